@@ -1,0 +1,37 @@
+package andon
+
+// Device is what a device shows now: its newest entry, since when it is in that state, and who
+// answers for it.
+type Device struct {
+	ID       DeviceID
+	State    State
+	Severity uint8
+	Time     Time // of the newest entry
+	// Since is the time of the first entry of the last run of one state. It outlives the history it
+	// came from. A retired device that comes back begins anew.
+	Since    Time
+	Received Time // arrival of its newest message, an event or a reading
+	// Operator is the newest assignment, even if its time has not come; absent when unassigned.
+	// Where there never was one, it is the operator of the newest entry.
+	Operator PersonID
+	// EscalatedTo is the newest escalation not withdrawn of any entry of the present incident.
+	EscalatedTo PersonID
+	// IncidentSince is when the device left severity 0; 0 while no incident is open.
+	IncidentSince Time
+	Message       string // of the newest entry, absent once that has expired
+	Attributes    JSON   // of the newest entry, absent once that has expired
+}
+
+// Silent reports whether the newest message arrived longer ago than after.
+func (d *Device) Silent(now Time, after Duration) bool { return now.Sub(d.Received) > after }
+
+// Position returns where the device stands in a list by sort.
+func (d *Device) Position() DevicePosition {
+	return DevicePosition{Severity: d.Severity, Since: d.Since, Device: d.ID}
+}
+
+// StateCount says how many devices are in a state now.
+type StateCount struct {
+	State State
+	Count int
+}

@@ -1,0 +1,181 @@
+package andon
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Limits of one event, reading or request, in bytes unless said.
+const (
+	MaxMessageBytes   = 16 << 10
+	MaxJSONBytes      = 64 << 10 // attributes of an event, metadata of a reading
+	MaxJSONDepth      = 64       // nesting of objects and arrays
+	MaxMetrics        = 1_000    // metrics of one reading, a count
+	MaxRequestEntries = 100_000  // entries of one request, a count
+	MaxRequestBytes   = 16 << 20 // a request's body after decompression
+)
+
+// JSON is the text of one valid JSON object as it was received, or empty where there is none.
+type JSON string
+
+// MarshalJSON returns the text itself; absent is null.
+func (j JSON) MarshalJSON() ([]byte, error) {
+	if j == "" {
+		return []byte("null"), nil
+	}
+	return []byte(j), nil
+}
+
+// UnmarshalJSON keeps the text; null is absent.
+func (j *JSON) UnmarshalJSON(text []byte) error {
+	if *j = JSON(text); string(text) == "null" {
+		*j = ""
+	}
+	return nil
+}
+
+// Event is one log entry of a device. Its identity is (tenant, Device, Time, State): sent twice it
+// is one entry, and where deliveries differ one of them stands, whole. Two states at one instant are
+// two entries.
+type Event struct {
+	Device   DeviceID `json:"device"`
+	Time     Time     `json:"time"`
+	State    State    `json:"state"`
+	Operator PersonID `json:"operator,omitempty"` // named by the message, or resolved at admission
+	// EscalatedTo in an event that is appended records an escalation at the entry's own time. In an
+	// answer it is the newest escalation of the entry, absent once that is withdrawn.
+	EscalatedTo PersonID `json:"escalated_to,omitempty"`
+	Message     string   `json:"message,omitempty"`
+	Attributes  JSON     `json:"attributes,omitempty"`
+}
+
+// Validate reports what is wrong with the event by itself, as an Error that names the field: limits
+// and forms. Whether its time is admissible now is the tenant's matter (Tenant.CheckTime); that
+// Attributes holds a valid object within MaxJSONDepth is its decoder's.
+func (e *Event) Validate() error {
+	if err := e.Device.Validate(); err != nil {
+		return AtField("body.device", "%s", err)
+	}
+	if err := e.State.Validate(); err != nil {
+		return AtField("body.state", "%s", err)
+	}
+	if e.Operator != "" {
+		if err := e.Operator.Validate(); err != nil {
+			return AtField("body.operator", "%s", strings.Replace(err.Error(), "person", "operator", 1))
+		}
+	}
+	if e.EscalatedTo != "" {
+		if err := e.EscalatedTo.Validate(); err != nil {
+			return AtField("body.escalated_to", "%s", strings.Replace(err.Error(), "person", "escalated_to", 1))
+		}
+	}
+	if len(e.Message) > MaxMessageBytes {
+		return AtField("body.message", "message is %d bytes long, more than %d", len(e.Message), MaxMessageBytes)
+	}
+	if len(e.Attributes) > MaxJSONBytes {
+		return AtField("body.attributes", "attributes are %d bytes long, more than %d", len(e.Attributes), MaxJSONBytes)
+	}
+	return nil
+}
+
+// Key is where the event stands in the log of its tenant.
+func (e *Event) Key(states *StateSet) EventKey {
+	return EventKey{Time: e.Time, Severity: states.Severity(e.State), State: e.State, Device: e.Device}
+}
+
+// EventKey orders the entries of a tenant: by time, severity, name of state, and, where several
+// devices meet in one list, by device. Everything that says "newest" means this order.
+type EventKey struct {
+	Time     Time
+	Severity uint8
+	State    State
+	Device   DeviceID
+}
+
+// Compare returns -1, 0 or +1 as k stands before, at or after o.
+func (k EventKey) Compare(o EventKey) int {
+	switch {
+	case k.Time != o.Time:
+		return cmp.Compare(k.Time, o.Time)
+	case k.Severity != o.Severity:
+		return cmp.Compare(k.Severity, o.Severity)
+	case k.State != o.State:
+		return strings.Compare(string(k.State), string(o.State))
+	}
+	return strings.Compare(string(k.Device), string(o.Device))
+}
+
+// CompareInBatch is the order in which Log.Append takes events: by device, and within a device in
+// the order of the log, oldest first. The severities are asked for only where a device has two
+// states at one instant.
+func CompareInBatch(states *StateSet, a, b *Event) int {
+	if c := strings.Compare(string(a.Device), string(b.Device)); c != 0 {
+		return c
+	}
+	if a.Time != b.Time {
+		return cmp.Compare(a.Time, b.Time)
+	}
+	if a.State == b.State {
+		return 0
+	}
+	if c := cmp.Compare(states.Severity(a.State), states.Severity(b.State)); c != 0 {
+		return c
+	}
+	return strings.Compare(string(a.State), string(b.State))
+}
+
+// SortBatch puts events into the order of CompareInBatch and drops all but the last of those that
+// share an identity. It changes events and returns the part of it that is left.
+func SortBatch(states *StateSet, events []Event) []Event {
+	slices.SortStableFunc(events, func(a, b Event) int { return CompareInBatch(states, &a, &b) })
+	kept := events[:0]
+	for i := range events {
+		if i+1 < len(events) && CompareInBatch(states, &events[i], &events[i+1]) == 0 {
+			continue
+		}
+		kept = append(kept, events[i])
+	}
+	return kept
+}
+
+// Escalation is one record beside an entry: to whom it was escalated, when and by whom. Records are
+// append-only and identified by (entry, At); the newest of an entry counts. Withdrawing is a record
+// whose To is absent. No redelivery of the entry touches them.
+type Escalation struct {
+	Device DeviceID // with Time and State: the entry
+	Time   Time
+	State  State
+	At     Time     // when it was escalated or withdrawn
+	To     PersonID // absent: withdrawn
+	By     PersonID // may be absent
+	Note   string   // may be absent
+}
+
+// Entry is one log entry with all of its escalation records, newest first.
+type Entry struct {
+	Event
+	Escalations []Escalation
+}
+
+// Interval is one run of one state: the entries of a device in an unbroken row with the same state.
+type Interval struct {
+	State State
+	From  Time
+	To    Time // when the next run began; 0 for the running one
+}
+
+// Assignment says who was assigned to a device, and from when on.
+type Assignment struct {
+	Device   DeviceID
+	Operator PersonID // absent: nobody
+	From     Time
+	To       Time // when the next assignment took effect; 0 for the newest
+}
+
+// Rejection accounts for one entry of a request that was not kept.
+type Rejection struct {
+	Index int    `json:"index"`          // entries are counted from 0
+	Line  int    `json:"line,omitempty"` // lines are counted from 1; 0 where the format has none
+	Error string `json:"error"`
+}

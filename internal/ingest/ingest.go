@@ -1,0 +1,22 @@
+// Package ingest holds what the decoders of the formats have in common. Each format has a package
+// below it: bytes in, events or readings out. Decoders are pure: they know no clock, no tenant, no
+// transport and no store. Whether an entry is admissible now is decided behind them, in intake.
+package ingest
+
+import "github.com/andonhq/andon"
+
+// Item is one entry that could be read, and where it stood in the request.
+type Item[T any] struct {
+	Value T
+	Index int // entries are counted from 0
+	Line  int // lines are counted from 1; 0 where the format has none
+}
+
+// Batch is one request as it was read: what could be read, by index, and what could not.
+// len(Items)+len(Rejected) is the number of entries of the request.
+type Batch[T any] struct {
+	Items    []Item[T]
+	Rejected []andon.Rejection
+	// Single says that the request was one bare object, which is refused as a whole or not at all.
+	Single bool
+}

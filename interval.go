@@ -1,0 +1,242 @@
+package andon
+
+import (
+	"context"
+	"iter"
+)
+
+// IntervalPosition is where a run stands in the list of a device: its first entry, and where the next
+// run began (0 for the running one).
+type IntervalPosition struct {
+	First EventKey
+	To    Time
+}
+
+// PositionedInterval is a run and where it stands.
+type PositionedInterval struct {
+	Interval
+	Position IntervalPosition
+}
+
+// IntervalQuery selects runs of one state: those that have an instant within Span. A run that begins
+// before the span or ends behind it is given whole.
+type IntervalQuery struct {
+	States StateFilter
+	Span   Span
+	Order  Order
+	After  *IntervalPosition // resume strictly behind this run, in Order; nil from the start
+	Limit  int               // at most so many; must be above 0
+}
+
+// run is one run while it is being read.
+type run struct {
+	first, last EventKey
+	to          Time // when the next run began; 0 for the running one
+}
+
+// within reports whether the run has an instant in the span. A run is [first, to); one of no length is
+// its instant.
+func (r run) within(s Span) bool {
+	begun := s.To == 0 || r.first.Time <= s.To
+	return begun && (r.to == 0 || r.to > s.From || r.first.Time >= s.From)
+}
+
+func (r run) positioned() PositionedInterval {
+	return PositionedInterval{
+		Interval: Interval{State: r.first.State, From: r.first.Time, To: r.to},
+		Position: IntervalPosition{First: r.first, To: r.to},
+	}
+}
+
+// Intervals returns the runs of a device. It reads the log only, so every store has it: a run whose
+// beginning has expired begins at its oldest entry that is left, and retiring a device ends no run.
+func Intervals(
+	ctx context.Context, log Log, tenant TenantID, states *StateSet, device DeviceID, q IntervalQuery,
+) iter.Seq2[PositionedInterval, error] {
+	reader := &runReader{ctx: ctx, log: log, tenant: tenant, states: states, device: device}
+	return func(yield func(PositionedInterval, error) bool) {
+		runs := reader.newestFirst
+		if q.Order == Asc {
+			runs = reader.oldestFirst
+		}
+		left := q.Limit
+		for r, err := range runs(q.Span, q.After) {
+			if err != nil {
+				yield(PositionedInterval{}, err)
+				return
+			}
+			if !q.States.Match(r.first.State) || !r.within(q.Span) {
+				continue
+			}
+			if left--; left < 0 || !yield(r.positioned(), nil) {
+				return
+			}
+		}
+	}
+}
+
+// runReader joins the entries of one device into runs.
+type runReader struct {
+	ctx    context.Context
+	log    Log
+	tenant TenantID
+	states *StateSet
+	device DeviceID
+}
+
+// entries returns the keys of the device's entries, page by page without end.
+func (r *runReader) entries(span Span, order Order, after *EventKey) iter.Seq2[EventKey, error] {
+	return func(yield func(EventKey, error) bool) {
+		q := EventQuery{Span: span, Order: order, After: after, Limit: MaxLimit}
+		for {
+			n := 0
+			var last EventKey
+			for e, err := range r.log.DeviceEvents(r.ctx, r.tenant, r.device, q) {
+				n, last = n+1, e.Key(r.states)
+				if !yield(last, err) || err != nil {
+					return
+				}
+			}
+			if n < q.Limit {
+				return
+			}
+			q.After = &last
+		}
+	}
+}
+
+// newestFirst returns the runs from the one that holds the span's end, or from behind a position, back
+// to the one that holds the span's beginning.
+func (r *runReader) newestFirst(span Span, behind *IntervalPosition) iter.Seq2[run, error] {
+	return func(yield func(run, error) bool) {
+		var after *EventKey
+		var to Time
+		if behind != nil {
+			after, to, span.To = &behind.First, behind.First.Time, 0
+		} else if span.To != 0 {
+			next, err := r.nextRun(span.To)
+			if err != nil {
+				yield(run{}, err)
+				return
+			}
+			to = next
+		}
+		var open *run
+		for k, err := range r.entries(Span{To: span.To}, Desc, after) {
+			if err != nil {
+				yield(run{}, err)
+				return
+			}
+			if open != nil && open.first.State == k.State {
+				open.first = k
+				continue
+			}
+			if open != nil {
+				to = open.first.Time
+				if !yield(*open, nil) {
+					return
+				}
+			}
+			if to != 0 && to < span.From { // it ended before the span began
+				return
+			}
+			open = &run{first: k, last: k, to: to}
+		}
+		if open != nil {
+			yield(*open, nil)
+		}
+	}
+}
+
+// nextRun returns when the run that holds at is followed by another; 0 when it is the running one.
+func (r *runReader) nextRun(at Time) (Time, error) {
+	var holds *EventKey
+	for k, err := range r.entries(Span{To: at}, Desc, nil) {
+		if err != nil {
+			return 0, err
+		}
+		holds = &k
+		break
+	}
+	if holds == nil {
+		return 0, nil
+	}
+	for k, err := range r.entries(Span{From: holds.Time}, Asc, holds) {
+		if err != nil {
+			return 0, err
+		}
+		if k.State != holds.State {
+			return k.Time, nil
+		}
+	}
+	return 0, nil
+}
+
+// oldestFirst returns the runs from the one that holds the span's beginning, or from behind a
+// position, to the one that holds the span's end.
+func (r *runReader) oldestFirst(span Span, behind *IntervalPosition) iter.Seq2[run, error] {
+	return func(yield func(run, error) bool) {
+		var after *EventKey
+		var from Time
+		if behind != nil {
+			after, from = &behind.First, behind.First.Time
+		} else {
+			first, err := r.runStart(span.From)
+			if err != nil {
+				yield(run{}, err)
+				return
+			}
+			from = first
+		}
+		skip := behind != nil // the rest of the run that was returned already
+		var open *run
+		for k, err := range r.entries(Span{From: from}, Asc, after) {
+			if err != nil {
+				yield(run{}, err)
+				return
+			}
+			if skip && k.State == behind.First.State {
+				continue
+			}
+			skip = false
+			if open != nil && open.first.State == k.State {
+				open.last = k
+				continue
+			}
+			if open != nil {
+				open.to = k.Time
+				if open.to >= span.From && !yield(*open, nil) {
+					return
+				}
+			}
+			if span.To != 0 && k.Time > span.To {
+				return
+			}
+			open = &run{first: k, last: k}
+		}
+		if open != nil {
+			yield(*open, nil)
+		}
+	}
+}
+
+// runStart returns when the run that holds at began; at itself when there is none before it.
+func (r *runReader) runStart(at Time) (Time, error) {
+	start, state := at, State("")
+	if at == 0 {
+		return 0, nil
+	}
+	for k, err := range r.entries(Span{To: at - 1}, Desc, nil) {
+		if err != nil {
+			return 0, err
+		}
+		if state == "" {
+			state = k.State
+		}
+		if k.State != state {
+			return start, nil
+		}
+		start = k.Time
+	}
+	return start, nil
+}

@@ -1,0 +1,132 @@
+package andon
+
+// Order is the direction of a list.
+type Order uint8
+
+// The directions. The zero value is newest first.
+const (
+	Desc Order = iota
+	Asc
+)
+
+// The sizes of a page.
+const (
+	DefaultLimit = 100
+	MaxLimit     = 1_000
+)
+
+// Span is a range of time with both bounds included. 0 is no bound.
+type Span struct {
+	From, To Time
+}
+
+// Holds reports whether t is within the span.
+func (s Span) Holds(t Time) bool { return t >= s.From && (s.To == 0 || t <= s.To) }
+
+// Empty reports whether no time is within the span.
+func (s Span) Empty() bool { return s.To != 0 && s.From > s.To }
+
+// Since returns the part of the span that is not before t.
+func (s Span) Since(t Time) Span { return Span{From: max(s.From, t), To: s.To} }
+
+// EventQuery selects log entries.
+type EventQuery struct {
+	States StateFilter
+	Span   Span
+	Order  Order
+	After  *EventKey // resume strictly behind this entry, in Order; nil from the start
+	Limit  int       // at most so many; must be above 0
+}
+
+// Admits reports whether an entry is one that the query selects.
+func (q *EventQuery) Admits(k EventKey) bool {
+	return q.Span.Holds(k.Time) && q.States.Match(k.State) && q.behind(k)
+}
+
+func (q *EventQuery) behind(k EventKey) bool {
+	switch {
+	case q.After == nil:
+		return true
+	case q.Order == Asc:
+		return k.Compare(*q.After) > 0
+	}
+	return k.Compare(*q.After) < 0
+}
+
+// DeviceSort is the order of a list of devices.
+type DeviceSort uint8
+
+// The orders of a list of devices.
+const (
+	ByDevice   DeviceSort = iota // by id, ascending by bytes
+	BySince                      // longest in its state first
+	BySeverity                   // severest first, then longest
+)
+
+// DevicePosition is where a device stands in a list.
+type DevicePosition struct {
+	Severity uint8
+	Since    Time
+	Device   DeviceID
+}
+
+// Less reports whether p stands before o in a list by sort. Ties are broken by id.
+func (p DevicePosition) Less(o DevicePosition, by DeviceSort) bool {
+	if by == BySeverity && p.Severity != o.Severity {
+		return p.Severity > o.Severity
+	}
+	if by != ByDevice && p.Since != o.Since {
+		return p.Since < o.Since
+	}
+	return p.Device < o.Device
+}
+
+// DeviceQuery selects devices by what they show now.
+type DeviceQuery struct {
+	States      StateFilter
+	Operator    PersonID        // only devices with this operator; absent: any
+	EscalatedTo PersonID        // only devices escalated to this supervisor; absent: any
+	Prefix      string          // only devices whose id begins so
+	Sort        DeviceSort      //
+	After       *DevicePosition // resume strictly behind this device, in Sort; nil from the start
+	Limit       int             // at most so many; must be above 0
+}
+
+// Admits reports whether d is one that the query selects.
+func (q *DeviceQuery) Admits(d *Device) bool {
+	return q.States.Match(d.State) &&
+		(q.Operator == "" || q.Operator == d.Operator) &&
+		(q.EscalatedTo == "" || q.EscalatedTo == d.EscalatedTo) &&
+		len(d.ID) >= len(q.Prefix) && string(d.ID[:len(q.Prefix)]) == q.Prefix &&
+		(q.After == nil || q.After.Less(d.Position(), q.Sort))
+}
+
+// ReadingQuery selects readings of one device.
+type ReadingQuery struct {
+	Metrics []MetricName // only these; none named: all. A reading with none of them is left out
+	Span    Span
+	Order   Order
+	After   Time // resume strictly behind this time, in Order; 0 from the start
+	Limit   int  // at most so many; must be above 0
+}
+
+// MetricPosition is where a reading stands in a list across devices.
+type MetricPosition struct {
+	Device DeviceID
+	Time   Time
+}
+
+// MetricQuery selects one metric of all devices.
+type MetricQuery struct {
+	Metric MetricName
+	Span   Span
+	After  *MetricPosition // resume strictly behind this reading; nil from the start
+	Limit  int             // at most so many; must be above 0
+}
+
+// PageQuery selects a page of what has a time and nothing else: the assignments of one device.
+type PageQuery struct {
+	Order Order
+	After Time // resume strictly behind this time, in Order; 0 from the start
+	Limit int  // at most so many; must be above 0
+}

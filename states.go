@@ -1,0 +1,232 @@
+package andon
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// UnknownSeverity is the severity of a state outside the set: kept, shown, ties broken by name.
+const UnknownSeverity uint8 = 16
+
+// StateDef is one state of a set.
+type StateDef struct {
+	Name     State  `json:"name"`
+	Severity uint8  `json:"severity"` // 0 is normal; higher is worse
+	Letter   string `json:"letter"`   // one letter for a cell of the board
+	Colour   string `json:"colour"`   // "#rrggbb"
+	Symbol   string `json:"symbol"`   // a shape, so that colour is not the only sign
+}
+
+// StateSet is the states that a device can be in, ordered by severity, then by name. It is
+// immutable; the zero value holds no state.
+type StateSet struct {
+	defs []StateDef
+}
+
+// DefaultStates is the set of a tenant that names none: NORMAL and four warnings.
+func DefaultStates() *StateSet {
+	return &StateSet{defs: []StateDef{
+		{"NORMAL", 0, "N", "#2e7d32", "●"},
+		{"WARNING1", 32, "1", "#f9a825", "▲"},
+		{"WARNING2", 48, "2", "#ef6c00", "◆"},
+		{"WARNING3", 64, "3", "#d84315", "■"},
+		{"WARNING4", 80, "4", "#b71c1c", "✖"},
+	}}
+}
+
+var colour = regexp.MustCompile(`^#[0-9a-fA-F]{6}$`)
+
+// MaxStates is how many states a set may have.
+const MaxStates = 200
+
+// NewStateSet makes a set. What a definition leaves out is filled in: the letter is the first of the
+// name, colour and symbol follow from the severity. A name that stands twice is an error.
+func NewStateSet(defs []StateDef) (*StateSet, error) {
+	if len(defs) == 0 || len(defs) > MaxStates {
+		return nil, AtField("body.states", "a set has 1 to %d states, not %d", MaxStates, len(defs))
+	}
+	set := &StateSet{defs: slices.Clone(defs)}
+	for i := range set.defs {
+		if err := set.defs[i].complete(); err != nil {
+			return nil, AtField(fmt.Sprintf("body.states[%d]", i), "%s", err)
+		}
+	}
+	slices.SortFunc(set.defs, func(a, b StateDef) int {
+		if a.Severity != b.Severity {
+			return int(a.Severity) - int(b.Severity)
+		}
+		return strings.Compare(string(a.Name), string(b.Name))
+	})
+	seen := map[State]bool{}
+	for _, d := range set.defs {
+		if seen[d.Name] {
+			return nil, AtField("body.states", "state %q stands twice", d.Name)
+		}
+		seen[d.Name] = true
+	}
+	return set, nil
+}
+
+func (d *StateDef) complete() error {
+	if err := d.Name.Validate(); err != nil {
+		return err
+	}
+	letter, c, symbol := looks(d.Severity)
+	if d.Letter == "" {
+		d.Letter = letter
+		if d.Severity != UnknownSeverity {
+			d.Letter = string([]rune(string(d.Name))[:1])
+		}
+	}
+	if d.Colour == "" {
+		d.Colour = c
+	}
+	if d.Symbol == "" {
+		d.Symbol = symbol
+	}
+	if !colour.MatchString(d.Colour) {
+		return Errorf(Invalid, "colour %q is not of the form #rrggbb", d.Colour)
+	}
+	for what, text := range map[string]string{"letter": d.Letter, "symbol": d.Symbol} {
+		if err := validID(what, text, 16); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// looks gives letter, colour and symbol for a severity that has no look of its own.
+func looks(severity uint8) (letter, colour, symbol string) {
+	switch {
+	case severity == 0:
+		return "N", "#2e7d32", "●"
+	case severity == UnknownSeverity:
+		return "?", "#546e7a", "○"
+	case severity < 40:
+		return "1", "#f9a825", "▲"
+	case severity < 56:
+		return "2", "#ef6c00", "◆"
+	case severity < 72:
+		return "3", "#d84315", "■"
+	}
+	return "4", "#b71c1c", "✖"
+}
+
+// Defs returns the states by severity, then by name. It must not be changed.
+func (s *StateSet) Defs() []StateDef {
+	if s == nil {
+		return nil
+	}
+	return s.defs
+}
+
+// Severity returns the severity of a state; UnknownSeverity where it is outside the set.
+func (s *StateSet) Severity(name State) uint8 {
+	if s != nil {
+		for i := range s.defs { // a handful: faster than a map
+			if s.defs[i].Name == name {
+				return s.defs[i].Severity
+			}
+		}
+	}
+	return UnknownSeverity
+}
+
+// Look returns the definition of a state, or for one outside the set what stands in for it.
+func (s *StateSet) Look(name State) StateDef {
+	if s != nil {
+		for _, d := range s.defs {
+			if d.Name == name {
+				return d
+			}
+		}
+	}
+	letter, c, symbol := looks(UnknownSeverity)
+	return StateDef{Name: name, Severity: UnknownSeverity, Letter: letter, Colour: c, Symbol: symbol}
+}
+
+// CheckChange says whether a set may replace s while entries with the states of seen are kept: each
+// of them keeps its severity, because the order of what is stored follows from it.
+func (s *StateSet) CheckChange(to *StateSet, seen []State) error {
+	for _, name := range seen {
+		if was, is := s.Severity(name), to.Severity(name); was != is {
+			e := AtField("body.states", "state %q has entries and keeps its severity %d; %d was asked for", name, was, is)
+			e.Kind = Conflict
+			return e
+		}
+	}
+	return nil
+}
+
+// StateFilter selects states. The zero value selects all.
+type StateFilter struct {
+	names  []State // sorted, any of these
+	prefix string  // or all that begin with this
+}
+
+// ParseStateFilter reads a name, several names joined by commas, or a prefix that ends in '*'. The
+// empty text and "*" select all states.
+func ParseStateFilter(text string) (StateFilter, error) {
+	if text == "" || text == "*" {
+		return StateFilter{}, nil
+	}
+	if prefix, ok := strings.CutSuffix(text, "*"); ok {
+		if err := State(prefix).Validate(); err != nil && prefix != "." && prefix != ".." {
+			return StateFilter{}, Errorf(Invalid, "prefix %q: %w", text, err)
+		}
+		return StateFilter{prefix: prefix}, nil
+	}
+	var f StateFilter
+	for name := range strings.SplitSeq(text, ",") {
+		if err := State(name).Validate(); err != nil {
+			return StateFilter{}, Errorf(Invalid, "in %q: %w", text, err)
+		}
+		f.names = append(f.names, State(name))
+	}
+	slices.Sort(f.names)
+	f.names = slices.Compact(f.names)
+	return f, nil
+}
+
+// OnlyStates selects the states named; none named selects all.
+func OnlyStates(names ...State) StateFilter {
+	f := StateFilter{names: slices.Clone(names)}
+	slices.Sort(f.names)
+	f.names = slices.Compact(f.names)
+	return f
+}
+
+// All reports whether the filter selects every state.
+func (f StateFilter) All() bool { return len(f.names) == 0 && f.prefix == "" }
+
+// Names returns the selected names in ascending order, or nothing where the filter is a prefix or
+// selects all.
+func (f StateFilter) Names() []State { return f.names }
+
+// Prefix returns the prefix, or "" where the filter is a list or selects all.
+func (f StateFilter) Prefix() string { return f.prefix }
+
+// Match reports whether the filter selects s.
+func (f StateFilter) Match(s State) bool {
+	switch {
+	case f.prefix != "":
+		return strings.HasPrefix(string(s), f.prefix)
+	case len(f.names) == 0:
+		return true
+	}
+	return slices.Contains(f.names, s)
+}
+
+// String returns the filter as ParseStateFilter reads it.
+func (f StateFilter) String() string {
+	if f.prefix != "" {
+		return f.prefix + "*"
+	}
+	parts := make([]string, len(f.names))
+	for i, n := range f.names {
+		parts[i] = string(n)
+	}
+	return strings.Join(parts, ",")
+}

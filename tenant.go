@@ -1,0 +1,73 @@
+package andon
+
+// Tenant is the stored record of a tenant: its settings, and how far its history has expired.
+type Tenant struct {
+	ID          TenantID
+	Events      Retention // of log entries; forever unless set
+	Readings    Retention // of readings, after their own time; 30 days unless set
+	MaxFuture   Duration  // how far ahead of the clock an entry may be
+	SilentAfter Duration  // how long a device may send nothing
+	States      *StateSet
+	// Floor is the furthest that the horizon had moved when it was last written down: at a change of
+	// retention and before anything is deleted. Together with the present retention it makes a
+	// horizon that only moves forward.
+	Floor Horizon
+	// Version is the token of compare-and-swap: PutTenant stores a record only over the version it
+	// was read with. 0: there is no record yet.
+	Version uint64
+}
+
+// Horizon is the oldest time that is still kept; what is older has expired and is never returned.
+// 0 keeps everything.
+type Horizon struct {
+	Events   Time
+	Readings Time
+}
+
+// NewTenant returns a tenant with the settings that hold unless others are named.
+func NewTenant(id TenantID) Tenant {
+	return Tenant{
+		ID:          id,
+		Events:      Forever,
+		Readings:    Retention(30 * day),
+		MaxFuture:   10 * 60 * second,
+		SilentAfter: 15 * 60 * second,
+		States:      DefaultStates(),
+	}
+}
+
+// Horizon returns the oldest times that are kept at now.
+func (t *Tenant) Horizon(now Time) Horizon {
+	return Horizon{
+		Events:   max(t.Floor.Events, t.Events.horizon(now)),
+		Readings: max(t.Floor.Readings, t.Readings.horizon(now)),
+	}
+}
+
+// Settle writes the horizon at now into the floor. It comes before any change of retention and
+// before anything is deleted because it expired.
+func (t *Tenant) Settle(now Time) { t.Floor = t.Horizon(now) }
+
+// CheckEventTime reports why an entry of that time can't be admitted at now: too far ahead, because
+// one wrong clock would pin a device's state, or expired.
+func (t *Tenant) CheckEventTime(at, now Time) error {
+	return t.checkTime(at, now, t.Horizon(now).Events)
+}
+
+// CheckReadingTime is CheckEventTime for a reading.
+func (t *Tenant) CheckReadingTime(at, now Time) error {
+	return t.checkTime(at, now, t.Horizon(now).Readings)
+}
+
+func (t *Tenant) checkTime(at, now, horizon Time) error {
+	if at < MinTime || at > MaxTime {
+		return AtField("body.time", "time is outside %s to %s", MinTime, MaxTime)
+	}
+	if at > now.Add(t.MaxFuture) {
+		return AtField("body.time", "time %s is more than %s ahead of the clock, which says %s", at, t.MaxFuture, now)
+	}
+	if at < horizon {
+		return AtField("body.time", "time %s has expired: this tenant keeps nothing before %s", at, horizon)
+	}
+	return nil
+}

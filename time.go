@@ -1,0 +1,428 @@
+package andon
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Time is an instant in microseconds since 1970-01-01T00:00:00Z. 0 means absent, so the first time
+// that can be kept is MinTime.
+type Time int64
+
+// The span of times that can be kept.
+const (
+	MinTime Time = 86_400_000_000           // 1970-01-02T00:00:00Z
+	MaxTime Time = 253_402_300_799_999_999  // 9999-12-31T23:59:59.999999Z
+	day          = Duration(86_400_000_000) // every UTC day is as long: there are no leap seconds
+	hour         = Duration(3_600_000_000)  //
+	second       = Duration(1_000_000)      //
+	form         = "2006-01-02T15:04:05.999999Z07:00"
+)
+
+// TimeOf returns t, finer digits cut.
+func TimeOf(t time.Time) Time { return Time(t.UnixMicro()) }
+
+// Std returns the time as the standard library has it, in UTC.
+func (t Time) Std() time.Time { return time.UnixMicro(int64(t)).UTC() }
+
+// String returns the time in RFC 3339, UTC, with as many digits of the fraction as it needs.
+func (t Time) String() string { return t.Std().Format(form) }
+
+// Add returns t later by d.
+func (t Time) Add(d Duration) Time { return t + Time(d) }
+
+// Sub returns how much later t is than u; 0 where it is not, because durations are never negative.
+func (t Time) Sub(u Time) Duration { return max(Duration(t-u), 0) }
+
+// Day returns the UTC day that t is in, counted from 1970-01-01.
+func (t Time) Day() uint32 { return uint32(t / Time(day)) }
+
+// Hour returns the UTC hour that t is in, counted from 1970-01-01T00.
+func (t Time) Hour() uint32 { return uint32(t / Time(hour)) }
+
+// DayStart returns the first instant of a day as Time.Day counts them.
+func DayStart(d uint32) Time { return Time(d) * Time(day) }
+
+// HourStart returns the first instant of an hour as Time.Hour counts them.
+func HourStart(h uint32) Time { return Time(h) * Time(hour) }
+
+// AppendText writes the time as String does.
+func (t Time) AppendText(b []byte) ([]byte, error) { return t.Std().AppendFormat(b, form), nil }
+
+// MarshalJSON writes the time as a string; 0, absent, as null.
+func (t Time) MarshalJSON() ([]byte, error) {
+	if t == 0 {
+		return []byte("null"), nil
+	}
+	return append(t.Std().AppendFormat([]byte{'"'}, form), '"'), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (t *Time) UnmarshalJSON(text []byte) error {
+	if string(text) == "null" {
+		*t = 0
+		return nil
+	}
+	s, err := strconv.Unquote(string(text))
+	if err != nil {
+		return Errorf(Invalid, "time %s is not a string", text)
+	}
+	*t, err = ParseTime(s)
+	return err
+}
+
+func (t Time) check(text string) (Time, error) {
+	if t < MinTime || t > MaxTime {
+		return 0, Errorf(Invalid, "time %q is outside %s to %s", clip(text), MinTime, MaxTime)
+	}
+	return t, nil
+}
+
+// ParseTime reads RFC 3339. Without a zone the time is UTC, a space may stand for the T, and a date
+// alone is its first instant. Digits finer than microseconds are cut.
+func ParseTime(text string) (Time, error) {
+	t, _, err := parseTime(text)
+	return t, err
+}
+
+// ParseUpperBound reads the upper bound of a range, itself included: as ParseTime, but a date alone
+// means that whole day.
+func ParseUpperBound(text string) (Time, error) {
+	t, dateOnly, err := parseTime(text)
+	if err == nil && dateOnly {
+		t = t.Add(day) - 1
+	}
+	return t, err
+}
+
+func parseTime(text string) (t Time, dateOnly bool, err error) {
+	bad := func(why string) (Time, bool, error) {
+		return 0, false, Errorf(Invalid, "time %q %s", clip(text), why)
+	}
+	year, ok1 := digits(text, 0, 4)
+	month, ok2 := digits(text, 5, 2)
+	dom, ok3 := digits(text, 8, 2)
+	if !ok1 || !ok2 || !ok3 || text[4] != '-' || text[7] != '-' {
+		return bad("is not of the form 2006-01-02T15:04:05.999999Z")
+	}
+	if month < 1 || month > 12 || dom < 1 || dom > daysIn(year, month) {
+		return bad("names a date that does not exist")
+	}
+	t = DayStart(0).Add(Duration(daysFromCivil(year, month, dom)) * day)
+	if len(text) == 10 {
+		t, err = t.check(text)
+		return t, true, err
+	}
+	h, ok1 := digits(text, 11, 2)
+	m, ok2 := digits(text, 14, 2)
+	if sep := text[10]; !ok1 || !ok2 || (sep != 'T' && sep != 't' && sep != ' ') || text[13] != ':' {
+		return bad("is not of the form 2006-01-02T15:04:05.999999Z")
+	}
+	sec, rest := 0, text[16:]
+	if strings.HasPrefix(rest, ":") {
+		if sec, ok3 = digits(rest, 1, 2); !ok3 {
+			return bad("has no seconds behind the second ':'")
+		}
+		rest = rest[3:]
+	}
+	if h > 23 || m > 59 || sec > 59 {
+		return bad("names a time of day that does not exist")
+	}
+	micros, rest, ok := fraction(rest)
+	if !ok {
+		return bad("has no digits behind the point")
+	}
+	offset, ok := zone(rest)
+	if !ok {
+		return bad("has something other than a zone (Z or +01:00) at its end")
+	}
+	t = t.Add(Duration(h)*hour + Duration(m*60+sec)*second + micros - offset)
+	t, err = t.check(text)
+	return t, false, err
+}
+
+// digits reads the n decimal digits of s at from.
+func digits(s string, from, n int) (value int, ok bool) {
+	if len(s) < from+n {
+		return 0, false
+	}
+	for i := from; i < from+n; i++ {
+		c := s[i] - '0'
+		if c > 9 {
+			return 0, false
+		}
+		value = value*10 + int(c)
+	}
+	return value, true
+}
+
+// fraction reads ".999999999" at the start of s, cut to microseconds; none is 0.
+func fraction(s string) (micros Duration, rest string, ok bool) {
+	if s == "" || (s[0] != '.' && s[0] != ',') {
+		return 0, s, true
+	}
+	i, unit := 1, second/10
+	for ; i < len(s) && s[i] >= '0' && s[i] <= '9'; i++ {
+		micros += Duration(s[i]-'0') * unit
+		unit /= 10
+	}
+	return micros, s[i:], i > 1
+}
+
+// zone reads what a time ends in: nothing or Z for UTC, or an offset from it.
+func zone(s string) (offset Duration, ok bool) {
+	if s == "" || s == "Z" || s == "z" {
+		return 0, true
+	}
+	h, ok1 := digits(s, 1, 2)
+	m, ok2 := digits(s, 4, 2)
+	if len(s) != 6 || s[3] != ':' || !ok1 || !ok2 || h > 23 || m > 59 {
+		return 0, false
+	}
+	offset = Duration(h)*hour + Duration(m)*60*second
+	switch s[0] {
+	case '+':
+		return offset, true
+	case '-':
+		return -offset, true
+	}
+	return 0, false
+}
+
+func daysIn(year, month int) int {
+	switch month {
+	case 4, 6, 9, 11:
+		return 30
+	case 2:
+		if year%4 == 0 && (year%100 != 0 || year%400 == 0) {
+			return 29
+		}
+		return 28
+	}
+	return 31
+}
+
+// daysFromCivil counts the days from 1970-01-01 to a date of the Gregorian calendar. Source: Howard
+// Hinnant, "chrono-Compatible Low-Level Date Algorithms".
+func daysFromCivil(year, month, dom int) int {
+	if month <= 2 {
+		year--
+	}
+	era := year / 400
+	yearOfEra := year - era*400
+	dayOfYear := (153*((month+9)%12)+2)/5 + dom - 1
+	return era*146_097 + yearOfEra*365 + yearOfEra/4 - yearOfEra/100 + dayOfYear - 719_468
+}
+
+// Precision is the unit of a time that is sent as a number: the power of ten that makes it
+// microseconds.
+type Precision int8
+
+// The units of numeric times.
+const (
+	Seconds      Precision = 6
+	Milliseconds Precision = 3
+	Microseconds Precision = 0
+	Nanoseconds  Precision = -3
+)
+
+// ParsePrecision reads s, ms, us or ns; the empty text is ms.
+func ParsePrecision(text string) (Precision, error) {
+	switch text {
+	case "s":
+		return Seconds, nil
+	case "ms", "":
+		return Milliseconds, nil
+	case "us":
+		return Microseconds, nil
+	case "ns":
+		return Nanoseconds, nil
+	}
+	return 0, Errorf(Invalid, "precision %q is none of s, ms, us, ns", clip(text))
+}
+
+// ParseEpoch reads a JSON number that counts the unit from 1970-01-01. It works on the text, so that
+// no digit is lost to floating point; digits finer than microseconds are cut.
+func ParseEpoch(text string, unit Precision) (Time, error) {
+	mantissa, exponent, point, seen := text, 0, -1, 0
+	if i := strings.IndexAny(text, "eE"); i >= 0 {
+		n, err := strconv.Atoi(strings.TrimPrefix(text[i+1:], "+"))
+		if err != nil || n < -100 || n > 100 {
+			return 0, Errorf(Invalid, "time %q is not a number that a time can be", clip(text))
+		}
+		mantissa, exponent = text[:i], n
+	}
+	var all []byte
+	var room [32]byte
+	all = room[:0]
+	for i := 0; i < len(mantissa); i++ {
+		switch c := mantissa[i]; {
+		case c >= '0' && c <= '9':
+			all, seen = append(all, c), seen+1
+		case c == '.' && point < 0 && seen > 0:
+			point = len(all)
+		default:
+			return 0, Errorf(Invalid, "time %q is not a number that a time can be", clip(text))
+		}
+	}
+	if seen == 0 || point == len(all) {
+		return 0, Errorf(Invalid, "time %q is not a number that a time can be", clip(text))
+	}
+	if point < 0 {
+		point = len(all)
+	}
+	whole := point + exponent + int(unit) // how many digits are left of the point, in microseconds
+	var t Time
+	for i := 0; i < whole; i++ {
+		digit := byte('0')
+		if i < len(all) {
+			digit = all[i]
+		}
+		if t = t*10 + Time(digit-'0'); t > MaxTime {
+			break
+		}
+	}
+	return t.check(text)
+}
+
+// clip shortens what came from outside before it is shown.
+func clip(text string) string {
+	const most = 64
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
+// Duration is a length of time in microseconds, never negative.
+type Duration int64
+
+// DurationOf returns d, finer digits cut; 0 where it is negative.
+func DurationOf(d time.Duration) Duration { return max(Duration(d.Microseconds()), 0) }
+
+// Std returns the duration as the standard library has it, at most about 292 years.
+func (d Duration) Std() time.Duration {
+	const most = Duration(1<<63-1) / 1000
+	return time.Duration(min(d, most)) * time.Microsecond
+}
+
+// Seconds returns the duration in seconds.
+func (d Duration) Seconds() float64 { return float64(d) / float64(second) }
+
+var durationUnits = []struct {
+	name string
+	size Duration
+}{{"d", day}, {"h", hour}, {"m", 60 * second}, {"s", second}, {"ms", 1000}, {"us", 1}}
+
+// String returns the duration as ParseDuration reads it: "30d", "1h30m", "0s".
+func (d Duration) String() string {
+	if d <= 0 {
+		return "0s"
+	}
+	var text []byte
+	for _, u := range durationUnits {
+		if n := d / u.size; n > 0 {
+			text = append(strconv.AppendInt(text, int64(n), 10), u.name...)
+			d -= n * u.size
+		}
+	}
+	return string(text)
+}
+
+// MaxDuration is the longest duration that can be set: about 1,000 years.
+const MaxDuration = 365_000 * day
+
+// ParseDuration reads whole numbers with the units w, d, h, m, s, ms and us, the greater first:
+// "30d", "1h30m".
+func ParseDuration(text string) (Duration, error) {
+	bad := Errorf(Invalid, "duration %q is not of the form 30d, 12h or 1h30m", clip(text))
+	var total Duration
+	for rest := text; rest != "" || text == ""; {
+		n := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' })
+		if n <= 0 {
+			return 0, bad
+		}
+		count, err := strconv.ParseInt(rest[:n], 10, 32)
+		if err != nil {
+			return 0, bad
+		}
+		rest = rest[n:]
+		end := strings.IndexFunc(rest, func(r rune) bool { return r >= '0' && r <= '9' })
+		if end < 0 {
+			end = len(rest)
+		}
+		size, ok := unitSize(rest[:end])
+		if !ok {
+			return 0, bad
+		}
+		if Duration(count) > (MaxDuration-total)/size {
+			return 0, Errorf(Invalid, "duration %q is longer than %s", clip(text), MaxDuration)
+		}
+		total, rest = total+Duration(count)*size, rest[end:]
+	}
+	return total, nil
+}
+
+func unitSize(name string) (Duration, bool) {
+	if name == "w" {
+		return 7 * day, true
+	}
+	for _, u := range durationUnits {
+		if u.name == name {
+			return u.size, true
+		}
+	}
+	return 0, false
+}
+
+// MarshalText writes the duration as String does.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText reads what ParseDuration reads.
+func (d *Duration) UnmarshalText(text []byte) (err error) {
+	*d, err = ParseDuration(string(text))
+	return err
+}
+
+// Retention is how long something is kept; 0 is forever.
+type Retention Duration
+
+// Forever keeps everything.
+const Forever Retention = 0
+
+// String returns "forever" or a duration.
+func (r Retention) String() string {
+	if r == Forever {
+		return "forever"
+	}
+	return Duration(r).String()
+}
+
+// MarshalText writes the retention as String does.
+func (r Retention) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText reads "forever" or a duration of at least a second.
+func (r *Retention) UnmarshalText(text []byte) error {
+	if string(text) == "forever" {
+		*r = Forever
+		return nil
+	}
+	d, err := ParseDuration(string(text))
+	if err != nil {
+		return Errorf(Invalid, "retention %q is neither \"forever\" nor of the form 30d", clip(string(text)))
+	}
+	if d < second {
+		return Errorf(Invalid, "retention %q is shorter than a second", clip(string(text)))
+	}
+	*r = Retention(d)
+	return nil
+}
+
+// horizon returns the oldest time that is still kept at now.
+func (r Retention) horizon(now Time) Time {
+	if r == Forever || Time(r) >= now {
+		return 0
+	}
+	return now - Time(r)
+}
