@@ -1,0 +1,82 @@
+// Package client is the Go client of Andon's HTTP API: typed, context-aware, patient with a server
+// that is busy. Lists are iterators that follow cursors.
+//
+// It speaks of the domain's types and knows nothing of how a server keeps them.
+package client
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/andonhq/andon"
+)
+
+// Options are what a Client is made with. Only URL must be given.
+type Options struct {
+	URL    string         // of the server, without the base path: "http://127.0.0.1:8080"
+	Tenant andon.TenantID // default unless set
+	Token  string         // sent as a bearer token where it is set
+
+	// HTTP is the client to send with; one of its own unless set.
+	HTTP *http.Client
+	// Attempts is how often a request is sent at most, while the server answers that it is busy (429)
+	// or unavailable (503) or does not answer; 8 unless set, which is about 25 seconds.
+	Attempts int
+	// Pause is how long the first pause between two attempts is, where the server does not say; each
+	// one after is twice as long. 200 ms unless set.
+	Pause time.Duration
+}
+
+// Client sends requests to one server for one tenant. It may be used concurrently.
+type Client struct {
+	base    *url.URL
+	options Options
+}
+
+// New makes a Client. It sends nothing.
+func New(o Options) (*Client, error) {
+	base, err := url.Parse(strings.TrimSuffix(o.URL, "/"))
+	if err != nil || base.Host == "" || base.User != nil || !isHTTP(base.Scheme) {
+		return nil, errors.New("the URL of the server is not of the form http://127.0.0.1:8080")
+	}
+	if o.Tenant == "" {
+		o.Tenant = andon.DefaultTenant
+	}
+	if err := o.Tenant.Validate(); err != nil {
+		return nil, fmt.Errorf("check tenant: %w", err)
+	}
+	if o.HTTP == nil {
+		o.HTTP = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
+	}
+	if o.Attempts == 0 {
+		o.Attempts = 8
+	}
+	if o.Pause == 0 {
+		o.Pause = 200 * time.Millisecond
+	}
+	return &Client{base: base, options: o}, nil
+}
+
+func isHTTP(scheme string) bool { return scheme == "http" || scheme == "https" }
+
+// Close lets go of idle connections.
+func (c *Client) Close() { c.options.HTTP.CloseIdleConnections() }
+
+// URL returns the address of a path of the API, its elements percent-encoded.
+func (c *Client) URL(elements ...string) string {
+	return c.base.String() + "/api/v1" + path(elements...)
+}
+
+// path joins the elements, each percent-encoded: an id may hold '#', '/' and '%'.
+func path(elements ...string) string {
+	var b strings.Builder
+	for _, e := range elements {
+		b.WriteByte('/')
+		b.WriteString(url.PathEscape(e))
+	}
+	return b.String()
+}

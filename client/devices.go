@@ -1,0 +1,92 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+
+	"github.com/andonhq/andon"
+)
+
+// Device is what a device shows now.
+type Device struct {
+	Device        andon.DeviceID `json:"device"`
+	State         andon.State    `json:"state"`
+	Severity      uint8          `json:"severity"`
+	Since         andon.Time     `json:"since"`
+	Time          andon.Time     `json:"time"` // of its newest entry
+	Received      andon.Time     `json:"received"`
+	Operator      andon.PersonID `json:"operator"`
+	EscalatedTo   andon.PersonID `json:"escalated_to"`
+	IncidentSince andon.Time     `json:"incident_since"`
+	Silent        bool           `json:"silent"`
+	Message       string         `json:"message"`
+	Attributes    andon.JSON     `json:"attributes"`
+}
+
+// DeviceQuery selects devices by what they show now. The zero value selects all, by id.
+type DeviceQuery struct {
+	State       string         // as in Query
+	Operator    andon.PersonID // only devices with this operator
+	EscalatedTo andon.PersonID // only devices escalated to this supervisor
+	Device      string         // an id, or a prefix that ends in '*'
+	Sort        string         // "device", "since" or "severity"
+	Page        int            // devices a request; 1,000 unless set
+}
+
+func (q DeviceQuery) values() url.Values {
+	v := url.Values{"limit": {limit(q.Page)}}
+	for name, value := range map[string]string{
+		"state": q.State, "operator": string(q.Operator), "escalated_to": string(q.EscalatedTo),
+		"device": q.Device, "sort": q.Sort,
+	} {
+		if value != "" {
+			v.Set(name, value)
+		}
+	}
+	return v
+}
+
+// Device returns one device; an Error of status 404 when it was never seen or is retired.
+func (c *Client) Device(ctx context.Context, id andon.DeviceID) (Device, error) {
+	var d Device
+	err := c.do(ctx, request{method: http.MethodGet, path: path("devices", string(id))}, &d)
+	return d, err
+}
+
+// Devices returns the devices that a query selects.
+func (c *Client) Devices(ctx context.Context, q DeviceQuery) iter.Seq2[Device, error] {
+	return list[Device](ctx, c, path("devices"), q.values())
+}
+
+// StateCount is a state, its looks, and how many devices are in it now.
+type StateCount struct {
+	andon.StateDef
+	Count int `json:"count"`
+}
+
+// States returns the states with their counts, by severity, and the number of all devices.
+func (c *Client) States(ctx context.Context) (states []StateCount, total int, err error) {
+	var answer struct {
+		Items []StateCount `json:"items"`
+		Total int          `json:"total"`
+	}
+	err = c.do(ctx, request{method: http.MethodGet, path: path("states")}, &answer)
+	return answer.Items, answer.Total, err
+}
+
+// Interval is one run of one state.
+type Interval struct {
+	State   andon.State `json:"state"`
+	From    andon.Time  `json:"from"`
+	To      andon.Time  `json:"to"`      // 0 for the running one
+	Seconds float64     `json:"seconds"` // up to now for the running one
+}
+
+// Intervals returns the runs of a device.
+func (c *Client) Intervals(
+	ctx context.Context, id andon.DeviceID, q Query,
+) iter.Seq2[Interval, error] {
+	return list[Interval](ctx, c, path("devices", string(id), "intervals"), q.values())
+}

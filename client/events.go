@@ -1,0 +1,29 @@
+package client
+
+import (
+	"context"
+	"iter"
+
+	"github.com/andonhq/andon"
+)
+
+// DeviceEvents returns the entries of a device.
+func (c *Client) DeviceEvents(
+	ctx context.Context, id andon.DeviceID, q Query,
+) iter.Seq2[andon.Event, error] {
+	return list[andon.Event](ctx, c, path("devices", string(id), "events"), q.values())
+}
+
+// OperatorEvents returns the entries of an operator, of all devices.
+func (c *Client) OperatorEvents(
+	ctx context.Context, operator andon.PersonID, q Query,
+) iter.Seq2[andon.Event, error] {
+	return list[andon.Event](ctx, c, path("operators", string(operator), "events"), q.values())
+}
+
+// SupervisorEvents returns the entries that are escalated to a supervisor, of all devices.
+func (c *Client) SupervisorEvents(
+	ctx context.Context, supervisor andon.PersonID, q Query,
+) iter.Seq2[andon.Event, error] {
+	return list[andon.Event](ctx, c, path("supervisors", string(supervisor), "events"), q.values())
+}

@@ -1,0 +1,60 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net/http"
+	"strings"
+
+	"github.com/andonhq/andon"
+)
+
+// DeviceReadings returns the readings of a device; only those metrics where some are named. The
+// state of the query does not count.
+func (c *Client) DeviceReadings(
+	ctx context.Context, id andon.DeviceID, q Query, metrics ...andon.MetricName,
+) iter.Seq2[andon.Reading, error] {
+	q.State = ""
+	values := q.values()
+	if len(metrics) > 0 {
+		values.Set("metrics", joined(metrics))
+	}
+	return list[andon.Reading](ctx, c, path("devices", string(id), "readings"), values)
+}
+
+func joined(names []andon.MetricName) string {
+	parts := make([]string, len(names))
+	for i, n := range names {
+		parts[i] = string(n)
+	}
+	return strings.Join(parts, ",")
+}
+
+// LatestReadings returns the newest reading of each device, up to 1,000 devices, and the devices that
+// have none.
+func (c *Client) LatestReadings(
+	ctx context.Context, devices []andon.DeviceID,
+) (readings []andon.Reading, missing []andon.DeviceID, err error) {
+	body, err := json.Marshal(map[string][]andon.DeviceID{"devices": devices})
+	if err != nil {
+		return nil, nil, err
+	}
+	var answer struct {
+		Items   []andon.Reading  `json:"items"`
+		Missing []andon.DeviceID `json:"missing"`
+	}
+	r := request{
+		method: http.MethodPost, path: path("readings", "latest"), form: jsonForm, body: body,
+	}
+	err = c.do(ctx, r, &answer)
+	return answer.Items, answer.Missing, err
+}
+
+// MetricReadings returns one metric across devices; of the query only From and To count.
+func (c *Client) MetricReadings(
+	ctx context.Context, metric andon.MetricName, q Query,
+) iter.Seq2[andon.MetricReading, error] {
+	values := Query{From: q.From, To: q.To, Page: q.Page}.values()
+	return list[andon.MetricReading](ctx, c, path("metrics", string(metric), "readings"), values)
+}

@@ -1,0 +1,142 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/andonhq/andon"
+)
+
+const (
+	jsonForm   = "application/json"
+	ndjsonForm = "application/x-ndjson"
+	maxPause   = 10 * time.Second
+	maxAnswer  = 256 << 20 // bytes; a server that sends more is not ours
+)
+
+// request is one request, which may be sent several times.
+type request struct {
+	method string
+	path   string
+	query  url.Values
+	form   string // content type of the body
+	body   []byte
+	// once: what was sent may have arrived although no answer came, and arriving twice is not the same
+	// as arriving once. So it is sent again only where the server said that it took nothing (429).
+	once bool
+}
+
+// do sends a request until it is answered, and reads the answer into out, which may be nil.
+func (c *Client) do(ctx context.Context, r request, out any) error {
+	for attempt := 1; ; attempt++ {
+		err := c.send(ctx, r, out)
+		if err == nil || attempt >= c.options.Attempts || !again(ctx, r, err) {
+			return err
+		}
+		if err := sleep(ctx, c.pause(attempt, err)); err != nil {
+			return err
+		}
+	}
+}
+
+// again reports whether sending a request once more can help.
+func again(ctx context.Context, r request, err error) bool {
+	var e *Error
+	switch {
+	case ctx.Err() != nil:
+		return false
+	case !errors.As(err, &e):
+		return !r.once
+	case e.Status == http.StatusTooManyRequests:
+		return true
+	}
+	return e.Status == http.StatusServiceUnavailable && !r.once
+}
+
+// pause returns how long to wait behind an attempt: as long as the server says, else twice as long
+// each time. A part of it is random, so that many clients do not come back together.
+func (c *Client) pause(attempt int, err error) time.Duration {
+	wait := min(c.options.Pause<<(attempt-1), maxPause)
+	if e := (*Error)(nil); errors.As(err, &e) && e.RetryAfter > 0 {
+		wait = e.RetryAfter
+	}
+	return wait + rand.N(wait/4+1)
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return nil
+	}
+}
+
+// send sends a request once.
+func (c *Client) send(ctx context.Context, r request, out any) error {
+	req, err := c.build(ctx, r)
+	if err != nil {
+		return err
+	}
+	answer, err := c.options.HTTP.Do(req)
+	if err != nil {
+		return reach(err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode < 200 || answer.StatusCode > 299 {
+		return errorOf(answer)
+	}
+	if out == nil {
+		return nil
+	}
+	return decode(answer.Body, out)
+}
+
+func (c *Client) build(ctx context.Context, r request) (*http.Request, error) {
+	address := c.base.String() + "/api/v1" + r.path
+	if len(r.query) > 0 {
+		address += "?" + r.query.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, r.method, address, bytes.NewReader(r.body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", jsonForm)
+	if c.options.Tenant != andon.DefaultTenant {
+		req.Header.Set("Andon-Tenant", string(c.options.Tenant))
+	}
+	if r.form != "" {
+		req.Header.Set("Content-Type", r.form)
+	}
+	if c.options.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.options.Token)
+	}
+	return req, nil
+}
+
+// reach says that the server did not answer, and why. The address in the error of net/http is left
+// out: its query is long and says nothing.
+func reach(err error) error {
+	var e *url.Error
+	if errors.As(err, &e) {
+		err = e.Err
+	}
+	return fmt.Errorf("reach the server: %w", err)
+}
+
+func decode(body io.Reader, out any) error {
+	if err := json.NewDecoder(io.LimitReader(body, maxAnswer)).Decode(out); err != nil {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,205 @@
+// Package app wires Andon together: store, intake, HTTP, the sweep of what has expired. It starts
+// and stops them in the right order, and is what the end-to-end tests start.
+//
+// It knows which parts there are and nothing of what they do. It reads no environment and no flags,
+// and prints nothing.
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/httpapi"
+	"github.com/andonhq/andon/internal/intake"
+	"github.com/andonhq/andon/internal/store/all"
+	"github.com/andonhq/andon/internal/store/wrap"
+)
+
+// Options are what an App is made with. All but Fatal must be given.
+type Options struct {
+	Config  config.Config
+	Now     func() andon.Time
+	Log     *slog.Logger
+	Version httpapi.Version
+	// Fatal is told that the store's disk failed. It must end the process: what is acknowledged is on
+	// the disk, and nothing more can be promised. The store panics unless it is set.
+	Fatal func(error)
+}
+
+// App is one running Andon. Start comes first and Stop last, each once.
+type App struct {
+	Options
+	store    andon.Store
+	intake   *intake.Intake
+	api      *httpapi.API
+	gate     gate
+	server   *http.Server
+	listener net.Listener
+	secure   bool
+	failed   chan error    // the server ended by itself
+	quit     func()        // ends the sweep
+	swept    chan struct{} // the sweep has ended
+}
+
+// New makes an App. It touches nothing yet.
+func New(o Options) *App {
+	return &App{Options: o, failed: make(chan error, 1), swept: make(chan struct{})}
+}
+
+// Start opens the store and answers requests. When it returns an error, nothing is left open. What
+// is wrong with the configuration is Invalid.
+func (a *App) Start(ctx context.Context) error {
+	token, err := readToken(a.Config.TokenFile)
+	if err != nil {
+		return err
+	}
+	listener, loopback, err := a.listen(ctx, token != "")
+	if err != nil {
+		return err
+	}
+	a.listener = listener
+	if err := a.openStore(); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	a.wire(token, loopback)
+	a.goSweep()
+	a.goServe()
+	a.Log.Info("started", "url", a.URL(), "store", a.store.Capabilities().Name)
+	return nil
+}
+
+// openStore comes behind listening, so that the store can say whose it is by the address.
+func (a *App) openStore() error {
+	c := a.Config
+	store, err := all.Open(c.Store, all.Config{
+		Log: a.Log, Dir: c.Data, Cache: c.Pebble.Cache, Reserve: c.Pebble.Reserve, Fatal: a.Fatal,
+		Owner: fmt.Sprintf("andon at %s, process %d", a.URL(), os.Getpid()),
+	})
+	if err != nil {
+		return err
+	}
+	a.store = wrap.Retain(store, a.Now)
+	return nil
+}
+
+func (a *App) wire(token string, loopback bool) {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	a.intake = intake.New(a.store, intake.Options{
+		Now: a.Now, MaxBytes: a.Config.Limits.Memory, MaxRequests: int(a.Config.Limits.Requests),
+	})
+	t := a.Config.Timeouts
+	a.api = httpapi.New(httpapi.Options{
+		Store: a.store, Intake: a.intake, Now: a.Now, Log: a.Log, Registry: registry,
+		Version: a.Version, Token: token, Loopback: loopback,
+		BodyTimeout: t.Body, Timeout: t.Request,
+	})
+	a.gate.next = a.api
+	a.server = &http.Server{
+		Handler:           &a.gate,
+		ReadHeaderTimeout: t.Headers,
+		ReadTimeout:       t.Headers + t.Body,
+		WriteTimeout:      t.Body + t.Request + margin,
+		IdleTimeout:       t.Idle,
+		MaxHeaderBytes:    int(a.Config.Limits.Headers),
+		ErrorLog:          slog.NewLogLogger(a.Log.Handler(), slog.LevelWarn),
+	}
+}
+
+// margin is what a connection may live longer than its request, so that the request's own end comes
+// first and is answered.
+const margin = 5 * time.Second
+
+func (a *App) goServe() {
+	go func() {
+		if err := a.server.Serve(a.listener); !errors.Is(err, http.ErrServerClosed) {
+			a.failed <- fmt.Errorf("serve: %w", err)
+		}
+	}()
+}
+
+// URL returns the address of the running App.
+func (a *App) URL() string {
+	scheme := "http"
+	if a.secure {
+		scheme = "https"
+	}
+	return scheme + "://" + a.listener.Addr().String()
+}
+
+// Wait returns when the context ends (nil) or when the server ended by itself.
+func (a *App) Wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-a.failed:
+		return err
+	}
+}
+
+// Stop ends the App: /readyz says no, then the listener closes, then requests under way end, then
+// the store closes. It takes no longer than the timeouts of the configuration and the context allow;
+// requests that take longer are cut off, and that is the error.
+func (a *App) Stop(ctx context.Context) error {
+	a.api.Drain()
+	pause(ctx, a.Config.Timeouts.Drain)
+	ctx, cancel := context.WithTimeout(ctx, a.Config.Timeouts.Stop)
+	defer cancel()
+	a.quit()
+	cut := a.endRequests(ctx)
+	<-a.swept
+	if err := a.gate.shut(margin); err != nil {
+		return errors.Join(cut, err) // closing the store below a request could crash it
+	}
+	a.Log.Info("stopped")
+	return errors.Join(cut, a.store.Close())
+}
+
+// endRequests lets requests end by themselves, then cuts them off.
+func (a *App) endRequests(ctx context.Context) error {
+	if a.server.Shutdown(ctx) == nil {
+		return nil
+	}
+	return errors.Join(
+		errors.New("requests under way took too long and were cut off"), a.server.Close())
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
+// tlsConfig reads certificate and key; nil where none is named.
+func (a *App) tlsConfig() (*tls.Config, error) {
+	c := a.Config
+	if c.TLSCert == "" {
+		return nil, nil
+	}
+	pair, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
+	if err != nil {
+		return nil, andon.Errorf(andon.Invalid, "read tls_cert %s and tls_key %s: %w",
+			c.TLSCert, c.TLSKey, err)
+	}
+	return &tls.Config{
+		Certificates: []tls.Certificate{pair},
+		MinVersion:   tls.VersionTLS12,
+		NextProtos:   []string{"h2", "http/1.1"},
+	}, nil
+}

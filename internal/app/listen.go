@@ -1,0 +1,51 @@
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"syscall"
+
+	"github.com/andonhq/andon"
+)
+
+// listen opens the listener. Beyond loopback it needs a token: whoever reaches the port could read
+// and write everything.
+func (a *App) listen(ctx context.Context, token bool) (l net.Listener, loopback bool, err error) {
+	secure, err := a.tlsConfig()
+	if err != nil {
+		return nil, false, err
+	}
+	// The name is resolved once, so that what is checked is what is listened on.
+	address, err := net.ResolveTCPAddr("tcp", a.Config.Listen)
+	if err != nil {
+		return nil, false, andon.Errorf(andon.Invalid,
+			"listen on %q: %w (an address is of the form 127.0.0.1:8080)", a.Config.Listen, err)
+	}
+	loopback = address.IP.IsLoopback()
+	if !loopback && !token {
+		return nil, false, andon.Errorf(andon.Invalid, "listening on %s lets other machines in, so it "+
+			"needs a token: put one into a file (openssl rand -hex 32 > token) and name the file with "+
+			"--token-file, or listen on 127.0.0.1", a.Config.Listen)
+	}
+	var lc net.ListenConfig
+	if l, err = lc.Listen(ctx, "tcp", address.String()); err != nil {
+		return nil, false, listenError(a.Config.Listen, err)
+	}
+	if secure != nil {
+		a.secure, l = true, tls.NewListener(l, secure)
+	}
+	return l, loopback, nil
+}
+
+// ErrPortTaken is wrapped by the error of Start when another program listens on the address.
+var ErrPortTaken = errors.New("another program listens there: choose another port with --listen, " +
+	"or port 0 for a free one")
+
+func listenError(address string, err error) error {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		err = ErrPortTaken
+	}
+	return andon.Errorf(andon.Unavailable, "listen on %s: %w", address, err)
+}

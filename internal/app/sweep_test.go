@@ -1,0 +1,37 @@
+package app
+
+import (
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/intake"
+	"github.com/andonhq/andon/internal/store/memstore"
+)
+
+// TestSweep: the floor of a tenant follows the clock, at the start and once in each period.
+func TestSweep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := func() andon.Time { return andon.TimeOf(time.Now()) }
+		a := New(Options{Config: config.Default(), Now: now, Log: slog.New(slog.DiscardHandler)})
+		a.store = memstore.New()
+		a.intake = intake.New(a.store, intake.Options{Now: now})
+		a.goSweep()
+		for range 3 {
+			synctest.Wait()
+			record, err := a.store.Tenant(t.Context(), andon.DefaultTenant)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := record.Horizon(now()); record.Floor != want || want.Readings == 0 {
+				t.Errorf("the floor is %v, want %v", record.Floor, want)
+			}
+			time.Sleep(a.Config.Expiry.Every)
+		}
+		a.quit()
+		<-a.swept
+	})
+}

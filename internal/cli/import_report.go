@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+
+	"github.com/andonhq/andon"
+)
+
+// shownRejects is how many rejected lines are shown; more would hide what matters.
+const shownRejects = 20
+
+// report accounts for the lines of a file.
+type report struct {
+	file string
+	show io.Writer // gets the first rejected lines
+	all  io.Writer // gets every rejected line; nil: nobody wants them
+
+	mu       sync.Mutex
+	accepted int
+	rejected int
+	err      error // the first one of writing to all
+}
+
+func (r *report) accept(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.accepted += n
+}
+
+func (r *report) reject(why andon.Rejection) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	line := fmt.Sprintf("%s:%d: %s\n", r.file, why.Line, why.Error)
+	if why.Line == 0 { // a format without lines
+		line = fmt.Sprintf("%s: entry %d: %s\n", r.file, why.Index, why.Error)
+	}
+	if r.rejected++; r.rejected <= shownRejects {
+		io.WriteString(r.show, line)
+	}
+	if r.all != nil && r.err == nil {
+		_, r.err = io.WriteString(r.all, line)
+	}
+}
+
+// hidden says that not all rejected lines were shown, and where they are.
+func (r *report) hidden() string {
+	more := r.rejected - shownRejects
+	switch {
+	case more <= 0:
+		return ""
+	case r.all == nil:
+		return fmt.Sprintf("… and %d more; --rejects FILE writes all of them to a file\n", more)
+	}
+	return fmt.Sprintf("… and %d more\n", more)
+}
+
+// progress shows how much of a file is read, where somebody looks.
+type progress struct {
+	bars *mpb.Progress // nil: nobody looks
+	bar  *mpb.Bar
+	w    io.Writer
+}
+
+// newProgress shows a bar on w if that is a terminal. size is the file's; 0 where it is not known.
+func newProgress(w io.Writer, file string, size int64) *progress {
+	if !isTerminal(w) {
+		return &progress{w: w}
+	}
+	bars := mpb.New(mpb.WithOutput(w))
+	done := decor.Percentage(decor.WCSyncSpace)
+	if size == 0 {
+		done = decor.CurrentKibiByte("% .1f", decor.WCSyncSpace)
+	}
+	return &progress{w: w, bars: bars, bar: bars.AddBar(size,
+		mpb.BarRemoveOnComplete(),
+		mpb.PrependDecorators(decor.Name(file)),
+		mpb.AppendDecorators(done, decor.AverageSpeed(decor.SizeB1024(0), " % .1f")),
+	)}
+}
+
+// reader counts what is read through it.
+func (p *progress) reader(r io.Reader) io.Reader {
+	if p.bars == nil {
+		return r
+	}
+	return &counted{r, p.bar}
+}
+
+// Write writes above the bar.
+func (p *progress) Write(b []byte) (int, error) {
+	if p.bars == nil {
+		return p.w.Write(b)
+	}
+	return p.bars.Write(b)
+}
+
+// end takes the bar away.
+func (p *progress) end() {
+	if p.bars != nil {
+		p.bar.Abort(true)
+		p.bars.Wait()
+	}
+}
+
+// counted moves a bar by what is read.
+type counted struct {
+	io.Reader
+	bar *mpb.Bar
+}
+
+func (c *counted) Read(b []byte) (int, error) {
+	n, err := c.Reader.Read(b)
+	c.bar.IncrBy(n)
+	return n, err
+}

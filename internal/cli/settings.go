@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/config"
+)
+
+// settingFlags gives a command a flag for each setting, and --config. It returns what reads the
+// configuration once the flags are parsed.
+func (p *program) settingFlags(cmd *cobra.Command) (load func() (config.Config, error)) {
+	defaults := config.Default()
+	settings := defaults.Settings()
+	flags := cmd.Flags()
+	file := flags.String("config", "", "YAML `file` to read the configuration from (or ANDON_CONFIG)")
+	for _, s := range settings {
+		flags.Var(&settingFlag{text: s.Value.String(), form: s.Value.Type()}, s.Flag(), s.Help)
+	}
+	return func() (config.Config, error) {
+		from := config.Sources{File: *file, Env: p.environ, Flags: map[string]string{}}
+		for _, s := range settings {
+			if flags.Changed(s.Flag()) {
+				from.Flags[s.Key] = flags.Lookup(s.Flag()).Value.String()
+			}
+		}
+		c, err := config.Load(from)
+		if err != nil {
+			return c, andon.Errorf(andon.Invalid, "the configuration is wrong:\n%w", err)
+		}
+		return c, nil
+	}
+}
+
+// settingFlag keeps the text of a flag until the configuration is read: there the flag, the variable
+// and the key of a file are checked alike.
+type settingFlag struct{ text, form string }
+
+func (f *settingFlag) Set(text string) error { f.text = text; return nil }
+func (f *settingFlag) String() string        { return f.text }
+func (f *settingFlag) Type() string          { return f.form }

@@ -1,0 +1,76 @@
+package config
+
+import (
+	"strings"
+	"time"
+)
+
+// Setting is one key of the configuration.
+type Setting struct {
+	Key   string // as YAML spells it: "log.level"
+	Value Value  // where it is kept; it holds the default until it is set
+	Help  string // one sentence, without a full stop
+}
+
+const (
+	prefix       = "ANDON_"
+	fileVariable = prefix + "CONFIG" // names the file, so the file can't hold it
+)
+
+// Variable returns the spelling in the environment: "ANDON_LOG_LEVEL".
+func (s Setting) Variable() string {
+	return prefix + strings.ToUpper(strings.ReplaceAll(s.Key, ".", "_"))
+}
+
+// Flag returns the spelling on the command line, without its dashes: "log-level".
+func (s Setting) Flag() string {
+	return strings.NewReplacer(".", "-", "_", "-").Replace(s.Key)
+}
+
+// Settings lists every setting, bound to c. A setting that went out of use stays in the list, so
+// that a file of yesterday starts the program of today.
+func (c *Config) Settings() []Setting {
+	const ms = time.Millisecond
+	return []Setting{
+		{"listen", given(&c.Listen), "address to listen on; port 0 takes a free one"},
+		{"data", given(&c.Data), "directory of the embedded store"},
+		{"store", given(&c.Store), "the store: pebble (embedded, durable) or memory (lost at the end)"},
+		{"token_file", text(&c.TokenFile), "file that holds the token which clients must send"},
+		{"tls_cert", text(&c.TLSCert), "file of the TLS certificate chain (PEM); HTTPS, not HTTP"},
+		{"tls_key", text(&c.TLSKey), "file of the TLS key (PEM)"},
+
+		{"log.level", choice(&c.Log.Level, "debug", "info", "warn", "error"),
+			"least level that is logged"},
+		{"log.format", choice(&c.Log.Format, "text", "json"), "form of the log on standard error"},
+
+		{"limits.headers", size(&c.Limits.Headers), "most bytes of a request's headers"},
+		{"limits.memory", size(&c.Limits.Memory),
+			"most bytes of request bodies in memory at once; then 429"},
+		{"limits.requests", count(&c.Limits.Requests),
+			"most writing requests under way at once; then 429"},
+
+		{"timeouts.headers", span(&c.Timeouts.Headers, ms), "time to read a request's headers"},
+		{"timeouts.body", span(&c.Timeouts.Body, ms), "time to read a request's body"},
+		{"timeouts.request", span(&c.Timeouts.Request, ms), "time to work at a request"},
+		{"timeouts.idle", span(&c.Timeouts.Idle, ms), "time a connection may be idle"},
+		{"timeouts.drain", span(&c.Timeouts.Drain, 0),
+			"at the end, time between /readyz saying no and the listener closing, for load balancers"},
+		{"timeouts.stop", span(&c.Timeouts.Stop, ms), "at the end, time for requests under way"},
+
+		{"expiry.every", span(&c.Expiry.Every, time.Second), "how often what has expired is swept"},
+
+		{"pebble.cache", size(&c.Pebble.Cache), "bytes of the store kept in memory for reading"},
+		{"pebble.reserve", size(&c.Pebble.Reserve),
+			"bytes kept free on the store's disk; below them writes get 507"},
+	}
+}
+
+// together checks what only several settings together can get wrong.
+func (l *loader) together(c *Config) {
+	if c.TLSCert != "" && c.TLSKey == "" {
+		l.problem(l.places["tls_cert"], "tls_cert needs tls_key beside it")
+	}
+	if c.TLSKey != "" && c.TLSCert == "" {
+		l.problem(l.places["tls_key"], "tls_key needs tls_cert beside it")
+	}
+}

@@ -1,0 +1,194 @@
+// Package current holds in memory what the devices of one tenant show now: by device, by state, and
+// counted. It is pure: no I/O, no clock, no locks. The little that it can't know from the newest
+// entries alone it asks for through a function.
+package current
+
+import "github.com/andonhq/andon"
+
+// Device is all that must be known of a device to fold its next entry, wherever in its past that
+// falls, and to show the device. The zero value with an ID is one that was never seen.
+//
+// Two places in the past are kept, so that a late entry is judged without reading the log: the last
+// entry before the present run, and the last entry of severity 0 before the present incident.
+type Device struct {
+	ID    andon.DeviceID
+	Time  andon.Time  // of the newest entry; 0 when never seen
+	State andon.State // of the newest entry
+
+	Since     andon.Time  // first entry of the present run
+	PrevTime  andon.Time  // last entry before the present run; 0 when there is none
+	PrevState andon.State // the same entry's state
+
+	Incident andon.Time // first entry of the present incident; 0 while none is open
+	Calm     andon.Time // last entry of severity 0 before it; 0 when there is none
+
+	Operator  andon.PersonID // of the newest entry
+	Escalated Escalated
+
+	Assignee     andon.PersonID // of the newest assignment; absent when that unassigned
+	AssignedFrom andon.Time     // 0 where there never was an assignment
+
+	Retired  andon.Time // the newest retirement; entries up to it do not count
+	Received andon.Time // arrival of the newest message
+}
+
+// Escalated is the newest escalation not withdrawn of the present incident; the zero value is none.
+type Escalated struct {
+	To    andon.PersonID
+	At    andon.Time
+	Entry andon.Time // time of the entry that was escalated
+}
+
+// Entry is what folding needs of a log entry.
+type Entry struct {
+	Time     andon.Time
+	Severity uint8
+	State    andon.State
+	Operator andon.PersonID
+}
+
+func (e Entry) key() andon.EventKey {
+	return andon.EventKey{Time: e.Time, Severity: e.Severity, State: e.State}
+}
+
+// Next returns the time of the first entry of the device strictly behind a key, among the entries
+// that were folded before. There always is one where it is asked for.
+type Next func(behind andon.EventKey) (andon.Time, error)
+
+// Alive reports whether the device was seen and is not retired.
+func (d *Device) Alive() bool { return d.Time > d.Retired }
+
+// Apply folds one entry into d. Entries may come in any order and any number of times. It asks next,
+// at most once, only when the entry falls inside the present run or incident and splits it.
+//
+// stale says that the present incident no longer reaches back to the entry of d.Escalated, so that it
+// must be worked out again from the escalations that are left.
+func (d *Device) Apply(e Entry, states *andon.StateSet, next Next) (stale bool, err error) {
+	key, newest := e.key(), d.newest(states)
+	order := key.Compare(newest)
+	switch {
+	case e.Time <= d.Retired:
+		if order > 0 { // remembered for the times of assignments and retirements only
+			d.Time, d.State = e.Time, e.State
+		}
+	case !d.Alive():
+		d.begin(e)
+	case order > 0:
+		d.advance(e)
+	case order == 0:
+		d.Operator = e.Operator
+	default:
+		return d.applyLate(e, states, next)
+	}
+	return false, nil
+}
+
+// begin is the first entry, or the first after a retirement.
+func (d *Device) begin(e Entry) {
+	d.Time, d.State, d.Since, d.Operator = e.Time, e.State, e.Time, e.Operator
+	d.PrevTime, d.PrevState, d.Incident, d.Calm, d.Escalated = 0, "", 0, 0, Escalated{}
+	if e.Severity > 0 {
+		d.Incident = e.Time
+	}
+}
+
+// advance is a new newest entry.
+func (d *Device) advance(e Entry) {
+	if e.State != d.State {
+		d.PrevTime, d.PrevState, d.Since = d.Time, d.State, e.Time
+	}
+	switch {
+	case e.Severity == 0:
+		d.Incident, d.Calm, d.Escalated = 0, 0, Escalated{}
+	case d.Incident == 0:
+		d.Incident, d.Calm = e.Time, d.Time
+	}
+	d.Time, d.State, d.Operator = e.Time, e.State, e.Operator
+}
+
+// applyLate is an entry behind the newest. It matters only where it falls behind the last entry before
+// the present run, or behind the last calm entry before the present incident.
+func (d *Device) applyLate(e Entry, states *andon.StateSet, next Next) (stale bool, err error) {
+	first := andon.EventKey{Time: d.Since, Severity: states.Severity(d.State), State: d.State}
+	splitsRun := e.State != d.State && e.key().Compare(first) > 0
+	splitsIncident := d.Incident != 0 && e.Severity == 0 && e.Time > d.Incident
+	var after andon.Time
+	if splitsRun || splitsIncident {
+		if after, err = next(e.key()); err != nil {
+			return false, err
+		}
+	}
+	if splitsRun {
+		d.Since, d.PrevTime, d.PrevState = after, e.Time, e.State
+	} else {
+		d.beforeRun(e, first, states)
+	}
+	if splitsIncident {
+		d.Incident, d.Calm = after, e.Time
+		return d.Escalated.To != "" && d.Escalated.Entry < after, nil
+	}
+	d.beforeIncident(e)
+	return false, nil
+}
+
+// beforeRun is a late entry that does not split the present run: it may be its new beginning, or the
+// new last entry before it.
+func (d *Device) beforeRun(e Entry, first andon.EventKey, states *andon.StateSet) {
+	prev := andon.EventKey{Time: d.PrevTime, Severity: states.Severity(d.PrevState), State: d.PrevState}
+	if e.key().Compare(first) >= 0 || (d.PrevTime != 0 && e.key().Compare(prev) <= 0) {
+		return
+	}
+	if e.State == d.State {
+		d.Since = e.Time
+	} else {
+		d.PrevTime, d.PrevState = e.Time, e.State
+	}
+}
+
+// beforeIncident is a late entry that does not split the present incident: it may be its new
+// beginning, or the new last calm entry before it. At one instant severity 0 comes first, so times
+// alone decide.
+func (d *Device) beforeIncident(e Entry) {
+	switch {
+	case d.Incident == 0:
+	case e.Severity == 0:
+		d.Calm = max(d.Calm, min(e.Time, d.Incident))
+	case e.Time >= d.Calm:
+		d.Incident = min(d.Incident, e.Time)
+	}
+}
+
+func (d *Device) newest(states *andon.StateSet) andon.EventKey {
+	if d.Time == 0 {
+		return andon.EventKey{}
+	}
+	return andon.EventKey{Time: d.Time, Severity: states.Severity(d.State), State: d.State}
+}
+
+// Retire retires the device at the later of at and just after its newest entry.
+func (d *Device) Retire(at andon.Time) andon.Time {
+	d.Retired = max(at, d.Time+1)
+	d.Incident, d.Escalated = 0, Escalated{}
+	return d.Retired
+}
+
+// Assign assigns an operator from the latest of now, just after the newest entry, and just after the
+// newest assignment.
+func (d *Device) Assign(operator andon.PersonID, now andon.Time) andon.Time {
+	d.Assignee = operator
+	d.AssignedFrom = max(now, d.Time+1, d.AssignedFrom+1)
+	return d.AssignedFrom
+}
+
+// Show returns the device as it is shown, without what stays with its newest entry.
+func (d *Device) Show(states *andon.StateSet) andon.Device {
+	operator := d.Operator
+	if d.AssignedFrom != 0 {
+		operator = d.Assignee
+	}
+	return andon.Device{
+		ID: d.ID, State: d.State, Severity: states.Severity(d.State),
+		Time: d.Time, Since: d.Since, Received: d.Received,
+		Operator: operator, EscalatedTo: d.Escalated.To, IncidentSince: d.Incident,
+	}
+}

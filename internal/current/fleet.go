@@ -1,0 +1,274 @@
+package current
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+	"sync/atomic"
+
+	"github.com/tidwall/btree"
+
+	"github.com/andonhq/andon"
+)
+
+// Fleet is what all devices of a tenant show now. A change is staged first, so that the next one can
+// be worked out from it, and shown later, once it is durable.
+//
+// One goroutine at a time may stage (Slot, Changes). Show needs the fleet for itself; it may run
+// beside staging but for Slot making a new device. All else reads what is shown, and may run beside
+// staging and beside other readers. Note is what the store wants to remember of each device; only
+// who stages may look at it.
+type Fleet[Note any] struct {
+	slots  map[andon.DeviceID]*Slot[Note]
+	states map[andon.State]*byDevice[Note] // the devices that are shown, by state
+}
+
+type byDevice[Note any] = btree.Map[andon.DeviceID, *Slot[Note]]
+
+// Slot is the place of one device.
+type Slot[Note any] struct {
+	Note   Note
+	shown  Device
+	staged atomic.Pointer[Device] // the newest change that is not shown yet
+}
+
+// NewFleet makes an empty fleet.
+func NewFleet[Note any]() *Fleet[Note] {
+	return &Fleet[Note]{
+		slots:  map[andon.DeviceID]*Slot[Note]{},
+		states: map[andon.State]*byDevice[Note]{},
+	}
+}
+
+// Slot returns the place of a device, or nil.
+func (f *Fleet[Note]) Slot(id andon.DeviceID) *Slot[Note] { return f.slots[id] }
+
+// NewSlot makes the place of a device that has none. It keeps id.
+func (f *Fleet[Note]) NewSlot(id andon.DeviceID) *Slot[Note] {
+	s := &Slot[Note]{shown: Device{ID: id}}
+	f.slots[id] = s
+	return s
+}
+
+// Latest returns the device as it was staged last. It must not be changed.
+func (s *Slot[Note]) Latest() *Device {
+	if staged := s.staged.Load(); staged != nil {
+		return staged
+	}
+	return &s.shown
+}
+
+// Shown returns the device as it is shown. It must not be changed.
+func (s *Slot[Note]) Shown() *Device { return &s.shown }
+
+// Changes are devices as one write leaves them.
+type Changes[Note any] struct {
+	devices []Device // its capacity is fixed: slots point into it
+	slots   []*Slot[Note]
+}
+
+// NewChanges makes room for changes of at most so many devices.
+func NewChanges[Note any](devices int) *Changes[Note] {
+	return &Changes[Note]{devices: make([]Device, 0, devices), slots: make([]*Slot[Note], 0, devices)}
+}
+
+// Copy returns a copy of the newest state of a device, for the caller to change. Each device is
+// copied once into a Changes.
+func (c *Changes[Note]) Copy(s *Slot[Note]) *Device {
+	if len(c.devices) == cap(c.devices) {
+		panic("current: more devices changed than there is room for")
+	}
+	c.devices = append(c.devices, *s.Latest())
+	c.slots = append(c.slots, s)
+	return &c.devices[len(c.devices)-1]
+}
+
+// Stage makes the changes what the next ones are worked out from. Nothing may change them any more.
+func (c *Changes[Note]) Stage() {
+	for i, s := range c.slots {
+		s.staged.Store(&c.devices[i])
+	}
+}
+
+// All returns the devices in the order in which they were copied.
+func (c *Changes[Note]) All() []Device { return c.devices }
+
+// Slots returns the places of All.
+func (c *Changes[Note]) Slots() []*Slot[Note] { return c.slots }
+
+// Show makes changes visible. Changes must be shown in the order in which they were copied.
+func (f *Fleet[Note]) Show(c *Changes[Note]) {
+	for i, s := range c.slots {
+		before, wasAlive := s.shown.State, s.shown.Alive()
+		s.shown = c.devices[i]
+		if now, isAlive := s.shown.State, s.shown.Alive(); now != before || isAlive != wasAlive {
+			if wasAlive {
+				f.remove(before, s.shown.ID)
+			}
+			if isAlive {
+				f.insert(now, s)
+			}
+		}
+		// Behind the copy: who stages reads shown without a lock once it finds nothing staged.
+		s.staged.CompareAndSwap(&c.devices[i], nil)
+	}
+}
+
+func (f *Fleet[Note]) insert(state andon.State, s *Slot[Note]) {
+	devices := f.states[state]
+	if devices == nil {
+		devices = &byDevice[Note]{}
+		f.states[state] = devices
+	}
+	devices.Set(s.shown.ID, s)
+}
+
+func (f *Fleet[Note]) remove(state andon.State, id andon.DeviceID) {
+	devices := f.states[state]
+	devices.Delete(id)
+	if devices.Len() == 0 {
+		delete(f.states, state)
+	}
+}
+
+// Counts returns how many devices are in each state.
+func (f *Fleet[Note]) Counts() []andon.StateCount {
+	counts := make([]andon.StateCount, 0, len(f.states))
+	for state, devices := range f.states {
+		counts = append(counts, andon.StateCount{State: state, Count: devices.Len()})
+	}
+	return counts
+}
+
+// Slots calls visit for each place, in no order, until it returns false.
+func (f *Fleet[Note]) Slots(visit func(*Slot[Note]) bool) {
+	for _, s := range f.slots {
+		if !visit(s) {
+			return
+		}
+	}
+}
+
+// Len returns how many places there are.
+func (f *Fleet[Note]) Len() int { return len(f.slots) }
+
+// Page gathers the devices that a query selects, a part at a time, so that nobody who holds a lock
+// for it holds it for long.
+type Page struct {
+	Devices []andon.Device // in the query's order once Done
+	Done    bool
+
+	query andon.DeviceQuery
+	from  andon.DeviceID // where the next part begins
+}
+
+// NewPage begins a page.
+func NewPage(q andon.DeviceQuery) *Page {
+	p := &Page{query: q, from: andon.DeviceID(q.Prefix)}
+	if q.Sort == andon.ByDevice && q.After != nil {
+		p.from = max(p.from, q.After.Device)
+	}
+	return p
+}
+
+// Read looks at up to budget devices more.
+func (f *Fleet[Note]) Read(p *Page, states *andon.StateSet, budget int) {
+	merge := f.merge(p.query.States, p.from)
+	for ; budget > 0 && len(merge) > 0; budget-- {
+		it := merge[0]
+		id := it.Key()
+		if !hasPrefix(id, p.query.Prefix) {
+			break
+		}
+		if d := it.Value().shown.Show(states); p.query.Admits(&d) {
+			p.add(d)
+		}
+		if p.full() {
+			break
+		}
+		p.from = id + "\x00" // the next that can be
+		merge.next()
+	}
+	if budget > 0 {
+		p.finish()
+	}
+}
+
+func hasPrefix(id andon.DeviceID, prefix string) bool {
+	return len(id) >= len(prefix) && string(id[:len(prefix)]) == prefix
+}
+
+func (p *Page) full() bool {
+	return p.query.Sort == andon.ByDevice && len(p.Devices) == p.query.Limit
+}
+
+// add takes a device in. In orders other than by id the best come out only at the end; what can't be
+// among them is dropped whenever twice the page has come together.
+func (p *Page) add(d andon.Device) {
+	p.Devices = append(p.Devices, d)
+	if p.query.Sort != andon.ByDevice && len(p.Devices) >= 2*p.query.Limit {
+		p.sort()
+	}
+}
+
+func (p *Page) finish() {
+	if p.query.Sort != andon.ByDevice {
+		p.sort()
+	}
+	p.Done = true
+}
+
+func (p *Page) sort() {
+	slices.SortFunc(p.Devices, func(a, b andon.Device) int {
+		switch pa, pb := a.Position(), b.Position(); {
+		case pa.Less(pb, p.query.Sort):
+			return -1
+		case pb.Less(pa, p.query.Sort):
+			return 1
+		}
+		return 0
+	})
+	p.Devices = p.Devices[:min(len(p.Devices), p.query.Limit)]
+}
+
+// merge returns the devices of the selected states from an id on, as one ascending sequence.
+func (f *Fleet[Note]) merge(filter andon.StateFilter, from andon.DeviceID) merge[Note] {
+	var m merge[Note]
+	for state, devices := range f.states {
+		if !filter.Match(state) {
+			continue
+		}
+		if it := devices.Iter(); it.Seek(from) {
+			m = append(m, &it)
+		}
+	}
+	heap.Init(&m)
+	return m
+}
+
+// merge is a heap of iterators by their present id.
+type merge[Note any] []*btree.MapIter[andon.DeviceID, *Slot[Note]]
+
+func (m *merge[Note]) next() {
+	if (*m)[0].Next() {
+		heap.Fix(m, 0)
+	} else {
+		heap.Pop(m)
+	}
+}
+
+func (m merge[Note]) Len() int           { return len(m) }
+func (m merge[Note]) Less(i, j int) bool { return cmp.Less(m[i].Key(), m[j].Key()) }
+func (m merge[Note]) Swap(i, j int)      { m[i], m[j] = m[j], m[i] }
+
+// Push is of heap.Interface.
+func (m *merge[Note]) Push(x any) {
+	*m = append(*m, x.(*btree.MapIter[andon.DeviceID, *Slot[Note]]))
+}
+
+// Pop is of heap.Interface.
+func (m *merge[Note]) Pop() any {
+	last := (*m)[len(*m)-1]
+	*m = (*m)[:len(*m)-1]
+	return last
+}

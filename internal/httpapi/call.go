@@ -1,0 +1,158 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/ingest"
+)
+
+// call is one request to a route, and what handlers ask of it. The methods that read parameters
+// write down what is wrong and return the zero value, so that a handler reads all of them first and
+// then asks once, with fault: the client is told of everything at fault together.
+type call struct {
+	*API
+	x      *exchange
+	r      *http.Request
+	route  *route
+	tenant andon.TenantID
+	query  url.Values
+	status int // of the answer, if it succeeds
+	wrong  []andon.FieldError
+	undo   []func() // at the end of the call
+}
+
+// newCall begins a call; stop ends it.
+func (a *API) newCall(x *exchange, r *http.Request, to *route) (c *call, stop func()) {
+	ctx, cancel := context.WithTimeout(r.Context(), a.Timeout)
+	a.metrics.inFlight.Inc()
+	c = &call{API: a, x: x, r: r.WithContext(ctx), route: to, tenant: andon.DefaultTenant}
+	c.undo = append(c.undo, cancel, a.metrics.inFlight.Dec)
+	if len(to.statuses) > 0 {
+		c.status = to.statuses[0]
+	}
+	return c, c.stop
+}
+
+func (c *call) stop() {
+	for _, f := range c.undo {
+		f()
+	}
+}
+
+func (c *call) ctx() context.Context { return c.r.Context() }
+
+// prepare reads what is the same for every route: the query as text, and the tenant.
+func (c *call) prepare() error {
+	query, err := url.ParseQuery(c.r.URL.RawQuery)
+	if err != nil {
+		return andon.AtField("query", "the query can't be read: %s", err)
+	}
+	c.query = query
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		c.checkParam(name, query[name])
+	}
+	if !c.route.outside && !c.route.tenantless {
+		c.readTenant()
+	}
+	return c.fault()
+}
+
+// checkParam refuses what would otherwise be ignored: a misspelt parameter selects too much.
+func (c *call) checkParam(name string, values []string) {
+	known := make([]string, len(c.route.query))
+	for i, p := range c.route.query {
+		known[i] = p.name
+		if p.name == name {
+			if len(values) > 1 {
+				c.mark("query."+name, "%s is given twice", name)
+			}
+			return
+		}
+	}
+	shown := ingest.Clip(name)
+	switch near := nearest(name, known); {
+	case near != "":
+		c.mark("query."+shown, "there is no parameter %s here: did you mean %s?", shown, near)
+	case len(known) == 0:
+		c.mark("query."+shown, "there is no parameter %s here, nor any other", shown)
+	default:
+		c.mark("query."+shown, "there is no parameter %s here, only %s", shown, strings.Join(known, ", "))
+	}
+}
+
+func (c *call) readTenant() {
+	const name = "Andon-Tenant"
+	switch values := c.r.Header.Values(name); {
+	case len(values) > 1:
+		c.mark("header."+name, "%s is given twice", name)
+	case len(values) == 1 && values[0] != "":
+		c.tenant = andon.TenantID(values[0])
+		c.check("header."+name, c.tenant.Validate())
+	}
+}
+
+// mark writes down what is wrong with a field. A few are enough: a client may send thousands.
+func (c *call) mark(location, format string, args ...any) {
+	const enough = 10
+	if len(c.wrong) == enough {
+		return
+	}
+	message := fmt.Sprintf(format, args...)
+	c.wrong = append(c.wrong, andon.FieldError{Location: location, Message: message})
+}
+
+// check writes down an error, if it is one.
+func (c *call) check(location string, err error) {
+	if err != nil {
+		c.mark(location, "%s", err)
+	}
+}
+
+// fault returns all that was written down as one error, or nil.
+func (c *call) fault() error {
+	if len(c.wrong) == 0 {
+		return nil
+	}
+	messages := make([]string, len(c.wrong))
+	for i, w := range c.wrong {
+		messages[i] = w.Message
+	}
+	return &andon.Error{
+		Kind: andon.Invalid, Message: strings.Join(messages, "; "), Fields: c.wrong,
+	}
+}
+
+// record returns the tenant's record.
+func (c *call) record() (andon.Tenant, error) { return c.store.Tenant(c.ctx(), c.tenant) }
+
+// answer sends a value as JSON. It is written whole before the first byte goes out, so that a value
+// that can't be written is an error and not half an answer.
+func (c *call) answer(value any) error {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return fmt.Errorf("write answer of %s: %w", c.route.name, err)
+	}
+	c.send("application/json", text.Bytes())
+	return nil
+}
+
+// send sends a whole answer. That the client is gone by now changes nothing.
+func (c *call) send(contentType string, body []byte) {
+	h := c.x.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	c.x.WriteHeader(c.status)
+	_, _ = c.x.Write(body)
+}

@@ -1,0 +1,160 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/ingest"
+	"github.com/andonhq/andon/internal/ingest/jsonscan"
+)
+
+// decode reads a body that is one JSON object into a struct. encoding/json alone would take a field
+// by another case, the last of two, and an absent one for null; here a field is known by its exact
+// name, stands once, and is missing where its tag has no omitempty. Values are of the types that
+// encoding/json knows; structs, pointers to them and slices of them are read as strictly.
+func decode(text string, into any) error {
+	s := &jsonscan.Scanner{Text: text}
+	if s.Next(); s.At == len(text) {
+		return andon.AtField("body", "the body is empty")
+	}
+	if err := decodeValue(s, "body", reflect.ValueOf(into).Elem()); err != nil {
+		return err
+	}
+	return located("body", s.End())
+}
+
+// located makes an error of a fault, if it is one.
+func located(location string, f *jsonscan.Fault) error {
+	if f == nil {
+		return nil
+	}
+	return andon.AtField(location, "%s", f)
+}
+
+func decodeValue(s *jsonscan.Scanner, location string, v reflect.Value) error {
+	t := v.Type()
+	switch {
+	case v.Kind() == reflect.Struct:
+		return decodeStruct(s, location, v)
+	case s.Peek() == 'n' && v.Kind() == reflect.Pointer && s.Word("null"):
+		return nil
+	case v.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct:
+		v.Set(reflect.New(t.Elem()))
+		return decodeStruct(s, location, v.Elem())
+	case v.Kind() == reflect.Slice:
+		return decodeSlice(s, location, v)
+	}
+	start := s.At
+	if f := s.Skip(1); f != nil {
+		return located(location, f)
+	}
+	return decodeScalar(s.Text[start:s.At], location, v)
+}
+
+func decodeScalar(text, location string, v reflect.Value) error {
+	if text == "null" { // encoding/json would leave v as it is
+		return andon.AtField(location, "%s is null", location)
+	}
+	err := json.Unmarshal([]byte(text), v.Addr().Interface())
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return andon.AtField(location, "%s can't be a %s", location, e.Value)
+	}
+	if err != nil {
+		return andon.AtField(location, "%s: %s", location, err)
+	}
+	return nil
+}
+
+func decodeSlice(s *jsonscan.Scanner, location string, v reflect.Value) error {
+	if s.Peek() != '[' {
+		return located(location, s.Want("an array"))
+	}
+	s.At++
+	v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+	for first := true; ; first = false {
+		more, f := s.Element(first)
+		if f != nil || !more {
+			return located(location, f)
+		}
+		element := reflect.New(v.Type().Elem()).Elem()
+		if err := decodeValue(s, fmt.Sprintf("%s[%d]", location, v.Len()), element); err != nil {
+			return err
+		}
+		v.Set(reflect.Append(v, element))
+	}
+}
+
+func decodeStruct(s *jsonscan.Scanner, location string, v reflect.Value) error {
+	if s.Peek() != '{' {
+		return located(location, s.Want("an object"))
+	}
+	s.At++
+	fields := jsonFields(v.Type())
+	seen := make([]bool, len(fields))
+	for first := true; ; first = false {
+		name, more, f := s.Member(first)
+		if f != nil {
+			return located(location, f)
+		}
+		if !more {
+			return missing(location, fields, seen)
+		}
+		i, err := fieldNamed(location, name, fields, seen)
+		if err != nil {
+			return err
+		}
+		if err := decodeValue(s, location+"."+name, v.Field(i)); err != nil {
+			return err
+		}
+	}
+}
+
+// jsonField is a field of a struct as JSON has it; it stands where the field stands in the struct.
+type jsonField struct {
+	name     string
+	optional bool
+}
+
+func jsonFields(t reflect.Type) []jsonField {
+	fields := make([]jsonField, t.NumField())
+	for i := range fields {
+		name, rest, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		fields[i] = jsonField{name: name, optional: rest == "omitempty"}
+	}
+	return fields
+}
+
+// fieldNamed returns which field has that name, and notes that it was seen.
+func fieldNamed(location, name string, fields []jsonField, seen []bool) (int, error) {
+	names := make([]string, len(fields))
+	for i, field := range fields {
+		names[i] = field.name
+		if field.name != name {
+			continue
+		}
+		if seen[i] {
+			return 0, andon.AtField(location+"."+name, "%s stands twice", name)
+		}
+		seen[i] = true
+		return i, nil
+	}
+	shown := ingest.Clip(name)
+	message := fmt.Sprintf("there is no field %s here, only %s", shown, strings.Join(names, ", "))
+	if near := nearest(name, names); near != "" {
+		message = fmt.Sprintf("there is no field %s here: did you mean %s?", shown, near)
+	}
+	return 0, andon.AtField(location+"."+shown, "%s", message)
+}
+
+func missing(location string, fields []jsonField, seen []bool) error {
+	for i, field := range fields {
+		if !seen[i] && !field.optional {
+			return andon.AtField(location+"."+field.name, "%s is missing", field.name)
+		}
+	}
+	return nil
+}

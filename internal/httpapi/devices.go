@@ -1,0 +1,250 @@
+package httpapi
+
+import (
+	"cmp"
+	"iter"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/andonhq/andon"
+)
+
+func (a *API) deviceRoutes() []*route {
+	return []*route{
+		answering(route{
+			method: http.MethodGet, path: "/devices/{device}", name: "getDevice", tag: "devices",
+			summary: "What a device shows now",
+			detail:  "404 when it was never seen or is retired.",
+			errors:  []int{404},
+		}, exampleDevice(), a.device),
+		listing(route{
+			method: http.MethodGet, path: "/devices", name: "listDevices", tag: "devices",
+			summary: "Devices by what they show now",
+			detail: "By id every device that was there from the first page to the last is listed once. " +
+				"The other orders are best effort, since a device may move while they are read.",
+			query:  []param{stateParam, operatorParam, escalatedParam, deviceParam, sortParam, limitParam, cursorParam},
+			errors: []int{501},
+		}, exampleDevice(), a.devices),
+		answering(route{
+			method: http.MethodDelete, path: "/devices/{device}", name: "retireDevice", tag: "devices",
+			summary: "Retire a device",
+			detail: "It leaves the counts and lists; its history stays until it expires. `retired` is " +
+				"when that takes effect: the later of now and just after its newest entry. An entry " +
+				"after it brings the device back.",
+			errors: []int{404},
+		}, retiredJSON{Device: "press-7", Retired: exampleTime + 1}, a.retire),
+		answering(route{
+			method: http.MethodGet, path: "/states", name: "countStates", tag: "devices",
+			summary: "How many devices are in each state now",
+			detail:  "All states of the set, and states outside it that a device is in; severest last.",
+		}, exampleStates(), a.states),
+		listing(route{
+			method: http.MethodGet, path: "/devices/{device}/intervals", name: "listIntervals", tag: "devices",
+			summary: "Runs of one state of a device",
+			detail: "A run that began before `from` or ends after `to` is given whole; the running one " +
+				"has no `to` and its seconds are those up to now.",
+			query: []param{stateParam, fromParam, toParam, orderParam, limitParam, cursorParam},
+		}, exampleInterval(), a.intervals),
+	}
+}
+
+var (
+	operatorParam = param{
+		name: "operator", detail: "Only devices with this operator", example: "Liz",
+	}
+	escalatedParam = param{
+		name: "escalated_to", detail: "Only devices escalated to this supervisor", example: "Sara",
+	}
+	deviceParam = param{
+		name: "device", example: "press*",
+		detail: "That device, or all whose id begins so where it ends in `*`",
+	}
+	sortParam = param{
+		name: "sort", example: "severity", initial: "device",
+		detail: "By id; longest in its state first; severest first, then longest",
+		values: []any{"device", "since", "severity"},
+	}
+)
+
+// deviceJSON is what a device shows now.
+type deviceJSON struct {
+	Device        andon.DeviceID `json:"device"`
+	State         andon.State    `json:"state"`
+	Severity      uint8          `json:"severity" doc:"0 is normal; higher is worse"`
+	Since         andon.Time     `json:"since" doc:"when it entered the state"`
+	Time          andon.Time     `json:"time" doc:"of its newest entry"`
+	Received      andon.Time     `json:"received" doc:"arrival of its newest message"`
+	Operator      andon.PersonID `json:"operator,omitempty"`
+	EscalatedTo   andon.PersonID `json:"escalated_to,omitempty"`
+	IncidentSince andon.Time     `json:"incident_since,omitempty" doc:"only while one is open"`
+	Silent        bool           `json:"silent" doc:"nothing arrived for longer than silent_after"`
+	Message       string         `json:"message,omitempty"`
+	Attributes    andon.JSON     `json:"attributes,omitempty"`
+}
+
+// showDevice returns how devices of a tenant are shown now.
+func (a *API) showDevice(t *andon.Tenant) func(*andon.Device) deviceJSON {
+	now := a.Now()
+	return func(d *andon.Device) deviceJSON {
+		return deviceJSON{
+			Device: d.ID, State: d.State, Severity: d.Severity,
+			Since: d.Since, Time: d.Time, Received: d.Received,
+			Operator: d.Operator, EscalatedTo: d.EscalatedTo, IncidentSince: d.IncidentSince,
+			Silent:  d.Silent(now, t.SilentAfter),
+			Message: d.Message, Attributes: d.Attributes,
+		}
+	}
+}
+
+func (a *API) device(c *call) (deviceJSON, error) {
+	id := c.device()
+	if err := c.fault(); err != nil {
+		return deviceJSON{}, err
+	}
+	tenant, err := c.record()
+	if err != nil {
+		return deviceJSON{}, err
+	}
+	d, err := a.store.Device(c.ctx(), c.tenant, id)
+	if err != nil {
+		return deviceJSON{}, err
+	}
+	return a.showDevice(&tenant)(&d), nil
+}
+
+func (a *API) devices(c *call) (list[deviceJSON], error) {
+	q := andon.DeviceQuery{
+		States: c.states(), Sort: c.sort(),
+		Operator: c.queryPerson("operator"), EscalatedTo: c.queryPerson("escalated_to"),
+	}
+	limit, exactly := c.limit(), c.deviceOrPrefix(&q)
+	q.Limit = limit + 1
+	if after := (andon.DevicePosition{}); c.cursor(&after) {
+		q.After = &after
+	}
+	if err := c.fault(); err != nil {
+		return list[deviceJSON]{}, err
+	}
+	tenant, err := c.record()
+	if err != nil {
+		return list[deviceJSON]{}, err
+	}
+	found := a.store.Devices(c.ctx(), c.tenant, q)
+	if exactly != "" {
+		found = a.oneDevice(c, exactly, q)
+	}
+	position := func(d *andon.Device) any { return d.Position() }
+	return readPage(c, limit, found, a.showDevice(&tenant), position)
+}
+
+func (c *call) sort() andon.DeviceSort {
+	switch text := c.text("sort"); text {
+	case "", "device":
+	case "since":
+		return andon.BySince
+	case "severity":
+		return andon.BySeverity
+	default:
+		c.mark("query.sort", "sort is device, since or severity, not %q", text)
+	}
+	return andon.ByDevice
+}
+
+// deviceOrPrefix reads device: a prefix goes into the query, an id is returned.
+func (c *call) deviceOrPrefix(q *andon.DeviceQuery) (exactly andon.DeviceID) {
+	text := c.text("device")
+	prefix, isPrefix := strings.CutSuffix(text, "*")
+	if text == "" || isPrefix && prefix == "" {
+		return ""
+	}
+	if err := andon.DeviceID(prefix).Validate(); err != nil && !(isPrefix && isDots(prefix)) {
+		c.check("query.device", err)
+	}
+	if isPrefix {
+		q.Prefix = prefix
+		return ""
+	}
+	return andon.DeviceID(text)
+}
+
+// isDots reports whether text is no identifier only because of what it would mean in a path.
+func isDots(text string) bool { return text == "." || text == ".." }
+
+// oneDevice is the list of one device, if the query selects it.
+func (a *API) oneDevice(
+	c *call, id andon.DeviceID, q andon.DeviceQuery,
+) iter.Seq2[andon.Device, error] {
+	return func(yield func(andon.Device, error) bool) {
+		d, err := a.store.Device(c.ctx(), c.tenant, id)
+		if err != nil && andon.KindOf(err) == andon.NotFound {
+			return
+		}
+		if err != nil || q.Admits(&d) {
+			yield(d, err)
+		}
+	}
+}
+
+type retiredJSON struct {
+	Device  andon.DeviceID `json:"device"`
+	Retired andon.Time     `json:"retired" doc:"when it takes effect"`
+}
+
+func (a *API) retire(c *call) (retiredJSON, error) {
+	device := c.device()
+	if err := c.fault(); err != nil {
+		return retiredJSON{}, err
+	}
+	at, err := a.intake.Retire(c.ctx(), c.tenant, device)
+	return retiredJSON{Device: device, Retired: at}, err
+}
+
+// statesJSON is how many devices are in each state.
+type statesJSON struct {
+	Items []stateCountJSON `json:"items"`
+	Total int              `json:"total" doc:"devices"`
+}
+
+type stateCountJSON struct {
+	State    andon.State `json:"state"`
+	Severity uint8       `json:"severity"`
+	Letter   string      `json:"letter"`
+	Colour   string      `json:"colour"`
+	Symbol   string      `json:"symbol"`
+	Count    int         `json:"count"`
+}
+
+func (a *API) states(c *call) (statesJSON, error) {
+	tenant, err := c.record()
+	if err != nil {
+		return statesJSON{}, err
+	}
+	counts, err := a.store.Counts(c.ctx(), c.tenant)
+	if err != nil {
+		return statesJSON{}, err
+	}
+	answer := statesJSON{Items: []stateCountJSON{}}
+	count := map[andon.State]int{}
+	for _, def := range tenant.States.Defs() {
+		count[def.Name] = 0
+	}
+	for _, n := range counts {
+		count[n.State] = n.Count
+		answer.Total += n.Count
+	}
+	for state, n := range count {
+		answer.Items = append(answer.Items, showCount(tenant.States.Look(state), n))
+	}
+	slices.SortFunc(answer.Items, func(a, b stateCountJSON) int {
+		return cmp.Or(cmp.Compare(a.Severity, b.Severity), cmp.Compare(a.State, b.State))
+	})
+	return answer, nil
+}
+
+func showCount(look andon.StateDef, count int) stateCountJSON {
+	return stateCountJSON{
+		State: look.Name, Severity: look.Severity, Letter: look.Letter, Colour: look.Colour,
+		Symbol: look.Symbol, Count: count,
+	}
+}

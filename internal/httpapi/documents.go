@@ -1,0 +1,128 @@
+package httpapi
+
+import (
+	"bytes"
+	"io"
+	"io/fs"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/swaggest/swgui/v5/static"
+)
+
+// The page to read the contract at is Swagger UI, whose files are in the binary. swgui's own handler
+// is not used: its page has a script within, which would make the page's policy as weak as that.
+const (
+	docsPage = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>Andon: the HTTP contract</title>
+<link rel="icon" type="image/png" href="docs/favicon-32x32.png">
+<link rel="stylesheet" href="docs/swagger-ui.css">
+</head>
+<body>
+<div id="swagger-ui"></div>
+<script src="docs/swagger-ui-bundle.js"></script>
+<script src="docs/start.js"></script>
+</body>
+</html>
+`
+	docsStart = `window.ui = SwaggerUIBundle({
+  url: "openapi.json",
+  dom_id: "#swagger-ui",
+  deepLinking: true,
+  validatorUrl: null,
+});
+`
+	docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; " +
+		"img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; " +
+		"frame-ancestors 'none'"
+)
+
+// documentRoutes serve the contract itself.
+func (a *API) documentRoutes(described []*route) []*route {
+	page := route{
+		method: http.MethodGet, path: "/docs", outside: true, name: "docs", tag: "operations",
+		summary: "A page to read this document at", statuses: []int{http.StatusOK},
+		answer: &content{media: "text/html", schema: textSchema()}, serve: a.docs,
+	}
+	asset := route{
+		method: http.MethodGet, path: "/docs/{file}", outside: true, name: "docsFile", hidden: true,
+		statuses: []int{http.StatusOK}, serve: a.docsFile,
+	}
+	var text, yaml []byte // of the document, made below from all routes with these
+	inJSON := route{
+		method: http.MethodGet, path: "/openapi.json", outside: true, name: "openapi", tag: "operations",
+		summary: "This document", statuses: []int{http.StatusOK},
+		answer: &content{schema: anySchema()},
+		serve: func(c *call) error {
+			c.send("application/openapi+json", text)
+			return nil
+		},
+	}
+	inYAML := inJSON
+	inYAML.path, inYAML.name, inYAML.summary = "/openapi.yaml", "openapiYAML", "This document as YAML"
+	inYAML.answer = &content{media: "application/openapi+yaml", schema: textSchema()}
+	inYAML.serve = func(c *call) error {
+		c.send("application/openapi+yaml", yaml)
+		return nil
+	}
+	own := []*route{&page, &asset, &inJSON, &inYAML}
+	text, yaml = document(a.Version.Version, slices.Concat(described, own))
+	return own
+}
+
+func (a *API) docs(c *call) error {
+	c.x.Header().Set("Content-Security-Policy", docsPolicy)
+	c.send("text/html; charset=utf-8", []byte(docsPage))
+	return nil
+}
+
+var assetTypes = map[string]string{
+	".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".png": "image/png",
+}
+
+// docsFile serves a file of the page. They lie compressed in the binary, and go out so.
+func (a *API) docsFile(c *call) error {
+	name := c.r.PathValue("file")
+	kind := assetTypes[path.Ext(name)]
+	if kind == "" || !fs.ValidPath(name) {
+		return errNoSuchPath
+	}
+	c.x.Header().Set("Cache-Control", "max-age=3600")
+	if name == "start.js" {
+		c.send(kind, []byte(docsStart))
+		return nil
+	}
+	if plain, err := static.FS.ReadFile(name); err == nil {
+		c.send(kind, plain)
+		return nil
+	}
+	packed, err := static.FS.ReadFile(name + ".gz")
+	if err != nil {
+		return errNoSuchPath
+	}
+	return c.sendPacked(kind, packed)
+}
+
+func (c *call) sendPacked(kind string, packed []byte) error {
+	c.x.Header().Set("Vary", "Accept-Encoding")
+	if strings.Contains(c.r.Header.Get("Accept-Encoding"), "gzip") {
+		c.x.Header().Set("Content-Encoding", "gzip")
+		c.send(kind, packed)
+		return nil
+	}
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return err
+	}
+	plain, err := io.ReadAll(z)
+	if err == nil {
+		c.send(kind, plain)
+	}
+	return err
+}

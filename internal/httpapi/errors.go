@@ -1,0 +1,116 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+
+	"github.com/andonhq/andon"
+)
+
+// statuses maps the kinds of error to HTTP.
+var statuses = [...]int{
+	andon.Internal:    http.StatusInternalServerError,
+	andon.Invalid:     http.StatusBadRequest,
+	andon.NotFound:    http.StatusNotFound,
+	andon.Conflict:    http.StatusConflict,
+	andon.TooLarge:    http.StatusRequestEntityTooLarge,
+	andon.Busy:        http.StatusTooManyRequests,
+	andon.Unsupported: http.StatusNotImplemented,
+	andon.Unavailable: http.StatusServiceUnavailable,
+	andon.Full:        http.StatusInsufficientStorage,
+}
+
+// retryAfter is how many seconds a client should wait, by status.
+var retryAfter = map[int]string{
+	http.StatusTooManyRequests:    "1",
+	http.StatusServiceUnavailable: "5",
+}
+
+// statusClientGone is counted and logged where the client did not wait for its answer. It is never
+// sent. nginx uses the same number.
+const statusClientGone = 499
+
+const internalDetail = "something is wrong on this side; its log has it under the request_id"
+
+// httpError is an error of the transport, which no kind of the domain stands for.
+type httpError struct {
+	status  int
+	message string
+	header  http.Header // to send along; may be nil
+}
+
+func (e *httpError) Error() string { return e.message }
+
+// problem is the body of an error: RFC 9457 with the fields at fault and the request's id. Its type
+// is "about:blank", so the title is that of the status.
+type problem struct {
+	Title  string `json:"title" example:"Bad Request" doc:"The status in words"`
+	Status int    `json:"status" example:"400" doc:"The HTTP status"`
+	Detail string `json:"detail" example:"limit is 1 to 1000, not 1001" doc:"What is wrong"`
+
+	Errors []andon.FieldError `json:"errors,omitempty" doc:"The fields at fault, where there are any"`
+
+	RequestID string `json:"request_id" doc:"Names the request in the server's log"`
+}
+
+// problemOf returns what the client is told about an error. The text of an Internal one stays here,
+// since it was not written for clients.
+func problemOf(err error) problem {
+	if e, ok := errors.AsType[*httpError](err); ok {
+		return problem{Status: e.status, Detail: e.message}
+	}
+	kind := andon.KindOf(err)
+	p := problem{Status: statuses[kind], Detail: err.Error()}
+	if kind == andon.Internal {
+		p.Detail = internalDetail
+	}
+	if e, ok := errors.AsType[*andon.Error](err); ok {
+		p.Errors = e.Fields
+	} else if kind == andon.Unavailable { // an error of the context
+		p.Detail = "the request took too long"
+	}
+	return p
+}
+
+// refuse answers a request with an error. Errors of this side are logged here and nowhere else.
+func (a *API) refuse(x *exchange, r *http.Request, err error) {
+	if r.Context().Err() != nil {
+		x.status = statusClientGone
+		return
+	}
+	p := problemOf(err)
+	if p.Status >= http.StatusInternalServerError && p.Status != http.StatusNotImplemented {
+		level := slog.LevelWarn
+		if p.Status == http.StatusInternalServerError {
+			level = slog.LevelError
+		}
+		a.Log.LogAttrs(r.Context(), level, "request failed",
+			slog.String("request_id", x.id),
+			slog.String("method", r.Method),
+			slog.String("path", r.URL.EscapedPath()),
+			slog.Any("error", err),
+		)
+	}
+	if e, ok := errors.AsType[*httpError](err); ok {
+		for name, values := range e.header {
+			x.Header()[name] = values
+		}
+	}
+	x.writeProblem(p)
+}
+
+func (x *exchange) writeProblem(p problem) {
+	p.Title, p.RequestID = http.StatusText(p.Status), x.id
+	text, err := json.Marshal(p)
+	if err != nil {
+		panic("httpapi: a problem can't be written: " + err.Error())
+	}
+	if wait := retryAfter[p.Status]; wait != "" {
+		x.Header().Set("Retry-After", wait)
+	}
+	x.Header().Set("Content-Type", "application/problem+json")
+	x.WriteHeader(p.Status)
+	_, _ = x.Write(text) // where it can't be sent, nobody is there to be told
+}

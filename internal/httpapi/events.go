@@ -1,0 +1,207 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net/http"
+	"strconv"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/ingest"
+	"github.com/andonhq/andon/internal/ingest/jsonfeed"
+	"github.com/andonhq/andon/internal/intake"
+)
+
+func (a *API) eventRoutes() []*route {
+	return []*route{
+		{
+			method: http.MethodPost, path: "/events", name: "postEvents", tag: "events",
+			summary: "Append events: one object, an array, or NDJSON",
+			detail: "Answers after all that was accepted is durable; every entry of the request is " +
+				"accounted for. Sent twice, an event is one entry. Bodies may be compressed with " +
+				"gzip or zstd. Without a time an event gets that of its arrival, so sending it " +
+				"again doubles it.",
+			query: []param{precisionParam}, statuses: []int{http.StatusOK},
+			body:   &content{feed: true, schema: eventSchema(), example: exampleSentEvent()},
+			answer: accountContent(),
+			errors: []int{413, 415, 429, 507},
+			serve: func(c *call) error {
+				return serveFeed(c, jsonfeed.Events, a.intake.Events, a.metrics.events)
+			},
+		},
+		listing(route{
+			method: http.MethodGet, path: "/devices/{device}/events", name: "listDeviceEvents", tag: "events",
+			summary: "Events of a device, newest first across all states",
+			query:   []param{stateParam, fromParam, toParam, orderParam, limitParam, cursorParam},
+		}, exampleEvent(), a.deviceEvents),
+		listing(route{
+			method: http.MethodGet, path: "/operators/{operator}/events", name: "listOperatorEvents",
+			tag: "events", summary: "Events of an operator, of all devices",
+			query: []param{stateParam, fromParam, toParam, orderParam, limitParam, cursorParam},
+		}, exampleEvent(), a.operatorEvents),
+		listing(route{
+			method: http.MethodGet, path: "/supervisors/{supervisor}/events", name: "listSupervisorEvents",
+			tag: "events", summary: "Events that are escalated to a supervisor now",
+			query: []param{
+				stateParam, dateParam, fromParam, toParam, orderParam, limitParam, cursorParam,
+			},
+		}, exampleEvent(), a.supervisorEvents),
+		answering(route{
+			method: http.MethodGet, path: "/devices/{device}/events/{time}/{state}", name: "getEvent",
+			tag: "events", summary: "One entry with its escalations, newest first",
+			errors: []int{404},
+		}, exampleEntry(), a.entry),
+	}
+}
+
+var (
+	precisionParam = param{
+		name: "precision", detail: "Unit of times that are sent as numbers", example: "ms",
+		initial: "ms", values: []any{"s", "ms", "us", "ns"},
+	}
+	dateParam = param{
+		name: "date", example: "2020-04-27", detail: "That whole day; does not go with `from` or `to`",
+	}
+)
+
+// serveFeed takes a body of many entries: the hot path. It writes its answer by hand.
+func serveFeed[T any](
+	c *call,
+	decode func(string, jsonfeed.Format, andon.Precision) (ingest.Batch[T], error),
+	admit func(context.Context, andon.TenantID, ingest.Batch[T]) (intake.Result, error),
+	counters entryCounters,
+) error {
+	unit, err := andon.ParsePrecision(c.text("precision"))
+	if err != nil {
+		return andon.AtField("query.precision", "%s", err)
+	}
+	text, format, err := c.feed()
+	if err != nil {
+		return err
+	}
+	batch, err := decode(text, format, unit)
+	if err != nil {
+		return err
+	}
+	malformed := len(batch.Rejected)
+	result, err := admit(c.ctx(), c.tenant, batch)
+	if err != nil {
+		return err
+	}
+	counters.count(result.Accepted, malformed, len(result.Rejected)-malformed)
+	return c.account(result.Accepted, result.Rejected)
+}
+
+// feed returns a body of many entries and how they stand in it.
+func (c *call) feed() (text string, format jsonfeed.Format, err error) {
+	media, err := c.mediaType(typeJSON, typeNDJSON)
+	if err != nil {
+		return "", 0, err
+	}
+	if media == typeNDJSON {
+		format = jsonfeed.NDJSON
+	}
+	text, err = c.body()
+	return text, format, err
+}
+
+// account answers what became of each entry.
+func (c *call) account(accepted int, rejected []andon.Rejection) error {
+	text := strconv.AppendInt([]byte(`{"accepted":`), int64(accepted), 10)
+	text = append(text, `,"rejected":`...)
+	if len(rejected) == 0 {
+		text = append(text, `[]`...)
+	} else {
+		list, err := json.Marshal(rejected)
+		if err != nil {
+			return err
+		}
+		text = append(text, list...)
+	}
+	c.send(typeJSON, append(text, '}'))
+	return nil
+}
+
+func (a *API) deviceEvents(c *call) (list[andon.Event], error) {
+	device := c.device()
+	return c.events(c.span(), func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
+		return a.store.DeviceEvents(c.ctx(), c.tenant, device, q)
+	})
+}
+
+func (a *API) operatorEvents(c *call) (list[andon.Event], error) {
+	operator := pathID[andon.PersonID](c, "operator")
+	return c.events(c.span(), func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
+		return a.store.OperatorEvents(c.ctx(), c.tenant, operator, q)
+	})
+}
+
+func (a *API) supervisorEvents(c *call) (list[andon.Event], error) {
+	supervisor := pathID[andon.PersonID](c, "supervisor")
+	return c.events(c.daySpan(), func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
+		return a.store.SupervisorEvents(c.ctx(), c.tenant, supervisor, q)
+	})
+}
+
+// events answers with a page of what read gives for the parameters of the call.
+func (c *call) events(
+	span andon.Span, read func(andon.EventQuery) iter.Seq2[andon.Event, error],
+) (list[andon.Event], error) {
+	q := andon.EventQuery{States: c.states(), Span: span, Order: c.order()}
+	limit := c.limit()
+	q.Limit = limit + 1
+	if after := (andon.EventKey{}); c.cursor(&after) {
+		q.After = &after
+	}
+	if err := c.fault(); err != nil {
+		return list[andon.Event]{}, err
+	}
+	tenant, err := c.record()
+	if err != nil {
+		return list[andon.Event]{}, err
+	}
+	position := func(e *andon.Event) any { return e.Key(tenant.States) }
+	return readPage(c, limit, read(q), same, position)
+}
+
+// entryJSON is one entry with its escalations.
+type entryJSON struct {
+	andon.Event
+	Escalations []recordJSON `json:"escalations" doc:"newest first; the newest counts"`
+}
+
+// recordJSON is an escalation where its entry is plain.
+type recordJSON struct {
+	To   *andon.PersonID `json:"to" doc:"null: withdrawn"`
+	At   andon.Time      `json:"at"`
+	By   andon.PersonID  `json:"by,omitempty"`
+	Note string          `json:"note,omitempty"`
+}
+
+func (a *API) entry(c *call) (entryJSON, error) {
+	device, state := c.device(), pathID[andon.State](c, "state")
+	at, err := andon.ParseTime(c.r.PathValue("time"))
+	c.check("path.time", err)
+	if err := c.fault(); err != nil {
+		return entryJSON{}, err
+	}
+	entry, err := a.store.Entry(c.ctx(), c.tenant, device, at, state)
+	if err != nil {
+		return entryJSON{}, err
+	}
+	shown := entryJSON{Event: entry.Event, Escalations: []recordJSON{}}
+	for _, e := range entry.Escalations {
+		record := recordJSON{To: orNull(e.To), At: e.At, By: e.By, Note: e.Note}
+		shown.Escalations = append(shown.Escalations, record)
+	}
+	return shown, nil
+}
+
+// orNull returns a person as JSON has it where nobody is null.
+func orNull(p andon.PersonID) *andon.PersonID {
+	if p == "" {
+		return nil
+	}
+	return &p
+}

@@ -1,0 +1,102 @@
+package httpapi
+
+import "github.com/andonhq/andon"
+
+// The examples of the document: one afternoon of one press.
+
+// exampleTime is 2020-04-24T14:40:00Z.
+const exampleTime andon.Time = 1_587_739_200_000_000
+
+const exampleMinute andon.Duration = 60_000_000
+
+func exampleSentEvent() andon.Event {
+	return andon.Event{
+		Device: "press-7", Time: exampleTime, State: "WARNING1", Operator: "Liz",
+		Message: "overheat", Attributes: `{"line":"L3"}`,
+	}
+}
+
+func exampleEvent() andon.Event {
+	e := exampleSentEvent()
+	e.EscalatedTo = "Sara"
+	return e
+}
+
+func exampleEntry() entryJSON {
+	e := exampleEscalation()
+	return entryJSON{
+		Event:       exampleEvent(),
+		Escalations: []recordJSON{{To: e.To, At: e.At, By: e.By, Note: e.Note}},
+	}
+}
+
+func exampleEscalationBody() escalationBody {
+	return escalationBody{To: new(andon.PersonID("Sara")), By: "Liz", Note: "the third time today"}
+}
+
+func exampleEscalation() escalationJSON {
+	return escalationJSON{
+		Device: "press-7", Time: exampleTime, State: "WARNING1",
+		To: new(andon.PersonID("Sara")), At: exampleTime.Add(5 * exampleMinute), By: "Liz",
+		Note: "the third time today",
+	}
+}
+
+func exampleSentAssignment() map[string]string {
+	return map[string]string{"device": "press-7", "operator": "Liz"}
+}
+
+func exampleAssignment() assignmentJSON {
+	return assignmentJSON{Device: "press-7", Operator: new(andon.PersonID("Liz")), From: exampleTime}
+}
+
+func exampleDevice() deviceJSON {
+	return deviceJSON{
+		Device: "press-7", State: "WARNING1", Severity: 32, Since: exampleTime,
+		Time:     exampleTime.Add(10 * exampleMinute),
+		Received: exampleTime.Add(10*exampleMinute) + 250_000,
+		Operator: "Liz", EscalatedTo: "Sara", IncidentSince: exampleTime,
+		Message: "overheat", Attributes: `{"line":"L3"}`,
+	}
+}
+
+func exampleStates() statesJSON {
+	set := andon.DefaultStates()
+	return statesJSON{
+		Items: []stateCountJSON{
+			showCount(set.Look("NORMAL"), 981), showCount(set.Look("WARNING1"), 19),
+		},
+		Total: 1000,
+	}
+}
+
+func exampleInterval() intervalJSON {
+	return intervalJSON{
+		State: "WARNING1", From: exampleTime, To: exampleTime.Add(15 * exampleMinute), Seconds: 900,
+	}
+}
+
+func exampleReading() andon.Reading {
+	return andon.Reading{
+		Device: "press-7", Time: exampleTime, Metadata: `{"fw":"1.2"}`,
+		Metrics: andon.Metrics{{Name: "humidity", Value: 40}, {Name: "temperature", Value: 21.5}},
+	}
+}
+
+func exampleLatest() latestJSON {
+	return latestJSON{
+		Items: []andon.Reading{exampleReading()}, Missing: []andon.DeviceID{"press-8"},
+	}
+}
+
+func exampleTenant() tenantJSON {
+	t := andon.NewTenant("plant-2")
+	return showTenant(&t)
+}
+
+func exampleTenantBody() tenantBody {
+	days := andon.Retention(exampleMinute * 60 * 24 * 90)
+	return tenantBody{
+		Retention: &retentionBody{Events: &days}, SilentAfter: new(30 * exampleMinute),
+	}
+}

@@ -1,0 +1,95 @@
+package httpapi
+
+import (
+	"crypto/rand"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+)
+
+// exchange is one request and its answer: a ResponseWriter that remembers what was sent.
+type exchange struct {
+	http.ResponseWriter
+	id           string // of the request
+	begun        time.Time
+	status       int // 0 until the answer begins
+	bytes        int64
+	panickedLate bool // after the answer had begun
+}
+
+// WriteHeader begins the answer.
+func (x *exchange) WriteHeader(status int) {
+	if x.status == 0 && status >= http.StatusOK {
+		x.status = status
+	}
+	x.ResponseWriter.WriteHeader(status)
+}
+
+// Write sends a part of the answer.
+func (x *exchange) Write(p []byte) (int, error) {
+	if x.status == 0 {
+		x.WriteHeader(http.StatusOK)
+	}
+	n, err := x.ResponseWriter.Write(p)
+	x.bytes += int64(n)
+	return n, err
+}
+
+// Unwrap lets http.ResponseController set deadlines and flush.
+func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
+
+// requestID returns the id that the client or a proxy gave, if it is fit for headers and logs, or
+// makes one.
+func requestID(r *http.Request) string {
+	const most = 64
+	fit := func(c rune) bool {
+		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
+			c == '-' || c == '_' || c == '.'
+	}
+	id := r.Header.Get("X-Request-Id")
+	unfit := strings.ContainsFunc(id, func(c rune) bool { return !fit(c) })
+	if id == "" || len(id) > most || unfit {
+		return rand.Text()
+	}
+	return id
+}
+
+func (a *API) logAccess(x *exchange, r *http.Request) {
+	a.Log.LogAttrs(r.Context(), slog.LevelDebug, "request",
+		slog.String("request_id", x.id),
+		slog.String("method", r.Method),
+		slog.String("path", r.URL.EscapedPath()),
+		slog.Int("status", x.status),
+		slog.Int64("bytes", x.bytes),
+		slog.Duration("took", time.Since(x.begun)),
+		slog.String("remote", r.RemoteAddr),
+	)
+}
+
+// panicked logs a panic and answers 500 where no answer has begun.
+func (a *API) panicked(x *exchange, r *http.Request, v any) {
+	a.Log.LogAttrs(r.Context(), slog.LevelError, "panic while serving a request",
+		slog.String("request_id", x.id),
+		slog.String("method", r.Method),
+		slog.String("path", r.URL.EscapedPath()),
+		slog.Any("panic", v),
+		slog.String("stack", string(debug.Stack())),
+	)
+	if x.status != 0 {
+		x.panickedLate = true
+		return
+	}
+	x.writeProblem(problem{Status: http.StatusInternalServerError, Detail: internalDetail})
+}
+
+// discarded is a ResponseWriter that keeps status and header only.
+type discarded struct {
+	header http.Header
+	status int
+}
+
+func (d *discarded) Header() http.Header         { return d.header }
+func (d *discarded) Write(p []byte) (int, error) { return len(p), nil }
+func (d *discarded) WriteHeader(status int)      { d.status = status }

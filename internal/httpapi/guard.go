@@ -1,0 +1,109 @@
+package httpapi
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// guard decides who may ask at all.
+//
+// On loopback anyone on the machine may, so what has to be kept out is another site in the same
+// person's browser: one that resolves its own name to 127.0.0.1 (seen by its Host), and one that
+// sends requests across (seen by Origin and Sec-Fetch-Site). Elsewhere a token is asked for.
+type guard struct {
+	token    *[sha256.Size]byte // of the token; nil: none is asked for
+	loopback bool
+	crossing *http.CrossOriginProtection
+}
+
+func newGuard(token string, loopback bool) guard {
+	g := guard{loopback: loopback, crossing: http.NewCrossOriginProtection()}
+	if token != "" {
+		sum := sha256.Sum256([]byte(token))
+		g.token = &sum
+	}
+	return g
+}
+
+func (g guard) check(r *http.Request) error {
+	if g.loopback {
+		if err := checkLocal(r); err != nil {
+			return err
+		}
+	}
+	if err := g.crossing.Check(r); err != nil {
+		return &httpError{status: http.StatusForbidden, message: "writes from another site are refused"}
+	}
+	return g.checkToken(r)
+}
+
+// checkLocal refuses requests that were made for another site.
+func checkLocal(r *http.Request) error {
+	if !isLocal(r.Host) {
+		return &httpError{
+			status:  http.StatusMisdirectedRequest,
+			message: "this server listens on this machine only: the Host must be localhost or its address",
+		}
+	}
+	for _, origin := range r.Header.Values("Origin") {
+		u, err := url.Parse(origin)
+		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || !isLocal(u.Host) {
+			return &httpError{status: http.StatusForbidden, message: "requests from another site are refused"}
+		}
+	}
+	return nil
+}
+
+// isLocal reports whether a host, with or without a port, is this machine by a name or an address
+// that no other site can have.
+func isLocal(host string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	} else if inner, ok := strings.CutPrefix(host, "["); ok {
+		name = strings.TrimSuffix(inner, "]")
+	}
+	if strings.EqualFold(name, "localhost") {
+		return true
+	}
+	address, err := netip.ParseAddr(name)
+	return err == nil && address.Unmap().IsLoopback()
+}
+
+// checkToken compares hashes, in constant time, so that neither the token nor its length leaks.
+func (g guard) checkToken(r *http.Request) error {
+	if g.token == nil || r.URL.Path == "/livez" || r.URL.Path == "/readyz" {
+		return nil
+	}
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	sum := sha256.Sum256([]byte(strings.TrimLeft(token, " ")))
+	same := subtle.ConstantTimeCompare(sum[:], g.token[:]) == 1
+	if same && strings.EqualFold(scheme, "Bearer") {
+		return nil
+	}
+	challenge, message := `Bearer realm="andon"`, "a token is needed: Authorization: Bearer <token>"
+	if token != "" {
+		challenge, message = challenge+`, error="invalid_token"`, "the token is not the one of this server"
+	}
+	return &httpError{
+		status: http.StatusUnauthorized, message: message,
+		header: http.Header{"Www-Authenticate": {challenge}},
+	}
+}
+
+// setHeaders sets what every answer has. Answers are data, never pages, and old once they are sent;
+// the few that are otherwise set these headers themselves.
+func setHeaders(x *exchange) {
+	h := x.Header()
+	h.Set("X-Request-Id", x.id)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+}

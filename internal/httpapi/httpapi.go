@@ -1,0 +1,205 @@
+// Package httpapi is the HTTP transport: it turns requests into calls of the store and of intake, and
+// their answers and errors into JSON. The contract is the OpenAPI document that it serves.
+//
+// Each request is one route: a value that holds its method and path, the parameters it knows, the
+// types and examples of its body and answer, and the function that serves it. The router, the check
+// for unknown parameters and the OpenAPI document are all made from that value, so that they can't
+// disagree. huma models the document and derives its schemas from the Go types; requests do not pass
+// through huma.Register, because it answers 422 where the contract says 400, 500 to a body that
+// stops halfway, and can't tell an absent field from null.
+//
+// The package knows no engine, no format of its own for events, and does not decide what is
+// admitted: reads go to the andon.Store, writes to intake.
+package httpapi
+
+import (
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/intake"
+)
+
+// basePath is in front of every request of the contract; those about the program itself are outside.
+const basePath = "/api/v1"
+
+// Options are what an API is made with. Store, Intake and Now must be given; the zero value of each
+// other works.
+type Options struct {
+	// Store is read from. It has exact retention already (wrap.Retain).
+	Store andon.Store
+	// Intake takes what is written.
+	Intake *intake.Intake
+	// Now is the clock that running intervals and silent devices are measured with.
+	Now func() andon.Time
+	// Log gets each request at debug level, and what is wrong with this side; none unless set.
+	Log *slog.Logger
+	// Registry is served at /metrics, and the API's own metrics are registered with it; a new one
+	// unless set. A registry serves one API.
+	Registry *prometheus.Registry
+	// Version is served at /version.
+	Version Version
+	// Token must be sent as a bearer token with every request but /livez and /readyz; none unless set.
+	Token string
+	// Loopback says that only this machine can connect: requests that a browser sends here for
+	// another site are recognised by their Host and Origin and refused.
+	Loopback bool
+	// BodyTimeout is how long a request's body may take to arrive; 30 s unless set.
+	BodyTimeout time.Duration
+	// Timeout is how long a request may be worked at; 60 s unless set.
+	Timeout time.Duration
+}
+
+// Version says which build of the program answers.
+type Version struct {
+	Version  string `json:"version" doc:"Release, or the version of the module"`
+	Revision string `json:"revision,omitempty" doc:"Commit that it was built from"`
+	Time     string `json:"time,omitempty" doc:"Time of that commit"`
+	Go       string `json:"go,omitempty" doc:"Version of Go that it was built with"`
+	Store    string `json:"store,omitempty" doc:"The store with the version of its engine"`
+}
+
+func (o Options) withDefaults() Options {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Registry == nil {
+		o.Registry = prometheus.NewRegistry()
+	}
+	if o.BodyTimeout == 0 {
+		o.BodyTimeout = 30 * time.Second
+	}
+	if o.Timeout == 0 {
+		o.Timeout = 60 * time.Second
+	}
+	if o.Version.Store == "" {
+		o.Version.Store = o.Store.Capabilities().Name
+	}
+	return o
+}
+
+// API serves the contract. It is an http.Handler whose methods may be called concurrently. It
+// starts no goroutine.
+type API struct {
+	Options
+	store    andon.Store
+	intake   *intake.Intake
+	guard    guard
+	mux      *http.ServeMux
+	routes   []*route
+	metrics  *metrics
+	unpack   unpackers
+	draining atomic.Bool
+}
+
+// New makes an API.
+func New(o Options) *API {
+	o = o.withDefaults()
+	a := &API{
+		Options: o,
+		store:   o.Store,
+		intake:  o.Intake,
+		guard:   newGuard(o.Token, o.Loopback),
+		mux:     http.NewServeMux(),
+		metrics: newMetrics(o.Registry),
+	}
+	a.routes = a.allRoutes()
+	for _, r := range a.routes {
+		a.mux.HandleFunc(r.pattern(), a.handler(r))
+	}
+	return a
+}
+
+// Drain makes /readyz fail from now on, so that no new requests are sent here while those under way
+// are finished.
+func (a *API) Drain() { a.draining.Store(true) }
+
+func (a *API) allRoutes() []*route {
+	groups := [][]*route{
+		a.eventRoutes(), a.deviceRoutes(), a.peopleRoutes(), a.readingRoutes(), a.tenantRoutes(),
+		a.operationRoutes(),
+	}
+	var all []*route
+	for _, group := range groups {
+		all = append(all, group...)
+	}
+	return append(all, a.documentRoutes(all)...)
+}
+
+// ServeHTTP serves one request.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := &exchange{ResponseWriter: w, id: requestID(r), begun: time.Now()}
+	defer a.finish(x, r)
+	setHeaders(x)
+	if err := a.guard.check(r); err != nil {
+		a.refuse(x, r, err)
+		return
+	}
+	a.dispatch(x, r)
+}
+
+// finish turns a panic into an answer, and counts and logs the request.
+func (a *API) finish(x *exchange, r *http.Request) {
+	v := recover()
+	if v != nil && v != http.ErrAbortHandler {
+		a.panicked(x, r, v)
+	}
+	a.metrics.observe(x, r)
+	a.logAccess(x, r)
+	// A half answer must not look whole: the server cuts the connection.
+	if v != nil && (v == http.ErrAbortHandler || x.panickedLate) {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// dispatch finds the route. The mux would answer what it doesn't know with text, and redirect a path
+// with empty segments to another device's; here these are problems like any other.
+func (a *API) dispatch(x *exchange, r *http.Request) {
+	if !isClean(r.URL.EscapedPath()) {
+		a.refuse(x, r, errNoSuchPath)
+		return
+	}
+	handler, pattern := a.mux.Handler(r)
+	if pattern == "" {
+		a.refuse(x, r, whyUnmatched(handler, r))
+		return
+	}
+	a.mux.ServeHTTP(x, r)
+}
+
+var errNoSuchPath = andon.Errorf(andon.NotFound, "there is nothing at this path: /openapi.json lists all")
+
+// whyUnmatched asks the mux's own handler whether the path is unknown or only the method.
+func whyUnmatched(handler http.Handler, r *http.Request) error {
+	answer := &discarded{header: http.Header{}}
+	handler.ServeHTTP(answer, r)
+	if answer.status != http.StatusMethodNotAllowed {
+		return errNoSuchPath
+	}
+	allow := answer.header.Get("Allow")
+	return &httpError{
+		status:  http.StatusMethodNotAllowed,
+		message: "this path takes " + allow + ", not " + r.Method,
+		header:  http.Header{"Allow": {allow}},
+	}
+}
+
+// handler makes the http.HandlerFunc of a route.
+func (a *API) handler(r *route) http.HandlerFunc {
+	return func(w http.ResponseWriter, req *http.Request) {
+		x := w.(*exchange)
+		c, stop := a.newCall(x, req, r)
+		defer stop()
+		err := c.prepare()
+		if err == nil {
+			err = r.serve(c)
+		}
+		if err != nil {
+			a.refuse(x, req, err)
+		}
+	}
+}

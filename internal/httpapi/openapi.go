@@ -1,0 +1,315 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/andonhq/andon"
+)
+
+const description = `The state of every device of a fleet: what it is now, what it was, who answers for it.
+
+Times are RFC 3339 in UTC with as many digits of the fraction as needed, at most six; without a zone
+a time is UTC. Identifiers in paths are percent-encoded. Errors are RFC 9457 problems. Lists hold at
+most 1,000 items a page; ` + "`next` and the `Link`" + ` header lead to the next one.`
+
+// alwaysPossible are the errors that any request of the contract may get.
+var alwaysPossible = []int{400, 401, 404, 500, 503}
+
+var tags = []*huma.Tag{
+	{Name: "events", Description: "What the devices reported"},
+	{Name: "devices", Description: "What the devices show now, and for how long"},
+	{Name: "people", Description: "Who answers for a device"},
+	{Name: "readings", Description: "The metrics of the devices"},
+	{Name: "tenants", Description: "Owners of devices and people, with their settings"},
+	{Name: "operations", Description: "About the program itself"},
+}
+
+// pathDetails describes the wildcards of the paths.
+var pathDetails = map[string]param{
+	"device":     {detail: "The device", example: "press-7"},
+	"operator":   {detail: "The operator", example: "Liz"},
+	"supervisor": {detail: "The supervisor", example: "Sara"},
+	"tenant":     {detail: "The tenant", example: "plant-2"},
+	"metric":     {detail: "The metric", example: "temperature"},
+	"time":       {detail: "The time of the entry", example: "2020-04-24T14:40:00Z"},
+	"state":      {detail: "The state of the entry", example: "WARNING1"},
+}
+
+// document makes the OpenAPI document of the routes, as JSON and as YAML.
+func document(version string, routes []*route) (text, yaml []byte) {
+	d := newDocumenter(version)
+	for _, r := range routes {
+		if !r.hidden {
+			d.api.AddOperation(d.operation(r))
+		}
+	}
+	d.loosen()
+	text, err := json.Marshal(d.api)
+	if err == nil {
+		yaml, err = d.api.YAML()
+	}
+	if err != nil {
+		panic("httpapi: the OpenAPI document can't be written: " + err.Error())
+	}
+	return text, yaml
+}
+
+type documenter struct {
+	api     *huma.OpenAPI
+	schemas huma.Registry
+}
+
+func newDocumenter(version string) *documenter {
+	schemas := huma.NewMapRegistry("#/components/schemas/", schemaName)
+	schemas.RegisterTypeAlias(reflect.TypeFor[andon.Time](), reflect.TypeFor[timeSchema]())
+	schemas.RegisterTypeAlias(reflect.TypeFor[andon.JSON](), reflect.TypeFor[objectSchema]())
+	schemas.RegisterTypeAlias(reflect.TypeFor[andon.Metrics](), reflect.TypeFor[metricsSchema]())
+	if version == "" {
+		version = "0"
+	}
+	return &documenter{schemas: schemas, api: &huma.OpenAPI{
+		OpenAPI: "3.1.0",
+		Info:    &huma.Info{Title: "Andon", Version: version, Description: description},
+		Tags:    tags,
+		Components: &huma.Components{
+			Schemas: schemas,
+			SecuritySchemes: map[string]*huma.SecurityScheme{
+				"token": {Type: "http", Scheme: "bearer", Description: "Needed beyond loopback"},
+			},
+		},
+		Security: []map[string][]string{{}, {"token": {}}},
+	}}
+}
+
+// schemaName names a schema by its type, without the suffix that tells deviceJSON from andon.Device.
+func schemaName(t reflect.Type, hint string) string {
+	return strings.ReplaceAll(huma.DefaultSchemaNamer(t, hint), "JSON", "")
+}
+
+// The schemas of types that JSON has in another form than Go.
+type (
+	timeSchema    struct{}
+	objectSchema  struct{}
+	metricsSchema struct{}
+)
+
+// Schema is that of a time.
+func (timeSchema) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Format: "date-time"}
+}
+
+// Schema is that of any object.
+func (objectSchema) Schema(huma.Registry) *huma.Schema { return anySchema() }
+
+// Schema is that of names with numbers.
+func (metricsSchema) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{
+		Type: huma.TypeObject, AdditionalProperties: &huma.Schema{Type: huma.TypeNumber},
+	}
+}
+
+func anySchema() *huma.Schema {
+	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}
+}
+
+func textSchema() *huma.Schema { return &huma.Schema{Type: huma.TypeString} }
+
+func (d *documenter) operation(r *route) *huma.Operation {
+	return &huma.Operation{
+		Method: r.method, Path: r.fullPath(), OperationID: r.name,
+		Tags: []string{r.tag}, Summary: r.summary, Description: r.detail,
+		Parameters:  d.parameters(r),
+		RequestBody: d.requestBody(r.body),
+		Responses:   d.responses(r),
+	}
+}
+
+func (d *documenter) parameters(r *route) []*huma.Param {
+	var params []*huma.Param
+	for _, name := range r.pathNames() {
+		p := pathDetails[name]
+		params = append(params, &huma.Param{
+			Name: name, In: "path", Required: true, Description: p.detail, Example: p.example,
+			Schema: textSchema(),
+		})
+	}
+	for _, p := range r.query {
+		params = append(params, &huma.Param{
+			Name: p.name, In: "query", Description: p.detail, Example: p.example, Schema: p.schema(),
+		})
+	}
+	if !r.outside && !r.tenantless {
+		params = append(params, &huma.Param{
+			Name: "Andon-Tenant", In: "header", Example: "plant-2",
+			Description: "The tenant that is asked about; `default` without it",
+			Schema:      &huma.Schema{Type: huma.TypeString, Default: string(andon.DefaultTenant)},
+		})
+	}
+	return params
+}
+
+func (p param) schema() *huma.Schema {
+	s := &huma.Schema{Type: huma.TypeString, Enum: p.values, Default: p.initial}
+	if p.most > 0 {
+		least := 1.0
+		s.Type, s.Minimum, s.Maximum = huma.TypeInteger, &least, &p.most
+	}
+	return s
+}
+
+func (d *documenter) requestBody(body *content) *huma.RequestBody {
+	if body == nil {
+		return nil
+	}
+	if !body.feed {
+		return &huma.RequestBody{Required: true, Content: d.media(body)}
+	}
+	many := &huma.Schema{Type: huma.TypeArray, Items: body.schema}
+	line, err := json.Marshal(body.example)
+	if err != nil {
+		panic("httpapi: an example can't be written: " + err.Error())
+	}
+	return &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
+		typeJSON: {
+			Schema: &huma.Schema{OneOf: []*huma.Schema{body.schema, many}}, Example: body.example,
+		},
+		typeNDJSON: {Schema: textSchema(), Example: string(line) + "\n"},
+	}}
+}
+
+func (d *documenter) media(c *content) map[string]*huma.MediaType {
+	schema := c.schema
+	if c.kind != nil {
+		schema = d.schemas.Schema(c.kind, true, c.kind.Name())
+	}
+	media := c.media
+	if media == "" {
+		media = typeJSON
+	}
+	return map[string]*huma.MediaType{media: {Schema: schema, Example: c.example}}
+}
+
+func (d *documenter) responses(r *route) map[string]*huma.Response {
+	all := map[string]*huma.Response{}
+	for _, status := range r.statuses {
+		response := &huma.Response{Description: http.StatusText(status)}
+		if r.answer != nil {
+			response.Content = d.media(r.answer)
+			if r.answer.list {
+				response.Headers = map[string]*huma.Param{"Link": {
+					Description: `The next page, rel="next"; absent on the last one`, Schema: textSchema(),
+				}}
+			}
+		}
+		all[strconv.Itoa(status)] = response
+	}
+	for _, status := range r.possibleErrors() {
+		all[strconv.Itoa(status)] = d.problem(status)
+	}
+	return all
+}
+
+// possibleErrors are the errors of a route, those of its body included.
+func (r *route) possibleErrors() []int {
+	all := append(slices.Clone(alwaysPossible), r.errors...)
+	if r.body != nil {
+		all = append(all, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge,
+			http.StatusUnsupportedMediaType, http.StatusTooManyRequests)
+	}
+	if r.method != http.MethodGet {
+		all = append(all, http.StatusInsufficientStorage)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func (d *documenter) problem(status int) *huma.Response {
+	example := problem{
+		Title: http.StatusText(status), Status: status,
+		Detail: "what is wrong, in a sentence", RequestID: "3FQ7Y4K2M6XJH5ZC",
+	}
+	response := &huma.Response{
+		Description: http.StatusText(status),
+		Content: map[string]*huma.MediaType{"application/problem+json": {
+			Schema: d.schemas.Schema(reflect.TypeFor[problem](), true, ""), Example: example,
+		}},
+	}
+	if retryAfter[status] != "" {
+		response.Headers = map[string]*huma.Param{"Retry-After": {
+			Description: "Seconds to wait", Schema: &huma.Schema{Type: huma.TypeInteger},
+		}}
+	}
+	return response
+}
+
+// loosen lets answers grow: huma closes every object, and allows null for every array.
+func (d *documenter) loosen() {
+	for _, s := range d.schemas.Map() {
+		s.AdditionalProperties = nil
+		for _, property := range s.Properties {
+			if property.Type == huma.TypeArray {
+				property.Nullable = false
+			}
+		}
+	}
+}
+
+// accountContent is the answer to a body of many entries.
+func accountContent() *content {
+	type account struct {
+		Accepted int               `json:"accepted"`
+		Rejected []andon.Rejection `json:"rejected"`
+	}
+	why := "at byte 14: state is missing"
+	return &content{kind: reflect.TypeFor[account](), example: account{
+		Accepted: 999, Rejected: []andon.Rejection{{Index: 2, Line: 3, Error: why}},
+	}}
+}
+
+// The schemas of entries are those of what is sent, of which less is required than is answered.
+
+func eventSchema() *huma.Schema {
+	s := anySchema()
+	s.Description = "Fields that are not known join the attributes"
+	s.Required = []string{"device", "state"}
+	s.Properties = map[string]*huma.Schema{
+		"device": textSchema(), "time": sentTimeSchema(), "state": textSchema(),
+		"operator": textSchema(), "escalated_to": textSchema(), "message": textSchema(),
+		"attributes": anySchema(),
+	}
+	return s
+}
+
+func readingSchema() *huma.Schema {
+	s := anySchema()
+	s.Required = []string{"device"}
+	s.Properties = map[string]*huma.Schema{
+		"device": textSchema(), "time": sentTimeSchema(),
+		"metrics": metricsSchema{}.Schema(nil), "metadata": anySchema(),
+	}
+	return s
+}
+
+func assignmentSchema() *huma.Schema {
+	return &huma.Schema{
+		Type: huma.TypeObject, Required: []string{"device", "operator"},
+		Properties: map[string]*huma.Schema{
+			"device":   textSchema(),
+			"operator": {Type: huma.TypeString, Nullable: true, Description: "null: nobody"},
+		},
+	}
+}
+
+func sentTimeSchema() *huma.Schema {
+	return &huma.Schema{
+		Description: "RFC 3339, or a number in the unit of `precision`; absent: the time of arrival",
+		OneOf:       []*huma.Schema{timeSchema{}.Schema(nil), {Type: huma.TypeNumber}},
+	}
+}

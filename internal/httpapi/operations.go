@@ -1,0 +1,65 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/andonhq/andon"
+)
+
+// readyTimeout is how long the store may take to say that it is ready.
+const readyTimeout = 5 * time.Second
+
+func (a *API) operationRoutes() []*route {
+	metrics := promhttp.HandlerFor(a.Registry, promhttp.HandlerOpts{EnableOpenMetrics: true})
+	return []*route{
+		answering(route{
+			method: http.MethodGet, path: "/livez", outside: true, name: "livez", tag: "operations",
+			summary: "Whether the program answers at all; needs no token",
+		}, healthJSON{Status: "live"}, func(*call) (healthJSON, error) {
+			return healthJSON{Status: "live"}, nil
+		}),
+		answering(route{
+			method: http.MethodGet, path: "/readyz", outside: true, name: "readyz", tag: "operations",
+			summary: "Whether it can serve: the store is ready and the program is not stopping; needs no token",
+		}, healthJSON{Status: "ready"}, a.ready),
+		answering(route{
+			method: http.MethodGet, path: "/version", outside: true, name: "version", tag: "operations",
+			summary: "Which build answers, on which store",
+		}, Version{Version: "1.0.0", Store: "pebble 2.1.7"}, func(*call) (Version, error) {
+			return a.Version, nil
+		}),
+		{
+			method: http.MethodGet, path: "/metrics", outside: true, name: "metrics", tag: "operations",
+			summary:  "Metrics, as OpenMetrics or Prometheus text",
+			answer:   &content{media: "application/openmetrics-text", schema: textSchema()},
+			statuses: []int{http.StatusOK},
+			serve: func(c *call) error {
+				metrics.ServeHTTP(c.x, c.r)
+				return nil
+			},
+		},
+	}
+}
+
+type healthJSON struct {
+	Status string `json:"status"`
+}
+
+func (a *API) ready(c *call) (healthJSON, error) {
+	if a.draining.Load() {
+		return healthJSON{}, andon.Errorf(andon.Unavailable, "the program is stopping")
+	}
+	ctx, cancel := context.WithTimeout(c.ctx(), readyTimeout)
+	defer cancel()
+	err := a.store.Ready(ctx)
+	if e, ok := errors.AsType[*andon.Error](err); ok {
+		// Whatever kind it is: what asks here wants to know only that it should ask again.
+		return healthJSON{}, &andon.Error{Kind: andon.Unavailable, Message: e.Message}
+	}
+	return healthJSON{Status: "ready"}, err
+}

@@ -1,0 +1,149 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/ingest/jsonfeed"
+)
+
+func (a *API) peopleRoutes() []*route {
+	return []*route{
+		taking(route{
+			method: http.MethodPut, path: "/devices/{device}/operator", name: "putOperator", tag: "people",
+			summary: "Assign an operator to a device from now on; null unassigns",
+			detail: "Takes effect at the later of now and just after the device's newest entry. The " +
+				"device need not have been seen.",
+		}, operatorBody{Operator: new(andon.PersonID("Liz"))}, exampleAssignment(), a.putOperator),
+		{
+			method: http.MethodPost, path: "/assignments", name: "postAssignments", tag: "people",
+			summary: "Assign operators to many devices: one object, an array, or NDJSON",
+			detail:  "All that can be read take effect together, or none; the others are rejected.",
+			body:    &content{feed: true, schema: assignmentSchema(), example: exampleSentAssignment()},
+			answer:  accountContent(), statuses: []int{http.StatusOK},
+			errors: []int{413, 415, 429, 507},
+			serve:  a.postAssignments,
+		},
+		listing(route{
+			method: http.MethodGet, path: "/devices/{device}/assignments", name: "listAssignments",
+			tag: "people", summary: "Who was assigned to a device, newest first",
+			query: []param{orderParam, limitParam, cursorParam},
+		}, exampleAssignment(), a.assignments),
+		taking(route{
+			method: http.MethodPost, path: "/devices/{device}/escalations", name: "postEscalation",
+			tag: "people", summary: "Escalate an entry of a device to a supervisor; null withdraws",
+			detail: "The entry is the one that the device shows now, unless `time` and `state` name " +
+				"another. `Location` is that entry.",
+			statuses: []int{http.StatusCreated},
+			errors:   []int{404},
+		}, exampleEscalationBody(), exampleEscalation(), a.postEscalation),
+	}
+}
+
+// assignmentJSON says who was assigned to a device, and when.
+type assignmentJSON struct {
+	Device   andon.DeviceID  `json:"device"`
+	Operator *andon.PersonID `json:"operator" doc:"null: nobody"`
+	From     andon.Time      `json:"from"`
+	To       andon.Time      `json:"to,omitempty" doc:"when the next took effect; absent for the newest"`
+}
+
+func showAssignment(a *andon.Assignment) assignmentJSON {
+	return assignmentJSON{Device: a.Device, Operator: orNull(a.Operator), From: a.From, To: a.To}
+}
+
+type operatorBody struct {
+	Operator *andon.PersonID `json:"operator" doc:"null: nobody"`
+}
+
+func (a *API) putOperator(c *call, sent operatorBody) (assignmentJSON, error) {
+	device := c.device()
+	if err := c.fault(); err != nil {
+		return assignmentJSON{}, err
+	}
+	assignment := andon.Assignment{Device: device, Operator: orNobody(sent.Operator)}
+	kept, err := a.intake.Assign(c.ctx(), c.tenant, []andon.Assignment{assignment})
+	if err != nil {
+		return assignmentJSON{}, err
+	}
+	return showAssignment(&kept[0]), nil
+}
+
+// orNobody is the other way of orNull.
+func orNobody(p *andon.PersonID) andon.PersonID {
+	if p == nil {
+		return ""
+	}
+	return *p
+}
+
+func (a *API) postAssignments(c *call) error {
+	text, format, err := c.feed()
+	if err != nil {
+		return err
+	}
+	batch, err := jsonfeed.Assignments(text, format)
+	if err != nil {
+		return err
+	}
+	assignments := make([]andon.Assignment, len(batch.Items))
+	for i, item := range batch.Items {
+		assignments[i] = item.Value
+	}
+	kept, err := a.intake.Assign(c.ctx(), c.tenant, assignments)
+	if err != nil {
+		return err
+	}
+	return c.account(len(kept), batch.Rejected)
+}
+
+func (a *API) assignments(c *call) (list[assignmentJSON], error) {
+	device, limit := c.device(), c.limit()
+	q := andon.PageQuery{Order: c.order(), Limit: limit + 1}
+	c.cursor(&q.After)
+	if err := c.fault(); err != nil {
+		return list[assignmentJSON]{}, err
+	}
+	kept := a.store.Assignments(c.ctx(), c.tenant, device, q)
+	return readPage(c, limit, kept, showAssignment, func(a *andon.Assignment) any { return a.From })
+}
+
+type escalationBody struct {
+	To    *andon.PersonID `json:"to" doc:"the supervisor; null withdraws"`
+	By    andon.PersonID  `json:"by,omitempty" doc:"who escalates"`
+	Note  string          `json:"note,omitempty"`
+	Time  andon.Time      `json:"time,omitempty" doc:"with state: an entry other than the current one"`
+	State andon.State     `json:"state,omitempty"`
+}
+
+// escalationJSON is one escalation with the entry that it stands beside.
+type escalationJSON struct {
+	Device andon.DeviceID  `json:"device"`
+	Time   andon.Time      `json:"time"`
+	State  andon.State     `json:"state"`
+	To     *andon.PersonID `json:"to" doc:"null: withdrawn"`
+	At     andon.Time      `json:"at"`
+	By     andon.PersonID  `json:"by,omitempty"`
+	Note   string          `json:"note,omitempty"`
+}
+
+func (a *API) postEscalation(c *call, sent escalationBody) (escalationJSON, error) {
+	device := c.device()
+	if err := c.fault(); err != nil {
+		return escalationJSON{}, err
+	}
+	kept, err := a.intake.Escalate(c.ctx(), c.tenant, andon.Escalation{
+		Device: device, Time: sent.Time, State: sent.State,
+		To: orNobody(sent.To), By: sent.By, Note: sent.Note,
+	})
+	if err != nil {
+		return escalationJSON{}, err
+	}
+	c.x.Header().Set("Location", basePath+"/devices/"+url.PathEscape(string(device))+
+		"/events/"+kept.Time.String()+"/"+url.PathEscape(string(kept.State)))
+	return escalationJSON{
+		Device: kept.Device, Time: kept.Time, State: kept.State,
+		To: orNull(kept.To), At: kept.At, By: kept.By, Note: kept.Note,
+	}, nil
+}

@@ -1,0 +1,176 @@
+package httpapi
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/andonhq/andon"
+)
+
+// param is a parameter of the query.
+type param struct {
+	name    string
+	detail  string
+	example any
+	kind    string // of JSON Schema; "string" unless set
+	values  []any  // the only ones, where they are a few
+	initial any    // what holds without it
+	most    float64
+}
+
+// The parameters that several requests share.
+var (
+	limitParam = param{
+		name: "limit", detail: "Items of a page", example: 100, kind: "integer",
+		initial: andon.DefaultLimit, most: andon.MaxLimit,
+	}
+	cursorParam = param{
+		name: "cursor", example: "AbVn3_8…",
+		detail: "Where the page begins: `next` of the page before, with all else but `limit` as it was",
+	}
+	orderParam = param{
+		name: "order", detail: "Newest first or oldest first", example: "desc",
+		values: []any{"desc", "asc"}, initial: "desc",
+	}
+	fromParam = param{
+		name: "from", detail: "Earliest time, included; a date alone is its first instant",
+		example: "2020-04-24T14:40:00Z",
+	}
+	toParam = param{
+		name: "to", detail: "Latest time, included; a date alone is that whole day",
+		example: "2020-04-27",
+	}
+	stateParam = param{
+		name: "state", example: "WARNING*",
+		detail: "A state, several joined by commas, or a prefix that ends in `*`; all without it",
+	}
+)
+
+// text returns a parameter of the query; one that is empty is absent.
+func (c *call) text(name string) string { return c.query.Get(name) }
+
+// pathID reads an identifier of the path.
+func pathID[ID interface {
+	~string
+	Validate() error
+}](c *call, name string) ID {
+	id := ID(c.r.PathValue(name))
+	if err := id.Validate(); err != nil {
+		c.mark("path."+name, "%s", strings.Replace(err.Error(), "person", name, 1))
+	}
+	return id
+}
+
+// queryPerson reads a person, who may be absent.
+func (c *call) queryPerson(name string) andon.PersonID {
+	person := andon.PersonID(c.text(name))
+	if person != "" {
+		if err := person.Validate(); err != nil {
+			c.mark("query."+name, "%s", strings.Replace(err.Error(), "person", name, 1))
+		}
+	}
+	return person
+}
+
+func (c *call) device() andon.DeviceID { return pathID[andon.DeviceID](c, "device") }
+
+func (c *call) limit() int {
+	text := c.text("limit")
+	if text == "" {
+		return andon.DefaultLimit
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > andon.MaxLimit {
+		c.mark("query.limit", "limit is 1 to %d, not %q", andon.MaxLimit, text)
+		return andon.DefaultLimit
+	}
+	return n
+}
+
+func (c *call) order() andon.Order {
+	switch text := c.text("order"); text {
+	case "", "desc":
+	case "asc":
+		return andon.Asc
+	default:
+		c.mark("query.order", "order is asc or desc, not %q", text)
+	}
+	return andon.Desc
+}
+
+func (c *call) states() andon.StateFilter {
+	filter, err := andon.ParseStateFilter(c.text("state"))
+	c.check("query.state", err)
+	return filter
+}
+
+func (c *call) span() andon.Span {
+	span := andon.Span{From: c.time("from", andon.ParseTime), To: c.time("to", andon.ParseUpperBound)}
+	if span.Empty() {
+		c.mark("query.from", "from %s is after to %s", span.From, span.To)
+	}
+	return span
+}
+
+// time reads a time of the query. A '+' that was not escaped arrives as a space, and behind the hour
+// of a time a space can mean nothing else.
+func (c *call) time(name string, parse func(string) (andon.Time, error)) andon.Time {
+	text := c.text(name)
+	if text == "" {
+		return 0
+	}
+	if i := strings.LastIndexByte(text, ' '); i > len("2006-01-02") {
+		text = text[:i] + "+" + text[i+1:]
+	}
+	t, err := parse(text)
+	c.check("query."+name, err)
+	return t
+}
+
+// daySpan reads date, which names a whole day, or else from and to.
+func (c *call) daySpan() andon.Span {
+	text := c.text("date")
+	if text == "" {
+		return c.span()
+	}
+	if c.text("from") != "" || c.text("to") != "" {
+		c.mark("query.date", "date is a whole day: it does not go with from or to")
+	}
+	from, err := andon.ParseTime(text)
+	if err == nil && len(text) != len("2006-01-02") {
+		err = andon.Errorf(andon.Invalid, "date %q is not of the form 2006-01-02", text)
+	}
+	c.check("query.date", err)
+	to, _ := andon.ParseUpperBound(text)
+	return andon.Span{From: from, To: to}
+}
+
+// cursor reads into position where the page begins, and reports whether it was given.
+func (c *call) cursor(position any) bool {
+	text := c.text("cursor")
+	if text == "" || len(c.wrong) > 0 { // the cursor belongs to the parameters: first they
+		return false
+	}
+	if err := andon.DecodeCursor(c.scope(), text, position); err != nil {
+		c.check("query.cursor", err)
+		return false
+	}
+	return true
+}
+
+// scope spells out the query that a cursor belongs to: all that selects and orders. No part of it
+// holds a line break, since identifiers hold no control character and the rest is escaped.
+func (c *call) scope() string {
+	parts := []string{c.route.pattern(), string(c.tenant)}
+	for _, name := range c.route.pathNames() {
+		parts = append(parts, c.r.PathValue(name))
+	}
+	selecting := make(url.Values, len(c.query))
+	for name, values := range c.query {
+		if name != "limit" && name != "cursor" && values[0] != "" {
+			selecting[name] = values
+		}
+	}
+	return strings.Join(append(parts, selecting.Encode()), "\n")
+}

@@ -1,0 +1,123 @@
+package httpapi
+
+import (
+	"net/http"
+	"reflect"
+	"regexp"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// route is one request of the contract: all that the router, the check of parameters and the OpenAPI
+// document need to know of it.
+type route struct {
+	method  string
+	path    string // as in the contract, below basePath unless outside
+	outside bool   // of basePath, and of any tenant
+	name    string // of the operation: "listDeviceEvents"
+	tag     string // heading in the document
+	summary string
+	detail  string
+
+	tenantless bool     // the request is about no tenant, or names it in its path
+	query      []param  // the query parameters it knows
+	body       *content // nil: it takes none
+	answer     *content // nil: an answer without content
+	statuses   []int    // of success; the first is the usual one
+	errors     []int    // beyond those that every request may get
+	hidden     bool     // not in the document
+
+	serve func(*call) error
+}
+
+// content is what is sent in one direction.
+type content struct {
+	media   string       // application/json unless set
+	kind    reflect.Type // the schema is derived from it
+	schema  *huma.Schema // or else it is this one
+	example any
+	list    bool // a page, with a Link header
+	feed    bool // one of them, an array of them, or NDJSON
+}
+
+var pathName = regexp.MustCompile(`\{([a-z]+)\}`)
+
+// pattern is the route as http.ServeMux reads it.
+func (r *route) pattern() string { return r.method + " " + r.fullPath() }
+
+func (r *route) fullPath() string {
+	if r.outside {
+		return r.path
+	}
+	return basePath + r.path
+}
+
+// pathNames are the wildcards of the path, in their order.
+func (r *route) pathNames() []string {
+	var names []string
+	for _, m := range pathName.FindAllStringSubmatch(r.path, -1) {
+		names = append(names, m[1])
+	}
+	return names
+}
+
+// answering completes a route whose answer is one JSON value. The example is in the document; that
+// it has the type of the answer keeps the document true.
+func answering[T any](r route, example T, handle func(*call) (T, error)) *route {
+	if r.statuses == nil {
+		r.statuses = []int{http.StatusOK}
+	}
+	r.answer = &content{kind: reflect.TypeFor[T](), example: example}
+	r.serve = func(c *call) error {
+		value, err := handle(c)
+		if err == nil {
+			err = c.fault()
+		}
+		if err != nil {
+			return err
+		}
+		return c.answer(value)
+	}
+	return &r
+}
+
+// listing completes a route whose answer is a page of items.
+func listing[T any](r route, example T, handle func(*call) (list[T], error)) *route {
+	full := answering(r, list[T]{Items: []T{example}}, handle)
+	full.answer.list = true
+	return full
+}
+
+// taking completes a route that takes one JSON object, strictly, and answers with another.
+func taking[B, T any](r route, body B, example T, handle func(*call, B) (T, error)) *route {
+	full := answering(r, example, func(c *call) (T, error) {
+		var sent B
+		text, err := c.object()
+		if err == nil {
+			err = decode(text, &sent)
+		}
+		if err != nil {
+			var none T
+			return none, err
+		}
+		return handle(c, sent)
+	})
+	full.body = &content{kind: reflect.TypeFor[B](), example: body}
+	return full
+}
+
+// isClean reports whether a path, still escaped, begins with a slash and has no empty segment and no
+// "." or ".." but where it ends. An escaped ".." is an identifier, and refused as one.
+func isClean(path string) bool {
+	rest, rooted := strings.CutPrefix(path, "/")
+	if !rooted {
+		return false
+	}
+	for segment := range strings.SplitSeq(strings.TrimSuffix(rest, "/"), "/") {
+		if segment == "." || segment == ".." || (segment == "" && rest != "") {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,180 @@
+package httpapi
+
+import (
+	"iter"
+	"net/http"
+
+	"github.com/andonhq/andon"
+)
+
+func (a *API) tenantRoutes() []*route {
+	return []*route{
+		listing(route{
+			method: http.MethodGet, path: "/tenants", name: "listTenants", tag: "tenants",
+			summary: "All tenants with their settings, by id", tenantless: true,
+			query: []param{limitParam, cursorParam},
+		}, exampleTenant(), a.tenants),
+		answering(route{
+			method: http.MethodGet, path: "/tenants/{tenant}", name: "getTenant", tag: "tenants",
+			summary: "The settings of a tenant", tenantless: true, errors: []int{404},
+		}, exampleTenant(), a.tenant),
+		taking(route{
+			method: http.MethodPut, path: "/tenants/{tenant}", name: "putTenant", tag: "tenants",
+			summary: "Create a tenant (201) or change what the body names (200)", tenantless: true,
+			detail: "What is not named stays as it is. The horizon only moves forward: a longer " +
+				"retention does not bring back what has expired. A set of states may grow; a state " +
+				"that has entries keeps its severity (409).",
+			statuses: []int{http.StatusOK, http.StatusCreated}, errors: []int{409},
+		}, exampleTenantBody(), exampleTenant(), a.putTenant),
+		{
+			method: http.MethodDelete, path: "/tenants/{tenant}", name: "deleteTenant", tag: "tenants",
+			summary:    "Delete a tenant with all that it has; `default` can't be deleted (409)",
+			tenantless: true, statuses: []int{http.StatusNoContent}, errors: []int{404, 409},
+			serve: a.deleteTenant,
+		},
+	}
+}
+
+// tenantJSON is a tenant with its settings.
+type tenantJSON struct {
+	Tenant      andon.TenantID   `json:"tenant"`
+	Retention   retentionJSON    `json:"retention" doc:"how long entries are kept"`
+	MaxFuture   andon.Duration   `json:"max_future" doc:"how far ahead of the clock an entry may be"`
+	SilentAfter andon.Duration   `json:"silent_after" doc:"how long a device may send nothing"`
+	States      []andon.StateDef `json:"states" doc:"by severity, then by name"`
+}
+
+type retentionJSON struct {
+	Events   andon.Retention `json:"events" doc:"a duration, or forever"`
+	Readings andon.Retention `json:"readings" doc:"a duration, or forever"`
+}
+
+func showTenant(t *andon.Tenant) tenantJSON {
+	return tenantJSON{
+		Tenant:    t.ID,
+		Retention: retentionJSON{Events: t.Events, Readings: t.Readings},
+		MaxFuture: t.MaxFuture, SilentAfter: t.SilentAfter,
+		States: t.States.Defs(),
+	}
+}
+
+// tenantBody is what a PUT names; what is nil stays as it is.
+type tenantBody struct {
+	Tenant      andon.TenantID  `json:"tenant,omitempty" doc:"if it is sent, that of the path"`
+	Retention   *retentionBody  `json:"retention,omitempty"`
+	MaxFuture   *andon.Duration `json:"max_future,omitempty"`
+	SilentAfter *andon.Duration `json:"silent_after,omitempty"`
+	States      []stateBody     `json:"states,omitempty"`
+}
+
+type retentionBody struct {
+	Events   *andon.Retention `json:"events,omitempty"`
+	Readings *andon.Retention `json:"readings,omitempty"`
+}
+
+// stateBody is a state of a set. What is left out follows from the severity.
+type stateBody struct {
+	Name     andon.State `json:"name"`
+	Severity uint8       `json:"severity" doc:"0 is normal; higher is worse"`
+	Letter   string      `json:"letter,omitempty"`
+	Colour   string      `json:"colour,omitempty" doc:"#rrggbb"`
+	Symbol   string      `json:"symbol,omitempty"`
+}
+
+// apply changes what the body names.
+func (b *tenantBody) apply(t *andon.Tenant) error {
+	if b.Retention != nil {
+		replace(&t.Events, b.Retention.Events)
+		replace(&t.Readings, b.Retention.Readings)
+	}
+	replace(&t.MaxFuture, b.MaxFuture)
+	replace(&t.SilentAfter, b.SilentAfter)
+	if b.States == nil {
+		return nil
+	}
+	defs := make([]andon.StateDef, len(b.States))
+	for i, s := range b.States {
+		defs[i] = andon.StateDef(s)
+	}
+	set, err := andon.NewStateSet(defs)
+	if err == nil {
+		t.States = set
+	}
+	return err
+}
+
+func replace[T any](setting *T, with *T) {
+	if with != nil {
+		*setting = *with
+	}
+}
+
+func (a *API) tenants(c *call) (list[tenantJSON], error) {
+	var after andon.TenantID
+	limit := c.limit()
+	c.cursor(&after)
+	if err := c.fault(); err != nil {
+		return list[tenantJSON]{}, err
+	}
+	all, err := a.store.Tenants(c.ctx())
+	if err != nil {
+		return list[tenantJSON]{}, err
+	}
+	return readPage(c, limit, behind(all, after), showTenant, func(t *andon.Tenant) any { return t.ID })
+}
+
+// behind returns the tenants whose id is greater.
+func behind(tenants []andon.Tenant, id andon.TenantID) iter.Seq2[andon.Tenant, error] {
+	return func(yield func(andon.Tenant, error) bool) {
+		for _, t := range tenants {
+			if t.ID > id && !yield(t, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (c *call) pathTenant() andon.TenantID { return pathID[andon.TenantID](c, "tenant") }
+
+func (a *API) tenant(c *call) (tenantJSON, error) {
+	id := c.pathTenant()
+	if err := c.fault(); err != nil {
+		return tenantJSON{}, err
+	}
+	t, err := a.store.Tenant(c.ctx(), id)
+	if err != nil {
+		return tenantJSON{}, err
+	}
+	return showTenant(&t), nil
+}
+
+func (a *API) putTenant(c *call, sent tenantBody) (tenantJSON, error) {
+	id := c.pathTenant()
+	if sent.Tenant != "" && sent.Tenant != id {
+		c.mark("body.tenant", "the body is of tenant %q, the path of %q", sent.Tenant, id)
+	}
+	if err := c.fault(); err != nil {
+		return tenantJSON{}, err
+	}
+	t, created, err := a.intake.PutTenant(c.ctx(), id, sent.apply)
+	if err != nil {
+		return tenantJSON{}, err
+	}
+	if created {
+		c.status = http.StatusCreated
+		c.x.Header().Set("Location", c.r.URL.EscapedPath())
+	}
+	return showTenant(&t), nil
+}
+
+func (a *API) deleteTenant(c *call) error {
+	id := c.pathTenant()
+	if err := c.fault(); err != nil {
+		return err
+	}
+	if err := a.intake.DeleteTenant(c.ctx(), id); err != nil {
+		return err
+	}
+	c.x.WriteHeader(http.StatusNoContent)
+	return nil
+}

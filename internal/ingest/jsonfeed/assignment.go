@@ -1,0 +1,57 @@
+package jsonfeed
+
+import (
+	"strings"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/ingest"
+	"github.com/andonhq/andon/internal/ingest/jsonscan"
+)
+
+// Assignments reads who is assigned to which device: device and operator. An operator that is null
+// or empty unassigns; one that is missing is rejected, and so is any other field, since an
+// assignment has no place to keep it. From and To are 0. The error is as for Events.
+func Assignments(body string, f Format) (ingest.Batch[andon.Assignment], error) {
+	return read(body, f, &assignmentReader{})
+}
+
+type assignmentReader struct {
+	assignment *andon.Assignment // the one being read
+	operator   bool              // whether it names an operator, or null
+}
+
+func (r *assignmentReader) entry(s *jsonscan.Scanner, a *andon.Assignment) *jsonscan.Fault {
+	start := s.At
+	r.assignment, r.operator = a, false
+	if f := fields(s, r); f != nil {
+		return f
+	}
+	return invalid(start, r.validate())
+}
+
+func (r *assignmentReader) validate() error {
+	if err := r.assignment.Device.Validate(); err != nil {
+		return andon.AtField("body.device", "%s", err)
+	}
+	if !r.operator {
+		return andon.AtField("body.operator", "operator is missing; null unassigns")
+	}
+	if r.assignment.Operator == "" {
+		return nil
+	}
+	if err := r.assignment.Operator.Validate(); err != nil {
+		return andon.AtField("body.operator", "%s", strings.Replace(err.Error(), "person", "operator", 1))
+	}
+	return nil
+}
+
+func (r *assignmentReader) field(s *jsonscan.Scanner, name string) (bit uint8, f *jsonscan.Fault) {
+	switch name {
+	case "device":
+		return 1 << 0, text(s, name, &r.assignment.Device)
+	case "operator":
+		r.operator = true
+		return 1 << 1, text(s, name, &r.assignment.Operator)
+	}
+	return 0, s.Fault(s.NameAt, "an assignment has no field %s", ingest.Clip(name))
+}

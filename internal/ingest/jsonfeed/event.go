@@ -1,0 +1,57 @@
+package jsonfeed
+
+import (
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/ingest"
+	"github.com/andonhq/andon/internal/ingest/jsonscan"
+)
+
+// Events reads log entries: device, state; time, operator, message, attributes, escalated_to. A time
+// that is a number counts the unit; without a time, Time is 0. Fields by other names join the
+// attributes. The events hold parts of body.
+//
+// The error is of andon.Error and for the body as a whole: it is empty (Invalid), not one entry is
+// JSON (Invalid), it is one bare object that is refused (Invalid, its field named), or it has more
+// than andon.MaxRequestEntries (TooLarge). Else what can't be kept is in Rejected.
+func Events(body string, f Format, unit andon.Precision) (ingest.Batch[andon.Event], error) {
+	return read(body, f, &eventReader{unit: unit, extra: extras{field: "attributes"}})
+}
+
+type eventReader struct {
+	unit  andon.Precision
+	event *andon.Event // the one being read
+	extra extras
+}
+
+func (r *eventReader) entry(s *jsonscan.Scanner, e *andon.Event) (f *jsonscan.Fault) {
+	start := s.At
+	r.event = e
+	r.extra.reset()
+	if f = fields(s, r); f != nil {
+		return f
+	}
+	if e.Attributes, f = r.extra.join(); f != nil {
+		return f
+	}
+	return invalid(start, e.Validate())
+}
+
+func (r *eventReader) field(s *jsonscan.Scanner, name string) (bit uint8, f *jsonscan.Fault) {
+	switch name {
+	case "device":
+		return 1 << 0, text(s, name, &r.event.Device)
+	case "time":
+		return 1 << 1, instant(s, r.unit, &r.event.Time)
+	case "state":
+		return 1 << 2, text(s, name, &r.event.State)
+	case "operator":
+		return 1 << 3, text(s, name, &r.event.Operator)
+	case "message":
+		return 1 << 4, text(s, name, &r.event.Message)
+	case "attributes":
+		return 1 << 5, r.extra.object(s)
+	case "escalated_to":
+		return 1 << 6, text(s, name, &r.event.EscalatedTo)
+	}
+	return 0, r.extra.beside(s, name)
+}

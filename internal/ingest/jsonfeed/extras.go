@@ -1,0 +1,106 @@
+package jsonfeed
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/ingest/jsonscan"
+)
+
+// extras keep what the contract has no field for: the members that stand beside the known fields
+// join the object of one field, attributes or metadata. All text is kept as it was sent.
+type extras struct {
+	field   string // the name of that field
+	own     string // the text of its object; empty where it is absent
+	ownAt   int
+	members []member // those beside
+}
+
+// member is one member of an object.
+type member struct {
+	name   string
+	text   string // name and value
+	at     int
+	inside bool // it stands in the field's own object
+}
+
+func (x *extras) reset() { x.own, x.members = "", x.members[:0] }
+
+// object reads the field's own object; null is absent.
+func (x *extras) object(s *jsonscan.Scanner) *jsonscan.Fault {
+	if s.Peek() != '{' {
+		if s.Word("null") {
+			return nil
+		}
+		return s.WantField(x.field, "an object")
+	}
+	x.ownAt = s.At
+	f := s.Skip(0)
+	x.own = s.Text[x.ownAt:s.At]
+	return in(x.field, f)
+}
+
+// beside reads the value of a field that is not known.
+func (x *extras) beside(s *jsonscan.Scanner, name string) *jsonscan.Fault {
+	at := s.NameAt
+	f := s.Skip(1)
+	x.members = append(x.members, member{name: name, text: s.Text[at:s.At], at: at})
+	return f
+}
+
+// join returns one object of all.
+func (x *extras) join() (andon.JSON, *jsonscan.Fault) {
+	if len(x.members) == 0 {
+		return andon.JSON(x.own), nil
+	}
+	if f := x.clash(); f != nil {
+		return "", f
+	}
+	texts := make([]string, 0, 8)
+	if own := strings.Trim(x.own, "{}"); strings.TrimSpace(own) != "" {
+		texts = append(texts, x.own[1:len(x.own)-1])
+	}
+	for _, m := range x.members {
+		texts = append(texts, m.text)
+	}
+	return andon.JSON("{" + strings.Join(texts, ",") + "}"), nil
+}
+
+// clash finds a name that stands twice. It sorts, so that many fields take no quadratic time.
+func (x *extras) clash() *jsonscan.Fault {
+	if len(x.members) == 1 && x.own == "" {
+		return nil
+	}
+	all := append(x.inside(), x.members...)
+	slices.SortStableFunc(all, func(a, b member) int { return strings.Compare(a.name, b.name) })
+	for i := 1; i < len(all); i++ {
+		a, b := all[i-1], all[i]
+		switch {
+		case a.name != b.name || b.inside:
+		case a.inside:
+			f := twice(b.at, x.field, b.name)
+			f.Reason += ": beside and inside " + x.field
+			return f
+		default:
+			return twice(b.at, "", b.name)
+		}
+	}
+	return nil
+}
+
+// inside lists the members of the field's own object, which has been read before.
+func (x *extras) inside() (all []member) {
+	if x.own == "" {
+		return nil
+	}
+	s := jsonscan.Scanner{Text: x.own, At: 1}
+	for first := true; ; first = false {
+		name, more, f := s.Member(first)
+		if f != nil || !more {
+			return all
+		}
+		s.Skip(0)
+		all = append(all, member{name: name, inside: true})
+	}
+}

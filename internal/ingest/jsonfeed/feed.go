@@ -1,0 +1,250 @@
+// Package jsonfeed reads what devices and programs send as JSON: events, readings and assignments,
+// as one object, an array of objects, or objects line by line. It is the hot path of every ingest:
+// a scanner for just these messages that allocates nothing for a field, since what it returns are
+// parts of the body.
+//
+// Nothing vanishes and nothing is guessed: every entry is read or rejected with its place and
+// reason, and fields that the contract does not know are kept. The package knows no transport, no
+// clock and no tenant.
+//
+// Bytes are counted from 0: in the line for NDJSON, in the body for JSON.
+package jsonfeed
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/ingest"
+	"github.com/andonhq/andon/internal/ingest/jsonscan"
+)
+
+// Format is how the entries stand in a body. Each may begin with a byte order mark.
+type Format uint8
+
+// The formats.
+const (
+	JSON   Format = iota // one object, or an array of objects
+	NDJSON               // an object in each line; lines of white space do not count
+)
+
+const byteOrderMark = "\uFEFF"
+
+// reader reads one kind of entry. The scanner stands at the value, and behind it afterwards.
+type reader[T any] interface {
+	entry(s *jsonscan.Scanner, into *T) *jsonscan.Fault
+}
+
+// feed is one body being read.
+type feed[T any] struct {
+	reader reader[T]
+	size   int // of the body
+	batch  ingest.Batch[T]
+	broken int // of those rejected: how many were not even JSON
+}
+
+// read reads a body. The error is an andon.Error: the body is empty, has too many entries or none
+// that is JSON, or is one bare object, and that is refused.
+func read[T any](body string, format Format, r reader[T]) (ingest.Batch[T], error) {
+	start := len(body) - len(strings.TrimPrefix(body, byteOrderMark))
+	s := &jsonscan.Scanner{Text: body, At: start}
+	fd := &feed[T]{reader: r, size: len(body)}
+	var err error
+	switch c := s.Next(); {
+	case s.At == len(body):
+		err = andon.AtField("body", "the body is empty")
+	case format == NDJSON:
+		err = fd.lines(body, start)
+	case c == '[':
+		err = fd.array(s)
+	case c == '{':
+		err = fd.object(s)
+	default:
+		err = refusal(s.Want("an object or an array"))
+	}
+	if err == nil {
+		err = fd.nothing()
+	}
+	if err != nil {
+		return ingest.Batch[T]{}, err
+	}
+	return fd.batch, nil
+}
+
+// object reads a body that is one bare object: it is kept or refused as a whole.
+func (fd *feed[T]) object(s *jsonscan.Scanner) error {
+	fd.batch.Single = true
+	fd.batch.Items = make([]ingest.Item[T], 1)
+	start := s.At
+	f := fd.reader.entry(s, &fd.batch.Items[0].Value)
+	if f == nil {
+		f = s.End()
+	}
+	if f == nil {
+		return nil
+	}
+	if grave := unreadable(s.Text, start); grave != nil {
+		f = grave
+	}
+	return refusal(f)
+}
+
+// array reads a body that is an array. Behind an element whose end can't be found nothing is read:
+// that element accounts for the rest. What stands behind the array is an entry that is rejected.
+func (fd *feed[T]) array(s *jsonscan.Scanner) error {
+	s.At++
+	for first := true; ; first = false {
+		more, f := s.Element(first)
+		if f != nil {
+			fd.rejectBroken(0, f)
+			return nil
+		}
+		if !more {
+			break
+		}
+		if fd.count() == andon.MaxRequestEntries {
+			return tooMany()
+		}
+		if !fd.element(s) {
+			return nil
+		}
+	}
+	if s.Next(); s.At < len(s.Text) {
+		fd.rejectBroken(0, s.Want("the end behind the array"))
+	}
+	return nil
+}
+
+// element reads one element of an array, and reports whether its end was found.
+func (fd *feed[T]) element(s *jsonscan.Scanner) bool {
+	start := s.At
+	f := fd.keep(s, start, 0)
+	if f == nil {
+		return true
+	}
+	past := jsonscan.Scanner{Text: s.Text, At: start, Tolerant: true}
+	if grave := past.Skip(0); grave != nil {
+		grave.Reason += "; nothing behind it could be read"
+		fd.rejectBroken(0, grave)
+		return false
+	}
+	fd.reject(0, f)
+	s.At = past.At
+	return true
+}
+
+// lines reads a body of lines, each by itself.
+func (fd *feed[T]) lines(body string, start int) error {
+	var s jsonscan.Scanner
+	for n, from := 1, 0; from < len(body); n++ {
+		end := from + len(body[from:])
+		if i := strings.IndexByte(body[from:], '\n'); i >= 0 {
+			end = from + i
+		}
+		s = jsonscan.Scanner{Text: body[from:end], At: max(start-from, 0)}
+		if s.Next(); s.At < len(s.Text) {
+			if fd.count() == andon.MaxRequestEntries {
+				return tooMany()
+			}
+			fd.line(&s, n, from)
+		}
+		from = end + 1
+	}
+	return nil
+}
+
+func (fd *feed[T]) line(s *jsonscan.Scanner, n, from int) {
+	start := s.At
+	f := fd.keep(s, from, n)
+	if f == nil {
+		return
+	}
+	if grave := unreadable(s.Text, start); grave != nil {
+		fd.rejectBroken(n, grave)
+		return
+	}
+	fd.reject(n, f)
+}
+
+// keep reads the entry that the scanner stands at into the batch; done is how much of the body lies
+// behind. In a line nothing may follow it.
+func (fd *feed[T]) keep(s *jsonscan.Scanner, done, line int) *jsonscan.Fault {
+	index := fd.count()
+	fd.grow(done)
+	items := append(fd.batch.Items, ingest.Item[T]{Index: index, Line: line})
+	f := fd.reader.entry(s, &items[len(items)-1].Value)
+	if f == nil && line > 0 {
+		f = s.End()
+	}
+	if f == nil {
+		fd.batch.Items = items
+	}
+	return f
+}
+
+// grow makes room for as many items as the rest of the body holds if they are as long as those
+// before.
+func (fd *feed[T]) grow(done int) {
+	n := len(fd.batch.Items)
+	if n < cap(fd.batch.Items) || n == 0 {
+		return
+	}
+	rest := (fd.size-done)/(done/n) + 1
+	fd.batch.Items = slices.Grow(fd.batch.Items, min(rest+rest/16, andon.MaxRequestEntries))
+}
+
+func (fd *feed[T]) count() int { return len(fd.batch.Items) + len(fd.batch.Rejected) }
+
+func (fd *feed[T]) reject(line int, f *jsonscan.Fault) {
+	fd.batch.Rejected = append(fd.batch.Rejected,
+		andon.Rejection{Index: fd.count(), Line: line, Error: f.Error()})
+}
+
+func (fd *feed[T]) rejectBroken(line int, f *jsonscan.Fault) {
+	fd.broken++
+	fd.reject(line, f)
+}
+
+// nothing is the error where not one entry was JSON; it names the first few.
+func (fd *feed[T]) nothing() error {
+	rejected := fd.batch.Rejected
+	if fd.broken == 0 || fd.broken < fd.count() {
+		return nil
+	}
+	err := andon.Errorf(andon.Invalid, "nothing could be read: %s", place(rejected[0]))
+	for _, r := range rejected[:min(len(rejected), 3)] {
+		location := fmt.Sprintf("body[%d]", r.Index)
+		err.Fields = append(err.Fields, andon.FieldError{Location: location, Message: place(r)})
+	}
+	return err
+}
+
+func place(r andon.Rejection) string {
+	if r.Line == 0 {
+		return r.Error
+	}
+	return fmt.Sprintf("line %d, %s", r.Line, r.Error)
+}
+
+// unreadable returns why text from start on is not one JSON value, or nil if it is one.
+func unreadable(text string, start int) *jsonscan.Fault {
+	s := jsonscan.Scanner{Text: text, At: start, Tolerant: true}
+	if f := s.Skip(0); f != nil {
+		return f
+	}
+	return s.End()
+}
+
+// refusal is the error for a body that is refused as a whole.
+func refusal(f *jsonscan.Fault) error {
+	location := "body"
+	if f.Field != "" {
+		location += "." + f.Field
+	}
+	return andon.AtField(location, "%s", f.Error())
+}
+
+func tooMany() error {
+	return andon.Errorf(andon.TooLarge, "more than %d entries", andon.MaxRequestEntries)
+}

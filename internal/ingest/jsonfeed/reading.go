@@ -1,0 +1,106 @@
+package jsonfeed
+
+import (
+	"slices"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/ingest"
+	"github.com/andonhq/andon/internal/ingest/jsonscan"
+)
+
+// Readings reads readings: device, metrics (name to number, true or false); time, metadata. Fields by
+// other names join the metadata. All else is as for Events.
+func Readings(body string, f Format, unit andon.Precision) (ingest.Batch[andon.Reading], error) {
+	return read(body, f, &readingReader{unit: unit, extra: extras{field: "metadata"}})
+}
+
+type readingReader struct {
+	unit    andon.Precision
+	reading *andon.Reading // the one being read
+	metrics andon.Metrics  // room for its metrics, used again for the next
+	extra   extras
+}
+
+func (r *readingReader) entry(s *jsonscan.Scanner, into *andon.Reading) (f *jsonscan.Fault) {
+	start := s.At
+	r.reading, r.metrics = into, r.metrics[:0]
+	r.extra.reset()
+	if f = fields(s, r); f != nil {
+		return f
+	}
+	sorted, err := r.metrics.Sorted()
+	if err != nil {
+		return invalid(start, err)
+	}
+	into.Metrics = slices.Clone(sorted)
+	if into.Metadata, f = r.extra.join(); f != nil {
+		return f
+	}
+	return invalid(start, into.Validate())
+}
+
+func (r *readingReader) field(s *jsonscan.Scanner, name string) (bit uint8, f *jsonscan.Fault) {
+	switch name {
+	case "device":
+		return 1 << 0, text(s, name, &r.reading.Device)
+	case "time":
+		return 1 << 1, instant(s, r.unit, &r.reading.Time)
+	case "metrics":
+		return 1 << 2, r.object(s)
+	case "metadata":
+		return 1 << 3, r.extra.object(s)
+	}
+	return 0, r.extra.beside(s, name)
+}
+
+// object reads the object of metrics; null is absent.
+func (r *readingReader) object(s *jsonscan.Scanner) *jsonscan.Fault {
+	if s.Peek() != '{' {
+		if s.Word("null") {
+			return nil
+		}
+		return s.WantField("metrics", "an object")
+	}
+	s.At++
+	for first := true; ; first = false {
+		name, more, f := s.Member(first)
+		if f != nil || !more {
+			return f
+		}
+		if len(r.metrics) == andon.MaxMetrics {
+			f = s.Fault(s.NameAt, "more than %d metrics", andon.MaxMetrics)
+			f.Field = "metrics"
+			return f
+		}
+		value, f := metric(s, name)
+		if f != nil {
+			return f
+		}
+		r.metrics = append(r.metrics, andon.Metric{Name: andon.MetricName(name), Value: value})
+	}
+}
+
+// metric reads the value of one metric: a number, or true and false as 1 and 0.
+func metric(s *jsonscan.Scanner, name string) (float64, *jsonscan.Fault) {
+	at, c := s.At, s.Peek()
+	switch {
+	case c == '-' || c-'0' <= 9:
+		number, f := s.Number()
+		if f != nil {
+			return 0, f
+		}
+		value, err := ingest.ParseMetric(number)
+		if err != nil {
+			f = s.Fault(at, "metric %s: %s", ingest.Clip(name), err)
+			f.Field = "metrics"
+		}
+		return value, f
+	case s.Word("true"):
+		return 1, nil
+	case s.Word("false"):
+		return 0, nil
+	}
+	f := s.Want("a number, true or false")
+	f.Field, f.Reason = "metrics", "metric "+ingest.Clip(name)+": "+f.Reason
+	return 0, f
+}

@@ -1,0 +1,99 @@
+package jsonfeed_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/ingest/jsonfeed"
+)
+
+func TestReadingIsReadWhole(t *testing.T) {
+	const body = `{"device":"press-7","time":"2020-04-24T14:40:00Z","fw_date":"x",
+ "metrics":{"temperature":21.5,"on":true,"humidity":-4.0e1,"off":false,"zero":-0.0},
+ "metadata":{"fw":"1.2"}}`
+	want := andon.Reading{
+		Device: "press-7", Time: at2020, Metadata: `{"fw":"1.2","fw_date":"x"}`,
+		Metrics: andon.Metrics{
+			{Name: "humidity", Value: -40}, {Name: "off", Value: 0}, {Name: "on", Value: 1},
+			{Name: "temperature", Value: 21.5}, {Name: "zero", Value: 0},
+		},
+	}
+	batch, err := jsonfeed.Readings(body, jsonfeed.JSON, andon.Milliseconds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, batch.Items[0].Value); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestReadingRefused has the members beside the device, and where and why the reading is refused.
+func TestReadingRefused(t *testing.T) {
+	many := make([]string, andon.MaxMetrics+1)
+	for i := range many {
+		many[i] = fmt.Sprintf(`"m%d":1`, i)
+	}
+	for _, c := range []struct{ members, location, message string }{
+		{`"x":null,"metrics":null,"metadata":null,"time":7`, "body.time",
+			`at byte 61: time "7" is outside 1970-01-02T00:00:00Z to 9999-12-31T23:59:59.999999Z`},
+		{`"metrics":null`, "body.metrics", `at byte 0: there is no metric`},
+		{`"metrics":{}`, "body.metrics", `at byte 0: there is no metric`},
+		{`"metrics":[]`, "body.metrics", `at byte 24: metrics: want an object, found an array`},
+		{`"metrics":{"a":null}`, "body.metrics",
+			`at byte 29: metric "a": want a number, true or false, found null`},
+		{`"metrics":{"a":"1"}`, "body.metrics",
+			`at byte 29: metric "a": want a number, true or false, found a string`},
+		{`"metrics":{"a":{}}`, "body.metrics",
+			`at byte 29: metric "a": want a number, true or false, found an object`},
+		{`"metrics":{"a":1e999}`, "body.metrics",
+			`at byte 29: metric "a": "1e999" is not below 1e+126`},
+		{`"metrics":{"a":1e126}`, "body.metrics", `at byte 29: metric "a": 1e+126 is not below 1e+126`},
+		{`"metrics":{"a":1e-999}`, "body.metrics",
+			`at byte 29: metric "a": "1e-999" is nearer to 0 than 1e-130 but not 0`},
+		{`"metrics":{"a":1e-131}`, "body.metrics",
+			`at byte 29: metric "a": 1e-131 is nearer to 0 than 1e-130 but not 0`},
+		{`"metrics":{"a":1,"b":2,"\u0061":1}`, "body.metrics", `at byte 0: metric "a" stands twice`},
+		{`"metrics":{"":1}`, "body.metrics", `at byte 0: metric is missing`},
+		{`"metrics":{` + strings.Join(many, ",") + `}`, "body.metrics",
+			`at byte 8915: more than 1000 metrics`},
+		{`"metrics":{"a":1,}`, "body", `at byte 30: nothing stands between ',' and '}'`},
+		{`"metrics":{"a":01}`, "body", `at byte 29: a number has no 0 before other digits`},
+		{`"metadata":1`, "body.metadata", `at byte 25: metadata: want an object, found a number`},
+	} {
+		t.Run(c.members[:min(len(c.members), 40)], func(t *testing.T) {
+			_, err := jsonfeed.Readings(`{"device":"d",`+c.members+`}`, jsonfeed.JSON, andon.Milliseconds)
+			wantRefusal(t, err, c.location, c.message)
+		})
+	}
+}
+
+func TestAssignments(t *testing.T) {
+	const body = `[{"device":"a","operator":"Liz"},{"device":"b","operator":null},
+{"device":"c","operator":""},{"device":"d"},{"operator":"Liz"},{"device":"e","operator":7},
+{"device":"f","operator":"Liz","from":1},{"device":"g","operator":".."}]`
+	batch, err := jsonfeed.Assignments(body, jsonfeed.JSON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, item := range batch.Items {
+		got = append(got, fmt.Sprintf("%d %s=%s", item.Index, item.Value.Device, item.Value.Operator))
+	}
+	for _, r := range batch.Rejected {
+		got = append(got, fmt.Sprintf("%d %s", r.Index, r.Error))
+	}
+	if diff := cmp.Diff([]string{
+		"0 a=Liz", "1 b=", "2 c=",
+		"3 at byte 94: operator is missing; null unassigns",
+		"4 at byte 109: device is missing",
+		"5 at byte 153: operator: want a string, found a number",
+		`6 at byte 188: an assignment has no field "from"`,
+		`7 at byte 198: operator can't be ".."`,
+	}, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,260 @@
+// Package jsonscan walks over JSON text (RFC 8259) strictly and without allocating: the reader who
+// knows which fields to expect calls it value by value. It is what the JSON formats stand on.
+//
+// Beyond the grammar it refuses what can't be stored or told apart later: invalid UTF-8, an escape
+// that is half of a surrogate pair, nesting deeper than andon.MaxJSONDepth. It knows no event, no
+// reading and no field's name.
+package jsonscan
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/ingest"
+)
+
+// Scanner stands at a place in a text and reads what follows there.
+type Scanner struct {
+	Text   string
+	At     int // the place, in bytes from the start of Text
+	NameAt int // where the name that Member returned last begins
+	// Tolerant passes over what only the content makes wrong: invalid UTF-8, half surrogate pairs,
+	// depth. So the end of a value that is refused already can be found, if it has one.
+	Tolerant bool
+}
+
+// Fault is one thing that is wrong, and where.
+type Fault struct {
+	At     int    // in bytes from the start of the text
+	Field  string // the field at fault; empty where none is, or the scanner can't know it
+	Reason string
+}
+
+// Error returns the place and the reason.
+func (f *Fault) Error() string { return fmt.Sprintf("at byte %d: %s", f.At, f.Reason) }
+
+// Fault makes a fault at a place.
+func (s *Scanner) Fault(at int, format string, args ...any) *Fault {
+	return &Fault{At: at, Reason: fmt.Sprintf(format, args...)}
+}
+
+// Want makes the fault that something else stands here than what was expected.
+func (s *Scanner) Want(what string) *Fault {
+	return s.Fault(s.At, "want %s, found %s", what, s.found())
+}
+
+// WantField is Want for the value of a field.
+func (s *Scanner) WantField(field, what string) *Fault {
+	f := s.Fault(s.At, "%s: want %s, found %s", field, what, s.found())
+	f.Field = field
+	return f
+}
+
+// found names what stands here: the type where a value begins, else the character.
+func (s *Scanner) found() string {
+	rest := s.Text[s.At:]
+	if rest == "" {
+		return "the end"
+	}
+	switch c := rest[0]; {
+	case c == '{':
+		return "an object"
+	case c == '[':
+		return "an array"
+	case c == '"':
+		return "a string"
+	case c == '-' || isDigit(c):
+		return "a number"
+	case isLetter(c):
+		n := 1
+		for n < min(len(rest), 32) && isLetter(rest[n]) {
+			n++
+		}
+		return rest[:n]
+	}
+	r, n := utf8.DecodeRuneInString(rest)
+	if r == utf8.RuneError && n == 1 {
+		return fmt.Sprintf("the byte %#02x", rest[0])
+	}
+	return fmt.Sprintf("%q", r)
+}
+
+// Peek returns the byte that stands here, 0 at the end.
+func (s *Scanner) Peek() byte {
+	if s.At < len(s.Text) {
+		return s.Text[s.At]
+	}
+	return 0
+}
+
+// Next passes over white space and returns the byte behind it, 0 at the end.
+func (s *Scanner) Next() byte {
+	for s.At < len(s.Text) {
+		c := s.Text[s.At]
+		if c > ' ' || c != ' ' && c != '\n' && c != '\r' && c != '\t' {
+			return c
+		}
+		s.At++
+	}
+	return 0
+}
+
+// End passes over white space. What stands behind it, if anything, is a fault.
+func (s *Scanner) End() *Fault {
+	if s.Next(); s.At < len(s.Text) {
+		return s.Want("the end")
+	}
+	return nil
+}
+
+// Member passes over what stands before the value of an object's next member, and returns its name.
+// more is false behind the last member, with the closing brace passed over. first says that the
+// scanner stands behind the opening brace.
+func (s *Scanner) Member(first bool) (name string, more bool, f *Fault) {
+	if more, f = s.follow(first, '}'); !more || f != nil {
+		return "", false, f
+	}
+	if s.Peek() != '"' {
+		return "", false, s.Want("a name in double quotes")
+	}
+	s.NameAt = s.At
+	if name, f = s.String(); f != nil {
+		return "", false, f
+	}
+	if s.Next() != ':' {
+		return "", false, s.Want("':' behind the name " + ingest.Clip(name))
+	}
+	s.At++
+	s.Next()
+	return name, true, nil
+}
+
+// Element passes over what stands before an array's next element, as Member does in an object.
+func (s *Scanner) Element(first bool) (more bool, f *Fault) { return s.follow(first, ']') }
+
+// follow passes over the comma before what follows in an object or array, or over its end.
+func (s *Scanner) follow(first bool, end byte) (more bool, f *Fault) {
+	c := s.Next()
+	if c == end {
+		s.At++
+		return false, nil
+	}
+	if first {
+		return true, nil
+	}
+	if c != ',' {
+		return false, s.Want(fmt.Sprintf("',' or %q", end))
+	}
+	comma := s.At
+	s.At++
+	if s.Next() == end {
+		return false, s.Fault(comma, "nothing stands between ',' and %q", end)
+	}
+	return true, nil
+}
+
+// Skip passes over one value; within says how many objects and arrays it stands in that count for
+// its depth. The brackets that are open are kept in a list, so no input can exhaust the stack.
+func (s *Scanner) Skip(within int) *Fault {
+	var room [andon.MaxJSONDepth]byte
+	open := room[:0]
+	for {
+		c := s.Next()
+		first := c == '{' || c == '['
+		if first {
+			if within+len(open) >= andon.MaxJSONDepth && !s.Tolerant {
+				return s.Fault(s.At, "nested deeper than %d", andon.MaxJSONDepth)
+			}
+			s.At++
+			open = append(open, c)
+		} else if f := s.scalar(c); f != nil {
+			return f
+		}
+		for more := false; !more; first = false {
+			if len(open) == 0 {
+				return nil
+			}
+			var f *Fault
+			if more, f = s.inside(open[len(open)-1], first); f != nil {
+				return f
+			}
+			if !more {
+				open = open[:len(open)-1]
+			}
+		}
+	}
+}
+
+// inside goes to the next value of the object or array that the bracket opened.
+func (s *Scanner) inside(bracket byte, first bool) (more bool, f *Fault) {
+	if bracket == '[' {
+		return s.Element(first)
+	}
+	_, more, f = s.Member(first)
+	return more, f
+}
+
+func (s *Scanner) scalar(c byte) (f *Fault) {
+	switch {
+	case c == '"':
+		_, f = s.String()
+	case c == '-' || isDigit(c):
+		_, f = s.Number()
+	case c == '+' || c == '.':
+		return s.Fault(s.At, "a number begins with a digit or '-', not %q", c)
+	case !s.Word("true") && !s.Word("false") && !s.Word("null"):
+		return s.Want("a value")
+	}
+	return f
+}
+
+// Word passes over true, false or null if it stands here.
+func (s *Scanner) Word(word string) bool {
+	if !strings.HasPrefix(s.Text[s.At:], word) {
+		return false
+	}
+	s.At += len(word)
+	return true
+}
+
+// Number reads a number, as text; the scanner stands at its first character.
+func (s *Scanner) Number() (string, *Fault) {
+	start := s.At
+	if s.Peek() == '-' {
+		s.At++
+	}
+	if zero := s.At; !s.digits() {
+		return "", s.Fault(s.At, "want a digit behind '-', found %s", s.found())
+	} else if s.Text[zero] == '0' && s.At > zero+1 {
+		return "", s.Fault(zero, "a number has no 0 before other digits")
+	}
+	if s.Peek() == '.' {
+		s.At++
+		if !s.digits() {
+			return "", s.Want("a digit behind the point")
+		}
+	}
+	if s.Peek()|0x20 == 'e' {
+		s.At++
+		if c := s.Peek(); c == '+' || c == '-' {
+			s.At++
+		}
+		if !s.digits() {
+			return "", s.Want("a digit of the exponent")
+		}
+	}
+	return s.Text[start:s.At], nil
+}
+
+func (s *Scanner) digits() (some bool) {
+	start := s.At
+	for s.At < len(s.Text) && isDigit(s.Text[s.At]) {
+		s.At++
+	}
+	return s.At > start
+}
+
+func isDigit(c byte) bool  { return c-'0' <= 9 }
+func isLetter(c byte) bool { return c|0x20-'a' < 26 }

@@ -1,0 +1,72 @@
+package table
+
+import (
+	"bufio"
+	"io"
+	"strings"
+)
+
+// lines reads lines, with their numbers.
+type lines struct {
+	r     *bufio.Reader
+	n     int // the number of the line that was returned last, counted from 1
+	again []line
+	long  []byte // room for a line that is longer than the reader's buffer
+}
+
+// line is one line without its end, or why it could not be read.
+type line struct {
+	text string
+	err  error
+}
+
+// next returns the next line, or io.EOF behind the last. A RowError is about that line only.
+func (l *lines) next() line {
+	if len(l.again) > 0 {
+		first := l.again[0]
+		l.again = l.again[1:]
+		l.n++
+		return first
+	}
+	text, err := l.read()
+	if err != io.EOF {
+		l.n++
+	}
+	return line{text, err}
+}
+
+// back returns lines that were read, so that they are read again.
+func (l *lines) back(read []line) {
+	l.again = append(read, l.again...)
+	l.n -= len(read)
+}
+
+func (l *lines) read() (string, error) {
+	part, err := l.r.ReadSlice('\n')
+	if err != bufio.ErrBufferFull {
+		return ended(string(part), err)
+	}
+	l.long = l.long[:0]
+	size := 0
+	for ; err == bufio.ErrBufferFull; part, err = l.r.ReadSlice('\n') {
+		size += len(part)
+		if size <= maxRow {
+			l.long = append(l.long, part...)
+		}
+	}
+	if size += len(part); size > maxRow && (err == nil || err == io.EOF) {
+		return "", bad("longer than %d bytes", maxRow)
+	}
+	return ended(string(append(l.long, part...)), err)
+}
+
+// ended cuts the end of a line off. The last line may have none.
+func ended(text string, err error) (string, error) {
+	if err == io.EOF && text != "" {
+		err = nil
+	}
+	if err != nil && err != io.EOF {
+		return "", broken(err)
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r"), err
+}

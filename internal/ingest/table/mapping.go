@@ -1,0 +1,184 @@
+package table
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/ingest"
+)
+
+// Mapping says which columns make an event or a reading. A column that is written "=text" is that
+// text in every row. Several columns of one field are joined; those that are empty in a row are left
+// out.
+type Mapping struct {
+	Device      []string
+	Time        []string // joined by a space, since date and time of day often stand apart
+	State       []string
+	Operator    []string
+	Message     []string
+	EscalatedTo []string
+	Join        string // between joined columns; empty is "/"
+
+	// Attributes of events, Metrics and Metadata of readings: each column is one member. "data.*" is
+	// every column that begins with "data.", in JSON every member of that object. A member is named
+	// as its column; in JSON by what stands behind the last dot.
+	Attributes []string
+	Metrics    []string
+	Metadata   []string
+
+	Precision andon.Precision // of times that are numbers
+}
+
+// field is one field of a mapping: its name as messages give it, and the columns it is made of.
+type field struct {
+	name     string
+	columns  []string
+	required bool
+	members  bool // each column is a member of its own; else they are joined
+}
+
+func (m *Mapping) eventFields() []field {
+	return []field{
+		{name: "device", columns: m.Device, required: true},
+		{name: "time", columns: m.Time, required: true},
+		{name: "state", columns: m.State, required: true},
+		{name: "operator", columns: m.Operator},
+		{name: "message", columns: m.Message},
+		{name: "escalated_to", columns: m.EscalatedTo},
+		{name: "attributes", columns: m.Attributes, members: true},
+	}
+}
+
+func (m *Mapping) readingFields() []field {
+	return []field{
+		{name: "device", columns: m.Device, required: true},
+		{name: "time", columns: m.Time, required: true},
+		{name: "metrics", columns: m.Metrics, required: true, members: true},
+		{name: "metadata", columns: m.Metadata, members: true},
+	}
+}
+
+// checkEvents reports what is wrong with the mapping by itself, whatever the file.
+func (m *Mapping) checkEvents() error {
+	if len(m.Metrics)+len(m.Metadata) > 0 {
+		return andon.Errorf(andon.Invalid, "an event has neither metrics nor metadata")
+	}
+	return check(m.eventFields())
+}
+
+func (m *Mapping) checkReadings() error {
+	if len(m.State)+len(m.Operator)+len(m.Message)+len(m.EscalatedTo)+len(m.Attributes) > 0 {
+		return andon.Errorf(andon.Invalid, "a reading has device, time, metrics and metadata only")
+	}
+	return check(m.readingFields())
+}
+
+func check(fields []field) error {
+	for _, f := range fields {
+		if len(f.columns) == 0 && f.required {
+			return andon.Errorf(andon.Invalid, "%s: no column is named", f.name)
+		}
+		for i, column := range f.columns {
+			if err := f.check(column); err != nil {
+				return err
+			}
+			if f.members && slices.Contains(f.columns[:i], column) {
+				return andon.Errorf(andon.Invalid, "%s: column %s is named twice", f.name, ingest.Clip(column))
+			}
+		}
+	}
+	return nil
+}
+
+func (f *field) check(column string) error {
+	switch {
+	case column == "":
+		return andon.Errorf(andon.Invalid, "%s: a column's name is empty", f.name)
+	case f.members && column[0] == '=':
+		return andon.Errorf(andon.Invalid, "%s: the constant %s has no name", f.name, ingest.Clip(column))
+	case f.members && (column == "*" || column == ".*"):
+		return andon.Errorf(andon.Invalid, "%s: %s names no object", f.name, ingest.Clip(column))
+	case !f.members && strings.HasSuffix(column, ".*"):
+		return andon.Errorf(andon.Invalid, "%s: %s is many columns", f.name, ingest.Clip(column))
+	}
+	return nil
+}
+
+// bind reports a column that the table does not have. Of JSON only the first rows are known, so there
+// an optional column may come later: it is an error only if it looks like a slip of the pen, that is
+// if it nearly is a column that nothing else uses.
+func bind(fields []field, have *columns) error {
+	if have.sample && len(have.names) == 0 {
+		return nil
+	}
+	var used []string
+	for _, f := range fields {
+		used = append(used, f.columns...)
+	}
+	for _, f := range fields {
+		for _, column := range f.columns {
+			if column[0] == '=' || have.covers(column) {
+				continue
+			}
+			near, far := nearest(column, have.names)
+			if have.sample && !f.required && (far > 2 || slices.Contains(used, near)) {
+				continue
+			}
+			return unknown(f.name, column, near, have.names)
+		}
+	}
+	return nil
+}
+
+// covers reports whether a column is there, or one that a name ending in ".*" stands for.
+func (c *columns) covers(column string) bool {
+	prefix, many := strings.CutSuffix(column, "*")
+	if !many {
+		return c.has(column)
+	}
+	begins := func(name string) bool { return strings.HasPrefix(name, prefix) }
+	return slices.ContainsFunc(c.names, begins) || c.has(column)
+}
+
+func unknown(field, column, near string, names []string) error {
+	const most = 50
+	more := ""
+	if len(names) > most {
+		names, more = names[:most], ", …"
+	}
+	return andon.Errorf(andon.Invalid, "%s: there is no column %s; the nearest is %s; there are %s%s",
+		field, ingest.Clip(column), ingest.Clip(near), strings.Join(names, ", "), more)
+}
+
+// nearest returns the name that is fewest changes of a letter away, and how many.
+func nearest(column string, names []string) (near string, changes int) {
+	changes = -1
+	for _, name := range names {
+		if n := distance(strings.ToLower(column), strings.ToLower(name)); changes < 0 || n < changes {
+			near, changes = name, n
+		}
+	}
+	return near, changes
+}
+
+// distance is Levenshtein's, by bytes.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

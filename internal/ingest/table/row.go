@@ -1,0 +1,135 @@
+package table
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/andonhq/andon/internal/ingest/jsonscan"
+)
+
+// Row is one row of a table. Its values are addressed by the name of a column; in JSON a name with
+// dots goes into nested objects, unless a member has that very name.
+type Row struct {
+	Index  int      // rows are counted from 0, bad ones too, the header not
+	Line   int      // where it begins; lines are counted from 1; 0 in a JSON array
+	header *columns // of CSV
+	cells  []string // of CSV
+	object string   // of JSON
+}
+
+// columns are the columns of a table.
+type columns struct {
+	names  []string
+	places map[string]int // where each stands in names
+	sample bool           // there may be others in rows to come
+}
+
+func (c *columns) has(name string) bool {
+	_, ok := c.places[name]
+	return ok && name != ""
+}
+
+func (c *columns) add(name string) {
+	if !c.has(name) {
+		c.places[name] = len(c.names)
+		c.names = append(c.names, name)
+	}
+}
+
+// Value returns the value of a column as text: a string without its quotes, all else of JSON as it
+// stands there. It is absent where the column is missing or null, and where a cell is empty.
+func (r *Row) Value(column string) (string, bool) {
+	cell, ok := r.cell(column)
+	if !ok {
+		return "", false
+	}
+	return r.text(cell)
+}
+
+// JSON returns the value of a column as JSON: as it stands there, a cell of CSV as a string.
+func (r *Row) JSON(column string) (string, bool) {
+	cell, ok := r.cell(column)
+	if !ok {
+		return "", false
+	}
+	return r.json(cell), true
+}
+
+// cell returns what stands in a column as it stands there.
+func (r *Row) cell(column string) (cell string, ok bool) {
+	if r.header == nil {
+		return find(r.object, column)
+	}
+	if i, ok := r.header.places[column]; ok && r.cells[i] != "" {
+		return r.cells[i], true
+	}
+	return "", false
+}
+
+// text turns what stands in a cell into text.
+func (r *Row) text(cell string) (text string, ok bool) {
+	if r.header != nil {
+		return cell, true
+	}
+	switch {
+	case cell == "null":
+		return "", false
+	case cell[0] == '"':
+		s := jsonscan.Scanner{Text: cell}
+		text, _ = s.String() // the row has been read before
+		return text, true
+	}
+	return cell, true
+}
+
+// json turns what stands in a cell into JSON.
+func (r *Row) json(cell string) string {
+	if r.header == nil {
+		return cell
+	}
+	return quoted(cell)
+}
+
+// quoted writes text as a string of JSON.
+func quoted(text string) string {
+	b, err := json.Marshal(text)
+	if err != nil {
+		panic("table: a string can't be written as JSON: " + err.Error())
+	}
+	return string(b)
+}
+
+// find returns the value of a member by its name, or by names joined with dots.
+func find(object, name string) (value string, ok bool) {
+	inner, at := "", 0
+	for member, text := range members(object) {
+		if member == name {
+			return text, true
+		}
+		// The longest name that leads on wins; the very name, if it comes later, before all.
+		if len(member) >= at && strings.HasPrefix(name, member) && name[len(member):][0] == '.' {
+			inner, at = text, len(member)+1
+		}
+	}
+	if at == 0 || inner[0] != '{' {
+		return "", false
+	}
+	return find(inner, name[at:])
+}
+
+// members returns the names and the values of an object that is known to be JSON.
+func members(object string) func(yield func(name, value string) bool) {
+	return func(yield func(name, value string) bool) {
+		s := jsonscan.Scanner{Text: object, At: 1}
+		for first := true; ; first = false {
+			name, more, f := s.Member(first)
+			if f != nil || !more {
+				return
+			}
+			from := s.At
+			if s.Skip(0) != nil || !yield(name, object[from:s.At]) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,214 @@
+// Package table reads rows of files for import: CSV, a JSON array of objects, or objects line by
+// line, plain or gzip, of any size in constant memory. On top of the rows a Mapping says which
+// columns make an event or a reading.
+//
+// A row that is wrong is reported with its place and the rest goes on; only what makes the rest
+// unreadable ends a file. The package knows no server, no flag and no tenant.
+package table
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/klauspost/compress/gzip"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/ingest"
+)
+
+// Format is how the rows stand in a file.
+type Format uint8
+
+// The formats.
+const (
+	CSV    Format = iota // RFC 4180 with a header
+	JSON                 // one array of objects
+	NDJSON               // an object in each line
+)
+
+// ParseFormat reads csv, json or ndjson.
+func ParseFormat(text string) (Format, error) {
+	switch text {
+	case "csv":
+		return CSV, nil
+	case "json":
+		return JSON, nil
+	case "ndjson":
+		return NDJSON, nil
+	}
+	return 0, andon.Errorf(andon.Invalid, "format %s is none of csv, json, ndjson", ingest.Clip(text))
+}
+
+// Options say how to read a file.
+type Options struct {
+	Format   Format
+	Comma    rune // between the cells of a CSV file; 0 is ','
+	Comments bool // lines before the header of a CSV file that begin with '#' are passed over
+}
+
+// maxRow is how long a row may be, in bytes. It bounds what one stray quote can swallow.
+const maxRow = 1 << 20
+
+// Table is one file being read.
+type Table struct {
+	source source
+	sample []result // rows read ahead, to learn the columns
+}
+
+// source reads the rows of one format.
+type source interface {
+	// next returns the next row, or io.EOF behind the last. A RowError is about one row only; after
+	// any other error nothing more can be read.
+	next() (Row, error)
+	columns(sample []result) *columns
+}
+
+type result struct {
+	row Row
+	err error
+}
+
+// Open begins to read a file: it looks at its first bytes to tell gzip from plain text, passes over
+// a byte order mark, and learns the columns: of CSV from the header, of JSON from its first rows.
+func Open(r io.Reader, o Options) (*Table, error) {
+	plain, err := plainText(r)
+	if err != nil {
+		return nil, err
+	}
+	t := &Table{}
+	switch o.Format {
+	case CSV:
+		t.source, err = newCSV(plain, o)
+	case JSON:
+		t.source = newArray(plain)
+		err = t.readAhead()
+	case NDJSON:
+		t.source = &objectLines{lines: lines{r: plain}}
+		err = t.readAhead()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// plainText decompresses what is gzip and passes over a byte order mark.
+func plainText(r io.Reader) (*bufio.Reader, error) {
+	const window = 64 << 10
+	plain := bufio.NewReaderSize(r, window)
+	if head, _ := plain.Peek(2); string(head) == "\x1f\x8b" {
+		unzipped, err := gzip.NewReader(plain)
+		if err != nil {
+			return nil, broken(err)
+		}
+		plain = bufio.NewReaderSize(unzipped, window)
+	}
+	head, err := plain.Peek(3)
+	switch {
+	case len(head) == 0 && err != nil && err != io.EOF:
+		return nil, broken(err)
+	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")):
+		return nil, andon.Errorf(andon.Invalid, "the file is UTF-16: save it as UTF-8")
+	case string(head) == "\uFEFF":
+		_, err = plain.Discard(len(head))
+		return plain, err
+	}
+	return plain, nil
+}
+
+// broken says that a file can't be read on.
+func broken(err error) error { return andon.Errorf(andon.Invalid, "read the file: %w", err) }
+
+// readAhead reads the first rows, to learn what columns there are.
+func (t *Table) readAhead() error {
+	const rows = 100
+	for size := 0; len(t.sample) < rows && size < maxRow; {
+		row, err := t.source.next()
+		if err == io.EOF {
+			break
+		}
+		if fatal(err) && len(t.sample) == 0 {
+			return err
+		}
+		t.sample = append(t.sample, result{row, err})
+		if fatal(err) {
+			break
+		}
+		size += len(row.object)
+	}
+	return nil
+}
+
+// fatal reports whether nothing can be read after an error.
+func fatal(err error) bool {
+	var one *RowError
+	return err != nil && !errors.As(err, &one)
+}
+
+// Columns lists the names of the columns: of CSV the header, of JSON all names in its first rows,
+// with those in nested objects behind a dot.
+func (t *Table) Columns() []string { return t.source.columns(t.sample).names }
+
+// Rows returns the rows. It can be ranged over once, and a row is valid until the next. An error of
+// type *RowError stands for one row, and the sequence goes on; any other error ends it.
+func (t *Table) Rows() iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		for _, r := range t.sample {
+			if !yield(r.row, r.err) || fatal(r.err) {
+				return
+			}
+		}
+		for {
+			row, err := t.source.next()
+			if err == io.EOF || !yield(row, err) || fatal(err) {
+				return
+			}
+		}
+	}
+}
+
+// RowError says what is wrong with one row.
+type RowError struct {
+	Index  int    // rows are counted from 0, bad ones too, the header not
+	Line   int    // lines are counted from 1, the header too; 0 in a JSON array
+	Column string // empty where it is the row as a whole
+	Reason string
+}
+
+// Error returns the place and the reason.
+func (e *RowError) Error() string {
+	if e.Line == 0 {
+		return fmt.Sprintf("entry %d: %s", e.Index, e.in())
+	}
+	return fmt.Sprintf("line %d: %s", e.Line, e.in())
+}
+
+// Rejection accounts for the row.
+func (e *RowError) Rejection() andon.Rejection {
+	return andon.Rejection{Index: e.Index, Line: e.Line, Error: e.in()}
+}
+
+func (e *RowError) in() string {
+	if e.Column == "" {
+		return e.Reason
+	}
+	return fmt.Sprintf("column %s: %s", e.Column, e.Reason)
+}
+
+// bad makes an error about one row, whose place is not known yet.
+func bad(reason string, args ...any) error {
+	return &RowError{Reason: fmt.Sprintf(reason, args...)}
+}
+
+// at puts an error, if it is about one row, at the place of that row.
+func at(row Row, err error) error {
+	var one *RowError
+	if errors.As(err, &one) {
+		one.Index, one.Line = row.Index, row.Line
+	}
+	return err
+}

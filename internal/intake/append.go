@@ -1,0 +1,195 @@
+package intake
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/ingest"
+)
+
+// Result accounts for every entry of a request.
+type Result struct {
+	Accepted int
+	Rejected []andon.Rejection // by index
+}
+
+// Events admits the events of one request and keeps them. When it returns without an error, what it
+// says was accepted is durable. A single object that is refused is the error itself.
+func (in *Intake) Events(
+	ctx context.Context, tenant andon.TenantID, batch ingest.Batch[andon.Event],
+) (Result, error) {
+	leave, err := in.enter()
+	if err != nil {
+		return Result{}, err
+	}
+	defer leave()
+	in.gate.RLock()
+	defer in.gate.RUnlock()
+	t, err := in.store.Tenant(ctx, tenant)
+	if err != nil {
+		return Result{}, err
+	}
+	now := in.options.Now()
+	a := admission[andon.Event]{single: batch.Single, rejected: batch.Rejected}
+	events, err := in.admitEvents(&a, &t, batch.Items, now)
+	if err != nil || len(events) == 0 {
+		return a.result(), err
+	}
+	if err := in.store.Resolve(ctx, tenant, events); err != nil {
+		return Result{}, err
+	}
+	if err := in.store.Append(ctx, tenant, now, events); err != nil {
+		return Result{}, err
+	}
+	if in.options.Changed != nil {
+		in.changed(tenant, devicesOf(events)...)
+	}
+	return a.result(), nil
+}
+
+// admitEvents returns the admissible events in the order that a store takes them in.
+func (in *Intake) admitEvents(
+	a *admission[andon.Event], t *andon.Tenant, items []ingest.Item[andon.Event], now andon.Time,
+) ([]andon.Event, error) {
+	good := make([]*ingest.Item[andon.Event], 0, len(items))
+	for i := range items {
+		item := &items[i]
+		e := &item.Value
+		if e.Time == 0 {
+			e.Time = in.arrival(now)
+		}
+		if err := errors.Join(e.Validate(), t.CheckEventTime(e.Time, now)); err != nil {
+			if err := a.refuse(item, err); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		good = append(good, item)
+	}
+	slices.SortFunc(good, func(x, y *ingest.Item[andon.Event]) int {
+		if c := andon.CompareInBatch(t.States, &x.Value, &y.Value); c != 0 {
+			return c
+		}
+		return cmp.Compare(x.Index, y.Index)
+	})
+	events := make([]andon.Event, 0, len(good))
+	for i, item := range good {
+		if i > 0 && sameEntry(&events[len(events)-1], &item.Value) {
+			a.again(item, good[i-1], events[len(events)-1] == item.Value)
+			good[i] = good[i-1] // the first one goes on to stand for the entry
+			continue
+		}
+		events = append(events, item.Value)
+	}
+	a.accepted += len(events)
+	return events, nil
+}
+
+func sameEntry(x, y *andon.Event) bool {
+	return x.Time == y.Time && x.Device == y.Device && x.State == y.State
+}
+
+func devicesOf(events []andon.Event) []andon.DeviceID {
+	devices := make([]andon.DeviceID, 0, len(events))
+	for i := range events {
+		if i == 0 || events[i].Device != events[i-1].Device {
+			devices = append(devices, events[i].Device)
+		}
+	}
+	return devices
+}
+
+// Readings admits the readings of one request and keeps them, as Events does. Two readings of one
+// device and time in a request join, the later one's metrics replace.
+func (in *Intake) Readings(
+	ctx context.Context, tenant andon.TenantID, batch ingest.Batch[andon.Reading],
+) (Result, error) {
+	leave, err := in.enter()
+	if err != nil {
+		return Result{}, err
+	}
+	defer leave()
+	t, err := in.store.Tenant(ctx, tenant)
+	if err != nil {
+		return Result{}, err
+	}
+	now := in.options.Now()
+	a := admission[andon.Reading]{single: batch.Single, rejected: batch.Rejected}
+	readings := make([]andon.Reading, 0, len(batch.Items))
+	for i := range batch.Items {
+		item := &batch.Items[i]
+		r := &item.Value
+		if r.Time == 0 {
+			r.Time = in.arrival(now)
+		}
+		if err := errors.Join(r.Validate(), t.CheckReadingTime(r.Time, now)); err != nil {
+			if err := a.refuse(item, err); err != nil {
+				return Result{}, err
+			}
+			continue
+		}
+		readings = append(readings, *r)
+	}
+	a.accepted = len(readings)
+	if len(readings) == 0 {
+		return a.result(), nil
+	}
+	if err := in.store.AppendReadings(ctx, tenant, now, readings); err != nil {
+		return Result{}, err
+	}
+	if in.options.Changed != nil {
+		devices := make([]andon.DeviceID, len(readings))
+		for i := range readings {
+			devices[i] = readings[i].Device
+		}
+		in.changed(tenant, devices...)
+	}
+	return a.result(), nil
+}
+
+// admission accounts for the entries of one request while they are admitted.
+type admission[T any] struct {
+	single   bool
+	accepted int
+	rejected []andon.Rejection
+}
+
+// refuse accounts for an entry that can't be admitted. A single object's reason is the error of the
+// whole request.
+func (a *admission[T]) refuse(item *ingest.Item[T], reason error) error {
+	if a.single {
+		var e *andon.Error
+		if errors.As(reason, &e) {
+			return e
+		}
+		return reason
+	}
+	a.rejected = append(a.rejected, andon.Rejection{Index: item.Index, Line: item.Line, Error: reason.Error()})
+	return nil
+}
+
+// again accounts for an entry that stands in the request twice: the same content is the same entry,
+// and of two contents the second is refused, because nobody could say which was meant.
+func (a *admission[T]) again(item, first *ingest.Item[T], same bool) {
+	if same {
+		a.accepted++
+		return
+	}
+	place := fmt.Sprintf("entry %d", first.Index)
+	if first.Line > 0 {
+		place += fmt.Sprintf(" (line %d)", first.Line)
+	}
+	a.rejected = append(a.rejected, andon.Rejection{
+		Index: item.Index, Line: item.Line,
+		Error: "the same device, time and state as " + place + " of this request, with other content",
+	})
+}
+
+func (a *admission[T]) result() Result {
+	slices.SortFunc(a.rejected, func(x, y andon.Rejection) int { return cmp.Compare(x.Index, y.Index) })
+	return Result{Accepted: a.accepted, Rejected: a.rejected}
+}

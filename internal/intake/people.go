@@ -1,0 +1,105 @@
+package intake
+
+import (
+	"context"
+
+	"github.com/andonhq/andon"
+)
+
+// Assign assigns operators to devices from now on, all of them or none. The error names the one that
+// is wrong.
+func (in *Intake) Assign(
+	ctx context.Context, tenant andon.TenantID, assignments []andon.Assignment,
+) ([]andon.Assignment, error) {
+	for i := range assignments {
+		if err := CheckAssignment(&assignments[i]); err != nil {
+			return nil, err
+		}
+	}
+	in.gate.Lock()
+	defer in.gate.Unlock()
+	kept, err := in.store.Assign(ctx, tenant, in.options.Now(), assignments)
+	if err != nil {
+		return nil, err
+	}
+	for i := range kept {
+		in.changed(tenant, kept[i].Device)
+	}
+	return kept, nil
+}
+
+// CheckAssignment reports what is wrong with an assignment by itself. No operator unassigns.
+func CheckAssignment(a *andon.Assignment) error {
+	if err := a.Device.Validate(); err != nil {
+		return andon.AtField("body.device", "%s", err)
+	}
+	return checkPerson("body.operator", a.Operator)
+}
+
+// Escalate escalates an entry, or with To absent withdraws. Without Time and State the entry is the
+// one that the device shows now.
+func (in *Intake) Escalate(
+	ctx context.Context, tenant andon.TenantID, e andon.Escalation,
+) (andon.Escalation, error) {
+	if err := checkEscalation(&e); err != nil {
+		return andon.Escalation{}, err
+	}
+	if e.Time == 0 && e.State == "" {
+		d, err := in.store.Device(ctx, tenant, e.Device)
+		if err != nil {
+			return andon.Escalation{}, err
+		}
+		e.Time, e.State = d.Time, d.State
+	}
+	e.At = in.options.Now()
+	kept, err := in.store.Escalate(ctx, tenant, e)
+	if err == nil {
+		in.changed(tenant, e.Device)
+	}
+	return kept, err
+}
+
+func checkEscalation(e *andon.Escalation) error {
+	if err := e.Device.Validate(); err != nil {
+		return andon.AtField("path.device", "%s", err)
+	}
+	if (e.Time == 0) != (e.State == "") {
+		return andon.AtField("body.time", "time and state name an entry together: give both or none")
+	}
+	if e.State != "" {
+		if err := e.State.Validate(); err != nil {
+			return andon.AtField("body.state", "%s", err)
+		}
+	}
+	if len(e.Note) > andon.MaxMessageBytes {
+		return andon.AtField("body.note", "note is %d bytes long, more than %d", len(e.Note), andon.MaxMessageBytes)
+	}
+	if err := checkPerson("body.to", e.To); err != nil {
+		return err
+	}
+	return checkPerson("body.by", e.By)
+}
+
+func checkPerson(location string, p andon.PersonID) error {
+	if p == "" {
+		return nil
+	}
+	if err := p.Validate(); err != nil {
+		return andon.AtField(location, "%s", err)
+	}
+	return nil
+}
+
+// Retire retires a device and returns when that takes effect.
+func (in *Intake) Retire(
+	ctx context.Context, tenant andon.TenantID, device andon.DeviceID,
+) (andon.Time, error) {
+	if err := device.Validate(); err != nil {
+		return 0, andon.AtField("path.device", "%s", err)
+	}
+	at, err := in.store.Retire(ctx, tenant, device, in.options.Now())
+	if err == nil {
+		in.changed(tenant, device)
+	}
+	return at, err
+}

@@ -1,0 +1,99 @@
+package intake
+
+import (
+	"context"
+
+	"github.com/andonhq/andon"
+)
+
+// PutTenant creates a tenant or changes the one there is. change is given the record as it stands,
+// with the horizon settled, and may be called again when another writer was faster.
+func (in *Intake) PutTenant(
+	ctx context.Context, id andon.TenantID, change func(*andon.Tenant) error,
+) (t andon.Tenant, created bool, err error) {
+	if err := id.Validate(); err != nil {
+		return andon.Tenant{}, false, andon.AtField("path.tenant", "%s", err)
+	}
+	in.gate.Lock()
+	defer in.gate.Unlock()
+	for {
+		t, created, err := in.readOrNew(ctx, id)
+		if err != nil {
+			return andon.Tenant{}, false, err
+		}
+		if err := change(&t); err != nil {
+			return andon.Tenant{}, false, err
+		}
+		kept, err := in.store.PutTenant(ctx, t)
+		if err == nil {
+			return kept, created, nil
+		}
+		if !in.overtaken(ctx, err, t) {
+			return andon.Tenant{}, false, err
+		}
+	}
+}
+
+// readOrNew returns the record of a tenant with its horizon settled: what has expired under the
+// settings so far stays expired under the new ones.
+func (in *Intake) readOrNew(ctx context.Context, id andon.TenantID) (andon.Tenant, bool, error) {
+	t, err := in.store.Tenant(ctx, id)
+	switch {
+	case andon.KindOf(err) == andon.NotFound && err != nil:
+		return andon.NewTenant(id), true, nil
+	case err != nil:
+		return andon.Tenant{}, false, err
+	}
+	t.Settle(in.options.Now())
+	return t, false, nil
+}
+
+// overtaken reports whether a record was refused because another writer had changed it meanwhile.
+func (in *Intake) overtaken(ctx context.Context, refused error, tried andon.Tenant) bool {
+	if andon.KindOf(refused) != andon.Conflict {
+		return false
+	}
+	now, err := in.store.Tenant(ctx, tried.ID)
+	if err != nil {
+		return andon.KindOf(err) == andon.NotFound && tried.Version != 0
+	}
+	return now.Version != tried.Version
+}
+
+// DeleteTenant removes a tenant with all that it has.
+func (in *Intake) DeleteTenant(ctx context.Context, id andon.TenantID) error {
+	in.gate.Lock()
+	defer in.gate.Unlock()
+	return in.store.DeleteTenant(ctx, id)
+}
+
+// Expire gives back the space of what has expired, for all tenants. The horizon is written into each
+// record first: what may be gone must not be promised again, whatever the retention or the clock
+// says later.
+func (in *Intake) Expire(ctx context.Context) error {
+	tenants, err := in.store.Tenants(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range tenants {
+		if t.Horizon(in.options.Now()) == (andon.Horizon{}) {
+			continue
+		}
+		settled, _, err := in.PutTenant(ctx, t.ID, stillThere)
+		if err == nil {
+			err = in.store.Expire(ctx, t.ID, settled.Floor)
+		}
+		if err != nil && andon.KindOf(err) != andon.NotFound {
+			return err
+		}
+	}
+	return nil
+}
+
+// stillThere changes nothing, and keeps a tenant that was deleted meanwhile from being made again.
+func stillThere(t *andon.Tenant) error {
+	if t.Version == 0 {
+		return andon.Errorf(andon.NotFound, "tenant %q is gone", t.ID)
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+package memstore
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/andonhq/andon"
+)
+
+// Assign keeps assignments, each after the device's newest entry and newest assignment.
+func (s *Store) Assign(
+	ctx context.Context, id andon.TenantID, now andon.Time, assignments []andon.Assignment,
+) ([]andon.Assignment, error) {
+	var kept []andon.Assignment
+	err := s.within(ctx, id, func(t *tenant) error {
+		for _, a := range assignments {
+			kept = append(kept, t.device(a.Device).assign(now, a.Operator))
+		}
+		return nil
+	})
+	return kept, err
+}
+
+func (d *device) assign(now andon.Time, operator andon.PersonID) andon.Assignment {
+	from := max(now, d.newestTime()+1)
+	if n := len(d.assignments); n > 0 {
+		from = max(from, d.assignments[n-1].From+1)
+	}
+	a := andon.Assignment{
+		Device: d.id, Operator: andon.PersonID(strings.Clone(string(operator))), From: from,
+	}
+	d.assignments = append(d.assignments, a)
+	d.changed()
+	return a
+}
+
+// Assignments returns the assignments of a device by From.
+func (s *Store) Assignments(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.PageQuery,
+) iter.Seq2[andon.Assignment, error] {
+	return list(ctx, s, id, func(t *tenant) []andon.Assignment {
+		var found []andon.Assignment
+		for _, d := range t.known(device) {
+			found = d.assigned()
+		}
+		if q.Order == andon.Desc {
+			slices.Reverse(found)
+		}
+		found = slices.DeleteFunc(found, func(a andon.Assignment) bool {
+			return !behind(a.From, q.After, q.Order)
+		})
+		return firstOf(found, q.Limit)
+	})
+}
+
+// assigned returns the assignments by From, each until the next one.
+func (d *device) assigned() []andon.Assignment {
+	all := slices.Clone(d.assignments)
+	for i := 1; i < len(all); i++ {
+		all[i-1].To = all[i].From
+	}
+	return all
+}
+
+// behind reports whether t comes strictly after the place where a page ended; 0 is the start.
+func behind(t, after andon.Time, order andon.Order) bool {
+	switch {
+	case after == 0:
+		return true
+	case order == andon.Asc:
+		return t > after
+	}
+	return t < after
+}
+
+// Resolve sets the operator of each event that names none.
+func (s *Store) Resolve(ctx context.Context, id andon.TenantID, events []andon.Event) error {
+	return s.within(ctx, id, func(t *tenant) error {
+		for i := range events {
+			e := &events[i]
+			for _, d := range t.known(e.Device) {
+				if e.Operator == "" {
+					e.Operator = d.assignedAt(e.Time)
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// assignedAt returns who was assigned to the device at a time.
+func (d *device) assignedAt(at andon.Time) andon.PersonID {
+	var operator andon.PersonID
+	for _, a := range d.assignments {
+		if a.From <= at {
+			operator = a.Operator
+		}
+	}
+	return operator
+}

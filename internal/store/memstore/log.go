@@ -1,0 +1,190 @@
+package memstore
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/andonhq/andon"
+)
+
+// Append keeps events; of two deliveries of one entry, the later stands.
+func (s *Store) Append(
+	ctx context.Context, id andon.TenantID, received andon.Time, events []andon.Event,
+) error {
+	return s.within(ctx, id, func(t *tenant) error {
+		for i := range events {
+			d := t.device(events[i].Device)
+			d.keep(t.record.States, cloneEvent(d.id, &events[i]))
+			d.hear(received)
+		}
+		return nil
+	})
+}
+
+// keep puts an entry into its place in the log, and the escalation that it brings beside it.
+func (d *device) keep(states *andon.StateSet, e andon.Event) {
+	if e.EscalatedTo != "" {
+		d.record(andon.Escalation{
+			Device: d.id, Time: e.Time, State: e.State, At: e.Time, To: e.EscalatedTo,
+		})
+		e.EscalatedTo = ""
+	}
+	i, there := d.find(states, e.Key(states))
+	if there {
+		d.entries[i] = e
+		return
+	}
+	d.entries = slices.Insert(d.entries, i, e)
+}
+
+// record keeps an escalation record; it takes the place of one with the same At.
+func (d *device) record(r andon.Escalation) {
+	id := entryID{r.Time, r.State}
+	records := d.escalations[id]
+	byAt := func(have andon.Escalation, at andon.Time) int { return cmp.Compare(have.At, at) }
+	i, there := slices.BinarySearchFunc(records, r.At, byAt)
+	if there {
+		records[i] = r
+	} else {
+		records = slices.Insert(records, i, r)
+	}
+	d.escalations[id] = records
+	d.changed()
+}
+
+// Escalate keeps an escalation record beside its entry, as the newest one.
+func (s *Store) Escalate(
+	ctx context.Context, id andon.TenantID, r andon.Escalation,
+) (andon.Escalation, error) {
+	err := s.within(ctx, id, func(t *tenant) error {
+		d, e, err := t.entry(r.Device, r.Time, r.State)
+		if err != nil {
+			return err
+		}
+		records := d.escalations[entryID{e.Time, e.State}]
+		if slices.Contains(records, r) {
+			return nil
+		}
+		if newest := d.standing(e); len(records) > 0 && r.At <= newest.At {
+			r.At = newest.At + 1
+		}
+		d.record(cloneEscalation(e, &r))
+		return nil
+	})
+	if err != nil {
+		return andon.Escalation{}, err
+	}
+	return r, nil
+}
+
+// Entry returns one entry with its escalations, newest first.
+func (s *Store) Entry(
+	ctx context.Context, id andon.TenantID,
+	device andon.DeviceID, at andon.Time, state andon.State,
+) (andon.Entry, error) {
+	var found andon.Entry
+	err := s.within(ctx, id, func(t *tenant) error {
+		d, e, err := t.entry(device, at, state)
+		if err != nil {
+			return err
+		}
+		found.Event = d.answer(e)
+		found.Escalations = slices.Clone(d.escalations[entryID{at, state}])
+		slices.Reverse(found.Escalations)
+		return nil
+	})
+	return found, err
+}
+
+// entry returns one entry and its device.
+func (t *tenant) entry(
+	id andon.DeviceID, at andon.Time, state andon.State,
+) (*device, *andon.Event, error) {
+	if d, ok := t.devices[id]; ok {
+		key := (&andon.Event{Device: id, Time: at, State: state}).Key(t.record.States)
+		if i, there := d.find(t.record.States, key); there {
+			return d, &d.entries[i], nil
+		}
+	}
+	return nil, nil, andon.Errorf(andon.NotFound, "device %q has no entry %s at %s", id, state, at)
+}
+
+// DeviceEvents returns entries of a device.
+func (s *Store) DeviceEvents(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
+) iter.Seq2[andon.Event, error] {
+	return list(ctx, s, id, func(t *tenant) []andon.Event {
+		return t.events(t.known(device), q, func(*andon.Event) bool { return true })
+	})
+}
+
+// OperatorEvents returns entries of all devices whose operator is that person.
+func (s *Store) OperatorEvents(
+	ctx context.Context, id andon.TenantID, operator andon.PersonID, q andon.EventQuery,
+) iter.Seq2[andon.Event, error] {
+	return list(ctx, s, id, func(t *tenant) []andon.Event {
+		return t.events(t.all(), q, func(e *andon.Event) bool { return e.Operator == operator })
+	})
+}
+
+// SupervisorEvents returns entries of all devices that are escalated to that person now.
+func (s *Store) SupervisorEvents(
+	ctx context.Context, id andon.TenantID, supervisor andon.PersonID, q andon.EventQuery,
+) iter.Seq2[andon.Event, error] {
+	return list(ctx, s, id, func(t *tenant) []andon.Event {
+		return t.events(t.all(), q, func(e *andon.Event) bool { return e.EscalatedTo == supervisor })
+	})
+}
+
+// events returns the entries of some devices that a query selects and that are wanted, as they are
+// shown.
+func (t *tenant) events(
+	devices []*device, q andon.EventQuery, wanted func(*andon.Event) bool,
+) []andon.Event {
+	states := t.record.States
+	var found []andon.Event
+	for _, d := range devices {
+		for i := range d.entries {
+			e := d.answer(&d.entries[i])
+			if q.Admits(e.Key(states)) && wanted(&e) {
+				found = append(found, e)
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b andon.Event) int {
+		if q.Order == andon.Desc {
+			a, b = b, a
+		}
+		return a.Key(states).Compare(b.Key(states))
+	})
+	return firstOf(found, q.Limit)
+}
+
+// cloneEvent copies what may be part of a caller's buffer.
+func cloneEvent(id andon.DeviceID, e *andon.Event) andon.Event {
+	return andon.Event{
+		Device:      id,
+		Time:        e.Time,
+		State:       andon.State(strings.Clone(string(e.State))),
+		Operator:    andon.PersonID(strings.Clone(string(e.Operator))),
+		EscalatedTo: andon.PersonID(strings.Clone(string(e.EscalatedTo))),
+		Message:     strings.Clone(e.Message),
+		Attributes:  andon.JSON(strings.Clone(string(e.Attributes))),
+	}
+}
+
+// cloneEscalation does so for a record of an entry that is kept.
+func cloneEscalation(e *andon.Event, r *andon.Escalation) andon.Escalation {
+	return andon.Escalation{
+		Device: e.Device,
+		Time:   e.Time,
+		State:  e.State,
+		At:     r.At,
+		To:     andon.PersonID(strings.Clone(string(r.To))),
+		By:     andon.PersonID(strings.Clone(string(r.By))),
+		Note:   strings.Clone(r.Note),
+	}
+}

@@ -1,0 +1,117 @@
+// Package memstore is the reference store: all in memory, and plain enough to be seen to be right.
+//
+// It keeps what was appended, in the order of the log, and works every answer out from that when it
+// is asked. Nothing is maintained step by step, so nothing can drift; storetest compares the other
+// stores with it. It must not know an engine, a transport or a clock, and must not become clever.
+package memstore
+
+import (
+	"context"
+	"iter"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/andonhq/andon"
+)
+
+// Store is an andon.Store that lasts as long as the process.
+type Store struct {
+	mu      sync.Mutex
+	tenants map[andon.TenantID]*tenant
+}
+
+var _ andon.Store = (*Store)(nil)
+
+// tenant is all that one tenant has.
+type tenant struct {
+	record  andon.Tenant
+	devices map[andon.DeviceID]*device
+}
+
+// New returns a store that holds DefaultTenant and nothing else.
+func New() *Store {
+	s := &Store{tenants: map[andon.TenantID]*tenant{}}
+	s.put(andon.NewTenant(andon.DefaultTenant))
+	return s
+}
+
+// Capabilities says that everything is served and nothing survives.
+func (s *Store) Capabilities() andon.Capabilities {
+	return andon.Capabilities{
+		Name: "memory", Immediate: true, AtomicBatch: true, SortDevices: true, MetricReadings: true,
+	}
+}
+
+// Ready returns nil: memory is always there.
+func (s *Store) Ready(ctx context.Context) error { return ctx.Err() }
+
+// Close does nothing; what was kept goes with the Store.
+func (s *Store) Close() error { return nil }
+
+// within runs do on a tenant while nobody else does.
+func (s *Store) within(ctx context.Context, id andon.TenantID, do func(*tenant) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, ok := s.tenants[id]
+	if !ok {
+		return andon.Errorf(andon.NotFound, "tenant %q does not exist", id)
+	}
+	return do(t)
+}
+
+// list gathers a page and yields it with no lock held, so that a consumer may call the store.
+func list[T any](
+	ctx context.Context, s *Store, id andon.TenantID, gather func(*tenant) []T,
+) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var page []T
+		err := s.within(ctx, id, func(t *tenant) error {
+			page = gather(t)
+			return nil
+		})
+		for _, item := range page {
+			if !yield(item, nil) {
+				return
+			}
+		}
+		if err != nil {
+			var none T
+			yield(none, err)
+		}
+	}
+}
+
+// device returns what is kept of a device, making room for it where there is none.
+func (t *tenant) device(id andon.DeviceID) *device {
+	d, ok := t.devices[id]
+	if !ok {
+		d = newDevice(id)
+		t.devices[d.id] = d
+	}
+	return d
+}
+
+// known returns the devices named that anything is kept of.
+func (t *tenant) known(ids ...andon.DeviceID) []*device {
+	var found []*device
+	for _, id := range ids {
+		if d, ok := t.devices[id]; ok {
+			found = append(found, d)
+		}
+	}
+	return found
+}
+
+// all returns every device that anything is kept of, by id.
+func (t *tenant) all() []*device {
+	return t.known(slices.Sorted(maps.Keys(t.devices))...)
+}
+
+// firstOf returns at most limit items from the front.
+func firstOf[T any](items []T, limit int) []T {
+	return items[:min(limit, len(items))]
+}

@@ -1,0 +1,132 @@
+package memstore
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/andonhq/andon"
+)
+
+// AppendReadings keeps readings; those of one device and time join.
+func (s *Store) AppendReadings(
+	ctx context.Context, id andon.TenantID, received andon.Time, readings []andon.Reading,
+) error {
+	return s.within(ctx, id, func(t *tenant) error {
+		for i := range readings {
+			d := t.device(readings[i].Device)
+			d.measure(cloneReading(d.id, &readings[i]))
+			d.hear(received)
+		}
+		return nil
+	})
+}
+
+// measure puts a reading into its place, or joins it to the one that is there.
+func (d *device) measure(r andon.Reading) {
+	byTime := func(have andon.Reading, t andon.Time) int { return cmp.Compare(have.Time, t) }
+	i, there := slices.BinarySearchFunc(d.readings, r.Time, byTime)
+	if !there {
+		d.readings = slices.Insert(d.readings, i, r)
+		return
+	}
+	have := &d.readings[i]
+	have.Metrics = have.Metrics.Join(r.Metrics)
+	have.Metadata = cmp.Or(r.Metadata, have.Metadata)
+}
+
+// DeviceReadings returns readings of a device by time.
+func (s *Store) DeviceReadings(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.ReadingQuery,
+) iter.Seq2[andon.Reading, error] {
+	return list(ctx, s, id, func(t *tenant) []andon.Reading {
+		var found []andon.Reading
+		for _, d := range t.known(device) {
+			found = d.measured(q)
+		}
+		return firstOf(found, q.Limit)
+	})
+}
+
+// measured returns the readings that a query selects, in its order.
+func (d *device) measured(q andon.ReadingQuery) []andon.Reading {
+	var found []andon.Reading
+	for _, r := range d.readings {
+		r.Metrics = slices.Clone(r.Metrics.Only(q.Metrics))
+		named := len(q.Metrics) == 0 || len(r.Metrics) > 0
+		if named && q.Span.Holds(r.Time) && behind(r.Time, q.After, q.Order) {
+			found = append(found, r)
+		}
+	}
+	if q.Order == andon.Desc {
+		slices.Reverse(found)
+	}
+	return found
+}
+
+// LatestReadings returns the newest reading of each device, in the order in which they are named.
+func (s *Store) LatestReadings(
+	ctx context.Context, id andon.TenantID, devices []andon.DeviceID, from andon.Time,
+) ([]andon.Reading, error) {
+	var found []andon.Reading
+	err := s.within(ctx, id, func(t *tenant) error {
+		named := map[andon.DeviceID]bool{}
+		for _, d := range t.known(devices...) {
+			if newest := d.measured(andon.ReadingQuery{Span: andon.Span{From: from}}); !named[d.id] {
+				found = append(found, firstOf(newest, 1)...)
+			}
+			named[d.id] = true
+		}
+		return nil
+	})
+	return found, err
+}
+
+// MetricReadings returns one metric across devices: the devices by id, within one newest first.
+func (s *Store) MetricReadings(
+	ctx context.Context, id andon.TenantID, q andon.MetricQuery,
+) iter.Seq2[andon.MetricReading, error] {
+	return list(ctx, s, id, func(t *tenant) []andon.MetricReading {
+		var found []andon.MetricReading
+		for _, d := range t.all() {
+			found = append(found, d.metric(q)...)
+		}
+		return firstOf(found, q.Limit)
+	})
+}
+
+// metric returns what a query selects of one device, newest first.
+func (d *device) metric(q andon.MetricQuery) []andon.MetricReading {
+	only := andon.ReadingQuery{Metrics: []andon.MetricName{q.Metric}, Span: q.Span}
+	if q.After != nil {
+		switch cmp.Compare(d.id, q.After.Device) {
+		case -1:
+			return nil
+		case 0:
+			only.After = q.After.Time
+		}
+	}
+	var found []andon.MetricReading
+	for _, r := range d.measured(only) {
+		found = append(found, andon.MetricReading{
+			Device: d.id, Time: r.Time, Value: r.Metrics[0].Value,
+		})
+	}
+	return found
+}
+
+// cloneReading copies what may be part of a caller's buffer.
+func cloneReading(id andon.DeviceID, r *andon.Reading) andon.Reading {
+	metrics := slices.Clone(r.Metrics)
+	for i := range metrics {
+		metrics[i].Name = andon.MetricName(strings.Clone(string(metrics[i].Name)))
+	}
+	return andon.Reading{
+		Device:   id,
+		Time:     r.Time,
+		Metrics:  metrics,
+		Metadata: andon.JSON(strings.Clone(string(r.Metadata))),
+	}
+}

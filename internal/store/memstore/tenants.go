@@ -1,0 +1,103 @@
+package memstore
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/andonhq/andon"
+)
+
+// Tenants returns all records by id.
+func (s *Store) Tenants(ctx context.Context) ([]andon.Tenant, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var records []andon.Tenant
+	for _, id := range slices.Sorted(maps.Keys(s.tenants)) {
+		records = append(records, s.tenants[id].record)
+	}
+	return records, nil
+}
+
+// Tenant returns one record.
+func (s *Store) Tenant(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
+	var record andon.Tenant
+	err := s.within(ctx, id, func(t *tenant) error {
+		record = t.record
+		return nil
+	})
+	return record, err
+}
+
+// PutTenant stores a record over the version it was read with.
+func (s *Store) PutTenant(ctx context.Context, record andon.Tenant) (andon.Tenant, error) {
+	if err := ctx.Err(); err != nil {
+		return andon.Tenant{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var version uint64
+	if t, ok := s.tenants[record.ID]; ok {
+		version = t.record.Version
+		if err := t.record.States.CheckChange(record.States, t.seen()); err != nil {
+			return andon.Tenant{}, err
+		}
+	}
+	if record.Version != version {
+		return andon.Tenant{}, andon.Errorf(andon.Conflict,
+			"tenant %q is at version %d, not %d", record.ID, version, record.Version)
+	}
+	return s.put(record), nil
+}
+
+// put stores a record as the next version.
+func (s *Store) put(record andon.Tenant) andon.Tenant {
+	record.Version++
+	t, ok := s.tenants[record.ID]
+	if !ok {
+		record.ID = andon.TenantID(strings.Clone(string(record.ID)))
+		t = &tenant{devices: map[andon.DeviceID]*device{}}
+		s.tenants[record.ID] = t
+	}
+	t.record = record
+	return record
+}
+
+// seen returns each state that has an entry.
+func (t *tenant) seen() []andon.State {
+	states := map[andon.State]bool{}
+	for _, d := range t.devices {
+		for i := range d.entries {
+			states[d.entries[i].State] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(states))
+}
+
+// DeleteTenant removes a tenant with all that it has.
+func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {
+	if id == andon.DefaultTenant {
+		return andon.Errorf(andon.Conflict, "tenant %q can't be deleted", id)
+	}
+	return s.within(ctx, id, func(*tenant) error {
+		delete(s.tenants, id)
+		return nil
+	})
+}
+
+// Expire drops the readings before the horizon. It keeps every entry: since and the incident
+// outlive the history that they come from, and here they are worked out from that history alone.
+func (s *Store) Expire(ctx context.Context, id andon.TenantID, h andon.Horizon) error {
+	return s.within(ctx, id, func(t *tenant) error {
+		for _, d := range t.devices {
+			d.readings = slices.DeleteFunc(d.readings, func(r andon.Reading) bool {
+				return r.Time < h.Readings
+			})
+		}
+		return nil
+	})
+}

@@ -1,0 +1,82 @@
+package pebblestore
+
+import (
+	"context"
+	"iter"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/current"
+)
+
+// Device is of andon.Current.
+func (s *Store) Device(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID,
+) (andon.Device, error) {
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return andon.Device{}, err
+	}
+	s.mu.RLock()
+	slot := t.fleet.Slot(device)
+	if slot == nil || !slot.Shown().Alive() {
+		s.mu.RUnlock()
+		return andon.Device{}, noDevice(device)
+	}
+	d := slot.Shown().Show(t.states())
+	s.mu.RUnlock()
+	return d, s.complete(t, &d)
+}
+
+// complete fills in what stays on disk with a device's newest entry; nothing, once that is gone.
+func (s *Store) complete(t *tenant, d *andon.Device) error {
+	value, err := s.get(eventKey(t.number, d.ID, d.Time, d.State))
+	if err != nil || value == nil {
+		return err
+	}
+	var e andon.Event
+	err = readEvent(&e, value)
+	d.Message, d.Attributes = e.Message, e.Attributes
+	return err
+}
+
+// How many devices a list looks at before it lets writers in.
+const listStep = 4096
+
+// Devices is of andon.Current.
+func (s *Store) Devices(
+	ctx context.Context, id andon.TenantID, q andon.DeviceQuery,
+) iter.Seq2[andon.Device, error] {
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return failed[andon.Device](err)
+	}
+	return withContext(ctx, func(yield func(andon.Device, error) bool) {
+		page := current.NewPage(q)
+		for !page.Done {
+			if err := ctx.Err(); err != nil {
+				yield(andon.Device{}, err)
+				return
+			}
+			s.mu.RLock()
+			t.fleet.Read(page, t.states(), listStep)
+			s.mu.RUnlock()
+		}
+		for _, d := range page.Devices {
+			err := s.complete(t, &d)
+			if !yield(d, err) || err != nil {
+				return
+			}
+		}
+	})
+}
+
+// Counts is of andon.Current.
+func (s *Store) Counts(ctx context.Context, id andon.TenantID) ([]andon.StateCount, error) {
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return t.fleet.Counts(), nil
+}

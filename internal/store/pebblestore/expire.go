@@ -1,0 +1,119 @@
+package pebblestore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/andonhq/andon"
+)
+
+// Expire is of andon.Tenants. Events and readings go by the day, each with one range deletion. Their
+// directories stand by device, so they lose a row a device and day.
+func (s *Store) Expire(ctx context.Context, id andon.TenantID, h andon.Horizon) error {
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return err
+	}
+	e := expiry{ctx: ctx, store: s, tenant: t.number, batch: s.db.NewBatch()}
+	defer func() { _ = e.batch.Close() }()
+	if err := errors.Join(e.events(h.Events.Day()), e.readings(h.Readings.Day())); err != nil {
+		return err
+	}
+	if err := e.batch.Commit(pebble.Sync); err != nil {
+		return fmt.Errorf("expire: %w", err)
+	}
+	return nil
+}
+
+// expiry deletes the rows of whole days before a horizon.
+type expiry struct {
+	ctx    context.Context
+	store  *Store
+	tenant uint32
+	batch  *pebble.Batch
+}
+
+func (e *expiry) events(before uint32) error {
+	if before == 0 {
+		return nil
+	}
+	hour := func(k key) key { return k.number(before * 24) }
+	instant := func(k key) key { return k.time(andon.DayStart(before)) }
+	return errors.Join(
+		e.wholeDays(tableEvent, before), e.directory(tableDay, before),
+		e.hints(tableOperator, hour), e.hints(tableSupervisor, instant),
+	)
+}
+
+func (e *expiry) readings(before uint32) error {
+	if before == 0 {
+		return nil
+	}
+	return errors.Join(e.wholeDays(tableReading, before), e.directory(tableReadingDay, before))
+}
+
+func (e *expiry) wholeDays(table byte, before uint32) error {
+	k := newKey(table, e.tenant)
+	return e.batch.DeleteRange(k.number(0), newKey(table, e.tenant).number(before), nil)
+}
+
+// directory deletes the rows of days before one, device by device. Inverted days stand newest first, so
+// those to go are the last of each device.
+func (e *expiry) directory(table byte, before uint32) error {
+	return e.owners(table, func(it *pebble.Iterator, owner key) error {
+		for ok := it.SeekGE(owner.inverted(before - 1)); ok && bytes.HasPrefix(it.Key(), owner); ok = it.Next() {
+			if err := e.batch.Delete(it.Key(), nil); err != nil {
+				return err
+			}
+		}
+		return e.flush()
+	})
+}
+
+// hints deletes the rows of each person up to a key that stands where the time begins.
+func (e *expiry) hints(table byte, until func(key) key) error {
+	return e.owners(table, func(_ *pebble.Iterator, owner key) error {
+		return e.batch.DeleteRange(owner, until(bytes.Clone(owner)), nil)
+	})
+}
+
+// owners calls visit for each text that the keys of a table have behind the tenant.
+func (e *expiry) owners(table byte, visit func(*pebble.Iterator, key) error) error {
+	prefix := newKey(table, e.tenant)
+	it, err := e.store.db.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: prefix.end()})
+	if err != nil {
+		return fmt.Errorf("expire: %w", err)
+	}
+	defer it.Close()
+	for ok := it.First(); ok; {
+		owner, _, found := takeText(it.Key()[len(prefix):])
+		if !found {
+			return errDamaged
+		}
+		if err := e.ctx.Err(); err != nil {
+			return err
+		}
+		if err := visit(it, newKey(table, e.tenant).text(owner)); err != nil {
+			return err
+		}
+		ok = it.SeekGE(append(bytes.Clone(prefix), owner+string(behindText)...))
+	}
+	return it.Error()
+}
+
+// flush commits what has come together, so that no batch grows without end.
+func (e *expiry) flush() error {
+	if e.batch.Len() < 1<<20 {
+		return nil
+	}
+	if err := e.batch.Commit(pebble.NoSync); err != nil {
+		return fmt.Errorf("expire: %w", err)
+	}
+	_ = e.batch.Close()
+	e.batch = e.store.db.NewBatch()
+	return nil
+}

@@ -1,0 +1,179 @@
+package pebblestore
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"github.com/andonhq/andon"
+)
+
+// Every key begins with one byte that names its table. Numbers are big-endian, so that their order is
+// that of the bytes; ^x is x inverted, so that the newest comes first. A text ends in a zero byte,
+// which no identifier holds (no control characters), so that a text sorts before all that it is a
+// prefix of. A tenant is the number that it was given when it was made; numbers are not used twice.
+//
+//	table            key                                                    value
+//	e  event         tenant 4 | day 4 | device 0 | state 0 | ^time 8        event      } an escalation
+//	e  escalation    … the key of its entry … | ^at 8                       escalation } follows its entry
+//	d  days          tenant 4 | device 0 | ^day 4                           -          days with events
+//	o  operators     tenant 4 | operator 0 | hour 4 | device 0              -          hint
+//	s  supervisors   tenant 4 | supervisor 0 | time 8 | device 0 | state 0  -          hint
+//	r  reading       tenant 4 | day 4 | device 0 | ^time 8                  reading    merged
+//	q  reading days  tenant 4 | device 0 | ^day 4                           -          days with readings
+//	m  metrics       tenant 4 | metric 0 | device 0                         -          hint
+//	a  assignment    tenant 4 | device 0 | ^from 8                          operator
+//	n  states seen   tenant 4 | state 0                                     -
+//	t  tenant        id 0                                                   number 4 | record
+//	c  checkpoint    tenant 4 | number 4                                    id 0 | device
+//	l  record        sequence 8                                             record
+//	f  fixed         name                                                   see store.go
+//
+// The day first makes expiry a range deletion, and keeps what is written together together. The state
+// before the time makes WARNING* a range, and newest first a merge of the device's few states. d, q, n
+// and the truth of e are written in one batch; o, s and m are hints that each hit is checked against.
+const (
+	tableEvent           = 'e'
+	tableDay             = 'd'
+	tableOperator        = 'o'
+	tableSupervisor      = 's'
+	tableReading         = 'r'
+	tableReadingDay      = 'q'
+	tableMetric          = 'm'
+	tableAssignment      = 'a'
+	tableStateSeen       = 'n'
+	tableTenant          = 't'
+	tableCheckpoint      = 'c'
+	tableRecord          = 'l'
+	tableFixed           = 'f'
+	tablesOfATenant      = "edosrqmanc" // those whose keys begin with the tenant's number
+	timeBytes            = 8
+	longestEventKey      = 1 + 4 + 4 + andon.MaxIDBytes + 1 + andon.MaxStateBytes + 1 + 2*timeBytes
+	textEnd         byte = 0
+	behindText      byte = 1 // in place of textEnd: behind all that begins with the text
+)
+
+// key is a key, or the beginning of several, while it is being built.
+type key []byte
+
+func newKey(table byte, tenant uint32) key {
+	return make(key, 0, longestEventKey).begin(table, tenant)
+}
+
+// begin begins another key in the room of k.
+func (k key) begin(table byte, tenant uint32) key {
+	return binary.BigEndian.AppendUint32(append(k[:0], table), tenant)
+}
+
+func (k key) text(s string) key             { return append(append(k, s...), textEnd) }
+func (k key) number(n uint32) key           { return binary.BigEndian.AppendUint32(k, n) }
+func (k key) inverted(n uint32) key         { return binary.BigEndian.AppendUint32(k, ^n) }
+func (k key) time(t andon.Time) key         { return binary.BigEndian.AppendUint64(k, uint64(t)) }
+func (k key) invertedTime(t andon.Time) key { return binary.BigEndian.AppendUint64(k, ^uint64(t)) }
+
+// end returns the key behind all that begin with k, whose last byte is not 0xff.
+func (k key) end() key {
+	e := bytes.Clone(k)
+	for i := len(e) - 1; i >= 0; i-- {
+		if e[i]++; e[i] != 0 {
+			return e[:i+1]
+		}
+	}
+	panic("pebblestore: no key is behind this one")
+}
+
+func eventKey(tenant uint32, device andon.DeviceID, at andon.Time, state andon.State) key {
+	return newKey(tableEvent, tenant).event(device, at, state)
+}
+
+// event continues a key of tableEvent with what identifies an entry.
+func (k key) event(device andon.DeviceID, at andon.Time, state andon.State) key {
+	return k.number(at.Day()).text(string(device)).text(string(state)).invertedTime(at)
+}
+
+// deviceDayKey begins the events of one device and day.
+func deviceDayKey(tenant, day uint32, device andon.DeviceID) key {
+	return newKey(tableEvent, tenant).number(day).text(string(device))
+}
+
+func readingKey(tenant uint32, device andon.DeviceID, at andon.Time) key {
+	return newKey(tableReading, tenant).number(at.Day()).text(string(device)).invertedTime(at)
+}
+
+func operatorKey(tenant uint32, operator andon.PersonID, hour uint32, device andon.DeviceID) key {
+	return newKey(tableOperator, tenant).text(string(operator)).number(hour).text(string(device))
+}
+
+func supervisorKey(tenant uint32, supervisor andon.PersonID, e andon.EventKey) key {
+	return newKey(tableSupervisor, tenant).text(string(supervisor)).
+		time(e.Time).text(string(e.Device)).text(string(e.State))
+}
+
+func assignmentKey(tenant uint32, device andon.DeviceID, from andon.Time) key {
+	return newKey(tableAssignment, tenant).text(string(device)).invertedTime(from)
+}
+
+func recordKey(sequence uint64) key {
+	return binary.BigEndian.AppendUint64(key{tableRecord}, sequence)
+}
+
+func fixedKey(name string) key { return append(key{tableFixed}, name...) }
+
+func tenantKey(id andon.TenantID) key { return key{tableTenant}.text(string(id)) }
+
+// The readers below take apart what the builders above put together. They report a key that is not of
+// the form by ok, never by a panic: what is on disk may be damaged.
+
+func takeText(b []byte) (text string, rest []byte, ok bool) {
+	i := bytes.IndexByte(b, textEnd)
+	if i < 0 {
+		return "", nil, false
+	}
+	return string(b[:i]), b[i+1:], true
+}
+
+func takeNumber(b []byte) (n uint32, rest []byte, ok bool) {
+	if len(b) < 4 {
+		return 0, nil, false
+	}
+	return binary.BigEndian.Uint32(b), b[4:], true
+}
+
+func takeTime(b []byte) (t andon.Time, rest []byte, ok bool) {
+	if len(b) < timeBytes {
+		return 0, nil, false
+	}
+	return andon.Time(binary.BigEndian.Uint64(b)), b[timeBytes:], true
+}
+
+func takeInvertedTime(b []byte) (t andon.Time, rest []byte, ok bool) {
+	t, rest, ok = takeTime(b)
+	return andon.Time(^uint64(t)), rest, ok
+}
+
+// splitState takes apart what follows deviceDayKey: the state, the entry's time, and for an escalation
+// when it was made (0 for the entry itself).
+func splitState(rest []byte) (state []byte, at, escalated andon.Time, ok bool) {
+	i := bytes.IndexByte(rest, textEnd)
+	if i < 0 {
+		return nil, 0, 0, false
+	}
+	state, rest = rest[:i], rest[i+1:]
+	if at, rest, ok = takeInvertedTime(rest); !ok || len(rest) == 0 {
+		return state, at, 0, ok
+	}
+	escalated, rest, ok = takeInvertedTime(rest)
+	return state, at, escalated, ok && len(rest) == 0
+}
+
+func splitSupervisor(rest []byte) (k andon.EventKey, ok bool) {
+	var device, state string
+	if k.Time, rest, ok = takeTime(rest); !ok {
+		return k, false
+	}
+	if device, rest, ok = takeText(rest); !ok {
+		return k, false
+	}
+	state, rest, ok = takeText(rest)
+	k.Device, k.State = andon.DeviceID(device), andon.State(state)
+	return k, ok && len(rest) == 0
+}

@@ -1,0 +1,80 @@
+package pebblestore
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/andonhq/andon"
+)
+
+const (
+	lockFile  = "andon.lock"  // held, empty, by the process that has the directory open
+	ownerFile = "andon.owner" // says which process that is
+)
+
+// occupy makes sure that no other process has the directory open, and says who has it now. The lock is
+// the operating system's, so it goes with the process however that ends.
+func occupy(fs vfs.FS, dir, owner string) (release func(), err error) {
+	lock, err := fs.Lock(fs.PathJoin(dir, lockFile))
+	if err != nil {
+		if !heldElsewhere(err) {
+			return nil, fmt.Errorf("lock store in %s: %w", dir, err)
+		}
+		return nil, andon.Errorf(andon.Conflict,
+			"the store in %s is open already, in %s: stop that one first, or name another directory",
+			dir, readOwner(fs, dir))
+	}
+	if err := writeOwner(fs, dir, owner); err != nil {
+		return nil, errors.Join(fmt.Errorf("open store in %s: %w", dir, err), lock.Close())
+	}
+	return sync.OnceFunc(func() { _ = lock.Close() }), nil // at the end of a store nobody can act on it
+}
+
+func heldElsewhere(err error) bool {
+	return errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EACCES) ||
+		strings.Contains(err.Error(), "lock held by current process")
+}
+
+func writeOwner(fs vfs.FS, dir, owner string) error {
+	f, err := fs.Create(fs.PathJoin(dir, ownerFile), vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(f, "process %d on %s (%s), since %s", os.Getpid(), hostname(), owner,
+		time.Now().UTC().Format(time.RFC3339))
+	return errors.Join(err, f.Close())
+}
+
+func readOwner(fs vfs.FS, dir string) string {
+	f, err := fs.Open(fs.PathJoin(dir, ownerFile))
+	if err != nil {
+		return "a process that left no name"
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, 1<<10))
+	if err != nil || len(text) == 0 {
+		return "a process that left no name"
+	}
+	return string(text)
+}
+
+// engineVersion returns the version of Pebble that this program was built with.
+func engineVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, dep := range info.Deps {
+			if dep.Path == "github.com/cockroachdb/pebble/v2" {
+				return strings.TrimPrefix(dep.Version, "v")
+			}
+		}
+	}
+	return "2"
+}

@@ -1,0 +1,288 @@
+package pebblestore
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/current"
+)
+
+// Escalate is of andon.Log.
+func (s *Store) Escalate(
+	ctx context.Context, id andon.TenantID, e andon.Escalation,
+) (andon.Escalation, error) {
+	t, err := s.writable(ctx, id)
+	if err != nil {
+		return e, err
+	}
+	batch := s.db.NewIndexedBatch()
+	defer batch.Close()
+	s.order.Lock()
+	kept, w, err := s.stageEscalation(batch, t, e)
+	if err != nil || w == nil {
+		s.order.Unlock()
+		return kept, err
+	}
+	return kept, s.commit(batch, t, w.changes, w.record) // unlocks
+}
+
+// writable returns a tenant that is there, when there is room to write.
+func (s *Store) writable(ctx context.Context, id andon.TenantID) (*tenant, error) {
+	t, err := s.tenant(ctx, id)
+	if err == nil {
+		err = s.room.check()
+	}
+	return t, err
+}
+
+// stageEscalation returns no staging where the record is there already.
+func (s *Store) stageEscalation(
+	batch *pebble.Batch, t *tenant, e andon.Escalation,
+) (andon.Escalation, *staging, error) {
+	if t.gone {
+		return e, nil, noTenant(t.record.Load().ID)
+	}
+	entry, err := entry(s.db, t, e.Device, e.Time, e.State)
+	if err != nil {
+		return e, nil, err
+	}
+	for _, there := range entry.Escalations {
+		if there == e {
+			return e, nil, nil
+		}
+	}
+	if len(entry.Escalations) > 0 {
+		e.At = max(e.At, entry.Escalations[0].At+1)
+	}
+	if err := setEscalation(batch, t.number, &e); err != nil {
+		return e, nil, err
+	}
+	w := s.newStaging(batch, t, 0, 1)
+	err = w.device(e.Device, w.searchEscalation)
+	return e, w, err
+}
+
+// device stages a change of one device that is not a message of it.
+func (w *staging) device(id andon.DeviceID, change func(*current.Device) error) error {
+	slot := w.slot(id)
+	was := slot.Latest()
+	d := w.changes.Copy(slot)
+	if err := change(d); err != nil {
+		return err
+	}
+	w.record = appendChange(w.record, slot.Note.number, !slot.Note.named, was, d, w.received)
+	w.keep()
+	return nil
+}
+
+// Retire is of andon.Current.
+func (s *Store) Retire(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID, at andon.Time,
+) (andon.Time, error) {
+	t, err := s.writable(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	batch := s.db.NewBatch()
+	defer batch.Close()
+	s.order.Lock()
+	slot := t.fleet.Slot(device)
+	if t.gone || slot == nil || !slot.Latest().Alive() {
+		s.order.Unlock()
+		return 0, noDevice(device)
+	}
+	w := s.newStaging(batch, t, 0, 1)
+	_ = w.device(device, func(d *current.Device) error { at = d.Retire(at); return nil })
+	return at, s.commit(batch, t, w.changes, w.record) // unlocks
+}
+
+func noDevice(id andon.DeviceID) error {
+	return andon.Errorf(andon.NotFound, "device %q was never seen, or is retired", id)
+}
+
+// Assign is of andon.Assignments.
+func (s *Store) Assign(
+	ctx context.Context, id andon.TenantID, now andon.Time, assignments []andon.Assignment,
+) ([]andon.Assignment, error) {
+	t, err := s.writable(ctx, id)
+	if err != nil || len(assignments) == 0 {
+		return nil, err
+	}
+	batch := s.db.NewBatch()
+	defer batch.Close()
+	s.order.Lock()
+	if t.gone {
+		s.order.Unlock()
+		return nil, noTenant(id)
+	}
+	w := s.newStaging(batch, t, 0, len(assignments))
+	kept, err := w.assign(now, assignments)
+	if err != nil {
+		s.order.Unlock()
+		return nil, err
+	}
+	return kept, s.commit(batch, t, w.changes, w.record) // unlocks
+}
+
+func (w *staging) assign(now andon.Time, assignments []andon.Assignment) ([]andon.Assignment, error) {
+	kept := make([]andon.Assignment, 0, len(assignments))
+	type pair struct{ was, is *current.Device }
+	copies := map[*slot]pair{} // a device may be assigned more than once
+	for _, a := range assignments {
+		slot := w.slot(a.Device)
+		p, ok := copies[slot]
+		if !ok {
+			p = pair{slot.Latest(), w.changes.Copy(slot)}
+			copies[slot] = p
+		}
+		a.From, a.To = p.is.Assign(retain(a.Operator, p.is.Assignee), now), 0
+		w.key = w.key.begin(tableAssignment, w.tenant.number).
+			text(string(a.Device)).invertedTime(a.From)
+		if err := w.batch.Set(w.key, []byte(a.Operator), nil); err != nil {
+			return nil, err
+		}
+		kept = append(kept, a)
+	}
+	for _, slot := range w.changes.Slots() {
+		p := copies[slot]
+		w.record = appendChange(w.record, slot.Note.number, !slot.Note.named, p.was, p.is, 0)
+	}
+	w.keep()
+	return kept, nil
+}
+
+// Assignments is of andon.Assignments.
+func (s *Store) Assignments(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.PageQuery,
+) iter.Seq2[andon.Assignment, error] {
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return failed[andon.Assignment](err)
+	}
+	return withContext(ctx, func(yield func(andon.Assignment, error) bool) {
+		left := q.Limit
+		for a, err := range s.assignments(t, device, q.Order, q.After) {
+			if left--; left < 0 || !yield(a, err) || err != nil {
+				return
+			}
+		}
+	})
+}
+
+// assignments returns the assignments of a device behind a time, each with the time of the next one.
+func (s *Store) assignments(
+	t *tenant, device andon.DeviceID, order andon.Order, after andon.Time,
+) iter.Seq2[andon.Assignment, error] {
+	prefix := newKey(tableAssignment, t.number).text(string(device))
+	opts := &pebble.IterOptions{LowerBound: prefix, UpperBound: prefix.end()}
+	switch {
+	case after == 0:
+	case order == andon.Desc:
+		opts.LowerBound = bytes.Clone(prefix.invertedTime(after - 1))
+	default:
+		opts.UpperBound = bytes.Clone(prefix.invertedTime(after))
+	}
+	return func(yield func(andon.Assignment, error) bool) {
+		it, err := s.db.NewIter(opts)
+		if err != nil {
+			yield(andon.Assignment{}, fmt.Errorf("read assignments: %w", err))
+			return
+		}
+		defer it.Close()
+		read := func() (a andon.Assignment, err error) {
+			from, rest, ok := takeInvertedTime(it.Key()[len(prefix):])
+			if !ok || len(rest) != 0 {
+				return a, errDamaged
+			}
+			value, err := it.ValueAndErr()
+			return andon.Assignment{Device: device, Operator: andon.PersonID(value), From: from}, err
+		}
+		if order == andon.Desc {
+			newestFirst(it, read, after, yield)
+		} else {
+			oldestFirst(it, read, yield)
+		}
+		if err := it.Error(); err != nil {
+			yield(andon.Assignment{}, fmt.Errorf("read assignments: %w", err))
+		}
+	}
+}
+
+func newestFirst(
+	it *pebble.Iterator, read func() (andon.Assignment, error), next andon.Time,
+	yield func(andon.Assignment, error) bool,
+) {
+	for ok := it.First(); ok; ok = it.Next() {
+		a, err := read()
+		a.To, next = next, a.From
+		if !yield(a, err) || err != nil {
+			return
+		}
+	}
+}
+
+func oldestFirst(
+	it *pebble.Iterator, read func() (andon.Assignment, error),
+	yield func(andon.Assignment, error) bool,
+) {
+	var held *andon.Assignment // waits for the one behind it
+	for ok := it.Last(); ok; ok = it.Prev() {
+		a, err := read()
+		if held != nil {
+			held.To = a.From
+			if !yield(*held, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(a, err)
+			return
+		}
+		held = &a
+	}
+	if held != nil {
+		yield(*held, nil)
+	}
+}
+
+// Resolve is of andon.Assignments. Nearly always an entry is later than its device's newest assignment,
+// which is in memory.
+func (s *Store) Resolve(ctx context.Context, id andon.TenantID, events []andon.Event) error {
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return err
+	}
+	var earlier []*andon.Event // than the newest assignment of their device
+	s.mu.RLock()
+	for i := range events {
+		e := &events[i]
+		if e.Operator != "" {
+			continue
+		}
+		slot := t.fleet.Slot(e.Device)
+		if slot == nil || slot.Shown().AssignedFrom == 0 {
+			continue
+		}
+		if d := slot.Shown(); e.Time >= d.AssignedFrom {
+			e.Operator = d.Assignee
+		} else {
+			earlier = append(earlier, e)
+		}
+	}
+	s.mu.RUnlock()
+	for _, e := range earlier {
+		for a, err := range s.assignments(t, e.Device, andon.Desc, e.Time+1) {
+			if err != nil {
+				return err
+			}
+			e.Operator = a.Operator
+			break
+		}
+	}
+	return nil
+}

@@ -1,0 +1,305 @@
+package pebblestore
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/andonhq/andon"
+)
+
+// meter is what was written of the readings of one device already, so that it is not written again.
+type meter struct {
+	day     uint32             // the last day that was entered in the table of reading days
+	metrics []andon.MetricName // those that were entered in the table of metrics, sorted
+}
+
+// AppendReadings is of andon.Readings.
+func (s *Store) AppendReadings(
+	ctx context.Context, id andon.TenantID, received andon.Time, readings []andon.Reading,
+) error {
+	t, err := s.writable(ctx, id)
+	if err != nil || len(readings) == 0 {
+		return err
+	}
+	batch := s.db.NewBatch()
+	defer batch.Close()
+	var value []byte
+	for i := range readings {
+		r := &readings[i]
+		value = appendReading(value[:0], r.Metrics, r.Metadata)
+		if err := batch.Merge(readingKey(t.number, r.Device, r.Time), value, nil); err != nil {
+			return err
+		}
+	}
+	s.order.Lock()
+	if t.gone {
+		s.order.Unlock()
+		return noTenant(id)
+	}
+	w := s.newStaging(batch, t, received, len(readings))
+	for i := range readings {
+		if err := w.reading(&readings[i]); err != nil {
+			s.order.Unlock()
+			return err
+		}
+	}
+	w.signsOfLife(readings)
+	return s.commit(batch, t, w.changes, w.record) // unlocks
+}
+
+// reading enters a reading's day and metrics in their tables, unless that was done before.
+func (w *staging) reading(r *andon.Reading) error {
+	m := w.tenant.meters[r.Device]
+	if m == nil {
+		m = &meter{}
+		w.tenant.meters[andon.DeviceID(strings.Clone(string(r.Device)))] = m
+	}
+	if day := r.Time.Day(); m.day != day {
+		m.day = day
+		w.key = w.key.begin(tableReadingDay, w.tenant.number).text(string(r.Device)).inverted(day)
+		if err := w.batch.Set(w.key, nil, nil); err != nil {
+			return err
+		}
+	}
+	for _, metric := range r.Metrics {
+		i, known := slices.BinarySearch(m.metrics, metric.Name)
+		if known {
+			continue
+		}
+		name := andon.MetricName(strings.Clone(string(metric.Name)))
+		m.metrics = slices.Insert(m.metrics, i, name)
+		w.key = w.key.begin(tableMetric, w.tenant.number).text(string(name)).text(string(r.Device))
+		if err := w.batch.Set(w.key, nil, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// signsOfLife notes the arrival for the devices that there are: readings keep a device from being
+// silent, but make none.
+func (w *staging) signsOfLife(readings []andon.Reading) {
+	met := map[*slot]bool{}
+	for i := range readings {
+		slot := w.tenant.fleet.Slot(readings[i].Device)
+		if slot == nil || met[slot] {
+			continue
+		}
+		met[slot] = true
+		was := slot.Latest()
+		d := w.changes.Copy(slot)
+		d.Received = max(d.Received, w.received)
+		w.record = appendChange(w.record, slot.Note.number, !slot.Note.named, was, d, w.received)
+	}
+	w.keep()
+}
+
+// DeviceReadings is of andon.Readings.
+func (s *Store) DeviceReadings(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.ReadingQuery,
+) iter.Seq2[andon.Reading, error] {
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return failed[andon.Reading](err)
+	}
+	return withContext(ctx, s.deviceReadings(t, device, q))
+}
+
+func (s *Store) deviceReadings(
+	t *tenant, device andon.DeviceID, q andon.ReadingQuery,
+) iter.Seq2[andon.Reading, error] {
+	span := behindTime(q)
+	return func(yield func(andon.Reading, error) bool) {
+		if span.Empty() {
+			return
+		}
+		scan, err := newReadingScan(s.db, t)
+		if err != nil {
+			yield(andon.Reading{}, err)
+			return
+		}
+		defer scan.Close()
+		list, err := days(s.db, newKey(tableReadingDay, t.number).text(string(device)), span, q.Order)
+		if err != nil {
+			yield(andon.Reading{}, err)
+			return
+		}
+		left := q.Limit
+		for _, day := range list {
+			for r, err := range scan.day(device, day, span, q.Order) {
+				if err != nil {
+					yield(r, err)
+					return
+				}
+				if r.Metrics = r.Metrics.Only(q.Metrics); len(r.Metrics) == 0 && len(q.Metrics) > 0 {
+					continue
+				}
+				if left--; !yield(r, nil) || left == 0 {
+					return
+				}
+			}
+		}
+	}
+}
+
+// behindTime returns the part of the query's span that is behind its position.
+func behindTime(q andon.ReadingQuery) andon.Span {
+	span := q.Span
+	switch {
+	case q.After == 0:
+	case q.Order == andon.Asc:
+		span.From = max(span.From, q.After+1)
+	default:
+		span.To = earlier(span.To, q.After-1)
+	}
+	return span
+}
+
+// readingScan reads the readings of a tenant with one iterator.
+type readingScan struct {
+	*pebble.Iterator
+	tenant uint32
+}
+
+func newReadingScan(r pebble.Reader, t *tenant) (*readingScan, error) {
+	k := newKey(tableReading, t.number)
+	it, err := r.NewIter(&pebble.IterOptions{LowerBound: k, UpperBound: k.end()})
+	if err != nil {
+		return nil, fmt.Errorf("read readings: %w", err)
+	}
+	return &readingScan{it, t.number}, nil
+}
+
+// day returns the readings of a device and day.
+func (s *readingScan) day(
+	device andon.DeviceID, day uint32, span andon.Span, order andon.Order,
+) iter.Seq2[andon.Reading, error] {
+	prefix := newKey(tableReading, s.tenant).number(day).text(string(device))
+	return func(yield func(andon.Reading, error) bool) {
+		ok, move := false, s.Next
+		if order == andon.Desc {
+			ok = s.SeekGE(prefix.invertedTime(earlier(span.To, andon.MaxTime)))
+		} else {
+			move = s.Prev
+			ok = s.SeekLT(prefix.invertedTime(max(span.From, 1) - 1))
+		}
+		for ; ok && bytes.HasPrefix(s.Key(), prefix); ok = move() {
+			r, err := s.reading(device, len(prefix))
+			if err == nil && !span.Holds(r.Time) {
+				return
+			}
+			if !yield(r, err) || err != nil {
+				return
+			}
+		}
+		if err := s.Error(); err != nil {
+			yield(andon.Reading{}, fmt.Errorf("read readings: %w", err))
+		}
+	}
+}
+
+func (s *readingScan) reading(device andon.DeviceID, prefix int) (r andon.Reading, err error) {
+	at, rest, ok := takeInvertedTime(s.Key()[prefix:])
+	if !ok || len(rest) != 0 {
+		return r, errDamaged
+	}
+	value, err := s.ValueAndErr()
+	if err != nil {
+		return r, fmt.Errorf("read reading: %w", err)
+	}
+	r.Device, r.Time = device, at
+	r.Metrics, r.Metadata, err = readReading(value)
+	return r, err
+}
+
+// LatestReadings is of andon.Readings.
+func (s *Store) LatestReadings(
+	ctx context.Context, id andon.TenantID, devices []andon.DeviceID, from andon.Time,
+) ([]andon.Reading, error) {
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	latest := make([]andon.Reading, 0, len(devices))
+	met := make(map[andon.DeviceID]bool, len(devices))
+	for _, device := range devices {
+		if met[device] {
+			continue
+		}
+		met[device] = true
+		q := andon.ReadingQuery{Span: andon.Span{From: from}, Limit: 1}
+		for r, err := range withContext(ctx, s.deviceReadings(t, device, q)) {
+			if err != nil {
+				return nil, err
+			}
+			latest = append(latest, r)
+		}
+	}
+	return latest, nil
+}
+
+// MetricReadings is of andon.Readings. Its devices are in ascending order.
+func (s *Store) MetricReadings(
+	ctx context.Context, id andon.TenantID, q andon.MetricQuery,
+) iter.Seq2[andon.MetricReading, error] {
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return failed[andon.MetricReading](err)
+	}
+	return withContext(ctx, func(yield func(andon.MetricReading, error) bool) {
+		left := q.Limit
+		for device, err := range s.metricDevices(t, q) {
+			if err != nil {
+				yield(andon.MetricReading{}, err)
+				return
+			}
+			of := andon.ReadingQuery{Metrics: []andon.MetricName{q.Metric}, Span: q.Span, Limit: left}
+			if q.After != nil && q.After.Device == device {
+				of.After = q.After.Time
+			}
+			for r, err := range s.deviceReadings(t, device, of) {
+				m := andon.MetricReading{Device: device, Time: r.Time}
+				m.Value, _ = r.Metrics.Get(q.Metric)
+				if left--; !yield(m, err) || err != nil || left == 0 {
+					return
+				}
+			}
+		}
+	})
+}
+
+// metricDevices returns the devices that ever had a metric, from the query's position on.
+func (s *Store) metricDevices(t *tenant, q andon.MetricQuery) iter.Seq2[andon.DeviceID, error] {
+	prefix := newKey(tableMetric, t.number).text(string(q.Metric))
+	opts := &pebble.IterOptions{LowerBound: prefix, UpperBound: prefix.end()}
+	if q.After != nil {
+		opts.LowerBound = bytes.Clone(prefix.text(string(q.After.Device)))
+	}
+	return func(yield func(andon.DeviceID, error) bool) {
+		it, err := s.db.NewIter(opts)
+		if err != nil {
+			yield("", fmt.Errorf("read metrics: %w", err))
+			return
+		}
+		defer it.Close()
+		for ok := it.First(); ok; ok = it.Next() {
+			device, _, ok := takeText(it.Key()[len(prefix):])
+			if !ok {
+				yield("", errDamaged)
+				return
+			}
+			if !yield(andon.DeviceID(device), nil) {
+				return
+			}
+		}
+		if err := it.Error(); err != nil {
+			yield("", fmt.Errorf("read metrics: %w", err))
+		}
+	}
+}

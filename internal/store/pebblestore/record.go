@@ -1,0 +1,188 @@
+package pebblestore
+
+import (
+	"encoding/binary"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/current"
+)
+
+// A record says how one write left the devices it touched. It goes into the same batch as the write,
+// so that current states are never older or newer than the log. It holds only what changed, as whole
+// values, so that replaying it twice, or onto a later state that the same records led to, ends in the
+// same state:
+//
+//	record  tenant count | arrival count, 0 where it was no message | { device }…
+//	device  number count | parts 1 byte | the parts that are there, in this order:
+//	  1 named      id text                            the first record of the device
+//	  2 newest     time zigzag, from the arrival
+//	  4 run        state text | since | before count | before's state text
+//	  8 incident   since count | calm count
+//	 16 operator   text
+//	 32 escalated  to text | at count | entry count
+//	 64 assigned   operator text | from count
+//	128 retired    count
+//
+// A device of a checkpoint is the same, with all parts but the first, behind its id and its arrival.
+const (
+	partNamed = 1 << iota
+	partNewest
+	partRun
+	partIncident
+	partOperator
+	partEscalated
+	partAssigned
+	partRetired
+)
+
+func newRecord(tenant uint32, received andon.Time) []byte {
+	b := binary.AppendUvarint(make([]byte, 0, 64), uint64(tenant))
+	return binary.AppendUvarint(b, uint64(received))
+}
+
+// appendChange writes how a device changed. base is the arrival that the record begins with.
+func appendChange(b []byte, number uint32, named bool, was, is *current.Device, base andon.Time) []byte {
+	parts := changedParts(was, is)
+	if named {
+		parts |= partNamed
+	}
+	b = append(binary.AppendUvarint(b, uint64(number)), parts)
+	if named {
+		b = appendText(b, string(is.ID))
+	}
+	return appendParts(b, parts, is, base)
+}
+
+func changedParts(was, is *current.Device) (parts byte) {
+	set := func(changed bool, part byte) {
+		if changed {
+			parts |= part
+		}
+	}
+	set(was.Time != is.Time, partNewest)
+	set(was.State != is.State || was.Since != is.Since ||
+		was.PrevTime != is.PrevTime || was.PrevState != is.PrevState, partRun)
+	set(was.Incident != is.Incident || was.Calm != is.Calm, partIncident)
+	set(was.Operator != is.Operator, partOperator)
+	set(was.Escalated != is.Escalated, partEscalated)
+	set(was.Assignee != is.Assignee || was.AssignedFrom != is.AssignedFrom, partAssigned)
+	set(was.Retired != is.Retired, partRetired)
+	return parts
+}
+
+func appendParts(b []byte, parts byte, d *current.Device, base andon.Time) []byte {
+	if parts&partNewest != 0 {
+		b = binary.AppendVarint(b, int64(d.Time-base))
+	}
+	if parts&partRun != 0 {
+		b = binary.AppendUvarint(appendText(b, string(d.State)), uint64(d.Since))
+		b = appendText(binary.AppendUvarint(b, uint64(d.PrevTime)), string(d.PrevState))
+	}
+	if parts&partIncident != 0 {
+		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(d.Incident)), uint64(d.Calm))
+	}
+	if parts&partOperator != 0 {
+		b = appendText(b, string(d.Operator))
+	}
+	if parts&partEscalated != 0 {
+		b = binary.AppendUvarint(appendText(b, string(d.Escalated.To)), uint64(d.Escalated.At))
+		b = binary.AppendUvarint(b, uint64(d.Escalated.Entry))
+	}
+	if parts&partAssigned != 0 {
+		b = binary.AppendUvarint(appendText(b, string(d.Assignee)), uint64(d.AssignedFrom))
+	}
+	if parts&partRetired != 0 {
+		b = binary.AppendUvarint(b, uint64(d.Retired))
+	}
+	return b
+}
+
+// wire reads a record; after the first part that is not of its form it is bad and reads zeros.
+type wire struct {
+	rest []byte
+	bad  bool
+}
+
+func (w *wire) count() uint64 {
+	n, rest, ok := takeCount(w.rest)
+	w.rest, w.bad = rest, w.bad || !ok
+	return n
+}
+
+func (w *wire) time() andon.Time { return andon.Time(w.count()) }
+
+func (w *wire) text() string {
+	s, rest, ok := takeCounted(w.rest)
+	w.rest, w.bad = rest, w.bad || !ok
+	return s
+}
+
+func (w *wire) signed() int64 {
+	n, size := binary.Varint(w.rest)
+	if size <= 0 {
+		w.rest, w.bad = nil, true
+		return 0
+	}
+	w.rest = w.rest[size:]
+	return n
+}
+
+func (w *wire) byte() (c byte) {
+	if len(w.rest) == 0 {
+		w.bad = true
+		return 0
+	}
+	c, w.rest = w.rest[0], w.rest[1:]
+	return c
+}
+
+// parts reads into d what appendParts wrote.
+func (w *wire) parts(parts byte, d *current.Device, base andon.Time) {
+	if parts&partNewest != 0 {
+		d.Time = base + andon.Time(w.signed())
+	}
+	if parts&partRun != 0 {
+		d.State, d.Since = andon.State(w.text()), w.time()
+		d.PrevTime, d.PrevState = w.time(), andon.State(w.text())
+	}
+	if parts&partIncident != 0 {
+		d.Incident, d.Calm = w.time(), w.time()
+	}
+	if parts&partOperator != 0 {
+		d.Operator = andon.PersonID(w.text())
+	}
+	if parts&partEscalated != 0 {
+		d.Escalated.To = andon.PersonID(w.text())
+		d.Escalated.At, d.Escalated.Entry = w.time(), w.time()
+	}
+	if parts&partAssigned != 0 {
+		d.Assignee, d.AssignedFrom = andon.PersonID(w.text()), w.time()
+	}
+	if parts&partRetired != 0 {
+		d.Retired = w.time()
+	}
+}
+
+const allParts = partNewest | partRun | partIncident | partOperator |
+	partEscalated | partAssigned | partRetired
+
+// appendCheckpointed writes a whole device.
+func appendCheckpointed(b []byte, d *current.Device) []byte {
+	b = append(append(b, d.ID...), textEnd)
+	b = binary.AppendUvarint(b, uint64(d.Received))
+	return appendParts(b, allParts, d, 0)
+}
+
+func readCheckpointed(value []byte) (d current.Device, err error) {
+	id, rest, ok := takeText(value)
+	if !ok {
+		return d, errDamaged
+	}
+	w := wire{rest: rest}
+	d.ID, d.Received = andon.DeviceID(id), w.time()
+	w.parts(allParts, &d, 0)
+	if w.bad || len(w.rest) != 0 {
+		return d, errDamaged
+	}
+	return d, nil
+}

@@ -1,0 +1,45 @@
+package pebblestore
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/andonhq/andon"
+)
+
+// room watches how much of the disk is free. A full disk makes Pebble end the process, so writing stops
+// while there is still a reserve, and goes on by itself once there is room again.
+type room struct {
+	fs      vfs.FS
+	dir     string
+	reserve int64
+
+	looked atomic.Int64 // when the disk was looked at, in nanoseconds of the process's own clock
+	free   atomic.Int64
+}
+
+// How old a look at the disk may be. In that time an ordinary disk can't take as much as the reserve.
+const lookEvery = 250 * time.Millisecond
+
+var processStart = time.Now()
+
+// check returns a Full error while the reserve is touched.
+func (r *room) check() error {
+	now := int64(time.Since(processStart)) + 1
+	if looked := r.looked.Load(); looked == 0 || now-looked > int64(lookEvery) {
+		if usage, err := r.fs.GetDiskUsage(r.dir); err == nil {
+			r.free.Store(int64(min(usage.AvailBytes, 1<<62)))
+		} else {
+			r.free.Store(1 << 62) // a file system that can't say has no limit that we know of
+		}
+		r.looked.Store(now)
+	}
+	if free := r.free.Load(); free < r.reserve {
+		return andon.Errorf(andon.Full,
+			"the store's disk has %d MiB left, less than the %d MiB kept in reserve: make room on it",
+			free>>20, r.reserve>>20)
+	}
+	return nil
+}

@@ -1,0 +1,282 @@
+package pebblestore
+
+import (
+	"bytes"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/andonhq/andon"
+)
+
+// rows returns the rows whose keys begin with a prefix, in ascending order: the rest of the key, and the
+// value. Both are valid until the next one. A row that can't be read ends the process: the callers load
+// what the store can't be without.
+func (s *Store) rows(prefix key) iter.Seq2[[]byte, []byte] {
+	return func(yield func([]byte, []byte) bool) {
+		it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: prefix.end()})
+		if err != nil {
+			panic(s.fatal(fmt.Errorf("read store: %w", err)))
+		}
+		defer it.Close()
+		for ok := it.First(); ok; ok = it.Next() {
+			value, err := it.ValueAndErr()
+			if err != nil {
+				panic(s.fatal(fmt.Errorf("read store: %w", err)))
+			}
+			if !yield(it.Key()[len(prefix):], value) {
+				return
+			}
+		}
+		if err := it.Error(); err != nil {
+			panic(s.fatal(fmt.Errorf("read store: %w", err)))
+		}
+	}
+}
+
+// scan reads the events of a tenant: one iterator, moved by seeks to wherever a device, day and state
+// have rows, so that it touches nothing else.
+type scan struct {
+	it     *pebble.Iterator
+	tenant *tenant
+	states *andon.StateSet
+	key    key // room for the keys that it seeks
+}
+
+func newScan(r pebble.Reader, t *tenant) (*scan, error) {
+	k := newKey(tableEvent, t.number)
+	it, err := r.NewIter(&pebble.IterOptions{LowerBound: k, UpperBound: k.end()})
+	if err != nil {
+		return nil, fmt.Errorf("read events: %w", err)
+	}
+	return &scan{it: it, tenant: t, states: t.states(), key: newKey(tableEvent, t.number)}, nil
+}
+
+func (s *scan) close() { _ = s.it.Close() } // its error is that of the last step, which was looked at
+
+// hit is an event that was found, and where it stands.
+type hit struct {
+	key   andon.EventKey
+	event andon.Event
+}
+
+// day appends to hits the events of a device and day that the query admits: of each state those that
+// come first in the query's order, at most most of them. They are not sorted across states.
+func (s *scan) day(
+	hits []hit, device andon.DeviceID, day uint32, q *andon.EventQuery, most int,
+) ([]hit, error) {
+	prefix := s.key.begin(tableEvent, s.tenant.number).number(day).text(string(device))
+	if names := q.States.Names(); len(names) > 0 {
+		for _, name := range names {
+			var err error
+			if hits, err = s.run(hits, prefix.text(string(name)), device, name, q, most); err != nil {
+				return hits, err
+			}
+		}
+		return hits, nil
+	}
+	at := append(prefix, q.States.Prefix()...)
+	for s.it.SeekGE(at) && bytes.HasPrefix(s.it.Key(), prefix) {
+		name, _, _, ok := splitState(s.it.Key()[len(prefix):])
+		if !ok {
+			return hits, errDamaged
+		}
+		state := andon.State(name)
+		if !q.States.Match(state) {
+			return hits, nil // behind the prefix that is asked for
+		}
+		var err error
+		if hits, err = s.run(hits, prefix.text(string(state)), device, state, q, most); err != nil {
+			return hits, err
+		}
+		at = append(append(prefix, state...), behindText)
+	}
+	return hits, s.it.Error()
+}
+
+// run appends the events of one device, day and state. prefix ends with the state.
+func (s *scan) run(
+	hits []hit, prefix key, device andon.DeviceID, state andon.State, q *andon.EventQuery, most int,
+) ([]hit, error) {
+	r := run{hits: hits, most: most, query: q, severity: s.states.Severity(state), device: device, state: state}
+	span := q.Span
+	if q.After != nil && q.Order == andon.Desc {
+		span.To = earlier(span.To, q.After.Time)
+	} else if q.After != nil {
+		span.From = max(span.From, q.After.Time)
+	}
+	span.To = earlier(span.To, andon.MaxTime)
+	span.From = max(span.From, 1)
+	if span.Empty() {
+		return hits, nil
+	}
+	newest, behind := bytes.Clone(prefix.invertedTime(span.To)), bytes.Clone(prefix.invertedTime(span.From-1))
+	step, move, ok := r.forward, s.it.Next, false
+	if q.Order == andon.Desc {
+		ok = s.it.SeekGE(newest)
+	} else {
+		step, move, ok = r.backward, s.it.Prev, s.it.SeekLT(behind)
+	}
+	for ; ok && s.within(newest, behind); ok = move() {
+		if done, err := step(s.it, len(prefix)); done || err != nil {
+			return r.hits, err
+		}
+	}
+	return r.hits, s.it.Error()
+}
+
+func (s *scan) within(from, behind []byte) bool {
+	k := s.it.Key()
+	return bytes.Compare(k, from) >= 0 && bytes.Compare(k, behind) < 0
+}
+
+// earlier returns the earlier of two upper bounds, of which 0 is none.
+func earlier(a, b andon.Time) andon.Time {
+	if a == 0 || (b != 0 && b < a) {
+		return b
+	}
+	return a
+}
+
+// run collects what is found in one device, day and state.
+type run struct {
+	hits     []hit
+	most     int
+	query    *andon.EventQuery
+	severity uint8
+	device   andon.DeviceID
+	state    andon.State
+
+	taken   int
+	entry   andon.Time // the entry last met
+	kept    bool       // whether it is the last of hits
+	decided bool       // whether its newest escalation was met
+	to      andon.PersonID
+}
+
+// forward meets rows newest first: an entry, then its escalations, the newest first.
+func (r *run) forward(it *pebble.Iterator, n int) (done bool, err error) {
+	at, escalated, err := splitTimes(it.Key()[n:])
+	if err != nil {
+		return false, err
+	}
+	if escalated == 0 {
+		if r.taken == r.most {
+			return true, nil
+		}
+		r.decided, r.entry = false, at
+		return false, r.take(it, at, "")
+	}
+	if r.decided || !r.kept || at != r.entry {
+		return false, nil
+	}
+	r.decided = true
+	to, err := escalatedTo(it)
+	r.hits[len(r.hits)-1].event.EscalatedTo = to
+	return false, err
+}
+
+// backward meets rows oldest first: the escalations of an entry, the newest last, then the entry.
+func (r *run) backward(it *pebble.Iterator, n int) (done bool, err error) {
+	at, escalated, err := splitTimes(it.Key()[n:])
+	if err != nil {
+		return false, err
+	}
+	if escalated != 0 {
+		r.entry = at
+		r.to, err = escalatedTo(it)
+		return false, err
+	}
+	to := r.to
+	if r.entry != at {
+		to = ""
+	}
+	r.to = ""
+	err = r.take(it, at, to)
+	return r.taken == r.most, err
+}
+
+func (r *run) take(it *pebble.Iterator, at andon.Time, to andon.PersonID) error {
+	k := andon.EventKey{Time: at, Severity: r.severity, State: r.state, Device: r.device}
+	if r.kept = r.query.Admits(k); !r.kept {
+		return nil
+	}
+	value, err := it.ValueAndErr()
+	if err != nil {
+		return fmt.Errorf("read event: %w", err)
+	}
+	h := hit{key: k, event: andon.Event{Device: r.device, Time: at, State: r.state, EscalatedTo: to}}
+	if err := readEvent(&h.event, value); err != nil {
+		return err
+	}
+	r.taken++
+	r.hits = append(r.hits, h)
+	return nil
+}
+
+func splitTimes(rest []byte) (at, escalated andon.Time, err error) {
+	at, rest, ok := takeInvertedTime(rest)
+	if !ok {
+		return 0, 0, errDamaged
+	}
+	if len(rest) == 0 {
+		return at, 0, nil
+	}
+	escalated, rest, ok = takeInvertedTime(rest)
+	if !ok || len(rest) != 0 {
+		return 0, 0, errDamaged
+	}
+	return at, escalated, nil
+}
+
+func escalatedTo(it *pebble.Iterator) (andon.PersonID, error) {
+	value, err := it.ValueAndErr()
+	if err != nil {
+		return "", fmt.Errorf("read escalation: %w", err)
+	}
+	var e andon.Escalation
+	err = readEscalation(&e, value)
+	return e.To, err
+}
+
+// sortHits puts hits into an order and cuts them to the first most.
+func sortHits(hits []hit, order andon.Order, most int) []hit {
+	slices.SortFunc(hits, func(a, b hit) int {
+		if order == andon.Desc {
+			a, b = b, a
+		}
+		return a.key.Compare(b.key)
+	})
+	return hits[:min(len(hits), most)]
+}
+
+// days returns the days of a directory (device and inverted day, from a prefix on) that a span and an
+// order allow, in that order.
+func days(r pebble.Reader, prefix key, span andon.Span, order andon.Order) ([]uint32, error) {
+	opts := &pebble.IterOptions{LowerBound: prefix, UpperBound: prefix.end()}
+	if span.To != 0 {
+		opts.LowerBound = bytes.Clone(prefix.inverted(span.To.Day()))
+	}
+	if from := span.From.Day(); from > 0 {
+		opts.UpperBound = bytes.Clone(prefix.inverted(from - 1))
+	}
+	it, err := r.NewIter(opts)
+	if err != nil {
+		return nil, fmt.Errorf("read days: %w", err)
+	}
+	defer it.Close()
+	var list []uint32
+	for ok := it.First(); ok; ok = it.Next() {
+		n, _, ok := takeNumber(it.Key()[len(prefix):])
+		if !ok {
+			return nil, errDamaged
+		}
+		list = append(list, ^n)
+	}
+	if order == andon.Asc {
+		slices.Reverse(list)
+	}
+	return list, it.Error()
+}

@@ -1,0 +1,247 @@
+// Package pebblestore keeps Andon's memory in Pebble, in one directory on one machine. It is the only
+// package that knows Pebble. It keeps the log and what answers questions about it on disk (keys.go
+// draws every key, values.go and record.go every value), and what the devices show now in memory
+// (package current), rebuilt from records at opening. It knows no transport, no clock and no retention:
+// times come in, and what has expired is hidden above it.
+//
+// A write goes through three steps: its rows are encoded, by many goroutines side by side; it is staged,
+// one at a time, which works out the current states that it leads to and puts it into the write-ahead
+// log in that order; when it is on the disk it is shown, in that order too, and acknowledged. Writes
+// that wait for the disk at the same time share one fsync.
+package pebblestore
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/andonhq/andon"
+)
+
+// The version of the stored format. A store of a newer one is refused; an older one would be upgraded
+// here. It changes whenever an old program could misread what a new one writes.
+const formatVersion = 1
+
+// The fixed keys.
+const (
+	fixedFormat     = "format"      // formatVersion, 4 bytes
+	fixedTenant     = "next tenant" // the next tenant's number, 4 bytes
+	fixedCheckpoint = "checkpoint"  // the first record that the checkpoint does not hold, 8 bytes
+)
+
+// Options are how a store is opened. The zero value works.
+type Options struct {
+	Log     *slog.Logger
+	Reserve int64  // bytes of the disk that are left free: 256 MiB unless set
+	Cache   int64  // bytes of blocks that are kept in memory: 128 MiB unless set
+	Owner   string // what this process says of itself to a second one that opens the directory
+	// Fatal is told that the disk failed, or the store is in a state that it must not go on in. It
+	// must end the process: nothing that was acknowledged is lost. It panics unless set.
+	Fatal func(error)
+	// FS is the file system; the operating system's unless set.
+	FS vfs.FS
+}
+
+// Store is an open directory.
+type Store struct {
+	db      *pebble.DB
+	options Options
+	release func() // gives the directory back
+	room    room
+
+	mu      sync.RWMutex // guards tenants, and what every fleet shows
+	tenants map[andon.TenantID]*tenant
+
+	order order // staging, one at a time
+	line  line  // showing, in the order of staging
+
+	checkpoints checkpoints
+}
+
+var _ andon.Store = (*Store)(nil)
+
+// Open opens the store in dir, and makes it when there is none. A directory that another process has
+// open is a Conflict that names it, and so is a format newer than this program's.
+func Open(dir string, o Options) (*Store, error) {
+	o.complete()
+	if err := o.FS.MkdirAll(dir, 0o750); err != nil {
+		return nil, fmt.Errorf("open store: make directory: %w", err)
+	}
+	release, err := occupy(o.FS, dir, o.Owner)
+	if err != nil {
+		return nil, err
+	}
+	db, err := pebble.Open(dir, pebbleOptions(&o))
+	if err != nil {
+		release()
+		return nil, fmt.Errorf("open store in %s: %w", dir, err)
+	}
+	s := &Store{
+		db: db, options: o, release: release,
+		room:    room{fs: o.FS, dir: dir, reserve: o.Reserve},
+		tenants: map[andon.TenantID]*tenant{},
+	}
+	if err := s.load(); err != nil {
+		return nil, errors.Join(fmt.Errorf("open store in %s: %w", dir, err), s.abandon())
+	}
+	s.checkpoints.start(s)
+	return s, nil
+}
+
+func (o *Options) complete() {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Reserve == 0 {
+		o.Reserve = 256 << 20
+	}
+	if o.Cache == 0 {
+		o.Cache = 128 << 20
+	}
+	if o.Fatal == nil {
+		o.Fatal = func(err error) { panic(err) }
+	}
+	if o.FS == nil {
+		o.FS = vfs.Default
+	}
+	if o.Owner == "" {
+		o.Owner = "a program that did not say its name"
+	}
+}
+
+// pebbleOptions are what the prototypes of this layout measured best: a memtable of 64 MB, L0 compacted
+// at 12, snappy.
+func pebbleOptions(o *Options) *pebble.Options {
+	p := &pebble.Options{
+		FS:                    o.FS,
+		Logger:                engineLog{o},
+		Merger:                readingMerger,
+		FormatMajorVersion:    pebble.FormatValueSeparation,
+		MemTableSize:          64 << 20,
+		L0CompactionThreshold: 12,
+		L0StopWritesThreshold: 64,
+		CacheSize:             o.Cache,
+		MaxOpenFiles:          1000,
+		BytesPerSync:          1 << 20,
+	}
+	p.Experimental.EnableDeleteOnlyCompactionExcises = func() bool { return true }
+	return p
+}
+
+// engineLog passes on what Pebble says.
+type engineLog struct{ o *Options }
+
+// Infof is of pebble.Logger.
+func (l engineLog) Infof(format string, args ...any) {
+	l.o.Log.Debug("pebble: " + fmt.Sprintf(format, args...))
+}
+
+// Errorf is of pebble.Logger.
+func (l engineLog) Errorf(format string, args ...any) {
+	l.o.Log.Error("pebble: " + fmt.Sprintf(format, args...))
+}
+
+// Fatalf is what Pebble calls when it can't go on: a failed write of its log or manifest.
+func (l engineLog) Fatalf(format string, args ...any) {
+	err := andon.Errorf(andon.Unavailable, "the store's disk failed: "+format, args...)
+	l.o.Fatal(err)
+	panic(err) // Pebble relies on not coming back
+}
+
+// load reads what is in memory while the store is open.
+func (s *Store) load() error {
+	if err := s.checkFormat(); err != nil {
+		return err
+	}
+	if err := s.loadTenants(); err != nil {
+		return err
+	}
+	if len(s.tenants) == 0 {
+		if _, err := s.PutTenant(context.Background(), andon.NewTenant(andon.DefaultTenant)); err != nil {
+			return err
+		}
+	}
+	return s.rebuild()
+}
+
+func (s *Store) checkFormat() error {
+	value, err := s.fixed(fixedFormat)
+	if err != nil {
+		return err
+	}
+	if value == nil {
+		b := binary.BigEndian.AppendUint32(nil, formatVersion)
+		return s.db.Set(fixedKey(fixedFormat), b, pebble.Sync)
+	}
+	if len(value) != 4 {
+		return errDamaged
+	}
+	if v := binary.BigEndian.Uint32(value); v != formatVersion {
+		return andon.Errorf(andon.Conflict,
+			"the store has format %d and this program reads %d: use the program that wrote it, or a newer one",
+			v, formatVersion)
+	}
+	return nil
+}
+
+// fixed returns the value of a fixed key, nil when it is not there.
+func (s *Store) fixed(name string) ([]byte, error) { return s.get(fixedKey(name)) }
+
+// get returns a copy of a value, nil when it is not there.
+func (s *Store) get(k key) ([]byte, error) {
+	value, closer, err := s.db.Get(k)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read store: %w", err)
+	}
+	defer closer.Close()
+	return append(make([]byte, 0, len(value)), value...), nil
+}
+
+// Capabilities is of andon.Store.
+func (s *Store) Capabilities() andon.Capabilities {
+	return andon.Capabilities{
+		Name: "pebble " + engineVersion(), Durable: true, Immediate: true,
+		AtomicBatch: true, SortDevices: true, MetricReadings: true,
+	}
+}
+
+// Ready reports whether there is room to write.
+func (s *Store) Ready(context.Context) error { return s.room.check() }
+
+// Close writes a checkpoint, so that the next opening is quick, and closes the directory.
+func (s *Store) Close() error {
+	err := s.checkpoints.stop(s)
+	return errors.Join(err, s.abandon())
+}
+
+// abandon closes the directory as it is.
+func (s *Store) abandon() error {
+	err := s.db.Close()
+	s.release()
+	return err
+}
+
+// SetOwner changes what this process says of itself to a second one that opens the directory: an
+// address is known only after the store is open.
+func (s *Store) SetOwner(owner string) error {
+	return writeOwner(s.options.FS, s.room.dir, owner)
+}
+
+// hostname is for people who read whose directory this is.
+func hostname() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "this machine"
+	}
+	return name
+}

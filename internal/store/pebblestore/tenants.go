@@ -1,0 +1,252 @@
+package pebblestore
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/current"
+)
+
+// tenant is what is in memory of one tenant.
+type tenant struct {
+	number uint32
+	record atomic.Pointer[andon.Tenant]
+	fleet  *fleet // what it shows is guarded by Store.mu
+
+	// The rest belongs to who holds Store.order.
+	gone     bool
+	byNumber []*slot                     // the devices by their number
+	seen     map[andon.State]andon.State // states that have entries
+	meters   map[andon.DeviceID]*meter   // what was written of the readings of each device
+}
+
+func newTenant(number uint32, record andon.Tenant) *tenant {
+	t := &tenant{
+		number: number, fleet: current.NewFleet[note](),
+		seen: map[andon.State]andon.State{}, meters: map[andon.DeviceID]*meter{},
+	}
+	t.record.Store(&record)
+	return t
+}
+
+// states returns the tenant's set.
+func (t *tenant) states() *andon.StateSet { return t.record.Load().States }
+
+// storedTenant is a tenant's record as it is kept, behind its number. New fields work at their zero
+// value.
+type storedTenant struct {
+	Version     uint64           `json:"version"`
+	Events      andon.Retention  `json:"events"`
+	Readings    andon.Retention  `json:"readings"`
+	MaxFuture   andon.Duration   `json:"max_future"`
+	SilentAfter andon.Duration   `json:"silent_after"`
+	States      []andon.StateDef `json:"states"`
+	Floor       andon.Horizon    `json:"floor"`
+}
+
+func encodeTenant(number uint32, t *andon.Tenant) ([]byte, error) {
+	text, err := json.Marshal(storedTenant{
+		Version: t.Version, Events: t.Events, Readings: t.Readings, MaxFuture: t.MaxFuture,
+		SilentAfter: t.SilentAfter, States: t.States.Defs(), Floor: t.Floor,
+	})
+	return append(binary.BigEndian.AppendUint32(nil, number), text...), err
+}
+
+func decodeTenant(id andon.TenantID, value []byte) (number uint32, t andon.Tenant, err error) {
+	number, text, ok := takeNumber(value)
+	if !ok {
+		return 0, t, errDamaged
+	}
+	var stored storedTenant
+	if err := json.Unmarshal(text, &stored); err != nil {
+		return 0, t, fmt.Errorf("read tenant %q: %w", id, err)
+	}
+	states, err := andon.NewStateSet(stored.States)
+	return number, andon.Tenant{
+		ID: id, Version: stored.Version, Events: stored.Events, Readings: stored.Readings,
+		MaxFuture: stored.MaxFuture, SilentAfter: stored.SilentAfter, States: states, Floor: stored.Floor,
+	}, err
+}
+
+// tenant returns a tenant that is there, unless the context has ended.
+func (s *Store) tenant(ctx context.Context, id andon.TenantID) (*tenant, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.mu.RLock()
+	t := s.tenants[id]
+	s.mu.RUnlock()
+	if t == nil {
+		return nil, noTenant(id)
+	}
+	return t, nil
+}
+
+func noTenant(id andon.TenantID) error {
+	return andon.Errorf(andon.NotFound, "there is no tenant %q", id)
+}
+
+// Tenants is of andon.Tenants.
+func (s *Store) Tenants(context.Context) ([]andon.Tenant, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	list := make([]andon.Tenant, 0, len(s.tenants))
+	for _, t := range s.tenants {
+		list = append(list, *t.record.Load())
+	}
+	slices.SortFunc(list, func(a, b andon.Tenant) int { return cmp.Compare(a.ID, b.ID) })
+	return list, nil
+}
+
+// Tenant is of andon.Tenants.
+func (s *Store) Tenant(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return andon.Tenant{}, err
+	}
+	return *t.record.Load(), nil
+}
+
+// PutTenant is of andon.Tenants.
+func (s *Store) PutTenant(ctx context.Context, is andon.Tenant) (andon.Tenant, error) {
+	if err := s.room.check(); err != nil {
+		return andon.Tenant{}, err
+	}
+	is.ID = andon.TenantID(strings.Clone(string(is.ID)))
+	s.order.Lock()
+	defer s.order.Unlock()
+	t, err := s.tenant(ctx, is.ID)
+	switch {
+	case err != nil && is.Version == 0:
+		return s.makeTenant(is)
+	case err != nil:
+		return andon.Tenant{}, andon.Errorf(andon.Conflict, "tenant %q was deleted meanwhile", is.ID)
+	}
+	was := t.record.Load()
+	if was.Version != is.Version {
+		return andon.Tenant{}, andon.Errorf(andon.Conflict, "tenant %q was changed meanwhile", is.ID)
+	}
+	seen := make([]andon.State, 0, len(t.seen))
+	for _, state := range t.seen {
+		seen = append(seen, state)
+	}
+	slices.Sort(seen)
+	if err := was.States.CheckChange(is.States, seen); err != nil {
+		return andon.Tenant{}, err
+	}
+	is.Version++
+	value, err := encodeTenant(t.number, &is)
+	if err != nil {
+		return andon.Tenant{}, err
+	}
+	if err := s.db.Set(tenantKey(is.ID), value, pebble.Sync); err != nil {
+		return andon.Tenant{}, s.fatal(fmt.Errorf("write tenant: %w", err))
+	}
+	t.record.Store(&is)
+	return is, nil
+}
+
+// makeTenant gives a new tenant a number that was never used. The caller holds s.order.
+func (s *Store) makeTenant(is andon.Tenant) (andon.Tenant, error) {
+	number := uint32(1)
+	if last, err := s.fixed(fixedTenant); err != nil {
+		return andon.Tenant{}, err
+	} else if len(last) == 4 {
+		number = binary.BigEndian.Uint32(last)
+	}
+	is.Version = 1
+	value, err := encodeTenant(number, &is)
+	if err != nil {
+		return andon.Tenant{}, err
+	}
+	batch := s.db.NewBatch()
+	defer batch.Close()
+	if err := firstError(
+		batch.Set(fixedKey(fixedTenant), binary.BigEndian.AppendUint32(nil, number+1), nil),
+		batch.Set(tenantKey(is.ID), value, nil),
+	); err != nil {
+		return andon.Tenant{}, err
+	}
+	if err := batch.Commit(pebble.Sync); err != nil {
+		return andon.Tenant{}, s.fatal(fmt.Errorf("write tenant: %w", err))
+	}
+	s.mu.Lock()
+	s.tenants[is.ID] = newTenant(number, is)
+	s.mu.Unlock()
+	return is, nil
+}
+
+// DeleteTenant is of andon.Tenants. Its number is not used again, so what may be left of it, such as
+// records, belongs to nobody.
+func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {
+	if id == andon.DefaultTenant {
+		return andon.Errorf(andon.Conflict, "tenant %q always exists and can't be deleted", id)
+	}
+	s.order.Lock()
+	defer s.order.Unlock()
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return err
+	}
+	batch := s.db.NewBatch()
+	defer batch.Close()
+	if err := batch.Delete(tenantKey(id), nil); err != nil {
+		return err
+	}
+	for _, table := range []byte(tablesOfATenant) {
+		k := newKey(table, t.number)
+		if err := batch.DeleteRange(k, k.end(), nil); err != nil {
+			return err
+		}
+	}
+	if err := batch.Commit(pebble.Sync); err != nil {
+		return s.fatal(fmt.Errorf("delete tenant: %w", err))
+	}
+	t.gone = true
+	s.mu.Lock()
+	delete(s.tenants, id)
+	s.mu.Unlock()
+	return nil
+}
+
+// loadTenants reads the records of the tenants, and the states that they have seen.
+func (s *Store) loadTenants() error {
+	for k, value := range s.rows(key{tableTenant}) {
+		id, _, ok := takeText(k)
+		if !ok {
+			return errDamaged
+		}
+		number, record, err := decodeTenant(andon.TenantID(id), value)
+		if err != nil {
+			return err
+		}
+		t := newTenant(number, record)
+		s.tenants[record.ID] = t
+		for k := range s.rows(newKey(tableStateSeen, number)) {
+			state, _, ok := takeText(k)
+			if !ok {
+				return errDamaged
+			}
+			t.seen[andon.State(state)] = andon.State(state)
+		}
+	}
+	return nil
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,199 @@
+// Package wrap holds stores that wrap a store: behaviour that every store would otherwise repeat is
+// written here once. A wrapper knows the contract of andon.Store and no engine.
+package wrap
+
+import (
+	"context"
+	"iter"
+
+	"github.com/andonhq/andon"
+)
+
+// Retain returns s with exact retention: what is older than the tenant's horizon at now is never
+// returned and can't be escalated, however late the engine deletes it. Current state does not
+// expire; only the message and the attributes that a device shows go with the entry that they are
+// of. What is written passes through: admission keeps expired entries out.
+func Retain(s andon.Store, now func() andon.Time) andon.Store {
+	return &retained{Store: s, now: now}
+}
+
+type retained struct {
+	andon.Store
+	now func() andon.Time
+}
+
+// horizon returns the oldest times of a tenant that are kept now.
+func (r *retained) horizon(ctx context.Context, tenant andon.TenantID) (andon.Horizon, error) {
+	record, err := r.Store.Tenant(ctx, tenant)
+	if err != nil {
+		return andon.Horizon{}, err
+	}
+	return record.Horizon(r.now()), nil
+}
+
+// list returns what read gives behind the horizon.
+func list[T any](
+	ctx context.Context, r *retained, tenant andon.TenantID,
+	read func(andon.Horizon) iter.Seq2[T, error],
+) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		h, err := r.horizon(ctx, tenant)
+		if err != nil {
+			var none T
+			yield(none, err)
+			return
+		}
+		read(h)(yield)
+	}
+}
+
+// listWithin returns what read gives for the part of a span that is kept, and nothing where no part
+// of it is.
+func listWithin[T any](
+	ctx context.Context, r *retained, tenant andon.TenantID, span andon.Span,
+	oldest func(andon.Horizon) andon.Time, read func(kept andon.Span) iter.Seq2[T, error],
+) iter.Seq2[T, error] {
+	return list(ctx, r, tenant, func(h andon.Horizon) iter.Seq2[T, error] {
+		kept := span.Since(oldest(h))
+		if kept.Empty() {
+			return func(func(T, error) bool) {}
+		}
+		return read(kept)
+	})
+}
+
+func oldestEvent(h andon.Horizon) andon.Time   { return h.Events }
+func oldestReading(h andon.Horizon) andon.Time { return h.Readings }
+
+// events returns what read gives for the part of a query that is kept.
+func (r *retained) events(
+	ctx context.Context, tenant andon.TenantID, q andon.EventQuery,
+	read func(andon.EventQuery) iter.Seq2[andon.Event, error],
+) iter.Seq2[andon.Event, error] {
+	within := func(kept andon.Span) iter.Seq2[andon.Event, error] {
+		narrowed := q
+		narrowed.Span = kept
+		return read(narrowed)
+	}
+	return listWithin(ctx, r, tenant, q.Span, oldestEvent, within)
+}
+
+func (r *retained) DeviceEvents(
+	ctx context.Context, tenant andon.TenantID, device andon.DeviceID, q andon.EventQuery,
+) iter.Seq2[andon.Event, error] {
+	return r.events(ctx, tenant, q, func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
+		return r.Store.DeviceEvents(ctx, tenant, device, q)
+	})
+}
+
+func (r *retained) OperatorEvents(
+	ctx context.Context, tenant andon.TenantID, operator andon.PersonID, q andon.EventQuery,
+) iter.Seq2[andon.Event, error] {
+	return r.events(ctx, tenant, q, func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
+		return r.Store.OperatorEvents(ctx, tenant, operator, q)
+	})
+}
+
+func (r *retained) SupervisorEvents(
+	ctx context.Context, tenant andon.TenantID, supervisor andon.PersonID, q andon.EventQuery,
+) iter.Seq2[andon.Event, error] {
+	return r.events(ctx, tenant, q, func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
+		return r.Store.SupervisorEvents(ctx, tenant, supervisor, q)
+	})
+}
+
+func (r *retained) Entry(
+	ctx context.Context, tenant andon.TenantID,
+	device andon.DeviceID, at andon.Time, state andon.State,
+) (andon.Entry, error) {
+	if err := r.checkEntry(ctx, tenant, device, at, state); err != nil {
+		return andon.Entry{}, err
+	}
+	return r.Store.Entry(ctx, tenant, device, at, state)
+}
+
+func (r *retained) Escalate(
+	ctx context.Context, tenant andon.TenantID, e andon.Escalation,
+) (andon.Escalation, error) {
+	if err := r.checkEntry(ctx, tenant, e.Device, e.Time, e.State); err != nil {
+		return andon.Escalation{}, err
+	}
+	return r.Store.Escalate(ctx, tenant, e)
+}
+
+// checkEntry reports an entry that has expired as one that is not there.
+func (r *retained) checkEntry(
+	ctx context.Context, tenant andon.TenantID,
+	device andon.DeviceID, at andon.Time, state andon.State,
+) error {
+	h, err := r.horizon(ctx, tenant)
+	if err == nil && at < h.Events {
+		return andon.Errorf(andon.NotFound, "device %q has no entry %s at %s", device, state, at)
+	}
+	return err
+}
+
+func (r *retained) Device(
+	ctx context.Context, tenant andon.TenantID, device andon.DeviceID,
+) (andon.Device, error) {
+	h, err := r.horizon(ctx, tenant)
+	if err != nil {
+		return andon.Device{}, err
+	}
+	d, err := r.Store.Device(ctx, tenant, device)
+	return shown(d, h), err
+}
+
+func (r *retained) Devices(
+	ctx context.Context, tenant andon.TenantID, q andon.DeviceQuery,
+) iter.Seq2[andon.Device, error] {
+	return list(ctx, r, tenant, func(h andon.Horizon) iter.Seq2[andon.Device, error] {
+		return func(yield func(andon.Device, error) bool) {
+			for d, err := range r.Store.Devices(ctx, tenant, q) {
+				if !yield(shown(d, h), err) {
+					return
+				}
+			}
+		}
+	})
+}
+
+// shown returns d without the content of its newest entry where that has expired.
+func shown(d andon.Device, h andon.Horizon) andon.Device {
+	if d.Time < h.Events {
+		d.Message, d.Attributes = "", ""
+	}
+	return d
+}
+
+func (r *retained) DeviceReadings(
+	ctx context.Context, tenant andon.TenantID, device andon.DeviceID, q andon.ReadingQuery,
+) iter.Seq2[andon.Reading, error] {
+	within := func(kept andon.Span) iter.Seq2[andon.Reading, error] {
+		narrowed := q
+		narrowed.Span = kept
+		return r.Store.DeviceReadings(ctx, tenant, device, narrowed)
+	}
+	return listWithin(ctx, r, tenant, q.Span, oldestReading, within)
+}
+
+func (r *retained) LatestReadings(
+	ctx context.Context, tenant andon.TenantID, devices []andon.DeviceID, from andon.Time,
+) ([]andon.Reading, error) {
+	h, err := r.horizon(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	return r.Store.LatestReadings(ctx, tenant, devices, max(from, h.Readings))
+}
+
+func (r *retained) MetricReadings(
+	ctx context.Context, tenant andon.TenantID, q andon.MetricQuery,
+) iter.Seq2[andon.MetricReading, error] {
+	within := func(kept andon.Span) iter.Seq2[andon.MetricReading, error] {
+		narrowed := q
+		narrowed.Span = kept
+		return r.Store.MetricReadings(ctx, tenant, narrowed)
+	}
+	return listWithin(ctx, r, tenant, q.Span, oldestReading, within)
+}

@@ -1,0 +1,262 @@
+package storecheck
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/andonhq/andon"
+)
+
+// parseAction reads any statement but at, and, and the bounds of a block.
+func parseAction(words []string) (action, error) {
+	verbs := map[string]struct {
+		parse func([]string) (action, error)
+		least int // how many words it has at least behind the verb
+	}{
+		"now": {parseNow, 1}, "assign": {parseAssign, 2}, "escalate": {parseEscalate, 3},
+		"retire": {parseRetire, 1}, "measure": {parseMeasure, 3},
+		"retention": {parseRetention, 2}, "states": {parseStates, 1}, "expire": {parseExpire, 0},
+		"tenant": {parseTenant, 1}, "fails": {parseFails, 2}, "expect": {parseExpect, 1},
+	}
+	verb, ok := verbs[words[0]]
+	if !ok {
+		return nil, fmt.Errorf("there is no statement %q", words[0])
+	}
+	if len(words)-1 < verb.least {
+		return nil, fmt.Errorf("%s needs %d words more", words[0], verb.least)
+	}
+	return verb.parse(words[1:])
+}
+
+// inTenant makes an action of one that needs the tenant.
+func inTenant(do func(context.Context, *Env, andon.TenantID) error) action {
+	return func(ctx context.Context, e *Env) error {
+		id, err := e.Here(ctx)
+		if err != nil {
+			return err
+		}
+		return do(ctx, e, id)
+	}
+}
+
+// batch is the entries of one append, their times as offsets.
+type batch struct {
+	events []andon.Event
+}
+
+func (b *batch) add(words []string) error {
+	if len(words) < 3 {
+		return fmt.Errorf("an entry needs a time, a device and a state")
+	}
+	at, err := parseOffset(words[0])
+	if err != nil {
+		return err
+	}
+	fields, err := parseFields(words[3:], "op", "esc", "msg", "attr")
+	if err != nil {
+		return err
+	}
+	b.events = append(b.events, andon.Event{
+		Device:      andon.DeviceID(words[1]),
+		Time:        andon.Time(at),
+		State:       andon.State(words[2]),
+		Operator:    andon.PersonID(fields["op"]),
+		EscalatedTo: andon.PersonID(fields["esc"]),
+		Message:     fields["msg"],
+		Attributes:  andon.JSON(fields["attr"]),
+	})
+	return nil
+}
+
+// append does what admission does behind its checks: order, resolve, append.
+func (b *batch) append(ctx context.Context, e *Env) error {
+	id, err := e.Here(ctx)
+	if err != nil {
+		return err
+	}
+	events := make([]andon.Event, len(b.events))
+	for i, event := range b.events {
+		event.Time = offset(event.Time).from(e)
+		events[i] = event
+	}
+	return e.append(ctx, id, events...)
+}
+
+// append keeps entries that arrive now.
+func (e *Env) append(ctx context.Context, id andon.TenantID, events ...andon.Event) error {
+	t, err := e.Store.Tenant(ctx, id)
+	if err != nil {
+		return err
+	}
+	events = andon.SortBatch(t.States, events)
+	if err := e.Store.Resolve(ctx, id, events); err != nil {
+		return err
+	}
+	return e.Store.Append(ctx, id, e.Now(), events)
+}
+
+func parseNow(words []string) (action, error) {
+	at, err := parseOffset(words[0])
+	return func(_ context.Context, e *Env) error {
+		e.SetNow(at.from(e))
+		return nil
+	}, err
+}
+
+func parseAssign(words []string) (action, error) {
+	assignment := andon.Assignment{Device: andon.DeviceID(words[0]), Operator: person(words[1])}
+	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
+		_, err := e.Store.Assign(ctx, id, e.Now(), []andon.Assignment{assignment})
+		return err
+	}), nil
+}
+
+func parseEscalate(words []string) (action, error) {
+	ref, err := parseEntryRef(words[1])
+	if err != nil {
+		return nil, err
+	}
+	fields, err := parseFields(words[3:], "by", "note", "at")
+	if err != nil {
+		return nil, err
+	}
+	at, err := parseBound(fields["at"])
+	if err != nil {
+		return nil, err
+	}
+	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
+		record := andon.Escalation{
+			Device: andon.DeviceID(words[0]), Time: ref.time.from(e), State: ref.state, At: e.Now(),
+			To: person(words[2]), By: andon.PersonID(fields["by"]), Note: fields["note"],
+		}
+		if at != nil {
+			record.At = at.from(e)
+		}
+		return e.Eventually(ctx, func() error {
+			_, err := e.Store.Escalate(ctx, id, record)
+			return err
+		})
+	}), nil
+}
+
+func parseRetire(words []string) (action, error) {
+	device := andon.DeviceID(words[0])
+	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
+		return e.Eventually(ctx, func() error {
+			_, err := e.Store.Retire(ctx, id, device, e.Now())
+			return err
+		})
+	}), nil
+}
+
+func parseMeasure(words []string) (action, error) {
+	at, err := parseOffset(words[0])
+	if err != nil {
+		return nil, err
+	}
+	reading := andon.Reading{Device: andon.DeviceID(words[1])}
+	for _, w := range words[2:] {
+		if err := addToReading(&reading, w); err != nil {
+			return nil, err
+		}
+	}
+	if reading.Metrics, err = reading.Metrics.Sorted(); err != nil {
+		return nil, err
+	}
+	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
+		timed := reading
+		timed.Time = at.from(e)
+		return e.Store.AppendReadings(ctx, id, e.Now(), []andon.Reading{timed})
+	}), nil
+}
+
+func addToReading(r *andon.Reading, word string) error {
+	name, text, ok := strings.Cut(word, "=")
+	if ok && name == "meta" {
+		r.Metadata = andon.JSON(text)
+		return nil
+	}
+	value, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return fmt.Errorf("metric %q is not of the form name=number", word)
+	}
+	r.Metrics = append(r.Metrics, andon.Metric{Name: andon.MetricName(name), Value: value})
+	return nil
+}
+
+func parseRetention(words []string) (action, error) {
+	var kept andon.Retention
+	if err := kept.UnmarshalText([]byte(words[1])); err != nil {
+		return nil, err
+	}
+	switch words[0] {
+	case "events":
+		return changeTenant(func(t *andon.Tenant) { t.Events = kept }), nil
+	case "readings":
+		return changeTenant(func(t *andon.Tenant) { t.Readings = kept }), nil
+	}
+	return nil, fmt.Errorf("retention is of events or readings, not of %q", words[0])
+}
+
+func parseStates(words []string) (action, error) {
+	var defs []andon.StateDef
+	for _, w := range words {
+		name, text, _ := strings.Cut(w, "=")
+		severity, err := strconv.ParseUint(text, 10, 8)
+		if err != nil {
+			return nil, fmt.Errorf("state %q is not of the form NAME=SEVERITY", w)
+		}
+		defs = append(defs, andon.StateDef{Name: andon.State(name), Severity: uint8(severity)})
+	}
+	set, err := andon.NewStateSet(defs)
+	return changeTenant(func(t *andon.Tenant) { t.States = set }), err
+}
+
+// changeTenant changes the record of the tenant with its horizon settled, as admission does.
+func changeTenant(change func(*andon.Tenant)) action {
+	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
+		_, _, err := e.Intake.PutTenant(ctx, id, func(t *andon.Tenant) error {
+			change(t)
+			return nil
+		})
+		return err
+	})
+}
+
+func parseExpire([]string) (action, error) {
+	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
+		return e.Expire(ctx, id)
+	}), nil
+}
+
+func parseTenant(words []string) (action, error) {
+	return func(_ context.Context, e *Env) error {
+		e.tenant = words[0]
+		return nil
+	}, nil
+}
+
+func parseFails(words []string) (action, error) {
+	kind, err := parseKind(strings.TrimSuffix(words[0], ":"))
+	if err != nil {
+		return nil, err
+	}
+	do, err := parseAction(words[1:])
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, e *Env) error { return wantKind(kind, do(ctx, e)) }, nil
+}
+
+// wantKind reports anything but an error of that kind.
+func wantKind(kind andon.Kind, err error) error {
+	switch {
+	case err == nil:
+		return fmt.Errorf("it was done; an error of kind %q was expected", kind)
+	case andon.KindOf(err) != kind:
+		return fmt.Errorf("an error of kind %q, not %q, was expected: %w", kind, andon.KindOf(err), err)
+	}
+	return nil
+}

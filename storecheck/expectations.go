@@ -1,0 +1,198 @@
+package storecheck
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/andonhq/andon"
+)
+
+// The expectations of a scenario. A list is compared in its order and read whole, in pages of one
+// and in pages of two. Options narrow it: state=WARNING* from=1m to=9m order=asc, and for devices
+// operator=Liz escalated=Sara prefix=d sort=since.
+//
+//	expect WARNING2: d1 d2              devices in a state, a list of states or a prefix; * is all
+//	expect counts: NORMAL=1 WARNING2=2  devices in each state
+//	expect since d1 5m                  what a device shows: state, time, since, received, operator,
+//	                                    escalated, incident, message, attributes
+//	expect gone d1                      never seen, or retired
+//	expect log d1: WARNING1@5m          entries of a device, newest first
+//	expect operator-log Liz: d1/WARNING1@5m
+//	expect supervisor-log Sara: d1/WARNING1@5m
+//	expect entry d1 WARNING1@5m op=Liz  one entry: op, esc, msg, attr
+//	expect no-entry d1 WARNING1@5m      NotFound
+//	expect records d1 WARNING1@5m: -@7m Sara@6m
+//	expect assignments d1: Liz@5m.. -@1m..5m
+//	expect intervals d1: WARNING1@5m.. NORMAL@1m..5m
+//	expect readings d1: 5m{a=1,b=2}     with metrics=a,b
+//	expect latest d1 d2: d1/5m{a=1}     with from=1m
+//	expect metric a: d1/5m=1
+func parseExpect(words []string) (action, error) {
+	subject := strings.TrimSuffix(words[0], ":")
+	if read, ok := deviceFields[subject]; ok {
+		return parseDeviceField(subject, read, words[1:])
+	}
+	switch subject {
+	case "gone":
+		return parseGone(words[1:])
+	case "entry":
+		return parseEntry(words[1:])
+	case "no-entry":
+		return parseNoEntry(words[1:])
+	}
+	colon := slices.IndexFunc(words, func(w string) bool { return strings.HasSuffix(w, ":") })
+	if colon < 0 {
+		return nil, errors.New("a list needs a colon before what is expected")
+	}
+	head, want := slices.Clone(words[:colon+1]), words[colon+1:]
+	head[colon] = strings.TrimSuffix(head[colon], ":")
+	list, err := parseList(head)
+	if err != nil {
+		return nil, err
+	}
+	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
+		return e.wantList(ctx, id, list, want)
+	}), nil
+}
+
+// wantList reports where a list is not what is wanted.
+func (e *Env) wantList(ctx context.Context, id andon.TenantID, list lister, want []string) error {
+	return e.Eventually(ctx, func() error {
+		got, err := list(ctx, e, id)
+		if errors.Is(err, errUndeclared) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if !slices.Equal(got, want) {
+			return fmt.Errorf("it is %s", show(got))
+		}
+		return nil
+	})
+}
+
+// deviceFields are what a device shows, as a scenario writes it.
+var deviceFields = map[string]func(*Env, *andon.Device) string{
+	"state":      func(_ *Env, d *andon.Device) string { return orDash(d.State) },
+	"severity":   func(_ *Env, d *andon.Device) string { return strconv.Itoa(int(d.Severity)) },
+	"time":       func(e *Env, d *andon.Device) string { return e.offsetOf(d.Time) },
+	"since":      func(e *Env, d *andon.Device) string { return e.offsetOf(d.Since) },
+	"received":   func(e *Env, d *andon.Device) string { return e.offsetOf(d.Received) },
+	"operator":   func(_ *Env, d *andon.Device) string { return orDash(d.Operator) },
+	"escalated":  func(_ *Env, d *andon.Device) string { return orDash(d.EscalatedTo) },
+	"incident":   func(e *Env, d *andon.Device) string { return e.offsetOf(d.IncidentSince) },
+	"message":    func(_ *Env, d *andon.Device) string { return orDash(d.Message) },
+	"attributes": func(_ *Env, d *andon.Device) string { return orDash(d.Attributes) },
+}
+
+// parseDeviceField expects one field of one device. It also looks at the device in the list, which a
+// store may keep apart from the device itself.
+func parseDeviceField(
+	name string, read func(*Env, *andon.Device) string, words []string,
+) (action, error) {
+	if len(words) != 2 {
+		return nil, fmt.Errorf("expect %s needs a device and a value", name)
+	}
+	device, want := andon.DeviceID(words[0]), words[1]
+	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
+		return e.Eventually(ctx, func() error {
+			d, err := e.Store.Device(ctx, id, device)
+			if err != nil {
+				return err
+			}
+			if got := read(e, &d); got != want {
+				return fmt.Errorf("it is %s", got)
+			}
+			listed, err := e.listed(ctx, id, device)
+			if err == nil && listed != d {
+				return fmt.Errorf("the list of devices shows %+v, the device %+v", listed, d)
+			}
+			return err
+		})
+	}), nil
+}
+
+// listed returns a device as the list of devices shows it.
+func (e *Env) listed(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID,
+) (andon.Device, error) {
+	q := andon.DeviceQuery{Prefix: string(device), Limit: 1} // its own id is the first with the prefix
+	for d, err := range e.Store.Devices(ctx, id, q) {
+		if err != nil || d.ID == device {
+			return d, err
+		}
+	}
+	return andon.Device{}, fmt.Errorf("the list of devices lacks %s", device)
+}
+
+func parseGone(words []string) (action, error) {
+	if len(words) != 1 {
+		return nil, errors.New("expect gone needs a device")
+	}
+	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
+		return e.Eventually(ctx, func() error {
+			_, err := e.Store.Device(ctx, id, andon.DeviceID(words[0]))
+			return wantKind(andon.NotFound, err)
+		})
+	}), nil
+}
+
+func parseEntry(words []string) (action, error) {
+	if len(words) < 2 {
+		return nil, errors.New("expect entry needs a device and an entry")
+	}
+	ref, err := parseEntryRef(words[1])
+	if err != nil {
+		return nil, err
+	}
+	fields, err := parseFields(words[2:], "op", "esc", "msg", "attr")
+	if err != nil {
+		return nil, err
+	}
+	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
+		return e.Eventually(ctx, func() error {
+			got, err := e.entry(ctx, id, andon.DeviceID(words[0]), ref)
+			if err != nil {
+				return err
+			}
+			return wantFields(&got.Event, fields)
+		})
+	}), nil
+}
+
+func wantFields(got *andon.Event, want map[string]string) error {
+	have := map[string]string{
+		"op": orDash(got.Operator), "esc": orDash(got.EscalatedTo),
+		"msg": orDash(got.Message), "attr": orDash(got.Attributes),
+	}
+	for name, value := range want {
+		if have[name] != value {
+			return fmt.Errorf("%s is %s", name, have[name])
+		}
+	}
+	return nil
+}
+
+func (e *Env) entry(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID, ref entryRef,
+) (andon.Entry, error) {
+	return e.Store.Entry(ctx, id, device, ref.time.from(e), ref.state)
+}
+
+func parseNoEntry(words []string) (action, error) {
+	if len(words) != 2 {
+		return nil, errors.New("expect no-entry needs a device and an entry")
+	}
+	ref, err := parseEntryRef(words[1])
+	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
+		return e.Eventually(ctx, func() error {
+			_, err := e.entry(ctx, id, andon.DeviceID(words[0]), ref)
+			return wantKind(andon.NotFound, err)
+		})
+	}), err
+}

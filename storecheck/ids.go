@@ -1,0 +1,140 @@
+package storecheck
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/andonhq/andon"
+)
+
+// idChecks: every identifier that is allowed is kept as it is.
+func idChecks() []Check {
+	return []Check{{"identifiers of every form are kept apart", "limits", strangeIDs}}
+}
+
+// StrangeIDs are identifiers that a store's keys may trip over: separators of key formats, prefixes
+// of each other, the longest, bytes that sort high, and what a path or a pattern would be read as.
+func StrangeIDs() []string {
+	return []string{
+		"a", "a!", "a#b", "a/b", "a b", "ab", "a\u00a0", "A",
+		"#", "##", "/", "//", "%", "%2F", "%00", " ", "  ", "-", "_", "~", "\\", "\"", "'", "`",
+		"...", "*", "?", "[a]", "{}", "$", "@", ":", ";", ",", "|", "=", "0", "-1", "null",
+		"shard#00", "d#shard01", "é", "e\u0301", "ÿ", "߿", "\u0fff", "\uffff", "\U0010ffff", "\ue000",
+		"🏭", "🏭🔧", "日本", "\u200b", "\u202e", "ß", "SS", "İ",
+		strings.Repeat("x", andon.MaxIDBytes), strings.Repeat("x", andon.MaxIDBytes-1),
+		strings.Repeat("x", andon.MaxIDBytes-1) + "y", strings.Repeat("🏭", andon.MaxIDBytes/4),
+	}
+}
+
+// strangeIDs uses each as device, person and metric at once, so that one that is mangled or mixed up
+// with another is seen in every table.
+func strangeIDs(ctx context.Context, e *Env) error {
+	id, err := e.Here(ctx)
+	if err != nil {
+		return err
+	}
+	ids := StrangeIDs()
+	slices.Sort(ids)
+	for i, text := range ids {
+		if err := e.appendStrange(ctx, id, i, text); err != nil {
+			return fmt.Errorf("%q: %w", text, err)
+		}
+	}
+	if err := e.wantList(ctx, id, devicesIn(andon.StateFilter{}, options{}), ids); err != nil {
+		return err
+	}
+	for i, text := range ids {
+		err := e.Eventually(ctx, func() error { return e.checkStrange(ctx, id, i, text) })
+		if err != nil {
+			return fmt.Errorf("%q: %w", text, err)
+		}
+	}
+	return e.checkPrefixes(ctx, id, ids)
+}
+
+// appendStrange appends an entry and a reading that no other identifier has.
+func (e *Env) appendStrange(ctx context.Context, id andon.TenantID, i int, text string) error {
+	at := e.Base + andon.Time(i)
+	err := e.append(ctx, id, andon.Event{
+		Device: andon.DeviceID(text), Time: at, State: strangeState(text),
+		Operator: andon.PersonID(text), EscalatedTo: andon.PersonID(text), Message: text,
+	})
+	if err != nil {
+		return err
+	}
+	return e.Store.AppendReadings(ctx, id, at, []andon.Reading{{
+		Device: andon.DeviceID(text), Time: at,
+		Metrics: andon.Metrics{{Name: andon.MetricName(text), Value: float64(i)}},
+	}})
+}
+
+// strangeState is a state made of an identifier that may be longer than a state or hold what a state
+// can't.
+func strangeState(text string) andon.State {
+	if s := andon.State(text); s.Validate() == nil {
+		return s
+	}
+	return "STRANGE"
+}
+
+func (e *Env) checkStrange(ctx context.Context, id andon.TenantID, i int, text string) error {
+	at, state := e.Base+andon.Time(i), strangeState(text)
+	d, err := e.Store.Device(ctx, id, andon.DeviceID(text))
+	if err != nil {
+		return err
+	}
+	if d.ID != andon.DeviceID(text) || d.State != state || d.Message != text {
+		return fmt.Errorf("the device is %+v", d)
+	}
+	if _, err := e.Store.Entry(ctx, id, d.ID, at, state); err != nil {
+		return err
+	}
+	q := andon.EventQuery{Limit: 10}
+	for what, list := range map[string]iter.Seq2[andon.Event, error]{
+		"log":            e.Store.DeviceEvents(ctx, id, d.ID, q),
+		"operator log":   e.Store.OperatorEvents(ctx, id, andon.PersonID(text), q),
+		"supervisor log": e.Store.SupervisorEvents(ctx, id, andon.PersonID(text), q),
+	} {
+		events, err := collect(list)
+		if err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		if len(events) != 1 || events[0].Device != d.ID || events[0].Time != at {
+			return fmt.Errorf("the %s is %+v", what, events)
+		}
+	}
+	return e.checkStrangeReading(ctx, id, i, text)
+}
+
+func (e *Env) checkStrangeReading(
+	ctx context.Context, id andon.TenantID, i int, text string,
+) error {
+	latest, err := e.Store.LatestReadings(ctx, id, []andon.DeviceID{andon.DeviceID(text)}, 0)
+	if err != nil {
+		return err
+	}
+	if len(latest) != 1 || latest[0].Time != e.Base+andon.Time(i) {
+		return fmt.Errorf("the latest reading is %+v", latest)
+	}
+	if v, ok := latest[0].Metrics.Get(andon.MetricName(text)); !ok || v != float64(i) {
+		return fmt.Errorf("the latest metrics are %+v", latest[0].Metrics)
+	}
+	return nil
+}
+
+// checkPrefixes asks for the devices that begin with each identifier.
+func (e *Env) checkPrefixes(ctx context.Context, id andon.TenantID, ids []string) error {
+	for _, prefix := range ids {
+		want := slices.DeleteFunc(slices.Clone(ids), func(text string) bool {
+			return !strings.HasPrefix(text, prefix)
+		})
+		list := devicesIn(andon.StateFilter{}, options{prefix: prefix})
+		if err := e.wantList(ctx, id, list, want); err != nil {
+			return fmt.Errorf("prefix %q: %w", prefix, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,322 @@
+package storecheck
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/andonhq/andon"
+)
+
+// parseList reads what an expectation names before its colon: the list, whose it is, and options.
+func parseList(head []string) (lister, error) {
+	lists := map[string]func(who string, o options) lister{
+		"log": logOf, "operator-log": operatorLog, "supervisor-log": supervisorLog,
+		"assignments": assignmentsOf, "intervals": intervalsOf, "readings": readingsOf,
+		"metric": metricOf,
+	}
+	switch list, ok := lists[head[0]]; {
+	case ok && len(head) < 2:
+		return nil, fmt.Errorf("%s of whom?", head[0])
+	case ok:
+		o, err := parseOptions(head[2:])
+		return list(head[1], o), err
+	case head[0] == "counts":
+		return counts, nil
+	case head[0] == "records":
+		return parseRecords(head[1:])
+	case head[0] == "latest":
+		return parseLatest(head[1:])
+	}
+	filter, err := andon.ParseStateFilter(head[0])
+	if err != nil {
+		return nil, err
+	}
+	o, err := parseOptions(head[1:])
+	return devicesIn(filter, o), err
+}
+
+// options narrow a list.
+type options struct {
+	states    andon.StateFilter
+	from, to  *offset
+	order     andon.Order
+	sort      andon.DeviceSort
+	operator  andon.PersonID
+	escalated andon.PersonID
+	prefix    string
+	metrics   []andon.MetricName
+}
+
+func parseOptions(words []string) (o options, err error) {
+	known := []string{
+		"state", "from", "to", "order", "operator", "escalated", "prefix", "sort", "metrics",
+	}
+	fields, err := parseFields(words, known...)
+	if err != nil {
+		return o, err
+	}
+	if o.states, err = andon.ParseStateFilter(fields["state"]); err != nil {
+		return o, err
+	}
+	if o.from, err = parseBound(fields["from"]); err != nil {
+		return o, err
+	}
+	if o.to, err = parseBound(fields["to"]); err != nil {
+		return o, err
+	}
+	if fields["order"] == "asc" {
+		o.order = andon.Asc
+	}
+	o.sort = map[string]andon.DeviceSort{
+		"since": andon.BySince, "severity": andon.BySeverity,
+	}[fields["sort"]]
+	o.operator = andon.PersonID(fields["operator"])
+	o.escalated = andon.PersonID(fields["escalated"])
+	o.prefix = fields["prefix"]
+	if fields["metrics"] != "" {
+		for name := range strings.SplitSeq(fields["metrics"], ",") {
+			o.metrics = append(o.metrics, andon.MetricName(name))
+		}
+	}
+	return o, nil
+}
+
+func parseBound(word string) (*offset, error) {
+	if word == "" {
+		return nil, nil
+	}
+	o, err := parseOffset(word)
+	return &o, err
+}
+
+func (o *options) span(e *Env) (s andon.Span) {
+	if o.from != nil {
+		s.From = o.from.from(e)
+	}
+	if o.to != nil {
+		s.To = o.to.from(e)
+	}
+	return s
+}
+
+func (o *options) events(e *Env) andon.EventQuery {
+	return andon.EventQuery{States: o.states, Span: o.span(e), Order: o.order}
+}
+
+// entryText is an entry as a scenario writes it.
+func (e *Env) entryText(event andon.Event) string {
+	return string(event.State) + "@" + e.offsetOf(event.Time)
+}
+
+func (e *Env) deviceEntryText(event andon.Event) string {
+	return string(event.Device) + "/" + e.entryText(event)
+}
+
+func logOf(who string, o options) lister {
+	return func(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
+		list := func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
+			return e.Store.DeviceEvents(ctx, id, andon.DeviceID(who), q)
+		}
+		return e.events(ctx, id, o.events(e), e.entryText, list)
+	}
+}
+
+func operatorLog(who string, o options) lister {
+	return func(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
+		list := func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
+			return e.Store.OperatorEvents(ctx, id, andon.PersonID(who), q)
+		}
+		return e.events(ctx, id, o.events(e), e.deviceEntryText, list)
+	}
+}
+
+func supervisorLog(who string, o options) lister {
+	return func(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
+		list := func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
+			return e.Store.SupervisorEvents(ctx, id, andon.PersonID(who), q)
+		}
+		return e.events(ctx, id, o.events(e), e.deviceEntryText, list)
+	}
+}
+
+func devicesIn(filter andon.StateFilter, o options) lister {
+	return func(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
+		items, err := e.devices(ctx, id, andon.DeviceQuery{
+			States: filter, Operator: o.operator, EscalatedTo: o.escalated, Prefix: o.prefix,
+			Sort: o.sort,
+		})
+		return served(o.sort == andon.ByDevice || e.Store.Capabilities().SortDevices, items, err)
+	}
+}
+
+// counts are written by state.
+func counts(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
+	all, err := e.Store.Counts(ctx, id)
+	var items []string
+	for _, c := range all {
+		items = append(items, fmt.Sprintf("%s=%d", c.State, c.Count))
+	}
+	slices.Sort(items)
+	return items, err
+}
+
+func parseRecords(words []string) (lister, error) {
+	if len(words) != 2 {
+		return nil, errors.New("records of which device and entry?")
+	}
+	ref, err := parseEntryRef(words[1])
+	return func(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
+		entry, err := e.entry(ctx, id, andon.DeviceID(words[0]), ref)
+		var items []string
+		for _, r := range entry.Escalations {
+			items = append(items, orDash(r.To)+"@"+e.offsetOf(r.At))
+		}
+		return items, err
+	}, err
+}
+
+func assignmentsOf(who string, o options) lister {
+	return func(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
+		return pager[andon.Assignment, andon.Time]{
+			page: func(after *andon.Time, limit int) iter.Seq2[andon.Assignment, error] {
+				q := andon.PageQuery{Order: o.order, After: orZero(after), Limit: limit}
+				return e.Store.Assignments(ctx, id, andon.DeviceID(who), q)
+			},
+			place: func(a andon.Assignment) andon.Time { return a.From },
+			render: func(a andon.Assignment) string {
+				return orDash(a.Operator) + "@" + e.fromTo(a.From, a.To)
+			},
+		}.all()
+	}
+}
+
+// fromTo writes a span that lasts until now where to is absent.
+func (e *Env) fromTo(from, to andon.Time) string {
+	text := e.offsetOf(from) + ".."
+	if to != 0 {
+		text += e.offsetOf(to)
+	}
+	return text
+}
+
+func intervalsOf(who string, o options) lister {
+	return func(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
+		t, err := e.Store.Tenant(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		return pager[andon.PositionedInterval, andon.IntervalPosition]{
+			page: func(
+				after *andon.IntervalPosition, limit int,
+			) iter.Seq2[andon.PositionedInterval, error] {
+				return andon.Intervals(ctx, e.Store, id, t.States, andon.DeviceID(who),
+					andon.IntervalQuery{
+						States: o.states, Span: o.span(e), Order: o.order,
+						After: after, Limit: limit,
+					})
+			},
+			place: func(i andon.PositionedInterval) andon.IntervalPosition { return i.Position },
+			render: func(i andon.PositionedInterval) string {
+				return string(i.State) + "@" + e.fromTo(i.From, i.To)
+			},
+		}.all()
+	}
+}
+
+// readingText is a reading as a scenario writes it.
+func (e *Env) readingText(r andon.Reading) string {
+	var metrics []string
+	for _, m := range r.Metrics {
+		value := strconv.FormatFloat(m.Value, 'g', -1, 64)
+		metrics = append(metrics, string(m.Name)+"="+value)
+	}
+	return e.offsetOf(r.Time) + "{" + strings.Join(metrics, ",") + "}" + string(r.Metadata)
+}
+
+func readingsOf(who string, o options) lister {
+	return func(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
+		return pager[andon.Reading, andon.Time]{
+			page: func(after *andon.Time, limit int) iter.Seq2[andon.Reading, error] {
+				return e.Store.DeviceReadings(ctx, id, andon.DeviceID(who), andon.ReadingQuery{
+					Metrics: o.metrics, Span: o.span(e), Order: o.order,
+					After: orZero(after), Limit: limit,
+				})
+			},
+			place:  func(r andon.Reading) andon.Time { return r.Time },
+			render: e.readingText,
+		}.all()
+	}
+}
+
+func parseLatest(words []string) (lister, error) {
+	var devices []andon.DeviceID
+	var o options
+	for _, w := range words {
+		text, isFrom := strings.CutPrefix(w, "from=")
+		if !isFrom {
+			devices = append(devices, andon.DeviceID(w))
+			continue
+		}
+		var err error
+		if o.from, err = parseBound(text); err != nil {
+			return nil, err
+		}
+	}
+	return func(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
+		latest, err := e.Store.LatestReadings(ctx, id, devices, o.span(e).From)
+		var items []string
+		for _, r := range latest {
+			items = append(items, string(r.Device)+"/"+e.readingText(r))
+		}
+		return items, err
+	}, nil
+}
+
+// metricOf reads one metric across devices. The order of the devices is the store's own, so the
+// items are put in order by device, each device's as they came.
+func metricOf(name string, o options) lister {
+	return func(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
+		items, err := pager[andon.MetricReading, andon.MetricPosition]{
+			page: func(
+				after *andon.MetricPosition, limit int,
+			) iter.Seq2[andon.MetricReading, error] {
+				return e.Store.MetricReadings(ctx, id, andon.MetricQuery{
+					Metric: andon.MetricName(name), Span: o.span(e), After: after, Limit: limit,
+				})
+			},
+			place: func(r andon.MetricReading) andon.MetricPosition {
+				return andon.MetricPosition{Device: r.Device, Time: r.Time}
+			},
+			render: func(r andon.MetricReading) string {
+				value := strconv.FormatFloat(r.Value, 'g', -1, 64)
+				return string(r.Device) + "/" + e.offsetOf(r.Time) + "=" + value
+			},
+		}.all()
+		slices.SortStableFunc(items, func(a, b string) int {
+			deviceA, _, _ := strings.Cut(a, "/")
+			deviceB, _, _ := strings.Cut(b, "/")
+			return cmp.Compare(deviceA, deviceB)
+		})
+		return served(e.Store.Capabilities().MetricReadings, items, err)
+	}
+}
+
+// errUndeclared ends an expectation about what the store has declared that it can't serve.
+var errUndeclared = errors.New("the store declares that it can't serve this")
+
+// served holds a store to what it declares: an answer where it is able, else an Unsupported error.
+func served(able bool, items []string, err error) ([]string, error) {
+	if able {
+		return items, err
+	}
+	if err := wantKind(andon.Unsupported, err); err != nil {
+		return nil, err
+	}
+	return nil, errUndeclared
+}

@@ -1,0 +1,196 @@
+package storecheck
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/andonhq/andon"
+)
+
+// pagingChecks: each entry that is there from the first page to the last is returned exactly once.
+// That pages agree with the whole list is checked with every list of a scenario.
+func pagingChecks() []Check {
+	return []Check{
+		{"a list of entries is read while it grows", "2.13", pageEventsWhileWriting},
+		{"devices by id are read while they change", "2.13", pageDevicesWhileWriting},
+		{"a store may be called from within its own list", "2.13", callFromWithin},
+		inScenario("2.13", "tied entries are not lost between pages", `
+			at 5m d1 NORMAL op=Liz
+			and 5m d1 WARNING1 op=Liz
+			and 5m d1 WARNING2 op=Liz
+			and 5m d2 NORMAL op=Liz
+			and 5m d2 WARNING1 op=Liz
+			and 5m d3 WARNING1 op=Liz
+			expect log d1: WARNING2@5m WARNING1@5m NORMAL@5m
+			expect operator-log Liz: d1/WARNING2@5m d3/WARNING1@5m d2/WARNING1@5m d1/WARNING1@5m d2/NORMAL@5m d1/NORMAL@5m
+			expect operator-log Liz order=asc: d1/NORMAL@5m d2/NORMAL@5m d1/WARNING1@5m d2/WARNING1@5m d3/WARNING1@5m d1/WARNING2@5m
+		`),
+	}
+}
+
+// pageEventsWhileWriting reads pages of two, in both orders, and appends behind and before the place
+// after each.
+func pageEventsWhileWriting(ctx context.Context, e *Env) error {
+	for _, order := range []andon.Order{andon.Desc, andon.Asc} {
+		e.Renew()
+		id, err := e.Here(ctx)
+		if err != nil {
+			return err
+		}
+		there, err := e.fill(ctx, id, 20)
+		if err != nil {
+			return err
+		}
+		read, err := e.pagesWhileWriting(ctx, id, order)
+		if err != nil {
+			return err
+		}
+		if order == andon.Desc {
+			slices.Reverse(there)
+		}
+		if err := eachOnce(read, there); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fill appends n entries a second apart and waits until all are visible.
+func (e *Env) fill(ctx context.Context, id andon.TenantID, n int) ([]string, error) {
+	var want []string
+	var events []andon.Event
+	for i := range n {
+		event := andon.Event{
+			Device: "d1", Operator: "Liz", State: "NORMAL",
+			Time: e.Base + andon.Time(i)*1_000_000,
+		}
+		events = append(events, event)
+		want = append(want, e.deviceEntryText(event))
+	}
+	if err := e.append(ctx, id, events...); err != nil {
+		return nil, err
+	}
+	return want, e.wantList(ctx, id, operatorLog("Liz", options{order: andon.Asc}), want)
+}
+
+func (e *Env) pagesWhileWriting(
+	ctx context.Context, id andon.TenantID, order andon.Order,
+) ([]string, error) {
+	var read []string
+	q := andon.EventQuery{Order: order, Limit: 2}
+	states := andon.DefaultStates()
+	for n := andon.Time(0); ; n++ {
+		page, err := collect(e.Store.OperatorEvents(ctx, id, "Liz", q))
+		if err != nil {
+			return nil, err
+		}
+		for _, event := range page {
+			read = append(read, e.deviceEntryText(event))
+		}
+		if len(page) < q.Limit || n > 100 {
+			return read, nil
+		}
+		place := page[len(page)-1].Key(states)
+		q.After = &place
+		err = e.append(ctx, id,
+			andon.Event{Device: "d1", Operator: "Liz", State: "WARNING1", Time: place.Time - 1},
+			andon.Event{Device: "d0", Operator: "Liz", State: "NORMAL", Time: place.Time},
+			andon.Event{Device: "d2", Operator: "Liz", State: "NORMAL", Time: place.Time + 1},
+		)
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// eachOnce reports items that were there all the time and are not in what was read exactly once and
+// in order.
+func eachOnce(read, there []string) error {
+	seen := map[string]int{}
+	for _, item := range read {
+		seen[item]++
+		if seen[item] > 1 {
+			return fmt.Errorf("%s was returned twice", item)
+		}
+	}
+	old := slices.DeleteFunc(slices.Clone(read), func(item string) bool {
+		return !slices.Contains(there, item)
+	})
+	if !slices.Equal(old, there) {
+		return fmt.Errorf("of %s the pages returned %s", show(there), show(old))
+	}
+	return nil
+}
+
+// pageDevicesWhileWriting reads pages of two while devices change their state, come and go.
+func pageDevicesWhileWriting(ctx context.Context, e *Env) error {
+	id, err := e.Here(ctx)
+	if err != nil {
+		return err
+	}
+	var there []string
+	for i := range 20 {
+		device := fmt.Sprintf("d%02d", i)
+		there = append(there, device)
+		event := andon.Event{Device: andon.DeviceID(device), Time: e.Base, State: "NORMAL"}
+		if err := e.append(ctx, id, event); err != nil {
+			return err
+		}
+	}
+	if err := e.wantList(ctx, id, devicesIn(andon.StateFilter{}, options{}), there); err != nil {
+		return err
+	}
+	var read []string
+	q := andon.DeviceQuery{Limit: 2}
+	for n := andon.Time(1); n < 100; n++ {
+		page, err := collect(e.Store.Devices(ctx, id, q))
+		if err != nil {
+			return err
+		}
+		for _, d := range page {
+			read = append(read, string(d.ID))
+		}
+		if len(page) < q.Limit {
+			break
+		}
+		place := page[len(page)-1].Position()
+		q.After = &place
+		err = e.append(ctx, id,
+			andon.Event{Device: "d00", Time: e.Base + n, State: "WARNING1"},
+			andon.Event{Device: "d19", Time: e.Base + n, State: "WARNING2"},
+			andon.Event{Device: place.Device + "x", Time: e.Base, State: "NORMAL"},
+			andon.Event{Device: place.Device, Time: e.Base + n, State: "WARNING3"},
+		)
+		if err != nil {
+			return err
+		}
+	}
+	return eachOnce(read, there)
+}
+
+// callFromWithin would stand still for ever in a store that holds a lock while it yields.
+func callFromWithin(ctx context.Context, e *Env) error {
+	id, err := e.Here(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := e.fill(ctx, id, 3); err != nil {
+		return err
+	}
+	for event, err := range e.Store.DeviceEvents(ctx, id, "d1", andon.EventQuery{Limit: 2}) {
+		if err != nil {
+			return err
+		}
+		event.State = "WARNING1"
+		if err := e.append(ctx, id, event); err != nil {
+			return err
+		}
+		for _, err := range e.Store.Devices(ctx, id, andon.DeviceQuery{Limit: 10}) {
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,282 @@
+package storecheck
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/andonhq/andon"
+)
+
+// A scenario is a check as text, one statement a line. Words are separated by spaces; what stands
+// between single quotes is one word, or part of one. A word that begins with # ends the line.
+// Times are durations after Env.Base (5m, 1h30m, 5m1us) or, with a minus, before it. An entry is
+// written STATE@TIME. A dash stands for nobody.
+//
+//	now 10m                       set the clock
+//	at 5m d1 WARNING1             append an entry; op=Liz esc=Sara msg='too hot' attr='{"a":1}'
+//	and 6m d1 WARNING1            one more entry in the same append
+//	assign d1 Liz                 assign from now on
+//	escalate d1 WARNING1@5m Sara  escalate now, - to withdraw; by=Liz note='please' at=9m
+//	retire d1                     retire now
+//	measure 5m d1 temp=21.5       append a reading; meta='{"fw":1}'
+//	retention events 7d           change a setting: events or readings
+//	states CALM=0 ODD=50          change the state set
+//	expire                        settle the horizon and let the store give space back
+//	tenant other                  go on in another tenant
+//	in any order                  run the scenario once for each order of the statements
+//	end                           ... that stand between these two lines
+//	fails conflict: STATEMENT     the statement must fail with an error of that kind
+//	expect ...                    see expectations.go
+type scenario struct {
+	before, anyOrder, after []step
+}
+
+// step is one statement, or several that belong together.
+type step struct {
+	line int
+	text string
+	do   action
+}
+
+// action is what a statement does once its words have been understood.
+type action func(context.Context, *Env) error
+
+// inScenario returns a check that runs a scenario.
+func inScenario(section, name, text string) Check {
+	return Check{Name: name, Section: section, Run: func(ctx context.Context, e *Env) error {
+		return runText(ctx, e, text)
+	}}
+}
+
+// runText runs a scenario in new tenants.
+func runText(ctx context.Context, e *Env, text string) error {
+	s, err := parseScenario(text)
+	if err != nil {
+		return err
+	}
+	return s.run(ctx, e)
+}
+
+// run runs the scenario, in each order that it allows for, each time in new tenants.
+func (s *scenario) run(ctx context.Context, e *Env) error {
+	for order := range permutations(s.anyOrder) {
+		e.Renew()
+		for _, st := range slices.Concat(s.before, order, s.after) {
+			if err := st.do(ctx, e); err != nil {
+				return fmt.Errorf("line %d: %s: %w%s", st.line, st.text, err, inOrder(order))
+			}
+		}
+	}
+	return nil
+}
+
+func inOrder(order []step) string {
+	if len(order) == 0 {
+		return ""
+	}
+	lines := make([]string, len(order))
+	for i, st := range order {
+		lines[i] = fmt.Sprint(st.line)
+	}
+	return " (in the order of lines " + strings.Join(lines, ", ") + ")"
+}
+
+// permutations yields every order of steps; of no steps, one empty order. An order is good until the
+// next one is asked for.
+func permutations(steps []step) iter.Seq[[]step] {
+	return func(yield func([]step) bool) { permute(slices.Clone(steps), 0, yield) }
+}
+
+func permute(steps []step, fixed int, yield func([]step) bool) bool {
+	if fixed == len(steps) {
+		return yield(steps)
+	}
+	for i := fixed; i < len(steps); i++ {
+		steps[fixed], steps[i] = steps[i], steps[fixed]
+		if !permute(steps, fixed+1, yield) {
+			return false
+		}
+		steps[fixed], steps[i] = steps[i], steps[fixed]
+	}
+	return true
+}
+
+// parser reads a scenario line by line.
+type parser struct {
+	scenario scenario
+	into     *[]step // where the next step goes
+	batch    *batch  // of the line before, where that was an append
+}
+
+// parseScenario understands every line before any is run. An error names its line.
+func parseScenario(text string) (*scenario, error) {
+	p := &parser{}
+	p.into = &p.scenario.before
+	for i, line := range strings.Split(text, "\n") {
+		words, err := splitWords(line)
+		if err == nil && len(words) > 0 {
+			err = p.statement(i+1, strings.TrimSpace(line), words)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %s: %w", i+1, strings.TrimSpace(line), err)
+		}
+	}
+	if p.into == &p.scenario.anyOrder {
+		return nil, fmt.Errorf("line %d: end is missing", strings.Count(text, "\n")+1)
+	}
+	return &p.scenario, nil
+}
+
+func (p *parser) statement(line int, text string, words []string) error {
+	before := p.batch
+	p.batch = nil
+	switch text {
+	case "in any order":
+		if p.into != &p.scenario.before {
+			return fmt.Errorf("there is one block in any order already")
+		}
+		p.into = &p.scenario.anyOrder
+		return nil
+	case "end":
+		if p.into != &p.scenario.anyOrder {
+			return fmt.Errorf("there is no block to end")
+		}
+		p.into = &p.scenario.after
+		return nil
+	}
+	switch words[0] {
+	case "and":
+		if before == nil {
+			return fmt.Errorf("and must follow at")
+		}
+		p.batch = before
+		return before.add(words[1:])
+	case "at":
+		p.batch = &batch{}
+		if err := p.batch.add(words[1:]); err != nil {
+			return err
+		}
+		*p.into = append(*p.into, step{line, text, p.batch.append})
+		return nil
+	}
+	do, err := parseAction(words)
+	if err != nil {
+		return err
+	}
+	*p.into = append(*p.into, step{line, text, do})
+	return nil
+}
+
+// splitWords splits a line into words.
+func splitWords(line string) ([]string, error) {
+	var words []string
+	var word strings.Builder
+	var quoted, begun bool
+	for _, c := range line {
+		switch {
+		case c == '\'':
+			quoted, begun = !quoted, true
+		case c == '#' && !begun:
+			return words, nil
+		case (c == ' ' || c == '\t') && !quoted:
+			if begun {
+				words = append(words, word.String())
+				word.Reset()
+			}
+			begun = false
+		default:
+			word.WriteRune(c)
+			begun = true
+		}
+	}
+	if quoted {
+		return nil, fmt.Errorf("a quote is not closed")
+	}
+	if begun {
+		words = append(words, word.String())
+	}
+	return words, nil
+}
+
+// offset is a time of a scenario: a distance from Env.Base.
+type offset int64
+
+func parseOffset(word string) (offset, error) {
+	digits, before := strings.CutPrefix(word, "-")
+	d, err := andon.ParseDuration(digits)
+	if before {
+		d = -d
+	}
+	return offset(d), err
+}
+
+// from returns the time that the offset means in an Env.
+func (o offset) from(e *Env) andon.Time { return e.Base + andon.Time(o) }
+
+// offsetOf returns a time as a scenario writes it; a dash where it is absent.
+func (e *Env) offsetOf(t andon.Time) string {
+	switch {
+	case t == 0:
+		return "-"
+	case t < e.Base:
+		return "-" + e.Base.Sub(t).String()
+	}
+	return t.Sub(e.Base).String()
+}
+
+// entryRef is an entry as a scenario writes it: STATE@TIME.
+type entryRef struct {
+	state andon.State
+	time  offset
+}
+
+func parseEntryRef(word string) (entryRef, error) {
+	state, at, ok := strings.Cut(word, "@")
+	if !ok {
+		return entryRef{}, fmt.Errorf("entry %q is not of the form STATE@TIME", word)
+	}
+	t, err := parseOffset(at)
+	return entryRef{andon.State(state), t}, err
+}
+
+// person is who a word names; a dash is nobody.
+func person(word string) andon.PersonID {
+	if word == "-" {
+		return ""
+	}
+	return andon.PersonID(word)
+}
+
+// orDash is the opposite of person.
+func orDash[T ~string](id T) string {
+	if id == "" {
+		return "-"
+	}
+	return string(id)
+}
+
+// parseKind reads the kind of an error with dashes for its spaces.
+func parseKind(word string) (andon.Kind, error) {
+	for k := andon.Internal; k <= andon.Full; k++ {
+		if strings.ReplaceAll(k.String(), " ", "-") == word {
+			return k, nil
+		}
+	}
+	return 0, fmt.Errorf("%q is no kind of error", word)
+}
+
+// parseFields reads words of the form name=value.
+func parseFields(words []string, known ...string) (map[string]string, error) {
+	fields := map[string]string{}
+	for _, w := range words {
+		name, value, ok := strings.Cut(w, "=")
+		if !ok || (len(known) > 0 && !slices.Contains(known, name)) {
+			return nil, fmt.Errorf("%q is none of %s", w, strings.Join(known, "=, ")+"=")
+		}
+		fields[name] = value
+	}
+	return fields, nil
+}

@@ -1,0 +1,67 @@
+// Package storecheck is what every store must do, as values: each semantic of the design and each
+// question that Andon answers is at least one check with its expected answers written out.
+//
+// It imports no testing package, because `andon doctor` runs the checks on a user's own cluster. So
+// a check touches throwaway tenants only, which are its own and are deleted behind it; it never
+// writes to a tenant that it did not make, DefaultTenant included. Package storetest runs the checks
+// under go test. It must not know an engine.
+package storecheck
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/andonhq/andon"
+)
+
+// Check is one thing that a store must do.
+type Check struct {
+	Name    string // "a late entry splits the present run"
+	Section string // of DESIGN.md: "2.4"
+	Run     func(context.Context, *Env) error
+}
+
+// String returns section and name, which are unique together.
+func (c Check) String() string { return c.Section + " " + c.Name }
+
+// Checks returns all checks by section.
+func Checks() []Check {
+	return slices.Concat(
+		identityChecks(), orderChecks(), timeChecks(), currentChecks(), assignmentChecks(),
+		escalationChecks(), shownChecks(), retirementChecks(), retentionChecks(), admissionChecks(),
+		readingChecks(), pagingChecks(), capabilityChecks(), tenantChecks(), idChecks(),
+		questionChecks(),
+	)
+}
+
+// Result is the outcome of one check.
+type Result struct {
+	Check Check
+	Err   error // nil: the store does so
+	Took  time.Duration
+}
+
+// Run runs every check on a store, one after the other, until ctx ends, and reports each. It returns
+// the error of ctx: what a store fails at stands in the results.
+func Run(ctx context.Context, store andon.Store, report func(Result)) error {
+	for _, c := range Checks() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		report(RunOne(ctx, store, c))
+	}
+	return nil
+}
+
+// RunOne runs one check in throwaway tenants and deletes them, also when ctx ended meanwhile.
+func RunOne(ctx context.Context, store andon.Store, c Check) Result {
+	began := time.Now()
+	env := NewEnv(store)
+	err := c.Run(ctx, env)
+	if closeErr := env.Close(context.WithoutCancel(ctx)); err == nil && closeErr != nil {
+		err = fmt.Errorf("delete throwaway tenants: %w", closeErr)
+	}
+	return Result{Check: c, Err: err, Took: time.Since(began)}
+}
