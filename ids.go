@@ -50,8 +50,10 @@ func (s State) Validate() error {
 	if err := validID("state", string(s), MaxStateBytes); err != nil {
 		return err
 	}
-	if i := strings.IndexAny(string(s), ",*"); i >= 0 {
-		return Errorf(Invalid, "state holds %q, which lists and prefixes of states are written with", s[i])
+	for i := range len(s) { // faster than strings.IndexAny on what is this short
+		if s[i] == ',' || s[i] == '*' {
+			return Errorf(Invalid, "state holds %q, which lists and prefixes of states are written with", s[i])
+		}
 	}
 	return nil
 }

@@ -62,8 +62,12 @@ func (c *Client) Devices(ctx context.Context, q DeviceQuery) iter.Seq2[Device, e
 
 // StateCount is a state, its looks, and how many devices are in it now.
 type StateCount struct {
-	andon.StateDef
-	Count int `json:"count"`
+	State    andon.State `json:"state"`
+	Severity uint8       `json:"severity"`
+	Letter   string      `json:"letter"`
+	Colour   string      `json:"colour"` // "#rrggbb"
+	Symbol   string      `json:"symbol"`
+	Count    int         `json:"count"`
 }
 
 // States returns the states with their counts, by severity, and the number of all devices.

@@ -85,6 +85,22 @@ func currentChecks() []Check {
 			expect since d1 5m
 			expect incident d1 5m
 		`),
+		inScenario("2.4", "a late calm entry at the instant the incident began comes before it", `
+			at 5m d1 WARNING1
+			at 6m d1 WARNING1
+			at 5m d1 NORMAL
+			expect since d1 5m
+			expect incident d1 5m
+			at 4m d1 WARNING1
+			expect incident d1 5m
+		`),
+		inScenario("2.4", "a late warning at the instant of the last calm entry comes after it", `
+			at 3m d1 NORMAL
+			at 5m d1 WARNING1
+			at 3m d1 WARNING2
+			expect incident d1 3m
+			expect since d1 5m
+		`),
 		inScenario("2.4", "two late entries split twice, the later one first", `
 			at 1m d1 WARNING1
 			and 9m d1 WARNING1
@@ -181,6 +197,10 @@ func currentChecks() []Check {
 			at 1m d1 WARNING1
 			expect state d1 WARNING2
 			expect since d1 2m
+			expect received d1 9m
+			now 8m
+			at 2m d1 WARNING2
+			measure 3m d1 a=1
 			expect received d1 9m
 		`),
 	}

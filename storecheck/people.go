@@ -134,6 +134,14 @@ func escalationChecks() []Check {
 			expect supervisor-log Sara: d1/WARNING1@5m
 			expect escalated d1 Sara
 		`),
+		inScenario("2.7", "an escalation may come with a redelivery", `
+			at 5m d1 WARNING1
+			at 6m d1 WARNING1
+			at 5m d1 WARNING1 esc=Sara
+			expect supervisor-log Sara: d1/WARNING1@5m
+			expect escalated d1 Sara
+			expect since d1 5m
+		`),
 		inScenario("2.7", "a withdrawal stands when the event is sent again", `
 			at 5m d1 WARNING1 esc=Sara
 			now 6m
@@ -387,6 +395,17 @@ func retirementChecks() []Check {
 			retire d1
 			assign d1 Liz
 			expect assignments d1: Liz@5m1us..
+			at 5m1us d1 WARNING1
+			expect gone d1
+			assign d1 Tom
+			expect assignments d1: Tom@5m2us.. Liz@5m1us..5m2us
+			at 5m2us d1 WARNING1
+			now 9m
+			retire d1
+			at 9m d1 NORMAL
+			now 8m
+			assign d1 Kim
+			expect assignments d1: Kim@9m1us.. Tom@5m2us..9m1us Liz@5m1us..5m2us
 		`),
 	}
 }

@@ -87,6 +87,8 @@ func questionChecks() []Check {
 			expect intervals d1 state=WARNING*: WARNING2@9m.. WARNING1@3m..7m
 			expect intervals d1 from=4m to=6m: WARNING1@3m..7m
 			expect intervals d1 from=8m: WARNING2@9m.. NORMAL@7m..9m
+			expect intervals d1 from=7m: WARNING2@9m.. NORMAL@7m..9m
+			expect intervals d1 from=7m order=asc: NORMAL@7m..9m WARNING2@9m..
 			expect intervals d1 to=4m order=asc: NORMAL@1m..3m WARNING1@3m..7m
 			at 4m d1 WARNING3
 			expect intervals d1 to=6m: WARNING1@5m..7m WARNING3@4m..5m WARNING1@3m..4m NORMAL@1m..3m

@@ -122,6 +122,7 @@ func retentionChecks() []Check {
 			expect readings d1: 20m{a=2}
 			expect metric a: d1/20m=2
 			expect latest d1: d1/20m{a=2}
+			now 1h20m
 			expire
 			expect readings d1: 20m{a=2}
 			now 1h20m1us

@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"context"
 	"encoding/csv"
+	"encoding/json"
 	"io"
 	"os"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/ingest/table"
 	"github.com/andonhq/andon/internal/simulate"
 )
 
@@ -40,13 +42,13 @@ func (d *demo) writeDay(w io.Writer) error {
 	})
 	lines := csv.NewWriter(w)
 	lines.Write([]string{
-		"device", "time", "state", "operator", "message", "escalated_to", "attributes",
+		"device", "time", "state", "operator", "message", "escalated_to", "line",
 	})
 	for range rounds {
 		for _, e := range fleet.Round() {
 			lines.Write([]string{
 				string(e.Device), e.Time.String(), string(e.State), string(e.Operator), e.Message,
-				string(e.EscalatedTo), string(e.Attributes),
+				string(e.EscalatedTo), lineOf(e),
 			})
 		}
 	}
@@ -54,13 +56,24 @@ func (d *demo) writeDay(w io.Writer) error {
 	return lines.Error()
 }
 
+// lineOf returns the production line of the device that an event is of.
+func lineOf(e andon.Event) string {
+	var attributes struct{ Line string }
+	if err := json.Unmarshal([]byte(e.Attributes), &attributes); err != nil {
+		return ""
+	}
+	return attributes.Line
+}
+
 // importLog takes the way that everybody's log takes.
 func (d *demo) importLog(ctx context.Context, path, url string) error {
 	return d.importFile(ctx, importOptions{
 		file: path, url: url, tenant: string(andon.DefaultTenant), batch: defaultBatch,
-		mapping: mappingFlags{
-			device: "device", time: "time", state: "state", operator: "operator",
-			message: "message", escalatedTo: "escalated_to", attributes: "attributes",
+		delimiter: ",",
+		mapping: table.Mapping{
+			Device: []string{"device"}, Time: []string{"time"}, State: []string{"state"},
+			Operator: []string{"operator"}, Message: []string{"message"},
+			EscalatedTo: []string{"escalated_to"}, Attributes: []string{"line"},
 		},
 	})
 }

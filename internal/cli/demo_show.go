@@ -45,8 +45,8 @@ func (s *summary) states(ctx context.Context) error {
 	s.heading("States of %d devices", total)
 	var rows [][]cell
 	for _, state := range states {
-		s.looks[state.Name] = state
-		rows = append(rows, []cell{s.state(state.Name), {text: strconv.Itoa(state.Count), right: true}})
+		s.looks[state.State] = state
+		rows = append(rows, []cell{s.state(state.State), {text: strconv.Itoa(state.Count), right: true}})
 	}
 	s.table(rows)
 	return nil

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 
 	"github.com/vbauerster/mpb/v8"
@@ -18,12 +20,33 @@ const shownRejects = 20
 type report struct {
 	file string
 	show io.Writer // gets the first rejected lines
-	all  io.Writer // gets every rejected line; nil: nobody wants them
+	all  *os.File  // gets every rejected line; nil: nobody wants them
 
 	mu       sync.Mutex
 	accepted int
 	rejected int
 	err      error // the first one of writing to all
+}
+
+func newReport(o importOptions, show io.Writer) (*report, error) {
+	r := &report{file: o.file, show: show}
+	if o.rejects == "" {
+		return r, nil
+	}
+	all, err := os.Create(o.rejects)
+	if err != nil {
+		return nil, fmt.Errorf("open --rejects: %w", err)
+	}
+	r.all = all
+	return r, nil
+}
+
+// close ends the file of rejected lines. Its error is the first of writing to it.
+func (r *report) close() error {
+	if r.all == nil {
+		return nil
+	}
+	return errors.Join(r.err, r.all.Close())
 }
 
 func (r *report) accept(n int) {
@@ -43,13 +66,21 @@ func (r *report) reject(why andon.Rejection) {
 		io.WriteString(r.show, line)
 	}
 	if r.all != nil && r.err == nil {
-		_, r.err = io.WriteString(r.all, line)
+		_, r.err = r.all.WriteString(line)
 	}
+}
+
+// counts returns how many entries were accepted and rejected so far.
+func (r *report) counts() (accepted, rejected int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.accepted, r.rejected
 }
 
 // hidden says that not all rejected lines were shown, and where they are.
 func (r *report) hidden() string {
-	more := r.rejected - shownRejects
+	_, rejected := r.counts()
+	more := rejected - shownRejects
 	switch {
 	case more <= 0:
 		return ""

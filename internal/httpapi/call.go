@@ -79,14 +79,14 @@ func (c *call) checkParam(name string, values []string) {
 			return
 		}
 	}
-	shown := ingest.Clip(name)
+	location, shown := "query."+name[:min(len(name), 64)], ingest.Clip(name)
 	switch near := nearest(name, known); {
 	case near != "":
-		c.mark("query."+shown, "there is no parameter %s here: did you mean %s?", shown, near)
+		c.mark(location, "there is no parameter %s here: did you mean %s?", shown, near)
 	case len(known) == 0:
-		c.mark("query."+shown, "there is no parameter %s here, nor any other", shown)
+		c.mark(location, "there is no parameter %s here, nor any other", shown)
 	default:
-		c.mark("query."+shown, "there is no parameter %s here, only %s", shown, strings.Join(known, ", "))
+		c.mark(location, "there is no parameter %s here, only %s", shown, strings.Join(known, ", "))
 	}
 }
 

@@ -147,7 +147,7 @@ func fieldNamed(location, name string, fields []jsonField, seen []bool) (int, er
 	if near := nearest(name, names); near != "" {
 		message = fmt.Sprintf("there is no field %s here: did you mean %s?", shown, near)
 	}
-	return 0, andon.AtField(location+"."+shown, "%s", message)
+	return 0, andon.AtField(location+"."+name[:min(len(name), 64)], "%s", message)
 }
 
 func missing(location string, fields []jsonField, seen []bool) error {

@@ -28,7 +28,8 @@ func parseDecimal(text string) (float64, error) {
 	case err != nil:
 		return 0, andon.Errorf(andon.Invalid, "%s is not a number", Clip(text))
 	case v == 0 && !isZero(text):
-		return 0, andon.Errorf(andon.Invalid, "%s is nearer to 0 than %g but not 0", Clip(text), andon.MinMetric)
+		return 0, andon.Errorf(andon.Invalid, "%s is nearer to 0 than %g but not 0",
+			Clip(text), andon.MinMetric)
 	}
 	return v, nil
 }

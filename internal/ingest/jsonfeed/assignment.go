@@ -40,7 +40,8 @@ func (r *assignmentReader) validate() error {
 		return nil
 	}
 	if err := r.assignment.Operator.Validate(); err != nil {
-		return andon.AtField("body.operator", "%s", strings.Replace(err.Error(), "person", "operator", 1))
+		message := strings.Replace(err.Error(), "person", "operator", 1)
+		return andon.AtField("body.operator", "%s", message)
 	}
 	return nil
 }

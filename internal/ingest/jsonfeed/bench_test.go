@@ -13,7 +13,8 @@ import (
 // fleet returns n events of about 180 bytes.
 func fleet(n int) (events []string) {
 	for i := range n {
-		events = append(events, fmt.Sprintf(`{"device":"press-%05d","time":"2025-12-04T12:%02d:%02d.%06dZ",`+
+		events = append(events, fmt.Sprintf(`{"device":"press-%05d",`+
+			`"time":"2025-12-04T12:%02d:%02d.%06dZ",`+
 			`"state":"WARNING%d","operator":"Liz Example","message":"overheat at the main bearing",`+
 			`"attributes":{"line":"L%d","shift":2}}`, i%1000, i/60%60, i%60, i, i%4+1, i%9))
 	}
@@ -63,7 +64,8 @@ func BenchmarkReadings(b *testing.B) {
 	const n = 1000
 	var lines []string
 	for i := range n {
-		lines = append(lines, fmt.Sprintf(`{"device":"press-%05d","time":%d,"metrics":{"humidity":%d.%d,`+
+		lines = append(lines, fmt.Sprintf(`{"device":"press-%05d","time":%d,`+
+			`"metrics":{"humidity":%d.%d,`+
 			`"light":true,"pressure":1013.25,"temperature":21.%d},"metadata":{"fw":"1.2"}}`,
 			i, 1764851696000+i, 30+i%40, i%10, i%100))
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/andonhq/andon/internal/ingest/jsonscan"
 )
 
-// Events reads log entries: device, state; time, operator, message, attributes, escalated_to. A time
-// that is a number counts the unit; without a time, Time is 0. Fields by other names join the
+// Events reads log entries: device, state; time, operator, message, attributes, escalated_to. A
+// time that is a number counts the unit; without a time, Time is 0. Fields by other names join the
 // attributes. The events hold parts of body.
 //
 // The error is of andon.Error and for the body as a whole: it is empty (Invalid), not one entry is

@@ -1,6 +1,7 @@
 package jsonfeed
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -11,10 +12,10 @@ import (
 // extras keep what the contract has no field for: the members that stand beside the known fields
 // join the object of one field, attributes or metadata. All text is kept as it was sent.
 type extras struct {
-	field   string // the name of that field
-	own     string // the text of its object; empty where it is absent
-	ownAt   int
+	field   string   // the name of that field
+	own     string   // the text of its object; empty where it is absent
 	members []member // those beside
+	size    int      // of all that, in bytes
 }
 
 // member is one member of an object.
@@ -25,7 +26,7 @@ type member struct {
 	inside bool // it stands in the field's own object
 }
 
-func (x *extras) reset() { x.own, x.members = "", x.members[:0] }
+func (x *extras) reset() { x.own, x.members, x.size = "", x.members[:0], 0 }
 
 // object reads the field's own object; null is absent.
 func (x *extras) object(s *jsonscan.Scanner) *jsonscan.Fault {
@@ -35,18 +36,31 @@ func (x *extras) object(s *jsonscan.Scanner) *jsonscan.Fault {
 		}
 		return s.WantField(x.field, "an object")
 	}
-	x.ownAt = s.At
-	f := s.Skip(0)
-	x.own = s.Text[x.ownAt:s.At]
-	return in(x.field, f)
+	at := s.At
+	if f := s.Skip(0); f != nil {
+		return in(x.field, f)
+	}
+	x.own = s.Text[at:s.At]
+	return x.grow(at, len(x.own))
 }
 
 // beside reads the value of a field that is not known.
 func (x *extras) beside(s *jsonscan.Scanner, name string) *jsonscan.Fault {
 	at := s.NameAt
-	f := s.Skip(1)
+	if f := s.Skip(1); f != nil {
+		return f
+	}
 	x.members = append(x.members, member{name: name, text: s.Text[at:s.At], at: at})
-	return f
+	return x.grow(at, s.At-at)
+}
+
+// grow stops an entry that has more than can be kept, before much memory is spent on its members.
+func (x *extras) grow(at, n int) *jsonscan.Fault {
+	if x.size += n; x.size <= andon.MaxJSONBytes {
+		return nil
+	}
+	reason := fmt.Sprintf("%s are longer than %d bytes", x.field, andon.MaxJSONBytes)
+	return &jsonscan.Fault{At: at, Field: x.field, Reason: reason}
 }
 
 // join returns one object of all.
@@ -58,8 +72,8 @@ func (x *extras) join() (andon.JSON, *jsonscan.Fault) {
 		return "", f
 	}
 	texts := make([]string, 0, 8)
-	if own := strings.Trim(x.own, "{}"); strings.TrimSpace(own) != "" {
-		texts = append(texts, x.own[1:len(x.own)-1])
+	if own := strings.TrimSuffix(strings.TrimPrefix(x.own, "{"), "}"); strings.TrimSpace(own) != "" {
+		texts = append(texts, own)
 	}
 	for _, m := range x.members {
 		texts = append(texts, m.text)
@@ -100,7 +114,7 @@ func (x *extras) inside() (all []member) {
 		if f != nil || !more {
 			return all
 		}
-		s.Skip(0)
+		_ = s.Skip(0)
 		all = append(all, member{name: name, inside: true})
 	}
 }

@@ -77,17 +77,16 @@ func (fd *feed[T]) object(s *jsonscan.Scanner) error {
 	fd.batch.Single = true
 	fd.batch.Items = make([]ingest.Item[T], 1)
 	start := s.At
-	f := fd.reader.entry(s, &fd.batch.Items[0].Value)
-	if f == nil {
-		f = s.End()
+	if f := fd.reader.entry(s, &fd.batch.Items[0].Value); f != nil {
+		if _, grave := pass(s.Text, start); grave != nil {
+			f = grave
+		}
+		return refusal(f)
 	}
-	if f == nil {
-		return nil
+	if s.Next(); s.At < len(s.Text) {
+		return refusal(s.Want("the end behind one object (objects line by line are NDJSON)"))
 	}
-	if grave := unreadable(s.Text, start); grave != nil {
-		f = grave
-	}
-	return refusal(f)
+	return nil
 }
 
 // array reads a body that is an array. Behind an element whose end can't be found nothing is read:
@@ -123,14 +122,14 @@ func (fd *feed[T]) element(s *jsonscan.Scanner) bool {
 	if f == nil {
 		return true
 	}
-	past := jsonscan.Scanner{Text: s.Text, At: start, Tolerant: true}
-	if grave := past.Skip(0); grave != nil {
+	end, grave := pass(s.Text, start)
+	if grave != nil {
 		grave.Reason += "; nothing behind it could be read"
 		fd.rejectBroken(0, grave)
 		return false
 	}
 	fd.reject(0, f)
-	s.At = past.At
+	s.At = end
 	return true
 }
 
@@ -160,15 +159,19 @@ func (fd *feed[T]) line(s *jsonscan.Scanner, n, from int) {
 	if f == nil {
 		return
 	}
-	if grave := unreadable(s.Text, start); grave != nil {
+	end, grave := pass(s.Text, start)
+	if grave == nil {
+		grave = (&jsonscan.Scanner{Text: s.Text, At: end}).End()
+	}
+	if grave != nil {
 		fd.rejectBroken(n, grave)
 		return
 	}
 	fd.reject(n, f)
 }
 
-// keep reads the entry that the scanner stands at into the batch; done is how much of the body lies
-// behind. In a line nothing may follow it.
+// keep reads the entry that the scanner stands at into the batch; done is how much of the body
+// lies behind. In a line nothing may follow it.
 func (fd *feed[T]) keep(s *jsonscan.Scanner, done, line int) *jsonscan.Fault {
 	index := fd.count()
 	fd.grow(done)
@@ -227,13 +230,11 @@ func place(r andon.Rejection) string {
 	return fmt.Sprintf("line %d, %s", r.Line, r.Error)
 }
 
-// unreadable returns why text from start on is not one JSON value, or nil if it is one.
-func unreadable(text string, start int) *jsonscan.Fault {
+// pass returns where the value ends that begins at start and is refused, or why it is not even JSON.
+func pass(text string, start int) (end int, grave *jsonscan.Fault) {
 	s := jsonscan.Scanner{Text: text, At: start, Tolerant: true}
-	if f := s.Skip(0); f != nil {
-		return f
-	}
-	return s.End()
+	grave = s.Skip(0)
+	return s.At, grave
 }
 
 // refusal is the error for a body that is refused as a whole.

@@ -76,6 +76,7 @@ func nested(n int) string {
 // TestEventRefused has one bare object each: the members beside device and state, and where and why
 // it is refused.
 func TestEventRefused(t *testing.T) {
+	long := strings.Repeat("x", andon.MaxJSONBytes)
 	deep := strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000)
 	for _, c := range []struct{ members, location, message string }{
 		{`"a":1,`, "body", `at byte 31: nothing stands between ',' and '}'`},
@@ -121,6 +122,10 @@ func TestEventRefused(t *testing.T) {
 		{`"a":1,"b":2,"a":3`, "body", `at byte 38: the field "a" stands twice`},
 		{`"a":1,"attributes":{"b":1,"a":2}`, "body.attributes",
 			`at byte 26: the field "a" stands twice: beside and inside attributes`},
+		{`"a":"` + long + `","attributes":{}`, "body.attributes",
+			`at byte 26: attributes are longer than 65536 bytes`},
+		{`"attributes":{"a":"` + long + `"}`, "body.attributes",
+			`at byte 39: attributes are longer than 65536 bytes`},
 		{`"operator":7`, "body.operator", `at byte 37: operator: want a string, found a number`},
 		{`"operator":true`, "body.operator", `at byte 37: operator: want a string, found true`},
 		{`"operator":{}`, "body.operator", `at byte 37: operator: want a string, found an object`},
@@ -165,7 +170,8 @@ func TestBodyRefused(t *testing.T) {
 		{`{"device":null}`, jsonfeed.JSON, "body.device", "at byte 0: device is missing"},
 		{"{", jsonfeed.JSON, "body", "at byte 1: want a name in double quotes, found the end"},
 		{`{"device":"d","state":"S"} {}`, jsonfeed.JSON, "body",
-			"at byte 27: want the end, found an object"},
+			"at byte 27: want the end behind one object (objects line by line are NDJSON), " +
+				"found an object"},
 	} {
 		t.Run(c.body, func(t *testing.T) {
 			_, err := jsonfeed.Events(c.body, c.format, andon.Milliseconds)

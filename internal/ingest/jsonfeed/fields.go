@@ -9,8 +9,8 @@ import (
 	"github.com/andonhq/andon/internal/ingest/jsonscan"
 )
 
-// fieldReader reads the value of one field. bit tells the fields of an entry apart; 0 is a field that
-// it does not know.
+// fieldReader reads the value of one field. bit tells the fields of an entry apart; 0 is a field
+// that it does not know.
 type fieldReader interface {
 	field(s *jsonscan.Scanner, name string) (bit uint8, f *jsonscan.Fault)
 }

@@ -2,7 +2,6 @@ package jsonfeed_test
 
 import (
 	"encoding/json"
-	"io"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -11,10 +10,10 @@ import (
 	"github.com/andonhq/andon/internal/ingest"
 )
 
-// The oracle reads one entry with encoding/json, and refuses more than that does by these rules only:
+// The oracle reads one entry with encoding/json. These rules alone refuse more than that does:
 //
 //   - valid UTF-8, and no escape that is half of a surrogate pair;
-//   - an object whose names stand once and, for what is kept as it is, nested no deeper than allowed;
+//   - an object whose names stand once; what is kept as it is, nested no deeper than allowed;
 //   - values of the right type, times that andon.ParseTime or ParseEpoch read, limits that
 //     Validate checks, metrics within bounds.
 
@@ -50,10 +49,11 @@ func oracleObject(raw string) (parts []part, ok bool) {
 // U+FFFD, so it makes more of those than there were.
 func halfPair(raw string) bool {
 	d := json.NewDecoder(strings.NewReader(raw))
+	d.UseNumber() // 1e999 is none of this function's business
 	made := 0
 	for {
 		token, err := d.Token()
-		if err == io.EOF {
+		if err != nil {
 			break
 		}
 		if s, ok := token.(string); ok {
@@ -68,6 +68,7 @@ func halfPair(raw string) bool {
 
 func depth(raw string) (deepest int) {
 	d := json.NewDecoder(strings.NewReader(raw))
+	d.UseNumber()
 	now := 0
 	for {
 		token, err := d.Token()

@@ -8,8 +8,8 @@ import (
 	"github.com/andonhq/andon/internal/ingest/jsonscan"
 )
 
-// Readings reads readings: device, metrics (name to number, true or false); time, metadata. Fields by
-// other names join the metadata. All else is as for Events.
+// Readings reads readings: device, metrics (name to number, true or false); time, metadata. Fields
+// by other names join the metadata. All else is as for Events.
 func Readings(body string, f Format, unit andon.Precision) (ingest.Batch[andon.Reading], error) {
 	return read(body, f, &readingReader{unit: unit, extra: extras{field: "metadata"}})
 }

@@ -65,7 +65,8 @@ func TestReadingRefused(t *testing.T) {
 		{`"metadata":1`, "body.metadata", `at byte 25: metadata: want an object, found a number`},
 	} {
 		t.Run(c.members[:min(len(c.members), 40)], func(t *testing.T) {
-			_, err := jsonfeed.Readings(`{"device":"d",`+c.members+`}`, jsonfeed.JSON, andon.Milliseconds)
+			body := `{"device":"d",` + c.members + `}`
+			_, err := jsonfeed.Readings(body, jsonfeed.JSON, andon.Milliseconds)
 			wantRefusal(t, err, c.location, c.message)
 		})
 	}

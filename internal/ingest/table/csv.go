@@ -10,9 +10,9 @@ import (
 	"github.com/andonhq/andon/internal/ingest"
 )
 
-// csvSource reads CSV as encoding/csv does (RFC 4180, empty lines passed over, strict about quotes),
-// with two differences that import needs: a row that is wrong costs its first line only, and a quote
-// that is never closed swallows no more than maxRow.
+// csvSource reads CSV as encoding/csv does: RFC 4180, empty lines passed over, strict about quotes.
+// Import needs two things beyond it: a row that is wrong costs its first line only, and a quote that
+// is never closed swallows no more than maxRow.
 type csvSource struct {
 	lines  lines
 	split  splitter
@@ -50,6 +50,7 @@ func (s *csvSource) readHeader(comments bool) ([]string, error) {
 		if err == nil || fatal(err) {
 			return cells, err
 		}
+		err = at(Row{Line: s.lines.n}, err)
 		return nil, andon.Errorf(andon.Invalid, "the header can't be read: %w", err)
 	}
 }
@@ -105,11 +106,12 @@ func (s *csvSource) record(first line) ([]string, error) {
 			return s.split.cells, s.split.valid()
 		}
 		size += len(l.text) + 1
-		l = s.lines.next()
+		if l = s.lines.next(); l.err != io.EOF {
+			more = append(more, l)
+		}
 		if l.err == io.EOF || size > maxRow {
 			return nil, s.giveUp(more, bad("a quote is not closed"))
 		}
-		more = append(more, l)
 	}
 }
 

@@ -28,34 +28,30 @@ func openData(t *testing.T, name string, o table.Options) *table.Table {
 	return tab
 }
 
-func allEvents(t *testing.T, tab *table.Table, m table.Mapping) (all []ingest.Item[andon.Event]) {
+func allEvents(t *testing.T, tab *table.Table, m table.Mapping) []ingest.Item[andon.Event] {
 	t.Helper()
-	seq, err := tab.Events(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for item, err := range seq {
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, item)
-	}
-	return all
+	entries, err := tab.Events(m)
+	return all(t, entries, err)
 }
 
-func allReadings(t *testing.T, tab *table.Table, m table.Mapping) (all []ingest.Item[andon.Reading]) {
+func allReadings(t *testing.T, tab *table.Table, m table.Mapping) []ingest.Item[andon.Reading] {
 	t.Helper()
-	seq, err := tab.Readings(m)
+	entries, err := tab.Readings(m)
+	return all(t, entries, err)
+}
+
+func all[T any](t *testing.T, entries table.Entries[T], err error) (items []ingest.Item[T]) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for item, err := range seq {
+	for item, err := range entries {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, item)
+		items = append(items, item)
 	}
-	return all
+	return items
 }
 
 func mustTime(t *testing.T, text string) andon.Time {
@@ -97,7 +93,8 @@ func TestEnvSensor(t *testing.T) {
 		t.Fatalf("%d readings", len(all))
 	}
 	want := ingest.Item[andon.Reading]{Value: andon.Reading{
-		Device: "5e:44:3b:f3:79:c8", Time: 1_594_598_735_772_776, Metadata: `{"device":"iot-device-02"}`,
+		Device: "5e:44:3b:f3:79:c8", Time: 1_594_598_735_772_776,
+		Metadata: `{"device":"iot-device-02"}`,
 		Metrics: andon.Metrics{
 			{Name: "co", Value: 0.004532068199369834}, {Name: "humidity", Value: 58.20000076293945},
 			{Name: "light", Value: 1}, {Name: "lpg", Value: 0.007171643599248804},
@@ -115,14 +112,16 @@ func TestEnvSensor(t *testing.T) {
 	}
 }
 
-// TestKelmarsh has comments before the header, and rows of one second that only the code tells apart.
+// TestKelmarsh has comments before the header, and rows of one second that only the code tells
+// apart.
 func TestKelmarsh(t *testing.T) {
 	m := table.Mapping{
 		Device: []string{"=Kelmarsh 1"}, Time: []string{"Timestamp start"},
 		Message: []string{"Message"}, Attributes: []string{"IEC category", "Timestamp end"},
 	}
 	identities := func(state ...string) (rows int, distinct map[andon.EventKey]bool) {
-		tab := openData(t, "kelmarsh/Status_Kelmarsh_1_sample_excerpt.csv", table.Options{Comments: true})
+		const name = "kelmarsh/Status_Kelmarsh_1_sample_excerpt.csv"
+		tab := openData(t, name, table.Options{Comments: true})
 		m.State = state
 		distinct = map[andon.EventKey]bool{}
 		for _, item := range allEvents(t, tab, m) {

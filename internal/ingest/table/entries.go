@@ -3,17 +3,19 @@ package table
 import (
 	"errors"
 	"iter"
-	"slices"
 	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest"
 )
 
+// Entries are the rows of a table as events or readings, in the order of the file. As in Rows, an
+// error of type *RowError stands for one row, and any other error ends the sequence.
+type Entries[T any] = iter.Seq2[ingest.Item[T], error]
+
 // Events returns the rows as events. The error is about the mapping: it lacks a field, or names a
-// column that is not there. The sequence is as Rows: a *RowError stands for one row, any other error
-// ends it.
-func (t *Table) Events(m Mapping) (iter.Seq2[ingest.Item[andon.Event], error], error) {
+// column that is not there.
+func (t *Table) Events(m Mapping) (Entries[andon.Event], error) {
 	if err := m.checkEvents(); err != nil {
 		return nil, err
 	}
@@ -23,9 +25,9 @@ func (t *Table) Events(m Mapping) (iter.Seq2[ingest.Item[andon.Event], error], e
 	return entries(t, m.event), nil
 }
 
-// Readings returns the rows as readings, as Events does. A metric whose cell is empty or null is left
-// out; a row without any is an error.
-func (t *Table) Readings(m Mapping) (iter.Seq2[ingest.Item[andon.Reading], error], error) {
+// Readings returns the rows as readings, as Events does. A metric whose cell is empty or null is
+// left out; a row without any is an error.
+func (t *Table) Readings(m Mapping) (Entries[andon.Reading], error) {
 	if err := m.checkReadings(); err != nil {
 		return nil, err
 	}
@@ -35,7 +37,7 @@ func (t *Table) Readings(m Mapping) (iter.Seq2[ingest.Item[andon.Reading], error
 	return entries(t, m.reading), nil
 }
 
-func entries[T any](t *Table, read func(*Row) (T, error)) iter.Seq2[ingest.Item[T], error] {
+func entries[T any](t *Table, read func(*Row) (T, error)) Entries[T] {
 	return func(yield func(ingest.Item[T], error) bool) {
 		for row, err := range t.Rows() {
 			item := ingest.Item[T]{Index: row.Index, Line: row.Line}
@@ -149,109 +151,4 @@ func (m *Mapping) invalid(err error, fields func() []field) error {
 		}
 	}
 	return one
-}
-
-// cell is one member of an object that columns make.
-type cell struct {
-	name   string
-	column string
-	value  string // as it stands in the row
-}
-
-// cells returns the members that columns make in a row, those that are absent left out. A name that
-// two columns make is an error.
-func cells(row *Row, columns []string) (all []cell, err error) {
-	for _, column := range columns {
-		prefix, many := strings.CutSuffix(column, ".*")
-		if many {
-			all = row.spread(all, prefix)
-		} else if value, ok := row.cell(column); ok {
-			all = append(all, cell{row.memberName(column), column, value})
-		}
-	}
-	if len(columns) < 2 && !slices.ContainsFunc(columns, isSpread) {
-		return all, nil
-	}
-	seen := make(map[string]bool, len(all))
-	for _, c := range all {
-		if seen[c.name] {
-			return nil, &RowError{Column: c.column, Reason: "the name " + ingest.Clip(c.name) + " stands twice"}
-		}
-		seen[c.name] = true
-	}
-	return all, nil
-}
-
-func isSpread(column string) bool { return strings.HasSuffix(column, ".*") }
-
-// memberName is what stands behind the last dot of a column of JSON; CSV has no nesting.
-func (r *Row) memberName(column string) string {
-	if r.header != nil {
-		return column
-	}
-	return column[strings.LastIndexByte(column, '.')+1:]
-}
-
-// spread appends every column that begins with the prefix and a dot.
-func (r *Row) spread(all []cell, prefix string) []cell {
-	if r.header == nil {
-		if nested, ok := find(r.object, prefix); ok && nested[0] == '{' {
-			for name, value := range members(nested) {
-				all = append(all, cell{name, prefix + "." + name, value})
-			}
-		}
-		return all
-	}
-	for i, column := range r.header.names {
-		if name, ok := strings.CutPrefix(column, prefix+"."); ok && r.cells[i] != "" {
-			all = append(all, cell{name, column, r.cells[i]})
-		}
-	}
-	return all
-}
-
-// object makes one JSON object of columns, absent where they all are.
-func object(row *Row, columns []string) (andon.JSON, error) {
-	all, err := cells(row, columns)
-	if err != nil || len(all) == 0 {
-		return "", err
-	}
-	text := make([]byte, 0, 128)
-	for i, c := range all {
-		text = append(text, "{,"[min(i, 1)])
-		text = append(text, quoted(c.name)...)
-		text = append(append(text, ':'), row.json(c.value)...)
-	}
-	return andon.JSON(append(text, '}')), nil
-}
-
-// metrics makes metrics of columns: numbers, or true and false as 1 and 0.
-func metrics(row *Row, columns []string) (andon.Metrics, error) {
-	all, err := cells(row, columns)
-	if err != nil {
-		return nil, err
-	}
-	read := make(andon.Metrics, 0, len(all))
-	for _, c := range all {
-		text, ok := row.text(c.value)
-		if !ok {
-			continue
-		}
-		value, err := metric(strings.TrimSpace(text))
-		if err != nil {
-			return nil, &RowError{Column: c.column, Reason: err.Error()}
-		}
-		read = append(read, andon.Metric{Name: andon.MetricName(c.name), Value: value})
-	}
-	return read.Sorted()
-}
-
-func metric(text string) (float64, error) {
-	switch text {
-	case "true":
-		return 1, nil
-	case "false":
-		return 0, nil
-	}
-	return ingest.ParseMetric(text)
 }

@@ -58,8 +58,7 @@ func (s *array) next() (Row, error) {
 		return Row{}, s.end()
 	}
 	if err := s.decoder.Decode(&s.element); err != nil {
-		return Row{}, andon.Errorf(andon.Invalid, "entry %d, at byte %d: %w; nothing behind it can be read",
-			s.index, s.decoder.InputOffset(), err)
+		return Row{}, s.broken("entry %d: %w; nothing behind it can be read", s.index, err)
 	}
 	row := Row{Index: s.index, object: string(s.element)}
 	s.index++
@@ -75,11 +74,10 @@ func (s *array) begin() error {
 		return broken(err)
 	}
 	if open == json.Delim('{') {
-		return andon.Errorf(andon.Invalid,
-			"the file is not one array but begins with an object: objects line by line are the format ndjson")
+		return s.broken("the file is no array; objects line by line are the format ndjson")
 	}
 	if open != json.Delim('[') {
-		return andon.Errorf(andon.Invalid, "the file does not begin with an array")
+		return s.broken("the file does not begin with an array")
 	}
 	s.begun = true
 	return nil
@@ -88,13 +86,17 @@ func (s *array) begin() error {
 // end returns io.EOF where the array is closed and nothing follows.
 func (s *array) end() error {
 	if _, err := s.decoder.Token(); err != nil {
-		return andon.Errorf(andon.Invalid, "behind entry %d, at byte %d: the array is not closed",
-			s.index-1, s.decoder.InputOffset())
+		return s.broken("the array is not closed behind %d entries", s.index)
 	}
 	if _, err := s.decoder.Token(); err != io.EOF {
-		return andon.Errorf(andon.Invalid, "something follows the array, at byte %d", s.decoder.InputOffset())
+		return s.broken("something follows the array")
 	}
 	return io.EOF
+}
+
+func (s *array) broken(format string, args ...any) error {
+	args = append(args, s.decoder.InputOffset())
+	return andon.Errorf(andon.Invalid, format+", at byte %d", args...)
 }
 
 // checkObject reports what is wrong with the text of a row: it is one object, strictly, and no name

@@ -9,8 +9,8 @@ import (
 )
 
 // Mapping says which columns make an event or a reading. A column that is written "=text" is that
-// text in every row. Several columns of one field are joined; those that are empty in a row are left
-// out.
+// text in every row. Several columns of one field are joined; those that are empty in a row are
+// left out.
 type Mapping struct {
 	Device      []string
 	Time        []string // joined by a space, since date and time of day often stand apart
@@ -27,7 +27,7 @@ type Mapping struct {
 	Metrics    []string
 	Metadata   []string
 
-	Precision andon.Precision // of times that are numbers
+	Precision andon.Precision // of times that are numbers; the zero value is microseconds
 }
 
 // field is one field of a mapping: its name as messages give it, and the columns it is made of.
@@ -84,7 +84,7 @@ func check(fields []field) error {
 				return err
 			}
 			if f.members && slices.Contains(f.columns[:i], column) {
-				return andon.Errorf(andon.Invalid, "%s: column %s is named twice", f.name, ingest.Clip(column))
+				return f.bad("column %s is named twice", column)
 			}
 		}
 	}
@@ -94,20 +94,22 @@ func check(fields []field) error {
 func (f *field) check(column string) error {
 	switch {
 	case column == "":
-		return andon.Errorf(andon.Invalid, "%s: a column's name is empty", f.name)
+		return f.bad("a column's name is empty: %s", column)
 	case f.members && column[0] == '=':
-		return andon.Errorf(andon.Invalid, "%s: the constant %s has no name", f.name, ingest.Clip(column))
+		return f.bad("the constant %s has no name", column)
 	case f.members && (column == "*" || column == ".*"):
-		return andon.Errorf(andon.Invalid, "%s: %s names no object", f.name, ingest.Clip(column))
-	case !f.members && strings.HasSuffix(column, ".*"):
-		return andon.Errorf(andon.Invalid, "%s: %s is many columns", f.name, ingest.Clip(column))
+		return f.bad("%s names no object", column)
+	case !f.members && isSpread(column):
+		return f.bad("%s is many columns", column)
 	}
 	return nil
 }
 
-// bind reports a column that the table does not have. Of JSON only the first rows are known, so there
-// an optional column may come later: it is an error only if it looks like a slip of the pen, that is
-// if it nearly is a column that nothing else uses.
+func (f *field) bad(format, column string) error {
+	return andon.Errorf(andon.Invalid, "%s: "+format, f.name, ingest.Clip(column))
+}
+
+// bind reports a column that the table does not have.
 func bind(fields []field, have *columns) error {
 	if have.sample && len(have.names) == 0 {
 		return nil
@@ -121,15 +123,19 @@ func bind(fields []field, have *columns) error {
 			if column[0] == '=' || have.covers(column) {
 				continue
 			}
-			near, far := nearest(column, have.names)
-			if have.sample && !f.required && (far > 2 || slices.Contains(used, near)) {
-				continue
+			near, changes := nearest(column, have.names)
+			if f.required || !have.sample || slips(column, changes) && !slices.Contains(used, near) {
+				return unknown(f.name, column, near, have.names)
 			}
-			return unknown(f.name, column, near, have.names)
 		}
 	}
 	return nil
 }
+
+// slips reports whether so few changes look like a slip of the pen. Of JSON only the first rows are
+// known, so an optional column may come later: there it must be taken, unless it nearly is a column
+// that nothing else uses.
+func slips(column string, changes int) bool { return changes <= min(2, len(column)/3) }
 
 // covers reports whether a column is there, or one that a name ending in ".*" stands for.
 func (c *columns) covers(column string) bool {

@@ -2,6 +2,8 @@ package table
 
 import (
 	"encoding/json"
+	"iter"
+	"slices"
 	"strings"
 
 	"github.com/andonhq/andon/internal/ingest/jsonscan"
@@ -34,6 +36,13 @@ func (c *columns) add(name string) {
 		c.places[name] = len(c.names)
 		c.names = append(c.names, name)
 	}
+}
+
+// Clone returns the row in memory of its own, so that it outlives the next.
+func (r *Row) Clone() Row {
+	clone := *r
+	clone.cells = slices.Clone(r.cells)
+	return clone
 }
 
 // Value returns the value of a column as text: a string without its quotes, all else of JSON as it
@@ -118,7 +127,7 @@ func find(object, name string) (value string, ok bool) {
 }
 
 // members returns the names and the values of an object that is known to be JSON.
-func members(object string) func(yield func(name, value string) bool) {
+func members(object string) iter.Seq2[string, string] {
 	return func(yield func(name, value string) bool) {
 		s := jsonscan.Scanner{Text: object, At: 1}
 		for first := true; ; first = false {

@@ -57,6 +57,7 @@ const maxRow = 1 << 20
 type Table struct {
 	source source
 	sample []result // rows read ahead, to learn the columns
+	ended  bool     // those are all
 }
 
 // source reads the rows of one format.
@@ -129,6 +130,7 @@ func (t *Table) readAhead() error {
 	for size := 0; len(t.sample) < rows && size < maxRow; {
 		row, err := t.source.next()
 		if err == io.EOF {
+			t.ended = true
 			break
 		}
 		if fatal(err) && len(t.sample) == 0 {
@@ -162,7 +164,7 @@ func (t *Table) Rows() iter.Seq2[Row, error] {
 				return
 			}
 		}
-		for {
+		for !t.ended {
 			row, err := t.source.next()
 			if err == io.EOF || !yield(row, err) || fatal(err) {
 				return

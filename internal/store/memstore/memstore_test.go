@@ -11,3 +11,5 @@ import (
 func open(*testing.T) andon.Store { return memstore.New() }
 
 func TestStore(t *testing.T) { storetest.Run(t, open) }
+
+func TestHistories(t *testing.T) { storetest.Histories(t, open, storetest.Options{}) }

@@ -196,10 +196,17 @@ func (r *rebuilding) checkpoint(s *Store) error {
 		if err != nil {
 			return err
 		}
+		if !r.plausible(uint64(number)) {
+			return errDamaged
+		}
 		*r.device(number) = d
 	}
 	return nil
 }
+
+// plausible keeps a damaged number from asking for more memory than there is: numbers are given one after
+// the other, and only a few are lost.
+func (r *rebuilding) plausible(number uint64) bool { return number < uint64(len(r.devices))+1<<20 }
 
 func (r *rebuilding) device(number uint32) *current.Device {
 	if n := int(number) + 1; n > len(r.devices) {
@@ -222,7 +229,7 @@ func replay(tenants map[uint32]*rebuilding, record []byte) error {
 	for len(w.rest) > 0 {
 		number := w.count()
 		parts := w.byte()
-		if w.bad || number > 1<<32-1 {
+		if w.bad || !r.plausible(number) {
 			return errDamaged
 		}
 		d := r.device(uint32(number))

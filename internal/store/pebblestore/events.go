@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -319,7 +320,7 @@ func (s *Store) operatorHours(
 }
 
 // hour returns the entries of an operator in an hour, in the query's order, at most most of them. What
-// can't be among those is dropped on the way, so that memory is bounded.
+// can't be among those any more is not read, so memory and work are bounded.
 func (s *scan) hour(
 	h devicesOfHour, operator andon.PersonID, q *andon.EventQuery, most int,
 ) ([]hit, error) {
@@ -330,7 +331,7 @@ func (s *scan) hour(
 	var err error
 	for _, device := range h.devices {
 		// All of the device's entries: whose they are is known only once they are read.
-		if hits, err = s.day(hits[:0], device, start.Day(), &within, 1<<62); err != nil {
+		if hits, err = s.day(hits[:0], device, start.Day(), &within, math.MaxInt); err != nil {
 			return nil, err
 		}
 		for i := range hits {
@@ -338,11 +339,20 @@ func (s *scan) hour(
 				all = append(all, hits[i])
 			}
 		}
-		if len(all) > 4*most+1024 {
+		if len(all) >= 2*most {
 			all = sortHits(all, q.Order, most)
+			within.Span = upTo(within.Span, all[most-1].key.Time, q.Order)
 		}
 	}
 	return sortHits(all, q.Order, most), nil
+}
+
+// upTo returns the part of a span that a list in an order has up to a time.
+func upTo(span andon.Span, last andon.Time, order andon.Order) andon.Span {
+	if order == andon.Desc {
+		return span.Since(last)
+	}
+	return andon.Span{From: span.From, To: earlier(span.To, last)}
 }
 
 // SupervisorEvents is of andon.Log. The hints say which entries were ever escalated to the supervisor;

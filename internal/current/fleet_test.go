@@ -1,0 +1,134 @@
+package current
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/andonhq/andon"
+)
+
+func put(f *Fleet[int], id andon.DeviceID, e Entry) {
+	slot := f.Slot(id)
+	if slot == nil {
+		slot = f.NewSlot(id)
+	}
+	c := NewChanges[int](1)
+	if _, err := c.Copy(slot).Apply(e, andon.DefaultStates(), nil); err != nil {
+		panic(err)
+	}
+	c.Stage()
+	f.Show(c)
+}
+
+// TestPages reads random fleets in every order, with small steps and pages, against a plain filter and
+// sort of all devices.
+func TestPages(t *testing.T) {
+	states := andon.DefaultStates()
+	names := []andon.State{"NORMAL", "WARNING1", "WARNING2", "ODD"}
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		f := NewFleet[int]()
+		for n := range rng.IntN(60) {
+			id := andon.DeviceID(fmt.Sprintf("%c%d", 'a'+n%3, n))
+			put(f, id, entry(1+rng.IntN(5), names[rng.IntN(4)]))
+		}
+		warnings, _ := andon.ParseStateFilter([]string{"", "WARNING*", "ODD,NORMAL"}[rng.IntN(3)])
+		q := andon.DeviceQuery{
+			States: warnings, Prefix: []string{"", "b", "a1"}[rng.IntN(3)],
+			Sort: andon.DeviceSort(rng.IntN(3)), Limit: 1 + rng.IntN(7),
+		}
+		var want []andon.Device
+		f.Slots(func(s *Slot[int]) bool {
+			if d := s.Shown().Show(states); q.Admits(&d) {
+				want = append(want, d)
+			}
+			return true
+		})
+		slices.SortFunc(want, func(a, b andon.Device) int {
+			if a.Position().Less(b.Position(), q.Sort) {
+				return -1
+			}
+			return 1
+		})
+		var got []andon.Device
+		for {
+			p := NewPage(q)
+			for !p.Done {
+				f.Read(p, states, 1+rng.IntN(5))
+			}
+			got = append(got, p.Devices...)
+			if len(p.Devices) < q.Limit {
+				break
+			}
+			last := p.Devices[len(p.Devices)-1].Position()
+			q.After = &last
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("seed %d, %+v: %s", seed, q, diff)
+		}
+	}
+}
+
+func TestWhatIsStagedIsNotShown(t *testing.T) {
+	states := andon.DefaultStates()
+	f := NewFleet[int]()
+	put(f, "d", entry(1, "NORMAL"))
+	slot := f.Slot("d")
+	first, second := NewChanges[int](1), NewChanges[int](1)
+	for i, c := range []*Changes[int]{first, second} {
+		if _, err := c.Copy(slot).Apply(entry(2+i, "WARNING1"), states, nil); err != nil {
+			t.Fatal(err)
+		}
+		c.Stage()
+	}
+	if got := slot.Latest(); got.Time != 3 || got.Since != 2 {
+		t.Errorf("staged last: %+v", got)
+	}
+	if got := slot.Shown(); got.Time != 1 || got.State != "NORMAL" {
+		t.Errorf("shown: %+v", got)
+	}
+	f.Show(first)
+	if slot.Shown().Time != 2 || slot.Latest().Time != 3 {
+		t.Error("showing the first change lost the second")
+	}
+	f.Show(second)
+	if slot.Shown().Time != 3 || slot.Latest() != slot.Shown() {
+		t.Error("the second change is not shown")
+	}
+	if diff := cmp.Diff([]andon.StateCount{{State: "WARNING1", Count: 1}}, f.Counts()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// BenchmarkUpdate stages and shows one batch of 1,000 devices of 100,000, one in twenty changing state.
+func BenchmarkUpdate(b *testing.B) {
+	states := andon.DefaultStates()
+	f := NewFleet[int]()
+	slots := make([]*Slot[int], 100_000)
+	for i := range slots {
+		id := andon.DeviceID(fmt.Sprintf("press-%05d", i))
+		put(f, id, entry(1, "NORMAL"))
+		slots[i] = f.Slot(id)
+	}
+	n := 1
+	for b.Loop() {
+		n++
+		c := NewChanges[int](1000)
+		for i := range 1000 {
+			e := Entry{Time: andon.Time(n), State: "NORMAL"}
+			if (i+n)%20 == 0 {
+				e.State, e.Severity = "WARNING1", 32
+			}
+			if _, err := c.Copy(slots[(n*1000+i)%len(slots)]).Apply(e, states, nil); err != nil {
+				b.Fatal(err)
+			}
+		}
+		c.Stage()
+		f.Show(c)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*1000), "ns/device")
+}

@@ -1,0 +1,212 @@
+package httpapi_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/httpapi"
+	"github.com/andonhq/andon/internal/intake"
+)
+
+const oneEvent = `{"device":"d","time":"2020-04-24T10:00:00Z","state":"NORMAL"}`
+
+func gzipped(text string) string {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, _ = z.Write([]byte(text))
+	_ = z.Close()
+	return b.String()
+}
+
+func zstandard(t *testing.T, text string, options ...zstd.EOption) string {
+	t.Helper()
+	var b bytes.Buffer
+	z, err := zstd.NewWriter(&b, append(options, zstd.WithEncoderConcurrency(1))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = z.Write([]byte(text))
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestCompressedBodies(t *testing.T) {
+	w := newWorld(t)
+	for range 3 { // so that pooled decompressors are used again, after failures too
+		w.post("/events", gzipped(oneEvent), "Content-Encoding: gzip").is(http.StatusOK)
+		w.post("/events", zstandard(t, oneEvent), "Content-Encoding: zstd").is(http.StatusOK)
+		w.post("/events", oneEvent, "Content-Encoding: gzip").fails(http.StatusBadRequest, "can't be read")
+		w.post("/events", oneEvent, "Content-Encoding: zstd").fails(http.StatusBadRequest, "can't be read")
+		w.post("/events", "", "Content-Encoding: gzip").fails(http.StatusBadRequest)
+		w.post("/events", "", "Content-Encoding: zstd").fails(http.StatusBadRequest)
+	}
+	w.put("/devices/d/operator", gzipped(`{"operator":"Liz"}`), "Content-Encoding: gzip").is(http.StatusOK)
+	got := w.post("/events", oneEvent, "Content-Encoding: br")
+	got.fails(http.StatusUnsupportedMediaType, "gzip, zstd")
+	if got.header.Get("Accept-Encoding") != "gzip, zstd" {
+		t.Errorf("got %v", got.header)
+	}
+	w.post("/events", oneEvent, "Content-Encoding: gzip, gzip").fails(http.StatusUnsupportedMediaType)
+}
+
+func TestHalfBodiesKeepNothing(t *testing.T) {
+	w := newWorld(t)
+	lines := strings.Repeat(oneEvent+"\n", 100)
+	half := func(s string) string { return s[:len(s)/2] }
+	w.post("/events", half(gzipped(lines)), "Content-Encoding: gzip").fails(http.StatusBadRequest, "complete")
+	w.post("/events", half(zstandard(t, lines)), "Content-Encoding: zstd").fails(http.StatusBadRequest)
+	damaged := []byte(gzipped(lines))
+	damaged[len(damaged)-6] ^= 1 // in the checksum
+	w.post("/events", string(damaged), "Content-Encoding: gzip").fails(http.StatusBadRequest)
+
+	// A client that says more than it sends, and then hangs up its side.
+	got := w.raw("POST /api/v1/events HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" +
+		"Content-Type: application/x-ndjson\r\nContent-Length: 5000\r\n\r\n" + lines[:2000])
+	got.fails(http.StatusBadRequest, "ends before it is complete")
+	got = w.raw("POST /api/v1/events HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" +
+		"Transfer-Encoding: chunked\r\n\r\nzz\r\n" + lines)
+	got.fails(http.StatusBadRequest)
+	w.get("/devices/d/events").equals(`{"items":[]}`)
+}
+
+// raw sends bytes, closes its side, and reads one answer.
+func (w *world) raw(request string) answer {
+	w.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, request); err != nil {
+		w.Fatal(err)
+	}
+	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+		w.Fatal(err)
+	}
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return answer{t: w.T, status: response.StatusCode, header: response.Header, body: string(text)}
+}
+
+func TestBombsEndAtTheLimit(t *testing.T) {
+	w := newWorld(t)
+	zeros := strings.Repeat("0", 64<<20)
+	w.post("/events", gzipped(zeros), "Content-Encoding: gzip").
+		fails(http.StatusRequestEntityTooLarge, "16 MB")
+	w.post("/events", zstandard(t, zeros, zstd.WithWindowSize(1<<20)), "Content-Encoding: zstd").
+		fails(http.StatusRequestEntityTooLarge)
+	w.post("/events", zstandard(t, zeros, zstd.WithWindowSize(64<<20)), "Content-Encoding: zstd").
+		fails(http.StatusRequestEntityTooLarge)
+	spaces := strings.Repeat(" ", andon.MaxRequestBytes)
+	w.post("/events", spaces+oneEvent).fails(http.StatusRequestEntityTooLarge)
+	w.post("/events", gzipped(spaces[len(oneEvent):]+oneEvent), "Content-Encoding: gzip").is(http.StatusOK)
+	w.post("/events", gzipped(spaces+oneEvent), "Content-Encoding: gzip").
+		fails(http.StatusRequestEntityTooLarge)
+	many := strings.Repeat("{}\n", andon.MaxRequestEntries+1)
+	w.post("/events", many, "Content-Type: application/x-ndjson").
+		fails(http.StatusRequestEntityTooLarge, "100000 entries")
+}
+
+func TestContentTypes(t *testing.T) {
+	w := newWorld(t)
+	for kind, status := range map[string]int{
+		"application/json":                    200,
+		"Application/JSON; charset=UTF-8":     200,
+		"application/json;charset=\"utf-8\"":  200,
+		"application/x-ndjson":                200,
+		"application/x-ndjson; charset=utf-8": 200,
+		"application/json; charset=latin1":    415,
+		"text/plain":                          415,
+		"application/x-www-form-urlencoded":   415,
+		"multipart/form-data; boundary=x":     415,
+		"application/problem+json":            415,
+		"nonsense":                            415,
+		";":                                   415,
+	} {
+		got := w.post("/events", oneEvent, "Content-Type: "+kind).is(status)
+		if status == 415 {
+			got.fails(status, "send the body as application/json or application/x-ndjson")
+		}
+	}
+	w.post("/events", oneEvent).is(http.StatusOK)
+	w.post("/events", "").fails(http.StatusBadRequest, "empty")
+	w.put("/devices/d/operator", "", "Content-Type: application/json").fails(http.StatusBadRequest, "empty")
+	w.put("/devices/d/operator", `{"operator":null}`, "Content-Type: application/x-ndjson").
+		fails(http.StatusUnsupportedMediaType)
+}
+
+func TestBodiesAreStrict(t *testing.T) {
+	w := newWorld(t)
+	for sent, want := range map[string]string{
+		`{}`:                              "body.operator",
+		`[]`:                              "want an object",
+		`{"operator":1}`:                  "can't be a number",
+		`{"operator":{}}`:                 "can't be a object",
+		`{"Operator":"x"}`:                "did you mean operator?",
+		`{"operator":"x","operator":"y"}`: "twice",
+		`{"operator":"x","by":"y"}`:       "body.by",
+		`{"operator":"x"} {}`:             "want the end",
+		`{"operator":"x",}`:               "nothing stands",
+		`{"operator":"\ud800"}`:           "surrogate",
+		"{\"operator\":\"\xff\"}":         "UTF-8",
+		`{"operator":"a\u0000b"}`:         "control character",
+		`{"operator":"` + strings.Repeat("x", 129) + `"}`: "129 bytes",
+		`{"operator":` + strings.Repeat("[", 10_000):      "nested deeper",
+		`{"operator":"x"`: "the end",
+		`null`:            "want an object",
+	} {
+		w.put("/devices/d/operator", sent).fails(http.StatusBadRequest, want, `"location":"body`)
+	}
+}
+
+func TestBodyBudget(t *testing.T) {
+	w := newWorld(t, func(o *httpapi.Options) {
+		o.Intake = intake.New(o.Store, intake.Options{Now: o.Now, MaxBytes: 1 << 10})
+	})
+	got := w.post("/events", strings.Repeat(" ", 2000)+oneEvent)
+	got.fails(http.StatusTooManyRequests)
+	if got.header.Get("Retry-After") != "1" {
+		t.Errorf("got %v", got.header)
+	}
+	for range 10 { // the room is given back
+		w.post("/events", oneEvent).is(http.StatusOK)
+	}
+}
+
+func TestSlowBodies(t *testing.T) {
+	w := newWorld(t, func(o *httpapi.Options) { o.BodyTimeout = 50 * time.Millisecond })
+	conn, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "POST /api/v1/events HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusRequestTimeout {
+		t.Errorf("status %d", response.StatusCode)
+	}
+}

@@ -1,0 +1,237 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/httpapi"
+	"github.com/andonhq/andon/internal/intake"
+	"github.com/andonhq/andon/internal/store/memstore"
+	"github.com/andonhq/andon/internal/store/wrap"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// noon is where the fake clock stands at first.
+const noon = "2020-04-24T12:00:00Z"
+
+// world is an API over memstore, served over TCP, with a clock that the test sets.
+type world struct {
+	*testing.T
+	api   *httpapi.API
+	store andon.Store
+	url   string
+	now   atomic.Int64
+}
+
+// newWorld serves an API; change may change what it is made with.
+func newWorld(t *testing.T, change ...func(*httpapi.Options)) *world {
+	t.Helper()
+	w := &world{T: t}
+	w.at(noon)
+	now := func() andon.Time { return andon.Time(w.now.Load()) }
+	memory := memstore.New()
+	w.store = wrap.Retain(memory, now)
+	o := httpapi.Options{
+		Store: w.store, Intake: intake.New(w.store, intake.Options{Now: now}), Now: now,
+		Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	w.api = httpapi.New(o)
+	server := httptest.NewServer(w.api)
+	w.url = server.URL
+	t.Cleanup(func() {
+		server.Close()
+		http.DefaultClient.CloseIdleConnections()
+		if err := memory.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+func (w *world) at(text string) {
+	w.Helper()
+	t, err := andon.ParseTime(text)
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.now.Store(int64(t))
+}
+
+// answer is what came back.
+type answer struct {
+	t      *testing.T
+	status int
+	header http.Header
+	body   string
+}
+
+// do sends a request; headers are "Name: value".
+func (w *world) do(method, path, body string, headers ...string) answer {
+	w.Helper()
+	r, err := http.NewRequestWithContext(w.Context(), method, w.url+path, strings.NewReader(body))
+	if err != nil {
+		w.Fatal(err)
+	}
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		if name == "Host" {
+			r.Host = value
+		}
+		r.Header.Add(name, value)
+	}
+	return w.send(r)
+}
+
+func (w *world) send(r *http.Request) answer {
+	w.Helper()
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return answer{t: w.T, status: response.StatusCode, header: response.Header, body: string(text)}
+}
+
+const base = "/api/v1"
+
+func (w *world) get(path string, headers ...string) answer {
+	w.Helper()
+	return w.do(http.MethodGet, base+path, "", headers...)
+}
+
+func (w *world) post(path, body string, headers ...string) answer {
+	w.Helper()
+	return w.do(http.MethodPost, base+path, body, headers...)
+}
+
+func (w *world) put(path, body string, headers ...string) answer {
+	w.Helper()
+	return w.do(http.MethodPut, base+path, body, headers...)
+}
+
+// event keeps one event.
+func (w *world) event(device, at, state string) {
+	w.Helper()
+	text, _ := json.Marshal(map[string]string{"device": device, "time": at, "state": state})
+	w.post("/events", string(text)).is(http.StatusOK)
+}
+
+// is checks the status.
+func (a answer) is(status int) answer {
+	a.t.Helper()
+	if a.status != status {
+		a.t.Fatalf("status %d, want %d: %s", a.status, status, a.body)
+	}
+	return a
+}
+
+// equals checks the status 200 and the JSON of the body.
+func (a answer) equals(want string) answer {
+	a.t.Helper()
+	a.is(http.StatusOK)
+	return a.json(want)
+}
+
+func (a answer) json(want string) answer {
+	a.t.Helper()
+	if diff := cmp.Diff(parse(a.t, want), parse(a.t, a.body)); diff != "" {
+		a.t.Fatalf("got %s\n%s", a.body, diff)
+	}
+	return a
+}
+
+func parse(t *testing.T, text string) (v any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("%q is not JSON: %v", text, err)
+	}
+	return v
+}
+
+type problem struct {
+	Title     string             `json:"title"`
+	Status    int                `json:"status"`
+	Detail    string             `json:"detail"`
+	Errors    []andon.FieldError `json:"errors"`
+	RequestID string             `json:"request_id"`
+}
+
+// fails checks that the answer is a problem with that status, and that it says each of the texts.
+func (a answer) fails(status int, texts ...string) problem {
+	a.t.Helper()
+	a.is(status)
+	if kind := a.header.Get("Content-Type"); kind != "application/problem+json" {
+		a.t.Fatalf("content type %q: %s", kind, a.body)
+	}
+	var p problem
+	decoder := json.NewDecoder(bytes.NewReader([]byte(a.body)))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&p); err != nil {
+		a.t.Fatalf("%s: %v", a.body, err)
+	}
+	same := p.RequestID == a.header.Get("X-Request-Id")
+	if p.Status != status || p.Title != http.StatusText(status) || p.Detail == "" || !same {
+		a.t.Fatalf("not a whole problem: %s", a.body)
+	}
+	for _, text := range texts {
+		if !strings.Contains(a.body, text) {
+			a.t.Errorf("%s does not say %q", a.body, text)
+		}
+	}
+	return p
+}
+
+// page is a list as it comes.
+type page struct {
+	Items []map[string]any `json:"items"`
+	Next  string           `json:"next"`
+}
+
+func (a answer) page() (p page) {
+	a.t.Helper()
+	a.is(http.StatusOK)
+	if err := json.Unmarshal([]byte(a.body), &p); err != nil {
+		a.t.Fatal(err)
+	}
+	return p
+}
+
+// column returns one field of each item.
+func (p page) column(name string) []string {
+	var all []string
+	for _, item := range p.Items {
+		text, _ := item[name].(string)
+		all = append(all, text)
+	}
+	return all
+}
+
+func eventually(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !done(); {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not in time", what)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}

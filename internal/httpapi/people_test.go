@@ -1,0 +1,72 @@
+package httpapi_test
+
+import (
+	"net/http"
+	"testing"
+)
+
+func TestAssignments(t *testing.T) {
+	w := newWorld(t)
+	w.put("/devices/d%23/operator", `{"operator":"Liz"}`).
+		equals(`{"device":"d#","operator":"Liz","from":"2020-04-24T12:00:00Z"}`)
+	w.at("2020-04-24T13:00:00Z")
+	w.put("/devices/d%23/operator", `{"operator":null}`).
+		equals(`{"device":"d#","operator":null,"from":"2020-04-24T13:00:00Z"}`)
+	w.at("2020-04-24T14:00:00Z")
+	w.post("/assignments", `[{"device":"d#","operator":"Bob"},{"device":"e","operator":""},
+		{"device":"","operator":"x"},{"device":"f"}]`).is(http.StatusOK)
+	w.get("/devices/d%23/assignments").equals(`{"items":[
+		{"device":"d#","operator":"Bob","from":"2020-04-24T14:00:00Z"},
+		{"device":"d#","operator":null,"from":"2020-04-24T13:00:00Z","to":"2020-04-24T14:00:00Z"},
+		{"device":"d#","operator":"Liz","from":"2020-04-24T12:00:00Z","to":"2020-04-24T13:00:00Z"}]}`)
+	p := w.get("/devices/d%23/assignments?order=asc&limit=2").page()
+	w.get("/devices/d%23/assignments?order=asc&limit=2&cursor=" + p.Next).equals(`{"items":[
+		{"device":"d#","operator":"Bob","from":"2020-04-24T14:00:00Z"}]}`)
+	w.get("/devices/nobody/assignments").equals(`{"items":[]}`)
+}
+
+func TestAssignmentsAreAccountedFor(t *testing.T) {
+	w := newWorld(t)
+	got := w.post("/assignments", "{\"device\":\"a\",\"operator\":\"Liz\"}\n\n{\"device\":\"b\"}\n",
+		"Content-Type: application/x-ndjson").is(http.StatusOK)
+	account := parse(t, got.body).(map[string]any)
+	rejected := account["rejected"].([]any)
+	if account["accepted"] != 1.0 || len(rejected) != 1 || rejected[0].(map[string]any)["line"] != 3.0 {
+		t.Errorf("got %s", got.body)
+	}
+	w.post("/assignments", `{"device":"a","operator":"x","until":"tomorrow"}`).fails(http.StatusBadRequest)
+	w.post("/assignments", `[]`).equals(`{"accepted":0,"rejected":[]}`)
+	w.post("/assignments", `[{"device":"\u0000","operator":"x"}]`).is(http.StatusOK)
+}
+
+func TestEscalations(t *testing.T) {
+	w := newWorld(t)
+	w.event("d 1", "2020-04-24T10:00:00Z", "A/B")
+	w.event("d 1", "2020-04-24T10:01:00Z", "WARNING2")
+	got := w.post("/devices/d%201/escalations", `{"to":"Sara","by":"Liz","note":"look"}`)
+	got.is(http.StatusCreated).json(`{"device":"d 1","time":"2020-04-24T10:01:00Z","state":"WARNING2",
+		"to":"Sara","at":"2020-04-24T12:00:00Z","by":"Liz","note":"look"}`)
+	w.do(http.MethodGet, got.header.Get("Location"), "").equals(`{"device":"d 1",
+		"time":"2020-04-24T10:01:00Z","state":"WARNING2","escalated_to":"Sara",
+		"escalations":[{"to":"Sara","at":"2020-04-24T12:00:00Z","by":"Liz","note":"look"}]}`)
+	got = w.post("/devices/d%201/escalations", `{"to":"Sara","time":"2020-04-24T10:00:00Z","state":"A/B"}`)
+	w.do(http.MethodGet, got.is(http.StatusCreated).header.Get("Location"), "").is(http.StatusOK)
+	if n := len(w.get("/supervisors/Sara/events").page().Items); n != 2 {
+		t.Errorf("%d events", n)
+	}
+	w.at("2020-04-24T12:01:00Z")
+	w.post("/devices/d%201/escalations", `{"to":null}`).is(http.StatusCreated)
+	w.get("/devices/d%201/events/2020-04-24T10:01:00Z/WARNING2").equals(`{"device":"d 1",
+		"time":"2020-04-24T10:01:00Z","state":"WARNING2",
+		"escalations":[{"to":null,"at":"2020-04-24T12:01:00Z"},
+		{"to":"Sara","at":"2020-04-24T12:00:00Z","by":"Liz","note":"look"}]}`)
+
+	w.post("/devices/d%201/escalations", `{"note":"no to"}`).fails(http.StatusBadRequest, "body.to")
+	w.post("/devices/d%201/escalations", `{"to":"x","state":"A/B"}`).fails(http.StatusBadRequest, "body.time")
+	w.post("/devices/d%201/escalations", `{"to":"x","time":"soon","state":"A/B"}`).
+		fails(http.StatusBadRequest, "body.time")
+	w.post("/devices/d%201/escalations", `{"to":"x","time":"2020-04-24T10:09:00Z","state":"A/B"}`).
+		fails(http.StatusNotFound)
+	w.post("/devices/nobody/escalations", `{"to":"x"}`).fails(http.StatusNotFound)
+	w.get("/devices/d%201/events/2020-04-24T10:01:00Z/NORMAL").fails(http.StatusNotFound)
+}

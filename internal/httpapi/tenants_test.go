@@ -1,0 +1,68 @@
+package httpapi_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func TestTenants(t *testing.T) {
+	w := newWorld(t)
+	got := w.put("/tenants/plant%2F2", `{"retention":{"events":"90d"},"silent_after":"30m","states":[
+		{"name":"OK","severity":0},{"name":"BAD","severity":70,"colour":"#ff0000"}]}`)
+	const plant = `{"tenant":"plant/2","retention":{"events":"90d","readings":"30d"},"max_future":"10m",
+		"silent_after":"30m","states":[
+		{"name":"OK","severity":0,"letter":"O","colour":"#2e7d32","symbol":"●"},
+		{"name":"BAD","severity":70,"letter":"B","colour":"#ff0000","symbol":"■"}]}`
+	got.is(http.StatusCreated).json(plant)
+	if location := got.header.Get("Location"); location != base+"/tenants/plant%2F2" {
+		t.Errorf("location %q", location)
+	}
+	w.get("/tenants/plant%2F2").equals(plant)
+	changed := strings.Replace(plant, `"90d"`, `"forever"`, 1)
+	w.put("/tenants/plant%2F2", `{"retention":{"events":"forever"}}`).equals(changed)
+	w.put("/tenants/plant%2F2", changed).equals(changed) // what was read can be sent back
+	if names := w.get("/tenants").page().column("tenant"); strings.Join(names, ",") != "default,plant/2" {
+		t.Errorf("got %v", names)
+	}
+	p := w.get("/tenants?limit=1").page()
+	if names := w.get("/tenants?cursor=" + p.Next).page().column("tenant"); strings.Join(names, ",") != "plant/2" {
+		t.Errorf("got %v", names)
+	}
+	w.post("/events", oneEvent, "Andon-Tenant: plant/2").is(http.StatusOK)
+	w.get("/devices/d", "Andon-Tenant: plant/2").is(http.StatusOK)
+	w.get("/devices/d").fails(http.StatusNotFound)
+
+	w.do(http.MethodDelete, base+"/tenants/plant%2F2", "").is(http.StatusNoContent)
+	w.do(http.MethodDelete, base+"/tenants/plant%2F2", "").fails(http.StatusNotFound)
+	w.do(http.MethodDelete, base+"/tenants/default", "").fails(http.StatusConflict)
+	w.get("/tenants/plant%2F2").fails(http.StatusNotFound)
+}
+
+func TestWrongTenants(t *testing.T) {
+	w := newWorld(t)
+	for sent, want := range map[string]string{
+		`{"retention":{"events":"soon"}}`:                                  "body.retention.events",
+		`{"retention":{"event":"90d"}}`:                                    "did you mean events?",
+		`{"retention":{"events":90}}`:                                      "can't be a number",
+		`{"retention":"90d"}`:                                              "body.retention",
+		`{"max_future":"-1m"}`:                                             "body.max_future",
+		`{"silent_after":"10000000d"}`:                                     "body.silent_after",
+		`{"silentafter":"1m"}`:                                             "did you mean silent_after?",
+		`{"states":[]}`:                                                    "body.states",
+		`{"states":[{"name":"A"}]}`:                                        "body.states[0].severity",
+		`{"states":[{"name":"A","severity":256}]}`:                         "body.states[0].severity",
+		`{"states":[{"name":"A","severity":-1}]}`:                          "body.states[0].severity",
+		`{"states":[{"name":"A,B","severity":1}]}`:                         "body.states[0]",
+		`{"states":[{"name":"A","severity":0},{"name":"A","severity":1}]}`: "twice",
+		`{"states":[{"name":"A","severity":0,"colour":"red"}]}`:            "#rrggbb",
+		`{"tenant":"other"}`:                                               "body.tenant",
+	} {
+		w.put("/tenants/new", sent).fails(http.StatusBadRequest, want)
+	}
+	w.get("/tenants/new").fails(http.StatusNotFound)
+
+	w.event("d", "2020-04-24T10:00:00Z", "WARNING1")
+	w.put("/tenants/default", `{"states":[{"name":"WARNING1","severity":99}]}`).
+		fails(http.StatusConflict, "keeps its severity")
+}

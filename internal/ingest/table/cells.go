@@ -1,0 +1,115 @@
+package table
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/ingest"
+)
+
+// cell is one member of an object that columns make.
+type cell struct {
+	name   string
+	column string
+	value  string // as it stands in the row
+}
+
+// cells returns the members that columns make in a row, those that are absent left out. A name that
+// two columns make is an error.
+func cells(row *Row, columns []string) (all []cell, err error) {
+	for _, column := range columns {
+		prefix, many := strings.CutSuffix(column, ".*")
+		if many {
+			all = row.spread(all, prefix)
+		} else if value, ok := row.cell(column); ok {
+			all = append(all, cell{row.memberName(column), column, value})
+		}
+	}
+	if len(columns) < 2 && !slices.ContainsFunc(columns, isSpread) {
+		return all, nil
+	}
+	seen := make(map[string]bool, len(all))
+	for _, c := range all {
+		if seen[c.name] {
+			reason := "the name " + ingest.Clip(c.name) + " stands twice"
+			return nil, &RowError{Column: c.column, Reason: reason}
+		}
+		seen[c.name] = true
+	}
+	return all, nil
+}
+
+func isSpread(column string) bool { return strings.HasSuffix(column, ".*") }
+
+// memberName is what stands behind the last dot of a column of JSON; CSV has no nesting.
+func (r *Row) memberName(column string) string {
+	if r.header != nil {
+		return column
+	}
+	return column[strings.LastIndexByte(column, '.')+1:]
+}
+
+// spread appends every column that begins with the prefix and a dot.
+func (r *Row) spread(all []cell, prefix string) []cell {
+	if r.header == nil {
+		if nested, ok := find(r.object, prefix); ok && nested[0] == '{' {
+			for name, value := range members(nested) {
+				all = append(all, cell{name, prefix + "." + name, value})
+			}
+		}
+		return all
+	}
+	for i, column := range r.header.names {
+		if name, ok := strings.CutPrefix(column, prefix+"."); ok && r.cells[i] != "" {
+			all = append(all, cell{name, column, r.cells[i]})
+		}
+	}
+	return all
+}
+
+// object makes one JSON object of columns, absent where they all are.
+func object(row *Row, columns []string) (andon.JSON, error) {
+	all, err := cells(row, columns)
+	if err != nil || len(all) == 0 {
+		return "", err
+	}
+	text := make([]byte, 0, 128)
+	for i, c := range all {
+		text = append(text, "{,"[min(i, 1)])
+		text = append(text, quoted(c.name)...)
+		text = append(append(text, ':'), row.json(c.value)...)
+	}
+	return andon.JSON(append(text, '}')), nil
+}
+
+// metrics makes metrics of columns: numbers, or true and false as 1 and 0.
+func metrics(row *Row, columns []string) (andon.Metrics, error) {
+	all, err := cells(row, columns)
+	if err != nil {
+		return nil, err
+	}
+	read := make(andon.Metrics, 0, len(all))
+	for _, c := range all {
+		text, ok := row.text(c.value)
+		if !ok {
+			continue
+		}
+		value, err := metric(strings.TrimSpace(text))
+		if err != nil {
+			return nil, &RowError{Column: c.column, Reason: err.Error()}
+		}
+		read = append(read, andon.Metric{Name: andon.MetricName(c.name), Value: value})
+	}
+	return read.Sorted()
+}
+
+func metric(text string) (float64, error) {
+	switch text {
+	case "true":
+		return 1, nil
+	case "false":
+		return 0, nil
+	}
+	return ingest.ParseMetric(text)
+}

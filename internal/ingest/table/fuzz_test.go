@@ -1,0 +1,112 @@
+package table_test
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/andonhq/andon/internal/ingest/table"
+)
+
+// FuzzCSV compares with encoding/csv: a file that it reads whole, we read the same.
+func FuzzCSV(f *testing.F) {
+	for _, text := range []string{
+		"a,b\n1,2\n", "a,b\r\n\r\n\"1\",\"2\r\n3\"\"\"\r\n", "a\n\"x", "a,b\n1\n", "a,b\n1,2\"\n3,4\n",
+		"a,b\n\"1\"x,2\n", "a\n\"\"\n\"", "\uFEFFa\nb", "a,b,\n,,\n", "a\r\rb\n\r",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		rows, bad, ok := readAll(t, text, table.CSV)
+		want, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(text, "\uFEFF"))).ReadAll()
+		if !ok || err != nil || !utf8.ValidString(text) || strings.HasPrefix(text, "\x1f\x8b") {
+			return
+		}
+		if bad > 0 || len(rows) != len(want)-1 {
+			t.Fatalf("%d rows and %d bad ones, want %d", len(rows), bad, len(want)-1)
+		}
+		for i, row := range rows {
+			for j, name := range want[0] {
+				if name = strings.TrimSpace(name); name == "" {
+					continue
+				}
+				if got, _ := row.Value(name); got != want[i+1][j] {
+					t.Fatalf("row %d, column %q: %q, want %q", i, name, got, want[i+1][j])
+				}
+			}
+		}
+	})
+}
+
+// FuzzObjects compares the values of the rows of an array with encoding/json.
+func FuzzObjects(f *testing.F) {
+	for _, text := range []string{
+		`[{"a":1,"b":{"c":"x\n"}}]`, `[]`, `[{}`, `[{"a":"\ud83d\ude00"},7]`, `[{"a":null}] x`, `{`,
+		`[{"a.b":1,"a":{"b":2}}]`, `[{"a":1,"a":2}]`,
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		readAll(t, text, table.NDJSON)
+		rows, bad, ok := readAll(t, text, table.JSON)
+		var want []map[string]json.RawMessage
+		if !ok || json.Unmarshal([]byte(text), &want) != nil || bad > 0 {
+			return
+		}
+		if len(rows) != len(want) {
+			t.Fatalf("%d rows, want %d", len(rows), len(want))
+		}
+		for i, row := range rows {
+			for name, raw := range want[i] {
+				if got, ok := row.JSON(name); !ok || got != string(raw) {
+					t.Fatalf("row %d, column %q: %q, want %q", i, name, got, raw)
+				}
+			}
+		}
+	})
+}
+
+// readAll reads a table to its end and checks that the rows are counted without a gap. ok is false
+// where it could not be opened or read to its end.
+func readAll(t *testing.T, text string, format table.Format) (rows []table.Row, bad int, ok bool) {
+	tab, err := table.Open(strings.NewReader(text), table.Options{Format: format})
+	if err != nil {
+		return nil, 0, false
+	}
+	tab.Columns()
+	line := 0
+	for row, err := range tab.Rows() {
+		var one *table.RowError
+		if err != nil && !errors.As(err, &one) {
+			return rows, bad, false
+		}
+		if row.Index != len(rows)+bad || format != table.JSON && row.Line <= line {
+			t.Fatalf("row %d at line %d comes behind %d rows and line %d",
+				row.Index, row.Line, len(rows)+bad, line)
+		}
+		line = row.Line
+		if err != nil {
+			bad++
+			continue
+		}
+		rows = append(rows, row.Clone())
+	}
+	return rows, bad, true
+}
+
+// TestRowsAreValidUntilTheNext keeps Clone honest.
+func TestRowsAreValidUntilTheNext(t *testing.T) {
+	rows, _, _ := readAll(t, "a,b\n1,2\n3,4\n", table.CSV)
+	var got []string
+	for _, row := range rows {
+		value, _ := row.Value("b")
+		got = append(got, value)
+	}
+	if !slices.Equal(got, []string{"2", "4"}) {
+		t.Errorf("got %q", got)
+	}
+}

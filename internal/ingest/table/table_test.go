@@ -1,0 +1,327 @@
+package table_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/ingest/table"
+)
+
+func open(t *testing.T, text string, o table.Options) *table.Table {
+	t.Helper()
+	tab, err := table.Open(strings.NewReader(text), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tab
+}
+
+// listed lists entries and errors, one line each.
+func listed[T any](entries table.Entries[T], err error, show func(T) string) (lines []string) {
+	if err != nil {
+		return []string{err.Error()}
+	}
+	for item, err := range entries {
+		if err != nil {
+			lines = append(lines, err.Error())
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("%d:%d %s", item.Index, item.Line, show(item.Value)))
+	}
+	return lines
+}
+
+func showEvent(e andon.Event) string {
+	return fmt.Sprintf("%s %s %s op=%s to=%s %q %s",
+		e.Device, e.Time, e.State, e.Operator, e.EscalatedTo, e.Message, e.Attributes)
+}
+
+func showReading(r andon.Reading) string {
+	text, _ := r.Metrics.MarshalJSON()
+	return fmt.Sprintf("%s %s %s %s", r.Device, r.Time, text, r.Metadata)
+}
+
+func wantLines(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+var plain = table.Mapping{
+	Device: []string{"device"}, Time: []string{"time"}, State: []string{"state"},
+	Precision: andon.Seconds,
+}
+
+func TestCSVGoesOnBehindBadRows(t *testing.T) {
+	m := plain
+	m.Message = []string{"note"}
+	entries, err := open(t, "\uFEFFdevice, time ,state,note\r\n"+
+		"a,2020-04-24 14:40:00,ON,\r\n"+
+		"\r\n"+
+		"b,1587739200.5,ON,\"two\r\nlines, \"\"quoted\"\"\"\r\n"+
+		"c,2020-04-24,ON\n"+
+		"d,yesterday,ON,\n"+
+		",2020-04-24,ON,\n"+
+		"e,2020-04-24,O\"N,\n"+
+		"f,2020-04-24,\"ON\"x,\n"+
+		"g,2020-04-24,\"ON,\n"+
+		"h,,ON,\n"+
+		"i,2020-04-24,\xff,\n"+
+		"j,2020-04-24,\"a,b\",\n"+
+		"k,2020-04-24,ON,"+strings.Repeat("x", 2<<20)+"\n"+
+		"l,2020-04-24,ON,last", table.Options{}).Events(m)
+	wantLines(t, listed(entries, err, showEvent),
+		`0:2 a 2020-04-24T14:40:00Z ON op= to= "" `,
+		`1:4 b 2020-04-24T14:40:00.5Z ON op= to= "two\nlines, \"quoted\"" `,
+		`line 6: the row has 3 cells, the header 4`,
+		`line 7: column time: time "yesterday" is not of the form 2006-01-02T15:04:05.999999Z`,
+		`line 8: column device: device is missing`,
+		`line 9: cell 3 has a quote but does not begin with one`,
+		`line 10: cell 3 goes on behind its closing quote`,
+		`line 11: cell 3 goes on behind its closing quote`,
+		`line 12: column time: time is missing`,
+		`line 13: cell 3 is not valid UTF-8`,
+		`line 14: column state: state holds ',', which lists and prefixes of states are written with`,
+		`line 15: longer than 1048576 bytes`,
+		`12:16 l 2020-04-24T00:00:00Z ON op= to= "last" `,
+	)
+}
+
+func TestCSVQuoteNeverClosed(t *testing.T) {
+	for _, filler := range []string{"", strings.Repeat("b,2020-04-24,ON\n", 100_000)} {
+		text := "device,time,state\na,2020-04-24,\"ON\n" + filler + "c,2020-04-24,ON\n"
+		entries, err := open(t, text, table.Options{}).Events(plain)
+		lines := listed(entries, err, showEvent)
+		if lines[0] != "line 2: a quote is not closed" {
+			t.Errorf("got %q", lines[0])
+		}
+		if n := strings.Count(filler, "\n"); len(lines) != n+2 ||
+			lines[n+1] != fmt.Sprintf("%d:%d c 2020-04-24T00:00:00Z ON op= to= \"\" ", n+1, n+3) {
+			t.Errorf("%d lines, the last %q", len(lines), lines[len(lines)-1])
+		}
+	}
+}
+
+func TestJSONRows(t *testing.T) {
+	m := plain
+	m.Device = []string{"site", "id.nr"}
+	m.Join = "-"
+	m.Attributes = []string{"x", "id.*"}
+	const good = `{"site":"s\u0031","id":{"nr":7,"k":null},"time":1587739200,"state":"ON","x":[1, 2]}`
+	rows := []string{
+		good,
+		`{"site":"s","time":"2020-04-24","state":"ON","unknown":{}}`,
+		`{"time":1,"state":"ON"}`,
+		`7`,
+		`{"site":"s","site":"t"}`,
+		`{"site":"` + "\xff" + `"}`,
+		`{"site":"s","id":{"x":1},"x":2,"time":1587739200,"state":"ON"}`,
+		good,
+	}
+	want := []string{
+		`0:% s1-7 2020-04-24T14:40:00Z ON op= to= "" {"x":[1, 2],"nr":7,"k":null}`,
+		`1:% s 2020-04-24T00:00:00Z ON op= to= "" `,
+		`%: column time: time "1" is outside 1970-01-02T00:00:00Z to 9999-12-31T23:59:59.999999Z`,
+		`%: at byte 0: want an object, found a number`,
+		`%: the field "site" stands twice`,
+		`%: at byte 9: a byte that is not valid UTF-8`,
+		`%: column id.x: the name "x" stands twice`,
+		`7:% s1-7 2020-04-24T14:40:00Z ON op= to= "" {"x":[1, 2],"nr":7,"k":null}`,
+	}
+	for format, text := range map[table.Format]string{
+		table.JSON:   "[" + strings.Join(rows, ",\n") + "]\n",
+		table.NDJSON: "\uFEFF" + strings.Join(rows, "\r\n"),
+	} {
+		entries, err := open(t, text, table.Options{Format: format}).Events(m)
+		got := listed(entries, err, showEvent)
+		if len(got) != len(want) {
+			t.Fatalf("format %d: %q", format, got)
+		}
+		for i := range got {
+			line, place := i+1, fmt.Sprintf("line %d", i+1)
+			if format == table.JSON {
+				line, place = 0, fmt.Sprintf("entry %d", i)
+			}
+			expect := strings.Replace(want[i], "%", place, 1)
+			if want[i][0] != '%' {
+				expect = strings.Replace(want[i], "%", fmt.Sprint(line), 1)
+			}
+			if got[i] != expect {
+				t.Errorf("format %d: got %s\nwant %s", format, got[i], expect)
+			}
+		}
+	}
+}
+
+func TestJSONArrayBreaks(t *testing.T) {
+	const row = `{"device":"a","time":"2020-04-24","state":"ON"}`
+	const lost = "; nothing behind it can be read, at byte 49"
+	for text, want := range map[string]string{
+		"[" + row + ",":   "entry 1: EOF" + lost,
+		"[" + row:         "the array is not closed behind 1 entries, at byte 48",
+		"[" + row + "] x": "something follows the array, at byte 50",
+		"[" + row + ",]":  "entry 1: invalid character ']' looking for beginning of value" + lost,
+	} {
+		entries, err := open(t, text, table.Options{Format: table.JSON}).Events(plain)
+		lines := listed(entries, err, showEvent)
+		if diff := cmp.Diff(want, lines[len(lines)-1]); diff != "" || len(lines) != 2 {
+			t.Errorf("%s: %q\n%s", text, lines, diff)
+		}
+	}
+}
+
+func TestReadingsOfColumns(t *testing.T) {
+	m := table.Mapping{
+		Device: []string{"=press", "nr"}, Time: []string{"date", "clock"},
+		Metrics: []string{"on", "m.*"}, Metadata: []string{"fw"},
+	}
+	entries, err := open(t, "nr;date;clock;on;m.a;m.b;fw\n"+
+		"1;2020-04-24;14:40;true; 1.5 ;-2e3;\"1 \"\"x\"\"\"\n"+
+		"2;2020-04-24;;false;;;\n"+
+		"3;2020-04-24;;;;;v\n"+
+		"4;2020-04-24;;;1;x;\n"+
+		"5;2020-04-24;;;1;1e999;\n", table.Options{Comma: ';'}).Readings(m)
+	wantLines(t, listed(entries, err, showReading),
+		`0:2 press/1 2020-04-24T14:40:00Z {"a":1.5,"b":-2000,"on":1} {"fw":"1 \"x\""}`,
+		`1:3 press/2 2020-04-24T00:00:00Z {"on":0} `,
+		`line 4: column on,m.*: there is no metric`,
+		`line 5: column m.b: "x" is not a number`,
+		`line 6: column m.b: "1e999" is not below 1e+126`,
+	)
+}
+
+func TestMappingRefused(t *testing.T) {
+	const header = "device,time,state,temp,message\n"
+	const there = "there are device, time, state, temp, message"
+	for _, c := range []struct {
+		change func(*table.Mapping)
+		want   string
+	}{
+		{func(m *table.Mapping) { m.State = nil }, `state: no column is named`},
+		{func(m *table.Mapping) { m.State = []string{""} }, `state: a column's name is empty: ""`},
+		{func(m *table.Mapping) { m.Device = []string{"devcie"} },
+			`device: there is no column "devcie"; the nearest is "device"; ` + there},
+		{func(m *table.Mapping) { m.Operator = []string{"Liz"} },
+			`operator: there is no column "Liz"; the nearest is "time"; ` + there},
+		{func(m *table.Mapping) { m.Attributes = []string{"=x"} },
+			`attributes: the constant "=x" has no name`},
+		{func(m *table.Mapping) { m.Attributes = []string{"*"} }, `attributes: "*" names no object`},
+		{func(m *table.Mapping) { m.Attributes = []string{"temp", "temp"} },
+			`attributes: column "temp" is named twice`},
+		{func(m *table.Mapping) { m.Message = []string{"data.*"} }, `message: "data.*" is many columns`},
+		{func(m *table.Mapping) { m.Metrics = []string{"temp"} },
+			`an event has neither metrics nor metadata`},
+	} {
+		m := plain
+		c.change(&m)
+		if _, err := open(t, header, table.Options{}).Events(m); err == nil || err.Error() != c.want {
+			t.Errorf("got %v\nwant %s", err, c.want)
+		}
+	}
+	const want = "a reading has device, time, metrics and metadata only"
+	_, err := open(t, header, table.Options{}).Readings(plain)
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestOptionalColumnsMayComeLater: of JSON only the first rows are known.
+func TestOptionalColumnsMayComeLater(t *testing.T) {
+	const text = `{"device":"a","time":"2020-04-24","state":"ON","message":"x"}`
+	m := plain
+	m.Operator = []string{"operator"}
+	if _, err := open(t, text, table.Options{Format: table.NDJSON}).Events(m); err != nil {
+		t.Error(err)
+	}
+	m.Message = []string{"mesage"}
+	if _, err := open(t, text, table.Options{Format: table.NDJSON}).Events(m); err == nil {
+		t.Error("the slip of the pen is taken")
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		o    table.Options
+		want string
+	}{
+		{"", table.Options{}, "the file has no header"},
+		{"# a\n", table.Options{Comments: true}, "the file has no header"},
+		{"a,b,a\n", table.Options{}, `the header has column "a" twice`},
+		{"\na,\"b\n", table.Options{}, "the header can't be read: line 2: a quote is not closed"},
+		{"\xff\xfea\x00", table.Options{}, "the file is UTF-16: save it as UTF-8"},
+		{"a", table.Options{Comma: '"'}, `'"' can't stand between cells`},
+		{"", table.Options{Format: table.JSON}, "the file is empty"},
+		{"{}", table.Options{Format: table.JSON},
+			"the file is no array; objects line by line are the format ndjson, at byte 1"},
+		{"7", table.Options{Format: table.JSON}, "the file does not begin with an array, at byte 1"},
+		{"\x1f\x8b", table.Options{}, "read the file: unexpected EOF"},
+	} {
+		if _, err := table.Open(strings.NewReader(c.text), c.o); err == nil || err.Error() != c.want {
+			t.Errorf("%q: got %v, want %s", c.text, err, c.want)
+		}
+	}
+}
+
+func TestGzipCutShort(t *testing.T) {
+	var zipped bytes.Buffer
+	w := gzip.NewWriter(&zipped)
+	io.WriteString(w, "device,time,state\na,2020-04-24,ON\n")
+	w.Close()
+	whole := zipped.Bytes()
+	for _, cut := range []int{0, 4} {
+		tab, err := table.Open(bytes.NewReader(whole[:len(whole)-cut]), table.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries, err := tab.Events(plain)
+		lines := listed(entries, err, showEvent)
+		if broken := slices.Contains(lines, "read the file: unexpected EOF"); broken != (cut > 0) {
+			t.Errorf("cut %d: %q", cut, lines)
+		}
+	}
+}
+
+func TestColumnsAndValues(t *testing.T) {
+	tab := open(t, `{"a":{"b":1,"c.d":"x\n"},"e":null}`, table.Options{Format: table.NDJSON})
+	wantLines(t, tab.Columns(), "a", "a.b", "a.c.d", "e")
+	for row, err := range tab.Rows() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := row.Value("a.c.d")
+		raw, _ := row.JSON("a.c.d")
+		_, null := row.Value("e")
+		_, missing := row.JSON("a.x")
+		if text != "x\n" || raw != `"x\n"` || null || missing {
+			t.Errorf("%q %q %t %t", text, raw, null, missing)
+		}
+	}
+}
+
+func TestRowErrorAccounts(t *testing.T) {
+	entries, err := open(t, "device,time,state\n,2020-04-24,ON\n", table.Options{}).Events(plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range entries {
+		var one *table.RowError
+		if !errors.As(err, &one) {
+			t.Fatal(err)
+		}
+		want := andon.Rejection{Index: 0, Line: 2, Error: "column device: device is missing"}
+		if diff := cmp.Diff(want, one.Rejection()); diff != "" {
+			t.Error(diff)
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package pebblestore
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/current"
+)
+
+// id makes an identifier out of anything, so that fuzzing wastes no input.
+func id(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || (r >= 0x7f && r < 0xa0) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, ""))
+	if s == "" || s == "." || s == ".." {
+		return "x"
+	}
+	return s
+}
+
+func instant(n uint64) andon.Time {
+	return andon.MinTime + andon.Time(n%uint64(andon.MaxTime-andon.MinTime))
+}
+
+// FuzzEventKey proves that a key gives back what it was built from, and that keys stand in the order that
+// reads rely on: by day, device, state, and the newest first.
+func FuzzEventKey(f *testing.F) {
+	f.Add("press-7", "NORMAL", uint64(5), "press-7", "NORMAL", uint64(6))
+	f.Add("a", "A", uint64(0), "a!", "A#", uint64(1)<<62)
+	f.Add("a#b/c% d😀", "WARNING1", uint64(1), "a", "WARNING", uint64(86_400_000_000))
+	f.Fuzz(func(t *testing.T, d1, s1 string, t1 uint64, d2, s2 string, t2 uint64) {
+		a := andon.Event{Device: andon.DeviceID(id(d1)), State: andon.State(id(s1)), Time: instant(t1)}
+		b := andon.Event{Device: andon.DeviceID(id(d2)), State: andon.State(id(s2)), Time: instant(t2)}
+		ka, kb := eventKey(7, a.Device, a.Time, a.State), eventKey(7, b.Device, b.Time, b.State)
+		day, rest, ok1 := takeNumber(ka[5:])
+		device, rest, ok2 := takeText(rest)
+		state, at, escalated, ok3 := splitState(rest)
+		got := andon.Event{Device: andon.DeviceID(device), State: andon.State(state), Time: at}
+		if !ok1 || !ok2 || !ok3 || got != a || escalated != 0 || day != a.Time.Day() {
+			t.Fatalf("%q gave back %+v, want %+v", ka, got, a)
+		}
+		if got, want := bytes.Compare(ka, kb), compareStored(a, b); got != want {
+			t.Errorf("%+v against %+v: keys compare %d, want %d", a, b, got, want)
+		}
+		escalation := ka.invertedTime(b.Time)
+		if _, _, at, ok := splitState(escalation[5+4+len(device)+1:]); !ok || at != b.Time {
+			t.Errorf("an escalation of %s at %s gave back %s", ka, b.Time, at)
+		}
+		if !bytes.HasPrefix(escalation, ka) || bytes.Compare(escalation, ka.end()) >= 0 {
+			t.Errorf("an escalation does not follow its entry")
+		}
+	})
+}
+
+func compareStored(a, b andon.Event) int {
+	if a.Time.Day() != b.Time.Day() {
+		return int(min(max(int64(a.Time.Day())-int64(b.Time.Day()), -1), 1))
+	}
+	if c := strings.Compare(string(a.Device), string(b.Device)); c != 0 {
+		return c
+	}
+	if c := strings.Compare(string(a.State), string(b.State)); c != 0 {
+		return c
+	}
+	return int(min(max(int64(b.Time-a.Time), -1), 1))
+}
+
+// FuzzDamagedRows proves that no reader panics, whatever is on the disk.
+func FuzzDamagedRows(f *testing.F) {
+	f.Add([]byte{})
+	f.Add([]byte("NORMAL\x00\xff\xff\xff\xff\xff\xff\xff\xff"))
+	f.Add(newRecord(1, 5))
+	f.Add(appendCheckpointed(nil, &current.Device{ID: "d", State: "NORMAL"}))
+	f.Add(appendReading(nil, andon.Metrics{{Name: "t", Value: 1}}, `{"a":1}`))
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		splitState(b)
+		splitSupervisor(b)
+		_ = readEvent(&andon.Event{}, b)
+		_ = readEscalation(&andon.Escalation{}, b)
+		if metrics, metadata, err := readReading(b); err == nil {
+			if _, _, err := readReading(appendReading(nil, metrics, metadata)); err != nil {
+				t.Errorf("what was read can't be read again: %v", err)
+			}
+		}
+		_, _ = readCheckpointed(b)
+		_ = replay(map[uint32]*rebuilding{1: {}}, b)
+		_, _, _ = decodeTenant("t", b)
+	})
+}
+
+// FuzzRecord proves that a change replayed onto what was before gives what is after, onto what is after
+// changes nothing, and that a checkpoint gives back a whole device.
+func FuzzRecord(f *testing.F) {
+	f.Add("press-7", "NORMAL", "WARNING1", "Liz", "Sara", uint64(1), uint64(2), uint64(3), byte(0xff))
+	f.Add("d", "A", "B", "", "", uint64(9), uint64(0), uint64(1)<<60, byte(0))
+	f.Fuzz(func(t *testing.T, device, s1, s2, p1, p2 string, t1, t2, t3 uint64, parts byte) {
+		was := current.Device{ID: andon.DeviceID(id(device)), State: andon.State(id(s1)), Time: instant(t1), Since: instant(t2)}
+		is := was
+		changed := current.Device{
+			ID: was.ID, Time: instant(t2), State: andon.State(id(s2)), Since: instant(t3),
+			PrevTime: instant(t1), PrevState: was.State, Incident: instant(t3), Calm: instant(t2),
+			Operator:  andon.PersonID(p1),
+			Escalated: current.Escalated{To: andon.PersonID(p2), At: instant(t1), Entry: instant(t2)},
+			Assignee:  andon.PersonID(p2), AssignedFrom: instant(t3), Retired: instant(t1),
+		}
+		if parts != 0 {
+			is = changed
+		}
+		is.Received = instant(t3)
+		record := appendChange(newRecord(1, is.Received), 3, parts&1 == 1, &was, &is, is.Received)
+		r := &rebuilding{}
+		*r.device(3) = was
+		for range 2 {
+			if err := replay(map[uint32]*rebuilding{1: r}, record); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(is, r.devices[3]); diff != "" {
+				t.Fatal(diff)
+			}
+		}
+		got, err := readCheckpointed(appendCheckpointed(nil, &is))
+		if diff := cmp.Diff(is, got); diff != "" || err != nil {
+			t.Fatal(err, diff)
+		}
+	})
+}
+
+// FuzzReadingMerge proves that messages of one time join to the same reading however the engine groups
+// them.
+func FuzzReadingMerge(f *testing.F) {
+	f.Add("a", "b", "c", 1.0, 2.0, `{"x":1}`, "")
+	f.Add("a", "a", "a", math.MaxFloat64, -0.5, "", `{}`)
+	f.Fuzz(func(t *testing.T, m1, m2, m3 string, v1, v2 float64, j1, j2 string) {
+		messages := [][]byte{
+			appendReading(nil, andon.Metrics{{Name: andon.MetricName(m1), Value: v1}}, andon.JSON(j1)),
+			appendReading(nil, andon.Metrics{{Name: andon.MetricName(m2), Value: v2}}, andon.JSON(j2)),
+			appendReading(nil, andon.Metrics{{Name: andon.MetricName(m3), Value: v1}}, ""),
+		}
+		join := func(older bool, values ...[]byte) []byte {
+			first, rest := values[0], values[1:]
+			if older {
+				first, rest = values[len(values)-1], values[:len(values)-1]
+			}
+			m, err := readingMerger.Merge(nil, first)
+			for i := range rest {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if older {
+					err = m.MergeOlder(rest[len(rest)-1-i])
+				} else {
+					err = m.MergeNewer(rest[i])
+				}
+			}
+			joined, _, finish := m.Finish(true)
+			if err != nil || finish != nil {
+				t.Fatal(err, finish)
+			}
+			return joined
+		}
+		want := join(false, messages...)
+		for _, got := range [][]byte{
+			join(true, messages...),
+			join(false, join(false, messages[:2]...), messages[2]),
+			join(true, messages[0], join(true, messages[1:]...)),
+		} {
+			if !bytes.Equal(got, want) {
+				t.Errorf("joined %x, want %x", got, want)
+			}
+		}
+	})
+}

@@ -1,0 +1,282 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/intake"
+	"github.com/andonhq/andon/internal/store/memstore"
+	"github.com/andonhq/andon/internal/store/wrap"
+)
+
+// Options are how random histories are run. The zero value works.
+type Options struct {
+	// Reopen closes a store and opens it again with what it had. Without it a store is never closed
+	// within a history.
+	Reopen func(andon.Store) andon.Store
+	// Rounds is how many histories are run; 20 unless set, 5 with -short.
+	Rounds int
+	// Steps is how long each is; 60 unless set.
+	Steps int
+}
+
+func (o Options) withDefaults() Options {
+	if o.Rounds == 0 {
+		o.Rounds = 20
+		if testing.Short() {
+			o.Rounds = 5
+		}
+	}
+	if o.Steps == 0 {
+		o.Steps = 60
+	}
+	return o
+}
+
+// Histories does the same random steps on a store and on memstore, the reference, and compares all
+// of their answers every few steps. It expects that of two deliveries of one entry the later stands.
+//
+// Where they differ it looks for a shorter history that differs too, and prints that with the seed.
+// With ANDON_SEED in the environment it runs the one history of that seed.
+func Histories(t *testing.T, open func(t *testing.T) andon.Store, o Options) {
+	o = o.withDefaults()
+	for _, seed := range seeds(t, o.Rounds) {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			h := newHistory(seed, o.Steps)
+			err := h.run(t, open, o)
+			if err == nil {
+				return
+			}
+			short, err := h.shrink(t, open, o, err)
+			t.Fatalf("ANDON_SEED=%d: after these %d steps, of %d, the store differs:\n%s\n%v",
+				seed, len(short.steps), len(h.steps), short, err)
+		})
+	}
+}
+
+// seeds returns the seeds of the rounds: that of the environment, or new ones.
+func seeds(t *testing.T, rounds int) []uint64 {
+	if text := os.Getenv("ANDON_SEED"); text != "" {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatalf("ANDON_SEED: %v", err)
+		}
+		return []uint64{seed}
+	}
+	var all []uint64
+	for range rounds {
+		all = append(all, uint64(rand.Uint32()))
+	}
+	return all
+}
+
+// history is a row of steps. The steps are values that depend on nothing but the seed, so that some
+// can be left out and the rest be run again.
+type history struct {
+	seed    uint64
+	tenants []andon.TenantID
+	steps   []step
+
+	// What may be asked about, whether or not the step that brought it was left out.
+	devices []andon.DeviceID
+	entries map[andon.TenantID][]andon.Event
+}
+
+// with returns the history with other steps.
+func (h history) with(steps []step) history {
+	h.steps = steps
+	return h
+}
+
+// String returns the steps, one a line.
+func (h history) String() string {
+	var text strings.Builder
+	for _, s := range h.steps {
+		text.WriteString("  " + s.text + "\n")
+	}
+	return text.String()
+}
+
+// subject is one of the two stores, as a server would have it.
+type subject struct {
+	raw    andon.Store
+	store  andon.Store // raw behind exact retention
+	intake *intake.Intake
+}
+
+func newSubject(raw andon.Store, now func() andon.Time) *subject {
+	store := wrap.Retain(raw, now)
+	return &subject{raw, store, intake.New(store, intake.Options{Now: now})}
+}
+
+// world is the two stores and their clock.
+type world struct {
+	now         andon.Time
+	store, want *subject
+	asked       []question
+}
+
+// run does the steps on a new store and a new reference, and reports the first difference.
+func (h history) run(t *testing.T, open func(t *testing.T) andon.Store, o Options) error {
+	ctx := t.Context()
+	w := &world{now: start()}
+	clock := func() andon.Time { return w.now }
+	w.store, w.want = newSubject(open(t), clock), newSubject(memstore.New(), clock)
+	defer func() { w.leave(context.WithoutCancel(ctx), h.tenants) }()
+	if err := w.enter(ctx, h.tenants); err != nil {
+		return err
+	}
+	for i, s := range h.steps {
+		if err := w.step(ctx, s, o); err != nil {
+			return fmt.Errorf("step %d, %s: %w", i+1, s.text, err)
+		}
+		if s.compare || i == len(h.steps)-1 {
+			if err := w.compare(ctx, h, i); err != nil {
+				return fmt.Errorf("after step %d: %w", i+1, err)
+			}
+		}
+	}
+	return nil
+}
+
+// start is when every history begins: shortly before the midnight that is behind us, near the real
+// time because engines that expire rows by themselves go by that.
+func start() andon.Time {
+	const hour = 60 * 60 * 1_000_000
+	return andon.DayStart(andon.TimeOf(time.Now()).Day()) - hour
+}
+
+// enter makes the tenants of the history, anew where an earlier run left them.
+func (w *world) enter(ctx context.Context, tenants []andon.TenantID) error {
+	for _, s := range []*subject{w.store, w.want} {
+		for _, id := range tenants {
+			err := s.store.DeleteTenant(ctx, id)
+			if err != nil && andon.KindOf(err) != andon.NotFound {
+				return err
+			}
+			if _, err := s.store.PutTenant(ctx, andon.NewTenant(id)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// leave deletes the tenants, since the store may be a shared one.
+func (w *world) leave(ctx context.Context, tenants []andon.TenantID) {
+	for _, id := range tenants {
+		_ = w.store.store.DeleteTenant(ctx, id) // a history may have deleted it, or broken the store
+	}
+}
+
+// step does one step on both stores and compares what they return.
+func (w *world) step(ctx context.Context, s step, o Options) error {
+	w.now = w.now.Add(s.wait)
+	if s.reopen && o.Reopen != nil {
+		clock := func() andon.Time { return w.now }
+		w.store = newSubject(o.Reopen(w.store.raw), clock)
+		w.want = newSubject(w.want.raw, clock)
+	}
+	if s.do == nil {
+		return nil
+	}
+	want, wantErr := s.do(ctx, w.want)
+	got, err := s.do(ctx, w.store)
+	if d := diff(outcome(want, wantErr), outcome(got, err)); d != "" {
+		return fmt.Errorf("it returns (-want +got):\n%s(error: %v)", d, err)
+	}
+	return nil
+}
+
+// outcome is an answer, or the kind of the error in its place.
+func outcome(answer any, err error) any {
+	if err != nil {
+		return andon.KindOf(err).String()
+	}
+	return answer
+}
+
+// compare asks both stores everything. An eventual store may take a while to agree.
+func (w *world) compare(ctx context.Context, h history, step int) error {
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		w.asked = questions(h, w.now, rand.New(rand.NewPCG(h.seed, uint64(step))))
+		err := w.difference(ctx)
+		immediate := w.store.store.Capabilities().Immediate
+		if err == nil || immediate || time.Now().After(deadline) {
+			return err
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// difference reports the answers in which the two differ.
+func (w *world) difference(ctx context.Context) error {
+	var differ []string
+	able := w.store.store.Capabilities()
+	for _, q := range w.asked {
+		if q.needs != nil && !q.needs(able) {
+			continue
+		}
+		want := outcome(q.ask(ctx, w.want))
+		got := outcome(q.ask(ctx, w.store))
+		if d := diff(want, got); d != "" {
+			differ = append(differ, fmt.Sprintf("%s (-want +got):\n%s", q.text, d))
+		}
+	}
+	const most = 5
+	if len(differ) > most {
+		left := len(differ) - most
+		differ = append(differ[:most], fmt.Sprintf("and %d answers more differ", left))
+	}
+	if len(differ) > 0 {
+		return fmt.Errorf("%s", strings.Join(differ, "\n"))
+	}
+	return nil
+}
+
+// diff returns where two answers differ. None is none, whether nil or empty.
+func diff(want, got any) string {
+	states := cmp.Comparer(func(a, b *andon.StateSet) bool { return cmp.Equal(a.Defs(), b.Defs()) })
+	return cmp.Diff(want, got, states, cmpopts.EquateEmpty())
+}
+
+// shrink leaves out ever smaller parts of the history as long as it still fails, and compares after
+// each step that is left. It gives up after a while.
+func (h history) shrink(
+	t *testing.T, open func(t *testing.T) andon.Store, o Options, failure error,
+) (history, error) {
+	deadline := time.Now().Add(20 * time.Second)
+	try := func(steps []step) bool {
+		shorter := h.with(steps)
+		err := shorter.run(t, open, o)
+		if err != nil {
+			h, failure = shorter, err
+		}
+		return err != nil
+	}
+	each := make([]step, len(h.steps))
+	for i, s := range h.steps {
+		s.compare = true
+		each[i] = s
+	}
+	try(each)
+	for size := len(h.steps) / 2; size > 0; size /= 2 {
+		for at := 0; at+size <= len(h.steps) && time.Now().Before(deadline); {
+			if !try(append(append([]step{}, h.steps[:at]...), h.steps[at+size:]...)) {
+				at += size
+			}
+		}
+	}
+	return h, failure
+}

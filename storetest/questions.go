@@ -1,0 +1,294 @@
+package storetest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/andonhq/andon"
+)
+
+// question is one thing that both stores are asked.
+type question struct {
+	text  string
+	needs func(andon.Capabilities) bool // nil: every store can
+	ask   func(context.Context, *subject) (any, error)
+}
+
+// asker gathers the questions about one tenant.
+type asker struct {
+	*rand.Rand
+	tenant andon.TenantID
+	now    andon.Time
+	all    []question
+}
+
+// questions returns all that can be asked of what a history may have left, in each tenant.
+func questions(h history, now andon.Time, r *rand.Rand) []question {
+	var all []question
+	for _, tenant := range h.tenants {
+		a := &asker{Rand: r, tenant: tenant, now: now}
+		a.tenantQuestions()
+		a.deviceLists()
+		for _, d := range h.devices {
+			a.deviceQuestions(d)
+		}
+		for _, p := range people {
+			a.personQuestions(p)
+		}
+		for _, e := range h.entries[tenant] {
+			a.entryQuestion(e)
+		}
+		a.metricQuestions(h.devices)
+		all = append(all, a.all...)
+	}
+	return all
+}
+
+func (a *asker) add(text string, ask func(context.Context, *subject) (any, error)) {
+	a.all = append(a.all, question{text: short(a.tenant) + " " + text, ask: ask})
+}
+
+func (a *asker) tenantQuestions() {
+	a.add("record", func(ctx context.Context, s *subject) (any, error) {
+		t, err := s.store.Tenant(ctx, a.tenant)
+		t.Version = 0 // only equality means something
+		return t, err
+	})
+	a.add("is listed", func(ctx context.Context, s *subject) (any, error) {
+		all, err := s.store.Tenants(ctx)
+		byID := func(x, y andon.Tenant) int { return cmp.Compare(x.ID, y.ID) }
+		here := func(t andon.Tenant) bool { return t.ID == a.tenant }
+		return slices.IsSortedFunc(all, byID) && slices.ContainsFunc(all, here), err
+	})
+	a.add("counts", func(ctx context.Context, s *subject) (any, error) {
+		counts, err := s.store.Counts(ctx, a.tenant)
+		byState := func(x, y andon.StateCount) int { return cmp.Compare(x.State, y.State) }
+		slices.SortFunc(counts, byState)
+		return counts, err
+	})
+}
+
+var filters = []string{"", "NORMAL", "WARNING*", "WARNING1", "WARNING1*", "NORMAL,ODD", "NONE", "C*"}
+
+func (a *asker) filter() andon.StateFilter {
+	f, err := andon.ParseStateFilter(pickFrom(a.Rand, filters))
+	if err != nil {
+		panic("storetest: " + err.Error())
+	}
+	return f
+}
+
+func pickFrom[T any](r *rand.Rand, items []T) T { return items[r.IntN(len(items))] }
+
+// deviceLists asks for the devices in every order, whole, and for some parts of them.
+func (a *asker) deviceLists() {
+	for _, sort := range []andon.DeviceSort{andon.ByDevice, andon.BySince, andon.BySeverity} {
+		a.deviceList(andon.DeviceQuery{Sort: sort})
+		for range 3 {
+			a.deviceList(andon.DeviceQuery{
+				Sort: sort, States: a.filter(),
+				Prefix:      pickFrom(a.Rand, []string{"", "", "d", "d#", "🏭", "x"}),
+				Operator:    pickFrom(a.Rand, append(people, "", "", "")),
+				EscalatedTo: pickFrom(a.Rand, append(people, "", "", "", "")),
+			})
+		}
+	}
+}
+
+func (a *asker) deviceList(q andon.DeviceQuery) {
+	size := 1 + a.IntN(5)
+	a.add(fmt.Sprintf("devices %+v in pages of %d", q, size),
+		func(ctx context.Context, s *subject) (any, error) {
+			page := func(after *andon.DevicePosition) iter.Seq2[andon.Device, error] {
+				part := q
+				part.After, part.Limit = after, size
+				return s.store.Devices(ctx, a.tenant, part)
+			}
+			place := func(d andon.Device) andon.DevicePosition { return d.Position() }
+			return pages(size, page, place)
+		})
+	if q.Sort != andon.ByDevice {
+		last := &a.all[len(a.all)-1]
+		last.needs = func(c andon.Capabilities) bool { return c.SortDevices }
+	}
+}
+
+// pages reads a list to its end.
+func pages[T, P any](
+	size int, page func(after *P) iter.Seq2[T, error], place func(T) P,
+) ([]T, error) {
+	var all []T
+	var after *P
+	for {
+		n := 0
+		for item, err := range page(after) {
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, item)
+			n++
+		}
+		if n < size || len(all) > 100_000 {
+			return all, nil
+		}
+		p := place(all[len(all)-1])
+		after = &p
+	}
+}
+
+// span draws a range around the last days, or none.
+func (a *asker) span() (s andon.Span) {
+	if a.IntN(2) == 0 {
+		s.From = a.now - andon.Time(a.IntN(1+a.IntN(5*24)))*andon.Time(hour)
+	}
+	if a.IntN(2) == 0 {
+		s.To = a.now - andon.Time(a.IntN(1+a.IntN(5*24)))*andon.Time(hour)
+	}
+	return s
+}
+
+func (a *asker) order() andon.Order { return pickFrom(a.Rand, []andon.Order{andon.Desc, andon.Asc}) }
+
+// eventList asks for a list of entries, whole and in part.
+func (a *asker) eventList(
+	what string,
+	list func(context.Context, *subject, andon.EventQuery) iter.Seq2[andon.Event, error],
+) {
+	wholes := []andon.EventQuery{{Order: andon.Desc}, {Order: andon.Asc}}
+	part := andon.EventQuery{States: a.filter(), Span: a.span(), Order: a.order()}
+	for _, q := range append(wholes, part) {
+		size := 1 + a.IntN(6)
+		text := fmt.Sprintf("%s states=%q span=%v order=%d in pages of %d",
+			what, q.States, q.Span, q.Order, size)
+		a.add(text, func(ctx context.Context, s *subject) (any, error) {
+			t, err := s.store.Tenant(ctx, a.tenant)
+			if err != nil {
+				return nil, err
+			}
+			page := func(after *andon.EventKey) iter.Seq2[andon.Event, error] {
+				q := q
+				q.After, q.Limit = after, size
+				return list(ctx, s, q)
+			}
+			place := func(e andon.Event) andon.EventKey { return e.Key(t.States) }
+			return pages(size, page, place)
+		})
+	}
+}
+
+func (a *asker) personQuestions(p andon.PersonID) {
+	a.eventList(fmt.Sprintf("entries of operator %q", p),
+		func(ctx context.Context, s *subject, q andon.EventQuery) iter.Seq2[andon.Event, error] {
+			return s.store.OperatorEvents(ctx, a.tenant, p, q)
+		})
+	a.eventList(fmt.Sprintf("entries of supervisor %q", p),
+		func(ctx context.Context, s *subject, q andon.EventQuery) iter.Seq2[andon.Event, error] {
+			return s.store.SupervisorEvents(ctx, a.tenant, p, q)
+		})
+}
+
+func (a *asker) deviceQuestions(d andon.DeviceID) {
+	a.add(fmt.Sprintf("device %q", d), func(ctx context.Context, s *subject) (any, error) {
+		return s.store.Device(ctx, a.tenant, d)
+	})
+	a.eventList(fmt.Sprintf("entries of device %q", d),
+		func(ctx context.Context, s *subject, q andon.EventQuery) iter.Seq2[andon.Event, error] {
+			return s.store.DeviceEvents(ctx, a.tenant, d, q)
+		})
+	a.assignmentList(d)
+	a.intervalList(d)
+	a.readingList(d)
+}
+
+func (a *asker) assignmentList(d andon.DeviceID) {
+	order, size := a.order(), 1+a.IntN(3)
+	a.add(fmt.Sprintf("assignments of %q, order %d in pages of %d", d, order, size),
+		func(ctx context.Context, s *subject) (any, error) {
+			page := func(after *andon.Time) iter.Seq2[andon.Assignment, error] {
+				q := andon.PageQuery{Order: order, Limit: size}
+				if after != nil {
+					q.After = *after
+				}
+				return s.store.Assignments(ctx, a.tenant, d, q)
+			}
+			place := func(x andon.Assignment) andon.Time { return x.From }
+			return pages(size, page, place)
+		})
+}
+
+func (a *asker) intervalList(d andon.DeviceID) {
+	q := andon.IntervalQuery{States: a.filter(), Span: a.span(), Order: a.order()}
+	size := 1 + a.IntN(4)
+	a.add(fmt.Sprintf("intervals of %q states=%q span=%v order=%d", d, q.States, q.Span, q.Order),
+		func(ctx context.Context, s *subject) (any, error) {
+			t, err := s.store.Tenant(ctx, a.tenant)
+			if err != nil {
+				return nil, err
+			}
+			page := func(
+				after *andon.IntervalPosition,
+			) iter.Seq2[andon.PositionedInterval, error] {
+				q := q
+				q.After, q.Limit = after, size
+				return andon.Intervals(ctx, s.store, a.tenant, t.States, d, q)
+			}
+			place := func(i andon.PositionedInterval) andon.IntervalPosition { return i.Position }
+			return pages(size, page, place)
+		})
+}
+
+func (a *asker) readingList(d andon.DeviceID) {
+	q := andon.ReadingQuery{Span: a.span(), Order: a.order()}
+	q.Metrics = pickFrom(a.Rand, [][]andon.MetricName{nil, {"a"}, {"b", "b#"}, {"none"}})
+	size := 1 + a.IntN(4)
+	a.add(fmt.Sprintf("readings of %q %+v in pages of %d", d, q, size),
+		func(ctx context.Context, s *subject) (any, error) {
+			page := func(after *andon.Time) iter.Seq2[andon.Reading, error] {
+				q := q
+				q.Limit = size
+				if after != nil {
+					q.After = *after
+				}
+				return s.store.DeviceReadings(ctx, a.tenant, d, q)
+			}
+			place := func(r andon.Reading) andon.Time { return r.Time }
+			return pages(size, page, place)
+		})
+}
+
+func (a *asker) entryQuestion(e andon.Event) {
+	text := fmt.Sprintf("entry %q %d %s", e.Device, e.Time, e.State)
+	a.add(text, func(ctx context.Context, s *subject) (any, error) {
+		return s.store.Entry(ctx, a.tenant, e.Device, e.Time, e.State)
+	})
+}
+
+func (a *asker) metricQuestions(devices []andon.DeviceID) {
+	from := a.span().From
+	a.add(fmt.Sprintf("latest readings from %d", from),
+		func(ctx context.Context, s *subject) (any, error) {
+			return s.store.LatestReadings(ctx, a.tenant, devices, from)
+		})
+	span, size := a.span(), 1+a.IntN(6)
+	a.add(fmt.Sprintf("metric b %v in pages of %d", span, size),
+		func(ctx context.Context, s *subject) (any, error) {
+			page := func(after *andon.MetricPosition) iter.Seq2[andon.MetricReading, error] {
+				q := andon.MetricQuery{Metric: "b", Span: span, After: after, Limit: size}
+				return s.store.MetricReadings(ctx, a.tenant, q)
+			}
+			place := func(r andon.MetricReading) andon.MetricPosition {
+				return andon.MetricPosition{Device: r.Device, Time: r.Time}
+			}
+			all, err := pages(size, page, place)
+			slices.SortStableFunc(all, func(x, y andon.MetricReading) int { // the store's own order
+				return strings.Compare(string(x.Device), string(y.Device))
+			})
+			return all, err
+		})
+	a.all[len(a.all)-1].needs = func(c andon.Capabilities) bool { return c.MetricReadings }
+}

@@ -1,0 +1,389 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/ingest"
+	"github.com/andonhq/andon/storecheck"
+)
+
+// step is one thing that is done to both stores.
+type step struct {
+	text    string
+	wait    andon.Duration                               // the clock goes on before
+	reopen  bool                                         // the store is closed and opened before
+	do      func(context.Context, *subject) (any, error) // nil: nothing else
+	compare bool                                         // everything is compared behind it
+}
+
+const (
+	second = andon.Duration(1_000_000)
+	minute = 60 * second
+	hour   = 60 * minute
+	day    = 24 * hour
+)
+
+// generator draws the steps of one history. It remembers what it sent, to send it again.
+type generator struct {
+	*rand.Rand
+	now     andon.Time
+	tenants []andon.TenantID
+	// expires says that entries may expire. Then a store may have forgotten which states had
+	// entries, so the severities of states are left alone.
+	expires bool
+	devices []andon.DeviceID // a few, so that steps meet
+	states  []andon.State    // a few, so that runs and incidents come about
+	sent    map[andon.TenantID][]andon.Event
+}
+
+// newHistory draws a history from a seed.
+func newHistory(seed uint64, length int) history {
+	g := &generator{
+		Rand: rand.New(rand.NewPCG(seed, 0)),
+		now:  start(),
+		sent: map[andon.TenantID][]andon.Event{},
+	}
+	g.expires = g.IntN(2) == 0
+	g.draw()
+	for _, name := range []string{"a", "b"} {
+		id := andon.TenantID(fmt.Sprintf("andon-history-%d-%s", seed, name))
+		g.tenants = append(g.tenants, id)
+	}
+	h := history{seed: seed, tenants: g.tenants}
+	for i := range length {
+		s := g.step()
+		s.wait = g.wait()
+		g.now = g.now.Add(s.wait)
+		s.compare = i%8 == 7
+		if s.wait > 0 {
+			s.text = fmt.Sprintf("wait %s, %s", s.wait, s.text)
+		}
+		h.steps = append(h.steps, s)
+	}
+	h.entries = g.entries()
+	h.devices = g.devices
+	return h
+}
+
+// draw chooses the devices and states of a history.
+func (g *generator) draw() {
+	near := []andon.DeviceID{"d1", "d2", "d", "d#1", "d/1", "d!", "🏭", "dÿ"}
+	for range 1 + g.IntN(3) {
+		g.devices = append(g.devices, pick(g, near))
+	}
+	g.devices = append(g.devices, andon.DeviceID(pick(g, storecheck.StrangeIDs())))
+	g.states = []andon.State{"NORMAL", "WARNING1"}
+	for range 1 + g.IntN(3) {
+		g.states = append(g.states, pick(g, states))
+	}
+}
+
+// entries returns the entries that were sent, each once. One without a time is found by its device.
+func (g *generator) entries() map[andon.TenantID][]andon.Event {
+	each := map[andon.TenantID][]andon.Event{}
+	for tenant, sent := range g.sent {
+		set := andon.DefaultStates()
+		timed := slices.DeleteFunc(sent, func(e andon.Event) bool { return e.Time == 0 })
+		each[tenant] = andon.SortBatch(set, timed)
+	}
+	return each
+}
+
+// wait draws how long the clock goes on between two steps: mostly a little, rarely days.
+func (g *generator) wait() andon.Duration {
+	switch n := g.IntN(20); {
+	case n < 6:
+		return 0
+	case n < 14:
+		return andon.Duration(g.IntN(300)) * second
+	case n < 19:
+		return andon.Duration(g.IntN(8)) * hour
+	}
+	return andon.Duration(g.IntN(4)) * day
+}
+
+func (g *generator) step() step {
+	draws := []struct {
+		weight int
+		draw   func() step
+	}{
+		{40, g.append}, {12, g.measure}, {8, g.assign}, {12, g.escalate}, {6, g.retire},
+		{3, g.changeStates}, {4, g.retention}, {4, g.expire}, {1, g.deleteTenant}, {4, g.reopen},
+	}
+	n := g.IntN(94)
+	for _, d := range draws {
+		if n -= d.weight; n < 0 {
+			return d.draw()
+		}
+	}
+	panic("storetest: the weights do not add up")
+}
+
+func pick[T any](g *generator, items []T) T { return items[g.IntN(len(items))] }
+
+// device draws one of a few, the first most often, so that histories meet.
+func (g *generator) device() andon.DeviceID {
+	if g.IntN(2) == 0 {
+		return g.devices[0]
+	}
+	return pick(g, g.devices)
+}
+
+var people = []andon.PersonID{"Liz", "Tom", "Li", "Sara", "S#ra", "日本"}
+
+// person draws somebody, or nobody as often as is asked for.
+func (g *generator) person(nobodyOf100 int) andon.PersonID {
+	if g.IntN(100) < nobodyOf100 {
+		return ""
+	}
+	return pick(g, people)
+}
+
+var states = []andon.State{
+	"NORMAL", "WARNING1", "WARNING2", "WARNING", "WARNING10", "ODD", "CALM",
+}
+
+// append sends a request of events.
+func (g *generator) append() step {
+	tenant := pick(g, g.tenants)
+	var batch ingest.Batch[andon.Event]
+	var text []string
+	for i := range 1 + g.IntN(1+g.IntN(8)) {
+		e := g.event(tenant)
+		g.sent[tenant] = append(g.sent[tenant], e)
+		batch.Items = append(batch.Items, ingest.Item[andon.Event]{Value: e, Index: i})
+		text = append(text, eventText(e))
+	}
+	return step{
+		text: fmt.Sprintf("append %s: %s", short(tenant), strings.Join(text, "; ")),
+		do: func(ctx context.Context, s *subject) (any, error) {
+			items := slices.Clone(batch.Items) // admission fills in what is missing
+			return s.intake.Events(ctx, tenant, ingest.Batch[andon.Event]{Items: items})
+		},
+	}
+}
+
+// event draws a new event, or one that was sent before with or without other content.
+func (g *generator) event(tenant andon.TenantID) andon.Event {
+	sent := g.sent[tenant]
+	if len(sent) == 0 || g.IntN(5) > 0 {
+		e := andon.Event{Device: g.device(), Time: g.time(sent), State: pick(g, g.states)}
+		g.content(&e)
+		return e
+	}
+	e := pick(g, sent[max(0, len(sent)-30):])
+	if g.IntN(2) == 0 {
+		e.EscalatedTo = ""
+		g.content(&e)
+	}
+	return e
+}
+
+func (g *generator) content(e *andon.Event) {
+	e.Operator = g.person(60)
+	if g.IntN(8) == 0 {
+		e.EscalatedTo = g.person(20)
+	}
+	e.Message = pick(g, []string{"", "hot", "cold"})
+	e.Attributes = pick(g, []andon.JSON{"", `{"a":1}`})
+}
+
+// time draws when an event was: now or about now, late by much or little, or at or beside the time of
+// one that was sent.
+func (g *generator) time(sent []andon.Event) andon.Time {
+	switch n := g.IntN(20); {
+	case n < 2:
+		return g.now
+	case n < 6:
+		return g.now + andon.Time(g.IntN(60)-30)*andon.Time(second)
+	case n < 14 && len(sent) > 0:
+		near := pick(g, sent[max(0, len(sent)-30):])
+		return max(near.Time+andon.Time(g.IntN(3)-1), andon.MinTime)
+	case n < 17:
+		return g.now - andon.Time(g.IntN(120))*andon.Time(minute)
+	case n < 19:
+		return g.now - andon.Time(g.IntN(5*24))*andon.Time(hour)
+	}
+	return 0 // the arrival
+}
+
+// measure sends a request of readings.
+func (g *generator) measure() step {
+	tenant := pick(g, g.tenants)
+	var batch ingest.Batch[andon.Reading]
+	var text []string
+	for i := range 1 + g.IntN(4) {
+		r := andon.Reading{Device: g.device(), Time: g.readingTime()}
+		for _, name := range []andon.MetricName{"a", "b", "b#", "ttl"} {
+			if g.IntN(2) == 0 {
+				r.Metrics = append(r.Metrics, andon.Metric{Name: name, Value: float64(g.IntN(50))})
+			}
+		}
+		r.Metadata = pick(g, []andon.JSON{"", "", `{"fw":1}`, `{"fw":2}`})
+		batch.Items = append(batch.Items, ingest.Item[andon.Reading]{Value: r, Index: i})
+		text = append(text, fmt.Sprintf("%q %d %v%s", r.Device, r.Time, r.Metrics, r.Metadata))
+	}
+	return step{
+		text: fmt.Sprintf("measure %s: %s", short(tenant), strings.Join(text, "; ")),
+		do: func(ctx context.Context, s *subject) (any, error) {
+			items := slices.Clone(batch.Items)
+			return s.intake.Readings(ctx, tenant, ingest.Batch[andon.Reading]{Items: items})
+		},
+	}
+}
+
+// readingTime draws from a grid of ten minutes, so that readings join.
+func (g *generator) readingTime() andon.Time {
+	const grid = andon.Time(10 * minute)
+	return (g.now - andon.Time(g.IntN(1+g.IntN(2000)))*andon.Time(minute)) / grid * grid
+}
+
+func (g *generator) assign() step {
+	tenant := pick(g, g.tenants)
+	var assignments []andon.Assignment
+	for range 1 + g.IntN(3) {
+		a := andon.Assignment{Device: g.device(), Operator: g.person(25)}
+		assignments = append(assignments, a)
+	}
+	return step{
+		text: fmt.Sprintf("assign %s: %+v", short(tenant), assignments),
+		do: func(ctx context.Context, s *subject) (any, error) {
+			return s.intake.Assign(ctx, tenant, assignments)
+		},
+	}
+}
+
+// escalate escalates or withdraws the current entry of a device, or one that was sent.
+func (g *generator) escalate() step {
+	tenant := pick(g, g.tenants)
+	record := andon.Escalation{Device: g.device(), To: g.person(30), By: g.person(50)}
+	if sent := g.sent[tenant]; len(sent) > 0 && g.IntN(4) > 0 {
+		e := pick(g, sent[max(0, len(sent)-20):])
+		if e.Time != 0 {
+			record.Device, record.Time, record.State = e.Device, e.Time, e.State
+		}
+	}
+	return step{
+		text: fmt.Sprintf("escalate %s: %q %d %s to %q by %q", short(tenant),
+			record.Device, record.Time, record.State, record.To, record.By),
+		do: func(ctx context.Context, s *subject) (any, error) {
+			return s.intake.Escalate(ctx, tenant, record)
+		},
+	}
+}
+
+func (g *generator) retire() step {
+	tenant, device := pick(g, g.tenants), g.device()
+	return step{
+		text: fmt.Sprintf("retire %s: %q", short(tenant), device),
+		do: func(ctx context.Context, s *subject) (any, error) {
+			return s.intake.Retire(ctx, tenant, device)
+		},
+	}
+}
+
+// change is a step that changes the record of a tenant.
+func change(tenant andon.TenantID, text string, to func(*andon.Tenant)) step {
+	return step{
+		text: fmt.Sprintf("change %s: %s", short(tenant), text),
+		do: func(ctx context.Context, s *subject) (any, error) {
+			_, created, err := s.intake.PutTenant(ctx, tenant, func(t *andon.Tenant) error {
+				to(t)
+				return nil
+			})
+			return created, err
+		},
+	}
+}
+
+// changeStates changes the state set: it grows by what was never sent, or asks for other severities, which
+// the store must refuse where the states have entries.
+func (g *generator) changeStates() step {
+	defs := slices.Clone(andon.DefaultStates().Defs())
+	defs = append(defs, andon.StateDef{Name: "UNSENT", Severity: uint8(g.IntN(250))})
+	if !g.expires {
+		for _, name := range []andon.State{"ODD", "CALM"} {
+			severity := pick(g, []uint8{0, andon.UnknownSeverity, 40})
+			defs = append(defs, andon.StateDef{Name: name, Severity: severity})
+		}
+	}
+	set, err := andon.NewStateSet(defs)
+	if err != nil {
+		panic("storetest: " + err.Error())
+	}
+	text := fmt.Sprintf("states %+v", defs[len(andon.DefaultStates().Defs()):])
+	return change(pick(g, g.tenants), text, func(t *andon.Tenant) { t.States = set })
+}
+
+func (g *generator) retention() step {
+	if !g.expires {
+		return change(pick(g, g.tenants), "nothing", func(*andon.Tenant) {})
+	}
+	kept := pick(g, []andon.Retention{
+		andon.Forever, andon.Retention(10 * minute), andon.Retention(day), andon.Retention(3 * day),
+	})
+	if g.IntN(2) == 0 {
+		text := "readings " + kept.String()
+		return change(pick(g, g.tenants), text, func(t *andon.Tenant) { t.Readings = kept })
+	}
+	text := "events " + kept.String()
+	return change(pick(g, g.tenants), text, func(t *andon.Tenant) { t.Events = kept })
+}
+
+// expire gives back space. It is told the settled floor, as admission tells it.
+func (g *generator) expire() step {
+	tenant := pick(g, g.tenants)
+	s := change(tenant, "expire", func(*andon.Tenant) {})
+	settle := s.do
+	s.do = func(ctx context.Context, s *subject) (any, error) {
+		if _, err := settle(ctx, s); err != nil {
+			return nil, err
+		}
+		t, err := s.store.Tenant(ctx, tenant)
+		if err != nil {
+			return nil, err
+		}
+		return nil, s.store.Expire(ctx, tenant, t.Floor)
+	}
+	return s
+}
+
+// deleteTenant deletes a tenant and makes it again.
+func (g *generator) deleteTenant() step {
+	tenant := pick(g, g.tenants)
+	return step{
+		text: fmt.Sprintf("delete %s and make it again", short(tenant)),
+		do: func(ctx context.Context, s *subject) (any, error) {
+			if err := s.intake.DeleteTenant(ctx, tenant); err != nil {
+				return nil, err
+			}
+			_, err := s.store.PutTenant(ctx, andon.NewTenant(tenant))
+			return nil, err
+		},
+	}
+}
+
+func (g *generator) reopen() step { return step{text: "reopen", reopen: true} }
+
+// short is the part of a tenant's id that tells it from the others of a history.
+func short(tenant andon.TenantID) string {
+	return string(tenant[strings.LastIndexByte(string(tenant), '-')+1:])
+}
+
+func eventText(e andon.Event) string {
+	text := fmt.Sprintf("%q %d %s", e.Device, e.Time, e.State)
+	for _, field := range []struct{ name, value string }{
+		{"op", string(e.Operator)}, {"esc", string(e.EscalatedTo)},
+		{"msg", e.Message}, {"attr", string(e.Attributes)},
+	} {
+		if field.value != "" {
+			text += " " + field.name + "=" + field.value
+		}
+	}
+	return text
+}

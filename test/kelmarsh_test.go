@@ -1,0 +1,94 @@
+package test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
+)
+
+// TestKelmarsh is about a log in which several things are wrong with a turbine at one time. An entry
+// is (device, time, state):
+//
+//   - With the status alone as the state, rows of one second and status are one entry. In one request
+//     the first stands and each other is refused and named, because nobody could say which of the
+//     messages is meant.
+//   - With status and code joined ("Stop/111") each row is an entry of its own, and nothing is lost.
+func TestKelmarsh(t *testing.T) {
+	path := data(t, "kelmarsh/Status_Kelmarsh_1_sample_excerpt.csv")
+	onEachStore(t, func(t *testing.T, s *server) {
+		t.Run("status", func(t *testing.T) { kelmarshByStatus(t, s, path) })
+		t.Run("joined", func(t *testing.T) { kelmarshJoined(t, s, path) })
+		t.Run("request", func(t *testing.T) { kelmarshInOneRequest(t, s) })
+	})
+}
+
+func kelmarshByStatus(t *testing.T, s *server, path string) {
+	c := s.tenant(t, "status", keepsAll)
+	out, errs := s.imported(t, 3, path, "--tenant", "status", "--comments", "--device", "=Kelmarsh 1",
+		"--time", "Timestamp start", "--state", "Status", "--message", "Message")
+	if !strings.HasPrefix(out, "imported 25, rejected 6 of ") {
+		t.Errorf("import said %q", out)
+	}
+	var want strings.Builder
+	for _, twin := range []struct{ line, first int }{
+		{14, 13}, {16, 15}, {17, 15}, {18, 15}, {19, 15}, {20, 15},
+	} {
+		fmt.Fprintf(&want, "%s:%d: the same device, time and state as line %d, with other content\n",
+			path, twin.line, twin.first)
+	}
+	want.WriteString("andon import: some of the input was rejected\n")
+	if diff := cmp.Diff(want.String(), errs); diff != "" {
+		t.Error(diff)
+	}
+	events := collect(t, c.DeviceEvents(t.Context(), "Kelmarsh 1", client.Query{State: "Warning"}))
+	oldest := events[len(events)-2]
+	if len(events) != 11 || oldest.Message != "Overload transformer fan outlet air" {
+		t.Errorf("%d warnings, the second is %+v", len(events), oldest)
+	}
+}
+
+func kelmarshJoined(t *testing.T, s *server, path string) {
+	c := s.tenant(t, "joined", keepsAll)
+	for range 2 { // an import can be repeated
+		out, errs := s.imported(t, 0, path, "--tenant", "joined", "--comments", "--device", "=Kelmarsh 1",
+			"--time", "Timestamp start", "--state", "Status,Code", "--message", "Message")
+		if !strings.HasPrefix(out, "imported 31, rejected 0 of ") || errs != "" {
+			t.Errorf("import said %q, %q", out, errs)
+		}
+	}
+	at := parseTime(t, "2016-01-14T19:28:05")
+	q := client.Query{From: at, To: at, Order: andon.Asc}
+	var got []andon.State
+	for _, e := range collect(t, c.DeviceEvents(t.Context(), "Kelmarsh 1", q)) {
+		got = append(got, e.State)
+	}
+	// Outside the set of states all have one severity, and their names order them.
+	want := []andon.State{
+		"Informational/3830", "Informational/3835", "Warning/1825", "Warning/2550", "Warning/2650",
+		"Warning/2655", "Warning/3870", "Warning/3875",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	stops := collect(t, c.DeviceEvents(t.Context(), "Kelmarsh 1", client.Query{State: "Stop/*"}))
+	if len(stops) != 7 || stops[0].State != "Stop/710" || stops[0].Message != "Battery test" {
+		t.Errorf("%d stops, the newest is %+v", len(stops), stops[0])
+	}
+}
+
+// kelmarshInOneRequest sends two of the rows over HTTP, without import's help.
+func kelmarshInOneRequest(t *testing.T, s *server) {
+	row := `{"device":"Kelmarsh 9","time":"2016-01-14T19:28:05Z","state":"Warning","message":"fan %d"}`
+	body := fmt.Sprintf("["+row+","+row+","+row+"]", 1, 2, 1)
+	got := s.send(t, "POST", "/api/v1/events", "application/json", body)
+	want := `{"accepted":2,"rejected":[{"index":1,"error":"the same device, time and state as entry 0 ` +
+		`of this request, with other content"}]}`
+	if strings.TrimSpace(got) != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

@@ -1,0 +1,218 @@
+package andon_test
+
+import (
+	"math/big"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/andonhq/andon"
+)
+
+func TestParseTime(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"2020-04-24T14:40:00Z", "2020-04-24T14:40:00Z"},
+		{"2020-04-24T14:40:00", "2020-04-24T14:40:00Z"},
+		{"2020-04-24 14:40:00", "2020-04-24T14:40:00Z"},
+		{"2020-04-24T14:40", "2020-04-24T14:40:00Z"},
+		{"2020-04-24t14:40:00z", "2020-04-24T14:40:00Z"},
+		{"2020-04-24", "2020-04-24T00:00:00Z"},
+		{"2020-04-24T14:40:00+02:00", "2020-04-24T12:40:00Z"},
+		{"2020-04-24T14:40:00-00:30", "2020-04-24T15:10:00Z"},
+		{"2013-06-01T16:38:21.475000+00:00", "2013-06-01T16:38:21.475Z"},
+		{"2020-02-29T00:00:00.1234567891Z", "2020-02-29T00:00:00.123456Z"},
+		{"1970-01-02T00:00:00Z", "1970-01-02T00:00:00Z"},
+		{"9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59.999999Z"},
+	} {
+		got, err := andon.ParseTime(c.text)
+		if err != nil || got.String() != c.want {
+			t.Errorf("%q: %s, %v; want %s", c.text, got, err, c.want)
+		}
+	}
+}
+
+func TestParseTimeRefuses(t *testing.T) {
+	for text, why := range map[string]string{
+		"":                           "not of the form",
+		"yesterday":                  "not of the form",
+		"2020-4-24":                  "not of the form",
+		"2020-04-24T":                "not of the form",
+		"2020-04-24X14:40:00Z":       "not of the form",
+		"2021-02-29":                 "date that does not exist",
+		"2020-13-01":                 "date that does not exist",
+		"2020-04-24T24:00:00Z":       "time of day that does not exist",
+		"2020-04-24T23:59:60Z":       "time of day that does not exist",
+		"2020-04-24T14:40:Z":         "no seconds",
+		"2020-04-24T14:40:00.Z":      "no digits",
+		"2020-04-24T14:40:00+0200":   "zone",
+		"2020-04-24T14:40:00Z and":   "zone",
+		"1970-01-01T23:59:59Z":       "outside",
+		"99999-01-01T00:00:00Z":      "not of the form",
+		"0000-01-01T00:00:00Z":       "outside",
+		"9999-12-31T23:59:59-01:00":  "outside",
+		strings.Repeat("9", 100_000): "not of the form",
+	} {
+		_, err := andon.ParseTime(text)
+		if err == nil || !strings.Contains(err.Error(), why) || andon.KindOf(err) != andon.Invalid {
+			t.Errorf("%.40q: %v, want an error about %q", text, err, why)
+		} else if len(err.Error()) > 300 {
+			t.Errorf("%.40q: the error repeats all of it", text)
+		}
+	}
+}
+
+func TestParseUpperBound(t *testing.T) {
+	for text, want := range map[string]string{
+		"2020-04-24":           "2020-04-24T23:59:59.999999Z",
+		"2020-04-24T00:00:00":  "2020-04-24T00:00:00Z",
+		"9999-12-31":           "9999-12-31T23:59:59.999999Z",
+		"2020-04-24T14:50:00Z": "2020-04-24T14:50:00Z",
+	} {
+		if got, err := andon.ParseUpperBound(text); err != nil || got.String() != want {
+			t.Errorf("%q: %s, %v; want %s", text, got, err, want)
+		}
+	}
+}
+
+func TestParseEpoch(t *testing.T) {
+	for _, c := range []struct{ text, precision, want string }{
+		{"1594598726.5393324", "s", "2020-07-13T00:05:26.539332Z"},
+		{"1594598726", "s", "2020-07-13T00:05:26Z"},
+		{"1587739200000", "", "2020-04-24T14:40:00Z"},
+		{"1587739200000.5", "ms", "2020-04-24T14:40:00.0005Z"},
+		{"1587739200000000", "us", "2020-04-24T14:40:00Z"},
+		{"1587739200000000999", "ns", "2020-04-24T14:40:00Z"},
+		{"1.5877392e12", "ms", "2020-04-24T14:40:00Z"},
+		{"1.5877392E+12", "ms", "2020-04-24T14:40:00Z"},
+	} {
+		unit, err := andon.ParsePrecision(c.precision)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := andon.ParseEpoch(c.text, unit); err != nil || got.String() != c.want {
+			t.Errorf("%s %s: %s, %v; want %s", c.text, c.precision, got, err, c.want)
+		}
+	}
+	for _, text := range []string{"", "-1", "0", "1e", "1e9999", "abc", ".5", "1.", "1.2.3", "NaN", "99999999999999999999999", "0x10"} {
+		if got, err := andon.ParseEpoch(text, andon.Milliseconds); err == nil {
+			t.Errorf("%q was read as %s", text, got)
+		}
+	}
+}
+
+// FuzzParseTime holds the parser against the standard library's, which is slower and knows one form.
+func FuzzParseTime(f *testing.F) {
+	f.Add("2020-04-24T14:40:00Z")
+	f.Add("2020-04-24T14:40:00.123456789+05:45")
+	f.Add("2020-02-30T14:40:00Z")
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := andon.ParseTime(text)
+		want, wantErr := time.Parse(time.RFC3339Nano, text)
+		inside := wantErr == nil && want.UnixMicro() >= int64(andon.MinTime) && want.UnixMicro() <= int64(andon.MaxTime)
+		if inside && (err != nil || int64(got) != want.UnixMicro()) {
+			t.Errorf("%q: %s, %v; the standard library says %s", text, got, err, want)
+		}
+		if err != nil {
+			return
+		}
+		if again, err := andon.ParseTime(got.String()); err != nil || again != got {
+			t.Errorf("%q: %s is read back as %s, %v", text, got, again, err)
+		}
+	})
+}
+
+// FuzzParseEpoch holds the parser against rational numbers, which lose no digit.
+func FuzzParseEpoch(f *testing.F) {
+	f.Add("1594598726.5393324", int8(6))
+	f.Add("15.945e8", int8(3))
+	f.Add("1e-3", int8(-3))
+	f.Fuzz(func(t *testing.T, text string, unit int8) {
+		precision := []andon.Precision{andon.Seconds, andon.Milliseconds, andon.Microseconds, andon.Nanoseconds}[uint8(unit)%4]
+		got, err := andon.ParseEpoch(text, precision)
+		if err != nil {
+			return
+		}
+		if len(text) > 64 {
+			return // rationals of what is long take long
+		}
+		want, ok := new(big.Rat).SetString(text)
+		if !ok {
+			t.Fatalf("%q is no number, and was read as %s", text, got)
+		}
+		shift := new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(precision, -precision))), nil))
+		if precision < 0 {
+			shift.Inv(shift)
+		}
+		want.Mul(want, shift)
+		micros := new(big.Int).Quo(want.Num(), want.Denom())
+		if micros.Int64() != int64(got) {
+			t.Errorf("%q: %d, want %s", text, int64(got), micros)
+		}
+	})
+}
+
+func TestDurations(t *testing.T) {
+	for text, want := range map[string]string{
+		"30d": "30d", "1h30m": "1h30m", "90m": "1h30m", "2w": "14d", "1500ms": "1s500ms", "0s": "0s", "5us": "5us",
+	} {
+		if d, err := andon.ParseDuration(text); err != nil || d.String() != want {
+			t.Errorf("%q: %s, %v; want %s", text, d, err, want)
+		}
+	}
+	for _, text := range []string{"", "5", "-5m", "5x", "m", "1.5h", "999999999d", "9999999999999999999s", "forever"} {
+		if d, err := andon.ParseDuration(text); err == nil {
+			t.Errorf("%q was read as %s", text, d)
+		}
+	}
+	var r andon.Retention
+	if err := r.UnmarshalText([]byte("forever")); err != nil || r != andon.Forever || r.String() != "forever" {
+		t.Errorf("forever: %s, %v", r, err)
+	}
+	for _, text := range []string{"0s", "ever", "500ms"} {
+		if err := r.UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("retention %q was read as %s", text, r)
+		}
+	}
+	if d := andon.MaxDuration.Std(); d <= 0 {
+		t.Errorf("the longest duration became %s", d)
+	}
+}
+
+func TestHorizonOnlyMovesForward(t *testing.T) {
+	now := andon.Time(100 * 86_400_000_000)
+	tenant := andon.NewTenant("t")
+	if h := tenant.Horizon(now); h.Events != 0 || h.Readings.String() != "1970-03-12T00:00:00Z" {
+		t.Errorf("a new tenant keeps from %+v", h)
+	}
+	if err := tenant.Events.UnmarshalText([]byte("7d")); err != nil {
+		t.Fatal(err)
+	}
+	week := tenant.Horizon(now).Events
+	tenant.Settle(now)
+	tenant.Events = andon.Forever
+	if h := tenant.Horizon(now.Add(1)).Events; h != week {
+		t.Errorf("forever after 7d keeps from %s, want %s", h, week)
+	}
+	if err := tenant.CheckEventTime(week, now); err != nil {
+		t.Errorf("at the horizon: %v", err)
+	}
+	if tenant.CheckEventTime(week-1, now) == nil || tenant.CheckEventTime(now.Add(600_000_001), now) == nil {
+		t.Error("times outside were admitted")
+	}
+}
+
+func BenchmarkParseTime(b *testing.B) {
+	for _, text := range []string{"2020-04-24T14:40:00Z", "2013-06-01T16:38:21.475000+00:00"} {
+		b.Run("andon/"+strconv.Itoa(len(text)), func(b *testing.B) {
+			for b.Loop() {
+				_, _ = andon.ParseTime(text)
+			}
+		})
+		b.Run("standard/"+strconv.Itoa(len(text)), func(b *testing.B) {
+			for b.Loop() {
+				_, _ = time.Parse(time.RFC3339Nano, text)
+			}
+		})
+	}
+}
