@@ -30,11 +30,6 @@ func (c *call) body() (string, error) {
 	if c.r.ContentLength > andon.MaxRequestBytes {
 		return "", errBodyTooLarge
 	}
-	clock := http.NewResponseController(c.x)
-	// Where the connection has no deadlines (in tests of handlers) the call's own time remains.
-	_ = clock.SetReadDeadline(time.Now().Add(c.BodyTimeout))
-	defer func() { _ = clock.SetReadDeadline(time.Time{}) }()
-
 	raw := http.MaxBytesReader(c.x, c.r.Body, andon.MaxRequestBytes)
 	plain, done, err := c.unpack.open(raw, c.r.Header.Values("Content-Encoding"))
 	if err != nil {
@@ -46,6 +41,7 @@ func (c *call) body() (string, error) {
 	if err := text.readFrom(plain, c.r.ContentLength); err != nil {
 		return "", bodyError(err)
 	}
+	c.x.setReadDeadline(time.Time{})
 	return text.String(), nil
 }
 

@@ -1,9 +1,11 @@
 package httpapi
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 
 	"github.com/andonhq/andon"
@@ -28,8 +30,8 @@ var retryAfter = map[int]string{
 	http.StatusServiceUnavailable: "5",
 }
 
-// statusClientGone is counted and logged where the client did not wait for its answer. It is never
-// sent. nginx uses the same number.
+// statusClientGone is counted and logged where the client did not wait for its answer. Nobody ever
+// gets it. nginx uses the same number.
 const statusClientGone = 499
 
 const internalDetail = "something is wrong on this side; its log has it under the request_id"
@@ -76,29 +78,32 @@ func problemOf(err error) problem {
 
 // refuse answers a request with an error. Errors of this side are logged here and nowhere else.
 func (a *API) refuse(x *exchange, r *http.Request, err error) {
-	if r.Context().Err() != nil {
+	p := problemOf(err)
+	if e, ok := errors.AsType[*httpError](err); ok {
+		maps.Copy(x.Header(), e.header)
+	}
+	x.writeProblem(p)
+	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
 		x.status = statusClientGone
 		return
 	}
-	p := problemOf(err)
-	if p.Status >= http.StatusInternalServerError && p.Status != http.StatusNotImplemented {
-		level := slog.LevelWarn
-		if p.Status == http.StatusInternalServerError {
-			level = slog.LevelError
-		}
-		a.Log.LogAttrs(r.Context(), level, "request failed",
-			slog.String("request_id", x.id),
-			slog.String("method", r.Method),
-			slog.String("path", r.URL.EscapedPath()),
-			slog.Any("error", err),
-		)
+	a.logFailure(x, r, p.Status, err)
+}
+
+func (a *API) logFailure(x *exchange, r *http.Request, status int, err error) {
+	level := slog.LevelWarn
+	switch {
+	case status == http.StatusInternalServerError:
+		level = slog.LevelError
+	case status < http.StatusInternalServerError, status == http.StatusNotImplemented:
+		return // the client's to mend
 	}
-	if e, ok := errors.AsType[*httpError](err); ok {
-		for name, values := range e.header {
-			x.Header()[name] = values
-		}
-	}
-	x.writeProblem(p)
+	a.Log.LogAttrs(r.Context(), level, "request failed",
+		slog.String("request_id", x.id),
+		slog.String("method", r.Method),
+		slog.String("path", r.URL.EscapedPath()),
+		slog.Any("error", err),
+	)
 }
 
 func (x *exchange) writeProblem(p problem) {

@@ -40,6 +40,14 @@ func (x *exchange) Write(p []byte) (int, error) {
 // Unwrap lets http.ResponseController set deadlines and flush.
 func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 
+// setReadDeadline bounds how long the request's body may take; the zero time lifts the bound. A body
+// that is read to its end lifts it, or the deadline would end the call; one that is not keeps it,
+// because the server reads on behind a refusal, as long as the client likes. Where the connection
+// has no deadlines (in tests of handlers) the call's own time remains.
+func (x *exchange) setReadDeadline(t time.Time) {
+	_ = http.NewResponseController(x.ResponseWriter).SetReadDeadline(t)
+}
+
 // requestID returns the id that the client or a proxy gave, if it is fit for headers and logs, or
 // makes one.
 func requestID(r *http.Request) string {

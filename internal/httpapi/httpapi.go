@@ -135,6 +135,9 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{ResponseWriter: w, id: requestID(r), begun: time.Now()}
 	defer a.finish(x, r)
 	setHeaders(x)
+	if r.ContentLength != 0 {
+		x.setReadDeadline(x.begun.Add(a.BodyTimeout))
+	}
 	if err := a.guard.check(r); err != nil {
 		a.refuse(x, r, err)
 		return

@@ -76,13 +76,12 @@ func (s *Store) eachDay(
 		return err
 	}
 	defer scan.close()
-	list, err := days(r, newKey(tableDay, t.number).text(string(device)), narrow(q), q.Order)
-	if err != nil {
-		return err
-	}
 	left := q.Limit
 	var hits []hit
-	for _, day := range list {
+	for day, err := range days(r, newKey(tableDay, t.number).text(string(device)), narrow(q), q.Order) {
+		if err != nil {
+			return err
+		}
 		if hits, err = scan.day(hits[:0], device, day, q, left); err != nil {
 			return err
 		}
@@ -180,12 +179,11 @@ func escalations(
 	r pebble.Reader, t *tenant, device andon.DeviceID, span andon.Span,
 ) iter.Seq2[andon.Escalation, error] {
 	return func(yield func(andon.Escalation, error) bool) {
-		list, err := days(r, newKey(tableDay, t.number).text(string(device)), span, andon.Desc)
-		if err != nil {
-			yield(andon.Escalation{}, err)
-			return
-		}
-		for _, day := range list {
+		for day, err := range days(r, newKey(tableDay, t.number).text(string(device)), span, andon.Desc) {
+			if err != nil {
+				yield(andon.Escalation{}, err)
+				return
+			}
 			if !dayEscalations(r, t, device, day, span, yield) {
 				return
 			}

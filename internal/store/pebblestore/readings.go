@@ -125,13 +125,12 @@ func (s *Store) deviceReadings(
 			return
 		}
 		defer scan.Close()
-		list, err := days(s.db, newKey(tableReadingDay, t.number).text(string(device)), span, q.Order)
-		if err != nil {
-			yield(andon.Reading{}, err)
-			return
-		}
 		left := q.Limit
-		for _, day := range list {
+		for day, err := range days(s.db, newKey(tableReadingDay, t.number).text(string(device)), span, q.Order) {
+			if err != nil {
+				yield(andon.Reading{}, err)
+				return
+			}
 			for r, err := range scan.day(device, day, span, q.Order) {
 				if err != nil {
 					yield(r, err)

@@ -253,8 +253,8 @@ func sortHits(hits []hit, order andon.Order, most int) []hit {
 }
 
 // days returns the days of a directory (device and inverted day, from a prefix on) that a span and an
-// order allow, in that order.
-func days(r pebble.Reader, prefix key, span andon.Span, order andon.Order) ([]uint32, error) {
+// order allow, in that order. It reads no more of them than are asked for.
+func days(r pebble.Reader, prefix key, span andon.Span, order andon.Order) iter.Seq2[uint32, error] {
 	opts := &pebble.IterOptions{LowerBound: prefix, UpperBound: prefix.end()}
 	if span.To != 0 {
 		opts.LowerBound = bytes.Clone(prefix.inverted(span.To.Day()))
@@ -262,21 +262,29 @@ func days(r pebble.Reader, prefix key, span andon.Span, order andon.Order) ([]ui
 	if from := span.From.Day(); from > 0 {
 		opts.UpperBound = bytes.Clone(prefix.inverted(from - 1))
 	}
-	it, err := r.NewIter(opts)
-	if err != nil {
-		return nil, fmt.Errorf("read days: %w", err)
-	}
-	defer it.Close()
-	var list []uint32
-	for ok := it.First(); ok; ok = it.Next() {
-		n, _, ok := takeNumber(it.Key()[len(prefix):])
-		if !ok {
-			return nil, errDamaged
+	return func(yield func(uint32, error) bool) {
+		it, err := r.NewIter(opts)
+		if err != nil {
+			yield(0, fmt.Errorf("read days: %w", err))
+			return
 		}
-		list = append(list, ^n)
+		defer it.Close()
+		start, move := it.First, it.Next
+		if order == andon.Asc {
+			start, move = it.Last, it.Prev
+		}
+		for ok := start(); ok; ok = move() {
+			n, _, ok := takeNumber(it.Key()[len(prefix):])
+			if !ok {
+				yield(0, errDamaged)
+				return
+			}
+			if !yield(^n, nil) {
+				return
+			}
+		}
+		if err := it.Error(); err != nil {
+			yield(0, fmt.Errorf("read days: %w", err))
+		}
 	}
-	if order == andon.Asc {
-		slices.Reverse(list)
-	}
-	return list, it.Error()
 }

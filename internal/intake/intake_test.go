@@ -1,0 +1,259 @@
+package intake_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/ingest"
+	"github.com/andonhq/andon/internal/intake"
+	"github.com/andonhq/andon/internal/store/memstore"
+)
+
+const now = andon.Time(1_764_851_696_000_000) // 2025-12-04T12:34:56Z
+
+func clock() andon.Time { return now }
+
+func batch(events ...andon.Event) (b ingest.Batch[andon.Event]) {
+	for i, e := range events {
+		b.Items = append(b.Items, ingest.Item[andon.Event]{Value: e, Index: i, Line: i + 1})
+	}
+	return b
+}
+
+func post(t *testing.T, in *intake.Intake, events ...andon.Event) intake.Result {
+	t.Helper()
+	r, err := in.Events(t.Context(), andon.DefaultTenant, batch(events...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestEveryEntryIsAccountedFor(t *testing.T) {
+	in := intake.New(memstore.New(), intake.Options{Now: clock})
+	good := andon.Event{Device: "d", Time: now, State: "NORMAL", Message: "as it was"}
+	other := good
+	other.Message = "not as it was"
+	b := batch(
+		good,
+		andon.Event{Device: "d", Time: now.Add(600_000_001), State: "NORMAL"},
+		good,
+		andon.Event{Device: "", Time: now, State: "NORMAL"},
+		other,
+		andon.Event{Device: "d", Time: now, State: "WARNING1"},
+	)
+	b.Rejected = []andon.Rejection{{Index: 6, Line: 9, Error: "no JSON"}}
+	got, err := in.Events(t.Context(), andon.DefaultTenant, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := intake.Result{Accepted: 3, Rejected: []andon.Rejection{
+		{Index: 1, Line: 2, Error: "time 2025-12-04T12:44:56.000001Z is more than 10m ahead of the clock, " +
+			"which says 2025-12-04T12:34:56Z"},
+		{Index: 3, Line: 4, Error: "device is missing"},
+		{Index: 4, Line: 5, Error: "the same device, time and state as entry 0 (line 1) of this request, " +
+			"with other content"},
+		{Index: 6, Line: 9, Error: "no JSON"},
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSingleObjectIsRefusedAsAWhole(t *testing.T) {
+	in := intake.New(memstore.New(), intake.Options{Now: clock})
+	b := batch(andon.Event{Device: "d", Time: now + 3_600_000_000, State: "NORMAL"})
+	b.Single = true
+	_, err := in.Events(t.Context(), andon.DefaultTenant, b)
+	if andon.KindOf(err) != andon.Invalid || !strings.Contains(err.Error(), "ahead of the clock") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestArrivalIsStrictlyIncreasing(t *testing.T) {
+	store := memstore.New()
+	in := intake.New(store, intake.Options{Now: clock})
+	var senders sync.WaitGroup
+	for range 8 {
+		senders.Go(func() {
+			for range 50 {
+				post(t, in, andon.Event{Device: "d", State: "NORMAL"}, andon.Event{Device: "d", State: "NORMAL"})
+			}
+		})
+	}
+	senders.Wait()
+	n := 0
+	for _, err := range store.DeviceEvents(t.Context(), andon.DefaultTenant, "d", andon.EventQuery{Limit: 1000}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	if n != 800 {
+		t.Errorf("%d entries of 800 have a time of their own", n)
+	}
+}
+
+func TestRoomForBodiesIsBounded(t *testing.T) {
+	in := intake.New(memstore.New(), intake.Options{Now: clock, MaxBytes: 100})
+	release, err := in.Reserve(60)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := in.Reserve(60); andon.KindOf(err) != andon.Busy {
+		t.Errorf("beyond the room: %v", err)
+	}
+	release()
+	release() // harmless
+	if release, err = in.Reserve(100); err != nil {
+		t.Errorf("all of the room, once it is free: %v", err)
+	}
+	release()
+}
+
+// slow holds appends back until it is told to go on.
+type slow struct {
+	andon.Store
+	entered, goOn chan struct{}
+}
+
+func (s *slow) Append(ctx context.Context, id andon.TenantID, at andon.Time, events []andon.Event) error {
+	s.entered <- struct{}{}
+	<-s.goOn
+	return s.Store.Append(ctx, id, at, events)
+}
+
+func TestRequestsUnderWayAreBounded(t *testing.T) {
+	store := &slow{memstore.New(), make(chan struct{}), make(chan struct{})}
+	in := intake.New(store, intake.Options{Now: clock, MaxRequests: 1})
+	var first sync.WaitGroup
+	first.Go(func() { post(t, in, andon.Event{Device: "d", State: "NORMAL"}) })
+	<-store.entered
+	_, err := in.Events(t.Context(), andon.DefaultTenant, batch(andon.Event{Device: "e", State: "NORMAL"}))
+	if andon.KindOf(err) != andon.Busy {
+		t.Errorf("a second request while one is under way: %v", err)
+	}
+	close(store.goOn)
+	first.Wait()
+}
+
+// TestAssignmentWaitsForAppends: an entry that is resolved but not kept yet must be kept before an
+// assignment is, or the entry's redelivery would resolve to another person.
+func TestAssignmentWaitsForAppends(t *testing.T) {
+	store := &slow{memstore.New(), make(chan struct{}), make(chan struct{})}
+	in := intake.New(store, intake.Options{Now: clock})
+	ahead := andon.Event{Device: "d", Time: now.Add(300_000_000), State: "WARNING1"}
+	var clients sync.WaitGroup
+	clients.Go(func() { post(t, in, ahead) })
+	<-store.entered
+	var assigned atomic.Bool
+	clients.Go(func() {
+		kept, err := in.Assign(t.Context(), andon.DefaultTenant, []andon.Assignment{{Device: "d", Operator: "Liz"}})
+		if err != nil || kept[0].From <= ahead.Time {
+			t.Errorf("assigned %+v, %v; want it just after the entry that was under way", kept, err)
+		}
+		assigned.Store(true)
+	})
+	if assigned.Load() {
+		t.Error("the assignment overtook the entry")
+	}
+	close(store.goOn)
+	clients.Wait()
+	go func() { <-store.entered }()
+	post(t, in, ahead)
+	e, err := store.Entry(t.Context(), andon.DefaultTenant, "d", ahead.Time, ahead.State)
+	if err != nil || e.Operator != "" {
+		t.Errorf("redelivered, the entry is %q's, %v; want nobody's as before", e.Operator, err)
+	}
+}
+
+func TestEscalateTakesTheCurrentEntry(t *testing.T) {
+	var told []andon.DeviceID
+	in := intake.New(memstore.New(), intake.Options{Now: clock, Changed: func(_ andon.TenantID, d []andon.DeviceID) {
+		told = append(told, d...)
+	}})
+	post(t, in, andon.Event{Device: "d", Time: now - 5, State: "WARNING2"}, andon.Event{Device: "c", State: "NORMAL"})
+	e, err := in.Escalate(t.Context(), andon.DefaultTenant, andon.Escalation{Device: "d", To: "Sara", By: "Liz"})
+	want := andon.Escalation{Device: "d", Time: now - 5, State: "WARNING2", At: now, To: "Sara", By: "Liz"}
+	if err != nil || e != want {
+		t.Errorf("%+v, %v", e, err)
+	}
+	if _, err := in.Escalate(t.Context(), andon.DefaultTenant, andon.Escalation{Device: "x", To: "Sara"}); andon.KindOf(err) != andon.NotFound {
+		t.Errorf("of a device never seen: %v", err)
+	}
+	if _, err := in.Escalate(t.Context(), andon.DefaultTenant, andon.Escalation{Device: "d", To: "Sara", Time: 5}); andon.KindOf(err) != andon.Invalid {
+		t.Errorf("half an entry: %v", err)
+	}
+	if _, err := in.Retire(t.Context(), andon.DefaultTenant, "c"); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]andon.DeviceID{"c", "d", "d", "c"}, told); diff != "" {
+		t.Errorf("listeners were told: %s", diff)
+	}
+}
+
+// overtaking lets another writer change a tenant between reading it and putting it back.
+type overtaking struct {
+	andon.Store
+	times int
+}
+
+func (o *overtaking) PutTenant(ctx context.Context, t andon.Tenant) (andon.Tenant, error) {
+	if o.times--; o.times >= 0 {
+		other, err := o.Tenant(ctx, t.ID)
+		if err != nil {
+			return t, err
+		}
+		other.SilentAfter++
+		if _, err := o.Store.PutTenant(ctx, other); err != nil {
+			return t, err
+		}
+	}
+	return o.Store.PutTenant(ctx, t)
+}
+
+func TestPutTenantRepeatsWhenOvertaken(t *testing.T) {
+	store := &overtaking{memstore.New(), 2}
+	in := intake.New(store, intake.Options{Now: clock})
+	kept, created, err := in.PutTenant(t.Context(), andon.DefaultTenant, func(t *andon.Tenant) error {
+		t.MaxFuture = 7
+		return nil
+	})
+	was := andon.NewTenant(andon.DefaultTenant).SilentAfter
+	if err != nil || created || kept.MaxFuture != 7 || kept.SilentAfter != was+2 {
+		t.Errorf("%+v, %v, %v: want both writers' changes", kept, created, err)
+	}
+	refused := andon.Errorf(andon.Invalid, "no")
+	if _, _, err := in.PutTenant(t.Context(), "new", func(*andon.Tenant) error { return refused }); err != refused {
+		t.Errorf("a change that is refused: %v", err)
+	}
+	if _, err := store.Tenant(t.Context(), "new"); andon.KindOf(err) != andon.NotFound {
+		t.Error("a tenant was made by a change that was refused")
+	}
+}
+
+func TestExpireSettlesTheHorizonFirst(t *testing.T) {
+	store := memstore.New()
+	at := now
+	in := intake.New(store, intake.Options{Now: func() andon.Time { return at }})
+	week := andon.Retention(andon.DurationOf(7 * 24 * time.Hour))
+	if _, _, err := in.PutTenant(t.Context(), "t", func(t *andon.Tenant) error { t.Events = week; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if err := in.Expire(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	settled := now - andon.Time(week)
+	at -= 86_400_000_000 // the clock is set back by a day
+	kept, _ := store.Tenant(t.Context(), "t")
+	if h := kept.Horizon(at).Events; h != settled {
+		t.Errorf("after the clock went back, the horizon is %s, want %s", h, settled)
+	}
+}
