@@ -23,11 +23,11 @@ type Options struct {
 
 	// HTTP is the client to send with; one of its own unless set.
 	HTTP *http.Client
-	// Attempts is how often a request is sent at most, while the server answers that it is busy (429)
-	// or unavailable (503) or does not answer; 8 unless set, which is about 25 seconds.
+	// Attempts is how often a request is sent at most, while the server answers that it is busy
+	// (429) or unavailable (503) or does not answer; 8 unless set, which is about 25 seconds.
 	Attempts int
-	// Pause is how long the first pause between two attempts is, where the server does not say; each
-	// one after is twice as long. 200 ms unless set.
+	// Pause is how long the first pause between two attempts is, where the server does not say;
+	// each one after is twice as long. 200 ms unless set.
 	Pause time.Duration
 }
 

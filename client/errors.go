@@ -37,8 +37,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s (HTTP %d)", said, e.Status)
 }
 
-// errorOf reads the error that an answer holds. What is not of our form (a proxy's page) is named by
-// its status alone.
+// errorOf reads the error that an answer holds. What is not of our form (a proxy's page) is named
+// by its status alone.
 func errorOf(answer *http.Response) *Error {
 	e := &Error{Title: http.StatusText(answer.StatusCode), RetryAfter: retryAfter(answer.Header)}
 	form, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
@@ -52,8 +52,8 @@ func errorOf(answer *http.Response) *Error {
 	return e
 }
 
-// retryAfter reads the seconds of a Retry-After header. The form with a date is not used by Andon and
-// would need a clock that agrees with the server's.
+// retryAfter reads the seconds of a Retry-After header. The form with a date is not used by Andon
+// and would need a clock that agrees with the server's.
 func retryAfter(h http.Header) time.Duration {
 	seconds, err := strconv.Atoi(h.Get("Retry-After"))
 	if err != nil || seconds < 0 {

@@ -31,8 +31,8 @@ func joined(names []andon.MetricName) string {
 	return strings.Join(parts, ",")
 }
 
-// LatestReadings returns the newest reading of each device, up to 1,000 devices, and the devices that
-// have none.
+// LatestReadings returns the newest reading of each device, up to 1,000 devices, and the devices
+// that have none.
 func (c *Client) LatestReadings(
 	ctx context.Context, devices []andon.DeviceID,
 ) (readings []andon.Reading, missing []andon.DeviceID, err error) {

@@ -29,8 +29,9 @@ type request struct {
 	query  url.Values
 	form   string // content type of the body
 	body   []byte
-	// once: what was sent may have arrived although no answer came, and arriving twice is not the same
-	// as arriving once. So it is sent again only where the server said that it took nothing (429).
+	// once: what was sent may have arrived although no answer came, and arriving twice is not the
+	// same as arriving once. So it is sent again only where the server said that it took nothing
+	// (429).
 	once bool
 }
 

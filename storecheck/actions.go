@@ -256,7 +256,8 @@ func wantKind(kind andon.Kind, err error) error {
 	case err == nil:
 		return fmt.Errorf("it was done; an error of kind %q was expected", kind)
 	case andon.KindOf(err) != kind:
-		return fmt.Errorf("an error of kind %q, not %q, was expected: %w", kind, andon.KindOf(err), err)
+		is := andon.KindOf(err)
+		return fmt.Errorf("an error of kind %q, not %q, was expected: %w", kind, is, err)
 	}
 	return nil
 }

@@ -2,8 +2,8 @@ package storecheck
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"iter"
 
 	"github.com/andonhq/andon"
 )
@@ -11,37 +11,31 @@ import (
 // capabilityChecks: a store declares what it can't serve, and what it can't serve is an error.
 func capabilityChecks() []Check {
 	return []Check{
-		{"the store has a name", "2.14", func(_ context.Context, e *Env) error {
-			if e.Store.Capabilities().Name == "" {
-				return fmt.Errorf("Capabilities.Name is empty")
-			}
-			return nil
-		}},
-		{"the store is ready", "2.14", func(ctx context.Context, e *Env) error {
-			return e.Store.Ready(ctx)
-		}},
-		{"what is not declared is Unsupported, never empty", "2.14", undeclared},
-		{"an ended context ends a call", "2.14", endedContext},
+		{Name: "the store has a name", Section: "2.14", Run: hasName},
+		{Name: "the store is ready", Section: "2.14", Run: isReady},
+		check("2.14", "what is not declared is Unsupported, never empty", undeclared),
+		check("2.14", "an ended context ends a call", endedContext),
 	}
 }
 
-func undeclared(ctx context.Context, e *Env) error {
-	id, err := e.Here(ctx)
-	if err != nil {
-		return err
+func hasName(_ context.Context, e *Env) error {
+	if e.Store.Capabilities().Name == "" {
+		return errors.New("Capabilities.Name is empty")
 	}
+	return nil
+}
+
+func isReady(ctx context.Context, e *Env) error { return e.Store.Ready(ctx) }
+
+func undeclared(ctx context.Context, e *Env, id andon.TenantID) error {
 	able := e.Store.Capabilities()
-	ask := func(seq iter.Seq2[andon.Device, error]) error {
-		_, err := collect(seq)
-		return err
-	}
 	for _, sort := range []andon.DeviceSort{andon.BySince, andon.BySeverity} {
-		err := ask(e.Store.Devices(ctx, id, andon.DeviceQuery{Sort: sort, Limit: 1}))
+		err := errOf(e.Store.Devices(ctx, id, andon.DeviceQuery{Sort: sort, Limit: 1}))
 		if err := wantServed(able.SortDevices, err); err != nil {
 			return fmt.Errorf("devices in order %d: %w", sort, err)
 		}
 	}
-	_, err = collect(e.Store.MetricReadings(ctx, id, andon.MetricQuery{Metric: "a", Limit: 1}))
+	err := errOf(e.Store.MetricReadings(ctx, id, andon.MetricQuery{Metric: "a", Limit: 1}))
 	if err := wantServed(able.MetricReadings, err); err != nil {
 		return fmt.Errorf("metric across devices: %w", err)
 	}
@@ -55,11 +49,7 @@ func wantServed(able bool, err error) error {
 	return wantKind(andon.Unsupported, err)
 }
 
-func endedContext(ctx context.Context, e *Env) error {
-	id, err := e.Here(ctx)
-	if err != nil {
-		return err
-	}
+func endedContext(ctx context.Context, e *Env, id andon.TenantID) error {
 	ended, end := context.WithCancel(ctx)
 	end()
 	if _, err := e.Store.Tenant(ended, id); err == nil {

@@ -121,7 +121,8 @@ func parseDeviceField(
 func (e *Env) listed(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID,
 ) (andon.Device, error) {
-	q := andon.DeviceQuery{Prefix: string(device), Limit: 1} // its own id is the first with the prefix
+	// Of the ids that begin with an id, that id itself is the first.
+	q := andon.DeviceQuery{Prefix: string(device), Limit: 1}
 	for d, err := range e.Store.Devices(ctx, id, q) {
 		if err != nil || d.ID == device {
 			return d, err

@@ -12,7 +12,9 @@ import (
 
 // idChecks: every identifier that is allowed is kept as it is.
 func idChecks() []Check {
-	return []Check{{"identifiers of every form are kept apart", "limits", strangeIDs}}
+	return []Check{
+		check("limits", "identifiers of every form are kept apart", strangeIDs),
+	}
 }
 
 // StrangeIDs are identifiers that a store's keys may trip over: separators of key formats, prefixes
@@ -22,7 +24,8 @@ func StrangeIDs() []string {
 		"a", "a!", "a#b", "a/b", "a b", "ab", "a\u00a0", "A",
 		"#", "##", "/", "//", "%", "%2F", "%00", " ", "  ", "-", "_", "~", "\\", "\"", "'", "`",
 		"...", "*", "?", "[a]", "{}", "$", "@", ":", ";", ",", "|", "=", "0", "-1", "null",
-		"shard#00", "d#shard01", "é", "e\u0301", "ÿ", "߿", "\u0fff", "\uffff", "\U0010ffff", "\ue000",
+		"shard#00", "d#shard01", "é", "e\u0301", "ÿ", "߿", "\u0fff", "\ue000", "\uffff",
+		"\U0010ffff",
 		"🏭", "🏭🔧", "日本", "\u200b", "\u202e", "ß", "SS", "İ",
 		strings.Repeat("x", andon.MaxIDBytes), strings.Repeat("x", andon.MaxIDBytes-1),
 		strings.Repeat("x", andon.MaxIDBytes-1) + "y", strings.Repeat("🏭", andon.MaxIDBytes/4),
@@ -31,11 +34,7 @@ func StrangeIDs() []string {
 
 // strangeIDs uses each as device, person and metric at once, so that one that is mangled or mixed up
 // with another is seen in every table.
-func strangeIDs(ctx context.Context, e *Env) error {
-	id, err := e.Here(ctx)
-	if err != nil {
-		return err
-	}
+func strangeIDs(ctx context.Context, e *Env, id andon.TenantID) error {
 	ids := StrangeIDs()
 	slices.Sort(ids)
 	for i, text := range ids {

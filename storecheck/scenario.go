@@ -2,6 +2,7 @@ package storecheck
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -44,16 +45,9 @@ type step struct {
 // action is what a statement does once its words have been understood.
 type action func(context.Context, *Env) error
 
-// inScenario returns a check that runs a scenario.
-func inScenario(section, name, text string) Check {
-	return Check{Name: name, Section: section, Run: func(ctx context.Context, e *Env) error {
-		return runText(ctx, e, text)
-	}}
-}
-
-// runText runs a scenario in new tenants.
-func runText(ctx context.Context, e *Env, text string) error {
-	s, err := parseScenario(text)
+// runText runs a scenario in new tenants. Its first line is counted as given.
+func runText(ctx context.Context, e *Env, text string, line int) error {
+	s, err := parseScenario(text, line)
 	if err != nil {
 		return err
 	}
@@ -108,65 +102,65 @@ func permute(steps []step, fixed int, yield func([]step) bool) bool {
 type parser struct {
 	scenario scenario
 	into     *[]step // where the next step goes
-	batch    *batch  // of the line before, where that was an append
+	batch    *batch  // that an and would add to
 }
 
-// parseScenario understands every line before any is run. An error names its line.
-func parseScenario(text string) (*scenario, error) {
+// parseScenario understands every line before any is run. An error names its line, the first of
+// which is counted as given.
+func parseScenario(text string, first int) (*scenario, error) {
 	p := &parser{}
 	p.into = &p.scenario.before
 	for i, line := range strings.Split(text, "\n") {
 		words, err := splitWords(line)
 		if err == nil && len(words) > 0 {
-			err = p.statement(i+1, strings.TrimSpace(line), words)
+			err = p.statement(first+i, strings.TrimSpace(line), words)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("line %d: %s: %w", i+1, strings.TrimSpace(line), err)
+			return nil, fmt.Errorf("line %d: %s: %w", first+i, strings.TrimSpace(line), err)
 		}
 	}
 	if p.into == &p.scenario.anyOrder {
-		return nil, fmt.Errorf("line %d: end is missing", strings.Count(text, "\n")+1)
+		return nil, fmt.Errorf("line %d: end is missing", first+strings.Count(text, "\n"))
 	}
 	return &p.scenario, nil
 }
 
 func (p *parser) statement(line int, text string, words []string) error {
-	before := p.batch
+	if text == "in any order" || text == "end" {
+		p.batch = nil
+		return p.bound(text == "end")
+	}
+	if words[0] == "and" {
+		if p.batch == nil {
+			return errors.New("and must follow at")
+		}
+		return p.batch.add(words[1:])
+	}
 	p.batch = nil
-	switch text {
-	case "in any order":
-		if p.into != &p.scenario.before {
-			return fmt.Errorf("there is one block in any order already")
-		}
-		p.into = &p.scenario.anyOrder
-		return nil
-	case "end":
-		if p.into != &p.scenario.anyOrder {
-			return fmt.Errorf("there is no block to end")
-		}
-		p.into = &p.scenario.after
-		return nil
-	}
-	switch words[0] {
-	case "and":
-		if before == nil {
-			return fmt.Errorf("and must follow at")
-		}
-		p.batch = before
-		return before.add(words[1:])
-	case "at":
+	var do action
+	var err error
+	if words[0] == "at" {
 		p.batch = &batch{}
-		if err := p.batch.add(words[1:]); err != nil {
-			return err
-		}
-		*p.into = append(*p.into, step{line, text, p.batch.append})
-		return nil
-	}
-	do, err := parseAction(words)
-	if err != nil {
-		return err
+		do, err = p.batch.append, p.batch.add(words[1:])
+	} else {
+		do, err = parseAction(words)
 	}
 	*p.into = append(*p.into, step{line, text, do})
+	return err
+}
+
+// bound begins or ends the block of steps in any order.
+func (p *parser) bound(end bool) error {
+	switch {
+	case end && p.into == &p.scenario.anyOrder:
+		p.into = &p.scenario.after
+	case end:
+		return errors.New("there is no block to end")
+	case p.into != &p.scenario.before:
+		return errors.New("there is one block in any order already")
+	default:
+		p.into = &p.scenario.anyOrder
+	}
 	return nil
 }
 
@@ -193,7 +187,7 @@ func splitWords(line string) ([]string, error) {
 		}
 	}
 	if quoted {
-		return nil, fmt.Errorf("a quote is not closed")
+		return nil, errors.New("a quote is not closed")
 	}
 	if begun {
 		words = append(words, word.String())

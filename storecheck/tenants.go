@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 
 	"github.com/andonhq/andon"
@@ -13,56 +14,15 @@ import (
 // tenantChecks: tenants are separate by construction.
 func tenantChecks() []Check {
 	return []Check{
-		inScenario("2.15", "nothing of one tenant is seen in another", `
-			now 1m
-			at 5m d1 WARNING1 op=Liz esc=Sara
-			measure 5m d1 a=1
-			assign d1 Tom
-			tenant other
-			expect *:
-			expect counts:
-			expect gone d1
-			expect log d1:
-			expect operator-log Liz:
-			expect supervisor-log Sara:
-			expect assignments d1:
-			expect readings d1:
-			expect latest d1:
-			expect metric a:
-			at 5m d1 NORMAL op=Liz
-			expect state d1 NORMAL
-			expect operator d1 Liz
-			expect operator-log Liz: d1/NORMAL@5m
-			retire d1
-			tenant first
-			expect state d1 WARNING1
-			expect operator-log Liz: d1/WARNING1@5m
-		`),
-		inScenario("2.15", "each tenant has its own state set", `
-			states A=10 B=0
-			tenant other
-			states A=0 B=10
-			at 5m d1 A
-			and 5m d1 B
-			expect state d1 B
-			tenant first
-			at 5m d1 A
-			and 5m d1 B
-			expect state d1 A
-		`),
-		{"a tenant that has no record is NotFound everywhere", "2.15", unknownTenant},
-		{"a record is changed only over the version it was read with", "2.15", compareAndSwap},
-		{"a deleted tenant is gone with all that it had", "2.15", deleteTenant},
-		{"the settings of a tenant are kept", "2.15", settingsAreKept},
+		check("2.15", "a tenant that has no record is NotFound everywhere", unknownTenant),
+		check("2.15", "a record is changed only over the version it was read with", compareAndSwap),
+		{Name: "a deleted tenant is gone with all that it had", Section: "2.15", Run: deleteTenant},
+		check("2.15", "the settings of a tenant are kept", settingsAreKept),
 	}
 }
 
 // unknownTenant asks everything of a tenant that there is not.
-func unknownTenant(ctx context.Context, e *Env) error {
-	id, err := e.Here(ctx)
-	if err != nil {
-		return err
-	}
+func unknownTenant(ctx context.Context, e *Env, id andon.TenantID) error {
 	id += "-not"
 	for what, call := range callsOf(ctx, e, id) {
 		if err := wantKind(andon.NotFound, call()); err != nil {
@@ -74,71 +34,70 @@ func unknownTenant(ctx context.Context, e *Env) error {
 
 // callsOf is every call of the contract that names a tenant.
 func callsOf(ctx context.Context, e *Env, id andon.TenantID) map[string]func() error {
-	s := e.Store
-	event := andon.Event{Device: "d1", Time: e.Base, State: "NORMAL"}
-	one := andon.Reading{Device: "d1", Time: e.Base, Metrics: andon.Metrics{{Name: "a", Value: 1}}}
+	calls := readsOf(ctx, e.Store, id, e.Base)
+	maps.Copy(calls, writesOf(ctx, e.Store, id, e.Base))
+	return calls
+}
+
+func readsOf(
+	ctx context.Context, s andon.Store, id andon.TenantID, at andon.Time,
+) map[string]func() error {
 	q := andon.EventQuery{Limit: 1}
 	return map[string]func() error{
-		"Append": func() error { return s.Append(ctx, id, e.Base, []andon.Event{event}) },
-		"Entry": func() error {
-			_, err := s.Entry(ctx, id, "d1", e.Base, "NORMAL")
-			return err
-		},
+		"Entry":            func() error { return second(s.Entry(ctx, id, "d1", at, "NORMAL")) },
 		"DeviceEvents":     func() error { return errOf(s.DeviceEvents(ctx, id, "d1", q)) },
 		"OperatorEvents":   func() error { return errOf(s.OperatorEvents(ctx, id, "Liz", q)) },
 		"SupervisorEvents": func() error { return errOf(s.SupervisorEvents(ctx, id, "Sara", q)) },
-		"Escalate": func() error {
-			_, err := s.Escalate(ctx, id, andon.Escalation{
-				Device: "d1", Time: e.Base, State: "NORMAL", At: e.Base, To: "Sara",
-			})
-			return err
+		"Device":           func() error { return second(s.Device(ctx, id, "d1")) },
+		"Devices": func() error {
+			return errOf(s.Devices(ctx, id, andon.DeviceQuery{Limit: 1}))
 		},
-		"Device": func() error {
-			_, err := s.Device(ctx, id, "d1")
-			return err
-		},
-		"Devices": func() error { return errOf(s.Devices(ctx, id, andon.DeviceQuery{Limit: 1})) },
-		"Counts": func() error {
-			_, err := s.Counts(ctx, id)
-			return err
-		},
-		"Retire": func() error {
-			_, err := s.Retire(ctx, id, "d1", e.Base)
-			return err
-		},
-		"AppendReadings": func() error {
-			return s.AppendReadings(ctx, id, e.Base, []andon.Reading{one})
-		},
+		"Counts": func() error { return second(s.Counts(ctx, id)) },
 		"DeviceReadings": func() error {
 			return errOf(s.DeviceReadings(ctx, id, "d1", andon.ReadingQuery{Limit: 1}))
 		},
 		"LatestReadings": func() error {
-			_, err := s.LatestReadings(ctx, id, []andon.DeviceID{"d1"}, 0)
-			return err
-		},
-		"Assign": func() error {
-			_, err := s.Assign(ctx, id, e.Base, []andon.Assignment{{Device: "d1", Operator: "Liz"}})
-			return err
+			return second(s.LatestReadings(ctx, id, []andon.DeviceID{"d1"}, 0))
 		},
 		"Assignments": func() error {
 			return errOf(s.Assignments(ctx, id, "d1", andon.PageQuery{Limit: 1}))
 		},
-		"Resolve":      func() error { return s.Resolve(ctx, id, []andon.Event{event}) },
-		"DeleteTenant": func() error { return s.DeleteTenant(ctx, id) },
-		"Expire":       func() error { return s.Expire(ctx, id, andon.Horizon{}) },
+		"Resolve": func() error {
+			return s.Resolve(ctx, id, []andon.Event{{Device: "d1", Time: at, State: "NORMAL"}})
+		},
 	}
 }
 
+func writesOf(
+	ctx context.Context, s andon.Store, id andon.TenantID, at andon.Time,
+) map[string]func() error {
+	event := andon.Event{Device: "d1", Time: at, State: "NORMAL"}
+	reading := andon.Reading{Device: "d1", Time: at, Metrics: andon.Metrics{{Name: "a", Value: 1}}}
+	record := andon.Escalation{Device: "d1", Time: at, State: "NORMAL", At: at, To: "Sara"}
+	assign := []andon.Assignment{{Device: "d1", Operator: "Liz"}}
+	return map[string]func() error{
+		"Append": func() error { return s.Append(ctx, id, at, []andon.Event{event}) },
+		"AppendReadings": func() error {
+			return s.AppendReadings(ctx, id, at, []andon.Reading{reading})
+		},
+		"Escalate":     func() error { return second(s.Escalate(ctx, id, record)) },
+		"Assign":       func() error { return second(s.Assign(ctx, id, at, assign)) },
+		"Retire":       func() error { return second(s.Retire(ctx, id, "d1", at)) },
+		"Expire":       func() error { return s.Expire(ctx, id, andon.Horizon{}) },
+		"DeleteTenant": func() error { return s.DeleteTenant(ctx, id) },
+	}
+}
+
+// second returns the error of a call that returns more.
+func second[T any](_ T, err error) error { return err }
+
+// errOf returns the error of a list.
 func errOf[T any](seq iter.Seq2[T, error]) error {
 	_, err := collect(seq)
 	return err
 }
 
-func compareAndSwap(ctx context.Context, e *Env) error {
-	id, err := e.Here(ctx)
-	if err != nil {
-		return err
-	}
+func compareAndSwap(ctx context.Context, e *Env, id andon.TenantID) error {
 	read, err := e.Store.Tenant(ctx, id)
 	if err != nil {
 		return err
@@ -173,7 +132,7 @@ func deleteTenant(ctx context.Context, e *Env) error {
 		measure 5m d1 a=1
 		assign d1 Tom
 	`
-	if err := runText(ctx, e, script); err != nil {
+	if err := runText(ctx, e, script, 1); err != nil {
 		return err
 	}
 	id, err := e.Here(ctx)
@@ -203,11 +162,7 @@ func deleteTenant(ctx context.Context, e *Env) error {
 	return nil
 }
 
-func settingsAreKept(ctx context.Context, e *Env) error {
-	id, err := e.Here(ctx)
-	if err != nil {
-		return err
-	}
+func settingsAreKept(ctx context.Context, e *Env, id andon.TenantID) error {
 	t, err := e.Store.Tenant(ctx, id)
 	if err != nil {
 		return err

@@ -73,7 +73,9 @@ func (a *asker) tenantQuestions() {
 	})
 }
 
-var filters = []string{"", "NORMAL", "WARNING*", "WARNING1", "WARNING1*", "NORMAL,ODD", "NONE", "C*"}
+var filters = []string{
+	"", "NORMAL", "WARNING*", "WARNING1", "WARNING1*", "NORMAL,ODD", "NONE", "C*",
+}
 
 func (a *asker) filter() andon.StateFilter {
 	f, err := andon.ParseStateFilter(pickFrom(a.Rand, filters))
@@ -152,7 +154,9 @@ func (a *asker) span() (s andon.Span) {
 	return s
 }
 
-func (a *asker) order() andon.Order { return pickFrom(a.Rand, []andon.Order{andon.Desc, andon.Asc}) }
+func (a *asker) order() andon.Order {
+	return pickFrom(a.Rand, []andon.Order{andon.Desc, andon.Asc})
+}
 
 // eventList asks for a list of entries, whole and in part.
 func (a *asker) eventList(
@@ -262,7 +266,7 @@ func (a *asker) readingList(d andon.DeviceID) {
 }
 
 func (a *asker) entryQuestion(e andon.Event) {
-	text := fmt.Sprintf("entry %q %d %s", e.Device, e.Time, e.State)
+	text := fmt.Sprintf("entry %q %s %s", e.Device, e.Time, e.State)
 	a.add(text, func(ctx context.Context, s *subject) (any, error) {
 		return s.store.Entry(ctx, a.tenant, e.Device, e.Time, e.State)
 	})
@@ -270,7 +274,7 @@ func (a *asker) entryQuestion(e andon.Event) {
 
 func (a *asker) metricQuestions(devices []andon.DeviceID) {
 	from := a.span().From
-	a.add(fmt.Sprintf("latest readings from %d", from),
+	a.add(fmt.Sprintf("latest readings from %s", from),
 		func(ctx context.Context, s *subject) (any, error) {
 			return s.store.LatestReadings(ctx, a.tenant, devices, from)
 		})

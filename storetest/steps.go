@@ -193,8 +193,8 @@ func (g *generator) content(e *andon.Event) {
 	e.Attributes = pick(g, []andon.JSON{"", `{"a":1}`})
 }
 
-// time draws when an event was: now or about now, late by much or little, or at or beside the time of
-// one that was sent.
+// time draws when an event was: now or about now, late by much or little, or at or beside the time
+// of one that was sent.
 func (g *generator) time(sent []andon.Event) andon.Time {
 	switch n := g.IntN(20); {
 	case n < 2:
@@ -226,7 +226,7 @@ func (g *generator) measure() step {
 		}
 		r.Metadata = pick(g, []andon.JSON{"", "", `{"fw":1}`, `{"fw":2}`})
 		batch.Items = append(batch.Items, ingest.Item[andon.Reading]{Value: r, Index: i})
-		text = append(text, fmt.Sprintf("%q %d %v%s", r.Device, r.Time, r.Metrics, r.Metadata))
+		text = append(text, fmt.Sprintf("%q %s %v%s", r.Device, r.Time, r.Metrics, r.Metadata))
 	}
 	return step{
 		text: fmt.Sprintf("measure %s: %s", short(tenant), strings.Join(text, "; ")),
@@ -269,7 +269,7 @@ func (g *generator) escalate() step {
 		}
 	}
 	return step{
-		text: fmt.Sprintf("escalate %s: %q %d %s to %q by %q", short(tenant),
+		text: fmt.Sprintf("escalate %s: %q %s %s to %q by %q", short(tenant),
 			record.Device, record.Time, record.State, record.To, record.By),
 		do: func(ctx context.Context, s *subject) (any, error) {
 			return s.intake.Escalate(ctx, tenant, record)
@@ -301,8 +301,8 @@ func change(tenant andon.TenantID, text string, to func(*andon.Tenant)) step {
 	}
 }
 
-// changeStates changes the state set: it grows by what was never sent, or asks for other severities, which
-// the store must refuse where the states have entries.
+// changeStates changes the state set: it grows by what was never sent, or asks for other severities,
+// which the store must refuse where the states have entries.
 func (g *generator) changeStates() step {
 	defs := slices.Clone(andon.DefaultStates().Defs())
 	defs = append(defs, andon.StateDef{Name: "UNSENT", Severity: uint8(g.IntN(250))})
@@ -376,7 +376,7 @@ func short(tenant andon.TenantID) string {
 }
 
 func eventText(e andon.Event) string {
-	text := fmt.Sprintf("%q %d %s", e.Device, e.Time, e.State)
+	text := fmt.Sprintf("%q %s %s", e.Device, e.Time, e.State)
 	for _, field := range []struct{ name, value string }{
 		{"op", string(e.Operator)}, {"esc", string(e.EscalatedTo)},
 		{"msg", e.Message}, {"attr", string(e.Attributes)},

@@ -47,8 +47,8 @@ func newClient(t *testing.T, s *server) *client.Client {
 	return c
 }
 
-// killUnderLoad lets the writers write, kills the server once each has been acknowledged a few times
-// more, and waits for them to notice.
+// killUnderLoad lets the writers write, kills the server once each has been acknowledged a few
+// times more, and waits for them to notice.
 func killUnderLoad(t *testing.T, s *server, writers []*writer) {
 	t.Helper()
 	const enough = 25

@@ -11,13 +11,13 @@ import (
 	"github.com/andonhq/andon/client"
 )
 
-// TestKelmarsh is about a log in which several things are wrong with a turbine at one time. An entry
-// is (device, time, state):
+// TestKelmarsh is about a log in which several things are wrong with a turbine at one time. An
+// entry is (device, time, state):
 //
-//   - With the status alone as the state, rows of one second and status are one entry. In one request
-//     the first stands and each other is refused and named, because nobody could say which of the
-//     messages is meant.
-//   - With status and code joined ("Stop/111") each row is an entry of its own, and nothing is lost.
+//   - With the status alone as the state, rows of one second and status are one entry. In one
+//     request the first stands and each other is refused and named, because nobody could say which
+//     of the messages is meant.
+//   - With status and code joined ("Stop/111") each row is an entry of its own, nothing is lost.
 func TestKelmarsh(t *testing.T) {
 	path := data(t, "kelmarsh/Status_Kelmarsh_1_sample_excerpt.csv")
 	onEachStore(t, func(t *testing.T, s *server) {

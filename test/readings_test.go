@@ -36,7 +36,8 @@ func sensorReadings(t *testing.T) map[andon.DeviceID][]andon.Reading {
 		}
 		r := andon.Reading{Device: m.Device, Time: at}
 		for name, value := range m.Data {
-			r.Metrics = append(r.Metrics, andon.Metric{Name: andon.MetricName(name), Value: number(value)})
+			m := andon.Metric{Name: andon.MetricName(name), Value: number(value)}
+			r.Metrics = append(r.Metrics, m)
 		}
 		if r.Metrics, err = r.Metrics.Sorted(); err != nil {
 			t.Fatal(err)
@@ -132,11 +133,13 @@ func checkMetric(
 	t *testing.T, c *client.Client, want map[andon.DeviceID][]andon.Reading, metric andon.MetricName,
 ) {
 	t.Helper()
-	byDevice, got := map[andon.DeviceID][]andon.MetricReading{}, map[andon.DeviceID][]andon.MetricReading{}
+	byDevice := map[andon.DeviceID][]andon.MetricReading{}
+	got := map[andon.DeviceID][]andon.MetricReading{}
 	for id, readings := range want {
 		for _, r := range slices.Backward(readings) {
 			if v, ok := r.Metrics.Get(metric); ok {
-				byDevice[id] = append(byDevice[id], andon.MetricReading{Device: id, Time: r.Time, Value: v})
+				m := andon.MetricReading{Device: id, Time: r.Time, Value: v}
+				byDevice[id] = append(byDevice[id], m)
 			}
 		}
 	}
@@ -148,8 +151,8 @@ func checkMetric(
 	}
 }
 
-// TestNAB: the clock of the machine jumps back by 55 minutes, so 12 stamps have two values. A reading
-// is (device, time): of two values at one time the later in the file stands.
+// TestNAB: the clock of the machine jumps back by 55 minutes, so 12 stamps have two values. A
+// reading is (device, time): of two values at one time the later in the file stands.
 func TestNAB(t *testing.T) {
 	path := data(t, "nab/machine_temperature_system_failure.csv")
 	rows, err := csv.NewReader(bytes.NewReader(

@@ -33,8 +33,8 @@ type Options struct {
 	Now     func() andon.Time
 	Log     *slog.Logger
 	Version httpapi.Version
-	// Fatal is told that the store's disk failed. It must end the process: what is acknowledged is on
-	// the disk, and nothing more can be promised. The store panics unless it is set.
+	// Fatal is told that the store's disk failed. It must end the process: what is acknowledged is
+	// on the disk, and nothing more can be promised. The store panics unless it is set.
 	Fatal func(error)
 }
 
@@ -151,8 +151,8 @@ func (a *App) Wait(ctx context.Context) error {
 }
 
 // Stop ends the App: /readyz says no, then the listener closes, then requests under way end, then
-// the store closes. It takes no longer than the timeouts of the configuration and the context allow;
-// requests that take longer are cut off, and that is the error.
+// the store closes. It takes no longer than the timeouts of the configuration and the context
+// allow; requests that take longer are cut off, and that is the error.
 func (a *App) Stop(ctx context.Context) error {
 	a.api.Drain()
 	pause(ctx, a.Config.Timeouts.Drain)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// gate counts the requests under way, because http.Server.Close does not wait for them and the store
-// must not close below one.
+// gate counts the requests under way, because http.Server.Close does not wait for them and the
+// store must not close below one.
 type gate struct {
 	next http.Handler
 	open sync.RWMutex // held for reading by each request

@@ -42,7 +42,8 @@ func Main(release string) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	context.AfterFunc(ctx, stop)   // a second signal ends the process at once
+	signal.Ignore(syscall.SIGPIPE) // a reader that goes away ("| head") must not end a server
 	return p.run(ctx, os.Args[1:])
 }
 
@@ -67,17 +68,17 @@ func (p *program) rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "andon",
 		Short: "The state of every device of a fleet: what it is now, what it was, who answers for it",
-		Long: `Andon keeps the state of every device of a fleet: what it is now, what it was, and who answers
-for it. Devices report over HTTP; people ask over HTTP, on the board and on this command line.
+		Long: `Andon keeps the state of every device of a fleet: what it is now, what it was, and who
+answers for it. Devices report over HTTP, and people ask over HTTP.
 
-Exit codes: 0 done, 1 failed, 2 wrong use, 3 some input was rejected, 4 the disk of the store failed.`,
+Exit codes: 0 done, 1 failed, 2 wrong use, 3 some input was rejected, 4 the disk of the store
+failed.`,
 		Example: `  andon demo                      # a small factory, to look around
   andon serve --data /var/lib/andon
   andon import log.csv --device unit --time at --state status`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.SetHelpCommand(&cobra.Command{Hidden: true}) // --help says the same
 	root.AddCommand(p.serveCommand(), p.importCommand(), p.demoCommand(), p.versionCommand())
 	return root
 }

@@ -30,9 +30,9 @@ func (p *program) demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Show a small factory, from its log to its worst devices",
-		Long: `Show a small factory: start the server on the embedded store in a temporary directory, make up the
-log of its last day, import that over HTTP, and print what the server answers. On a terminal the
-server goes on until Ctrl-C, so that you can look around; elsewhere the demo ends.
+		Long: `Show a small factory: start the server on the embedded store in a temporary directory, make
+up the log of its last day, import that over HTTP, and print what the server answers. On a terminal
+the server goes on until Ctrl-C, so that you can look around; elsewhere the demo ends.
 
 It needs nothing but this program, and leaves nothing behind unless --keep names a directory.`,
 		Example: `  andon demo

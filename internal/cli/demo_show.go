@@ -46,7 +46,8 @@ func (s *summary) states(ctx context.Context) error {
 	var rows [][]cell
 	for _, state := range states {
 		s.looks[state.State] = state
-		rows = append(rows, []cell{s.state(state.State), {text: strconv.Itoa(state.Count), right: true}})
+		count := cell{text: strconv.Itoa(state.Count), right: true}
+		rows = append(rows, []cell{s.state(state.State), count})
 	}
 	s.table(rows)
 	return nil
@@ -54,7 +55,8 @@ func (s *summary) states(ctx context.Context) error {
 
 // worst prints the devices that are the furthest from normal, the severest and longest first.
 func (s *summary) worst(ctx context.Context) ([]client.Device, error) {
-	devices, err := first(shown, s.client.Devices(ctx, client.DeviceQuery{Sort: "severity", Page: shown}))
+	q := client.DeviceQuery{Sort: "severity", Page: shown}
+	devices, err := first(shown, s.client.Devices(ctx, q))
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +65,8 @@ func (s *summary) worst(ctx context.Context) ([]client.Device, error) {
 	for _, d := range devices {
 		rows = append(rows, append(
 			[]cell{{text: string(d.Device)}, s.state(d.State)},
-			texts(clock(d.Since), age(s.now.Sub(d.Since)), string(d.Operator), string(d.EscalatedTo))...,
+			texts(clock(d.Since), age(s.now.Sub(d.Since)),
+				string(d.Operator), string(d.EscalatedTo))...,
 		))
 	}
 	s.table(rows)
@@ -84,7 +87,8 @@ func (s *summary) intervals(ctx context.Context, device andon.DeviceID) error {
 			to = clock(r.To)
 		}
 		length := andon.DurationOf(time.Duration(r.Seconds * float64(time.Second)))
-		rows = append(rows, append([]cell{s.state(r.State)}, texts(clock(r.From), to, age(length))...))
+		rows = append(rows,
+			append([]cell{s.state(r.State)}, texts(clock(r.From), to, age(length))...))
 	}
 	s.table(rows)
 	return nil

@@ -40,10 +40,10 @@ func (p *program) importCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Import a log of events or readings from a file",
-		Long: `Import a log from a file: CSV with a header, a JSON array of objects, or NDJSON; plain or gzip; "-"
-is standard input. Say which columns hold what: several columns, joined by a comma, make one value
-("a/b"), and "=text" is the same text in every row. In JSON, "data.temp" is a member of an object
-within, and "data.*" all of its members.
+		Long: `Import a log from a file: CSV with a header, a JSON array of objects, or NDJSON; plain or
+gzip; "-" is standard input. Say which columns hold what: several columns, joined by a comma, make
+one value ("a/b"), and "=text" is the same text in every row. In JSON, "data.temp" is a member of
+an object within, and "data.*" all of its members.
 
 With --metrics and without --state, readings are imported instead of events.
 

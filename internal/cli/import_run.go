@@ -16,11 +16,11 @@ import (
 const (
 	defaultBatch = 1000
 	inFlight     = 4       // requests of events at once
-	batchBytes   = 4 << 20 // a request is closed early at so many bytes, well below the server's limit
+	batchBytes   = 4 << 20 // a request is closed early at so many bytes: the server takes 16 MB
 )
 
-// importer sends entries in requests of many. An entry is the same whenever it arrives, so an import
-// can be repeated at any time and doubles nothing.
+// importer sends entries in requests of many. An entry is the same whenever it arrives, so an
+// import can be repeated at any time and doubles nothing.
 type importer[T any] struct {
 	send     func(context.Context, []T) (client.Result, error)
 	size     func(*T) int // bytes of an entry, roughly
@@ -136,8 +136,8 @@ func (im *importer[T]) deliver(ctx context.Context, parcel []ingest.Item[T]) err
 	return nil
 }
 
-// siftTwins takes out each event that has the identity of an earlier one and other content. The server
-// would refuse it, too, but would name the earlier one by its place in the request.
+// siftTwins takes out each event that has the identity of an earlier one and other content. The
+// server would refuse it, too, but would name the earlier one by its place in the request.
 func siftTwins(r *report, parcel []ingest.Item[andon.Event]) []ingest.Item[andon.Event] {
 	firsts := make(map[andon.EventKey]*ingest.Item[andon.Event], len(parcel))
 	kept := make([]ingest.Item[andon.Event], 0, len(parcel))

@@ -18,8 +18,8 @@ func (p *program) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the server",
-		Long: `Run the server. It prints one line with its address once it answers, logs to standard error, and
-ends on SIGTERM or SIGINT with exit code 0, once the requests under way are answered.
+		Long: `Run the server. It prints one line with its address once it answers, logs to standard
+error, and ends on SIGTERM or SIGINT with exit code 0, once the requests under way are answered.
 
 Each flag is also a variable of the environment (--log-level: ANDON_LOG_LEVEL) and a key of the YAML
 file that --config names (log.level). A flag stands above a variable, a variable above the file. No

@@ -32,8 +32,8 @@ func (p *program) settingFlags(cmd *cobra.Command) (load func() (config.Config, 
 	}
 }
 
-// settingFlag keeps the text of a flag until the configuration is read: there the flag, the variable
-// and the key of a file are checked alike.
+// settingFlag keeps the text of a flag until the configuration is read: there the flag, the
+// variable and the key of a file are checked alike.
 type settingFlag struct{ text, form string }
 
 func (f *settingFlag) Set(text string) error { f.text = text; return nil }

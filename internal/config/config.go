@@ -1,10 +1,10 @@
-// Package config reads the configuration of Andon: one YAML file, ANDON_ variables of the environment
-// and flags, each above the one before. One list (Settings) is the source of all three spellings, of
-// the help and of the reference page.
+// Package config reads the configuration of Andon: one YAML file, ANDON_ variables of the
+// environment and flags, each above the one before. One list (Settings) is the source of all three
+// spellings, of the help and of the reference page.
 //
-// It knows the names, forms and defaults of the settings. It must not know what they do, and it opens
-// no file but the one it is told of. No file is read unless it is named: a program that behaves
-// differently in another directory surprises.
+// It knows the names, forms and defaults of the settings. It must not know what they do, and it
+// opens no file but the one it is told of. No file is read unless it is named: a program that
+// behaves differently in another directory surprises.
 package config
 
 import (

@@ -49,7 +49,8 @@ func onlyDocument(r io.Reader) (*yaml.Node, error) {
 		return nil, err
 	}
 	if err := d.Decode(&second); err != io.EOF {
-		return nil, fmt.Errorf("yaml: line %d: a second document begins; there can be only one", second.Line)
+		return nil, fmt.Errorf("yaml: line %d: a second document begins; there can be only one",
+			second.Line)
 	}
 	return first.Content[0], nil
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// didYouMean returns a question that names the candidate nearest to a name, or nothing where none is
-// near.
+// didYouMean returns a question that names the candidate nearest to a name, or nothing where none
+// is near.
 func didYouMean(name string, candidates []string) string {
 	if near := Nearest(name, candidates); near != "" {
 		return fmt.Sprintf("; did you mean %s?", near)
@@ -15,8 +15,8 @@ func didYouMean(name string, candidates []string) string {
 }
 
 // Nearest returns the candidate that takes the fewest edits to reach from name, or one that name
-// begins; "" where the edits would be more than a third of it and one. The prefix of variables does not
-// count: it would make short names alike.
+// begins; "" where the edits would be more than a third of it and one. The prefix of variables
+// does not count: it would make short names alike.
 func Nearest(name string, candidates []string) string {
 	short := strings.TrimPrefix(name, prefix)
 	best, least := "", len(short)/3+2
@@ -33,7 +33,8 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
-// distance counts the bytes to insert, remove or replace to make one text of the other (Levenshtein).
+// distance counts the bytes to insert, remove or replace to make one text of the other
+// (Levenshtein).
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

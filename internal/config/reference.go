@@ -5,22 +5,24 @@ import (
 	"strings"
 )
 
+const referenceHead = `# Configuration
+
+<!-- Generated from the list in internal/config/settings.go; do not edit. -->
+
+A setting has three spellings: a key of the YAML file that --config or ANDON_CONFIG names, a
+variable of the environment, a flag. A flag stands above a variable, a variable above the file.
+A name that is not known is refused, as is a value that makes no sense: the program says where
+it stands and does not start.
+
+| key | variable | flag | default | |
+|---|---|---|---|---|
+`
+
 // Reference returns the page that lists every setting, as Markdown.
 func Reference() string {
 	c := Default()
 	var b strings.Builder
-	b.WriteString(`# Configuration
-
-<!-- Generated from the list in internal/config/settings.go; do not edit. -->
-
-A setting has three spellings: a key of the YAML file that ` + "`--config`" + ` or ` + "`ANDON_CONFIG`" + ` names,
-a variable of the environment, a flag. A flag stands above a variable, and a variable above the file.
-A name that is not known is refused, as is a value that makes no sense: the program says where it
-stands and does not start.
-
-| key | variable | flag | default | |
-|---|---|---|---|---|
-`)
+	b.WriteString(referenceHead)
 	for _, s := range c.Settings() {
 		fmt.Fprintf(&b, "| `%s` | `%s` | `--%s` | %s | %s |\n",
 			s.Key, s.Variable(), s.Flag(), defaultOf(s), s.Help)

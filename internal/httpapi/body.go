@@ -46,7 +46,7 @@ func (c *call) body() (string, error) {
 }
 
 var errBodyTooLarge = andon.Errorf(andon.TooLarge,
-	"the body is larger than %d MB after decompression: send it in parts", andon.MaxRequestBytes>>20)
+	"the body is larger than %d MB after decompression: send parts", andon.MaxRequestBytes>>20)
 
 // bodyError says what kept a body from being read. Nothing of it was kept.
 func bodyError(err error) error {
@@ -63,17 +63,17 @@ func bodyError(err error) error {
 	case errors.Is(err, zstd.ErrDecoderSizeExceeded):
 		return errBodyTooLarge
 	case errors.Is(err, zstd.ErrWindowSizeExceeded):
-		return andon.Errorf(andon.TooLarge, "the body's zstd window is larger than %d MB", maxWindow>>20)
+		return andon.Errorf(andon.TooLarge, "the zstd window is larger than %d MB", maxWindow>>20)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return &httpError{status: http.StatusRequestTimeout, message: "the body took too long to arrive"}
+		return &httpError{status: http.StatusRequestTimeout, message: "the body took too long"}
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return andon.AtField("body", "the body ends before it is complete; nothing of it was kept")
 	}
 	return andon.AtField("body", "the body can't be read: %s", err)
 }
 
-// filling is a body while it arrives: it reserves room before it takes it, and doubles it, so that a
-// client can't claim more than it sends.
+// filling is a body while it arrives: it reserves room before it takes it, and doubles it, so that
+// a client can't claim much more than it sends.
 type filling struct {
 	strings.Builder
 	reserve func(int64) (release func(), err error)
@@ -126,8 +126,8 @@ func (f *filling) grow(room int64) error {
 	return nil
 }
 
-// maxWindow is the most memory that a zstd body may make its decoder keep; RFC 8878, section 3.1.1.1.2
-// recommends 8 MB for what is exchanged.
+// maxWindow is the most memory that a zstd body may make its decoder keep; RFC 8878, section
+// 3.1.1.1.2, recommends 8 MB for what is exchanged.
 const maxWindow = 8 << 20
 
 // unpackers are the decompressors that are not in use.
@@ -135,8 +135,8 @@ type unpackers struct {
 	gzip, zstd sync.Pool
 }
 
-// open returns what is read through the encodings that a client named, and how to give it back.
-func (u *unpackers) open(raw io.Reader, encodings []string) (plain io.Reader, done func(), err error) {
+// open returns a reader through the encodings that a client named, and how to give it back.
+func (u *unpackers) open(raw io.Reader, encodings []string) (io.Reader, func(), error) {
 	switch strings.ToLower(strings.TrimSpace(strings.Join(encodings, ","))) {
 	case "", "identity":
 		return raw, func() {}, nil
@@ -197,9 +197,10 @@ func (c *call) mediaType(types ...string) (string, error) {
 		return media, nil
 	}
 	return "", &httpError{
-		status:  http.StatusUnsupportedMediaType,
-		message: "send the body as " + strings.Join(types, " or ") + ", in UTF-8, and say so in Content-Type",
-		header:  http.Header{"Accept": {strings.Join(types, ", ")}},
+		status: http.StatusUnsupportedMediaType,
+		message: "send the body as " + strings.Join(types, " or ") +
+			", in UTF-8, and say so in Content-Type",
+		header: http.Header{"Accept": {strings.Join(types, ", ")}},
 	}
 }
 

@@ -33,7 +33,7 @@ type call struct {
 
 // newCall begins a call; stop ends it.
 func (a *API) newCall(x *exchange, r *http.Request, to *route) (c *call, stop func()) {
-	ctx, cancel := context.WithTimeout(r.Context(), a.Timeout)
+	ctx, cancel := context.WithTimeout(r.Context(), a.options.Timeout)
 	a.metrics.inFlight.Inc()
 	c = &call{API: a, x: x, r: r.WithContext(ctx), route: to, tenant: andon.DefaultTenant}
 	c.undo = append(c.undo, cancel, a.metrics.inFlight.Dec)

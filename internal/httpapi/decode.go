@@ -14,8 +14,9 @@ import (
 
 // decode reads a body that is one JSON object into a struct. encoding/json alone would take a field
 // by another case, the last of two, and an absent one for null; here a field is known by its exact
-// name, stands once, and is missing where its tag has no omitempty. Values are of the types that
-// encoding/json knows; structs, pointers to them and slices of them are read as strictly.
+// name, stands once, and must be there unless its tag has omitempty; then null is as good as
+// absent. Values are of the types that encoding/json knows; structs, pointers to them and slices of
+// them are read as strictly.
 func decode(text string, into any) error {
 	s := &jsonscan.Scanner{Text: text}
 	if s.Next(); s.At == len(text) {
@@ -106,6 +107,9 @@ func decodeStruct(s *jsonscan.Scanner, location string, v reflect.Value) error {
 		i, err := fieldNamed(location, name, fields, seen)
 		if err != nil {
 			return err
+		}
+		if fields[i].optional && s.Word("null") {
+			continue
 		}
 		if err := decodeValue(s, location+"."+name, v.Field(i)); err != nil {
 			return err

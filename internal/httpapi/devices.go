@@ -21,29 +21,34 @@ func (a *API) deviceRoutes() []*route {
 		listing(route{
 			method: http.MethodGet, path: "/devices", name: "listDevices", tag: "devices",
 			summary: "Devices by what they show now",
-			detail: "By id every device that was there from the first page to the last is listed once. " +
-				"The other orders are best effort, since a device may move while they are read.",
-			query:  []param{stateParam, operatorParam, escalatedParam, deviceParam, sortParam, limitParam, cursorParam},
+			detail: "By id every device that was there from the first page to the last is listed " +
+				"once. The other orders are best effort, since a device may move meanwhile.",
+			query: []param{
+				stateParam, operatorParam, escalatedParam, deviceParam, sortParam, limitParam,
+				cursorParam,
+			},
 			errors: []int{501},
 		}, exampleDevice(), a.devices),
 		answering(route{
-			method: http.MethodDelete, path: "/devices/{device}", name: "retireDevice", tag: "devices",
+			method: http.MethodDelete, path: "/devices/{device}",
+			name: "retireDevice", tag: "devices",
 			summary: "Retire a device",
-			detail: "It leaves the counts and lists; its history stays until it expires. `retired` is " +
-				"when that takes effect: the later of now and just after its newest entry. An entry " +
-				"after it brings the device back.",
+			detail: "It leaves the counts and lists; its history stays until it expires. " +
+				"`retired` is when that takes effect: the later of now and just after its newest " +
+				"entry. An entry after it brings the device back.",
 			errors: []int{404},
 		}, retiredJSON{Device: "press-7", Retired: exampleTime + 1}, a.retire),
 		answering(route{
 			method: http.MethodGet, path: "/states", name: "countStates", tag: "devices",
 			summary: "How many devices are in each state now",
-			detail:  "All states of the set, and states outside it that a device is in; severest last.",
+			detail:  "All states of the set, and others that a device is in; severest last.",
 		}, exampleStates(), a.states),
 		listing(route{
-			method: http.MethodGet, path: "/devices/{device}/intervals", name: "listIntervals", tag: "devices",
+			method: http.MethodGet, path: "/devices/{device}/intervals",
+			name: "listIntervals", tag: "devices",
 			summary: "Runs of one state of a device",
-			detail: "A run that began before `from` or ends after `to` is given whole; the running one " +
-				"has no `to` and its seconds are those up to now.",
+			detail: "A run that began before `from` or ends after `to` is given whole; the " +
+				"running one has no `to` and its seconds are those up to now.",
 			query: []param{stateParam, fromParam, toParam, orderParam, limitParam, cursorParam},
 		}, exampleInterval(), a.intervals),
 	}
@@ -85,7 +90,7 @@ type deviceJSON struct {
 
 // showDevice returns how devices of a tenant are shown now.
 func (a *API) showDevice(t *andon.Tenant) func(*andon.Device) deviceJSON {
-	now := a.Now()
+	now := a.options.Now()
 	return func(d *andon.Device) deviceJSON {
 		return deviceJSON{
 			Device: d.ID, State: d.State, Severity: d.Severity,

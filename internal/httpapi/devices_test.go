@@ -123,17 +123,19 @@ func TestIntervals(t *testing.T) {
 	const running = `{"state":"NORMAL","from":"2020-04-24T10:10:00.5Z","seconds":6599.5}`
 	const warning = `{"state":"WARNING1","from":"2020-04-24T10:10:00Z",
 		"to":"2020-04-24T10:10:00.5Z","seconds":0.5}`
-	const first = `{"state":"NORMAL","from":"2020-04-24T10:00:00Z","to":"2020-04-24T10:10:00Z","seconds":600}`
-	w.get("/devices/d/intervals").equals(`{"items":[` + running + `,` + warning + `,` + first + `]}`)
-	w.get("/devices/d/intervals?order=asc").equals(`{"items":[` + first + `,` + warning + `,` + running + `]}`)
-	w.get("/devices/d/intervals?state=WARNING*").equals(`{"items":[` + warning + `]}`)
-	w.get("/devices/d/intervals?to=2020-04-24T10:07:00Z").equals(`{"items":[` + first + `]}`)
+	const first = `{"state":"NORMAL","from":"2020-04-24T10:00:00Z",
+		"to":"2020-04-24T10:10:00Z","seconds":600}`
+	items := func(all ...string) string { return `{"items":[` + strings.Join(all, ",") + `]}` }
+	w.get("/devices/d/intervals").equals(items(running, warning, first))
+	w.get("/devices/d/intervals?order=asc").equals(items(first, warning, running))
+	w.get("/devices/d/intervals?state=WARNING*").equals(items(warning))
+	w.get("/devices/d/intervals?to=2020-04-24T10:07:00Z").equals(items(first))
 	p := w.get("/devices/d/intervals?limit=2").page()
-	w.get("/devices/d/intervals?limit=2&cursor=" + p.Next).equals(`{"items":[` + first + `]}`)
+	w.get("/devices/d/intervals?limit=2&cursor=" + p.Next).equals(items(first))
 
 	// The history of the running run expires, its beginning is remembered.
 	w.put("/tenants/default", `{"retention":{"events":"90m"}}`).is(http.StatusOK)
-	w.get("/devices/d/intervals").equals(`{"items":[` + running + `]}`)
+	w.get("/devices/d/intervals").equals(items(running))
 	w.at("2020-04-24T09:00:00Z") // a clock that was set back
 	if got := w.get("/devices/d/intervals").body; !strings.Contains(got, `"seconds":0`) {
 		t.Errorf("got %s", got)

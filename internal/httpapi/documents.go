@@ -13,8 +13,8 @@ import (
 	"github.com/swaggest/swgui/v5/static"
 )
 
-// The page to read the contract at is Swagger UI, whose files are in the binary. swgui's own handler
-// is not used: its page has a script within, which would make the page's policy as weak as that.
+// The page to read the contract at is Swagger UI, whose files are in the binary. swgui's own
+// handler is not used: its page has a script within, so that its policy would have to allow any.
 const (
 	docsPage = `<!doctype html>
 <html lang="en">
@@ -56,7 +56,8 @@ func (a *API) documentRoutes(described []*route) []*route {
 	}
 	var text, yaml []byte // of the document, made below from all routes with these
 	inJSON := route{
-		method: http.MethodGet, path: "/openapi.json", outside: true, name: "openapi", tag: "operations",
+		method: http.MethodGet, path: "/openapi.json", outside: true,
+		name: "openapi", tag: "operations",
 		summary: "This document", statuses: []int{http.StatusOK},
 		answer: &content{schema: anySchema()},
 		serve: func(c *call) error {
@@ -65,14 +66,15 @@ func (a *API) documentRoutes(described []*route) []*route {
 		},
 	}
 	inYAML := inJSON
-	inYAML.path, inYAML.name, inYAML.summary = "/openapi.yaml", "openapiYAML", "This document as YAML"
+	inYAML.path, inYAML.name = "/openapi.yaml", "openapiYAML"
+	inYAML.summary = "This document as YAML"
 	inYAML.answer = &content{media: "application/openapi+yaml", schema: textSchema()}
 	inYAML.serve = func(c *call) error {
 		c.send("application/openapi+yaml", yaml)
 		return nil
 	}
 	own := []*route{&page, &asset, &inJSON, &inYAML}
-	text, yaml = document(a.Version.Version, slices.Concat(described, own))
+	text, yaml = document(a.options.Version.Version, slices.Concat(described, own))
 	return own
 }
 

@@ -52,7 +52,7 @@ type problem struct {
 	Status int    `json:"status" example:"400" doc:"The HTTP status"`
 	Detail string `json:"detail" example:"limit is 1 to 1000, not 1001" doc:"What is wrong"`
 
-	Errors []andon.FieldError `json:"errors,omitempty" doc:"The fields at fault, where there are any"`
+	Errors []andon.FieldError `json:"errors,omitempty" doc:"The fields at fault, if any"`
 
 	RequestID string `json:"request_id" doc:"Names the request in the server's log"`
 }
@@ -98,7 +98,7 @@ func (a *API) logFailure(x *exchange, r *http.Request, status int, err error) {
 	case status < http.StatusInternalServerError, status == http.StatusNotImplemented:
 		return // the client's to mend
 	}
-	a.Log.LogAttrs(r.Context(), level, "request failed",
+	a.options.Log.LogAttrs(r.Context(), level, "request failed",
 		slog.String("request_id", x.id),
 		slog.String("method", r.Method),
 		slog.String("path", r.URL.EscapedPath()),

@@ -18,10 +18,10 @@ func (a *API) eventRoutes() []*route {
 		{
 			method: http.MethodPost, path: "/events", name: "postEvents", tag: "events",
 			summary: "Append events: one object, an array, or NDJSON",
-			detail: "Answers after all that was accepted is durable; every entry of the request is " +
-				"accounted for. Sent twice, an event is one entry. Bodies may be compressed with " +
-				"gzip or zstd. Without a time an event gets that of its arrival, so sending it " +
-				"again doubles it.",
+			detail: "Answers after all that was accepted is durable; every entry of the request " +
+				"is accounted for. Sent twice, an event is one entry. Bodies may be compressed " +
+				"with gzip or zstd. Without a time an event gets that of its arrival, so sending " +
+				"it again doubles it.",
 			query: []param{precisionParam}, statuses: []int{http.StatusOK},
 			body:   &content{feed: true, schema: eventSchema(), example: exampleSentEvent()},
 			answer: accountContent(),
@@ -31,25 +31,29 @@ func (a *API) eventRoutes() []*route {
 			},
 		},
 		listing(route{
-			method: http.MethodGet, path: "/devices/{device}/events", name: "listDeviceEvents", tag: "events",
+			method: http.MethodGet, path: "/devices/{device}/events",
+			name: "listDeviceEvents", tag: "events",
 			summary: "Events of a device, newest first across all states",
 			query:   []param{stateParam, fromParam, toParam, orderParam, limitParam, cursorParam},
 		}, exampleEvent(), a.deviceEvents),
 		listing(route{
-			method: http.MethodGet, path: "/operators/{operator}/events", name: "listOperatorEvents",
-			tag: "events", summary: "Events of an operator, of all devices",
+			method: http.MethodGet, path: "/operators/{operator}/events",
+			name: "listOperatorEvents",
+			tag:  "events", summary: "Events of an operator, of all devices",
 			query: []param{stateParam, fromParam, toParam, orderParam, limitParam, cursorParam},
 		}, exampleEvent(), a.operatorEvents),
 		listing(route{
-			method: http.MethodGet, path: "/supervisors/{supervisor}/events", name: "listSupervisorEvents",
-			tag: "events", summary: "Events that are escalated to a supervisor now",
+			method: http.MethodGet, path: "/supervisors/{supervisor}/events",
+			name: "listSupervisorEvents",
+			tag:  "events", summary: "Events that are escalated to a supervisor now",
 			query: []param{
 				stateParam, dateParam, fromParam, toParam, orderParam, limitParam, cursorParam,
 			},
 		}, exampleEvent(), a.supervisorEvents),
 		answering(route{
-			method: http.MethodGet, path: "/devices/{device}/events/{time}/{state}", name: "getEvent",
-			tag: "events", summary: "One entry with its escalations, newest first",
+			method: http.MethodGet, path: "/devices/{device}/events/{time}/{state}",
+			name: "getEvent",
+			tag:  "events", summary: "One entry with its escalations, newest first",
 			errors: []int{404},
 		}, exampleEntry(), a.entry),
 	}
@@ -61,7 +65,8 @@ var (
 		initial: "ms", values: []any{"s", "ms", "us", "ns"},
 	}
 	dateParam = param{
-		name: "date", example: "2020-04-27", detail: "That whole day; does not go with `from` or `to`",
+		name: "date", example: "2020-04-27",
+		detail: "That whole day; does not go with `from` or `to`",
 	}
 )
 

@@ -35,11 +35,12 @@ func TestPrecision(t *testing.T) {
 	} {
 		sent := fmt.Sprintf(`{"device":%q,"time":%s,"state":"NORMAL"}`, unit, number)
 		w.post("/events?precision="+unit, sent).is(http.StatusOK)
-		if at := w.get("/devices/" + unit + "/events").page().column("time")[0]; at != "2020-04-24T10:00:00.5Z" {
+		const want = "2020-04-24T10:00:00.5Z"
+		if at := w.get("/devices/" + unit + "/events").page().column("time")[0]; at != want {
 			t.Errorf("%s: %s", unit, at)
 		}
 	}
-	w.post("/events?precision=h", `{}`).fails(http.StatusBadRequest, "query.precision", "none of s, ms, us, ns")
+	w.post("/events?precision=h", `{}`).fails(400, "query.precision", "none of s, ms, us, ns")
 }
 
 func TestOneBadLineOfAThousand(t *testing.T) {
@@ -138,7 +139,9 @@ func TestPathsAreDecodedOnce(t *testing.T) {
 func TestUncleanPathsAreNotRedirected(t *testing.T) {
 	w := newWorld(t)
 	w.event("events", "2020-04-24T10:00:00Z", "NORMAL")
-	for _, path := range []string{"/devices//events", "/devices/./events", "//devices", "/x/../states"} {
+	for _, path := range []string{
+		"/devices//events", "/devices/./events", "//devices", "/x/../states", "/devices/events//",
+	} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -203,7 +206,7 @@ func TestWrongQueries(t *testing.T) {
 		"/devices/d/events?state=A*B":                                            "query.state",
 		"/devices/d/events?state=A,,B":                                           "query.state",
 		"/devices/d/events?stat=A":                                               "did you mean state?",
-		"/devices/d/events?xyzzyxyzzy=A":                                         "only state, from, to, order",
+		"/devices/d/events?xyzzyxyzzy=A":                                         "only state, from, to",
 		"/devices/d/events?limit=1&limit=2":                                      "given twice",
 		"/devices/d/events?a=%zz":                                                "can't be read",
 		"/devices/d/events?a;b":                                                  "can't be read",
@@ -282,6 +285,19 @@ func TestPagesHoldEveryEntryOnce(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(order, diff)
 		}
+	}
+}
+
+func TestPagesOfUnusualIdentifiers(t *testing.T) {
+	w := newWorld(t)
+	const id = "a/b ü>%#"
+	w.event(id, "2020-04-24T10:00:00Z", "A>B")
+	w.event(id, "2020-04-24T10:01:00Z", "A>B")
+	got := w.get("/devices/" + url.PathEscape(id) + "/events?limit=1&state=A%3EB")
+	link := strings.Split(strings.TrimPrefix(got.header.Get("Link"), "<"), ">")[0]
+	p := w.do(http.MethodGet, link, "").page()
+	if got := p.column("time"); len(got) != 1 || got[0] != "2020-04-24T10:00:00Z" || p.Next != "" {
+		t.Errorf("%s leads to %v", link, p)
 	}
 }
 

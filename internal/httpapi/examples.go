@@ -47,7 +47,8 @@ func exampleSentAssignment() map[string]string {
 }
 
 func exampleAssignment() assignmentJSON {
-	return assignmentJSON{Device: "press-7", Operator: new(andon.PersonID("Liz")), From: exampleTime}
+	liz := andon.PersonID("Liz")
+	return assignmentJSON{Device: "press-7", Operator: &liz, From: exampleTime}
 }
 
 func exampleDevice() deviceJSON {
@@ -81,6 +82,14 @@ func exampleReading() andon.Reading {
 		Device: "press-7", Time: exampleTime, Metadata: `{"fw":"1.2"}`,
 		Metrics: andon.Metrics{{Name: "humidity", Value: 40}, {Name: "temperature", Value: 21.5}},
 	}
+}
+
+func exampleMetric() andon.MetricReading {
+	return andon.MetricReading{Device: "press-7", Time: exampleTime, Value: 21.5}
+}
+
+func exampleLatestBody() latestBody {
+	return latestBody{Devices: []andon.DeviceID{"press-7", "press-8"}}
 }
 
 func exampleLatest() latestJSON {

@@ -40,12 +40,18 @@ func (x *exchange) Write(p []byte) (int, error) {
 // Unwrap lets http.ResponseController set deadlines and flush.
 func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 
-// setReadDeadline bounds how long the request's body may take; the zero time lifts the bound. A body
-// that is read to its end lifts it, or the deadline would end the call; one that is not keeps it,
-// because the server reads on behind a refusal, as long as the client likes. Where the connection
-// has no deadlines (in tests of handlers) the call's own time remains.
+// setReadDeadline bounds how long the request's body may take; the zero time lifts the bound. A
+// body that is read to its end lifts it, or the deadline would end the call; one that is not keeps
+// it, because behind a refusal the server reads on, for as long as the client sends. Where the
+// connection has no deadlines (in tests of handlers) the call's own time remains.
 func (x *exchange) setReadDeadline(t time.Time) {
 	_ = http.NewResponseController(x.ResponseWriter).SetReadDeadline(t)
+}
+
+// setWriteDeadline bounds how long the answer may take. It must be set for each request, since it
+// belongs to the connection.
+func (x *exchange) setWriteDeadline(t time.Time) {
+	_ = http.NewResponseController(x.ResponseWriter).SetWriteDeadline(t)
 }
 
 // requestID returns the id that the client or a proxy gave, if it is fit for headers and logs, or
@@ -65,7 +71,7 @@ func requestID(r *http.Request) string {
 }
 
 func (a *API) logAccess(x *exchange, r *http.Request) {
-	a.Log.LogAttrs(r.Context(), slog.LevelDebug, "request",
+	a.options.Log.LogAttrs(r.Context(), slog.LevelDebug, "request",
 		slog.String("request_id", x.id),
 		slog.String("method", r.Method),
 		slog.String("path", r.URL.EscapedPath()),
@@ -78,7 +84,7 @@ func (a *API) logAccess(x *exchange, r *http.Request) {
 
 // panicked logs a panic and answers 500 where no answer has begun.
 func (a *API) panicked(x *exchange, r *http.Request, v any) {
-	a.Log.LogAttrs(r.Context(), slog.LevelError, "panic while serving a request",
+	a.options.Log.LogAttrs(r.Context(), slog.LevelError, "panic while serving a request",
 		slog.String("request_id", x.id),
 		slog.String("method", r.Method),
 		slog.String("path", r.URL.EscapedPath()),

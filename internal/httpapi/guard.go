@@ -37,9 +37,13 @@ func (g guard) check(r *http.Request) error {
 		}
 	}
 	if err := g.crossing.Check(r); err != nil {
-		return &httpError{status: http.StatusForbidden, message: "writes from another site are refused"}
+		return errOtherSite
 	}
 	return g.checkToken(r)
+}
+
+var errOtherSite = &httpError{
+	status: http.StatusForbidden, message: "requests from another site are refused",
 }
 
 // checkLocal refuses requests that were made for another site.
@@ -47,13 +51,13 @@ func checkLocal(r *http.Request) error {
 	if !isLocal(r.Host) {
 		return &httpError{
 			status:  http.StatusMisdirectedRequest,
-			message: "this server listens on this machine only: the Host must be localhost or its address",
+			message: "this server is for this machine only: the Host must be localhost",
 		}
 	}
 	for _, origin := range r.Header.Values("Origin") {
 		u, err := url.Parse(origin)
 		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || !isLocal(u.Host) {
-			return &httpError{status: http.StatusForbidden, message: "requests from another site are refused"}
+			return errOtherSite
 		}
 	}
 	return nil
@@ -88,7 +92,8 @@ func (g guard) checkToken(r *http.Request) error {
 	}
 	challenge, message := `Bearer realm="andon"`, "a token is needed: Authorization: Bearer <token>"
 	if token != "" {
-		challenge, message = challenge+`, error="invalid_token"`, "the token is not the one of this server"
+		challenge += `, error="invalid_token"`
+		message = "the token is not the one of this server"
 	}
 	return &httpError{
 		status: http.StatusUnauthorized, message: message,

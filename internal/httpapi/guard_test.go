@@ -31,7 +31,9 @@ func TestForeignHostsAreRefusedOnLoopback(t *testing.T) {
 
 func TestForeignOriginsAreRefused(t *testing.T) {
 	w := newWorld(t, loopback)
-	for _, origin := range []string{"https://evil.example", "null", "http://localhost.evil.example", "file://localhost", "::"} {
+	for _, origin := range []string{
+		"https://evil.example", "null", "http://localhost.evil.example", "file://localhost", "::",
+	} {
 		w.get("/devices", "Origin: "+origin).fails(http.StatusForbidden)
 		w.post("/events", oneEvent, "Origin: "+origin).fails(http.StatusForbidden)
 		w.do(http.MethodOptions, base+"/events", "", "Origin: "+origin).fails(http.StatusForbidden)
@@ -58,7 +60,9 @@ func TestToken(t *testing.T) {
 		if challenge := got.header.Get("WWW-Authenticate"); challenge != `Bearer realm="andon"` {
 			t.Errorf("%s: challenge %q", path, challenge)
 		}
-		for _, wrong := range []string{"Bearer s3cre", "Bearer s3crets", "Basic s3cret", "Bearer", "s3cret", "Bearer S3cret"} {
+		for _, wrong := range []string{
+			"Bearer s3cre", "Bearer s3crets", "Basic s3cret", "Bearer", "s3cret", "Bearer S3cret",
+		} {
 			got := w.do(http.MethodGet, path, "", "Authorization: "+wrong)
 			got.fails(http.StatusUnauthorized)
 			if strings.Contains(got.body, "s3cret") {
@@ -78,7 +82,9 @@ func TestToken(t *testing.T) {
 
 func TestEveryAnswerHasItsHeaders(t *testing.T) {
 	w := newWorld(t)
-	for _, path := range []string{"/livez", "/nowhere", base + "/devices", base + "/devices?limit=0", "/docs"} {
+	for _, path := range []string{
+		"/livez", "/nowhere", base + "/devices", base + "/devices?limit=0", "/docs",
+	} {
 		got := w.do(http.MethodGet, path, "", "X-Request-Id: abc-1.2_3")
 		for name, want := range map[string]string{
 			"X-Request-Id": "abc-1.2_3", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store",

@@ -29,7 +29,7 @@ const noon = "2020-04-24T12:00:00Z"
 
 // world is an API over memstore, served over TCP, with a clock that the test sets.
 type world struct {
-	*testing.T
+	testing.TB
 	api   *httpapi.API
 	store andon.Store
 	url   string
@@ -37,9 +37,9 @@ type world struct {
 }
 
 // newWorld serves an API; change may change what it is made with.
-func newWorld(t *testing.T, change ...func(*httpapi.Options)) *world {
+func newWorld(t testing.TB, change ...func(*httpapi.Options)) *world {
 	t.Helper()
-	w := &world{T: t}
+	w := &world{TB: t}
 	w.at(noon)
 	now := func() andon.Time { return andon.Time(w.now.Load()) }
 	memory := memstore.New()
@@ -75,7 +75,7 @@ func (w *world) at(text string) {
 
 // answer is what came back.
 type answer struct {
-	t      *testing.T
+	t      testing.TB
 	status int
 	header http.Header
 	body   string
@@ -109,7 +109,7 @@ func (w *world) send(r *http.Request) answer {
 	if err != nil {
 		w.Fatal(err)
 	}
-	return answer{t: w.T, status: response.StatusCode, header: response.Header, body: string(text)}
+	return answer{t: w.TB, status: response.StatusCode, header: response.Header, body: string(text)}
 }
 
 const base = "/api/v1"
@@ -160,7 +160,7 @@ func (a answer) json(want string) answer {
 	return a
 }
 
-func parse(t *testing.T, text string) (v any) {
+func parse(t testing.TB, text string) (v any) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(text), &v); err != nil {
 		t.Fatalf("%q is not JSON: %v", text, err)

@@ -1,15 +1,15 @@
-// Package httpapi is the HTTP transport: it turns requests into calls of the store and of intake, and
-// their answers and errors into JSON. The contract is the OpenAPI document that it serves.
+// Package httpapi is the HTTP transport: it turns requests into calls of the store and of intake,
+// and their answers and errors into JSON. The contract is the OpenAPI document that it serves.
 //
 // Each request is one route: a value that holds its method and path, the parameters it knows, the
 // types and examples of its body and answer, and the function that serves it. The router, the check
 // for unknown parameters and the OpenAPI document are all made from that value, so that they can't
-// disagree. huma models the document and derives its schemas from the Go types; requests do not pass
-// through huma.Register, because it answers 422 where the contract says 400, 500 to a body that
-// stops halfway, and can't tell an absent field from null.
+// disagree. huma models the document and derives its schemas from the Go types; requests do not
+// pass through huma.Register, because it answers 422 where the contract says 400, 500 to a body
+// that stops halfway, and can't tell an absent field from null.
 //
-// The package knows no engine, no format of its own for events, and does not decide what is
-// admitted: reads go to the andon.Store, writes to intake.
+// The package knows no engine, does not read events itself and does not decide what is admitted:
+// bodies of entries go to jsonfeed, writes to intake, reads to the andon.Store.
 package httpapi
 
 import (
@@ -24,7 +24,7 @@ import (
 	"github.com/andonhq/andon/internal/intake"
 )
 
-// basePath is in front of every request of the contract; those about the program itself are outside.
+// basePath is in front of every request of the contract but those about the program itself.
 const basePath = "/api/v1"
 
 // Options are what an API is made with. Store, Intake and Now must be given; the zero value of each
@@ -43,7 +43,8 @@ type Options struct {
 	Registry *prometheus.Registry
 	// Version is served at /version.
 	Version Version
-	// Token must be sent as a bearer token with every request but /livez and /readyz; none unless set.
+	// Token must be sent as a bearer token with all requests but /livez and /readyz. Without one
+	// nothing is asked for.
 	Token string
 	// Loopback says that only this machine can connect: requests that a browser sends here for
 	// another site are recognised by their Host and Origin and refused.
@@ -85,7 +86,7 @@ func (o Options) withDefaults() Options {
 // API serves the contract. It is an http.Handler whose methods may be called concurrently. It
 // starts no goroutine.
 type API struct {
-	Options
+	options  Options
 	store    andon.Store
 	intake   *intake.Intake
 	guard    guard
@@ -100,7 +101,7 @@ type API struct {
 func New(o Options) *API {
 	o = o.withDefaults()
 	a := &API{
-		Options: o,
+		options: o,
 		store:   o.Store,
 		intake:  o.Intake,
 		guard:   newGuard(o.Token, o.Loopback),
@@ -135,14 +136,22 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{ResponseWriter: w, id: requestID(r), begun: time.Now()}
 	defer a.finish(x, r)
 	setHeaders(x)
-	if r.ContentLength != 0 {
-		x.setReadDeadline(x.begun.Add(a.BodyTimeout))
-	}
+	a.setDeadlines(x, r)
 	if err := a.guard.check(r); err != nil {
 		a.refuse(x, r, err)
 		return
 	}
 	a.dispatch(x, r)
+}
+
+// setDeadlines bounds how long a client may take to send its body, and to fetch the answer: as long
+// as the work may take once more.
+func (a *API) setDeadlines(x *exchange, r *http.Request) {
+	body := x.begun.Add(a.options.BodyTimeout)
+	if r.ContentLength != 0 {
+		x.setReadDeadline(body)
+	}
+	x.setWriteDeadline(body.Add(2 * a.options.Timeout))
 }
 
 // finish turns a panic into an answer, and counts and logs the request.
@@ -159,8 +168,8 @@ func (a *API) finish(x *exchange, r *http.Request) {
 	}
 }
 
-// dispatch finds the route. The mux would answer what it doesn't know with text, and redirect a path
-// with empty segments to another device's; here these are problems like any other.
+// dispatch finds the route. The mux would answer what it doesn't know with text, and redirect a
+// path with empty segments to another device's; here these are problems like any other.
 func (a *API) dispatch(x *exchange, r *http.Request) {
 	if !isClean(r.URL.EscapedPath()) {
 		a.refuse(x, r, errNoSuchPath)
@@ -174,7 +183,8 @@ func (a *API) dispatch(x *exchange, r *http.Request) {
 	a.mux.ServeHTTP(x, r)
 }
 
-var errNoSuchPath = andon.Errorf(andon.NotFound, "there is nothing at this path: /openapi.json lists all")
+var errNoSuchPath = andon.Errorf(
+	andon.NotFound, "there is nothing at this path: /openapi.json lists all")
 
 // whyUnmatched asks the mux's own handler whether the path is unknown or only the method.
 func whyUnmatched(handler http.Handler, r *http.Request) error {

@@ -67,7 +67,7 @@ func (a *API) beginning(
 func (a *API) showInterval(i *andon.PositionedInterval) intervalJSON {
 	end := i.To
 	if end == 0 {
-		end = a.Now()
+		end = a.options.Now()
 	}
 	return intervalJSON{
 		State: i.State, From: i.From, To: i.To, Seconds: end.Sub(i.From).Seconds(),

@@ -31,12 +31,14 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 	return &metrics{
 		requests: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "andon_http_requests_total",
-			Help: "Requests answered, by method, route and class of status (499: the client was gone).",
+			Help: "Requests by method, route and class of status (499: the client was gone).",
 		}, []string{"method", "route", "status"}),
 		duration: auto.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "andon_http_request_duration_seconds",
-			Help:    "Time from the request's header to the end of its answer.",
-			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
+			Name: "andon_http_request_duration_seconds",
+			Help: "Time from the request's header to the end of its answer.",
+			Buckets: []float64{
+				.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30,
+			},
 		}, []string{"method", "route"}),
 		inFlight: auto.NewGauge(prometheus.GaugeOpts{
 			Name: "andon_http_requests_in_flight",

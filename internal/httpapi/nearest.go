@@ -1,7 +1,7 @@
 package httpapi
 
-// nearest returns the name that takes the fewest edits to reach from what was sent, or "" where even
-// that changes more than half of it.
+// nearest returns the name that takes the fewest edits to reach from what was sent, or "" where
+// even that changes more than half of it.
 func nearest(sent string, names []string) string {
 	best, least := "", len(sent)/2+1
 	if len(sent) > 64 { // nobody's typo

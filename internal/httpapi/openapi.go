@@ -13,7 +13,7 @@ import (
 	"github.com/andonhq/andon"
 )
 
-const description = `The state of every device of a fleet: what it is now, what it was, who answers for it.
+const description = `The state of every device of a fleet: what it is now, what it was, who answers.
 
 Times are RFC 3339 in UTC with as many digits of the fraction as needed, at most six; without a zone
 a time is UTC. Identifiers in paths are percent-encoded. Errors are RFC 9457 problems. Lists hold at
@@ -88,7 +88,8 @@ func newDocumenter(version string) *documenter {
 	}}
 }
 
-// schemaName names a schema by its type, without the suffix that tells deviceJSON from andon.Device.
+// schemaName names a schema by its type, without the suffix that tells deviceJSON from the domain's
+// Device.
 func schemaName(t reflect.Type, hint string) string {
 	return strings.ReplaceAll(huma.DefaultSchemaNamer(t, hint), "JSON", "")
 }
@@ -142,7 +143,8 @@ func (d *documenter) parameters(r *route) []*huma.Param {
 	}
 	for _, p := range r.query {
 		params = append(params, &huma.Param{
-			Name: p.name, In: "query", Description: p.detail, Example: p.example, Schema: p.schema(),
+			Name: p.name, In: "query", Description: p.detail, Example: p.example,
+			Schema: p.schema(),
 		})
 	}
 	if !r.outside && !r.tenantless {
@@ -204,7 +206,8 @@ func (d *documenter) responses(r *route) map[string]*huma.Response {
 			response.Content = d.media(r.answer)
 			if r.answer.list {
 				response.Headers = map[string]*huma.Param{"Link": {
-					Description: `The next page, rel="next"; absent on the last one`, Schema: textSchema(),
+					Description: `The next page, rel="next"; absent on the last one`,
+					Schema:      textSchema(),
 				}}
 			}
 		}
@@ -309,7 +312,7 @@ func assignmentSchema() *huma.Schema {
 
 func sentTimeSchema() *huma.Schema {
 	return &huma.Schema{
-		Description: "RFC 3339, or a number in the unit of `precision`; absent: the time of arrival",
+		Description: "RFC 3339, or a number in the unit of `precision`; absent: the arrival",
 		OneOf:       []*huma.Schema{timeSchema{}.Schema(nil), {Type: huma.TypeNumber}},
 	}
 }

@@ -15,7 +15,8 @@ import (
 const readyTimeout = 5 * time.Second
 
 func (a *API) operationRoutes() []*route {
-	metrics := promhttp.HandlerFor(a.Registry, promhttp.HandlerOpts{EnableOpenMetrics: true})
+	metrics := promhttp.HandlerFor(
+		a.options.Registry, promhttp.HandlerOpts{EnableOpenMetrics: true})
 	return []*route{
 		answering(route{
 			method: http.MethodGet, path: "/livez", outside: true, name: "livez", tag: "operations",
@@ -24,17 +25,20 @@ func (a *API) operationRoutes() []*route {
 			return healthJSON{Status: "live"}, nil
 		}),
 		answering(route{
-			method: http.MethodGet, path: "/readyz", outside: true, name: "readyz", tag: "operations",
-			summary: "Whether it can serve: the store is ready and the program is not stopping; needs no token",
+			method: http.MethodGet, path: "/readyz", outside: true,
+			name: "readyz", tag: "operations",
+			summary: "Whether it can serve: the store is ready, it is not stopping; needs no token",
 		}, healthJSON{Status: "ready"}, a.ready),
 		answering(route{
-			method: http.MethodGet, path: "/version", outside: true, name: "version", tag: "operations",
+			method: http.MethodGet, path: "/version", outside: true,
+			name: "version", tag: "operations",
 			summary: "Which build answers, on which store",
 		}, Version{Version: "1.0.0", Store: "pebble 2.1.7"}, func(*call) (Version, error) {
-			return a.Version, nil
+			return a.options.Version, nil
 		}),
 		{
-			method: http.MethodGet, path: "/metrics", outside: true, name: "metrics", tag: "operations",
+			method: http.MethodGet, path: "/metrics", outside: true,
+			name: "metrics", tag: "operations",
 			summary:  "Metrics, as OpenMetrics or Prometheus text",
 			answer:   &content{media: "application/openmetrics-text", schema: textSchema()},
 			statuses: []int{http.StatusOK},

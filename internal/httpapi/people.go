@@ -11,17 +11,20 @@ import (
 func (a *API) peopleRoutes() []*route {
 	return []*route{
 		taking(route{
-			method: http.MethodPut, path: "/devices/{device}/operator", name: "putOperator", tag: "people",
+			method: http.MethodPut, path: "/devices/{device}/operator",
+			name: "putOperator", tag: "people",
 			summary: "Assign an operator to a device from now on; null unassigns",
-			detail: "Takes effect at the later of now and just after the device's newest entry. The " +
-				"device need not have been seen.",
+			detail: "Takes effect at the later of now and just after the device's newest entry. " +
+				"The device need not have been seen.",
 		}, operatorBody{Operator: new(andon.PersonID("Liz"))}, exampleAssignment(), a.putOperator),
 		{
 			method: http.MethodPost, path: "/assignments", name: "postAssignments", tag: "people",
 			summary: "Assign operators to many devices: one object, an array, or NDJSON",
 			detail:  "All that can be read take effect together, or none; the others are rejected.",
-			body:    &content{feed: true, schema: assignmentSchema(), example: exampleSentAssignment()},
-			answer:  accountContent(), statuses: []int{http.StatusOK},
+			body: &content{
+				feed: true, schema: assignmentSchema(), example: exampleSentAssignment(),
+			},
+			answer: accountContent(), statuses: []int{http.StatusOK},
 			errors: []int{413, 415, 429, 507},
 			serve:  a.postAssignments,
 		},
@@ -33,8 +36,8 @@ func (a *API) peopleRoutes() []*route {
 		taking(route{
 			method: http.MethodPost, path: "/devices/{device}/escalations", name: "postEscalation",
 			tag: "people", summary: "Escalate an entry of a device to a supervisor; null withdraws",
-			detail: "The entry is the one that the device shows now, unless `time` and `state` name " +
-				"another. `Location` is that entry.",
+			detail: "The entry is the one that the device shows now, unless `time` and `state` " +
+				"name another. `Location` is that entry.",
 			statuses: []int{http.StatusCreated},
 			errors:   []int{404},
 		}, exampleEscalationBody(), exampleEscalation(), a.postEscalation),
@@ -46,7 +49,7 @@ type assignmentJSON struct {
 	Device   andon.DeviceID  `json:"device"`
 	Operator *andon.PersonID `json:"operator" doc:"null: nobody"`
 	From     andon.Time      `json:"from"`
-	To       andon.Time      `json:"to,omitempty" doc:"when the next took effect; absent for the newest"`
+	To       andon.Time      `json:"to,omitempty" doc:"when the next began; absent for the newest"`
 }
 
 func showAssignment(a *andon.Assignment) assignmentJSON {
@@ -113,7 +116,7 @@ type escalationBody struct {
 	To    *andon.PersonID `json:"to" doc:"the supervisor; null withdraws"`
 	By    andon.PersonID  `json:"by,omitempty" doc:"who escalates"`
 	Note  string          `json:"note,omitempty"`
-	Time  andon.Time      `json:"time,omitempty" doc:"with state: an entry other than the current one"`
+	Time  andon.Time      `json:"time,omitempty" doc:"with state: another entry than the current"`
 	State andon.State     `json:"state,omitempty"`
 }
 

@@ -13,21 +13,20 @@ type param struct {
 	name    string
 	detail  string
 	example any
-	kind    string // of JSON Schema; "string" unless set
-	values  []any  // the only ones, where they are a few
-	initial any    // what holds without it
-	most    float64
+	values  []any   // the only ones, where they are a few
+	initial any     // what holds without it
+	most    float64 // of a number from 1 on; 0: it is text
 }
 
 // The parameters that several requests share.
 var (
 	limitParam = param{
-		name: "limit", detail: "Items of a page", example: 100, kind: "integer",
+		name: "limit", detail: "Items of a page", example: 100,
 		initial: andon.DefaultLimit, most: andon.MaxLimit,
 	}
 	cursorParam = param{
 		name: "cursor", example: "AbVn3_8…",
-		detail: "Where the page begins: `next` of the page before, with all else but `limit` as it was",
+		detail: "`next` of the page before; all else but `limit` must be as it was",
 	}
 	orderParam = param{
 		name: "order", detail: "Newest first or oldest first", example: "desc",
@@ -106,15 +105,17 @@ func (c *call) states() andon.StateFilter {
 }
 
 func (c *call) span() andon.Span {
-	span := andon.Span{From: c.time("from", andon.ParseTime), To: c.time("to", andon.ParseUpperBound)}
+	span := andon.Span{
+		From: c.time("from", andon.ParseTime), To: c.time("to", andon.ParseUpperBound),
+	}
 	if span.Empty() {
 		c.mark("query.from", "from %s is after to %s", span.From, span.To)
 	}
 	return span
 }
 
-// time reads a time of the query. A '+' that was not escaped arrives as a space, and behind the hour
-// of a time a space can mean nothing else.
+// time reads a time of the query. A '+' that was not escaped arrives as a space, and behind the
+// hour of a time a space can mean nothing else.
 func (c *call) time(name string, parse func(string) (andon.Time, error)) andon.Time {
 	text := c.text(name)
 	if text == "" {

@@ -18,8 +18,8 @@ func (a *API) readingRoutes() []*route {
 		{
 			method: http.MethodPost, path: "/readings", name: "postReadings", tag: "readings",
 			summary: "Append readings: one object, an array, or NDJSON",
-			detail: "Messages of one device and time join metric by metric, a later value replaces. " +
-				"Answers as for events.",
+			detail: "Messages of one device and time join metric by metric, a later value " +
+				"replaces. Answers as for events.",
 			query: []param{precisionParam}, statuses: []int{http.StatusOK},
 			body:   &content{feed: true, schema: readingSchema(), example: exampleReading()},
 			answer: accountContent(),
@@ -29,27 +29,30 @@ func (a *API) readingRoutes() []*route {
 			},
 		},
 		listing(route{
-			method: http.MethodGet, path: "/devices/{device}/readings", name: "listReadings", tag: "readings",
+			method: http.MethodGet, path: "/devices/{device}/readings",
+			name: "listReadings", tag: "readings",
 			summary: "Readings of a device, newest first",
 			query:   []param{metrics, fromParam, toParam, orderParam, limitParam, cursorParam},
 		}, exampleReading(), a.readings),
 		answering(route{
-			method: http.MethodGet, path: "/devices/{device}/readings/latest", name: "getLatestReading",
-			tag: "readings", summary: "The newest reading of a device by time; 404 when there is none",
+			method: http.MethodGet, path: "/devices/{device}/readings/latest",
+			name: "getLatestReading",
+			tag:  "readings", summary: "The newest reading of a device by time; 404 without one",
 			errors: []int{404},
 		}, exampleReading(), a.latestReading),
 		taking(route{
-			method: http.MethodPost, path: "/readings/latest", name: "latestReadings", tag: "readings",
+			method: http.MethodPost, path: "/readings/latest",
+			name: "latestReadings", tag: "readings",
 			summary: "The newest reading of each of up to 1,000 devices",
-		}, latestBody{Devices: []andon.DeviceID{"press-7", "press-8"}}, exampleLatest(), a.latestReadings),
+		}, exampleLatestBody(), exampleLatest(), a.latestReadings),
 		listing(route{
 			method: http.MethodGet, path: "/metrics/{metric}/readings", name: "listMetricReadings",
 			tag: "readings", summary: "One metric across devices",
-			detail: "Within a device newest first; the order across devices is the store's own and " +
-				"stable for its cursor.",
+			detail: "Within a device newest first; the order across devices is the store's own " +
+				"and stable for its cursor.",
 			query:  []param{fromParam, toParam, limitParam, cursorParam},
 			errors: []int{501},
-		}, andon.MetricReading{Device: "press-7", Time: exampleTime, Value: 21.5}, a.metricReadings),
+		}, exampleMetric(), a.metricReadings),
 	}
 }
 

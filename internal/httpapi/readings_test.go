@@ -9,12 +9,14 @@ import (
 
 func TestReadings(t *testing.T) {
 	w := newWorld(t)
-	w.post("/readings", `[{"device":"p","time":"2020-04-24T10:00:00Z","metrics":{"a":1.5,"b":true},"metadata":{"fw":"1"}},
+	w.post("/readings", `[{"device":"p","time":"2020-04-24T10:00:00Z",
+		"metrics":{"a":1.5,"b":true},"metadata":{"fw":"1"}},
 		{"device":"p","time":"2020-04-24T10:01:00Z","metrics":{"a":1e-5}},
 		{"device":"q","time":"2020-04-24T10:00:00Z","metrics":{"a":-3}},
 		{"device":"p","time":"2020-04-24T10:00:00Z","metrics":{"c":7}}]`).
 		equals(`{"accepted":4,"rejected":[]}`)
-	const early = `{"device":"p","time":"2020-04-24T10:00:00Z","metrics":{"a":1.5,"b":1,"c":7},"metadata":{"fw":"1"}}`
+	const early = `{"device":"p","time":"2020-04-24T10:00:00Z",
+		"metrics":{"a":1.5,"b":1,"c":7},"metadata":{"fw":"1"}}`
 	const late = `{"device":"p","time":"2020-04-24T10:01:00Z","metrics":{"a":0.00001}}`
 	w.get("/devices/p/readings").equals(`{"items":[` + late + `,` + early + `]}`)
 	w.get("/devices/p/readings?order=asc&to=2020-04-24T10:00:30Z").equals(`{"items":[` + early + `]}`)
@@ -62,7 +64,7 @@ func TestRejectedReadings(t *testing.T) {
 	for i := range 1001 {
 		fmt.Fprintf(&many, `,"d%d"`, i)
 	}
-	w.post("/readings/latest", `{"devices":[`+many.String()[1:]+`]}`).fails(http.StatusBadRequest, "1001 devices")
+	w.post("/readings/latest", `{"devices":[`+many.String()[1:]+`]}`).fails(400, "1001 devices")
 	w.post("/readings/latest", `{"devices":null}`).fails(http.StatusBadRequest, "body.devices")
 	w.post("/readings/latest", `{"devices":[null]}`).fails(http.StatusBadRequest, "body.devices[0]")
 }

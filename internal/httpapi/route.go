@@ -9,8 +9,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// route is one request of the contract: all that the router, the check of parameters and the OpenAPI
-// document need to know of it.
+// route is one request of the contract: all that the router, the check of parameters and the
+// OpenAPI document need to know of it.
 type route struct {
 	method  string
 	path    string // as in the contract, below basePath unless outside
@@ -107,8 +107,9 @@ func taking[B, T any](r route, body B, example T, handle func(*call, B) (T, erro
 	return full
 }
 
-// isClean reports whether a path, still escaped, begins with a slash and has no empty segment and no
-// "." or ".." but where it ends. An escaped ".." is an identifier, and refused as one.
+// isClean reports whether a path, still escaped, begins with a slash and has no segment that is
+// empty, unless it is the last, and none that is "." or "..". An escaped ".." is an identifier, and
+// refused as one.
 func isClean(path string) bool {
 	rest, rooted := strings.CutPrefix(path, "/")
 	if !rooted {

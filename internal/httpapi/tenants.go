@@ -22,12 +22,13 @@ func (a *API) tenantRoutes() []*route {
 			method: http.MethodPut, path: "/tenants/{tenant}", name: "putTenant", tag: "tenants",
 			summary: "Create a tenant (201) or change what the body names (200)", tenantless: true,
 			detail: "What is not named stays as it is. The horizon only moves forward: a longer " +
-				"retention does not bring back what has expired. A set of states may grow; a state " +
-				"that has entries keeps its severity (409).",
+				"retention does not bring back what has expired. A set of states may grow; a " +
+				"state that has entries keeps its severity (409).",
 			statuses: []int{http.StatusOK, http.StatusCreated}, errors: []int{409},
 		}, exampleTenantBody(), exampleTenant(), a.putTenant),
 		{
-			method: http.MethodDelete, path: "/tenants/{tenant}", name: "deleteTenant", tag: "tenants",
+			method: http.MethodDelete, path: "/tenants/{tenant}",
+			name: "deleteTenant", tag: "tenants",
 			summary:    "Delete a tenant with all that it has; `default` can't be deleted (409)",
 			tenantless: true, statuses: []int{http.StatusNoContent}, errors: []int{404, 409},
 			serve: a.deleteTenant,
@@ -39,7 +40,7 @@ func (a *API) tenantRoutes() []*route {
 type tenantJSON struct {
 	Tenant      andon.TenantID   `json:"tenant"`
 	Retention   retentionJSON    `json:"retention" doc:"how long entries are kept"`
-	MaxFuture   andon.Duration   `json:"max_future" doc:"how far ahead of the clock an entry may be"`
+	MaxFuture   andon.Duration   `json:"max_future" doc:"how far ahead of the clock a time may be"`
 	SilentAfter andon.Duration   `json:"silent_after" doc:"how long a device may send nothing"`
 	States      []andon.StateDef `json:"states" doc:"by severity, then by name"`
 }
@@ -120,7 +121,8 @@ func (a *API) tenants(c *call) (list[tenantJSON], error) {
 	if err != nil {
 		return list[tenantJSON]{}, err
 	}
-	return readPage(c, limit, behind(all, after), showTenant, func(t *andon.Tenant) any { return t.ID })
+	position := func(t *andon.Tenant) any { return t.ID }
+	return readPage(c, limit, behind(all, after), showTenant, position)
 }
 
 // behind returns the tenants whose id is greater.

@@ -12,11 +12,12 @@ type line struct {
 }
 
 func newLines() []line {
+	type shifts = [3]andon.PersonID
 	return []line{
-		{name: "L1", kind: "press", operators: [3]andon.PersonID{"Nia", "Liz", "Tom"}, supervisor: "Sara"},
-		{name: "L2", kind: "weld", operators: [3]andon.PersonID{"Nia", "Sue", "Raj"}, supervisor: "Sara"},
-		{name: "L3", kind: "paint", operators: [3]andon.PersonID{"Kim", "Liz", "Ana"}, supervisor: "Omar"},
-		{name: "L4", kind: "pack", operators: [3]andon.PersonID{"Kim", "Sue", "Ben"}, supervisor: "Omar"},
+		{name: "L1", kind: "press", operators: shifts{"Nia", "Liz", "Tom"}, supervisor: "Sara"},
+		{name: "L2", kind: "weld", operators: shifts{"Nia", "Sue", "Raj"}, supervisor: "Sara"},
+		{name: "L3", kind: "paint", operators: shifts{"Kim", "Liz", "Ana"}, supervisor: "Omar"},
+		{name: "L4", kind: "pack", operators: shifts{"Kim", "Sue", "Ben"}, supervisor: "Omar"},
 	}
 }
 
@@ -31,8 +32,8 @@ const (
 	longestStorm  = 6
 )
 
-// weather begins and ends the storms of a line, in which most of its machines fail together: a power
-// dip, a bad batch of material.
+// weather begins and ends the storms of a line, in which most of its machines fail together: a
+// power dip, a bad batch of material.
 func (f *Fleet) weather(l *line) {
 	if l.storm > 0 {
 		l.storm--

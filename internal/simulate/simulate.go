@@ -1,6 +1,6 @@
 // Package simulate is a factory that never was: a fleet whose devices report their state round by
-// round, with storms, flapping, silences, and messages that come late or twice. Demo, bench and tests
-// share it.
+// round, with storms, flapping, silences, and messages that come late or twice. Demo, bench and
+// tests share it.
 //
 // It is pure: the same options give the same messages on every machine. Its clock is its own and
 // advances by one round at a time; it knows no network, no store and no real time.
@@ -17,7 +17,7 @@ type Options struct {
 	Seed    uint64
 	Devices int            // 60 unless set
 	Start   andon.Time     // of the first round
-	Every   andon.Duration // the length of a round, in which each device reports; 5 minutes unless set
+	Every   andon.Duration // a round, in which each device reports; 5 minutes unless set
 }
 
 const (

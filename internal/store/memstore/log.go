@@ -126,7 +126,8 @@ func (s *Store) OperatorEvents(
 	ctx context.Context, id andon.TenantID, operator andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
 	return list(ctx, s, id, func(t *tenant) []andon.Event {
-		return t.events(t.all(), q, func(e *andon.Event) bool { return e.Operator == operator })
+		theirs := func(e *andon.Event) bool { return e.Operator == operator }
+		return t.events(t.all(), q, theirs)
 	})
 }
 
@@ -135,7 +136,8 @@ func (s *Store) SupervisorEvents(
 	ctx context.Context, id andon.TenantID, supervisor andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
 	return list(ctx, s, id, func(t *tenant) []andon.Event {
-		return t.events(t.all(), q, func(e *andon.Event) bool { return e.EscalatedTo == supervisor })
+		theirs := func(e *andon.Event) bool { return e.EscalatedTo == supervisor }
+		return t.events(t.all(), q, theirs)
 	})
 }
 

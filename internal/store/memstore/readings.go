@@ -72,10 +72,11 @@ func (s *Store) LatestReadings(
 ) ([]andon.Reading, error) {
 	var found []andon.Reading
 	err := s.within(ctx, id, func(t *tenant) error {
+		since := andon.ReadingQuery{Span: andon.Span{From: from}}
 		named := map[andon.DeviceID]bool{}
 		for _, d := range t.known(devices...) {
-			if newest := d.measured(andon.ReadingQuery{Span: andon.Span{From: from}}); !named[d.id] {
-				found = append(found, firstOf(newest, 1)...)
+			if !named[d.id] {
+				found = append(found, firstOf(d.measured(since), 1)...)
 			}
 			named[d.id] = true
 		}

@@ -1,0 +1,217 @@
+package httpapi_test
+
+import (
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// contract is every request of API.md but those of the live part.
+var contract = []string{
+	"POST /api/v1/events", "GET /api/v1/devices/{device}/events",
+	"GET /api/v1/operators/{operator}/events", "GET /api/v1/supervisors/{supervisor}/events",
+	"GET /api/v1/devices/{device}/events/{time}/{state}",
+	"GET /api/v1/devices/{device}", "GET /api/v1/devices", "GET /api/v1/states",
+	"DELETE /api/v1/devices/{device}", "PUT /api/v1/devices/{device}/operator",
+	"POST /api/v1/assignments", "GET /api/v1/devices/{device}/assignments",
+	"POST /api/v1/devices/{device}/escalations", "GET /api/v1/devices/{device}/intervals",
+	"GET /api/v1/tenants", "GET /api/v1/tenants/{tenant}", "PUT /api/v1/tenants/{tenant}",
+	"DELETE /api/v1/tenants/{tenant}",
+	"POST /api/v1/readings", "GET /api/v1/devices/{device}/readings",
+	"GET /api/v1/devices/{device}/readings/latest", "POST /api/v1/readings/latest",
+	"GET /api/v1/metrics/{metric}/readings",
+	"GET /livez", "GET /readyz", "GET /metrics", "GET /version", "GET /openapi.json",
+	"GET /openapi.yaml", "GET /docs",
+}
+
+type object = map[string]any
+
+func (w *world) document() object {
+	w.Helper()
+	got := w.do(http.MethodGet, "/openapi.json", "").is(http.StatusOK)
+	return parse(w.TB, got.body).(object)
+}
+
+// operations returns the operations of a document as "METHOD path".
+func operations(document object) map[string]object {
+	all := map[string]object{}
+	for path, item := range document["paths"].(object) {
+		for method, operation := range item.(object) {
+			all[strings.ToUpper(method)+" "+path] = operation.(object)
+		}
+	}
+	return all
+}
+
+func TestDocumentHoldsTheContract(t *testing.T) {
+	document := newWorld(t).document()
+	got := slices.Sorted(maps.Keys(operations(document)))
+	want := slices.Sorted(slices.Values(contract))
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+	if document["openapi"] != "3.1.0" {
+		t.Errorf("openapi is %v", document["openapi"])
+	}
+	info := document["info"].(object)
+	if info["title"] == "" || info["version"] == "" {
+		t.Errorf("info is %v", info)
+	}
+}
+
+func TestOperationsAreDescribed(t *testing.T) {
+	seen := map[any]bool{}
+	for name, op := range operations(newWorld(t).document()) {
+		id := op["operationId"]
+		if op["summary"] == nil || id == nil || op["tags"] == nil || seen[id] {
+			t.Errorf("%s: %v", name, op)
+		}
+		seen[id] = true
+		described := map[string]bool{}
+		params, _ := op["parameters"].([]any)
+		for _, p := range params {
+			param := p.(object)
+			described[param["name"].(string)] = param["in"] == "path"
+			if param["description"] == nil || param["schema"] == nil || param["example"] == nil {
+				t.Errorf("%s: %v", name, param)
+			}
+			if param["in"] == "path" && param["required"] != true {
+				t.Errorf("%s: %v is not required", name, param["name"])
+			}
+		}
+		for _, wildcard := range regexp.MustCompile(`\{(\w+)\}`).FindAllStringSubmatch(name, -1) {
+			if !described[wildcard[1]] {
+				t.Errorf("%s: %s is not described", name, wildcard[1])
+			}
+		}
+		checkResponses(t, name, op)
+	}
+}
+
+func checkResponses(t *testing.T, name string, op object) {
+	t.Helper()
+	success := false
+	responses := op["responses"].(object)
+	for status, r := range responses {
+		response := r.(object)
+		if response["description"] == "" {
+			t.Errorf("%s: %s is not described", name, status)
+		}
+		if status < "300" {
+			success = true
+			continue
+		}
+		if _, ok := response["content"].(object)["application/problem+json"]; !ok {
+			t.Errorf("%s: %s is no problem", name, status)
+		}
+	}
+	if !success || responses["400"] == nil || responses["422"] != nil {
+		t.Errorf("%s: %v", name, slices.Sorted(maps.Keys(responses)))
+	}
+	if body, ok := op["requestBody"].(object); ok {
+		for media, content := range body["content"].(object) {
+			if c := content.(object); c["schema"] == nil || c["example"] == nil {
+				t.Errorf("%s: %s is %v", name, media, c)
+			}
+		}
+	}
+}
+
+func TestReferencesLeadSomewhere(t *testing.T) {
+	document := newWorld(t).document()
+	schemas := document["components"].(object)["schemas"].(object)
+	var walk func(v any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case object:
+			ref, ok := v["$ref"].(string)
+			if ok && schemas[strings.TrimPrefix(ref, "#/components/schemas/")] == nil {
+				t.Errorf("%s leads nowhere", ref)
+			}
+			for _, inner := range v {
+				walk(inner)
+			}
+		case []any:
+			for _, inner := range v {
+				walk(inner)
+			}
+		}
+	}
+	walk(document)
+	for _, want := range []string{"Event", "ListEvent", "Device", "Problem", "Tenant", "Escalation"} {
+		if schemas[want] == nil {
+			t.Errorf("no schema %s among %v", want, slices.Sorted(maps.Keys(schemas)))
+		}
+	}
+	device := schemas["Device"].(object)
+	since := device["properties"].(object)["since"].(object)
+	if since["type"] != "string" || since["format"] != "date-time" {
+		t.Errorf("got %v", since)
+	}
+	if device["additionalProperties"] != nil {
+		t.Error("answers can't grow")
+	}
+}
+
+// The examples of bodies are taken by the API itself: an example that is refused teaches the wrong.
+func TestExamplesAreTaken(t *testing.T) {
+	w := newWorld(t)
+	w.at("2020-04-24T14:50:00Z")
+	w.event("press-7", "2020-04-24T14:40:00Z", "WARNING1")
+	text := w.do(http.MethodGet, "/openapi.json", "").body
+	for _, name := range []string{
+		"POST /api/v1/events", "POST /api/v1/readings", "POST /api/v1/assignments",
+		"PUT /api/v1/devices/{device}/operator", "POST /api/v1/devices/{device}/escalations",
+		"PUT /api/v1/tenants/{tenant}", "POST /api/v1/readings/latest",
+	} {
+		method, path, _ := strings.Cut(name, " ")
+		path = strings.NewReplacer("{device}", "press-7", "{tenant}", "plant-2").Replace(path)
+		content := operations(parse(t, text).(object))[name]["requestBody"].(object)["content"].(object)
+		sent := marshal(t, content["application/json"].(object)["example"])
+		if got := w.do(method, path, sent); got.status > 299 {
+			t.Errorf("%s %s: %d %s", name, sent, got.status, got.body)
+		}
+		if lines, ok := content["application/x-ndjson"].(object); ok {
+			w.do(method, path, lines["example"].(string), "Content-Type: application/x-ndjson").is(200)
+		}
+	}
+}
+
+func TestDocumentAsYAML(t *testing.T) {
+	got := newWorld(t).do(http.MethodGet, "/openapi.yaml", "").is(http.StatusOK)
+	for _, want := range []string{"openapi: 3.1.0", "/api/v1/events:"} {
+		if !strings.Contains(got.body, want) {
+			t.Errorf("no %s in %.200s", want, got.body)
+		}
+	}
+}
+
+// The page works from this program alone, under its own policy.
+func TestDocs(t *testing.T) {
+	w := newWorld(t)
+	page := w.do(http.MethodGet, "/docs", "").is(http.StatusOK)
+	policy := page.header.Get("Content-Security-Policy")
+	if !strings.Contains(policy, "script-src 'self';") {
+		t.Errorf("policy %q", policy)
+	}
+	if strings.Contains(page.body, "://") || strings.Contains(page.body, "<script>") {
+		t.Errorf("the page needs more than this program: %s", page.body)
+	}
+	files := regexp.MustCompile(`(?:src|href)="(docs/[^"]+)"`).FindAllStringSubmatch(page.body, -1)
+	if len(files) != 4 {
+		t.Errorf("got %q", files)
+	}
+	for _, file := range files {
+		got := w.do(http.MethodGet, "/"+file[1], "").is(http.StatusOK)
+		if got.body == "" || got.header.Get("Content-Type") == "" {
+			t.Errorf("%s: %v", file[1], got.header)
+		}
+		plain := w.do(http.MethodGet, "/"+file[1], "", "Accept-Encoding: identity").is(http.StatusOK)
+		if plain.header.Get("Content-Encoding") != "" || plain.body != got.body {
+			t.Errorf("%s: not the same without compression", file[1])
+		}
+	}
+}

@@ -1,0 +1,204 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"iter"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/httpapi"
+)
+
+// sick is a store that is broken in the way a test needs.
+type sick struct {
+	andon.Store
+	ready  error
+	device func(context.Context) (andon.Device, error)
+}
+
+func (s *sick) Ready(context.Context) error { return s.ready }
+
+func (s *sick) Device(
+	ctx context.Context, _ andon.TenantID, _ andon.DeviceID,
+) (andon.Device, error) {
+	return s.device(ctx)
+}
+
+func (s *sick) Devices(
+	context.Context, andon.TenantID, andon.DeviceQuery,
+) iter.Seq2[andon.Device, error] {
+	return func(yield func(andon.Device, error) bool) {
+		if yield(andon.Device{ID: "first", Attributes: "{not JSON"}, nil) {
+			yield(andon.Device{}, andon.Errorf(andon.Full, "no room"))
+		}
+	}
+}
+
+func newSick(t *testing.T, change ...func(*httpapi.Options)) (*world, *sick) {
+	s := &sick{}
+	use := func(o *httpapi.Options) { s.Store, o.Store = o.Store, s }
+	return newWorld(t, append(change, use)...), s
+}
+
+func TestReady(t *testing.T) {
+	w, s := newSick(t)
+	w.do(http.MethodGet, "/livez", "").equals(`{"status":"live"}`)
+	w.do(http.MethodGet, "/readyz", "").equals(`{"status":"ready"}`)
+	s.ready = andon.Errorf(andon.Full, "no room left")
+	got := w.do(http.MethodGet, "/readyz", "")
+	got.fails(http.StatusServiceUnavailable, "no room left")
+	if got.header.Get("Retry-After") == "" {
+		t.Errorf("got %v", got.header)
+	}
+	s.ready = nil
+	w.api.Drain()
+	w.do(http.MethodGet, "/readyz", "").fails(http.StatusServiceUnavailable, "stopping")
+	w.do(http.MethodGet, "/livez", "").is(http.StatusOK)
+	w.get("/devices/d/events").is(http.StatusOK) // those under way, and on their way, are served
+}
+
+func TestVersion(t *testing.T) {
+	w := newWorld(t, func(o *httpapi.Options) { o.Version = httpapi.Version{Version: "1.2.3"} })
+	got := w.do(http.MethodGet, "/version", "").is(http.StatusOK)
+	if v := parse(t, got.body).(map[string]any); v["version"] != "1.2.3" || v["store"] == "" {
+		t.Errorf("got %s", got.body)
+	}
+}
+
+func TestErrorsOfTheStore(t *testing.T) {
+	var log bytes.Buffer
+	w, s := newSick(t, func(o *httpapi.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	for err, status := range map[error]int{
+		errors.New("secret words"):                   500,
+		andon.Errorf(andon.Internal, "secret words"): 500,
+		andon.Errorf(andon.Conflict, "said"):         409,
+		andon.Errorf(andon.Busy, "said"):             429,
+		andon.Errorf(andon.Unsupported, "said"):      501,
+		andon.Errorf(andon.Unavailable, "said"):      503,
+		andon.Errorf(andon.Full, "said"):             507,
+		context.DeadlineExceeded:                     503,
+	} {
+		log.Reset()
+		s.device = func(context.Context) (andon.Device, error) { return andon.Device{}, err }
+		got := w.get("/devices/d", "X-Request-Id: the-request")
+		got.fails(status)
+		if strings.Contains(got.body, "secret") {
+			t.Errorf("told: %s", got.body)
+		}
+		logged := strings.Contains(log.String(), "request_id=the-request")
+		if want := status == 500 || status == 503 || status == 507; logged != want {
+			t.Errorf("%v: logged %q", err, log.String())
+		}
+		if after := got.header.Get("Retry-After"); (after != "") != (status == 429 || status == 503) {
+			t.Errorf("%d: Retry-After %q", status, after)
+		}
+	}
+	w.get("/devices?limit=1").fails(http.StatusInsufficientStorage)
+	log.Reset()
+	s.device = func(context.Context) (andon.Device, error) { panic("secret words") }
+	w.get("/devices/d", "X-Request-Id: the-request").fails(http.StatusInternalServerError)
+	for _, want := range []string{"the-request", "secret"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("logged %q", log.String())
+		}
+	}
+}
+
+func TestTimeout(t *testing.T) {
+	w, s := newSick(t, func(o *httpapi.Options) { o.Timeout = 10 * time.Millisecond })
+	s.device = func(ctx context.Context) (andon.Device, error) {
+		<-ctx.Done()
+		return andon.Device{}, ctx.Err()
+	}
+	w.get("/devices/d").fails(http.StatusServiceUnavailable, "too long")
+}
+
+func TestClientThatIsGone(t *testing.T) {
+	w, s := newSick(t)
+	asked := make(chan struct{})
+	s.device = func(ctx context.Context) (andon.Device, error) {
+		close(asked)
+		<-ctx.Done()
+		return andon.Device{}, ctx.Err()
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, w.url+base+"/devices/d", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		<-asked
+		cancel()
+	}()
+	if response, err := http.DefaultClient.Do(r); err == nil {
+		response.Body.Close()
+		t.Error("there is an answer")
+	}
+	eventually(t, "counted as 499", func() bool {
+		return strings.Contains(w.do(http.MethodGet, "/metrics", "").body, `status="499"} 1`)
+	})
+}
+
+func TestMetrics(t *testing.T) {
+	w := newWorld(t)
+	w.post("/events", `[`+oneEvent+`,{"device":"x"},
+		{"device":"d","state":"A","time":"2030-01-01"}]`).is(http.StatusOK)
+	w.post("/readings", `{"device":"d","metrics":{"a":1}}`).is(http.StatusOK)
+	w.get("/devices/some%20id").is(http.StatusNotFound)
+	w.do("BREW", "/pot", "").is(http.StatusNotFound)
+	text := w.do(http.MethodGet, "/metrics", "").is(http.StatusOK).body
+	for _, want := range []string{
+		"andon_events_accepted_total 1\n",
+		`andon_events_rejected_total{reason="malformed"} 1`,
+		`andon_events_rejected_total{reason="inadmissible"} 1`,
+		"andon_readings_accepted_total 1\n",
+		`andon_http_requests_total{method="POST",route="/api/v1/events",status="2xx"} 1`,
+		`andon_http_requests_total{method="GET",route="/api/v1/devices/{device}",status="4xx"} 1`,
+		`andon_http_requests_total{method="other",route="unmatched",status="4xx"} 1`,
+		`andon_http_request_duration_seconds_count{method="POST",route="/api/v1/events"} 1`,
+		"andon_http_requests_in_flight 1\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s", want)
+		}
+	}
+	if strings.Contains(text, "some") {
+		t.Error("an id has become a label")
+	}
+	open := w.do(http.MethodGet, "/metrics", "", "Accept: application/openmetrics-text; version=1.0.0")
+	if !strings.HasSuffix(open.is(http.StatusOK).body, "# EOF\n") {
+		t.Error("not OpenMetrics")
+	}
+}
+
+func TestUnknownPathsAndMethods(t *testing.T) {
+	w := newWorld(t)
+	for _, path := range []string{
+		"/", "/api", "/api/v1", base + "/", base + "/nothing", "/docs/none.js", "/docs/x",
+		"/docs/%2E%2E", "/docs/..%2Fx.js",
+	} {
+		w.do(http.MethodGet, path, "").fails(http.StatusNotFound)
+	}
+	for request, allow := range map[string]string{
+		"DELETE " + base + "/events":           "POST",
+		"POST " + base + "/devices/d":          "DELETE, GET, HEAD",
+		"OPTIONS " + base + "/tenants/default": "DELETE, GET, HEAD, PUT",
+		"PATCH /livez":                         "GET, HEAD",
+	} {
+		method, path, _ := strings.Cut(request, " ")
+		got := w.do(method, path, "")
+		got.fails(http.StatusMethodNotAllowed, method)
+		if got.header.Get("Allow") != allow {
+			t.Errorf("%s: allow %q", request, got.header.Get("Allow"))
+		}
+	}
+	if got := w.do(http.MethodHead, base+"/devices", "").is(http.StatusOK); got.body != "" {
+		t.Errorf("HEAD has a body: %q", got.body)
+	}
+}

@@ -1,0 +1,128 @@
+package lint_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/andonhq/andon/internal/cli"
+	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/storecheck"
+)
+
+var update = flag.Bool("update", false, "write the pages that are generated")
+
+// asProgram makes this test binary be andon, for its help.
+const asProgram = "TEST_BINARY_IS_ANDON"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		os.Exit(cli.Main("v0.0.0"))
+	}
+	flag.Parse()
+	os.Exit(m.Run())
+}
+
+// page compares a page of docs with what it is generated from.
+func page(t *testing.T, name, want string) {
+	t.Helper()
+	path := filepath.Join("..", "..", "docs", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil || string(got) != want {
+		t.Errorf("The rule: docs/%s is generated, and is what the code says.\n"+
+			"To mend it: go test ./internal/lint -update writes it. (%v)", name, err)
+	}
+}
+
+func TestConfigurationPage(t *testing.T) { page(t, "configuration.md", config.Reference()) }
+
+// TestCommandsPage: the page holds the help of each command, as the program prints it.
+func TestCommandsPage(t *testing.T) {
+	text := help(t)
+	all := "# The command line\n\n<!-- Generated from the help of the program by go test ./internal/lint -update; " +
+		"do not edit. -->\n\nThe settings that `andon serve` takes as flags are explained in " +
+		"[configuration.md](configuration.md).\n\n## andon\n\n```\n" + text + "```\n"
+	for _, name := range commands(text) {
+		all += fmt.Sprintf("\n## andon %s\n\n```\n%s```\n", name, help(t, name))
+	}
+	page(t, "commands.md", all)
+}
+
+// help returns what a command prints when it is asked for help, in an environment without settings.
+func help(t *testing.T, command ...string) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self, append(command, "--help")...)
+	cmd.Env = []string{asProgram + "=1"}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("andon %s --help: %v\n%s", strings.Join(command, " "), err, out)
+	}
+	return string(out)
+}
+
+var command = regexp.MustCompile(`(?m)^  ([a-z]+) {2,}\S`)
+
+// commands returns the names that the help of the program lists, but for that which prints scripts for
+// shells.
+func commands(help string) (names []string) {
+	_, list, _ := strings.Cut(help, "Available Commands:\n")
+	list, _, _ = strings.Cut(list, "\n\n")
+	for _, m := range command.FindAllStringSubmatch(list, -1) {
+		if m[1] != "completion" {
+			names = append(names, m[1])
+		}
+	}
+	return names
+}
+
+// TestChecksPage: the page lists all checks, and each section is explained in docs/semantics.md.
+func TestChecksPage(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("# What every store is checked for\n\n<!-- Generated from package storecheck by " +
+		"go test ./internal/lint -update; do not edit. -->\n\nThe sections are those of " +
+		"[semantics.md](semantics.md).\n")
+	sections := sectionsOf(t, "semantics.md")
+	last := ""
+	for _, c := range storecheck.Checks() {
+		title, known := sections[c.Section]
+		if !known {
+			t.Errorf("The rule: each check is of a section of docs/semantics.md; %q is of %s.", c.Name, c.Section)
+		}
+		if c.Section != last {
+			fmt.Fprintf(&b, "\n## %s %s\n\n", c.Section, title)
+			last = c.Section
+		}
+		fmt.Fprintf(&b, "- %s\n", c.Name)
+	}
+	page(t, "checks.md", b.String())
+}
+
+var section = regexp.MustCompile(`(?m)^#+ (\d+(?:\.\d+)?) (.*)$`)
+
+// sectionsOf returns the titles of a page's sections by their numbers.
+func sectionsOf(t *testing.T, name string) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	titles := map[string]string{}
+	for _, m := range section.FindAllStringSubmatch(string(text), -1) {
+		titles[m[1]] = m[2]
+	}
+	return titles
+}

@@ -1,0 +1,201 @@
+package lint
+
+import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// room is a package of the house, from the ground up.
+type room struct {
+	dir  string // "internal/ingest/*" is each package below
+	pure bool   // it does no I/O: it works on what it is given
+	may  string // the packages of the house that it may import; "." is the root
+}
+
+// plan is the house. A new package gets a line; whether it may import another is decided here.
+func plan() []room {
+	return []room{
+		{dir: "", pure: true},
+		{dir: "internal/lint", pure: true},
+		{dir: "internal/lint/licences", pure: true},
+		{dir: "internal/current", pure: true, may: "."},
+		{dir: "internal/simulate", pure: true, may: "."},
+		{dir: "internal/ingest", pure: true, may: "."},
+		{dir: "internal/ingest/*", pure: true, may: ". internal/ingest internal/ingest/jsonscan"},
+		{dir: "internal/intake", pure: true, may: ". internal/ingest"},
+		{dir: "internal/store/wrap", pure: true, may: "."},
+
+		{dir: "client", may: "."},
+		{dir: "internal/config", may: "."},
+		{dir: "internal/store/memstore", pure: true, may: "."},
+		{dir: "internal/store/pebblestore", may: ". internal/current"},
+		{dir: "internal/httpapi", may: ". internal/intake internal/ingest internal/ingest/jsonfeed " +
+			"internal/ingest/jsonscan"},
+
+		{dir: "storecheck", pure: true, may: ". internal/ingest internal/intake internal/store/wrap"},
+		{dir: "storetest", may: ". storecheck internal/ingest internal/intake internal/store/wrap " +
+			"internal/store/memstore"},
+
+		{dir: "internal/store/all", may: ". internal/store/memstore internal/store/pebblestore"},
+		{dir: "internal/app", may: ". internal/config internal/httpapi internal/intake " +
+			"internal/store/all internal/store/wrap"},
+		{dir: "internal/cli", may: ". client internal/app internal/config internal/httpapi " +
+			"internal/ingest internal/ingest/table internal/simulate"},
+		{dir: "cmd/andon", may: "internal/cli"},
+
+		{dir: "test"},
+	}
+}
+
+func roomOf(dir string) (room, bool) {
+	for _, r := range plan() {
+		if r.dir == dir || path.Base(r.dir) == "*" && path.Dir(r.dir) == path.Dir(dir) {
+			return r, true
+		}
+	}
+	return room{}, false
+}
+
+// owner says which packages may import a library.
+type owner struct {
+	library string   // and what lies below it
+	dirs    []string // none: tests only
+}
+
+// owners are all libraries of the house.
+func owners() []owner {
+	return []owner{
+		{"github.com/cockroachdb/pebble/v2", []string{"internal/store/pebblestore"}},
+		{"github.com/danielgtaylor/huma/v2", []string{"internal/httpapi"}},
+		{"github.com/swaggest/swgui", []string{"internal/httpapi"}},
+		{"github.com/prometheus/client_golang", []string{"internal/httpapi", "internal/app"}},
+		{"github.com/klauspost/compress", []string{"internal/httpapi", "internal/ingest/table"}},
+		{"github.com/tidwall/btree", []string{"internal/current", "internal/store/memstore"}},
+		{"go.yaml.in/yaml/v3", []string{"internal/config"}},
+		{"github.com/spf13/cobra", []string{"internal/cli"}},
+		{"github.com/spf13/pflag", []string{"internal/cli"}},
+		{"github.com/vbauerster/mpb/v8", []string{"internal/cli"}},
+		{"github.com/vbauerster/cupwriter", []string{"internal/cli"}},
+		{"github.com/google/go-cmp", []string{"storetest"}},
+		{"github.com/rogpeppe/go-internal/testscript", nil},
+		{"go.uber.org/goleak", nil},
+		{"pgregory.net/rapid", nil},
+	}
+}
+
+func importRules() []Rule {
+	return []Rule{
+		{
+			Name: "packages import lower ones only, as the plan of the house has it",
+			Mend: "move the code to where it belongs, or pass in what it needs; a new package, or a new way " +
+				"down, is a line in plan() of internal/lint/imports.go",
+			Find: wrongRooms,
+		},
+		{
+			Name: "pure packages do no I/O",
+			Mend: "take an io.Reader, an interface or the value itself, and open things in an adapter",
+			Find: impure,
+		},
+		{
+			Name: "each library has its owner",
+			Mend: "ask the package that owns it (owners() of internal/lint/imports.go); a new library is a " +
+				"line there and a decision record",
+			Find: wrongOwners,
+		},
+	}
+}
+
+// imports calls visit for each import of a file.
+func (f *File) imports(visit func(spec *ast.ImportSpec, name string)) {
+	for _, spec := range f.AST.Imports {
+		if name, err := strconv.Unquote(spec.Path.Value); err == nil {
+			visit(spec, name)
+		}
+	}
+}
+
+// inHouse returns the directory of a package of the house, "." for the root.
+func inHouse(name string) (dir string, ok bool) {
+	if name == Module {
+		return ".", true
+	}
+	return strings.CutPrefix(name, Module+"/")
+}
+
+// wrongRooms leaves tests out: an end-to-end test may import whatever it starts.
+func wrongRooms(t *Tree) (found []Problem) {
+	for _, f := range t.program() {
+		of, known := roomOf(f.Dir)
+		if !known {
+			found = append(found, t.problem(f.AST.Package, "package %s is not in the plan", f.Dir))
+			continue
+		}
+		f.imports(func(spec *ast.ImportSpec, name string) {
+			dir, ok := inHouse(name)
+			if ok && !slices.Contains(strings.Fields(of.may), dir) {
+				text := fmt.Sprintf("%s may not import %s", cmp.Or(f.Dir, "the root package"), dir)
+				found = append(found, t.problem(spec.Pos(), "%s", text))
+			}
+		})
+	}
+	return found
+}
+
+// isIO reports whether a package of the standard library reaches out of the process.
+func isIO(name string) bool {
+	top, _, _ := strings.Cut(name, "/")
+	return slices.Contains([]string{"net", "os", "syscall", "log", "database", "plugin"}, top)
+}
+
+func impure(t *Tree) (found []Problem) {
+	for _, f := range t.program() {
+		if of, _ := roomOf(f.Dir); !of.pure {
+			continue
+		}
+		f.imports(func(spec *ast.ImportSpec, name string) {
+			if isIO(name) {
+				found = append(found, t.problem(spec.Pos(), "%s is pure and imports %s", f.Dir, name))
+			}
+		})
+	}
+	return found
+}
+
+func isLibrary(name string) bool {
+	first, _, _ := strings.Cut(name, "/")
+	_, house := inHouse(name)
+	return strings.Contains(first, ".") && !house
+}
+
+func wrongOwners(t *Tree) (found []Problem) {
+	for _, f := range t.Go {
+		f.imports(func(spec *ast.ImportSpec, name string) {
+			if why := wrongOwner(f, name); why != "" {
+				found = append(found, t.problem(spec.Pos(), "%s %s", name, why))
+			}
+		})
+	}
+	return found
+}
+
+func wrongOwner(f *File, name string) string {
+	if !isLibrary(name) {
+		return ""
+	}
+	for _, o := range owners() {
+		if name != o.library && !strings.HasPrefix(name, o.library+"/") {
+			continue
+		}
+		forTests := o.dirs == nil || slices.Contains(o.dirs, "storetest")
+		if slices.Contains(o.dirs, f.Dir) || f.Test && forTests {
+			return ""
+		}
+		return "belongs to " + cmp.Or(strings.Join(o.dirs, " and "), "tests")
+	}
+	return "has no owner"
+}

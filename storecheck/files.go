@@ -1,0 +1,63 @@
+package storecheck
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+// Each file of scenarios holds many. A line "check SECTION NAME" begins one.
+//
+//go:embed scenarios
+var files embed.FS
+
+// scenarioChecks returns the checks of all files, by file.
+func scenarioChecks() []Check {
+	names, err := fs.Glob(files, "scenarios/*.txt")
+	if err != nil {
+		panic("storecheck: " + err.Error()) // the pattern is wrong
+	}
+	var all []Check
+	for _, name := range names {
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			panic("storecheck: " + err.Error()) // it is part of the program
+		}
+		all = append(all, checksOf(name, string(text))...)
+	}
+	return all
+}
+
+// checksOf splits a file into its checks.
+func checksOf(file, text string) []Check {
+	const title = "check "
+	lines := strings.Split(text, "\n")
+	var all []Check
+	for i, line := range lines {
+		rest, begins := strings.CutPrefix(line, title)
+		if !begins {
+			continue
+		}
+		body := lines[i+1:]
+		next := slices.IndexFunc(body, func(l string) bool { return strings.HasPrefix(l, title) })
+		if next >= 0 {
+			body = body[:next]
+		}
+		section, name, _ := strings.Cut(rest, " ")
+		run := inFile(file, strings.Join(body, "\n"), i+2) // lines are counted from 1
+		all = append(all, Check{Name: name, Section: section, Run: run})
+	}
+	return all
+}
+
+func inFile(file, text string, line int) func(context.Context, *Env) error {
+	return func(ctx context.Context, e *Env) error {
+		if err := runText(ctx, e, text, line); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		return nil
+	}
+}

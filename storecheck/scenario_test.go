@@ -1,0 +1,126 @@
+package storecheck
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/memstore"
+)
+
+func TestNamesAreUnique(t *testing.T) {
+	seen := map[string]bool{}
+	for _, c := range Checks() {
+		if seen[c.String()] {
+			t.Errorf("two checks are named %q", c)
+		}
+		seen[c.String()] = true
+	}
+}
+
+// TestEverySection fails when a semantic of DESIGN.md §2, or §3, has no check.
+func TestEverySection(t *testing.T) {
+	sections := []string{"3"}
+	for _, n := range strings.Fields("1 2 3 4 5 6 7 8 9 10 11 12 13 14 15") {
+		sections = append(sections, "2."+n)
+	}
+	for _, s := range sections {
+		if !slices.ContainsFunc(Checks(), func(c Check) bool { return c.Section == s }) {
+			t.Errorf("section %s has no check", s)
+		}
+	}
+}
+
+func TestStrangeIDsAreValid(t *testing.T) {
+	for _, id := range StrangeIDs() {
+		if err := andon.DeviceID(id).Validate(); err != nil {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+}
+
+// TestRunLeavesNothing: a user's cluster has the same tenants before and after.
+func TestRunLeavesNothing(t *testing.T) {
+	store := memstore.New()
+	ran := 0
+	err := Run(t.Context(), store, func(r Result) {
+		ran++
+		if r.Err != nil {
+			t.Errorf("%s: %v", r.Check, r.Err)
+		}
+	})
+	if err != nil || ran != len(Checks()) {
+		t.Errorf("ran %d of %d checks: %v", ran, len(Checks()), err)
+	}
+	left, err := store.Tenants(t.Context())
+	if err != nil || len(left) != 1 || left[0].ID != andon.DefaultTenant {
+		t.Errorf("tenants left: %+v, %v", left, err)
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"\nat 5m d1", "line 2: at 5m d1: an entry needs"},
+		{"at 5x d1 NORMAL", "line 1: at 5x d1 NORMAL: duration"},
+		{"at 5m d1 NORMAL who=Liz", `"who=Liz" is none of op=`},
+		{"and 5m d1 NORMAL", "and must follow at"},
+		{"at 5m d1 NORMAL msg='a", "a quote is not closed"},
+		{"jump", `there is no statement "jump"`},
+		{"now", "now needs 1 words more"},
+		{"escalate d1 NORMAL Sara", "not of the form STATE@TIME"},
+		{"measure 5m d1 a", "not of the form name=number"},
+		{"measure 5m d1 a=1 a=2", "stands twice"},
+		{"retention events soon", "neither"},
+		{"retention both 7d", `not of "both"`},
+		{"states A", "not of the form NAME=SEVERITY"},
+		{"fails maybe: retire d1", `"maybe" is no kind of error`},
+		{"expect WARNING1", "needs a colon"},
+		{"expect log:", "log of whom?"},
+		{"expect log d1 sise=3:", "is none of"},
+		{"expect since d1", "needs a device and a value"},
+		{"expect a,,b:", "in \"a,,b\""},
+		{"in any order\nat 5m d1 NORMAL", "line 2: end is missing"},
+		{"end", "there is no block to end"},
+		{"in any order\nend\nin any order\nend", "line 3: in any order: there is one block"},
+	} {
+		_, err := parseScenario(c.text, 1)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v, want %q", c.text, err, c.want)
+		}
+	}
+}
+
+// TestFailures: an expectation that does not hold names its line and what it is instead.
+func TestFailures(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"at 5m d1 NORMAL\nexpect WARNING1: d1", "line 2: expect WARNING1: d1: it is []"},
+		{"at 5m d1 NORMAL\nexpect since d1 4m", "line 2: expect since d1 4m: it is 5m"},
+		{"at 5m d1 NORMAL\nexpect gone d1", "it was done"},
+		{"expect since d1 4m", "was never seen"},
+		{"at 5m d1 NORMAL op=Liz\nexpect entry d1 NORMAL@5m op=Tom", "op is Liz"},
+		{"fails conflict: retire d1", `of kind "conflict", not "not found", was expected`},
+		{
+			"in any order\nat 5m d1 A\nat 5m d1 B\nend\nexpect log d1: A@5m",
+			"line 5: expect log d1: A@5m: it is [B@5m A@5m] (in the order of lines 2, 3)",
+		},
+	} {
+		e := NewEnv(memstore.New())
+		err := runText(context.Background(), e, c.text, 1)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v, want %q", c.text, err, c.want)
+		}
+	}
+}
+
+func TestPermutations(t *testing.T) {
+	steps := []step{{line: 1}, {line: 2}, {line: 3}}
+	seen := map[string]bool{}
+	for order := range permutations(steps) {
+		seen[inOrder(order)] = true
+	}
+	if len(seen) != 6 {
+		t.Errorf("3 steps have %d orders: %v", len(seen), seen)
+	}
+}

@@ -1,0 +1,61 @@
+package storetest
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/memstore"
+)
+
+// forgetful is a store with a defect that only a history of several steps shows: once a device was
+// retired, it takes no more assignments.
+type forgetful struct {
+	andon.Store
+	retired map[andon.DeviceID]bool
+}
+
+func (f *forgetful) Retire(
+	ctx context.Context, tenant andon.TenantID, device andon.DeviceID, at andon.Time,
+) (andon.Time, error) {
+	f.retired[device] = true
+	return f.Store.Retire(ctx, tenant, device, at)
+}
+
+func (f *forgetful) Assign(
+	ctx context.Context, tenant andon.TenantID, now andon.Time, assignments []andon.Assignment,
+) ([]andon.Assignment, error) {
+	kept := slices.DeleteFunc(slices.Clone(assignments), func(a andon.Assignment) bool {
+		return f.retired[a.Device]
+	})
+	return f.Store.Assign(ctx, tenant, now, kept)
+}
+
+// TestHistoriesFind: a defect is found, and shown by the two steps that it takes.
+func TestHistoriesFind(t *testing.T) {
+	open := func(*testing.T) andon.Store {
+		return &forgetful{memstore.New(), map[andon.DeviceID]bool{}}
+	}
+	for seed := range uint64(20) {
+		h := newHistory(seed, 40)
+		err := h.run(t, open, Options{})
+		if err == nil {
+			continue
+		}
+		short, err := h.shrink(t, open, Options{}, err)
+		if err == nil || len(short.steps) != 2 || !strings.Contains(short.steps[1].text, "assign") {
+			t.Errorf("shrunk to these steps:\n%s%v", short, err)
+		}
+		return
+	}
+	t.Error("20 histories found nothing")
+}
+
+// TestSeedGivesHistory: a seed that was printed gives the same steps again.
+func TestSeedGivesHistory(t *testing.T) {
+	if a, b := newHistory(7, 60), newHistory(7, 60); a.String() != b.String() {
+		t.Error("one seed gives two histories")
+	}
+}
