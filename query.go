@@ -29,6 +29,9 @@ func (s Span) Empty() bool { return s.To != 0 && s.From > s.To }
 // Since returns the part of the span that is not before t.
 func (s Span) Since(t Time) Span { return Span{From: max(s.From, t), To: s.To} }
 
+// A Limit may be one above MaxLimit: whoever pages asks for one more than it shows, to know whether
+// there is a next page.
+
 // EventQuery selects log entries.
 type EventQuery struct {
 	States StateFilter

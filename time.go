@@ -87,16 +87,37 @@ func ParseTime(text string) (Time, error) {
 }
 
 // ParseUpperBound reads the upper bound of a range, itself included: as ParseTime, but a date alone
-// means that whole day.
+// means that whole day. A range that ends before MinTime is empty.
 func ParseUpperBound(text string) (Time, error) {
-	t, dateOnly, err := parseTime(text)
+	t, dateOnly, err := parseBound(text)
 	if err == nil && dateOnly {
 		t = t.Add(day) - 1
+	}
+	if err == nil && t < MinTime {
+		t = 1 // before all that is kept, and still a bound
+	}
+	return t, err
+}
+
+// ParseLowerBound reads the lower bound of a range, itself included: as ParseTime, but what lies before
+// MinTime is 0, no bound.
+func ParseLowerBound(text string) (Time, error) {
+	t, _, err := parseBound(text)
+	if t < MinTime {
+		t = 0
 	}
 	return t, err
 }
 
 func parseTime(text string) (t Time, dateOnly bool, err error) {
+	if t, dateOnly, err = parseBound(text); err == nil {
+		t, err = t.check(text)
+	}
+	return t, dateOnly, err
+}
+
+// parseBound reads a time of the years 0 to 9999.
+func parseBound(text string) (t Time, dateOnly bool, err error) {
 	bad := func(why string) (Time, bool, error) {
 		return 0, false, Errorf(Invalid, "time %q %s", clip(text), why)
 	}
@@ -111,8 +132,7 @@ func parseTime(text string) (t Time, dateOnly bool, err error) {
 	}
 	t = DayStart(0).Add(Duration(daysFromCivil(year, month, dom)) * day)
 	if len(text) == 10 {
-		t, err = t.check(text)
-		return t, true, err
+		return t, true, nil
 	}
 	h, ok1 := digits(text, 11, 2)
 	m, ok2 := digits(text, 14, 2)
@@ -137,9 +157,7 @@ func parseTime(text string) (t Time, dateOnly bool, err error) {
 	if !ok {
 		return bad("has something other than a zone (Z or +01:00) at its end")
 	}
-	t = t.Add(Duration(h)*hour + Duration(m*60+sec)*second + micros - offset)
-	t, err = t.check(text)
-	return t, false, err
+	return t.Add(Duration(h)*hour + Duration(m*60+sec)*second + micros - offset), false, nil
 }
 
 // digits reads the n decimal digits of s at from.

@@ -75,6 +75,22 @@ func TestParseUpperBound(t *testing.T) {
 	}
 }
 
+func TestBoundsBeforeAllTime(t *testing.T) {
+	for _, text := range []string{"1970-01-01", "0001-01-01T00:00:00Z", "1970-01-01T23:59:59+02:00"} {
+		from, err := andon.ParseLowerBound(text)
+		if err != nil || from != 0 {
+			t.Errorf("from %s: %d, %v; want no bound", text, from, err)
+		}
+		to, err := andon.ParseUpperBound(text)
+		if span := (andon.Span{To: to}); err != nil || span.Empty() || span.Holds(andon.MinTime) {
+			t.Errorf("to %s: %d, %v; want a bound before all times", text, to, err)
+		}
+	}
+	if from, err := andon.ParseLowerBound("2020-04-24"); err != nil || from.String() != "2020-04-24T00:00:00Z" {
+		t.Errorf("%s, %v", from, err)
+	}
+}
+
 func TestParseEpoch(t *testing.T) {
 	for _, c := range []struct{ text, precision, want string }{
 		{"1594598726.5393324", "s", "2020-07-13T00:05:26.539332Z"},

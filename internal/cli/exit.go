@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/spell"
 )
 
 // The exit codes, as API.md fixes them, and one for a supervisor to restart on.
@@ -49,7 +49,7 @@ func misuse(cmd *cobra.Command, err error) error {
 func nearFlag(cmd *cobra.Command, name string) string {
 	var known []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-	if near := config.Nearest(name, known); near != "" {
+	if near := spell.Nearest(name, known); near != "" {
 		return fmt.Sprintf("; did you mean --%s?", near)
 	}
 	return ""

@@ -2,7 +2,10 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/andonhq/andon/internal/spell"
 )
 
 // didYouMean returns a question that names the candidate nearest to a name, or nothing where none
@@ -14,43 +17,16 @@ func didYouMean(name string, candidates []string) string {
 	return ""
 }
 
-// Nearest returns the candidate that takes the fewest edits to reach from name, or one that name
-// begins; "" where the edits would be more than a third of it and one. The prefix of variables
-// does not count: it would make short names alike.
+// Nearest returns the candidate nearest to a name, as spell.Nearest does. The prefix of variables does
+// not count: it would make short names alike.
 func Nearest(name string, candidates []string) string {
-	short := strings.TrimPrefix(name, prefix)
-	best, least := "", len(short)/3+2
-	for _, c := range candidates {
-		if d := distance(short, strings.TrimPrefix(c, prefix)); d < least {
-			best, least = c, d
-		}
+	short := make([]string, len(candidates))
+	for i, c := range candidates {
+		short[i] = strings.TrimPrefix(c, prefix)
 	}
-	for _, c := range candidates {
-		if best == "" && len(short) > 2 && strings.HasPrefix(c, name) {
-			best = c
-		}
+	near := spell.Nearest(strings.TrimPrefix(name, prefix), short)
+	if i := slices.Index(short, near); i >= 0 {
+		return candidates[i]
 	}
-	return best
-}
-
-// distance counts the bytes to insert, remove or replace to make one text of the other
-// (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	return ""
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest"
+	"github.com/andonhq/andon/internal/spell"
 )
 
 // call is one request to a route, and what handlers ask of it. The methods that read parameters
@@ -80,7 +81,7 @@ func (c *call) checkParam(name string, values []string) {
 		}
 	}
 	location, shown := "query."+name[:min(len(name), 64)], ingest.Clip(name)
-	switch near := nearest(name, known); {
+	switch near := spell.Nearest(name, known); {
 	case near != "":
 		c.mark(location, "there is no parameter %s here: did you mean %s?", shown, near)
 	case len(known) == 0:

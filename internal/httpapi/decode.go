@@ -10,6 +10,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest"
 	"github.com/andonhq/andon/internal/ingest/jsonscan"
+	"github.com/andonhq/andon/internal/spell"
 )
 
 // decode reads a body that is one JSON object into a struct. encoding/json alone would take a field
@@ -148,7 +149,7 @@ func fieldNamed(location, name string, fields []jsonField, seen []bool) (int, er
 	}
 	shown := ingest.Clip(name)
 	message := fmt.Sprintf("there is no field %s here, only %s", shown, strings.Join(names, ", "))
-	if near := nearest(name, names); near != "" {
+	if near := spell.Nearest(name, names); near != "" {
 		message = fmt.Sprintf("there is no field %s here: did you mean %s?", shown, near)
 	}
 	return 0, andon.AtField(location+"."+name[:min(len(name), 64)], "%s", message)

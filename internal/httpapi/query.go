@@ -106,7 +106,7 @@ func (c *call) states() andon.StateFilter {
 
 func (c *call) span() andon.Span {
 	span := andon.Span{
-		From: c.time("from", andon.ParseTime), To: c.time("to", andon.ParseUpperBound),
+		From: c.time("from", andon.ParseLowerBound), To: c.time("to", andon.ParseUpperBound),
 	}
 	if span.Empty() {
 		c.mark("query.from", "from %s is after to %s", span.From, span.To)

@@ -76,13 +76,13 @@ func help(t *testing.T, command ...string) string {
 
 var command = regexp.MustCompile(`(?m)^  ([a-z]+) {2,}\S`)
 
-// commands returns the names that the help of the program lists, but for that which prints scripts for
-// shells.
+// commands returns the names that the help of the program lists, but for those that every program of
+// this kind has.
 func commands(help string) (names []string) {
 	_, list, _ := strings.Cut(help, "Available Commands:\n")
 	list, _, _ = strings.Cut(list, "\n\n")
 	for _, m := range command.FindAllStringSubmatch(list, -1) {
-		if m[1] != "completion" {
+		if m[1] != "completion" && m[1] != "help" {
 			names = append(names, m[1])
 		}
 	}
@@ -91,38 +91,41 @@ func commands(help string) (names []string) {
 
 // TestChecksPage: the page lists all checks, and each section is explained in docs/semantics.md.
 func TestChecksPage(t *testing.T) {
+	sections := sectionsOf(t, "semantics.md")
+	bySection := map[string]string{}
+	for _, c := range storecheck.Checks() {
+		bySection[c.Section] += "- " + c.Name + "\n"
+	}
 	var b strings.Builder
 	b.WriteString("# What every store is checked for\n\n<!-- Generated from package storecheck by " +
 		"go test ./internal/lint -update; do not edit. -->\n\nThe sections are those of " +
 		"[semantics.md](semantics.md).\n")
-	sections := sectionsOf(t, "semantics.md")
-	last := ""
-	for _, c := range storecheck.Checks() {
-		title, known := sections[c.Section]
-		if !known {
-			t.Errorf("The rule: each check is of a section of docs/semantics.md; %q is of %s.", c.Name, c.Section)
+	for _, s := range sections {
+		if checks := bySection[s.number]; checks != "" {
+			fmt.Fprintf(&b, "\n## %s %s\n\n%s", s.number, s.title, checks)
+			delete(bySection, s.number)
 		}
-		if c.Section != last {
-			fmt.Fprintf(&b, "\n## %s %s\n\n", c.Section, title)
-			last = c.Section
-		}
-		fmt.Fprintf(&b, "- %s\n", c.Name)
+	}
+	for number, checks := range bySection {
+		t.Errorf("The rule: each check is of a section of docs/semantics.md. There is no section %s, of\n%s",
+			number, checks)
 	}
 	page(t, "checks.md", b.String())
 }
 
-var section = regexp.MustCompile(`(?m)^#+ (\d+(?:\.\d+)?) (.*)$`)
+type section struct{ number, title string }
 
-// sectionsOf returns the titles of a page's sections by their numbers.
-func sectionsOf(t *testing.T, name string) map[string]string {
+var numbered = regexp.MustCompile(`(?m)^#+ (\d+(?:\.\d+)?) (.*)$`)
+
+// sectionsOf returns the sections of a page that have a number.
+func sectionsOf(t *testing.T, name string) (all []section) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	titles := map[string]string{}
-	for _, m := range section.FindAllStringSubmatch(string(text), -1) {
-		titles[m[1]] = m[2]
+	for _, m := range numbered.FindAllStringSubmatch(string(text), -1) {
+		all = append(all, section{m[1], m[2]})
 	}
-	return titles
+	return all
 }

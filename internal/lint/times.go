@@ -34,11 +34,11 @@ func timeRules() []Rule {
 }
 
 func clocks(t *Tree) (found []Problem) {
-	real := []string{"time.Now", "time.Since", "time.Until"}
+	asking := []string{"time.Now", "time.Since", "time.Until"}
 	for _, f := range t.program() {
 		f.inspect(func(n ast.Node) {
 			e, ok := n.(ast.Expr)
-			if name := qualified(e); ok && slices.Contains(real, name) {
+			if name := qualified(e); ok && slices.Contains(asking, name) {
 				found = append(found, t.problem(n.Pos(), "%s asks the real clock", name))
 			}
 		})

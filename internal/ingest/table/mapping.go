@@ -6,6 +6,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest"
+	"github.com/andonhq/andon/internal/spell"
 )
 
 // Mapping says which columns make an event or a reading. A column that is written "=text" is that
@@ -161,30 +162,9 @@ func unknown(field, column, near string, names []string) error {
 func nearest(column string, names []string) (near string, changes int) {
 	changes = -1
 	for _, name := range names {
-		if n := distance(strings.ToLower(column), strings.ToLower(name)); changes < 0 || n < changes {
+		if n := spell.Distance(strings.ToLower(column), strings.ToLower(name)); changes < 0 || n < changes {
 			near, changes = name, n
 		}
 	}
 	return near, changes
-}
-
-// distance is Levenshtein's, by bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

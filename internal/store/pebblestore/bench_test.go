@@ -3,6 +3,7 @@ package pebblestore
 import (
 	"context"
 	"fmt"
+	"iter"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -161,102 +162,82 @@ func benchReadings(n int) []andon.Reading {
 	return readings
 }
 
-func BenchmarkQuery(b *testing.B) {
-	s, ctx, id := filled(), context.Background(), andon.DefaultTenant
-	warnings, _ := andon.ParseStateFilter("WARNING*")
-	hour := andon.Span{From: benchBase, To: benchBase + 3_599_999_999}
-	count := func(b *testing.B, want int, query func() int) {
-		for b.Loop() {
-			if got := query(); got != want {
-				b.Fatalf("%d results, want %d", got, want)
-			}
-		}
-	}
-	events := func(q andon.EventQuery) func() int {
-		return func() (n int) {
-			for _, err := range s.DeviceEvents(ctx, id, benchNames[7], q) {
-				must(b, err)
-				n++
-			}
-			return n
-		}
-	}
-	b.Run("device_last_10", func(b *testing.B) { count(b, 10, events(andon.EventQuery{Limit: 10})) })
-	b.Run("device_warnings", func(b *testing.B) {
-		count(b, 0, events(andon.EventQuery{States: warnings, Limit: 100}))
-	})
-	b.Run("entry", func(b *testing.B) {
-		count(b, 1, func() int {
-			_, err := s.Entry(ctx, id, benchNames[0], benchBase, "WARNING2")
-			must(b, err)
-			return 1
-		})
-	})
-	b.Run("operator_hour_first_100_of_1200000", func(b *testing.B) {
-		count(b, 100, func() (n int) {
-			for _, err := range s.OperatorEvents(ctx, id, "Liz", andon.EventQuery{Span: hour, Limit: 100}) {
-				must(b, err)
-				n++
-			}
-			return n
-		})
-	})
-	b.Run("supervisor", func(b *testing.B) {
-		count(b, 1, func() (n int) {
-			for _, err := range s.SupervisorEvents(ctx, id, "Sara", andon.EventQuery{Limit: 100}) {
-				must(b, err)
-				n++
-			}
-			return n
-		})
-	})
-	b.Run("devices_in_state_first_100", func(b *testing.B) {
-		q := andon.DeviceQuery{States: andon.OnlyStates("WARNING2"), Limit: 100}
-		count(b, 100, func() int { return countDevicesOf(b, s, q) })
-	})
-	b.Run("devices_by_since_first_100", func(b *testing.B) {
-		q := andon.DeviceQuery{States: andon.OnlyStates("WARNING2"), Sort: andon.BySince, Limit: 100}
-		count(b, 100, func() int { return countDevicesOf(b, s, q) })
-	})
-	b.Run("counts", func(b *testing.B) {
-		count(b, 2, func() int {
-			counts, err := s.Counts(ctx, id)
-			must(b, err)
-			return len(counts)
-		})
-	})
-	b.Run("device", func(b *testing.B) {
-		count(b, 1, func() int {
-			_, err := s.Device(ctx, id, benchNames[7])
-			must(b, err)
-			return 1
-		})
-	})
-	b.Run("latest_readings_of_100", func(b *testing.B) {
-		count(b, 100, func() int {
-			latest, err := s.LatestReadings(ctx, id, benchNames[:100], 0)
-			must(b, err)
-			return len(latest)
-		})
-	})
-	b.Run("metric_across_devices_first_100", func(b *testing.B) {
-		count(b, 100, func() (n int) {
-			q := andon.MetricQuery{Metric: "temperature", Limit: 100}
-			for _, err := range s.MetricReadings(ctx, id, q) {
-				must(b, err)
-				n++
-			}
-			return n
-		})
-	})
+// queried is what each query is asked of.
+type queried struct {
+	*Store
+	context.Context
+	b *testing.B
 }
 
-func countDevicesOf(b *testing.B, s *Store, q andon.DeviceQuery) (n int) {
-	for _, err := range s.Devices(context.Background(), andon.DefaultTenant, q) {
+func (q queried) events(seq iter.Seq2[andon.Event, error]) (n int) { return count(q.b, seq) }
+
+func count[T any](b *testing.B, seq iter.Seq2[T, error]) (n int) {
+	for _, err := range seq {
 		must(b, err)
 		n++
 	}
 	return n
+}
+
+// BenchmarkQuery asks each question of a fleet that reported for an hour, all of it to one operator.
+func BenchmarkQuery(b *testing.B) {
+	const id = andon.DefaultTenant
+	device := benchNames[7]
+	warnings, _ := andon.ParseStateFilter("WARNING*")
+	inState := andon.DeviceQuery{States: andon.OnlyStates("WARNING2"), Limit: 100}
+	longest := inState
+	longest.Sort = andon.BySince
+	hour := andon.EventQuery{Span: andon.Span{From: benchBase, To: benchBase + 3_599_999_999}, Limit: 100}
+	for _, c := range []struct {
+		name  string
+		query func(queried) int
+	}{
+		{"device_last_10", func(q queried) int {
+			return q.events(q.DeviceEvents(q, id, device, andon.EventQuery{Limit: 10}))
+		}},
+		{"device_warnings", func(q queried) int {
+			return q.events(q.DeviceEvents(q, id, device, andon.EventQuery{States: warnings, Limit: 100}))
+		}},
+		{"entry", func(q queried) int {
+			_, err := q.Entry(q, id, benchNames[0], benchBase, "WARNING2")
+			must(q.b, err)
+			return 1
+		}},
+		{"operator_hour_first_100_of_1200000", func(q queried) int {
+			return q.events(q.OperatorEvents(q, id, "Liz", hour))
+		}},
+		{"supervisor", func(q queried) int {
+			return q.events(q.SupervisorEvents(q, id, "Sara", andon.EventQuery{Limit: 100}))
+		}},
+		{"devices_in_state_first_100", func(q queried) int { return count(q.b, q.Devices(q, id, inState)) }},
+		{"devices_by_since_first_100", func(q queried) int { return count(q.b, q.Devices(q, id, longest)) }},
+		{"counts", func(q queried) int {
+			counts, err := q.Counts(q, id)
+			must(q.b, err)
+			return len(counts)
+		}},
+		{"device", func(q queried) int {
+			_, err := q.Device(q, id, device)
+			must(q.b, err)
+			return 1
+		}},
+		{"latest_readings_of_100", func(q queried) int {
+			latest, err := q.LatestReadings(q, id, benchNames[:100], 0)
+			must(q.b, err)
+			return len(latest)
+		}},
+		{"metric_across_devices_first_100", func(q queried) int {
+			return count(q.b, q.MetricReadings(q, id, andon.MetricQuery{Metric: "temperature", Limit: 100}))
+		}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			q, n := queried{filled(), context.Background(), b}, 0
+			for b.Loop() {
+				n = c.query(q)
+			}
+			b.ReportMetric(float64(n), "answers")
+		})
+	}
 }
 
 func must(b *testing.B, err error) {

@@ -1,0 +1,65 @@
+# Go, make and, for the race detector, a C compiler are all that is needed.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+# The linter is built from source at this version, into Go's own caches; go.mod does not know it.
+GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+
+# A release is a tag. Elsewhere the version is the commit; where git can't say, what Go wrote down.
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
+LDFLAGS := -s -w $(if $(VERSION),-X main.version=$(VERSION))
+BUILDVCS := $(if $(VERSION),,-buildvcs=false)
+
+# How often test-long repeats what is random, how long it fuzzes, how long a benchmark runs.
+COUNT ?= 50
+FUZZTIME ?= 60s
+BENCHTIME ?= 2s
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: build
+build: ## Build bin/andon, one static binary
+	CGO_ENABLED=0 go build -trimpath $(BUILDVCS) -ldflags '$(LDFLAGS)' -o bin/andon ./cmd/andon
+
+.PHONY: demo
+demo: build ## Make up the log of a small factory, import it and show it
+	./bin/andon demo
+
+.PHONY: test
+test: check race-ready ## Check, and run all tests with the race detector
+	go test -race -timeout 20m ./...
+
+.PHONY: test-long
+test-long: race-ready ## Many random histories, crashes and fuzzing: hours
+	go test -race -timeout 6h -count $(COUNT) -run 'Histor|Crash|Kill|Random' ./...
+	@for package in $$(go list ./...); do \
+		for fuzz in $$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
+			go test -run '^$$' -fuzz "^$$fuzz$$" -fuzztime $(FUZZTIME) $$package; \
+		done; \
+	done
+
+.PHONY: check
+check: ## Format, vet, linter, the rules of the house, licences
+	@unformatted=$$(gofmt -l $$(find . -name '*.go' -not -path './ui/*')); \
+		[[ -z $$unformatted ]] || { echo "gofmt: these files want gofmt -w:"; echo "$$unformatted"; exit 1; }
+	go vet ./...
+	go run $(GOLANGCI) run
+	go test ./internal/lint/...
+
+.PHONY: bench
+bench: ## Measure decoding, keys, appending beside the ceiling, queries, current states
+	go test -run '^$$' -bench . -benchtime $(BENCHTIME) ./...
+
+.PHONY: update
+update: ## Write the pages that are generated from the code
+	go test ./internal/lint/... -run 'Page|Linked' -update
+
+.PHONY: race-ready
+race-ready:
+	@cc=$$(go env CC); command -v "$${cc%% *}" >/dev/null || { \
+		echo "The race detector needs a C compiler, and there is no '$$cc': install gcc or clang," \
+		     "or name another one with CC=."; exit 1; }
