@@ -11,7 +11,7 @@ func TestNearest(t *testing.T) {
 	names := []string{"limit", "cursor", "operator", "escalated_to"}
 	for name, want := range map[string]string{
 		"limti": "limit", "cursr": "cursor", "opertor": "operator", "esc": "escalated_to",
-		"": "", "colour": "cursor", "xyzzy": "", strings.Repeat("limit", 20): "",
+		"": "", "colour": "", "xyzzy": "", strings.Repeat("limit", 20): "",
 	} {
 		if got := spell.Nearest(name, names); got != want {
 			t.Errorf("%q: %q, want %q", name, got, want)

@@ -76,9 +76,14 @@ func (s *Store) eachDay(
 		return err
 	}
 	defer scan.close()
+	directory, err := newDirectory(r, t, tableDay)
+	if err != nil {
+		return err
+	}
+	defer directory.close()
 	left := q.Limit
 	var hits []hit
-	for day, err := range days(r, newKey(tableDay, t.number).text(string(device)), narrow(q), q.Order) {
+	for day, err := range directory.days(device, narrow(q), q.Order) {
 		if err != nil {
 			return err
 		}
@@ -179,7 +184,13 @@ func escalations(
 	r pebble.Reader, t *tenant, device andon.DeviceID, span andon.Span,
 ) iter.Seq2[andon.Escalation, error] {
 	return func(yield func(andon.Escalation, error) bool) {
-		for day, err := range days(r, newKey(tableDay, t.number).text(string(device)), span, andon.Desc) {
+		directory, err := newDirectory(r, t, tableDay)
+		if err != nil {
+			yield(andon.Escalation{}, err)
+			return
+		}
+		defer directory.close()
+		for day, err := range directory.days(device, span, andon.Desc) {
 			if err != nil {
 				yield(andon.Escalation{}, err)
 				return

@@ -108,30 +108,62 @@ func (s *Store) DeviceReadings(
 	if err != nil {
 		return failed[andon.Reading](err)
 	}
-	return withContext(ctx, s.deviceReadings(t, device, q))
-}
-
-func (s *Store) deviceReadings(
-	t *tenant, device andon.DeviceID, q andon.ReadingQuery,
-) iter.Seq2[andon.Reading, error] {
-	span := behindTime(q)
-	return func(yield func(andon.Reading, error) bool) {
-		if span.Empty() {
-			return
-		}
-		scan, err := newReadingScan(s.db, t)
+	return withContext(ctx, func(yield func(andon.Reading, error) bool) {
+		scan, err := s.newReadingScan(t)
 		if err != nil {
 			yield(andon.Reading{}, err)
 			return
 		}
-		defer scan.Close()
-		left := q.Limit
-		for day, err := range days(s.db, newKey(tableReadingDay, t.number).text(string(device)), span, q.Order) {
+		defer scan.close()
+		for r, err := range scan.device(device, q) {
+			if !yield(r, err) {
+				return
+			}
+		}
+	})
+}
+
+// readingScan reads the readings of any number of devices of a tenant, with two iterators.
+type readingScan struct {
+	*pebble.Iterator
+	tenant    uint32
+	directory *directory
+}
+
+func (s *Store) newReadingScan(t *tenant) (*readingScan, error) {
+	directory, err := newDirectory(s.db, t, tableReadingDay)
+	if err != nil {
+		return nil, err
+	}
+	k := newKey(tableReading, t.number)
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: k, UpperBound: k.end()})
+	if err != nil {
+		directory.close()
+		return nil, fmt.Errorf("read readings: %w", err)
+	}
+	return &readingScan{it, t.number, directory}, nil
+}
+
+func (s *readingScan) close() {
+	_ = s.Close() // its error is that of the last step, which was looked at
+	s.directory.close()
+}
+
+// device returns the readings of one device that a query selects.
+func (s *readingScan) device(
+	device andon.DeviceID, q andon.ReadingQuery,
+) iter.Seq2[andon.Reading, error] {
+	span, left := behindTime(q), q.Limit
+	return func(yield func(andon.Reading, error) bool) {
+		if span.Empty() {
+			return
+		}
+		for day, err := range s.directory.days(device, span, q.Order) {
 			if err != nil {
 				yield(andon.Reading{}, err)
 				return
 			}
-			for r, err := range scan.day(device, day, span, q.Order) {
+			for r, err := range s.day(device, day, span, q.Order) {
 				if err != nil {
 					yield(r, err)
 					return
@@ -158,21 +190,6 @@ func behindTime(q andon.ReadingQuery) andon.Span {
 		span.To = earlier(span.To, q.After-1)
 	}
 	return span
-}
-
-// readingScan reads the readings of a tenant with one iterator.
-type readingScan struct {
-	*pebble.Iterator
-	tenant uint32
-}
-
-func newReadingScan(r pebble.Reader, t *tenant) (*readingScan, error) {
-	k := newKey(tableReading, t.number)
-	it, err := r.NewIter(&pebble.IterOptions{LowerBound: k, UpperBound: k.end()})
-	if err != nil {
-		return nil, fmt.Errorf("read readings: %w", err)
-	}
-	return &readingScan{it, t.number}, nil
 }
 
 // day returns the readings of a device and day.
@@ -225,6 +242,11 @@ func (s *Store) LatestReadings(
 	if err != nil {
 		return nil, err
 	}
+	scan, err := s.newReadingScan(t)
+	if err != nil {
+		return nil, err
+	}
+	defer scan.close()
 	latest := make([]andon.Reading, 0, len(devices))
 	met := make(map[andon.DeviceID]bool, len(devices))
 	for _, device := range devices {
@@ -233,7 +255,7 @@ func (s *Store) LatestReadings(
 		}
 		met[device] = true
 		q := andon.ReadingQuery{Span: andon.Span{From: from}, Limit: 1}
-		for r, err := range withContext(ctx, s.deviceReadings(t, device, q)) {
+		for r, err := range withContext(ctx, scan.device(device, q)) {
 			if err != nil {
 				return nil, err
 			}
@@ -252,6 +274,12 @@ func (s *Store) MetricReadings(
 		return failed[andon.MetricReading](err)
 	}
 	return withContext(ctx, func(yield func(andon.MetricReading, error) bool) {
+		scan, err := s.newReadingScan(t)
+		if err != nil {
+			yield(andon.MetricReading{}, err)
+			return
+		}
+		defer scan.close()
 		left := q.Limit
 		for device, err := range s.metricDevices(t, q) {
 			if err != nil {
@@ -262,7 +290,7 @@ func (s *Store) MetricReadings(
 			if q.After != nil && q.After.Device == device {
 				of.After = q.After.Time
 			}
-			for r, err := range s.deviceReadings(t, device, of) {
+			for r, err := range scan.device(device, of) {
 				m := andon.MetricReading{Device: device, Time: r.Time}
 				m.Value, _ = r.Metrics.Get(q.Metric)
 				if left--; !yield(m, err) || err != nil || left == 0 {

@@ -252,38 +252,50 @@ func sortHits(hits []hit, order andon.Order, most int) []hit {
 	return hits[:min(len(hits), most)]
 }
 
-// days returns the days of a directory (device and inverted day, from a prefix on) that a span and an
-// order allow, in that order. It reads no more of them than are asked for.
-func days(r pebble.Reader, prefix key, span andon.Span, order andon.Order) iter.Seq2[uint32, error] {
-	opts := &pebble.IterOptions{LowerBound: prefix, UpperBound: prefix.end()}
-	if span.To != 0 {
-		opts.LowerBound = bytes.Clone(prefix.inverted(span.To.Day()))
+// directory reads on which days devices have rows.
+type directory struct {
+	it    *pebble.Iterator
+	table byte
+	of    *tenant
+}
+
+func newDirectory(r pebble.Reader, t *tenant, table byte) (*directory, error) {
+	k := newKey(table, t.number)
+	it, err := r.NewIter(&pebble.IterOptions{LowerBound: k, UpperBound: k.end()})
+	if err != nil {
+		return nil, fmt.Errorf("read days: %w", err)
 	}
-	if from := span.From.Day(); from > 0 {
-		opts.UpperBound = bytes.Clone(prefix.inverted(from - 1))
-	}
+	return &directory{it: it, table: table, of: t}, nil
+}
+
+func (d *directory) close() { _ = d.it.Close() } // its error is that of the last step
+
+// days returns the days of a device that a span and an order allow, in that order. It reads no more of
+// them than are asked for.
+func (d *directory) days(
+	device andon.DeviceID, span andon.Span, order andon.Order,
+) iter.Seq2[uint32, error] {
+	prefix := newKey(d.table, d.of.number).text(string(device))
+	first, last := span.From.Day(), earlier(span.To, andon.MaxTime).Day()
 	return func(yield func(uint32, error) bool) {
-		it, err := r.NewIter(opts)
-		if err != nil {
-			yield(0, fmt.Errorf("read days: %w", err))
-			return
+		ok, move := false, d.it.Next
+		if order == andon.Desc {
+			ok = d.it.SeekGE(prefix.inverted(last))
+		} else {
+			move = d.it.Prev
+			ok = d.it.SeekLT(append(prefix.inverted(first), behindText))
 		}
-		defer it.Close()
-		start, move := it.First, it.Next
-		if order == andon.Asc {
-			start, move = it.Last, it.Prev
-		}
-		for ok := start(); ok; ok = move() {
-			n, _, ok := takeNumber(it.Key()[len(prefix):])
+		for ; ok && bytes.HasPrefix(d.it.Key(), prefix); ok = move() {
+			n, _, ok := takeNumber(d.it.Key()[len(prefix):])
 			if !ok {
 				yield(0, errDamaged)
 				return
 			}
-			if !yield(^n, nil) {
+			if day := ^n; day < first || day > last || !yield(day, nil) {
 				return
 			}
 		}
-		if err := it.Error(); err != nil {
+		if err := d.it.Error(); err != nil {
 			yield(0, fmt.Errorf("read days: %w", err))
 		}
 	}
