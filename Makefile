@@ -1,6 +1,6 @@
 # Go, make and, for the race detector, a C compiler are all that is needed.
 
-SHELL := /bin/bash
+SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
@@ -31,11 +31,11 @@ demo: build ## Make up the log of a small factory, import it and show it
 
 .PHONY: test
 test: check race-ready ## Check, and run all tests with the race detector
-	go test -race -timeout 20m ./...
+	CGO_ENABLED=1 go test -race -timeout 20m ./...
 
 .PHONY: test-long
 test-long: race-ready ## Many random histories, crashes and fuzzing: hours
-	go test -race -timeout 6h -count $(COUNT) -run 'Histor|Crash|Kill|Random' ./...
+	CGO_ENABLED=1 go test -race -timeout 6h -count $(COUNT) -run 'Histor|Crash|Kill|Random' ./...
 	@for package in $$(go list ./...); do \
 		for fuzz in $$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
 			go test -run '^$$' -fuzz "^$$fuzz$$" -fuzztime $(FUZZTIME) $$package; \

@@ -18,8 +18,8 @@ const cursorVersion = 1
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// EncodeCursor writes a position (EventKey, DevicePosition, MetricPosition, Time) for the query that
-// scope spells out: everything that selects and orders, without the size of a page.
+// EncodeCursor writes a position (EventKey, DevicePosition, MetricPosition, Time) for the query
+// that scope spells out: everything that selects and orders, without the size of a page.
 func EncodeCursor(scope string, position any) string {
 	text, err := json.Marshal(position)
 	if err != nil {
@@ -44,9 +44,11 @@ func DecodeCursor(scope, cursor string, position any) error {
 	case crc32.Checksum(body, castagnoli) != binary.BigEndian.Uint32(sum):
 		return AtField("query.cursor", "the cursor is damaged: use it as it was given")
 	case body[0] != cursorVersion:
-		return AtField("query.cursor", "the cursor is of another version of Andon: start again without it")
+		return AtField("query.cursor",
+			"the cursor is of another version of Andon: start again without it")
 	case !bytes.Equal(body[1:9], scopeSum(scope)):
-		return AtField("query.cursor", "the cursor belongs to another query: keep all parameters but limit as they were")
+		return AtField("query.cursor",
+			"the cursor belongs to another query: keep all parameters but limit as they were")
 	}
 	if err := json.Unmarshal(body[9:], position); err != nil {
 		return AtField("query.cursor", "the cursor is damaged: use it as it was given")

@@ -14,17 +14,21 @@ import (
 )
 
 func TestIdentifiers(t *testing.T) {
-	for _, good := range []string{"d#12345", "a/b", "100%", "two words", "😀", "é", "e\u0301", "...", strings.Repeat("x", 128)} {
+	for _, good := range []string{
+		"d#12345", "a/b", "100%", "two words", "😀", "é", "e\u0301", "...", strings.Repeat("x", 128),
+	} {
 		if err := andon.DeviceID(good).Validate(); err != nil {
 			t.Errorf("%q: %v", good, err)
 		}
 	}
 	for bad, why := range map[string]string{
-		"": "missing", ".": `can't be "."`, "..": `can't be ".."`, "a\x00b": "control character at byte 1",
-		"a\u0085": "control character at byte 1", "\x7f": "control", "\xff": "not valid UTF-8",
+		"": "missing", ".": `can't be "."`, "..": `can't be ".."`,
+		"a\x00b": "control character at byte 1", "a\u0085": "control character at byte 1",
+		"\x7f": "control", "\xff": "not valid UTF-8",
 		strings.Repeat("x", 129): "129 bytes long", strings.Repeat("é", 65): "130 bytes long",
 	} {
-		if err := andon.DeviceID(bad).Validate(); err == nil || !strings.Contains(err.Error(), why) {
+		err := andon.DeviceID(bad).Validate()
+		if err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%q: %v, want %q", bad, err, why)
 		}
 	}
@@ -61,7 +65,8 @@ func TestStateFilter(t *testing.T) {
 				t.Errorf("%q selects %s", c.text, s)
 			}
 		}
-		if again, err := andon.ParseStateFilter(f.String()); err != nil || again.String() != f.String() {
+		again, err := andon.ParseStateFilter(f.String())
+		if err != nil || again.String() != f.String() {
 			t.Errorf("%q: %q is not read back: %v", c.text, f, err)
 		}
 	}
@@ -73,7 +78,9 @@ func TestStateFilter(t *testing.T) {
 }
 
 func TestStateSet(t *testing.T) {
-	set, err := andon.NewStateSet([]andon.StateDef{{Name: "BROKEN", Severity: 80}, {Name: "ON"}, {Name: "AUX"}})
+	set, err := andon.NewStateSet([]andon.StateDef{
+		{Name: "BROKEN", Severity: 80}, {Name: "ON"}, {Name: "AUX"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +95,8 @@ func TestStateSet(t *testing.T) {
 	if set.Severity("ODD") != andon.UnknownSeverity || set.Look("ODD").Letter != "?" {
 		t.Errorf("a state outside the set looks like %+v", set.Look("ODD"))
 	}
-	grown, _ := andon.NewStateSet(append(set.Defs(), andon.StateDef{Name: "ODD", Severity: 16}, andon.StateDef{Name: "NEW", Severity: 50}))
+	grown, _ := andon.NewStateSet(append(set.Defs(),
+		andon.StateDef{Name: "ODD", Severity: 16}, andon.StateDef{Name: "NEW", Severity: 50}))
 	if err := set.CheckChange(grown, []andon.State{"ON", "BROKEN", "ODD"}); err != nil {
 		t.Errorf("a set may grow: %v", err)
 	}
@@ -97,7 +105,8 @@ func TestStateSet(t *testing.T) {
 	}
 	for _, bad := range [][]andon.StateDef{
 		nil, {{Name: "A"}, {Name: "A", Severity: 1}}, {{Name: "A,B"}}, {{Name: "A", Colour: "red"}},
-		{{Name: "A", Letter: strings.Repeat("x", 17)}}, {{Name: "A", Symbol: "\x01"}}, make([]andon.StateDef, 201),
+		{{Name: "A", Letter: strings.Repeat("x", 17)}}, {{Name: "A", Symbol: "\x01"}},
+		make([]andon.StateDef, 201),
 	} {
 		if _, err := andon.NewStateSet(bad); andon.KindOf(err) != andon.Invalid || err == nil {
 			t.Errorf("%v was allowed: %v", bad, err)
@@ -138,10 +147,13 @@ func TestOrderOfEntries(t *testing.T) {
 }
 
 func TestCursor(t *testing.T) {
-	position := andon.EventKey{Time: andon.MinTime + 5, Severity: 48, State: "WARNING2", Device: "d#1/😀"}
-	cursor := andon.EncodeCursor("/devices/d/events?state=A", position)
+	const scope = "/devices/d/events?state=A"
+	position := andon.EventKey{
+		Time: andon.MinTime + 5, Severity: 48, State: "WARNING2", Device: "d#1/😀",
+	}
+	cursor := andon.EncodeCursor(scope, position)
 	var got andon.EventKey
-	if err := andon.DecodeCursor("/devices/d/events?state=A", cursor, &got); err != nil || got != position {
+	if err := andon.DecodeCursor(scope, cursor, &got); err != nil || got != position {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	err := andon.DecodeCursor("/devices/d/events?state=B", cursor, &got)
@@ -154,7 +166,8 @@ func TestCursor(t *testing.T) {
 			if changed == cursor {
 				continue
 			}
-			if err := andon.DecodeCursor("/devices/d/events?state=A", changed, &got); andon.KindOf(err) != andon.Invalid || err == nil {
+			err := andon.DecodeCursor(scope, changed, &got)
+			if andon.KindOf(err) != andon.Invalid || err == nil {
 				t.Fatalf("byte %d changed: %v", i, err)
 			}
 		}
@@ -189,8 +202,11 @@ func TestMetrics(t *testing.T) {
 	if _, err := (andon.Metrics{{"x", 1}, {"a", 1}, {"x", 2}}).Sorted(); err == nil {
 		t.Error("a metric stood twice")
 	}
-	text, err := json.Marshal(andon.Reading{Device: "d", Time: 86_400_000_000, Metrics: andon.Metrics{{"a\"", 1e21}, {"b", -0.5}}})
-	if want := `{"device":"d","time":"1970-01-02T00:00:00Z","metrics":{"a\"":1e+21,"b":-0.5}}`; err != nil || string(text) != want {
+	text, err := json.Marshal(andon.Reading{
+		Device: "d", Time: 86_400_000_000, Metrics: andon.Metrics{{"a\"", 1e21}, {"b", -0.5}},
+	})
+	const want = `{"device":"d","time":"1970-01-02T00:00:00Z","metrics":{"a\"":1e+21,"b":-0.5}}`
+	if err != nil || string(text) != want {
 		t.Errorf("%s, %v; want %s", text, err, want)
 	}
 	for _, bad := range []float64{1e126, -1e126, 1e-131} {
@@ -208,7 +224,8 @@ func TestMetrics(t *testing.T) {
 func TestErrors(t *testing.T) {
 	cause := errors.New("disk")
 	err := fmt.Errorf("write store: %w", andon.Errorf(andon.Full, "no room: %w", cause))
-	if andon.KindOf(err) != andon.Full || !errors.Is(err, cause) || err.Error() != "write store: no room: disk" {
+	const want = "write store: no room: disk"
+	if andon.KindOf(err) != andon.Full || !errors.Is(err, cause) || err.Error() != want {
 		t.Errorf("%v has kind %s", err, andon.KindOf(err))
 	}
 	if andon.KindOf(cause) != andon.Internal || andon.KindOf(t.Context().Err()) != andon.Internal {

@@ -24,7 +24,8 @@ const (
 )
 
 var kindNames = [...]string{
-	"internal", "invalid", "not found", "conflict", "too large", "busy", "unsupported", "unavailable", "full",
+	"internal", "invalid", "not found", "conflict", "too large",
+	"busy", "unsupported", "unavailable", "full",
 }
 
 // String returns the kind's name in words.

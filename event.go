@@ -36,8 +36,8 @@ func (j *JSON) UnmarshalJSON(text []byte) error {
 }
 
 // Event is one log entry of a device. Its identity is (tenant, Device, Time, State): sent twice it
-// is one entry, and where deliveries differ one of them stands, whole. Two states at one instant are
-// two entries.
+// is one entry, and where deliveries differ one of them stands, whole. Two states at one instant
+// are two entries.
 type Event struct {
 	Device   DeviceID `json:"device"`
 	Time     Time     `json:"time"`
@@ -62,26 +62,31 @@ func (e *Event) Validate() error {
 	}
 	if e.Operator != "" {
 		if err := e.Operator.Validate(); err != nil {
-			return AtField("body.operator", "%s", strings.Replace(err.Error(), "person", "operator", 1))
+			return AtField("body.operator", "%s",
+				strings.Replace(err.Error(), "person", "operator", 1))
 		}
 	}
 	if e.EscalatedTo != "" {
 		if err := e.EscalatedTo.Validate(); err != nil {
-			return AtField("body.escalated_to", "%s", strings.Replace(err.Error(), "person", "escalated_to", 1))
+			return AtField("body.escalated_to", "%s",
+				strings.Replace(err.Error(), "person", "escalated_to", 1))
 		}
 	}
 	if len(e.Message) > MaxMessageBytes {
-		return AtField("body.message", "message is %d bytes long, more than %d", len(e.Message), MaxMessageBytes)
+		return AtField("body.message", "message is %d bytes long, more than %d",
+			len(e.Message), MaxMessageBytes)
 	}
 	if len(e.Attributes) > MaxJSONBytes {
-		return AtField("body.attributes", "attributes are %d bytes long, more than %d", len(e.Attributes), MaxJSONBytes)
+		return AtField("body.attributes", "attributes are %d bytes long, more than %d",
+			len(e.Attributes), MaxJSONBytes)
 	}
 	return nil
 }
 
 // Key is where the event stands in the log of its tenant.
 func (e *Event) Key(states *StateSet) EventKey {
-	return EventKey{Time: e.Time, Severity: states.Severity(e.State), State: e.State, Device: e.Device}
+	severity := states.Severity(e.State)
+	return EventKey{Time: e.Time, Severity: severity, State: e.State, Device: e.Device}
 }
 
 // EventKey orders the entries of a tenant: by time, severity, name of state, and, where several

@@ -52,7 +52,8 @@ func (s State) Validate() error {
 	}
 	for i := range len(s) { // faster than strings.IndexAny on what is this short
 		if s[i] == ',' || s[i] == '*' {
-			return Errorf(Invalid, "state holds %q, which lists and prefixes of states are written with", s[i])
+			return Errorf(Invalid,
+				"state holds %q, which lists and prefixes of states are written with", s[i])
 		}
 	}
 	return nil

@@ -5,8 +5,8 @@ import (
 	"iter"
 )
 
-// IntervalPosition is where a run stands in the list of a device: its first entry, and where the next
-// run began (0 for the running one).
+// IntervalPosition is where a run stands in the list of a device: its first entry, and where the
+// next run began (0 for the running one).
 type IntervalPosition struct {
 	First EventKey
 	To    Time
@@ -18,8 +18,8 @@ type PositionedInterval struct {
 	Position IntervalPosition
 }
 
-// IntervalQuery selects runs of one state: those that have an instant within Span. A run that begins
-// before the span or ends behind it is given whole.
+// IntervalQuery selects runs of one state: those that have an instant within Span. A run that
+// begins before the span or ends behind it is given whole.
 type IntervalQuery struct {
 	States StateFilter
 	Span   Span
@@ -34,8 +34,8 @@ type run struct {
 	to          Time // when the next run began; 0 for the running one
 }
 
-// within reports whether the run has an instant in the span. A run is [first, to); one of no length is
-// its instant.
+// within reports whether the run has an instant in the span. A run is [first, to); one of no length
+// is its instant.
 func (r run) within(s Span) bool {
 	begun := s.To == 0 || r.first.Time <= s.To
 	return begun && (r.to == 0 || r.to > s.From || r.first.Time >= s.From)
@@ -51,7 +51,8 @@ func (r run) positioned() PositionedInterval {
 // Intervals returns the runs of a device. It reads the log only, so every store has it: a run whose
 // beginning has expired begins at its oldest entry that is left, and retiring a device ends no run.
 func Intervals(
-	ctx context.Context, log Log, tenant TenantID, states *StateSet, device DeviceID, q IntervalQuery,
+	ctx context.Context, log Log, tenant TenantID, states *StateSet,
+	device DeviceID, q IntervalQuery,
 ) iter.Seq2[PositionedInterval, error] {
 	reader := &runReader{ctx: ctx, log: log, tenant: tenant, states: states, device: device}
 	return func(yield func(PositionedInterval, error) bool) {
@@ -105,8 +106,8 @@ func (r *runReader) entries(span Span, order Order, after *EventKey) iter.Seq2[E
 	}
 }
 
-// newestFirst returns the runs from the one that holds the span's end, or from behind a position, back
-// to the one that holds the span's beginning.
+// newestFirst returns the runs from the one that holds the span's end, or from behind a position,
+// back to the one that holds the span's beginning.
 func (r *runReader) newestFirst(span Span, behind *IntervalPosition) iter.Seq2[run, error] {
 	return func(yield func(run, error) bool) {
 		var after *EventKey

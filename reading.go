@@ -58,7 +58,8 @@ func (r *Reading) Validate() error {
 		}
 	}
 	if len(r.Metadata) > MaxJSONBytes {
-		return AtField("body.metadata", "metadata are %d bytes long, more than %d", len(r.Metadata), MaxJSONBytes)
+		return AtField("body.metadata", "metadata are %d bytes long, more than %d",
+			len(r.Metadata), MaxJSONBytes)
 	}
 	return nil
 }

@@ -41,8 +41,8 @@ var colour = regexp.MustCompile(`^#[0-9a-fA-F]{6}$`)
 // MaxStates is how many states a set may have.
 const MaxStates = 200
 
-// NewStateSet makes a set. What a definition leaves out is filled in: the letter is the first of the
-// name, colour and symbol follow from the severity. A name that stands twice is an error.
+// NewStateSet makes a set. What a definition leaves out is filled in: the letter is the first of
+// the name, colour and symbol follow from the severity. A name that stands twice is an error.
 func NewStateSet(defs []StateDef) (*StateSet, error) {
 	if len(defs) == 0 || len(defs) > MaxStates {
 		return nil, AtField("body.states", "a set has 1 to %d states, not %d", MaxStates, len(defs))
@@ -144,7 +144,9 @@ func (s *StateSet) Look(name State) StateDef {
 		}
 	}
 	letter, c, symbol := looks(UnknownSeverity)
-	return StateDef{Name: name, Severity: UnknownSeverity, Letter: letter, Colour: c, Symbol: symbol}
+	return StateDef{
+		Name: name, Severity: UnknownSeverity, Letter: letter, Colour: c, Symbol: symbol,
+	}
 }
 
 // CheckChange says whether a set may replace s while entries with the states of seen are kept: each
@@ -152,7 +154,8 @@ func (s *StateSet) Look(name State) StateDef {
 func (s *StateSet) CheckChange(to *StateSet, seen []State) error {
 	for _, name := range seen {
 		if was, is := s.Severity(name), to.Severity(name); was != is {
-			e := AtField("body.states", "state %q has entries and keeps its severity %d; %d was asked for", name, was, is)
+			e := AtField("body.states",
+				"state %q has entries and keeps its severity %d; %d was asked for", name, was, is)
 			e.Kind = Conflict
 			return e
 		}

@@ -10,9 +10,9 @@ import (
 // Tenant. Every call names the tenant, and nothing of another one is ever returned. A tenant that
 // has no record is NotFound.
 //
-// Durable. A write that returned nil is durable, as Capabilities declares, and is in history, in the
-// current states and in every index. After any other outcome any part of it may be there, and doing
-// it again converges.
+// Durable. A write that returned nil is durable, as Capabilities declares, and is in history, in
+// the current states and in every index. After any other outcome any part of it may be there, and
+// doing it again converges.
 //
 // Errors are of type *Error, or of the context. A list ends at its first error.
 //
@@ -30,22 +30,30 @@ type Log interface {
 	Append(ctx context.Context, tenant TenantID, received Time, events []Event) error
 
 	// Entry returns one entry with its escalations; NotFound when it is not there.
-	Entry(ctx context.Context, tenant TenantID, device DeviceID, at Time, state State) (Entry, error)
+	Entry(
+		ctx context.Context, tenant TenantID, device DeviceID, at Time, state State,
+	) (Entry, error)
 
 	// DeviceEvents returns entries of a device in the order of EventKey.
-	DeviceEvents(ctx context.Context, tenant TenantID, device DeviceID, q EventQuery) iter.Seq2[Event, error]
+	DeviceEvents(
+		ctx context.Context, tenant TenantID, device DeviceID, q EventQuery,
+	) iter.Seq2[Event, error]
 
 	// OperatorEvents returns entries whose operator is that person, of all devices, in the order of
 	// EventKey.
-	OperatorEvents(ctx context.Context, tenant TenantID, operator PersonID, q EventQuery) iter.Seq2[Event, error]
+	OperatorEvents(
+		ctx context.Context, tenant TenantID, operator PersonID, q EventQuery,
+	) iter.Seq2[Event, error]
 
-	// SupervisorEvents returns entries that are escalated to that person now, of all devices, in the
-	// order of EventKey.
-	SupervisorEvents(ctx context.Context, tenant TenantID, supervisor PersonID, q EventQuery) iter.Seq2[Event, error]
+	// SupervisorEvents returns entries that are escalated to that person now, of all devices, in
+	// the order of EventKey.
+	SupervisorEvents(
+		ctx context.Context, tenant TenantID, supervisor PersonID, q EventQuery,
+	) iter.Seq2[Event, error]
 
-	// Escalate keeps an escalation record beside its entry; NotFound when the entry is not there. The
-	// same record twice is one. It returns the record as it was kept: At is moved forward so that it
-	// is the newest of its entry.
+	// Escalate keeps an escalation record beside its entry; NotFound when the entry is not there.
+	// The same record twice is one. It returns the record as it was kept: At is moved forward so
+	// that it is the newest of its entry.
 	Escalate(ctx context.Context, tenant TenantID, e Escalation) (Escalation, error)
 }
 
@@ -54,17 +62,17 @@ type Current interface {
 	// Device returns one device; NotFound when it was never seen or is retired.
 	Device(ctx context.Context, tenant TenantID, device DeviceID) (Device, error)
 
-	// Devices returns the devices that a query selects, in its order. By id, a device that was there
-	// from the first page to the last is returned exactly once; the other orders are best effort,
-	// since a device may move while it is read.
+	// Devices returns the devices that a query selects, in its order. By id, a device that was
+	// there from the first page to the last is returned exactly once; the other orders are best
+	// effort, since a device may move while it is read.
 	Devices(ctx context.Context, tenant TenantID, q DeviceQuery) iter.Seq2[Device, error]
 
 	// Counts returns how many devices are in each state that at least one is in, in no order.
 	Counts(ctx context.Context, tenant TenantID) ([]StateCount, error)
 
 	// Retire takes a device out of counts and lists at the later of at and just after its newest
-	// entry, and returns that time. An entry strictly after it brings the device back, begun anew; a
-	// redelivery or an older one does not. NotFound when it was never seen or is retired.
+	// entry, and returns that time. An entry strictly after it brings the device back, begun anew;
+	// a redelivery or an older one does not. NotFound when it was never seen or is retired.
 	Retire(ctx context.Context, tenant TenantID, device DeviceID, at Time) (Time, error)
 }
 
@@ -75,30 +83,41 @@ type Readings interface {
 	AppendReadings(ctx context.Context, tenant TenantID, received Time, readings []Reading) error
 
 	// DeviceReadings returns readings of a device by time.
-	DeviceReadings(ctx context.Context, tenant TenantID, device DeviceID, q ReadingQuery) iter.Seq2[Reading, error]
+	DeviceReadings(
+		ctx context.Context, tenant TenantID, device DeviceID, q ReadingQuery,
+	) iter.Seq2[Reading, error]
 
 	// LatestReadings returns the newest reading of each device that has one not before from, in the
 	// order of devices; the others are left out. A device named twice is returned once.
-	LatestReadings(ctx context.Context, tenant TenantID, devices []DeviceID, from Time) ([]Reading, error)
+	LatestReadings(
+		ctx context.Context, tenant TenantID, devices []DeviceID, from Time,
+	) ([]Reading, error)
 
-	// MetricReadings returns one metric across devices: within a device newest first, the devices in
-	// an order of the store's own that does not change.
-	MetricReadings(ctx context.Context, tenant TenantID, q MetricQuery) iter.Seq2[MetricReading, error]
+	// MetricReadings returns one metric across devices: within a device newest first, the devices
+	// in an order of the store's own that does not change.
+	MetricReadings(
+		ctx context.Context, tenant TenantID, q MetricQuery,
+	) iter.Seq2[MetricReading, error]
 }
 
 // Assignments keeps who was assigned to each device, as an append-only list.
 type Assignments interface {
-	// Assign keeps assignments, in the order given. Each takes effect at the latest of now, just after
-	// the device's newest entry, and just after its newest assignment. It returns them with From. The
-	// devices need not have been seen. All of them are kept or none.
-	Assign(ctx context.Context, tenant TenantID, now Time, assignments []Assignment) ([]Assignment, error)
+	// Assign keeps assignments, in the order given. Each takes effect at the latest of now, just
+	// after the device's newest entry, and just after its newest assignment. It returns them with
+	// From. The devices need not have been seen. All of them are kept or none.
+	Assign(
+		ctx context.Context, tenant TenantID, now Time, assignments []Assignment,
+	) ([]Assignment, error)
 
 	// Assignments returns the assignments of a device by From.
-	Assignments(ctx context.Context, tenant TenantID, device DeviceID, q PageQuery) iter.Seq2[Assignment, error]
+	Assignments(
+		ctx context.Context, tenant TenantID, device DeviceID, q PageQuery,
+	) iter.Seq2[Assignment, error]
 
-	// Resolve sets the operator of each event that names none to the person who was assigned to its
-	// device at its time, if there was one. It comes before Append. Between the two no Assign of the
-	// tenant may begin, or a redelivery could resolve to another person; the caller sees to that.
+	// Resolve sets the operator of each event that names none to the person who was assigned to
+	// its device at its time, if there was one. It comes before Append. Between the two no
+	// Assign of the tenant may begin, or a redelivery could resolve to another person; the
+	// caller sees to that.
 	Resolve(ctx context.Context, tenant TenantID, events []Event) error
 }
 
@@ -111,16 +130,16 @@ type Tenants interface {
 	Tenant(ctx context.Context, id TenantID) (Tenant, error)
 
 	// PutTenant stores a record over the version it was read with, 0 for a new one, and returns it
-	// with its new version. Conflict: the stored version is another one (read again and repeat), or a
-	// state that has entries would change its severity (StateSet.CheckChange).
+	// with its new version. Conflict: the stored version is another one (read again and repeat), or
+	// a state that has entries would change its severity (StateSet.CheckChange).
 	PutTenant(ctx context.Context, t Tenant) (Tenant, error)
 
 	// DeleteTenant removes a tenant with all that it has; NotFound when there is none, Conflict for
 	// DefaultTenant.
 	DeleteTenant(ctx context.Context, id TenantID) error
 
-	// Expire may give back the space of what is older than the horizon. Whole days go, so reads never
-	// rely on it. The caller has settled the tenant's floor at or behind the horizon.
+	// Expire may give back the space of what is older than the horizon. Whole days go, so reads
+	// never rely on it. The caller has settled the tenant's floor at or behind the horizon.
 	Expire(ctx context.Context, id TenantID, h Horizon) error
 }
 

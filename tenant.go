@@ -8,8 +8,8 @@ type Tenant struct {
 	MaxFuture   Duration  // how far ahead of the clock an entry may be
 	SilentAfter Duration  // how long a device may send nothing
 	States      *StateSet
-	// Floor is the furthest that the horizon had moved when it was last written down: at a change of
-	// retention and before anything is deleted. Together with the present retention it makes a
+	// Floor is the furthest that the horizon had moved when it was last written down: at a change
+	// of retention and before anything is deleted. Together with the present retention it makes a
 	// horizon that only moves forward.
 	Floor Horizon
 	// Version is the token of compare-and-swap: PutTenant stores a record only over the version it
@@ -64,10 +64,12 @@ func (t *Tenant) checkTime(at, now, horizon Time) error {
 		return AtField("body.time", "time is outside %s to %s", MinTime, MaxTime)
 	}
 	if at > now.Add(t.MaxFuture) {
-		return AtField("body.time", "time %s is more than %s ahead of the clock, which says %s", at, t.MaxFuture, now)
+		return AtField("body.time", "time %s is more than %s ahead of the clock, which says %s",
+			at, t.MaxFuture, now)
 	}
 	if at < horizon {
-		return AtField("body.time", "time %s has expired: this tenant keeps nothing before %s", at, horizon)
+		return AtField("body.time", "time %s has expired: this tenant keeps nothing before %s",
+			at, horizon)
 	}
 	return nil
 }

@@ -99,8 +99,8 @@ func ParseUpperBound(text string) (Time, error) {
 	return t, err
 }
 
-// ParseLowerBound reads the lower bound of a range, itself included: as ParseTime, but what lies before
-// MinTime is 0, no bound.
+// ParseLowerBound reads the lower bound of a range, itself included: as ParseTime, but what lies
+// before MinTime is 0, no bound.
 func ParseLowerBound(text string) (Time, error) {
 	t, _, err := parseBound(text)
 	if t < MinTime {
@@ -136,7 +136,8 @@ func parseBound(text string) (t Time, dateOnly bool, err error) {
 	}
 	h, ok1 := digits(text, 11, 2)
 	m, ok2 := digits(text, 14, 2)
-	if sep := text[10]; !ok1 || !ok2 || (sep != 'T' && sep != 't' && sep != ' ') || text[13] != ':' {
+	sep := text[10]
+	if !ok1 || !ok2 || (sep != 'T' && sep != 't' && sep != ' ') || text[13] != ':' {
 		return bad("is not of the form 2006-01-02T15:04:05.999999Z")
 	}
 	sec, rest := 0, text[16:]
@@ -260,8 +261,8 @@ func ParsePrecision(text string) (Precision, error) {
 	return 0, Errorf(Invalid, "precision %q is none of s, ms, us, ns", clip(text))
 }
 
-// ParseEpoch reads a JSON number that counts the unit from 1970-01-01. It works on the text, so that
-// no digit is lost to floating point; digits finer than microseconds are cut.
+// ParseEpoch reads a JSON number that counts the unit from 1970-01-01. It works on the text, so
+// that no digit is lost to floating point; digits finer than microseconds are cut.
 func ParseEpoch(text string, unit Precision) (Time, error) {
 	mantissa, exponent, point, seen := text, 0, -1, 0
 	if i := strings.IndexAny(text, "eE"); i >= 0 {
@@ -428,7 +429,8 @@ func (r *Retention) UnmarshalText(text []byte) error {
 	}
 	d, err := ParseDuration(string(text))
 	if err != nil {
-		return Errorf(Invalid, "retention %q is neither \"forever\" nor of the form 30d", clip(string(text)))
+		return Errorf(Invalid, "retention %q is neither \"forever\" nor of the form 30d",
+			clip(string(text)))
 	}
 	if d < second {
 		return Errorf(Invalid, "retention %q is shorter than a second", clip(string(text)))

@@ -76,7 +76,9 @@ func TestParseUpperBound(t *testing.T) {
 }
 
 func TestBoundsBeforeAllTime(t *testing.T) {
-	for _, text := range []string{"1970-01-01", "0001-01-01T00:00:00Z", "1970-01-01T23:59:59+02:00"} {
+	for _, text := range []string{
+		"1970-01-01", "0001-01-01T00:00:00Z", "1970-01-01T23:59:59+02:00",
+	} {
 		from, err := andon.ParseLowerBound(text)
 		if err != nil || from != 0 {
 			t.Errorf("from %s: %d, %v; want no bound", text, from, err)
@@ -86,7 +88,8 @@ func TestBoundsBeforeAllTime(t *testing.T) {
 			t.Errorf("to %s: %d, %v; want a bound before all times", text, to, err)
 		}
 	}
-	if from, err := andon.ParseLowerBound("2020-04-24"); err != nil || from.String() != "2020-04-24T00:00:00Z" {
+	from, err := andon.ParseLowerBound("2020-04-24")
+	if err != nil || from.String() != "2020-04-24T00:00:00Z" {
 		t.Errorf("%s, %v", from, err)
 	}
 }
@@ -110,14 +113,18 @@ func TestParseEpoch(t *testing.T) {
 			t.Errorf("%s %s: %s, %v; want %s", c.text, c.precision, got, err, c.want)
 		}
 	}
-	for _, text := range []string{"", "-1", "0", "1e", "1e9999", "abc", ".5", "1.", "1.2.3", "NaN", "99999999999999999999999", "0x10"} {
+	for _, text := range []string{
+		"", "-1", "0", "1e", "1e9999", "abc", ".5", "1.", "1.2.3", "NaN", "99999999999999999999999",
+		"0x10",
+	} {
 		if got, err := andon.ParseEpoch(text, andon.Milliseconds); err == nil {
 			t.Errorf("%q was read as %s", text, got)
 		}
 	}
 }
 
-// FuzzParseTime holds the parser against the standard library's, which is slower and knows one form.
+// FuzzParseTime holds the parser against the standard library's, which is slower and
+// knows one form.
 func FuzzParseTime(f *testing.F) {
 	f.Add("2020-04-24T14:40:00Z")
 	f.Add("2020-04-24T14:40:00.123456789+05:45")
@@ -125,8 +132,9 @@ func FuzzParseTime(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		got, err := andon.ParseTime(text)
 		want, wantErr := time.Parse(time.RFC3339Nano, text)
-		inside := wantErr == nil && want.UnixMicro() >= int64(andon.MinTime) && want.UnixMicro() <= int64(andon.MaxTime)
-		if inside && (err != nil || int64(got) != want.UnixMicro()) {
+		micros := want.UnixMicro()
+		inside := micros >= int64(andon.MinTime) && micros <= int64(andon.MaxTime)
+		if wantErr == nil && inside && (err != nil || int64(got) != micros) {
 			t.Errorf("%q: %s, %v; the standard library says %s", text, got, err, want)
 		}
 		if err != nil {
@@ -143,8 +151,11 @@ func FuzzParseEpoch(f *testing.F) {
 	f.Add("1594598726.5393324", int8(6))
 	f.Add("15.945e8", int8(3))
 	f.Add("1e-3", int8(-3))
+	precisions := []andon.Precision{
+		andon.Seconds, andon.Milliseconds, andon.Microseconds, andon.Nanoseconds,
+	}
 	f.Fuzz(func(t *testing.T, text string, unit int8) {
-		precision := []andon.Precision{andon.Seconds, andon.Milliseconds, andon.Microseconds, andon.Nanoseconds}[uint8(unit)%4]
+		precision := precisions[uint8(unit)%4]
 		got, err := andon.ParseEpoch(text, precision)
 		if err != nil {
 			return
@@ -156,7 +167,8 @@ func FuzzParseEpoch(f *testing.F) {
 		if !ok {
 			t.Fatalf("%q is no number, and was read as %s", text, got)
 		}
-		shift := new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(precision, -precision))), nil))
+		digits := big.NewInt(int64(max(precision, -precision)))
+		shift := new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), digits, nil))
 		if precision < 0 {
 			shift.Inv(shift)
 		}
@@ -170,19 +182,23 @@ func FuzzParseEpoch(f *testing.F) {
 
 func TestDurations(t *testing.T) {
 	for text, want := range map[string]string{
-		"30d": "30d", "1h30m": "1h30m", "90m": "1h30m", "2w": "14d", "1500ms": "1s500ms", "0s": "0s", "5us": "5us",
+		"30d": "30d", "1h30m": "1h30m", "90m": "1h30m", "2w": "14d", "1500ms": "1s500ms",
+		"0s": "0s", "5us": "5us",
 	} {
 		if d, err := andon.ParseDuration(text); err != nil || d.String() != want {
 			t.Errorf("%q: %s, %v; want %s", text, d, err, want)
 		}
 	}
-	for _, text := range []string{"", "5", "-5m", "5x", "m", "1.5h", "999999999d", "9999999999999999999s", "forever"} {
+	for _, text := range []string{
+		"", "5", "-5m", "5x", "m", "1.5h", "999999999d", "9999999999999999999s", "forever",
+	} {
 		if d, err := andon.ParseDuration(text); err == nil {
 			t.Errorf("%q was read as %s", text, d)
 		}
 	}
 	var r andon.Retention
-	if err := r.UnmarshalText([]byte("forever")); err != nil || r != andon.Forever || r.String() != "forever" {
+	err := r.UnmarshalText([]byte("forever"))
+	if err != nil || r != andon.Forever || r.String() != "forever" {
 		t.Errorf("forever: %s, %v", r, err)
 	}
 	for _, text := range []string{"0s", "ever", "500ms"} {
@@ -213,7 +229,8 @@ func TestHorizonOnlyMovesForward(t *testing.T) {
 	if err := tenant.CheckEventTime(week, now); err != nil {
 		t.Errorf("at the horizon: %v", err)
 	}
-	if tenant.CheckEventTime(week-1, now) == nil || tenant.CheckEventTime(now.Add(600_000_001), now) == nil {
+	tooFar := now.Add(600_000_001)
+	if tenant.CheckEventTime(week-1, now) == nil || tenant.CheckEventTime(tooFar, now) == nil {
 		t.Error("times outside were admitted")
 	}
 }

@@ -3,8 +3,8 @@ package client_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -165,7 +165,7 @@ func TestRetries(t *testing.T) {
 		"busy":                   {3, 429, "", twoEvents, 4, 1400 * time.Millisecond, false},
 		"unavailable":            {1, 503, "", twoEvents, 2, 200 * time.Millisecond, false},
 		"as the server says":     {2, 429, "3", twoEvents, 3, 6 * time.Second, false},
-		"in the end it gives up": {99, 503, "", twoEvents, 8, 25 * time.Second, true},
+		"in the end it gives up": {99, 503, "", twoEvents, 8, 22600 * time.Millisecond, true},
 		"a defect is final":      {1, 500, "", twoEvents, 1, 0, true},
 		"without a time, busy":   {1, 429, "", noTime, 2, 200 * time.Millisecond, false},
 		"without a time, lost":   {1, 503, "", noTime, 1, 0, true},
@@ -187,6 +187,30 @@ func TestRetries(t *testing.T) {
 	}
 }
 
+// TestRetriesWhatWasNotSent: without a connection nothing can have arrived, so nothing doubles.
+func TestRetriesWhatWasNotSent(t *testing.T) {
+	for op, want := range map[string]int{"dial": 3, "read": 1} {
+		synctest.Test(t, func(t *testing.T) {
+			asked := 0
+			c := newClient(t, nil, func(o *client.Options) {
+				o.Attempts = 3
+				o.HTTP.Transport = broken(func() error {
+					asked++
+					return &net.OpError{Op: op, Err: errors.New("refused")}
+				})
+			})
+			if _, err := c.Retire(t.Context(), "d"); err == nil || asked != want {
+				t.Errorf("%s: asked %d times, want %d; error %v", op, asked, want, err)
+			}
+		})
+	}
+}
+
+// broken is a network that does not work.
+type broken func() error
+
+func (b broken) RoundTrip(*http.Request) (*http.Response, error) { return nil, b() }
+
 func TestRetryEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, _ := busy(99, 503, "60")
@@ -207,23 +231,4 @@ func TestNewRefuses(t *testing.T) {
 			t.Errorf("%q: got %v", address, err)
 		}
 	}
-}
-
-func ExampleClient_Devices() {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		io.WriteString(w, `{"items":[{"device":"press-7","state":"WARNING2","operator":"Liz"}]}`)
-	}))
-	defer server.Close()
-
-	c, err := client.New(client.Options{URL: server.URL})
-	if err != nil {
-		panic(err)
-	}
-	for d, err := range c.Devices(context.Background(), client.DeviceQuery{State: "WARNING*"}) {
-		if err != nil {
-			panic(err)
-		}
-		fmt.Println(d.Device, d.State, d.Operator)
-	}
-	// Output: press-7 WARNING2 Liz
 }

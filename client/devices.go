@@ -17,12 +17,12 @@ type Device struct {
 	Since         andon.Time     `json:"since"`
 	Time          andon.Time     `json:"time"` // of its newest entry
 	Received      andon.Time     `json:"received"`
-	Operator      andon.PersonID `json:"operator"`
-	EscalatedTo   andon.PersonID `json:"escalated_to"`
-	IncidentSince andon.Time     `json:"incident_since"`
+	Operator      andon.PersonID `json:"operator,omitempty"`
+	EscalatedTo   andon.PersonID `json:"escalated_to,omitempty"`
+	IncidentSince andon.Time     `json:"incident_since,omitempty"` // only while one is open
 	Silent        bool           `json:"silent"`
-	Message       string         `json:"message"`
-	Attributes    andon.JSON     `json:"attributes"`
+	Message       string         `json:"message,omitempty"`
+	Attributes    andon.JSON     `json:"attributes,omitempty"`
 }
 
 // DeviceQuery selects devices by what they show now. The zero value selects all, by id.
@@ -60,6 +60,18 @@ func (c *Client) Devices(ctx context.Context, q DeviceQuery) iter.Seq2[Device, e
 	return list[Device](ctx, c, path("devices"), q.values())
 }
 
+// Retire takes a device out of counts and lists; its history stays until it expires. It returns when
+// that takes effect: an entry after it brings the device back. An Error of status 404 when it was
+// never seen or is retired already; so an answer that is lost is not asked for again.
+func (c *Client) Retire(ctx context.Context, id andon.DeviceID) (andon.Time, error) {
+	var answer struct {
+		Retired andon.Time `json:"retired"`
+	}
+	r := request{method: http.MethodDelete, path: path("devices", string(id)), once: true}
+	err := c.do(ctx, r, &answer)
+	return answer.Retired, err
+}
+
 // StateCount is a state, its looks, and how many devices are in it now.
 type StateCount struct {
 	State    andon.State `json:"state"`
@@ -84,8 +96,8 @@ func (c *Client) States(ctx context.Context) (states []StateCount, total int, er
 type Interval struct {
 	State   andon.State `json:"state"`
 	From    andon.Time  `json:"from"`
-	To      andon.Time  `json:"to"`      // 0 for the running one
-	Seconds float64     `json:"seconds"` // up to now for the running one
+	To      andon.Time  `json:"to,omitempty"` // 0 for the running one
+	Seconds float64     `json:"seconds"`      // up to now for the running one
 }
 
 // Intervals returns the runs of a device.

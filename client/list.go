@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"iter"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -16,10 +17,11 @@ type page[T any] struct {
 	Next  string `json:"next"`
 }
 
-// list returns the items of all pages. It ends at the first error.
+// list returns the items of all pages. It ends at the first error. Ranged over again it begins anew.
 func list[T any](ctx context.Context, c *Client, path string, q url.Values) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var zero T
+		q := maps.Clone(q)
 		for {
 			var p page[T]
 			r := request{method: http.MethodGet, path: path, query: q}

@@ -31,6 +31,15 @@ func joined(names []andon.MetricName) string {
 	return strings.Join(parts, ",")
 }
 
+// LatestReading returns the newest reading of a device by time; an Error of status 404 where there
+// is none.
+func (c *Client) LatestReading(ctx context.Context, id andon.DeviceID) (andon.Reading, error) {
+	var r andon.Reading
+	p := path("devices", string(id), "readings", "latest")
+	err := c.do(ctx, request{method: http.MethodGet, path: p}, &r)
+	return r, err
+}
+
 // LatestReadings returns the newest reading of each device, up to 1,000 devices, and the devices
 // that have none.
 func (c *Client) LatestReadings(

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/url"
 	"time"
@@ -33,6 +34,9 @@ type request struct {
 	// same as arriving once. So it is sent again only where the server said that it took nothing
 	// (429).
 	once bool
+	// plain: the path is outside the base path, and the answer counts as it is now: it is asked for
+	// once, however busy the server is.
+	plain bool
 }
 
 // do sends a request until it is answered, and reads the answer into out, which may be nil.
@@ -52,14 +56,21 @@ func (c *Client) do(ctx context.Context, r request, out any) error {
 func again(ctx context.Context, r request, err error) bool {
 	var e *Error
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, r.plain:
 		return false
 	case !errors.As(err, &e):
-		return !r.once
+		return !r.once || !connected(err)
 	case e.Status == http.StatusTooManyRequests:
 		return true
 	}
 	return e.Status == http.StatusServiceUnavailable && !r.once
+}
+
+// connected reports whether the request may have reached the server: where there was no connection,
+// nothing was sent.
+func connected(err error) bool {
+	var e *net.OpError
+	return !errors.As(err, &e) || e.Op != "dial"
 }
 
 // pause returns how long to wait behind an attempt: as long as the server says, else twice as long
@@ -105,6 +116,9 @@ func (c *Client) send(ctx context.Context, r request, out any) error {
 
 func (c *Client) build(ctx context.Context, r request) (*http.Request, error) {
 	address := c.base.String() + "/api/v1" + r.path
+	if r.plain {
+		address = c.base.String() + r.path
+	}
 	if len(r.query) > 0 {
 		address += "?" + r.query.Encode()
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -102,7 +103,11 @@ func (h history) with(steps []step) history {
 func (h history) String() string {
 	var text strings.Builder
 	for _, s := range h.steps {
-		text.WriteString("  " + s.text + "\n")
+		text.WriteString("  ")
+		if s.wait > 0 {
+			text.WriteString("wait " + s.wait.String() + ", ")
+		}
+		text.WriteString(s.text + "\n")
 	}
 	return text.String()
 }
@@ -251,6 +256,17 @@ func diff(want, got any) string {
 	return cmp.Diff(want, got, states, cmpopts.EquateEmpty())
 }
 
+// without leaves out the steps from at to at+size. The clock still goes on as it did.
+func without(steps []step, at, size int) []step {
+	rest := slices.Clone(steps[at+size:])
+	for _, s := range steps[at : at+size] {
+		if len(rest) > 0 {
+			rest[0].wait += s.wait
+		}
+	}
+	return slices.Concat(steps[:at], rest)
+}
+
 // shrink leaves out ever smaller parts of the history as long as it still fails, and compares after
 // each step that is left. It gives up after a while.
 func (h history) shrink(
@@ -273,7 +289,7 @@ func (h history) shrink(
 	try(each)
 	for size := len(h.steps) / 2; size > 0; size /= 2 {
 		for at := 0; at+size <= len(h.steps) && time.Now().Before(deadline); {
-			if !try(append(append([]step{}, h.steps[:at]...), h.steps[at+size:]...)) {
+			if !try(without(h.steps, at, size)) {
 				at += size
 			}
 		}

@@ -60,9 +60,6 @@ func newHistory(seed uint64, length int) history {
 		s.wait = g.wait()
 		g.now = g.now.Add(s.wait)
 		s.compare = i%8 == 7
-		if s.wait > 0 {
-			s.text = fmt.Sprintf("wait %s, %s", s.wait, s.text)
-		}
 		h.steps = append(h.steps, s)
 	}
 	h.entries = g.entries()
@@ -270,7 +267,7 @@ func (g *generator) escalate() step {
 	}
 	return step{
 		text: fmt.Sprintf("escalate %s: %q %s %s to %q by %q", short(tenant),
-			record.Device, record.Time, record.State, record.To, record.By),
+			record.Device, timeText(record.Time), record.State, record.To, record.By),
 		do: func(ctx context.Context, s *subject) (any, error) {
 			return s.intake.Escalate(ctx, tenant, record)
 		},
@@ -375,8 +372,16 @@ func short(tenant andon.TenantID) string {
 	return string(tenant[strings.LastIndexByte(string(tenant), '-')+1:])
 }
 
+// timeText is a time, or that there is none.
+func timeText(t andon.Time) string {
+	if t == 0 {
+		return "-"
+	}
+	return t.String()
+}
+
 func eventText(e andon.Event) string {
-	text := fmt.Sprintf("%q %s %s", e.Device, e.Time, e.State)
+	text := fmt.Sprintf("%q %s %s", e.Device, timeText(e.Time), e.State)
 	for _, field := range []struct{ name, value string }{
 		{"op", string(e.Operator)}, {"esc", string(e.EscalatedTo)},
 		{"msg", e.Message}, {"attr", string(e.Attributes)},

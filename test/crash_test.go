@@ -22,7 +22,8 @@ func TestKill9(t *testing.T) {
 	dir := t.TempDir()
 	writers := []*writer{{device: "single", batch: 1}, {device: "d#1", batch: 1}}
 	for i := range 4 {
-		writers = append(writers, &writer{device: andon.DeviceID(fmt.Sprintf("batch-%d", i)), batch: 100})
+		device := andon.DeviceID(fmt.Sprintf("batch-%d", i))
+		writers = append(writers, &writer{device: device, batch: 100})
 	}
 	for range rounds {
 		s := serve(t, "pebble", dir)
@@ -76,8 +77,8 @@ func (w *writer) event(i int) andon.Event {
 	const second = 1_000_000
 	states := []andon.State{"NORMAL", "WARNING1", "WARNING2"}
 	return andon.Event{
-		Device: w.device, Time: andon.Time(1_700_000_000+i) * second, State: states[i/7%len(states)],
-		Operator: "Liz", Message: fmt.Sprint(i),
+		Device: w.device, Time: andon.Time(1_700_000_000+i) * second,
+		State: states[i/7%len(states)], Operator: "Liz", Message: fmt.Sprint(i),
 	}
 }
 
@@ -108,7 +109,8 @@ func (w *writer) check(t *testing.T, c *client.Client) {
 	events := collect(t, c.DeviceEvents(t.Context(), w.device, client.Query{Order: andon.Asc}))
 	n := len(events)
 	if n < w.acknowledged || n > w.sent || w.acknowledged == 0 {
-		t.Fatalf("%s has %d entries; %d were acknowledged, %d sent", w.device, n, w.acknowledged, w.sent)
+		t.Fatalf("%s has %d entries; %d were acknowledged, %d sent",
+			w.device, n, w.acknowledged, w.sent)
 	}
 	for i, e := range events {
 		if e != w.event(i) {

@@ -26,7 +26,8 @@ type status struct {
 
 func metroLog(t *testing.T) []status {
 	t.Helper()
-	rows, err := csv.NewReader(bytes.NewReader(readData(t, "dcmetro/unit_statuses.csv.gz"))).ReadAll()
+	text := readData(t, "dcmetro/unit_statuses.csv.gz")
+	rows, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +99,8 @@ func importMetro(t *testing.T, s *server, tenant string, order []status) {
 	if err := os.WriteFile(path, text.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.imported(t, 0, path, "--tenant", tenant, "--device", "unit", "--time", "at", "--state", "category")
+	s.imported(t, 0, path,
+		"--tenant", tenant, "--device", "unit", "--time", "at", "--state", "category")
 }
 
 func checkMetro(t *testing.T, c *client.Client, byUnit map[andon.DeviceID][]status) {
@@ -175,12 +177,14 @@ func TestDCMetroDirectly(t *testing.T) {
 	path := data(t, "dcmetro/unit_statuses.csv.gz")
 	s := serve(t, "pebble", t.TempDir())
 	c := s.tenant(t, "metro", metroTenant)
-	out, _ := s.imported(t, 0, path, "--tenant", "metro", "--device", "unit_id", "--time", "time",
-		"--state", "symptom_category", "--message", "symptom_description", "--attributes", "update_type")
+	out, _ := s.imported(t, 0, path,
+		"--tenant", "metro", "--device", "unit_id", "--time", "time", "--state", "symptom_category",
+		"--message", "symptom_description", "--attributes", "update_type")
 	if !strings.HasPrefix(out, "imported 41399, rejected 0 of ") {
 		t.Errorf("import said %q", out)
 	}
-	e := collect(t, c.DeviceEvents(t.Context(), "A01E02ESCALATOR", client.Query{Order: andon.Asc}))[0]
+	oldest := client.Query{Order: andon.Asc}
+	e := collect(t, c.DeviceEvents(t.Context(), "A01E02ESCALATOR", oldest))[0]
 	if e.Message != "OPERATIONAL" || e.Attributes != `{"update_type":"Update"}` {
 		t.Errorf("the first entry is %+v", e)
 	}

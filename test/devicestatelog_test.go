@@ -30,7 +30,8 @@ func TestDeviceStateLog(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *server) {
 		var body strings.Builder
 		for _, item := range items {
-			fmt.Fprintf(&body, `{"device":%q,"time":%q,"state":%q,"operator":%q,"escalated_to":%q}`+"\n",
+			fmt.Fprintf(&body,
+				`{"device":%q,"time":%q,"state":%q,"operator":%q,"escalated_to":%q}`+"\n",
 				item["DeviceID"].S, item["Date"].S, item["State"].S, item["Operator"].S,
 				item["EscalatedTo"].S)
 		}

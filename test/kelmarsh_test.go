@@ -29,7 +29,8 @@ func TestKelmarsh(t *testing.T) {
 
 func kelmarshByStatus(t *testing.T, s *server, path string) {
 	c := s.tenant(t, "status", keepsAll)
-	out, errs := s.imported(t, 3, path, "--tenant", "status", "--comments", "--device", "=Kelmarsh 1",
+	out, errs := s.imported(t, 3, path,
+		"--tenant", "status", "--comments", "--device", "=Kelmarsh 1",
 		"--time", "Timestamp start", "--state", "Status", "--message", "Message")
 	if !strings.HasPrefix(out, "imported 25, rejected 6 of ") {
 		t.Errorf("import said %q", out)
@@ -38,7 +39,8 @@ func kelmarshByStatus(t *testing.T, s *server, path string) {
 	for _, twin := range []struct{ line, first int }{
 		{14, 13}, {16, 15}, {17, 15}, {18, 15}, {19, 15}, {20, 15},
 	} {
-		fmt.Fprintf(&want, "%s:%d: the same device, time and state as line %d, with other content\n",
+		fmt.Fprintf(&want,
+			"%s:%d: the same device, time and state as line %d, with other content\n",
 			path, twin.line, twin.first)
 	}
 	want.WriteString("andon import: some of the input was rejected\n")
@@ -55,7 +57,8 @@ func kelmarshByStatus(t *testing.T, s *server, path string) {
 func kelmarshJoined(t *testing.T, s *server, path string) {
 	c := s.tenant(t, "joined", keepsAll)
 	for range 2 { // an import can be repeated
-		out, errs := s.imported(t, 0, path, "--tenant", "joined", "--comments", "--device", "=Kelmarsh 1",
+		out, errs := s.imported(t, 0, path,
+			"--tenant", "joined", "--comments", "--device", "=Kelmarsh 1",
 			"--time", "Timestamp start", "--state", "Status,Code", "--message", "Message")
 		if !strings.HasPrefix(out, "imported 31, rejected 0 of ") || errs != "" {
 			t.Errorf("import said %q, %q", out, errs)
@@ -83,11 +86,12 @@ func kelmarshJoined(t *testing.T, s *server, path string) {
 
 // kelmarshInOneRequest sends two of the rows over HTTP, without import's help.
 func kelmarshInOneRequest(t *testing.T, s *server) {
-	row := `{"device":"Kelmarsh 9","time":"2016-01-14T19:28:05Z","state":"Warning","message":"fan %d"}`
+	row := `{"device":"Kelmarsh 9","time":"2016-01-14T19:28:05Z",` +
+		`"state":"Warning","message":"fan %d"}`
 	body := fmt.Sprintf("["+row+","+row+","+row+"]", 1, 2, 1)
 	got := s.send(t, "POST", "/api/v1/events", "application/json", body)
-	want := `{"accepted":2,"rejected":[{"index":1,"error":"the same device, time and state as entry 0 ` +
-		`of this request, with other content"}]}`
+	want := `{"accepted":2,"rejected":[{"index":1,"error":"the same device, time and state ` +
+		`as entry 0 of this request, with other content"}]}`
 	if strings.TrimSpace(got) != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

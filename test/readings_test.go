@@ -25,7 +25,8 @@ func sensorReadings(t *testing.T) map[andon.DeviceID][]andon.Reading {
 		Device andon.DeviceID `json:"device_id"`
 		TS     json.Number
 	}
-	if err := json.Unmarshal(readData(t, "env_sensor/raw_data_large.json.gz"), &messages); err != nil {
+	text := readData(t, "env_sensor/raw_data_large.json.gz")
+	if err := json.Unmarshal(text, &messages); err != nil {
 		t.Fatal(err)
 	}
 	byDevice := map[andon.DeviceID][]andon.Reading{}
@@ -130,7 +131,8 @@ func checkRange(t *testing.T, c *client.Client, want map[andon.DeviceID][]andon.
 
 // checkMetric asks for one metric across devices: within a device newest first.
 func checkMetric(
-	t *testing.T, c *client.Client, want map[andon.DeviceID][]andon.Reading, metric andon.MetricName,
+	t *testing.T, c *client.Client,
+	want map[andon.DeviceID][]andon.Reading, metric andon.MetricName,
 ) {
 	t.Helper()
 	byDevice := map[andon.DeviceID][]andon.MetricReading{}

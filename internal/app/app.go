@@ -47,6 +47,7 @@ type App struct {
 	gate     gate
 	server   *http.Server
 	listener net.Listener
+	profiles *profiles // nil: none are served
 	secure   bool
 	failed   chan error    // the server ended by itself
 	quit     func()        // ends the sweep
@@ -70,8 +71,11 @@ func (a *App) Start(ctx context.Context) error {
 		return err
 	}
 	a.listener = listener
-	if err := a.openStore(); err != nil {
+	if a.profiles, err = a.startProfiles(ctx); err != nil {
 		return errors.Join(err, listener.Close())
+	}
+	if err := a.openStore(); err != nil {
+		return errors.Join(err, listener.Close(), a.profiles.stop(context.WithoutCancel(ctx)))
 	}
 	a.wire(token, loopback)
 	a.goSweep()
@@ -82,11 +86,7 @@ func (a *App) Start(ctx context.Context) error {
 
 // openStore comes behind listening, so that the store can say whose it is by the address.
 func (a *App) openStore() error {
-	c := a.Config
-	store, err := all.Open(c.Store, all.Config{
-		Log: a.Log, Dir: c.Data, Cache: c.Pebble.Cache, Reserve: c.Pebble.Reserve, Fatal: a.Fatal,
-		Owner: fmt.Sprintf("andon at %s, process %d", a.URL(), os.Getpid()),
-	})
+	store, err := a.OpenStore(fmt.Sprintf("andon at %s, process %d", a.URL(), os.Getpid()))
 	if err != nil {
 		return err
 	}
@@ -94,10 +94,21 @@ func (a *App) openStore() error {
 	return nil
 }
 
+// OpenStore opens the store of a configuration as Start does, for what works on it without serving.
+// It has no exact retention: the caller wraps it where that matters.
+func (a *App) OpenStore(owner string) (andon.Store, error) {
+	c := a.Config
+	return all.Open(c.Store, all.Config{
+		Log: a.Log, Dir: c.Data, Cache: c.Pebble.Cache, Reserve: c.Pebble.Reserve, Fatal: a.Fatal,
+		Owner: owner,
+	})
+}
+
 func (a *App) wire(token string, loopback bool) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	a.registerGauges(registry)
 	a.intake = intake.New(a.store, intake.Options{
 		Now: a.Now, MaxBytes: a.Config.Limits.Memory, MaxRequests: int(a.Config.Limits.Requests),
 	})
@@ -106,6 +117,7 @@ func (a *App) wire(token string, loopback bool) {
 		Store: a.store, Intake: a.intake, Now: a.Now, Log: a.Log, Registry: registry,
 		Version: a.Version, Token: token, Loopback: loopback,
 		BodyTimeout: t.Body, Timeout: t.Request,
+		Slow: a.Config.Log.Slow, Audit: a.auditLog(),
 	})
 	a.gate.next = a.api
 	a.server = &http.Server{
@@ -159,7 +171,7 @@ func (a *App) Stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, a.Config.Timeouts.Stop)
 	defer cancel()
 	a.quit()
-	cut := a.endRequests(ctx)
+	cut := errors.Join(a.endRequests(ctx), a.profiles.stop(ctx))
 	<-a.swept
 	if err := a.gate.shut(margin); err != nil {
 		return errors.Join(cut, err) // closing the store below a request could crash it

@@ -17,17 +17,9 @@ func (a *App) listen(ctx context.Context, token bool) (l net.Listener, loopback 
 	if err != nil {
 		return nil, false, err
 	}
-	// The name is resolved once, so that what is checked is what is listened on.
-	address, err := net.ResolveTCPAddr("tcp", a.Config.Listen)
+	address, loopback, err := a.address(token)
 	if err != nil {
-		return nil, false, andon.Errorf(andon.Invalid,
-			"listen on %q: %w (an address is of the form 127.0.0.1:8080)", a.Config.Listen, err)
-	}
-	loopback = address.IP.IsLoopback()
-	if !loopback && !token {
-		return nil, false, andon.Errorf(andon.Invalid, "listening on %s lets other machines in, so it "+
-			"needs a token: put one into a file (openssl rand -hex 32 > token) and name the file with "+
-			"--token-file, or listen on 127.0.0.1", a.Config.Listen)
+		return nil, false, err
 	}
 	var lc net.ListenConfig
 	if l, err = lc.Listen(ctx, "tcp", address.String()); err != nil {
@@ -37,6 +29,22 @@ func (a *App) listen(ctx context.Context, token bool) (l net.Listener, loopback 
 		a.secure, l = true, tls.NewListener(l, secure)
 	}
 	return l, loopback, nil
+}
+
+// address reads the address to listen on. The name is resolved once, so that what is checked is what
+// is listened on.
+func (a *App) address(token bool) (address *net.TCPAddr, loopback bool, err error) {
+	if address, err = net.ResolveTCPAddr("tcp", a.Config.Listen); err != nil {
+		return nil, false, andon.Errorf(andon.Invalid,
+			"listen on %q: %w (an address is of the form 127.0.0.1:8080)", a.Config.Listen, err)
+	}
+	loopback = address.IP.IsLoopback()
+	if !loopback && !token {
+		return nil, false, andon.Errorf(andon.Invalid, "listening on %s lets other machines in, so it "+
+			"needs a token: put one into a file (openssl rand -hex 32 > token) and name the file with "+
+			"--token-file, or listen on 127.0.0.1", a.Config.Listen)
+	}
+	return address, loopback, nil
 }
 
 // ErrPortTaken is wrapped by the error of Start when another program listens on the address.

@@ -9,8 +9,6 @@ package config
 
 import (
 	"time"
-
-	"github.com/andonhq/andon"
 )
 
 // Config is all that can be configured.
@@ -26,12 +24,15 @@ type Config struct {
 	Timeouts  Timeouts
 	Expiry    Expiry
 	Pebble    Pebble
+	Pprof     Pprof
 }
 
 // Log says what is logged, and how.
 type Log struct {
-	Level  string // debug, info, warn, error
-	Format string // text, json
+	Level  string        // debug, info, warn, error
+	Format string        // text, json
+	Slow   time.Duration // requests that take longer are logged; 0: none
+	Audit  string        // on, off: a line for each change that a person answers for
 }
 
 // Limits bound what requests may take.
@@ -62,13 +63,18 @@ type Pebble struct {
 	Reserve int64 // bytes kept free on the disk
 }
 
+// Pprof is where the program shows what it is busy with.
+type Pprof struct {
+	Listen string // address on loopback; "" for none
+}
+
 // Default returns the configuration that holds where nothing is said.
 func Default() Config {
 	return Config{
 		Listen: "127.0.0.1:8080",
 		Data:   "andon-data",
 		Store:  "pebble",
-		Log:    Log{Level: "info", Format: "text"},
+		Log:    Log{Level: "info", Format: "text", Slow: time.Second, Audit: "on"},
 		Limits: Limits{Headers: 64 << 10, Memory: 256 << 20, Requests: 4096},
 		Timeouts: Timeouts{
 			Headers: 10 * time.Second,
@@ -92,20 +98,6 @@ type Sources struct {
 // Load reads a configuration. Its error is Invalid and holds a line for each thing that is wrong,
 // which begins with the place: "andon.yaml:3", "ANDON_LISTEN", "--listen".
 func Load(from Sources) (Config, error) {
-	c := Default()
-	l := newLoader(&c)
-	env := variables(from.Env)
-	if from.File == "" {
-		from.File = env[fileVariable]
-	}
-	if from.File != "" {
-		l.file(from.File)
-	}
-	l.environment(env)
-	l.flags(from.Flags)
-	l.together(&c)
-	if len(l.problems) > 0 {
-		return Config{}, andon.Errorf(andon.Invalid, "%s", l.report())
-	}
-	return c, nil
+	c, _, err := Trace(from)
+	return c, err
 }

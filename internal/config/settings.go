@@ -42,6 +42,9 @@ func (c *Config) Settings() []Setting {
 		{"log.level", choice(&c.Log.Level, "debug", "info", "warn", "error"),
 			"least level that is logged"},
 		{"log.format", choice(&c.Log.Format, "text", "json"), "form of the log on standard error"},
+		{"log.slow", span(&c.Log.Slow, 0), "requests that take longer are logged; 0s for none"},
+		{"log.audit", choice(&c.Log.Audit, "on", "off"),
+			"a line, whatever log.level, for each assignment, escalation, retirement, change of a tenant"},
 
 		{"limits.headers", size(&c.Limits.Headers), "most bytes of a request's headers"},
 		{"limits.memory", size(&c.Limits.Memory),
@@ -62,6 +65,9 @@ func (c *Config) Settings() []Setting {
 		{"pebble.cache", size(&c.Pebble.Cache), "bytes of the store kept in memory for reading"},
 		{"pebble.reserve", size(&c.Pebble.Reserve),
 			"bytes kept free on the store's disk; below them writes get 507"},
+
+		{"pprof.listen", text(&c.Pprof.Listen),
+			"address on loopback that profiles of the program are served at; none unless set"},
 	}
 }
 

@@ -22,21 +22,18 @@ type Device struct {
 	Incident andon.Time // first entry of the present incident; 0 while none is open
 	Calm     andon.Time // last entry of severity 0 before it; 0 when there is none
 
-	Operator  andon.PersonID // of the newest entry
-	Escalated Escalated
+	Operator andon.PersonID // of the newest entry
+
+	// Escalations holds the newest escalation record of each entry of the present incident that has
+	// one, withdrawn or not: the newest one standing is what the device is escalated to. They
+	// outlive the history that they came from. A change makes a new slice.
+	Escalations []Escalation
 
 	Assignee     andon.PersonID // of the newest assignment; absent when that unassigned
 	AssignedFrom andon.Time     // 0 where there never was an assignment
 
 	Retired  andon.Time // the newest retirement; entries up to it do not count
 	Received andon.Time // arrival of the newest message
-}
-
-// Escalated is the newest escalation not withdrawn of the present incident; the zero value is none.
-type Escalated struct {
-	To    andon.PersonID
-	At    andon.Time
-	Entry andon.Time // time of the entry that was escalated
 }
 
 // Entry is what folding needs of a log entry.
@@ -55,15 +52,15 @@ func (e Entry) key() andon.EventKey {
 // that were folded before. There always is one where it is asked for.
 type Next func(behind andon.EventKey) (andon.Time, error)
 
+// Known reports whether anything is known of the device but its ID.
+func (d *Device) Known() bool { return d.Time != 0 || d.AssignedFrom != 0 }
+
 // Alive reports whether the device was seen and is not retired.
 func (d *Device) Alive() bool { return d.Time > d.Retired }
 
-// Apply folds one entry into d. Entries may come in any order and any number of times. It asks next,
-// at most once, only when the entry falls inside the present run or incident and splits it.
-//
-// stale says that the present incident no longer reaches back to the entry of d.Escalated, so that it
-// must be worked out again from the escalations that are left.
-func (d *Device) Apply(e Entry, states *andon.StateSet, next Next) (stale bool, err error) {
+// Apply folds one entry into d. Entries may come in any order and any number of times. It asks
+// next, at most once, only when the entry falls inside the present run or incident and splits it.
+func (d *Device) Apply(e Entry, states *andon.StateSet, next Next) error {
 	key, newest := e.key(), d.newest(states)
 	order := key.Compare(newest)
 	switch {
@@ -80,13 +77,13 @@ func (d *Device) Apply(e Entry, states *andon.StateSet, next Next) (stale bool, 
 	default:
 		return d.applyLate(e, states, next)
 	}
-	return false, nil
+	return nil
 }
 
 // begin is the first entry, or the first after a retirement.
 func (d *Device) begin(e Entry) {
 	d.Time, d.State, d.Since, d.Operator = e.Time, e.State, e.Time, e.Operator
-	d.PrevTime, d.PrevState, d.Incident, d.Calm, d.Escalated = 0, "", 0, 0, Escalated{}
+	d.PrevTime, d.PrevState, d.Incident, d.Calm, d.Escalations = 0, "", 0, 0, nil
 	if e.Severity > 0 {
 		d.Incident = e.Time
 	}
@@ -99,23 +96,23 @@ func (d *Device) advance(e Entry) {
 	}
 	switch {
 	case e.Severity == 0:
-		d.Incident, d.Calm, d.Escalated = 0, 0, Escalated{}
+		d.Incident, d.Calm, d.Escalations = 0, 0, nil
 	case d.Incident == 0:
 		d.Incident, d.Calm = e.Time, d.Time
 	}
 	d.Time, d.State, d.Operator = e.Time, e.State, e.Operator
 }
 
-// applyLate is an entry behind the newest. It matters only where it falls behind the last entry before
-// the present run, or behind the last calm entry before the present incident.
-func (d *Device) applyLate(e Entry, states *andon.StateSet, next Next) (stale bool, err error) {
+// applyLate is an entry behind the newest. It matters only where it falls behind the last entry
+// before the present run, or behind the last calm entry before the present incident.
+func (d *Device) applyLate(e Entry, states *andon.StateSet, next Next) (err error) {
 	first := andon.EventKey{Time: d.Since, Severity: states.Severity(d.State), State: d.State}
 	splitsRun := e.State != d.State && e.key().Compare(first) > 0
 	splitsIncident := d.Incident != 0 && e.Severity == 0 && e.Time > d.Incident
 	var after andon.Time
 	if splitsRun || splitsIncident {
 		if after, err = next(e.key()); err != nil {
-			return false, err
+			return err
 		}
 	}
 	if splitsRun {
@@ -125,16 +122,18 @@ func (d *Device) applyLate(e Entry, states *andon.StateSet, next Next) (stale bo
 	}
 	if splitsIncident {
 		d.Incident, d.Calm = after, e.Time
-		return d.Escalated.To != "" && d.Escalated.Entry < after, nil
+		d.forgetEscalations(after)
+	} else {
+		d.beforeIncident(e)
 	}
-	d.beforeIncident(e)
-	return false, nil
+	return nil
 }
 
-// beforeRun is a late entry that does not split the present run: it may be its new beginning, or the
-// new last entry before it.
+// beforeRun is a late entry that does not split the present run: it may be its new beginning, or
+// the new last entry before it.
 func (d *Device) beforeRun(e Entry, first andon.EventKey, states *andon.StateSet) {
-	prev := andon.EventKey{Time: d.PrevTime, Severity: states.Severity(d.PrevState), State: d.PrevState}
+	severity := states.Severity(d.PrevState)
+	prev := andon.EventKey{Time: d.PrevTime, Severity: severity, State: d.PrevState}
 	if e.key().Compare(first) >= 0 || (d.PrevTime != 0 && e.key().Compare(prev) <= 0) {
 		return
 	}
@@ -168,12 +167,12 @@ func (d *Device) newest(states *andon.StateSet) andon.EventKey {
 // Retire retires the device at the later of at and just after its newest entry.
 func (d *Device) Retire(at andon.Time) andon.Time {
 	d.Retired = max(at, d.Time+1)
-	d.Incident, d.Escalated = 0, Escalated{}
+	d.Incident, d.Escalations = 0, nil
 	return d.Retired
 }
 
-// Assign assigns an operator from the latest of now, just after the newest entry, and just after the
-// newest assignment.
+// Assign assigns an operator from the latest of now, just after the newest entry, and just after
+// the newest assignment.
 func (d *Device) Assign(operator andon.PersonID, now andon.Time) andon.Time {
 	d.Assignee = operator
 	d.AssignedFrom = max(now, d.Time+1, d.AssignedFrom+1)
@@ -189,6 +188,6 @@ func (d *Device) Show(states *andon.StateSet) andon.Device {
 	return andon.Device{
 		ID: d.ID, State: d.State, Severity: states.Severity(d.State),
 		Time: d.Time, Since: d.Since, Received: d.Received,
-		Operator: operator, EscalatedTo: d.Escalated.To, IncidentSince: d.Incident,
+		Operator: operator, EscalatedTo: d.escalatedTo(states), IncidentSince: d.Incident,
 	}
 }

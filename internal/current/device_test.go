@@ -72,7 +72,7 @@ func TestApplyInAnyOrder(t *testing.T) {
 			if len(folded) > 0 && rng.IntN(5) == 0 {
 				e = folded[rng.IntN(len(folded))]
 			}
-			if _, err := d.Apply(e, states, among(folded)); err != nil {
+			if err := d.Apply(e, states, among(folded)); err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
 			if !slices.Contains(folded, e) {
@@ -91,7 +91,7 @@ func TestRetiredDeviceBeginsAnew(t *testing.T) {
 	d := Device{ID: "d"}
 	apply := func(e Entry) {
 		t.Helper()
-		if _, err := d.Apply(e, states, among(nil)); err != nil {
+		if err := d.Apply(e, states, among(nil)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -118,25 +118,6 @@ func TestRetiredDeviceBeginsAnew(t *testing.T) {
 	}
 }
 
-// TestStaleEscalation: a late calm entry cuts the entry that was escalated off from the incident.
-func TestStaleEscalation(t *testing.T) {
-	states := andon.DefaultStates()
-	d := Device{ID: "d"}
-	folded := []Entry{entry(10, "WARNING1"), entry(20, "WARNING1")}
-	for i, e := range folded {
-		if _, err := d.Apply(e, states, among(folded[:i])); err != nil {
-			t.Fatal(err)
-		}
-	}
-	d.Escalated = Escalated{To: "Sara", At: 30, Entry: 10}
-	if stale, err := d.Apply(entry(5, "NORMAL"), states, among(folded)); stale || err != nil {
-		t.Errorf("a calm entry before the incident: %v, %v", stale, err)
-	}
-	if stale, err := d.Apply(entry(15, "NORMAL"), states, among(folded)); !stale || err != nil {
-		t.Errorf("a calm entry behind the escalated one: %v, %v", stale, err)
-	}
-}
-
 func BenchmarkApply(b *testing.B) {
 	states := andon.DefaultStates()
 	d := Device{ID: "d"}
@@ -145,7 +126,7 @@ func BenchmarkApply(b *testing.B) {
 		if n%20 == 0 {
 			e.State, e.Severity = "WARNING2", 48
 		}
-		if _, err := d.Apply(e, states, nil); err != nil {
+		if err := d.Apply(e, states, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// Fleet is what all devices of a tenant show now. A change is staged first, so that the next one can
-// be worked out from it, and shown later, once it is durable.
+// Fleet is what all devices of a tenant show now. A change is staged first, so that the next one
+// can be worked out from it, and shown later, once it is durable.
 //
 // One goroutine at a time may stage (Slot, Changes). Show needs the fleet for itself; it may run
 // beside staging but for Slot making a new device. All else reads what is shown, and may run beside
@@ -69,7 +69,10 @@ type Changes[Note any] struct {
 
 // NewChanges makes room for changes of at most so many devices.
 func NewChanges[Note any](devices int) *Changes[Note] {
-	return &Changes[Note]{devices: make([]Device, 0, devices), slots: make([]*Slot[Note], 0, devices)}
+	return &Changes[Note]{
+		devices: make([]Device, 0, devices),
+		slots:   make([]*Slot[Note], 0, devices),
+	}
 }
 
 // Copy returns a copy of the newest state of a device, for the caller to change. Each device is
@@ -202,8 +205,8 @@ func (p *Page) full() bool {
 	return p.query.Sort == andon.ByDevice && len(p.Devices) == p.query.Limit
 }
 
-// add takes a device in. In orders other than by id the best come out only at the end; what can't be
-// among them is dropped whenever twice the page has come together.
+// add takes a device in. In orders other than by id the best come out only at the end; what can't
+// be among them is dropped whenever twice the page has come together.
 func (p *Page) add(d andon.Device) {
 	p.Devices = append(p.Devices, d)
 	if p.query.Sort != andon.ByDevice && len(p.Devices) >= 2*p.query.Limit {

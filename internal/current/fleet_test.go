@@ -17,15 +17,15 @@ func put(f *Fleet[int], id andon.DeviceID, e Entry) {
 		slot = f.NewSlot(id)
 	}
 	c := NewChanges[int](1)
-	if _, err := c.Copy(slot).Apply(e, andon.DefaultStates(), nil); err != nil {
+	if err := c.Copy(slot).Apply(e, andon.DefaultStates(), nil); err != nil {
 		panic(err)
 	}
 	c.Stage()
 	f.Show(c)
 }
 
-// TestPages reads random fleets in every order, with small steps and pages, against a plain filter and
-// sort of all devices.
+// TestPages reads random fleets in every order, with small steps and pages, against a plain filter
+// and sort of all devices.
 func TestPages(t *testing.T) {
 	states := andon.DefaultStates()
 	names := []andon.State{"NORMAL", "WARNING1", "WARNING2", "ODD"}
@@ -80,7 +80,7 @@ func TestWhatIsStagedIsNotShown(t *testing.T) {
 	slot := f.Slot("d")
 	first, second := NewChanges[int](1), NewChanges[int](1)
 	for i, c := range []*Changes[int]{first, second} {
-		if _, err := c.Copy(slot).Apply(entry(2+i, "WARNING1"), states, nil); err != nil {
+		if err := c.Copy(slot).Apply(entry(2+i, "WARNING1"), states, nil); err != nil {
 			t.Fatal(err)
 		}
 		c.Stage()
@@ -104,7 +104,8 @@ func TestWhatIsStagedIsNotShown(t *testing.T) {
 	}
 }
 
-// BenchmarkUpdate stages and shows one batch of 1,000 devices of 100,000, one in twenty changing state.
+// BenchmarkUpdate stages and shows one batch of 1,000 devices of 100,000, one in twenty
+// changing state.
 func BenchmarkUpdate(b *testing.B) {
 	states := andon.DefaultStates()
 	f := NewFleet[int]()
@@ -123,7 +124,7 @@ func BenchmarkUpdate(b *testing.B) {
 			if (i+n)%20 == 0 {
 				e.State, e.Severity = "WARNING1", 32
 			}
-			if _, err := c.Copy(slots[(n*1000+i)%len(slots)]).Apply(e, states, nil); err != nil {
+			if err := c.Copy(slots[(n*1000+i)%len(slots)]).Apply(e, states, nil); err != nil {
 				b.Fatal(err)
 			}
 		}

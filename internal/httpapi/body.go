@@ -42,6 +42,7 @@ func (c *call) body() (string, error) {
 		return "", bodyError(err)
 	}
 	c.x.setReadDeadline(time.Time{})
+	c.x.received = time.Now()
 	return text.String(), nil
 }
 

@@ -64,6 +64,7 @@ func (c *call) prepare() error {
 	}
 	if !c.route.outside && !c.route.tenantless {
 		c.readTenant()
+		c.x.tenant = c.tenant
 	}
 	return c.fault()
 }

@@ -201,7 +201,7 @@ func (a *API) retire(c *call) (retiredJSON, error) {
 	if err := c.fault(); err != nil {
 		return retiredJSON{}, err
 	}
-	at, err := a.intake.Retire(c.ctx(), c.tenant, device)
+	at, err := c.retireDevice(device)
 	return retiredJSON{Device: device, Retired: at}, err
 }
 

@@ -27,7 +27,7 @@ func (a *API) eventRoutes() []*route {
 			answer: accountContent(),
 			errors: []int{413, 415, 429, 507},
 			serve: func(c *call) error {
-				return serveFeed(c, jsonfeed.Events, a.intake.Events, a.metrics.events)
+				return serveFeed(c, jsonfeed.Events, c.appendEvents, a.metrics.events)
 			},
 		},
 		listing(route{
@@ -113,6 +113,7 @@ func (c *call) feed() (text string, format jsonfeed.Format, err error) {
 
 // account answers what became of each entry.
 func (c *call) account(accepted int, rejected []andon.Rejection) error {
+	c.x.answers = accepted
 	text := strconv.AppendInt([]byte(`{"accepted":`), int64(accepted), 10)
 	text = append(text, `,"rejected":`...)
 	if len(rejected) == 0 {

@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"time"
+
+	"github.com/andonhq/andon"
 )
 
 // exchange is one request and its answer: a ResponseWriter that remembers what was sent.
@@ -14,6 +16,10 @@ type exchange struct {
 	http.ResponseWriter
 	id           string // of the request
 	begun        time.Time
+	received     time.Time // the end of its body; zero where none was read
+	answered     time.Time // the beginning of the answer; zero until then
+	tenant       andon.TenantID
+	answers      int // items of a page, or entries that were taken
 	status       int // 0 until the answer begins
 	bytes        int64
 	panickedLate bool // after the answer had begun
@@ -22,7 +28,7 @@ type exchange struct {
 // WriteHeader begins the answer.
 func (x *exchange) WriteHeader(status int) {
 	if x.status == 0 && status >= http.StatusOK {
-		x.status = status
+		x.status, x.answered = status, time.Now()
 	}
 	x.ResponseWriter.WriteHeader(status)
 }

@@ -53,6 +53,10 @@ type Options struct {
 	BodyTimeout time.Duration
 	// Timeout is how long a request may be worked at; 60 s unless set.
 	Timeout time.Duration
+	// Slow is how long a request may be worked at without being logged; 0: none is logged.
+	Slow time.Duration
+	// Audit gets a line for each change that a person answers for; nil: nowhere.
+	Audit *slog.Logger
 }
 
 // Version says which build of the program answers.
@@ -162,6 +166,7 @@ func (a *API) finish(x *exchange, r *http.Request) {
 	}
 	a.metrics.observe(x, r)
 	a.logAccess(x, r)
+	a.logSlow(x, r)
 	// A half answer must not look whole: the server cuts the connection.
 	if v != nil && (v == http.ErrAbortHandler || x.panickedLate) {
 		panic(http.ErrAbortHandler)

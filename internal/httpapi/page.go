@@ -32,6 +32,7 @@ func readPage[S, T any](
 		page.Items = append(page.Items, show(&item))
 		last = item
 	}
+	c.x.answers = len(page.Items)
 	return page, nil
 }
 

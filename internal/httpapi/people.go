@@ -66,7 +66,7 @@ func (a *API) putOperator(c *call, sent operatorBody) (assignmentJSON, error) {
 		return assignmentJSON{}, err
 	}
 	assignment := andon.Assignment{Device: device, Operator: orNobody(sent.Operator)}
-	kept, err := a.intake.Assign(c.ctx(), c.tenant, []andon.Assignment{assignment})
+	kept, err := c.assign([]andon.Assignment{assignment})
 	if err != nil {
 		return assignmentJSON{}, err
 	}
@@ -94,7 +94,7 @@ func (a *API) postAssignments(c *call) error {
 	for i, item := range batch.Items {
 		assignments[i] = item.Value
 	}
-	kept, err := a.intake.Assign(c.ctx(), c.tenant, assignments)
+	kept, err := c.assign(assignments)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (a *API) postEscalation(c *call, sent escalationBody) (escalationJSON, erro
 	if err := c.fault(); err != nil {
 		return escalationJSON{}, err
 	}
-	kept, err := a.intake.Escalate(c.ctx(), c.tenant, andon.Escalation{
+	kept, err := c.escalate(andon.Escalation{
 		Device: device, Time: sent.Time, State: sent.State,
 		To: orNobody(sent.To), By: sent.By, Note: sent.Note,
 	})

@@ -168,7 +168,9 @@ func (a *admission[T]) refuse(item *ingest.Item[T], reason error) error {
 		}
 		return reason
 	}
-	a.rejected = append(a.rejected, andon.Rejection{Index: item.Index, Line: item.Line, Error: reason.Error()})
+	a.rejected = append(a.rejected, andon.Rejection{
+		Index: item.Index, Line: item.Line, Error: reason.Error(),
+	})
 	return nil
 }
 
@@ -185,11 +187,14 @@ func (a *admission[T]) again(item, first *ingest.Item[T], same bool) {
 	}
 	a.rejected = append(a.rejected, andon.Rejection{
 		Index: item.Index, Line: item.Line,
-		Error: "the same device, time and state as " + place + " of this request, with other content",
+		Error: "the same device, time and state as " + place +
+			" of this request, with other content",
 	})
 }
 
 func (a *admission[T]) result() Result {
-	slices.SortFunc(a.rejected, func(x, y andon.Rejection) int { return cmp.Compare(x.Index, y.Index) })
+	slices.SortFunc(a.rejected, func(x, y andon.Rejection) int {
+		return cmp.Compare(x.Index, y.Index)
+	})
 	return Result{Accepted: a.accepted, Rejected: a.rejected}
 }

@@ -1,6 +1,7 @@
-// Package intake stands between the transports and the store. It decides what is admitted: forms and
-// limits, the time of each entry, the operator who answers for it. It pushes back when more arrives
-// than the store takes, and tells listeners what has changed. It knows no transport and no engine.
+// Package intake stands between the transports and the store. It decides what is admitted:
+// forms and limits, the time of each entry, the operator who answers for it. It pushes back
+// when more arrives than the store takes, and tells listeners what has changed. It knows no
+// transport and no engine.
 //
 // Requests are not queued here: each goes to the store in its caller's goroutine, so that decoding,
 // admitting and encoding run in parallel, and the store joins those that wait for its disk.
@@ -32,9 +33,10 @@ type Intake struct {
 	store   andon.Store
 	options Options
 
-	// gate lets appends pass side by side, and assignments and changes of a tenant one by one with no
-	// append under way. So between resolving an entry's operator and keeping the entry no assignment
-	// comes in, and the severities that a request was sorted by are those it is kept under.
+	// gate lets appends pass side by side, and assignments and changes of a tenant one by one
+	// with no append under way. So between resolving an entry's operator and keeping the
+	// entry no assignment comes in, and the severities that a request was sorted by are those
+	// it is kept under.
 	gate sync.RWMutex
 
 	lastArrival atomic.Int64
@@ -53,8 +55,8 @@ func New(store andon.Store, o Options) *Intake {
 	return &Intake{store: store, options: o}
 }
 
-// Reserve takes room for n bytes of a request's body, until release is called. It is Busy when there
-// is none left: memory is bounded however many clients send at once.
+// Reserve takes room for n bytes of a request's body, until release is called. It is Busy when
+// there is none left: memory is bounded however many clients send at once.
 func (in *Intake) Reserve(n int64) (release func(), err error) {
 	if err := take(&in.bytes, n, in.options.MaxBytes); err != nil {
 		return nil, err
@@ -73,7 +75,8 @@ func (in *Intake) enter() (leave func(), err error) {
 func take(used *atomic.Int64, n, most int64) error {
 	if used.Add(n) > most {
 		used.Add(-n)
-		return andon.Errorf(andon.Busy, "more is arriving than the store takes: try again in a second")
+		return andon.Errorf(andon.Busy,
+			"more is arriving than the store takes: try again in a second")
 	}
 	return nil
 }

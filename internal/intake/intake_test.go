@@ -55,11 +55,11 @@ func TestEveryEntryIsAccountedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := intake.Result{Accepted: 3, Rejected: []andon.Rejection{
-		{Index: 1, Line: 2, Error: "time 2025-12-04T12:44:56.000001Z is more than 10m ahead of the clock, " +
-			"which says 2025-12-04T12:34:56Z"},
+		{Index: 1, Line: 2, Error: "time 2025-12-04T12:44:56.000001Z is more than 10m ahead " +
+			"of the clock, which says 2025-12-04T12:34:56Z"},
 		{Index: 3, Line: 4, Error: "device is missing"},
-		{Index: 4, Line: 5, Error: "the same device, time and state as entry 0 (line 1) of this request, " +
-			"with other content"},
+		{Index: 4, Line: 5, Error: "the same device, time and state as entry 0 (line 1) " +
+			"of this request, with other content"},
 		{Index: 6, Line: 9, Error: "no JSON"},
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -84,13 +84,15 @@ func TestArrivalIsStrictlyIncreasing(t *testing.T) {
 	for range 8 {
 		senders.Go(func() {
 			for range 50 {
-				post(t, in, andon.Event{Device: "d", State: "NORMAL"}, andon.Event{Device: "d", State: "NORMAL"})
+				e := andon.Event{Device: "d", State: "NORMAL"}
+				post(t, in, e, e)
 			}
 		})
 	}
 	senders.Wait()
 	n := 0
-	for _, err := range store.DeviceEvents(t.Context(), andon.DefaultTenant, "d", andon.EventQuery{Limit: 1000}) {
+	all := andon.EventQuery{Limit: 1000}
+	for _, err := range store.DeviceEvents(t.Context(), andon.DefaultTenant, "d", all) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +126,9 @@ type slow struct {
 	entered, goOn chan struct{}
 }
 
-func (s *slow) Append(ctx context.Context, id andon.TenantID, at andon.Time, events []andon.Event) error {
+func (s *slow) Append(
+	ctx context.Context, id andon.TenantID, at andon.Time, events []andon.Event,
+) error {
 	s.entered <- struct{}{}
 	<-s.goOn
 	return s.Store.Append(ctx, id, at, events)
@@ -136,7 +140,8 @@ func TestRequestsUnderWayAreBounded(t *testing.T) {
 	var first sync.WaitGroup
 	first.Go(func() { post(t, in, andon.Event{Device: "d", State: "NORMAL"}) })
 	<-store.entered
-	_, err := in.Events(t.Context(), andon.DefaultTenant, batch(andon.Event{Device: "e", State: "NORMAL"}))
+	second := batch(andon.Event{Device: "e", State: "NORMAL"})
+	_, err := in.Events(t.Context(), andon.DefaultTenant, second)
 	if andon.KindOf(err) != andon.Busy {
 		t.Errorf("a second request while one is under way: %v", err)
 	}
@@ -155,7 +160,8 @@ func TestAssignmentWaitsForAppends(t *testing.T) {
 	<-store.entered
 	var assigned atomic.Bool
 	clients.Go(func() {
-		kept, err := in.Assign(t.Context(), andon.DefaultTenant, []andon.Assignment{{Device: "d", Operator: "Liz"}})
+		liz := []andon.Assignment{{Device: "d", Operator: "Liz"}}
+		kept, err := in.Assign(t.Context(), andon.DefaultTenant, liz)
 		if err != nil || kept[0].From <= ahead.Time {
 			t.Errorf("assigned %+v, %v; want it just after the entry that was under way", kept, err)
 		}
@@ -176,19 +182,27 @@ func TestAssignmentWaitsForAppends(t *testing.T) {
 
 func TestEscalateTakesTheCurrentEntry(t *testing.T) {
 	var told []andon.DeviceID
-	in := intake.New(memstore.New(), intake.Options{Now: clock, Changed: func(_ andon.TenantID, d []andon.DeviceID) {
-		told = append(told, d...)
-	}})
-	post(t, in, andon.Event{Device: "d", Time: now - 5, State: "WARNING2"}, andon.Event{Device: "c", State: "NORMAL"})
-	e, err := in.Escalate(t.Context(), andon.DefaultTenant, andon.Escalation{Device: "d", To: "Sara", By: "Liz"})
-	want := andon.Escalation{Device: "d", Time: now - 5, State: "WARNING2", At: now, To: "Sara", By: "Liz"}
+	changed := func(_ andon.TenantID, d []andon.DeviceID) { told = append(told, d...) }
+	in := intake.New(memstore.New(), intake.Options{Now: clock, Changed: changed})
+	escalate := func(e andon.Escalation) (andon.Escalation, error) {
+		return in.Escalate(t.Context(), andon.DefaultTenant, e)
+	}
+	post(t, in,
+		andon.Event{Device: "d", Time: now - 5, State: "WARNING2"},
+		andon.Event{Device: "c", State: "NORMAL"})
+	e, err := escalate(andon.Escalation{Device: "d", To: "Sara", By: "Liz"})
+	want := andon.Escalation{
+		Device: "d", Time: now - 5, State: "WARNING2", At: now, To: "Sara", By: "Liz",
+	}
 	if err != nil || e != want {
 		t.Errorf("%+v, %v", e, err)
 	}
-	if _, err := in.Escalate(t.Context(), andon.DefaultTenant, andon.Escalation{Device: "x", To: "Sara"}); andon.KindOf(err) != andon.NotFound {
+	_, err = escalate(andon.Escalation{Device: "x", To: "Sara"})
+	if andon.KindOf(err) != andon.NotFound {
 		t.Errorf("of a device never seen: %v", err)
 	}
-	if _, err := in.Escalate(t.Context(), andon.DefaultTenant, andon.Escalation{Device: "d", To: "Sara", Time: 5}); andon.KindOf(err) != andon.Invalid {
+	_, err = escalate(andon.Escalation{Device: "d", To: "Sara", Time: 5})
+	if andon.KindOf(err) != andon.Invalid {
 		t.Errorf("half an entry: %v", err)
 	}
 	if _, err := in.Retire(t.Context(), andon.DefaultTenant, "c"); err != nil {
@@ -222,16 +236,18 @@ func (o *overtaking) PutTenant(ctx context.Context, t andon.Tenant) (andon.Tenan
 func TestPutTenantRepeatsWhenOvertaken(t *testing.T) {
 	store := &overtaking{memstore.New(), 2}
 	in := intake.New(store, intake.Options{Now: clock})
-	kept, created, err := in.PutTenant(t.Context(), andon.DefaultTenant, func(t *andon.Tenant) error {
+	change := func(t *andon.Tenant) error {
 		t.MaxFuture = 7
 		return nil
-	})
+	}
+	kept, created, err := in.PutTenant(t.Context(), andon.DefaultTenant, change)
 	was := andon.NewTenant(andon.DefaultTenant).SilentAfter
 	if err != nil || created || kept.MaxFuture != 7 || kept.SilentAfter != was+2 {
 		t.Errorf("%+v, %v, %v: want both writers' changes", kept, created, err)
 	}
 	refused := andon.Errorf(andon.Invalid, "no")
-	if _, _, err := in.PutTenant(t.Context(), "new", func(*andon.Tenant) error { return refused }); err != refused {
+	refuse := func(*andon.Tenant) error { return refused }
+	if _, _, err := in.PutTenant(t.Context(), "new", refuse); err != refused {
 		t.Errorf("a change that is refused: %v", err)
 	}
 	if _, err := store.Tenant(t.Context(), "new"); andon.KindOf(err) != andon.NotFound {
@@ -244,7 +260,8 @@ func TestExpireSettlesTheHorizonFirst(t *testing.T) {
 	at := now
 	in := intake.New(store, intake.Options{Now: func() andon.Time { return at }})
 	week := andon.Retention(andon.DurationOf(7 * 24 * time.Hour))
-	if _, _, err := in.PutTenant(t.Context(), "t", func(t *andon.Tenant) error { t.Events = week; return nil }); err != nil {
+	keepWeek := func(t *andon.Tenant) error { t.Events = week; return nil }
+	if _, _, err := in.PutTenant(t.Context(), "t", keepWeek); err != nil {
 		t.Fatal(err)
 	}
 	if err := in.Expire(t.Context()); err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// Assign assigns operators to devices from now on, all of them or none. The error names the one that
-// is wrong.
+// Assign assigns operators to devices from now on, all of them or none. The error names the one
+// that is wrong.
 func (in *Intake) Assign(
 	ctx context.Context, tenant andon.TenantID, assignments []andon.Assignment,
 ) ([]andon.Assignment, error) {
@@ -64,7 +64,8 @@ func checkEscalation(e *andon.Escalation) error {
 		return andon.AtField("path.device", "%s", err)
 	}
 	if (e.Time == 0) != (e.State == "") {
-		return andon.AtField("body.time", "time and state name an entry together: give both or none")
+		return andon.AtField("body.time",
+			"time and state name an entry together: give both or none")
 	}
 	if e.State != "" {
 		if err := e.State.Validate(); err != nil {
@@ -72,7 +73,8 @@ func checkEscalation(e *andon.Escalation) error {
 		}
 	}
 	if len(e.Note) > andon.MaxMessageBytes {
-		return andon.AtField("body.note", "note is %d bytes long, more than %d", len(e.Note), andon.MaxMessageBytes)
+		return andon.AtField("body.note", "note is %d bytes long, more than %d",
+			len(e.Note), andon.MaxMessageBytes)
 	}
 	if err := checkPerson("body.to", e.To); err != nil {
 		return err

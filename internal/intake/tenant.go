@@ -67,9 +67,9 @@ func (in *Intake) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 	return in.store.DeleteTenant(ctx, id)
 }
 
-// Expire gives back the space of what has expired, for all tenants. The horizon is written into each
-// record first: what may be gone must not be promised again, whatever the retention or the clock
-// says later.
+// Expire gives back the space of what has expired, for all tenants. The horizon is written into
+// each record first: what may be gone must not be promised again, whatever the retention or the
+// clock says later.
 func (in *Intake) Expire(ctx context.Context) error {
 	tenants, err := in.store.Tenants(ctx)
 	if err != nil {

@@ -110,6 +110,10 @@ var broken = map[string][]sample{
 		{"docs/a.md", "# A\n[up](../README.md#none)", "README.md#none"},
 		{"README.md", `<img src="docs/none.svg">`, "docs/none.svg"},
 	},
+	"pages that the code names": {
+		{"event.go", "package andon\n\n// See NONE.md.", "NONE.md"},
+		{"event.go", "package andon\n\n// See docs/b.md and docs/a.md.", "docs/b.md"},
+	},
 	"every page can be found": {
 		{"docs/lost.md", "# Lost", "nothing leads here"},
 	},

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,22 +41,32 @@ func page(t *testing.T, name, want string) {
 	got, err := os.ReadFile(path)
 	if err != nil || string(got) != want {
 		t.Errorf("The rule: docs/%s is generated, and is what the code says.\n"+
-			"To mend it: go test ./internal/lint -update writes it. (%v)", name, err)
+			"To mend it: make update writes it. (%v)", name, err)
 	}
+}
+
+func generated(from string) string {
+	return "<!-- Generated from " + from + " by make update; do not edit. -->\n\n"
 }
 
 func TestConfigurationPage(t *testing.T) { page(t, "configuration.md", config.Reference()) }
 
 // TestCommandsPage: the page holds the help of each command, as the program prints it.
 func TestCommandsPage(t *testing.T) {
-	text := help(t)
-	all := "# The command line\n\n<!-- Generated from the help of the program by go test ./internal/lint -update; " +
-		"do not edit. -->\n\nThe settings that `andon serve` takes as flags are explained in " +
-		"[configuration.md](configuration.md).\n\n## andon\n\n```\n" + text + "```\n"
-	for _, name := range commands(text) {
-		all += fmt.Sprintf("\n## andon %s\n\n```\n%s```\n", name, help(t, name))
+	page(t, "commands.md", "# The command line\n\n"+generated("the help of the program")+
+		"[configuration.md](configuration.md) lists the settings that `andon serve` takes as flags.\n"+
+		helpOf(t))
+}
+
+// helpOf returns the help of a command and of all below it, as sections.
+func helpOf(t *testing.T, command ...string) string {
+	text := help(t, command...)
+	name := strings.Join(append([]string{"andon"}, command...), " ")
+	all := fmt.Sprintf("\n## %s\n\n```\n%s```\n", name, text)
+	for _, below := range commands(text) {
+		all += helpOf(t, append(slices.Clone(command), below)...)
 	}
-	page(t, "commands.md", all)
+	return all
 }
 
 // help returns what a command prints when it is asked for help, in an environment without settings.
@@ -97,9 +108,8 @@ func TestChecksPage(t *testing.T) {
 		bySection[c.Section] += "- " + c.Name + "\n"
 	}
 	var b strings.Builder
-	b.WriteString("# What every store is checked for\n\n<!-- Generated from package storecheck by " +
-		"go test ./internal/lint -update; do not edit. -->\n\nThe sections are those of " +
-		"[semantics.md](semantics.md).\n")
+	b.WriteString("# What every store is checked for\n\n" + generated("package storecheck") +
+		"The sections are those of [semantics.md](semantics.md).\n")
 	for _, s := range sections {
 		if checks := bySection[s.number]; checks != "" {
 			fmt.Fprintf(&b, "\n## %s %s\n\n%s", s.number, s.title, checks)
@@ -115,9 +125,9 @@ func TestChecksPage(t *testing.T) {
 
 type section struct{ number, title string }
 
-var numbered = regexp.MustCompile(`(?m)^#+ (\d+(?:\.\d+)?) (.*)$`)
+var numbered = regexp.MustCompile(`(?m)^#+ (\d+(?:\.\d+)?|limits) (.*)$`)
 
-// sectionsOf returns the sections of a page that have a number.
+// sectionsOf returns the sections of a page that have a number, or the name that checks know them by.
 func sectionsOf(t *testing.T, name string) (all []section) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", name))

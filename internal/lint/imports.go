@@ -23,19 +23,20 @@ func plan() []room {
 		{dir: "", pure: true},
 		{dir: "internal/lint", pure: true},
 		{dir: "internal/lint/licences", pure: true},
+		{dir: "internal/spell", pure: true},
 		{dir: "internal/current", pure: true, may: "."},
 		{dir: "internal/simulate", pure: true, may: "."},
 		{dir: "internal/ingest", pure: true, may: "."},
-		{dir: "internal/ingest/*", pure: true, may: ". internal/ingest internal/ingest/jsonscan"},
+		{dir: "internal/ingest/*", pure: true, may: ". internal/spell internal/ingest internal/ingest/jsonscan"},
 		{dir: "internal/intake", pure: true, may: ". internal/ingest"},
 		{dir: "internal/store/wrap", pure: true, may: "."},
 
 		{dir: "client", may: "."},
-		{dir: "internal/config", may: "."},
+		{dir: "internal/config", may: ". internal/spell"},
 		{dir: "internal/store/memstore", pure: true, may: "."},
 		{dir: "internal/store/pebblestore", may: ". internal/current"},
-		{dir: "internal/httpapi", may: ". internal/intake internal/ingest internal/ingest/jsonfeed " +
-			"internal/ingest/jsonscan"},
+		{dir: "internal/httpapi", may: ". internal/intake internal/spell internal/ingest " +
+			"internal/ingest/jsonfeed internal/ingest/jsonscan"},
 
 		{dir: "storecheck", pure: true, may: ". internal/ingest internal/intake internal/store/wrap"},
 		{dir: "storetest", may: ". storecheck internal/ingest internal/intake internal/store/wrap " +
@@ -45,7 +46,7 @@ func plan() []room {
 		{dir: "internal/app", may: ". internal/config internal/httpapi internal/intake " +
 			"internal/store/all internal/store/wrap"},
 		{dir: "internal/cli", may: ". client internal/app internal/config internal/httpapi " +
-			"internal/ingest internal/ingest/table internal/simulate"},
+			"internal/ingest internal/ingest/table internal/simulate internal/spell"},
 		{dir: "cmd/andon", may: "internal/cli"},
 
 		{dir: "test"},

@@ -21,6 +21,11 @@ func textRules() []Rule {
 			Find: deadLinks,
 		},
 		{
+			Name: "pages that the code names are there",
+			Mend: "name a page of this repository by its path, or say the thing itself",
+			Find: missingPages,
+		},
+		{
 			Name: "every page can be found",
 			Mend: "link it from README.md or from a page that is linked from there",
 			Find: lostPages,
@@ -124,6 +129,27 @@ func anchorOf(heading string) string {
 		return -1
 	}
 	return strings.Map(keep, strings.TrimSpace(strings.TrimLeft(heading, "#")))
+}
+
+var pageName = regexp.MustCompile(`[\w./-]*\w\.md\b`)
+
+// missingPages leaves out files of this package's tests, which name pages that are not there.
+func missingPages(t *Tree) (found []Problem) {
+	for _, f := range t.Go {
+		if f.Test && f.Dir == "internal/lint" {
+			continue
+		}
+		for _, group := range f.AST.Comments {
+			for _, c := range group.List {
+				for _, name := range pageName.FindAllString(c.Text, -1) {
+					if !t.has(name) {
+						found = append(found, t.problem(c.Pos(), "there is no %s", name))
+					}
+				}
+			}
+		}
+	}
+	return found
 }
 
 // lostPages finds the pages that no row of links leads to from README.md.

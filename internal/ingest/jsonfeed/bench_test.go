@@ -15,7 +15,8 @@ func fleet(n int) (events []string) {
 	for i := range n {
 		events = append(events, fmt.Sprintf(`{"device":"press-%05d",`+
 			`"time":"2025-12-04T12:%02d:%02d.%06dZ",`+
-			`"state":"WARNING%d","operator":"Liz Example","message":"overheat at the main bearing",`+
+			`"state":"WARNING%d","operator":"Liz Example",`+
+			`"message":"overheat at the main bearing",`+
 			`"attributes":{"line":"L%d","shift":2}}`, i%1000, i/60%60, i%60, i, i%4+1, i%9))
 	}
 	return events

@@ -72,7 +72,8 @@ func (x *extras) join() (andon.JSON, *jsonscan.Fault) {
 		return "", f
 	}
 	texts := make([]string, 0, 8)
-	if own := strings.TrimSuffix(strings.TrimPrefix(x.own, "{"), "}"); strings.TrimSpace(own) != "" {
+	own := strings.TrimSuffix(strings.TrimPrefix(x.own, "{"), "}")
+	if strings.TrimSpace(own) != "" {
 		texts = append(texts, own)
 	}
 	for _, m := range x.members {

@@ -230,7 +230,8 @@ func place(r andon.Rejection) string {
 	return fmt.Sprintf("line %d, %s", r.Line, r.Error)
 }
 
-// pass returns where the value ends that begins at start and is refused, or why it is not even JSON.
+// pass returns where the value ends that begins at start and is refused, or why it is
+// not even JSON.
 func pass(text string, start int) (end int, grave *jsonscan.Fault) {
 	s := jsonscan.Scanner{Text: text, At: start, Tolerant: true}
 	grave = s.Skip(0)

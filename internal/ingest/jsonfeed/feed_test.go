@@ -17,8 +17,9 @@ import (
 const at2020 = andon.Time(1_587_739_200_000_000)
 
 func TestEventIsReadWhole(t *testing.T) {
-	const body = `{"device":"d#12345","time":"2020-04-24T14:40:00Z","state":"WARNING1","operator":"Liz",
- "message":"over\theat \ud83d\ude00","attributes":{"line":"L3", "n": 1e0 },"escalated_to":"Sara"}`
+	const body = `{"device":"d#12345","time":"2020-04-24T14:40:00Z","state":"WARNING1",
+ "operator":"Liz","message":"over\theat \ud83d\ude00",
+ "attributes":{"line":"L3", "n": 1e0 },"escalated_to":"Sara"}`
 	want := andon.Event{
 		Device: "d#12345", Time: at2020, State: "WARNING1", Operator: "Liz", EscalatedTo: "Sara",
 		Message: "over\theat 😀", Attributes: `{"line":"L3", "n": 1e0 }`,
@@ -135,7 +136,8 @@ func TestEventRefused(t *testing.T) {
 		{`"time":0`, "body.time", `at byte 33: time "0" is outside 1970-01-02T00:00:00Z to ` +
 			`9999-12-31T23:59:59.999999Z`},
 		{`"time":-1`, "body.time", `at byte 33: time "-1" is not a number that a time can be`},
-		{`"time":1e999`, "body.time", `at byte 33: time "1e999" is not a number that a time can be`},
+		{`"time":1e999`, "body.time",
+			`at byte 33: time "1e999" is not a number that a time can be`},
 		{`"time":"yesterday"`, "body.time",
 			`at byte 33: time "yesterday" is not of the form 2006-01-02T15:04:05.999999Z`},
 		{`"operator":"a\u0000"`, "body.operator",
@@ -305,7 +307,8 @@ func TestTooManyEntries(t *testing.T) {
 		_, errList := jsonfeed.Events(list, jsonfeed.JSON, andon.Milliseconds)
 		_, errLines := jsonfeed.Events(lines, jsonfeed.NDJSON, andon.Milliseconds)
 		for _, err := range []error{errList, errLines} {
-			if (err != nil) != (c.kind == andon.TooLarge) || err != nil && andon.KindOf(err) != c.kind {
+			refused := err != nil
+			if refused != (c.kind == andon.TooLarge) || refused && andon.KindOf(err) != c.kind {
 				t.Errorf("%d entries: %v", c.n, err)
 			}
 		}

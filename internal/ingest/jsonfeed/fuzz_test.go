@@ -16,8 +16,10 @@ import (
 
 var seeds = []string{
 	good, "", " ", "null", "{}", "[]", "[" + good + "]", "[" + good + "," + good + "]",
-	good + "\n" + good, "\uFEFF" + good + "\r\n\r\n{\n" + good, "[" + good + ",]", "[" + good + "] x",
-	`[{"device":"d","state":"S","time":1587739200000.5,"a":[1,{"b":null}],"attributes":{"c":"\n"}}]`,
+	good + "\n" + good, "\uFEFF" + good + "\r\n\r\n{\n" + good,
+	"[" + good + ",]", "[" + good + "] x",
+	`[{"device":"d","state":"S","time":1587739200000.5,"a":[1,{"b":null}],` +
+		`"attributes":{"c":"\n"}}]`,
 	`{"device":"d","state":"S","time":"2020-04-24T14:40:00Z","operator":"","escalated_to":null}`,
 	`{"device":"\u0064\ud83d\ude00","state":"S","message":"é"}`,
 	`{"device":"d","state":"S","a":"\ud800"}`, `{"device":"d","state":"S","a":"\\ud800"}`,

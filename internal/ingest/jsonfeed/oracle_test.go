@@ -179,7 +179,9 @@ func oracleReading(raw string) (r andon.Reading, ok bool) {
 	device, ok1 := oracleText(fields["device"])
 	at, ok2 := oracleTime(fields["time"])
 	metrics, ok3 := oracleMetrics(fields["metrics"])
-	r = andon.Reading{Device: andon.DeviceID(device), Time: at, Metrics: metrics, Metadata: metadata}
+	r = andon.Reading{
+		Device: andon.DeviceID(device), Time: at, Metrics: metrics, Metadata: metadata,
+	}
 	return r, ok1 && ok2 && ok3 && r.Validate() == nil
 }
 

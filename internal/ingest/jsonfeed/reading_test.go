@@ -51,12 +51,14 @@ func TestReadingRefused(t *testing.T) {
 			`at byte 29: metric "a": want a number, true or false, found an object`},
 		{`"metrics":{"a":1e999}`, "body.metrics",
 			`at byte 29: metric "a": "1e999" is not below 1e+126`},
-		{`"metrics":{"a":1e126}`, "body.metrics", `at byte 29: metric "a": 1e+126 is not below 1e+126`},
+		{`"metrics":{"a":1e126}`, "body.metrics",
+			`at byte 29: metric "a": 1e+126 is not below 1e+126`},
 		{`"metrics":{"a":1e-999}`, "body.metrics",
 			`at byte 29: metric "a": "1e-999" is nearer to 0 than 1e-130 but not 0`},
 		{`"metrics":{"a":1e-131}`, "body.metrics",
 			`at byte 29: metric "a": 1e-131 is nearer to 0 than 1e-130 but not 0`},
-		{`"metrics":{"a":1,"b":2,"\u0061":1}`, "body.metrics", `at byte 0: metric "a" stands twice`},
+		{`"metrics":{"a":1,"b":2,"\u0061":1}`, "body.metrics",
+			`at byte 0: metric "a" stands twice`},
 		{`"metrics":{"":1}`, "body.metrics", `at byte 0: metric is missing`},
 		{`"metrics":{` + strings.Join(many, ",") + `}`, "body.metrics",
 			`at byte 8915: more than 1000 metrics`},
@@ -82,7 +84,8 @@ func TestAssignments(t *testing.T) {
 	}
 	var got []string
 	for _, item := range batch.Items {
-		got = append(got, fmt.Sprintf("%d %s=%s", item.Index, item.Value.Device, item.Value.Operator))
+		e := item.Value
+		got = append(got, fmt.Sprintf("%d %s=%s", item.Index, e.Device, e.Operator))
 	}
 	for _, r := range batch.Rejected {
 		got = append(got, fmt.Sprintf("%d %s", r.Index, r.Error))

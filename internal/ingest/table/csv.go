@@ -11,8 +11,8 @@ import (
 )
 
 // csvSource reads CSV as encoding/csv does: RFC 4180, empty lines passed over, strict about quotes.
-// Import needs two things beyond it: a row that is wrong costs its first line only, and a quote that
-// is never closed swallows no more than maxRow.
+// Import needs two things beyond it: a row that is wrong costs its first line only, and a quote
+// that is never closed swallows no more than maxRow.
 type csvSource struct {
 	lines  lines
 	split  splitter
@@ -60,7 +60,8 @@ func newHeader(names []string) (*columns, error) {
 	for i, name := range names {
 		name = strings.TrimSpace(name)
 		if _, twice := h.places[name]; twice && name != "" {
-			return nil, andon.Errorf(andon.Invalid, "the header has column %s twice", ingest.Clip(name))
+			return nil, andon.Errorf(andon.Invalid, "the header has column %s twice",
+				ingest.Clip(name))
 		}
 		h.places[name] = i
 		h.names = append(h.names, name)

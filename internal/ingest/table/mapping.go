@@ -21,9 +21,9 @@ type Mapping struct {
 	EscalatedTo []string
 	Join        string // between joined columns; empty is "/"
 
-	// Attributes of events, Metrics and Metadata of readings: each column is one member. "data.*" is
-	// every column that begins with "data.", in JSON every member of that object. A member is named
-	// as its column; in JSON by what stands behind the last dot.
+	// Attributes of events, Metrics and Metadata of readings: each column is one member. "data.*"
+	// is every column that begins with "data.", in JSON every member of that object. A member is
+	// named as its column; in JSON by what stands behind the last dot.
 	Attributes []string
 	Metrics    []string
 	Metadata   []string
@@ -125,7 +125,8 @@ func bind(fields []field, have *columns) error {
 				continue
 			}
 			near, changes := nearest(column, have.names)
-			if f.required || !have.sample || slips(column, changes) && !slices.Contains(used, near) {
+			slip := slips(column, changes) && !slices.Contains(used, near)
+			if f.required || !have.sample || slip {
 				return unknown(f.name, column, near, have.names)
 			}
 		}
@@ -154,7 +155,8 @@ func unknown(field, column, near string, names []string) error {
 	if len(names) > most {
 		names, more = names[:most], ", …"
 	}
-	return andon.Errorf(andon.Invalid, "%s: there is no column %s; the nearest is %s; there are %s%s",
+	return andon.Errorf(andon.Invalid,
+		"%s: there is no column %s; the nearest is %s; there are %s%s",
 		field, ingest.Clip(column), ingest.Clip(near), strings.Join(names, ", "), more)
 }
 
@@ -162,7 +164,8 @@ func unknown(field, column, near string, names []string) error {
 func nearest(column string, names []string) (near string, changes int) {
 	changes = -1
 	for _, name := range names {
-		if n := spell.Distance(strings.ToLower(column), strings.ToLower(name)); changes < 0 || n < changes {
+		n := spell.Distance(strings.ToLower(column), strings.ToLower(name))
+		if changes < 0 || n < changes {
 			near, changes = name, n
 		}
 	}

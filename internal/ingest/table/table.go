@@ -40,7 +40,8 @@ func ParseFormat(text string) (Format, error) {
 	case "ndjson":
 		return NDJSON, nil
 	}
-	return 0, andon.Errorf(andon.Invalid, "format %s is none of csv, json, ndjson", ingest.Clip(text))
+	return 0, andon.Errorf(andon.Invalid, "format %s is none of csv, json, ndjson",
+		ingest.Clip(text))
 }
 
 // Options say how to read a file.

@@ -91,7 +91,8 @@ func TestCSVGoesOnBehindBadRows(t *testing.T) {
 		`line 11: cell 3 goes on behind its closing quote`,
 		`line 12: column time: time is missing`,
 		`line 13: cell 3 is not valid UTF-8`,
-		`line 14: column state: state holds ',', which lists and prefixes of states are written with`,
+		`line 14: column state: state holds ',', `+
+			`which lists and prefixes of states are written with`,
 		`line 15: longer than 1048576 bytes`,
 		`12:16 l 2020-04-24T00:00:00Z ON op= to= "last" `,
 	)
@@ -117,7 +118,8 @@ func TestJSONRows(t *testing.T) {
 	m.Device = []string{"site", "id.nr"}
 	m.Join = "-"
 	m.Attributes = []string{"x", "id.*"}
-	const good = `{"site":"s\u0031","id":{"nr":7,"k":null},"time":1587739200,"state":"ON","x":[1, 2]}`
+	const good = `{"site":"s\u0031","id":{"nr":7,"k":null},"time":1587739200,"state":"ON",` +
+		`"x":[1, 2]}`
 	rows := []string{
 		good,
 		`{"site":"s","time":"2020-04-24","state":"ON","unknown":{}}`,
@@ -215,16 +217,19 @@ func TestMappingRefused(t *testing.T) {
 			`operator: there is no column "Liz"; the nearest is "time"; ` + there},
 		{func(m *table.Mapping) { m.Attributes = []string{"=x"} },
 			`attributes: the constant "=x" has no name`},
-		{func(m *table.Mapping) { m.Attributes = []string{"*"} }, `attributes: "*" names no object`},
+		{func(m *table.Mapping) { m.Attributes = []string{"*"} },
+			`attributes: "*" names no object`},
 		{func(m *table.Mapping) { m.Attributes = []string{"temp", "temp"} },
 			`attributes: column "temp" is named twice`},
-		{func(m *table.Mapping) { m.Message = []string{"data.*"} }, `message: "data.*" is many columns`},
+		{func(m *table.Mapping) { m.Message = []string{"data.*"} },
+			`message: "data.*" is many columns`},
 		{func(m *table.Mapping) { m.Metrics = []string{"temp"} },
 			`an event has neither metrics nor metadata`},
 	} {
 		m := plain
 		c.change(&m)
-		if _, err := open(t, header, table.Options{}).Events(m); err == nil || err.Error() != c.want {
+		_, err := open(t, header, table.Options{}).Events(m)
+		if err == nil || err.Error() != c.want {
 			t.Errorf("got %v\nwant %s", err, c.want)
 		}
 	}
@@ -264,10 +269,12 @@ func TestOpenRefuses(t *testing.T) {
 		{"", table.Options{Format: table.JSON}, "the file is empty"},
 		{"{}", table.Options{Format: table.JSON},
 			"the file is no array; objects line by line are the format ndjson, at byte 1"},
-		{"7", table.Options{Format: table.JSON}, "the file does not begin with an array, at byte 1"},
+		{"7", table.Options{Format: table.JSON},
+			"the file does not begin with an array, at byte 1"},
 		{"\x1f\x8b", table.Options{}, "read the file: unexpected EOF"},
 	} {
-		if _, err := table.Open(strings.NewReader(c.text), c.o); err == nil || err.Error() != c.want {
+		_, err := table.Open(strings.NewReader(c.text), c.o)
+		if err == nil || err.Error() != c.want {
 			t.Errorf("%q: got %v, want %s", c.text, err, c.want)
 		}
 	}

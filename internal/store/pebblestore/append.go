@@ -24,7 +24,8 @@ func (s *Store) Append(
 	if err := s.room.check(); err != nil {
 		return err
 	}
-	batch := s.newBatch(events)
+	const eventBytes = 128 // about what one takes with its key
+	batch := s.db.NewBatchWithSize(len(events)*eventBytes + 256)
 	defer batch.Close()
 	if err := encodeEvents(batch, t.number, events); err != nil {
 		return err
@@ -38,20 +39,8 @@ func (s *Store) Append(
 	return s.commit(batch, t, w.changes, w.record) // unlocks
 }
 
-// newBatch makes a batch. Where the events bring escalations it can be read as well, because what a
-// device is escalated to must be found among them, too.
-func (s *Store) newBatch(events []andon.Event) *pebble.Batch {
-	for i := range events {
-		if events[i].EscalatedTo != "" {
-			return s.db.NewIndexedBatch()
-		}
-	}
-	const eventBytes = 128 // about what one takes with its key
-	return s.db.NewBatchWithSize(len(events)*eventBytes + 256)
-}
-
-// encodeEvents writes the rows of the events and of the escalations that they bring. It needs nothing
-// but the events, so it runs outside the ordered section.
+// encodeEvents writes the rows of the events and of the escalations that they bring. It needs
+// nothing but the events, so it runs outside the ordered section.
 func encodeEvents(batch *pebble.Batch, tenant uint32, events []andon.Event) error {
 	k := newKey(tableEvent, tenant)
 	var value []byte
@@ -85,8 +74,8 @@ func setEscalation(batch *pebble.Batch, tenant uint32, e *andon.Escalation) erro
 	return batch.Set(supervisorKey(tenant, e.To, entry), nil, nil)
 }
 
-// staging works out what one write leads to. It belongs to who holds Store.order, and nothing that it
-// does counts until keep.
+// staging works out what one write leads to. It belongs to who holds Store.order, and nothing that
+// it does counts until keep.
 type staging struct {
 	store    *Store
 	batch    *pebble.Batch
@@ -142,14 +131,13 @@ func countDevices(events []andon.Event) int {
 	return n
 }
 
-// deviceEvents folds the events of one device, oldest first. So whatever of them was folded lies before
-// the one that is being folded, and the entry behind that one is found in the store alone.
+// deviceEvents folds the events of one device, oldest first. So whatever of them was folded lies
+// before the one that is being folded, and the entry behind that one is found in the store alone.
 func (w *staging) deviceEvents(events []andon.Event) error {
 	slot := w.slot(events[0].Device)
 	was := slot.Latest()
 	d := w.changes.Copy(slot)
 	d.Received = max(d.Received, w.received)
-	search := false // whether what the device is escalated to must be looked for
 	for i := range events {
 		e := &events[i]
 		state, err := w.state(e.State)
@@ -157,19 +145,17 @@ func (w *staging) deviceEvents(events []andon.Event) error {
 			return err
 		}
 		operator := retain(e.Operator, d.Operator)
-		stale, err := d.Apply(current.Entry{
+		err = d.Apply(current.Entry{
 			Time: e.Time, Severity: w.states.Severity(state), State: state, Operator: operator,
 		}, w.states, func(k andon.EventKey) (andon.Time, error) { return w.next(d, k) })
 		if err != nil {
 			return err
 		}
-		search = search || stale || e.EscalatedTo != ""
-		if err := w.remember(slot, d.ID, operator, e.Time); err != nil {
-			return err
+		if e.EscalatedTo != "" {
+			to := andon.PersonID(strings.Clone(string(e.EscalatedTo)))
+			d.Escalate(current.Escalation{Entry: e.Time, State: state, At: e.Time, To: to}, w.states)
 		}
-	}
-	if search {
-		if err := w.searchEscalation(d); err != nil {
+		if err := w.remember(slot, d.ID, operator, e.Time); err != nil {
 			return err
 		}
 	}
@@ -211,10 +197,12 @@ func (w *staging) state(name andon.State) (andon.State, error) {
 	return kept, w.batch.Set(w.key, nil, nil)
 }
 
-// remember enters the day in the device's directory, and the hour in its operator's, unless that was
-// done for the device's entry before this one. A fleet that reports every five minutes pays one key in
-// 288 for the one, and one in twelve for the other.
-func (w *staging) remember(s *slot, id andon.DeviceID, operator andon.PersonID, at andon.Time) error {
+// remember enters the day in the device's directory, and the hour in its operator's, unless that
+// was done for the device's entry before this one. A fleet that reports every five minutes pays one
+// key in 288 for the one, and one in twelve for the other.
+func (w *staging) remember(
+	s *slot, id andon.DeviceID, operator andon.PersonID, at andon.Time,
+) error {
 	if day := at.Day(); s.Note.day != day {
 		s.Note.day = day
 		w.key = w.key.begin(tableDay, w.tenant.number).text(string(id)).inverted(day)
@@ -232,7 +220,8 @@ func (w *staging) remember(s *slot, id andon.DeviceID, operator andon.PersonID, 
 	return w.batch.Set(w.key, nil, nil)
 }
 
-// keep makes what was staged what the next write is worked out from. The write must now be committed.
+// keep makes what was staged what the next write is worked out from. The write must now
+// be committed.
 func (w *staging) keep() {
 	w.changes.Stage()
 	for _, s := range w.changes.Slots() {
@@ -261,31 +250,4 @@ func (w *staging) next(d *current.Device, behind andon.EventKey) (andon.Time, er
 		return e.Time, err
 	}
 	return d.Time, nil
-}
-
-// searchEscalation finds what a device is escalated to: the newest escalation not withdrawn of any
-// entry of its present incident. It reads that incident, which is rare: only where an escalation comes
-// or goes, or a late calm entry cuts off the one there was.
-func (w *staging) searchEscalation(d *current.Device) error {
-	d.Escalated = current.Escalated{}
-	if d.Incident == 0 {
-		return nil
-	}
-	var r pebble.Reader = w.store.db
-	if w.batch.Indexed() {
-		r = w.batch
-	}
-	var best andon.EventKey
-	for e, err := range escalations(r, w.tenant, d.ID, andon.Span{From: d.Incident, To: d.Time}) {
-		if err != nil {
-			return err
-		}
-		k := andon.EventKey{Time: e.Time, Severity: w.states.Severity(e.State), State: e.State}
-		newer := e.At > d.Escalated.At || (e.At == d.Escalated.At && k.Compare(best) > 0)
-		if e.To != "" && k.Severity > 0 && newer {
-			d.Escalated = current.Escalated{To: e.To, At: e.At, Entry: e.Time}
-			best = k
-		}
-	}
-	return nil
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// The benchmarks write what a fleet of 100,000 devices sends: each reports in turn, every five minutes,
-// one in twenty in a warning. The ceiling is raw Pebble with the same options, one key an event and as
-// many bytes: what a store can't pass. Compare within one run only.
+// The benchmarks write what a fleet of 100,000 devices sends: each reports in turn, every five
+// minutes, one in twenty in a warning. The ceiling is raw Pebble with the same options, one key an
+// event and as many bytes: what a store can't pass. Compare within one run only.
 const (
 	benchDevices = 100_000
 	benchBatch   = 1_000
@@ -86,7 +86,8 @@ func BenchmarkAppend(b *testing.B) {
 		b.Run("andon/"+name, func(b *testing.B) {
 			s := benchStore(b)
 			perSecond(b, c.writers, c.events, func(n int) error {
-				return s.Append(context.Background(), andon.DefaultTenant, benchBase, benchEvents(n, c.events))
+				events := benchEvents(n, c.events)
+				return s.Append(context.Background(), andon.DefaultTenant, benchBase, events)
 			})
 		})
 	}
@@ -134,17 +135,20 @@ var filled = sync.OnceValue(func() *Store {
 	if err != nil {
 		panic(err)
 	}
+	ctx, id := context.Background(), andon.DefaultTenant
 	for n := range benchDevices / benchBatch * 12 {
-		if err := s.Append(context.Background(), andon.DefaultTenant, benchBase, benchEvents(n, benchBatch)); err != nil {
+		if err := s.Append(ctx, id, benchBase, benchEvents(n, benchBatch)); err != nil {
 			panic(err)
 		}
 	}
-	e := andon.Escalation{Device: benchNames[0], Time: benchBase, State: "WARNING2", At: benchBase + 1, To: "Sara"}
-	if _, err := s.Escalate(context.Background(), andon.DefaultTenant, e); err != nil {
+	e := andon.Escalation{
+		Device: benchNames[0], Time: benchBase, State: "WARNING2", At: benchBase + 1, To: "Sara",
+	}
+	if _, err := s.Escalate(ctx, id, e); err != nil {
 		panic(err)
 	}
 	for n := range benchDevices / benchBatch {
-		if err := s.AppendReadings(context.Background(), andon.DefaultTenant, benchBase, benchReadings(n)); err != nil {
+		if err := s.AppendReadings(ctx, id, benchBase, benchReadings(n)); err != nil {
 			panic(err)
 		}
 	}
@@ -156,7 +160,9 @@ func benchReadings(n int) []andon.Reading {
 	for i := range readings {
 		readings[i] = andon.Reading{
 			Device: benchNames[n*benchBatch+i], Time: benchBase + andon.Time(i),
-			Metrics: andon.Metrics{{Name: "humidity", Value: 40}, {Name: "temperature", Value: 71.5}},
+			Metrics: andon.Metrics{
+				{Name: "humidity", Value: 40}, {Name: "temperature", Value: 71.5},
+			},
 		}
 	}
 	return readings
@@ -179,15 +185,19 @@ func count[T any](b *testing.B, seq iter.Seq2[T, error]) (n int) {
 	return n
 }
 
-// BenchmarkQuery asks each question of a fleet that reported for an hour, all of it to one operator.
+// BenchmarkQuery asks each question of a fleet that reported for an hour, all of it to
+// one operator.
 func BenchmarkQuery(b *testing.B) {
 	const id = andon.DefaultTenant
 	device := benchNames[7]
-	warnings, _ := andon.ParseStateFilter("WARNING*")
+	states, _ := andon.ParseStateFilter("WARNING*")
+	warnings := andon.EventQuery{States: states, Limit: 100}
 	inState := andon.DeviceQuery{States: andon.OnlyStates("WARNING2"), Limit: 100}
 	longest := inState
 	longest.Sort = andon.BySince
-	hour := andon.EventQuery{Span: andon.Span{From: benchBase, To: benchBase + 3_599_999_999}, Limit: 100}
+	span := andon.Span{From: benchBase, To: benchBase + 3_599_999_999}
+	hour := andon.EventQuery{Span: span, Limit: 100}
+	metric := andon.MetricQuery{Metric: "temperature", Limit: 100}
 	for _, c := range []struct {
 		name  string
 		query func(queried) int
@@ -196,7 +206,7 @@ func BenchmarkQuery(b *testing.B) {
 			return q.events(q.DeviceEvents(q, id, device, andon.EventQuery{Limit: 10}))
 		}},
 		{"device_warnings", func(q queried) int {
-			return q.events(q.DeviceEvents(q, id, device, andon.EventQuery{States: warnings, Limit: 100}))
+			return q.events(q.DeviceEvents(q, id, device, warnings))
 		}},
 		{"entry", func(q queried) int {
 			_, err := q.Entry(q, id, benchNames[0], benchBase, "WARNING2")
@@ -209,8 +219,12 @@ func BenchmarkQuery(b *testing.B) {
 		{"supervisor", func(q queried) int {
 			return q.events(q.SupervisorEvents(q, id, "Sara", andon.EventQuery{Limit: 100}))
 		}},
-		{"devices_in_state_first_100", func(q queried) int { return count(q.b, q.Devices(q, id, inState)) }},
-		{"devices_by_since_first_100", func(q queried) int { return count(q.b, q.Devices(q, id, longest)) }},
+		{"devices_in_state_first_100", func(q queried) int {
+			return count(q.b, q.Devices(q, id, inState))
+		}},
+		{"devices_by_since_first_100", func(q queried) int {
+			return count(q.b, q.Devices(q, id, longest))
+		}},
 		{"counts", func(q queried) int {
 			counts, err := q.Counts(q, id)
 			must(q.b, err)
@@ -227,7 +241,7 @@ func BenchmarkQuery(b *testing.B) {
 			return len(latest)
 		}},
 		{"metric_across_devices_first_100", func(q queried) int {
-			return count(q.b, q.MetricReadings(q, id, andon.MetricQuery{Metric: "temperature", Limit: 100}))
+			return count(q.b, q.MetricReadings(q, id, metric))
 		}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
@@ -249,9 +263,8 @@ func must(b *testing.B, err error) {
 func BenchmarkRecord(b *testing.B) {
 	b.Run("replay_1000_devices", func(b *testing.B) {
 		s := benchStore(b)
-		if err := s.Append(context.Background(), andon.DefaultTenant, benchBase, benchEvents(0, benchBatch)); err != nil {
-			b.Fatal(err)
-		}
+		events := benchEvents(0, benchBatch)
+		must(b, s.Append(context.Background(), andon.DefaultTenant, benchBase, events))
 		record, err := s.get(recordKey(s.order.next - 1))
 		must(b, err)
 		t := s.tenants[andon.DefaultTenant]

@@ -12,13 +12,13 @@ import (
 	"github.com/andonhq/andon/internal/current"
 )
 
-// A checkpoint is all devices as they are shown, so that opening replays only the records since. It is
-// fuzzy: it begins at a record N, is written while writing goes on, and says at its end, in the batch
-// that deletes the records before N, that replaying begins at N. Its devices may hold later changes
-// already; records hold whole values, so replaying those again changes nothing.
+// A checkpoint is all devices as they are shown, so that opening replays only the records since. It
+// is fuzzy: it begins at a record N, is written while writing goes on, and says at its end, in the
+// batch that deletes the records before N, that replaying begins at N. Its devices may hold later
+// changes already; records hold whole values, so replaying those again changes nothing.
 
-// Records are gathered into a checkpoint when they have grown to this many bytes, or to what the devices
-// take in a checkpoint, whichever is more.
+// Records are gathered into a checkpoint when they have grown to this many bytes, or to what the
+// devices take in a checkpoint, whichever is more.
 const (
 	checkpointBytes       = 32 << 20
 	checkpointDeviceBytes = 128
@@ -105,8 +105,8 @@ func (s *Store) everyTenant() []*tenant {
 	return list
 }
 
-// checkpointTenant writes the devices of a tenant, a part at a time, without waiting for the disk: the
-// end of the checkpoint does that.
+// checkpointTenant writes the devices of a tenant, a part at a time, without waiting for the disk:
+// the end of the checkpoint does that.
 func (s *Store) checkpointTenant(t *tenant) error {
 	const part = 2048
 	for from := 0; ; from += part {
@@ -130,7 +130,7 @@ func (s *Store) checkpointSlots(t *tenant, from int, slots []*slot) error {
 	var value []byte
 	s.mu.RLock()
 	for i, slot := range slots {
-		if slot == nil || *slot.Shown() == (current.Device{ID: slot.Shown().ID}) {
+		if slot == nil || !slot.Shown().Known() {
 			continue // nothing is known of it yet
 		}
 		value = appendCheckpointed(value[:0], slot.Shown())
@@ -179,8 +179,8 @@ func (s *Store) rebuild() error {
 	return nil
 }
 
-// rebuilding is the devices of one tenant while they are read, by number. One without an ID is a number
-// that was never used.
+// rebuilding is the devices of one tenant while they are read, by number. One without an ID is a
+// number that was never used.
 type rebuilding struct {
 	tenant  *tenant
 	devices []current.Device
@@ -204,8 +204,8 @@ func (r *rebuilding) checkpoint(s *Store) error {
 	return nil
 }
 
-// plausible keeps a damaged number from asking for more memory than there is: numbers are given one after
-// the other, and only a few are lost.
+// plausible keeps a damaged number from asking for more memory than there is: numbers are given one
+// after the other, and only a few are lost.
 func (r *rebuilding) plausible(number uint64) bool { return number < uint64(len(r.devices))+1<<20 }
 
 func (r *rebuilding) device(number uint32) *current.Device {

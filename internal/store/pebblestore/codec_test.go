@@ -30,15 +30,20 @@ func instant(n uint64) andon.Time {
 	return andon.MinTime + andon.Time(n%uint64(andon.MaxTime-andon.MinTime))
 }
 
-// FuzzEventKey proves that a key gives back what it was built from, and that keys stand in the order that
-// reads rely on: by day, device, state, and the newest first.
+// FuzzEventKey proves that a key gives back what it was built from, and that keys stand in the
+// order that reads rely on: by day, device, state, and the newest first.
 func FuzzEventKey(f *testing.F) {
 	f.Add("press-7", "NORMAL", uint64(5), "press-7", "NORMAL", uint64(6))
 	f.Add("a", "A", uint64(0), "a!", "A#", uint64(1)<<62)
 	f.Add("a#b/c% d😀", "WARNING1", uint64(1), "a", "WARNING", uint64(86_400_000_000))
 	f.Fuzz(func(t *testing.T, d1, s1 string, t1 uint64, d2, s2 string, t2 uint64) {
-		a := andon.Event{Device: andon.DeviceID(id(d1)), State: andon.State(id(s1)), Time: instant(t1)}
-		b := andon.Event{Device: andon.DeviceID(id(d2)), State: andon.State(id(s2)), Time: instant(t2)}
+		event := func(device, state string, at uint64) andon.Event {
+			return andon.Event{
+				Device: andon.DeviceID(id(device)), State: andon.State(id(state)),
+				Time: instant(at),
+			}
+		}
+		a, b := event(d1, s1, t1), event(d2, s2, t2)
 		ka, kb := eventKey(7, a.Device, a.Time, a.State), eventKey(7, b.Device, b.Time, b.State)
 		day, rest, ok1 := takeNumber(ka[5:])
 		device, rest, ok2 := takeText(rest)
@@ -97,20 +102,27 @@ func FuzzDamagedRows(f *testing.F) {
 	})
 }
 
-// FuzzRecord proves that a change replayed onto what was before gives what is after, onto what is after
-// changes nothing, and that a checkpoint gives back a whole device.
+// FuzzRecord proves that a change replayed onto what was before gives what is after, onto what is
+// after changes nothing, and that a checkpoint gives back a whole device.
 func FuzzRecord(f *testing.F) {
-	f.Add("press-7", "NORMAL", "WARNING1", "Liz", "Sara", uint64(1), uint64(2), uint64(3), byte(0xff))
+	f.Add("press-7", "NORMAL", "WARNING1", "Liz", "Sara",
+		uint64(1), uint64(2), uint64(3), byte(0xff))
 	f.Add("d", "A", "B", "", "", uint64(9), uint64(0), uint64(1)<<60, byte(0))
 	f.Fuzz(func(t *testing.T, device, s1, s2, p1, p2 string, t1, t2, t3 uint64, parts byte) {
-		was := current.Device{ID: andon.DeviceID(id(device)), State: andon.State(id(s1)), Time: instant(t1), Since: instant(t2)}
+		was := current.Device{
+			ID: andon.DeviceID(id(device)), State: andon.State(id(s1)),
+			Time: instant(t1), Since: instant(t2),
+		}
 		is := was
 		changed := current.Device{
 			ID: was.ID, Time: instant(t2), State: andon.State(id(s2)), Since: instant(t3),
 			PrevTime: instant(t1), PrevState: was.State, Incident: instant(t3), Calm: instant(t2),
-			Operator:  andon.PersonID(p1),
-			Escalated: current.Escalated{To: andon.PersonID(p2), At: instant(t1), Entry: instant(t2)},
-			Assignee:  andon.PersonID(p2), AssignedFrom: instant(t3), Retired: instant(t1),
+			Operator: andon.PersonID(p1),
+			Escalations: []current.Escalation{
+				{Entry: instant(t2), State: was.State, At: instant(t1), To: andon.PersonID(p2)},
+				{Entry: instant(t1), State: was.State, At: instant(t3)},
+			},
+			Assignee: andon.PersonID(p2), AssignedFrom: instant(t3), Retired: instant(t1),
 		}
 		if parts != 0 {
 			is = changed
@@ -134,17 +146,17 @@ func FuzzRecord(f *testing.F) {
 	})
 }
 
-// FuzzReadingMerge proves that messages of one time join to the same reading however the engine groups
-// them.
+// FuzzReadingMerge proves that messages of one time join to the same reading however the engine
+// groups them.
 func FuzzReadingMerge(f *testing.F) {
 	f.Add("a", "b", "c", 1.0, 2.0, `{"x":1}`, "")
 	f.Add("a", "a", "a", math.MaxFloat64, -0.5, "", `{}`)
 	f.Fuzz(func(t *testing.T, m1, m2, m3 string, v1, v2 float64, j1, j2 string) {
-		messages := [][]byte{
-			appendReading(nil, andon.Metrics{{Name: andon.MetricName(m1), Value: v1}}, andon.JSON(j1)),
-			appendReading(nil, andon.Metrics{{Name: andon.MetricName(m2), Value: v2}}, andon.JSON(j2)),
-			appendReading(nil, andon.Metrics{{Name: andon.MetricName(m3), Value: v1}}, ""),
+		message := func(metric string, value float64, metadata string) []byte {
+			metrics := andon.Metrics{{Name: andon.MetricName(metric), Value: value}}
+			return appendReading(nil, metrics, andon.JSON(metadata))
 		}
+		messages := [][]byte{message(m1, v1, j1), message(m2, v2, j2), message(m3, v1, "")}
 		join := func(older bool, values ...[]byte) []byte {
 			first, rest := values[0], values[1:]
 			if older {

@@ -2,7 +2,6 @@ package pebblestore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -16,9 +15,9 @@ import (
 	"github.com/andonhq/andon/internal/store/memstore"
 )
 
-// TestCrash cuts the power while four writers append, and opens what the disk then holds: all that was
-// on it for certain, and some of the rest. What was acknowledged must be there, and each device must show
-// what its own history says.
+// TestCrash cuts the power while four writers append, and opens what the disk then holds: all that
+// was on it for certain, and some of the rest. What was acknowledged must be there, and each device
+// must show what its own history says.
 func TestCrash(t *testing.T) {
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { crash(t, seed) })
@@ -38,7 +37,8 @@ func crash(t *testing.T, seed uint64) {
 			rng := rand.New(rand.NewPCG(seed, w))
 			for range 60 {
 				events := randomEvents(rng)
-				if err := s.Append(context.Background(), andon.DefaultTenant, 1, events); err != nil {
+				err := s.Append(context.Background(), andon.DefaultTenant, 1, events)
+				if err != nil {
 					t.Error(err)
 					return
 				}
@@ -56,7 +56,10 @@ func crash(t *testing.T, seed uint64) {
 	rng := rand.New(rand.NewPCG(seed, 99))
 	for range 5 {
 		var certain []andon.Event
-		acknowledged.Range(func(e, _ any) bool { certain = append(certain, e.(andon.Event)); return true })
+		acknowledged.Range(func(e, _ any) bool {
+			certain = append(certain, e.(andon.Event))
+			return true
+		})
 		after := fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng})
 		checkAfterCrash(t, after, certain)
 	}
@@ -95,7 +98,8 @@ func checkAfterCrash(t *testing.T, fs vfs.FS, certain []andon.Event) {
 	for n := range 8 {
 		device := andon.DeviceID(fmt.Sprint("d", n))
 		var history []andon.Event
-		for e, err := range s.DeviceEvents(ctx, id, device, andon.EventQuery{Order: andon.Asc, Limit: 1 << 20}) {
+		all := andon.EventQuery{Order: andon.Asc, Limit: 1 << 20}
+		for e, err := range s.DeviceEvents(ctx, id, device, all) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +123,8 @@ func TestSecondProcessIsToldOfTheFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Open(dir, Options{Owner: "the second"})
-	if andon.KindOf(err) != andon.Conflict || !strings.Contains(err.Error(), "http://127.0.0.1:8080") {
+	const owner = "http://127.0.0.1:8080"
+	if andon.KindOf(err) != andon.Conflict || !strings.Contains(err.Error(), owner) {
 		t.Errorf("second opening: %v", err)
 	}
 	if err := s.Close(); err != nil {
@@ -182,10 +187,17 @@ func TestExpireGivesSpaceBack(t *testing.T) {
 	var readings []andon.Reading
 	for day := range uint32(10) {
 		at := andon.DayStart(100+day) + 5
-		events = append(events, andon.Event{Device: "d", Time: at, State: "WARNING1", Operator: "Liz", EscalatedTo: "Sara"})
-		readings = append(readings, andon.Reading{Device: "d", Time: at, Metrics: andon.Metrics{{Name: "t", Value: 1}}})
+		events = append(events, andon.Event{
+			Device: "d", Time: at, State: "WARNING1", Operator: "Liz", EscalatedTo: "Sara",
+		})
+		readings = append(readings, andon.Reading{
+			Device: "d", Time: at, Metrics: andon.Metrics{{Name: "t", Value: 1}},
+		})
 	}
-	if err := errors.Join(s.Append(ctx, id, 1, events), s.AppendReadings(ctx, id, 1, readings)); err != nil {
+	if err := s.Append(ctx, id, 1, events); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.AppendReadings(ctx, id, 1, readings); err != nil {
 		t.Fatal(err)
 	}
 	was, _ := s.Device(ctx, id, "d")
@@ -194,7 +206,8 @@ func TestExpireGivesSpaceBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	for table, want := range map[byte]int{
-		tableEvent: 6, tableDay: 3, tableOperator: 3, tableSupervisor: 3, tableReading: 3, tableReadingDay: 3,
+		tableEvent: 6, tableDay: 3, tableOperator: 3, tableSupervisor: 3,
+		tableReading: 3, tableReadingDay: 3,
 	} {
 		n := 0
 		for range s.rows(newKey(table, s.tenants[id].number)) {
@@ -204,7 +217,8 @@ func TestExpireGivesSpaceBack(t *testing.T) {
 			t.Errorf("table %c has %d rows after expiry, want %d", table, n, want)
 		}
 	}
-	if is, err := s.Device(ctx, id, "d"); err != nil || is != was || is.Since != andon.DayStart(100)+5 {
+	is, err := s.Device(ctx, id, "d")
+	if err != nil || is != was || is.Since != andon.DayStart(100)+5 {
 		t.Errorf("the device shows %+v, %v; before it expired %+v", is, err, was)
 	}
 }

@@ -161,7 +161,8 @@ func entry(
 }
 
 func noEntry(device andon.DeviceID, at andon.Time, state andon.State) error {
-	return andon.Errorf(andon.NotFound, "device %q has no entry at %s in state %q", device, at, state)
+	return andon.Errorf(andon.NotFound, "device %q has no entry at %s in state %q",
+		device, at, state)
 }
 
 // escalationAt reads the escalation that an iterator is at; the key of its entry is n bytes long.
@@ -178,65 +179,8 @@ func escalationAt(it *pebble.Iterator, n int) (e andon.Escalation, err error) {
 	return e, readEscalation(&e, value)
 }
 
-// escalations returns the newest escalation record of each entry of a device that has one, within a
-// span, in no order.
-func escalations(
-	r pebble.Reader, t *tenant, device andon.DeviceID, span andon.Span,
-) iter.Seq2[andon.Escalation, error] {
-	return func(yield func(andon.Escalation, error) bool) {
-		directory, err := newDirectory(r, t, tableDay)
-		if err != nil {
-			yield(andon.Escalation{}, err)
-			return
-		}
-		defer directory.close()
-		for day, err := range directory.days(device, span, andon.Desc) {
-			if err != nil {
-				yield(andon.Escalation{}, err)
-				return
-			}
-			if !dayEscalations(r, t, device, day, span, yield) {
-				return
-			}
-		}
-	}
-}
-
-func dayEscalations(
-	r pebble.Reader, t *tenant, device andon.DeviceID, day uint32, span andon.Span,
-	yield func(andon.Escalation, error) bool,
-) bool {
-	k := deviceDayKey(t.number, day, device)
-	it, err := r.NewIter(&pebble.IterOptions{LowerBound: k, UpperBound: k.end()})
-	if err != nil {
-		return yield(andon.Escalation{}, fmt.Errorf("read escalations: %w", err))
-	}
-	defer it.Close()
-	var entry []byte // the entry whose newest escalation was met
-	for ok := it.First(); ok; ok = it.Next() {
-		state, at, escalated, ok := splitState(it.Key()[len(k):])
-		if !ok {
-			return yield(andon.Escalation{}, errDamaged)
-		}
-		n := len(it.Key()) - timeBytes
-		if escalated == 0 || !span.Holds(at) || bytes.Equal(entry, it.Key()[:n]) {
-			continue
-		}
-		entry = bytes.Clone(it.Key()[:n])
-		e, err := escalationAt(it, n)
-		e.Device, e.Time, e.State = device, at, andon.State(state)
-		if !yield(e, err) || err != nil {
-			return false
-		}
-	}
-	if err := it.Error(); err != nil {
-		return yield(andon.Escalation{}, fmt.Errorf("read escalations: %w", err))
-	}
-	return true
-}
-
-// OperatorEvents is of andon.Log. The hints say in which hours which devices may have entries of the
-// operator; each entry is asked whose it is.
+// OperatorEvents is of andon.Log. The hints say in which hours which devices may have entries of
+// the operator; each entry is asked whose it is.
 func (s *Store) OperatorEvents(
 	ctx context.Context, id andon.TenantID, operator andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
@@ -328,19 +272,19 @@ func (s *Store) operatorHours(
 	}
 }
 
-// hour returns the entries of an operator in an hour, in the query's order, at most most of them. What
-// can't be among those any more is not read, so memory and work are bounded.
+// hour returns the entries of an operator in an hour, in the query's order, at most most of them.
+// What can't be among those any more is not read, so memory and work are bounded.
 func (s *scan) hour(
 	h devicesOfHour, operator andon.PersonID, q *andon.EventQuery, most int,
 ) ([]hit, error) {
 	within := *q
-	start := andon.HourStart(h.hour)
-	within.Span = andon.Span{From: max(q.Span.From, start), To: earlier(q.Span.To, andon.HourStart(h.hour+1)-1)}
+	first, last := andon.HourStart(h.hour), andon.HourStart(h.hour+1)-1
+	within.Span = andon.Span{From: max(q.Span.From, first), To: earlier(q.Span.To, last)}
 	var all, hits []hit
 	var err error
 	for _, device := range h.devices {
 		// All of the device's entries: whose they are is known only once they are read.
-		if hits, err = s.day(hits[:0], device, start.Day(), &within, math.MaxInt); err != nil {
+		if hits, err = s.day(hits[:0], device, first.Day(), &within, math.MaxInt); err != nil {
 			return nil, err
 		}
 		for i := range hits {
@@ -364,8 +308,8 @@ func upTo(span andon.Span, last andon.Time, order andon.Order) andon.Span {
 	return andon.Span{From: span.From, To: earlier(span.To, last)}
 }
 
-// SupervisorEvents is of andon.Log. The hints say which entries were ever escalated to the supervisor;
-// each entry is asked whether it is now.
+// SupervisorEvents is of andon.Log. The hints say which entries were ever escalated to the
+// supervisor; each entry is asked whether it is now.
 func (s *Store) SupervisorEvents(
 	ctx context.Context, id andon.TenantID, supervisor andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
@@ -397,14 +341,17 @@ func (s *Store) SupervisorEvents(
 	})
 }
 
-// supervisorKeys returns the entries that the hints name and the query admits, in its order. Hints are
-// in the order of time; those of one instant are put into the order of entries here.
+// supervisorKeys returns the entries that the hints name and the query admits, in its order. Hints
+// are in the order of time; those of one instant are put into the order of entries here.
 func (s *Store) supervisorKeys(
 	t *tenant, supervisor andon.PersonID, q *andon.EventQuery,
 ) iter.Seq2[andon.EventKey, error] {
 	prefix := newKey(tableSupervisor, t.number).text(string(supervisor))
 	span := narrow(q)
-	opts := &pebble.IterOptions{LowerBound: bytes.Clone(prefix.time(span.From)), UpperBound: prefix.end()}
+	opts := &pebble.IterOptions{
+		LowerBound: bytes.Clone(prefix.time(span.From)),
+		UpperBound: prefix.end(),
+	}
 	if span.To != 0 {
 		opts.UpperBound = bytes.Clone(prefix.time(span.To + 1))
 	}

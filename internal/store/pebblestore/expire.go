@@ -11,8 +11,8 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// Expire is of andon.Tenants. Events and readings go by the day, each with one range deletion. Their
-// directories stand by device, so they lose a row a device and day.
+// Expire is of andon.Tenants. Events and readings go by the day, each with one range deletion.
+// Their directories stand by device, so they lose a row a device and day.
 func (s *Store) Expire(ctx context.Context, id andon.TenantID, h andon.Horizon) error {
 	t, err := s.tenant(ctx, id)
 	if err != nil {
@@ -61,11 +61,12 @@ func (e *expiry) wholeDays(table byte, before uint32) error {
 	return e.batch.DeleteRange(k.number(0), newKey(table, e.tenant).number(before), nil)
 }
 
-// directory deletes the rows of days before one, device by device. Inverted days stand newest first, so
-// those to go are the last of each device.
+// directory deletes the rows of days before one, device by device. Inverted days stand newest
+// first, so those to go are the last of each device.
 func (e *expiry) directory(table byte, before uint32) error {
 	return e.owners(table, func(it *pebble.Iterator, owner key) error {
-		for ok := it.SeekGE(owner.inverted(before - 1)); ok && bytes.HasPrefix(it.Key(), owner); ok = it.Next() {
+		ok := it.SeekGE(owner.inverted(before - 1))
+		for ; ok && bytes.HasPrefix(it.Key(), owner); ok = it.Next() {
 			if err := e.batch.Delete(it.Key(), nil); err != nil {
 				return err
 			}

@@ -7,20 +7,21 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// Every key begins with one byte that names its table. Numbers are big-endian, so that their order is
-// that of the bytes; ^x is x inverted, so that the newest comes first. A text ends in a zero byte,
-// which no identifier holds (no control characters), so that a text sorts before all that it is a
-// prefix of. A tenant is the number that it was given when it was made; numbers are not used twice.
+// Every key begins with one byte that names its table. Numbers are big-endian, so that their
+// order is that of the bytes; ^x is x inverted, so that the newest comes first. A text ends in a
+// zero byte, which no identifier holds (no control characters), so that a text sorts before all
+// that it is a prefix of. A tenant is the number that it was given when it was made; numbers are
+// not used twice.
 //
-//	table            key                                                    value
-//	e  event         tenant 4 | day 4 | device 0 | state 0 | ^time 8        event      } an escalation
-//	e  escalation    … the key of its entry … | ^at 8                       escalation } follows its entry
-//	d  days          tenant 4 | device 0 | ^day 4                           -          days with events
-//	o  operators     tenant 4 | operator 0 | hour 4 | device 0              -          hint
-//	s  supervisors   tenant 4 | supervisor 0 | time 8 | device 0 | state 0  -          hint
-//	r  reading       tenant 4 | day 4 | device 0 | ^time 8                  reading    merged
-//	q  reading days  tenant 4 | device 0 | ^day 4                           -          days with readings
-//	m  metrics       tenant 4 | metric 0 | device 0                         -          hint
+//	   table         key                                                    value
+//	e  event         tenant 4 | day 4 | device 0 | state 0 | ^time 8        event
+//	e  escalation    the key of its entry, which it follows | ^at 8         escalation
+//	d  event days    tenant 4 | device 0 | ^day 4                           -
+//	o  operators     tenant 4 | operator 0 | hour 4 | device 0              -, hint
+//	s  supervisors   tenant 4 | supervisor 0 | time 8 | device 0 | state 0  -, hint
+//	r  reading       tenant 4 | day 4 | device 0 | ^time 8                  reading, merged
+//	q  reading days  tenant 4 | device 0 | ^day 4                           -
+//	m  metrics       tenant 4 | metric 0 | device 0                         -, hint
 //	a  assignment    tenant 4 | device 0 | ^from 8                          operator
 //	n  states seen   tenant 4 | state 0                                     -
 //	t  tenant        id 0                                                   number 4 | record
@@ -28,28 +29,37 @@ import (
 //	l  record        sequence 8                                             record
 //	f  fixed         name                                                   see store.go
 //
-// The day first makes expiry a range deletion, and keeps what is written together together. The state
-// before the time makes WARNING* a range, and newest first a merge of the device's few states. d, q, n
-// and the truth of e are written in one batch; o, s and m are hints that each hit is checked against.
+// The day first makes expiry a range deletion, and keeps what is written together together. The
+// state before the time makes WARNING* a range, and newest first a merge of the device's few
+// states. d, q, n and the truth of e are written in one batch; o, s and m are hints that each hit
+// is checked against.
 const (
-	tableEvent           = 'e'
-	tableDay             = 'd'
-	tableOperator        = 'o'
-	tableSupervisor      = 's'
-	tableReading         = 'r'
-	tableReadingDay      = 'q'
-	tableMetric          = 'm'
-	tableAssignment      = 'a'
-	tableStateSeen       = 'n'
-	tableTenant          = 't'
-	tableCheckpoint      = 'c'
-	tableRecord          = 'l'
-	tableFixed           = 'f'
-	tablesOfATenant      = "edosrqmanc" // those whose keys begin with the tenant's number
-	timeBytes            = 8
-	longestEventKey      = 1 + 4 + 4 + andon.MaxIDBytes + 1 + andon.MaxStateBytes + 1 + 2*timeBytes
-	textEnd         byte = 0
-	behindText      byte = 1 // in place of textEnd: behind all that begins with the text
+	tableEvent      = 'e'
+	tableDay        = 'd'
+	tableOperator   = 'o'
+	tableSupervisor = 's'
+	tableReading    = 'r'
+	tableReadingDay = 'q'
+	tableMetric     = 'm'
+	tableAssignment = 'a'
+	tableStateSeen  = 'n'
+	tableTenant     = 't'
+	tableCheckpoint = 'c'
+	tableRecord     = 'l'
+	tableFixed      = 'f'
+)
+
+// tablesOfATenant are those whose keys begin with the tenant's number.
+const tablesOfATenant = "edosrqmanc"
+
+const (
+	textEnd    byte = 0
+	behindText byte = 1 // in place of textEnd: behind all that begins with the text
+)
+
+const (
+	timeBytes       = 8
+	longestEventKey = 1 + 4 + 4 + andon.MaxIDBytes + 1 + andon.MaxStateBytes + 1 + 2*timeBytes
 )
 
 // key is a key, or the beginning of several, while it is being built.
@@ -120,8 +130,8 @@ func fixedKey(name string) key { return append(key{tableFixed}, name...) }
 
 func tenantKey(id andon.TenantID) key { return key{tableTenant}.text(string(id)) }
 
-// The readers below take apart what the builders above put together. They report a key that is not of
-// the form by ok, never by a panic: what is on disk may be damaged.
+// The readers below take apart what the builders above put together. They report a key that is not
+// of the form by ok, never by a panic: what is on disk may be damaged.
 
 func takeText(b []byte) (text string, rest []byte, ok bool) {
 	i := bytes.IndexByte(b, textEnd)
@@ -150,8 +160,8 @@ func takeInvertedTime(b []byte) (t andon.Time, rest []byte, ok bool) {
 	return andon.Time(^uint64(t)), rest, ok
 }
 
-// splitState takes apart what follows deviceDayKey: the state, the entry's time, and for an escalation
-// when it was made (0 for the entry itself).
+// splitState takes apart what follows deviceDayKey: the state, the entry's time, and for an
+// escalation when it was made (0 for the entry itself).
 func splitState(rest []byte) (state []byte, at, escalated andon.Time, ok bool) {
 	i := bytes.IndexByte(rest, textEnd)
 	if i < 0 {

@@ -8,9 +8,10 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// readingMerger joins the messages of one device and time: metric by metric the later value stands,
-// and of the metadata the later that is there. So a reading is appended without reading what is there.
-// Joining is associative and leaves one reading, so a message sent again and again takes no room.
+// readingMerger joins the messages of one device and time: metric by metric the later value
+// stands, and of the metadata the later that is there. So a reading is appended without reading
+// what is there. Joining is associative and leaves one reading, so a message sent again and again
+// takes no room.
 var readingMerger = &pebble.Merger{
 	Name: "andon.reading.1",
 	Merge: func(_, value []byte) (pebble.ValueMerger, error) {

@@ -21,8 +21,8 @@ const (
 	ownerFile = "andon.owner" // says which process that is
 )
 
-// occupy makes sure that no other process has the directory open, and says who has it now. The lock is
-// the operating system's, so it goes with the process however that ends.
+// occupy makes sure that no other process has the directory open, and says who has it now. The lock
+// is the operating system's, so it goes with the process however that ends.
 func occupy(fs vfs.FS, dir, owner string) (release func(), err error) {
 	lock, err := fs.Lock(fs.PathJoin(dir, lockFile))
 	if err != nil {
@@ -30,13 +30,15 @@ func occupy(fs vfs.FS, dir, owner string) (release func(), err error) {
 			return nil, fmt.Errorf("lock store in %s: %w", dir, err)
 		}
 		return nil, andon.Errorf(andon.Conflict,
-			"the store in %s is open already, in %s: stop that one first, or name another directory",
+			"the store in %s is open already, in %s: "+
+				"stop that one first, or name another directory",
 			dir, readOwner(fs, dir))
 	}
 	if err := writeOwner(fs, dir, owner); err != nil {
 		return nil, errors.Join(fmt.Errorf("open store in %s: %w", dir, err), lock.Close())
 	}
-	return sync.OnceFunc(func() { _ = lock.Close() }), nil // at the end of a store nobody can act on it
+	// Nobody can act on its error at the end of a store.
+	return sync.OnceFunc(func() { _ = lock.Close() }), nil
 }
 
 func heldElsewhere(err error) bool {

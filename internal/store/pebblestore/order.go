@@ -27,9 +27,9 @@ type (
 	changes = current.Changes[note]
 )
 
-// order lets one write stage at a time. What is staged goes into the write-ahead log before the next one
-// stages, so a write is never on disk without all those it was worked out from. Notes may therefore be
-// made while staging.
+// order lets one write stage at a time. What is staged goes into the write-ahead log before the
+// next one stages, so a write is never on disk without all those it was worked out from. Notes may
+// therefore be made while staging.
 type order struct {
 	sync.Mutex
 	next uint64 // sequence of the next record
@@ -49,8 +49,8 @@ type line struct {
 	shown   uint64 // all records before this one are shown
 }
 
-// commit puts a staged write into the log and leaves the ordered section, then waits for the disk and
-// for the write to be shown. The caller holds s.order, which commit unlocks.
+// commit puts a staged write into the log and leaves the ordered section, then waits for the disk
+// and for the write to be shown. The caller holds s.order, which commit unlocks.
 func (s *Store) commit(batch *pebble.Batch, t *tenant, c *changes, record []byte) error {
 	w := staged{sequence: s.order.next, tenant: t, changes: c}
 	err := batch.Set(recordKey(w.sequence), record, nil)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -20,7 +21,7 @@ func (s *Store) Escalate(
 	if err != nil {
 		return e, err
 	}
-	batch := s.db.NewIndexedBatch()
+	batch := s.db.NewBatch()
 	defer batch.Close()
 	s.order.Lock()
 	kept, w, err := s.stageEscalation(batch, t, e)
@@ -63,21 +64,23 @@ func (s *Store) stageEscalation(
 		return e, nil, err
 	}
 	w := s.newStaging(batch, t, 0, 1)
-	err = w.device(e.Device, w.searchEscalation)
-	return e, w, err
+	w.device(e.Device, func(d *current.Device) {
+		d.Escalate(current.Escalation{
+			Entry: e.Time, State: andon.State(strings.Clone(string(e.State))),
+			At: e.At, To: retain(e.To, ""),
+		}, w.states)
+	})
+	return e, w, nil
 }
 
 // device stages a change of one device that is not a message of it.
-func (w *staging) device(id andon.DeviceID, change func(*current.Device) error) error {
+func (w *staging) device(id andon.DeviceID, change func(*current.Device)) {
 	slot := w.slot(id)
 	was := slot.Latest()
 	d := w.changes.Copy(slot)
-	if err := change(d); err != nil {
-		return err
-	}
+	change(d)
 	w.record = appendChange(w.record, slot.Note.number, !slot.Note.named, was, d, w.received)
 	w.keep()
-	return nil
 }
 
 // Retire is of andon.Current.
@@ -97,7 +100,7 @@ func (s *Store) Retire(
 		return 0, noDevice(device)
 	}
 	w := s.newStaging(batch, t, 0, 1)
-	_ = w.device(device, func(d *current.Device) error { at = d.Retire(at); return nil })
+	w.device(device, func(d *current.Device) { at = d.Retire(at) })
 	return at, s.commit(batch, t, w.changes, w.record) // unlocks
 }
 
@@ -129,7 +132,9 @@ func (s *Store) Assign(
 	return kept, s.commit(batch, t, w.changes, w.record) // unlocks
 }
 
-func (w *staging) assign(now andon.Time, assignments []andon.Assignment) ([]andon.Assignment, error) {
+func (w *staging) assign(
+	now andon.Time, assignments []andon.Assignment,
+) ([]andon.Assignment, error) {
 	kept := make([]andon.Assignment, 0, len(assignments))
 	type pair struct{ was, is *current.Device }
 	copies := map[*slot]pair{} // a device may be assigned more than once
@@ -174,7 +179,8 @@ func (s *Store) Assignments(
 	})
 }
 
-// assignments returns the assignments of a device behind a time, each with the time of the next one.
+// assignments returns the assignments of a device behind a time, each with the time of
+// the next one.
 func (s *Store) assignments(
 	t *tenant, device andon.DeviceID, order andon.Order, after andon.Time,
 ) iter.Seq2[andon.Assignment, error] {
@@ -200,7 +206,8 @@ func (s *Store) assignments(
 				return a, errDamaged
 			}
 			value, err := it.ValueAndErr()
-			return andon.Assignment{Device: device, Operator: andon.PersonID(value), From: from}, err
+			operator := andon.PersonID(value)
+			return andon.Assignment{Device: device, Operator: operator, From: from}, err
 		}
 		if order == andon.Desc {
 			newestFirst(it, read, after, yield)
@@ -250,8 +257,8 @@ func oldestFirst(
 	}
 }
 
-// Resolve is of andon.Assignments. Nearly always an entry is later than its device's newest assignment,
-// which is in memory.
+// Resolve is of andon.Assignments. Nearly always an entry is later than its device's newest
+// assignment, which is in memory.
 func (s *Store) Resolve(ctx context.Context, id andon.TenantID, events []andon.Event) error {
 	t, err := s.tenant(ctx, id)
 	if err != nil {

@@ -168,7 +168,8 @@ func (s *readingScan) device(
 					yield(r, err)
 					return
 				}
-				if r.Metrics = r.Metrics.Only(q.Metrics); len(r.Metrics) == 0 && len(q.Metrics) > 0 {
+				r.Metrics = r.Metrics.Only(q.Metrics)
+				if len(r.Metrics) == 0 && len(q.Metrics) > 0 {
 					continue
 				}
 				if left--; !yield(r, nil) || left == 0 {
@@ -286,7 +287,9 @@ func (s *Store) MetricReadings(
 				yield(andon.MetricReading{}, err)
 				return
 			}
-			of := andon.ReadingQuery{Metrics: []andon.MetricName{q.Metric}, Span: q.Span, Limit: left}
+			of := andon.ReadingQuery{
+				Metrics: []andon.MetricName{q.Metric}, Span: q.Span, Limit: left,
+			}
 			if q.After != nil && q.After.Device == device {
 				of.After = q.After.Time
 			}

@@ -2,15 +2,16 @@ package pebblestore
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
 )
 
-// A record says how one write left the devices it touched. It goes into the same batch as the write,
-// so that current states are never older or newer than the log. It holds only what changed, as whole
-// values, so that replaying it twice, or onto a later state that the same records led to, ends in the
-// same state:
+// A record says how one write left the devices it touched. It goes into the same batch as the
+// write, so that current states are never older or newer than the log. It holds only what changed,
+// as whole values, so that replaying it twice, or onto a later state that the same records led to,
+// ends in the same state:
 //
 //	record  tenant count | arrival count, 0 where it was no message | { device }…
 //	device  number count | parts 1 byte | the parts that are there, in this order:
@@ -19,11 +20,12 @@ import (
 //	  4 run        state text | since | before count | before's state text
 //	  8 incident   since count | calm count
 //	 16 operator   text
-//	 32 escalated  to text | at count | entry count
+//	 32 escalated  how many count | { entry count | state text | at count | to text }…
 //	 64 assigned   operator text | from count
 //	128 retired    count
 //
-// A device of a checkpoint is the same, with all parts but the first, behind its id and its arrival.
+// A device of a checkpoint is the same, with all parts but the first, behind its id and
+// its arrival.
 const (
 	partNamed = 1 << iota
 	partNewest
@@ -41,7 +43,9 @@ func newRecord(tenant uint32, received andon.Time) []byte {
 }
 
 // appendChange writes how a device changed. base is the arrival that the record begins with.
-func appendChange(b []byte, number uint32, named bool, was, is *current.Device, base andon.Time) []byte {
+func appendChange(
+	b []byte, number uint32, named bool, was, is *current.Device, base andon.Time,
+) []byte {
 	parts := changedParts(was, is)
 	if named {
 		parts |= partNamed
@@ -64,7 +68,7 @@ func changedParts(was, is *current.Device) (parts byte) {
 		was.PrevTime != is.PrevTime || was.PrevState != is.PrevState, partRun)
 	set(was.Incident != is.Incident || was.Calm != is.Calm, partIncident)
 	set(was.Operator != is.Operator, partOperator)
-	set(was.Escalated != is.Escalated, partEscalated)
+	set(!slices.Equal(was.Escalations, is.Escalations), partEscalated)
 	set(was.Assignee != is.Assignee || was.AssignedFrom != is.AssignedFrom, partAssigned)
 	set(was.Retired != is.Retired, partRetired)
 	return parts
@@ -85,8 +89,11 @@ func appendParts(b []byte, parts byte, d *current.Device, base andon.Time) []byt
 		b = appendText(b, string(d.Operator))
 	}
 	if parts&partEscalated != 0 {
-		b = binary.AppendUvarint(appendText(b, string(d.Escalated.To)), uint64(d.Escalated.At))
-		b = binary.AppendUvarint(b, uint64(d.Escalated.Entry))
+		b = binary.AppendUvarint(b, uint64(len(d.Escalations)))
+		for _, e := range d.Escalations {
+			b = appendText(binary.AppendUvarint(b, uint64(e.Entry)), string(e.State))
+			b = appendText(binary.AppendUvarint(b, uint64(e.At)), string(e.To))
+		}
 	}
 	if parts&partAssigned != 0 {
 		b = binary.AppendUvarint(appendText(b, string(d.Assignee)), uint64(d.AssignedFrom))
@@ -152,8 +159,7 @@ func (w *wire) parts(parts byte, d *current.Device, base andon.Time) {
 		d.Operator = andon.PersonID(w.text())
 	}
 	if parts&partEscalated != 0 {
-		d.Escalated.To = andon.PersonID(w.text())
-		d.Escalated.At, d.Escalated.Entry = w.time(), w.time()
+		d.Escalations = w.escalations()
 	}
 	if parts&partAssigned != 0 {
 		d.Assignee, d.AssignedFrom = andon.PersonID(w.text()), w.time()
@@ -161,6 +167,15 @@ func (w *wire) parts(parts byte, d *current.Device, base andon.Time) {
 	if parts&partRetired != 0 {
 		d.Retired = w.time()
 	}
+}
+
+func (w *wire) escalations() (list []current.Escalation) {
+	for n := w.count(); n > 0 && !w.bad; n-- {
+		e := current.Escalation{Entry: w.time(), State: andon.State(w.text())}
+		e.At, e.To = w.time(), andon.PersonID(w.text())
+		list = append(list, e)
+	}
+	return list
 }
 
 const allParts = partNewest | partRun | partIncident | partOperator |

@@ -9,8 +9,8 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// room watches how much of the disk is free. A full disk makes Pebble end the process, so writing stops
-// while there is still a reserve, and goes on by itself once there is room again.
+// room watches how much of the disk is free. A full disk makes Pebble end the process, so writing
+// stops while there is still a reserve, and goes on by itself once there is room again.
 type room struct {
 	fs      vfs.FS
 	dir     string
@@ -20,7 +20,8 @@ type room struct {
 	free   atomic.Int64
 }
 
-// How old a look at the disk may be. In that time an ordinary disk can't take as much as the reserve.
+// How old a look at the disk may be. In that time an ordinary disk can't take as much as
+// the reserve.
 const lookEvery = 250 * time.Millisecond
 
 var processStart = time.Now()
@@ -38,7 +39,8 @@ func (r *room) check() error {
 	}
 	if free := r.free.Load(); free < r.reserve {
 		return andon.Errorf(andon.Full,
-			"the store's disk has %d MiB left, less than the %d MiB kept in reserve: make room on it",
+			"the store's disk has %d MiB left, less than the %d MiB kept in reserve: "+
+				"make room on it",
 			free>>20, r.reserve>>20)
 	}
 	return nil

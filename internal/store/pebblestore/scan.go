@@ -11,9 +11,9 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// rows returns the rows whose keys begin with a prefix, in ascending order: the rest of the key, and the
-// value. Both are valid until the next one. A row that can't be read ends the process: the callers load
-// what the store can't be without.
+// rows returns the rows whose keys begin with a prefix, in ascending order: the rest of the key,
+// and the value. Both are valid until the next one. A row that can't be read ends the process: the
+// callers load what the store can't be without.
 func (s *Store) rows(prefix key) iter.Seq2[[]byte, []byte] {
 	return func(yield func([]byte, []byte) bool) {
 		it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: prefix.end()})
@@ -36,8 +36,8 @@ func (s *Store) rows(prefix key) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// scan reads the events of a tenant: one iterator, moved by seeks to wherever a device, day and state
-// have rows, so that it touches nothing else.
+// scan reads the events of a tenant: one iterator, moved by seeks to wherever a device, day and
+// state have rows, so that it touches nothing else.
 type scan struct {
 	it     *pebble.Iterator
 	tenant *tenant
@@ -54,7 +54,8 @@ func newScan(r pebble.Reader, t *tenant) (*scan, error) {
 	return &scan{it: it, tenant: t, states: t.states(), key: newKey(tableEvent, t.number)}, nil
 }
 
-func (s *scan) close() { _ = s.it.Close() } // its error is that of the last step, which was looked at
+// close drops the error: it is that of the last step, which was looked at.
+func (s *scan) close() { _ = s.it.Close() }
 
 // hit is an event that was found, and where it stands.
 type hit struct {
@@ -62,8 +63,8 @@ type hit struct {
 	event andon.Event
 }
 
-// day appends to hits the events of a device and day that the query admits: of each state those that
-// come first in the query's order, at most most of them. They are not sorted across states.
+// day appends to hits the events of a device and day that the query admits: of each state those
+// that come first in the query's order, at most most of them. They are not sorted across states.
 func (s *scan) day(
 	hits []hit, device andon.DeviceID, day uint32, q *andon.EventQuery, most int,
 ) ([]hit, error) {
@@ -71,7 +72,8 @@ func (s *scan) day(
 	if names := q.States.Names(); len(names) > 0 {
 		for _, name := range names {
 			var err error
-			if hits, err = s.run(hits, prefix.text(string(name)), device, name, q, most); err != nil {
+			hits, err = s.run(hits, prefix.text(string(name)), device, name, q, most)
+			if err != nil {
 				return hits, err
 			}
 		}
@@ -100,7 +102,10 @@ func (s *scan) day(
 func (s *scan) run(
 	hits []hit, prefix key, device andon.DeviceID, state andon.State, q *andon.EventQuery, most int,
 ) ([]hit, error) {
-	r := run{hits: hits, most: most, query: q, severity: s.states.Severity(state), device: device, state: state}
+	r := run{
+		hits: hits, most: most, query: q,
+		severity: s.states.Severity(state), device: device, state: state,
+	}
 	span := q.Span
 	if q.After != nil && q.Order == andon.Desc {
 		span.To = earlier(span.To, q.After.Time)
@@ -112,7 +117,8 @@ func (s *scan) run(
 	if span.Empty() {
 		return hits, nil
 	}
-	newest, behind := bytes.Clone(prefix.invertedTime(span.To)), bytes.Clone(prefix.invertedTime(span.From-1))
+	newest := bytes.Clone(prefix.invertedTime(span.To))
+	behind := bytes.Clone(prefix.invertedTime(span.From - 1))
 	step, move, ok := r.forward, s.it.Next, false
 	if q.Order == andon.Desc {
 		ok = s.it.SeekGE(newest)
@@ -207,7 +213,9 @@ func (r *run) take(it *pebble.Iterator, at andon.Time, to andon.PersonID) error 
 	if err != nil {
 		return fmt.Errorf("read event: %w", err)
 	}
-	h := hit{key: k, event: andon.Event{Device: r.device, Time: at, State: r.state, EscalatedTo: to}}
+	h := hit{key: k, event: andon.Event{
+		Device: r.device, Time: at, State: r.state, EscalatedTo: to,
+	}}
 	if err := readEvent(&h.event, value); err != nil {
 		return err
 	}
@@ -270,8 +278,8 @@ func newDirectory(r pebble.Reader, t *tenant, table byte) (*directory, error) {
 
 func (d *directory) close() { _ = d.it.Close() } // its error is that of the last step
 
-// days returns the days of a device that a span and an order allow, in that order. It reads no more of
-// them than are asked for.
+// days returns the days of a device that a span and an order allow, in that order. It reads no more
+// of them than are asked for.
 func (d *directory) days(
 	device andon.DeviceID, span andon.Span, order andon.Order,
 ) iter.Seq2[uint32, error] {

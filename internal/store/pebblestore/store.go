@@ -1,13 +1,13 @@
-// Package pebblestore keeps Andon's memory in Pebble, in one directory on one machine. It is the only
-// package that knows Pebble. It keeps the log and what answers questions about it on disk (keys.go
-// draws every key, values.go and record.go every value), and what the devices show now in memory
-// (package current), rebuilt from records at opening. It knows no transport, no clock and no retention:
-// times come in, and what has expired is hidden above it.
+// Package pebblestore keeps Andon's memory in Pebble, in one directory on one machine. It is the
+// only package that knows Pebble. It keeps the log and what answers questions about it on disk
+// (keys.go draws every key, values.go and record.go every value), and what the devices show now in
+// memory (package current), rebuilt from records at opening. It knows no transport, no clock and no
+// retention: times come in, and what has expired is hidden above it.
 //
-// A write goes through three steps: its rows are encoded, by many goroutines side by side; it is staged,
-// one at a time, which works out the current states that it leads to and puts it into the write-ahead
-// log in that order; when it is on the disk it is shown, in that order too, and acknowledged. Writes
-// that wait for the disk at the same time share one fsync.
+// A write goes through three steps: its rows are encoded, by many goroutines side by side; it is
+// staged, one at a time, which works out the current states that it leads to and puts it into the
+// write-ahead log in that order; when it is on the disk it is shown, in that order too, and
+// acknowledged. Writes that wait for the disk at the same time share one fsync.
 package pebblestore
 
 import (
@@ -25,8 +25,8 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// The version of the stored format. A store of a newer one is refused; an older one would be upgraded
-// here. It changes whenever an old program could misread what a new one writes.
+// The version of the stored format. A store of a newer one is refused; an older one would be
+// upgraded here. It changes whenever an old program could misread what a new one writes.
 const formatVersion = 1
 
 // The fixed keys.
@@ -67,8 +67,8 @@ type Store struct {
 
 var _ andon.Store = (*Store)(nil)
 
-// Open opens the store in dir, and makes it when there is none. A directory that another process has
-// open is a Conflict that names it, and so is a format newer than this program's.
+// Open opens the store in dir, and makes it when there is none. A directory that another process
+// has open is a Conflict that names it, and so is a format newer than this program's.
 func Open(dir string, o Options) (*Store, error) {
 	o.complete()
 	if err := o.FS.MkdirAll(dir, 0o750); err != nil {
@@ -116,8 +116,8 @@ func (o *Options) complete() {
 	}
 }
 
-// pebbleOptions are what the prototypes of this layout measured best: a memtable of 64 MB, L0 compacted
-// at 12, snappy.
+// pebbleOptions are what the prototypes of this layout measured best: a memtable of 64 MB, L0
+// compacted at 12, snappy.
 func pebbleOptions(o *Options) *pebble.Options {
 	p := &pebble.Options{
 		FS:                    o.FS,
@@ -164,7 +164,8 @@ func (s *Store) load() error {
 		return err
 	}
 	if len(s.tenants) == 0 {
-		if _, err := s.PutTenant(context.Background(), andon.NewTenant(andon.DefaultTenant)); err != nil {
+		first := andon.NewTenant(andon.DefaultTenant)
+		if _, err := s.PutTenant(context.Background(), first); err != nil {
 			return err
 		}
 	}
@@ -185,7 +186,8 @@ func (s *Store) checkFormat() error {
 	}
 	if v := binary.BigEndian.Uint32(value); v != formatVersion {
 		return andon.Errorf(andon.Conflict,
-			"the store has format %d and this program reads %d: use the program that wrote it, or a newer one",
+			"the store has format %d and this program reads %d: "+
+				"use the program that wrote it, or a newer one",
 			v, formatVersion)
 	}
 	return nil

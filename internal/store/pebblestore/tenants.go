@@ -73,7 +73,8 @@ func decodeTenant(id andon.TenantID, value []byte) (number uint32, t andon.Tenan
 	states, err := andon.NewStateSet(stored.States)
 	return number, andon.Tenant{
 		ID: id, Version: stored.Version, Events: stored.Events, Readings: stored.Readings,
-		MaxFuture: stored.MaxFuture, SilentAfter: stored.SilentAfter, States: states, Floor: stored.Floor,
+		MaxFuture: stored.MaxFuture, SilentAfter: stored.SilentAfter,
+		States: states, Floor: stored.Floor,
 	}, err
 }
 
@@ -129,11 +130,13 @@ func (s *Store) PutTenant(ctx context.Context, is andon.Tenant) (andon.Tenant, e
 	case err != nil && is.Version == 0:
 		return s.makeTenant(is)
 	case err != nil:
-		return andon.Tenant{}, andon.Errorf(andon.Conflict, "tenant %q was deleted meanwhile", is.ID)
+		return andon.Tenant{}, andon.Errorf(andon.Conflict,
+			"tenant %q was deleted meanwhile", is.ID)
 	}
 	was := t.record.Load()
 	if was.Version != is.Version {
-		return andon.Tenant{}, andon.Errorf(andon.Conflict, "tenant %q was changed meanwhile", is.ID)
+		return andon.Tenant{}, andon.Errorf(andon.Conflict,
+			"tenant %q was changed meanwhile", is.ID)
 	}
 	seen := make([]andon.State, 0, len(t.seen))
 	for _, state := range t.seen {
@@ -185,8 +188,8 @@ func (s *Store) makeTenant(is andon.Tenant) (andon.Tenant, error) {
 	return is, nil
 }
 
-// DeleteTenant is of andon.Tenants. Its number is not used again, so what may be left of it, such as
-// records, belongs to nobody.
+// DeleteTenant is of andon.Tenants. Its number is not used again, so what may be left of it, such
+// as records, belongs to nobody.
 func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 	if id == andon.DefaultTenant {
 		return andon.Errorf(andon.Conflict, "tenant %q always exists and can't be deleted", id)

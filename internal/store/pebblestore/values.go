@@ -11,10 +11,13 @@ import (
 //
 //	event       operator text | message text | attributes, the rest
 //	escalation  to text | by text | note, the rest
-//	reading     metrics count | { name text | value, 8 bytes, IEEE 754 big-endian }… | metadata, the rest
+//	reading     metrics count | { name text | value 8 }… | metadata, the rest
 //	operator    the person, the rest; nothing: nobody
+//
+// The value of a metric is IEEE 754, big-endian.
 
-var errDamaged = andon.Errorf(andon.Internal, "the store is damaged: a stored value is not of its form")
+var errDamaged = andon.Errorf(andon.Internal,
+	"the store is damaged: a stored value is not of its form")
 
 func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)

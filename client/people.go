@@ -1,0 +1,134 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net/http"
+
+	"github.com/andonhq/andon"
+)
+
+// Assignment says who was assigned to a device, and when.
+type Assignment struct {
+	Device   andon.DeviceID `json:"device"`
+	Operator andon.PersonID `json:"operator"` // absent: nobody
+	From     andon.Time     `json:"from"`
+	To       andon.Time     `json:"to"` // when the next began; 0 for the newest
+}
+
+// MarshalJSON writes the assignment as the server does: nobody is null.
+func (a Assignment) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Device   andon.DeviceID  `json:"device"`
+		Operator *andon.PersonID `json:"operator"`
+		From     andon.Time      `json:"from,omitempty"`
+		To       andon.Time      `json:"to,omitempty"`
+	}{a.Device, orNull(a.Operator), a.From, a.To})
+}
+
+// orNull returns a person as JSON has it where nobody is null.
+func orNull(p andon.PersonID) *andon.PersonID {
+	if p == "" {
+		return nil
+	}
+	return &p
+}
+
+// Assignments returns who was assigned to a device; of the query only Order counts.
+func (c *Client) Assignments(
+	ctx context.Context, id andon.DeviceID, q Query,
+) iter.Seq2[Assignment, error] {
+	values := Query{Order: q.Order, Page: q.Page}.values()
+	return list[Assignment](ctx, c, path("devices", string(id), "assignments"), values)
+}
+
+// Assign assigns an operator to a device from now on; nobody where the operator is absent. It
+// returns the assignment as it was kept: it takes effect at the later of now and just after the
+// device's newest entry. The device need not have been seen.
+func (c *Client) Assign(
+	ctx context.Context, id andon.DeviceID, operator andon.PersonID,
+) (Assignment, error) {
+	body, err := json.Marshal(map[string]*andon.PersonID{"operator": orNull(operator)})
+	if err != nil {
+		return Assignment{}, err
+	}
+	var kept Assignment
+	err = c.do(ctx, request{
+		method: http.MethodPut, path: path("devices", string(id), "operator"),
+		form: jsonForm, body: body, once: true,
+	}, &kept)
+	return kept, err
+}
+
+// AssignMany assigns operators to many devices from now on, at most andon.MaxRequestEntries. What is
+// right of it takes effect together; From and To do not count. A request whose answer is lost is not
+// repeated, since the history of the devices would show it twice.
+func (c *Client) AssignMany(ctx context.Context, assignments []Assignment) (Result, error) {
+	sent := make([]Assignment, len(assignments))
+	for i, a := range assignments {
+		sent[i] = Assignment{Device: a.Device, Operator: a.Operator}
+	}
+	return appendAll(ctx, c, path("assignments"), sent, true)
+}
+
+// Record is an escalation of an entry: to whom, when and by whom.
+type Record struct {
+	To   andon.PersonID `json:"to"` // absent: withdrawn
+	At   andon.Time     `json:"at"`
+	By   andon.PersonID `json:"by"`
+	Note string         `json:"note"`
+}
+
+type recordJSON struct {
+	To   *andon.PersonID `json:"to"`
+	At   andon.Time      `json:"at"`
+	By   andon.PersonID  `json:"by,omitempty"`
+	Note string          `json:"note,omitempty"`
+}
+
+func (r Record) json() recordJSON { return recordJSON{orNull(r.To), r.At, r.By, r.Note} }
+
+// MarshalJSON writes the record as the server does: withdrawn is null.
+func (r Record) MarshalJSON() ([]byte, error) { return json.Marshal(r.json()) }
+
+// Escalation is an escalation record with the entry that it stands beside.
+type Escalation struct {
+	Device andon.DeviceID `json:"device"`
+	Time   andon.Time     `json:"time"`
+	State  andon.State    `json:"state"`
+	Record
+}
+
+// MarshalJSON writes the escalation as the server does.
+func (e Escalation) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Device andon.DeviceID `json:"device"`
+		Time   andon.Time     `json:"time"`
+		State  andon.State    `json:"state"`
+		recordJSON
+	}{e.Device, e.Time, e.State, e.Record.json()})
+}
+
+// Escalate escalates an entry of a device to a supervisor, or withdraws where To is absent. Without
+// Time and State the entry is the one that the device shows now. At is the server's to say. It
+// returns the record as it was kept. A request whose answer is lost is not repeated, since the entry
+// would have the record twice.
+func (c *Client) Escalate(ctx context.Context, e Escalation) (Escalation, error) {
+	body, err := json.Marshal(struct {
+		To    *andon.PersonID `json:"to"`
+		By    andon.PersonID  `json:"by,omitempty"`
+		Note  string          `json:"note,omitempty"`
+		Time  andon.Time      `json:"time,omitempty"`
+		State andon.State     `json:"state,omitempty"`
+	}{orNull(e.To), e.By, e.Note, e.Time, e.State})
+	if err != nil {
+		return Escalation{}, err
+	}
+	var kept Escalation
+	err = c.do(ctx, request{
+		method: http.MethodPost, path: path("devices", string(e.Device), "escalations"),
+		form: jsonForm, body: body, once: true,
+	}, &kept)
+	return kept, err
+}

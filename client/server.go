@@ -1,0 +1,28 @@
+package client
+
+import (
+	"context"
+	"net/http"
+)
+
+// Version says which build of the program answers, and on which store.
+type Version struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitempty"` // commit that it was built from
+	Time     string `json:"time,omitempty"`     // of that commit
+	Go       string `json:"go,omitempty"`
+	Store    string `json:"store,omitempty"`
+}
+
+// Version returns which build answers. The request is sent once.
+func (c *Client) Version(ctx context.Context) (Version, error) {
+	var v Version
+	err := c.do(ctx, request{method: http.MethodGet, path: path("version"), plain: true}, &v)
+	return v, err
+}
+
+// Ready returns nil while the server can serve, and else why it can't: an Error of status 503 while
+// its store is not ready or it is stopping. The request is sent once.
+func (c *Client) Ready(ctx context.Context) error {
+	return c.do(ctx, request{method: http.MethodGet, path: path("readyz"), plain: true}, nil)
+}

@@ -1,0 +1,88 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net/http"
+
+	"github.com/andonhq/andon"
+)
+
+// Tenant is a tenant with its settings.
+type Tenant struct {
+	Tenant      andon.TenantID   `json:"tenant"`
+	Retention   Retention        `json:"retention"`
+	MaxFuture   andon.Duration   `json:"max_future"`   // how far ahead of the clock a time may be
+	SilentAfter andon.Duration   `json:"silent_after"` // how long a device may send nothing
+	States      []andon.StateDef `json:"states"`       // by severity, then by name
+}
+
+// Retention is how long a tenant keeps what it has.
+type Retention struct {
+	Events   andon.Retention `json:"events"`
+	Readings andon.Retention `json:"readings"`
+}
+
+// TenantChange is what PutTenant changes; what is nil stays as it is.
+type TenantChange struct {
+	EventsRetention   *andon.Retention
+	ReadingsRetention *andon.Retention
+	MaxFuture         *andon.Duration
+	SilentAfter       *andon.Duration
+	// States is the whole set. What a state leaves out follows from its severity. A state that has
+	// entries keeps its severity, or the change is an Error of status 409.
+	States []andon.StateDef
+}
+
+// MarshalJSON writes what the server takes.
+func (t TenantChange) MarshalJSON() ([]byte, error) {
+	type retention struct {
+		Events   *andon.Retention `json:"events,omitempty"`
+		Readings *andon.Retention `json:"readings,omitempty"`
+	}
+	return json.Marshal(struct {
+		Retention   retention        `json:"retention"`
+		MaxFuture   *andon.Duration  `json:"max_future,omitempty"`
+		SilentAfter *andon.Duration  `json:"silent_after,omitempty"`
+		States      []andon.StateDef `json:"states,omitempty"`
+	}{
+		retention{t.EventsRetention, t.ReadingsRetention}, t.MaxFuture, t.SilentAfter, t.States,
+	})
+}
+
+// Tenants returns all tenants by id. Like the other requests about tenants it does not depend on the
+// Client's own.
+func (c *Client) Tenants(ctx context.Context) iter.Seq2[Tenant, error] {
+	return list[Tenant](ctx, c, path("tenants"), Query{}.values())
+}
+
+// Tenant returns one tenant; an Error of status 404 when it does not exist.
+func (c *Client) Tenant(ctx context.Context, id andon.TenantID) (Tenant, error) {
+	var t Tenant
+	err := c.do(ctx, request{method: http.MethodGet, path: path("tenants", string(id))}, &t)
+	return t, err
+}
+
+// PutTenant makes a tenant or changes what is named of it, and returns it as it is now.
+func (c *Client) PutTenant(
+	ctx context.Context, id andon.TenantID, change TenantChange,
+) (Tenant, error) {
+	body, err := json.Marshal(change)
+	if err != nil {
+		return Tenant{}, err
+	}
+	var t Tenant
+	err = c.do(ctx, request{
+		method: http.MethodPut, path: path("tenants", string(id)), form: jsonForm, body: body,
+	}, &t)
+	return t, err
+}
+
+// DeleteTenant deletes a tenant with all that it has. The default tenant can't be deleted: an Error
+// of status 409; 404 when it does not exist, so an answer that is lost is not asked for again.
+func (c *Client) DeleteTenant(ctx context.Context, id andon.TenantID) error {
+	return c.do(ctx, request{
+		method: http.MethodDelete, path: path("tenants", string(id)), once: true,
+	}, nil)
+}

@@ -1,0 +1,75 @@
+package app
+
+import (
+	"context"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// registerGauges adds what only the whole program knows to /metrics: which build it is, whether it
+// can serve, and what the disk of the embedded store has left.
+func (a *App) registerGauges(registry *prometheus.Registry) {
+	auto := promauto.With(registry)
+	auto.NewGauge(prometheus.GaugeOpts{
+		Name: "andon_build_info", Help: "1, with the build in labels.",
+		ConstLabels: prometheus.Labels{
+			"version": a.Version.Version, "revision": a.Version.Revision, "goversion": a.Version.Go,
+			"store": a.store.Capabilities().Name,
+		},
+	}).Set(1)
+	auto.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "andon_ready", Help: "1 while the store can serve, 0 while it can't.",
+	}, a.ready)
+	if a.Config.Store == "pebble" {
+		registry.MustRegister(newDiskGauges(a.Config.Data, a.Config.Pebble.Reserve))
+	}
+}
+
+// ready asks the store. A scrape that waited for a store which does not answer would lose all other
+// metrics too, so the store gets as long as a scrape can spare.
+func (a *App) ready() float64 {
+	ctx, cancel := context.WithTimeout(context.Background(), margin)
+	defer cancel()
+	if a.store.Ready(ctx) != nil {
+		return 0
+	}
+	return 1
+}
+
+// diskGauges looks at the disk when it is asked.
+type diskGauges struct {
+	dir                  string
+	reserve              int64
+	free, size, reserved *prometheus.Desc
+}
+
+func newDiskGauges(dir string, reserve int64) *diskGauges {
+	describe := func(name, help string) *prometheus.Desc {
+		return prometheus.NewDesc("andon_disk_"+name+"_bytes", help, nil, nil)
+	}
+	return &diskGauges{
+		dir: dir, reserve: reserve,
+		free:     describe("free", "What the disk of the store has left."),
+		size:     describe("size", "How large the disk of the store is."),
+		reserved: describe("reserve", "Below so much free the store takes nothing (pebble.reserve)."),
+	}
+}
+
+// Describe is of prometheus.Collector.
+func (g *diskGauges) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByCollect(g, to) }
+
+// Collect is of prometheus.Collector. A disk that does not answer is left out: a wrong figure would
+// hide what is wrong.
+func (g *diskGauges) Collect(to chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v)
+	}
+	gauge(g.reserved, float64(g.reserve))
+	disk, err := LookAtDisk(g.dir)
+	if err != nil || disk.Unsupported {
+		return
+	}
+	gauge(g.free, float64(disk.Free))
+	gauge(g.size, float64(disk.Size))
+}

@@ -1,0 +1,171 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/andonhq/andon/internal/httpapi"
+)
+
+// audited is a world whose audit lines a test reads.
+type audited struct {
+	*world
+	log bytes.Buffer
+}
+
+func newAudited(t *testing.T, change ...func(*httpapi.Options)) *audited {
+	a := &audited{}
+	use := func(o *httpapi.Options) { o.Audit = slog.New(slog.NewJSONHandler(&a.log, nil)) }
+	a.world = newWorld(t, append(change, use)...)
+	return a
+}
+
+// lines returns what was written since it was asked last, without what differs from run to run.
+func (a *audited) lines() (all []string) {
+	a.Helper()
+	for text := range strings.Lines(a.log.String()) {
+		var line struct {
+			Msg   string
+			Audit map[string]any
+		}
+		if err := json.Unmarshal([]byte(text), &line); err != nil || line.Msg != "audit" {
+			a.Fatalf("%v: %s", err, text)
+		}
+		remote, _ := line.Audit["remote"].(string)
+		if !strings.HasPrefix(remote, "127.0.0.1:") {
+			a.Errorf("remote is %q", remote)
+		}
+		delete(line.Audit, "remote")
+		shown, _ := json.Marshal(line.Audit)
+		all = append(all, string(shown))
+	}
+	a.log.Reset()
+	return all
+}
+
+// wrote compares the lines since the last time.
+func (a *audited) wrote(want ...string) {
+	a.Helper()
+	var got, wanted []any
+	for _, line := range a.lines() {
+		got = append(got, parse(a, line))
+	}
+	for _, line := range want {
+		wanted = append(wanted, parse(a, line))
+	}
+	if diff := cmp.Diff(wanted, got); diff != "" {
+		a.Errorf("audit lines (-want +got):\n%s", diff)
+	}
+}
+
+const id = "X-Request-Id: r1"
+
+func TestAuditAssignments(t *testing.T) {
+	w := newAudited(t)
+	head := `"what":"assign","outcome":"done","who":"loopback","request_id":"r1","tenant":"default"`
+	w.put("/devices/d/operator", `{"operator":"Liz"}`, id).is(http.StatusOK)
+	w.wrote(`{` + head + `,"device":"d","before":"","after":"Liz","from":"` + noon + `"}`)
+	w.put("/devices/d/operator", `{"operator":null}`, id).is(http.StatusOK)
+	w.wrote(`{` + head + `,"device":"d","before":"Liz","after":"","from":"2020-04-24T12:00:00.000001Z"}`)
+	// Of one list each has a line, and a device named twice takes over from itself.
+	w.post("/assignments", `[{"device":"e","operator":"Ann"},{"device":"e","operator":"Bob"},
+		{"device":"","operator":"Eve"}]`, id).is(http.StatusOK)
+	w.wrote(
+		`{`+head+`,"device":"e","before":"","after":"Ann","from":"`+noon+`"}`,
+		`{`+head+`,"device":"e","before":"Ann","after":"Bob","from":"2020-04-24T12:00:00.000001Z"}`)
+	// What is refused changes nothing.
+	w.put("/devices/d/operator", `{"operator":7}`).is(http.StatusBadRequest)
+	w.put("/devices/d/operator", `{"operator":"Liz"}`, "Andon-Tenant: none").is(http.StatusNotFound)
+	w.get("/devices/d/assignments").is(http.StatusOK)
+	w.wrote()
+}
+
+func TestAuditEscalations(t *testing.T) {
+	w := newAudited(t)
+	w.event("d", "2020-04-24T11:00:00Z", "WARNING1")
+	w.wrote()
+	head := `"what":"escalate","outcome":"done","who":"loopback","request_id":"r1","tenant":"default",` +
+		`"device":"d","time":"2020-04-24T11:00:00Z","state":"WARNING1"`
+	w.post("/devices/d/escalations", `{"to":"Sara","by":"Liz","note":"a secret"}`, id).is(http.StatusCreated)
+	w.wrote(`{` + head + `,"before":"","after":"Sara","by":"Liz","at":"` + noon + `"}`)
+	w.post("/devices/d/escalations", `{"to":null}`, id).is(http.StatusCreated)
+	w.wrote(`{` + head + `,"before":"Sara","after":"","by":"","at":"2020-04-24T12:00:00.000001Z"}`)
+	w.post("/devices/none/escalations", `{"to":"Sara"}`).is(http.StatusNotFound)
+	w.wrote()
+	// An event can escalate itself; one that was rejected did not.
+	w.post("/events", `[{"device":"d","time":"2020-04-24T11:30:00Z","state":"WARNING2","escalated_to":"Tom"},
+		{"device":"d","time":"2030-01-01T00:00:00Z","state":"WARNING2","escalated_to":"Tom"},
+		{"device":"d","time":"2020-04-24T11:31:00Z","state":"NORMAL"}]`, id).is(http.StatusOK)
+	w.wrote(`{"what":"escalate","outcome":"done","who":"loopback","request_id":"r1","tenant":"default",
+		"device":"d","time":"2020-04-24T11:30:00Z","state":"WARNING2","after":"Tom","by_event":true}`)
+}
+
+func TestAuditRetirement(t *testing.T) {
+	w := newAudited(t)
+	w.event("d", "2020-04-24T11:00:00Z", "WARNING1")
+	w.put("/devices/d/operator", `{"operator":"Liz"}`).is(http.StatusOK)
+	w.lines()
+	w.do(http.MethodDelete, base+"/devices/d", "", id).is(http.StatusOK)
+	w.wrote(`{"what":"retire","outcome":"done","who":"loopback","request_id":"r1","tenant":"default",
+		"device":"d","before":{"state":"WARNING1","since":"2020-04-24T11:00:00Z","operator":"Liz"},
+		"retired":"` + noon + `"}`)
+	w.do(http.MethodDelete, base+"/devices/d", "").is(http.StatusNotFound)
+	w.wrote()
+}
+
+func TestAuditTenants(t *testing.T) {
+	w := newAudited(t, func(o *httpapi.Options) { o.Token = "hunter2" })
+	token := "Authorization: Bearer hunter2"
+	head := `"outcome":"done","who":"token","request_id":"r1","tenant":"plant"`
+	w.put("/tenants/plant", `{"retention":{"events":"90d"},"states":[{"name":"OK","severity":0}]}`,
+		id, token).is(http.StatusCreated)
+	w.wrote(`{"what":"create tenant",` + head + `,"after":{"events":"90d","readings":"30d",
+		"max_future":"10m","silent_after":"15m","states":` + quoted(t,
+		`[{"name":"OK","severity":0,"letter":"O","colour":"#2e7d32","symbol":"●"}]`) + `}}`)
+	w.put("/tenants/plant", `{"retention":{"events":"forever"},"silent_after":"1h"}`, id, token).
+		is(http.StatusOK)
+	w.wrote(`{"what":"change tenant",` + head + `,"before":{"events":"90d","silent_after":"15m"},
+		"after":{"events":"forever","silent_after":"1h"}}`)
+	w.put("/tenants/plant", `{"states":[{"name":"A,B","severity":1}]}`, token).is(http.StatusBadRequest)
+	w.wrote()
+	w.do(http.MethodDelete, base+"/tenants/plant", "", id, token).is(http.StatusNoContent)
+	w.wrote(`{"what":"delete tenant",` + head + `}`)
+	w.do(http.MethodDelete, base+"/tenants/default", "", token).is(http.StatusConflict)
+	w.wrote()
+	w.put("/tenants/plant", `{}`).is(http.StatusUnauthorized)
+	w.wrote()
+}
+
+func quoted(t *testing.T, text string) string {
+	t.Helper()
+	b, err := json.Marshal(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestAuditOfWhatWasBrokenOff: a change whose outcome nobody knows has a line that says so.
+func TestAuditOfWhatWasBrokenOff(t *testing.T) {
+	broken := func(o *httpapi.Options) { o.Intake = newIntake(&lost{o.Store}, o.Now) }
+	w := newAudited(t, broken)
+	w.put("/devices/d/operator", `{"operator":"Liz"}`, id).is(http.StatusServiceUnavailable)
+	w.wrote(`{"what":"assign","outcome":"unknown","who":"loopback","request_id":"r1",
+		"tenant":"default","device":"d","after":"Liz"}`)
+}
+
+// TestNoAudit: without a log for them there are no lines, and everything works.
+func TestNoAudit(t *testing.T) {
+	w := newWorld(t)
+	w.event("d", "2020-04-24T11:00:00Z", "WARNING1")
+	w.put("/devices/d/operator", `{"operator":"Liz"}`).is(http.StatusOK)
+	w.post("/devices/d/escalations", `{"to":"Sara"}`).is(http.StatusCreated)
+	w.do(http.MethodDelete, base+"/devices/d", "").is(http.StatusOK)
+	w.put("/tenants/plant", `{}`).is(http.StatusCreated)
+}

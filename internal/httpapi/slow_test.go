@@ -1,0 +1,105 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/httpapi"
+	"github.com/andonhq/andon/internal/intake"
+)
+
+func newIntake(s andon.Store, now func() andon.Time) *intake.Intake {
+	return intake.New(s, intake.Options{Now: now})
+}
+
+// lost is a store that loses the answer to what it was told to keep.
+type lost struct{ andon.Store }
+
+func (*lost) Assign(
+	context.Context, andon.TenantID, andon.Time, []andon.Assignment,
+) ([]andon.Assignment, error) {
+	return nil, andon.Errorf(andon.Unavailable, "no answer")
+}
+
+func TestSlow(t *testing.T) {
+	const slow = 20 * time.Millisecond
+	var log bytes.Buffer
+	w, s := newSick(t, func(o *httpapi.Options) {
+		o.Slow, o.Log = slow, slog.New(slog.NewJSONHandler(&log, nil))
+	})
+	s.device = func(ctx context.Context) (andon.Device, error) {
+		ctx, cancel := context.WithTimeout(ctx, 2*slow)
+		defer cancel()
+		<-ctx.Done()
+		return andon.Device{ID: "d"}, nil
+	}
+	w.get("/devices/a-secret", "X-Request-Id: r1").is(http.StatusOK)
+	var line struct {
+		Level, Msg, Route, Tenant string
+		RequestID                 string `json:"request_id"`
+		Took                      time.Duration
+		Answers, Status           int
+	}
+	if err := json.Unmarshal(log.Bytes(), &line); err != nil {
+		t.Fatalf("%v: %s", err, log.String())
+	}
+	if line.Level != "WARN" || line.Msg != "slow request" || line.RequestID != "r1" ||
+		line.Route != "GET /api/v1/devices/{device}" || line.Tenant != "default" ||
+		line.Took < 2*slow || line.Status != http.StatusOK {
+		t.Errorf("got %s", log.String())
+	}
+	if strings.Contains(log.String(), "secret") {
+		t.Errorf("the log names what was asked for: %s", log.String())
+	}
+}
+
+// TestSlowCountsAnswers: the number of items is that of the page.
+func TestSlowCountsAnswers(t *testing.T) {
+	var log bytes.Buffer
+	w := newWorld(t, func(o *httpapi.Options) {
+		o.Slow, o.Log = time.Nanosecond, slog.New(slog.NewTextHandler(&log, nil))
+	})
+	w.event("a", "2020-04-24T11:00:00Z", "NORMAL")
+	w.event("b", "2020-04-24T11:00:00Z", "NORMAL")
+	if !strings.Contains(log.String(), `route="POST /api/v1/events"`) {
+		t.Errorf("got %s", log.String())
+	}
+	log.Reset()
+	w.get("/devices?limit=10").is(http.StatusOK)
+	if !strings.Contains(log.String(), "answers=2") {
+		t.Errorf("got %s", log.String())
+	}
+}
+
+// TestSlowClient: a client that takes its time to send is not a slow request.
+func TestSlowClient(t *testing.T) {
+	const slow = 100 * time.Millisecond
+	var log bytes.Buffer
+	w := newWorld(t, func(o *httpapi.Options) {
+		o.Slow, o.Log = slow, slog.New(slog.NewTextHandler(&log, nil))
+	})
+	body, send := io.Pipe()
+	go func() {
+		head, tail := oneEvent[:10], oneEvent[10:]
+		io.WriteString(send, head)
+		<-time.After(2 * slow)
+		io.WriteString(send, tail)
+		send.Close()
+	}()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+base+"/events", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.send(r).is(http.StatusOK)
+	if log.Len() > 0 {
+		t.Errorf("got %s", log.String())
+	}
+}
