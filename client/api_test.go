@@ -49,7 +49,7 @@ func status(err error) int {
 func start(t *testing.T) (context.Context, *client.Client) {
 	c, stop := serve()
 	t.Cleanup(stop)
-	afternoon(t.Context(), c)
+	lastHour(t.Context(), c)
 	return t.Context(), c
 }
 

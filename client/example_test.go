@@ -49,8 +49,8 @@ func at(text string) andon.Time {
 	return t
 }
 
-// afternoon sends what happened to one press before the morning of the examples.
-func afternoon(ctx context.Context, c *client.Client) {
+// lastHour sends what happened before the examples begin.
+func lastHour(ctx context.Context, c *client.Client) {
 	_, err := c.AppendEvents(ctx, []andon.Event{
 		{Device: "press-7", Time: at("2020-04-24T07:00:00Z"), State: "NORMAL"},
 		{Device: "press-7", Time: at("2020-04-24T07:30:00Z"), State: "WARNING1", Operator: "Liz"},
@@ -94,7 +94,7 @@ func ExampleClient_Devices() {
 	c, stop := serve()
 	defer stop()
 	ctx := context.Background()
-	afternoon(ctx, c)
+	lastHour(ctx, c)
 
 	for d, err := range c.Devices(ctx, client.DeviceQuery{State: "WARNING*", Sort: "severity"}) {
 		if err != nil {
@@ -109,7 +109,7 @@ func ExampleClient_DeviceEvents() {
 	c, stop := serve()
 	defer stop()
 	ctx := context.Background()
-	afternoon(ctx, c)
+	lastHour(ctx, c)
 
 	q := client.Query{From: at("2020-04-24T07:15:00Z")}
 	for e, err := range c.DeviceEvents(ctx, "press-7", q) {
@@ -125,7 +125,7 @@ func ExampleClient_Escalate() {
 	c, stop := serve()
 	defer stop()
 	ctx := context.Background()
-	afternoon(ctx, c)
+	lastHour(ctx, c)
 
 	kept, err := c.Escalate(ctx, client.Escalation{
 		Device: "press-7", Record: client.Record{To: "Sara", By: "Liz", Note: "the third time"},

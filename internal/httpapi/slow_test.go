@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,6 +19,30 @@ import (
 
 func newIntake(s andon.Store, now func() andon.Time) *intake.Intake {
 	return intake.New(s, intake.Options{Now: now})
+}
+
+// logBook is a log that is read while others write.
+type logBook struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logBook) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logBook) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// says waits until the log says text: a request is logged behind its answer.
+func (l *logBook) says(t *testing.T, text string) {
+	t.Helper()
+	eventually(t, text, func() bool { return strings.Contains(l.String(), text) })
 }
 
 // lost is a store that loses the answer to what it was told to keep.
@@ -31,9 +56,9 @@ func (*lost) Assign(
 
 func TestSlow(t *testing.T) {
 	const slow = 20 * time.Millisecond
-	var log bytes.Buffer
+	log := &logBook{}
 	w, s := newSick(t, func(o *httpapi.Options) {
-		o.Slow, o.Log = slow, slog.New(slog.NewJSONHandler(&log, nil))
+		o.Slow, o.Log = slow, slog.New(slog.NewJSONHandler(log, nil))
 	})
 	s.device = func(ctx context.Context) (andon.Device, error) {
 		ctx, cancel := context.WithTimeout(ctx, 2*slow)
@@ -48,7 +73,8 @@ func TestSlow(t *testing.T) {
 		Took                      time.Duration
 		Answers, Status           int
 	}
-	if err := json.Unmarshal(log.Bytes(), &line); err != nil {
+	log.says(t, "}\n")
+	if err := json.Unmarshal([]byte(log.String()), &line); err != nil {
 		t.Fatalf("%v: %s", err, log.String())
 	}
 	if line.Level != "WARN" || line.Msg != "slow request" || line.RequestID != "r1" ||
@@ -63,28 +89,23 @@ func TestSlow(t *testing.T) {
 
 // TestSlowCountsAnswers: the number of items is that of the page.
 func TestSlowCountsAnswers(t *testing.T) {
-	var log bytes.Buffer
+	log := &logBook{}
 	w := newWorld(t, func(o *httpapi.Options) {
-		o.Slow, o.Log = time.Nanosecond, slog.New(slog.NewTextHandler(&log, nil))
+		o.Slow, o.Log = time.Nanosecond, slog.New(slog.NewTextHandler(log, nil))
 	})
 	w.event("a", "2020-04-24T11:00:00Z", "NORMAL")
 	w.event("b", "2020-04-24T11:00:00Z", "NORMAL")
-	if !strings.Contains(log.String(), `route="POST /api/v1/events"`) {
-		t.Errorf("got %s", log.String())
-	}
-	log.Reset()
+	log.says(t, `route="POST /api/v1/events"`)
 	w.get("/devices?limit=10").is(http.StatusOK)
-	if !strings.Contains(log.String(), "answers=2") {
-		t.Errorf("got %s", log.String())
-	}
+	log.says(t, "answers=2")
 }
 
 // TestSlowClient: a client that takes its time to send is not a slow request.
 func TestSlowClient(t *testing.T) {
 	const slow = 100 * time.Millisecond
-	var log bytes.Buffer
+	log := &logBook{}
 	w := newWorld(t, func(o *httpapi.Options) {
-		o.Slow, o.Log = slow, slog.New(slog.NewTextHandler(&log, nil))
+		o.Slow, o.Log = slow, slog.New(slog.NewTextHandler(log, nil))
 	})
 	body, send := io.Pipe()
 	go func() {
@@ -99,7 +120,7 @@ func TestSlowClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.send(r).is(http.StatusOK)
-	if log.Len() > 0 {
-		t.Errorf("got %s", log.String())
+	if got := log.String(); got != "" {
+		t.Errorf("got %s", got)
 	}
 }

@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/spell"
+)
+
+// choice is a flag that takes one of a few words.
+type choice struct {
+	value string
+	words []string
+}
+
+func (c *choice) String() string { return c.value }
+func (c *choice) Type() string   { return strings.Join(c.words, "|") }
+
+// Set takes one of the words.
+func (c *choice) Set(text string) error {
+	for _, word := range c.words {
+		if word == text {
+			c.value = text
+			return nil
+		}
+	}
+	near := spell.Nearest(text, c.words)
+	if near != "" {
+		near = "; did you mean " + near + "?"
+	}
+	return andon.Errorf(andon.Invalid, "it is none of %s%s", strings.Join(c.words, ", "), near)
+}
+
+// choiceFlag gives a command a flag that takes one of a few words, initially "" or one of them.
+func choiceFlag(cmd *cobra.Command, name, initial, help string, words ...string) *choice {
+	c := &choice{value: initial, words: words}
+	cmd.Flags().Var(c, name, help)
+	// It can only be an error to register a second one.
+	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	return c
+}
+
+// moment is a flag that takes a time.
+type moment struct {
+	at    *andon.Time
+	parse func(string) (andon.Time, error)
+}
+
+// Type is what the help shows as the value.
+func (m *moment) Type() string { return "time" }
+
+func (m *moment) String() string {
+	if m.at == nil || *m.at == 0 {
+		return ""
+	}
+	return m.at.String()
+}
+
+// Set reads the time.
+func (m *moment) Set(text string) (err error) {
+	*m.at, err = m.parse(text)
+	return err
+}
+
+// spanFlags gives a command --from and --to.
+func spanFlags(cmd *cobra.Command, from, to *andon.Time) {
+	cmd.Flags().Var(&moment{from, andon.ParseLowerBound}, "from",
+		"earliest time, included: 2020-04-24T14:40:00Z, or a date")
+	cmd.Flags().Var(&moment{to, andon.ParseUpperBound}, "to",
+		"latest time, included; a date alone is that whole day")
+}
