@@ -84,7 +84,7 @@ func plainID(id string, most int) bool {
 	if len(id) == 0 || len(id) > most || id == "." || id == ".." {
 		return false
 	}
-	for i := 0; i < len(id); i++ {
+	for i := range len(id) {
 		if c := id[i]; c < 0x20 || c >= 0x7f {
 			return false
 		}

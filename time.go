@@ -275,7 +275,7 @@ func ParseEpoch(text string, unit Precision) (Time, error) {
 	var all []byte
 	var room [32]byte
 	all = room[:0]
-	for i := 0; i < len(mantissa); i++ {
+	for i := range len(mantissa) {
 		switch c := mantissa[i]; {
 		case c >= '0' && c <= '9':
 			all, seen = append(all, c), seen+1
@@ -293,7 +293,7 @@ func ParseEpoch(text string, unit Precision) (Time, error) {
 	}
 	whole := point + exponent + int(unit) // how many digits are left of the point, in microseconds
 	var t Time
-	for i := 0; i < whole; i++ {
+	for i := range whole {
 		digit := byte('0')
 		if i < len(all) {
 			digit = all[i]

@@ -20,7 +20,7 @@ func TestNamesAreUnique(t *testing.T) {
 	}
 }
 
-// TestEverySection fails when a semantic of DESIGN.md §2, or §3, has no check.
+// TestEverySection fails when a semantic of docs/semantics.md §2, or §3, has no check.
 func TestEverySection(t *testing.T) {
 	sections := []string{"3"}
 	for _, n := range strings.Fields("1 2 3 4 5 6 7 8 9 10 11 12 13 14 15") {

@@ -19,7 +19,7 @@ import (
 // Check is one thing that a store must do.
 type Check struct {
 	Name    string // "a late entry splits the present run"
-	Section string // of DESIGN.md, "2.4"; "limits" are those of its §1
+	Section string // of docs/semantics.md, "2.4"; "limits" are those of its §1
 	Run     func(context.Context, *Env) error
 }
 

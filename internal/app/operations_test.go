@@ -194,23 +194,6 @@ func TestGauges(t *testing.T) {
 	}
 }
 
-// TestNotReady: a disk without the reserve is not ready, and the gauge says so.
-func TestNotReady(t *testing.T) {
-	a, _ := startLogged(t, slog.LevelInfo, func(c *config.Config) {
-		c.Store, c.Data, c.Pebble.Reserve = "pebble", t.TempDir(), 1<<60
-	})
-	defer stop(t, a)
-	answer, err := plain().Get(a.URL() + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	text, _ := io.ReadAll(answer.Body)
-	if !strings.Contains(string(text), "\nandon_ready 0\n") {
-		t.Error("a store without room is ready")
-	}
-}
-
 func TestCheck(t *testing.T) {
 	if err := app.Check(config.Default()); err != nil {
 		t.Error(err)

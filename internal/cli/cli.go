@@ -80,6 +80,12 @@ failed.`,
 		SilenceUsage:  true,
 	}
 	root.AddCommand(p.serveCommand(), p.importCommand(), p.demoCommand(), p.versionCommand())
+	root.AddCommand(p.queryCommand())
+	root.AddCommand(p.tenantCommand())
+	root.AddCommand(p.assignCommand())
+	root.AddCommand(p.escalateCommand())
+	root.AddCommand(p.retireCommand())
+	root.AddCommand(p.exportCommand())
 	return root
 }
 

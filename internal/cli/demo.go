@@ -73,7 +73,7 @@ func (d *demo) directory() (dir string, remove func(), err error) {
 		return d.keep, func() {}, os.MkdirAll(d.keep, 0o750)
 	}
 	dir, err = os.MkdirTemp("", "andon-demo-")
-	return dir, func() { os.RemoveAll(dir) }, err
+	return dir, func() { _ = os.RemoveAll(dir) }, err
 }
 
 // start starts the server. Where no address is asked for and the usual one is taken, a free port

@@ -12,7 +12,7 @@ import (
 	"github.com/andonhq/andon/internal/spell"
 )
 
-// The exit codes, as API.md fixes them, and one for a supervisor to restart on.
+// The exit codes, which scripts rely on, and one for a supervisor to restart on.
 const (
 	exitDone     = 0
 	exitFailed   = 1

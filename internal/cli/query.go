@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -120,7 +119,10 @@ func (q *query) asks(
 			q.selected.Order = andon.Asc
 		}
 		return q.ask(func(c *client.Client) error {
-			return errors.Join(q.learnLooks(ctx, c), work(ctx, c, args))
+			if err := q.learnLooks(ctx, c); err != nil {
+				return err
+			}
+			return work(ctx, c, args)
 		})
 	})
 	return cmd

@@ -99,7 +99,7 @@ func TestEverySettingCanBeSet(t *testing.T) {
 	want := config.Config{
 		Listen: "0.0.0.0:9000", Data: "/var/lib/andon", Store: "memory",
 		TokenFile: "/etc/andon/token", TLSCert: "/etc/andon/cert.pem", TLSKey: "/etc/andon/key.pem",
-		Log:    config.Log{Level: "debug", Format: "json"},
+		Log:    config.Log{Level: "debug", Format: "json", Slow: time.Second, Audit: "on"},
 		Limits: config.Limits{Headers: 8 << 10, Memory: 1 << 30, Requests: 64},
 		Timeouts: config.Timeouts{
 			Headers: time.Second, Body: 2 * time.Second, Request: 3 * time.Second,

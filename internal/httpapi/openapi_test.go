@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// contract is every request of API.md but those of the live part.
+// contract is every request of the contract but those of the live part.
 var contract = []string{
 	"POST /api/v1/events", "GET /api/v1/devices/{device}/events",
 	"GET /api/v1/operators/{operator}/events", "GET /api/v1/supervisors/{supervisor}/events",

@@ -129,6 +129,7 @@ func (a *API) latestReadings(c *call, sent latestBody) (latestJSON, error) {
 	}
 	answer := latestJSON{Items: []andon.Reading{}, Missing: []andon.DeviceID{}}
 	answer.Items = append(answer.Items, found...)
+	c.x.answers = len(found)
 	seen := make(map[andon.DeviceID]bool, len(sent.Devices))
 	for _, r := range found {
 		seen[r.Device] = true

@@ -26,6 +26,7 @@ const (
 
 type checkpoints struct {
 	grown  atomic.Int64 // bytes of records since the last one
+	enough atomic.Int64 // how many make the next one worth it
 	wanted chan struct{}
 	ended  sync.WaitGroup
 }
@@ -43,13 +44,18 @@ func (c *checkpoints) start(s *Store) {
 
 // grow counts a record that was written, and asks for a checkpoint when there are enough.
 func (c *checkpoints) grow(bytes int) {
-	if c.grown.Add(int64(bytes)) < checkpointBytes {
+	if c.grown.Add(int64(bytes)) < c.enough.Load() {
 		return
 	}
 	select {
 	case c.wanted <- struct{}{}:
 	default: // one is wanted already
 	}
+}
+
+// measure says how many bytes of records are worth a checkpoint of so many devices.
+func (c *checkpoints) measure(devices int) {
+	c.enough.Store(max(checkpointBytes, int64(devices)*checkpointDeviceBytes))
 }
 
 // stop ends the goroutine and writes a last checkpoint.
@@ -76,11 +82,15 @@ func (s *Store) checkpoint() error {
 		return s.fatal(fmt.Errorf("write store to disk: %w", err))
 	}
 	s.showThrough(first - 1)
+	devices := 0
 	for _, t := range tenants {
-		if err := s.checkpointTenant(t); err != nil {
+		n, err := s.checkpointTenant(t)
+		if err != nil {
 			return err
 		}
+		devices += n
 	}
+	s.checkpoints.measure(devices)
 	batch := s.db.NewBatch()
 	defer batch.Close()
 	if err := firstError(
@@ -106,8 +116,8 @@ func (s *Store) everyTenant() []*tenant {
 }
 
 // checkpointTenant writes the devices of a tenant, a part at a time, without waiting for the disk:
-// the end of the checkpoint does that.
-func (s *Store) checkpointTenant(t *tenant) error {
+// the end of the checkpoint does that. It returns how many there are.
+func (s *Store) checkpointTenant(t *tenant) (devices int, err error) {
 	const part = 2048
 	for from := 0; ; from += part {
 		s.order.Lock()
@@ -115,11 +125,12 @@ func (s *Store) checkpointTenant(t *tenant) error {
 		slots = slots[:min(part, len(slots))]
 		s.order.Unlock()
 		if gone || len(slots) == 0 {
-			return nil
+			return devices, nil
 		}
 		if err := s.checkpointSlots(t, from, slots); err != nil {
-			return err
+			return devices, err
 		}
+		devices += len(slots)
 	}
 }
 
@@ -173,9 +184,12 @@ func (s *Store) rebuild() error {
 		s.order.next = sequence + 1
 	}
 	s.line.shown = s.order.next
+	devices := 0
 	for _, r := range byNumber {
 		r.finish()
+		devices += len(r.devices)
 	}
+	s.checkpoints.measure(devices)
 	return nil
 }
 

@@ -100,26 +100,13 @@ func (k key) event(device andon.DeviceID, at andon.Time, state andon.State) key 
 	return k.number(at.Day()).text(string(device)).text(string(state)).invertedTime(at)
 }
 
-// deviceDayKey begins the events of one device and day.
-func deviceDayKey(tenant, day uint32, device andon.DeviceID) key {
-	return newKey(tableEvent, tenant).number(day).text(string(device))
-}
-
 func readingKey(tenant uint32, device andon.DeviceID, at andon.Time) key {
 	return newKey(tableReading, tenant).number(at.Day()).text(string(device)).invertedTime(at)
-}
-
-func operatorKey(tenant uint32, operator andon.PersonID, hour uint32, device andon.DeviceID) key {
-	return newKey(tableOperator, tenant).text(string(operator)).number(hour).text(string(device))
 }
 
 func supervisorKey(tenant uint32, supervisor andon.PersonID, e andon.EventKey) key {
 	return newKey(tableSupervisor, tenant).text(string(supervisor)).
 		time(e.Time).text(string(e.Device)).text(string(e.State))
-}
-
-func assignmentKey(tenant uint32, device andon.DeviceID, from andon.Time) key {
-	return newKey(tableAssignment, tenant).text(string(device)).invertedTime(from)
 }
 
 func recordKey(sequence uint64) key {

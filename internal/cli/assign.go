@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
+)
+
+// assign is what the flags of the command ask for.
+type assign struct {
+	*program
+	target
+	none   bool
+	asJSON bool
+	from   importOptions // of the file: its name, its format, what it rejects
+}
+
+func (p *program) assignCommand() *cobra.Command {
+	a := &assign{program: p, target: p.newTarget()}
+	cmd := &cobra.Command{
+		Use:   "assign DEVICE (OPERATOR | --none) | assign --from FILE",
+		Short: "Assign an operator to a device, or operators to many",
+		Long: `Assign an operator to a device from now on, or with --none nobody. A device need not have
+been seen. An assignment takes effect at the later of now and just after the device's newest entry.
+
+With --from a file says who is assigned to which device: CSV with a header, JSON or NDJSON, with the
+columns device and operator; an operator that is empty or null unassigns. Lines that have a "to" are
+over and are passed over, so that what andon export --kind assignments writes can be read here. Lines
+that are wrong are reported as FILE:LINE: reason, the others take effect, and the exit code is 3.`,
+		Example: `  andon assign press-7 Liz
+  andon assign press-7 --none
+  andon assign --from shift.csv --tenant metro`,
+	}
+	a.flags(cmd)
+	cmd.Args = a.args
+	cmd.RunE = p.does(func(ctx context.Context, args []string) error {
+		if a.from.file != "" {
+			return a.many(ctx)
+		}
+		return a.one(ctx, args)
+	})
+	return cmd
+}
+
+func (a *assign) flags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	a.serverFlags(cmd)
+	a.tenantFlag(cmd)
+	flags.BoolVar(&a.none, "none", false, "nobody")
+	flags.BoolVar(&a.asJSON, "json", false, "print the assignment as JSON")
+	flags.StringVar(&a.from.file, "from", "", "`file` that says who is assigned; - is standard input")
+	flags.StringVar(&a.from.format, "format", "", "csv, json or ndjson (default: by the file's name)")
+	flags.StringVar(&a.from.rejects, "rejects", "", "`file` to write all rejected lines to")
+	cmd.MarkFlagsMutuallyExclusive("from", "none")
+	cmd.MarkFlagsMutuallyExclusive("from", "json")
+}
+
+// args checks that the arguments are those of one of the forms.
+func (a *assign) args(_ *cobra.Command, args []string) error {
+	want, form := 2, "DEVICE OPERATOR"
+	switch {
+	case a.from.file != "":
+		want, form = 0, "--from FILE alone"
+	case a.none:
+		want, form = 1, "DEVICE --none"
+	}
+	if len(args) != want {
+		return fmt.Errorf("it takes %s, and %d arguments were given", form, len(args))
+	}
+	return nil
+}
+
+func (a *assign) one(ctx context.Context, args []string) error {
+	device, err := deviceArg(args[0])
+	if err != nil {
+		return err
+	}
+	var operator andon.PersonID
+	if !a.none {
+		if operator, err = personArg("operator", args[1]); err != nil {
+			return err
+		}
+	}
+	return a.ask(func(c *client.Client) error {
+		kept, err := c.Assign(ctx, device, operator)
+		if err != nil {
+			return err
+		}
+		return a.tell(kept)
+	})
+}
+
+func (a *assign) tell(kept client.Assignment) error {
+	if a.asJSON {
+		return json.NewEncoder(a.stdout).Encode(kept)
+	}
+	to := "to " + legible(string(kept.Operator))
+	if kept.Operator == "" {
+		to = "to nobody"
+	}
+	_, err := fmt.Fprintf(a.stdout, "%s is assigned %s from %s on\n",
+		legible(string(kept.Device)), to, kept.From)
+	return err
+}

@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
+)
+
+// escalation is what the flags of escalate ask for.
+type escalation struct {
+	to, by, note string
+	withdraw     bool
+	at           andon.Time
+	state        string
+	asJSON       bool
+}
+
+func (p *program) escalateCommand() *cobra.Command {
+	t := p.newTarget()
+	var e escalation
+	cmd := &cobra.Command{
+		Use:   "escalate DEVICE (--to SUPERVISOR | --withdraw)",
+		Short: "Escalate what a device shows to a supervisor, or withdraw that",
+		Long: `Escalate the entry that a device shows now to a supervisor, or withdraw what it was escalated
+to; --time and --state name another entry. The newest escalation of an entry counts, all are kept.`,
+		Example: `  andon escalate press-7 --to Sara --by Liz --note 'the third time today'
+  andon escalate press-7 --withdraw
+  andon escalate press-7 --to Sara --time 2020-04-24T14:40:00Z --state WARNING1`,
+		Args: cobra.ExactArgs(1),
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	t.serverFlags(cmd)
+	t.tenantFlag(cmd)
+	flags.StringVar(&e.to, "to", "", "supervisor to escalate to")
+	flags.BoolVar(&e.withdraw, "withdraw", false, "withdraw the escalation")
+	flags.StringVar(&e.by, "by", "", "person who escalates")
+	flags.StringVar(&e.note, "note", "", "why")
+	flags.Var(&moment{&e.at, andon.ParseTime}, "time", "of the entry, with --state")
+	flags.StringVar(&e.state, "state", "", "of the entry, with --time")
+	flags.BoolVar(&e.asJSON, "json", false, "print the record as JSON")
+	cmd.MarkFlagsMutuallyExclusive("to", "withdraw")
+	cmd.MarkFlagsOneRequired("to", "withdraw")
+	cmd.MarkFlagsRequiredTogether("time", "state")
+	cmd.RunE = p.does(func(ctx context.Context, args []string) error {
+		wanted, err := e.wanted(args[0])
+		if err != nil {
+			return err
+		}
+		return t.ask(func(c *client.Client) error { return p.escalate(ctx, c, wanted, e.asJSON) })
+	})
+	return cmd
+}
+
+func (e *escalation) wanted(device string) (client.Escalation, error) {
+	id, err := deviceArg(device)
+	if err != nil {
+		return client.Escalation{}, err
+	}
+	if !e.withdraw { // an empty name would withdraw
+		if _, err := personArg("supervisor", e.to); err != nil {
+			return client.Escalation{}, err
+		}
+	}
+	return client.Escalation{
+		Device: id, Time: e.at, State: andon.State(e.state),
+		Record: client.Record{To: andon.PersonID(e.to), By: andon.PersonID(e.by), Note: e.note},
+	}, nil
+}
+
+func (p *program) escalate(
+	ctx context.Context, c *client.Client, wanted client.Escalation, asJSON bool,
+) error {
+	kept, err := c.Escalate(ctx, wanted)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return json.NewEncoder(p.stdout).Encode(kept)
+	}
+	outcome := "is escalated to " + legible(string(kept.To))
+	if kept.To == "" {
+		outcome = "is escalated to nobody any more"
+	}
+	_, err = fmt.Fprintf(p.stdout, "%s: %s of %s %s\n",
+		legible(string(kept.Device)), legible(string(kept.State)), kept.Time, outcome)
+	return err
+}

@@ -1,0 +1,273 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
+)
+
+// The kinds of what can be exported.
+const (
+	kindEvents      = "events"
+	kindReadings    = "readings"
+	kindAssignments = "assignments"
+)
+
+// export is what the flags of the command ask for.
+type export struct {
+	*program
+	target
+	kind, format *choice
+	devices      []string // ids, or prefixes that end in '*'
+	metrics      []string
+	from, to     andon.Time
+	file         string // "" is standard output
+	goOn         bool
+}
+
+func (p *program) exportCommand() *cobra.Command {
+	e := &export{program: p, target: p.newTarget()}
+	e.attempts = attemptsRunning
+	cmd := &cobra.Command{
+		Use:   "export",
+		Short: "Export events, readings or assignments",
+		Long: `Export the events of a tenant, or its readings or assignments: NDJSON, an entry a line, or CSV,
+device by device and the oldest first.
+
+A tenant's devices are those that andon query devices lists. What it does not list is exported where
+--device names it: a device that is retired, and one that only ever sent readings. Of an entry's
+escalations the one that counts is exported, without its note; an earlier one is not.
+
+With --output the file appears under its name only when it is whole; until then it is FILE.part. An
+export that was interrupted begins anew, or with --continue goes on behind the last device that was
+whole; what was written of others since then is not in it.
+
+What is exported can be imported again:
+  andon import events.ndjson --operator operator --message message \
+      --escalated-to escalated_to --attributes 'attributes.*'
+  andon import readings.ndjson --metrics 'metrics.*' --metadata 'metadata.*'
+  andon assign --from assignments.ndjson`,
+		Example: `  andon export > events.ndjson
+  andon export --tenant metro --output events.ndjson
+  andon export --kind readings --device 'press*' --from 2025-12-01 --to 2025-12-31 --format csv`,
+		Args: cobra.NoArgs,
+	}
+	e.flags(cmd)
+	cmd.RunE = p.does(func(ctx context.Context, _ []string) error {
+		if err := e.check(); err != nil {
+			return err
+		}
+		if e.file == "" {
+			return e.toStdout(ctx)
+		}
+		return e.toFile(ctx)
+	})
+	return cmd
+}
+
+func (e *export) flags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	e.serverFlags(cmd)
+	e.tenantFlag(cmd)
+	e.kind = choiceFlag(cmd, "kind", kindEvents, "what to export",
+		kindEvents, kindReadings, kindAssignments)
+	flags.StringArrayVar(&e.devices, "device", nil,
+		"only this `device`, or a prefix: 'press*'; once for each (default all that are listed)")
+	spanFlags(cmd, &e.from, &e.to)
+	metricsFlag(cmd, &e.metrics)
+	flags.StringVar(&e.file, "output", "", "`file` to write to (default standard output)")
+	e.format = choiceFlag(cmd, "format", "ndjson",
+		"form of the entries; in CSV attributes and metadata are JSON in one cell", "ndjson", formatCSV)
+	flags.BoolVar(&e.goOn, "continue", false, "go on with an export to --output that was interrupted")
+}
+
+// check refuses what can't be right before anything is asked for.
+func (e *export) check() error {
+	timed := e.from != 0 || e.to != 0
+	switch {
+	case e.goOn && e.file == "":
+		return andon.Errorf(andon.Invalid, "--continue goes with --output")
+	case timed && e.kind.value == kindAssignments:
+		return andon.Errorf(andon.Invalid, "assignments are exported whole: without --from and --to")
+	case len(e.metrics) > 0 && e.kind.value != kindReadings:
+		return andon.Errorf(andon.Invalid, "--metrics goes with --kind readings")
+	}
+	for _, text := range e.devices {
+		if !isPrefix(text) {
+			if _, err := deviceArg(text); err != nil {
+				return err
+			}
+		}
+	}
+	if len(e.devices) == 0 {
+		e.devices = []string{"*"}
+	}
+	return nil
+}
+
+func isPrefix(text string) bool { return text != "" && text[len(text)-1] == '*' }
+
+// toStdout exports to standard output.
+func (e *export) toStdout(ctx context.Context) error {
+	w := bufio.NewWriter(e.stdout)
+	run := exportRun{export: e, header: true}
+	err := e.ask(func(c *client.Client) error { return run.all(ctx, c, w) })
+	err = errors.Join(err, w.Flush())
+	if errors.Is(err, syscall.EPIPE) { // whoever reads has seen enough ("| head")
+		return nil
+	}
+	if err != nil && run.entries > 0 { // %s: what went well so far is no wrong use any more
+		return fmt.Errorf("%s, then it ended: %s", run.outcome(), err)
+	}
+	return err
+}
+
+// exportRun is one run of an export.
+type exportRun struct {
+	*export
+	header bool   // CSV still wants the names of its columns
+	behind *place // where to go on; nil: from the start
+	// done is called behind each device that is whole; it may be nil.
+	done func(place) error
+
+	bar     *exportBar
+	entries int
+	devices int
+}
+
+// place is how far an export is: which of --device, and which device of that was the last.
+type place struct {
+	Selector int            `json:"selector"`
+	Device   andon.DeviceID `json:"device"`
+}
+
+func (r *exportRun) outcome() string {
+	return fmt.Sprintf("exported %d %s of %d devices", r.entries, r.kind.value, r.devices)
+}
+
+// all exports to w what was asked for.
+func (r *exportRun) all(ctx context.Context, c *client.Client, w *bufio.Writer) error {
+	r.bar = r.newBar(ctx, c)
+	defer r.bar.end()
+	q := client.Query{From: r.from, To: r.to, Order: andon.Asc}
+	switch r.kind.value {
+	case kindReadings:
+		metrics, err := metricArgs(r.metrics)
+		if err != nil {
+			return err
+		}
+		return copyAll(ctx, r, c, w, readingColumns(metrics),
+			func(id andon.DeviceID) iter.Seq2[andon.Reading, error] {
+				return c.DeviceReadings(ctx, id, q, metrics...)
+			})
+	case kindAssignments:
+		return copyAll(ctx, r, c, w, assignmentColumns(),
+			func(id andon.DeviceID) iter.Seq2[client.Assignment, error] {
+				return c.Assignments(ctx, id, q)
+			})
+	}
+	return copyAll(ctx, r, c, w, eventColumns(),
+		func(id andon.DeviceID) iter.Seq2[andon.Event, error] { return c.DeviceEvents(ctx, id, q) })
+}
+
+// copyAll writes the items of each device to w.
+func copyAll[T any](
+	ctx context.Context, r *exportRun, c *client.Client, w io.Writer, columns []column[T],
+	read func(andon.DeviceID) iter.Seq2[T, error],
+) error {
+	s := newSink(r.format.value, w, columns, page{}, looks{}, r.header)
+	for at, err := range r.places(ctx, c) {
+		if err == nil {
+			err = copyDevice(r, s, read(at.Device))
+		}
+		if err == nil {
+			err = s.end() // so that a device is whole in the file when it is done
+		}
+		if err == nil && r.done != nil {
+			err = r.done(at)
+		}
+		if err != nil {
+			return errors.Join(err, s.end())
+		}
+		r.devices++
+		r.bar.device()
+	}
+	return s.end()
+}
+
+func copyDevice[T any](r *exportRun, s sink[T], items iter.Seq2[T, error]) error {
+	for item, err := range items {
+		if err != nil {
+			return err
+		}
+		if err := s.put(&item); err != nil {
+			return err
+		}
+		r.entries++
+		r.bar.entry()
+	}
+	return nil
+}
+
+// places returns the devices to export, each once: in the order of --device, and those of a prefix
+// by id.
+func (r *exportRun) places(ctx context.Context, c *client.Client) iter.Seq2[place, error] {
+	return func(yield func(place, error) bool) {
+		for i, text := range r.export.devices {
+			for id, err := range r.selected(ctx, c, text) {
+				at := place{Selector: i, Device: id}
+				if err == nil && (r.isBehind(at) || r.wasSelected(at)) {
+					continue
+				}
+				if !yield(at, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (r *exportRun) selected(
+	ctx context.Context, c *client.Client, text string,
+) iter.Seq2[andon.DeviceID, error] {
+	if !isPrefix(text) { // it need not be listed
+		return each([]andon.DeviceID{andon.DeviceID(text)})
+	}
+	return func(yield func(andon.DeviceID, error) bool) {
+		for d, err := range c.Devices(ctx, client.DeviceQuery{Device: text}) {
+			if !yield(d.Device, err) {
+				return
+			}
+		}
+	}
+}
+
+// isBehind reports whether an earlier run has exported a device.
+func (r *exportRun) isBehind(at place) bool {
+	if r.behind == nil || at.Selector != r.behind.Selector {
+		return r.behind != nil && at.Selector < r.behind.Selector
+	}
+	return at.Device <= r.behind.Device
+}
+
+// wasSelected reports whether a --device that stands before has selected a device already.
+func (r *exportRun) wasSelected(at place) bool {
+	return slices.ContainsFunc(r.export.devices[:at.Selector], func(text string) bool {
+		if isPrefix(text) {
+			text = text[:len(text)-1]
+			return len(at.Device) >= len(text) && string(at.Device[:len(text)]) == text
+		}
+		return string(at.Device) == text
+	})
+}

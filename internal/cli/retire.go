@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
+)
+
+func (p *program) retireCommand() *cobra.Command {
+	t := p.newTarget()
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "retire DEVICE...",
+		Short: "Take devices out of the counts and lists",
+		Long: `Take devices out of the counts and lists. Their history stays until it expires, and a later
+entry brings a device back. One that was never seen or is retired already is named, the others are
+retired, and the exit code is 1.`,
+		Example: `  andon retire press-7
+  andon retire press-7 press-8 --tenant metro`,
+		Args: cobra.MinimumNArgs(1),
+	}
+	t.serverFlags(cmd)
+	t.tenantFlag(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, an object a line")
+	cmd.RunE = p.does(func(ctx context.Context, args []string) error {
+		devices := make([]andon.DeviceID, len(args))
+		for i, text := range args {
+			var err error
+			if devices[i], err = deviceArg(text); err != nil {
+				return err
+			}
+		}
+		return t.ask(func(c *client.Client) error { return p.retire(ctx, c, devices, asJSON) })
+	})
+	return cmd
+}
+
+// retire retires each device. One that is not there does not keep the others from it.
+func (p *program) retire(
+	ctx context.Context, c *client.Client, devices []andon.DeviceID, asJSON bool,
+) error {
+	missing := 0
+	for _, device := range devices {
+		at, err := c.Retire(ctx, device)
+		if e, ok := errors.AsType[*client.Error](err); ok && isAboutDevice(e) && len(devices) > 1 {
+			missing++
+			fmt.Fprintln(p.stderr, e.Detail)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := p.tellRetired(device, at, asJSON); err != nil {
+			return err
+		}
+	}
+	if missing > 0 {
+		return fmt.Errorf("%d of %d devices are not there", missing, len(devices))
+	}
+	return nil
+}
+
+// isAboutDevice reports whether what is not there is the device and not its tenant.
+func isAboutDevice(e *client.Error) bool {
+	return e.Status == http.StatusNotFound && e.Detail != "" && !isAboutTenant(e.Detail)
+}
+
+func (p *program) tellRetired(device andon.DeviceID, at andon.Time, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(p.stdout).Encode(struct {
+			Device  andon.DeviceID `json:"device"`
+			Retired andon.Time     `json:"retired"`
+		}{device, at})
+	}
+	_, err := fmt.Fprintf(p.stdout, "%s is retired from %s on\n", legible(string(device)), at)
+	return err
+}
