@@ -16,10 +16,18 @@ type Device struct {
 	Operator PersonID
 	// EscalatedTo is the newest escalation not withdrawn of any entry of the present incident.
 	EscalatedTo PersonID
+	// EscalatedEntry is the entry whose escalation that is.
+	EscalatedEntry EntryRef
 	// IncidentSince is when the device left severity 0; 0 while no incident is open.
 	IncidentSince Time
 	Message       string // of the newest entry, absent once that has expired
 	Attributes    JSON   // of the newest entry, absent once that has expired
+}
+
+// EntryRef names an entry of a device.
+type EntryRef struct {
+	Time  Time
+	State State
 }
 
 // Silent reports whether the newest message arrived longer ago than after.

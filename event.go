@@ -13,6 +13,7 @@ const (
 	MaxJSONDepth      = 64       // nesting of objects and arrays
 	MaxMetrics        = 1_000    // metrics of one reading, a count
 	MaxRequestEntries = 100_000  // entries of one request, a count
+	MaxRequestMetrics = 200_000  // metrics of all readings of one request, a count
 	MaxRequestBytes   = 16 << 20 // a request's body after decompression
 )
 
@@ -145,7 +146,8 @@ func SortBatch(states *StateSet, events []Event) []Event {
 }
 
 // Escalation is one record beside an entry: to whom it was escalated, when and by whom. Records are
-// append-only and identified by (entry, At); the newest of an entry counts. Withdrawing is a record
+// append-only and identified by (entry, At, To); the newest of an entry counts, and of two at one
+// time the one whose To comes first. Withdrawing is a record
 // whose To is absent. No redelivery of the entry touches them.
 type Escalation struct {
 	Device DeviceID // with Time and State: the entry

@@ -5,11 +5,9 @@ import (
 	"iter"
 )
 
-// IntervalPosition is where a run stands in the list of a device: its first entry, and where the
-// next run began (0 for the running one).
+// IntervalPosition is where a run stands in the list of a device: its first entry.
 type IntervalPosition struct {
 	First EventKey
-	To    Time
 }
 
 // PositionedInterval is a run and where it stands.
@@ -30,8 +28,8 @@ type IntervalQuery struct {
 
 // run is one run while it is being read.
 type run struct {
-	first, last EventKey
-	to          Time // when the next run began; 0 for the running one
+	first EventKey
+	to    Time // when the next run began; 0 for the running one
 }
 
 // within reports whether the run has an instant in the span. A run is [first, to); one of no length
@@ -44,18 +42,29 @@ func (r run) within(s Span) bool {
 func (r run) positioned() PositionedInterval {
 	return PositionedInterval{
 		Interval: Interval{State: r.first.State, From: r.first.Time, To: r.to},
-		Position: IntervalPosition{First: r.first, To: r.to},
+		Position: IntervalPosition{First: r.first},
 	}
 }
 
-// Intervals returns the runs of a device. It reads the log only, so every store has it: a run whose
-// beginning has expired begins at its oldest entry that is left, and retiring a device ends no run.
+// Intervals returns the runs of a device. The running one is what the device shows now, so it outlives
+// its entries; the others come from the log, and one whose beginning has expired begins at its oldest
+// entry that is left. Of a retired device the log alone tells.
 func Intervals(
-	ctx context.Context, log Log, tenant TenantID, states *StateSet,
-	device DeviceID, q IntervalQuery,
+	ctx context.Context, s interface {
+		Log
+		Current
+	}, tenant TenantID, states *StateSet, device DeviceID, q IntervalQuery,
 ) iter.Seq2[PositionedInterval, error] {
-	reader := &runReader{ctx: ctx, log: log, tenant: tenant, states: states, device: device}
 	return func(yield func(PositionedInterval, error) bool) {
+		reader := &runReader{ctx: ctx, log: s, tenant: tenant, states: states, device: device}
+		d, err := s.Device(ctx, tenant, device)
+		if err == nil {
+			key := EventKey{Time: d.Since, Severity: d.Severity, State: d.State, Device: device}
+			reader.running = &key
+		} else if KindOf(err) != NotFound {
+			yield(PositionedInterval{}, err)
+			return
+		}
 		runs := reader.newestFirst
 		if q.Order == Asc {
 			runs = reader.oldestFirst
@@ -78,17 +87,18 @@ func Intervals(
 
 // runReader joins the entries of one device into runs.
 type runReader struct {
-	ctx    context.Context
-	log    Log
-	tenant TenantID
-	states *StateSet
-	device DeviceID
+	ctx     context.Context
+	log     Log
+	tenant  TenantID
+	states  *StateSet
+	device  DeviceID
+	running *EventKey // the first entry of the running run; nil where there is none
 }
 
 // entries returns the keys of the device's entries, page by page without end.
 func (r *runReader) entries(span Span, order Order, after *EventKey) iter.Seq2[EventKey, error] {
 	return func(yield func(EventKey, error) bool) {
-		q := EventQuery{Span: span, Order: order, After: after, Limit: MaxLimit}
+		q := EventQuery{Span: span, Order: order, After: after, Limit: DefaultLimit}
 		for {
 			n := 0
 			var last EventKey
@@ -101,9 +111,14 @@ func (r *runReader) entries(span Span, order Order, after *EventKey) iter.Seq2[E
 			if n < q.Limit {
 				return
 			}
-			q.After = &last
+			q.After, q.Limit = &last, MaxLimit
 		}
 	}
+}
+
+// isRunning reports whether an entry is of the running run.
+func (r *runReader) isRunning(k EventKey) bool {
+	return r.running != nil && k.Compare(*r.running) >= 0
 }
 
 // newestFirst returns the runs from the one that holds the span's end, or from behind a position,
@@ -112,9 +127,15 @@ func (r *runReader) newestFirst(span Span, behind *IntervalPosition) iter.Seq2[r
 	return func(yield func(run, error) bool) {
 		var after *EventKey
 		var to Time
-		if behind != nil {
+		switch {
+		case behind != nil:
 			after, to, span.To = &behind.First, behind.First.Time, 0
-		} else if span.To != 0 {
+		case r.running != nil && (span.To == 0 || r.running.Time <= span.To):
+			if !yield(run{first: *r.running}, nil) {
+				return
+			}
+			after, to, span.To = r.running, r.running.Time, 0
+		case span.To != 0:
 			next, err := r.nextRun(span.To)
 			if err != nil {
 				yield(run{}, err)
@@ -122,34 +143,38 @@ func (r *runReader) newestFirst(span Span, behind *IntervalPosition) iter.Seq2[r
 			}
 			to = next
 		}
-		var open *run
-		for k, err := range r.entries(Span{To: span.To}, Desc, after) {
-			if err != nil {
-				yield(run{}, err)
-				return
-			}
-			if open != nil && open.first.State == k.State {
-				open.first = k
-				continue
-			}
-			if open != nil {
-				to = open.first.Time
-				if !yield(*open, nil) {
-					return
-				}
-			}
-			if to != 0 && to < span.From { // it ended before the span began
-				return
-			}
-			open = &run{first: k, last: k, to: to}
-		}
-		if open != nil {
-			yield(*open, nil)
-		}
+		r.backward(span, after, to, yield)
 	}
 }
 
-// nextRun returns when the run that holds at is followed by another; 0 when it is the running one.
+// backward returns the runs before a key, the first of which ends at to.
+func (r *runReader) backward(span Span, after *EventKey, to Time, yield func(run, error) bool) {
+	var open *run
+	for k, err := range r.entries(Span{To: span.To}, Desc, after) {
+		if err != nil {
+			yield(run{}, err)
+			return
+		}
+		if open != nil && open.first.State == k.State {
+			open.first = k
+			continue
+		}
+		if open != nil {
+			if to = open.first.Time; !yield(*open, nil) {
+				return
+			}
+		}
+		if to != 0 && to < span.From { // it ended before the span began
+			return
+		}
+		open = &run{first: k, to: to}
+	}
+	if open != nil {
+		yield(*open, nil)
+	}
+}
+
+// nextRun returns when the run that holds at is followed by another; 0 when none follows.
 func (r *runReader) nextRun(at Time) (Time, error) {
 	var holds *EventKey
 	for k, err := range r.entries(Span{To: at}, Desc, nil) {
@@ -166,7 +191,7 @@ func (r *runReader) nextRun(at Time) (Time, error) {
 		if err != nil {
 			return 0, err
 		}
-		if k.State != holds.State {
+		if k.State != holds.State || r.isRunning(k) {
 			return k.Time, nil
 		}
 	}
@@ -177,6 +202,13 @@ func (r *runReader) nextRun(at Time) (Time, error) {
 // position, to the one that holds the span's end.
 func (r *runReader) oldestFirst(span Span, behind *IntervalPosition) iter.Seq2[run, error] {
 	return func(yield func(run, error) bool) {
+		switch {
+		case behind != nil && r.isRunning(behind.First):
+			return
+		case behind == nil && r.running != nil && r.running.Time <= span.From:
+			yield(run{first: *r.running}, nil)
+			return
+		}
 		var after *EventKey
 		var from Time
 		if behind != nil {
@@ -189,36 +221,50 @@ func (r *runReader) oldestFirst(span Span, behind *IntervalPosition) iter.Seq2[r
 			}
 			from = first
 		}
-		skip := behind != nil // the rest of the run that was returned already
-		var open *run
-		for k, err := range r.entries(Span{From: from}, Asc, after) {
-			if err != nil {
-				yield(run{}, err)
-				return
-			}
-			if skip && k.State == behind.First.State {
-				continue
-			}
-			skip = false
-			if open != nil && open.first.State == k.State {
-				open.last = k
-				continue
-			}
-			if open != nil {
-				open.to = k.Time
-				if open.to >= span.From && !yield(*open, nil) {
-					return
-				}
-			}
-			if span.To != 0 && k.Time > span.To {
-				return
-			}
-			open = &run{first: k, last: k}
+		r.forward(span, from, after, yield)
+	}
+}
+
+// forward returns the runs from a time on, or behind the run that begins with after.
+func (r *runReader) forward(span Span, from Time, after *EventKey, yield func(run, error) bool) {
+	var open *run
+	for k, err := range r.entries(Span{From: from}, Asc, after) {
+		if err != nil {
+			yield(run{}, err)
+			return
 		}
+		if r.isRunning(k) {
+			break
+		}
+		if after != nil && k.State == after.State { // the rest of the run that was returned already
+			continue
+		}
+		after = nil
+		if open != nil && open.first.State == k.State {
+			continue
+		}
+		if open != nil {
+			if open.to = k.Time; !yield(*open, nil) {
+				return
+			}
+		}
+		if span.To != 0 && k.Time > span.To {
+			return
+		}
+		open = &run{first: k}
+	}
+	if r.running == nil {
 		if open != nil {
 			yield(*open, nil)
 		}
+		return
 	}
+	if open != nil {
+		if open.to = r.running.Time; !yield(*open, nil) {
+			return
+		}
+	}
+	yield(run{first: *r.running}, nil)
 }
 
 // runStart returns when the run that holds at began; at itself when there is none before it.

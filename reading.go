@@ -13,6 +13,9 @@ const (
 	MaxMetric = 1e126
 )
 
+// MaxJoinedMetrics is how many metrics a reading may come to have by joining messages of one time.
+const MaxJoinedMetrics = 10_000
+
 // Metric is one number of a reading.
 type Metric struct {
 	Name  MetricName
@@ -100,7 +103,9 @@ func (m Metrics) Only(names []MetricName) Metrics {
 	return kept
 }
 
-// Join returns the metrics of both, in a new slice; where both have one, the later stands.
+// Join returns the metrics of both, in a new slice; where both have one, the later stands. Of more than
+// MaxJoinedMetrics those that come first by name are kept: in whatever order many messages of one time
+// are joined, the same are.
 func (m Metrics) Join(later Metrics) Metrics {
 	joined := make(Metrics, 0, len(m)+len(later))
 	for len(m) > 0 && len(later) > 0 {
@@ -113,7 +118,8 @@ func (m Metrics) Join(later Metrics) Metrics {
 			joined, m, later = append(joined, later[0]), m[1:], later[1:]
 		}
 	}
-	return append(append(joined, m...), later...)
+	joined = append(append(joined, m...), later...)
+	return joined[:min(len(joined), MaxJoinedMetrics)]
 }
 
 // Sorted puts the metrics into the order of their names. A name that stands twice is an error.

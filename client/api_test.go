@@ -125,7 +125,8 @@ func TestReadings(t *testing.T) {
 func TestTenants(t *testing.T) {
 	ctx, c := start(t)
 	silent := andon.Duration(60_000_000)
-	made := must[client.Tenant](t)(c.PutTenant(ctx, "metro", client.TenantChange{SilentAfter: &silent}))
+	change := client.TenantChange{SilentAfter: &silent}
+	made := must[client.Tenant](t)(c.PutTenant(ctx, "metro", change))
 	got := must[client.Tenant](t)(c.Tenant(ctx, "metro"))
 	if diff := cmp.Diff(made, got); diff != "" || got.SilentAfter != silent {
 		t.Errorf("got %+v\n%s", got, diff)
@@ -167,8 +168,8 @@ func TestListBeginsAnew(t *testing.T) {
 // TestAnswersAreWrittenAsTheyCame: what is read and written again is what the server sent.
 func TestAnswersAreWrittenAsTheyCame(t *testing.T) {
 	same(t, `{"device":"d","operator":null,"from":"2020-01-01T00:00:00Z"}`, &client.Assignment{})
-	same(t, `{"device":"d","operator":"Liz","from":"2020-01-01T00:00:00Z","to":"2020-01-02T00:00:00Z"}`,
-		&client.Assignment{})
+	same(t, `{"device":"d","operator":"Liz","from":"2020-01-01T00:00:00Z",`+
+		`"to":"2020-01-02T00:00:00Z"}`, &client.Assignment{})
 	same(t, `{"device":"d","time":"2020-01-01T00:00:00Z","state":"N","escalations":[`+
 		`{"to":null,"at":"2020-01-01T00:00:02Z"},`+
 		`{"to":"Sara","at":"2020-01-01T00:00:01Z","by":"Liz","note":"n"}]}`, &client.Entry{})
@@ -176,7 +177,8 @@ func TestAnswersAreWrittenAsTheyCame(t *testing.T) {
 		`"at":"2020-01-01T00:00:01Z"}`, &client.Escalation{})
 	same(t, `{"state":"N","from":"2020-01-01T00:00:00Z","seconds":5}`, &client.Interval{})
 	same(t, `{"device":"d","state":"N","severity":0,"since":"2020-01-01T00:00:00Z",`+
-		`"time":"2020-01-01T00:00:00Z","received":"2020-01-01T00:00:00Z","silent":false}`, &client.Device{})
+		`"time":"2020-01-01T00:00:00Z","received":"2020-01-01T00:00:00Z","silent":false}`,
+		&client.Device{})
 }
 
 func same(t *testing.T, text string, into any) {

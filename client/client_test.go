@@ -61,7 +61,9 @@ func TestAppendEvents(t *testing.T) {
 			r.Method, r.URL.Path, r.Header.Get("Content-Type"), r.Header.Get("Andon-Tenant"),
 			r.Header.Get("Authorization"),
 		}
-		line := []string{"POST", "/api/v1/events", "application/x-ndjson", "metro", "Bearer hunter2"}
+		line := []string{
+			"POST", "/api/v1/events", "application/x-ndjson", "metro", "Bearer hunter2",
+		}
 		if diff := cmp.Diff(line, got); diff != "" {
 			t.Error(diff)
 		}
@@ -71,7 +73,8 @@ func TestAppendEvents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := client.Result{Accepted: 1, Rejected: []andon.Rejection{{Index: 1, Line: 2, Error: "no"}}}
+	rejected := []andon.Rejection{{Index: 1, Line: 2, Error: "no"}}
+	want := client.Result{Accepted: 1, Rejected: rejected}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -225,7 +228,9 @@ func TestRetryEndsWithContext(t *testing.T) {
 }
 
 func TestNewRefuses(t *testing.T) {
-	for _, address := range []string{"", "127.0.0.1:8080", "ftp://host", "http://", "http://u:hunter2@h"} {
+	for _, address := range []string{
+		"", "127.0.0.1:8080", "ftp://host", "http://", "http://u:hunter2@h",
+	} {
 		_, err := client.New(client.Options{URL: address})
 		if err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%q: got %v", address, err)

@@ -60,9 +60,9 @@ func (c *Client) Devices(ctx context.Context, q DeviceQuery) iter.Seq2[Device, e
 	return list[Device](ctx, c, path("devices"), q.values())
 }
 
-// Retire takes a device out of counts and lists; its history stays until it expires. It returns when
-// that takes effect: an entry after it brings the device back. An Error of status 404 when it was
-// never seen or is retired already; so an answer that is lost is not asked for again.
+// Retire takes a device out of counts and lists; its history stays until it expires. It returns
+// when that takes effect: an entry after it brings the device back. An Error of status 404 when it
+// was never seen or is retired already; so an answer that is lost is not asked for again.
 func (c *Client) Retire(ctx context.Context, id andon.DeviceID) (andon.Time, error) {
 	var answer struct {
 		Retired andon.Time `json:"retired"`

@@ -69,7 +69,7 @@ func Example() {
 
 	result, err := c.AppendEvents(ctx, []andon.Event{
 		{Device: "press-7", Time: at("2020-04-24T07:30:00Z"), State: "WARNING1", Operator: "Liz"},
-		{Device: "press-7", Time: at("2029-01-01T00:00:00Z"), State: "NORMAL"},
+		{Device: "press-7", Time: at("2020-04-24T07:35:00Z")},
 	})
 	if err != nil {
 		panic(err)
@@ -85,7 +85,7 @@ func Example() {
 	fmt.Println(d.State, "since", d.Since, "is with", d.Operator)
 	// Output:
 	// accepted: 1
-	// event 1: time 2029-01-01T00:00:00Z is more than 10m ahead of the clock, which says 2020-04-24T08:00:00Z
+	// event 1: at byte 0: state is missing
 	// WARNING1 since 2020-04-24T07:30:00Z is with Liz
 }
 

@@ -61,9 +61,9 @@ func (c *Client) Assign(
 	return kept, err
 }
 
-// AssignMany assigns operators to many devices from now on, at most andon.MaxRequestEntries. What is
-// right of it takes effect together; From and To do not count. A request whose answer is lost is not
-// repeated, since the history of the devices would show it twice.
+// AssignMany assigns operators to many devices from now on, at most andon.MaxRequestEntries. What
+// is right of it takes effect together; From and To do not count. A request whose answer is lost is
+// not repeated, since the history of the devices would show it twice.
 func (c *Client) AssignMany(ctx context.Context, assignments []Assignment) (Result, error) {
 	sent := make([]Assignment, len(assignments))
 	for i, a := range assignments {
@@ -112,8 +112,8 @@ func (e Escalation) MarshalJSON() ([]byte, error) {
 
 // Escalate escalates an entry of a device to a supervisor, or withdraws where To is absent. Without
 // Time and State the entry is the one that the device shows now. At is the server's to say. It
-// returns the record as it was kept. A request whose answer is lost is not repeated, since the entry
-// would have the record twice.
+// returns the record as it was kept. A request whose answer is lost is not repeated, since the
+// entry would have the record twice.
 func (c *Client) Escalate(ctx context.Context, e Escalation) (Escalation, error) {
 	body, err := json.Marshal(struct {
 		To    *andon.PersonID `json:"to"`

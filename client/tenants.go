@@ -51,8 +51,8 @@ func (t TenantChange) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// Tenants returns all tenants by id. Like the other requests about tenants it does not depend on the
-// Client's own.
+// Tenants returns all tenants by id. Like the other requests about tenants it does not depend on
+// the Client's own.
 func (c *Client) Tenants(ctx context.Context) iter.Seq2[Tenant, error] {
 	return list[Tenant](ctx, c, path("tenants"), Query{}.values())
 }

@@ -25,13 +25,15 @@ func (p *program) assignCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "assign DEVICE (OPERATOR | --none) | assign --from FILE",
 		Short: "Assign an operator to a device, or operators to many",
-		Long: `Assign an operator to a device from now on, or with --none nobody. A device need not have
-been seen. An assignment takes effect at the later of now and just after the device's newest entry.
+		Long: `Assign an operator to a device from now on, or with --none nobody. A device need not
+have been seen. An assignment takes effect at the later of now and just after the device's newest
+entry.
 
-With --from a file says who is assigned to which device: CSV with a header, JSON or NDJSON, with the
-columns device and operator; an operator that is empty or null unassigns. Lines that have a "to" are
-over and are passed over, so that what andon export --kind assignments writes can be read here. Lines
-that are wrong are reported as FILE:LINE: reason, the others take effect, and the exit code is 3.`,
+With --from a file says who is assigned to which device: CSV with a header, JSON or NDJSON, with
+the columns device and operator; an operator that is empty or null unassigns. Lines that have a
+"to" are over and are passed over, so that what andon export --kind assignments writes can be read
+here. Lines that are wrong are reported as FILE:LINE: reason, the others take effect, and the exit
+code is 3.`,
 		Example: `  andon assign press-7 Liz
   andon assign press-7 --none
   andon assign --from shift.csv --tenant metro`,
@@ -54,8 +56,9 @@ func (a *assign) flags(cmd *cobra.Command) {
 	a.tenantFlag(cmd)
 	flags.BoolVar(&a.none, "none", false, "nobody")
 	flags.BoolVar(&a.asJSON, "json", false, "print the assignment as JSON")
-	flags.StringVar(&a.from.file, "from", "", "`file` that says who is assigned; - is standard input")
-	flags.StringVar(&a.from.format, "format", "", "csv, json or ndjson (default: by the file's name)")
+	flags.StringVar(&a.from.file, "from", "", "`file` that says who is assigned; - is stdin")
+	flags.StringVar(&a.from.format, "format", "",
+		"csv, json or ndjson (default: by the file's name)")
 	flags.StringVar(&a.from.rejects, "rejects", "", "`file` to write all rejected lines to")
 	cmd.MarkFlagsMutuallyExclusive("from", "none")
 	cmd.MarkFlagsMutuallyExclusive("from", "json")
@@ -87,7 +90,7 @@ func (a *assign) one(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	return a.ask(func(c *client.Client) error {
+	return a.ask(ctx, func(c *client.Client) error {
 		kept, err := c.Assign(ctx, device, operator)
 		if err != nil {
 			return err

@@ -41,7 +41,7 @@ func (a *assign) many(ctx context.Context) error {
 		return err
 	}
 	a.attempts = attemptsRunning
-	err = a.ask(func(c *client.Client) error { return rows.send(ctx, c, r) })
+	err = a.ask(ctx, func(c *client.Client) error { return rows.send(ctx, c, r) })
 	bar.end()
 	return errors.Join(a.finish(r, rows.ended.Load(), err), r.close())
 }

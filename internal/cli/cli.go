@@ -80,6 +80,7 @@ failed.`,
 		SilenceUsage:  true,
 	}
 	root.AddCommand(p.serveCommand(), p.importCommand(), p.demoCommand(), p.versionCommand())
+	root.AddCommand(p.configCommand(), p.doctorCommand(), p.completionCommand(), p.manCommand())
 	root.AddCommand(p.queryCommand())
 	root.AddCommand(p.tenantCommand())
 	root.AddCommand(p.assignCommand())

@@ -26,8 +26,9 @@ func (p *program) escalateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "escalate DEVICE (--to SUPERVISOR | --withdraw)",
 		Short: "Escalate what a device shows to a supervisor, or withdraw that",
-		Long: `Escalate the entry that a device shows now to a supervisor, or withdraw what it was escalated
-to; --time and --state name another entry. The newest escalation of an entry counts, all are kept.`,
+		Long: `Escalate the entry that a device shows now to a supervisor, or withdraw what it was
+escalated to; --time and --state name another entry. The newest escalation of an entry counts, all
+are kept.`,
 		Example: `  andon escalate press-7 --to Sara --by Liz --note 'the third time today'
   andon escalate press-7 --withdraw
   andon escalate press-7 --to Sara --time 2020-04-24T14:40:00Z --state WARNING1`,
@@ -52,7 +53,9 @@ to; --time and --state name another entry. The newest escalation of an entry cou
 		if err != nil {
 			return err
 		}
-		return t.ask(func(c *client.Client) error { return p.escalate(ctx, c, wanted, e.asJSON) })
+		return t.ask(ctx, func(c *client.Client) error {
+			return p.escalate(ctx, c, wanted, e.asJSON)
+		})
 	})
 	return cmd
 }

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -41,12 +41,13 @@ func (p *program) exportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export",
 		Short: "Export events, readings or assignments",
-		Long: `Export the events of a tenant, or its readings or assignments: NDJSON, an entry a line, or CSV,
-device by device and the oldest first.
+		Long: `Export the events of a tenant, or its readings or assignments: NDJSON, an entry a
+line, or CSV, device by device and the oldest first.
 
-A tenant's devices are those that andon query devices lists. What it does not list is exported where
---device names it: a device that is retired, and one that only ever sent readings. Of an entry's
-escalations the one that counts is exported, without its note; an earlier one is not.
+A tenant's devices are those that andon query devices lists. What it does not list is exported
+where --device names it: a device that is retired, and one that only ever sent readings. Of an
+entry's escalations the one that counts is exported, as of the entry's own time and without its
+note.
 
 With --output the file appears under its name only when it is whole; until then it is FILE.part. An
 export that was interrupted begins anew, or with --continue goes on behind the last device that was
@@ -59,6 +60,7 @@ What is exported can be imported again:
   andon assign --from assignments.ndjson`,
 		Example: `  andon export > events.ndjson
   andon export --tenant metro --output events.ndjson
+  andon export --device '*' --device retired-press --format csv > events.csv
   andon export --kind readings --device 'press*' --from 2025-12-01 --to 2025-12-31 --format csv`,
 		Args: cobra.NoArgs,
 	}
@@ -88,8 +90,10 @@ func (e *export) flags(cmd *cobra.Command) {
 	metricsFlag(cmd, &e.metrics)
 	flags.StringVar(&e.file, "output", "", "`file` to write to (default standard output)")
 	e.format = choiceFlag(cmd, "format", "ndjson",
-		"form of the entries; in CSV attributes and metadata are JSON in one cell", "ndjson", formatCSV)
-	flags.BoolVar(&e.goOn, "continue", false, "go on with an export to --output that was interrupted")
+		"form of the entries; in CSV attributes and metadata are JSON in one cell",
+		"ndjson", formatCSV)
+	flags.BoolVar(&e.goOn, "continue", false,
+		"go on with an export to --output that was interrupted")
 }
 
 // check refuses what can't be right before anything is asked for.
@@ -99,7 +103,8 @@ func (e *export) check() error {
 	case e.goOn && e.file == "":
 		return andon.Errorf(andon.Invalid, "--continue goes with --output")
 	case timed && e.kind.value == kindAssignments:
-		return andon.Errorf(andon.Invalid, "assignments are exported whole: without --from and --to")
+		return andon.Errorf(andon.Invalid,
+			"assignments are exported whole: without --from and --to")
 	case len(e.metrics) > 0 && e.kind.value != kindReadings:
 		return andon.Errorf(andon.Invalid, "--metrics goes with --kind readings")
 	}
@@ -122,7 +127,7 @@ func isPrefix(text string) bool { return text != "" && text[len(text)-1] == '*' 
 func (e *export) toStdout(ctx context.Context) error {
 	w := bufio.NewWriter(e.stdout)
 	run := exportRun{export: e, header: true}
-	err := e.ask(func(c *client.Client) error { return run.all(ctx, c, w) })
+	err := e.ask(ctx, func(c *client.Client) error { return run.all(ctx, c, w) })
 	err = errors.Join(err, w.Flush())
 	if errors.Is(err, syscall.EPIPE) { // whoever reads has seen enough ("| head")
 		return nil
@@ -143,7 +148,7 @@ type exportRun struct {
 
 	bar     *exportBar
 	entries int
-	devices int
+	whole   int // devices
 }
 
 // place is how far an export is: which of --device, and which device of that was the last.
@@ -153,7 +158,7 @@ type place struct {
 }
 
 func (r *exportRun) outcome() string {
-	return fmt.Sprintf("exported %d %s of %d devices", r.entries, r.kind.value, r.devices)
+	return fmt.Sprintf("exported %d %s of %d devices", r.entries, r.kind.value, r.whole)
 }
 
 // all exports to w what was asked for.
@@ -200,7 +205,7 @@ func copyAll[T any](
 		if err != nil {
 			return errors.Join(err, s.end())
 		}
-		r.devices++
+		r.whole++
 		r.bar.device()
 	}
 	return s.end()
@@ -227,7 +232,7 @@ func (r *exportRun) places(ctx context.Context, c *client.Client) iter.Seq2[plac
 		for i, text := range r.export.devices {
 			for id, err := range r.selected(ctx, c, text) {
 				at := place{Selector: i, Device: id}
-				if err == nil && (r.isBehind(at) || r.wasSelected(at)) {
+				if err == nil && (r.isBehind(at) || r.isElsewhere(at)) {
 					continue
 				}
 				if !yield(at, err) || err != nil {
@@ -261,13 +266,20 @@ func (r *exportRun) isBehind(at place) bool {
 	return at.Device <= r.behind.Device
 }
 
-// wasSelected reports whether a --device that stands before has selected a device already.
-func (r *exportRun) wasSelected(at place) bool {
-	return slices.ContainsFunc(r.export.devices[:at.Selector], func(text string) bool {
-		if isPrefix(text) {
-			text = text[:len(text)-1]
-			return len(at.Device) >= len(text) && string(at.Device[:len(text)]) == text
+// isElsewhere reports whether a device that --device selects is exported for another one: a device
+// that is named where its name stands, since a prefix finds it only if it is listed, and the others
+// where the first prefix finds them.
+func (r *exportRun) isElsewhere(at place) bool {
+	here := r.export.devices[at.Selector]
+	for i, text := range r.export.devices {
+		switch named := text == string(at.Device); {
+		case isPrefix(here) && named, i < at.Selector && named:
+			return true
+		case isPrefix(here) && isPrefix(text) && i < at.Selector:
+			if strings.HasPrefix(string(at.Device), text[:len(text)-1]) {
+				return true
+			}
 		}
-		return string(at.Device) == text
-	})
+	}
+	return false
 }

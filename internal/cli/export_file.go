@@ -15,8 +15,8 @@ import (
 	"github.com/andonhq/andon/client"
 )
 
-// toFile exports to a file. Until it is whole it is FILE.part, and FILE.part.json beside it says how
-// far it is.
+// toFile exports to a file. Until it is whole it is FILE.part, and FILE.part.json beside it says
+// how far it is.
 func (e *export) toFile(ctx context.Context) error {
 	part, err := e.openPart()
 	if err != nil {
@@ -26,10 +26,10 @@ func (e *export) toFile(ctx context.Context) error {
 	begun := time.Now()
 	run := exportRun{
 		export: e, header: part.Size == 0, behind: part.Behind,
-		entries: part.Entries, devices: part.Devices,
+		entries: part.Entries, whole: part.Devices,
 	}
 	run.done = func(at place) error { return part.note(at, &run) }
-	err = e.ask(func(c *client.Client) error { return run.all(ctx, c, part.w) })
+	err = e.ask(ctx, func(c *client.Client) error { return run.all(ctx, c, part.w) })
 	if err == nil {
 		err = part.finish()
 	}
@@ -116,8 +116,8 @@ func (p *partFile) resume() error {
 		return nil // cut off while it was written: the beginning is always safe
 	}
 	if !was.Query.equal(p.Query) {
-		return andon.Errorf(andon.Invalid,
-			"%s.part is of an export with other flags: give the same, or leave out --continue", p.target)
+		return andon.Errorf(andon.Invalid, "%s.part is of an export with other flags: "+
+			"give the same, or leave out --continue", p.target)
 	}
 	p.progressOf = was
 	return nil
@@ -155,7 +155,7 @@ func (p *partFile) note(at place, run *exportRun) error {
 		return err
 	}
 	p.Behind, p.Size = &at, written+int64(p.w.Buffered())
-	p.Entries, p.Devices = run.entries, run.devices+1
+	p.Entries, p.Devices = run.entries, run.whole+1
 	if p.Size-p.noted < notedEvery {
 		return nil
 	}
@@ -195,7 +195,7 @@ func (p *partFile) finish() error {
 
 // abandon ends an export that is not whole, so that it can go on. The error says what there is.
 func (p *partFile) abandon(run *exportRun, err error) error {
-	if run.devices == 0 {
+	if run.whole == 0 {
 		return errors.Join(err, os.Remove(p.Name()))
 	}
 	if failed := p.writeDown(); failed != nil {

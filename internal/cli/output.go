@@ -156,8 +156,8 @@ func show[T any](p *program, o *output, columns []column[T], items iter.Seq2[T, 
 	case err != nil:
 		return err
 	case more:
-		fmt.Fprintf(p.stderr, "There are more than these %d: --limit N shows more, --all shows all.\n",
-			shown)
+		fmt.Fprintf(p.stderr,
+			"There are more than these %d: --limit N shows more, --all shows all.\n", shown)
 	case shown == 0 && o.isTable():
 		fmt.Fprintln(p.stderr, "There is none.")
 	}
@@ -195,6 +195,7 @@ func showOne[T any](p *program, o *output, columns []column[T], item T) error {
 			continue
 		}
 		if shown := c.cell(o.looks, &item); shown.text != "" {
+			shown.right = false
 			rows = append(rows, []cell{{text: c.title()}, shown})
 		}
 	}

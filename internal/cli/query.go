@@ -16,8 +16,8 @@ func (p *program) queryCommand() *cobra.Command {
 	cmd := group(&cobra.Command{
 		Use:   "query",
 		Short: "Ask what devices show now, and what was",
-		Long: `Ask a server what devices show now, what was, and who answers for it. Each question has a
-subcommand, and its flags are named as the parameters of the HTTP API.
+		Long: `Ask a server what devices show now, what was, and who answers for it. Each question
+has a subcommand, and its flags are named as the parameters of the HTTP API.
 
 On a terminal the answer is a table, elsewhere JSON, an object a line; --output table|json|csv
 chooses. Colours are those of the tenant's states; NO_COLOR takes them away.`,
@@ -35,10 +35,11 @@ chooses. Colours are those of the tenant's states; NO_COLOR takes them away.`,
 }
 
 // group makes a command that does nothing but hold others. Cobra would take a misspelt one for an
-// argument and print the help.
+// argument and print the help, and refuse the flags that were meant for it first.
 func group(cmd *cobra.Command) *cobra.Command {
+	cmd.DisableFlagParsing = true
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
+		if len(args) == 0 || args[0] == "-h" || args[0] == "--help" {
 			return nil
 		}
 		var known []string
@@ -118,7 +119,7 @@ func (q *query) asks(
 		if q.order != nil && q.order.value == "asc" {
 			q.selected.Order = andon.Asc
 		}
-		return q.ask(func(c *client.Client) error {
+		return q.ask(ctx, func(c *client.Client) error {
 			if err := q.learnLooks(ctx, c); err != nil {
 				return err
 			}

@@ -33,8 +33,8 @@ func (p *program) queryDevice() *cobra.Command {
 func (p *program) queryDevices() *cobra.Command {
 	q, cmd := p.newList(question{
 		use: "devices", short: "Devices by what they show now", args: cobra.NoArgs,
-		long: `Devices by what they show now, by id unless --sort says otherwise. In the other orders a
-device that moves while it is listed may be missed or come twice.`,
+		long: `Devices by what they show now, by id unless --sort says otherwise. In the other
+orders a device that moves while it is listed may be missed or come twice.`,
 		example: `  andon query devices --state 'WARNING*' --sort severity
   andon query devices --operator Liz
   andon query devices --device 'press*' --all --output csv`,
@@ -136,7 +136,7 @@ func (p *program) queryStates() *cobra.Command {
 			return err
 		}
 		if q.isTable() {
-			fmt.Fprintf(q.stdout, "  %d devices\n", total)
+			fmt.Fprintf(q.stdout, "  %d in all\n", total)
 		}
 		return nil
 	})

@@ -89,7 +89,7 @@ func eventColumns() []column[andon.Event] {
 	type event = andon.Event
 	return []column[event]{
 		textColumn("device", func(e *event) string { return string(e.Device) }),
-		timeColumn("time", func(e *event) andon.Time { return e.Time }),
+		exactColumn("time", func(e *event) andon.Time { return e.Time }),
 		ageColumn("age", func(e *event) andon.Time { return e.Time }),
 		stateColumn(func(e *event) andon.State { return e.State }),
 		textColumn("operator", func(e *event) string { return string(e.Operator) }),

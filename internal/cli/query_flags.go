@@ -38,7 +38,8 @@ func choiceFlag(cmd *cobra.Command, name, initial, help string, words ...string)
 	c := &choice{value: initial, words: words}
 	cmd.Flags().Var(c, name, help)
 	// It can only be an error to register a second one.
-	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc(name,
+		cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 

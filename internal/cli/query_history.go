@@ -13,8 +13,8 @@ import (
 func (p *program) queryIntervals() *cobra.Command {
 	q, cmd := p.newList(question{
 		use: "intervals DEVICE", short: "Runs of one state of a device", args: cobra.ExactArgs(1),
-		long: `Runs of one state of a device: from when to when it was in it. A run that began before
---from or ends after --to is given whole.`,
+		long: `Runs of one state of a device: from when to when it was in it. A run that began
+before --from or ends after --to is given whole.`,
 		example: `  andon query intervals press-7
   andon query intervals press-7 --state 'WARNING*' --from 2020-04-24`,
 	})

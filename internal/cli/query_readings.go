@@ -113,8 +113,8 @@ func (p *program) queryLatest() *cobra.Command {
 	q, cmd := p.newQuery(question{
 		use: "latest DEVICE...", short: "The newest reading of each device",
 		args: cobra.MinimumNArgs(1),
-		long: `The newest reading of each device. Devices that have none are named on standard error; if
-all of them have none, the exit code is 1.`,
+		long: `The newest reading of each device. Devices that have none are named on standard
+error; if all of them have none, the exit code is 1.`,
 		example: `  andon query latest press-7 press-8
   andon query devices --all --output csv | tail -n +2 | cut -d, -f1 | xargs andon query latest`,
 	})
@@ -159,8 +159,8 @@ func latest(
 func (p *program) queryMetric() *cobra.Command {
 	q, cmd := p.newList(question{
 		use: "metric METRIC", short: "One metric across devices", args: cobra.ExactArgs(1),
-		long: `One metric across devices. Within a device the newest is first; the order across devices is
-the store's own.`,
+		long: `One metric across devices. Within a device the newest is first; the order across
+devices is the store's own.`,
 		example: `  andon query metric temperature --from 2025-12-04 --to 2025-12-04
   andon query metric temperature --all --output csv > temperature.csv`,
 	})

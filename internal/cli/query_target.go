@@ -44,7 +44,7 @@ func (t *target) tenantFlag(cmd *cobra.Command) {
 }
 
 // ask calls work with a client of the server, and says what to do about an error of it.
-func (t *target) ask(work func(*client.Client) error) error {
+func (t *target) ask(ctx context.Context, work func(*client.Client) error) error {
 	token, err := readTokenFile(t.tokenFile)
 	if err != nil {
 		return err
@@ -56,7 +56,16 @@ func (t *target) ask(work func(*client.Client) error) error {
 		return andon.Errorf(andon.Invalid, "%w", err)
 	}
 	defer c.Close()
-	return t.explain(work(c))
+	if t.attempts > attemptsWaiting { // a wrong address must not take as long as a busy server may
+		_, err = c.Version(ctx)
+	}
+	if err == nil {
+		err = work(c)
+	}
+	if err != nil && ctx.Err() != nil {
+		return errInterrupted
+	}
+	return t.explain(err)
 }
 
 // explain says what to do about an error of the server or of the way to it. What the server calls
@@ -67,18 +76,16 @@ func (t *target) explain(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, context.Canceled):
-		return errInterrupted
 	case errors.As(err, &e):
 		return t.explainAnswer(e, err)
 	case errors.As(err, &unreached):
-		return fmt.Errorf("%w\nIs a server running at %s? andon serve starts one, --url names another",
-			err, t.url)
+		return fmt.Errorf("%w\nIs a server running at %s? andon serve starts one, "+
+			"--url names another", err, t.url)
 	case strings.Contains(err.Error(), "gave HTTP response to HTTPS client"):
 		return fmt.Errorf("%w\nThis server speaks plain HTTP: write --url http://…", err)
 	case strings.Contains(err.Error(), "certificate"):
-		return fmt.Errorf("%w\nIf the certificate is your own, name it: SSL_CERT_FILE=cert.pem andon …",
-			err)
+		return fmt.Errorf("%w\nIf the certificate is your own, name it: "+
+			"SSL_CERT_FILE=cert.pem andon …", err)
 	case strings.HasPrefix(err.Error(), "read the answer: "):
 		return fmt.Errorf("%w\n%s", err, t.notAndon())
 	}
@@ -95,6 +102,8 @@ func (t *target) explainAnswer(e *client.Error, err error) error {
 		return fmt.Errorf("%w\nThe token in %s is not the server's", err, t.tokenFile)
 	case e.Detail == "":
 		return fmt.Errorf("%w\n%s", err, t.notAndon())
+	case e.Status == http.StatusNotFound && isAboutTenant(e.Detail) && t.tenant == "":
+		return fmt.Errorf("%w\nandon tenant list shows all", err)
 	case e.Status == http.StatusNotFound && isAboutTenant(e.Detail):
 		return fmt.Errorf("%w\nandon tenant list shows all, andon tenant set %s makes this one",
 			err, shellWord(t.tenant))

@@ -19,9 +19,9 @@ func (p *program) retireCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "retire DEVICE...",
 		Short: "Take devices out of the counts and lists",
-		Long: `Take devices out of the counts and lists. Their history stays until it expires, and a later
-entry brings a device back. One that was never seen or is retired already is named, the others are
-retired, and the exit code is 1.`,
+		Long: `Take devices out of the counts and lists. Their history stays until it expires, and
+a later entry brings a device back. One that was never seen or is retired already is named, the
+others are retired, and the exit code is 1.`,
 		Example: `  andon retire press-7
   andon retire press-7 press-8 --tenant metro`,
 		Args: cobra.MinimumNArgs(1),
@@ -37,7 +37,7 @@ retired, and the exit code is 1.`,
 				return err
 			}
 		}
-		return t.ask(func(c *client.Client) error { return p.retire(ctx, c, devices, asJSON) })
+		return t.ask(ctx, func(c *client.Client) error { return p.retire(ctx, c, devices, asJSON) })
 	})
 	return cmd
 }

@@ -3,32 +3,40 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/config"
 )
 
 // settingFlags gives a command a flag for each setting, and --config. It returns what reads the
 // configuration once the flags are parsed.
 func (p *program) settingFlags(cmd *cobra.Command) (load func() (config.Config, error)) {
+	sources := p.sourceFlags(cmd)
+	return func() (config.Config, error) {
+		c, err := config.Load(sources())
+		if err != nil {
+			return c, wrongConfig(err)
+		}
+		return c, nil
+	}
+}
+
+// sourceFlags gives a command the same flags, and returns where they say the configuration is.
+func (p *program) sourceFlags(cmd *cobra.Command) (sources func() config.Sources) {
 	defaults := config.Default()
 	settings := defaults.Settings()
 	flags := cmd.Flags()
 	file := flags.String("config", "", "YAML `file` to read the configuration from (or ANDON_CONFIG)")
 	for _, s := range settings {
 		flags.Var(&settingFlag{text: s.Value.String(), form: s.Value.Type()}, s.Flag(), s.Help)
+		completeWords(cmd, s.Flag(), s.Value.Type())
 	}
-	return func() (config.Config, error) {
+	return func() config.Sources {
 		from := config.Sources{File: *file, Env: p.environ, Flags: map[string]string{}}
 		for _, s := range settings {
 			if flags.Changed(s.Flag()) {
 				from.Flags[s.Key] = flags.Lookup(s.Flag()).Value.String()
 			}
 		}
-		c, err := config.Load(from)
-		if err != nil {
-			return c, andon.Errorf(andon.Invalid, "the configuration is wrong:\n%w", err)
-		}
-		return c, nil
+		return from
 	}
 }
 

@@ -38,6 +38,15 @@ func timeColumn[T any](name string, at func(*T) andon.Time) column[T] {
 	}
 }
 
+// exactColumn is a time that names an entry, so that people see all of it, too.
+func exactColumn[T any](name string, at func(*T) andon.Time) column[T] {
+	c := timeColumn(name, at)
+	c.cell = func(_ looks, item *T) cell {
+		return cell{text: at(item).Std().Format("2006-01-02 15:04:05.999999")}
+	}
+	return c
+}
+
 // ageColumn is how long ago a time was; programs can work it out.
 func ageColumn[T any](name string, at func(*T) andon.Time) column[T] {
 	return column[T]{name: name, cell: func(l looks, item *T) cell {
@@ -106,8 +115,8 @@ func timeShown(at andon.Time) string {
 
 func numberText(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
-// legible makes a text fit for a cell. What a device sends may hold anything: an escape sequence must
-// not reach the terminal, nor may marks of direction swap what stands around them.
+// legible makes a text fit for a cell. What a device sends may hold anything: an escape sequence
+// must not reach the terminal, nor may marks of direction swap what stands around them.
 func legible(text string) string {
 	const most = 60 // characters
 	text = strings.Map(func(r rune) rune {

@@ -19,9 +19,9 @@ func (p *program) tenantCommand() *cobra.Command {
 	cmd := group(&cobra.Command{
 		Use:   "tenant",
 		Short: "List, make, change and delete tenants",
-		Long: `List, make, change and delete tenants. A tenant owns devices and people; its settings say how
-long history is kept, how far ahead a clock may be, when a device counts as silent, and which states
-there are. The tenant default always exists.`,
+		Long: `List, make, change and delete tenants. A tenant owns devices and people; its
+settings say how long history is kept, how far ahead a clock may be, when a device counts as
+silent, and which states there are. The tenant default always exists.`,
 		Example: `  andon tenant list
   andon tenant set metro --events-retention 90d --silent-after 10m
   andon tenant delete metro`,
@@ -45,7 +45,7 @@ func (p *program) tenantList() *cobra.Command {
 		if err := o.settle(p); err != nil {
 			return err
 		}
-		return t.ask(func(c *client.Client) error {
+		return t.ask(ctx, func(c *client.Client) error {
 			if len(args) == 0 {
 				return show(p, &o, tenantColumns(), c.Tenants(ctx))
 			}
@@ -121,8 +121,9 @@ func (p *program) tenantDelete() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "delete TENANT",
 		Short: "Delete a tenant with all that it has",
-		Long: `Delete a tenant with all that it has: devices, history, readings, assignments. On a terminal
-it asks first; elsewhere --yes must say that it is meant. The tenant default can't be deleted.`,
+		Long: `Delete a tenant with all that it has: devices, history, readings, assignments. On a
+terminal it asks first; elsewhere --yes must say that it is meant. The tenant default can't be
+deleted.`,
 		Example: `  andon tenant delete metro
   andon tenant delete metro --yes`,
 		Args: cobra.ExactArgs(1),
@@ -134,7 +135,7 @@ it asks first; elsewhere --yes must say that it is meant. The tenant default can
 		if err != nil {
 			return err
 		}
-		return t.ask(func(c *client.Client) error { return p.deleteTenant(ctx, c, id, yes) })
+		return t.ask(ctx, func(c *client.Client) error { return p.deleteTenant(ctx, c, id, yes) })
 	})
 	return cmd
 }

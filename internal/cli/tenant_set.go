@@ -30,16 +30,16 @@ func (p *program) tenantSet() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set TENANT",
 		Short: "Make a tenant, or change what the flags name",
-		Long: `Make a tenant, or change what the flags name; all else stays as it is. A longer retention does
-not bring back what has expired.
+		Long: `Make a tenant, or change what the flags name; all else stays as it is. A longer
+retention does not bring back what has expired.
 
 --state (repeated) or --states is the whole set of states: NAME=SEVERITY, where 0 is normal and
-higher, up to 255, is worse, and behind it letter, colour (#rrggbb) and symbol, each of which may be
-left out. A state that has entries keeps its severity. The file holds JSON:
+higher, up to 255, is worse, and behind it letter, colour (#rrggbb) and symbol, each of which may
+be left out. A state that has entries keeps its severity. The file holds JSON:
   [{"name":"NORMAL","severity":0},{"name":"DOWN","severity":80,"colour":"#b71c1c"}]`,
 		Example: `  andon tenant set metro
   andon tenant set metro --events-retention 90d --readings-retention forever
-  andon tenant set metro --state OK=0 --state SLOW=32,S,#f9a825 --state DOWN=80,D,#b71c1c,✖`,
+  andon tenant set metro --state OK=0 --state SLOW=32,S,#f9a825 --state DOWN=80,D,#b71c1c,x`,
 		Args: cobra.ExactArgs(1),
 	}
 	t.serverFlags(cmd)
@@ -53,7 +53,7 @@ left out. A state that has entries keeps its severity. The file holds JSON:
 		if err != nil {
 			return err
 		}
-		return t.ask(func(c *client.Client) error {
+		return t.ask(ctx, func(c *client.Client) error {
 			return p.setTenant(ctx, c, id, wanted, change.asJSON)
 		})
 	})
@@ -72,7 +72,7 @@ func (tc *tenantChange) flags(cmd *cobra.Command) {
 	flags.Var(&unmarshaled{into: &tc.silentAfter, kind: "duration"}, "silent-after",
 		"how long a device may send nothing: 15m")
 	flags.StringArrayVar(&tc.states, "state", nil,
-		"a `NAME=SEVERITY[,letter,colour,symbol]` of the set; once for each")
+		"a `state` of the set: NAME=SEVERITY[,letter,colour,symbol]; once for each")
 	flags.StringVar(&tc.statesFile, "states", "", "`file` that holds the set as JSON")
 	flags.BoolVar(&tc.asJSON, "json", false, "print the tenant as JSON")
 	cmd.MarkFlagsMutuallyExclusive("state", "states")
@@ -120,7 +120,8 @@ func (tc *tenantChange) wanted(cmd *cobra.Command) (w client.TenantChange, err e
 
 // setTenant makes or changes a tenant, and prints it as it is now.
 func (p *program) setTenant(
-	ctx context.Context, c *client.Client, id andon.TenantID, wanted client.TenantChange, asJSON bool,
+	ctx context.Context, c *client.Client,
+	id andon.TenantID, wanted client.TenantChange, asJSON bool,
 ) error {
 	t, err := c.PutTenant(ctx, id, wanted)
 	if err != nil {

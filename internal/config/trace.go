@@ -11,6 +11,9 @@ type Origin struct {
 	Place string // "andon.yaml:3", "ANDON_LISTEN", "--listen", "default"
 }
 
+// IsDefault reports whether nothing sets it.
+func (o Origin) IsDefault() bool { return o.Place == defaultPlace }
+
 // Trace reads a configuration as Load does, and says where each setting has its value from, in the
 // order of Settings.
 func Trace(from Sources) (Config, []Origin, error) {

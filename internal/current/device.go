@@ -185,9 +185,12 @@ func (d *Device) Show(states *andon.StateSet) andon.Device {
 	if d.AssignedFrom != 0 {
 		operator = d.Assignee
 	}
+	escalated := d.escalated(states)
 	return andon.Device{
 		ID: d.ID, State: d.State, Severity: states.Severity(d.State),
 		Time: d.Time, Since: d.Since, Received: d.Received,
-		Operator: operator, EscalatedTo: d.escalatedTo(states), IncidentSince: d.Incident,
+		Operator: operator, EscalatedTo: escalated.To,
+		EscalatedEntry: andon.EntryRef{Time: escalated.Entry, State: escalated.State},
+		IncidentSince:  d.Incident,
 	}
 }

@@ -6,7 +6,8 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// Escalation is the newest escalation record of one entry.
+// Escalation is the newest escalation record of one entry; of two at one time, the one whose To comes
+// first.
 type Escalation struct {
 	Entry andon.Time     // with State: the entry
 	State andon.State    //
@@ -27,7 +28,7 @@ func (d *Device) Escalate(r Escalation, states *andon.StateSet) {
 	switch {
 	case i < 0:
 		d.Escalations = append(slices.Clip(d.Escalations), r)
-	case r.At >= d.Escalations[i].At:
+	case r.At > d.Escalations[i].At || (r.At == d.Escalations[i].At && r.To <= d.Escalations[i].To):
 		d.Escalations = slices.Clone(d.Escalations)
 		d.Escalations[i] = r
 	}
@@ -41,16 +42,26 @@ func (d *Device) forgetEscalations(before andon.Time) {
 	}
 }
 
-// escalatedTo returns to whom the newest record that stands escalates: by when it was made, then by
-// its entry.
-func (d *Device) escalatedTo(states *andon.StateSet) andon.PersonID {
+// EscalatedAt returns when an entry of the present incident was escalated or withdrawn last; 0 where
+// it never was.
+func (d *Device) EscalatedAt(entry andon.Time, state andon.State) andon.Time {
+	for _, r := range d.Escalations {
+		if r.Entry == entry && r.State == state {
+			return r.At
+		}
+	}
+	return 0
+}
+
+// escalated returns the newest record that stands: by when it was made, then by its entry.
+func (d *Device) escalated(states *andon.StateSet) Escalation {
 	var newest Escalation
 	for _, r := range d.Escalations {
 		if r.To != "" && (newest.To == "" || r.newer(newest, states)) {
 			newest = r
 		}
 	}
-	return newest.To
+	return newest
 }
 
 func (r Escalation) newer(than Escalation, states *andon.StateSet) bool {

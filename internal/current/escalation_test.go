@@ -15,7 +15,7 @@ func tellEscalated(entries []Entry, records []Escalation) andon.PersonID {
 	newest := map[andon.EventKey]Escalation{}
 	for _, r := range records {
 		k := keyOf(r)
-		if was, ok := newest[k]; !ok || r.At >= was.At {
+		if was, ok := newest[k]; !ok || r.At > was.At || (r.At == was.At && r.To <= was.To) {
 			newest[k] = r
 		}
 	}
@@ -62,7 +62,7 @@ func TestEscalationsInAnyOrder(t *testing.T) {
 				d.Escalate(r, states)
 				records = append(records, r)
 			}
-			if got, want := d.escalatedTo(states), tellEscalated(folded, records); got != want {
+			if got, want := d.escalated(states).To, tellEscalated(folded, records); got != want {
 				t.Fatalf("seed %d: after %+v and %+v: %q, want %q", seed, folded, records, got, want)
 			}
 		}

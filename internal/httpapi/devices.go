@@ -118,7 +118,7 @@ func (a *API) device(c *call) (deviceJSON, error) {
 	return a.showDevice(&tenant)(&d), nil
 }
 
-func (a *API) devices(c *call) (list[deviceJSON], error) {
+func (a *API) devices(c *call) (page[deviceJSON], error) {
 	q := andon.DeviceQuery{
 		States: c.states(), Sort: c.sort(),
 		Operator: c.queryPerson("operator"), EscalatedTo: c.queryPerson("escalated_to"),
@@ -129,11 +129,11 @@ func (a *API) devices(c *call) (list[deviceJSON], error) {
 		q.After = &after
 	}
 	if err := c.fault(); err != nil {
-		return list[deviceJSON]{}, err
+		return page[deviceJSON]{}, err
 	}
 	tenant, err := c.record()
 	if err != nil {
-		return list[deviceJSON]{}, err
+		return page[deviceJSON]{}, err
 	}
 	found := a.store.Devices(c.ctx(), c.tenant, q)
 	if exactly != "" {

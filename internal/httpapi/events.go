@@ -129,21 +129,21 @@ func (c *call) account(accepted int, rejected []andon.Rejection) error {
 	return nil
 }
 
-func (a *API) deviceEvents(c *call) (list[andon.Event], error) {
+func (a *API) deviceEvents(c *call) (page[andon.Event], error) {
 	device := c.device()
 	return c.events(c.span(), func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
 		return a.store.DeviceEvents(c.ctx(), c.tenant, device, q)
 	})
 }
 
-func (a *API) operatorEvents(c *call) (list[andon.Event], error) {
+func (a *API) operatorEvents(c *call) (page[andon.Event], error) {
 	operator := pathID[andon.PersonID](c, "operator")
 	return c.events(c.span(), func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
 		return a.store.OperatorEvents(c.ctx(), c.tenant, operator, q)
 	})
 }
 
-func (a *API) supervisorEvents(c *call) (list[andon.Event], error) {
+func (a *API) supervisorEvents(c *call) (page[andon.Event], error) {
 	supervisor := pathID[andon.PersonID](c, "supervisor")
 	return c.events(c.daySpan(), func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
 		return a.store.SupervisorEvents(c.ctx(), c.tenant, supervisor, q)
@@ -153,22 +153,28 @@ func (a *API) supervisorEvents(c *call) (list[andon.Event], error) {
 // events answers with a page of what read gives for the parameters of the call.
 func (c *call) events(
 	span andon.Span, read func(andon.EventQuery) iter.Seq2[andon.Event, error],
-) (list[andon.Event], error) {
+) (page[andon.Event], error) {
 	q := andon.EventQuery{States: c.states(), Span: span, Order: c.order()}
 	limit := c.limit()
-	q.Limit = limit + 1
 	if after := (andon.EventKey{}); c.cursor(&after) {
 		q.After = &after
 	}
 	if err := c.fault(); err != nil {
-		return list[andon.Event]{}, err
+		return page[andon.Event]{}, err
 	}
 	tenant, err := c.record()
 	if err != nil {
-		return list[andon.Event]{}, err
+		return page[andon.Event]{}, err
 	}
+	found := inSteps(limit+1, func(after *andon.Event, n int) iter.Seq2[andon.Event, error] {
+		if after != nil {
+			q.After = new(after.Key(tenant.States))
+		}
+		q.Limit = n
+		return read(q)
+	})
 	position := func(e *andon.Event) any { return e.Key(tenant.States) }
-	return readPage(c, limit, read(q), same, position)
+	return readPage(c, limit, found, same, position)
 }
 
 // entryJSON is one entry with its escalations.

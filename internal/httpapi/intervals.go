@@ -14,7 +14,7 @@ type intervalJSON struct {
 	Seconds float64     `json:"seconds" doc:"up to now where it runs"`
 }
 
-func (a *API) intervals(c *call) (list[intervalJSON], error) {
+func (a *API) intervals(c *call) (page[intervalJSON], error) {
 	device, limit := c.device(), c.limit()
 	q := andon.IntervalQuery{
 		States: c.states(), Span: c.span(), Order: c.order(), Limit: limit + 1,
@@ -23,11 +23,11 @@ func (a *API) intervals(c *call) (list[intervalJSON], error) {
 		q.After = &after
 	}
 	if err := c.fault(); err != nil {
-		return list[intervalJSON]{}, err
+		return page[intervalJSON]{}, err
 	}
 	tenant, err := c.record()
 	if err != nil {
-		return list[intervalJSON]{}, err
+		return page[intervalJSON]{}, err
 	}
 	runs := andon.Intervals(c.ctx(), a.store, c.tenant, tenant.States, device, q)
 	position := func(i *andon.PositionedInterval) any { return i.Position }

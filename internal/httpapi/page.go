@@ -13,27 +13,79 @@ type list[T any] struct {
 	Next  string `json:"next,omitempty" doc:"cursor of the next page; absent on the last one"`
 }
 
-// readPage reads one page of limit items from items, which were asked for one more than that: it is
-// how the page knows whether another follows. The cursor is the position of the last item.
+// page is a list[T] as it was written.
+type page[T any] struct{ *sheet }
+
+// pageBytes is where a page ends early: what it holds is bounded by its bytes as well as by limit,
+// since an item may have 80 KB and 1,000 of them would be an answer of 80 MB.
+const pageBytes = 4 << 20
+
+// readPage writes one page of items, which were asked for one more than limit: it is how the page
+// knows whether another follows. It ends before limit where it is full, but never before its first
+// item. The cursor is the position of the last item.
+//
+// Each item is written as it comes, so that the page is in memory once and only as text.
 func readPage[S, T any](
 	c *call, limit int, items iter.Seq2[S, error], show func(*S) T, position func(*S) any,
-) (list[T], error) {
-	page := list[T]{Items: []T{}}
+) (page[T], error) {
+	l := listed{sheet: c.newSheet()}
+	if err := l.text(`{"items":[`); err != nil {
+		return page[T]{}, err
+	}
 	var last S
+	next := ""
 	for item, err := range items {
 		if err != nil {
-			return list[T]{}, err
+			return page[T]{}, err
 		}
-		if len(page.Items) == limit {
-			page.Next = andon.EncodeCursor(c.scope(), position(&last))
-			c.linkNext(page.Next)
+		if l.count == limit || l.size >= pageBytes {
+			next = andon.EncodeCursor(c.scope(), position(&last))
 			break
 		}
-		page.Items = append(page.Items, show(&item))
+		if err := l.add(show(&item), limit, pageBytes); err != nil {
+			return page[T]{}, err
+		}
 		last = item
 	}
-	c.x.answers = len(page.Items)
-	return page, nil
+	c.x.answers = l.count
+	return page[T]{l.sheet}, c.endPage(l.sheet, next)
+}
+
+// endPage closes the list, and names the next page where there is one.
+func (c *call) endPage(s *sheet, next string) error {
+	if next == "" {
+		return s.text("]}\n")
+	}
+	c.linkNext(next)
+	return s.text(`],"next":"` + next + "\"}\n") // a cursor is of letters, digits, - and _
+}
+
+// stepItems is how many items that may be large a store is asked for at once. A store may hold all
+// that it is asked for, of each state that is asked for, so a page of 1,000 is not asked for whole.
+// The usual page of 100 is one step.
+const stepItems = 128
+
+// inSteps returns up to want items, which ask gives from behind an item on; nil: from the start.
+func inSteps[S any](
+	want int, ask func(after *S, n int) iter.Seq2[S, error],
+) iter.Seq2[S, error] {
+	return func(yield func(S, error) bool) {
+		var last S
+		var after *S
+		for want > 0 {
+			n, got := min(want, stepItems), 0
+			for item, err := range ask(after, n) {
+				if !yield(item, err) || err != nil {
+					return
+				}
+				last, got = item, got+1
+			}
+			if got < n {
+				return
+			}
+			after, want = &last, want-n
+		}
+	}
 }
 
 // same shows an item as it is.

@@ -101,12 +101,12 @@ func (a *API) postAssignments(c *call) error {
 	return c.account(len(kept), batch.Rejected)
 }
 
-func (a *API) assignments(c *call) (list[assignmentJSON], error) {
+func (a *API) assignments(c *call) (page[assignmentJSON], error) {
 	device, limit := c.device(), c.limit()
 	q := andon.PageQuery{Order: c.order(), Limit: limit + 1}
 	c.cursor(&q.After)
 	if err := c.fault(); err != nil {
-		return list[assignmentJSON]{}, err
+		return page[assignmentJSON]{}, err
 	}
 	kept := a.store.Assignments(c.ctx(), c.tenant, device, q)
 	return readPage(c, limit, kept, showAssignment, func(a *andon.Assignment) any { return a.From })

@@ -2,7 +2,10 @@ package httpapi
 
 import (
 	"fmt"
+	"iter"
 	"net/http"
+	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/andonhq/andon"
@@ -40,11 +43,21 @@ func (a *API) readingRoutes() []*route {
 			tag:  "readings", summary: "The newest reading of a device by time; 404 without one",
 			errors: []int{404},
 		}, exampleReading(), a.latestReading),
-		taking(route{
+		{
 			method: http.MethodPost, path: "/readings/latest",
 			name: "latestReadings", tag: "readings",
 			summary: "The newest reading of each of up to 1,000 devices",
-		}, exampleLatestBody(), exampleLatest(), a.latestReadings),
+			detail: "413 also where the answer would be larger than 16 MB: ask for fewer devices " +
+				"at once.",
+			body: &content{
+				kind: reflect.TypeFor[latestBody](), example: exampleLatestBody(),
+			},
+			answer: &content{
+				kind: reflect.TypeFor[latestJSON](), example: exampleLatest(),
+			},
+			statuses: []int{http.StatusOK}, readOnly: true,
+			serve: a.latestReadings,
+		},
 		listing(route{
 			method: http.MethodGet, path: "/metrics/{metric}/readings", name: "listMetricReadings",
 			tag: "readings", summary: "One metric across devices",
@@ -56,16 +69,20 @@ func (a *API) readingRoutes() []*route {
 	}
 }
 
-func (a *API) readings(c *call) (list[andon.Reading], error) {
+func (a *API) readings(c *call) (page[andon.Reading], error) {
 	device, limit := c.device(), c.limit()
-	q := andon.ReadingQuery{
-		Metrics: c.metricNames(), Span: c.span(), Order: c.order(), Limit: limit + 1,
-	}
+	q := andon.ReadingQuery{Metrics: c.metricNames(), Span: c.span(), Order: c.order()}
 	c.cursor(&q.After)
 	if err := c.fault(); err != nil {
-		return list[andon.Reading]{}, err
+		return page[andon.Reading]{}, err
 	}
-	kept := a.store.DeviceReadings(c.ctx(), c.tenant, device, q)
+	kept := inSteps(limit+1, func(after *andon.Reading, n int) iter.Seq2[andon.Reading, error] {
+		if after != nil {
+			q.After = after.Time
+		}
+		q.Limit = n
+		return a.store.DeviceReadings(c.ctx(), c.tenant, device, q)
+	})
 	return readPage(c, limit, kept, same, func(r *andon.Reading) any { return r.Time })
 }
 
@@ -113,7 +130,11 @@ type latestJSON struct {
 	Missing []andon.DeviceID `json:"missing" doc:"devices without a reading"`
 }
 
-func (a *API) latestReadings(c *call, sent latestBody) (latestJSON, error) {
+func (a *API) latestReadings(c *call) error {
+	sent, err := readBody[latestBody](c)
+	if err != nil {
+		return err
+	}
 	if len(sent.Devices) > maxLatest {
 		c.mark("body.devices", "%d devices, more than %d", len(sent.Devices), maxLatest)
 	}
@@ -121,29 +142,82 @@ func (a *API) latestReadings(c *call, sent latestBody) (latestJSON, error) {
 		c.check(fmt.Sprintf("body.devices[%d]", i), device.Validate())
 	}
 	if err := c.fault(); err != nil {
-		return latestJSON{}, err
+		return err
 	}
-	found, err := a.store.LatestReadings(c.ctx(), c.tenant, sent.Devices, 0)
-	if err != nil {
-		return latestJSON{}, err
-	}
-	answer := latestJSON{Items: []andon.Reading{}, Missing: []andon.DeviceID{}}
-	answer.Items = append(answer.Items, found...)
-	c.x.answers = len(found)
-	seen := make(map[andon.DeviceID]bool, len(sent.Devices))
-	for _, r := range found {
-		seen[r.Device] = true
-	}
-	for _, device := range sent.Devices {
-		if !seen[device] {
-			seen[device] = true
-			answer.Missing = append(answer.Missing, device)
-		}
-	}
-	return answer, nil
+	return a.sendLatest(c, once(sent.Devices))
 }
 
-func (a *API) metricReadings(c *call) (list[andon.MetricReading], error) {
+// once returns devices without those that stand there a second time.
+func once(devices []andon.DeviceID) []andon.DeviceID {
+	seen := make(map[andon.DeviceID]bool, len(devices))
+	return slices.DeleteFunc(slices.Clone(devices), func(d andon.DeviceID) bool {
+		twice := seen[d]
+		seen[d] = true
+		return twice
+	})
+}
+
+// latestBytes is how long the answer may be. It has no next page, and half an answer would look like
+// devices without a reading: so it may be as long as a request, and is refused beyond that.
+const latestBytes = andon.MaxRequestBytes
+
+// sendLatest writes the answer as it is read, some devices at a time.
+func (a *API) sendLatest(c *call, devices []andon.DeviceID) error {
+	l := listed{sheet: c.newSheet()}
+	err := l.text(`{"items":[`)
+	missing := []andon.DeviceID{}
+	for some := range slices.Chunk(devices, stepItems) {
+		if err != nil {
+			return err
+		}
+		missing, err = a.addLatest(c, &l, some, len(devices), missing)
+	}
+	if err == nil {
+		err = l.text(`],"missing":`)
+	}
+	if err == nil {
+		err = l.json(missing)
+	}
+	if err == nil {
+		err = l.text("}\n")
+	}
+	if err != nil {
+		return err
+	}
+	c.x.answers = l.count
+	l.send()
+	return nil
+}
+
+// addLatest writes the newest readings of some devices, of many, and appends those that have none to
+// missing.
+func (a *API) addLatest(
+	c *call, l *listed, some []andon.DeviceID, many int, missing []andon.DeviceID,
+) ([]andon.DeviceID, error) {
+	found, err := a.store.LatestReadings(c.ctx(), c.tenant, some, 0)
+	if err != nil {
+		return missing, err
+	}
+	has := make(map[andon.DeviceID]bool, len(found))
+	for i := range found {
+		if err := l.add(&found[i], many, latestBytes); err != nil {
+			return missing, err
+		}
+		if l.size > latestBytes {
+			return missing, andon.Errorf(andon.TooLarge, "the newest readings of %d devices are "+
+				"more than %d MB: ask for fewer devices at once", many, latestBytes>>20)
+		}
+		has[found[i].Device] = true
+	}
+	for _, device := range some {
+		if !has[device] {
+			missing = append(missing, device)
+		}
+	}
+	return missing, nil
+}
+
+func (a *API) metricReadings(c *call) (page[andon.MetricReading], error) {
 	limit := c.limit()
 	q := andon.MetricQuery{
 		Metric: pathID[andon.MetricName](c, "metric"), Span: c.span(), Limit: limit + 1,
@@ -152,7 +226,7 @@ func (a *API) metricReadings(c *call) (list[andon.MetricReading], error) {
 		q.After = &after
 	}
 	if err := c.fault(); err != nil {
-		return list[andon.MetricReading]{}, err
+		return page[andon.MetricReading]{}, err
 	}
 	kept := a.store.MetricReadings(c.ctx(), c.tenant, q)
 	return readPage(c, limit, kept, same, func(r *andon.MetricReading) any {

@@ -27,6 +27,9 @@ type route struct {
 	statuses   []int    // of success; the first is the usual one
 	errors     []int    // beyond those that every request may get
 	hidden     bool     // not in the document
+	open       bool     // it needs no token
+	readOnly   bool     // it changes nothing, whatever its method
+	fixedOrder string   // of a list that takes no order: why
 
 	serve func(*call) error
 }
@@ -83,20 +86,25 @@ func answering[T any](r route, example T, handle func(*call) (T, error)) *route 
 }
 
 // listing completes a route whose answer is a page of items.
-func listing[T any](r route, example T, handle func(*call) (list[T], error)) *route {
-	full := answering(r, list[T]{Items: []T{example}}, handle)
-	full.answer.list = true
-	return full
+func listing[T any](r route, example T, handle func(*call) (page[T], error)) *route {
+	r.statuses = []int{http.StatusOK}
+	shown := list[T]{Items: []T{example}}
+	r.answer = &content{kind: reflect.TypeFor[list[T]](), example: shown, list: true}
+	r.errors = append(r.errors, http.StatusTooManyRequests)
+	r.serve = func(c *call) error {
+		p, err := handle(c)
+		if err == nil {
+			p.send()
+		}
+		return err
+	}
+	return &r
 }
 
 // taking completes a route that takes one JSON object, strictly, and answers with another.
 func taking[B, T any](r route, body B, example T, handle func(*call, B) (T, error)) *route {
 	full := answering(r, example, func(c *call) (T, error) {
-		var sent B
-		text, err := c.object()
-		if err == nil {
-			err = decode(text, &sent)
-		}
+		sent, err := readBody[B](c)
 		if err != nil {
 			var none T
 			return none, err
@@ -105,6 +113,15 @@ func taking[B, T any](r route, body B, example T, handle func(*call, B) (T, erro
 	})
 	full.body = &content{kind: reflect.TypeFor[B](), example: body}
 	return full
+}
+
+// readBody reads a body that is one JSON object, strictly.
+func readBody[B any](c *call) (body B, err error) {
+	text, err := c.object()
+	if err == nil {
+		err = decode(text, &body)
+	}
+	return body, err
 }
 
 // isClean reports whether a path, still escaped, begins with a slash and has no segment that is

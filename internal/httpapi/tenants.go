@@ -110,16 +110,16 @@ func replace[T any](setting *T, with *T) {
 	}
 }
 
-func (a *API) tenants(c *call) (list[tenantJSON], error) {
+func (a *API) tenants(c *call) (page[tenantJSON], error) {
 	var after andon.TenantID
 	limit := c.limit()
 	c.cursor(&after)
 	if err := c.fault(); err != nil {
-		return list[tenantJSON]{}, err
+		return page[tenantJSON]{}, err
 	}
 	all, err := a.store.Tenants(c.ctx())
 	if err != nil {
-		return list[tenantJSON]{}, err
+		return page[tenantJSON]{}, err
 	}
 	position := func(t *andon.Tenant) any { return t.ID }
 	return readPage(c, limit, behind(all, after), showTenant, position)

@@ -46,7 +46,7 @@ func (in *Intake) Events(
 		return Result{}, err
 	}
 	if in.options.Changed != nil {
-		in.changed(tenant, devicesOf(events)...)
+		in.options.Changed(tenant, devicesOf(events))
 	}
 	return a.result(), nil
 }
@@ -59,10 +59,13 @@ func (in *Intake) admitEvents(
 	for i := range items {
 		item := &items[i]
 		e := &item.Value
+		err := e.Validate()
 		if e.Time == 0 {
-			e.Time = in.arrival(now)
+			e.Time = in.arrival(now) // admissible by itself, even once the clock was set back
+		} else if err == nil {
+			err = t.CheckEventTime(e.Time, now)
 		}
-		if err := errors.Join(e.Validate(), t.CheckEventTime(e.Time, now)); err != nil {
+		if err != nil {
 			if err := a.refuse(item, err); err != nil {
 				return nil, err
 			}
@@ -119,24 +122,9 @@ func (in *Intake) Readings(
 	}
 	now := in.options.Now()
 	a := admission[andon.Reading]{single: batch.Single, rejected: batch.Rejected}
-	readings := make([]andon.Reading, 0, len(batch.Items))
-	for i := range batch.Items {
-		item := &batch.Items[i]
-		r := &item.Value
-		if r.Time == 0 {
-			r.Time = in.arrival(now)
-		}
-		if err := errors.Join(r.Validate(), t.CheckReadingTime(r.Time, now)); err != nil {
-			if err := a.refuse(item, err); err != nil {
-				return Result{}, err
-			}
-			continue
-		}
-		readings = append(readings, *r)
-	}
-	a.accepted = len(readings)
-	if len(readings) == 0 {
-		return a.result(), nil
+	readings, err := in.admitReadings(&a, &t, batch.Items, now)
+	if err != nil || len(readings) == 0 {
+		return a.result(), err
 	}
 	if err := in.store.AppendReadings(ctx, tenant, now, readings); err != nil {
 		return Result{}, err
@@ -146,9 +134,38 @@ func (in *Intake) Readings(
 		for i := range readings {
 			devices[i] = readings[i].Device
 		}
-		in.changed(tenant, devices...)
+		in.options.Changed(tenant, devices)
 	}
 	return a.result(), nil
+}
+
+// admitReadings returns the admissible readings in the order in which they came.
+func (in *Intake) admitReadings(
+	a *admission[andon.Reading], t *andon.Tenant, items []ingest.Item[andon.Reading], now andon.Time,
+) ([]andon.Reading, error) {
+	readings, metrics := make([]andon.Reading, 0, len(items)), 0
+	for i := range items {
+		r := &items[i].Value
+		err := r.Validate()
+		if r.Time == 0 {
+			r.Time = in.arrival(now)
+		} else if err == nil {
+			err = t.CheckReadingTime(r.Time, now)
+		}
+		if err != nil {
+			if err := a.refuse(&items[i], err); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if metrics += len(r.Metrics); metrics > andon.MaxRequestMetrics {
+			return nil, andon.Errorf(andon.TooLarge,
+				"the request has more than %d metrics: send it in parts", andon.MaxRequestMetrics)
+		}
+		readings = append(readings, *r)
+	}
+	a.accepted = len(readings)
+	return readings, nil
 }
 
 // admission accounts for the entries of one request while they are admitted.

@@ -72,6 +72,19 @@ func (in *Intake) enter() (leave func(), err error) {
 	return func() { in.requests.Add(-1) }, nil
 }
 
+// alone enters with no other request under way, until leave is called.
+func (in *Intake) alone() (leave func(), err error) {
+	exit, err := in.enter()
+	if err != nil {
+		return nil, err
+	}
+	in.gate.Lock()
+	return func() {
+		in.gate.Unlock()
+		exit()
+	}, nil
+}
+
 func take(used *atomic.Int64, n, most int64) error {
 	if used.Add(n) > most {
 		used.Add(-n)

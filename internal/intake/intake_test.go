@@ -2,6 +2,7 @@ package intake_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -210,6 +211,57 @@ func TestEscalateTakesTheCurrentEntry(t *testing.T) {
 	}
 	if diff := cmp.Diff([]andon.DeviceID{"c", "d", "d", "c"}, told); diff != "" {
 		t.Errorf("listeners were told: %s", diff)
+	}
+}
+
+func TestWithdrawTakesTheEntryWhoseEscalationIsShown(t *testing.T) {
+	store := memstore.New()
+	in := intake.New(store, intake.Options{Now: clock})
+	post(t, in, andon.Event{Device: "d", Time: now - 9, State: "WARNING2"})
+	escalate := func(to andon.PersonID) andon.Escalation {
+		e, err := in.Escalate(t.Context(), andon.DefaultTenant, andon.Escalation{Device: "d", To: to})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	escalate("Sara")
+	post(t, in, andon.Event{Device: "d", Time: now - 5, State: "WARNING2"}) // the report repeats
+	if e := escalate(""); e.Time != now-9 {
+		t.Errorf("withdrawn from the entry at %s", e.Time)
+	}
+	if d, err := store.Device(t.Context(), andon.DefaultTenant, "d"); err != nil || d.EscalatedTo != "" {
+		t.Errorf("still escalated to %q, %v", d.EscalatedTo, err)
+	}
+	if e := escalate(""); e.Time != now-5 {
+		t.Errorf("with nothing to withdraw, the record is beside the entry at %s", e.Time)
+	}
+}
+
+func TestMetricsOfARequestAreBounded(t *testing.T) {
+	in := intake.New(memstore.New(), intake.Options{Now: clock})
+	var metrics andon.Metrics
+	for i := range andon.MaxMetrics {
+		metrics = append(metrics, andon.Metric{Name: andon.MetricName(fmt.Sprintf("m%03d", i))})
+	}
+	var b ingest.Batch[andon.Reading]
+	for i := range andon.MaxRequestMetrics/andon.MaxMetrics + 1 {
+		b.Items = append(b.Items, ingest.Item[andon.Reading]{
+			Value: andon.Reading{Device: "d", Metrics: metrics}, Index: i,
+		})
+	}
+	if _, err := in.Readings(t.Context(), andon.DefaultTenant, b); andon.KindOf(err) != andon.TooLarge {
+		t.Errorf("too many metrics: %v", err)
+	}
+}
+
+func TestEntryWithoutTimeIsAdmittedAfterTheClockWasSetBack(t *testing.T) {
+	at := now
+	in := intake.New(memstore.New(), intake.Options{Now: func() andon.Time { return at }})
+	post(t, in, andon.Event{Device: "d", State: "NORMAL"})
+	at -= 3_600_000_000
+	if r := post(t, in, andon.Event{Device: "d", State: "WARNING1"}); r.Accepted != 1 {
+		t.Errorf("%+v", r)
 	}
 }
 

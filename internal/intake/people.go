@@ -16,8 +16,11 @@ func (in *Intake) Assign(
 			return nil, err
 		}
 	}
-	in.gate.Lock()
-	defer in.gate.Unlock()
+	leave, err := in.alone()
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	kept, err := in.store.Assign(ctx, tenant, in.options.Now(), assignments)
 	if err != nil {
 		return nil, err
@@ -37,19 +40,28 @@ func CheckAssignment(a *andon.Assignment) error {
 }
 
 // Escalate escalates an entry, or with To absent withdraws. Without Time and State the entry is the
-// one that the device shows now.
+// one that the device shows now; to withdraw, it is the one whose escalation the device shows, since
+// reports may have repeated behind it.
 func (in *Intake) Escalate(
 	ctx context.Context, tenant andon.TenantID, e andon.Escalation,
 ) (andon.Escalation, error) {
 	if err := checkEscalation(&e); err != nil {
 		return andon.Escalation{}, err
 	}
+	leave, err := in.enter()
+	if err != nil {
+		return andon.Escalation{}, err
+	}
+	defer leave()
 	if e.Time == 0 && e.State == "" {
 		d, err := in.store.Device(ctx, tenant, e.Device)
 		if err != nil {
 			return andon.Escalation{}, err
 		}
 		e.Time, e.State = d.Time, d.State
+		if e.To == "" && d.EscalatedTo != "" {
+			e.Time, e.State = d.EscalatedEntry.Time, d.EscalatedEntry.State
+		}
 	}
 	e.At = in.options.Now()
 	kept, err := in.store.Escalate(ctx, tenant, e)
@@ -99,6 +111,11 @@ func (in *Intake) Retire(
 	if err := device.Validate(); err != nil {
 		return 0, andon.AtField("path.device", "%s", err)
 	}
+	leave, err := in.enter()
+	if err != nil {
+		return 0, err
+	}
+	defer leave()
 	at, err := in.store.Retire(ctx, tenant, device, in.options.Now())
 	if err == nil {
 		in.changed(tenant, device)

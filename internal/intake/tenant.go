@@ -14,8 +14,11 @@ func (in *Intake) PutTenant(
 	if err := id.Validate(); err != nil {
 		return andon.Tenant{}, false, andon.AtField("path.tenant", "%s", err)
 	}
-	in.gate.Lock()
-	defer in.gate.Unlock()
+	leave, err := in.alone()
+	if err != nil {
+		return andon.Tenant{}, false, err
+	}
+	defer leave()
 	for {
 		t, created, err := in.readOrNew(ctx, id)
 		if err != nil {
@@ -39,7 +42,7 @@ func (in *Intake) PutTenant(
 func (in *Intake) readOrNew(ctx context.Context, id andon.TenantID) (andon.Tenant, bool, error) {
 	t, err := in.store.Tenant(ctx, id)
 	switch {
-	case andon.KindOf(err) == andon.NotFound && err != nil:
+	case err != nil && andon.KindOf(err) == andon.NotFound:
 		return andon.NewTenant(id), true, nil
 	case err != nil:
 		return andon.Tenant{}, false, err
@@ -62,8 +65,11 @@ func (in *Intake) overtaken(ctx context.Context, refused error, tried andon.Tena
 
 // DeleteTenant removes a tenant with all that it has.
 func (in *Intake) DeleteTenant(ctx context.Context, id andon.TenantID) error {
-	in.gate.Lock()
-	defer in.gate.Unlock()
+	leave, err := in.alone()
+	if err != nil {
+		return err
+	}
+	defer leave()
 	return in.store.DeleteTenant(ctx, id)
 }
 
@@ -76,8 +82,9 @@ func (in *Intake) Expire(ctx context.Context) error {
 		return err
 	}
 	for _, t := range tenants {
-		if t.Horizon(in.options.Now()) == (andon.Horizon{}) {
-			continue
+		if is := t.Horizon(in.options.Now()); is.Events.Day() == t.Floor.Events.Day() &&
+			is.Readings.Day() == t.Floor.Readings.Day() {
+			continue // no whole day more has gone
 		}
 		settled, _, err := in.PutTenant(ctx, t.ID, stillThere)
 		if err == nil {

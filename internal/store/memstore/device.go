@@ -12,7 +12,7 @@ import (
 type device struct {
 	id          andon.DeviceID
 	entries     []andon.Event                  // in the order of the log, without EscalatedTo
-	escalations map[entryID][]andon.Escalation // of each entry, by At
+	escalations map[entryID][]andon.Escalation // of each entry, the newest last
 	assignments []andon.Assignment             // by From, without To
 	readings    []andon.Reading                // by Time
 	retired     andon.Time                     // the newest retirement; 0 where there never was one
@@ -71,17 +71,19 @@ func (d *device) show(states *andon.StateSet) *andon.Device {
 	newest := live[len(live)-1]
 	run := lastWhile(live, func(e *andon.Event) bool { return e.State == newest.State })
 	incident := lastWhile(live, func(e *andon.Event) bool { return states.Severity(e.State) > 0 })
+	escalated := d.escalated(incident)
 	d.shown = &andon.Device{
-		ID:          d.id,
-		State:       newest.State,
-		Severity:    states.Severity(newest.State),
-		Time:        newest.Time,
-		Since:       run[0].Time,
-		Received:    d.received,
-		Operator:    d.operator(newest),
-		EscalatedTo: d.escalatedTo(incident),
-		Message:     newest.Message,
-		Attributes:  newest.Attributes,
+		ID:             d.id,
+		State:          newest.State,
+		Severity:       states.Severity(newest.State),
+		Time:           newest.Time,
+		Since:          run[0].Time,
+		Received:       d.received,
+		Operator:       d.operator(newest),
+		EscalatedTo:    escalated.To,
+		EscalatedEntry: andon.EntryRef{Time: escalated.Time, State: escalated.State},
+		Message:        newest.Message,
+		Attributes:     newest.Attributes,
 	}
 	if len(incident) > 0 {
 		d.shown.IncidentSince = incident[0].Time
@@ -114,8 +116,8 @@ func (d *device) operator(newest andon.Event) andon.PersonID {
 	return newest.Operator
 }
 
-// escalatedTo returns the newest escalation that stands for any of the entries.
-func (d *device) escalatedTo(incident []andon.Event) andon.PersonID {
+// escalated returns the newest escalation that stands for any of the entries.
+func (d *device) escalated(incident []andon.Event) andon.Escalation {
 	var newest andon.Escalation
 	for i := range incident {
 		e := d.standing(&incident[i])
@@ -123,7 +125,7 @@ func (d *device) escalatedTo(incident []andon.Event) andon.PersonID {
 			newest = e
 		}
 	}
-	return newest.To
+	return newest
 }
 
 // standing returns the escalation record of an entry that counts: its newest.

@@ -40,12 +40,14 @@ func (d *device) keep(states *andon.StateSet, e andon.Event) {
 	d.entries = slices.Insert(d.entries, i, e)
 }
 
-// record keeps an escalation record; it takes the place of one with the same At.
+// record keeps an escalation record; it takes the place of one with the same At and To.
 func (d *device) record(r andon.Escalation) {
 	id := entryID{r.Time, r.State}
 	records := d.escalations[id]
-	byAt := func(have andon.Escalation, at andon.Time) int { return cmp.Compare(have.At, at) }
-	i, there := slices.BinarySearchFunc(records, r.At, byAt)
+	byAge := func(have, r andon.Escalation) int {
+		return cmp.Or(cmp.Compare(have.At, r.At), cmp.Compare(r.To, have.To))
+	}
+	i, there := slices.BinarySearchFunc(records, r, byAge)
 	if there {
 		records[i] = r
 	} else {

@@ -30,8 +30,10 @@ func (s *Store) Append(
 	if err := encodeEvents(batch, t.number, events); err != nil {
 		return err
 	}
-	s.order.Lock()
-	w, err := s.stageEvents(batch, t, received, events)
+	if err := s.enter(ctx, t); err != nil {
+		return err
+	}
+	w, err := s.stageEvents(ctx, batch, t, received, events)
 	if err != nil {
 		s.order.Unlock()
 		return err
@@ -67,6 +69,7 @@ func encodeEvents(batch *pebble.Batch, tenant uint32, events []andon.Event) erro
 // setEscalation writes an escalation beside its entry, and the hint for its supervisor.
 func setEscalation(batch *pebble.Batch, tenant uint32, e *andon.Escalation) error {
 	k := eventKey(tenant, e.Device, e.Time, e.State).invertedTime(e.At)
+	k = append(k, e.To...)
 	if err := batch.Set(k, appendEscalation(nil, e), nil); err != nil || e.To == "" {
 		return err
 	}
@@ -87,6 +90,8 @@ type staging struct {
 	key      key // room
 
 	newStates []andon.State
+	ctx       context.Context // of reading for late entries
+	late      *eventReader    // made at the first of them
 }
 
 func (s *Store) newStaging(b *pebble.Batch, t *tenant, received andon.Time, devices int) *staging {
@@ -98,14 +103,26 @@ func (s *Store) newStaging(b *pebble.Batch, t *tenant, received andon.Time, devi
 	}
 }
 
+// enter begins the ordered section of a write to a tenant. commit ends it.
+func (s *Store) enter(ctx context.Context, t *tenant) error {
+	s.order.Lock()
+	err := ctx.Err() // waiting may have taken long
+	if t.gone {
+		err = noTenant(t.record.Load().ID)
+	}
+	if err != nil {
+		s.order.Unlock()
+	}
+	return err
+}
+
 // stageEvents stages events, which stand device by device and in the order of the log.
 func (s *Store) stageEvents(
-	b *pebble.Batch, t *tenant, received andon.Time, events []andon.Event,
+	ctx context.Context, b *pebble.Batch, t *tenant, received andon.Time, events []andon.Event,
 ) (*staging, error) {
-	if t.gone {
-		return nil, noTenant(t.record.Load().ID)
-	}
 	w := s.newStaging(b, t, received, countDevices(events))
+	w.ctx = ctx
+	defer w.close()
 	for len(events) > 0 {
 		n := 1
 		for n < len(events) && events[n].Device == events[0].Device {
@@ -206,7 +223,7 @@ func (w *staging) remember(
 	if day := at.Day(); s.Note.day != day {
 		s.Note.day = day
 		w.key = w.key.begin(tableDay, w.tenant.number).text(string(id)).inverted(day)
-		if err := w.batch.Set(w.key, nil, nil); err != nil {
+		if err := w.once(); err != nil {
 			return err
 		}
 	}
@@ -217,6 +234,14 @@ func (w *staging) remember(
 	s.Note.hour, s.Note.hourOperator = hour, string(operator)
 	w.key = w.key.begin(tableOperator, w.tenant.number).
 		text(string(operator)).number(hour).text(string(id))
+	return w.once()
+}
+
+// once writes the row of w.key, which has no value, unless it was written before.
+func (w *staging) once() error {
+	if !w.store.written.enter(w.key) {
+		return nil
+	}
 	return w.batch.Set(w.key, nil, nil)
 }
 
@@ -231,6 +256,7 @@ func (w *staging) keep() {
 
 // forget undoes what staging remembered, because its write will not be committed.
 func (w *staging) forget() {
+	w.store.written.forget()
 	for _, s := range w.changes.Slots() {
 		s.Note.day, s.Note.hour = 0, 0
 	}
@@ -240,14 +266,28 @@ func (w *staging) forget() {
 }
 
 // next returns the time of the first entry of a device behind a key. Where the history between has
-// been given back meanwhile, that is the newest entry, which is behind it for certain.
+// been given back meanwhile, that is the newest entry, which is behind it for certain. What it reads
+// is the store as it was when the ordered section was entered: every write before is in it.
 func (w *staging) next(d *current.Device, behind andon.EventKey) (andon.Time, error) {
+	if w.late == nil {
+		late, err := newEventReader(w.ctx, w.store.db, w.tenant)
+		if err != nil {
+			return 0, err
+		}
+		w.late = late
+	}
 	behind.Device = d.ID
 	q := andon.EventQuery{
 		Span: andon.Span{From: behind.Time}, Order: andon.Asc, After: &behind, Limit: 1,
 	}
-	for e, err := range w.store.deviceEvents(w.store.db, w.tenant, d.ID, q) {
+	for e, err := range w.late.device(d.ID, q) {
 		return e.Time, err
 	}
 	return d.Time, nil
+}
+
+func (w *staging) close() {
+	if w.late != nil {
+		w.late.close()
+	}
 }

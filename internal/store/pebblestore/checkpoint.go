@@ -76,7 +76,7 @@ func (s *Store) checkpoint() error {
 	if first == 0 {
 		return nil
 	}
-	s.checkpoints.grown.Store(0)
+	held := s.checkpoints.grown.Load()
 	// Behind this the records before first are on the disk, and so may be shown.
 	if err := s.db.LogData(nil, pebble.Sync); err != nil {
 		return s.fatal(fmt.Errorf("write store to disk: %w", err))
@@ -102,6 +102,7 @@ func (s *Store) checkpoint() error {
 	if err := batch.Commit(pebble.Sync); err != nil {
 		return fmt.Errorf("write checkpoint: %w", err)
 	}
+	s.checkpoints.grown.Add(-held)
 	return nil
 }
 

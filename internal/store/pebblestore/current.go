@@ -50,7 +50,7 @@ func (s *Store) Devices(
 	if err != nil {
 		return failed[andon.Device](err)
 	}
-	return withContext(ctx, func(yield func(andon.Device, error) bool) {
+	return func(yield func(andon.Device, error) bool) {
 		page := current.NewPage(q)
 		for !page.Done {
 			if err := ctx.Err(); err != nil {
@@ -67,7 +67,7 @@ func (s *Store) Devices(
 				return
 			}
 		}
-	})
+	}
 }
 
 // Counts is of andon.Current.

@@ -29,74 +29,75 @@ func (s *Store) DeviceEvents(
 	if err != nil {
 		return failed[andon.Event](err)
 	}
-	return withContext(ctx, s.deviceEvents(s.db, t, device, q))
-}
-
-// withContext ends a sequence once its context has ended.
-func withContext[T any](ctx context.Context, seq iter.Seq2[T, error]) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		for x, err := range seq {
-			if err == nil {
-				err = ctx.Err()
-			}
-			if !yield(x, err) || err != nil {
+	return func(yield func(andon.Event, error) bool) {
+		r, err := newEventReader(ctx, s.db, t)
+		if err != nil {
+			yield(andon.Event{}, err)
+			return
+		}
+		defer r.close()
+		for e, err := range r.device(device, q) {
+			if !yield(e, err) {
 				return
 			}
 		}
 	}
 }
 
-// deviceEvents reads a day at a time, of each only as much as is still wanted.
-func (s *Store) deviceEvents(
-	r pebble.Reader, t *tenant, device andon.DeviceID, q andon.EventQuery,
+// eventReader reads the entries of any number of devices of a tenant, with two iterators.
+type eventReader struct {
+	scan      *scan
+	directory *directory
+}
+
+func newEventReader(ctx context.Context, r pebble.Reader, t *tenant) (*eventReader, error) {
+	scan, err := newScan(ctx, r, t)
+	if err != nil {
+		return nil, err
+	}
+	directory, err := newDirectory(ctx, r, t, tableDay)
+	if err != nil {
+		scan.close()
+		return nil, err
+	}
+	return &eventReader{scan, directory}, nil
+}
+
+func (r *eventReader) close() {
+	r.scan.close()
+	r.directory.close()
+}
+
+// device returns the entries of one device that a query selects. It reads a day at a time, of each
+// only as much as is still wanted.
+func (r *eventReader) device(
+	device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
 	return func(yield func(andon.Event, error) bool) {
 		if q.Span.Empty() {
 			return
 		}
-		err := s.eachDay(r, t, device, &q, func(hits []hit) bool {
+		left := q.Limit
+		var hits []hit
+		for day, err := range r.directory.days(device, narrow(&q), q.Order) {
+			if err == nil {
+				hits, err = r.scan.day(hits[:0], device, day, &q, left)
+			}
+			if err != nil {
+				yield(andon.Event{}, err)
+				return
+			}
+			hits = sortHits(hits, q.Order, left)
 			for i := range hits {
 				if !yield(hits[i].event, nil) {
-					return false
+					return
 				}
 			}
-			return true
-		})
-		if err != nil {
-			yield(andon.Event{}, err)
+			if left -= len(hits); left == 0 {
+				return
+			}
 		}
 	}
-}
-
-func (s *Store) eachDay(
-	r pebble.Reader, t *tenant, device andon.DeviceID, q *andon.EventQuery, emit func([]hit) bool,
-) error {
-	scan, err := newScan(r, t)
-	if err != nil {
-		return err
-	}
-	defer scan.close()
-	directory, err := newDirectory(r, t, tableDay)
-	if err != nil {
-		return err
-	}
-	defer directory.close()
-	left := q.Limit
-	var hits []hit
-	for day, err := range directory.days(device, narrow(q), q.Order) {
-		if err != nil {
-			return err
-		}
-		if hits, err = scan.day(hits[:0], device, day, q, left); err != nil {
-			return err
-		}
-		hits = sortHits(hits, q.Order, left)
-		left -= len(hits)
-		if !emit(hits) || left == 0 {
-			return nil
-		}
-	}
-	return nil
 }
 
 // narrow returns the part of the query's span that can still be behind its position.
@@ -120,22 +121,23 @@ func (s *Store) Entry(
 	if err != nil {
 		return andon.Entry{}, err
 	}
-	return entry(s.db, t, device, at, state)
+	return entry(ctx, s.db, t, device, at, state)
 }
 
 func entry(
-	r pebble.Reader, t *tenant, device andon.DeviceID, at andon.Time, state andon.State,
+	ctx context.Context, r pebble.Reader, t *tenant,
+	device andon.DeviceID, at andon.Time, state andon.State,
 ) (andon.Entry, error) {
 	e := andon.Entry{Event: andon.Event{Device: device, Time: at, State: state}}
 	k := eventKey(t.number, device, at, state)
-	it, err := r.NewIter(&pebble.IterOptions{LowerBound: k, UpperBound: k.end()})
+	it, err := newIterator(ctx, r, k, k.end())
 	if err != nil {
-		return e, fmt.Errorf("read entry: %w", err)
+		return e, err
 	}
-	defer it.Close()
+	defer it.close()
 	if !it.First() || !bytes.Equal(it.Key(), k) {
 		if err := it.Error(); err != nil {
-			return e, fmt.Errorf("read entry: %w", err)
+			return e, err
 		}
 		return e, noEntry(device, at, state)
 	}
@@ -166,16 +168,16 @@ func noEntry(device andon.DeviceID, at andon.Time, state andon.State) error {
 }
 
 // escalationAt reads the escalation that an iterator is at; the key of its entry is n bytes long.
-func escalationAt(it *pebble.Iterator, n int) (e andon.Escalation, err error) {
-	at, rest, ok := takeInvertedTime(it.Key()[n:])
-	if !ok || len(rest) != 0 {
+func escalationAt(it *iterator, n int) (e andon.Escalation, err error) {
+	at, to, ok := takeInvertedTime(it.Key()[n:])
+	if !ok {
 		return e, errDamaged
 	}
 	value, err := it.ValueAndErr()
 	if err != nil {
 		return e, fmt.Errorf("read escalation: %w", err)
 	}
-	e.At = at
+	e.At, e.To = at, andon.PersonID(to)
 	return e, readEscalation(&e, value)
 }
 
@@ -188,18 +190,18 @@ func (s *Store) OperatorEvents(
 	if err != nil {
 		return failed[andon.Event](err)
 	}
-	return withContext(ctx, func(yield func(andon.Event, error) bool) {
+	return func(yield func(andon.Event, error) bool) {
 		if q.Span.Empty() {
 			return
 		}
-		scan, err := newScan(s.db, t)
+		scan, err := newScan(ctx, s.db, t)
 		if err != nil {
 			yield(andon.Event{}, err)
 			return
 		}
 		defer scan.close()
 		left := q.Limit
-		for hour, err := range s.operatorHours(t, operator, &q) {
+		for hour, err := range s.operatorHours(ctx, t, operator, &q) {
 			var hits []hit
 			if err == nil {
 				hits, err = scan.hour(hour, operator, &q, left)
@@ -217,7 +219,7 @@ func (s *Store) OperatorEvents(
 				return
 			}
 		}
-	})
+	}
 }
 
 // devicesOfHour are the devices that an operator may have entries of in one hour.
@@ -228,22 +230,21 @@ type devicesOfHour struct {
 
 // operatorHours returns the hours of an operator within a query's span, in its order.
 func (s *Store) operatorHours(
-	t *tenant, operator andon.PersonID, q *andon.EventQuery,
+	ctx context.Context, t *tenant, operator andon.PersonID, q *andon.EventQuery,
 ) iter.Seq2[devicesOfHour, error] {
 	prefix := newKey(tableOperator, t.number).text(string(operator))
-	opts := &pebble.IterOptions{LowerBound: prefix, UpperBound: prefix.end()}
 	span := narrow(q)
-	opts.LowerBound = bytes.Clone(prefix.number(span.From.Hour()))
+	from, behind := bytes.Clone(prefix.number(span.From.Hour())), prefix.end()
 	if span.To != 0 {
-		opts.UpperBound = bytes.Clone(prefix.number(span.To.Hour() + 1))
+		behind = prefix.number(span.To.Hour() + 1)
 	}
 	return func(yield func(devicesOfHour, error) bool) {
-		it, err := s.db.NewIter(opts)
+		it, err := newIterator(ctx, s.db, from, behind)
 		if err != nil {
-			yield(devicesOfHour{}, fmt.Errorf("read hours: %w", err))
+			yield(devicesOfHour{}, err)
 			return
 		}
-		defer it.Close()
+		defer it.close()
 		start, move := it.Last, it.Prev
 		if q.Order == andon.Asc {
 			start, move = it.First, it.Next
@@ -265,7 +266,7 @@ func (s *Store) operatorHours(
 			h.devices = append(h.devices, andon.DeviceID(device))
 		}
 		if err := it.Error(); err != nil {
-			yield(h, fmt.Errorf("read hours: %w", err))
+			yield(h, err)
 		} else if len(h.devices) > 0 {
 			yield(h, nil)
 		}
@@ -317,15 +318,15 @@ func (s *Store) SupervisorEvents(
 	if err != nil {
 		return failed[andon.Event](err)
 	}
-	return withContext(ctx, func(yield func(andon.Event, error) bool) {
+	return func(yield func(andon.Event, error) bool) {
 		if q.Span.Empty() {
 			return
 		}
 		left := q.Limit
-		for k, err := range s.supervisorKeys(t, supervisor, &q) {
+		for k, err := range s.supervisorKeys(ctx, t, supervisor, &q) {
 			var e andon.Entry
 			if err == nil {
-				e, err = entry(s.db, t, k.Device, k.Time, k.State)
+				e, err = entry(ctx, s.db, t, k.Device, k.Time, k.State)
 			}
 			if err != nil && andon.KindOf(err) != andon.NotFound {
 				yield(andon.Event{}, err)
@@ -338,30 +339,27 @@ func (s *Store) SupervisorEvents(
 				return
 			}
 		}
-	})
+	}
 }
 
 // supervisorKeys returns the entries that the hints name and the query admits, in its order. Hints
 // are in the order of time; those of one instant are put into the order of entries here.
 func (s *Store) supervisorKeys(
-	t *tenant, supervisor andon.PersonID, q *andon.EventQuery,
+	ctx context.Context, t *tenant, supervisor andon.PersonID, q *andon.EventQuery,
 ) iter.Seq2[andon.EventKey, error] {
 	prefix := newKey(tableSupervisor, t.number).text(string(supervisor))
 	span := narrow(q)
-	opts := &pebble.IterOptions{
-		LowerBound: bytes.Clone(prefix.time(span.From)),
-		UpperBound: prefix.end(),
-	}
+	from, behind := bytes.Clone(prefix.time(span.From)), prefix.end()
 	if span.To != 0 {
-		opts.UpperBound = bytes.Clone(prefix.time(span.To + 1))
+		behind = prefix.time(span.To + 1)
 	}
 	return func(yield func(andon.EventKey, error) bool) {
-		it, err := s.db.NewIter(opts)
+		it, err := newIterator(ctx, s.db, from, behind)
 		if err != nil {
-			yield(andon.EventKey{}, fmt.Errorf("read escalated entries: %w", err))
+			yield(andon.EventKey{}, err)
 			return
 		}
-		defer it.Close()
+		defer it.close()
 		start, move := it.Last, it.Prev
 		if q.Order == andon.Asc {
 			start, move = it.First, it.Next
@@ -397,7 +395,7 @@ func (s *Store) supervisorKeys(
 			}
 		}
 		if err := it.Error(); err != nil {
-			yield(andon.EventKey{}, fmt.Errorf("read escalated entries: %w", err))
+			yield(andon.EventKey{}, err)
 			return
 		}
 		flush()

@@ -64,7 +64,7 @@ func (e *expiry) wholeDays(table byte, before uint32) error {
 // directory deletes the rows of days before one, device by device. Inverted days stand newest
 // first, so those to go are the last of each device.
 func (e *expiry) directory(table byte, before uint32) error {
-	return e.owners(table, func(it *pebble.Iterator, owner key) error {
+	return e.owners(table, func(it *iterator, owner key) error {
 		ok := it.SeekGE(owner.inverted(before - 1))
 		for ; ok && bytes.HasPrefix(it.Key(), owner); ok = it.Next() {
 			if err := e.batch.Delete(it.Key(), nil); err != nil {
@@ -77,26 +77,23 @@ func (e *expiry) directory(table byte, before uint32) error {
 
 // hints deletes the rows of each person up to a key that stands where the time begins.
 func (e *expiry) hints(table byte, until func(key) key) error {
-	return e.owners(table, func(_ *pebble.Iterator, owner key) error {
+	return e.owners(table, func(_ *iterator, owner key) error {
 		return e.batch.DeleteRange(owner, until(bytes.Clone(owner)), nil)
 	})
 }
 
 // owners calls visit for each text that the keys of a table have behind the tenant.
-func (e *expiry) owners(table byte, visit func(*pebble.Iterator, key) error) error {
+func (e *expiry) owners(table byte, visit func(*iterator, key) error) error {
 	prefix := newKey(table, e.tenant)
-	it, err := e.store.db.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: prefix.end()})
+	it, err := newIterator(e.ctx, e.store.db, prefix, prefix.end())
 	if err != nil {
-		return fmt.Errorf("expire: %w", err)
+		return err
 	}
-	defer it.Close()
+	defer it.close()
 	for ok := it.First(); ok; {
 		owner, _, found := takeText(it.Key()[len(prefix):])
 		if !found {
 			return errDamaged
-		}
-		if err := e.ctx.Err(); err != nil {
-			return err
 		}
 		if err := visit(it, newKey(table, e.tenant).text(owner)); err != nil {
 			return err

@@ -15,7 +15,7 @@ import (
 //
 //	   table         key                                                    value
 //	e  event         tenant 4 | day 4 | device 0 | state 0 | ^time 8        event
-//	e  escalation    the key of its entry, which it follows | ^at 8         escalation
+//	e  escalation    the key of its entry, which it follows | ^at 8 | to    escalation
 //	d  event days    tenant 4 | device 0 | ^day 4                           -
 //	o  operators     tenant 4 | operator 0 | hour 4 | device 0              -, hint
 //	s  supervisors   tenant 4 | supervisor 0 | time 8 | device 0 | state 0  -, hint
@@ -59,7 +59,8 @@ const (
 
 const (
 	timeBytes       = 8
-	longestEventKey = 1 + 4 + 4 + andon.MaxIDBytes + 1 + andon.MaxStateBytes + 1 + 2*timeBytes
+	longestEventKey = 1 + 4 + 4 + andon.MaxIDBytes + 1 +
+		andon.MaxStateBytes + 1 + 2*timeBytes + andon.MaxIDBytes
 )
 
 // key is a key, or the beginning of several, while it is being built.
@@ -158,8 +159,8 @@ func splitState(rest []byte) (state []byte, at, escalated andon.Time, ok bool) {
 	if at, rest, ok = takeInvertedTime(rest); !ok || len(rest) == 0 {
 		return state, at, 0, ok
 	}
-	escalated, rest, ok = takeInvertedTime(rest)
-	return state, at, escalated, ok && len(rest) == 0
+	escalated, _, ok = takeInvertedTime(rest) // to whom is the rest
+	return state, at, escalated, ok
 }
 
 func splitSupervisor(rest []byte) (k andon.EventKey, ok bool) {

@@ -1,9 +1,7 @@
 package pebblestore
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"iter"
 	"strings"
 
@@ -23,8 +21,10 @@ func (s *Store) Escalate(
 	}
 	batch := s.db.NewBatch()
 	defer batch.Close()
-	s.order.Lock()
-	kept, w, err := s.stageEscalation(batch, t, e)
+	if err := s.enter(ctx, t); err != nil {
+		return e, err
+	}
+	kept, w, err := s.stageEscalation(ctx, batch, t, e)
 	if err != nil || w == nil {
 		s.order.Unlock()
 		return kept, err
@@ -43,13 +43,10 @@ func (s *Store) writable(ctx context.Context, id andon.TenantID) (*tenant, error
 
 // stageEscalation returns no staging where the record is there already.
 func (s *Store) stageEscalation(
-	batch *pebble.Batch, t *tenant, e andon.Escalation,
+	ctx context.Context, batch *pebble.Batch, t *tenant, e andon.Escalation,
 ) (andon.Escalation, *staging, error) {
-	if t.gone {
-		return e, nil, noTenant(t.record.Load().ID)
-	}
-	entry, err := entry(s.db, t, e.Device, e.Time, e.State)
-	if err != nil {
+	entry, err := entry(ctx, s.db, t, e.Device, e.Time, e.State)
+	if err != nil && (andon.KindOf(err) != andon.NotFound || !t.shows(&e)) {
 		return e, nil, err
 	}
 	for _, there := range entry.Escalations {
@@ -60,6 +57,7 @@ func (s *Store) stageEscalation(
 	if len(entry.Escalations) > 0 {
 		e.At = max(e.At, entry.Escalations[0].At+1)
 	}
+	e.At = max(e.At, t.fleet.Slot(e.Device).Latest().EscalatedAt(e.Time, e.State)+1)
 	if err := setEscalation(batch, t.number, &e); err != nil {
 		return e, nil, err
 	}
@@ -71,6 +69,17 @@ func (s *Store) stageEscalation(
 		}, w.states)
 	})
 	return e, w, nil
+}
+
+// shows reports whether a device shows an entry, or whom it was escalated to: then the entry can be
+// escalated although its history was given back.
+func (t *tenant) shows(e *andon.Escalation) bool {
+	slot := t.fleet.Slot(e.Device)
+	if slot == nil || !slot.Latest().Alive() {
+		return false
+	}
+	d := slot.Latest()
+	return (d.Time == e.Time && d.State == e.State) || d.EscalatedAt(e.Time, e.State) != 0
 }
 
 // device stages a change of one device that is not a message of it.
@@ -93,9 +102,11 @@ func (s *Store) Retire(
 	}
 	batch := s.db.NewBatch()
 	defer batch.Close()
-	s.order.Lock()
+	if err := s.enter(ctx, t); err != nil {
+		return 0, err
+	}
 	slot := t.fleet.Slot(device)
-	if t.gone || slot == nil || !slot.Latest().Alive() {
+	if slot == nil || !slot.Latest().Alive() {
 		s.order.Unlock()
 		return 0, noDevice(device)
 	}
@@ -118,10 +129,8 @@ func (s *Store) Assign(
 	}
 	batch := s.db.NewBatch()
 	defer batch.Close()
-	s.order.Lock()
-	if t.gone {
-		s.order.Unlock()
-		return nil, noTenant(id)
+	if err := s.enter(ctx, t); err != nil {
+		return nil, err
 	}
 	w := s.newStaging(batch, t, 0, len(assignments))
 	kept, err := w.assign(now, assignments)
@@ -169,37 +178,37 @@ func (s *Store) Assignments(
 	if err != nil {
 		return failed[andon.Assignment](err)
 	}
-	return withContext(ctx, func(yield func(andon.Assignment, error) bool) {
+	return func(yield func(andon.Assignment, error) bool) {
 		left := q.Limit
-		for a, err := range s.assignments(t, device, q.Order, q.After) {
+		for a, err := range s.assignments(ctx, t, device, q.Order, q.After) {
 			if left--; left < 0 || !yield(a, err) || err != nil {
 				return
 			}
 		}
-	})
+	}
 }
 
 // assignments returns the assignments of a device behind a time, each with the time of
 // the next one.
 func (s *Store) assignments(
-	t *tenant, device andon.DeviceID, order andon.Order, after andon.Time,
+	ctx context.Context, t *tenant, device andon.DeviceID, order andon.Order, after andon.Time,
 ) iter.Seq2[andon.Assignment, error] {
 	prefix := newKey(tableAssignment, t.number).text(string(device))
-	opts := &pebble.IterOptions{LowerBound: prefix, UpperBound: prefix.end()}
+	from, behind := []byte(prefix), []byte(prefix.end())
 	switch {
 	case after == 0:
 	case order == andon.Desc:
-		opts.LowerBound = bytes.Clone(prefix.invertedTime(after - 1))
+		from = prefix.invertedTime(after - 1)
 	default:
-		opts.UpperBound = bytes.Clone(prefix.invertedTime(after))
+		behind = prefix.invertedTime(after)
 	}
 	return func(yield func(andon.Assignment, error) bool) {
-		it, err := s.db.NewIter(opts)
+		it, err := newIterator(ctx, s.db, from, behind)
 		if err != nil {
-			yield(andon.Assignment{}, fmt.Errorf("read assignments: %w", err))
+			yield(andon.Assignment{}, err)
 			return
 		}
-		defer it.Close()
+		defer it.close()
 		read := func() (a andon.Assignment, err error) {
 			from, rest, ok := takeInvertedTime(it.Key()[len(prefix):])
 			if !ok || len(rest) != 0 {
@@ -215,13 +224,13 @@ func (s *Store) assignments(
 			oldestFirst(it, read, yield)
 		}
 		if err := it.Error(); err != nil {
-			yield(andon.Assignment{}, fmt.Errorf("read assignments: %w", err))
+			yield(andon.Assignment{}, err)
 		}
 	}
 }
 
 func newestFirst(
-	it *pebble.Iterator, read func() (andon.Assignment, error), next andon.Time,
+	it *iterator, read func() (andon.Assignment, error), next andon.Time,
 	yield func(andon.Assignment, error) bool,
 ) {
 	for ok := it.First(); ok; ok = it.Next() {
@@ -234,7 +243,7 @@ func newestFirst(
 }
 
 func oldestFirst(
-	it *pebble.Iterator, read func() (andon.Assignment, error),
+	it *iterator, read func() (andon.Assignment, error),
 	yield func(andon.Assignment, error) bool,
 ) {
 	var held *andon.Assignment // waits for the one behind it
@@ -283,7 +292,7 @@ func (s *Store) Resolve(ctx context.Context, id andon.TenantID, events []andon.E
 	}
 	s.mu.RUnlock()
 	for _, e := range earlier {
-		for a, err := range s.assignments(t, e.Device, andon.Desc, e.Time+1) {
+		for a, err := range s.assignments(ctx, t, e.Device, andon.Desc, e.Time+1) {
 			if err != nil {
 				return err
 			}

@@ -5,19 +5,9 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"slices"
-	"strings"
-
-	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon"
 )
-
-// meter is what was written of the readings of one device already, so that it is not written again.
-type meter struct {
-	day     uint32             // the last day that was entered in the table of reading days
-	metrics []andon.MetricName // those that were entered in the table of metrics, sorted
-}
 
 // AppendReadings is of andon.Readings.
 func (s *Store) AppendReadings(
@@ -37,14 +27,13 @@ func (s *Store) AppendReadings(
 			return err
 		}
 	}
-	s.order.Lock()
-	if t.gone {
-		s.order.Unlock()
-		return noTenant(id)
+	if err := s.enter(ctx, t); err != nil {
+		return err
 	}
 	w := s.newStaging(batch, t, received, len(readings))
 	for i := range readings {
 		if err := w.reading(&readings[i]); err != nil {
+			w.forget()
 			s.order.Unlock()
 			return err
 		}
@@ -55,27 +44,15 @@ func (s *Store) AppendReadings(
 
 // reading enters a reading's day and metrics in their tables, unless that was done before.
 func (w *staging) reading(r *andon.Reading) error {
-	m := w.tenant.meters[r.Device]
-	if m == nil {
-		m = &meter{}
-		w.tenant.meters[andon.DeviceID(strings.Clone(string(r.Device)))] = m
-	}
-	if day := r.Time.Day(); m.day != day {
-		m.day = day
-		w.key = w.key.begin(tableReadingDay, w.tenant.number).text(string(r.Device)).inverted(day)
-		if err := w.batch.Set(w.key, nil, nil); err != nil {
-			return err
-		}
+	w.key = w.key.begin(tableReadingDay, w.tenant.number).
+		text(string(r.Device)).inverted(r.Time.Day())
+	if err := w.once(); err != nil {
+		return err
 	}
 	for _, metric := range r.Metrics {
-		i, known := slices.BinarySearch(m.metrics, metric.Name)
-		if known {
-			continue
-		}
-		name := andon.MetricName(strings.Clone(string(metric.Name)))
-		m.metrics = slices.Insert(m.metrics, i, name)
-		w.key = w.key.begin(tableMetric, w.tenant.number).text(string(name)).text(string(r.Device))
-		if err := w.batch.Set(w.key, nil, nil); err != nil {
+		w.key = w.key.begin(tableMetric, w.tenant.number).
+			text(string(metric.Name)).text(string(r.Device))
+		if err := w.once(); err != nil {
 			return err
 		}
 	}
@@ -108,8 +85,8 @@ func (s *Store) DeviceReadings(
 	if err != nil {
 		return failed[andon.Reading](err)
 	}
-	return withContext(ctx, func(yield func(andon.Reading, error) bool) {
-		scan, err := s.newReadingScan(t)
+	return func(yield func(andon.Reading, error) bool) {
+		scan, err := s.newReadingScan(ctx, t)
 		if err != nil {
 			yield(andon.Reading{}, err)
 			return
@@ -120,32 +97,32 @@ func (s *Store) DeviceReadings(
 				return
 			}
 		}
-	})
+	}
 }
 
 // readingScan reads the readings of any number of devices of a tenant, with two iterators.
 type readingScan struct {
-	*pebble.Iterator
+	*iterator
 	tenant    uint32
 	directory *directory
 }
 
-func (s *Store) newReadingScan(t *tenant) (*readingScan, error) {
-	directory, err := newDirectory(s.db, t, tableReadingDay)
+func (s *Store) newReadingScan(ctx context.Context, t *tenant) (*readingScan, error) {
+	directory, err := newDirectory(ctx, s.db, t, tableReadingDay)
 	if err != nil {
 		return nil, err
 	}
 	k := newKey(tableReading, t.number)
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: k, UpperBound: k.end()})
+	it, err := newIterator(ctx, s.db, k, k.end())
 	if err != nil {
 		directory.close()
-		return nil, fmt.Errorf("read readings: %w", err)
+		return nil, err
 	}
 	return &readingScan{it, t.number, directory}, nil
 }
 
 func (s *readingScan) close() {
-	_ = s.Close() // its error is that of the last step, which was looked at
+	s.iterator.close()
 	s.directory.close()
 }
 
@@ -216,7 +193,7 @@ func (s *readingScan) day(
 			}
 		}
 		if err := s.Error(); err != nil {
-			yield(andon.Reading{}, fmt.Errorf("read readings: %w", err))
+			yield(andon.Reading{}, err)
 		}
 	}
 }
@@ -243,7 +220,7 @@ func (s *Store) LatestReadings(
 	if err != nil {
 		return nil, err
 	}
-	scan, err := s.newReadingScan(t)
+	scan, err := s.newReadingScan(ctx, t)
 	if err != nil {
 		return nil, err
 	}
@@ -256,7 +233,7 @@ func (s *Store) LatestReadings(
 		}
 		met[device] = true
 		q := andon.ReadingQuery{Span: andon.Span{From: from}, Limit: 1}
-		for r, err := range withContext(ctx, scan.device(device, q)) {
+		for r, err := range scan.device(device, q) {
 			if err != nil {
 				return nil, err
 			}
@@ -274,15 +251,15 @@ func (s *Store) MetricReadings(
 	if err != nil {
 		return failed[andon.MetricReading](err)
 	}
-	return withContext(ctx, func(yield func(andon.MetricReading, error) bool) {
-		scan, err := s.newReadingScan(t)
+	return func(yield func(andon.MetricReading, error) bool) {
+		scan, err := s.newReadingScan(ctx, t)
 		if err != nil {
 			yield(andon.MetricReading{}, err)
 			return
 		}
 		defer scan.close()
 		left := q.Limit
-		for device, err := range s.metricDevices(t, q) {
+		for device, err := range s.metricDevices(ctx, t, q) {
 			if err != nil {
 				yield(andon.MetricReading{}, err)
 				return
@@ -301,23 +278,24 @@ func (s *Store) MetricReadings(
 				}
 			}
 		}
-	})
+	}
 }
 
 // metricDevices returns the devices that ever had a metric, from the query's position on.
-func (s *Store) metricDevices(t *tenant, q andon.MetricQuery) iter.Seq2[andon.DeviceID, error] {
+func (s *Store) metricDevices(
+	ctx context.Context, t *tenant, q andon.MetricQuery) iter.Seq2[andon.DeviceID, error] {
 	prefix := newKey(tableMetric, t.number).text(string(q.Metric))
-	opts := &pebble.IterOptions{LowerBound: prefix, UpperBound: prefix.end()}
+	from, behind := []byte(prefix), prefix.end()
 	if q.After != nil {
-		opts.LowerBound = bytes.Clone(prefix.text(string(q.After.Device)))
+		from = prefix.text(string(q.After.Device))
 	}
 	return func(yield func(andon.DeviceID, error) bool) {
-		it, err := s.db.NewIter(opts)
+		it, err := newIterator(ctx, s.db, from, behind)
 		if err != nil {
-			yield("", fmt.Errorf("read metrics: %w", err))
+			yield("", err)
 			return
 		}
-		defer it.Close()
+		defer it.close()
 		for ok := it.First(); ok; ok = it.Next() {
 			device, _, ok := takeText(it.Key()[len(prefix):])
 			if !ok {
@@ -329,7 +307,7 @@ func (s *Store) metricDevices(t *tenant, q andon.MetricQuery) iter.Seq2[andon.De
 			}
 		}
 		if err := it.Error(); err != nil {
-			yield("", fmt.Errorf("read metrics: %w", err))
+			yield("", err)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package pebblestore
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"iter"
 	"slices"
@@ -39,23 +40,22 @@ func (s *Store) rows(prefix key) iter.Seq2[[]byte, []byte] {
 // scan reads the events of a tenant: one iterator, moved by seeks to wherever a device, day and
 // state have rows, so that it touches nothing else.
 type scan struct {
-	it     *pebble.Iterator
+	it     *iterator
 	tenant *tenant
 	states *andon.StateSet
 	key    key // room for the keys that it seeks
 }
 
-func newScan(r pebble.Reader, t *tenant) (*scan, error) {
+func newScan(ctx context.Context, r pebble.Reader, t *tenant) (*scan, error) {
 	k := newKey(tableEvent, t.number)
-	it, err := r.NewIter(&pebble.IterOptions{LowerBound: k, UpperBound: k.end()})
+	it, err := newIterator(ctx, r, k, k.end())
 	if err != nil {
-		return nil, fmt.Errorf("read events: %w", err)
+		return nil, err
 	}
 	return &scan{it: it, tenant: t, states: t.states(), key: newKey(tableEvent, t.number)}, nil
 }
 
-// close drops the error: it is that of the last step, which was looked at.
-func (s *scan) close() { _ = s.it.Close() }
+func (s *scan) close() { s.it.close() }
 
 // hit is an event that was found, and where it stands.
 type hit struct {
@@ -163,8 +163,8 @@ type run struct {
 }
 
 // forward meets rows newest first: an entry, then its escalations, the newest first.
-func (r *run) forward(it *pebble.Iterator, n int) (done bool, err error) {
-	at, escalated, err := splitTimes(it.Key()[n:])
+func (r *run) forward(it *iterator, n int) (done bool, err error) {
+	at, escalated, to, err := splitTimes(it.Key()[n:])
 	if err != nil {
 		return false, err
 	}
@@ -179,32 +179,29 @@ func (r *run) forward(it *pebble.Iterator, n int) (done bool, err error) {
 		return false, nil
 	}
 	r.decided = true
-	to, err := escalatedTo(it)
-	r.hits[len(r.hits)-1].event.EscalatedTo = to
-	return false, err
+	r.hits[len(r.hits)-1].event.EscalatedTo = andon.PersonID(to)
+	return false, nil
 }
 
 // backward meets rows oldest first: the escalations of an entry, the newest last, then the entry.
-func (r *run) backward(it *pebble.Iterator, n int) (done bool, err error) {
-	at, escalated, err := splitTimes(it.Key()[n:])
+func (r *run) backward(it *iterator, n int) (done bool, err error) {
+	at, escalated, to, err := splitTimes(it.Key()[n:])
 	if err != nil {
 		return false, err
 	}
 	if escalated != 0 {
-		r.entry = at
-		r.to, err = escalatedTo(it)
-		return false, err
+		r.entry, r.to = at, andon.PersonID(to)
+		return false, nil
 	}
-	to := r.to
 	if r.entry != at {
-		to = ""
+		r.to = ""
 	}
+	err = r.take(it, at, r.to)
 	r.to = ""
-	err = r.take(it, at, to)
 	return r.taken == r.most, err
 }
 
-func (r *run) take(it *pebble.Iterator, at andon.Time, to andon.PersonID) error {
+func (r *run) take(it *iterator, at andon.Time, to andon.PersonID) error {
 	k := andon.EventKey{Time: at, Severity: r.severity, State: r.state, Device: r.device}
 	if r.kept = r.query.Admits(k); !r.kept {
 		return nil
@@ -224,29 +221,20 @@ func (r *run) take(it *pebble.Iterator, at andon.Time, to andon.PersonID) error 
 	return nil
 }
 
-func splitTimes(rest []byte) (at, escalated andon.Time, err error) {
+// splitTimes takes apart what follows the state in a key: the entry's time, and for an escalation when
+// it was made and to whom.
+func splitTimes(rest []byte) (at, escalated andon.Time, to []byte, err error) {
 	at, rest, ok := takeInvertedTime(rest)
 	if !ok {
-		return 0, 0, errDamaged
+		return 0, 0, nil, errDamaged
 	}
 	if len(rest) == 0 {
-		return at, 0, nil
+		return at, 0, nil, nil
 	}
-	escalated, rest, ok = takeInvertedTime(rest)
-	if !ok || len(rest) != 0 {
-		return 0, 0, errDamaged
+	if escalated, to, ok = takeInvertedTime(rest); !ok {
+		return 0, 0, nil, errDamaged
 	}
-	return at, escalated, nil
-}
-
-func escalatedTo(it *pebble.Iterator) (andon.PersonID, error) {
-	value, err := it.ValueAndErr()
-	if err != nil {
-		return "", fmt.Errorf("read escalation: %w", err)
-	}
-	var e andon.Escalation
-	err = readEscalation(&e, value)
-	return e.To, err
+	return at, escalated, to, nil
 }
 
 // sortHits puts hits into an order and cuts them to the first most.
@@ -262,21 +250,23 @@ func sortHits(hits []hit, order andon.Order, most int) []hit {
 
 // directory reads on which days devices have rows.
 type directory struct {
-	it    *pebble.Iterator
+	it    *iterator
 	table byte
 	of    *tenant
 }
 
-func newDirectory(r pebble.Reader, t *tenant, table byte) (*directory, error) {
+func newDirectory(
+	ctx context.Context, r pebble.Reader, t *tenant, table byte,
+) (*directory, error) {
 	k := newKey(table, t.number)
-	it, err := r.NewIter(&pebble.IterOptions{LowerBound: k, UpperBound: k.end()})
+	it, err := newIterator(ctx, r, k, k.end())
 	if err != nil {
-		return nil, fmt.Errorf("read days: %w", err)
+		return nil, err
 	}
 	return &directory{it: it, table: table, of: t}, nil
 }
 
-func (d *directory) close() { _ = d.it.Close() } // its error is that of the last step
+func (d *directory) close() { d.it.close() }
 
 // days returns the days of a device that a span and an order allow, in that order. It reads no more
 // of them than are asked for.
@@ -304,7 +294,7 @@ func (d *directory) days(
 			}
 		}
 		if err := d.it.Error(); err != nil {
-			yield(0, fmt.Errorf("read days: %w", err))
+			yield(0, err)
 		}
 	}
 }

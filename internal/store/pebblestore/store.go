@@ -59,8 +59,9 @@ type Store struct {
 	mu      sync.RWMutex // guards tenants, and what every fleet shows
 	tenants map[andon.TenantID]*tenant
 
-	order order // staging, one at a time
-	line  line  // showing, in the order of staging
+	order   order   // staging, one at a time
+	written written // belongs to who holds order
+	line    line    // showing, in the order of staging
 
 	checkpoints checkpoints
 }
@@ -231,12 +232,6 @@ func (s *Store) abandon() error {
 	err := s.db.Close()
 	s.release()
 	return err
-}
-
-// SetOwner changes what this process says of itself to a second one that opens the directory: an
-// address is known only after the store is open.
-func (s *Store) SetOwner(owner string) error {
-	return writeOwner(s.options.FS, s.room.dir, owner)
 }
 
 // hostname is for people who read whose directory this is.

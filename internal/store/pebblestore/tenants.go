@@ -26,13 +26,12 @@ type tenant struct {
 	gone     bool
 	byNumber []*slot                     // the devices by their number
 	seen     map[andon.State]andon.State // states that have entries
-	meters   map[andon.DeviceID]*meter   // what was written of the readings of each device
 }
 
 func newTenant(number uint32, record andon.Tenant) *tenant {
 	t := &tenant{
 		number: number, fleet: current.NewFleet[note](),
-		seen: map[andon.State]andon.State{}, meters: map[andon.DeviceID]*meter{},
+		seen: map[andon.State]andon.State{},
 	}
 	t.record.Store(&record)
 	return t
@@ -126,10 +125,12 @@ func (s *Store) PutTenant(ctx context.Context, is andon.Tenant) (andon.Tenant, e
 	s.order.Lock()
 	defer s.order.Unlock()
 	t, err := s.tenant(ctx, is.ID)
-	switch {
-	case err != nil && is.Version == 0:
+	switch absent := err != nil && andon.KindOf(err) == andon.NotFound; {
+	case err != nil && !absent:
+		return andon.Tenant{}, err
+	case absent && is.Version == 0:
 		return s.makeTenant(is)
-	case err != nil:
+	case absent:
 		return andon.Tenant{}, andon.Errorf(andon.Conflict,
 			"tenant %q was deleted meanwhile", is.ID)
 	}

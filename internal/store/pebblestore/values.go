@@ -10,7 +10,7 @@ import (
 // Values. A count is an unsigned varint; a text is its length as a count, then its bytes.
 //
 //	event       operator text | message text | attributes, the rest
-//	escalation  to text | by text | note, the rest
+//	escalation  by text | note, the rest
 //	reading     metrics count | { name text | value 8 }… | metadata, the rest
 //	operator    the person, the rest; nothing: nobody
 //
@@ -60,21 +60,16 @@ func readEvent(e *andon.Event, value []byte) error {
 }
 
 func appendEscalation(b []byte, e *andon.Escalation) []byte {
-	b = appendText(b, string(e.To))
 	b = appendText(b, string(e.By))
 	return append(b, e.Note...)
 }
 
 func readEscalation(e *andon.Escalation, value []byte) error {
-	to, rest, ok := takeCounted(value)
+	by, rest, ok := takeCounted(value)
 	if !ok {
 		return errDamaged
 	}
-	by, rest, ok := takeCounted(rest)
-	if !ok {
-		return errDamaged
-	}
-	e.To, e.By, e.Note = andon.PersonID(to), andon.PersonID(by), string(rest)
+	e.By, e.Note = andon.PersonID(by), string(rest)
 	return nil
 }
 

@@ -115,10 +115,22 @@ func (r *retained) Entry(
 func (r *retained) Escalate(
 	ctx context.Context, tenant andon.TenantID, e andon.Escalation,
 ) (andon.Escalation, error) {
-	if err := r.checkEntry(ctx, tenant, e.Device, e.Time, e.State); err != nil {
+	err := r.checkEntry(ctx, tenant, e.Device, e.Time, e.State)
+	if andon.KindOf(err) == andon.NotFound && r.shows(ctx, tenant, &e) {
+		err = nil
+	}
+	if err != nil {
 		return andon.Escalation{}, err
 	}
 	return r.Store.Escalate(ctx, tenant, e)
+}
+
+// shows reports whether a device shows an entry, or its escalation: current state does not expire,
+// and who answers for it must be able to change.
+func (r *retained) shows(ctx context.Context, tenant andon.TenantID, e *andon.Escalation) bool {
+	d, err := r.Store.Device(ctx, tenant, e.Device)
+	entry := andon.EntryRef{Time: e.Time, State: e.State}
+	return err == nil && (entry == andon.EntryRef{Time: d.Time, State: d.State} || entry == d.EscalatedEntry)
 }
 
 // checkEntry reports an entry that has expired as one that is not there.

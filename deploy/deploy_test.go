@@ -1,0 +1,189 @@
+package deploy_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/andonhq/andon/internal/config"
+)
+
+// tool returns the path of a program, and skips the test where it is not installed. It is no failure
+// in continuous integration either: these are tools of other systems, not engines.
+func tool(t *testing.T, name, from string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Skipf("not checked by its own tool: %s is not installed here (Debian: apt-get install %s)", name, from)
+	}
+	return path
+}
+
+// run runs a tool in a directory; its output is the failure.
+func run(t *testing.T, dir, name string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("%s %s: %v\n%s", filepath.Base(name), strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+const unit = "systemd/andon.service"
+
+// TestUnit: systemd understands the unit, and finds little that the service could do beyond its work.
+func TestUnit(t *testing.T) {
+	analyze := tool(t, "systemd-analyze", "systemd")
+	dir := t.TempDir()
+	// verify wants the program to be there.
+	text := strings.ReplaceAll(read(t, unit), "/usr/local/bin/andon", "/bin/true")
+	if err := os.WriteFile(filepath.Join(dir, "andon.service"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out := run(t, dir, analyze, "verify", "--man=no", "./andon.service"); out != "" {
+		t.Errorf("systemd-analyze verify has something to say:\n%s", out)
+	}
+	// 0 is a service that can do nothing, 100 one that can do all; most that are hardened have 20.
+	help := run(t, dir, analyze, "--help")
+	if !strings.Contains(help, "--offline") {
+		t.Skip("not rated: systemd-analyze is older than 250 and has no --offline")
+	}
+	run(t, dir, analyze, "security", "--offline=yes", "--threshold=15", "./andon.service")
+}
+
+// TestUnitSettings: what the unit sets are settings, and it goes where the program looks.
+func TestUnitSettings(t *testing.T) {
+	text := read(t, unit)
+	var env []string
+	for _, m := range regexp.MustCompile(`(?m)^Environment=(\S+)$`).FindAllStringSubmatch(text, -1) {
+		if strings.HasPrefix(m[1], "ANDON_CONFIG=") {
+			continue
+		}
+		env = append(env, m[1])
+	}
+	c, err := config.Load(config.Sources{File: "systemd/andon.yaml", Env: env})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.TokenFile != "%d/token" || !strings.Contains(text, "\nLoadCredential=token:") {
+		t.Errorf("token_file is %q", c.TokenFile)
+	}
+	if c.Data != "/var/lib/andon" || !strings.Contains(text, "\nStateDirectory=andon\n") {
+		t.Errorf("data is %q", c.Data)
+	}
+}
+
+// TestContainerfile reads the file as far as it matters here, because building it needs a builder of
+// containers: nothing runs in it, nobody is root, and what it copies and sets is there.
+func TestContainerfile(t *testing.T) {
+	lines := instructions(read(t, "container/Containerfile"))
+	if lines[0] != "FROM scratch" {
+		t.Errorf("it begins with %q: an image with a shell in it", lines[0])
+	}
+	var user string
+	var env []string
+	for _, line := range lines[1:] {
+		word, rest, _ := strings.Cut(line, " ")
+		switch word {
+		case "RUN", "ADD", "FROM", "SHELL":
+			t.Errorf("%s needs what an empty image has not, or brings in what is not ours", line)
+		case "USER":
+			user = rest
+		case "COPY":
+			copied(t, strings.Fields(rest))
+		case "ENV":
+			env = append(env, strings.Fields(rest)...)
+		}
+	}
+	if !regexp.MustCompile(`^[1-9]\d*:[1-9]\d*$`).MatchString(user) {
+		t.Errorf("the user is %q", user)
+	}
+	if _, err := config.Load(config.Sources{Env: env}); err != nil || len(env) == 0 {
+		t.Errorf("its settings: %v, %v", env, err)
+	}
+}
+
+// instructions returns the lines without comments, those that are continued joined.
+func instructions(text string) (lines []string) {
+	text = regexp.MustCompile(`(?m)^\s*#.*\n`).ReplaceAllString(text, "")
+	text = strings.ReplaceAll(text, "\\\n", " ")
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// copied checks that what is copied is in the repository, but for the binary, which is built, and
+// that the builder is not kept from it.
+func copied(t *testing.T, words []string) {
+	t.Helper()
+	allowed := read(t, "container/Containerfile.dockerignore")
+	for _, from := range words[:len(words)-1] {
+		if strings.HasPrefix(from, "--") {
+			continue
+		}
+		if !strings.Contains(allowed, "\n!"+strings.TrimSuffix(from, "/")+"\n") {
+			t.Errorf("%s is copied and not let through to the builder", from)
+		}
+		if _, err := os.Stat(filepath.Join("..", from)); err != nil && from != "bin/andon" {
+			t.Error(err)
+		}
+	}
+}
+
+// TestRules: promtool reads rules and configuration, and the rules do what their tests say.
+func TestRules(t *testing.T) {
+	promtool := tool(t, "promtool", "prometheus")
+	run(t, "prometheus", promtool, "check", "rules", "andon.rules.yml")
+	run(t, "prometheus", promtool, "check", "config", "--syntax-only", "prometheus.yml")
+	run(t, "prometheus", promtool, "test", "rules", "andon.rules.test.yml")
+}
+
+// TestEachAlertIsTested: it is shown to fire, and not to where all is well.
+func TestEachAlertIsTested(t *testing.T) {
+	tests := read(t, "prometheus/andon.rules.test.yml")
+	alerts := regexp.MustCompile(`(?m)^\s+- alert: (\w+)$`).
+		FindAllStringSubmatch(read(t, "prometheus/andon.rules.yml"), -1)
+	if len(alerts) < 5 {
+		t.Fatalf("only %d alerts", len(alerts))
+	}
+	for _, a := range alerts {
+		fires := "alertname: " + a[1] + "\n        exp_alerts:\n          - exp_labels"
+		if !strings.Contains(tests, fires) || !strings.Contains(tests, "{eval_time: 2h, alertname: "+a[1]+"}") {
+			t.Errorf("%s is not shown to fire, or not to be silent", a[1])
+		}
+	}
+}
+
+// TestQueriesOfTheDashboard: Prometheus can read each of them.
+func TestQueriesOfTheDashboard(t *testing.T) {
+	promtool := tool(t, "promtool", "prometheus")
+	var rules bytes.Buffer
+	rules.WriteString("groups:\n- name: dashboard\n  rules:\n")
+	for i, q := range dashboard(t).queries() {
+		q = strings.NewReplacer("$__rate_interval", "5m", "$instance", "all", "'", "''").Replace(q)
+		rules.WriteString("  - record: query" + strings.Repeat("x", i+1) + "\n    expr: '" + q + "'\n")
+	}
+	file := filepath.Join(t.TempDir(), "rules.yml")
+	if err := os.WriteFile(file, rules.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	run(t, ".", promtool, "check", "rules", file)
+}

@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// completionCommand takes the place of cobra's own, whose help has no example.
+func (p *program) completionCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "completion bash|zsh|fish|powershell",
+		Short: "Print a script that completes andon's commands and flags in a shell",
+		Long: `Print a script for a shell. Once the shell has read it, the Tab key completes commands,
+flags and their values.
+
+  bash        needs the package bash-completion; read at each login from /etc/bash_completion.d
+  zsh         read from a directory of $fpath, under the name _andon
+  fish        read from ~/.config/fish/completions
+  powershell  read from the file that $PROFILE names`,
+		Example: `  source <(andon completion bash)                          # this shell only
+  andon completion bash > /etc/bash_completion.d/andon
+  andon completion zsh > "${fpath[1]}/_andon"              # after: autoload -U compinit; compinit
+  andon completion fish > ~/.config/fish/completions/andon.fish
+  andon completion powershell >> $PROFILE`,
+		Args:                  cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
+		ValidArgs:             []string{"bash", "zsh", "fish", "powershell"},
+		DisableFlagsInUseLine: true,
+	}
+	cmd.RunE = p.does(func(_ context.Context, args []string) error {
+		return p.printCompletion(cmd.Root(), args[0])
+	})
+	return cmd
+}
+
+func (p *program) printCompletion(root *cobra.Command, shell string) error {
+	switch shell {
+	case "zsh":
+		return root.GenZshCompletion(p.stdout)
+	case "fish":
+		return root.GenFishCompletion(p.stdout, true)
+	case "powershell":
+		return root.GenPowerShellCompletionWithDesc(p.stdout)
+	}
+	return root.GenBashCompletionV2(p.stdout, true)
+}
+
+// completeWords lets a flag whose type is a few words ("table|json") complete them.
+func completeWords(cmd *cobra.Command, flag, form string) {
+	if words := strings.Split(form, "|"); len(words) > 1 {
+		// It can only be an error to register a second one.
+		_ = cmd.RegisterFlagCompletionFunc(flag,
+			cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	}
+}

@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/andonhq/andon/internal/config"
+)
+
+// doctor looks at a store or a server and says in words what to do.
+type doctor struct {
+	*program
+	origins []config.Origin
+	target
+	patience time.Duration // with a server whose store is eventual
+	report   examination
+}
+
+func (p *program) doctorCommand() *cobra.Command {
+	d := &doctor{program: p, patience: 10 * time.Second}
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check the store, or a running server, and say what to do",
+		Long: `Check the store that is configured, and the machine that it is on: every check that the
+project runs on its own stores, in throwaway tenants which are deleted behind them; then the disk,
+the clock, limits and memory, each with the place that the figure comes from. The embedded store is
+opened for that, so stop its server first, or ask the server:
+
+With --url, check a running server instead, over HTTP and in a throwaway tenant: write and read
+back, current states, assignment, escalation, readings, retirement. The tenant is always deleted.
+
+What is wrong is told with what to do about it. Settings are taken as "andon serve" takes them.
+
+Exit codes: 0 well, or only warnings; 1 a check failed; 2 wrong use.`,
+		Example: `  andon doctor --data /var/lib/andon
+  andon doctor --config /etc/andon/andon.yaml --output json
+  andon doctor --url https://andon.example:8080 --token-file token`,
+		Args: cobra.NoArgs,
+	}
+	sources := p.sourceFlags(cmd)
+	cmd.Flags().StringVar(&d.url, "url", "", "address of a running server; none: the configured store")
+	form := choiceFlag(cmd, "output", formatTable, "form of the report", formatTable, formatJSON)
+	cmd.RunE = p.does(func(ctx context.Context, _ []string) error {
+		return d.run(ctx, sources(), form.value)
+	})
+	return cmd
+}
+
+func (d *doctor) run(ctx context.Context, from config.Sources, form string) error {
+	c, origins, err := config.Trace(from)
+	if err != nil {
+		return wrongConfig(err)
+	}
+	d.origins = origins
+	if d.url != "" {
+		d.tokenFile, d.attempts = c.TokenFile, attemptsWaiting
+		err = d.examineServer(ctx)
+	} else {
+		err = d.examineStore(ctx, c)
+	}
+	if err != nil {
+		return err
+	}
+	if err := d.report.print(d.program, form); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return errors.New("interrupted: not all was looked at; the throwaway tenants are deleted")
+	}
+	if n := d.report.tally(failed); n > 0 {
+		return errors.New(count(n, "check") + " failed")
+	}
+	return nil
+}
+
+// placeOf returns where a setting has its value from.
+func (d *doctor) placeOf(key string) string {
+	for _, o := range d.origins {
+		if o.Key == key {
+			return o.Key + " from " + o.Place
+		}
+	}
+	return key
+}

@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/simulate"
+)
+
+// history makes up some hours of a small fleet, and escalates some of it.
+func (d *desk) history(devices int) {
+	d.Helper()
+	every := andon.Duration(300_000_000)
+	fleet := simulate.New(simulate.Options{
+		Seed: 1, Devices: devices, Every: every, Start: d.clock() - 60*andon.Time(every),
+	})
+	for range 60 {
+		if _, err := d.client("default").AppendEvents(d.Context(), fleet.Round()); err != nil {
+			d.Fatal(err)
+		}
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// interruptAt cancels a context when the n-th device is asked for.
+func (d *desk) interruptAt(n int) context.Context {
+	ctx, cancel := context.WithCancel(d.Context())
+	d.Cleanup(cancel)
+	asked := 0
+	d.meddle(func(r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/events") && r.Method == http.MethodGet {
+			if asked++; asked == n {
+				cancel()
+				<-r.Context().Done() // the client is gone before it has an answer
+			}
+		}
+	})
+	return ctx
+}
+
+// TestExportGoesOn: an export that is interrupted leaves nothing under its name, and one that goes
+// on is the same as one in one go.
+func TestExportGoesOn(t *testing.T) {
+	for _, format := range []string{"ndjson", "csv"} {
+		t.Run(format, func(t *testing.T) {
+			d := newDesk(t)
+			d.history(12)
+			whole := d.does("export", "--format", format)
+			file := filepath.Join(t.TempDir(), "out")
+			args := []string{"export", "--format", format, "--output", file, "--continue"}
+			for _, at := range []int{5, 4, 3} {
+				if code := d.types(d.interruptAt(at), args...); code != exitFailed {
+					t.Fatalf("exit code %d: %s", code, d.err.String())
+				}
+				want := "out.part, then it ended: interrupted\n" +
+					"The same command with --continue goes on"
+				if !strings.Contains(d.err.String(), want) {
+					t.Errorf("it said %q", d.err.String())
+				}
+				if exists(file) {
+					t.Fatal("half a file has the final name")
+				}
+			}
+			d.meddle(nil)
+			d.does(args...)
+			if diff := cmp.Diff(whole, read(t, file)); diff != "" {
+				t.Error(diff)
+			}
+			if exists(file+".part") || exists(file+".part.json") {
+				t.Error("something is left behind")
+			}
+		})
+	}
+}
+
+// TestExportBeginsAnew: without --continue, and where what is there does not fit.
+func TestExportBeginsAnew(t *testing.T) {
+	d := newDesk(t)
+	d.history(6)
+	whole := d.does("export")
+	file := filepath.Join(t.TempDir(), "out")
+	interrupted := func() {
+		if code := d.types(d.interruptAt(4), "export", "--output", file); code != exitFailed {
+			t.Fatalf("exit code %d", code)
+		}
+		d.meddle(nil)
+	}
+	same := func(args ...string) {
+		t.Helper()
+		d.does(append([]string{"export", "--output", file}, args...)...)
+		if read(t, file) != whole {
+			t.Errorf("%v: not the same", args)
+		}
+	}
+	interrupted()
+	same()
+	interrupted() // the file is shorter than its progress says: a crash of the machine
+	if err := os.Truncate(file+".part", 10); err != nil {
+		t.Fatal(err)
+	}
+	same("--continue")
+	interrupted()
+	if err := os.WriteFile(file+".part.json", []byte(`{"size":`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	same("--continue")
+	interrupted()
+	code := d.types(t.Context(), "export", "--output", file, "--continue", "--device", "press*")
+	if code != exitMisuse || !strings.Contains(d.err.String(), "of an export with other flags") {
+		t.Errorf("exit code %d: %s", code, d.err.String())
+	}
+}
+
+// TestExportComesBack: what is exported and imported again gives the same answers to all questions.
+func TestExportComesBack(t *testing.T) {
+	d := newDesk(t)
+	d.afternoon()
+	d.history(20)
+	file := filepath.Join(t.TempDir(), "events.ndjson")
+	d.does("export", "--output", file)
+	d.does("tenant", "set", "copy")
+	d.does("import", file, "--tenant", "copy", "--operator", "operator", "--message", "message",
+		"--escalated-to", "escalated_to", "--attributes", "attributes.*")
+	was, is := answers(t, d.client("default")), answers(t, d.client("copy"))
+	if len(was) < 1000 {
+		t.Errorf("only %d answers", len(was))
+	}
+	if diff := cmp.Diff(was, is); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// answers asks all questions about a tenant.
+func answers(t *testing.T, c *client.Client) []string {
+	ctx, q := t.Context(), client.Query{}
+	all := lines(t, c.Devices(ctx, client.DeviceQuery{Sort: "severity"}))
+	states, total, err := c.States(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all = append(all, fmt.Sprint(states, total))
+	people := map[andon.PersonID]bool{"": true}
+	for d, err := range c.Devices(ctx, client.DeviceQuery{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, lines(t, c.DeviceEvents(ctx, d.Device, q))...)
+		all = append(all, lines(t, c.Intervals(ctx, d.Device, q))...)
+		for _, p := range []andon.PersonID{d.Operator, d.EscalatedTo} {
+			if !people[p] {
+				people[p] = true
+				all = append(all, lines(t, c.OperatorEvents(ctx, p, q))...)
+				all = append(all, lines(t, c.SupervisorEvents(ctx, p, q))...)
+			}
+		}
+	}
+	return all
+}
+
+func lines[T any](t *testing.T, items iter.Seq2[T, error]) (all []string) {
+	t.Helper()
+	for item, err := range items {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, fmt.Sprintf("%+v", item))
+	}
+	return all
+}

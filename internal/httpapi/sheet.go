@@ -1,0 +1,166 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/andonhq/andon"
+)
+
+// sheet is a long answer while it is written, before the first byte of it goes out. It is in memory
+// until the client has read it, and a client may take its time; so all of it counts: intake has one
+// room for what is arriving and what is leaving, and where there is none left the answer is Busy.
+//
+// It is kept in pieces, since one buffer that grows is twice as large as what is in it, and for a
+// moment three times.
+type sheet struct {
+	c      *call
+	pieces [][]byte
+	size   int64 // of the content
+	room   int64 // of the pieces
+	held   []hold
+	taken  int64 // the sum of held
+}
+
+// hold is a part of intake's room.
+type hold struct {
+	size    int64
+	release func()
+}
+
+const (
+	leastPiece = 4 << 10
+	mostPiece  = 256 << 10
+	// leastHold spares most answers from asking for more room than once.
+	leastHold = 16 << 10
+)
+
+// newSheet begins an answer. Its room is given back at the end of the call.
+func (c *call) newSheet() *sheet {
+	s := &sheet{c: c}
+	c.undo = append(c.undo, func() { s.keep(0) })
+	return s
+}
+
+// expect takes room until there is enough for n bytes, and is Busy where there is not.
+func (s *sheet) expect(n int64) error {
+	for s.taken < n {
+		part := min(max(n-s.taken, leastHold), mostPiece)
+		release, err := s.c.intake.Reserve(part)
+		if err != nil {
+			return err
+		}
+		s.held = append(s.held, hold{part, release})
+		s.taken += part
+	}
+	return nil
+}
+
+// keep gives back what is not needed for n bytes.
+func (s *sheet) keep(n int64) {
+	for len(s.held) > 0 {
+		last := s.held[len(s.held)-1]
+		if s.taken-last.size < n {
+			return
+		}
+		last.release()
+		s.taken -= last.size
+		s.held = s.held[:len(s.held)-1]
+	}
+}
+
+// Write appends p.
+func (s *sheet) Write(p []byte) (int, error) {
+	n := len(p)
+	for len(p) > 0 {
+		last, err := s.piece()
+		if err != nil {
+			return 0, err
+		}
+		part := min(len(p), cap(*last)-len(*last))
+		*last = append(*last, p[:part]...)
+		p = p[part:]
+	}
+	s.size += int64(n)
+	return n, nil
+}
+
+// piece returns the last piece, which has room.
+func (s *sheet) piece() (*[]byte, error) {
+	n := len(s.pieces)
+	if n == 0 || len(s.pieces[n-1]) == cap(s.pieces[n-1]) {
+		size := min(max(s.room, leastPiece), mostPiece)
+		if err := s.expect(s.room + size); err != nil {
+			return nil, err
+		}
+		s.pieces, s.room = append(s.pieces, make([]byte, 0, size)), s.room+size
+		n++
+	}
+	return &s.pieces[n-1], nil
+}
+
+func (s *sheet) text(t string) error {
+	_, err := s.Write([]byte(t))
+	return err
+}
+
+// json appends a value.
+func (s *sheet) json(value any) error {
+	encoder := json.NewEncoder(line{s})
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(value)
+	if err != nil && andon.KindOf(err) != andon.Busy {
+		err = fmt.Errorf("write answer of %s: %w", s.c.route.name, err)
+	}
+	return err
+}
+
+// line drops the line break that a json.Encoder puts behind a value, which it writes at once.
+type line struct{ to *sheet }
+
+func (l line) Write(p []byte) (int, error) {
+	_, err := l.to.Write(p[:len(p)-1])
+	return len(p), err
+}
+
+// listed is an array of a sheet while it is written.
+type listed struct {
+	*sheet
+	count   int
+	largest int64 // of its items, in bytes
+}
+
+// add appends an item. many is how many it is likely to become, and most how many bytes: from the
+// largest item so far follows what room the rest may need, both here and where the store holds some
+// items ready. So a page of small items takes little room, and one of large items all of its room at
+// its first.
+func (l *listed) add(item any, many int, most int64) error {
+	if l.count > 0 {
+		if err := l.text(","); err != nil {
+			return err
+		}
+	}
+	begin := l.size
+	if err := l.json(item); err != nil {
+		return err
+	}
+	l.count++
+	l.largest = max(l.largest, l.size-begin)
+	return l.expect(min(l.largest*int64(many), most))
+}
+
+// send sends the answer. Until the client has read it, it holds the room that it really takes.
+func (s *sheet) send() {
+	s.keep(s.room)
+	h := s.c.x.Header()
+	h.Set("Content-Type", typeJSON)
+	h.Set("Content-Length", strconv.FormatInt(s.size, 10))
+	s.c.x.WriteHeader(s.c.status)
+	for i, piece := range s.pieces {
+		if _, err := s.c.x.Write(piece); err != nil {
+			return // that the client is gone changes nothing
+		}
+		s.pieces[i] = nil
+	}
+}

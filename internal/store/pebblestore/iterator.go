@@ -1,0 +1,57 @@
+package pebblestore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// iterator is Pebble's, between two keys, that stops when its context has ended: a reader who has left
+// is not read for. Every loop ends as at the last row, and Error says why.
+type iterator struct {
+	*pebble.Iterator
+	ctx   context.Context
+	steps int
+	ended error
+}
+
+func newIterator(ctx context.Context, r pebble.Reader, from, behind []byte) (*iterator, error) {
+	it, err := r.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: behind})
+	if err != nil {
+		return nil, fmt.Errorf("read store: %w", err)
+	}
+	return &iterator{Iterator: it, ctx: ctx}, nil
+}
+
+// goesOn looks at the context now and then: that costs more than a step.
+func (it *iterator) goesOn() bool {
+	const now = 64
+	if it.steps++; it.steps%now == 0 && it.ended == nil {
+		it.ended = it.ctx.Err()
+	}
+	return it.ended == nil
+}
+
+// First, Last, Next, Prev, SeekGE and SeekLT are Pebble's.
+
+func (it *iterator) First() bool          { return it.goesOn() && it.Iterator.First() }
+func (it *iterator) Last() bool           { return it.goesOn() && it.Iterator.Last() }
+func (it *iterator) Next() bool           { return it.goesOn() && it.Iterator.Next() }
+func (it *iterator) Prev() bool           { return it.goesOn() && it.Iterator.Prev() }
+func (it *iterator) SeekGE(k []byte) bool { return it.goesOn() && it.Iterator.SeekGE(k) }
+func (it *iterator) SeekLT(k []byte) bool { return it.goesOn() && it.Iterator.SeekLT(k) }
+
+// Error returns why a loop ended, nil at the last row.
+func (it *iterator) Error() error {
+	if it.ended != nil {
+		return it.ended
+	}
+	if err := it.Iterator.Error(); err != nil {
+		return fmt.Errorf("read store: %w", err)
+	}
+	return nil
+}
+
+// close drops the error: it is that of the last step, which was looked at.
+func (it *iterator) close() { _ = it.Close() }

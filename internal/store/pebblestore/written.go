@@ -1,0 +1,33 @@
+package pebblestore
+
+import "hash/maphash"
+
+// written remembers rows without values that were written already, so that they are not written again:
+// hints, and days of directories. It is a cache of fixed size: what it has forgotten is written once
+// more, which is harmless. A row is remembered by a hash of its key under a seed of this process: two
+// keys of one hash would cost a row, and at 64 bits nobody meets them, nor makes them on purpose.
+type written struct {
+	seed maphash.Seed
+	sums []uint64 // made at the first use
+}
+
+const writtenRows = 1 << 20 // 8 MiB
+
+// enter remembers a row, and reports whether it is to be written.
+func (w *written) enter(k key) bool {
+	if w.sums == nil {
+		w.seed, w.sums = maphash.MakeSeed(), make([]uint64, writtenRows)
+	}
+	sum := maphash.Bytes(w.seed, k)
+	for _, at := range [2]uint64{sum % writtenRows, sum%writtenRows ^ 1} {
+		if w.sums[at] == sum {
+			return false
+		}
+	}
+	at := sum % writtenRows
+	w.sums[at], w.sums[at^1] = sum, w.sums[at]
+	return true
+}
+
+// forget forgets all rows, because some of them will not be committed.
+func (w *written) forget() { clear(w.sums) }

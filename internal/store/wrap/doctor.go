@@ -1,0 +1,89 @@
+package wrap
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/andonhq/andon"
+)
+
+// StoreDoctor is a store that can say how its engine is set up, beyond what the contract of a store
+// asks for: the replication of a keyspace, the capacity of a table. A store need not be one.
+type StoreDoctor interface {
+	// Diagnose tells one thing after the other, and where each comes from: the statement or the call
+	// that a person can repeat. Nothing that it tells is a secret.
+	Diagnose(ctx context.Context, tell func(name, value, source string)) error
+}
+
+// Fact is one thing about a store, in words, and where it comes from.
+type Fact struct {
+	Name   string
+	Value  string
+	Source string
+}
+
+// Facts returns what a store says of itself: what it declares, what its tenants are set to, and what
+// it has to add where it is a StoreDoctor. An error is that of the first question which has none;
+// what was answered before it is returned with it.
+func Facts(ctx context.Context, s andon.Store) ([]Fact, error) {
+	facts := declared(s.Capabilities())
+	tenants, err := s.Tenants(ctx)
+	if err != nil {
+		return facts, err
+	}
+	facts = append(facts, ofTenants(tenants)...)
+	doctor, ok := s.(StoreDoctor)
+	if !ok {
+		return facts, nil
+	}
+	err = doctor.Diagnose(ctx, func(name, value, source string) {
+		facts = append(facts, Fact{name, value, source})
+	})
+	return facts, err
+}
+
+func declared(c andon.Capabilities) []Fact {
+	const source = "what the store declares"
+	shown := "in a moment"
+	if c.Immediate {
+		shown = "at once"
+	}
+	kept := "may be in part"
+	if c.AtomicBatch {
+		kept = "all or none"
+	}
+	facts := []Fact{
+		{"engine", c.Name, source},
+		{"acknowledged events are shown", shown, source},
+		{"the events of a request are kept", kept, source},
+	}
+	var missing []string
+	if !c.SortDevices {
+		missing = append(missing, "devices in orders other than by id")
+	}
+	if !c.MetricReadings {
+		missing = append(missing, "one metric across devices")
+	}
+	if len(missing) > 0 {
+		facts = append(facts, Fact{"can't serve", strings.Join(missing, "; "), source})
+	}
+	return facts
+}
+
+// ofTenants says how many there are, and for how many of them which retention holds: a list of each
+// would be long, and most are alike.
+func ofTenants(tenants []andon.Tenant) []Fact {
+	const source = "the records of the tenants"
+	alike := map[string]int{}
+	for _, t := range tenants {
+		alike["events "+t.Events.String()+", readings "+t.Readings.String()]++
+	}
+	facts := []Fact{{"tenants", strconv.Itoa(len(tenants)), source}}
+	for _, kept := range slices.Sorted(maps.Keys(alike)) {
+		facts = append(facts, Fact{"retention of " + strconv.Itoa(alike[kept]), kept, source})
+	}
+	return facts
+}
