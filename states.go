@@ -193,14 +193,6 @@ func ParseStateFilter(text string) (StateFilter, error) {
 	return f, nil
 }
 
-// OnlyStates selects the states named; none named selects all.
-func OnlyStates(names ...State) StateFilter {
-	f := StateFilter{names: slices.Clone(names)}
-	slices.Sort(f.names)
-	f.names = slices.Compact(f.names)
-	return f
-}
-
 // All reports whether the filter selects every state.
 func (f StateFilter) All() bool { return len(f.names) == 0 && f.prefix == "" }
 

@@ -81,6 +81,7 @@ failed.`,
 	}
 	root.AddCommand(p.serveCommand(), p.importCommand(), p.demoCommand(), p.versionCommand())
 	root.AddCommand(p.configCommand(), p.doctorCommand(), p.completionCommand(), p.manCommand())
+	root.AddCommand(p.watchCommand())
 	root.AddCommand(p.queryCommand())
 	root.AddCommand(p.tenantCommand())
 	root.AddCommand(p.assignCommand())

@@ -3,9 +3,9 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,58 +13,97 @@ import (
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/app"
 	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/simulate"
 )
 
-// demo is what the flags of the command ask for.
+// demo is what the flags of the command ask for, and what a test puts in the place of waiting.
 type demo struct {
 	*program
 	seed    uint64
 	devices int
+	speed   float64
 	listen  string
 	keep    string
-	serve   bool
+	length  time.Duration // 0: until it is ended
+	pause   pause
+	// beside takes the same messages as the server; nil but in tests.
+	beside receiver
+
+	stderr *held // of the server's log, which must not be written over the table
 }
 
 func (p *program) demoCommand() *cobra.Command {
-	d := demo{program: p}
+	d := demo{program: p, pause: wait}
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Show a small factory, from its log to its worst devices",
-		Long: `Show a small factory: start the server on the embedded store in a temporary directory, make
-up the log of its last day, import that over HTTP, and print what the server answers. On a terminal
-the server goes on until Ctrl-C, so that you can look around; elsewhere the demo ends.
+		Short: "Show a living factory: a server, its devices and people, a live table",
+		Long: `Show a living factory. It starts the server on the embedded store in a temporary
+directory and sends it, over HTTP, what a simulated factory says: devices on eight lines that report
+their state and readings, that go wrong together, flap, fall silent, and whose messages come late or
+twice; operators who take devices over and escalate to supervisors.
 
-It needs nothing but this program, and leaves nothing behind unless --keep names a directory.`,
+The factory lives faster than the clock: with --speed 60 its devices report every 5 seconds and not
+every 5 minutes, and its shifts last 8 minutes. First it sends its last 10 hours at once, then it
+goes on live. All times are those of the real clock.
+
+On a terminal a live table shows the counts and the worst devices; elsewhere it prints the address,
+then a line every few seconds. Ctrl-C ends it. It needs nothing but this program, and leaves nothing
+behind unless --keep names a directory.`,
 		Example: `  andon demo
-  andon demo --seed 7 --devices 500 --keep ./factory`,
+  andon demo --devices 2000 --speed 200 --seed 7
+  andon demo --for 1m --keep ./factory && andon serve --data ./factory/store`,
 		Args: cobra.NoArgs,
 	}
 	flags := cmd.Flags()
-	flags.Uint64Var(&d.seed, "seed", 1, "another number makes up another day")
-	flags.IntVar(&d.devices, "devices", 60, "how many devices the factory has")
+	flags.IntVar(&d.devices, "devices", simulate.DefaultDevices, "how many devices the factory has")
+	flags.Float64Var(&d.speed, "speed", 60, "how many times as fast as the clock the factory lives")
+	flags.Uint64Var(&d.seed, "seed", 1, "another number makes another factory")
+	flags.DurationVar(&d.length, "for", 0, "end after so long (default: at Ctrl-C)")
 	flags.StringVar(&d.listen, "listen", "", "address to listen on (default 127.0.0.1:8080, or "+
 		"a free port when that is taken)")
-	flags.StringVar(&d.keep, "keep", "", "keep log and store in this `directory`")
-	flags.BoolVar(&d.serve, "serve", false, "go on serving although there is no terminal")
+	flags.StringVar(&d.keep, "keep", "", "keep the store in this `directory`")
 	cmd.RunE = p.does(func(ctx context.Context, _ []string) error { return d.run(ctx) })
 	return cmd
 }
 
-func (d *demo) run(ctx context.Context) error {
-	if d.devices < 1 || d.devices > 10_000 {
+const (
+	mostDevices           = 10_000
+	leastSpeed, mostSpeed = 1, 1000
+)
+
+func (d *demo) check() error {
+	if d.devices < 1 || d.devices > mostDevices {
 		return andon.Errorf(andon.Invalid, "--devices %d is not within 1 to 10,000", d.devices)
+	}
+	if !(d.speed >= leastSpeed && d.speed <= mostSpeed) { // so NaN is refused, too
+		return andon.Errorf(andon.Invalid, "--speed %g is not within 1 to 1000", d.speed)
+	}
+	if d.length < 0 {
+		return andon.Errorf(andon.Invalid, "--for %s is negative", d.length)
+	}
+	return nil
+}
+
+func (d *demo) run(ctx context.Context) (err error) {
+	if err := d.check(); err != nil {
+		return err
 	}
 	dir, remove, err := d.directory()
 	if err != nil {
 		return err
 	}
 	defer remove()
+	d.stderr = &held{to: d.program.stderr}
 	a, err := d.start(ctx, filepath.Join(dir, "store"))
 	if err != nil {
 		return err
 	}
-	err = d.show(ctx, a, dir)
-	return errors.Join(err, a.Stop(context.WithoutCancel(ctx)))
+	sent, err := d.live(ctx, a)
+	err = errors.Join(err, a.Stop(context.WithoutCancel(ctx)))
+	if err == nil {
+		d.goodbye(sent)
+	}
+	return err
 }
 
 // directory returns where the demo works, and what cleans up afterwards.
@@ -80,7 +119,7 @@ func (d *demo) directory() (dir string, remove func(), err error) {
 // does.
 func (d *demo) start(ctx context.Context, dir string) (*app.App, error) {
 	c := config.Default()
-	c.Data, c.Log.Level = dir, "warn"
+	c.Data, c.Log.Level, c.Log.Audit = dir, "warn", "off" // its people are made up
 	if d.listen != "" {
 		c.Listen = d.listen
 	}
@@ -94,40 +133,93 @@ func (d *demo) start(ctx context.Context, dir string) (*app.App, error) {
 	return a, err
 }
 
-// show makes up the log, imports it, prints what the server says, and waits where someone looks.
-func (d *demo) show(ctx context.Context, a *app.App, dir string) error {
-	page := d.newPage()
-	page.line("Andon answers at %s", a.URL())
-	log := filepath.Join(dir, "log.csv")
-	if err := d.writeLog(log); err != nil {
-		return fmt.Errorf("write the log: %w", err)
-	}
-	if err := d.importLog(ctx, log, a.URL()); err != nil {
-		return err
-	}
+// live lets the factory live in front of the server until it is ended, and returns what was sent.
+func (d *demo) live(ctx context.Context, a *app.App) (tally, error) {
+	ctx, fail := context.WithCancelCause(ctx)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		if err := a.Wait(ctx); err != nil {
+			fail(err)
+		}
+	}()
+	defer func() { fail(nil); <-watched }()
 	c, err := client.New(client.Options{URL: a.URL()})
 	if err != nil {
-		return err
+		return tally{}, err
 	}
 	defer c.Close()
-	if err := (&summary{page: page, client: c, now: d.now()}).print(ctx); err != nil {
-		return err
+	f := d.newFactory(c)
+	if err = d.perform(ctx, f, c, a.URL()); ended(ctx, err) {
+		err = nil
 	}
-	addresses(page, a.URL())
-	if !d.serve && !isTerminal(d.stdout) {
-		return nil
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		err = cause // the server ended by itself
 	}
-	page.line("\nCtrl-C ends it.")
-	return a.Wait(ctx)
+	return f.sent, err
 }
 
-// addresses says where to look next.
-func addresses(page page, url string) {
-	page.heading("Look around")
-	page.table([][]cell{
-		texts(url+"/docs", "the API, to read and try"),
-		texts(url+"/api/v1/devices?sort=severity", "all devices, the worst first"),
-		texts(url+"/api/v1/states", "how many are in each state"),
-		texts(url+"/metrics", "the server about itself"),
-	})
+// perform sends the past, then goes on live.
+func (d *demo) perform(ctx context.Context, f *factory, c *client.Client, url string) error {
+	begun := d.now()
+	page := d.newPage()
+	page.line("Andon answers at %s", url)
+	page.line("It is sent what %s devices of a factory said in the last %d hours there:",
+		grouped(d.devices), pastRounds/roundsOfHour)
+	if err := d.setUp(ctx, c, f.every); err != nil {
+		return err
+	}
+	if err := f.catchUp(ctx, begun); err != nil {
+		return err
+	}
+	page.line("%s events and %s readings, in %.1fs",
+		grouped(f.sent.events), grouped(f.sent.readings), d.now().Sub(begun).Seconds())
+	s := d.newStage(c, url)
+	defer s.close()
+	return d.goOn(ctx, f, s, begun)
+}
+
+// setUp lets the server call a device silent after three rounds in which it said nothing.
+func (d *demo) setUp(ctx context.Context, c *client.Client, every andon.Duration) error {
+	after := max(3*every, 1_000_000)
+	_, err := c.PutTenant(ctx, andon.DefaultTenant, client.TenantChange{SilentAfter: &after})
+	return err
+}
+
+// beat is how long the factory lives between two requests: short, so that the board moves all the
+// time and not at every round.
+const beat = 250 * time.Millisecond
+
+func (d *demo) goOn(ctx context.Context, f *factory, s *stage, begun andon.Time) error {
+	for {
+		now := d.now()
+		if err := f.goOn(ctx, now); err != nil {
+			return err
+		}
+		if err := s.show(ctx, now, f.sent); err != nil {
+			return err
+		}
+		if d.length > 0 && now.Sub(begun).Std() >= d.length {
+			return nil
+		}
+		if err := d.pause(ctx, beat); err != nil {
+			return err
+		}
+	}
+}
+
+// goodbye says what was done.
+func (d *demo) goodbye(sent tally) {
+	page := d.newPage()
+	page.line("Andon has stopped. It was sent %s.", sent)
+	if sent.refused > 0 {
+		page.line("It refused %s of that, the first because: %s",
+			grouped(sent.refused), legible(sent.reason))
+	}
+	if d.keep != "" {
+		page.line("The store is kept. Serve it with: andon serve --data %s",
+			filepath.Join(d.keep, "store"))
+	} else {
+		page.line("Nothing is left behind.")
+	}
 }

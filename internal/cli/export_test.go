@@ -24,10 +24,10 @@ func (d *desk) history(devices int) {
 	fleet := simulate.New(simulate.Options{
 		Seed: 1, Devices: devices, Every: every, Start: d.clock() - 60*andon.Time(every),
 	})
-	for range 60 {
-		if _, err := d.client("default").AppendEvents(d.Context(), fleet.Round()); err != nil {
-			d.Fatal(err)
-		}
+	var past simulate.Past
+	past.Add(fleet.Advance(d.clock()))
+	if _, err := d.client("default").AppendEvents(d.Context(), past.Messages().Events); err != nil {
+		d.Fatal(err)
 	}
 }
 

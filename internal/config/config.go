@@ -84,7 +84,7 @@ func Default() Config {
 			Stop:    20 * time.Second,
 		},
 		Expiry: Expiry{Every: time.Hour},
-		Pebble: Pebble{Cache: 128 << 20, Reserve: 256 << 20},
+		Pebble: Pebble{Cache: 128 << 20, Reserve: 512 << 20},
 	}
 }
 

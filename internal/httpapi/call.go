@@ -81,6 +81,10 @@ func (c *call) checkParam(name string, values []string) {
 			return
 		}
 	}
+	if name == "order" && c.route.fixedOrder != "" {
+		c.mark("query.order", "there is no order here: %s", c.route.fixedOrder)
+		return
+	}
 	location, shown := "query."+name[:min(len(name), 64)], ingest.Clip(name)
 	switch near := spell.Nearest(name, known); {
 	case near != "":

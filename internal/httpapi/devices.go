@@ -23,6 +23,7 @@ func (a *API) deviceRoutes() []*route {
 			summary: "Devices by what they show now",
 			detail: "By id every device that was there from the first page to the last is listed " +
 				"once. The other orders are best effort, since a device may move meanwhile.",
+			fixedOrder: "`sort` names one of three, each in the direction in which it is of use",
 			query: []param{
 				stateParam, operatorParam, escalatedParam, deviceParam, sortParam, limitParam,
 				cursorParam,

@@ -142,3 +142,18 @@ func TestIntervals(t *testing.T) {
 	}
 	w.get("/devices/nobody/intervals").equals(`{"items":[]}`)
 }
+
+func TestOrdersThatAreFixed(t *testing.T) {
+	w := newWorld(t)
+	document := operations(w.document())
+	for path, why := range map[string]string{
+		"/devices": "`sort` names", "/tenants": "by id", "/metrics/{metric}/readings": "newest first",
+	} {
+		w.get(strings.Replace(path, "{metric}", "m", 1)+"?order=asc").
+			fails(http.StatusBadRequest, "there is no order here", why, `"query.order"`)
+		text, _ := document["GET "+base+path]["description"].(string)
+		if !strings.Contains(text, "There is no `order`") || !strings.Contains(text, why) {
+			t.Errorf("%s: %q", path, text)
+		}
+	}
+}

@@ -43,22 +43,25 @@ const (
 		"frame-ancestors 'none'"
 )
 
-// documentRoutes serve the contract itself.
+// documentRoutes serve the contract itself. They need no token: they hold no data, only what anyone
+// can read in the source, and a browser can't send a token with a page, its scripts and the document
+// that these fetch.
 func (a *API) documentRoutes(described []*route) []*route {
 	page := route{
 		method: http.MethodGet, path: "/docs", outside: true, name: "docs", tag: "operations",
-		summary: "A page to read this document at", statuses: []int{http.StatusOK},
-		answer: &content{media: "text/html", schema: textSchema()}, serve: a.docs,
+		summary: "A page to read this document at; needs no token", open: true,
+		statuses: []int{http.StatusOK},
+		answer:   &content{media: "text/html", schema: textSchema()}, serve: a.docs,
 	}
 	asset := route{
 		method: http.MethodGet, path: "/docs/{file}", outside: true, name: "docsFile", hidden: true,
-		statuses: []int{http.StatusOK}, serve: a.docsFile,
+		open: true, statuses: []int{http.StatusOK}, serve: a.docsFile,
 	}
 	var text, yaml []byte // of the document, made below from all routes with these
 	inJSON := route{
 		method: http.MethodGet, path: "/openapi.json", outside: true,
 		name: "openapi", tag: "operations",
-		summary: "This document", statuses: []int{http.StatusOK},
+		summary: "This document; needs no token", open: true, statuses: []int{http.StatusOK},
 		answer: &content{schema: anySchema()},
 		serve: func(c *call) error {
 			c.send("application/openapi+json", text)
@@ -67,7 +70,7 @@ func (a *API) documentRoutes(described []*route) []*route {
 	}
 	inYAML := inJSON
 	inYAML.path, inYAML.name = "/openapi.yaml", "openapiYAML"
-	inYAML.summary = "This document as YAML"
+	inYAML.summary = "This document as YAML; needs no token"
 	inYAML.answer = &content{media: "application/openapi+yaml", schema: textSchema()}
 	inYAML.serve = func(c *call) error {
 		c.send("application/openapi+yaml", yaml)

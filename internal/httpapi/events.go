@@ -83,15 +83,18 @@ func serveFeed[T any](
 	}
 	text, format, err := c.feed()
 	if err != nil {
+		counters.unread(err)
 		return err
 	}
 	batch, err := decode(text, format, unit)
 	if err != nil {
+		counters.undecoded(text, format, err)
 		return err
 	}
 	malformed := len(batch.Rejected)
 	result, err := admit(c.ctx(), c.tenant, batch)
 	if err != nil {
+		counters.unadmitted(batch.Single, err)
 		return err
 	}
 	counters.count(result.Accepted, malformed, len(result.Rejected)-malformed)
@@ -200,7 +203,7 @@ func (a *API) entry(c *call) (entryJSON, error) {
 	}
 	entry, err := a.store.Entry(c.ctx(), c.tenant, device, at, state)
 	if err != nil {
-		return entryJSON{}, err
+		return entryJSON{}, c.withoutEntry(err, device, at, state)
 	}
 	shown := entryJSON{Event: entry.Event, Escalations: []recordJSON{}}
 	for _, e := range entry.Escalations {
@@ -208,6 +211,21 @@ func (a *API) entry(c *call) (entryJSON, error) {
 		shown.Escalations = append(shown.Escalations, record)
 	}
 	return shown, nil
+}
+
+// withoutEntry gives an entry that is not there one text, whoever found that out: one that has expired
+// can't be told from one that never was. A tenant that is not there is what it was.
+func (c *call) withoutEntry(
+	err error, device andon.DeviceID, at andon.Time, state andon.State,
+) error {
+	if andon.KindOf(err) != andon.NotFound {
+		return err
+	}
+	if _, err := c.record(); err != nil {
+		return err
+	}
+	return andon.Errorf(andon.NotFound, "device %q has no entry at %s in state %q",
+		device, at, state)
 }
 
 // orNull returns a person as JSON has it where nobody is null.

@@ -52,7 +52,8 @@ func TestForeignOriginsAreRefused(t *testing.T) {
 func TestToken(t *testing.T) {
 	w := newWorld(t, func(o *httpapi.Options) { o.Token = "s3cret" })
 	paths := []string{
-		base + "/devices", "/metrics", "/version", "/docs", "/docs/start.js", "/openapi.json", "/nowhere",
+		base + "/devices", "/metrics", "/version", "/nowhere", "/docs/x/y", "/docs/..%2Fmetrics/x",
+		"/openapi.json/x",
 	}
 	for _, path := range paths {
 		got := w.do(http.MethodGet, path, "")
@@ -75,8 +76,12 @@ func TestToken(t *testing.T) {
 		}
 	}
 	w.get("/devices", "Authorization: bearer  s3cret").is(http.StatusOK)
-	w.do(http.MethodGet, "/livez", "").is(http.StatusOK)
-	w.do(http.MethodGet, "/readyz", "").is(http.StatusOK)
+	for _, open := range []string{
+		"/livez", "/readyz", "/docs", "/docs/start.js", "/docs/swagger-ui.css", "/openapi.json",
+		"/openapi.yaml",
+	} {
+		w.do(http.MethodGet, open, "").is(http.StatusOK)
+	}
 	w.do(http.MethodGet, "/livez/x", "").fails(http.StatusUnauthorized)
 }
 

@@ -43,8 +43,8 @@ type Options struct {
 	Registry *prometheus.Registry
 	// Version is served at /version.
 	Version Version
-	// Token must be sent as a bearer token with all requests but /livez and /readyz. Without one
-	// nothing is asked for.
+	// Token must be sent as a bearer token with all requests but /livez, /readyz, /docs with its
+	// files and /openapi.json and .yaml, which hold no data. Without one nothing is asked for.
 	Token string
 	// Loopback says that only this machine can connect: requests that a browser sends here for
 	// another site are recognised by their Host and Origin and refused.

@@ -7,6 +7,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/ingest/jsonfeed"
 )
 
 // metrics are what /metrics shows of this package. Every label has a bounded set of values: a route
@@ -19,11 +22,20 @@ type metrics struct {
 	readings entryCounters
 }
 
-// entryCounters count the entries of one kind that were sent.
+// entryCounters count the entries of one kind that were sent. What was not taken for lack of room, or
+// since the store failed, is not rejected: the client is to send it again.
 type entryCounters struct {
-	accepted     prometheus.Counter
-	malformed    prometheus.Counter // could not be read
-	inadmissible prometheus.Counter // could be read and was refused
+	accepted prometheus.Counter
+	// unreadable: a body as a whole, of which not one entry could be told: it is empty, cut off or
+	// damaged, too large, of another type, or nothing in it is JSON. It counts once, since nobody
+	// knows how many entries it held.
+	unreadable prometheus.Counter
+	// malformed: an entry that its own text forbids, whenever it is sent: it is not JSON, not an
+	// object, or a field is missing or wrong.
+	malformed prometheus.Counter
+	// inadmissible: an entry that is well formed and was refused for when it came: its time is too
+	// far ahead, or older than what is kept.
+	inadmissible prometheus.Counter
 }
 
 func newMetrics(registry *prometheus.Registry) *metrics {
@@ -52,13 +64,16 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 func newEntryCounters(auto promauto.Factory, noun string) entryCounters {
 	rejected := auto.NewCounterVec(prometheus.CounterOpts{
 		Name: "andon_" + noun + "_rejected_total",
-		Help: "Sent " + noun + " that were not kept: malformed (unreadable) or inadmissible.",
+		Help: "Sent " + noun + " that were not kept: malformed (not JSON, no object, or a field is " +
+			"missing or wrong), inadmissible (too old or too far ahead), or unreadable (a whole " +
+			"body of which nothing could be read; it counts once).",
 	}, []string{"reason"})
 	return entryCounters{
 		accepted: auto.NewCounter(prometheus.CounterOpts{
 			Name: "andon_" + noun + "_accepted_total",
 			Help: "Sent " + noun + " that are durable.",
 		}),
+		unreadable:   rejected.WithLabelValues("unreadable"),
 		malformed:    rejected.WithLabelValues("malformed"),
 		inadmissible: rejected.WithLabelValues("inadmissible"),
 	}
@@ -69,6 +84,30 @@ func (c entryCounters) count(accepted, malformed, inadmissible int) {
 	c.accepted.Add(float64(accepted))
 	c.malformed.Add(float64(malformed))
 	c.inadmissible.Add(float64(inadmissible))
+}
+
+// unread counts a body that could not be taken in. Busy is no fault of the body.
+func (c entryCounters) unread(err error) {
+	if andon.KindOf(err) != andon.Busy {
+		c.unreadable.Inc()
+	}
+}
+
+// undecoded counts a body that was refused as a whole: a bare object is one entry.
+func (c entryCounters) undecoded(text string, format jsonfeed.Format, err error) {
+	text = strings.TrimLeft(strings.TrimPrefix(text, "\uFEFF"), " \t\r\n")
+	if format == jsonfeed.JSON && strings.HasPrefix(text, "{") {
+		c.malformed.Inc()
+		return
+	}
+	c.unread(err)
+}
+
+// unadmitted counts a bare object that was refused; other errors say nothing of the entries.
+func (c entryCounters) unadmitted(single bool, err error) {
+	if single && andon.KindOf(err) == andon.Invalid {
+		c.inadmissible.Inc()
+	}
 }
 
 // observe counts one request.

@@ -16,11 +16,14 @@ import (
 const description = `The state of every device of a fleet: what it is now, what it was, who answers.
 
 Times are RFC 3339 in UTC with as many digits of the fraction as needed, at most six; without a zone
-a time is UTC. Identifiers in paths are percent-encoded. Errors are RFC 9457 problems. Lists hold at
-most 1,000 items a page; ` + "`next` and the `Link`" + ` header lead to the next one.`
+a time is UTC. Identifiers in paths are percent-encoded. Errors are RFC 9457 problems; a method that a
+path does not take is one, 405, with ` + "`Allow`" + `. Lists hold at most 1,000 items a page; ` +
+	"`next` and the `Link`" + ` header lead to the next one. A page may hold fewer items than its limit
+and still have a next one: it ends early at about 4 MB.`
 
-// alwaysPossible are the errors that any request of the contract may get.
-var alwaysPossible = []int{400, 401, 404, 500, 503}
+// alwaysPossible are the errors that any request may get: a parameter that is not known, an Origin
+// that is another site's, a Host that is, a fault of this side.
+var alwaysPossible = []int{400, 403, 421, 500}
 
 var tags = []*huma.Tag{
 	{Name: "events", Description: "What the devices reported"},
@@ -125,11 +128,28 @@ func textSchema() *huma.Schema { return &huma.Schema{Type: huma.TypeString} }
 func (d *documenter) operation(r *route) *huma.Operation {
 	return &huma.Operation{
 		Method: r.method, Path: r.fullPath(), OperationID: r.name,
-		Tags: []string{r.tag}, Summary: r.summary, Description: r.detail,
+		Tags: []string{r.tag}, Summary: r.summary, Description: r.description(),
 		Parameters:  d.parameters(r),
 		RequestBody: d.requestBody(r.body),
 		Responses:   d.responses(r),
+		Security:    r.security(),
 	}
+}
+
+// description is the detail of a route, with why its order can't be chosen where it can't.
+func (r *route) description() string {
+	if r.fixedOrder == "" {
+		return r.detail
+	}
+	return strings.TrimSpace(r.detail + " There is no `order`: " + r.fixedOrder + ".")
+}
+
+// security says that a route needs no token; nil: what the document says holds.
+func (r *route) security() []map[string][]string {
+	if r.open {
+		return []map[string][]string{{}}
+	}
+	return nil
 }
 
 func (d *documenter) parameters(r *route) []*huma.Param {
@@ -222,12 +242,21 @@ func (d *documenter) responses(r *route) map[string]*huma.Response {
 // possibleErrors are the errors of a route, those of its body included.
 func (r *route) possibleErrors() []int {
 	all := append(slices.Clone(alwaysPossible), r.errors...)
+	if !r.open {
+		all = append(all, http.StatusUnauthorized)
+	}
+	if !r.outside { // it asks the store
+		all = append(all, http.StatusServiceUnavailable)
+	}
+	if !r.outside && !r.tenantless { // for a tenant that may not be there
+		all = append(all, http.StatusNotFound)
+	}
 	if r.body != nil {
 		all = append(all, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge,
 			http.StatusUnsupportedMediaType, http.StatusTooManyRequests)
 	}
-	if r.method != http.MethodGet {
-		all = append(all, http.StatusInsufficientStorage)
+	if r.method != http.MethodGet && !r.readOnly {
+		all = append(all, http.StatusTooManyRequests, http.StatusInsufficientStorage)
 	}
 	slices.Sort(all)
 	return slices.Compact(all)

@@ -5,8 +5,11 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/andonhq/andon/internal/httpapi"
 )
 
 // contract is every request of the contract but those of the live part.
@@ -212,6 +215,44 @@ func TestDocs(t *testing.T) {
 		plain := w.do(http.MethodGet, "/"+file[1], "", "Accept-Encoding: identity").is(http.StatusOK)
 		if plain.header.Get("Content-Encoding") != "" || plain.body != got.body {
 			t.Errorf("%s: not the same without compression", file[1])
+		}
+	}
+}
+
+// TestRefusalsAreDocumented: who may not ask is told so by the statuses that the document names, and
+// these are named only where they are sent. What each request is worth otherwise is garbage_test.go's.
+func TestRefusalsAreDocumented(t *testing.T) {
+	beyond := newWorld(t, func(o *httpapi.Options) { o.Token = "s3cret" })
+	here := newWorld(t, loopback)
+	const known = "Authorization: Bearer s3cret"
+	for name, op := range operations(here.document()) {
+		method, path, _ := strings.Cut(name, " ")
+		path = strings.NewReplacer("{time}", "2020-04-24", "{state}", "A", "{tenant}", "none",
+			"{device}", "d", "{operator}", "o", "{supervisor}", "s", "{metric}", "m").Replace(path)
+		responses := op["responses"].(object)
+		for status, got := range map[int]answer{
+			401: beyond.do(method, path, ""),
+			403: here.do(method, path, "", "Origin: https://evil.example"),
+			421: here.do(method, path, "", "Host: evil.example"),
+		} {
+			documented := responses[strconv.Itoa(status)] != nil
+			if sent := got.status == status; sent != documented {
+				t.Errorf("%s: %d is sent: %v, documented: %v", name, status, sent, documented)
+			}
+		}
+		for _, got := range []answer{
+			beyond.do(method, path, "", known, "Andon-Tenant: nobody"),
+			beyond.do(method, path, `{"devices":["d"]}`, known, "Content-Type: text/plain"),
+			beyond.do(method, path, `{"devices":["d"]}`, known, "Andon-Tenant: nobody"),
+			beyond.do(method, path+"?nothing=1", "", known),
+		} {
+			got.isDocumented(name, op)
+		}
+	}
+	for _, path := range []string{"/livez", "/version", "/openapi.json"} {
+		responses := operations(here.document())["GET "+path]["responses"].(object)
+		if responses["404"] != nil || responses["503"] != nil {
+			t.Errorf("%s: %v", path, slices.Sorted(maps.Keys(responses)))
 		}
 	}
 }

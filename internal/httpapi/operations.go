@@ -20,7 +20,7 @@ func (a *API) operationRoutes() []*route {
 	return []*route{
 		answering(route{
 			method: http.MethodGet, path: "/livez", outside: true, name: "livez", tag: "operations",
-			summary: "Whether the program answers at all; needs no token",
+			summary: "Whether the program answers at all; needs no token", open: true,
 		}, healthJSON{Status: "live"}, func(*call) (healthJSON, error) {
 			return healthJSON{Status: "live"}, nil
 		}),
@@ -28,6 +28,7 @@ func (a *API) operationRoutes() []*route {
 			method: http.MethodGet, path: "/readyz", outside: true,
 			name: "readyz", tag: "operations",
 			summary: "Whether it can serve: the store is ready, it is not stopping; needs no token",
+			open:    true, errors: []int{503},
 		}, healthJSON{Status: "ready"}, a.ready),
 		answering(route{
 			method: http.MethodGet, path: "/version", outside: true,

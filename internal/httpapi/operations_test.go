@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"log/slog"
 	"net/http"
@@ -13,13 +14,15 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/httpapi"
+	"github.com/andonhq/andon/internal/intake"
 )
 
 // sick is a store that is broken in the way a test needs.
 type sick struct {
 	andon.Store
-	ready  error
-	device func(context.Context) (andon.Device, error)
+	ready      error
+	device     func(context.Context) (andon.Device, error)
+	attributes andon.JSON // of the only device in a list that can be read
 }
 
 func (s *sick) Ready(context.Context) error { return s.ready }
@@ -34,7 +37,7 @@ func (s *sick) Devices(
 	context.Context, andon.TenantID, andon.DeviceQuery,
 ) iter.Seq2[andon.Device, error] {
 	return func(yield func(andon.Device, error) bool) {
-		if yield(andon.Device{ID: "first", Attributes: "{not JSON"}, nil) {
+		if yield(andon.Device{ID: "first", Attributes: s.attributes}, nil) {
 			yield(andon.Device{}, andon.Errorf(andon.Full, "no room"))
 		}
 	}
@@ -100,6 +103,8 @@ func TestErrorsOfTheStore(t *testing.T) {
 		}
 	}
 	w.get("/devices?limit=1").fails(http.StatusInsufficientStorage)
+	s.attributes = "{not JSON"
+	w.get("/devices?limit=1").fails(http.StatusInternalServerError)
 	log.Reset()
 	s.device = func(context.Context) (andon.Device, error) { panic("secret words") }
 	w.get("/devices/d", "X-Request-Id: the-request").fails(http.StatusInternalServerError)
@@ -174,6 +179,56 @@ func TestMetrics(t *testing.T) {
 	open := w.do(http.MethodGet, "/metrics", "", "Accept: application/openmetrics-text; version=1.0.0")
 	if !strings.HasSuffix(open.is(http.StatusOK).body, "# EOF\n") {
 		t.Error("not OpenMetrics")
+	}
+}
+
+// TestRejectedAreCounted: each way in which something sent is not kept, with the reason it counts as.
+func TestRejectedAreCounted(t *testing.T) {
+	reasons := []string{"unreadable", "malformed", "inadmissible"}
+	lines := "Content-Type: application/x-ndjson"
+	for sent, want := range map[string][3]int{
+		`{"device":"x"}`:                        {0, 1, 0},
+		"\uFEFF {\"device\":":                   {0, 1, 0},
+		`{"device":"d","state":"A"} {}`:         {0, 1, 0},
+		`{"device":"d","state":"A","time":"2030-01-01"}`:   {0, 0, 1},
+		`[{"device":"d","state":"A","time":"2030-01-01"}]`: {0, 0, 1},
+		`[1]`:                                   {0, 1, 0},
+		`[1,{"device":"d","state":"A"},{}]`:     {0, 2, 0},
+		`nonsense`:                              {1, 0, 0},
+		`[nonsense`:                             {1, 0, 0},
+		``:                                      {1, 0, 0},
+		"Content-Type: text/plain":              {1, 0, 0},
+		"Content-Encoding: gzip":                {1, 0, 0},
+		lines + "\n{\"device\":\"d\"}\n{":       {0, 2, 0},
+		lines + "\n{":                           {1, 0, 0},
+		strings.Repeat(" ", 1+andon.MaxRequestBytes): {1, 0, 0},
+	} {
+		w := newWorld(t)
+		w.put("/tenants/default", `{"retention":{"events":"90d"}}`).is(http.StatusOK)
+		header, body := "X-A: b", sent
+		if strings.HasPrefix(sent, "Content-") {
+			header, body, _ = strings.Cut(sent, "\n")
+		}
+		w.post("/events", body, header)
+		text := w.do(http.MethodGet, "/metrics", "").is(http.StatusOK).body
+		for i, reason := range reasons {
+			line := fmt.Sprintf("andon_events_rejected_total{reason=%q} %d\n", reason, want[i])
+			if !strings.Contains(text, line) {
+				t.Errorf("%.60q: no %s", sent, line)
+			}
+		}
+	}
+}
+
+// What is not taken for lack of room is to be sent again, and is not rejected.
+func TestBusyIsNotRejected(t *testing.T) {
+	w := newWorld(t, func(o *httpapi.Options) {
+		o.Intake = intake.New(o.Store, intake.Options{Now: o.Now, MaxBytes: 1 << 10})
+	})
+	w.post("/events", strings.Repeat(" ", 2000)+oneEvent).fails(http.StatusTooManyRequests)
+	text := w.do(http.MethodGet, "/metrics", "").is(http.StatusOK).body
+	if !strings.Contains(text, `andon_events_rejected_total{reason="unreadable"} 0`) {
+		t.Error("a body that was not taken counts as rejected")
 	}
 }
 

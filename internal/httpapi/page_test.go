@@ -7,12 +7,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/httpapi"
+	"github.com/andonhq/andon/internal/intake"
 )
 
 // generous is a store whose lists are as long as is asked for, of entries as large as they may be.
@@ -46,17 +48,17 @@ func (s *generous) ask(n int) {
 	s.asked = append(s.asked, n)
 }
 
-// DeviceEvents returns events of the seconds before total, newest first.
+// DeviceEvents returns total events, newest first.
 func (s *generous) DeviceEvents(
 	_ context.Context, _ andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
 	s.ask(q.Limit)
-	at := andon.Time(s.total)
+	at := andon.MinTime + andon.Time(s.total)
 	if q.After != nil {
 		at = q.After.Time - 1
 	}
 	return func(yield func(andon.Event, error) bool) {
-		for n := 0; n < q.Limit && at > 0; n, at = n+1, at-1 {
+		for n := 0; n < q.Limit && at > andon.MinTime; n, at = n+1, at-1 {
 			e := andon.Event{Device: device, Time: at, State: "A", Attributes: s.large()}
 			if !yield(e, nil) {
 				return
@@ -120,29 +122,30 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestSlowReaders: what clients hold that do not read their answers.
+// TestSlowReaders: what clients hold that do not read their answers, and when it is too much.
 func TestSlowReaders(t *testing.T) {
-	w, _ := newGenerous(t)
-	const n = 20
-	for path, body := range map[string]string{
-		"/devices/d/events?limit=1000": "",
-		"/readings/latest":             thousandDevices(),
+	const readers, page, answer = 20, 4 << 20, andon.MaxRequestBytes
+	for path, most := range map[string]int64{
+		"/devices/d/events?limit=1000": readers * (page + page/8),
+		"/readings/latest":             16 * (answer + answer/8), // in the room of 256 MB
 	} {
-		before, method := heap(), http.MethodGet
-		if body != "" {
-			method = http.MethodPost
+		w, s := newGenerous(t)
+		method, body := http.MethodGet, ""
+		if path == "/readings/latest" {
+			method, body, s.size = http.MethodPost, thousandDevices(), 15<<10
 		}
-		statuses, letGo := w.readers(n, method, path, body)
-		held := (heap() - before) >> 20
+		before := heap()
+		statuses, letGo := w.readers(readers, method, path, body)
+		held := heap() - before
 		letGo()
-		t.Logf("%s: %d MB, %v", path, held, statuses)
-		if held > 300 {
-			t.Errorf("%s: %d slow readers hold %d MB", path, n, held)
+		t.Logf("%s: %d MB, %v", path, held>>20, statuses)
+		if held > most {
+			t.Errorf("%s: %d slow readers hold %d MB", path, readers, held>>20)
+		}
+		if statuses[http.StatusOK]+statuses[http.StatusTooManyRequests] != readers {
+			t.Errorf("%s: %v", path, statuses)
 		}
 	}
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	t.Logf("heap at most %d MB", m.HeapSys>>20)
 }
 
 func thousandDevices() string {
@@ -151,4 +154,113 @@ func thousandDevices() string {
 		ids = append(ids, fmt.Sprintf(`"d%d"`, i))
 	}
 	return `{"devices":[` + strings.Join(ids, ",") + `]}`
+}
+
+// TestNoRoomForAnswers: what slow readers hold is out of the room for all; it comes back with them.
+func TestNoRoomForAnswers(t *testing.T) {
+	w, s := newGenerous(t, func(o *httpapi.Options) {
+		o.Intake = intake.New(o.Store, intake.Options{Now: o.Now, MaxBytes: 10 << 20})
+	})
+	const path = "/devices/d/events?limit=1000"
+	statuses, letGo := w.readers(3, http.MethodGet, path, "")
+	if statuses[http.StatusOK] < 1 || statuses[http.StatusTooManyRequests] < 1 {
+		t.Errorf("got %v", statuses)
+	}
+	if got := w.get(path); got.status == http.StatusTooManyRequests {
+		if got.fails(429); got.header.Get("Retry-After") != "1" {
+			t.Errorf("got %v", got.header)
+		}
+	}
+	letGo()
+	for range 5 {
+		w.get(path).is(http.StatusOK)
+	}
+	// Small answers take little: sixty of them fit while nobody reads them.
+	s.size = 100
+	statuses, letGo = w.readers(60, http.MethodGet, "/devices/d/events", "")
+	defer letGo()
+	if statuses[http.StatusOK] != 60 {
+		t.Errorf("got %v", statuses)
+	}
+}
+
+// TestRoomIsGivenBack: an answer that fails on its way gives back what it took.
+func TestRoomIsGivenBack(t *testing.T) {
+	w, s := newSick(t, func(o *httpapi.Options) {
+		o.Intake = intake.New(o.Store, intake.Options{Now: o.Now, MaxBytes: 64 << 10})
+	})
+	for range 20 {
+		w.get("/devices").fails(http.StatusInsufficientStorage)
+		s.attributes = "{not JSON"
+		w.get("/devices").fails(http.StatusInternalServerError)
+		s.attributes = ""
+	}
+}
+
+// TestPagesEndEarly: a page of large items is short and leads on, and together the pages hold all.
+func TestPagesEndEarly(t *testing.T) {
+	w, s := newGenerous(t)
+	s.total = 200
+	var got []string
+	pages := 0
+	path := "/devices/d/events?limit=1000"
+	for next := path; next != ""; pages++ {
+		a := w.get(next)
+		p := a.page()
+		if n := len(a.body); n > 5<<20 || (p.Next != "" && n < 4<<20) {
+			t.Errorf("a page of %d bytes", n)
+		}
+		if (p.Next == "") != (a.header.Get("Link") == "") {
+			t.Errorf("next %q, link %q", p.Next, a.header.Get("Link"))
+		}
+		got = append(got, p.column("time")...)
+		if next = ""; p.Next != "" {
+			next = path + "&cursor=" + p.Next
+		}
+	}
+	if len(got) != 200 || !slices.IsSortedFunc(got, func(a, b string) int {
+		return strings.Compare(b, a)
+	}) || pages != 4 {
+		t.Errorf("%d items on %d pages: %q", len(got), pages, got)
+	}
+	s.size = 5 << 20 // larger than a page: it still holds one
+	if n := len(w.get(path).page().Items); n != 1 {
+		t.Errorf("%d items", n)
+	}
+}
+
+// TestStepsAreSmall: a store is never asked for 1,000 large items at once, and for a usual page once.
+func TestStepsAreSmall(t *testing.T) {
+	w, s := newGenerous(t)
+	s.size = 10
+	for limit, want := range map[int][]int{
+		100: {101}, 127: {128}, 128: {128, 1}, 300: {128, 128, 45},
+	} {
+		s.asked = nil
+		path := fmt.Sprintf("/devices/d/events?limit=%d", limit)
+		if n := len(w.get(path).page().Items); n != limit || !slices.Equal(s.asked, want) {
+			t.Errorf("limit %d: %d items, asked for %d", limit, n, s.asked)
+		}
+	}
+	s.asked, s.total = nil, 128
+	if p := w.get("/devices/d/events?limit=1000").page(); len(p.Items) != 128 || p.Next != "" {
+		t.Errorf("%d items, next %q", len(p.Items), p.Next)
+	}
+	s.asked = nil
+	w.post("/readings/latest", thousandDevices()).is(http.StatusOK)
+	if most := slices.Max(s.asked); most > 128 {
+		t.Errorf("asked for %d", s.asked)
+	}
+}
+
+// TestLatestIsBounded: there is no next page, so what is too much is refused and not cut.
+func TestLatestIsBounded(t *testing.T) {
+	w, s := newGenerous(t)
+	w.post("/readings/latest", thousandDevices()).
+		fails(http.StatusRequestEntityTooLarge, "ask for fewer devices")
+	s.size = 1000
+	answer := parse(t, w.post("/readings/latest", thousandDevices()).is(200).body).(object)
+	if n := len(answer["items"].([]any)); n != 1000 || len(answer["missing"].([]any)) != 0 {
+		t.Errorf("%d items", n)
+	}
 }

@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"iter"
+	"math"
 	"net/http"
 	"net/url"
 
@@ -31,7 +33,8 @@ func (a *API) peopleRoutes() []*route {
 		listing(route{
 			method: http.MethodGet, path: "/devices/{device}/assignments", name: "listAssignments",
 			tag: "people", summary: "Who was assigned to a device, newest first",
-			query: []param{orderParam, limitParam, cursorParam},
+			detail: "With `from` or `to`: those that held at some instant between, each given whole.",
+			query:  []param{fromParam, toParam, orderParam, limitParam, cursorParam},
 		}, exampleAssignment(), a.assignments),
 		taking(route{
 			method: http.MethodPost, path: "/devices/{device}/escalations", name: "postEscalation",
@@ -103,13 +106,58 @@ func (a *API) postAssignments(c *call) error {
 
 func (a *API) assignments(c *call) (page[assignmentJSON], error) {
 	device, limit := c.device(), c.limit()
-	q := andon.PageQuery{Order: c.order(), Limit: limit + 1}
+	q, span := andon.PageQuery{Order: c.order()}, c.span()
 	c.cursor(&q.After)
 	if err := c.fault(); err != nil {
 		return page[assignmentJSON]{}, err
 	}
-	kept := a.store.Assignments(c.ctx(), c.tenant, device, q)
+	kept := a.assignmentsWithin(c, device, q, span)
 	return readPage(c, limit, kept, showAssignment, func(a *andon.Assignment) any { return a.From })
+}
+
+// assignmentsWithin returns the assignments that hold at an instant of a span. A store knows no span
+// here: it would have to know the end of each, which is the beginning of the next. The list of one
+// device is short, so what is passed over costs little.
+func (a *API) assignmentsWithin(
+	c *call, device andon.DeviceID, q andon.PageQuery, span andon.Span,
+) iter.Seq2[andon.Assignment, error] {
+	behindSpan := span.To + 1
+	if q.Order == andon.Desc && span.To != 0 && (q.After == 0 || q.After > behindSpan) {
+		q.After = behindSpan
+	}
+	ask := func(after *andon.Assignment, n int) iter.Seq2[andon.Assignment, error] {
+		if after != nil {
+			q.After = after.From
+		}
+		q.Limit = n
+		return a.store.Assignments(c.ctx(), c.tenant, device, q)
+	}
+	return func(yield func(andon.Assignment, error) bool) {
+		for item, err := range inSteps(math.MaxInt, ask) {
+			if err == nil && passed(&item, span, q.Order) {
+				return
+			}
+			if err != nil || holdsWithin(&item, span) {
+				if !yield(item, err) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// holdsWithin reports whether an assignment, which is [From, To), has an instant in a span.
+func holdsWithin(a *andon.Assignment, span andon.Span) bool {
+	begun := span.To == 0 || a.From <= span.To
+	return begun && (a.To == 0 || a.To > span.From)
+}
+
+// passed reports whether neither an assignment nor any behind it is within a span.
+func passed(a *andon.Assignment, span andon.Span, order andon.Order) bool {
+	if order == andon.Asc {
+		return span.To != 0 && a.From > span.To
+	}
+	return a.To != 0 && a.To <= span.From
 }
 
 type escalationBody struct {
@@ -140,6 +188,9 @@ func (a *API) postEscalation(c *call, sent escalationBody) (escalationJSON, erro
 		Device: device, Time: sent.Time, State: sent.State,
 		To: orNobody(sent.To), By: sent.By, Note: sent.Note,
 	})
+	if err != nil && sent.Time != 0 {
+		err = c.withoutEntry(err, device, sent.Time, sent.State)
+	}
 	if err != nil {
 		return escalationJSON{}, err
 	}

@@ -2,7 +2,9 @@ package httpapi_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
+	"time"
 )
 
 func TestAssignments(t *testing.T) {
@@ -70,4 +72,70 @@ func TestEscalations(t *testing.T) {
 		fails(http.StatusNotFound)
 	w.post("/devices/nobody/escalations", `{"to":"x"}`).fails(http.StatusNotFound)
 	w.get("/devices/d%201/events/2020-04-24T10:01:00Z/NORMAL").fails(http.StatusNotFound)
+}
+
+// An assignment is in the range if it holds at an instant of it, [from, to) as it is.
+func TestAssignmentsOfATime(t *testing.T) {
+	w := newWorld(t)
+	for _, who := range []string{"A", "B", "C", "D"} {
+		w.put("/devices/d/operator", `{"operator":"`+who+`"}`).is(http.StatusOK)
+		w.now.Add(int64(time.Hour / time.Microsecond)) // 12:00, 13:00, 14:00, 15:00
+	}
+	for query, want := range map[string]string{
+		"":                           "DCBA",
+		"?from=2020-04-24T14:30:00Z": "DC",
+		"?from=2020-04-24T14:00:00Z": "DC", // B ended just then
+		"?to=2020-04-24T14:00:00Z":   "CBA",
+		"?to=2020-04-24T13:59:59Z":   "BA",
+		"?to=2020-04-24T11:00:00Z":   "",
+		"?from=2020-05-01":           "D",
+		"?to=2020-04-24":             "DCBA",
+		"?from=2020-04-24T13:10:00Z&to=2020-04-24T13:20:00Z":           "B",
+		"?from=2020-04-24T13:10:00Z&to=2020-04-24T14:20:00Z&order=asc": "BC",
+	} {
+		path := "/devices/d/assignments" + query
+		if got := strings.Join(w.get(path).page().column("operator"), ""); got != want {
+			t.Errorf("%s: %s, want %s", query, got, want)
+		}
+		if query == "" {
+			continue
+		}
+		got := ""
+		for next := path + "&limit=1"; next != ""; {
+			p := w.get(next).page()
+			got += strings.Join(p.column("operator"), "")
+			if next = ""; p.Next != "" {
+				next = path + "&limit=1&cursor=" + p.Next
+			}
+		}
+		if got != want {
+			t.Errorf("%s by pages: %s, want %s", query, got, want)
+		}
+	}
+	w.get("/devices/d/assignments?from=2020-04-25&to=2020-04-24").fails(400, "is after to")
+}
+
+// An entry that has expired can't be told from one that never was.
+func TestExpiredEntryIsNone(t *testing.T) {
+	w := newWorld(t)
+	w.event("d", "2020-04-24T10:00:00Z", "A")
+	w.event("d", "2020-04-24T11:59:00Z", "A")
+	w.put("/tenants/default", `{"retention":{"events":"90m"}}`).is(http.StatusOK)
+	told := func(at string) (texts [2]string) {
+		got := w.get("/devices/d/events/" + at + "/A")
+		texts[0] = got.fails(http.StatusNotFound, "no entry").Detail
+		got = w.post("/devices/d/escalations", `{"to":"x","state":"A","time":"`+at+`"}`)
+		texts[1] = got.fails(http.StatusNotFound, "no entry").Detail
+		for i := range texts {
+			texts[i] = strings.ReplaceAll(texts[i], at, "then")
+		}
+		return texts
+	}
+	expired, never := told("2020-04-24T10:00:00Z"), told("2020-04-24T11:58:00Z")
+	if expired != never || expired[0] != expired[1] {
+		t.Errorf("expired: %q, never there: %q", expired, never)
+	}
+	w.get("/devices/d/events/2020-04-24T10:00:00Z/A", "Andon-Tenant: none").fails(404, "tenant")
+	w.post("/devices/d/escalations", `{"to":"x","state":"A","time":"2020-04-24"}`,
+		"Andon-Tenant: none").fails(404, "tenant")
 }

@@ -21,7 +21,9 @@ type param struct {
 // The parameters that several requests share.
 var (
 	limitParam = param{
-		name: "limit", detail: "Items of a page", example: 100,
+		name: "limit", example: 100,
+		detail: "Most items of a page. One that would be larger than about 4 MB ends early, with " +
+			"fewer items and a `next`",
 		initial: andon.DefaultLimit, most: andon.MaxLimit,
 	}
 	cursorParam = param{

@@ -63,6 +63,8 @@ func (a *API) readingRoutes() []*route {
 			tag: "readings", summary: "One metric across devices",
 			detail: "Within a device newest first; the order across devices is the store's own " +
 				"and stable for its cursor.",
+			fixedOrder: "stores keep the readings of a metric device by device, newest first, and " +
+				"can't merge all devices for a page",
 			query:  []param{fromParam, toParam, limitParam, cursorParam},
 			errors: []int{501},
 		}, exampleMetric(), a.metricReadings),

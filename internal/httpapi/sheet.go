@@ -36,38 +36,54 @@ const (
 	leastHold = 16 << 10
 )
 
-// newSheet begins an answer. Its room is given back at the end of the call.
+// newSheet begins an answer.
 func (c *call) newSheet() *sheet {
 	s := &sheet{c: c}
-	c.undo = append(c.undo, func() { s.keep(0) })
+	c.undo = append(c.undo, s.giveBack)
 	return s
 }
 
-// expect takes room until there is enough for n bytes, and is Busy where there is not.
+// expect takes room until there is enough for n bytes, all that is missing or none of it: answers
+// that each took what is left could all get stuck halfway. It is Busy where there is not enough.
 func (s *sheet) expect(n int64) error {
-	for s.taken < n {
-		part := min(max(n-s.taken, leastHold), mostPiece)
-		release, err := s.c.intake.Reserve(part)
-		if err != nil {
-			return err
-		}
-		s.held = append(s.held, hold{part, release})
-		s.taken += part
+	if n <= s.taken {
+		return nil
 	}
+	part := max(n-s.taken, leastHold)
+	release, err := s.c.intake.Reserve(part)
+	if err != nil {
+		return err
+	}
+	s.held = append(s.held, hold{part, release})
+	s.taken += part
 	return nil
 }
 
-// keep gives back what is not needed for n bytes.
-func (s *sheet) keep(n int64) {
-	for len(s.held) > 0 {
+// settle gives back what is not needed for n bytes. Room can only be given back as it was taken, so
+// the rest of a part is taken anew before the part is given back; where that can't be, it is kept.
+func (s *sheet) settle(n int64) {
+	for len(s.held) > 0 && n < s.taken {
 		last := s.held[len(s.held)-1]
-		if s.taken-last.size < n {
+		rest := max(n-(s.taken-last.size), 0)
+		release, err := s.c.intake.Reserve(rest)
+		if err != nil {
 			return
 		}
 		last.release()
 		s.taken -= last.size
 		s.held = s.held[:len(s.held)-1]
+		if rest > 0 {
+			s.held, s.taken = append(s.held, hold{rest, release}), s.taken+rest
+		}
 	}
+}
+
+// giveBack gives back all room, at the end of the call.
+func (s *sheet) giveBack() {
+	for _, part := range s.held {
+		part.release()
+	}
+	s.held, s.taken = nil, 0
 }
 
 // Write appends p.
@@ -152,7 +168,7 @@ func (l *listed) add(item any, many int, most int64) error {
 
 // send sends the answer. Until the client has read it, it holds the room that it really takes.
 func (s *sheet) send() {
-	s.keep(s.room)
+	s.settle(s.room)
 	h := s.c.x.Header()
 	h.Set("Content-Type", typeJSON)
 	h.Set("Content-Length", strconv.FormatInt(s.size, 10))

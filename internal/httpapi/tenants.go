@@ -12,7 +12,8 @@ func (a *API) tenantRoutes() []*route {
 		listing(route{
 			method: http.MethodGet, path: "/tenants", name: "listTenants", tag: "tenants",
 			summary: "All tenants with their settings, by id", tenantless: true,
-			query: []param{limitParam, cursorParam},
+			query:      []param{limitParam, cursorParam},
+			fixedOrder: "tenants have no time, they are listed by id, ascending",
 		}, exampleTenant(), a.tenants),
 		answering(route{
 			method: http.MethodGet, path: "/tenants/{tenant}", name: "getTenant", tag: "tenants",

@@ -4,42 +4,60 @@ import "github.com/andonhq/andon"
 
 // line is one production line: its machines are of one kind, and its people work in shifts.
 type line struct {
-	name       string
-	kind       string            // of its machines
-	operators  [3]andon.PersonID // by shift: night, day, evening
-	supervisor andon.PersonID
-	storm      int // rounds that the present storm still lasts
+	name        string
+	kind        string // of its machines
+	operators   roster
+	supervisors roster
+	storm       int    // rounds that the present storm still lasts
+	cause       *cause // of the storm
 }
 
+// roster is who works, by shift: night, day, evening.
+type roster [3]andon.PersonID
+
+// newLines returns the lines. An operator looks after two of them, a supervisor after four.
 func newLines() []line {
-	type shifts = [3]andon.PersonID
-	return []line{
-		{name: "L1", kind: "press", operators: shifts{"Nia", "Liz", "Tom"}, supervisor: "Sara"},
-		{name: "L2", kind: "weld", operators: shifts{"Nia", "Sue", "Raj"}, supervisor: "Sara"},
-		{name: "L3", kind: "paint", operators: shifts{"Kim", "Liz", "Ana"}, supervisor: "Omar"},
-		{name: "L4", kind: "pack", operators: shifts{"Kim", "Sue", "Ben"}, supervisor: "Omar"},
+	kinds := [...]string{"press", "weld", "paint", "pack", "mill", "mould", "robot", "oven"}
+	operators := [...]roster{
+		{"Nia", "Liz", "Tom"}, {"Kim", "Sue", "Raj"}, {"Ole", "Ida", "Ana"}, {"Pia", "Jon", "Ben"},
 	}
-}
-
-// operator returns who works at a time. Shifts change at 06:00, 14:00 and 22:00 UTC.
-func (l *line) operator(at andon.Time) andon.PersonID {
-	return l.operators[(at.Hour()+2)%24/8]
+	supervisors := [...]roster{{"Omar", "Sara", "Zoe"}, {"Omar", "Igor", "Max"}}
+	lines := make([]line, len(kinds))
+	for i := range lines {
+		lines[i] = line{
+			name: "L" + string(rune('1'+i)), kind: kinds[i],
+			operators: operators[i/2], supervisors: supervisors[i/4],
+		}
+	}
+	return lines
 }
 
 const (
-	stormOneIn    = 120 // rounds of a line between storms
-	shortestStorm = 2   // rounds
+	roundsOfDay  = 288
+	roundsOfHour = roundsOfDay / 24
+)
+
+// shift returns which of three shifts works in the round that begins next. With rounds of 5 minutes
+// they change at 06:00, 14:00 and 22:00 UTC.
+func (f *Fleet) shift() int {
+	hour := int(f.next/andon.Time(f.every)%roundsOfDay) / roundsOfHour
+	return (hour + 2) % 24 / 8
+}
+
+const (
+	stormOneIn    = 80 // rounds of a line between storms
+	shortestStorm = 2  // rounds
 	longestStorm  = 6
 )
 
-// weather begins and ends the storms of a line, in which most of its machines fail together: a
-// power dip, a bad batch of material.
+// weather begins and ends the storms of a line, in which most of its machines fail together and for
+// the same reason: a power dip, a bad batch of material.
 func (f *Fleet) weather(l *line) {
 	if l.storm > 0 {
 		l.storm--
 		return
 	}
 	if f.chance(stormOneIn) {
-		l.storm = f.between(shortestStorm, longestStorm)
+		l.storm, l.cause = f.between(shortestStorm, longestStorm), f.anyCause()
 	}
 }

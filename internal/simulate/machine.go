@@ -6,121 +6,139 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// machine is one device and the state it is in.
+// machine is one device.
 type machine struct {
-	id        andon.DeviceID
-	line      *line
-	phase     andon.Duration // when within a round it reports
-	flaps     bool           // it leaves normal and returns within a round, now and then
-	level     int            // 0 normal, to 4
-	troubled  int            // rounds since it left normal
-	escalated bool           // in the present incident
-	silent    int            // rounds that it still says nothing
+	id         andon.DeviceID
+	line       *line
+	attributes andon.JSON
+	phase      andon.Duration // when within a round it reports
+	flaps      bool           // it leaves normal and returns within a round, now and then
+	usual      float64        // its strain while all is well
+
+	// Strain is what the readings show and the states follow from: 0 at rest, 1 at the end of what
+	// the machine bears. It moves towards its goal, so the readings drift before the state changes.
+	strain, goal float64
+	pace         float64 // how much of the way to its goal it moves in a round
+	cause        *cause  // of its trouble; nil while there is none
+	level        int     // 0 normal, to 4
+
+	silent  int  // rounds for which it can't be heard yet
+	backlog bool // what it says meanwhile arrives afterwards
+
+	care care
 }
 
-// levels are the states of the default set by severity, with what a machine says in them.
-var levels = [...]struct {
-	state   andon.State
-	message string
-}{
-	{"NORMAL", ""},
-	{"WARNING1", "vibration above its usual range"},
-	{"WARNING2", "bearing temperature high"},
-	{"WARNING3", "overheat, speed reduced"},
-	{"WARNING4", "emergency stop"},
+// level is a state of the default set, and the strain from which on a machine is in it.
+type level struct {
+	state andon.State
+	limit float64
+	does  string // what the machine does about it
+}
+
+func levels() [5]level {
+	return [...]level{
+		{"NORMAL", 0, ""},
+		{"WARNING1", 0.40, ""},
+		{"WARNING2", 0.55, ""},
+		{"WARNING3", 0.70, "speed reduced: "},
+		{"WARNING4", 0.85, "stopped: "},
+	}
 }
 
 // One in so many rounds of a machine.
 const (
-	troubleOneIn = 250
-	stormyOneIn  = 2 // while its line has a storm
-	recoverOneIn = 6
-	worsenOneIn  = 4
-	easeOneIn    = 6
-	silenceOneIn = 1500
-	flapOneIn    = 3 // of a machine that flaps
-	flappingEach = 20
+	troubleOneIn  = 400
+	stormyOneIn   = 2  // while its line has a storm
+	mendsOneIn    = 16 // by itself
+	mendedOneIn   = 6  // by its operator
+	helpedOneIn   = 3  // with a supervisor's help
+	silenceOneIn  = 1500
+	backlogOneIn  = 2 // of the silences
+	flapOneIn     = 3 // of a machine that flaps
+	flappingOneIn = 20
+)
 
+// In rounds.
+const (
 	shortestSilence = 4
 	longestSilence  = 30
-	patience        = 3 // rounds in a grave state before its operator escalates
-	graveLevel      = 3
+)
+
+// How strain moves.
+const (
+	leastStrain, usualSpread = 0.10, 0.10
+	leastTrouble             = 0.50 // goals of a strain in trouble
+	troubleSpread            = 0.55
+	creeping, sudden, easing = 0.18, 0.80, 0.50 // paces
+	sticking                 = 0.04             // a state is left this much below its limit
+	jitter                   = 0.012
 )
 
 func (f *Fleet) newMachine(i int) machine {
 	l := &f.lines[i%len(f.lines)]
+	usual := leastStrain + f.rand.Float64()*usualSpread
 	return machine{
-		id:    andon.DeviceID(fmt.Sprintf("%s-%02d", l.kind, i/len(f.lines)+1)),
-		line:  l,
-		phase: f.within(f.every * 9 / 10),
-		flaps: i%flappingEach == flappingEach/2,
+		id:         andon.DeviceID(fmt.Sprintf("%s-%02d", l.kind, i/len(f.lines)+1)),
+		line:       l,
+		attributes: andon.JSON(fmt.Sprintf(`{"line":%q}`, l.name)),
+		phase:      f.within(f.every * 9 / 10),
+		flaps:      i%flappingOneIn == flappingOneIn/2,
+		usual:      usual, strain: usual, goal: usual, pace: easing,
 	}
 }
 
 // work lets a machine live through one round.
 func (f *Fleet) work(m *machine) {
-	if f.chance(silenceOneIn) {
-		m.silent = f.between(shortestSilence, longestSilence)
-	}
-	f.change(m)
+	f.fare(m)
+	f.drift(m)
 	if m.silent > 0 {
 		m.silent--
-		return
+	} else if f.chance(silenceOneIn) {
+		m.silent, m.backlog = f.between(shortestSilence, longestSilence), f.chance(backlogOneIn)
 	}
-	at := f.now.Add(m.phase)
-	f.send(m.report(at))
+	at := f.next.Add(m.phase)
+	f.report(m, at)
 	if m.flaps && m.level == 0 && f.chance(flapOneIn) {
 		f.flap(m, at)
 	}
 }
 
-// change moves a machine to the state of this round.
-func (f *Fleet) change(m *machine) {
+// fare begins and ends the troubles of a machine.
+func (f *Fleet) fare(m *machine) {
+	storm := m.line.storm > 0
 	switch {
-	case m.level == 0:
-		f.fail(m)
-	case f.chance(recoverOneIn):
-		m.level, m.troubled, m.escalated = 0, 0, false
-	case f.chance(worsenOneIn):
-		m.level = min(m.level+1, len(levels)-1)
-	case f.chance(easeOneIn):
-		m.level = max(m.level-1, 1)
-	}
-	if m.level > 0 {
-		m.troubled++
+	case m.cause == nil && storm && f.chance(stormyOneIn):
+		f.trouble(m, m.line.cause, sudden)
+	case m.cause == nil && f.chance(troubleOneIn):
+		f.trouble(m, f.anyCause(), creeping)
+	case m.cause != nil && !storm && f.chance(m.care.mending()):
+		m.cause, m.goal, m.pace = nil, m.usual, easing
 	}
 }
 
-func (f *Fleet) fail(m *machine) {
-	oneIn := troubleOneIn
-	if m.line.storm > 0 {
-		oneIn = stormyOneIn
+func (f *Fleet) trouble(m *machine, c *cause, pace float64) {
+	m.cause, m.pace = c, pace
+	m.goal = leastTrouble + f.rand.Float64()*troubleSpread
+}
+
+// drift moves the strain, and the state with it. A state is left a little below where it is
+// entered, so that noise alone does not change it.
+func (f *Fleet) drift(m *machine) {
+	m.strain = max(0, m.strain+(m.goal-m.strain)*m.pace+f.noise(jitter))
+	all := levels()
+	for m.level+1 < len(all) && m.strain >= all[m.level+1].limit {
+		m.level++
 	}
-	if f.chance(oneIn) {
-		m.level = f.between(1, 2)
+	for m.level > 0 && m.strain < all[m.level].limit-sticking {
+		m.level--
 	}
 }
 
 // flap lets a machine leave normal and return before its next report.
 func (f *Fleet) flap(m *machine, at andon.Time) {
-	step := f.every / 40
-	m.level = 1
-	f.send(m.report(at.Add(step)))
-	m.level = 0
-	f.send(m.report(at.Add(2 * step)))
-}
-
-// report is what a machine says at a time. The first grave report that its operator loses patience
-// over is escalated.
-func (m *machine) report(at andon.Time) andon.Event {
-	now := levels[m.level]
-	e := andon.Event{
-		Device: m.id, Time: at, State: now.state, Operator: m.line.operator(at), Message: now.message,
-		Attributes: andon.JSON(fmt.Sprintf(`{"line":%q}`, m.line.name)),
-	}
-	if m.level >= graveLevel && m.troubled > patience && !m.escalated {
-		m.escalated = true
-		e.EscalatedTo = m.line.supervisor
-	}
-	return e
+	step, strain, cause := max(f.every/40, 1), m.strain, m.cause
+	m.level, m.strain, m.cause = 1, levels()[1].limit+sticking, f.anyCause()
+	f.report(m, at.Add(step))
+	m.level, m.strain, m.cause = 0, strain, cause
+	f.report(m, at.Add(2*step))
 }

@@ -1,9 +1,9 @@
-// Package simulate is a factory that never was: a fleet whose devices report their state round by
-// round, with storms, flapping, silences, and messages that come late or twice. Demo, bench and
-// tests share it.
+// Package simulate is a factory that never was: a fleet whose devices report their state and their
+// readings, with storms, flapping, silences, and messages that come late or twice; and people on
+// shifts who take devices over and escalate. Demo, bench and tests share it.
 //
-// It is pure: the same options give the same messages on every machine. Its clock is its own and
-// advances by one round at a time; it knows no network, no store and no real time.
+// It is pure: the same options give the same messages on every machine, whatever steps its clock is
+// advanced by. The clock is the caller's. It knows no network, no store and no real time.
 package simulate
 
 import (
@@ -15,60 +15,96 @@ import (
 // Options are what a fleet is made with. Start must be given.
 type Options struct {
 	Seed    uint64
-	Devices int            // 60 unless set
-	Start   andon.Time     // of the first round
-	Every   andon.Duration // a round, in which each device reports; 5 minutes unless set
+	Devices int        // 500 unless set
+	Start   andon.Time // when the factory begins, all of its devices normal
+	// Every is a round: the time between two reports of a device, 5 minutes unless set, at least a
+	// millisecond. All that takes time in the factory is counted in rounds, 288 to its day. So a
+	// factory with rounds of 5 seconds lives 60 times as fast, on the same clock as everybody else.
+	Every andon.Duration
 }
 
+// What holds unless the options say otherwise.
 const (
-	defaultDevices = 60
-	defaultEvery   = andon.Duration(300_000_000)
+	DefaultDevices = 500
+	DefaultEvery   = andon.Duration(300_000_000)
 )
+
+// Messages are what arrived in some time, each list in the order of arrival. A late event or
+// reading is of an earlier time, and one of this time may arrive later.
+type Messages struct {
+	Events   []andon.Event
+	Readings []andon.Reading
+	// Assignments name device and operator; they take effect when they arrive. Without an operator
+	// nobody answers for the device any more.
+	Assignments []andon.Assignment
+	// Escalations name the entry, which arrived earlier or is among Events. Without To they
+	// withdraw. When they are made is up to who keeps them.
+	Escalations []andon.Escalation
+}
 
 // Fleet is the factory. It must not be used concurrently.
 type Fleet struct {
 	rand     *rand.Rand
 	every    andon.Duration
-	now      andon.Time // when the next round begins
+	next     andon.Time // when the next round begins
 	lines    []line
 	machines []machine
-	pending  []delivery // under way, by arrival
+
+	events      queue[andon.Event]
+	readings    queue[andon.Reading]
+	assignments queue[andon.Assignment]
+	escalations queue[andon.Escalation]
+	sightings   queue[sighting]
 }
 
-// New builds the factory as it is before the first round: all devices normal.
+// New builds the factory as it is at its start.
 func New(o Options) *Fleet {
 	if o.Devices <= 0 {
-		o.Devices = defaultDevices
+		o.Devices = DefaultDevices
 	}
 	if o.Every <= 0 {
-		o.Every = defaultEvery
+		o.Every = DefaultEvery
 	}
 	f := &Fleet{
 		rand:  rand.New(rand.NewPCG(o.Seed, 0x616e646f6e)), // the second number names the stream
 		every: o.Every,
-		now:   o.Start,
+		next:  o.Start,
 		lines: newLines(),
 	}
-	for i := range o.Devices {
-		f.machines = append(f.machines, f.newMachine(i))
+	f.machines = make([]machine, o.Devices)
+	for i := range f.machines {
+		f.machines[i] = f.newMachine(i)
 	}
 	return f
 }
 
-// Now returns when the next round begins. All messages so far arrived before.
-func (f *Fleet) Now() andon.Time { return f.now }
+// Advance lets the factory live up to a time and returns what arrived before it since the last
+// call. Nothing that it returns is of that time or later. A time that does not advance returns
+// nothing.
+func (f *Fleet) Advance(to andon.Time) Messages {
+	for f.next < to {
+		f.round()
+	}
+	return Messages{
+		Events:      f.events.take(to),
+		Readings:    f.readings.take(to),
+		Assignments: f.assignments.take(to),
+		Escalations: f.escalations.take(to),
+	}
+}
 
-// Round lets one round pass and returns what arrived in it, in the order of arrival. A late message
-// is of an earlier round; one of this round may arrive in a later one.
-func (f *Fleet) Round() []andon.Event {
+// round lets one round pass. All that happens in it is drawn at once, so that the numbers do not
+// depend on when the caller looks.
+func (f *Fleet) round() {
+	f.see()
 	for i := range f.lines {
 		f.weather(&f.lines[i])
 	}
 	for i := range f.machines {
 		f.work(&f.machines[i])
+		f.look(&f.machines[i])
 	}
-	f.now = f.now.Add(f.every)
-	return f.arrived()
+	f.next = f.next.Add(f.every)
 }
 
 // chance is true once in so many times, on average.
@@ -79,5 +115,8 @@ func (f *Fleet) between(least, most int) int { return least + f.rand.IntN(most-l
 
 // within returns a length of time shorter than d.
 func (f *Fleet) within(d andon.Duration) andon.Duration {
-	return andon.Duration(f.rand.Int64N(int64(d)))
+	return andon.Duration(f.rand.Int64N(max(int64(d), 1)))
 }
+
+// noise returns a number around 0 with a standard deviation of d.
+func (f *Fleet) noise(d float64) float64 { return f.rand.NormFloat64() * d }

@@ -11,99 +11,161 @@ import (
 
 var start, _ = andon.ParseTime("2025-12-04T00:00:00Z")
 
-// aDay returns what arrives in a day of a fleet.
-func aDay(seed uint64) (events []andon.Event) {
-	f := simulate.New(simulate.Options{Seed: seed, Start: start})
-	for range 288 {
-		events = append(events, f.Round()...)
+const (
+	every  = simulate.DefaultEvery
+	rounds = 288 // of a day
+)
+
+// live lets a fleet live for a time, looking every so often, and returns all that arrived.
+func live(o simulate.Options, forTime, step andon.Duration) (all simulate.Messages) {
+	o.Start = start
+	f, end := simulate.New(o), start.Add(forTime)
+	for now := start; now < end; {
+		now = min(now.Add(step), end)
+		m := f.Advance(now)
+		all.Events = append(all.Events, m.Events...)
+		all.Readings = append(all.Readings, m.Readings...)
+		all.Assignments = append(all.Assignments, m.Assignments...)
+		all.Escalations = append(all.Escalations, m.Escalations...)
 	}
-	return events
+	return all
 }
 
 func TestSameSeedSameMessages(t *testing.T) {
-	if diff := cmp.Diff(aDay(1), aDay(1)); diff != "" {
+	const day = rounds * every
+	one := live(simulate.Options{Seed: 1, Devices: 60}, day, every)
+	if diff := cmp.Diff(one, live(simulate.Options{Seed: 1, Devices: 60}, day, every)); diff != "" {
 		t.Error(diff)
 	}
-	if cmp.Equal(aDay(1), aDay(2)) {
+	if cmp.Equal(one.Events, live(simulate.Options{Seed: 2, Devices: 60}, day, every).Events) {
 		t.Error("two seeds gave the same messages")
 	}
 }
 
-// TestLifelike: each thing that the fleet is there to show occurs in a day, with any seed.
-func TestLifelike(t *testing.T) {
-	for seed := range uint64(10) {
-		seen := observe(t, aDay(seed))
-		for what, n := range map[string]int{
-			"late": seen.late, "doubled": seen.doubled, "silent": seen.silences,
-			"escalated": seen.escalated, "in a storm": seen.storms, "grave": seen.states["WARNING4"],
-		} {
-			if n == 0 {
-				t.Errorf("seed %d: nothing is %s", seed, what)
-			}
-		}
-		normal := float64(seen.states["NORMAL"]) / float64(seen.entries)
-		if len(seen.newest) != 60 || normal < 0.6 || normal > 0.99 {
-			t.Errorf("seed %d: %d devices, %.2f of the entries normal", seed, len(seen.newest), normal)
+// TestStepsDoNotMatter: who looks more often sees the same, only earlier.
+func TestStepsDoNotMatter(t *testing.T) {
+	const hours = 60 * every
+	o := simulate.Options{Seed: 4, Devices: 40}
+	want := live(o, hours, every)
+	for _, step := range []andon.Duration{hours, every / 7, 11 * every / 3} {
+		if diff := cmp.Diff(want, live(o, hours, step)); diff != "" {
+			t.Errorf("in steps of %s: %s", step, diff)
 		}
 	}
 }
 
-type observed struct {
-	late, doubled, silences, escalated, storms, entries int
-	newest                                              map[andon.DeviceID]andon.Time
-	states                                              map[andon.State]int
+// TestRoundsScale: a fleet with short rounds is the same fleet, only faster.
+func TestRoundsScale(t *testing.T) {
+	slow := live(simulate.Options{Seed: 2, Devices: 40}, 30*every, every)
+	fast := live(simulate.Options{Seed: 2, Devices: 40, Every: every / 60}, 30*every/60, every/60)
+	if a, b := len(slow.Events), len(fast.Events); a < 1000 || b < a*9/10 || b > a*11/10 {
+		t.Errorf("%d events in rounds of 5 minutes, %d in rounds of 5 seconds", a, b)
+	}
+	if last := fast.Events[len(fast.Events)-1].Time; last.Sub(start) > 30*every/60 {
+		t.Errorf("the fast fleet's newest entry is of %s", last)
+	}
 }
 
-func observe(t *testing.T, events []andon.Event) observed {
-	t.Helper()
-	const round = 300_000_000
-	o := observed{newest: map[andon.DeviceID]andon.Time{}, states: map[andon.State]int{}}
-	was := map[andon.EventKey]bool{}
-	failures := map[andon.Time]int{} // warnings in a round
-	for i := range events {
-		e := &events[i]
-		if err := e.Validate(); err != nil {
-			t.Fatal(err)
-		}
-		key := e.Key(nil)
-		if was[key] {
-			o.doubled++
-			continue
-		}
-		was[key] = true
-		o.entries++
-		o.states[e.State]++
-		if e.EscalatedTo != "" {
-			o.escalated++
-		}
-		last := o.newest[e.Device]
-		if e.Time < last {
-			o.late++
-		}
-		if last != 0 && e.Time.Sub(last) > 3*round {
-			o.silences++
-		}
-		if e.State != "NORMAL" {
-			failures[e.Time/round]++
-		}
-		o.newest[e.Device] = max(last, e.Time)
-	}
-	for _, n := range failures {
-		if n > 15 {
-			o.storms++
-		}
-	}
-	return o
-}
-
-// TestNothingFromTheFuture: what arrived by Now is of before Now.
+// TestNothingFromTheFuture: what is returned is of before the time that was advanced to.
 func TestNothingFromTheFuture(t *testing.T) {
 	f := simulate.New(simulate.Options{Seed: 3, Start: start, Devices: 7})
-	for range 500 {
-		for _, e := range f.Round() {
-			if e.Time >= f.Now() || e.Time < start {
-				t.Fatalf("%s at %s", e.Time, f.Now())
+	for i := range andon.Duration(2000) {
+		now := start.Add((i + 1) * every / 3)
+		m := f.Advance(now)
+		for _, e := range m.Events {
+			if e.Time >= now || e.Time < start {
+				t.Fatalf("an event of %s at %s", e.Time, now)
+			}
+		}
+		for _, r := range m.Readings {
+			if r.Time >= now || r.Time < start {
+				t.Fatalf("a reading of %s at %s", r.Time, now)
 			}
 		}
 	}
+	if m := f.Advance(start); m.Events != nil || m.Readings != nil {
+		t.Error("going back returned something")
+	}
+}
+
+// TestAllIsValid: a server takes all of it.
+func TestAllIsValid(t *testing.T) {
+	m := live(simulate.Options{Seed: 5, Devices: 200}, 100*every, every)
+	for i := range m.Events {
+		if err := m.Events[i].Validate(); err != nil {
+			t.Fatalf("%+v: %v", m.Events[i], err)
+		}
+	}
+	for i := range m.Readings {
+		if err := m.Readings[i].Validate(); err != nil {
+			t.Fatalf("%+v: %v", m.Readings[i], err)
+		}
+		if _, err := m.Readings[i].Metrics.Sorted(); err != nil {
+			t.Fatalf("%+v: %v", m.Readings[i], err)
+		}
+	}
+}
+
+// TestPastIsOneLog: its entries are those that arrived, each delivery with the same content, and it
+// ends with those assigned who are.
+func TestPastIsOneLog(t *testing.T) {
+	var past simulate.Past
+	f := simulate.New(simulate.Options{Seed: 6, Start: start, Devices: 120})
+	var arrived []andon.EventKey
+	assigned := map[andon.DeviceID]andon.PersonID{}
+	for i := range andon.Duration(rounds / 3) {
+		m := f.Advance(start.Add((i + 1) * every))
+		for _, e := range m.Events {
+			arrived = append(arrived, e.Key(nil))
+		}
+		for _, a := range m.Assignments {
+			assigned[a.Device] = a.Operator
+		}
+		past.Add(m)
+	}
+	log := past.Messages()
+	seen, operators, escalated := map[andon.EventKey]andon.Event{}, 0, 0
+	for i, e := range log.Events {
+		if e.Key(nil) != arrived[i] {
+			t.Fatalf("event %d is %+v", i, e)
+		}
+		if was, again := seen[e.Key(nil)]; again && was != e {
+			t.Errorf("%+v and %+v", was, e)
+		}
+		seen[e.Key(nil)] = e
+		if e.Operator != "" {
+			operators++
+		}
+		if e.EscalatedTo != "" {
+			escalated++
+		}
+	}
+	if len(log.Events) != len(arrived) || operators == 0 || escalated == 0 {
+		t.Errorf("%d events of %d, %d with an operator, %d escalated",
+			len(log.Events), len(arrived), operators, escalated)
+	}
+	for _, a := range log.Assignments {
+		if assigned[a.Device] != a.Operator || a.Operator == "" {
+			t.Errorf("%+v, but the fleet assigned %q", a, assigned[a.Device])
+		}
+		delete(assigned, a.Device)
+	}
+	for device, operator := range assigned {
+		if operator != "" {
+			t.Errorf("%s is not assigned to %s any more", device, operator)
+		}
+	}
+	if diff := cmp.Diff(log, past.Messages()); diff != "" {
+		t.Errorf("asked again: %s", diff)
+	}
+}
+
+func BenchmarkAdvance(b *testing.B) {
+	f := simulate.New(simulate.Options{Seed: 1, Start: start, Devices: 10_000})
+	now, events := start, 0
+	for b.Loop() {
+		now = now.Add(every)
+		events += len(f.Advance(now).Events)
+	}
+	b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(events), "ns/event")
 }

@@ -38,7 +38,7 @@ func (s *Store) Append(
 		s.order.Unlock()
 		return err
 	}
-	return s.commit(batch, t, w.changes, w.record) // unlocks
+	return s.commit(batch, w) // unlocks
 }
 
 // encodeEvents writes the rows of the events and of the escalations that they bring. It needs
@@ -86,8 +86,8 @@ type staging struct {
 	states   *andon.StateSet
 	received andon.Time // 0 where the write is no message
 	changes  *changes
-	record   []byte
-	key      key // room
+	records  [][]byte // the last one is being written
+	key      key      // room
 
 	newStates []andon.State
 	ctx       context.Context // of reading for late entries
@@ -98,7 +98,7 @@ func (s *Store) newStaging(b *pebble.Batch, t *tenant, received andon.Time, devi
 	return &staging{
 		store: s, batch: b, tenant: t, states: t.states(), received: received,
 		changes: current.NewChanges[note](devices),
-		record:  newRecord(t.number, received),
+		records: [][]byte{newRecord(t.number, received)},
 		key:     newKey(0, 0),
 	}
 }
@@ -107,8 +107,12 @@ func (s *Store) newStaging(b *pebble.Batch, t *tenant, received andon.Time, devi
 func (s *Store) enter(ctx context.Context, t *tenant) error {
 	s.order.Lock()
 	err := ctx.Err() // waiting may have taken long
-	if t.gone {
+	switch {
+	case err != nil:
+	case t.gone:
 		err = noTenant(t.record.Load().ID)
+	default:
+		err = s.room.check()
 	}
 	if err != nil {
 		s.order.Unlock()
@@ -124,6 +128,10 @@ func (s *Store) stageEvents(
 	w.ctx = ctx
 	defer w.close()
 	for len(events) > 0 {
+		if err := ctx.Err(); err != nil {
+			w.forget()
+			return nil, err
+		}
 		n := 1
 		for n < len(events) && events[n].Device == events[0].Device {
 			n++
@@ -176,8 +184,21 @@ func (w *staging) deviceEvents(events []andon.Event) error {
 			return err
 		}
 	}
-	w.record = appendChange(w.record, slot.Note.number, !slot.Note.named, was, d, w.received)
+	w.changed(slot, was, d)
 	return nil
+}
+
+// changed writes down how a device changed. A record that has grown large is followed by another one:
+// as one value it would fill a block that is too large for Pebble's cache, and every seek that met it
+// would read it again.
+func (w *staging) changed(s *slot, was, is *current.Device) {
+	const large = 16 << 10
+	last := len(w.records) - 1
+	if len(w.records[last]) > large {
+		w.records = append(w.records, newRecord(w.tenant.number, w.received))
+		last++
+	}
+	w.records[last] = appendChange(w.records[last], s.Note.number, !s.Note.named, was, is, w.received)
 }
 
 // retain returns a person to keep: the one that is kept already where it is the same, else a clone,

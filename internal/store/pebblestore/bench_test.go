@@ -192,7 +192,8 @@ func BenchmarkQuery(b *testing.B) {
 	device := benchNames[7]
 	states, _ := andon.ParseStateFilter("WARNING*")
 	warnings := andon.EventQuery{States: states, Limit: 100}
-	inState := andon.DeviceQuery{States: andon.OnlyStates("WARNING2"), Limit: 100}
+	warning2, _ := andon.ParseStateFilter("WARNING2")
+	inState := andon.DeviceQuery{States: warning2, Limit: 100}
 	longest := inState
 	longest.Sort = andon.BySince
 	span := andon.Span{From: benchBase, To: benchBase + 3_599_999_999}

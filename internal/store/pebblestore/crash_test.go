@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
@@ -151,6 +152,17 @@ func TestNewerFormatIsRefused(t *testing.T) {
 	_, err = Open("store", Options{FS: fs})
 	if andon.KindOf(err) != andon.Conflict || !strings.Contains(err.Error(), "format 2") {
 		t.Errorf("opening a newer format: %v", err)
+	}
+}
+
+func TestNewerEngineIsRefused(t *testing.T) {
+	for version, refused := range map[pebble.FormatMajorVersion]bool{
+		engineFormat - 1: false, engineFormat: false, engineFormat + 1: true,
+	} {
+		err := checkEngine(&pebble.DBDesc{Exists: true, FormatMajorVersion: version})
+		if (andon.KindOf(err) == andon.Conflict) != refused {
+			t.Errorf("engine format %d: %v", version, err)
+		}
 	}
 }
 

@@ -37,7 +37,7 @@ type order struct {
 
 // staged is a write that is in the log but perhaps not on the disk yet.
 type staged struct {
-	sequence uint64
+	sequence uint64 // of its last record
 	tenant   *tenant
 	changes  *changes // nil where nothing that is shown changed
 }
@@ -51,9 +51,8 @@ type line struct {
 
 // commit puts a staged write into the log and leaves the ordered section, then waits for the disk
 // and for the write to be shown. The caller holds s.order, which commit unlocks.
-func (s *Store) commit(batch *pebble.Batch, t *tenant, c *changes, record []byte) error {
-	w := staged{sequence: s.order.next, tenant: t, changes: c}
-	err := batch.Set(recordKey(w.sequence), record, nil)
+func (s *Store) commit(batch *pebble.Batch, w *staging) error {
+	size, err := w.setRecords(s.order.next)
 	if err == nil {
 		err = s.db.ApplyNoSyncWait(batch, pebble.Sync)
 	}
@@ -62,18 +61,30 @@ func (s *Store) commit(batch *pebble.Batch, t *tenant, c *changes, record []byte
 		s.order.Unlock()
 		return s.fatal(fmt.Errorf("write store: %w", err))
 	}
-	s.order.next++
+	s.order.next += uint64(len(w.records))
+	sequence := s.order.next - 1
 	s.line.Lock()
-	s.line.waiting = append(s.line.waiting, w)
+	s.line.waiting = append(s.line.waiting, staged{sequence, w.tenant, w.changes})
 	s.line.Unlock()
 	s.order.Unlock()
 
 	if err := batch.SyncWait(); err != nil {
 		return s.fatal(fmt.Errorf("write store to disk: %w", err))
 	}
-	s.showThrough(w.sequence)
-	s.checkpoints.grow(len(record))
+	s.showThrough(sequence)
+	s.checkpoints.grow(size)
 	return nil
+}
+
+// setRecords puts the records into the batch under sequences from first on, and returns their size.
+func (w *staging) setRecords(first uint64) (size int, err error) {
+	for i, record := range w.records {
+		if err := w.batch.Set(recordKey(first+uint64(i)), record, nil); err != nil {
+			return size, err
+		}
+		size += len(record)
+	}
+	return size, nil
 }
 
 // showThrough shows every write up to one that is on the disk: the log is written in order, so the

@@ -29,7 +29,7 @@ func (s *Store) Escalate(
 		s.order.Unlock()
 		return kept, err
 	}
-	return kept, s.commit(batch, t, w.changes, w.record) // unlocks
+	return kept, s.commit(batch, w) // unlocks
 }
 
 // writable returns a tenant that is there, when there is room to write.
@@ -88,7 +88,7 @@ func (w *staging) device(id andon.DeviceID, change func(*current.Device)) {
 	was := slot.Latest()
 	d := w.changes.Copy(slot)
 	change(d)
-	w.record = appendChange(w.record, slot.Note.number, !slot.Note.named, was, d, w.received)
+	w.changed(slot, was, d)
 	w.keep()
 }
 
@@ -112,7 +112,7 @@ func (s *Store) Retire(
 	}
 	w := s.newStaging(batch, t, 0, 1)
 	w.device(device, func(d *current.Device) { at = d.Retire(at) })
-	return at, s.commit(batch, t, w.changes, w.record) // unlocks
+	return at, s.commit(batch, w) // unlocks
 }
 
 func noDevice(id andon.DeviceID) error {
@@ -138,7 +138,7 @@ func (s *Store) Assign(
 		s.order.Unlock()
 		return nil, err
 	}
-	return kept, s.commit(batch, t, w.changes, w.record) // unlocks
+	return kept, s.commit(batch, w) // unlocks
 }
 
 func (w *staging) assign(
@@ -164,7 +164,7 @@ func (w *staging) assign(
 	}
 	for _, slot := range w.changes.Slots() {
 		p := copies[slot]
-		w.record = appendChange(w.record, slot.Note.number, !slot.Note.named, p.was, p.is, 0)
+		w.changed(slot, p.was, p.is)
 	}
 	w.keep()
 	return kept, nil

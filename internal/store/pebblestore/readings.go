@@ -39,7 +39,7 @@ func (s *Store) AppendReadings(
 		}
 	}
 	w.signsOfLife(readings)
-	return s.commit(batch, t, w.changes, w.record) // unlocks
+	return s.commit(batch, w) // unlocks
 }
 
 // reading enters a reading's day and metrics in their tables, unless that was done before.
@@ -72,7 +72,7 @@ func (w *staging) signsOfLife(readings []andon.Reading) {
 		was := slot.Latest()
 		d := w.changes.Copy(slot)
 		d.Received = max(d.Received, w.received)
-		w.record = appendChange(w.record, slot.Note.number, !slot.Note.named, was, d, w.received)
+		w.changed(slot, was, d)
 	}
 	w.keep()
 }

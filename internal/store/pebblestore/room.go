@@ -20,9 +20,9 @@ type room struct {
 	free   atomic.Int64
 }
 
-// How old a look at the disk may be. In that time an ordinary disk can't take as much as
-// the reserve.
-const lookEvery = 250 * time.Millisecond
+// How old a look at the disk may be. What the reserve is for comes later: tables that Pebble makes of
+// what is in its log already.
+const lookEvery = 50 * time.Millisecond
 
 var processStart = time.Now()
 

@@ -29,6 +29,9 @@ import (
 // upgraded here. It changes whenever an old program could misread what a new one writes.
 const formatVersion = 1
 
+// The format of Pebble's own files. Raising it keeps older programs out.
+const engineFormat = pebble.FormatValueSeparation
+
 // The fixed keys.
 const (
 	fixedFormat     = "format"      // formatVersion, 4 bytes
@@ -39,7 +42,7 @@ const (
 // Options are how a store is opened. The zero value works.
 type Options struct {
 	Log     *slog.Logger
-	Reserve int64  // bytes of the disk that are left free: 256 MiB unless set
+	Reserve int64  // bytes of the disk that are left free: 512 MiB unless set
 	Cache   int64  // bytes of blocks that are kept in memory: 128 MiB unless set
 	Owner   string // what this process says of itself to a second one that opens the directory
 	// Fatal is told that the disk failed, or the store is in a state that it must not go on in. It
@@ -79,7 +82,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := pebble.Open(dir, pebbleOptions(&o))
+	db, err := openEngine(dir, &o)
 	if err != nil {
 		release()
 		return nil, fmt.Errorf("open store in %s: %w", dir, err)
@@ -96,12 +99,33 @@ func Open(dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
+// openEngine opens Pebble. One that a newer Pebble wrote is left as it is.
+func openEngine(dir string, o *Options) (*pebble.DB, error) {
+	desc, err := pebble.Peek(dir, o.FS)
+	if err == nil {
+		err = checkEngine(desc)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return pebble.Open(dir, pebbleOptions(o))
+}
+
+func checkEngine(desc *pebble.DBDesc) error {
+	if desc.Exists && desc.FormatMajorVersion > engineFormat {
+		return andon.Errorf(andon.Conflict,
+			"its engine's format is %d and this program reads up to %d: use the program that wrote it",
+			desc.FormatMajorVersion, engineFormat)
+	}
+	return nil
+}
+
 func (o *Options) complete() {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Reserve == 0 {
-		o.Reserve = 256 << 20
+		o.Reserve = 512 << 20
 	}
 	if o.Cache == 0 {
 		o.Cache = 128 << 20
@@ -124,7 +148,7 @@ func pebbleOptions(o *Options) *pebble.Options {
 		FS:                    o.FS,
 		Logger:                engineLog{o},
 		Merger:                readingMerger,
-		FormatMajorVersion:    pebble.FormatValueSeparation,
+		FormatMajorVersion:    engineFormat,
 		MemTableSize:          64 << 20,
 		L0CompactionThreshold: 12,
 		L0StopWritesThreshold: 64,

@@ -5,6 +5,7 @@ package wrap
 import (
 	"context"
 	"iter"
+	"sync/atomic"
 
 	"github.com/andonhq/andon"
 )
@@ -14,12 +15,27 @@ import (
 // expire; only the message and the attributes that a device shows go with the entry that they are
 // of. What is written passes through: admission keeps expired entries out.
 func Retain(s andon.Store, now func() andon.Time) andon.Store {
-	return &retained{Store: s, now: now}
+	return &retained{Store: s, clock: now}
 }
 
 type retained struct {
 	andon.Store
-	now func() andon.Time
+	clock  func() andon.Time
+	latest atomic.Int64 // the latest that the clock ever said
+}
+
+// now is the clock, which does not go back: nor does the horizon.
+func (r *retained) now() andon.Time {
+	now := int64(r.clock())
+	for {
+		latest := r.latest.Load()
+		if now <= latest {
+			return andon.Time(latest)
+		}
+		if r.latest.CompareAndSwap(latest, now) {
+			return andon.Time(now)
+		}
+	}
 }
 
 // horizon returns the oldest times of a tenant that are kept now.

@@ -1,0 +1,220 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
+)
+
+// watch is what the flags of the command ask for, and what a test puts in the place of waiting.
+type watch struct {
+	*program
+	target
+	selected client.DeviceQuery
+	every    time.Duration
+	length   time.Duration // 0: until it is ended
+	pause    pause
+}
+
+func (p *program) watchCommand() *cobra.Command {
+	w := &watch{program: p, target: p.newTarget(), pause: wait}
+	cmd := &cobra.Command{
+		Use:   "watch",
+		Short: "Follow a fleet on the terminal",
+		Long: `Follow the fleet of a running server: how many devices are in each state, and the worst
+of them, or those that the flags select. On a terminal the table is drawn in place; elsewhere a line
+is printed for each device that changes its state, its operator or to whom it is escalated, that
+falls silent or is heard again. Ctrl-C ends it.
+
+It asks the server every two seconds: what changes twice in between is seen once. When the server
+does not answer it goes on asking.`,
+		Example: `  andon watch
+  andon watch --url https://andon:8443 --token-file token --tenant metro --state 'WARNING*'
+  andon watch --operator Liz --for 8h >> shift.log`,
+		Args: cobra.NoArgs,
+	}
+	w.flags(cmd)
+	cmd.RunE = p.does(func(ctx context.Context, _ []string) error { return w.run(ctx) })
+	return cmd
+}
+
+func (w *watch) flags(cmd *cobra.Command) {
+	flags, q := cmd.Flags(), &w.selected
+	flags.SortFlags = false
+	w.serverFlags(cmd)
+	w.tenantFlag(cmd)
+	flags.StringVar(&q.State, "state", "", "only this state: a name, several joined by commas, a "+
+		"prefix that ends in *")
+	flags.StringVar((*string)(&q.Operator), "operator", "", "only devices with this operator")
+	flags.StringVar((*string)(&q.EscalatedTo), "escalated-to", "",
+		"only devices escalated to this supervisor")
+	flags.StringVar(&q.Device, "device", "", "only this device, or a prefix that ends in *")
+	flags.DurationVar(&w.every, "every", 2*time.Second, "how often to ask the server")
+	flags.DurationVar(&w.length, "for", 0, "end after so long (default: at Ctrl-C)")
+}
+
+const shortestWatch = 100 * time.Millisecond
+
+func (w *watch) check() error {
+	if w.every < shortestWatch {
+		return andon.Errorf(andon.Invalid, "--every %s is shorter than %s", w.every, shortestWatch)
+	}
+	if w.length < 0 {
+		return andon.Errorf(andon.Invalid, "--for %s is negative", w.length)
+	}
+	return nil
+}
+
+// view shows a fleet again and again.
+type view interface {
+	// show asks the server and shows what it says now.
+	show(ctx context.Context, now andon.Time) error
+	// stale says why the server gave no answer.
+	stale(now andon.Time, reason error) error
+	// end gives the terminal back and returns what was seen, in words.
+	end() string
+}
+
+func (w *watch) run(ctx context.Context) error {
+	if err := w.check(); err != nil {
+		return err
+	}
+	w.attempts = 1 // asking again is what it does anyway
+	return w.ask(ctx, func(c *client.Client) error {
+		begun := w.now()
+		if _, _, err := c.States(ctx); err != nil { // before the terminal is taken
+			return unlessEnded(ctx, err)
+		}
+		v := w.newView(c)
+		err := w.follow(ctx, v, begun)
+		seen := v.end()
+		if err = unlessEnded(ctx, err); err == nil {
+			w.newPage().line("Watched for %s%s.", age(w.now().Sub(begun)), seen)
+		}
+		return err
+	})
+}
+
+func unlessEnded(ctx context.Context, err error) error {
+	if ended(ctx, err) {
+		return nil
+	}
+	return err
+}
+
+func (w *watch) newView(c *client.Client) view {
+	if s := w.newScreen(); s != nil {
+		return &tableView{
+			watch: w, client: c, screen: s,
+			board: board{title: "Andon at " + w.what(), none: w.none()},
+		}
+	}
+	return &lineView{watch: w, client: c}
+}
+
+// what names what is watched.
+func (w *watch) what() string {
+	text := w.url
+	if w.tenant != string(andon.DefaultTenant) {
+		text += ", tenant " + legible(w.tenant)
+	}
+	for _, part := range []struct{ name, value string }{
+		{"state", w.selected.State}, {"operator", string(w.selected.Operator)},
+		{"escalated to", string(w.selected.EscalatedTo)}, {"device", w.selected.Device},
+	} {
+		if part.value != "" {
+			text += ", " + part.name + " " + legible(part.value)
+		}
+	}
+	return text
+}
+
+// selects reports whether the flags select devices: then those that are normal are of interest,
+// too.
+func (w *watch) selects() bool { return w.selected != client.DeviceQuery{} }
+
+func (w *watch) none() string {
+	if w.selects() {
+		return "There is no such device."
+	}
+	return "All devices are normal."
+}
+
+// follow shows a view until it is ended.
+func (w *watch) follow(ctx context.Context, v view, begun andon.Time) error {
+	for {
+		now := w.now()
+		err := v.show(ctx, now)
+		if err != nil && passes(ctx, err) {
+			err = v.stale(now, err)
+		}
+		if err != nil {
+			return err
+		}
+		if w.length > 0 && now.Sub(begun).Std() >= w.length {
+			return nil
+		}
+		if err := w.pause(ctx, w.nextPause(now, begun)); err != nil {
+			return err
+		}
+	}
+}
+
+// nextPause ends when it is time to ask again, or to end.
+func (w *watch) nextPause(now, begun andon.Time) time.Duration {
+	if w.length == 0 {
+		return w.every
+	}
+	return min(w.every, w.length-now.Sub(begun).Std())
+}
+
+// passes reports whether an error can pass by itself: the server does not answer, or can't serve
+// now. What it calls wrong stays wrong.
+func passes(ctx context.Context, err error) bool {
+	if ctx.Err() != nil || errors.Is(err, errUnread) {
+		return false
+	}
+	e, answered := errors.AsType[*client.Error](err)
+	return !answered || e.Status >= 500 || e.Status == http.StatusTooManyRequests ||
+		e.Status == http.StatusRequestTimeout
+}
+
+// tableView is the live table.
+type tableView struct {
+	*watch
+	client *client.Client
+	screen *screen
+	board  board
+}
+
+func (v *tableView) show(ctx context.Context, now andon.Time) error {
+	q := v.selected
+	q.Sort = "severity"
+	if err := v.board.look(ctx, v.client, q, v.screen.rows(), v.selects()); err != nil {
+		return err
+	}
+	v.board.now, v.board.trouble = now, ""
+	v.board.notes = []string{fmt.Sprintf("  %s devices, asked every %s. Ctrl-C ends it.",
+		grouped(v.board.total), v.every)}
+	return v.screen.draw(&v.board)
+}
+
+func (v *tableView) stale(_ andon.Time, reason error) error {
+	if v.board.trouble == "" {
+		v.board.trouble = "no newer answer: " + strings.SplitN(reason.Error(), "\n", 2)[0]
+	}
+	return v.screen.draw(&v.board)
+}
+
+func (v *tableView) end() string {
+	v.screen.close()
+	return ""
+}
