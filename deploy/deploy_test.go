@@ -88,8 +88,8 @@ func TestUnitSettings(t *testing.T) {
 	}
 }
 
-// TestContainerfile reads the file as far as it matters here, because building it needs a builder of
-// containers: nothing runs in it, nobody is root, and what it copies and sets is there.
+// TestContainerfile reads the file as far as it matters, for machines without a builder: nothing runs
+// in it, nobody is root, and what it copies and sets is there.
 func TestContainerfile(t *testing.T) {
 	lines := instructions(read(t, "container/Containerfile"))
 	if lines[0] != "FROM scratch" {
@@ -146,6 +146,46 @@ func copied(t *testing.T, words []string) {
 			t.Error(err)
 		}
 	}
+}
+
+// TestContainerBuilds builds the image and looks at what is in it. It needs no network, because it
+// begins with an empty image.
+func TestContainerBuilds(t *testing.T) {
+	buildah := tool(t, "buildah", "buildah")
+	dir := buildContext(t)
+	storage := []string{"--storage-driver", "vfs", "--root", t.TempDir(), "--runroot", t.TempDir()}
+	if err := exec.CommandContext(t.Context(), buildah, append(storage, "info")...).Run(); err != nil {
+		t.Skipf("not built: buildah can't work here: %v", err)
+	}
+	run(t, dir, buildah, append(storage, "build", "--isolation", "chroot", "--quiet", "--tag", "andon",
+		"--ignorefile", "deploy/container/Containerfile.dockerignore",
+		"--file", "deploy/container/Containerfile", ".")...)
+	got := run(t, dir, buildah, append(storage, "inspect", "--type", "image", "--format",
+		"{{.OCIv1.Config.User}} {{.OCIv1.Config.Entrypoint}} {{.OCIv1.Config.Cmd}}", "andon")...)
+	if want := "65532:65532 [/andon] [serve]\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// buildContext is what the image is built from, with the program as make build makes it.
+func buildContext(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false",
+		"-o", filepath.Join(dir, "bin", "andon"), "./cmd/andon")
+	build.Dir, build.Env = "..", append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, name := range []string{"LICENSE", "NOTICE", "THIRD_PARTY_LICENSES"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(read(t, "../"+name)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.CopyFS(filepath.Join(dir, "deploy"), os.DirFS(".")); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // TestRules: promtool reads rules and configuration, and the rules do what their tests say.

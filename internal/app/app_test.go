@@ -178,6 +178,26 @@ func TestToken(t *testing.T) {
 	}
 }
 
+// What is listened on is what was asked for: 0.0.0.0 is no address of IPv6.
+func TestFamilyOfTheAddress(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(path, []byte("hunter2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := start(t, func(c *config.Config) { c.Listen, c.TokenFile = "0.0.0.0:0", path })
+	defer stop(t, a)
+	port, ok := strings.CutPrefix(a.URL(), "http://0.0.0.0:")
+	if !ok {
+		t.Fatalf("the address is %s", a.URL())
+	}
+	if got := ask(t, plain(), "http://127.0.0.1:"+port+"/livez", ""); got != "200" {
+		t.Errorf("over IPv4: %s", got)
+	}
+	if got := ask(t, plain(), "http://[::1]:"+port+"/livez", ""); got == "200" {
+		t.Error("it answers over IPv6")
+	}
+}
+
 func TestTLS(t *testing.T) {
 	cert, key, roots := certificate(t)
 	a := start(t, func(c *config.Config) { c.TLSCert, c.TLSKey = cert, key })

@@ -22,7 +22,7 @@ func (a *App) listen(ctx context.Context, token bool) (l net.Listener, loopback 
 		return nil, false, err
 	}
 	var lc net.ListenConfig
-	if l, err = lc.Listen(ctx, "tcp", address.String()); err != nil {
+	if l, err = lc.Listen(ctx, network(address), address.String()); err != nil {
 		return nil, false, listenError(a.Config.Listen, err)
 	}
 	if secure != nil {
@@ -45,6 +45,18 @@ func (a *App) address(token bool) (address *net.TCPAddr, loopback bool, err erro
 			"--token-file, or listen on 127.0.0.1", a.Config.Listen)
 	}
 	return address, loopback, nil
+}
+
+// network is the family of an address. "tcp" would listen on all of IPv6 too where 0.0.0.0 is asked for:
+// more than was said, and the address that is printed would be another. Without a host it is both.
+func network(address *net.TCPAddr) string {
+	switch {
+	case address.IP == nil:
+		return "tcp"
+	case address.IP.To4() != nil:
+		return "tcp4"
+	}
+	return "tcp6"
 }
 
 // ErrPortTaken is wrapped by the error of Start when another program listens on the address.

@@ -183,7 +183,7 @@ func (m machine) limits() (found []finding) {
 		f := finding{
 			Status: well, Area: "limits", What: "open files", Source: source, Found: most(m.files),
 		}
-		const few, tooFew = 8192, 2048 // the store has up to 1,000 files open, and each client is one
+		const few, tooFew = 8192, 1100 // the store has up to 1,000 files open, and each client is one
 		switch {
 		case m.files < tooFew:
 			f.Status = failed

@@ -8,9 +8,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -34,12 +34,13 @@ type world struct {
 	store andon.Store
 	url   string
 	now   atomic.Int64
+	ends  *ends
 }
 
 // newWorld serves an API; change may change what it is made with.
 func newWorld(t testing.TB, change ...func(*httpapi.Options)) *world {
 	t.Helper()
-	w := &world{TB: t}
+	w := &world{TB: t, ends: newEnds()}
 	w.at(noon)
 	now := func() andon.Time { return andon.Time(w.now.Load()) }
 	memory := memstore.New()
@@ -52,7 +53,7 @@ func newWorld(t testing.TB, change ...func(*httpapi.Options)) *world {
 		f(&o)
 	}
 	w.api = httpapi.New(o)
-	server := httptest.NewServer(w.api)
+	server := httptest.NewServer(w.ends.of(w.api))
 	w.url = server.URL
 	t.Cleanup(func() {
 		server.Close()
@@ -98,6 +99,7 @@ func (w *world) do(method, path, body string, headers ...string) answer {
 	return w.send(r)
 }
 
+// send sends a request and waits for its end on both sides.
 func (w *world) send(r *http.Request) answer {
 	w.Helper()
 	response, err := http.DefaultClient.Do(r)
@@ -108,6 +110,9 @@ func (w *world) send(r *http.Request) answer {
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
 		w.Fatal(err)
+	}
+	if id := response.Header.Get("X-Request-Id"); id != "" {
+		w.ends.await(id)
 	}
 	return answer{t: w.TB, status: response.StatusCode, header: response.Header, body: string(text)}
 }
@@ -226,12 +231,39 @@ func (p page) column(name string) []string {
 	return all
 }
 
-func eventually(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !done(); {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not in time", what)
-		}
-		<-time.After(time.Millisecond)
+// ends counts the requests that were served to their end, by their id: what a request leaves behind
+// its answer (in the log, among the metrics) is there once it has ended.
+type ends struct {
+	mu      sync.Mutex
+	changed sync.Cond
+	served  map[string]int
+	awaited map[string]int
+}
+
+func newEnds() *ends {
+	e := &ends{served: map[string]int{}, awaited: map[string]int{}}
+	e.changed.L = &e.mu
+	return e
+}
+
+// of counts the requests that next serves.
+func (e *ends) of(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() { // also behind a panic, which cuts the connection
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			e.served[w.Header().Get("X-Request-Id")]++
+			e.changed.Broadcast()
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// await waits for the end of one more request with that id.
+func (e *ends) await(id string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for e.awaited[id]++; e.served[id] < e.awaited[id]; {
+		e.changed.Wait()
 	}
 }

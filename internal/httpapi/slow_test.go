@@ -39,10 +39,12 @@ func (l *logBook) String() string {
 	return l.text.String()
 }
 
-// says waits until the log says text: a request is logged behind its answer.
+// says checks that the log says text.
 func (l *logBook) says(t *testing.T, text string) {
 	t.Helper()
-	eventually(t, text, func() bool { return strings.Contains(l.String(), text) })
+	if !strings.Contains(l.String(), text) {
+		t.Fatalf("the log does not say %s: %s", text, l)
+	}
 }
 
 // lost is a store that loses the answer to what it was told to keep.

@@ -111,6 +111,27 @@ func ceiling(b *testing.B, writers, size int) {
 	})
 }
 
+// BenchmarkAppendLate appends entries that split the present run of their device, so that each
+// looks up its neighbour in the log: the costliest there are. The first 100 batches split; run it
+// with 100x.
+func BenchmarkAppendLate(b *testing.B) {
+	s := benchStore(b)
+	write := func(n int, at andon.Time, state andon.State) error {
+		events := benchEvents(n%(benchDevices/benchBatch), benchBatch)
+		for i := range events {
+			events[i].Time, events[i].State = benchBase+at, state
+		}
+		return s.Append(context.Background(), andon.DefaultTenant, benchBase, events)
+	}
+	for n := range benchDevices / benchBatch {
+		must(b, write(n, 0, "WARNING2"))
+		must(b, write(n, 3_600_000_000, "WARNING2"))
+	}
+	perSecond(b, 4, benchBatch, func(n int) error {
+		return write(n, 1+andon.Time(n), "NORMAL")
+	})
+}
+
 func BenchmarkKeyCodec(b *testing.B) {
 	k := newKey(tableEvent, 1)
 	b.Run("encode", func(b *testing.B) {

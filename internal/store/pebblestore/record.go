@@ -8,10 +8,10 @@ import (
 	"github.com/andonhq/andon/internal/current"
 )
 
-// A record says how one write left the devices it touched; a large write has several. It goes into the same batch as the
-// write, so that current states are never older or newer than the log. It holds only what changed,
-// as whole values, so that replaying it twice, or onto a later state that the same records led to,
-// ends in the same state:
+// A record says how one write left the devices it touched; a large write has several. It goes into
+// the same batch as the write, so that current states are never older or newer than the log. It
+// holds only what changed, as whole values, so that replaying it twice, or onto a later state that
+// the same records led to, ends in the same state:
 //
 //	record  tenant count | arrival count, 0 where it was no message | { device }…
 //	device  number count | parts 1 byte | the parts that are there, in this order:
