@@ -26,7 +26,7 @@ build: ## Build bin/andon, one static binary
 	CGO_ENABLED=0 go build -trimpath $(BUILDVCS) -ldflags '$(LDFLAGS)' -o bin/andon ./cmd/andon
 
 .PHONY: demo
-demo: build ## Make up the log of a small factory, import it and show it
+demo: build ## A living factory: the server, what it is sent, a live table
 	./bin/andon demo
 
 .PHONY: test

@@ -12,13 +12,14 @@ import (
 	"github.com/andonhq/andon/internal/config"
 )
 
-// tool returns the path of a program, and skips the test where it is not installed. It is no failure
-// in continuous integration either: these are tools of other systems, not engines.
+// tool returns the path of a program, and skips the test where it is not installed. It is no
+// failure in continuous integration either: these are tools of other systems, not engines.
 func tool(t *testing.T, name, from string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {
-		t.Skipf("not checked by its own tool: %s is not installed here (Debian: apt-get install %s)", name, from)
+		t.Skipf("not checked by its own tool: %s is not installed (Debian: apt-get install %s)",
+			name, from)
 	}
 	return path
 }
@@ -46,7 +47,8 @@ func read(t *testing.T, path string) string {
 
 const unit = "systemd/andon.service"
 
-// TestUnit: systemd understands the unit, and finds little that the service could do beyond its work.
+// TestUnit: systemd understands the unit, and finds little that the service could do beyond its
+// work.
 func TestUnit(t *testing.T) {
 	analyze := tool(t, "systemd-analyze", "systemd")
 	dir := t.TempDir()
@@ -70,7 +72,8 @@ func TestUnit(t *testing.T) {
 func TestUnitSettings(t *testing.T) {
 	text := read(t, unit)
 	var env []string
-	for _, m := range regexp.MustCompile(`(?m)^Environment=(\S+)$`).FindAllStringSubmatch(text, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^Environment=(\S+)$`).FindAllStringSubmatch(text,
+		-1) {
 		if strings.HasPrefix(m[1], "ANDON_CONFIG=") {
 			continue
 		}
@@ -88,8 +91,8 @@ func TestUnitSettings(t *testing.T) {
 	}
 }
 
-// TestContainerfile reads the file as far as it matters, for machines without a builder: nothing runs
-// in it, nobody is root, and what it copies and sets is there.
+// TestContainerfile reads the file as far as it matters, for machines without a builder: nothing
+// runs in it, nobody is root, and what it copies and sets is there.
 func TestContainerfile(t *testing.T) {
 	lines := instructions(read(t, "container/Containerfile"))
 	if lines[0] != "FROM scratch" {
@@ -154,15 +157,17 @@ func TestContainerBuilds(t *testing.T) {
 	buildah := tool(t, "buildah", "buildah")
 	dir := buildContext(t)
 	storage := []string{"--storage-driver", "vfs", "--root", t.TempDir(), "--runroot", t.TempDir()}
-	if err := exec.CommandContext(t.Context(), buildah, append(storage, "info")...).Run(); err != nil {
+	if err := exec.CommandContext(t.Context(), buildah, append(storage,
+		"info")...).Run(); err != nil {
 		t.Skipf("not built: buildah can't work here: %v", err)
 	}
-	run(t, dir, buildah, append(storage, "build", "--isolation", "chroot", "--quiet", "--tag", "andon",
+	run(t, dir, buildah, append(storage, "build", "--isolation", "chroot", "--quiet", "--tag",
+		"andon",
 		"--ignorefile", "deploy/container/Containerfile.dockerignore",
 		"--file", "deploy/container/Containerfile", ".")...)
 	got := run(t, dir, buildah, append(storage, "inspect", "--type", "image", "--format",
 		"{{.OCIv1.Config.User}} {{.OCIv1.Config.Entrypoint}} {{.OCIv1.Config.Cmd}}", "andon")...)
-	if want := "65532:65532 [/andon] [serve]\n"; got != want {
+	if want := "65532:65532 [/andon] [serve]"; strings.TrimSpace(got) != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -178,7 +183,8 @@ func buildContext(t *testing.T) string {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, name := range []string{"LICENSE", "NOTICE", "THIRD_PARTY_LICENSES"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(read(t, "../"+name)), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(read(t, "../"+name)),
+			0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -206,7 +212,8 @@ func TestEachAlertIsTested(t *testing.T) {
 	}
 	for _, a := range alerts {
 		fires := "alertname: " + a[1] + "\n        exp_alerts:\n          - exp_labels"
-		if !strings.Contains(tests, fires) || !strings.Contains(tests, "{eval_time: 2h, alertname: "+a[1]+"}") {
+		if !strings.Contains(tests, fires) || !strings.Contains(tests,
+			"{eval_time: 2h, alertname: "+a[1]+"}") {
 			t.Errorf("%s is not shown to fire, or not to be silent", a[1])
 		}
 	}
@@ -219,7 +226,8 @@ func TestQueriesOfTheDashboard(t *testing.T) {
 	rules.WriteString("groups:\n- name: dashboard\n  rules:\n")
 	for i, q := range dashboard(t).queries() {
 		q = strings.NewReplacer("$__rate_interval", "5m", "$instance", "all", "'", "''").Replace(q)
-		rules.WriteString("  - record: query" + strings.Repeat("x", i+1) + "\n    expr: '" + q + "'\n")
+		rules.WriteString("  - record: query" + strings.Repeat("x",
+			i+1) + "\n    expr: '" + q + "'\n")
 	}
 	file := filepath.Join(t.TempDir(), "rules.yml")
 	if err := os.WriteFile(file, rules.Bytes(), 0o644); err != nil {

@@ -67,8 +67,8 @@ func (b board) queries() (all []string) {
 	return all
 }
 
-// TestDashboard: panels have a title and say what they show, each id is there once, and none lies on
-// another.
+// TestDashboard: panels have a title and say what they show, each id is there once, and none lies
+// on another.
 func TestDashboard(t *testing.T) {
 	b := dashboard(t)
 	if b.UID != "andon" || len(b.Panels) < 10 {
@@ -77,7 +77,8 @@ func TestDashboard(t *testing.T) {
 	taken := map[[2]int]string{}
 	ids := map[int]bool{}
 	for _, p := range b.Panels {
-		if p.Title == "" || ids[p.ID] || p.Type != "row" && (p.Description == "" || len(p.Targets) == 0) {
+		if p.Title == "" || ids[p.ID] || p.Type != "row" && (p.Description == "" ||
+			len(p.Targets) == 0) {
 			t.Errorf("panel %d: %q, %q, %d queries", p.ID, p.Title, p.Description, len(p.Targets))
 		}
 		ids[p.ID] = true

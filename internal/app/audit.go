@@ -5,8 +5,8 @@ import (
 	"log/slog"
 )
 
-// auditLog is where the audit lines go: into the log, whatever its level is, because who changed what
-// must not get lost with what is merely informative. nil: nowhere.
+// auditLog is where the audit lines go: into the log, whatever its level is, because who changed
+// what must not get lost with what is merely informative. nil: nowhere.
 func (a *App) auditLog() *slog.Logger {
 	if a.Config.Log.Audit == "off" {
 		return nil

@@ -50,9 +50,10 @@ func newDiskGauges(dir string, reserve int64) *diskGauges {
 	}
 	return &diskGauges{
 		dir: dir, reserve: reserve,
-		free:     describe("free", "What the disk of the store has left."),
-		size:     describe("size", "How large the disk of the store is."),
-		reserved: describe("reserve", "Below so much free the store takes nothing (pebble.reserve)."),
+		free: describe("free", "What the disk of the store has left."),
+		size: describe("size", "How large the disk of the store is."),
+		reserved: describe("reserve", "Below so much free the store takes nothing "+
+			"(pebble.reserve)."),
 	}
 }
 

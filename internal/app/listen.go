@@ -31,8 +31,8 @@ func (a *App) listen(ctx context.Context, token bool) (l net.Listener, loopback 
 	return l, loopback, nil
 }
 
-// address reads the address to listen on. The name is resolved once, so that what is checked is what
-// is listened on.
+// address reads the address to listen on. The name is resolved once, so that what is checked is
+// what is listened on.
 func (a *App) address(token bool) (address *net.TCPAddr, loopback bool, err error) {
 	if address, err = net.ResolveTCPAddr("tcp", a.Config.Listen); err != nil {
 		return nil, false, andon.Errorf(andon.Invalid,
@@ -47,8 +47,9 @@ func (a *App) address(token bool) (address *net.TCPAddr, loopback bool, err erro
 	return address, loopback, nil
 }
 
-// network is the family of an address. "tcp" would listen on all of IPv6 too where 0.0.0.0 is asked for:
-// more than was said, and the address that is printed would be another. Without a host it is both.
+// network is the family of an address. "tcp" would listen on all of IPv6 too where 0.0.0.0 is asked
+// for: more than was said, and the address that is printed would be another. Without a host it is
+// both.
 func network(address *net.TCPAddr) string {
 	switch {
 	case address.IP == nil:

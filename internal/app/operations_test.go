@@ -18,7 +18,9 @@ import (
 )
 
 // startLogged starts an App whose log is kept. It is read once the App has stopped.
-func startLogged(t *testing.T, level slog.Level, change func(*config.Config)) (*app.App, *bytes.Buffer) {
+func startLogged(
+	t *testing.T, level slog.Level, change func(*config.Config),
+) (*app.App, *bytes.Buffer) {
 	t.Helper()
 	var log bytes.Buffer
 	c := config.Default()
@@ -46,7 +48,8 @@ func profilesAt(t *testing.T, log string) string {
 }
 
 func TestProfiles(t *testing.T) {
-	a, log := startLogged(t, slog.LevelInfo, func(c *config.Config) { c.Pprof.Listen = "127.0.0.1:0" })
+	a, log := startLogged(t, slog.LevelInfo,
+		func(c *config.Config) { c.Pprof.Listen = "127.0.0.1:0" })
 	url := profilesAt(t, log.String())
 	for path, want := range map[string]string{
 		"": "200", "heap": "200", "goroutine?debug=1": "200", "cmdline": "200", "nothing": "404",
@@ -71,7 +74,9 @@ func refusesStrangers(t *testing.T, url string) {
 	t.Helper()
 	for name, change := range map[string]func(*http.Request){
 		"a name that was made to point here": func(r *http.Request) { r.Host = "evil.example:80" },
-		"another site":                       func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") },
+		"another site": func(r *http.Request) {
+			r.Header.Set("Sec-Fetch-Site", "cross-site")
+		},
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 		if err != nil {
@@ -91,7 +96,8 @@ func refusesStrangers(t *testing.T, url string) {
 
 // TestStopEndsProfiles: a profile that is being taken does not hold the program up.
 func TestStopEndsProfiles(t *testing.T) {
-	a, log := startLogged(t, slog.LevelInfo, func(c *config.Config) { c.Pprof.Listen = "127.0.0.1:0" })
+	a, log := startLogged(t, slog.LevelInfo,
+		func(c *config.Config) { c.Pprof.Listen = "127.0.0.1:0" })
 	url := profilesAt(t, log.String())
 	taken := make(chan string)
 	go func() { taken <- ask(t, plain(), url+"profile?seconds=600", "") }()
@@ -125,7 +131,8 @@ func TestProfilesStayHere(t *testing.T) {
 		"0.0.0.0:6060": "other machines", ":6060": "other machines", "here": "127.0.0.1:6060",
 	} {
 		err := newApp(func(c *config.Config) { c.Pprof.Listen = at }).Start(t.Context())
-		if err == nil || andon.KindOf(err) != andon.Invalid || !strings.Contains(err.Error(), want) {
+		if err == nil || andon.KindOf(err) != andon.Invalid || !strings.Contains(err.Error(),
+			want) {
 			t.Errorf("%s: %v", at, err)
 		}
 	}
@@ -161,7 +168,8 @@ func TestAuditIsWritten(t *testing.T) {
 }
 
 func TestSlowIsLogged(t *testing.T) {
-	a, log := startLogged(t, slog.LevelWarn, func(c *config.Config) { c.Log.Slow = time.Nanosecond })
+	a, log := startLogged(t, slog.LevelWarn,
+		func(c *config.Config) { c.Log.Slow = time.Nanosecond })
 	ask(t, plain(), a.URL()+"/api/v1/states", "")
 	stop(t, a)
 	if !strings.Contains(log.String(), `route="GET /api/v1/states"`) {
@@ -185,7 +193,8 @@ func TestGauges(t *testing.T) {
 	}
 	for _, want := range []string{
 		`andon_build_info{goversion="",revision="",store="pebble 2`, `version="v1.2.3"} 1`,
-		"\nandon_ready 1\n", "\nandon_disk_reserve_bytes 2.68435456e+08\n", "\nandon_disk_free_bytes ",
+		"\nandon_ready 1\n", "\nandon_disk_reserve_bytes 2.68435456e+08\n",
+		"\nandon_disk_free_bytes ",
 		"\nandon_disk_size_bytes ",
 	} {
 		if !strings.Contains(string(text), want) {
@@ -225,7 +234,8 @@ func TestLookAtDisk(t *testing.T) {
 	if !disk.Unsupported && (disk.Size == 0 || disk.Free > disk.Size) {
 		t.Errorf("got %+v", disk)
 	}
-	if _, err := app.LookAtDisk(filepath.Join(os.TempDir(), "andon-none")); err == nil && !disk.Unsupported {
+	if _, err := app.LookAtDisk(filepath.Join(os.TempDir(), "andon-none")); err == nil &&
+		!disk.Unsupported {
 		t.Error("a directory that is not there has a disk")
 	}
 }

@@ -56,9 +56,10 @@ func profileAddress(at string) (*net.TCPAddr, error) {
 			"pprof.listen %q: %w (an address is of the form 127.0.0.1:6060)", at, err)
 	}
 	if !address.IP.IsLoopback() {
-		return nil, andon.Errorf(andon.Invalid, "pprof.listen %s lets other machines in, and profiles "+
-			"show what the program has in memory: listen on 127.0.0.1, and reach it by "+
-			"ssh -L 6060:127.0.0.1:6060", at)
+		return nil, andon.Errorf(andon.Invalid,
+			"pprof.listen %s lets other machines in, and profiles "+
+				"show what the program has in memory: listen on 127.0.0.1, and reach it by "+
+				"ssh -L 6060:127.0.0.1:6060", at)
 	}
 	return address, nil
 }

@@ -18,8 +18,8 @@ func (p *program) configCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Check the configuration, or print the one that holds",
-		Long: `Check the configuration, or print the one that holds: what the file, the variables of the
-environment and the flags make together, as "andon serve" would take it.`,
+		Long: `Check the configuration, or print the one that holds: what the file, the variables of
+the environment and the flags make together, as "andon serve" would take it.`,
 		Example: `  andon config check /etc/andon/andon.yaml
   andon config print --config /etc/andon/andon.yaml`,
 		Args: cobra.NoArgs,
@@ -33,9 +33,9 @@ func (p *program) configCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [FILE]",
 		Short: "Check a configuration, and all that it names",
-		Long: `Check the configuration that "andon serve" would start with here: FILE (or the one that
---config or ANDON_CONFIG names), the variables of the environment, the flags. All that is wrong is
-printed at once, each with its place.
+		Long: `Check the configuration that "andon serve" would start with here: FILE (or the one
+that --config or ANDON_CONFIG names), the variables of the environment, the flags. All that is wrong
+is printed at once, each with its place.
 
 Checked are the names and the forms of all settings, then what a start would refuse: addresses
 beyond loopback without a token, files of token and certificate that can't be read, a store that
@@ -104,9 +104,9 @@ func (p *program) configPrintCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "print",
 		Short: "Print each setting with its value and where that comes from",
-		Long: `Print the configuration that "andon serve" would start with here: each setting with its
-value and the place that it comes from. As YAML it can be used as a file. Settings hold no secrets:
-they name the files that do, and these are not read.`,
+		Long: `Print the configuration that "andon serve" would start with here: each setting with
+its value and the place that it comes from. As YAML it can be used as a file. Settings hold no
+secrets: they name the files that do, and these are not read.`,
 		Example: `  andon config print
   andon config print --config /etc/andon/andon.yaml --output json
   andon config print --output yaml > andon.yaml`,

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -43,8 +44,8 @@ their state and readings, that go wrong together, flap, fall silent, and whose m
 twice; operators who take devices over and escalate to supervisors.
 
 The factory lives faster than the clock: with --speed 60 its devices report every 5 seconds and not
-every 5 minutes, and its shifts last 8 minutes. First it sends its last 10 hours at once, then it
-goes on live. All times are those of the real clock.
+every 5 minutes, and its shifts last 8 minutes. First it sends its last hours at once, then it goes
+on live. All times are those of the real clock.
 
 On a terminal a live table shows the counts and the worst devices; elsewhere it prints the address,
 then a line every few seconds. Ctrl-C ends it. It needs nothing but this program, and leaves nothing
@@ -93,6 +94,8 @@ func (d *demo) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer remove()
+	ctx, stop := untilHangup(ctx)
+	defer stop()
 	d.stderr = &held{to: d.program.stderr}
 	a, err := d.start(ctx, filepath.Join(dir, "store"))
 	if err != nil {
@@ -123,14 +126,27 @@ func (d *demo) start(ctx context.Context, dir string) (*app.App, error) {
 	if d.listen != "" {
 		c.Listen = d.listen
 	}
-	a := d.newApp(c, newLog(d.stderr, c.Log))
+	a := d.newServer(c)
 	err := a.Start(ctx)
 	if errors.Is(err, app.ErrPortTaken) && d.listen == "" {
 		c.Listen = "127.0.0.1:0"
-		a = d.newApp(c, newLog(d.stderr, c.Log))
+		a = d.newServer(c)
 		err = a.Start(ctx)
 	}
 	return a, err
+}
+
+// newServer makes a server that gives the terminal back before its disk's failure ends the process.
+func (d *demo) newServer(c config.Config) *app.App {
+	a := d.newApp(c, newLog(d.stderr, c.Log))
+	fatal := a.Fatal
+	a.Fatal = func(err error) {
+		if d.stderr.release() {
+			_, _ = io.WriteString(d.stdout, leaveScreen)
+		}
+		fatal(err)
+	}
+	return a
 }
 
 // live lets the factory live in front of the server until it is ended, and returns what was sent.
@@ -165,7 +181,7 @@ func (d *demo) perform(ctx context.Context, f *factory, c *client.Client, url st
 	page := d.newPage()
 	page.line("Andon answers at %s", url)
 	page.line("It is sent what %s devices of a factory said in the last %d hours there:",
-		grouped(d.devices), pastRounds/roundsOfHour)
+		grouped(d.devices), pastHours(d.devices))
 	if err := d.setUp(ctx, c, f.every); err != nil {
 		return err
 	}

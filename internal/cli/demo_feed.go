@@ -22,26 +22,36 @@ type receiver interface {
 }
 
 const (
-	pastRounds   = 120 // that the factory has lived before the demo begins
 	roundsOfHour = 12
 	feedBatch    = 5000 // entries of a request, about 1 MB
+
+	// The past is as long as fits into so many entries of all devices, within bounds.
+	pastEntries           = 120_000
+	shortPast, longerPast = 2, 10 // hours of the factory
 )
+
+// pastHours returns how long the factory has lived before the demo begins.
+func pastHours(devices int) int {
+	return max(shortPast, min(longerPast, pastEntries/roundsOfHour/devices))
+}
 
 // factory feeds receivers with what a simulated fleet says.
 type factory struct {
 	fleet   *simulate.Fleet
 	every   andon.Duration // a round
 	to      []receiver
-	started andon.Time // when its past begins
+	past    andon.Time // when its past begins
+	reached andon.Time // what was before is sent
 	sent    tally
 }
 
 // newFactory makes a factory whose past ends now.
 func (d *demo) newFactory(c *client.Client) *factory {
 	every := andon.Duration(float64(simulate.DefaultEvery) / d.speed)
-	f := &factory{every: every, started: d.now().Add(-pastRounds * every), to: []receiver{c}}
+	rounds := andon.Duration(pastHours(d.devices) * roundsOfHour)
+	f := &factory{every: every, past: d.now().Add(-rounds * every), to: []receiver{c}}
 	f.fleet = simulate.New(simulate.Options{
-		Seed: d.seed, Devices: d.devices, Start: f.started, Every: every,
+		Seed: d.seed, Devices: d.devices, Start: f.past, Every: every,
 	})
 	if d.beside != nil {
 		f.to = append(f.to, d.beside)
@@ -71,16 +81,24 @@ func (t *tally) refuse(n int, reason string) {
 // catchUp sends the past of the factory, up to now, as the log that somebody kept of it.
 func (f *factory) catchUp(ctx context.Context, now andon.Time) error {
 	var past simulate.Past
-	for at := f.started; at < now && ctx.Err() == nil; {
+	for at := f.past; at < now && ctx.Err() == nil; {
 		at = min(at.Add(f.every), now)
 		past.Add(f.fleet.Advance(at))
 	}
+	f.reached = now
 	return f.send(ctx, past.Messages())
 }
 
-// goOn sends what the factory says up to now.
+// goOn sends what the factory says up to now: a round at a time, since a machine that was asleep has
+// many rounds to make up for.
 func (f *factory) goOn(ctx context.Context, now andon.Time) error {
-	return f.send(ctx, f.fleet.Advance(now))
+	for f.reached < now {
+		f.reached = min(f.reached.Add(f.every), now)
+		if err := f.send(ctx, f.fleet.Advance(f.reached)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // send sends to all receivers, and counts what the first one was sent.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
@@ -150,6 +151,44 @@ func TestDemoGoesOnWithoutWhatWasTakenAway(t *testing.T) {
 	err := escalate(t.Context(), []andon.Escalation{{Device: "d", To: "Sara"}}, refused, gone{})
 	if err != nil || refused.refused != 1 || refused.reason == "" {
 		t.Errorf("%+v, %v", refused, err)
+	}
+}
+
+// batches notes how much it is sent at once.
+type batches struct {
+	*reference
+	events, most int
+}
+
+func (b *batches) AppendEvents(ctx context.Context, e []andon.Event) (client.Result, error) {
+	b.events, b.most = b.events+len(e), max(b.most, len(e))
+	return b.reference.AppendEvents(ctx, e)
+}
+
+// TestDemoSlept: a machine that was asleep for an hour makes up for it in parts.
+func TestDemoSlept(t *testing.T) {
+	c := newClockwork(t)
+	to := &batches{reference: newReference(c)}
+	d := newDemo(c, io.Discard, 0)
+	f := d.newFactory(nil)
+	f.to, f.reached = []receiver{to}, f.past
+	if err := c.pause(t.Context(), time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.goOn(t.Context(), c.now()); err != nil {
+		t.Fatal(err)
+	}
+	if to.events < 40_000 || to.most > 3*d.devices || f.sent.refused > 0 {
+		t.Errorf("%d events, at most %d at once, %d refused: %s",
+			to.events, to.most, f.sent.refused, f.sent.reason)
+	}
+}
+
+func TestPastHours(t *testing.T) {
+	for devices, want := range map[int]int{1: 10, 500: 10, 1000: 10, 2000: 5, 10_000: 2} {
+		if got := pastHours(devices); got != want {
+			t.Errorf("%d devices: %d hours, want %d", devices, got, want)
+		}
 	}
 }
 

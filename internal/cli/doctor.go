@@ -24,10 +24,10 @@ func (p *program) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check the store, or a running server, and say what to do",
-		Long: `Check the store that is configured, and the machine that it is on: every check that the
-project runs on its own stores, in throwaway tenants which are deleted behind them; then the disk,
-the clock, limits and memory, each with the place that the figure comes from. The embedded store is
-opened for that, so stop its server first, or ask the server:
+		Long: `Check the store that is configured, and the machine that it is on: every check that
+the project runs on its own stores, in throwaway tenants which are deleted behind them; then the
+disk, the clock, limits and memory, each with the place that the figure comes from. The embedded
+store is opened for that, so stop its server first, or ask the server:
 
 With --url, check a running server instead, over HTTP and in a throwaway tenant: write and read
 back, current states, assignment, escalation, readings, retirement. The tenant is always deleted.
@@ -41,7 +41,8 @@ Exit codes: 0 well, or only warnings; 1 a check failed; 2 wrong use.`,
 		Args: cobra.NoArgs,
 	}
 	sources := p.sourceFlags(cmd)
-	cmd.Flags().StringVar(&d.url, "url", "", "address of a running server; none: the configured store")
+	cmd.Flags().StringVar(&d.url, "url", "", "address of a running server; none: the configured "+
+		"store")
 	form := choiceFlag(cmd, "output", formatTable, "form of the report", formatTable, formatJSON)
 	cmd.RunE = p.does(func(ctx context.Context, _ []string) error {
 		return d.run(ctx, sources(), form.value)

@@ -68,8 +68,10 @@ func diskFindings(disk app.Disk, reserve uint64, dir string) []finding {
 	if disk.Files > 0 && disk.FreeFiles < max(1000, disk.Files/100) {
 		found = append(found, finding{
 			Status: warning, Area: "disk", What: "files", Source: source,
-			Found:  fmt.Sprintf("the file system has room for %d files more, of %d", disk.FreeFiles, disk.Files),
-			Advice: "Find what makes so many files (df -i), or move the store to a disk of its own.",
+			Found: fmt.Sprintf("the file system has room for %d files more, of %d", disk.FreeFiles,
+				disk.Files),
+			Advice: "Find what makes so many files (df -i), or move the store to a disk of its " +
+				"own.",
 		})
 	}
 	switch {
@@ -77,7 +79,8 @@ func diskFindings(disk app.Disk, reserve uint64, dir string) []finding {
 		found = append(found, finding{
 			Status: warning, Area: "disk", What: "kind", Source: source,
 			Found: disk.Type + ": what is written goes to another machine, or may",
-			Advice: "The store relies on local locks and on fsync meaning it: put its directory onto a " +
+			Advice: "The store relies on local locks and on fsync meaning it: put its directory " +
+				"onto a " +
 				"local disk.",
 		})
 	case disk.Passing != "":
@@ -101,7 +104,8 @@ func roomFinding(disk app.Disk, reserve uint64, source string) finding {
 	switch {
 	case disk.Free < reserve:
 		f.Status = failed
-		f.Advice = "Writes are refused with 507 until there is room: free some on that disk, or shorten " +
+		f.Advice = "Writes are refused with 507 until there is room: free some on that disk, or " +
+			"shorten " +
 			"the retention (andon tenant set)."
 	case disk.Free < 4*reserve, disk.Free < disk.Size/10:
 		f.Status = warning
@@ -143,10 +147,12 @@ func syncFinding(took time.Duration, err error) finding {
 	switch {
 	case err != nil:
 		f.Status, f.Found = failed, err.Error()
-		f.Advice = "The server could not write either: look at the disk and at who owns the directory."
+		f.Advice = "The server could not write either: look at the disk and at who owns the " +
+			"directory."
 	case took > slow:
 		f.Status = warning
-		f.Advice = "Every write waits for that long. Senders get on with larger batches and more of them " +
+		f.Advice = "Every write waits for that long. Senders get on with larger batches and more " +
+			"of them " +
 			"at once; a solid-state disk needs less than 5 ms."
 	}
 	return f
@@ -167,10 +173,12 @@ func (m machine) clock() []finding {
 	if m.synced == nil {
 		return found
 	}
-	s := finding{Status: well, Area: "clock", What: "synchronised", Found: "yes", Source: "adjtimex"}
+	s := finding{Status: well, Area: "clock", What: "synchronised", Found: "yes",
+		Source: "adjtimex"}
 	if !*m.synced {
 		s.Status, s.Found = warning, "no: the kernel knows of nothing that keeps it right"
-		s.Advice = "Run chrony or systemd-timesyncd. In a container that is the host's affair; some " +
+		s.Advice = "Run chrony or systemd-timesyncd. In a container that is the host's affair; " +
+			"some " +
 			"hosts keep the clock without telling the kernel, and then this is no matter."
 	}
 	return append(found, s)
@@ -183,7 +191,8 @@ func (m machine) limits() (found []finding) {
 		f := finding{
 			Status: well, Area: "limits", What: "open files", Source: source, Found: most(m.files),
 		}
-		const few, tooFew = 8192, 1100 // the store has up to 1,000 files open, and each client is one
+		// The store has up to 1,000 files open, and each client is one.
+		const few, tooFew = 8192, 1100
 		switch {
 		case m.files < tooFew:
 			f.Status = failed
@@ -191,7 +200,8 @@ func (m machine) limits() (found []finding) {
 			f.Status = warning
 		}
 		if f.Status != well {
-			f.Advice = "Raise it: ulimit -n 65536, or LimitNOFILE=65536 in the unit. A service may have another limit " +
+			f.Advice = "Raise it: ulimit -n 65536, or LimitNOFILE=65536 in the unit. A service " +
+				"may have another limit " +
 				"than this shell."
 		}
 		found = append(found, f)
@@ -214,8 +224,8 @@ func most(n uint64) string {
 	return fmt.Sprintf("at most %d", n)
 }
 
-// room decides about memory. What is counted is what the settings allow to be taken; the fleet's own
-// comes on top, a few hundred bytes a device.
+// room decides about memory. What is counted is what the settings allow to be taken; the fleet's
+// own comes on top, a few hundred bytes a device.
 func (m machine) room(c config.Config) []finding {
 	found := []finding{{well, "machine", "processors", fmt.Sprint(m.cpus), "GOMAXPROCS", ""}}
 	if m.memory == 0 {
@@ -228,11 +238,13 @@ func (m machine) room(c config.Config) []finding {
 	}
 	f := finding{
 		Status: well, Area: "machine", What: "memory", Source: m.memorySource,
-		Found: fmt.Sprintf("%s, of which %s may be taken beside the fleet", size(m.memory), size(need)),
+		Found: fmt.Sprintf("%s, of which %s may be taken beside the fleet", size(m.memory),
+			size(need)),
 	}
 	if need > m.memory/4*3 {
 		f.Status = warning
-		f.Advice = "Lower limits.memory or pebble.cache, or give it more memory: the kernel ends a " +
+		f.Advice = "Lower limits.memory or pebble.cache, or give it more memory: the kernel ends " +
+			"a " +
 			"process that takes too much."
 	}
 	return append(found, f)

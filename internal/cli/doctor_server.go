@@ -54,8 +54,9 @@ func unsafeWay(address string, token bool) []finding {
 	}
 	f := finding{
 		Status: warning, Area: "network", What: "encryption", Source: "--url",
-		Found:  "none: what is sent can be read on the way",
-		Advice: "Give the server a certificate (--tls-cert, --tls-key), or a proxy in front that has one.",
+		Found: "none: what is sent can be read on the way",
+		Advice: "Give the server a certificate (--tls-cert, --tls-key), or a proxy in front that " +
+			"has one.",
 	}
 	if token {
 		f.Found += ", the token too"
@@ -90,7 +91,8 @@ func (d *doctor) reach(ctx context.Context, v *visit) bool {
 		finding{well, "server", "store", version.Store, "GET /version", ""})
 	if err := v.Ready(ctx); err != nil {
 		d.report.add(finding{
-			Status: failed, Area: "server", What: "ready", Found: err.Error(), Source: "GET /readyz",
+			Status: failed, Area: "server", What: "ready",
+			Found: err.Error(), Source: "GET /readyz",
 			Advice: "It answers but can't serve: the message says why, and so does its log.",
 		})
 		return false
@@ -107,7 +109,8 @@ func (d *doctor) findTenants(ctx context.Context, v *visit) {
 	n := 0
 	for t, err := range v.Tenants(ctx) {
 		if err != nil {
-			d.report.add(finding{Status: failed, Area: "server", What: "tenants", Found: err.Error(),
+			d.report.add(finding{Status: failed, Area: "server", What: "tenants",
+				Found:  err.Error(),
 				Source: "GET /api/v1/tenants", Advice: "See the log of the server."})
 			return
 		}
@@ -139,7 +142,8 @@ func (d *doctor) examineMetrics(ctx context.Context, v *visit) {
 	v.base = d.now().Add(-andon.DurationOf(time.Hour))
 	if err != nil {
 		d.report.add(finding{
-			Status: warning, Area: "server", What: "metrics", Found: err.Error(), Source: "GET /metrics",
+			Status: warning, Area: "server", What: "metrics",
+			Found: err.Error(), Source: "GET /metrics",
 			Advice: "Limits and disk of the server were not looked at.",
 		})
 		return
@@ -196,7 +200,8 @@ func clockBeside(here, server time.Time) finding {
 	}
 	if apart > 5*time.Second {
 		f.Status, f.Found = warning, apart.String()+" apart"
-		f.Advice = "One of the two is wrong. What devices report further ahead of the server's clock than " +
+		f.Advice = "One of the two is wrong. What devices report further ahead of the server's " +
+			"clock than " +
 			"max_future is rejected."
 	}
 	return f

@@ -56,7 +56,8 @@ func (d *doctor) settle(c *config.Config) (remove func(), err error) {
 	d.report.add(finding{
 		Status: warning, Area: "store", What: "directory", Source: d.placeOf("data"),
 		Found: "there is no store in " + c.Data + " yet; the checks ran in a new one beside it",
-		Advice: "andon serve makes it. If you expected one there, name its directory with --data, or " +
+		Advice: "andon serve makes it. If you expected one there, name its directory with " +
+			"--data, or " +
 			"the file of your configuration with --config.",
 	})
 	c.Data = filepath.Join(beside, "store")
@@ -76,7 +77,8 @@ func existing(path string) string {
 	}
 }
 
-// openAndCheck opens the store, runs all checks and closes it. That it can't be opened is a finding.
+// openAndCheck opens the store, runs all checks and closes it. That it can't be opened is a
+// finding.
 func (d *doctor) openAndCheck(ctx context.Context, c config.Config) error {
 	a := d.newApp(c, newLog(d.stderr, c.Log))
 	store, err := a.OpenStore("andon doctor")
@@ -135,13 +137,15 @@ func (d *doctor) describe(ctx context.Context, store andon.Store, c config.Confi
 	if !store.Capabilities().Durable {
 		d.report.add(finding{
 			Status: warning, Area: "store", What: "durability", Source: d.placeOf("store"),
-			Found:  "everything is lost when the program ends",
-			Advice: "This store is for trying things out. --store pebble keeps what it acknowledges.",
+			Found: "everything is lost when the program ends",
+			Advice: "This store is for trying things out. --store pebble keeps what it " +
+				"acknowledges.",
 		})
 	}
 	if c.Store == embedded {
 		d.report.add(
-			finding{well, "store", "cache", size(uint64(c.Pebble.Cache)), d.placeOf("pebble.cache"), ""},
+			finding{well, "store", "cache", size(uint64(c.Pebble.Cache)),
+				d.placeOf("pebble.cache"), ""},
 			finding{well, "store", "reserve", size(uint64(c.Pebble.Reserve)),
 				d.placeOf("pebble.reserve"), ""})
 	}
@@ -171,7 +175,8 @@ func leftovers(tenants []string) []finding {
 		return nil
 	}
 	return []finding{{
-		Status: warning, Area: "store", What: "throwaway tenants", Source: "the records of the tenants",
+		Status: warning, Area: "store", What: "throwaway tenants", Source: "the records of the " +
+			"tenants",
 		Found: fmt.Sprintf("%s of checks that were broken off: %s", count(len(tenants), "tenant"),
 			strings.Join(tenants[:min(len(tenants), 5)], ", ")),
 		Advice: "If no other check is running now, delete each: andon tenant delete " + tenants[0],
@@ -190,8 +195,10 @@ func (d *doctor) runChecks(ctx context.Context, store andon.Store) {
 		}
 		bad++
 		d.report.add(finding{
-			Status: failed, Area: "checks", What: r.Check.String(), Found: r.Err.Error(), Source: source,
-			Advice: "This store does not do what Andon relies on; docs/semantics.md says what that is.\n" +
+			Status: failed, Area: "checks", What: r.Check.String(),
+			Found: r.Err.Error(), Source: source,
+			Advice: "This store does not do what Andon relies on; docs/semantics.md says what " +
+				"that is.\n" +
 				"If its engine is set up as docs/stores has it, please report it with this line.",
 		})
 	})
@@ -200,7 +207,8 @@ func (d *doctor) runChecks(ctx context.Context, store andon.Store) {
 		return // interrupted; run says so
 	}
 	if bad == 0 {
-		d.report.add(finding{well, "checks", "semantics", fmt.Sprintf("all %d checks passed", ran), source, ""})
+		d.report.add(finding{well, "checks", "semantics", fmt.Sprintf("all %d checks passed", ran),
+			source, ""})
 	}
 }
 

@@ -59,13 +59,17 @@ func TestDoctorOfDisks(t *testing.T) {
 		disk app.Disk
 		want string
 	}{
-		"room":    {app.Disk{Free: 50 * gib, Size: 100 * gib, Type: "ext4"}, "ok disk room: 50 GiB free of 100 GiB, 1 GiB in reserve\nok disk kind: ext4"},
+		"room": {app.Disk{Free: 50 * gib, Size: 100 * gib, Type: "ext4"},
+			"ok disk room: 50 GiB free of 100 GiB, 1 GiB in reserve\nok disk kind: ext4"},
 		"little":  {app.Disk{Free: 3 * gib, Size: 4 * gib}, "warning disk room"},
 		"a tenth": {app.Disk{Free: 9 * gib, Size: 100 * gib}, "warning disk room"},
 		"none":    {app.Disk{Free: gib / 2, Size: 100 * gib}, "failed disk room: 512 MiB"},
-		"files":   {app.Disk{Free: gib, Size: gib, Files: 1e6, FreeFiles: 10}, "warning disk files"},
-		"network": {app.Disk{Free: gib, Size: gib, Type: "nfs", Network: true}, "warning disk kind: nfs"},
-		"memory":  {app.Disk{Free: gib, Size: gib, Type: "tmpfs", Passing: "gone"}, "warning disk kind: tmpfs: gone"},
+		"files": {app.Disk{Free: gib, Size: gib, Files: 1e6, FreeFiles: 10},
+			"warning disk files"},
+		"network": {app.Disk{Free: gib, Size: gib, Type: "nfs", Network: true},
+			"warning disk kind: nfs"},
+		"memory": {app.Disk{Free: gib, Size: gib, Type: "tmpfs", Passing: "gone"},
+			"warning disk kind: tmpfs: gone"},
 	} {
 		says(t, name, diskFindings(test.disk, gib, "data"), test.want)
 	}
@@ -81,7 +85,8 @@ func TestDoctorOfMachines(t *testing.T) {
 		"ok clock time: 2026-01-02T03:04:05Z", "ok clock synchronised: yes")
 	says(t, "no clock", machine{now: now, built: now.Add(time.Hour), synced: &no}.clock(),
 		"failed clock time", "warning clock synchronised")
-	says(t, "limits", machine{files: 65536, fileSize: math.MaxUint64}.limits(), "ok limits open files: at most 65536")
+	says(t, "limits", machine{files: 65536, fileSize: math.MaxUint64}.limits(), "ok limits open "+
+		"files: at most 65536")
 	says(t, "no limits", machine{files: math.MaxUint64}.limits(), "ok limits open files: unlimited")
 	says(t, "few files", machine{files: 4096, fileSize: 1 << 30}.limits(),
 		"warning limits open files", "failed limits size of a file: at most 1 GiB")
@@ -99,7 +104,8 @@ func TestDoctorOfMachines(t *testing.T) {
 }
 
 func TestDoctorOfMetrics(t *testing.T) {
-	values := plainMetrics(strings.NewReader("# HELP x y\nprocess_open_fds 1000\nprocess_max_fds 1024\n" +
+	values := plainMetrics(strings.NewReader("# HELP x y\nprocess_open_fds 1000\nprocess_max_fds " +
+		"1024\n" +
 		"andon_disk_free_bytes 1e9\nandon_disk_size_bytes 1e11\nandon_disk_reserve_bytes 2e8\n" +
 		"with{label=\"a b\"} 1\nbad line\n"))
 	says(t, "metrics", metricFindings(values), "warning limits open files: 1000 of at most 1024",
@@ -111,12 +117,15 @@ func TestDoctorOfMetrics(t *testing.T) {
 	}
 	now := time.Now()
 	says(t, "clocks", []finding{clockBeside(now, now.Add(time.Second))}, "ok clock")
-	says(t, "clocks", []finding{clockBeside(now, now.Add(-time.Minute))}, "warning clock beside this machine's: 1m0s apart")
+	says(t, "clocks", []finding{clockBeside(now, now.Add(-time.Minute))}, "warning clock beside "+
+		"this machine's: 1m0s apart")
 	for url, want := range map[string]string{
-		"http://127.0.0.1:1": "", "https://plant.example": "", "http://localhost": "", "http://[::1]:1": "",
-		"http://plant.example": "the token too",
+		"http://127.0.0.1:1": "", "http://localhost": "", "http://[::1]:1": "",
+		"https://plant.example": "",
+		"http://plant.example":  "the token too",
 	} {
-		if got := told(unsafeWay(url, true)...); !strings.Contains(got, want) || (want == "") != (got == "") {
+		if got := told(unsafeWay(url, true)...); !strings.Contains(got, want) ||
+			(want == "") != (got == "") {
 			t.Errorf("%s: %q", url, got)
 		}
 	}
@@ -127,7 +136,8 @@ func TestDoctorOfWhatWontOpen(t *testing.T) {
 		err  error
 		want string
 	}{
-		{andon.Errorf(andon.Conflict, "open already, in process 7 (andon at https://h:1, process 7)"),
+		{andon.Errorf(andon.Conflict, "open already, in process 7 (andon at https://h:1, process "+
+			"7)"),
 			"andon doctor --url https://h:1"},
 		{andon.Errorf(andon.Conflict, "open already"), "--url http://127.0.0.1:8080"},
 		{andon.Errorf(andon.Full, "no room"), "pebble.reserve"},
@@ -174,7 +184,8 @@ func TestDoctorOfStores(t *testing.T) {
 	d, out := newDoctor()
 	d.describe(t.Context(), store, config.Default())
 	says(t, "memory", d.report.Findings, "warning store durability",
-		"warning store throwaway tenants: 1 tenant of checks that were broken off: andon-check-X-first")
+		"warning store throwaway tenants: 1 tenant of checks that were broken off: "+
+			"andon-check-X-first")
 	d.runChecks(t.Context(), &forgetful{store})
 	says(t, "forgetful", d.report.Findings, "failed checks 2.6 unassigned means nobody")
 	if err := d.report.print(d.program, formatJSON); err != nil {
@@ -186,7 +197,9 @@ func TestDoctorOfStores(t *testing.T) {
 }
 
 // brokenServer serves the API but for what broken answers itself.
-func brokenServer(t *testing.T, broken func(http.ResponseWriter, *http.Request) bool) (*httptest.Server, andon.Store) {
+func brokenServer(
+	t *testing.T, broken func(http.ResponseWriter, *http.Request) bool,
+) (*httptest.Server, andon.Store) {
 	t.Helper()
 	now := func() andon.Time { return andon.TimeOf(time.Now()) }
 	store := wrap.Retain(memstore.New(), now)
@@ -217,9 +230,11 @@ func TestDoctorOfServers(t *testing.T) {
 		status       int
 		want         string
 	}{
-		"wrong":     {"/intervals", `{"items":[]}`, 200, "failed checks runs of one state: its runs"},
-		"sick":      {"/escalations", `{}`, 500, "failed checks escalate and withdraw: Internal"},
-		"incapable": {"/metrics/temperature/", `{}`, 501, "ok checks one metric across devices: this store can't serve it"},
+		"wrong": {"/intervals", `{"items":[]}`, 200,
+			"failed checks runs of one state: its runs"},
+		"sick": {"/escalations", `{}`, 500, "failed checks escalate and withdraw: Internal"},
+		"incapable": {"/metrics/temperature/", `{}`, 501,
+			"ok checks one metric across devices: this store can't serve it"},
 		"not ready": {"/readyz", `{}`, 503, "failed server ready"},
 		"no tenant": {"/tenants/andon-doctor", `{}`, 500, "failed checks make a tenant"},
 		"mute":      {"/metrics", `{}`, 404, "warning server metrics: read metrics: HTTP 404"},

@@ -43,7 +43,8 @@ func (d *doctor) useServer(ctx context.Context, v *visit) {
 	const source = "HTTP, in a throwaway tenant"
 	if _, err := v.PutTenant(ctx, v.tenant, client.TenantChange{}); err != nil {
 		d.report.add(finding{
-			Status: failed, Area: "checks", What: "make a tenant", Found: err.Error(), Source: source,
+			Status: failed, Area: "checks", What: "make a tenant",
+			Found: err.Error(), Source: source,
 			Advice: "Nothing can be checked without one. The log of the server has more.",
 		})
 		d.deleteTenant(ctx, v) // the answer may be what was lost
@@ -61,7 +62,8 @@ func (d *doctor) useServer(ctx context.Context, v *visit) {
 			f.Found = "this store can't serve it"
 		case err != nil:
 			f.Status, f.Found = failed, err.Error()
-			f.Advice = "The log of the server may say more; andon doctor on its store, while it is " +
+			f.Advice = "The log of the server may say more; andon doctor on its store, while it " +
+				"is " +
 				"stopped, tells whether the store or the way to it is at fault."
 		}
 		d.report.add(f)
@@ -88,8 +90,8 @@ func isStatus(err error, status int) bool {
 
 func isUnsupported(err error) bool { return isStatus(err, http.StatusNotImplemented) }
 
-// soon asks until the answer is right: some stores show what they acknowledged in a moment. One that
-// does so at once is asked once.
+// soon asks until the answer is right: some stores show what they acknowledged in a moment. One
+// that does so at once is asked once.
 func (v *visit) soon(ctx context.Context, right func() error) error {
 	const pause = 100 * time.Millisecond
 	ctx, cancel := context.WithTimeout(ctx, v.patience)
@@ -263,7 +265,8 @@ func (v *visit) assign(ctx context.Context) error {
 	if err := differ("who is assigned", kept.Operator, liz); err != nil {
 		return err
 	}
-	// An entry after it is hers. The assignment begins at the server's now, so a moment later will do.
+	// An entry after it is hers. The assignment begins at the server's now, so a moment later will
+	// do.
 	next := andon.Event{Device: press, Time: kept.From.Add(1), State: warning1}
 	if err := v.send(ctx, next); err != nil {
 		return err
@@ -385,5 +388,6 @@ func (v *visit) refuse(ctx context.Context) error {
 			}
 		}
 	})
-	return errors.Join(differ("accepted", result.Accepted, 1), differ("rejected", rejected, []int{0}))
+	return errors.Join(differ("accepted", result.Accepted, 1), differ("rejected", rejected,
+		[]int{0}))
 }

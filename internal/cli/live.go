@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os/signal"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/andonhq/andon"
@@ -53,10 +55,12 @@ func (b *board) look(
 		if err != nil {
 			return err
 		}
-		if len(devices) == rows || d.Severity == 0 && !all {
+		if d.Severity == 0 && !all {
 			break
 		}
-		devices = append(devices, d)
+		if devices = append(devices, d); len(devices) >= rows {
+			break // before the next page is asked for
+		}
 	}
 	b.states, b.total, b.devices = states, total, devices
 	return nil
@@ -123,11 +127,22 @@ func (h *held) hold() {
 	h.holding = true
 }
 
-// release writes what was held.
-func (h *held) release() {
+// release writes what was held, and reports whether the writer was told to wait.
+func (h *held) release() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	held := h.holding
 	h.holding = false
 	_, _ = h.to.Write(h.text) // a log that can't be written can't be told to anybody
 	h.text = nil
+	return held
+}
+
+// untilHangup returns a context that ends when the terminal goes away, too. Who asked that to be
+// ignored (nohup) still has it so.
+func untilHangup(ctx context.Context) (context.Context, func()) {
+	if signal.Ignored(syscall.SIGHUP) {
+		return ctx, func() {}
+	}
+	return signal.NotifyContext(ctx, syscall.SIGHUP)
 }

@@ -17,8 +17,8 @@ func (p *program) manCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "man DIR",
 		Short: "Write the manual pages",
-		Long: `Write the manual pages into a directory, which is made where there is none: one page for
-each command, of section 1. They say what --help says.`,
+		Long: `Write the manual pages into a directory, which is made where there is none: one page
+for each command, of section 1. They say what --help says.`,
 		Example: `  andon man /usr/local/share/man/man1
   andon man . && man ./andon-import.1`,
 		Args: cobra.ExactArgs(1),
@@ -35,7 +35,8 @@ func (p *program) writeManual(root *cobra.Command, dir string) error {
 	}
 	pages := manualPages(root)
 	for _, cmd := range pages {
-		text := manual{cmd: cmd, release: p.version.Version, date: releaseDate(p.version.Time)}.page()
+		text := manual{cmd: cmd, release: p.version.Version,
+			date: releaseDate(p.version.Time)}.page()
 		file := filepath.Join(dir, manualName(cmd)+".1")
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			return fmt.Errorf("write manual: %w", err)

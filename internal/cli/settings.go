@@ -24,7 +24,8 @@ func (p *program) sourceFlags(cmd *cobra.Command) (sources func() config.Sources
 	defaults := config.Default()
 	settings := defaults.Settings()
 	flags := cmd.Flags()
-	file := flags.String("config", "", "YAML `file` to read the configuration from (or ANDON_CONFIG)")
+	file := flags.String("config", "",
+		"YAML `file` to read the configuration from (or ANDON_CONFIG)")
 	for _, s := range settings {
 		flags.Var(&settingFlag{text: s.Value.String(), form: s.Value.Type()}, s.Flag(), s.Help)
 		completeWords(cmd, s.Flag(), s.Value.Type())

@@ -87,6 +87,8 @@ func (w *watch) run(ctx context.Context) error {
 	if err := w.check(); err != nil {
 		return err
 	}
+	ctx, stop := untilHangup(ctx)
+	defer stop()
 	w.attempts = 1 // asking again is what it does anyway
 	return w.ask(ctx, func(c *client.Client) error {
 		begun := w.now()

@@ -44,7 +44,7 @@ func (c *Config) Settings() []Setting {
 		{"log.format", choice(&c.Log.Format, "text", "json"), "form of the log on standard error"},
 		{"log.slow", span(&c.Log.Slow, 0), "requests that take longer are logged; 0s for none"},
 		{"log.audit", choice(&c.Log.Audit, "on", "off"),
-			"a line, whatever log.level, for each assignment, escalation, retirement, change of a tenant"},
+			"an audit line for each assignment, escalation, retirement, change of a tenant"},
 
 		{"limits.headers", size(&c.Limits.Headers), "most bytes of a request's headers"},
 		{"limits.memory", size(&c.Limits.Memory),

@@ -11,11 +11,12 @@ import (
 )
 
 // What people decide is written down with who asked for it: assignments, escalations, retirements,
-// changes of a tenant. Handlers go through the methods here instead of calling intake, so that there
-// is no way to change without a line. A request that was refused has changed nothing and has none.
+// changes of a tenant. Handlers go through the methods here instead of calling intake, so that
+// there is no way to change without a line. A request that was refused has changed nothing and has
+// none.
 
-// maxAuditReads is how many assignments of one request are looked up for who was there before. A list
-// may hold 100,000, and must not take minutes because it is audited.
+// maxAuditReads is how many assignments of one request are looked up for who was there before. A
+// list may hold 100,000, and must not take minutes because it is audited.
 const maxAuditReads = 1000
 
 // audit writes one line about a change; err is how it ended. device is "" where it is of a tenant.
@@ -43,8 +44,8 @@ func (c *call) audit(
 	log.LogAttrs(c.ctx(), slog.LevelInfo, "audit", group)
 }
 
-// outcomeOf reports whether a change that ended with err may have been made. One that was broken off
-// may have: a line too many is better than one too few.
+// outcomeOf reports whether a change that ended with err may have been made. One that was broken
+// off may have: a line too many is better than one too few.
 func outcomeOf(err error) (outcome string, changed bool) {
 	if err == nil {
 		return "done", true
@@ -85,8 +86,8 @@ func (c *call) assign(sent []andon.Assignment) ([]andon.Assignment, error) {
 	return kept, nil
 }
 
-// assignedBefore returns who an assignment took over from. Assignments are a list that only grows, so
-// this is exact although it is read afterwards. Where it can't be read nothing is said.
+// assignedBefore returns who an assignment took over from. Assignments are a list that only grows,
+// so this is exact although it is read afterwards. Where it can't be read nothing is said.
 func (c *call) assignedBefore(a andon.Assignment) []slog.Attr {
 	q := andon.PageQuery{Order: andon.Desc, After: a.From, Limit: 1}
 	for former, err := range c.store.Assignments(c.ctx(), c.tenant, a.Device, q) {
@@ -131,8 +132,8 @@ func (c *call) escalatedBefore(e andon.Escalation) []slog.Attr {
 	return []slog.Attr{before("")}
 }
 
-// appendEvents keeps events, some of which may escalate their entries. Sent again, such an event has
-// a line again: it asks for the same once more.
+// appendEvents keeps events, some of which may escalate their entries. Sent again, such an event
+// has a line again: it asks for the same once more.
 func (c *call) appendEvents(
 	ctx context.Context, tenant andon.TenantID, batch ingest.Batch[andon.Event],
 ) (intake.Result, error) {

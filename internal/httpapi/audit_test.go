@@ -72,7 +72,8 @@ func TestAuditAssignments(t *testing.T) {
 	w.put("/devices/d/operator", `{"operator":"Liz"}`, id).is(http.StatusOK)
 	w.wrote(`{` + head + `,"device":"d","before":"","after":"Liz","from":"` + noon + `"}`)
 	w.put("/devices/d/operator", `{"operator":null}`, id).is(http.StatusOK)
-	w.wrote(`{` + head + `,"device":"d","before":"Liz","after":"","from":"2020-04-24T12:00:00.000001Z"}`)
+	w.wrote(`{` + head + `,"device":"d","before":"Liz","after":"",
+		"from":"2020-04-24T12:00:00.000001Z"}`)
 	// Of one list each has a line, and a device named twice takes over from itself.
 	w.post("/assignments", `[{"device":"e","operator":"Ann"},{"device":"e","operator":"Bob"},
 		{"device":"","operator":"Eve"}]`, id).is(http.StatusOK)
@@ -90,20 +91,23 @@ func TestAuditEscalations(t *testing.T) {
 	w := newAudited(t)
 	w.event("d", "2020-04-24T11:00:00Z", "WARNING1")
 	w.wrote()
-	head := `"what":"escalate","outcome":"done","who":"loopback","request_id":"r1","tenant":"default",` +
-		`"device":"d","time":"2020-04-24T11:00:00Z","state":"WARNING1"`
-	w.post("/devices/d/escalations", `{"to":"Sara","by":"Liz","note":"a secret"}`, id).is(http.StatusCreated)
+	head := `"what":"escalate","outcome":"done","who":"loopback","request_id":"r1",` +
+		`"tenant":"default","device":"d","time":"2020-04-24T11:00:00Z","state":"WARNING1"`
+	w.post("/devices/d/escalations", `{"to":"Sara","by":"Liz","note":"a secret"}`,
+		id).is(http.StatusCreated)
 	w.wrote(`{` + head + `,"before":"","after":"Sara","by":"Liz","at":"` + noon + `"}`)
 	w.post("/devices/d/escalations", `{"to":null}`, id).is(http.StatusCreated)
 	w.wrote(`{` + head + `,"before":"Sara","after":"","by":"","at":"2020-04-24T12:00:00.000001Z"}`)
 	w.post("/devices/none/escalations", `{"to":"Sara"}`).is(http.StatusNotFound)
 	w.wrote()
 	// An event can escalate itself; one that was rejected did not.
-	w.post("/events", `[{"device":"d","time":"2020-04-24T11:30:00Z","state":"WARNING2","escalated_to":"Tom"},
+	w.post("/events", `[
+		{"device":"d","time":"2020-04-24T11:30:00Z","state":"WARNING2","escalated_to":"Tom"},
 		{"device":"d","time":"2030-01-01T00:00:00Z","state":"WARNING2","escalated_to":"Tom"},
 		{"device":"d","time":"2020-04-24T11:31:00Z","state":"NORMAL"}]`, id).is(http.StatusOK)
-	w.wrote(`{"what":"escalate","outcome":"done","who":"loopback","request_id":"r1","tenant":"default",
-		"device":"d","time":"2020-04-24T11:30:00Z","state":"WARNING2","after":"Tom","by_event":true}`)
+	w.wrote(`{"what":"escalate","outcome":"done","who":"loopback","request_id":"r1",
+		"tenant":"default","device":"d","time":"2020-04-24T11:30:00Z","state":"WARNING2",
+		"after":"Tom","by_event":true}`)
 }
 
 func TestAuditRetirement(t *testing.T) {
@@ -112,8 +116,9 @@ func TestAuditRetirement(t *testing.T) {
 	w.put("/devices/d/operator", `{"operator":"Liz"}`).is(http.StatusOK)
 	w.lines()
 	w.do(http.MethodDelete, base+"/devices/d", "", id).is(http.StatusOK)
-	w.wrote(`{"what":"retire","outcome":"done","who":"loopback","request_id":"r1","tenant":"default",
-		"device":"d","before":{"state":"WARNING1","since":"2020-04-24T11:00:00Z","operator":"Liz"},
+	w.wrote(`{"what":"retire","outcome":"done","who":"loopback","request_id":"r1",
+		"tenant":"default","device":"d",
+		"before":{"state":"WARNING1","since":"2020-04-24T11:00:00Z","operator":"Liz"},
 		"retired":"` + noon + `"}`)
 	w.do(http.MethodDelete, base+"/devices/d", "").is(http.StatusNotFound)
 	w.wrote()
@@ -132,7 +137,8 @@ func TestAuditTenants(t *testing.T) {
 		is(http.StatusOK)
 	w.wrote(`{"what":"change tenant",` + head + `,"before":{"events":"90d","silent_after":"15m"},
 		"after":{"events":"forever","silent_after":"1h"}}`)
-	w.put("/tenants/plant", `{"states":[{"name":"A,B","severity":1}]}`, token).is(http.StatusBadRequest)
+	w.put("/tenants/plant", `{"states":[{"name":"A,B","severity":1}]}`,
+		token).is(http.StatusBadRequest)
 	w.wrote()
 	w.do(http.MethodDelete, base+"/tenants/plant", "", id, token).is(http.StatusNoContent)
 	w.wrote(`{"what":"delete tenant",` + head + `}`)

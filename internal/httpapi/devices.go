@@ -136,6 +136,8 @@ func (a *API) devices(c *call) (page[deviceJSON], error) {
 	if err != nil {
 		return page[deviceJSON]{}, err
 	}
+	// In one step, unlike entries: by another order than the id a store looks at every device for
+	// each, and a device that moves meanwhile would be on one page twice.
 	found := a.store.Devices(c.ctx(), c.tenant, q)
 	if exactly != "" {
 		found = a.oneDevice(c, exactly, q)

@@ -147,7 +147,8 @@ func TestOrdersThatAreFixed(t *testing.T) {
 	w := newWorld(t)
 	document := operations(w.document())
 	for path, why := range map[string]string{
-		"/devices": "`sort` names", "/tenants": "by id", "/metrics/{metric}/readings": "newest first",
+		"/devices": "`sort` names", "/tenants": "by id",
+		"/metrics/{metric}/readings": "newest first",
 	} {
 		w.get(strings.Replace(path, "{metric}", "m", 1)+"?order=asc").
 			fails(http.StatusBadRequest, "there is no order here", why, `"query.order"`)

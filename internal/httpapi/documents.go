@@ -44,8 +44,8 @@ const (
 )
 
 // documentRoutes serve the contract itself. They need no token: they hold no data, only what anyone
-// can read in the source, and a browser can't send a token with a page, its scripts and the document
-// that these fetch.
+// can read in the source, and a browser can't send a token with a page, its scripts and the
+// document that these fetch.
 func (a *API) documentRoutes(described []*route) []*route {
 	page := route{
 		method: http.MethodGet, path: "/docs", outside: true, name: "docs", tag: "operations",

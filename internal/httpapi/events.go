@@ -213,8 +213,8 @@ func (a *API) entry(c *call) (entryJSON, error) {
 	return shown, nil
 }
 
-// withoutEntry gives an entry that is not there one text, whoever found that out: one that has expired
-// can't be told from one that never was. A tenant that is not there is what it was.
+// withoutEntry gives an entry that is not there one text, whoever found that out: one that has
+// expired can't be told from one that never was. A tenant that is not there is what it was.
 func (c *call) withoutEntry(
 	err error, device andon.DeviceID, at andon.Time, state andon.State,
 ) error {

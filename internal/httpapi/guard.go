@@ -14,8 +14,8 @@ import (
 //
 // On loopback anyone on the machine may, so what has to be kept out is another site in the same
 // person's browser: one that resolves its own name to 127.0.0.1 (seen by its Host), and one that
-// sends requests across (seen by Origin and Sec-Fetch-Site). Elsewhere a token is asked for, but not
-// for what holds no data: isOpen.
+// sends requests across (seen by Origin and Sec-Fetch-Site). Elsewhere a token is asked for, but
+// not for what holds no data: isOpen.
 type guard struct {
 	token    *[sha256.Size]byte // of the token; nil: none is asked for
 	loopback bool
@@ -80,9 +80,9 @@ func isLocal(host string) bool {
 	return err == nil && address.Unmap().IsLoopback()
 }
 
-// isOpen reports whether a request needs no token: is the program well, and what is its contract. The
-// path is the one that the router reads, still escaped, and of /docs only the files right below, so
-// that no other route is to be reached by it.
+// isOpen reports whether a request needs no token: is the program well, and what is its contract.
+// The path is the one that the router reads, still escaped, and of /docs only the files right
+// below, so that no other route is to be reached by it.
 func isOpen(r *http.Request) bool {
 	path := r.URL.EscapedPath()
 	switch path {

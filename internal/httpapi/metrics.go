@@ -22,8 +22,8 @@ type metrics struct {
 	readings entryCounters
 }
 
-// entryCounters count the entries of one kind that were sent. What was not taken for lack of room, or
-// since the store failed, is not rejected: the client is to send it again.
+// entryCounters count the entries of one kind that were sent. What was not taken for lack of room,
+// or since the store failed, is not rejected: the client is to send it again.
 type entryCounters struct {
 	accepted prometheus.Counter
 	// unreadable: a body as a whole, of which not one entry could be told: it is empty, cut off or
@@ -64,9 +64,9 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 func newEntryCounters(auto promauto.Factory, noun string) entryCounters {
 	rejected := auto.NewCounterVec(prometheus.CounterOpts{
 		Name: "andon_" + noun + "_rejected_total",
-		Help: "Sent " + noun + " that were not kept: malformed (not JSON, no object, or a field is " +
-			"missing or wrong), inadmissible (too old or too far ahead), or unreadable (a whole " +
-			"body of which nothing could be read; it counts once).",
+		Help: "Sent " + noun + " that were not kept: malformed (not JSON, no object, or a field " +
+			"is missing or wrong), inadmissible (too old or too far ahead), or unreadable (a " +
+			"whole body of which nothing could be read; it counts once).",
 	}, []string{"reason"})
 	return entryCounters{
 		accepted: auto.NewCounter(prometheus.CounterOpts{

@@ -16,10 +16,10 @@ import (
 const description = `The state of every device of a fleet: what it is now, what it was, who answers.
 
 Times are RFC 3339 in UTC with as many digits of the fraction as needed, at most six; without a zone
-a time is UTC. Identifiers in paths are percent-encoded. Errors are RFC 9457 problems; a method that a
-path does not take is one, 405, with ` + "`Allow`" + `. Lists hold at most 1,000 items a page; ` +
-	"`next` and the `Link`" + ` header lead to the next one. A page may hold fewer items than its limit
-and still have a next one: it ends early at about 4 MB.`
+a time is UTC. Identifiers in paths are percent-encoded. Errors are RFC 9457 problems; a method that
+a path does not take is one, 405, with ` + "`Allow`" + `. Lists hold at most 1,000 items a page; ` +
+	"`next` and the `Link`" + ` header lead to the next one. A page may hold fewer items than its
+limit and still have a next one: it ends early at about 4 MB.`
 
 // alwaysPossible are the errors that any request may get: a parameter that is not known, an Origin
 // that is another site's, a Host that is, a fault of this side.

@@ -219,8 +219,9 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreDocumented: who may not ask is told so by the statuses that the document names, and
-// these are named only where they are sent. What each request is worth otherwise is garbage_test.go's.
+// TestRefusalsAreDocumented: who may not ask is told so by the statuses that the document names,
+// and these are named only where they are sent. What each request is worth otherwise is
+// garbage_test.go's.
 func TestRefusalsAreDocumented(t *testing.T) {
 	beyond := newWorld(t, func(o *httpapi.Options) { o.Token = "s3cret" })
 	here := newWorld(t, loopback)

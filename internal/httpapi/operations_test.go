@@ -184,7 +184,8 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestRejectedAreCounted: each way in which something sent is not kept, with the reason it counts as.
+// TestRejectedAreCounted: each way in which something sent is not kept, with the reason it counts
+// as.
 func TestRejectedAreCounted(t *testing.T) {
 	reasons := []string{"unreadable", "malformed", "inadmissible"}
 	lines := "Content-Type: application/x-ndjson"

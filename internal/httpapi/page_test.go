@@ -101,7 +101,8 @@ func (w *world) readers(n int, method, path, body string) (statuses map[int]int,
 	var all sync.WaitGroup
 	for range n {
 		all.Go(func() {
-			r := httptest.NewRequestWithContext(w.Context(), method, base+path, strings.NewReader(body))
+			r := httptest.NewRequestWithContext(
+				w.Context(), method, base+path, strings.NewReader(body))
 			w.api.ServeHTTP(stuck{httptest.NewRecorder(), begun, goOn}, r)
 		})
 	}
@@ -124,12 +125,14 @@ func heap() int64 {
 
 // TestSlowReaders: what clients hold that do not read their answers, and when it is too much.
 func TestSlowReaders(t *testing.T) {
-	const readers, page, answer = 20, 4 << 20, andon.MaxRequestBytes
+	const readers, page, room = 20, 4 << 20, 100 << 20
 	for path, most := range map[string]int64{
 		"/devices/d/events?limit=1000": readers * (page + page/8),
-		"/readings/latest":             16 * (answer + answer/8), // in the room of 256 MB
+		"/readings/latest":             room,
 	} {
-		w, s := newGenerous(t)
+		w, s := newGenerous(t, func(o *httpapi.Options) {
+			o.Intake = intake.New(o.Store, intake.Options{Now: o.Now, MaxBytes: room})
+		})
 		method, body := http.MethodGet, ""
 		if path == "/readings/latest" {
 			method, body, s.size = http.MethodPost, thousandDevices(), 15<<10
@@ -231,7 +234,8 @@ func TestPagesEndEarly(t *testing.T) {
 	}
 }
 
-// TestStepsAreSmall: a store is never asked for 1,000 large items at once, and for a usual page once.
+// TestStepsAreSmall: a store is never asked for 1,000 large items at once, and for a usual page
+// once.
 func TestStepsAreSmall(t *testing.T) {
 	w, s := newGenerous(t)
 	s.size = 10

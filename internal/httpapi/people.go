@@ -33,7 +33,7 @@ func (a *API) peopleRoutes() []*route {
 		listing(route{
 			method: http.MethodGet, path: "/devices/{device}/assignments", name: "listAssignments",
 			tag: "people", summary: "Who was assigned to a device, newest first",
-			detail: "With `from` or `to`: those that held at some instant between, each given whole.",
+			detail: "With `from` or `to`: those that held at an instant between, each given whole.",
 			query:  []param{fromParam, toParam, orderParam, limitParam, cursorParam},
 		}, exampleAssignment(), a.assignments),
 		taking(route{
@@ -115,9 +115,9 @@ func (a *API) assignments(c *call) (page[assignmentJSON], error) {
 	return readPage(c, limit, kept, showAssignment, func(a *andon.Assignment) any { return a.From })
 }
 
-// assignmentsWithin returns the assignments that hold at an instant of a span. A store knows no span
-// here: it would have to know the end of each, which is the beginning of the next. The list of one
-// device is short, so what is passed over costs little.
+// assignmentsWithin returns the assignments that hold at an instant of a span. A store knows no
+// span here: it would have to know the end of each, which is the beginning of the next. The list of
+// one device is short, so what is passed over costs little.
 func (a *API) assignmentsWithin(
 	c *call, device andon.DeviceID, q andon.PageQuery, span andon.Span,
 ) iter.Seq2[andon.Assignment, error] {

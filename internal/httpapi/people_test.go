@@ -82,14 +82,15 @@ func TestAssignmentsOfATime(t *testing.T) {
 		w.now.Add(int64(time.Hour / time.Microsecond)) // 12:00, 13:00, 14:00, 15:00
 	}
 	for query, want := range map[string]string{
-		"":                           "DCBA",
-		"?from=2020-04-24T14:30:00Z": "DC",
-		"?from=2020-04-24T14:00:00Z": "DC", // B ended just then
-		"?to=2020-04-24T14:00:00Z":   "CBA",
-		"?to=2020-04-24T13:59:59Z":   "BA",
-		"?to=2020-04-24T11:00:00Z":   "",
-		"?from=2020-05-01":           "D",
-		"?to=2020-04-24":             "DCBA",
+		"":                                     "DCBA",
+		"?from=2020-04-24T14:30:00Z":           "DC",
+		"?from=2020-04-24T14:00:00Z":           "DC", // B ended just then
+		"?to=2020-04-24T14:00:00Z":             "CBA",
+		"?to=2020-04-24T13:59:59Z":             "BA",
+		"?to=2020-04-24T11:00:00Z":             "",
+		"?from=2020-04-24T14:00:00Z&order=asc": "CD",
+		"?from=2020-05-01":                     "D",
+		"?to=2020-04-24":                       "DCBA",
 		"?from=2020-04-24T13:10:00Z&to=2020-04-24T13:20:00Z":           "B",
 		"?from=2020-04-24T13:10:00Z&to=2020-04-24T14:20:00Z&order=asc": "BC",
 	} {

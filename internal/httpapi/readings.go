@@ -63,8 +63,8 @@ func (a *API) readingRoutes() []*route {
 			tag: "readings", summary: "One metric across devices",
 			detail: "Within a device newest first; the order across devices is the store's own " +
 				"and stable for its cursor.",
-			fixedOrder: "stores keep the readings of a metric device by device, newest first, and " +
-				"can't merge all devices for a page",
+			fixedOrder: "stores keep the readings of a metric device by device, newest first, " +
+				"and can't merge all devices for a page",
 			query:  []param{fromParam, toParam, limitParam, cursorParam},
 			errors: []int{501},
 		}, exampleMetric(), a.metricReadings),
@@ -159,8 +159,8 @@ func once(devices []andon.DeviceID) []andon.DeviceID {
 	})
 }
 
-// latestBytes is how long the answer may be. It has no next page, and half an answer would look like
-// devices without a reading: so it may be as long as a request, and is refused beyond that.
+// latestBytes is how long the answer may be. It has no next page, and half an answer would look
+// like devices without a reading: so it may be as long as a request, and is refused beyond that.
 const latestBytes = andon.MaxRequestBytes
 
 // sendLatest writes the answer as it is read, some devices at a time.
@@ -191,8 +191,8 @@ func (a *API) sendLatest(c *call, devices []andon.DeviceID) error {
 	return nil
 }
 
-// addLatest writes the newest readings of some devices, of many, and appends those that have none to
-// missing.
+// addLatest writes the newest readings of some devices, of many, and appends those that have none
+// to missing.
 func (a *API) addLatest(
 	c *call, l *listed, some []andon.DeviceID, many int, missing []andon.DeviceID,
 ) ([]andon.DeviceID, error) {

@@ -21,6 +21,8 @@ type sheet struct {
 	room   int64 // of the pieces
 	held   []hold
 	taken  int64 // the sum of held
+
+	encoder *json.Encoder
 }
 
 // hold is a part of intake's room.
@@ -39,6 +41,8 @@ const (
 // newSheet begins an answer.
 func (c *call) newSheet() *sheet {
 	s := &sheet{c: c}
+	s.encoder = json.NewEncoder(line{s})
+	s.encoder.SetEscapeHTML(false)
 	c.undo = append(c.undo, s.giveBack)
 	return s
 }
@@ -52,12 +56,15 @@ func (s *sheet) expect(n int64) error {
 	part := max(n-s.taken, leastHold)
 	release, err := s.c.intake.Reserve(part)
 	if err != nil {
-		return err
+		return errNoRoom
 	}
 	s.held = append(s.held, hold{part, release})
 	s.taken += part
 	return nil
 }
+
+var errNoRoom = andon.Errorf(andon.Busy,
+	"too much is being sent and fetched at once: try again in a second, or with a smaller limit")
 
 // settle gives back what is not needed for n bytes. Room can only be given back as it was taken, so
 // the rest of a part is taken anew before the part is given back; where that can't be, it is kept.
@@ -123,9 +130,7 @@ func (s *sheet) text(t string) error {
 
 // json appends a value.
 func (s *sheet) json(value any) error {
-	encoder := json.NewEncoder(line{s})
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(value)
+	err := s.encoder.Encode(value)
 	if err != nil && andon.KindOf(err) != andon.Busy {
 		err = fmt.Errorf("write answer of %s: %w", s.c.route.name, err)
 	}
@@ -149,8 +154,8 @@ type listed struct {
 
 // add appends an item. many is how many it is likely to become, and most how many bytes: from the
 // largest item so far follows what room the rest may need, both here and where the store holds some
-// items ready. So a page of small items takes little room, and one of large items all of its room at
-// its first.
+// items ready. So a page of small items takes little room, and one of large items all of its room
+// at its first.
 func (l *listed) add(item any, many int, most int64) error {
 	if l.count > 0 {
 		if err := l.text(","); err != nil {

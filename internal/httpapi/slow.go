@@ -7,10 +7,12 @@ import (
 )
 
 // logSlow logs a request that was worked at for longer than Options.Slow. It names the route and
-// never the path or the query: what people look for is theirs, and a log goes further than it should.
+// never the path or the query: what people look for is theirs, and a log goes further than it
+// should.
 //
-// The time is that of the work: from the end of the request's body to the beginning of the answer, so
-// that a client on a slow line does not look like a slow query, and a stream not like an endless one.
+// The time is that of the work: from the end of the request's body to the beginning of the answer,
+// so that a client on a slow line does not look like a slow query, and a stream not like an endless
+// one.
 func (a *API) logSlow(x *exchange, r *http.Request) {
 	took := x.worked()
 	if a.options.Slow <= 0 || took < a.options.Slow {

@@ -23,6 +23,7 @@ func plan() []room {
 		{dir: "", pure: true},
 		{dir: "internal/lint", pure: true},
 		{dir: "internal/lint/licences", pure: true},
+		{dir: "internal/tools/release", may: ". internal/lint/licences"},
 		{dir: "internal/spell", pure: true},
 		{dir: "internal/current", pure: true, may: "."},
 		{dir: "internal/simulate", pure: true, may: "."},
@@ -46,7 +47,8 @@ func plan() []room {
 		{dir: "internal/app", may: ". internal/config internal/httpapi internal/intake " +
 			"internal/store/all internal/store/wrap"},
 		{dir: "internal/cli", may: ". client internal/app internal/config internal/httpapi " +
-			"internal/ingest internal/ingest/table internal/simulate internal/spell"},
+			"internal/ingest internal/ingest/table internal/intake internal/simulate internal/spell " +
+			"internal/store/all internal/store/wrap storecheck"},
 		{dir: "cmd/andon", may: "internal/cli"},
 
 		{dir: "test"},

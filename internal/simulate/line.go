@@ -45,8 +45,8 @@ func (f *Fleet) shift() int {
 }
 
 const (
-	stormOneIn    = 80 // rounds of a line between storms
-	shortestStorm = 2  // rounds
+	stormOneIn    = 100 // rounds of a line between storms
+	shortestStorm = 2   // rounds
 	longestStorm  = 6
 )
 
@@ -57,7 +57,7 @@ func (f *Fleet) weather(l *line) {
 		l.storm--
 		return
 	}
-	if f.chance(stormOneIn) {
-		l.storm, l.cause = f.between(shortestStorm, longestStorm), f.anyCause()
+	if f.sky.chance(stormOneIn) {
+		l.storm, l.cause = f.sky.between(shortestStorm, longestStorm), f.sky.anyCause()
 	}
 }

@@ -48,7 +48,7 @@ func levels() [5]level {
 // One in so many rounds of a machine.
 const (
 	troubleOneIn  = 400
-	stormyOneIn   = 2  // while its line has a storm
+	stormyOneIn   = 3  // while its line has a storm
 	mendsOneIn    = 16 // by itself
 	mendedOneIn   = 6  // by its operator
 	helpedOneIn   = 3  // with a supervisor's help

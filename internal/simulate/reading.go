@@ -26,9 +26,9 @@ func gauges() [3]gauge {
 	}
 }
 
-func (f *Fleet) anyCause() *cause {
+func (d dice) anyCause() *cause {
 	all := gauges()
-	return &all[f.rand.IntN(len(all))].cause
+	return &all[d.rand.IntN(len(all))].cause
 }
 
 // value returns what a gauge shows at a strain, to two places.

@@ -6,11 +6,7 @@
 // advanced by. The clock is the caller's. It knows no network, no store and no real time.
 package simulate
 
-import (
-	"math/rand/v2"
-
-	"github.com/andonhq/andon"
-)
+import "github.com/andonhq/andon"
 
 // Options are what a fleet is made with. Start must be given.
 type Options struct {
@@ -44,7 +40,8 @@ type Messages struct {
 
 // Fleet is the factory. It must not be used concurrently.
 type Fleet struct {
-	rand     *rand.Rand
+	dice
+	sky      dice // of the storms alone: they come when they do whatever else happens
 	every    andon.Duration
 	next     andon.Time // when the next round begins
 	lines    []line
@@ -66,7 +63,8 @@ func New(o Options) *Fleet {
 		o.Every = DefaultEvery
 	}
 	f := &Fleet{
-		rand:  rand.New(rand.NewPCG(o.Seed, 0x616e646f6e)), // the second number names the stream
+		dice:  newDice(o.Seed, 0x616e646f6e),
+		sky:   newDice(o.Seed, 0x73746f726d),
 		every: o.Every,
 		next:  o.Start,
 		lines: newLines(),
@@ -106,17 +104,3 @@ func (f *Fleet) round() {
 	}
 	f.next = f.next.Add(f.every)
 }
-
-// chance is true once in so many times, on average.
-func (f *Fleet) chance(oneIn int) bool { return f.rand.IntN(oneIn) == 0 }
-
-// between returns a number from least to most, both included.
-func (f *Fleet) between(least, most int) int { return least + f.rand.IntN(most-least+1) }
-
-// within returns a length of time shorter than d.
-func (f *Fleet) within(d andon.Duration) andon.Duration {
-	return andon.Duration(f.rand.Int64N(max(int64(d), 1)))
-}
-
-// noise returns a number around 0 with a standard deviation of d.
-func (f *Fleet) noise(d float64) float64 { return f.rand.NormFloat64() * d }

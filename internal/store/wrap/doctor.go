@@ -13,8 +13,8 @@ import (
 // StoreDoctor is a store that can say how its engine is set up, beyond what the contract of a store
 // asks for: the replication of a keyspace, the capacity of a table. A store need not be one.
 type StoreDoctor interface {
-	// Diagnose tells one thing after the other, and where each comes from: the statement or the call
-	// that a person can repeat. Nothing that it tells is a secret.
+	// Diagnose tells one thing after the other, and where each comes from: the statement or the
+	// call that a person can repeat. Nothing that it tells is a secret.
 	Diagnose(ctx context.Context, tell func(name, value, source string)) error
 }
 
@@ -25,9 +25,9 @@ type Fact struct {
 	Source string
 }
 
-// Facts returns what a store says of itself: what it declares, what its tenants are set to, and what
-// it has to add where it is a StoreDoctor. An error is that of the first question which has none;
-// what was answered before it is returned with it.
+// Facts returns what a store says of itself: what it declares, what its tenants are set to, and
+// what it has to add where it is a StoreDoctor. An error is that of the first question which has
+// none; what was answered before it is returned with it.
 func Facts(ctx context.Context, s andon.Store) ([]Fact, error) {
 	facts := declared(s.Capabilities())
 	tenants, err := s.Tenants(ctx)

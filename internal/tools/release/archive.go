@@ -20,8 +20,8 @@ type file struct {
 	content []byte
 }
 
-// pack makes a tar.gz of files below one directory. All that could differ from one build to the next
-// is fixed: the order, the times, the owners, the header of gzip.
+// pack makes a tar.gz of files below one directory. All that could differ from one build to the
+// next is fixed: the order, the times, the owners, the header of gzip.
 func pack(dir string, at time.Time, files []file) ([]byte, error) {
 	files = slices.Clone(files)
 	slices.SortFunc(files, func(a, b file) int { return strings.Compare(a.name, b.name) })
@@ -33,8 +33,9 @@ func pack(dir string, at time.Time, files []file) ([]byte, error) {
 	w := tar.NewWriter(z)
 	for _, f := range files {
 		err := w.WriteHeader(&tar.Header{
-			Typeflag: tar.TypeReg, Name: dir + "/" + f.name, Mode: f.mode, Size: int64(len(f.content)),
-			ModTime: at, Uname: "root", Gname: "root", Format: tar.FormatUSTAR,
+			Typeflag: tar.TypeReg, Name: dir + "/" + f.name, Mode: f.mode,
+			Size: int64(len(f.content)), ModTime: at,
+			Uname: "root", Gname: "root", Format: tar.FormatUSTAR,
 		})
 		if err != nil {
 			return nil, err

@@ -1,9 +1,10 @@
 // Command release builds the archives of a release: for each platform one static binary with its
-// licences, manual, completions and deployment files, a bill of materials, and the checksums of all.
+// licences, manual, completions and deployment files, a bill of materials, and the checksums of
+// all.
 //
 // The same commit gives the same bytes, wherever and whenever it is built with the same version of
-// Go: paths are trimmed, times are that of the commit, names are sorted. -check shows it, by building
-// a second time from a copy of the source in another directory, with an empty build cache.
+// Go: paths are trimmed, times are that of the commit, names are sorted. -check shows it, by
+// building a second time from a copy of the source in another directory, with an empty build cache.
 package main
 
 import (
@@ -42,7 +43,8 @@ func release(ctx context.Context, args []string) error {
 		return err
 	}
 	if s.dirty && !*dirty {
-		return errors.New("there are changes that no commit has, so nobody could build this again: " +
+		return errors.New("there are changes that no commit has, so nobody could build this " +
+			"again: " +
 			"commit them, or try with -allow-dirty")
 	}
 	if err := s.buildAll(ctx, *out); err != nil {
@@ -135,6 +137,7 @@ func compareSums(first, second string) error {
 	if !bytes.Equal(a, b) {
 		return fmt.Errorf("built twice, the checksums differ:\n%s\n%s", a, b)
 	}
-	fmt.Printf("Built twice, in two directories and without the first one's cache: the same.\n%s", a)
+	fmt.Printf("Built twice, in two directories and without the first one's cache: the same.\n%s",
+		a)
 	return nil
 }

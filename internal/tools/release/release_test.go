@@ -43,7 +43,8 @@ func TestPack(t *testing.T) {
 			t.Fatal(err)
 		}
 		text, _ := io.ReadAll(r)
-		got = append(got, fmt.Sprintf("%s %o %d %s %s", h.Name, h.Mode, h.Uid, h.ModTime.UTC().Format(time.RFC3339), text))
+		got = append(got, fmt.Sprintf("%s %o %d %s %s", h.Name, h.Mode, h.Uid,
+			h.ModTime.UTC().Format(time.RFC3339), text))
 	}
 	want := "andon_v1/a 755 0 2026-01-02T03:04:05Z one\nandon_v1/b/c 644 0 2026-01-02T03:04:05Z two"
 	if s := strings.Join(got, "\n"); s != want {
@@ -162,7 +163,8 @@ func TestBill(t *testing.T) {
 		}
 		refs[c.Ref] = true
 	}
-	for _, path := range []string{"std", "github.com/cockroachdb/pebble/v2", "github.com/spf13/cobra"} {
+	for _, path := range []string{"std", "github.com/cockroachdb/pebble/v2",
+		"github.com/spf13/cobra"} {
 		if !strings.Contains(string(text), `"pkg:golang/`+path+`@`) {
 			t.Errorf("the bill has no %s", path)
 		}
@@ -170,10 +172,12 @@ func TestBill(t *testing.T) {
 }
 
 func TestSerial(t *testing.T) {
-	if got, want := serial([32]byte{}), "urn:uuid:00000000-0000-8000-8000-000000000000"; got != want {
+	const want = "urn:uuid:00000000-0000-8000-8000-000000000000"
+	if got := serial([32]byte{}); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if got, want := packageURL("a.b/C", "v1.0.0+incompatible"), "pkg:golang/a.b/C@v1.0.0%2Bincompatible"; got != want {
+	if got, want := packageURL("a.b/C",
+		"v1.0.0+incompatible"), "pkg:golang/a.b/C@v1.0.0%2Bincompatible"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
@@ -183,7 +187,8 @@ func TestLicencesIn(t *testing.T) {
 	if _, err := licencesIn(dir); err == nil {
 		t.Error("a module without a licence passes")
 	}
-	write(t, dir, "LICENSE.md", "Permission is hereby granted, free of charge, to any person obtaining a copy")
+	write(t, dir, "LICENSE.md", "Permission is hereby granted, free of charge, to any person "+
+		"obtaining a copy")
 	if got, err := licencesIn(dir); err != nil || len(got) != 1 || got[0] != "MIT" {
 		t.Errorf("got %v, %v", got, err)
 	}

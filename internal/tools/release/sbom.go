@@ -75,7 +75,9 @@ type dependency struct {
 }
 
 // billOf reads what Go wrote into a binary about itself.
-func (s *source) billOf(ctx context.Context, p platform, path string, content []byte) ([]byte, error) {
+func (s *source) billOf(
+	ctx context.Context, p platform, path string, content []byte,
+) ([]byte, error) {
 	info, err := buildinfo.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -189,7 +191,8 @@ func licencesIn(dir string) ([]string, error) {
 	var m licences.Module
 	for _, e := range entries {
 		stem, _, _ := strings.Cut(strings.ToLower(e.Name()), ".")
-		if e.IsDir() || !slices.Contains([]string{"license", "licence", "copying", "unlicense"}, stem) {
+		if e.IsDir() || !slices.Contains([]string{"license", "licence", "copying", "unlicense"},
+			stem) {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(dir, e.Name()))

@@ -35,8 +35,8 @@ type source struct {
 	cache   string // directory of the build cache; "" for the usual one
 }
 
-// describe asks git what there is in dir. SOURCE_DATE_EPOCH, as reproducible-builds.org has it, stands
-// above the time of the commit.
+// describe asks git what there is in dir. SOURCE_DATE_EPOCH, as reproducible-builds.org has it,
+// stands above the time of the commit.
 func describe(ctx context.Context, dir, version string) (*source, error) {
 	s := &source{version: version}
 	root, err := command(ctx, dir, nil, "go", "list", "-m", "-f", "{{.Dir}}")
@@ -45,8 +45,9 @@ func describe(ctx context.Context, dir, version string) (*source, error) {
 	}
 	s.root = root
 	if version == "" {
-		if s.version, err = command(ctx, root, nil, "git", "describe", "--tags", "--always", "--dirty"); err != nil {
-			return nil, fmt.Errorf("%w\nWhere there is no git, say -version and set SOURCE_DATE_EPOCH", err)
+		if s.version, err = command(ctx, root, nil, "git", "describe", "--tags", "--always",
+			"--dirty"); err != nil {
+			return nil, fmt.Errorf("%w\nWithout git, say -version and set SOURCE_DATE_EPOCH", err)
 		}
 	}
 	epoch := os.Getenv("SOURCE_DATE_EPOCH")
@@ -65,7 +66,8 @@ func describe(ctx context.Context, dir, version string) (*source, error) {
 	return s, nil
 }
 
-// compile builds the program for one platform. Nothing of this machine gets in but the version of Go.
+// compile builds the program for one platform. Nothing of this machine gets in but the version of
+// Go.
 func (s *source) compile(ctx context.Context, p platform, to string) error {
 	_, err := command(ctx, s.root, s.environ(p), "go", "build", "-trimpath",
 		"-ldflags", "-s -w -buildid= -X main.version="+s.version, "-o", to, "./cmd/andon")
@@ -85,7 +87,9 @@ func (s *source) environ(p platform) []string {
 }
 
 // command runs a program and returns what it prints, without the end of its last line.
-func command(ctx context.Context, dir string, env []string, name string, args ...string) (string, error) {
+func command(
+	ctx context.Context, dir string, env []string, name string, args ...string,
+) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), env...)
@@ -138,7 +142,8 @@ func (s *source) writtenFiles(ctx context.Context) ([]file, error) {
 		"bash": "andon.bash", "zsh": "_andon", "fish": "andon.fish", "powershell": "andon.ps1",
 	} {
 		text, e := command(ctx, dir, nil, binary, "completion", shell)
-		files = append(files, file{name: "completions/" + name, mode: 0o644, content: []byte(text + "\n")})
+		files = append(files, file{name: "completions/" + name, mode: 0o644,
+			content: []byte(text + "\n")})
 		err = errors.Join(err, e)
 	}
 	return files, err
