@@ -98,7 +98,8 @@ type runReader struct {
 // entries returns the keys of the device's entries, page by page without end.
 func (r *runReader) entries(span Span, order Order, after *EventKey) iter.Seq2[EventKey, error] {
 	return func(yield func(EventKey, error) bool) {
-		q := EventQuery{Span: span, Order: order, After: after, Limit: DefaultLimit}
+		const step = 256 // entries may be large
+		q := EventQuery{Span: span, Order: order, After: after, Limit: step}
 		for {
 			n := 0
 			var last EventKey
@@ -111,7 +112,7 @@ func (r *runReader) entries(span Span, order Order, after *EventKey) iter.Seq2[E
 			if n < q.Limit {
 				return
 			}
-			q.After, q.Limit = &last, MaxLimit
+			q.After = &last
 		}
 	}
 }

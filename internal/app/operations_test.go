@@ -179,7 +179,7 @@ func TestSlowIsLogged(t *testing.T) {
 
 func TestGauges(t *testing.T) {
 	a, _ := startLogged(t, slog.LevelInfo, func(c *config.Config) {
-		c.Store, c.Data = "pebble", t.TempDir()
+		c.Store, c.Data, c.Pebble.Reserve = "pebble", t.TempDir(), 1<<28
 	})
 	defer stop(t, a)
 	answer, err := plain().Get(a.URL() + "/metrics")

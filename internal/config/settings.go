@@ -48,7 +48,7 @@ func (c *Config) Settings() []Setting {
 
 		{"limits.headers", size(&c.Limits.Headers), "most bytes of a request's headers"},
 		{"limits.memory", size(&c.Limits.Memory),
-			"most bytes of request bodies in memory at once; then 429"},
+			"most bytes of request bodies in memory at once, and of answers; then 429"},
 		{"limits.requests", count(&c.Limits.Requests),
 			"most writing requests under way at once; then 429"},
 

@@ -196,7 +196,7 @@ type recordJSON struct {
 
 func (a *API) entry(c *call) (entryJSON, error) {
 	device, state := c.device(), pathID[andon.State](c, "state")
-	at, err := andon.ParseTime(c.r.PathValue("time"))
+	at, err := andon.ParseTime(c.segment("time"))
 	c.check("path.time", err)
 	if err := c.fault(); err != nil {
 		return entryJSON{}, err

@@ -180,6 +180,7 @@ func (a *API) dispatch(x *exchange, r *http.Request) {
 		a.refuse(x, r, errNoSuchPath)
 		return
 	}
+	r = withLoneSlash(r)
 	handler, pattern := a.mux.Handler(r)
 	if pattern == "" {
 		a.refuse(x, r, whyUnmatched(handler, r))

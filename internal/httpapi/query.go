@@ -56,7 +56,7 @@ func pathID[ID interface {
 	~string
 	Validate() error
 }](c *call, name string) ID {
-	id := ID(c.r.PathValue(name))
+	id := ID(c.segment(name))
 	if err := id.Validate(); err != nil {
 		c.mark("path."+name, "%s", strings.Replace(err.Error(), "person", name, 1))
 	}
@@ -167,7 +167,7 @@ func (c *call) cursor(position any) bool {
 func (c *call) scope() string {
 	parts := []string{c.route.pattern(), string(c.tenant)}
 	for _, name := range c.route.pathNames() {
-		parts = append(parts, c.r.PathValue(name))
+		parts = append(parts, c.segment(name))
 	}
 	selecting := make(url.Values, len(c.query))
 	for name, values := range c.query {

@@ -54,7 +54,7 @@ func (s *sheet) expect(n int64) error {
 		return nil
 	}
 	part := max(n-s.taken, leastHold)
-	release, err := s.c.intake.Reserve(part)
+	release, err := s.c.intake.ReserveAnswer(part)
 	if err != nil {
 		return errNoRoom
 	}
@@ -72,7 +72,7 @@ func (s *sheet) settle(n int64) {
 	for len(s.held) > 0 && n < s.taken {
 		last := s.held[len(s.held)-1]
 		rest := max(n-(s.taken-last.size), 0)
-		release, err := s.c.intake.Reserve(rest)
+		release, err := s.c.intake.ReserveAnswer(rest)
 		if err != nil {
 			return
 		}

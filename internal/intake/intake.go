@@ -18,7 +18,8 @@ import (
 type Options struct {
 	// Now is the clock. It must be given.
 	Now func() andon.Time
-	// MaxBytes is how much of request bodies may be in memory at once; 256 MiB unless set.
+	// MaxBytes is how much of request bodies may be in memory at once, and how much of answers; 256
+	// MiB unless set.
 	MaxBytes int64
 	// MaxRequests is how many requests may be under way to the store at once; 4,096 unless set.
 	MaxRequests int
@@ -40,7 +41,8 @@ type Intake struct {
 	gate sync.RWMutex
 
 	lastArrival atomic.Int64
-	bytes       atomic.Int64
+	bytes       atomic.Int64 // of bodies
+	answers     atomic.Int64 // bytes of answers
 	requests    atomic.Int64
 }
 
@@ -58,10 +60,20 @@ func New(store andon.Store, o Options) *Intake {
 // Reserve takes room for n bytes of a request's body, until release is called. It is Busy when
 // there is none left: memory is bounded however many clients send at once.
 func (in *Intake) Reserve(n int64) (release func(), err error) {
-	if err := take(&in.bytes, n, in.options.MaxBytes); err != nil {
+	return in.reserve(&in.bytes, n)
+}
+
+// ReserveAnswer takes room for n bytes of an answer, as Reserve does. Who reads slowly takes no room
+// from those who write.
+func (in *Intake) ReserveAnswer(n int64) (release func(), err error) {
+	return in.reserve(&in.answers, n)
+}
+
+func (in *Intake) reserve(used *atomic.Int64, n int64) (release func(), err error) {
+	if err := take(used, n, in.options.MaxBytes); err != nil {
 		return nil, err
 	}
-	return sync.OnceFunc(func() { in.bytes.Add(-n) }), nil
+	return sync.OnceFunc(func() { used.Add(-n) }), nil
 }
 
 // enter takes one place among the requests under way to the store, until leave is called.

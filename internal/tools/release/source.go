@@ -69,7 +69,7 @@ func describe(ctx context.Context, dir, version string) (*source, error) {
 // compile builds the program for one platform. Nothing of this machine gets in but the version of
 // Go.
 func (s *source) compile(ctx context.Context, p platform, to string) error {
-	_, err := command(ctx, s.root, s.environ(p), "go", "build", "-trimpath",
+	_, err := command(ctx, s.root, s.environ(p), "go", "build", "-trimpath", "-buildvcs=auto",
 		"-ldflags", "-s -w -buildid= -X main.version="+s.version, "-o", to, "./cmd/andon")
 	return err
 }
@@ -77,7 +77,8 @@ func (s *source) compile(ctx context.Context, p platform, to string) error {
 // environ is the environment of the go command, without what a person may have set for themselves.
 func (s *source) environ(p platform) []string {
 	env := []string{
-		"CGO_ENABLED=0", "GOOS=" + p.os, "GOARCH=" + p.arch, "GOFLAGS=", "GOAMD64=v1",
+		"CGO_ENABLED=0", "GOOS=" + p.os, "GOARCH=" + p.arch, "GOAMD64=v1",
+		"GOFLAGS=-mod=readonly", // an empty one would be that of go env -w
 		"GOARM64=v8.0", "GOEXPERIMENT=", "GOWORK=off",
 	}
 	if s.cache != "" {
