@@ -21,6 +21,6 @@ func TestLoneSlash(t *testing.T) {
 	}
 	w.put("/devices/%2F/operator", `{"operator":"Liz"}`).is(200)
 	w.get("/devices/%FF%2F%FF").fails(400, "not valid UTF-8")
-	w.do("DELETE", "/devices/%2F", "").is(200)
+	w.do("DELETE", base+"/devices/%2F", "").is(200)
 	w.get("/devices/%2F").fails(404)
 }
