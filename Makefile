@@ -19,7 +19,7 @@ BENCHTIME ?= 2s
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## Build bin/andon, one static binary
@@ -63,3 +63,5 @@ race-ready:
 	@cc=$$(go env CC); command -v "$${cc%% *}" >/dev/null || { \
 		echo "The race detector needs a C compiler, and there is no '$$cc': install gcc or clang," \
 		     "or name another one with CC=."; exit 1; }
+
+include Makefile.release

@@ -45,27 +45,30 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-const unit = "systemd/andon.service"
+const (
+	unit        = "systemd/andon.service"
+	systemdTool = "systemd-analyze" //nolint:misspell // it is the name of the tool
+)
 
 // TestUnit: systemd understands the unit, and finds little that the service could do beyond its
 // work.
 func TestUnit(t *testing.T) {
-	analyze := tool(t, "systemd-analyze", "systemd")
+	analyser := tool(t, systemdTool, "systemd")
 	dir := t.TempDir()
 	// verify wants the program to be there.
 	text := strings.ReplaceAll(read(t, unit), "/usr/local/bin/andon", "/bin/true")
 	if err := os.WriteFile(filepath.Join(dir, "andon.service"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if out := run(t, dir, analyze, "verify", "--man=no", "./andon.service"); out != "" {
-		t.Errorf("systemd-analyze verify has something to say:\n%s", out)
+	if out := run(t, dir, analyser, "verify", "--man=no", "./andon.service"); out != "" {
+		t.Errorf("verify has something to say:\n%s", out)
 	}
 	// 0 is a service that can do nothing, 100 one that can do all; most that are hardened have 20.
-	help := run(t, dir, analyze, "--help")
+	help := run(t, dir, analyser, "--help")
 	if !strings.Contains(help, "--offline") {
-		t.Skip("not rated: systemd-analyze is older than 250 and has no --offline")
+		t.Skip("not rated: systemd is older than 250 and can't do it offline")
 	}
-	run(t, dir, analyze, "security", "--offline=yes", "--threshold=15", "./andon.service")
+	run(t, dir, analyser, "security", "--offline=yes", "--threshold=15", "./andon.service")
 }
 
 // TestUnitSettings: what the unit sets are settings, and it goes where the program looks.

@@ -26,7 +26,7 @@ func limitOf(resource int) uint64 {
 	if err := syscall.Getrlimit(resource, &limit); err != nil {
 		return 0
 	}
-	return uint64(limit.Cur)
+	return limit.Cur
 }
 
 // memory returns what this process can have: the machine's, or less where a control group says so.

@@ -61,7 +61,8 @@ func (d *doctor) settle(c *config.Config) (remove func(), err error) {
 			"the file of your configuration with --config.",
 	})
 	c.Data = filepath.Join(beside, "store")
-	return func() { os.RemoveAll(beside) }, nil
+	// Where it can't be removed, it is a small directory that says whose it is.
+	return func() { _ = os.RemoveAll(beside) }, nil
 }
 
 // existing returns the nearest directory above path that is there.

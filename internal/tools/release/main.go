@@ -83,7 +83,7 @@ func (s *source) buildOne(ctx context.Context, out string, p platform, shared []
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer removeAll(dir)
 	binary := filepath.Join(dir, "andon")
 	if err := s.compile(ctx, p, binary); err != nil {
 		return err

@@ -130,7 +130,7 @@ func (s *source) writtenFiles(ctx context.Context) ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer removeAll(dir)
 	binary := filepath.Join(dir, "andon")
 	if err := s.compile(ctx, platform{runtime.GOOS, runtime.GOARCH}, binary); err != nil {
 		return nil, err
@@ -197,5 +197,5 @@ func removeAll(dir string) {
 		}
 		return err
 	})
-	os.RemoveAll(dir)
+	_ = os.RemoveAll(dir) // what is left lies where temporary things do
 }
