@@ -46,9 +46,9 @@ func (r run) positioned() PositionedInterval {
 	}
 }
 
-// Intervals returns the runs of a device. The running one is what the device shows now, so it outlives
-// its entries; the others come from the log, and one whose beginning has expired begins at its oldest
-// entry that is left. Of a retired device the log alone tells.
+// Intervals returns the runs of a device. The running one is what the device shows now, so it
+// outlives its entries; the others come from the log, and one whose beginning has expired begins at
+// its oldest entry that is left. Of a retired device the log alone tells.
 func Intervals(
 	ctx context.Context, s interface {
 		Log

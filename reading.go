@@ -103,9 +103,9 @@ func (m Metrics) Only(names []MetricName) Metrics {
 	return kept
 }
 
-// Join returns the metrics of both, in a new slice; where both have one, the later stands. Of more than
-// MaxJoinedMetrics those that come first by name are kept: in whatever order many messages of one time
-// are joined, the same are.
+// Join returns the metrics of both, in a new slice; where both have one, the later stands. Of more
+// than MaxJoinedMetrics those that come first by name are kept: in whatever order many messages of
+// one time are joined, the same are.
 func (m Metrics) Join(later Metrics) Metrics {
 	joined := make(Metrics, 0, len(m)+len(later))
 	for len(m) > 0 && len(later) > 0 {

@@ -20,8 +20,8 @@ func batchOf[T any](values ...T) ingest.Batch[T] {
 	return b
 }
 
-// wantResult reports where a request is not accounted for as wanted: how many were accepted, and the
-// indexes of those that were rejected.
+// wantResult reports where a request is not accounted for as wanted: how many were accepted, and
+// the indexes of those that were rejected.
 func wantResult(got intake.Result, accepted int, rejected ...int) error {
 	var indexes []int
 	for _, r := range got.Rejected {

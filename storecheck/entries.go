@@ -14,8 +14,8 @@ func identityChecks() []Check {
 	}
 }
 
-// oneDeliveryStands: which one is the store's choice, but never parts of both, and the current state
-// shows the same one as the log.
+// oneDeliveryStands: which one is the store's choice, but never parts of both, and the current
+// state shows the same one as the log.
 func oneDeliveryStands(ctx context.Context, e *Env, id andon.TenantID) error {
 	first := andon.Event{
 		Device: "d1", Time: e.Base, State: "WARNING1", Operator: "Liz",

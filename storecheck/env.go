@@ -87,8 +87,8 @@ func (e *Env) Close(ctx context.Context) error {
 	return first
 }
 
-// Eventually returns nil as soon as holds does, and its last error when patience runs out. Where the
-// store shows at once what it acknowledged, holds is asked only once.
+// Eventually returns nil as soon as holds does, and its last error when patience runs out. Where
+// the store shows at once what it acknowledged, holds is asked only once.
 func (e *Env) Eventually(ctx context.Context, holds func() error) error {
 	err := holds()
 	if e.Store.Capabilities().Immediate {

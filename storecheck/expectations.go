@@ -90,8 +90,8 @@ var deviceFields = map[string]func(*Env, *andon.Device) string{
 	"attributes": func(_ *Env, d *andon.Device) string { return orDash(d.Attributes) },
 }
 
-// parseDeviceField expects one field of one device. It also looks at the device in the list, which a
-// store may keep apart from the device itself.
+// parseDeviceField expects one field of one device. It also looks at the device in the list, which
+// a store may keep apart from the device itself.
 func parseDeviceField(
 	name string, read func(*Env, *andon.Device) string, words []string,
 ) (action, error) {

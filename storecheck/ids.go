@@ -32,8 +32,8 @@ func StrangeIDs() []string {
 	}
 }
 
-// strangeIDs uses each as device, person and metric at once, so that one that is mangled or mixed up
-// with another is seen in every table.
+// strangeIDs uses each as device, person and metric at once, so that one that is mangled or mixed
+// up with another is seen in every table.
 func strangeIDs(ctx context.Context, e *Env, id andon.TenantID) error {
 	ids := StrangeIDs()
 	slices.Sort(ids)
@@ -70,8 +70,8 @@ func (e *Env) appendStrange(ctx context.Context, id andon.TenantID, i int, text 
 	}})
 }
 
-// strangeState is a state made of an identifier that may be longer than a state or hold what a state
-// can't.
+// strangeState is a state made of an identifier that may be longer than a state or hold
+// what a state can't.
 func strangeState(text string) andon.State {
 	if s := andon.State(text); s.Validate() == nil {
 		return s

@@ -78,8 +78,8 @@ func inOrder(order []step) string {
 	return " (in the order of lines " + strings.Join(lines, ", ") + ")"
 }
 
-// permutations yields every order of steps; of no steps, one empty order. An order is good until the
-// next one is asked for.
+// permutations yields every order of steps; of no steps, one empty order. An order is good until
+// the next one is asked for.
 func permutations(steps []step) iter.Seq[[]step] {
 	return func(yield func([]step) bool) { permute(slices.Clone(steps), 0, yield) }
 }

@@ -3,8 +3,8 @@
 //
 // It imports no testing package, because `andon doctor` runs the checks on a user's own cluster. So
 // a check touches throwaway tenants only, which are its own and are deleted behind it; it never
-// writes to a tenant that it did not make, DefaultTenant included. Package storetest runs the checks
-// under go test. It must not know an engine.
+// writes to a tenant that it did not make, DefaultTenant included. Package storetest runs the
+// checks under go test. It must not know an engine.
 package storecheck
 
 import (
@@ -48,8 +48,8 @@ type Result struct {
 	Took  time.Duration
 }
 
-// Run runs every check on a store, one after the other, until ctx ends, and reports each. It returns
-// the error of ctx: what a store fails at stands in the results.
+// Run runs every check on a store, one after the other, until ctx ends, and reports each. It
+// returns the error of ctx: what a store fails at stands in the results.
 func Run(ctx context.Context, store andon.Store, report func(Result)) error {
 	for _, c := range Checks() {
 		if err := ctx.Err(); err != nil {

@@ -44,8 +44,9 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Histories does the same random steps on a store and on memstore, the reference, and compares all
-// of their answers every few steps. It expects that of two deliveries of one entry the later stands.
+// Histories does the same random steps on a store and on memstore, the reference, and
+// compares all of their answers every few steps. It expects that of two deliveries of one
+// entry the later stands.
 //
 // Where they differ it looks for a shorter history that differs too, and prints that with the seed.
 // With ANDON_SEED in the environment it runs the one history of that seed.

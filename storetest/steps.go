@@ -298,8 +298,8 @@ func change(tenant andon.TenantID, text string, to func(*andon.Tenant)) step {
 	}
 }
 
-// changeStates changes the state set: it grows by what was never sent, or asks for other severities,
-// which the store must refuse where the states have entries.
+// changeStates changes the state set: it grows by what was never sent, or asks for other
+// severities, which the store must refuse where the states have entries.
 func (g *generator) changeStates() step {
 	defs := slices.Clone(andon.DefaultStates().Defs())
 	defs = append(defs, andon.StateDef{Name: "UNSENT", Severity: uint8(g.IntN(250))})

@@ -16,8 +16,8 @@ type Excuse struct {
 	Reason string
 }
 
-// Run runs every check of storecheck on one store, each as a subtest. It proves what it ran: the log
-// names the store, and a run of no checks fails.
+// Run runs every check of storecheck on one store, each as a subtest. It proves what it ran: the
+// log names the store, and a run of no checks fails.
 func Run(t *testing.T, open func(t *testing.T) andon.Store, excuses ...Excuse) {
 	store := open(t)
 	t.Logf("store: %+v", store.Capabilities())

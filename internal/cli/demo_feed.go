@@ -89,8 +89,8 @@ func (f *factory) catchUp(ctx context.Context, now andon.Time) error {
 	return f.send(ctx, past.Messages())
 }
 
-// goOn sends what the factory says up to now: a round at a time, since a machine that was asleep has
-// many rounds to make up for.
+// goOn sends what the factory says up to now: a round at a time, since a machine that was asleep
+// has many rounds to make up for.
 func (f *factory) goOn(ctx context.Context, now andon.Time) error {
 	for f.reached < now {
 		f.reached = min(f.reached.Add(f.every), now)

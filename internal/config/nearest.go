@@ -17,8 +17,8 @@ func didYouMean(name string, candidates []string) string {
 	return ""
 }
 
-// Nearest returns the candidate nearest to a name, as spell.Nearest does. The prefix of variables does
-// not count: it would make short names alike.
+// Nearest returns the candidate nearest to a name, as spell.Nearest does. The prefix of variables
+// does not count: it would make short names alike.
 func Nearest(name string, candidates []string) string {
 	short := make([]string, len(candidates))
 	for i, c := range candidates {

@@ -6,8 +6,8 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// Escalation is the newest escalation record of one entry; of two at one time, the one whose To comes
-// first.
+// Escalation is the newest escalation record of one entry; of two at one time, the one
+// whose To comes first.
 type Escalation struct {
 	Entry andon.Time     // with State: the entry
 	State andon.State    //
@@ -15,9 +15,9 @@ type Escalation struct {
 	To    andon.PersonID // absent: withdrawn
 }
 
-// Escalate takes in an escalation record of an entry that was folded. It matters only where the entry
-// is of the present incident and has no newer record. Entries never join an incident later than they
-// are folded, so nothing that is left out here is missed then.
+// Escalate takes in an escalation record of an entry that was folded. It matters only where the
+// entry is of the present incident and has no newer record. Entries never join an incident later
+// than they are folded, so nothing that is left out here is missed then.
 func (d *Device) Escalate(r Escalation, states *andon.StateSet) {
 	if d.Incident == 0 || r.Entry < d.Incident || states.Severity(r.State) == 0 {
 		return
@@ -42,8 +42,8 @@ func (d *Device) forgetEscalations(before andon.Time) {
 	}
 }
 
-// EscalatedAt returns when an entry of the present incident was escalated or withdrawn last; 0 where
-// it never was.
+// EscalatedAt returns when an entry of the present incident was escalated or withdrawn last; 0
+// where it never was.
 func (d *Device) EscalatedAt(entry andon.Time, state andon.State) andon.Time {
 	for _, r := range d.Escalations {
 		if r.Entry == entry && r.State == state {

@@ -34,8 +34,8 @@ func keyOf(r Escalation) andon.EventKey {
 	return andon.EventKey{Time: r.Entry, Severity: severity, State: r.State}
 }
 
-// TestEscalationsInAnyOrder escalates and withdraws entries of random histories while they are folded
-// in random orders, and holds every step against the definition.
+// TestEscalationsInAnyOrder escalates and withdraws entries of random histories while they are
+// folded in random orders, and holds every step against the definition.
 func TestEscalationsInAnyOrder(t *testing.T) {
 	states := andon.DefaultStates()
 	names := []andon.State{"NORMAL", "WARNING1", "WARNING2", "ODD"}

@@ -63,8 +63,8 @@ func (in *Intake) Reserve(n int64) (release func(), err error) {
 	return in.reserve(&in.bytes, n)
 }
 
-// ReserveAnswer takes room for n bytes of an answer, as Reserve does. Who reads slowly takes no room
-// from those who write.
+// ReserveAnswer takes room for n bytes of an answer, as Reserve does. Who reads slowly takes no
+// room from those who write.
 func (in *Intake) ReserveAnswer(n int64) (release func(), err error) {
 	return in.reserve(&in.answers, n)
 }

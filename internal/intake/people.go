@@ -40,8 +40,8 @@ func CheckAssignment(a *andon.Assignment) error {
 }
 
 // Escalate escalates an entry, or with To absent withdraws. Without Time and State the entry is the
-// one that the device shows now; to withdraw, it is the one whose escalation the device shows, since
-// reports may have repeated behind it.
+// one that the device shows now; to withdraw, it is the one whose escalation the device shows,
+// since reports may have repeated behind it.
 func (in *Intake) Escalate(
 	ctx context.Context, tenant andon.TenantID, e andon.Escalation,
 ) (andon.Escalation, error) {

@@ -8,8 +8,8 @@ import (
 	"github.com/andonhq/andon/internal/lint"
 )
 
-// broken is, for each rule by the beginning of its name, what breaks it in one place each. A file that
-// is not named is good.
+// broken is, for each rule by the beginning of its name, what breaks it in one place each. A file
+// that is not named is good.
 var broken = map[string][]sample{
 	"packages import lower ones only": {
 		{"event.go", "package andon\nimport _ \"github.com/andonhq/andon/internal/current\"", "root package"},

@@ -87,8 +87,8 @@ func help(t *testing.T, command ...string) string {
 
 var command = regexp.MustCompile(`(?m)^  ([a-z]+) {2,}\S`)
 
-// commands returns the names that the help of the program lists, but for those that every program of
-// this kind has.
+// commands returns the names that the help of the program lists, but for those that every
+// program of this kind has.
 func commands(help string) (names []string) {
 	_, list, _ := strings.Cut(help, "Available Commands:\n")
 	list, _, _ = strings.Cut(list, "\n\n")
@@ -127,7 +127,8 @@ type section struct{ number, title string }
 
 var numbered = regexp.MustCompile(`(?m)^#+ (\d+(?:\.\d+)?|limits) (.*)$`)
 
-// sectionsOf returns the sections of a page that have a number, or the name that checks know them by.
+// sectionsOf returns the sections of a page that have a number, or the name that
+// checks know them by.
 func sectionsOf(t *testing.T, name string) (all []section) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", name))

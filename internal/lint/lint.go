@@ -1,8 +1,8 @@
-// Package lint is the rules of this house as functions over its parsed files. Its tests run them on the
-// repository, and each on a few lines that break it.
+// Package lint is the rules of this house as functions over its parsed files. Its tests run them on
+// the repository, and each on a few lines that break it.
 //
-// A rule reads syntax only: it knows no types, runs nothing, and must not know what a package is for.
-// What needs types is the linter's, see .golangci.yml.
+// A rule reads syntax only: it knows no types, runs nothing, and must not know what a package is
+// for. What needs types is the linter's, see .golangci.yml.
 package lint
 
 import (
@@ -16,7 +16,8 @@ type Rule struct {
 	Name string // what holds where it is kept
 	Mend string // what to do where it is broken
 	Find func(*Tree) []Problem
-	// Except are the places that may break it. One that nothing breaks any more is a problem itself.
+	// Except are the places that may break it. One that nothing breaks any more
+	// is a problem itself.
 	Except []Exception
 }
 

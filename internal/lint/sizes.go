@@ -116,7 +116,8 @@ func wideProse(t *Tree) (found []Problem) {
 	return found
 }
 
-// standsAlone reports whether a line can't be broken: a row of a table, a heading, an image or a link.
+// standsAlone reports whether a line can't be broken: a row of a table, a heading,
+// an image or a link.
 func standsAlone(line string) bool {
 	line = strings.TrimSpace(line)
 	return strings.HasPrefix(line, "|") || strings.HasPrefix(line, "#") ||

@@ -37,8 +37,8 @@ func inits(t *Tree) (found []Problem) {
 	return found
 }
 
-// packageState finds variables of packages that have no value, have one that is made to be changed, or
-// are changed somewhere.
+// packageState finds variables of packages that have no value, have one that is made to be changed,
+// or are changed somewhere.
 func packageState(t *Tree) (found []Problem) {
 	byDir := map[string][]*File{}
 	for _, f := range t.program() {
@@ -103,8 +103,8 @@ func isChangeable(e ast.Expr) bool {
 	return false
 }
 
-// changes finds where functions change one of some variables. A name that a function declares itself is
-// another one.
+// changes finds where functions change one of some variables. A name that a function declares
+// itself is another one.
 func (t *Tree) changes(f *File, vars map[string]bool) (found []Problem) {
 	for _, d := range f.AST.Decls {
 		fn, ok := d.(*ast.FuncDecl)

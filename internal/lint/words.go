@@ -131,7 +131,8 @@ func (t *Tree) docComment(name *ast.Ident, doc *ast.CommentGroup) []Problem {
 	return nil
 }
 
-// groupComments asks for a comment at each type, and at each constant or variable or else at its group.
+// groupComments asks for a comment at each type, and at each constant or variable or
+// else at its group.
 func (t *Tree) groupComments(d *ast.GenDecl) (found []Problem) {
 	for _, s := range d.Specs {
 		switch s := s.(type) {

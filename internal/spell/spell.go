@@ -1,4 +1,5 @@
-// Package spell finds the name that somebody meant to write. It is pure and knows no names of its own.
+// Package spell finds the name that somebody meant to write. It is pure and knows
+// no names of its own.
 package spell
 
 import "strings"

@@ -1,5 +1,6 @@
-// Package licences tells licences by their texts, and writes the two files that name what is linked into
-// the program: docs/licences.md, which lists it, and THIRD_PARTY_LICENSES, which holds the texts.
+// Package licences tells licences by their texts, and writes the two files that name what
+// is linked into the program: docs/licences.md, which lists it, and THIRD_PARTY_LICENSES,
+// which holds the texts.
 //
 // It works on texts that it is given; its test asks the go command what is linked.
 package licences
@@ -44,8 +45,8 @@ func strangers() []string {
 	}
 }
 
-// Names returns the licences that a text holds, in ascending order. A text that holds none, or one that
-// is not permissive, is an error.
+// Names returns the licences that a text holds, in ascending order. A text that holds none, or one
+// that is not permissive, is an error.
 func Names(text string) ([]string, error) {
 	plain := strings.ToLower(strings.Join(strings.Fields(text), " "))
 	for _, words := range strangers() {

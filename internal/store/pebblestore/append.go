@@ -188,9 +188,9 @@ func (w *staging) deviceEvents(events []andon.Event) error {
 	return nil
 }
 
-// changed writes down how a device changed. A record that has grown large is followed by another one:
-// as one value it would fill a block that is too large for Pebble's cache, and every seek that met it
-// would read it again.
+// changed writes down how a device changed. A record that has grown large is followed by another
+// one: as one value it would fill a block that is too large for Pebble's cache, and every seek that
+// met it would read it again.
 func (w *staging) changed(s *slot, was, is *current.Device) {
 	const large = 16 << 10
 	last := len(w.records) - 1
@@ -287,8 +287,8 @@ func (w *staging) forget() {
 }
 
 // next returns the time of the first entry of a device behind a key. Where the history between has
-// been given back meanwhile, that is the newest entry, which is behind it for certain. What it reads
-// is the store as it was when the ordered section was entered: every write before is in it.
+// been given back meanwhile, that is the newest entry, which is behind it for certain. What it
+// reads is the store as it was when the ordered section was entered: every write before is in it.
 func (w *staging) next(d *current.Device, behind andon.EventKey) (andon.Time, error) {
 	if w.late == nil {
 		late, err := newEventReader(w.ctx, w.store.db, w.tenant)

@@ -7,8 +7,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// iterator is Pebble's, between two keys, that stops when its context has ended: a reader who has left
-// is not read for. Every loop ends as at the last row, and Error says why.
+// iterator is Pebble's, between two keys, that stops when its context has ended: a reader who has
+// left is not read for. Every loop ends as at the last row, and Error says why.
 type iterator struct {
 	*pebble.Iterator
 	ctx   context.Context

@@ -20,8 +20,8 @@ type room struct {
 	free   atomic.Int64
 }
 
-// How old a look at the disk may be. What the reserve is for comes later: tables that Pebble makes of
-// what is in its log already.
+// How old a look at the disk may be. What the reserve is for comes later: tables that Pebble makes
+// of what is in its log already.
 const lookEvery = 50 * time.Millisecond
 
 var processStart = time.Now()

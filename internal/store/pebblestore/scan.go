@@ -221,8 +221,8 @@ func (r *run) take(it *iterator, at andon.Time, to andon.PersonID) error {
 	return nil
 }
 
-// splitTimes takes apart what follows the state in a key: the entry's time, and for an escalation when
-// it was made and to whom.
+// splitTimes takes apart what follows the state in a key: the entry's time, and for an escalation
+// when it was made and to whom.
 func splitTimes(rest []byte) (at, escalated andon.Time, to []byte, err error) {
 	at, rest, ok := takeInvertedTime(rest)
 	if !ok {

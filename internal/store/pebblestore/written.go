@@ -2,10 +2,11 @@ package pebblestore
 
 import "hash/maphash"
 
-// written remembers rows without values that were written already, so that they are not written again:
-// hints, and days of directories. It is a cache of fixed size: what it has forgotten is written once
-// more, which is harmless. A row is remembered by a hash of its key under a seed of this process: two
-// keys of one hash would cost a row, and at 64 bits nobody meets them, nor makes them on purpose.
+// written remembers rows without values that were written already, so that they are not written
+// again: hints, and days of directories. It is a cache of fixed size: what it has forgotten is
+// written once more, which is harmless. A row is remembered by a hash of its key under a seed of
+// this process: two keys of one hash would cost a row, and at 64 bits nobody meets them, nor
+// makes them on purpose.
 type written struct {
 	seed maphash.Seed
 	sums []uint64 // made at the first use
