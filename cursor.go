@@ -11,7 +11,7 @@ import (
 
 // A cursor is the place where a page ended, as opaque text, so that no state is kept between pages:
 //
-//	base64url( version 1 byte | scope 8 bytes | position as JSON | CRC-32C of all before, 4 bytes )
+//	base64url( version 1 byte | scope 8 bytes | position as JSON | CRC-32C of the rest, 4 bytes )
 //
 // The scope is the head of the SHA-256 of the query that the cursor belongs to.
 const cursorVersion = 1

@@ -15,7 +15,8 @@ import (
 
 func TestIdentifiers(t *testing.T) {
 	for _, good := range []string{
-		"d#12345", "a/b", "100%", "two words", "😀", "é", "e\u0301", "...", strings.Repeat("x", 128),
+		"d#12345", "a/b", "100%", "two words", "😀", "é", "e\u0301", "...",
+		strings.Repeat("x", 128),
 	} {
 		if err := andon.DeviceID(good).Validate(); err != nil {
 			t.Errorf("%q: %v", good, err)

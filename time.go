@@ -125,7 +125,7 @@ func parseBound(text string) (t Time, dateOnly bool, err error) {
 	month, ok2 := digits(text, 5, 2)
 	dom, ok3 := digits(text, 8, 2)
 	if !ok1 || !ok2 || !ok3 || text[4] != '-' || text[7] != '-' {
-		return bad("is not of the form 2006-01-02T15:04:05.999999Z")
+		return bad("is not RFC 3339, such as 2026-11-20T06:00:00Z")
 	}
 	if month < 1 || month > 12 || dom < 1 || dom > daysIn(year, month) {
 		return bad("names a date that does not exist")
@@ -138,7 +138,7 @@ func parseBound(text string) (t Time, dateOnly bool, err error) {
 	m, ok2 := digits(text, 14, 2)
 	sep := text[10]
 	if !ok1 || !ok2 || (sep != 'T' && sep != 't' && sep != ' ') || text[13] != ':' {
-		return bad("is not of the form 2006-01-02T15:04:05.999999Z")
+		return bad("is not RFC 3339, such as 2026-11-20T06:00:00Z")
 	}
 	sec, rest := 0, text[16:]
 	if strings.HasPrefix(rest, ":") {

@@ -34,11 +34,11 @@ func TestParseTime(t *testing.T) {
 
 func TestParseTimeRefuses(t *testing.T) {
 	for text, why := range map[string]string{
-		"":                           "not of the form",
-		"yesterday":                  "not of the form",
-		"2020-4-24":                  "not of the form",
-		"2020-04-24T":                "not of the form",
-		"2020-04-24X14:40:00Z":       "not of the form",
+		"":                           "not RFC 3339",
+		"yesterday":                  "not RFC 3339",
+		"2020-4-24":                  "not RFC 3339",
+		"2020-04-24T":                "not RFC 3339",
+		"2020-04-24X14:40:00Z":       "not RFC 3339",
 		"2021-02-29":                 "date that does not exist",
 		"2020-13-01":                 "date that does not exist",
 		"2020-04-24T24:00:00Z":       "time of day that does not exist",
@@ -48,10 +48,10 @@ func TestParseTimeRefuses(t *testing.T) {
 		"2020-04-24T14:40:00+0200":   "zone",
 		"2020-04-24T14:40:00Z and":   "zone",
 		"1970-01-01T23:59:59Z":       "outside",
-		"99999-01-01T00:00:00Z":      "not of the form",
+		"99999-01-01T00:00:00Z":      "not RFC 3339",
 		"0000-01-01T00:00:00Z":       "outside",
 		"9999-12-31T23:59:59-01:00":  "outside",
-		strings.Repeat("9", 100_000): "not of the form",
+		strings.Repeat("9", 100_000): "not RFC 3339",
 	} {
 		_, err := andon.ParseTime(text)
 		if err == nil || !strings.Contains(err.Error(), why) || andon.KindOf(err) != andon.Invalid {

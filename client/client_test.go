@@ -52,7 +52,8 @@ func TestAppendEvents(t *testing.T) {
 	c := newClient(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		want := `{"device":"d#1","time":"1970-01-02T00:00:00Z","state":"NORMAL"}
-{"device":"d/2","time":"1970-01-02T00:00:00Z","state":"WARNING1","operator":"Liz","attributes":{"a":1}}
+{"device":"d/2","time":"1970-01-02T00:00:00Z","state":"WARNING1",` +
+			`"operator":"Liz","attributes":{"a":1}}
 `
 		if diff := cmp.Diff(want, string(body)); diff != "" {
 			t.Error(diff)

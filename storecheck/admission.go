@@ -37,8 +37,10 @@ func wantResult(got intake.Result, accepted int, rejected ...int) error {
 // timeChecks: which times are admitted, and which time an entry gets that has none.
 func timeChecks() []Check {
 	return []Check{
-		check("2.3", "further ahead than max_future is rejected, to the microsecond", futureIsRejected),
-		check("2.3", "older than the retention is rejected, to the microsecond", expiredIsRejected),
+		check("2.3", "further ahead than max_future is rejected, to the microsecond",
+			futureIsRejected),
+		check("2.3", "older than the retention is rejected, to the microsecond",
+			expiredIsRejected),
 		check("2.3", "without a time it is the arrival, strictly increasing", arrivalTimes),
 	}
 }
@@ -111,8 +113,10 @@ func arrivalTimes(ctx context.Context, e *Env, id andon.TenantID) error {
 // admissionChecks: every entry of a request is accounted for.
 func admissionChecks() []Check {
 	return []Check{
-		check("2.11", "every entry of a request is accepted or rejected with its index", accounting),
-		check("2.1", "in one request, an identity with other content is rejected", conflictInRequest),
+		check("2.11", "every entry of a request is accepted or rejected with its index",
+			accounting),
+		check("2.1", "in one request, an identity with other content is rejected",
+			conflictInRequest),
 		check("2.11", "a request with nothing valid keeps nothing", nothingValid),
 		check("2.11", "a single object that is refused is an error", singleRefused),
 		check("2.6", "the operator is resolved at admission", resolvedAtAdmission),
@@ -203,7 +207,8 @@ func resolvedAtAdmission(ctx context.Context, e *Env, id andon.TenantID) error {
 		return err
 	}
 	for operator, want := range map[string]string{"Liz": "d1/NORMAL@1m", "Tom": "d1/NORMAL@2m"} {
-		if err := e.wantList(ctx, id, operatorLog(operator, options{}), []string{want}); err != nil {
+		of := operatorLog(operator, options{})
+		if err := e.wantList(ctx, id, of, []string{want}); err != nil {
 			return err
 		}
 	}

@@ -17,8 +17,8 @@ import (
 //
 //	expect WARNING2: d1 d2              devices in a state, a list of states or a prefix; * is all
 //	expect counts: NORMAL=1 WARNING2=2  devices in each state
-//	expect since d1 5m                  what a device shows: state, time, since, received, operator,
-//	                                    escalated, incident, message, attributes
+//	expect since d1 5m                  what a device shows: state, time, since, received,
+//	                                    operator, escalated, incident, message, attributes
 //	expect gone d1                      never seen, or retired
 //	expect log d1: WARNING1@5m          entries of a device, newest first
 //	expect operator-log Liz: d1/WARNING1@5m

@@ -12,7 +12,10 @@ import (
 // That pages agree with the whole list is checked with every list of a scenario.
 func pagingChecks() []Check {
 	return []Check{
-		{Name: "a list of entries is read while it grows", Section: "2.13", Run: pageEventsWhileWriting},
+		{
+			Name: "a list of entries is read while it grows", Section: "2.13",
+			Run: pageEventsWhileWriting,
+		},
 		check("2.13", "devices by id are read while they change", pageDevicesWhileWriting),
 		check("2.13", "a store may be called from within its own list", callFromWithin),
 	}

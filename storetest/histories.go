@@ -181,7 +181,8 @@ func (w *world) enter(ctx context.Context, tenants []andon.TenantID) error {
 // leave deletes the tenants, since the store may be a shared one.
 func (w *world) leave(ctx context.Context, tenants []andon.TenantID) {
 	for _, id := range tenants {
-		_ = w.store.store.DeleteTenant(ctx, id) // a history may have deleted it, or broken the store
+		// A history may have deleted it, or broken the store.
+		_ = w.store.store.DeleteTenant(ctx, id)
 	}
 }
 

@@ -120,13 +120,16 @@ func TestStartRefuses(t *testing.T) {
 			func(c *config.Config) { c.TokenFile = file("empty", " \n") }, "holds no token",
 		},
 		"two tokens": {
-			func(c *config.Config) { c.TokenFile = file("two", "hunter2\nhunter3\n") }, "more than one",
+			func(c *config.Config) { c.TokenFile = file("two", "hunter2\nhunter3\n") },
+			"more than one",
 		},
 		"no certificate": {
 			func(c *config.Config) { c.TLSCert, c.TLSKey = file("c", "x"), file("k", "hunter2") },
 			"read tls_cert",
 		},
-		"no such store": {func(c *config.Config) { c.Store = "cassandra" }, "not in this build yet"},
+		"no such store": {
+			func(c *config.Config) { c.Store = "cassandra" }, "not in this build yet",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := newApp(test.change).Start(t.Context())
@@ -143,7 +146,8 @@ func TestStartRefuses(t *testing.T) {
 func TestPortTaken(t *testing.T) {
 	first := start(t, func(*config.Config) {})
 	defer stop(t, first)
-	second := newApp(func(c *config.Config) { c.Listen = strings.TrimPrefix(first.URL(), "http://") })
+	taken := strings.TrimPrefix(first.URL(), "http://")
+	second := newApp(func(c *config.Config) { c.Listen = taken })
 	if err := second.Start(t.Context()); !errors.Is(err, app.ErrPortTaken) {
 		t.Errorf("got %v", err)
 	}

@@ -40,9 +40,10 @@ func (a *App) address(token bool) (address *net.TCPAddr, loopback bool, err erro
 	}
 	loopback = address.IP.IsLoopback()
 	if !loopback && !token {
-		return nil, false, andon.Errorf(andon.Invalid, "listening on %s lets other machines in, so it "+
-			"needs a token: put one into a file (openssl rand -hex 32 > token) and name the file with "+
-			"--token-file, or listen on 127.0.0.1", a.Config.Listen)
+		return nil, false, andon.Errorf(andon.Invalid,
+			"listening on %s lets other machines in, so it needs a token: put one into a file "+
+				"(openssl rand -hex 32 > token) and name the file with --token-file, "+
+				"or listen on 127.0.0.1", a.Config.Listen)
 	}
 	return address, loopback, nil
 }

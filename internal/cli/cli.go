@@ -66,9 +66,11 @@ func (p *program) run(ctx context.Context, args []string) int {
 
 func (p *program) rootCommand() *cobra.Command {
 	root := &cobra.Command{
-		Use:   "andon",
-		Short: "The state of every device of a fleet: what it is now, what it was, who answers for it",
-		Long: `Andon keeps the state of every device of a fleet: what it is now, what it was, and who
+		Use: "andon",
+		Short: "The state of every device of a fleet: " +
+			"what it is now, what it was, who answers for it",
+		Long: "Andon keeps the state of every device of a fleet: " +
+			`what it is now, what it was, and who
 answers for it. Devices report over HTTP, and people ask over HTTP.
 
 Exit codes: 0 done, 1 failed, 2 wrong use, 3 some input was rejected, 4 the disk of the store

@@ -40,7 +40,8 @@ func (p *program) importCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Import a log of events or readings from a file",
-		Long: `Import a log from a file: CSV with a header, a JSON array of objects, or NDJSON; plain or
+		Long: "Import a log from a file: " +
+			`CSV with a header, a JSON array of objects, or NDJSON; plain or
 gzip; "-" is standard input. Say which columns hold what: several columns, joined by a comma, make
 one value ("a/b"), and "=text" is the same text in every row. In JSON, "data.temp" is a member of
 an object within, and "data.*" all of its members.
@@ -78,16 +79,19 @@ func (p *program) importFlags(cmd *cobra.Command, o *importOptions) {
 	flags.BoolVar(&o.comments, "comments", false, "pass over lines with # before the header of CSV")
 
 	flags.StringSliceVar(&m.Device, "device", []string{"device"}, "`columns` of the device")
-	flags.StringSliceVar(&m.Time, "time", []string{"time"}, "`columns` of the time, joined by a space")
+	flags.StringSliceVar(&m.Time, "time", []string{"time"},
+		"`columns` of the time, joined by a space")
 	flags.StringSliceVar(&m.State, "state", nil, "`columns` of the state (default [state])")
 	flags.StringSliceVar(&m.Operator, "operator", nil, "`columns` of the operator")
 	flags.StringSliceVar(&m.Message, "message", nil, "`columns` of the message")
 	flags.StringSliceVar(&m.EscalatedTo, "escalated-to", nil, "`columns` of the supervisor")
-	flags.StringSliceVar(&m.Attributes, "attributes", nil, "`columns` that are kept beside the entry")
+	flags.StringSliceVar(&m.Attributes, "attributes", nil,
+		"`columns` that are kept beside the entry")
 	flags.StringSliceVar(&m.Metrics, "metrics", nil, "`columns` of the metrics of a reading")
 	flags.StringSliceVar(&m.Metadata, "metadata", nil, "`columns` that are kept beside the reading")
 	flags.StringVar(&m.Join, "join", "/", "what stands between joined columns")
-	flags.StringVar(&o.precision, "precision", "ms", "unit of times that are numbers: s, ms, us, ns")
+	flags.StringVar(&o.precision, "precision", "ms",
+		"unit of times that are numbers: s, ms, us, ns")
 
 	flags.IntVar(&o.batch, "batch", defaultBatch, "entries of one request")
 	flags.StringVar(&o.rejects, "rejects", "", "`file` to write all rejected lines to")
@@ -169,13 +173,14 @@ func explain(o importOptions, err error) error {
 	case errors.Is(err, context.Canceled):
 		return errors.New("interrupted\nRun it again to go on: nothing is doubled")
 	case errors.As(err, &unreached):
-		return fmt.Errorf("%w\nIs a server running at %s? andon serve starts one, --url names another",
-			err, o.url)
+		return fmt.Errorf("%w\nIs a server running at %s? andon serve starts one, "+
+			"--url names another", err, o.url)
 	case errors.As(err, &e) && e.Status == http.StatusUnauthorized:
 		return fmt.Errorf("%w\nName the file that holds the server's token with --token-file", err)
 	case errors.As(err, &e) && e.Status == http.StatusNotFound:
-		return fmt.Errorf("%w\nA tenant is made by: curl -X PUT -H 'Content-Type: application/json' "+
-			"-d '{}' %s/api/v1/tenants/%s", err, strings.TrimSuffix(o.url, "/"), o.tenant)
+		return fmt.Errorf("%w\nA tenant is made by: curl -X PUT "+
+			"-H 'Content-Type: application/json' -d '{}' %s/api/v1/tenants/%s",
+			err, strings.TrimSuffix(o.url, "/"), o.tenant)
 	}
 	return err
 }

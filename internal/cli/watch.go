@@ -29,7 +29,8 @@ func (p *program) watchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch",
 		Short: "Follow a fleet on the terminal",
-		Long: `Follow the fleet of a running server: how many devices are in each state, and the worst
+		Long: "Follow the fleet of a running server: " +
+			`how many devices are in each state, and the worst
 of them, or those that the flags select. On a terminal the table is drawn in place; elsewhere a line
 is printed for each device that changes its state, its operator or to whom it is escalated, that
 falls silent or is heard again. Ctrl-C ends it.

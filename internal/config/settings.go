@@ -34,7 +34,8 @@ func (c *Config) Settings() []Setting {
 	return []Setting{
 		{"listen", given(&c.Listen), "address to listen on; port 0 takes a free one"},
 		{"data", given(&c.Data), "directory of the embedded store"},
-		{"store", given(&c.Store), "the store: pebble (embedded, durable) or memory (lost at the end)"},
+		{"store", given(&c.Store),
+			"the store: pebble (embedded, durable) or memory (lost at the end)"},
 		{"token_file", text(&c.TokenFile), "file that holds the token which clients must send"},
 		{"tls_cert", text(&c.TLSCert), "file of the TLS certificate chain (PEM); HTTPS, not HTTP"},
 		{"tls_key", text(&c.TLSKey), "file of the TLS key (PEM)"},
@@ -57,7 +58,8 @@ func (c *Config) Settings() []Setting {
 		{"timeouts.request", span(&c.Timeouts.Request, ms), "time to work at a request"},
 		{"timeouts.idle", span(&c.Timeouts.Idle, ms), "time a connection may be idle"},
 		{"timeouts.drain", span(&c.Timeouts.Drain, 0),
-			"at the end, time between /readyz saying no and the listener closing, for load balancers"},
+			"at the end, time between /readyz saying no and the listener closing, " +
+				"for load balancers"},
 		{"timeouts.stop", span(&c.Timeouts.Stop, ms), "at the end, time for requests under way"},
 
 		{"expiry.every", span(&c.Expiry.Every, time.Second), "how often what has expired is swept"},

@@ -63,7 +63,8 @@ func TestEscalationsInAnyOrder(t *testing.T) {
 				records = append(records, r)
 			}
 			if got, want := d.escalated(states).To, tellEscalated(folded, records); got != want {
-				t.Fatalf("seed %d: after %+v and %+v: %q, want %q", seed, folded, records, got, want)
+				t.Fatalf("seed %d: after %+v and %+v: %q, want %q",
+					seed, folded, records, got, want)
 			}
 		}
 	}

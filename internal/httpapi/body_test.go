@@ -59,7 +59,8 @@ func TestCompressedBodies(t *testing.T) {
 	if got.header.Get("Accept-Encoding") != "gzip, zstd" {
 		t.Errorf("got %v", got.header)
 	}
-	w.post("/events", oneEvent, "Content-Encoding: gzip, gzip").fails(http.StatusUnsupportedMediaType)
+	w.post("/events", oneEvent, "Content-Encoding: gzip, gzip").
+		fails(http.StatusUnsupportedMediaType)
 }
 
 func TestHalfBodiesKeepNothing(t *testing.T) {

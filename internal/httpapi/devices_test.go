@@ -16,7 +16,8 @@ func TestDevice(t *testing.T) {
 		"operator":"Liz","message":"hot","attributes":{"a":1}}`).is(http.StatusOK)
 	const shown = `{"device":"d1","state":"WARNING1","severity":32,"since":"2020-04-24T11:05:00Z",
 		"time":"2020-04-24T11:10:00Z","received":"2020-04-24T12:00:00Z","operator":"Liz",
-		"incident_since":"2020-04-24T11:05:00Z","silent":false,"message":"hot","attributes":{"a":1}}`
+		"incident_since":"2020-04-24T11:05:00Z","silent":false,"message":"hot",
+		"attributes":{"a":1}}`
 	w.get("/devices/d1").equals(shown)
 	w.get("/devices").equals(`{"items":[` + shown + `]}`)
 	w.get("/devices?device=d1").equals(`{"items":[` + shown + `]}`)

@@ -117,5 +117,5 @@ func (x *exchange) writeProblem(p problem) {
 	}
 	x.Header().Set("Content-Type", "application/problem+json")
 	x.WriteHeader(p.Status)
-	_, _ = x.Write(text) // where it can't be sent, nobody is there to be told
+	_, _ = x.Write(append(text, '\n')) // where it can't be sent, nobody is there to be told
 }

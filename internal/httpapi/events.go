@@ -128,7 +128,7 @@ func (c *call) account(accepted int, rejected []andon.Rejection) error {
 		}
 		text = append(text, list...)
 	}
-	c.send(typeJSON, append(text, '}'))
+	c.send(typeJSON, append(text, '}', '\n'))
 	return nil
 }
 

@@ -109,13 +109,16 @@ func (g garbage) request(method, path string, op object) *http.Request {
 	target.RawPath = path
 	body := g.body()
 	r := &http.Request{
-		Method: method, URL: target, Host: "localhost", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Method: method, URL: target, Host: "localhost",
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: http.Header{}, Body: http.NoBody,
 	}
 	if body != "" {
 		r.Body, r.ContentLength = readCloser{bytes.NewReader([]byte(body))}, int64(len(body))
 	}
-	for _, name := range []string{"Content-Type", "Content-Encoding", "Andon-Tenant", "X-Request-Id"} {
+	for _, name := range []string{
+		"Content-Type", "Content-Encoding", "Andon-Tenant", "X-Request-Id",
+	} {
 		if g.IntN(8) == 0 {
 			r.Header.Set(name, g.text())
 		}
@@ -197,14 +200,17 @@ func FuzzQuery(f *testing.F) {
 	cursor := andon.EncodeCursor("x", andon.EventKey{})
 	for _, seed := range []string{
 		"", "limit=1&order=asc", "state=WARNING*&from=2020-04-24&to=2020-04-25", "cursor=" + cursor,
-		"a;b", "%zz", "=&=&", "date=2020-04-24", "from=2020-04-24T10:00:00+01:00", "limit=1&limit=2",
+		"a;b", "%zz", "=&=&", "date=2020-04-24", "from=2020-04-24T10:00:00+01:00",
+		"limit=1&limit=2",
 	} {
 		f.Add(seed)
 	}
 	w := newWorld(f)
 	w.fill()
 	f.Fuzz(func(t *testing.T, query string) {
-		for _, path := range []string{"/supervisors/Sara/events", "/devices", "/devices/d0/intervals"} {
+		for _, path := range []string{
+			"/supervisors/Sara/events", "/devices", "/devices/d0/intervals",
+		} {
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, base+path, nil)
 			r.URL.RawQuery = query
 			got := w.serve(t, r)
@@ -220,8 +226,8 @@ func FuzzQuery(f *testing.F) {
 // reads the source can make one.
 func FuzzCursor(f *testing.F) {
 	for _, seed := range []string{
-		`{}`, `{"Time":"2020-04-24T10:05:00Z","Severity":32,"State":"WARNING1","Device":"d1"}`, `[]`,
-		`null`, `{"Time":null,"Severity":-1}`, `{"Device":"\u0000"}`, `"x"`,
+		`{}`, `{"Time":"2020-04-24T10:05:00Z","Severity":32,"State":"WARNING1","Device":"d1"}`,
+		`[]`, `null`, `{"Time":null,"Severity":-1}`, `{"Device":"\u0000"}`, `"x"`,
 	} {
 		f.Add(seed)
 	}

@@ -13,9 +13,10 @@ func loopback(o *httpapi.Options) { o.Loopback = true }
 func TestForeignHostsAreRefusedOnLoopback(t *testing.T) {
 	w := newWorld(t, loopback)
 	for host, status := range map[string]int{
-		"localhost": 200, "LocalHost:8080": 200, "127.0.0.1": 200, "127.1.2.3:80": 200, "[::1]:8080": 200,
-		"[::1]": 200, "evil.example": 421, "evil.example:8080": 421, "localhost.evil.example": 421,
-		"127.0.0.1.evil.example": 421, "10.0.0.1": 421, "[::2]:80": 421, "0.0.0.0": 421,
+		"localhost": 200, "LocalHost:8080": 200, "127.0.0.1": 200, "127.1.2.3:80": 200,
+		"[::1]:8080": 200, "[::1]": 200, "evil.example": 421, "evil.example:8080": 421,
+		"localhost.evil.example": 421, "127.0.0.1.evil.example": 421,
+		"10.0.0.1": 421, "[::2]:80": 421, "0.0.0.0": 421,
 	} {
 		for _, path := range []string{base + "/devices", "/livez", "/metrics"} {
 			got := w.do(http.MethodGet, path, "", "Host: "+host)
@@ -92,7 +93,8 @@ func TestEveryAnswerHasItsHeaders(t *testing.T) {
 	} {
 		got := w.do(http.MethodGet, path, "", "X-Request-Id: abc-1.2_3")
 		for name, want := range map[string]string{
-			"X-Request-Id": "abc-1.2_3", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store",
+			"X-Request-Id": "abc-1.2_3", "X-Content-Type-Options": "nosniff",
+			"Cache-Control": "no-store",
 		} {
 			if got.header.Get(name) != want {
 				t.Errorf("%s: %s is %q", path, name, got.header.Get(name))

@@ -144,7 +144,9 @@ func TestReferencesLeadSomewhere(t *testing.T) {
 		}
 	}
 	walk(document)
-	for _, want := range []string{"Event", "ListEvent", "Device", "Problem", "Tenant", "Escalation"} {
+	for _, want := range []string{
+		"Event", "ListEvent", "Device", "Problem", "Tenant", "Escalation",
+	} {
 		if schemas[want] == nil {
 			t.Errorf("no schema %s among %v", want, slices.Sorted(maps.Keys(schemas)))
 		}
@@ -172,13 +174,15 @@ func TestExamplesAreTaken(t *testing.T) {
 	} {
 		method, path, _ := strings.Cut(name, " ")
 		path = strings.NewReplacer("{device}", "press-7", "{tenant}", "plant-2").Replace(path)
-		content := operations(parse(t, text).(object))[name]["requestBody"].(object)["content"].(object)
+		body := operations(parse(t, text).(object))[name]["requestBody"].(object)
+		content := body["content"].(object)
 		sent := marshal(t, content["application/json"].(object)["example"])
 		if got := w.do(method, path, sent); got.status > 299 {
 			t.Errorf("%s %s: %d %s", name, sent, got.status, got.body)
 		}
 		if lines, ok := content["application/x-ndjson"].(object); ok {
-			w.do(method, path, lines["example"].(string), "Content-Type: application/x-ndjson").is(200)
+			w.do(method, path, lines["example"].(string), "Content-Type: application/x-ndjson").
+				is(200)
 		}
 	}
 }
@@ -212,7 +216,8 @@ func TestDocs(t *testing.T) {
 		if got.body == "" || got.header.Get("Content-Type") == "" {
 			t.Errorf("%s: %v", file[1], got.header)
 		}
-		plain := w.do(http.MethodGet, "/"+file[1], "", "Accept-Encoding: identity").is(http.StatusOK)
+		plain := w.do(http.MethodGet, "/"+file[1], "", "Accept-Encoding: identity").
+			is(http.StatusOK)
 		if plain.header.Get("Content-Encoding") != "" || plain.body != got.body {
 			t.Errorf("%s: not the same without compression", file[1])
 		}

@@ -76,7 +76,8 @@ func TestVersion(t *testing.T) {
 
 func TestErrorsOfTheStore(t *testing.T) {
 	var log bytes.Buffer
-	w, s := newSick(t, func(o *httpapi.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	logger := slog.New(slog.NewTextHandler(&log, nil))
+	w, s := newSick(t, func(o *httpapi.Options) { o.Log = logger })
 	for err, status := range map[error]int{
 		errors.New("secret words"):                   500,
 		andon.Errorf(andon.Internal, "secret words"): 500,
@@ -98,7 +99,8 @@ func TestErrorsOfTheStore(t *testing.T) {
 		if want := status == 500 || status == 503 || status == 507; logged != want {
 			t.Errorf("%v: logged %q", err, log.String())
 		}
-		if after := got.header.Get("Retry-After"); (after != "") != (status == 429 || status == 503) {
+		again := status == 429 || status == 503
+		if after := got.header.Get("Retry-After"); (after != "") != again {
 			t.Errorf("%d: Retry-After %q", status, after)
 		}
 	}
@@ -178,7 +180,8 @@ func TestMetrics(t *testing.T) {
 	if strings.Contains(text, "some") {
 		t.Error("an id has become a label")
 	}
-	open := w.do(http.MethodGet, "/metrics", "", "Accept: application/openmetrics-text; version=1.0.0")
+	open := w.do(http.MethodGet, "/metrics", "",
+		"Accept: application/openmetrics-text; version=1.0.0")
 	if !strings.HasSuffix(open.is(http.StatusOK).body, "# EOF\n") {
 		t.Error("not OpenMetrics")
 	}

@@ -20,7 +20,8 @@ func TestAssignments(t *testing.T) {
 	w.get("/devices/d%23/assignments").equals(`{"items":[
 		{"device":"d#","operator":"Bob","from":"2020-04-24T14:00:00Z"},
 		{"device":"d#","operator":null,"from":"2020-04-24T13:00:00Z","to":"2020-04-24T14:00:00Z"},
-		{"device":"d#","operator":"Liz","from":"2020-04-24T12:00:00Z","to":"2020-04-24T13:00:00Z"}]}`)
+		{"device":"d#","operator":"Liz","from":"2020-04-24T12:00:00Z","to":"2020-04-24T13:00:00Z"}
+		]}`)
 	p := w.get("/devices/d%23/assignments?order=asc&limit=2").page()
 	w.get("/devices/d%23/assignments?order=asc&limit=2&cursor=" + p.Next).equals(`{"items":[
 		{"device":"d#","operator":"Bob","from":"2020-04-24T14:00:00Z"}]}`)
@@ -45,8 +46,10 @@ func TestEscalations(t *testing.T) {
 	w := newWorld(t)
 	w.event("d 1", "2020-04-24T10:00:00Z", "A/B")
 	w.event("d 1", "2020-04-24T10:01:00Z", "WARNING2")
-	got := w.post("/devices/d%201/escalations", `{"to":"Sara","by":"Liz","note":"look","time":null}`)
-	got.is(http.StatusCreated).json(`{"device":"d 1","time":"2020-04-24T10:01:00Z","state":"WARNING2",
+	got := w.post("/devices/d%201/escalations",
+		`{"to":"Sara","by":"Liz","note":"look","time":null}`)
+	got.is(http.StatusCreated).json(`{"device":"d 1",
+		"time":"2020-04-24T10:01:00Z","state":"WARNING2",
 		"to":"Sara","at":"2020-04-24T12:00:00Z","by":"Liz","note":"look"}`)
 	w.do(http.MethodGet, got.header.Get("Location"), "").equals(`{"device":"d 1",
 		"time":"2020-04-24T10:01:00Z","state":"WARNING2","escalated_to":"Sara",

@@ -19,7 +19,8 @@ func TestReadings(t *testing.T) {
 		"metrics":{"a":1.5,"b":1,"c":7},"metadata":{"fw":"1"}}`
 	const late = `{"device":"p","time":"2020-04-24T10:01:00Z","metrics":{"a":0.00001}}`
 	w.get("/devices/p/readings").equals(`{"items":[` + late + `,` + early + `]}`)
-	w.get("/devices/p/readings?order=asc&to=2020-04-24T10:00:30Z").equals(`{"items":[` + early + `]}`)
+	w.get("/devices/p/readings?order=asc&to=2020-04-24T10:00:30Z").
+		equals(`{"items":[` + early + `]}`)
 	w.get("/devices/p/readings?metrics=b,c").equals(`{"items":[{"device":"p",
 		"time":"2020-04-24T10:00:00Z","metrics":{"b":1,"c":7},"metadata":{"fw":"1"}}]}`)
 	w.get("/devices/p/readings/latest").equals(late)

@@ -14,7 +14,9 @@ func TestLoneSlash(t *testing.T) {
 	} {
 		w.get(path).is(200)
 	}
-	for _, path := range []string{"/devices/%2F/events", "/operators/%2F/events", "/supervisors/%2F/events"} {
+	for _, path := range []string{
+		"/devices/%2F/events", "/operators/%2F/events", "/supervisors/%2F/events",
+	} {
 		if p := w.get(path).is(200).page(); len(p.Items) != 1 {
 			t.Errorf("%s has %d items, want 1", path, len(p.Items))
 		}

@@ -8,7 +8,8 @@ import (
 
 func TestTenants(t *testing.T) {
 	w := newWorld(t)
-	got := w.put("/tenants/plant%2F2", `{"retention":{"events":"90d"},"silent_after":"30m","states":[
+	got := w.put("/tenants/plant%2F2", `{"retention":{"events":"90d"},"silent_after":"30m",
+		"states":[
 		{"name":"OK","severity":0},{"name":"BAD","severity":70,"colour":"#ff0000"}]}`)
 	const plant = `{"tenant":"plant/2","retention":{"events":"90d","readings":"30d"},
 		"max_future":"10m","silent_after":"30m","states":[
@@ -43,22 +44,23 @@ func TestTenants(t *testing.T) {
 
 func TestWrongTenants(t *testing.T) {
 	w := newWorld(t)
+	const one = `{"name":"A","severity":0}`
 	for sent, want := range map[string]string{
-		`{"retention":{"events":"soon"}}`:                                  "body.retention.events",
-		`{"retention":{"event":"90d"}}`:                                    "did you mean events?",
-		`{"retention":{"events":90}}`:                                      "can't be a number",
-		`{"retention":"90d"}`:                                              "body.retention",
-		`{"max_future":"-1m"}`:                                             "body.max_future",
-		`{"silent_after":"10000000d"}`:                                     "body.silent_after",
-		`{"silentafter":"1m"}`:                                             "did you mean silent_after?",
-		`{"states":[]}`:                                                    "body.states",
-		`{"states":[{"name":"A"}]}`:                                        "body.states[0].severity",
-		`{"states":[{"name":"A","severity":256}]}`:                         "body.states[0].severity",
-		`{"states":[{"name":"A","severity":-1}]}`:                          "body.states[0].severity",
-		`{"states":[{"name":"A,B","severity":1}]}`:                         "body.states[0]",
-		`{"states":[{"name":"A","severity":0},{"name":"A","severity":1}]}`: "twice",
-		`{"states":[{"name":"A","severity":0,"colour":"red"}]}`:            "#rrggbb",
-		`{"tenant":"other"}`:                                               "body.tenant",
+		`{"retention":{"events":"soon"}}`:                       "body.retention.events",
+		`{"retention":{"event":"90d"}}`:                         "did you mean events?",
+		`{"retention":{"events":90}}`:                           "can't be a number",
+		`{"retention":"90d"}`:                                   "body.retention",
+		`{"max_future":"-1m"}`:                                  "body.max_future",
+		`{"silent_after":"10000000d"}`:                          "body.silent_after",
+		`{"silentafter":"1m"}`:                                  "did you mean silent_after?",
+		`{"states":[]}`:                                         "body.states",
+		`{"states":[{"name":"A"}]}`:                             "body.states[0].severity",
+		`{"states":[{"name":"A","severity":256}]}`:              "body.states[0].severity",
+		`{"states":[{"name":"A","severity":-1}]}`:               "body.states[0].severity",
+		`{"states":[{"name":"A,B","severity":1}]}`:              "body.states[0]",
+		`{"states":[` + one + `,` + one + `]}`:                  "twice",
+		`{"states":[{"name":"A","severity":0,"colour":"red"}]}`: "#rrggbb",
+		`{"tenant":"other"}`:                                    "body.tenant",
 	} {
 		w.put("/tenants/new", sent).fails(http.StatusBadRequest, want)
 	}

@@ -141,7 +141,8 @@ func (in *Intake) Readings(
 
 // admitReadings returns the admissible readings in the order in which they came.
 func (in *Intake) admitReadings(
-	a *admission[andon.Reading], t *andon.Tenant, items []ingest.Item[andon.Reading], now andon.Time,
+	a *admission[andon.Reading], t *andon.Tenant, items []ingest.Item[andon.Reading],
+	now andon.Time,
 ) ([]andon.Reading, error) {
 	readings, metrics := make([]andon.Reading, 0, len(items)), 0
 	for i := range items {

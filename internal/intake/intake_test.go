@@ -219,7 +219,8 @@ func TestWithdrawTakesTheEntryWhoseEscalationIsShown(t *testing.T) {
 	in := intake.New(store, intake.Options{Now: clock})
 	post(t, in, andon.Event{Device: "d", Time: now - 9, State: "WARNING2"})
 	escalate := func(to andon.PersonID) andon.Escalation {
-		e, err := in.Escalate(t.Context(), andon.DefaultTenant, andon.Escalation{Device: "d", To: to})
+		of := andon.Escalation{Device: "d", To: to}
+		e, err := in.Escalate(t.Context(), andon.DefaultTenant, of)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -230,7 +231,8 @@ func TestWithdrawTakesTheEntryWhoseEscalationIsShown(t *testing.T) {
 	if e := escalate(""); e.Time != now-9 {
 		t.Errorf("withdrawn from the entry at %s", e.Time)
 	}
-	if d, err := store.Device(t.Context(), andon.DefaultTenant, "d"); err != nil || d.EscalatedTo != "" {
+	d, err := store.Device(t.Context(), andon.DefaultTenant, "d")
+	if err != nil || d.EscalatedTo != "" {
 		t.Errorf("still escalated to %q, %v", d.EscalatedTo, err)
 	}
 	if e := escalate(""); e.Time != now-5 {
@@ -250,7 +252,8 @@ func TestMetricsOfARequestAreBounded(t *testing.T) {
 			Value: andon.Reading{Device: "d", Metrics: metrics}, Index: i,
 		})
 	}
-	if _, err := in.Readings(t.Context(), andon.DefaultTenant, b); andon.KindOf(err) != andon.TooLarge {
+	_, err := in.Readings(t.Context(), andon.DefaultTenant, b)
+	if andon.KindOf(err) != andon.TooLarge {
 		t.Errorf("too many metrics: %v", err)
 	}
 }

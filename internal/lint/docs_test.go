@@ -54,7 +54,8 @@ func TestConfigurationPage(t *testing.T) { page(t, "configuration.md", config.Re
 // TestCommandsPage: the page holds the help of each command, as the program prints it.
 func TestCommandsPage(t *testing.T) {
 	page(t, "commands.md", "# The command line\n\n"+generated("the help of the program")+
-		"[configuration.md](configuration.md) lists the settings that `andon serve` takes as flags.\n"+
+		"[configuration.md](configuration.md) lists the settings that `andon serve` "+
+		"takes as flags.\n"+
 		helpOf(t))
 }
 
@@ -117,8 +118,8 @@ func TestChecksPage(t *testing.T) {
 		}
 	}
 	for number, checks := range bySection {
-		t.Errorf("The rule: each check is of a section of docs/semantics.md. There is no section %s, of\n%s",
-			number, checks)
+		t.Errorf("The rule: each check is of a section of docs/semantics.md. "+
+			"There is no section %s, of\n%s", number, checks)
 	}
 	page(t, "checks.md", b.String())
 }

@@ -28,7 +28,8 @@ func plan() []room {
 		{dir: "internal/current", pure: true, may: "."},
 		{dir: "internal/simulate", pure: true, may: "."},
 		{dir: "internal/ingest", pure: true, may: "."},
-		{dir: "internal/ingest/*", pure: true, may: ". internal/spell internal/ingest internal/ingest/jsonscan"},
+		{dir: "internal/ingest/*", pure: true, may: ". internal/spell internal/ingest " +
+			"internal/ingest/jsonscan"},
 		{dir: "internal/intake", pure: true, may: ". internal/ingest"},
 		{dir: "internal/store/wrap", pure: true, may: "."},
 
@@ -39,16 +40,17 @@ func plan() []room {
 		{dir: "internal/httpapi", may: ". internal/intake internal/spell internal/ingest " +
 			"internal/ingest/jsonfeed internal/ingest/jsonscan"},
 
-		{dir: "storecheck", pure: true, may: ". internal/ingest internal/intake internal/store/wrap"},
-		{dir: "storetest", may: ". storecheck internal/ingest internal/intake internal/store/wrap " +
-			"internal/store/memstore"},
+		{dir: "storecheck", pure: true, may: ". internal/ingest internal/intake " +
+			"internal/store/wrap"},
+		{dir: "storetest", may: ". storecheck internal/ingest internal/intake " +
+			"internal/store/wrap internal/store/memstore"},
 
 		{dir: "internal/store/all", may: ". internal/store/memstore internal/store/pebblestore"},
 		{dir: "internal/app", may: ". internal/config internal/httpapi internal/intake " +
 			"internal/store/all internal/store/wrap"},
 		{dir: "internal/cli", may: ". client internal/app internal/config internal/httpapi " +
-			"internal/ingest internal/ingest/table internal/intake internal/simulate internal/spell " +
-			"internal/store/all internal/store/wrap storecheck"},
+			"internal/ingest internal/ingest/table internal/intake internal/simulate " +
+			"internal/spell internal/store/all internal/store/wrap storecheck"},
 		{dir: "cmd/andon", may: "internal/cli"},
 
 		{dir: "test"},
@@ -95,19 +97,20 @@ func importRules() []Rule {
 	return []Rule{
 		{
 			Name: "packages import lower ones only, as the plan of the house has it",
-			Mend: "move the code to where it belongs, or pass in what it needs; a new package, or a new way " +
-				"down, is a line in plan() of internal/lint/imports.go",
+			Mend: "move the code to where it belongs, or pass in what it needs; a new package, " +
+				"or a new way down, is a line in plan() of internal/lint/imports.go",
 			Find: wrongRooms,
 		},
 		{
 			Name: "pure packages do no I/O",
-			Mend: "take an io.Reader, an interface or the value itself, and open things in an adapter",
+			Mend: "take an io.Reader, an interface or the value itself, and open things in an " +
+				"adapter",
 			Find: impure,
 		},
 		{
 			Name: "each library has its owner",
-			Mend: "ask the package that owns it (owners() of internal/lint/imports.go); a new library is a " +
-				"line there and a decision record",
+			Mend: "ask the package that owns it (owners() of internal/lint/imports.go); a new " +
+				"library is a line there and a decision record",
 			Find: wrongOwners,
 		},
 	}
@@ -162,7 +165,8 @@ func impure(t *Tree) (found []Problem) {
 		}
 		f.imports(func(spec *ast.ImportSpec, name string) {
 			if isIO(name) {
-				found = append(found, t.problem(spec.Pos(), "%s is pure and imports %s", f.Dir, name))
+				text := fmt.Sprintf("%s is pure and imports %s", f.Dir, name)
+				found = append(found, t.problem(spec.Pos(), "%s", text))
 			}
 		})
 	}

@@ -45,7 +45,9 @@ func (p Problem) String() string {
 
 // Rules returns all rules.
 func Rules() []Rule {
-	return slices.Concat(importRules(), stateRules(), timeRules(), wordRules(), sizeRules(), textRules())
+	return slices.Concat(
+		importRules(), stateRules(), timeRules(), wordRules(), sizeRules(), textRules(),
+	)
 }
 
 // Check returns what breaks a rule in a tree, by place, and the exceptions that nothing needs.

@@ -11,7 +11,9 @@ import (
 )
 
 // repository is the files of the repository, read once.
-var repository = sync.OnceValues(func() (*lint.Tree, error) { return lint.Parse(os.DirFS("../..")) })
+var repository = sync.OnceValues(func() (*lint.Tree, error) {
+	return lint.Parse(os.DirFS("../.."))
+})
 
 func tree(t *testing.T) *lint.Tree {
 	t.Helper()
@@ -30,7 +32,8 @@ func TestHouse(t *testing.T) {
 				t.Errorf("The rule: %s.\nTo mend it: %s.\n%s", r.Name, r.Mend, lines(problems))
 			}
 			for _, e := range stale {
-				t.Errorf("take away the exception for %s (%s): nothing there needs it", e.Path, e.Why)
+				t.Errorf("take away the exception for %s (%s): nothing there needs it",
+					e.Path, e.Why)
 			}
 		})
 	}
@@ -49,8 +52,8 @@ func TestFunctionsAreShort(t *testing.T) {
 	lengths := lint.FunctionLines(tree(t))
 	slices.Sort(lengths)
 	at := func(percent int) int { return lengths[(len(lengths)-1)*percent/100] }
-	t.Logf("%d functions; lines: half up to %d, 9 in 10 up to %d, 99 in 100 up to %d, the longest %d",
-		len(lengths), at(50), at(90), at(99), at(100))
+	t.Logf("%d functions; lines: half up to %d, 9 in 10 up to %d, 99 in 100 up to %d, "+
+		"the longest %d", len(lengths), at(50), at(90), at(99), at(100))
 	if at(50) > 15 || at(90) > 45 {
 		t.Error("The rule: half of the functions have at most 15 lines, 9 in 10 at most 45.")
 	}

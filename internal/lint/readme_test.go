@@ -32,7 +32,9 @@ func TestTour(t *testing.T) {
 	if err != nil {
 		t.Errorf("The rule: each line of the tour in README.md works. (%v)\n%s", err, out)
 	}
-	for _, said := range []string{`"escalated_to":"Sara"`, `"seconds":`, `"temperature":71.5`, `"line":"L3"`} {
+	for _, said := range []string{
+		`"escalated_to":"Sara"`, `"seconds":`, `"temperature":71.5`, `"line":"L3"`,
+	} {
 		if !bytes.Contains(out, []byte(said)) {
 			t.Errorf("no answer of the tour says %s:\n%s", said, out)
 		}
@@ -46,7 +48,8 @@ func server(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(self, "serve", "--listen", "127.0.0.1:0", "--store", "memory", "--log-level", "warn")
+	cmd := exec.Command(self, "serve", "--listen", "127.0.0.1:0", "--store", "memory",
+		"--log-level", "warn")
 	cmd.Env, cmd.Stderr = []string{asProgram + "=1"}, t.Output()
 	out, err := cmd.StdoutPipe()
 	if err != nil {

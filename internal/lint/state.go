@@ -11,13 +11,14 @@ func stateRules() []Rule {
 	return []Rule{
 		{
 			Name: "no init functions",
-			Mend: "do it in a constructor, or in one function that lists what there is (internal/store/all)",
+			Mend: "do it in a constructor, or in one function that lists what there is " +
+				"(internal/store/all)",
 			Find: inits,
 		},
 		{
 			Name: "packages hold no state",
-			Mend: "make it a field, and pass logger, clock and registry in; a table that is only read has a " +
-				"value and is never assigned to",
+			Mend: "make it a field, and pass logger, clock and registry in; a table that is " +
+				"only read has a value and is never assigned to",
 			Find: packageState,
 			Except: []Exception{
 				{"cmd/andon/main.go", "version", "the linker stamps it"},
@@ -53,8 +54,10 @@ func packageState(t *Tree) (found []Problem) {
 						continue
 					}
 					vars[name.Name] = true
-					if i >= len(spec.Values) || isChangeable(spec.Type) || isChangeable(spec.Values[i]) {
-						found = append(found, t.problem(name.Pos(), "%s is there to be changed", name.Name))
+					if i >= len(spec.Values) || isChangeable(spec.Type) ||
+						isChangeable(spec.Values[i]) {
+						text := name.Name + " is there to be changed"
+						found = append(found, t.problem(name.Pos(), "%s", text))
 					}
 				}
 			}

@@ -12,7 +12,8 @@ func textRules() []Rule {
 	return []Rule{
 		{
 			Name: "files name no registry and no path of a machine",
-			Mend: "leave the registry to the user's own settings, and write paths relative to the repository",
+			Mend: "leave the registry to the user's own settings, and write paths relative to " +
+				"the repository",
 			Find: places,
 		},
 		{
@@ -35,14 +36,16 @@ func textRules() []Rule {
 
 // place finds what ties a file to a machine: addresses of registries, directories of a person. The
 // letters in brackets keep this file from finding itself.
-var place = regexp.MustCompile(`prox[y]\.golang\.org|su[m]\.golang\.org|registr[y]\.(npmjs|yarnpkg)\.` +
-	`|goprox[y]\.(io|cn)|pyp[i]\.org|mirro[r]s\.|(^|[^\w.~$}-])/(roo[t]|hom[e]|User[s]|wor[k])/\w`)
+var place = regexp.MustCompile(`prox[y]\.golang\.org|su[m]\.golang\.org` +
+	`|registr[y]\.(npmjs|yarnpkg)\.|goprox[y]\.(io|cn)|pyp[i]\.org|mirro[r]s\.` +
+	`|(^|[^\w.~$}-])/(roo[t]|hom[e]|User[s]|wor[k])/\w`)
 
 func places(t *Tree) (found []Problem) {
 	for _, text := range t.Texts {
 		for i, line := range text.Lines {
 			if m := place.FindString(line); m != "" {
-				found = append(found, Problem{text.Path, i + 1, fmt.Sprintf("%q", strings.TrimSpace(m))})
+				what := fmt.Sprintf("%q", strings.TrimSpace(m))
+				found = append(found, Problem{text.Path, i + 1, what})
 			}
 		}
 	}

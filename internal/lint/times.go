@@ -9,14 +9,15 @@ func timeRules() []Rule {
 	return []Rule{
 		{
 			Name: "the clock is passed in",
-			Mend: "take now as an argument, or a clock as an option; internal/cli alone knows what time " +
-				"it is",
+			Mend: "take now as an argument, or a clock as an option; internal/cli alone knows " +
+				"what time it is",
 			Find: clocks,
 			Except: []Exception{
 				{"internal/cli/", "", "the program"},
-				{"internal/httpapi/", "", "durations of requests and deadlines of connections, which only " +
-					"the real clock has"},
-				{"internal/store/pebblestore/occupy.go", "", "for people: since when a directory is open"},
+				{"internal/httpapi/", "", "durations of requests and deadlines of connections, " +
+					"which only the real clock has"},
+				{"internal/store/pebblestore/occupy.go", "",
+					"for people: since when a directory is open"},
 				{"internal/store/pebblestore/room.go", "", "how old a look at the disk is"},
 				{"storecheck/", "", "a shared engine expires rows by the real clock"},
 				{"storetest/", "", "a shared engine expires rows by the real clock"},
@@ -24,7 +25,8 @@ func timeRules() []Rule {
 		},
 		{
 			Name: "nothing sleeps",
-			Mend: "wait for what you wait for, or run the test in testing/synctest, whose clock does not wait",
+			Mend: "wait for what you wait for, or run the test in testing/synctest, whose clock " +
+				"does not wait",
 			Find: sleeps,
 			Except: []Exception{
 				{"storetest/histories.go", "", "a store that is eventual is asked until it agrees"},
@@ -50,7 +52,9 @@ func clocks(t *Tree) (found []Problem) {
 func sleeps(t *Tree) (found []Problem) {
 	for _, f := range t.Go {
 		synced := false
-		f.imports(func(_ *ast.ImportSpec, name string) { synced = synced || name == "testing/synctest" })
+		f.imports(func(_ *ast.ImportSpec, name string) {
+			synced = synced || name == "testing/synctest"
+		})
 		f.inspect(func(n ast.Node) {
 			call, ok := n.(*ast.CallExpr)
 			if ok && !synced && qualified(call.Fun) == "time.Sleep" {

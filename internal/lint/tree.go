@@ -74,7 +74,8 @@ func (t *Tree) add(name string, content []byte) error {
 	if path.Ext(name) != ".go" || strings.Contains("/"+name, "/testdata/") {
 		return nil
 	}
-	file, err := parser.ParseFile(t.fset, name, content, parser.ParseComments|parser.SkipObjectResolution)
+	const mode = parser.ParseComments | parser.SkipObjectResolution
+	file, err := parser.ParseFile(t.fset, name, content, mode)
 	if err != nil {
 		return fmt.Errorf("parse: %w", err)
 	}

@@ -13,13 +13,14 @@ func wordRules() []Rule {
 	return []Rule{
 		{
 			Name: "each package says what it is for",
-			Mend: "write one comment above one package clause: what it is for, and what it must not know",
+			Mend: "write one comment above one package clause: what it is for, and what it " +
+				"must not know",
 			Find: packageComments,
 		},
 		{
 			Name: "what is exported is explained",
-			Mend: "write a comment that begins with the name: units, order, errors, promises; not what the " +
-				"name says already",
+			Mend: "write a comment that begins with the name: units, order, errors, promises; " +
+				"not what the name says already",
 			Find: docComments,
 		},
 		{
@@ -69,7 +70,8 @@ func (t *Tree) packageComment(name string, files []*File) (found []Problem) {
 		if comments > 1 {
 			found = append(found, t.problem(f.AST.Package, "a second comment of package %s", name))
 		} else if !strings.HasPrefix(f.AST.Doc.Text(), begins) {
-			found = append(found, t.problem(f.AST.Package, "its comment does not begin with %q", begins))
+			found = append(found,
+				t.problem(f.AST.Package, "its comment does not begin with %q", begins))
 		}
 	}
 	if comments == 0 {
@@ -126,7 +128,9 @@ func (t *Tree) docComment(name *ast.Ident, doc *ast.CommentGroup) []Problem {
 	case text == "":
 		return []Problem{t.problem(name.Pos(), "%s has no comment", name.Name)}
 	case !strings.HasPrefix(text, name.Name+" "):
-		return []Problem{t.problem(name.Pos(), "the comment of %s does not begin with its name", name.Name)}
+		return []Problem{
+			t.problem(name.Pos(), "the comment of %s does not begin with its name", name.Name),
+		}
 	}
 	return nil
 }
@@ -154,7 +158,9 @@ func (t *Tree) groupComments(d *ast.GenDecl) (found []Problem) {
 }
 
 func failedErrors(t *Tree) (found []Problem) {
-	makers := []string{"errors.New", "fmt.Errorf", "andon.Errorf", "andon.AtField", "Errorf", "AtField"}
+	makers := []string{
+		"errors.New", "fmt.Errorf", "andon.Errorf", "andon.AtField", "Errorf", "AtField",
+	}
 	for _, f := range t.program() {
 		f.inspect(func(n ast.Node) {
 			call, ok := n.(*ast.CallExpr)
@@ -224,7 +230,8 @@ func hollow(name string) bool {
 }
 
 func (t *Tree) functionName(d *ast.FuncDecl) (found []Problem) {
-	if rest, ok := strings.CutPrefix(d.Name.Name, "Get"); ok && rest != "" && unicode.IsUpper(rune(rest[0])) {
+	rest, ok := strings.CutPrefix(d.Name.Name, "Get")
+	if ok && rest != "" && unicode.IsUpper(rune(rest[0])) {
 		found = append(found, t.problem(d.Name.Pos(), "%s has a Get prefix", d.Name.Name))
 	}
 	if d.Recv == nil {
@@ -232,7 +239,8 @@ func (t *Tree) functionName(d *ast.FuncDecl) (found []Problem) {
 	}
 	for _, name := range d.Recv.List[0].Names {
 		if len(name.Name) > 2 {
-			found = append(found, t.problem(name.Pos(), "receiver %s is longer than two letters", name.Name))
+			found = append(found,
+				t.problem(name.Pos(), "receiver %s is longer than two letters", name.Name))
 		}
 	}
 	return found

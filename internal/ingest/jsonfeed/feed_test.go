@@ -139,7 +139,7 @@ func TestEventRefused(t *testing.T) {
 		{`"time":1e999`, "body.time",
 			`at byte 33: time "1e999" is not a number that a time can be`},
 		{`"time":"yesterday"`, "body.time",
-			`at byte 33: time "yesterday" is not of the form 2006-01-02T15:04:05.999999Z`},
+			`at byte 33: time "yesterday" is not RFC 3339, such as 2026-11-20T06:00:00Z`},
 		{`"operator":"a\u0000"`, "body.operator",
 			`at byte 0: operator holds a control character at byte 1`},
 		{`"message":"` + strings.Repeat("x", andon.MaxMessageBytes+1) + `"`, "body.message",

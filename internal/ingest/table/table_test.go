@@ -84,7 +84,7 @@ func TestCSVGoesOnBehindBadRows(t *testing.T) {
 		`0:2 a 2020-04-24T14:40:00Z ON op= to= "" `,
 		`1:4 b 2020-04-24T14:40:00.5Z ON op= to= "two\nlines, \"quoted\"" `,
 		`line 6: the row has 3 cells, the header 4`,
-		`line 7: column time: time "yesterday" is not of the form 2006-01-02T15:04:05.999999Z`,
+		`line 7: column time: time "yesterday" is not RFC 3339, such as 2026-11-20T06:00:00Z`,
 		`line 8: column device: device is missing`,
 		`line 9: cell 3 has a quote but does not begin with one`,
 		`line 10: cell 3 goes on behind its closing quote`,

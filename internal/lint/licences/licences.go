@@ -41,7 +41,8 @@ func marks() []mark {
 func strangers() []string {
 	return []string{
 		"gnu general public", "gnu lesser general public", "gnu affero", "business source license",
-		"server side public license", "commons clause", "common development and distribution license",
+		"server side public license", "commons clause",
+		"common development and distribution license",
 	}
 }
 
@@ -99,7 +100,8 @@ Andon is licensed under [Apache-2.0](../LICENSE). The program is linked with the
 and with the standard library of Go (BSD-3-Clause). Their texts and notices are in
 [THIRD_PARTY_LICENSES](../THIRD_PARTY_LICENSES), which goes wherever the program goes. A module
 under a licence that is not permissive fails the tests. Where a module has several licences, each
-holds for a part of it, as its own text says. The page at ` + "`/docs`" + ` is Swagger UI (Apache-2.0),
+holds for a part of it, as its own text says. The page at ` + "`/docs`" +
+		` is Swagger UI (Apache-2.0),
 whose files are in swgui.
 
 | module | version | licence |
@@ -120,7 +122,8 @@ func Texts(modules []Module) string {
 	var b strings.Builder
 	b.WriteString("The program andon is linked with these modules, under these licences.\n")
 	for _, part := range parts(modules) {
-		fmt.Fprintf(&b, "\n%s\n%s\n\n%s\n", strings.Repeat("=", 80), strings.Join(part.of, "\n"), part.text)
+		of := strings.Join(part.of, "\n")
+		fmt.Fprintf(&b, "\n%s\n%s\n\n%s\n", strings.Repeat("=", 80), of, part.text)
 	}
 	return b.String()
 }

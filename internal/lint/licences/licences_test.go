@@ -21,7 +21,8 @@ const repository = "../../.."
 func linked(t *testing.T) (modules []licences.Module) {
 	t.Helper()
 	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f",
-		"{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Version}}\t{{.Dir}}{{end}}{{end}}", "./cmd/andon")
+		"{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Version}}\t{{.Dir}}{{end}}{{end}}",
+		"./cmd/andon")
 	list.Dir = repository
 	list.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64")
 	var errs bytes.Buffer
@@ -91,24 +92,30 @@ func golden(t *testing.T, name, want string) {
 	}
 	got, err := os.ReadFile(path)
 	if err != nil || string(got) != want {
-		t.Errorf("%s is not what is linked (%v): go test ./internal/lint/licences -update writes it", name, err)
+		t.Errorf("%s is not what is linked (%v): "+
+			"go test ./internal/lint/licences -update writes it", name, err)
 	}
 }
 
 func TestNames(t *testing.T) {
+	const (
+		bsd = "Redistribution and use in source and binary forms"
+		mit = "Permission is hereby granted, free of charge, to any person obtaining a copy"
+
+		public = "This is free and unencumbered software released into the public domain."
+	)
 	for text, want := range map[string]string{
-		"Apache License\n  Version 2.0, January 2004":                                          "Apache-2.0",
-		"Redistribution and use in source and binary forms ... Neither the name of":            "BSD-3-Clause",
-		"Redistribution and use in source\nand binary forms, with or without":                  "BSD-2-Clause",
-		"Permission is hereby granted, free of charge,\nto any person obtaining a copy":        "MIT",
-		"MIT: Permission is hereby granted, free of charge, to any person obtaining a copy of": "MIT",
-		"This is free and unencumbered software released into the public domain.":              "Unlicense",
-		"under the Apache License, Version 2.0; Permission is hereby granted, free of charge, " +
-			"to any person obtaining a copy": "Apache-2.0, MIT",
-		"GNU General Public License, version 3": "",
-		"Business Source License 1.1":           "",
-		"All rights reserved.":                  "",
-		"":                                      "",
+		"Apache License\n  Version 2.0, January 2004":                         "Apache-2.0",
+		bsd + " ... Neither the name of":                                      "BSD-3-Clause",
+		"Redistribution and use in source\nand binary forms, with or without": "BSD-2-Clause",
+		strings.Replace(mit, ", to", ",\nto", 1):                              "MIT",
+		"MIT: " + mit + " of":                                                 "MIT",
+		public:                                                                "Unlicense",
+		"under the Apache License, Version 2.0; " + mit:                       "Apache-2.0, MIT",
+		"GNU General Public License, version 3":                               "",
+		"Business Source License 1.1":                                         "",
+		"All rights reserved.":                                                "",
+		"":                                                                    "",
 	} {
 		names, err := licences.Names(text)
 		if got := strings.Join(names, ", "); got != want || (err == nil) != (want != "") {

@@ -12,7 +12,8 @@ import (
 func TestOpenEach(t *testing.T) {
 	for _, name := range all.Names() {
 		t.Run(name, func(t *testing.T) {
-			s, err := all.Open(name, all.Config{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
+			c := all.Config{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)}
+			s, err := all.Open(name, c)
 			if err != nil {
 				t.Fatal(err)
 			}

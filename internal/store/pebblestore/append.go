@@ -178,7 +178,9 @@ func (w *staging) deviceEvents(events []andon.Event) error {
 		}
 		if e.EscalatedTo != "" {
 			to := andon.PersonID(strings.Clone(string(e.EscalatedTo)))
-			d.Escalate(current.Escalation{Entry: e.Time, State: state, At: e.Time, To: to}, w.states)
+			d.Escalate(current.Escalation{
+				Entry: e.Time, State: state, At: e.Time, To: to,
+			}, w.states)
 		}
 		if err := w.remember(slot, d.ID, operator, e.Time); err != nil {
 			return err
@@ -198,7 +200,8 @@ func (w *staging) changed(s *slot, was, is *current.Device) {
 		w.records = append(w.records, newRecord(w.tenant.number, w.received))
 		last++
 	}
-	w.records[last] = appendChange(w.records[last], s.Note.number, !s.Note.named, was, is, w.received)
+	w.records[last] = appendChange(
+		w.records[last], s.Note.number, !s.Note.named, was, is, w.received)
 }
 
 // retain returns a person to keep: the one that is kept already where it is the same, else a clone,

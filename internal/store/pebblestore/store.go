@@ -114,7 +114,8 @@ func openEngine(dir string, o *Options) (*pebble.DB, error) {
 func checkEngine(desc *pebble.DBDesc) error {
 	if desc.Exists && desc.FormatMajorVersion > engineFormat {
 		return andon.Errorf(andon.Conflict,
-			"its engine's format is %d and this program reads up to %d: use the program that wrote it",
+			"its engine's format is %d and this program reads up to %d: "+
+				"use the program that wrote it",
 			desc.FormatMajorVersion, engineFormat)
 	}
 	return nil

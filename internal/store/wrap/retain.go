@@ -146,7 +146,8 @@ func (r *retained) Escalate(
 func (r *retained) shows(ctx context.Context, tenant andon.TenantID, e *andon.Escalation) bool {
 	d, err := r.Store.Device(ctx, tenant, e.Device)
 	entry := andon.EntryRef{Time: e.Time, State: e.State}
-	return err == nil && (entry == andon.EntryRef{Time: d.Time, State: d.State} || entry == d.EscalatedEntry)
+	shown := andon.EntryRef{Time: d.Time, State: d.State}
+	return err == nil && (entry == shown || entry == d.EscalatedEntry)
 }
 
 // checkEntry reports an entry that has expired as one that is not there.

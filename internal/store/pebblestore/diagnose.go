@@ -1,0 +1,31 @@
+package pebblestore
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+)
+
+// Diagnose is of wrap.StoreDoctor: how the engine is set up, and how it is.
+func (s *Store) Diagnose(_ context.Context, tell func(name, value, source string)) error {
+	s.mu.RLock()
+	devices := 0
+	for _, t := range s.tenants {
+		devices += t.fleet.Len()
+	}
+	s.mu.RUnlock()
+	m := s.db.Metrics()
+	const metrics = "the engine's metrics"
+	tell("stored format", fmt.Sprintf("%d, engine %d", formatVersion, s.db.FormatMajorVersion()),
+		"the open store")
+	tell("devices in memory", strconv.Itoa(devices), "the open store")
+	tell("records since the checkpoint", mebibytes(uint64(s.checkpoints.grown.Load())),
+		"the open store")
+	tell("bytes on disk", mebibytes(m.DiskSpaceUsage()), metrics)
+	tell("write-ahead log", mebibytes(m.WAL.PhysicalSize), metrics)
+	tell("tables in level 0", strconv.FormatInt(m.Levels[0].TablesCount, 10), metrics)
+	tell("bytes waiting to be compacted", mebibytes(m.Compact.EstimatedDebt), metrics)
+	return nil
+}
+
+func mebibytes(n uint64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
