@@ -1,10 +1,6 @@
 package httpapi
 
-import (
-	"iter"
-
-	"github.com/andonhq/andon"
-)
+import "github.com/andonhq/andon"
 
 // intervalJSON is one run of one state.
 type intervalJSON struct {
@@ -31,37 +27,7 @@ func (a *API) intervals(c *call) (page[intervalJSON], error) {
 	}
 	runs := andon.Intervals(c.ctx(), a.store, c.tenant, tenant.States, device, q)
 	position := func(i *andon.PositionedInterval) any { return i.Position }
-	return readPage(c, limit, a.withSince(c, device, runs), a.showInterval, position)
-}
-
-// withSince gives the running run the beginning that the store remembers: it outlives the entries
-// that it came from.
-func (a *API) withSince(
-	c *call, device andon.DeviceID, runs iter.Seq2[andon.PositionedInterval, error],
-) iter.Seq2[andon.PositionedInterval, error] {
-	return func(yield func(andon.PositionedInterval, error) bool) {
-		for run, err := range runs {
-			if err == nil && run.To == 0 {
-				run.From, err = a.beginning(c, device, run.Interval)
-			}
-			if !yield(run, err) {
-				return
-			}
-		}
-	}
-}
-
-func (a *API) beginning(
-	c *call, device andon.DeviceID, running andon.Interval,
-) (andon.Time, error) {
-	d, err := a.store.Device(c.ctx(), c.tenant, device)
-	switch {
-	case err != nil && andon.KindOf(err) == andon.NotFound: // retired: its history stays
-		return running.From, nil
-	case err == nil && d.State == running.State:
-		return min(running.From, d.Since), nil
-	}
-	return running.From, err
+	return readPage(c, limit, runs, a.showInterval, position)
 }
 
 func (a *API) showInterval(i *andon.PositionedInterval) intervalJSON {

@@ -9,8 +9,7 @@ import (
 func TestTenants(t *testing.T) {
 	w := newWorld(t)
 	got := w.put("/tenants/plant%2F2", `{"retention":{"events":"90d"},"silent_after":"30m",
-		"states":[
-		{"name":"OK","severity":0},{"name":"BAD","severity":70,"colour":"#ff0000"}]}`)
+		"states":[{"name":"OK","severity":0},{"name":"BAD","severity":70,"colour":"#ff0000"}]}`)
 	const plant = `{"tenant":"plant/2","retention":{"events":"90d","readings":"30d"},
 		"max_future":"10m","silent_after":"30m","states":[
 		{"name":"OK","severity":0,"letter":"O","colour":"#2e7d32","symbol":"●"},

@@ -99,9 +99,8 @@ func golden(t *testing.T, name, want string) {
 
 func TestNames(t *testing.T) {
 	const (
-		bsd = "Redistribution and use in source and binary forms"
-		mit = "Permission is hereby granted, free of charge, to any person obtaining a copy"
-
+		bsd    = "Redistribution and use in source and binary forms"
+		mit    = "Permission is hereby granted, free of charge, to any person obtaining a copy"
 		public = "This is free and unencumbered software released into the public domain."
 	)
 	for text, want := range map[string]string{

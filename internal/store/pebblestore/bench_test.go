@@ -168,6 +168,10 @@ var filled = sync.OnceValue(func() *Store {
 	if _, err := s.Escalate(ctx, id, e); err != nil {
 		panic(err)
 	}
+	liz := []andon.Assignment{{Device: benchNames[7], Operator: "Liz"}}
+	if _, err := s.Assign(context.Background(), andon.DefaultTenant, benchBase, liz); err != nil {
+		panic(err)
+	}
 	for n := range benchDevices / benchBatch {
 		if err := s.AppendReadings(ctx, id, benchBase, benchReadings(n)); err != nil {
 			panic(err)
@@ -246,6 +250,20 @@ func BenchmarkQuery(b *testing.B) {
 		}},
 		{"devices_by_since_first_100", func(q queried) int {
 			return count(q.b, q.Devices(q, id, longest))
+		}},
+		{"devices_by_severity_first_100", func(q queried) int {
+			return count(q.b, q.Devices(q, id, andon.DeviceQuery{Sort: andon.BySeverity, Limit: 100}))
+		}},
+		{"intervals", func(q queried) int {
+			states := andon.DefaultStates()
+			return count(q.b, andon.Intervals(q, q, id, states, device, andon.IntervalQuery{Limit: 100}))
+		}},
+		{"assignments", func(q queried) int {
+			return count(q.b, q.Assignments(q, id, device, andon.PageQuery{Limit: 100}))
+		}},
+		{"readings_range", func(q queried) int {
+			within := andon.ReadingQuery{Span: hour.Span, Limit: 100}
+			return count(q.b, q.DeviceReadings(q, id, device, within))
 		}},
 		{"counts", func(q queried) int {
 			counts, err := q.Counts(q, id)

@@ -78,6 +78,47 @@ func compareStored(a, b andon.Event) int {
 	return int(min(max(int64(b.Time-a.Time), -1), 1))
 }
 
+// FuzzHintKeys proves that the keys of the other tables give back what they were built from, and
+// that a text never reaches into what stands behind it.
+func FuzzHintKeys(f *testing.F) {
+	f.Add("Liz", "press-7", "WARNING1", uint64(5))
+	f.Add("a#b/c% d😀", "a", "A", uint64(1)<<40)
+	f.Fuzz(func(t *testing.T, p, d, s string, n uint64) {
+		person, device, at := id(p), andon.DeviceID(id(d)), instant(n)
+		entry := andon.EventKey{Time: at, Device: device, State: andon.State(id(s))}
+		k := supervisorKey(7, andon.PersonID(person), entry)
+		text, rest, ok := takeText(k[5:])
+		got, ok2 := splitSupervisor(rest)
+		if !ok || !ok2 || text != person || got != entry {
+			t.Errorf("supervisor: %q gave back %q and %+v", k, text, got)
+		}
+		k = newKey(tableOperator, 7).text(person).number(at.Hour()).text(string(device))
+		text, rest, _ = takeText(k[5:])
+		hour, rest, _ := takeNumber(rest)
+		of, rest, ok := takeText(rest)
+		if text != person || hour != at.Hour() || of != string(device) || !ok || len(rest) != 0 {
+			t.Errorf("operator: %q gave back %q, %d, %q", k, text, hour, of)
+		}
+		k = readingKey(7, device, at)
+		day, rest, _ := takeNumber(k[5:])
+		of, rest, _ = takeText(rest)
+		back, rest, ok := takeInvertedTime(rest)
+		if day != at.Day() || of != string(device) || back != at || !ok || len(rest) != 0 {
+			t.Errorf("reading: %q gave back %d, %q, %s", k, day, of, back)
+		}
+		k = newKey(tableAssignment, 7).text(string(device)).invertedTime(at)
+		of, rest, _ = takeText(k[5:])
+		if back, _, ok := takeInvertedTime(rest); !ok || of != string(device) || back != at {
+			t.Errorf("assignment: %q gave back %q, %s", k, of, back)
+		}
+		k = newKey(tableDay, 7).text(string(device)).inverted(at.Day())
+		_, rest, _ = takeText(k[5:])
+		if n, _, ok := takeNumber(rest); !ok || ^n != at.Day() {
+			t.Errorf("day: %q gave back %d", k, ^n)
+		}
+	})
+}
+
 // FuzzDamagedRows proves that no reader panics, whatever is on the disk.
 func FuzzDamagedRows(f *testing.F) {
 	f.Add([]byte{})
