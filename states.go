@@ -155,7 +155,8 @@ func (s *StateSet) CheckChange(to *StateSet, seen []State) error {
 	for _, name := range seen {
 		if was, is := s.Severity(name), to.Severity(name); was != is {
 			e := AtField("body.states",
-				"state %q has entries and keeps its severity %d; %d was asked for", name, was, is)
+				"state %q has entries and keeps its severity %d; %d was asked for: "+
+					"name the state anew, or use another tenant", name, was, is)
 			e.Kind = Conflict
 			return e
 		}

@@ -17,7 +17,7 @@ import (
 
 // Options are what a Client is made with. Only URL must be given.
 type Options struct {
-	URL    string         // of the server, without the base path: "http://127.0.0.1:8080"
+	URL    string         // of the server: "http://127.0.0.1:8080"; "/api/v1" may follow
 	Tenant andon.TenantID // default unless set
 	Token  string         // sent as a bearer token where it is set
 
@@ -39,7 +39,8 @@ type Client struct {
 
 // New makes a Client. It sends nothing.
 func New(o Options) (*Client, error) {
-	base, err := url.Parse(strings.TrimSuffix(o.URL, "/"))
+	address := strings.TrimSuffix(strings.TrimSuffix(o.URL, "/"), "/api/v1")
+	base, err := url.Parse(address)
 	if err != nil || base.Host == "" || base.User != nil || !isHTTP(base.Scheme) {
 		return nil, errors.New("the URL of the server is not of the form http://127.0.0.1:8080")
 	}

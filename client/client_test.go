@@ -228,6 +228,21 @@ func TestRetryEndsWithContext(t *testing.T) {
 	})
 }
 
+func TestNewTakesTheBasePath(t *testing.T) {
+	const want = "http://host:8080/api/v1/states"
+	for _, address := range []string{
+		"http://host:8080", "http://host:8080/api/v1", "http://host:8080/api/v1/",
+	} {
+		c, err := client.New(client.Options{URL: address})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.URL("states"); got != want {
+			t.Errorf("%s: got %s", address, got)
+		}
+	}
+}
+
 func TestNewRefuses(t *testing.T) {
 	for _, address := range []string{
 		"", "127.0.0.1:8080", "ftp://host", "http://", "http://u:hunter2@h",

@@ -234,7 +234,7 @@ func (d *demo) goodbye(sent tally) {
 	}
 	if d.keep != "" {
 		page.line("The store is kept. Serve it with: andon serve --data %s",
-			filepath.Join(d.keep, "store"))
+			shellWord(filepath.Join(d.keep, "store")))
 	} else {
 		page.line("Nothing is left behind.")
 	}

@@ -45,10 +45,10 @@ are kept.`,
 	flags.Var(&moment{&e.at, andon.ParseTime}, "time", "of the entry, with --state")
 	flags.StringVar(&e.state, "state", "", "of the entry, with --time")
 	flags.BoolVar(&e.asJSON, "json", false, "print the record as JSON")
-	cmd.MarkFlagsMutuallyExclusive("to", "withdraw")
-	cmd.MarkFlagsOneRequired("to", "withdraw")
-	cmd.MarkFlagsRequiredTogether("time", "state")
 	cmd.RunE = p.does(func(ctx context.Context, args []string) error {
+		if err := checkEscalation(flags.Changed, e.withdraw); err != nil {
+			return err
+		}
 		wanted, err := e.wanted(args[0])
 		if err != nil {
 			return err
@@ -58,6 +58,19 @@ are kept.`,
 		})
 	})
 	return cmd
+}
+
+// checkEscalation reports flags that do not go together.
+func checkEscalation(given func(flag string) bool, withdraw bool) error {
+	switch {
+	case given("to") && withdraw:
+		return andon.Errorf(andon.Invalid, "either --to or --withdraw")
+	case !given("to") && !withdraw:
+		return andon.Errorf(andon.Invalid, "say --to SUPERVISOR or --withdraw")
+	case given("time") != given("state"):
+		return andon.Errorf(andon.Invalid, "--time and --state go together")
+	}
+	return nil
 }
 
 func (e *escalation) wanted(device string) (client.Escalation, error) {

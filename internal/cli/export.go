@@ -54,8 +54,7 @@ export that was interrupted begins anew, or with --continue goes on behind the l
 whole; what was written of others since then is not in it.
 
 What is exported can be imported again:
-  andon import events.ndjson --operator operator --message message \
-      --escalated-to escalated_to --attributes 'attributes.*'
+  andon import events.ndjson
   andon import readings.ndjson --metrics 'metrics.*' --metadata 'metadata.*'
   andon assign --from assignments.ndjson`,
 		Example: `  andon export > events.ndjson

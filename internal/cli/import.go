@@ -46,6 +46,10 @@ gzip; "-" is standard input. Say which columns hold what: several columns, joine
 one value ("a/b"), and "=text" is the same text in every row. In JSON, "data.temp" is a member of
 an object within, and "data.*" all of its members.
 
+Without a flag for them, operator, message, escalated_to and attributes are taken from the columns
+of these very names, where there are any: an export of events needs no flags. An empty flag, as
+--message '', leaves one out. A cell of the column attributes that is a JSON object is expanded.
+
 With --metrics and without --state, readings are imported instead of events.
 
 Lines that are rejected are reported with their numbers, as FILE:LINE: reason, and the rest goes on.
@@ -62,9 +66,20 @@ doubled, because device, time and state (of a reading: device and time) identify
 	p.importFlags(cmd, &o)
 	cmd.RunE = p.does(func(ctx context.Context, args []string) error {
 		o.file = args[0]
+		for field, flag := range optionalFields {
+			if !cmd.Flags().Changed(flag) {
+				o.mapping.Standard = append(o.mapping.Standard, field)
+			}
+		}
 		return p.importFile(ctx, o)
 	})
 	return cmd
+}
+
+// optionalFields are the fields that import takes by itself, with the flag that says otherwise.
+var optionalFields = map[string]string{
+	"operator": "operator", "message": "message", "escalated_to": "escalated-to",
+	"attributes": "attributes",
 }
 
 func (p *program) importFlags(cmd *cobra.Command, o *importOptions) {
@@ -149,6 +164,7 @@ func readTokenFile(path string) (string, error) {
 // finishImport prints the outcome and turns what ended the import into what to do next.
 func (p *program) finishImport(o importOptions, r *report, took time.Duration, err error) error {
 	io.WriteString(p.stderr, r.hidden())
+	io.WriteString(p.stderr, r.strange.note(o.tenant))
 	accepted, rejected := r.counts()
 	outcome := fmt.Sprintf("imported %d, rejected %d of %s in %.1fs",
 		accepted, rejected, r.file, took.Seconds())
@@ -177,10 +193,9 @@ func explain(o importOptions, err error) error {
 			"--url names another", err, o.url)
 	case errors.As(err, &e) && e.Status == http.StatusUnauthorized:
 		return fmt.Errorf("%w\nName the file that holds the server's token with --token-file", err)
-	case errors.As(err, &e) && e.Status == http.StatusNotFound:
-		return fmt.Errorf("%w\nA tenant is made by: curl -X PUT "+
-			"-H 'Content-Type: application/json' -d '{}' %s/api/v1/tenants/%s",
-			err, strings.TrimSuffix(o.url, "/"), o.tenant)
+	case errors.As(err, &e) && e.Status == http.StatusNotFound && isAboutTenant(e.Detail):
+		return fmt.Errorf("%w\nandon tenant list shows all, andon tenant set %s makes this one",
+			err, shellWord(o.tenant))
 	}
 	return err
 }

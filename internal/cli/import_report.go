@@ -20,7 +20,9 @@ const shownRejects = 20
 type report struct {
 	file string
 	show io.Writer // gets the first rejected lines
-	all  *os.File  // gets every rejected line; nil: nobody wants them
+	// strange are the states of the accepted events that are not in the tenant's set.
+	strange strangeStates
+	all     *os.File // gets every rejected line; nil: nobody wants them
 
 	mu       sync.Mutex
 	accepted int

@@ -15,6 +15,7 @@ type source struct {
 	io.Closer
 	table    *table.Table
 	mapping  table.Mapping
+	tenant   andon.TenantID
 	batch    int
 	progress *progress
 }
@@ -29,7 +30,7 @@ func (p *program) openSource(o importOptions) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &source{mapping: o.mapping, batch: o.batch}
+	s := &source{mapping: o.mapping, tenant: andon.TenantID(o.tenant), batch: o.batch}
 	if s.mapping.Precision, err = andon.ParsePrecision(o.precision); err != nil {
 		return nil, err
 	}
@@ -60,7 +61,11 @@ func (p *program) openFile(name string) (io.ReadCloser, int64, error) {
 		return nil, 0, andon.Errorf(andon.Invalid, "open the file: %w", err)
 	}
 	info, err := file.Stat()
+	if err == nil && info.IsDir() {
+		err = andon.Errorf(andon.Invalid, "%s is a directory: name a file in it", name)
+	}
 	if err != nil {
+		file.Close()
 		return nil, 0, err
 	}
 	return file, info.Size(), nil
@@ -82,8 +87,20 @@ func (s *source) sendEvents(ctx context.Context, c *client.Client, r *report) er
 	if err != nil {
 		return err
 	}
+	tenant, err := c.Tenant(ctx, s.tenant)
+	if err != nil {
+		return err
+	}
+	r.strange.learn(tenant.States)
+	send := func(ctx context.Context, events []andon.Event) (client.Result, error) {
+		result, err := c.AppendEvents(ctx, events)
+		if err == nil {
+			r.strange.add(events, result)
+		}
+		return result, err
+	}
 	im := importer[andon.Event]{
-		send: c.AppendEvents, size: eventSize, batch: s.batch, inFlight: inFlight, report: r,
+		send: send, size: eventSize, batch: s.batch, inFlight: inFlight, report: r,
 		sift: siftTwins,
 	}
 	return im.run(ctx, events)

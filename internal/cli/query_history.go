@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,7 +39,9 @@ func intervalColumns() []column[client.Interval] {
 		stateColumn(func(i *interval) andon.State { return i.State }),
 		timeColumn("from", func(i *interval) andon.Time { return i.From }),
 		untilColumn(func(i *interval) andon.Time { return i.To }),
-		programColumn("seconds", func(i *interval) string { return numberText(i.Seconds) }),
+		programColumn("seconds", func(i *interval) string {
+			return strconv.FormatFloat(i.Seconds, 'f', -1, 64) // no exponent: a sheet takes it
+		}),
 		{name: "for", cell: func(_ looks, i *interval) cell {
 			return cell{text: age(length(i)), right: true}
 		}},

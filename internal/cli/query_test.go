@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -218,5 +219,36 @@ func TestShellWord(t *testing.T) {
 		if got := shellWord(name); got != want {
 			t.Errorf("shellWord(%q) is %s, want %s", name, got, want)
 		}
+	}
+}
+
+// TestSecondsHaveNoExponent: a spreadsheet would round them.
+func TestSecondsHaveNoExponent(t *testing.T) {
+	i := client.Interval{Seconds: 12_345_678.000001}
+	for _, c := range intervalColumns() {
+		if c.name == "seconds" && c.text(&i) != "12345678.000001" {
+			t.Errorf("got %s", c.text(&i))
+		}
+	}
+}
+
+// TestStrangeStatesAreFew: of states that are none no more is kept and shown than a person reads.
+func TestStrangeStatesAreFew(t *testing.T) {
+	var s strangeStates
+	s.learn(andon.DefaultStates().Defs())
+	s.add([]andon.Event{{State: "NORMAL"}, {State: "ODD"}, {State: "BAD"}},
+		client.Result{Rejected: []andon.Rejection{{Index: 2}}})
+	want := "1 state is not in tenant metro's set and has severity 16: ODD; " +
+		"see andon tenant set --help\n"
+	if got := s.note("metro"); got != want {
+		t.Errorf("got %s", got)
+	}
+	for i := range 2 * keptStrange {
+		s.add([]andon.Event{{State: andon.State(fmt.Sprintf("%04d", i))}}, client.Result{})
+	}
+	want = "1000 states or more are not in tenant metro's set and have severity 16: " +
+		"0000, 0001, 0002, 0003, 0004, …; see andon tenant set --help\n"
+	if got := s.note("metro"); got != want || len(s.names) != keptStrange {
+		t.Errorf("got %s", got)
 	}
 }

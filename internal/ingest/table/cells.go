@@ -1,7 +1,6 @@
 package table
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/andonhq/andon"
@@ -13,20 +12,30 @@ type cell struct {
 	name   string
 	column string
 	value  string // as it stands in the row
+	isJSON bool   // in CSV, too
 }
 
-// cells returns the members that columns make in a row, those that are absent left out. A name that
-// two columns make is an error.
-func cells(row *Row, columns []string) (all []cell, err error) {
+// cells returns the members that columns make in a row, those that are absent left out; of the
+// column whole, where its value is an object, the members of that. A name that two columns make is
+// an error.
+func cells(row *Row, whole string, columns []string) (all []cell, err error) {
 	for _, column := range columns {
-		prefix, many := strings.CutSuffix(column, ".*")
-		if many {
+		if prefix, many := strings.CutSuffix(column, ".*"); many {
 			all = row.spread(all, prefix)
-		} else if value, ok := row.cell(column); ok {
-			all = append(all, cell{row.memberName(column), column, value})
+			continue
+		}
+		value, ok := row.cell(column)
+		switch {
+		case !ok, column == whole && row.header == nil && value == "null":
+		case column == whole && row.isObject(value):
+			for name, inner := range members(value) {
+				all = append(all, cell{name, column, inner, true})
+			}
+		default:
+			all = append(all, cell{row.memberName(column), column, value, false})
 		}
 	}
-	if len(columns) < 2 && !slices.ContainsFunc(columns, isSpread) {
+	if len(all) < 2 {
 		return all, nil
 	}
 	seen := make(map[string]bool, len(all))
@@ -42,6 +51,14 @@ func cells(row *Row, columns []string) (all []cell, err error) {
 
 func isSpread(column string) bool { return strings.HasSuffix(column, ".*") }
 
+// isObject reports whether what stands in a cell is an object of JSON; in CSV it is the whole text.
+func (r *Row) isObject(cell string) bool {
+	if r.header == nil {
+		return cell[0] == '{'
+	}
+	return strings.HasPrefix(cell, "{") && checkObject(cell) == nil
+}
+
 // memberName is what stands behind the last dot of a column of JSON; CSV has no nesting.
 func (r *Row) memberName(column string) string {
 	if r.header != nil {
@@ -55,22 +72,22 @@ func (r *Row) spread(all []cell, prefix string) []cell {
 	if r.header == nil {
 		if nested, ok := find(r.object, prefix); ok && nested[0] == '{' {
 			for name, value := range members(nested) {
-				all = append(all, cell{name, prefix + "." + name, value})
+				all = append(all, cell{name, prefix + "." + name, value, false})
 			}
 		}
 		return all
 	}
 	for i, column := range r.header.names {
 		if name, ok := strings.CutPrefix(column, prefix+"."); ok && r.cells[i] != "" {
-			all = append(all, cell{name, column, r.cells[i]})
+			all = append(all, cell{name, column, r.cells[i], false})
 		}
 	}
 	return all
 }
 
 // object makes one JSON object of columns, absent where they all are.
-func object(row *Row, columns []string) (andon.JSON, error) {
-	all, err := cells(row, columns)
+func object(row *Row, whole string, columns []string) (andon.JSON, error) {
+	all, err := cells(row, whole, columns)
 	if err != nil || len(all) == 0 {
 		return "", err
 	}
@@ -78,14 +95,18 @@ func object(row *Row, columns []string) (andon.JSON, error) {
 	for i, c := range all {
 		text = append(text, "{,"[min(i, 1)])
 		text = append(text, quoted(c.name)...)
-		text = append(append(text, ':'), row.json(c.value)...)
+		value := c.value
+		if !c.isJSON {
+			value = row.json(value)
+		}
+		text = append(append(text, ':'), value...)
 	}
 	return andon.JSON(append(text, '}')), nil
 }
 
 // metrics makes metrics of columns: numbers, or true and false as 1 and 0.
 func metrics(row *Row, columns []string) (andon.Metrics, error) {
-	all, err := cells(row, columns)
+	all, err := cells(row, "", columns)
 	if err != nil {
 		return nil, err
 	}

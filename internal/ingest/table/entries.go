@@ -19,9 +19,11 @@ func (t *Table) Events(m Mapping) (Entries[andon.Event], error) {
 	if err := m.checkEvents(); err != nil {
 		return nil, err
 	}
-	if err := bind(m.eventFields(), t.source.columns(t.sample)); err != nil {
+	have := t.source.columns(t.sample)
+	if err := bind(m.eventFields(), have); err != nil {
 		return nil, err
 	}
+	m = m.withStandard(have)
 	return entries(t, m.event), nil
 }
 
@@ -64,7 +66,7 @@ func (m *Mapping) event(row *Row) (e andon.Event, err error) {
 	if e.Time, err = m.time(row); err != nil {
 		return e, err
 	}
-	if e.Attributes, err = object(row, m.Attributes); err != nil {
+	if e.Attributes, err = object(row, columnAttributes, m.Attributes); err != nil {
 		return e, err
 	}
 	return e, m.invalid(e.Validate(), m.eventFields)
@@ -79,7 +81,7 @@ func (m *Mapping) reading(row *Row) (r andon.Reading, err error) {
 	if r.Metrics, err = metrics(row, m.Metrics); err != nil {
 		return r, err
 	}
-	if r.Metadata, err = object(row, m.Metadata); err != nil {
+	if r.Metadata, err = object(row, "", m.Metadata); err != nil {
 		return r, err
 	}
 	if len(r.Metrics) == 0 {

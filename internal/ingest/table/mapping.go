@@ -23,13 +23,20 @@ type Mapping struct {
 
 	// Attributes of events, Metrics and Metadata of readings: each column is one member. "data.*"
 	// is every column that begins with "data.", in JSON every member of that object. A member is
-	// named as its column; in JSON by what stands behind the last dot.
+	// named as its column; in JSON by what stands behind the last dot. The column "attributes" of
+	// events whose value is an object is not a member: its members are.
 	Attributes []string
 	Metrics    []string
 	Metadata   []string
 
+	// Standard names optional fields of events, as a JSON event does. One that no column is named
+	// for takes the column of its very name, where the file has one that no other field uses.
+	Standard []string
+
 	Precision andon.Precision // of times that are numbers; the zero value is microseconds
 }
+
+const columnAttributes = "attributes"
 
 // field is one field of a mapping: its name as messages give it, and the columns it is made of.
 type field struct {
@@ -47,7 +54,7 @@ func (m *Mapping) eventFields() []field {
 		{name: "operator", columns: m.Operator},
 		{name: "message", columns: m.Message},
 		{name: "escalated_to", columns: m.EscalatedTo},
-		{name: "attributes", columns: m.Attributes, members: true},
+		{name: columnAttributes, columns: m.Attributes, members: true},
 	}
 }
 
@@ -108,6 +115,23 @@ func (f *field) check(column string) error {
 
 func (f *field) bad(format, column string) error {
 	return andon.Errorf(andon.Invalid, "%s: "+format, f.name, ingest.Clip(column))
+}
+
+// withStandard returns the mapping with the columns of Standard. Of JSON only the first rows are
+// known, so there each is taken: a column that never comes makes nothing.
+func (m Mapping) withStandard(have *columns) Mapping {
+	used := slices.Concat(m.Device, m.Time, m.State, m.Operator, m.Message, m.EscalatedTo,
+		m.Attributes)
+	for name, columns := range map[string]*[]string{
+		"operator": &m.Operator, "message": &m.Message, "escalated_to": &m.EscalatedTo,
+		columnAttributes: &m.Attributes,
+	} {
+		wanted := slices.Contains(m.Standard, name) && !slices.Contains(used, name)
+		if wanted && len(*columns) == 0 && (have.sample || have.has(name)) {
+			*columns = []string{name}
+		}
+	}
+	return m
 }
 
 // bind reports a column that the table does not have.

@@ -254,6 +254,57 @@ func TestOptionalColumnsMayComeLater(t *testing.T) {
 	}
 }
 
+// TestStandardColumns: optional fields that no column is named for are taken from the columns of
+// their names, of JSON also where they come late, and not where another field uses them.
+func TestStandardColumns(t *testing.T) {
+	const late = 120 // behind the rows that are read ahead
+	sheet := "device,time,state,message,operator,attributes\n" +
+		`a,2020-04-24,ON,hot,Liz,"{""x"":[1.50],""y.z"":null}"` + "\n" +
+		"a,2020-04-25,ON,,,{not JSON\n"
+	text := strings.Repeat(`{"device":"a","time":"2020-04-24","state":"ON"}`+"\n", late) +
+		`{"device":"a","time":"2020-04-24","state":"ON","message":"hot","operator":"Liz",` +
+		`"attributes":{"x":[1.50],"y.z":null}}`
+	m := plain
+	m.Standard = []string{"operator", "message", "escalated_to", "attributes"}
+	used := m
+	used.Operator = []string{"message"}
+	same := andon.JSON(`{"x":[1.50],"y.z":null}`)
+	for _, c := range []struct {
+		text    string
+		format  table.Format
+		mapping table.Mapping
+		row     int
+		want    andon.Event
+	}{
+		{sheet, table.CSV, m, 0, andon.Event{Operator: "Liz", Message: "hot", Attributes: same}},
+		{sheet, table.CSV, m, 1, andon.Event{Attributes: `{"attributes":"{not JSON"}`}},
+		{sheet, table.CSV, used, 0, andon.Event{Operator: "hot", Attributes: same}},
+		{sheet, table.CSV, plain, 0, andon.Event{}},
+		{`{"device":"a","time":"2020-04-24","state":"ON","attributes":null,"message":null}`,
+			table.NDJSON, m, 0, andon.Event{}},
+		{text, table.NDJSON, m, late,
+			andon.Event{Operator: "Liz", Message: "hot", Attributes: same}},
+	} {
+		entries, err := open(t, c.text, table.Options{Format: c.format}).Events(c.mapping)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for item, err := range entries {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if item.Index != c.row {
+				continue
+			}
+			got := item.Value
+			got.Device, got.Time, got.State = "", 0, ""
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		}
+	}
+}
+
 func TestOpenRefuses(t *testing.T) {
 	for _, c := range []struct {
 		text string

@@ -210,24 +210,35 @@ func count[T any](b *testing.B, seq iter.Seq2[T, error]) (n int) {
 	return n
 }
 
-// BenchmarkQuery asks each question of a fleet that reported for an hour, all of it to
-// one operator.
+// benchHour is the hour that the fleet reports in.
+var benchHour = andon.Span{From: benchBase, To: benchBase + 3_599_999_999}
+
+// benchQuery is one question, and how many answers it has.
+type benchQuery struct {
+	name  string
+	query func(queried) int
+}
+
+// BenchmarkQuery asks each question of a fleet that reported for an hour, all to one operator.
 func BenchmarkQuery(b *testing.B) {
+	for _, c := range append(logQueries(), fleetQueries()...) {
+		b.Run(c.name, func(b *testing.B) {
+			q, n := queried{filled(), context.Background(), b}, 0
+			for b.Loop() {
+				n = c.query(q)
+			}
+			b.ReportMetric(float64(n), "answers")
+		})
+	}
+}
+
+func logQueries() []benchQuery {
 	const id = andon.DefaultTenant
 	device := benchNames[7]
 	states, _ := andon.ParseStateFilter("WARNING*")
 	warnings := andon.EventQuery{States: states, Limit: 100}
-	warning2, _ := andon.ParseStateFilter("WARNING2")
-	inState := andon.DeviceQuery{States: warning2, Limit: 100}
-	longest := inState
-	longest.Sort = andon.BySince
-	span := andon.Span{From: benchBase, To: benchBase + 3_599_999_999}
-	hour := andon.EventQuery{Span: span, Limit: 100}
-	metric := andon.MetricQuery{Metric: "temperature", Limit: 100}
-	for _, c := range []struct {
-		name  string
-		query func(queried) int
-	}{
+	hour := andon.EventQuery{Span: benchHour, Limit: 100}
+	return []benchQuery{
 		{"device_last_10", func(q queried) int {
 			return q.events(q.DeviceEvents(q, id, device, andon.EventQuery{Limit: 10}))
 		}},
@@ -245,6 +256,19 @@ func BenchmarkQuery(b *testing.B) {
 		{"supervisor", func(q queried) int {
 			return q.events(q.SupervisorEvents(q, id, "Sara", andon.EventQuery{Limit: 100}))
 		}},
+	}
+}
+
+func fleetQueries() []benchQuery {
+	const id = andon.DefaultTenant
+	device := benchNames[7]
+	warning2, _ := andon.ParseStateFilter("WARNING2")
+	inState := andon.DeviceQuery{States: warning2, Limit: 100}
+	longest, severest := inState, andon.DeviceQuery{Sort: andon.BySeverity, Limit: 100}
+	longest.Sort = andon.BySince
+	states := andon.DefaultStates()
+	metric := andon.MetricQuery{Metric: "temperature", Limit: 100}
+	return []benchQuery{
 		{"devices_in_state_first_100", func(q queried) int {
 			return count(q.b, q.Devices(q, id, inState))
 		}},
@@ -252,17 +276,17 @@ func BenchmarkQuery(b *testing.B) {
 			return count(q.b, q.Devices(q, id, longest))
 		}},
 		{"devices_by_severity_first_100", func(q queried) int {
-			return count(q.b, q.Devices(q, id, andon.DeviceQuery{Sort: andon.BySeverity, Limit: 100}))
+			return count(q.b, q.Devices(q, id, severest))
 		}},
 		{"intervals", func(q queried) int {
-			states := andon.DefaultStates()
-			return count(q.b, andon.Intervals(q, q, id, states, device, andon.IntervalQuery{Limit: 100}))
+			runs := andon.IntervalQuery{Limit: 100}
+			return count(q.b, andon.Intervals(q, q, id, states, device, runs))
 		}},
 		{"assignments", func(q queried) int {
 			return count(q.b, q.Assignments(q, id, device, andon.PageQuery{Limit: 100}))
 		}},
 		{"readings_range", func(q queried) int {
-			within := andon.ReadingQuery{Span: hour.Span, Limit: 100}
+			within := andon.ReadingQuery{Span: benchHour, Limit: 100}
 			return count(q.b, q.DeviceReadings(q, id, device, within))
 		}},
 		{"counts", func(q queried) int {
@@ -283,14 +307,6 @@ func BenchmarkQuery(b *testing.B) {
 		{"metric_across_devices_first_100", func(q queried) int {
 			return count(q.b, q.MetricReadings(q, id, metric))
 		}},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			q, n := queried{filled(), context.Background(), b}, 0
-			for b.Loop() {
-				n = c.query(q)
-			}
-			b.ReportMetric(float64(n), "answers")
-		})
 	}
 }
 
