@@ -13,7 +13,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -86,7 +85,7 @@ func (a *App) Start(ctx context.Context) error {
 
 // openStore comes behind listening, so that the store can say whose it is by the address.
 func (a *App) openStore() error {
-	store, err := a.OpenStore(fmt.Sprintf("andon at %s, process %d", a.URL(), os.Getpid()))
+	store, err := a.OpenStore("andon at " + a.URL())
 	if err != nil {
 		return err
 	}

@@ -102,7 +102,7 @@ func (d *doctor) openAndCheck(ctx context.Context, c config.Config) error {
 }
 
 // serving finds the address of the server that has a directory open in what the store says of it.
-var serving = regexp.MustCompile(`andon at (https?://\S+),`)
+var serving = regexp.MustCompile(`andon at (https?://[^\s,)]+)`)
 
 func unopened(err error) finding {
 	f := finding{

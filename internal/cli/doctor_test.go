@@ -136,8 +136,7 @@ func TestDoctorOfWhatWontOpen(t *testing.T) {
 		err  error
 		want string
 	}{
-		{andon.Errorf(andon.Conflict, "open already, in process 7 (andon at https://h:1, process "+
-			"7)"),
+		{andon.Errorf(andon.Conflict, "open already, in process 7 (andon at https://h:1), since"),
 			"andon doctor --url https://h:1"},
 		{andon.Errorf(andon.Conflict, "open already"), "--url http://127.0.0.1:8080"},
 		{andon.Errorf(andon.Full, "no room"), "pebble.reserve"},

@@ -93,10 +93,7 @@ func (c *Changes[Note]) Stage() {
 	}
 }
 
-// All returns the devices in the order in which they were copied.
-func (c *Changes[Note]) All() []Device { return c.devices }
-
-// Slots returns the places of All.
+// Slots returns the places of the devices that were copied, in that order.
 func (c *Changes[Note]) Slots() []*Slot[Note] { return c.slots }
 
 // Show makes changes visible. Changes must be shown in the order in which they were copied.
@@ -141,15 +138,6 @@ func (f *Fleet[Note]) Counts() []andon.StateCount {
 		counts = append(counts, andon.StateCount{State: state, Count: devices.Len()})
 	}
 	return counts
-}
-
-// Slots calls visit for each place, in no order, until it returns false.
-func (f *Fleet[Note]) Slots(visit func(*Slot[Note]) bool) {
-	for _, s := range f.slots {
-		if !visit(s) {
-			return
-		}
-	}
 }
 
 // Len returns how many places there are.

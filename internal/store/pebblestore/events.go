@@ -245,10 +245,7 @@ func (s *Store) operatorHours(
 			return
 		}
 		defer it.close()
-		start, move := it.Last, it.Prev
-		if q.Order == andon.Asc {
-			start, move = it.First, it.Next
-		}
+		start, move := it.byTime(q.Order)
 		var h devicesOfHour
 		for ok := start(); ok; ok = move() {
 			hour, rest, ok1 := takeNumber(it.Key()[len(prefix):])
@@ -360,10 +357,7 @@ func (s *Store) supervisorKeys(
 			return
 		}
 		defer it.close()
-		start, move := it.Last, it.Prev
-		if q.Order == andon.Asc {
-			start, move = it.First, it.Next
-		}
+		start, move := it.byTime(q.Order)
 		var instant []andon.EventKey
 		flush := func() bool {
 			slices.SortFunc(instant, func(a, b andon.EventKey) int {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/andonhq/andon"
 )
 
 // iterator is Pebble's, between two keys, that stops when its context has ended: a reader who has
@@ -41,6 +43,14 @@ func (it *iterator) Next() bool           { return it.goesOn() && it.Iterator.Ne
 func (it *iterator) Prev() bool           { return it.goesOn() && it.Iterator.Prev() }
 func (it *iterator) SeekGE(k []byte) bool { return it.goesOn() && it.Iterator.SeekGE(k) }
 func (it *iterator) SeekLT(k []byte) bool { return it.goesOn() && it.Iterator.SeekLT(k) }
+
+// byTime returns how rows that stand by rising time are read in an order.
+func (it *iterator) byTime(order andon.Order) (start, move func() bool) {
+	if order == andon.Asc {
+		return it.First, it.Next
+	}
+	return it.Last, it.Prev
+}
 
 // Error returns why a loop ended, nil at the last row.
 func (it *iterator) Error() error {

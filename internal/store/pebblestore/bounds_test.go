@@ -1,0 +1,116 @@
+package pebblestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/andonhq/andon"
+)
+
+// TestWrittenIsACache: a row that is remembered is not written again, and however many names come, no
+// more room is taken.
+func TestWrittenIsACache(t *testing.T) {
+	var w written
+	name := func(n int) key { return newKey(tableMetric, 1).text(fmt.Sprint(n)) }
+	if !w.enter(name(1)) || w.enter(name(1)) {
+		t.Error("a row is to be written the first time, and not the second")
+	}
+	for n := range 3 * writtenRows {
+		w.enter(name(n))
+	}
+	if len(w.sums) != writtenRows {
+		t.Errorf("%d rows are remembered, more than %d", len(w.sums), writtenRows)
+	}
+	w.forget()
+	if !w.enter(name(3*writtenRows - 1)) {
+		t.Error("what was forgotten is to be written again")
+	}
+}
+
+// manyDevices returns as many devices as fill several records, each with an entry.
+func manyDevices() []andon.Event {
+	var events []andon.Event
+	for n := range 5000 {
+		device := andon.DeviceID(fmt.Sprintf("device-%05d", n))
+		events = append(events, andon.Event{Device: device, Time: andon.MinTime, State: "WARNING1"})
+	}
+	return events
+}
+
+// TestLargeWriteHasSmallRecords: a large write is rebuilt from several records, none of them large.
+func TestLargeWriteHasSmallRecords(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	s, err := Open("store", Options{FS: fs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := manyDevices()
+	if err := s.Append(t.Context(), andon.DefaultTenant, 1, events); err != nil {
+		t.Fatal(err)
+	}
+	records := 0
+	for _, value := range s.rows(key{tableRecord}) {
+		if records++; len(value) > 32<<10 {
+			t.Errorf("a record has %d bytes", len(value))
+		}
+	}
+	if records < 2 {
+		t.Errorf("%d records, want several", records)
+	}
+	after := fs.CrashClone(vfs.CrashCloneCfg{})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = Open("store", Options{FS: after}); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	counts, err := s.Counts(t.Context(), andon.DefaultTenant)
+	want := []andon.StateCount{{State: "WARNING1", Count: len(events)}}
+	if diff := cmp.Diff(want, counts); diff != "" || err != nil {
+		t.Error(err, diff)
+	}
+}
+
+// TestReaderWhoLeftIsNotReadFor: a scan that finds nothing for its reader ends with the reader's
+// context, and so does a write that waited.
+func TestReaderWhoLeftIsNotReadFor(t *testing.T) {
+	s, err := Open("store", Options{FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Append(t.Context(), andon.DefaultTenant, 1, manyDevices()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	k := newKey(tableEvent, 1)
+	it, err := newIterator(ctx, s.db, k, k.end())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer it.close()
+	steps := 0
+	for ok := it.First(); ok; ok = it.Next() {
+		if steps++; steps == 100 {
+			leave()
+		}
+	}
+	if !errors.Is(it.Error(), context.Canceled) || steps > 200 {
+		t.Errorf("read %d rows, %v; want an end soon after the reader left", steps, it.Error())
+	}
+	tenant := s.tenants[andon.DefaultTenant]
+	if err := s.enter(ctx, tenant); !errors.Is(err, context.Canceled) {
+		t.Errorf("a write whose client left entered the ordered section: %v", err)
+	}
+	if err := s.enter(t.Context(), tenant); err != nil {
+		t.Errorf("the ordered section was not left: %v", err)
+	}
+	s.order.Unlock()
+}
