@@ -12,8 +12,8 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// TestWrittenIsACache: a row that is remembered is not written again, and however many names come, no
-// more room is taken.
+// TestWrittenIsACache: a row that is remembered is not written again, and however many names come,
+// no more room is taken.
 func TestWrittenIsACache(t *testing.T) {
 	var w written
 	name := func(n int) key { return newKey(tableMetric, 1).text(fmt.Sprint(n)) }
