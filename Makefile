@@ -29,6 +29,10 @@ build: ## Build bin/andon, one static binary
 demo: build ## A living factory: the server, what it is sent, a live table
 	./bin/andon demo
 
+.PHONY: cassandra
+cassandra: ## A local Cassandra to try Andon on, until Ctrl-C; needs Java 17 and Maven
+	go run ./internal/tools/cassandra start
+
 .PHONY: test
 test: check race-ready ## Check, and run all tests with the race detector
 	CGO_ENABLED=1 go test -race -timeout 20m ./...

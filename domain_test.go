@@ -115,6 +115,44 @@ func TestStateSet(t *testing.T) {
 	}
 }
 
+// TestLettersDiffer: a cell of the board that shows one letter must not show the same for ON and
+// for OFF. What is filled in is read again as if it had been given.
+func TestLettersDiffer(t *testing.T) {
+	for _, c := range []struct {
+		names []andon.State // by severity
+		want  string
+	}{
+		{[]andon.State{"ON", "OFF"}, "O F"},
+		{[]andon.State{"OK", "WARNING1", "WARNING2", "WARNING3"}, "O W 2 3"},
+		{[]andon.State{"A", "AB", "AB B", "A.B"}, "A B A A"}, // nothing is left
+		{[]andon.State{"RUN", "RUN SLOW", ".x", "..."}, "R S x 3"},
+		{[]andon.State{"Ä", "ÄÖ"}, "Ä Ö"},
+	} {
+		var defs []andon.StateDef
+		for i, name := range c.names {
+			defs = append(defs, andon.StateDef{Name: name, Severity: uint8(20 * i)})
+		}
+		set, err := andon.NewStateSet(defs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, d := range set.Defs() {
+			got = append(got, d.Letter)
+		}
+		if text := strings.Join(got, " "); text != c.want {
+			t.Errorf("%q have the letters %s, want %s", c.names, text, c.want)
+		}
+		if _, err := andon.NewStateSet(set.Defs()); err != nil {
+			t.Errorf("%q: %v", c.names, err)
+		}
+	}
+	set, err := andon.NewStateSet([]andon.StateDef{{Name: "ON"}, {Name: "UP", Letter: "O"}})
+	if err != nil || set.Defs()[0].Letter != "O" || set.Defs()[1].Letter != "O" {
+		t.Errorf("a letter that was given was changed, or one made up: %v, %v", set.Defs(), err)
+	}
+}
+
 func TestOrderOfEntries(t *testing.T) {
 	set := andon.DefaultStates()
 	ordered := []andon.Event{

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // UnknownSeverity is the severity of a state outside the set: kept, shown, ties broken by name.
@@ -42,7 +43,8 @@ var colour = regexp.MustCompile(`^#[0-9a-fA-F]{6}$`)
 const MaxStates = 200
 
 // NewStateSet makes a set. What a definition leaves out is filled in: the letter is the first of
-// the name, colour and symbol follow from the severity. A name that stands twice is an error.
+// the name, or where a milder state has that one, the first in which their names differ; colour and
+// symbol follow from the severity. A name that stands twice is an error.
 func NewStateSet(defs []StateDef) (*StateSet, error) {
 	if len(defs) == 0 || len(defs) > MaxStates {
 		return nil, AtField("body.states", "a set has 1 to %d states, not %d", MaxStates, len(defs))
@@ -66,7 +68,55 @@ func NewStateSet(defs []StateDef) (*StateSet, error) {
 		}
 		seen[d.Name] = true
 	}
+	set.fillLetters()
 	return set, nil
+}
+
+// fillLetters gives a letter to the states that have none. Those that were given are taken first;
+// of what is left the milder states choose before the worse.
+func (s *StateSet) fillLetters() {
+	owners := map[string]State{}
+	for _, d := range s.defs {
+		if d.Letter != "" {
+			owners[d.Letter] = d.Name
+		}
+	}
+	for i := range s.defs {
+		d := &s.defs[i]
+		if d.Letter != "" {
+			continue
+		}
+		name := marks(d.Name)
+		if len(name) == 0 {
+			d.Letter, _, _ = looks(d.Severity)
+			continue
+		}
+		d.Letter = string(name[:1])
+		if owner, taken := owners[d.Letter]; taken {
+			if other := firstDifference(name, marks(owner)); owners[other] == "" {
+				d.Letter = other
+			}
+		}
+		owners[d.Letter] = d.Name
+	}
+}
+
+// marks are what of a name can be a letter: a space is not seen, and a dot is no identifier.
+func marks(name State) []rune {
+	return slices.DeleteFunc([]rune(string(name)), func(r rune) bool {
+		return r == '.' || unicode.IsSpace(r)
+	})
+}
+
+// firstDifference returns the first letter of a name that another name does not have in its place,
+// or the first of all where there is none.
+func firstDifference(name, other []rune) string {
+	for i, r := range name {
+		if i >= len(other) || r != other[i] {
+			return string(r)
+		}
+	}
+	return string(name[:1])
 }
 
 func (d *StateDef) complete() error {
@@ -74,11 +124,8 @@ func (d *StateDef) complete() error {
 		return err
 	}
 	letter, c, symbol := looks(d.Severity)
-	if d.Letter == "" {
+	if d.Letter == "" && d.Severity == UnknownSeverity {
 		d.Letter = letter
-		if d.Severity != UnknownSeverity {
-			d.Letter = string([]rune(string(d.Name))[:1])
-		}
 	}
 	if d.Colour == "" {
 		d.Colour = c
@@ -89,12 +136,10 @@ func (d *StateDef) complete() error {
 	if !colour.MatchString(d.Colour) {
 		return Errorf(Invalid, "colour %q is not of the form #rrggbb", d.Colour)
 	}
-	for what, text := range map[string]string{"letter": d.Letter, "symbol": d.Symbol} {
-		if err := validID(what, text, 16); err != nil {
-			return err
-		}
+	if err := validID("symbol", d.Symbol, 16); err != nil || d.Letter == "" {
+		return err
 	}
-	return nil
+	return validID("letter", d.Letter, 16)
 }
 
 // looks gives letter, colour and symbol for a severity that has no look of its own.

@@ -170,4 +170,5 @@ type Capabilities struct {
 	AtomicBatch    bool   // the events of one Append are kept all or none
 	SortDevices    bool   // Devices in orders other than by id
 	MetricReadings bool   // one metric across devices
+	Explain        bool   // a query's Plan is written down (WithPlan)
 }

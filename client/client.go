@@ -35,6 +35,7 @@ type Options struct {
 type Client struct {
 	base    *url.URL
 	options Options
+	plan    *plan // where questions are explained and not answered
 }
 
 // New makes a Client. It sends nothing.

@@ -55,6 +55,7 @@ func (c *Client) LatestReadings(
 	}
 	r := request{
 		method: http.MethodPost, path: path("readings", "latest"), form: jsonForm, body: body,
+		readOnly: true,
 	}
 	err = c.do(ctx, r, &answer)
 	return answer.Items, answer.Missing, err

@@ -37,10 +37,27 @@ type request struct {
 	// plain: the path is outside the base path, and the answer counts as it is now: it is asked for
 	// once, however busy the server is.
 	plain bool
+	// readOnly: it changes nothing, although it is no GET.
+	readOnly bool
 }
 
 // do sends a request until it is answered, and reads the answer into out, which may be nil.
 func (c *Client) do(ctx context.Context, r request, out any) error {
+	if c.plan == nil {
+		return c.ask(ctx, r, out)
+	}
+	r, out, err := c.explained(r)
+	if err == nil {
+		err = c.ask(ctx, r, out)
+	}
+	if err == nil {
+		err = errExplained
+	}
+	return err
+}
+
+// ask is do, whatever out is.
+func (c *Client) ask(ctx context.Context, r request, out any) error {
 	for attempt := 1; ; attempt++ {
 		err := c.send(ctx, r, out)
 		if err == nil || attempt >= c.options.Attempts || !again(ctx, r, err) {

@@ -22,8 +22,6 @@ import (
 	"github.com/andonhq/andon/internal/config"
 	"github.com/andonhq/andon/internal/httpapi"
 	"github.com/andonhq/andon/internal/intake"
-	"github.com/andonhq/andon/internal/store/all"
-	"github.com/andonhq/andon/internal/store/wrap"
 )
 
 // Options are what an App is made with. All but Fatal must be given.
@@ -73,7 +71,7 @@ func (a *App) Start(ctx context.Context) error {
 	if a.profiles, err = a.startProfiles(ctx); err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	if err := a.openStore(); err != nil {
+	if err := a.openStore(ctx); err != nil {
 		return errors.Join(err, listener.Close(), a.profiles.stop(context.WithoutCancel(ctx)))
 	}
 	a.wire(token, loopback)
@@ -81,26 +79,6 @@ func (a *App) Start(ctx context.Context) error {
 	a.goServe()
 	a.Log.Info("started", "url", a.URL(), "store", a.store.Capabilities().Name)
 	return nil
-}
-
-// openStore comes behind listening, so that the store can say whose it is by the address.
-func (a *App) openStore() error {
-	store, err := a.OpenStore("andon at " + a.URL())
-	if err != nil {
-		return err
-	}
-	a.store = wrap.Retain(store, a.Now)
-	return nil
-}
-
-// OpenStore opens the store of a configuration as Start does, for what works on it without serving.
-// It has no exact retention: the caller wraps it where that matters.
-func (a *App) OpenStore(owner string) (andon.Store, error) {
-	c := a.Config
-	return all.Open(c.Store, all.Config{
-		Log: a.Log, Dir: c.Data, Cache: c.Pebble.Cache, Reserve: c.Pebble.Reserve, Fatal: a.Fatal,
-		Owner: owner,
-	})
 }
 
 func (a *App) wire(token string, loopback bool) {

@@ -161,7 +161,7 @@ func TestAuditIsWritten(t *testing.T) {
 		answer.Body.Close()
 		stop(t, a)
 		want := audit == "on"
-		if got := strings.Contains(log.String(), `audit.what="create tenant"`); got != want {
+		if got := strings.Contains(log.String(), `msg=audit what="create tenant"`); got != want {
 			t.Errorf("audit %s: %q", audit, log.String())
 		}
 	}
@@ -208,14 +208,14 @@ func TestCheck(t *testing.T) {
 		t.Error(err)
 	}
 	c := config.Default()
-	c.Listen, c.TokenFile, c.Store = "here", filepath.Join(t.TempDir(), "none"), "cassandra"
+	c.Listen, c.TokenFile, c.Store = "here", filepath.Join(t.TempDir(), "none"), "dynamodb"
 	c.TLSCert, c.TLSKey, c.Pprof.Listen = "none.pem", "none.key", "0.0.0.0:6060"
 	err := app.Check(c)
 	if andon.KindOf(err) != andon.Invalid {
 		t.Fatalf("got %v", err)
 	}
 	for _, want := range []string{
-		"listen on", "token_file", "tls_cert", "pprof.listen", `store "cassandra"`,
+		"listen on", "token_file", "tls_cert", "pprof.listen", `store "dynamodb"`,
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q does not name %s", err, want)

@@ -58,25 +58,22 @@ func (a *assign) flags(cmd *cobra.Command) {
 	flags.BoolVar(&a.asJSON, "json", false, "print the assignment as JSON")
 	flags.StringVar(&a.from.file, "from", "", "`file` that says who is assigned; - is stdin")
 	flags.StringVar(&a.from.format, "format", "",
-		"csv, json or ndjson (default: by the file's name)")
+		"`form` of the file: csv, json or ndjson (default: by its name)")
 	flags.StringVar(&a.from.rejects, "rejects", "", "`file` to write all rejected lines to")
 	cmd.MarkFlagsMutuallyExclusive("from", "none")
 	cmd.MarkFlagsMutuallyExclusive("from", "json")
 }
 
 // args checks that the arguments are those of one of the forms.
-func (a *assign) args(_ *cobra.Command, args []string) error {
-	want, form := 2, "DEVICE OPERATOR"
+func (a *assign) args(cmd *cobra.Command, args []string) error {
+	form := arguments{words: []string{"DEVICE", "OPERATOR"}}
 	switch {
 	case a.from.file != "":
-		want, form = 0, "--from FILE alone"
+		form = arguments{with: "--from"}
 	case a.none:
-		want, form = 1, "DEVICE --none"
+		form = arguments{words: []string{"DEVICE"}, with: "--none"}
 	}
-	if len(args) != want {
-		return fmt.Errorf("it takes %s, and %d arguments were given", form, len(args))
-	}
-	return nil
+	return form.check(cmd, args)
 }
 
 func (a *assign) one(ctx context.Context, args []string) error {

@@ -65,7 +65,7 @@ func (p *program) run(ctx context.Context, args []string) int {
 }
 
 func (p *program) rootCommand() *cobra.Command {
-	root := &cobra.Command{
+	root := group(&cobra.Command{
 		Use: "andon",
 		Short: "The state of every device of a fleet: " +
 			"what it is now, what it was, who answers for it",
@@ -80,6 +80,13 @@ failed.`,
   andon import log.csv --device unit --time at --state status`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
+	})
+	root.Flags().Bool("version", false, "print which build this is")
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 && args[0] == "--version" {
+			return p.printVersion()
+		}
+		return cmd.Help()
 	}
 	root.AddCommand(p.serveCommand(), p.importCommand(), p.demoCommand(), p.versionCommand())
 	root.AddCommand(p.configCommand(), p.doctorCommand(), p.completionCommand(), p.manCommand())
@@ -90,6 +97,10 @@ failed.`,
 	root.AddCommand(p.escalateCommand())
 	root.AddCommand(p.retireCommand())
 	root.AddCommand(p.exportCommand())
+	root.AddCommand(p.benchCommand())
+	root.AddCommand(p.storeCommand())
+	root.SetHelpCommand(p.helpCommand())
+	checkArguments(root)
 	return root
 }
 

@@ -24,7 +24,6 @@ commands, flags and their values.
   andon completion zsh > "${fpath[1]}/_andon"              # after: autoload -U compinit; compinit
   andon completion fish > ~/.config/fish/completions/andon.fish
   andon completion powershell >> $PROFILE`,
-		Args:                  cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
 		ValidArgs:             []string{"bash", "zsh", "fish", "powershell"},
 		DisableFlagsInUseLine: true,
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,16 +16,14 @@ import (
 )
 
 func (p *program) configCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := group(&cobra.Command{
 		Use:   "config",
 		Short: "Check the configuration, or print the one that holds",
 		Long: `Check the configuration, or print the one that holds: what the file, the variables of
 the environment and the flags make together, as "andon serve" would take it.`,
 		Example: `  andon config check /etc/andon/andon.yaml
   andon config print --config /etc/andon/andon.yaml`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+	})
 	cmd.AddCommand(p.configCheckCommand(), p.configPrintCommand())
 	return cmd
 }
@@ -47,7 +46,6 @@ Exit codes: 0 all is well, 2 something is wrong.`,
 		Example: `  andon config check /etc/andon/andon.yaml
   andon config check --syntax deploy/systemd/andon.yaml
   ANDON_LISTEN=0.0.0.0:8080 andon config check`,
-		Args: cobra.MaximumNArgs(1),
 	}
 	sources := p.sourceFlags(cmd)
 	syntax := cmd.Flags().Bool("syntax", false, "do not look at what the configuration names")
@@ -105,12 +103,11 @@ func (p *program) configPrintCommand() *cobra.Command {
 		Use:   "print",
 		Short: "Print each setting with its value and where that comes from",
 		Long: `Print the configuration that "andon serve" would start with here: each setting with
-its value and the place that it comes from. As YAML it can be used as a file. Settings hold no
-secrets: they name the files that do, and these are not read.`,
+its value and the place that it comes from. As YAML it can be used as a file. No secret is printed:
+that a password is set is told, and files that hold secrets are not read.`,
 		Example: `  andon config print
   andon config print --config /etc/andon/andon.yaml --output json
   andon config print --output yaml > andon.yaml`,
-		Args: cobra.NoArgs,
 	}
 	sources := p.sourceFlags(cmd)
 	form := choiceFlag(cmd, "output", formatTable, "form of the output",
@@ -131,16 +128,26 @@ func (p *program) printConfig(origins []config.Origin, form string) error {
 		return p.printConfigJSON(origins)
 	case formatYAML:
 		for _, o := range origins {
-			fmt.Fprintf(p.stdout, "%s: %s # %s\n", o.Key, strconv.Quote(shownValue(o)), o.Place)
+			p.printYAML(o)
 		}
 		return nil
 	}
 	rows := [][]cell{texts("SETTING", "VALUE", "FROM")}
 	for _, o := range origins {
-		rows = append(rows, texts(o.Key, shownValue(o), o.Place))
+		rows = append(rows, texts(o.Key, cmp.Or(shownValue(o), "(not set)"), o.Place))
 	}
 	p.newPage().table(rows)
 	return nil
+}
+
+// printYAML prints a setting as a line of a file. A secret is left out: the line would set another
+// value.
+func (p *program) printYAML(o config.Origin) {
+	if o.Secret && !o.IsDefault() {
+		fmt.Fprintf(p.stdout, "# %s is not shown # %s\n", o.Key, o.Place)
+		return
+	}
+	fmt.Fprintf(p.stdout, "%s: %s # %s\n", o.Key, strconv.Quote(shownValue(o)), o.Place)
 }
 
 type originJSON struct {

@@ -53,14 +53,16 @@ behind unless --keep names a directory.`,
 		Example: `  andon demo
   andon demo --devices 2000 --speed 200 --seed 7
   andon demo --for 1m --keep ./factory && andon serve --data ./factory/store`,
-		Args: cobra.NoArgs,
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&d.devices, "devices", simulate.DefaultDevices, "how many devices the factory has")
-	flags.Float64Var(&d.speed, "speed", 60, "how many times as fast as the clock the factory lives")
-	flags.Uint64Var(&d.seed, "seed", 1, "another number makes another factory")
+	flags.SortFlags = false
+	flags.IntVar(&d.devices, "devices", simulate.DefaultDevices,
+		"`number` of devices that the factory has")
+	flags.Float64Var(&d.speed, "speed", 60,
+		"`number` of times that the factory lives as fast as the clock")
+	flags.Uint64Var(&d.seed, "seed", 1, "another `number` makes another factory")
 	flags.DurationVar(&d.length, "for", 0, "end after so long (default: at Ctrl-C)")
-	flags.StringVar(&d.listen, "listen", "", "address to listen on (default 127.0.0.1:8080, or "+
+	flags.StringVar(&d.listen, "listen", "", "`address` to listen on (default 127.0.0.1:8080, or "+
 		"a free port when that is taken)")
 	flags.StringVar(&d.keep, "keep", "", "keep the store in this `directory`")
 	cmd.RunE = p.does(func(ctx context.Context, _ []string) error { return d.run(ctx) })

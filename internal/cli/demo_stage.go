@@ -56,8 +56,8 @@ func (d *demo) newStage(c *client.Client, url string) *stage {
 func links(url string) []link {
 	return []link{
 		{url + "/docs", "the API, to read and try"},
-		{url + "/api/v1/devices?sort=severity", "all devices, the worst first"},
-		{url + "/api/v1/states", "how many are in each state"},
+		{url + "/api/v1/devices?sort=severity", "devices, the worst first"},
+		{url + "/api/v1/states", "how many in each state"},
 		{url + "/metrics", "the server about itself"},
 	}
 }
@@ -78,8 +78,7 @@ func (s *stage) show(ctx context.Context, now andon.Time, sent tally) error {
 	if s.screen != nil {
 		rows = s.screen.rows()
 	}
-	worst := client.DeviceQuery{Sort: "severity"}
-	if err := s.board.look(ctx, s.client, worst, rows, false); err != nil {
+	if err := s.board.look(ctx, s.client, client.DeviceQuery{}, rows, false); err != nil {
 		return err
 	}
 	s.board.now = now

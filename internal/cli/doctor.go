@@ -38,7 +38,6 @@ Exit codes: 0 well, or only warnings; 1 a check failed; 2 wrong use.`,
 		Example: `  andon doctor --data /var/lib/andon
   andon doctor --config /etc/andon/andon.yaml --output json
   andon doctor --url https://andon.example:8080 --token-file token`,
-		Args: cobra.NoArgs,
 	}
 	sources := p.sourceFlags(cmd)
 	cmd.Flags().StringVar(&d.url, "url", "", "address of a running server; none: the configured "+

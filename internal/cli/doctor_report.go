@@ -1,9 +1,6 @@
 package cli
 
-import (
-	"strings"
-	"unicode"
-)
+import "strings"
 
 // status says how well what was looked at is.
 type status string
@@ -50,11 +47,12 @@ func (e *examination) print(p *program, form string) error {
 	}
 	page := p.newPage()
 	page.line("Examined: %s\n", e.Target)
+	looks := looks{brief: isTerminal(p.stdout)} // below, what needs advice is told whole
 	rows := make([][]cell, len(e.Findings))
 	for i, f := range e.Findings {
 		rows[i] = []cell{
 			{text: string(f.Status), colour: f.Status.colour()}, {text: f.Area}, {text: f.What},
-			{text: legible(f.Found)}, {text: f.source()},
+			{text: looks.short(legible(f.Found))}, {text: f.source()},
 		}
 	}
 	page.table(rows)
@@ -68,19 +66,9 @@ func (e *examination) printAdvice(page page) {
 	for _, f := range e.Findings {
 		if f.Advice != "" {
 			page.line("\n%s: %s %s: %s\n  %s", page.paint(f.Status.colour(), string(f.Status)),
-				f.Area, f.What, printable(f.Found), strings.ReplaceAll(f.Advice, "\n", "\n  "))
+				f.Area, f.What, legible(f.Found), strings.ReplaceAll(f.Advice, "\n", "\n  "))
 		}
 	}
-}
-
-// printable takes away what would steer the terminal: some of it comes from a server.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, text)
 }
 
 func failures(n int) string {

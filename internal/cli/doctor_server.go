@@ -27,7 +27,7 @@ func (d *doctor) examineServer(ctx context.Context) error {
 	}
 	tenant := andon.TenantID("andon-doctor-" + rand.Text())
 	c, err := client.New(client.Options{
-		URL: d.url, Tenant: tenant, Token: token, Attempts: d.attempts,
+		URL: d.url, Tenant: tenant, Token: token, Attempts: d.attempts, HTTP: impatient(),
 	})
 	if err != nil {
 		return andon.Errorf(andon.Invalid, "%w", err)

@@ -82,7 +82,7 @@ func existing(path string) string {
 // finding.
 func (d *doctor) openAndCheck(ctx context.Context, c config.Config) error {
 	a := d.newApp(c, newLog(d.stderr, c.Log))
-	store, err := a.OpenStore("andon doctor")
+	store, err := a.OpenStore(ctx, "andon doctor")
 	if err != nil && andon.KindOf(err) == andon.Invalid {
 		return err
 	}

@@ -32,18 +32,18 @@ are kept.`,
 		Example: `  andon escalate press-7 --to Sara --by Liz --note 'the third time today'
   andon escalate press-7 --withdraw
   andon escalate press-7 --to Sara --time 2020-04-24T14:40:00Z --state WARNING1`,
-		Args: cobra.ExactArgs(1),
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	t.serverFlags(cmd)
 	t.tenantFlag(cmd)
-	flags.StringVar(&e.to, "to", "", "supervisor to escalate to")
+	flags.StringVar(&e.to, "to", "", "`supervisor` to escalate to")
 	flags.BoolVar(&e.withdraw, "withdraw", false, "withdraw the escalation")
-	flags.StringVar(&e.by, "by", "", "person who escalates")
-	flags.StringVar(&e.note, "note", "", "why")
-	flags.Var(&moment{&e.at, andon.ParseTime}, "time", "of the entry, with --state")
-	flags.StringVar(&e.state, "state", "", "of the entry, with --time")
+	flags.StringVar(&e.by, "by", "", "`person` who escalates")
+	flags.StringVar(&e.note, "note", "", "`text` that says why")
+	flags.Var(&moment{&e.at, andon.ParseTime}, "time",
+		"`time` of the entry that is meant, with --state")
+	flags.StringVar(&e.state, "state", "", "`state` of the entry that is meant, with --time")
 	flags.BoolVar(&e.asJSON, "json", false, "print the record as JSON")
 	cmd.RunE = p.does(func(ctx context.Context, args []string) error {
 		if err := checkEscalation(flags.Changed, e.withdraw); err != nil {
@@ -101,9 +101,28 @@ func (p *program) escalate(
 	}
 	outcome := "is escalated to " + legible(string(kept.To))
 	if kept.To == "" {
-		outcome = "is escalated to nobody any more"
+		outcome = withdrawn(ctx, c, kept)
 	}
 	_, err = fmt.Fprintf(p.stdout, "%s: %s of %s %s\n",
 		legible(string(kept.Device)), legible(string(kept.State)), kept.Time, outcome)
 	return err
+}
+
+// withdrawn says what withdrawing changed. Records are a list that only grows, so that this can be
+// read afterwards; where it can't, only what holds now is told.
+func withdrawn(ctx context.Context, c *client.Client, kept client.Escalation) string {
+	entry, err := c.Entry(ctx, kept.Device, kept.Time, kept.State)
+	if err != nil {
+		return "is escalated to nobody any more"
+	}
+	for _, former := range entry.Escalations { // newest first
+		if former.At >= kept.At {
+			continue
+		}
+		if former.To == "" {
+			break
+		}
+		return "is not escalated to " + legible(string(former.To)) + " any more"
+	}
+	return "was escalated to nobody: there was nothing to withdraw"
 }

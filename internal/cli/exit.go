@@ -3,6 +3,8 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -38,12 +40,54 @@ func exitCode(err error) int {
 
 // misuse is the error of a command line that was not understood. It says where help is.
 func misuse(cmd *cobra.Command, err error) error {
-	hint := ""
-	if e := (*pflag.NotExistError)(nil); errors.As(err, &e) {
-		hint = nearFlag(cmd, e.GetSpecifiedName())
-	}
+	text := misuseText(cmd, err)
+	return andon.Errorf(andon.Invalid, "%s\nSee %s --help.", text, cmd.CommandPath())
+}
+
+// misuseText says what is wrong in the words of this program: those of the libraries name their own
+// functions and data types.
+func misuseText(cmd *cobra.Command, err error) string {
 	text := strings.TrimRight(err.Error(), "\n")
-	return andon.Errorf(andon.Invalid, "%s%s\nSee %s --help.", text, hint, cmd.CommandPath())
+	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		if e.GetSpecifiedShortnames() != "" {
+			return "unknown flag: -" + e.GetSpecifiedName()
+		}
+		return text + nearFlag(cmd, e.GetSpecifiedName())
+	}
+	if e, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		kind, _ := pflag.UnquoteUsage(e.GetFlag())
+		return fmt.Sprintf("--%s needs a value: --%[1]s %s", e.GetFlag().Name, kind)
+	}
+	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		return fmt.Sprintf("--%s %s: %s", e.GetFlag().Name, quoted(e.GetValue()), invalidValue(e))
+	}
+	if m := exclusiveFlags.FindStringSubmatch(text); m != nil {
+		return "--" + strings.Join(strings.Fields(m[1]), " and --") + " do not go together"
+	}
+	return text
+}
+
+// exclusiveFlags is what cobra says of flags of which one alone may be given.
+var exclusiveFlags = regexp.MustCompile(`^if any flags in the group .*; \[(.*)\] were all set$`)
+
+// invalidValue says of what form a value must be.
+func invalidValue(e *pflag.InvalidValueError) string {
+	cause := e.Unwrap()
+	if n, ok := errors.AsType[*strconv.NumError](cause); ok {
+		switch {
+		case errors.Is(n.Err, strconv.ErrRange):
+			return "the number is too large or too small"
+		case n.Func == "ParseBool":
+			return "it is neither true nor false"
+		case n.Func == "ParseFloat":
+			return "it is not a number"
+		}
+		return "it is not a whole number"
+	}
+	if strings.HasPrefix(cause.Error(), "time: ") { // package time knows no other way to say so
+		return "it is not a length of time such as 30s, 5m or 1h30m"
+	}
+	return cause.Error()
 }
 
 func nearFlag(cmd *cobra.Command, name string) string {

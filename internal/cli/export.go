@@ -47,13 +47,17 @@ line, or CSV, device by device and the oldest first.
 A tenant's devices are those that andon query devices lists. What it does not list is exported
 where --device names it: a device that is retired, and one that only ever sent readings. Of an
 entry's escalations the one that counts is exported, as of the entry's own time and without its
-note.
+note. A device or a prefix that is named and has nothing, ever, is told on standard error; if none
+has anything, the exit code is 1.
+
+In CSV a cell of attributes, metadata or metrics is a JSON object; with --metrics each metric that
+is named has a column of its own. On a terminal standard error is told how much it was, too.
 
 With --output the file appears under its name only when it is whole; until then it is FILE.part. An
 export that was interrupted begins anew, or with --continue goes on behind the last device that was
 whole; what was written of others since then is not in it.
 
-What is exported can be imported again:
+What is exported can be imported again, CSV as well:
   andon import events.ndjson
   andon import readings.ndjson --metrics 'metrics.*' --metadata 'metadata.*'
   andon assign --from assignments.ndjson`,
@@ -128,13 +132,19 @@ func (e *export) toStdout(ctx context.Context) error {
 	run := exportRun{export: e, header: true}
 	err := e.ask(ctx, func(c *client.Client) error { return run.all(ctx, c, w) })
 	err = errors.Join(err, w.Flush())
-	if errors.Is(err, syscall.EPIPE) { // whoever reads has seen enough ("| head")
+	switch {
+	case errors.Is(err, syscall.EPIPE): // whoever reads has seen enough ("| head")
 		return nil
-	}
-	if err != nil && run.entries > 0 { // %s: what went well so far is no wrong use any more
+	case err != nil && run.entries > 0: // %s: what went well so far is no wrong use any more
 		return fmt.Errorf("%s, then it ended: %s", run.outcome(), err)
+	case err != nil:
+		return err
 	}
-	return err
+	io.WriteString(e.stderr, run.unknown.note())
+	if isTerminal(e.stderr) { // where nobody looks, silence says that all went well
+		fmt.Fprintln(e.stderr, run.outcome())
+	}
+	return nil
 }
 
 // exportRun is one run of an export.
@@ -148,6 +158,7 @@ type exportRun struct {
 	bar     *exportBar
 	entries int
 	whole   int // devices
+	unknown unknowns
 }
 
 // place is how far an export is: which of --device, and which device of that was the last.
@@ -157,71 +168,11 @@ type place struct {
 }
 
 func (r *exportRun) outcome() string {
-	return fmt.Sprintf("exported %d %s of %d devices", r.entries, r.kind.value, r.whole)
-}
-
-// all exports to w what was asked for.
-func (r *exportRun) all(ctx context.Context, c *client.Client, w *bufio.Writer) error {
-	r.bar = r.newBar(ctx, c)
-	defer r.bar.end()
-	q := client.Query{From: r.from, To: r.to, Order: andon.Asc}
-	switch r.kind.value {
-	case kindReadings:
-		metrics, err := metricArgs(r.metrics)
-		if err != nil {
-			return err
-		}
-		return copyAll(ctx, r, c, w, readingColumns(metrics),
-			func(id andon.DeviceID) iter.Seq2[andon.Reading, error] {
-				return c.DeviceReadings(ctx, id, q, metrics...)
-			})
-	case kindAssignments:
-		return copyAll(ctx, r, c, w, assignmentColumns(),
-			func(id andon.DeviceID) iter.Seq2[client.Assignment, error] {
-				return c.Assignments(ctx, id, q)
-			})
+	devices := "devices"
+	if r.whole == 1 {
+		devices = "device"
 	}
-	return copyAll(ctx, r, c, w, eventColumns(),
-		func(id andon.DeviceID) iter.Seq2[andon.Event, error] { return c.DeviceEvents(ctx, id, q) })
-}
-
-// copyAll writes the items of each device to w.
-func copyAll[T any](
-	ctx context.Context, r *exportRun, c *client.Client, w io.Writer, columns []column[T],
-	read func(andon.DeviceID) iter.Seq2[T, error],
-) error {
-	s := newSink(r.format.value, w, columns, page{}, looks{}, r.header)
-	for at, err := range r.places(ctx, c) {
-		if err == nil {
-			err = copyDevice(r, s, read(at.Device))
-		}
-		if err == nil {
-			err = s.end() // so that a device is whole in the file when it is done
-		}
-		if err == nil && r.done != nil {
-			err = r.done(at)
-		}
-		if err != nil {
-			return errors.Join(err, s.end())
-		}
-		r.whole++
-		r.bar.device()
-	}
-	return s.end()
-}
-
-func copyDevice[T any](r *exportRun, s sink[T], items iter.Seq2[T, error]) error {
-	for item, err := range items {
-		if err != nil {
-			return err
-		}
-		if err := s.put(&item); err != nil {
-			return err
-		}
-		r.entries++
-		r.bar.entry()
-	}
-	return nil
+	return fmt.Sprintf("exported %d %s of %d %s", r.entries, r.kind.value, r.whole, devices)
 }
 
 // places returns the devices to export, each once: in the order of --device, and those of a prefix
@@ -229,14 +180,19 @@ func copyDevice[T any](r *exportRun, s sink[T], items iter.Seq2[T, error]) error
 func (r *exportRun) places(ctx context.Context, c *client.Client) iter.Seq2[place, error] {
 	return func(yield func(place, error) bool) {
 		for i, text := range r.export.devices {
+			found := false
 			for id, err := range r.selected(ctx, c, text) {
 				at := place{Selector: i, Device: id}
+				found = true
 				if err == nil && (r.isBehind(at) || r.isElsewhere(at)) {
 					continue
 				}
 				if !yield(at, err) || err != nil {
 					return
 				}
+			}
+			if !found && text != "*" { // a tenant without devices is no slip of the pen
+				r.unknown.add("no device that is listed begins with " + legible(text[:len(text)-1]))
 			}
 		}
 	}

@@ -36,6 +36,7 @@ func (e *export) toFile(ctx context.Context) error {
 	if err != nil {
 		return part.abandon(&run, err)
 	}
+	io.WriteString(e.stderr, run.unknown.note())
 	_, err = fmt.Fprintf(e.stdout, "%s to %s in %.1fs\n",
 		run.outcome(), e.file, time.Since(begun).Seconds())
 	return err
@@ -155,7 +156,7 @@ func (p *partFile) note(at place, run *exportRun) error {
 		return err
 	}
 	p.Behind, p.Size = &at, written+int64(p.w.Buffered())
-	p.Entries, p.Devices = run.entries, run.whole+1
+	p.Entries, p.Devices = run.entries, run.whole
 	if p.Size-p.noted < notedEvery {
 		return nil
 	}

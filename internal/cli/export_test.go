@@ -134,24 +134,101 @@ func TestExportBeginsAnew(t *testing.T) {
 	}
 }
 
+// oddEvents have what a format may lose: line breaks of all kinds, quotes, what looks like a
+// number, a null or an object, and devices whose names need care.
+const oddEvents = `
+{"device":"001","time":"2020-04-24T14:00:00Z","state":"1e3","message":"a\r\nb\rc\n"}
+{"device":"d#1/x, y","time":1587736800000.001,"state":"NORMAL","message":" \"null\" ",
+"operator":"=Liz"}
+{"device":"é\"","time":"2020-04-24T14:00:00Z","state":"WARNING1","escalated_to":"Sara",
+"message":"{}"}
+{"device":"001","time":"2020-04-24T14:01:00Z","state":"NORMAL",
+"attributes":{"attributes":{"a":"\r\n"}}}
+{"device":"001","time":"2020-04-24T14:02:00Z","state":"NORMAL","n":1.50,
+"big":12345678901234567890,"a.b":null,"c":[1, {"d":"x,\"y\""}]}
+`
+
 // TestExportComesBack: what is exported and imported again, without any flag for its columns, gives
-// the same answers to all questions.
+// the same answers to all questions, and the same export.
 func TestExportComesBack(t *testing.T) {
 	for _, format := range []string{"ndjson", "csv"} {
 		t.Run(format, func(t *testing.T) {
 			d := newDesk(t)
 			d.afternoon()
 			d.history(20)
+			d.sends("/events", strings.ReplaceAll(oddEvents, ",\n", ","))
+			d.hasAll("001", "001", "001", "d#1/x, y", "é\"")
 			file := filepath.Join(t.TempDir(), "events."+format)
 			d.does("export", "--output", file, "--format", format)
 			d.does("tenant", "set", "copy")
 			d.does("import", file, "--tenant", "copy")
+			again := d.does("export", "--tenant", "copy", "--format", format)
+			if diff := cmp.Diff(read(t, file), again); diff != "" {
+				t.Error(diff)
+			}
 			was, is := answers(t, d.client("default")), answers(t, d.client("copy"))
 			if len(was) < 1000 {
 				t.Errorf("only %d answers", len(was))
 			}
 			if diff := cmp.Diff(was, is); diff != "" {
 				t.Error(diff)
+			}
+		})
+	}
+}
+
+// hasAll checks that each device has as many events as it is named.
+func (d *desk) hasAll(devices ...andon.DeviceID) {
+	d.Helper()
+	want := map[andon.DeviceID]int{}
+	for _, id := range devices {
+		want[id]++
+	}
+	for id, n := range want {
+		if got := strings.Count(d.does("export", "--device", string(id)), "\n"); got != n {
+			d.Errorf("%s has %d events, want %d", id, got, n)
+		}
+	}
+}
+
+// oddReadings have numbers of all sizes, and names and metadata that need care.
+const oddReadings = `
+{"device":"001","time":"2020-04-24T14:00:00Z","metrics":{"n":1234567,"big":-1.5e125}}
+{"device":"001","time":"2020-04-24T14:01:00.000001Z",
+"metrics":{"a.b":1e-130,"é \"x\"":0.1,"on":true}}
+{"device":"é","time":"2020-04-24T14:00:00Z","metrics":{"n":12345678901234567890},
+"metadata":{"fw":"1.2"}}
+{"device":"é","time":"2020-04-24T14:01:00Z","metrics":{"metrics":0,"device":1e21},
+"metadata":{"metadata":{}}}
+{"device":"é","time":"2020-04-24T14:02:00Z","metrics":{"n":-0.000001},
+"m":[1.50,null,"a\r\nb"],"c.d":{"e":1}}
+`
+
+// TestReadingsComeBack is TestExportComesBack for readings, with either way to name their columns.
+func TestReadingsComeBack(t *testing.T) {
+	for format, columns := range map[string][]string{
+		"ndjson": {"--metrics", "metrics.*", "--metadata", "metadata.*"},
+		"csv":    {"--metrics", "metrics.*", "--metadata", "metadata.*"},
+		"jsonl":  {"--metrics", "metrics", "--metadata", "metadata"},
+		"CSV":    {"--metrics", "metrics", "--metadata", "metadata"},
+	} {
+		t.Run(format, func(t *testing.T) {
+			d := newDesk(t)
+			d.sends("/readings", strings.ReplaceAll(oddReadings, ",\n", ","))
+			form := strings.Replace(strings.ToLower(format), "jsonl", "ndjson", 1)
+			out := func(args ...string) string {
+				return d.does(append([]string{"export", "--kind", "readings", "--device", "001",
+					"--device", "é", "--format", form}, args...)...)
+			}
+			file := filepath.Join(t.TempDir(), "readings."+format)
+			out("--output", file)
+			d.does("tenant", "set", "copy")
+			d.does(append([]string{"import", file, "--tenant", "copy"}, columns...)...)
+			if diff := cmp.Diff(read(t, file), out("--tenant", "copy")); diff != "" {
+				t.Error(diff)
+			}
+			if n := strings.Count(read(t, file), "2020-04-24"); n != 5 {
+				t.Errorf("%d readings", n)
 			}
 		})
 	}

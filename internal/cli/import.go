@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,35 +20,36 @@ import (
 
 // importOptions are what the flags of import ask for.
 type importOptions struct {
+	target
 	file      string // "-" is standard input
-	url       string
-	tenant    string
-	tokenFile string
 	format    string // "" is told by the name of the file
-	delimiter string
+	delimiter string // "" is told by the name of the file
 	comments  bool
 	precision string
+	precisely bool // precision was given, so it is not doubted
 	mapping   table.Mapping
 	batch     int
 	rejects   string // file for all rejected lines; "" for none
 }
 
 func (p *program) importCommand() *cobra.Command {
-	var o importOptions
+	o := importOptions{target: p.newTarget()}
+	o.attempts = attemptsRunning
 	cmd := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Import a log of events or readings from a file",
 		Long: "Import a log from a file: " +
-			`CSV with a header, a JSON array of objects, or NDJSON; plain or
-gzip; "-" is standard input. Say which columns hold what: several columns, joined by a comma, make
-one value ("a/b"), and "=text" is the same text in every row. In JSON, "data.temp" is a member of
-an object within, and "data.*" all of its members.
+			`CSV with a header, JSON, or NDJSON; plain, gzip or zstd; "-" is
+standard input. Say which columns hold what: several columns, joined by a comma, make one value
+("a/b"), and "=text" is the same text in every row. In JSON, "data.temp" is a member of an object
+within, and "data.*" all of its members; in CSV, of an object that is the text of a cell.
 
 Without a flag for them, operator, message, escalated_to and attributes are taken from the columns
 of these very names, where there are any: an export of events needs no flags. An empty flag, as
 --message '', leaves one out. A cell of the column attributes that is a JSON object is expanded.
 
-With --metrics and without --state, readings are imported instead of events.
+With --metrics and without --state, readings are imported instead of events. An export of readings
+needs --metrics 'metrics.*' --metadata 'metadata.*', or the names of its columns.
 
 Lines that are rejected are reported with their numbers, as FILE:LINE: reason, and the rest goes on.
 An import can be repeated, also after it was interrupted: an entry that is there already is not
@@ -66,6 +65,7 @@ doubled, because device, time and state (of a reading: device and time) identify
 	p.importFlags(cmd, &o)
 	cmd.RunE = p.does(func(ctx context.Context, args []string) error {
 		o.file = args[0]
+		o.precisely = cmd.Flags().Changed("precision")
 		for field, flag := range optionalFields {
 			if !cmd.Flags().Changed(flag) {
 				o.mapping.Standard = append(o.mapping.Standard, field)
@@ -87,10 +87,11 @@ func (p *program) importFlags(cmd *cobra.Command, o *importOptions) {
 	flags.SortFlags = false
 	flags.StringVar(&o.url, "url", "http://127.0.0.1:8080", "address of the server")
 	flags.StringVar(&o.tenant, "tenant", string(andon.DefaultTenant), "tenant to import for")
-	flags.StringVar(&o.tokenFile, "token-file", p.variable("ANDON_TOKEN_FILE"),
-		"file that holds the server's token")
+	flags.StringVar(&o.tokenFile, "token-file", o.tokenFile,
+		"`file` that holds the server's token")
 	flags.StringVar(&o.format, "format", "", "csv, json or ndjson (default: by the file's name)")
-	flags.StringVar(&o.delimiter, "delimiter", ",", "what stands between the cells of CSV")
+	flags.StringVar(&o.delimiter, "delimiter", "",
+		"what stands between the cells of CSV, or tab (default , and of a .tsv tab)")
 	flags.BoolVar(&o.comments, "comments", false, "pass over lines with # before the header of CSV")
 
 	flags.StringSliceVar(&m.Device, "device", []string{"device"}, "`columns` of the device")
@@ -112,13 +113,13 @@ func (p *program) importFlags(cmd *cobra.Command, o *importOptions) {
 	flags.StringVar(&o.rejects, "rejects", "", "`file` to write all rejected lines to")
 }
 
-// importFile imports one file and prints what came of it.
+// importFile imports one file and prints what came of it. What can't be right is refused before
+// the server is asked.
 func (p *program) importFile(ctx context.Context, o importOptions) error {
-	c, err := p.importClient(o)
-	if err != nil {
-		return err
+	if o.batch < 1 || o.batch > andon.MaxRequestEntries {
+		return andon.Errorf(andon.Invalid, "--batch %d is not within 1 to %d",
+			o.batch, andon.MaxRequestEntries)
 	}
-	defer c.Close()
 	source, err := p.openSource(o)
 	if err != nil {
 		return err
@@ -126,28 +127,14 @@ func (p *program) importFile(ctx context.Context, o importOptions) error {
 	defer source.Close()
 	r, err := newReport(o, source.progress)
 	if err != nil {
+		source.progress.end()
 		return err
 	}
+	r.file = o.name()
 	begun := time.Now()
-	err = source.send(ctx, c, r)
+	err = o.ask(ctx, func(c *client.Client) error { return source.send(ctx, c, r) })
 	source.progress.end()
 	return errors.Join(p.finishImport(o, r, time.Since(begun), err), r.close())
-}
-
-func (p *program) importClient(o importOptions) (*client.Client, error) {
-	if o.batch < 1 || o.batch > andon.MaxRequestEntries {
-		return nil, andon.Errorf(andon.Invalid, "--batch %d is not within 1 to %d",
-			o.batch, andon.MaxRequestEntries)
-	}
-	token, err := readTokenFile(o.tokenFile)
-	if err != nil {
-		return nil, err
-	}
-	c, err := client.New(client.Options{URL: o.url, Tenant: andon.TenantID(o.tenant), Token: token})
-	if err != nil {
-		return nil, andon.Errorf(andon.Invalid, "%w", err)
-	}
-	return c, nil
 }
 
 func readTokenFile(path string) (string, error) {
@@ -163,16 +150,25 @@ func readTokenFile(path string) (string, error) {
 
 // finishImport prints the outcome and turns what ended the import into what to do next.
 func (p *program) finishImport(o importOptions, r *report, took time.Duration, err error) error {
-	io.WriteString(p.stderr, r.hidden())
+	io.WriteString(p.stderr, r.hidden()+r.tooOld(&o))
 	io.WriteString(p.stderr, r.strange.note(o.tenant))
 	accepted, rejected := r.counts()
 	outcome := fmt.Sprintf("imported %d, rejected %d of %s in %.1fs",
 		accepted, rejected, r.file, took.Seconds())
+	if errors.Is(err, errInterrupted) {
+		err = fmt.Errorf("%w\nRun it again to go on: nothing is doubled", err)
+	}
 	if err != nil && accepted == 0 {
-		return explain(o, err)
+		return err
 	}
 	if err != nil { // %s: what went well so far is no wrong use any more
-		return fmt.Errorf("%s, then it ended: %s", outcome, explain(o, err))
+		return fmt.Errorf("%s, then it ended: %s", outcome, err)
+	}
+	switch {
+	case accepted > 0:
+		outcome += "; sending it again changes nothing"
+	case rejected == 0:
+		outcome += "; there are no rows in it"
 	}
 	fmt.Fprintln(p.stdout, outcome)
 	if rejected > 0 {
@@ -181,23 +177,20 @@ func (p *program) finishImport(o importOptions, r *report, took time.Duration, e
 	return nil
 }
 
-// explain says what to do about an error of the server.
-func explain(o importOptions, err error) error {
-	var e *client.Error
-	var unreached *net.OpError
-	switch {
-	case errors.Is(err, context.Canceled):
-		return errors.New("interrupted\nRun it again to go on: nothing is doubled")
-	case errors.As(err, &unreached):
-		return fmt.Errorf("%w\nIs a server running at %s? andon serve starts one, "+
-			"--url names another", err, o.url)
-	case errors.As(err, &e) && e.Status == http.StatusUnauthorized:
-		return fmt.Errorf("%w\nName the file that holds the server's token with --token-file", err)
-	case errors.As(err, &e) && e.Status == http.StatusNotFound && isAboutTenant(e.Detail):
-		return fmt.Errorf("%w\nandon tenant list shows all, andon tenant set %s makes this one",
-			err, shellWord(o.tenant))
+// kind is what the rows become: readings where metrics are named and states are not, else events.
+func (o *importOptions) kind() string {
+	if len(o.mapping.Metrics) > 0 {
+		return kindReadings
 	}
-	return err
+	return kindEvents
+}
+
+// name is what a person calls the file.
+func (o *importOptions) name() string {
+	if o.file == "-" {
+		return "standard input"
+	}
+	return o.file
 }
 
 // formatOf tells the format of a file by its name.
@@ -205,27 +198,43 @@ func formatOf(o importOptions) (table.Format, error) {
 	if o.format != "" {
 		return table.ParseFormat(o.format)
 	}
-	name := strings.TrimSuffix(strings.ToLower(filepath.Base(o.file)), ".gz")
-	switch filepath.Ext(name) {
-	case ".csv":
+	switch o.extension() {
+	case ".csv", ".tsv":
 		return table.CSV, nil
 	case ".json":
 		return table.JSON, nil
 	case ".ndjson", ".jsonl":
 		return table.NDJSON, nil
 	}
+	if o.file == "-" {
+		return 0, andon.Errorf(andon.Invalid,
+			"standard input has no name to tell the format: say --format csv, json or ndjson")
+	}
 	return 0, andon.Errorf(andon.Invalid,
 		"the name %s does not tell the format: say --format csv, json or ndjson", o.file)
 }
 
-// delimiterOf reads the one character that stands between cells.
-func delimiterOf(text string) (rune, error) {
-	if text == `\t` || text == "tab" {
-		return '\t', nil
+// extension is how the name of the file ends, once it is decompressed.
+func (o *importOptions) extension() string {
+	name := strings.ToLower(filepath.Base(o.file))
+	for _, packed := range []string{".gz", ".zst"} {
+		name = strings.TrimSuffix(name, packed)
 	}
-	comma, size := utf8.DecodeRuneInString(text)
-	if size == 0 || size != len(text) {
-		return 0, andon.Errorf(andon.Invalid, "--delimiter %q is not one character or tab", text)
+	return filepath.Ext(name)
+}
+
+// comma is the one character that stands between cells.
+func (o *importOptions) comma() (rune, error) {
+	switch {
+	case o.delimiter == "" && o.extension() == ".tsv", o.delimiter == `\t`, o.delimiter == "tab":
+		return '\t', nil
+	case o.delimiter == "":
+		return ',', nil
+	}
+	comma, size := utf8.DecodeRuneInString(o.delimiter)
+	if size != len(o.delimiter) {
+		return 0, andon.Errorf(andon.Invalid, "--delimiter %q is not one character or tab",
+			o.delimiter)
 	}
 	return comma, nil
 }

@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/vbauerster/mpb/v8"
@@ -27,11 +30,15 @@ type report struct {
 	mu       sync.Mutex
 	accepted int
 	rejected int
+	expired  int   // of the rejected ones, those that are older than the tenant keeps
 	err      error // the first one of writing to all
+	// Parcels end in any order, and rejected lines are shown in the order of the file.
+	next    int                       // the parcel whose lines are to be shown
+	waiting map[int][]andon.Rejection // of parcels behind that
 }
 
 func newReport(o importOptions, show io.Writer) (*report, error) {
-	r := &report{file: o.file, show: show}
+	r := &report{file: o.file, show: show, waiting: map[int][]andon.Rejection{}}
 	if o.rejects == "" {
 		return r, nil
 	}
@@ -51,18 +58,49 @@ func (r *report) close() error {
 	return errors.Join(r.err, r.all.Close())
 }
 
-func (r *report) accept(n int) {
+// settle accounts for a parcel, each of which has a number, from 0 in the order of the file.
+func (r *report) settle(number, accepted int, rejected []andon.Rejection) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.accepted += n
+	r.accepted += accepted
+	r.waiting[number] = rejected
+	for {
+		rejected, settled := r.waiting[r.next]
+		if !settled {
+			return
+		}
+		delete(r.waiting, r.next)
+		r.next++
+		r.reject(rejected)
+	}
 }
 
-func (r *report) reject(why andon.Rejection) {
+// settleRest shows what waits for a parcel that has not arrived, and never will.
+func (r *report) settleRest() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	line := fmt.Sprintf("%s:%d: %s\n", r.file, why.Line, why.Error)
+	for _, number := range slices.Sorted(maps.Keys(r.waiting)) {
+		r.reject(r.waiting[number])
+	}
+	clear(r.waiting)
+}
+
+// reject shows the rejected lines of a parcel.
+func (r *report) reject(rejected []andon.Rejection) {
+	slices.SortStableFunc(rejected, func(a, b andon.Rejection) int { return a.Index - b.Index })
+	for _, why := range rejected {
+		r.rejectOne(why)
+	}
+}
+
+func (r *report) rejectOne(why andon.Rejection) {
+	if strings.Contains(why.Error, " has expired: ") {
+		r.expired++
+	}
+	reason := legible(why.Error) // it may quote the file
+	line := fmt.Sprintf("%s:%d: %s\n", r.file, why.Line, reason)
 	if why.Line == 0 { // a format without lines
-		line = fmt.Sprintf("%s: entry %d: %s\n", r.file, why.Index, why.Error)
+		line = fmt.Sprintf("%s: entry %d: %s\n", r.file, why.Index, reason)
 	}
 	if r.rejected++; r.rejected <= shownRejects {
 		io.WriteString(r.show, line)
@@ -90,6 +128,18 @@ func (r *report) hidden() string {
 		return fmt.Sprintf("… and %d more; --rejects FILE writes all of them to a file\n", more)
 	}
 	return fmt.Sprintf("… and %d more\n", more)
+}
+
+// tooOld says how entries are kept that were rejected for their age; nothing where none was. A
+// longer retention does not help a tenant that is there already: what has expired stays so.
+func (r *report) tooOld(o *importOptions) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.expired == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d too old for tenant %s; a new tenant keeps all: "+
+		"andon tenant set NEW --%s-retention forever\n", r.expired, o.tenant, o.kind())
 }
 
 // progress shows how much of a file is read, where somebody looks.

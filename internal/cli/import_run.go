@@ -28,7 +28,22 @@ type importer[T any] struct {
 	inFlight int          // requests at once; with more than one their order is not the file's
 	report   *report
 	// sift takes out of a parcel what contradicts itself; nil where nothing can.
-	sift func(*report, []ingest.Item[T]) []ingest.Item[T]
+	sift func([]ingest.Item[T]) ([]ingest.Item[T], []andon.Rejection)
+	// doubt looks at what was read for the first parcel; its error ends the import before anything
+	// is sent. nil where nothing is doubted.
+	doubt func() error
+}
+
+// parcel is what is sent in one request, and what was found wrong beside it.
+type parcel[T any] struct {
+	number int // from 0, in the order of the file
+	items  []ingest.Item[T]
+	bad    []andon.Rejection
+	bytes  int // of the items, roughly
+}
+
+func (im *importer[T]) isFull(p *parcel[T]) bool {
+	return len(p.items) >= im.batch || len(p.bad) >= im.batch || p.bytes >= batchBytes
 }
 
 // run sends all that the file has. It returns the first error that ends it: of the file, of the
@@ -37,7 +52,7 @@ type importer[T any] struct {
 func (im *importer[T]) run(ctx context.Context, items iter.Seq2[ingest.Item[T], error]) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	parcels, packed := make(chan []ingest.Item[T]), make(chan error, 1)
+	parcels, packed := make(chan parcel[T]), make(chan error, 1)
 	go func() {
 		defer close(parcels)
 		packed <- im.pack(ctx, items, parcels)
@@ -51,59 +66,64 @@ func (im *importer[T]) run(ctx context.Context, items iter.Seq2[ingest.Item[T], 
 		})
 	}
 	senders.Wait()
+	im.report.settleRest()
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
 	return <-packed
 }
 
-func (im *importer[T]) deliverAll(ctx context.Context, parcels <-chan []ingest.Item[T]) error {
+func (im *importer[T]) deliverAll(ctx context.Context, parcels <-chan parcel[T]) error {
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case parcel, more := <-parcels:
+		case p, more := <-parcels:
 			if !more {
 				return nil
 			}
-			if err := im.deliver(ctx, parcel); err != nil {
+			if err := im.deliver(ctx, p); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// pack makes parcels of what can be read, and reports what can't.
+// pack makes parcels of what can be read and what can't.
 func (im *importer[T]) pack(
-	ctx context.Context, items iter.Seq2[ingest.Item[T], error], parcels chan<- []ingest.Item[T],
+	ctx context.Context, items iter.Seq2[ingest.Item[T], error], parcels chan<- parcel[T],
 ) error {
-	var parcel []ingest.Item[T]
-	bytes := 0
+	var p parcel[T]
 	for item, err := range items {
 		var bad *table.RowError
 		switch {
 		case errors.As(err, &bad):
-			im.report.reject(bad.Rejection())
-			continue
+			p.bad = append(p.bad, bad.Rejection())
 		case err != nil:
-			return errors.Join(err, hand(ctx, parcels, parcel))
+			return errors.Join(err, im.hand(ctx, parcels, p))
+		default:
+			p.items, p.bytes = append(p.items, item), p.bytes+im.size(&item.Value)
 		}
-		parcel, bytes = append(parcel, item), bytes+im.size(&item.Value)
-		if len(parcel) < im.batch && bytes < batchBytes {
+		if !im.isFull(&p) {
 			continue
 		}
-		if err := hand(ctx, parcels, parcel); err != nil {
+		if err := im.hand(ctx, parcels, p); err != nil {
 			return err
 		}
-		parcel, bytes = nil, 0
+		p = parcel[T]{number: p.number + 1}
 	}
-	return hand(ctx, parcels, parcel)
+	return im.hand(ctx, parcels, p)
 }
 
 // hand gives a parcel to the next sender that is free.
-func hand[T any](ctx context.Context, parcels chan<- []ingest.Item[T], p []ingest.Item[T]) error {
-	if len(p) == 0 {
+func (im *importer[T]) hand(ctx context.Context, parcels chan<- parcel[T], p parcel[T]) error {
+	if len(p.items)+len(p.bad) == 0 {
 		return nil
+	}
+	if p.number == 0 && im.doubt != nil {
+		if err := im.doubt(); err != nil {
+			return err
+		}
 	}
 	select {
 	case parcels <- p:
@@ -114,40 +134,50 @@ func hand[T any](ctx context.Context, parcels chan<- []ingest.Item[T], p []inges
 }
 
 // deliver sends one parcel. The server counts its entries from 0; the person looks into the file.
-func (im *importer[T]) deliver(ctx context.Context, parcel []ingest.Item[T]) error {
+func (im *importer[T]) deliver(ctx context.Context, p parcel[T]) error {
+	items, rejected := p.items, p.bad
 	if im.sift != nil {
-		parcel = im.sift(im.report, parcel)
+		kept, twins := im.sift(items)
+		items, rejected = kept, append(rejected, twins...)
 	}
-	entries := make([]T, len(parcel))
-	for i := range parcel {
-		entries[i] = parcel[i].Value
+	if len(items) == 0 {
+		im.report.settle(p.number, 0, rejected)
+		return nil
+	}
+	entries := make([]T, len(items))
+	for i := range items {
+		entries[i] = items[i].Value
 	}
 	result, err := im.send(ctx, entries)
 	if err != nil {
 		return err
 	}
-	im.report.accept(result.Accepted)
 	for _, r := range result.Rejected {
-		if r.Index >= 0 && r.Index < len(parcel) {
-			r.Index, r.Line = parcel[r.Index].Index, parcel[r.Index].Line
+		if r.Index >= 0 && r.Index < len(items) {
+			r.Index, r.Line = items[r.Index].Index, items[r.Index].Line
 		}
-		im.report.reject(r)
+		rejected = append(rejected, r)
 	}
+	im.report.settle(p.number, result.Accepted, rejected)
 	return nil
 }
 
 // siftTwins takes out each event that has the identity of an earlier one and other content. The
 // server would refuse it, too, but would name the earlier one by its place in the request.
-func siftTwins(r *report, parcel []ingest.Item[andon.Event]) []ingest.Item[andon.Event] {
-	firsts := make(map[andon.EventKey]*ingest.Item[andon.Event], len(parcel))
-	kept := make([]ingest.Item[andon.Event], 0, len(parcel))
-	for i := range parcel {
-		item := &parcel[i]
+func siftTwins(
+	items []ingest.Item[andon.Event],
+) (kept []ingest.Item[andon.Event], rejected []andon.Rejection) {
+	firsts := make(map[andon.EventKey]*ingest.Item[andon.Event], len(items))
+	kept = make([]ingest.Item[andon.Event], 0, len(items))
+	for i := range items {
+		item := &items[i]
 		key := item.Value.Key(nil)
 		first, twice := firsts[key]
 		if twice && first.Value != item.Value {
-			r.reject(andon.Rejection{Index: item.Index, Line: item.Line, Error: fmt.Sprintf(
-				"the same device, time and state as %s, with other content", placeOf(first))})
+			rejected = append(rejected, andon.Rejection{
+				Index: item.Index, Line: item.Line, Error: fmt.Sprintf(
+					"the same device, time and state as %s, with other content", placeOf(first)),
+			})
 			continue
 		}
 		if !twice {
@@ -155,7 +185,7 @@ func siftTwins(r *report, parcel []ingest.Item[andon.Event]) []ingest.Item[andon
 		}
 		kept = append(kept, *item)
 	}
-	return kept
+	return kept, rejected
 }
 
 func placeOf(item *ingest.Item[andon.Event]) string {

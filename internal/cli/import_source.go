@@ -2,8 +2,11 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
@@ -13,11 +16,14 @@ import (
 // source is a file being imported.
 type source struct {
 	io.Closer
+	options  importOptions
 	table    *table.Table
 	mapping  table.Mapping
-	tenant   andon.TenantID
-	batch    int
 	progress *progress
+
+	// One of them is what the table holds, as the mapping says.
+	events   table.Entries[andon.Event]
+	readings table.Entries[andon.Reading]
 }
 
 // openSource opens the file. What can't be right is refused before anything is sent.
@@ -26,12 +32,15 @@ func (p *program) openSource(o importOptions) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	comma, err := delimiterOf(o.delimiter)
+	comma, err := o.comma()
 	if err != nil {
 		return nil, err
 	}
-	s := &source{mapping: o.mapping, tenant: andon.TenantID(o.tenant), batch: o.batch}
+	s := &source{options: o, mapping: o.mapping}
 	if s.mapping.Precision, err = andon.ParsePrecision(o.precision); err != nil {
+		return nil, err
+	}
+	if err := s.choose(); err != nil {
 		return nil, err
 	}
 	file, size, err := p.openFile(o.file)
@@ -39,14 +48,17 @@ func (p *program) openSource(o importOptions) (*source, error) {
 		return nil, err
 	}
 	s.Closer = file
-	s.progress = newProgress(p.stderr, o.file, size)
+	s.progress = newProgress(p.stderr, o.name(), size)
 	s.table, err = table.Open(s.progress.reader(file), table.Options{
 		Format: format, Comma: comma, Comments: o.comments,
 	})
+	if err == nil {
+		err = s.read()
+	}
 	if err != nil {
 		s.progress.end()
 		file.Close()
-		return nil, andon.Errorf(andon.KindOf(err), "%s: %w", o.file, err)
+		return nil, andon.Errorf(andon.KindOf(err), "%s: %w%s", o.name(), err, s.advice(err))
 	}
 	return s, nil
 }
@@ -71,23 +83,69 @@ func (p *program) openFile(name string) (io.ReadCloser, int64, error) {
 	return file, info.Size(), nil
 }
 
-// send sends the file's readings where metrics are named and states are not, else its events.
+// choose refuses what can be neither events nor readings.
+func (s *source) choose() error {
+	m := &s.mapping
+	switch {
+	case len(m.State) > 0 && len(m.Metrics) > 0:
+		return andon.Errorf(andon.Invalid, "--state makes events of the rows, and --metrics "+
+			"readings: give one of them\n"+
+			"What is kept beside an event is --attributes, beside a reading --metadata")
+	case len(m.Metrics) == 0 && len(m.Metadata) > 0:
+		return andon.Errorf(andon.Invalid, "--metadata is kept beside readings, which "+
+			"--metrics names\nWhat is kept beside an event is --attributes")
+	case len(m.Metrics) == 0 && len(m.State) == 0:
+		m.State = []string{"state"}
+	}
+	return nil
+}
+
+func (s *source) isReadings() bool { return s.options.kind() == kindReadings }
+
+// read turns the rows into entries. The error is about the mapping.
+func (s *source) read() (err error) {
+	if s.isReadings() {
+		s.readings, err = s.table.Readings(s.mapping)
+		return err
+	}
+	s.events, err = s.table.Events(s.mapping)
+	return err
+}
+
+// advice says with which flag a file can be read that could not.
+func (s *source) advice(err error) string {
+	other, ok := errors.AsType[*table.CommaError](err)
+	switch {
+	case ok && other.Comma == '\t':
+		return "\nIf that is so, say --delimiter tab"
+	case ok:
+		return "\nIf that is so, say --delimiter '" + string(other.Comma) + "'"
+	case s.table == nil:
+		return ""
+	}
+	has := func(begin string) bool {
+		begins := func(name string) bool { return strings.HasPrefix(name, begin) }
+		return slices.ContainsFunc(s.table.Columns(), begins)
+	}
+	switch {
+	case has("#") && !s.options.comments:
+		return "\nIf lines with # stand before the header, say --comments"
+	case has("metrics") && !has("state") && len(s.options.mapping.State) == 0 && !s.isReadings():
+		return "\nIf these are readings, say --metrics 'metrics.*' --metadata 'metadata.*'"
+	}
+	return ""
+}
+
+// send sends the entries.
 func (s *source) send(ctx context.Context, c *client.Client, r *report) error {
-	if len(s.mapping.Metrics) > 0 && len(s.mapping.State) == 0 {
+	if s.isReadings() {
 		return s.sendReadings(ctx, c, r)
 	}
 	return s.sendEvents(ctx, c, r)
 }
 
 func (s *source) sendEvents(ctx context.Context, c *client.Client, r *report) error {
-	if len(s.mapping.State) == 0 {
-		s.mapping.State = []string{"state"}
-	}
-	events, err := s.table.Events(s.mapping)
-	if err != nil {
-		return err
-	}
-	tenant, err := c.Tenant(ctx, s.tenant)
+	tenant, err := c.Tenant(ctx, andon.TenantID(s.options.tenant))
 	if err != nil {
 		return err
 	}
@@ -100,22 +158,40 @@ func (s *source) sendEvents(ctx context.Context, c *client.Client, r *report) er
 		return result, err
 	}
 	im := importer[andon.Event]{
-		send: send, size: eventSize, batch: s.batch, inFlight: inFlight, report: r,
-		sift: siftTwins,
+		send: send, size: eventSize, batch: s.options.batch, inFlight: inFlight, report: r,
+		sift: siftTwins, doubt: s.doubtTimes,
 	}
-	return im.run(ctx, events)
+	return im.run(ctx, s.events)
 }
 
 func (s *source) sendReadings(ctx context.Context, c *client.Client, r *report) error {
-	readings, err := s.table.Readings(s.mapping)
-	if err != nil {
-		return err
-	}
 	im := importer[andon.Reading]{
-		send: c.AppendReadings, size: readingSize, batch: s.batch, report: r,
+		send: c.AppendReadings, size: readingSize, batch: s.options.batch, report: r,
 		inFlight: 1, // of two values at one time the later in the file stands
+		doubt:    s.doubtTimes,
 	}
-	return im.run(ctx, readings)
+	return im.run(ctx, s.readings)
+}
+
+// doubtTimes reports times that are numbers of another unit than the one that holds where none is
+// given: seconds read as milliseconds would all be of January 1970.
+func (s *source) doubtTimes() error {
+	likely, ok := s.table.Precision()
+	if !ok || s.options.precisely || likely == s.mapping.Precision {
+		return nil
+	}
+	unit, name := "", ""
+	switch likely {
+	case andon.Seconds:
+		unit, name = "s", "seconds"
+	case andon.Microseconds:
+		unit, name = "us", "microseconds"
+	case andon.Nanoseconds:
+		unit, name = "ns", "nanoseconds"
+	}
+	return andon.Errorf(andon.Invalid, "%s: the times look like %s, and would be read as "+
+		"milliseconds\nSay --precision %s; or --precision ms, if they are right as they are",
+		s.options.name(), name, unit)
 }
 
 func eventSize(e *andon.Event) int {

@@ -25,6 +25,8 @@ type board struct {
 	notes   []string        // below the table
 	links   []link          // addresses to open
 	trouble string          // why the server gave no newer answer
+
+	unsorted bool // the server's store can't sort devices
 }
 
 // link is an address and what is there.
@@ -38,32 +40,6 @@ func (b *board) worried() (n int) {
 		}
 	}
 	return n
-}
-
-// look asks a server what a board shows: the counts, and the devices that a query selects, up to
-// rows of them. Unless all are wanted it ends at those that are normal.
-func (b *board) look(
-	ctx context.Context, c *client.Client, q client.DeviceQuery, rows int, all bool,
-) error {
-	states, total, err := c.States(ctx)
-	if err != nil {
-		return err
-	}
-	q.Page = max(1, min(rows, andon.MaxLimit))
-	var devices []client.Device
-	for d, err := range c.Devices(ctx, q) {
-		if err != nil {
-			return err
-		}
-		if d.Severity == 0 && !all {
-			break
-		}
-		if devices = append(devices, d); len(devices) >= rows {
-			break // before the next page is asked for
-		}
-	}
-	b.states, b.total, b.devices = states, total, devices
-	return nil
 }
 
 // pause waits for a while, or until the context ends: that is the error.

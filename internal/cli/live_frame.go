@@ -120,24 +120,35 @@ func (f frame) row(d *client.Device, looks map[andon.State]client.StateCount) []
 		message = "silent for " + age(f.now.Sub(d.Received))
 	}
 	return []cell{
-		{text: legible(string(d.Device))},
+		{text: brief(string(d.Device))},
 		{text: stateText(look.Symbol, d.State), colour: look.Colour},
 		{text: age(f.now.Sub(d.Since)), right: true},
-		{text: legible(string(d.Operator))}, {text: legible(string(d.EscalatedTo))},
-		{text: legible(message)},
+		{text: brief(string(d.Operator))}, {text: brief(string(d.EscalatedTo))},
+		{text: brief(message)},
 	}
 }
+
+// brief makes a text fit for a column, behind which others shall be seen.
+func brief(text string) string { return clip(legible(text), widestCell) }
 
 func stateText(symbol string, s andon.State) string {
 	return strings.TrimSpace(symbol + " " + legible(string(s)))
 }
 
+// addresses are shown whole, since half of one leads nowhere. Where there is no room, what they are
+// about gives way, then those that are too long.
 func (f frame) addresses() []string {
-	rows := make([][]cell, len(f.links))
-	for i, l := range f.links {
-		rows[i] = texts(l.url, l.text)
+	var rows, alone [][]cell
+	for _, l := range f.links {
+		if row := texts(l.url); widthOf(row) <= f.width {
+			alone = append(alone, row)
+			rows = append(rows, texts(l.url, l.text))
+		}
 	}
 	align(rows)
+	if len(rows) > 0 && widthOf(rows[0]) > f.width { // all are as wide now
+		rows = alone
+	}
 	return f.drawn(rows)
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -57,7 +58,7 @@ func TestFrameGolden(t *testing.T) {
 	picture := func(title string, f frame) {
 		fmt.Fprintf(&text, "%s\n%s\n\n", title, strings.Join(f.lines(), "\n"))
 	}
-	for _, size := range [][2]int{{110, 40}, {80, 24}, {50, 16}, {24, 9}} {
+	for _, size := range [][2]int{{110, 40}, {80, 24}, {54, 40}, {50, 16}, {24, 9}} {
 		title := fmt.Sprintf("== %d columns, %d lines", size[0], size[1])
 		picture(title, frame{page{}, aBoard(t), size[0], size[1]})
 	}
@@ -68,6 +69,34 @@ func TestFrameGolden(t *testing.T) {
 	shown := strings.ReplaceAll(strings.Join(coloured.lines()[:11], "\n"), "\x1b", "^")
 	fmt.Fprintf(&text, "== in colour\n%s\n", shown)
 	golden(t, "testdata/demo_frame.golden", text.String())
+}
+
+// TestAddressesAreWhole: half of an address leads nowhere, so rather none is shown.
+func TestAddressesAreWhole(t *testing.T) {
+	b := aBoard(t)
+	b.links = links("http://127.0.0.1:49152")
+	for width := range 130 {
+		shown := 0
+		for _, line := range (frame{page{}, b, width, 60}).lines() {
+			line, _, _ = strings.Cut(strings.TrimSpace(line), " ")
+			if !strings.HasPrefix(line, "http") {
+				continue
+			}
+			shown++
+			isLine := func(l link) bool { return l.url == line }
+			if !slices.ContainsFunc(b.links, isLine) {
+				t.Errorf("at %d columns there is %s", width, line)
+			}
+		}
+		if width >= 80 && shown != len(b.links) {
+			t.Errorf("at %d columns there are %d", width, shown)
+		}
+	}
+	for i, line := range (frame{page{}, b, 80, 60}).addresses() {
+		if !strings.HasSuffix(line, b.links[i].text) {
+			t.Errorf("at 80 columns %s", line)
+		}
+	}
 }
 
 // TestFrameFits: whatever the size, no line is wider and no frame higher.

@@ -21,7 +21,6 @@ func (p *program) manCommand() *cobra.Command {
 for each command, of section 1. They say what --help says.`,
 		Example: `  andon man /usr/local/share/man/man1
   andon man . && man ./andon-import.1`,
-		Args: cobra.ExactArgs(1),
 	}
 	cmd.RunE = p.does(func(_ context.Context, args []string) error {
 		return p.writeManual(cmd.Root(), args[0])

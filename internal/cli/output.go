@@ -28,6 +28,7 @@ type output struct {
 	limit  int     // at most so many items
 	all    bool    // without a limit
 	looks  looks
+	none   func() string // why there is nothing to show, asked only then; may be nil
 }
 
 func (o *output) formatFlag(cmd *cobra.Command) {
@@ -37,7 +38,7 @@ func (o *output) formatFlag(cmd *cobra.Command) {
 }
 
 func (o *output) limitFlags(cmd *cobra.Command) {
-	cmd.Flags().IntVar(&o.limit, "limit", andon.DefaultLimit, "how many at most")
+	cmd.Flags().IntVar(&o.limit, "limit", andon.DefaultLimit, "`number` of items at most")
 	cmd.Flags().BoolVar(&o.all, "all", false, "without a limit")
 	cmd.MarkFlagsMutuallyExclusive("limit", "all")
 }
@@ -50,6 +51,7 @@ func (o *output) settle(p *program) error {
 			o.format.value = formatTable
 		}
 	}
+	o.looks.brief = isTerminal(p.stdout)
 	if o.limit < 1 && !o.all {
 		return andon.Errorf(andon.Invalid, "--limit %d is less than 1; --all is without a limit",
 			o.limit)
@@ -158,10 +160,24 @@ func show[T any](p *program, o *output, columns []column[T], items iter.Seq2[T, 
 	case more:
 		fmt.Fprintf(p.stderr,
 			"There are more than these %d: --limit N shows more, --all shows all.\n", shown)
-	case shown == 0 && o.isTable():
-		fmt.Fprintln(p.stderr, "There is none.")
+	case shown == 0:
+		o.tellNone(p.stderr)
 	}
 	return nil
+}
+
+// tellNone says that there is nothing, and why. A program that got nothing is told only the latter.
+func (o *output) tellNone(w io.Writer) {
+	why := ""
+	if o.none != nil {
+		why = o.none()
+	}
+	switch {
+	case why != "":
+		fmt.Fprintf(w, "There is none: %s.\n", why)
+	case o.isTable():
+		fmt.Fprintln(w, "There is none.")
+	}
 }
 
 func pour[T any](
@@ -189,12 +205,14 @@ func showOne[T any](p *program, o *output, columns []column[T], item T) error {
 		s := newSink(o.format.value, w, columns, page{}, o.looks, true)
 		return errors.Join(s.put(&item), s.end(), w.Flush())
 	}
+	looks := o.looks
+	looks.brief = false // fields that stand below each other have room
 	var rows [][]cell
 	for _, c := range columns {
 		if c.cell == nil {
 			continue
 		}
-		if shown := c.cell(o.looks, &item); shown.text != "" {
+		if shown := c.cell(looks, &item); shown.text != "" {
 			shown.right = false
 			rows = append(rows, []cell{{text: c.title()}, shown})
 		}

@@ -2,14 +2,11 @@ package cli
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
-	"github.com/andonhq/andon/internal/spell"
 )
 
 func (p *program) queryCommand() *cobra.Command {
@@ -20,11 +17,18 @@ func (p *program) queryCommand() *cobra.Command {
 has a subcommand, and its flags are named as the parameters of the HTTP API.
 
 On a terminal the answer is a table, elsewhere JSON, an object a line; --output table|json|csv
-chooses. Colours are those of the tenant's states; NO_COLOR takes them away.`,
+chooses. Colours are those of the tenant's states; NO_COLOR takes them away.
+
+With --explain the answer is what the store sends to its engine for the question, with the figures
+of having been asked; a store that can't say, as one without an engine, says that.
+
+An empty answer is an answer: the exit code is 0. Where there is nothing because the device was
+never seen, or because no state is so named, standard error says so.`,
 		Example: `  andon query devices --state 'WARNING*' --sort severity
   andon query device press-7
   andon query events press-7 --from 2020-04-24 --output csv
-  andon query operator Liz --state 'WARNING*' --limit 10`,
+  andon query operator Liz --state 'WARNING*' --limit 10
+  andon query devices --state WARNING2 --explain`,
 	})
 	cmd.AddCommand(
 		p.queryDevice(), p.queryDevices(), p.queryStates(), p.queryEvents(), p.queryEntry(),
@@ -34,52 +38,32 @@ chooses. Colours are those of the tenant's states; NO_COLOR takes them away.`,
 	return cmd
 }
 
-// group makes a command that does nothing but hold others. Cobra would take a misspelt one for an
-// argument and print the help, and refuse the flags that were meant for it first.
-func group(cmd *cobra.Command) *cobra.Command {
-	cmd.DisableFlagParsing = true
-	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 || args[0] == "-h" || args[0] == "--help" {
-			return nil
-		}
-		var known []string
-		for _, sub := range cmd.Commands() {
-			known = append(known, sub.Name())
-		}
-		if near := spell.Nearest(args[0], known); near != "" {
-			return fmt.Errorf("unknown command %q; did you mean %s?", args[0], near)
-		}
-		return fmt.Errorf("unknown command %q: there are %s", args[0], strings.Join(known, ", "))
-	}
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-	return cmd
-}
-
 // query is one question, and how its answer is printed.
 type query struct {
 	*program
 	target
 	output
-	selected client.Query
-	order    *choice // nil where there is none
+	selected  client.Query
+	order     *choice // nil where there is none
+	explained bool    // what the store sends to its engine is asked for, not the answer
 }
 
 // question is what a subcommand of query is made of.
 type question struct {
 	use, short, long, example string
-	args                      cobra.PositionalArgs
 }
 
 // newQuery makes the subcommand of a question, with the flags that all of them have.
 func (p *program) newQuery(ask question) (*query, *cobra.Command) {
 	q := &query{program: p, target: p.newTarget(), output: output{all: true}}
 	cmd := &cobra.Command{
-		Use: ask.use, Short: ask.short, Long: ask.long, Example: ask.example, Args: ask.args,
+		Use: ask.use, Short: ask.short, Long: ask.long, Example: ask.example,
 	}
 	cmd.Flags().SortFlags = false
 	q.serverFlags(cmd)
 	q.tenantFlag(cmd)
 	q.formatFlag(cmd)
+	q.explainFlag(cmd)
 	return q, cmd
 }
 
@@ -91,9 +75,11 @@ func (p *program) newList(ask question) (*query, *cobra.Command) {
 	return q, cmd
 }
 
+const stateHelp = "only this `state`, several joined by commas, or a prefix: 'WARNING*'"
+
 func (q *query) stateFlag(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&q.selected.State, "state", "",
-		"only this state, several joined by commas, or a prefix: 'WARNING*'")
+		stateHelp)
 }
 
 func (q *query) orderFlag(cmd *cobra.Command) {
@@ -120,9 +106,15 @@ func (q *query) asks(
 			q.selected.Order = andon.Asc
 		}
 		return q.ask(ctx, func(c *client.Client) error {
+			if q.explained {
+				return q.showPlan(ctx, c, func(c *client.Client) error {
+					return work(ctx, c, args)
+				})
+			}
 			if err := q.learnLooks(ctx, c); err != nil {
 				return err
 			}
+			q.none = func() string { return q.strangeState(ctx, c) }
 			return work(ctx, c, args)
 		})
 	})

@@ -13,7 +13,7 @@ import (
 
 func (p *program) queryDevice() *cobra.Command {
 	q, cmd := p.newQuery(question{
-		use: "device DEVICE", short: "What a device shows now", args: cobra.ExactArgs(1),
+		use: "device DEVICE", short: "What a device shows now",
 		example: `  andon query device press-7
   andon query device 'd#12345' --output json`,
 	})
@@ -32,7 +32,7 @@ func (p *program) queryDevice() *cobra.Command {
 
 func (p *program) queryDevices() *cobra.Command {
 	q, cmd := p.newList(question{
-		use: "devices", short: "Devices by what they show now", args: cobra.NoArgs,
+		use: "devices", short: "Devices by what they show now",
 		long: `Devices by what they show now, by id unless --sort says otherwise. In the other
 orders a device that moves while it is listed may be missed or come twice.`,
 		example: `  andon query devices --state 'WARNING*' --sort severity
@@ -41,18 +41,23 @@ orders a device that moves while it is listed may be missed or come twice.`,
 	})
 	var of client.DeviceQuery
 	q.stateFlag(cmd)
-	flags := cmd.Flags()
-	flags.StringVar((*string)(&of.Operator), "operator", "", "only devices with this operator")
-	flags.StringVar((*string)(&of.EscalatedTo), "escalated-to", "",
-		"only devices escalated to this supervisor")
-	flags.StringVar(&of.Device, "device", "", "only this device, or a prefix: 'press*'")
+	deviceFlags(cmd, &of)
 	sort := choiceFlag(cmd, "sort", "device",
-		"by id; longest in its state first; severest first, then longest",
+		"by id (device), longest in its state first (since), or severest first, then longest",
 		"device", "since", "severity")
 	return q.asks(cmd, func(ctx context.Context, c *client.Client, _ []string) error {
 		of.State, of.Sort, of.Page = q.selected.State, sort.value, q.selected.Page
 		return show(q.program, &q.output, devicesColumns(), c.Devices(ctx, of))
 	})
+}
+
+// deviceFlags select devices, beside --state.
+func deviceFlags(cmd *cobra.Command, of *client.DeviceQuery) {
+	flags := cmd.Flags()
+	flags.StringVar((*string)(&of.Operator), "operator", "", "only devices with this `operator`")
+	flags.StringVar((*string)(&of.EscalatedTo), "escalated-to", "",
+		"only devices escalated to this `supervisor`")
+	flags.StringVar(&of.Device, "device", "", "only this `device`, or a prefix: 'press*'")
 }
 
 // deviceColumns are all that a device shows.
@@ -123,7 +128,7 @@ func insertBehind[T any](columns []column[T], name string, c column[T]) []column
 
 func (p *program) queryStates() *cobra.Command {
 	q, cmd := p.newQuery(question{
-		use: "states", short: "How many devices are in each state now", args: cobra.NoArgs,
+		use: "states", short: "How many devices are in each state now",
 		example: `  andon query states
   andon query states --tenant metro --output json`,
 	})

@@ -13,7 +13,7 @@ import (
 
 func (p *program) queryEvents() *cobra.Command {
 	q, cmd := p.newList(question{
-		use: "events DEVICE", short: "Events of a device", args: cobra.ExactArgs(1),
+		use: "events DEVICE", short: "Events of a device",
 		example: `  andon query events press-7
   andon query events press-7 --state 'WARNING*' --from 2020-04-24 --to 2020-04-27
   andon query events press-7 --all --output csv > press-7.csv`,
@@ -25,6 +25,7 @@ func (p *program) queryEvents() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		q.ofDevice(ctx, c, id)
 		return show(q.program, &q.output, eventColumns(), c.DeviceEvents(ctx, id, q.selected))
 	})
 }
@@ -32,7 +33,6 @@ func (p *program) queryEvents() *cobra.Command {
 func (p *program) queryOperator() *cobra.Command {
 	q, cmd := p.newList(question{
 		use: "operator OPERATOR", short: "Events of an operator, of all devices",
-		args: cobra.ExactArgs(1),
 		example: `  andon query operator Liz --state 'WARNING*'
   andon query operator Liz --from 2020-04-24T06:00:00Z --to 2020-04-24T14:00:00Z`,
 	})
@@ -50,13 +50,12 @@ func (p *program) queryOperator() *cobra.Command {
 func (p *program) querySupervisor() *cobra.Command {
 	q, cmd := p.newList(question{
 		use: "supervisor SUPERVISOR", short: "Events that are escalated to a supervisor now",
-		args: cobra.ExactArgs(1),
 		example: `  andon query supervisor Sara
   andon query supervisor Sara --date 2020-04-27 --state 'WARNING*'`,
 	})
 	q.stateFlag(cmd)
 	q.selectFlags(cmd)
-	date := cmd.Flags().String("date", "", "only that UTC day: 2020-04-27")
+	date := cmd.Flags().String("date", "", "only that UTC `day`: 2020-04-27")
 	cmd.MarkFlagsMutuallyExclusive("date", "from")
 	cmd.MarkFlagsMutuallyExclusive("date", "to")
 	return q.asks(cmd, func(ctx context.Context, c *client.Client, args []string) error {
@@ -102,7 +101,6 @@ func eventColumns() []column[andon.Event] {
 func (p *program) queryEntry() *cobra.Command {
 	q, cmd := p.newQuery(question{
 		use: "entry DEVICE TIME STATE", short: "One entry with its escalations",
-		args:    cobra.ExactArgs(3),
 		example: `  andon query entry press-7 2020-04-24T14:40:00Z WARNING1`,
 	})
 	return q.asks(cmd, func(ctx context.Context, c *client.Client, args []string) error {

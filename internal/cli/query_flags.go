@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/spell"
 )
 
 // choice is a flag that takes one of a few words.
@@ -26,11 +25,8 @@ func (c *choice) Set(text string) error {
 			return nil
 		}
 	}
-	near := spell.Nearest(text, c.words)
-	if near != "" {
-		near = "; did you mean " + near + "?"
-	}
-	return andon.Errorf(andon.Invalid, "it is none of %s%s", strings.Join(c.words, ", "), near)
+	return andon.Errorf(andon.Invalid, "it is none of %s%s",
+		strings.Join(c.words, ", "), didYouMean(text, c.words))
 }
 
 // choiceFlag gives a command a flag that takes one of a few words, initially "" or one of them.

@@ -13,7 +13,7 @@ import (
 
 func (p *program) queryIntervals() *cobra.Command {
 	q, cmd := p.newList(question{
-		use: "intervals DEVICE", short: "Runs of one state of a device", args: cobra.ExactArgs(1),
+		use: "intervals DEVICE", short: "Runs of one state of a device",
 		long: `Runs of one state of a device: from when to when it was in it. A run that began
 before --from or ends after --to is given whole.`,
 		example: `  andon query intervals press-7
@@ -26,6 +26,7 @@ before --from or ends after --to is given whole.`,
 		if err != nil {
 			return err
 		}
+		q.ofDevice(ctx, c, id)
 		return show(q.program, &q.output, intervalColumns(), c.Intervals(ctx, id, q.selected))
 	})
 }
@@ -63,7 +64,6 @@ func untilColumn[T any](at func(*T) andon.Time) column[T] {
 func (p *program) queryAssignments() *cobra.Command {
 	q, cmd := p.newList(question{
 		use: "assignments DEVICE", short: "Who was assigned to a device, and when",
-		args: cobra.ExactArgs(1),
 		example: `  andon query assignments press-7
   andon query assignments press-7 --order asc --output csv`,
 	})
@@ -73,6 +73,7 @@ func (p *program) queryAssignments() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		q.ofDevice(ctx, c, id)
 		return show(q.program, &q.output, assignmentColumns(), c.Assignments(ctx, id, q.selected))
 	})
 }
@@ -84,11 +85,11 @@ func assignmentColumns() []column[client.Assignment] {
 		{
 			name: "operator",
 			text: func(a *assignment) string { return string(a.Operator) },
-			cell: func(_ looks, a *assignment) cell {
+			cell: func(l looks, a *assignment) cell {
 				if a.Operator == "" {
 					return cell{text: "(nobody)"}
 				}
-				return cell{text: legible(string(a.Operator))}
+				return cell{text: l.short(legible(string(a.Operator)))}
 			},
 		},
 		timeColumn("from", func(a *assignment) andon.Time { return a.From }),

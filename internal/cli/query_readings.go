@@ -15,7 +15,7 @@ import (
 
 func (p *program) queryReadings() *cobra.Command {
 	q, cmd := p.newList(question{
-		use: "readings DEVICE", short: "Readings of a device", args: cobra.ExactArgs(1),
+		use: "readings DEVICE", short: "Readings of a device",
 		example: `  andon query readings press-7 --metrics temperature,humidity
   andon query readings press-7 --from 2025-12-04 --all --metrics temperature --output csv`,
 	})
@@ -31,6 +31,7 @@ func (p *program) queryReadings() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		q.readingsOf(ctx, c, id)
 		readings := c.DeviceReadings(ctx, id, q.selected, metrics...)
 		return show(q.program, &q.output, readingColumns(metrics), readings)
 	})
@@ -112,7 +113,6 @@ const maxLatest = 1_000
 func (p *program) queryLatest() *cobra.Command {
 	q, cmd := p.newQuery(question{
 		use: "latest DEVICE...", short: "The newest reading of each device",
-		args: cobra.MinimumNArgs(1),
 		long: `The newest reading of each device. Devices that have none are named on standard
 error; if all of them have none, the exit code is 1.`,
 		example: `  andon query latest press-7 press-8
@@ -124,14 +124,24 @@ error; if all of them have none, the exit code is 1.`,
 			return err
 		}
 		if len(found) == 0 {
-			return andon.Errorf(andon.NotFound, "no reading of %s", strings.Join(args, ", "))
+			return andon.Errorf(andon.NotFound, "%s", noReading(missing))
 		}
 		err = show(q.program, &q.output, readingColumns(nil), each(found))
-		for _, device := range missing {
-			fmt.Fprintf(q.stderr, "no reading of %s\n", device)
+		if len(missing) > 0 {
+			fmt.Fprintln(q.stderr, noReading(missing))
 		}
 		return err
 	})
+}
+
+// noReading names the devices of which there is none, or of very many the first.
+func noReading(missing []andon.DeviceID) string {
+	const most = 5
+	text := "no reading of "
+	if len(missing) > most {
+		text += grouped(len(missing)) + " devices: "
+	}
+	return text + few(missing, most)
 }
 
 // latest asks for the newest readings, as many at once as the server gives.
@@ -158,7 +168,7 @@ func latest(
 
 func (p *program) queryMetric() *cobra.Command {
 	q, cmd := p.newList(question{
-		use: "metric METRIC", short: "One metric across devices", args: cobra.ExactArgs(1),
+		use: "metric METRIC", short: "One metric across devices",
 		long: `One metric across devices. Within a device the newest is first; the order across
 devices is the store's own.`,
 		example: `  andon query metric temperature --from 2025-12-04 --to 2025-12-04

@@ -7,6 +7,9 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -35,12 +38,13 @@ func (p *program) newTarget() target {
 
 func (t *target) serverFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&t.url, "url", "http://127.0.0.1:8080", "address of the server")
+	flags.StringVar(&t.url, "url", "http://127.0.0.1:8080", "`address` of the server")
 	flags.StringVar(&t.tokenFile, "token-file", t.tokenFile, "`file` that holds the server's token")
 }
 
 func (t *target) tenantFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&t.tenant, "tenant", string(andon.DefaultTenant), "tenant to ask for")
+	cmd.Flags().StringVar(&t.tenant, "tenant", string(andon.DefaultTenant),
+		"`tenant` that owns the devices")
 }
 
 // ask calls work with a client of the server, and says what to do about an error of it.
@@ -51,6 +55,7 @@ func (t *target) ask(ctx context.Context, work func(*client.Client) error) error
 	}
 	c, err := client.New(client.Options{
 		URL: t.url, Tenant: andon.TenantID(t.tenant), Token: token, Attempts: t.attempts,
+		HTTP: impatient(),
 	})
 	if err != nil {
 		return andon.Errorf(andon.Invalid, "%w", err)
@@ -66,6 +71,28 @@ func (t *target) ask(ctx context.Context, work func(*client.Client) error) error
 		return errInterrupted
 	}
 	return t.explain(err)
+}
+
+// impatient makes an HTTP client that soon gives up where nobody takes a connection: a person who
+// mistyped an address waits for it. All attempts together have this time until the first that
+// succeeds; an answer, and a connection that is lost later, may take as long as they take.
+func impatient() *http.Client {
+	const patience = 2 * time.Second // enough to send a lost SYN once more
+	end := sync.OnceValue(func() time.Time { return time.Now().Add(patience) })
+	var reached atomic.Bool
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.DialContext = func(ctx context.Context, network, at string) (net.Conn, error) {
+		dialer := net.Dialer{Timeout: 30 * time.Second}
+		if !reached.Load() {
+			dialer.Deadline = end()
+		}
+		conn, err := dialer.DialContext(ctx, network, at)
+		if err == nil {
+			reached.Store(true)
+		}
+		return conn, err
+	}
+	return &http.Client{Transport: transport}
 }
 
 // explain says what to do about an error of the server or of the way to it. What the server calls

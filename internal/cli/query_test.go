@@ -186,7 +186,7 @@ func TestLegible(t *testing.T) {
 		"\x1b[31mred\r\nnext\ttab": " [31mred  next tab",
 		"\u009b31m":                " 31m",
 		"a\u202eb\u2066c":          "a\ufffdb\ufffdc",
-		strings.Repeat("é", 61):    strings.Repeat("é", 59) + "…",
+		strings.Repeat("é", 61):    strings.Repeat("é", 61),
 	} {
 		if got := legible(text); got != want {
 			t.Errorf("legible(%q) is %q, want %q", text, got, want)
@@ -209,6 +209,28 @@ func TestLongTablesComeInParts(t *testing.T) {
 	}
 	if got := strings.Count(out, "\n"); got != tablePart+1+2 {
 		t.Errorf("%d lines", got)
+	}
+}
+
+// TestOnlyTerminalsCut: a long text is cut where a person looks at a table, so that the columns
+// behind it are seen, but never on its way into a file or a pipe.
+func TestOnlyTerminalsCut(t *testing.T) {
+	long := strings.Repeat("é", widestCell+1)
+	c := textColumn("note", func(text *string) string { return *text })
+	if got := c.cell(looks{}, &long).text; got != long {
+		t.Errorf("in a pipe it is %s", got)
+	}
+	want := strings.Repeat("é", widestCell-1) + "…"
+	if got := c.cell(looks{brief: true}, &long).text; got != want {
+		t.Errorf("on a terminal it is %s", got)
+	}
+	d := newDesk(t)
+	d.sends("/events", `{"device":"d","state":"NORMAL","message":"`+long+`"}`)
+	for _, question := range []string{"devices", "device d", "events d"} {
+		args := append([]string{"query"}, strings.Fields(question)...)
+		if got := d.does(append(args, "--output", "table")...); !strings.Contains(got, long) {
+			t.Errorf("%s: the message is cut in\n%s", question, got)
+		}
 	}
 }
 

@@ -24,8 +24,8 @@ a later entry brings a device back. One that was never seen or is retired alread
 others are retired, and the exit code is 1.`,
 		Example: `  andon retire press-7
   andon retire press-7 press-8 --tenant metro`,
-		Args: cobra.MinimumNArgs(1),
 	}
+	cmd.Flags().SortFlags = false
 	t.serverFlags(cmd)
 	t.tenantFlag(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, an object a line")

@@ -23,9 +23,13 @@ error, and ends on SIGTERM or SIGINT with exit code 0, once the requests under w
 
 Each flag is also a variable of the environment (--log-level: ANDON_LOG_LEVEL) and a key of the YAML
 file that --config names (log.level). A flag stands above a variable, a variable above the file. No
-file is read unless it is named.`,
+file is read unless it is named.
+
+Exit codes: 0 ended, 1 something that is needed can't be had now (a port, the store), 2 the settings
+are wrong, 4 the disk of the store failed.`,
 		Example: `  andon serve --data /var/lib/andon
   andon serve --listen 0.0.0.0:8080 --token-file token --tls-cert cert.pem --tls-key key.pem
+  andon serve --store cassandra --cassandra-hosts 10.0.0.1,10.0.0.2
   ANDON_STORE=memory andon serve --listen 127.0.0.1:0`,
 		Args: cobra.NoArgs,
 	}
@@ -44,7 +48,7 @@ file is read unless it is named.`,
 func (p *program) serve(ctx context.Context, c config.Config) error {
 	a := p.newApp(c, newLog(p.stderr, c.Log))
 	if err := a.Start(ctx); err != nil {
-		return err
+		return unlessInterrupted(ctx, err)
 	}
 	fmt.Fprintf(p.stdout, "andon: listening on %s\n", a.URL())
 	err := a.Wait(ctx)

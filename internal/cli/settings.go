@@ -27,13 +27,16 @@ func (p *program) sourceFlags(cmd *cobra.Command) (sources func() config.Sources
 	file := flags.String("config", "",
 		"YAML `file` to read the configuration from (or ANDON_CONFIG)")
 	for _, s := range settings {
+		if !s.HasFlag() {
+			continue
+		}
 		flags.Var(&settingFlag{text: s.Value.String(), form: s.Value.Type()}, s.Flag(), s.Help)
 		completeWords(cmd, s.Flag(), s.Value.Type())
 	}
 	return func() config.Sources {
 		from := config.Sources{File: *file, Env: p.environ, Flags: map[string]string{}}
 		for _, s := range settings {
-			if flags.Changed(s.Flag()) {
+			if s.HasFlag() && flags.Changed(s.Flag()) {
 				from.Flags[s.Key] = flags.Lookup(s.Flag()).Value.String()
 			}
 		}

@@ -24,8 +24,8 @@ func (c *column[T]) title() string {
 
 // textColumn is a column that people and programs see alike.
 func textColumn[T any](name string, text func(*T) string) column[T] {
-	return column[T]{name: name, text: text, cell: func(_ looks, item *T) cell {
-		return cell{text: legible(text(item))}
+	return column[T]{name: name, text: text, cell: func(l looks, item *T) cell {
+		return cell{text: l.short(legible(text(item)))}
 	}}
 }
 
@@ -72,7 +72,18 @@ func programColumn[T any](name string, text func(*T) string) column[T] {
 type looks struct {
 	now    andon.Time
 	states *andon.StateSet
+	brief  bool // long texts are cut: on a terminal the columns behind them shall be seen
 }
+
+// short cuts a text where all are to be brief. What goes into a file or a pipe is never cut.
+func (l looks) short(text string) string {
+	if l.brief {
+		return clip(text, widestCell)
+	}
+	return text
+}
+
+const widestCell = 60 // characters
 
 func (l looks) state(name andon.State) cell {
 	look := l.states.Look(name)
@@ -118,8 +129,7 @@ func numberText(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 // legible makes a text fit for a cell. What a device sends may hold anything: an escape sequence
 // must not reach the terminal, nor may marks of direction swap what stands around them.
 func legible(text string) string {
-	const most = 60 // characters
-	text = strings.Map(func(r rune) rune {
+	return strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsControl(r):
 			return ' '
@@ -128,10 +138,6 @@ func legible(text string) string {
 		}
 		return r
 	}, text)
-	if utf8.RuneCountInString(text) <= most {
-		return text
-	}
-	return string([]rune(text)[:most-1]) + "…"
 }
 
 // tableSink prints rows below each other. It holds some back to see how wide they are; of a long

@@ -39,6 +39,7 @@ func (p *program) tenantList() *cobra.Command {
 		Example: `  andon tenant list
   andon tenant list metro --output json`,
 	}
+	cmd.Flags().SortFlags = false
 	t.serverFlags(cmd)
 	o.formatFlag(cmd)
 	cmd.RunE = p.does(func(ctx context.Context, args []string) error {
@@ -126,8 +127,8 @@ terminal it asks first; elsewhere --yes must say that it is meant. The tenant de
 deleted.`,
 		Example: `  andon tenant delete metro
   andon tenant delete metro --yes`,
-		Args: cobra.ExactArgs(1),
 	}
+	cmd.Flags().SortFlags = false
 	t.serverFlags(cmd)
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	cmd.RunE = p.does(func(ctx context.Context, args []string) error {

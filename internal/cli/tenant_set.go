@@ -40,7 +40,6 @@ be left out. A state that has entries keeps its severity. The file holds JSON:
 		Example: `  andon tenant set metro
   andon tenant set metro --events-retention 90d --readings-retention forever
   andon tenant set metro --state OK=0 --state SLOW=32,S,#f9a825 --state DOWN=80,D,#b71c1c,x`,
-		Args: cobra.ExactArgs(1),
 	}
 	t.serverFlags(cmd)
 	change.flags(cmd)

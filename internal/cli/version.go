@@ -15,20 +15,24 @@ import (
 func (p *program) versionCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:     "version",
-		Short:   "Print which build this is",
-		Example: "  andon version --json",
-		Args:    cobra.NoArgs,
+		Use:   "version",
+		Short: "Print which build this is",
+		Example: `  andon version
+  andon version --json`,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.RunE = p.does(func(context.Context, []string) error {
 		if asJSON {
 			return json.NewEncoder(p.stdout).Encode(p.version)
 		}
-		_, err := fmt.Fprintln(p.stdout, versionLine(p.version))
-		return err
+		return p.printVersion()
 	})
 	return cmd
+}
+
+func (p *program) printVersion() error {
+	_, err := fmt.Fprintln(p.stdout, versionLine(p.version))
+	return err
 }
 
 // versionLine is "andon v1.2.3 (1a2b3c4, 2025-12-04T12:00:00Z, go1.26.8)".

@@ -40,7 +40,6 @@ does not answer it goes on asking.`,
 		Example: `  andon watch
   andon watch --url https://andon:8443 --token-file token --tenant metro --state 'WARNING*'
   andon watch --operator Liz --for 8h >> shift.log`,
-		Args: cobra.NoArgs,
 	}
 	w.flags(cmd)
 	cmd.RunE = p.does(func(ctx context.Context, _ []string) error { return w.run(ctx) })
@@ -52,12 +51,8 @@ func (w *watch) flags(cmd *cobra.Command) {
 	flags.SortFlags = false
 	w.serverFlags(cmd)
 	w.tenantFlag(cmd)
-	flags.StringVar(&q.State, "state", "", "only this state: a name, several joined by commas, a "+
-		"prefix that ends in *")
-	flags.StringVar((*string)(&q.Operator), "operator", "", "only devices with this operator")
-	flags.StringVar((*string)(&q.EscalatedTo), "escalated-to", "",
-		"only devices escalated to this supervisor")
-	flags.StringVar(&q.Device, "device", "", "only this device, or a prefix that ends in *")
+	flags.StringVar(&q.State, "state", "", stateHelp)
+	deviceFlags(cmd, q)
 	flags.DurationVar(&w.every, "every", 2*time.Second, "how often to ask the server")
 	flags.DurationVar(&w.length, "for", 0, "end after so long (default: at Ctrl-C)")
 }
@@ -199,9 +194,7 @@ type tableView struct {
 }
 
 func (v *tableView) show(ctx context.Context, now andon.Time) error {
-	q := v.selected
-	q.Sort = "severity"
-	if err := v.board.look(ctx, v.client, q, v.screen.rows(), v.selects()); err != nil {
+	if err := v.board.look(ctx, v.client, v.selected, v.screen.rows(), v.selects()); err != nil {
 		return err
 	}
 	v.board.now, v.board.trouble = now, ""

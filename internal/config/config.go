@@ -24,6 +24,7 @@ type Config struct {
 	Timeouts  Timeouts
 	Expiry    Expiry
 	Pebble    Pebble
+	Cassandra Cassandra
 	Pprof     Pprof
 }
 
@@ -85,6 +86,8 @@ func Default() Config {
 		},
 		Expiry: Expiry{Every: time.Hour},
 		Pebble: Pebble{Cache: 128 << 20, Reserve: 512 << 20},
+
+		Cassandra: defaultCassandra(),
 	}
 }
 

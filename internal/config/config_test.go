@@ -107,6 +107,8 @@ func TestEverySettingCanBeSet(t *testing.T) {
 		},
 		Expiry: config.Expiry{Every: 10 * time.Minute},
 		Pebble: config.Pebble{Cache: 64 << 20, Reserve: 100_000_000},
+
+		Cassandra: config.Default().Cassandra,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -97,6 +97,8 @@ func (l *loader) entry(path, group string, key, value *yaml.Node) {
 		l.problem(place, "%q is not a setting%s", name, l.nearKey(name))
 	case l.places[name] != "":
 		l.problem(place, "%s is set twice, first at %s", name, l.places[name])
+	case value.Kind == yaml.SequenceNode && isList(s):
+		l.items(s, value, place, name)
 	case value.Kind != yaml.ScalarNode:
 		l.problem(place, "%s takes one value", name)
 	case value.Tag == "!!null":
@@ -104,6 +106,24 @@ func (l *loader) entry(path, group string, key, value *yaml.Node) {
 	default:
 		l.set(s, value.Value, place, name)
 	}
+}
+
+func isList(s Setting) bool {
+	_, is := s.Value.(listValue)
+	return is
+}
+
+// items takes a setting that is written as a list of YAML.
+func (l *loader) items(s Setting, list *yaml.Node, place, name string) {
+	var texts []string
+	for _, item := range list.Content {
+		if item.Kind != yaml.ScalarNode {
+			l.problem(place, "%s is a list of single values", name)
+			return
+		}
+		texts = append(texts, item.Value)
+	}
+	l.set(s, strings.Join(texts, ","), place, name)
 }
 
 func placeOf(path string, n *yaml.Node) string { return fmt.Sprintf("%s:%d", path, n.Line) }

@@ -11,6 +11,7 @@ const referenceHead = `# Configuration
 
 A setting has three spellings: a key of the YAML file that --config or ANDON_CONFIG names, a
 variable of the environment, a flag. A flag stands above a variable, a variable above the file.
+Secrets have no flag, since command lines can be read by every user of a machine.
 A name that is not known is refused, as is a value that makes no sense: the program says where
 it stands and does not start.
 
@@ -24,8 +25,8 @@ func Reference() string {
 	var b strings.Builder
 	b.WriteString(referenceHead)
 	for _, s := range c.Settings() {
-		fmt.Fprintf(&b, "| `%s` | `%s` | `--%s` | %s | %s |\n",
-			s.Key, s.Variable(), s.Flag(), defaultOf(s), s.Help)
+		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s | %s |\n",
+			s.Key, s.Variable(), flagOf(s), defaultOf(s), s.Help)
 	}
 	return b.String()
 }
@@ -35,4 +36,11 @@ func defaultOf(s Setting) string {
 		return ""
 	}
 	return "`" + s.Value.String() + "`"
+}
+
+func flagOf(s Setting) string {
+	if !s.HasFlag() {
+		return "none"
+	}
+	return "`--" + s.Flag() + "`"
 }

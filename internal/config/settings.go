@@ -27,15 +27,26 @@ func (s Setting) Flag() string {
 	return strings.NewReplacer(".", "-", "_", "-").Replace(s.Key)
 }
 
+// HasFlag reports whether it has a spelling on the command line. Secrets have none: every user of a
+// machine can read the command lines that run on it.
+func (s Setting) HasFlag() bool { return !s.IsSecret() }
+
+// IsSecret reports whether its value is never shown.
+func (s Setting) IsSecret() bool {
+	_, is := s.Value.(secretValue)
+	return is
+}
+
 // Settings lists every setting, bound to c. A setting that went out of use stays in the list, so
 // that a file of yesterday starts the program of today.
 func (c *Config) Settings() []Setting {
 	const ms = time.Millisecond
-	return []Setting{
+	settings := []Setting{
 		{"listen", given(&c.Listen), "address to listen on; port 0 takes a free one"},
 		{"data", given(&c.Data), "directory of the embedded store"},
 		{"store", given(&c.Store),
-			"the store: pebble (embedded, durable) or memory (lost at the end)"},
+			"the store: pebble (embedded, durable), cassandra (shared, durable) or memory " +
+				"(lost at the end)"},
 		{"token_file", text(&c.TokenFile), "file that holds the token which clients must send"},
 		{"tls_cert", text(&c.TLSCert), "file of the TLS certificate chain (PEM); HTTPS, not HTTP"},
 		{"tls_key", text(&c.TLSKey), "file of the TLS key (PEM)"},
@@ -67,18 +78,24 @@ func (c *Config) Settings() []Setting {
 		{"pebble.cache", size(&c.Pebble.Cache), "bytes of the store kept in memory for reading"},
 		{"pebble.reserve", size(&c.Pebble.Reserve),
 			"bytes kept free on the store's disk; below them writes get 507"},
-
-		{"pprof.listen", text(&c.Pprof.Listen),
-			"address on loopback that profiles of the program are served at; none unless set"},
 	}
+	settings = append(settings, c.Cassandra.settings()...)
+	return append(settings, Setting{"pprof.listen", text(&c.Pprof.Listen),
+		"address on loopback that profiles of the program are served at; none unless set"})
 }
 
 // together checks what only several settings together can get wrong.
 func (l *loader) together(c *Config) {
-	if c.TLSCert != "" && c.TLSKey == "" {
-		l.problem(l.places["tls_cert"], "tls_cert needs tls_key beside it")
+	l.pair("tls_cert", c.TLSCert, "tls_key", c.TLSKey)
+	l.cassandraTogether(&c.Cassandra)
+}
+
+// pair checks that of two settings both are set or none.
+func (l *loader) pair(one, oneValue, other, otherValue string) {
+	if oneValue != "" && otherValue == "" {
+		l.problem(l.places[one], "%s needs %s beside it", one, other)
 	}
-	if c.TLSKey != "" && c.TLSCert == "" {
-		l.problem(l.places["tls_key"], "tls_key needs tls_cert beside it")
+	if otherValue != "" && oneValue == "" {
+		l.problem(l.places[other], "%s needs %s beside it", other, one)
 	}
 }

@@ -8,7 +8,8 @@ const defaultPlace = "default"
 // Origin is one setting with the value that holds, and the place that it has it from.
 type Origin struct {
 	Setting
-	Place string // "andon.yaml:3", "ANDON_LISTEN", "--listen", "default"
+	Place  string // "andon.yaml:3", "ANDON_LISTEN", "--listen", "default"
+	Secret bool   // its value is not here: Hidden, or "" where it is not set
 }
 
 // IsDefault reports whether nothing sets it.
@@ -43,9 +44,9 @@ func (l *loader) origins() []Origin {
 		if place == "" {
 			place = defaultPlace
 		}
-		value := s.Value.String()
+		value, isSecret := s.Value.String(), s.IsSecret()
 		s.Value = text(&value)
-		all[i] = Origin{Setting: s, Place: place}
+		all[i] = Origin{Setting: s, Place: place, Secret: isSecret}
 	}
 	return all
 }

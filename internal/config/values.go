@@ -11,7 +11,8 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// Value is where a setting is kept. String gives the form that Set reads.
+// Value is where a setting is kept. String gives the form that Set reads; of a secret it says only
+// that there is one.
 type Value interface {
 	Set(text string) error
 	String() string
@@ -39,6 +40,50 @@ func (v givenValue) Set(s string) error {
 	return v.textValue.Set(s)
 }
 
+// Hidden is what is shown in the place of a secret.
+const Hidden = "(hidden)"
+
+// secretValue is text that is never shown.
+type secretValue struct{ to *string }
+
+func secret(to *string) Value { return secretValue{to} }
+
+func (v secretValue) Set(s string) error { *v.to = s; return nil }
+
+func (v secretValue) String() string {
+	if *v.to == "" {
+		return ""
+	}
+	return Hidden
+}
+func (v secretValue) Type() string { return "text" }
+
+// listValue is several texts, joined by commas.
+type listValue struct{ to *[]string }
+
+func list(to *[]string) Value { return listValue{to} }
+
+func (v listValue) Set(s string) error {
+	var items []string
+	if s == "" {
+		*v.to = nil
+		return nil
+	}
+	for item := range strings.SplitSeq(s, ",") {
+		if item = strings.TrimSpace(item); item == "" {
+			return fmt.Errorf("%q has an empty item", s)
+		}
+		items = append(items, item)
+	}
+	*v.to = items
+	return nil
+}
+func (v listValue) String() string { return strings.Join(*v.to, ",") }
+func (v listValue) Type() string   { return "list" }
+
+// onOff is a choice of two.
+func onOff(to *string) Value { return choice(to, "on", "off") }
+
 // choiceValue is one of a few words.
 type choiceValue struct {
 	to    *string
@@ -56,6 +101,25 @@ func (v choiceValue) Set(s string) error {
 }
 func (v choiceValue) String() string { return *v.to }
 func (v choiceValue) Type() string   { return strings.Join(v.words, "|") }
+
+// optionalValue is another value, or nothing.
+type optionalValue struct {
+	Value
+	clear func()
+}
+
+// choiceOrNone is a choice that need not be made.
+func choiceOrNone(to *string, words ...string) Value {
+	return optionalValue{choice(to, words...), func() { *to = "" }}
+}
+
+func (v optionalValue) Set(s string) error {
+	if s == "" {
+		v.clear()
+		return nil
+	}
+	return v.Value.Set(s)
+}
 
 // spanValue is a length of time: "30s", "1h30m".
 type spanValue struct {

@@ -20,7 +20,8 @@ import (
 const maxAuditReads = 1000
 
 // audit writes one line about a change; err is how it ended. device is "" where it is of a tenant.
-// What the client says of itself (by) is an attribute like others: it is not who asked.
+// What the client says of itself (by) is an attribute like others: it is not who asked. No detail
+// may be named as what each line of a log has: time, level, msg.
 func (c *call) audit(
 	what string, tenant andon.TenantID, device andon.DeviceID, err error, details ...slog.Attr,
 ) {
@@ -40,8 +41,7 @@ func (c *call) audit(
 	if device != "" {
 		line = append(line, slog.String("device", string(device)))
 	}
-	group := slog.Attr{Key: "audit", Value: slog.GroupValue(append(line, details...)...)}
-	log.LogAttrs(c.ctx(), slog.LevelInfo, "audit", group)
+	log.LogAttrs(c.ctx(), slog.LevelInfo, "audit", append(line, details...)...)
 }
 
 // outcomeOf reports whether a change that ended with err may have been made. One that was broken
@@ -106,7 +106,7 @@ func (c *call) escalate(sent andon.Escalation) (andon.Escalation, error) {
 		c.audit("escalate", c.tenant, sent.Device, err, after(sent.To), said(sent.By))
 		return kept, err
 	}
-	details := append(c.escalatedBefore(kept), after(kept.To), at("time", kept.Time),
+	details := append(c.escalatedBefore(kept), after(kept.To), at("entry_time", kept.Time),
 		slog.String("state", string(kept.State)), at("at", kept.At), said(kept.By))
 	c.audit("escalate", c.tenant, kept.Device, nil, details...)
 	return kept, nil
@@ -150,8 +150,9 @@ func (c *call) appendEvents(
 		if e.EscalatedTo == "" || refused[batch.Items[i].Index] {
 			continue
 		}
-		c.audit("escalate", tenant, e.Device, err, after(e.EscalatedTo), at("time", e.Time),
-			slog.String("state", string(e.State)), slog.Bool("by_event", true))
+		c.audit("escalate", tenant, e.Device, err, after(e.EscalatedTo),
+			at("entry_time", e.Time), slog.String("state", string(e.State)),
+			slog.Bool("by_event", true))
 	}
 	return result, err
 }

@@ -30,19 +30,21 @@ func newAudited(t *testing.T, change ...func(*httpapi.Options)) *audited {
 func (a *audited) lines() (all []string) {
 	a.Helper()
 	for text := range strings.Lines(a.log.String()) {
-		var line struct {
-			Msg   string
-			Audit map[string]any
-		}
-		if err := json.Unmarshal([]byte(text), &line); err != nil || line.Msg != "audit" {
+		var line map[string]any
+		if err := json.Unmarshal([]byte(text), &line); err != nil || line["msg"] != "audit" {
 			a.Fatalf("%v: %s", err, text)
 		}
-		remote, _ := line.Audit["remote"].(string)
-		if !strings.HasPrefix(remote, "127.0.0.1:") {
+		if remote, _ := line["remote"].(string); !strings.HasPrefix(remote, "127.0.0.1:") {
 			a.Errorf("remote is %q", remote)
 		}
-		delete(line.Audit, "remote")
-		shown, _ := json.Marshal(line.Audit)
+		for _, name := range []string{"time", "level", "msg"} {
+			if strings.Count(text, `"`+name+`":`) != 1 {
+				a.Errorf("%s is not there once: %s", name, text)
+			}
+			delete(line, name)
+		}
+		delete(line, "remote")
+		shown, _ := json.Marshal(line)
 		all = append(all, string(shown))
 	}
 	a.log.Reset()
@@ -92,7 +94,7 @@ func TestAuditEscalations(t *testing.T) {
 	w.event("d", "2020-04-24T11:00:00Z", "WARNING1")
 	w.wrote()
 	head := `"what":"escalate","outcome":"done","who":"loopback","request_id":"r1",` +
-		`"tenant":"default","device":"d","time":"2020-04-24T11:00:00Z","state":"WARNING1"`
+		`"tenant":"default","device":"d","entry_time":"2020-04-24T11:00:00Z","state":"WARNING1"`
 	w.post("/devices/d/escalations", `{"to":"Sara","by":"Liz","note":"a secret"}`,
 		id).is(http.StatusCreated)
 	w.wrote(`{` + head + `,"before":"","after":"Sara","by":"Liz","at":"` + noon + `"}`)
@@ -106,7 +108,7 @@ func TestAuditEscalations(t *testing.T) {
 		{"device":"d","time":"2030-01-01T00:00:00Z","state":"WARNING2","escalated_to":"Tom"},
 		{"device":"d","time":"2020-04-24T11:31:00Z","state":"NORMAL"}]`, id).is(http.StatusOK)
 	w.wrote(`{"what":"escalate","outcome":"done","who":"loopback","request_id":"r1",
-		"tenant":"default","device":"d","time":"2020-04-24T11:30:00Z","state":"WARNING2",
+		"tenant":"default","device":"d","entry_time":"2020-04-24T11:30:00Z","state":"WARNING2",
 		"after":"Tom","by_event":true}`)
 }
 

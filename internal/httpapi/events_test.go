@@ -222,7 +222,7 @@ func TestWrongQueries(t *testing.T) {
 		"/devices?sort=size":                                    "query.sort",
 		"/devices?device=%01*":                                  "query.device",
 		"/devices?operator=%FF":                                 "query.operator",
-		"/states?limit=1":                                       "nor any other",
+		"/states?limit=1":                                       "only explain",
 		"/devices/d/readings?metrics=a,,b":                      "query.metrics",
 		"/devices/d/readings?date=2020-04-24":                   "query.date",
 		"/metrics/%00/readings":                                 "path.metric",

@@ -80,13 +80,14 @@ func isLocal(host string) bool {
 	return err == nil && address.Unmap().IsLoopback()
 }
 
-// isOpen reports whether a request needs no token: is the program well, and what is its contract.
+// isOpen reports whether a request needs no token: is the program well, what is its contract,
+// and where is that.
 // The path is the one that the router reads, still escaped, and of /docs only the files right
 // below, so that no other route is to be reached by it.
 func isOpen(r *http.Request) bool {
 	path := r.URL.EscapedPath()
 	switch path {
-	case "/livez", "/readyz", "/docs", "/openapi.json", "/openapi.yaml":
+	case "/", "/livez", "/readyz", "/docs", "/openapi.json", "/openapi.yaml":
 		return true
 	}
 	file, below := strings.CutPrefix(path, "/docs/")

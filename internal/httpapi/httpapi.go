@@ -43,7 +43,7 @@ type Options struct {
 	Registry *prometheus.Registry
 	// Version is served at /version.
 	Version Version
-	// Token must be sent as a bearer token with all requests but /livez, /readyz, /docs with its
+	// Token must be sent as a bearer token with all requests but /, /livez, /readyz, /docs with its
 	// files and /openapi.json and .yaml, which hold no data. Without one nothing is asked for.
 	Token string
 	// Loopback says that only this machine can connect: requests that a browser sends here for
@@ -132,6 +132,7 @@ func (a *API) allRoutes() []*route {
 	for _, group := range groups {
 		all = append(all, group...)
 	}
+	all = explainable(all)
 	return append(all, a.documentRoutes(all)...)
 }
 
@@ -215,7 +216,7 @@ func (a *API) handler(r *route) http.HandlerFunc {
 		defer stop()
 		err := c.prepare()
 		if err == nil {
-			err = r.serve(c)
+			err = c.serve()
 		}
 		if err != nil {
 			a.refuse(x, req, err)

@@ -224,6 +224,25 @@ func TestDocs(t *testing.T) {
 	}
 }
 
+// TestStart: who opens the address alone is told where to go, and may go there without a token.
+func TestStart(t *testing.T) {
+	w := newWorld(t, func(o *httpapi.Options) { o.Token = "s3cret" })
+	got := w.do(http.MethodGet, "/", "").is(http.StatusOK)
+	if kind := got.header.Get("Content-Type"); kind != "text/plain; charset=utf-8" {
+		t.Errorf("it is %s", kind)
+	}
+	paths := regexp.MustCompile(`(?m)^/\S+`).FindAllString(got.body, -1)
+	for _, want := range []string{"/docs", "/openapi.json", "/api/v1"} {
+		if !slices.Contains(paths, want) {
+			t.Errorf("%s is not named: %s", want, got.body)
+		}
+	}
+	for _, path := range slices.DeleteFunc(paths, func(p string) bool { return p == base }) {
+		w.do(http.MethodGet, path, "", "Authorization: Bearer s3cret").is(http.StatusOK)
+	}
+	w.do(http.MethodPost, "/", "").fails(http.StatusMethodNotAllowed, "GET")
+}
+
 // TestRefusalsAreDocumented: who may not ask is told so by the statuses that the document names,
 // and these are named only where they are sent. What each request is worth otherwise is
 // garbage_test.go's.

@@ -241,7 +241,7 @@ func TestBusyIsNotRejected(t *testing.T) {
 func TestUnknownPathsAndMethods(t *testing.T) {
 	w := newWorld(t)
 	for _, path := range []string{
-		"/", "/api", "/api/v1", base + "/", base + "/nothing", "/docs/none.js", "/docs/x",
+		"/api", "/api/v1", base + "/", base + "/nothing", "/docs/none.js", "/docs/x",
 		"/docs/%2E%2E", "/docs/..%2Fx.js",
 	} {
 		w.do(http.MethodGet, path, "").fails(http.StatusNotFound)

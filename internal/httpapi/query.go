@@ -171,9 +171,14 @@ func (c *call) scope() string {
 	}
 	selecting := make(url.Values, len(c.query))
 	for name, values := range c.query {
-		if name != "limit" && name != "cursor" && values[0] != "" {
+		if selects(name) && values[0] != "" {
 			selecting[name] = values
 		}
 	}
 	return strings.Join(append(parts, selecting.Encode()), "\n")
+}
+
+// selects reports whether a parameter is part of what a cursor belongs to.
+func selects(name string) bool {
+	return name != "limit" && name != "cursor" && name != explainParam.name
 }

@@ -32,11 +32,13 @@ func plan() []room {
 			"internal/ingest/jsonscan"},
 		{dir: "internal/intake", pure: true, may: ". internal/ingest"},
 		{dir: "internal/store/wrap", pure: true, may: "."},
+		{dir: "internal/bench", pure: true, may: ". internal/store/wrap"},
 
 		{dir: "client", may: "."},
 		{dir: "internal/config", may: ". internal/spell"},
 		{dir: "internal/store/memstore", pure: true, may: "."},
 		{dir: "internal/store/pebblestore", may: ". internal/current"},
+		{dir: "internal/store/cassandrastore", may: ". internal/current internal/store/wrap"},
 		{dir: "internal/httpapi", may: ". internal/intake internal/spell internal/ingest " +
 			"internal/ingest/jsonfeed internal/ingest/jsonscan"},
 
@@ -45,12 +47,16 @@ func plan() []room {
 		{dir: "storetest", may: ". storecheck internal/ingest internal/intake " +
 			"internal/store/wrap internal/store/memstore"},
 
-		{dir: "internal/store/all", may: ". internal/store/memstore internal/store/pebblestore"},
+		{dir: "internal/enginetest"},
+		{dir: "internal/tools/cassandra", may: "internal/enginetest"},
+
+		{dir: "internal/store/all", may: ". internal/store/cassandrastore " +
+			"internal/store/memstore internal/store/pebblestore"},
 		{dir: "internal/app", may: ". internal/config internal/httpapi internal/intake " +
 			"internal/store/all internal/store/wrap"},
-		{dir: "internal/cli", may: ". client internal/app internal/config internal/httpapi " +
-			"internal/ingest internal/ingest/table internal/intake internal/simulate " +
-			"internal/spell internal/store/all internal/store/wrap storecheck"},
+		{dir: "internal/cli", may: ". client internal/app internal/bench internal/config " +
+			"internal/httpapi internal/ingest internal/ingest/table internal/intake " +
+			"internal/simulate internal/spell internal/store/all internal/store/wrap storecheck"},
 		{dir: "cmd/andon", may: "internal/cli"},
 
 		{dir: "test"},
@@ -76,6 +82,7 @@ type owner struct {
 func owners() []owner {
 	return []owner{
 		{"github.com/cockroachdb/pebble/v2", []string{"internal/store/pebblestore"}},
+		{"github.com/apache/cassandra-gocql-driver/v2", []string{"internal/store/cassandrastore"}},
 		{"github.com/danielgtaylor/huma/v2", []string{"internal/httpapi"}},
 		{"github.com/swaggest/swgui", []string{"internal/httpapi"}},
 		{"github.com/prometheus/client_golang", []string{"internal/httpapi", "internal/app"}},

@@ -28,9 +28,7 @@ func cells(row *Row, whole string, columns []string) (all []cell, err error) {
 		switch {
 		case !ok, column == whole && row.header == nil && value == "null":
 		case column == whole && row.isObject(value):
-			for name, inner := range members(value) {
-				all = append(all, cell{name, column, inner, true})
-			}
+			all = expand(all, column, value)
 		default:
 			all = append(all, cell{row.memberName(column), column, value, false})
 		}
@@ -67,14 +65,21 @@ func (r *Row) memberName(column string) string {
 	return column[strings.LastIndexByte(column, '.')+1:]
 }
 
-// spread appends every column that begins with the prefix and a dot.
+// expand appends the members of an object in a column.
+func expand(all []cell, column, object string) []cell {
+	for name, value := range members(object) {
+		all = append(all, cell{name, column + "." + name, value, true})
+	}
+	return all
+}
+
+// spread appends every column that begins with the prefix and a dot, and the members of the object
+// in the column of the prefix itself.
 func (r *Row) spread(all []cell, prefix string) []cell {
+	if nested, ok := r.cell(prefix); ok && r.isObject(nested) {
+		all = expand(all, prefix, nested)
+	}
 	if r.header == nil {
-		if nested, ok := find(r.object, prefix); ok && nested[0] == '{' {
-			for name, value := range members(nested) {
-				all = append(all, cell{name, prefix + "." + name, value, false})
-			}
-		}
 		return all
 	}
 	for i, column := range r.header.names {
@@ -106,13 +111,16 @@ func object(row *Row, whole string, columns []string) (andon.JSON, error) {
 
 // metrics makes metrics of columns: numbers, or true and false as 1 and 0.
 func metrics(row *Row, columns []string) (andon.Metrics, error) {
-	all, err := cells(row, "", columns)
+	all, err := cells(row, columnMetrics, columns)
 	if err != nil {
 		return nil, err
 	}
 	read := make(andon.Metrics, 0, len(all))
 	for _, c := range all {
 		text, ok := row.text(c.value)
+		if c.isJSON {
+			text, ok = jsonText(c.value)
+		}
 		if !ok {
 			continue
 		}

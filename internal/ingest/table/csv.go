@@ -17,7 +17,9 @@ type csvSource struct {
 	lines  lines
 	split  splitter
 	header *columns
-	index  int // of the next row
+	first  string // line of the header
+	crlf   bool   // lines end in "\r\n", so within a cell, too, that is a line break and no more
+	index  int    // of the next row
 }
 
 func newCSV(r *bufio.Reader, o Options) (*csvSource, error) {
@@ -40,18 +42,22 @@ func newCSV(r *bufio.Reader, o Options) (*csvSource, error) {
 func (s *csvSource) readHeader(comments bool) ([]string, error) {
 	for {
 		l := s.lines.next()
+		if l.err == io.EOF && s.lines.n == 0 {
+			return nil, andon.Errorf(andon.Invalid, "the file is empty: CSV begins with a header")
+		}
 		if l.err == io.EOF {
 			return nil, andon.Errorf(andon.Invalid, "the file has no header")
 		}
 		if l.err == nil && (l.text == "" || comments && l.text[0] == '#') {
 			continue
 		}
+		s.first, s.crlf = l.text, l.cr
 		cells, err := s.record(l)
 		if err == nil || fatal(err) {
 			return cells, err
 		}
 		err = at(Row{Line: s.lines.n}, err)
-		return nil, andon.Errorf(andon.Invalid, "the header can't be read: %w", err)
+		return nil, s.misread(andon.Errorf(andon.Invalid, "the header can't be read: %w", err))
 	}
 }
 
@@ -105,6 +111,9 @@ func (s *csvSource) record(first line) ([]string, error) {
 		}
 		if !open {
 			return s.split.cells, s.split.valid()
+		}
+		if l.cr && !s.crlf {
+			s.split.keepCR()
 		}
 		size += len(l.text) + 1
 		if l = s.lines.next(); l.err != io.EOF {
@@ -177,11 +186,15 @@ func (p *splitter) quoted(text string) (cell, rest string, more bool, err error)
 	return string(p.cell), rest, more, err
 }
 
+// keepCR puts a carriage return before the line break that the open cell ends in: where lines end
+// in "\n" alone, it is part of the cell.
+func (p *splitter) keepCR() { p.cell = append(p.cell[:len(p.cell)-1], "\r\n"...) }
+
 // valid reports a row that no store could keep.
 func (p *splitter) valid() error {
 	for i, cell := range p.cells {
 		if !utf8.ValidString(cell) {
-			return bad("cell %d is not valid UTF-8", i+1)
+			return bad("cell %d is not valid UTF-8: save the file as UTF-8", i+1)
 		}
 	}
 	return nil

@@ -21,9 +21,10 @@ func (t *Table) Events(m Mapping) (Entries[andon.Event], error) {
 	}
 	have := t.source.columns(t.sample)
 	if err := bind(m.eventFields(), have); err != nil {
-		return nil, err
+		return nil, t.misread(err)
 	}
 	m = m.withStandard(have)
+	m.digits = &t.digits
 	return entries(t, m.event), nil
 }
 
@@ -34,9 +35,18 @@ func (t *Table) Readings(m Mapping) (Entries[andon.Reading], error) {
 		return nil, err
 	}
 	if err := bind(m.readingFields(), t.source.columns(t.sample)); err != nil {
-		return nil, err
+		return nil, t.misread(err)
 	}
+	m.digits = &t.digits
 	return entries(t, m.reading), nil
+}
+
+// misread says so where columns are missing because the file is read the wrong way.
+func (t *Table) misread(err error) error {
+	if s, ok := t.source.(*csvSource); ok {
+		return s.misread(err)
+	}
+	return err
 }
 
 func entries[T any](t *Table, read func(*Row) (T, error)) Entries[T] {
@@ -81,7 +91,7 @@ func (m *Mapping) reading(row *Row) (r andon.Reading, err error) {
 	if r.Metrics, err = metrics(row, m.Metrics); err != nil {
 		return r, err
 	}
-	if r.Metadata, err = object(row, "", m.Metadata); err != nil {
+	if r.Metadata, err = object(row, columnMetadata, m.Metadata); err != nil {
 		return r, err
 	}
 	if len(r.Metrics) == 0 {
@@ -119,6 +129,7 @@ func joinWith(row *Row, columns []string, join string) (text string) {
 // time reads the time of a row: a number of the precision, or as andon.ParseTime does.
 func (m *Mapping) time(row *Row) (t andon.Time, err error) {
 	text := strings.TrimSpace(joinWith(row, m.Time, " "))
+	m.digits.add(text)
 	switch {
 	case text == "":
 		err = andon.Errorf(andon.Invalid, "time is missing")

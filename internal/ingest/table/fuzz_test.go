@@ -12,12 +12,13 @@ import (
 	"github.com/andonhq/andon/internal/ingest/table"
 )
 
-// FuzzCSV compares with encoding/csv: a file that it reads whole, we read the same.
+// FuzzCSV compares with encoding/csv: a file that it reads whole, we read the same, but for
+// carriage returns before the line breaks of a cell, which it always drops.
 func FuzzCSV(f *testing.F) {
 	for _, text := range []string{
 		"a,b\n1,2\n", "a,b\r\n\r\n\"1\",\"2\r\n3\"\"\"\r\n", "a\n\"x", "a,b\n1\n",
 		"a,b\n1,2\"\n3,4\n", "a,b\n\"1\"x,2\n", "a\n\"\"\n\"",
-		"\uFEFFa\nb", "a,b,\n,,\n", "a\r\rb\n\r",
+		"\uFEFFa\nb", "a,b,\n,,\n", "a\r\rb\n\r", "a,b\n1,\"2\r\n3\"\n",
 	} {
 		f.Add(text)
 	}
@@ -35,12 +36,20 @@ func FuzzCSV(f *testing.F) {
 				if name = strings.TrimSpace(name); name == "" {
 					continue
 				}
-				if got, _ := row.Value(name); got != want[i+1][j] {
+				if got, _ := row.Value(name); breaks(got) != breaks(want[i+1][j]) {
 					t.Fatalf("row %d, column %q: %q, want %q", i, name, got, want[i+1][j])
 				}
 			}
 		}
 	})
+}
+
+// breaks drops the carriage returns before line breaks.
+func breaks(text string) string {
+	for strings.Contains(text, "\r\n") {
+		text = strings.ReplaceAll(text, "\r\n", "\n")
+	}
+	return text
 }
 
 // FuzzObjects compares the values of the rows of an array with encoding/json.

@@ -1,8 +1,11 @@
 package table
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
 	"io"
+	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest"
@@ -13,6 +16,15 @@ import (
 type objectLines struct {
 	lines lines
 	index int // of the next row
+}
+
+// newObjectLines refuses an array: its rows may go over many lines, and none of them is an object.
+func newObjectLines(r *bufio.Reader) (*objectLines, error) {
+	if opening(r) == '[' {
+		return nil, andon.Errorf(andon.Invalid,
+			"the file is an array; that is the format json, ndjson is an object in each line")
+	}
+	return &objectLines{lines: lines{r: r}}, nil
 }
 
 func (s *objectLines) columns(sample []result) *columns { return sampled(sample) }
@@ -36,15 +48,46 @@ func (s *objectLines) next() (Row, error) {
 	}
 }
 
+// newJSON reads an array, or objects one after another. Where the first of them is a line, each is
+// taken to be one: then the rows have lines, and one that is wrong does not cost the others.
+func newJSON(r *bufio.Reader) source {
+	if opening(r) != '{' {
+		return &array{decoder: json.NewDecoder(r)}
+	}
+	ls := lines{r: r}
+	first := ls.next()
+	for first.err == nil && strings.Trim(first.text, " \t\r\n") == "" {
+		first = ls.next()
+	}
+	if first.err != nil || checkObject(first.text) == nil {
+		ls.back([]line{first})
+		return &objectLines{lines: ls}
+	}
+	whole := io.MultiReader(strings.NewReader(first.text+"\n"), r)
+	return &array{decoder: json.NewDecoder(whole), begun: true, bare: true}
+}
+
+// opening returns the first byte that is no white space, as far as the file has been read; 0 where
+// there is none.
+func opening(r *bufio.Reader) byte {
+	if _, err := r.Peek(1); err != nil {
+		return 0
+	}
+	head, _ := r.Peek(r.Buffered())
+	if head = bytes.TrimLeft(head, " \t\r\n"); len(head) == 0 {
+		return 0
+	}
+	return head[0]
+}
+
 // array reads the objects of one array. It keeps one element at a time.
 type array struct {
 	decoder *json.Decoder
 	element json.RawMessage
 	index   int // of the next row
 	begun   bool
+	bare    bool // it is no array: objects follow each other
 }
-
-func newArray(r io.Reader) *array { return &array{decoder: json.NewDecoder(r)} }
 
 func (s *array) columns(sample []result) *columns { return sampled(sample) }
 
@@ -54,10 +97,14 @@ func (s *array) next() (Row, error) {
 			return Row{}, err
 		}
 	}
-	if !s.decoder.More() {
+	if !s.bare && !s.decoder.More() {
 		return Row{}, s.end()
 	}
-	if err := s.decoder.Decode(&s.element); err != nil {
+	err := s.decoder.Decode(&s.element)
+	if s.bare && err == io.EOF {
+		return Row{}, io.EOF
+	}
+	if err != nil {
 		return Row{}, s.broken("entry %d: %w; nothing behind it can be read", s.index, err)
 	}
 	row := Row{Index: s.index, object: string(s.element)}
@@ -73,11 +120,8 @@ func (s *array) begin() error {
 	if err != nil {
 		return broken(err)
 	}
-	if open == json.Delim('{') {
-		return s.broken("the file is no array; objects line by line are the format ndjson")
-	}
 	if open != json.Delim('[') {
-		return s.broken("the file does not begin with an array")
+		return s.broken("the file does not begin with an array or an object")
 	}
 	s.begun = true
 	return nil

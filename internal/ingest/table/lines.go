@@ -17,6 +17,7 @@ type lines struct {
 // line is one line without its end, or why it could not be read.
 type line struct {
 	text string
+	cr   bool // it ended in "\r\n"
 	err  error
 }
 
@@ -32,7 +33,9 @@ func (l *lines) next() line {
 	if err != io.EOF {
 		l.n++
 	}
-	return line{text, err}
+	text = strings.TrimSuffix(text, "\n")
+	plain := strings.TrimSuffix(text, "\r")
+	return line{plain, len(plain) < len(text), err}
 }
 
 // back returns lines that were read, so that they are read again.
@@ -60,7 +63,7 @@ func (l *lines) read() (string, error) {
 	return ended(string(append(l.long, part...)), err)
 }
 
-// ended cuts the end of a line off. The last line may have none.
+// ended returns a line with its end. The last one may have none.
 func ended(text string, err error) (string, error) {
 	if err == io.EOF && text != "" {
 		err = nil
@@ -68,5 +71,5 @@ func ended(text string, err error) (string, error) {
 	if err != nil && err != io.EOF {
 		return "", broken(err)
 	}
-	return strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r"), err
+	return text, err
 }

@@ -3,6 +3,7 @@ package table
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest"
@@ -22,9 +23,9 @@ type Mapping struct {
 	Join        string // between joined columns; empty is "/"
 
 	// Attributes of events, Metrics and Metadata of readings: each column is one member. "data.*"
-	// is every column that begins with "data.", in JSON every member of that object. A member is
-	// named as its column; in JSON by what stands behind the last dot. The column "attributes" of
-	// events whose value is an object is not a member: its members are.
+	// is every column that begins with "data.", and every member of the object in the column
+	// "data". A member is named as its column; in JSON by what stands behind the last dot. A column
+	// that has the name of its field and whose value is an object is not a member: its members are.
 	Attributes []string
 	Metrics    []string
 	Metadata   []string
@@ -34,9 +35,16 @@ type Mapping struct {
 	Standard []string
 
 	Precision andon.Precision // of times that are numbers; the zero value is microseconds
+
+	digits *digits // counts the times that were read
 }
 
-const columnAttributes = "attributes"
+// Columns of these names may hold a whole object.
+const (
+	columnAttributes = "attributes"
+	columnMetrics    = "metrics"
+	columnMetadata   = "metadata"
+)
 
 // field is one field of a mapping: its name as messages give it, and the columns it is made of.
 type field struct {
@@ -62,22 +70,26 @@ func (m *Mapping) readingFields() []field {
 	return []field{
 		{name: "device", columns: m.Device, required: true},
 		{name: "time", columns: m.Time, required: true},
-		{name: "metrics", columns: m.Metrics, required: true, members: true},
-		{name: "metadata", columns: m.Metadata, members: true},
+		{name: columnMetrics, columns: m.Metrics, required: true, members: true},
+		{name: columnMetadata, columns: m.Metadata, members: true},
 	}
 }
 
 // checkEvents reports what is wrong with the mapping by itself, whatever the file.
 func (m *Mapping) checkEvents() error {
 	if len(m.Metrics)+len(m.Metadata) > 0 {
-		return andon.Errorf(andon.Invalid, "an event has neither metrics nor metadata")
+		return andon.Errorf(andon.Invalid, "metrics and metadata are of readings, and a state "+
+			"makes an event of each row: what is kept beside an event is attributes")
 	}
 	return check(m.eventFields())
 }
 
 func (m *Mapping) checkReadings() error {
-	if len(m.State)+len(m.Operator)+len(m.Message)+len(m.EscalatedTo)+len(m.Attributes) > 0 {
-		return andon.Errorf(andon.Invalid, "a reading has device, time, metrics and metadata only")
+	for _, f := range m.eventFields() {
+		if len(f.columns) > 0 && f.name != "device" && f.name != "time" {
+			return andon.Errorf(andon.Invalid, "a reading has no %s, "+
+				"only device, time, metrics and metadata", f.name)
+		}
 	}
 	return check(m.readingFields())
 }
@@ -165,23 +177,35 @@ func slips(column string, changes int) bool { return changes <= min(2, len(colum
 
 // covers reports whether a column is there, or one that a name ending in ".*" stands for.
 func (c *columns) covers(column string) bool {
-	prefix, many := strings.CutSuffix(column, "*")
+	object, many := strings.CutSuffix(column, ".*")
 	if !many {
 		return c.has(column)
 	}
-	begins := func(name string) bool { return strings.HasPrefix(name, prefix) }
-	return slices.ContainsFunc(c.names, begins) || c.has(column)
+	begins := func(name string) bool { return strings.HasPrefix(name, object+".") }
+	return slices.ContainsFunc(c.names, begins) || c.has(object) || c.has(column)
 }
 
 func unknown(field, column, near string, names []string) error {
-	const most = 50
-	more := ""
+	const most = 20
+	var all []string
+	for _, name := range names[:min(len(names), most)] {
+		all = append(all, shown(name))
+	}
 	if len(names) > most {
-		names, more = names[:most], ", …"
+		all = append(all, "…")
 	}
 	return andon.Errorf(andon.Invalid,
-		"%s: there is no column %s; the nearest is %s; there are %s%s",
-		field, ingest.Clip(column), ingest.Clip(near), strings.Join(names, ", "), more)
+		"%s: there is no column %s; the nearest is %s; there are %s",
+		field, ingest.Clip(column), ingest.Clip(near), strings.Join(all, ", "))
+}
+
+// shown is the name of a column as a terminal can show it.
+func shown(name string) string {
+	hidden := func(r rune) bool { return !unicode.IsPrint(r) }
+	if len(name) > 64 || strings.ContainsFunc(name, hidden) {
+		return ingest.Clip(name)
+	}
+	return name
 }
 
 // nearest returns the name that is fewest changes of a letter away, and how many.

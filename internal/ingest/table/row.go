@@ -80,15 +80,19 @@ func (r *Row) text(cell string) (text string, ok bool) {
 	if r.header != nil {
 		return cell, true
 	}
+	return jsonText(cell)
+}
+
+func jsonText(value string) (text string, ok bool) {
 	switch {
-	case cell == "null":
+	case value == "null":
 		return "", false
-	case cell[0] == '"':
-		s := jsonscan.Scanner{Text: cell}
+	case value[0] == '"':
+		s := jsonscan.Scanner{Text: value}
 		text, _ = s.String() // the row has been read before
 		return text, true
 	}
-	return cell, true
+	return value, true
 }
 
 // json turns what stands in a cell into JSON.

@@ -1,20 +1,16 @@
-// Package table reads rows of files for import: CSV, a JSON array of objects, or objects line by
-// line, plain or gzip, of any size in constant memory. On top of the rows a Mapping says which
-// columns make an event or a reading.
+// Package table reads rows of files for import: CSV, JSON, or objects line by line; plain, gzip or
+// zstd, of any size in constant memory. On top of the rows a Mapping says which columns make an
+// event or a reading.
 //
 // A row that is wrong is reported with its place and the rest goes on; only what makes the rest
 // unreadable ends a file. The package knows no server, no flag and no tenant.
 package table
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
-
-	"github.com/klauspost/compress/gzip"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest"
@@ -26,7 +22,7 @@ type Format uint8
 // The formats.
 const (
 	CSV    Format = iota // RFC 4180 with a header
-	JSON                 // one array of objects
+	JSON                 // an array of objects, or objects one after another
 	NDJSON               // an object in each line
 )
 
@@ -59,6 +55,7 @@ type Table struct {
 	source source
 	sample []result // rows read ahead, to learn the columns
 	ended  bool     // those are all
+	digits digits   // of the times
 }
 
 // source reads the rows of one format.
@@ -74,52 +71,30 @@ type result struct {
 	err error
 }
 
-// Open begins to read a file: it looks at its first bytes to tell gzip from plain text, passes over
-// a byte order mark, and learns the columns: of CSV from the header, of JSON from its first rows.
+// Open begins to read a file: it looks at its first bytes to tell what is compressed from plain
+// text, passes over a byte order mark, and learns the columns: of CSV from the header, of JSON from
+// its first rows.
 func Open(r io.Reader, o Options) (*Table, error) {
 	plain, err := plainText(r)
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{}
+	t := &Table{digits: digits{counts: map[int]int{}}}
 	switch o.Format {
 	case CSV:
 		t.source, err = newCSV(plain, o)
 	case JSON:
-		t.source = newArray(plain)
+		t.source = newJSON(plain)
 		err = t.readAhead()
 	case NDJSON:
-		t.source = &objectLines{lines: lines{r: plain}}
-		err = t.readAhead()
+		if t.source, err = newObjectLines(plain); err == nil {
+			err = t.readAhead()
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
 	return t, nil
-}
-
-// plainText decompresses what is gzip and passes over a byte order mark.
-func plainText(r io.Reader) (*bufio.Reader, error) {
-	const window = 64 << 10
-	plain := bufio.NewReaderSize(r, window)
-	if head, _ := plain.Peek(2); string(head) == "\x1f\x8b" {
-		unzipped, err := gzip.NewReader(plain)
-		if err != nil {
-			return nil, broken(err)
-		}
-		plain = bufio.NewReaderSize(unzipped, window)
-	}
-	head, err := plain.Peek(3)
-	switch {
-	case len(head) == 0 && err != nil && err != io.EOF:
-		return nil, broken(err)
-	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")):
-		return nil, andon.Errorf(andon.Invalid, "the file is UTF-16: save it as UTF-8")
-	case string(head) == "\uFEFF":
-		_, err = plain.Discard(len(head))
-		return plain, err
-	}
-	return plain, nil
 }
 
 // broken says that a file can't be read on.
@@ -199,7 +174,7 @@ func (e *RowError) in() string {
 	if e.Column == "" {
 		return e.Reason
 	}
-	return fmt.Sprintf("column %s: %s", e.Column, e.Reason)
+	return fmt.Sprintf("column %s: %s", shown(e.Column), e.Reason)
 }
 
 // bad makes an error about one row, whose place is not known yet.

@@ -90,7 +90,7 @@ func TestCSVGoesOnBehindBadRows(t *testing.T) {
 		`line 10: cell 3 goes on behind its closing quote`,
 		`line 11: cell 3 goes on behind its closing quote`,
 		`line 12: column time: time is missing`,
-		`line 13: cell 3 is not valid UTF-8`,
+		`line 13: cell 3 is not valid UTF-8: save the file as UTF-8`,
 		`line 14: column state: state holds ',', `+
 			`which lists and prefixes of states are written with`,
 		`line 15: longer than 1048576 bytes`,
@@ -224,7 +224,8 @@ func TestMappingRefused(t *testing.T) {
 		{func(m *table.Mapping) { m.Message = []string{"data.*"} },
 			`message: "data.*" is many columns`},
 		{func(m *table.Mapping) { m.Metrics = []string{"temp"} },
-			`an event has neither metrics nor metadata`},
+			`metrics and metadata are of readings, and a state makes an event of each row: ` +
+				`what is kept beside an event is attributes`},
 	} {
 		m := plain
 		c.change(&m)
@@ -233,7 +234,7 @@ func TestMappingRefused(t *testing.T) {
 			t.Errorf("got %v\nwant %s", err, c.want)
 		}
 	}
-	const want = "a reading has device, time, metrics and metadata only"
+	const want = "a reading has no state, only device, time, metrics and metadata"
 	_, err := open(t, header, table.Options{}).Readings(plain)
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
@@ -311,17 +312,18 @@ func TestOpenRefuses(t *testing.T) {
 		o    table.Options
 		want string
 	}{
-		{"", table.Options{}, "the file has no header"},
+		{"", table.Options{}, "the file is empty: CSV begins with a header"},
 		{"# a\n", table.Options{Comments: true}, "the file has no header"},
 		{"a,b,a\n", table.Options{}, `the header has column "a" twice`},
 		{"\na,\"b\n", table.Options{}, "the header can't be read: line 2: a quote is not closed"},
-		{"\xff\xfea\x00", table.Options{}, "the file is UTF-16: save it as UTF-8"},
 		{"a", table.Options{Comma: '"'}, `'"' can't stand between cells`},
 		{"", table.Options{Format: table.JSON}, "the file is empty"},
-		{"{}", table.Options{Format: table.JSON},
-			"the file is no array; objects line by line are the format ndjson, at byte 1"},
 		{"7", table.Options{Format: table.JSON},
-			"the file does not begin with an array, at byte 1"},
+			"the file does not begin with an array or an object, at byte 1"},
+		{"{", table.Options{Format: table.JSON},
+			"entry 0: unexpected EOF; nothing behind it can be read, at byte 0"},
+		{"[{}]", table.Options{Format: table.NDJSON},
+			"the file is an array; that is the format json, ndjson is an object in each line"},
 		{"\x1f\x8b", table.Options{}, "read the file: unexpected EOF"},
 	} {
 		_, err := table.Open(strings.NewReader(c.text), c.o)

@@ -9,11 +9,15 @@ import (
 	"github.com/andonhq/andon/internal/store/all"
 )
 
+// TestOpenEach opens the stores that need nothing beside this machine.
 func TestOpenEach(t *testing.T) {
 	for _, name := range all.Names() {
+		if all.HasSchema(name) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			c := all.Config{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)}
-			s, err := all.Open(name, c)
+			s, err := all.Open(t.Context(), name, c)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -23,19 +27,42 @@ func TestOpenEach(t *testing.T) {
 			if err := s.Close(); err != nil {
 				t.Error(err)
 			}
+			err = all.Init(t.Context(), name, c, all.Setup{}, nil)
+			if andon.KindOf(err) != andon.Unsupported || all.Designs(name) != nil {
+				t.Errorf("it has a schema: %v", err)
+			}
 		})
 	}
 }
 
 func TestOpenUnknown(t *testing.T) {
 	for name, want := range map[string]string{
-		"cassandra": `store "cassandra" is not in this build yet: this one has pebble, memory`,
-		"dynamodb":  `store "dynamodb" is not in this build yet: this one has pebble, memory`,
-		"pebbel":    `store "pebbel" is unknown: this build has pebble, memory`,
+		"dynamodb": `store "dynamodb" is not in this build yet: ` +
+			`this one has pebble, memory, cassandra`,
+		"pebbel": `store "pebbel" is unknown: this build has pebble, memory, cassandra`,
 	} {
-		_, err := all.Open(name, all.Config{})
+		_, err := all.Open(t.Context(), name, all.Config{})
 		if err == nil || err.Error() != want || andon.KindOf(err) != andon.Invalid {
 			t.Errorf("Open(%q): got %v, want %s", name, err, want)
 		}
+		err = all.Init(t.Context(), name, all.Config{}, all.Setup{}, nil)
+		if err == nil || err.Error() != want || all.Designs(name) != nil || all.HasSchema(name) {
+			t.Errorf("Init(%q): got %v, want %s", name, err, want)
+		}
+	}
+}
+
+// TestCassandraIsChecked: what is wrong with the settings is told before anybody is asked.
+func TestCassandraIsChecked(t *testing.T) {
+	var c all.Config
+	_, open := all.Open(t.Context(), "cassandra", c)
+	made := all.Init(t.Context(), "cassandra", c, all.Setup{}, nil)
+	for _, err := range []error{all.Check("cassandra", c), open, made} {
+		if andon.KindOf(err) != andon.Invalid || !strings.Contains(err.Error(), "cassandra.hosts") {
+			t.Errorf("got %v", err)
+		}
+	}
+	if len(all.Designs("cassandra")) == 0 || !all.HasSchema("cassandra") {
+		t.Error("the store has no designs, or no schema")
 	}
 }

@@ -1,0 +1,77 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/andonhq/andon"
+)
+
+// Explain returns what the server's store sends to its engine for a question: the first that ask
+// asks of the client that it is called with. The question is run and its answer thrown away: ask
+// gets an error in its place, which it must return. Only what reads can be explained. An Error of
+// status 501 where the store can't say.
+//
+//	steps, err := c.Explain(ctx, func(c *client.Client) error {
+//		_, err := c.Device(ctx, "press-7")
+//		return err
+//	})
+func (c *Client) Explain(
+	ctx context.Context, ask func(*Client) error,
+) (steps []andon.PlanStep, err error) {
+	explaining := *c
+	explaining.plan = &plan{}
+	err = ask(&explaining)
+	switch {
+	case errors.Is(err, errExplained):
+		return explaining.plan.Statements, nil
+	case err != nil:
+		return nil, err
+	}
+	return nil, errors.New("nothing was asked that could be explained")
+}
+
+// errExplained takes the place of an answer that was thrown away.
+var errExplained = errors.New("the question was explained, not answered")
+
+// plan is what a server answers to a question that is explained.
+type plan struct {
+	Statements []andon.PlanStep
+}
+
+// UnmarshalJSON reads what the server sent.
+func (p *plan) UnmarshalJSON(text []byte) error {
+	var answer struct {
+		Statements []struct {
+			andon.PlanStep
+			MS float64 `json:"ms"`
+		} `json:"statements"`
+	}
+	if err := json.Unmarshal(text, &answer); err != nil {
+		return err
+	}
+	p.Statements = make([]andon.PlanStep, len(answer.Statements))
+	for i, s := range answer.Statements {
+		p.Statements[i] = s.PlanStep
+		p.Statements[i].Took = time.Duration(s.MS * float64(time.Millisecond))
+	}
+	return nil
+}
+
+// explained returns a request as it is when it is explained, and where its answer goes.
+func (c *Client) explained(r request) (request, any, error) {
+	if r.plain || r.method != http.MethodGet && !r.readOnly {
+		return r, nil, errors.New("what writes, or asks about the server itself, has no plan")
+	}
+	r.query = maps.Clone(r.query)
+	if r.query == nil {
+		r.query = url.Values{}
+	}
+	r.query.Set("explain", "true")
+	return r, c.plan, nil
+}

@@ -1,0 +1,55 @@
+package app
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/store/all"
+	"github.com/andonhq/andon/internal/store/wrap"
+)
+
+// openStore comes behind listening, so that the store can say whose it is by the address.
+func (a *App) openStore(ctx context.Context) error {
+	store, err := a.OpenStore(ctx, "andon at "+a.URL())
+	if err != nil {
+		return err
+	}
+	a.store = wrap.Retain(store, a.Now)
+	return nil
+}
+
+// OpenStore opens the store of a configuration as Start does, for what works on it without serving.
+// It has no exact retention: the caller wraps it where that matters.
+func (a *App) OpenStore(ctx context.Context, owner string) (andon.Store, error) {
+	return all.Open(ctx, a.Config.Store, a.storeConfig(owner))
+}
+
+// InitStore makes the schema of the store of a configuration, as all.Init has it.
+func (a *App) InitStore(ctx context.Context, s all.Setup, tell func(statement string)) error {
+	return all.Init(ctx, a.Config.Store, a.storeConfig(""), s, tell)
+}
+
+func (a *App) storeConfig(owner string) all.Config {
+	c := storeConfig(a.Config)
+	c.Log, c.Owner, c.Fatal = a.Log, owner, a.Fatal
+	return c
+}
+
+// storeConfig is what the settings say of the store.
+func storeConfig(c config.Config) all.Config {
+	to := all.Config{Dir: c.Data, Cache: c.Pebble.Cache, Reserve: c.Pebble.Reserve}
+	from, k := c.Cassandra, &to.Cassandra
+	k.Hosts, k.Keyspace, k.Datacenter = from.Hosts, from.Keyspace, from.Datacenter
+	k.ReadConsistency = cmp.Or(from.ReadConsistency, from.Consistency)
+	k.WriteConsistency = cmp.Or(from.WriteConsistency, from.Consistency)
+	k.User, k.Password, k.PasswordFile = from.User, from.Password, from.PasswordFile
+	k.TLS.On, k.TLS.SkipName = from.TLS == "on", from.TLSSkipName == "on"
+	k.TLS.CA, k.TLS.Cert, k.TLS.Key = from.TLSCA, from.TLSCert, from.TLSKey
+	k.Timeout, k.Speculate = from.Timeout, from.Speculate
+	k.Connections, k.InFlight = int(from.Connections), int(from.InFlight)
+	k.Latest, k.Buckets = from.Latest, from.Buckets
+	k.Recount, k.Settle = from.Recount, from.Settle
+	return to
+}

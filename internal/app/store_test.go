@@ -1,0 +1,208 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/intake"
+	"github.com/andonhq/andon/internal/store/memstore"
+	"github.com/andonhq/andon/internal/store/wrap"
+)
+
+// away is a store that can't be reached for a while, as one behind a network.
+type away struct {
+	andon.Store
+	gone atomic.Bool
+}
+
+func (a *away) err() error {
+	if a.gone.Load() {
+		return andon.Errorf(andon.Unavailable, "no node can be reached")
+	}
+	return nil
+}
+
+func (a *away) Ready(context.Context) error { return a.err() }
+
+func (a *away) Tenants(ctx context.Context) ([]andon.Tenant, error) {
+	if err := a.err(); err != nil {
+		return nil, err
+	}
+	return a.Store.Tenants(ctx)
+}
+
+func (a *away) Tenant(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
+	if err := a.err(); err != nil {
+		return andon.Tenant{}, err
+	}
+	return a.Store.Tenant(ctx, id)
+}
+
+func (a *away) Append(
+	ctx context.Context, tenant andon.TenantID, received andon.Time, events []andon.Event,
+) error {
+	if err := a.err(); err != nil {
+		return err
+	}
+	return a.Store.Append(ctx, tenant, received, events)
+}
+
+func (a *away) Assign(
+	ctx context.Context, tenant andon.TenantID, now andon.Time, assignments []andon.Assignment,
+) ([]andon.Assignment, error) {
+	if err := a.err(); err != nil {
+		return nil, err
+	}
+	return a.Store.Assign(ctx, tenant, now, assignments)
+}
+
+// startOn starts an App on a store of the test's own.
+func startOn(t *testing.T, store andon.Store) *App {
+	t.Helper()
+	c := config.Default()
+	c.Listen = "127.0.0.1:0"
+	a := New(Options{
+		Config: c, Log: slog.New(slog.DiscardHandler),
+		Now: func() andon.Time { return andon.TimeOf(time.Now()) },
+	})
+	l, loopback, err := a.listen(t.Context(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.listener, a.store = l, wrap.Retain(store, a.Now)
+	a.wire("", loopback)
+	a.goSweep()
+	a.goServe()
+	t.Cleanup(func() {
+		if err := a.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return a
+}
+
+// exchangeOf sends a request and returns the status, and after how many seconds to ask again.
+func exchangeOf(t *testing.T, method, url, body string) (text string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	c := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := c.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	said, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = fmt.Sprint(answer.StatusCode)
+	if after := answer.Header.Get("Retry-After"); after != "" {
+		text += " again after " + after
+	}
+	if strings.Contains(string(said), "no node can be reached") {
+		text += ", saying why"
+	}
+	return text
+}
+
+// TestStoreGoesAway: while a store can't be reached, /readyz and all requests say so, and that it
+// helps to ask again; once it can be reached again, all goes on as if nothing had been.
+func TestStoreGoesAway(t *testing.T) {
+	store := &away{Store: memstore.New()}
+	a := startOn(t, store)
+	const there, without = "200", "503 again after 5, saying why"
+	for _, gone := range []bool{false, true, false, true, false} {
+		store.gone.Store(gone)
+		want := there
+		if gone {
+			want = without
+		}
+		for _, ask := range []struct{ method, path, body string }{
+			{http.MethodGet, "/readyz", ""},
+			{http.MethodGet, "/api/v1/states", ""},
+			{http.MethodGet, "/api/v1/devices", ""},
+			{http.MethodGet, "/api/v1/tenants", ""},
+			{http.MethodPost, "/api/v1/events", `{"device":"d","state":"NORMAL"}`},
+			{http.MethodPost, "/api/v1/readings", `{"device":"d","metrics":{"t":1}}`},
+			{http.MethodPut, "/api/v1/devices/d/operator", `{"operator":"Liz"}`},
+			{http.MethodPut, "/api/v1/tenants/plant", `{}`},
+		} {
+			got := exchangeOf(t, ask.method, a.URL()+ask.path, ask.body)
+			if got != want && (gone || got != "201") {
+				t.Errorf("%s %s, gone: %v: got %s, want %s", ask.method, ask.path, gone, got, want)
+			}
+		}
+		if got := exchangeOf(t, http.MethodGet, a.URL()+"/livez", ""); got != there {
+			t.Errorf("/livez, gone: %v: got %s", gone, got)
+		}
+		if ready := a.ready(); ready == 1 == gone {
+			t.Errorf("andon_ready is %v, gone: %v", ready, gone)
+		}
+	}
+}
+
+// TestSweepGoesOn: what can't be swept is logged, and swept next time.
+func TestSweepGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		store := &away{Store: memstore.New()}
+		store.gone.Store(true)
+		now := func() andon.Time { return andon.TimeOf(time.Now()) }
+		a := New(Options{Config: config.Default(), Log: slog.New(slog.NewTextHandler(&log, nil))})
+		a.intake = intake.New(store, intake.Options{Now: now})
+		a.goSweep()
+		synctest.Wait()
+		if !strings.Contains(log.String(), "no node can be reached") {
+			t.Errorf("logged %q", log.String())
+		}
+		store.gone.Store(false)
+		time.Sleep(a.Config.Expiry.Every)
+		synctest.Wait()
+		record, err := store.Tenant(t.Context(), andon.DefaultTenant)
+		if err != nil || record.Floor.Readings == 0 {
+			t.Errorf("nothing was swept: %v, %v", record.Floor, err)
+		}
+		a.quit()
+		<-a.swept
+	})
+}
+
+// TestStoreConfig: every setting of the store reaches it.
+func TestStoreConfig(t *testing.T) {
+	c := config.Config{Cassandra: config.Cassandra{
+		Hosts: []string{"h"}, Keyspace: "k", Datacenter: "dc", Consistency: "QUORUM",
+		WriteConsistency: "ALL", User: "u", Password: "p", PasswordFile: "f",
+		TLS: "on", TLSCA: "ca", TLSCert: "cert", TLSKey: "key", TLSSkipName: "on",
+		Timeout: 1, Speculate: 2, Connections: 3, InFlight: 4, Latest: "l", Buckets: "b",
+		Recount: 5, Settle: 6,
+	}}
+	o := storeConfig(c).Cassandra
+	got := fmt.Sprintf("%v %+v", o.Log, o)
+	want := "<nil> {Log:<nil> Hosts:[h] Keyspace:k Datacenter:dc ReadConsistency:QUORUM " +
+		"WriteConsistency:ALL User:u Password:p PasswordFile:f TLS:{On:true CA:ca Cert:cert " +
+		"Key:key SkipName:true} Timeout:1ns Speculate:2ns Connections:3 InFlight:4 Latest:l " +
+		"Buckets:b Recount:5ns Settle:6ns}"
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if o := storeConfig(config.Default()).Cassandra; o.TLS.On || o.TLS.SkipName {
+		t.Errorf("by default got %+v", o.TLS)
+	}
+}

@@ -1,0 +1,100 @@
+package bench
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// job is an operation that is done again and again, with rising numbers.
+type job struct {
+	callers int
+	next    *atomic.Int64 // the number of the next operation
+	most    int64         // how many numbers there are; 0: as many as fit into the time
+	length  time.Duration // after which no operation is begun; 0: until the numbers end
+	do      func(ctx context.Context, n int64, w *stopwatch) error
+}
+
+// spell is what a job came to in one go.
+type spell struct {
+	took  time.Duration
+	times histogram // of the operations
+}
+
+// rate is operations in a second.
+func (s *spell) rate() float64 {
+	return float64(s.times.total) / max(s.took, time.Nanosecond).Seconds()
+}
+
+// stopwatch measures the operations of one caller.
+type stopwatch struct {
+	now   func() time.Time
+	begun time.Time
+	times histogram
+}
+
+// start begins anew: an operation that has something to prepare calls it then.
+func (w *stopwatch) start() { w.begun = w.now() }
+
+// stop counts the time since start, and returns what time it is.
+func (w *stopwatch) stop() time.Time {
+	now := w.now()
+	w.times.add(now.Sub(w.begun))
+	return now
+}
+
+// drive does a job with all of its callers, each of them once at least, and waits for all: what is
+// under way when the time is up counts, and so does the time that it takes. The first error ends
+// it.
+func (r *run) drive(ctx context.Context, j job) (*spell, error) {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	watches := make([]stopwatch, j.callers)
+	begun := r.Now()
+	var running sync.WaitGroup
+	for i := range watches {
+		watches[i].now = r.Now
+		running.Go(func() {
+			if err := j.repeat(ctx, &watches[i], begun); err != nil {
+				fail(err)
+			}
+		})
+	}
+	running.Wait()
+	s := &spell{took: r.Now().Sub(begun)}
+	for i := range watches {
+		s.times.merge(&watches[i].times)
+	}
+	return s, context.Cause(ctx)
+}
+
+func (j *job) repeat(ctx context.Context, w *stopwatch, begun time.Time) error {
+	for ctx.Err() == nil {
+		n := j.next.Add(1) - 1
+		if j.most > 0 && n >= j.most {
+			return nil
+		}
+		w.start()
+		if err := j.do(ctx, n, w); err != nil {
+			return err
+		}
+		if now := w.stop(); j.length > 0 && now.Sub(begun) >= j.length {
+			return nil
+		}
+	}
+	return nil
+}
+
+// note puts into a row what spells of one job came to: the median of their rates, so that a spell
+// in which the machine was busy otherwise does not count, and the times of all operations.
+func (r *Row) note(callers int, spells []*spell) {
+	var all histogram
+	rates := make([]float64, len(spells))
+	for i, s := range spells {
+		all.merge(&s.times)
+		rates[i] = s.rate()
+	}
+	r.InFlight, r.Ops, r.OpsRate = callers, all.total, median(rates)
+	r.P50, r.P99 = all.quantile(0.5), all.quantile(0.99)
+}

@@ -1,0 +1,133 @@
+package bench
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/andonhq/andon"
+)
+
+// TestFleetIsKnown: at the end of the past so many devices are in each state, the same ones for the
+// same seed.
+func TestFleetIsKnown(t *testing.T) {
+	for _, c := range []struct {
+		devices int
+		want    []home
+	}{
+		{10, []home{{"WARNING4", 2}}},
+		{3_000, []home{{"WARNING4", 100}, {"WARNING3", 750}}},
+		{70_000, []home{{"WARNING4", 100}, {"WARNING3", 10_000}, {"WARNING2", 17_500}}},
+	} {
+		f := newFleet(1, c.devices, 2)
+		if diff := cmp.Diff(c.want, f.homes, cmp.AllowUnexported(home{})); diff != "" {
+			t.Error(diff)
+		}
+		last := slice{devices: c.devices, round: f.past - 1, rounds: 1}
+		events := f.events(last)
+		counts := map[andon.State]int{}
+		for i := range events {
+			counts[events[i].State]++
+		}
+		want := map[andon.State]int{"NORMAL": f.rest()}
+		for _, h := range c.want {
+			want[h.state] = h.devices
+		}
+		if diff := cmp.Diff(want, counts); diff != "" {
+			t.Errorf("%d devices: %s", c.devices, diff)
+		}
+		if !slices.Equal(events, newFleet(1, c.devices, 2).events(last)) {
+			t.Error("the same seed makes another fleet")
+		}
+		if slices.Equal(events, newFleet(2, c.devices, 2).events(last)) {
+			t.Error("another seed makes the same fleet")
+		}
+	}
+}
+
+// TestPartsAreBatches: whatever is written stands in the order that a store takes, is valid, and of
+// a device later than what was written before.
+func TestPartsAreBatches(t *testing.T) {
+	r := &run{Options: Options{Devices: 105}, fleet: newFleet(1, 105, 1)}
+	states := andon.DefaultStates()
+	for _, l := range []writeLoad{{1, 1, 1}, {4, 10, 100}, {4, 105, 1}} {
+		newest := map[andon.DeviceID]andon.Time{}
+		for n := range int64(3 * 105 / l.devices) {
+			events := r.fleet.events(r.part(l, n, 500))
+			if len(events) != l.devices*l.rounds {
+				t.Fatalf("%+v: %d events", l, len(events))
+			}
+			for i := range events {
+				e := &events[i]
+				if err := e.Validate(); err != nil {
+					t.Fatal(err)
+				}
+				if i > 0 && andon.CompareInBatch(states, &events[i-1], e) >= 0 {
+					t.Fatalf("%+v: %v behind %v", l, e, events[i-1])
+				}
+				if e.Time <= newest[e.Device] {
+					t.Fatalf("%+v: %v is not later than %s", l, e, newest[e.Device])
+				}
+				newest[e.Device] = e.Time
+			}
+		}
+		if want := 105 / l.devices * l.devices; len(newest) != want {
+			t.Errorf("%+v: %d devices report, not %d", l, len(newest), want)
+		}
+	}
+}
+
+func TestPermutation(t *testing.T) {
+	dice := rand.New(rand.NewPCG(1, 1))
+	for n := 1; n < 200; n++ {
+		p := newPermutation(dice, n)
+		seen := make([]bool, n)
+		for i := range n {
+			seen[p.at(i)] = true
+		}
+		if slices.Contains(seen, false) {
+			t.Errorf("%+v leaves a number out", p)
+		}
+	}
+}
+
+func TestHistogram(t *testing.T) {
+	var all, part histogram
+	if all.quantile(0.5) != 0 {
+		t.Error("a time where nothing was counted")
+	}
+	for i := 1; i <= 100_000; i++ {
+		h := &all
+		if i%2 == 0 {
+			h = &part
+		}
+		h.add(time.Duration(i) * time.Microsecond)
+	}
+	all.merge(&part)
+	for q, want := range map[float64]time.Duration{
+		0: time.Microsecond, 0.5: 50 * time.Millisecond, 0.99: 99 * time.Millisecond,
+		1: 100 * time.Millisecond,
+	} {
+		got := all.quantile(q)
+		if diff := (got - want).Abs(); diff > want/100 {
+			t.Errorf("quantile %g: got %s, want %s", q, got, want)
+		}
+	}
+}
+
+// TestHistogramSlots: every length of time has a slot, and what is read back is near.
+func TestHistogramSlots(t *testing.T) {
+	for d := time.Duration(1); d > 0; d += d/50 + 1 {
+		if got := slotMiddle(slotOf(d)); (got - d).Abs() > d/100 {
+			t.Fatalf("%d is read back as %d", d, got)
+		}
+	}
+	for d, want := range map[time.Duration]int{-1: 0, 0: 0, 1<<63 - 1: histogramSlots - 1} {
+		if got := slotOf(d); got != want {
+			t.Errorf("slot of %d: %d, not %d", d, got, want)
+		}
+	}
+}

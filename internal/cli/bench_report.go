@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/andonhq/andon/internal/bench"
+	"github.com/andonhq/andon/internal/httpapi"
+)
+
+// benchReport is all that was measured, and on what.
+type benchReport struct {
+	Version  httpapi.Version `json:"version"`
+	Machine  benchMachine    `json:"machine"`
+	Devices  int             `json:"devices"`
+	Events   int             `json:"events"` // before anything was measured
+	Seed     uint64          `json:"seed"`
+	Duration time.Duration   `json:"duration_ns"` // of each load
+	Engines  []benchEngine   `json:"engines"`
+	Rows     []bench.Row     `json:"rows"`
+}
+
+// benchEngine says what is behind the name of a store.
+type benchEngine struct {
+	Subject string `json:"subject"`
+	Engine  string `json:"engine"` // with its version
+}
+
+// print prints the report. A CSV file has the rows alone; standard error says what they are of.
+func (r *benchReport) print(p *program, format string) error {
+	switch format {
+	case formatJSON:
+		return p.printJSON(r)
+	case formatCSV:
+		r.printHead(page{w: p.stderr})
+		s := newCSVSink(p.stdout, benchColumns(), true)
+		for i := range r.Rows {
+			if err := s.put(&r.Rows[i]); err != nil {
+				return err
+			}
+		}
+		return s.end()
+	}
+	page := p.newPage()
+	r.printHead(page)
+	page.line("")
+	page.table(r.table())
+	return nil
+}
+
+func (r *benchReport) printHead(page page) {
+	page.line("%s", versionLine(r.Version))
+	page.line("%s", r.Machine)
+	page.line("%s devices, %s events at first, seed %d, %s a load", grouped(r.Devices),
+		grouped(r.Events), r.Seed, r.Duration)
+	for _, e := range r.Engines {
+		page.line("%s: %s", e.Subject, e.Engine)
+	}
+}
+
+// table is for people: a column that would be empty is left out.
+func (r *benchReport) table() [][]cell {
+	deleted := false
+	for _, row := range r.Rows {
+		deleted = deleted || row.Tombstones != nil
+	}
+	header := texts("SUBJECT", "LOAD", "IN FLIGHT", "OPS/S", "EVENTS/S", "P50", "P99",
+		"OF CEILING", "BYTES/EVENT")
+	if deleted {
+		header = append(header, texts("TOMBSTONES/OP")...)
+	}
+	rows := [][]cell{header}
+	for _, row := range r.Rows {
+		cells := texts(row.Subject, row.Load, strconv.Itoa(row.InFlight), rateText(row.OpsRate),
+			maybe(row.EventsRate, rateText), spellText(row.P50), spellText(row.P99),
+			maybe(row.OfCeiling, ratioText), maybe(row.BytesPerEvent, rateText))
+		if deleted {
+			cells = append(cells, texts(maybe(row.Tombstones, rateText))...)
+		}
+		rows = append(rows, cells)
+	}
+	for _, row := range rows {
+		for i := 2; i < len(row); i++ { // behind the names
+			row[i].right = true
+		}
+	}
+	return rows
+}
+
+// benchColumns are the columns of CSV, in the units of JSON.
+func benchColumns() []column[bench.Row] {
+	text := programColumn[bench.Row]
+	whole := func(name string, of func(*bench.Row) int64) column[bench.Row] {
+		return text(name, func(r *bench.Row) string { return strconv.FormatInt(of(r), 10) })
+	}
+	exact := func(name string, of func(*bench.Row) *float64) column[bench.Row] {
+		return text(name, func(r *bench.Row) string { return maybe(of(r), plainText) })
+	}
+	return []column[bench.Row]{
+		text("subject", func(r *bench.Row) string { return r.Subject }),
+		text("load", func(r *bench.Row) string { return r.Load }),
+		whole("in_flight", func(r *bench.Row) int64 { return int64(r.InFlight) }),
+		whole("ops", func(r *bench.Row) int64 { return r.Ops }),
+		exact("ops_per_second", func(r *bench.Row) *float64 { return &r.OpsRate }),
+		exact("events_per_second", func(r *bench.Row) *float64 { return r.EventsRate }),
+		whole("p50_ns", func(r *bench.Row) int64 { return int64(r.P50) }),
+		whole("p99_ns", func(r *bench.Row) int64 { return int64(r.P99) }),
+		exact("ceiling_events_per_second", func(r *bench.Row) *float64 { return r.CeilingRate }),
+		exact("of_ceiling", func(r *bench.Row) *float64 { return r.OfCeiling }),
+		exact("bytes_per_event", func(r *bench.Row) *float64 { return r.BytesPerEvent }),
+		exact("tombstones_per_op", func(r *bench.Row) *float64 { return r.Tombstones }),
+	}
+}
+
+// maybe is the text of what was measured; what was not is empty.
+func maybe(x *float64, text func(float64) string) string {
+	if x == nil {
+		return ""
+	}
+	return text(*x)
+}
+
+// plainText has no exponent, whatever reads it.
+func plainText(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+
+func ratioText(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }
+
+// rateText shows no more digits than are worth reading.
+func rateText(x float64) string {
+	switch {
+	case x == 0:
+		return "0"
+	case x >= 100:
+		return grouped(int(x + 0.5))
+	case x >= 10:
+		return strconv.FormatFloat(x, 'f', 1, 64)
+	}
+	return strconv.FormatFloat(x, 'f', 2, 64)
+}
+
+// spellText shows a length of time with three digits: 4.12µs, 85.0ms, 1.20s.
+func spellText(d time.Duration) string {
+	units := []struct {
+		name string
+		size time.Duration
+	}{{"s", time.Second}, {"ms", time.Millisecond}, {"µs", time.Microsecond}}
+	for _, u := range units {
+		if d < u.size {
+			continue
+		}
+		x := float64(d) / float64(u.size)
+		digits := 2
+		for edge := 9.995; digits > 0 && x >= edge; edge *= 10 {
+			digits--
+		}
+		return strconv.FormatFloat(x, 'f', digits, 64) + u.name
+	}
+	return fmt.Sprintf("%dns", d.Nanoseconds())
+}

@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/store/all"
+)
+
+// measurable are the stores that can be measured: those that can be made anew for it. One in a
+// cluster needs a place of its own there, or the figures would be of whatever else is in it.
+func measurable() []string { return []string{embedded, "memory"} }
+
+// checkStores refuses what can't be measured.
+func (b *benchmark) checkStores() error {
+	for i, name := range b.stores {
+		if !slices.Contains(measurable(), name) {
+			return andon.Errorf(andon.Invalid, "--store %s can't be measured: there are %s%s",
+				quoted(name), joined(measurable(), " and "), didYouMean(name, measurable()))
+		}
+		if slices.Contains(b.stores[:i], name) {
+			return andon.Errorf(andon.Invalid, "--store %s is named twice", name)
+		}
+	}
+	return nil
+}
+
+// directory returns where the stores are made, and what cleans up afterwards.
+func (b *benchmark) directory() (dir string, remove func(), err error) {
+	if b.keep != "" {
+		return b.keep, func() {}, os.MkdirAll(b.keep, 0o750)
+	}
+	dir, err = os.MkdirTemp("", "andon-bench-")
+	return dir, func() { _ = os.RemoveAll(dir) }, err
+}
+
+// openSubject opens a store of its own, in a directory of its name.
+func (b *benchmark) openSubject(ctx context.Context, name, dir string) (andon.Store, error) {
+	log := newLog(b.stderr, config.Log{Level: "error"})
+	return all.Open(ctx, name, all.Config{
+		Log: log, Dir: filepath.Join(dir, name), Owner: "andon bench",
+		Fatal: func(err error) {
+			log.Error("the disk of the store failed", "error", err)
+			os.Exit(exitDisk)
+		},
+	})
+}
+
+// warn says where the figures would be of something else than a disk.
+func (b *benchmark) warn() {
+	if b.report.Machine.Passing != "" {
+		m := b.report.Machine
+		fmt.Fprintf(b.stderr, "Note: %s is %s: %s. TMPDIR names another directory.\n",
+			m.Directory, m.Disk, m.Passing)
+	}
+}

@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// group makes a command that does nothing but hold others. Cobra would take a misspelt one for an
+// argument and print the help, and refuse the flags that were meant for it first.
+func group(cmd *cobra.Command) *cobra.Command {
+	cmd.DisableFlagParsing = true
+	cmd.DisableFlagsInUseLine = true
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 0 || isFlagOf(cmd, args[0]):
+			return nil
+		case strings.HasPrefix(args[0], "-"):
+			return misplacedFlag(cmd, args[0])
+		}
+		return unknownCommand(cmd, args[0])
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	return cmd
+}
+
+// misplacedFlag is the error of a flag that the group has not: it may be one of its commands'.
+func misplacedFlag(cmd *cobra.Command, word string) error {
+	name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
+	if near := nearFlag(cmd, name); near != "" {
+		return fmt.Errorf("unknown flag: %s%s", legible(word), near)
+	}
+	return fmt.Errorf("unknown flag: %s; flags of a command stand behind its name",
+		legible(word))
+}
+
+// isFlagOf reports whether a word is a flag of the command, which has those without values alone.
+func isFlagOf(cmd *cobra.Command, word string) bool {
+	if name, long := strings.CutPrefix(word, "--"); long {
+		return cmd.Flags().Lookup(name) != nil
+	}
+	letter, short := strings.CutPrefix(word, "-")
+	return short && len(letter) == 1 && cmd.Flags().ShorthandLookup(letter) != nil
+}
+
+// unknownCommand says which command may have been meant: one of this name below another, one whose
+// name is near, or else all that there are.
+func unknownCommand(cmd *cobra.Command, name string) error {
+	for _, sub := range cmd.Commands() {
+		for _, below := range sub.Commands() {
+			if below.Name() == name {
+				return fmt.Errorf("unknown command %s; did you mean %s?",
+					quoted(name), below.CommandPath())
+			}
+		}
+	}
+	if near := didYouMean(name, namesOf(cmd)); near != "" {
+		return fmt.Errorf("unknown command %s%s", quoted(name), near)
+	}
+	return fmt.Errorf("unknown command %s: there are %s",
+		quoted(name), strings.Join(namesOf(cmd), ", "))
+}
+
+// helpCommand takes the place of cobra's own, which calls what it does not know a help topic.
+func (p *program) helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "help [COMMAND...]",
+		Short:   "Print what a command does",
+		Long:    "Print what a command does, as --help behind the command.",
+		Example: `  andon help query devices`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			of, rest, err := cmd.Root().Find(args)
+			if err != nil {
+				return err
+			}
+			if len(rest) > 0 && of.HasSubCommands() {
+				return unknownCommand(of, rest[0])
+			}
+			of.InitDefaultHelpFlag() // so that it is among the flags
+			return of.Help()
+		},
+	}
+}
+
+// namesOf returns the names of the commands that the help lists.
+func namesOf(cmd *cobra.Command) (names []string) {
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	return names
+}

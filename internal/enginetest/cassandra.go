@@ -1,0 +1,291 @@
+package enginetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Version is that of the Cassandra that is started.
+const Version = "5.0.9"
+
+// The user and the password that a node with an authenticator begins with.
+const (
+	User     = "cassandra"
+	Password = "cassandra"
+)
+
+const defaultTimeout = 2 * time.Minute
+
+// Options are what a node may have of its own; the zero value is what most tests want.
+type Options struct {
+	// Dir keeps data, configuration and log. A directory that a node ran in before goes on with its
+	// data, its ports and its configuration. Empty: a temporary one, which goes with Discard.
+	Dir string
+	// Addr is where CQL answers; port 0 takes a free one. Empty: 127.0.0.1:0. The host has to be of
+	// the loopback.
+	Addr string
+	// Heap is the most that the JVM's may grow to, "768m" unless it is given.
+	Heap string
+	// WithoutViews leaves materialized views disabled, as Cassandra has them.
+	WithoutViews bool
+	// CommitlogSync is "batch" unless it is given: acknowledged is on the disk, so nothing is lost
+	// by Kill. "group" keeps that, too; "periodic" does not.
+	CommitlogSync string
+	// ForgetfulSchema makes changes of the schema take a third of the time, about 80 ms. A node that
+	// is killed has forgotten them.
+	ForgetfulSchema bool
+	// Authenticator asks for User and Password.
+	Authenticator bool
+	// TLS makes the node answer TLS only, see Node.TLS.
+	TLS bool
+	// ClientCertificates asks for those, beside TLS.
+	ClientCertificates bool
+	// Timeout is how long a start may take once the engine is installed, 2 minutes unless it is
+	// given.
+	Timeout time.Duration
+
+	ring place // of a node in a ring
+}
+
+// place is where a node is in a ring; the zero value is a node alone.
+type place struct {
+	token int64
+	seed  string // host of the node to ask first
+	ports ports
+}
+
+func (o Options) withDefaults() Options {
+	if o.Addr == "" {
+		o.Addr = "127.0.0.1:0"
+	}
+	if o.Heap == "" {
+		o.Heap = "768m"
+	}
+	if o.CommitlogSync == "" {
+		o.CommitlogSync = "batch"
+	}
+	if o.Timeout == 0 {
+		o.Timeout = defaultTimeout
+	}
+	return o
+}
+
+// Node is one Cassandra. Its methods may be called concurrently.
+type Node struct {
+	options Options
+	address string
+	ports   ports
+	java    string
+	jars    string
+	passing bool // the directory is temporary
+	tls     *tlsFiles
+
+	mu      sync.Mutex
+	process *process // nil: never started here
+	unlock  func()   // the directory
+}
+
+// StartCassandra starts a node and returns once it answers. The context bounds the start, not the
+// life of the node. The first start on a machine fetches the engine.
+func StartCassandra(ctx context.Context, o Options) (*Node, error) {
+	n, err := newNode(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := n.Start(ctx); err != nil {
+		n.Discard()
+		return nil, err
+	}
+	return n, nil
+}
+
+// newNode prepares all that a node needs, and starts nothing.
+func newNode(ctx context.Context, o Options) (*Node, error) {
+	n := &Node{options: o.withDefaults()}
+	var err error
+	if n.java, n.jars, err = install(ctx); err != nil {
+		return nil, fmt.Errorf("install Cassandra %s: %w", Version, err)
+	}
+	if n.options.Dir == "" {
+		n.passing = true
+		if n.options.Dir, err = os.MkdirTemp("", "andon-cassandra-"); err != nil {
+			return nil, err
+		}
+	}
+	if n.options.Dir, err = filepath.Abs(n.options.Dir); err != nil {
+		return nil, err
+	}
+	if err := n.configure(); err != nil {
+		n.Discard()
+		return nil, fmt.Errorf("configure Cassandra in %s: %w", n.options.Dir, err)
+	}
+	return n, nil
+}
+
+// Addr is where the node answers CQL, as host:port.
+func (n *Node) Addr() string { return n.address }
+
+// Dir is where the node keeps what it has: conf, data, commitlog, log. Empty for a node of
+// the user.
+func (n *Node) Dir() string { return n.options.Dir }
+
+// Ours reports whether the node was started here, so that it can be stopped.
+func (n *Node) Ours() bool { return n.jars != "" }
+
+// Start starts a node that was stopped or killed, on its ports and its data, and returns once it
+// answers. It does nothing where the node runs.
+func (n *Node) Start(ctx context.Context) error {
+	if err := n.launch(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, n.options.Timeout)
+	defer cancel()
+	return n.wait(ctx)
+}
+
+// launch starts the process.
+func (n *Node) launch() error {
+	if !n.Ours() {
+		return ErrNotOurs
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.process.running() {
+		return nil
+	}
+	n.release() // it may have ended by itself
+	unlock, err := tryLock(n.path(lockFile))
+	if err != nil {
+		return fmt.Errorf("a node runs in %s: %w", n.options.Dir, err)
+	}
+	n.unlock = unlock
+	if err := n.run(); err != nil {
+		n.release()
+		return fmt.Errorf("start a node in %s: %w", n.options.Dir, err)
+	}
+	return nil
+}
+
+// release lets others have the directory, where the node has it.
+func (n *Node) release() {
+	if n.unlock != nil {
+		_ = os.Remove(n.path(pidFile)) // without the lock it means nothing
+		n.unlock()
+		n.unlock = nil
+	}
+}
+
+// run starts the JVM, with what it prints in a file.
+func (n *Node) run() error {
+	if err := n.ports.free(n.host()); err != nil {
+		return fmt.Errorf("another program took a port: %w", err)
+	}
+	output, err := os.OpenFile(n.path("log", "stdout"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer output.Close() // the process has its own
+	args, err := n.arguments()
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(n.java, args...)
+	cmd.Dir = n.options.Dir
+	cmd.Stdout, cmd.Stderr = output, output
+	if n.process, err = startProcess(cmd); err != nil {
+		return err
+	}
+	pid := strconv.Itoa(n.process.os.Pid)
+	if err := os.WriteFile(n.path(pidFile), []byte(pid), 0o644); err != nil {
+		return errors.Join(err, n.process.end(syscall.SIGKILL))
+	}
+	return nil
+}
+
+// wait waits until a node answers, or ended, or time is up.
+func (n *Node) wait(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stop := context.AfterFunc(n.ended(), func() { cancel(errors.New("it ended")) })
+	defer stop()
+	if err := n.answers(ctx); err != nil {
+		return fmt.Errorf("wait for Cassandra on %s: %w; its log ends with\n%s",
+			n.address, err, n.LogTail(20))
+	}
+	return nil
+}
+
+// ended returns a context that is done once the process has ended.
+func (n *Node) ended() context.Context {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.process.untilEnded()
+}
+
+// Wait waits until the node has ended, by itself or by another's hand.
+func (n *Node) Wait(ctx context.Context) error {
+	if !n.Ours() {
+		return ErrNotOurs
+	}
+	select {
+	case <-n.ended().Done():
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Stop ends a node as its operators do: it writes out what it has first.
+func (n *Node) Stop() error { return n.end(syscall.SIGTERM) }
+
+// Kill ends a node by SIGKILL: it can do nothing more.
+func (n *Node) Kill() error { return n.end(syscall.SIGKILL) }
+
+// Restart stops a node, where it runs, and starts it again.
+func (n *Node) Restart(ctx context.Context) error {
+	if err := n.Stop(); err != nil {
+		return err
+	}
+	return n.Start(ctx)
+}
+
+// end sends a signal and returns once the process is gone. Nothing is done where it is gone
+// already.
+func (n *Node) end(signal syscall.Signal) error {
+	if !n.Ours() {
+		return ErrNotOurs
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	defer n.release()
+	return n.process.end(signal)
+}
+
+// Discard kills a node, and removes its directory if that is temporary.
+func (n *Node) Discard() {
+	if !n.Ours() {
+		return
+	}
+	_ = n.Kill() // whoever discards a node has what it wanted of it
+	if n.passing {
+		_ = os.RemoveAll(n.options.Dir)
+	}
+}
+
+func (n *Node) path(names ...string) string {
+	return filepath.Join(append([]string{n.options.Dir}, names...)...)
+}
+
+func (n *Node) host() string {
+	host, _, _ := net.SplitHostPort(n.address)
+	return host
+}

@@ -1,0 +1,145 @@
+package enginetest
+
+import (
+	"bytes"
+	"crypto/tls"
+	"errors"
+	"io/fs"
+	"net"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestSharedNode(t *testing.T) {
+	n := Cassandra(t)
+	if again := Cassandra(t); again != n {
+		t.Errorf("a second call returned another node, on %s", again.Addr())
+	}
+	if err := n.probe(t.Context()); err != nil {
+		t.Errorf("the node does not answer: %v", err)
+	}
+	if !n.Ours() {
+		return
+	}
+	status, err := n.NodeTool(t.Context(), "status")
+	if err != nil || !strings.Contains(status, "UN  127.0.0.1") {
+		t.Errorf("nodetool status says %q, %v", status, err)
+	}
+	_, err = n.NodeTool(t.Context(), "shuffle")
+	if err == nil || !strings.Contains(err.Error(), "nodetool shuffle") {
+		t.Errorf("nodetool shuffle says %v", err)
+	}
+}
+
+// TestNodeEnds: a node keeps what it acknowledged when it is killed, and its address when it is
+// started again, by itself or by another that is given its directory.
+func TestNodeEnds(t *testing.T) {
+	dir := t.TempDir()
+	n := OwnCassandra(t, Options{Dir: dir})
+	mustQuery(t, n, "CREATE KEYSPACE k WITH replication = "+
+		"{'class': 'SimpleStrategy', 'replication_factor': 1}")
+	mustQuery(t, n, "CREATE TABLE k.t (id int PRIMARY KEY, word text)")
+	mustQuery(t, n, "INSERT INTO k.t (id, word) VALUES (1, 'acknowledged')")
+	wantFound(t, dir, n.Addr(), true)
+	if err := n.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := net.DialTimeout("tcp", n.Addr(), time.Second); err == nil {
+		c.Close()
+		t.Error("a node that was killed takes connections")
+	}
+	wantFound(t, dir, n.Addr(), false)
+	if err := n.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	answer := mustQuery(t, n, "SELECT word FROM k.t")
+	if !bytes.Contains(answer, []byte("acknowledged")) {
+		t.Errorf("after kill -9 the row is not there: %q", answer)
+	}
+	_, err := StartCassandra(t.Context(), Options{Dir: dir})
+	if err == nil || !strings.Contains(err.Error(), "a node runs in") {
+		t.Errorf("a second node in one directory: %v", err)
+	}
+	if err := n.Stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestNodeWithTLS: a node that asks for certificates and for a password answers who has them.
+func TestNodeWithTLS(t *testing.T) {
+	n := OwnCassandra(t, Options{Authenticator: true, TLS: true, ClientCertificates: true})
+	if answer := mustQuery(t, n, "LIST ROLES"); !bytes.Contains(answer, []byte(User)) {
+		t.Errorf("the roles are %q", answer)
+	}
+	bare := &Node{address: n.Addr(), options: n.options}
+	if err := bare.probe(t.Context()); err == nil {
+		t.Error("the node answers without TLS")
+	}
+	config, err := n.TLS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Certificates, config.ServerName = nil, "127.0.0.1"
+	if c, err := tls.Dial("tcp", n.Addr(), config); err == nil {
+		defer c.Close()
+		if _, err := (conn{c}).ask(opOptions, nil, opSupported); err == nil {
+			t.Error("the node answers without a certificate")
+		}
+	}
+}
+
+func mustQuery(t *testing.T, n *Node, cql string) []byte {
+	t.Helper()
+	answer, err := n.query(t.Context(), cql, consistencyOne)
+	if err != nil {
+		t.Fatalf("%s: %v", cql, err)
+	}
+	return answer
+}
+
+// wantFound checks what other processes see of a node.
+func wantFound(t *testing.T, dir, addr string, running bool) {
+	t.Helper()
+	f, err := Find(dir)
+	if err != nil || f.Addr != addr || f.PID > 0 != running {
+		t.Errorf("found %+v, %v; want it on %s, running %t", f, err, addr, running)
+	}
+}
+
+// TestNodeCantStart: the error says why, from the node's own log.
+func TestNodeCantStart(t *testing.T) {
+	Cassandra(t) // or there is no engine at all
+	n, err := StartCassandra(t.Context(), Options{Dir: t.TempDir(), CommitlogSync: "never"})
+	if err == nil {
+		n.Discard()
+	}
+	if err == nil || !strings.Contains(err.Error(), "commitlog_sync") {
+		t.Errorf("a node with a wrong setting started: %v", err)
+	}
+}
+
+func TestNodeOfTheUser(t *testing.T) {
+	n, err := usersNode(Cassandra(t).Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n.Ours() {
+		t.Error("the node of the user is said to be ours")
+	}
+	_, toolErr := n.NodeTool(t.Context(), "status")
+	for what, err := range map[string]error{
+		"Kill": n.Kill(), "Stop": n.Stop(), "Restart": n.Restart(t.Context()),
+		"NodeTool": toolErr, "Wait": n.Wait(t.Context()),
+	} {
+		if !errors.Is(err, ErrNotOurs) {
+			t.Errorf("%s of the user's node: %v", what, err)
+		}
+	}
+}
+
+func TestFindNothing(t *testing.T) {
+	if f, err := Find(t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("in an empty directory there is %+v, %v", f, err)
+	}
+}

@@ -1,0 +1,128 @@
+// Package enginetest brings up the engines that Andon's stores are tested against, on a bare
+// machine: Apache Cassandra, from Maven Central, as processes of the test binary that asks.
+//
+// An engine lives at most as long as the process that started it: where the kernel can be asked
+// for that, it holds for a test binary that is killed, too. The package must not know Andon or a
+// driver: it speaks just enough of an engine's protocol to see that it answers.
+package enginetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+)
+
+// UserCassandra is the environment variable that names a cluster, as host:port. Tests then use it,
+// and nothing is started; tests that need a node to kill are skipped.
+const UserCassandra = "ANDON_CASSANDRA"
+
+// ErrNotOurs says that a node was not started here, so it can't be stopped or looked into.
+var ErrNotOurs = errors.New("the engine is the user's: nothing but CQL is asked of it")
+
+// Cassandra returns a node that all tests of a binary share. The first call starts it, Main or
+// Engines ends it. Each test makes a keyspace of its own there, and must not end the node, which
+// has a ForgetfulSchema.
+//
+// Where no engine can be started the test is skipped, and fails where CI is set.
+func Cassandra(t testing.TB) *Node {
+	t.Helper()
+	n, err := shared().cassandra()
+	require(t, err)
+	return n
+}
+
+// OwnCassandra returns a node that a test may stop, kill and restart. It ends with the test.
+func OwnCassandra(t testing.TB, o Options) *Node {
+	t.Helper()
+	skipIfUsers(t)
+	n, err := StartCassandra(t.Context(), o)
+	require(t, err)
+	t.Cleanup(n.Discard)
+	return n
+}
+
+// OwnRing returns a ring of a test's own. It ends with the test.
+func OwnRing(t testing.TB, nodes int) *Ring {
+	t.Helper()
+	skipIfUsers(t)
+	r, err := StartRing(t.Context(), "", nodes)
+	require(t, err)
+	t.Cleanup(r.Discard)
+	return r
+}
+
+func skipIfUsers(t testing.TB) {
+	t.Helper()
+	if addr := os.Getenv(UserCassandra); addr != "" {
+		t.Skipf("%s is %s, and the test needs a node that it may kill", UserCassandra, addr)
+	}
+}
+
+// require ends a test that has no engine.
+func require(t testing.TB, err error) {
+	t.Helper()
+	switch {
+	case err == nil:
+	case os.Getenv("CI") != "":
+		t.Fatalf("CI is set, so no engine is a failure: %v", err)
+	default:
+		t.Skipf("no engine: %v", err)
+	}
+}
+
+// Main runs the tests of a binary, and ends the engines that they share:
+//
+//	func TestMain(m *testing.M) { os.Exit(enginetest.Main(m)) }
+func Main(m *testing.M) int { return Engines{m}.Run() }
+
+// Engines is a *testing.M that ends the shared engines, for what wants to run the tests itself:
+//
+//	func TestMain(m *testing.M) { goleak.VerifyTestMain(enginetest.Engines{M: m}) }
+type Engines struct{ *testing.M }
+
+// Run runs the tests, ends the engines, and returns the exit code.
+func (e Engines) Run() int {
+	defer shared().discard()
+	return e.M.Run()
+}
+
+// shared are the engines of this process. There is one for each test binary and not for each test:
+// starting a node takes longer than most tests.
+var shared = sync.OnceValue(func() *engines { return &engines{} })
+
+type engines struct {
+	once sync.Once
+	node *Node
+	err  error
+}
+
+func (e *engines) cassandra() (*Node, error) {
+	e.once.Do(func() {
+		if addr := os.Getenv(UserCassandra); addr != "" {
+			e.node, e.err = usersNode(addr)
+			return
+		}
+		e.node, e.err = StartCassandra(context.Background(), Options{ForgetfulSchema: true})
+	})
+	return e.node, e.err
+}
+
+func (e *engines) discard() {
+	if e.node != nil {
+		e.node.Discard()
+	}
+}
+
+// usersNode is a node that somebody else runs.
+func usersNode(addr string) (*Node, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), defaultTimeout)
+	defer cancel()
+	n := &Node{address: addr}
+	if err := n.answers(ctx); err != nil {
+		return nil, fmt.Errorf("reach the cluster of %s: %w", UserCassandra, err)
+	}
+	return n, nil
+}

@@ -1,0 +1,113 @@
+package enginetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// javaVersion is the one that Cassandra 5 runs on and that jvm.options is for.
+const javaVersion = "17"
+
+// findJava returns a java of the right version; it may install one, see aptInstall.
+func findJava(ctx context.Context) (string, error) {
+	java, seen := searchJava(ctx)
+	if java != "" {
+		return java, nil
+	}
+	if err := aptInstall(ctx, "openjdk-17-jre-headless"); err != nil {
+		return "", fmt.Errorf("Cassandra needs Java %s, and there is %s: install it "+
+			"(on Debian, openjdk-17-jre-headless), or set JAVA_HOME; %w", javaVersion, seen, err)
+	}
+	if java, seen = searchJava(ctx); java == "" {
+		return "", fmt.Errorf("after openjdk-17-jre-headless was installed there is still %s", seen)
+	}
+	return java, nil
+}
+
+// searchJava returns the first java of the right version, or else what there is.
+func searchJava(ctx context.Context) (java, seen string) {
+	candidates := []string{}
+	if home := os.Getenv("JAVA_HOME"); home != "" {
+		candidates = append(candidates, filepath.Join(home, "bin", "java"))
+	}
+	if path, err := exec.LookPath("java"); err == nil {
+		candidates = append(candidates, path)
+	}
+	others, _ := filepath.Glob("/usr/lib/jvm/*" + javaVersion + "*/bin/java") // a fixed pattern
+	var versions []string
+	for _, path := range append(candidates, others...) {
+		v := versionOf(ctx, path)
+		if v == javaVersion {
+			return path, ""
+		}
+		if v != "" && !slices.Contains(versions, v) {
+			versions = append(versions, v)
+		}
+	}
+	if versions == nil {
+		return "", "none"
+	}
+	return "", "only " + strings.Join(versions, ", ")
+}
+
+// versionOf returns "17" for a java that says
+//
+//	openjdk version "17.0.15" 2025-04-15
+//
+// and "" for one that says nothing of the kind.
+func versionOf(ctx context.Context, java string) string {
+	out, err := exec.CommandContext(ctx, java, "-version").CombinedOutput()
+	if err != nil {
+		return ""
+	}
+	_, behind, _ := bytes.Cut(out, []byte(`version "`))
+	quoted, _, _ := bytes.Cut(behind, []byte(`"`))
+	first, _, _ := strings.Cut(string(quoted), ".")
+	return first
+}
+
+func findMaven(ctx context.Context) (string, error) {
+	if path, err := exec.LookPath("mvn"); err == nil {
+		return path, nil
+	}
+	if err := aptInstall(ctx, "maven"); err != nil {
+		return "", fmt.Errorf("Maven fetches Cassandra, and there is no mvn: install it "+
+			"(on Debian, maven); %w", err)
+	}
+	return exec.LookPath("mvn")
+}
+
+// errByHand says that a package is for the person who tests to install.
+var errByHand = errors.New("it is installed by itself only on Debian, by root, with CI=true")
+
+// aptInstall installs a package of Debian's, on a machine that is there for tests alone.
+func aptInstall(ctx context.Context, name string) error {
+	if os.Getenv("CI") != "true" || os.Getuid() != 0 {
+		return errByHand
+	}
+	apt, err := exec.LookPath("apt-get")
+	if err != nil {
+		return errByHand
+	}
+	// Another program may hold the lock of dpkg for a while.
+	const quiet, patient = "-qq", "-oDPkg::Lock::Timeout=120"
+	for _, args := range [][]string{
+		{quiet, patient, "update"},
+		{quiet, patient, "-y", "--no-install-recommends", "install", name},
+	} {
+		cmd := exec.CommandContext(ctx, apt, args...)
+		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("%s %s: %w: %s", apt, strings.Join(args, " "), err,
+				strings.TrimSpace(string(out)))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,177 @@
+package enginetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+)
+
+// leastRing is the number of replicas that Cassandra keeps of its own tables, by which a ring is
+// asked whether it is whole.
+const leastRing = 3
+
+// Ring is a few nodes that are one cluster, on 127.0.0.1, 127.0.0.2 and so on, which Linux has and
+// macOS has to be told about. Replication is up to each keyspace.
+type Ring struct {
+	nodes   []*Node
+	dir     string
+	passing bool // dir is temporary
+}
+
+// StartRing starts a ring of at least 3 nodes and returns once each sees all others. With a
+// directory that a ring ran in before it goes on there; without one it takes a temporary one, which
+// goes with Discard. The context bounds the start.
+func StartRing(ctx context.Context, dir string, nodes int) (*Ring, error) {
+	if nodes < leastRing {
+		return nil, fmt.Errorf("a ring has at least %d nodes, not %d", leastRing, nodes)
+	}
+	r := &Ring{dir: dir}
+	if dir == "" {
+		temporary, err := os.MkdirTemp("", "andon-ring-")
+		if err != nil {
+			return nil, err
+		}
+		r.dir, r.passing = temporary, true
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*defaultTimeout)
+	defer cancel()
+	if err := r.start(ctx, nodes); err != nil {
+		r.Discard()
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *Ring) start(ctx context.Context, nodes int) error {
+	if err := r.prepare(ctx, nodes); err != nil {
+		return err
+	}
+	for i, n := range r.nodes {
+		if err := n.launch(); err != nil {
+			return err
+		}
+		if i == 0 { // the others ask it who else there is
+			if err := n.waitForStorage(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	if err := r.each(func(n *Node) error { return n.wait(ctx) }); err != nil {
+		return err
+	}
+	return r.Settle(ctx)
+}
+
+// prepare makes the nodes, all at the same ports, with the tokens in equal parts.
+func (r *Ring) prepare(ctx context.Context, nodes int) error {
+	var hosts []string
+	for i := range nodes {
+		hosts = append(hosts, fmt.Sprintf("127.0.0.%d", i+1))
+	}
+	p, err := freePorts(hosts...)
+	if err != nil {
+		return err
+	}
+	for i, host := range hosts {
+		part := math.MaxUint64 / uint64(nodes) * uint64(i)
+		n, err := newNode(ctx, Options{
+			Dir:  filepath.Join(r.dir, RingNode(i)),
+			Addr: net.JoinHostPort(host, "0"),
+			Heap: "512m",
+			ring: place{token: int64(part) + math.MinInt64, seed: hosts[0], ports: p},
+		})
+		if err != nil {
+			return err
+		}
+		r.nodes = append(r.nodes, n)
+		p.JMX++ // it is on 127.0.0.1 for all
+	}
+	return nil
+}
+
+// RingNode returns the directory of node i, from 0, below that of its ring.
+func RingNode(i int) string { return fmt.Sprintf("node%d", i+1) }
+
+// waitForStorage waits until other nodes can reach one.
+func (n *Node) waitForStorage(ctx context.Context) error {
+	address := net.JoinHostPort(n.host(), strconv.Itoa(n.ports.Storage))
+	return eventually(ctx, func(ctx context.Context) error {
+		c, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+		if err != nil {
+			return err
+		}
+		return c.Close()
+	})
+}
+
+// Settle waits until each node sees all others, so that no write is refused for want of replicas.
+func (r *Ring) Settle(ctx context.Context) error {
+	return r.each(func(n *Node) error {
+		if err := eventually(ctx, n.seesAll); err != nil {
+			return fmt.Errorf("wait until %s sees the whole ring: %w", n.address, err)
+		}
+		return nil
+	})
+}
+
+// seesAll asks all replicas of a table that Cassandra keeps three of, over all its ranges.
+func (n *Node) seesAll(ctx context.Context) error {
+	const cql = "SELECT id FROM system_distributed.repair_history LIMIT 1"
+	_, err := n.query(ctx, cql, consistencyAll)
+	return err
+}
+
+// Nodes returns the nodes in the order of their addresses.
+func (r *Ring) Nodes() []*Node { return r.nodes }
+
+// Addrs returns where the nodes answer CQL.
+func (r *Ring) Addrs() (all []string) {
+	for _, n := range r.nodes {
+		all = append(all, n.Addr())
+	}
+	return all
+}
+
+// Kill ends node i, from 0, by SIGKILL.
+func (r *Ring) Kill(i int) error { return r.nodes[i].Kill() }
+
+// Restart starts node i, from 0, again and returns once it answers; Settle says when the others see
+// it.
+func (r *Ring) Restart(ctx context.Context, i int) error { return r.nodes[i].Restart(ctx) }
+
+// Stop ends all nodes as their operators do: one after the other, for each says goodbye to those
+// that are there.
+func (r *Ring) Stop() error {
+	var errs []error
+	for _, n := range r.nodes {
+		errs = append(errs, n.Stop())
+	}
+	return errors.Join(errs...)
+}
+
+// Discard kills all nodes, and removes their directory if it is temporary.
+func (r *Ring) Discard() {
+	for _, n := range r.nodes {
+		n.Discard()
+	}
+	if r.passing {
+		_ = os.RemoveAll(r.dir)
+	}
+}
+
+// each does something with all nodes at once.
+func (r *Ring) each(do func(*Node) error) error {
+	errs := make([]error, len(r.nodes))
+	var all sync.WaitGroup
+	for i, n := range r.nodes {
+		all.Go(func() { errs[i] = do(n) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}

@@ -1,0 +1,54 @@
+package enginetest
+
+import (
+	"bytes"
+	"context"
+	"testing"
+)
+
+// TestRing: a ring serves while one of its nodes is dead, and is whole again after that is started.
+func TestRing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes most of a minute")
+	}
+	r := OwnRing(t, 3)
+	first := r.Nodes()[0]
+	mustQuery(t, first, "CREATE KEYSPACE k WITH replication = "+
+		"{'class': 'SimpleStrategy', 'replication_factor': 3}")
+	mustQuery(t, first, "CREATE TABLE k.t (id int PRIMARY KEY, word text)")
+	// A driver would wait for the table to be known to all nodes.
+	if err := eventually(t.Context(), func(ctx context.Context) error {
+		_, err := first.query(ctx, "SELECT word FROM k.t", consistencyAll)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Kill(1); err != nil {
+		t.Fatal(err)
+	}
+	const quorum = 0x0004
+	const insert = "INSERT INTO k.t (id, word) VALUES (1, 'by two of three')"
+	if _, err := first.query(t.Context(), insert, quorum); err != nil {
+		t.Errorf("write to two of three nodes: %v", err)
+	}
+	if err := r.Restart(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	last := r.Nodes()[2]
+	answer, err := last.query(t.Context(), "SELECT word FROM k.t", consistencyAll)
+	if err != nil || !bytes.Contains(answer, []byte("by two of three")) {
+		t.Errorf("all three nodes say %q, %v", answer, err)
+	}
+	if err := r.Stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRingOfTwo(t *testing.T) {
+	if _, err := StartRing(t.Context(), "", 2); err == nil {
+		t.Error("a ring of two started")
+	}
+}

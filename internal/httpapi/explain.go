@@ -1,0 +1,119 @@
+package httpapi
+
+import (
+	"math"
+	"net/http"
+	"time"
+
+	"github.com/andonhq/andon"
+)
+
+// What a store sends to its engine to answer a query is told instead of the answer, where the query
+// asks for that. The query is run all the same, so that its figures are true.
+
+var explainParam = param{
+	name: "explain", example: "true", values: []any{"true", "false"}, initial: "false",
+	detail: "Runs the query, and answers not with what it found but with what the store sent to " +
+		"its engine for it: `{\"statements\":[{\"statement\",\"partition\",\"consistency\"," +
+		"\"times\",\"rows\",\"ms\"}, …]}`. 501 where the store can't say",
+}
+
+// planJSON is what a store sent to its engine, in the order of first use. It has no schema in the
+// document: there every answer has one type, on which programs that are generated rely.
+type planJSON struct {
+	Statements []planStepJSON `json:"statements"`
+}
+
+// planStepJSON is an andon.PlanStep with its time in milliseconds.
+type planStepJSON struct {
+	andon.PlanStep
+	MS float64 `json:"ms"`
+}
+
+// isExplained reports whether a route can be asked for its plan: whatever reads, and nothing else.
+func (r *route) isExplained() bool {
+	return !r.outside && (r.method == http.MethodGet || r.readOnly)
+}
+
+// explainable gives the routes that read the parameter, and what it may answer.
+func explainable(routes []*route) []*route {
+	for _, r := range routes {
+		if r.isExplained() {
+			r.query = append(r.query[:len(r.query):len(r.query)], explainParam)
+			r.errors = append(r.errors[:len(r.errors):len(r.errors)], http.StatusNotImplemented)
+		}
+	}
+	return routes
+}
+
+// explains reads whether the plan is asked for.
+func (c *call) explains() bool {
+	switch text := c.text(explainParam.name); text {
+	case "true":
+		return c.route.isExplained()
+	case "", "false":
+	default:
+		c.mark("query.explain", "explain is true or false, not %q", text)
+	}
+	return false
+}
+
+// serve answers the call, or a call for the plan.
+func (c *call) serve() error {
+	asked := c.explains()
+	if err := c.fault(); err != nil || !asked {
+		if err == nil {
+			err = c.route.serve(c)
+		}
+		return err
+	}
+	steps, err := c.explain()
+	if err != nil {
+		return err
+	}
+	c.x.answers = len(steps)
+	return c.answer(planJSON{Statements: showSteps(steps)})
+}
+
+// explain runs the call and returns what the store sent to its engine. The answer goes nowhere; an
+// error stands for itself.
+func (c *call) explain() ([]andon.PlanStep, error) {
+	can := c.store.Capabilities()
+	if !can.Explain {
+		return nil, andon.Errorf(andon.Unsupported,
+			"this store (%s) can't say what it asks of its engine: there is no explain", can.Name)
+	}
+	ctx, plan := andon.WithPlan(c.ctx())
+	inner := *c
+	inner.r = c.r.WithContext(ctx)
+	inner.x = &exchange{ResponseWriter: newUnsent(c.x), id: c.x.id, begun: c.x.begun}
+	err := c.route.serve(&inner)
+	c.undo, c.x.received = inner.undo, inner.x.received
+	return plan.Steps(), err
+}
+
+// unsent is an answer that goes nowhere. The deadlines of the connection are the true ones.
+type unsent struct {
+	discarded
+	instead http.ResponseWriter
+}
+
+func newUnsent(instead http.ResponseWriter) *unsent {
+	return &unsent{discarded{header: http.Header{}}, instead}
+}
+
+// Unwrap lets http.ResponseController set deadlines.
+func (u *unsent) Unwrap() http.ResponseWriter { return u.instead }
+
+func showSteps(steps []andon.PlanStep) []planStepJSON {
+	shown := make([]planStepJSON, len(steps))
+	for i, s := range steps {
+		shown[i] = planStepJSON{PlanStep: s, MS: milliseconds(s.Took)}
+	}
+	return shown
+}
+
+// milliseconds are cut to microseconds: finer ones are noise.
+func milliseconds(d time.Duration) float64 {
+	return math.Round(float64(d)/float64(time.Microsecond)) / 1000
+}

@@ -1,0 +1,379 @@
+package cassandrastore
+
+import (
+	"context"
+	"time"
+
+	"github.com/andonhq/andon"
+)
+
+// appending is one Append under way.
+type appending struct {
+	store    *Store
+	working  *working
+	tenant   *tenant
+	received andon.Time
+	stamp    int64
+	hints    *hints
+	devices  []*deviceAppend
+	log      []mutation // the entries and what each device shows
+}
+
+// deviceAppend is what it does to one device.
+type deviceAppend struct {
+	events  []andon.Event
+	slot    *slot
+	was, is *view
+	// entered says that the device's state must be noted for lists by state: it is new, or nobody
+	// is known to have done so.
+	entered bool
+	run     newMark
+	calm    newMark // of the incident
+}
+
+// newMark is a mark that is to be written.
+type newMark struct {
+	mark
+	write bool
+	seek  bool // first is only known to be no later: entries that were there before count too
+}
+
+// Append is of andon.Log. The entries of one partition are written in one piece; a request is not.
+func (s *Store) Append(
+	ctx context.Context, id andon.TenantID, received andon.Time, events []andon.Event,
+) error {
+	t, err := s.tenant(ctx, id)
+	if err != nil || len(events) == 0 {
+		return err
+	}
+	w := s.working.Load()
+	a := &appending{
+		store: s, working: w, tenant: t, received: received, stamp: s.stamp(),
+		hints: s.newHints(t.key, w.ttl(w.Retention)),
+	}
+	var ids []andon.DeviceID
+	for len(events) > 0 {
+		n := 1
+		for n < len(events) && events[n].Device == events[0].Device {
+			n++
+		}
+		a.devices = append(a.devices, &deviceAppend{events: events[:n:n]})
+		ids = append(ids, events[0].Device)
+		events = events[n:]
+	}
+	slots, err := s.devices.takeAll(ctx, t.key, ids)
+	if err != nil {
+		return err
+	}
+	defer slots.give()
+	if err := a.run(ctx, slots); err != nil {
+		slots.forget()
+		return err
+	}
+	return nil
+}
+
+// freshFor is how old a view may be that an append works from: with the time that the append takes
+// it must be less than Options.Settle.
+func (o Options) freshFor() time.Duration { return o.Settle / 2 }
+
+func (a *appending) run(ctx context.Context, slots *taken) error {
+	if err := a.store.views(ctx, slots, a.store.options.freshFor()); err != nil {
+		return err
+	}
+	for i, d := range a.devices {
+		d.slot, d.was = slots.slots[i], slots.slots[i].view
+		a.prepare(d)
+	}
+	// Hints before marks: a mark says that the hints of the run were kept.
+	if err := a.store.write(ctx, append(a.log, a.hints.mutations()...)); err != nil {
+		return err
+	}
+	a.store.written.add(a.hints.all)
+	if err := a.mark(ctx); err != nil {
+		return err
+	}
+	for _, d := range a.devices {
+		a.finish(d)
+	}
+	return nil
+}
+
+// prepare works out what is written for a device.
+func (a *appending) prepare(d *deviceAppend) {
+	states := a.tenant.record.States
+	d.is = d.was.clone()
+	for i := range d.events {
+		e := &d.events[i]
+		d.is.raise(last{state: e.State, time: e.Time})
+	}
+	a.grow(d)
+	a.entries(d)
+	a.shown(d)
+	if !d.is.alive(states) {
+		return
+	}
+	known := d.was.newestKey(states)
+	d.run = d.newMark(d.was.run, d.is.runBase(states), known, states)
+	if base, open := d.is.incidentBase(states); open {
+		d.calm = d.newMark(d.was.incident, base, known, states)
+	}
+	d.entered = d.run.base != d.was.run.base || d.was.run.first == 0
+	if d.entered {
+		p := a.place(d)
+		for _, design := range a.working.writes {
+			a.log = append(a.log, design.enter(p))
+		}
+	}
+}
+
+// place is where a device stands now.
+func (a *appending) place(d *deviceAppend) place {
+	n := d.is.newest(a.tenant.record.States)
+	return place{
+		tenant: a.tenant.key, device: string(d.events[0].Device), state: n.state,
+		severity: a.tenant.record.States.Severity(n.state), at: n.time,
+	}
+}
+
+// newMark returns the mark behind a base, where known is the newest entry that was there before.
+func (d *deviceAppend) newMark(
+	was mark, base, known andon.EventKey, states *andon.StateSet,
+) newMark {
+	mine := d.firstBehind(base, states)
+	if was.first != 0 && was.base == base {
+		if mine == 0 || mine >= was.first {
+			return newMark{mark: was}
+		}
+		was.first = mine
+		return newMark{mark: was, write: true}
+	}
+	m := newMark{mark: mark{base: base, first: mine}, write: true}
+	m.seek = known.Compare(base) > 0
+	return m
+}
+
+// firstBehind returns the time of the first entry of the request strictly behind a key; 0 where
+// there is none. They stand in the order of the log.
+func (d *deviceAppend) firstBehind(base andon.EventKey, states *andon.StateSet) andon.Time {
+	base.Device = ""
+	for i := range d.events {
+		key := d.events[i].Key(states)
+		key.Device = ""
+		if key.Compare(base) > 0 {
+			return key.Time
+		}
+	}
+	return 0
+}
+
+// entries writes the log: the entries of one day and shard in one piece, unless that is large.
+func (a *appending) entries(d *deviceAppend) {
+	type partition struct {
+		day   uint32
+		shard int
+	}
+	open := map[partition]int{} // where in parts
+	var parts []mutation
+	var sizes []int
+	for i := range d.events {
+		e := &d.events[i]
+		p := partition{e.Time.Day(), shardOf(e.Time, e.State, d.is.shards)}
+		at, ok := open[p]
+		if !ok || sizes[at] > pieceBytes || len(parts[at]) >= pieceRows {
+			at = len(parts)
+			open[p], parts, sizes = at, append(parts, nil), append(sizes, 0)
+		}
+		parts[at] = append(parts[at], a.entry(e, p.shard))
+		sizes[at] += 64 + len(e.Message) + len(e.Attributes)
+		a.hints.exists(ofEvents, string(e.Device), p.day, p.shard, string(e.State), e.Time)
+		a.hints.state(string(e.State))
+		if e.Operator != "" {
+			a.hints.operator(string(e.Operator), string(e.Device), e.Time)
+		}
+		if e.EscalatedTo != "" {
+			record := andon.Escalation{
+				Device: e.Device, Time: e.Time, State: e.State, At: e.Time, To: e.EscalatedTo,
+			}
+			parts[at] = append(parts[at], a.escalation(record, p.shard))
+			a.log = append(a.log, a.escalated(record))
+		}
+	}
+	a.log = append(a.log, parts...)
+	a.hints.device(string(d.events[0].Device))
+}
+
+// One piece has at most so many rows, and its bytes are not many more than these.
+const (
+	pieceRows  = 200
+	pieceBytes = 24 << 10
+)
+
+func (a *appending) entry(e *andon.Event, shard int) order {
+	return order{
+		"INSERT INTO events_by_device (tenant, device, day, shard, time, state, at, supervisor, " +
+			"entry) VALUES (?, ?, ?, ?, ?, ?, 0, '', ?) USING TIMESTAMP ? AND TTL ?",
+		[]any{a.tenant.key, string(e.Device), int(e.Time.Day()), shard, int64(e.Time),
+			string(e.State), packEntry(a.stamp, e), a.stamp, a.hints.ttl(e.Time)},
+	}
+}
+
+// escalation is an escalation beside its entry.
+func (a *appending) escalation(r andon.Escalation, shard int) order {
+	return order{
+		"INSERT INTO events_by_device (tenant, device, day, shard, time, state, at, supervisor, " +
+			"record) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?",
+		[]any{a.tenant.key, string(r.Device), int(r.Time.Day()), shard, int64(r.Time),
+			string(r.State), int64(r.At), string(r.To), packRecord(&r),
+			a.stamp, a.hints.ttl(r.Time)},
+	}
+}
+
+// escalated is what else is kept of an escalation: for the present incident, and for its supervisor.
+func (a *appending) escalated(r andon.Escalation) mutation {
+	if r.To != "" {
+		day := r.Time.Day()
+		a.hints.exists(ofSupervisor, string(r.To), day, 0, "", r.Time)
+		a.hints.name(string(ofSupervisor), string(r.To))
+		a.log = append(a.log, mutation{{
+			"INSERT INTO hints_by_supervisor (tenant, supervisor, day, time, state, device) " +
+				"VALUES (?, ?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?",
+			[]any{a.tenant.key, string(r.To), int(day), int64(r.Time), string(r.State),
+				string(r.Device), a.stamp, a.hints.ttl(r.Time)},
+		}})
+	}
+	return mutation{{
+		"INSERT INTO escalations_by_device (tenant, device, time, state, at, supervisor) " +
+			"VALUES (?, ?, ?, ?, ?, ?) USING TIMESTAMP ?",
+		[]any{a.tenant.key, string(r.Device), int64(r.Time), string(r.State), int64(r.At),
+			string(r.To), a.stamp},
+	}}
+}
+
+// shown writes the newest entry of each state, and that the device was heard. What is known to be
+// older than what is there is left out; what only may be loses by its timestamp.
+func (a *appending) shown(d *deviceAppend) {
+	key, device := a.tenant.key, string(d.events[0].Device)
+	m := mutation{{
+		"UPDATE latest_by_device USING TIMESTAMP ? SET heard = ? WHERE tenant = ? AND device = ?",
+		[]any{int64(a.received), int64(a.received), key, device},
+	}}
+	for _, l := range d.is.states {
+		for i := len(d.events) - 1; i >= 0; i-- {
+			e := &d.events[i]
+			if e.State != l.state {
+				continue
+			}
+			if e.Time == l.time {
+				m = append(m, order{
+					"INSERT INTO latest_by_device (tenant, device, state, time, entry) " +
+						"VALUES (?, ?, ?, ?, ?) USING TIMESTAMP ?",
+					[]any{key, device, string(e.State), int64(e.Time),
+						packEntry(a.stamp, e), int64(e.Time)},
+				})
+			}
+			break
+		}
+	}
+	a.log = append(a.log, m)
+}
+
+// mark writes the marks that changed, which is rare: a device entered another state, or a late
+// entry came into the present run or incident.
+func (a *appending) mark(ctx context.Context) error {
+	var changed []*deviceAppend
+	for _, d := range a.devices {
+		if d.run.write || d.calm.write {
+			changed = append(changed, d)
+		}
+	}
+	marks := make([]mutation, len(changed))
+	err := parallel(ctx, len(changed), func(ctx context.Context, i int) error {
+		d := changed[i]
+		device := d.events[0].Device
+		for _, m := range []*newMark{&d.run, &d.calm} {
+			if !m.seek {
+				continue
+			}
+			first, err := a.store.first(ctx, a.tenant, device, m.base)
+			if err != nil {
+				return err
+			}
+			m.first = earlier(m.first, first)
+		}
+		marks[i] = a.store.marks(a.tenant.key, device, d.run, d.calm)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return a.store.write(ctx, marks)
+}
+
+// marks writes those that are to be written.
+func (s *Store) marks(tenant string, device andon.DeviceID, run, calm newMark) (m mutation) {
+	if run.write {
+		m = append(m, order{
+			"UPDATE latest_by_device USING TIMESTAMP ? SET run = ? WHERE tenant = ? AND device = ?",
+			[]any{run.stamp(), run.pack(), tenant, string(device)},
+		})
+	}
+	if calm.write {
+		m = append(m, order{
+			"UPDATE latest_by_device USING TIMESTAMP ? SET incident = ? " +
+				"WHERE tenant = ? AND device = ?",
+			[]any{calm.stamp(), calm.pack(), tenant, string(device)},
+		})
+	}
+	return m
+}
+
+// earlier returns the earlier of two times, either of which may be absent.
+func earlier(a, b andon.Time) andon.Time {
+	if a == 0 || (b != 0 && b < a) {
+		return b
+	}
+	return a
+}
+
+// finish takes note of what is now acknowledged.
+func (a *appending) finish(d *deviceAppend) {
+	states := a.tenant.record.States
+	if d.run.write {
+		d.is.run = d.run.mark
+	}
+	if d.calm.write {
+		d.is.incident = d.calm.mark
+	}
+	d.slot.view = d.is
+	device := d.events[0].Device
+	if n := d.is.newest(states); n != nil {
+		a.store.counts.raise(a.tenant.key, device, n.key(states), d.is.retired)
+	}
+	if !d.entered && !d.run.write && !d.calm.write {
+		return
+	}
+	var former andon.State
+	if n := d.was.newest(states); n != nil {
+		former = n.state
+	}
+	a.store.again.later(lookAt{
+		tenant: a.tenant.record.ID, device: device, former: former,
+		due: time.Now().Add(a.store.options.Settle), run: d.is.run.base, calm: d.is.incident.base,
+	})
+}
+
+// ttl returns how many seconds what is of a time is kept under a retention; 0 is for ever. It is two
+// days longer than the retention, so that the clocks of the nodes don't matter, nor where in a day a
+// row of the directory was written: what is returned is decided exactly, above the store.
+func (w *working) ttl(r andon.Retention) func(at andon.Time) int {
+	if r == andon.Forever {
+		return func(andon.Time) int { return 0 }
+	}
+	now := andon.TimeOf(time.Now())
+	const slack = 2 * 24 * 3600
+	return func(at andon.Time) int {
+		left := (int64(at) + int64(r) - int64(now)) / 1_000_000
+		return int(max(left+slack, 1))
+	}
+}

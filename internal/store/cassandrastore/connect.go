@@ -1,0 +1,340 @@
+package cassandrastore
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	gocql "github.com/apache/cassandra-gocql-driver/v2"
+
+	"github.com/andonhq/andon"
+)
+
+// cluster is what was found out of a cluster before anything is done with it.
+type cluster struct {
+	options     Options
+	version     string // of the node that answered
+	datacenter  string // the local one
+	datacenters map[string]int
+	session     *gocql.Session // with no keyspace
+}
+
+// reach connects to a cluster, without a keyspace, and checks what can be checked before one is
+// looked at. Each thing that is wrong has a message of its own.
+func reach(ctx context.Context, o Options) (*cluster, error) {
+	o = o.withDefaults()
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if err := answers(ctx, o); err != nil {
+		return nil, err
+	}
+	config, err := o.config("")
+	if err != nil {
+		return nil, err
+	}
+	session, err := config.CreateSession()
+	if err != nil {
+		return nil, unreached(o, err)
+	}
+	c := &cluster{options: o, session: session, datacenters: map[string]int{}}
+	if err := errors.Join(ctx.Err(), c.look(ctx)); err != nil {
+		session.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// answers dials the contact points, because the driver's own message about hosts names none.
+func answers(ctx context.Context, o Options) error {
+	dialer := net.Dialer{Timeout: min(o.Timeout, 5*time.Second)}
+	var problems []string
+	for _, text := range o.Hosts {
+		host, port, _ := splitHost(text)
+		conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+		if err == nil {
+			return conn.Close()
+		}
+		problems = append(problems, err.Error())
+	}
+	return andon.Errorf(andon.Unavailable, "no node of Cassandra answers: %s: see whether it runs, "+
+		"and whether cassandra.hosts is right", strings.Join(problems, "; "))
+}
+
+// unreached says why no session came about.
+func unreached(o Options, err error) error {
+	text := err.Error()
+	switch {
+	case strings.Contains(text, "AuthenticationException"), strings.Contains(text, "credentials"),
+		strings.Contains(text, "authentication"), strings.Contains(text, "authenticator"):
+		if o.User == "" {
+			return andon.Errorf(andon.Invalid, "Cassandra asks for a user and a password: "+
+				"set cassandra.user, and cassandra.password_file or ANDON_CASSANDRA_PASSWORD")
+		}
+		return andon.Errorf(andon.Invalid,
+			"Cassandra refuses user %q: the name or the password is wrong", o.User)
+	case strings.Contains(text, "tls:"), strings.Contains(text, "x509:"):
+		return andon.Errorf(andon.Invalid, "TLS with Cassandra fails: %s: see cassandra.tls_ca, "+
+			"cassandra.tls_cert and cassandra.tls_skip_name", text)
+	case strings.Contains(text, "protocol"):
+		return andon.Errorf(andon.Invalid, "what answers at %s does not speak CQL as Andon does: %s",
+			strings.Join(o.Hosts, ", "), text)
+	}
+	return andon.Errorf(andon.Unavailable, "Cassandra at %s can't be used: %s",
+		strings.Join(o.Hosts, ", "), text)
+}
+
+// config is how the driver is set up.
+func (o Options) config(keyspace string) (*gocql.ClusterConfig, error) {
+	var hosts []string
+	for _, text := range o.Hosts {
+		host, port, err := splitHost(text)
+		if err != nil {
+			return nil, err
+		}
+		hosts = append(hosts, net.JoinHostPort(host, strconv.Itoa(port)))
+	}
+	c := gocql.NewCluster(hosts...)
+	_, c.Port, _ = splitHost(o.Hosts[0])
+	c.Keyspace = keyspace
+	c.Timeout, c.ConnectTimeout = o.Timeout, min(o.Timeout, 5*time.Second)
+	c.NumConns = o.Connections
+	c.DefaultTimestamp = false // every write names its own
+	c.DefaultIdempotence = true
+	c.RetryPolicy = &again{most: 2}
+	c.ReconnectInterval = time.Second
+	c.ReconnectionPolicy = &gocql.ConstantReconnectionPolicy{MaxRetries: 3, Interval: time.Second}
+	c.Logger = driverLog{o.Log}
+	// Nothing of the schema but the replication is needed, and it would be read again at each change.
+	c.Metadata.CacheMode = gocql.KeyspaceOnly
+	var hostPolicy = gocql.RoundRobinHostPolicy()
+	if o.Datacenter != "" {
+		hostPolicy = gocql.DCAwareRoundRobinPolicy(o.Datacenter)
+	}
+	c.PoolConfig.HostSelectionPolicy = gocql.ShuffledTokenAwareHostPolicy(hostPolicy)
+	if err := o.authenticate(c); err != nil {
+		return nil, err
+	}
+	return c, o.encrypt(c)
+}
+
+func (o Options) authenticate(c *gocql.ClusterConfig) error {
+	if o.User == "" {
+		return nil
+	}
+	password := o.Password
+	if o.PasswordFile != "" {
+		text, err := os.ReadFile(o.PasswordFile)
+		if err != nil {
+			return andon.Errorf(andon.Invalid, "cassandra.password_file: %w", err)
+		}
+		password = strings.TrimRight(string(text), "\r\n")
+	}
+	c.Authenticator = gocql.PasswordAuthenticator{Username: o.User, Password: password}
+	return nil
+}
+
+func (o Options) encrypt(c *gocql.ClusterConfig) error {
+	if !o.TLS.On {
+		return nil
+	}
+	for what, file := range map[string]string{
+		"cassandra.tls_ca": o.TLS.CA, "cassandra.tls_cert": o.TLS.Cert, "cassandra.tls_key": o.TLS.Key,
+	} {
+		if file == "" {
+			continue
+		}
+		if _, err := os.Stat(file); err != nil {
+			return andon.Errorf(andon.Invalid, "%s: %w", what, err)
+		}
+	}
+	c.SslOpts = &gocql.SslOptions{
+		Config: &tls.Config{MinVersion: tls.VersionTLS12},
+		CaPath: o.TLS.CA, CertPath: o.TLS.Cert, KeyPath: o.TLS.Key,
+		EnableHostVerification: !o.TLS.SkipName,
+	}
+	return nil
+}
+
+// again retries what may pass on another node. Every statement of Andon may be sent again: it names
+// its write timestamp, or reads.
+type again struct{ most int }
+
+// Attempt is of gocql.RetryPolicy.
+func (a *again) Attempt(q gocql.RetryableQuery) bool { return q.Attempts() <= a.most }
+
+// GetRetryType is of gocql.RetryPolicy.
+func (a *again) GetRetryType(err error) gocql.RetryType {
+	var request gocql.RequestError
+	if !errors.As(err, &request) {
+		return gocql.RetryNextHost
+	}
+	switch request.Code() {
+	case gocql.ErrCodeUnavailable, gocql.ErrCodeBootstrapping, gocql.ErrCodeWriteTimeout,
+		gocql.ErrCodeReadTimeout, gocql.ErrCodeReadFailure, gocql.ErrCodeServer:
+		return gocql.RetryNextHost
+	}
+	return gocql.Rethrow // an overloaded cluster is not asked more
+}
+
+// look reads what the cluster is: its version and its data centres.
+func (c *cluster) look(ctx context.Context) error {
+	var here string
+	err := c.session.Query("SELECT release_version, data_center FROM system.local").
+		Consistency(gocql.LocalOne).ScanContext(ctx, &c.version, &here)
+	if err != nil {
+		return failure("look at the cluster", err)
+	}
+	if err := checkVersion(c.version); err != nil {
+		return err
+	}
+	c.datacenters[here]++
+	it := c.session.Query("SELECT data_center FROM system.peers_v2").
+		Consistency(gocql.LocalOne).IterContext(ctx)
+	for other := ""; it.Scan(&other); {
+		c.datacenters[other]++
+	}
+	if err := it.Close(); err != nil {
+		return failure("look at the cluster", err)
+	}
+	c.datacenter = here
+	if want := c.options.Datacenter; want != "" {
+		if c.datacenters[want] == 0 {
+			return andon.Errorf(andon.Invalid,
+				"cassandra.datacenter %q is none of the cluster's: it has %s",
+				want, list(c.datacenters))
+		}
+		c.datacenter = want
+	}
+	return nil
+}
+
+// checkVersion refuses what Andon was never tried with.
+func checkVersion(version string) error {
+	major, _, _ := strings.Cut(version, ".")
+	if n, err := strconv.Atoi(major); err != nil || n < 5 {
+		return andon.Errorf(andon.Invalid,
+			"this is Cassandra %s, and Andon needs version 5 or later", version)
+	}
+	return nil
+}
+
+// list spells the names of a map in order: "dc1 and dc2".
+func list(names map[string]int) string {
+	return strings.Join(sorted(names), ", ")
+}
+
+// replication is how many replicas a keyspace has in each data centre; "" for all of the cluster.
+type replication map[string]int
+
+// replicationOf reads the replication of a keyspace; nil where there is no such keyspace.
+func (c *cluster) replicationOf(ctx context.Context, keyspace string) (replication, error) {
+	var stored map[string]string
+	err := c.session.Query(
+		"SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = ?", keyspace).
+		Consistency(gocql.LocalOne).ScanContext(ctx, &stored)
+	if errors.Is(err, gocql.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, failure("look at the keyspace", err)
+	}
+	r := replication{}
+	simple := strings.HasSuffix(stored["class"], "SimpleStrategy")
+	for name, text := range stored {
+		text, _, _ = strings.Cut(text, "/")
+		n, err := strconv.Atoi(text)
+		if name == "class" || err != nil {
+			continue
+		}
+		if simple {
+			name = ""
+		}
+		r[name] = n
+	}
+	return r, nil
+}
+
+// check reports whether a consistency can be met by a keyspace that is replicated so.
+func (c *cluster) check(r replication, what, level string) error {
+	local, all, nodes := r[c.datacenter], 0, 0
+	for _, n := range r {
+		all += n
+	}
+	for _, n := range c.datacenters {
+		nodes += n
+	}
+	here := c.datacenters[c.datacenter]
+	if r[""] > 0 { // without data centres
+		local, here = r[""], nodes
+	}
+	need, have, of := 1, min(all, nodes), "the cluster"
+	switch level {
+	case "TWO":
+		need = 2
+	case "THREE":
+		need = 3
+	case "QUORUM":
+		need = all/2 + 1
+	case "ALL":
+		need = all
+	case "LOCAL_ONE", "LOCAL_QUORUM", "EACH_QUORUM":
+		have, of = min(local, here), "data centre "+c.datacenter
+		if level != "LOCAL_ONE" {
+			need = local/2 + 1
+		}
+	}
+	if have >= max(need, 1) {
+		return nil
+	}
+	return andon.Errorf(andon.Invalid, "%s %s needs %d replicas in %s, and keyspace %s has %d there "+
+		"(replication %s on %d nodes): change the replication or the consistency",
+		what, level, max(need, 1), of, c.options.Keyspace, have, r, nodes)
+}
+
+// String spells a replication as `andon store init` takes it.
+func (r replication) String() string {
+	var parts []string
+	for _, name := range sorted(r) {
+		if name == "" {
+			return strconv.Itoa(r[name])
+		}
+		parts = append(parts, fmt.Sprintf("%s:%d", name, r[name]))
+	}
+	return strings.Join(parts, ",")
+}
+
+// overlap reports whether what a write acknowledged is what a read sees.
+func (o Options) overlap(r replication, datacenter string) bool {
+	local := r[datacenter] + r[""]
+	all := 0
+	for _, n := range r {
+		all += n
+	}
+	nodes := func(level string) int {
+		switch level {
+		case "ONE", "LOCAL_ONE":
+			return 1
+		case "TWO":
+			return 2
+		case "THREE":
+			return 3
+		case "ALL":
+			return all
+		case "QUORUM":
+			return all/2 + 1
+		}
+		return local/2 + 1
+	}
+	read, write := nodes(o.ReadConsistency), nodes(o.WriteConsistency)
+	if strings.HasPrefix(o.ReadConsistency, "LOCAL") && o.WriteConsistency != "ALL" {
+		return read+write > local
+	}
+	return read+write > all
+}

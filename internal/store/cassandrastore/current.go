@@ -1,0 +1,320 @@
+package cassandrastore
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/andonhq/andon"
+)
+
+func noDevice(id andon.DeviceID) error {
+	return andon.Errorf(andon.NotFound, "device %q was never seen, or is retired", id)
+}
+
+// Device is of andon.Current.
+func (s *Store) Device(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID,
+) (andon.Device, error) {
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return andon.Device{}, err
+	}
+	d, err := s.device(ctx, t, device)
+	if err == nil && d == nil {
+		err = noDevice(device)
+	}
+	if err != nil {
+		return andon.Device{}, err
+	}
+	return *d, nil
+}
+
+// device returns what a device shows; nil where it was never seen or is retired.
+func (s *Store) device(
+	ctx context.Context, t *tenant, device andon.DeviceID,
+) (*andon.Device, error) {
+	v, err := s.look(ctx, t.key, device, true)
+	if err != nil || !v.alive(t.record.States) {
+		return nil, err
+	}
+	base := v.runBase(t.record.States)
+	_, open := v.incidentBase(t.record.States)
+	ripe := v.run.base == base && v.run.settled && (!open || v.incident.settled)
+	if _, _, err := s.beginnings(ctx, t, device, v, nil); err != nil {
+		return nil, err
+	}
+	d := v.shown(device, t.record.States)
+	if open {
+		r, err := s.escalated(ctx, t, device, v.incident.first)
+		if err != nil {
+			return nil, err
+		}
+		d.EscalatedTo = r.To
+		d.EscalatedEntry = andon.EntryRef{Time: r.Time, State: r.State}
+	}
+	if !ripe && s.quiet(v) {
+		s.again.later(lookAt{
+			tenant: t.record.ID, device: device, due: time.Now(), quiet: true,
+		})
+	}
+	return &d, nil
+}
+
+// Devices is of andon.Current. Devices are found through hints, in the order of their ids, and each
+// is held against what it shows.
+func (s *Store) Devices(
+	ctx context.Context, id andon.TenantID, q andon.DeviceQuery,
+) iter.Seq2[andon.Device, error] {
+	return func(yield func(andon.Device, error) bool) {
+		if q.Sort != andon.ByDevice {
+			yield(andon.Device{}, andon.Errorf(andon.Unsupported,
+				"the cassandra store lists devices by id only, since it would have to read all of "+
+					"them for another order: ask by state, or use sort=device"))
+			return
+		}
+		t, err := s.tenant(ctx, id)
+		if err != nil {
+			yield(andon.Device{}, err)
+			return
+		}
+		s.list(ctx, t, q, yield)
+	}
+}
+
+// list reads ahead as many devices as the page still wants.
+func (s *Store) list(
+	ctx context.Context, t *tenant, q andon.DeviceQuery, yield func(andon.Device, error) bool,
+) {
+	found, err := s.candidates(ctx, t, q)
+	left := q.Limit
+	for err == nil && left > 0 {
+		var ids []andon.DeviceID
+		if ids, err = found.next(ctx, q.Prefix, min(max(left, 16), 256)); len(ids) == 0 {
+			break
+		}
+		devices := make([]*andon.Device, len(ids))
+		err = parallel(ctx, len(ids), func(ctx context.Context, i int) (err error) {
+			devices[i], err = s.device(ctx, t, ids[i])
+			return err
+		})
+		for _, d := range devices {
+			if err != nil || left == 0 {
+				break
+			}
+			if d == nil || !q.Admits(d) {
+				continue
+			}
+			if left--; !yield(*d, nil) {
+				return
+			}
+		}
+	}
+	if err != nil {
+		yield(andon.Device{}, err)
+	}
+}
+
+// Retire is of andon.Current.
+func (s *Store) Retire(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID, at andon.Time,
+) (andon.Time, error) {
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	slots, err := s.devices.takeAll(ctx, t.key, []andon.DeviceID{device})
+	if err != nil {
+		return 0, err
+	}
+	defer slots.give()
+	if err := s.views(ctx, slots, 0); err != nil {
+		return 0, err
+	}
+	v := slots.slots[0].view
+	if !v.alive(t.record.States) {
+		return 0, noDevice(device)
+	}
+	newest := v.newestKey(t.record.States)
+	at = max(at, newest.Time+1)
+	slots.forget()
+	// First the truth: hints that are left of a retired device are never shown.
+	err = s.write(ctx, []mutation{{{
+		"UPDATE latest_by_device USING TIMESTAMP ? SET retired = ? WHERE tenant = ? AND device = ?",
+		[]any{int64(at), int64(at), t.key, string(device)},
+	}}})
+	if err != nil {
+		return 0, err
+	}
+	var states []andon.State
+	for _, l := range v.states {
+		states = append(states, l.state)
+	}
+	p := placeOf(t, device, v)
+	p.at = at - 1
+	var hints []mutation
+	for _, d := range s.working.Load().writes {
+		hints = append(hints, d.retire(p, states)...)
+	}
+	s.counts.raise(t.key, device, newest, at)
+	return at, s.write(ctx, hints)
+}
+
+// stream is ids of devices in order, from one question.
+type stream struct {
+	*pages[string]
+	device string
+	done   bool
+}
+
+// candidates are the devices that a query may select, in order, each once.
+type candidates struct {
+	streams []*stream
+	sorted  []andon.DeviceID // instead of streams
+	begun   bool
+}
+
+// candidates chooses the hints to go by: those with the fewest devices.
+func (s *Store) candidates(
+	ctx context.Context, t *tenant, q andon.DeviceQuery,
+) (*candidates, error) {
+	from := q.Prefix
+	if q.After != nil && string(q.After.Device) >= from {
+		from = string(q.After.Device) + "\x00" // the next id there may be
+	}
+	switch {
+	case q.EscalatedTo != "":
+		return s.escalatedDevices(ctx, t, q.EscalatedTo, from)
+	case q.Operator != "":
+		return s.streams([]finding{{
+			question{"SELECT device FROM devices_by_operator " +
+				"WHERE tenant = ? AND operator = ? AND device >= ?", 2},
+			[]any{t.key, string(q.Operator), from},
+		}}, q.Limit), nil
+	case q.States.All():
+		return s.streams(allDevices(t.key, from), q.Limit), nil
+	}
+	seen, err := s.seenStates(ctx, t.key)
+	if err != nil {
+		return nil, err
+	}
+	var all []finding
+	reads := s.working.Load().reads
+	for _, state := range seen {
+		if q.States.Match(state) {
+			all = append(all, reads.find(place{
+				tenant: t.key, device: from, state: state,
+				severity: t.record.States.Severity(state),
+			})...)
+		}
+	}
+	return s.streams(all, q.Limit), nil
+}
+
+// allDevices finds all devices that anything is kept of.
+func allDevices(tenant, from string) []finding {
+	all := make([]finding, deviceBuckets)
+	for bucket := range deviceBuckets {
+		all[bucket] = finding{
+			question{"SELECT device FROM devices_by_tenant " +
+				"WHERE tenant = ? AND bucket = ? AND device >= ?", 2},
+			[]any{tenant, bucket, from},
+		}
+	}
+	return all
+}
+
+func (s *Store) streams(all []finding, limit int) *candidates {
+	c := &candidates{}
+	size := min(max(2*limit/max(len(all), 1), 16), pageRows)
+	for _, f := range all {
+		c.streams = append(c.streams, &stream{
+			pages: newPages(s, f.question, f.args, size, func(id *string) []any { return []any{id} }),
+		})
+	}
+	return c
+}
+
+// escalatedDevices gathers the devices that ever were escalated to a supervisor.
+func (s *Store) escalatedDevices(
+	ctx context.Context, t *tenant, supervisor andon.PersonID, from string,
+) (*candidates, error) {
+	c := &candidates{}
+	for u, err := range s.units(ctx, t.key, ofSupervisor, string(supervisor), 0, 1<<31-1, andon.Desc) {
+		if err != nil {
+			return nil, err
+		}
+		entries, err := s.escalatedOn(ctx, t, supervisor, u.number)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			if string(e.Device) >= from {
+				c.sorted = append(c.sorted, e.Device)
+			}
+		}
+	}
+	slices.Sort(c.sorted)
+	c.sorted = slices.Compact(c.sorted)
+	return c, nil
+}
+
+// next returns up to n more candidates that begin with a prefix; none at the end.
+func (c *candidates) next(ctx context.Context, prefix string, n int) ([]andon.DeviceID, error) {
+	if !c.begun {
+		c.begun = true
+		err := parallel(ctx, len(c.streams), func(ctx context.Context, i int) error {
+			return c.streams[i].advance(ctx)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	var found []andon.DeviceID
+	for len(found) < n {
+		device, ok, err := c.smallest(ctx)
+		if err != nil || !ok || !strings.HasPrefix(device, prefix) {
+			return found, err
+		}
+		found = append(found, andon.DeviceID(device))
+	}
+	return found, nil
+}
+
+// smallest takes the smallest device from all streams that have it.
+func (c *candidates) smallest(ctx context.Context) (string, bool, error) {
+	if len(c.sorted) > 0 {
+		device := c.sorted[0]
+		c.sorted = c.sorted[1:]
+		return string(device), true, nil
+	}
+	least := ""
+	found := false
+	for _, h := range c.streams {
+		if !h.done && (!found || h.device < least) {
+			least, found = h.device, true
+		}
+	}
+	for _, h := range c.streams {
+		if found && !h.done && h.device == least {
+			if err := h.advance(ctx); err != nil {
+				return "", false, err
+			}
+		}
+	}
+	return least, found, nil
+}
+
+// advance goes to the next device.
+func (h *stream) advance(ctx context.Context) error {
+	r, err := h.head(ctx)
+	if err != nil {
+		return err
+	}
+	if h.done = r == nil; !h.done {
+		h.device = h.take()
+	}
+	return nil
+}

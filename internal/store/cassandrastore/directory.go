@@ -1,0 +1,166 @@
+package cassandrastore
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"strconv"
+
+	"github.com/andonhq/andon"
+)
+
+// kind is what a part of the directory is about.
+type kind string
+
+// The kinds.
+const (
+	ofEvents     kind = "device"     // by UTC day; the label is the state
+	ofReadings   kind = "reading"    // by UTC day
+	ofOperator   kind = "operator"   // by UTC hour
+	ofSupervisor kind = "supervisor" // by UTC day
+	// ofNames lists operators, supervisors and metrics: the id says which, the label is a name.
+	ofNames kind = "names"
+)
+
+// hints gathers the hints that a request needs and that this process has not written yet.
+type hints struct {
+	store  *Store
+	tenant string
+	ttl    func(at andon.Time) int
+	all    []hint
+	sums   map[uint64]bool
+}
+
+func (s *Store) newHints(tenant string, ttl func(at andon.Time) int) *hints {
+	return &hints{store: s, tenant: tenant, ttl: ttl, sums: map[uint64]bool{}}
+}
+
+func (h *hints) add(text string, args []any, key ...string) {
+	sum := h.store.written.sum(append(key, h.tenant)...)
+	if h.sums[sum] || h.store.written.has(sum) {
+		return
+	}
+	h.sums[sum] = true
+	h.all = append(h.all, hint{sum, mutation{{text, args}}})
+}
+
+// mutations are the hints as they are written.
+func (h *hints) mutations() []mutation {
+	all := make([]mutation, len(h.all))
+	for i := range h.all {
+		all[i] = h.all[i].mutation
+	}
+	return all
+}
+
+// exists notes that a partition exists. at is a time within it.
+func (h *hints) exists(k kind, id string, unit uint32, shard int, label string, at andon.Time) {
+	h.add("INSERT INTO directory (tenant, kind, id, unit, shard, label) VALUES (?, ?, ?, ?, ?, ?) "+
+		"USING TTL ?", []any{h.tenant, string(k), id, int(unit), shard, label, h.ttl(at)},
+		"directory", string(k), id, strconv.Itoa(int(unit)), strconv.Itoa(shard), label)
+}
+
+// device notes that something is kept of a device.
+func (h *hints) device(device string) {
+	h.add("INSERT INTO devices_by_tenant (tenant, bucket, device) VALUES (?, ?, ?)",
+		[]any{h.tenant, bucketOf(device), device}, "devices_by_tenant", device)
+}
+
+// state notes that a state has entries.
+func (h *hints) state(state string) {
+	h.add("INSERT INTO states_by_tenant (tenant, state) VALUES (?, ?)",
+		[]any{h.tenant, state}, "states_by_tenant", state)
+}
+
+// operator notes that an operator has an entry.
+func (h *hints) operator(operator, device string, at andon.Time) {
+	hour := at.Hour()
+	h.add("INSERT INTO hints_by_operator (tenant, operator, hour, device) VALUES (?, ?, ?, ?) "+
+		"USING TTL ?", []any{h.tenant, operator, int(hour), device, h.ttl(at)},
+		"hints_by_operator", operator, strconv.Itoa(int(hour)), device)
+	h.exists(ofOperator, operator, hour, 0, "", at)
+	h.answers(operator, device)
+}
+
+// name notes a name for whoever wants all of them.
+func (h *hints) name(of, name string) {
+	h.add("INSERT INTO directory (tenant, kind, id, unit, shard, label) VALUES (?, ?, ?, 0, 0, ?)",
+		[]any{h.tenant, string(ofNames), of, name}, "names", of, name)
+}
+
+// answers notes that an operator may answer for a device now.
+func (h *hints) answers(operator, device string) {
+	h.add("INSERT INTO devices_by_operator (tenant, operator, device) VALUES (?, ?, ?)",
+		[]any{h.tenant, operator, device}, "devices_by_operator", operator, device)
+	h.name(string(ofOperator), operator)
+}
+
+// metric notes that a device has a metric. It is noted anew each day, because it expires.
+func (h *hints) metric(metric, device string, at andon.Time) {
+	h.add("INSERT INTO devices_by_metric (tenant, metric, bucket, device) VALUES (?, ?, ?, ?) "+
+		"USING TTL ?", []any{h.tenant, metric, bucketOf(device), device, h.ttl(at)},
+		"devices_by_metric", metric, device, strconv.Itoa(int(at.Day())))
+	h.name(ofMetric, metric)
+}
+
+// ofMetric is the id of the names of metrics.
+const ofMetric = "metric"
+
+// unit is a day or an hour of which there are partitions.
+type unit struct {
+	number uint32
+	shards []int    // that exist, ascending
+	labels []string // of any shard
+}
+
+// units reads which units from one to another exist, in an order.
+func (s *Store) units(
+	ctx context.Context, tenant string, k kind, id string, from, to uint32, o andon.Order,
+) iter.Seq2[unit, error] {
+	text := "SELECT unit, shard, label FROM directory " +
+		"WHERE tenant = ? AND kind = ? AND id = ? AND unit >= ? AND unit <= ?"
+	if o == andon.Asc {
+		text += " ORDER BY unit ASC, shard DESC, label DESC"
+	}
+	args := []any{tenant, string(k), id, int(from), int(min(to, 1<<31-1))}
+	all := newPages(s, question{text, 3}, args, 64, (*unitRow).into)
+	return func(yield func(unit, error) bool) {
+		for {
+			r, err := all.head(ctx)
+			if r == nil {
+				if err != nil {
+					yield(unit{}, err)
+				}
+				return
+			}
+			u := unit{number: uint32(r.unit)}
+			for ; r != nil && uint32(r.unit) == u.number; r, err = all.head(ctx) {
+				u.add(all.take())
+			}
+			if err != nil {
+				yield(unit{}, err)
+				return
+			}
+			slices.Sort(u.shards)
+			if !yield(u, nil) {
+				return
+			}
+		}
+	}
+}
+
+type unitRow struct {
+	unit, shard int
+	label       string
+}
+
+func (r *unitRow) into() []any { return []any{&r.unit, &r.shard, &r.label} }
+
+func (u *unit) add(r unitRow) {
+	if !slices.Contains(u.shards, r.shard) {
+		u.shards = append(u.shards, r.shard)
+	}
+	if !slices.Contains(u.labels, r.label) {
+		u.labels = append(u.labels, r.label)
+	}
+}

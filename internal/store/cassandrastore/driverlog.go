@@ -1,0 +1,45 @@
+package cassandrastore
+
+import (
+	"cmp"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+
+	gocql "github.com/apache/cassandra-gocql-driver/v2"
+)
+
+// driverLog passes what the driver has to say into Andon's own log, one level lower: a node that is
+// away is the cluster's matter, and what Andon can't do because of it is said where it matters.
+type driverLog struct{ log *slog.Logger }
+
+func (d driverLog) say(level slog.Level, text string, fields []gocql.LogField) {
+	args := make([]any, 0, len(fields))
+	for _, f := range fields {
+		args = append(args, slog.String(f.Name, f.Value.String()))
+	}
+	d.log.Log(nil, level, "cassandra driver: "+strings.ToLower(text), args...) //nolint:staticcheck // the driver has no context
+}
+
+// Error is of gocql.StructuredLogger.
+func (d driverLog) Error(text string, fields ...gocql.LogField) {
+	d.say(slog.LevelWarn, text, fields)
+}
+
+// Warning is of gocql.StructuredLogger.
+func (d driverLog) Warning(text string, fields ...gocql.LogField) {
+	d.say(slog.LevelInfo, text, fields)
+}
+
+// Info is of gocql.StructuredLogger.
+func (d driverLog) Info(text string, fields ...gocql.LogField) {
+	d.say(slog.LevelDebug, text, fields)
+}
+
+// Debug is of gocql.StructuredLogger.
+func (d driverLog) Debug(text string, fields ...gocql.LogField) {
+	d.say(slog.LevelDebug-1, text, fields)
+}
+
+func sorted[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,333 @@
+package cassandrastore
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/andonhq/andon"
+)
+
+// eventRow is a row of the log: an entry, or an escalation beside it.
+type eventRow struct {
+	time       int64
+	state      string
+	at         int64 // 0: an entry
+	supervisor string
+
+	entry  // of an entry
+	record // of an escalation
+}
+
+func (r *eventRow) into() []any {
+	return []any{&r.time, &r.state, &r.at, &r.supervisor, &r.entry, &r.record}
+}
+
+const eventColumns = "SELECT time, state, at, supervisor, entry, record FROM events_by_device " +
+	"WHERE tenant = ? AND device = ? AND day = ? AND shard = ? "
+
+var (
+	eventsDown  = question{eventColumns + "AND time >= ? AND time <= ?", 4}
+	eventsUp    = question{eventsDown.text + " ORDER BY time ASC, state DESC, at ASC, supervisor DESC", 4}
+	eventsEntry = question{eventColumns + "AND time = ? AND state = ?", 4}
+)
+
+// entryOf joins the rows of one entry, in whatever order they are: of two deliveries in two shards
+// the later stands. There may be none, where only escalations are left of an expired entry.
+func entryOf(device andon.DeviceID, rows []eventRow) (e andon.Entry, ok bool) {
+	var stamp int64
+	for i := range rows {
+		r := &rows[i]
+		if r.at == 0 && (!ok || r.delivery > stamp) {
+			ok, stamp = true, r.delivery
+			e.Event = andon.Event{
+				Device: device, Time: andon.Time(r.time), State: andon.State(r.state),
+				Operator: andon.PersonID(r.operator), Message: r.message,
+				Attributes: andon.JSON(r.attributes),
+			}
+		}
+	}
+	for i := range rows {
+		if r := &rows[i]; r.at != 0 {
+			e.Escalations = append(e.Escalations, andon.Escalation{
+				Device: device, Time: andon.Time(r.time), State: andon.State(r.state),
+				At: andon.Time(r.at), To: andon.PersonID(r.supervisor),
+				By: andon.PersonID(r.by), Note: r.note,
+			})
+		}
+	}
+	slices.SortFunc(e.Escalations, func(a, b andon.Escalation) int {
+		return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.To, b.To))
+	})
+	e.Escalations = slices.CompactFunc(e.Escalations, func(a, b andon.Escalation) bool {
+		return a.At == b.At && a.To == b.To // in two shards
+	})
+	if len(e.Escalations) > 0 {
+		e.EscalatedTo = e.Escalations[0].To
+	}
+	return e, ok
+}
+
+// Entry is of andon.Log.
+func (s *Store) Entry(
+	ctx context.Context, id andon.TenantID,
+	device andon.DeviceID, at andon.Time, state andon.State,
+) (andon.Entry, error) {
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return andon.Entry{}, err
+	}
+	e, err := s.entry(ctx, t, device, at, state)
+	if err == nil && e == nil {
+		err = andon.Errorf(andon.NotFound, "device %q has no entry %s at %s", device, state, at)
+	}
+	if err != nil {
+		return andon.Entry{}, err
+	}
+	return *e, nil
+}
+
+// entry returns nil where there is none.
+func (s *Store) entry(
+	ctx context.Context, t *tenant, device andon.DeviceID, at andon.Time, state andon.State,
+) (*andon.Entry, error) {
+	var rows []eventRow
+	day := at.Day()
+	for u, err := range s.units(ctx, t.key, ofEvents, string(device), day, day, andon.Desc) {
+		if err != nil {
+			return nil, err
+		}
+		for _, shard := range u.shards {
+			var r eventRow
+			args := []any{t.key, string(device), int(day), shard, int64(at), string(state)}
+			err := s.each(ctx, eventsEntry, args, r.into(), func() { rows = append(rows, r) })
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	if e, ok := entryOf(device, rows); ok {
+		return &e, nil
+	}
+	return nil, nil
+}
+
+// DeviceEvents is of andon.Log.
+func (s *Store) DeviceEvents(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
+) iter.Seq2[andon.Event, error] {
+	return func(yield func(andon.Event, error) bool) {
+		t, err := s.tenant(ctx, id)
+		if err != nil {
+			yield(andon.Event{}, err)
+			return
+		}
+		for e, err := range s.walk(ctx, t, device, q, nil) {
+			if !yield(e.Event, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// first returns the time of a device's first entry strictly behind a base; 0 where there is none.
+func (s *Store) first(
+	ctx context.Context, t *tenant, device andon.DeviceID, base andon.EventKey,
+) (andon.Time, error) {
+	base.Device = device
+	q := andon.EventQuery{Order: andon.Asc, Span: andon.Span{From: base.Time}, After: &base, Limit: 1}
+	for e, err := range s.walk(ctx, t, device, q, nil) {
+		return e.Time, err
+	}
+	return 0, nil
+}
+
+// narrow returns the part of a query's span that it can still find something in.
+func narrow(q *andon.EventQuery) andon.Span {
+	span := q.Span
+	if q.After != nil && q.Order == andon.Desc && (span.To == 0 || q.After.Time < span.To) {
+		span.To = q.After.Time
+	}
+	if q.After != nil && q.Order == andon.Asc {
+		span.From = max(span.From, q.After.Time)
+	}
+	return span
+}
+
+func lastUnit(to andon.Time, of func(andon.Time) uint32) uint32 {
+	if to == 0 {
+		return 1<<31 - 1
+	}
+	return of(to)
+}
+
+// walk returns the entries of a device that a query selects and that are wanted; nil wants all.
+func (s *Store) walk(
+	ctx context.Context, t *tenant, device andon.DeviceID, q andon.EventQuery,
+	want func(*andon.Entry) bool,
+) iter.Seq2[andon.Entry, error] {
+	return func(yield func(andon.Entry, error) bool) {
+		span, left := narrow(&q), q.Limit
+		if span.Empty() {
+			return
+		}
+		to := lastUnit(span.To, andon.Time.Day)
+		days := s.units(ctx, t.key, ofEvents, string(device), span.From.Day(), to, q.Order)
+		for u, err := range days {
+			if err != nil {
+				yield(andon.Entry{}, err)
+				return
+			}
+			if !slices.ContainsFunc(u.labels, func(l string) bool {
+				return q.States.Match(andon.State(l))
+			}) {
+				continue
+			}
+			for e, err := range s.day(ctx, t, device, u, span, q) {
+				if err == nil && (!q.Admits(e.Key(t.record.States)) || (want != nil && !want(&e))) {
+					continue
+				}
+				if !yield(e, err) || err != nil {
+					return
+				}
+				if left--; left == 0 {
+					return
+				}
+			}
+		}
+	}
+}
+
+// day returns the entries of one day of a device in the order of the log.
+func (s *Store) day(
+	ctx context.Context, t *tenant, device andon.DeviceID, u unit, span andon.Span, q andon.EventQuery,
+) iter.Seq2[andon.Entry, error] {
+	to := span.To
+	if to == 0 {
+		to = andon.MaxTime
+	}
+	ask := eventsDown
+	if q.Order == andon.Asc {
+		ask = eventsUp
+	}
+	size := min(max(q.Limit+2, 10), 500)
+	var shards []*pages[eventRow]
+	for _, shard := range u.shards {
+		args := []any{t.key, string(device), int(u.number), shard, int64(span.From), int64(to)}
+		shards = append(shards, newPages(s, ask, args, size, (*eventRow).into))
+	}
+	return func(yield func(andon.Entry, error) bool) {
+		for {
+			rows, err := instant(ctx, shards, func(r *eventRow) int64 { return r.time }, q.Order)
+			if err != nil {
+				yield(andon.Entry{}, err)
+				return
+			}
+			if len(rows) == 0 {
+				return
+			}
+			for _, e := range entriesOf(device, rows, t.record.States, q.Order) {
+				if !yield(e, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// entriesOf joins the rows of one instant into its entries, in an order.
+func entriesOf(
+	device andon.DeviceID, rows []eventRow, states *andon.StateSet, o andon.Order,
+) (entries []andon.Entry) {
+	slices.SortStableFunc(rows, func(a, b eventRow) int { return cmp.Compare(a.state, b.state) })
+	for len(rows) > 0 {
+		n := 1
+		for n < len(rows) && rows[n].state == rows[0].state {
+			n++
+		}
+		if e, ok := entryOf(device, rows[:n]); ok {
+			entries = append(entries, e)
+		}
+		rows = rows[n:]
+	}
+	slices.SortFunc(entries, func(a, b andon.Entry) int {
+		c := a.Key(states).Compare(b.Key(states))
+		if o == andon.Desc {
+			return -c
+		}
+		return c
+	})
+	return entries
+}
+
+// pages are the rows of one question, page by page.
+type pages[R any] struct {
+	store *Store
+	ask   question
+	args  []any
+	size  int
+	into  func(*R) []any
+
+	rows  []R // read and not taken
+	state []byte
+	begun bool
+}
+
+func newPages[R any](s *Store, q question, args []any, size int, into func(*R) []any) *pages[R] {
+	return &pages[R]{store: s, ask: q, args: args, size: size, into: into}
+}
+
+// head returns the next row without taking it; nil behind the last.
+func (p *pages[R]) head(ctx context.Context) (*R, error) {
+	for len(p.rows) == 0 && (!p.begun || len(p.state) > 0) {
+		var r R
+		next, err := p.store.page(ctx, p.ask, p.size, p.state, p.args, p.into(&r), func() {
+			p.rows = append(p.rows, r)
+		})
+		if err != nil {
+			return nil, err
+		}
+		p.begun, p.state = true, next
+	}
+	if len(p.rows) == 0 {
+		return nil, nil
+	}
+	return &p.rows[0], nil
+}
+
+func (p *pages[R]) take() R {
+	r := p.rows[0]
+	p.rows = p.rows[1:]
+	return r
+}
+
+// instant takes all rows of the next time from pages that stand in one order; none behind the last.
+func instant[R any](
+	ctx context.Context, all []*pages[R], at func(*R) int64, o andon.Order,
+) (rows []R, err error) {
+	var next int64
+	found := false
+	for _, p := range all {
+		r, err := p.head(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if r != nil && (!found || (o == andon.Asc) == (at(r) < next) && at(r) != next) {
+			next, found = at(r), true
+		}
+	}
+	for _, p := range all {
+		for {
+			r, err := p.head(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if r == nil || at(r) != next {
+				break
+			}
+			rows = append(rows, p.take())
+		}
+	}
+	return rows, nil
+}

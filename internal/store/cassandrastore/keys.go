@@ -1,0 +1,216 @@
+package cassandrastore
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"math"
+	"strconv"
+
+	gocql "github.com/apache/cassandra-gocql-driver/v2"
+
+	"github.com/andonhq/andon"
+)
+
+// A tenant's name in keys. A tenant that was deleted and made again must not meet what is left of
+// its former life, and deleting by tombstones would shadow entries whose time, which is their write
+// timestamp, is older. So each life has a name of its own in keys: the id, and from the second life
+// on a tab, which no id holds, and the number of lives before it.
+func tenantKey(id andon.TenantID, life int) string {
+	if life == 0 {
+		return string(id)
+	}
+	return string(id) + "\t" + strconv.Itoa(life)
+}
+
+// Times are µs since 1970, as CQL bigint; its timestamp has milliseconds only. They are the write
+// timestamps too, which must be above 0.
+
+// packed is a value whose CQL bytes are known.
+type packed []byte
+
+// MarshalCQL is of gocql.Marshaler.
+func (p packed) MarshalCQL(gocql.TypeInfo) ([]byte, error) { return p, nil }
+
+// An entry's content is one frozen value of a type, so that it stays whole at equal write timestamps:
+//
+//	entry (delivery bigint, operator text, message text, attributes text)
+//
+// The delivery, µs on the writer's clock, comes first: of two deliveries of one entry the later
+// one's bytes are greater.
+type entry struct {
+	delivery                      int64
+	operator, message, attributes string
+}
+
+func packEntry(stamp int64, e *andon.Event) packed {
+	size := 4*4 + 8 + len(e.Operator) + len(e.Message) + len(e.Attributes)
+	b := make([]byte, 0, size)
+	b = appendBigint(b, stamp)
+	b = appendText(b, string(e.Operator))
+	b = appendText(b, e.Message)
+	return appendText(b, string(e.Attributes))
+}
+
+// UnmarshalCQL is of gocql.Unmarshaler.
+func (e *entry) UnmarshalCQL(_ gocql.TypeInfo, b []byte) error {
+	f := fields{rest: b}
+	*e = entry{f.bigint(), f.text(), f.text(), f.text()}
+	return f.err
+}
+
+// A field of a value is its length in 4 bytes, -1 for none, and its bytes.
+func appendText(b []byte, text string) []byte {
+	return append(binary.BigEndian.AppendUint32(b, uint32(len(text))), text...)
+}
+
+func appendBigint(b []byte, n int64) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(b, 8), uint64(n))
+}
+
+// fields takes fields from the front of a value. Those behind its end are absent.
+type fields struct {
+	rest []byte
+	err  error
+}
+
+var errDamaged = errors.New("a value is damaged")
+
+func (f *fields) next() []byte {
+	if len(f.rest) < 4 {
+		return nil
+	}
+	n := int32(binary.BigEndian.Uint32(f.rest))
+	f.rest = f.rest[4:]
+	if n < 0 {
+		return nil
+	}
+	if int(n) > len(f.rest) {
+		f.rest, f.err = nil, errDamaged
+		return nil
+	}
+	value := f.rest[:n]
+	f.rest = f.rest[n:]
+	return value
+}
+
+func (f *fields) text() string { return string(f.next()) }
+
+func (f *fields) bigint() int64 {
+	b := f.next()
+	if len(b) != 8 {
+		if len(b) != 0 {
+			f.err = errDamaged
+		}
+		return 0
+	}
+	return int64(binary.BigEndian.Uint64(b))
+}
+
+// record (escalated_by text, note text) is what else is kept of an escalation.
+type record struct{ by, note string }
+
+func packRecord(r *andon.Escalation) packed {
+	return appendText(appendText(nil, string(r.By)), r.Note)
+}
+
+// UnmarshalCQL is of gocql.Unmarshaler.
+func (r *record) UnmarshalCQL(_ gocql.TypeInfo, b []byte) error {
+	f := fields{rest: b}
+	*r = record{f.text(), f.text()}
+	return f.err
+}
+
+// assigned (since bigint, operator text) is the newest assignment of a device.
+type assigned struct {
+	since    int64
+	operator string
+}
+
+func packAssigned(a andon.Assignment) packed {
+	return appendText(appendBigint(nil, int64(a.From)), string(a.Operator))
+}
+
+// UnmarshalCQL is of gocql.Unmarshaler.
+func (a *assigned) UnmarshalCQL(_ gocql.TypeInfo, b []byte) error {
+	f := fields{rest: b}
+	*a = assigned{f.bigint(), f.text()}
+	return f.err
+}
+
+// A state in a key of the designs is its severity byte and its name, so that of two states at one
+// instant the one that comes later in the log has the greater bytes.
+func stateKey(severity uint8, state andon.State) []byte {
+	return append([]byte{severity}, state...)
+}
+
+// A mark says where the present run or incident of a device begins: the first entry behind a base.
+// The base is the newest entry that is not of the run, or not above severity 0; there may be none,
+// and a retirement is one too. It only ever moves forward, so a mark for an older base is out of
+// date and is known to be.
+type mark struct {
+	base    andon.EventKey // without Device; the zero value is before everything
+	first   andon.Time     // of the first entry behind base
+	settled bool           // first was looked up once all that was under way had landed
+}
+
+// retirement is the severity of a base that is a retirement: behind all entries of its instant.
+const retirement = 255
+
+// A mark is kept as
+//
+//	[severity of the base][its state][0][inverted first, 8][settled, 1]
+//
+// with the time of the base as write timestamp. So the mark of the newest base stands, of one base
+// that of the earliest entry, and of one entry the settled one, in whatever order they are written.
+func (m mark) pack() []byte {
+	b := append([]byte{m.base.Severity}, m.base.State...)
+	b = append(b, 0)
+	b = binary.BigEndian.AppendUint64(b, uint64(math.MaxInt64-int64(m.first)))
+	if m.settled {
+		return append(b, 1)
+	}
+	return append(b, 0)
+}
+
+func (m mark) stamp() int64 { return max(1, int64(m.base.Time)) }
+
+// unpackMark reads what pack wrote. The time of the base is the value's write timestamp.
+func unpackMark(b []byte, stamp int64) (mark, bool) {
+	end := bytes.IndexByte(b[min(1, len(b)):], 0) + 1
+	if end < 1 || len(b) != end+1+8+1 {
+		return mark{}, false
+	}
+	m := mark{
+		first:   andon.Time(math.MaxInt64 - binary.BigEndian.Uint64(b[end+1:])),
+		settled: b[len(b)-1] == 1,
+	}
+	m.base = andon.EventKey{
+		Time: andon.Time(stamp), Severity: b[0], State: andon.State(b[1:end]),
+	}
+	if stamp == 1 {
+		m.base = andon.EventKey{}
+	}
+	return m, true
+}
+
+// hash is FNV-1a, 64 bits: which of a fixed number of partitions something belongs to. It is part
+// of what is stored.
+func hash(text string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(text) {
+		h = (h ^ uint64(text[i])) * 1099511628211
+	}
+	return h
+}
+
+// spread mixes the high bits of a hash into the low ones, which choose the partition.
+func spread(h uint64, n int) int { return int((h ^ h>>29 ^ h>>43) % uint64(n)) }
+
+// shardOf is the shard of an entry among n; of a reading, with no state.
+func shardOf(at andon.Time, state andon.State, n int) int {
+	if n <= 1 {
+		return 0
+	}
+	return spread(hash(strconv.FormatInt(int64(at), 36)+string(state)), n)
+}

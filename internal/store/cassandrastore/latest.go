@@ -1,0 +1,74 @@
+package cassandrastore
+
+import "github.com/andonhq/andon"
+
+// place is where a device stands: in a state since an entry.
+type place struct {
+	tenant, device string
+	state          andon.State
+	severity       uint8
+	at             andon.Time // of the entry; the write timestamp
+}
+
+// design is one way to find the devices that are in a state: the five of the reference, one of them
+// with two kinds of index. Their rows are hints, and enter is called before what they lead to
+// counts as kept. The devices that a design finds are a superset of those that are in the state.
+type design interface {
+	// tables are what it needs beside the other tables, in the order of creation.
+	tables() []table
+	// enter notes that a device entered a state, or was found there.
+	enter(p place) mutation
+	// leave takes a hint away that is known to be stale, as of p.at. Nothing where enter of the
+	// next state replaces it.
+	leave(p place) []mutation
+	// retire takes away all hints of a device that may stand in states.
+	retire(p place, states []andon.State) []mutation
+	// find returns questions that together give the devices of a state from a device on, each in
+	// the order of ids. Their last argument is that device.
+	find(p place) []finding
+}
+
+// finding is one question for ids of devices.
+type finding struct {
+	question
+	args []any
+}
+
+// designs is the explicit list.
+func designs() []string {
+	return []string{"view", "index", "sai", "state", "tables", "buckets"}
+}
+
+// Designs returns the names of the designs that devices are found by state with.
+func Designs() []string { return designs() }
+
+// newDesign makes the design that a layout names.
+func newDesign(l layout) (design, error) {
+	switch l.Design {
+	case "view":
+		return viewDesign{}, nil
+	case "index":
+		return indexDesign{name: "latest_by_tenant", using: ""}, nil
+	case "sai":
+		return indexDesign{name: "latest_by_tenant_sai", using: " USING 'sai'"}, nil
+	case "state":
+		return stateDesign{}, nil
+	case "tables":
+		return tablesDesign{l.Tables}, nil
+	case "buckets":
+		counts, err := parseBuckets(l.Buckets)
+		return bucketsDesign{counts}, err
+	}
+	return nil, andon.Errorf(andon.Invalid,
+		"this keyspace finds devices by state with %q, which this version of Andon does not know: "+
+			"run the newer one", l.Design)
+}
+
+// leaveAll leaves every state.
+func leaveAll(d design, p place, states []andon.State) (all []mutation) {
+	for _, state := range states {
+		p.state = state
+		all = append(all, d.leave(p)...)
+	}
+	return all
+}

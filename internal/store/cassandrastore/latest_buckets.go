@@ -1,0 +1,109 @@
+package cassandrastore
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/andonhq/andon"
+)
+
+// bucketsDesign is the reference's fifth, and what is chosen unless another is: each state in a
+// number of partitions, which may differ by tenant and state.
+//
+// Partition: one a tenant, state and bucket, so at most 100,000 devices (of some 50 bytes) times the
+// number of buckets in a state. Write: one row at a change, and one deleted later. Read: as many
+// partitions as buckets, side by side: few buckets are faster for few devices, many for many. What
+// breaks it: a number that does not fit; `andon store rebuild latest` changes it.
+type bucketsDesign struct{ counts bucketCounts }
+
+func (bucketsDesign) tables() []table {
+	return []table{{"latest_by_bucket", "Devices that may be in a state, by the number of " +
+		"buckets that the state has. Written at the time of their entry.",
+		`(tenant text, state text, buckets int, bucket int, device text,
+  PRIMARY KEY ((tenant, state, buckets, bucket), device))`}}
+}
+
+// at returns the partition of a device.
+func (d bucketsDesign) at(p place) []any {
+	n := d.counts.of(p.tenant, p.state)
+	return []any{p.tenant, string(p.state), n, spread(hash(p.device), n)}
+}
+
+func (d bucketsDesign) enter(p place) mutation {
+	return mutation{{
+		"INSERT INTO latest_by_bucket (tenant, state, buckets, bucket, device) " +
+			"VALUES (?, ?, ?, ?, ?) USING TIMESTAMP ?",
+		append(d.at(p), p.device, int64(p.at)),
+	}}
+}
+
+func (d bucketsDesign) leave(p place) []mutation {
+	return []mutation{{{
+		"DELETE FROM latest_by_bucket USING TIMESTAMP ? " +
+			"WHERE tenant = ? AND state = ? AND buckets = ? AND bucket = ? AND device = ?",
+		append(append([]any{int64(p.at)}, d.at(p)...), p.device),
+	}}}
+}
+
+func (d bucketsDesign) retire(p place, states []andon.State) []mutation {
+	return leaveAll(d, p, states)
+}
+
+func (d bucketsDesign) find(p place) []finding {
+	n := d.counts.of(p.tenant, p.state)
+	all := make([]finding, n)
+	for bucket := range n {
+		all[bucket] = finding{
+			question{
+				"SELECT device FROM latest_by_bucket WHERE tenant = ? AND state = ? " +
+					"AND buckets = ? AND bucket = ? AND device >= ?", 4,
+			},
+			[]any{p.tenant, string(p.state), n, bucket, p.device},
+		}
+	}
+	return all
+}
+
+// bucketCounts are how many buckets states have: "16,WARNING4=4,metro/NORMAL=64". What names a
+// tenant goes before what names a state only, and that before the number alone.
+type bucketCounts struct {
+	all   int
+	rules map[string]int // by "state" and "tenant/state"
+}
+
+const (
+	defaultBuckets = 16
+	maxBuckets     = 1024
+)
+
+func (c bucketCounts) of(tenant string, state andon.State) int {
+	id, _, _ := strings.Cut(tenant, "\t")
+	if n, ok := c.rules[id+"/"+string(state)]; ok {
+		return n
+	}
+	if n, ok := c.rules[string(state)]; ok {
+		return n
+	}
+	return c.all
+}
+
+func parseBuckets(text string) (bucketCounts, error) {
+	c := bucketCounts{all: defaultBuckets, rules: map[string]int{}}
+	for part := range strings.SplitSeq(text, ",") {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		at := strings.LastIndexByte(part, '=')
+		n, err := strconv.Atoi(part[at+1:])
+		if err != nil || n < 1 || n > maxBuckets {
+			return c, andon.Errorf(andon.Invalid, "cassandra.buckets: %q is none of 16, "+
+				"WARNING4=4, metro/NORMAL=64, with numbers from 1 to %d", part, maxBuckets)
+		}
+		if at < 0 {
+			c.all = n
+		} else {
+			c.rules[part[:at]] = n
+		}
+	}
+	return c, nil
+}

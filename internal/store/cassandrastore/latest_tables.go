@@ -1,0 +1,104 @@
+package cassandrastore
+
+import (
+	"encoding/hex"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/andonhq/andon"
+)
+
+// tablesDesign is the reference's fourth: a table for each state that was declared when the design
+// was chosen, and one for the rest.
+//
+// Partition: one a tenant in each table, so at most 100,000 devices (of some 40 bytes) in a state.
+// Write: one row at a change, and one deleted later. Read: one partition, and a tombstone for each
+// device that left the state within gc_grace. What breaks it: what breaks "state"; and a table is
+// memory on every node, so states must be few. States that are declared later are in the table of
+// the rest until the design is rebuilt.
+type tablesDesign struct{ states []andon.State }
+
+const restTable = "latest_in_other_states"
+
+var plainName = regexp.MustCompile(`^[a-z0-9]{1,20}$`)
+
+// tableOf names the table of a state that has one of its own.
+func tableOf(state andon.State) string {
+	name := strings.ToLower(string(state))
+	if !plainName.MatchString(name) || name != strings.ToLower(strings.ToUpper(name)) {
+		name = "x" + hex.EncodeToString([]byte(state))
+		name = name[:min(len(name), 34)] // a name of a table has 48 letters
+	}
+	return "latest_in_" + name
+}
+
+// ownTables leaves out states whose tables would have one name; they go to the rest.
+func ownTables(states []andon.State) (own []andon.State) {
+	names := []string{}
+	for _, state := range states {
+		if name := tableOf(state); !slices.Contains(names, name) {
+			own, names = append(own, state), append(names, name)
+		}
+	}
+	return own
+}
+
+func (d tablesDesign) tables() []table {
+	all := []table{{restTable, "Devices that may be in a state without a table of its own.",
+		`(tenant text, state text, device text, PRIMARY KEY (tenant, state, device))`}}
+	for _, state := range d.states {
+		all = append(all, table{tableOf(state), "Devices that may be in that state.",
+			`(tenant text, device text, PRIMARY KEY (tenant, device))`})
+	}
+	return all
+}
+
+func (d tablesDesign) enter(p place) mutation {
+	if slices.Contains(d.states, p.state) {
+		return mutation{{
+			"INSERT INTO " + tableOf(p.state) + " (tenant, device) VALUES (?, ?) USING TIMESTAMP ?",
+			[]any{p.tenant, p.device, int64(p.at)},
+		}}
+	}
+	return mutation{{
+		"INSERT INTO " + restTable + " (tenant, state, device) VALUES (?, ?, ?) USING TIMESTAMP ?",
+		[]any{p.tenant, string(p.state), p.device, int64(p.at)},
+	}}
+}
+
+func (d tablesDesign) leave(p place) []mutation {
+	if slices.Contains(d.states, p.state) {
+		return []mutation{{{
+			"DELETE FROM " + tableOf(p.state) +
+				" USING TIMESTAMP ? WHERE tenant = ? AND device = ?",
+			[]any{int64(p.at), p.tenant, p.device},
+		}}}
+	}
+	return []mutation{{{
+		"DELETE FROM " + restTable +
+			" USING TIMESTAMP ? WHERE tenant = ? AND state = ? AND device = ?",
+		[]any{int64(p.at), p.tenant, string(p.state), p.device},
+	}}}
+}
+
+func (d tablesDesign) retire(p place, states []andon.State) []mutation {
+	return leaveAll(d, p, states)
+}
+
+func (d tablesDesign) find(p place) []finding {
+	if slices.Contains(d.states, p.state) {
+		return []finding{{
+			question{
+				"SELECT device FROM " + tableOf(p.state) + " WHERE tenant = ? AND device >= ?", 1,
+			},
+			[]any{p.tenant, p.device},
+		}}
+	}
+	return []finding{{
+		question{
+			"SELECT device FROM " + restTable + " WHERE tenant = ? AND state = ? AND device >= ?", 1,
+		},
+		[]any{p.tenant, string(p.state), p.device},
+	}}
+}

@@ -1,0 +1,50 @@
+package cassandrastore
+
+import "github.com/andonhq/andon"
+
+// viewDesign is the reference's first: a table with one row a device, and a materialized view of it
+// by state.
+//
+// Partition: one a tenant and state, so at most 100,000 devices (of some 60 bytes) in a state.
+// Write: one row at a change, and for the view a read before it and two writes behind it, on each
+// replica. Read: one partition. What breaks it: views must be enabled in cassandra.yaml and are
+// experimental; they follow the table a moment later, and only a repair or a rebuild mends a view
+// that lost a write; a device that moves between two states of one list while that list is read
+// may be left out of it.
+type viewDesign struct{}
+
+func (viewDesign) tables() []table {
+	return []table{
+		{"latest_state", "The state that a device is in, written at the time of its entry.",
+			`(tenant text, device text, key blob, PRIMARY KEY ((tenant, device)))`},
+		{"latest_state_view", "The devices by state.",
+			`MATERIALIZED VIEW AS SELECT tenant, key, device FROM latest_state
+  WHERE tenant IS NOT NULL AND key IS NOT NULL AND device IS NOT NULL
+  PRIMARY KEY ((tenant, key), device)`},
+	}
+}
+
+func (viewDesign) enter(p place) mutation {
+	return mutation{{
+		"INSERT INTO latest_state (tenant, device, key) VALUES (?, ?, ?) USING TIMESTAMP ?",
+		[]any{p.tenant, p.device, stateKey(p.severity, p.state), int64(p.at)},
+	}}
+}
+
+func (viewDesign) leave(place) []mutation { return nil }
+
+func (viewDesign) retire(p place, _ []andon.State) []mutation {
+	return []mutation{{{
+		"DELETE FROM latest_state USING TIMESTAMP ? WHERE tenant = ? AND device = ?",
+		[]any{int64(p.at), p.tenant, p.device},
+	}}}
+}
+
+func (viewDesign) find(p place) []finding {
+	return []finding{{
+		question{
+			"SELECT device FROM latest_state_view WHERE tenant = ? AND key = ? AND device >= ?", 2,
+		},
+		[]any{p.tenant, stateKey(p.severity, p.state), p.device},
+	}}
+}

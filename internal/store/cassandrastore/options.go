@@ -1,0 +1,156 @@
+package cassandrastore
+
+import (
+	"log/slog"
+	"net"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	gocql "github.com/apache/cassandra-gocql-driver/v2"
+
+	"github.com/andonhq/andon"
+)
+
+// Options are what a store is opened with. Hosts must be given; the zero value of the rest works.
+type Options struct {
+	Log        *slog.Logger
+	Hosts      []string // contact points, host or host:port; the port is 9042 unless given
+	Keyspace   string   // "andon" unless set
+	Datacenter string   // the local one; that of the first contact point that answers unless set
+
+	ReadConsistency  string // "LOCAL_QUORUM" unless set
+	WriteConsistency string // "LOCAL_QUORUM" unless set
+
+	User         string // absent: no authentication
+	Password     string // never logged
+	PasswordFile string // holds the password, instead of Password
+	TLS          TLS
+
+	Timeout     time.Duration // of one statement; 12 seconds unless set
+	Speculate   time.Duration // a read is sent to a second node after so long; 0: never
+	Connections int           // to each node; 2 unless set
+	InFlight    int           // statements under way at once; 512 unless set
+
+	// Latest is the design that devices are found by state with; the keyspace's own unless set.
+	Latest string
+	// Buckets are how many partitions a state has under the design "buckets"; the keyspace's own
+	// unless set.
+	Buckets string
+	// Recount is how often the devices of each state are counted anew; 10 minutes unless set.
+	Recount time.Duration
+
+	// Settle is how long after a change a device is looked at again, when everything that was under
+	// way at once with the change has landed; 10 seconds unless set. It must be longer than any
+	// append may take.
+	Settle time.Duration
+}
+
+// TLS is how the nodes are spoken to. The zero value is without TLS.
+type TLS struct {
+	On   bool
+	CA   string // file with the authorities (PEM); the system's unless set
+	Cert string // file with the client's certificate (PEM), with Key; none unless set
+	Key  string
+	// SkipName leaves out the comparison of a node's name with its certificate: nodes are known
+	// by their addresses, which certificates often don't have.
+	SkipName bool
+}
+
+func (o Options) withDefaults() Options {
+	set := func(to *string, value string) {
+		if *to == "" {
+			*to = value
+		}
+	}
+	set(&o.Keyspace, "andon")
+	set(&o.ReadConsistency, "LOCAL_QUORUM")
+	set(&o.WriteConsistency, "LOCAL_QUORUM")
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Timeout == 0 {
+		o.Timeout = 12 * time.Second
+	}
+	if o.Connections == 0 {
+		o.Connections = 2
+	}
+	if o.InFlight == 0 {
+		o.InFlight = 512
+	}
+	if o.Recount == 0 {
+		o.Recount = 10 * time.Minute
+	}
+	if o.Settle == 0 {
+		o.Settle = 10 * time.Second
+	}
+	return o
+}
+
+// keyspaceName is what needs no quotes in CQL.
+var keyspaceName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}$`)
+
+// levels are the consistencies that may be chosen. ANY would acknowledge what no node has yet.
+var levels = map[string]gocql.Consistency{
+	"ONE": gocql.One, "TWO": gocql.Two, "THREE": gocql.Three, "QUORUM": gocql.Quorum,
+	"ALL": gocql.All, "LOCAL_QUORUM": gocql.LocalQuorum, "EACH_QUORUM": gocql.EachQuorum,
+	"LOCAL_ONE": gocql.LocalOne,
+}
+
+// Validate reports what is wrong with the options by themselves. The places that it names are those
+// of the configuration.
+func (o Options) Validate() error {
+	o = o.withDefaults()
+	if len(o.Hosts) == 0 {
+		return andon.Errorf(andon.Invalid, "cassandra.hosts is empty: name at least one node, "+
+			"such as 10.0.0.1 or cassandra-1:9042")
+	}
+	for _, host := range o.Hosts {
+		if _, _, err := splitHost(host); err != nil {
+			return err
+		}
+	}
+	if !keyspaceName.MatchString(o.Keyspace) {
+		return andon.Errorf(andon.Invalid, "cassandra.keyspace %q is not of small letters, digits "+
+			"and _, at most 48 of them, a letter first", o.Keyspace)
+	}
+	for what, level := range map[string]string{
+		"cassandra.read_consistency":  o.ReadConsistency,
+		"cassandra.write_consistency": o.WriteConsistency,
+	} {
+		if _, ok := levels[level]; !ok {
+			return andon.Errorf(andon.Invalid, "%s %q is unknown: use LOCAL_QUORUM, QUORUM, "+
+				"EACH_QUORUM, ALL, ONE, TWO, THREE or LOCAL_ONE", what, level)
+		}
+	}
+	if o.ReadConsistency == "EACH_QUORUM" {
+		return andon.Errorf(andon.Invalid,
+			"cassandra.read_consistency: Cassandra reads at no EACH_QUORUM; use LOCAL_QUORUM or ALL")
+	}
+	if o.Latest != "" && !slices.Contains(Designs(), o.Latest) {
+		return andon.Errorf(andon.Invalid, "cassandra.latest %q is unknown: use %s",
+			o.Latest, strings.Join(Designs(), ", "))
+	}
+	_, err := parseBuckets(o.Buckets)
+	return err
+}
+
+// splitHost splits a contact point into its host and port.
+func splitHost(text string) (host string, port int, err error) {
+	host, digits, err := net.SplitHostPort(text)
+	if err != nil {
+		return text, 9042, nil
+	}
+	port, err = strconv.Atoi(digits)
+	if err != nil || port < 1 || port > 65535 || host == "" {
+		return "", 0, andon.Errorf(andon.Invalid,
+			"cassandra.hosts: %q is no host:port", text)
+	}
+	return host, port, nil
+}
+
+// settingsOf spells a consistency for messages and plans.
+func (o Options) read() gocql.Consistency  { return levels[o.ReadConsistency] }
+func (o Options) write() gocql.Consistency { return levels[o.WriteConsistency] }

@@ -1,0 +1,284 @@
+package cassandrastore
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/andonhq/andon"
+)
+
+// OperatorEvents is of andon.Log. It goes hour by hour over the devices that have entries of the
+// operator in that hour.
+func (s *Store) OperatorEvents(
+	ctx context.Context, id andon.TenantID, operator andon.PersonID, q andon.EventQuery,
+) iter.Seq2[andon.Event, error] {
+	hour := func(ctx context.Context, t *tenant, u unit) ([]andon.Event, error) {
+		return s.operatorHour(ctx, t, operator, u.number, q)
+	}
+	return s.person(ctx, id, ofOperator, string(operator), andon.Time.Hour, q, hour)
+}
+
+// SupervisorEvents is of andon.Log. It goes day by day over the entries that were ever escalated to
+// the supervisor.
+func (s *Store) SupervisorEvents(
+	ctx context.Context, id andon.TenantID, supervisor andon.PersonID, q andon.EventQuery,
+) iter.Seq2[andon.Event, error] {
+	day := func(ctx context.Context, t *tenant, u unit) ([]andon.Event, error) {
+		return s.supervisorDay(ctx, t, supervisor, u.number, q)
+	}
+	return s.person(ctx, id, ofSupervisor, string(supervisor), andon.Time.Day, q, day)
+}
+
+// person returns what read gives for each unit of a person's directory, in order. read gives the
+// entries of a unit in the order of the query, the first Limit of them at least.
+func (s *Store) person(
+	ctx context.Context, id andon.TenantID, k kind, person string,
+	number func(andon.Time) uint32, q andon.EventQuery,
+	read func(context.Context, *tenant, unit) ([]andon.Event, error),
+) iter.Seq2[andon.Event, error] {
+	return func(yield func(andon.Event, error) bool) {
+		t, err := s.tenant(ctx, id)
+		if err != nil {
+			yield(andon.Event{}, err)
+			return
+		}
+		span, left := narrow(&q), q.Limit
+		if span.Empty() {
+			return
+		}
+		to := lastUnit(span.To, number)
+		for u, err := range s.units(ctx, t.key, k, person, number(span.From), to, q.Order) {
+			var events []andon.Event
+			if err == nil {
+				events, err = read(ctx, t, u)
+			}
+			if err != nil {
+				yield(andon.Event{}, err)
+				return
+			}
+			for _, e := range events[:min(left, len(events))] {
+				if !yield(e, nil) {
+					return
+				}
+			}
+			if left -= len(events); left <= 0 {
+				return
+			}
+		}
+	}
+}
+
+// sortEvents puts entries into an order.
+func sortEvents(events []andon.Event, states *andon.StateSet, o andon.Order) {
+	slices.SortFunc(events, func(a, b andon.Event) int {
+		if o == andon.Desc {
+			a, b = b, a
+		}
+		return a.Key(states).Compare(b.Key(states))
+	})
+}
+
+func (s *Store) operatorHour(
+	ctx context.Context, t *tenant, operator andon.PersonID, hour uint32, q andon.EventQuery,
+) ([]andon.Event, error) {
+	var device string
+	var devices []andon.DeviceID
+	ask := question{"SELECT device FROM hints_by_operator " +
+		"WHERE tenant = ? AND operator = ? AND hour = ?", 3}
+	args := []any{t.key, string(operator), int(hour)}
+	err := s.each(ctx, ask, args, []any{&device}, func() {
+		devices = append(devices, andon.DeviceID(device))
+	})
+	if err != nil {
+		return nil, err
+	}
+	within := q
+	within.Span.From = max(q.Span.From, andon.HourStart(hour))
+	if end := andon.HourStart(hour+1) - 1; q.Span.To == 0 || end < q.Span.To {
+		within.Span.To = end
+	}
+	theirs := func(e *andon.Entry) bool { return e.Operator == operator }
+	found := make([][]andon.Event, len(devices))
+	err = parallel(ctx, len(devices), func(ctx context.Context, i int) error {
+		for e, err := range s.walk(ctx, t, devices[i], within, theirs) {
+			if err != nil {
+				return err
+			}
+			found[i] = append(found[i], e.Event)
+		}
+		return nil
+	})
+	events := slices.Concat(found...)
+	sortEvents(events, t.record.States, q.Order)
+	return events, err
+}
+
+func (s *Store) supervisorDay(
+	ctx context.Context, t *tenant, supervisor andon.PersonID, day uint32, q andon.EventQuery,
+) ([]andon.Event, error) {
+	entries, err := s.escalatedOn(ctx, t, supervisor, day)
+	if err != nil {
+		return nil, err
+	}
+	entries = slices.DeleteFunc(entries, func(e andon.Event) bool {
+		return !q.Admits(e.Key(t.record.States))
+	})
+	sortEvents(entries, t.record.States, q.Order)
+	var events []andon.Event
+	for len(entries) > 0 && len(events) < q.Limit {
+		n := min(len(entries), sideBySide)
+		found := make([]*andon.Entry, n)
+		err := parallel(ctx, n, func(ctx context.Context, i int) (err error) {
+			e := &entries[i]
+			found[i], err = s.entry(ctx, t, e.Device, e.Time, e.State)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range found {
+			if e != nil && e.EscalatedTo == supervisor {
+				events = append(events, e.Event)
+			}
+		}
+		entries = entries[n:]
+	}
+	return events, nil
+}
+
+// escalatedOn returns the entries of a day that may be escalated to a supervisor, without content.
+func (s *Store) escalatedOn(
+	ctx context.Context, t *tenant, supervisor andon.PersonID, day uint32,
+) ([]andon.Event, error) {
+	var at int64
+	var state, device string
+	var entries []andon.Event
+	ask := question{"SELECT time, state, device FROM hints_by_supervisor " +
+		"WHERE tenant = ? AND supervisor = ? AND day = ?", 3}
+	args := []any{t.key, string(supervisor), int(day)}
+	err := s.each(ctx, ask, args, []any{&at, &state, &device}, func() {
+		entries = append(entries, andon.Event{
+			Device: andon.DeviceID(device), Time: andon.Time(at), State: andon.State(state),
+		})
+	})
+	return entries, err
+}
+
+// Escalate is of andon.Log.
+func (s *Store) Escalate(
+	ctx context.Context, id andon.TenantID, e andon.Escalation,
+) (andon.Escalation, error) {
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return e, err
+	}
+	k := slotKey{t.key, e.Device}
+	slot, err := s.devices.take(ctx, k)
+	if err != nil {
+		return e, err
+	}
+	defer s.devices.give(k, slot)
+	records, shards, err := s.records(ctx, t, &e)
+	if err != nil {
+		return e, err
+	}
+	for _, r := range records {
+		if r == e {
+			return e, nil
+		}
+		e.At = max(e.At, r.At+1)
+	}
+	w := s.working.Load()
+	a := &appending{
+		store: s, working: w, tenant: t, stamp: s.stamp(), hints: s.newHints(t.key, w.ttl(w.Retention)),
+	}
+	shard := shardOf(e.Time, e.State, shards)
+	a.hints.exists(ofEvents, string(e.Device), e.Time.Day(), shard, string(e.State), e.Time)
+	a.log = append(a.log, mutation{a.escalation(e, shard)}, a.escalated(e))
+	if err := s.write(ctx, append(a.log, a.hints.mutations()...)); err != nil {
+		return e, err
+	}
+	s.written.add(a.hints.all)
+	return e, nil
+}
+
+// records returns the escalations of an entry, and how many shards its device has; NotFound where
+// neither the entry is there nor the device shows it.
+func (s *Store) records(
+	ctx context.Context, t *tenant, e *andon.Escalation,
+) ([]andon.Escalation, int, error) {
+	entry, err := s.entry(ctx, t, e.Device, e.Time, e.State)
+	if err != nil {
+		return nil, 0, err
+	}
+	v, err := s.look(ctx, t.key, e.Device, false)
+	if err != nil {
+		return nil, 0, err
+	}
+	kept, err := s.escalations(ctx, t, e.Device, e.Time)
+	if err != nil {
+		return nil, 0, err
+	}
+	kept = slices.DeleteFunc(kept, func(r andon.Escalation) bool {
+		return r.Time != e.Time || r.State != e.State
+	})
+	if entry != nil {
+		return append(entry.Escalations, kept...), v.shards, nil
+	}
+	n := v.newest(t.record.States)
+	shown := v.alive(t.record.States) && n.time == e.Time && n.state == e.State
+	if !shown && (len(kept) == 0 || !v.alive(t.record.States)) {
+		return nil, 0, andon.Errorf(andon.NotFound,
+			"device %q has no entry %s at %s", e.Device, e.State, e.Time)
+	}
+	return kept, v.shards, nil
+}
+
+// escalations returns the escalations of a device's entries from a time on, without by and note.
+func (s *Store) escalations(
+	ctx context.Context, t *tenant, device andon.DeviceID, from andon.Time,
+) (records []andon.Escalation, err error) {
+	var at, made int64
+	var state, to string
+	ask := question{"SELECT time, state, at, supervisor FROM escalations_by_device " +
+		"WHERE tenant = ? AND device = ? AND time >= ?", 2}
+	args := []any{t.key, string(device), int64(from)}
+	err = s.each(ctx, ask, args, []any{&at, &state, &made, &to}, func() {
+		records = append(records, andon.Escalation{
+			Device: device, Time: andon.Time(at), State: andon.State(state),
+			At: andon.Time(made), To: andon.PersonID(to),
+		})
+	})
+	return records, err
+}
+
+// escalated returns the newest escalation that stands for any entry of the present incident, which
+// began at a time: by when it was made, then by its entry.
+func (s *Store) escalated(
+	ctx context.Context, t *tenant, device andon.DeviceID, incident andon.Time,
+) (newest andon.Escalation, err error) {
+	records, err := s.escalations(ctx, t, device, incident)
+	if err != nil {
+		return newest, err
+	}
+	states := t.record.States
+	key := func(r andon.Escalation) andon.EventKey {
+		return andon.EventKey{Time: r.Time, Severity: states.Severity(r.State), State: r.State}
+	}
+	byEntry := map[andon.EventKey][]andon.Escalation{}
+	for _, r := range records {
+		byEntry[key(r)] = append(byEntry[key(r)], r)
+	}
+	for k, of := range byEntry {
+		r := standing(of)
+		if k.Severity == 0 || r.To == "" {
+			continue
+		}
+		if newest.To == "" || r.At > newest.At ||
+			(r.At == newest.At && k.Compare(key(newest)) > 0) {
+			newest = r
+		}
+	}
+	return newest, nil
+}

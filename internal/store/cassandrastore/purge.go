@@ -1,0 +1,190 @@
+package cassandrastore
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/andonhq/andon"
+)
+
+// Lives of tenants that are over are given back in the background, by whichever process comes to it
+// first; two at once do the same, which is harmless. What leads to other rows goes last, so that a
+// purge that was broken off can be gone on with.
+
+// purgeEvery is how often a process looks for what others left.
+const purgeEvery = time.Hour
+
+// purge waits for lives that are over.
+func (s *Store) purge(ctx context.Context) {
+	for {
+		if err := s.purgeAll(ctx); err != nil && ctx.Err() == nil {
+			s.options.Log.Warn("what is left of deleted tenants can't be removed yet", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.over:
+		case <-time.After(purgeEvery):
+		}
+	}
+}
+
+func (s *Store) purgeAll(ctx context.Context) error {
+	var key string
+	var keys []string
+	err := s.each(ctx, question{"SELECT tenant FROM purges WHERE part = 'purges'", 0}, nil,
+		[]any{&key}, func() { keys = append(keys, key) })
+	for _, key := range keys {
+		if err != nil {
+			return err
+		}
+		err = s.purgeLife(ctx, key)
+	}
+	return err
+}
+
+func (s *Store) purgeLife(ctx context.Context, key string) error {
+	id, _, _ := strings.Cut(key, "\t")
+	row, err := s.tenantRow(ctx, andon.TenantID(id))
+	if err != nil {
+		return err
+	}
+	if row.record == "" || tenantKey(andon.TenantID(id), row.life) != key {
+		if err := s.purgeRows(ctx, key); err != nil {
+			return err
+		}
+	} // else the deletion did not come about
+	return s.write(ctx, []mutation{gone(
+		"DELETE FROM purges USING TIMESTAMP ? WHERE part = 'purges' AND tenant = ?", key)})
+}
+
+// gone deletes, of a life that is over, whatever was written at whatever time.
+func gone(text string, args ...any) mutation {
+	ahead := time.Now().Add(365 * 24 * time.Hour).UnixMicro()
+	return mutation{{text, append([]any{ahead}, args...)}}
+}
+
+func (s *Store) purgeRows(ctx context.Context, key string) error {
+	states, err := s.seenStates(ctx, key)
+	if err != nil {
+		return err
+	}
+	for bucket := range deviceBuckets {
+		all := s.streams(allDevices(key, "")[bucket:bucket+1], 256)
+		for {
+			ids, err := all.next(ctx, "", 64)
+			if err != nil {
+				return err
+			}
+			if len(ids) == 0 {
+				break
+			}
+			if err := s.purgeDevices(ctx, key, ids, states); err != nil {
+				return err
+			}
+		}
+		err := s.write(ctx, []mutation{gone("DELETE FROM devices_by_tenant USING TIMESTAMP ? "+
+			"WHERE tenant = ? AND bucket = ?", key, bucket)})
+		if err != nil {
+			return err
+		}
+	}
+	if err := s.purgeNames(ctx, key); err != nil {
+		return err
+	}
+	return s.write(ctx, []mutation{gone(
+		"DELETE FROM states_by_tenant USING TIMESTAMP ? WHERE tenant = ?", key)})
+}
+
+func (s *Store) purgeDevices(
+	ctx context.Context, key string, ids []andon.DeviceID, states []andon.State,
+) error {
+	w := s.working.Load()
+	return parallel(ctx, len(ids), func(ctx context.Context, i int) error {
+		device := string(ids[i])
+		var all []mutation
+		for k, table := range map[kind]string{
+			ofEvents: "events_by_device", ofReadings: "readings_by_device",
+		} {
+			for u, err := range s.units(ctx, key, k, device, 0, 1<<31-1, andon.Desc) {
+				if err != nil {
+					return err
+				}
+				for _, shard := range u.shards {
+					all = append(all, gone("DELETE FROM "+table+" USING TIMESTAMP ? WHERE "+
+						"tenant = ? AND device = ? AND day = ? AND shard = ?",
+						key, device, int(u.number), shard))
+				}
+			}
+			all = append(all, goneFrom(key, k, device))
+		}
+		for _, table := range []string{
+			"latest_by_device", "escalations_by_device", "assignments_by_device",
+		} {
+			all = append(all, gone("DELETE FROM "+table+" USING TIMESTAMP ? "+
+				"WHERE tenant = ? AND device = ?", key, device))
+		}
+		p := place{tenant: key, device: device, at: andon.TimeOf(time.Now().Add(time.Hour))}
+		for _, d := range w.writes {
+			all = append(all, d.retire(p, states)...)
+		}
+		return s.write(ctx, all)
+	})
+}
+
+// goneFrom deletes a part of the directory.
+func goneFrom(key string, k kind, id string) mutation {
+	return gone("DELETE FROM directory USING TIMESTAMP ? WHERE tenant = ? AND kind = ? AND id = ?",
+		key, string(k), id)
+}
+
+// purgeNames deletes what is kept by operator, supervisor and metric.
+func (s *Store) purgeNames(ctx context.Context, key string) error {
+	for _, of := range []string{string(ofOperator), string(ofSupervisor), ofMetric} {
+		for u, err := range s.units(ctx, key, ofNames, of, 0, 0, andon.Desc) {
+			if err != nil {
+				return err
+			}
+			err = parallel(ctx, len(u.labels), func(ctx context.Context, i int) error {
+				return s.purgeName(ctx, key, of, u.labels[i])
+			})
+			if err != nil {
+				return err
+			}
+		}
+		if err := s.write(ctx, []mutation{goneFrom(key, ofNames, of)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) purgeName(ctx context.Context, key, of, name string) error {
+	if of == ofMetric {
+		var all []mutation
+		for bucket := range deviceBuckets {
+			all = append(all, gone("DELETE FROM devices_by_metric USING TIMESTAMP ? "+
+				"WHERE tenant = ? AND metric = ? AND bucket = ?", key, name, bucket))
+		}
+		return s.write(ctx, all)
+	}
+	text := "DELETE FROM hints_by_supervisor USING TIMESTAMP ? " +
+		"WHERE tenant = ? AND supervisor = ? AND day = ?"
+	if kind(of) == ofOperator {
+		text = "DELETE FROM hints_by_operator USING TIMESTAMP ? " +
+			"WHERE tenant = ? AND operator = ? AND hour = ?"
+	}
+	var all []mutation
+	for u, err := range s.units(ctx, key, kind(of), name, 0, 1<<31-1, andon.Desc) {
+		if err != nil {
+			return err
+		}
+		all = append(all, gone(text, key, name, int(u.number)))
+	}
+	if kind(of) == ofOperator {
+		all = append(all, gone("DELETE FROM devices_by_operator USING TIMESTAMP ? "+
+			"WHERE tenant = ? AND operator = ?", key, name))
+	}
+	return s.write(ctx, append(all, goneFrom(key, kind(of), name)))
+}

@@ -1,0 +1,375 @@
+package cassandrastore
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+
+	gocql "github.com/apache/cassandra-gocql-driver/v2"
+
+	"github.com/andonhq/andon"
+)
+
+func packReading(stamp int64, r *andon.Reading) packed {
+	metrics := binary.BigEndian.AppendUint32(nil, uint32(len(r.Metrics)))
+	for _, m := range r.Metrics {
+		metrics = appendText(metrics, string(m.Name))
+		metrics = binary.BigEndian.AppendUint32(metrics, 8)
+		metrics = binary.BigEndian.AppendUint64(metrics, math.Float64bits(m.Value))
+	}
+	b := appendBigint(nil, stamp)
+	b = append(binary.BigEndian.AppendUint32(b, uint32(len(metrics))), metrics...)
+	return appendText(b, string(r.Metadata))
+}
+
+// reading (delivery bigint, metrics frozen<map<text, double>>, metadata text) is a message.
+type reading struct {
+	delivery int64
+	metrics  andon.Metrics
+	metadata string
+}
+
+// UnmarshalCQL is of gocql.Unmarshaler.
+func (r *reading) UnmarshalCQL(_ gocql.TypeInfo, b []byte) error {
+	f := fields{rest: b}
+	*r = reading{delivery: f.bigint()}
+	inner := fields{rest: f.next()}
+	r.metadata = f.text()
+	if len(inner.rest) < 4 {
+		return f.err
+	}
+	n := binary.BigEndian.Uint32(inner.rest)
+	inner.rest = inner.rest[4:]
+	for range n {
+		m := andon.Metric{Name: andon.MetricName(inner.text())}
+		m.Value = math.Float64frombits(uint64(inner.bigint()))
+		if inner.err != nil {
+			return inner.err
+		}
+		r.metrics = append(r.metrics, m)
+	}
+	slices.SortFunc(r.metrics, func(a, b andon.Metric) int { return cmp.Compare(a.Name, b.Name) })
+	return f.err
+}
+
+// messageID tells the messages of one device and time apart by what they say, so that one that is
+// sent again is the same row.
+func messageID(r *andon.Reading) []byte {
+	var text strings.Builder
+	for _, m := range r.Metrics {
+		fmt.Fprintf(&text, "%d %s%b ", len(m.Name), m.Name, m.Value)
+	}
+	text.WriteString(string(r.Metadata))
+	return binary.BigEndian.AppendUint64(nil, hash(text.String()))
+}
+
+// AppendReadings is of andon.Readings.
+func (s *Store) AppendReadings(
+	ctx context.Context, id andon.TenantID, received andon.Time, readings []andon.Reading,
+) error {
+	t, err := s.tenant(ctx, id)
+	if err != nil || len(readings) == 0 {
+		return err
+	}
+	w := s.working.Load()
+	stamp, hints := s.stamp(), s.newHints(t.key, w.ttl(w.Readings))
+	messages := joinByTime(readings)
+	var all []mutation
+	for len(messages) > 0 {
+		n := 1
+		for n < len(messages) && messages[n].Device == messages[0].Device {
+			n++
+		}
+		all = append(all, measure(t.key, stamp, hints, messages[:n])...)
+		all = append(all, mutation{{
+			"UPDATE latest_by_device USING TIMESTAMP ? SET heard = ? " +
+				"WHERE tenant = ? AND device = ?",
+			[]any{int64(received), int64(received), t.key, string(messages[0].Device)},
+		}})
+		messages = messages[n:]
+	}
+	if err := s.write(ctx, append(all, hints.mutations()...)); err != nil {
+		return err
+	}
+	s.written.add(hints.all)
+	return nil
+}
+
+// joinByTime joins the readings of one device and time, a later one's metrics replacing, and returns
+// them by device and time.
+func joinByTime(readings []andon.Reading) []andon.Reading {
+	sorted := slices.Clone(readings)
+	slices.SortStableFunc(sorted, func(a, b andon.Reading) int {
+		return cmp.Or(cmp.Compare(a.Device, b.Device), cmp.Compare(a.Time, b.Time))
+	})
+	joined := sorted[:0]
+	for _, r := range sorted {
+		if n := len(joined); n > 0 && joined[n-1].Device == r.Device && joined[n-1].Time == r.Time {
+			have := &joined[n-1]
+			have.Metrics = have.Metrics.Join(r.Metrics)
+			have.Metadata = cmp.Or(r.Metadata, have.Metadata)
+			continue
+		}
+		joined = append(joined, r)
+	}
+	return joined
+}
+
+// measure writes the readings of one device: those of one day and shard in one piece.
+func measure(tenant string, stamp int64, hints *hints, readings []andon.Reading) (all []mutation) {
+	type partition struct {
+		day   uint32
+		shard int
+	}
+	open := map[partition]int{}
+	sizes := []int{}
+	for i := range readings {
+		r := &readings[i]
+		p := partition{r.Time.Day(), readingShard(r.Time)}
+		at, ok := open[p]
+		if !ok || sizes[at] > pieceBytes || len(all[at]) >= pieceRows {
+			at = len(all)
+			open[p], all, sizes = at, append(all, nil), append(sizes, 0)
+		}
+		all[at] = append(all[at], order{
+			"INSERT INTO readings_by_device (tenant, device, day, shard, time, message, reading) " +
+				"VALUES (?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?",
+			[]any{tenant, string(r.Device), int(p.day), p.shard, int64(r.Time), messageID(r),
+				packReading(stamp, r), stamp, hints.ttl(r.Time)},
+		})
+		sizes[at] += 64 + 32*len(r.Metrics) + len(r.Metadata)
+		hints.exists(ofReadings, string(r.Device), p.day, p.shard, "", r.Time)
+		for _, m := range r.Metrics {
+			hints.metric(string(m.Name), string(r.Device), r.Time)
+		}
+	}
+	hints.device(string(readings[0].Device))
+	return all
+}
+
+// readingShard is the shard of a reading: the quarter of its day, so that a device may have four
+// readings a second before a partition has 100,000 rows.
+func readingShard(at andon.Time) int { return int(at.Hour() % 24 / 6) }
+
+type readingRow struct {
+	time int64
+	reading
+}
+
+func (r *readingRow) into() []any { return []any{&r.time, &r.reading} }
+
+const readingColumns = "SELECT time, reading FROM readings_by_device " +
+	"WHERE tenant = ? AND device = ? AND day = ? AND shard = ? AND time >= ? AND time <= ?"
+
+var (
+	readingsDown = question{readingColumns, 4}
+	readingsUp   = question{readingColumns + " ORDER BY time ASC, message DESC", 4}
+)
+
+// join joins the messages of one time, the latest delivery last.
+func join(device andon.DeviceID, rows []readingRow) andon.Reading {
+	slices.SortStableFunc(rows, func(a, b readingRow) int { return cmp.Compare(a.delivery, b.delivery) })
+	r := andon.Reading{Device: device, Time: andon.Time(rows[0].time)}
+	for _, row := range rows {
+		r.Metrics = r.Metrics.Join(row.metrics)
+		r.Metadata = cmp.Or(andon.JSON(row.metadata), r.Metadata)
+	}
+	return r
+}
+
+// measured returns the readings of a device that a query selects.
+func (s *Store) measured(
+	ctx context.Context, t *tenant, device andon.DeviceID, q andon.ReadingQuery,
+) iter.Seq2[andon.Reading, error] {
+	return func(yield func(andon.Reading, error) bool) {
+		span, left := q.Span, q.Limit
+		if q.After != 0 && q.Order == andon.Asc {
+			span.From = max(span.From, q.After+1)
+		} else if q.After != 0 && (span.To == 0 || q.After <= span.To) {
+			span.To = q.After - 1
+		}
+		if span.Empty() {
+			return
+		}
+		to := lastUnit(span.To, andon.Time.Day)
+		days := s.units(ctx, t.key, ofReadings, string(device), span.From.Day(), to, q.Order)
+		for u, err := range days {
+			if err != nil {
+				yield(andon.Reading{}, err)
+				return
+			}
+			for r, err := range s.measuredOn(ctx, t, device, u, span, q) {
+				if err == nil {
+					r.Metrics = r.Metrics.Only(q.Metrics)
+					if len(q.Metrics) > 0 && len(r.Metrics) == 0 {
+						continue
+					}
+				}
+				if !yield(r, err) || err != nil {
+					return
+				}
+				if left--; left == 0 {
+					return
+				}
+			}
+		}
+	}
+}
+
+// measuredOn returns the readings of one day, quarter by quarter.
+func (s *Store) measuredOn(
+	ctx context.Context, t *tenant, device andon.DeviceID, u unit, span andon.Span,
+	q andon.ReadingQuery,
+) iter.Seq2[andon.Reading, error] {
+	ask := readingsDown
+	shards := slices.Clone(u.shards)
+	if q.Order == andon.Asc {
+		ask = readingsUp
+	} else {
+		slices.Reverse(shards)
+	}
+	if span.To == 0 {
+		span.To = andon.MaxTime
+	}
+	at := func(r *readingRow) int64 { return r.time }
+	return func(yield func(andon.Reading, error) bool) {
+		for _, shard := range shards {
+			args := []any{t.key, string(device), int(u.number), shard,
+				int64(span.From), int64(span.To)}
+			size := min(max(q.Limit+1, 10), 500)
+			one := []*pages[readingRow]{newPages(s, ask, args, size, (*readingRow).into)}
+			for {
+				rows, err := instant(ctx, one, at, q.Order)
+				if err != nil {
+					yield(andon.Reading{}, err)
+					return
+				}
+				if len(rows) == 0 {
+					break
+				}
+				if !yield(join(device, rows), nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// DeviceReadings is of andon.Readings.
+func (s *Store) DeviceReadings(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.ReadingQuery,
+) iter.Seq2[andon.Reading, error] {
+	return func(yield func(andon.Reading, error) bool) {
+		t, err := s.tenant(ctx, id)
+		if err != nil {
+			yield(andon.Reading{}, err)
+			return
+		}
+		s.measured(ctx, t, device, q)(yield)
+	}
+}
+
+// LatestReadings is of andon.Readings.
+func (s *Store) LatestReadings(
+	ctx context.Context, id andon.TenantID, devices []andon.DeviceID, from andon.Time,
+) ([]andon.Reading, error) {
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	var each []andon.DeviceID
+	named := map[andon.DeviceID]bool{}
+	for _, d := range devices {
+		if !named[d] {
+			each = append(each, d)
+		}
+		named[d] = true
+	}
+	found := make([]*andon.Reading, len(each))
+	q := andon.ReadingQuery{Span: andon.Span{From: from}, Limit: 1}
+	err = parallel(ctx, len(each), func(ctx context.Context, i int) error {
+		for r, err := range s.measured(ctx, t, each[i], q) {
+			if err != nil {
+				return err
+			}
+			found[i] = &r
+		}
+		return nil
+	})
+	var latest []andon.Reading
+	for _, r := range found {
+		if r != nil {
+			latest = append(latest, *r)
+		}
+	}
+	return latest, err
+}
+
+// MetricReadings is of andon.Readings: bucket by bucket, and in each by device.
+func (s *Store) MetricReadings(
+	ctx context.Context, id andon.TenantID, q andon.MetricQuery,
+) iter.Seq2[andon.MetricReading, error] {
+	return func(yield func(andon.MetricReading, error) bool) {
+		t, err := s.tenant(ctx, id)
+		if err != nil {
+			yield(andon.MetricReading{}, err)
+			return
+		}
+		left := q.Limit
+		bucket, from := 0, ""
+		if q.After != nil {
+			bucket, from = bucketOf(string(q.After.Device)), string(q.After.Device)
+		}
+		for ; bucket < deviceBuckets; bucket, from = bucket+1, "" {
+			for r, err := range s.metricBucket(ctx, t, q, bucket, from) {
+				if !yield(r, err) || err != nil {
+					return
+				}
+				if left--; left == 0 {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (s *Store) metricBucket(
+	ctx context.Context, t *tenant, q andon.MetricQuery, bucket int, from string,
+) iter.Seq2[andon.MetricReading, error] {
+	ask := question{"SELECT device FROM devices_by_metric " +
+		"WHERE tenant = ? AND metric = ? AND bucket = ? AND device >= ?", 3}
+	devices := newPages(s, ask, []any{t.key, string(q.Metric), bucket, from}, 100,
+		func(id *string) []any { return []any{id} })
+	return func(yield func(andon.MetricReading, error) bool) {
+		for {
+			id, err := devices.head(ctx)
+			if id == nil {
+				if err != nil {
+					yield(andon.MetricReading{}, err)
+				}
+				return
+			}
+			device := andon.DeviceID(devices.take())
+			only := andon.ReadingQuery{
+				Metrics: []andon.MetricName{q.Metric}, Span: q.Span, Limit: q.Limit,
+			}
+			if q.After != nil && q.After.Device == device {
+				only.After = q.After.Time
+			}
+			for r, err := range s.measured(ctx, t, device, only) {
+				m := andon.MetricReading{Device: device, Time: r.Time}
+				if err == nil {
+					m.Value = r.Metrics[0].Value
+				}
+				if !yield(m, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}

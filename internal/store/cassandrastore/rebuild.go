@@ -1,0 +1,332 @@
+package cassandrastore
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	gocql "github.com/apache/cassandra-gocql-driver/v2"
+
+	"github.com/andonhq/andon"
+)
+
+// RebuildLatest changes how devices are found by state, or makes what is there anew, while every
+// process goes on working. Four steps, each a change of the settings that all processes follow:
+// writers keep both layouts; every device is put into the new one, and what else is wrong with it
+// is put right by its log; readers go over to the new layout; the old one is dropped. It may be
+// broken off at any place and begun again.
+func (s *Store) RebuildLatest(
+	ctx context.Context, to, buckets string, progress func(done, total int64),
+) error {
+	r := &rebuild{store: s, progress: progress}
+	if err := r.plan(ctx, to, buckets); err != nil {
+		return err
+	}
+	if r.changes {
+		if err := r.follow(ctx, r.from, &r.to); err != nil {
+			return err
+		}
+	}
+	if err := r.repair(ctx); err != nil {
+		return err
+	}
+	if !r.changes {
+		return nil
+	}
+	if err := r.follow(ctx, r.to, &r.from); err != nil {
+		return err
+	}
+	if err := r.follow(ctx, r.to, nil); err != nil {
+		return err
+	}
+	return r.drop(ctx)
+}
+
+// rebuild is one under way.
+type rebuild struct {
+	store    *Store
+	progress func(done, total int64)
+	from, to layout
+	changes  bool
+	tenants  []andon.Tenant
+}
+
+// plan decides on the new layout and makes its tables.
+func (r *rebuild) plan(ctx context.Context, to, buckets string) (err error) {
+	s := r.store
+	if to != "" && !slices.Contains(Designs(), to) {
+		return andon.Errorf(andon.Invalid, "design %q is unknown: use %s",
+			to, strings.Join(Designs(), ", "))
+	}
+	if _, err := parseBuckets(buckets); err != nil {
+		return err
+	}
+	if err := s.refresh(ctx); err != nil {
+		return err
+	}
+	if r.tenants, err = s.Tenants(ctx); err != nil {
+		return err
+	}
+	r.from = s.working.Load().Latest
+	r.to = layout{Design: cmp.Or(to, r.from.Design)}
+	if buckets != "" && r.to.Design != "buckets" {
+		return andon.Errorf(andon.Invalid, "the design %s has no buckets", r.to.Design)
+	}
+	var declared []andon.StateDef
+	for _, t := range r.tenants {
+		declared = append(declared, t.States.Defs()...)
+	}
+	r.to.complete(cmp.Or(buckets, r.from.Buckets), declared)
+	r.changes = !r.from.equal(r.to)
+	d, err := newDesign(r.to)
+	if err != nil {
+		return err
+	}
+	for _, t := range d.tables() {
+		if err := s.define(ctx, t.create(s.options.Keyspace, 1)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l layout) equal(o layout) bool {
+	return l.Design == o.Design && l.Buckets == o.Buckets && slices.Equal(l.Tables, o.Tables)
+}
+
+// define changes the schema.
+func (s *Store) define(ctx context.Context, statement string) error {
+	err := s.session.Query(statement).Consistency(gocql.All).ExecContext(ctx)
+	var exists *gocql.RequestErrAlreadyExists
+	switch {
+	case err == nil, errors.As(err, &exists):
+		return failure("wait for the schema", s.session.AwaitSchemaAgreement(ctx))
+	case viewsRefused(err):
+		return viewsDisabled()
+	}
+	return schemaError(statement, err)
+}
+
+// follow changes the settings, and waits until every process follows them and what was under way
+// when it began to has landed.
+func (r *rebuild) follow(ctx context.Context, reads layout, also *layout) error {
+	s := r.store
+	stored, text, err := readSettings(ctx, s.session, s.options)
+	if err != nil {
+		return err
+	}
+	if !stored.Latest.equal(r.from) && !stored.Latest.equal(r.to) {
+		return andon.Errorf(andon.Conflict, "somebody else rebuilds to %s: try again when that is "+
+			"done", stored.Latest.Design)
+	}
+	stored.Latest, stored.Next = reads, also
+	next, err := json.Marshal(stored)
+	if err != nil {
+		return err
+	}
+	if string(next) != text {
+		err = swapSettings(ctx, s.session, s.options, text, string(next))
+	}
+	if err == nil {
+		err = s.refresh(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(2*every + s.options.Settle):
+		return nil
+	}
+}
+
+// repair goes over all devices of all tenants.
+func (r *rebuild) repair(ctx context.Context) error {
+	total, done := r.store.counts.known(), int64(0)
+	for i := range r.tenants {
+		t, err := r.store.tenant(ctx, r.tenants[i].ID)
+		if andon.KindOf(err) == andon.NotFound && err != nil {
+			continue // deleted meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		all := r.store.streams(allDevices(t.key, ""), pageRows)
+		for {
+			ids, err := all.next(ctx, "", 256)
+			if err == nil {
+				err = parallel(ctx, len(ids), func(ctx context.Context, i int) error {
+					return r.store.repair(ctx, t, ids[i])
+				})
+			}
+			if err != nil {
+				return err
+			}
+			if len(ids) == 0 {
+				break
+			}
+			done += int64(len(ids))
+			r.progress(done, max(total, done))
+		}
+	}
+	return nil
+}
+
+// known returns how many devices were counted.
+func (c *counts) known() (n int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, t := range c.tenants {
+		n += int64(len(t.devices))
+	}
+	return n
+}
+
+// repair holds what is kept of a device against its log, and puts its hints right.
+func (s *Store) repair(ctx context.Context, t *tenant, device andon.DeviceID) error {
+	k := slotKey{t.key, device}
+	slot, err := s.devices.take(ctx, k)
+	if err != nil {
+		return err
+	}
+	defer s.devices.give(k, slot)
+	slot.view = nil
+	v, err := s.look(ctx, t.key, device, false)
+	if err != nil {
+		return err
+	}
+	if err := s.raiseFromLog(ctx, t, device, v); err != nil {
+		return err
+	}
+	states := t.record.States
+	if v.newest(states) == nil {
+		return nil // it only has readings, or assignments
+	}
+	var others []andon.State
+	p := placeOf(t, device, v)
+	for _, l := range v.states {
+		if l.state != p.state || !v.alive(states) {
+			others = append(others, l.state)
+		}
+	}
+	left := p
+	left.at--
+	var hints []mutation
+	for _, d := range s.working.Load().writes {
+		if v.alive(states) {
+			hints = append(hints, d.enter(p))
+			hints = append(hints, leaveAll(d, left, others)...)
+		} else {
+			left.at = v.retired - 1
+			hints = append(hints, d.retire(left, others)...)
+		}
+	}
+	if err := s.write(ctx, hints); err != nil || !v.alive(states) {
+		return err
+	}
+	run, calm, err := s.beginnings(ctx, t, device, v, &lookAt{quiet: s.quiet(v)})
+	if m := s.marks(t.key, device, run, calm); err == nil && len(m) > 0 {
+		err = s.write(ctx, []mutation{m})
+	}
+	return err
+}
+
+// raiseFromLog writes the newest entry of the log where what the device shows is older: then it was
+// lost.
+func (s *Store) raiseFromLog(
+	ctx context.Context, t *tenant, device andon.DeviceID, v *view,
+) error {
+	for e, err := range s.walk(ctx, t, device, andon.EventQuery{Limit: 1}, nil) {
+		key := e.Key(t.record.States)
+		key.Device = ""
+		if err != nil || key.Compare(v.newestKey(t.record.States)) <= 0 {
+			return err
+		}
+		a := &appending{store: s, tenant: t, stamp: s.stamp(), received: e.Time}
+		d := &deviceAppend{events: []andon.Event{e.Event}, is: v}
+		v.raise(last{state: e.State, time: e.Time})
+		a.shown(d)
+		return s.write(ctx, a.log)
+	}
+	return nil
+}
+
+// drop takes away what nobody reads or writes any more.
+func (r *rebuild) drop(ctx context.Context) error {
+	s := r.store
+	old, err := newDesign(r.from)
+	if err != nil {
+		return err
+	}
+	if r.from.Design == "buckets" && r.to.Design == "buckets" {
+		return r.dropBuckets(ctx)
+	}
+	now, err := newDesign(r.to)
+	if err != nil {
+		return err
+	}
+	var kept []string
+	for _, t := range now.tables() {
+		kept = append(kept, t.name)
+	}
+	for _, t := range slices.Backward(old.tables()) {
+		if slices.Contains(kept, t.name) {
+			continue
+		}
+		if err := s.define(ctx, t.drop(s.options.Keyspace)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t table) drop(keyspace string) string {
+	what := "TABLE"
+	if strings.HasPrefix(t.cql, "MATERIALIZED VIEW") {
+		what = "MATERIALIZED VIEW"
+	} else if strings.HasPrefix(t.cql, "INDEX") {
+		what = "INDEX"
+	}
+	return "DROP " + what + " IF EXISTS " + keyspace + "." + t.name
+}
+
+// dropBuckets deletes the partitions of numbers of buckets that are no longer in use.
+func (r *rebuild) dropBuckets(ctx context.Context) error {
+	s := r.store
+	was, err := parseBuckets(r.from.Buckets)
+	if err != nil {
+		return err
+	}
+	is, err := parseBuckets(r.to.Buckets)
+	if err != nil {
+		return err
+	}
+	for i := range r.tenants {
+		t, err := s.tenant(ctx, r.tenants[i].ID)
+		if err != nil {
+			continue // deleted: its purge does that
+		}
+		seen, err := s.seenStates(ctx, t.key)
+		if err != nil {
+			return err
+		}
+		var all []mutation
+		for _, state := range seen {
+			n := was.of(t.key, state)
+			for bucket := 0; bucket < n && n != is.of(t.key, state); bucket++ {
+				all = append(all, mutation{{"DELETE FROM latest_by_bucket USING TIMESTAMP ? " +
+					"WHERE tenant = ? AND state = ? AND buckets = ? AND bucket = ?",
+					[]any{s.stamp(), t.key, string(state), n, bucket}}})
+			}
+		}
+		if err := s.write(ctx, all); err != nil {
+			return err
+		}
+	}
+	return nil
+}

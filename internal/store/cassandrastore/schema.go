@@ -1,0 +1,98 @@
+package cassandrastore
+
+// step is one step of the schema, in order. A step that was released is never changed: what changes
+// is a new step behind it.
+type step struct {
+	number int
+	tables []table
+}
+
+// table is one table: what it is for, and its definition behind its name.
+type table struct {
+	name string
+	what string
+	cql  string
+}
+
+// The write timestamps matter as much as the columns: each comment says what they are.
+func steps() []step {
+	return []step{{1, []table{
+		{"entry", "", "TYPE (delivery bigint, operator text, message text, attributes text)"},
+		{"record", "", "TYPE (escalated_by text, note text)"},
+		{"assigned", "", "TYPE (since bigint, operator text)"},
+		{"reading", "", "TYPE (delivery bigint, metrics frozen<map<text, double>>, metadata text)"},
+		{"tenants", "The tenants, written by compare-and-swap. A deleted one keeps its row, " +
+			"without a record, so that its next life has another key.",
+			`(part text, id text, record text, version bigint, life int,
+  PRIMARY KEY (part, id))`},
+		{"purges", "Lives of tenants that are over, of which rows may be left.",
+			`(part text, tenant text, PRIMARY KEY (part, tenant))`},
+		{"states_by_tenant", "The states that have entries.",
+			`(tenant text, state text, PRIMARY KEY (tenant, state))`},
+		{"devices_by_tenant", "The devices that anything is kept of, in 16 buckets.",
+			`(tenant text, bucket int, device text, PRIMARY KEY ((tenant, bucket), device))`},
+		{"directory", "Which partitions exist. Of kind device and reading, by id the device: unit " +
+			"is the UTC day, and label for entries the state. Of kind operator and supervisor: " +
+			"unit is the UTC hour, or the UTC day.",
+			`(tenant text, kind text, id text, unit int, shard int, label text,
+  PRIMARY KEY ((tenant, kind, id), unit, shard, label))
+  WITH CLUSTERING ORDER BY (unit DESC, shard ASC, label ASC)`},
+		{"events_by_device", "The log: a row for each entry (at is 0), and behind it one for each " +
+			"of its escalations. Written at the time of the delivery, kept until the retention " +
+			"is over.",
+			`(tenant text, device text, day int, shard int,
+  time bigint, state text, at bigint, supervisor text,
+  entry frozen<entry>, record frozen<record>,
+  PRIMARY KEY ((tenant, device, day, shard), time, state, at, supervisor))
+  WITH CLUSTERING ORDER BY (time DESC, state ASC, at DESC, supervisor ASC)
+  AND compaction = {'class': 'TimeWindowCompactionStrategy',
+    'compaction_window_unit': 'DAYS', 'compaction_window_size': 1}`},
+		{"latest_by_device", "The newest entry of each state of a device, written at the entry's " +
+			"time. What is static is of the device: each at the time that it is ordered by.",
+			`(tenant text, device text, state text,
+  time bigint, entry frozen<entry>,
+  heard bigint STATIC, retired bigint STATIC, assigned frozen<assigned> STATIC,
+  run blob STATIC, incident blob STATIC, shards int STATIC,
+  PRIMARY KEY ((tenant, device), state))`},
+		{"escalations_by_device", "The escalations once more, for the present incident: they " +
+			"outlive the log.",
+			`(tenant text, device text, time bigint, state text, at bigint, supervisor text,
+  PRIMARY KEY ((tenant, device), time, state, at, supervisor))
+  WITH CLUSTERING ORDER BY (time DESC, state ASC, at DESC, supervisor ASC)`},
+		{"assignments_by_device", "Who was assigned, and from when on.",
+			`(tenant text, device text, since bigint, operator text,
+  PRIMARY KEY ((tenant, device), since)) WITH CLUSTERING ORDER BY (since DESC)`},
+		{"hints_by_operator", "Devices that may have entries of an operator in a UTC hour.",
+			`(tenant text, operator text, hour int, device text,
+  PRIMARY KEY ((tenant, operator, hour), device))`},
+		{"devices_by_operator", "Devices that may answer to an operator now.",
+			`(tenant text, operator text, device text, PRIMARY KEY ((tenant, operator), device))`},
+		{"hints_by_supervisor", "Entries of a UTC day that may be escalated to a supervisor.",
+			`(tenant text, supervisor text, day int, time bigint, state text, device text,
+  PRIMARY KEY ((tenant, supervisor, day), time, state, device))
+  WITH CLUSTERING ORDER BY (time DESC, state ASC, device ASC)`},
+		{"readings_by_device", "The readings: a row for each message, told apart by a hash of " +
+			"what it says. Those of one time are joined at reading, by their deliveries.",
+			`(tenant text, device text, day int, shard int, time bigint, message blob,
+  reading frozen<reading>,
+  PRIMARY KEY ((tenant, device, day, shard), time, message))
+  WITH CLUSTERING ORDER BY (time DESC, message ASC)
+  AND compaction = {'class': 'TimeWindowCompactionStrategy',
+    'compaction_window_unit': 'DAYS', 'compaction_window_size': 1}`},
+		{"devices_by_metric", "Devices that may have a metric, in 16 buckets.",
+			`(tenant text, metric text, bucket int, device text,
+  PRIMARY KEY ((tenant, metric, bucket), device))`},
+	}}}
+}
+
+// schemaVersion is the newest step that this program knows.
+func schemaVersion() int { return steps()[len(steps())-1].number }
+
+// settingsTable comes before all steps: it says which of them were taken.
+const settingsTable = `(name text PRIMARY KEY, value text)`
+
+// deviceBuckets is how many partitions the devices of a tenant and those of a metric have. It is
+// part of what is stored.
+const deviceBuckets = 16
+
+func bucketOf(device string) int { return spread(hash(device), deviceBuckets) }

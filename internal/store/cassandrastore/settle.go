@@ -1,0 +1,196 @@
+package cassandrastore
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/andonhq/andon"
+)
+
+// Several processes may write to one device at once, each from what it saw a moment ago. What they
+// write merges by itself; what they concluded may be wrong: which entry is the first of the run, and
+// that the device left a state. So whoever saw a change looks at the device again Options.Settle
+// later, when everything that was under way with it has landed, and only then takes hints away and
+// marks the marks as settled. A process that ends before is no harm: a mark that is not settled is
+// worked out by each reader, and the first to find the device quiet settles it.
+
+// lookAt is a device that is to be looked at again.
+type lookAt struct {
+	tenant andon.TenantID
+	device andon.DeviceID
+	former andon.State // that it may have left; absent where it is not known
+	due    time.Time
+	// What the present run and incident began behind when the change was seen. Only marks for these
+	// are settled; others have an entry of their own. quiet says that all of them may be.
+	run, calm andon.EventKey
+	quiet     bool
+}
+
+// lookAgain is what is to be looked at, in the order of due.
+type lookAgain struct {
+	mu    sync.Mutex
+	queue []lookAt
+}
+
+// queued is how many devices wait at most. What comes on top is left to the readers.
+const queued = 1 << 20
+
+func newLookAgain() *lookAgain { return &lookAgain{} }
+
+func (l *lookAgain) later(at lookAt) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.queue) < queued {
+		l.queue = append(l.queue, at)
+	}
+}
+
+// due takes out what is due at a time.
+func (l *lookAgain) due(now time.Time) []lookAt {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := 0
+	for n < len(l.queue) && n < settleAtOnce && !l.queue[n].due.After(now) {
+		n++
+	}
+	found := append([]lookAt(nil), l.queue[:n]...)
+	l.queue = l.queue[n:]
+	return found
+}
+
+const settleAtOnce = 256
+
+// lookAgain settles devices as they are due.
+func (s *Store) lookAgain(ctx context.Context) {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		for found := s.again.due(time.Now()); len(found) > 0; found = s.again.due(time.Now()) {
+			err := parallel(ctx, len(found), func(ctx context.Context, i int) error {
+				s.settleOrWait(ctx, found[i])
+				return ctx.Err()
+			})
+			if err != nil {
+				return
+			}
+		}
+	}
+}
+
+func (s *Store) settleOrWait(ctx context.Context, at lookAt) {
+	err := s.settle(ctx, at)
+	if err == nil || andon.KindOf(err) == andon.NotFound || ctx.Err() != nil {
+		return
+	}
+	s.options.Log.Debug("a device can't be looked at again", "device", at.device, "error", err)
+	at.due = time.Now().Add(s.options.Settle)
+	s.again.later(at)
+}
+
+// settle looks at a device and puts right what lists and marks say of it.
+func (s *Store) settle(ctx context.Context, at lookAt) error {
+	t, err := s.tenant(ctx, at.tenant)
+	if err != nil {
+		return err
+	}
+	k := slotKey{t.key, at.device}
+	slot, err := s.devices.take(ctx, k)
+	if err != nil {
+		return err
+	}
+	defer s.devices.give(k, slot)
+	began := time.Now()
+	v, err := s.look(ctx, t.key, at.device, false)
+	if err != nil || !v.alive(t.record.States) {
+		return err
+	}
+	entered := v.run.first == 0 || v.run.base != v.runBase(t.record.States)
+	run, calm, err := s.beginnings(ctx, t, at.device, v, &at)
+	if err != nil {
+		return err
+	}
+	var hints []mutation
+	p := placeOf(t, at.device, v)
+	for _, d := range s.working.Load().writes {
+		if entered {
+			hints = append(hints, d.enter(p))
+		}
+		if at.former != "" && at.former != p.state {
+			left := p
+			left.state, left.severity, left.at = at.former, 0, p.at-1
+			hints = append(hints, d.leave(left)...)
+		}
+	}
+	if err := s.write(ctx, hints); err != nil {
+		return err
+	}
+	if m := s.marks(t.key, at.device, run, calm); len(m) > 0 {
+		err = s.write(ctx, []mutation{m})
+	}
+	slot.view, slot.read = v, began
+	return err
+}
+
+func placeOf(t *tenant, device andon.DeviceID, v *view) place {
+	n := v.newest(t.record.States)
+	return place{
+		tenant: t.key, device: string(device), state: n.state,
+		severity: t.record.States.Severity(n.state), at: n.time,
+	}
+}
+
+// beginnings works the marks of a device out where they are not settled, and puts them into its
+// view. It returns those that by settles, to be written; a reader, without by, settles none.
+func (s *Store) beginnings(
+	ctx context.Context, t *tenant, device andon.DeviceID, v *view, by *lookAt,
+) (run, calm newMark, err error) {
+	states := t.record.States
+	var at lookAt
+	if by != nil {
+		at = *by
+	}
+	found := map[andon.EventKey]andon.Time{}
+	settle := func(m mark, base, ripe andon.EventKey) (newMark, error) {
+		same := m.base == base && m.first != 0
+		if same && m.settled {
+			return newMark{mark: m}, nil
+		}
+		first, ok := found[base]
+		if !ok {
+			var err error
+			if first, err = s.first(ctx, t, device, base); err != nil {
+				return newMark{}, err
+			}
+			found[base] = first
+		}
+		if same {
+			first = earlier(m.first, first)
+		}
+		if first == 0 { // the log has expired, and nobody had written down where the run began
+			first = v.newest(states).time
+		}
+		settled := by != nil && (by.quiet || base == ripe)
+		return newMark{mark: mark{base: base, first: first, settled: settled}, write: settled}, nil
+	}
+	if run, err = settle(v.run, v.runBase(states), at.run); err != nil {
+		return run, calm, err
+	}
+	v.run = run.mark
+	base, open := v.incidentBase(states)
+	if open {
+		calm, err = settle(v.incident, base, at.calm)
+		v.incident = calm.mark
+	}
+	return run, calm, err
+}
+
+// quiet reports whether nothing of a device can still be under way.
+func (s *Store) quiet(v *view) bool {
+	return time.Since(v.heard.Std()) > s.options.Settle
+}

@@ -1,0 +1,188 @@
+package cassandrastore
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	gocql "github.com/apache/cassandra-gocql-driver/v2"
+
+	"github.com/andonhq/andon"
+)
+
+// question is a statement that reads. Its first partition values are the partition key.
+type question struct {
+	text      string
+	partition int
+}
+
+// pageRows is how many rows are asked for at a time where nobody asks for fewer.
+const pageRows = 1000
+
+// page asks a question from where state says, and calls row for each row of one page, after the
+// row's columns are in into. It returns where the next page begins; nothing behind the last one.
+// No statement is under way while row runs, except this one.
+func (s *Store) page(
+	ctx context.Context, q question, size int, state []byte, args, into []any, row func(),
+) (next []byte, err error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	began, rows := time.Now(), 0
+	it := s.session.Query(q.text, args...).Consistency(s.options.read()).Idempotent(true).
+		PageSize(size).PageState(state).SetSpeculativeExecutionPolicy(s.speculation).
+		IterContext(ctx)
+	next = append(next, it.PageState()...)
+	for it.Scan(into...) {
+		rows++
+		row()
+	}
+	err = it.Close()
+	if plan := andon.PlanOf(ctx); plan != nil {
+		plan.Add(andon.PlanStep{
+			Statement: q.text, Partition: partitionOf(args[:q.partition]),
+			Consistency: s.options.ReadConsistency, Rows: rows, Took: time.Since(began),
+		})
+	}
+	return next, failure("read", err)
+}
+
+func partitionOf(args []any) []string {
+	var values []string
+	for _, a := range args {
+		if b, ok := a.([]byte); ok {
+			a = fmt.Sprintf("0x%x", b)
+		}
+		values = append(values, fmt.Sprint(a))
+	}
+	return values
+}
+
+// each asks a question page by page to its end.
+func (s *Store) each(ctx context.Context, q question, args, into []any, row func()) error {
+	for state := []byte(nil); ; {
+		next, err := s.page(ctx, q, pageRows, state, args, into, row)
+		if err != nil || len(next) == 0 {
+			return err
+		}
+		state = next
+	}
+}
+
+// order is a statement that writes. Those of one mutation are of one partition.
+type order struct {
+	text string
+	args []any
+}
+
+// mutation is what is written to one partition, in one piece.
+type mutation []order
+
+// write writes mutations side by side and returns when all of them are acknowledged, or the first
+// error. After an error any of them may have been written.
+func (s *Store) write(ctx context.Context, mutations []mutation) error {
+	if len(mutations) == 1 {
+		return failure("write", s.mutate(ctx, mutations[0]))
+	}
+	return failure("write", parallel(ctx, len(mutations), func(ctx context.Context, i int) error {
+		return s.mutate(ctx, mutations[i])
+	}))
+}
+
+func (s *Store) mutate(ctx context.Context, m mutation) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	if len(m) == 1 {
+		return s.session.Query(m[0].text, m[0].args...).Consistency(s.options.write()).
+			Idempotent(true).ExecContext(ctx)
+	}
+	batch := s.session.Batch(gocql.UnloggedBatch).Consistency(s.options.write())
+	for _, o := range m {
+		batch.Entries = append(batch.Entries, gocql.BatchEntry{
+			Stmt: o.text, Args: o.args, Idempotent: true,
+		})
+	}
+	return batch.ExecContext(ctx)
+}
+
+// enter takes one of the places for statements under way, until leave is called.
+func (s *Store) enter(ctx context.Context) error {
+	select {
+	case s.inFlight <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *Store) leave() { <-s.inFlight }
+
+// sideBySide is how many statements of one request are under way at once.
+const sideBySide = 128
+
+// parallel calls do for 0 to n-1, many at once. The first error ends it and is returned.
+func parallel(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+	if n == 0 {
+		return nil
+	}
+	if n == 1 {
+		return do(ctx, 0)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	work := make(chan int)
+	var workers sync.WaitGroup
+	for range min(n, sideBySide) {
+		workers.Go(func() {
+			for i := range work {
+				if err := do(ctx, i); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	for i := range n {
+		select {
+		case work <- i:
+			continue
+		case <-ctx.Done():
+		}
+		break
+	}
+	close(work)
+	workers.Wait()
+	return context.Cause(ctx)
+}
+
+// stamp returns the write timestamp of a delivery: µs on this process's clock, strictly rising. A
+// statement that is sent again keeps its stamp, so what a timeout left behind can't undo what came
+// later.
+func (s *Store) stamp() int64 {
+	for {
+		last := s.lastStamp.Load()
+		next := max(time.Now().UnixMicro(), last+1)
+		if s.lastStamp.CompareAndSwap(last, next) {
+			return next
+		}
+	}
+}
+
+// writeLogged writes what belongs together but lies in several partitions: once Cassandra has it,
+// all of it will be there.
+func (s *Store) writeLogged(ctx context.Context, orders []order) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	batch := s.session.Batch(gocql.LoggedBatch).Consistency(s.options.write())
+	for _, o := range orders {
+		batch.Entries = append(batch.Entries, gocql.BatchEntry{
+			Stmt: o.text, Args: o.args, Idempotent: true,
+		})
+	}
+	return failure("write", batch.ExecContext(ctx))
+}

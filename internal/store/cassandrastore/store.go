@@ -1,0 +1,221 @@
+package cassandrastore
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	gocql "github.com/apache/cassandra-gocql-driver/v2"
+
+	"github.com/andonhq/andon"
+)
+
+// Store is an andon.Store on one keyspace.
+type Store struct {
+	options     Options
+	session     *gocql.Session
+	version     string // of Cassandra
+	datacenter  string
+	immediate   bool // what a write acknowledged is what a read sees
+	speculation gocql.SpeculativeExecutionPolicy
+	inFlight    chan struct{}
+	lastStamp   atomic.Int64
+
+	working atomic.Pointer[working]
+	tenants *tenants // their records, for a second
+	devices *devices // what appends last saw of their devices
+	written *written // hints that need not be written again
+	counts  *counts
+	again   *lookAgain
+	over    chan struct{} // a life of a tenant is over
+
+	work sync.WaitGroup // of the store itself
+	quit context.CancelFunc
+}
+
+var _ andon.Store = (*Store)(nil)
+
+// Open opens a keyspace that Init made. What is wrong with the settings, or is not as it must be, is
+// Invalid or Conflict; what can't be reached is Unavailable.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	c, err := reach(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	defer c.session.Close()
+	o = c.options
+	stored, text, err := c.ready(ctx)
+	if err != nil {
+		return nil, err
+	}
+	config, err := o.config(o.Keyspace)
+	if err != nil {
+		return nil, err
+	}
+	session, err := config.CreateSession()
+	if err != nil {
+		return nil, unreached(o, err)
+	}
+	r, err := c.replicationOf(ctx, o.Keyspace)
+	if err != nil {
+		session.Close()
+		return nil, err
+	}
+	w, err := newWorking(stored, text)
+	if err != nil {
+		session.Close()
+		return nil, err
+	}
+	s := newStore(c, session, w)
+	s.immediate = o.overlap(r, c.datacenter)
+	if err := s.begin(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func newStore(c *cluster, session *gocql.Session, w *working) *Store {
+	s := &Store{
+		options: c.options, session: session, version: c.version, datacenter: c.datacenter,
+		speculation: gocql.NonSpeculativeExecution{},
+		inFlight:    make(chan struct{}, c.options.InFlight),
+		tenants:     newTenants(), devices: newDevices(), written: newWritten(), counts: newCounts(),
+		again: newLookAgain(), over: make(chan struct{}, 1),
+	}
+	if d := c.options.Speculate; d > 0 {
+		s.speculation = &gocql.SimpleSpeculativeExecution{NumAttempts: 1, TimeoutDelay: d}
+	}
+	s.working.Store(w)
+	return s
+}
+
+// ready checks that the keyspace is one that this process may work on.
+func (c *cluster) ready(ctx context.Context) (settings, string, error) {
+	o := c.options
+	r, err := c.replicationOf(ctx, o.Keyspace)
+	if err != nil {
+		return settings{}, "", err
+	}
+	if r == nil {
+		return settings{}, "", missing(o.Keyspace)
+	}
+	if err := errors.Join(
+		c.check(r, "cassandra.read_consistency", o.ReadConsistency),
+		c.check(r, "cassandra.write_consistency", o.WriteConsistency),
+	); err != nil {
+		return settings{}, "", err
+	}
+	stored, text, err := readSettings(ctx, c.session, o)
+	switch {
+	case err != nil:
+		return stored, text, err
+	case text == "":
+		return stored, text, missing(o.Keyspace)
+	case stored.Schema > schemaVersion():
+		return stored, text, newer(o.Keyspace, stored.Schema)
+	case stored.Schema < schemaVersion():
+		return stored, text, andon.Errorf(andon.Conflict, "keyspace %s has schema %d, and this "+
+			"Andon needs %d: run `andon store init`, which upgrades it",
+			o.Keyspace, stored.Schema, schemaVersion())
+	}
+	if err := stored.agrees(o); err != nil {
+		return stored, text, err
+	}
+	return stored, text, c.viewsEnabled(ctx, stored)
+}
+
+// viewsEnabled refuses views where the cluster has them disabled: what is there would still be
+// served, but could not be made again.
+func (c *cluster) viewsEnabled(ctx context.Context, s settings) error {
+	if s.Latest.Design != "view" {
+		return nil
+	}
+	var enabled string
+	err := c.session.Query(
+		"SELECT value FROM system_views.settings WHERE name = 'materialized_views_enabled'").
+		Consistency(gocql.LocalOne).ScanContext(ctx, &enabled)
+	if err == nil && enabled == "false" {
+		return viewsDisabled()
+	}
+	return nil // a user without the right to look is told at the first statement that fails
+}
+
+func missing(keyspace string) error {
+	return andon.Errorf(andon.Invalid, "there is no keyspace %s of Andon on this cluster: make it "+
+		"with `andon store init --replication 3` (look at it first with --dry-run)", keyspace)
+}
+
+// begin makes the default tenant and starts what works beside the calls.
+func (s *Store) begin(ctx context.Context) error {
+	if err := s.ensureDefault(ctx); err != nil {
+		return err
+	}
+	life, quit := context.WithCancel(context.WithoutCancel(ctx))
+	s.quit = quit
+	s.work.Go(func() { s.follow(life) })
+	s.work.Go(func() { s.count(life) })
+	s.work.Go(func() { s.lookAgain(life) })
+	s.work.Go(func() { s.purge(life) })
+	return nil
+}
+
+// Capabilities is of andon.Store. Under the design "view" lists by state follow a moment later.
+func (s *Store) Capabilities() andon.Capabilities {
+	w := s.working.Load()
+	return andon.Capabilities{
+		Name:    "cassandra " + s.version + ", latest by " + w.Latest.Design,
+		Durable: true, Immediate: s.immediate && w.Latest.Design != "view",
+		MetricReadings: true, Explain: true,
+	}
+}
+
+// Ready is of andon.Store: it asks for what every request needs.
+func (s *Store) Ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	_, _, err := readSettings(ctx, s.session, s.options)
+	return err
+}
+
+// Close is of andon.Store. What it leaves unfinished is only what any reader mends by the way.
+func (s *Store) Close() error {
+	if s.quit != nil {
+		s.quit()
+	}
+	s.work.Wait()
+	s.session.Close()
+	return nil
+}
+
+// every is how old what a process knows of the settings and the tenants may be.
+const every = time.Second
+
+// follow keeps up with the settings, so that a rebuild can go on while the process runs.
+func (s *Store) follow(ctx context.Context) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if err := s.refresh(ctx); err != nil && ctx.Err() == nil {
+			s.options.Log.Debug("the settings of the keyspace can't be read", "error", err)
+		}
+	}
+}
+
+func (s *Store) refresh(ctx context.Context) error {
+	stored, text, err := readSettings(ctx, s.session, s.options)
+	if err != nil || text == "" || text == s.working.Load().text {
+		return err
+	}
+	w, err := newWorking(stored, text)
+	if err == nil {
+		s.working.Store(w)
+	}
+	return err
+}

@@ -1,0 +1,319 @@
+package cassandrastore
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/andonhq/andon"
+)
+
+// tenant is what is known of one tenant for a second.
+type tenant struct {
+	key    string // in every table
+	record andon.Tenant
+	read   time.Time
+}
+
+// tenants keeps what was read of tenants for a second, since every request asks.
+type tenants struct {
+	mu   sync.Mutex
+	byID map[andon.TenantID]*tenant
+}
+
+func newTenants() *tenants { return &tenants{byID: map[andon.TenantID]*tenant{}} }
+
+func (t *tenants) fresh(id andon.TenantID) *tenant {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if found := t.byID[id]; found != nil && time.Since(found.read) < every {
+		return found
+	}
+	return nil
+}
+
+func (t *tenants) put(id andon.TenantID, found *tenant) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if found == nil {
+		delete(t.byID, id)
+		return
+	}
+	t.byID[id] = found
+}
+
+// storedTenant is a tenant's record as it is kept, as JSON. New fields work at their zero value.
+type storedTenant struct {
+	Events      andon.Retention  `json:"events"`
+	Readings    andon.Retention  `json:"readings"`
+	MaxFuture   andon.Duration   `json:"max_future"`
+	SilentAfter andon.Duration   `json:"silent_after"`
+	States      []andon.StateDef `json:"states"`
+	Floor       [2]int64         `json:"floor"` // of events and of readings
+}
+
+func encodeTenant(t *andon.Tenant) (string, error) {
+	text, err := json.Marshal(storedTenant{
+		Events: t.Events, Readings: t.Readings, MaxFuture: t.MaxFuture,
+		SilentAfter: t.SilentAfter, States: t.States.Defs(), Floor: [2]int64{int64(t.Floor.Events), int64(t.Floor.Readings)},
+	})
+	return string(text), err
+}
+
+func decodeTenant(id andon.TenantID, text string, version int64) (andon.Tenant, error) {
+	var stored storedTenant
+	if err := json.Unmarshal([]byte(text), &stored); err != nil {
+		return andon.Tenant{}, fmt.Errorf("read tenant %q: %w", id, err)
+	}
+	states, err := andon.NewStateSet(stored.States)
+	return andon.Tenant{
+		ID: id, Version: uint64(version), Events: stored.Events, Readings: stored.Readings,
+		MaxFuture: stored.MaxFuture, SilentAfter: stored.SilentAfter,
+		States: states,
+		Floor: andon.Horizon{
+			Events: andon.Time(stored.Floor[0]), Readings: andon.Time(stored.Floor[1]),
+		},
+	}, err
+}
+
+const tenantColumns = "SELECT id, record, version, life FROM tenants WHERE part = 'tenants'"
+
+// tenantRow is a row of the table. One without a record is of a tenant that was deleted.
+type tenantRow struct {
+	id, record string
+	version    int64
+	life       int
+}
+
+func (r *tenantRow) into() []any { return []any{&r.id, &r.record, &r.version, &r.life} }
+
+func (r *tenantRow) tenant() (*tenant, error) {
+	record, err := decodeTenant(andon.TenantID(r.id), r.record, r.version)
+	if err != nil {
+		return nil, andon.Errorf(andon.Internal, "%w", err)
+	}
+	return &tenant{tenantKey(record.ID, r.life), record, time.Now()}, nil
+}
+
+func noTenant(id andon.TenantID) error {
+	return andon.Errorf(andon.NotFound, "there is no tenant %q", id)
+}
+
+// tenantRow reads one row; the zero row where there is none.
+func (s *Store) tenantRow(ctx context.Context, id andon.TenantID) (row tenantRow, err error) {
+	q := question{tenantColumns + " AND id = ?", 0}
+	err = s.each(ctx, q, []any{string(id)}, row.into(), func() {})
+	return row, err
+}
+
+// tenant returns a tenant that is there.
+func (s *Store) tenant(ctx context.Context, id andon.TenantID) (*tenant, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if t := s.tenants.fresh(id); t != nil {
+		return t, nil
+	}
+	row, err := s.tenantRow(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if row.record == "" {
+		s.tenants.put(id, nil)
+		return nil, noTenant(id)
+	}
+	t, err := row.tenant()
+	if err == nil {
+		s.tenants.put(id, t)
+	}
+	return t, err
+}
+
+// Tenants is of andon.Tenants.
+func (s *Store) Tenants(ctx context.Context) ([]andon.Tenant, error) {
+	var all []andon.Tenant
+	var row tenantRow
+	var damaged error
+	err := s.each(ctx, question{tenantColumns, 0}, nil, row.into(), func() {
+		if row.record == "" {
+			return
+		}
+		t, err := row.tenant()
+		if damaged = errors.Join(damaged, err); err == nil {
+			all = append(all, t.record)
+		}
+	})
+	byID := func(a, b andon.Tenant) int { return cmp.Compare(a.ID, b.ID) }
+	slices.SortFunc(all, byID)
+	return all, errors.Join(err, damaged)
+}
+
+// Tenant is of andon.Tenants. What another process changed is seen within a second.
+func (s *Store) Tenant(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return andon.Tenant{}, err
+	}
+	return t.record, nil
+}
+
+// PutTenant is of andon.Tenants.
+func (s *Store) PutTenant(ctx context.Context, is andon.Tenant) (andon.Tenant, error) {
+	if err := s.mayKeep(&is); err != nil {
+		return andon.Tenant{}, err
+	}
+	row, err := s.tenantRow(ctx, is.ID)
+	if err != nil {
+		return andon.Tenant{}, err
+	}
+	if row.record != "" && uint64(row.version) == is.Version {
+		err = s.checkStates(ctx, &row, &is)
+	} else if row.record != "" || is.Version != 0 {
+		err = andon.Errorf(andon.Conflict, "tenant %q was changed meanwhile", is.ID)
+	}
+	if err != nil {
+		return andon.Tenant{}, err
+	}
+	is.Version = uint64(row.version) + 1
+	text, err := encodeTenant(&is)
+	if err != nil {
+		return andon.Tenant{}, err
+	}
+	if err := s.swapTenant(ctx, is.ID, &row, text); err != nil {
+		return andon.Tenant{}, err
+	}
+	s.tenants.put(is.ID, &tenant{tenantKey(is.ID, row.life), is, time.Now()})
+	return is, nil
+}
+
+// mayKeep refuses a tenant that wants to keep more than the keyspace does: Cassandra lets rows
+// expire by the keyspace's retention.
+func (s *Store) mayKeep(t *andon.Tenant) error {
+	w := s.working.Load()
+	for _, r := range []struct {
+		what      string
+		asks, has andon.Retention
+	}{
+		{"events", t.Events, w.Retention}, {"readings", t.Readings, w.Readings},
+	} {
+		if r.has != andon.Forever && (r.asks == andon.Forever || r.asks > r.has) {
+			return andon.AtField("body.retention."+r.what,
+				"this keyspace keeps %s for %s, and a tenant can't keep them for %s: raise it with "+
+					"`andon store init`, for what is written from then on", r.what, r.has, r.asks)
+		}
+	}
+	return nil
+}
+
+// checkStates refuses to change the severity of a state that has entries.
+func (s *Store) checkStates(ctx context.Context, row *tenantRow, is *andon.Tenant) error {
+	was, err := row.tenant()
+	if err != nil {
+		return err
+	}
+	seen, err := s.seenStates(ctx, was.key)
+	if err != nil {
+		return err
+	}
+	return was.record.States.CheckChange(is.States, seen)
+}
+
+// seenStates returns the states that have entries, in order.
+func (s *Store) seenStates(ctx context.Context, key string) (seen []andon.State, err error) {
+	var state string
+	q := question{"SELECT state FROM states_by_tenant WHERE tenant = ?", 1}
+	err = s.each(ctx, q, []any{key}, []any{&state}, func() { seen = append(seen, andon.State(state)) })
+	return seen, err
+}
+
+// swapTenant writes a record over the version that was read, "" to delete it.
+func (s *Store) swapTenant(
+	ctx context.Context, id andon.TenantID, was *tenantRow, record string,
+) error {
+	q := s.session.Query("UPDATE tenants SET record = ?, version = ?, life = ? "+
+		"WHERE part = 'tenants' AND id = ? IF version = ?",
+		record, was.version+1, was.life, string(id), was.version)
+	if was.id == "" {
+		q = s.session.Query("INSERT INTO tenants (part, id, record, version, life) "+
+			"VALUES ('tenants', ?, ?, ?, ?) IF NOT EXISTS", string(id), record, 1, 0)
+	}
+	found := map[string]any{}
+	// Not to be repeated by the driver: the first time may have happened, and the second would not.
+	applied, err := q.Consistency(s.options.write()).Idempotent(false).
+		MapScanCASContext(ctx, found)
+	if err != nil {
+		return failure("write the tenant", err)
+	}
+	if !applied {
+		s.tenants.put(id, nil)
+		return andon.Errorf(andon.Conflict, "tenant %q was changed meanwhile", id)
+	}
+	return nil
+}
+
+// ensureDefault makes the default tenant where it is not there.
+func (s *Store) ensureDefault(ctx context.Context) error {
+	_, err := s.tenant(ctx, andon.DefaultTenant)
+	if err == nil || andon.KindOf(err) != andon.NotFound {
+		return err
+	}
+	t := andon.NewTenant(andon.DefaultTenant)
+	w := s.working.Load()
+	for _, r := range []struct{ to, has *andon.Retention }{
+		{&t.Events, &w.Retention}, {&t.Readings, &w.Readings},
+	} {
+		if *r.has != andon.Forever && (*r.to == andon.Forever || *r.to > *r.has) {
+			*r.to = *r.has
+		}
+	}
+	_, err = s.PutTenant(ctx, t)
+	if err != nil && andon.KindOf(err) == andon.Conflict {
+		return nil // another process made it
+	}
+	return err
+}
+
+// DeleteTenant is of andon.Tenants. Its rows are given back in the background; the next life of a
+// tenant of that name has keys of its own.
+func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {
+	if id == andon.DefaultTenant {
+		return andon.Errorf(andon.Conflict, "tenant %q always exists and can't be deleted", id)
+	}
+	row, err := s.tenantRow(ctx, id)
+	if err != nil {
+		return err
+	}
+	if row.record == "" {
+		return noTenant(id)
+	}
+	over := tenantKey(id, row.life)
+	if err := s.write(ctx, []mutation{{{
+		"INSERT INTO purges (part, tenant) VALUES ('purges', ?) USING TIMESTAMP ?",
+		[]any{over, s.stamp()},
+	}}}); err != nil {
+		return err
+	}
+	row.life++
+	if err := s.swapTenant(ctx, id, &row, ""); err != nil {
+		return err
+	}
+	s.tenants.put(id, nil)
+	s.counts.forget(over)
+	select {
+	case s.over <- struct{}{}:
+	default: // it is going to look anyway
+	}
+	return nil
+}
+
+// Expire is of andon.Tenants. Cassandra lets rows expire by themselves, when the retention of the
+// keyspace is over; there is nothing to do.
+func (s *Store) Expire(ctx context.Context, id andon.TenantID, _ andon.Horizon) error {
+	_, err := s.tenant(ctx, id)
+	return err
+}

@@ -1,0 +1,45 @@
+package pebblestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/andonhq/andon"
+)
+
+// Bare is of wrap.Bare: raw Pebble with the store's own options, one key an event with as many
+// bytes, fsynced. It lives in a directory inside the store's, on the same disk, until end.
+func (s *Store) Bare(context.Context, andon.TenantID) (
+	keep func(ctx context.Context, received andon.Time, events []andon.Event) error,
+	end func() error,
+	err error,
+) {
+	fs := s.options.FS
+	dir := fs.PathJoin(s.room.dir, "bare")
+	db, err := pebble.Open(dir, pebbleOptions(&s.options))
+	if err != nil {
+		return nil, nil, fmt.Errorf("open bare Pebble in %s: %w", dir, err)
+	}
+	keep = func(_ context.Context, _ andon.Time, events []andon.Event) error {
+		batch := db.NewBatch()
+		defer batch.Close()
+		if err := encodeEvents(batch, 1, events); err != nil {
+			return err
+		}
+		return batch.Commit(pebble.Sync)
+	}
+	return keep, func() error { return errors.Join(db.Close(), fs.RemoveAll(dir)) }, nil
+}
+
+// Size is of wrap.Sized: the bytes of the tables that are in use. Those that a compaction has made
+// superfluous are not counted, removed or not.
+func (s *Store) Size(context.Context) (int64, error) {
+	if err := s.db.Flush(); err != nil {
+		return 0, fmt.Errorf("write out what is in memory: %w", err)
+	}
+	m := s.db.Metrics()
+	return int64(m.Table.Local.LiveSize + m.BlobFiles.Local.LiveSize), nil
+}

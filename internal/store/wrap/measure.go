@@ -1,0 +1,37 @@
+package wrap
+
+import (
+	"context"
+
+	"github.com/andonhq/andon"
+)
+
+// What a store may offer to whoever measures it, beyond what the contract of a store asks for. A
+// store need not be any of them.
+
+// Bare is a store that can do without itself: it lets its engine take the same events with the same
+// statements and nothing around them. What a store reaches beside that is what it costs.
+type Bare interface {
+	// Bare opens the engine, beside what the store has in it. keep takes the events of one
+	// request, as durable as Log.Append does, and may be called concurrently. end removes what was
+	// kept; it is to be called once, after the last keep.
+	Bare(ctx context.Context, tenant andon.TenantID) (
+		keep func(ctx context.Context, received andon.Time, events []andon.Event) error,
+		end func() error,
+		err error,
+	)
+}
+
+// Sized is a store that knows how much room it takes.
+type Sized interface {
+	// Size returns the bytes that the store has on its disks, its write-ahead log left out. It
+	// writes out first what is in memory, so it may take long.
+	Size(ctx context.Context) (bytes int64, err error)
+}
+
+// Tombstoned is a store whose engine marks what is deleted, and reads past the marks.
+type Tombstoned interface {
+	// Tombstones returns how many marks were read past since the engine began to count; it never
+	// falls while the store is open.
+	Tombstones(ctx context.Context) (read int64, err error)
+}

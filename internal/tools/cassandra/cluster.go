@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/andonhq/andon/internal/enginetest"
+)
+
+// ring is the number of nodes of a ring.
+const ring = 3
+
+// One node and a ring keep their data apart: a node that was alone can't join others.
+func (c *cluster) aloneDir() string { return filepath.Join(c.dir, "alone") }
+
+func (c *cluster) ringDir() string { return filepath.Join(c.dir, "ring") }
+
+// running is what start has started.
+type running struct {
+	nodes []*enginetest.Node
+	stop  func() error
+}
+
+// start starts the nodes and stays until the context is done, or a node has ended.
+func (c *cluster) start(ctx context.Context) error {
+	fmt.Fprintf(c.out, "Cassandra %s starts, with its data in %s ...\n", enginetest.Version, c.dir)
+	r, err := c.launch(ctx)
+	switch {
+	case ctx.Err() != nil: // so it went no further
+		return nil
+	case err != nil:
+		return err
+	}
+	c.greet(r.nodes)
+	untilOneEnds(ctx, r.nodes)
+	fmt.Fprintln(c.out, "Cassandra stops; its data stays.")
+	return r.stop()
+}
+
+func (c *cluster) launch(ctx context.Context) (running, error) {
+	if c.nodes == ring {
+		r, err := enginetest.StartRing(ctx, c.ringDir(), ring)
+		if err != nil {
+			return running{}, err
+		}
+		return running{r.Nodes(), r.Stop}, nil
+	}
+	n, err := enginetest.StartCassandra(ctx, enginetest.Options{
+		Dir: c.aloneDir(), Addr: c.addr, Heap: c.heap,
+	})
+	if err != nil {
+		return running{}, err
+	}
+	return running{[]*enginetest.Node{n}, n.Stop}, nil
+}
+
+// greet says what to do next.
+func (c *cluster) greet(nodes []*enginetest.Node) {
+	var addrs []string
+	for _, n := range nodes {
+		addrs = append(addrs, n.Addr())
+	}
+	fmt.Fprintf(c.out, `It answers on %s. In another terminal, after make build:
+
+  export ANDON_STORE=cassandra ANDON_CASSANDRA_HOSTS=%s
+  bin/andon store init
+  bin/andon serve
+
+Ctrl-C here ends Cassandra and keeps its data.
+`, strings.Join(addrs, ", "), strings.Join(addrs, ","))
+}
+
+// untilOneEnds waits for the first node to end.
+func untilOneEnds(ctx context.Context, nodes []*enginetest.Node) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for _, n := range nodes {
+		go func() {
+			defer cancel()
+			_ = n.Wait(ctx) // ended, or no longer waited for
+		}()
+	}
+	<-ctx.Done()
+}
+
+// stop ends the nodes that run, and waits until they are gone.
+func (c *cluster) stop(ctx context.Context) error {
+	found, err := c.find()
+	if err != nil {
+		return err
+	}
+	for _, f := range found {
+		if f.PID == 0 {
+			continue
+		}
+		fmt.Fprintf(c.out, "%s stops ...\n", f.Addr)
+		if err := untilGone(ctx, f); err != nil {
+			return fmt.Errorf("stop %s: %w", f.Addr, err)
+		}
+	}
+	return c.status()
+}
+
+// untilGone asks a node to stop, and looks until its owner has let go of its directory.
+func untilGone(ctx context.Context, f enginetest.Found) error {
+	if err := f.Stop(); err != nil {
+		return err
+	}
+	again := time.NewTicker(200 * time.Millisecond)
+	defer again.Stop()
+	for {
+		now, err := enginetest.Find(f.Dir)
+		if err == nil && now.PID != f.PID {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		case <-again.C:
+		}
+	}
+}
+
+// status says of each node whether it runs.
+func (c *cluster) status() error {
+	found, err := c.find()
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		fmt.Fprintf(c.out, "No node ever ran in %s.\n", c.dir)
+	}
+	for _, f := range found {
+		state := "stopped"
+		if f.PID != 0 {
+			state = fmt.Sprintf("runs, process %d", f.PID)
+		}
+		fmt.Fprintf(c.out, "%-16s %-22s %s\n", f.Addr, state, f.Dir)
+	}
+	return nil
+}
+
+// find returns the nodes of the directory.
+func (c *cluster) find() (found []enginetest.Found, err error) {
+	dirs := []string{c.aloneDir()}
+	for i := range ring {
+		dirs = append(dirs, filepath.Join(c.ringDir(), enginetest.RingNode(i)))
+	}
+	for _, dir := range dirs {
+		f, err := enginetest.Find(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, f)
+	}
+	return found, nil
+}
