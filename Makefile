@@ -40,6 +40,7 @@ test: check race-ready ## Check, and run all tests with the race detector
 .PHONY: test-long
 test-long: race-ready ## Many random histories, crashes and fuzzing: hours
 	CGO_ENABLED=1 go test -race -timeout 6h -count $(COUNT) -run 'Histor|Crash|Kill|Random' ./...
+	CGO_ENABLED=1 ANDON_LONG=1 go test -race -timeout 1h -run Ring ./...
 	@for package in $$(go list ./...); do \
 		for fuzz in $$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
 			go test -run '^$$' -fuzz "^$$fuzz$$" -fuzztime $(FUZZTIME) $$package; \

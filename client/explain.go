@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"math"
 	"net/http"
 	"net/url"
 	"time"
@@ -58,7 +59,7 @@ func (p *plan) UnmarshalJSON(text []byte) error {
 	p.Statements = make([]andon.PlanStep, len(answer.Statements))
 	for i, s := range answer.Statements {
 		p.Statements[i] = s.PlanStep
-		p.Statements[i].Took = time.Duration(s.MS * float64(time.Millisecond))
+		p.Statements[i].Took = time.Duration(math.Round(s.MS * float64(time.Millisecond)))
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 )
 
 const explained = `{"statements":[{"statement":"SELECT 1","partition":["default","d"],
-	"consistency":"LOCAL_QUORUM","times":2,"rows":3,"ms":1.5}]}`
+	"consistency":"LOCAL_QUORUM","times":2,"rows":3,"ms":2.018}]}`
 
 func TestExplain(t *testing.T) {
 	asked := []string{}
@@ -37,7 +37,7 @@ func TestExplain(t *testing.T) {
 		}
 		want := []andon.PlanStep{{
 			Statement: "SELECT 1", Partition: []string{"default", "d"},
-			Consistency: "LOCAL_QUORUM", Times: 2, Rows: 3, Took: 1500 * time.Microsecond,
+			Consistency: "LOCAL_QUORUM", Times: 2, Rows: 3, Took: 2018 * time.Microsecond,
 		}}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)

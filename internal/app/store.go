@@ -33,7 +33,7 @@ func (a *App) InitStore(ctx context.Context, s all.Setup, tell func(statement st
 
 func (a *App) storeConfig(owner string) all.Config {
 	c := storeConfig(a.Config)
-	c.Log, c.Owner, c.Fatal = a.Log, owner, a.Fatal
+	c.Log, c.Now, c.Owner, c.Fatal = a.Log, a.Now, owner, a.Fatal
 	return c
 }
 

@@ -13,9 +13,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/config"
 	"github.com/andonhq/andon/internal/intake"
+	"github.com/andonhq/andon/internal/store/cassandrastore"
 	"github.com/andonhq/andon/internal/store/memstore"
 	"github.com/andonhq/andon/internal/store/wrap"
 )
@@ -193,14 +196,16 @@ func TestStoreConfig(t *testing.T) {
 		Timeout: 1, Speculate: 2, Connections: 3, InFlight: 4, Latest: "l", Buckets: "b",
 		Recount: 5, Settle: 6,
 	}}
-	o := storeConfig(c).Cassandra
-	got := fmt.Sprintf("%v %+v", o.Log, o)
-	want := "<nil> {Log:<nil> Hosts:[h] Keyspace:k Datacenter:dc ReadConsistency:QUORUM " +
-		"WriteConsistency:ALL User:u Password:p PasswordFile:f TLS:{On:true CA:ca Cert:cert " +
-		"Key:key SkipName:true} Timeout:1ns Speculate:2ns Connections:3 InFlight:4 Latest:l " +
-		"Buckets:b Recount:5ns Settle:6ns}"
-	if got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
+	want := cassandrastore.Options{
+		Hosts: []string{"h"}, Keyspace: "k", Datacenter: "dc",
+		ReadConsistency: "QUORUM", WriteConsistency: "ALL",
+		User: "u", Password: "p", PasswordFile: "f",
+		TLS:     cassandrastore.TLS{On: true, CA: "ca", Cert: "cert", Key: "key", SkipName: true},
+		Timeout: 1, Speculate: 2, Connections: 3, InFlight: 4, Latest: "l", Buckets: "b",
+		Recount: 5, Settle: 6,
+	}
+	if diff := cmp.Diff(want, storeConfig(c).Cassandra); diff != "" {
+		t.Error(diff)
 	}
 	if o := storeConfig(config.Default()).Cassandra; o.TLS.On || o.TLS.SkipName {
 		t.Errorf("by default got %+v", o.TLS)

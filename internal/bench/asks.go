@@ -52,7 +52,7 @@ func (r *run) asking(name string, a ask) load {
 		row.note(1, []*spell{s})
 		after, err := r.tombstones(ctx)
 		if r.subject.Tombstoned != nil {
-			row.Tombstones = new(float64(after-before) / float64(row.Ops))
+			row.Tombstones = new(max(0, float64(after-before)/float64(row.Ops)))
 		}
 		return row, err
 	}}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/bench"
+	"github.com/andonhq/andon/internal/config"
 )
 
 // benchmark is what the flags of the command ask for, and what came of it.
@@ -21,6 +22,9 @@ type benchmark struct {
 	format  *choice
 	options bench.Options
 	report  benchReport
+
+	sources func() config.Sources
+	cluster config.Config // how it is reached, where a store in one is measured
 }
 
 func (p *program) benchCommand() *cobra.Command {
@@ -44,9 +48,14 @@ OPS/S is the median, too; P50 and P99 are of all operations. BYTES/EVENT is what
 The memory store works every answer out anew when it is asked: with many devices that takes long.
 
 All is made in the directory for temporary files, which TMPDIR names, and removed at the end, also
-at Ctrl-C: let that be on the disk that the store shall be on.`,
+at Ctrl-C: let that be on the disk that the store shall be on.
+
+A store in a cluster is measured in a keyspace that is made for each of its designs and dropped at
+the end, andon_bench_buckets_ and a number; cassandra:buckets names one design. Its bare engine is
+the driver, which sends the same statements to a second such keyspace. Let the cluster be idle.`,
 		Example: `  andon bench
   andon bench --store pebble,memory --devices 10000 --duration 1s
+  andon bench --store pebble,cassandra:buckets,cassandra:view --cassandra-hosts 10.0.0.1
   TMPDIR=/var/lib/andon andon bench --format json > bench.json`,
 	}
 	flags, o := cmd.Flags(), &b.options
@@ -63,6 +72,7 @@ at Ctrl-C: let that be on the disk that the store shall be on.`,
 	b.format = choiceFlag(cmd, "format", formatTable, "form of the report",
 		formatTable, formatJSON, formatCSV)
 	flags.StringVar(&b.keep, "keep", "", "keep the stores in this `directory`")
+	b.sources = b.clusterFlags(cmd)
 	cmd.RunE = p.does(func(ctx context.Context, _ []string) error { return b.run(ctx) })
 	return cmd
 }
@@ -134,13 +144,14 @@ func (b *benchmark) left() string {
 
 // measure measures one store. What it has measured is in the report, whatever comes of it.
 func (b *benchmark) measure(ctx context.Context, name, dir string) (err error) {
-	store, err := b.openSubject(ctx, name, dir)
+	store, end, err := b.openSubject(ctx, name, dir)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	subject := bench.SubjectOf(name, store)
-	rows, err := bench.Measure(ctx, subject, b.options)
+	defer func() { err = errors.Join(err, end()) }()
+	subject, o := bench.SubjectOf(name, store), b.options
+	o.Keep = o.Keep || inCluster(name) // its place goes as a whole
+	rows, err := bench.Measure(ctx, subject, o)
 	b.report.Rows = append(b.report.Rows, rows...)
 	b.report.Engines = append(b.report.Engines, benchEngine{name, store.Capabilities().Name})
 	return err

@@ -12,9 +12,10 @@ import (
 	"github.com/andonhq/andon/internal/store/all"
 )
 
-// measurable are the stores that can be measured: those that can be made anew for it. One in a
-// cluster needs a place of its own there, or the figures would be of whatever else is in it.
-func measurable() []string { return []string{embedded, "memory"} }
+// measurable are the stores that can be measured: those that can be made anew for it.
+func measurable() []string {
+	return append([]string{embedded, "memory"}, clusterSubjects()...)
+}
 
 // checkStores refuses what can't be measured.
 func (b *benchmark) checkStores() error {
@@ -26,6 +27,9 @@ func (b *benchmark) checkStores() error {
 		if slices.Contains(b.stores[:i], name) {
 			return andon.Errorf(andon.Invalid, "--store %s is named twice", name)
 		}
+	}
+	if slices.ContainsFunc(b.stores, inCluster) {
+		return b.loadCluster()
 	}
 	return nil
 }
@@ -39,8 +43,20 @@ func (b *benchmark) directory() (dir string, remove func(), err error) {
 	return dir, func() { _ = os.RemoveAll(dir) }, err
 }
 
-// openSubject opens a store of its own, in a directory of its name.
-func (b *benchmark) openSubject(ctx context.Context, name, dir string) (andon.Store, error) {
+// openSubject opens a store of its own: in a directory of its name, or in a cluster. end closes it.
+func (b *benchmark) openSubject(ctx context.Context, name, dir string) (
+	store andon.Store, end func() error, err error,
+) {
+	if inCluster(name) {
+		return b.openCluster(ctx, name)
+	}
+	if store, err = b.openEmbedded(ctx, name, dir); err != nil {
+		return nil, nil, err
+	}
+	return store, store.Close, nil
+}
+
+func (b *benchmark) openEmbedded(ctx context.Context, name, dir string) (andon.Store, error) {
 	log := newLog(b.stderr, config.Log{Level: "error"})
 	return all.Open(ctx, name, all.Config{
 		Log: log, Dir: filepath.Join(dir, name), Owner: "andon bench",

@@ -12,6 +12,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/store/all"
 	"github.com/andonhq/andon/internal/store/wrap"
 	"github.com/andonhq/andon/storecheck"
 )
@@ -23,7 +24,10 @@ const embedded = "pebble"
 func (d *doctor) examineStore(ctx context.Context, c config.Config) error {
 	c.Log.Level = "error" // what the store has to say of its daily work is not asked for
 	d.report.Target = "the store " + c.Store + ", on this machine"
-	if c.Store == embedded {
+	switch {
+	case all.HasSchema(c.Store):
+		d.report.Target = "the store " + c.Store + ", and this machine"
+	case c.Store == embedded:
 		d.report.Target = "the store in " + c.Data + ", on this machine"
 		remove, err := d.settle(&c)
 		if err != nil {

@@ -49,25 +49,23 @@ func (q *query) showPlan(
 	return show(q.program, &o, planColumns(), each(shown))
 }
 
+// planColumns are those of a plan. A statement is longer than a line and would push all else out of
+// sight, so people see it last; it is never cut, since half of it says nothing.
 func planColumns() []column[planStep] {
 	type step = planStep
 	return []column[step]{
-		wholeColumn("statement", func(s *step) string { return s.Statement }),
-		wholeColumn("partition", func(s *step) string { return strings.Join(s.Partition, ", ") }),
+		programColumn("statement", func(s *step) string { return s.Statement }),
+		textColumn("partition", func(s *step) string { return strings.Join(s.Partition, ", ") }),
 		textColumn("consistency", func(s *step) string { return s.Consistency }),
 		figureColumn("times", func(s *step) string { return strconv.Itoa(s.Times) }),
 		figureColumn("rows", func(s *step) string { return strconv.Itoa(s.Rows) }),
 		figureColumn("ms", func(s *step) string {
 			return strconv.FormatFloat(s.MS, 'f', -1, 64)
 		}),
+		{name: "statement", cell: func(_ looks, s *step) cell {
+			return cell{text: legible(s.Statement)}
+		}},
 	}
-}
-
-// wholeColumn is a textColumn that is never cut: half a statement says nothing.
-func wholeColumn[T any](name string, text func(*T) string) column[T] {
-	c := textColumn(name, text)
-	c.cell = func(_ looks, item *T) cell { return cell{text: legible(text(item))} }
-	return c
 }
 
 // figureColumn is a textColumn of numbers.

@@ -33,10 +33,10 @@ func newPlanner(t *testing.T, plan string) *desk {
 
 func TestExplain(t *testing.T) {
 	d := newPlanner(t, planned)
-	const table = `STATEMENT PARTITION CONSISTENCY TIMES ROWS MS
-SELECT entry FROM andon.latest_by_device WHERE tenant = ? AND device = ? ` +
-		`default, press-7 LOCAL_QUORUM 12 34 5.25
-SELECT record FROM andon.tenants 1 1 0.5
+	const table = `PARTITION CONSISTENCY TIMES ROWS MS STATEMENT
+default, press-7 LOCAL_QUORUM 12 34 5.25 SELECT entry FROM andon.latest_by_device ` +
+		`WHERE tenant = ? AND device = ?
+1 1 0.5 SELECT record FROM andon.tenants
 `
 	got := d.does("query", "device", "press-7", "--explain", "--output", "table")
 	if diff := cmp.Diff(table, squeezed(got)); diff != "" {

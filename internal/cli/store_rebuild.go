@@ -87,8 +87,8 @@ func (r *rebuild) run(ctx context.Context, c config.Config) error {
 	bar.end()
 	err = errors.Join(err, store.Close())
 	if err != nil && ctx.Err() != nil {
-		return errors.New("interrupted: the design in use is still the former one; " +
-			"the same command begins anew")
+		return errors.New("interrupted: no answer has changed; " +
+			"run the same command again, which begins anew")
 	}
 	if err == nil {
 		fmt.Fprintf(r.stdout, "Rebuilt: %s.\n", count(int(bar.done.Load()), "device"))

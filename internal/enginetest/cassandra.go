@@ -35,13 +35,13 @@ type Options struct {
 	Addr string
 	// Heap is the most that the JVM's may grow to, "768m" unless it is given.
 	Heap string
-	// WithoutViews leaves materialized views disabled, as Cassandra has them.
+	// WithoutViews leaves CREATE MATERIALIZED VIEW disabled, as Cassandra has it.
 	WithoutViews bool
 	// CommitlogSync is "batch" unless it is given: acknowledged is on the disk, so nothing is lost
 	// by Kill. "group" keeps that, too; "periodic" does not.
 	CommitlogSync string
-	// ForgetfulSchema makes changes of the schema take a third of the time, about 80 ms. A node that
-	// is killed has forgotten them.
+	// ForgetfulSchema makes changes of the schema take a third of the time, about 80 ms each. A
+	// node that is killed has forgotten them.
 	ForgetfulSchema bool
 	// Authenticator asks for User and Password.
 	Authenticator bool
@@ -88,6 +88,8 @@ type Node struct {
 	jars    string
 	passing bool // the directory is temporary
 	tls     *tlsFiles
+
+	ringDelay time.Duration
 
 	mu      sync.Mutex
 	process *process // nil: never started here

@@ -109,6 +109,7 @@ func wantFound(t *testing.T, dir, addr string, running bool) {
 
 // TestNodeCantStart: the error says why, from the node's own log.
 func TestNodeCantStart(t *testing.T) {
+	skipIfUsers(t)
 	Cassandra(t) // or there is no engine at all
 	n, err := StartCassandra(t.Context(), Options{Dir: t.TempDir(), CommitlogSync: "never"})
 	if err == nil {

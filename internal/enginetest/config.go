@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"text/template"
+	"time"
 )
 
 // Files of Cassandra; those with {{ }} are templates.
@@ -53,6 +54,7 @@ func (n *Node) configure() error {
 		return err
 	}
 	n.address, n.ports, n.options.Authenticator = s.Address, s.Ports, s.Authenticator
+	n.ringDelay = s.ringDelay()
 	if s.TLS {
 		if n.tls, err = makeTLS(n.path("tls"), n.host()); err != nil {
 			return err
@@ -86,6 +88,16 @@ func (n *Node) setup() (setup, error) {
 		return s, err
 	}
 	return s, os.WriteFile(path, append(text, '\n'), 0o644)
+}
+
+// ringDelay is how long a node tries to reach the one that it has to ask first. With nobody to ask
+// all of it is lost; with somebody it has to be enough for a node that starts, too.
+func (s setup) ringDelay() time.Duration {
+	host, _, _ := net.SplitHostPort(s.Address)
+	if s.Seed == net.JoinHostPort(host, strconv.Itoa(s.Ports.Storage)) {
+		return 100 * time.Millisecond
+	}
+	return 30 * time.Second
 }
 
 // newSetup chooses the ports that are not given.
@@ -191,6 +203,7 @@ func (n *Node) arguments() ([]string, error) {
 		return nil, fmt.Errorf("want one jamm-*.jar in %s, found %q", n.jars, agents)
 	}
 	args := append(modules, server...)
+	args = append(args, fmt.Sprintf("-Dcassandra.ring_delay_ms=%d", n.ringDelay.Milliseconds()))
 	if n.options.ForgetfulSchema {
 		args = append(args, "-Dcassandra.test.flush_local_schema_changes=false")
 	}

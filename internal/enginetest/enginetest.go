@@ -13,11 +13,15 @@ import (
 	"os"
 	"sync"
 	"testing"
+	"time"
 )
 
 // UserCassandra is the environment variable that names a cluster, as host:port. Tests then use it,
 // and nothing is started; tests that need a node to kill are skipped.
 const UserCassandra = "ANDON_CASSANDRA"
+
+// LongTests is the environment variable that asks for tests of minutes, as make test-long does.
+const LongTests = "ANDON_LONG"
 
 // ErrNotOurs says that a node was not started here, so it can't be stopped or looked into.
 var ErrNotOurs = errors.New("the engine is the user's: nothing but CQL is asked of it")
@@ -44,10 +48,14 @@ func OwnCassandra(t testing.TB, o Options) *Node {
 	return n
 }
 
-// OwnRing returns a ring of a test's own. It ends with the test.
+// OwnRing returns a ring of a test's own, which ends with the test. The test is skipped unless
+// LongTests is set: a ring of three takes half a minute to start, and 3 GB.
 func OwnRing(t testing.TB, nodes int) *Ring {
 	t.Helper()
 	skipIfUsers(t)
+	if os.Getenv(LongTests) == "" {
+		t.Skipf("a ring takes its time: %s=1 or make test-long runs it", LongTests)
+	}
 	r, err := StartRing(t.Context(), "", nodes)
 	require(t, err)
 	t.Cleanup(r.Discard)
@@ -118,7 +126,8 @@ func (e *engines) discard() {
 
 // usersNode is a node that somebody else runs.
 func usersNode(addr string) (*Node, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), defaultTimeout)
+	const patience = 15 * time.Second // it should run already
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	n := &Node{address: addr}
 	if err := n.answers(ctx); err != nil {

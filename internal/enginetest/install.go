@@ -64,7 +64,7 @@ func fetch(ctx context.Context, cache, jars string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work)
+	defer func() { _ = os.RemoveAll(work) }()
 	pom, err := fill("pom.xml", map[string]string{"Version": Version})
 	if err != nil {
 		return err

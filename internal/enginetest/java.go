@@ -22,8 +22,8 @@ func findJava(ctx context.Context) (string, error) {
 		return java, nil
 	}
 	if err := aptInstall(ctx, "openjdk-17-jre-headless"); err != nil {
-		return "", fmt.Errorf("Cassandra needs Java %s, and there is %s: install it "+
-			"(on Debian, openjdk-17-jre-headless), or set JAVA_HOME; %w", javaVersion, seen, err)
+		return "", fmt.Errorf("there is %s, and Cassandra needs Java %s: install it "+
+			"(on Debian, openjdk-17-jre-headless), or set JAVA_HOME; %w", seen, javaVersion, err)
 	}
 	if java, seen = searchJava(ctx); java == "" {
 		return "", fmt.Errorf("after openjdk-17-jre-headless was installed there is still %s", seen)
@@ -52,9 +52,9 @@ func searchJava(ctx context.Context) (java, seen string) {
 		}
 	}
 	if versions == nil {
-		return "", "none"
+		return "", "no java"
 	}
-	return "", "only " + strings.Join(versions, ", ")
+	return "", "only Java " + strings.Join(versions, ", ")
 }
 
 // versionOf returns "17" for a java that says
@@ -78,7 +78,7 @@ func findMaven(ctx context.Context) (string, error) {
 		return path, nil
 	}
 	if err := aptInstall(ctx, "maven"); err != nil {
-		return "", fmt.Errorf("Maven fetches Cassandra, and there is no mvn: install it "+
+		return "", fmt.Errorf("there is no mvn, and Maven fetches Cassandra: install it "+
 			"(on Debian, maven); %w", err)
 	}
 	return exec.LookPath("mvn")

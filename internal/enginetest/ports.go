@@ -25,7 +25,7 @@ const (
 )
 
 // freePorts returns ports on which nobody listens at any of some hosts: a few in a row, so that
-// they can't be the same. The last is JMX, and those behind it are free for the JMX of further hosts.
+// they can't be the same. The last is JMX; those behind it are free for the JMX of further hosts.
 func freePorts(hosts ...string) (ports, error) {
 	const attempts = 100
 	for range attempts {

@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -110,11 +111,37 @@ func (n *Node) waitForStorage(ctx context.Context) error {
 	})
 }
 
-// Settle waits until each node sees all others, so that no write is refused for want of replicas.
+// Settle waits until each node sees all others as they are now, so that no write is refused for
+// want of replicas. It takes all nodes to run.
 func (r *Ring) Settle(ctx context.Context) error {
+	if err := eventually(ctx, r.whole); err != nil {
+		return fmt.Errorf("wait until the ring is whole: %w", err)
+	}
+	return nil
+}
+
+// whole returns why a ring is not.
+//
+// A node that was killed and is back may still be taken for alive by one that has not seen either,
+// and will drop it for a moment when it does. So first all must agree when each was started.
+func (r *Ring) whole(ctx context.Context) error {
+	const cql = "SELECT address, generation FROM system_views.gossip_info"
+	var first []byte
+	for _, n := range r.nodes {
+		starts, err := n.query(ctx, cql, consistencyOne)
+		if err != nil {
+			return fmt.Errorf("ask %s for the others: %w", n.address, err)
+		}
+		if first == nil {
+			first = starts
+		}
+		if !bytes.Equal(first, starts) {
+			return fmt.Errorf("%s and %s disagree on who was started", r.nodes[0].address, n.address)
+		}
+	}
 	return r.each(func(n *Node) error {
-		if err := eventually(ctx, n.seesAll); err != nil {
-			return fmt.Errorf("wait until %s sees the whole ring: %w", n.address, err)
+		if err := n.seesAll(ctx); err != nil {
+			return fmt.Errorf("ask all of %s: %w", n.address, err)
 		}
 		return nil
 	})

@@ -8,9 +8,6 @@ import (
 
 // TestRing: a ring serves while one of its nodes is dead, and is whole again after that is started.
 func TestRing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes most of a minute")
-	}
 	r := OwnRing(t, 3)
 	first := r.Nodes()[0]
 	mustQuery(t, first, "CREATE KEYSPACE k WITH replication = "+

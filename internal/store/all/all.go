@@ -17,10 +17,11 @@ import (
 // Config is what stores are opened with; each takes from it what concerns it.
 type Config struct {
 	Log     *slog.Logger
-	Dir     string // directory of an embedded store
-	Owner   string // what this process says of itself to another one that opens Dir
-	Cache   int64  // bytes of Dir kept in memory; 0 for the store's own default
-	Reserve int64  // bytes kept free on the disk of Dir; 0 for the store's own default
+	Now     func() andon.Time // the clock
+	Dir     string            // directory of an embedded store
+	Owner   string            // what this process says of itself to another one that opens Dir
+	Cache   int64             // bytes of Dir kept in memory; 0 for the store's own default
+	Reserve int64             // bytes kept free on the disk of Dir; 0 for the store's own default
 	// Fatal is told that the disk failed; it must end the process.
 	Fatal func(error)
 	// Cassandra is what the store of that name is opened with. Its Log is that of the Config.
@@ -79,18 +80,17 @@ func openCassandra(ctx context.Context, c Config) (andon.Store, error) {
 }
 
 func initCassandra(ctx context.Context, c Config, s Setup, tell func(statement string)) error {
-	to := cassandrastore.Setup{
-		Replication: s.Replication, DryRun: s.DryRun,
-		Retention: s.Retention, ReadingsRetention: s.ReadingsRetention,
-	}
-	return cassandrastore.Init(ctx, c.cassandra(), to, tell)
+	return cassandrastore.Init(ctx, c.cassandra(), cassandrastore.Setup{
+		Replication: s.Replication,
+		Retention:   s.Retention, ReadingsRetention: s.ReadingsRetention, DryRun: s.DryRun,
+	}, tell)
 }
 
 func checkCassandra(c Config) error { return c.cassandra().Validate() }
 
 func (c Config) cassandra() cassandrastore.Options {
 	o := c.Cassandra
-	o.Log = c.Log
+	o.Log, o.Now = c.Log, c.Now
 	return o
 }
 

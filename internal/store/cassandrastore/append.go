@@ -49,7 +49,7 @@ func (s *Store) Append(
 	w := s.working.Load()
 	a := &appending{
 		store: s, working: w, tenant: t, received: received, stamp: s.stamp(),
-		hints: s.newHints(t.key, w.ttl(w.Retention)),
+		hints: s.newHints(t.key, s.ttl(w.Retention)),
 	}
 	var ids []andon.DeviceID
 	for len(events) > 0 {
@@ -229,7 +229,8 @@ func (a *appending) escalation(r andon.Escalation, shard int) order {
 	}
 }
 
-// escalated is what else is kept of an escalation: for the present incident, and for its supervisor.
+// escalated is what else is kept of an escalation: for the present incident, and for its
+// supervisor.
 func (a *appending) escalated(r andon.Escalation) mutation {
 	if r.To != "" {
 		day := r.Time.Day()
@@ -359,18 +360,19 @@ func (a *appending) finish(d *deviceAppend) {
 	}
 	a.store.again.later(lookAt{
 		tenant: a.tenant.record.ID, device: device, former: former,
-		due: time.Now().Add(a.store.options.Settle), run: d.is.run.base, calm: d.is.incident.base,
+		due: a.store.now().Add(a.store.options.Settle),
+		run: d.is.run.base, calm: d.is.incident.base,
 	})
 }
 
-// ttl returns how many seconds what is of a time is kept under a retention; 0 is for ever. It is two
-// days longer than the retention, so that the clocks of the nodes don't matter, nor where in a day a
-// row of the directory was written: what is returned is decided exactly, above the store.
-func (w *working) ttl(r andon.Retention) func(at andon.Time) int {
+// ttl returns how many seconds what is of a time is kept under a retention; 0 is for ever. It is
+// two days longer than the retention, so that the clocks of the nodes don't matter, nor where in a
+// day a row of the directory was written: what is returned is decided exactly, above the store.
+func (s *Store) ttl(r andon.Retention) func(at andon.Time) int {
 	if r == andon.Forever {
 		return func(andon.Time) int { return 0 }
 	}
-	now := andon.TimeOf(time.Now())
+	now := s.options.Now()
 	const slack = 2 * 24 * 3600
 	return func(at andon.Time) int {
 		left := (int64(at) + int64(r) - int64(now)) / 1_000_000

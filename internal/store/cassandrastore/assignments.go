@@ -17,7 +17,8 @@ var (
 )
 
 // Assign is of andon.Assignments. Assignments of several devices are written by logged batches, so
-// that each batch is kept as a whole once Cassandra has it; more than a hundred are several batches.
+// that each batch is kept as a whole once Cassandra has it; more than a hundred are several
+// batches.
 func (s *Store) Assign(
 	ctx context.Context, id andon.TenantID, now andon.Time, assignments []andon.Assignment,
 ) ([]andon.Assignment, error) {
@@ -127,7 +128,8 @@ func (s *Store) assignments(
 	} else if q.After != 0 {
 		to, ends = int64(q.After)-1, q.After
 	}
-	rows := newPages(s, ask, []any{t.key, string(device), from, to}, q.Limit+1, (*assignmentRow).into)
+	args := []any{t.key, string(device), from, to}
+	rows := newPages(s, ask, args, q.Limit+1, (*assignmentRow).into)
 	for len(page) < q.Limit {
 		r, err := rows.head(ctx)
 		if r == nil || err != nil {

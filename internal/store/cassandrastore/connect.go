@@ -63,8 +63,8 @@ func answers(ctx context.Context, o Options) error {
 		}
 		problems = append(problems, err.Error())
 	}
-	return andon.Errorf(andon.Unavailable, "no node of Cassandra answers: %s: see whether it runs, "+
-		"and whether cassandra.hosts is right", strings.Join(problems, "; "))
+	return andon.Errorf(andon.Unavailable, "no node of Cassandra answers: %s: see whether it "+
+		"runs, and whether cassandra.hosts is right", strings.Join(problems, "; "))
 }
 
 // unreached says why no session came about.
@@ -83,8 +83,8 @@ func unreached(o Options, err error) error {
 		return andon.Errorf(andon.Invalid, "TLS with Cassandra fails: %s: see cassandra.tls_ca, "+
 			"cassandra.tls_cert and cassandra.tls_skip_name", text)
 	case strings.Contains(text, "protocol"):
-		return andon.Errorf(andon.Invalid, "what answers at %s does not speak CQL as Andon does: %s",
-			strings.Join(o.Hosts, ", "), text)
+		return andon.Errorf(andon.Invalid, "what answers at %s does not speak CQL as Andon "+
+			"does: %s", strings.Join(o.Hosts, ", "), text)
 	}
 	return andon.Errorf(andon.Unavailable, "Cassandra at %s can't be used: %s",
 		strings.Join(o.Hosts, ", "), text)
@@ -111,7 +111,8 @@ func (o Options) config(keyspace string) (*gocql.ClusterConfig, error) {
 	c.ReconnectInterval = time.Second
 	c.ReconnectionPolicy = &gocql.ConstantReconnectionPolicy{MaxRetries: 3, Interval: time.Second}
 	c.Logger = driverLog{o.Log}
-	// Nothing of the schema but the replication is needed, and it would be read again at each change.
+	// Nothing of the schema but the replication is needed, and it would be read again at each
+	// change.
 	c.Metadata.CacheMode = gocql.KeyspaceOnly
 	var hostPolicy = gocql.RoundRobinHostPolicy()
 	if o.Datacenter != "" {
@@ -145,7 +146,9 @@ func (o Options) encrypt(c *gocql.ClusterConfig) error {
 		return nil
 	}
 	for what, file := range map[string]string{
-		"cassandra.tls_ca": o.TLS.CA, "cassandra.tls_cert": o.TLS.Cert, "cassandra.tls_key": o.TLS.Key,
+		"cassandra.tls_ca":   o.TLS.CA,
+		"cassandra.tls_cert": o.TLS.Cert,
+		"cassandra.tls_key":  o.TLS.Key,
 	} {
 		if file == "" {
 			continue
@@ -293,8 +296,8 @@ func (c *cluster) check(r replication, what, level string) error {
 	if have >= max(need, 1) {
 		return nil
 	}
-	return andon.Errorf(andon.Invalid, "%s %s needs %d replicas in %s, and keyspace %s has %d there "+
-		"(replication %s on %d nodes): change the replication or the consistency",
+	return andon.Errorf(andon.Invalid, "%s %s needs %d replicas in %s, and keyspace %s has %d "+
+		"there (replication %s on %d nodes): change the replication or the consistency",
 		what, level, max(need, 1), of, c.options.Keyspace, have, r, nodes)
 }
 

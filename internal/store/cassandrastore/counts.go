@@ -142,7 +142,7 @@ const countingPatience = 10 * time.Second
 // count reads all devices again and again.
 func (s *Store) count(ctx context.Context) {
 	for {
-		began := time.Now()
+		began := s.now()
 		err := s.countAll(ctx)
 		pause := s.options.Recount
 		switch {
@@ -153,7 +153,7 @@ func (s *Store) count(ctx context.Context) {
 			pause = time.Second
 		default:
 			s.counts.done()
-			s.options.Log.Debug("devices counted", "took", time.Since(began))
+			s.options.Log.Debug("devices counted", "took", s.now().Sub(began))
 		}
 		select {
 		case <-ctx.Done():
@@ -174,8 +174,8 @@ func (c *counts) done() {
 	}
 }
 
-// countAll reads the newest entries of all devices in the order of their tokens, in which the states
-// of a device stand together.
+// countAll reads the newest entries of all devices in the order of their tokens, in which the
+// states of a device stand together.
 func (s *Store) countAll(ctx context.Context) error {
 	scan := &deviceScan{store: s, tenants: map[string]*tenant{}}
 	err := s.scan(ctx, "SELECT tenant, device, state, time, retired FROM latest_by_device",

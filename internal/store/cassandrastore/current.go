@@ -5,7 +5,6 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/andonhq/andon"
 )
@@ -57,7 +56,7 @@ func (s *Store) device(
 	}
 	if !ripe && s.quiet(v) {
 		s.again.later(lookAt{
-			tenant: t.record.ID, device: device, due: time.Now(), quiet: true,
+			tenant: t.record.ID, device: device, due: s.now(), quiet: true,
 		})
 	}
 	return &d, nil
@@ -226,12 +225,15 @@ func allDevices(tenant, from string) []finding {
 	return all
 }
 
+// oneText is for rows of one text.
+func oneText(id *string) []any { return []any{id} }
+
 func (s *Store) streams(all []finding, limit int) *candidates {
 	c := &candidates{}
 	size := min(max(2*limit/max(len(all), 1), 16), pageRows)
 	for _, f := range all {
 		c.streams = append(c.streams, &stream{
-			pages: newPages(s, f.question, f.args, size, func(id *string) []any { return []any{id} }),
+			pages: newPages(s, f.question, f.args, size, oneText),
 		})
 	}
 	return c
@@ -242,7 +244,8 @@ func (s *Store) escalatedDevices(
 	ctx context.Context, t *tenant, supervisor andon.PersonID, from string,
 ) (*candidates, error) {
 	c := &candidates{}
-	for u, err := range s.units(ctx, t.key, ofSupervisor, string(supervisor), 0, 1<<31-1, andon.Desc) {
+	days := s.units(ctx, t.key, ofSupervisor, string(supervisor), 0, 1<<31-1, andon.Desc)
+	for u, err := range days {
 		if err != nil {
 			return nil, err
 		}

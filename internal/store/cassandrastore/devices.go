@@ -135,13 +135,13 @@ func (t *taken) forget() {
 func (s *Store) views(ctx context.Context, t *taken, age time.Duration) error {
 	var stale []int
 	for i, slot := range t.slots {
-		if slot.view == nil || time.Since(slot.read) >= age {
+		if since := s.now().Sub(slot.read); slot.view == nil || since >= age || since < 0 {
 			stale = append(stale, i)
 		}
 	}
 	return parallel(ctx, len(stale), func(ctx context.Context, n int) error {
 		slot, k := t.slots[stale[n]], t.keys[stale[n]]
-		began := time.Now()
+		began := s.now()
 		v, err := s.look(ctx, k.tenant, k.device, false)
 		if err == nil {
 			slot.view, slot.read = v, began

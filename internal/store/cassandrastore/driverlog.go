@@ -2,6 +2,7 @@ package cassandrastore
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
 	"maps"
 	"slices"
@@ -19,7 +20,8 @@ func (d driverLog) say(level slog.Level, text string, fields []gocql.LogField) {
 	for _, f := range fields {
 		args = append(args, slog.String(f.Name, f.Value.String()))
 	}
-	d.log.Log(nil, level, "cassandra driver: "+strings.ToLower(text), args...) //nolint:staticcheck // the driver has no context
+	// The driver has no context to give.
+	d.log.Log(context.Background(), level, "cassandra driver: "+strings.ToLower(text), args...)
 }
 
 // Error is of gocql.StructuredLogger.

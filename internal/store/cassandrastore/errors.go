@@ -21,7 +21,8 @@ func failure(doing string, err error) error {
 	case errors.As(err, &own), errors.Is(err, context.Canceled):
 		return err
 	case errors.Is(err, context.DeadlineExceeded):
-		return andon.Errorf(andon.Unavailable, "%s: Cassandra did not answer in time: %w", doing, err)
+		return andon.Errorf(andon.Unavailable,
+			"%s: Cassandra did not answer in time: %w", doing, err)
 	}
 	return andon.Errorf(kindOf(err), "%s: %s: %w", doing, words(err), err)
 }
@@ -85,6 +86,5 @@ func wordsOf(request gocql.RequestError) string {
 // isMissing reports whether a keyspace or table is not there.
 func isMissing(err error) bool {
 	text := err.Error()
-	return strings.Contains(text, "unconfigured table") ||
-		strings.Contains(text, "does not exist") || strings.Contains(text, "unconfigured columnfamily")
+	return strings.Contains(text, "unconfigured table") || strings.Contains(text, "does not exist")
 }

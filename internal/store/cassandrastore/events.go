@@ -27,9 +27,12 @@ func (r *eventRow) into() []any {
 const eventColumns = "SELECT time, state, at, supervisor, entry, record FROM events_by_device " +
 	"WHERE tenant = ? AND device = ? AND day = ? AND shard = ? "
 
+// eventsOrder is oldest first: the clustering the other way round.
+const eventsOrder = "ORDER BY time ASC, state DESC, at ASC, supervisor DESC"
+
 var (
 	eventsDown  = question{eventColumns + "AND time >= ? AND time <= ?", 4}
-	eventsUp    = question{eventsDown.text + " ORDER BY time ASC, state DESC, at ASC, supervisor DESC", 4}
+	eventsUp    = question{eventsDown.text + " " + eventsOrder, 4}
 	eventsEntry = question{eventColumns + "AND time = ? AND state = ?", 4}
 )
 
@@ -136,7 +139,9 @@ func (s *Store) first(
 	ctx context.Context, t *tenant, device andon.DeviceID, base andon.EventKey,
 ) (andon.Time, error) {
 	base.Device = device
-	q := andon.EventQuery{Order: andon.Asc, Span: andon.Span{From: base.Time}, After: &base, Limit: 1}
+	q := andon.EventQuery{
+		Order: andon.Asc, Span: andon.Span{From: base.Time}, After: &base, Limit: 1,
+	}
 	for e, err := range s.walk(ctx, t, device, q, nil) {
 		return e.Time, err
 	}
@@ -201,7 +206,8 @@ func (s *Store) walk(
 
 // day returns the entries of one day of a device in the order of the log.
 func (s *Store) day(
-	ctx context.Context, t *tenant, device andon.DeviceID, u unit, span andon.Span, q andon.EventQuery,
+	ctx context.Context, t *tenant, device andon.DeviceID, u unit, span andon.Span,
+	q andon.EventQuery,
 ) iter.Seq2[andon.Entry, error] {
 	to := span.To
 	if to == 0 {

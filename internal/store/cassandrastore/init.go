@@ -61,7 +61,8 @@ func (in *setup) run(ctx context.Context) error {
 	if err := in.settle(); err != nil {
 		return err
 	}
-	if err := in.do(ctx, "CREATE TABLE IF NOT EXISTS "+in.name("settings")+" "+settingsTable); err != nil {
+	first := "CREATE TABLE IF NOT EXISTS " + in.name("settings") + " " + settingsTable
+	if err := in.do(ctx, first); err != nil {
 		return err
 	}
 	for _, step := range steps() {
@@ -94,8 +95,8 @@ func (in *setup) keyspace(ctx context.Context) (there bool, err error) {
 		return false, err
 	case r != nil && in.Replication != "" && asked.String() != r.String():
 		return true, andon.Errorf(andon.Conflict,
-			"keyspace %s has replication %s, and %s was asked for: Andon does not change it, since "+
-				"a repair must follow; use ALTER KEYSPACE", in.options.Keyspace, r, asked)
+			"keyspace %s has replication %s, and %s was asked for: Andon does not change it, "+
+				"since a repair must follow; use ALTER KEYSPACE", in.options.Keyspace, r, asked)
 	case r == nil:
 		r = asked
 		if err := in.do(ctx, createKeyspace(in.options.Keyspace, r, in.datacenter)); err != nil {
@@ -124,8 +125,9 @@ func (in *setup) asked() (replication, error) {
 	}
 	if n, err := strconv.Atoi(text); err == nil {
 		if len(in.datacenters) > 1 {
-			return nil, andon.Errorf(andon.Invalid, "the cluster has data centres %s: say how many "+
-				"replicas each has, such as --replication %s:3", list(in.datacenters), in.datacenter)
+			return nil, andon.Errorf(andon.Invalid, "the cluster has data centres %s: say how "+
+				"many replicas each has, such as --replication %s:3",
+				list(in.datacenters), in.datacenter)
 		}
 		text = in.datacenter + ":" + strconv.Itoa(n)
 	}
@@ -151,8 +153,8 @@ func createKeyspace(name string, r replication, local string) string {
 	for _, dc := range sorted(r) {
 		parts = append(parts, fmt.Sprintf("'%s': %d", strings.ReplaceAll(dc, "'", "''"), r[dc]))
 	}
-	return "CREATE KEYSPACE IF NOT EXISTS " + name +
-		" WITH replication = {'class': 'NetworkTopologyStrategy', " + strings.Join(parts, ", ") + "}"
+	return "CREATE KEYSPACE IF NOT EXISTS " + name + " WITH replication = " +
+		"{'class': 'NetworkTopologyStrategy', " + strings.Join(parts, ", ") + "}"
 }
 
 // settle decides what the settings are to be.
@@ -217,8 +219,8 @@ func (s *settings) agrees(o Options) error {
 }
 
 func newer(keyspace string, schema int) error {
-	return andon.Errorf(andon.Conflict, "keyspace %s was made by a newer Andon (schema %d, and this "+
-		"one knows %d): use that one", keyspace, schema, schemaVersion())
+	return andon.Errorf(andon.Conflict, "keyspace %s was made by a newer Andon (schema %d, and "+
+		"this one knows %d): use that one", keyspace, schema, schemaVersion())
 }
 
 func (in *setup) name(table string) string { return in.options.Keyspace + "." + table }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 	"strconv"
 
@@ -32,7 +33,8 @@ type packed []byte
 // MarshalCQL is of gocql.Marshaler.
 func (p packed) MarshalCQL(gocql.TypeInfo) ([]byte, error) { return p, nil }
 
-// An entry's content is one frozen value of a type, so that it stays whole at equal write timestamps:
+// An entry's content is one frozen value of a type, so that it stays whole at equal write
+// timestamps:
 //
 //	entry (delivery bigint, operator text, message text, attributes text)
 //
@@ -138,10 +140,10 @@ func (a *assigned) UnmarshalCQL(_ gocql.TypeInfo, b []byte) error {
 	return f.err
 }
 
-// A state in a key of the designs is its severity byte and its name, so that of two states at one
-// instant the one that comes later in the log has the greater bytes.
-func stateKey(severity uint8, state andon.State) []byte {
-	return append([]byte{severity}, state...)
+// A state in a key of the designs is its severity in three digits and its name, "048WARNING2", so
+// that of two states at one instant the one that comes later in the log has the greater bytes.
+func stateKey(severity uint8, state andon.State) string {
+	return fmt.Sprintf("%03d%s", severity, state)
 }
 
 // A mark says where the present run or incident of a device begins: the first entry behind a base.

@@ -10,10 +10,10 @@ import (
 // bucketsDesign is the reference's fifth, and what is chosen unless another is: each state in a
 // number of partitions, which may differ by tenant and state.
 //
-// Partition: one a tenant, state and bucket, so at most 100,000 devices (of some 50 bytes) times the
-// number of buckets in a state. Write: one row at a change, and one deleted later. Read: as many
-// partitions as buckets, side by side: few buckets are faster for few devices, many for many. What
-// breaks it: a number that does not fit; `andon store rebuild latest` changes it.
+// Partition: one a tenant, state and bucket, so at most 100,000 devices (of some 50 bytes) times
+// the number of buckets in a state. Write: one row at a change, and one deleted later. Read: as
+// many partitions as buckets, side by side: few buckets are faster for few devices, many for many.
+// What breaks it: a number that does not fit; `andon store rebuild latest` changes it.
 type bucketsDesign struct{ counts bucketCounts }
 
 func (bucketsDesign) tables() []table {

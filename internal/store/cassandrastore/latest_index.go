@@ -6,9 +6,9 @@ import "github.com/andonhq/andon"
 // partition as the reference has it for many tenants, and an index by state on it, a legacy
 // secondary index ("index") or a storage-attached one ("sai").
 //
-// Partition: one a tenant, so at most 100,000 devices (of some 60 bytes) a tenant. Write: one row at
-// a change, and the index beside it on each replica. Read: one partition by its index. What breaks
-// it: a tenant of more devices is one hot partition; a legacy index leaves tombstones behind
+// Partition: one a tenant, so at most 100,000 devices (of some 60 bytes) a tenant. Write: one row
+// at a change, and the index beside it on each replica. Read: one partition by its index. What
+// breaks it: a tenant of more devices is one hot partition; a legacy index leaves tombstones behind
 // states that devices leave.
 type indexDesign struct {
 	name  string // of the table
@@ -18,7 +18,7 @@ type indexDesign struct {
 func (d indexDesign) tables() []table {
 	return []table{
 		{d.name, "The state that a device is in, written at the time of its entry.",
-			`(tenant text, device text, key blob, PRIMARY KEY (tenant, device))`},
+			`(tenant text, device text, key text, PRIMARY KEY (tenant, device))`},
 		{d.name + "_key", "The devices by state.",
 			"INDEX ON " + d.name + " (key)" + d.using},
 	}
@@ -42,7 +42,9 @@ func (d indexDesign) retire(p place, _ []andon.State) []mutation {
 
 func (d indexDesign) find(p place) []finding {
 	return []finding{{
-		question{"SELECT device FROM " + d.name + " WHERE tenant = ? AND key = ? AND device >= ?", 1},
+		question{
+			"SELECT device FROM " + d.name + " WHERE tenant = ? AND key = ? AND device >= ?", 1,
+		},
 		[]any{p.tenant, stateKey(p.severity, p.state), p.device},
 	}}
 }

@@ -4,9 +4,10 @@ import "github.com/andonhq/andon"
 
 // stateDesign is the reference's third: a partition for each state.
 //
-// Partition: one a tenant and state, so at most 100,000 devices (of some 50 bytes) in a state. Write:
-// one row at a change, and one deleted later. Read: one partition, and a tombstone for each device
-// that left the state within gc_grace. What breaks it: NORMAL of a large fleet is one hot partition.
+// Partition: one a tenant and state, so at most 100,000 devices (of some 50 bytes) in a state.
+// Write: one row at a change, and one deleted later. Read: one partition, and a tombstone for each
+// device that left the state within gc_grace. What breaks it: NORMAL of a large fleet is one hot
+// partition.
 type stateDesign struct{}
 
 func (stateDesign) tables() []table {

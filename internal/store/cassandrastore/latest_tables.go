@@ -97,7 +97,8 @@ func (d tablesDesign) find(p place) []finding {
 	}
 	return []finding{{
 		question{
-			"SELECT device FROM " + restTable + " WHERE tenant = ? AND state = ? AND device >= ?", 1,
+			"SELECT device FROM " + restTable +
+				" WHERE tenant = ? AND state = ? AND device >= ?", 1,
 		},
 		[]any{p.tenant, string(p.state), p.device},
 	}}

@@ -16,7 +16,7 @@ type viewDesign struct{}
 func (viewDesign) tables() []table {
 	return []table{
 		{"latest_state", "The state that a device is in, written at the time of its entry.",
-			`(tenant text, device text, key blob, PRIMARY KEY ((tenant, device)))`},
+			`(tenant text, device text, key text, PRIMARY KEY ((tenant, device)))`},
 		{"latest_state_view", "The devices by state.",
 			`MATERIALIZED VIEW AS SELECT tenant, key, device FROM latest_state
   WHERE tenant IS NOT NULL AND key IS NOT NULL AND device IS NOT NULL

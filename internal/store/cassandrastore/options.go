@@ -14,8 +14,10 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// Options are what a store is opened with. Hosts must be given; the zero value of the rest works.
+// Options are what a store is opened with. Now and Hosts must be given; the zero value of the rest
+// works.
 type Options struct {
+	Now        func() andon.Time // the clock; must be given
 	Log        *slog.Logger
 	Hosts      []string // contact points, host or host:port; the port is 9042 unless given
 	Keyspace   string   // "andon" unless set
@@ -127,7 +129,7 @@ func (o Options) Validate() error {
 	}
 	if o.ReadConsistency == "EACH_QUORUM" {
 		return andon.Errorf(andon.Invalid,
-			"cassandra.read_consistency: Cassandra reads at no EACH_QUORUM; use LOCAL_QUORUM or ALL")
+			"cassandra.read_consistency: Cassandra reads at no EACH_QUORUM; use LOCAL_QUORUM")
 	}
 	if o.Latest != "" && !slices.Contains(Designs(), o.Latest) {
 		return andon.Errorf(andon.Invalid, "cassandra.latest %q is unknown: use %s",

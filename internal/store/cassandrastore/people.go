@@ -191,7 +191,8 @@ func (s *Store) Escalate(
 	}
 	w := s.working.Load()
 	a := &appending{
-		store: s, working: w, tenant: t, stamp: s.stamp(), hints: s.newHints(t.key, w.ttl(w.Retention)),
+		store: s, working: w, tenant: t, stamp: s.stamp(),
+		hints: s.newHints(t.key, s.ttl(w.Retention)),
 	}
 	shard := shardOf(e.Time, e.State, shards)
 	a.hints.exists(ofEvents, string(e.Device), e.Time.Day(), shard, string(e.State), e.Time)

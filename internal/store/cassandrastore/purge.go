@@ -61,8 +61,7 @@ func (s *Store) purgeLife(ctx context.Context, key string) error {
 
 // gone deletes, of a life that is over, whatever was written at whatever time.
 func gone(text string, args ...any) mutation {
-	ahead := time.Now().Add(365 * 24 * time.Hour).UnixMicro()
-	return mutation{{text, append([]any{ahead}, args...)}}
+	return mutation{{text, append([]any{int64(andon.MaxTime)}, args...)}}
 }
 
 func (s *Store) purgeRows(ctx context.Context, key string) error {
@@ -125,7 +124,7 @@ func (s *Store) purgeDevices(
 			all = append(all, gone("DELETE FROM "+table+" USING TIMESTAMP ? "+
 				"WHERE tenant = ? AND device = ?", key, device))
 		}
-		p := place{tenant: key, device: device, at: andon.TimeOf(time.Now().Add(time.Hour))}
+		p := place{tenant: key, device: device, at: andon.MaxTime}
 		for _, d := range w.writes {
 			all = append(all, d.retire(p, states)...)
 		}

@@ -77,7 +77,7 @@ func (s *Store) AppendReadings(
 		return err
 	}
 	w := s.working.Load()
-	stamp, hints := s.stamp(), s.newHints(t.key, w.ttl(w.Readings))
+	stamp, hints := s.stamp(), s.newHints(t.key, s.ttl(w.Readings))
 	messages := joinByTime(readings)
 	var all []mutation
 	for len(messages) > 0 {
@@ -100,8 +100,8 @@ func (s *Store) AppendReadings(
 	return nil
 }
 
-// joinByTime joins the readings of one device and time, a later one's metrics replacing, and returns
-// them by device and time.
+// joinByTime joins the readings of one device and time, a later one's metrics replacing, and
+// returns them by device and time.
 func joinByTime(readings []andon.Reading) []andon.Reading {
 	sorted := slices.Clone(readings)
 	slices.SortStableFunc(sorted, func(a, b andon.Reading) int {
@@ -173,7 +173,9 @@ var (
 
 // join joins the messages of one time, the latest delivery last.
 func join(device andon.DeviceID, rows []readingRow) andon.Reading {
-	slices.SortStableFunc(rows, func(a, b readingRow) int { return cmp.Compare(a.delivery, b.delivery) })
+	slices.SortStableFunc(rows, func(a, b readingRow) int {
+		return cmp.Compare(a.delivery, b.delivery)
+	})
 	r := andon.Reading{Device: device, Time: andon.Time(rows[0].time)}
 	for _, row := range rows {
 		r.Metrics = r.Metrics.Join(row.metrics)
@@ -343,8 +345,8 @@ func (s *Store) metricBucket(
 ) iter.Seq2[andon.MetricReading, error] {
 	ask := question{"SELECT device FROM devices_by_metric " +
 		"WHERE tenant = ? AND metric = ? AND bucket = ? AND device >= ?", 3}
-	devices := newPages(s, ask, []any{t.key, string(q.Metric), bucket, from}, 100,
-		func(id *string) []any { return []any{id} })
+	args := []any{t.key, string(q.Metric), bucket, from}
+	devices := newPages(s, ask, args, 100, oneText)
 	return func(yield func(andon.MetricReading, error) bool) {
 		for {
 			id, err := devices.head(ctx)

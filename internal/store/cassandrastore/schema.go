@@ -1,5 +1,7 @@
 package cassandrastore
 
+import "slices"
+
 // step is one step of the schema, in order. A step that was released is never changed: what changes
 // is a new step behind it.
 type step struct {
@@ -16,11 +18,21 @@ type table struct {
 
 // The write timestamps matter as much as the columns: each comment says what they are.
 func steps() []step {
-	return []step{{1, []table{
+	return []step{{1, slices.Concat(types(), tenantTables(), logTables(), hintTables())}}
+}
+
+// types are what keeps a value of several parts whole.
+func types() []table {
+	return []table{
 		{"entry", "", "TYPE (delivery bigint, operator text, message text, attributes text)"},
 		{"record", "", "TYPE (escalated_by text, note text)"},
 		{"assigned", "", "TYPE (since bigint, operator text)"},
 		{"reading", "", "TYPE (delivery bigint, metrics frozen<map<text, double>>, metadata text)"},
+	}
+}
+
+func tenantTables() []table {
+	return []table{
 		{"tenants", "The tenants, written by compare-and-swap. A deleted one keeps its row, " +
 			"without a record, so that its next life has another key.",
 			`(part text, id text, record text, version bigint, life int,
@@ -31,15 +43,15 @@ func steps() []step {
 			`(tenant text, state text, PRIMARY KEY (tenant, state))`},
 		{"devices_by_tenant", "The devices that anything is kept of, in 16 buckets.",
 			`(tenant text, bucket int, device text, PRIMARY KEY ((tenant, bucket), device))`},
-		{"directory", "Which partitions exist. Of kind device and reading, by id the device: unit " +
-			"is the UTC day, and label for entries the state. Of kind operator and supervisor: " +
-			"unit is the UTC hour, or the UTC day.",
-			`(tenant text, kind text, id text, unit int, shard int, label text,
-  PRIMARY KEY ((tenant, kind, id), unit, shard, label))
-  WITH CLUSTERING ORDER BY (unit DESC, shard ASC, label ASC)`},
-		{"events_by_device", "The log: a row for each entry (at is 0), and behind it one for each " +
-			"of its escalations. Written at the time of the delivery, kept until the retention " +
-			"is over.",
+	}
+}
+
+// logTables are the truth, and the readings.
+func logTables() []table {
+	return []table{
+		{"events_by_device", "The log: a row for each entry (at is 0), and behind it one for " +
+			"each of its escalations. Written at the time of the delivery, kept until the " +
+			"retention is over.",
 			`(tenant text, device text, day int, shard int,
   time bigint, state text, at bigint, supervisor text,
   entry frozen<entry>, record frozen<record>,
@@ -62,6 +74,25 @@ func steps() []step {
 		{"assignments_by_device", "Who was assigned, and from when on.",
 			`(tenant text, device text, since bigint, operator text,
   PRIMARY KEY ((tenant, device), since)) WITH CLUSTERING ORDER BY (since DESC)`},
+		{"readings_by_device", "The readings: a row for each message, told apart by a hash of " +
+			"what it says. Those of one time are joined at reading, by their deliveries.",
+			`(tenant text, device text, day int, shard int, time bigint, message blob,
+  reading frozen<reading>,
+  PRIMARY KEY ((tenant, device, day, shard), time, message))
+  WITH CLUSTERING ORDER BY (time DESC, message ASC)
+  AND compaction = {'class': 'TimeWindowCompactionStrategy',
+    'compaction_window_unit': 'DAYS', 'compaction_window_size': 1}`},
+	}
+}
+
+func hintTables() []table {
+	return []table{
+		{"directory", "Which partitions exist. Of kind device and reading, by id the device: " +
+			"unit is the UTC day, and label for entries the state. Of kind operator and " +
+			"supervisor: unit is the UTC hour, or the UTC day.",
+			`(tenant text, kind text, id text, unit int, shard int, label text,
+  PRIMARY KEY ((tenant, kind, id), unit, shard, label))
+  WITH CLUSTERING ORDER BY (unit DESC, shard ASC, label ASC)`},
 		{"hints_by_operator", "Devices that may have entries of an operator in a UTC hour.",
 			`(tenant text, operator text, hour int, device text,
   PRIMARY KEY ((tenant, operator, hour), device))`},
@@ -71,18 +102,10 @@ func steps() []step {
 			`(tenant text, supervisor text, day int, time bigint, state text, device text,
   PRIMARY KEY ((tenant, supervisor, day), time, state, device))
   WITH CLUSTERING ORDER BY (time DESC, state ASC, device ASC)`},
-		{"readings_by_device", "The readings: a row for each message, told apart by a hash of " +
-			"what it says. Those of one time are joined at reading, by their deliveries.",
-			`(tenant text, device text, day int, shard int, time bigint, message blob,
-  reading frozen<reading>,
-  PRIMARY KEY ((tenant, device, day, shard), time, message))
-  WITH CLUSTERING ORDER BY (time DESC, message ASC)
-  AND compaction = {'class': 'TimeWindowCompactionStrategy',
-    'compaction_window_unit': 'DAYS', 'compaction_window_size': 1}`},
 		{"devices_by_metric", "Devices that may have a metric, in 16 buckets.",
 			`(tenant text, metric text, bucket int, device text,
   PRIMARY KEY ((tenant, metric, bucket), device))`},
-	}}}
+	}
 }
 
 // schemaVersion is the newest step that this program knows.

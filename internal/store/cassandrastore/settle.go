@@ -9,11 +9,11 @@ import (
 )
 
 // Several processes may write to one device at once, each from what it saw a moment ago. What they
-// write merges by itself; what they concluded may be wrong: which entry is the first of the run, and
-// that the device left a state. So whoever saw a change looks at the device again Options.Settle
-// later, when everything that was under way with it has landed, and only then takes hints away and
-// marks the marks as settled. A process that ends before is no harm: a mark that is not settled is
-// worked out by each reader, and the first to find the device quiet settles it.
+// write merges by itself; what they concluded may be wrong: which entry is the first of the run,
+// and that the device left a state. So whoever saw a change looks at the device again
+// Options.Settle later, when everything that was under way with it has landed, and only then takes
+// hints away and marks the marks as settled. A process that ends before is no harm: a mark that is
+// not settled is worked out by each reader, and the first to find the device quiet settles it.
 
 // lookAt is a device that is to be looked at again.
 type lookAt struct {
@@ -71,7 +71,7 @@ func (s *Store) lookAgain(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		for found := s.again.due(time.Now()); len(found) > 0; found = s.again.due(time.Now()) {
+		for found := s.again.due(s.now()); len(found) > 0; found = s.again.due(s.now()) {
 			err := parallel(ctx, len(found), func(ctx context.Context, i int) error {
 				s.settleOrWait(ctx, found[i])
 				return ctx.Err()
@@ -89,7 +89,7 @@ func (s *Store) settleOrWait(ctx context.Context, at lookAt) {
 		return
 	}
 	s.options.Log.Debug("a device can't be looked at again", "device", at.device, "error", err)
-	at.due = time.Now().Add(s.options.Settle)
+	at.due = s.now().Add(s.options.Settle)
 	s.again.later(at)
 }
 
@@ -105,7 +105,7 @@ func (s *Store) settle(ctx context.Context, at lookAt) error {
 		return err
 	}
 	defer s.devices.give(k, slot)
-	began := time.Now()
+	began := s.now()
 	v, err := s.look(ctx, t.key, at.device, false)
 	if err != nil || !v.alive(t.record.States) {
 		return err
@@ -192,5 +192,5 @@ func (s *Store) beginnings(
 
 // quiet reports whether nothing of a device can still be under way.
 func (s *Store) quiet(v *view) bool {
-	return time.Since(v.heard.Std()) > s.options.Settle
+	return s.now().Sub(v.heard.Std()) > s.options.Settle
 }

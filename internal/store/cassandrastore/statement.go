@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
@@ -30,7 +29,7 @@ func (s *Store) page(
 		return nil, err
 	}
 	defer s.leave()
-	began, rows := time.Now(), 0
+	began, rows := s.now(), 0
 	it := s.session.Query(q.text, args...).Consistency(s.options.read()).Idempotent(true).
 		PageSize(size).PageState(state).SetSpeculativeExecutionPolicy(s.speculation).
 		IterContext(ctx)
@@ -43,7 +42,7 @@ func (s *Store) page(
 	if plan := andon.PlanOf(ctx); plan != nil {
 		plan.Add(andon.PlanStep{
 			Statement: q.text, Partition: partitionOf(args[:q.partition]),
-			Consistency: s.options.ReadConsistency, Rows: rows, Took: time.Since(began),
+			Consistency: s.options.ReadConsistency, Rows: rows, Took: s.now().Sub(began),
 		})
 	}
 	return next, failure("read", err)
@@ -164,7 +163,7 @@ func parallel(ctx context.Context, n int, do func(ctx context.Context, i int) er
 func (s *Store) stamp() int64 {
 	for {
 		last := s.lastStamp.Load()
-		next := max(time.Now().UnixMicro(), last+1)
+		next := max(int64(s.options.Now()), last+1)
 		if s.lastStamp.CompareAndSwap(last, next) {
 			return next
 		}

@@ -19,6 +19,7 @@ type Store struct {
 	version     string // of Cassandra
 	datacenter  string
 	immediate   bool // what a write acknowledged is what a read sees
+	alone       bool // the cluster is one node
 	speculation gocql.SpeculativeExecutionPolicy
 	inFlight    chan struct{}
 	lastStamp   atomic.Int64
@@ -37,8 +38,8 @@ type Store struct {
 
 var _ andon.Store = (*Store)(nil)
 
-// Open opens a keyspace that Init made. What is wrong with the settings, or is not as it must be, is
-// Invalid or Conflict; what can't be reached is Unavailable.
+// Open opens a keyspace that Init made. What is wrong with the settings, or is not as it must be,
+// is Invalid or Conflict; what can't be reached is Unavailable.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	c, err := reach(ctx, o)
 	if err != nil {
@@ -70,6 +71,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	s := newStore(c, session, w)
 	s.immediate = o.overlap(r, c.datacenter)
+	s.alone = len(c.datacenters) == 1 && c.datacenters[c.datacenter] == 1
 	if err := s.begin(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -81,8 +83,9 @@ func newStore(c *cluster, session *gocql.Session, w *working) *Store {
 		options: c.options, session: session, version: c.version, datacenter: c.datacenter,
 		speculation: gocql.NonSpeculativeExecution{},
 		inFlight:    make(chan struct{}, c.options.InFlight),
-		tenants:     newTenants(), devices: newDevices(), written: newWritten(), counts: newCounts(),
-		again: newLookAgain(), over: make(chan struct{}, 1),
+		tenants:     newTenants(), devices: newDevices(), written: newWritten(),
+		counts: newCounts(),
+		again:  newLookAgain(), over: make(chan struct{}, 1),
 	}
 	if d := c.options.Speculate; d > 0 {
 		s.speculation = &gocql.SimpleSpeculativeExecution{NumAttempts: 1, TimeoutDelay: d}
@@ -161,12 +164,13 @@ func (s *Store) begin(ctx context.Context) error {
 	return nil
 }
 
-// Capabilities is of andon.Store. Under the design "view" lists by state follow a moment later.
+// Capabilities is of andon.Store. Under the design "view" lists by state follow a moment later, but
+// for a cluster of one node, which writes the view with its table.
 func (s *Store) Capabilities() andon.Capabilities {
 	w := s.working.Load()
 	return andon.Capabilities{
 		Name:    "cassandra " + s.version + ", latest by " + w.Latest.Design,
-		Durable: true, Immediate: s.immediate && w.Latest.Design != "view",
+		Durable: true, Immediate: s.immediate && (s.alone || w.Latest.Design != "view"),
 		MetricReadings: true, Explain: true,
 	}
 }
@@ -188,6 +192,9 @@ func (s *Store) Close() error {
 	s.session.Close()
 	return nil
 }
+
+// now is the clock.
+func (s *Store) now() time.Time { return s.options.Now().Std() }
 
 // every is how old what a process knows of the settings and the tenants may be.
 const every = time.Second

@@ -28,10 +28,10 @@ type tenants struct {
 
 func newTenants() *tenants { return &tenants{byID: map[andon.TenantID]*tenant{}} }
 
-func (t *tenants) fresh(id andon.TenantID) *tenant {
+func (t *tenants) fresh(id andon.TenantID, now time.Time) *tenant {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if found := t.byID[id]; found != nil && time.Since(found.read) < every {
+	if found := t.byID[id]; found != nil && now.Sub(found.read).Abs() < every {
 		return found
 	}
 	return nil
@@ -60,7 +60,8 @@ type storedTenant struct {
 func encodeTenant(t *andon.Tenant) (string, error) {
 	text, err := json.Marshal(storedTenant{
 		Events: t.Events, Readings: t.Readings, MaxFuture: t.MaxFuture,
-		SilentAfter: t.SilentAfter, States: t.States.Defs(), Floor: [2]int64{int64(t.Floor.Events), int64(t.Floor.Readings)},
+		SilentAfter: t.SilentAfter, States: t.States.Defs(),
+		Floor: [2]int64{int64(t.Floor.Events), int64(t.Floor.Readings)},
 	})
 	return string(text), err
 }
@@ -97,7 +98,7 @@ func (r *tenantRow) tenant() (*tenant, error) {
 	if err != nil {
 		return nil, andon.Errorf(andon.Internal, "%w", err)
 	}
-	return &tenant{tenantKey(record.ID, r.life), record, time.Now()}, nil
+	return &tenant{key: tenantKey(record.ID, r.life), record: record}, nil
 }
 
 func noTenant(id andon.TenantID) error {
@@ -116,9 +117,10 @@ func (s *Store) tenant(ctx context.Context, id andon.TenantID) (*tenant, error) 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if t := s.tenants.fresh(id); t != nil {
+	if t := s.tenants.fresh(id, s.now()); t != nil {
 		return t, nil
 	}
+	began := s.now()
 	row, err := s.tenantRow(ctx, id)
 	if err != nil {
 		return nil, err
@@ -129,6 +131,7 @@ func (s *Store) tenant(ctx context.Context, id andon.TenantID) (*tenant, error) 
 	}
 	t, err := row.tenant()
 	if err == nil {
+		t.read = began
 		s.tenants.put(id, t)
 	}
 	return t, err
@@ -187,7 +190,7 @@ func (s *Store) PutTenant(ctx context.Context, is andon.Tenant) (andon.Tenant, e
 	if err := s.swapTenant(ctx, is.ID, &row, text); err != nil {
 		return andon.Tenant{}, err
 	}
-	s.tenants.put(is.ID, &tenant{tenantKey(is.ID, row.life), is, time.Now()})
+	s.tenants.put(is.ID, &tenant{tenantKey(is.ID, row.life), is, s.now()})
 	return is, nil
 }
 
@@ -203,8 +206,9 @@ func (s *Store) mayKeep(t *andon.Tenant) error {
 	} {
 		if r.has != andon.Forever && (r.asks == andon.Forever || r.asks > r.has) {
 			return andon.AtField("body.retention."+r.what,
-				"this keyspace keeps %s for %s, and a tenant can't keep them for %s: raise it with "+
-					"`andon store init`, for what is written from then on", r.what, r.has, r.asks)
+				"this keyspace keeps %s for %s, and a tenant can't keep them for %s: raise it "+
+					"with `andon store init`, for what is written from then on",
+				r.what, r.has, r.asks)
 		}
 	}
 	return nil
@@ -227,7 +231,9 @@ func (s *Store) checkStates(ctx context.Context, row *tenantRow, is *andon.Tenan
 func (s *Store) seenStates(ctx context.Context, key string) (seen []andon.State, err error) {
 	var state string
 	q := question{"SELECT state FROM states_by_tenant WHERE tenant = ?", 1}
-	err = s.each(ctx, q, []any{key}, []any{&state}, func() { seen = append(seen, andon.State(state)) })
+	err = s.each(ctx, q, []any{key}, []any{&state}, func() {
+		seen = append(seen, andon.State(state))
+	})
 	return seen, err
 }
 

@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// written remembers hints that this process wrote, so that they are not written again. It is a cache
-// of fixed size: what it has forgotten is written once more, which is harmless. A hint is remembered
-// by a hash under a seed of this process: two hints of one hash would cost one, and at 64 bits
-// nobody meets them, nor makes them on purpose.
+// written remembers hints that this process wrote, so that they are not written again. It is a
+// cache of fixed size: what it has forgotten is written once more, which is harmless. A hint is
+// remembered by a hash under a seed of this process: two hints of one hash would cost one, and at
+// 64 bits nobody meets them, nor makes them on purpose.
 type written struct {
 	seed maphash.Seed
 	mu   sync.Mutex

@@ -1,0 +1,353 @@
+package cassandrastore
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	gocql "github.com/apache/cassandra-gocql-driver/v2"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/wrap"
+)
+
+// This file is for who measures the store. It makes keyspaces, drops them and has tables flushed,
+// so it works on throwaway keyspaces only.
+
+// throwaway is what the name of a keyspace begins with that is made to be measured.
+const throwaway = "andon_bench_"
+
+var (
+	_ wrap.Bare       = (*Store)(nil)
+	_ wrap.Sized      = (*Store)(nil)
+	_ wrap.Tombstoned = (*Store)(nil)
+)
+
+// onlyThrowaway refuses a keyspace that somebody may need.
+func (s *Store) onlyThrowaway() error {
+	if strings.HasPrefix(s.options.Keyspace, throwaway) {
+		return nil
+	}
+	return andon.Errorf(andon.Invalid, "keyspace %s is not one that was made to be measured: "+
+		"their names begin with %s", s.options.Keyspace, throwaway)
+}
+
+// Discard closes a store of a throwaway keyspace and drops the keyspace.
+func (s *Store) Discard(ctx context.Context) error {
+	if err := s.onlyThrowaway(); err != nil {
+		return err
+	}
+	s.quit()
+	s.work.Wait() // or what works beside the calls would meet tables that are gone
+	_, err := s.query(ctx, "DROP KEYSPACE IF EXISTS "+s.options.Keyspace, "")
+	return errors.Join(err, s.Close())
+}
+
+// Bare is of wrap.Bare: the driver with a session of its own, on a second keyspace of the same
+// tables and design. keep sends what Append sends, with the same texts, values, batches and
+// consistency, and as many statements at once:
+//
+//   - for each device that was not looked at for half of Options.Settle: the reading of its
+//     partition of latest_by_device, thrown away;
+//   - side by side: for each device one batch for each partition of events_by_device, and one of
+//     heard and of the newest entry of each state; the row of the design where the device changed
+//     its state; and the hints that were not sent before (directory, devices_by_tenant,
+//     states_by_tenant, hints_by_operator, devices_by_operator);
+//   - then, for each device that changed its state, one batch of the marks of its run and, unless
+//     it became normal, of its incident.
+//
+// It takes every entry to be newer than those before it, and so decides by the last one: it has no
+// views, no locks, no counts and no limit to what is under way. What looks at changed devices again
+// later is Andon's own on both sides, since that is no part of an append, but shares the cluster
+// with what comes behind.
+func (s *Store) Bare(ctx context.Context, tenant andon.TenantID) (
+	keep func(ctx context.Context, received andon.Time, events []andon.Event) error,
+	end func() error,
+	err error,
+) {
+	if err := s.onlyThrowaway(); err != nil {
+		return nil, nil, err
+	}
+	// It is made in one piece even when the context ends, or nobody could drop it.
+	beside, err := s.openBeside(context.WithoutCancel(ctx))
+	if err != nil {
+		return nil, nil, err
+	}
+	end = func() error { return beside.Discard(context.WithoutCancel(ctx)) }
+	if _, err = beside.PutTenant(ctx, andon.NewTenant(tenant)); err != nil {
+		return nil, nil, errors.Join(err, end())
+	}
+	t, err := beside.tenant(ctx, tenant)
+	if err != nil {
+		return nil, nil, errors.Join(err, end())
+	}
+	b := &bare{store: beside, tenant: t, devices: map[andon.DeviceID]*bareDevice{}}
+	return b.keep, end, nil
+}
+
+// openBeside makes and opens a keyspace like the store's.
+func (s *Store) openBeside(ctx context.Context) (*Store, error) {
+	o, w := s.options, s.working.Load()
+	o.Keyspace += "_bare"
+	o.Latest, o.Buckets = w.Latest.Design, w.Latest.Buckets
+	c := &cluster{options: o, session: s.session}
+	r, err := c.replicationOf(ctx, s.options.Keyspace)
+	if err != nil {
+		return nil, err
+	}
+	there, err := c.replicationOf(ctx, o.Keyspace)
+	if err == nil && there != nil {
+		err = andon.Errorf(andon.Conflict, "keyspace %s is there already", o.Keyspace)
+	}
+	if err != nil {
+		return nil, err
+	}
+	setup := Setup{
+		Replication: r.String(), Retention: &w.Retention, ReadingsRetention: &w.Readings,
+	}
+	err = Init(ctx, o, setup, func(string) {})
+	var beside *Store
+	if err == nil {
+		beside, err = Open(ctx, o)
+	}
+	if err != nil {
+		_, dropped := s.query(ctx, "DROP KEYSPACE IF EXISTS "+o.Keyspace, "")
+		return nil, errors.Join(err, dropped)
+	}
+	return beside, nil
+}
+
+// bare is the driver with as much memory as it needs to send what Andon sends.
+type bare struct {
+	store  *Store // its session, its background, and the texts of its statements
+	tenant *tenant
+
+	mu      sync.Mutex
+	devices map[andon.DeviceID]*bareDevice
+}
+
+// bareDevice is what was last sent of a device. Nobody else has it meanwhile: who measures sends no
+// two requests with one device at once.
+type bareDevice struct {
+	read   time.Time
+	newest andon.EventKey
+	calm   andon.EventKey // the newest entry of severity 0
+	run    mark
+	open   mark // of the incident
+}
+
+func (b *bare) device(id andon.DeviceID) *bareDevice {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	d := b.devices[id]
+	if d == nil {
+		d = &bareDevice{}
+		b.devices[id] = d
+	}
+	return d
+}
+
+// keep sends what belongs to an append.
+func (b *bare) keep(ctx context.Context, received andon.Time, events []andon.Event) error {
+	s, w := b.store, b.store.working.Load()
+	a := &appending{
+		store: s, working: w, tenant: b.tenant, received: received, stamp: s.stamp(),
+		hints: s.newHints(b.tenant.key, s.ttl(w.Retention)),
+	}
+	var stale []andon.DeviceID
+	var marks []mutation
+	for len(events) > 0 {
+		n := 1
+		for n < len(events) && events[n].Device == events[0].Device {
+			n++
+		}
+		d := b.device(events[0].Device)
+		if s.now().Sub(d.read) >= s.options.freshFor() {
+			stale, d.read = append(stale, events[0].Device), s.now()
+		}
+		if m := b.prepare(a, d, events[:n]); len(m) > 0 {
+			marks = append(marks, m)
+		}
+		events = events[n:]
+	}
+	err := parallel(ctx, len(stale), func(ctx context.Context, i int) error {
+		return b.look(ctx, stale[i])
+	})
+	if err == nil {
+		err = b.send(ctx, append(a.log, a.hints.mutations()...))
+	}
+	if err != nil {
+		return failure("write", err)
+	}
+	s.written.add(a.hints.all)
+	return failure("write", b.send(ctx, marks))
+}
+
+// prepare gathers what is sent for a device, and returns its marks.
+func (b *bare) prepare(a *appending, d *bareDevice, events []andon.Event) mutation {
+	states, is := a.tenant.record.States, &view{}
+	former, run, open := d.newest.State, d.run, d.open
+	for i := range events {
+		is.raise(last{state: events[i].State, time: events[i].Time})
+		d.take(&events[i], states)
+	}
+	at := &deviceAppend{events: events, is: is}
+	a.entries(at)
+	a.shown(at)
+	var m mutation
+	if d.run != run {
+		a.log = append(a.log, a.working.reads.enter(a.place(at)))
+		m = b.store.marks(a.tenant.key, events[0].Device, newMark{mark: d.run, write: true},
+			newMark{mark: d.open, write: d.newest.Severity > 0 && d.open != open})
+		b.store.again.later(lookAt{
+			tenant: a.tenant.record.ID, device: events[0].Device, former: former,
+			due: b.store.now().Add(b.store.options.Settle), run: d.run.base, calm: d.open.base,
+		})
+	}
+	return m
+}
+
+// take notes an entry, which is newer than all before it.
+func (d *bareDevice) take(e *andon.Event, states *andon.StateSet) {
+	key := e.Key(states)
+	key.Device = ""
+	if d.run.first == 0 || key.State != d.newest.State {
+		d.run = mark{base: d.newest, first: key.Time}
+	}
+	if key.Severity > 0 && (d.open.first == 0 || d.open.base != d.calm) {
+		d.open = mark{base: d.calm, first: key.Time}
+	}
+	if key.Severity == 0 {
+		d.calm = key
+	}
+	d.newest = key
+}
+
+func (b *bare) look(ctx context.Context, device andon.DeviceID) error {
+	var r viewRow
+	it := b.store.session.Query(viewColumns+fromLatest, b.tenant.key, string(device)).
+		Consistency(b.store.options.read()).PageSize(pageRows).IterContext(ctx)
+	for into := r.into(); it.Scan(into...); {
+		continue
+	}
+	return it.Close()
+}
+
+// send sends mutations side by side.
+func (b *bare) send(ctx context.Context, all []mutation) error {
+	level := b.store.options.write()
+	return parallel(ctx, len(all), func(ctx context.Context, i int) error {
+		m := all[i]
+		if len(m) == 1 {
+			return b.store.session.Query(m[0].text, m[0].args...).Consistency(level).
+				ExecContext(ctx)
+		}
+		batch := b.store.session.Batch(gocql.UnloggedBatch).Consistency(level)
+		for _, o := range m {
+			batch.Query(o.text, o.args...)
+		}
+		return batch.ExecContext(ctx)
+	})
+}
+
+// Size is of wrap.Sized: what the tables of the keyspace have on the disks of all nodes, each
+// replica counted. Cassandra says it in whole mebibytes a table and node, rounded, so it means
+// something from some tens of mebibytes on. CQL has no flush: each table is set to flush by
+// itself every half second, until all have.
+func (s *Store) Size(ctx context.Context) (int64, error) {
+	if err := s.onlyThrowaway(); err != nil {
+		return 0, err
+	}
+	if err := s.flush(ctx); err != nil {
+		return 0, err
+	}
+	var all int64
+	err := s.eachNode(ctx, func(node string) error {
+		rows, err := s.query(ctx, "SELECT keyspace_name, mebibytes FROM system_views.disk_usage",
+			node)
+		for _, r := range rows {
+			if r["keyspace_name"] == s.options.Keyspace {
+				mebibytes, _ := r["mebibytes"].(int64)
+				all += mebibytes << 20
+			}
+		}
+		return err
+	})
+	return all, err
+}
+
+// flush writes out what is in memory of the keyspace.
+func (s *Store) flush(ctx context.Context) error {
+	const often, never = "500", "0"
+	var all []string
+	for _, what := range []string{"TABLE", "VIEW"} {
+		rows, err := s.query(ctx, "SELECT "+strings.ToLower(what)+"_name AS name FROM "+
+			"system_schema."+strings.ToLower(what)+"s WHERE keyspace_name = '"+
+			s.options.Keyspace+"'", "")
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			name, _ := r["name"].(string)
+			all = append(all, strings.Replace("ALTER "+what, " VIEW", " MATERIALIZED VIEW", 1)+
+				" "+s.options.Keyspace+"."+name+" WITH memtable_flush_period_in_ms = ")
+		}
+	}
+	for _, period := range []string{often, never} {
+		for _, alter := range all {
+			if _, err := s.query(ctx, alter+period, ""); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Second):
+		}
+	}
+	return nil
+}
+
+// Tombstones is of wrap.Tombstoned, and an estimate: Cassandra counts the readings of each table,
+// and how many tombstones half of the latest ones read past at most. This is the sum of one by the
+// other over the tables of the design and all nodes.
+func (s *Store) Tombstones(ctx context.Context) (int64, error) {
+	var read int64
+	err := s.eachNode(ctx, func(node string) error {
+		rows, err := s.query(ctx, "SELECT keyspace_name, table_name, count, p50th "+
+			"FROM system_views.tombstones_per_read", node)
+		for _, r := range rows {
+			if r["keyspace_name"] == s.options.Keyspace {
+				count, _ := r["count"].(int64)
+				half, _ := r["p50th"].(float64)
+				read += int64(float64(count) * half)
+			}
+		}
+		return err
+	})
+	return read, err
+}
+
+// eachNode does something with every node: what a node says of itself is of that one alone.
+func (s *Store) eachNode(ctx context.Context, do func(node string) error) error {
+	for _, from := range []string{"system.local", "system.peers_v2"} {
+		rows, err := s.query(ctx, "SELECT host_id FROM "+from, "")
+		for _, r := range rows {
+			id, _ := r["host_id"].(gocql.UUID)
+			err = errors.Join(err, do(id.String()))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// query asks a node, or any with "", and returns all rows.
+func (s *Store) query(ctx context.Context, text, node string) ([]map[string]any, error) {
+	it := s.session.Query(text).Consistency(gocql.LocalOne).SetHostID(node).IterContext(ctx)
+	rows, err := it.SliceMap()
+	return rows, failure("look at the cluster", errors.Join(err, it.Close()))
+}

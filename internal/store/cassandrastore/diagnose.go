@@ -1,0 +1,221 @@
+package cassandrastore
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	gocql "github.com/apache/cassandra-gocql-driver/v2"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/wrap"
+)
+
+var _ wrap.StoreDoctor = (*Store)(nil)
+
+// diagnosis tells facts about the cluster and the keyspace. What system views say is of the node
+// that answered.
+type diagnosis struct {
+	*Store
+	ctx  context.Context
+	tell func(name, value, source string)
+}
+
+// Diagnose is of wrap.StoreDoctor. What a user may not look at is left out, and said so.
+func (s *Store) Diagnose(ctx context.Context, tell func(name, value, source string)) error {
+	d := &diagnosis{s, ctx, tell}
+	c := &cluster{options: s.options, session: s.session, datacenters: map[string]int{}}
+	if err := c.look(ctx); err != nil {
+		return err
+	}
+	r, err := c.replicationOf(ctx, s.options.Keyspace)
+	if err != nil {
+		return err
+	}
+	d.cluster(c, r)
+	d.keyspace()
+	d.clock()
+	d.commitLog(r)
+	d.views()
+	d.partitions()
+	d.tombstones()
+	return nil
+}
+
+func (d *diagnosis) cluster(c *cluster, r replication) {
+	nodes := 0
+	var centres []string
+	for _, name := range sorted(c.datacenters) {
+		nodes += c.datacenters[name]
+		centres = append(centres, fmt.Sprintf("%s with %d", name, c.datacenters[name]))
+	}
+	d.tell("nodes", fmt.Sprintf("%d (%s), local data centre %s",
+		nodes, strings.Join(centres, ", "), d.datacenter), "system.local, system.peers_v2")
+	o := d.options
+	value := fmt.Sprintf("replication %s, writes at %s, reads at %s", r,
+		o.WriteConsistency, o.ReadConsistency)
+	copies := 0
+	for _, n := range r {
+		copies += n
+	}
+	switch {
+	case !o.overlap(r, d.datacenter):
+		value += ": a read may miss what was acknowledged a moment ago; LOCAL_QUORUM for both " +
+			"sees it"
+	case copies == 1:
+		value += ": one replica, so a node that is lost takes its part of everything with it; " +
+			"3 survive one"
+	case copies == 2:
+		value += ": a quorum of 2 replicas is 2, so one node that is away stops everything; use 3"
+	default:
+		value += ": reads see what was acknowledged"
+	}
+	d.tell("consistency", value, "system_schema.keyspaces, cassandra.*_consistency")
+}
+
+func (d *diagnosis) keyspace() {
+	w := d.working.Load()
+	d.tell("devices by state", w.Latest.String(), "the settings table of the keyspace")
+	if w.Next != nil {
+		d.tell("rebuild under way", "to "+w.Next.String()+": if nobody runs it any more, run "+
+			"`andon store rebuild latest --to "+w.Next.Design+"` again", "the settings table")
+	}
+	value := "events " + w.Retention.String() + ", readings " + w.Readings.String()
+	if w.Retention != andon.Forever {
+		value += fmt.Sprintf(", in windows of %d days", w.window())
+	}
+	d.tell("retention of the keyspace", value, "the settings table; table options")
+	d.again.mu.Lock()
+	waiting := len(d.again.queue)
+	d.again.mu.Unlock()
+	if waiting > 0 {
+		d.tell("devices to be looked at again", strconv.Itoa(waiting), "this process")
+	}
+}
+
+// String spells a layout for people.
+func (l layout) String() string {
+	switch l.Design {
+	case "buckets":
+		return "buckets, " + l.Buckets + " of them"
+	case "tables":
+		return fmt.Sprintf("tables, %d of them and one for the rest", len(l.Tables))
+	}
+	return l.Design
+}
+
+// one asks for one value; false where the user may not, or there is none.
+func (d *diagnosis) one(text string, into any) bool {
+	err := d.session.Query(text).Consistency(gocql.LocalOne).ScanContext(d.ctx, into)
+	return err == nil
+}
+
+// clock compares this machine's clock with a node's: entries too far ahead are refused by one and
+// timestamps of deliveries are the other's.
+func (d *diagnosis) clock() {
+	const text = "SELECT toUnixTimestamp(now()) FROM system.local"
+	before := d.now()
+	var ms int64
+	if !d.one(text, &ms) {
+		return
+	}
+	here := before.Add(d.now().Sub(before) / 2)
+	apart := here.Sub(time.UnixMilli(ms)).Abs().Round(time.Millisecond)
+	value := apart.String()
+	if apart > time.Second {
+		value += ": let all machines keep time by NTP; with two processes of Andon, the delivery " +
+			"of the one whose clock is ahead stands"
+	}
+	d.tell("clock difference to a node", value, text)
+}
+
+func (d *diagnosis) commitLog(r replication) {
+	const text = "SELECT value FROM system_views.settings WHERE name = 'commitlog_sync'"
+	var value string
+	if !d.one(text, &value) {
+		d.tell("settings of the nodes", "can't be seen: the user may not read system_views", text)
+		return
+	}
+	copies := 0
+	for _, n := range r {
+		copies += n
+	}
+	if value == "periodic" && copies == 1 {
+		value += ": with one replica, a node that is killed loses up to ten seconds of what was " +
+			"acknowledged; set commitlog_sync: batch or group in cassandra.yaml, or replicate"
+	}
+	d.tell("commit log", value, text)
+}
+
+func (d *diagnosis) views() {
+	const text = "SELECT value FROM system_views.settings WHERE name = 'materialized_views_enabled'"
+	var value string
+	if !d.one(text, &value) {
+		return
+	}
+	enabled := "disabled"
+	if value == "true" {
+		enabled = "enabled"
+	} else if d.working.Load().Latest.Design == "view" {
+		enabled += ": the design view needs them; enable them or rebuild to another design"
+	}
+	d.tell("materialized views", enabled, text)
+}
+
+// largePartition is the reference's limit.
+const largePartition = 100 // MiB
+
+// partitions tells of the largest partition, and of each that is too large.
+func (d *diagnosis) partitions() {
+	const text = "SELECT table_name, mebibytes FROM system_views.max_partition_size"
+	most, of, large := int64(-1), "", ""
+	var table string
+	var size int64
+	it := d.session.Query(text + " WHERE keyspace_name = '" + d.options.Keyspace +
+		"' ALLOW FILTERING").Consistency(gocql.LocalOne).IterContext(d.ctx)
+	for it.Scan(&table, &size) {
+		if size > most {
+			most, of = size, table
+		}
+		if size >= largePartition {
+			large += fmt.Sprintf("; %s is too large: %s", table, d.remedy(table))
+		}
+	}
+	if it.Close() == nil && most >= 0 {
+		d.tell("largest partition", fmt.Sprintf("%d MiB, of %s%s", most, of, large), text)
+	}
+}
+
+func (d *diagnosis) remedy(table string) string {
+	if strings.HasPrefix(table, "latest_") {
+		return "a state has too many devices for the design; rebuild to buckets, or to more of them"
+	}
+	return "a device, a person or a metric has more than the layout foresees; see " +
+		"docs/stores/cassandra.md"
+}
+
+// tombstones tells which table reads past most of them.
+func (d *diagnosis) tombstones() {
+	const text = "SELECT table_name, p99th, max FROM system_views.tombstones_per_read"
+	most, of := -1.0, ""
+	var table string
+	var p99, top, worst float64
+	it := d.session.Query(text + " WHERE keyspace_name = '" + d.options.Keyspace +
+		"' ALLOW FILTERING").Consistency(gocql.LocalOne).IterContext(d.ctx)
+	for it.Scan(&table, &p99, &top) {
+		if p99 > most {
+			most, of, worst = p99, table, top
+		}
+	}
+	if it.Close() != nil || most < 0 {
+		return
+	}
+	value := fmt.Sprintf("%.0f at the 99th percentile, %.0f at most, of %s", most, worst, of)
+	if worst >= 10_000 {
+		value += ": a read fails at 100,000; more buckets, a lower gc_grace_seconds with regular " +
+			"repairs, or the design index"
+	}
+	d.tell("tombstones a read passes", value, text)
+}
