@@ -31,7 +31,8 @@ demo: build ## A living factory: the server, what it is sent, a live table
 
 .PHONY: cassandra
 cassandra: ## A local Cassandra to try Andon on, until Ctrl-C; needs Java 17 and Maven
-	go run ./internal/tools/cassandra start
+	go build -o bin/cassandra ./internal/tools/cassandra
+	./bin/cassandra start
 
 .PHONY: test
 test: check race-ready ## Check, and run all tests with the race detector

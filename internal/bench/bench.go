@@ -156,7 +156,8 @@ type load struct {
 func (r *run) loads() []load {
 	loads := []load{r.fill()}
 	loads = append(loads, r.asks()...)
-	return append(loads, r.writes()...)
+	loads = append(loads, r.writes()...)
+	return append(loads, r.asking("devices in a state that most left", r.askLeft))
 }
 
 // tell says how far the present load is.

@@ -88,6 +88,7 @@ func TestMeasureAble(t *testing.T) {
 		"write: 1 event of 1 device",
 		"write: 50 events of 1 device",
 		"write: 50 events of 50 devices",
+		"devices in a state that most left",
 	}
 	if diff := cmp.Diff(want, loads); diff != "" {
 		t.Error(diff)

@@ -151,6 +151,9 @@ func (b *benchmark) measure(ctx context.Context, name, dir string) (err error) {
 	defer func() { err = errors.Join(err, end()) }()
 	subject, o := bench.SubjectOf(name, store), b.options
 	o.Keep = o.Keep || inCluster(name) // its place goes as a whole
+	if t, ok := store.(tombstoneCounter); ok {
+		subject.Tombstoned = t.CountTombstones()
+	}
 	rows, err := bench.Measure(ctx, subject, o)
 	b.report.Rows = append(b.report.Rows, rows...)
 	b.report.Engines = append(b.report.Engines, benchEngine{name, store.Capabilities().Name})

@@ -12,6 +12,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/config"
 	"github.com/andonhq/andon/internal/store/all"
+	"github.com/andonhq/andon/internal/store/wrap"
 )
 
 // A store in a cluster is measured in a place of its own there, which is made for that and dropped:
@@ -80,6 +81,11 @@ func (b *benchmark) loadCluster() error {
 // discarded is a store that can close itself and drop its place in the cluster.
 type discarded interface {
 	Discard(ctx context.Context) error
+}
+
+// tombstoneCounter is a store whose engine says how many tombstones it read past.
+type tombstoneCounter interface {
+	CountTombstones() wrap.Tombstoned
 }
 
 // openCluster makes a place in the cluster and opens a store in it. end drops it, also when the

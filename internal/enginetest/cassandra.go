@@ -35,7 +35,7 @@ type Options struct {
 	Addr string
 	// Heap is the most that the JVM's may grow to, "768m" unless it is given.
 	Heap string
-	// WithoutViews leaves CREATE MATERIALIZED VIEW disabled, as Cassandra has it.
+	// WithoutViews leaves materialised views disabled, as Cassandra has them.
 	WithoutViews bool
 	// CommitlogSync is "batch" unless it is given: acknowledged is on the disk, so nothing is lost
 	// by Kill. "group" keeps that, too; "periodic" does not.

@@ -136,7 +136,8 @@ func (r *Ring) whole(ctx context.Context) error {
 			first = starts
 		}
 		if !bytes.Equal(first, starts) {
-			return fmt.Errorf("%s and %s disagree on who was started", r.nodes[0].address, n.address)
+			return fmt.Errorf("%s and %s disagree on who was started",
+				r.nodes[0].address, n.address)
 		}
 	}
 	return r.each(func(n *Node) error {

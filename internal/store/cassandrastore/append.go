@@ -43,9 +43,31 @@ func (s *Store) Append(
 	ctx context.Context, id andon.TenantID, received andon.Time, events []andon.Event,
 ) error {
 	t, err := s.tenant(ctx, id)
-	if err != nil || len(events) == 0 {
+	if err != nil {
 		return err
 	}
+	for len(events) > 0 {
+		n := min(len(events), eventsAtOnce)
+		for n < len(events) && events[n].Device == events[n-1].Device {
+			n++
+		}
+		if err := s.append(ctx, t, received, events[:n]); err != nil {
+			return err
+		}
+		events = events[n:]
+	}
+	return nil
+}
+
+// eventsAtOnce is how many events of a request are under way at once, and those of the last device
+// on top. It keeps the time from looking at a device to the end of writing to it short.
+const eventsAtOnce = 2000
+
+// append keeps events of whole devices. What takes too long is given up: others might conclude from
+// not seeing it.
+func (s *Store) append(
+	ctx context.Context, t *tenant, received andon.Time, events []andon.Event,
+) error {
 	w := s.working.Load()
 	a := &appending{
 		store: s, working: w, tenant: t, received: received, stamp: s.stamp(),
@@ -66,6 +88,8 @@ func (s *Store) Append(
 		return err
 	}
 	defer slots.give()
+	ctx, cancel := context.WithTimeout(ctx, s.options.Settle-s.options.freshFor())
+	defer cancel()
 	if err := a.run(ctx, slots); err != nil {
 		slots.forget()
 		return err
@@ -73,8 +97,8 @@ func (s *Store) Append(
 	return nil
 }
 
-// freshFor is how old a view may be that an append works from: with the time that the append takes
-// it must be less than Options.Settle.
+// freshFor is how old a view may be that an append works from. With the time that the append may
+// take it is Options.Settle.
 func (o Options) freshFor() time.Duration { return o.Settle / 2 }
 
 func (a *appending) run(ctx context.Context, slots *taken) error {

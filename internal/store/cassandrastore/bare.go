@@ -20,9 +20,8 @@ import (
 const throwaway = "andon_bench_"
 
 var (
-	_ wrap.Bare       = (*Store)(nil)
-	_ wrap.Sized      = (*Store)(nil)
-	_ wrap.Tombstoned = (*Store)(nil)
+	_ wrap.Bare  = (*Store)(nil)
+	_ wrap.Sized = (*Store)(nil)
 )
 
 // onlyThrowaway refuses a keyspace that somebody may need.
@@ -254,8 +253,8 @@ func (b *bare) send(ctx context.Context, all []mutation) error {
 
 // Size is of wrap.Sized: what the tables of the keyspace have on the disks of all nodes, each
 // replica counted. Cassandra says it in whole mebibytes a table and node, rounded, so it means
-// something from some tens of mebibytes on. CQL has no flush: each table is set to flush by
-// itself every half second, until all have.
+// something from some tens of mebibytes on. CQL has no flush: the tables are set to flush by
+// themselves every half second, until all have.
 func (s *Store) Size(ctx context.Context) (int64, error) {
 	if err := s.onlyThrowaway(); err != nil {
 		return 0, err
@@ -278,26 +277,24 @@ func (s *Store) Size(ctx context.Context) (int64, error) {
 	return all, err
 }
 
-// flush writes out what is in memory of the keyspace.
+// flush writes out what is in memory of the tables that an event is written to.
 func (s *Store) flush(ctx context.Context) error {
-	const often, never = "500", "0"
-	var all []string
-	for _, what := range []string{"TABLE", "VIEW"} {
-		rows, err := s.query(ctx, "SELECT "+strings.ToLower(what)+"_name AS name FROM "+
-			"system_schema."+strings.ToLower(what)+"s WHERE keyspace_name = '"+
-			s.options.Keyspace+"'", "")
-		if err != nil {
-			return err
-		}
-		for _, r := range rows {
-			name, _ := r["name"].(string)
-			all = append(all, strings.Replace("ALTER "+what, " VIEW", " MATERIALIZED VIEW", 1)+
-				" "+s.options.Keyspace+"."+name+" WITH memtable_flush_period_in_ms = ")
-		}
+	written := []table{
+		{name: "events_by_device"}, {name: "latest_by_device"}, {name: "directory"},
+		{name: "devices_by_tenant"}, {name: "hints_by_operator"}, {name: "devices_by_operator"},
 	}
-	for _, period := range []string{often, never} {
-		for _, alter := range all {
-			if _, err := s.query(ctx, alter+period, ""); err != nil {
+	for _, period := range []string{"500", "0"} {
+		for _, t := range append(written, s.working.Load().reads.tables()...) {
+			what := "TABLE "
+			if strings.HasPrefix(t.cql, "INDEX") {
+				continue // it goes with its table
+			}
+			if strings.HasPrefix(t.cql, "MATERIALIZED VIEW") {
+				what = "MATERIALIZED VIEW "
+			}
+			_, err := s.query(ctx, "ALTER "+what+s.options.Keyspace+"."+t.name+
+				" WITH memtable_flush_period_in_ms = "+period, "")
+			if err != nil {
 				return err
 			}
 		}
@@ -310,24 +307,41 @@ func (s *Store) flush(ctx context.Context) error {
 	return nil
 }
 
+// CountTombstones begins to count the tombstones that are read past, for one caller.
+func (s *Store) CountTombstones() wrap.Tombstoned {
+	return &tombstones{store: s, reads: map[string]int64{}}
+}
+
+// tombstones counts those of a keyspace.
+type tombstones struct {
+	store *Store
+	reads map[string]int64 // of each table of each node, when it was last asked
+	all   int64
+}
+
 // Tombstones is of wrap.Tombstoned, and an estimate: Cassandra counts the readings of each table,
-// and how many tombstones half of the latest ones read past at most. This is the sum of one by the
-// other over the tables of the design and all nodes.
-func (s *Store) Tombstones(ctx context.Context) (int64, error) {
-	var read int64
-	err := s.eachNode(ctx, func(node string) error {
-		rows, err := s.query(ctx, "SELECT keyspace_name, table_name, count, p50th "+
+// and what half of the latest ones read past at most, of the last minutes. So it is right where
+// most readings are alike, and what few readings meet does not show.
+func (t *tombstones) Tombstones(ctx context.Context) (int64, error) {
+	err := t.store.eachNode(ctx, func(node string) error {
+		rows, err := t.store.query(ctx, "SELECT keyspace_name, table_name, count, p50th "+
 			"FROM system_views.tombstones_per_read", node)
 		for _, r := range rows {
-			if r["keyspace_name"] == s.options.Keyspace {
-				count, _ := r["count"].(int64)
-				half, _ := r["p50th"].(float64)
-				read += int64(float64(count) * half)
+			if r["keyspace_name"] != t.store.options.Keyspace {
+				continue
 			}
+			name, _ := r["table_name"].(string)
+			count, _ := r["count"].(int64)
+			half, _ := r["p50th"].(float64)
+			if half <= 1 { // its histogram begins with 1, which is none or one
+				half = 0
+			}
+			t.all += int64(float64(max(0, count-t.reads[node+name])) * half)
+			t.reads[node+name] = count
 		}
 		return err
 	})
-	return read, err
+	return t.all, err
 }
 
 // eachNode does something with every node: what a node says of itself is of that one alone.

@@ -45,8 +45,8 @@ type Options struct {
 	Recount time.Duration
 
 	// Settle is how long after a change a device is looked at again, when everything that was under
-	// way at once with the change has landed; 10 seconds unless set. It must be longer than any
-	// append may take.
+	// way at once with the change has landed; 30 seconds unless set. Half of it is how long an
+	// append to a device may take before it is given up.
 	Settle time.Duration
 }
 
@@ -86,7 +86,7 @@ func (o Options) withDefaults() Options {
 		o.Recount = 10 * time.Minute
 	}
 	if o.Settle == 0 {
-		o.Settle = 10 * time.Second
+		o.Settle = 30 * time.Second
 	}
 	return o
 }

@@ -81,6 +81,9 @@ func (r *rebuild) plan(ctx context.Context, to, buckets string) (err error) {
 		declared = append(declared, t.States.Defs()...)
 	}
 	r.to.complete(cmp.Or(buckets, r.from.Buckets), declared)
+	if next := s.working.Load().Next; next != nil && r.from.equal(r.to) {
+		r.from = *next // broken off when readers had gone over
+	}
 	r.changes = !r.from.equal(r.to)
 	d, err := newDesign(r.to)
 	if err != nil {

@@ -179,7 +179,10 @@ func (s *Store) Capabilities() andon.Capabilities {
 func (s *Store) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	_, _, err := readSettings(ctx, s.session, s.options)
+	_, text, err := readSettings(ctx, s.session, s.options)
+	if err == nil && text == "" {
+		return andon.Errorf(andon.Unavailable, "keyspace %s is gone", s.options.Keyspace)
+	}
 	return err
 }
 

@@ -194,21 +194,27 @@ func (s *Store) PutTenant(ctx context.Context, is andon.Tenant) (andon.Tenant, e
 	return is, nil
 }
 
-// mayKeep refuses a tenant that wants to keep more than the keyspace does: Cassandra lets rows
-// expire by the keyspace's retention.
+// mayKeep refuses a tenant that wants to keep more than the keyspace does, since Cassandra lets
+// rows expire by the keyspace's retention. To keep for ever is to keep as long as the keyspace
+// does; a new tenant keeps no more either.
 func (s *Store) mayKeep(t *andon.Tenant) error {
 	w := s.working.Load()
 	for _, r := range []struct {
-		what      string
-		asks, has andon.Retention
+		what string
+		asks *andon.Retention
+		has  andon.Retention
 	}{
-		{"events", t.Events, w.Retention}, {"readings", t.Readings, w.Readings},
+		{"events", &t.Events, w.Retention}, {"readings", &t.Readings, w.Readings},
 	} {
-		if r.has != andon.Forever && (r.asks == andon.Forever || r.asks > r.has) {
+		switch {
+		case r.has == andon.Forever:
+		case *r.asks == andon.Forever, *r.asks > r.has && t.Version == 0:
+			*r.asks = r.has
+		case *r.asks > r.has:
 			return andon.AtField("body.retention."+r.what,
 				"this keyspace keeps %s for %s, and a tenant can't keep them for %s: raise it "+
 					"with `andon store init`, for what is written from then on",
-				r.what, r.has, r.asks)
+				r.what, r.has, *r.asks)
 		}
 	}
 	return nil
@@ -268,16 +274,7 @@ func (s *Store) ensureDefault(ctx context.Context) error {
 	if err == nil || andon.KindOf(err) != andon.NotFound {
 		return err
 	}
-	t := andon.NewTenant(andon.DefaultTenant)
-	w := s.working.Load()
-	for _, r := range []struct{ to, has *andon.Retention }{
-		{&t.Events, &w.Retention}, {&t.Readings, &w.Readings},
-	} {
-		if *r.has != andon.Forever && (*r.to == andon.Forever || *r.to > *r.has) {
-			*r.to = *r.has
-		}
-	}
-	_, err = s.PutTenant(ctx, t)
+	_, err = s.PutTenant(ctx, andon.NewTenant(andon.DefaultTenant))
 	if err != nil && andon.KindOf(err) == andon.Conflict {
 		return nil // another process made it
 	}

@@ -46,6 +46,7 @@ type cluster struct {
 func run(ctx context.Context, args []string, out io.Writer) error {
 	c := &cluster{out: out}
 	flags := flag.NewFlagSet("cassandra", flag.ContinueOnError)
+	flags.SetOutput(out)
 	flags.Usage = func() {
 		fmt.Fprint(flags.Output(), usage)
 		flags.PrintDefaults()
