@@ -93,8 +93,8 @@ func (r *run) readDevices(ctx context.Context, state andon.State, want int) erro
 }
 
 // askLeft asks for the first devices in the state that every device enters now and then and leaves
-// in its next round: what a list costs where much was deleted. How many are in it depends on how far
-// the fleet came.
+// in its next round: what a list costs where much was deleted. How many are in it depends on how
+// far the fleet came.
 func (r *run) askLeft(ctx context.Context, _ int) error {
 	filter, err := andon.ParseStateFilter("WARNING1")
 	if err != nil {

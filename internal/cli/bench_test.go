@@ -66,12 +66,12 @@ func TestBenchForPrograms(t *testing.T) {
 		t.Errorf("%v, %s", err, notes)
 	}
 	rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
-	if err != nil || len(rows) != 10 || rows[0][0] != "subject" || rows[9][9] == "" {
+	if err != nil || len(rows) != 11 || rows[0][0] != "subject" || rows[9][9] == "" {
 		t.Errorf("%v, %v", err, rows)
 	}
 	out, _, err = runBench(t, t.Context(), small("--format", "json")...)
 	var r benchReport
-	if err != nil || json.Unmarshal([]byte(out), &r) != nil || len(r.Rows) != 9 {
+	if err != nil || json.Unmarshal([]byte(out), &r) != nil || len(r.Rows) != 10 {
 		t.Errorf("%v, %s", err, out)
 	}
 	if r.Machine.Processors == 0 || r.Rows[8].OfCeiling == nil || r.Rows[0].BytesPerEvent == nil {
@@ -105,6 +105,8 @@ func TestBenchMisuse(t *testing.T) {
 		`--store "pebbel" can't be measured: there are`:   {"--store", "pebbel"},
 		`--store "dynamodb" can't be measured: there are`: {"--store", "dynamodb"},
 		"--store pebble is named twice":                   {"--store", "pebble,pebble"},
+		"--cassandra-hosts is missing":                    {"--store", "pebble,cassandra:state"},
+		`--store "cassandra:stat" can't be measured`:      {"--store", "cassandra:stat"},
 	} {
 		out, _, err := runBench(t, t.Context(), args...)
 		if err == nil || !strings.HasPrefix(err.Error(), want) || exitCode(err) != exitMisuse {

@@ -2,7 +2,6 @@ package cassandrastore
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strings"
 	"sync"
@@ -174,22 +173,44 @@ func (c *counts) done() {
 	}
 }
 
-// countAll reads the newest entries of all devices in the order of their tokens, in which the
-// states of a device stand together.
+// countAll reads the newest entries of all devices in the order of their tokens, in which the states
+// of a device stand together: gently, one page at a time.
 func (s *Store) countAll(ctx context.Context) error {
 	scan := &deviceScan{store: s, tenants: map[string]*tenant{}}
-	err := s.scan(ctx, "SELECT tenant, device, state, time, retired FROM latest_by_device",
-		func() []any { return scan.row.into() }, func() { scan.take(ctx) })
-	scan.flush(ctx)
-	return errors.Join(err, scan.err)
+	const step = math.MaxUint64/scanRanges + 1
+	for i := range uint64(scanRanges) {
+		from := int64(i*step) + math.MinInt64
+		args := []any{from, from + int64(step-1)}
+		rows := newPages(s, countRange, args, pageRows, (*scanRow).into)
+		for {
+			r, err := rows.head(ctx)
+			if err != nil {
+				return err
+			}
+			if r == nil {
+				break
+			}
+			if err := scan.take(ctx, rows.take()); err != nil {
+				return err
+			}
+		}
+	}
+	if err := scan.flush(ctx); err != nil {
+		return err
+	}
+	return scan.prune(ctx)
 }
+
+// scanRanges is how many parts the ring is read in, one after the other.
+const scanRanges = 64
+
+var countRange = question{"SELECT tenant, device, state, time, retired FROM latest_by_device " +
+	"WHERE token(tenant, device) >= ? AND token(tenant, device) <= ?", 0}
 
 // deviceScan joins the rows of each device.
 type deviceScan struct {
 	store   *Store
 	tenants map[string]*tenant // by key; nil: that life is over
-	row     scanRow
-	err     error
 
 	tenant, device string
 	view           view
@@ -197,8 +218,8 @@ type deviceScan struct {
 
 type scanRow struct {
 	tenant, device string
-	state          *string
-	time           *int64
+	state          string
+	time           int64 // 0: there is no row, only what is static
 	retired        int64
 }
 
@@ -206,32 +227,54 @@ func (r *scanRow) into() []any {
 	return []any{&r.tenant, &r.device, &r.state, &r.time, &r.retired}
 }
 
-func (d *deviceScan) take(ctx context.Context) {
-	if d.row.tenant != d.tenant || d.row.device != d.device {
-		d.flush(ctx)
-		d.tenant, d.device = d.row.tenant, d.row.device
-		d.view = view{retired: andon.Time(d.row.retired)}
+func (d *deviceScan) take(ctx context.Context, r scanRow) error {
+	if r.tenant != d.tenant || r.device != d.device {
+		if err := d.flush(ctx); err != nil {
+			return err
+		}
+		d.tenant, d.device = r.tenant, r.device
+		d.view = view{retired: andon.Time(r.retired)}
 	}
-	if d.row.state != nil && d.row.time != nil {
+	if r.time != 0 {
 		d.view.states = append(d.view.states, last{
-			state: andon.State(*d.row.state), time: andon.Time(*d.row.time),
+			state: andon.State(r.state), time: andon.Time(r.time),
 		})
 	}
+	return nil
 }
 
-func (d *deviceScan) flush(ctx context.Context) {
+func (d *deviceScan) flush(ctx context.Context) error {
 	if len(d.view.states) == 0 {
-		return
+		return nil
 	}
-	t, err := d.life(ctx)
-	if err != nil || t == nil {
-		d.err = errors.Join(d.err, err)
-		return
+	t, err := d.life(ctx, d.tenant)
+	if t != nil {
+		d.store.counts.raise(d.tenant, andon.DeviceID(d.device),
+			d.view.newestKey(t.record.States), d.view.retired)
+		d.store.counts.progress()
 	}
-	d.store.counts.raise(d.tenant, andon.DeviceID(d.device),
-		d.view.newestKey(t.record.States), d.view.retired)
-	d.store.counts.progress()
 	d.view = view{}
+	return err
+}
+
+// prune forgets the lives that are over.
+func (d *deviceScan) prune(ctx context.Context) error {
+	for _, key := range d.store.counts.keys() {
+		t, err := d.life(ctx, key)
+		if err != nil {
+			return err
+		}
+		if t == nil {
+			d.store.counts.forget(key)
+		}
+	}
+	return nil
+}
+
+func (c *counts) keys() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return sorted(c.tenants)
 }
 
 func (c *counts) progress() {
@@ -241,36 +284,18 @@ func (c *counts) progress() {
 }
 
 // life returns the tenant of a key, nil where that life is over.
-func (d *deviceScan) life(ctx context.Context) (*tenant, error) {
-	if t, known := d.tenants[d.tenant]; known {
+func (d *deviceScan) life(ctx context.Context, key string) (*tenant, error) {
+	if t, known := d.tenants[key]; known {
 		return t, nil
 	}
-	id, _, _ := strings.Cut(d.tenant, "\t")
+	id, _, _ := strings.Cut(key, "\t")
 	t, err := d.store.tenant(ctx, andon.TenantID(id))
 	if err != nil && andon.KindOf(err) != andon.NotFound {
 		return nil, err
 	}
-	if err != nil || t.key != d.tenant {
+	if err != nil || t.key != key {
 		t = nil
 	}
-	d.tenants[d.tenant] = t
+	d.tenants[key] = t
 	return t, nil
-}
-
-// scanRanges is how many parts the ring is read in, one after the other: a reading that fails goes
-// on with the part that failed.
-const scanRanges = 64
-
-// scan reads all of a table in the order of tokens, gently: one question at a time.
-func (s *Store) scan(ctx context.Context, text string, into func() []any, row func()) error {
-	const step = math.MaxUint64/scanRanges + 1
-	key := " WHERE token(tenant, device) >= ? AND token(tenant, device) <= ?"
-	for i := range uint64(scanRanges) {
-		from := int64(i*step) + math.MinInt64
-		to := from + int64(step-1)
-		if err := s.each(ctx, question{text + key, 0}, []any{from, to}, into(), row); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -49,9 +49,9 @@ func (s *Store) look(
 	q := question{text + fromLatest, 2}
 	err := s.each(ctx, q, []any{tenant, string(device)}, into, func() {
 		r.fill(v)
-		if r.time != nil {
+		if r.time != 0 {
 			v.states = append(v.states, last{
-				state: andon.State(r.state), time: andon.Time(*r.time), entry: e,
+				state: andon.State(r.state), time: andon.Time(r.time), entry: e,
 			})
 		}
 	})
@@ -61,7 +61,7 @@ func (s *Store) look(
 // viewRow is a row of the partition. What is static stands in each.
 type viewRow struct {
 	state               string
-	time                *int64 // nil: there is no row, only what is static
+	time                int64 // 0: there is no row, only what is static
 	heard, retired      int64
 	assigned            assigned
 	run, incident       []byte
