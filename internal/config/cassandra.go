@@ -38,7 +38,7 @@ func defaultCassandra() Cassandra {
 	return Cassandra{
 		Keyspace: "andon", Consistency: "LOCAL_QUORUM", TLS: "off", TLSSkipName: "off",
 		Timeout: 12 * time.Second, Connections: 2, InFlight: 512,
-		Recount: 10 * time.Minute, Settle: 10 * time.Second,
+		Recount: 10 * time.Minute, Settle: 30 * time.Second,
 	}
 }
 
@@ -92,8 +92,9 @@ func (c *Cassandra) settings() []Setting {
 				"16,WARNING4=4,metro/NORMAL=64; the keyspace's own unless set"},
 		{"cassandra.recount", span(&c.Recount, time.Second),
 			"how often the devices of each state are counted anew"},
-		{"cassandra.settle", span(&c.Settle, ms),
-			"how long after a change a device is looked at again; longer than any append may take"},
+		{"cassandra.settle", span(&c.Settle, time.Second),
+			"how long after a change a device is looked at again; half of it is how long an append " +
+				"may take"},
 	}
 }
 
