@@ -93,8 +93,8 @@ func (c *Cassandra) settings() []Setting {
 		{"cassandra.recount", span(&c.Recount, time.Second),
 			"how often the devices of each state are counted anew"},
 		{"cassandra.settle", span(&c.Settle, time.Second),
-			"how long after a change a device is looked at again; half of it is how long an append " +
-				"may take"},
+			"how long after a change a device is looked at again; half of it is how long an " +
+				"append may take"},
 	}
 }
 

@@ -173,8 +173,8 @@ func (c *counts) done() {
 	}
 }
 
-// countAll reads the newest entries of all devices in the order of their tokens, in which the states
-// of a device stand together: gently, one page at a time.
+// countAll reads the newest entries of all devices in the order of their tokens, in which the
+// states of a device stand together: gently, one page at a time.
 func (s *Store) countAll(ctx context.Context) error {
 	scan := &deviceScan{store: s, tenants: map[string]*tenant{}}
 	const step = math.MaxUint64/scanRanges + 1
