@@ -38,7 +38,7 @@ func plan() []room {
 		{dir: "internal/config", may: ". internal/spell"},
 		{dir: "internal/store/memstore", pure: true, may: "."},
 		{dir: "internal/store/pebblestore", may: ". internal/current"},
-		{dir: "internal/store/cassandrastore", may: ". internal/current internal/store/wrap"},
+		{dir: "internal/store/cassandrastore", may: ". internal/store/wrap"},
 		{dir: "internal/httpapi", may: ". internal/intake internal/spell internal/ingest " +
 			"internal/ingest/jsonfeed internal/ingest/jsonscan"},
 
