@@ -53,7 +53,7 @@ func words(err error) string {
 	var address net.Error
 	switch {
 	case errors.Is(err, gocql.ErrNoConnections), errors.Is(err, gocql.ErrUnavailable),
-		errors.Is(err, gocql.ErrHostQueryFailed), errors.Is(err, gocql.ErrNoConnectionsStarted):
+		errors.Is(err, gocql.ErrNoConnectionsStarted):
 		return "no node of Cassandra can be reached"
 	case errors.Is(err, gocql.ErrTimeoutNoResponse):
 		return "Cassandra did not answer in time"

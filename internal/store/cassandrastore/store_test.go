@@ -1,56 +1,182 @@
-package cassandrastore_test
+package cassandrastore
 
 import (
 	"fmt"
-	"os"
+	"math/rand/v2"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	gocql "github.com/apache/cassandra-gocql-driver/v2"
+	"go.uber.org/goleak"
+
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/store/cassandrastore"
+	"github.com/andonhq/andon/internal/enginetest"
 	"github.com/andonhq/andon/storetest"
 )
 
-func options(t *testing.T, design string) cassandrastore.Options {
-	return cassandrastore.Options{
-		Hosts: []string{os.Getenv("ANDON_CASSANDRA")}, Keyspace: "conformance_" + design, Latest: design,
-		Settle: time.Second,
+// TestMain sees that nothing of a closed store goes on.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(enginetest.Engines{M: m}) }
+
+// TestStore runs the checks of every store under every design.
+func TestStore(t *testing.T) {
+	for _, design := range Designs() {
+		t.Run(design, func(t *testing.T) {
+			t.Parallel()
+			o := newKeyspace(t, design)
+			storetest.Run(t, func(t *testing.T) andon.Store { return open(t, o) })
+		})
 	}
 }
 
-func open(t *testing.T, o cassandrastore.Options) *cassandrastore.Store {
-	t.Helper()
-	if err := cassandrastore.Init(t.Context(), o, cassandrastore.Setup{}, func(string) {}); err != nil {
-		t.Fatal(err)
+// TestHistories compares each design with the reference. All histories of a design are in one
+// keyspace, so that a tenant meets what is left of its former lives.
+func TestHistories(t *testing.T) {
+	for _, design := range Designs() {
+		t.Run(design, func(t *testing.T) {
+			t.Parallel()
+			o := newKeyspace(t, design)
+			s := begin(t, o)
+			defer func() { end(t, s) }()
+			t.Logf("store: %+v", s.Capabilities())
+			storetest.Histories(t,
+				func(*testing.T) andon.Store { return s },
+				storetest.Options{
+					Rounds: 2,
+					Steps:  48,
+					Reopen: func(andon.Store) andon.Store {
+						end(t, s)
+						s = begin(t, o)
+						return s
+					},
+				})
+		})
 	}
-	s, err := cassandrastore.Open(t.Context(), o)
+}
+
+func realClock() andon.Time { return andon.TimeOf(time.Now()) }
+
+// engine returns the options for a keyspace of the test's own on the shared engine, which goes with
+// the test. Nothing is made yet.
+func engine(t *testing.T, design string) Options {
+	t.Helper()
+	return on(t, enginetest.Cassandra(t), design)
+}
+
+// on is engine for a given node.
+func on(t *testing.T, n *enginetest.Node, design string) Options {
+	t.Helper()
+	o := Options{
+		Now: realClock, Hosts: []string{n.Addr()}, Latest: design,
+		Keyspace: fmt.Sprintf("test_%s_%08x", design, rand.Uint32()),
+	}
+	t.Cleanup(func() { drop(t, o) })
+	return o
+}
+
+// drop drops a keyspace. A test may have ended its node.
+func drop(t *testing.T, o Options) {
+	config, err := o.withDefaults().config("")
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	config.Timeout = time.Minute // dropping takes a snapshot of each table
+	session, err := config.CreateSession()
+	if err != nil {
+		t.Logf("drop keyspace %s: %v", o.Keyspace, err)
+		return
+	}
+	defer session.Close()
+	err = session.Query("DROP KEYSPACE IF EXISTS " + o.Keyspace).Exec()
+	if err != nil {
+		t.Logf("drop keyspace %s: %v", o.Keyspace, err)
+	}
+}
+
+// newKeyspace makes a keyspace that keeps readings for ever, as the checks want it.
+func newKeyspace(t *testing.T, design string) Options {
+	t.Helper()
+	o := engine(t, design)
+	forever := andon.Retention(andon.Forever)
+	initialize(t, o, Setup{ReadingsRetention: &forever})
+	return o
+}
+
+// initialize makes the schema and returns the statements.
+func initialize(t *testing.T, o Options, setup Setup) string {
+	t.Helper()
+	var told strings.Builder
+	err := Init(t.Context(), o, setup, func(statement string) {
+		told.WriteString(statement + ";\n")
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	return told.String()
+}
+
+// open opens a store that is closed with the test.
+func open(t *testing.T, o Options) *Store {
+	t.Helper()
+	s := begin(t, o)
+	closed := sync.OnceFunc(func() { end(t, s) })
+	t.Cleanup(closed)
 	return s
 }
 
-func TestStore(t *testing.T) {
-	for _, design := range cassandrastore.Designs() {
-		t.Run(design, func(t *testing.T) {
-			storetest.Run(t, func(t *testing.T) andon.Store { return open(t, options(t, design)) })
-		})
+func begin(t *testing.T, o Options) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func end(t *testing.T, s *Store) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
-func TestHistories(t *testing.T) {
-	for _, design := range cassandrastore.Designs() {
-		t.Run(design, func(t *testing.T) {
-			s := open(t, options(t, design))
-			storetest.Histories(t, func(t *testing.T) andon.Store { return s },
-				storetest.Options{Rounds: 2})
-		})
+// run runs one statement on the keyspace of a store, as somebody with cqlsh would.
+func run(t *testing.T, s *Store, text string, args ...any) {
+	t.Helper()
+	err := s.session.Query(text, args...).Consistency(gocql.LocalQuorum).ExecContext(t.Context())
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
 	}
 }
 
-var _ = fmt.Sprint
+// scan returns the rows of one column.
+func scan[T any](t *testing.T, s *Store, text string, args ...any) (all []T) {
+	t.Helper()
+	it := s.session.Query(text, args...).Consistency(gocql.LocalQuorum).IterContext(t.Context())
+	for value := *new(T); it.Scan(&value); {
+		all = append(all, value)
+	}
+	if err := it.Close(); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return all
+}
+
+// eventually waits until a condition holds, and fails with what it says otherwise.
+func eventually(t *testing.T, most time.Duration, holds func() error) {
+	t.Helper()
+	deadline := time.After(most)
+	for {
+		err := holds()
+		if err == nil {
+			return
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-deadline:
+			t.Fatalf("after %s: %v", most, err)
+		}
+	}
+}
