@@ -16,8 +16,11 @@ var (
 	assignmentsUp   = question{assignmentColumns + " ORDER BY since ASC", 2}
 )
 
+// ordersInBatch keeps a logged batch below the 50 KiB that Cassandra refuses, with the longest ids.
+const ordersInBatch = 40
+
 // Assign is of andon.Assignments. Assignments of several devices are written by logged batches, so
-// that each batch is kept as a whole once Cassandra has it; more than a hundred are several
+// that each batch is kept as a whole once Cassandra has it; more than twenty are several
 // batches.
 func (s *Store) Assign(
 	ctx context.Context, id andon.TenantID, now andon.Time, assignments []andon.Assignment,
@@ -80,7 +83,7 @@ func (s *Store) assign(
 		return nil, err
 	}
 	s.written.add(hints.all)
-	for part := range slices.Chunk(orders, 100) {
+	for part := range slices.Chunk(orders, ordersInBatch) {
 		if err := s.writeLogged(ctx, part); err != nil {
 			return nil, err
 		}

@@ -15,7 +15,7 @@ import (
 
 // tenant is what is known of one tenant for a second.
 type tenant struct {
-	key    string // in every table
+	key    string // in every table; "" of one that was deleted
 	record andon.Tenant
 	read   time.Time
 }
@@ -31,20 +31,35 @@ func newTenants() *tenants { return &tenants{byID: map[andon.TenantID]*tenant{}}
 func (t *tenants) fresh(id andon.TenantID, now time.Time) *tenant {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if found := t.byID[id]; found != nil && now.Sub(found.read).Abs() < every {
-		return found
+	found := t.byID[id]
+	if found == nil || found.key == "" || now.Sub(found.read).Abs() >= every {
+		return nil
 	}
-	return nil
+	return found
 }
 
-func (t *tenants) put(id andon.TenantID, found *tenant) {
+// put remembers a record. One that was read before a change that is known already is left out.
+func (t *tenants) put(is *tenant) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if found == nil {
-		delete(t.byID, id)
-		return
+	id := is.record.ID
+	if was := t.byID[id]; was == nil || was.record.Version <= is.record.Version {
+		t.byID[id] = is
 	}
-	t.byID[id] = found
+}
+
+// stale has a tenant read anew.
+func (t *tenants) stale(id andon.TenantID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if was := t.byID[id]; was != nil {
+		t.byID[id] = &tenant{record: was.record}
+	}
+}
+
+// deleted remembers that a tenant was deleted, with the version that its row has now.
+func (t *tenants) deleted(id andon.TenantID, version int64) {
+	t.put(&tenant{record: andon.Tenant{ID: id, Version: uint64(version)}})
 }
 
 // storedTenant is a tenant's record as it is kept, as JSON. New fields work at their zero value.
@@ -126,13 +141,12 @@ func (s *Store) tenant(ctx context.Context, id andon.TenantID) (*tenant, error) 
 		return nil, err
 	}
 	if row.record == "" {
-		s.tenants.put(id, nil)
 		return nil, noTenant(id)
 	}
 	t, err := row.tenant()
 	if err == nil {
 		t.read = began
-		s.tenants.put(id, t)
+		s.tenants.put(t)
 	}
 	return t, err
 }
@@ -190,7 +204,7 @@ func (s *Store) PutTenant(ctx context.Context, is andon.Tenant) (andon.Tenant, e
 	if err := s.swapTenant(ctx, is.ID, &row, text); err != nil {
 		return andon.Tenant{}, err
 	}
-	s.tenants.put(is.ID, &tenant{tenantKey(is.ID, row.life), is, s.now()})
+	s.tenants.put(&tenant{tenantKey(is.ID, row.life), is, s.now()})
 	return is, nil
 }
 
@@ -262,7 +276,7 @@ func (s *Store) swapTenant(
 		return failure("write the tenant", err)
 	}
 	if !applied {
-		s.tenants.put(id, nil)
+		s.tenants.stale(id)
 		return andon.Errorf(andon.Conflict, "tenant %q was changed meanwhile", id)
 	}
 	return nil
@@ -305,7 +319,7 @@ func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 	if err := s.swapTenant(ctx, id, &row, ""); err != nil {
 		return err
 	}
-	s.tenants.put(id, nil)
+	s.tenants.deleted(id, row.version+1)
 	s.counts.forget(over)
 	select {
 	case s.over <- struct{}{}:
