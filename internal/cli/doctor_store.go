@@ -133,7 +133,11 @@ func unopened(err error) finding {
 func (d *doctor) describe(ctx context.Context, store andon.Store, c config.Config) {
 	facts, err := wrap.Facts(ctx, store)
 	for _, f := range facts {
-		d.report.add(finding{well, "store", f.Name, f.Value, f.Source, ""})
+		found := finding{well, "store", f.Name, f.Value, f.Source, f.Advice}
+		if f.Advice != "" {
+			found.Status = warning
+		}
+		d.report.add(found)
 	}
 	if err != nil {
 		d.report.add(finding{Status: failed, Area: "store", What: "what it says of itself",

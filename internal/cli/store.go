@@ -181,6 +181,7 @@ type factJSON struct {
 	Name   string `json:"name"`
 	Value  string `json:"value"`
 	Source string `json:"source"`
+	Advice string `json:"advice,omitempty"`
 }
 
 func (p *program) printFacts(facts []wrap.Fact, form string) error {
@@ -195,6 +196,12 @@ func (p *program) printFacts(facts []wrap.Fact, form string) error {
 	for _, f := range facts {
 		rows = append(rows, texts(f.Name, legible(f.Value), legible(f.Source)))
 	}
-	p.newPage().table(rows)
+	page := p.newPage()
+	page.table(rows)
+	for _, f := range facts {
+		if f.Advice != "" {
+			page.line("\n%s: %s", f.Name, f.Advice)
+		}
+	}
 	return nil
 }

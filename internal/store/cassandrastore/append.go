@@ -262,9 +262,9 @@ func (a *appending) escalated(r andon.Escalation) mutation {
 		a.hints.name(string(ofSupervisor), string(r.To))
 		a.log = append(a.log, mutation{{
 			"INSERT INTO hints_by_supervisor (tenant, supervisor, day, time, state, device) " +
-				"VALUES (?, ?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?",
+				"VALUES (?, ?, ?, ?, ?, ?) USING TIMESTAMP ?",
 			[]any{a.tenant.key, string(r.To), int(day), int64(r.Time), string(r.State),
-				string(r.Device), a.stamp, a.hints.ttl(r.Time)},
+				string(r.Device), a.stamp},
 		}})
 	}
 	return mutation{{

@@ -139,7 +139,8 @@ func (s *Store) Retire(
 	newest := v.newestKey(t.record.States)
 	at = max(at, newest.Time+1)
 	slots.forget()
-	// First the truth: hints that are left of a retired device are never shown.
+	// Its hints stay until it is looked at again: an append that has not seen the retirement may
+	// bring it back and take them for kept. Those of a retired device are never shown.
 	err = s.write(ctx, []mutation{{{
 		"UPDATE latest_by_device USING TIMESTAMP ? SET retired = ? WHERE tenant = ? AND device = ?",
 		[]any{int64(at), int64(at), t.key, string(device)},
@@ -147,18 +148,11 @@ func (s *Store) Retire(
 	if err != nil {
 		return 0, err
 	}
-	var states []andon.State
-	for _, l := range v.states {
-		states = append(states, l.state)
-	}
-	p := placeOf(t, device, v)
-	p.at = at - 1
-	var hints []mutation
-	for _, d := range s.working.Load().writes {
-		hints = append(hints, d.retire(p, states)...)
-	}
 	s.counts.raise(t.key, device, newest, at)
-	return at, s.write(ctx, hints)
+	s.again.later(lookAt{
+		tenant: id, device: device, due: s.now().Add(s.options.Settle), former: newest.State,
+	})
+	return at, nil
 }
 
 // stream is ids of devices in order, from one question.

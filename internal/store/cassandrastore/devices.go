@@ -2,6 +2,7 @@ package cassandrastore
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
@@ -56,7 +57,8 @@ func (d *devices) take(ctx context.Context, k slotKey) (*slot, error) {
 	s := p.slots[k]
 	if s == nil {
 		s = &slot{lock: make(chan struct{}, 1)}
-		p.slots[k] = s
+		own := slotKey{k.tenant, andon.DeviceID(strings.Clone(string(k.device)))}
+		p.slots[own] = s
 	}
 	s.refs++
 	p.Unlock()

@@ -9,7 +9,6 @@ import (
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
-	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/wrap"
 )
 
@@ -20,11 +19,13 @@ var _ wrap.StoreDoctor = (*Store)(nil)
 type diagnosis struct {
 	*Store
 	ctx  context.Context
-	tell func(name, value, source string)
+	tell func(name, value, source string, advice ...string)
 }
 
 // Diagnose is of wrap.StoreDoctor. What a user may not look at is left out, and said so.
-func (s *Store) Diagnose(ctx context.Context, tell func(name, value, source string)) error {
+func (s *Store) Diagnose(
+	ctx context.Context, tell func(name, value, source string, advice ...string),
+) error {
 	d := &diagnosis{s, ctx, tell}
 	c := &cluster{options: s.options, session: s.session, datacenters: map[string]int{}}
 	if err := c.look(ctx); err != nil {
@@ -60,39 +61,60 @@ func (d *diagnosis) cluster(c *cluster, r replication) {
 	for _, n := range r {
 		copies += n
 	}
-	switch {
-	case !o.overlap(r, d.datacenter):
-		value += ": a read may miss what was acknowledged a moment ago; LOCAL_QUORUM for both " +
-			"sees it"
-	case copies == 1:
-		value += ": one replica, so a node that is lost takes its part of everything with it; " +
-			"3 survive one"
-	case copies == 2:
-		value += ": a quorum of 2 replicas is 2, so one node that is away stops everything; use 3"
-	default:
-		value += ": reads see what was acknowledged"
+	var advice []string
+	if !o.overlap(r, d.datacenter) {
+		advice = append(advice, "A read may miss what was acknowledged a moment ago: use "+
+			"LOCAL_QUORUM for both.")
 	}
-	d.tell("consistency", value, "system_schema.keyspaces, cassandra.*_consistency")
+	switch copies {
+	case 1:
+		advice = append(advice, "With one replica a node that is lost takes its part of "+
+			"everything with it: use 3.")
+	case 2:
+		advice = append(advice, "A quorum of 2 replicas is 2, so one node that is away stops "+
+			"everything: use 3.")
+	}
+	d.tell("consistency", value, "system_schema.keyspaces, cassandra.*_consistency", advice...)
 }
 
 func (d *diagnosis) keyspace() {
 	w := d.working.Load()
 	d.tell("devices by state", w.Latest.String(), "the settings table of the keyspace")
 	if w.Next != nil {
-		d.tell("rebuild under way", "to "+w.Next.String()+": if nobody runs it any more, run "+
-			"`andon store rebuild latest --to "+w.Next.Design+"` again", "the settings table")
+		d.tell("rebuild under way", "to "+w.Next.String(), "the settings table",
+			"If nobody runs it any more, run `andon store rebuild latest --to "+w.Next.Design+
+				"` again.")
 	}
 	value := "events " + w.Retention.String() + ", readings " + w.Readings.String()
-	if w.Retention != andon.Forever {
-		value += fmt.Sprintf(", in windows of %d days", w.window())
-	}
-	d.tell("retention of the keyspace", value, "the settings table; table options")
+	d.tell("retention of the keyspace", value, "the settings table of the keyspace")
+	d.windows(w)
 	d.again.mu.Lock()
 	waiting := len(d.again.queue)
 	d.again.mu.Unlock()
 	if waiting > 0 {
 		d.tell("devices to be looked at again", strconv.Itoa(waiting), "this process")
 	}
+}
+
+// windows holds the time windows of the log against the retention: some thirty windows let whole
+// SSTables go when they expire; many more are as many files to look into.
+func (d *diagnosis) windows(w *working) {
+	text := "SELECT compaction FROM system_schema.tables WHERE keyspace_name = '" +
+		d.options.Keyspace + "' AND table_name = 'events_by_device'"
+	options := map[string]string{}
+	if !d.one(text, &options) {
+		return
+	}
+	size := options["compaction_window_size"]
+	var advice []string
+	if want := strconv.Itoa(w.window()); size != want {
+		advice = append(advice, fmt.Sprintf("The retention wants windows of %s days: ALTER TABLE "+
+			"%s.events_by_device WITH compaction = {'class': 'TimeWindowCompactionStrategy', "+
+			"'compaction_window_unit': 'DAYS', 'compaction_window_size': %s}.",
+			want, d.options.Keyspace, want))
+	}
+	d.tell("time windows of the log", size+" "+strings.ToLower(options["compaction_window_unit"]),
+		text, advice...)
 }
 
 // String spells a layout for people.
@@ -123,12 +145,12 @@ func (d *diagnosis) clock() {
 	}
 	here := before.Add(d.now().Sub(before) / 2)
 	apart := here.Sub(time.UnixMilli(ms)).Abs().Round(time.Millisecond)
-	value := apart.String()
+	var advice []string
 	if apart > time.Second {
-		value += ": let all machines keep time by NTP; with two processes of Andon, the delivery " +
-			"of the one whose clock is ahead stands"
+		advice = append(advice, "Let all machines keep time by NTP: with two processes of Andon, "+
+			"the delivery of the one whose clock is ahead stands.")
 	}
-	d.tell("clock difference to a node", value, text)
+	d.tell("clock difference to a node", apart.String(), text, advice...)
 }
 
 func (d *diagnosis) commitLog(r replication) {
@@ -142,11 +164,13 @@ func (d *diagnosis) commitLog(r replication) {
 	for _, n := range r {
 		copies += n
 	}
+	var advice []string
 	if value == "periodic" && copies == 1 {
-		value += ": with one replica, a node that is killed loses up to ten seconds of what was " +
-			"acknowledged; set commitlog_sync: batch or group in cassandra.yaml, or replicate"
+		advice = append(advice, "With one replica, a node that is killed loses up to ten seconds "+
+			"of what was acknowledged: set commitlog_sync: batch or group in cassandra.yaml, or "+
+			"replicate.")
 	}
-	d.tell("commit log", value, text)
+	d.tell("commit log", value, text, advice...)
 }
 
 func (d *diagnosis) views() {
@@ -156,12 +180,14 @@ func (d *diagnosis) views() {
 		return
 	}
 	enabled := "disabled"
+	var advice []string
 	if value == "true" {
 		enabled = "enabled"
 	} else if d.working.Load().Latest.Design == "view" {
-		enabled += ": the design view needs them; enable them or rebuild to another design"
+		advice = append(advice, "The design view needs them: enable them, or rebuild to another "+
+			"design.")
 	}
-	d.tell("materialized views", enabled, text)
+	d.tell("materialized views", enabled, text, advice...)
 }
 
 // largePartition is the reference's limit.
@@ -170,7 +196,8 @@ const largePartition = 100 // MiB
 // partitions tells of the largest partition, and of each that is too large.
 func (d *diagnosis) partitions() {
 	const text = "SELECT table_name, mebibytes FROM system_views.max_partition_size"
-	most, of, large := int64(-1), "", ""
+	most, of := int64(-1), ""
+	var advice []string
 	var table string
 	var size int64
 	it := d.session.Query(text + " WHERE keyspace_name = '" + d.options.Keyspace +
@@ -180,11 +207,11 @@ func (d *diagnosis) partitions() {
 			most, of = size, table
 		}
 		if size >= largePartition {
-			large += fmt.Sprintf("; %s is too large: %s", table, d.remedy(table))
+			advice = append(advice, fmt.Sprintf("%s is too large: %s.", table, d.remedy(table)))
 		}
 	}
 	if it.Close() == nil && most >= 0 {
-		d.tell("largest partition", fmt.Sprintf("%d MiB, of %s%s", most, of, large), text)
+		d.tell("largest partition", fmt.Sprintf("%d MiB, of %s", most, of), text, advice...)
 	}
 }
 
@@ -213,9 +240,10 @@ func (d *diagnosis) tombstones() {
 		return
 	}
 	value := fmt.Sprintf("%.0f at the 99th percentile, %.0f at most, of %s", most, worst, of)
+	var advice []string
 	if worst >= 10_000 {
-		value += ": a read fails at 100,000; more buckets, a lower gc_grace_seconds with regular " +
-			"repairs, or the design index"
+		advice = append(advice, "A read fails at 100,000: use more buckets, or a lower "+
+			"gc_grace_seconds with regular repairs.")
 	}
-	d.tell("tombstones a read passes", value, text)
+	d.tell("tombstones a read passes", value, text, advice...)
 }

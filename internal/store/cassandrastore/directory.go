@@ -22,7 +22,8 @@ const (
 	ofNames kind = "names"
 )
 
-// hints gathers the hints that a request needs and that this process has not written yet.
+// hints gathers the hints that a request needs and that this process has not written yet. One that
+// expires is written at the time that it expires by, so that the longest stands.
 type hints struct {
 	store  *Store
 	tenant string
@@ -55,8 +56,13 @@ func (h *hints) mutations() []mutation {
 
 // exists notes that a partition exists. at is a time within it.
 func (h *hints) exists(k kind, id string, unit uint32, shard int, label string, at andon.Time) {
+	ttl := h.ttl(at)
+	if k == ofSupervisor {
+		ttl = 0 // a device may be escalated for longer than its log is kept
+	}
 	h.add("INSERT INTO directory (tenant, kind, id, unit, shard, label) VALUES (?, ?, ?, ?, ?, ?) "+
-		"USING TTL ?", []any{h.tenant, string(k), id, int(unit), shard, label, h.ttl(at)},
+		"USING TIMESTAMP ? AND TTL ?",
+		[]any{h.tenant, string(k), id, int(unit), shard, label, int64(at), ttl},
 		"directory", string(k), id, strconv.Itoa(int(unit)), strconv.Itoa(shard), label)
 }
 
@@ -76,7 +82,8 @@ func (h *hints) state(state string) {
 func (h *hints) operator(operator, device string, at andon.Time) {
 	hour := at.Hour()
 	h.add("INSERT INTO hints_by_operator (tenant, operator, hour, device) VALUES (?, ?, ?, ?) "+
-		"USING TTL ?", []any{h.tenant, operator, int(hour), device, h.ttl(at)},
+		"USING TIMESTAMP ? AND TTL ?",
+		[]any{h.tenant, operator, int(hour), device, int64(at), h.ttl(at)},
 		"hints_by_operator", operator, strconv.Itoa(int(hour)), device)
 	h.exists(ofOperator, operator, hour, 0, "", at)
 	h.answers(operator, device)
@@ -98,7 +105,8 @@ func (h *hints) answers(operator, device string) {
 // metric notes that a device has a metric. It is noted anew each day, because it expires.
 func (h *hints) metric(metric, device string, at andon.Time) {
 	h.add("INSERT INTO devices_by_metric (tenant, metric, bucket, device) VALUES (?, ?, ?, ?) "+
-		"USING TTL ?", []any{h.tenant, metric, bucketOf(device), device, h.ttl(at)},
+		"USING TIMESTAMP ? AND TTL ?",
+		[]any{h.tenant, metric, bucketOf(device), device, int64(at), h.ttl(at)},
 		"devices_by_metric", metric, device, strconv.Itoa(int(at.Day())))
 	h.name(ofMetric, metric)
 }

@@ -55,8 +55,10 @@ func (s *Store) purgeLife(ctx context.Context, key string) error {
 			return err
 		}
 	} // else the deletion did not come about
-	return s.write(ctx, []mutation{gone(
-		"DELETE FROM purges USING TIMESTAMP ? WHERE part = 'purges' AND tenant = ?", key)})
+	return s.write(ctx, []mutation{{{
+		"DELETE FROM purges USING TIMESTAMP ? WHERE part = 'purges' AND tenant = ?",
+		[]any{s.stamp(), key},
+	}}})
 }
 
 // gone deletes, of a life that is over, whatever was written at whatever time.

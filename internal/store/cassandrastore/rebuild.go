@@ -210,26 +210,20 @@ func (s *Store) repair(ctx context.Context, t *tenant, device andon.DeviceID) er
 	if v.newest(states) == nil {
 		return nil // it only has readings, or assignments
 	}
-	var others []andon.State
-	p := placeOf(t, device, v)
-	for _, l := range v.states {
-		if l.state != p.state || !v.alive(states) {
-			others = append(others, l.state)
-		}
+	if !v.alive(states) {
+		return s.write(ctx, s.unlist(t, device, v))
 	}
+	p := placeOf(t, device, v)
 	left := p
 	left.at--
 	var hints []mutation
 	for _, d := range s.working.Load().writes {
-		if v.alive(states) {
-			hints = append(hints, d.enter(p))
-			hints = append(hints, leaveAll(d, left, others)...)
-		} else {
-			left.at = v.retired - 1
-			hints = append(hints, d.retire(left, others)...)
+		hints = append(hints, d.enter(p))
+		if s.quiet(v) { // else somebody may just take the hint of another state for kept
+			hints = append(hints, leaveAll(d, left, v.others(p.state))...)
 		}
 	}
-	if err := s.write(ctx, hints); err != nil || !v.alive(states) {
+	if err := s.write(ctx, hints); err != nil {
 		return err
 	}
 	run, calm, err := s.beginnings(ctx, t, device, v, &lookAt{quiet: s.quiet(v)})
@@ -259,15 +253,14 @@ func (s *Store) raiseFromLog(
 	return nil
 }
 
-// drop takes away what nobody reads or writes any more.
+// drop takes away the tables that nobody reads or writes any more. Partitions of a number of buckets
+// that is not used any more stay: a tombstone of now would hide what a later rebuild to that number
+// writes at the times of entries, and stale hints are harmless.
 func (r *rebuild) drop(ctx context.Context) error {
 	s := r.store
 	old, err := newDesign(r.from)
 	if err != nil {
 		return err
-	}
-	if r.from.Design == "buckets" && r.to.Design == "buckets" {
-		return r.dropBuckets(ctx)
 	}
 	now, err := newDesign(r.to)
 	if err != nil {
@@ -296,40 +289,4 @@ func (t table) drop(keyspace string) string {
 		what = "INDEX"
 	}
 	return "DROP " + what + " IF EXISTS " + keyspace + "." + t.name
-}
-
-// dropBuckets deletes the partitions of numbers of buckets that are no longer in use.
-func (r *rebuild) dropBuckets(ctx context.Context) error {
-	s := r.store
-	was, err := parseBuckets(r.from.Buckets)
-	if err != nil {
-		return err
-	}
-	is, err := parseBuckets(r.to.Buckets)
-	if err != nil {
-		return err
-	}
-	for i := range r.tenants {
-		t, err := s.tenant(ctx, r.tenants[i].ID)
-		if err != nil {
-			continue // deleted: its purge does that
-		}
-		seen, err := s.seenStates(ctx, t.key)
-		if err != nil {
-			return err
-		}
-		var all []mutation
-		for _, state := range seen {
-			n := was.of(t.key, state)
-			for bucket := 0; bucket < n && n != is.of(t.key, state); bucket++ {
-				all = append(all, mutation{{"DELETE FROM latest_by_bucket USING TIMESTAMP ? " +
-					"WHERE tenant = ? AND state = ? AND buckets = ? AND bucket = ?",
-					[]any{s.stamp(), t.key, string(state), n, bucket}}})
-			}
-		}
-		if err := s.write(ctx, all); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -2,6 +2,7 @@ package cassandrastore
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
@@ -39,6 +40,8 @@ const queued = 1 << 20
 func newLookAgain() *lookAgain { return &lookAgain{} }
 
 func (l *lookAgain) later(at lookAt) {
+	// The device may be a part of a request.
+	at.device = andon.DeviceID(strings.Clone(string(at.device)))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.queue) < queued {
@@ -107,8 +110,11 @@ func (s *Store) settle(ctx context.Context, at lookAt) error {
 	defer s.devices.give(k, slot)
 	began := s.now()
 	v, err := s.look(ctx, t.key, at.device, false)
-	if err != nil || !v.alive(t.record.States) {
+	if err != nil || v.newest(t.record.States) == nil {
 		return err
+	}
+	if !v.alive(t.record.States) {
+		return s.write(ctx, s.unlist(t, at.device, v))
 	}
 	entered := v.run.first == 0 || v.run.base != v.runBase(t.record.States)
 	run, calm, err := s.beginnings(ctx, t, at.device, v, &at)
@@ -135,6 +141,16 @@ func (s *Store) settle(ctx context.Context, at lookAt) error {
 	}
 	slot.view, slot.read = v, began
 	return err
+}
+
+// unlist takes away the hints of a retired device.
+func (s *Store) unlist(t *tenant, device andon.DeviceID, v *view) (hints []mutation) {
+	p := placeOf(t, device, v)
+	p.at = v.retired - 1
+	for _, d := range s.working.Load().writes {
+		hints = append(hints, d.retire(p, v.others(""))...)
+	}
+	return hints
 }
 
 func placeOf(t *tenant, device andon.DeviceID, v *view) place {

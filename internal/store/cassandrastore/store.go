@@ -46,6 +46,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	defer c.session.Close()
+	c.options.Datacenter = c.datacenter // so that LOCAL_QUORUM is that of one
 	o = c.options
 	stored, text, err := c.ready(ctx)
 	if err != nil {

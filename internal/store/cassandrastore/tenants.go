@@ -97,16 +97,19 @@ func decodeTenant(id andon.TenantID, text string, version int64) (andon.Tenant, 
 	}, err
 }
 
-const tenantColumns = "SELECT id, record, version, life FROM tenants WHERE part = 'tenants'"
+const tenantColumns = "SELECT id, record, version, life, writetime(version) FROM tenants WHERE part = 'tenants'"
 
 // tenantRow is a row of the table. One without a record is of a tenant that was deleted.
 type tenantRow struct {
 	id, record string
 	version    int64
 	life       int
+	written    int64 // µs on the cluster's clock
 }
 
-func (r *tenantRow) into() []any { return []any{&r.id, &r.record, &r.version, &r.life} }
+func (r *tenantRow) into() []any {
+	return []any{&r.id, &r.record, &r.version, &r.life, &r.written}
+}
 
 func (r *tenantRow) tenant() (*tenant, error) {
 	record, err := decodeTenant(andon.TenantID(r.id), r.record, r.version)
@@ -191,7 +194,11 @@ func (s *Store) PutTenant(ctx context.Context, is andon.Tenant) (andon.Tenant, e
 	if row.record != "" && uint64(row.version) == is.Version {
 		err = s.checkStates(ctx, &row, &is)
 	} else if row.record != "" || is.Version != 0 {
+		s.tenants.stale(is.ID)
 		err = andon.Errorf(andon.Conflict, "tenant %q was changed meanwhile", is.ID)
+	}
+	if err == nil {
+		err = s.outlive(ctx, &row)
 	}
 	if err != nil {
 		return andon.Tenant{}, err
@@ -206,6 +213,20 @@ func (s *Store) PutTenant(ctx context.Context, is andon.Tenant) (andon.Tenant, e
 	}
 	s.tenants.put(&tenant{tenantKey(is.ID, row.life), is, s.now()})
 	return is, nil
+}
+
+// outlive waits, before the next life of a tenant begins, until no process takes the former one for
+// alive: what it wrote there would be acknowledged and lost.
+func (s *Store) outlive(ctx context.Context, row *tenantRow) error {
+	if row.id == "" || row.record != "" {
+		return nil
+	}
+	select {
+	case <-time.After(every - min(every, s.now().Sub(andon.Time(row.written).Std()))):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // mayKeep refuses a tenant that wants to keep more than the keyspace does, since Cassandra lets

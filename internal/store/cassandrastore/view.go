@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/andonhq/andon"
 )
@@ -150,7 +151,18 @@ func (v *view) raise(e last) {
 			return
 		}
 	}
+	e.state = andon.State(strings.Clone(string(e.state)))
 	v.states = append(v.states, e)
+}
+
+// others returns the states that the device had but one.
+func (v *view) others(but andon.State) (all []andon.State) {
+	for _, l := range v.states {
+		if l.state != but {
+			all = append(all, l.state)
+		}
+	}
+	return all
 }
 
 // clone is for who changes a view that others may read.

@@ -7,7 +7,9 @@ import (
 )
 
 // Diagnose is of wrap.StoreDoctor: how the engine is set up, and how it is.
-func (s *Store) Diagnose(_ context.Context, tell func(name, value, source string)) error {
+func (s *Store) Diagnose(
+	_ context.Context, tell func(name, value, source string, advice ...string),
+) error {
 	s.mu.RLock()
 	devices := 0
 	for _, t := range s.tenants {

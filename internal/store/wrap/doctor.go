@@ -13,9 +13,10 @@ import (
 // StoreDoctor is a store that can say how its engine is set up, beyond what the contract of a store
 // asks for: the replication of a keyspace, the capacity of a table. A store need not be one.
 type StoreDoctor interface {
-	// Diagnose tells one thing after the other, and where each comes from: the statement or the
-	// call that a person can repeat. Nothing that it tells is a secret.
-	Diagnose(ctx context.Context, tell func(name, value, source string)) error
+	// Diagnose tells one thing after the other, where each comes from (the statement or the call
+	// that a person can repeat), and what to do about it where it is not as it should be. Nothing
+	// that it tells is a secret.
+	Diagnose(ctx context.Context, tell func(name, value, source string, advice ...string)) error
 }
 
 // Fact is one thing about a store, in words, and where it comes from.
@@ -23,6 +24,7 @@ type Fact struct {
 	Name   string
 	Value  string
 	Source string
+	Advice string // what to do about it; absent where it is as it should be
 }
 
 // Facts returns what a store says of itself: what it declares, what its tenants are set to, and
@@ -39,8 +41,8 @@ func Facts(ctx context.Context, s andon.Store) ([]Fact, error) {
 	if !ok {
 		return facts, nil
 	}
-	err = doctor.Diagnose(ctx, func(name, value, source string) {
-		facts = append(facts, Fact{name, value, source})
+	err = doctor.Diagnose(ctx, func(name, value, source string, advice ...string) {
+		facts = append(facts, Fact{name, value, source, strings.Join(advice, " ")})
 	})
 	return facts, err
 }
@@ -56,9 +58,9 @@ func declared(c andon.Capabilities) []Fact {
 		kept = "all or none"
 	}
 	facts := []Fact{
-		{"engine", c.Name, source},
-		{"acknowledged events are shown", shown, source},
-		{"the events of a request are kept", kept, source},
+		{Name: "engine", Value: c.Name, Source: source},
+		{Name: "acknowledged events are shown", Value: shown, Source: source},
+		{Name: "the events of a request are kept", Value: kept, Source: source},
 	}
 	var missing []string
 	if !c.SortDevices {
@@ -68,7 +70,7 @@ func declared(c andon.Capabilities) []Fact {
 		missing = append(missing, "one metric across devices")
 	}
 	if len(missing) > 0 {
-		facts = append(facts, Fact{"can't serve", strings.Join(missing, "; "), source})
+		facts = append(facts, Fact{Name: "can't serve", Value: strings.Join(missing, "; "), Source: source})
 	}
 	return facts
 }
@@ -81,9 +83,11 @@ func ofTenants(tenants []andon.Tenant) []Fact {
 	for _, t := range tenants {
 		alike["events "+t.Events.String()+", readings "+t.Readings.String()]++
 	}
-	facts := []Fact{{"tenants", strconv.Itoa(len(tenants)), source}}
+	facts := []Fact{{Name: "tenants", Value: strconv.Itoa(len(tenants)), Source: source}}
 	for _, kept := range slices.Sorted(maps.Keys(alike)) {
-		facts = append(facts, Fact{"retention of " + strconv.Itoa(alike[kept]), kept, source})
+		facts = append(facts, Fact{
+			Name: "retention of " + strconv.Itoa(alike[kept]), Value: kept, Source: source,
+		})
 	}
 	return facts
 }

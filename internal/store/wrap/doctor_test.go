@@ -20,8 +20,10 @@ type talkative struct {
 
 func (t *talkative) Capabilities() andon.Capabilities { return andon.Capabilities{Name: "ring 5"} }
 
-func (t *talkative) Diagnose(_ context.Context, tell func(name, value, source string)) error {
-	tell("replication", "3 in eu-1", "DESCRIBE KEYSPACE andon")
+func (t *talkative) Diagnose(
+	_ context.Context, tell func(name, value, source string, advice ...string),
+) error {
+	tell("replication", "1 in eu-1", "DESCRIBE KEYSPACE andon", "use 3")
 	return t.err
 }
 
@@ -36,13 +38,13 @@ func TestFacts(t *testing.T) {
 	}
 	const declared, records = "what the store declares", "the records of the tenants"
 	want := []wrap.Fact{
-		{"engine", "ring 5", declared},
-		{"acknowledged events are shown", "in a moment", declared},
-		{"the events of a request are kept", "may be in part", declared},
-		{"can't serve", "devices in orders other than by id; one metric across devices", declared},
-		{"tenants", "2", records},
-		{"retention of 2", "events forever, readings 30d", records},
-		{"replication", "3 in eu-1", "DESCRIBE KEYSPACE andon"},
+		{Name: "engine", Value: "ring 5", Source: declared},
+		{Name: "acknowledged events are shown", Value: "in a moment", Source: declared},
+		{Name: "the events of a request are kept", Value: "may be in part", Source: declared},
+		{Name: "can't serve", Value: "devices in orders other than by id; one metric across devices", Source: declared},
+		{Name: "tenants", Value: "2", Source: records},
+		{Name: "retention of 2", Value: "events forever, readings 30d", Source: records},
+		{"replication", "1 in eu-1", "DESCRIBE KEYSPACE andon", "use 3"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -1,0 +1,282 @@
+package cassandrastore
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/memstore"
+)
+
+// TestRandomStatements delivers a few entries of one device from several processes at once, with
+// the statements of all of them in any order: processes that saw the device long ago, one that ended
+// in between, statements that land twice. When all have landed the answers are those of the
+// reference, before anybody settled anything and after.
+func TestRandomStatements(t *testing.T) {
+	for _, design := range Designs() {
+		t.Run(design, func(t *testing.T) {
+			t.Parallel()
+			o := newKeyspace(t, design)
+			o.Recount = time.Hour
+			one, two := open(t, o), open(t, o)
+			for range 15 {
+				seed := uint64(rand.Uint32())
+				m := newMelee(t, seed, one, two)
+				m.fight()
+				if t.Failed() {
+					t.Fatalf("seed %d:\n%s", seed, strings.Join(m.told, "\n"))
+				}
+			}
+		})
+	}
+}
+
+// melee is what is delivered of one device.
+type melee struct {
+	*testing.T
+	*rand.Rand
+	stores [2]*Store
+	want   *memstore.Store
+	device andon.DeviceID
+	at     andon.Time
+	told   []string // what was done, in order
+}
+
+func newMelee(t *testing.T, seed uint64, one, two *Store) *melee {
+	return &melee{
+		T: t, Rand: rand.New(rand.NewPCG(seed, 0)), stores: [2]*Store{one, two},
+		want:   memstore.New(),
+		device: andon.DeviceID(fmt.Sprintf("d%d", seed)),
+		// Round, so that a difference can be read.
+		at: andon.DayStart(realClock().Day()) - 3_600_000_000,
+	}
+}
+
+// delivery is one Append as its statements. Each is a process of its own, since one that gave up an
+// Append may have statements of it under way.
+type delivery struct {
+	name   string
+	store  *Store
+	append *appending
+	rest   []mutation
+	dies   bool // before it writes the marks
+	step   int
+}
+
+// fight does what was drawn, and compares.
+func (m *melee) fight() {
+	for range m.IntN(3) {
+		m.deliver(m.draw(1 + m.IntN(3)))
+	}
+	var under []*delivery
+	sent := m.draw(1 + m.IntN(2))
+	under = append(under, m.prepare(sent, m.IntN(4) == 0))
+	for range 2 + m.IntN(2) {
+		under = append(under, m.prepare(m.draw(1+m.IntN(2)), false))
+	}
+	under = append(under, m.prepare(sent, false))
+	for len(under) > 0 {
+		i := m.IntN(len(under))
+		if m.advance(under[i]) {
+			under = slices.Delete(under, i, i+1)
+		}
+	}
+	m.compare("before anything is settled")
+	m.settle()
+	m.compare("after it is settled")
+}
+
+// draw draws entries that meet: at few times, in few states.
+func (m *melee) draw(n int) []andon.Event {
+	var events []andon.Event
+	for range n {
+		events = append(events, andon.Event{
+			Device: m.device, Time: m.at + andon.Time(m.IntN(5)),
+			State:    pickOne[andon.State](m.Rand, "NORMAL", "WARNING1", "WARNING2", "ODD"),
+			Operator: pickOne[andon.PersonID](m.Rand, "", "Liz", "Tom"),
+			Message:  fmt.Sprint(m.IntN(100)),
+		})
+	}
+	return andon.SortBatch(andon.DefaultStates(), events)
+}
+
+func pickOne[T any](r *rand.Rand, items ...T) T { return items[r.IntN(len(items))] }
+
+// deliver is an Append that nothing comes between.
+func (m *melee) deliver(events []andon.Event) {
+	d := m.prepare(events, false)
+	for !m.advance(d) {
+		continue
+	}
+}
+
+// prepare begins an Append. The reference is told in the order of the beginnings, since of two
+// deliveries the later one's content stands.
+func (m *melee) prepare(events []andon.Event, dies bool) *delivery {
+	s := m.stores[m.IntN(2)]
+	t, err := s.tenant(m.Context(), andon.DefaultTenant)
+	if err != nil {
+		m.Fatal(err)
+	}
+	d := &delivery{name: fmt.Sprintf("%c%v", 'A'+len(m.told)%26, brief(events)), store: s}
+	d.dies = dies
+	d.append = &appending{
+		store: s, working: s.working.Load(), tenant: t, received: m.at,
+		stamp:   m.stores[0].stamp(),
+		hints:   s.newHints(t.key, s.ttl(andon.Forever)),
+		devices: []*deviceAppend{{events: events, slot: &slot{}}},
+	}
+	m.told = append(m.told, "begin "+d.name)
+	if !dies {
+		sent := slices.Clone(events)
+		if err := m.want.Append(m.Context(), andon.DefaultTenant, m.at, sent); err != nil {
+			m.Fatal(err)
+		}
+	}
+	return d
+}
+
+func brief(events []andon.Event) (all []string) {
+	for _, e := range events {
+		all = append(all, fmt.Sprintf("%d %s", e.Time%10, e.State))
+	}
+	return all
+}
+
+// advance takes one step of a delivery, and reports whether that was the last.
+func (m *melee) advance(d *delivery) (done bool) {
+	a, one := d.append, d.append.devices[0]
+	d.step++
+	switch {
+	case d.step == 1: // what it sees may be old when it writes
+		v, err := d.store.look(m.Context(), a.tenant.key, m.device, false)
+		if err != nil {
+			m.Fatal(err)
+		}
+		one.was = v
+		a.prepare(one)
+		d.rest = m.statements(a)
+		m.told = append(m.told, fmt.Sprintf("%s sees %v", d.name, v.states))
+	case len(d.rest) > 0:
+		m.told = append(m.told, fmt.Sprintf("%s: %s", d.name, d.rest[0][0].text[:30]))
+		if err := d.store.write(m.Context(), d.rest[:1]); err != nil {
+			m.Fatal(err)
+		}
+		d.rest = d.rest[1:]
+		return len(d.rest) == 0 && d.dies
+	default:
+		d.store.written.add(a.hints.all)
+		if err := a.mark(m.Context()); err != nil {
+			m.Fatal(err)
+		}
+		a.finish(one)
+		m.told = append(m.told, fmt.Sprintf("%s ends: run %+v, incident %+v", d.name, one.run,
+			one.calm))
+		return true
+	}
+	return false
+}
+
+// statements are those of an Append before its marks, each alone and some twice, in any order.
+func (m *melee) statements(a *appending) (all []mutation) {
+	for _, whole := range append(a.log, a.hints.mutations()...) {
+		for _, one := range whole {
+			all = append(all, mutation{one})
+		}
+	}
+	all = append(all, all[m.IntN(len(all))])
+	m.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all
+}
+
+// settle looks at the device again, as both processes have set out to.
+func (m *melee) settle() {
+	for _, s := range m.stores {
+		for _, at := range s.again.due(s.now().Add(time.Hour)) {
+			if at.device == m.device {
+				if err := s.settle(m.Context(), at); err != nil {
+					m.Fatal(err)
+				}
+			}
+		}
+	}
+}
+
+// compare asks both processes and the reference all that can be asked of the device.
+func (m *melee) compare(when string) {
+	m.Helper()
+	want := askAll(m.T, m.want, m.device)
+	for i, s := range m.stores {
+		if d := diff(want, askAll(m.T, s, m.device)); d != "" {
+			m.Errorf("%s, process %d (-want +got):\n%s", when, i+1, d)
+		}
+	}
+}
+
+// diff returns where two answers differ. None is none, whether nil or empty.
+func diff(want, got any) string { return cmp.Diff(want, got, cmpopts.EquateEmpty()) }
+
+// answer is all that a store says of one device.
+type answer struct {
+	Device    andon.Device
+	Kind      string // of the error in place of Device
+	In        map[andon.State][]andon.DeviceID
+	Entries   []andon.Entry
+	Intervals []andon.Interval
+}
+
+// askAll asks all of one device.
+func askAll(t *testing.T, s andon.Store, device andon.DeviceID) answer {
+	t.Helper()
+	ctx := t.Context()
+	a := answer{In: map[andon.State][]andon.DeviceID{}}
+	var err error
+	if a.Device, err = s.Device(ctx, andon.DefaultTenant, device); err != nil {
+		a.Kind = andon.KindOf(err).String()
+	}
+	for _, state := range []string{"NORMAL", "WARNING1", "WARNING2", "WARNING*", "ODD", ""} {
+		filter, err := andon.ParseStateFilter(state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := andon.DeviceQuery{States: filter, Prefix: string(device), Limit: 10}
+		for _, d := range gather(t, s.Devices(ctx, andon.DefaultTenant, q)) {
+			if d.ID == device {
+				a.In[andon.State(state)] = append(a.In[andon.State(state)], d.ID)
+			}
+		}
+	}
+	all := andon.EventQuery{Order: andon.Asc, Limit: 1000}
+	for _, e := range gather(t, s.DeviceEvents(ctx, andon.DefaultTenant, device, all)) {
+		entry, err := s.Entry(ctx, andon.DefaultTenant, e.Device, e.Time, e.State)
+		if err != nil {
+			t.Error(err)
+		}
+		a.Entries = append(a.Entries, entry)
+	}
+	runs := andon.Intervals(ctx, s, andon.DefaultTenant, andon.DefaultStates(), device,
+		andon.IntervalQuery{Limit: 1000})
+	for _, r := range gather(t, runs) {
+		a.Intervals = append(a.Intervals, r.Interval)
+	}
+	return a
+}
+
+// gather reads a list to its end.
+func gather[T any](t *testing.T, list func(yield func(T, error) bool)) (all []T) {
+	t.Helper()
+	for item, err := range list {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, item)
+	}
+	return all
+}

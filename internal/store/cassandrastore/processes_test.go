@@ -1,0 +1,314 @@
+package cassandrastore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/memstore"
+)
+
+// TestTwoProcessesRandom lets two processes write the same few devices, each with many requests at
+// once: late entries, entries at one time, entries sent again, assignments, retirements. When all is
+// quiet both answer as the reference does for the same entries, and so does a third that comes anew.
+func TestTwoProcessesRandom(t *testing.T) {
+	for _, design := range Designs() {
+		t.Run(design, func(t *testing.T) {
+			t.Parallel()
+			o := newKeyspace(t, design)
+			o.Settle = 4 * time.Second
+			c := &crowd{T: t, stores: []*Store{open(t, o), open(t, o)}}
+			c.at = andon.DayStart(realClock().Day()) - 3_600_000_000
+			c.write()
+			want := c.reference()
+			c.compare(want, "before it is settled")
+			c.awaitSettled()
+			c.compare(want, "after it is settled")
+			c.stores = append(c.stores, open(t, o))
+			c.compare(want, "with a process that comes anew")
+			c.compareCounts(want)
+		})
+	}
+}
+
+// crowd is what many writers sent.
+type crowd struct {
+	*testing.T
+	stores []*Store
+	at     andon.Time
+
+	mu      sync.Mutex
+	sent    []andon.Event // acknowledged
+	retired map[andon.DeviceID]andon.Time
+}
+
+const crowdDevices = 5
+
+func crowdDevice(i int) andon.DeviceID { return andon.DeviceID(fmt.Sprintf("press-%d", i)) }
+
+func (c *crowd) write() {
+	c.retired = map[andon.DeviceID]andon.Time{}
+	seed := uint64(rand.Uint32())
+	c.Logf("seed %d", seed)
+	var writers sync.WaitGroup
+	for i := range 8 {
+		r := rand.New(rand.NewPCG(seed, uint64(i)))
+		s := c.stores[i%2]
+		writers.Go(func() {
+			for n := range 25 {
+				if err := c.request(r, s, n); err != nil {
+					c.Error(err)
+					return
+				}
+			}
+		})
+	}
+	writers.Wait()
+}
+
+// request sends one request of a few entries, or does something else.
+func (c *crowd) request(r *rand.Rand, s *Store, n int) error {
+	device := crowdDevice(r.IntN(crowdDevices))
+	switch k := r.IntN(20); {
+	case k == 0:
+		return c.retire(r, s)
+	case k < 3:
+		person := pickOne[andon.PersonID](r, "", "Liz", "Tom")
+		_, err := s.Assign(c.Context(), andon.DefaultTenant, c.at,
+			[]andon.Assignment{{Device: device, Operator: person}})
+		return err
+	}
+	events := c.draw(r, n)
+	if err := appendAgain(c.Context(), s, c.at, events); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sent = append(c.sent, events...)
+	return nil
+}
+
+// appendAgain sends a request until it is acknowledged: what takes too long is given up by the
+// store, and sending it again converges.
+func appendAgain(ctx context.Context, s *Store, received andon.Time, events []andon.Event) error {
+	var err error
+	for range 5 {
+		err = s.Append(ctx, andon.DefaultTenant, received, slices.Clone(events))
+		if kind := andon.KindOf(err); err == nil || kind != andon.Unavailable {
+			return err
+		}
+	}
+	return err
+}
+
+// draw draws entries about a time that goes on, some of them long ago, some sent before. The content
+// of an entry follows from its identity: of two deliveries by two processes either may stand.
+func (c *crowd) draw(r *rand.Rand, n int) []andon.Event {
+	var events []andon.Event
+	for range 1 + r.IntN(6) {
+		e := andon.Event{
+			Device: crowdDevice(r.IntN(crowdDevices)),
+			Time:   c.at + andon.Time(n*3+r.IntN(4)-r.IntN(2)*r.IntN(60)),
+			State:  pickOne[andon.State](r, "NORMAL", "NORMAL", "WARNING1", "WARNING2", "ODD"),
+		}
+		e.Message = fmt.Sprint(e.Time, e.State)
+		if e.Time%7 == 0 {
+			e.EscalatedTo = "Sara"
+		}
+		events = append(events, e)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.sent) > 0 && r.IntN(3) == 0 {
+		events = append(events, c.sent[r.IntN(len(c.sent))])
+	}
+	return andon.SortBatch(andon.DefaultStates(), events)
+}
+
+// retire retires the first two devices only, so that the others keep a long run.
+func (c *crowd) retire(r *rand.Rand, s *Store) error {
+	device := crowdDevice(r.IntN(2))
+	at, err := s.Retire(c.Context(), andon.DefaultTenant, device, c.at)
+	if err != nil && andon.KindOf(err) == andon.NotFound {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.retired[device] = max(c.retired[device], at)
+	return err
+}
+
+// reference is told what is true now: of several retirements of a device the newest counts, and it
+// is after the entries up to its time.
+func (c *crowd) reference() *memstore.Store {
+	want := memstore.New()
+	keep := func(events []andon.Event) {
+		err := want.Append(c.Context(), andon.DefaultTenant, c.at, slices.Clone(events))
+		if err != nil {
+			c.Fatal(err)
+		}
+	}
+	sent := andon.SortBatch(andon.DefaultStates(), slices.Clone(c.sent))
+	after := func(e andon.Event) bool { return e.Time > c.retired[e.Device] }
+	keep(slices.DeleteFunc(slices.Clone(sent), after))
+	for device, at := range c.retired {
+		if got, err := want.Retire(c.Context(), andon.DefaultTenant, device, at); got != at {
+			c.Fatalf("the reference retires %s at %s, not %s: %v", device, got, at, err)
+		}
+	}
+	keep(sent)
+	return want
+}
+
+// awaitSettled waits until both processes looked at all that they set out to look at.
+func (c *crowd) awaitSettled() {
+	for _, s := range c.stores {
+		eventually(c.T, 5*s.options.Settle+10*time.Second, func() error {
+			s.again.mu.Lock()
+			defer s.again.mu.Unlock()
+			if n := len(s.again.queue); n > 0 {
+				return fmt.Errorf("%d devices are still to be looked at", n)
+			}
+			return nil
+		})
+	}
+}
+
+func (c *crowd) compare(want *memstore.Store, when string) {
+	c.Helper()
+	for i := range crowdDevices {
+		device := crowdDevice(i)
+		expected := askAll(c.T, want, device)
+		var first *andon.Device
+		for n, s := range c.stores {
+			got := askAll(c.T, s, device)
+			shown := got.Device
+			if first == nil {
+				first = &shown
+			}
+			if d := diff(*first, shown); d != "" {
+				c.Errorf("%s, process %d does not show what process 1 does:\n%s", when, n+1, d)
+			}
+			got.Device.Operator = expected.Device.Operator // assignments have an order of their own
+			if d := diff(expected, got); d != "" {
+				c.Errorf("%s, process %d (-want +got):\n%s", when, n+1, d)
+			}
+		}
+	}
+}
+
+// compareCounts makes each process count anew what the others wrote.
+func (c *crowd) compareCounts(want *memstore.Store) {
+	c.Helper()
+	expected := countsOf(c.T, want)
+	for n, s := range c.stores {
+		if err := s.countAll(c.Context()); err != nil {
+			c.Fatal(err)
+		}
+		if d := diff(expected, countsOf(c.T, s)); d != "" {
+			c.Errorf("process %d counts (-want +got):\n%s", n+1, d)
+		}
+	}
+}
+
+func countsOf(t *testing.T, s andon.Store) map[andon.State]int {
+	t.Helper()
+	all, err := s.Counts(t.Context(), andon.DefaultTenant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[andon.State]int{}
+	for _, one := range all {
+		counts[one.State] = one.Count
+	}
+	return counts
+}
+
+// TestListsWhileStatesChange: a device that is in one of the states of a list all the time is in
+// every reading of that list once, however fast it goes from one state to the other.
+func TestListsWhileStatesChange(t *testing.T) {
+	for _, design := range Designs() {
+		t.Run(design, func(t *testing.T) {
+			t.Parallel()
+			o := newKeyspace(t, design)
+			o.Settle = 3 * time.Second
+			writer, reader := open(t, o), open(t, o)
+			devices := flickering(t, writer)
+			ctx, stop := context.WithTimeout(t.Context(), 8*time.Second)
+			defer stop()
+			var work sync.WaitGroup
+			defer work.Wait()
+			for _, device := range devices[:2] {
+				work.Go(func() { flicker(ctx, t, writer, device) })
+			}
+			readings := 0
+			for ctx.Err() == nil {
+				for _, s := range []*Store{writer, reader} {
+					readings++
+					got := pageThrough(t, s, 3)
+					if d := diff(devices, got); d != "" {
+						t.Errorf("reading %d (-want +got):\n%s", readings, d)
+						stop()
+					}
+				}
+			}
+			t.Logf("%d readings", readings)
+		})
+	}
+}
+
+// flickering makes devices in WARNING1.
+func flickering(t *testing.T, s *Store) (devices []andon.DeviceID) {
+	t.Helper()
+	var events []andon.Event
+	for i := range 10 {
+		id := crowdDevice(i)
+		devices = append(devices, id)
+		events = append(events, andon.Event{Device: id, State: "WARNING1", Time: realClock()})
+	}
+	if err := s.Append(t.Context(), andon.DefaultTenant, realClock(), events); err != nil {
+		t.Fatal(err)
+	}
+	return devices
+}
+
+// flicker sends a device from one state to the other and back until ctx ends.
+func flicker(ctx context.Context, t *testing.T, s *Store, device andon.DeviceID) {
+	for i := 0; ctx.Err() == nil; i++ {
+		state := []andon.State{"WARNING1", "WARNING2"}[i%2]
+		now := realClock()
+		events := []andon.Event{{Device: device, State: state, Time: now}}
+		err := appendAgain(ctx, s, now, events)
+		if err != nil && ctx.Err() == nil && !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+			return
+		}
+	}
+}
+
+// pageThrough reads the list of all warnings in pages.
+func pageThrough(t *testing.T, s andon.Store, size int) (all []andon.DeviceID) {
+	t.Helper()
+	filter, err := andon.ParseStateFilter("WARNING*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := andon.DeviceQuery{States: filter, Limit: size}
+	for {
+		page := gather(t, s.Devices(t.Context(), andon.DefaultTenant, q))
+		for _, d := range page {
+			all = append(all, d.ID)
+		}
+		if len(page) < size {
+			return all
+		}
+		last := page[len(page)-1].Position()
+		q.After = &last
+	}
+}
