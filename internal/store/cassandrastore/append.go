@@ -220,7 +220,7 @@ func (a *appending) entries(d *deviceAppend) {
 				Device: e.Device, Time: e.Time, State: e.State, At: e.Time, To: e.EscalatedTo,
 			}
 			parts[at] = append(parts[at], a.escalation(record, p.shard))
-			a.log = append(a.log, a.escalated(record))
+			a.log = append(a.log, a.escalated(record)...)
 		}
 	}
 	a.log = append(a.log, parts...)
@@ -253,26 +253,34 @@ func (a *appending) escalation(r andon.Escalation, shard int) order {
 	}
 }
 
-// escalated is what else is kept of an escalation: for the present incident, and for its
-// supervisor.
-func (a *appending) escalated(r andon.Escalation) mutation {
-	if r.To != "" {
-		day := r.Time.Day()
-		a.hints.exists(ofSupervisor, string(r.To), day, 0, "", r.Time)
-		a.hints.name(string(ofSupervisor), string(r.To))
-		a.log = append(a.log, mutation{{
-			"INSERT INTO hints_by_supervisor (tenant, supervisor, day, time, state, device) " +
+// escalated is what else is kept of an escalation: with the device, for the present incident, and
+// for its supervisor.
+func (a *appending) escalated(r andon.Escalation) []mutation {
+	all := []mutation{
+		{{
+			"INSERT INTO escalations_by_device (tenant, device, time, state, at, supervisor) " +
 				"VALUES (?, ?, ?, ?, ?, ?) USING TIMESTAMP ?",
-			[]any{a.tenant.key, string(r.To), int(day), int64(r.Time), string(r.State),
-				string(r.Device), a.stamp},
-		}})
+			[]any{a.tenant.key, string(r.Device), int64(r.Time), string(r.State), int64(r.At),
+				string(r.To), a.stamp},
+		}},
+		{{
+			"UPDATE latest_by_device USING TIMESTAMP ? SET escalated = ? " +
+				"WHERE tenant = ? AND device = ?",
+			[]any{int64(r.Time), int64(r.Time), a.tenant.key, string(r.Device)},
+		}},
 	}
-	return mutation{{
-		"INSERT INTO escalations_by_device (tenant, device, time, state, at, supervisor) " +
+	if r.To == "" {
+		return all
+	}
+	day := r.Time.Day()
+	a.hints.exists(ofSupervisor, string(r.To), day, 0, "", r.Time)
+	a.hints.name(string(ofSupervisor), string(r.To))
+	return append(all, mutation{{
+		"INSERT INTO hints_by_supervisor (tenant, supervisor, day, time, state, device) " +
 			"VALUES (?, ?, ?, ?, ?, ?) USING TIMESTAMP ?",
-		[]any{a.tenant.key, string(r.Device), int64(r.Time), string(r.State), int64(r.At),
-			string(r.To), a.stamp},
-	}}
+		[]any{a.tenant.key, string(r.To), int(day), int64(r.Time), string(r.State),
+			string(r.Device), a.stamp},
+	}})
 }
 
 // shown writes the newest entry of each state, and that the device was heard. What is known to be

@@ -46,7 +46,7 @@ func (s *Store) device(
 		return nil, err
 	}
 	d := v.shown(device, t.record.States)
-	if open {
+	if open && v.escalated >= v.incident.first {
 		r, err := s.escalated(ctx, t, device, v.incident.first)
 		if err != nil {
 			return nil, err

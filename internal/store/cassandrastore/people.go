@@ -196,7 +196,7 @@ func (s *Store) Escalate(
 	}
 	shard := shardOf(e.Time, e.State, shards)
 	a.hints.exists(ofEvents, string(e.Device), e.Time.Day(), shard, string(e.State), e.Time)
-	a.log = append(a.log, mutation{a.escalation(e, shard)}, a.escalated(e))
+	a.log = append(a.escalated(e), mutation{a.escalation(e, shard)})
 	if err := s.write(ctx, append(a.log, a.hints.mutations()...)); err != nil {
 		return e, err
 	}

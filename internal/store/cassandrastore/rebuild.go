@@ -253,9 +253,9 @@ func (s *Store) raiseFromLog(
 	return nil
 }
 
-// drop takes away the tables that nobody reads or writes any more. Partitions of a number of buckets
-// that is not used any more stay: a tombstone of now would hide what a later rebuild to that number
-// writes at the times of entries, and stale hints are harmless.
+// drop takes away the tables that nobody reads or writes any more. Partitions of a number of
+// buckets that is not used any more stay: a tombstone of now would hide what a later rebuild to
+// that number writes at the times of entries, and stale hints are harmless.
 func (r *rebuild) drop(ctx context.Context) error {
 	s := r.store
 	old, err := newDesign(r.from)

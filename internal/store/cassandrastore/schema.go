@@ -64,7 +64,7 @@ func logTables() []table {
 			`(tenant text, device text, state text,
   time bigint, entry frozen<entry>,
   heard bigint STATIC, retired bigint STATIC, assigned frozen<assigned> STATIC,
-  run blob STATIC, incident blob STATIC, shards int STATIC,
+  run blob STATIC, incident blob STATIC, escalated bigint STATIC, shards int STATIC,
   PRIMARY KEY ((tenant, device), state))`},
 		{"escalations_by_device", "The escalations once more, for the present incident: they " +
 			"outlive the log.",

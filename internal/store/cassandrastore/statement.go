@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
@@ -133,26 +134,19 @@ func parallel(ctx context.Context, n int, do func(ctx context.Context, i int) er
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	work := make(chan int)
-	var workers sync.WaitGroup
-	for range min(n, sideBySide) {
-		workers.Go(func() {
-			for i := range work {
-				if err := do(ctx, i); err != nil {
-					cancel(err)
-				}
+	var next atomic.Int64
+	work := func() {
+		for i := next.Add(1) - 1; i < int64(n) && ctx.Err() == nil; i = next.Add(1) - 1 {
+			if err := do(ctx, int(i)); err != nil {
+				cancel(err)
 			}
-		})
-	}
-	for i := range n {
-		select {
-		case work <- i:
-			continue
-		case <-ctx.Done():
 		}
-		break
 	}
-	close(work)
+	var workers sync.WaitGroup
+	for range min(n, sideBySide) - 1 {
+		workers.Go(work)
+	}
+	work()
 	workers.Wait()
 	return context.Cause(ctx)
 }

@@ -97,7 +97,8 @@ func decodeTenant(id andon.TenantID, text string, version int64) (andon.Tenant, 
 	}, err
 }
 
-const tenantColumns = "SELECT id, record, version, life, writetime(version) FROM tenants WHERE part = 'tenants'"
+const tenantColumns = "SELECT id, record, version, life, writetime(version) FROM tenants " +
+	"WHERE part = 'tenants'"
 
 // tenantRow is a row of the table. One without a record is of a tenant that was deleted.
 type tenantRow struct {

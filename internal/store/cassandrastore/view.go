@@ -26,12 +26,14 @@ type view struct {
 	assigned andon.Assignment // the newest; From is 0 where there never was one
 	run      mark
 	incident mark
-	shards   int // partitions a day; 0 is 1
+	// escalated is the newest time of an entry that was ever escalated; 0 where none was.
+	escalated andon.Time
+	shards    int // partitions a day; 0 is 1
 }
 
 const (
 	viewColumns = "SELECT state, time, heard, retired, assigned, " +
-		"run, writetime(run), incident, writetime(incident), shards"
+		"run, writetime(run), incident, writetime(incident), escalated, shards"
 	fromLatest = " FROM latest_by_device WHERE tenant = ? AND device = ?"
 )
 
@@ -67,16 +69,18 @@ type viewRow struct {
 	assigned            assigned
 	run, incident       []byte
 	runStamp, incidents int64
+	escalated           int64
 	shards              int
 }
 
 func (r *viewRow) into() []any {
 	return []any{&r.state, &r.time, &r.heard, &r.retired, &r.assigned,
-		&r.run, &r.runStamp, &r.incident, &r.incidents, &r.shards}
+		&r.run, &r.runStamp, &r.incident, &r.incidents, &r.escalated, &r.shards}
 }
 
 func (r *viewRow) fill(v *view) {
 	v.retired, v.heard, v.shards = andon.Time(r.retired), andon.Time(r.heard), r.shards
+	v.escalated = andon.Time(r.escalated)
 	v.assigned = andon.Assignment{
 		Operator: andon.PersonID(r.assigned.operator), From: andon.Time(r.assigned.since),
 	}

@@ -70,7 +70,9 @@ func declared(c andon.Capabilities) []Fact {
 		missing = append(missing, "one metric across devices")
 	}
 	if len(missing) > 0 {
-		facts = append(facts, Fact{Name: "can't serve", Value: strings.Join(missing, "; "), Source: source})
+		facts = append(facts, Fact{
+			Name: "can't serve", Value: strings.Join(missing, "; "), Source: source,
+		})
 	}
 	return facts
 }

@@ -41,7 +41,10 @@ func TestFacts(t *testing.T) {
 		{Name: "engine", Value: "ring 5", Source: declared},
 		{Name: "acknowledged events are shown", Value: "in a moment", Source: declared},
 		{Name: "the events of a request are kept", Value: "may be in part", Source: declared},
-		{Name: "can't serve", Value: "devices in orders other than by id; one metric across devices", Source: declared},
+		{
+			Name: "can't serve", Source: declared,
+			Value: "devices in orders other than by id; one metric across devices",
+		},
 		{Name: "tenants", Value: "2", Source: records},
 		{Name: "retention of 2", Value: "events forever, readings 30d", Source: records},
 		{"replication", "1 in eu-1", "DESCRIBE KEYSPACE andon", "use 3"},
