@@ -171,4 +171,7 @@ type Capabilities struct {
 	SortDevices    bool   // Devices in orders other than by id
 	MetricReadings bool   // one metric across devices
 	Explain        bool   // a query's Plan is written down (WithPlan)
+	// CountsBehind is how far Counts may be behind what other processes wrote to the same store; 0:
+	// not at all. What this process wrote is counted at once.
+	CountsBehind Duration
 }

@@ -144,8 +144,8 @@ func (c *crowd) retire(r *rand.Rand, s *Store) error {
 	return err
 }
 
-// reference is told what is true now: of several retirements of a device the newest counts, and it
-// is after the entries up to its time.
+// reference is told what is true now: of several retirements of a device the newest counts, and no
+// entry up to its time is shown.
 func (c *crowd) reference() *memstore.Store {
 	want := memstore.New()
 	keep := func(events []andon.Event) {
@@ -155,7 +155,7 @@ func (c *crowd) reference() *memstore.Store {
 		}
 	}
 	sent := andon.SortBatch(andon.DefaultStates(), slices.Clone(c.sent))
-	after := func(e andon.Event) bool { return e.Time > c.retired[e.Device] }
+	after := func(e andon.Event) bool { return e.Time >= c.retired[e.Device] }
 	keep(slices.DeleteFunc(slices.Clone(sent), after))
 	for device, at := range c.retired {
 		if got, err := want.Retire(c.Context(), andon.DefaultTenant, device, at); got != at {

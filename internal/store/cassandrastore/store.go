@@ -173,6 +173,7 @@ func (s *Store) Capabilities() andon.Capabilities {
 		Name:    "cassandra " + s.version + ", latest by " + w.Latest.Design,
 		Durable: true, Immediate: s.immediate && (s.alone || w.Latest.Design != "view"),
 		MetricReadings: true, Explain: true,
+		CountsBehind: andon.DurationOf(s.options.Recount),
 	}
 }
 

@@ -62,6 +62,12 @@ func declared(c andon.Capabilities) []Fact {
 		{Name: "acknowledged events are shown", Value: shown, Source: source},
 		{Name: "the events of a request are kept", Value: kept, Source: source},
 	}
+	if c.CountsBehind > 0 {
+		facts = append(facts, Fact{
+			Name: "counts per state", Source: source,
+			Value: "of this process at once, of others within " + c.CountsBehind.String(),
+		})
+	}
 	var missing []string
 	if !c.SortDevices {
 		missing = append(missing, "devices in orders other than by id")
