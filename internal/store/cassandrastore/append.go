@@ -88,7 +88,7 @@ func (s *Store) append(
 		return err
 	}
 	defer slots.give()
-	ctx, cancel := context.WithTimeout(ctx, s.options.Settle-s.options.freshFor())
+	ctx, cancel := context.WithTimeout(ctx, s.options.appendWithin())
 	defer cancel()
 	if err := a.run(ctx, slots); err != nil {
 		slots.forget()
@@ -97,9 +97,12 @@ func (s *Store) append(
 	return nil
 }
 
-// freshFor is how old a view may be that an append works from. With the time that the append may
-// take it is Options.Settle.
-func (o Options) freshFor() time.Duration { return o.Settle / 2 }
+// freshFor is how old a view may be that an append works from: what another process wrote later is
+// not in it. With the time that the append may take it must stay below Options.Settle.
+func (o Options) freshFor() time.Duration { return min(time.Second, o.Settle/2) }
+
+// appendWithin is how long an append of one part may take.
+func (o Options) appendWithin() time.Duration { return o.Settle / 2 }
 
 func (a *appending) run(ctx context.Context, slots *taken) error {
 	if err := a.store.views(ctx, slots, a.store.options.freshFor()); err != nil {
@@ -298,6 +301,9 @@ func (a *appending) shown(d *deviceAppend) {
 				continue
 			}
 			if e.Time == l.time {
+				if len(m) >= pieceRows {
+					a.log, m = append(a.log, m), nil
+				}
 				m = append(m, order{
 					"INSERT INTO latest_by_device (tenant, device, state, time, entry) " +
 						"VALUES (?, ?, ?, ?, ?) USING TIMESTAMP ?",
@@ -406,8 +412,9 @@ func (s *Store) ttl(r andon.Retention) func(at andon.Time) int {
 	}
 	now := s.options.Now()
 	const slack = 2 * 24 * 3600
+	const longest = 20 * 365 * 24 * 3600 // that Cassandra takes
 	return func(at andon.Time) int {
 		left := (int64(at) + int64(r) - int64(now)) / 1_000_000
-		return int(max(left+slack, 1))
+		return int(min(max(left+slack, 1), longest))
 	}
 }

@@ -72,7 +72,7 @@ func (s *Store) assign(
 		}, order{
 			"UPDATE latest_by_device USING TIMESTAMP ? SET assigned = ? " +
 				"WHERE tenant = ? AND device = ?",
-			[]any{int64(a.From), packAssigned(a), t.key, device},
+			[]any{int64(a.From), packAssigned(stamp, a), t.key, device},
 		})
 		hints.device(device)
 		if a.Operator != "" {

@@ -48,7 +48,7 @@ func (s *Store) Discard(ctx context.Context) error {
 // tables and design. keep sends what Append sends, with the same texts, values, batches and
 // consistency, and as many statements at once:
 //
-//   - for each device that was not looked at for half of Options.Settle: the reading of its
+//   - for each device that was not looked at for a second: the reading of its
 //     partition of latest_by_device, thrown away;
 //   - side by side: for each device one batch for each partition of events_by_device, and one of
 //     heard and of the newest entry of each state; the row of the design where the device changed

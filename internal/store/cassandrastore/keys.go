@@ -123,20 +123,22 @@ func (r *record) UnmarshalCQL(_ gocql.TypeInfo, b []byte) error {
 	return f.err
 }
 
-// assigned (since bigint, operator text) is the newest assignment of a device.
+// assigned (delivery bigint, since bigint, operator text) is the newest assignment of a device. Of
+// two for one instant the later delivery stands, here as in the list of assignments.
 type assigned struct {
-	since    int64
-	operator string
+	delivery, since int64
+	operator        string
 }
 
-func packAssigned(a andon.Assignment) packed {
-	return appendText(appendBigint(nil, int64(a.From)), string(a.Operator))
+func packAssigned(stamp int64, a andon.Assignment) packed {
+	b := appendBigint(appendBigint(nil, stamp), int64(a.From))
+	return appendText(b, string(a.Operator))
 }
 
 // UnmarshalCQL is of gocql.Unmarshaler.
 func (a *assigned) UnmarshalCQL(_ gocql.TypeInfo, b []byte) error {
 	f := fields{rest: b}
-	*a = assigned{f.bigint(), f.text()}
+	*a = assigned{f.bigint(), f.bigint(), f.text()}
 	return f.err
 }
 

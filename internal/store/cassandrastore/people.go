@@ -183,10 +183,10 @@ func (s *Store) Escalate(
 	if err != nil {
 		return e, err
 	}
+	if slices.Contains(records, e) {
+		return e, nil
+	}
 	for _, r := range records {
-		if r == e {
-			return e, nil
-		}
 		e.At = max(e.At, r.At+1)
 	}
 	w := s.working.Load()

@@ -26,7 +26,7 @@ func types() []table {
 	return []table{
 		{"entry", "", "TYPE (delivery bigint, operator text, message text, attributes text)"},
 		{"record", "", "TYPE (escalated_by text, note text)"},
-		{"assigned", "", "TYPE (since bigint, operator text)"},
+		{"assigned", "", "TYPE (delivery bigint, since bigint, operator text)"},
 		{"reading", "", "TYPE (delivery bigint, metrics frozen<map<text, double>>, metadata text)"},
 	}
 }

@@ -88,7 +88,7 @@ func newStore(c *cluster, session *gocql.Session, w *working) *Store {
 		counts: newCounts(),
 		again:  newLookAgain(), over: make(chan struct{}, 1),
 	}
-	if d := c.options.Speculate; d > 0 {
+	if d := c.options.Speculate; d > 0 && c.datacenters[c.datacenter] > 1 {
 		s.speculation = &gocql.SimpleSpeculativeExecution{NumAttempts: 1, TimeoutDelay: d}
 	}
 	s.working.Store(w)
