@@ -146,20 +146,11 @@ func (a *appending) prepare(d *deviceAppend) {
 		d.calm = d.newMark(d.was.incident, base, known, states)
 	}
 	d.entered = d.run.base != d.was.run.base || d.was.run.first == 0
-	if d.entered {
-		p := a.place(d)
-		for _, design := range a.working.writes {
-			a.log = append(a.log, design.enter(p))
+	newer := d.is.newestKey(states).Compare(known) > 0
+	for _, design := range a.working.writes {
+		if d.entered || (newer && design.oneRow()) {
+			a.log = append(a.log, design.enter(placeOf(a.tenant, d.events[0].Device, d.is)))
 		}
-	}
-}
-
-// place is where a device stands now.
-func (a *appending) place(d *deviceAppend) place {
-	n := d.is.newest(a.tenant.record.States)
-	return place{
-		tenant: a.tenant.key, device: string(d.events[0].Device), state: n.state,
-		severity: a.tenant.record.States.Severity(n.state), at: n.time,
 	}
 }
 

@@ -52,7 +52,7 @@ func (s *Store) Discard(ctx context.Context) error {
 //     partition of latest_by_device, thrown away;
 //   - side by side: for each device one batch for each partition of events_by_device, and one of
 //     heard and of the newest entry of each state; the row of the design where the device changed
-//     its state; and the hints that were not sent before (directory, devices_by_tenant,
+//     its state, or where it has one row a device; and the hints that were not sent before (directory, devices_by_tenant,
 //     states_by_tenant, hints_by_operator, devices_by_operator);
 //   - then, for each device that changed its state, one batch of the marks of its run and, unless
 //     it became normal, of its incident.
@@ -196,8 +196,10 @@ func (b *bare) prepare(a *appending, d *bareDevice, events []andon.Event) mutati
 	a.entries(at)
 	a.shown(at)
 	var m mutation
+	if d.run != run || a.working.reads.oneRow() {
+		a.log = append(a.log, a.working.reads.enter(placeOf(a.tenant, events[0].Device, is)))
+	}
 	if d.run != run {
-		a.log = append(a.log, a.working.reads.enter(a.place(at)))
 		m = b.store.marks(a.tenant.key, events[0].Device, newMark{mark: d.run, write: true},
 			newMark{mark: d.open, write: d.newest.Severity > 0 && d.open != open})
 		b.store.again.later(lookAt{

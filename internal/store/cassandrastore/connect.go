@@ -313,31 +313,40 @@ func (r replication) String() string {
 	return strings.Join(parts, ",")
 }
 
-// overlap reports whether what a write acknowledged is what a read sees.
+// overlap reports whether what a write acknowledged is what a read sees: whether the replicas that
+// answered the one and those that are asked for the other must have one in common.
 func (o Options) overlap(r replication, datacenter string) bool {
-	local := r[datacenter] + r[""]
-	all := 0
+	local, all := r[datacenter]+r[""], 0
 	for _, n := range r {
 		all += n
 	}
-	nodes := func(level string) int {
-		switch level {
-		case "ONE", "LOCAL_ONE":
-			return 1
-		case "TWO":
-			return 2
-		case "THREE":
-			return 3
-		case "ALL":
-			return all
-		case "QUORUM":
-			return all/2 + 1
-		}
-		return local/2 + 1
-	}
-	read, write := nodes(o.ReadConsistency), nodes(o.WriteConsistency)
-	if strings.HasPrefix(o.ReadConsistency, "LOCAL") && o.WriteConsistency != "ALL" {
+	read, readHere := replicas(o.ReadConsistency, local, all)
+	write, writeHere := replicas(o.WriteConsistency, local, all)
+	switch {
+	case local == all || (readHere && writeHere):
 		return read+write > local
+	case readHere:
+		return o.WriteConsistency == "ALL" // the others may be all elsewhere
 	}
 	return read+write > all
+}
+
+// replicas returns how many answer at a consistency, and whether so many are in the local data
+// centre.
+func replicas(level string, local, all int) (n int, here bool) {
+	switch level {
+	case "ONE":
+		return 1, false
+	case "TWO":
+		return 2, false
+	case "THREE":
+		return 3, false
+	case "QUORUM":
+		return all/2 + 1, false
+	case "ALL":
+		return all, false
+	case "LOCAL_ONE":
+		return 1, true
+	}
+	return local/2 + 1, true // LOCAL_QUORUM, and EACH_QUORUM, of which that many are here
 }

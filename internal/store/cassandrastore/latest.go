@@ -18,6 +18,10 @@ type design interface {
 	tables() []table
 	// enter notes that a device entered a state, or was found there.
 	enter(p place) mutation
+	// oneRow reports that a device has one row, which says its state: then enter is called with
+	// every newest entry, since another process may have written another state meanwhile. Where
+	// each state has a hint of its own, those are enough that enter a state.
+	oneRow() bool
 	// leave takes a hint away that is known to be stale, as of p.at. Nothing where enter of the
 	// next state replaces it.
 	leave(p place) []mutation

@@ -29,6 +29,8 @@ func (d bucketsDesign) at(p place) []any {
 	return []any{p.tenant, string(p.state), n, spread(hash(p.device), n)}
 }
 
+func (bucketsDesign) oneRow() bool { return false }
+
 func (d bucketsDesign) enter(p place) mutation {
 	return mutation{{
 		"INSERT INTO latest_by_bucket (tenant, state, buckets, bucket, device) " +

@@ -16,6 +16,8 @@ func (stateDesign) tables() []table {
 		`(tenant text, state text, device text, PRIMARY KEY ((tenant, state), device))`}}
 }
 
+func (stateDesign) oneRow() bool { return false }
+
 func (stateDesign) enter(p place) mutation {
 	return mutation{{
 		"INSERT INTO latest_by_state (tenant, state, device) VALUES (?, ?, ?) USING TIMESTAMP ?",

@@ -54,6 +54,8 @@ func (d tablesDesign) tables() []table {
 	return all
 }
 
+func (tablesDesign) oneRow() bool { return false }
+
 func (d tablesDesign) enter(p place) mutation {
 	if slices.Contains(d.states, p.state) {
 		return mutation{{

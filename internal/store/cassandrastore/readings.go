@@ -48,8 +48,8 @@ func (r *reading) UnmarshalCQL(_ gocql.TypeInfo, b []byte) error {
 	for range n {
 		m := andon.Metric{Name: andon.MetricName(inner.text())}
 		m.Value = math.Float64frombits(uint64(inner.bigint()))
-		if inner.err != nil {
-			return inner.err
+		if inner.err != nil || m.Name == "" {
+			return errDamaged
 		}
 		r.metrics = append(r.metrics, m)
 	}
