@@ -94,7 +94,7 @@ func (c *Cassandra) settings() []Setting {
 			"how often the devices of each state are counted anew"},
 		{"cassandra.settle", span(&c.Settle, time.Second),
 			"how long after a change a device is looked at again; half of it is how long an " +
-				"append may take"},
+				"append may take; the same in every process"},
 	}
 }
 

@@ -2,6 +2,7 @@ package cassandrastore
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/andonhq/andon"
@@ -130,8 +131,7 @@ func (a *appending) run(ctx context.Context, slots *taken) error {
 func (a *appending) prepare(d *deviceAppend) {
 	states := a.tenant.record.States
 	d.is = d.was.clone()
-	for i := range d.events {
-		e := &d.events[i]
+	for _, e := range d.newest() {
 		d.is.raise(last{state: e.State, time: e.Time})
 	}
 	a.grow(d)
@@ -152,6 +152,25 @@ func (a *appending) prepare(d *deviceAppend) {
 			a.log = append(a.log, design.enter(placeOf(a.tenant, d.events[0].Device, d.is)))
 		}
 	}
+}
+
+// newest returns the newest event of each state.
+func (d *deviceAppend) newest() []*andon.Event {
+	if len(d.events) == 1 {
+		return []*andon.Event{&d.events[0]}
+	}
+	at := map[andon.State]int{}
+	var found []*andon.Event
+	for i := range d.events {
+		e := &d.events[i]
+		n, ok := at[e.State]
+		if !ok {
+			n = len(found)
+			at[e.State], found = n, append(found, nil)
+		}
+		found[n] = e // they stand in the order of the log
+	}
+	return found
 }
 
 // newMark returns the mark behind a base, where known is the newest entry that was there before.
@@ -232,7 +251,7 @@ func (a *appending) entry(e *andon.Event, shard int) order {
 		"INSERT INTO events_by_device (tenant, device, day, shard, time, state, at, supervisor, " +
 			"entry) VALUES (?, ?, ?, ?, ?, ?, 0, '', ?) USING TIMESTAMP ? AND TTL ?",
 		[]any{a.tenant.key, string(e.Device), int(e.Time.Day()), shard, int64(e.Time),
-			string(e.State), packEntry(a.stamp, e), a.stamp, a.hints.ttl(e.Time)},
+			string(e.State), packEntry(a.stamp, e), a.stamp, a.hints.ttl.seconds(e.Time)},
 	}
 }
 
@@ -243,7 +262,7 @@ func (a *appending) escalation(r andon.Escalation, shard int) order {
 			"record) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?",
 		[]any{a.tenant.key, string(r.Device), int(r.Time.Day()), shard, int64(r.Time),
 			string(r.State), int64(r.At), string(r.To), packRecord(&r),
-			a.stamp, a.hints.ttl(r.Time)},
+			a.stamp, a.hints.ttl.seconds(r.Time)},
 	}
 }
 
@@ -285,25 +304,21 @@ func (a *appending) shown(d *deviceAppend) {
 		"UPDATE latest_by_device USING TIMESTAMP ? SET heard = ? WHERE tenant = ? AND device = ?",
 		[]any{int64(a.received), int64(a.received), key, device},
 	}}
-	for _, l := range d.is.states {
-		for i := len(d.events) - 1; i >= 0; i-- {
-			e := &d.events[i]
-			if e.State != l.state {
-				continue
-			}
-			if e.Time == l.time {
-				if len(m) >= pieceRows {
-					a.log, m = append(a.log, m), nil
-				}
-				m = append(m, order{
-					"INSERT INTO latest_by_device (tenant, device, state, time, entry) " +
-						"VALUES (?, ?, ?, ?, ?) USING TIMESTAMP ?",
-					[]any{key, device, string(e.State), int64(e.Time),
-						packEntry(a.stamp, e), int64(e.Time)},
-				})
-			}
-			break
+	for _, e := range d.newest() {
+		if !slices.ContainsFunc(d.is.states, func(l last) bool {
+			return l.state == e.State && l.time == e.Time
+		}) {
+			continue
 		}
+		if len(m) >= pieceRows {
+			a.log, m = append(a.log, m), nil
+		}
+		m = append(m, order{
+			"INSERT INTO latest_by_device (tenant, device, state, time, entry) " +
+				"VALUES (?, ?, ?, ?, ?) USING TIMESTAMP ?",
+			[]any{key, device, string(e.State), int64(e.Time), packEntry(a.stamp, e),
+				int64(e.Time)},
+		})
 	}
 	a.log = append(a.log, m)
 }
@@ -330,6 +345,7 @@ func (a *appending) mark(ctx context.Context) error {
 				return err
 			}
 			m.first = earlier(m.first, first)
+			m.write = m.first != 0 // else the log has expired there
 		}
 		marks[i] = a.store.marks(a.tenant.key, device, d.run, d.calm)
 		return nil
@@ -337,7 +353,8 @@ func (a *appending) mark(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.store.write(ctx, marks)
+	empty := func(m mutation) bool { return len(m) == 0 }
+	return a.store.write(ctx, slices.DeleteFunc(marks, empty))
 }
 
 // marks writes those that are to be written.
@@ -366,6 +383,9 @@ func earlier(a, b andon.Time) andon.Time {
 	return a
 }
 
+// statesRemembered bounds the memory that a device with ever new states can take.
+const statesRemembered = 256
+
 // finish takes note of what is now acknowledged.
 func (a *appending) finish(d *deviceAppend) {
 	states := a.tenant.record.States
@@ -375,7 +395,9 @@ func (a *appending) finish(d *deviceAppend) {
 	if d.calm.write {
 		d.is.incident = d.calm.mark
 	}
-	d.slot.view = d.is
+	if d.slot.view = d.is; len(d.is.states) > statesRemembered {
+		d.slot.view = nil
+	}
 	device := d.events[0].Device
 	if n := d.is.newest(states); n != nil {
 		a.store.counts.raise(a.tenant.key, device, n.key(states), d.is.retired)
@@ -392,20 +414,4 @@ func (a *appending) finish(d *deviceAppend) {
 		due: a.store.now().Add(a.store.options.Settle),
 		run: d.is.run.base, calm: d.is.incident.base,
 	})
-}
-
-// ttl returns how many seconds what is of a time is kept under a retention; 0 is for ever. It is
-// two days longer than the retention, so that the clocks of the nodes don't matter, nor where in a
-// day a row of the directory was written: what is returned is decided exactly, above the store.
-func (s *Store) ttl(r andon.Retention) func(at andon.Time) int {
-	if r == andon.Forever {
-		return func(andon.Time) int { return 0 }
-	}
-	now := s.options.Now()
-	const slack = 2 * 24 * 3600
-	const longest = 20 * 365 * 24 * 3600 // that Cassandra takes
-	return func(at andon.Time) int {
-		left := (int64(at) + int64(r) - int64(now)) / 1_000_000
-		return int(min(max(left+slack, 1), longest))
-	}
 }

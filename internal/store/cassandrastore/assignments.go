@@ -56,7 +56,7 @@ func (s *Store) assign(
 		views[k.device] = slots.slots[i].view.clone()
 	}
 	stamp := s.stamp()
-	hints := s.newHints(t.key, nil)
+	hints := s.newHints(t.key, s.ttl(andon.Forever))
 	var kept []andon.Assignment
 	var orders []order
 	for _, a := range assignments {

@@ -117,6 +117,7 @@ func (o Options) config(keyspace string) (*gocql.ClusterConfig, error) {
 	var hostPolicy = gocql.RoundRobinHostPolicy()
 	if o.Datacenter != "" {
 		hostPolicy = gocql.DCAwareRoundRobinPolicy(o.Datacenter)
+		c.HostFilter = gocql.DataCenterHostFilter(o.Datacenter) // others are for other processes
 	}
 	c.PoolConfig.HostSelectionPolicy = gocql.ShuffledTokenAwareHostPolicy(hostPolicy)
 	if err := o.authenticate(c); err != nil {
@@ -207,6 +208,10 @@ func (c *cluster) look(ctx context.Context) error {
 		return failure("look at the cluster", err)
 	}
 	c.datacenter = here
+	if c.options.Datacenter == "" && len(c.datacenters) > 1 {
+		return andon.Errorf(andon.Invalid, "the cluster has data centres %s: say which one is "+
+			"local with cassandra.datacenter", list(c.datacenters))
+	}
 	if want := c.options.Datacenter; want != "" {
 		if c.datacenters[want] == 0 {
 			return andon.Errorf(andon.Invalid,
@@ -228,7 +233,7 @@ func checkVersion(version string) error {
 	return nil
 }
 
-// list spells the names of a map in order: "dc1 and dc2".
+// list spells the names of a map in order: "dc1, dc2".
 func list(names map[string]int) string {
 	return strings.Join(sorted(names), ", ")
 }

@@ -27,17 +27,17 @@ const (
 type hints struct {
 	store  *Store
 	tenant string
-	ttl    func(at andon.Time) int
+	ttl    lifetime
 	all    []hint
 	sums   map[uint64]bool
 }
 
-func (s *Store) newHints(tenant string, ttl func(at andon.Time) int) *hints {
+func (s *Store) newHints(tenant string, ttl lifetime) *hints {
 	return &hints{store: s, tenant: tenant, ttl: ttl, sums: map[uint64]bool{}}
 }
 
 func (h *hints) add(text string, args []any, key ...string) {
-	sum := h.store.written.sum(append(key, h.tenant)...)
+	sum := h.store.written.sum(append(key, h.tenant, h.ttl.retention.String())...)
 	if h.sums[sum] || h.store.written.has(sum) {
 		return
 	}
@@ -56,13 +56,13 @@ func (h *hints) mutations() []mutation {
 
 // exists notes that a partition exists. at is a time within it.
 func (h *hints) exists(k kind, id string, unit uint32, shard int, label string, at andon.Time) {
-	ttl := h.ttl(at)
+	ttl := h.ttl
 	if k == ofSupervisor {
-		ttl = 0 // a device may be escalated for longer than its log is kept
+		ttl.retention = andon.Forever // a device may be escalated for longer than its log is kept
 	}
 	h.add("INSERT INTO directory (tenant, kind, id, unit, shard, label) VALUES (?, ?, ?, ?, ?, ?) "+
 		"USING TIMESTAMP ? AND TTL ?",
-		[]any{h.tenant, string(k), id, int(unit), shard, label, int64(at), ttl},
+		[]any{h.tenant, string(k), id, int(unit), shard, label, ttl.stamp(at), ttl.seconds(at)},
 		"directory", string(k), id, strconv.Itoa(int(unit)), strconv.Itoa(shard), label)
 }
 
@@ -83,7 +83,7 @@ func (h *hints) operator(operator, device string, at andon.Time) {
 	hour := at.Hour()
 	h.add("INSERT INTO hints_by_operator (tenant, operator, hour, device) VALUES (?, ?, ?, ?) "+
 		"USING TIMESTAMP ? AND TTL ?",
-		[]any{h.tenant, operator, int(hour), device, int64(at), h.ttl(at)},
+		[]any{h.tenant, operator, int(hour), device, h.ttl.stamp(at), h.ttl.seconds(at)},
 		"hints_by_operator", operator, strconv.Itoa(int(hour)), device)
 	h.exists(ofOperator, operator, hour, 0, "", at)
 	h.answers(operator, device)
@@ -106,7 +106,7 @@ func (h *hints) answers(operator, device string) {
 func (h *hints) metric(metric, device string, at andon.Time) {
 	h.add("INSERT INTO devices_by_metric (tenant, metric, bucket, device) VALUES (?, ?, ?, ?) "+
 		"USING TIMESTAMP ? AND TTL ?",
-		[]any{h.tenant, metric, bucketOf(device), device, int64(at), h.ttl(at)},
+		[]any{h.tenant, metric, bucketOf(device), device, h.ttl.stamp(at), h.ttl.seconds(at)},
 		"devices_by_metric", metric, device, strconv.Itoa(int(at.Day())))
 	h.name(ofMetric, metric)
 }

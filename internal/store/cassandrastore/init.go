@@ -277,11 +277,16 @@ func (in *setup) do(ctx context.Context, statement string) error {
 	if in.DryRun {
 		return nil
 	}
-	err := in.session.Query(statement).Consistency(gocql.All).Idempotent(true).ExecContext(ctx)
+	return define(ctx, in.session, statement)
+}
+
+// define changes the schema, and waits until all nodes have it. What is there already is no error.
+func define(ctx context.Context, session *gocql.Session, statement string) error {
+	err := session.Query(statement).Consistency(gocql.All).Idempotent(true).ExecContext(ctx)
 	var exists *gocql.RequestErrAlreadyExists
 	switch {
 	case err == nil, errors.As(err, &exists):
-		return failure("wait for the schema", in.session.AwaitSchemaAgreement(ctx))
+		return failure("wait for the schema", session.AwaitSchemaAgreement(ctx))
 	case viewsRefused(err):
 		return viewsDisabled()
 	}

@@ -20,7 +20,7 @@ type settings struct {
 	Next *layout `json:"next,omitempty"`
 }
 
-// current is settings at work.
+// working is settings at work.
 type working struct {
 	settings
 	text   string   // as it is stored

@@ -25,8 +25,17 @@ func (s *Store) purge(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-s.over:
+			s.wait(ctx, s.options.Settle) // others may still write to that life
 		case <-time.After(purgeEvery):
 		}
+	}
+}
+
+// wait waits, or until ctx ends.
+func (s *Store) wait(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
 	}
 }
 

@@ -140,7 +140,7 @@ func measure(tenant string, stamp int64, hints *hints, readings []andon.Reading)
 			"INSERT INTO readings_by_device (tenant, device, day, shard, time, message, reading) " +
 				"VALUES (?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?",
 			[]any{tenant, string(r.Device), int(p.day), p.shard, int64(r.Time), messageID(r),
-				packReading(stamp, r), stamp, hints.ttl(r.Time)},
+				packReading(stamp, r), stamp, hints.ttl.seconds(r.Time)},
 		})
 		sizes[at] += 64 + 32*len(r.Metrics) + len(r.Metadata)
 		hints.exists(ofReadings, string(r.Device), p.day, p.shard, "", r.Time)

@@ -4,12 +4,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 	"time"
-
-	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
 	"github.com/andonhq/andon"
 )
@@ -34,14 +31,13 @@ func (s *Store) RebuildLatest(
 	if err := r.repair(ctx); err != nil {
 		return err
 	}
-	if !r.changes {
-		return nil
-	}
-	if err := r.follow(ctx, r.to, &r.from); err != nil {
-		return err
-	}
-	if err := r.follow(ctx, r.to, nil); err != nil {
-		return err
+	if r.changes {
+		if err := r.follow(ctx, r.to, &r.from); err != nil {
+			return err
+		}
+		if err := r.follow(ctx, r.to, nil); err != nil {
+			return err
+		}
 	}
 	return r.drop(ctx)
 }
@@ -52,6 +48,7 @@ type rebuild struct {
 	progress func(done, total int64)
 	from, to layout
 	changes  bool
+	text     string // of the settings as this rebuild last knew them
 	tenants  []andon.Tenant
 }
 
@@ -81,6 +78,7 @@ func (r *rebuild) plan(ctx context.Context, to, buckets string) (err error) {
 		declared = append(declared, t.States.Defs()...)
 	}
 	r.to.complete(cmp.Or(buckets, r.from.Buckets), declared)
+	r.text = s.working.Load().text
 	if next := s.working.Load().Next; next != nil && r.from.equal(r.to) {
 		r.from = *next // broken off when readers had gone over
 	}
@@ -90,7 +88,7 @@ func (r *rebuild) plan(ctx context.Context, to, buckets string) (err error) {
 		return err
 	}
 	for _, t := range d.tables() {
-		if err := s.define(ctx, t.create(s.options.Keyspace, 1)); err != nil {
+		if err := define(ctx, s.session, t.create(s.options.Keyspace, 1)); err != nil {
 			return err
 		}
 	}
@@ -101,19 +99,6 @@ func (l layout) equal(o layout) bool {
 	return l.Design == o.Design && l.Buckets == o.Buckets && slices.Equal(l.Tables, o.Tables)
 }
 
-// define changes the schema.
-func (s *Store) define(ctx context.Context, statement string) error {
-	err := s.session.Query(statement).Consistency(gocql.All).ExecContext(ctx)
-	var exists *gocql.RequestErrAlreadyExists
-	switch {
-	case err == nil, errors.As(err, &exists):
-		return failure("wait for the schema", s.session.AwaitSchemaAgreement(ctx))
-	case viewsRefused(err):
-		return viewsDisabled()
-	}
-	return schemaError(statement, err)
-}
-
 // follow changes the settings, and waits until every process follows them and what was under way
 // when it began to has landed.
 func (r *rebuild) follow(ctx context.Context, reads layout, also *layout) error {
@@ -122,9 +107,9 @@ func (r *rebuild) follow(ctx context.Context, reads layout, also *layout) error 
 	if err != nil {
 		return err
 	}
-	if !stored.Latest.equal(r.from) && !stored.Latest.equal(r.to) {
-		return andon.Errorf(andon.Conflict, "somebody else rebuilds to %s: try again when that is "+
-			"done", stored.Latest.Design)
+	if text != r.text {
+		return andon.Errorf(andon.Conflict, "the settings of the keyspace were changed meanwhile: "+
+			"does somebody else rebuild, too? Run it again when that is done")
 	}
 	stored.Latest, stored.Next = reads, also
 	next, err := json.Marshal(stored)
@@ -134,10 +119,11 @@ func (r *rebuild) follow(ctx context.Context, reads layout, also *layout) error 
 	if string(next) != text {
 		err = swapSettings(ctx, s.session, s.options, text, string(next))
 	}
-	if err == nil {
-		err = s.refresh(ctx)
-	}
 	if err != nil {
+		return err
+	}
+	r.text = string(next)
+	if err := s.refresh(ctx); err != nil {
 		return err
 	}
 	select {
@@ -253,40 +239,41 @@ func (s *Store) raiseFromLog(
 	return nil
 }
 
-// drop takes away the tables that nobody reads or writes any more. Partitions of a number of
-// buckets that is not used any more stay: a tombstone of now would hide what a later rebuild to
-// that number writes at the times of entries, and stale hints are harmless.
+// drop takes away the tables and views of designs that nobody reads or writes any more, also those
+// that a rebuild left which was broken off. Partitions of a number of buckets that is not used any
+// more stay: a tombstone of now would hide what a later rebuild to that number writes at the times
+// of entries, and stale hints are harmless.
 func (r *rebuild) drop(ctx context.Context) error {
 	s := r.store
-	old, err := newDesign(r.from)
-	if err != nil {
-		return err
-	}
 	now, err := newDesign(r.to)
 	if err != nil {
 		return err
 	}
-	var kept []string
+	kept := []string{"latest_by_device"}
 	for _, t := range now.tables() {
 		kept = append(kept, t.name)
 	}
-	for _, t := range slices.Backward(old.tables()) {
-		if slices.Contains(kept, t.name) {
-			continue
-		}
-		if err := s.define(ctx, t.drop(s.options.Keyspace)); err != nil {
+	for _, of := range []struct{ what, list, column string }{
+		{"MATERIALIZED VIEW", "views", "view_name"}, {"TABLE", "tables", "table_name"},
+	} {
+		var name string
+		ask := question{"SELECT " + of.column + " FROM system_schema." + of.list +
+			" WHERE keyspace_name = ?", 1}
+		var gone []string
+		err := s.each(ctx, ask, []any{s.options.Keyspace}, []any{&name}, func() {
+			if strings.HasPrefix(name, "latest_") && !slices.Contains(kept, name) {
+				gone = append(gone, name)
+			}
+		})
+		if err != nil {
 			return err
+		}
+		for _, name := range gone {
+			text := "DROP " + of.what + " IF EXISTS " + s.options.Keyspace + "." + name
+			if err := define(ctx, s.session, text); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
-}
-
-func (t table) drop(keyspace string) string {
-	what := "TABLE"
-	if strings.HasPrefix(t.cql, "MATERIALIZED VIEW") {
-		what = "MATERIALIZED VIEW"
-	} else if strings.HasPrefix(t.cql, "INDEX") {
-		what = "INDEX"
-	}
-	return "DROP " + what + " IF EXISTS " + keyspace + "." + t.name
 }

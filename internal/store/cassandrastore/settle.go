@@ -28,26 +28,40 @@ type lookAt struct {
 	quiet     bool
 }
 
-// lookAgain is what is to be looked at, in the order of due.
+// lookAgain is what is to be looked at, first in first out.
 type lookAgain struct {
 	mu    sync.Mutex
 	queue []lookAt
+	quiet map[slotKey]bool // what readers found, each once
 }
 
 // queued is how many devices wait at most. What comes on top is left to the readers.
 const queued = 1 << 20
 
-func newLookAgain() *lookAgain { return &lookAgain{} }
+func newLookAgain() *lookAgain { return &lookAgain{quiet: map[slotKey]bool{}} }
 
 func (l *lookAgain) later(at lookAt) {
 	// The device may be a part of a request.
 	at.device = andon.DeviceID(strings.Clone(string(at.device)))
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.queue) < queued {
-		l.queue = append(l.queue, at)
+	most := queued
+	if at.quiet {
+		most /= 2 // what was seen to change goes first
+		if l.quiet[at.key()] {
+			return
+		}
+	}
+	if len(l.queue) >= most {
+		return
+	}
+	l.queue = append(l.queue, at)
+	if at.quiet {
+		l.quiet[at.key()] = true
 	}
 }
+
+func (at lookAt) key() slotKey { return slotKey{string(at.tenant), at.device} }
 
 // due takes out what is due at a time.
 func (l *lookAgain) due(now time.Time) []lookAt {
@@ -59,6 +73,11 @@ func (l *lookAgain) due(now time.Time) []lookAt {
 	}
 	found := append([]lookAt(nil), l.queue[:n]...)
 	l.queue = l.queue[n:]
+	for _, at := range found {
+		if at.quiet {
+			delete(l.quiet, at.key())
+		}
+	}
 	return found
 }
 
@@ -116,6 +135,7 @@ func (s *Store) settle(ctx context.Context, at lookAt) error {
 	if !v.alive(t.record.States) {
 		return s.write(ctx, s.unlist(t, at.device, v))
 	}
+	at.quiet = at.quiet && s.quiet(v) // it may have been heard while this waited
 	entered := v.run.first == 0 || v.run.base != v.runBase(t.record.States)
 	run, calm, err := s.beginnings(ctx, t, at.device, v, &at)
 	if err != nil {
@@ -206,7 +226,11 @@ func (s *Store) beginnings(
 	return run, calm, err
 }
 
-// quiet reports whether nothing of a device can still be under way.
+// quiet reports whether nothing of a device can still be under way. When it was heard is when the
+// request arrived, of which this device may have been the last.
 func (s *Store) quiet(v *view) bool {
-	return s.now().Sub(v.heard.Std()) > s.options.Settle
+	return s.now().Sub(v.heard.Std()) > s.options.Settle+longestRequest
 }
+
+// longestRequest is longer than a request may take by any setting of sense.
+const longestRequest = 5 * time.Minute

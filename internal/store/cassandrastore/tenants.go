@@ -97,7 +97,7 @@ func decodeTenant(id andon.TenantID, text string, version int64) (andon.Tenant, 
 	}, err
 }
 
-const tenantColumns = "SELECT id, record, version, life, writetime(version) FROM tenants " +
+const tenantColumns = "SELECT id, record, version, life FROM tenants " +
 	"WHERE part = 'tenants'"
 
 // tenantRow is a row of the table. One without a record is of a tenant that was deleted.
@@ -105,11 +105,10 @@ type tenantRow struct {
 	id, record string
 	version    int64
 	life       int
-	written    int64 // µs on the cluster's clock
 }
 
 func (r *tenantRow) into() []any {
-	return []any{&r.id, &r.record, &r.version, &r.life, &r.written}
+	return []any{&r.id, &r.record, &r.version, &r.life}
 }
 
 func (r *tenantRow) tenant() (*tenant, error) {
@@ -149,6 +148,7 @@ func (s *Store) tenant(ctx context.Context, id andon.TenantID) (*tenant, error) 
 	}
 	t, err := row.tenant()
 	if err == nil {
+		s.clamp(&t.record)
 		t.read = began
 		s.tenants.put(t)
 	}
@@ -166,6 +166,7 @@ func (s *Store) Tenants(ctx context.Context) ([]andon.Tenant, error) {
 		}
 		t, err := row.tenant()
 		if damaged = errors.Join(damaged, err); err == nil {
+			s.clamp(&t.record)
 			all = append(all, t.record)
 		}
 	})
@@ -223,37 +224,47 @@ func (s *Store) outlive(ctx context.Context, row *tenantRow) error {
 		return nil
 	}
 	select {
-	case <-time.After(every - min(every, s.now().Sub(andon.Time(row.written).Std()))):
+	case <-time.After(every):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// mayKeep refuses a tenant that wants to keep more than the keyspace does, since Cassandra lets
-// rows expire by the keyspace's retention. To keep for ever is to keep as long as the keyspace
-// does; a new tenant keeps no more either.
+// mayKeep refuses a tenant that wants to keep more than the keyspace does, since Cassandra lets rows
+// expire by the keyspace's retention. To keep for ever is to keep as long as the keyspace does; a
+// new tenant keeps no more either.
 func (s *Store) mayKeep(t *andon.Tenant) error {
-	w := s.working.Load()
+	asked := *t
+	s.clamp(t)
 	for _, r := range []struct {
-		what string
-		asks *andon.Retention
-		has  andon.Retention
+		what      string
+		asks, has andon.Retention
 	}{
-		{"events", &t.Events, w.Retention}, {"readings", &t.Readings, w.Readings},
+		{"events", asked.Events, t.Events}, {"readings", asked.Readings, t.Readings},
 	} {
-		switch {
-		case r.has == andon.Forever:
-		case *r.asks == andon.Forever, *r.asks > r.has && t.Version == 0:
-			*r.asks = r.has
-		case *r.asks > r.has:
+		if r.asks > r.has && t.Version != 0 {
 			return andon.AtField("body.retention."+r.what,
 				"this keyspace keeps %s for %s, and a tenant can't keep them for %s: raise it "+
 					"with `andon store init`, for what is written from then on",
-				r.what, r.has, *r.asks)
+				r.what, r.has, r.asks)
 		}
 	}
 	return nil
+}
+
+// clamp shortens the retentions of a tenant to those of the keyspace, which may have been shortened
+// since.
+func (s *Store) clamp(t *andon.Tenant) {
+	w := s.working.Load()
+	for _, r := range []struct {
+		of  *andon.Retention
+		has andon.Retention
+	}{{&t.Events, w.Retention}, {&t.Readings, w.Readings}} {
+		if r.has != andon.Forever && (*r.of == andon.Forever || *r.of > r.has) {
+			*r.of = r.has
+		}
+	}
 }
 
 // checkStates refuses to change the severity of a state that has entries.
@@ -331,14 +342,15 @@ func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 		return noTenant(id)
 	}
 	over := tenantKey(id, row.life)
-	if err := s.write(ctx, []mutation{{{
-		"INSERT INTO purges (part, tenant) VALUES ('purges', ?) USING TIMESTAMP ?",
-		[]any{over, s.stamp()},
-	}}}); err != nil {
+	// Before, so that it is not forgotten; and after, since a purge may have found it too early.
+	if err := s.markOver(ctx, over); err != nil {
 		return err
 	}
 	row.life++
 	if err := s.swapTenant(ctx, id, &row, ""); err != nil {
+		return err
+	}
+	if err := s.markOver(ctx, over); err != nil {
 		return err
 	}
 	s.tenants.deleted(id, row.version+1)
@@ -348,6 +360,14 @@ func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 	default: // it is going to look anyway
 	}
 	return nil
+}
+
+// markOver notes that a life is over and its rows are to be given back.
+func (s *Store) markOver(ctx context.Context, key string) error {
+	return s.write(ctx, []mutation{{{
+		"INSERT INTO purges (part, tenant) VALUES ('purges', ?) USING TIMESTAMP ?",
+		[]any{key, s.stamp()},
+	}}})
 }
 
 // Expire is of andon.Tenants. Cassandra lets rows expire by themselves, when the retention of the

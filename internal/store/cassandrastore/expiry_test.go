@@ -1,0 +1,155 @@
+package cassandrastore
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/andonhq/andon"
+)
+
+// useEverything writes to every table of a tenant.
+func useEverything(t *testing.T, s *Store, tenant andon.TenantID, at andon.Time) {
+	t.Helper()
+	ctx := t.Context()
+	var events []andon.Event
+	states := []andon.State{"NORMAL", "WARNING1", "WARNING2", "WARNING3", "WARNING4", "ODD"}
+	for i := range 40 {
+		events = append(events, andon.Event{
+			Device: crowdDevice(i), State: states[i%len(states)], Time: at, Operator: "Liz",
+			EscalatedTo: "Sara",
+		})
+	}
+	events = andon.SortBatch(andon.DefaultStates(), events)
+	failed := s.Append(ctx, tenant, at, events)
+	readings := []andon.Reading{
+		{Device: crowdDevice(0), Time: at, Metrics: andon.Metrics{{Name: "a", Value: 1}}},
+		{Device: "only readings", Time: at, Metrics: andon.Metrics{{Name: "b", Value: 1}}},
+	}
+	if failed == nil {
+		failed = s.AppendReadings(ctx, tenant, at, readings)
+	}
+	if failed == nil {
+		_, failed = s.Assign(ctx, tenant, at, []andon.Assignment{
+			{Device: crowdDevice(1), Operator: "Tom"}, {Device: "never seen", Operator: "Sue"},
+		})
+	}
+	if failed != nil {
+		t.Fatal(failed)
+	}
+}
+
+// tenantTablesOf are the tables with a column for the tenant, but for the list of tenants itself.
+func tenantTablesOf(t *testing.T, s *Store) []string {
+	t.Helper()
+	views := scan[string](t, s,
+		"SELECT view_name FROM system_schema.views WHERE keyspace_name = ?", s.options.Keyspace)
+	all := scan[string](t, s, "SELECT table_name FROM system_schema.columns "+
+		"WHERE keyspace_name = ? AND column_name = 'tenant' ALLOW FILTERING", s.options.Keyspace)
+	slices.Sort(all)
+	return append(slices.Compact(all), views...)
+}
+
+// TestPurge: of a deleted tenant no table has a row left, and its next life has its own.
+func TestPurge(t *testing.T) {
+	for _, design := range Designs() {
+		t.Run(design, func(t *testing.T) {
+			t.Parallel()
+			s := open(t, newKeyspace(t, design))
+			at := andon.DayStart(realClock().Day())
+			for range 2 {
+				if _, err := s.PutTenant(t.Context(), andon.NewTenant("metro")); err != nil {
+					t.Fatal(err)
+				}
+				useEverything(t, s, "metro", at)
+				if err := s.DeleteTenant(t.Context(), "metro"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := s.PutTenant(t.Context(), andon.NewTenant("metro")); err != nil {
+				t.Fatal(err)
+			}
+			useEverything(t, s, "metro", at)
+			lives := map[string]bool{}
+			eventually(t, 30*time.Second, func() error { return s.noneBut(t, "metro\t2", lives) })
+			for _, table := range tenantTablesOf(t, s) {
+				if table != "purges" && !lives[table] {
+					t.Errorf("the test keeps nothing in %s", table)
+				}
+			}
+		})
+	}
+}
+
+// noneBut reports the first table that has rows of another life, and notes which have some of that.
+func (s *Store) noneBut(t *testing.T, life string, has map[string]bool) error {
+	for _, table := range tenantTablesOf(t, s) {
+		for _, key := range scan[string](t, s, "SELECT tenant FROM "+table) {
+			if key == life {
+				has[table] = true
+			} else if strings.HasPrefix(key, "metro") {
+				return fmt.Errorf("table %s has rows of %q", table, key)
+			}
+		}
+	}
+	return nil
+}
+
+// TestRetention: in a keyspace with a retention rows expire by themselves, two days later than by
+// the tenant's settings, and no tenant may keep more.
+func TestRetention(t *testing.T) {
+	const day = andon.Retention(86_400_000_000)
+	events, readings := 7*day, 3*day
+	o := engine(t, "buckets")
+	initialize(t, o, Setup{Retention: &events, ReadingsRetention: &readings})
+	s := open(t, o)
+	now := realClock()
+	useEverything(t, s, andon.DefaultTenant, now.Add(-andon.Duration(2*day)))
+	s.wantTTL(t, "events_by_device", "entry", 7)
+	s.wantTTL(t, "events_by_device", "record", 7)
+	s.wantTTL(t, "readings_by_device", "reading", 3)
+	s.wantMore(t)
+}
+
+// wantTTL checks how long a column is kept, of those rows that have it.
+func (s *Store) wantTTL(t *testing.T, table, column string, days int) {
+	t.Helper()
+	some := 0
+	for _, ttl := range scan[int](t, s, "SELECT TTL("+column+") FROM "+table) {
+		if ttl == 0 {
+			continue // a row without it
+		}
+		some++
+		if most := days * 86_400; ttl > most || ttl < most-300 {
+			t.Errorf("%s of %s is kept for %d s, want %d", column, table, ttl, most)
+		}
+	}
+	if some == 0 {
+		t.Errorf("no row of %s has %s", table, column)
+	}
+}
+
+// wantMore asks for longer retentions than the keyspace has.
+func (s *Store) wantMore(t *testing.T) {
+	t.Helper()
+	const day = andon.Retention(86_400_000_000)
+	made, err := s.PutTenant(t.Context(), andon.NewTenant("metro"))
+	if err != nil || made.Events != 7*day || made.Readings != 3*day {
+		t.Fatalf("a new tenant keeps %s and %s, %v", made.Events, made.Readings, err)
+	}
+	for _, change := range []func(*andon.Tenant){
+		func(t *andon.Tenant) { t.Events = 8 * day },
+		func(t *andon.Tenant) { t.Readings = 4 * day },
+	} {
+		more := made
+		change(&more)
+		_, err := s.PutTenant(t.Context(), more)
+		wantError(t, err, andon.Invalid, "can't keep them for", "andon store init")
+	}
+	made.Events = andon.Forever
+	if made, err = s.PutTenant(t.Context(), made); err != nil || made.Events != 7*day {
+		t.Errorf("for ever is %s, %v", made.Events, err)
+	}
+}

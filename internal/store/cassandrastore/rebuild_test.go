@@ -1,0 +1,261 @@
+package cassandrastore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/memstore"
+)
+
+// fleet is a few devices whose writers write while something else goes on.
+type fleet struct {
+	*testing.T
+	store *Store
+	want  *memstore.Store
+	at    andon.Time
+	round int
+}
+
+func newFleet(t *testing.T, s *Store) *fleet {
+	return &fleet{
+		T: t, store: s, want: memstore.New(),
+		at: andon.DayStart(realClock().Day()) - 3_600_000_000,
+	}
+}
+
+const fleetDevices = 12
+
+// report lets each device report once.
+func (f *fleet) report(ctx context.Context) error {
+	f.round++
+	var events []andon.Event
+	for i := range fleetDevices {
+		events = append(events, andon.Event{
+			Device: crowdDevice(i), Time: f.at + andon.Time(f.round*10+rand.IntN(5)),
+			State: pickOne[andon.State](rand.New(rand.NewPCG(rand.Uint64(), 0)),
+				"NORMAL", "WARNING1", "WARNING2", "ODD"),
+		})
+	}
+	events = andon.SortBatch(andon.DefaultStates(), events)
+	if err := appendAgain(ctx, f.store, f.at, events); err != nil {
+		return err
+	}
+	return f.want.Append(ctx, andon.DefaultTenant, f.at, events)
+}
+
+// reportUntil lets the devices report again and again until stop is called.
+func (f *fleet) reportUntil() (stop func()) {
+	ended := make(chan struct{})
+	var work sync.WaitGroup
+	work.Go(func() {
+		for {
+			if err := f.report(f.Context()); err != nil {
+				f.Error(err)
+				return
+			}
+			select {
+			case <-ended:
+				return
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
+	})
+	return func() {
+		close(ended)
+		work.Wait()
+	}
+}
+
+func (f *fleet) compare(s *Store, when string) {
+	f.Helper()
+	for i := range fleetDevices {
+		want, got := askAll(f.T, f.want, crowdDevice(i)), askAll(f.T, s, crowdDevice(i))
+		if d := diff(want, got); d != "" {
+			f.Errorf("%s (-want +got):\n%s", when, d)
+		}
+	}
+}
+
+// TestRebuild goes from each design to the next while two processes write and read, and is broken
+// off on the way: before the readers go over, and behind it.
+func TestRebuild(t *testing.T) {
+	t.Parallel() // it waits most of the time
+	o := newKeyspace(t, "view")
+	o.Latest, o.Settle = "", 2*time.Second
+	one, two := open(t, o), open(t, o)
+	f := newFleet(t, two)
+	for i, to := range []struct{ design, buckets string }{
+		{"index", ""}, {"sai", ""}, {"buckets", "4"}, {"buckets", "16,WARNING1=2"},
+		{"state", ""}, {"tables", ""}, {"view", ""},
+	} {
+		stop := f.reportUntil()
+		if i%2 == 0 {
+			breakOff(t, one, to.design, to.buckets, i%4 == 0)
+		}
+		err := one.RebuildLatest(t.Context(), to.design, to.buckets, func(done, total int64) {
+			if done > total {
+				t.Errorf("%d of %d devices are done", done, total)
+			}
+		})
+		stop()
+		if err != nil {
+			t.Fatalf("to %s: %v", to.design, err)
+		}
+		for n, s := range []*Store{one, two} {
+			if got := s.working.Load(); got.Latest.Design != to.design || got.Next != nil {
+				t.Errorf("process %d is at %+v, want %s", n+1, got.settings, to.design)
+			}
+			f.compare(s, fmt.Sprintf("process %d after the rebuild to %s", n+1, to.design))
+		}
+		onlyTables(t, one)
+	}
+}
+
+// breakOff begins a rebuild and ends it in the middle.
+func breakOff(t *testing.T, s *Store, design, buckets string, early bool) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	if early { // once writers keep both
+		go func() {
+			for s.working.Load().Next == nil && ctx.Err() == nil {
+				<-time.After(10 * time.Millisecond)
+			}
+			cancel()
+		}()
+	}
+	err := s.RebuildLatest(ctx, design, buckets, func(int64, int64) { cancel() })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("a rebuild that was broken off returns %v", err)
+	}
+	if w := s.working.Load(); w.Next == nil || w.Next.Design != design {
+		t.Errorf("a rebuild that was broken off leaves %+v", w.settings)
+	}
+}
+
+// onlyTables checks that nothing of other designs is left.
+func onlyTables(t *testing.T, s *Store) {
+	t.Helper()
+	var want []string
+	for _, table := range s.working.Load().reads.tables() {
+		if !strings.HasPrefix(table.cql, "INDEX") && !strings.HasPrefix(table.cql, "MATERIALIZED") {
+			want = append(want, table.name)
+		}
+	}
+	got := scan[string](t, s, "SELECT table_name FROM system_schema.tables "+
+		"WHERE keyspace_name = ?", s.options.Keyspace)
+	got = slices.DeleteFunc(got, func(name string) bool {
+		return !strings.HasPrefix(name, "latest_") || name == "latest_by_device"
+	})
+	slices.Sort(want)
+	slices.Sort(got)
+	if d := diff(want, got); d != "" {
+		t.Errorf("tables of %s (-want +got):\n%s", s.working.Load().Latest, d)
+	}
+}
+
+// TestRebuildRefuses what makes no sense, and changes nothing.
+func TestRebuildRefuses(t *testing.T) {
+	o := newKeyspace(t, "state")
+	s := open(t, o)
+	for _, test := range []struct{ design, buckets, want string }{
+		{"views", "", `design "views" is unknown: use view`},
+		{"", "16", "the design state has no buckets"},
+		{"sai", "16", "the design sai has no buckets"},
+		{"buckets", "0", `"0" is none of`},
+	} {
+		err := s.RebuildLatest(t.Context(), test.design, test.buckets, func(int64, int64) {})
+		wantError(t, err, andon.Invalid, test.want)
+	}
+	onlyTables(t, s)
+}
+
+// TestRebuildMends: hints that are gone, hints of states that a device is not in, and a newest entry
+// that only the log has are put right in place.
+func TestRebuildMends(t *testing.T) {
+	for _, design := range Designs() {
+		t.Run(design, func(t *testing.T) {
+			t.Parallel()
+			s := open(t, newKeyspace(t, design))
+			f := newFleet(t, s)
+			for range 3 {
+				if err := f.report(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, table := range s.working.Load().reads.tables() {
+				if !strings.HasPrefix(table.cql, "(") {
+					continue // what is made of a table goes with its rows
+				}
+				run(t, s, "TRUNCATE "+table.name)
+			}
+			f.strayHints()
+			f.onlyInLog(crowdDevice(3))
+			if err := s.RebuildLatest(t.Context(), "", "", func(int64, int64) {}); err != nil {
+				t.Fatal(err)
+			}
+			f.compare(s, "after the rebuild in place")
+		})
+	}
+}
+
+// strayHints says that devices are in states in which they are not.
+func (f *fleet) strayHints() {
+	t, err := f.store.tenant(f.Context(), andon.DefaultTenant)
+	if err != nil {
+		f.Fatal(err)
+	}
+	var stray []mutation
+	for i := range 3 {
+		stray = append(stray, f.store.working.Load().reads.enter(place{
+			tenant: t.key, device: string(crowdDevice(i)), state: "WARNING4", severity: 80, at: 1,
+		}))
+	}
+	if err := f.store.write(f.Context(), stray); err != nil {
+		f.Fatal(err)
+	}
+}
+
+// onlyInLog keeps an entry as a process does that ends before it writes what the device shows.
+func (f *fleet) onlyInLog(device andon.DeviceID) {
+	t, err := f.store.tenant(f.Context(), andon.DefaultTenant)
+	if err != nil {
+		f.Fatal(err)
+	}
+	events := []andon.Event{{Device: device, State: "WARNING3", Time: f.at + 1_000}}
+	a := &appending{
+		store: f.store, working: f.store.working.Load(), tenant: t, received: f.at,
+		stamp: f.store.stamp(), hints: f.store.newHints(t.key, f.store.ttl(andon.Forever)),
+	}
+	a.entries(&deviceAppend{events: events, is: &view{}})
+	if err := f.store.write(f.Context(), append(a.log, a.hints.mutations()...)); err != nil {
+		f.Fatal(err)
+	}
+	// Nobody knows when it arrived: at its own time, then.
+	err = f.want.Append(f.Context(), andon.DefaultTenant, events[0].Time, events)
+	if err != nil {
+		f.Fatal(err)
+	}
+}
+
+// wantError checks what an error is and says.
+func wantError(t *testing.T, err error, kind andon.Kind, words ...string) {
+	t.Helper()
+	if err == nil || andon.KindOf(err) != kind {
+		t.Errorf("got %v, want an error that is %s and says %q", err, kind, words)
+		return
+	}
+	for _, text := range words {
+		if !strings.Contains(err.Error(), text) {
+			t.Errorf("got %q, want it to say %q", err, text)
+		}
+	}
+}

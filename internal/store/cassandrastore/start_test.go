@@ -1,0 +1,237 @@
+package cassandrastore
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/enginetest"
+)
+
+// TestStartRefused: whatever is wrong at the start has one message of its own that says what to do.
+func TestStartRefused(t *testing.T) {
+	whole := newKeyspace(t, "state")
+	for _, test := range []struct {
+		name   string
+		change func(*Options)
+		kind   andon.Kind
+		want   []string
+	}{
+		{"nobody there", func(o *Options) { o.Hosts = []string{"127.0.0.1:1"} },
+			andon.Unavailable, []string{"no node of Cassandra answers", "127.0.0.1:1",
+				"cassandra.hosts"}},
+		{"no such data centre", func(o *Options) { o.Datacenter = "west" },
+			andon.Invalid, []string{`cassandra.datacenter "west"`, "it has datacenter1"}},
+		{"no such keyspace", func(o *Options) { o.Keyspace += "_not" },
+			andon.Invalid, []string{"there is no keyspace " + whole.Keyspace + "_not",
+				"andon store init"}},
+		{"a keyspace of somebody else", func(o *Options) { o.Keyspace = "system_auth" },
+			andon.Invalid, []string{"there is no keyspace system_auth of Andon"}},
+		{"another design", func(o *Options) { o.Latest = "view" },
+			andon.Invalid, []string{"cassandra.latest is view", "has state",
+				"andon store rebuild latest"}},
+		{"too few replicas", func(o *Options) { o.WriteConsistency = "TWO" },
+			andon.Invalid, []string{"cassandra.write_consistency TWO needs 2 replicas", "has 1"}},
+		{"a setting that is none", func(o *Options) { o.ReadConsistency = "SOME" },
+			andon.Invalid, []string{"cassandra.read_consistency"}},
+		{"TLS to a node without", func(o *Options) { o.TLS.On = true },
+			andon.Invalid, []string{"TLS with Cassandra fails"}},
+		{"no such file of authorities",
+			func(o *Options) { o.TLS = TLS{On: true, CA: "/nowhere/ca.pem"} },
+			andon.Invalid, []string{"cassandra.tls_ca", "/nowhere/ca.pem"}},
+		{"no such file of the password",
+			func(o *Options) { o.User, o.PasswordFile = "andon", "/nowhere/password" },
+			andon.Invalid, []string{"cassandra.password_file", "/nowhere/password"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			o := whole
+			test.change(&o)
+			s, err := Open(t.Context(), o)
+			if err == nil {
+				end(t, s)
+			}
+			wantError(t, err, test.kind, test.want...)
+		})
+	}
+}
+
+// TestOtherSchemas: a keyspace of a newer Andon is left alone, and one of an older is upgraded.
+func TestOtherSchemas(t *testing.T) {
+	o := newKeyspace(t, "buckets")
+	s := open(t, o)
+	o.Buckets = "4"
+	_, err := Open(t.Context(), o)
+	wantError(t, err, andon.Invalid, "cassandra.buckets is 4", "has 16", "rebuild latest")
+	o.Buckets = ""
+	text := s.working.Load().text
+	set := func(text string) {
+		run(t, s, "UPDATE settings SET value = ? WHERE name = 'andon'", text)
+	}
+	set(strings.Replace(text, `"schema":1`, `"schema":99`, 1))
+	_, err = Open(t.Context(), o)
+	wantError(t, err, andon.Conflict, "newer Andon (schema 99, and this one knows 1)")
+	err = Init(t.Context(), o, Setup{}, func(string) {})
+	wantError(t, err, andon.Conflict, "newer Andon")
+	set(strings.Replace(text, `"schema":1`, `"schema":0`, 1))
+	_, err = Open(t.Context(), o)
+	wantError(t, err, andon.Conflict, "has schema 0", "andon store init")
+	initialize(t, o, Setup{})
+	o.Latest = ""
+	set(strings.Replace(scan[string](t, s, "SELECT value FROM settings")[0],
+		`"design":"buckets"`, `"design":"magic"`, 1))
+	_, err = Open(t.Context(), o)
+	wantError(t, err, andon.Invalid, `"magic"`, "run the newer one")
+	set("{")
+	_, err = Open(t.Context(), o)
+	wantError(t, err, andon.Internal, "settings of keyspace "+o.Keyspace+" are damaged")
+}
+
+// TestInitRefuses what can't be, before anything is made.
+func TestInitRefuses(t *testing.T) {
+	o := engine(t, "buckets")
+	old := andon.Retention(21 * 365 * 24 * 3_600_000_000)
+	for _, test := range []struct {
+		setup Setup
+		want  string
+	}{
+		{Setup{Replication: "3"}, "LOCAL_QUORUM needs 2 replicas in data centre datacenter1"},
+		{Setup{Replication: "west:3"}, `"west:3" is no data centre of the cluster`},
+		{Setup{Replication: "datacenter1:x"}, "is no data centre of the cluster with a number"},
+		{Setup{Replication: "0"}, "with a number of replicas"},
+		{Setup{Retention: &old}, "more than 20 years"},
+	} {
+		test.setup.DryRun = true
+		err := Init(t.Context(), o, test.setup, func(string) {})
+		wantError(t, err, andon.Invalid, test.want)
+	}
+	initialize(t, o, Setup{})
+	err := Init(t.Context(), o, Setup{Replication: "2"}, func(string) {})
+	wantError(t, err, andon.Conflict, "has replication datacenter1:1, and datacenter1:2 was asked",
+		"ALTER KEYSPACE")
+}
+
+// TestTwoInits: two processes make one keyspace at once, and both have it.
+func TestTwoInits(t *testing.T) {
+	for _, design := range []string{"buckets", "view"} {
+		o := engine(t, design)
+		var both sync.WaitGroup
+		for range 2 {
+			both.Go(func() {
+				if err := Init(t.Context(), o, Setup{}, func(string) {}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		both.Wait()
+		open(t, o)
+		if again := initialize(t, o, Setup{}); strings.Contains(again, "INSERT") {
+			t.Errorf("a third Init writes settings:\n%s", again)
+		}
+	}
+}
+
+// TestViewsDisabled: the design view is refused where views are disabled, the others work.
+func TestViewsDisabled(t *testing.T) {
+	n := enginetest.OwnCassandra(t, enginetest.Options{WithoutViews: true, ForgetfulSchema: true})
+	o := on(t, n, "view")
+	err := Init(t.Context(), o, Setup{}, func(string) {})
+	wantError(t, err, andon.Invalid, "materialized views are disabled",
+		"materialized_views_enabled: true")
+	o = on(t, n, "sai")
+	initialize(t, o, Setup{})
+	s := open(t, o)
+	err = s.RebuildLatest(t.Context(), "view", "", func(int64, int64) {})
+	wantError(t, err, andon.Invalid, "materialized views are disabled")
+	if s.working.Load().Next != nil {
+		t.Error("writers keep a design that can't be")
+	}
+}
+
+// TestUsers: no password, a wrong one, too few rights, and what works.
+func TestUsers(t *testing.T) {
+	n := enginetest.OwnCassandra(t, enginetest.Options{
+		Authenticator: true, ForgetfulSchema: true,
+	})
+	o := on(t, n, "buckets")
+	refused := func(user, password, want string) {
+		t.Helper()
+		o := o
+		o.User, o.Password = user, password
+		err := Init(t.Context(), o, Setup{}, func(string) {})
+		wantError(t, err, andon.Invalid, want)
+		if password != "" && err != nil && strings.Contains(err.Error(), password) {
+			t.Errorf("the password is in the error: %v", err)
+		}
+	}
+	refused("", "", "set cassandra.user, and cassandra.password_file")
+	refused(enginetest.User, "s3cret-not", `refuses user "cassandra"`)
+	file := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(file, []byte(enginetest.Password+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o.User, o.PasswordFile = enginetest.User, file
+	initialize(t, o, Setup{})
+	s := open(t, o)
+	const password = "reads-and-writes"
+	run(t, s, "CREATE ROLE reader WITH PASSWORD = '"+password+"' AND LOGIN = true")
+	refusedReader := o
+	refusedReader.User, refusedReader.Password, refusedReader.PasswordFile = "reader", password, ""
+	_, err := Open(t.Context(), refusedReader)
+	wantError(t, err, andon.Unavailable, "the user lacks a right", "SELECT")
+	err = Init(t.Context(), on(t, n, "state").as(refusedReader), Setup{}, func(string) {})
+	wantError(t, err, andon.Invalid, "lacks a right that `andon store init` needs", "CREATE",
+		"--dry-run")
+	run(t, s, "GRANT SELECT ON KEYSPACE "+o.Keyspace+" TO reader")
+	run(t, s, "GRANT MODIFY ON KEYSPACE "+o.Keyspace+" TO reader")
+	worker := begin(t, refusedReader)
+	defer end(t, worker)
+	if err := newFleet(t, worker).report(t.Context()); err != nil {
+		t.Errorf("a user who may read and write can't: %v", err)
+	}
+}
+
+// as returns the options with another's user.
+func (o Options) as(other Options) Options {
+	o.User, o.Password, o.PasswordFile = other.User, other.Password, other.PasswordFile
+	return o
+}
+
+// TestTLS: a node that speaks TLS only, and asks for certificates.
+func TestTLS(t *testing.T) {
+	n := enginetest.OwnCassandra(t, enginetest.Options{
+		TLS: true, ClientCertificates: true, ForgetfulSchema: true,
+	})
+	authority, certificate, key := n.TLSFiles()
+	for _, test := range []struct {
+		name string
+		tls  TLS
+		want string
+	}{
+		{"plain", TLS{}, "can't be used"},
+		{"an unknown authority", TLS{On: true, Cert: certificate, Key: key},
+			"TLS with Cassandra fails"},
+		{"no certificate", TLS{On: true, CA: authority}, "TLS with Cassandra fails"},
+		{"all of it", TLS{On: true, CA: authority, Cert: certificate, Key: key}, ""},
+		{"another name", TLS{On: true, CA: authority, Cert: certificate, Key: key,
+			SkipName: true}, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			o := Options{Now: realClock, Hosts: []string{n.Addr()}, TLS: test.tls}
+			err := Init(t.Context(), o, Setup{}, func(string) {})
+			if test.want == "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+				open(t, o)
+				return
+			}
+			if err == nil || !strings.Contains(fmt.Sprint(err), test.want) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+		})
+	}
+}

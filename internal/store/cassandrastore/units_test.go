@@ -1,0 +1,464 @@
+package cassandrastore
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	gocql "github.com/apache/cassandra-gocql-driver/v2"
+
+	"github.com/andonhq/andon"
+)
+
+// drawMark draws marks that are often of one base, or of bases at one instant.
+func drawMark(r *rand.Rand) mark {
+	m := mark{
+		base: andon.EventKey{
+			Time:     andon.MinTime + andon.Time(r.IntN(3)),
+			Severity: pickOne[uint8](r, 0, 16, 32, 48),
+			State:    pickOne[andon.State](r, "NORMAL", "WARNING1", "WARNING10", "W", "日本"),
+		},
+		settled: r.IntN(2) == 0,
+	}
+	switch r.IntN(6) {
+	case 0:
+		m.base = andon.EventKey{}
+	case 1:
+		m.base.Severity, m.base.State = retirement, ""
+	}
+	m.first = m.base.Time + 1 + andon.Time(r.IntN(3))
+	return m
+}
+
+// stands reports whether a is the mark that is to stand of two: that of the later base, of one base
+// that of the earlier entry, and of one entry the settled one.
+func (m mark) stands(o mark) bool {
+	switch c := m.base.Compare(o.base); {
+	case c != 0:
+		return c > 0
+	case m.first != o.first:
+		return m.first < o.first
+	}
+	return m.settled || !o.settled
+}
+
+// many calls check with one random source after another, and names that of a failure.
+func many(t *testing.T, check func(t *testing.T, r *rand.Rand)) {
+	t.Helper()
+	for range 5000 {
+		seed := rand.Uint64()
+		check(t, rand.New(rand.NewPCG(seed, 0)))
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+// TestRandomMarksMerge: what Cassandra keeps of two marks, by write timestamp and then by bytes, is
+// the one that is to stand, and it is read back as it was.
+func TestRandomMarksMerge(t *testing.T) {
+	many(t, func(t *testing.T, r *rand.Rand) {
+		a, b := drawMark(r), drawMark(r)
+		kept := a
+		if b.stamp() > a.stamp() ||
+			(b.stamp() == a.stamp() && bytes.Compare(b.pack(), a.pack()) > 0) {
+			kept = b
+		}
+		if !kept.stands(a) || !kept.stands(b) {
+			t.Errorf("of %+v and %+v %+v is kept", a, b, kept)
+		}
+		got, ok := unpackMark(kept.pack(), kept.stamp())
+		if !ok || got != kept {
+			t.Errorf("%+v is read as %+v, %v", kept, got, ok)
+		}
+	})
+}
+
+// TestDamagedMarks: what no mark is, is none, and nobody panics.
+func TestDamagedMarks(t *testing.T) {
+	whole := mark{base: andon.EventKey{Time: 7, State: "W"}, first: 9}.pack()
+	for n := range whole {
+		if m, ok := unpackMark(whole[:n], 7); ok {
+			t.Errorf("the first %d of %d bytes are read as %+v", n, len(whole), m)
+		}
+	}
+	many(t, func(t *testing.T, r *rand.Rand) {
+		unpackMark(drawBytes(r), r.Int64())
+	})
+}
+
+func drawBytes(r *rand.Rand) []byte {
+	b := make([]byte, r.IntN(40))
+	for i := range b {
+		b[i] = byte(r.IntN(256) * r.IntN(2))
+	}
+	return b
+}
+
+// TestRandomValues: values come back as they were; cut and damaged ones make nobody panic.
+func TestRandomValues(t *testing.T) {
+	many(t, func(t *testing.T, r *rand.Rand) {
+		e := andon.Event{
+			Operator: andon.PersonID(drawBytes(r)), Message: string(drawBytes(r)),
+			Attributes: andon.JSON(drawBytes(r)),
+		}
+		stamp := 1 + r.Int64N(1<<60)
+		whole := packEntry(stamp, &e)
+		var got entry
+		want := entry{stamp, string(e.Operator), e.Message, string(e.Attributes)}
+		if err := got.UnmarshalCQL(nil, whole); err != nil || got != want {
+			t.Errorf("got %+v, %v, want %+v", got, err, want)
+		}
+		if later := packEntry(stamp+1, &andon.Event{}); bytes.Compare(later, whole) <= 0 {
+			t.Error("a later delivery has smaller bytes")
+		}
+		for _, into := range []gocql.Unmarshaler{&entry{}, &record{}, &assigned{}} {
+			_ = into.UnmarshalCQL(nil, whole[:r.IntN(len(whole))])
+			_ = into.UnmarshalCQL(nil, drawBytes(r))
+		}
+	})
+}
+
+// TestDamagedReadings: a number of metrics that can't be is an error, and takes no room.
+func TestDamagedReadings(t *testing.T) {
+	value := appendBigint(nil, 1)
+	value = appendText(value, "\x00\x01\x00\x00") // 65,536 metrics, of which none follows
+	var r reading
+	err := r.UnmarshalCQL(nil, appendText(value, ""))
+	if !errors.Is(err, errDamaged) || len(r.metrics) > 0 {
+		t.Errorf("read as %d metrics, error %v", len(r.metrics), err)
+	}
+}
+
+// TestRandomStateKeys: of two states at one instant the later one in the log has the greater key.
+func TestRandomStateKeys(t *testing.T) {
+	draw := func(r *rand.Rand) andon.EventKey {
+		return andon.EventKey{
+			Severity: uint8(r.IntN(256)),
+			State:    pickOne[andon.State](r, "A", "AB", "B", "0", "日"),
+		}
+	}
+	many(t, func(t *testing.T, r *rand.Rand) {
+		a, b := draw(r), draw(r)
+		got := strings.Compare(stateKey(a.Severity, a.State), stateKey(b.Severity, b.State))
+		if want := a.Compare(b); got != want {
+			t.Errorf("%+v to %+v is %d, want %d", a, b, got, want)
+		}
+	})
+}
+
+func TestBuckets(t *testing.T) {
+	c, err := parseBuckets(" 8, WARNING4=4,metro/NORMAL=64,a=b=2,")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		tenant string
+		state  andon.State
+		want   int
+	}{
+		{"default", "NORMAL", 8}, {"default", "WARNING4", 4}, {"metro", "NORMAL", 64},
+		{"metro\t3", "NORMAL", 64}, {"metro", "WARNING4", 4}, {"default", "a=b", 2},
+	} {
+		if got := c.of(test.tenant, test.state); got != test.want {
+			t.Errorf("%q %s has %d buckets, want %d", test.tenant, test.state, got, test.want)
+		}
+	}
+	for _, text := range []string{"0", "-1", "x", "A=", "A=0", "1025", "A=1e3", "16 8"} {
+		if _, err := parseBuckets(text); andon.KindOf(err) != andon.Invalid || err == nil {
+			t.Errorf("parseBuckets(%q): %v, want an error", text, err)
+		}
+	}
+	if c, err := parseBuckets(""); err != nil || c.of("t", "S") != defaultBuckets {
+		t.Errorf("without a setting there are %d buckets, %v", c.of("t", "S"), err)
+	}
+}
+
+// TestOwnTables: each state has a table of its own that CQL can name, or goes to the rest.
+func TestOwnTables(t *testing.T) {
+	states := []andon.State{"NORMAL", "normal", "Wärme", "a b", "x", "STATE_1", "İ",
+		andon.State(strings.Repeat("long", 16)), andon.State(strings.Repeat("long", 15) + "g")}
+	names := map[string]andon.State{restTable: "the rest"}
+	for _, state := range ownTables(states) {
+		name := tableOf(state)
+		if other, taken := names[name]; taken || len(name) > 48 || !keyspaceName.MatchString(name) {
+			t.Errorf("the table of %q is %q, which %q has", state, name, other)
+		}
+		names[name] = state
+	}
+	if len(names) < 7 {
+		t.Errorf("only %d of %d states have tables: %v", len(names), len(states), names)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	good := Options{Now: realClock, Hosts: []string{"cassandra-1", "10.0.0.1:9142", "::1"}}
+	if err := good.Validate(); err != nil {
+		t.Error(err)
+	}
+	for _, test := range []struct {
+		change func(*Options)
+		want   string
+	}{
+		{func(o *Options) { o.Hosts = nil }, "cassandra.hosts is empty"},
+		{func(o *Options) { o.Hosts = []string{"a:b"} }, `"a:b" is no host:port`},
+		{func(o *Options) { o.Hosts = []string{"a:70000"} }, "is no host:port"},
+		{func(o *Options) { o.Hosts = []string{":9042"} }, "is no host:port"},
+		{func(o *Options) { o.Keyspace = "Andon" }, `cassandra.keyspace "Andon"`},
+		{func(o *Options) { o.Keyspace = "a-b" }, `cassandra.keyspace "a-b"`},
+		{func(o *Options) { o.Keyspace = "a; DROP KEYSPACE b" }, "cassandra.keyspace"},
+		{func(o *Options) { o.ReadConsistency = "quorum" }, "cassandra.read_consistency"},
+		{func(o *Options) { o.WriteConsistency = "ANY" }, "cassandra.write_consistency"},
+		{func(o *Options) { o.ReadConsistency = "EACH_QUORUM" }, "reads at no EACH_QUORUM"},
+		{func(o *Options) { o.Latest = "views" }, `cassandra.latest "views" is unknown: use view`},
+		{func(o *Options) { o.Buckets = "many" }, `cassandra.buckets: "many"`},
+	} {
+		o := good
+		test.change(&o)
+		err := o.Validate()
+		if andon.KindOf(err) != andon.Invalid || !strings.Contains(fmt.Sprint(err), test.want) {
+			t.Errorf("%v, want %q", err, test.want)
+		}
+	}
+}
+
+// TestConsistencies: what can't be met is refused, with what would be needed.
+func TestConsistencies(t *testing.T) {
+	one, three := map[string]int{"dc1": 1}, map[string]int{"dc1": 3}
+	two := map[string]int{"dc1": 3, "dc2": 3}
+	for _, test := range []struct {
+		nodes map[string]int
+		r     replication
+		level string
+		need  string // "" where it can be met
+	}{
+		{one, replication{"dc1": 1}, "LOCAL_QUORUM", ""},
+		{one, replication{"dc1": 1}, "ALL", ""},
+		{one, replication{"dc1": 1}, "TWO", "needs 2 replicas in the cluster"},
+		{one, replication{"dc1": 3}, "LOCAL_QUORUM", "needs 2 replicas in data centre dc1"},
+		{one, replication{"dc1": 3}, "LOCAL_ONE", ""},
+		{three, replication{"dc1": 3}, "LOCAL_QUORUM", ""},
+		{three, replication{"dc1": 2}, "THREE", "needs 3 replicas in the cluster"},
+		{three, replication{"": 3}, "LOCAL_QUORUM", ""},
+		{three, replication{"": 3}, "ALL", ""},
+		{two, replication{"dc2": 3}, "LOCAL_ONE", "needs 1 replicas in data centre dc1"},
+		{two, replication{"dc2": 3}, "ONE", ""},
+		{two, replication{"dc1": 3, "dc2": 3}, "EACH_QUORUM", ""},
+		{two, replication{"dc1": 3, "dc2": 3}, "ALL", ""},
+		{two, replication{"dc1": 3, "dc2": 4}, "ALL", "needs 7 replicas in the cluster"},
+	} {
+		c := &cluster{datacenter: "dc1", datacenters: test.nodes}
+		err := c.check(test.r, "cassandra.read_consistency", test.level)
+		if test.need == "" && err != nil {
+			t.Errorf("%v %s: %v", test.r, test.level, err)
+		}
+		if test.need != "" && (andon.KindOf(err) != andon.Invalid ||
+			!strings.Contains(fmt.Sprint(err), test.need)) {
+			t.Errorf("%v %s: %v, want %q", test.r, test.level, err, test.need)
+		}
+	}
+}
+
+// TestOverlap: what a write acknowledged is what a read sees only where their replicas meet.
+func TestOverlap(t *testing.T) {
+	local := replication{"dc1": 3}
+	both := replication{"dc1": 3, "dc2": 3}
+	for _, test := range []struct {
+		r           replication
+		read, write string
+		want        bool
+	}{
+		{local, "LOCAL_QUORUM", "LOCAL_QUORUM", true},
+		{local, "ONE", "LOCAL_QUORUM", false},
+		{local, "ONE", "ALL", true},
+		{local, "LOCAL_ONE", "ALL", true},
+		{local, "ONE", "ONE", false},
+		{replication{"dc1": 1}, "ONE", "ONE", true},
+		{both, "LOCAL_QUORUM", "LOCAL_QUORUM", true},
+		{both, "QUORUM", "QUORUM", true},
+		{both, "QUORUM", "LOCAL_QUORUM", false},
+		{both, "ALL", "ONE", true},
+		{both, "LOCAL_QUORUM", "EACH_QUORUM", true},
+		{both, "LOCAL_QUORUM", "QUORUM", false}, // all of a write may be of the other data centre
+		{both, "LOCAL_ONE", "EACH_QUORUM", false},
+	} {
+		o := Options{ReadConsistency: test.read, WriteConsistency: test.write}
+		if got := o.overlap(test.r, "dc1"); got != test.want {
+			t.Errorf("%v, reads %s, writes %s: %v, want %v",
+				test.r, test.read, test.write, got, test.want)
+		}
+	}
+}
+
+func TestVersions(t *testing.T) {
+	for version, good := range map[string]bool{
+		"5.0.9": true, "5.1-alpha": true, "6.0": true, "10.0.0": true,
+		"4.1.3": false, "3.11.10": false, "": false, "x": false,
+	} {
+		err := checkVersion(version)
+		if (err == nil) != good {
+			t.Errorf("Cassandra %q: %v", version, err)
+		}
+		if err != nil && !strings.Contains(err.Error(), "needs version 5 or later") {
+			t.Errorf("Cassandra %q: %v", version, err)
+		}
+	}
+}
+
+// refusal is an error of the cluster.
+type refusal struct{ code int }
+
+func (r refusal) Code() int       { return r.code }
+func (r refusal) Message() string { return "what it says" }
+func (r refusal) Error() string   { return r.Message() }
+
+func TestErrorsSayWhatBefell(t *testing.T) {
+	refused := func(code int) error { return refusal{code} }
+	for _, test := range []struct {
+		err  error
+		kind andon.Kind
+		want string
+	}{
+		{gocql.ErrNoConnections, andon.Unavailable, "no node of Cassandra can be reached"},
+		{gocql.ErrTimeoutNoResponse, andon.Unavailable, "did not answer in time"},
+		{gocql.ErrConnectionClosed, andon.Unavailable, "the connection to Cassandra broke"},
+		{refused(gocql.ErrCodeUnavailable), andon.Unavailable, "too few replicas are alive"},
+		{refused(gocql.ErrCodeOverloaded), andon.Busy, "overloaded"},
+		{refused(gocql.ErrCodeBootstrapping), andon.Unavailable, "still starting"},
+		{refused(gocql.ErrCodeWriteTimeout), andon.Unavailable, "it may have happened"},
+		{refused(gocql.ErrCodeReadTimeout), andon.Unavailable, "answered the read in time"},
+		{refused(gocql.ErrCodeReadFailure), andon.Unavailable, "a replica failed"},
+		{refused(gocql.ErrCodeUnauthorized), andon.Unavailable, "the user lacks a right"},
+		{refused(gocql.ErrCodeInvalid), andon.Internal, "Cassandra refuses"},
+		{errors.New("odd"), andon.Unavailable, "Cassandra can't be asked: odd"},
+	} {
+		err := failure("read", test.err)
+		if andon.KindOf(err) != test.kind || !strings.Contains(err.Error(), test.want) ||
+			!strings.HasPrefix(err.Error(), "read: ") || !errors.Is(err, test.err) {
+			t.Errorf("%v is %s, %q; want %s, %q",
+				test.err, andon.KindOf(err), err, test.kind, test.want)
+		}
+	}
+	if failure("read", nil) != nil {
+		t.Error("nothing befell, and there is an error")
+	}
+}
+
+// TestSlotsAreACache: however many devices there are, few slots stay, and none that somebody has.
+func TestSlotsAreACache(t *testing.T) {
+	d := newDevices()
+	held, err := d.take(t.Context(), slotKey{"t", "held"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 * slotsPerPart * len(d.parts) {
+		k := slotKey{"t", andon.DeviceID(fmt.Sprint(i))}
+		s, err := d.take(t.Context(), k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.give(k, s)
+	}
+	for i := range d.parts {
+		if n := len(d.parts[i].slots); n > slotsPerPart {
+			t.Errorf("%d slots in one part, more than %d", n, slotsPerPart)
+		}
+	}
+	if k := (slotKey{"t", "held"}); d.parts[d.part(k)].slots[k] != held {
+		t.Error("a slot that somebody has was forgotten")
+	}
+}
+
+// TestShardsGrow: a device that fills a day gets twice the partitions, and no more of them than
+// make sense.
+func TestShardsGrow(t *testing.T) {
+	day := andon.DayStart(20_000)
+	slot := &slot{}
+	shards := 0
+	for range 40 {
+		slot.today += rowsPerPartition - 1
+		d := &deviceAppend{
+			events: []andon.Event{{Device: "d", Time: day}}, slot: slot, is: &view{shards: shards},
+		}
+		slot.day = day.Day()
+		a := &appending{tenant: &tenant{key: "t"}}
+		a.grow(d)
+		if grown := d.is.shards > max(shards, 1); grown != (len(a.log) == 1) {
+			t.Fatalf("from %d to %d shards by %d statements", shards, d.is.shards, len(a.log))
+		}
+		shards = d.is.shards
+	}
+	if shards < 16 || shards > 64 {
+		t.Errorf("%d rows of a day are in %d partitions", slot.today, shards)
+	}
+	d := &deviceAppend{events: []andon.Event{{Device: "d", Time: day + 86_400_000_000}},
+		slot: slot, is: &view{shards: shards}}
+	(&appending{tenant: &tenant{key: "t"}}).grow(d)
+	if d.is.shards != shards || slot.today != 1 {
+		t.Errorf("on a new day there are %d partitions and %d rows", d.is.shards, slot.today)
+	}
+}
+
+// TestShardsAreEven: entries are spread over all partitions, and an entry is always in the same.
+func TestShardsAreEven(t *testing.T) {
+	const n, each = 16, 500
+	in := make([]int, n)
+	for i := range n * each {
+		at := andon.DayStart(20_000) + andon.Time(i)*1_000_000
+		shard := shardOf(at, "NORMAL", n)
+		if again := shardOf(at, "NORMAL", n); again != shard {
+			t.Fatalf("%s is in %d and in %d", at, shard, again)
+		}
+		in[shard]++
+	}
+	for shard, rows := range in {
+		if rows < each/2 || rows > each*2 {
+			t.Errorf("shard %d has %d rows of %d", shard, rows, n*each)
+		}
+	}
+}
+
+// TestDriverLog: what the driver says comes into Andon's log one level lower.
+func TestDriverLog(t *testing.T) {
+	var text bytes.Buffer
+	log := driverLog{slog.New(slog.NewTextHandler(&text, &slog.HandlerOptions{
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		},
+	}))}
+	log.Error("Node Down", gocql.NewLogFieldString("host", "10.0.0.1"))
+	log.Warning("Slow")
+	log.Info("Hidden")
+	want := "level=WARN msg=\"cassandra driver: node down\" host=10.0.0.1\n" +
+		"level=INFO msg=\"cassandra driver: slow\"\n"
+	if text.String() != want {
+		t.Errorf("got %q, want %q", text.String(), want)
+	}
+}
+
+// TestTTL: what is kept for a while outlives its retention by two days, by its own time.
+func TestTTL(t *testing.T) {
+	now := andon.DayStart(20_000)
+	s := &Store{options: Options{Now: func() andon.Time { return now }}}
+	const day = 86_400
+	ttl := s.ttl(andon.Retention(7 * 24 * time.Hour / time.Microsecond))
+	for at, want := range map[andon.Time]int{
+		now: 9 * day, now - 3*day*1_000_000: 6 * day, now - 20*day*1_000_000: 1,
+		now + 600*1_000_000: 9*day + 600,
+	} {
+		if got := ttl.seconds(at); got != want {
+			t.Errorf("%s is kept for %d s, want %d", at, got, want)
+		}
+	}
+	if s.ttl(andon.Forever).seconds(now) != 0 {
+		t.Error("what is kept for ever has an end")
+	}
+}

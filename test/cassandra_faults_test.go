@@ -1,0 +1,183 @@
+package test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/enginetest"
+)
+
+// patient returns a client that tries again while a server is busy or away.
+func patient(t *testing.T, s *server) *client.Client {
+	t.Helper()
+	c, err := client.New(client.Options{URL: s.url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// status returns what a path answers with.
+func (s *server) status(t *testing.T, path string) (code int, said string, header http.Header) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+path, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(text), answer.Header
+}
+
+// ready waits until /readyz answers so, and returns how long that took.
+func (s *server) ready(t *testing.T, want int) time.Duration {
+	t.Helper()
+	began := time.Now()
+	eventually(t, 2*time.Minute, fmt.Sprintf("/readyz answers %d", want), func() error {
+		code, said, header := s.status(t, "/readyz")
+		if code == http.StatusServiceUnavailable && header.Get("Retry-After") == "" {
+			t.Errorf("/readyz answers %s without Retry-After", said)
+		}
+		if code != want {
+			return fmt.Errorf("it answers %d: %s", code, said)
+		}
+		return nil
+	})
+	return time.Since(began).Round(time.Millisecond)
+}
+
+// quickly are settings under which a server gives up soon, so that a test sees it do so.
+var quickly = []string{"--cassandra-timeout", "2s", "--cassandra-settle", "10s"}
+
+// TestCassandraFaults has the connections to Cassandra go wrong under one server, which goes on:
+// what it acknowledged stays, and sending the rest again ends in the answers of the reference.
+func TestCassandraFaults(t *testing.T) {
+	node := enginetest.Cassandra(t)
+	p := newProxy(t, node.Addr())
+	k := newKeyspace(t, []string{node.Addr()}, "state")
+	k.hosts = []string{p.addr()}
+	s := k.serve(t, quickly...)
+	c, l := newClient(t, s), newLoad(t, 6)
+	stop := l.start(t, c)
+	l.goOn(t, 3)
+	for _, f := range []struct {
+		name  string
+		fault fault
+		lasts time.Duration
+	}{
+		{"late answers", fault{delay: 30 * time.Millisecond}, 4 * time.Second},
+		{"connections that break in a request", fault{breaks: 20}, 5 * time.Second},
+		{"lost answers to writes", fault{swallow: true}, 5 * time.Second},
+		{"silence", fault{silent: true}, 7 * time.Second},
+	} {
+		p.set(f.fault)
+		<-time.After(f.lasts)
+		p.set(fault{})
+		l.goOn(t, 3)
+		t.Logf("%s: so far %d acknowledged, %d refused, the proxy met %+v", f.name,
+			l.requestsAcknowledged(), l.refused.Load(), p.faultsMet())
+	}
+	stop()
+	m := p.faultsMet()
+	if m.delayed == 0 || m.broken == 0 || m.swallowed == 0 || m.held == 0 {
+		t.Errorf("a fault met nothing: %+v", m)
+	}
+	if l.refused.Load() == 0 {
+		t.Error("no request was refused: the faults did not reach the server")
+	}
+	reader := patient(t, s)
+	l.kept(t, reader)
+	l.sendAgain(t, c)
+	l.converges(t, 0, reader)
+}
+
+// TestCassandraLostAnswer: a write whose answer is lost is not acknowledged, and has happened all
+// the same. Sent again it is there once.
+func TestCassandraLostAnswer(t *testing.T) {
+	node := enginetest.Cassandra(t)
+	p := newProxy(t, node.Addr())
+	k := newKeyspace(t, []string{node.Addr()}, "state")
+	k.hosts = []string{p.addr()}
+	s := k.serve(t, quickly...)
+	c := newClient(t, s)
+	mustAppend := func(e andon.Event) {
+		t.Helper()
+		if result, err := c.AppendEvents(t.Context(), []andon.Event{e}); err != nil ||
+			result.Accepted != 1 {
+			t.Fatalf("%+v, %v", result, err)
+		}
+	}
+	first, second := entryOf("press", 0, "NORMAL"), entryOf("press", 60, "WARNING2")
+	mustAppend(first)
+	p.set(fault{swallow: true})
+	_, err := c.AppendEvents(t.Context(), []andon.Event{second})
+	answer, answered := errors.AsType[*client.Error](err)
+	if !answered || answer.Status != http.StatusServiceUnavailable || answer.RetryAfter == 0 {
+		t.Errorf("a write without an answer is answered %v", err)
+	}
+	p.set(fault{})
+	if p.faultsMet().swallowed == 0 {
+		t.Error("no answer was lost")
+	}
+	want := []andon.Event{second, first}
+	for _, when := range []string{"before it is sent again", "after that"} {
+		got := collect(t, patient(t, s).DeviceEvents(t.Context(), "press", client.Query{}))
+		if len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
+			t.Errorf("%s there are %+v, want %+v", when, got, want)
+		}
+		mustAppend(second)
+	}
+	d, err := c.Device(t.Context(), "press")
+	if err != nil || d.State != second.State || d.Since != second.Time {
+		t.Errorf("the device shows %+v, %v", d, err)
+	}
+}
+
+// TestCassandraAway: while Cassandra can't be reached the server says so, and it serves again by
+// itself when it can.
+func TestCassandraAway(t *testing.T) {
+	node := enginetest.Cassandra(t)
+	p := newProxy(t, node.Addr())
+	k := newKeyspace(t, []string{node.Addr()}, "buckets")
+	k.hosts = []string{p.addr()}
+	s := k.serve(t, quickly...)
+	c, l := newClient(t, s), newLoad(t, 4)
+	stop := l.start(t, c)
+	l.goOn(t, 3)
+	p.set(fault{cut: true})
+	t.Logf("/readyz says no after %s", s.ready(t, http.StatusServiceUnavailable))
+	<-time.After(5 * time.Second)
+	if code, said, _ := s.status(t, "/livez"); code != http.StatusOK {
+		t.Errorf("/livez answers %d: %s", code, said)
+	}
+	code, said, header := s.status(t, "/api/v1/devices/line-0%2F0")
+	if code != http.StatusServiceUnavailable || header.Get("Retry-After") == "" {
+		t.Errorf("a question is answered %d: %s %v", code, said, header)
+	}
+	t.Logf("a question is answered: %s", said)
+	if l.refused.Load() == 0 {
+		t.Error("no request was refused")
+	}
+	p.set(fault{})
+	t.Logf("/readyz says yes after %s", s.ready(t, http.StatusOK))
+	l.goOn(t, 3)
+	stop()
+	t.Logf("%d requests acknowledged, %d refused", l.requestsAcknowledged(), l.refused.Load())
+	l.kept(t, patient(t, s))
+	l.sendAgain(t, c)
+	l.converges(t, 0, patient(t, s))
+}

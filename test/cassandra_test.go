@@ -1,0 +1,167 @@
+package test
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/enginetest"
+	"github.com/andonhq/andon/internal/store/all"
+)
+
+// keyspace is a keyspace of a test's own.
+type keyspace struct {
+	hosts  []string // host:port of each node, or of a proxy before it
+	name   string
+	design string // that devices are found by state with
+}
+
+// newKeyspace makes one by "andon store init", with further arguments for that. It goes with the
+// test.
+func newKeyspace(t *testing.T, hosts []string, design string, more ...string) keyspace {
+	t.Helper()
+	k := keyspace{hosts, fmt.Sprintf("program_%s_%08x", design, rand.Uint32()), design}
+	t.Cleanup(func() { k.drop(t) })
+	args := append([]string{"store", "init"}, k.flags()...)
+	out, errs, code := run(t, append(args, more...)...)
+	if code != 0 || !strings.Contains(out, "The schema of the store cassandra is whole") {
+		t.Fatalf("store init ended with %d:\n%s%s", code, out, errs)
+	}
+	return k
+}
+
+// flags are the arguments of every command that works on the keyspace.
+func (k keyspace) flags() []string {
+	return []string{
+		"--store", "cassandra", "--cassandra-hosts", strings.Join(k.hosts, ","),
+		"--cassandra-keyspace", k.name, "--cassandra-latest", k.design,
+	}
+}
+
+// serve starts a server on the keyspace, which ends with the test.
+func (k keyspace) serve(t *testing.T, more ...string) *server {
+	t.Helper()
+	args := []string{"serve", "--listen", "127.0.0.1:0", "--log-level", "error", "--log-audit", "off"}
+	cmd := command(t, slices.Concat(args, k.flags(), more)...)
+	cmd.Stderr = t.Output()
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s := &server{t: t, cmd: cmd}
+	t.Cleanup(func() { s.end(syscall.SIGTERM, 0) })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	url, ok := strings.CutPrefix(strings.TrimSpace(line), "andon: listening on ")
+	if err != nil || !ok {
+		t.Fatalf("the server said %q, %v", line, err)
+	}
+	s.url = url
+	return s
+}
+
+// drop drops the keyspace, which matters on an engine of the user's. One that was ended has nothing
+// to be dropped from.
+func (k keyspace) drop(t *testing.T) {
+	c, err := net.DialTimeout("tcp", k.hosts[0], time.Second)
+	if err != nil {
+		return
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(time.Minute))
+	cql := "DROP KEYSPACE IF EXISTS " + k.name
+	query := binary.BigEndian.AppendUint32(nil, uint32(len(cql)))
+	query = append(append(query, cql...), 0, 1, 0) // at consistency ONE, no values
+	startup := []byte("\x00\x01\x00\x0bCQL_VERSION\x00\x053.0.0")
+	for _, request := range []struct {
+		op   byte
+		body []byte
+	}{{opStartup, startup}, {opQuery, query}} {
+		frame := []byte{4, 0, 0, 0, request.op} // version 4 of the protocol
+		frame = binary.BigEndian.AppendUint32(frame, uint32(len(request.body)))
+		c.Write(append(frame, request.body...))
+		var head [frameHeader]byte
+		if _, err := io.ReadFull(c, head[:]); err != nil || head[4] == opError {
+			t.Logf("drop %s: the answer is of kind %d, %v", k.name, head[4], err)
+			return
+		}
+		io.CopyN(io.Discard, c, int64(binary.BigEndian.Uint32(head[5:])))
+	}
+}
+
+// TestCassandraAnswers: under each design the answers are those that are known of the reference's
+// log and of the log of the escalators. That is imported in one of four orders: all of them under
+// all designs take a quarter of an hour.
+func TestCassandraAnswers(t *testing.T) {
+	node := enginetest.Cassandra(t)
+	stateLog, metro := stateLogLines(t), metroLog(t)
+	orders := metroOrders(metro)
+	byUnit := rowsByUnit(metro)
+	names := []string{"shuffled", "reversed", "twice", "file"}
+	for i, design := range all.Designs("cassandra") {
+		t.Run(design, func(t *testing.T) {
+			k := newKeyspace(t, []string{node.Addr()}, design)
+			s := k.serve(t)
+			for range 2 { // the second delivery changes nothing
+				s.send(t, "POST", "/api/v1/events", "application/x-ndjson", stateLog)
+			}
+			for _, q := range deviceStateLogAnswers {
+				if diff := cmp.Diff(q.want, s.entries(t, q.path)); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", q.path, diff)
+				}
+			}
+			order := names[i%len(names)]
+			c := s.tenant(t, order, metroTenant)
+			began := time.Now()
+			importMetro(t, s, order, orders[order])
+			imported := time.Now()
+			checkMetro(t, c, byUnit)
+			t.Logf("order %s: %d entries imported in %s, checked in %s", order,
+				len(orders[order]), imported.Sub(began).Round(time.Millisecond),
+				time.Since(imported).Round(time.Millisecond))
+		})
+	}
+}
+
+// stateLogLines returns the entries of the reference's log, one on each line.
+func stateLogLines(t *testing.T) string {
+	t.Helper()
+	var lines strings.Builder
+	for _, item := range modelItems(t, "devicestatelog/DeviceStateLog_7.json") {
+		line, err := json.Marshal(map[string]string{
+			"device": item["DeviceID"].S, "time": item["Date"].S, "state": item["State"].S,
+			"operator": item["Operator"].S, "escalated_to": item["EscalatedTo"].S,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&lines, "%s\n", line)
+	}
+	return lines.String()
+}
+
+// rowsByUnit returns the rows of each unit, oldest first.
+func rowsByUnit(log []status) map[andon.DeviceID][]status {
+	byUnit := map[andon.DeviceID][]status{}
+	for _, s := range log {
+		byUnit[s.unit] = append(byUnit[s.unit], s)
+	}
+	for _, rows := range byUnit {
+		slices.SortFunc(rows, func(a, b status) int { return int(a.from - b.from) })
+	}
+	return byUnit
+}
