@@ -263,7 +263,7 @@ func (l *load) sendAgain(t *testing.T, c *client.Client) {
 // reference is a server on the store that is obviously right, with all that was sent.
 func (l *load) reference(t *testing.T) *client.Client {
 	t.Helper()
-	c := newClient(t, serve(t, "memory", t.TempDir()))
+	c := newClient(t, serveQuietly(t, "--store", "memory"))
 	for _, s := range l.senders {
 		for events := range slices.Chunk(s.sent, 1000) {
 			result, err := c.AppendEvents(t.Context(), events)

@@ -58,7 +58,7 @@ type proxy struct {
 // fault is what the proxy does; the zero value is to pass everything on.
 type fault struct {
 	delay   time.Duration // that an answer comes late at most
-	breaks  int           // of so many large requests one is cut in its middle, the connection with it
+	breaks  int           // the connection breaks in the middle of one of so many large requests
 	swallow bool          // answers to writes are lost
 	silent  bool          // nothing comes through; what waits does so once this is over
 	cut     bool          // there is no connection

@@ -53,8 +53,15 @@ func (k keyspace) flags() []string {
 // serve starts a server on the keyspace, which ends with the test.
 func (k keyspace) serve(t *testing.T, more ...string) *server {
 	t.Helper()
-	args := []string{"serve", "--listen", "127.0.0.1:0", "--log-level", "error", "--log-audit", "off"}
-	cmd := command(t, slices.Concat(args, k.flags(), more)...)
+	return serveQuietly(t, slices.Concat(k.flags(), more)...)
+}
+
+// serveQuietly starts a server that logs errors only, which ends with the test.
+func serveQuietly(t *testing.T, flags ...string) *server {
+	t.Helper()
+	quiet := []string{"serve", "--listen", "127.0.0.1:0", "--log-level", "error",
+		"--log-audit", "off"}
+	cmd := command(t, append(quiet, flags...)...)
 	cmd.Stderr = t.Output()
 	out, err := cmd.StdoutPipe()
 	if err != nil {

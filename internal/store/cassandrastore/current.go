@@ -157,10 +157,19 @@ func (s *Store) Retire(
 
 // stream is ids of devices in order, from one question.
 type stream struct {
-	*pages[string]
+	*pages[foundRow]
+	states andon.StateFilter // of a keyed question
 	device string
 	done   bool
 }
+
+type foundRow struct{ device, key string }
+
+func (r *foundRow) into() []any      { return []any{&r.device} }
+func (r *foundRow) keyedInto() []any { return []any{&r.device, &r.key} }
+
+// stateOf returns the state of a key; "" where there is none.
+func stateOf(key string) andon.State { return andon.State(key[min(3, len(key)):]) }
 
 // candidates are the devices that a query may select, in order, each once.
 type candidates struct {
@@ -184,17 +193,21 @@ func (s *Store) candidates(
 		return s.streams([]finding{{
 			question{"SELECT device FROM devices_by_operator " +
 				"WHERE tenant = ? AND operator = ? AND device >= ?", 2},
-			[]any{t.key, string(q.Operator), from},
-		}}, q.Limit), nil
+			[]any{t.key, string(q.Operator), from}, false,
+		}}, q), nil
 	case q.States.All():
-		return s.streams(allDevices(t.key, from), q.Limit), nil
+		return s.streams(allDevices(t.key, from), q), nil
+	}
+	var all []finding
+	reads := s.working.Load().reads
+	if d, ok := reads.(wholeDesign); ok && len(q.States.Names()) != 1 {
+		all = append(all, d.findAll(place{tenant: t.key, device: from}))
+		return s.streams(all, q), nil
 	}
 	seen, err := s.seenStates(ctx, t.key)
 	if err != nil {
 		return nil, err
 	}
-	var all []finding
-	reads := s.working.Load().reads
 	for _, state := range seen {
 		if q.States.Match(state) {
 			all = append(all, reads.find(place{
@@ -203,7 +216,7 @@ func (s *Store) candidates(
 			})...)
 		}
 	}
-	return s.streams(all, q.Limit), nil
+	return s.streams(all, q), nil
 }
 
 // allDevices finds all devices that anything is kept of.
@@ -213,7 +226,7 @@ func allDevices(tenant, from string) []finding {
 		all[bucket] = finding{
 			question{"SELECT device FROM devices_by_tenant " +
 				"WHERE tenant = ? AND bucket = ? AND device >= ?", 2},
-			[]any{tenant, bucket, from},
+			[]any{tenant, bucket, from}, false,
 		}
 	}
 	return all
@@ -222,13 +235,17 @@ func allDevices(tenant, from string) []finding {
 // oneText is for rows of one text.
 func oneText(id *string) []any { return []any{id} }
 
-func (s *Store) streams(all []finding, limit int) *candidates {
+func (s *Store) streams(all []finding, q andon.DeviceQuery) *candidates {
 	c := &candidates{}
-	size := min(max(2*limit/max(len(all), 1), 16), pageRows)
+	size := min(max(2*q.Limit/max(len(all), 1), 16), pageRows)
 	for _, f := range all {
-		c.streams = append(c.streams, &stream{
-			pages: newPages(s, f.question, f.args, size, oneText),
-		})
+		into := (*foundRow).into
+		h := &stream{}
+		if f.keyed {
+			into, h.states, size = (*foundRow).keyedInto, q.States, pageRows
+		}
+		h.pages = newPages(s, f.question, f.args, size, into)
+		c.streams = append(c.streams, h)
 	}
 	return c
 }
@@ -306,12 +323,17 @@ func (c *candidates) smallest(ctx context.Context) (string, bool, error) {
 
 // advance goes to the next device.
 func (h *stream) advance(ctx context.Context) error {
-	r, err := h.head(ctx)
-	if err != nil {
-		return err
+	for {
+		r, err := h.head(ctx)
+		if err != nil {
+			return err
+		}
+		if h.done = r == nil; h.done {
+			return nil
+		}
+		h.device = h.take().device
+		if r.key == "" || h.states.Match(stateOf(r.key)) {
+			return nil
+		}
 	}
-	if h.done = r == nil; !h.done {
-		h.device = h.take()
-	}
-	return nil
 }

@@ -103,7 +103,7 @@ func TestRetention(t *testing.T) {
 	const day = andon.Retention(86_400_000_000)
 	events, readings := 7*day, 3*day
 	o := engine(t, "buckets")
-	initialize(t, o, Setup{Retention: &events, ReadingsRetention: &readings})
+	makeSchema(t, o, Setup{Retention: &events, ReadingsRetention: &readings})
 	s := open(t, o)
 	now := realClock()
 	useEverything(t, s, andon.DefaultTenant, now.Add(-andon.Duration(2*day)))

@@ -35,7 +35,16 @@ type design interface {
 // finding is one question for ids of devices.
 type finding struct {
 	question
-	args []any
+	args  []any
+	keyed bool // the question gives the key of each device's state behind its id
+}
+
+// wholeDesign is a design that has all devices of a tenant with their states in one partition. A
+// list of several states reads that: state by state, a device that moves from one of them to
+// another meanwhile could be missed.
+type wholeDesign interface {
+	// findAll returns a keyed question for all devices of a tenant from one on.
+	findAll(p place) finding
 }
 
 // designs is the explicit list.

@@ -8,9 +8,8 @@ import "github.com/andonhq/andon"
 //
 // Partition: one a tenant, so at most 100,000 devices (of some 60 bytes) a tenant. Write: one row
 // with every newest entry, and the index beside it on each replica. Read: one partition by its
-// index. What breaks it: a tenant of more devices is one hot partition; a legacy index leaves
-// tombstones behind states that devices leave; a device that moves between two states of one list
-// while that list is read may be left out of it.
+// index; for a list of several states the whole partition. What breaks it: a tenant of more devices
+// is one hot partition; a legacy index leaves tombstones behind states that devices leave.
 type indexDesign struct {
 	name  string // of the table
 	using string // which kind of index
@@ -43,11 +42,18 @@ func (d indexDesign) retire(p place, _ []andon.State) []mutation {
 	}}}
 }
 
+func (d indexDesign) findAll(p place) finding {
+	return finding{
+		question{"SELECT device, key FROM " + d.name + " WHERE tenant = ? AND device >= ?", 1},
+		[]any{p.tenant, p.device}, true,
+	}
+}
+
 func (d indexDesign) find(p place) []finding {
 	return []finding{{
 		question{
 			"SELECT device FROM " + d.name + " WHERE tenant = ? AND key = ? AND device >= ?", 1,
 		},
-		[]any{p.tenant, stateKey(p.severity, p.state), p.device},
+		[]any{p.tenant, stateKey(p.severity, p.state), p.device}, false,
 	}}
 }

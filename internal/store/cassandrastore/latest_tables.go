@@ -94,7 +94,7 @@ func (d tablesDesign) find(p place) []finding {
 			question{
 				"SELECT device FROM " + tableOf(p.state) + " WHERE tenant = ? AND device >= ?", 1,
 			},
-			[]any{p.tenant, p.device},
+			[]any{p.tenant, p.device}, false,
 		}}
 	}
 	return []finding{{
@@ -102,6 +102,6 @@ func (d tablesDesign) find(p place) []finding {
 			"SELECT device FROM " + restTable +
 				" WHERE tenant = ? AND state = ? AND device >= ?", 1,
 		},
-		[]any{p.tenant, string(p.state), p.device},
+		[]any{p.tenant, string(p.state), p.device}, false,
 	}}
 }

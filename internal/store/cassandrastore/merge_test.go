@@ -16,8 +16,8 @@ import (
 )
 
 // TestRandomStatements delivers a few entries of one device from several processes at once, with
-// the statements of all of them in any order: processes that saw the device long ago, one that ended
-// in between, statements that land twice. When all have landed the answers are those of the
+// the statements of all of them in any order: processes that saw the device long ago, one that
+// ended in between, statements that land twice. When all have landed the answers are those of the
 // reference, before anybody settled anything and after.
 func TestRandomStatements(t *testing.T) {
 	for _, design := range Designs() {

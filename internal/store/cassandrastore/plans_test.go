@@ -41,14 +41,14 @@ func TestInitPrints(t *testing.T) {
 	var common []string
 	for i, design := range Designs() {
 		o := engine(t, design)
-		dry := initialize(t, o, Setup{DryRun: true})
+		dry := makeSchema(t, o, Setup{DryRun: true})
 		if _, err := Open(t.Context(), o); andon.KindOf(err) != andon.Invalid {
 			t.Errorf("a dry run makes something: %v", err)
 		}
-		if done := initialize(t, o, Setup{}); done != dry {
+		if done := makeSchema(t, o, Setup{}); done != dry {
 			t.Errorf("a dry run prints other statements (-dry +done):\n%s", diff(dry, done))
 		}
-		if again := initialize(t, o, Setup{DryRun: true}); !onlyDesign(again) {
+		if again := makeSchema(t, o, Setup{DryRun: true}); !onlyDesign(again) {
 			t.Errorf("once it is there, these statements are printed:\n%s", again)
 		}
 		dry = strings.ReplaceAll(dry, o.Keyspace, "KEYSPACE")

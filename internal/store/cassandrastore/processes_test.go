@@ -15,8 +15,9 @@ import (
 )
 
 // TestTwoProcessesRandom lets two processes write the same few devices, each with many requests at
-// once: late entries, entries at one time, entries sent again, assignments, retirements. When all is
-// quiet both answer as the reference does for the same entries, and so does a third that comes anew.
+// once: late entries, entries at one time, entries sent again, assignments, retirements. When all
+// is quiet both answer as the reference does for the same entries, and so does a third that comes
+// anew.
 func TestTwoProcessesRandom(t *testing.T) {
 	for _, design := range Designs() {
 		t.Run(design, func(t *testing.T) {
@@ -107,8 +108,9 @@ func appendAgain(ctx context.Context, s *Store, received andon.Time, events []an
 	return err
 }
 
-// draw draws entries about a time that goes on, some of them long ago, some sent before. The content
-// of an entry follows from its identity: of two deliveries by two processes either may stand.
+// draw draws entries about a time that goes on, some of them long ago, some sent before. The
+// content of an entry follows from its identity: of two deliveries by two processes either may
+// stand.
 func (c *crowd) draw(r *rand.Rand, n int) []andon.Event {
 	var events []andon.Event
 	for range 1 + r.IntN(6) {

@@ -81,7 +81,7 @@ func (s *Store) purgeRows(ctx context.Context, key string) error {
 		return err
 	}
 	for bucket := range deviceBuckets {
-		all := s.streams(allDevices(key, "")[bucket:bucket+1], 256)
+		all := s.streams(allDevices(key, "")[bucket:bucket+1], andon.DeviceQuery{Limit: 256})
 		for {
 			ids, err := all.next(ctx, "", 64)
 			if err != nil {

@@ -145,7 +145,7 @@ func (r *rebuild) repair(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		all := r.store.streams(allDevices(t.key, ""), pageRows)
+		all := r.store.streams(allDevices(t.key, ""), andon.DeviceQuery{Limit: pageRows})
 		for {
 			ids, err := all.next(ctx, "", 256)
 			if err == nil {

@@ -45,10 +45,11 @@ func (f *fleet) report(ctx context.Context) error {
 		})
 	}
 	events = andon.SortBatch(andon.DefaultStates(), events)
-	if err := appendAgain(ctx, f.store, f.at, events); err != nil {
+	received := f.at + andon.Time(f.round*10+10)
+	if err := appendAgain(ctx, f.store, received, events); err != nil {
 		return err
 	}
-	return f.want.Append(ctx, andon.DefaultTenant, f.at, events)
+	return f.want.Append(ctx, andon.DefaultTenant, received, events)
 }
 
 // reportUntil lets the devices report again and again until stop is called.
@@ -178,8 +179,8 @@ func TestRebuildRefuses(t *testing.T) {
 	onlyTables(t, s)
 }
 
-// TestRebuildMends: hints that are gone, hints of states that a device is not in, and a newest entry
-// that only the log has are put right in place.
+// TestRebuildMends: hints that are gone, hints of states that a device is not in, and a newest
+// entry that only the log has are put right in place.
 func TestRebuildMends(t *testing.T) {
 	for _, design := range Designs() {
 		t.Run(design, func(t *testing.T) {

@@ -79,7 +79,7 @@ func TestOtherSchemas(t *testing.T) {
 	set(strings.Replace(text, `"schema":1`, `"schema":0`, 1))
 	_, err = Open(t.Context(), o)
 	wantError(t, err, andon.Conflict, "has schema 0", "andon store init")
-	initialize(t, o, Setup{})
+	makeSchema(t, o, Setup{})
 	o.Latest = ""
 	set(strings.Replace(scan[string](t, s, "SELECT value FROM settings")[0],
 		`"design":"buckets"`, `"design":"magic"`, 1))
@@ -108,7 +108,7 @@ func TestInitRefuses(t *testing.T) {
 		err := Init(t.Context(), o, test.setup, func(string) {})
 		wantError(t, err, andon.Invalid, test.want)
 	}
-	initialize(t, o, Setup{})
+	makeSchema(t, o, Setup{})
 	err := Init(t.Context(), o, Setup{Replication: "2"}, func(string) {})
 	wantError(t, err, andon.Conflict, "has replication datacenter1:1, and datacenter1:2 was asked",
 		"ALTER KEYSPACE")
@@ -128,7 +128,7 @@ func TestTwoInits(t *testing.T) {
 		}
 		both.Wait()
 		open(t, o)
-		if again := initialize(t, o, Setup{}); strings.Contains(again, "INSERT") {
+		if again := makeSchema(t, o, Setup{}); strings.Contains(again, "INSERT") {
 			t.Errorf("a third Init writes settings:\n%s", again)
 		}
 	}
@@ -137,12 +137,12 @@ func TestTwoInits(t *testing.T) {
 // TestViewsDisabled: the design view is refused where views are disabled, the others work.
 func TestViewsDisabled(t *testing.T) {
 	n := enginetest.OwnCassandra(t, enginetest.Options{WithoutViews: true, ForgetfulSchema: true})
-	o := on(t, n, "view")
+	o := on(n, "view")
 	err := Init(t.Context(), o, Setup{}, func(string) {})
 	wantError(t, err, andon.Invalid, "materialized views are disabled",
 		"materialized_views_enabled: true")
-	o = on(t, n, "sai")
-	initialize(t, o, Setup{})
+	o = on(n, "sai")
+	makeSchema(t, o, Setup{})
 	s := open(t, o)
 	err = s.RebuildLatest(t.Context(), "view", "", func(int64, int64) {})
 	wantError(t, err, andon.Invalid, "materialized views are disabled")
@@ -156,7 +156,7 @@ func TestUsers(t *testing.T) {
 	n := enginetest.OwnCassandra(t, enginetest.Options{
 		Authenticator: true, ForgetfulSchema: true,
 	})
-	o := on(t, n, "buckets")
+	o := on(n, "buckets")
 	refused := func(user, password, want string) {
 		t.Helper()
 		o := o
@@ -174,7 +174,7 @@ func TestUsers(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.User, o.PasswordFile = enginetest.User, file
-	initialize(t, o, Setup{})
+	makeSchema(t, o, Setup{})
 	s := open(t, o)
 	const password = "reads-and-writes"
 	run(t, s, "CREATE ROLE reader WITH PASSWORD = '"+password+"' AND LOGIN = true")
@@ -182,7 +182,7 @@ func TestUsers(t *testing.T) {
 	refusedReader.User, refusedReader.Password, refusedReader.PasswordFile = "reader", password, ""
 	_, err := Open(t.Context(), refusedReader)
 	wantError(t, err, andon.Unavailable, "the user lacks a right", "SELECT")
-	err = Init(t.Context(), on(t, n, "state").as(refusedReader), Setup{}, func(string) {})
+	err = Init(t.Context(), on(n, "state").as(refusedReader), Setup{}, func(string) {})
 	wantError(t, err, andon.Invalid, "lacks a right that `andon store init` needs", "CREATE",
 		"--dry-run")
 	run(t, s, "GRANT SELECT ON KEYSPACE "+o.Keyspace+" TO reader")
@@ -211,7 +211,7 @@ func TestTLS(t *testing.T) {
 		tls  TLS
 		want string
 	}{
-		{"plain", TLS{}, "can't be used"},
+		{"plain", TLS{}, "cassandra.tls"},
 		{"an unknown authority", TLS{On: true, Cert: certificate, Key: key},
 			"TLS with Cassandra fails"},
 		{"no certificate", TLS{On: true, CA: authority}, "TLS with Cassandra fails"},

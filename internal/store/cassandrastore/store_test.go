@@ -61,21 +61,19 @@ func realClock() andon.Time { return andon.TimeOf(time.Now()) }
 // the test. Nothing is made yet.
 func engine(t *testing.T, design string) Options {
 	t.Helper()
-	return on(t, enginetest.Cassandra(t), design)
-}
-
-// on is engine for a given node.
-func on(t *testing.T, n *enginetest.Node, design string) Options {
-	t.Helper()
-	o := Options{
-		Now: realClock, Hosts: []string{n.Addr()}, Latest: design,
-		Keyspace: fmt.Sprintf("test_%s_%08x", design, rand.Uint32()),
-	}
+	o := on(enginetest.Cassandra(t), design)
 	t.Cleanup(func() { drop(t, o) })
 	return o
 }
 
-// drop drops a keyspace. A test may have ended its node.
+// on returns the options for a keyspace on a node.
+func on(n *enginetest.Node, design string) Options {
+	return Options{
+		Now: realClock, Hosts: []string{n.Addr()}, Latest: design,
+		Keyspace: fmt.Sprintf("test_%s_%08x", design, rand.Uint32()),
+	}
+}
+
 func drop(t *testing.T, o Options) {
 	config, err := o.withDefaults().config("")
 	if err != nil {
@@ -99,13 +97,13 @@ func drop(t *testing.T, o Options) {
 func newKeyspace(t *testing.T, design string) Options {
 	t.Helper()
 	o := engine(t, design)
-	forever := andon.Retention(andon.Forever)
-	initialize(t, o, Setup{ReadingsRetention: &forever})
+	forever := andon.Forever
+	makeSchema(t, o, Setup{ReadingsRetention: &forever})
 	return o
 }
 
-// initialize makes the schema and returns the statements.
-func initialize(t *testing.T, o Options, setup Setup) string {
+// makeSchema makes the schema and returns the statements.
+func makeSchema(t *testing.T, o Options, setup Setup) string {
 	t.Helper()
 	var told strings.Builder
 	err := Init(t.Context(), o, setup, func(statement string) {
