@@ -130,9 +130,21 @@ func (r *rebuild) newBar() *rebuildBar {
 	b.bars = mpb.New(mpb.WithOutput(r.stderr))
 	b.bar = b.bars.AddBar(0, mpb.BarRemoveOnComplete(),
 		mpb.PrependDecorators(decor.Name("devices")),
-		mpb.AppendDecorators(decor.CountersNoUnit(" %d of %d")),
+		mpb.AppendDecorators(decor.CountersNoUnit(" %d of %d"), decor.Any(awaited)),
 	)
 	return b
+}
+
+// awaited says what is being waited for: every server has to follow before the devices are gone
+// over, and after that.
+func awaited(s decor.Statistics) string {
+	switch s.Current {
+	case 0:
+		return ", waiting half a minute for every server to follow"
+	case s.Total:
+		return ", waiting a minute for every server to go over"
+	}
+	return ""
 }
 
 // show takes how many devices of how many are done. It may be called concurrently.

@@ -35,7 +35,9 @@ func reach(ctx context.Context, o Options) (*cluster, error) {
 	if err := answers(ctx, o); err != nil {
 		return nil, err
 	}
-	config, err := o.config("")
+	anywhere := o
+	anywhere.Datacenter = "" // or a wrong one would filter all nodes out
+	config, err := anywhere.config("")
 	if err != nil {
 		return nil, err
 	}
@@ -271,12 +273,9 @@ func (c *cluster) replicationOf(ctx context.Context, keyspace string) (replicati
 
 // check reports whether a consistency can be met by a keyspace that is replicated so.
 func (c *cluster) check(r replication, what, level string) error {
-	local, all, nodes := r[c.datacenter], 0, 0
+	local, all, nodes := r[c.datacenter], 0, c.nodes()
 	for _, n := range r {
 		all += n
-	}
-	for _, n := range c.datacenters {
-		nodes += n
 	}
 	here := c.datacenters[c.datacenter]
 	if r[""] > 0 { // without data centres
@@ -302,7 +301,7 @@ func (c *cluster) check(r replication, what, level string) error {
 		return nil
 	}
 	return andon.Errorf(andon.Invalid, "%s %s needs %d replicas in %s, and keyspace %s has %d "+
-		"there (replication %s on %d nodes): change the replication or the consistency",
+		"there (replication %s, nodes %d): change the replication or the consistency",
 		what, level, max(need, 1), of, c.options.Keyspace, have, r, nodes)
 }
 

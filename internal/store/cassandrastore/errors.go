@@ -24,8 +24,23 @@ func failure(doing string, err error) error {
 		return andon.Errorf(andon.Unavailable,
 			"%s: Cassandra did not answer in time: %w", doing, err)
 	}
-	return andon.Errorf(kindOf(err), "%s: %s: %w", doing, words(err), err)
+	return andon.Errorf(kindOf(err), "%s: %s%w", doing, words(err), driverError{err})
 }
+
+// driverError is an error of the driver behind the words that say what it means.
+type driverError struct{ error }
+
+// Error leaves out what the words have said already.
+func (e driverError) Error() string {
+	text := strings.TrimPrefix(e.error.Error(), "gocql: ")
+	if errors.Is(e.error, gocql.ErrNoConnections) || text == "" {
+		return ""
+	}
+	return ": " + text
+}
+
+// Unwrap returns the error of the driver.
+func (e driverError) Unwrap() error { return e.error }
 
 // kindOf says what sort of error of the driver it is. Only what Cassandra itself refuses as
 // malformed is a defect of Andon; everything else passes by itself, or once somebody mends the

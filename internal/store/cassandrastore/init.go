@@ -1,6 +1,7 @@
 package cassandrastore
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -97,27 +98,29 @@ func (in *setup) keyspace(ctx context.Context) (there bool, err error) {
 		return true, andon.Errorf(andon.Conflict,
 			"keyspace %s has replication %s, and %s was asked for: Andon does not change it, "+
 				"since a repair must follow; use ALTER KEYSPACE", in.options.Keyspace, r, asked)
-	case r == nil:
-		r = asked
-		if err := in.do(ctx, createKeyspace(in.options.Keyspace, r, in.datacenter)); err != nil {
-			return false, err
-		}
-	default:
-		there = true
+	case r != nil:
+		return true, in.meets(r)
 	}
-	return there, errors.Join(
-		in.check(r, "cassandra.read_consistency", in.options.ReadConsistency),
-		in.check(r, "cassandra.write_consistency", in.options.WriteConsistency))
+	statement := createKeyspace(in.options.Keyspace, asked, in.datacenter)
+	if statement != "" {
+		if err := in.meets(asked); err != nil {
+			return false, err // before anything is made
+		}
+	}
+	return false, in.do(ctx, statement)
+}
+
+// meets reports whether the consistencies can be met by a replication.
+func (c *cluster) meets(r replication) error {
+	return cmp.Or(
+		c.check(r, "cassandra.read_consistency", c.options.ReadConsistency),
+		c.check(r, "cassandra.write_consistency", c.options.WriteConsistency))
 }
 
 // asked reads the replication that is asked for.
 func (in *setup) asked() (replication, error) {
 	text := in.Replication
-	nodes := 0
-	for _, n := range in.datacenters {
-		nodes += n
-	}
-	if text == "" && nodes == 1 {
+	if text == "" && in.nodes() == 1 {
 		text = "1"
 	}
 	if text == "" {

@@ -23,6 +23,7 @@ func (s *Store) RebuildLatest(
 	if err := r.plan(ctx, to, buckets); err != nil {
 		return err
 	}
+	progress(0, s.counts.known())
 	if r.changes {
 		if err := r.follow(ctx, r.from, &r.to); err != nil {
 			return err

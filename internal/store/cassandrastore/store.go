@@ -3,6 +3,7 @@ package cassandrastore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -103,12 +104,9 @@ func (c *cluster) ready(ctx context.Context) (settings, string, error) {
 		return settings{}, "", err
 	}
 	if r == nil {
-		return settings{}, "", missing(o.Keyspace)
+		return settings{}, "", c.missing()
 	}
-	if err := errors.Join(
-		c.check(r, "cassandra.read_consistency", o.ReadConsistency),
-		c.check(r, "cassandra.write_consistency", o.WriteConsistency),
-	); err != nil {
+	if err := c.meets(r); err != nil {
 		return settings{}, "", err
 	}
 	stored, text, err := readSettings(ctx, c.session, o)
@@ -116,7 +114,7 @@ func (c *cluster) ready(ctx context.Context) (settings, string, error) {
 	case err != nil:
 		return stored, text, err
 	case text == "":
-		return stored, text, missing(o.Keyspace)
+		return stored, text, c.missing()
 	case stored.Schema > schemaVersion():
 		return stored, text, newer(o.Keyspace, stored.Schema)
 	case stored.Schema < schemaVersion():
@@ -146,9 +144,20 @@ func (c *cluster) viewsEnabled(ctx context.Context, s settings) error {
 	return nil // a user without the right to look is told at the first statement that fails
 }
 
-func missing(keyspace string) error {
+func (c *cluster) missing() error {
+	how := "`andon store init`"
+	if c.nodes() > 1 {
+		how = fmt.Sprintf("`andon store init --replication %d`", min(c.nodes(), 3))
+	}
 	return andon.Errorf(andon.Invalid, "there is no keyspace %s of Andon on this cluster: make it "+
-		"with `andon store init --replication 3` (look at it first with --dry-run)", keyspace)
+		"with %s (look at it first with --dry-run)", c.options.Keyspace, how)
+}
+
+func (c *cluster) nodes() (n int) {
+	for _, in := range c.datacenters {
+		n += in
+	}
+	return n
 }
 
 // begin makes the default tenant and starts what works beside the calls.

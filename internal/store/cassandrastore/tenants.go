@@ -231,9 +231,9 @@ func (s *Store) outlive(ctx context.Context, row *tenantRow) error {
 	}
 }
 
-// mayKeep refuses a tenant that wants to keep more than the keyspace does, since Cassandra lets rows
-// expire by the keyspace's retention. To keep for ever is to keep as long as the keyspace does; a
-// new tenant keeps no more either.
+// mayKeep refuses a tenant that wants to keep more than the keyspace does, since Cassandra lets
+// rows expire by the keyspace's retention. To keep for ever is to keep as long as the keyspace
+// does; a new tenant keeps no more either.
 func (s *Store) mayKeep(t *andon.Tenant) error {
 	asked := *t
 	s.clamp(t)
