@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -71,20 +72,31 @@ func answers(ctx context.Context, o Options) error {
 
 // unreached says why no session came about.
 func unreached(o Options, err error) error {
+	// The driver's first connection finds out the version of the protocol, and says so whatever
+	// befell it.
+	const first = "unable to discover protocol version: "
 	text := err.Error()
+	if at := strings.LastIndex(text, first); at >= 0 {
+		text = text[at+len(first):]
+	}
+	has := func(words ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
+	}
 	switch {
-	case strings.Contains(text, "AuthenticationException"), strings.Contains(text, "credentials"),
-		strings.Contains(text, "authentication"), strings.Contains(text, "authenticator"):
+	case has("password", "credentials", "authentic"):
 		if o.User == "" {
 			return andon.Errorf(andon.Invalid, "Cassandra asks for a user and a password: "+
 				"set cassandra.user, and cassandra.password_file or ANDON_CASSANDRA_PASSWORD")
 		}
 		return andon.Errorf(andon.Invalid,
 			"Cassandra refuses user %q: the name or the password is wrong", o.User)
-	case strings.Contains(text, "tls:"), strings.Contains(text, "x509:"):
+	case has("tls:", "x509:"):
 		return andon.Errorf(andon.Invalid, "TLS with Cassandra fails: %s: see cassandra.tls_ca, "+
 			"cassandra.tls_cert and cassandra.tls_skip_name", text)
-	case strings.Contains(text, "protocol"):
+	case !o.TLS.On && has("connection reset", "EOF", "broken pipe"):
+		return andon.Errorf(andon.Invalid, "Cassandra at %s ends the connection: if it wants TLS, "+
+			"set cassandra.tls: on (%s)", strings.Join(o.Hosts, ", "), text)
+	case has("protocol", "frame", "version"):
 		return andon.Errorf(andon.Invalid, "what answers at %s does not speak CQL as Andon "+
 			"does: %s", strings.Join(o.Hosts, ", "), text)
 	}
