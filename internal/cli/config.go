@@ -96,6 +96,14 @@ func count(n int, what string) string {
 	return strconv.Itoa(n) + " " + what
 }
 
+// groupedCount is count with the thousands of the number apart.
+func groupedCount(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return grouped(n) + " " + what
+}
+
 const formatYAML = "yaml"
 
 func (p *program) configPrintCommand() *cobra.Command {

@@ -56,6 +56,7 @@ func (d *doctor) run(ctx context.Context, from config.Sources, form string) erro
 	}
 	d.origins = origins
 	if d.url != "" {
+		d.url = withScheme(d.url)
 		d.tokenFile, d.attempts = c.TokenFile, attemptsWaiting
 		err = d.examineServer(ctx)
 	} else {

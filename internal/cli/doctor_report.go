@@ -47,15 +47,14 @@ func (e *examination) print(p *program, form string) error {
 	}
 	page := p.newPage()
 	page.line("Examined: %s\n", e.Target)
-	looks := looks{brief: isTerminal(p.stdout)} // below, what needs advice is told whole
 	rows := make([][]cell, len(e.Findings))
 	for i, f := range e.Findings {
 		rows[i] = []cell{
 			{text: string(f.Status), colour: f.Status.colour()}, {text: f.Area}, {text: f.What},
-			{text: looks.short(legible(f.Found))}, {text: f.source()},
+			{text: legible(f.Found)}, {text: f.source()},
 		}
 	}
-	page.table(rows)
+	p.fitted(page, rows) // below, what needs advice is told whole
 	e.printAdvice(page)
 	page.line("\n%s, %s.", count(e.Warnings, "warning"), failures(e.Failed))
 	return nil

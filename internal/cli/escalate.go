@@ -41,7 +41,7 @@ are kept.`,
 	flags.BoolVar(&e.withdraw, "withdraw", false, "withdraw the escalation")
 	flags.StringVar(&e.by, "by", "", "`person` who escalates")
 	flags.StringVar(&e.note, "note", "", "`text` that says why")
-	flags.Var(&moment{&e.at, andon.ParseTime}, "time",
+	flags.Var(&moment{at: &e.at, parse: andon.ParseTime}, "time",
 		"`time` of the entry that is meant, with --state")
 	flags.StringVar(&e.state, "state", "", "`state` of the entry that is meant, with --time")
 	flags.BoolVar(&e.asJSON, "json", false, "print the record as JSON")

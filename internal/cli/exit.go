@@ -56,6 +56,9 @@ func misuseText(cmd *cobra.Command, err error) string {
 	}
 	if e, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		kind, _ := pflag.UnquoteUsage(e.GetFlag())
+		if !strings.Contains(kind, "|") { // those are the words to choose from
+			kind = strings.ToUpper(kind)
+		}
 		return fmt.Sprintf("--%s needs a value: --%[1]s %s", e.GetFlag().Name, kind)
 	}
 	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {

@@ -168,11 +168,13 @@ type place struct {
 }
 
 func (r *exportRun) outcome() string {
-	devices := "devices"
-	if r.whole == 1 {
-		devices = "device"
-	}
-	return fmt.Sprintf("exported %d %s of %d %s", r.entries, r.kind.value, r.whole, devices)
+	return exportedCounts(r.entries, r.kind.value, r.whole)
+}
+
+// exportedCounts says how much was exported of a kind, whose name is a plural.
+func exportedCounts(entries int, kind string, devices int) string {
+	return "exported " + count(entries, strings.TrimSuffix(kind, "s")) + " of " +
+		count(devices, "device")
 }
 
 // places returns the devices to export, each once: in the order of --device, and those of a prefix

@@ -203,7 +203,7 @@ func (p *partFile) abandon(run *exportRun, err error) error {
 		return errors.Join(err, failed)
 	}
 	// %s: what went well so far is no wrong use any more
-	return fmt.Errorf("exported %d %s of %d devices to %s, then it ended: %s\n"+
+	return fmt.Errorf("%s to %s, then it ended: %s\n"+
 		"The same command with --continue goes on from there, without it begins anew",
-		p.Entries, run.kind.value, p.Devices, p.Name(), err)
+		exportedCounts(p.Entries, run.kind.value, p.Devices), p.Name(), err)
 }

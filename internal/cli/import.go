@@ -85,7 +85,7 @@ var optionalFields = map[string]string{
 func (p *program) importFlags(cmd *cobra.Command, o *importOptions) {
 	flags, m := cmd.Flags(), &o.mapping
 	flags.SortFlags = false
-	flags.StringVar(&o.url, "url", "http://127.0.0.1:8080", "address of the server")
+	flags.StringVar(&o.url, "url", o.url, "`address` of the server (or ANDON_URL)")
 	flags.StringVar(&o.tenant, "tenant", string(andon.DefaultTenant), "tenant to import for")
 	flags.StringVar(&o.tokenFile, "token-file", o.tokenFile,
 		"`file` that holds the server's token")

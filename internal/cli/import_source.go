@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -133,7 +134,16 @@ func (s *source) advice(err error) string {
 	case has("metrics") && !has("state") && len(s.options.mapping.State) == 0 && !s.isReadings():
 		return "\nIf these are readings, say --metrics 'metrics.*' --metadata 'metadata.*'"
 	}
-	return ""
+	return namesColumn(err)
+}
+
+// namesColumn says how to name the column of a field that is not there under the field's own name.
+func namesColumn(err error) string {
+	field, rest, _ := strings.Cut(err.Error(), ": ")
+	if !strings.HasPrefix(rest, fmt.Sprintf("there is no column %q;", field)) {
+		return ""
+	}
+	return "\nSay which column it is: --" + strings.ReplaceAll(field, "_", "-") + " COLUMN"
 }
 
 // send sends the entries.

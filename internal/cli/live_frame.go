@@ -198,15 +198,7 @@ func (f frame) clipAll(lines []string) []string {
 
 // align pads the cells of rows, so that those below each other are equally wide.
 func align(rows [][]cell) {
-	var widths []int
-	for _, row := range rows {
-		for i, c := range row {
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(c.text))
-		}
-	}
+	widths := widthsOf(rows)
 	for _, row := range rows {
 		for i := range row {
 			c := &row[i]

@@ -30,22 +30,26 @@ func (p *program) newScreen() *screen {
 	}
 	terminal := cupwriter.New(p.stdout, false)
 	s := &screen{out: p.stdout, colour: p.newPage().colour}
-	s.size = func() (int, int) {
-		width, height, err := terminal.GetTermSize()
-		if err != nil || width <= 0 || height <= 0 {
-			return 80, 24 // as it has been since the VT100
-		}
-		return width, height
-	}
+	s.size = func() (int, int) { return sizeOf(terminal) }
 	_, _ = io.WriteString(s.out, enterScreen) // what can't be written shows in draw
 	return s
 }
 
+// sizeOf returns the columns and rows of a terminal.
+func sizeOf(terminal *cupwriter.Writer) (width, height int) {
+	width, height, err := terminal.GetTermSize()
+	if err != nil || width <= 0 || height <= 0 {
+		return 80, 24 // as it has been since the VT100
+	}
+	return width, height
+}
+
 // draw puts a board in the place of the last one. The size is asked for each time, so a window that
-// changes is right again with the next picture.
+// changes is right again with the next picture. The last column stays empty: behind a line that
+// fills it the cursor stands on its last character, and clearing the rest would take that away.
 func (s *screen) draw(b *board) error {
 	width, height := s.size()
-	lines := frame{page{colour: s.colour}, b, width, height}.lines()
+	lines := frame{page{colour: s.colour}, b, width - 1, height}.lines()
 	text := toTop + strings.Join(lines, clearLine+"\r\n") + clearLine + clearBelow
 	if _, err := io.WriteString(s.out, text); err != nil {
 		return errUnread

@@ -43,6 +43,7 @@ func choiceFlag(cmd *cobra.Command, name, initial, help string, words ...string)
 type moment struct {
 	at    *andon.Time
 	parse func(string) (andon.Time, error)
+	dates bool // a date alone is of use
 }
 
 // Type is what the help shows as the value.
@@ -58,13 +59,16 @@ func (m *moment) String() string {
 // Set reads the time.
 func (m *moment) Set(text string) (err error) {
 	*m.at, err = m.parse(text)
+	if err != nil && m.dates {
+		return andon.Errorf(andon.Invalid, "%w; a date alone works, too", err)
+	}
 	return err
 }
 
 // spanFlags gives a command --from and --to.
 func spanFlags(cmd *cobra.Command, from, to *andon.Time) {
-	cmd.Flags().Var(&moment{from, andon.ParseLowerBound}, "from",
+	cmd.Flags().Var(&moment{from, andon.ParseLowerBound, true}, "from",
 		"earliest time, included: 2020-04-24T14:40:00Z, or a date")
-	cmd.Flags().Var(&moment{to, andon.ParseUpperBound}, "to",
+	cmd.Flags().Var(&moment{to, andon.ParseUpperBound, true}, "to",
 		"latest time, included; a date alone is that whole day")
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,12 +34,15 @@ const (
 )
 
 func (p *program) newTarget() target {
-	return target{tokenFile: p.variable("ANDON_TOKEN_FILE"), attempts: attemptsWaiting}
+	return target{
+		url:       cmp.Or(p.variable("ANDON_URL"), "http://127.0.0.1:8080"),
+		tokenFile: p.variable("ANDON_TOKEN_FILE"), attempts: attemptsWaiting,
+	}
 }
 
 func (t *target) serverFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&t.url, "url", "http://127.0.0.1:8080", "`address` of the server")
+	flags.StringVar(&t.url, "url", t.url, "`address` of the server (or ANDON_URL)")
 	flags.StringVar(&t.tokenFile, "token-file", t.tokenFile, "`file` that holds the server's token")
 }
 
@@ -53,6 +57,7 @@ func (t *target) ask(ctx context.Context, work func(*client.Client) error) error
 	if err != nil {
 		return err
 	}
+	t.url = withScheme(t.url)
 	c, err := client.New(client.Options{
 		URL: t.url, Tenant: andon.TenantID(t.tenant), Token: token, Attempts: t.attempts,
 		HTTP: impatient(),
@@ -71,6 +76,14 @@ func (t *target) ask(ctx context.Context, work func(*client.Client) error) error
 		return errInterrupted
 	}
 	return t.explain(err)
+}
+
+// withScheme returns an address with http:// before it where it is host:port alone.
+func withScheme(address string) string {
+	if _, _, err := net.SplitHostPort(address); err != nil || strings.Contains(address, "://") {
+		return address
+	}
+	return "http://" + address
 }
 
 // impatient makes an HTTP client that soon gives up where nobody takes a connection: a person who
@@ -134,6 +147,8 @@ func (t *target) explainAnswer(e *client.Error, err error) error {
 	case e.Status == http.StatusNotFound && isAboutTenant(e.Detail):
 		return fmt.Errorf("%w\nandon tenant list shows all, andon tenant set %s makes this one",
 			err, shellWord(t.tenant))
+	case e.Status == http.StatusNotImplemented && strings.Contains(e.Detail, "sort=device"):
+		return fmt.Errorf("%w\nOf this command that is --sort device", err)
 	case e.Status == http.StatusBadRequest:
 		return andon.Errorf(andon.Invalid, "%w", err)
 	}

@@ -197,7 +197,7 @@ func (p *program) printFacts(facts []wrap.Fact, form string) error {
 		rows = append(rows, texts(f.Name, legible(f.Value), legible(f.Source)))
 	}
 	page := p.newPage()
-	page.table(rows)
+	p.fitted(page, rows)
 	for _, f := range facts {
 		if f.Advice != "" {
 			page.line("\n%s: %s", f.Name, f.Advice)

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -45,7 +46,18 @@ type cell struct {
 
 // table prints rows with their columns below each other.
 func (p page) table(rows [][]cell) {
-	var widths []int
+	widths := widthsOf(rows)
+	for _, row := range rows {
+		var b strings.Builder
+		for i, c := range row {
+			b.WriteString("  " + p.padded(c, widths[i]))
+		}
+		p.line("%s", strings.TrimRight(b.String(), " "))
+	}
+}
+
+// widthsOf returns how wide each column of rows is.
+func widthsOf(rows [][]cell) (widths []int) {
 	for _, row := range rows {
 		for i, c := range row {
 			if i == len(widths) {
@@ -54,13 +66,51 @@ func (p page) table(rows [][]cell) {
 			widths[i] = max(widths[i], utf8.RuneCountInString(c.text))
 		}
 	}
-	for _, row := range rows {
-		var b strings.Builder
-		for i, c := range row {
-			b.WriteString("  " + p.padded(c, widths[i]))
-		}
-		p.line("%s", strings.TrimRight(b.String(), " "))
+	return widths
+}
+
+// fitted prints rows whose last cell says where the one before it is from. On a terminal that is
+// too narrow the last is left out, and then the one before it is cut.
+func (p *program) fitted(page page, rows [][]cell) {
+	if !isTerminal(p.stdout) {
+		page.table(rows)
+		return
 	}
+	width, _ := sizeOf(cupwriter.New(p.stdout, false))
+	rows, whole := fit(rows, width)
+	page.table(rows)
+	if !whole {
+		page.line("\nThe terminal is too narrow for all of it: --output json has the rest.")
+	}
+}
+
+// fit returns rows that are at most so wide, as far as their last two columns allow, and whether
+// they are as they were.
+func fit(rows [][]cell, width int) (fitting [][]cell, whole bool) {
+	if tableWidth(rows) <= width {
+		return rows, true
+	}
+	for _, row := range rows {
+		fitting = append(fitting, slices.Clone(row[:len(row)-1]))
+	}
+	var before [][]cell
+	for _, row := range fitting {
+		before = append(before, row[:len(row)-1])
+	}
+	room := max(width-tableWidth(before)-2, 1)
+	for _, row := range fitting {
+		last := &row[len(row)-1]
+		last.text = clip(last.text, room)
+	}
+	return fitting, false
+}
+
+// tableWidth returns how wide a table of rows is.
+func tableWidth(rows [][]cell) (width int) {
+	for _, w := range widthsOf(rows) {
+		width += 2 + w
+	}
+	return width
 }
 
 // padded aligns first and colours then: what colours is not seen, but would be counted.

@@ -198,8 +198,8 @@ func (v *tableView) show(ctx context.Context, now andon.Time) error {
 		return err
 	}
 	v.board.now, v.board.trouble = now, ""
-	v.board.notes = []string{fmt.Sprintf("  %s devices, asked every %s. Ctrl-C ends it.",
-		grouped(v.board.total), v.every)}
+	v.board.notes = []string{fmt.Sprintf("  %s, asked every %s. Ctrl-C ends it.",
+		groupedCount(v.board.total, "device"), v.every)}
 	return v.screen.draw(&v.board)
 }
 

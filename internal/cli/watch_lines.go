@@ -56,7 +56,7 @@ func (v *lineView) print(now andon.Time, text string) error {
 
 // begin says how it is at first: how many there are, and those that are not normal.
 func (v *lineView) begin(now andon.Time) error {
-	text := fmt.Sprintf("watching %s: %s devices", v.what(), grouped(len(v.devices)))
+	text := fmt.Sprintf("watching %s: %s", v.what(), groupedCount(len(v.devices), "device"))
 	if err := v.print(now, text); err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (v *lineView) stale(now andon.Time, reason error) error {
 	return v.print(now, legible("no answer: "+strings.SplitN(reason.Error(), "\n", 2)[0]))
 }
 
-func (v *lineView) end() string { return fmt.Sprintf(": %s changes", grouped(v.changed)) }
+func (v *lineView) end() string { return ": " + groupedCount(v.changed, "change") }
 
 // changes says what became different, by device.
 func changes(was, is map[andon.DeviceID]client.Device, now andon.Time) (lines []string) {

@@ -60,7 +60,7 @@ func (c *Cassandra) settings() []Setting {
 		{"cassandra.datacenter", text(&c.Datacenter),
 			"the local datacenter; that of the first contact point that answers unless set"},
 		{"cassandra.replication", text(&c.Replication),
-			"of a keyspace that `andon store init` makes: 3, or dc1:3,dc2:2"},
+			"of a keyspace that andon store init makes: 3, or dc1:3,dc2:2"},
 		{"cassandra.consistency", choice(&c.Consistency, consistencies()...),
 			"consistency of reads and of writes"},
 		{"cassandra.read_consistency",

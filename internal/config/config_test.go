@@ -36,7 +36,7 @@ func golden(t *testing.T, path, got string) {
 }
 
 func TestDefault(t *testing.T) {
-	got, err := config.Load(config.Sources{Env: []string{"HOME=/root", "ANDONX=1"}})
+	got, err := config.Load(config.Sources{Env: []string{"HOME=/root", "ANDONX=1", "ANDON_URL=a"}})
 	if err != nil {
 		t.Fatal(err)
 	}

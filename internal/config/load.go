@@ -64,7 +64,7 @@ func (l *loader) environment(env map[string]string) {
 }
 
 func (l *loader) variableNames() []string {
-	names := []string{fileVariable}
+	names := []string{fileVariable, urlVariable}
 	for _, s := range l.settings {
 		names = append(names, s.Variable())
 	}

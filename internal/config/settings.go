@@ -15,6 +15,7 @@ type Setting struct {
 const (
 	prefix       = "ANDON_"
 	fileVariable = prefix + "CONFIG" // names the file, so the file can't hold it
+	urlVariable  = prefix + "URL"    // of the commands that ask a server, which needs none itself
 )
 
 // Variable returns the spelling in the environment: "ANDON_LOG_LEVEL".

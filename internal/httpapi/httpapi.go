@@ -41,7 +41,7 @@ type Options struct {
 	// Registry is served at /metrics, and the API's own metrics are registered with it; a new one
 	// unless set. A registry serves one API.
 	Registry *prometheus.Registry
-	// Version is served at /version.
+	// Version is served at /version, with what the store calls itself when it is asked.
 	Version Version
 	// Token must be sent as a bearer token with all requests but /, /livez, /readyz, /docs with its
 	// files and /openapi.json and .yaml, which hold no data. Without one nothing is asked for.
@@ -80,9 +80,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Timeout == 0 {
 		o.Timeout = 60 * time.Second
-	}
-	if o.Version.Store == "" {
-		o.Version.Store = o.Store.Capabilities().Name
 	}
 	return o
 }

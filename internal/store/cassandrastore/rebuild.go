@@ -231,7 +231,9 @@ func (s *Store) raiseFromLog(
 		if err != nil || key.Compare(v.newestKey(t.record.States)) <= 0 {
 			return err
 		}
-		a := &appending{store: s, tenant: t, stamp: s.stamp(), received: min(e.Time, s.options.Now())}
+		a := &appending{
+			store: s, tenant: t, stamp: s.stamp(), received: min(e.Time, s.options.Now()),
+		}
 		d := &deviceAppend{events: []andon.Event{e.Event}, is: v}
 		v.raise(last{state: e.State, time: e.Time})
 		a.shown(d)

@@ -94,8 +94,15 @@ func ofTenants(tenants []andon.Tenant) []Fact {
 	facts := []Fact{{Name: "tenants", Value: strconv.Itoa(len(tenants)), Source: source}}
 	for _, kept := range slices.Sorted(maps.Keys(alike)) {
 		facts = append(facts, Fact{
-			Name: "retention of " + strconv.Itoa(alike[kept]), Value: kept, Source: source,
+			Name: "retention of " + tenantCount(alike[kept]), Value: kept, Source: source,
 		})
 	}
 	return facts
+}
+
+func tenantCount(n int) string {
+	if n == 1 {
+		return "1 tenant"
+	}
+	return strconv.Itoa(n) + " tenants"
 }

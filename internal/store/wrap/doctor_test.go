@@ -46,7 +46,7 @@ func TestFacts(t *testing.T) {
 			Value: "devices in orders other than by id; one metric across devices",
 		},
 		{Name: "tenants", Value: "2", Source: records},
-		{Name: "retention of 2", Value: "events forever, readings 30d", Source: records},
+		{Name: "retention of 2 tenants", Value: "events forever, readings 30d", Source: records},
 		{"replication", "1 in eu-1", "DESCRIBE KEYSPACE andon", "use 3"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -5,8 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/andonhq/andon/internal/enginetest"
@@ -29,7 +33,12 @@ type running struct {
 // start starts the nodes and stays until the context is done, or a node has ended.
 func (c *cluster) start(ctx context.Context) error {
 	fmt.Fprintf(c.out, "Cassandra %s starts, with its data in %s ...\n", enginetest.Version, c.dir)
+	_, missing := os.Stat(c.dir)
+	isNew := errors.Is(missing, fs.ErrNotExist)
 	r, err := c.launch(ctx)
+	if err != nil && isNew {
+		tidy(c.dir)
+	}
 	switch {
 	case ctx.Err() != nil: // so it went no further
 		return nil
@@ -50,6 +59,9 @@ func (c *cluster) launch(ctx context.Context) (running, error) {
 		}
 		return running{r.Nodes(), r.Stop}, nil
 	}
+	if err := c.settleAddr(); err != nil {
+		return running{}, err
+	}
 	n, err := enginetest.StartCassandra(ctx, enginetest.Options{
 		Dir: c.aloneDir(), Addr: c.addr, Heap: c.heap,
 	})
@@ -57,6 +69,54 @@ func (c *cluster) launch(ctx context.Context) (running, error) {
 		return running{}, err
 	}
 	return running{[]*enginetest.Node{n}, n.Stop}, nil
+}
+
+// settleAddr sees to it that the address of a node is free before anything is made. A node that ran
+// before keeps its address.
+func (c *cluster) settleAddr() error {
+	found, err := enginetest.Find(c.aloneDir())
+	ran := err == nil
+	if ran {
+		c.addr = found.Addr
+	}
+	if found.PID != 0 || !taken(c.addr) {
+		return nil
+	}
+	switch {
+	case ran:
+		return fmt.Errorf("%s is taken, the address of the node in %s: end what listens there, or "+
+			"name another directory by -dir", c.addr, found.Dir)
+	case c.chosen:
+		return fmt.Errorf("%s is taken: name another address by -addr; port 0 takes a free one",
+			c.addr)
+	}
+	fmt.Fprintf(c.out, "%s is taken, so it takes a free port; -addr names one.\n", c.addr)
+	c.addr = "127.0.0.1:0"
+	return nil
+}
+
+// taken reports whether somebody listens at an address already.
+func taken(addr string) bool {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return errors.Is(err, syscall.EADDRINUSE)
+	}
+	l.Close()
+	return false
+}
+
+// tidy removes the directories that a start which came to nothing has made and left empty.
+func tidy(dir string) {
+	var dirs []string
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			dirs = append(dirs, path)
+		}
+		return nil
+	})
+	for _, path := range slices.Backward(dirs) {
+		_ = os.Remove(path) // does nothing to one that holds something
+	}
 }
 
 // greet says what to do next.

@@ -39,6 +39,7 @@ func main() {
 // cluster is what the flags ask for.
 type cluster struct {
 	dir, addr, heap string
+	chosen          bool // addr was given
 	nodes           int
 	out             io.Writer
 }
@@ -55,11 +56,16 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		"(default andon/cassandra in the user's cache)")
 	flags.IntVar(&c.nodes, "nodes", 1, "`number` of nodes, 1 or 3; each has its data")
 	flags.StringVar(&c.addr, "addr", "127.0.0.1:9042", "`address` of one node at its first start; "+
-		"port 0 takes a free one")
+		"port 0 takes a free one, and so does a port that is taken unless it is given")
 	flags.StringVar(&c.heap, "heap", "", "heap of one node (default 768m)")
 	if len(args) == 0 {
 		flags.Usage()
 		return errors.New("say what to do")
+	}
+	switch args[0] {
+	case "help", "-h", "-help", "--help":
+		flags.Usage()
+		return nil
 	}
 	switch err := flags.Parse(args[1:]); {
 	case errors.Is(err, flag.ErrHelp):
@@ -69,6 +75,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	case flags.NArg() > 0:
 		return fmt.Errorf("%q is no flag", flags.Arg(0))
 	}
+	flags.Visit(func(f *flag.Flag) { c.chosen = c.chosen || f.Name == "addr" })
 	if err := c.check(); err != nil {
 		return err
 	}

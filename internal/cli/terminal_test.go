@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/andonhq/andon"
+)
+
+// TestFit: what is too wide loses its source first, and then the end of its longest column.
+func TestFit(t *testing.T) {
+	rows := [][]cell{texts("WHAT", "IS", "FROM"), texts("engine", "as long as this", "the store")}
+	for width, want := range map[int][][]cell{
+		36: rows,
+		35: {texts("WHAT", "IS"), texts("engine", "as long as this")},
+		20: {texts("WHAT", "IS"), texts("engine", "as long a…")},
+		3:  {texts("WHAT", "…"), texts("engine", "…")},
+	} {
+		got, whole := fit(rows, width)
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(cell{})); diff != "" {
+			t.Errorf("%d columns: %s", width, diff)
+		}
+		if whole != (width == 36) {
+			t.Errorf("%d columns: whole is %t", width, whole)
+		}
+	}
+}
+
+// TestAddress: http:// need not be written, and ANDON_URL is the address unless --url says another.
+func TestAddress(t *testing.T) {
+	for address, want := range map[string]string{
+		"127.0.0.1:8080": "http://127.0.0.1:8080", "[::1]:80": "http://[::1]:80",
+		"https://andon:8443": "https://andon:8443", "nowhere": "nowhere", "": "",
+	} {
+		if got := withScheme(address); got != want {
+			t.Errorf("%q: %q, want %q", address, got, want)
+		}
+	}
+	p := &program{environ: []string{"ANDON_URL=andon:80"}}
+	if got := p.newTarget().url; got != "andon:80" {
+		t.Errorf("ANDON_URL gives %q", got)
+	}
+}
+
+// TestDateAlone: who writes a time that is none is told that a date is enough.
+func TestDateAlone(t *testing.T) {
+	var at andon.Time
+	err := (&moment{&at, andon.ParseLowerBound, true}).Set("yesterday")
+	const want = `time "yesterday" is not RFC 3339, such as 2026-11-20T06:00:00Z; ` +
+		"a date alone works, too"
+	if err == nil || err.Error() != want || andon.KindOf(err) != andon.Invalid {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
