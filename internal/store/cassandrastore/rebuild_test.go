@@ -117,6 +117,7 @@ func TestRebuild(t *testing.T) {
 			f.compare(s, fmt.Sprintf("process %d after the rebuild to %s", n+1, to.design))
 		}
 		onlyTables(t, one)
+		t.Logf("rebuilt to %s after %d reports", one.working.Load().Latest, f.round)
 	}
 }
 

@@ -101,7 +101,7 @@ func taken(addr string) bool {
 	if err != nil {
 		return errors.Is(err, syscall.EADDRINUSE)
 	}
-	l.Close()
+	_ = l.Close()
 	return false
 }
 
