@@ -65,7 +65,7 @@ func (f *fleet) reportUntil() (stop func()) {
 			select {
 			case <-ended:
 				return
-			case <-time.After(50 * time.Millisecond):
+			case <-time.After(400 * time.Millisecond):
 			}
 		}
 	})

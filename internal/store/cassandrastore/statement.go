@@ -26,10 +26,11 @@ const pageRows = 1000
 func (s *Store) page(
 	ctx context.Context, q question, size int, state []byte, args, into []any, row func(),
 ) (next []byte, err error) {
-	if err := s.enter(ctx); err != nil {
+	ctx, leave, err := s.enter(ctx)
+	if err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer leave()
 	began, rows := s.now(), 0
 	it := s.session.Query(q.text, args...).Consistency(s.options.read()).Idempotent(true).
 		PageSize(size).PageState(state).SetSpeculativeExecutionPolicy(s.speculation).
@@ -92,10 +93,11 @@ func (s *Store) write(ctx context.Context, mutations []mutation) error {
 }
 
 func (s *Store) mutate(ctx context.Context, m mutation) error {
-	if err := s.enter(ctx); err != nil {
+	ctx, leave, err := s.enter(ctx)
+	if err != nil {
 		return err
 	}
-	defer s.leave()
+	defer leave()
 	if len(m) == 1 {
 		return s.session.Query(m[0].text, m[0].args...).Consistency(s.options.write()).
 			Idempotent(true).ExecContext(ctx)
@@ -109,17 +111,20 @@ func (s *Store) mutate(ctx context.Context, m mutation) error {
 	return batch.ExecContext(ctx)
 }
 
-// enter takes one of the places for statements under way, until leave is called.
-func (s *Store) enter(ctx context.Context) error {
+// enter takes one of the places for statements under way, until leave is called. The statement may
+// take Options.Timeout, all of its attempts together.
+func (s *Store) enter(ctx context.Context) (within context.Context, leave func(), err error) {
 	select {
 	case s.inFlight <- struct{}{}:
-		return nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return nil, nil, ctx.Err()
 	}
+	within, cancel := context.WithTimeout(ctx, s.options.Timeout)
+	return within, func() {
+		cancel()
+		<-s.inFlight
+	}, nil
 }
-
-func (s *Store) leave() { <-s.inFlight }
 
 // sideBySide is how many statements of one request are under way at once.
 const sideBySide = 128
@@ -167,10 +172,11 @@ func (s *Store) stamp() int64 {
 // writeLogged writes what belongs together but lies in several partitions: once Cassandra has it,
 // all of it will be there.
 func (s *Store) writeLogged(ctx context.Context, orders []order) error {
-	if err := s.enter(ctx); err != nil {
+	ctx, leave, err := s.enter(ctx)
+	if err != nil {
 		return err
 	}
-	defer s.leave()
+	defer leave()
 	batch := s.session.Batch(gocql.LoggedBatch).Consistency(s.options.write())
 	for _, o := range orders {
 		batch.Entries = append(batch.Entries, gocql.BatchEntry{
