@@ -57,7 +57,9 @@ func TestPurge(t *testing.T) {
 	for _, design := range Designs() {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()
-			s := open(t, newKeyspace(t, design))
+			o := newKeyspace(t, design)
+			o.Settle = 4 * time.Second // a purge waits for it
+			s := open(t, o)
 			at := andon.DayStart(realClock().Day())
 			for range 2 {
 				if _, err := s.PutTenant(t.Context(), andon.NewTenant("metro")); err != nil {

@@ -43,7 +43,7 @@ func TestHistories(t *testing.T) {
 			storetest.Histories(t,
 				func(*testing.T) andon.Store { return s },
 				storetest.Options{
-					Rounds: 4,
+					Rounds: 2,
 					Steps:  48,
 					Reopen: func(andon.Store) andon.Store {
 						end(t, s)
