@@ -1,7 +1,6 @@
 package test
 
 import (
-	"bufio"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -61,26 +59,7 @@ func (k keyspace) serve(t *testing.T, more ...string) *server {
 // serveQuietly starts a server that logs errors only, which ends with the test.
 func serveQuietly(t *testing.T, flags ...string) *server {
 	t.Helper()
-	quiet := []string{"serve", "--listen", "127.0.0.1:0", "--log-level", "error",
-		"--log-audit", "off"}
-	cmd := command(t, append(quiet, flags...)...)
-	cmd.Stderr = t.Output()
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	s := &server{t: t, cmd: cmd}
-	t.Cleanup(func() { s.end(syscall.SIGTERM, 0) })
-	line, err := bufio.NewReader(out).ReadString('\n')
-	url, ok := strings.CutPrefix(strings.TrimSpace(line), "andon: listening on ")
-	if err != nil || !ok {
-		t.Fatalf("the server said %q, %v", line, err)
-	}
-	s.url = url
-	return s
+	return start(t, append([]string{"--log-level", "error", "--log-audit", "off"}, flags...)...)
 }
 
 // drop drops the keyspace, which matters on an engine of the user's. One that was ended has nothing

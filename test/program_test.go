@@ -65,8 +65,13 @@ type server struct {
 // serve starts a server, which ends with the test.
 func serve(t *testing.T, store, dir string) *server {
 	t.Helper()
-	cmd := command(t, "serve", "--listen", "127.0.0.1:0", "--store", store, "--data", dir,
-		"--log-level", "warn")
+	return start(t, "--store", store, "--data", dir, "--log-level", "warn")
+}
+
+// start starts a server with flags of its own, which ends with the test.
+func start(t *testing.T, flags ...string) *server {
+	t.Helper()
+	cmd := command(t, append([]string{"serve", "--listen", "127.0.0.1:0"}, flags...)...)
 	cmd.Stderr = t.Output()
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -47,13 +47,10 @@ type wholeDesign interface {
 	findAll(p place) finding
 }
 
-// designs is the explicit list.
-func designs() []string {
+// Designs returns the names of the designs that devices are found by state with.
+func Designs() []string {
 	return []string{"view", "index", "sai", "state", "tables", "buckets"}
 }
-
-// Designs returns the names of the designs that devices are found by state with.
-func Designs() []string { return designs() }
 
 // newDesign makes the design that a layout names.
 func newDesign(l layout) (design, error) {
