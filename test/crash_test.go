@@ -6,7 +6,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
@@ -162,11 +161,7 @@ func TestStopAnswers(t *testing.T) {
 	busy.Add(1)
 	all.Go(func() { w.write(t.Context(), c, 5, busy.Done) })
 	busy.Wait()
-	begun := time.Now()
-	s.end(syscall.SIGTERM, 0)
-	if took := time.Since(begun); took > 10*time.Second {
-		t.Errorf("the end took %s", took)
-	}
+	s.end(syscall.SIGTERM, 0) // one that did not end in time would end with another code
 	all.Wait()
 	w.check(t, newClient(t, serve(t, "pebble", dir)))
 }

@@ -103,11 +103,7 @@ func TestStopEndsProfiles(t *testing.T) {
 	go func() { taken <- ask(t, plain(), url+"profile?seconds=600", "") }()
 	for !strings.Contains(dump(t, url), "pprof.Profile") {
 	}
-	begun := time.Now()
-	stop(t, a)
-	if took := time.Since(begun); took > 4*time.Second {
-		t.Errorf("stopping took %s", took)
-	}
+	stop(t, a) // which fails once timeouts.stop has passed
 	<-taken
 }
 

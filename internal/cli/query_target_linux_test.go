@@ -49,7 +49,7 @@ func TestNobodyTakesConnections(t *testing.T) {
 	if code := d.types(t.Context(), "query", "states"); code != exitFailed {
 		t.Errorf("exit code %d", code)
 	}
-	if took := time.Since(begun); took > 20*time.Second {
+	if took := time.Since(begun); took > time.Minute {
 		t.Errorf("it took %s", took)
 	}
 	if got := d.err.String(); !strings.Contains(got, "Is a server running at "+d.url+"?") {

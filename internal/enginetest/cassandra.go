@@ -23,7 +23,7 @@ const (
 	Password = "cassandra"
 )
 
-const defaultTimeout = 2 * time.Minute
+const defaultPatience = 2 * time.Minute
 
 // Options are what a node may have of its own; the zero value is what most tests want.
 type Options struct {
@@ -49,9 +49,9 @@ type Options struct {
 	TLS bool
 	// ClientCertificates asks for those, beside TLS.
 	ClientCertificates bool
-	// Timeout is how long a start may take once the engine is installed, 2 minutes unless it is
-	// given.
-	Timeout time.Duration
+	// Patience is how long a node that starts may write nothing into its log, 2 minutes unless it
+	// is given. A slow machine takes longer to start, and goes on writing.
+	Patience time.Duration
 
 	ring place // of a node in a ring
 }
@@ -73,8 +73,8 @@ func (o Options) withDefaults() Options {
 	if o.CommitlogSync == "" {
 		o.CommitlogSync = "batch"
 	}
-	if o.Timeout == 0 {
-		o.Timeout = defaultTimeout
+	if o.Patience == 0 {
+		o.Patience = defaultPatience
 	}
 	return o
 }
@@ -149,8 +149,6 @@ func (n *Node) Start(ctx context.Context) error {
 	if err := n.launch(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, n.options.Timeout)
-	defer cancel()
 	return n.wait(ctx)
 }
 
@@ -213,13 +211,22 @@ func (n *Node) run() error {
 	return nil
 }
 
-// wait waits until a node answers, or ended, or time is up.
+// wait waits until a node answers, or ended, or has been silent for too long.
 func (n *Node) wait(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stop := context.AfterFunc(n.ended(), func() { cancel(errors.New("it ended")) })
 	defer stop()
-	if err := n.answers(ctx); err != nil {
+	logged, since := n.logged(), time.Now()
+	err := eventually(ctx, func(ctx context.Context) error {
+		if now := n.logged(); now != logged {
+			logged, since = now, time.Now()
+		} else if time.Since(since) > n.options.Patience {
+			cancel(fmt.Errorf("it has logged nothing for %s", n.options.Patience))
+		}
+		return n.probe(ctx)
+	})
+	if err != nil {
 		return fmt.Errorf("wait for Cassandra on %s: %w; its log ends with\n%s",
 			n.address, err, n.LogTail(20))
 	}

@@ -20,6 +20,10 @@ import (
 // and nothing is started; tests that need a node to kill are skipped.
 const UserCassandra = "ANDON_CASSANDRA"
 
+// StartEngines is the environment variable that lets tests start engines, as make test does. Without
+// it such tests are skipped: what a person runs after each change must end soon.
+const StartEngines = "ANDON_ENGINES"
+
 // LongTests is the environment variable that asks for tests of minutes, as make test-long does.
 const LongTests = "ANDON_LONG"
 
@@ -30,9 +34,13 @@ var ErrNotOurs = errors.New("the engine is the user's: nothing but CQL is asked 
 // Engines ends it. Each test makes a keyspace of its own there, and must not end the node, which
 // has a ForgetfulSchema.
 //
-// Where no engine can be started the test is skipped, and fails where CI is set.
+// Where no engine can be started the test is skipped, and fails where CI is set. Engines are started
+// where StartEngines or CI is set.
 func Cassandra(t testing.TB) *Node {
 	t.Helper()
+	if os.Getenv(UserCassandra) == "" {
+		skipUnlessAsked(t)
+	}
 	n, err := shared().cassandra()
 	require(t, err)
 	return n
@@ -42,6 +50,7 @@ func Cassandra(t testing.TB) *Node {
 func OwnCassandra(t testing.TB, o Options) *Node {
 	t.Helper()
 	skipIfUsers(t)
+	skipUnlessAsked(t)
 	n, err := StartCassandra(t.Context(), o)
 	require(t, err)
 	t.Cleanup(n.Discard)
@@ -60,6 +69,13 @@ func OwnRing(t testing.TB, nodes int) *Ring {
 	require(t, err)
 	t.Cleanup(r.Discard)
 	return r
+}
+
+func skipUnlessAsked(t testing.TB) {
+	t.Helper()
+	if os.Getenv(StartEngines) == "" && os.Getenv("CI") == "" {
+		t.Skipf("the test starts an engine: %s=1 or make test runs it", StartEngines)
+	}
 }
 
 func skipIfUsers(t testing.TB) {

@@ -7,6 +7,16 @@ import (
 	"strings"
 )
 
+// logged returns how many bytes a node has logged and printed.
+func (n *Node) logged() (bytes int64) {
+	for _, name := range []string{"system.log", "stdout"} {
+		if is, err := os.Stat(n.path("log", name)); err == nil {
+			bytes += is.Size()
+		}
+	}
+	return bytes
+}
+
 // LogTail returns the last lines of what a node logged, and of what it printed, without the
 // stacks of its exceptions.
 func (n *Node) LogTail(lines int) string {

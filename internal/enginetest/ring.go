@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"time"
 )
 
 // leastRing is the number of replicas that Cassandra keeps of its own tables, by which a ring is
@@ -40,8 +41,6 @@ func StartRing(ctx context.Context, dir string, nodes int) (*Ring, error) {
 		}
 		r.dir, r.passing = temporary, true
 	}
-	ctx, cancel := context.WithTimeout(ctx, 2*defaultTimeout)
-	defer cancel()
 	if err := r.start(ctx, nodes); err != nil {
 		r.Discard()
 		return nil, err
@@ -101,6 +100,8 @@ func RingNode(i int) string { return fmt.Sprintf("node%d", i+1) }
 
 // waitForStorage waits until other nodes can reach one.
 func (n *Node) waitForStorage(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, n.options.Patience)
+	defer cancel()
 	address := net.JoinHostPort(n.host(), strconv.Itoa(n.ports.Storage))
 	return eventually(ctx, func(ctx context.Context) error {
 		c, err := new(net.Dialer).DialContext(ctx, "tcp", address)
@@ -114,6 +115,9 @@ func (n *Node) waitForStorage(ctx context.Context) error {
 // Settle waits until each node sees all others as they are now, so that no write is refused for
 // want of replicas. It takes all nodes to run.
 func (r *Ring) Settle(ctx context.Context) error {
+	const longest = 10 * time.Minute // a node that was killed rejoins in 100 s on a quiet machine
+	ctx, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
 	if err := eventually(ctx, r.whole); err != nil {
 		return fmt.Errorf("wait until the ring is whole: %w", err)
 	}
