@@ -20,8 +20,8 @@ import (
 // and nothing is started; tests that need a node to kill are skipped.
 const UserCassandra = "ANDON_CASSANDRA"
 
-// StartEngines is the environment variable that lets tests start engines, as make test does. Without
-// it such tests are skipped: what a person runs after each change must end soon.
+// StartEngines is the environment variable that lets tests start engines, as make test does. Unless
+// it is set such tests are skipped: what a person runs after each change must end soon.
 const StartEngines = "ANDON_ENGINES"
 
 // LongTests is the environment variable that asks for tests of minutes, as make test-long does.
