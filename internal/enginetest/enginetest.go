@@ -34,8 +34,8 @@ var ErrNotOurs = errors.New("the engine is the user's: nothing but CQL is asked 
 // Engines ends it. Each test makes a keyspace of its own there, and must not end the node, which
 // has a ForgetfulSchema.
 //
-// Where no engine can be started the test is skipped, and fails where CI is set. Engines are started
-// where StartEngines or CI is set.
+// Engines are started where StartEngines or CI is set. Where none can be started the test is
+// skipped, and fails where CI is set.
 func Cassandra(t testing.TB) *Node {
 	t.Helper()
 	if os.Getenv(UserCassandra) == "" {
