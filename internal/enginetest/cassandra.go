@@ -217,11 +217,12 @@ func (n *Node) wait(ctx context.Context) error {
 	defer cancel(nil)
 	stop := context.AfterFunc(n.ended(), func() { cancel(errors.New("it ended")) })
 	defer stop()
-	logged, since := n.logged(), time.Now()
+	logged, silent := n.logged(), time.Duration(0)
 	err := eventually(ctx, func(ctx context.Context) error {
+		silent += probeEvery
 		if now := n.logged(); now != logged {
-			logged, since = now, time.Now()
-		} else if time.Since(since) > n.options.Patience {
+			logged, silent = now, 0
+		} else if silent > n.options.Patience {
 			cancel(fmt.Errorf("it has logged nothing for %s", n.options.Patience))
 		}
 		return n.probe(ctx)
