@@ -22,6 +22,9 @@ type Device struct {
 	IncidentSince Time
 	Message       string // of the newest entry, absent once that has expired
 	Attributes    JSON   // of the newest entry, absent once that has expired
+	// Retired is when the device was retired; 0 unless it is. Only a list of retired devices has
+	// such ones.
+	Retired Time
 }
 
 // EntryRef names an entry of a device.
