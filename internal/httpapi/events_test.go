@@ -93,8 +93,11 @@ func TestRejectedEvents(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w.post("/events", test.sent).fails(http.StatusBadRequest, test.want, `"location":"body`)
-			// In an array the same is one rejection beside what is kept.
-			if test.sent[0] == '{' {
+			// In an array the same is one rejection beside what is kept; but "01" is no JSON, so
+			// the array around it is none either.
+			if name == "01" {
+				w.post("/events", "["+test.sent+"]").fails(http.StatusBadRequest, "of the array")
+			} else if test.sent[0] == '{' {
 				kept := `{"device":"kept","state":"NORMAL","time":1587722400000}`
 				got := w.post("/events", "["+kept+","+test.sent+"]").is(http.StatusOK)
 				if !strings.HasPrefix(got.body, `{"accepted":1,"rejected":[{"index":1,`) {
@@ -104,6 +107,25 @@ func TestRejectedEvents(t *testing.T) {
 		})
 	}
 	w.get("/devices/d").fails(http.StatusNotFound)
+}
+
+// TestBrokenArray has what is cut off on its way: the status says that all of it has to be sent
+// again, so nothing of it is kept.
+func TestBrokenArray(t *testing.T) {
+	w := newWorld(t)
+	for path, entry := range map[string]string{
+		"/events":      `{"device":"cut","state":"NORMAL","time":1587722400000}`,
+		"/readings":    `{"device":"cut","time":1587722400000,"metrics":{"t":1}}`,
+		"/assignments": `{"device":"cut","operator":"Liz"}`,
+	} {
+		for _, tail := range []string{",", "," + entry[:12], "", ",]", "] {}"} {
+			w.post(path, "["+entry+tail).fails(http.StatusBadRequest,
+				"nothing of the array was kept", `"location":"body"`)
+		}
+	}
+	w.get("/devices/cut").fails(http.StatusNotFound)
+	w.get("/devices/cut/readings/latest").fails(http.StatusNotFound)
+	w.get("/devices/cut/assignments").equals(`{"items":[]}`)
 }
 
 func TestPathsAreDecodedOnce(t *testing.T) {

@@ -66,7 +66,7 @@ func newEntryCounters(auto promauto.Factory, noun string) entryCounters {
 		Name: "andon_" + noun + "_rejected_total",
 		Help: "Sent " + noun + " that were not kept: malformed (not JSON, no object, or a field " +
 			"is missing or wrong), inadmissible (too old or too far ahead), or unreadable (a " +
-			"whole body of which nothing could be read; it counts once).",
+			"whole body of which nothing was kept, such as a broken array; it counts once).",
 	}, []string{"reason"})
 	return entryCounters{
 		accepted: auto.NewCounter(prometheus.CounterOpts{

@@ -10,9 +10,10 @@ import (
 // time that is a number counts the unit; without a time, Time is 0. Fields by other names join the
 // attributes. The events hold parts of body.
 //
-// The error is of andon.Error and for the body as a whole: it is empty (Invalid), not one entry is
-// JSON (Invalid), it is one bare object that is refused (Invalid, its field named), or it has more
-// than andon.MaxRequestEntries (TooLarge). Else what can't be kept is in Rejected.
+// The error is of andon.Error and for the body as a whole: it is empty (Invalid), not one line is
+// JSON (Invalid), it is an array whose syntax breaks (Invalid) or one bare object that is refused
+// (Invalid, its field named), or it has more than andon.MaxRequestEntries (TooLarge). Else what
+// can't be kept is in Rejected.
 func Events(body string, f Format, unit andon.Precision) (ingest.Batch[andon.Event], error) {
 	return read(body, f, &eventReader{unit: unit, extra: extras{field: "attributes"}})
 }

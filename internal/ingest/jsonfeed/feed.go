@@ -45,7 +45,7 @@ type feed[T any] struct {
 }
 
 // read reads a body. The error is an andon.Error: the body is empty, has too many entries or none
-// that is JSON, or is one bare object, and that is refused.
+// that is JSON, is an array whose syntax breaks, or is one bare object, and that is refused.
 func read[T any](body string, format Format, r reader[T]) (ingest.Batch[T], error) {
 	start := len(body) - len(strings.TrimPrefix(body, byteOrderMark))
 	s := &jsonscan.Scanner{Text: body, At: start}
@@ -89,15 +89,15 @@ func (fd *feed[T]) object(s *jsonscan.Scanner) error {
 	return nil
 }
 
-// array reads a body that is an array. Behind an element whose end can't be found nothing is read:
-// that element accounts for the rest. What stands behind the array is an entry that is rejected.
+// array reads a body that is an array. Each element is kept or rejected by itself, but an array
+// whose syntax breaks, in an element or between two, is one broken document: what its sender meant
+// behind that place is not known, so nothing of it is kept.
 func (fd *feed[T]) array(s *jsonscan.Scanner) error {
 	s.At++
 	for first := true; ; first = false {
 		more, f := s.Element(first)
 		if f != nil {
-			fd.rejectBroken(0, f)
-			return nil
+			return fd.brokenArray(f)
 		}
 		if !more {
 			break
@@ -105,32 +105,35 @@ func (fd *feed[T]) array(s *jsonscan.Scanner) error {
 		if fd.count() == andon.MaxRequestEntries {
 			return tooMany()
 		}
-		if !fd.element(s) {
-			return nil
+		if f := fd.element(s); f != nil {
+			return fd.brokenArray(f)
 		}
 	}
 	if s.Next(); s.At < len(s.Text) {
-		fd.rejectBroken(0, s.Want("the end behind the array"))
+		return fd.brokenArray(s.Want("the end behind the array"))
 	}
 	return nil
 }
 
-// element reads one element of an array, and reports whether its end was found.
-func (fd *feed[T]) element(s *jsonscan.Scanner) bool {
+// element reads one element of an array. A fault is in its syntax: the element has no end.
+func (fd *feed[T]) element(s *jsonscan.Scanner) *jsonscan.Fault {
 	start := s.At
 	f := fd.keep(s, start, 0)
 	if f == nil {
-		return true
+		return nil
 	}
 	end, grave := pass(s.Text, start)
 	if grave != nil {
-		grave.Reason += "; nothing behind it could be read"
-		fd.rejectBroken(0, grave)
-		return false
+		return grave
 	}
 	fd.reject(0, f)
 	s.At = end
-	return true
+	return nil
+}
+
+func (fd *feed[T]) brokenArray(f *jsonscan.Fault) error {
+	return andon.AtField("body", "%s; nothing of the array was kept: mend it at entry %d, "+
+		"or send NDJSON, where a broken line costs only itself", f, fd.count())
 }
 
 // lines reads a body of lines, each by itself.

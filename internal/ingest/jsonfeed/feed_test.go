@@ -89,7 +89,7 @@ func TestEventRefused(t *testing.T) {
 		{`"a":-`, "body", `at byte 31: want a digit behind '-', found '}'`},
 		{`"a":NaN`, "body", `at byte 30: want a value, found NaN`},
 		{`"a":Infinity`, "body", `at byte 30: want a value, found Infinity`},
-		{`"a":-Infinity`, "body", `at byte 31: want a digit behind '-', found Infinity`},
+		{`"a":-Infinity`, "body", `at byte 30: want a value, found -Infinity`},
 		{`"a":'b'`, "body", `at byte 30: want a value, found '\''`},
 		{`"a":nul`, "body", `at byte 30: want a value, found nul`},
 		{`"a":1 "b":2`, "body", `at byte 32: want ',' or '}', found a string`},
@@ -240,16 +240,15 @@ func TestNothingGoodIsLost(t *testing.T) {
 		{"deep element", "[" + good + "," + strings.Repeat(`{"a":`, 10_000) + "1" +
 			strings.Repeat("}", 10_000) + "," + good + "]", jsonfeed.JSON,
 			[]string{"0:0 ok", "1:0 at byte 348: nested deeper than 64", "2:0 ok"}},
-		{"broken element", "[" + good + `,{"device":d},` + good + "]", jsonfeed.JSON, []string{
-			"0:0 ok",
-			"1:0 at byte 38: want a value, found d; nothing behind it could be read",
+		{"numbers that JSON lacks", `[{"a":NaN},` + good + `,{"time":-Infinity},[Infinity],NaN,` +
+			good + `]`, jsonfeed.JSON, []string{
+			"0:0 at byte 6: want a value, found NaN",
+			"1:0 ok",
+			"2:0 at byte 46: time: want a value, found -Infinity",
+			"3:0 at byte 57: want an object, found an array",
+			"4:0 at byte 68: want an object, found NaN",
+			"5:0 ok",
 		}},
-		{"unclosed array", "[" + good, jsonfeed.JSON,
-			[]string{"0:0 ok", "1:0 at byte 27: want ',' or ']', found the end"}},
-		{"trailing comma", "[" + good + " , ]", jsonfeed.JSON,
-			[]string{"0:0 ok", "1:0 at byte 28: nothing stands between ',' and ']'"}},
-		{"trailing garbage", "[" + good + "] []", jsonfeed.JSON,
-			[]string{"0:0 ok", "1:0 at byte 29: want the end behind the array, found an array"}},
 		{"lines", "\uFEFF" + good + "\r\n\n \t\r\n" + good + "\n", jsonfeed.NDJSON,
 			[]string{"0:1 ok", "1:4 ok"}},
 		{"bad lines", "x\n" + good + "\n" + good + " " + good + "\n" + good + ",\n" +
@@ -270,6 +269,32 @@ func TestNothingGoodIsLost(t *testing.T) {
 			}
 			if diff := cmp.Diff(c.want, accounts(batch)); diff != "" {
 				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestBrokenArrayIsRefusedWhole has arrays whose syntax breaks: what stands behind that place can't
+// be told, so the good entries in front of it are not kept either.
+func TestBrokenArrayIsRefusedWhole(t *testing.T) {
+	for _, c := range []struct{ name, body, place string }{
+		{"element", "[" + good + `,{"device":d},` + good + "]",
+			"at byte 38: want a value, found d; nothing of the array was kept: mend it at entry 1"},
+		{"cut off in an element", "[" + good + "," + good[:20],
+			"at byte 42: a string that is not closed; "},
+		{"cut off between two", "[" + good, "at byte 27: want ',' or ']', found the end; "},
+		{"trailing comma", "[" + good + " , ]",
+			"at byte 28: nothing stands between ',' and ']'; "},
+		{"trailing garbage", "[" + good + "] []",
+			"at byte 29: want the end behind the array, found an array; "},
+		{"two words", "[" + good + `,{"a":NaNInfinity}]`, "at byte 36: want ',' or '}'"},
+		{"no number", "[" + good + `,{"a":-NaN}]`,
+			"at byte 34: want a digit behind '-', found NaN"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := jsonfeed.Events(c.body, jsonfeed.JSON, andon.Milliseconds)
+			if andon.KindOf(err) != andon.Invalid || !strings.HasPrefix(err.Error(), c.place) {
+				t.Errorf("got %v", err)
 			}
 		})
 	}

@@ -17,7 +17,9 @@ import (
 var seeds = []string{
 	good, "", " ", "null", "{}", "[]", "[" + good + "]", "[" + good + "," + good + "]",
 	good + "\n" + good, "\uFEFF" + good + "\r\n\r\n{\n" + good,
-	"[" + good + ",]", "[" + good + "] x",
+	"[" + good + ",]", "[" + good + "] x", "[" + good + "," + good[:9],
+	`[NaN,{"device":"d","state":"S","a":[-Infinity]},` + good + `,{"NaN":Infinity}]`,
+	`[{"device":"d","metrics":{"a":NaN}},{"device":"d","metrics":{"a":1}}]`, "[1NaN,-NaN,{NaN:1}]",
 	`[{"device":"d","state":"S","time":1587739200000.5,"a":[1,{"b":null}],` +
 		`"attributes":{"c":"\n"}}]`,
 	`{"device":"d","state":"S","time":"2020-04-24T14:40:00Z","operator":"","escalated_to":null}`,
@@ -96,17 +98,23 @@ func compare[T any](t *testing.T, body string, lines bool, batch ingest.Batch[T]
 	read func(raw string) (T, bool),
 ) {
 	t.Helper()
+	if strings.Count(body, "[")+strings.Count(body, "{") > 9_000 {
+		t.Skip("encoding/json reads no deeper than 10,000")
+	}
 	entries, whole := oracleEntries(body, lines)
 	if err != nil {
 		for _, raw := range entries {
-			if _, ok := read(raw); ok && (lines || whole) {
+			if _, ok := read(raw); ok && whole {
 				t.Fatalf("%v, but this entry is good: %s", err, raw)
 			}
 		}
 		return
 	}
+	if !whole {
+		t.Fatalf("the array is broken, but %d entries of it were kept", len(batch.Items))
+	}
 	accounted(t, batch)
-	if n := len(batch.Items) + len(batch.Rejected); whole && n != len(entries) {
+	if n := len(batch.Items) + len(batch.Rejected); n != len(entries) {
 		t.Fatalf("%d entries accounted for of %d", n, len(entries))
 	}
 	kept := map[int]T{}
@@ -122,15 +130,11 @@ func compare[T any](t *testing.T, body string, lines bool, batch ingest.Batch[T]
 		if diff := cmp.Diff(want, got); ok && diff != "" {
 			t.Fatalf("entry %d: %s", i, diff)
 		}
-		delete(kept, i)
-	}
-	if len(kept) > 0 {
-		t.Fatalf("kept what encoding/json can't read: %v", kept)
 	}
 }
 
-// oracleEntries splits a body with encoding/json. whole says that it could be read to its end, so
-// that the entries are all there are; else they are those in front of what could not be read.
+// oracleEntries splits a body with encoding/json. whole says that the entries are all there are: an
+// array whose syntax breaks is one broken document.
 func oracleEntries(body string, lines bool) (entries []string, whole bool) {
 	body = strings.TrimPrefix(body, "\uFEFF")
 	if lines {
@@ -144,18 +148,43 @@ func oracleEntries(body string, lines bool) (entries []string, whole bool) {
 	if !strings.HasPrefix(strings.TrimLeft(body, " \t\r\n"), "[") {
 		return []string{body}, true
 	}
-	d := json.NewDecoder(strings.NewReader(body))
-	if _, err := d.Token(); err != nil {
+	finite := withoutNotFinite(body)
+	if !json.Valid([]byte(finite)) {
 		return nil, false
 	}
+	d := json.NewDecoder(strings.NewReader(finite))
+	_, _ = d.Token()
 	for d.More() {
-		var raw json.RawMessage
-		if d.Decode(&raw) != nil {
-			return entries, false
-		}
-		entries = append(entries, string(raw))
+		var value json.RawMessage
+		_ = d.Decode(&value)
+		end := int(d.InputOffset())
+		entries = append(entries, body[end-len(value):end])
 	}
-	return entries, json.Valid([]byte(body))
+	return entries, true
+}
+
+// withoutNotFinite puts an empty array of the same length in place of each NaN, Infinity and
+// -Infinity that stands outside of strings: nothing else can stand for a value alone.
+func withoutNotFinite(body string) string {
+	b := []byte(body)
+	quoted := false
+	for i := 0; i < len(b); i++ {
+		switch {
+		case quoted && b[i] == '\\':
+			i++
+		case b[i] == '"':
+			quoted = !quoted
+		case !quoted:
+			for _, word := range []string{"NaN", "Infinity", "-Infinity"} {
+				if strings.HasPrefix(body[i:], word) {
+					copy(b[i:], "[]"+strings.Repeat(" ", len(word)-2))
+					i += len(word) - 1
+					break
+				}
+			}
+		}
+	}
+	return string(b)
 }
 
 // TestOracle keeps the oracle itself honest.

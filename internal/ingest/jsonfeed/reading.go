@@ -2,6 +2,7 @@ package jsonfeed
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest"
@@ -84,6 +85,7 @@ func (r *readingReader) object(s *jsonscan.Scanner) *jsonscan.Fault {
 func metric(s *jsonscan.Scanner, name string) (float64, *jsonscan.Fault) {
 	at, c := s.At, s.Peek()
 	switch {
+	case strings.HasPrefix(s.Text[at:], "-Infinity"):
 	case c == '-' || c-'0' <= 9:
 		number, f := s.Number()
 		if f != nil {

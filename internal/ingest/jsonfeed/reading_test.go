@@ -74,6 +74,33 @@ func TestReadingRefused(t *testing.T) {
 	}
 }
 
+// TestNotFiniteMetric has what Python's json.dumps writes for numbers that are not finite: each
+// costs its own reading only.
+func TestNotFiniteMetric(t *testing.T) {
+	const body = `[{"device":"a","metrics":{"t":NaN}},{"device":"b","metrics":{"t":1}},
+{"device":"c","metrics":{"t":-Infinity}},{"device":"d","metadata":{"x":Infinity},"metrics":{"t":2}},
+{"device":"e","metrics":{"t":3}}]`
+	batch, err := jsonfeed.Readings(body, jsonfeed.JSON, andon.Milliseconds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, item := range batch.Items {
+		got = append(got, fmt.Sprintf("%d %s", item.Index, item.Value.Device))
+	}
+	for _, r := range batch.Rejected {
+		got = append(got, fmt.Sprintf("%d %s", r.Index, r.Error))
+	}
+	if diff := cmp.Diff([]string{
+		"1 b", "4 e",
+		`0 at byte 30: metric "t": want a number, true or false, found NaN`,
+		`2 at byte 99: metric "t": want a number, true or false, found -Infinity`,
+		"3 at byte 141: metadata: want a value, found Infinity",
+	}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestAssignments(t *testing.T) {
 	const body = `[{"device":"a","operator":"Liz"},{"device":"b","operator":null},
 {"device":"c","operator":""},{"device":"d"},{"operator":"Liz"},{"device":"e","operator":7},

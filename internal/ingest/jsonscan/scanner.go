@@ -21,7 +21,8 @@ type Scanner struct {
 	At     int // the place, in bytes from the start of Text
 	NameAt int // where the name that Member returned last begins
 	// Tolerant passes over what only the content makes wrong: invalid UTF-8, half surrogate pairs,
-	// depth. So the end of a value that is refused already can be found, if it has one.
+	// depth, and the numbers that JSON lacks but many programs write: NaN, Infinity, -Infinity. So
+	// the end of a value that is refused already can be found, if it has one.
 	Tolerant bool
 }
 
@@ -65,6 +66,8 @@ func (s *Scanner) found() string {
 		return "an array"
 	case c == '"':
 		return "a string"
+	case strings.HasPrefix(rest, "-Infinity"):
+		return "-Infinity"
 	case c == '-' || isDigit(c):
 		return "a number"
 	case isLetter(c):
@@ -200,6 +203,7 @@ func (s *Scanner) scalar(c byte) (f *Fault) {
 	switch {
 	case c == '"':
 		_, f = s.String()
+	case s.notFinite():
 	case c == '-' || isDigit(c):
 		_, f = s.Number()
 	case c == '+' || c == '.':
@@ -219,6 +223,14 @@ func (s *Scanner) Word(word string) bool {
 	return true
 }
 
+// notFinite passes over NaN, Infinity or -Infinity if it stands here and Tolerant is set.
+func (s *Scanner) notFinite() bool {
+	if c := s.Peek(); !s.Tolerant || c != 'N' && c != 'I' && c != '-' {
+		return false
+	}
+	return s.Word("NaN") || s.Word("Infinity") || s.Word("-Infinity")
+}
+
 // Number reads a number, as text; the scanner stands at its first character.
 func (s *Scanner) Number() (string, *Fault) {
 	start := s.At
@@ -226,6 +238,10 @@ func (s *Scanner) Number() (string, *Fault) {
 		s.At++
 	}
 	if zero := s.At; !s.digits() {
+		if strings.HasPrefix(s.Text[s.At:], "Infinity") {
+			s.At = start
+			return "", s.Want("a value")
+		}
 		return "", s.Fault(s.At, "want a digit behind '-', found %s", s.found())
 	} else if s.Text[zero] == '0' && s.At > zero+1 {
 		return "", s.Fault(zero, "a number has no 0 before other digits")
