@@ -21,11 +21,12 @@ const (
 	Unsupported             // this store can't serve this query (see Capabilities)
 	Unavailable             // the store can't be reached: try again later
 	Full                    // no room left on the store
+	Damaged                 // what is stored can't be read: the rest of the store can
 )
 
 var kindNames = [...]string{
 	"internal", "invalid", "not found", "conflict", "too large",
-	"busy", "unsupported", "unavailable", "full",
+	"busy", "unsupported", "unavailable", "full", "damaged",
 }
 
 // String returns the kind's name in words.

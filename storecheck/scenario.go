@@ -254,7 +254,7 @@ func orDash[T ~string](id T) string {
 
 // parseKind reads the kind of an error with dashes for its spaces.
 func parseKind(word string) (andon.Kind, error) {
-	for k := andon.Internal; k <= andon.Full; k++ {
+	for k := andon.Internal; k <= andon.Damaged; k++ {
 		if strings.ReplaceAll(k.String(), " ", "-") == word {
 			return k, nil
 		}

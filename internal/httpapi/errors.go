@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,6 +23,7 @@ var statuses = [...]int{
 	andon.Unsupported: http.StatusNotImplemented,
 	andon.Unavailable: http.StatusServiceUnavailable,
 	andon.Full:        http.StatusInsufficientStorage,
+	andon.Damaged:     http.StatusInternalServerError,
 }
 
 // retryAfter is how many seconds a client should wait, by status.
@@ -45,9 +47,11 @@ type httpError struct {
 
 func (e *httpError) Error() string { return e.message }
 
-// problem is the body of an error: RFC 9457 with the fields at fault and the request's id. Its type
-// is "about:blank", so the title is that of the status.
+// problem is the body of an error: RFC 9457 with the fields at fault and the request's id. Without
+// a type, which is "about:blank", the title is that of the status.
 type problem struct {
+	Type string `json:"type,omitempty" example:"urn:andon:damaged" doc:"Names some errors"`
+
 	Title  string `json:"title" example:"Bad Request" doc:"The status in words"`
 	Status int    `json:"status" example:"400" doc:"The HTTP status"`
 	Detail string `json:"detail" example:"limit is 1 to 1000, not 1001" doc:"What is wrong"`
@@ -65,8 +69,11 @@ func problemOf(err error) problem {
 	}
 	kind := andon.KindOf(err)
 	p := problem{Status: statuses[kind], Detail: err.Error()}
-	if kind == andon.Internal {
+	switch kind {
+	case andon.Internal:
 		p.Detail = internalDetail
+	case andon.Damaged: // that the question was right, and asking again does not help
+		p.Type, p.Title = "urn:andon:damaged", "Stored Data Is Damaged"
 	}
 	if e, ok := errors.AsType[*andon.Error](err); ok {
 		p.Errors = e.Fields
@@ -107,7 +114,7 @@ func (a *API) logFailure(x *exchange, r *http.Request, status int, err error) {
 }
 
 func (x *exchange) writeProblem(p problem) {
-	p.Title, p.RequestID = http.StatusText(p.Status), x.id
+	p.Title, p.RequestID = cmp.Or(p.Title, http.StatusText(p.Status)), x.id
 	text, err := json.Marshal(p)
 	if err != nil {
 		panic("httpapi: a problem can't be written: " + err.Error())

@@ -86,6 +86,7 @@ func TestErrorsOfTheStore(t *testing.T) {
 		andon.Errorf(andon.Unsupported, "said"):      501,
 		andon.Errorf(andon.Unavailable, "said"):      503,
 		andon.Errorf(andon.Full, "said"):             507,
+		andon.Errorf(andon.Damaged, "said"):          500,
 		context.DeadlineExceeded:                     503,
 	} {
 		log.Reset()

@@ -78,6 +78,9 @@ func Open(dir string, o Options) (*Store, error) {
 	if err := o.FS.MkdirAll(dir, 0o750); err != nil {
 		return nil, fmt.Errorf("open store: make directory: %w", err)
 	}
+	if err := checkDirectory(o.FS, dir); err != nil {
+		return nil, err
+	}
 	release, err := occupy(o.FS, dir, o.Owner)
 	if err != nil {
 		return nil, err
@@ -101,14 +104,18 @@ func Open(dir string, o Options) (*Store, error) {
 
 // openEngine opens Pebble. One that a newer Pebble wrote is left as it is.
 func openEngine(dir string, o *Options) (*pebble.DB, error) {
-	desc, err := pebble.Peek(dir, o.FS)
-	if err == nil {
-		err = checkEngine(desc)
+	if err := checkMarker(o.FS, dir); err != nil {
+		return nil, err
 	}
+	desc, err := pebble.Peek(dir, o.FS)
 	if err != nil {
 		return nil, err
 	}
-	return pebble.Open(dir, pebbleOptions(o))
+	if err := firstError(checkEngine(desc), checkOptions(desc, dir, o)); err != nil {
+		return nil, err
+	}
+	db, err := pebble.Open(dir, pebbleOptions(o))
+	return db, lostFormat(dir, err)
 }
 
 func checkEngine(desc *pebble.DBDesc) error {
