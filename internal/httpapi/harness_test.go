@@ -174,6 +174,7 @@ func parse(t testing.TB, text string) (v any) {
 }
 
 type problem struct {
+	Type      string             `json:"type"`
 	Title     string             `json:"title"`
 	Status    int                `json:"status"`
 	Detail    string             `json:"detail"`
