@@ -22,11 +22,12 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: ## Build bin/andon, one static binary
+build: ## Build bin/andon, one static binary; 2 minutes the first time, then seconds
+	@echo "building bin/andon; the first time it fetches and compiles its libraries: about 2 minutes"
 	CGO_ENABLED=0 go build -trimpath $(BUILDVCS) -ldflags '$(LDFLAGS)' -o bin/andon ./cmd/andon
 
 .PHONY: demo
-demo: build ## A living factory: the server, what it is sent, a live table
+demo: build ## A living factory: the server, what it is sent, a live table, until Ctrl-C
 	./bin/andon demo
 
 .PHONY: cassandra
@@ -42,7 +43,7 @@ test: check race-ready ## Check, and run all tests with the race detector; about
 	CGO_ENABLED=1 ANDON_ENGINES=1 go test -race -timeout 75m ./...
 
 .PHONY: test-long
-test-long: race-ready ## Many random histories, crashes and fuzzing: hours
+test-long: race-ready ## Many random histories, crashes, fuzzing, a ring of three Cassandra nodes; hours
 	CGO_ENABLED=1 ANDON_ENGINES=1 go test -race -timeout 6h -count $(COUNT) -run 'Histor|Crash|Kill|Random' ./...
 	CGO_ENABLED=1 ANDON_ENGINES=1 ANDON_LONG=1 go test -race -timeout 1h -run Ring ./...
 	@for package in $$(go list ./...); do \
@@ -52,7 +53,7 @@ test-long: race-ready ## Many random histories, crashes and fuzzing: hours
 	done
 
 .PHONY: check
-check: ## Format, vet, linter, the rules of the house, licences
+check: ## Format, vet, linter, the rules of the house, licences; minutes the first time
 	@unformatted=$$(gofmt -l $$(find . -name '*.go' -not -path './ui/*')); \
 		[[ -z $$unformatted ]] || { echo "gofmt: these files want gofmt -w:"; echo "$$unformatted"; exit 1; }
 	go vet ./...
@@ -60,7 +61,7 @@ check: ## Format, vet, linter, the rules of the house, licences
 	go test ./internal/lint/...
 
 .PHONY: bench
-bench: ## Measure decoding, keys, appending beside the ceiling, queries, current states
+bench: ## Measure decoding, keys, appending beside the ceiling, queries, current states; minutes
 	go test -run '^$$' -bench . -benchtime $(BENCHTIME) ./...
 
 .PHONY: update
