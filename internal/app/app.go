@@ -46,6 +46,7 @@ type App struct {
 	listener net.Listener
 	profiles *profiles // nil: none are served
 	secure   bool
+	plain    bool          // it serves HTTP without TLS beyond loopback, unasked
 	failed   chan error    // the server ended by itself
 	quit     func()        // ends the sweep
 	swept    chan struct{} // the sweep has ended
@@ -63,7 +64,7 @@ func (a *App) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	listener, loopback, err := a.listen(ctx, token != "")
+	listener, loopback, err := a.listen(ctx, token)
 	if err != nil {
 		return err
 	}

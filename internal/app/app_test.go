@@ -117,7 +117,12 @@ func TestStartRefuses(t *testing.T) {
 		"all addresses without a token": {
 			func(c *config.Config) { c.Listen = ":0" }, "needs a token",
 		},
-		"no address":    {func(c *config.Config) { c.Listen = "here" }, "127.0.0.1:8080"},
+		"no address": {func(c *config.Config) { c.Listen = "here" }, "127.0.0.1:8080"},
+		"a short token beyond loopback": {
+			func(c *config.Config) {
+				c.Listen, c.TokenFile = "0.0.0.0:0", file("short", "0123456789abcde\n")
+			}, "15 characters; beyond loopback it needs 16",
+		},
 		"no token file": {func(c *config.Config) { c.TokenFile = dir + "/none" }, "no such file"},
 		"no token": {
 			func(c *config.Config) { c.TokenFile = file("empty", " \n") }, "holds no token",
@@ -180,14 +185,16 @@ func TestSecondOnOneDirectory(t *testing.T) {
 
 func TestToken(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(path, []byte("hunter2\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("hunter2-hunter2-hunter2\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	a := start(t, func(c *config.Config) { c.Listen, c.TokenFile = "0.0.0.0:0", path })
 	defer stop(t, a)
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(a.URL(), "http://"))
 	url := "http://127.0.0.1:" + port + "/api/v1/states"
-	for token, want := range map[string]string{"": "401", "hunter1": "401", "hunter2": "200"} {
+	for token, want := range map[string]string{
+		"": "401", "hunter1": "401", "hunter2-hunter2-hunter2": "200",
+	} {
 		if got := ask(t, plain(), url, token); got != want {
 			t.Errorf("token %q: %s, want %s", token, got, want)
 		}
@@ -197,7 +204,7 @@ func TestToken(t *testing.T) {
 // What is listened on is what was asked for: 0.0.0.0 is no address of IPv6.
 func TestFamilyOfTheAddress(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(path, []byte("hunter2\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("hunter2-hunter2-hunter2\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	a := start(t, func(c *config.Config) { c.Listen, c.TokenFile = "0.0.0.0:0", path })

@@ -8,14 +8,19 @@ import (
 	"github.com/andonhq/andon/internal/store/all"
 )
 
+// unreadToken stands for a token that is there but can't be read.
+const unreadToken = "0123456789abcdef"
+
 // Check reports what Start would refuse a configuration for, all of it together, without listening
 // or opening a store: addresses, the token, the certificate, the name of the store and what is set
 // of it. It reads the files that the configuration names.
 func Check(c config.Config) error {
 	a := New(Options{Config: c})
 	token, tokenErr := readToken(c.TokenFile)
-	// Where the token can't be read, that it is missing would be the same mistake told twice.
-	_, _, listenErr := a.address(token != "" || tokenErr != nil)
+	if tokenErr != nil { // that it is missing would be the same mistake told twice
+		token = unreadToken
+	}
+	_, _, listenErr := a.address(token)
 	_, tlsErr := a.tlsConfig()
 	var pprofErr error
 	if c.Pprof.Listen != "" {

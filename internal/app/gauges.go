@@ -21,9 +21,21 @@ func (a *App) registerGauges(registry *prometheus.Registry) {
 	auto.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "andon_ready", Help: "1 while the store can serve, 0 while it can't.",
 	}, a.ready)
+	auto.NewGauge(prometheus.GaugeOpts{
+		Name: "andon_plain_http",
+		Help: "1 where HTTP is served beyond loopback without TLS, so that the token passes in " +
+			"clear, and plain_http does not allow it.",
+	}).Set(oneIf(a.plain))
 	if a.Config.Store == "pebble" {
 		registry.MustRegister(newDiskGauges(a.Config.Data, a.Config.Pebble.Reserve))
 	}
+}
+
+func oneIf(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 // ready asks the store. A scrape that waited for a store which does not answer would lose all other
@@ -31,10 +43,7 @@ func (a *App) registerGauges(registry *prometheus.Registry) {
 func (a *App) ready() float64 {
 	ctx, cancel := context.WithTimeout(context.Background(), margin)
 	defer cancel()
-	if a.store.Ready(ctx) != nil {
-		return 0
-	}
-	return 1
+	return oneIf(a.store.Ready(ctx) == nil)
 }
 
 // diskGauges looks at the disk when it is asked.

@@ -235,3 +235,36 @@ func TestLookAtDisk(t *testing.T) {
 		t.Error("a directory that is not there has a disk")
 	}
 }
+
+func TestPlainHTTPIsTold(t *testing.T) {
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("0123456789abcdef\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const warning = "token and data pass in clear"
+	for name, test := range map[string]struct {
+		change func(*config.Config)
+		told   bool
+	}{
+		"beyond loopback": {func(c *config.Config) { c.Listen = "0.0.0.0:0" }, true},
+		"allowed": {
+			func(c *config.Config) { c.Listen, c.PlainHTTP = "0.0.0.0:0", "allow" }, false,
+		},
+		"loopback": {func(*config.Config) {}, false},
+		"TLS": {func(c *config.Config) {
+			c.Listen = "0.0.0.0:0"
+			c.TLSCert, c.TLSKey, _ = certificate(t)
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, log := startLogged(t, slog.LevelWarn, func(c *config.Config) {
+				c.TokenFile = token
+				test.change(c)
+			})
+			stop(t, a)
+			if told := strings.Contains(log.String(), warning); told != test.told {
+				t.Errorf("told: %t, want %t; the log: %s", told, test.told, log)
+			}
+		})
+	}
+}

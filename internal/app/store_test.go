@@ -79,7 +79,7 @@ func startOn(t *testing.T, store andon.Store) *App {
 		Config: c, Log: slog.New(slog.DiscardHandler),
 		Now: func() andon.Time { return andon.TimeOf(time.Now()) },
 	})
-	l, loopback, err := a.listen(t.Context(), false)
+	l, loopback, err := a.listen(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func (b *benchmark) checkStores() error {
 // directory returns where the stores are made, and what cleans up afterwards.
 func (b *benchmark) directory() (dir string, remove func(), err error) {
 	if b.keep != "" {
-		return b.keep, func() {}, os.MkdirAll(b.keep, 0o750)
+		return b.keep, func() {}, os.MkdirAll(b.keep, 0o700)
 	}
 	dir, err = os.MkdirTemp("", "andon-bench-")
 	return dir, func() { _ = os.RemoveAll(dir) }, err

@@ -114,7 +114,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 // directory returns where the demo works, and what cleans up afterwards.
 func (d *demo) directory() (dir string, remove func(), err error) {
 	if d.keep != "" {
-		return d.keep, func() {}, os.MkdirAll(d.keep, 0o750)
+		return d.keep, func() {}, os.MkdirAll(d.keep, 0o700)
 	}
 	dir, err = os.MkdirTemp("", "andon-demo-")
 	return dir, func() { _ = os.RemoveAll(dir) }, err

@@ -19,6 +19,7 @@ type Config struct {
 	TokenFile string // file that holds the token; "" for none
 	TLSCert   string // file of the certificate chain; "" for plain HTTP
 	TLSKey    string // file of its key
+	PlainHTTP string // warn, allow: HTTP beyond loopback without TLS
 	Log       Log
 	Limits    Limits
 	Timeouts  Timeouts
@@ -75,6 +76,9 @@ func Default() Config {
 		Listen: "127.0.0.1:8080",
 		Data:   "andon-data",
 		Store:  "pebble",
+
+		PlainHTTP: "warn",
+
 		Log:    Log{Level: "info", Format: "text", Slow: time.Second, Audit: "on"},
 		Limits: Limits{Headers: 64 << 10, Memory: 256 << 20, Requests: 4096},
 		Timeouts: Timeouts{

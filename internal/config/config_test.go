@@ -98,6 +98,7 @@ func TestEverySettingCanBeSet(t *testing.T) {
 	}
 	want := config.Config{
 		Listen: "0.0.0.0:9000", Data: "/var/lib/andon", Store: "memory",
+		PlainHTTP: "warn",
 		TokenFile: "/etc/andon/token", TLSCert: "/etc/andon/cert.pem", TLSKey: "/etc/andon/key.pem",
 		Log:    config.Log{Level: "debug", Format: "json", Slow: time.Second, Audit: "on"},
 		Limits: config.Limits{Headers: 8 << 10, Memory: 1 << 30, Requests: 64},

@@ -51,6 +51,9 @@ func (c *Config) Settings() []Setting {
 		{"token_file", text(&c.TokenFile), "file that holds the token which clients must send"},
 		{"tls_cert", text(&c.TLSCert), "file of the TLS certificate chain (PEM); HTTPS, not HTTP"},
 		{"tls_key", text(&c.TLSKey), "file of the TLS key (PEM)"},
+		{"plain_http", choice(&c.PlainHTTP, "warn", "allow"),
+			"HTTP beyond loopback without TLS: warn at the start, or allow it, where a proxy in " +
+				"front does TLS"},
 
 		{"log.level", choice(&c.Log.Level, "debug", "info", "warn", "error"),
 			"least level that is logged"},

@@ -75,7 +75,7 @@ var _ andon.Store = (*Store)(nil)
 // has open is a Conflict that names it, and so is a format newer than this program's.
 func Open(dir string, o Options) (*Store, error) {
 	o.complete()
-	if err := o.FS.MkdirAll(dir, 0o750); err != nil {
+	if err := o.FS.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open store: make directory: %w", err)
 	}
 	if err := checkDirectory(o.FS, dir); err != nil {
@@ -98,6 +98,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if err := s.load(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open store in %s: %w", dir, err), s.abandon())
 	}
+	o.keepPrivate(dir)
 	s.checkpoints.start(s)
 	return s, nil
 }
@@ -142,7 +143,7 @@ func (o *Options) complete() {
 		o.Fatal = func(err error) { panic(err) }
 	}
 	if o.FS == nil {
-		o.FS = vfs.Default
+		o.FS = private{vfs.Default}
 	}
 	if o.Owner == "" {
 		o.Owner = "a program that did not say its name"
