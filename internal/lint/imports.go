@@ -26,6 +26,7 @@ func plan() []room {
 		{dir: "internal/tools/release", may: ". internal/lint/licences"},
 		{dir: "internal/spell", pure: true},
 		{dir: "internal/current", pure: true, may: "."},
+		{dir: "internal/cuckoo", pure: true},
 		{dir: "internal/simulate", pure: true, may: "."},
 		{dir: "internal/ingest", pure: true, may: "."},
 		{dir: "internal/ingest/*", pure: true, may: ". internal/spell internal/ingest " +
@@ -37,8 +38,8 @@ func plan() []room {
 		{dir: "client", may: "."},
 		{dir: "internal/config", may: ". internal/spell"},
 		{dir: "internal/store/memstore", pure: true, may: "."},
-		{dir: "internal/store/pebblestore", may: ". internal/current"},
-		{dir: "internal/store/cassandrastore", may: ". internal/store/wrap"},
+		{dir: "internal/store/pebblestore", may: ". internal/cuckoo internal/current"},
+		{dir: "internal/store/cassandrastore", may: ". internal/cuckoo internal/store/wrap"},
 		{dir: "internal/httpapi", may: ". internal/intake internal/spell internal/ingest " +
 			"internal/ingest/jsonfeed internal/ingest/jsonscan"},
 

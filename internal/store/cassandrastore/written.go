@@ -3,6 +3,8 @@ package cassandrastore
 import (
 	"hash/maphash"
 	"sync"
+
+	"github.com/andonhq/andon/internal/cuckoo"
 )
 
 // written remembers hints that this process wrote, so that they are not written again. It is a
@@ -12,13 +14,13 @@ import (
 type written struct {
 	seed maphash.Seed
 	mu   sync.Mutex
-	sums []uint64
+	sums *cuckoo.Set
 }
 
 const writtenHints = 1 << 21 // 16 MiB
 
 func newWritten() *written {
-	return &written{seed: maphash.MakeSeed(), sums: make([]uint64, writtenHints)}
+	return &written{seed: maphash.MakeSeed(), sums: cuckoo.New(writtenHints)}
 }
 
 // hint is one that is to be written, and how it is remembered.
@@ -38,17 +40,11 @@ func (w *written) sum(parts ...string) uint64 {
 	return max(h.Sum64(), 1)
 }
 
-func places(sum uint64) [2]uint64 {
-	at := sum % writtenHints
-	return [2]uint64{at, at ^ 1}
-}
-
 // has reports whether a hint was written.
 func (w *written) has(sum uint64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	at := places(sum)
-	return w.sums[at[0]] == sum || w.sums[at[1]] == sum
+	return w.sums.Has(sum)
 }
 
 // add remembers hints. It comes when they are acknowledged, not before: one that was not kept must
@@ -57,10 +53,6 @@ func (w *written) add(hints []hint) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, h := range hints {
-		at := places(h.sum)
-		if w.sums[at[0]] == h.sum || w.sums[at[1]] == h.sum {
-			continue
-		}
-		w.sums[at[0]], w.sums[at[1]] = h.sum, w.sums[at[0]]
+		w.sums.Add(h.sum)
 	}
 }

@@ -20,15 +20,31 @@ func TestWrittenIsACache(t *testing.T) {
 	if !w.enter(name(1)) || w.enter(name(1)) {
 		t.Error("a row is to be written the first time, and not the second")
 	}
-	for n := range 3 * writtenRows {
+	for n := range 2 * writtenRows {
 		w.enter(name(n))
 	}
-	if len(w.sums) != writtenRows {
-		t.Errorf("%d rows are remembered, more than %d", len(w.sums), writtenRows)
+	if w.sums.Slots() != writtenRows {
+		t.Errorf("there is room for %d rows, more than %d", w.sums.Slots(), writtenRows)
 	}
 	w.forget()
-	if !w.enter(name(3*writtenRows - 1)) {
+	if !w.enter(name(2*writtenRows - 1)) {
 		t.Error("what was forgotten is to be written again")
+	}
+}
+
+// TestWrittenOfAFleet: a fleet whose hints fit into half of the cache writes none of them again.
+func TestWrittenOfAFleet(t *testing.T) {
+	var w written
+	again := 0
+	for round := range 3 {
+		for n := range writtenRows / 2 {
+			if w.enter(newKey(tableOperator, 1).number(uint32(n))) && round > 0 {
+				again++
+			}
+		}
+	}
+	if again > 0 {
+		t.Errorf("of %d rows %d are written again a round", writtenRows/2, again/2)
 	}
 }
 

@@ -1,6 +1,10 @@
 package pebblestore
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+
+	"github.com/andonhq/andon/internal/cuckoo"
+)
 
 // written remembers rows without values that were written already, so that they are not written
 // again: hints, and days of directories. It is a cache of fixed size: what it has forgotten is
@@ -9,7 +13,7 @@ import "hash/maphash"
 // makes them on purpose.
 type written struct {
 	seed maphash.Seed
-	sums []uint64 // made at the first use
+	sums *cuckoo.Set // made at the first use
 }
 
 const writtenRows = 1 << 20 // 8 MiB
@@ -17,18 +21,14 @@ const writtenRows = 1 << 20 // 8 MiB
 // enter remembers a row, and reports whether it is to be written.
 func (w *written) enter(k key) bool {
 	if w.sums == nil {
-		w.seed, w.sums = maphash.MakeSeed(), make([]uint64, writtenRows)
+		w.seed, w.sums = maphash.MakeSeed(), cuckoo.New(writtenRows)
 	}
-	sum := maphash.Bytes(w.seed, k)
-	for _, at := range [2]uint64{sum % writtenRows, sum%writtenRows ^ 1} {
-		if w.sums[at] == sum {
-			return false
-		}
-	}
-	at := sum % writtenRows
-	w.sums[at], w.sums[at^1] = sum, w.sums[at]
-	return true
+	return w.sums.Add(max(maphash.Bytes(w.seed, k), 1))
 }
 
 // forget forgets all rows, because some of them will not be committed.
-func (w *written) forget() { clear(w.sums) }
+func (w *written) forget() {
+	if w.sums != nil {
+		w.sums.Clear()
+	}
+}
