@@ -165,6 +165,14 @@ type Entry struct {
 	Escalations []Escalation
 }
 
+// Standing returns the record that counts; the zero value where the entry never was escalated.
+func (e *Entry) Standing() Escalation {
+	if len(e.Escalations) == 0 {
+		return Escalation{}
+	}
+	return e.Escalations[0]
+}
+
 // Interval is one run of one state: the entries of a device in an unbroken row with the same state.
 type Interval struct {
 	State State
@@ -178,6 +186,9 @@ type Assignment struct {
 	Operator PersonID // absent: nobody
 	From     Time
 	To       Time // when the next assignment took effect; 0 for the newest
+	// Again says, in the answer of Assign, that the operator was assigned already and nothing was
+	// added.
+	Again bool
 }
 
 // Rejection accounts for one entry of a request that was not kept.

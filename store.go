@@ -52,9 +52,13 @@ type Log interface {
 	) iter.Seq2[Event, error]
 
 	// Escalate keeps an escalation record beside its entry; NotFound when the entry is not there.
-	// The same record twice is one. It returns the record as it was kept: At is moved forward so
-	// that it is the newest of its entry.
-	Escalate(ctx context.Context, tenant TenantID, e Escalation) (Escalation, error)
+	// It returns the record as it was kept: At is moved forward so that it is the newest of its
+	// entry. Where the entry is escalated to that person already, or to nobody and To is absent,
+	// nothing is added: it returns the record that says so, with At 0 where there never was one.
+	// The same record twice is one.
+	Escalate(
+		ctx context.Context, tenant TenantID, e Escalation,
+	) (kept Escalation, added bool, err error)
 }
 
 // Current keeps what every device shows now.
@@ -104,7 +108,8 @@ type Readings interface {
 type Assignments interface {
 	// Assign keeps assignments, in the order given. Each takes effect at the latest of now, just
 	// after the device's newest entry, and just after its newest assignment. It returns them with
-	// From. The devices need not have been seen. All of them are kept or none.
+	// From. The operator who was assigned last is not assigned again: the assignment that stands is
+	// returned, marked Again. The devices need not have been seen. All of them are kept or none.
 	Assign(
 		ctx context.Context, tenant TenantID, now Time, assignments []Assignment,
 	) ([]Assignment, error)

@@ -45,7 +45,8 @@ func (c *Client) Assignments(
 
 // Assign assigns an operator to a device from now on; nobody where the operator is absent. It
 // returns the assignment as it was kept: it takes effect at the later of now and just after the
-// device's newest entry. The device need not have been seen.
+// device's newest entry; the operator who was assigned last is not assigned again. The device need
+// not have been seen.
 func (c *Client) Assign(
 	ctx context.Context, id andon.DeviceID, operator andon.PersonID,
 ) (Assignment, error) {
@@ -56,20 +57,19 @@ func (c *Client) Assign(
 	var kept Assignment
 	err = c.do(ctx, request{
 		method: http.MethodPut, path: path("devices", string(id), "operator"),
-		form: jsonForm, body: body, once: true,
+		form: jsonForm, body: body,
 	}, &kept)
 	return kept, err
 }
 
 // AssignMany assigns operators to many devices from now on, at most andon.MaxRequestEntries. What
-// is right of it takes effect together; From and To do not count. A request whose answer is lost is
-// not repeated, since the history of the devices would show it twice.
+// is right of it takes effect together; From and To do not count.
 func (c *Client) AssignMany(ctx context.Context, assignments []Assignment) (Result, error) {
 	sent := make([]Assignment, len(assignments))
 	for i, a := range assignments {
 		sent[i] = Assignment{Device: a.Device, Operator: a.Operator}
 	}
-	return appendAll(ctx, c, path("assignments"), sent, true)
+	return appendAll(ctx, c, path("assignments"), sent, false)
 }
 
 // Record is an escalation of an entry: to whom, when and by whom.
@@ -98,6 +98,8 @@ type Escalation struct {
 	Time   andon.Time     `json:"time"`
 	State  andon.State    `json:"state"`
 	Record
+	// Again says, in the answer of Escalate, that it was so already and nothing was recorded.
+	Again bool `json:"-"`
 }
 
 // MarshalJSON writes the escalation as the server does.
@@ -112,8 +114,8 @@ func (e Escalation) MarshalJSON() ([]byte, error) {
 
 // Escalate escalates an entry of a device to a supervisor, or withdraws where To is absent. Without
 // Time and State the entry is the one that the device shows now. At is the server's to say. It
-// returns the record as it was kept. A request whose answer is lost is not repeated, since the
-// entry would have the record twice.
+// returns the record as it was kept, or the one that says so already, with At 0 where the entry was
+// never escalated.
 func (c *Client) Escalate(ctx context.Context, e Escalation) (Escalation, error) {
 	body, err := json.Marshal(struct {
 		To    *andon.PersonID `json:"to"`
@@ -126,9 +128,11 @@ func (c *Client) Escalate(ctx context.Context, e Escalation) (Escalation, error)
 		return Escalation{}, err
 	}
 	var kept Escalation
+	var status int
 	err = c.do(ctx, request{
 		method: http.MethodPost, path: path("devices", string(e.Device), "escalations"),
-		form: jsonForm, body: body, once: true,
+		form: jsonForm, body: body, status: &status,
 	}, &kept)
+	kept.Again = status == http.StatusOK
 	return kept, err
 }

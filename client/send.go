@@ -39,6 +39,8 @@ type request struct {
 	plain bool
 	// readOnly: it changes nothing, although it is no GET.
 	readOnly bool
+	// status, where it is not nil, is set to that of an answer that is no error.
+	status *int
 }
 
 // do sends a request until it is answered, and reads the answer into out, which may be nil.
@@ -124,6 +126,9 @@ func (c *Client) send(ctx context.Context, r request, out any) error {
 	defer answer.Body.Close()
 	if answer.StatusCode < 200 || answer.StatusCode > 299 {
 		return errorOf(answer)
+	}
+	if r.status != nil {
+		*r.status = answer.StatusCode
 	}
 	if out == nil {
 		return nil

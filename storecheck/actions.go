@@ -135,7 +135,7 @@ func parseEscalate(words []string) (action, error) {
 			record.At = at.from(e)
 		}
 		return e.Eventually(ctx, func() error {
-			_, err := e.Store.Escalate(ctx, id, record)
+			_, _, err := e.Store.Escalate(ctx, id, record)
 			return err
 		})
 	}), nil

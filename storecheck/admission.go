@@ -223,7 +223,7 @@ func escalateCurrent(ctx context.Context, e *Env, id andon.TenantID) error {
 		return err
 	}
 	err := e.Eventually(ctx, func() error {
-		_, err := e.Intake.Escalate(ctx, id, andon.Escalation{Device: "d1", To: "Sara"})
+		_, _, err := e.Intake.Escalate(ctx, id, andon.Escalation{Device: "d1", To: "Sara"})
 		return err
 	})
 	if err != nil {

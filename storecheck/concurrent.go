@@ -2,8 +2,10 @@ package storecheck
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/andonhq/andon"
 )
@@ -12,6 +14,8 @@ import (
 func concurrentChecks() []Check {
 	return []Check{
 		check("2.4", "appends side by side end as one after the other", appendSideBySide),
+		check("2.6", "one assignment comes of several that ask for the same", assignSideBySide),
+		check("2.7", "one record comes of several that ask for the same", escalateSideBySide),
 	}
 }
 
@@ -19,22 +23,16 @@ func concurrentChecks() []Check {
 // each device's come from all of them, and every fourth of them is late.
 func appendSideBySide(ctx context.Context, e *Env, id andon.TenantID) error {
 	const goroutines, each = 4, 15
-	var failed [goroutines]error
-	var all sync.WaitGroup
-	for g := range goroutines {
-		all.Go(func() {
-			for i := range each {
-				if err := e.append(ctx, id, e.dealt(g, i)...); err != nil {
-					failed[g] = err
-				}
+	err := sideBySide(goroutines, func(g int) error {
+		for i := range each {
+			if err := e.append(ctx, id, e.dealt(g, i)...); err != nil {
+				return err
 			}
-		})
-	}
-	all.Wait()
-	for _, err := range failed {
-		if err != nil {
-			return err
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	for _, device := range []string{"d0", "d1", "d2"} {
 		if err := e.checkDealt(ctx, id, device, goroutines*each); err != nil {
@@ -82,4 +80,69 @@ func (e *Env) checkDealt(ctx context.Context, id andon.TenantID, device string, 
 		}
 		return nil
 	})
+}
+
+// sideBySide runs do in several goroutines and joins their errors.
+func sideBySide(goroutines int, do func(g int) error) error {
+	failed := make([]error, goroutines)
+	var all sync.WaitGroup
+	for g := range goroutines {
+		all.Go(func() { failed[g] = do(g) })
+	}
+	all.Wait()
+	return errors.Join(failed...)
+}
+
+// assignSideBySide assigns one operator from several goroutines, each by a clock of its own.
+func assignSideBySide(ctx context.Context, e *Env, id andon.TenantID) error {
+	const goroutines = 8
+	var added atomic.Int32
+	err := sideBySide(goroutines, func(g int) error {
+		sent := []andon.Assignment{{Device: "d1", Operator: "Liz"}}
+		kept, err := e.Store.Assign(ctx, id, e.Now()+andon.Time(g), sent)
+		if err == nil && !kept[0].Again {
+			added.Add(1)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if n := added.Load(); n != 1 {
+		return fmt.Errorf("%d of them say that they are new", n)
+	}
+	list, err := assignmentsOf("d1", options{})(ctx, e, id)
+	if err == nil && len(list) != 1 {
+		err = fmt.Errorf("the device has %s", show(list))
+	}
+	return err
+}
+
+// escalateSideBySide does so with the escalation of one entry.
+func escalateSideBySide(ctx context.Context, e *Env, id andon.TenantID) error {
+	event := andon.Event{Device: "d1", Time: e.Base, State: "WARNING1"}
+	if err := e.append(ctx, id, event); err != nil {
+		return err
+	}
+	const goroutines = 8
+	var added atomic.Int32
+	err := sideBySide(goroutines, func(g int) error {
+		_, isNew, err := e.Store.Escalate(ctx, id, andon.Escalation{
+			Device: "d1", Time: e.Base, State: "WARNING1", To: "Sara",
+			At: e.Base + 1 + andon.Time(g), Note: fmt.Sprint(g),
+		})
+		if isNew {
+			added.Add(1)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	entry, err := e.Store.Entry(ctx, id, "d1", e.Base, "WARNING1")
+	if err == nil && (len(entry.Escalations) != 1 || added.Load() != 1) {
+		err = fmt.Errorf("%d of them say that they are new, of %+v",
+			added.Load(), entry.Escalations)
+	}
+	return err
 }

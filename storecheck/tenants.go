@@ -80,7 +80,10 @@ func writesOf(
 		"AppendReadings": func() error {
 			return s.AppendReadings(ctx, id, at, []andon.Reading{reading})
 		},
-		"Escalate":     func() error { return second(s.Escalate(ctx, id, record)) },
+		"Escalate": func() error {
+			_, _, err := s.Escalate(ctx, id, record)
+			return err
+		},
 		"Assign":       func() error { return second(s.Assign(ctx, id, at, assign)) },
 		"Retire":       func() error { return second(s.Retire(ctx, id, "d1", at)) },
 		"Expire":       func() error { return s.Expire(ctx, id, andon.Horizon{}) },

@@ -269,7 +269,8 @@ func (g *generator) escalate() step {
 		text: fmt.Sprintf("escalate %s: %q %s %s to %q by %q", short(tenant),
 			record.Device, timeText(record.Time), record.State, record.To, record.By),
 		do: func(ctx context.Context, s *subject) (any, error) {
-			return s.intake.Escalate(ctx, tenant, record)
+			kept, added, err := s.intake.Escalate(ctx, tenant, record)
+			return []any{kept, added}, err
 		},
 	}
 }

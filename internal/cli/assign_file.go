@@ -132,8 +132,13 @@ func (as *assignments) assignment(row *table.Row) (client.Assignment, error) {
 	if err := a.Device.Validate(); err != nil {
 		return a, bad("device", err.Error())
 	}
-	if _, null := row.JSON("operator"); !there && !null && as.format != table.CSV {
+	cell, _ := row.JSON("operator")
+	switch {
+	case cell == "null" || as.format == table.CSV: // in CSV an empty cell says nobody
+	case !there:
 		return a, bad("operator", "operator is missing; null unassigns")
+	case operator == "":
+		return a, bad("operator", "operator is empty: a name assigns, null unassigns")
 	}
 	if operator != "" {
 		if err := a.Operator.Validate(); err != nil {

@@ -92,7 +92,7 @@ func (r *reference) Escalate(
 	if e.To == "" {
 		r.withdrawn++
 	}
-	_, err := r.intake.Escalate(ctx, andon.DefaultTenant, andon.Escalation{
+	_, _, err := r.intake.Escalate(ctx, andon.DefaultTenant, andon.Escalation{
 		Device: e.Device, Time: e.Time, State: e.State, To: e.To, By: e.By, Note: e.Note,
 	})
 	return client.Escalation{}, err

@@ -100,8 +100,11 @@ func (p *program) escalate(
 		return json.NewEncoder(p.stdout).Encode(kept)
 	}
 	outcome := "is escalated to " + legible(string(kept.To))
-	if kept.To == "" {
+	switch {
+	case kept.To == "":
 		outcome = withdrawn(ctx, c, kept)
+	case kept.Again:
+		outcome += " since " + kept.At.String() + ": nothing was added"
 	}
 	_, err = fmt.Fprintf(p.stdout, "%s: %s of %s %s\n",
 		legible(string(kept.Device)), legible(string(kept.State)), kept.Time, outcome)
@@ -111,6 +114,9 @@ func (p *program) escalate(
 // withdrawn says what withdrawing changed. Records are a list that only grows, so that this can be
 // read afterwards; where it can't, only what holds now is told.
 func withdrawn(ctx context.Context, c *client.Client, kept client.Escalation) string {
+	if kept.Again {
+		return "was escalated to nobody: there was nothing to withdraw"
+	}
 	entry, err := c.Entry(ctx, kept.Device, kept.Time, kept.State)
 	if err != nil {
 		return "is escalated to nobody any more"
@@ -118,9 +124,6 @@ func withdrawn(ctx context.Context, c *client.Client, kept client.Escalation) st
 	for _, former := range entry.Escalations { // newest first
 		if former.At >= kept.At {
 			continue
-		}
-		if former.To == "" {
-			break
 		}
 		return "is not escalated to " + legible(string(former.To)) + " any more"
 	}

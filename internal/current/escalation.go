@@ -42,15 +42,15 @@ func (d *Device) forgetEscalations(before andon.Time) {
 	}
 }
 
-// EscalatedAt returns when an entry of the present incident was escalated or withdrawn last; 0
-// where it never was.
-func (d *Device) EscalatedAt(entry andon.Time, state andon.State) andon.Time {
+// Escalated returns the newest record of an entry of the present incident; the zero value where
+// there is none.
+func (d *Device) Escalated(entry andon.Time, state andon.State) Escalation {
 	for _, r := range d.Escalations {
 		if r.Entry == entry && r.State == state {
-			return r.At
+			return r
 		}
 	}
-	return 0
+	return Escalation{}
 }
 
 // escalated returns the newest record that stands: by when it was made, then by its entry.

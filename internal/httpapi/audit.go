@@ -77,6 +77,9 @@ func (c *call) assign(sent []andon.Assignment) ([]andon.Assignment, error) {
 		return nil, err
 	}
 	for i, a := range kept {
+		if a.Again {
+			continue
+		}
 		details := []slog.Attr{after(a.Operator), at("from", a.From)}
 		if i < maxAuditReads && c.options.Audit != nil {
 			details = append(c.assignedBefore(a), details...)
@@ -99,17 +102,19 @@ func (c *call) assignedBefore(a andon.Assignment) []slog.Attr {
 	return []slog.Attr{before("")}
 }
 
-// escalate escalates an entry, or withdraws.
-func (c *call) escalate(sent andon.Escalation) (andon.Escalation, error) {
-	kept, err := c.intake.Escalate(c.ctx(), c.tenant, sent)
+// escalate escalates an entry, or withdraws. What is so already is no change.
+func (c *call) escalate(sent andon.Escalation) (kept andon.Escalation, added bool, err error) {
+	kept, added, err = c.intake.Escalate(c.ctx(), c.tenant, sent)
 	if err != nil {
 		c.audit("escalate", c.tenant, sent.Device, err, after(sent.To), said(sent.By))
-		return kept, err
+	}
+	if err != nil || !added {
+		return kept, added, err
 	}
 	details := append(c.escalatedBefore(kept), after(kept.To), at("entry_time", kept.Time),
 		slog.String("state", string(kept.State)), at("at", kept.At), said(kept.By))
 	c.audit("escalate", c.tenant, kept.Device, nil, details...)
-	return kept, nil
+	return kept, true, nil
 }
 
 // said is who the client says escalated.

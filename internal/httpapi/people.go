@@ -5,6 +5,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest/jsonfeed"
@@ -16,7 +17,8 @@ func (a *API) peopleRoutes() []*route {
 			method: http.MethodPut, path: "/devices/{device}/operator",
 			name: "putOperator", tag: "people",
 			summary: "Assign an operator to a device from now on; null unassigns",
-			detail: "Takes effect at the later of now and just after the device's newest entry. " +
+			detail: "Takes effect at the later of now and just after the device's newest entry; " +
+				"the operator who was assigned last is not assigned again. " +
 				"The device need not have been seen.",
 		}, operatorBody{Operator: new(andon.PersonID("Liz"))}, exampleAssignment(), a.putOperator),
 		{
@@ -40,8 +42,10 @@ func (a *API) peopleRoutes() []*route {
 			method: http.MethodPost, path: "/devices/{device}/escalations", name: "postEscalation",
 			tag: "people", summary: "Escalate an entry of a device to a supervisor; null withdraws",
 			detail: "The entry is the one that the device shows now, unless `time` and `state` " +
-				"name another. `Location` is that entry.",
-			statuses: []int{http.StatusCreated},
+				"name another. `Location` is that entry. Where it is escalated to that person " +
+				"already, or to nobody and `to` is null, nothing is added: 200 with the record " +
+				"that says so.",
+			statuses: []int{http.StatusCreated, http.StatusOK},
 			errors:   []int{404},
 		}, exampleEscalationBody(), exampleEscalation(), a.postEscalation),
 	}
@@ -65,6 +69,7 @@ type operatorBody struct {
 
 func (a *API) putOperator(c *call, sent operatorBody) (assignmentJSON, error) {
 	device := c.device()
+	c.checkNamed("body.operator", sent.Operator, "assigns", "unassigns")
 	if err := c.fault(); err != nil {
 		return assignmentJSON{}, err
 	}
@@ -74,6 +79,14 @@ func (a *API) putOperator(c *call, sent operatorBody) (assignmentJSON, error) {
 		return assignmentJSON{}, err
 	}
 	return showAssignment(&kept[0]), nil
+}
+
+// checkNamed refuses an empty name: a script whose variable is not set must not undo anything.
+func (c *call) checkNamed(location string, p *andon.PersonID, does, undoes string) {
+	if p != nil && *p == "" {
+		c.mark(location, `%s is empty: a name %s, null %s`,
+			strings.TrimPrefix(location, "body."), does, undoes)
+	}
 }
 
 // orNobody is the other way of orNull.
@@ -174,17 +187,18 @@ type escalationJSON struct {
 	Time   andon.Time      `json:"time"`
 	State  andon.State     `json:"state"`
 	To     *andon.PersonID `json:"to" doc:"null: withdrawn"`
-	At     andon.Time      `json:"at"`
+	At     andon.Time      `json:"at,omitempty" doc:"absent where it never was escalated"`
 	By     andon.PersonID  `json:"by,omitempty"`
 	Note   string          `json:"note,omitempty"`
 }
 
 func (a *API) postEscalation(c *call, sent escalationBody) (escalationJSON, error) {
 	device := c.device()
+	c.checkNamed("body.to", sent.To, "escalates", "withdraws")
 	if err := c.fault(); err != nil {
 		return escalationJSON{}, err
 	}
-	kept, err := c.escalate(andon.Escalation{
+	kept, added, err := c.escalate(andon.Escalation{
 		Device: device, Time: sent.Time, State: sent.State,
 		To: orNobody(sent.To), By: sent.By, Note: sent.Note,
 	})
@@ -193,6 +207,9 @@ func (a *API) postEscalation(c *call, sent escalationBody) (escalationJSON, erro
 	}
 	if err != nil {
 		return escalationJSON{}, err
+	}
+	if !added {
+		c.status = http.StatusOK
 	}
 	c.x.Header().Set("Location", basePath+"/devices/"+url.PathEscape(string(device))+
 		"/events/"+kept.Time.String()+"/"+url.PathEscape(string(kept.State)))

@@ -15,7 +15,7 @@ func TestAssignments(t *testing.T) {
 	w.put("/devices/d%23/operator", `{"operator":null}`).
 		equals(`{"device":"d#","operator":null,"from":"2020-04-24T13:00:00Z"}`)
 	w.at("2020-04-24T14:00:00Z")
-	w.post("/assignments", `[{"device":"d#","operator":"Bob"},{"device":"e","operator":""},
+	w.post("/assignments", `[{"device":"d#","operator":"Bob"},{"device":"e","operator":null},
 		{"device":"","operator":"x"},{"device":"f"}]`).is(http.StatusOK)
 	w.get("/devices/d%23/assignments").equals(`{"items":[
 		{"device":"d#","operator":"Bob","from":"2020-04-24T14:00:00Z"},
@@ -40,6 +40,53 @@ func TestAssignmentsAreAccountedFor(t *testing.T) {
 	w.post("/assignments", `{"device":"a","operator":"x","until":"tomorrow"}`).fails(400)
 	w.post("/assignments", `[]`).equals(`{"accepted":0,"rejected":[]}`)
 	w.post("/assignments", `[{"device":"\u0000","operator":"x"}]`).is(http.StatusOK)
+}
+
+// What is so already adds nothing: a request that is sent again after a timeout does not falsify
+// the history.
+func TestPeopleAgain(t *testing.T) {
+	w := newWorld(t)
+	w.event("d", "2020-04-24T11:00:00Z", "WARNING2")
+	const e = "/devices/d/escalations"
+	w.post(e, `{"to":null}`).equals(`{"device":"d","time":"2020-04-24T11:00:00Z",
+		"state":"WARNING2","to":null}`)
+	w.post(e, `{"to":"Sara","by":"Liz"}`).is(http.StatusCreated)
+	w.put("/devices/d/operator", `{"operator":"Liz"}`).is(http.StatusOK)
+	w.at("2020-04-24T13:00:00Z")
+	got := w.post(e, `{"to":"Sara","by":"Tom","note":"again"}`)
+	got.equals(`{"device":"d","time":"2020-04-24T11:00:00Z","state":"WARNING2","to":"Sara",
+		"at":"2020-04-24T12:00:00Z","by":"Liz"}`)
+	if got.header.Get("Location") == "" {
+		t.Error("there is no Location")
+	}
+	w.put("/devices/d/operator", `{"operator":"Liz"}`).
+		equals(`{"device":"d","operator":"Liz","from":"2020-04-24T12:00:00Z"}`)
+	w.post("/assignments", `[{"device":"d","operator":"Liz"}]`).
+		equals(`{"accepted":1,"rejected":[]}`)
+	w.get("/devices/d/assignments").equals(`{"items":[
+		{"device":"d","operator":"Liz","from":"2020-04-24T12:00:00Z"}]}`)
+	w.post(e, `{"to":null}`).is(http.StatusCreated)
+	w.at("2020-04-24T14:00:00Z")
+	w.post(e, `{"to":null,"time":"2020-04-24T11:00:00Z","state":"WARNING2"}`).is(http.StatusOK)
+	w.get("/devices/d/events/2020-04-24T11:00:00Z/WARNING2").equals(`{"device":"d",
+		"time":"2020-04-24T11:00:00Z","state":"WARNING2","escalations":[
+		{"to":null,"at":"2020-04-24T13:00:00Z"},
+		{"to":"Sara","at":"2020-04-24T12:00:00Z","by":"Liz"}]}`)
+}
+
+// An empty name is neither a person nor nobody.
+func TestEmptyNamesAreRefused(t *testing.T) {
+	w := newWorld(t)
+	w.post("/events", `{"device":"d","state":"WARNING2","operator":"Liz","escalated_to":"Sara"}`).
+		is(http.StatusOK)
+	w.put("/devices/d/operator", `{"operator":"Tom"}`).is(http.StatusOK)
+	w.put("/devices/d/operator", `{"operator":""}`).fails(400, "body.operator", "null unassigns")
+	w.post("/assignments", `{"device":"d","operator":""}`).fails(400, "body.operator")
+	w.post("/devices/d/escalations", `{"to":""}`).fails(400, "body.to", "null withdraws")
+	got := parse(t, w.get("/devices/d").is(http.StatusOK).body).(object)
+	if got["operator"] != "Tom" || got["escalated_to"] != "Sara" {
+		t.Errorf("the device shows %v", got)
+	}
 }
 
 func TestEscalations(t *testing.T) {

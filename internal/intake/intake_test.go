@@ -186,7 +186,8 @@ func TestEscalateTakesTheCurrentEntry(t *testing.T) {
 	changed := func(_ andon.TenantID, d []andon.DeviceID) { told = append(told, d...) }
 	in := intake.New(memstore.New(), intake.Options{Now: clock, Changed: changed})
 	escalate := func(e andon.Escalation) (andon.Escalation, error) {
-		return in.Escalate(t.Context(), andon.DefaultTenant, e)
+		kept, _, err := in.Escalate(t.Context(), andon.DefaultTenant, e)
+		return kept, err
 	}
 	post(t, in,
 		andon.Event{Device: "d", Time: now - 5, State: "WARNING2"},
@@ -220,7 +221,7 @@ func TestWithdrawTakesTheEntryWhoseEscalationIsShown(t *testing.T) {
 	post(t, in, andon.Event{Device: "d", Time: now - 9, State: "WARNING2"})
 	escalate := func(to andon.PersonID) andon.Escalation {
 		of := andon.Escalation{Device: "d", To: to}
-		e, err := in.Escalate(t.Context(), andon.DefaultTenant, of)
+		e, _, err := in.Escalate(t.Context(), andon.DefaultTenant, of)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -235,8 +236,8 @@ func TestWithdrawTakesTheEntryWhoseEscalationIsShown(t *testing.T) {
 	if err != nil || d.EscalatedTo != "" {
 		t.Errorf("still escalated to %q, %v", d.EscalatedTo, err)
 	}
-	if e := escalate(""); e.Time != now-5 {
-		t.Errorf("with nothing to withdraw, the record is beside the entry at %s", e.Time)
+	if e := escalate(""); e.Time != now-5 || e.At != 0 {
+		t.Errorf("with nothing to withdraw there is a record beside the entry at %s: %v", e.Time, e)
 	}
 }
 

@@ -26,7 +26,9 @@ func (in *Intake) Assign(
 		return nil, err
 	}
 	for i := range kept {
-		in.changed(tenant, kept[i].Device)
+		if !kept[i].Again {
+			in.changed(tenant, kept[i].Device)
+		}
 	}
 	return kept, nil
 }
@@ -41,22 +43,22 @@ func CheckAssignment(a *andon.Assignment) error {
 
 // Escalate escalates an entry, or with To absent withdraws. Without Time and State the entry is the
 // one that the device shows now; to withdraw, it is the one whose escalation the device shows,
-// since reports may have repeated behind it.
+// since reports may have repeated behind it. added is false where that is so already.
 func (in *Intake) Escalate(
 	ctx context.Context, tenant andon.TenantID, e andon.Escalation,
-) (andon.Escalation, error) {
+) (kept andon.Escalation, added bool, err error) {
 	if err := checkEscalation(&e); err != nil {
-		return andon.Escalation{}, err
+		return andon.Escalation{}, false, err
 	}
 	leave, err := in.enter()
 	if err != nil {
-		return andon.Escalation{}, err
+		return andon.Escalation{}, false, err
 	}
 	defer leave()
 	if e.Time == 0 && e.State == "" {
 		d, err := in.store.Device(ctx, tenant, e.Device)
 		if err != nil {
-			return andon.Escalation{}, err
+			return andon.Escalation{}, false, err
 		}
 		e.Time, e.State = d.Time, d.State
 		if e.To == "" && d.EscalatedTo != "" {
@@ -64,11 +66,11 @@ func (in *Intake) Escalate(
 		}
 	}
 	e.At = in.options.Now()
-	kept, err := in.store.Escalate(ctx, tenant, e)
-	if err == nil {
+	kept, added, err = in.store.Escalate(ctx, tenant, e)
+	if err == nil && added {
 		in.changed(tenant, e.Device)
 	}
-	return kept, err
+	return kept, added, err
 }
 
 func checkEscalation(e *andon.Escalation) error {

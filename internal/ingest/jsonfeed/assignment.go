@@ -9,7 +9,7 @@ import (
 )
 
 // Assignments reads who is assigned to which device: device and operator. An operator that is null
-// or empty unassigns; one that is missing is rejected, and so is any other field, since an
+// unassigns; one that is missing or empty is rejected, and so is any other field, since an
 // assignment has no place to keep it. From and To are 0. The error is as for Events.
 func Assignments(body string, f Format) (ingest.Batch[andon.Assignment], error) {
 	return read(body, f, &assignmentReader{})
@@ -18,11 +18,12 @@ func Assignments(body string, f Format) (ingest.Batch[andon.Assignment], error) 
 type assignmentReader struct {
 	assignment *andon.Assignment // the one being read
 	operator   bool              // whether it names an operator, or null
+	null       bool
 }
 
 func (r *assignmentReader) entry(s *jsonscan.Scanner, a *andon.Assignment) *jsonscan.Fault {
 	start := s.At
-	r.assignment, r.operator = a, false
+	r.assignment, r.operator, r.null = a, false, false
 	if f := fields(s, r); f != nil {
 		return f
 	}
@@ -36,8 +37,11 @@ func (r *assignmentReader) validate() error {
 	if !r.operator {
 		return andon.AtField("body.operator", "operator is missing; null unassigns")
 	}
-	if r.assignment.Operator == "" {
+	if r.null {
 		return nil
+	}
+	if r.assignment.Operator == "" {
+		return andon.AtField("body.operator", "operator is empty: a name assigns, null unassigns")
 	}
 	if err := r.assignment.Operator.Validate(); err != nil {
 		message := strings.Replace(err.Error(), "person", "operator", 1)
@@ -51,7 +55,7 @@ func (r *assignmentReader) field(s *jsonscan.Scanner, name string) (bit uint8, f
 	case "device":
 		return 1 << 0, text(s, name, &r.assignment.Device)
 	case "operator":
-		r.operator = true
+		r.operator, r.null = true, s.Peek() == 'n'
 		return 1 << 1, text(s, name, &r.assignment.Operator)
 	}
 	return 0, s.Fault(s.NameAt, "an assignment has no field %s", ingest.Clip(name))

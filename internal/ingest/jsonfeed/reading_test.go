@@ -118,7 +118,7 @@ func TestAssignments(t *testing.T) {
 		got = append(got, fmt.Sprintf("%d %s", r.Index, r.Error))
 	}
 	if diff := cmp.Diff([]string{
-		"0 a=Liz", "1 b=", "2 c=",
+		"0 a=Liz", "1 b=", "2 at byte 65: operator is empty: a name assigns, null unassigns",
 		"3 at byte 94: operator is missing; null unassigns",
 		"4 at byte 109: device is missing",
 		"5 at byte 153: operator: want a string, found a number",

@@ -61,6 +61,11 @@ func (s *Store) assign(
 	var orders []order
 	for _, a := range assignments {
 		v := views[a.Device]
+		if v.assigned.From != 0 && v.assigned.Operator == a.Operator {
+			a.From, a.To, a.Again = v.assigned.From, 0, true
+			kept = append(kept, a)
+			continue
+		}
 		a.From, a.To = v.assignFrom(now), 0
 		v.assigned = a
 		kept = append(kept, a)
@@ -116,6 +121,8 @@ type assignmentRow struct {
 func (r *assignmentRow) into() []any { return []any{&r.since, &r.operator} }
 
 // assignments reads one page, and the one next to it that says when the first or last one ended.
+// Two processes that assign one operator at once may both keep it: of a row of the same operator
+// only the first is an assignment.
 func (s *Store) assignments(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.PageQuery,
 ) (page []andon.Assignment, err error) {
@@ -127,31 +134,50 @@ func (s *Store) assignments(
 	// To of a newer page's last one is the From that this page begins behind.
 	ends := andon.Time(0)
 	if q.Order == andon.Asc {
-		ask, from = assignmentsUp, int64(q.After)+1
+		ask, from = assignmentsUp, int64(q.After)
 	} else if q.After != 0 {
 		to, ends = int64(q.After)-1, q.After
 	}
 	args := []any{t.key, string(device), from, to}
-	rows := newPages(s, ask, args, q.Limit+1, (*assignmentRow).into)
+	rows := newPages(s, ask, args, q.Limit+2, (*assignmentRow).into)
 	for len(page) < q.Limit {
-		r, err := rows.head(ctx)
-		if r == nil || err != nil {
+		first, last, err := sameOperator(ctx, rows)
+		if first == nil || err != nil {
 			return page, err
 		}
 		a := andon.Assignment{
-			Device: device, From: andon.Time(r.since), Operator: andon.PersonID(r.operator),
+			Device: device, From: andon.Time(first.since), Operator: andon.PersonID(first.operator),
 		}
-		rows.take()
 		if q.Order == andon.Desc {
+			a.From = andon.Time(last.since)
 			a.To, ends = ends, a.From
 		} else if next, err := rows.head(ctx); err != nil {
 			return page, err
 		} else if next != nil {
 			a.To = andon.Time(next.since)
 		}
-		page = append(page, a)
+		if q.Order == andon.Desc || a.From > q.After {
+			page = append(page, a)
+		}
 	}
 	return page, nil
+}
+
+// sameOperator takes the rows of one operator that stand side by side, and returns the first and
+// the last of them; nil at the end.
+func sameOperator(
+	ctx context.Context, rows *pages[assignmentRow],
+) (first, last *assignmentRow, err error) {
+	for {
+		r, err := rows.head(ctx)
+		if err != nil || r == nil || (last != nil && r.operator != last.operator) {
+			return first, last, err
+		}
+		taken := rows.take()
+		if last = &taken; first == nil {
+			first = last
+		}
+	}
 }
 
 // Resolve is of andon.Assignments. It asks the cluster each time: another process may have assigned

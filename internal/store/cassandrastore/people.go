@@ -168,27 +168,46 @@ func (s *Store) escalatedOn(
 // Escalate is of andon.Log.
 func (s *Store) Escalate(
 	ctx context.Context, id andon.TenantID, e andon.Escalation,
-) (andon.Escalation, error) {
+) (kept andon.Escalation, added bool, err error) {
 	t, err := s.tenant(ctx, id)
 	if err != nil {
-		return e, err
+		return e, false, err
 	}
 	k := slotKey{t.key, e.Device}
 	slot, err := s.devices.take(ctx, k)
 	if err != nil {
-		return e, err
+		return e, false, err
 	}
 	defer s.devices.give(k, slot)
 	records, shards, err := s.records(ctx, t, &e)
 	if err != nil {
-		return e, err
+		return e, false, err
 	}
-	if slices.Contains(records, e) {
-		return e, nil
+	var newest andon.Escalation
+	if len(records) > 0 {
+		newest = standing(records)
 	}
-	for _, r := range records {
-		e.At = max(e.At, r.At+1)
+	switch {
+	case slices.Contains(records, e):
+	case newest.To != e.To:
+		added = true
+		if newest.At != 0 {
+			e.At = max(e.At, newest.At+1)
+		}
+	case newest.At == 0:
+		e.At, e.By, e.Note = 0, "", ""
+		return e, false, nil
+	default:
+		e = newest
 	}
+	// What is there already is written again: an attempt before may have been broken off.
+	return e, added, s.escalate(ctx, t, e, shards)
+}
+
+// escalate writes a record, and what leads to it.
+func (s *Store) escalate(
+	ctx context.Context, t *tenant, e andon.Escalation, shards int,
+) error {
 	w := s.working.Load()
 	a := &appending{
 		store: s, working: w, tenant: t, stamp: s.stamp(),
@@ -198,10 +217,10 @@ func (s *Store) Escalate(
 	a.hints.exists(ofEvents, string(e.Device), e.Time.Day(), shard, string(e.State), e.Time)
 	a.log = append(a.escalated(e), mutation{a.escalation(e, shard)})
 	if err := s.write(ctx, append(a.log, a.hints.mutations()...)); err != nil {
-		return e, err
+		return err
 	}
 	s.written.add(a.hints.all)
-	return e, nil
+	return nil
 }
 
 // records returns the escalations of an entry, and how many shards its device has; NotFound where

@@ -26,7 +26,12 @@ func (s *Store) Assign(
 func (d *device) assign(now andon.Time, operator andon.PersonID) andon.Assignment {
 	from := max(now, d.newestTime()+1)
 	if n := len(d.assignments); n > 0 {
-		from = max(from, d.assignments[n-1].From+1)
+		newest := d.assignments[n-1]
+		if newest.Operator == operator {
+			newest.Again = true
+			return newest
+		}
+		from = max(from, newest.From+1)
 	}
 	a := andon.Assignment{
 		Device: d.id, Operator: andon.PersonID(strings.Clone(string(operator))), From: from,

@@ -60,26 +60,30 @@ func (d *device) record(r andon.Escalation) {
 // Escalate keeps an escalation record beside its entry, as the newest one.
 func (s *Store) Escalate(
 	ctx context.Context, id andon.TenantID, r andon.Escalation,
-) (andon.Escalation, error) {
-	err := s.within(ctx, id, func(t *tenant) error {
+) (kept andon.Escalation, added bool, err error) {
+	err = s.within(ctx, id, func(t *tenant) error {
 		d, e, err := t.entry(r.Device, r.Time, r.State)
 		if err != nil {
 			return err
 		}
 		records := d.escalations[entryID{e.Time, e.State}]
-		if slices.Contains(records, r) {
+		newest := d.standing(e)
+		switch {
+		case slices.Contains(records, r):
+			kept = r
 			return nil
-		}
-		if newest := d.standing(e); len(records) > 0 && r.At <= newest.At {
+		case newest.To == r.To:
+			kept = newest
+			kept.Device, kept.Time, kept.State = e.Device, e.Time, e.State
+			return nil
+		case len(records) > 0 && r.At <= newest.At:
 			r.At = newest.At + 1
 		}
-		d.record(cloneEscalation(e, &r))
+		kept, added = cloneEscalation(e, &r), true
+		d.record(kept)
 		return nil
 	})
-	if err != nil {
-		return andon.Escalation{}, err
-	}
-	return r, nil
+	return kept, added, err
 }
 
 // Entry returns one entry with its escalations, newest first.

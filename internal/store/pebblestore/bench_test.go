@@ -165,7 +165,7 @@ var filled = sync.OnceValue(func() *Store {
 	e := andon.Escalation{
 		Device: benchNames[0], Time: benchBase, State: "WARNING2", At: benchBase + 1, To: "Sara",
 	}
-	if _, err := s.Escalate(ctx, id, e); err != nil {
+	if _, _, err := s.Escalate(ctx, id, e); err != nil {
 		panic(err)
 	}
 	liz := []andon.Assignment{{Device: benchNames[7], Operator: "Liz"}}

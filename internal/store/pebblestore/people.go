@@ -3,9 +3,8 @@ package pebblestore
 import (
 	"context"
 	"iter"
+	"slices"
 	"strings"
-
-	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
@@ -14,22 +13,25 @@ import (
 // Escalate is of andon.Log.
 func (s *Store) Escalate(
 	ctx context.Context, id andon.TenantID, e andon.Escalation,
-) (andon.Escalation, error) {
+) (kept andon.Escalation, added bool, err error) {
 	t, err := s.writable(ctx, id)
 	if err != nil {
-		return e, err
+		return e, false, err
 	}
 	batch := s.db.NewBatch()
 	defer batch.Close()
 	if err := s.enter(ctx, t); err != nil {
-		return e, err
+		return e, false, err
 	}
-	kept, w, err := s.stageEscalation(ctx, batch, t, e)
-	if err != nil || w == nil {
+	w := s.newStaging(batch, t, 0, 1)
+	kept, added, err = w.escalate(ctx, e)
+	if err != nil {
 		s.order.Unlock()
-		return kept, err
+		return e, false, err
 	}
-	return kept, s.commit(batch, w) // unlocks
+	// What was so already may have been staged a moment ago: that it is durable is known once this
+	// write is, which then holds nothing.
+	return kept, added, s.commit(batch, w) // unlocks
 }
 
 // writable returns a tenant that is there, when there is room to write.
@@ -41,34 +43,49 @@ func (s *Store) writable(ctx context.Context, id andon.TenantID) (*tenant, error
 	return t, err
 }
 
-// stageEscalation returns no staging where the record is there already.
-func (s *Store) stageEscalation(
-	ctx context.Context, batch *pebble.Batch, t *tenant, e andon.Escalation,
-) (andon.Escalation, *staging, error) {
-	entry, err := entry(ctx, s.db, t, e.Device, e.Time, e.State)
-	if err != nil && (andon.KindOf(err) != andon.NotFound || !t.shows(&e)) {
-		return e, nil, err
+// escalate stages an escalation, unless the entry is escalated to that person already.
+func (w *staging) escalate(
+	ctx context.Context, e andon.Escalation,
+) (kept andon.Escalation, added bool, err error) {
+	standing, again, err := w.standing(ctx, &e)
+	if err != nil || again || standing.To == e.To {
+		return standing, false, err
 	}
-	for _, there := range entry.Escalations {
-		if there == e {
-			return e, nil, nil
-		}
+	if standing.At != 0 {
+		e.At = max(e.At, standing.At+1)
 	}
-	if len(entry.Escalations) > 0 {
-		e.At = max(e.At, entry.Escalations[0].At+1)
+	if err := setEscalation(w.batch, w.tenant.number, &e); err != nil {
+		return e, false, err
 	}
-	e.At = max(e.At, t.fleet.Slot(e.Device).Latest().EscalatedAt(e.Time, e.State)+1)
-	if err := setEscalation(batch, t.number, &e); err != nil {
-		return e, nil, err
-	}
-	w := s.newStaging(batch, t, 0, 1)
 	w.device(e.Device, func(d *current.Device) {
 		d.Escalate(current.Escalation{
 			Entry: e.Time, State: andon.State(strings.Clone(string(e.State))),
 			At: e.At, To: retain(e.To, ""),
 		}, w.states)
 	})
-	return e, w, nil
+	return e, true, nil
+}
+
+// standing returns the record that counts of the entry of e, or e itself, where that record is
+// there already. It is NotFound where neither the entry is there nor the device shows it.
+func (w *staging) standing(
+	ctx context.Context, e *andon.Escalation,
+) (standing andon.Escalation, again bool, err error) {
+	entry, err := entry(ctx, w.store.db, w.tenant, e.Device, e.Time, e.State)
+	if err != nil && (andon.KindOf(err) != andon.NotFound || !w.tenant.shows(e)) {
+		return standing, false, err
+	}
+	if slices.Contains(entry.Escalations, *e) {
+		return *e, true, nil
+	}
+	standing = entry.Standing()
+	// In memory a record outlives the history, but for who made it and why.
+	shown := w.tenant.fleet.Slot(e.Device).Latest().Escalated(e.Time, e.State)
+	if shown.At > standing.At {
+		standing = andon.Escalation{At: shown.At, To: shown.To}
+	}
+	standing.Device, standing.Time, standing.State = e.Device, e.Time, e.State
+	return standing, false, nil
 }
 
 // shows reports whether a device shows an entry, or whom it was escalated to: then the entry can be
@@ -79,7 +96,7 @@ func (t *tenant) shows(e *andon.Escalation) bool {
 		return false
 	}
 	d := slot.Latest()
-	return (d.Time == e.Time && d.State == e.State) || d.EscalatedAt(e.Time, e.State) != 0
+	return (d.Time == e.Time && d.State == e.State) || d.Escalated(e.Time, e.State).At != 0
 }
 
 // device stages a change of one device that is not a message of it.
@@ -149,9 +166,17 @@ func (w *staging) assign(
 	copies := map[*slot]pair{} // a device may be assigned more than once
 	for _, a := range assignments {
 		slot := w.slot(a.Device)
-		p, ok := copies[slot]
-		if !ok {
-			p = pair{slot.Latest(), w.changes.Copy(slot)}
+		p, copied := copies[slot]
+		if !copied {
+			p = pair{slot.Latest(), slot.Latest()}
+		}
+		if p.is.AssignedFrom != 0 && p.is.Assignee == a.Operator {
+			a.From, a.To, a.Again = p.is.AssignedFrom, 0, true
+			kept = append(kept, a)
+			continue
+		}
+		if !copied {
+			p.is = w.changes.Copy(slot)
 			copies[slot] = p
 		}
 		a.From, a.To = p.is.Assign(retain(a.Operator, p.is.Assignee), now), 0

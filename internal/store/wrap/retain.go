@@ -130,13 +130,13 @@ func (r *retained) Entry(
 
 func (r *retained) Escalate(
 	ctx context.Context, tenant andon.TenantID, e andon.Escalation,
-) (andon.Escalation, error) {
-	err := r.checkEntry(ctx, tenant, e.Device, e.Time, e.State)
+) (kept andon.Escalation, added bool, err error) {
+	err = r.checkEntry(ctx, tenant, e.Device, e.Time, e.State)
 	if andon.KindOf(err) == andon.NotFound && r.shows(ctx, tenant, &e) {
 		err = nil
 	}
 	if err != nil {
-		return andon.Escalation{}, err
+		return andon.Escalation{}, false, err
 	}
 	return r.Store.Escalate(ctx, tenant, e)
 }
