@@ -10,10 +10,9 @@ const referenceHead = `# Configuration
 <!-- Generated from the list in internal/config/settings.go; do not edit. -->
 
 A setting has three spellings: a key of the YAML file that --config or ANDON_CONFIG names, a
-variable of the environment, a flag. A flag stands above a variable, a variable above the file.
+variable of the environment, a flag. Flags override variables, which override the file.
 Secrets have no flag, since command lines can be read by every user of a machine.
-A name that is not known is refused, as is a value that makes no sense: the program says where
-it stands and does not start.
+Unknown names and invalid values are rejected: the program reports the position and exits.
 
 | key | variable | flag | default | |
 |---|---|---|---|---|
