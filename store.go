@@ -122,7 +122,8 @@ type Assignments interface {
 	// Resolve sets the operator of each event that names none to the person who was assigned to
 	// its device at its time, if there was one. It comes before Append. Between the two no
 	// Assign of the tenant may begin, or a redelivery could resolve to another person; the
-	// caller sees to that.
+	// caller sees to that. A store that several processes may change leaves the operators
+	// away and resolves whatever it returns.
 	Resolve(ctx context.Context, tenant TenantID, events []Event) error
 }
 

@@ -23,6 +23,7 @@ type appending struct {
 // deviceAppend is what it does to one device.
 type deviceAppend struct {
 	events  []andon.Event
+	answers []andon.PersonID // who answers for each of events
 	slot    *slot
 	was, is *view
 	// entered says that the device's state must be noted for lists by state: it is new, or nobody
@@ -109,8 +110,16 @@ func (a *appending) run(ctx context.Context, slots *taken) error {
 	if err := a.store.views(ctx, slots, a.store.options.freshFor()); err != nil {
 		return err
 	}
-	for i, d := range a.devices {
+	err := parallel(ctx, len(a.devices), func(ctx context.Context, i int) (err error) {
+		d := a.devices[i]
 		d.slot, d.was = slots.slots[i], slots.slots[i].view
+		d.answers, err = a.answering(ctx, d)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, d := range a.devices {
 		a.prepare(d)
 	}
 	// Hints before marks: a mark says that the hints of the run were kept.
@@ -225,8 +234,8 @@ func (a *appending) entries(d *deviceAppend) {
 		sizes[at] += 64 + len(e.Message) + len(e.Attributes)
 		a.hints.exists(ofEvents, string(e.Device), p.day, p.shard, string(e.State), e.Time)
 		a.hints.state(string(e.State))
-		if e.Operator != "" {
-			a.hints.operator(string(e.Operator), string(e.Device), e.Time)
+		if d.answers[i] != "" {
+			a.hints.operator(string(d.answers[i]), string(e.Device), e.Time)
 		}
 		if e.EscalatedTo != "" {
 			record := andon.Escalation{

@@ -56,7 +56,7 @@ func (s *Store) assign(
 		views[k.device] = slots.slots[i].view.clone()
 	}
 	stamp := s.stamp()
-	hints := s.newHints(t.key, s.ttl(andon.Forever))
+	hints := s.newHints(t.key, s.ttl(s.working.Load().Retention))
 	var kept []andon.Assignment
 	var orders []order
 	for _, a := range assignments {
@@ -81,7 +81,7 @@ func (s *Store) assign(
 		})
 		hints.device(device)
 		if a.Operator != "" {
-			hints.answers(string(a.Operator), device)
+			s.foresee(hints, t, now, a)
 		}
 	}
 	if err := s.write(ctx, hints.mutations()); err != nil {
@@ -180,66 +180,135 @@ func sameOperator(
 	}
 }
 
-// Resolve is of andon.Assignments. It asks the cluster each time: another process may have assigned
-// a moment ago. What it reads serves the Append that follows.
-func (s *Store) Resolve(ctx context.Context, id andon.TenantID, events []andon.Event) error {
-	t, err := s.tenant(ctx, id)
-	if err != nil {
-		return err
-	}
-	var ids []andon.DeviceID
-	byDevice := map[andon.DeviceID][]*andon.Event{}
-	for i := range events {
-		if e := &events[i]; e.Operator == "" {
-			if byDevice[e.Device] == nil {
-				ids = append(ids, e.Device)
-			}
-			byDevice[e.Device] = append(byDevice[e.Device], e)
-		}
-	}
-	slices.Sort(ids)
-	slots, err := s.devices.takeAll(ctx, t.key, ids)
-	if err != nil {
-		return err
-	}
-	defer slots.give()
-	if err := s.views(ctx, slots, 0); err != nil {
-		return err
-	}
-	return parallel(ctx, len(ids), func(ctx context.Context, i int) error {
-		return s.resolve(ctx, t, slots.slots[i].view.assigned, byDevice[ids[i]])
-	})
+// Resolve is of andon.Assignments. It leaves the operators to whoever reads the entries: in the log
+// stands whom an entry names, and who was assigned is read off the list of assignments, which may
+// be changed by another process at the same moment.
+func (s *Store) Resolve(ctx context.Context, id andon.TenantID, _ []andon.Event) error {
+	_, err := s.tenant(ctx, id)
+	return err
 }
 
-// resolve resolves events of one device, whose newest assignment is given.
-func (s *Store) resolve(
-	ctx context.Context, t *tenant, newest andon.Assignment, events []*andon.Event,
-) error {
-	if newest.From == 0 {
+// operators tells who was assigned to a device, at times that only rise or only fall, as an order
+// has them.
+type operators struct {
+	store  *Store
+	tenant *tenant
+	device andon.DeviceID
+	order  andon.Order
+
+	rows  *pages[assignmentRow] // nil: not asked yet
+	since assignmentRow         // in force, where times rise
+}
+
+func (s *Store) operators(t *tenant, device andon.DeviceID, o andon.Order) *operators {
+	return &operators{store: s, tenant: t, device: device, order: o}
+}
+
+// fill gives an entry that names no operator the one who was assigned.
+func (o *operators) fill(ctx context.Context, e *andon.Event) (err error) {
+	if e.Operator == "" {
+		e.Operator, err = o.at(ctx, e.Time)
+	}
+	return err
+}
+
+// all wants every entry, with its operator.
+func (o *operators) all(ctx context.Context, e *andon.Entry) (bool, error) {
+	return true, o.fill(ctx, &e.Event)
+}
+
+// only wants the entries of one operator.
+func (o *operators) only(operator andon.PersonID) wanted {
+	return func(ctx context.Context, e *andon.Entry) (bool, error) {
+		err := o.fill(ctx, &e.Event)
+		return e.Operator == operator, err
+	}
+}
+
+// assignmentsAtOnce is a page of them: few pages of entries go beyond that.
+const assignmentsAtOnce = 10
+
+func (o *operators) at(ctx context.Context, at andon.Time) (andon.PersonID, error) {
+	if o.rows == nil {
+		if err := o.begin(ctx, at); err != nil {
+			return "", err
+		}
+	}
+	for {
+		r, err := o.rows.head(ctx)
+		switch {
+		case err != nil:
+			return "", err
+		case o.order == andon.Asc && (r == nil || r.since > int64(at)):
+			return andon.PersonID(o.since.operator), nil
+		case r == nil:
+			return "", nil
+		case o.order == andon.Desc && r.since <= int64(at):
+			return andon.PersonID(r.operator), nil
+		}
+		o.since = o.rows.take()
+	}
+}
+
+func (o *operators) begin(ctx context.Context, at andon.Time) error {
+	key := []any{o.tenant.key, string(o.device)}
+	down := newPages(o.store, assignmentsDown, append(key, int64(0), int64(at)),
+		assignmentsAtOnce, (*assignmentRow).into)
+	if o.rows = down; o.order == andon.Desc {
 		return nil
 	}
-	var all []andon.Assignment // newest first; read when an event is older than the newest
-	for _, e := range events {
-		if e.Time >= newest.From {
-			e.Operator = newest.Operator
-			continue
-		}
-		if all == nil {
-			var r assignmentRow
-			args := []any{t.key, string(e.Device), int64(0), int64(1 << 62)}
-			err := s.each(ctx, assignmentsDown, args, r.into(), func() {
-				all = append(all, andon.Assignment{
-					From: andon.Time(r.since), Operator: andon.PersonID(r.operator),
-				})
-			})
-			if err != nil {
-				return err
-			}
-		}
-		i := slices.IndexFunc(all, func(a andon.Assignment) bool { return a.From <= e.Time })
-		if i >= 0 {
-			e.Operator = all[i].Operator
-		}
+	if r, err := down.head(ctx); err != nil {
+		o.rows = nil
+		return err
+	} else if r != nil {
+		o.since = *r
 	}
+	o.rows = newPages(o.store, assignmentsUp, append(key, int64(at)+1, int64(1<<62)),
+		assignmentsAtOnce, (*assignmentRow).into)
 	return nil
 }
+
+// named returns whom each entry names.
+func named(events []andon.Event) []andon.PersonID {
+	all := make([]andon.PersonID, len(events))
+	for i := range events {
+		all[i] = events[i].Operator
+	}
+	return all
+}
+
+// answering returns who answers for each entry of an append, for the hints: whom it names, else who
+// was assigned as far as this process knows. Assign notes the rest.
+func (a *appending) answering(ctx context.Context, d *deviceAppend) ([]andon.PersonID, error) {
+	newest, all := d.was.assigned, named(d.events)
+	if newest.From == 0 {
+		return all, nil
+	}
+	former := a.store.operators(a.tenant, d.events[0].Device, andon.Asc)
+	for i := range d.events {
+		e := &d.events[i] // they stand in the order of the log
+		if e.Operator == "" && e.Time >= newest.From {
+			all[i] = newest.Operator
+		} else if e.Operator == "" {
+			var err error
+			if all[i], err = former.at(ctx, e.Time); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return all, nil
+}
+
+// foresee notes an operator for the hours that a device may have entries in which were on their way
+// when the assignment was written: those that another process takes in without knowing of it are at
+// most as far ahead as the tenant allows.
+func (s *Store) foresee(h *hints, t *tenant, now andon.Time, a andon.Assignment) {
+	last := now.Add(andon.DurationOf(s.options.Settle) + t.record.MaxFuture).Hour()
+	first := a.From.Hour()
+	for hour := first; hour <= max(first, min(last, first+hoursForeseen)); hour++ {
+		h.operator(string(a.Operator), string(a.Device), max(a.From, andon.HourStart(hour)))
+	}
+}
+
+// hoursForeseen bounds what one assignment costs where a tenant lets entries be far ahead.
+const hoursForeseen = 48

@@ -192,7 +192,7 @@ func (b *bare) prepare(a *appending, d *bareDevice, events []andon.Event) mutati
 		is.raise(last{state: events[i].State, time: events[i].Time})
 		d.take(&events[i], states)
 	}
-	at := &deviceAppend{events: events, is: is}
+	at := &deviceAppend{events: events, is: is, answers: named(events)}
 	a.entries(at)
 	a.shown(at)
 	var m mutation

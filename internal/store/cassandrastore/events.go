@@ -110,10 +110,11 @@ func (s *Store) entry(
 			}
 		}
 	}
-	if e, ok := entryOf(device, rows); ok {
-		return &e, nil
+	e, ok := entryOf(device, rows)
+	if !ok {
+		return nil, nil
 	}
-	return nil, nil
+	return &e, s.operators(t, device, andon.Desc).fill(ctx, &e.Event)
 }
 
 // DeviceEvents is of andon.Log.
@@ -126,7 +127,8 @@ func (s *Store) DeviceEvents(
 			yield(andon.Event{}, err)
 			return
 		}
-		for e, err := range s.walk(ctx, t, device, q, nil) {
+		all := s.operators(t, device, q.Order).all
+		for e, err := range s.walk(ctx, t, device, q, all) {
 			if !yield(e.Event, err) || err != nil {
 				return
 			}
@@ -167,10 +169,14 @@ func lastUnit(to andon.Time, of func(andon.Time) uint32) uint32 {
 	return of(to)
 }
 
-// walk returns the entries of a device that a query selects and that are wanted; nil wants all.
+// wanted reports whether an entry is wanted. It may fill it in.
+type wanted func(ctx context.Context, e *andon.Entry) (bool, error)
+
+// walk returns the entries of a device that a query selects and that are wanted; nil wants all, as
+// they stand in the log: the operator is whom an entry names.
 func (s *Store) walk(
 	ctx context.Context, t *tenant, device andon.DeviceID, q andon.EventQuery,
-	want func(*andon.Entry) bool,
+	want wanted,
 ) iter.Seq2[andon.Entry, error] {
 	return func(yield func(andon.Entry, error) bool) {
 		span, left := narrow(&q), q.Limit
@@ -190,7 +196,11 @@ func (s *Store) walk(
 				continue
 			}
 			for e, err := range s.day(ctx, t, device, u, span, q) {
-				if err == nil && (!q.Admits(e.Key(t.record.States)) || (want != nil && !want(&e))) {
+				take := err != nil || q.Admits(e.Key(t.record.States))
+				if err == nil && take && want != nil {
+					take, err = want(ctx, &e)
+				}
+				if err == nil && !take {
 					continue
 				}
 				if !yield(e, err) || err != nil {

@@ -98,9 +98,9 @@ func (s *Store) operatorHour(
 	if end := andon.HourStart(hour+1) - 1; q.Span.To == 0 || end < q.Span.To {
 		within.Span.To = end
 	}
-	theirs := func(e *andon.Entry) bool { return e.Operator == operator }
 	found := make([][]andon.Event, len(devices))
 	err = parallel(ctx, len(devices), func(ctx context.Context, i int) error {
+		theirs := s.operators(t, devices[i], q.Order).only(operator)
 		for e, err := range s.walk(ctx, t, devices[i], within, theirs) {
 			if err != nil {
 				return err

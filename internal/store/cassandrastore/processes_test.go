@@ -329,3 +329,70 @@ func pageThrough(t *testing.T, s andon.Store, size int) (all []andon.DeviceID) {
 		q.After = &last
 	}
 }
+
+// TestAssignMeanwhile: an entry that one process takes in while another assigns its device has the
+// operator of its time, also when it is sent again.
+func TestAssignMeanwhile(t *testing.T) {
+	o := newKeyspace(t, "state")
+	one, two := open(t, o), open(t, o)
+	ctx, now := t.Context(), realClock()
+	var events []andon.Event
+	for i := range 3 { // now, later, and in an hour that nobody has written to
+		events = append(events, andon.Event{
+			Device: "press-1", State: "NORMAL", Time: now.Add(andon.Duration(i) * 3_600_000_000),
+		})
+	}
+	before := andon.Event{Device: "press-1", State: "NORMAL", Time: now - 10}
+	for _, s := range []*Store{one, two} { // both have looked at the device
+		if err := s.Append(ctx, andon.DefaultTenant, now, []andon.Event{before}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	metro := andon.NewTenant(andon.DefaultTenant)
+	if got, err := one.Tenant(ctx, andon.DefaultTenant); err != nil {
+		t.Fatal(err)
+	} else {
+		metro.Version, metro.MaxFuture = got.Version, 3*3_600_000_000
+	}
+	if _, err := one.PutTenant(ctx, metro); err != nil {
+		t.Fatal(err)
+	}
+	send := func() {
+		t.Helper()
+		if err := two.Append(ctx, andon.DefaultTenant, now, slices.Clone(events)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := two.Resolve(ctx, andon.DefaultTenant, events); err != nil {
+		t.Fatal(err)
+	}
+	_, err := one.Assign(ctx, andon.DefaultTenant, now, []andon.Assignment{
+		{Device: "press-1", Operator: "Liz"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		send()
+		for i, s := range []*Store{one, two} {
+			q := andon.EventQuery{Order: andon.Asc, Limit: 10}
+			var got []string
+			for e, err := range s.DeviceEvents(ctx, andon.DefaultTenant, "press-1", q) {
+				got = append(got, fmt.Sprint(e.Operator, err))
+			}
+			want := []string{"<nil>", "Liz<nil>", "Liz<nil>", "Liz<nil>"}
+			if d := diff(want, got); d != "" {
+				t.Errorf("operators as process %d has them (-want +got):\n%s", i+1, d)
+			}
+			n := 0
+			for _, err := range s.OperatorEvents(ctx, andon.DefaultTenant, "Liz", q) {
+				if n++; err != nil {
+					t.Fatal(err)
+				}
+			}
+			if n != len(events) {
+				t.Errorf("process %d finds %d entries of the operator, want %d", i+1, n, len(events))
+			}
+		}
+	}
+}

@@ -241,7 +241,7 @@ func (f *fleet) onlyInLog(device andon.DeviceID) {
 		store: f.store, working: f.store.working.Load(), tenant: t, received: f.at,
 		stamp: f.store.stamp(), hints: f.store.newHints(t.key, f.store.ttl(andon.Forever)),
 	}
-	a.entries(&deviceAppend{events: events, is: &view{}})
+	a.entries(&deviceAppend{events: events, is: &view{}, answers: named(events)})
 	if err := f.store.write(f.Context(), append(a.log, a.hints.mutations()...)); err != nil {
 		f.Fatal(err)
 	}
