@@ -391,7 +391,7 @@ func TestAssignMeanwhile(t *testing.T) {
 				}
 			}
 			if n != len(events) {
-				t.Errorf("process %d finds %d entries of the operator, want %d", i+1, n, len(events))
+				t.Errorf("process %d finds %d of %d entries of the operator", i+1, n, len(events))
 			}
 		}
 	}
