@@ -34,15 +34,21 @@ type EntryRef struct {
 }
 
 // Silent reports whether the newest message arrived longer ago than after.
-func (d *Device) Silent(now Time, after Duration) bool { return now.Sub(d.Received) > after }
+func (d *Device) Silent(now Time, after Duration) bool {
+	return d.Received < SilentBefore(now, after)
+}
 
 // Position returns where the device stands in a list by sort.
 func (d *Device) Position() DevicePosition {
 	return DevicePosition{Severity: d.Severity, Since: d.Since, Device: d.ID}
 }
 
+// SilentBefore returns the arrival before which a newest message leaves its device silent at now.
+func SilentBefore(now Time, after Duration) Time { return max(now.Add(-after), 1) }
+
 // StateCount says how many devices are in a state now.
 type StateCount struct {
-	State State
-	Count int
+	State  State
+	Count  int
+	Silent int // those of them that are silent
 }

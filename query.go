@@ -90,6 +90,8 @@ type DeviceQuery struct {
 	Operator    PersonID        // only devices with this operator; absent: any
 	EscalatedTo PersonID        // only devices escalated to this supervisor; absent: any
 	Prefix      string          // only devices whose id begins so
+	HeardBefore Time            // only devices whose newest message arrived before; 0: any
+	HeardSince  Time            // only devices whose newest message arrived then or later
 	Sort        DeviceSort      //
 	After       *DevicePosition // resume strictly behind this device, in Sort; nil from the start
 	Limit       int             // at most so many; must be above 0
@@ -100,6 +102,7 @@ func (q *DeviceQuery) Admits(d *Device) bool {
 	return q.States.Match(d.State) &&
 		(q.Operator == "" || q.Operator == d.Operator) &&
 		(q.EscalatedTo == "" || q.EscalatedTo == d.EscalatedTo) &&
+		(q.HeardBefore == 0 || d.Received < q.HeardBefore) && d.Received >= q.HeardSince &&
 		len(d.ID) >= len(q.Prefix) && string(d.ID[:len(q.Prefix)]) == q.Prefix &&
 		(q.After == nil || q.After.Less(d.Position(), q.Sort))
 }

@@ -179,6 +179,11 @@ func (s *StateSet) Severity(name State) uint8 {
 	return UnknownSeverity
 }
 
+// Has reports whether the set has a state.
+func (s *StateSet) Has(name State) bool {
+	return slices.ContainsFunc(s.Defs(), func(d StateDef) bool { return d.Name == name })
+}
+
 // Look returns the definition of a state, or for one outside the set what stands in for it.
 func (s *StateSet) Look(name State) StateDef {
 	if s != nil {

@@ -71,8 +71,9 @@ type Current interface {
 	// effort, since a device may move while it is read.
 	Devices(ctx context.Context, tenant TenantID, q DeviceQuery) iter.Seq2[Device, error]
 
-	// Counts returns how many devices are in each state that at least one is in, in no order.
-	Counts(ctx context.Context, tenant TenantID) ([]StateCount, error)
+	// Counts returns how many devices are in each state that at least one is in, in no order; as
+	// silent it counts those whose newest message arrived before silentBefore.
+	Counts(ctx context.Context, tenant TenantID, silentBefore Time) ([]StateCount, error)
 
 	// Retire takes a device out of counts and lists at the later of at and just after its newest
 	// entry, and returns that time. An entry strictly after it brings the device back, begun anew;

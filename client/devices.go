@@ -5,6 +5,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"strconv"
 
 	"github.com/andonhq/andon"
 )
@@ -30,6 +31,7 @@ type DeviceQuery struct {
 	State       string         // as in Query
 	Operator    andon.PersonID // only devices with this operator
 	EscalatedTo andon.PersonID // only devices escalated to this supervisor
+	Silent      *bool          // only devices that are silent, or only the others
 	Device      string         // an id, or a prefix that ends in '*'
 	Sort        string         // "device", "since" or "severity"
 	Page        int            // devices a request; 1,000 unless set
@@ -44,6 +46,9 @@ func (q DeviceQuery) values() url.Values {
 		if value != "" {
 			v.Set(name, value)
 		}
+	}
+	if q.Silent != nil {
+		v.Set("silent", strconv.FormatBool(*q.Silent))
 	}
 	return v
 }
@@ -80,6 +85,7 @@ type StateCount struct {
 	Colour   string      `json:"colour"` // "#rrggbb"
 	Symbol   string      `json:"symbol"`
 	Count    int         `json:"count"`
+	Silent   int         `json:"silent"` // of them
 }
 
 // States returns the states with their counts, by severity, and the number of all devices.

@@ -13,10 +13,10 @@ import (
 
 // The expectations of a scenario. A list is compared in its order and read whole, in pages of one
 // and in pages of two. Options narrow it: state=WARNING* from=1m to=9m order=asc, and for devices
-// operator=Liz escalated=Sara prefix=d sort=since.
+// operator=Liz escalated=Sara silent=true prefix=d sort=since.
 //
 //	expect WARNING2: d1 d2              devices in a state, a list of states or a prefix; * is all
-//	expect counts: NORMAL=1 WARNING2=2  devices in each state
+//	expect counts: NORMAL=1 WARNING2=2  devices in each state; NORMAL=3/1 where 1 is silent
 //	expect since d1 5m                  what a device shows: state, time, since, received,
 //	                                    operator, escalated, incident, message, attributes
 //	expect gone d1                      never seen, or retired

@@ -49,13 +49,15 @@ type options struct {
 	sort      andon.DeviceSort
 	operator  andon.PersonID
 	escalated andon.PersonID
+	silent    string
 	prefix    string
 	metrics   []andon.MetricName
 }
 
 func parseOptions(words []string) (o options, err error) {
 	known := []string{
-		"state", "from", "to", "order", "operator", "escalated", "prefix", "sort", "metrics",
+		"state", "from", "to", "order", "operator", "escalated", "silent", "prefix", "sort",
+		"metrics",
 	}
 	fields, err := parseFields(words, known...)
 	if err != nil {
@@ -78,7 +80,7 @@ func parseOptions(words []string) (o options, err error) {
 	}[fields["sort"]]
 	o.operator = andon.PersonID(fields["operator"])
 	o.escalated = andon.PersonID(fields["escalated"])
-	o.prefix = fields["prefix"]
+	o.prefix, o.silent = fields["prefix"], fields["silent"]
 	if fields["metrics"] != "" {
 		for name := range strings.SplitSeq(fields["metrics"], ",") {
 			o.metrics = append(o.metrics, andon.MetricName(name))
@@ -147,20 +149,49 @@ func supervisorLog(who string, o options) lister {
 
 func devicesIn(filter andon.StateFilter, o options) lister {
 	return func(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
-		items, err := e.devices(ctx, id, andon.DeviceQuery{
+		q := andon.DeviceQuery{
 			States: filter, Operator: o.operator, EscalatedTo: o.escalated, Prefix: o.prefix,
 			Sort: o.sort,
-		})
+		}
+		if err := e.silent(ctx, id, &q, o.silent); err != nil {
+			return nil, err
+		}
+		items, err := e.devices(ctx, id, q)
 		return served(o.sort == andon.ByDevice || e.Store.Capabilities().SortDevices, items, err)
 	}
 }
 
-// counts are written by state.
+// silent narrows a query to devices that are silent now, or to the others.
+func (e *Env) silent(
+	ctx context.Context, id andon.TenantID, q *andon.DeviceQuery, silent string,
+) error {
+	t, err := e.Store.Tenant(ctx, id)
+	switch before := andon.SilentBefore(e.Now(), t.SilentAfter); silent {
+	case "":
+	case "true":
+		q.HeardBefore = before
+	case "false":
+		q.HeardSince = before
+	default:
+		return fmt.Errorf("silent is true or false, not %q", silent)
+	}
+	return err
+}
+
+// counts are written by state, each with how many of its devices are silent where some are.
 func counts(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
-	all, err := e.Store.Counts(ctx, id)
+	t, err := e.Store.Tenant(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	all, err := e.Store.Counts(ctx, id, andon.SilentBefore(e.Now(), t.SilentAfter))
 	var items []string
 	for _, c := range all {
-		items = append(items, fmt.Sprintf("%s=%d", c.State, c.Count))
+		item := fmt.Sprintf("%s=%d", c.State, c.Count)
+		if c.Silent > 0 {
+			item += fmt.Sprintf("/%d", c.Silent)
+		}
+		items = append(items, item)
 	}
 	slices.Sort(items)
 	return items, err

@@ -52,7 +52,7 @@ func readsOf(
 		"Devices": func() error {
 			return errOf(s.Devices(ctx, id, andon.DeviceQuery{Limit: 1}))
 		},
-		"Counts": func() error { return second(s.Counts(ctx, id)) },
+		"Counts": func() error { return second(s.Counts(ctx, id, 0)) },
 		"DeviceReadings": func() error {
 			return errOf(s.DeviceReadings(ctx, id, "d1", andon.ReadingQuery{Limit: 1}))
 		},

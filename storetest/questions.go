@@ -65,8 +65,11 @@ func (a *asker) tenantQuestions() {
 		here := func(t andon.Tenant) bool { return t.ID == a.tenant }
 		return slices.IsSortedFunc(all, byID) && slices.ContainsFunc(all, here), err
 	})
-	a.add("counts", func(ctx context.Context, s *subject) (any, error) {
-		counts, err := s.store.Counts(ctx, a.tenant)
+	silent := a.now - andon.Time(a.IntN(30))*andon.Time(minute)
+	a.add(fmt.Sprintf("counts, silent before %s", silent), func(
+		ctx context.Context, s *subject,
+	) (any, error) {
+		counts, err := s.store.Counts(ctx, a.tenant, silent)
 		byState := func(x, y andon.StateCount) int { return cmp.Compare(x.State, y.State) }
 		slices.SortFunc(counts, byState)
 		return counts, err
@@ -97,6 +100,8 @@ func (a *asker) deviceLists() {
 				Prefix:      pickFrom(a.Rand, []string{"", "", "d", "d#", "🏭", "x"}),
 				Operator:    pickFrom(a.Rand, append(people, "", "", "")),
 				EscalatedTo: pickFrom(a.Rand, append(people, "", "", "", "")),
+				HeardBefore: pickFrom(a.Rand, []andon.Time{0, 0, a.now - andon.Time(hour)}),
+				HeardSince:  pickFrom(a.Rand, []andon.Time{0, 0, a.now - andon.Time(hour)}),
 			})
 		}
 	}

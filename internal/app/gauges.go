@@ -26,6 +26,7 @@ func (a *App) registerGauges(registry *prometheus.Registry) {
 		Help: "1 where HTTP is served beyond loopback without TLS, so that the token passes in " +
 			"clear, and plain_http does not allow it.",
 	}).Set(oneIf(a.plain))
+	registry.MustRegister(newFleetGauges(a.store, a.Now, a.Log))
 	if a.Config.Store == "pebble" {
 		registry.MustRegister(newDiskGauges(a.Config.Data, a.Config.Pebble.Reserve))
 	}

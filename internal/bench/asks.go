@@ -115,7 +115,7 @@ func (r *run) askDevice(ctx context.Context, n int) error {
 }
 
 func (r *run) askCounts(ctx context.Context, _ int) error {
-	_, err := r.subject.Store.Counts(ctx, r.Tenant)
+	_, err := r.subject.Store.Counts(ctx, r.Tenant, 0)
 	return err
 }
 

@@ -103,7 +103,7 @@ func (r *run) checkCounts(ctx context.Context) error {
 	for _, h := range r.fleet.homes {
 		want[h.state] = h.devices
 	}
-	counts, err := r.subject.Store.Counts(ctx, r.Tenant)
+	counts, err := r.subject.Store.Counts(ctx, r.Tenant, 0)
 	if err != nil {
 		return err
 	}

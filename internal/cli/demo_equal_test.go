@@ -156,7 +156,7 @@ func compareStores(t *testing.T, want *reference, got andon.Store) {
 		})
 	}
 	same(t, "counts", want.store, got, func(s andon.Store) ([]andon.StateCount, error) {
-		counts, err := s.Counts(t.Context(), andon.DefaultTenant)
+		counts, err := s.Counts(t.Context(), andon.DefaultTenant, 0)
 		slices.SortFunc(counts, func(a, b andon.StateCount) int {
 			return strings.Compare(string(a.State), string(b.State))
 		})

@@ -37,6 +37,7 @@ func (p *program) queryDevices() *cobra.Command {
 orders a device that moves while it is listed may be missed or come twice.`,
 		example: `  andon query devices --state 'WARNING*' --sort severity
   andon query devices --operator Liz
+  andon query devices --silent --sort since
   andon query devices --device 'press*' --all --output csv`,
 	})
 	var of client.DeviceQuery
@@ -57,6 +58,10 @@ func deviceFlags(cmd *cobra.Command, of *client.DeviceQuery) {
 	flags.StringVar((*string)(&of.Operator), "operator", "", "only devices with this `operator`")
 	flags.StringVar((*string)(&of.EscalatedTo), "escalated-to", "",
 		"only devices escalated to this `supervisor`")
+	flags.Var(&either{&of.Silent}, "silent",
+		"only devices that sent nothing for longer than the tenant's silent_after; "+
+			"--silent=false: only the others")
+	flags.Lookup("silent").NoOptDefVal = "true"
 	flags.StringVar(&of.Device, "device", "", "only this `device`, or a prefix: 'press*'")
 }
 
@@ -141,7 +146,11 @@ func (p *program) queryStates() *cobra.Command {
 			return err
 		}
 		if q.isTable() {
-			fmt.Fprintf(q.stdout, "  %d in all\n", total)
+			silent := 0
+			for _, s := range states {
+				silent += s.Silent
+			}
+			fmt.Fprintf(q.stdout, "  %d in all, %d silent\n", total, silent)
 		}
 		return nil
 	})
@@ -161,12 +170,17 @@ func countColumns() []column[client.StateCount] {
 		programColumn("letter", func(s *count) string { return s.Letter }),
 		programColumn("colour", func(s *count) string { return s.Colour }),
 		programColumn("symbol", func(s *count) string { return s.Symbol }),
-		{
-			name: "count",
-			text: func(s *count) string { return strconv.Itoa(s.Count) },
-			cell: func(_ looks, s *count) cell {
-				return cell{text: strconv.Itoa(s.Count), right: true}
-			},
+		numberColumn("count", func(s *count) int { return s.Count }),
+		numberColumn("silent", func(s *count) int { return s.Silent }),
+	}
+}
+
+func numberColumn[T any](name string, of func(*T) int) column[T] {
+	return column[T]{
+		name: name,
+		text: func(item *T) string { return strconv.Itoa(of(item)) },
+		cell: func(_ looks, item *T) cell {
+			return cell{text: strconv.Itoa(of(item)), right: true}
 		},
 	}
 }

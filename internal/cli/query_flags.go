@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -37,6 +38,29 @@ func choiceFlag(cmd *cobra.Command, name, initial, help string, words ...string)
 	_ = cmd.RegisterFlagCompletionFunc(name,
 		cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 	return c
+}
+
+// either is a flag that is true or false where it is given.
+type either struct{ is **bool }
+
+// Type is what the help shows as the value.
+func (e *either) Type() string { return "bool" }
+
+func (e *either) String() string {
+	if e.is == nil || *e.is == nil {
+		return ""
+	}
+	return strconv.FormatBool(**e.is)
+}
+
+// Set reads true or false.
+func (e *either) Set(text string) error {
+	is, err := strconv.ParseBool(text)
+	if err != nil {
+		return andon.Errorf(andon.Invalid, "it is neither true nor false")
+	}
+	*e.is = &is
+	return nil
 }
 
 // moment is a flag that takes a time.

@@ -21,6 +21,8 @@ import (
 type Fleet[Note any] struct {
 	slots  map[andon.DeviceID]*Slot[Note]
 	states map[andon.State]*byDevice[Note] // the devices that are shown, by state
+
+	silence silence[Note]
 }
 
 type byDevice[Note any] = btree.Map[andon.DeviceID, *Slot[Note]]
@@ -121,6 +123,7 @@ func (f *Fleet[Note]) insert(state andon.State, s *Slot[Note]) {
 		f.states[state] = devices
 	}
 	devices.Set(s.shown.ID, s)
+	f.silence.meet(s.shown.Received)
 }
 
 func (f *Fleet[Note]) remove(state andon.State, id andon.DeviceID) {
@@ -129,15 +132,6 @@ func (f *Fleet[Note]) remove(state andon.State, id andon.DeviceID) {
 	if devices.Len() == 0 {
 		delete(f.states, state)
 	}
-}
-
-// Counts returns how many devices are in each state.
-func (f *Fleet[Note]) Counts() []andon.StateCount {
-	counts := make([]andon.StateCount, 0, len(f.states))
-	for state, devices := range f.states {
-		counts = append(counts, andon.StateCount{State: state, Count: devices.Len()})
-	}
-	return counts
 }
 
 // Len returns how many places there are.

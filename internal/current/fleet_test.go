@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -98,7 +99,8 @@ func TestWhatIsStagedIsNotShown(t *testing.T) {
 	if slot.Shown().Time != 3 || slot.Latest() != slot.Shown() {
 		t.Error("the second change is not shown")
 	}
-	if diff := cmp.Diff([]andon.StateCount{{State: "WARNING1", Count: 1}}, f.Counts()); diff != "" {
+	counts := f.Counts(0, &sync.Mutex{})
+	if diff := cmp.Diff([]andon.StateCount{{State: "WARNING1", Count: 1}}, counts); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -25,8 +25,8 @@ func (a *API) deviceRoutes() []*route {
 				"once. The other orders are best effort, since a device may move meanwhile.",
 			fixedOrder: "`sort` names one of three, each in the direction in which it is of use",
 			query: []param{
-				stateParam, operatorParam, escalatedParam, deviceParam, sortParam, limitParam,
-				cursorParam,
+				stateParam, operatorParam, escalatedParam, silentParam, deviceParam, sortParam,
+				limitParam, cursorParam,
 			},
 			errors: []int{501},
 		}, exampleDevice(), a.devices),
@@ -42,7 +42,9 @@ func (a *API) deviceRoutes() []*route {
 		answering(route{
 			method: http.MethodGet, path: "/states", name: "countStates", tag: "devices",
 			summary: "How many devices are in each state now",
-			detail:  "All states of the set, and others that a device is in; severest last.",
+			detail: "All states of the set, and others that a device is in; severest last. " +
+				"`silent` are those of them that sent nothing for longer than the tenant's " +
+				"`silent_after`.",
 		}, exampleStates(), a.states),
 		listing(route{
 			method: http.MethodGet, path: "/devices/{device}/intervals",
@@ -61,6 +63,12 @@ var (
 	}
 	escalatedParam = param{
 		name: "escalated_to", detail: "Only devices escalated to this supervisor", example: "Sara",
+	}
+	silentParam = param{
+		name: "silent", example: "true",
+		detail: "Only devices that sent nothing for longer than the tenant's `silent_after`, or " +
+			"only the others",
+		values: []any{"true", "false"},
 	}
 	deviceParam = param{
 		name: "device", example: "press*",
@@ -124,6 +132,7 @@ func (a *API) devices(c *call) (page[deviceJSON], error) {
 		States: c.states(), Sort: c.sort(),
 		Operator: c.queryPerson("operator"), EscalatedTo: c.queryPerson("escalated_to"),
 	}
+	silent := c.oneOf("silent", "true", "false")
 	limit, exactly := c.limit(), c.deviceOrPrefix(&q)
 	q.Limit = limit + 1
 	if after := (andon.DevicePosition{}); c.cursor(&after) {
@@ -136,6 +145,12 @@ func (a *API) devices(c *call) (page[deviceJSON], error) {
 	if err != nil {
 		return page[deviceJSON]{}, err
 	}
+	switch before := andon.SilentBefore(a.options.Now(), tenant.SilentAfter); silent {
+	case "true":
+		q.HeardBefore = before
+	case "false":
+		q.HeardSince = before
+	}
 	// In one step, unlike entries: by another order than the id a store looks at every device for
 	// each, and a device that moves meanwhile would be on one page twice.
 	found := a.store.Devices(c.ctx(), c.tenant, q)
@@ -147,16 +162,24 @@ func (a *API) devices(c *call) (page[deviceJSON], error) {
 }
 
 func (c *call) sort() andon.DeviceSort {
-	switch text := c.text("sort"); text {
-	case "", "device":
+	switch c.oneOf("sort", "device", "since", "severity") {
 	case "since":
 		return andon.BySince
 	case "severity":
 		return andon.BySeverity
-	default:
-		c.mark("query.sort", "sort is device, since or severity, not %q", text)
 	}
 	return andon.ByDevice
+}
+
+// oneOf reads a parameter that is one of a few words.
+func (c *call) oneOf(name string, words ...string) string {
+	text := c.text(name)
+	if text != "" && !slices.Contains(words, text) {
+		last := len(words) - 1
+		c.mark("query."+name, "%s is %s or %s, not %q", name,
+			strings.Join(words[:last], ", "), words[last], text)
+	}
+	return text
 }
 
 // deviceOrPrefix reads device: a prefix goes into the query, an id is returned.
@@ -210,8 +233,9 @@ func (a *API) retire(c *call) (retiredJSON, error) {
 
 // statesJSON is how many devices are in each state.
 type statesJSON struct {
-	Items []stateCountJSON `json:"items"`
-	Total int              `json:"total" doc:"devices"`
+	Items  []stateCountJSON `json:"items"`
+	Total  int              `json:"total" doc:"devices"`
+	Silent int              `json:"silent" doc:"of them"`
 }
 
 type stateCountJSON struct {
@@ -221,6 +245,7 @@ type stateCountJSON struct {
 	Colour   string      `json:"colour"`
 	Symbol   string      `json:"symbol"`
 	Count    int         `json:"count"`
+	Silent   int         `json:"silent" doc:"of them: nothing arrived for longer than silent_after"`
 }
 
 func (a *API) states(c *call) (statesJSON, error) {
@@ -228,18 +253,20 @@ func (a *API) states(c *call) (statesJSON, error) {
 	if err != nil {
 		return statesJSON{}, err
 	}
-	counts, err := a.store.Counts(c.ctx(), c.tenant)
+	silentBefore := andon.SilentBefore(a.options.Now(), tenant.SilentAfter)
+	counts, err := a.store.Counts(c.ctx(), c.tenant, silentBefore)
 	if err != nil {
 		return statesJSON{}, err
 	}
 	answer := statesJSON{Items: []stateCountJSON{}}
-	count := map[andon.State]int{}
+	count := map[andon.State]andon.StateCount{}
 	for _, def := range tenant.States.Defs() {
-		count[def.Name] = 0
+		count[def.Name] = andon.StateCount{}
 	}
 	for _, n := range counts {
-		count[n.State] = n.Count
+		count[n.State] = n
 		answer.Total += n.Count
+		answer.Silent += n.Silent
 	}
 	for state, n := range count {
 		answer.Items = append(answer.Items, showCount(tenant.States.Look(state), n))
@@ -250,9 +277,9 @@ func (a *API) states(c *call) (statesJSON, error) {
 	return answer, nil
 }
 
-func showCount(look andon.StateDef, count int) stateCountJSON {
+func showCount(look andon.StateDef, n andon.StateCount) stateCountJSON {
 	return stateCountJSON{
 		State: look.Name, Severity: look.Severity, Letter: look.Letter, Colour: look.Colour,
-		Symbol: look.Symbol, Count: count,
+		Symbol: look.Symbol, Count: n.Count, Silent: n.Silent,
 	}
 }

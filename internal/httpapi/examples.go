@@ -65,9 +65,10 @@ func exampleStates() statesJSON {
 	set := andon.DefaultStates()
 	return statesJSON{
 		Items: []stateCountJSON{
-			showCount(set.Look("NORMAL"), 981), showCount(set.Look("WARNING1"), 19),
+			showCount(set.Look("NORMAL"), andon.StateCount{Count: 981, Silent: 3}),
+			showCount(set.Look("WARNING1"), andon.StateCount{Count: 19, Silent: 4}),
 		},
-		Total: 1000,
+		Total: 1000, Silent: 7,
 	}
 }
 

@@ -409,7 +409,7 @@ func (a *appending) finish(d *deviceAppend) {
 	}
 	device := d.events[0].Device
 	if n := d.is.newest(states); n != nil {
-		a.store.counts.raise(a.tenant.key, device, n.key(states), d.is.retired)
+		a.store.counts.raise(a.tenant.key, device, n.key(states), d.is.retired, a.received)
 	}
 	if !d.entered && !d.run.write && !d.calm.write {
 		return

@@ -12,7 +12,7 @@ import (
 
 // counts are how many devices are in each state, by tenant, without asking for each device.
 //
-// It is the histogram of a map from device to its newest entry, of about 50 bytes a device. Two
+// It is the histogram of a map from device to its newest entry, of about 60 bytes a device. Two
 // things raise an entry of the map and none lowers it: what this process wrote, at once; and a
 // reading of all of latest_by_device, at the start and every Options.Recount. So the two may cross
 // in any way, a replay changes nothing, and a process that was killed counts anew. What another
@@ -34,7 +34,10 @@ type tally struct {
 type counted struct {
 	key     tallyKey
 	retired andon.Time
+	heard   andon.Time // arrival of the newest message
 }
+
+func (c *counted) alive() bool { return c.key.time > c.retired }
 
 // tallyKey is the order of the log: time, severity, name.
 type tallyKey struct {
@@ -53,10 +56,10 @@ func (c *counts) forget(tenant string) {
 	delete(c.tenants, tenant)
 }
 
-// raise takes in what is known of a device: its newest entry and its retirement, 0 where there was
-// none.
+// raise takes in what is known of a device: its newest entry, its retirement, 0 where there was
+// none, and when it was heard.
 func (c *counts) raise(
-	tenant string, device andon.DeviceID, newest andon.EventKey, retired andon.Time,
+	tenant string, device andon.DeviceID, newest andon.EventKey, retired, heard andon.Time,
 ) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,14 +75,45 @@ func (c *counts) raise(
 	if !known || t.less(was.key, next) {
 		is.key = next
 	}
-	is.retired = max(is.retired, retired)
+	is.retired, is.heard = max(is.retired, retired), max(is.heard, heard)
 	t.devices[sum] = is
-	if known && was.key.time > was.retired {
+	if known && was.alive() {
 		t.in[was.key.state]--
 	}
-	if is.key.time > is.retired {
+	if is.alive() {
 		t.in[is.key.state]++
 	}
+}
+
+// hear takes note of a message that changes no state. Only devices that have an entry are counted.
+func (c *counts) hear(tenant string, device andon.DeviceID, received andon.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := c.tenants[tenant]
+	if t == nil {
+		return
+	}
+	sum := hash(string(device))
+	if d, known := t.devices[sum]; known {
+		d.heard = max(d.heard, received)
+		t.devices[sum] = d
+	}
+}
+
+// counts returns the states that devices are in.
+func (t *tally) counts(silentBefore andon.Time) (all []andon.StateCount) {
+	silent := make([]int, len(t.in))
+	for _, d := range t.devices {
+		if d.alive() && d.heard < silentBefore {
+			silent[d.key.state]++
+		}
+	}
+	for i, n := range t.in {
+		if n > 0 {
+			all = append(all, andon.StateCount{State: t.states[i], Count: n, Silent: silent[i]})
+		}
+	}
+	return all
 }
 
 func (t *tally) less(a, b tallyKey) bool {
@@ -104,7 +138,9 @@ func (t *tally) index(state andon.State) uint32 {
 }
 
 // Counts is of andon.Current. What other processes wrote is in it since the last reading of all.
-func (s *Store) Counts(ctx context.Context, id andon.TenantID) ([]andon.StateCount, error) {
+func (s *Store) Counts(
+	ctx context.Context, id andon.TenantID, silentBefore andon.Time,
+) ([]andon.StateCount, error) {
 	t, err := s.tenant(ctx, id)
 	if err != nil {
 		return nil, err
@@ -124,15 +160,10 @@ func (s *Store) Counts(ctx context.Context, id andon.TenantID) ([]andon.StateCou
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var all []andon.StateCount
 	if tally := c.tenants[t.key]; tally != nil {
-		for i, n := range tally.in {
-			if n > 0 {
-				all = append(all, andon.StateCount{State: tally.states[i], Count: n})
-			}
-		}
+		return tally.counts(silentBefore), nil
 	}
-	return all, nil
+	return nil, nil
 }
 
 // countingPatience is how long a request waits for the first reading.
@@ -204,8 +235,8 @@ func (s *Store) countAll(ctx context.Context) error {
 // scanRanges is how many parts the ring is read in, one after the other.
 const scanRanges = 64
 
-var countRange = question{"SELECT tenant, device, state, time, retired FROM latest_by_device " +
-	"WHERE token(tenant, device) >= ? AND token(tenant, device) <= ?", 0}
+var countRange = question{"SELECT tenant, device, state, time, retired, heard " +
+	"FROM latest_by_device WHERE token(tenant, device) >= ? AND token(tenant, device) <= ?", 0}
 
 // deviceScan joins the rows of each device.
 type deviceScan struct {
@@ -220,11 +251,11 @@ type scanRow struct {
 	tenant, device string
 	state          string
 	time           int64 // 0: there is no row, only what is static
-	retired        int64
+	retired, heard int64
 }
 
 func (r *scanRow) into() []any {
-	return []any{&r.tenant, &r.device, &r.state, &r.time, &r.retired}
+	return []any{&r.tenant, &r.device, &r.state, &r.time, &r.retired, &r.heard}
 }
 
 func (d *deviceScan) take(ctx context.Context, r scanRow) error {
@@ -233,7 +264,7 @@ func (d *deviceScan) take(ctx context.Context, r scanRow) error {
 			return err
 		}
 		d.tenant, d.device = r.tenant, r.device
-		d.view = view{retired: andon.Time(r.retired)}
+		d.view = view{retired: andon.Time(r.retired), heard: andon.Time(r.heard)}
 	}
 	if r.time != 0 {
 		d.view.states = append(d.view.states, last{
@@ -250,7 +281,7 @@ func (d *deviceScan) flush(ctx context.Context) error {
 	t, err := d.life(ctx, d.tenant)
 	if t != nil {
 		d.store.counts.raise(d.tenant, andon.DeviceID(d.device),
-			d.view.newestKey(t.record.States), d.view.retired)
+			d.view.newestKey(t.record.States), d.view.retired, d.view.heard)
 		d.store.counts.progress()
 	}
 	d.view = view{}

@@ -148,7 +148,7 @@ func (s *Store) Retire(
 	if err != nil {
 		return 0, err
 	}
-	s.counts.raise(t.key, device, newest, at)
+	s.counts.raise(t.key, device, newest, at, v.heard)
 	s.again.later(lookAt{
 		tenant: id, device: device, due: s.now().Add(s.options.Settle), former: newest.State,
 	})

@@ -190,7 +190,7 @@ func planned(s *Store) []plannedQuestion {
 		{"devices by supervisor", devices(andon.DeviceQuery{EscalatedTo: "Sara"})},
 		{"all devices", devices(andon.DeviceQuery{})},
 		{"counts", func(ctx context.Context) error {
-			_, err := s.Counts(ctx, t)
+			_, err := s.Counts(ctx, t, 0)
 			return err
 		}},
 		{"an entry", func(ctx context.Context) error {

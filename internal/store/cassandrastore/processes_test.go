@@ -221,7 +221,7 @@ func (c *crowd) compareCounts(want *memstore.Store) {
 
 func countsOf(t *testing.T, s andon.Store) map[andon.State]int {
 	t.Helper()
-	all, err := s.Counts(t.Context(), andon.DefaultTenant)
+	all, err := s.Counts(t.Context(), andon.DefaultTenant, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

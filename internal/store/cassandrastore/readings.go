@@ -97,6 +97,9 @@ func (s *Store) AppendReadings(
 		return err
 	}
 	s.written.add(hints.all)
+	for i := range readings {
+		s.counts.hear(t.key, readings[i].Device, received)
+	}
 	return nil
 }
 

@@ -3,6 +3,7 @@ package memstore
 import (
 	"context"
 	"iter"
+	"maps"
 	"slices"
 
 	"github.com/andonhq/andon"
@@ -54,19 +55,27 @@ func (s *Store) Devices(
 	})
 }
 
-// Counts returns how many devices are in each state.
-func (s *Store) Counts(ctx context.Context, id andon.TenantID) ([]andon.StateCount, error) {
+// Counts returns how many devices are in each state, and how many of those are silent.
+func (s *Store) Counts(
+	ctx context.Context, id andon.TenantID, silentBefore andon.Time,
+) ([]andon.StateCount, error) {
 	var counts []andon.StateCount
 	err := s.within(ctx, id, func(t *tenant) error {
-		in := map[andon.State]int{}
+		in := map[andon.State]andon.StateCount{}
 		for _, d := range t.devices {
-			if shown := d.show(t.record.States); shown != nil {
-				in[shown.State]++
+			shown := d.show(t.record.States)
+			if shown == nil {
+				continue
 			}
+			n := in[shown.State]
+			n.State = shown.State
+			n.Count++
+			if shown.Received < silentBefore {
+				n.Silent++
+			}
+			in[n.State] = n
 		}
-		for state, n := range in {
-			counts = append(counts, andon.StateCount{State: state, Count: n})
-		}
+		counts = slices.Collect(maps.Values(in))
 		return nil
 	})
 	return counts, err

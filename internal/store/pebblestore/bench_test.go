@@ -290,7 +290,7 @@ func fleetQueries() []benchQuery {
 			return count(q.b, q.DeviceReadings(q, id, device, within))
 		}},
 		{"counts", func(q queried) int {
-			counts, err := q.Counts(q, id)
+			counts, err := q.Counts(q, id, 0)
 			must(q.b, err)
 			return len(counts)
 		}},

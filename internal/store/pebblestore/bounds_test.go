@@ -86,7 +86,7 @@ func TestLargeWriteHasSmallRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	counts, err := s.Counts(t.Context(), andon.DefaultTenant)
+	counts, err := s.Counts(t.Context(), andon.DefaultTenant, 0)
 	want := []andon.StateCount{{State: "WARNING1", Count: len(events)}}
 	if diff := cmp.Diff(want, counts); diff != "" || err != nil {
 		t.Error(err, diff)

@@ -71,12 +71,12 @@ func (s *Store) Devices(
 }
 
 // Counts is of andon.Current.
-func (s *Store) Counts(ctx context.Context, id andon.TenantID) ([]andon.StateCount, error) {
+func (s *Store) Counts(
+	ctx context.Context, id andon.TenantID, silentBefore andon.Time,
+) ([]andon.StateCount, error) {
 	t, err := s.tenant(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return t.fleet.Counts(), nil
+	return t.fleet.Counts(silentBefore, s.mu.RLocker()), nil
 }
