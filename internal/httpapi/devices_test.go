@@ -88,16 +88,39 @@ func TestStates(t *testing.T) {
 	w := newWorld(t)
 	w.put("/tenants/default", `{"states":[{"name":"OK","severity":0},{"name":"BAD","severity":90,
 		"letter":"B","colour":"#112233","symbol":"!"}]}`).is(http.StatusOK)
-	w.get("/states").equals(`{"total":0,"items":[
-		{"state":"OK","severity":0,"letter":"O","colour":"#2e7d32","symbol":"●","count":0},
-		{"state":"BAD","severity":90,"letter":"B","colour":"#112233","symbol":"!","count":0}]}`)
+	w.get("/states").equals(`{"total":0,"silent":0,"items":[
+		{"state":"OK","severity":0,"letter":"O","colour":"#2e7d32",
+			"symbol":"●","count":0,"silent":0},
+		{"state":"BAD","severity":90,"letter":"B","colour":"#112233",
+			"symbol":"!","count":0,"silent":0}]}`)
 	w.event("a", "2020-04-24T10:00:00Z", "OK")
 	w.event("b", "2020-04-24T10:00:00Z", "STRANGE")
 	w.event("c", "2020-04-24T10:00:00Z", "OK")
-	w.get("/states").equals(`{"total":3,"items":[
-		{"state":"OK","severity":0,"letter":"O","colour":"#2e7d32","symbol":"●","count":2},
-		{"state":"STRANGE","severity":16,"letter":"?","colour":"#546e7a","symbol":"○","count":1},
-		{"state":"BAD","severity":90,"letter":"B","colour":"#112233","symbol":"!","count":0}]}`)
+	w.get("/states").equals(`{"total":3,"silent":0,"items":[
+		{"state":"OK","severity":0,"letter":"O","colour":"#2e7d32",
+			"symbol":"●","count":2,"silent":0},
+		{"state":"STRANGE","severity":16,"letter":"?","colour":"#546e7a",
+			"symbol":"○","count":1,"silent":0},
+		{"state":"BAD","severity":90,"letter":"B","colour":"#112233",
+			"symbol":"!","count":0,"silent":0}]}`)
+	w.at("2020-04-24T12:10:00Z")
+	w.event("d", "2020-04-24T10:00:00Z", "OK")
+	w.at("2020-04-24T12:20:00Z")
+	for _, want := range []string{
+		`"state":"OK",`, `"count":3,"silent":2}`, `"count":1,"silent":1}`, `"total":4,"silent":3}`,
+	} {
+		if got := w.get("/states").body; !strings.Contains(got, want) {
+			t.Errorf("%s is not in %s", want, got)
+		}
+	}
+	for query, want := range map[string]string{
+		"?silent=true": "a,b,c", "?silent=false": "d", "?silent=true&state=OK&sort=since": "a,c",
+	} {
+		p := w.get("/devices" + query).page()
+		if got := strings.Join(p.column("device"), ","); got != want {
+			t.Errorf("%s: %s, want %s", query, got, want)
+		}
+	}
 }
 
 func TestRetire(t *testing.T) {

@@ -243,6 +243,7 @@ func TestWrongQueries(t *testing.T) {
 		"/devices/d/events/2020-04-24/A,B":                      "path.state",
 		"/devices?sort=size":                                    "query.sort",
 		"/devices?device=%01*":                                  "query.device",
+		"/devices?silent=maybe":                                 "query.silent",
 		"/devices?operator=%FF":                                 "query.operator",
 		"/states?limit=1":                                       "only explain",
 		"/devices/d/readings?metrics=a,,b":                      "query.metrics",
