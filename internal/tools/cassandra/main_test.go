@@ -24,7 +24,7 @@ func TestRun(t *testing.T) {
 		{"begin", "", "is not start, stop or status"},
 		{"start -nodes 2", "", "not 1 or 3"},
 		{"start here", "", `"here" is no flag`},
-		{"start -dir " + dir + " -addr 0.0.0.0:9042", "", "0.0.0.0 is not an address of"},
+		{"start -dir " + dir + " -addr 0.0.0.0:0", "", "0.0.0.0 is not an address of"},
 	} {
 		var out bytes.Buffer
 		err := run(t.Context(), strings.Fields(c.args), &out)
