@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 
 	"github.com/andonhq/andon"
 )
@@ -15,6 +16,20 @@ import (
 type Result struct {
 	Accepted int               `json:"accepted"`
 	Rejected []andon.Rejection `json:"rejected"`
+
+	// Of the accepted ones, how many there were not before, how many said the same before, and how
+	// many said something else. 0 unless the client is one of WithOutcomes.
+	New       int `json:"new,omitempty"`
+	Unchanged int `json:"unchanged,omitempty"`
+	Replaced  int `json:"replaced,omitempty"`
+}
+
+// WithOutcomes returns a client of the same server whose results also say which of the accepted
+// events and readings are new. The server reads before it writes, so appending takes longer.
+func (c *Client) WithOutcomes() *Client {
+	counting := *c
+	counting.outcomes = true
+	return &counting
 }
 
 // AppendEvents sends events. Sending one again does not double it, unless it has no time: then the
@@ -47,9 +62,14 @@ func appendAll[T any](
 			return Result{}, fmt.Errorf("encode entry %d: %w", i, err)
 		}
 	}
+	var query url.Values
+	if c.outcomes {
+		query = url.Values{"outcomes": {"true"}}
+	}
 	var result Result
 	err := c.do(ctx, request{
-		method: http.MethodPost, path: path, form: ndjsonForm, body: body.Bytes(), once: once,
+		method: http.MethodPost, path: path, query: query,
+		form: ndjsonForm, body: body.Bytes(), once: once,
 	}, &result)
 	return result, err
 }

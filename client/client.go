@@ -36,6 +36,8 @@ type Client struct {
 	base    *url.URL
 	options Options
 	plan    *plan // where questions are explained and not answered
+
+	outcomes bool // appends ask what became of each entry
 }
 
 // New makes a Client. It sends nothing.

@@ -92,7 +92,6 @@ func openAssignments(name string, r io.Reader, format table.Format) (*assignment
 func (as *assignments) send(ctx context.Context, c *client.Client, r *report) error {
 	im := importer[client.Assignment]{
 		send: c.AssignMany, batch: assignBatch, report: r,
-		inFlight: 1, // of two assignments of one device the later in the file stands
 		size: func(a *client.Assignment) int {
 			const fields = 40 // names and quotes
 			return fields + len(a.Device) + len(a.Operator)

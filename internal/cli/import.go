@@ -53,7 +53,9 @@ needs --metrics 'metrics.*' --metadata 'metadata.*', or the names of its columns
 
 Lines that are rejected are reported with their numbers, as FILE:LINE: reason, and the rest goes on.
 An import can be repeated, also after it was interrupted: an entry that is there already is not
-doubled, because device, time and state (of a reading: device and time) identify it.`,
+doubled, because device, time and state (of a reading: device and time) identify it. Of several rows
+of one entry the last one stands. The outcome says how many entries are new, how many were there
+already, and how many replaced other content.`,
 		Example: `  andon import log.csv --device unit --time at --state status --operator who
   andon import log.csv.gz --url http://andon:8080 --tenant metro --device unit_id --time time \
       --state symptom_category --message symptom_description --attributes update_type
@@ -150,7 +152,7 @@ func readTokenFile(path string) (string, error) {
 
 // finishImport prints the outcome and turns what ended the import into what to do next.
 func (p *program) finishImport(o importOptions, r *report, took time.Duration, err error) error {
-	io.WriteString(p.stderr, r.hidden()+r.tooOld(&o))
+	io.WriteString(p.stderr, r.hidden()+r.tooOld(&o)+r.replacing(&o))
 	io.WriteString(p.stderr, r.strange.note(o.tenant))
 	accepted, rejected := r.counts()
 	outcome := fmt.Sprintf("imported %d, rejected %d of %s in %.1fs",
@@ -166,7 +168,7 @@ func (p *program) finishImport(o importOptions, r *report, took time.Duration, e
 	}
 	switch {
 	case accepted > 0:
-		outcome += "; sending it again changes nothing"
+		outcome += ": " + r.outcomes()
 	case rejected == 0:
 		outcome += "; there are no rows in it"
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -28,17 +27,18 @@ type report struct {
 	all     *os.File // gets every rejected line; nil: nobody wants them
 
 	mu       sync.Mutex
-	accepted int
+	done     outcomes
 	rejected int
 	expired  int   // of the rejected ones, those that are older than the tenant keeps
 	err      error // the first one of writing to all
-	// Parcels end in any order, and rejected lines are shown in the order of the file.
-	next    int                       // the parcel whose lines are to be shown
-	waiting map[int][]andon.Rejection // of parcels behind that
+	// Parcels end in any order, and rejected lines are shown in the order of the file: once
+	// everything before them is settled.
+	waiting []andon.Rejection
+	parcels map[int]int // those that are under way: the index of the first row of each
 }
 
 func newReport(o importOptions, show io.Writer) (*report, error) {
-	r := &report{file: o.file, show: show, waiting: map[int][]andon.Rejection{}}
+	r := &report{file: o.file, show: show, parcels: map[int]int{}}
 	if o.rejects == "" {
 		return r, nil
 	}
@@ -58,39 +58,59 @@ func (r *report) close() error {
 	return errors.Join(r.err, r.all.Close())
 }
 
-// settle accounts for a parcel, each of which has a number, from 0 in the order of the file.
-func (r *report) settle(number, accepted int, rejected []andon.Rejection) {
+// begin says that a parcel is under way, whose first row is the one of that index.
+func (r *report) begin(number, first int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.accepted += accepted
-	r.waiting[number] = rejected
-	for {
-		rejected, settled := r.waiting[r.next]
-		if !settled {
-			return
-		}
-		delete(r.waiting, r.next)
-		r.next++
-		r.reject(rejected)
+	r.parcels[number] = first
+}
+
+// settle accounts for a parcel.
+func (r *report) settle(number int, done outcomes, rejected []andon.Rejection) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.parcels, number)
+	r.done.accepted += done.accepted
+	r.done.fresh += done.fresh
+	r.done.unchanged += done.unchanged
+	r.done.replaced += done.replaced
+	if r.done.twin.later == 0 || 0 < done.twin.later && done.twin.later < r.done.twin.later {
+		r.done.twin = done.twin
 	}
+	r.waiting = append(r.waiting, rejected...)
+	r.showSettled()
+}
+
+// refuse accounts for lines that can't be read.
+func (r *report) refuse(rejected []andon.Rejection) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.waiting = append(r.waiting, rejected...)
+	r.showSettled()
 }
 
 // settleRest shows what waits for a parcel that has not arrived, and never will.
 func (r *report) settleRest() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, number := range slices.Sorted(maps.Keys(r.waiting)) {
-		r.reject(r.waiting[number])
-	}
-	clear(r.waiting)
+	clear(r.parcels)
+	r.showSettled()
 }
 
-// reject shows the rejected lines of a parcel.
-func (r *report) reject(rejected []andon.Rejection) {
-	slices.SortStableFunc(rejected, func(a, b andon.Rejection) int { return a.Index - b.Index })
-	for _, why := range rejected {
+// showSettled shows the rejected lines before the first parcel that is under way.
+func (r *report) showSettled() {
+	slices.SortStableFunc(r.waiting, func(a, b andon.Rejection) int { return a.Index - b.Index })
+	end := len(r.waiting)
+	for _, first := range r.parcels {
+		before := func(why andon.Rejection) bool { return why.Index > first }
+		if i := slices.IndexFunc(r.waiting, before); i >= 0 {
+			end = min(end, i)
+		}
+	}
+	for _, why := range r.waiting[:end] {
 		r.rejectOne(why)
 	}
+	r.waiting = append(r.waiting[:0], r.waiting[end:]...)
 }
 
 func (r *report) rejectOne(why andon.Rejection) {
@@ -114,7 +134,15 @@ func (r *report) rejectOne(why andon.Rejection) {
 func (r *report) counts() (accepted, rejected int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.accepted, r.rejected
+	return r.done.accepted, r.rejected
+}
+
+// outcomes says in words what became of the accepted ones.
+func (r *report) outcomes() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return fmt.Sprintf("%d new, %d there already, %d replaced",
+		r.done.fresh, r.done.unchanged, r.done.replaced)
 }
 
 // hidden says that not all rejected lines were shown, and where they are.
@@ -128,6 +156,22 @@ func (r *report) hidden() string {
 		return fmt.Sprintf("… and %d more; --rejects FILE writes all of them to a file\n", more)
 	}
 	return fmt.Sprintf("… and %d more\n", more)
+}
+
+// replacing says what it means that lines replaced others; nothing where none did.
+func (r *report) replacing(o *importOptions) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.done.replaced == 0 || o.kind() != kindEvents {
+		return ""
+	}
+	example := ""
+	if twin := r.done.twin; twin.later > 0 {
+		example = fmt.Sprintf(" (line %d that of line %d)", twin.later, twin.earlier)
+	}
+	return fmt.Sprintf("%s replaced what had the same device, time and state%s; where these are "+
+		"entries of their own, make the state of more columns, as with --state A,B\n",
+		groupedCount(r.done.replaced, "row"), example)
 }
 
 // tooOld says how entries are kept that were rejected for their age; nothing where none was. A

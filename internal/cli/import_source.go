@@ -148,6 +148,7 @@ func namesColumn(err error) string {
 
 // send sends the entries.
 func (s *source) send(ctx context.Context, c *client.Client, r *report) error {
+	c = c.WithOutcomes()
 	if s.isReadings() {
 		return s.sendReadings(ctx, c, r)
 	}
@@ -168,8 +169,9 @@ func (s *source) sendEvents(ctx context.Context, c *client.Client, r *report) er
 		return result, err
 	}
 	im := importer[andon.Event]{
-		send: send, size: eventSize, batch: s.options.batch, inFlight: inFlight, report: r,
-		sift: siftTwins, doubt: s.doubtTimes,
+		send: send, size: eventSize, batch: s.options.batch, report: r,
+		device: func(e *andon.Event) andon.DeviceID { return e.Device },
+		fold:   foldEvent, doubt: s.doubtTimes,
 	}
 	return im.run(ctx, s.events)
 }
@@ -177,8 +179,8 @@ func (s *source) sendEvents(ctx context.Context, c *client.Client, r *report) er
 func (s *source) sendReadings(ctx context.Context, c *client.Client, r *report) error {
 	im := importer[andon.Reading]{
 		send: c.AppendReadings, size: readingSize, batch: s.options.batch, report: r,
-		inFlight: 1, // of two values at one time the later in the file stands
-		doubt:    s.doubtTimes,
+		device: func(r *andon.Reading) andon.DeviceID { return r.Device },
+		doubt:  s.doubtTimes,
 	}
 	return im.run(ctx, s.readings)
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -31,15 +32,21 @@ func TestRejectsStandInOrder(t *testing.T) {
 			t.Errorf("it shows %q, want %q", got, want)
 		}
 	}
-	r.settle(1, 5, lines(7, 6))
+	five := outcomes{accepted: 5}
+	for number, first := range []int{1, 6, 10, 11, 12} {
+		r.begin(number, first)
+	}
+	r.settle(1, five, lines(7, 6))
+	r.refuse(lines(8))
 	shows("")
-	r.settle(0, 5, lines(3, 1, 2))
-	shows("1 2 3 6 7 ")
-	r.settle(4, 5, lines(12))
-	r.settle(3, 5, lines(11))
+	r.settle(0, five, lines(3, 1, 2))
+	shows("1 2 3 6 7 8 ")
+	r.settle(4, five, lines(12))
+	r.settle(3, five, lines(11))
+	shows("1 2 3 6 7 8 ")
 	r.settleRest() // parcel 2 was lost
-	shows("1 2 3 6 7 11 12 ")
-	if accepted, rejected := r.counts(); accepted != 20 || rejected != 7 {
+	shows("1 2 3 6 7 8 11 12 ")
+	if accepted, rejected := r.counts(); accepted != 20 || rejected != 8 {
 		t.Errorf("accepted %d, rejected %d", accepted, rejected)
 	}
 }
@@ -52,7 +59,7 @@ func TestRejectsAreLegible(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.settle(0, 0, []andon.Rejection{{Line: 2, Error: "not \x1b[31mred\n"}})
+	r.refuse([]andon.Rejection{{Line: 2, Error: "not \x1b[31mred\n"}})
 	if want := "log.csv:2: not  [31mred \n"; out.String() != want {
 		t.Errorf("it shows %q, want %q", out.String(), want)
 	}
@@ -62,7 +69,10 @@ func TestRejectsAreLegible(t *testing.T) {
 func TestImportOutlivesTheServer(t *testing.T) {
 	d := newDesk(t)
 	file := filepath.Join(t.TempDir(), "log.csv")
-	text := "device,time,state\n" + strings.Repeat("a,2020-01-01,NORMAL\nb,2020-01-01,NORMAL\n", 5)
+	text := "device,time,state\n"
+	for i := range 10 {
+		text += fmt.Sprintf("a,2020-01-%02d,NORMAL\n", i+1)
+	}
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"net/http"
 	"strconv"
@@ -22,7 +23,7 @@ func (a *API) eventRoutes() []*route {
 				"is accounted for. Sent twice, an event is one entry. Bodies may be compressed " +
 				"with gzip or zstd. Without a time an event gets that of its arrival, so sending " +
 				"it again doubles it.",
-			query: []param{precisionParam}, statuses: []int{http.StatusOK},
+			query: []param{precisionParam, outcomesParam}, statuses: []int{http.StatusOK},
 			body:   &content{feed: true, schema: eventSchema(), example: exampleSentEvent()},
 			answer: accountContent(),
 			errors: []int{413, 415, 429, 507},
@@ -64,6 +65,12 @@ var (
 		name: "precision", detail: "Unit of times that are sent as numbers", example: "ms",
 		initial: "ms", values: []any{"s", "ms", "us", "ns"},
 	}
+	outcomesParam = param{
+		name: "outcomes", example: "true", initial: "false", values: []any{"true", "false"},
+		detail: "`true`: the answer also says how many of the accepted entries are `new`, " +
+			"`unchanged` (there already, saying the same) and `replaced` (there, saying " +
+			"something else). It costs reads",
+	}
 	dateParam = param{
 		name: "date", example: "2020-04-27",
 		detail: "That whole day; does not go with `from` or `to`",
@@ -92,13 +99,14 @@ func serveFeed[T any](
 		return err
 	}
 	malformed := len(batch.Rejected)
+	batch.Outcomes = c.text("outcomes") == "true"
 	result, err := admit(c.ctx(), c.tenant, batch)
 	if err != nil {
 		counters.unadmitted(batch.Single, err)
 		return err
 	}
 	counters.count(result.Accepted, malformed, len(result.Rejected)-malformed)
-	return c.account(result.Accepted, result.Rejected)
+	return c.account(result)
 }
 
 // feed returns a body of many entries and how they stand in it.
@@ -115,14 +123,18 @@ func (c *call) feed() (text string, format jsonfeed.Format, err error) {
 }
 
 // account answers what became of each entry.
-func (c *call) account(accepted int, rejected []andon.Rejection) error {
-	c.x.answers = accepted
-	text := strconv.AppendInt([]byte(`{"accepted":`), int64(accepted), 10)
+func (c *call) account(result intake.Result) error {
+	c.x.answers = result.Accepted
+	text := strconv.AppendInt([]byte(`{"accepted":`), int64(result.Accepted), 10)
+	if o := result.Outcomes; o != nil {
+		text = fmt.Appendf(text, `,"new":%d,"unchanged":%d,"replaced":%d`,
+			o.New, o.Unchanged, o.Replaced)
+	}
 	text = append(text, `,"rejected":`...)
-	if len(rejected) == 0 {
+	if len(result.Rejected) == 0 {
 		text = append(text, `[]`...)
 	} else {
-		list, err := json.Marshal(rejected)
+		list, err := json.Marshal(result.Rejected)
 		if err != nil {
 			return err
 		}

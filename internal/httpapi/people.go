@@ -9,6 +9,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest/jsonfeed"
+	"github.com/andonhq/andon/internal/intake"
 )
 
 func (a *API) peopleRoutes() []*route {
@@ -114,7 +115,7 @@ func (a *API) postAssignments(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.account(len(kept), batch.Rejected)
+	return c.account(intake.Result{Accepted: len(kept), Rejected: batch.Rejected})
 }
 
 func (a *API) assignments(c *call) (page[assignmentJSON], error) {

@@ -23,7 +23,7 @@ func (a *API) readingRoutes() []*route {
 			summary: "Append readings: one object, an array, or NDJSON",
 			detail: "Messages of one device and time join metric by metric, a later value " +
 				"replaces. Answers as for events.",
-			query: []param{precisionParam}, statuses: []int{http.StatusOK},
+			query: []param{precisionParam, outcomesParam}, statuses: []int{http.StatusOK},
 			body:   &content{feed: true, schema: readingSchema(), example: exampleReading()},
 			answer: accountContent(),
 			errors: []int{413, 415, 429, 507},

@@ -15,6 +15,7 @@ import (
 type Result struct {
 	Accepted int
 	Rejected []andon.Rejection // by index
+	Outcomes *Outcomes         // of the accepted ones; nil where nobody asked
 }
 
 // Events admits the events of one request and keeps them. When it returns without an error, what it
@@ -34,13 +35,18 @@ func (in *Intake) Events(
 		return Result{}, err
 	}
 	now := in.options.Now()
-	a := admission[andon.Event]{single: batch.Single, rejected: batch.Rejected}
+	a := admit(&batch)
 	events, err := in.admitEvents(&a, &t, batch.Items, now)
 	if err != nil || len(events) == 0 {
 		return a.result(), err
 	}
 	if err := in.store.Resolve(ctx, tenant, events); err != nil {
 		return Result{}, err
+	}
+	if batch.Outcomes {
+		if a.outcomes, err = in.eventOutcomes(ctx, &t, events); err != nil {
+			return Result{}, err
+		}
 	}
 	if err := in.store.Append(ctx, tenant, now, events); err != nil {
 		return Result{}, err
@@ -121,10 +127,15 @@ func (in *Intake) Readings(
 		return Result{}, err
 	}
 	now := in.options.Now()
-	a := admission[andon.Reading]{single: batch.Single, rejected: batch.Rejected}
+	a := admit(&batch)
 	readings, err := in.admitReadings(&a, &t, batch.Items, now)
 	if err != nil || len(readings) == 0 {
 		return a.result(), err
+	}
+	if batch.Outcomes {
+		if a.outcomes, err = in.readingOutcomes(ctx, tenant, readings); err != nil {
+			return Result{}, err
+		}
 	}
 	if err := in.store.AppendReadings(ctx, tenant, now, readings); err != nil {
 		return Result{}, err
@@ -174,6 +185,15 @@ type admission[T any] struct {
 	single   bool
 	accepted int
 	rejected []andon.Rejection
+	outcomes *Outcomes // of the entries that go to the store; nil where nobody asked
+}
+
+func admit[T any](batch *ingest.Batch[T]) admission[T] {
+	a := admission[T]{single: batch.Single, rejected: batch.Rejected}
+	if batch.Outcomes {
+		a.outcomes = &Outcomes{}
+	}
+	return a
 }
 
 // refuse accounts for an entry that can't be admitted. A single object's reason is the error of the
@@ -214,5 +234,8 @@ func (a *admission[T]) result() Result {
 	slices.SortFunc(a.rejected, func(x, y andon.Rejection) int {
 		return cmp.Compare(x.Index, y.Index)
 	})
-	return Result{Accepted: a.accepted, Rejected: a.rejected}
+	if o := a.outcomes; o != nil { // what stands in the request twice is there already
+		o.Unchanged = a.accepted - o.New - o.Replaced
+	}
+	return Result{Accepted: a.accepted, Rejected: a.rejected, Outcomes: a.outcomes}
 }

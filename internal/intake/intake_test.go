@@ -330,3 +330,73 @@ func TestExpireSettlesTheHorizonFirst(t *testing.T) {
 		t.Errorf("after the clock went back, the horizon is %s, want %s", h, settled)
 	}
 }
+
+// TestOutcomes: what was there is told from what is new, by devices that are new, that go on, and
+// that are looked up one by one; of many pages, too.
+func TestOutcomes(t *testing.T) {
+	in := intake.New(memstore.New(), intake.Options{Now: clock})
+	event := func(device string, minute int, message string) andon.Event {
+		at := now.Add(andon.Duration(minute-5000) * 60_000_000)
+		return andon.Event{
+			Device: andon.DeviceID(device), Time: at, State: "NORMAL", Message: message,
+		}
+	}
+	asks := func(want intake.Outcomes, events ...andon.Event) {
+		t.Helper()
+		b := batch(events...)
+		b.Outcomes = true
+		r, err := in.Events(t.Context(), andon.DefaultTenant, b)
+		if err != nil || r.Outcomes == nil || *r.Outcomes != want {
+			t.Errorf("got %+v, %v, want %+v", r.Outcomes, err, want)
+		}
+	}
+	asks(intake.Outcomes{New: 2, Unchanged: 1},
+		event("a", 1, ""), event("b", 1, ""), event("a", 1, ""))
+	asks(intake.Outcomes{New: 2, Unchanged: 1, Replaced: 1},
+		event("a", 1, ""), event("a", 2, ""), event("b", 1, "hot"), event("b", 0, ""))
+	asks(intake.Outcomes{}, andon.Event{Device: "a"})
+	if r := post(t, in, event("a", 3, "")); r.Outcomes != nil {
+		t.Errorf("nobody asked: %+v", r.Outcomes)
+	}
+	var many []andon.Event
+	for minute := range 3000 {
+		many = append(many, event("c", minute, ""))
+	}
+	asks(intake.Outcomes{New: 3000}, many...)
+	asks(intake.Outcomes{New: 1, Unchanged: 2999, Replaced: 1},
+		append(many[:2999:2999], event("c", 2999, "hot"), event("c", 3001, ""))...)
+	asks(intake.Outcomes{Unchanged: 1, Replaced: 1}, event("c", 0, ""), event("c", 2998, "hot"))
+
+	escalated := event("e", 0, "")
+	escalated.EscalatedTo = "Sara"
+	asks(intake.Outcomes{New: 1}, escalated)
+	asks(intake.Outcomes{Unchanged: 1}, escalated)
+	asks(intake.Outcomes{Unchanged: 1}, event("e", 0, ""))
+	escalated.EscalatedTo = "Tom"
+	asks(intake.Outcomes{Replaced: 1}, escalated)
+}
+
+// TestOutcomesOfReadings: a reading joins what is there.
+func TestOutcomesOfReadings(t *testing.T) {
+	in := intake.New(memstore.New(), intake.Options{Now: clock})
+	reading := func(at andon.Time, name string, value float64) andon.Reading {
+		return andon.Reading{Device: "d", Time: at, Metrics: andon.Metrics{
+			{Name: andon.MetricName(name), Value: value},
+		}}
+	}
+	asks := func(want intake.Outcomes, readings ...andon.Reading) {
+		t.Helper()
+		b := ingest.Batch[andon.Reading]{Outcomes: true}
+		for i, r := range readings {
+			b.Items = append(b.Items, ingest.Item[andon.Reading]{Value: r, Index: i})
+		}
+		r, err := in.Readings(t.Context(), andon.DefaultTenant, b)
+		if err != nil || *r.Outcomes != want {
+			t.Errorf("got %+v, %v, want %+v", r.Outcomes, err, want)
+		}
+	}
+	asks(intake.Outcomes{New: 1, Unchanged: 1, Replaced: 1},
+		reading(now, "a", 1), reading(now, "b", 1), reading(now, "a", 1))
+	asks(intake.Outcomes{New: 2, Unchanged: 1, Replaced: 1},
+		reading(now+1, "a", 1), reading(now, "a", 1), reading(now, "b", 2), reading(now-1, "a", 1))
+}

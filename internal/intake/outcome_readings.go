@@ -1,0 +1,90 @@
+package intake
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/andonhq/andon"
+)
+
+// readingOutcomes counts readings that are about to be appended, in the order given. Readings of
+// one device and time join, so each is compared with what the ones before it have made.
+func (in *Intake) readingOutcomes(
+	ctx context.Context, tenant andon.TenantID, readings []andon.Reading,
+) (*Outcomes, error) {
+	places := map[andon.DeviceID]int{}
+	var groups [][]andon.Reading
+	var devices []andon.DeviceID
+	for i := range readings {
+		device := readings[i].Device
+		place, seen := places[device]
+		if !seen {
+			place = len(groups)
+			places[device] = place
+			groups, devices = append(groups, nil), append(devices, device)
+		}
+		groups[place] = append(groups[place], readings[i])
+	}
+	newest := make(map[andon.DeviceID]andon.Time, len(devices))
+	latest, err := in.store.LatestReadings(ctx, tenant, devices, 0)
+	if err != nil {
+		return nil, err
+	}
+	for i := range latest {
+		newest[latest[i].Device] = latest[i].Time
+	}
+	return countOutcomes(ctx, groups,
+		func(ctx context.Context, sent []andon.Reading) (Outcomes, error) {
+			return in.measuredOutcomes(ctx, tenant, sent, newest[sent[0].Device])
+		})
+}
+
+// measuredOutcomes counts the readings of one device, whose newest one is of that time; 0 where it
+// has none.
+func (in *Intake) measuredOutcomes(
+	ctx context.Context, tenant andon.TenantID, sent []andon.Reading, newest andon.Time,
+) (o Outcomes, err error) {
+	kept := make(map[andon.Time]andon.Reading, len(sent))
+	older := slices.Clone(sent)
+	slices.SortStableFunc(older, func(a, b andon.Reading) int { return int(a.Time - b.Time) })
+	for len(older) > 0 && older[len(older)-1].Time > newest {
+		older = older[:len(older)-1]
+	}
+	read := func(from, to andon.Time, last *andon.Reading, n int) iter.Seq2[andon.Reading, error] {
+		q := andon.ReadingQuery{
+			Span: andon.Span{From: from, To: to}, Order: andon.Asc, Limit: n,
+		}
+		if last != nil {
+			q.After = last.Time
+		}
+		return in.store.DeviceReadings(ctx, tenant, sent[0].Device, q)
+	}
+	put := func(r andon.Reading) { kept[r.Time] = r }
+	one := func(r *andon.Reading) error {
+		_, err := readSome(r.Time, r.Time, 1, read, put)
+		return err
+	}
+	if err := eachKept(older, readingTime, read, one, put); err != nil {
+		return o, err
+	}
+	for i := range sent {
+		before, there := kept[sent[i].Time]
+		after := joined(before, sent[i])
+		o.count(there, slices.Equal(before.Metrics, after.Metrics) &&
+			before.Metadata == after.Metadata)
+		kept[sent[i].Time] = after
+	}
+	return o, nil
+}
+
+func readingTime(r *andon.Reading) andon.Time { return r.Time }
+
+// joined is what two messages of one device and time make.
+func joined(before, later andon.Reading) andon.Reading {
+	before.Metrics = before.Metrics.Join(later.Metrics)
+	if later.Metadata != "" {
+		before.Metadata = later.Metadata
+	}
+	return before
+}
