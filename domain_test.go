@@ -271,3 +271,15 @@ func TestErrors(t *testing.T) {
 		t.Error("an unknown error is internal")
 	}
 }
+
+// TestTenantWithOuterSpaces: HTTP trims what stands in a header, which would name another tenant.
+func TestTenantWithOuterSpaces(t *testing.T) {
+	for _, id := range []andon.TenantID{"default ", " default", " "} {
+		if err := id.Validate(); err == nil || !strings.Contains(err.Error(), "space") {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+	if err := andon.TenantID("plant 2").Validate(); err != nil {
+		t.Error(err)
+	}
+}

@@ -31,8 +31,15 @@ const (
 	MaxStateBytes = 64
 )
 
-// Validate reports what is wrong with id, or nil. The empty identifier is wrong.
-func (id TenantID) Validate() error { return validID("tenant", string(id), MaxIDBytes) }
+// Validate reports what is wrong with id, or nil. The empty identifier is wrong, and so is one that
+// begins or ends with a space: HTTP trims a header, which would then name another tenant.
+func (id TenantID) Validate() error {
+	if strings.Trim(string(id), " ") != string(id) {
+		return Errorf(Invalid, "tenant %q begins or ends with a space, which no header can carry",
+			clip(string(id)))
+	}
+	return validID("tenant", string(id), MaxIDBytes)
+}
 
 // Validate reports what is wrong with id, or nil. The empty identifier is wrong.
 func (id DeviceID) Validate() error { return validID("device", string(id), MaxIDBytes) }

@@ -145,6 +145,10 @@ type Tenants interface {
 	// DefaultTenant.
 	DeleteTenant(ctx context.Context, id TenantID) error
 
+	// Had reports whether a tenant ever had an event, and whether it ever had a reading with a
+	// metric, be they expired or deleted meanwhile.
+	Had(ctx context.Context, id TenantID) (events, readings bool, err error)
+
 	// Expire may give back the space of what is older than the horizon. Whole days go, so reads
 	// never rely on it. The caller has settled the tenant's floor at or behind the horizon.
 	Expire(ctx context.Context, id TenantID, h Horizon) error

@@ -10,7 +10,7 @@ type Tenant struct {
 	States      *StateSet
 	// Floor is the furthest that the horizon had moved when it was last written down: at a change
 	// of retention and before anything is deleted. Together with the present retention it makes a
-	// horizon that only moves forward.
+	// horizon that only moves forward. 0 while there was nothing that could have expired.
 	Floor Horizon
 	// Version is the token of compare-and-swap: PutTenant stores a record only over the version it
 	// was read with. 0: there is no record yet.
@@ -45,8 +45,17 @@ func (t *Tenant) Horizon(now Time) Horizon {
 }
 
 // Settle writes the horizon at now into the floor. It comes before any change of retention and
-// before anything is deleted because it expired.
-func (t *Tenant) Settle(now Time) { t.Floor = t.Horizon(now) }
+// before anything is deleted because it expired. Of what the tenant never had any, nothing can come
+// back: then there is no floor, and it keeps what it is told to keep.
+func (t *Tenant) Settle(now Time, hadEvents, hadReadings bool) {
+	t.Floor = t.Horizon(now)
+	if !hadEvents {
+		t.Floor.Events = 0
+	}
+	if !hadReadings {
+		t.Floor.Readings = 0
+	}
+}
 
 // CheckEventTime reports why an entry of that time can't be admitted at now: too far ahead, because
 // one wrong clock would pin a device's state, or expired.

@@ -79,8 +79,9 @@ func (t Time) check(text string) (Time, error) {
 	return t, nil
 }
 
-// ParseTime reads RFC 3339. Without a zone the time is UTC, a space may stand for the T, and a date
-// alone is its first instant. Digits finer than microseconds are cut.
+// ParseTime reads RFC 3339. Without a zone the time is UTC, a zone may be +0100 or +01, a space may
+// stand for the T, a leap second is the second before it, and a date alone is its first instant.
+// Digits finer than microseconds are cut.
 func ParseTime(text string) (Time, error) {
 	t, _, err := parseTime(text)
 	return t, err
@@ -107,6 +108,42 @@ func ParseLowerBound(text string) (Time, error) {
 		t = 0
 	}
 	return t, err
+}
+
+// ParseLowerBoundAt is ParseLowerBound, and takes what is relative to now as well: 24h is so long
+// ago, today and yesterday are UTC days, now is now.
+func ParseLowerBoundAt(text string, now Time) (Time, error) {
+	if absolute, ok := relative(text, now); ok {
+		text = absolute
+	}
+	return ParseLowerBound(text)
+}
+
+// ParseUpperBoundAt is ParseUpperBound, and takes what ParseLowerBoundAt does: today and yesterday
+// are whole days.
+func ParseUpperBoundAt(text string, now Time) (Time, error) {
+	if absolute, ok := relative(text, now); ok {
+		text = absolute
+	}
+	return ParseUpperBound(text)
+}
+
+// relative writes a time that is relative to now as a time, or as the date of a day.
+func relative(text string, now Time) (absolute string, ok bool) {
+	const date = len("2006-01-02")
+	switch text {
+	case "now":
+		return now.String(), true
+	case "today":
+		return now.String()[:date], true
+	case "yesterday":
+		return (now - Time(day)).String()[:date], true
+	}
+	ago, err := ParseDuration(text)
+	if err != nil {
+		return "", false
+	}
+	return max(now-Time(ago), 1).String(), true
 }
 
 func parseTime(text string) (t Time, dateOnly bool, err error) {
@@ -147,9 +184,6 @@ func parseBound(text string) (t Time, dateOnly bool, err error) {
 		}
 		rest = rest[3:]
 	}
-	if h > 23 || m > 59 || sec > 59 {
-		return bad("names a time of day that does not exist")
-	}
 	micros, rest, ok := fraction(rest)
 	if !ok {
 		return bad("has no digits behind the point")
@@ -157,6 +191,12 @@ func parseBound(text string) (t Time, dateOnly bool, err error) {
 	offset, ok := zone(rest)
 	if !ok {
 		return bad("has something other than a zone (Z or +01:00) at its end")
+	}
+	if sec == 60 && isLeapMinute(Duration(h*60+m)*60*second-offset) {
+		sec = 59 // a leap second is the second before it
+	}
+	if h > 23 || m > 59 || sec > 59 {
+		return bad("names a time of day that does not exist")
 	}
 	return t.Add(Duration(h)*hour + Duration(m*60+sec)*second + micros - offset), false, nil
 }
@@ -189,14 +229,29 @@ func fraction(s string) (micros Duration, rest string, ok bool) {
 	return micros, s[i:], i > 1
 }
 
-// zone reads what a time ends in: nothing or Z for UTC, or an offset from it.
+// isLeapMinute reports whether a UTC time of day is in the minute that a leap second may end.
+func isLeapMinute(utc Duration) bool {
+	const last = day - 60*second
+	return (utc+2*day)%day == last
+}
+
+// zone reads what a time ends in: nothing or Z for UTC, or an offset from it: +01:00, and as ISO
+// 8601 has it +0100 and +01.
 func zone(s string) (offset Duration, ok bool) {
 	if s == "" || s == "Z" || s == "z" {
 		return 0, true
 	}
 	h, ok1 := digits(s, 1, 2)
-	m, ok2 := digits(s, 4, 2)
-	if len(s) != 6 || s[3] != ':' || !ok1 || !ok2 || h > 23 || m > 59 {
+	m, ok2 := 0, true
+	switch {
+	case len(s) == 6 && s[3] == ':':
+		m, ok2 = digits(s, 4, 2)
+	case len(s) == 5:
+		m, ok2 = digits(s, 3, 2)
+	case len(s) != 3:
+		return 0, false
+	}
+	if !ok1 || !ok2 || h > 23 || m > 59 {
 		return 0, false
 	}
 	offset = Duration(h)*hour + Duration(m)*60*second
@@ -244,15 +299,20 @@ const (
 	Milliseconds Precision = 3
 	Microseconds Precision = 0
 	Nanoseconds  Precision = -3
+	// Assumed is milliseconds that nobody stated. A number that would then fall before 2001 is
+	// refused: it is nearly always seconds, and would be of January 1970.
+	Assumed Precision = 127
 )
 
-// ParsePrecision reads s, ms, us or ns; the empty text is ms.
+// ParsePrecision reads s, ms, us or ns; the empty text is Assumed.
 func ParsePrecision(text string) (Precision, error) {
 	switch text {
 	case "s":
 		return Seconds, nil
-	case "ms", "":
+	case "ms":
 		return Milliseconds, nil
+	case "":
+		return Assumed, nil
 	case "us":
 		return Microseconds, nil
 	case "ns":
@@ -264,6 +324,33 @@ func ParsePrecision(text string) (Precision, error) {
 // ParseEpoch reads a JSON number that counts the unit from 1970-01-01. It works on the text, so
 // that no digit is lost to floating point; digits finer than microseconds are cut.
 func ParseEpoch(text string, unit Precision) (Time, error) {
+	if unit != Assumed {
+		t, err := parseEpoch(text, unit)
+		if err != nil {
+			return 0, err
+		}
+		return t.check(text)
+	}
+	t, err := parseEpoch(text, Milliseconds)
+	if err != nil {
+		return 0, err
+	}
+	const least Time = 978_307_200_000_000 // 2001-01-01T00:00:00Z
+	switch {
+	case t < least:
+		return 0, Errorf(Invalid, "time %s would be of %s in milliseconds, which are assumed: "+
+			"say precision=s if it counts seconds, precision=ms if it is right, or send RFC 3339",
+			clip(text), t)
+	case t > MaxTime:
+		return 0, Errorf(Invalid, "time %s would be behind %s in milliseconds, which are assumed: "+
+			"say precision=us or precision=ns if it counts those, or send RFC 3339",
+			clip(text), MaxTime)
+	}
+	return t, nil
+}
+
+// parseEpoch returns a time above MaxTime where the number is larger than any that can be kept.
+func parseEpoch(text string, unit Precision) (Time, error) {
 	mantissa, exponent, point, seen := text, 0, -1, 0
 	if i := strings.IndexAny(text, "eE"); i >= 0 {
 		n, err := strconv.Atoi(strings.TrimPrefix(text[i+1:], "+"))
@@ -302,7 +389,7 @@ func ParseEpoch(text string, unit Precision) (Time, error) {
 			break
 		}
 	}
-	return t.check(text)
+	return t, nil
 }
 
 // clip shortens what came from outside before it is shown.

@@ -22,6 +22,12 @@ func TestParseTime(t *testing.T) {
 		{"2020-04-24T14:40:00-00:30", "2020-04-24T15:10:00Z"},
 		{"2013-06-01T16:38:21.475000+00:00", "2013-06-01T16:38:21.475Z"},
 		{"2020-02-29T00:00:00.1234567891Z", "2020-02-29T00:00:00.123456Z"},
+		{"2016-12-31T23:59:60Z", "2016-12-31T23:59:59Z"},
+		{"2016-12-31T23:59:60.25Z", "2016-12-31T23:59:59.25Z"},
+		{"2017-01-01T00:59:60+01:00", "2016-12-31T23:59:59Z"},
+		{"2016-12-31T15:59:60-0800", "2016-12-31T23:59:59Z"},
+		{"2020-04-24T14:40:00+0200", "2020-04-24T12:40:00Z"},
+		{"2020-04-24 14:40:00.5-03", "2020-04-24T17:40:00.5Z"},
 		{"1970-01-02T00:00:00Z", "1970-01-02T00:00:00Z"},
 		{"9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59.999999Z"},
 	} {
@@ -42,10 +48,14 @@ func TestParseTimeRefuses(t *testing.T) {
 		"2021-02-29":                 "date that does not exist",
 		"2020-13-01":                 "date that does not exist",
 		"2020-04-24T24:00:00Z":       "time of day that does not exist",
-		"2020-04-24T23:59:60Z":       "time of day that does not exist",
+		"2020-04-24T23:59:61Z":       "time of day that does not exist",
+		"2020-04-24T23:58:60Z":       "time of day that does not exist",
+		"2020-04-24T23:59:60+01:00":  "time of day that does not exist",
 		"2020-04-24T14:40:Z":         "no seconds",
 		"2020-04-24T14:40:00.Z":      "no digits",
-		"2020-04-24T14:40:00+0200":   "zone",
+		"2020-04-24T14:40:00+020":    "zone",
+		"2020-04-24T14:40:00+2":      "zone",
+		"2020-04-24T14:40:00+2460":   "zone",
 		"2020-04-24T14:40:00Z and":   "zone",
 		"1970-01-01T23:59:59Z":       "outside",
 		"99999-01-01T00:00:00Z":      "not RFC 3339",
@@ -118,6 +128,56 @@ func TestParseEpoch(t *testing.T) {
 		"0x10",
 	} {
 		if got, err := andon.ParseEpoch(text, andon.Milliseconds); err == nil {
+			t.Errorf("%q was read as %s", text, got)
+		}
+	}
+}
+
+// TestParseEpochAssumed: where nobody said which unit it is, a number that can't be milliseconds is
+// refused with what to say.
+func TestParseEpochAssumed(t *testing.T) {
+	for text, hint := range map[string]string{
+		"1735689600": "precision=s", "978307199999": "2000-12-31T23:59:59.999Z", "5": "1970-01-01",
+		"1735689600000000": "precision=us", "1735689600000000000": "precision=ns",
+	} {
+		got, err := andon.ParseEpoch(text, andon.Assumed)
+		if err == nil || !strings.Contains(err.Error(), hint) {
+			t.Errorf("%s: %s, %v; want a hint at %s", text, got, err, hint)
+		}
+	}
+	if got, err := andon.ParseEpoch("978307200000", andon.Assumed); err != nil {
+		t.Errorf("%s, %v", got, err)
+	}
+	if got, err := andon.ParseEpoch("1735689600", andon.Milliseconds); err != nil {
+		t.Errorf("stated: %s, %v", got, err)
+	}
+}
+
+// TestBoundsRelativeToNow: what is not absolute is of the clock, and a day is a whole UTC day.
+func TestBoundsRelativeToNow(t *testing.T) {
+	now, err := andon.ParseTime("2020-04-24T14:40:00.5Z")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string][2]string{
+		"now":        {"2020-04-24T14:40:00.5Z", "2020-04-24T14:40:00.5Z"},
+		"24h":        {"2020-04-23T14:40:00.5Z", "2020-04-23T14:40:00.5Z"},
+		"1d12h":      {"2020-04-23T02:40:00.5Z", "2020-04-23T02:40:00.5Z"},
+		"today":      {"2020-04-24T00:00:00Z", "2020-04-24T23:59:59.999999Z"},
+		"yesterday":  {"2020-04-23T00:00:00Z", "2020-04-23T23:59:59.999999Z"},
+		"2020-04-21": {"2020-04-21T00:00:00Z", "2020-04-21T23:59:59.999999Z"},
+	} {
+		from, err1 := andon.ParseLowerBoundAt(text, now)
+		to, err2 := andon.ParseUpperBoundAt(text, now)
+		if got := [2]string{from.String(), to.String()}; got != want || err1 != nil || err2 != nil {
+			t.Errorf("%s: %v, %v, %v; want %v", text, got, err1, err2, want)
+		}
+	}
+	if from, err := andon.ParseLowerBoundAt("200000d", now); from != 0 || err != nil {
+		t.Errorf("before all that is kept: %d, %v", from, err)
+	}
+	for _, text := range []string{"24", "-24h", "tomorrow", "Now", ""} {
+		if got, err := andon.ParseLowerBoundAt(text, now); err == nil {
 			t.Errorf("%q was read as %s", text, got)
 		}
 	}
@@ -221,7 +281,7 @@ func TestHorizonOnlyMovesForward(t *testing.T) {
 		t.Fatal(err)
 	}
 	week := tenant.Horizon(now).Events
-	tenant.Settle(now)
+	tenant.Settle(now, true, true)
 	tenant.Events = andon.Forever
 	if h := tenant.Horizon(now.Add(1)).Events; h != week {
 		t.Errorf("forever after 7d keeps from %s, want %s", h, week)

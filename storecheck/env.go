@@ -117,7 +117,11 @@ func (e *Env) Expire(ctx context.Context, id andon.TenantID) error {
 	if err != nil {
 		return err
 	}
-	t.Settle(e.Now())
+	events, readings, err := e.Store.Had(ctx, id)
+	if err != nil {
+		return err
+	}
+	t.Settle(e.Now(), events, readings)
 	if t, err = e.Store.PutTenant(ctx, t); err != nil {
 		return err
 	}

@@ -53,6 +53,10 @@ func readsOf(
 			return errOf(s.Devices(ctx, id, andon.DeviceQuery{Limit: 1}))
 		},
 		"Counts": func() error { return second(s.Counts(ctx, id, 0)) },
+		"Had": func() error {
+			_, _, err := s.Had(ctx, id)
+			return err
+		},
 		"DeviceReadings": func() error {
 			return errOf(s.DeviceReadings(ctx, id, "d1", andon.ReadingQuery{Limit: 1}))
 		},

@@ -166,6 +166,7 @@ func TestSweepGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		store := &away{Store: memstore.New()}
+		measure(t, store.Store)
 		store.gone.Store(true)
 		now := func() andon.Time { return andon.TimeOf(time.Now()) }
 		a := New(Options{Config: config.Default(), Log: slog.New(slog.NewTextHandler(&log, nil))})

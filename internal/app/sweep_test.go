@@ -19,6 +19,7 @@ func TestSweep(t *testing.T) {
 		now := func() andon.Time { return andon.TimeOf(time.Now()) }
 		a := New(Options{Config: config.Default(), Now: now, Log: slog.New(slog.DiscardHandler)})
 		a.store = memstore.New()
+		measure(t, a.store)
 		a.intake = intake.New(a.store, intake.Options{Now: now})
 		a.goSweep()
 		for range 3 {
@@ -36,4 +37,15 @@ func TestSweep(t *testing.T) {
 		a.quit()
 		<-a.swept
 	})
+}
+
+// measure keeps a reading: a tenant that never had any has no floor.
+func measure(t *testing.T, s andon.Store) {
+	t.Helper()
+	at := andon.TimeOf(time.Now())
+	r := andon.Reading{Device: "d", Time: at, Metrics: andon.Metrics{{Name: "a", Value: 1}}}
+	err := s.AppendReadings(t.Context(), andon.DefaultTenant, at, []andon.Reading{r})
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -89,7 +89,7 @@ func (e *export) flags(cmd *cobra.Command) {
 		kindEvents, kindReadings, kindAssignments)
 	flags.StringArrayVar(&e.devices, "device", nil,
 		"only this `device`, or a prefix: 'press*'; once for each (default all that are listed)")
-	spanFlags(cmd, &e.from, &e.to)
+	e.spanFlags(cmd, &e.from, &e.to)
 	metricsFlag(cmd, &e.metrics)
 	flags.StringVar(&e.file, "output", "", "`file` to write to (default standard output)")
 	e.format = choiceFlag(cmd, "format", "ndjson",

@@ -41,6 +41,9 @@ func (p *program) openSource(o importOptions) (*source, error) {
 	if s.mapping.Precision, err = andon.ParsePrecision(o.precision); err != nil {
 		return nil, err
 	}
+	if s.mapping.Precision == andon.Assumed { // here the numbers of the whole file are doubted
+		s.mapping.Precision = andon.Milliseconds
+	}
 	if err := s.choose(); err != nil {
 		return nil, err
 	}

@@ -89,7 +89,7 @@ func (q *query) orderFlag(cmd *cobra.Command) {
 
 // selectFlags gives a question the flags of a list by time.
 func (q *query) selectFlags(cmd *cobra.Command) {
-	spanFlags(cmd, &q.selected.From, &q.selected.To)
+	q.spanFlags(cmd, &q.selected.From, &q.selected.To)
 	q.orderFlag(cmd)
 }
 

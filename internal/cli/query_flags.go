@@ -67,7 +67,7 @@ func (e *either) Set(text string) error {
 type moment struct {
 	at    *andon.Time
 	parse func(string) (andon.Time, error)
-	dates bool // a date alone is of use
+	bound bool // of a range: a date alone is of use, and what is relative to now
 }
 
 // Type is what the help shows as the value.
@@ -83,16 +83,23 @@ func (m *moment) String() string {
 // Set reads the time.
 func (m *moment) Set(text string) (err error) {
 	*m.at, err = m.parse(text)
-	if err != nil && m.dates {
-		return andon.Errorf(andon.Invalid, "%w; a date alone works, too", err)
+	if err != nil && m.bound {
+		return andon.Errorf(andon.Invalid,
+			"%w; a date alone works, too, and 24h (ago), today, yesterday, now", err)
 	}
 	return err
 }
 
 // spanFlags gives a command --from and --to.
-func spanFlags(cmd *cobra.Command, from, to *andon.Time) {
-	cmd.Flags().Var(&moment{from, andon.ParseLowerBound, true}, "from",
-		"earliest time, included: 2020-04-24T14:40:00Z, or a date")
-	cmd.Flags().Var(&moment{to, andon.ParseUpperBound, true}, "to",
-		"latest time, included; a date alone is that whole day")
+func (p *program) spanFlags(cmd *cobra.Command, from, to *andon.Time) {
+	lower := func(text string) (andon.Time, error) {
+		return andon.ParseLowerBoundAt(text, p.now())
+	}
+	upper := func(text string) (andon.Time, error) {
+		return andon.ParseUpperBoundAt(text, p.now())
+	}
+	cmd.Flags().Var(&moment{from, lower, true}, "from",
+		"earliest time, included: 2020-04-24T14:40:00Z, a date, 24h (ago), today, yesterday")
+	cmd.Flags().Var(&moment{to, upper, true}, "to",
+		"latest time, included; a date alone, today and yesterday are whole days")
 }

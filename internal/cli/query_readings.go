@@ -174,7 +174,7 @@ devices is the store's own.`,
 		example: `  andon query metric temperature --from 2025-12-04 --to 2025-12-04
   andon query metric temperature --all --output csv > temperature.csv`,
 	})
-	spanFlags(cmd, &q.selected.From, &q.selected.To)
+	q.spanFlags(cmd, &q.selected.From, &q.selected.To)
 	return q.asks(cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		metrics, err := metricArgs(args)
 		if err != nil {

@@ -46,9 +46,9 @@ func TestAddress(t *testing.T) {
 // TestDateAlone: who writes a time that is none is told that a date is enough.
 func TestDateAlone(t *testing.T) {
 	var at andon.Time
-	err := (&moment{&at, andon.ParseLowerBound, true}).Set("yesterday")
-	const want = `time "yesterday" is not RFC 3339, such as 2026-11-20T06:00:00Z; ` +
-		"a date alone works, too"
+	err := (&moment{&at, andon.ParseLowerBound, true}).Set("last week")
+	const want = `time "last week" is not RFC 3339, such as 2026-11-20T06:00:00Z; ` +
+		"a date alone works, too, and 24h (ago), today, yesterday, now"
 	if err == nil || err.Error() != want || andon.KindOf(err) != andon.Invalid {
 		t.Errorf("%v, want %s", err, want)
 	}

@@ -23,6 +23,9 @@ func decode(text string, into any) error {
 	if s.Next(); s.At == len(text) {
 		return andon.AtField("body", "the body is empty")
 	}
+	if s.Word("null") {
+		return andon.AtField("body", "the body is null: want an object")
+	}
 	if err := decodeValue(s, "body", reflect.ValueOf(into).Elem()); err != nil {
 		return err
 	}
@@ -63,6 +66,13 @@ func decodeScalar(text, location string, v reflect.Value) error {
 	}
 	err := json.Unmarshal([]byte(text), v.Addr().Interface())
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		if number, isNumber := strings.CutPrefix(e.Value, "number "); isNumber { // out of its range
+			most := ""
+			if v.Kind() == reflect.Uint8 {
+				most = ": want a whole number from 0 to 255"
+			}
+			return andon.AtField(location, "%s can't be %s%s", location, number, most)
+		}
 		return andon.AtField(location, "%s can't be a %s", location, e.Value)
 	}
 	if err != nil {

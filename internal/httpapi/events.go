@@ -62,8 +62,9 @@ func (a *API) eventRoutes() []*route {
 
 var (
 	precisionParam = param{
-		name: "precision", detail: "Unit of times that are sent as numbers", example: "ms",
-		initial: "ms", values: []any{"s", "ms", "us", "ns"},
+		name: "precision", example: "s", values: []any{"s", "ms", "us", "ns"},
+		detail: "Unit of times that are sent as numbers. Without it milliseconds are assumed, " +
+			"and a number that would then fall before 2001 is refused",
 	}
 	outcomesParam = param{
 		name: "outcomes", example: "true", initial: "false", values: []any{"true", "false"},

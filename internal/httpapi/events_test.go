@@ -223,7 +223,7 @@ func TestWrongQueries(t *testing.T) {
 		"/devices/d/events?limit=ten":                           "query.limit",
 		"/devices/d/events?limit=99999999999999999999":          "query.limit",
 		"/devices/d/events?order=up":                            "asc or desc",
-		"/devices/d/events?from=yesterday":                      "query.from",
+		"/devices/d/events?from=tomorrow":                       "query.from",
 		"/devices/d/events?from=99999-01-01":                    "query.from",
 		"/devices/d/events?to=2020-02-30":                       "query.to",
 		"/devices/d/events?from=2020-04-25&to=2020-04-24":       "is after",

@@ -85,6 +85,15 @@ func exampleReading() andon.Reading {
 	}
 }
 
+// exampleSentReading has no time, so that it can be sent as it is: one that is older than readings
+// are kept would be refused.
+func exampleSentReading() map[string]any {
+	return map[string]any{
+		"device": "press-7", "metadata": map[string]string{"fw": "1.2"},
+		"metrics": map[string]float64{"humidity": 40, "temperature": 21.5},
+	}
+}
+
 func exampleMetric() andon.MetricReading {
 	return andon.MetricReading{Device: "press-7", Time: exampleTime, Value: 21.5}
 }

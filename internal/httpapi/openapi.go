@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"reflect"
 	"slices"
@@ -163,18 +164,23 @@ func (d *documenter) parameters(r *route) []*huma.Param {
 	}
 	for _, p := range r.query {
 		params = append(params, &huma.Param{
-			Name: p.name, In: "query", Description: p.detail, Example: p.example,
-			Schema: p.schema(),
+			Name: p.name, In: "query", Description: p.described(), Schema: p.schema(),
 		})
 	}
 	if !r.outside && !r.tenantless {
 		params = append(params, &huma.Param{
-			Name: "Andon-Tenant", In: "header", Example: "plant-2",
-			Description: "The tenant that is asked about; `default` without it",
+			Name: "Andon-Tenant", In: "header",
+			Description: "The tenant that is asked about; `default` without it. Example: `plant-2`",
 			Schema:      &huma.Schema{Type: huma.TypeString, Default: string(andon.DefaultTenant)},
 		})
 	}
 	return params
+}
+
+// described is the detail with the example. The page at /docs would fill an example of its own in,
+// and ask for what is not there, such as the page behind a cursor.
+func (p param) described() string {
+	return fmt.Sprintf("%s. Example: `%v`", p.detail, p.example)
 }
 
 func (p param) schema() *huma.Schema {

@@ -1,8 +1,11 @@
 package httpapi_test
 
 import (
+	"cmp"
+	"encoding/json"
 	"maps"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -78,8 +81,15 @@ func TestOperationsAreDescribed(t *testing.T) {
 		for _, p := range params {
 			param := p.(object)
 			described[param["name"].(string)] = param["in"] == "path"
-			if param["description"] == nil || param["schema"] == nil || param["example"] == nil {
+			text, _ := param["description"].(string)
+			if text == "" || param["schema"] == nil {
 				t.Errorf("%s: %v", name, param)
+			}
+			// The page at /docs fills an example in: only where something must be there.
+			shown := strings.Contains(text, "Example: `")
+			inPath := param["in"] == "path"
+			if shown == inPath || (param["example"] != nil) != inPath {
+				t.Errorf("%s: the example of %v", name, param)
 			}
 			if param["in"] == "path" && param["required"] != true {
 				t.Errorf("%s: %v is not required", name, param["name"])
@@ -92,6 +102,64 @@ func TestOperationsAreDescribed(t *testing.T) {
 		}
 		checkResponses(t, name, op)
 	}
+}
+
+// TestExamplesWork sends each request of the document as the page at /docs does when nothing is
+// changed, to a server that is fresh: what makes things first, and what takes them away last.
+func TestExamplesWork(t *testing.T) {
+	w := newWorld(t)
+	w.at("2026-11-22T12:00:00Z")
+	w.put("/tenants/nobody", "{}").is(http.StatusCreated) // of no use to the examples
+	all := operations(w.document())
+	rank := func(name string) int {
+		order := []string{"POST /api/v1/events", "POST /api/v1/readings", "PUT", "POST", "GET"}
+		for i, begins := range order {
+			if strings.HasPrefix(name, begins) {
+				return i
+			}
+		}
+		return len(order)
+	}
+	names := slices.SortedFunc(maps.Keys(all), func(a, b string) int {
+		return cmp.Or(rank(a)-rank(b), strings.Compare(b, a))
+	})
+	for _, name := range names {
+		method, path, _ := strings.Cut(name, " ")
+		params, _ := all[name]["parameters"].([]any)
+		for _, p := range params {
+			if param := p.(object); param["in"] == "path" {
+				example := url.PathEscape(param["example"].(string))
+				path = strings.ReplaceAll(path, "{"+param["name"].(string)+"}", example)
+			}
+		}
+		media := object{"": nil}
+		if body, ok := all[name]["requestBody"].(object); ok {
+			media = body["content"].(object)
+		}
+		for form, content := range media {
+			text := ""
+			if c, ok := content.(object); ok {
+				text = exampleText(t, c["example"])
+			}
+			got := w.do(method, path, text, "Content-Type: "+form)
+			if got.status >= 400 ||
+				method == http.MethodPost && strings.Contains(got.body, `"rejected":[{`) {
+				t.Errorf("%s %s %s: %d %s", name, form, text, got.status, got.body)
+			}
+		}
+	}
+}
+
+// exampleText is an example as it is sent: that of NDJSON is a text already.
+func exampleText(t *testing.T, example any) string {
+	if text, ok := example.(string); ok {
+		return text
+	}
+	text, err := json.Marshal(example)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 func checkResponses(t *testing.T, name string, op object) {

@@ -35,11 +35,14 @@ var (
 		values: []any{"desc", "asc"}, initial: "desc",
 	}
 	fromParam = param{
-		name: "from", detail: "Earliest time, included; a date alone is its first instant",
+		name: "from",
+		detail: "Earliest time, included; a date alone is its first instant. Relative to now: " +
+			"`24h` ago, `today`, `yesterday`, `now`",
 		example: "2020-04-24T14:40:00Z",
 	}
 	toParam = param{
-		name: "to", detail: "Latest time, included; a date alone is that whole day",
+		name:    "to",
+		detail:  "Latest time, included; a date alone is that whole day. Relative as `from`",
 		example: "2020-04-27",
 	}
 	stateParam = param{
@@ -108,7 +111,7 @@ func (c *call) states() andon.StateFilter {
 
 func (c *call) span() andon.Span {
 	span := andon.Span{
-		From: c.time("from", andon.ParseLowerBound), To: c.time("to", andon.ParseUpperBound),
+		From: c.time("from", andon.ParseLowerBoundAt), To: c.time("to", andon.ParseUpperBoundAt),
 	}
 	if span.Empty() {
 		c.mark("query.from", "from %s is after to %s", span.From, span.To)
@@ -118,7 +121,9 @@ func (c *call) span() andon.Span {
 
 // time reads a time of the query. A '+' that was not escaped arrives as a space, and behind the
 // hour of a time a space can mean nothing else.
-func (c *call) time(name string, parse func(string) (andon.Time, error)) andon.Time {
+func (c *call) time(
+	name string, parse func(string, andon.Time) (andon.Time, error),
+) andon.Time {
 	text := c.text(name)
 	if text == "" {
 		return 0
@@ -126,7 +131,7 @@ func (c *call) time(name string, parse func(string) (andon.Time, error)) andon.T
 	if i := strings.LastIndexByte(text, ' '); i > len("2006-01-02") {
 		text = text[:i] + "+" + text[i+1:]
 	}
-	t, err := parse(text)
+	t, err := parse(text, c.options.Now())
 	c.check("query."+name, err)
 	return t
 }

@@ -320,13 +320,17 @@ func TestExpireSettlesTheHorizonFirst(t *testing.T) {
 	if _, _, err := in.PutTenant(t.Context(), "t", keepWeek); err != nil {
 		t.Fatal(err)
 	}
+	kept := []andon.Event{{Device: "d", Time: now, State: "NORMAL"}}
+	if err := store.Append(t.Context(), "t", now, kept); err != nil {
+		t.Fatal(err)
+	}
 	if err := in.Expire(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	settled := now - andon.Time(week)
 	at -= 86_400_000_000 // the clock is set back by a day
-	kept, _ := store.Tenant(t.Context(), "t")
-	if h := kept.Horizon(at).Events; h != settled {
+	record, _ := store.Tenant(t.Context(), "t")
+	if h := record.Horizon(at).Events; h != settled {
 		t.Errorf("after the clock went back, the horizon is %s, want %s", h, settled)
 	}
 }

@@ -47,7 +47,11 @@ func (in *Intake) readOrNew(ctx context.Context, id andon.TenantID) (andon.Tenan
 	case err != nil:
 		return andon.Tenant{}, false, err
 	}
-	t.Settle(in.options.Now())
+	events, readings, err := in.store.Had(ctx, id)
+	if err != nil {
+		return andon.Tenant{}, false, err
+	}
+	t.Settle(in.options.Now(), events, readings)
 	return t, false, nil
 }
 
@@ -82,8 +86,14 @@ func (in *Intake) Expire(ctx context.Context) error {
 		return err
 	}
 	for _, t := range tenants {
-		if is := t.Horizon(in.options.Now()); is.Events.Day() == t.Floor.Events.Day() &&
-			is.Readings.Day() == t.Floor.Readings.Day() {
+		events, readings, err := in.store.Had(ctx, t.ID)
+		if err != nil && andon.KindOf(err) != andon.NotFound {
+			return err
+		}
+		is := t
+		is.Settle(in.options.Now(), events, readings)
+		if is.Floor.Events.Day() == t.Floor.Events.Day() &&
+			is.Floor.Readings.Day() == t.Floor.Readings.Day() {
 			continue // no whole day more has gone
 		}
 		settled, _, err := in.PutTenant(ctx, t.ID, stillThere)

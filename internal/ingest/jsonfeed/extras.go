@@ -13,6 +13,7 @@ import (
 // join the object of one field, attributes or metadata. All text is kept as it was sent.
 type extras struct {
 	field   string   // the name of that field
+	quoted  bool     // its object may stand in a string, as databases hold it that know none
 	own     string   // the text of its object; empty where it is absent
 	members []member // those beside
 	size    int      // of all that, in bytes
@@ -30,7 +31,10 @@ func (x *extras) reset() { x.own, x.members, x.size = "", x.members[:0], 0 }
 
 // object reads the field's own object; null is absent.
 func (x *extras) object(s *jsonscan.Scanner) *jsonscan.Fault {
-	if s.Peek() != '{' {
+	switch {
+	case x.quoted && s.Peek() == '"':
+		return x.string(s)
+	case s.Peek() != '{':
 		if s.Word("null") {
 			return nil
 		}
@@ -41,6 +45,30 @@ func (x *extras) object(s *jsonscan.Scanner) *jsonscan.Fault {
 		return in(x.field, f)
 	}
 	x.own = s.Text[at:s.At]
+	return x.grow(at, len(x.own))
+}
+
+// string reads the string that the text of the object stands in; an empty one is absent.
+func (x *extras) string(s *jsonscan.Scanner) *jsonscan.Fault {
+	at := s.At
+	text, f := s.String()
+	if f != nil {
+		return in(x.field, f)
+	}
+	if text = strings.TrimSpace(text); text == "" {
+		return nil
+	}
+	inner := jsonscan.Scanner{Text: text}
+	if inner.Peek() != '{' {
+		f = inner.Want("an object")
+	} else if f = inner.Skip(0); f == nil {
+		f = inner.End()
+	}
+	if f != nil {
+		reason := x.field + ": want an object, or a string that holds one: " + f.Reason
+		return &jsonscan.Fault{At: at, Field: x.field, Reason: reason}
+	}
+	x.own = text
 	return x.grow(at, len(x.own))
 }
 

@@ -9,10 +9,11 @@ import (
 	"github.com/andonhq/andon/internal/ingest/jsonscan"
 )
 
-// Readings reads readings: device, metrics (name to number, true or false); time, metadata. Fields
-// by other names join the metadata. All else is as for Events.
+// Readings reads readings: device, metrics (name to number, true or false; null is absent); time,
+// metadata, an object or a string that holds one. Fields by other names join the metadata. All else
+// is as for Events.
 func Readings(body string, f Format, unit andon.Precision) (ingest.Batch[andon.Reading], error) {
-	return read(body, f, &readingReader{unit: unit, extra: extras{field: "metadata"}})
+	return read(body, f, &readingReader{unit: unit, extra: extras{field: "metadata", quoted: true}})
 }
 
 type readingReader struct {
@@ -72,6 +73,9 @@ func (r *readingReader) object(s *jsonscan.Scanner) *jsonscan.Fault {
 			f = s.Fault(s.NameAt, "more than %d metrics", andon.MaxMetrics)
 			f.Field = "metrics"
 			return f
+		}
+		if s.Word("null") { // absent
+			continue
 		}
 		value, f := metric(s, name)
 		if f != nil {

@@ -31,6 +31,28 @@ func TestReadingIsReadWhole(t *testing.T) {
 	}
 }
 
+// TestReadingOfDynamoDB: its items hold metadata as text, and null where a sensor had no value.
+func TestReadingOfDynamoDB(t *testing.T) {
+	const body = `{"device":"d","metrics":{"a":1,"b":null},"fw":2,` +
+		`"metadata":"{\"line\": \"L\\u0033\"}"}`
+	batch, err := jsonfeed.Readings(body, jsonfeed.JSON, andon.Milliseconds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := andon.Reading{
+		Device: "d", Metrics: andon.Metrics{{Name: "a", Value: 1}},
+		Metadata: `{"line": "L\u0033","fw":2}`,
+	}
+	if diff := cmp.Diff(want, batch.Items[0].Value); diff != "" {
+		t.Error(diff)
+	}
+	batch, err = jsonfeed.Readings(
+		`{"device":"d","metrics":{"a":1},"metadata":" "}`, jsonfeed.JSON, andon.Milliseconds)
+	if err != nil || batch.Items[0].Value.Metadata != "" {
+		t.Errorf("an empty text: %v, %v", batch.Items, err)
+	}
+}
+
 // TestReadingRefused has the members beside the device, and where and why the reading is refused.
 func TestReadingRefused(t *testing.T) {
 	many := make([]string, andon.MaxMetrics+1)
@@ -44,7 +66,7 @@ func TestReadingRefused(t *testing.T) {
 		{`"metrics":{}`, "body.metrics", `at byte 0: there is no metric`},
 		{`"metrics":[]`, "body.metrics", `at byte 24: metrics: want an object, found an array`},
 		{`"metrics":{"a":null}`, "body.metrics",
-			`at byte 29: metric "a": want a number, true or false, found null`},
+			`at byte 0: there is no metric`},
 		{`"metrics":{"a":"1"}`, "body.metrics",
 			`at byte 29: metric "a": want a number, true or false, found a string`},
 		{`"metrics":{"a":{}}`, "body.metrics",
@@ -65,6 +87,10 @@ func TestReadingRefused(t *testing.T) {
 		{`"metrics":{"a":1,}`, "body", `at byte 30: nothing stands between ',' and '}'`},
 		{`"metrics":{"a":01}`, "body", `at byte 29: a number has no 0 before other digits`},
 		{`"metadata":1`, "body.metadata", `at byte 25: metadata: want an object, found a number`},
+		{`"metadata":"[1]"`, "body.metadata", `at byte 25: metadata: want an object, or ` +
+			`a string that holds one: want an object, found an array`},
+		{`"metadata":"{} x"`, "body.metadata", `at byte 25: metadata: want an object, or ` +
+			`a string that holds one: want the end, found x`},
 	} {
 		t.Run(c.members[:min(len(c.members), 40)], func(t *testing.T) {
 			body := `{"device":"d",` + c.members + `}`

@@ -290,6 +290,26 @@ func (s *Store) seenStates(ctx context.Context, key string) (seen []andon.State,
 	return seen, err
 }
 
+// Had is of andon.Tenants. The names of states and metrics do not expire.
+func (s *Store) Had(
+	ctx context.Context, id andon.TenantID,
+) (events, readings bool, err error) {
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return false, false, err
+	}
+	seen, err := s.seenStates(ctx, t.key)
+	if err != nil {
+		return false, false, err
+	}
+	q := question{"SELECT label FROM directory WHERE tenant = ? AND kind = ? AND id = ? LIMIT 1", 3}
+	var name string
+	err = s.each(ctx, q, []any{t.key, string(ofNames), ofMetric}, []any{&name}, func() {
+		readings = true
+	})
+	return len(seen) > 0, readings, err
+}
+
 // swapTenant writes a record over the version that was read, "" to delete it.
 func (s *Store) swapTenant(
 	ctx context.Context, id andon.TenantID, was *tenantRow, record string,

@@ -17,6 +17,7 @@ func (s *Store) Append(
 	return s.within(ctx, id, func(t *tenant) error {
 		for i := range events {
 			d := t.device(events[i].Device)
+			t.hadEvents = true
 			d.keep(t.record.States, cloneEvent(d.id, &events[i]))
 			d.hear(received)
 		}

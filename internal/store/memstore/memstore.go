@@ -27,6 +27,8 @@ var _ andon.Store = (*Store)(nil)
 type tenant struct {
 	record  andon.Tenant
 	devices map[andon.DeviceID]*device
+
+	hadEvents, hadReadings bool
 }
 
 // New returns a store that holds DefaultTenant and nothing else.

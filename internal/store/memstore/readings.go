@@ -17,6 +17,7 @@ func (s *Store) AppendReadings(
 	return s.within(ctx, id, func(t *tenant) error {
 		for i := range readings {
 			d := t.device(readings[i].Device)
+			t.hadReadings = t.hadReadings || len(readings[i].Metrics) > 0
 			d.measure(cloneReading(d.id, &readings[i]))
 			d.hear(received)
 		}

@@ -89,6 +89,17 @@ func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 	})
 }
 
+// Had reports whether the tenant ever had events and readings.
+func (s *Store) Had(
+	ctx context.Context, id andon.TenantID,
+) (events, readings bool, err error) {
+	err = s.within(ctx, id, func(t *tenant) error {
+		events, readings = t.hadEvents, t.hadReadings
+		return nil
+	})
+	return events, readings, err
+}
+
 // Expire drops the readings before the horizon. It keeps every entry: since and the incident
 // outlive the history that they come from, and here they are worked out from that history alone.
 func (s *Store) Expire(ctx context.Context, id andon.TenantID, h andon.Horizon) error {

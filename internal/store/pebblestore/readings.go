@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/andonhq/andon"
 )
@@ -39,7 +40,14 @@ func (s *Store) AppendReadings(
 		}
 	}
 	w.signsOfLife(readings)
-	return s.commit(batch, w) // unlocks
+	if err := s.commit(batch, w); err != nil { // unlocks
+		return err
+	}
+	measured := func(r andon.Reading) bool { return len(r.Metrics) > 0 }
+	if !t.hadReadings.Load() && slices.ContainsFunc(readings, measured) {
+		t.hadReadings.Store(true)
+	}
+	return nil
 }
 
 // reading enters a reading's day and metrics in their tables, unless that was done before.

@@ -26,6 +26,8 @@ type tenant struct {
 	gone     bool
 	byNumber []*slot                     // the devices by their number
 	seen     map[andon.State]andon.State // states that have entries
+
+	hadReadings atomic.Bool // ever; once true, for good
 }
 
 func newTenant(number uint32, record andon.Tenant) *tenant {
@@ -242,8 +244,25 @@ func (s *Store) loadTenants() error {
 			}
 			t.seen[andon.State(state)] = andon.State(state)
 		}
+		for range s.rows(newKey(tableMetric, number)) {
+			t.hadReadings.Store(true)
+			break
+		}
 	}
 	return nil
+}
+
+// Had is of andon.Tenants. A metric stays known when its readings have expired.
+func (s *Store) Had(
+	ctx context.Context, id andon.TenantID,
+) (events, readings bool, err error) {
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return false, false, err
+	}
+	s.order.Lock()
+	defer s.order.Unlock()
+	return len(t.seen) > 0, t.hadReadings.Load(), nil
 }
 
 func firstError(errs ...error) error {

@@ -1,0 +1,92 @@
+package httpapi
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// Problems returns a listener whose connections answer with a problem where net/http can't read a
+// request at all: it has a text of its own for a path such as /%zz and for a header that is too
+// large, and asks no handler. Behind TLS that text is encrypted before it comes here, and stays.
+func Problems(l net.Listener) net.Listener { return problemListener{l} }
+
+type problemListener struct{ net.Listener }
+
+// Accept waits for the next connection.
+func (l problemListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &problemConn{conn}, nil
+}
+
+type problemConn struct{ net.Conn }
+
+// CloseWrite lets net/http end its side and wait for the client, which would else not read what
+// was said.
+func (c *problemConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
+// Write sends p, or the problem in its place.
+func (c *problemConn) Write(p []byte) (int, error) {
+	problem := unread(p)
+	if problem == nil {
+		return c.Conn.Write(p)
+	}
+	if _, err := c.Conn.Write(problem); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// unread returns the problem for an answer that net/http wrote by itself, in one piece and with
+// just these headers; nil for any other, which has a Date and more.
+func unread(p []byte) []byte {
+	const begins, headers = "HTTP/1.1 ",
+		"\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
+	if !bytes.HasPrefix(p, []byte(begins)) {
+		return nil
+	}
+	line, text, found := strings.Cut(string(p[len(begins):min(len(p), 1024)]), headers)
+	status, err := strconv.Atoi(line[:min(3, len(line))])
+	if !found || err != nil || strings.Contains(line, "\r\n") {
+		return nil
+	}
+	said := problem{
+		Title: http.StatusText(status), Status: status, Detail: whyUnread(status, text),
+		RequestID: rand.Text(),
+	}
+	body, err := json.Marshal(said)
+	if err != nil {
+		return nil
+	}
+	answer := begins + strconv.Itoa(status) + " " + said.Title +
+		"\r\nContent-Type: application/problem+json\r\nConnection: close\r\nContent-Length: " +
+		strconv.Itoa(len(body)+1) + "\r\n\r\n"
+	return append(append([]byte(answer), body...), '\n')
+}
+
+func whyUnread(status int, text string) string {
+	if _, why, ok := strings.Cut(text, ": "); ok {
+		return "the request can't be read: " + why
+	}
+	switch status {
+	case http.StatusBadRequest:
+		return "the request can't be read: its first line or a header is not of the form that " +
+			"HTTP has; percent-encode '%', spaces and quotes in a path"
+	case http.StatusRequestHeaderFieldsTooLarge:
+		return "the header of the request is too large: send fewer or shorter header fields, and " +
+			"a shorter path"
+	}
+	return strings.TrimSpace(text)
+}
