@@ -31,6 +31,11 @@ func (a *App) InitStore(ctx context.Context, s all.Setup, tell func(statement st
 	return all.Init(ctx, a.Config.Store, a.storeConfig(""), s, tell)
 }
 
+// RepairStore looks for damage of the store of a configuration, as all.Repair has it.
+func (a *App) RepairStore(giveUp bool, tell func(line string)) error {
+	return all.Repair(a.Config.Store, a.storeConfig("andon store repair"), giveUp, tell)
+}
+
 func (a *App) storeConfig(owner string) all.Config {
 	c := storeConfig(a.Config)
 	c.Log, c.Now, c.Owner, c.Fatal = a.Log, a.Now, owner, a.Fatal

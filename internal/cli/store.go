@@ -19,14 +19,16 @@ import (
 func (p *program) storeCommand() *cobra.Command {
 	cmd := group(&cobra.Command{
 		Use:   "store",
-		Short: "Make the schema of a store, rebuild it, see what it holds",
-		Long: `Make the schema of the store that is configured, rebuild what can be rebuilt, and see
-what it holds. Settings are taken as "andon serve" takes them. An embedded store needs none of it.`,
+		Short: "Make the schema of a store, rebuild or repair it, see what it holds",
+		Long: `Make the schema of the store that is configured, rebuild what can be rebuilt, give up
+what is damaged, and see what it holds. Settings are taken as "andon serve" takes them. An embedded
+store has no schema.`,
 		Example: `  andon store init --store cassandra --cassandra-hosts 10.0.0.1 --replication 3
   andon store rebuild latest --config andon.yaml --to state
   andon store status --config andon.yaml`,
 	})
-	cmd.AddCommand(p.storeInitCommand(), p.storeRebuildCommand(), p.storeStatusCommand())
+	cmd.AddCommand(p.storeInitCommand(), p.storeRebuildCommand(), p.storeStatusCommand(),
+		p.storeRepairCommand())
 	return cmd
 }
 

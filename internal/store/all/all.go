@@ -45,13 +45,16 @@ type opener struct {
 	check func(Config) error
 	// init makes the schema; nil: the store has none that must be made.
 	init func(ctx context.Context, c Config, s Setup, tell func(statement string)) error
+	// repair finds what is damaged and, where it is told to, gives up what can't be read; nil: the
+	// store has nothing that it could repair.
+	repair func(c Config, giveUp bool, tell func(line string)) error
 	// designs are those that devices can be found by state with; nil: there is nothing to choose.
 	designs func() []string
 }
 
 func stores() []opener {
 	return []opener{
-		{name: "pebble", open: openPebble},
+		{name: "pebble", open: openPebble, repair: repairPebble},
 		{name: "memory", open: openMemory},
 		{
 			name: "cassandra", open: openCassandra, check: checkCassandra, init: initCassandra,
@@ -67,6 +70,11 @@ func openPebble(_ context.Context, c Config) (andon.Store, error) {
 	return pebblestore.Open(c.Dir, pebblestore.Options{
 		Log: c.Log, Owner: c.Owner, Cache: c.Cache, Reserve: c.Reserve, Fatal: c.Fatal,
 	})
+}
+
+func repairPebble(c Config, giveUp bool, tell func(line string)) error {
+	o := pebblestore.Options{Log: c.Log, Owner: c.Owner}
+	return pebblestore.Repair(c.Dir, o, giveUp, tell)
 }
 
 func openMemory(context.Context, Config) (andon.Store, error) { return memstore.New(), nil }
@@ -164,6 +172,20 @@ func Init(
 		return andon.Errorf(andon.Unsupported, "store %q has no schema to make", name)
 	}
 	return s.init(ctx, c, setup, tell)
+}
+
+// Repair tells what of a store is damaged and what giving that up costs, and with giveUp does it.
+// Nobody may have the store open. Unsupported where there is nothing that Andon could repair.
+func Repair(name string, c Config, giveUp bool, tell func(line string)) error {
+	s, err := find(name)
+	if err != nil {
+		return err
+	}
+	if s.repair == nil {
+		return andon.Errorf(andon.Unsupported,
+			"the store %s has no files of its own that could be repaired", name)
+	}
+	return s.repair(c, giveUp, tell)
 }
 
 // Designs returns the designs that a store can find devices by state with; none where there is

@@ -50,6 +50,8 @@ type Options struct {
 	Fatal func(error)
 	// FS is the file system; the operating system's unless set.
 	FS vfs.FS
+
+	memTable uint64 // bytes of one; tests have small ones
 }
 
 // Store is an open directory.
@@ -57,6 +59,7 @@ type Store struct {
 	db      *pebble.DB
 	options Options
 	release func() // gives the directory back
+	synced  *synced
 	room    room
 
 	mu      sync.RWMutex // guards tenants, and what every fleet shows
@@ -85,13 +88,13 @@ func Open(dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := openEngine(dir, &o)
+	db, synced, err := openEngine(dir, &o)
 	if err != nil {
 		release()
 		return nil, fmt.Errorf("open store in %s: %w", dir, err)
 	}
 	s := &Store{
-		db: db, options: o, release: release,
+		db: db, options: o, release: release, synced: synced,
 		room:    room{fs: o.FS, dir: dir, reserve: o.Reserve},
 		tenants: map[andon.TenantID]*tenant{},
 	}
@@ -103,20 +106,37 @@ func Open(dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// openEngine opens Pebble. One that a newer Pebble wrote is left as it is.
-func openEngine(dir string, o *Options) (*pebble.DB, error) {
+// openEngine opens Pebble, where the directory is as it was left. One that a newer Pebble wrote is
+// left as it is.
+func openEngine(dir string, o *Options) (*pebble.DB, *synced, error) {
 	if err := checkMarker(o.FS, dir); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	desc, err := pebble.Peek(dir, o.FS)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := firstError(checkEngine(desc), checkOptions(desc, dir, o)); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	db, err := pebble.Open(dir, pebbleOptions(o))
-	return db, lostFormat(dir, err)
+	l, err := findLogs(o.FS, dir, desc)
+	if err == nil {
+		err = l.check()
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	synced, err := openSynced(o.FS, dir, l.kept())
+	if err != nil {
+		return nil, nil, err
+	}
+	p := pebbleOptions(o)
+	p.FS = watchedFS{o.FS, synced}
+	db, err := pebble.Open(dir, p)
+	if err != nil {
+		return nil, nil, errors.Join(lostFormat(dir, err), synced.close())
+	}
+	return db, synced, nil
 }
 
 func checkEngine(desc *pebble.DBDesc) error {
@@ -158,7 +178,7 @@ func pebbleOptions(o *Options) *pebble.Options {
 		Logger:                engineLog{o},
 		Merger:                readingMerger,
 		FormatMajorVersion:    engineFormat,
-		MemTableSize:          64 << 20,
+		MemTableSize:          o.memTable,
 		L0CompactionThreshold: 12,
 		L0StopWritesThreshold: 64,
 		CacheSize:             o.Cache,
@@ -262,7 +282,7 @@ func (s *Store) Close() error {
 
 // abandon closes the directory as it is.
 func (s *Store) abandon() error {
-	err := s.db.Close()
+	err := errors.Join(s.db.Close(), s.synced.close())
 	s.release()
 	return err
 }

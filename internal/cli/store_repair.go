@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func (p *program) storeRepairCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "repair",
+		Short: "Say what of an embedded store is damaged, and give that up if told to",
+		Long: `Look for damage of the write-ahead logs of the embedded store: what stands behind
+such a place was acknowledged and can't be replayed, so the server does not start. Restoring the
+directory from a backup is the better way. Nothing is changed unless --give-up is set; without it,
+what giving up costs is printed.
+
+With --give-up the logs end where the damage begins, and the server starts again. The logs as they
+were are kept in the store's directory, under andon.damaged-NUMBER. Senders that still have what they
+sent since then can send it again.
+
+Stop the server first.`,
+		Example: `  andon store repair --data /var/lib/andon
+  andon store repair --data /var/lib/andon --give-up`,
+	}
+	load := p.settingFlags(cmd)
+	giveUp := cmd.Flags().Bool("give-up", false, "give up what can't be read")
+	cmd.RunE = p.does(func(context.Context, []string) error {
+		c, err := load()
+		if err != nil {
+			return err
+		}
+		return p.newQuietApp(c).RepairStore(*giveUp, func(line string) {
+			fmt.Fprintln(p.stdout, line)
+		})
+	})
+	return cmd
+}
