@@ -13,12 +13,12 @@ func (p *program) storeRepairCommand() *cobra.Command {
 		Short: "Say what of an embedded store is damaged, and give that up if told to",
 		Long: `Look for damage of the write-ahead logs of the embedded store: what stands behind
 such a place was acknowledged and can't be replayed, so the server does not start. Restoring the
-directory from a backup is the better way. Nothing is changed unless --give-up is set; without it,
-what giving up costs is printed.
+directory from a backup is the better way. Without --give-up nothing is changed, and what giving up
+costs is printed.
 
 With --give-up the logs end where the damage begins, and the server starts again. The logs as they
-were are kept in the store's directory, under andon.damaged-NUMBER. Senders that still have what they
-sent since then can send it again.
+were are kept in the store's directory, under andon.damaged-NUMBER. Senders that still have what
+they sent since then can send it again.
 
 Stop the server first.`,
 		Example: `  andon store repair --data /var/lib/andon
