@@ -38,6 +38,7 @@ var tours = []struct {
 	{page: "docs/getting-started.md"},
 	{page: "docs/api-tour.md"},
 	{page: "docs/importing.md"},
+	{page: "docs/from-postgresql.md"},
 }
 
 // TestTour runs each tour in the plain shell, which knows least, and in zsh, which differs most:

@@ -4,6 +4,7 @@ package main
 
 import (
 	"os"
+	_ "time/tzdata" // zones of import --zone, also where the machine has none
 
 	"github.com/andonhq/andon/internal/cli"
 )

@@ -25,24 +25,71 @@ type importOptions struct {
 	format    string // "" is told by the name of the file
 	delimiter string // "" is told by the name of the file
 	comments  bool
+	noHeader  bool
+	zone      string            // of times that name none
+	states    map[string]string // what states of the file are called here
 	precision string
 	precisely bool // precision was given, so it is not doubted
 	mapping   table.Mapping
 	batch     int
 	rejects   string // file for all rejected lines; "" for none
+	appends   bool   // rejects has lines of other files
+}
+
+// importFiles imports files one after another, so that of two lines of one entry the later stands,
+// in whichever of them. What can't be right in one of them is refused before anything is sent.
+func (p *program) importFiles(ctx context.Context, o importOptions, files []string) error {
+	if len(files) == 1 {
+		o.file = files[0]
+		return p.importFile(ctx, o)
+	}
+	quiet := *p
+	quiet.stderr = io.Discard
+	for _, file := range files {
+		if o.file = file; file == "-" {
+			return andon.Errorf(andon.Invalid, "standard input is imported alone, without files")
+		}
+		source, err := quiet.openSource(o)
+		if err != nil {
+			return err
+		}
+		source.progress.end()
+		source.Close()
+	}
+	rejected := false
+	for _, file := range files {
+		o.file = file
+		err := p.importFile(ctx, o)
+		if err != nil && !errors.Is(err, errRejected) {
+			return err
+		}
+		rejected = rejected || err != nil
+		o.appends = true
+	}
+	if rejected {
+		return errRejected
+	}
+	return nil
 }
 
 func (p *program) importCommand() *cobra.Command {
 	o := importOptions{target: p.newTarget()}
 	o.attempts = attemptsRunning
 	cmd := &cobra.Command{
-		Use:   "import FILE",
-		Short: "Import a log of events or readings from a file",
-		Long: "Import a log from a file: " +
+		Use:   "import FILE...",
+		Short: "Import a log of events or readings from files",
+		Long: "Import a log from files, one after another: " +
 			`CSV with a header, JSON, or NDJSON; plain, gzip or zstd; "-" is
 standard input. Say which columns hold what: several columns, joined by a comma, make one value
 ("a/b"), and "=text" is the same text in every row. In JSON, "data.temp" is a member of an object
 within, and "data.*" all of its members; in CSV, of an object that is the text of a cell.
+
+Without --device, --time and --state the columns of these names are taken, or what they are usually
+called elsewhere, such as DeviceID, ts and status; what was taken is said. A file without a header
+is read with --no-header, and its columns are 1, 2, 3. --map 0=STOPPED,1=RUN names states anew. A
+time without a zone is UTC, or as a clock in --zone shows it. Where rows have a start and an end,
+--end names the column of the end: then a device is in --end-state, unless another row of it goes
+on; such rows have to stand in the order of their start.
 
 Without a flag for them, operator, message, escalated_to and attributes are taken from the columns
 of these very names, where there are any: an export of events needs no flags. An empty flag, as
@@ -61,19 +108,26 @@ already, and how many replaced other content.`,
       --state symptom_category --message symptom_description --attributes update_type
   andon import status.csv --comments --device '=Kelmarsh 1' --time 'Timestamp start' \
       --state Status,Code --message Message
+  andon import 2026-*.csv --device machine --time at --state status --zone Europe/Berlin
+  andon import runs.csv --no-header --device 1 --time 2 --end 3 --state 4 --map 0=STOPPED,1=RUN
   andon import sensors.json --device device_id --time ts --precision s --metrics 'data.*'`,
-		Args: cobra.ExactArgs(1),
+		Args: cobra.MinimumNArgs(1),
 	}
 	p.importFlags(cmd, &o)
 	cmd.RunE = p.does(func(ctx context.Context, args []string) error {
-		o.file = args[0]
+		for _, field := range []string{"device", "time", "state"} {
+			if !cmd.Flags().Changed(field) {
+				o.mapping.Unnamed = append(o.mapping.Unnamed, field)
+			}
+		}
 		o.precisely = cmd.Flags().Changed("precision")
 		for field, flag := range optionalFields {
 			if !cmd.Flags().Changed(flag) {
 				o.mapping.Standard = append(o.mapping.Standard, field)
+				o.mapping.Unnamed = append(o.mapping.Unnamed, field)
 			}
 		}
-		return p.importFile(ctx, o)
+		return p.importFiles(ctx, o, args)
 	})
 	return cmd
 }
@@ -96,10 +150,19 @@ func (p *program) importFlags(cmd *cobra.Command, o *importOptions) {
 		"what stands between the cells of CSV, or tab (default , and of a .tsv tab)")
 	flags.BoolVar(&o.comments, "comments", false, "pass over lines with # before the header of CSV")
 
+	flags.BoolVar(&o.noHeader, "no-header", false,
+		"CSV begins with its first row; its columns are 1, 2, 3")
+
 	flags.StringSliceVar(&m.Device, "device", []string{"device"}, "`columns` of the device")
 	flags.StringSliceVar(&m.Time, "time", []string{"time"},
 		"`columns` of the time, joined by a space")
 	flags.StringSliceVar(&m.State, "state", nil, "`columns` of the state (default [state])")
+	flags.StringToStringVar(&o.states, "map", nil,
+		"`states` of the file and what they are here: 0=STOPPED,1=RUN")
+	flags.StringSliceVar(&m.End, "end", nil,
+		"`columns` of the time at which the state of a row is over")
+	flags.StringVar((*string)(&m.EndState), "end-state", "NORMAL",
+		"`state` that a device is in when its row is over")
 	flags.StringSliceVar(&m.Operator, "operator", nil, "`columns` of the operator")
 	flags.StringSliceVar(&m.Message, "message", nil, "`columns` of the message")
 	flags.StringSliceVar(&m.EscalatedTo, "escalated-to", nil, "`columns` of the supervisor")
@@ -110,6 +173,8 @@ func (p *program) importFlags(cmd *cobra.Command, o *importOptions) {
 	flags.StringVar(&m.Join, "join", "/", "what stands between joined columns")
 	flags.StringVar(&o.precision, "precision", "ms",
 		"unit of times that are numbers: s, ms, us, ns")
+	flags.StringVar(&o.zone, "zone", "UTC",
+		"time `zone` of times that name none, such as Europe/Berlin or +02:00")
 
 	flags.IntVar(&o.batch, "batch", defaultBatch, "entries of one request")
 	flags.StringVar(&o.rejects, "rejects", "", "`file` to write all rejected lines to")
@@ -133,9 +198,11 @@ func (p *program) importFile(ctx context.Context, o importOptions) error {
 		return err
 	}
 	r.file = o.name()
+	io.WriteString(source.progress, source.taken())
 	begun := time.Now()
 	err = o.ask(ctx, func(c *client.Client) error { return source.send(ctx, c, r) })
 	source.progress.end()
+	io.WriteString(p.stderr, source.ambiguous())
 	return errors.Join(p.finishImport(o, r, time.Since(begun), err), r.close())
 }
 

@@ -42,7 +42,11 @@ func newReport(o importOptions, show io.Writer) (*report, error) {
 	if o.rejects == "" {
 		return r, nil
 	}
-	all, err := os.Create(o.rejects)
+	how := os.O_CREATE | os.O_WRONLY | os.O_TRUNC
+	if o.appends {
+		how = os.O_WRONLY | os.O_APPEND
+	}
+	all, err := os.OpenFile(o.rejects, how, 0o666)
 	if err != nil {
 		return nil, fmt.Errorf("open --rejects: %w", err)
 	}

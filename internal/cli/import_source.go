@@ -47,6 +47,9 @@ func (p *program) openSource(o importOptions) (*source, error) {
 	if err := s.choose(); err != nil {
 		return nil, err
 	}
+	if err := s.translate(); err != nil {
+		return nil, err
+	}
 	file, size, err := p.openFile(o.file)
 	if err != nil {
 		return nil, err
@@ -54,7 +57,7 @@ func (p *program) openSource(o importOptions) (*source, error) {
 	s.Closer = file
 	s.progress = newProgress(p.stderr, o.name(), size)
 	s.table, err = table.Open(s.progress.reader(file), table.Options{
-		Format: format, Comma: comma, Comments: o.comments,
+		Format: format, Comma: comma, Comments: o.comments, NoHeader: o.noHeader,
 	})
 	if err == nil {
 		err = s.read()
@@ -102,6 +105,48 @@ func (s *source) choose() error {
 		m.State = []string{"state"}
 	}
 	return nil
+}
+
+// translate reads what the rows have to be understood by.
+func (s *source) translate() error {
+	zone, err := table.ParseZone(s.options.zone)
+	if err != nil {
+		return andon.Errorf(andon.Invalid, "--zone %w", err)
+	}
+	s.mapping.Clock = &table.Clock{Zone: zone}
+	if len(s.options.states) > 0 {
+		s.mapping.States = make(map[string]andon.State, len(s.options.states))
+	}
+	for name, state := range s.options.states {
+		if err := andon.State(state).Validate(); err != nil {
+			return andon.Errorf(andon.Invalid, "--map %s=%s: %w", name, state, err)
+		}
+		s.mapping.States[name] = andon.State(state)
+	}
+	return nil
+}
+
+// taken says which columns were taken because of their names; "" where none was.
+func (s *source) taken() string {
+	var all []string
+	for _, g := range s.table.Guesses() {
+		all = append(all, g.Field+" from "+legible(g.Column))
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s: taken were %s\n", s.options.name(), strings.Join(all, ", "))
+}
+
+// ambiguous says that the file has times that came twice; "" where it has none.
+func (s *source) ambiguous() string {
+	n, line := s.mapping.Clock.Twice()
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s: %s in %s when the clocks went back, the first in line %d: each was "+
+		"taken as the earlier of the two\n",
+		s.options.name(), groupedCount(n, "time")+" came twice", s.options.zone, line)
 }
 
 func (s *source) isReadings() bool { return s.options.kind() == kindReadings }

@@ -3,6 +3,7 @@ package table
 import (
 	"bufio"
 	"io"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -18,6 +19,8 @@ type csvSource struct {
 	split  splitter
 	header *columns
 	first  string // line of the header
+	begun  []line // the lines of the header, until it is known whether it is one
+	begins string // what the file begins with, as messages call it
 	crlf   bool   // lines end in "\r\n", so within a cell, too, that is a line break and no more
 	index  int    // of the next row
 }
@@ -34,6 +37,15 @@ func newCSV(r *bufio.Reader, o Options) (*csvSource, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.begins = "header"
+	if o.NoHeader {
+		s.begins = "first row"
+		for i := range names {
+			names[i] = strconv.Itoa(i + 1)
+		}
+		s.lines.back(s.begun)
+	}
+	s.begun = nil
 	s.header, err = newHeader(names)
 	return s, err
 }
@@ -52,6 +64,7 @@ func (s *csvSource) readHeader(comments bool) ([]string, error) {
 			continue
 		}
 		s.first, s.crlf = l.text, l.cr
+		s.begun = []line{l}
 		cells, err := s.record(l)
 		if err == nil || fatal(err) {
 			return cells, err
@@ -89,7 +102,7 @@ func (s *csvSource) next() (Row, error) {
 	s.index++
 	cells, err := s.record(l)
 	if err == nil && len(cells) != len(s.header.names) {
-		err = bad("the row has %d cells, the header %d", len(cells), len(s.header.names))
+		err = bad("the row has %d cells, the %s %d", len(cells), s.begins, len(s.header.names))
 	}
 	row.cells = cells
 	return row, at(row, err)
@@ -118,6 +131,9 @@ func (s *csvSource) record(first line) ([]string, error) {
 		size += len(l.text) + 1
 		if l = s.lines.next(); l.err != io.EOF {
 			more = append(more, l)
+		}
+		if s.begun != nil {
+			s.begun = append(s.begun, l)
 		}
 		if l.err == io.EOF || size > maxRow {
 			return nil, s.giveUp(more, bad("a quote is not closed"))

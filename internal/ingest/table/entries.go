@@ -20,11 +20,15 @@ func (t *Table) Events(m Mapping) (Entries[andon.Event], error) {
 		return nil, err
 	}
 	have := t.source.columns(t.sample)
+	m, t.guesses = m.guess(have, m.eventFields())
 	if err := bind(m.eventFields(), have); err != nil {
 		return nil, t.misread(err)
 	}
 	m = m.withStandard(have)
 	m.digits = &t.digits
+	if len(m.End) > 0 {
+		return t.runEntries(&m), nil
+	}
 	return entries(t, m.event), nil
 }
 
@@ -34,7 +38,9 @@ func (t *Table) Readings(m Mapping) (Entries[andon.Reading], error) {
 	if err := m.checkReadings(); err != nil {
 		return nil, err
 	}
-	if err := bind(m.readingFields(), t.source.columns(t.sample)); err != nil {
+	have := t.source.columns(t.sample)
+	m, t.guesses = m.guess(have, m.readingFields())
+	if err := bind(m.readingFields(), have); err != nil {
 		return nil, t.misread(err)
 	}
 	m.digits = &t.digits
@@ -68,7 +74,7 @@ func entries[T any](t *Table, read func(*Row) (T, error)) Entries[T] {
 func (m *Mapping) event(row *Row) (e andon.Event, err error) {
 	e = andon.Event{
 		Device:      andon.DeviceID(m.joined(row, m.Device)),
-		State:       andon.State(m.joined(row, m.State)),
+		State:       m.state(row),
 		Operator:    andon.PersonID(m.joined(row, m.Operator)),
 		Message:     m.joined(row, m.Message),
 		EscalatedTo: andon.PersonID(m.joined(row, m.EscalatedTo)),
@@ -130,18 +136,29 @@ func joinWith(row *Row, columns []string, join string) (text string) {
 func (m *Mapping) time(row *Row) (t andon.Time, err error) {
 	text := strings.TrimSpace(joinWith(row, m.Time, " "))
 	m.digits.add(text)
-	switch {
-	case text == "":
-		err = andon.Errorf(andon.Invalid, "time is missing")
-	case isNumber(text):
-		t, err = andon.ParseEpoch(text, m.Precision)
-	default:
-		t, err = andon.ParseTime(text)
-	}
-	if err != nil {
+	if t, err = m.parseTime(text, row); err != nil {
 		return 0, &RowError{Column: strings.Join(m.Time, ","), Reason: err.Error()}
 	}
 	return t, nil
+}
+
+func (m *Mapping) parseTime(text string, row *Row) (andon.Time, error) {
+	switch {
+	case text == "":
+		return 0, andon.Errorf(andon.Invalid, "time is missing")
+	case isNumber(text):
+		return andon.ParseEpoch(text, m.Precision)
+	}
+	return m.Clock.parse(text, row.Line)
+}
+
+// state returns the state of a row as it is called here.
+func (m *Mapping) state(row *Row) andon.State {
+	text := m.joined(row, m.State)
+	if name, ok := m.States[text]; ok {
+		return name
+	}
+	return andon.State(text)
 }
 
 // isNumber tells a number from a date, which has a '-' behind its year.

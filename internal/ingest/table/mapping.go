@@ -30,11 +30,23 @@ type Mapping struct {
 	Metrics    []string
 	Metadata   []string
 
+	// End is when the state of a row is over, joined as Time is; a row whose End is empty or "-"
+	// goes on. EndState is what a device is in when none of its rows goes on.
+	End      []string
+	EndState andon.State
+	States   map[string]andon.State // what a state of the file is called here; others stay
+
+	// Unnamed are the fields that no column was named for: of those a column with a usual name is
+	// taken where none has the field's own.
+	Unnamed []string
+
 	// Standard names optional fields of events, as a JSON event does. One that no column is named
 	// for takes the column of its very name, where the file has one that no other field uses.
 	Standard []string
 
 	Precision andon.Precision // of times that are numbers; the zero value is microseconds
+
+	Clock *Clock // of times without a zone; nil is UTC
 
 	digits *digits // counts the times that were read
 }
@@ -62,6 +74,7 @@ func (m *Mapping) eventFields() []field {
 		{name: "operator", columns: m.Operator},
 		{name: "message", columns: m.Message},
 		{name: "escalated_to", columns: m.EscalatedTo},
+		{name: "end", columns: m.End},
 		{name: columnAttributes, columns: m.Attributes, members: true},
 	}
 }
@@ -80,6 +93,9 @@ func (m *Mapping) checkEvents() error {
 	if len(m.Metrics)+len(m.Metadata) > 0 {
 		return andon.Errorf(andon.Invalid, "metrics and metadata are of readings, and a state "+
 			"makes an event of each row: what is kept beside an event is attributes")
+	}
+	if err := m.checkEnd(); err != nil {
+		return err
 	}
 	return check(m.eventFields())
 }
@@ -161,6 +177,9 @@ func bind(fields []field, have *columns) error {
 				continue
 			}
 			near, changes := nearest(column, have.names)
+			if !slips(column, changes) {
+				near = ""
+			}
 			slip := slips(column, changes) && !slices.Contains(used, near)
 			if f.required || !have.sample || slip {
 				return unknown(f.name, column, near, have.names)
@@ -194,9 +213,11 @@ func unknown(field, column, near string, names []string) error {
 	if len(names) > most {
 		all = append(all, "…")
 	}
-	return andon.Errorf(andon.Invalid,
-		"%s: there is no column %s; the nearest is %s; there are %s",
-		field, ingest.Clip(column), ingest.Clip(near), strings.Join(all, ", "))
+	if near != "" {
+		near = "; the nearest is " + ingest.Clip(near)
+	}
+	return andon.Errorf(andon.Invalid, "%s: there is no column %s%s; there are %s",
+		field, ingest.Clip(column), near, strings.Join(all, ", "))
 }
 
 // shown is the name of a column as a terminal can show it.

@@ -45,6 +45,7 @@ type Options struct {
 	Format   Format
 	Comma    rune // between the cells of a CSV file; 0 is ','
 	Comments bool // lines before the header of a CSV file that begin with '#' are passed over
+	NoHeader bool // a CSV file begins with its first row; its columns are 1, 2, 3 and so on
 }
 
 // maxRow is how long a row may be, in bytes. It bounds what one stray quote can swallow.
@@ -56,6 +57,8 @@ type Table struct {
 	sample []result // rows read ahead, to learn the columns
 	ended  bool     // those are all
 	digits digits   // of the times
+
+	guesses []Guess
 }
 
 // source reads the rows of one format.
@@ -130,6 +133,9 @@ func fatal(err error) bool {
 // Columns lists the names of the columns: of CSV the header, of JSON all names in its first rows,
 // with those in nested objects behind a dot.
 func (t *Table) Columns() []string { return t.source.columns(t.sample).names }
+
+// Guesses returns the columns that were taken because of their names.
+func (t *Table) Guesses() []Guess { return t.guesses }
 
 // Rows returns the rows. It can be ranged over once, and a row is valid until the next. An error of
 // type *RowError stands for one row, and the sequence goes on; any other error ends it.

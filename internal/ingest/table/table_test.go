@@ -214,7 +214,7 @@ func TestMappingRefused(t *testing.T) {
 		{func(m *table.Mapping) { m.Device = []string{"devcie"} },
 			`device: there is no column "devcie"; the nearest is "device"; ` + there},
 		{func(m *table.Mapping) { m.Operator = []string{"Liz"} },
-			`operator: there is no column "Liz"; the nearest is "time"; ` + there},
+			`operator: there is no column "Liz"; ` + there},
 		{func(m *table.Mapping) { m.Attributes = []string{"=x"} },
 			`attributes: the constant "=x" has no name`},
 		{func(m *table.Mapping) { m.Attributes = []string{"*"} },
