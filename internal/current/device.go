@@ -3,7 +3,11 @@
 // entries alone it asks for through a function.
 package current
 
-import "github.com/andonhq/andon"
+import (
+	"iter"
+
+	"github.com/andonhq/andon"
+)
 
 // Device is all that must be known of a device to fold its next entry, wherever in its past that
 // falls, and to show the device. The zero value with an ID is one that was never seen.
@@ -24,10 +28,12 @@ type Device struct {
 
 	Operator andon.PersonID // of the newest entry
 
-	// Escalations holds the newest escalation record of each entry of the present incident that has
-	// one, withdrawn or not: the newest one standing is what the device is escalated to. They
-	// outlive the history that they came from. A change makes a new slice.
+	// Escalations holds the newest record of each entry of the present incident that was escalated,
+	// withdrawn or not, but only of the few that were escalated last: the newest one standing is
+	// what the device is escalated to. All others were set aside (History), the newest of them at
+	// AsideAt; 0 when there are none. A change makes a new slice.
 	Escalations []Escalation
+	AsideAt     andon.Time
 
 	Assignee     andon.PersonID // of the newest assignment; absent when that unassigned
 	AssignedFrom andon.Time     // 0 where there never was an assignment
@@ -48,9 +54,19 @@ func (e Entry) key() andon.EventKey {
 	return andon.EventKey{Time: e.Time, Severity: e.Severity, State: e.State}
 }
 
-// Next returns the time of the first entry of the device strictly behind a key, among the entries
-// that were folded before. There always is one where it is asked for.
-type Next func(behind andon.EventKey) (andon.Time, error)
+// History is what folding may have to ask of the past of the device that is folded.
+type History interface {
+	// Next returns the time of the first entry strictly behind a key, among the entries that were
+	// folded before. There always is one where it is asked for.
+	Next(behind andon.EventKey) (andon.Time, error)
+
+	// SetAside keeps an escalation record for AsideOf and Aside.
+	SetAside(r Escalation)
+	// AsideOf returns the newest record of an entry that was set aside; At is 0 where none was.
+	AsideOf(entry andon.Time, state andon.State) (Escalation, error)
+	// Aside returns the newest record that was set aside of each entry from a time on, in no order.
+	Aside(from andon.Time) iter.Seq2[Escalation, error]
+}
 
 // Known reports whether anything is known of the device but its ID.
 func (d *Device) Known() bool { return d.Time != 0 || d.AssignedFrom != 0 }
@@ -59,8 +75,9 @@ func (d *Device) Known() bool { return d.Time != 0 || d.AssignedFrom != 0 }
 func (d *Device) Alive() bool { return d.Time > d.Retired }
 
 // Apply folds one entry into d. Entries may come in any order and any number of times. It asks
-// next, at most once, only when the entry falls inside the present run or incident and splits it.
-func (d *Device) Apply(e Entry, states *andon.StateSet, next Next) error {
+// past only when the entry falls inside the present run or incident and splits it: for what is
+// next, at most once, and for escalations where it takes all that are in memory.
+func (d *Device) Apply(e Entry, states *andon.StateSet, past History) error {
 	key, newest := e.key(), d.newest(states)
 	order := key.Compare(newest)
 	switch {
@@ -75,7 +92,7 @@ func (d *Device) Apply(e Entry, states *andon.StateSet, next Next) error {
 	case order == 0:
 		d.Operator = e.Operator
 	default:
-		return d.applyLate(e, states, next)
+		return d.applyLate(e, states, past)
 	}
 	return nil
 }
@@ -83,11 +100,14 @@ func (d *Device) Apply(e Entry, states *andon.StateSet, next Next) error {
 // begin is the first entry, or the first after a retirement.
 func (d *Device) begin(e Entry) {
 	d.Time, d.State, d.Since, d.Operator = e.Time, e.State, e.Time, e.Operator
-	d.PrevTime, d.PrevState, d.Incident, d.Calm, d.Escalations = 0, "", 0, 0, nil
+	d.PrevTime, d.PrevState, d.Calm = 0, "", 0
+	d.endIncident()
 	if e.Severity > 0 {
 		d.Incident = e.Time
 	}
 }
+
+func (d *Device) endIncident() { d.Incident, d.Escalations, d.AsideAt = 0, nil, 0 }
 
 // advance is a new newest entry.
 func (d *Device) advance(e Entry) {
@@ -96,7 +116,8 @@ func (d *Device) advance(e Entry) {
 	}
 	switch {
 	case e.Severity == 0:
-		d.Incident, d.Calm, d.Escalations = 0, 0, nil
+		d.endIncident()
+		d.Calm = 0
 	case d.Incident == 0:
 		d.Incident, d.Calm = e.Time, d.Time
 	}
@@ -105,13 +126,13 @@ func (d *Device) advance(e Entry) {
 
 // applyLate is an entry behind the newest. It matters only where it falls behind the last entry
 // before the present run, or behind the last calm entry before the present incident.
-func (d *Device) applyLate(e Entry, states *andon.StateSet, next Next) (err error) {
+func (d *Device) applyLate(e Entry, states *andon.StateSet, past History) (err error) {
 	first := andon.EventKey{Time: d.Since, Severity: states.Severity(d.State), State: d.State}
 	splitsRun := e.State != d.State && e.key().Compare(first) > 0
 	splitsIncident := d.Incident != 0 && e.Severity == 0 && e.Time > d.Incident
 	var after andon.Time
 	if splitsRun || splitsIncident {
-		if after, err = next(e.key()); err != nil {
+		if after, err = past.Next(e.key()); err != nil {
 			return err
 		}
 	}
@@ -123,9 +144,9 @@ func (d *Device) applyLate(e Entry, states *andon.StateSet, next Next) (err erro
 	if splitsIncident {
 		d.Incident, d.Calm = after, e.Time
 		d.forgetEscalations(after)
-	} else {
-		d.beforeIncident(e)
+		return d.refill(states, past)
 	}
+	d.beforeIncident(e)
 	return nil
 }
 
@@ -167,7 +188,7 @@ func (d *Device) newest(states *andon.StateSet) andon.EventKey {
 // Retire retires the device at the later of at and just after its newest entry.
 func (d *Device) Retire(at andon.Time) andon.Time {
 	d.Retired = max(at, d.Time+1)
-	d.Incident, d.Escalations = 0, nil
+	d.endIncident()
 	return d.Retired
 }
 

@@ -2,6 +2,7 @@ package current
 
 import (
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -42,19 +43,48 @@ func entry(at int, state andon.State) Entry {
 	}
 }
 
-// among answers Next from the entries that were folded before.
-func among(folded []Entry) Next {
-	return func(behind andon.EventKey) (andon.Time, error) {
-		var next *andon.EventKey
-		for _, e := range folded {
-			if k := e.key(); k.Compare(behind) > 0 && (next == nil || k.Compare(*next) < 0) {
-				next = &k
+// past answers what folding asks of history, from what was folded before and set aside.
+type past struct {
+	folded []Entry
+	aside  map[andon.EventKey]Escalation
+	asked  int // for what was set aside
+}
+
+func (p *past) Next(behind andon.EventKey) (andon.Time, error) {
+	var next *andon.EventKey
+	for _, e := range p.folded {
+		if k := e.key(); k.Compare(behind) > 0 && (next == nil || k.Compare(*next) < 0) {
+			next = &k
+		}
+	}
+	if next == nil {
+		return 0, fmt.Errorf("nothing is behind %+v", behind)
+	}
+	return next.Time, nil
+}
+
+func (p *past) SetAside(r Escalation) {
+	if p.aside == nil {
+		p.aside = map[andon.EventKey]Escalation{}
+	}
+	if there, ok := p.aside[keyOf(r)]; !ok || r.replaces(there) {
+		p.aside[keyOf(r)] = r
+	}
+}
+
+func (p *past) AsideOf(entry andon.Time, state andon.State) (Escalation, error) {
+	p.asked++
+	return p.aside[keyOf(Escalation{Entry: entry, State: state})], nil
+}
+
+func (p *past) Aside(from andon.Time) iter.Seq2[Escalation, error] {
+	p.asked++
+	return func(yield func(Escalation, error) bool) {
+		for _, r := range p.aside {
+			if r.Entry >= from && !yield(r, nil) {
+				return
 			}
 		}
-		if next == nil {
-			return 0, fmt.Errorf("nothing is behind %+v", behind)
-		}
-		return next.Time, nil
 	}
 }
 
@@ -72,7 +102,7 @@ func TestApplyInAnyOrder(t *testing.T) {
 			if len(folded) > 0 && rng.IntN(5) == 0 {
 				e = folded[rng.IntN(len(folded))]
 			}
-			if err := d.Apply(e, states, among(folded)); err != nil {
+			if err := d.Apply(e, states, &past{folded: folded}); err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
 			if !slices.Contains(folded, e) {
@@ -91,7 +121,7 @@ func TestRetiredDeviceBeginsAnew(t *testing.T) {
 	d := Device{ID: "d"}
 	apply := func(e Entry) {
 		t.Helper()
-		if err := d.Apply(e, states, among(nil)); err != nil {
+		if err := d.Apply(e, states, &past{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,6 +1,7 @@
 package current
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -39,33 +40,68 @@ func keyOf(r Escalation) andon.EventKey {
 func TestEscalationsInAnyOrder(t *testing.T) {
 	states := andon.DefaultStates()
 	names := []andon.State{"NORMAL", "WARNING1", "WARNING2", "ODD"}
-	for seed := range uint64(3000) {
+	for seed := range uint64(600) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		d := Device{ID: "d"}
-		var folded []Entry
 		var records []Escalation
-		for range 1 + rng.IntN(20) {
+		p := &past{}
+		most := 9 << (seed % 3) // of times: few of them crowd, many are more than are kept
+		for range 1 + rng.IntN(8*most) {
+			folded := p.folded
 			if len(folded) == 0 || rng.IntN(2) == 0 {
-				e := entry(1+rng.IntN(9), names[rng.IntN(len(names))])
-				if err := d.Apply(e, states, among(folded)); err != nil {
+				name := names[1+rng.IntN(len(names)-1)]
+				if rng.IntN(3*most) == 0 {
+					name = names[0]
+				}
+				e := entry(1+rng.IntN(most), name)
+				if err := d.Apply(e, states, p); err != nil {
 					t.Fatalf("seed %d: %v", seed, err)
 				}
 				if !slices.Contains(folded, e) {
 					folded = append(folded, e)
+					p.folded = folded
 				}
 			} else {
 				of := folded[rng.IntN(len(folded))]
-				r := Escalation{Entry: of.Time, State: of.State, At: andon.Time(1 + rng.IntN(9))}
+				r := Escalation{Entry: of.Time, State: of.State, At: andon.Time(1 + rng.IntN(most))}
 				if rng.IntN(3) > 0 {
 					r.To = andon.PersonID(fmt.Sprint("s", rng.IntN(3)))
 				}
-				d.Escalate(r, states)
+				if err := d.Escalate(r, states, p); err != nil {
+					t.Fatalf("seed %d: %v", seed, err)
+				}
 				records = append(records, r)
+			}
+			if n := len(d.Escalations); n > keptEscalations {
+				t.Fatalf("seed %d: %d escalations in memory", seed, n)
 			}
 			if got, want := d.escalated(states).To, tellEscalated(folded, records); got != want {
 				t.Fatalf("seed %d: after %+v and %+v: %q, want %q",
 					seed, folded, records, got, want)
 			}
 		}
+	}
+}
+
+// TestEscalationsCostTheSame: however many entries of an incident were escalated before, one more
+// is folded without asking history, and no more is kept in memory.
+func TestEscalationsCostTheSame(t *testing.T) {
+	states := andon.DefaultStates()
+	d, p := Device{ID: "d"}, &past{}
+	for n := 1; n <= 100_000; n++ {
+		e := entry(n, "WARNING1")
+		err := errors.Join(d.Apply(e, states, p), d.Escalate(Escalation{
+			Entry: e.Time, State: e.State, At: e.Time, To: "Sara",
+		}, states, p))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if p.asked != 0 || cap(d.Escalations) > keptEscalations {
+		t.Errorf("history was asked %d times, and there is room for %d records in memory",
+			p.asked, cap(d.Escalations))
+	}
+	if len(p.aside) != 100_000-keptEscalations {
+		t.Errorf("%d records were set aside", len(p.aside))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"container/heap"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/tidwall/btree"
@@ -14,10 +15,10 @@ import (
 // Fleet is what all devices of a tenant show now. A change is staged first, so that the next one
 // can be worked out from it, and shown later, once it is durable.
 //
-// One goroutine at a time may stage (Slot, Changes). Show needs the fleet for itself; it may run
-// beside staging but for Slot making a new device. All else reads what is shown, and may run beside
-// staging and beside other readers. Note is what the store wants to remember of each device; only
-// who stages may look at it.
+// One goroutine at a time may stage: make places for new devices, ask whether a copy still is the
+// newest, and stage. Show and making a place need the fleet for themselves; Copy and all that reads
+// what is shown may run beside each other and beside staging. Note is what the store wants to
+// remember of each device.
 type Fleet[Note any] struct {
 	slots  map[andon.DeviceID]*Slot[Note]
 	states map[andon.State]*byDevice[Note] // the devices that are shown, by state
@@ -29,9 +30,10 @@ type byDevice[Note any] = btree.Map[andon.DeviceID, *Slot[Note]]
 
 // Slot is the place of one device.
 type Slot[Note any] struct {
-	Note   Note
-	shown  Device
-	staged atomic.Pointer[Device] // the newest change that is not shown yet
+	Note    Note
+	shown   Device
+	staged  atomic.Pointer[Device] // the newest change that is not shown yet
+	changes atomic.Uint32          // how many were staged
 }
 
 // NewFleet makes an empty fleet.
@@ -63,10 +65,12 @@ func (s *Slot[Note]) Latest() *Device {
 // Shown returns the device as it is shown. It must not be changed.
 func (s *Slot[Note]) Shown() *Device { return &s.shown }
 
-// Changes are devices as one write leaves them.
+// Changes are devices as one write leaves them. They are worked out from copies, while other
+// writes go on; the one that stages asks first which of the copies are old by then.
 type Changes[Note any] struct {
 	devices []Device // its capacity is fixed: slots point into it
 	slots   []*Slot[Note]
+	copied  []uint32 // what Slot.changes was then
 }
 
 // NewChanges makes room for changes of at most so many devices.
@@ -74,29 +78,61 @@ func NewChanges[Note any](devices int) *Changes[Note] {
 	return &Changes[Note]{
 		devices: make([]Device, 0, devices),
 		slots:   make([]*Slot[Note], 0, devices),
+		copied:  make([]uint32, 0, devices),
 	}
 }
 
-// Copy returns a copy of the newest state of a device, for the caller to change. Each device is
-// copied once into a Changes.
-func (c *Changes[Note]) Copy(s *Slot[Note]) *Device {
+// Copy takes a copy of the newest state of a device for the caller to change. A device that has no
+// place yet begins with nothing but its ID, of which a clone is made. Each device is copied once
+// into a Changes.
+func (c *Changes[Note]) Copy(s *Slot[Note], id andon.DeviceID) *Device {
 	if len(c.devices) == cap(c.devices) {
 		panic("current: more devices changed than there is room for")
 	}
-	c.devices = append(c.devices, *s.Latest())
+	i := len(c.devices)
+	c.devices = append(c.devices, Device{})
 	c.slots = append(c.slots, s)
-	return &c.devices[len(c.devices)-1]
+	c.copied = append(c.copied, 0)
+	if s == nil {
+		c.devices[i].ID = andon.DeviceID(strings.Clone(string(id)))
+	} else {
+		c.CopyAgain(i)
+	}
+	return &c.devices[i]
 }
 
+// CopyAgain takes a new copy of the i-th device, which has a place.
+func (c *Changes[Note]) CopyAgain(i int) *Device {
+	s := c.slots[i]
+	// In this order: a change that comes between makes the copy look old, not the other way round.
+	c.copied[i] = s.changes.Load()
+	c.devices[i] = *s.Latest()
+	return &c.devices[i]
+}
+
+// Old reports whether the i-th device, which has a place, was changed since it was copied.
+func (c *Changes[Note]) Old(i int) bool { return c.slots[i].changes.Load() != c.copied[i] }
+
+// Len returns how many devices were copied.
+func (c *Changes[Note]) Len() int { return len(c.devices) }
+
+// Device returns the i-th device.
+func (c *Changes[Note]) Device(i int) *Device { return &c.devices[i] }
+
+// Slot returns the place of the i-th device; nil where it has none yet.
+func (c *Changes[Note]) Slot(i int) *Slot[Note] { return c.slots[i] }
+
+// Place gives the i-th device its place.
+func (c *Changes[Note]) Place(i int, s *Slot[Note]) { c.slots[i] = s }
+
 // Stage makes the changes what the next ones are worked out from. Nothing may change them any more.
+// All devices have their places.
 func (c *Changes[Note]) Stage() {
 	for i, s := range c.slots {
 		s.staged.Store(&c.devices[i])
+		s.changes.Add(1)
 	}
 }
-
-// Slots returns the places of the devices that were copied, in that order.
-func (c *Changes[Note]) Slots() []*Slot[Note] { return c.slots }
 
 // Show makes changes visible. Changes must be shown in the order in which they were copied.
 func (f *Fleet[Note]) Show(c *Changes[Note]) {

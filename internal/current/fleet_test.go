@@ -18,7 +18,7 @@ func put(f *Fleet[int], id andon.DeviceID, e Entry) {
 		slot = f.NewSlot(id)
 	}
 	c := NewChanges[int](1)
-	if err := c.Copy(slot).Apply(e, andon.DefaultStates(), nil); err != nil {
+	if err := c.Copy(slot, id).Apply(e, andon.DefaultStates(), nil); err != nil {
 		panic(err)
 	}
 	c.Stage()
@@ -80,7 +80,7 @@ func TestWhatIsStagedIsNotShown(t *testing.T) {
 	slot := f.Slot("d")
 	first, second := NewChanges[int](1), NewChanges[int](1)
 	for i, c := range []*Changes[int]{first, second} {
-		if err := c.Copy(slot).Apply(entry(2+i, "WARNING1"), states, nil); err != nil {
+		if err := c.Copy(slot, "d").Apply(entry(2+i, "WARNING1"), states, nil); err != nil {
 			t.Fatal(err)
 		}
 		c.Stage()
@@ -125,7 +125,7 @@ func BenchmarkUpdate(b *testing.B) {
 			if (i+n)%20 == 0 {
 				e.State, e.Severity = "WARNING1", 32
 			}
-			if err := c.Copy(slots[(n*1000+i)%len(slots)]).Apply(e, states, nil); err != nil {
+			if err := c.Copy(slots[(n*1000+i)%len(slots)], "").Apply(e, states, nil); err != nil {
 				b.Fatal(err)
 			}
 		}

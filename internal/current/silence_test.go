@@ -109,7 +109,7 @@ func change(f *Fleet[int], id andon.DeviceID, do func(*Device)) {
 		slot = f.NewSlot(id)
 	}
 	c := NewChanges[int](1)
-	do(c.Copy(slot))
+	do(c.Copy(slot, id))
 	c.Stage()
 	f.Show(c)
 }

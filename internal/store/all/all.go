@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/cassandrastore"
@@ -24,6 +25,9 @@ type Config struct {
 	Reserve int64             // bytes kept free on the disk of Dir; 0 for the store's own default
 	// Fatal is told that the disk failed; it must end the process.
 	Fatal func(error)
+	// Ordered is told how long each write waited for its turn, where writes go one by one, and how
+	// long it took. It must return at once.
+	Ordered func(waited, took time.Duration)
 	// Cassandra is what the store of that name is opened with. Its Log is that of the Config.
 	Cassandra cassandrastore.Options
 }
@@ -69,6 +73,7 @@ func planned() []string { return []string{"dynamodb"} }
 func openPebble(_ context.Context, c Config) (andon.Store, error) {
 	return pebblestore.Open(c.Dir, pebblestore.Options{
 		Log: c.Log, Owner: c.Owner, Cache: c.Cache, Reserve: c.Reserve, Fatal: c.Fatal,
+		Ordered: c.Ordered,
 	})
 }
 

@@ -1,8 +1,10 @@
 package pebblestore
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -69,17 +71,19 @@ func (c *checkpoints) stop(s *Store) error {
 }
 
 func (s *Store) checkpoint() error {
-	s.order.Lock()
-	first := s.order.next
-	tenants := s.everyTenant()
-	s.order.Unlock()
-	if first == 0 {
+	var first uint64
+	err := s.ordered(context.Background(), func() error {
+		first = s.order.next
 		return nil
+	})
+	if err != nil || first == 0 {
+		return err
 	}
+	tenants := s.everyTenant()
 	held := s.checkpoints.grown.Load()
 	// Behind this the records before first are on the disk, and so may be shown.
-	if err := s.db.LogData(nil, pebble.Sync); err != nil {
-		return s.fatal(fmt.Errorf("write store to disk: %w", err))
+	if err := s.sync(); err != nil {
+		return err
 	}
 	s.showThrough(first - 1)
 	devices := 0
@@ -121,32 +125,32 @@ func (s *Store) everyTenant() []*tenant {
 func (s *Store) checkpointTenant(t *tenant) (devices int, err error) {
 	const part = 2048
 	for from := 0; ; from += part {
-		s.order.Lock()
-		gone, slots := t.gone, t.byNumber[min(from, len(t.byNumber)):]
-		slots = slots[:min(part, len(slots))]
-		s.order.Unlock()
-		if gone || len(slots) == 0 {
-			return devices, nil
+		var slots []*slot
+		err := s.ordered(context.Background(), func() error {
+			if !t.gone {
+				slots = t.slots[min(from, len(t.slots)):min(from+part, len(t.slots))]
+			}
+			return nil
+		})
+		if err != nil || len(slots) == 0 {
+			return devices, err
 		}
-		if err := s.checkpointSlots(t, from, slots); err != nil {
+		if err := s.checkpointSlots(t, slots); err != nil {
 			return devices, err
 		}
 		devices += len(slots)
 	}
 }
 
-func (s *Store) checkpointSlots(t *tenant, from int, slots []*slot) error {
+func (s *Store) checkpointSlots(t *tenant, slots []*slot) error {
 	batch := s.db.NewBatch()
 	defer batch.Close()
 	k := newKey(tableCheckpoint, t.number)
 	var value []byte
 	s.mu.RLock()
-	for i, slot := range slots {
-		if slot == nil || !slot.Shown().Known() {
-			continue // nothing is known of it yet
-		}
+	for _, slot := range slots {
 		value = appendCheckpointed(value[:0], slot.Shown())
-		k = k.begin(tableCheckpoint, t.number).number(uint32(from + i))
+		k = k.begin(tableCheckpoint, t.number).number(slot.Note.number)
 		if err := batch.Set(k, value, nil); err != nil {
 			s.mu.RUnlock()
 			return err
@@ -194,11 +198,14 @@ func (s *Store) rebuild() error {
 	return nil
 }
 
-// rebuilding is the devices of one tenant while they are read, by number. One without an ID is a
-// number that was never used.
+// rebuilding is the devices of one tenant while they are read. Numbers are given one after the
+// other, so nearly always a device stands where its number says; gaps, which older programs left,
+// take no room. A device without an ID was never named.
 type rebuilding struct {
 	tenant  *tenant
 	devices []current.Device
+	numbers []uint32       // of the devices
+	moved   map[uint32]int // where devices stand, if not where their number says
 }
 
 func (r *rebuilding) checkpoint(s *Store) error {
@@ -211,23 +218,29 @@ func (r *rebuilding) checkpoint(s *Store) error {
 		if err != nil {
 			return err
 		}
-		if !r.plausible(uint64(number)) {
-			return errDamaged
-		}
 		*r.device(number) = d
 	}
 	return nil
 }
 
-// plausible keeps a damaged number from asking for more memory than there is: numbers are given one
-// after the other, and only a few are lost.
-func (r *rebuilding) plausible(number uint64) bool { return number < uint64(len(r.devices))+1<<20 }
-
+// device returns the device of a number, and makes it when there is none.
 func (r *rebuilding) device(number uint32) *current.Device {
-	if n := int(number) + 1; n > len(r.devices) {
-		r.devices = append(r.devices, make([]current.Device, n-len(r.devices))...)
+	if uint64(number) < uint64(len(r.numbers)) && r.numbers[number] == number {
+		return &r.devices[number]
 	}
-	return &r.devices[number]
+	at, ok := r.moved[number]
+	if !ok {
+		at = len(r.devices)
+		r.devices = append(r.devices, current.Device{})
+		r.numbers = append(r.numbers, number)
+		if uint64(at) != uint64(number) {
+			if r.moved == nil {
+				r.moved = map[uint32]int{}
+			}
+			r.moved[number] = at
+		}
+	}
+	return &r.devices[at]
 }
 
 // replay folds a record in. One of a tenant that was deleted belongs to nobody.
@@ -244,7 +257,7 @@ func replay(tenants map[uint32]*rebuilding, record []byte) error {
 	for len(w.rest) > 0 {
 		number := w.count()
 		parts := w.byte()
-		if w.bad || !r.plausible(number) {
+		if w.bad || number >= math.MaxUint32 {
 			return errDamaged
 		}
 		d := r.device(uint32(number))
@@ -260,23 +273,24 @@ func replay(tenants map[uint32]*rebuilding, record []byte) error {
 	return nil
 }
 
-// finish makes the fleet show the devices.
+// finish makes the fleet show the devices. One of which nothing is known but its ID was made by a
+// write of an older program that was given up: it gets another number when it is seen.
 func (r *rebuilding) finish() {
 	t := r.tenant
-	t.byNumber = make([]*slot, len(r.devices))
 	changes := current.NewChanges[note](len(r.devices))
-	for number := range r.devices {
-		d := &r.devices[number]
-		if d.ID == "" {
+	for i := range r.devices {
+		d, number := &r.devices[i], r.numbers[i]
+		t.nextNumber = max(t.nextNumber, number+1)
+		if d.ID == "" || !d.Known() {
 			continue
 		}
-		if state, ok := t.seen[d.State]; ok {
+		if state, ok := t.seen()[d.State]; ok {
 			d.State = state // one string for all devices
 		}
 		slot := t.fleet.NewSlot(d.ID)
-		slot.Note.number, slot.Note.named = uint32(number), true
-		t.byNumber[number] = slot
-		*changes.Copy(slot) = *d
+		slot.Note.number = number
+		t.slots = append(t.slots, slot)
+		*changes.Copy(slot, d.ID) = *d
 	}
 	changes.Stage()
 	t.fleet.Show(changes)

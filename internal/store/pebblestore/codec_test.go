@@ -163,20 +163,22 @@ func FuzzRecord(f *testing.F) {
 				{Entry: instant(t2), State: was.State, At: instant(t1), To: andon.PersonID(p2)},
 				{Entry: instant(t1), State: was.State, At: instant(t3)},
 			},
+			AsideAt:  instant(t2),
 			Assignee: andon.PersonID(p2), AssignedFrom: instant(t3), Retired: instant(t1),
 		}
 		if parts != 0 {
 			is = changed
 		}
 		is.Received = instant(t3)
-		record := appendChange(newRecord(1, is.Received), 3, parts&1 == 1, &was, &is, is.Received)
+		change := appendChange(nil, parts&1 == 1, &was, &is, is.Received)
+		record := appendNumbered(newRecord(1, is.Received), 3, change)
 		r := &rebuilding{}
 		*r.device(3) = was
 		for range 2 {
 			if err := replay(map[uint32]*rebuilding{1: r}, record); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(is, r.devices[3]); diff != "" {
+			if diff := cmp.Diff(is, *r.device(3)); diff != "" {
 				t.Fatal(diff)
 			}
 		}

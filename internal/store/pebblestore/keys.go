@@ -18,6 +18,7 @@ import (
 //	e  escalation    the key of its entry, which it follows | ^at 8 | to    escalation
 //	d  event days    tenant 4 | device 0 | ^day 4                           -
 //	o  operators     tenant 4 | operator 0 | hour 4 | device 0              -, hint
+//	x  set aside     tenant 4 | device 0 | ^entry 8 | state 0 | ^at 8 | to  -
 //	s  supervisors   tenant 4 | supervisor 0 | time 8 | device 0 | state 0  -, hint
 //	r  reading       tenant 4 | day 4 | device 0 | ^time 8                  reading, merged
 //	q  reading days  tenant 4 | device 0 | ^day 4                           -
@@ -32,9 +33,11 @@ import (
 // The day first makes expiry a range deletion, and keeps what is written together together. The
 // state before the time makes WARNING* a range, and newest first a merge of the device's few
 // states. d, q, n and the truth of e are written in one batch; o, s and m are hints that each hit
-// is checked against.
+// is checked against. x holds the escalations of a present incident that are too many for memory
+// (current.Device): they outlive the entries, as all that a device shows does.
 const (
 	tableEvent      = 'e'
+	tableAside      = 'x'
 	tableDay        = 'd'
 	tableOperator   = 'o'
 	tableSupervisor = 's'
@@ -50,7 +53,7 @@ const (
 )
 
 // tablesOfATenant are those whose keys begin with the tenant's number.
-const tablesOfATenant = "edosrqmanc"
+const tablesOfATenant = "exdosrqmanc"
 
 const (
 	textEnd    byte = 0

@@ -1,24 +1,27 @@
 package pebblestore
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
 )
 
-// note is what the store remembers of each device beyond what it shows: what it has written of it
-// already, so that it is not written again. Only who stages looks at it.
+// note is what the store remembers of each device beyond what it shows.
 type note struct {
-	number uint32 // of the device within its tenant
-	named  bool   // a record or the checkpoint holds its id
+	number uint32 // of the device within its tenant; never changes
 
-	day  uint32 // the last day that was entered in the table of days
-	hour uint32 // with hourOperator: the last hint for an operator
-	// hourOperator is a string of the fleet's, shared with the device that it belongs to.
-	hourOperator string
+	// What is in the log of it for certain already, so that it is not written again.
+	day      atomic.Uint32 // the last day that was entered in the table of days
+	operator atomic.Uint64 // the last hint for an operator: written.hour
 }
 
 type (
@@ -28,18 +31,70 @@ type (
 )
 
 // order lets one write stage at a time. What is staged goes into the write-ahead log before the
-// next one stages, so a write is never on disk without all those it was worked out from. Notes may
-// therefore be made while staging.
+// next one stages, so a write is never on disk without all those it was worked out from.
 type order struct {
-	sync.Mutex
-	next uint64 // sequence of the next record
+	turn    chan struct{} // holds one value while somebody is in the ordered section
+	entered atomic.Int64  // since when, in nanoseconds of the process; 0 while it is free
+	next    uint64        // sequence of the next record
+	broken  atomic.Pointer[error]
+}
+
+// stuckAfter is how long one write may be in the ordered section before the store is no longer
+// ready: it needs milliseconds, and seconds where the disk can't follow.
+const stuckAfter = 15 * time.Second
+
+// ordered runs do in the ordered section, unless the context ends before its turn comes. An error
+// of do must leave everything as it was. What came of a panic in there is not known: the process
+// ends, because going on could acknowledge what a restart would not find.
+func (s *Store) ordered(ctx context.Context, do func() error) (err error) {
+	waiting := sinceStart()
+	select {
+	case s.order.turn <- struct{}{}:
+	default:
+		select {
+		case s.order.turn <- struct{}{}:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	entered := sinceStart()
+	s.order.entered.Store(int64(entered))
+	completed := false
+	defer func() {
+		if !completed {
+			err = s.fatal(fmt.Errorf("a write panicked: %v\n%s", recover(), debug.Stack()))
+		}
+		s.order.entered.Store(0)
+		<-s.order.turn
+		if s.options.Ordered != nil {
+			s.options.Ordered(entered-waiting, sinceStart()-entered)
+		}
+	}()
+	if err = ctx.Err(); err == nil { // waiting may have taken long
+		err = s.failed()
+	}
+	if err == nil {
+		err = do()
+	}
+	completed = true
+	return err
+}
+
+// ready reports whether writes get through the ordered section.
+func (o *order) ready() error {
+	entered := o.entered.Load()
+	if in := sinceStart() - time.Duration(entered); entered != 0 && in > stuckAfter {
+		return andon.Errorf(andon.Unavailable, "one write has kept all others waiting for %s: "+
+			"the disk does not follow, or the program must be restarted", in.Round(time.Second))
+	}
+	return nil
 }
 
 // staged is a write that is in the log but perhaps not on the disk yet.
 type staged struct {
 	sequence uint64 // of its last record
 	tenant   *tenant
-	changes  *changes // nil where nothing that is shown changed
+	changes  *changes
 }
 
 // line shows what was staged, in that order, once it is on the disk.
@@ -49,42 +104,92 @@ type line struct {
 	shown   uint64 // all records before this one are shown
 }
 
-// commit puts a staged write into the log and leaves the ordered section, then waits for the disk
-// and for the write to be shown. The caller holds s.order, which commit unlocks.
-func (s *Store) commit(batch *pebble.Batch, w *staging) error {
-	size, err := w.setRecords(s.order.next)
-	if err == nil {
-		err = s.db.ApplyNoSyncWait(batch, pebble.Sync)
+// commit brings a write through the ordered section and onto the disk, and shows it. Where it
+// returns an error that is not fatal, nothing of the write is left behind.
+func (s *Store) commit(w *writing) error {
+	size, sequence, err := 0, uint64(0), errOvertaken
+	for goes := 0; err == errOvertaken; goes++ {
+		err = s.ordered(w.ctx, func() (err error) {
+			if err = s.admit(w, goes); err == nil {
+				size, sequence, err = s.stage(w)
+			}
+			return err
+		})
+		if err == errOvertaken {
+			if again := w.refold(w.overtaken, s.mu.RLocker()); again != nil {
+				return again
+			}
+		}
 	}
 	if err != nil {
-		// Slots already lead to what this write staged: there is no way on.
-		s.order.Unlock()
-		return s.fatal(fmt.Errorf("write store: %w", err))
+		return err
 	}
-	s.order.next += uint64(len(w.records))
-	sequence := s.order.next - 1
-	s.line.Lock()
-	s.line.waiting = append(s.line.waiting, staged{sequence, w.tenant, w.changes})
-	s.line.Unlock()
-	s.order.Unlock()
-
-	if err := batch.SyncWait(); err != nil {
+	if err := w.batch.SyncWait(); err != nil {
 		return s.fatal(fmt.Errorf("write store to disk: %w", err))
 	}
 	s.showThrough(sequence)
 	s.checkpoints.grow(size)
+	w.remember()
 	return nil
 }
 
-// setRecords puts the records into the batch under sequences from first on, and returns their size.
-func (w *staging) setRecords(first uint64) (size int, err error) {
-	for i, record := range w.records {
-		if err := w.batch.Set(recordKey(first+uint64(i)), record, nil); err != nil {
-			return size, err
-		}
-		size += len(record)
+// errOvertaken says that so much has changed since a write was worked out that it would keep the
+// others waiting for too long.
+var errOvertaken = errors.New("overtaken by other writes")
+
+// admit makes a write what it should be now. What was overtaken is folded again outside the ordered
+// section first, but not for ever. Nothing outside the write is changed.
+func (s *Store) admit(w *writing, goes int) error {
+	const dear, patience = 1000, 3
+	if w.tenant.gone {
+		return noTenant(w.tenant.record.Load().ID)
 	}
-	return size, nil
+	if err := s.room.check(); err != nil {
+		return err
+	}
+	if w.overtaken = w.old(); goes < patience && w.cost(w.overtaken) > dear {
+		return errOvertaken
+	}
+	if err := w.refold(w.overtaken, noLock{}); err != nil {
+		return err
+	}
+	if w.rows != nil {
+		if err := w.rows(); err != nil {
+			return err
+		}
+	}
+	return w.setAside()
+}
+
+// noLock is for who needs none: in the ordered section a device that is not staged is not shown
+// anew.
+type noLock struct{}
+
+func (noLock) Lock()   {}
+func (noLock) Unlock() {}
+
+// stage makes a write what the next one is worked out from, and puts it into the log. There is no
+// way back from here. It returns the size of its records, and the sequence of the last one.
+func (s *Store) stage(w *writing) (size int, sequence uint64, err error) {
+	w.place()
+	records := w.records()
+	for i, record := range records {
+		size += len(record)
+		err = errors.Join(err, w.batch.Set(recordKey(s.order.next+uint64(i)), record, nil))
+	}
+	if err == nil {
+		err = s.db.ApplyNoSyncWait(w.batch, pebble.Sync)
+	}
+	if err != nil {
+		return 0, 0, s.fatal(fmt.Errorf("write store: %w", err))
+	}
+	w.changes.Stage()
+	s.order.next += uint64(len(records))
+	sequence = s.order.next - 1
+	s.line.Lock()
+	s.line.waiting = append(s.line.waiting, staged{sequence, w.tenant, w.changes})
+	s.line.Unlock()
+	return size, sequence, nil
 }
 
 // showThrough shows every write up to one that is on the disk: the log is written in order, so the
@@ -98,9 +203,8 @@ func (s *Store) showThrough(sequence uint64) {
 	n := 0
 	s.mu.Lock()
 	for ; n < len(s.line.waiting) && s.line.waiting[n].sequence <= sequence; n++ {
-		if w := s.line.waiting[n]; w.changes != nil {
-			w.tenant.fleet.Show(w.changes)
-		}
+		w := s.line.waiting[n]
+		w.tenant.fleet.Show(w.changes)
 		s.line.waiting[n] = staged{}
 	}
 	s.mu.Unlock()
@@ -108,8 +212,18 @@ func (s *Store) showThrough(sequence uint64) {
 	s.line.shown = sequence + 1
 }
 
-// fatal ends the process. Where it comes back, as in a test, the error is the write's.
+// fatal ends the process. Where it comes back, as in a test, the error is the write's, and no other
+// write gets through: what is in memory may not be what is on the disk.
 func (s *Store) fatal(err error) error {
+	s.order.broken.CompareAndSwap(nil, &err)
 	s.options.Fatal(err)
 	return err
+}
+
+// failed returns the error that the store can't go on after.
+func (s *Store) failed() error {
+	if err := s.order.broken.Load(); err != nil {
+		return andon.Errorf(andon.Unavailable, "the store has stopped writing: %w", *err)
+	}
+	return nil
 }

@@ -1,16 +1,21 @@
 package pebblestore
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
 )
 
-// Escalate is of andon.Log.
+// Escalate is of andon.Log. What was so already may have been staged a moment ago: that it is
+// durable is known once this write is, which then holds nothing.
 func (s *Store) Escalate(
 	ctx context.Context, id andon.TenantID, e andon.Escalation,
 ) (kept andon.Escalation, added bool, err error) {
@@ -18,20 +23,31 @@ func (s *Store) Escalate(
 	if err != nil {
 		return e, false, err
 	}
-	batch := s.db.NewBatch()
-	defer batch.Close()
-	if err := s.enter(ctx, t); err != nil {
-		return e, false, err
+	w := s.newWrite(ctx, t, 0, 1, 256)
+	defer w.close()
+	w.fold = func(_ int, d *current.Device) (err error) {
+		kept, added, err = w.escalate(d, e)
+		return err
 	}
-	w := s.newStaging(batch, t, 0, 1)
-	kept, added, err = w.escalate(ctx, e)
-	if err != nil {
-		s.order.Unlock()
-		return e, false, err
+	w.rows = func() error {
+		if !added {
+			return nil
+		}
+		return setEscalation(w.batch, t.number, &kept)
 	}
-	// What was so already may have been staged a moment ago: that it is durable is known once this
-	// write is, which then holds nothing.
-	return kept, added, s.commit(batch, w) // unlocks
+	w.add([]andon.DeviceID{e.Device})
+	if err = w.foldAll(); err == nil {
+		err = s.commit(w)
+	}
+	return kept, added, err
+}
+
+// sync returns when all that was written before is on the disk.
+func (s *Store) sync() error {
+	if err := s.db.LogData(nil, pebble.Sync); err != nil {
+		return s.fatal(fmt.Errorf("write store to disk: %w", err))
+	}
+	return nil
 }
 
 // writable returns a tenant that is there, when there is room to write.
@@ -43,44 +59,45 @@ func (s *Store) writable(ctx context.Context, id andon.TenantID) (*tenant, error
 	return t, err
 }
 
-// escalate stages an escalation, unless the entry is escalated to that person already.
-func (w *staging) escalate(
-	ctx context.Context, e andon.Escalation,
+// escalate folds an escalation, unless the entry is escalated to that person already.
+func (w *writing) escalate(
+	d *current.Device, e andon.Escalation,
 ) (kept andon.Escalation, added bool, err error) {
-	standing, again, err := w.standing(ctx, &e)
+	standing, again, err := w.standing(d, &e)
 	if err != nil || again || standing.To == e.To {
 		return standing, false, err
 	}
 	if standing.At != 0 {
 		e.At = max(e.At, standing.At+1)
 	}
-	if err := setEscalation(w.batch, w.tenant.number, &e); err != nil {
-		return e, false, err
-	}
-	w.device(e.Device, func(d *current.Device) {
-		d.Escalate(current.Escalation{
-			Entry: e.Time, State: andon.State(strings.Clone(string(e.State))),
-			At: e.At, To: retain(e.To, ""),
-		}, w.states)
-	})
-	return e, true, nil
+	return e, true, d.Escalate(current.Escalation{
+		Entry: e.Time, State: andon.State(strings.Clone(string(e.State))),
+		At: e.At, To: retain(e.To, ""),
+	}, w.states, w.past)
 }
 
 // standing returns the record that counts of the entry of e, or e itself, where that record is
-// there already. It is NotFound where neither the entry is there nor the device shows it.
-func (w *staging) standing(
-	ctx context.Context, e *andon.Escalation,
+// there already. It is NotFound where neither the entry is there nor the device shows it: what a
+// device shows can be escalated although its history was given back.
+func (w *writing) standing(
+	d *current.Device, e *andon.Escalation,
 ) (standing andon.Escalation, again bool, err error) {
-	entry, err := entry(ctx, w.store.db, w.tenant, e.Device, e.Time, e.State)
-	if err != nil && (andon.KindOf(err) != andon.NotFound || !w.tenant.shows(e)) {
+	w.past.folded.looks++
+	shown, err := d.Escalated(e.Time, e.State, w.past)
+	if err != nil {
 		return standing, false, err
 	}
-	if slices.Contains(entry.Escalations, *e) {
+	standing, again, err = w.store.escalation(w.ctx, w.tenant, e)
+	if err != nil {
+		shows := d.Alive() && ((d.Time == e.Time && d.State == e.State) || shown.At != 0)
+		if andon.KindOf(err) != andon.NotFound || !shows {
+			return standing, false, err
+		}
+	}
+	if again {
 		return *e, true, nil
 	}
-	standing = entry.Standing()
 	// In memory a record outlives the history, but for who made it and why.
-	shown := w.tenant.fleet.Slot(e.Device).Latest().Escalated(e.Time, e.State)
 	if shown.At > standing.At {
 		standing = andon.Escalation{At: shown.At, To: shown.To}
 	}
@@ -88,48 +105,52 @@ func (w *staging) standing(
 	return standing, false, nil
 }
 
-// shows reports whether a device shows an entry, or whom it was escalated to: then the entry can be
-// escalated although its history was given back.
-func (t *tenant) shows(e *andon.Escalation) bool {
-	slot := t.fleet.Slot(e.Device)
-	if slot == nil || !slot.Latest().Alive() {
-		return false
+// escalation returns the newest escalation record of the entry of e, and whether e is among all of
+// them. It reads no more than that, however many there are.
+func (s *Store) escalation(
+	ctx context.Context, t *tenant, e *andon.Escalation,
+) (newest andon.Escalation, again bool, err error) {
+	k := eventKey(t.number, e.Device, e.Time, e.State)
+	it, err := newIterator(ctx, s.db, k, k.end())
+	if err != nil {
+		return newest, false, err
 	}
-	d := slot.Latest()
-	return (d.Time == e.Time && d.State == e.State) || d.Escalated(e.Time, e.State).At != 0
-}
-
-// device stages a change of one device that is not a message of it.
-func (w *staging) device(id andon.DeviceID, change func(*current.Device)) {
-	slot := w.slot(id)
-	was := slot.Latest()
-	d := w.changes.Copy(slot)
-	change(d)
-	w.changed(slot, was, d)
-	w.keep()
+	defer it.close()
+	if !it.First() || !bytes.Equal(it.Key(), k) {
+		return newest, false, firstError(it.Error(), noEntry(e.Device, e.Time, e.State))
+	}
+	if !it.Next() {
+		return newest, false, it.Error()
+	}
+	if newest, err = escalationAt(it, len(k)); err != nil {
+		return newest, false, err
+	}
+	there, err := s.get(escalationKey(t.number, e))
+	return newest, there != nil && bytes.Equal(there, appendEscalation(nil, e)), err
 }
 
 // Retire is of andon.Current.
 func (s *Store) Retire(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, at andon.Time,
-) (andon.Time, error) {
+) (retired andon.Time, err error) {
 	t, err := s.writable(ctx, id)
 	if err != nil {
 		return 0, err
 	}
-	batch := s.db.NewBatch()
-	defer batch.Close()
-	if err := s.enter(ctx, t); err != nil {
-		return 0, err
+	w := s.newWrite(ctx, t, 0, 1, 256)
+	defer w.close()
+	w.fold = func(_ int, d *current.Device) error {
+		if !d.Alive() {
+			return noDevice(device)
+		}
+		retired = d.Retire(at)
+		return nil
 	}
-	slot := t.fleet.Slot(device)
-	if slot == nil || !slot.Latest().Alive() {
-		s.order.Unlock()
-		return 0, noDevice(device)
+	w.add([]andon.DeviceID{device})
+	if err = w.foldAll(); err == nil {
+		err = s.commit(w)
 	}
-	w := s.newStaging(batch, t, 0, 1)
-	w.device(device, func(d *current.Device) { at = d.Retire(at) })
-	return at, s.commit(batch, w) // unlocks
+	return retired, err
 }
 
 func noDevice(id andon.DeviceID) error {
@@ -144,55 +165,55 @@ func (s *Store) Assign(
 	if err != nil || len(assignments) == 0 {
 		return nil, err
 	}
-	batch := s.db.NewBatch()
-	defer batch.Close()
-	if err := s.enter(ctx, t); err != nil {
+	w := s.newWrite(ctx, t, 0, len(assignments), 64*len(assignments)+256)
+	defer w.close()
+	devices, of := devicesOf(assignments)
+	kept := slices.Clone(assignments)
+	w.fold = func(i int, d *current.Device) error {
+		for _, n := range of[devices[i]] { // a device may be assigned more than once
+			a := &kept[n]
+			if a.Again = d.AssignedFrom != 0 && d.Assignee == a.Operator; a.Again {
+				a.From, a.To = d.AssignedFrom, 0
+				continue
+			}
+			a.From, a.To = d.Assign(retain(a.Operator, d.Assignee), now), 0
+		}
+		return nil
+	}
+	w.rows = func() error { return w.assignments(kept) }
+	w.add(devices)
+	if err := w.foldAll(); err != nil {
 		return nil, err
 	}
-	w := s.newStaging(batch, t, 0, len(assignments))
-	kept, err := w.assign(now, assignments)
-	if err != nil {
-		s.order.Unlock()
-		return nil, err
-	}
-	return kept, s.commit(batch, w) // unlocks
+	return kept, s.commit(w)
 }
 
-func (w *staging) assign(
-	now andon.Time, assignments []andon.Assignment,
-) ([]andon.Assignment, error) {
-	kept := make([]andon.Assignment, 0, len(assignments))
-	type pair struct{ was, is *current.Device }
-	copies := map[*slot]pair{} // a device may be assigned more than once
-	for _, a := range assignments {
-		slot := w.slot(a.Device)
-		p, copied := copies[slot]
-		if !copied {
-			p = pair{slot.Latest(), slot.Latest()}
+// devicesOf returns the devices that are assigned, each once, and which assignments are theirs.
+func devicesOf(assignments []andon.Assignment) ([]andon.DeviceID, map[andon.DeviceID][]int) {
+	var devices []andon.DeviceID
+	of := map[andon.DeviceID][]int{}
+	for n, a := range assignments {
+		if len(of[a.Device]) == 0 {
+			devices = append(devices, a.Device)
 		}
-		if p.is.AssignedFrom != 0 && p.is.Assignee == a.Operator {
-			a.From, a.To, a.Again = p.is.AssignedFrom, 0, true
-			kept = append(kept, a)
+		of[a.Device] = append(of[a.Device], n)
+	}
+	return devices, of
+}
+
+// assignments puts the rows of assignments into the batch, now that it is known from when they are.
+func (w *writing) assignments(kept []andon.Assignment) error {
+	for _, a := range kept {
+		if a.Again {
 			continue
 		}
-		if !copied {
-			p.is = w.changes.Copy(slot)
-			copies[slot] = p
-		}
-		a.From, a.To = p.is.Assign(retain(a.Operator, p.is.Assignee), now), 0
 		w.key = w.key.begin(tableAssignment, w.tenant.number).
 			text(string(a.Device)).invertedTime(a.From)
 		if err := w.batch.Set(w.key, []byte(a.Operator), nil); err != nil {
-			return nil, err
+			return err
 		}
-		kept = append(kept, a)
 	}
-	for _, slot := range w.changes.Slots() {
-		p := copies[slot]
-		w.changed(slot, p.was, p.is)
-	}
-	w.keep()
-	return kept, nil
+	return nil
 }
 
 // Assignments is of andon.Assignments.

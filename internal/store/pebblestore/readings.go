@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/current"
 )
 
 // AppendReadings is of andon.Readings.
@@ -18,40 +19,56 @@ func (s *Store) AppendReadings(
 	if err != nil || len(readings) == 0 {
 		return err
 	}
-	batch := s.db.NewBatch()
-	defer batch.Close()
+	const readingBytes = 96
+	devices := s.known(t, readings)
+	w := s.newWrite(ctx, t, received, len(devices), len(readings)*readingBytes+256)
+	defer w.close()
 	var value []byte
 	for i := range readings {
 		r := &readings[i]
 		value = appendReading(value[:0], r.Metrics, r.Metadata)
-		if err := batch.Merge(readingKey(t.number, r.Device, r.Time), value, nil); err != nil {
+		if err := w.batch.Merge(readingKey(t.number, r.Device, r.Time), value, nil); err != nil {
+			return err
+		}
+		if err := w.reading(r); err != nil {
 			return err
 		}
 	}
-	if err := s.enter(ctx, t); err != nil {
-		return err
-	}
-	w := s.newStaging(batch, t, received, len(readings))
-	for i := range readings {
-		if err := w.reading(&readings[i]); err != nil {
-			w.forget()
-			s.order.Unlock()
-			return err
-		}
-	}
-	w.signsOfLife(readings)
-	if err := s.commit(batch, w); err != nil { // unlocks
-		return err
+	w.fold = func(int, *current.Device) error { return nil } // but the arrival, as of all writes
+	w.add(devices)
+	err = w.foldAll()
+	if err == nil {
+		err = s.commit(w)
 	}
 	measured := func(r andon.Reading) bool { return len(r.Metrics) > 0 }
-	if !t.hadReadings.Load() && slices.ContainsFunc(readings, measured) {
+	if err == nil && !t.hadReadings.Load() && slices.ContainsFunc(readings, measured) {
 		t.hadReadings.Store(true)
 	}
-	return nil
+	return err
+}
+
+// known returns the devices of readings that there are, each once: readings keep a device from
+// being silent, but make none.
+func (s *Store) known(t *tenant, readings []andon.Reading) (devices []andon.DeviceID) {
+	met := map[andon.DeviceID]bool{}
+	for i := range readings {
+		id := readings[i].Device
+		if met[id] {
+			continue
+		}
+		met[id] = true
+		s.mu.RLock()
+		there := t.fleet.Slot(id) != nil
+		s.mu.RUnlock()
+		if there {
+			devices = append(devices, id)
+		}
+	}
+	return devices
 }
 
 // reading enters a reading's day and metrics in their tables, unless that was done before.
-func (w *staging) reading(r *andon.Reading) error {
+func (w *writing) reading(r *andon.Reading) error {
 	w.key = w.key.begin(tableReadingDay, w.tenant.number).
 		text(string(r.Device)).inverted(r.Time.Day())
 	if err := w.once(); err != nil {
@@ -65,24 +82,6 @@ func (w *staging) reading(r *andon.Reading) error {
 		}
 	}
 	return nil
-}
-
-// signsOfLife notes the arrival for the devices that there are: readings keep a device from being
-// silent, but make none.
-func (w *staging) signsOfLife(readings []andon.Reading) {
-	met := map[*slot]bool{}
-	for i := range readings {
-		slot := w.tenant.fleet.Slot(readings[i].Device)
-		if slot == nil || met[slot] {
-			continue
-		}
-		met[slot] = true
-		was := slot.Latest()
-		d := w.changes.Copy(slot)
-		d.Received = max(d.Received, w.received)
-		w.changed(slot, was, d)
-	}
-	w.keep()
 }
 
 // DeviceReadings is of andon.Readings.

@@ -21,6 +21,7 @@ import (
 //	  8 incident   since count | calm count
 //	 16 operator   text
 //	 32 escalated  how many count | { entry count | state text | at count | to text }…
+//	               one that has neither entry nor state says only at, AsideAt
 //	 64 assigned   operator text | from count
 //	128 retired    count
 //
@@ -42,15 +43,19 @@ func newRecord(tenant uint32, received andon.Time) []byte {
 	return binary.AppendUvarint(b, uint64(received))
 }
 
-// appendChange writes how a device changed. base is the arrival that the record begins with.
-func appendChange(
-	b []byte, number uint32, named bool, was, is *current.Device, base andon.Time,
-) []byte {
+// appendNumbered writes how a device changed, as appendChange encoded it.
+func appendNumbered(b []byte, number uint32, change []byte) []byte {
+	return append(binary.AppendUvarint(b, uint64(number)), change...)
+}
+
+// appendChange encodes how a device changed, without its number, which it may not have yet. base is
+// the arrival that the record begins with.
+func appendChange(b []byte, named bool, was, is *current.Device, base andon.Time) []byte {
 	parts := changedParts(was, is)
 	if named {
 		parts |= partNamed
 	}
-	b = append(binary.AppendUvarint(b, uint64(number)), parts)
+	b = append(b, parts)
 	if named {
 		b = appendText(b, string(is.ID))
 	}
@@ -68,7 +73,8 @@ func changedParts(was, is *current.Device) (parts byte) {
 		was.PrevTime != is.PrevTime || was.PrevState != is.PrevState, partRun)
 	set(was.Incident != is.Incident || was.Calm != is.Calm, partIncident)
 	set(was.Operator != is.Operator, partOperator)
-	set(!slices.Equal(was.Escalations, is.Escalations), partEscalated)
+	set(was.AsideAt != is.AsideAt || !slices.Equal(was.Escalations, is.Escalations),
+		partEscalated)
 	set(was.Assignee != is.Assignee || was.AssignedFrom != is.AssignedFrom, partAssigned)
 	set(was.Retired != is.Retired, partRetired)
 	return parts
@@ -89,17 +95,26 @@ func appendParts(b []byte, parts byte, d *current.Device, base andon.Time) []byt
 		b = appendText(b, string(d.Operator))
 	}
 	if parts&partEscalated != 0 {
-		b = binary.AppendUvarint(b, uint64(len(d.Escalations)))
-		for _, e := range d.Escalations {
-			b = appendText(binary.AppendUvarint(b, uint64(e.Entry)), string(e.State))
-			b = appendText(binary.AppendUvarint(b, uint64(e.At)), string(e.To))
-		}
+		b = appendEscalations(b, d)
 	}
 	if parts&partAssigned != 0 {
 		b = binary.AppendUvarint(appendText(b, string(d.Assignee)), uint64(d.AssignedFrom))
 	}
 	if parts&partRetired != 0 {
 		b = binary.AppendUvarint(b, uint64(d.Retired))
+	}
+	return b
+}
+
+func appendEscalations(b []byte, d *current.Device) []byte {
+	list := d.Escalations
+	if d.AsideAt != 0 {
+		list = append(slices.Clip(list), current.Escalation{At: d.AsideAt})
+	}
+	b = binary.AppendUvarint(b, uint64(len(list)))
+	for _, e := range list {
+		b = appendText(binary.AppendUvarint(b, uint64(e.Entry)), string(e.State))
+		b = appendText(binary.AppendUvarint(b, uint64(e.At)), string(e.To))
 	}
 	return b
 }
@@ -159,7 +174,7 @@ func (w *wire) parts(parts byte, d *current.Device, base andon.Time) {
 		d.Operator = andon.PersonID(w.text())
 	}
 	if parts&partEscalated != 0 {
-		d.Escalations = w.escalations()
+		w.escalations(d)
 	}
 	if parts&partAssigned != 0 {
 		d.Assignee, d.AssignedFrom = andon.PersonID(w.text()), w.time()
@@ -169,13 +184,17 @@ func (w *wire) parts(parts byte, d *current.Device, base andon.Time) {
 	}
 }
 
-func (w *wire) escalations() (list []current.Escalation) {
+func (w *wire) escalations(d *current.Device) {
+	d.Escalations, d.AsideAt = nil, 0
 	for n := w.count(); n > 0 && !w.bad; n-- {
 		e := current.Escalation{Entry: w.time(), State: andon.State(w.text())}
 		e.At, e.To = w.time(), andon.PersonID(w.text())
-		list = append(list, e)
+		if e.Entry == 0 && e.State == "" {
+			d.AsideAt = e.At
+		} else {
+			d.Escalations = append(d.Escalations, e)
+		}
 	}
-	return list
 }
 
 const allParts = partNewest | partRun | partIncident | partOperator |

@@ -26,9 +26,12 @@ const lookEvery = 50 * time.Millisecond
 
 var processStart = time.Now()
 
+// sinceStart is what time it is by the process's own clock. It is never 0.
+func sinceStart() time.Duration { return time.Since(processStart) + 1 }
+
 // check returns a Full error while the reserve is touched.
 func (r *room) check() error {
-	now := int64(time.Since(processStart)) + 1
+	now := int64(sinceStart())
 	if looked := r.looked.Load(); looked == 0 || now-looked > int64(lookEvery) {
 		if usage, err := r.fs.GetDiskUsage(r.dir); err == nil {
 			r.free.Store(int64(min(usage.AvailBytes, 1<<62)))

@@ -4,10 +4,11 @@
 // memory (package current), rebuilt from records at opening. It knows no transport, no clock and no
 // retention: times come in, and what has expired is hidden above it.
 //
-// A write goes through three steps: its rows are encoded, by many goroutines side by side; it is
-// staged, one at a time, which works out the current states that it leads to and puts it into the
-// write-ahead log in that order; when it is on the disk it is shown, in that order too, and
-// acknowledged. Writes that wait for the disk at the same time share one fsync.
+// A write goes through three steps: it is worked out, its rows and the current states that it leads
+// to, by many goroutines side by side; it is staged, one at a time: what other writes have changed
+// meanwhile is worked out again, and it goes into the write-ahead log in that order; when it is on
+// the disk it is shown, in that order too, and acknowledged. Writes that wait for the disk at the
+// same time share one fsync.
 package pebblestore
 
 import (
@@ -18,6 +19,8 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -25,9 +28,10 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// The version of the stored format. A store of a newer one is refused; an older one would be
-// upgraded here. It changes whenever an old program could misread what a new one writes.
-const formatVersion = 1
+// The version of the stored format. A store of a newer one is refused, an older one is upgraded. It
+// changes whenever an old program could misread what a new one writes. Version 2 sets escalations
+// aside (keys.go), which a program of version 1 would not find; nothing of version 1 changes.
+const formatVersion = 2
 
 // The format of Pebble's own files. Raising it keeps older programs out.
 const engineFormat = pebble.FormatValueSeparation
@@ -48,10 +52,14 @@ type Options struct {
 	// Fatal is told that the disk failed, or the store is in a state that it must not go on in. It
 	// must end the process: nothing that was acknowledged is lost. It panics unless set.
 	Fatal func(error)
+	// Ordered is told how long each write waited until it was its turn, and how long it then took
+	// until the next one's. It must return at once. Nil: nobody is told.
+	Ordered func(waited, took time.Duration)
 	// FS is the file system; the operating system's unless set.
 	FS vfs.FS
 
-	memTable uint64 // bytes of one; tests have small ones
+	memTable uint64       // bytes of one; tests have small ones
+	opened   *atomic.Bool // the engine is open
 }
 
 // Store is an open directory.
@@ -65,9 +73,9 @@ type Store struct {
 	mu      sync.RWMutex // guards tenants, and what every fleet shows
 	tenants map[andon.TenantID]*tenant
 
-	order   order   // staging, one at a time
-	written written // belongs to who holds order
-	line    line    // showing, in the order of staging
+	order   order // staging, one at a time
+	line    line  // showing, in the order of staging
+	written *written
 
 	checkpoints checkpoints
 }
@@ -97,7 +105,10 @@ func Open(dir string, o Options) (*Store, error) {
 		db: db, options: o, release: release, synced: synced,
 		room:    room{fs: o.FS, dir: dir, reserve: o.Reserve},
 		tenants: map[andon.TenantID]*tenant{},
+		written: newWritten(),
 	}
+	o.opened.Store(true)
+	s.order.turn = make(chan struct{}, 1)
 	if err := s.load(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open store in %s: %w", dir, err), s.abandon())
 	}
@@ -131,7 +142,7 @@ func openEngine(dir string, o *Options) (*pebble.DB, *synced, error) {
 		return nil, nil, err
 	}
 	p := pebbleOptions(o)
-	p.FS = watchedFS{o.FS, synced}
+	p.FS = fatalLogs{watchedFS{o.FS, synced}, o}
 	db, err := pebble.Open(dir, p)
 	if err != nil {
 		return nil, nil, errors.Join(lostFormat(dir, err), synced.close())
@@ -162,6 +173,7 @@ func (o *Options) complete() {
 	if o.Fatal == nil {
 		o.Fatal = func(err error) { panic(err) }
 	}
+	o.opened = new(atomic.Bool)
 	if o.FS == nil {
 		o.FS = private{vfs.Default}
 	}
@@ -231,7 +243,7 @@ func (s *Store) checkFormat() error {
 	if err != nil {
 		return err
 	}
-	if value == nil {
+	if value == nil || (len(value) == 4 && binary.BigEndian.Uint32(value) < formatVersion) {
 		b := binary.BigEndian.AppendUint32(nil, formatVersion)
 		return s.db.Set(fixedKey(fixedFormat), b, pebble.Sync)
 	}
@@ -271,8 +283,10 @@ func (s *Store) Capabilities() andon.Capabilities {
 	}
 }
 
-// Ready reports whether there is room to write.
-func (s *Store) Ready(context.Context) error { return s.room.check() }
+// Ready reports whether there is room to write, and whether writes get through.
+func (s *Store) Ready(context.Context) error {
+	return firstError(s.failed(), s.order.ready(), s.room.check())
+}
 
 // Close writes a checkpoint, so that the next opening is quick, and closes the directory.
 func (s *Store) Close() error {

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -22,10 +23,13 @@ type tenant struct {
 	record atomic.Pointer[andon.Tenant]
 	fleet  *fleet // what it shows is guarded by Store.mu
 
-	// The rest belongs to who holds Store.order.
-	gone     bool
-	byNumber []*slot                     // the devices by their number
-	seen     map[andon.State]andon.State // states that have entries
+	// states that have entries. Only in the ordered section another map takes its place.
+	haveEntries atomic.Pointer[map[andon.State]andon.State]
+
+	// The rest belongs to the ordered section.
+	gone       bool
+	slots      []*slot // all devices, in the order in which they were made
+	nextNumber uint32  // of the next device
 
 	hadReadings atomic.Bool // ever; once true, for good
 }
@@ -33,14 +37,31 @@ type tenant struct {
 func newTenant(number uint32, record andon.Tenant) *tenant {
 	t := &tenant{
 		number: number, fleet: current.NewFleet[note](),
-		seen: map[andon.State]andon.State{},
 	}
 	t.record.Store(&record)
+	t.haveEntries.Store(&map[andon.State]andon.State{})
 	return t
 }
 
 // states returns the tenant's set.
 func (t *tenant) states() *andon.StateSet { return t.record.Load().States }
+
+// seen returns the states that have entries. The map must not be changed.
+func (t *tenant) seen() map[andon.State]andon.State { return *t.haveEntries.Load() }
+
+// sawStates enters states among those that have entries.
+func (t *tenant) sawStates(states map[andon.State]andon.State) {
+	if len(states) == 0 {
+		return
+	}
+	all := maps.Clone(t.seen())
+	for name, kept := range states {
+		if _, ok := all[name]; !ok {
+			all[name] = kept
+		}
+	}
+	t.haveEntries.Store(&all)
+}
 
 // storedTenant is a tenant's record as it is kept, behind its number. New fields work at their zero
 // value.
@@ -124,8 +145,18 @@ func (s *Store) PutTenant(ctx context.Context, is andon.Tenant) (andon.Tenant, e
 		return andon.Tenant{}, err
 	}
 	is.ID = andon.TenantID(strings.Clone(string(is.ID)))
-	s.order.Lock()
-	defer s.order.Unlock()
+	err := s.ordered(ctx, func() (err error) {
+		is, err = s.putTenant(ctx, is)
+		return err
+	})
+	if err != nil {
+		return andon.Tenant{}, err
+	}
+	return is, nil
+}
+
+// putTenant belongs to the ordered section.
+func (s *Store) putTenant(ctx context.Context, is andon.Tenant) (andon.Tenant, error) {
 	t, err := s.tenant(ctx, is.ID)
 	switch absent := err != nil && andon.KindOf(err) == andon.NotFound; {
 	case err != nil && !absent:
@@ -141,11 +172,7 @@ func (s *Store) PutTenant(ctx context.Context, is andon.Tenant) (andon.Tenant, e
 		return andon.Tenant{}, andon.Errorf(andon.Conflict,
 			"tenant %q was changed meanwhile", is.ID)
 	}
-	seen := make([]andon.State, 0, len(t.seen))
-	for _, state := range t.seen {
-		seen = append(seen, state)
-	}
-	slices.Sort(seen)
+	seen := slices.Sorted(maps.Keys(t.seen()))
 	if err := was.States.CheckChange(is.States, seen); err != nil {
 		return andon.Tenant{}, err
 	}
@@ -161,7 +188,8 @@ func (s *Store) PutTenant(ctx context.Context, is andon.Tenant) (andon.Tenant, e
 	return is, nil
 }
 
-// makeTenant gives a new tenant a number that was never used. The caller holds s.order.
+// makeTenant gives a new tenant a number that was never used. It belongs to the ordered
+// section.
 func (s *Store) makeTenant(is andon.Tenant) (andon.Tenant, error) {
 	number := uint32(1)
 	if last, err := s.fixed(fixedTenant); err != nil {
@@ -197,8 +225,11 @@ func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 	if id == andon.DefaultTenant {
 		return andon.Errorf(andon.Conflict, "tenant %q always exists and can't be deleted", id)
 	}
-	s.order.Lock()
-	defer s.order.Unlock()
+	return s.ordered(ctx, func() error { return s.deleteTenant(ctx, id) })
+}
+
+// deleteTenant belongs to the ordered section.
+func (s *Store) deleteTenant(ctx context.Context, id andon.TenantID) error {
 	t, err := s.tenant(ctx, id)
 	if err != nil {
 		return err
@@ -237,13 +268,15 @@ func (s *Store) loadTenants() error {
 		}
 		t := newTenant(number, record)
 		s.tenants[record.ID] = t
+		seen := map[andon.State]andon.State{}
 		for k := range s.rows(newKey(tableStateSeen, number)) {
 			state, _, ok := takeText(k)
 			if !ok {
 				return errDamaged
 			}
-			t.seen[andon.State(state)] = andon.State(state)
+			seen[andon.State(state)] = andon.State(state)
 		}
+		t.sawStates(seen)
 		for range s.rows(newKey(tableMetric, number)) {
 			t.hadReadings.Store(true)
 			break
@@ -260,9 +293,7 @@ func (s *Store) Had(
 	if err != nil {
 		return false, false, err
 	}
-	s.order.Lock()
-	defer s.order.Unlock()
-	return len(t.seen) > 0, t.hadReadings.Load(), nil
+	return len(t.seen()) > 0, t.hadReadings.Load(), nil
 }
 
 func firstError(errs ...error) error {

@@ -1,0 +1,215 @@
+package pebblestore
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/andonhq/andon"
+)
+
+// leaving is the context of a client that leaves once it was looked at so many times.
+type leaving struct {
+	context.Context
+	looks int
+}
+
+func (l *leaving) Err() error {
+	if l.looks--; l.looks < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// warnings returns an entry of each of so many devices, from an operator.
+func warnings(devices int) []andon.Event {
+	events := make([]andon.Event, devices)
+	for n := range events {
+		events[n] = andon.Event{
+			Device: andon.DeviceID(fmt.Sprintf("device-%06d", n)),
+			Time:   andon.MinTime, State: "ODD", Operator: "Liz",
+		}
+	}
+	return events
+}
+
+func openMem(t *testing.T, fs *vfs.MemFS) *Store {
+	t.Helper()
+	s, err := Open("store", Options{FS: fs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// crashed opens what the disk holds for certain once the power was cut.
+func crashed(t *testing.T, s *Store, fs *vfs.MemFS) (*Store, *vfs.MemFS) {
+	t.Helper()
+	after := fs.CrashClone(vfs.CrashCloneCfg{})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return openMem(t, after), after
+}
+
+// TestAbortedAppend gives an append up at each of its looks at the context: nothing of it is left
+// behind, and what is acknowledged later is there after a crash, in every list.
+func TestAbortedAppend(t *testing.T) {
+	const id = andon.DefaultTenant
+	for looks := range 100 {
+		fs := vfs.NewCrashableMem()
+		s := openMem(t, fs)
+		events := warnings(2)
+		err := s.Append(&leaving{t.Context(), looks}, id, 1, events)
+		aborted := errors.Is(err, context.Canceled)
+		if err != nil && !aborted {
+			t.Fatal(err)
+		}
+		tenant := s.tenants[id]
+		if aborted && (tenant.fleet.Len()+len(tenant.slots)+len(tenant.seen()) != 0 ||
+			tenant.nextNumber != 0) {
+			t.Errorf("after %d looks there are places for %d devices, %d states",
+				looks, tenant.fleet.Len(), len(tenant.seen()))
+		}
+		reading := andon.Reading{
+			Device: events[0].Device, Time: andon.MinTime,
+			Metrics: andon.Metrics{{Name: "t", Value: 1}},
+		}
+		if err := errors.Join(
+			s.AppendReadings(t.Context(), id, 1, []andon.Reading{reading}), s.checkpoint(),
+			s.Append(t.Context(), id, 1, events),
+		); err != nil {
+			t.Fatal(err)
+		}
+		s, _ = crashed(t, s, fs)
+		checkFound(t, s, events)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if !aborted {
+			if looks < 3 {
+				t.Errorf("the context was looked at %d times", looks)
+			}
+			return
+		}
+	}
+	t.Error("the append never came through")
+}
+
+// checkFound looks for entries wherever they must be found.
+func checkFound(t *testing.T, s *Store, events []andon.Event) {
+	t.Helper()
+	all := andon.EventQuery{Order: andon.Asc, Limit: len(events) + 1}
+	var got []andon.Event
+	for e, err := range s.OperatorEvents(t.Context(), andon.DefaultTenant, "Liz", all) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, e)
+	}
+	if diff := cmp.Diff(events, got); diff != "" {
+		t.Errorf("the operator's entries: %s", diff)
+	}
+	for _, e := range events {
+		if _, err := s.Device(t.Context(), andon.DefaultTenant, e.Device); err != nil {
+			t.Error(err)
+		}
+		n := 0
+		for _, err := range s.DeviceEvents(t.Context(), andon.DefaultTenant, e.Device, all) {
+			if n++; err != nil {
+				t.Error(err)
+			}
+		}
+		if n != 1 {
+			t.Errorf("%s has %d entries", e.Device, n)
+		}
+	}
+}
+
+// TestManyAbortedAppends: what many devices were named in and given up takes no memory, and the
+// store opens again.
+func TestManyAbortedAppends(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	s := openMem(t, fs)
+	events := warnings(20_000)
+	for range 5 {
+		if s.Append(&leaving{t.Context(), len(events)}, andon.DefaultTenant, 1, events) == nil {
+			t.Fatal("the append was not given up")
+		}
+	}
+	if n := s.tenants[andon.DefaultTenant].fleet.Len(); n != 0 {
+		t.Errorf("there are places for %d devices", n)
+	}
+	last := []andon.Event{{Device: "one more", Time: andon.MinTime, State: "NORMAL"}}
+	if err := s.Append(t.Context(), andon.DefaultTenant, 1, last); err != nil {
+		t.Fatal(err)
+	}
+	s, _ = crashed(t, s, fs)
+	defer s.Close()
+	if n := s.tenants[andon.DefaultTenant].nextNumber; n != 1 {
+		t.Errorf("the next device has number %d", n)
+	}
+}
+
+// yesterday writes what an older program left: a record of a device with a number far behind the
+// others, and one that says of a device only that there is one. The checkpoint of that program left
+// out the latter.
+func yesterday(t *testing.T, s *Store) {
+	t.Helper()
+	number := s.tenants[andon.DefaultTenant].number
+	named := binary.AppendUvarint(newRecord(number, 1), 7)
+	named = appendText(append(named, partNamed), "given up")
+	far := binary.AppendUvarint(newRecord(number, 1), 3_000_000_000)
+	far = appendText(append(far, partNamed|partNewest|partRun), "far")
+	far = binary.AppendVarint(far, int64(andon.MinTime-1))
+	far = binary.AppendUvarint(appendText(far, "WARNING1"), uint64(andon.MinTime))
+	far = appendText(binary.AppendUvarint(far, 0), "")
+	for n, record := range [][]byte{named, far} {
+		k := recordKey(s.order.next + uint64(n))
+		if err := s.db.Set(k, record, pebble.Sync); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestGapInNumbers opens a store that has lost numbers, without memory in proportion.
+func TestGapInNumbers(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	s := openMem(t, fs)
+	yesterday(t, s)
+	after := fs.CrashClone(vfs.CrashCloneCfg{})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var before, behind runtime.MemStats
+	runtime.ReadMemStats(&before)
+	s = openMem(t, after)
+	runtime.ReadMemStats(&behind)
+	if took := behind.TotalAlloc - before.TotalAlloc; took > 512<<20 {
+		t.Errorf("opening took %d MiB", took>>20)
+	}
+	d, err := s.Device(t.Context(), andon.DefaultTenant, "far")
+	if err != nil || d.State != "WARNING1" {
+		t.Errorf("%+v, %v", d, err)
+	}
+	// A device that only an aborted write of an older program had named is there once it is seen.
+	event := []andon.Event{{Device: "given up", Time: andon.MinTime, State: "NORMAL"}}
+	if err := errors.Join(s.checkpoint(),
+		s.Append(t.Context(), andon.DefaultTenant, 1, event)); err != nil {
+		t.Fatal(err)
+	}
+	s, _ = crashed(t, s, after)
+	defer s.Close()
+	for _, device := range []andon.DeviceID{"far", "given up"} {
+		if _, err := s.Device(t.Context(), andon.DefaultTenant, device); err != nil {
+			t.Error(err)
+		}
+	}
+}

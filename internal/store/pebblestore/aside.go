@@ -1,0 +1,199 @@
+package pebblestore
+
+import (
+	"bytes"
+	"iter"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/current"
+)
+
+// history is what a device that is folded asks of its past: the store as it was when the write
+// looked into it first, and what the write itself has set aside.
+type history struct {
+	write  *writing
+	device *current.Device
+	folded *folded
+	put    map[entryID]current.Escalation // what was set aside while the device is folded
+
+	log   *eventReader // made at the first look
+	aside *iterator    // likewise
+}
+
+// entryID is an entry of one device.
+type entryID struct {
+	time  andon.Time
+	state andon.State
+}
+
+var _ current.History = (*history)(nil)
+
+// begin goes on to another device.
+func (h *history) begin(d *current.Device, f *folded) {
+	h.device, h.folded, h.put = d, f, nil
+}
+
+// close lets the next look see the store as it is then.
+func (h *history) close() {
+	if h.log != nil {
+		h.log.close()
+		h.log = nil
+	}
+	if h.aside != nil {
+		h.aside.close()
+		h.aside = nil
+	}
+}
+
+// Next is of current.History. Where the history between has been given back meanwhile, the answer
+// is the newest entry, which is behind the key for certain. What a write has folded of the device
+// so far lies before the key, because its events come in the order of the log.
+func (h *history) Next(behind andon.EventKey) (andon.Time, error) {
+	h.folded.looks++
+	if h.log == nil {
+		log, err := newEventReader(h.write.ctx, h.write.store.db, h.write.tenant)
+		if err != nil {
+			return 0, err
+		}
+		h.log = log
+	}
+	behind.Device = h.device.ID
+	q := andon.EventQuery{
+		Span: andon.Span{From: behind.Time}, Order: andon.Asc, After: &behind, Limit: 1,
+	}
+	for e, err := range h.log.device(h.device.ID, q) {
+		return e.Time, err
+	}
+	return h.device.Time, nil
+}
+
+// SetAside is of current.History.
+func (h *history) SetAside(r current.Escalation) {
+	h.folded.aside = append(h.folded.aside, r)
+	if h.put == nil {
+		h.put = map[entryID]current.Escalation{}
+	}
+	h.put[entryID{r.Entry, r.State}] = r // newer than one that is there
+}
+
+// AsideOf is of current.History.
+func (h *history) AsideOf(
+	entry andon.Time, state andon.State,
+) (there current.Escalation, err error) {
+	if r, ok := h.put[entryID{entry, state}]; ok {
+		return r, nil
+	}
+	prefix := asideKey(h.write.tenant.number, h.device.ID, entry, state)
+	for r, err := range h.rows(prefix) {
+		return r, err
+	}
+	return there, nil
+}
+
+// Aside is of current.History.
+func (h *history) Aside(from andon.Time) iter.Seq2[current.Escalation, error] {
+	return func(yield func(current.Escalation, error) bool) {
+		for _, r := range h.put {
+			if r.Entry >= from && !yield(r, nil) {
+				return
+			}
+		}
+		var last entryID
+		for r, err := range h.rows(newKey(tableAside, h.write.tenant.number).
+			text(string(h.device.ID))) {
+			if err != nil {
+				yield(r, err)
+				return
+			}
+			entry := entryID{r.Entry, r.State}
+			if r.Entry < from {
+				return // as are all behind it
+			}
+			if _, put := h.put[entry]; put || entry == last {
+				continue // there is a newer one
+			}
+			if last = entry; !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+// rows reads the rows of the device that begin with a prefix: the entries newest first, and of each
+// the newest record first.
+func (h *history) rows(prefix key) iter.Seq2[current.Escalation, error] {
+	return func(yield func(current.Escalation, error) bool) {
+		h.folded.looks++
+		if h.aside == nil {
+			k := newKey(tableAside, h.write.tenant.number)
+			it, err := newIterator(h.write.ctx, h.write.store.db, k, k.end())
+			if err != nil {
+				yield(current.Escalation{}, err)
+				return
+			}
+			h.aside = it
+		}
+		device := len(newKey(tableAside, 0).text(string(h.device.ID)))
+		for ok := h.aside.SeekGE(prefix); ok && bytes.HasPrefix(h.aside.Key(), prefix); {
+			r, ok := splitAside(h.aside.Key()[device:])
+			if !ok {
+				yield(r, errDamaged)
+				return
+			}
+			if !yield(r, nil) {
+				return
+			}
+			if !h.aside.Next() {
+				break
+			}
+		}
+		if err := h.aside.Error(); err != nil {
+			yield(current.Escalation{}, err)
+		}
+	}
+}
+
+// setAside puts the rows of what was set aside into the batch, or takes all of a device out once
+// none is wanted any more. It belongs to the ordered section, because a device that is folded again
+// may keep what it gave up before.
+func (w *writing) setAside() error {
+	for i := range w.folded {
+		f, d := &w.folded[i], w.changes.Device(i)
+		if f.emptied {
+			k := newKey(tableAside, w.tenant.number).text(string(d.ID))
+			if err := w.batch.DeleteRange(k, k.end(), nil); err != nil {
+				return err
+			}
+		}
+		if d.AsideAt == 0 {
+			continue
+		}
+		for _, r := range f.aside {
+			k := asideKey(w.tenant.number, d.ID, r.Entry, r.State).invertedTime(r.At)
+			if err := w.batch.Set(append(k, r.To...), nil, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func asideKey(tenant uint32, device andon.DeviceID, entry andon.Time, state andon.State) key {
+	return newKey(tableAside, tenant).text(string(device)).
+		invertedTime(entry).text(string(state))
+}
+
+// splitAside takes apart what follows the device.
+func splitAside(rest []byte) (r current.Escalation, ok bool) {
+	if r.Entry, rest, ok = takeInvertedTime(rest); !ok {
+		return r, false
+	}
+	var state string
+	if state, rest, ok = takeText(rest); !ok {
+		return r, false
+	}
+	r.State = andon.State(state)
+	r.At, rest, ok = takeInvertedTime(rest)
+	r.To = andon.PersonID(rest)
+	return r, ok
+}

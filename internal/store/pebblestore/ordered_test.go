@@ -1,0 +1,142 @@
+package pebblestore
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/andonhq/andon"
+)
+
+// TestPanicEndsTheProcess: what came of a panic in the ordered section is not known, so the process
+// ends. Where it does not, as here, no other write gets through or waits, and the store says no.
+func TestPanicEndsTheProcess(t *testing.T) {
+	var told error
+	s, err := Open("store", Options{FS: vfs.NewMem(), Fatal: func(err error) { told = err }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	err = s.ordered(t.Context(), func() error { panic("a defect") })
+	if err == nil || told == nil || !strings.Contains(told.Error(), "a defect") {
+		t.Fatalf("the write got %v, and the process was told %v", err, told)
+	}
+	if !strings.Contains(told.Error(), "TestPanicEndsTheProcess") {
+		t.Errorf("it does not say where: %v", told)
+	}
+	if err := s.Ready(t.Context()); andon.KindOf(err) != andon.Unavailable {
+		t.Errorf("ready: %v", err)
+	}
+	err = s.Append(t.Context(), andon.DefaultTenant, 1, warnings(1))
+	if andon.KindOf(err) != andon.Unavailable {
+		t.Errorf("a write behind it: %v", err)
+	}
+}
+
+// TestStuckWriteIsNoticed: a store whose ordered section one write does not leave is not ready.
+func TestStuckWriteIsNoticed(t *testing.T) {
+	s := openMem(t, vfs.NewMem())
+	defer s.Close()
+	ctx, leave := context.WithCancel(t.Context())
+	err := s.ordered(t.Context(), func() error {
+		if err := s.Ready(ctx); err != nil {
+			t.Errorf("not ready a moment after a write began: %v", err)
+		}
+		s.order.entered.Store(int64(sinceStart() - stuckAfter - time.Second))
+		if err := s.Ready(ctx); andon.KindOf(err) != andon.Unavailable {
+			t.Errorf("ready while one write keeps all others waiting: %v", err)
+		}
+		waiting := make(chan error)
+		go func() { waiting <- s.Append(ctx, andon.DefaultTenant, 1, warnings(1)) }()
+		leave()
+		if err := <-waiting; !errors.Is(err, context.Canceled) {
+			t.Errorf("a write whose client left while it waited: %v", err)
+		}
+		return nil
+	})
+	if err == nil {
+		err = s.Ready(t.Context())
+	}
+	if err != nil {
+		t.Errorf("ready behind it: %v", err)
+	}
+}
+
+// TestOrderedIsMeasured: each write tells how long it waited and how long it took.
+func TestOrderedIsMeasured(t *testing.T) {
+	told := 0
+	s, err := Open("store", Options{FS: vfs.NewMem(), Ordered: func(waited, took time.Duration) {
+		if waited < 0 || took <= 0 {
+			t.Errorf("a write waited for %s and took %s", waited, took)
+		}
+		told++
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	before := told
+	if err := s.Append(t.Context(), andon.DefaultTenant, 1, warnings(1)); err != nil {
+		t.Fatal(err)
+	}
+	if told != before+1 {
+		t.Errorf("told %d times of one write", told-before)
+	}
+}
+
+// TestLogFailureEndsTheProcess: a log that can't be begun, written or synced ends the
+// process by Options.Fatal, whatever Pebble itself makes of it. It runs in a process of its own.
+func TestLogFailureEndsTheProcess(t *testing.T) {
+	const variable, exit = "ANDON_TEST_LOG_FAILS", 4
+	if kind := os.Getenv(variable); kind != "" {
+		failLog(t, kind, func(error) { os.Exit(exit) })
+		return
+	}
+	for _, kind := range []string{"create", "write", "sync"} {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestLogFailureEndsTheProcess$")
+		cmd.Env = append(os.Environ(), variable+"="+kind)
+		out, err := cmd.CombinedOutput()
+		if code := cmd.ProcessState.ExitCode(); code != exit {
+			t.Errorf("%s: exit code %d, want %d (%v)\n%s", kind, code, exit, err, out)
+		}
+	}
+}
+
+// failLog writes until the log of a store fails, and more than fits into one log.
+func failLog(t *testing.T, kind string, fatal func(error)) {
+	failing := errorfs.OpFileWrite
+	switch kind {
+	case "create":
+		failing = errorfs.OpCreate
+	case "sync":
+		failing = errorfs.OpFileSyncData
+	}
+	on := errorfs.Toggle{Injector: errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind == failing && strings.HasSuffix(op.Path, ".log") {
+			return errorfs.ErrInjected
+		}
+		return nil
+	})}
+	fs := errorfs.Wrap(vfs.NewMem(), &on)
+	s, err := Open("store", Options{FS: fs, Fatal: fatal})
+	if err != nil {
+		t.Fatal(err)
+	}
+	on.On()
+	large := strings.Repeat("x", 64<<10)
+	for n := range 2000 {
+		events := warnings(1)
+		events[0].Time += andon.Time(n)
+		events[0].Message = large
+		if err := s.Append(t.Context(), andon.DefaultTenant, 1, events); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
