@@ -41,6 +41,7 @@ type App struct {
 	store    andon.Store
 	intake   *intake.Intake
 	api      *httpapi.API
+	ordered  ordered
 	gate     gate
 	server   *http.Server
 	listener net.Listener
@@ -54,7 +55,10 @@ type App struct {
 
 // New makes an App. It touches nothing yet.
 func New(o Options) *App {
-	return &App{Options: o, failed: make(chan error, 1), swept: make(chan struct{})}
+	return &App{
+		Options: o, ordered: newOrdered(),
+		failed: make(chan error, 1), swept: make(chan struct{}),
+	}
 }
 
 // Start opens the store and answers requests. When it returns an error, nothing is left open. What

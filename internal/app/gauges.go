@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
@@ -29,6 +30,7 @@ func (a *App) registerGauges(registry *prometheus.Registry) {
 	registry.MustRegister(newFleetGauges(a.store, a.Now, a.Log))
 	if a.Config.Store == "pebble" {
 		registry.MustRegister(newDiskGauges(a.Config.Data, a.Config.Pebble.Reserve))
+		registry.MustRegister(a.ordered.waited, a.ordered.took)
 	}
 }
 
@@ -37,6 +39,27 @@ func oneIf(is bool) float64 {
 		return 1
 	}
 	return 0
+}
+
+// ordered is how the writes of a store that orders them get on with each other.
+type ordered struct{ waited, took prometheus.Histogram }
+
+func newOrdered() ordered {
+	histogram := func(name, help string) prometheus.Histogram {
+		return prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "andon_store_order_" + name + "_seconds", Help: help,
+			Buckets: prometheus.ExponentialBuckets(10e-6, 4, 10), // 10 µs to 2.6 s
+		})
+	}
+	return ordered{
+		waited: histogram("wait", "How long a write waited until it was its turn to be ordered."),
+		took:   histogram("hold", "How long it then kept the writes behind it waiting."),
+	}
+}
+
+func (o ordered) observe(waited, took time.Duration) {
+	o.waited.Observe(waited.Seconds())
+	o.took.Observe(took.Seconds())
 }
 
 // ready asks the store. A scrape that waited for a store which does not answer would lose all other

@@ -39,6 +39,7 @@ func (a *App) RepairStore(giveUp bool, tell func(line string)) error {
 func (a *App) storeConfig(owner string) all.Config {
 	c := storeConfig(a.Config)
 	c.Log, c.Now, c.Owner, c.Fatal = a.Log, a.Now, owner, a.Fatal
+	c.Ordered = a.ordered.observe
 	return c
 }
 

@@ -62,7 +62,7 @@ func (b *benchmark) openEmbedded(ctx context.Context, name, dir string) (andon.S
 		Log: log, Dir: filepath.Join(dir, name), Owner: "andon bench",
 		Fatal: func(err error) {
 			log.Error("the disk of the store failed", "error", err)
-			os.Exit(exitDisk)
+			os.Exit(exitStore)
 		},
 	})
 }

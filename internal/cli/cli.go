@@ -73,8 +73,8 @@ func (p *program) rootCommand() *cobra.Command {
 			`what it is now, what it was, and who
 answers for it. Devices report over HTTP, and people ask over HTTP.
 
-Exit codes: 0 done, 1 failed, 2 wrong use, 3 some input was rejected, 4 the disk of the store
-failed.`,
+Exit codes: 0 done, 1 failed, 2 wrong use, 3 some input was rejected, 4 the store can't go on, 78
+the configuration of a server is wrong.`,
 		Example: `  andon demo                      # a small factory, to look around
   andon serve --data /var/lib/andon
   andon import log.csv --device unit --time at --state status`,

@@ -14,17 +14,37 @@ import (
 	"github.com/andonhq/andon/internal/spell"
 )
 
-// The exit codes, which scripts rely on, and one for a supervisor to restart on.
+// The exit codes, which scripts rely on, and two for what supervises a server. A crash of the
+// program itself ends it with 2, as every program of Go: so a server does not end with 2 for
+// anything that a restart could not mend.
 const (
 	exitDone     = 0
 	exitFailed   = 1
-	exitMisuse   = 2 // the command line or the configuration is wrong
-	exitRejected = 3 // done, but some of the input was rejected
-	exitDisk     = 4 // the disk of the store failed
+	exitMisuse   = 2  // the command line or the configuration is wrong
+	exitRejected = 3  // done, but some of the input was rejected
+	exitStore    = 4  // the store can't go on: restart
+	exitConfig   = 78 // a server's configuration is wrong: do not restart; EX_CONFIG of sysexits.h
 )
 
 // errRejected is the outcome of a command that did its work but not with all of its input.
 var errRejected = errors.New("some of the input was rejected")
+
+// errConfig marks what is wrong with the configuration of a server.
+var errConfig = errors.New("the configuration is wrong")
+
+// configError marks an error that is one of configuration; its text stays.
+type configError struct{ error }
+
+// Unwrap is of package errors.
+func (e configError) Unwrap() []error { return []error{e.error, errConfig} }
+
+// ofConfig marks what is Invalid as the fault of the configuration.
+func ofConfig(err error) error {
+	if err != nil && andon.KindOf(err) == andon.Invalid {
+		return configError{err}
+	}
+	return err
+}
 
 func exitCode(err error) int {
 	switch {
@@ -32,6 +52,8 @@ func exitCode(err error) int {
 		return exitDone
 	case errors.Is(err, errRejected):
 		return exitRejected
+	case errors.Is(err, errConfig):
+		return exitConfig
 	case andon.KindOf(err) == andon.Invalid:
 		return exitMisuse
 	}

@@ -25,8 +25,9 @@ Each flag is also a variable of the environment (--log-level: ANDON_LOG_LEVEL) a
 file that --config names (log.level). A flag stands above a variable, a variable above the file. No
 file is read unless it is named.
 
-Exit codes: 0 ended, 1 something that is needed can't be had now (a port, the store), 2 the settings
-are wrong, 4 the disk of the store failed.`,
+Exit codes: 0 ended, 1 something that is needed can't be had now (a port, the store), 2 wrong use or
+a crash, 4 the store can't go on (its disk failed), 78 the settings are wrong. What supervises the
+server restarts it on all but 0 and 78.`,
 		Example: `  andon serve --data /var/lib/andon
   andon serve --listen 0.0.0.0:8080 --token-file token --tls-cert cert.pem --tls-key key.pem
   andon serve --store cassandra --cassandra-hosts 10.0.0.1,10.0.0.2
@@ -36,10 +37,10 @@ are wrong, 4 the disk of the store failed.`,
 	load := p.settingFlags(cmd)
 	cmd.RunE = p.does(func(ctx context.Context, _ []string) error {
 		c, err := load()
-		if err != nil {
-			return err
+		if err == nil {
+			err = p.serve(ctx, c)
 		}
-		return p.serve(ctx, c)
+		return ofConfig(err)
 	})
 	return cmd
 }
@@ -60,7 +61,7 @@ func (p *program) newApp(c config.Config, log *slog.Logger) *app.App {
 		Config: c, Now: p.now, Log: log, Version: p.version,
 		Fatal: func(err error) {
 			log.Error("the disk of the store failed; what was acknowledged is kept", "error", err)
-			os.Exit(exitDisk)
+			os.Exit(exitStore)
 		},
 	})
 }
