@@ -11,11 +11,11 @@ import (
 	"github.com/andonhq/andon/internal/current"
 )
 
-// writing is one request on its way into the log. Whatever can be worked out beside other writes is:
-// its rows are encoded, its devices are copied as they were staged last and folded, and what changed
-// is encoded. In the ordered section only those devices are folded again that another write has
-// changed meanwhile. Until stage, nothing outside the write is touched, so that one that is given up
-// leaves nothing behind.
+// writing is one request on its way into the log. Whatever can be worked out beside other writes
+// is: its rows are encoded, its devices are copied as they were staged last and folded, and what
+// changed is encoded. In the ordered section only those devices are folded again that another
+// write has changed meanwhile. Until stage, nothing outside the write is touched, so that one
+// that is given up leaves nothing behind.
 type writing struct {
 	store    *Store
 	ctx      context.Context
