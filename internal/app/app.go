@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -47,18 +48,18 @@ type App struct {
 	listener net.Listener
 	profiles *profiles // nil: none are served
 	secure   bool
-	plain    bool          // it serves HTTP without TLS beyond loopback, unasked
-	failed   chan error    // the server ended by itself
-	quit     func()        // ends the sweep
-	swept    chan struct{} // the sweep has ended
+	plain    bool       // it serves HTTP without TLS beyond loopback, unasked
+	failed   chan error // the server ended by itself
+	memory   memoryBound
+	quit     func()         // ends the tasks
+	tasks    sync.WaitGroup // the sweep, and what else goes on beside requests
 }
 
 // New makes an App. It touches nothing yet.
 func New(o Options) *App {
-	return &App{
-		Options: o, ordered: newOrdered(),
-		failed: make(chan error, 1), swept: make(chan struct{}),
-	}
+	a := &App{Options: o, ordered: newOrdered(), failed: make(chan error, 1)}
+	a.memory.app = a
+	return a
 }
 
 // Start opens the store and answers requests. When it returns an error, nothing is left open. What
@@ -80,7 +81,7 @@ func (a *App) Start(ctx context.Context) error {
 		return errors.Join(err, listener.Close(), a.profiles.stop(context.WithoutCancel(ctx)))
 	}
 	a.wire(token, loopback)
-	a.goSweep()
+	a.goTasks()
 	a.goServe()
 	a.Log.Info("started", "url", a.URL(), "store", a.store.Capabilities().Name)
 	return nil
@@ -91,8 +92,10 @@ func (a *App) wire(token string, loopback bool) {
 	registry.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	a.registerGauges(registry)
+	limits := a.Config.Limits
 	a.intake = intake.New(a.store, intake.Options{
-		Now: a.Now, MaxBytes: a.Config.Limits.Memory, MaxRequests: int(a.Config.Limits.Requests),
+		Now: a.Now, MaxBytes: limits.Memory, MaxRequests: int(limits.Requests),
+		MaxReads: int(limits.Reads), Patience: limits.Wait,
 	})
 	t := a.Config.Timeouts
 	a.api = httpapi.New(httpapi.Options{
@@ -108,7 +111,8 @@ func (a *App) wire(token string, loopback bool) {
 		ReadTimeout:       t.Headers + t.Body,
 		WriteTimeout:      t.Body + t.Request + margin,
 		IdleTimeout:       t.Idle,
-		MaxHeaderBytes:    int(a.Config.Limits.Headers),
+		MaxHeaderBytes:    int(limits.Headers),
+		ConnState:         a.memory.connected,
 		ErrorLog:          slog.NewLogLogger(a.Log.Handler(), slog.LevelWarn),
 	}
 }
@@ -154,7 +158,7 @@ func (a *App) Stop(ctx context.Context) error {
 	defer cancel()
 	a.quit()
 	cut := errors.Join(a.endRequests(ctx), a.profiles.stop(ctx))
-	<-a.swept
+	a.tasks.Wait()
 	if err := a.gate.shut(margin); err != nil {
 		return errors.Join(cut, err) // closing the store below a request could crash it
 	}

@@ -85,7 +85,7 @@ func startOn(t *testing.T, store andon.Store) *App {
 	}
 	a.listener, a.store = l, wrap.Retain(store, a.Now)
 	a.wire("", loopback)
-	a.goSweep()
+	a.goTasks()
 	a.goServe()
 	t.Cleanup(func() {
 		if err := a.Stop(context.Background()); err != nil {
@@ -170,8 +170,9 @@ func TestSweepGoesOn(t *testing.T) {
 		store.gone.Store(true)
 		now := func() andon.Time { return andon.TimeOf(time.Now()) }
 		a := New(Options{Config: config.Default(), Log: slog.New(slog.NewTextHandler(&log, nil))})
+		a.store = store
 		a.intake = intake.New(store, intake.Options{Now: now})
-		a.goSweep()
+		a.goTasks()
 		synctest.Wait()
 		if !strings.Contains(log.String(), "no node can be reached") {
 			t.Errorf("logged %q", log.String())
@@ -184,7 +185,7 @@ func TestSweepGoesOn(t *testing.T) {
 			t.Errorf("nothing was swept: %v, %v", record.Floor, err)
 		}
 		a.quit()
-		<-a.swept
+		a.tasks.Wait()
 	})
 }
 

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// goSweep starts the sweep of what has expired. It sweeps at once, too: a program that is restarted
-// often would else never do it.
-func (a *App) goSweep() {
+// goTasks starts what goes on beside requests. The sweep begins at once: a program that is
+// restarted often would else never do it.
+func (a *App) goTasks() {
 	ctx, cancel := context.WithCancel(context.Background())
 	a.quit = cancel
-	go func() {
-		defer close(a.swept)
-		a.sweep(ctx)
-	}()
+	a.tasks.Go(func() { a.sweep(ctx) })
+	if a.memory.isOurs() {
+		a.tasks.Go(func() { a.memory.follow(ctx) })
+	}
 }
 
 func (a *App) sweep(ctx context.Context) {

@@ -39,9 +39,11 @@ type Log struct {
 
 // Limits bound what requests may take.
 type Limits struct {
-	Headers  int64 // bytes of a request's headers
-	Memory   int64 // bytes of request bodies in memory at once
-	Requests int64 // writing requests under way at once
+	Headers  int64         // bytes of a request's headers
+	Memory   int64         // bytes of requests and answers in memory at once
+	Requests int64         // writing requests worked at at once
+	Reads    int64         // reading requests worked at at once
+	Wait     time.Duration // for a request's turn
 }
 
 // Timeouts bound how long things may take.
@@ -79,8 +81,10 @@ func Default() Config {
 
 		PlainHTTP: "warn",
 
-		Log:    Log{Level: "info", Format: "text", Slow: time.Second, Audit: "on"},
-		Limits: Limits{Headers: 64 << 10, Memory: 256 << 20, Requests: 4096},
+		Log: Log{Level: "info", Format: "text", Slow: time.Second, Audit: "on"},
+		Limits: Limits{
+			Headers: 64 << 10, Memory: 256 << 20, Requests: 1024, Reads: 32, Wait: time.Second,
+		},
 		Timeouts: Timeouts{
 			Headers: 10 * time.Second,
 			Body:    30 * time.Second,

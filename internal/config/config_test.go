@@ -100,8 +100,10 @@ func TestEverySettingCanBeSet(t *testing.T) {
 		Listen: "0.0.0.0:9000", Data: "/var/lib/andon", Store: "memory",
 		PlainHTTP: "warn",
 		TokenFile: "/etc/andon/token", TLSCert: "/etc/andon/cert.pem", TLSKey: "/etc/andon/key.pem",
-		Log:    config.Log{Level: "debug", Format: "json", Slow: time.Second, Audit: "on"},
-		Limits: config.Limits{Headers: 8 << 10, Memory: 1 << 30, Requests: 64},
+		Log: config.Log{Level: "debug", Format: "json", Slow: time.Second, Audit: "on"},
+		Limits: config.Limits{
+			Headers: 8 << 10, Memory: 1 << 30, Requests: 64, Reads: 32, Wait: time.Second,
+		},
 		Timeouts: config.Timeouts{
 			Headers: time.Second, Body: 2 * time.Second, Request: 3 * time.Second,
 			Idle: 4 * time.Second, Drain: 5 * time.Second, Stop: 90 * time.Second,

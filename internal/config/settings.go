@@ -64,9 +64,13 @@ func (c *Config) Settings() []Setting {
 
 		{"limits.headers", size(&c.Limits.Headers), "most bytes of a request's headers"},
 		{"limits.memory", size(&c.Limits.Memory),
-			"most bytes of request bodies in memory at once, and of answers; then 429"},
+			"most bytes of requests (with what is decoded of them) and answers in memory at " +
+				"once, half of it for each; then 429"},
 		{"limits.requests", count(&c.Limits.Requests),
-			"most writing requests under way at once; then 429"},
+			"most writing requests worked at at once; more wait for limits.wait"},
+		{"limits.reads", count(&c.Limits.Reads),
+			"most reading requests worked at at once; more wait for limits.wait"},
+		{"limits.wait", span(&c.Limits.Wait, ms), "time to wait for a turn; then 429"},
 
 		{"timeouts.headers", span(&c.Timeouts.Headers, ms), "time to read a request's headers"},
 		{"timeouts.body", span(&c.Timeouts.Body, ms), "time to read a request's body"},

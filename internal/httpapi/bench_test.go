@@ -47,7 +47,7 @@ func BenchmarkPostEvents(b *testing.B) {
 		b.SetBytes(int64(len(body)))
 		b.ReportAllocs()
 		for b.Loop() {
-			batch, err := jsonfeed.Events(body, jsonfeed.NDJSON, andon.Milliseconds)
+			batch, err := jsonfeed.Events(body, jsonfeed.NDJSON, andon.Milliseconds, nil)
 			if err != nil || len(batch.Items) != 1000 {
 				b.Fatal(err, batch.Rejected)
 			}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unsafe"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -23,27 +24,54 @@ const (
 	typeNDJSON = "application/x-ndjson"
 )
 
-// body returns the text of the request's body, decompressed. What it may take of memory is bounded
-// twice: by andon.MaxRequestBytes for each request, and for all together by intake, which gets its
-// room back at the end of the call.
+// body returns the text of the request's body, decompressed, once its turn to be worked at has
+// come. What it takes of memory is bounded twice: by andon.MaxRequestBytes for each request, and
+// for all together by intake, which gets its room back at the end of the call.
+//
+// The body is read whole before its turn comes, so that a slow client keeps no one waiting; and
+// decompressed after, so that there are no more decompressors than work.
 func (c *call) body() (string, error) {
 	if c.r.ContentLength > andon.MaxRequestBytes {
 		return "", errBodyTooLarge
 	}
+	open, err := c.unpack.of(c.r.Header.Values("Content-Encoding"))
+	if err != nil {
+		return "", err
+	}
+	sent := filling{call: c, most: andon.MaxRequestBytes}
 	raw := http.MaxBytesReader(c.x, c.r.Body, andon.MaxRequestBytes)
-	plain, done, err := c.unpack.open(raw, c.r.Header.Values("Content-Encoding"))
+	err = sent.readFrom(raw, c.r.ContentLength)
+	c.x.bodyBegun = len(sent.bytes) > 0
+	if err != nil {
+		return "", bodyError(err)
+	}
+	c.x.setReadDeadline(time.Time{})
+	c.x.bodyEnded = true
+	if open == nil {
+		return sent.text(), c.beginWith(int64(len(sent.bytes)))
+	}
+	return c.unpacked(&sent, open)
+}
+
+// unpacked returns what a compressed body holds. How much that is shows only once it is done, so it
+// waits for its turn as if it held a good deal.
+func (c *call) unpacked(sent *filling, open opener) (string, error) {
+	const usual = 8 // times as long as what was sent
+	size := min(usual*int64(len(sent.bytes)), andon.MaxRequestBytes)
+	if err := c.beginWith(size); err != nil {
+		return "", err
+	}
+	plain, done, err := open(strings.NewReader(sent.text()))
 	if err != nil {
 		return "", bodyError(err)
 	}
 	defer done()
-	text := &filling{reserve: c.intake.Reserve}
-	c.undo = append(c.undo, text.release)
-	if err := text.readFrom(plain, c.r.ContentLength); err != nil {
+	text := filling{call: c, most: andon.MaxRequestBytes}
+	if err := text.readFrom(plain, size/2); err != nil {
 		return "", bodyError(err)
 	}
-	c.x.setReadDeadline(time.Time{})
-	c.x.received = time.Now()
-	return text.String(), nil
+	sent.drop()
+	return text.text(), nil
 }
 
 var errBodyTooLarge = andon.Errorf(andon.TooLarge,
@@ -73,58 +101,68 @@ func bodyError(err error) error {
 	return andon.AtField("body", "the body can't be read: %s", err)
 }
 
-// filling is a body while it arrives: it reserves room before it takes it, and doubles it, so that
-// a client can't claim much more than it sends.
+// filling is a body while it arrives: it takes room before it fills it, and only as much as what
+// has arrived makes likely, so that a client can't claim much more than it sends.
 type filling struct {
-	strings.Builder
-	reserve func(int64) (release func(), err error)
-	taken   []func()
-	room    int64
+	*call
+	most  int64
+	bytes []byte
 }
 
-func (f *filling) release() {
-	for _, give := range f.taken {
-		give()
-	}
-}
+const (
+	leastRoom = 512
+	// roomGrowth is how many times what has arrived a body may take. It is copied when it grows, so
+	// by that it is copied once more in all.
+	roomGrowth = 4
+)
 
 // readFrom reads all of plain. expected is how long it will be, as far as the client says: 0 or -1
-// where it does not, or fewer than that where the body is compressed.
+// where it does not.
 func (f *filling) readFrom(plain io.Reader, expected int64) error {
-	const leastRoom, mostTrust = 512, 1 << 20
-	if err := f.grow(min(max(expected, leastRoom), mostTrust)); err != nil {
-		return err
-	}
-	chunk := make([]byte, min(f.room, 32<<10))
-	// One byte more than the limit tells a body of just that length from one that is too long.
-	limited := &io.LimitedReader{R: plain, N: andon.MaxRequestBytes + 1}
-	if _, err := io.CopyBuffer(f, limited, chunk); err != nil {
-		return err
-	}
-	if limited.N == 0 {
-		return errBodyTooLarge
-	}
-	return nil
-}
-
-// Write appends p.
-func (f *filling) Write(p []byte) (int, error) {
-	if need := int64(f.Len() + len(p)); need > f.room {
-		if err := f.grow(max(need, 2*f.room)); err != nil {
-			return 0, err
+	// One byte more than the limit tells a body of just that length from one that is too long, and
+	// one more than expected meets the end without growing.
+	most, expected := f.most+1, expected+1
+	for {
+		if n := int64(len(f.bytes)); n == int64(cap(f.bytes)) {
+			next := max(n*roomGrowth, leastRoom)
+			if expected > n && expected < next {
+				next = expected
+			}
+			if err := f.grow(min(next, most)); err != nil {
+				return err
+			}
+		}
+		n, err := plain.Read(f.bytes[len(f.bytes):cap(f.bytes)])
+		f.bytes = f.bytes[:len(f.bytes)+n]
+		switch {
+		case int64(len(f.bytes)) == most:
+			return errBodyTooLarge
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
 		}
 	}
-	return f.Builder.Write(p)
 }
 
-func (f *filling) grow(room int64) error {
-	release, err := f.reserve(room - f.room)
-	if err != nil {
+// grow makes room for n bytes in all. While it copies it has both the old room and the new.
+func (f *filling) grow(n int64) error {
+	if err := f.take(n); err != nil {
 		return err
 	}
-	f.taken, f.room = append(f.taken, release), room
-	f.Grow(int(room) - f.Len())
+	was := int64(cap(f.bytes))
+	f.bytes = append(make([]byte, 0, n), f.bytes...)
+	f.give(was)
 	return nil
+}
+
+// text returns the body. It is not changed any more: to copy it would take its room once more.
+func (f *filling) text() string { return unsafe.String(unsafe.SliceData(f.bytes), len(f.bytes)) }
+
+// drop gives the room back before the call ends.
+func (f *filling) drop() {
+	f.give(int64(cap(f.bytes)))
+	f.bytes = nil
 }
 
 // maxWindow is the most memory that a zstd body may make its decoder keep; RFC 8878, section
@@ -136,17 +174,20 @@ type unpackers struct {
 	gzip, zstd sync.Pool
 }
 
-// open returns a reader through the encodings that a client named, and how to give it back.
-func (u *unpackers) open(raw io.Reader, encodings []string) (io.Reader, func(), error) {
+// opener returns a reader of what is compressed, and how to give it back.
+type opener func(io.Reader) (plain io.Reader, done func(), err error)
+
+// of returns the opener for the encodings that a client named; nil where nothing is encoded.
+func (u *unpackers) of(encodings []string) (opener, error) {
 	switch strings.ToLower(strings.TrimSpace(strings.Join(encodings, ","))) {
 	case "", "identity":
-		return raw, func() {}, nil
+		return nil, nil
 	case "gzip", "x-gzip":
-		return u.openGzip(raw)
+		return u.openGzip, nil
 	case "zstd":
-		return u.openZstd(raw)
+		return u.openZstd, nil
 	}
-	return nil, nil, &httpError{
+	return nil, &httpError{
 		status:  http.StatusUnsupportedMediaType,
 		message: "the Content-Encoding is not one of gzip, zstd",
 		header:  http.Header{"Accept-Encoding": {"gzip, zstd"}},

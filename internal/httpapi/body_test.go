@@ -180,17 +180,107 @@ func TestBodiesAreStrict(t *testing.T) {
 }
 
 func TestBodyBudget(t *testing.T) {
+	var room *intake.Room
 	w := newWorld(t, func(o *httpapi.Options) {
-		o.Intake = intake.New(o.Store, intake.Options{Now: o.Now, MaxBytes: 1 << 10})
+		o.Intake = intake.New(o.Store, intake.Options{Now: o.Now, MaxBytes: 128 << 10})
+		room = o.Intake.Requests
 	})
-	got := w.post("/events", strings.Repeat(" ", 2000)+oneEvent)
-	got.fails(http.StatusTooManyRequests)
-	if got.header.Get("Retry-After") != "1" {
-		t.Errorf("got %v", got.header)
+	others := room.Most() - 1<<10
+	if err := room.Take(others); err != nil {
+		t.Fatal(err)
 	}
-	for range 10 { // the room is given back
+	for _, body := range []string{strings.Repeat(" ", 2000) + oneEvent, "[" + oneEvent + "]"} {
+		got := w.post("/events", body)
+		got.fails(http.StatusTooManyRequests)
+		if got.header.Get("Retry-After") != "1" {
+			t.Errorf("got %v", got.header)
+		}
+	}
+	room.Give(others)
+	for range 20 {
+		w.post("/events", oneEvent).is(http.StatusOK)
+		w.post("/events", gzipped(oneEvent), "Content-Encoding: gzip").is(http.StatusOK)
+		w.post("/events", gzipped(oneEvent+"["), "Content-Encoding: gzip").is(400)
+		w.post("/events", strings.Repeat("[", 40_000)).is(http.StatusRequestEntityTooLarge)
+	}
+	if n := room.Used(); n != 0 {
+		t.Errorf("%d bytes of the room are not given back", n)
+	}
+}
+
+// TestClaimsTakeNoRoom: what a client says that it will send takes nothing from the others.
+func TestClaimsTakeNoRoom(t *testing.T) {
+	var room *intake.Room
+	w := newWorld(t, func(o *httpapi.Options) {
+		o.Intake = intake.New(o.Store, intake.Options{Now: o.Now, MaxBytes: 1 << 20})
+		room = o.Intake.Requests
+	})
+	const clients = 300
+	for range clients {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		fmt.Fprintf(conn, "POST /api/v1/events HTTP/1.1\r\nHost: localhost\r\n"+
+			"Content-Length: %d\r\n\r\n{", andon.MaxRequestBytes)
+	}
+	for room.Used() < clients*100 { // until all are being read
 		w.post("/events", oneEvent).is(http.StatusOK)
 	}
+	w.post("/events", oneEvent).is(http.StatusOK)
+}
+
+// TestRefusedWhileSending: a client that looks for its answer only once it has sent all gets it.
+func TestRefusedWhileSending(t *testing.T) {
+	w := newWorld(t, func(o *httpapi.Options) {
+		o.Intake = intake.New(o.Store, intake.Options{Now: o.Now, MaxBytes: 2 << 20})
+		if err := o.Intake.Requests.Take(1<<20 - 4096); err != nil {
+			t.Fatal(err)
+		}
+	})
+	const size = 8 << 20
+	for name, head := range map[string]string{
+		"length":  fmt.Sprintf("Content-Length: %d\r\n\r\n", size),
+		"chunked": fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n", size),
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			io.WriteString(conn, "POST /api/v1/events HTTP/1.1\r\nHost: localhost\r\n"+head)
+			part := bytes.Repeat([]byte(" "), 64<<10)
+			for sent := 0; sent < size; sent += len(part) {
+				if _, err := conn.Write(part); err != nil {
+					t.Fatalf("after %d bytes: %v", sent, err)
+				}
+			}
+			response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer response.Body.Close()
+			if response.StatusCode != http.StatusTooManyRequests ||
+				response.Header.Get("Retry-After") != "1" || !response.Close {
+				t.Errorf("got %s, %v", response.Status, response.Header)
+			}
+		})
+	}
+}
+
+// TestRefusedBeforeSending: a client that waits to be told to send is told not to.
+func TestRefusedBeforeSending(t *testing.T) {
+	w := newWorld(t, func(o *httpapi.Options) {
+		o.Intake = intake.New(o.Store, intake.Options{Now: o.Now, MaxBytes: 2 << 20})
+		if err := o.Intake.Requests.Take(1 << 20); err != nil {
+			t.Fatal(err)
+		}
+	})
+	got := w.raw("POST /api/v1/events HTTP/1.1\r\nHost: localhost\r\n" +
+		"Expect: 100-continue\r\nContent-Length: 5000\r\n\r\n")
+	got.fails(http.StatusTooManyRequests)
 }
 
 func TestSlowBodies(t *testing.T) {

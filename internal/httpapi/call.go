@@ -30,13 +30,15 @@ type call struct {
 	status int // of the answer, if it succeeds
 	wrong  []andon.FieldError
 	undo   []func() // at the end of the call
+	*turn
 }
 
 // newCall begins a call; stop ends it.
 func (a *API) newCall(x *exchange, r *http.Request, to *route) (c *call, stop func()) {
 	ctx, cancel := context.WithTimeout(r.Context(), a.options.Timeout)
 	a.metrics.inFlight.Inc()
-	c = &call{API: a, x: x, r: r.WithContext(ctx), route: to, tenant: andon.DefaultTenant}
+	c = &call{API: a, x: x, r: r.WithContext(ctx), route: to, tenant: andon.DefaultTenant,
+		turn: &turn{of: a}}
 	c.undo = append(c.undo, cancel, a.metrics.inFlight.Dec)
 	if len(to.statuses) > 0 {
 		c.status = to.statuses[0]
@@ -45,6 +47,7 @@ func (a *API) newCall(x *exchange, r *http.Request, to *route) (c *call, stop fu
 }
 
 func (c *call) stop() {
+	c.release()
 	for _, f := range c.undo {
 		f()
 	}
@@ -156,6 +159,7 @@ func (c *call) answer(value any) error {
 
 // send sends a whole answer. That the client is gone by now changes nothing.
 func (c *call) send(contentType string, body []byte) {
+	c.end()
 	h := c.x.Header()
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", strconv.Itoa(len(body)))

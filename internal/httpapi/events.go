@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"iter"
 	"net/http"
@@ -81,7 +80,9 @@ var (
 // serveFeed takes a body of many entries: the hot path. It writes its answer by hand.
 func serveFeed[T any](
 	c *call,
-	decode func(string, jsonfeed.Format, andon.Precision) (ingest.Batch[T], error),
+	decode func(
+		string, jsonfeed.Format, andon.Precision, jsonfeed.Take,
+	) (ingest.Batch[T], error),
 	admit func(context.Context, andon.TenantID, ingest.Batch[T]) (intake.Result, error),
 	counters entryCounters,
 ) error {
@@ -94,7 +95,11 @@ func serveFeed[T any](
 		counters.unread(err)
 		return err
 	}
-	batch, err := decode(text, format, unit)
+	// The store's batch holds the text once more, in a buffer that may be half empty.
+	if err := c.take(2 * int64(len(text))); err != nil {
+		return err
+	}
+	batch, err := decode(text, format, unit, c.take)
 	if err != nil {
 		counters.undecoded(text, format, err)
 		return err
@@ -131,17 +136,23 @@ func (c *call) account(result intake.Result) error {
 		text = fmt.Appendf(text, `,"new":%d,"unchanged":%d,"replaced":%d`,
 			o.New, o.Unchanged, o.Replaced)
 	}
-	text = append(text, `,"rejected":`...)
+	text = append(text, `,"rejected":[`...)
 	if len(result.Rejected) == 0 {
-		text = append(text, `[]`...)
-	} else {
-		list, err := json.Marshal(result.Rejected)
-		if err != nil {
-			return err
-		}
-		text = append(text, list...)
+		c.send(typeJSON, append(text, "]}\n"...))
+		return nil
 	}
-	c.send(typeJSON, append(text, '}', '\n'))
+	l := listed{sheet: c.newSheet()}
+	err := l.text(string(text))
+	for i := 0; i < len(result.Rejected) && err == nil; i++ {
+		err = l.add(&result.Rejected[i], 1, 0)
+	}
+	if err == nil {
+		err = l.text("]}\n")
+	}
+	if err != nil {
+		return err
+	}
+	l.send()
 	return nil
 }
 

@@ -16,12 +16,14 @@ type exchange struct {
 	http.ResponseWriter
 	id           string // of the request
 	begun        time.Time
-	received     time.Time // the end of its body; zero where none was read
+	received     time.Time // when the work at it began; zero where it never did
 	answered     time.Time // the beginning of the answer; zero until then
 	tenant       andon.TenantID
 	answers      int // items of a page, or entries that were taken
 	status       int // 0 until the answer begins
 	bytes        int64
+	bodyBegun    bool // some of its body was read
+	bodyEnded    bool // all of it was
 	panickedLate bool // after the answer had begun
 }
 

@@ -213,10 +213,13 @@ func (a *API) handler(r *route) http.HandlerFunc {
 		defer stop()
 		err := c.prepare()
 		if err == nil {
+			err = c.beginEarly()
+		}
+		if err == nil {
 			err = c.serve()
 		}
 		if err != nil {
-			a.refuse(x, req, err)
+			c.refuse(err)
 		}
 	}
 }

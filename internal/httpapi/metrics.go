@@ -18,6 +18,8 @@ type metrics struct {
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 	inFlight prometheus.Gauge
+	waits    *prometheus.HistogramVec
+	refusals *prometheus.CounterVec
 	events   entryCounters
 	readings entryCounters
 }
@@ -56,6 +58,17 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 			Name: "andon_http_requests_in_flight",
 			Help: "Requests being served now.",
 		}),
+		waits: auto.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "andon_turn_wait_seconds",
+			Help: "How long requests waited for their turn to be worked at, by the share of the " +
+				"work that they belong to: writes, imports (writes of more than 64 KiB), reads.",
+			Buckets: []float64{.001, .005, .025, .1, .25, .5, .75, 1, 1.5},
+		}, []string{"share"}),
+		refusals: auto.NewCounterVec(prometheus.CounterOpts{
+			Name: "andon_refused_total",
+			Help: "Requests that were refused with 429, by what there was too little of: turns " +
+				"of writes, imports or reads within limits.wait, or memory.",
+		}, []string{"lack"}),
 		events:   newEntryCounters(auto, "events"),
 		readings: newEntryCounters(auto, "readings"),
 	}
@@ -109,6 +122,16 @@ func (c entryCounters) unadmitted(single bool, err error) {
 		c.inadmissible.Inc()
 	}
 }
+
+// waited counts a request that waited for its turn, and got it or not.
+func (m *metrics) waited(share string, took time.Duration, err error) {
+	m.waits.WithLabelValues(share).Observe(took.Seconds())
+	if andon.KindOf(err) == andon.Busy {
+		m.refused(share)
+	}
+}
+
+func (m *metrics) refused(lack string) { m.refusals.WithLabelValues(lack).Inc() }
 
 // observe counts one request.
 func (m *metrics) observe(x *exchange, r *http.Request) {

@@ -251,18 +251,18 @@ func (r *route) possibleErrors() []int {
 	if !r.open {
 		all = append(all, http.StatusUnauthorized)
 	}
-	if !r.outside { // it asks the store
-		all = append(all, http.StatusServiceUnavailable)
+	if !r.outside { // it asks the store, in its turn
+		all = append(all, http.StatusServiceUnavailable, http.StatusTooManyRequests)
 	}
 	if !r.outside && !r.tenantless { // for a tenant that may not be there
 		all = append(all, http.StatusNotFound)
 	}
 	if r.body != nil {
 		all = append(all, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge,
-			http.StatusUnsupportedMediaType, http.StatusTooManyRequests)
+			http.StatusUnsupportedMediaType)
 	}
 	if r.method != http.MethodGet && !r.readOnly {
-		all = append(all, http.StatusTooManyRequests, http.StatusInsufficientStorage)
+		all = append(all, http.StatusInsufficientStorage)
 	}
 	slices.Sort(all)
 	return slices.Compact(all)

@@ -230,10 +230,17 @@ func TestRejectedAreCounted(t *testing.T) {
 // What is not taken for lack of room is to be sent again, and is not rejected.
 func TestBusyIsNotRejected(t *testing.T) {
 	w := newWorld(t, func(o *httpapi.Options) {
-		o.Intake = intake.New(o.Store, intake.Options{Now: o.Now, MaxBytes: 1 << 10})
+		o.Intake = intake.New(o.Store, intake.Options{Now: o.Now, MaxBytes: 128 << 10})
+		if err := o.Intake.Requests.Take(64<<10 - 1024); err != nil {
+			t.Fatal(err)
+		}
 	})
 	w.post("/events", strings.Repeat(" ", 2000)+oneEvent).fails(http.StatusTooManyRequests)
+	w.post("/events", "["+oneEvent+"]").fails(http.StatusTooManyRequests)
 	text := w.do(http.MethodGet, "/metrics", "").is(http.StatusOK).body
+	if !strings.Contains(text, `andon_refused_total{lack="memory"} 2`) {
+		t.Error("they do not count as refused")
+	}
 	if !strings.Contains(text, `andon_events_rejected_total{reason="unreadable"} 0`) {
 		t.Error("a body that was not taken counts as rejected")
 	}

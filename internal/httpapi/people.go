@@ -103,7 +103,7 @@ func (a *API) postAssignments(c *call) error {
 	if err != nil {
 		return err
 	}
-	batch, err := jsonfeed.Assignments(text, format)
+	batch, err := jsonfeed.Assignments(text, format, c.take)
 	if err != nil {
 		return err
 	}

@@ -19,16 +19,9 @@ type sheet struct {
 	pieces [][]byte
 	size   int64 // of the content
 	room   int64 // of the pieces
-	held   []hold
-	taken  int64 // the sum of held
+	taken  int64 // of intake's room
 
 	encoder *json.Encoder
-}
-
-// hold is a part of intake's room.
-type hold struct {
-	size    int64
-	release func()
 }
 
 const (
@@ -54,11 +47,10 @@ func (s *sheet) expect(n int64) error {
 		return nil
 	}
 	part := max(n-s.taken, leastHold)
-	release, err := s.c.intake.ReserveAnswer(part)
-	if err != nil {
+	if err := s.c.intake.Answers.Take(part); err != nil {
+		s.c.metrics.refused("memory")
 		return errNoRoom
 	}
-	s.held = append(s.held, hold{part, release})
 	s.taken += part
 	return nil
 }
@@ -66,32 +58,16 @@ func (s *sheet) expect(n int64) error {
 var errNoRoom = andon.Errorf(andon.Busy,
 	"too much is being sent and fetched at once: try again in a second, or with a smaller limit")
 
-// settle gives back what is not needed for n bytes. Room can only be given back as it was taken, so
-// the rest of a part is taken anew before the part is given back; where that can't be, it is kept.
+// settle gives back what is not needed for n bytes.
 func (s *sheet) settle(n int64) {
-	for len(s.held) > 0 && n < s.taken {
-		last := s.held[len(s.held)-1]
-		rest := max(n-(s.taken-last.size), 0)
-		release, err := s.c.intake.ReserveAnswer(rest)
-		if err != nil {
-			return
-		}
-		last.release()
-		s.taken -= last.size
-		s.held = s.held[:len(s.held)-1]
-		if rest > 0 {
-			s.held, s.taken = append(s.held, hold{rest, release}), s.taken+rest
-		}
+	if n < s.taken {
+		s.c.intake.Answers.Give(s.taken - n)
+		s.taken = n
 	}
 }
 
 // giveBack gives back all room, at the end of the call.
-func (s *sheet) giveBack() {
-	for _, part := range s.held {
-		part.release()
-	}
-	s.held, s.taken = nil, 0
-}
+func (s *sheet) giveBack() { s.settle(0) }
 
 // Write appends p.
 func (s *sheet) Write(p []byte) (int, error) {
@@ -173,6 +149,7 @@ func (l *listed) add(item any, many int, most int64) error {
 
 // send sends the answer. Until the client has read it, it holds the room that it really takes.
 func (s *sheet) send() {
+	s.c.end()
 	s.settle(s.room)
 	h := s.c.x.Header()
 	h.Set("Content-Type", typeJSON)

@@ -3,13 +3,16 @@
 // when more arrives than the store takes, and tells listeners what has changed. It knows no
 // transport and no engine.
 //
-// Requests are not queued here: each goes to the store in its caller's goroutine, so that decoding,
-// admitting and encoding run in parallel, and the store joins those that wait for its disk.
+// Each request goes to the store in its caller's goroutine, so that decoding, admitting and
+// encoding run in parallel, and the store joins those that wait for its disk. How many do so at
+// once, and how much memory they take, is bounded by Shares and Rooms; the transport enters and
+// takes them, since decoding counts as well.
 package intake
 
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/andonhq/andon"
 )
@@ -18,11 +21,15 @@ import (
 type Options struct {
 	// Now is the clock. It must be given.
 	Now func() andon.Time
-	// MaxBytes is how much of request bodies may be in memory at once, and how much of answers; 256
-	// MiB unless set.
+	// MaxBytes is how much of requests and answers may be in memory at once; half of it is for
+	// requests and what is decoded of them, half for answers. 256 MiB unless set.
 	MaxBytes int64
-	// MaxRequests is how many requests may be under way to the store at once; 4,096 unless set.
+	// MaxRequests is how many writing requests may be worked at at once; 1,024 unless set.
 	MaxRequests int
+	// MaxReads is how many reading requests may be worked at at once; 32 unless set.
+	MaxReads int
+	// Patience is how long a request may wait for its turn; 1 s unless set.
+	Patience time.Duration
 	// Changed is told, after each request that is durable, which devices it touched, some of them
 	// more than once. It says nothing of what changed: a listener asks the store, which knows the
 	// newest. So the order in which requests are told does not matter. It must return at once.
@@ -31,6 +38,10 @@ type Options struct {
 
 // Intake admits what is written. All methods may be called concurrently.
 type Intake struct {
+	Shares
+	Requests *Room // for bodies and what is decoded of them
+	Answers  *Room // who reads slowly takes no room from those who write
+
 	store   andon.Store
 	options Options
 
@@ -41,9 +52,6 @@ type Intake struct {
 	gate sync.RWMutex
 
 	lastArrival atomic.Int64
-	bytes       atomic.Int64 // of bodies
-	answers     atomic.Int64 // bytes of answers
-	requests    atomic.Int64
 }
 
 // New makes an Intake before a store.
@@ -52,58 +60,24 @@ func New(store andon.Store, o Options) *Intake {
 		o.MaxBytes = 256 << 20
 	}
 	if o.MaxRequests == 0 {
-		o.MaxRequests = 4096
+		o.MaxRequests = 1024
 	}
-	return &Intake{store: store, options: o}
-}
-
-// Reserve takes room for n bytes of a request's body, until release is called. It is Busy when
-// there is none left: memory is bounded however many clients send at once.
-func (in *Intake) Reserve(n int64) (release func(), err error) {
-	return in.reserve(&in.bytes, n)
-}
-
-// ReserveAnswer takes room for n bytes of an answer, as Reserve does. Who reads slowly takes no
-// room from those who write.
-func (in *Intake) ReserveAnswer(n int64) (release func(), err error) {
-	return in.reserve(&in.answers, n)
-}
-
-func (in *Intake) reserve(used *atomic.Int64, n int64) (release func(), err error) {
-	if err := take(used, n, in.options.MaxBytes); err != nil {
-		return nil, err
+	if o.MaxReads == 0 {
+		o.MaxReads = 32
 	}
-	return sync.OnceFunc(func() { used.Add(-n) }), nil
+	if o.Patience == 0 {
+		o.Patience = time.Second
+	}
+	return &Intake{
+		Shares: newShares(&o), store: store, options: o,
+		Requests: &Room{most: o.MaxBytes / 2}, Answers: &Room{most: o.MaxBytes / 2},
+	}
 }
 
-// enter takes one place among the requests under way to the store, until leave is called.
-func (in *Intake) enter() (leave func(), err error) {
-	if err := take(&in.requests, 1, int64(in.options.MaxRequests)); err != nil {
-		return nil, err
-	}
-	return func() { in.requests.Add(-1) }, nil
-}
-
-// alone enters with no other request under way, until leave is called.
-func (in *Intake) alone() (leave func(), err error) {
-	exit, err := in.enter()
-	if err != nil {
-		return nil, err
-	}
+// alone waits until no append is under way, and lets none in until leave is called.
+func (in *Intake) alone() (leave func()) {
 	in.gate.Lock()
-	return func() {
-		in.gate.Unlock()
-		exit()
-	}, nil
-}
-
-func take(used *atomic.Int64, n, most int64) error {
-	if used.Add(n) > most {
-		used.Add(-n)
-		return andon.Errorf(andon.Busy,
-			"more is arriving than the store takes: try again in a second")
-	}
-	return nil
+	return in.gate.Unlock
 }
 
 // arrival returns the time of an entry that has none: now, strictly increasing within the process.

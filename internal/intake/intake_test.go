@@ -104,23 +104,6 @@ func TestArrivalIsStrictlyIncreasing(t *testing.T) {
 	}
 }
 
-func TestRoomForBodiesIsBounded(t *testing.T) {
-	in := intake.New(memstore.New(), intake.Options{Now: clock, MaxBytes: 100})
-	release, err := in.Reserve(60)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := in.Reserve(60); andon.KindOf(err) != andon.Busy {
-		t.Errorf("beyond the room: %v", err)
-	}
-	release()
-	release() // harmless
-	if release, err = in.Reserve(100); err != nil {
-		t.Errorf("all of the room, once it is free: %v", err)
-	}
-	release()
-}
-
 // slow holds appends back until it is told to go on.
 type slow struct {
 	andon.Store
@@ -133,21 +116,6 @@ func (s *slow) Append(
 	s.entered <- struct{}{}
 	<-s.goOn
 	return s.Store.Append(ctx, id, at, events)
-}
-
-func TestRequestsUnderWayAreBounded(t *testing.T) {
-	store := &slow{memstore.New(), make(chan struct{}), make(chan struct{})}
-	in := intake.New(store, intake.Options{Now: clock, MaxRequests: 1})
-	var first sync.WaitGroup
-	first.Go(func() { post(t, in, andon.Event{Device: "d", State: "NORMAL"}) })
-	<-store.entered
-	second := batch(andon.Event{Device: "e", State: "NORMAL"})
-	_, err := in.Events(t.Context(), andon.DefaultTenant, second)
-	if andon.KindOf(err) != andon.Busy {
-		t.Errorf("a second request while one is under way: %v", err)
-	}
-	close(store.goOn)
-	first.Wait()
 }
 
 // TestAssignmentWaitsForAppends: an entry that is resolved but not kept yet must be kept before an

@@ -16,11 +16,7 @@ func (in *Intake) Assign(
 			return nil, err
 		}
 	}
-	leave, err := in.alone()
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
+	defer in.alone()()
 	kept, err := in.store.Assign(ctx, tenant, in.options.Now(), assignments)
 	if err != nil {
 		return nil, err
@@ -50,11 +46,6 @@ func (in *Intake) Escalate(
 	if err := checkEscalation(&e); err != nil {
 		return andon.Escalation{}, false, err
 	}
-	leave, err := in.enter()
-	if err != nil {
-		return andon.Escalation{}, false, err
-	}
-	defer leave()
 	if e.Time == 0 && e.State == "" {
 		d, err := in.store.Device(ctx, tenant, e.Device)
 		if err != nil {
@@ -113,11 +104,6 @@ func (in *Intake) Retire(
 	if err := device.Validate(); err != nil {
 		return 0, andon.AtField("path.device", "%s", err)
 	}
-	leave, err := in.enter()
-	if err != nil {
-		return 0, err
-	}
-	defer leave()
 	at, err := in.store.Retire(ctx, tenant, device, in.options.Now())
 	if err == nil {
 		in.changed(tenant, device)

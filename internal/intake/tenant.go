@@ -14,11 +14,7 @@ func (in *Intake) PutTenant(
 	if err := id.Validate(); err != nil {
 		return andon.Tenant{}, false, andon.AtField("path.tenant", "%s", err)
 	}
-	leave, err := in.alone()
-	if err != nil {
-		return andon.Tenant{}, false, err
-	}
-	defer leave()
+	defer in.alone()()
 	for {
 		t, created, err := in.readOrNew(ctx, id)
 		if err != nil {
@@ -69,11 +65,7 @@ func (in *Intake) overtaken(ctx context.Context, refused error, tried andon.Tena
 
 // DeleteTenant removes a tenant with all that it has.
 func (in *Intake) DeleteTenant(ctx context.Context, id andon.TenantID) error {
-	leave, err := in.alone()
-	if err != nil {
-		return err
-	}
-	defer leave()
+	defer in.alone()()
 	return in.store.DeleteTenant(ctx, id)
 }
 

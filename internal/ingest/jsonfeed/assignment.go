@@ -11,8 +11,8 @@ import (
 // Assignments reads who is assigned to which device: device and operator. An operator that is null
 // unassigns; one that is missing or empty is rejected, and so is any other field, since an
 // assignment has no place to keep it. From and To are 0. The error is as for Events.
-func Assignments(body string, f Format) (ingest.Batch[andon.Assignment], error) {
-	return read(body, f, &assignmentReader{})
+func Assignments(body string, f Format, take Take) (ingest.Batch[andon.Assignment], error) {
+	return read(body, f, &assignmentReader{}, take)
 }
 
 type assignmentReader struct {
@@ -49,6 +49,8 @@ func (r *assignmentReader) validate() error {
 	}
 	return nil
 }
+
+func (r *assignmentReader) beside() int64 { return 0 }
 
 func (r *assignmentReader) field(s *jsonscan.Scanner, name string) (bit uint8, f *jsonscan.Fault) {
 	switch name {

@@ -36,7 +36,7 @@ func BenchmarkEvents(b *testing.B) {
 			b.SetBytes(int64(len(body)))
 			b.ReportAllocs()
 			for b.Loop() {
-				batch, err := jsonfeed.Events(body, format, andon.Milliseconds)
+				batch, err := jsonfeed.Events(body, format, andon.Milliseconds, nil)
 				if err != nil || len(batch.Items) != n {
 					b.Fatal(len(batch.Items), batch.Rejected, err)
 				}
@@ -74,7 +74,7 @@ func BenchmarkReadings(b *testing.B) {
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
-		batch, err := jsonfeed.Readings(body, jsonfeed.NDJSON, andon.Milliseconds)
+		batch, err := jsonfeed.Readings(body, jsonfeed.NDJSON, andon.Milliseconds, nil)
 		if err != nil || len(batch.Items) != n {
 			b.Fatal(len(batch.Items), batch.Rejected, err)
 		}

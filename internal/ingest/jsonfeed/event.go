@@ -13,9 +13,11 @@ import (
 // The error is of andon.Error and for the body as a whole: it is empty (Invalid), not one line is
 // JSON (Invalid), it is an array whose syntax breaks (Invalid) or one bare object that is refused
 // (Invalid, its field named), or it has more than andon.MaxRequestEntries (TooLarge). Else what
-// can't be kept is in Rejected.
-func Events(body string, f Format, unit andon.Precision) (ingest.Batch[andon.Event], error) {
-	return read(body, f, &eventReader{unit: unit, extra: extras{field: "attributes"}})
+// can't be kept is in Rejected. An error of take is returned as it is.
+func Events(
+	body string, f Format, unit andon.Precision, take Take,
+) (ingest.Batch[andon.Event], error) {
+	return read(body, f, &eventReader{unit: unit, extra: extras{field: "attributes"}}, take)
 }
 
 type eventReader struct {
@@ -36,6 +38,8 @@ func (r *eventReader) entry(s *jsonscan.Scanner, e *andon.Event) (f *jsonscan.Fa
 	}
 	return invalid(start, e.Validate())
 }
+
+func (r *eventReader) beside() int64 { return int64(len(r.event.Attributes)) }
 
 func (r *eventReader) field(s *jsonscan.Scanner, name string) (bit uint8, f *jsonscan.Fault) {
 	switch name {

@@ -34,22 +34,54 @@ const byteOrderMark = "\uFEFF"
 // reader reads one kind of entry. The scanner stands at the value, and behind it afterwards.
 type reader[T any] interface {
 	entry(s *jsonscan.Scanner, into *T) *jsonscan.Fault
+	// beside returns what the entry read last takes of memory beyond an item.
+	beside() int64
 }
 
 // feed is one body being read.
 type feed[T any] struct {
 	reader reader[T]
-	size   int // of the body
+	size   int   // of the body
+	owed   int64 // of memory: what is taken but not asked for yet; below 0 what is left over
 	batch  ingest.Batch[T]
 	broken int // of those rejected: how many were not even JSON
+	take   Take
+}
+
+// Take is asked before what is read takes so many bytes of memory more; its error ends the reading.
+// The bytes of the body are not among them; what admitting and keeping the entries takes is. nil
+// takes all.
+type Take func(bytes int64) error
+
+// What one entry takes in memory from its reading to its answer, beside its text: the item, its
+// copies while it is sorted, its rows in the store's batch and what they change, or the rejection,
+// its text and its lines in the answer.
+const (
+	itemBytes      = 512
+	metricBytes    = 96
+	rejectionBytes = 256
+	// takeAtOnce spares most requests from asking more than once or twice.
+	takeAtOnce = 8 << 10
+)
+
+// account asks for the memory of an entry.
+func (fd *feed[T]) account(n int64) error {
+	if fd.owed += n; fd.owed <= 0 || fd.take == nil {
+		return nil
+	}
+	part := max(fd.owed, takeAtOnce)
+	fd.owed -= part
+	return fd.take(part)
 }
 
 // read reads a body. The error is an andon.Error: the body is empty, has too many entries or none
 // that is JSON, is an array whose syntax breaks, or is one bare object, and that is refused.
-func read[T any](body string, format Format, r reader[T]) (ingest.Batch[T], error) {
+func read[T any](
+	body string, format Format, r reader[T], take Take,
+) (ingest.Batch[T], error) {
 	start := len(body) - len(strings.TrimPrefix(body, byteOrderMark))
 	s := &jsonscan.Scanner{Text: body, At: start}
-	fd := &feed[T]{reader: r, size: len(body)}
+	fd := &feed[T]{reader: r, size: len(body), take: take}
 	var err error
 	switch c := s.Next(); {
 	case s.At == len(body):
@@ -108,6 +140,9 @@ func (fd *feed[T]) array(s *jsonscan.Scanner) error {
 		if f := fd.element(s); f != nil {
 			return fd.brokenArray(f)
 		}
+		if err := fd.accountLast(); err != nil {
+			return err
+		}
 	}
 	if s.Next(); s.At < len(s.Text) {
 		return fd.brokenArray(s.Want("the end behind the array"))
@@ -136,6 +171,15 @@ func (fd *feed[T]) brokenArray(f *jsonscan.Fault) error {
 		"or send NDJSON, where a broken line costs only itself", f, fd.count())
 }
 
+// accountLast asks for the memory of the entry that was read last.
+func (fd *feed[T]) accountLast() error {
+	last := fd.count() - 1
+	if n := len(fd.batch.Rejected); n > 0 && fd.batch.Rejected[n-1].Index == last {
+		return fd.account(rejectionBytes + 3*int64(len(fd.batch.Rejected[n-1].Error)))
+	}
+	return fd.account(itemBytes + fd.reader.beside())
+}
+
 // lines reads a body of lines, each by itself.
 func (fd *feed[T]) lines(body string, start int) error {
 	var s jsonscan.Scanner
@@ -150,6 +194,9 @@ func (fd *feed[T]) lines(body string, start int) error {
 				return tooMany()
 			}
 			fd.line(&s, n, from)
+			if err := fd.accountLast(); err != nil {
+				return err
+			}
 		}
 		from = end + 1
 	}

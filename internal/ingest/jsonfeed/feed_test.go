@@ -24,7 +24,7 @@ func TestEventIsReadWhole(t *testing.T) {
 		Device: "d#12345", Time: at2020, State: "WARNING1", Operator: "Liz", EscalatedTo: "Sara",
 		Message: "over\theat 😀", Attributes: `{"line":"L3", "n": 1e0 }`,
 	}
-	batch, err := jsonfeed.Events(body, jsonfeed.JSON, andon.Milliseconds)
+	batch, err := jsonfeed.Events(body, jsonfeed.JSON, andon.Milliseconds, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestEventForms(t *testing.T) {
 		t.Run(members, func(t *testing.T) {
 			want.Device, want.State = "d", "S"
 			body := `{"device":"d","state":"S",` + members + `}`
-			batch, err := jsonfeed.Events(body, jsonfeed.JSON, andon.Milliseconds)
+			batch, err := jsonfeed.Events(body, jsonfeed.JSON, andon.Milliseconds, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -147,7 +147,7 @@ func TestEventRefused(t *testing.T) {
 	} {
 		t.Run(c.members[:min(len(c.members), 40)], func(t *testing.T) {
 			_, err := jsonfeed.Events(`{"device":"d","state":"S",`+c.members+`}`,
-				jsonfeed.JSON, andon.Milliseconds)
+				jsonfeed.JSON, andon.Milliseconds, nil)
 			wantRefusal(t, err, c.location, c.message)
 		})
 	}
@@ -176,7 +176,7 @@ func TestBodyRefused(t *testing.T) {
 				"found an object"},
 	} {
 		t.Run(c.body, func(t *testing.T) {
-			_, err := jsonfeed.Events(c.body, c.format, andon.Milliseconds)
+			_, err := jsonfeed.Events(c.body, c.format, andon.Milliseconds, nil)
 			wantRefusal(t, err, c.location, c.message)
 		})
 	}
@@ -263,7 +263,7 @@ func TestNothingGoodIsLost(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			batch, err := jsonfeed.Events(c.body, c.format, andon.Milliseconds)
+			batch, err := jsonfeed.Events(c.body, c.format, andon.Milliseconds, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -292,7 +292,7 @@ func TestBrokenArrayIsRefusedWhole(t *testing.T) {
 			"at byte 34: want a digit behind '-', found NaN"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := jsonfeed.Events(c.body, jsonfeed.JSON, andon.Milliseconds)
+			_, err := jsonfeed.Events(c.body, jsonfeed.JSON, andon.Milliseconds, nil)
 			if andon.KindOf(err) != andon.Invalid || !strings.HasPrefix(err.Error(), c.place) {
 				t.Errorf("got %v", err)
 			}
@@ -301,7 +301,7 @@ func TestBrokenArrayIsRefusedWhole(t *testing.T) {
 }
 
 func TestNothingReadable(t *testing.T) {
-	_, err := jsonfeed.Events("a\n\nb\nc\nd", jsonfeed.NDJSON, andon.Milliseconds)
+	_, err := jsonfeed.Events("a\n\nb\nc\nd", jsonfeed.NDJSON, andon.Milliseconds, nil)
 	want := &andon.Error{
 		Message: "nothing could be read: line 1, at byte 0: want a value, found a",
 		Fields: []andon.FieldError{
@@ -329,8 +329,8 @@ func TestTooManyEntries(t *testing.T) {
 	}{{andon.MaxRequestEntries, andon.Internal}, {andon.MaxRequestEntries + 1, andon.TooLarge}} {
 		list := "[" + strings.Repeat("{},", c.n-1) + "{}]"
 		lines := strings.Repeat("{}\n", c.n)
-		_, errList := jsonfeed.Events(list, jsonfeed.JSON, andon.Milliseconds)
-		_, errLines := jsonfeed.Events(lines, jsonfeed.NDJSON, andon.Milliseconds)
+		_, errList := jsonfeed.Events(list, jsonfeed.JSON, andon.Milliseconds, nil)
+		_, errLines := jsonfeed.Events(lines, jsonfeed.NDJSON, andon.Milliseconds, nil)
 		for _, err := range []error{errList, errLines} {
 			refused := err != nil
 			if refused != (c.kind == andon.TooLarge) || refused && andon.KindOf(err) != c.kind {
@@ -344,7 +344,7 @@ func TestTooManyEntries(t *testing.T) {
 func TestReadEventsAreParts(t *testing.T) {
 	body := strings.Join(fleet(1000), "\n")
 	allocs := testing.AllocsPerRun(10, func() {
-		if _, err := jsonfeed.Events(body, jsonfeed.NDJSON, andon.Milliseconds); err != nil {
+		if _, err := jsonfeed.Events(body, jsonfeed.NDJSON, andon.Milliseconds, nil); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -52,7 +52,7 @@ func formatOf(lines bool) jsonfeed.Format {
 func FuzzEvents(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, body string, lines bool) {
-		batch, err := jsonfeed.Events(body, formatOf(lines), andon.Milliseconds)
+		batch, err := jsonfeed.Events(body, formatOf(lines), andon.Milliseconds, nil)
 		compare(t, body, lines, batch, err, oracleEvent)
 	})
 }
@@ -61,7 +61,7 @@ func FuzzEvents(f *testing.F) {
 func FuzzReadings(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, body string, lines bool) {
-		batch, err := jsonfeed.Readings(body, formatOf(lines), andon.Milliseconds)
+		batch, err := jsonfeed.Readings(body, formatOf(lines), andon.Milliseconds, nil)
 		compare(t, body, lines, batch, err, oracleReading)
 	})
 }
@@ -71,7 +71,7 @@ func FuzzAssignments(f *testing.F) {
 	f.Add(`[{"device":"d","operator":"Liz"},{"device":"d","operator":null},{"device":"d"}]`, false)
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, body string, lines bool) {
-		if batch, err := jsonfeed.Assignments(body, formatOf(lines)); err == nil {
+		if batch, err := jsonfeed.Assignments(body, formatOf(lines), nil); err == nil {
 			accounted(t, batch)
 		}
 	})

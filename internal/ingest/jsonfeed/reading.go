@@ -12,8 +12,11 @@ import (
 // Readings reads readings: device, metrics (name to number, true or false; null is absent); time,
 // metadata, an object or a string that holds one. Fields by other names join the metadata. All else
 // is as for Events.
-func Readings(body string, f Format, unit andon.Precision) (ingest.Batch[andon.Reading], error) {
-	return read(body, f, &readingReader{unit: unit, extra: extras{field: "metadata", quoted: true}})
+func Readings(
+	body string, f Format, unit andon.Precision, take Take,
+) (ingest.Batch[andon.Reading], error) {
+	extra := extras{field: "metadata", quoted: true}
+	return read(body, f, &readingReader{unit: unit, extra: extra}, take)
 }
 
 type readingReader struct {
@@ -39,6 +42,10 @@ func (r *readingReader) entry(s *jsonscan.Scanner, into *andon.Reading) (f *json
 		return f
 	}
 	return invalid(start, into.Validate())
+}
+
+func (r *readingReader) beside() int64 {
+	return int64(len(r.metrics)*metricBytes + len(r.reading.Metadata))
 }
 
 func (r *readingReader) field(s *jsonscan.Scanner, name string) (bit uint8, f *jsonscan.Fault) {

@@ -22,7 +22,7 @@ func TestReadingIsReadWhole(t *testing.T) {
 			{Name: "temperature", Value: 21.5}, {Name: "zero", Value: 0},
 		},
 	}
-	batch, err := jsonfeed.Readings(body, jsonfeed.JSON, andon.Milliseconds)
+	batch, err := jsonfeed.Readings(body, jsonfeed.JSON, andon.Milliseconds, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestReadingIsReadWhole(t *testing.T) {
 func TestReadingOfDynamoDB(t *testing.T) {
 	const body = `{"device":"d","metrics":{"a":1,"b":null},"fw":2,` +
 		`"metadata":"{\"line\": \"L\\u0033\"}"}`
-	batch, err := jsonfeed.Readings(body, jsonfeed.JSON, andon.Milliseconds)
+	batch, err := jsonfeed.Readings(body, jsonfeed.JSON, andon.Milliseconds, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestReadingOfDynamoDB(t *testing.T) {
 		t.Error(diff)
 	}
 	batch, err = jsonfeed.Readings(
-		`{"device":"d","metrics":{"a":1},"metadata":" "}`, jsonfeed.JSON, andon.Milliseconds)
+		`{"device":"d","metrics":{"a":1},"metadata":" "}`, jsonfeed.JSON, andon.Milliseconds, nil)
 	if err != nil || batch.Items[0].Value.Metadata != "" {
 		t.Errorf("an empty text: %v, %v", batch.Items, err)
 	}
@@ -94,7 +94,7 @@ func TestReadingRefused(t *testing.T) {
 	} {
 		t.Run(c.members[:min(len(c.members), 40)], func(t *testing.T) {
 			body := `{"device":"d",` + c.members + `}`
-			_, err := jsonfeed.Readings(body, jsonfeed.JSON, andon.Milliseconds)
+			_, err := jsonfeed.Readings(body, jsonfeed.JSON, andon.Milliseconds, nil)
 			wantRefusal(t, err, c.location, c.message)
 		})
 	}
@@ -106,7 +106,7 @@ func TestNotFiniteMetric(t *testing.T) {
 	const body = `[{"device":"a","metrics":{"t":NaN}},{"device":"b","metrics":{"t":1}},
 {"device":"c","metrics":{"t":-Infinity}},{"device":"d","metadata":{"x":Infinity},"metrics":{"t":2}},
 {"device":"e","metrics":{"t":3}}]`
-	batch, err := jsonfeed.Readings(body, jsonfeed.JSON, andon.Milliseconds)
+	batch, err := jsonfeed.Readings(body, jsonfeed.JSON, andon.Milliseconds, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestAssignments(t *testing.T) {
 	const body = `[{"device":"a","operator":"Liz"},{"device":"b","operator":null},
 {"device":"c","operator":""},{"device":"d"},{"operator":"Liz"},{"device":"e","operator":7},
 {"device":"f","operator":"Liz","from":1},{"device":"g","operator":".."}]`
-	batch, err := jsonfeed.Assignments(body, jsonfeed.JSON)
+	batch, err := jsonfeed.Assignments(body, jsonfeed.JSON, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

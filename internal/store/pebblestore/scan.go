@@ -65,6 +65,8 @@ type hit struct {
 
 // day appends to hits the events of a device and day that the query admits: of each state those
 // that come first in the query's order, at most most of them. They are not sorted across states.
+// Once there are enough, only what comes before the last of them is read: one more state costs a
+// seek or two, not a page.
 func (s *scan) day(
 	hits []hit, device andon.DeviceID, day uint32, q *andon.EventQuery, most int,
 ) ([]hit, error) {
@@ -80,6 +82,7 @@ func (s *scan) day(
 		return hits, nil
 	}
 	at := append(prefix, q.States.Prefix()...)
+	within := *q // narrows down to what can still be among the first
 	for s.it.SeekGE(at) && bytes.HasPrefix(s.it.Key(), prefix) {
 		name, _, _, ok := splitState(s.it.Key()[len(prefix):])
 		if !ok {
@@ -90,8 +93,13 @@ func (s *scan) day(
 			return hits, nil // behind the prefix that is asked for
 		}
 		var err error
-		if hits, err = s.run(hits, prefix.text(string(state)), device, state, q, most); err != nil {
+		hits, err = s.run(hits, prefix.text(string(state)), device, state, &within, most)
+		if err != nil {
 			return hits, err
+		}
+		if len(hits)/2 >= most {
+			hits = sortHits(hits, q.Order, most)
+			within.Span = upTo(within.Span, hits[most-1].key.Time, q.Order)
 		}
 		at = append(append(prefix, state...), behindText)
 	}

@@ -1,0 +1,104 @@
+package app
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"os"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync/atomic"
+	"time"
+
+	"github.com/andonhq/andon"
+)
+
+// What the program takes of memory beside what its settings name.
+const (
+	// programMemory is the program itself, and what the embedded store writes before it is on the
+	// disk: two tables of 64 MiB and what compactions hold.
+	programMemory = 256 << 20
+	// deviceMemory is what a device with a long name takes, while the table of them grows too.
+	deviceMemory = 1 << 10
+	// connectionMemory is the buffers and the stack of a connection.
+	connectionMemory = 32 << 10
+)
+
+// memoryBound is the memory that the program takes at most, as docs/operations.md states it. Go's
+// own limit is set to it, so that garbage does not pile up on top of what is in use.
+type memoryBound struct {
+	app         *App
+	connections atomic.Int64
+	devices     int64 // when they were last counted
+	set         int64 // what Go was told last
+}
+
+// isOurs reports whether there is a bound to keep: GOMEMLIMIT names one that counts more, and the
+// store that keeps all of its history in memory has none.
+func (m *memoryBound) isOurs() bool {
+	return os.Getenv("GOMEMLIMIT") == "" && m.app.Config.Store != "memory"
+}
+
+// follow sets the limit as the fleet and the connections grow, until the context ends.
+func (m *memoryBound) follow(ctx context.Context) {
+	const often = 10 * time.Second
+	ticks := time.NewTicker(often)
+	defer ticks.Stop()
+	for {
+		m.apply(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks.C:
+		}
+	}
+}
+
+func (m *memoryBound) apply(ctx context.Context) {
+	bytes := m.bytes(ctx)
+	if bytes != m.set {
+		m.set = bytes
+		debug.SetMemoryLimit(bytes)
+	}
+}
+
+// bytes is the bound as it stands. Devices are counted now and then only, so it is never below
+// what is in use: a limit that can't be kept would keep the processor busy and nothing else.
+func (m *memoryBound) bytes(ctx context.Context) int64 {
+	if n, err := countDevices(ctx, m.app.store); err == nil {
+		m.devices = n
+	}
+	c := m.app.Config
+	stated := programMemory + c.Limits.Memory + c.Pebble.Cache +
+		m.devices*deviceMemory + m.connections.Load()*connectionMemory
+	return max(stated, inUse()+inUse()/4)
+}
+
+// inUse is what the last garbage collection left.
+func inUse() int64 {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	return int64(live[0].Value.Uint64())
+}
+
+func countDevices(ctx context.Context, store andon.Store) (n int64, err error) {
+	tenants, err := store.Tenants(ctx)
+	for i := 0; i < len(tenants) && err == nil; i++ {
+		var counts []andon.StateCount
+		counts, err = store.Counts(ctx, tenants[i].ID, 0)
+		for _, c := range counts {
+			n += int64(c.Count)
+		}
+	}
+	return n, err
+}
+
+// connected counts connections; it is a hook of http.Server.
+func (m *memoryBound) connected(_ net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		m.connections.Add(1)
+	case http.StateClosed, http.StateHijacked:
+		m.connections.Add(-1)
+	}
+}

@@ -1,0 +1,109 @@
+package httpapi
+
+import (
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/intake"
+)
+
+// turn is what a call has of the shared work and memory.
+type turn struct {
+	of    *API
+	leave func() // ends it; nil before and after
+	taken int64  // of the room for requests
+}
+
+// begin waits for the call's turn in a share of the work.
+func (c *call) begin(share *intake.Share, weight int64) error {
+	from := time.Now()
+	leave, err := share.Enter(c.ctx(), weight)
+	c.metrics.waited(share.Name, time.Since(from), err)
+	if err != nil {
+		return err
+	}
+	c.leave, c.x.received = leave, time.Now()
+	return nil
+}
+
+// beginEarly begins a call that takes no body. One that does begins once the body is there.
+func (c *call) beginEarly() error {
+	switch {
+	case c.route.outside || c.route.body != nil:
+		return nil
+	case c.route.method == http.MethodGet:
+		return c.begin(c.intake.Reads, 1)
+	}
+	return c.beginWith(0)
+}
+
+// beginWith begins a call whose body has size bytes.
+func (c *call) beginWith(size int64) error {
+	if c.route.readOnly {
+		return c.begin(c.intake.Reads, 1)
+	}
+	share, weight := c.intake.ForWrite(size)
+	return c.begin(share, weight)
+}
+
+// end ends the turn. It comes before the answer is sent: a client that fetches slowly is not worked
+// at.
+func (t *turn) end() {
+	if t.leave != nil {
+		t.leave()
+		t.leave = nil
+	}
+}
+
+// take takes room for n bytes more of the request and what is made of it. All of it is given back
+// at the end of the call, or earlier by give.
+func (t *turn) take(n int64) error {
+	if most := t.of.intake.Requests.Most(); t.taken+n > most {
+		return andon.Errorf(andon.TooLarge, "the request takes more memory than the %d KB that "+
+			"all requests together may take here (half of limits.memory): send parts", most>>10)
+	}
+	if err := t.of.intake.Requests.Take(n); err != nil {
+		t.of.metrics.refused("memory")
+		return err
+	}
+	t.taken += n
+	return nil
+}
+
+func (t *turn) give(n int64) {
+	t.taken -= n
+	t.of.intake.Requests.Give(n)
+}
+
+// release ends the turn and gives back all its room.
+func (t *turn) release() {
+	t.end()
+	t.give(t.taken)
+}
+
+// drainFor is how long a client that was refused may go on sending.
+const drainFor = 10 * time.Second
+
+// refuse answers a call with an error. A client that is still sending may not look for an answer
+// before it has sent all, and a connection that is closed meanwhile is reset, with the answer lost:
+// so what it sends is read on for a while, and dropped. One that waits to be told to send is not
+// waited for.
+func (c *call) refuse(err error) {
+	c.release()
+	waits := c.r.Header.Get("Expect") != "" && !c.x.bodyBegun
+	sending := c.r.ContentLength != 0 && !c.x.bodyEnded && !waits && c.r.ProtoMajor == 1
+	if !sending {
+		c.API.refuse(c.x, c.r, err)
+		return
+	}
+	control := http.NewResponseController(c.x.ResponseWriter)
+	// Else the server itself would read on before it answers.
+	_ = control.EnableFullDuplex()
+	c.x.Header().Set("Connection", "close")
+	c.API.refuse(c.x, c.r, err)
+	_ = control.Flush()
+	c.x.setReadDeadline(time.Now().Add(drainFor))
+	_, _ = io.CopyN(io.Discard, c.r.Body, 2*andon.MaxRequestBytes)
+}

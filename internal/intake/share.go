@@ -1,0 +1,184 @@
+package intake
+
+import (
+	"container/list"
+	"context"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/andonhq/andon"
+)
+
+// Share is one kind of work's part of the machine: so much of it is under way at once. What comes
+// beyond waits in the order of arrival, and is refused where it could not begin within the patience
+// of the share: a client that is refused can go elsewhere, one that waits without an end can't.
+//
+// How much is let in follows from how long it takes. While work takes longer than its aim, less is
+// let in step by step, and more again once it is quick and more is asked for. So a slow disk or a
+// shared store does not turn what was admitted into another queue.
+type Share struct {
+	Name     string
+	patience time.Duration
+	now      func() andon.Time
+
+	mu      sync.Mutex
+	limit   int64 // between least and most
+	used    int64
+	shrunk  andon.Time // when the limit was last made less
+	waiting list.List  // of *waiter
+
+	least, most int64
+}
+
+// waiter is work that waits. entered is closed once it has been let in.
+type waiter struct {
+	weight  int64
+	place   *list.Element
+	entered chan struct{}
+}
+
+const (
+	// workAim is how long admitted work may take before less is let in: with a patience of a second
+	// what is accepted then ends well within two.
+	workAim = 300 * time.Millisecond
+	// shrinkPause lets what was admitted before a step end before the next one.
+	shrinkPause = 100 * time.Millisecond
+)
+
+func newShare(name string, least, most int64, o *Options) *Share {
+	least = min(least, most)
+	begin := max(least, most/4)
+	return &Share{
+		Name: name, patience: o.Patience, now: o.Now, least: least, most: most, limit: begin,
+	}
+}
+
+// Enter waits until work of a weight may begin, and returns what ends it. It is Busy where that
+// takes longer than the patience.
+func (s *Share) Enter(ctx context.Context, weight int64) (leave func(), err error) {
+	w := s.line(weight)
+	if err := s.await(ctx, w); err != nil {
+		return nil, err
+	}
+	begun := s.now()
+	return sync.OnceFunc(func() { s.leave(w.weight, begun) }), nil
+}
+
+// Waiting returns how many wait now.
+func (s *Share) Waiting() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.waiting.Len()
+}
+
+// line puts work at the end of the line, and lets in what fits.
+func (s *Share) line(weight int64) *waiter {
+	w := &waiter{weight: weight, entered: make(chan struct{})}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w.place = s.waiting.PushBack(w)
+	s.admit()
+	return w
+}
+
+// admit lets in what waits in front and fits. Work that is heavier than all of the share is let in
+// alone. The caller holds s.mu.
+func (s *Share) admit() {
+	for e := s.waiting.Front(); e != nil; e = s.waiting.Front() {
+		w := e.Value.(*waiter)
+		if s.used > 0 && s.used+w.weight > s.limit {
+			return
+		}
+		s.used += w.weight
+		s.waiting.Remove(e)
+		close(w.entered)
+	}
+}
+
+func (s *Share) await(ctx context.Context, w *waiter) error {
+	select {
+	case <-w.entered:
+		return nil
+	default:
+	}
+	patience := time.NewTimer(s.patience)
+	defer patience.Stop()
+	select {
+	case <-w.entered:
+		return nil
+	case <-ctx.Done():
+		if s.giveUp(w) {
+			return ctx.Err()
+		}
+	case <-patience.C:
+		if s.giveUp(w) {
+			return andon.Errorf(andon.Busy,
+				"more %s arrive than can be worked at: try again in a second", s.Name)
+		}
+	}
+	return nil
+}
+
+// giveUp takes work out of the line, unless it was let in meanwhile. What stood behind it may fit.
+func (s *Share) giveUp(w *waiter) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-w.entered:
+		return false
+	default:
+	}
+	s.waiting.Remove(w.place)
+	s.admit()
+	return true
+}
+
+func (s *Share) leave(weight int64, begun andon.Time) {
+	now := s.now()
+	took := since(begun, now)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.used -= weight
+	switch {
+	case took > workAim:
+		if since(s.shrunk, now) > shrinkPause {
+			s.shrunk, s.limit = now, max(s.limit-s.limit/8, s.least)
+		}
+	case took < workAim/2 && s.waiting.Len() > 0:
+		s.limit = min(s.limit+weight, s.most)
+	}
+	s.admit()
+}
+
+func since(from, to andon.Time) time.Duration { return time.Duration(to-from) * time.Microsecond }
+
+// Shares divide the machine, so that none of them starves the others.
+type Shares struct {
+	Writes  *Share // requests of up to LargeRequest; weighs bytes
+	Imports *Share // larger ones, so that a device never waits behind a file; weighs bytes
+	Reads   *Share // weighs 1 each
+}
+
+// LargeRequest is how many bytes a request has that is no longer a device's message.
+const LargeRequest = 64 << 10
+
+func newShares(o *Options) Shares {
+	cores := int64(runtime.GOMAXPROCS(0))
+	writes, imports := cores*2<<20, cores*8<<20
+	lightest := max(writes/int64(o.MaxRequests), 1)
+	return Shares{
+		Writes:  newShare("writes", 16*lightest, writes, o),
+		Imports: newShare("imports", LargeRequest, imports, o),
+		Reads:   newShare("reads", min(cores, int64(o.MaxReads)), int64(o.MaxReads), o),
+	}
+}
+
+// ForWrite returns the share of a request that changes something and has a body of size bytes, and
+// what it weighs there.
+func (in *Intake) ForWrite(size int64) (share *Share, weight int64) {
+	if size > LargeRequest {
+		return in.Imports, size
+	}
+	return in.Writes, max(size, in.Writes.most/int64(in.options.MaxRequests), 1)
+}

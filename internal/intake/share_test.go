@@ -1,0 +1,193 @@
+package intake
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/andonhq/andon"
+)
+
+// bubble are options by the clock of a bubble of synctest.
+func bubble() *Options {
+	now := func() andon.Time { return andon.TimeOf(time.Now()) }
+	return &Options{Now: now, Patience: time.Second}
+}
+
+func TestRoomIsBounded(t *testing.T) {
+	r := &Room{most: 100}
+	if err := r.Take(60); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Take(60); andon.KindOf(err) != andon.Busy {
+		t.Errorf("beyond the room: %v", err)
+	}
+	r.Give(60)
+	if err := r.Take(100); err != nil || r.Used() != 100 {
+		t.Errorf("all of the room, once it is free: %v", err)
+	}
+}
+
+// TestOverloadIsRefused has ten times as many clients as can be worked at, each at once again once
+// it is answered: what is accepted begins within the patience, the others are told, and no work
+// that could be done is left undone.
+func TestOverloadIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const clients, atOnce, took = 200, 10, 100 * time.Millisecond
+		s := newShare("writes", atOnce, atOnce, bubble())
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		var accepted, refused, most, now atomic.Int64
+		var all sync.WaitGroup
+		for range clients {
+			all.Go(func() {
+				for ctx.Err() == nil {
+					from := time.Now()
+					leave, err := s.Enter(ctx, 1)
+					waited := time.Since(from)
+					switch {
+					case err == nil && waited > time.Second:
+						t.Errorf("began after %s", waited)
+					case andon.KindOf(err) == andon.Busy && waited != time.Second:
+						t.Errorf("refused after %s", waited)
+					}
+					if err != nil {
+						refused.Add(1)
+						continue
+					}
+					accepted.Add(1)
+					most.Store(max(most.Load(), now.Add(1)))
+					time.Sleep(took)
+					now.Add(-1)
+					leave()
+				}
+			})
+		}
+		all.Wait()
+		cancel()
+		if most.Load() != atOnce {
+			t.Errorf("%d were worked at at once", most.Load())
+		}
+		if n := accepted.Load(); n < 20*10*atOnce*9/10 {
+			t.Errorf("%d were accepted in 20 s, less than could be done", n)
+		}
+		if refused.Load() == 0 {
+			t.Error("none was refused")
+		}
+		if s.used != 0 || s.waiting.Len() != 0 {
+			t.Errorf("%d in use and %d waiting at the end", s.used, s.waiting.Len())
+		}
+	})
+}
+
+// TestSlowWorkIsLetInLess has work that takes longer the more of it there is, as on a slow disk: so
+// little is let in that it ends in about the time it should, and more again once it is quick.
+func TestSlowWorkIsLetInLess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShare("writes", 1, 1000, bubble())
+		var each atomic.Int64 // what one takes of the machine
+		each.Store(int64(50 * time.Millisecond))
+		var longest atomic.Int64
+		machine := make(chan struct{}, 1) // a mutex would hold the bubble's clock
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		for range 500 {
+			all.Go(func() {
+				for ctx.Err() == nil {
+					leave, err := s.Enter(ctx, 1)
+					if err != nil {
+						continue
+					}
+					from := time.Now()
+					machine <- struct{}{}
+					time.Sleep(time.Duration(each.Load()))
+					<-machine
+					longest.Store(max(longest.Load(), int64(time.Since(from))))
+					leave()
+				}
+			})
+		}
+		limit := func() int64 {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return s.limit
+		}
+		time.Sleep(time.Minute) // of the bubble's clock
+		longest.Store(0)
+		time.Sleep(time.Minute)
+		if d := time.Duration(longest.Load()); d > 2*workAim {
+			t.Errorf("what was let in took up to %s, with %d at once", d, limit())
+		}
+		slow := limit()
+		each.Store(int64(time.Millisecond))
+		time.Sleep(time.Minute)
+		if quick := limit(); quick < 4*slow {
+			t.Errorf("%d at once when it is quick, %d when it was slow", quick, slow)
+		}
+		cancel()
+		all.Wait()
+	})
+}
+
+// TestLargeWorkWaitsForRoom: what is heavier than all of a share is worked at alone, and keeps its
+// place in the line.
+func TestLargeWorkWaitsForRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShare("imports", 10, 10, bubble())
+		leave, err := s.Enter(t.Context(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var order []string
+		var all sync.WaitGroup
+		for _, w := range []struct {
+			name   string
+			weight int64
+		}{{"large", 50}, {"small", 1}} {
+			all.Go(func() {
+				leave, err := s.Enter(t.Context(), w.weight)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				order = append(order, w.name)
+				time.Sleep(time.Millisecond)
+				leave()
+			})
+			synctest.Wait()
+		}
+		if len(order) > 0 {
+			t.Errorf("%v did not wait", order)
+		}
+		leave()
+		all.Wait()
+		if len(order) != 2 || order[0] != "large" {
+			t.Errorf("in the order %v", order)
+		}
+	})
+}
+
+func TestWaitingEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShare("reads", 1, 1, bubble())
+		leave, _ := s.Enter(t.Context(), 1)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if _, err := s.Enter(ctx, 1); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		if s.Waiting() != 0 {
+			t.Error("it still waits")
+		}
+		leave()
+		leave() // harmless
+		if leave, err := s.Enter(t.Context(), 1); err != nil {
+			t.Error(err)
+		} else {
+			leave()
+		}
+	})
+}
