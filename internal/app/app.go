@@ -23,6 +23,7 @@ import (
 	"github.com/andonhq/andon/internal/config"
 	"github.com/andonhq/andon/internal/httpapi"
 	"github.com/andonhq/andon/internal/intake"
+	"github.com/andonhq/andon/internal/store/wrap"
 )
 
 // Options are what an App is made with. All but Fatal must be given.
@@ -99,7 +100,8 @@ func (a *App) wire(token string, loopback bool) {
 	})
 	t := a.Config.Timeouts
 	a.api = httpapi.New(httpapi.Options{
-		Store: a.store, Intake: a.intake, Now: a.Now, Log: a.Log, Registry: registry,
+		Store: a.store, Damage: func() []string { return wrap.Damage(a.store) },
+		Intake: a.intake, Now: a.Now, Log: a.Log, Registry: registry,
 		Version: a.Version, Token: token, Loopback: loopback,
 		BodyTimeout: t.Body, Timeout: t.Request,
 		Slow: a.Config.Log.Slow, Audit: a.auditLog(),

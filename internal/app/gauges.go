@@ -6,6 +6,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/andonhq/andon/internal/store/wrap"
 )
 
 // registerGauges adds what only the whole program knows to /metrics: which build it is, whether it
@@ -22,6 +24,10 @@ func (a *App) registerGauges(registry *prometheus.Registry) {
 	auto.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "andon_ready", Help: "1 while the store can serve, 0 while it can't.",
 	}, a.ready)
+	auto.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "andon_store_damaged_files",
+		Help: "Files of the store of which something could not be read since it was opened.",
+	}, func() float64 { return float64(len(wrap.Damage(a.store))) })
 	auto.NewGauge(prometheus.GaugeOpts{
 		Name: "andon_plain_http",
 		Help: "1 where HTTP is served beyond loopback without TLS, so that the token passes in " +

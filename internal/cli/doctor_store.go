@@ -99,10 +99,17 @@ func (d *doctor) openAndCheck(ctx context.Context, c config.Config) error {
 	if err := store.Close(); err != nil {
 		d.report.add(finding{
 			Status: failed, Area: "store", What: "closing", Found: err.Error(),
-			Advice: "What was acknowledged is kept. Look at the disk.",
+			Advice: closingAdvice(err),
 		})
 	}
 	return nil
+}
+
+func closingAdvice(err error) string {
+	if andon.KindOf(err) == andon.Damaged {
+		return "Restore the store from a backup, and look at the disk."
+	}
+	return "What was acknowledged is kept. Look at the disk."
 }
 
 // serving finds the address of the server that has a directory open in what the store says of it.
@@ -114,6 +121,9 @@ func unopened(err error) finding {
 		Advice: "Without its store the server does not start either: mend that first.",
 	}
 	switch andon.KindOf(err) {
+	case andon.Damaged:
+		f.Advice = "The server does not start either. docs/stores/pebble.md says what can be " +
+			"done about damage and what it costs; andon store repair looks at the logs."
 	case andon.Conflict:
 		url := "http://127.0.0.1:8080"
 		if m := serving.FindStringSubmatch(err.Error()); m != nil {

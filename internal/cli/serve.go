@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/app"
 	"github.com/andonhq/andon/internal/config"
 )
@@ -60,7 +61,11 @@ func (p *program) newApp(c config.Config, log *slog.Logger) *app.App {
 	return app.New(app.Options{
 		Config: c, Now: p.now, Log: log, Version: p.version,
 		Fatal: func(err error) {
-			log.Error("the disk of the store failed; what was acknowledged is kept", "error", err)
+			what := "the disk of the store failed; what was acknowledged is kept"
+			if andon.KindOf(err) == andon.Damaged {
+				what = "the store is damaged: restore it from a backup"
+			}
+			log.Error(what, "error", err)
 			os.Exit(exitStore)
 		},
 	})

@@ -32,6 +32,8 @@ const basePath = "/api/v1"
 type Options struct {
 	// Store is read from. It has exact retention already (wrap.Retain).
 	Store andon.Store
+	// Damage returns the damaged files of the store, which /readyz names; none unless set.
+	Damage func() []string
 	// Intake takes what is written.
 	Intake *intake.Intake
 	// Now is the clock that running intervals and silent devices are measured with.
@@ -69,6 +71,9 @@ type Version struct {
 }
 
 func (o Options) withDefaults() Options {
+	if o.Damage == nil {
+		o.Damage = func() []string { return nil }
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}

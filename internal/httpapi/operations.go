@@ -50,7 +50,8 @@ func (a *API) operationRoutes() []*route {
 }
 
 type healthJSON struct {
-	Status string `json:"status"`
+	Status  string   `json:"status"`
+	Damaged []string `json:"damaged,omitempty" doc:"Files of the store that can't be read in part"`
 }
 
 // version asks the store anew each time: a rebuild changes what it finds devices by.
@@ -71,5 +72,5 @@ func (a *API) ready(c *call) (healthJSON, error) {
 		// Whatever kind it is: what asks here wants to know only that it should ask again.
 		return healthJSON{}, &andon.Error{Kind: andon.Unavailable, Message: e.Message}
 	}
-	return healthJSON{Status: "ready"}, err
+	return healthJSON{Status: "ready", Damaged: a.options.Damage()}, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // Diagnose is of wrap.StoreDoctor: how the engine is set up, and how it is.
@@ -23,11 +24,22 @@ func (s *Store) Diagnose(
 	tell("devices in memory", strconv.Itoa(devices), "the open store")
 	tell("records since the checkpoint", mebibytes(uint64(s.checkpoints.grown.Load())),
 		"the open store")
+	tellDamage(s.Damage(), tell)
 	tell("bytes on disk", mebibytes(m.DiskSpaceUsage()), metrics)
 	tell("write-ahead log", mebibytes(m.WAL.PhysicalSize), metrics)
 	tell("tables in level 0", strconv.FormatInt(m.Levels[0].TablesCount, 10), metrics)
 	tell("bytes waiting to be compacted", mebibytes(m.Compact.EstimatedDebt), metrics)
 	return nil
+}
+
+func tellDamage(files []string, tell func(name, value, source string, advice ...string)) {
+	const name, source = "damaged files", "what was read since the store was opened"
+	if len(files) == 0 {
+		tell(name, "none", source)
+		return
+	}
+	tell(name, strings.Join(files, ", "), source, "Questions that need what can't be read of them",
+		"are refused; all else goes on. Restore the store from a backup, and look at the disk.")
 }
 
 func mebibytes(n uint64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }

@@ -21,7 +21,7 @@ type iterator struct {
 func newIterator(ctx context.Context, r pebble.Reader, from, behind []byte) (*iterator, error) {
 	it, err := r.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: behind})
 	if err != nil {
-		return nil, fmt.Errorf("read store: %w", err)
+		return nil, fmt.Errorf("read store: %w", readError(err))
 	}
 	return &iterator{Iterator: it, ctx: ctx}, nil
 }
@@ -58,9 +58,15 @@ func (it *iterator) Error() error {
 		return it.ended
 	}
 	if err := it.Iterator.Error(); err != nil {
-		return fmt.Errorf("read store: %w", err)
+		return fmt.Errorf("read store: %w", readError(err))
 	}
 	return nil
+}
+
+// ValueAndErr is Pebble's.
+func (it *iterator) ValueAndErr() ([]byte, error) {
+	value, err := it.Iterator.ValueAndErr()
+	return value, readError(err)
 }
 
 // close drops the error: it is that of the last step, which was looked at.

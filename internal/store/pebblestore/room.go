@@ -16,8 +16,10 @@ type room struct {
 	dir     string
 	reserve int64
 
+	stuck  func() error // what else keeps from writing
 	looked atomic.Int64 // when the disk was looked at, in nanoseconds of the process's own clock
 	free   atomic.Int64
+	why    atomic.Pointer[error] // of stuck
 }
 
 // How old a look at the disk may be. What the reserve is for comes later: tables that Pebble makes
@@ -29,7 +31,7 @@ var processStart = time.Now()
 // sinceStart is what time it is by the process's own clock. It is never 0.
 func sinceStart() time.Duration { return time.Since(processStart) + 1 }
 
-// check returns a Full error while the reserve is touched.
+// check returns a Full error while the reserve is touched, and what else keeps from writing.
 func (r *room) check() error {
 	now := int64(sinceStart())
 	if looked := r.looked.Load(); looked == 0 || now-looked > int64(lookEvery) {
@@ -38,7 +40,12 @@ func (r *room) check() error {
 		} else {
 			r.free.Store(1 << 62) // a file system that can't say has no limit that we know of
 		}
+		why := r.stuck()
+		r.why.Store(&why)
 		r.looked.Store(now)
+	}
+	if why := r.why.Load(); why != nil && *why != nil {
+		return *why
 	}
 	if free := r.free.Load(); free < r.reserve {
 		return andon.Errorf(andon.Full,

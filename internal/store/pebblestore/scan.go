@@ -13,26 +13,26 @@ import (
 )
 
 // rows returns the rows whose keys begin with a prefix, in ascending order: the rest of the key,
-// and the value. Both are valid until the next one. A row that can't be read ends the process: the
-// callers load what the store can't be without.
+// and the value. Both are valid until the next one. It is for load, which the panic of a row that
+// can't be read ends.
 func (s *Store) rows(prefix key) iter.Seq2[[]byte, []byte] {
 	return func(yield func([]byte, []byte) bool) {
 		it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: prefix.end()})
 		if err != nil {
-			panic(s.fatal(fmt.Errorf("read store: %w", err)))
+			panic(unreadable{fmt.Errorf("read store: %w", err)})
 		}
 		defer it.Close()
 		for ok := it.First(); ok; ok = it.Next() {
 			value, err := it.ValueAndErr()
 			if err != nil {
-				panic(s.fatal(fmt.Errorf("read store: %w", err)))
+				panic(unreadable{fmt.Errorf("read store: %w", err)})
 			}
 			if !yield(it.Key()[len(prefix):], value) {
 				return
 			}
 		}
 		if err := it.Error(); err != nil {
-			panic(s.fatal(fmt.Errorf("read store: %w", err)))
+			panic(unreadable{fmt.Errorf("read store: %w", err)})
 		}
 	}
 }

@@ -60,6 +60,7 @@ type Options struct {
 
 	memTable uint64       // bytes of one; tests have small ones
 	opened   *atomic.Bool // the engine is open
+	damages  *damages
 }
 
 // Store is an open directory.
@@ -68,6 +69,7 @@ type Store struct {
 	options Options
 	release func() // gives the directory back
 	synced  *synced
+	damages *damages
 	room    room
 
 	mu      sync.RWMutex // guards tenants, and what every fleet shows
@@ -102,13 +104,14 @@ func Open(dir string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("open store in %s: %w", dir, err)
 	}
 	s := &Store{
-		db: db, options: o, release: release, synced: synced,
+		db: db, options: o, release: release, synced: synced, damages: o.damages,
 		room:    room{fs: o.FS, dir: dir, reserve: o.Reserve},
 		tenants: map[andon.TenantID]*tenant{},
 		written: newWritten(),
 	}
 	o.opened.Store(true)
 	s.order.turn = make(chan struct{}, 1)
+	s.room.stuck = s.stuck
 	if err := s.load(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open store in %s: %w", dir, err), s.abandon())
 	}
@@ -145,7 +148,7 @@ func openEngine(dir string, o *Options) (*pebble.DB, *synced, error) {
 	p.FS = fatalLogs{watchedFS{o.FS, synced}, o}
 	db, err := pebble.Open(dir, p)
 	if err != nil {
-		return nil, nil, errors.Join(lostFormat(dir, err), synced.close())
+		return nil, nil, errors.Join(openError(dir, err), synced.close())
 	}
 	return db, synced, nil
 }
@@ -177,22 +180,34 @@ func (o *Options) complete() {
 	if o.FS == nil {
 		o.FS = private{vfs.Default}
 	}
+	if o.damages == nil {
+		o.damages = newDamages(o.Log)
+	}
+	if o.memTable == 0 {
+		o.memTable = 64 << 20
+	}
 	if o.Owner == "" {
 		o.Owner = "a program that did not say its name"
 	}
 }
 
+// l0StopWrites is how many tables may lie above each other in level 0 before writing waits.
+const l0StopWrites = 64
+
 // pebbleOptions are what the prototypes of this layout measured best: a memtable of 64 MB, L0
 // compacted at 12, snappy.
 func pebbleOptions(o *Options) *pebble.Options {
 	p := &pebble.Options{
-		FS:                    o.FS,
+		FS: o.FS,
+		EventListener: &pebble.EventListener{
+			DataCorruption: o.damages.found, BackgroundError: o.damages.failed,
+		},
 		Logger:                engineLog{o},
 		Merger:                readingMerger,
 		FormatMajorVersion:    engineFormat,
 		MemTableSize:          o.memTable,
 		L0CompactionThreshold: 12,
-		L0StopWritesThreshold: 64,
+		L0StopWritesThreshold: l0StopWrites,
 		CacheSize:             o.Cache,
 		MaxOpenFiles:          1000,
 		BytesPerSync:          1 << 20,
@@ -222,7 +237,8 @@ func (l engineLog) Fatalf(format string, args ...any) {
 }
 
 // load reads what is in memory while the store is open.
-func (s *Store) load() error {
+func (s *Store) load() (err error) {
+	defer recoverUnreadable(&err)
 	if err := s.checkFormat(); err != nil {
 		return err
 	}
@@ -269,7 +285,7 @@ func (s *Store) get(k key) ([]byte, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read store: %w", err)
+		return nil, fmt.Errorf("read store: %w", readError(err))
 	}
 	defer closer.Close()
 	return append(make([]byte, 0, len(value)), value...), nil

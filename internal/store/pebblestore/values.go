@@ -16,7 +16,7 @@ import (
 //
 // The value of a metric is IEEE 754, big-endian.
 
-var errDamaged = andon.Errorf(andon.Internal,
+var errDamaged = andon.Errorf(andon.Damaged,
 	"the store is damaged: a stored value is not of its form")
 
 func appendText(b []byte, s string) []byte {

@@ -1,0 +1,129 @@
+package pebblestore
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"path"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/andonhq/andon"
+)
+
+// damages are the tables of which something could not be read. A question that needs it has no
+// answer; all others go on, and so does writing.
+type damages struct {
+	log   *slog.Logger
+	pause time.Duration
+
+	mu    sync.Mutex
+	files []string // sorted
+}
+
+// damagePause is how long the reading of a table waits that is known to be damaged. Pebble begins
+// a compaction that failed again at once, without end; this keeps it from taking a core and the
+// disk for it.
+const damagePause = time.Second
+
+func newDamages(log *slog.Logger) *damages { return &damages{log: log, pause: damagePause} }
+
+// found is called by Pebble where it reads. A file is told of once.
+func (d *damages) found(info pebble.DataCorruptionInfo) {
+	file := path.Base(info.Path)
+	d.mu.Lock()
+	i, known := slices.BinarySearch(d.files, file)
+	if !known {
+		d.files = slices.Insert(d.files, i, file)
+	}
+	d.mu.Unlock()
+	if known {
+		<-time.After(d.pause)
+		return
+	}
+	d.log.Error("a file of the store is damaged: questions that need what can't be read of it are "+
+		"refused, all else goes on; restore it from a backup", "file", info.Path,
+		"error", info.Details)
+}
+
+// failed is called by Pebble where work in the background failed. What is damaged was told of.
+func (d *damages) failed(err error) {
+	if !pebble.IsCorruptionError(err) {
+		d.log.Error("pebble: background error", "error", err)
+	}
+}
+
+// list returns the names of the files, sorted.
+func (d *damages) list() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.files)
+}
+
+// Damage is of wrap.Damageable.
+func (s *Store) Damage() []string { return s.damages.list() }
+
+// stuck returns an error while a damaged table in level 0 keeps that level from being compacted.
+// Pebble would take some more, and then let all writing wait without end. Below, it goes round it.
+func (s *Store) stuck() error {
+	files := s.damages.list()
+	if len(files) == 0 || s.db.Metrics().Levels[0].Sublevels < l0StopWrites/2 {
+		return nil
+	}
+	levels, err := s.db.SSTables()
+	if err != nil || len(levels) == 0 {
+		return nil
+	}
+	for _, table := range levels[0] {
+		name := fmt.Sprintf("%06d.sst", uint64(table.FileNum))
+		if slices.Contains(files, name) {
+			return andon.Errorf(andon.Damaged,
+				"%s is damaged and keeps the store from compacting what is new, so it takes "+
+					"nothing more: restore it from a backup", name)
+		}
+	}
+	return nil
+}
+
+// readError is the error of a question. Where something is damaged it names the file.
+func readError(err error) error {
+	if err == nil || !pebble.IsCorruptionError(err) {
+		return err
+	}
+	file := "a file of the store"
+	if info := pebble.ExtractDataCorruptionInfo(err); info != nil {
+		file = path.Base(info.Path)
+	}
+	return andon.Errorf(andon.Damaged,
+		"%s is damaged, and the answer needs what can't be read of it; other questions have "+
+			"theirs. Restore the store from a backup", file)
+}
+
+// openError is the error of opening the engine.
+func openError(dir string, err error) error {
+	if err = lostFormat(dir, err); pebble.IsCorruptionError(err) {
+		return andon.Errorf(andon.Damaged,
+			"the store is damaged where it can't do without: %w. Restore it from a backup", err)
+	}
+	return err
+}
+
+// unreadable is what rows panics with: what the store can't do without can't be read.
+type unreadable struct{ err error }
+
+// recoverUnreadable makes it the error of the function that defers this.
+func recoverUnreadable(to *error) {
+	r := recover()
+	if u, ok := r.(unreadable); ok {
+		err := u.err
+		if e, ok := errors.AsType[*andon.Error](readError(err)); ok {
+			err = fmt.Errorf("the store can't be opened without it: %w", e)
+		}
+		*to = err
+	} else if r != nil {
+		panic(r)
+	}
+}
