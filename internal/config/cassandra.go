@@ -31,14 +31,14 @@ type Cassandra struct {
 	Latest  string // the design that devices are found by state with; "" for the keyspace's own
 	Buckets string // partitions of a state under the design buckets; "" for the keyspace's own
 	Recount time.Duration
-	Settle  time.Duration
+	Settle  time.Duration // 0 for the keyspace's own
 }
 
 func defaultCassandra() Cassandra {
 	return Cassandra{
 		Keyspace: "andon", Consistency: "LOCAL_QUORUM", TLS: "off", TLSSkipName: "off",
 		Timeout: 12 * time.Second, Connections: 2, InFlight: 512,
-		Recount: 10 * time.Minute, Settle: 30 * time.Second,
+		Recount: 10 * time.Minute,
 	}
 }
 
@@ -92,9 +92,9 @@ func (c *Cassandra) settings() []Setting {
 				"16,WARNING4=4,metro/NORMAL=64; the keyspace's own unless set"},
 		{"cassandra.recount", span(&c.Recount, time.Second),
 			"how often the devices of each state are counted anew"},
-		{"cassandra.settle", span(&c.Settle, time.Second),
+		{"cassandra.settle", spanOrNone(&c.Settle, 10*time.Second),
 			"how long after a change a device is looked at again; half of it is how long an " +
-				"append may take; the same in every process"},
+				"append may take; the keyspace's own unless set, and 30s when one is made"},
 	}
 }
 

@@ -106,11 +106,12 @@ func (v choiceValue) Type() string   { return strings.Join(v.words, "|") }
 type optionalValue struct {
 	Value
 	clear func()
+	none  func() bool // nil where the value itself is empty then
 }
 
 // choiceOrNone is a choice that need not be made.
 func choiceOrNone(to *string, words ...string) Value {
-	return optionalValue{choice(to, words...), func() { *to = "" }}
+	return optionalValue{choice(to, words...), func() { *to = "" }, nil}
 }
 
 func (v optionalValue) Set(s string) error {
@@ -121,6 +122,13 @@ func (v optionalValue) Set(s string) error {
 	return v.Value.Set(s)
 }
 
+func (v optionalValue) String() string {
+	if v.none != nil && v.none() {
+		return ""
+	}
+	return v.Value.String()
+}
+
 // spanValue is a length of time: "30s", "1h30m".
 type spanValue struct {
 	to    *time.Duration
@@ -128,6 +136,13 @@ type spanValue struct {
 }
 
 func span(to *time.Duration, least time.Duration) Value { return spanValue{to, least} }
+
+// spanOrNone is a length of time that need not be given.
+func spanOrNone(to *time.Duration, least time.Duration) Value {
+	return optionalValue{
+		span(to, least), func() { *to = 0 }, func() bool { return *to == 0 },
+	}
+}
 
 func (v spanValue) Set(s string) error {
 	d, err := andon.ParseDuration(s)

@@ -17,7 +17,8 @@ type appending struct {
 	stamp    int64
 	hints    *hints
 	devices  []*deviceAppend
-	log      []mutation // the entries and what each device shows
+	log      []mutation  // the entries and what each device shows
+	unsure   []partition // to be counted
 }
 
 // deviceAppend is what it does to one device.
@@ -133,6 +134,7 @@ func (a *appending) run(ctx context.Context, slots *taken) error {
 	for _, d := range a.devices {
 		a.finish(d)
 	}
+	a.store.countRows(ctx, a.unsure)
 	return nil
 }
 
@@ -215,24 +217,25 @@ func (d *deviceAppend) firstBehind(base andon.EventKey, states *andon.StateSet) 
 
 // entries writes the log: the entries of one day and shard in one piece, unless that is large.
 func (a *appending) entries(d *deviceAppend) {
-	type partition struct {
+	type piece struct {
 		day   uint32
 		shard int
 	}
-	open := map[partition]int{} // where in parts
+	open := map[piece]int{} // where in parts
 	var parts []mutation
 	var sizes []int
 	for i := range d.events {
 		e := &d.events[i]
-		p := partition{e.Time.Day(), shardOf(e.Time, e.State, d.is.shards)}
+		p := piece{e.Time.Day(), shardOf(e.Time, e.State, d.is.shards)}
 		at, ok := open[p]
 		if !ok || sizes[at] > pieceBytes || len(parts[at]) >= pieceRows {
 			at = len(parts)
 			open[p], parts, sizes = at, append(parts, nil), append(sizes, 0)
 		}
 		parts[at] = append(parts[at], a.entry(e, p.shard))
-		sizes[at] += 64 + len(e.Message) + len(e.Attributes)
-		a.hints.exists(ofEvents, string(e.Device), p.day, p.shard, string(e.State), e.Time)
+		sizes[at] += entrySize(e)
+		a.hints.exists(ofEvents, string(e.Device), p.day, shardsOf(d.is.shards),
+			d.is.labelOf(e.State), e.Time)
 		a.hints.state(string(e.State))
 		if d.answers[i] != "" {
 			a.hints.operator(string(d.answers[i]), string(e.Device), e.Time)
@@ -255,6 +258,9 @@ const (
 	pieceBytes = 24 << 10
 )
 
+// entrySize is about what an entry takes in its partition.
+func entrySize(e *andon.Event) int { return 64 + len(e.Message) + len(e.Attributes) }
+
 func (a *appending) entry(e *andon.Event, shard int) order {
 	return order{
 		"INSERT INTO events_by_device (tenant, device, day, shard, time, state, at, supervisor, " +
@@ -273,36 +279,6 @@ func (a *appending) escalation(r andon.Escalation, shard int) order {
 			string(r.State), int64(r.At), string(r.To), packRecord(&r),
 			a.stamp, a.hints.ttl.seconds(r.Time)},
 	}
-}
-
-// escalated is what else is kept of an escalation: with the device, for the present incident, and
-// for its supervisor.
-func (a *appending) escalated(r andon.Escalation) []mutation {
-	all := []mutation{
-		{{
-			"INSERT INTO escalations_by_device (tenant, device, time, state, at, supervisor) " +
-				"VALUES (?, ?, ?, ?, ?, ?) USING TIMESTAMP ?",
-			[]any{a.tenant.key, string(r.Device), int64(r.Time), string(r.State), int64(r.At),
-				string(r.To), a.stamp},
-		}},
-		{{
-			"UPDATE latest_by_device USING TIMESTAMP ? SET escalated = ? " +
-				"WHERE tenant = ? AND device = ?",
-			[]any{int64(r.Time), int64(r.Time), a.tenant.key, string(r.Device)},
-		}},
-	}
-	if r.To == "" {
-		return all
-	}
-	day := r.Time.Day()
-	a.hints.exists(ofSupervisor, string(r.To), day, 0, "", r.Time)
-	a.hints.name(string(ofSupervisor), string(r.To))
-	return append(all, mutation{{
-		"INSERT INTO hints_by_supervisor (tenant, supervisor, day, time, state, device) " +
-			"VALUES (?, ?, ?, ?, ?, ?) USING TIMESTAMP ?",
-		[]any{a.tenant.key, string(r.To), int(day), int64(r.Time), string(r.State),
-			string(r.Device), a.stamp},
-	}})
 }
 
 // shown writes the newest entry of each state, and that the device was heard. What is known to be

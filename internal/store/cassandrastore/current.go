@@ -47,7 +47,7 @@ func (s *Store) device(
 	}
 	d := v.shown(device, t.record.States)
 	if open && v.escalated >= v.incident.first {
-		r, err := s.escalated(ctx, t, device, v.incident.first)
+		r, err := s.escalatedNow(ctx, t, device, v)
 		if err != nil {
 			return nil, err
 		}

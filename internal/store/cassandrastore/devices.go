@@ -30,9 +30,6 @@ type slot struct {
 	// The rest belongs to who has the slot.
 	view *view
 	read time.Time // when the cluster was asked for view
-	// today counts what was written on day, to know when a day of the device needs more partitions.
-	day   uint32
-	today int
 }
 
 // slotsPerPart is how many slots a part keeps beyond those that somebody has.

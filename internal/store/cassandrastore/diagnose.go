@@ -87,6 +87,8 @@ func (d *diagnosis) keyspace() {
 	}
 	value := "events " + w.Retention.String() + ", readings " + w.Readings.String()
 	d.tell("retention of the keyspace", value, "the settings table of the keyspace")
+	d.tell("looked at again after a change", "after "+w.Settle.String(),
+		"the settings table of the keyspace")
 	d.windows(w)
 	d.again.mu.Lock()
 	waiting := len(d.again.queue)

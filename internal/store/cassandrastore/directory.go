@@ -18,6 +18,8 @@ const (
 	ofReadings   kind = "reading"    // by UTC day
 	ofOperator   kind = "operator"   // by UTC hour
 	ofSupervisor kind = "supervisor" // by UTC day
+	// by UTC day on which an escalation of a device was made
+	ofEscalations kind = "escalation"
 	// ofNames lists operators, supervisors and metrics: the id says which, the label is a name.
 	ofNames kind = "names"
 )
@@ -57,7 +59,7 @@ func (h *hints) mutations() []mutation {
 // exists notes that a partition exists. at is a time within it.
 func (h *hints) exists(k kind, id string, unit uint32, shard int, label string, at andon.Time) {
 	ttl := h.ttl
-	if k == ofSupervisor {
+	if k == ofSupervisor || k == ofEscalations {
 		ttl.retention = andon.Forever // a device may be escalated for longer than its log is kept
 	}
 	h.add("INSERT INTO directory (tenant, kind, id, unit, shard, label) VALUES (?, ?, ?, ?, ?, ?) "+
@@ -114,11 +116,50 @@ func (h *hints) metric(metric, device string, at andon.Time) {
 // ofMetric is the id of the names of metrics.
 const ofMetric = "metric"
 
+// lastDay is behind all days and hours.
+const lastDay = 1<<31 - 1
+
 // unit is a day or an hour of which there are partitions.
 type unit struct {
 	number uint32
-	shards []int    // that exist, ascending
+	stored []int    // of shards, as the directory has them
+	shards []int    // that may exist, ascending
 	labels []string // of any shard
+}
+
+// shardsOf returns the shards that an entry may be in.
+func (u *unit) shardsOf(at andon.Time, state andon.State) (all []int) {
+	for _, n := range u.stored {
+		if n < 0 {
+			n = shardOf(at, state, -n)
+		}
+		if !slices.Contains(all, n) {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+// anyLabel is in place of the states of a device that has many: else a day would take a row for
+// each. No state is named so.
+const anyLabel = "*"
+
+// statesListed is how many states of a device its days name.
+const statesListed = 16
+
+// labelOf is what the directory says of an entry's state.
+func (v *view) labelOf(state andon.State) string {
+	if len(v.states) > statesListed {
+		return anyLabel
+	}
+	return string(state)
+}
+
+// mayHave reports whether entries of a state that is wanted may be there.
+func (u *unit) mayHave(states andon.StateFilter) bool {
+	return slices.ContainsFunc(u.labels, func(l string) bool {
+		return l == anyLabel || states.Match(andon.State(l))
+	})
 }
 
 // units reads which units from one to another exist, in an order.
@@ -149,7 +190,11 @@ func (s *Store) units(
 				yield(unit{}, err)
 				return
 			}
+			for _, n := range u.stored {
+				u.shards = append(u.shards, expand(n)...)
+			}
 			slices.Sort(u.shards)
+			u.shards = slices.Compact(u.shards)
 			if !yield(u, nil) {
 				return
 			}
@@ -165,8 +210,8 @@ type unitRow struct {
 func (r *unitRow) into() []any { return []any{&r.unit, &r.shard, &r.label} }
 
 func (u *unit) add(r unitRow) {
-	if !slices.Contains(u.shards, r.shard) {
-		u.shards = append(u.shards, r.shard)
+	if !slices.Contains(u.stored, r.shard) {
+		u.stored = append(u.stored, r.shard)
 	}
 	if !slices.Contains(u.labels, r.label) {
 		u.labels = append(u.labels, r.label)

@@ -24,6 +24,10 @@ func failure(doing string, err error) error {
 		return andon.Errorf(andon.Unavailable,
 			"%s: Cassandra did not answer in time: %w", doing, err)
 	}
+	if isMissing(err) {
+		return andon.Errorf(andon.Unavailable, "%s: something is missing in the keyspace: run "+
+			"`andon store init`%w", doing, driverError{err})
+	}
 	return andon.Errorf(kindOf(err), "%s: %s%w", doing, words(err), driverError{err})
 }
 
@@ -96,10 +100,4 @@ func wordsOf(request gocql.RequestError) string {
 		return "the user lacks a right"
 	}
 	return "Cassandra refuses"
-}
-
-// isMissing reports whether a keyspace or table is not there.
-func isMissing(err error) bool {
-	text := err.Error()
-	return strings.Contains(text, "unconfigured table") || strings.Contains(text, "does not exist")
 }

@@ -101,7 +101,7 @@ func (s *Store) entry(
 		if err != nil {
 			return nil, err
 		}
-		for _, shard := range u.shards {
+		for _, shard := range u.shardsOf(at, state) {
 			var r eventRow
 			args := []any{t.key, string(device), int(day), shard, int64(at), string(state)}
 			err := s.each(ctx, eventsEntry, args, r.into(), func() { rows = append(rows, r) })
@@ -190,9 +190,7 @@ func (s *Store) walk(
 				yield(andon.Entry{}, err)
 				return
 			}
-			if !slices.ContainsFunc(u.labels, func(l string) bool {
-				return q.States.Match(andon.State(l))
-			}) {
+			if !u.mayHave(q.States) {
 				continue
 			}
 			for e, err := range s.day(ctx, t, device, u, span, q) {

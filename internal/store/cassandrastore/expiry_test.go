@@ -57,8 +57,7 @@ func TestPurge(t *testing.T) {
 	for _, design := range Designs() {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()
-			o := newKeyspace(t, design)
-			o.Settle = 4 * time.Second // a purge waits for it
+			o := newSettling(t, design, 4*time.Second) // a purge waits for it
 			s := open(t, o)
 			at := andon.DayStart(realClock().Day())
 			for range 2 {

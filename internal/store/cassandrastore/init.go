@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
@@ -41,12 +42,38 @@ type setup struct {
 // statement is one that may be. tell is given each before it is run.
 func Init(ctx context.Context, o Options, s Setup, tell func(statement string)) error {
 	c, err := reach(ctx, o)
+	if s.DryRun && err != nil && andon.KindOf(err) == andon.Unavailable {
+		tell(fmt.Sprintf("-- %s\n-- So this is for a new keyspace on a cluster that is yet to come",
+			err))
+		in := &setup{cluster: imagined(o, s.Replication), Setup: s, tell: tell}
+		return in.run(ctx)
+	}
 	if err != nil {
 		return err
 	}
 	defer c.session.Close()
 	in := &setup{cluster: c, Setup: s, tell: tell}
 	return in.run(ctx)
+}
+
+// imagined is a cluster that a replication fits, without a session: three nodes unless it says
+// otherwise.
+func imagined(o Options, replicas string) *cluster {
+	o = o.withDefaults()
+	c := &cluster{
+		options: o, datacenter: cmp.Or(o.Datacenter, "datacenter1"), datacenters: map[string]int{},
+	}
+	for part := range strings.SplitSeq(cmp.Or(replicas, "3"), ",") {
+		name, digits, named := strings.Cut(part, ":")
+		if !named {
+			name, digits = c.datacenter, part
+		}
+		c.datacenters[name], _ = strconv.Atoi(digits) // asked says what is wrong
+		if c.datacenters[c.datacenter] == 0 && o.Datacenter == "" {
+			c.datacenter = name
+		}
+	}
+	return c
 }
 
 func (in *setup) run(ctx context.Context) error {
@@ -66,13 +93,8 @@ func (in *setup) run(ctx context.Context) error {
 	if err := in.do(ctx, first); err != nil {
 		return err
 	}
-	for _, step := range steps() {
-		if step.number <= in.keep.Schema {
-			continue
-		}
-		if err := in.create(ctx, step.tables); err != nil {
-			return err
-		}
+	if err := in.tables(ctx); err != nil {
+		return err
 	}
 	d, err := newDesign(in.keep.Latest)
 	if err != nil {
@@ -86,9 +108,11 @@ func (in *setup) run(ctx context.Context) error {
 
 // keyspace makes the keyspace where it is not there, and reports whether it was.
 func (in *setup) keyspace(ctx context.Context) (there bool, err error) {
-	r, err := in.replicationOf(ctx, in.options.Keyspace)
-	if err != nil {
-		return false, err
+	var r replication
+	if in.session != nil {
+		if r, err = in.replicationOf(ctx, in.options.Keyspace); err != nil {
+			return false, err
+		}
 	}
 	asked, err := in.asked()
 	switch {
@@ -122,6 +146,9 @@ func (in *setup) asked() (replication, error) {
 	text := in.Replication
 	if text == "" && in.nodes() == 1 {
 		text = "1"
+	}
+	if text == "" && in.session == nil {
+		text = "3"
 	}
 	if text == "" {
 		return replication{in.datacenter: 0}, nil // an error where the keyspace is to be made
@@ -166,6 +193,9 @@ func (in *setup) settle() error {
 	if k.Schema > schemaVersion() {
 		return newer(in.options.Keyspace, k.Schema)
 	}
+	if k.Settle == 0 { // a new keyspace, or one of a schema that did not know it
+		k.Settle = andon.DurationOf(cmp.Or(in.options.Settle, defaultSettle))
+	}
 	if in.text == "" {
 		k.Retention, k.Readings = andon.Forever, andon.NewTenant("t").Readings
 		k.Latest = layout{Design: in.options.Latest}
@@ -173,8 +203,11 @@ func (in *setup) settle() error {
 			k.Latest.Design = "buckets"
 		}
 		k.Latest.complete(in.options.Buckets, andon.DefaultStates().Defs())
-	} else if err := k.agrees(in.options); err != nil {
-		return err
+	} else {
+		k.upgrade()
+		if err := k.agrees(in.options); err != nil {
+			return err
+		}
 	}
 	for _, r := range []struct{ to, from *andon.Retention }{
 		{&k.Retention, in.Retention}, {&k.Readings, in.ReadingsRetention},
@@ -206,7 +239,10 @@ func (l *layout) complete(buckets string, declared []andon.StateDef) {
 	}
 }
 
-// agrees reports where a process is set to another layout than its keyspace has.
+const defaultSettle = 30 * time.Second
+
+// agrees reports where a process is set to what its keyspace has not: all processes must be as one
+// in it.
 func (s *settings) agrees(o Options) error {
 	const how = "leave the setting out to take what is there, or change what is there with " +
 		"`andon store rebuild latest`"
@@ -214,9 +250,22 @@ func (s *settings) agrees(o Options) error {
 		return andon.Errorf(andon.Invalid, "cassandra.latest is %s, and keyspace %s has %s: %s",
 			o.Latest, o.withDefaults().Keyspace, s.Latest.Design, how)
 	}
-	if o.Buckets != "" && s.Latest.Design == "buckets" && o.Buckets != s.Latest.Buckets {
+	asked, err := parseBuckets(o.Buckets)
+	if err != nil {
+		return err
+	}
+	has, err := parseBuckets(s.Latest.Buckets)
+	if err != nil {
+		return err
+	}
+	if o.Buckets != "" && s.Latest.Design == "buckets" && !asked.equal(has) {
 		return andon.Errorf(andon.Invalid, "cassandra.buckets is %s, and keyspace %s has %s: %s",
 			o.Buckets, o.withDefaults().Keyspace, s.Latest.Buckets, how)
+	}
+	if o.Settle != 0 && o.Settle != s.Settle.Std() {
+		return andon.Errorf(andon.Invalid, "cassandra.settle is %s, and keyspace %s has %s, which "+
+			"was chosen when it was made or upgraded: leave the setting out to take what is there",
+			andon.DurationOf(o.Settle), o.withDefaults().Keyspace, s.Settle)
 	}
 	return nil
 }
@@ -228,6 +277,24 @@ func newer(keyspace string, schema int) error {
 
 func (in *setup) name(table string) string { return in.options.Keyspace + "." + table }
 
+// tables makes what all designs have: everything in a new keyspace, and in one that is there what
+// it lacks.
+func (in *setup) tables(ctx context.Context) error {
+	if in.text == "" {
+		return in.create(ctx, tables())
+	}
+	if err := in.upgrade(ctx); err != nil {
+		return err
+	}
+	there, err := tablesOf(ctx, in.session, in.options.Keyspace)
+	if err != nil {
+		return err
+	}
+	return in.create(ctx, slices.DeleteFunc(tables(), func(t table) bool {
+		return !t.holdsRows() || there[t.name]
+	}))
+}
+
 // create makes tables, views and indexes.
 func (in *setup) create(ctx context.Context, tables []table) error {
 	for _, t := range tables {
@@ -238,12 +305,15 @@ func (in *setup) create(ctx context.Context, tables []table) error {
 	return nil
 }
 
-// create returns the statement that makes a table, a view, an index or a type.
+// create returns the statement that makes a table, a view, an index, a type or a column.
 func (t table) create(keyspace string, window int) string {
 	name := keyspace + "." + t.name
 	if rest, ok := strings.CutPrefix(t.cql, "MATERIALIZED VIEW AS "); ok {
 		rest = strings.Replace(rest, "FROM ", "FROM "+keyspace+".", 1)
 		return "CREATE MATERIALIZED VIEW IF NOT EXISTS " + name + " AS " + rest
+	}
+	if rest, ok := strings.CutPrefix(t.cql, "COLUMN "); ok {
+		return "ALTER TABLE " + name + " ADD IF NOT EXISTS " + rest
 	}
 	if rest, ok := strings.CutPrefix(t.cql, "TYPE "); ok {
 		return "CREATE TYPE IF NOT EXISTS " + name + " " + rest
@@ -284,16 +354,55 @@ func (in *setup) do(ctx context.Context, statement string) error {
 }
 
 // define changes the schema, and waits until all nodes have it. What is there already is no error.
+// An answer that does not come in time is waited for: the change goes on meanwhile.
 func define(ctx context.Context, session *gocql.Session, statement string) error {
-	err := session.Query(statement).Consistency(gocql.All).Idempotent(true).ExecContext(ctx)
-	var exists *gocql.RequestErrAlreadyExists
-	switch {
-	case err == nil, errors.As(err, &exists):
-		return failure("wait for the schema", session.AwaitSchemaAgreement(ctx))
-	case viewsRefused(err):
-		return viewsDisabled()
+	return defineBy(ctx, statement, func(ctx context.Context) error {
+		return session.Query(statement).Consistency(gocql.All).Idempotent(true).ExecContext(ctx)
+	}, session.AwaitSchemaAgreement)
+}
+
+// A change of the schema that was not answered is sent again so often, so long after all nodes
+// agree or can't. A large table or a busy node takes minutes.
+const (
+	definedAgain = 20
+	defineEvery  = time.Second
+)
+
+func defineBy(ctx context.Context, statement string, run, agree func(context.Context) error) error {
+	for attempt := 0; ; attempt++ {
+		err := run(ctx)
+		var exists *gocql.RequestErrAlreadyExists
+		switch {
+		case err == nil, errors.As(err, &exists):
+			if err = agree(ctx); err == nil {
+				return nil
+			}
+		case viewsRefused(err):
+			return viewsDisabled()
+		}
+		if !unanswered(err) || attempt == definedAgain || ctx.Err() != nil {
+			return schemaError(statement, err)
+		}
+		_ = agree(ctx) // what it can't say now the next attempt will
+		select {
+		case <-ctx.Done():
+		case <-time.After(defineEvery):
+		}
 	}
-	return schemaError(statement, err)
+}
+
+// unanswered reports that nobody knows whether a statement was carried out.
+func unanswered(err error) bool {
+	var request gocql.RequestError
+	if errors.As(err, &request) {
+		switch request.Code() {
+		case gocql.ErrCodeWriteTimeout, gocql.ErrCodeReadTimeout, gocql.ErrCodeOverloaded,
+			gocql.ErrCodeServer:
+			return true
+		}
+		return false
+	}
+	return !errors.Is(err, context.Canceled)
 }
 
 func viewsRefused(err error) bool {

@@ -210,11 +210,3 @@ func hash(text string) uint64 {
 
 // spread mixes the high bits of a hash into the low ones, which choose the partition.
 func spread(h uint64, n int) int { return int((h ^ h>>29 ^ h>>43) % uint64(n)) }
-
-// shardOf is the shard of an entry among n; of a reading, with no state.
-func shardOf(at andon.Time, state andon.State, n int) int {
-	if n <= 1 {
-		return 0
-	}
-	return spread(hash(strconv.FormatInt(int64(at), 36)+string(state)), n)
-}

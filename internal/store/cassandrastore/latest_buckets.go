@@ -1,11 +1,6 @@
 package cassandrastore
 
-import (
-	"strconv"
-	"strings"
-
-	"github.com/andonhq/andon"
-)
+import "github.com/andonhq/andon"
 
 // bucketsDesign is the reference's fifth, and what is chosen unless another is: each state in a
 // number of partitions, which may differ by tenant and state.
@@ -64,48 +59,4 @@ func (d bucketsDesign) find(p place) []finding {
 		}
 	}
 	return all
-}
-
-// bucketCounts are how many buckets states have: "16,WARNING4=4,metro/NORMAL=64". What names a
-// tenant goes before what names a state only, and that before the number alone.
-type bucketCounts struct {
-	all   int
-	rules map[string]int // by "state" and "tenant/state"
-}
-
-const (
-	defaultBuckets = 16
-	maxBuckets     = 1024
-)
-
-func (c bucketCounts) of(tenant string, state andon.State) int {
-	id, _, _ := strings.Cut(tenant, "\t")
-	if n, ok := c.rules[id+"/"+string(state)]; ok {
-		return n
-	}
-	if n, ok := c.rules[string(state)]; ok {
-		return n
-	}
-	return c.all
-}
-
-func parseBuckets(text string) (bucketCounts, error) {
-	c := bucketCounts{all: defaultBuckets, rules: map[string]int{}}
-	for part := range strings.SplitSeq(text, ",") {
-		if part = strings.TrimSpace(part); part == "" {
-			continue
-		}
-		at := strings.LastIndexByte(part, '=')
-		n, err := strconv.Atoi(part[at+1:])
-		if err != nil || n < 1 || n > maxBuckets {
-			return c, andon.Errorf(andon.Invalid, "cassandra.buckets: %q is none of 16, "+
-				"WARNING4=4, metro/NORMAL=64, with numbers from 1 to %d", part, maxBuckets)
-		}
-		if at < 0 {
-			c.all = n
-		} else {
-			c.rules[part[:at]] = n
-		}
-	}
-	return c, nil
 }

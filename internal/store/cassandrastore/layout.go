@@ -15,6 +15,7 @@ type settings struct {
 	Schema    int             `json:"schema"`    // the newest step that was taken
 	Retention andon.Retention `json:"retention"` // of events; the longest that a tenant may have
 	Readings  andon.Retention `json:"readings_retention"`
+	Settle    andon.Duration  `json:"settle"` // see Options
 	Latest    layout          `json:"latest"` // that lists are read from
 	// Next is the layout that a rebuild is under way to. Writers keep both.
 	Next *layout `json:"next,omitempty"`

@@ -160,7 +160,7 @@ func (m *melee) advance(d *delivery) (done bool) {
 		if err != nil {
 			m.Fatal(err)
 		}
-		one.was = v
+		one.was, one.answers = v, named(one.events)
 		a.prepare(one)
 		d.rest = m.statements(a)
 		m.told = append(m.told, fmt.Sprintf("%s sees %v", d.name, v.states))

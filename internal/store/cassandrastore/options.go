@@ -45,8 +45,9 @@ type Options struct {
 	Recount time.Duration
 
 	// Settle is how long after a change a device is looked at again, when everything that was under
-	// way at once with the change has landed; 30 seconds unless set. Half of it is how long an
-	// append to a device may take before it is given up.
+	// way at once with the change has landed; the keyspace's own unless set, and 30 seconds when
+	// one is made. Half of it is how long an append to a device may take before it is given up. All
+	// processes must have the same: hints are deleted once nobody can have missed the change.
 	Settle time.Duration
 }
 
@@ -84,9 +85,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Recount == 0 {
 		o.Recount = 10 * time.Minute
-	}
-	if o.Settle == 0 {
-		o.Settle = 30 * time.Second
 	}
 	return o
 }

@@ -214,7 +214,8 @@ func (s *Store) escalate(
 		hints: s.newHints(t.key, s.ttl(w.Retention)),
 	}
 	shard := shardOf(e.Time, e.State, shards)
-	a.hints.exists(ofEvents, string(e.Device), e.Time.Day(), shard, string(e.State), e.Time)
+	a.hints.exists(ofEvents, string(e.Device), e.Time.Day(), shardsOf(shards), string(e.State),
+		e.Time)
 	a.log = append(a.escalated(e), mutation{a.escalation(e, shard)})
 	if err := s.write(ctx, append(a.log, a.hints.mutations()...)); err != nil {
 		return err
@@ -236,15 +237,12 @@ func (s *Store) records(
 	if err != nil {
 		return nil, 0, err
 	}
-	kept, err := s.escalations(ctx, t, e.Device, e.Time)
+	if entry != nil {
+		return entry.Escalations, v.shards, nil
+	}
+	kept, err := s.keptEscalations(ctx, t, e)
 	if err != nil {
 		return nil, 0, err
-	}
-	kept = slices.DeleteFunc(kept, func(r andon.Escalation) bool {
-		return r.Time != e.Time || r.State != e.State
-	})
-	if entry != nil {
-		return append(entry.Escalations, kept...), v.shards, nil
 	}
 	n := v.newest(t.record.States)
 	shown := v.alive(t.record.States) && n.time == e.Time && n.state == e.State
@@ -253,52 +251,4 @@ func (s *Store) records(
 			"device %q has no entry %s at %s", e.Device, e.State, e.Time)
 	}
 	return kept, v.shards, nil
-}
-
-// escalations returns the escalations of a device's entries from a time on, without by and note.
-func (s *Store) escalations(
-	ctx context.Context, t *tenant, device andon.DeviceID, from andon.Time,
-) (records []andon.Escalation, err error) {
-	var at, made int64
-	var state, to string
-	ask := question{"SELECT time, state, at, supervisor FROM escalations_by_device " +
-		"WHERE tenant = ? AND device = ? AND time >= ?", 2}
-	args := []any{t.key, string(device), int64(from)}
-	err = s.each(ctx, ask, args, []any{&at, &state, &made, &to}, func() {
-		records = append(records, andon.Escalation{
-			Device: device, Time: andon.Time(at), State: andon.State(state),
-			At: andon.Time(made), To: andon.PersonID(to),
-		})
-	})
-	return records, err
-}
-
-// escalated returns the newest escalation that stands for any entry of the present incident, which
-// began at a time: by when it was made, then by its entry.
-func (s *Store) escalated(
-	ctx context.Context, t *tenant, device andon.DeviceID, incident andon.Time,
-) (newest andon.Escalation, err error) {
-	records, err := s.escalations(ctx, t, device, incident)
-	if err != nil {
-		return newest, err
-	}
-	states := t.record.States
-	key := func(r andon.Escalation) andon.EventKey {
-		return andon.EventKey{Time: r.Time, Severity: states.Severity(r.State), State: r.State}
-	}
-	byEntry := map[andon.EventKey][]andon.Escalation{}
-	for _, r := range records {
-		byEntry[key(r)] = append(byEntry[key(r)], r)
-	}
-	for k, of := range byEntry {
-		r := standing(of)
-		if k.Severity == 0 || r.To == "" {
-			continue
-		}
-		if newest.To == "" || r.At > newest.At ||
-			(r.At == newest.At && k.Compare(key(newest)) > 0) {
-			newest = r
-		}
-	}
-	return newest, nil
 }

@@ -22,8 +22,7 @@ func TestTwoProcessesRandom(t *testing.T) {
 	for _, design := range Designs() {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()
-			o := newKeyspace(t, design)
-			o.Settle = 4 * time.Second
+			o := newSettling(t, design, 4*time.Second)
 			c := &crowd{T: t, stores: []*Store{open(t, o), open(t, o)}}
 			c.at = andon.DayStart(realClock().Day()) - 3_600_000_000
 			c.write()
@@ -47,6 +46,8 @@ type crowd struct {
 	mu      sync.Mutex
 	sent    []andon.Event // acknowledged
 	retired map[andon.DeviceID]andon.Time
+
+	assignments map[andon.DeviceID][]andon.Assignment // once they were read
 }
 
 const crowdDevices = 5
@@ -55,6 +56,7 @@ func crowdDevice(i int) andon.DeviceID { return andon.DeviceID(fmt.Sprintf("pres
 
 func (c *crowd) write() {
 	c.retired = map[andon.DeviceID]andon.Time{}
+	c.assignments = map[andon.DeviceID][]andon.Assignment{}
 	seed := uint64(rand.Uint32())
 	c.Logf("seed %d", seed)
 	var writers sync.WaitGroup
@@ -157,6 +159,9 @@ func (c *crowd) reference() *memstore.Store {
 		}
 	}
 	sent := andon.SortBatch(andon.DefaultStates(), slices.Clone(c.sent))
+	for i := range sent {
+		sent[i].Operator = c.assigned(sent[i].Device, sent[i].Time)
+	}
 	after := func(e andon.Event) bool { return e.Time >= c.retired[e.Device] }
 	keep(slices.DeleteFunc(slices.Clone(sent), after))
 	for device, at := range c.retired {
@@ -166,6 +171,22 @@ func (c *crowd) reference() *memstore.Store {
 	}
 	keep(sent)
 	return want
+}
+
+// assigned returns who was assigned to a device at a time, by all assignments that came about.
+func (c *crowd) assigned(device andon.DeviceID, at andon.Time) (operator andon.PersonID) {
+	all, known := c.assignments[device]
+	if !known {
+		q := andon.PageQuery{Order: andon.Asc, Limit: 1000}
+		all = gather(c.T, c.stores[0].Assignments(c.Context(), andon.DefaultTenant, device, q))
+		c.assignments[device] = all
+	}
+	for _, a := range all {
+		if a.From <= at {
+			operator = a.Operator
+		}
+	}
+	return operator
 }
 
 // awaitSettled waits until both processes looked at all that they set out to look at.
@@ -239,8 +260,7 @@ func TestListsWhileStatesChange(t *testing.T) {
 	for _, design := range Designs() {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()
-			o := newKeyspace(t, design)
-			o.Settle = 3 * time.Second
+			o := newSettling(t, design, 3*time.Second)
 			writer, reader := open(t, o), open(t, o)
 			devices := flickering(t, writer)
 			ctx, stop := context.WithTimeout(t.Context(), 8*time.Second)

@@ -129,8 +129,16 @@ func (s *Store) purgeDevices(
 			}
 			all = append(all, goneFrom(key, k, device))
 		}
+		for u, err := range s.units(ctx, key, ofEscalations, device, 0, lastDay, andon.Desc) {
+			if err != nil {
+				return err
+			}
+			all = append(all, gone("DELETE FROM escalations_by_day USING TIMESTAMP ? "+
+				"WHERE tenant = ? AND device = ? AND day = ?", key, device, int(u.number)))
+		}
+		all = append(all, goneFrom(key, ofEscalations, device))
 		for _, table := range []string{
-			"latest_by_device", "escalations_by_device", "assignments_by_device",
+			"latest_by_device", "assignments_by_device",
 		} {
 			all = append(all, gone("DELETE FROM "+table+" USING TIMESTAMP ? "+
 				"WHERE tenant = ? AND device = ?", key, device))

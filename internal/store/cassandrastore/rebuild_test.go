@@ -89,8 +89,8 @@ func (f *fleet) compare(s *Store, when string) {
 // off on the way: when writers have begun to keep both, and when devices are put into the new one.
 func TestRebuild(t *testing.T) {
 	t.Parallel() // it waits most of the time
-	o := newKeyspace(t, "view")
-	o.Latest, o.Settle = "", 2*time.Second
+	o := newSettling(t, "view", 2*time.Second)
+	o.Latest = ""
 	one, two := open(t, o), open(t, o)
 	f := newFleet(t, two)
 	for i, to := range []struct{ design, buckets string }{
@@ -176,7 +176,7 @@ func TestRebuildRefuses(t *testing.T) {
 		{"views", "", `design "views" is unknown: use view`},
 		{"", "16", "the design state has no buckets"},
 		{"sai", "16", "the design sai has no buckets"},
-		{"buckets", "0", `"0" is none of`},
+		{"buckets", "0", `"0" ends in no such number`},
 	} {
 		err := s.RebuildLatest(t.Context(), test.design, test.buckets, func(int64, int64) {})
 		wantError(t, err, andon.Invalid, test.want)

@@ -2,13 +2,6 @@ package cassandrastore
 
 import "slices"
 
-// step is one step of the schema, in order. A step that was released is never changed: what changes
-// is a new step behind it.
-type step struct {
-	number int
-	tables []table
-}
-
 // table is one table: what it is for, and its definition behind its name.
 type table struct {
 	name string
@@ -16,10 +9,9 @@ type table struct {
 	cql  string
 }
 
-// The write timestamps matter as much as the columns: each comment says what they are.
-func steps() []step {
-	return []step{{1, slices.Concat(types(), tenantTables(), logTables(), hintTables())}}
-}
+// tables are the schema as it is now. What changes here is an upgrade, too. The write timestamps
+// matter as much as the columns: each comment says what they are.
+func tables() []table { return slices.Concat(types(), tenantTables(), logTables(), hintTables()) }
 
 // types are what keeps a value of several parts whole.
 func types() []table {
@@ -64,13 +56,10 @@ func logTables() []table {
 			`(tenant text, device text, state text,
   time bigint, entry frozen<entry>,
   heard bigint STATIC, retired bigint STATIC, assigned frozen<assigned> STATIC,
-  run blob STATIC, incident blob STATIC, escalated bigint STATIC, shards int STATIC,
+  run blob STATIC, incident blob STATIC, shards int STATIC,
+  escalated bigint STATIC, escalation blob STATIC,
   PRIMARY KEY ((tenant, device), state))`},
-		{"escalations_by_device", "The escalations once more, for the present incident: they " +
-			"outlive the log.",
-			`(tenant text, device text, time bigint, state text, at bigint, supervisor text,
-  PRIMARY KEY ((tenant, device), time, state, at, supervisor))
-  WITH CLUSTERING ORDER BY (time DESC, state ASC, at DESC, supervisor ASC)`},
+		escalationsByDay(),
 		{"assignments_by_device", "Who was assigned, and from when on.",
 			`(tenant text, device text, since bigint, operator text,
   PRIMARY KEY ((tenant, device), since)) WITH CLUSTERING ORDER BY (since DESC)`},
@@ -85,11 +74,19 @@ func logTables() []table {
 	}
 }
 
+func escalationsByDay() table {
+	return table{"escalations_by_day", "The escalations once more, by the UTC day on which they " +
+		"were made, for the present incident: they outlive the log.",
+		`(tenant text, device text, day int, at bigint, time bigint, state text, supervisor text,
+  PRIMARY KEY ((tenant, device, day), at, time, state, supervisor))
+  WITH CLUSTERING ORDER BY (at DESC, time DESC, state ASC, supervisor ASC)`}
+}
+
 func hintTables() []table {
 	return []table{
 		{"directory", "Which partitions exist. Of kind device and reading, by id the device: " +
-			"unit is the UTC day, and label for entries the state. Of kind operator and " +
-			"supervisor: unit is the UTC hour, or the UTC day.",
+			"unit is the UTC day, and label for entries the state. Of kind operator, " +
+			"supervisor and escalation: unit is the UTC hour, or the UTC day.",
 			`(tenant text, kind text, id text, unit int, shard int, label text,
   PRIMARY KEY ((tenant, kind, id), unit, shard, label))
   WITH CLUSTERING ORDER BY (unit DESC, shard ASC, label ASC)`},
@@ -107,9 +104,6 @@ func hintTables() []table {
   PRIMARY KEY ((tenant, metric, bucket), device))`},
 	}
 }
-
-// schemaVersion is the newest step that this program knows.
-func schemaVersion() int { return steps()[len(steps())-1].number }
 
 // settingsTable comes before all steps: it says which of them were taken.
 const settingsTable = `(name text PRIMARY KEY, value text)`

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/enginetest"
@@ -71,12 +72,14 @@ func TestOtherSchemas(t *testing.T) {
 	set := func(text string) {
 		run(t, s, "UPDATE settings SET value = ? WHERE name = 'andon'", text)
 	}
-	set(strings.Replace(text, `"schema":1`, `"schema":99`, 1))
+	now := fmt.Sprintf(`"schema":%d`, schemaVersion())
+	set(strings.Replace(text, now, `"schema":99`, 1))
 	_, err = Open(t.Context(), o)
-	wantError(t, err, andon.Conflict, "newer Andon (schema 99, and this one knows 1)")
+	wantError(t, err, andon.Conflict, "newer Andon (schema 99, and this one knows ")
+	wantError(t, s.Ready(t.Context()), andon.Conflict, "newer Andon (schema 99")
 	err = Init(t.Context(), o, Setup{}, func(string) {})
 	wantError(t, err, andon.Conflict, "newer Andon")
-	set(strings.Replace(text, `"schema":1`, `"schema":0`, 1))
+	set(strings.Replace(text, now, `"schema":0`, 1))
 	_, err = Open(t.Context(), o)
 	wantError(t, err, andon.Conflict, "has schema 0", "andon store init")
 	makeSchema(t, o, Setup{})
@@ -88,6 +91,117 @@ func TestOtherSchemas(t *testing.T) {
 	set("{")
 	_, err = Open(t.Context(), o)
 	wantError(t, err, andon.Internal, "settings of keyspace "+o.Keyspace+" are damaged")
+}
+
+// TestSettleIsTheKeyspaces: a process that is set to another time than the keyspace has is refused,
+// and one that is set to none has the keyspace's.
+func TestSettleIsTheKeyspaces(t *testing.T) {
+	o := newSettling(t, "state", 7*time.Second)
+	o.Settle = 0
+	if s := open(t, o); s.options.Settle != 7*time.Second {
+		t.Errorf("a process settles after %s", s.options.Settle)
+	}
+	o.Settle = 30 * time.Second
+	_, err := Open(t.Context(), o)
+	wantError(t, err, andon.Invalid, "cassandra.settle is 30s", "has 7s", "leave the setting out")
+	err = Init(t.Context(), o, Setup{}, func(string) {})
+	wantError(t, err, andon.Invalid, "cassandra.settle is 30s", "has 7s")
+}
+
+// TestMissingTables: where somebody dropped a table nothing starts, what runs is not ready and
+// answers that it is not available, each says what to do, and doing that mends it.
+func TestMissingTables(t *testing.T) {
+	o := newKeyspace(t, "state")
+	s := open(t, o)
+	f := newFleet(t, s)
+	if err := f.report(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []string{"latest_by_state", "hints_by_operator"} {
+		run(t, s, "DROP TABLE "+table)
+	}
+	const missing = " lacks hints_by_operator, latest_by_state: run `andon store init`"
+	wantError(t, s.Ready(t.Context()), andon.Unavailable, missing)
+	_, err := Open(t.Context(), o)
+	wantError(t, err, andon.Unavailable, missing)
+	wantError(t, s.Append(t.Context(), andon.DefaultTenant, f.at, []andon.Event{
+		{Device: "new", State: "NORMAL", Time: f.at},
+	}), andon.Unavailable, "run `andon store init`", "latest_by_state")
+	if made := makeSchema(t, o, Setup{}); strings.Count(made, "CREATE TABLE") != 3 {
+		t.Errorf("init makes again what is there:\n%s", made)
+	}
+	if err := s.Ready(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := f.report(t.Context()); err != nil {
+		t.Error(err)
+	}
+	run(t, s, "DROP KEYSPACE "+o.Keyspace)
+	wantError(t, s.Ready(t.Context()), andon.Unavailable, "is gone", "andon store init")
+	wantError(t, f.report(t.Context()), andon.Unavailable, "run `andon store init`")
+}
+
+// TestUpgrade: a keyspace of schema 1, with a device that has several partitions a day and
+// escalations in a table of their own, is upgraded and shows what it did.
+func TestUpgrade(t *testing.T) {
+	o := newKeyspace(t, "state")
+	s := open(t, o)
+	at := andon.DayStart(realClock().Day())
+	first := andon.Event{Device: "press-1", State: "WARNING1", Time: at, EscalatedTo: "Sara"}
+	if err := s.Append(t.Context(), andon.DefaultTenant, at, []andon.Event{first}); err != nil {
+		t.Fatal(err)
+	}
+	const key = "'default', 'press-1', "
+	run(t, s, "DROP TABLE escalations_by_day")
+	run(t, s, "ALTER TABLE latest_by_device DROP escalation")
+	run(t, s, "DELETE FROM directory WHERE tenant = 'default' AND kind = 'escalation' "+
+		"AND id = 'press-1'")
+	run(t, s, "CREATE TABLE escalations_by_device (tenant text, device text, time bigint, "+
+		"state text, at bigint, supervisor text, "+
+		"PRIMARY KEY ((tenant, device), time, state, at, supervisor))")
+	run(t, s, fmt.Sprintf("INSERT INTO escalations_by_device (tenant, device, time, state, at, "+
+		"supervisor) VALUES (%s%d, 'WARNING1', %d, 'Sara')", key, at, at))
+	run(t, s, "UPDATE latest_by_device SET shards = 4 WHERE tenant = 'default' AND "+
+		"device = 'press-1'")
+	for shard := range 4 {
+		run(t, s, fmt.Sprintf("INSERT INTO directory (tenant, kind, id, unit, shard, label) "+
+			"VALUES ('default', 'device', 'press-1', %d, %d, 'WARNING1')", at.Day(), shard))
+		run(t, s, fmt.Sprintf("INSERT INTO events_by_device (tenant, device, day, shard, time, "+
+			"state, at, supervisor, entry) VALUES (%s%d, %d, %d, 'WARNING1', 0, '', {delivery: 1})",
+			key, at.Day(), shard, int(at)+10+shard))
+	}
+	text := scan[string](t, s, "SELECT value FROM settings")[0]
+	former := strings.Replace(text, fmt.Sprintf(`"schema":%d`, schemaVersion()), `"schema":1`, 1)
+	former = strings.Replace(former, `"settle":"30s",`, "", 1)
+	run(t, s, "UPDATE settings SET value = ? WHERE name = 'andon'", former)
+	end(t, s)
+
+	_, err := Open(t.Context(), o)
+	wantError(t, err, andon.Conflict, "has schema 1", "andon store init")
+	makeSchema(t, o, Setup{})
+	s = open(t, o)
+	shows, err := s.Device(t.Context(), andon.DefaultTenant, "press-1")
+	if err != nil || shows.EscalatedTo != "Sara" || s.options.Settle != defaultSettle {
+		t.Errorf("the device shows %+v, %v; settles after %s", shows, err, s.options.Settle)
+	}
+	second := andon.Event{Device: "press-1", State: "WARNING2", Time: at + 20}
+	err = s.Append(t.Context(), andon.DefaultTenant, at, []andon.Event{second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	q := andon.EventQuery{Limit: 10}
+	for _, err := range s.DeviceEvents(t.Context(), andon.DefaultTenant, "press-1", q) {
+		if n++; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n != 6 {
+		t.Errorf("%d of 6 entries are found", n)
+	}
+	if there, _ := tablesOf(t.Context(), s.session, o.Keyspace); there["escalations_by_device"] {
+		t.Error("the former table is still there")
+	}
 }
 
 // TestInitRefuses what can't be, before anything is made.

@@ -25,13 +25,14 @@ type Store struct {
 	inFlight    chan struct{}
 	lastStamp   atomic.Int64
 
-	working atomic.Pointer[working]
-	tenants *tenants // their records, for a second
-	devices *devices // what appends last saw of their devices
-	written *written // hints that need not be written again
-	counts  *counts
-	again   *lookAgain
-	over    chan struct{} // a life of a tenant is over
+	working  atomic.Pointer[working]
+	tenants  *tenants  // their records, for a second
+	devices  *devices  // what appends last saw of their devices
+	written  *written  // hints that need not be written again
+	fullness *fullness // of the partitions that most is written to
+	counts   *counts
+	again    *lookAgain
+	over     chan struct{} // a life of a tenant is over
 
 	work sync.WaitGroup // of the store itself
 	quit context.CancelFunc
@@ -48,9 +49,17 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	defer c.session.Close()
 	c.options.Datacenter = c.datacenter // so that LOCAL_QUORUM is that of one
-	o = c.options
 	stored, text, err := c.ready(ctx)
 	if err != nil {
+		return nil, err
+	}
+	c.options.Settle = stored.Settle.Std()
+	o = c.options
+	w, err := newWorking(stored, text)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.whole(ctx, c.session, o.Keyspace); err != nil {
 		return nil, err
 	}
 	config, err := o.config(o.Keyspace)
@@ -62,11 +71,6 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, unreached(o, err)
 	}
 	r, err := c.replicationOf(ctx, o.Keyspace)
-	if err != nil {
-		session.Close()
-		return nil, err
-	}
-	w, err := newWorking(stored, text)
 	if err != nil {
 		session.Close()
 		return nil, err
@@ -86,8 +90,9 @@ func newStore(c *cluster, session *gocql.Session, w *working) *Store {
 		speculation: gocql.NonSpeculativeExecution{},
 		inFlight:    make(chan struct{}, c.options.InFlight),
 		tenants:     newTenants(), devices: newDevices(), written: newWritten(),
-		counts: newCounts(),
-		again:  newLookAgain(), over: make(chan struct{}, 1),
+		fullness: newFullness(),
+		counts:   newCounts(),
+		again:    newLookAgain(), over: make(chan struct{}, 1),
 	}
 	if d := c.options.Speculate; d > 0 && c.datacenters[c.datacenter] > 1 {
 		s.speculation = &gocql.SimpleSpeculativeExecution{NumAttempts: 1, TimeoutDelay: d}
@@ -190,11 +195,17 @@ func (s *Store) Capabilities() andon.Capabilities {
 func (s *Store) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	_, text, err := readSettings(ctx, s.session, s.options)
-	if err == nil && text == "" {
-		return andon.Errorf(andon.Unavailable, "keyspace %s is gone", s.options.Keyspace)
+	stored, text, err := readSettings(ctx, s.session, s.options)
+	switch {
+	case err != nil:
+		return err
+	case text == "":
+		return andon.Errorf(andon.Unavailable, "keyspace %s is gone, or empty: run `andon store "+
+			"init`", s.options.Keyspace)
+	case stored.Schema > schemaVersion():
+		return newer(s.options.Keyspace, stored.Schema)
 	}
-	return err
+	return s.working.Load().whole(ctx, s.session, s.options.Keyspace)
 }
 
 // Close is of andon.Store. What it leaves unfinished is only what any reader mends by the way.

@@ -96,7 +96,14 @@ func drop(t *testing.T, o Options) {
 // newKeyspace makes a keyspace that keeps readings for ever, as the checks want it.
 func newKeyspace(t *testing.T, design string) Options {
 	t.Helper()
+	return newSettling(t, design, 0)
+}
+
+// newSettling makes one in which devices are looked at again after so long.
+func newSettling(t *testing.T, design string, settle time.Duration) Options {
+	t.Helper()
 	o := engine(t, design)
+	o.Settle = settle
 	forever := andon.Forever
 	makeSchema(t, o, Setup{ReadingsRetention: &forever})
 	return o

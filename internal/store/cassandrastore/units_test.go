@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -153,7 +154,8 @@ func TestRandomStateKeys(t *testing.T) {
 }
 
 func TestBuckets(t *testing.T) {
-	c, err := parseBuckets(" 8, WARNING4=4,metro/NORMAL=64,a=b=2,")
+	c, err := parseBuckets(` 8, WARNING4=4,metro/NORMAL=64,a=b=2,bus/*=32, "a/b"=3,` +
+		`"a/b"/"on \"off\""=5, two words=6`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,18 +166,50 @@ func TestBuckets(t *testing.T) {
 	}{
 		{"default", "NORMAL", 8}, {"default", "WARNING4", 4}, {"metro", "NORMAL", 64},
 		{"metro\t3", "NORMAL", 64}, {"metro", "WARNING4", 4}, {"default", "a=b", 2},
+		{"bus", "WARNING4", 32}, {"bus\t1", "NORMAL", 32}, {"default", "a/b", 3}, {"a", "b", 8},
+		{"a/b", `on "off"`, 5}, {"default", "two words", 6},
 	} {
 		if got := c.of(test.tenant, test.state); got != test.want {
 			t.Errorf("%q %s has %d buckets, want %d", test.tenant, test.state, got, test.want)
 		}
 	}
-	for _, text := range []string{"0", "-1", "x", "A=", "A=0", "1025", "A=1e3", "16 8"} {
-		if _, err := parseBuckets(text); andon.KindOf(err) != andon.Invalid || err == nil {
-			t.Errorf("parseBuckets(%q): %v, want an error", text, err)
-		}
+	var again []string
+	for r, n := range c.rules {
+		again = append(again, fmt.Sprintf("%s=%d", r, n))
+	}
+	spelled, err := parseBuckets("8," + strings.Join(again, ","))
+	if err != nil || !spelled.equal(c) {
+		t.Errorf("%q is read as %v, %v", again, spelled, err)
 	}
 	if c, err := parseBuckets(""); err != nil || c.of("t", "S") != defaultBuckets {
 		t.Errorf("without a setting there are %d buckets, %v", c.of("t", "S"), err)
+	}
+}
+
+func TestBucketsRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		"0": "no such number", "-1": "no such number", "x": "no such number", "A=": "number",
+		"A=0": "number", "1025": "number", "A=1e3": "number", "16 8": "number",
+		"metro/=5": "no state that there can be", "metro/ =5": "no state", "=5": "no state",
+		"/NORMAL=4": "no tenant that there can be", "a/b/c=4": "quote the name", "*=4": "no state",
+		"*/NORMAL=4": "no tenant", `"a=4`: "number", `x"a"=4`: "no state", "16,8": "second number",
+		"A=4,B=4,A=8": "second rule for the same",
+	} {
+		_, err := parseBuckets(text)
+		wantError(t, err, andon.Invalid, "cassandra.buckets", want)
+	}
+}
+
+// TestFormerBuckets: what schema 1 has is meant as it was.
+func TestFormerBuckets(t *testing.T) {
+	for was, want := range map[string]string{
+		"16": "16", "16, WARNING4=4": "16,WARNING4=4", "a=b=2": "a=b=2",
+		"metro/NORMAL=64": `"metro/NORMAL"=64,metro/NORMAL=64`, "metro/=5": `"metro/"=5`, "": "",
+	} {
+		got := formerBuckets(was)
+		if _, err := parseBuckets(got); got != want || err != nil {
+			t.Errorf("%q became %q, want %q: %v", was, got, want, err)
+		}
 	}
 }
 
@@ -374,36 +408,6 @@ func TestSlotsAreACache(t *testing.T) {
 	}
 }
 
-// TestShardsGrow: a device that fills a day gets twice the partitions, and no more of them than
-// make sense.
-func TestShardsGrow(t *testing.T) {
-	day := andon.DayStart(20_000)
-	slot := &slot{}
-	shards := 0
-	for range 40 {
-		slot.today += rowsPerPartition - 1
-		d := &deviceAppend{
-			events: []andon.Event{{Device: "d", Time: day}}, slot: slot, is: &view{shards: shards},
-		}
-		slot.day = day.Day()
-		a := &appending{tenant: &tenant{key: "t"}}
-		a.grow(d)
-		if grown := d.is.shards > max(shards, 1); grown != (len(a.log) == 1) {
-			t.Fatalf("from %d to %d shards by %d statements", shards, d.is.shards, len(a.log))
-		}
-		shards = d.is.shards
-	}
-	if shards < 16 || shards > 64 {
-		t.Errorf("%d rows of a day are in %d partitions", slot.today, shards)
-	}
-	d := &deviceAppend{events: []andon.Event{{Device: "d", Time: day + 86_400_000_000}},
-		slot: slot, is: &view{shards: shards}}
-	(&appending{tenant: &tenant{key: "t"}}).grow(d)
-	if d.is.shards != shards || slot.today != 1 {
-		t.Errorf("on a new day there are %d partitions and %d rows", d.is.shards, slot.today)
-	}
-}
-
 // TestShardsAreEven: entries are spread over all partitions, and an entry is always in the same.
 func TestShardsAreEven(t *testing.T) {
 	const n, each = 16, 500
@@ -414,7 +418,7 @@ func TestShardsAreEven(t *testing.T) {
 		if again := shardOf(at, "NORMAL", n); again != shard {
 			t.Fatalf("%s is in %d and in %d", at, shard, again)
 		}
-		in[shard]++
+		in[slices.Index(expand(shardsOf(n)), shard)]++
 	}
 	for shard, rows := range in {
 		if rows < each/2 || rows > each*2 {

@@ -27,13 +27,15 @@ type view struct {
 	run      mark
 	incident mark
 	// escalated is the newest time of an entry that was ever escalated; 0 where none was.
-	escalated andon.Time
-	shards    int // partitions a day; 0 is 1
+	escalated  andon.Time
+	escalation newestEscalation
+	shards     int // partitions a day; 0 is 1
 }
 
 const (
 	viewColumns = "SELECT state, time, heard, retired, assigned, " +
-		"run, writetime(run), incident, writetime(incident), escalated, shards"
+		"run, writetime(run), incident, writetime(incident), " +
+		"escalated, escalation, writetime(escalation), shards"
 	fromLatest = " FROM latest_by_device WHERE tenant = ? AND device = ?"
 )
 
@@ -70,17 +72,21 @@ type viewRow struct {
 	run, incident       []byte
 	runStamp, incidents int64
 	escalated           int64
+	escalation          []byte
+	escalationStamp     int64
 	shards              int
 }
 
 func (r *viewRow) into() []any {
 	return []any{&r.state, &r.time, &r.heard, &r.retired, &r.assigned,
-		&r.run, &r.runStamp, &r.incident, &r.incidents, &r.escalated, &r.shards}
+		&r.run, &r.runStamp, &r.incident, &r.incidents,
+		&r.escalated, &r.escalation, &r.escalationStamp, &r.shards}
 }
 
 func (r *viewRow) fill(v *view) {
 	v.retired, v.heard, v.shards = andon.Time(r.retired), andon.Time(r.heard), r.shards
 	v.escalated = andon.Time(r.escalated)
+	v.escalation = unpackEscalation(r.escalation, r.escalationStamp)
 	v.assigned = andon.Assignment{
 		Operator: andon.PersonID(r.assigned.operator), From: andon.Time(r.assigned.since),
 	}

@@ -1,0 +1,213 @@
+package cassandrastore
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"iter"
+	"slices"
+
+	"github.com/andonhq/andon"
+)
+
+// newestEscalation is the escalation of a device that was made last, of any of its entries; To is
+// absent where it withdrew one. It is kept as
+//
+//	[time of the entry, 8][its severity][its state][0][supervisor, inverted][255]
+//
+// with the time at which it was made as write timestamp. So of several the newest stands, of one
+// time that of the newest entry, and of one entry that of the supervisor who comes first: as
+// standing has it.
+type newestEscalation andon.Escalation
+
+func packEscalation(r *andon.Escalation, states *andon.StateSet) packed {
+	b := binary.BigEndian.AppendUint64(nil, uint64(r.Time))
+	b = append(b, states.Severity(r.State))
+	b = append(append(b, r.State...), 0)
+	for _, c := range []byte(r.To) {
+		b = append(b, ^c)
+	}
+	return append(b, 255)
+}
+
+// unpackEscalation reads what packEscalation wrote; the zero value where there is none.
+func unpackEscalation(b []byte, stamp int64) (e newestEscalation) {
+	const state = 8 + 1
+	if len(b) < state+2 {
+		return e
+	}
+	end := bytes.IndexByte(b[state:], 0) + state
+	if end < state {
+		return e
+	}
+	e.Time, e.At = andon.Time(binary.BigEndian.Uint64(b)), andon.Time(stamp)
+	e.State = andon.State(b[state:end])
+	to := bytes.Clone(b[end+1 : len(b)-1])
+	for i := range to {
+		to[i] = ^to[i]
+	}
+	e.To = andon.PersonID(to)
+	return e
+}
+
+// escalated is what else is kept of an escalation: with the device, for the present incident, and
+// for its supervisor.
+func (a *appending) escalated(r andon.Escalation) []mutation {
+	key, device, states := a.tenant.key, string(r.Device), a.tenant.record.States
+	all := []mutation{
+		{{
+			"INSERT INTO escalations_by_day (tenant, device, day, at, time, state, supervisor) " +
+				"VALUES (?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ?",
+			[]any{key, device, int(r.At.Day()), int64(r.At), int64(r.Time), string(r.State),
+				string(r.To), a.stamp},
+		}},
+		{{
+			"UPDATE latest_by_device USING TIMESTAMP ? SET escalated = ? " +
+				"WHERE tenant = ? AND device = ?",
+			[]any{int64(r.Time), int64(r.Time), key, device},
+		}, {
+			"UPDATE latest_by_device USING TIMESTAMP ? SET escalation = ? " +
+				"WHERE tenant = ? AND device = ?",
+			[]any{max(1, int64(r.At)), packEscalation(&r, states), key, device},
+		}},
+	}
+	a.hints.exists(ofEscalations, device, r.At.Day(), 0, "", r.At)
+	if r.To == "" {
+		return all
+	}
+	day := r.Time.Day()
+	a.hints.exists(ofSupervisor, string(r.To), day, 0, "", r.Time)
+	a.hints.name(string(ofSupervisor), string(r.To))
+	return append(all, mutation{{
+		"INSERT INTO hints_by_supervisor (tenant, supervisor, day, time, state, device) " +
+			"VALUES (?, ?, ?, ?, ?, ?) USING TIMESTAMP ?",
+		[]any{key, string(r.To), int(day), int64(r.Time), string(r.State), device, a.stamp},
+	}})
+}
+
+// escalatedNow returns the newest escalation that stands for any entry of the present incident of a
+// device, by when it was made, then by its entry. Nearly always it is the one that was made last,
+// which the view has; else those of the incident are read, the newest first.
+func (s *Store) escalatedNow(
+	ctx context.Context, t *tenant, device andon.DeviceID, v *view,
+) (andon.Escalation, error) {
+	states, incident := t.record.States, v.incident.first
+	inIncident := func(r *andon.Escalation) bool {
+		return r.Time >= incident && states.Severity(r.State) > 0
+	}
+	if r := andon.Escalation(v.escalation); r.To != "" && inIncident(&r) {
+		return r, nil
+	}
+	seen := map[andon.EventKey]bool{}
+	for rows, err := range s.escalations(ctx, t, device, incident) {
+		if err != nil {
+			return andon.Escalation{}, err
+		}
+		var newest andon.Escalation
+		for _, r := range newestOfEach(rows, states, seen) {
+			if r.To != "" && inIncident(&r) {
+				newest = r // they rise
+			}
+		}
+		if newest.To != "" {
+			return newest, nil
+		}
+	}
+	return andon.Escalation{}, nil
+}
+
+func entryKey(r *andon.Escalation, states *andon.StateSet) andon.EventKey {
+	return andon.EventKey{Time: r.Time, Severity: states.Severity(r.State), State: r.State}
+}
+
+// newestOfEach returns, of escalations that were made at one time, the one that stands of each
+// entry that was not seen before, in the order of the entries.
+func newestOfEach(
+	rows []andon.Escalation, states *andon.StateSet, seen map[andon.EventKey]bool,
+) (each []andon.Escalation) {
+	slices.SortFunc(rows, func(a, b andon.Escalation) int {
+		return entryKey(&a, states).Compare(entryKey(&b, states))
+	})
+	for len(rows) > 0 {
+		key, n := entryKey(&rows[0], states), 1
+		for n < len(rows) && entryKey(&rows[n], states) == key {
+			n++
+		}
+		if !seen[key] {
+			seen[key] = true
+			each = append(each, standing(rows[:n]))
+		}
+		rows = rows[n:]
+	}
+	return each
+}
+
+// keptEscalations returns those of one entry, also where the log has lost it to its retention.
+func (s *Store) keptEscalations(
+	ctx context.Context, t *tenant, e *andon.Escalation,
+) (kept []andon.Escalation, err error) {
+	for rows, err := range s.escalations(ctx, t, e.Device, e.Time) {
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			if r.Time == e.Time && r.State == e.State {
+				kept = append(kept, r)
+			}
+		}
+	}
+	return kept, nil
+}
+
+type escalationRow struct {
+	at, time  int64
+	state, to string
+}
+
+func (r *escalationRow) into() []any { return []any{&r.at, &r.time, &r.state, &r.to} }
+
+var escalationsDown = question{"SELECT at, time, state, supervisor FROM escalations_by_day " +
+	"WHERE tenant = ? AND device = ? AND day = ?", 3}
+
+// escalations returns the escalations of a device that may be of an entry from a time on, without
+// by and note: newest first, those that were made at one time together. An entry is escalated at
+// its time, or once it was admitted, which may be as long before.
+func (s *Store) escalations(
+	ctx context.Context, t *tenant, device andon.DeviceID, from andon.Time,
+) iter.Seq2[[]andon.Escalation, error] {
+	first := max(0, from-andon.Time(t.record.MaxFuture)).Day()
+	days := s.units(ctx, t.key, ofEscalations, string(device), first, lastDay, andon.Desc)
+	at := func(r *escalationRow) int64 { return r.at }
+	return func(yield func([]andon.Escalation, error) bool) {
+		for u, err := range days {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			args := []any{t.key, string(device), int(u.number)}
+			one := []*pages[escalationRow]{
+				newPages(s, escalationsDown, args, 16, (*escalationRow).into),
+			}
+			for {
+				rows, err := instant(ctx, one, at, andon.Desc)
+				if err == nil && len(rows) == 0 {
+					break
+				}
+				if !yield(escalationsOf(device, rows), err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+func escalationsOf(device andon.DeviceID, rows []escalationRow) []andon.Escalation {
+	all := make([]andon.Escalation, len(rows))
+	for i, r := range rows {
+		all[i] = andon.Escalation{
+			Device: device, Time: andon.Time(r.time), State: andon.State(r.state),
+			At: andon.Time(r.at), To: andon.PersonID(r.to),
+		}
+	}
+	return all
+}

@@ -1,0 +1,127 @@
+package cassandrastore
+
+import (
+	"context"
+	"strings"
+
+	gocql "github.com/apache/cassandra-gocql-driver/v2"
+
+	"github.com/andonhq/andon"
+)
+
+// upgrade brings a keyspace of the schema before to one. It may be repeated, and is broken off at
+// any place by whoever ends the program. One that was released is never changed.
+type upgrade struct {
+	to       int
+	tables   []table
+	settings func(*settings)                     // nil: as they are
+	move     func(context.Context, *setup) error // nil: nothing is to be moved
+}
+
+// upgrades are all of them, in order. No process of a former Andon may run meanwhile.
+func upgrades() []upgrade {
+	return []upgrade{
+		// Settings hold Settle; the directory has shards by their number (expand); escalations are
+		// in partitions by day.
+		{2, []table{
+			{"latest_by_device", "", "COLUMN escalation blob STATIC"},
+			escalationsByDay(),
+		}, func(s *settings) {
+			s.Latest.Buckets = formerBuckets(s.Latest.Buckets)
+			if s.Next != nil {
+				s.Next.Buckets = formerBuckets(s.Next.Buckets)
+			}
+		}, moveEscalations},
+	}
+}
+
+// schemaVersion is the newest schema that this program knows.
+func schemaVersion() int { return upgrades()[len(upgrades())-1].to }
+
+// upgrade brings settings to what this program knows.
+func (s *settings) upgrade() {
+	for _, u := range upgrades() {
+		if u.to > s.Schema && u.settings != nil {
+			u.settings(s)
+		}
+	}
+}
+
+// upgrade takes the upgrades that the keyspace lacks.
+func (in *setup) upgrade(ctx context.Context) error {
+	for _, u := range upgrades() {
+		if u.to <= in.keep.Schema {
+			continue
+		}
+		if err := in.create(ctx, u.tables); err != nil {
+			return err
+		}
+		if u.move == nil || in.DryRun {
+			continue
+		}
+		if err := u.move(ctx, in); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// formerBuckets spells the rules of schema 1 as they are spelled now. There a rule with a slash was
+// for a state of that name and, at each slash, for a state of a tenant; one that could mean nothing
+// was kept.
+func formerBuckets(text string) string {
+	var rules []string
+	for part := range strings.SplitSeq(text, ",") {
+		part = strings.TrimSpace(part)
+		at := strings.LastIndexByte(part, '=')
+		if at < 0 {
+			rules = append(rules, part)
+			continue
+		}
+		name, n := part[:at], part[at:]
+		all := []bucketRule{{"", andon.State(name)}}
+		for i := range len(name) {
+			if name[i] == '/' {
+				all = append(all, bucketRule{andon.TenantID(name[:i]), andon.State(name[i+1:])})
+			}
+		}
+		for _, r := range all {
+			meant := r.state.Validate() == nil &&
+				(len(all) == 1 || r.tenant == "" || r.tenant.Validate() == nil)
+			if meant {
+				rules = append(rules, r.String()+n)
+			}
+		}
+	}
+	return strings.Join(rules, ",")
+}
+
+// moveEscalations moves what schema 1 has in escalations_by_device, and drops that.
+func moveEscalations(ctx context.Context, in *setup) error {
+	const former = "escalations_by_device"
+	there, err := tablesOf(ctx, in.session, in.options.Keyspace)
+	if err != nil || !there[former] {
+		return err
+	}
+	var tenant, device, state, to string
+	var time, at int64
+	it := in.session.Query("SELECT tenant, device, time, state, at, supervisor FROM " +
+		in.name(former)).Consistency(in.options.read()).PageSize(pageRows).IterContext(ctx)
+	for it.Scan(&tenant, &device, &time, &state, &at, &to) {
+		day := int(andon.Time(at).Day())
+		batch := in.session.Batch(gocql.UnloggedBatch).Consistency(in.options.write())
+		batch.Query("INSERT INTO "+in.name("escalations_by_day")+" (tenant, device, day, at, "+
+			"time, state, supervisor) VALUES (?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ?",
+			tenant, device, day, at, time, state, to, max(1, at))
+		batch.Query("INSERT INTO "+in.name("directory")+" (tenant, kind, id, unit, shard, "+
+			"label) VALUES (?, ?, ?, ?, 0, '') USING TIMESTAMP ?",
+			tenant, string(ofEscalations), device, day, int64(andon.MaxTime)-1)
+		if err := batch.ExecContext(ctx); err != nil {
+			return failure("move escalations", err)
+		}
+	}
+	if err := it.Close(); err != nil {
+		return failure("move escalations", err)
+	}
+	return in.do(ctx, "DROP TABLE IF EXISTS "+in.name(former))
+}
