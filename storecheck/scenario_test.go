@@ -20,6 +20,17 @@ func TestNamesAreUnique(t *testing.T) {
 	}
 }
 
+// TestFew: those that are run on a store in use are checks that there are, one of each section.
+func TestFew(t *testing.T) {
+	sections := map[string]bool{}
+	for _, c := range Few() {
+		sections[c.Section] = true
+	}
+	if n := len(Few()); n != 8 || len(sections) != n {
+		t.Errorf("%d checks of %d sections", n, len(sections))
+	}
+}
+
 // TestEverySection fails when a semantic of docs/semantics.md §2, or §3, has no check.
 func TestEverySection(t *testing.T) {
 	sections := []string{"3"}
@@ -45,7 +56,7 @@ func TestStrangeIDsAreValid(t *testing.T) {
 func TestRunLeavesNothing(t *testing.T) {
 	store := memstore.New()
 	ran := 0
-	err := Run(t.Context(), store, func(r Result) {
+	err := Run(t.Context(), store, Checks(), func(r Result) {
 		ran++
 		if r.Err != nil {
 			t.Errorf("%s: %v", r.Check, r.Err)

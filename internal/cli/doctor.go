@@ -16,6 +16,7 @@ type doctor struct {
 	origins []config.Origin
 	target
 	patience time.Duration // with a server whose store is eventual
+	full     bool          // all checks
 	report   examination
 }
 
@@ -27,7 +28,8 @@ func (p *program) doctorCommand() *cobra.Command {
 		Long: `Check the store that is configured, and the machine that it is on: every check that
 the project runs on its own stores, in throwaway tenants which are deleted behind them; then the
 disk, the clock, limits and memory, each with the place that the figure comes from. The embedded
-store is opened for that, so stop its server first, or ask the server:
+store is opened for that, so stop its server first, or ask the server. On a store that others may
+use meanwhile only a few of the checks run, unless --full asks for all of them.
 
 With --url, check a running server instead, over HTTP and in a throwaway tenant: write and read
 back, current states, assignment, escalation, readings, retirement. The tenant is always deleted.
@@ -42,6 +44,8 @@ Exit codes: 0 well, or only warnings; 1 a check failed; 2 wrong use.`,
 	sources := p.sourceFlags(cmd)
 	cmd.Flags().StringVar(&d.url, "url", "", "address of a running server; none: the configured "+
 		"store")
+	cmd.Flags().BoolVar(&d.full, "full", false, "run all checks, also on a store that others "+
+		"may use meanwhile")
 	form := choiceFlag(cmd, "output", formatTable, "form of the report", formatTable, formatJSON)
 	cmd.RunE = p.does(func(ctx context.Context, _ []string) error {
 		return d.run(ctx, sources(), form.value)

@@ -21,6 +21,7 @@ import (
 	"github.com/andonhq/andon/internal/httpapi"
 	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/store/memstore"
+	"github.com/andonhq/andon/storecheck"
 	"github.com/andonhq/andon/internal/store/wrap"
 )
 
@@ -185,7 +186,7 @@ func TestDoctorOfStores(t *testing.T) {
 	says(t, "memory", d.report.Findings, "warning store durability",
 		"warning store throwaway tenants: 1 tenant of checks that were broken off: "+
 			"andon-check-X-first")
-	d.runChecks(t.Context(), &forgetful{store})
+	d.runChecks(t.Context(), &forgetful{store}, storecheck.Checks())
 	says(t, "forgetful", d.report.Findings, "failed checks 2.6 unassigned means nobody")
 	if err := d.report.print(d.program, formatJSON); err != nil {
 		t.Fatal(err)
@@ -193,6 +194,25 @@ func TestDoctorOfStores(t *testing.T) {
 	if !strings.Contains(out.String(), `"status": "failed",`) {
 		t.Errorf("got %s", out)
 	}
+}
+
+// TestDoctorIsGentle: on a store that others use a few checks run, and all of them when asked.
+func TestDoctorIsGentle(t *testing.T) {
+	c := config.Default()
+	for _, test := range []struct {
+		store      string
+		full, some bool
+	}{{"pebble", false, false}, {"cassandra", false, true}, {"cassandra", true, false}} {
+		d, _ := newDoctor()
+		c.Store, d.full = test.store, test.full
+		checks := d.checksOf(c)
+		if some := len(checks) < 10; some != test.some {
+			t.Errorf("%s, full %v: %d checks", test.store, test.full, len(checks))
+		}
+	}
+	d, _ := newDoctor()
+	d.runChecks(t.Context(), memstore.New(), storecheck.Few())
+	says(t, "few", d.report.Findings, "ok checks semantics: 8 checks passed; --full runs all")
 }
 
 // brokenServer serves the API but for what broken answers itself.

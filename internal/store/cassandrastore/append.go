@@ -45,8 +45,8 @@ type newMark struct {
 func (s *Store) Append(
 	ctx context.Context, id andon.TenantID, received andon.Time, events []andon.Event,
 ) error {
-	t, err := s.tenant(ctx, id)
-	if err != nil {
+	if len(events) == 0 {
+		_, err := s.tenant(ctx, id)
 		return err
 	}
 	for len(events) > 0 {
@@ -54,12 +54,25 @@ func (s *Store) Append(
 		for n < len(events) && events[n].Device == events[n-1].Device {
 			n++
 		}
-		if err := s.append(ctx, t, received, events[:n]); err != nil {
+		if err := s.appendPart(ctx, id, received, events[:n]); err != nil {
 			return err
 		}
 		events = events[n:]
 	}
 	return nil
+}
+
+// appendPart keeps one part within Options.Timeout, whatever it waits for.
+func (s *Store) appendPart(
+	ctx context.Context, id andon.TenantID, received andon.Time, events []andon.Event,
+) error {
+	ctx, end := s.within(ctx)
+	defer end()
+	t, err := s.tenant(ctx, id)
+	if err == nil {
+		err = s.append(ctx, t, received, events)
+	}
+	return failure("append", err)
 }
 
 // eventsAtOnce is how many events of a request are under way at once, and those of the last device

@@ -17,6 +17,8 @@ func noDevice(id andon.DeviceID) error {
 func (s *Store) Device(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID,
 ) (andon.Device, error) {
+	ctx, end := s.within(ctx)
+	defer end()
 	t, err := s.tenant(ctx, id)
 	if err != nil {
 		return andon.Device{}, err
@@ -120,6 +122,8 @@ func (s *Store) list(
 func (s *Store) Retire(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, at andon.Time,
 ) (andon.Time, error) {
+	ctx, end := s.within(ctx)
+	defer end()
 	t, err := s.tenant(ctx, id)
 	if err != nil {
 		return 0, err

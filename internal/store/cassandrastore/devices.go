@@ -64,7 +64,7 @@ func (d *devices) take(ctx context.Context, k slotKey) (*slot, error) {
 		return s, nil
 	case <-ctx.Done():
 		d.unref(k, s)
-		return nil, ctx.Err()
+		return nil, failure("wait for the device", ctx.Err())
 	}
 }
 

@@ -77,6 +77,8 @@ func (s *Store) Entry(
 	ctx context.Context, id andon.TenantID,
 	device andon.DeviceID, at andon.Time, state andon.State,
 ) (andon.Entry, error) {
+	ctx, end := s.within(ctx)
+	defer end()
 	t, err := s.tenant(ctx, id)
 	if err != nil {
 		return andon.Entry{}, err

@@ -31,7 +31,7 @@ type Options struct {
 	PasswordFile string // holds the password, instead of Password
 	TLS          TLS
 
-	Timeout     time.Duration // of one statement; 12 seconds unless set
+	Timeout     time.Duration // of a statement, and of a request of few; 12 seconds unless set
 	Speculate   time.Duration // a read is sent to a second node after so long; 0: never
 	Connections int           // to each node; 2 unless set
 	InFlight    int           // statements under way at once; 512 unless set

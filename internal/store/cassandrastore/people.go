@@ -169,6 +169,8 @@ func (s *Store) escalatedOn(
 func (s *Store) Escalate(
 	ctx context.Context, id andon.TenantID, e andon.Escalation,
 ) (kept andon.Escalation, added bool, err error) {
+	ctx, end := s.within(ctx)
+	defer end()
 	t, err := s.tenant(ctx, id)
 	if err != nil {
 		return e, false, err

@@ -28,7 +28,7 @@ func (s *Store) page(
 ) (next []byte, err error) {
 	ctx, leave, err := s.enter(ctx)
 	if err != nil {
-		return nil, err
+		return nil, failure("read", err)
 	}
 	defer leave()
 	began, rows := s.now(), 0
@@ -124,6 +124,12 @@ func (s *Store) enter(ctx context.Context) (within context.Context, leave func()
 		cancel()
 		<-s.inFlight
 	}, nil
+}
+
+// within gives all statements together the time of one. It is for what is done in a few steps;
+// where there may be many, each has its own, and the first that fails ends it.
+func (s *Store) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, s.options.Timeout)
 }
 
 // sideBySide is how many statements of one request are under way at once.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
@@ -465,4 +466,32 @@ func TestTTL(t *testing.T) {
 	if s.ttl(andon.Forever).seconds(now) != 0 {
 		t.Error("what is kept for ever has an end")
 	}
+}
+
+// TestRequestHasOneTimeout: what waits for a device that another holds ends in the time of one
+// statement, and says that it is not available.
+func TestRequestHasOneTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &Store{
+			options: Options{
+				Now: realClock, Timeout: 3 * time.Second, Settle: time.Minute,
+				Log: slog.New(slog.DiscardHandler),
+			},
+			tenants: newTenants(), devices: newDevices(), written: newWritten(),
+			fullness: newFullness(), inFlight: make(chan struct{}, 1),
+		}
+		s.working.Store(&working{})
+		s.tenants.put(&tenant{"t", andon.NewTenant("t"), time.Now()})
+		held, err := s.devices.take(t.Context(), slotKey{"t", "d"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.devices.give(slotKey{"t", "d"}, held)
+		began := time.Now()
+		err = s.Append(t.Context(), "t", 1, []andon.Event{{Device: "d", State: "NORMAL", Time: 1}})
+		wantError(t, err, andon.Unavailable, "did not answer in time")
+		if took := time.Since(began); took != s.options.Timeout {
+			t.Errorf("it took %s", took)
+		}
+	})
 }
