@@ -159,10 +159,22 @@ type Escalation struct {
 	Note   string   // may be absent
 }
 
+// Withdrawal is the record that an entry was wrong: since then no answer shows the entry but that
+// of the entry itself, however often it is sent again.
+type Withdrawal struct {
+	Device DeviceID // with Time and State: the entry
+	Time   Time
+	State  State
+	At     Time     // when it was withdrawn
+	By     PersonID // may be absent
+	Note   string   // may be absent
+}
+
 // Entry is one log entry with all of its escalation records, newest first.
 type Entry struct {
 	Event
 	Escalations []Escalation
+	Withdrawn   *Withdrawal // nil unless it was withdrawn
 }
 
 // Standing returns the record that counts; the zero value where the entry never was escalated.
@@ -173,11 +185,12 @@ func (e *Entry) Standing() Escalation {
 	return e.Escalations[0]
 }
 
-// Interval is one run of one state: the entries of a device in an unbroken row with the same state.
+// Interval is one run of one state: the entries of a device in an unbroken row with the same state
+// and without a retirement between.
 type Interval struct {
 	State State
 	From  Time
-	To    Time // when the next run began; 0 for the running one
+	To    Time // when the next run began or the device was retired; 0 for the running one
 }
 
 // Assignment says who was assigned to a device, and from when on.

@@ -29,7 +29,8 @@ type IntervalQuery struct {
 // run is one run while it is being read.
 type run struct {
 	first EventKey
-	to    Time // when the next run began; 0 for the running one
+	last  Time // its newest entry, as far as it was read
+	to    Time // when it ended; 0 for the running one
 }
 
 // within reports whether the run has an instant in the span. A run is [first, to); one of no length
@@ -48,7 +49,8 @@ func (r run) positioned() PositionedInterval {
 
 // Intervals returns the runs of a device. The running one is what the device shows now, so it
 // outlives its entries; the others come from the log, and one whose beginning has expired begins at
-// its oldest entry that is left. Of a retired device the log alone tells.
+// its oldest entry that is left. A retirement ends a run, also where the device came back in the
+// same state.
 func Intervals(
 	ctx context.Context, s interface {
 		Log
@@ -56,7 +58,14 @@ func Intervals(
 	}, tenant TenantID, states *StateSet, device DeviceID, q IntervalQuery,
 ) iter.Seq2[PositionedInterval, error] {
 	return func(yield func(PositionedInterval, error) bool) {
-		reader := &runReader{ctx: ctx, log: s, tenant: tenant, states: states, device: device}
+		retired, err := s.Retirements(ctx, tenant, device)
+		if err != nil {
+			yield(PositionedInterval{}, err)
+			return
+		}
+		reader := &runReader{
+			ctx: ctx, log: s, tenant: tenant, states: states, device: device, retired: retired,
+		}
 		d, err := s.Device(ctx, tenant, device)
 		if err == nil {
 			key := EventKey{Time: d.Since, Severity: d.Severity, State: d.State, Device: device}
@@ -93,6 +102,23 @@ type runReader struct {
 	states  *StateSet
 	device  DeviceID
 	running *EventKey // the first entry of the running run; nil where there is none
+	retired []Time    // when the device was retired, ascending
+}
+
+// end returns when a run ended whose newest entry was at last, and behind which another entry is at
+// next, 0 where there is none: at the next entry, unless the device was retired before.
+func (r *runReader) end(last, next Time) Time {
+	for _, at := range r.retired {
+		if at >= last && (next == 0 || at < next) {
+			return at
+		}
+	}
+	return next
+}
+
+// goesOn reports whether a run that has an entry at last goes on with k, which is the next one.
+func (r *runReader) goesOn(state State, last Time, k EventKey) bool {
+	return k.State == state && r.end(last, k.Time) == k.Time
 }
 
 // entries returns the keys of the device's entries, page by page without end.
@@ -156,7 +182,7 @@ func (r *runReader) backward(span Span, after *EventKey, to Time, yield func(run
 			yield(run{}, err)
 			return
 		}
-		if open != nil && open.first.State == k.State {
+		if open != nil && r.goesOn(k.State, k.Time, open.first) {
 			open.first = k
 			continue
 		}
@@ -168,7 +194,7 @@ func (r *runReader) backward(span Span, after *EventKey, to Time, yield func(run
 		if to != 0 && to < span.From { // it ended before the span began
 			return
 		}
-		open = &run{first: k, to: to}
+		open = &run{first: k, to: r.end(k.Time, to)}
 	}
 	if open != nil {
 		yield(*open, nil)
@@ -188,13 +214,15 @@ func (r *runReader) nextRun(at Time) (Time, error) {
 	if holds == nil {
 		return 0, nil
 	}
+	last := holds.Time
 	for k, err := range r.entries(Span{From: holds.Time}, Asc, holds) {
 		if err != nil {
 			return 0, err
 		}
-		if k.State != holds.State || r.isRunning(k) {
+		if !r.goesOn(holds.State, last, k) || r.isRunning(k) {
 			return k.Time, nil
 		}
+		last = k.Time
 	}
 	return 0, nil
 }
@@ -237,40 +265,42 @@ func (r *runReader) forward(span Span, from Time, after *EventKey, yield func(ru
 		if r.isRunning(k) {
 			break
 		}
-		if after != nil && k.State == after.State { // the rest of the run that was returned already
+		if after != nil && r.goesOn(after.State, after.Time, k) {
+			after = &k // the rest of the run that was returned already
 			continue
 		}
 		after = nil
-		if open != nil && open.first.State == k.State {
+		if open != nil && r.goesOn(open.first.State, open.last, k) {
+			open.last = k.Time
 			continue
 		}
 		if open != nil {
-			if open.to = k.Time; !yield(*open, nil) {
+			if open.to = r.end(open.last, k.Time); !yield(*open, nil) {
 				return
 			}
 		}
 		if span.To != 0 && k.Time > span.To {
 			return
 		}
-		open = &run{first: k}
+		open = &run{first: k, last: k.Time}
 	}
-	if r.running == nil {
-		if open != nil {
-			yield(*open, nil)
-		}
-		return
+	var next Time
+	if r.running != nil {
+		next = r.running.Time
 	}
 	if open != nil {
-		if open.to = r.running.Time; !yield(*open, nil) {
+		if open.to = r.end(open.last, next); !yield(*open, nil) {
 			return
 		}
 	}
-	yield(run{first: *r.running}, nil)
+	if r.running != nil {
+		yield(run{first: *r.running}, nil)
+	}
 }
 
 // runStart returns when the run that holds at began; at itself when there is none before it.
 func (r *runReader) runStart(at Time) (Time, error) {
-	start, state := at, State("")
+	start, held := at, EventKey{}
 	if at == 0 {
 		return 0, nil
 	}
@@ -278,13 +308,10 @@ func (r *runReader) runStart(at Time) (Time, error) {
 		if err != nil {
 			return 0, err
 		}
-		if state == "" {
-			state = k.State
-		}
-		if k.State != state {
+		if held.State != "" && !r.goesOn(k.State, k.Time, held) {
 			return start, nil
 		}
-		start = k.Time
+		start, held = k.Time, k
 	}
 	return start, nil
 }

@@ -5,7 +5,7 @@ import (
 	"iter"
 )
 
-// What a store keeps, in six contracts. For all of them:
+// What a store keeps, in seven contracts. For all of them:
 //
 // Tenant. Every call names the tenant, and nothing of another one is ever returned. A tenant that
 // has no record is NotFound.
@@ -79,6 +79,26 @@ type Current interface {
 	// entry, and returns that time. An entry strictly after it brings the device back, begun anew;
 	// a redelivery or an older one does not. NotFound when it was never seen or is retired.
 	Retire(ctx context.Context, tenant TenantID, device DeviceID, at Time) (Time, error)
+
+	// Retirements returns when a device was retired, each time, oldest first. They outlive the
+	// history.
+	Retirements(ctx context.Context, tenant TenantID, device DeviceID) ([]Time, error)
+}
+
+// Corrections take back what should not have been kept. A store that can't declares it.
+type Corrections interface {
+	// Withdraw takes an entry out of every answer but Entry, as if it had never been sent; what the
+	// device shows is worked out anew. Sent again it stays withdrawn, though it is a sign of life.
+	// It returns the record as it was kept and whether it was added: an entry that is withdrawn
+	// already keeps the record that it has. NotFound when the entry is not there. Where the history
+	// behind the entry has expired, the device shows what was known of it before.
+	Withdraw(
+		ctx context.Context, tenant TenantID, w Withdrawal,
+	) (kept Withdrawal, added bool, err error)
+
+	// Purge removes a device with all that it ever sent and all that was said of it. What is sent
+	// afterwards is of a device that was never seen. NotFound when nothing is kept of it.
+	Purge(ctx context.Context, tenant TenantID, device DeviceID) error
 }
 
 // Readings keeps the metrics of the devices.
@@ -158,6 +178,7 @@ type Tenants interface {
 type Store interface {
 	Log
 	Current
+	Corrections
 	Readings
 	Assignments
 	Tenants
@@ -181,6 +202,8 @@ type Capabilities struct {
 	AtomicBatch    bool   // the events of one Append are kept all or none
 	SortDevices    bool   // Devices in orders other than by id
 	MetricReadings bool   // one metric across devices
+	Withdraw       bool   // entries can be withdrawn
+	Purge          bool   // devices can be purged
 	Explain        bool   // a query's Plan is written down (WithPlan)
 	// CountsBehind is how far Counts may be behind what other processes wrote to the same store; 0:
 	// not at all. What this process wrote is counted at once.

@@ -77,6 +77,15 @@ func (c *Client) Retire(ctx context.Context, id andon.DeviceID) (andon.Time, err
 	return answer.Retired, err
 }
 
+// Purge removes a device with all that it ever sent and all that was said of it. An Error of status
+// 404 when nothing is kept of it; so an answer that is lost is not asked for again.
+func (c *Client) Purge(ctx context.Context, id andon.DeviceID) error {
+	return c.do(ctx, request{
+		method: http.MethodDelete, path: path("devices", string(id)), once: true,
+		query: url.Values{"purge": {"true"}},
+	}, nil)
+}
+
 // StateCount is a state, its looks, and how many devices are in it now.
 type StateCount struct {
 	State    andon.State `json:"state"`

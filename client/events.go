@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 	"net/http"
 
@@ -32,7 +33,35 @@ func (c *Client) SupervisorEvents(
 // Entry is one log entry with its escalation records, newest first; the newest counts.
 type Entry struct {
 	andon.Event
-	Escalations []Record `json:"escalations"`
+	Escalations []Record    `json:"escalations"`
+	Withdrawn   *Withdrawal `json:"withdrawn,omitempty"` // nil unless it was withdrawn
+}
+
+// Withdrawal is the record that an entry was withdrawn.
+type Withdrawal struct {
+	At   andon.Time     `json:"at"`
+	By   andon.PersonID `json:"by,omitempty"`
+	Note string         `json:"note,omitempty"`
+}
+
+// Withdraw withdraws an entry that was wrong: no answer but that of the entry itself shows it from
+// then on. It returns the entry. Withdrawn again it keeps the record that it has.
+func (c *Client) Withdraw(
+	ctx context.Context, id andon.DeviceID, at andon.Time, state andon.State, w Withdrawal,
+) (Entry, error) {
+	body, err := json.Marshal(struct {
+		By   andon.PersonID `json:"by,omitempty"`
+		Note string         `json:"note,omitempty"`
+	}{w.By, w.Note})
+	if err != nil {
+		return Entry{}, err
+	}
+	var e Entry
+	err = c.do(ctx, request{
+		method: http.MethodDelete, form: jsonForm, body: body,
+		path: path("devices", string(id), "events", at.String(), string(state)),
+	}, &e)
+	return e, err
 }
 
 // Entry returns one entry; an Error of status 404 when it is not there.

@@ -16,7 +16,8 @@ func parseAction(words []string) (action, error) {
 		least int // how many words it has at least behind the verb
 	}{
 		"now": {parseNow, 1}, "assign": {parseAssign, 2}, "escalate": {parseEscalate, 3},
-		"retire": {parseRetire, 1}, "measure": {parseMeasure, 3},
+		"retire": {parseRetire, 1}, "withdraw": {parseWithdraw, 2}, "purge": {parsePurge, 1},
+		"measure":   {parseMeasure, 3},
 		"retention": {parseRetention, 2}, "states": {parseStates, 1}, "expire": {parseExpire, 0},
 		"tenant": {parseTenant, 1}, "fails": {parseFails, 2}, "expect": {parseExpect, 1},
 	}
@@ -147,6 +148,38 @@ func parseRetire(words []string) (action, error) {
 		return e.Eventually(ctx, func() error {
 			_, err := e.Store.Retire(ctx, id, device, e.Now())
 			return err
+		})
+	}), nil
+}
+
+func parseWithdraw(words []string) (action, error) {
+	ref, err := parseEntryRef(words[1])
+	if err != nil {
+		return nil, err
+	}
+	fields, err := parseFields(words[2:], "by", "note")
+	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
+		if !e.Store.Capabilities().Withdraw {
+			return errUndeclared
+		}
+		record := andon.Withdrawal{
+			Device: andon.DeviceID(words[0]), Time: ref.time.from(e), State: ref.state,
+			At: e.Now(), By: andon.PersonID(fields["by"]), Note: fields["note"],
+		}
+		return e.Eventually(ctx, func() error {
+			_, _, err := e.Store.Withdraw(ctx, id, record)
+			return err
+		})
+	}), err
+}
+
+func parsePurge(words []string) (action, error) {
+	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
+		if !e.Store.Capabilities().Purge {
+			return errUndeclared
+		}
+		return e.Eventually(ctx, func() error {
+			return e.Store.Purge(ctx, id, andon.DeviceID(words[0]))
 		})
 	}), nil
 }

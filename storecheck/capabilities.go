@@ -35,11 +35,26 @@ func undeclared(ctx context.Context, e *Env, id andon.TenantID) error {
 			return fmt.Errorf("devices in order %d: %w", sort, err)
 		}
 	}
-	err := errOf(e.Store.MetricReadings(ctx, id, andon.MetricQuery{Metric: "a", Limit: 1}))
+	_, _, err := e.Store.Withdraw(ctx, id, andon.Withdrawal{Device: "d1", Time: 1, State: "A"})
+	if err := wantThere(able.Withdraw, err); err != nil {
+		return fmt.Errorf("withdraw an entry: %w", err)
+	}
+	if err := wantThere(able.Purge, e.Store.Purge(ctx, id, "d1")); err != nil {
+		return fmt.Errorf("purge a device: %w", err)
+	}
+	err = errOf(e.Store.MetricReadings(ctx, id, andon.MetricQuery{Metric: "a", Limit: 1}))
 	if err := wantServed(able.MetricReadings, err); err != nil {
 		return fmt.Errorf("metric across devices: %w", err)
 	}
 	return nil
+}
+
+// wantThere is wantServed for a call about what is not there.
+func wantThere(able bool, err error) error {
+	if able {
+		return wantKind(andon.NotFound, err)
+	}
+	return wantKind(andon.Unsupported, err)
 }
 
 func wantServed(able bool, err error) error {

@@ -25,6 +25,7 @@ import (
 //	expect supervisor-log Sara: d1/WARNING1@5m
 //	expect entry d1 WARNING1@5m op=Liz  one entry: op, esc, msg, attr
 //	expect no-entry d1 WARNING1@5m      NotFound
+//	expect withdrawn d1 WARNING1@5m by=Tom note=wrong at=6m
 //	expect records d1 WARNING1@5m: -@7m Sara@6m
 //	expect assignments d1: Liz@5m.. -@1m..5m
 //	expect intervals d1: WARNING1@5m.. NORMAL@1m..5m
@@ -43,6 +44,8 @@ func parseExpect(words []string) (action, error) {
 		return parseEntry(words[1:])
 	case "no-entry":
 		return parseNoEntry(words[1:])
+	case "withdrawn":
+		return parseWithdrawn(words[1:])
 	}
 	colon := slices.IndexFunc(words, func(w string) bool { return strings.HasSuffix(w, ":") })
 	if colon < 0 {
@@ -164,6 +167,38 @@ func parseEntry(words []string) (action, error) {
 			return wantFields(&got.Event, fields)
 		})
 	}), nil
+}
+
+func parseWithdrawn(words []string) (action, error) {
+	if len(words) < 2 {
+		return nil, errors.New("expect withdrawn needs a device and an entry")
+	}
+	ref, err := parseEntryRef(words[1])
+	if err != nil {
+		return nil, err
+	}
+	want, err := parseFields(words[2:], "by", "note", "at")
+	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
+		return e.Eventually(ctx, func() error {
+			entry, err := e.entry(ctx, id, andon.DeviceID(words[0]), ref)
+			if err != nil {
+				return err
+			}
+			if entry.Withdrawn == nil {
+				return errors.New("it is not withdrawn")
+			}
+			w := entry.Withdrawn
+			have := map[string]string{
+				"by": orDash(w.By), "note": orDash(w.Note), "at": e.offsetOf(w.At),
+			}
+			for name, value := range want {
+				if have[name] != value {
+					return fmt.Errorf("%s is %s", name, have[name])
+				}
+			}
+			return nil
+		})
+	}), err
 }
 
 func wantFields(got *andon.Event, want map[string]string) error {

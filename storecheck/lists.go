@@ -338,7 +338,8 @@ func metricOf(name string, o options) lister {
 	}
 }
 
-// errUndeclared ends an expectation about what the store has declared that it can't serve.
+// errUndeclared ends an expectation about what the store has declared that it can't serve, and a
+// scenario that needs it.
 var errUndeclared = errors.New("the store declares that it can't serve this")
 
 // served holds a store to what it declares: an answer where it is able, else an Unsupported error.

@@ -59,7 +59,11 @@ func (s *scenario) run(ctx context.Context, e *Env) error {
 	for order := range permutations(s.anyOrder) {
 		e.Renew()
 		for _, st := range slices.Concat(s.before, order, s.after) {
-			if err := st.do(ctx, e); err != nil {
+			err := st.do(ctx, e)
+			if errors.Is(err, errUndeclared) {
+				return nil // what comes behind would show nothing
+			}
+			if err != nil {
 				return fmt.Errorf("line %d: %s: %w%s", st.line, st.text, err, inOrder(order))
 			}
 		}

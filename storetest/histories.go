@@ -194,7 +194,7 @@ func (w *world) step(ctx context.Context, s step, o Options) error {
 		w.store = newSubject(o.Reopen(w.store.raw), clock)
 		w.want = newSubject(w.want.raw, clock)
 	}
-	if s.do == nil {
+	if s.do == nil || s.needs != nil && !s.needs(w.store.store.Capabilities()) {
 		return nil
 	}
 	want, wantErr := s.do(ctx, w.want)

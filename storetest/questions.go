@@ -209,6 +209,9 @@ func (a *asker) deviceQuestions(d andon.DeviceID) {
 		func(ctx context.Context, s *subject, q andon.EventQuery) iter.Seq2[andon.Event, error] {
 			return s.store.DeviceEvents(ctx, a.tenant, d, q)
 		})
+	a.add(fmt.Sprintf("retirements of %q", d), func(ctx context.Context, s *subject) (any, error) {
+		return s.store.Retirements(ctx, a.tenant, d)
+	})
 	a.assignmentList(d)
 	a.intervalList(d)
 	a.readingList(d)

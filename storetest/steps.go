@@ -19,6 +19,7 @@ type step struct {
 	reopen  bool                                         // the store is closed and opened before
 	do      func(context.Context, *subject) (any, error) // nil: nothing else
 	compare bool                                         // everything is compared behind it
+	needs   func(andon.Capabilities) bool                // nil: every store can
 }
 
 const (
@@ -110,9 +111,10 @@ func (g *generator) step() step {
 		draw   func() step
 	}{
 		{40, g.append}, {12, g.measure}, {8, g.assign}, {12, g.escalate}, {6, g.retire},
+		{6, g.withdraw}, {2, g.purge},
 		{3, g.changeStates}, {4, g.retention}, {4, g.expire}, {1, g.deleteTenant}, {4, g.reopen},
 	}
-	n := g.IntN(94)
+	n := g.IntN(102)
 	for _, d := range draws {
 		if n -= d.weight; n < 0 {
 			return d.draw()
@@ -281,6 +283,50 @@ func (g *generator) retire() step {
 		text: fmt.Sprintf("retire %s: %q", short(tenant), device),
 		do: func(ctx context.Context, s *subject) (any, error) {
 			return s.intake.Retire(ctx, tenant, device)
+		},
+	}
+}
+
+// withdraw takes back an entry that was sent, or one that was not. Where entries expire, the stores
+// go by what they still have, which is not the same for each: then none is taken back.
+func (g *generator) withdraw() step {
+	tenant := pick(g, g.tenants)
+	w := andon.Withdrawal{
+		Device: g.device(), Time: g.now, State: pick(g, g.states), By: g.person(50),
+	}
+	if sent := g.sent[tenant]; len(sent) > 0 && g.IntN(10) > 0 {
+		if e := pick(g, sent[max(0, len(sent)-20):]); e.Time != 0 {
+			w.Device, w.Time, w.State = e.Device, e.Time, e.State
+		}
+	}
+	s := step{
+		text: fmt.Sprintf("withdraw %s: %q %s %s by %q", short(tenant),
+			w.Device, timeText(w.Time), w.State, w.By),
+		needs: func(c andon.Capabilities) bool { return c.Withdraw },
+		do: func(ctx context.Context, s *subject) (any, error) {
+			kept, added, err := s.intake.Withdraw(ctx, tenant, w)
+			return []any{kept, added}, err
+		},
+	}
+	if g.expires {
+		s.text, s.do = "nothing", nil
+	}
+	return s
+}
+
+// purge removes a device. What of it has expired already is each store's own matter, so it is not
+// asked whether anything was there.
+func (g *generator) purge() step {
+	tenant, device := pick(g, g.tenants), g.device()
+	return step{
+		text:  fmt.Sprintf("purge %s: %q", short(tenant), device),
+		needs: func(c andon.Capabilities) bool { return c.Purge },
+		do: func(ctx context.Context, s *subject) (any, error) {
+			err := s.intake.Purge(ctx, tenant, device)
+			if andon.KindOf(err) == andon.NotFound {
+				err = nil
+			}
+			return nil, err
 		},
 	}
 }

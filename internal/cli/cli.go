@@ -95,6 +95,7 @@ the configuration of a server is wrong.`,
 	root.AddCommand(p.tenantCommand())
 	root.AddCommand(p.assignCommand())
 	root.AddCommand(p.escalateCommand())
+	root.AddCommand(p.withdrawCommand())
 	root.AddCommand(p.retireCommand())
 	root.AddCommand(p.exportCommand())
 	root.AddCommand(p.benchCommand())

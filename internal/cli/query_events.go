@@ -155,6 +155,20 @@ func entryColumns() []column[client.Entry] {
 	}
 	attributes := &columns[len(columns)-1]
 	*attributes = textColumn(attributes.name, attributes.text)
+	columns = append(columns, textColumn("withdrawn", func(e *entry) string {
+		w := e.Withdrawn
+		if w == nil {
+			return ""
+		}
+		text := timeShown(w.At)
+		if w.By != "" {
+			text += " by " + string(w.By)
+		}
+		if w.Note != "" {
+			text += ": " + w.Note
+		}
+		return text
+	}))
 	return append(columns, programColumn("escalations", func(e *entry) string {
 		text, err := json.Marshal(e.Escalations)
 		if err != nil {

@@ -15,19 +15,26 @@ import (
 
 func (p *program) retireCommand() *cobra.Command {
 	t := p.newTarget()
-	var asJSON bool
+	var asJSON, purge, yes bool
 	cmd := &cobra.Command{
 		Use:   "retire DEVICE...",
 		Short: "Take devices out of the counts and lists",
 		Long: `Take devices out of the counts and lists. Their history stays until it expires, and
 a later entry brings a device back. One that was never seen or is retired already is named, the
-others are retired, and the exit code is 1.`,
+others are retired, and the exit code is 1.
+
+With --purge a device is deleted instead, with its history, readings, escalations and assignments;
+a retired one, too. That can't be undone: on a terminal it asks first, elsewhere --yes must say that
+it is meant.`,
 		Example: `  andon retire press-7
+  andon retire press-7 --purge
   andon retire press-7 press-8 --tenant metro`,
 	}
 	cmd.Flags().SortFlags = false
 	t.serverFlags(cmd)
 	t.tenantFlag(cmd)
+	cmd.Flags().BoolVar(&purge, "purge", false, "delete the devices with all that they ever sent")
+	cmd.Flags().BoolVar(&yes, "yes", false, "with --purge: do not ask")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, an object a line")
 	cmd.RunE = p.does(func(ctx context.Context, args []string) error {
 		devices := make([]andon.DeviceID, len(args))
@@ -37,27 +44,33 @@ others are retired, and the exit code is 1.`,
 				return err
 			}
 		}
-		return t.ask(ctx, func(c *client.Client) error { return p.retire(ctx, c, devices, asJSON) })
+		if yes && !purge {
+			return andon.Errorf(andon.Invalid, "--yes is of use with --purge only")
+		}
+		return t.ask(ctx, func(c *client.Client) error {
+			each := func(device andon.DeviceID) error { return p.retire(ctx, c, device, asJSON) }
+			if purge {
+				each = func(device andon.DeviceID) error {
+					return p.purge(ctx, c, device, yes, asJSON)
+				}
+			}
+			return p.eachDevice(devices, each)
+		})
 	})
 	return cmd
 }
 
-// retire retires each device. One that is not there does not keep the others from it.
-func (p *program) retire(
-	ctx context.Context, c *client.Client, devices []andon.DeviceID, asJSON bool,
-) error {
+// eachDevice does something to each device. One that is not there does not keep the others from it.
+func (p *program) eachDevice(devices []andon.DeviceID, do func(andon.DeviceID) error) error {
 	missing := 0
 	for _, device := range devices {
-		at, err := c.Retire(ctx, device)
+		err := do(device)
 		if e, ok := errors.AsType[*client.Error](err); ok && isAboutDevice(e) && len(devices) > 1 {
 			missing++
 			fmt.Fprintln(p.stderr, e.Detail)
 			continue
 		}
 		if err != nil {
-			return err
-		}
-		if err := p.tellRetired(device, at, asJSON); err != nil {
 			return err
 		}
 	}
@@ -72,13 +85,41 @@ func isAboutDevice(e *client.Error) bool {
 	return e.Status == http.StatusNotFound && e.Detail != "" && !isAboutTenant(e.Detail)
 }
 
-func (p *program) tellRetired(device andon.DeviceID, at andon.Time, asJSON bool) error {
+func (p *program) retire(
+	ctx context.Context, c *client.Client, device andon.DeviceID, asJSON bool,
+) error {
+	at, err := c.Retire(ctx, device)
+	if err != nil {
+		return err
+	}
 	if asJSON {
 		return json.NewEncoder(p.stdout).Encode(struct {
 			Device  andon.DeviceID `json:"device"`
 			Retired andon.Time     `json:"retired"`
 		}{device, at})
 	}
-	_, err := fmt.Fprintf(p.stdout, "%s is retired from %s on\n", legible(string(device)), at)
+	_, err = fmt.Fprintf(p.stdout, "%s is retired from %s on\n", legible(string(device)), at)
+	return err
+}
+
+func (p *program) purge(
+	ctx context.Context, c *client.Client, device andon.DeviceID, yes, asJSON bool,
+) error {
+	if !yes {
+		if err := p.confirm(ctx, "device", string(device)); err != nil {
+			return err
+		}
+	}
+	if err := c.Purge(ctx, device); err != nil {
+		return err
+	}
+	if asJSON {
+		return json.NewEncoder(p.stdout).Encode(struct {
+			Device andon.DeviceID `json:"device"`
+			Purged bool           `json:"purged"`
+		}{device, true})
+	}
+	_, err := fmt.Fprintf(p.stdout, "%s is deleted with all that it ever sent\n",
+		legible(string(device)))
 	return err
 }

@@ -148,7 +148,7 @@ func (p *program) deleteTenant(
 		return err
 	}
 	if !yes {
-		if err := p.confirm(ctx, id); err != nil {
+		if err := p.confirm(ctx, "tenant", string(id)); err != nil {
 			return err
 		}
 	}
@@ -159,21 +159,21 @@ func (p *program) deleteTenant(
 	return err
 }
 
-// confirm asks whether a tenant is to be deleted. To type its name takes more thought than a y.
-func (p *program) confirm(ctx context.Context, id andon.TenantID) error {
+// confirm asks whether something is to be deleted. To type its name takes more thought than a y.
+func (p *program) confirm(ctx context.Context, what, name string) error {
 	in, ok := p.stdin.(io.Writer)
 	if !ok || !isTerminal(in) {
 		return andon.Errorf(andon.Invalid,
-			"deleting a tenant can't be undone, and there is no terminal to ask at: say --yes")
+			"deleting a %s can't be undone, and there is no terminal to ask at: say --yes", what)
 	}
-	fmt.Fprintf(p.stderr, "This deletes tenant %s with all that it has, for good.\n"+
-		"Type its name to confirm: ", legible(string(id)))
+	fmt.Fprintf(p.stderr, "This deletes %s %s with all that it has, for good.\n"+
+		"Type its name to confirm: ", what, legible(name))
 	answer, err := p.readLine(ctx)
 	if err != nil {
 		fmt.Fprintln(p.stderr)
 		return err
 	}
-	if answer != string(id) {
+	if answer != name {
 		return fmt.Errorf("%q is not its name: nothing was deleted", legible(answer))
 	}
 	return nil

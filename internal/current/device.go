@@ -60,6 +60,8 @@ type History interface {
 	// folded before. There always is one where it is asked for.
 	Next(behind andon.EventKey) (andon.Time, error)
 
+	// ForgetAside takes back all that was set aside so far.
+	ForgetAside()
 	// SetAside keeps an escalation record for AsideOf and Aside.
 	SetAside(r Escalation)
 	// AsideOf returns the newest record of an entry that was set aside; At is 0 where none was.
@@ -69,7 +71,9 @@ type History interface {
 }
 
 // Known reports whether anything is known of the device but its ID.
-func (d *Device) Known() bool { return d.Time != 0 || d.AssignedFrom != 0 }
+func (d *Device) Known() bool {
+	return d.Time != 0 || d.AssignedFrom != 0 || d.Retired != 0 || d.Received != 0
+}
 
 // Alive reports whether the device was seen and is not retired.
 func (d *Device) Alive() bool { return d.Time > d.Retired }

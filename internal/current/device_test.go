@@ -63,6 +63,8 @@ func (p *past) Next(behind andon.EventKey) (andon.Time, error) {
 	return next.Time, nil
 }
 
+func (p *past) ForgetAside() { p.aside = nil }
+
 func (p *past) SetAside(r Escalation) {
 	if p.aside == nil {
 		p.aside = map[andon.EventKey]Escalation{}

@@ -54,6 +54,17 @@ func (f *Fleet[Note]) NewSlot(id andon.DeviceID) *Slot[Note] {
 	return s
 }
 
+// Drop gives the place of a device back of which nothing is known any more and nothing is staged.
+// It needs the fleet for itself, and that nobody stages.
+func (f *Fleet[Note]) Drop(s *Slot[Note]) {
+	if s.staged.Load() == nil && !s.shown.Known() && f.slots[s.shown.ID] == s {
+		delete(f.slots, s.shown.ID)
+	}
+}
+
+// Staged says how often the device was staged.
+func (s *Slot[Note]) Staged() uint32 { return s.changes.Load() }
+
 // Latest returns the device as it was staged last. It must not be changed.
 func (s *Slot[Note]) Latest() *Device {
 	if staged := s.staged.Load(); staged != nil {

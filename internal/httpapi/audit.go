@@ -11,9 +11,9 @@ import (
 )
 
 // What people decide is written down with who asked for it: assignments, escalations, retirements,
-// changes of a tenant. Handlers go through the methods here instead of calling intake, so that
-// there is no way to change without a line. A request that was refused has changed nothing and has
-// none.
+// purges, withdrawals, changes of a tenant. Handlers go through the methods here instead of calling
+// intake, so that there is no way to change without a line. A request that was refused has changed
+// nothing and has none.
 
 // maxAuditReads is how many assignments of one request are looked up for who was there before. A
 // list may hold 100,000, and must not take minutes because it is audited.
@@ -180,6 +180,30 @@ func (c *call) retireDevice(device andon.DeviceID) (andon.Time, error) {
 	}
 	c.audit("retire", c.tenant, device, err, details...)
 	return retired, err
+}
+
+// purgeDevice removes a device with all that it ever sent.
+func (c *call) purgeDevice(device andon.DeviceID) error {
+	err := c.intake.Purge(c.ctx(), c.tenant, device)
+	c.audit("purge", c.tenant, device, err)
+	return err
+}
+
+// withdraw takes an entry back. Done again it changes nothing and has no line.
+func (c *call) withdraw(sent andon.Withdrawal) error {
+	kept, added, err := c.intake.Withdraw(c.ctx(), c.tenant, sent)
+	if err == nil && !added {
+		return nil
+	}
+	details := []slog.Attr{
+		at("entry_time", sent.Time), slog.String("state", string(sent.State)), said(sent.By),
+		slog.String("note", sent.Note),
+	}
+	if err == nil {
+		details = append(details, at("at", kept.At))
+	}
+	c.audit("withdraw", c.tenant, sent.Device, err, details...)
+	return err
 }
 
 // changeTenant creates a tenant or changes it. The line names what is other than before.

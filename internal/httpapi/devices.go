@@ -36,8 +36,11 @@ func (a *API) deviceRoutes() []*route {
 			summary: "Retire a device",
 			detail: "It leaves the counts and lists; its history stays until it expires. " +
 				"`retired` is when that takes effect: the later of now and just after its newest " +
-				"entry. An entry after it brings the device back.",
-			errors: []int{404},
+				"entry. An entry after it brings the device back. With `purge=true` the device " +
+				"is removed, retired or not, with all that it ever sent and all that was said of " +
+				"it; that can't be undone.",
+			query:  []param{purgeParam},
+			errors: []int{404, 501},
 		}, retiredJSON{Device: "press-7", Retired: exampleTime + 1}, a.retire),
 		answering(route{
 			method: http.MethodGet, path: "/states", name: "countStates", tag: "devices",
@@ -69,6 +72,10 @@ var (
 		detail: "Only devices that sent nothing for longer than the tenant's `silent_after`, or " +
 			"only the others",
 		values: []any{"true", "false"},
+	}
+	purgeParam = param{
+		name: "purge", example: "false", initial: "false", values: []any{"true", "false"},
+		detail: "Remove the device with its entries, readings, escalations and assignments",
 	}
 	deviceParam = param{
 		name: "device", example: "press*",
@@ -219,13 +226,17 @@ func (a *API) oneDevice(
 
 type retiredJSON struct {
 	Device  andon.DeviceID `json:"device"`
-	Retired andon.Time     `json:"retired" doc:"when it takes effect"`
+	Retired andon.Time     `json:"retired,omitempty" doc:"when it takes effect"`
+	Purged  bool           `json:"purged,omitempty" doc:"only with purge=true"`
 }
 
 func (a *API) retire(c *call) (retiredJSON, error) {
-	device := c.device()
+	device, purge := c.device(), c.oneOf("purge", "true", "false")
 	if err := c.fault(); err != nil {
 		return retiredJSON{}, err
+	}
+	if purge == "true" {
+		return retiredJSON{Device: device, Purged: true}, c.purgeDevice(device)
 	}
 	at, err := c.retireDevice(device)
 	return retiredJSON{Device: device, Retired: at}, err

@@ -182,3 +182,40 @@ func TestOrdersThatAreFixed(t *testing.T) {
 		}
 	}
 }
+
+func TestPurge(t *testing.T) {
+	w := newWorld(t)
+	w.event("d", "2020-04-24T10:00:00Z", "NORMAL")
+	purge := func() answer { return w.do(http.MethodDelete, base+"/devices/d?purge=true", "") }
+	purge().equals(`{"device":"d","purged":true}`)
+	purge().fails(http.StatusNotFound, "nothing is kept")
+	if n := len(w.get("/devices/d/events").page().Items); n != 0 {
+		t.Errorf("%d events", n)
+	}
+	w.do(http.MethodDelete, base+"/devices/d?purge=yes", "").fails(http.StatusBadRequest)
+}
+
+func TestWithdraw(t *testing.T) {
+	w := newWorld(t)
+	w.event("d", "2020-04-24T10:00:00Z", "NORMAL")
+	w.event("d", "2020-04-24T11:00:00Z", "WARNING1")
+	const entry = "/devices/d/events/2020-04-24T11:00:00Z/WARNING1"
+	withdraw := func(body string) answer { return w.do(http.MethodDelete, base+entry, body) }
+	const shown = `{"device":"d","time":"2020-04-24T11:00:00Z","state":"WARNING1","escalations":[],
+		"withdrawn":{"at":"2020-04-24T12:00:00Z","by":"Liz","note":"wrong"}}`
+	withdraw(`{"by":"Liz","note":"wrong"}`).equals(shown)
+	withdraw("").equals(shown)
+	w.get(entry).equals(shown)
+	if got := w.get("/devices/d/events").page().column("state"); len(got) != 1 {
+		t.Errorf("events %v", got)
+	}
+	if got := w.get("/devices/d").body; !strings.Contains(got, `"state":"NORMAL"`) {
+		t.Errorf("got %s", got)
+	}
+	withdraw(`{"by":""}`).is(http.StatusOK)
+	withdraw(`{"from":"Liz"}`).fails(http.StatusBadRequest)
+	w.do(http.MethodDelete, base+"/devices/d/events/2020-04-24T11:00:00Z/WARNING2", "").
+		fails(http.StatusNotFound, "has no entry")
+	w.do(http.MethodDelete, base+"/devices/d/events/noon/WARNING2", "").
+		fails(http.StatusBadRequest)
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"reflect"
 	"strconv"
 
 	"github.com/andonhq/andon"
@@ -54,9 +55,32 @@ func (a *API) eventRoutes() []*route {
 			method: http.MethodGet, path: "/devices/{device}/events/{time}/{state}",
 			name: "getEvent",
 			tag:  "events", summary: "One entry with its escalations, newest first",
+			detail: "One that was withdrawn is here only, with `withdrawn`.",
 			errors: []int{404},
 		}, exampleEntry(), a.entry),
+		a.withdrawRoute(),
 	}
+}
+
+func (a *API) withdrawRoute() *route {
+	shown := exampleEntry()
+	shown.Withdrawn = &withdrawnJSON{
+		At: exampleTime.Add(20 * exampleMinute), By: "Liz", Note: "sensor was being replaced",
+	}
+	r := answering(route{
+		method: http.MethodDelete, path: "/devices/{device}/events/{time}/{state}",
+		name: "withdrawEvent", tag: "events",
+		summary: "Withdraw an entry that was wrong",
+		detail: "It is gone from every answer but its own, and what the device shows is as if it " +
+			"had never been sent. Sent again it stays withdrawn. Withdrawn again it keeps its " +
+			"record. The body may be left out.",
+		errors: []int{404, 501},
+	}, shown, a.withdrawEntry)
+	r.body = &content{
+		kind:    reflect.TypeFor[withdrawalBody](),
+		example: withdrawalBody{By: "Liz", Note: "sensor was being replaced"},
+	}
+	return r
 }
 
 var (
@@ -207,7 +231,47 @@ func (c *call) events(
 // entryJSON is one entry with its escalations.
 type entryJSON struct {
 	andon.Event
-	Escalations []recordJSON `json:"escalations" doc:"newest first; the newest counts"`
+	Escalations []recordJSON   `json:"escalations" doc:"newest first; the newest counts"`
+	Withdrawn   *withdrawnJSON `json:"withdrawn,omitempty" doc:"only of one that was withdrawn"`
+}
+
+// withdrawnJSON is the record that an entry was withdrawn.
+type withdrawnJSON struct {
+	At   andon.Time     `json:"at"`
+	By   andon.PersonID `json:"by,omitempty"`
+	Note string         `json:"note,omitempty"`
+}
+
+type withdrawalBody struct {
+	By   andon.PersonID `json:"by,omitempty" doc:"who withdraws it"`
+	Note string         `json:"note,omitempty" doc:"why"`
+}
+
+func (a *API) withdrawEntry(c *call) (entryJSON, error) {
+	var sent withdrawalBody
+	if c.r.ContentLength != 0 {
+		var err error
+		if sent, err = readBody[withdrawalBody](c); err != nil {
+			return entryJSON{}, err
+		}
+	}
+	w := andon.Withdrawal{By: sent.By, Note: sent.Note}
+	w.Device, w.Time, w.State = c.entryRef()
+	if err := c.fault(); err != nil {
+		return entryJSON{}, err
+	}
+	if err := c.withdraw(w); err != nil {
+		return entryJSON{}, c.withoutEntry(err, w.Device, w.Time, w.State)
+	}
+	return a.entry(c)
+}
+
+// entryRef reads which entry the path names.
+func (c *call) entryRef() (andon.DeviceID, andon.Time, andon.State) {
+	device, state := c.device(), pathID[andon.State](c, "state")
+	at, err := andon.ParseTime(c.segment("time"))
+	c.check("path.time", err)
+	return device, at, state
 }
 
 // recordJSON is an escalation where its entry is plain.
@@ -219,9 +283,7 @@ type recordJSON struct {
 }
 
 func (a *API) entry(c *call) (entryJSON, error) {
-	device, state := c.device(), pathID[andon.State](c, "state")
-	at, err := andon.ParseTime(c.segment("time"))
-	c.check("path.time", err)
+	device, at, state := c.entryRef()
 	if err := c.fault(); err != nil {
 		return entryJSON{}, err
 	}
@@ -233,6 +295,9 @@ func (a *API) entry(c *call) (entryJSON, error) {
 	for _, e := range entry.Escalations {
 		record := recordJSON{To: orNull(e.To), At: e.At, By: e.By, Note: e.Note}
 		shown.Escalations = append(shown.Escalations, record)
+	}
+	if w := entry.Withdrawn; w != nil {
+		shown.Withdrawn = &withdrawnJSON{At: w.At, By: w.By, Note: w.Note}
 	}
 	return shown, nil
 }

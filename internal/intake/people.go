@@ -110,3 +110,46 @@ func (in *Intake) Retire(
 	}
 	return at, err
 }
+
+// Withdraw withdraws an entry, now. added is false where it was withdrawn already.
+func (in *Intake) Withdraw(
+	ctx context.Context, tenant andon.TenantID, w andon.Withdrawal,
+) (kept andon.Withdrawal, added bool, err error) {
+	if err := checkWithdrawal(&w); err != nil {
+		return w, false, err
+	}
+	w.At = in.options.Now()
+	kept, added, err = in.store.Withdraw(ctx, tenant, w)
+	if err == nil {
+		in.changed(tenant, w.Device)
+	}
+	return kept, added, err
+}
+
+func checkWithdrawal(w *andon.Withdrawal) error {
+	if err := w.Device.Validate(); err != nil {
+		return andon.AtField("path.device", "%s", err)
+	}
+	if err := w.State.Validate(); err != nil {
+		return andon.AtField("path.state", "%s", err)
+	}
+	if len(w.Note) > andon.MaxMessageBytes {
+		return andon.AtField("body.note", "note is %d bytes long, more than %d",
+			len(w.Note), andon.MaxMessageBytes)
+	}
+	return checkPerson("body.by", w.By)
+}
+
+// Purge removes a device with all that it ever sent.
+func (in *Intake) Purge(
+	ctx context.Context, tenant andon.TenantID, device andon.DeviceID,
+) error {
+	if err := device.Validate(); err != nil {
+		return andon.AtField("path.device", "%s", err)
+	}
+	if err := in.store.Purge(ctx, tenant, device); err != nil {
+		return err
+	}
+	in.changed(tenant, device)
+	return nil
+}

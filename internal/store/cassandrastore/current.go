@@ -146,6 +146,9 @@ func (s *Store) Retire(
 	// Its hints stay until it is looked at again: an append that has not seen the retirement may
 	// bring it back and take them for kept. Those of a retired device are never shown.
 	err = s.write(ctx, []mutation{{{
+		"INSERT INTO retirements_by_device (tenant, device, at) VALUES (?, ?, ?) USING TIMESTAMP ?",
+		[]any{t.key, string(device), int64(at), s.stamp()},
+	}}, {{
 		"UPDATE latest_by_device USING TIMESTAMP ? SET retired = ? WHERE tenant = ? AND device = ?",
 		[]any{int64(at), int64(at), t.key, string(device)},
 	}}})
@@ -157,6 +160,46 @@ func (s *Store) Retire(
 		tenant: id, device: device, due: s.now().Add(s.options.Settle), former: newest.State,
 	})
 	return at, nil
+}
+
+// Retirements is of andon.Current. A keyspace that an older program wrote has the newest one only.
+func (s *Store) Retirements(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID,
+) ([]andon.Time, error) {
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	var at int64
+	var all []andon.Time
+	q := question{"SELECT at FROM retirements_by_device WHERE tenant = ? AND device = ?", 2}
+	err = s.each(ctx, q, []any{t.key, string(device)}, []any{&at}, func() {
+		all = append(all, andon.Time(at))
+	})
+	if err != nil || len(all) > 0 {
+		return all, err
+	}
+	v, err := s.look(ctx, t.key, device, false)
+	if err == nil && v.retired != 0 {
+		all = append(all, v.retired)
+	}
+	return all, err
+}
+
+// Withdraw is of andon.Corrections: the newest entry of a state merges by the time of the entry, so
+// that nothing older can take its place.
+func (s *Store) Withdraw(
+	context.Context, andon.TenantID, andon.Withdrawal,
+) (andon.Withdrawal, bool, error) {
+	return andon.Withdrawal{}, false, andon.Errorf(andon.Unsupported,
+		"the cassandra store can't withdraw an entry: send a later one that says what is so")
+}
+
+// Purge is of andon.Corrections. The deletion would have to be later than all that was written, and
+// would hide what the device sends of the time before.
+func (s *Store) Purge(context.Context, andon.TenantID, andon.DeviceID) error {
+	return andon.Errorf(andon.Unsupported, "the cassandra store can't purge a device: retire it, "+
+		"or delete its tenant")
 }
 
 // stream is ids of devices in order, from one question.

@@ -138,7 +138,7 @@ func (s *Store) purgeDevices(
 		}
 		all = append(all, goneFrom(key, ofEscalations, device))
 		for _, table := range []string{
-			"latest_by_device", "assignments_by_device",
+			"latest_by_device", "assignments_by_device", "retirements_by_device",
 		} {
 			all = append(all, gone("DELETE FROM "+table+" USING TIMESTAMP ? "+
 				"WHERE tenant = ? AND device = ?", key, device))

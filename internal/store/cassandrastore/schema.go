@@ -60,6 +60,8 @@ func logTables() []table {
   escalated bigint STATIC, escalation blob STATIC,
   PRIMARY KEY ((tenant, device), state))`},
 		escalationsByDay(),
+		{"retirements_by_device", "When a device was retired, each time.",
+			`(tenant text, device text, at bigint, PRIMARY KEY ((tenant, device), at))`},
 		{"assignments_by_device", "Who was assigned, and from when on.",
 			`(tenant text, device text, since bigint, operator text,
   PRIMARY KEY ((tenant, device), since)) WITH CLUSTERING ORDER BY (since DESC)`},

@@ -91,7 +91,7 @@ func (s *Store) Retire(
 		}
 		d := t.devices[device]
 		at = max(at, d.newestTime()+1)
-		d.retired = at
+		d.retired = append(d.retired, at)
 		d.changed()
 		return nil
 	})
@@ -99,4 +99,18 @@ func (s *Store) Retire(
 		return 0, err
 	}
 	return at, nil
+}
+
+// Retirements returns when a device was retired.
+func (s *Store) Retirements(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID,
+) ([]andon.Time, error) {
+	var all []andon.Time
+	err := s.within(ctx, id, func(t *tenant) error {
+		for _, d := range t.known(device) {
+			all = slices.Clone(d.retired)
+		}
+		return nil
+	})
+	return all, err
 }

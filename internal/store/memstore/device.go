@@ -1,7 +1,6 @@
 package memstore
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -15,7 +14,8 @@ type device struct {
 	escalations map[entryID][]andon.Escalation // of each entry, the newest last
 	assignments []andon.Assignment             // by From, without To
 	readings    []andon.Reading                // by Time
-	retired     andon.Time                     // the newest retirement; 0 where there never was one
+	retired     []andon.Time                   // each retirement, the newest last
+	withdrawn   map[entryID]andon.Withdrawal   // of entries that stay among them
 	received    andon.Time                     // the newest arrival of an event or a reading
 
 	shown *andon.Device // what show worked out; nil after any change
@@ -31,6 +31,7 @@ func newDevice(id andon.DeviceID) *device {
 	return &device{
 		id:          andon.DeviceID(strings.Clone(string(id))),
 		escalations: map[entryID][]andon.Escalation{},
+		withdrawn:   map[entryID]andon.Withdrawal{},
 	}
 }
 
@@ -52,10 +53,17 @@ func (d *device) find(states *andon.StateSet, key andon.EventKey) (int, bool) {
 
 // newestTime returns the time of the newest entry, retired or not; 0 where there is none.
 func (d *device) newestTime() andon.Time {
-	if len(d.entries) == 0 {
-		return 0
+	for _, e := range slices.Backward(d.entries) {
+		if !d.isWithdrawn(&e) {
+			return e.Time
+		}
 	}
-	return d.entries[len(d.entries)-1].Time
+	return 0
+}
+
+func (d *device) isWithdrawn(e *andon.Event) bool {
+	_, withdrawn := d.withdrawn[entryID{e.Time, e.State}]
+	return withdrawn
 }
 
 // show works out what the device shows now, by walking back through its entries from the newest. It
@@ -91,12 +99,23 @@ func (d *device) show(states *andon.StateSet) *andon.Device {
 	return d.shown
 }
 
-// live returns the entries after the newest retirement: a device that comes back begins anew.
-func (d *device) live() []andon.Event {
-	i, _ := slices.BinarySearchFunc(d.entries, d.retired, func(e andon.Event, t andon.Time) int {
-		return cmp.Or(cmp.Compare(e.Time, t), -1) // one at the instant itself is before
-	})
-	return d.entries[i:]
+// live returns the entries after the newest retirement that were not withdrawn: a device that comes
+// back begins anew.
+func (d *device) live() (live []andon.Event) {
+	for i := range d.entries {
+		if e := &d.entries[i]; !d.isWithdrawn(e) && e.Time > d.retiredAt() {
+			live = append(live, *e)
+		}
+	}
+	return live
+}
+
+// retiredAt returns the newest retirement; 0 where there never was one.
+func (d *device) retiredAt() andon.Time {
+	if n := len(d.retired); n > 0 {
+		return d.retired[n-1]
+	}
+	return 0
 }
 
 // lastWhile returns the longest tail of events in which each one is so.

@@ -17,7 +17,7 @@ func (s *Store) Append(
 	return s.within(ctx, id, func(t *tenant) error {
 		for i := range events {
 			d := t.device(events[i].Device)
-			t.hadEvents = true
+			t.hadEvents, t.states[events[i].State] = true, true
 			d.keep(t.record.States, cloneEvent(d.id, &events[i]))
 			d.hear(received)
 		}
@@ -64,6 +64,9 @@ func (s *Store) Escalate(
 ) (kept andon.Escalation, added bool, err error) {
 	err = s.within(ctx, id, func(t *tenant) error {
 		d, e, err := t.entry(r.Device, r.Time, r.State)
+		if err == nil && d.isWithdrawn(e) {
+			err = noEntry(r.Device, r.Time, r.State)
+		}
 		if err != nil {
 			return err
 		}
@@ -101,6 +104,9 @@ func (s *Store) Entry(
 		found.Event = d.answer(e)
 		found.Escalations = slices.Clone(d.escalations[entryID{at, state}])
 		slices.Reverse(found.Escalations)
+		if w, withdrawn := d.withdrawn[entryID{at, state}]; withdrawn {
+			found.Withdrawn = &w
+		}
 		return nil
 	})
 	return found, err
@@ -116,7 +122,11 @@ func (t *tenant) entry(
 			return d, &d.entries[i], nil
 		}
 	}
-	return nil, nil, andon.Errorf(andon.NotFound, "device %q has no entry %s at %s", id, state, at)
+	return nil, nil, noEntry(id, at, state)
+}
+
+func noEntry(id andon.DeviceID, at andon.Time, state andon.State) error {
+	return andon.Errorf(andon.NotFound, "device %q has no entry %s at %s", id, state, at)
 }
 
 // DeviceEvents returns entries of a device.
@@ -158,7 +168,7 @@ func (t *tenant) events(
 	for _, d := range devices {
 		for i := range d.entries {
 			e := d.answer(&d.entries[i])
-			if q.Admits(e.Key(states)) && wanted(&e) {
+			if q.Admits(e.Key(states)) && wanted(&e) && !d.isWithdrawn(&e) {
 				found = append(found, e)
 			}
 		}

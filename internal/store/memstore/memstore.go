@@ -29,6 +29,7 @@ type tenant struct {
 	devices map[andon.DeviceID]*device
 
 	hadEvents, hadReadings bool
+	states                 map[andon.State]bool // that ever had an entry
 }
 
 // New returns a store that holds DefaultTenant and nothing else.
@@ -42,6 +43,7 @@ func New() *Store {
 func (s *Store) Capabilities() andon.Capabilities {
 	return andon.Capabilities{
 		Name: "memory", Immediate: true, AtomicBatch: true, SortDevices: true, MetricReadings: true,
+		Withdraw: true, Purge: true,
 	}
 }
 

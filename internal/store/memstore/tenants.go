@@ -60,23 +60,15 @@ func (s *Store) put(record andon.Tenant) andon.Tenant {
 	t, ok := s.tenants[record.ID]
 	if !ok {
 		record.ID = andon.TenantID(strings.Clone(string(record.ID)))
-		t = &tenant{devices: map[andon.DeviceID]*device{}}
+		t = &tenant{devices: map[andon.DeviceID]*device{}, states: map[andon.State]bool{}}
 		s.tenants[record.ID] = t
 	}
 	t.record = record
 	return record
 }
 
-// seen returns each state that has an entry.
-func (t *tenant) seen() []andon.State {
-	states := map[andon.State]bool{}
-	for _, d := range t.devices {
-		for i := range d.entries {
-			states[d.entries[i].State] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(states))
-}
+// seen returns each state that ever had an entry.
+func (t *tenant) seen() []andon.State { return slices.Sorted(maps.Keys(t.states)) }
 
 // DeleteTenant removes a tenant with all that it has.
 func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {

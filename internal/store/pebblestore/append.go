@@ -2,6 +2,7 @@ package pebblestore
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -99,8 +100,12 @@ func escalationKey(tenant uint32, e *andon.Escalation) key {
 func (w *writing) events(d *current.Device, events []andon.Event) error {
 	f := w.past.folded
 	f.entries = len(events)
+	gone := w.tenant.withdrawn.of(d.ID)
 	for i := range events {
 		e := &events[i]
+		if slices.Contains(gone, andon.EntryRef{Time: e.Time, State: e.State}) {
+			continue
+		}
 		state, err := w.state(e.State)
 		if err != nil {
 			return err

@@ -15,6 +15,7 @@ type history struct {
 	device *current.Device
 	folded *folded
 	put    map[entryID]current.Escalation // what was set aside while the device is folded
+	anew   bool                           // what was set aside before does not count any more
 
 	log   *eventReader // made at the first look
 	aside *iterator    // likewise
@@ -30,7 +31,7 @@ var _ current.History = (*history)(nil)
 
 // begin goes on to another device.
 func (h *history) begin(d *current.Device, f *folded) {
-	h.device, h.folded, h.put = d, f, nil
+	h.device, h.folded, h.put, h.anew = d, f, nil, false
 }
 
 // close lets the next look see the store as it is then.
@@ -75,6 +76,9 @@ func (h *history) SetAside(r current.Escalation) {
 	}
 	h.put[entryID{r.Entry, r.State}] = r // newer than one that is there
 }
+
+// ForgetAside is of current.History.
+func (h *history) ForgetAside() { h.anew, h.put = true, nil }
 
 // AsideOf is of current.History.
 func (h *history) AsideOf(
@@ -123,6 +127,9 @@ func (h *history) Aside(from andon.Time) iter.Seq2[current.Escalation, error] {
 // the newest record first.
 func (h *history) rows(prefix key) iter.Seq2[current.Escalation, error] {
 	return func(yield func(current.Escalation, error) bool) {
+		if h.anew {
+			return
+		}
 		h.folded.looks++
 		if h.aside == nil {
 			k := newKey(tableAside, h.write.tenant.number)

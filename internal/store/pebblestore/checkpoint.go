@@ -31,6 +31,9 @@ type checkpoints struct {
 	enough atomic.Int64 // how many make the next one worth it
 	wanted chan struct{}
 	ended  sync.WaitGroup
+	// running is held by a checkpoint, and by who must not come between: what a purge deletes, a
+	// checkpoint that had read it before would write again.
+	running sync.Mutex
 }
 
 func (c *checkpoints) start(s *Store) {
@@ -71,6 +74,8 @@ func (c *checkpoints) stop(s *Store) error {
 }
 
 func (s *Store) checkpoint() error {
+	s.checkpoints.running.Lock()
+	defer s.checkpoints.running.Unlock()
 	var first uint64
 	err := s.ordered(context.Background(), func() error {
 		first = s.order.next
@@ -149,6 +154,9 @@ func (s *Store) checkpointSlots(t *tenant, slots []*slot) error {
 	var value []byte
 	s.mu.RLock()
 	for _, slot := range slots {
+		if slot == nil {
+			continue // it was purged
+		}
 		value = appendCheckpointed(value[:0], slot.Shown())
 		k = k.begin(tableCheckpoint, t.number).number(slot.Note.number)
 		if err := batch.Set(k, value, nil); err != nil {
@@ -262,7 +270,9 @@ func replay(tenants map[uint32]*rebuilding, record []byte) error {
 		}
 		d := r.device(uint32(number))
 		if parts&partNamed != 0 {
-			d.ID = andon.DeviceID(w.text())
+			if d.ID = andon.DeviceID(w.text()); d.ID == "" { // it was purged
+				*d = current.Device{}
+			}
 		}
 		w.parts(parts, d, received)
 		d.Received = max(d.Received, received)

@@ -148,6 +148,12 @@ func entry(
 	if err := readEvent(&e.Event, value); err != nil {
 		return e, err
 	}
+	if t.withdrawn.has(device, at, state) {
+		ref := andon.EntryRef{Time: at, State: state}
+		if e.Withdrawn, err = withdrawal(r, t, device, ref); err != nil {
+			return e, err
+		}
+	}
 	for it.Next() {
 		escalation, err := escalationAt(it, len(k))
 		if err != nil {
@@ -329,7 +335,7 @@ func (s *Store) SupervisorEvents(
 				yield(andon.Event{}, err)
 				return
 			}
-			if err != nil || e.EscalatedTo != supervisor {
+			if err != nil || e.EscalatedTo != supervisor || e.Withdrawn != nil {
 				continue
 			}
 			if left--; !yield(e.Event, nil) || left == 0 {

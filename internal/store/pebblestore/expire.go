@@ -46,6 +46,7 @@ func (e *expiry) events(before uint32) error {
 	return errors.Join(
 		e.wholeDays(tableEvent, before), e.directory(tableDay, before),
 		e.hints(tableOperator, hour), e.hints(tableSupervisor, instant),
+		e.hints(tableWithdrawal, instant),
 	)
 }
 
@@ -75,7 +76,7 @@ func (e *expiry) directory(table byte, before uint32) error {
 	})
 }
 
-// hints deletes the rows of each person up to a key that stands where the time begins.
+// hints deletes the rows of each person, or device, up to a key that stands where the time begins.
 func (e *expiry) hints(table byte, until func(key) key) error {
 	return e.owners(table, func(_ *iterator, owner key) error {
 		return e.batch.DeleteRange(owner, until(bytes.Clone(owner)), nil)

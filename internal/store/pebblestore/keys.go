@@ -24,6 +24,8 @@ import (
 //	q  reading days  tenant 4 | device 0 | ^day 4                           -
 //	m  metrics       tenant 4 | metric 0 | device 0                         -, hint
 //	a  assignment    tenant 4 | device 0 | ^from 8                          operator
+//	w  withdrawal    tenant 4 | device 0 | time 8 | state 0                 withdrawal
+//	z  retirement    tenant 4 | device 0 | time 8                           -
 //	n  states seen   tenant 4 | state 0                                     -
 //	t  tenant        id 0                                                   number 4 | record
 //	c  checkpoint    tenant 4 | number 4                                    id 0 | device
@@ -45,6 +47,8 @@ const (
 	tableReadingDay = 'q'
 	tableMetric     = 'm'
 	tableAssignment = 'a'
+	tableWithdrawal = 'w'
+	tableRetirement = 'z'
 	tableStateSeen  = 'n'
 	tableTenant     = 't'
 	tableCheckpoint = 'c'
@@ -53,7 +57,7 @@ const (
 )
 
 // tablesOfATenant are those whose keys begin with the tenant's number.
-const tablesOfATenant = "exdosrqmanc"
+const tablesOfATenant = "exdosrqmawznc"
 
 const (
 	textEnd    byte = 0
@@ -118,6 +122,10 @@ func recordKey(sequence uint64) key {
 }
 
 func fixedKey(name string) key { return append(key{tableFixed}, name...) }
+
+// hadReadingsKey is there where a purge deleted readings of a tenant, which may have been the only
+// ones.
+func hadReadingsKey(tenant uint32) key { return fixedKey("had readings ").number(tenant) }
 
 func tenantKey(id andon.TenantID) key { return key{tableTenant}.text(string(id)) }
 

@@ -183,6 +183,9 @@ func (s *Store) stage(w *writing) (size int, sequence uint64, err error) {
 	if err != nil {
 		return 0, 0, s.fatal(fmt.Errorf("write store: %w", err))
 	}
+	if w.staged != nil {
+		w.staged()
+	}
 	w.changes.Stage()
 	s.order.next += uint64(len(records))
 	sequence = s.order.next - 1

@@ -87,6 +87,9 @@ func (w *writing) standing(
 	if err != nil {
 		return standing, false, err
 	}
+	if w.tenant.withdrawn.has(e.Device, e.Time, e.State) {
+		return standing, false, noEntry(e.Device, e.Time, e.State)
+	}
 	standing, again, err = w.store.escalation(w.ctx, w.tenant, e)
 	if err != nil {
 		shows := d.Alive() && ((d.Time == e.Time && d.State == e.State) || shown.At != 0)
@@ -146,11 +149,45 @@ func (s *Store) Retire(
 		retired = d.Retire(at)
 		return nil
 	}
+	w.rows = func() error {
+		k := newKey(tableRetirement, t.number).text(string(device)).time(retired)
+		return w.batch.Set(k, nil, nil)
+	}
 	w.add([]andon.DeviceID{device})
 	if err = w.foldAll(); err == nil {
 		err = s.commit(w)
 	}
 	return retired, err
+}
+
+// Retirements is of andon.Current. A store that an older program wrote has the newest one only.
+func (s *Store) Retirements(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID,
+) ([]andon.Time, error) {
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	prefix := newKey(tableRetirement, t.number).text(string(device))
+	it, err := newIterator(ctx, s.db, prefix, prefix.end())
+	if err != nil {
+		return nil, err
+	}
+	defer it.close()
+	var all []andon.Time
+	for ok := it.First(); ok; ok = it.Next() {
+		at, _, ok := takeTime(it.Key()[len(prefix):])
+		if !ok {
+			return nil, errDamaged
+		}
+		all = append(all, at)
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if slot := t.fleet.Slot(device); len(all) == 0 && slot != nil && slot.Shown().Retired != 0 {
+		all = append(all, slot.Shown().Retired)
+	}
+	return all, it.Error()
 }
 
 func noDevice(id andon.DeviceID) error {

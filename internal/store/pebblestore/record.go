@@ -15,7 +15,8 @@ import (
 //
 //	record  tenant count | arrival count, 0 where it was no message | { device }…
 //	device  number count | parts 1 byte | the parts that are there, in this order:
-//	  1 named      id text                            the first record of the device
+//	  1 named      id text                            the first record of the device; no id: it
+//	                                                  was purged, and what stands before is over
 //	  2 newest     time zigzag, from the arrival
 //	  4 run        state text | since | before count | before's state text
 //	  8 incident   since count | calm count

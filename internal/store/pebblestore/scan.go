@@ -43,7 +43,8 @@ type scan struct {
 	it     *iterator
 	tenant *tenant
 	states *andon.StateSet
-	key    key // room for the keys that it seeks
+	all    bool // withdrawn entries, too
+	key    key  // room for the keys that it seeks
 }
 
 func newScan(ctx context.Context, r pebble.Reader, t *tenant) (*scan, error) {
@@ -59,8 +60,9 @@ func (s *scan) close() { s.it.close() }
 
 // hit is an event that was found, and where it stands.
 type hit struct {
-	key   andon.EventKey
-	event andon.Event
+	key       andon.EventKey
+	event     andon.Event
+	escalated andon.Time // when its newest escalation was made; only where read newest first
 }
 
 // day appends to hits the events of a device and day that the query admits: of each state those
@@ -114,6 +116,9 @@ func (s *scan) run(
 		hits: hits, most: most, query: q,
 		severity: s.states.Severity(state), device: device, state: state,
 	}
+	if !s.all {
+		r.gone = s.tenant.withdrawn.of(device)
+	}
 	span := q.Span
 	if q.After != nil && q.Order == andon.Desc {
 		span.To = earlier(span.To, q.After.Time)
@@ -162,6 +167,7 @@ type run struct {
 	severity uint8
 	device   andon.DeviceID
 	state    andon.State
+	gone     []andon.EntryRef // of the device
 
 	taken   int
 	entry   andon.Time // the entry last met
@@ -187,7 +193,8 @@ func (r *run) forward(it *iterator, n int) (done bool, err error) {
 		return false, nil
 	}
 	r.decided = true
-	r.hits[len(r.hits)-1].event.EscalatedTo = andon.PersonID(to)
+	last := &r.hits[len(r.hits)-1]
+	last.event.EscalatedTo, last.escalated = andon.PersonID(to), escalated
 	return false, nil
 }
 
@@ -211,7 +218,8 @@ func (r *run) backward(it *iterator, n int) (done bool, err error) {
 
 func (r *run) take(it *iterator, at andon.Time, to andon.PersonID) error {
 	k := andon.EventKey{Time: at, Severity: r.severity, State: r.state, Device: r.device}
-	if r.kept = r.query.Admits(k); !r.kept {
+	withdrawn := slices.Contains(r.gone, andon.EntryRef{Time: at, State: r.state})
+	if r.kept = r.query.Admits(k) && !withdrawn; !r.kept {
 		return nil
 	}
 	value, err := it.ValueAndErr()

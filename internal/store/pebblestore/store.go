@@ -30,7 +30,8 @@ import (
 
 // The version of the stored format. A store of a newer one is refused, an older one is upgraded. It
 // changes whenever an old program could misread what a new one writes. Version 2 sets escalations
-// aside (keys.go), which a program of version 1 would not find; nothing of version 1 changes.
+// aside (keys.go), which a program of version 1 would not find, and has withdrawals, which it would
+// not heed; nothing of version 1 changes.
 const formatVersion = 2
 
 // The format of Pebble's own files. Raising it keeps older programs out.
@@ -75,6 +76,9 @@ type Store struct {
 	mu      sync.RWMutex // guards tenants, and what every fleet shows
 	tenants map[andon.TenantID]*tenant
 
+	// writes is held for reading by each write from its beginning to its end, and as a whole by who
+	// must be alone: a purge.
+	writes  sync.RWMutex
 	order   order // staging, one at a time
 	line    line  // showing, in the order of staging
 	written *written
@@ -296,6 +300,7 @@ func (s *Store) Capabilities() andon.Capabilities {
 	return andon.Capabilities{
 		Name: "pebble " + engineVersion(), Durable: true, Immediate: true,
 		AtomicBatch: true, SortDevices: true, MetricReadings: true,
+		Withdraw: true, Purge: true,
 	}
 }
 

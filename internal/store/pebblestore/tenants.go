@@ -32,6 +32,8 @@ type tenant struct {
 	nextNumber uint32  // of the next device
 
 	hadReadings atomic.Bool // ever; once true, for good
+
+	withdrawn withdrawals
 }
 
 func newTenant(number uint32, record andon.Tenant) *tenant {
@@ -280,6 +282,14 @@ func (s *Store) loadTenants() error {
 		for range s.rows(newKey(tableMetric, number)) {
 			t.hadReadings.Store(true)
 			break
+		}
+		if had, err := s.get(hadReadingsKey(number)); err != nil {
+			return err
+		} else if had != nil {
+			t.hadReadings.Store(true)
+		}
+		if err := s.loadWithdrawals(t); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 //
 //	event       operator text | message text | attributes, the rest
 //	escalation  by text | note, the rest
+//	withdrawal  at count | by text | note, the rest
 //	reading     metrics count | { name text | value 8 }… | metadata, the rest
 //	operator    the person, the rest; nothing: nobody
 //

@@ -23,6 +23,7 @@ type writing struct {
 	states   *andon.StateSet
 	received andon.Time // 0 where the write is no message
 	batch    *pebble.Batch
+	alone    bool // it holds Store.writes as a whole
 
 	changes *changes
 	folded  []folded // what came of each of the changes
@@ -31,6 +32,9 @@ type writing struct {
 	fold func(i int, d *current.Device) error
 	// rows puts those rows into the batch that depend on how the devices were folded.
 	rows func() error
+	// staged takes note of what is not in the devices, just before they are staged.
+	staged func()
+	purge  bool // the devices are gone behind it
 
 	newStates map[andon.State]andon.State
 	overtaken []int           // devices that were changed meanwhile
@@ -56,6 +60,14 @@ type folded struct {
 func (s *Store) newWrite(
 	ctx context.Context, t *tenant, received andon.Time, devices, bytes int,
 ) *writing {
+	s.writes.RLock()
+	return s.beginWrite(ctx, t, received, devices, bytes)
+}
+
+// beginWrite is newWrite for who holds Store.writes.
+func (s *Store) beginWrite(
+	ctx context.Context, t *tenant, received andon.Time, devices, bytes int,
+) *writing {
 	w := &writing{
 		store: s, ctx: ctx, tenant: t, states: t.states(), received: received,
 		batch:   s.db.NewBatchWithSize(bytes),
@@ -70,6 +82,9 @@ func (s *Store) newWrite(
 func (w *writing) close() {
 	w.past.close()
 	_ = w.batch.Close()
+	if !w.alone {
+		w.store.writes.RUnlock()
+	}
 }
 
 // add copies devices, each named once, those that have no place too.
@@ -112,9 +127,13 @@ func (w *writing) foldOne(i int) error {
 		return err
 	}
 	d.Received = max(d.Received, w.received)
-	f.emptied = was.AsideAt != 0 && d.AsideAt == 0
+	f.emptied = was.AsideAt != 0 && (d.AsideAt == 0 || w.past.anew)
 	f.from = len(w.encoded)
-	w.encoded = appendChange(w.encoded, slot == nil, &was, d, w.received)
+	if w.purge {
+		w.encoded = appendChange(w.encoded, true, &was, &current.Device{}, w.received)
+	} else {
+		w.encoded = appendChange(w.encoded, slot == nil, &was, d, w.received)
+	}
 	f.to = len(w.encoded)
 	return nil
 }

@@ -34,6 +34,13 @@ func (w *written) hour(operator andon.PersonID, hour uint32) uint64 {
 	return maphash.String(w.seed, string(operator)) + uint64(hour)*odd
 }
 
+// forget forgets all rows, because some of them are deleted.
+func (w *written) forget() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.sums.Clear()
+}
+
 // holds reports whether a row is remembered.
 func (w *written) holds(sum uint64) bool {
 	w.mu.RLock()

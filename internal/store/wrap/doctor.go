@@ -75,6 +75,12 @@ func declared(c andon.Capabilities) []Fact {
 	if !c.MetricReadings {
 		missing = append(missing, "one metric across devices")
 	}
+	if !c.Withdraw {
+		missing = append(missing, "withdrawing an entry")
+	}
+	if !c.Purge {
+		missing = append(missing, "purging a device")
+	}
 	if len(missing) > 0 {
 		facts = append(facts, Fact{
 			Name: "can't serve", Value: strings.Join(missing, "; "), Source: source,

@@ -43,7 +43,8 @@ func TestFacts(t *testing.T) {
 		{Name: "the events of a request are kept", Value: "may be in part", Source: declared},
 		{
 			Name: "can't serve", Source: declared,
-			Value: "devices in orders other than by id; one metric across devices",
+			Value: "devices in orders other than by id; one metric across devices; " +
+				"withdrawing an entry; purging a device",
 		},
 		{Name: "tenants", Value: "2", Source: records},
 		{Name: "retention of 2 tenants", Value: "events forever, readings 30d", Source: records},

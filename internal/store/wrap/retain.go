@@ -128,6 +128,15 @@ func (r *retained) Entry(
 	return r.Store.Entry(ctx, tenant, device, at, state)
 }
 
+func (r *retained) Withdraw(
+	ctx context.Context, tenant andon.TenantID, w andon.Withdrawal,
+) (kept andon.Withdrawal, added bool, err error) {
+	if err := r.checkEntry(ctx, tenant, w.Device, w.Time, w.State); err != nil {
+		return w, false, err
+	}
+	return r.Store.Withdraw(ctx, tenant, w)
+}
+
 func (r *retained) Escalate(
 	ctx context.Context, tenant andon.TenantID, e andon.Escalation,
 ) (kept andon.Escalation, added bool, err error) {

@@ -1,0 +1,43 @@
+package memstore
+
+import (
+	"context"
+	"strings"
+
+	"github.com/andonhq/andon"
+)
+
+// Withdraw keeps the record that an entry was wrong.
+func (s *Store) Withdraw(
+	ctx context.Context, id andon.TenantID, w andon.Withdrawal,
+) (kept andon.Withdrawal, added bool, err error) {
+	err = s.within(ctx, id, func(t *tenant) error {
+		d, e, err := t.entry(w.Device, w.Time, w.State)
+		if err != nil {
+			return err
+		}
+		of := entryID{e.Time, e.State}
+		if _, again := d.withdrawn[of]; !again {
+			w.Device, w.State = e.Device, e.State
+			w.By, w.Note = andon.PersonID(strings.Clone(string(w.By))), strings.Clone(w.Note)
+			d.withdrawn[of], added = w, true
+			d.changed()
+		}
+		kept = d.withdrawn[of]
+		return nil
+	})
+	return kept, added, err
+}
+
+// Purge forgets a device.
+func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.DeviceID) error {
+	return s.within(ctx, id, func(t *tenant) error {
+		for _, d := range t.known(device) {
+			delete(t.devices, device)
+			if len(d.entries)+len(d.readings)+len(d.assignments) > 0 {
+				return nil
+			}
+		}
+		return andon.Errorf(andon.NotFound, "nothing is kept of device %q", device)
+	})
+}

@@ -1,0 +1,107 @@
+package pebblestore
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/andonhq/andon"
+)
+
+// withdrawals knows which entries of a tenant were withdrawn, by device. There are few: people make
+// them. So each reader of the log asks here, and an entry's row stays as it was sent. Whoever holds
+// Store.order changes it; a list, once made, is not changed.
+type withdrawals struct{ byDevice sync.Map }
+
+// of returns the entries of a device that were withdrawn.
+func (w *withdrawals) of(device andon.DeviceID) []andon.EntryRef {
+	list, ok := w.byDevice.Load(device)
+	if !ok {
+		return nil
+	}
+	return list.([]andon.EntryRef)
+}
+
+func (w *withdrawals) has(device andon.DeviceID, at andon.Time, state andon.State) bool {
+	return slices.Contains(w.of(device), andon.EntryRef{Time: at, State: state})
+}
+
+// set replaces the list of a device.
+func (w *withdrawals) set(device andon.DeviceID, list []andon.EntryRef) {
+	if len(list) == 0 {
+		w.byDevice.Delete(device)
+		return
+	}
+	w.byDevice.Store(device, list)
+}
+
+func withdrawalKey(tenant uint32, device andon.DeviceID, e andon.EntryRef) key {
+	return newKey(tableWithdrawal, tenant).text(string(device)).time(e.Time).text(string(e.State))
+}
+
+func appendWithdrawal(b []byte, w *andon.Withdrawal) []byte {
+	b = appendText(binary.AppendUvarint(b, uint64(w.At)), string(w.By))
+	return append(b, w.Note...)
+}
+
+func readWithdrawal(w *andon.Withdrawal, value []byte) error {
+	at, rest, ok := takeCount(value)
+	if !ok {
+		return errDamaged
+	}
+	by, rest, ok := takeCounted(rest)
+	if !ok {
+		return errDamaged
+	}
+	w.At, w.By, w.Note = andon.Time(at), andon.PersonID(by), string(rest)
+	return nil
+}
+
+// withdrawal returns the record of an entry that was withdrawn; nil while that is not durable.
+func withdrawal(
+	r pebble.Reader, t *tenant, device andon.DeviceID, e andon.EntryRef,
+) (*andon.Withdrawal, error) {
+	value, closer, err := r.Get(withdrawalKey(t.number, device, e))
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read withdrawal: %w", err)
+	}
+	defer closer.Close()
+	w := &andon.Withdrawal{Device: device, Time: e.Time, State: e.State}
+	return w, readWithdrawal(w, value)
+}
+
+// loadWithdrawals reads which entries of a tenant were withdrawn.
+func (s *Store) loadWithdrawals(t *tenant) error {
+	for k := range s.rows(newKey(tableWithdrawal, t.number)) {
+		device, e, err := splitWithdrawal(k)
+		if err != nil {
+			return err
+		}
+		t.withdrawn.set(device, append(slices.Clip(t.withdrawn.of(device)), e))
+	}
+	return nil
+}
+
+func splitWithdrawal(rest []byte) (device andon.DeviceID, e andon.EntryRef, err error) {
+	id, rest, ok := takeText(bytes.Clone(rest))
+	if !ok {
+		return "", e, errDamaged
+	}
+	at, rest, ok := takeTime(rest)
+	if !ok {
+		return "", e, errDamaged
+	}
+	state, _, ok := takeText(rest)
+	if !ok {
+		return "", e, errDamaged
+	}
+	return andon.DeviceID(id), andon.EntryRef{Time: at, State: andon.State(state)}, nil
+}
