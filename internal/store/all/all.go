@@ -70,8 +70,8 @@ func stores() []opener {
 // planned are the stores whose names are fixed but which are not built in yet.
 func planned() []string { return []string{"dynamodb"} }
 
-func openPebble(_ context.Context, c Config) (andon.Store, error) {
-	return pebblestore.Open(c.Dir, pebblestore.Options{
+func openPebble(ctx context.Context, c Config) (andon.Store, error) {
+	return pebblestore.OpenContext(ctx, c.Dir, pebblestore.Options{
 		Log: c.Log, Owner: c.Owner, Cache: c.Cache, Reserve: c.Reserve, Fatal: c.Fatal,
 		Ordered: c.Ordered,
 	})

@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -20,8 +22,12 @@ type damages struct {
 	log   *slog.Logger
 	pause time.Duration
 
+	full  chan error  // work in the background found the disk full
+	tired atomic.Bool // it was full just now
+
 	mu    sync.Mutex
 	files []string // sorted
+	told  time.Duration
 }
 
 // damagePause is how long the reading of a table waits that is known to be damaged. Pebble begins
@@ -29,7 +35,9 @@ type damages struct {
 // disk for it.
 const damagePause = time.Second
 
-func newDamages(log *slog.Logger) *damages { return &damages{log: log, pause: damagePause} }
+func newDamages(log *slog.Logger) *damages {
+	return &damages{log: log, pause: damagePause, full: make(chan error, 1)}
+}
 
 // found is called by Pebble where it reads. A file is told of once.
 func (d *damages) found(info pebble.DataCorruptionInfo) {
@@ -49,10 +57,35 @@ func (d *damages) found(info pebble.DataCorruptionInfo) {
 		"error", info.Details)
 }
 
-// failed is called by Pebble where work in the background failed. What is damaged was told of.
+// failed is called by Pebble, which holds its lock, where work in the background failed. What is
+// damaged was told of. What failed is tried again at once, so it is not told of each time.
 func (d *damages) failed(err error) {
-	if !pebble.IsCorruptionError(err) {
+	if pebble.IsCorruptionError(err) {
+		return
+	}
+	if errors.Is(err, syscall.ENOSPC) {
+		d.tired.Store(true)
+		select {
+		case d.full <- err:
+		default:
+		}
+	}
+	d.mu.Lock()
+	now := sinceStart()
+	due := d.told == 0 || now-d.told > 10*time.Second
+	if due {
+		d.told = now
+	}
+	d.mu.Unlock()
+	if due {
 		d.log.Error("pebble: background error", "error", err)
+	}
+}
+
+// pace keeps Pebble from trying to write to a full disk without a rest.
+func (d *damages) pace() {
+	if d.tired.Swap(false) {
+		<-time.After(d.pause)
 	}
 }
 

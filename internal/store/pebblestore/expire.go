@@ -23,8 +23,16 @@ func (s *Store) Expire(ctx context.Context, id andon.TenantID, h andon.Horizon) 
 	if err := errors.Join(e.events(h.Events.Day()), e.readings(h.Readings.Day())); err != nil {
 		return err
 	}
+	if e.batch.Count() == 0 {
+		return nil
+	}
 	if err := e.batch.Commit(pebble.Sync); err != nil {
 		return fmt.Errorf("expire: %w", err)
+	}
+	for table, before := range map[byte]uint32{
+		tableEvent: h.Events.Day(), tableReading: h.Readings.Day(),
+	} {
+		s.reclaim.want(span{newKey(table, t.number), newKey(table, t.number).number(before)})
 	}
 	return nil
 }

@@ -22,6 +22,8 @@ type logs struct {
 	paths  map[uint64]string // those that are there, by their number
 	synced map[uint64]int64  // what syncedFile says
 	first  uint64            // those before it are in tables already
+
+	replayed int64 // bytes that opening reads into tables, once damage has looked
 }
 
 // logDamage is a log that can't be replayed as far as it was on the disk.
@@ -129,6 +131,7 @@ func (l *logs) damage() (found []logDamage, err error) {
 		if d.scan, err = l.scan(number); err != nil {
 			return nil, err
 		}
+		l.replayed += d.scan.end
 		closed := i < len(numbers)-1
 		if d.synced > d.scan.end || d.scan.provesDamage() || closed && !d.scan.clean {
 			found = append(found, d)

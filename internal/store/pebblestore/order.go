@@ -144,7 +144,7 @@ func (s *Store) admit(w *writing, goes int) error {
 	if w.tenant.gone {
 		return noTenant(w.tenant.record.Load().ID)
 	}
-	if err := s.room.check(); err != nil {
+	if err := s.room.admit(w.frees); err != nil {
 		return err
 	}
 	if w.overtaken = w.old(); goes < patience && w.cost(w.overtaken) > dear {

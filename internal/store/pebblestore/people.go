@@ -136,12 +136,13 @@ func (s *Store) escalation(
 func (s *Store) Retire(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, at andon.Time,
 ) (retired andon.Time, err error) {
-	t, err := s.writable(ctx, id)
+	t, err := s.tenant(ctx, id)
 	if err != nil {
 		return 0, err
 	}
 	w := s.newWrite(ctx, t, 0, 1, 256)
 	defer w.close()
+	w.frees = true // its history goes when it expires, and nothing comes after
 	w.fold = func(_ int, d *current.Device) error {
 		if !d.Alive() {
 			return noDevice(device)

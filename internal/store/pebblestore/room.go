@@ -31,27 +31,43 @@ var processStart = time.Now()
 // sinceStart is what time it is by the process's own clock. It is never 0.
 func sinceStart() time.Duration { return time.Since(processStart) + 1 }
 
+// scant is what is left of the reserve to what gives space back: Pebble must be able to write what
+// it has in memory, or nothing is given back.
+const scant = 64 << 20
+
 // check returns a Full error while the reserve is touched, and what else keeps from writing.
-func (r *room) check() error {
-	now := int64(sinceStart())
-	if looked := r.looked.Load(); looked == 0 || now-looked > int64(lookEvery) {
-		if usage, err := r.fs.GetDiskUsage(r.dir); err == nil {
-			r.free.Store(int64(min(usage.AvailBytes, 1<<62)))
-		} else {
-			r.free.Store(1 << 62) // a file system that can't say has no limit that we know of
-		}
-		why := r.stuck()
-		r.why.Store(&why)
-		r.looked.Store(now)
-	}
-	if why := r.why.Load(); why != nil && *why != nil {
+func (r *room) check() error { return r.admit(false) }
+
+// admit is check for a write. One that frees space, or leads to it, may go into the reserve.
+func (r *room) admit(frees bool) error {
+	r.look()
+	least := r.reserve
+	if frees {
+		least = min(scant, r.reserve/2)
+	} else if why := r.why.Load(); *why != nil {
 		return *why
 	}
-	if free := r.free.Load(); free < r.reserve {
+	if free := r.free.Load(); free < least {
 		return andon.Errorf(andon.Full,
 			"the store's disk has %d MiB left, less than the %d MiB kept in reserve: "+
-				"make room on it",
+				"make room on it, or shorten the retention of tenants",
 			free>>20, r.reserve>>20)
 	}
 	return nil
+}
+
+// look looks at the disk again where the last look is old.
+func (r *room) look() {
+	now := int64(sinceStart())
+	if looked := r.looked.Load(); looked != 0 && now-looked <= int64(lookEvery) {
+		return
+	}
+	if usage, err := r.fs.GetDiskUsage(r.dir); err == nil {
+		r.free.Store(int64(min(usage.AvailBytes, 1<<62)))
+	} else {
+		r.free.Store(1 << 62) // a file system that can't say has no limit that we know of
+	}
+	why := r.stuck()
+	r.why.Store(&why)
+	r.looked.Store(now)
 }

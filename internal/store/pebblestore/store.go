@@ -84,13 +84,22 @@ type Store struct {
 	written *written
 
 	checkpoints checkpoints
+	reclaim     reclaim
 }
 
 var _ andon.Store = (*Store)(nil)
 
-// Open opens the store in dir, and makes it when there is none. A directory that another process
-// has open is a Conflict that names it, and so is a format newer than this program's.
+// Open is OpenContext that nothing breaks off.
 func Open(dir string, o Options) (*Store, error) {
+	return OpenContext(context.Background(), dir, o)
+}
+
+// OpenContext opens the store in dir, and makes it when there is none. A directory that another
+// process has open is a Conflict that names it, and so is a format newer than this program's. A
+// disk without room for what opening writes is Full. Where opening is broken off, by the context or
+// by a disk that is full after all, the engine may still be busy with it, and keeps the directory
+// until it is done; the process should end.
+func OpenContext(ctx context.Context, dir string, o Options) (*Store, error) {
 	o.complete()
 	if err := o.FS.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open store: make directory: %w", err)
@@ -102,9 +111,8 @@ func Open(dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, synced, err := openEngine(dir, &o)
+	db, synced, err := openEngine(ctx, dir, &o, release)
 	if err != nil {
-		release()
 		return nil, fmt.Errorf("open store in %s: %w", dir, err)
 	}
 	s := &Store{
@@ -121,40 +129,8 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	o.keepPrivate(dir)
 	s.checkpoints.start(s)
+	s.reclaim.start(s)
 	return s, nil
-}
-
-// openEngine opens Pebble, where the directory is as it was left. One that a newer Pebble wrote is
-// left as it is.
-func openEngine(dir string, o *Options) (*pebble.DB, *synced, error) {
-	if err := checkMarker(o.FS, dir); err != nil {
-		return nil, nil, err
-	}
-	desc, err := pebble.Peek(dir, o.FS)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := firstError(checkEngine(desc), checkOptions(desc, dir, o)); err != nil {
-		return nil, nil, err
-	}
-	l, err := findLogs(o.FS, dir, desc)
-	if err == nil {
-		err = l.check()
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	synced, err := openSynced(o.FS, dir, l.kept())
-	if err != nil {
-		return nil, nil, err
-	}
-	p := pebbleOptions(o)
-	p.FS = fatalLogs{watchedFS{o.FS, synced}, o}
-	db, err := pebble.Open(dir, p)
-	if err != nil {
-		return nil, nil, errors.Join(openError(dir, err), synced.close())
-	}
-	return db, synced, nil
 }
 
 func checkEngine(desc *pebble.DBDesc) error {
@@ -311,6 +287,7 @@ func (s *Store) Ready(context.Context) error {
 
 // Close writes a checkpoint, so that the next opening is quick, and closes the directory.
 func (s *Store) Close() error {
+	s.reclaim.stop()
 	err := s.checkpoints.stop(s)
 	return errors.Join(err, s.abandon())
 }

@@ -138,6 +138,7 @@ func (s *synced) close() error { return s.file.Close() }
 type watchedFS struct {
 	vfs.FS
 	synced *synced
+	pace   func() // called before a file that is no log is made
 }
 
 // Unwrap is of vfs.Root.
@@ -156,6 +157,7 @@ func logNumber(fs vfs.FS, path string) uint64 {
 func (w watchedFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	number := logNumber(w.FS, name)
 	if number == 0 {
+		w.pace()
 		return w.FS.Create(name, c)
 	}
 	if err := w.synced.change(number, 0); err != nil {

@@ -143,7 +143,8 @@ func (s *Store) Tenant(ctx context.Context, id andon.TenantID) (andon.Tenant, er
 
 // PutTenant is of andon.Tenants.
 func (s *Store) PutTenant(ctx context.Context, is andon.Tenant) (andon.Tenant, error) {
-	if err := s.room.check(); err != nil {
+	frees := is.Version != 0 // shorter retention is how a full disk is relieved
+	if err := s.room.admit(frees); err != nil {
 		return andon.Tenant{}, err
 	}
 	is.ID = andon.TenantID(strings.Clone(string(is.ID)))
@@ -227,7 +228,10 @@ func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 	if id == andon.DefaultTenant {
 		return andon.Errorf(andon.Conflict, "tenant %q always exists and can't be deleted", id)
 	}
-	return s.ordered(ctx, func() error { return s.deleteTenant(ctx, id) })
+	if err := s.ordered(ctx, func() error { return s.deleteTenant(ctx, id) }); err != nil {
+		return err
+	}
+	return nil
 }
 
 // deleteTenant belongs to the ordered section.
@@ -254,6 +258,10 @@ func (s *Store) deleteTenant(ctx context.Context, id andon.TenantID) error {
 	s.mu.Lock()
 	delete(s.tenants, id)
 	s.mu.Unlock()
+	for _, table := range []byte{tableEvent, tableReading} {
+		k := newKey(table, t.number)
+		s.reclaim.want(span{k, k.end()})
+	}
 	return nil
 }
 

@@ -22,6 +22,7 @@ type writing struct {
 	tenant   *tenant
 	states   *andon.StateSet
 	received andon.Time // 0 where the write is no message
+	frees    bool       // it leads to space being freed, so it may go into the reserve
 	batch    *pebble.Batch
 	alone    bool // it holds Store.writes as a whole
 

@@ -1,0 +1,102 @@
+package pebblestore
+
+import (
+	"context"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/andonhq/andon"
+)
+
+// openEngine opens Pebble, where the directory is as it was left. One that a newer Pebble wrote is
+// left as it is. With an error it releases the directory, as soon as nothing uses it.
+func openEngine(
+	ctx context.Context, dir string, o *Options, release func(),
+) (*pebble.DB, *synced, error) {
+	l, err := lookBeforeOpening(dir, o)
+	var s *synced
+	if err == nil {
+		s, err = openSynced(o.FS, dir, l.kept())
+	}
+	if err != nil {
+		release()
+		return nil, nil, err
+	}
+	p := pebbleOptions(o)
+	p.FS = fatalLogs{watchedFS{FS: o.FS, synced: s, pace: o.damages.pace}, o}
+	end := func(db *pebble.DB) {
+		if db != nil {
+			_ = db.Close() // it was not waited for
+		}
+		_ = s.close()
+		release()
+	}
+	db, err := openWithin(ctx, dir, p, o, end)
+	return db, s, err
+}
+
+// lookBeforeOpening refuses what Pebble would spoil, or could not open.
+func lookBeforeOpening(dir string, o *Options) (*logs, error) {
+	if err := checkMarker(o.FS, dir); err != nil {
+		return nil, err
+	}
+	desc, err := pebble.Peek(dir, o.FS)
+	if err != nil {
+		return nil, err
+	}
+	if err := firstError(checkEngine(desc), checkOptions(desc, dir, o)); err != nil {
+		return nil, err
+	}
+	l, err := findLogs(o.FS, dir, desc)
+	if err != nil {
+		return nil, err
+	}
+	return l, firstError(l.check(), l.fits())
+}
+
+// openWithin opens Pebble, or leaves it to itself where the context ends, or the disk is full: what
+// can't be written Pebble tries again and again, and does not return. end is called behind it
+// then.
+func openWithin(
+	ctx context.Context, dir string, p *pebble.Options, o *Options, end func(*pebble.DB),
+) (*pebble.DB, error) {
+	type opened struct {
+		db  *pebble.DB
+		err error
+	}
+	result := make(chan opened, 1)
+	go func() {
+		db, err := pebble.Open(dir, p)
+		result <- opened{db, err}
+	}()
+	var err error
+	select {
+	case r := <-result:
+		if r.err != nil {
+			end(nil)
+		}
+		return r.db, openError(dir, r.err)
+	case <-ctx.Done():
+		err = ctx.Err()
+	case full := <-o.damages.full:
+		err = andon.Errorf(andon.Full, "its disk became full while its log was read into tables "+
+			"(%w): make room on it and start again. Nothing was lost", full)
+	}
+	go func() { end((<-result).db) }()
+	return nil, err
+}
+
+// fits refuses to open where the tables that Pebble makes of the logs may not fit on the disk. They
+// are smaller than the logs, mostly by half.
+func (l *logs) fits() error {
+	const others = 8 << 20 // manifest, options, the first writes to a new log
+	need := l.replayed + others
+	usage, err := l.fs.GetDiskUsage(l.dir)
+	if err != nil || usage.AvailBytes >= uint64(need) {
+		return nil // a file system that can't say has no limit that we know of
+	}
+	return andon.Errorf(andon.Full,
+		"its disk has %d MiB left, and starting needs up to %d MiB, to read its log into tables: "+
+			"make room on it and start again. Nothing was lost, and nothing was changed",
+		usage.AvailBytes>>20, (need+1<<20-1)>>20)
+}
