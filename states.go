@@ -199,6 +199,30 @@ func (s *StateSet) Look(name State) StateDef {
 	}
 }
 
+// Admit returns those of states that a tenant with this set can't have, because it has had, in had,
+// most states outside the set already. It adds the others to had.
+func (s *StateSet) Admit(states []State, had map[State]bool, most int) (refused []State) {
+	outside := len(had)
+	for _, d := range s.Defs() {
+		if had[d.Name] {
+			outside--
+		}
+	}
+	for _, state := range states {
+		switch {
+		case had[state]:
+		case s.Has(state):
+			had[state] = true
+		case outside < most:
+			had[state] = true
+			outside++
+		default:
+			refused = append(refused, state)
+		}
+	}
+	return refused
+}
+
 // CheckChange says whether a set may replace s while entries with the states of seen are kept: each
 // of them keeps its severity, because the order of what is stored follows from it.
 func (s *StateSet) CheckChange(to *StateSet, seen []State) error {

@@ -161,6 +161,12 @@ type Tenants interface {
 	// a state that has entries would change its severity (StateSet.CheckChange).
 	PutTenant(ctx context.Context, t Tenant) (Tenant, error)
 
+	// AdmitStates returns those of states that the tenant can't have because entries with most
+	// other states outside its set were admitted before (StateSet.Admit). It comes before Append,
+	// and what it admits counts from then on, so that appends side by side can't pass the limit
+	// together. A store of several processes may count late what the others admit.
+	AdmitStates(ctx context.Context, id TenantID, states []State, most int) ([]State, error)
+
 	// DeleteTenant removes a tenant with all that it has; NotFound when there is none, Conflict for
 	// DefaultTenant.
 	DeleteTenant(ctx context.Context, id TenantID) error

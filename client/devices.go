@@ -99,12 +99,23 @@ type StateCount struct {
 
 // States returns the states with their counts, by severity, and the number of all devices.
 func (c *Client) States(ctx context.Context) (states []StateCount, total int, err error) {
-	var answer struct {
-		Items []StateCount `json:"items"`
-		Total int          `json:"total"`
+	query := url.Values{}
+	for {
+		var answer struct {
+			Items []StateCount `json:"items"`
+			Total int          `json:"total"`
+			Next  string       `json:"next"`
+		}
+		ask := request{method: http.MethodGet, path: path("states"), query: query}
+		if err := c.do(ctx, ask, &answer); err != nil {
+			return nil, 0, err
+		}
+		states = append(states, answer.Items...)
+		if answer.Next == "" {
+			return states, answer.Total, nil
+		}
+		query.Set("cursor", answer.Next)
 	}
-	err = c.do(ctx, request{method: http.MethodGet, path: path("states")}, &answer)
-	return answer.Items, answer.Total, err
 }
 
 // Interval is one run of one state.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -14,6 +15,7 @@ import (
 func concurrentChecks() []Check {
 	return []Check{
 		check("2.4", "appends side by side end as one after the other", appendSideBySide),
+		check("limits", "appends side by side can't pass the limit of states", statesSideBySide),
 		check("2.6", "one assignment comes of several that ask for the same", assignSideBySide),
 		check("2.7", "one record comes of several that ask for the same", escalateSideBySide),
 	}
@@ -91,6 +93,71 @@ func sideBySide(goroutines int, do func(g int) error) error {
 	}
 	all.Wait()
 	return errors.Join(failed...)
+}
+
+// statesSideBySide asks for states outside the set from several goroutines, more than there may be.
+func statesSideBySide(ctx context.Context, e *Env, id andon.TenantID) error {
+	const goroutines, each, most = 6, 5, 8
+	var admitted [goroutines][]andon.State
+	err := sideBySide(goroutines, func(g int) error {
+		for i := range each {
+			state := andon.State(fmt.Sprintf("made up %d-%d", g, i))
+			refused, err := e.Store.AdmitStates(ctx, id, []andon.State{"NORMAL", state}, most)
+			if err != nil {
+				return err
+			}
+			if len(refused) == 0 {
+				admitted[g] = append(admitted[g], state)
+			} else if len(refused) > 1 || refused[0] != state {
+				return fmt.Errorf("of NORMAL and %s, %v were refused", state, refused)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	all := slices.Concat(admitted[:]...)
+	if len(all) != most {
+		return fmt.Errorf("%d states were admitted, want %d: %v", len(all), most, all)
+	}
+	return e.statesCount(ctx, id, all)
+}
+
+// statesCount checks that states with entries are admitted again at their limit, that no other is,
+// and that one which joins the set counts no more.
+func (e *Env) statesCount(ctx context.Context, id andon.TenantID, all []andon.State) error {
+	for i, state := range all {
+		if err := e.append(ctx, id, andon.Event{
+			Device: "d1", Time: e.Base + andon.Time(i), State: state,
+		}); err != nil {
+			return err
+		}
+	}
+	one := []andon.State{"one more"}
+	for _, asked := range [][]andon.State{all, one} {
+		refused, err := e.Store.AdmitStates(ctx, id, asked, len(all))
+		if err != nil || (len(refused) == 1) != (len(asked) == 1) {
+			return fmt.Errorf("of %v, %v were refused: %w", asked, refused, err)
+		}
+	}
+	t, err := e.Store.Tenant(ctx, id)
+	if err != nil {
+		return err
+	}
+	defs := append(slices.Clone(t.States.Defs()),
+		andon.StateDef{Name: all[0], Severity: andon.UnknownSeverity})
+	if t.States, err = andon.NewStateSet(defs); err != nil {
+		return err
+	}
+	if _, err := e.Store.PutTenant(ctx, t); err != nil {
+		return err
+	}
+	refused, err := e.Store.AdmitStates(ctx, id, one, len(all))
+	if err == nil && len(refused) > 0 {
+		err = fmt.Errorf("%v was refused although a state joined the set", refused)
+	}
+	return err
 }
 
 // assignSideBySide assigns one operator from several goroutines, each by a clock of its own.

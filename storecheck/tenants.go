@@ -90,6 +90,7 @@ func writesOf(
 		},
 		"Assign":       func() error { return second(s.Assign(ctx, id, at, assign)) },
 		"Retire":       func() error { return second(s.Retire(ctx, id, "d1", at)) },
+		"AdmitStates":  func() error { return second(s.AdmitStates(ctx, id, nil, 1)) },
 		"Expire":       func() error { return s.Expire(ctx, id, andon.Horizon{}) },
 		"DeleteTenant": func() error { return s.DeleteTenant(ctx, id) },
 	}

@@ -96,7 +96,7 @@ func (a *App) wire(token string, loopback bool) {
 	limits := a.Config.Limits
 	a.intake = intake.New(a.store, intake.Options{
 		Now: a.Now, MaxBytes: limits.Memory, MaxRequests: int(limits.Requests),
-		MaxReads: int(limits.Reads), Patience: limits.Wait,
+		MaxReads: int(limits.Reads), Patience: limits.Wait, MaxStates: int(limits.States),
 	})
 	t := a.Config.Timeouts
 	a.api = httpapi.New(httpapi.Options{

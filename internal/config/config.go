@@ -44,6 +44,7 @@ type Limits struct {
 	Requests int64         // writing requests worked at at once
 	Reads    int64         // reading requests worked at at once
 	Wait     time.Duration // for a request's turn
+	States   int64         // states outside its set that a tenant may have
 }
 
 // Timeouts bound how long things may take.
@@ -84,6 +85,7 @@ func Default() Config {
 		Log: Log{Level: "info", Format: "text", Slow: time.Second, Audit: "on"},
 		Limits: Limits{
 			Headers: 64 << 10, Memory: 256 << 20, Requests: 1024, Reads: 32, Wait: time.Second,
+			States: 1000,
 		},
 		Timeouts: Timeouts{
 			Headers: 10 * time.Second,

@@ -103,6 +103,7 @@ func TestEverySettingCanBeSet(t *testing.T) {
 		Log: config.Log{Level: "debug", Format: "json", Slow: time.Second, Audit: "on"},
 		Limits: config.Limits{
 			Headers: 8 << 10, Memory: 1 << 30, Requests: 64, Reads: 32, Wait: time.Second,
+			States: 1000,
 		},
 		Timeouts: config.Timeouts{
 			Headers: time.Second, Body: 2 * time.Second, Request: 3 * time.Second,

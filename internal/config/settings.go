@@ -71,6 +71,8 @@ func (c *Config) Settings() []Setting {
 		{"limits.reads", count(&c.Limits.Reads),
 			"most reading requests worked at at once; more wait for limits.wait"},
 		{"limits.wait", span(&c.Limits.Wait, ms), "time to wait for a turn; then 429"},
+		{"limits.states", count(&c.Limits.States),
+			"most states outside its set that a tenant may have; entries with more are rejected"},
 
 		{"timeouts.headers", span(&c.Timeouts.Headers, ms), "time to read a request's headers"},
 		{"timeouts.body", span(&c.Timeouts.Body, ms), "time to read a request's body"},

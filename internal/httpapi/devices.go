@@ -45,6 +45,7 @@ func (a *API) deviceRoutes() []*route {
 		answering(route{
 			method: http.MethodGet, path: "/states", name: "countStates", tag: "devices",
 			summary: "How many devices are in each state now",
+			query:   []param{cursorParam},
 			detail: "All states of the set, and others that a device is in; severest last. " +
 				"`silent` are those of them that sent nothing for longer than the tenant's " +
 				"`silent_after`.",
@@ -247,6 +248,37 @@ type statesJSON struct {
 	Items  []stateCountJSON `json:"items"`
 	Total  int              `json:"total" doc:"devices"`
 	Silent int              `json:"silent" doc:"of them"`
+	Next   string           `json:"next,omitempty" doc:"cursor, where states are more than 2000"`
+}
+
+// statesPage bounds an answer that is whole for all but a tenant that was given a larger
+// limits.states, or had more before there was a limit.
+const statesPage = 2000
+
+// statePosition is a place in the order of the states.
+type statePosition struct {
+	Severity uint8
+	State    andon.State
+}
+
+func (p statePosition) compare(to statePosition) int {
+	return cmp.Or(cmp.Compare(p.Severity, to.Severity), cmp.Compare(p.State, to.State))
+}
+
+func (s *stateCountJSON) position() statePosition { return statePosition{s.Severity, s.State} }
+
+// cut leaves a page of the states behind a position.
+func (s *statesJSON) cut(c *call, after *statePosition) {
+	if after != nil {
+		s.Items = slices.DeleteFunc(s.Items, func(item stateCountJSON) bool {
+			return item.position().compare(*after) <= 0
+		})
+	}
+	if len(s.Items) > statesPage {
+		s.Items = s.Items[:statesPage]
+		s.Next = andon.EncodeCursor(c.scope(), s.Items[statesPage-1].position())
+		c.linkNext(s.Next)
+	}
 }
 
 type stateCountJSON struct {
@@ -260,6 +292,13 @@ type stateCountJSON struct {
 }
 
 func (a *API) states(c *call) (statesJSON, error) {
+	after := new(statePosition)
+	if !c.cursor(after) {
+		after = nil
+	}
+	if err := c.fault(); err != nil {
+		return statesJSON{}, err
+	}
 	tenant, err := c.record()
 	if err != nil {
 		return statesJSON{}, err
@@ -283,8 +322,9 @@ func (a *API) states(c *call) (statesJSON, error) {
 		answer.Items = append(answer.Items, showCount(tenant.States.Look(state), n))
 	}
 	slices.SortFunc(answer.Items, func(a, b stateCountJSON) int {
-		return cmp.Or(cmp.Compare(a.Severity, b.Severity), cmp.Compare(a.State, b.State))
+		return a.position().compare(b.position())
 	})
+	answer.cut(c, after)
 	return answer, nil
 }
 

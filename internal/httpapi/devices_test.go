@@ -1,11 +1,15 @@
 package httpapi_test
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/andonhq/andon"
 )
 
 func TestDevice(t *testing.T) {
@@ -218,4 +222,32 @@ func TestWithdraw(t *testing.T) {
 		fails(http.StatusNotFound, "has no entry")
 	w.do(http.MethodDelete, base+"/devices/d/events/noon/WARNING2", "").
 		fails(http.StatusBadRequest)
+}
+
+// TestStatesArePaged: a tenant that has more states than an answer holds is asked again.
+func TestStatesArePaged(t *testing.T) {
+	w := newWorld(t)
+	const states = 2500
+	var events []andon.Event
+	for i := range states {
+		events = append(events, andon.Event{
+			Device: andon.DeviceID(fmt.Sprintf("d%04d", i)), Time: 1_587_722_400_000_000,
+			State: andon.State(fmt.Sprintf("made up %04d", i)),
+		})
+	}
+	if err := w.store.Append(t.Context(), andon.DefaultTenant, 1, events); err != nil {
+		t.Fatal(err)
+	}
+	first := w.get("/states").page()
+	second := w.get("/states?cursor=" + first.Next).page()
+	all := append(first.column("state"), second.column("state")...)
+	const declared = 5
+	if len(first.Items) != 2000 || len(all) != states+declared || second.Next != "" {
+		t.Errorf("%d states on the first page, %d in all", len(first.Items), len(all))
+	}
+	slices.Sort(all)
+	if n := len(slices.Compact(all)); n != states+declared {
+		t.Errorf("%d of them are different", n)
+	}
+	w.get("/states?cursor=x").fails(http.StatusBadRequest, "query.cursor")
 }

@@ -16,8 +16,11 @@ type turn struct {
 	taken int64  // of the room for requests
 }
 
-// begin waits for the call's turn in a share of the work.
+// begin waits for the call's turn in a share of the work, unless it has one.
 func (c *call) begin(share *intake.Share, weight int64) error {
+	if c.leave != nil {
+		return nil
+	}
 	from := time.Now()
 	leave, err := share.Enter(c.ctx(), weight)
 	c.metrics.waited(share.Name, time.Since(from), err)
@@ -28,10 +31,10 @@ func (c *call) begin(share *intake.Share, weight int64) error {
 	return nil
 }
 
-// beginEarly begins a call that takes no body. One that does begins once the body is there.
+// beginEarly begins a call without a body. One that has a body begins once that is there.
 func (c *call) beginEarly() error {
 	switch {
-	case c.route.outside || c.route.body != nil:
+	case c.route.outside || c.route.body != nil && c.r.ContentLength != 0:
 		return nil
 	case c.route.method == http.MethodGet:
 		return c.begin(c.intake.Reads, 1)

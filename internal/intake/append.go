@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/andonhq/andon"
@@ -31,9 +32,16 @@ func (in *Intake) Events(
 	}
 	now := in.options.Now()
 	a := admit(&batch)
-	events, err := in.admitEvents(&a, &t, batch.Items, now)
-	if err != nil || len(events) == 0 {
+	good, err := in.timely(&a, &t, batch.Items, now)
+	if err == nil {
+		good, err = in.withStates(ctx, &a, &t, good)
+	}
+	if err != nil {
 		return a.result(), err
+	}
+	events := sorted(&a, &t, good)
+	if len(events) == 0 {
+		return a.result(), nil
 	}
 	if err := in.store.Resolve(ctx, tenant, events); err != nil {
 		return Result{}, err
@@ -52,10 +60,11 @@ func (in *Intake) Events(
 	return a.result(), nil
 }
 
-// admitEvents returns the admissible events in the order that a store takes them in.
-func (in *Intake) admitEvents(
+// timely returns the events whose form and time are admissible, and gives a time to those that have
+// none.
+func (in *Intake) timely(
 	a *admission[andon.Event], t *andon.Tenant, items []ingest.Item[andon.Event], now andon.Time,
-) ([]andon.Event, error) {
+) ([]*ingest.Item[andon.Event], error) {
 	good := make([]*ingest.Item[andon.Event], 0, len(items))
 	for i := range items {
 		item := &items[i]
@@ -74,6 +83,44 @@ func (in *Intake) admitEvents(
 		}
 		good = append(good, item)
 	}
+	return good, nil
+}
+
+// withStates returns the events whose states the tenant may have.
+func (in *Intake) withStates(
+	ctx context.Context, a *admission[andon.Event], t *andon.Tenant,
+	items []*ingest.Item[andon.Event],
+) ([]*ingest.Item[andon.Event], error) {
+	outside := map[andon.State]bool{}
+	for _, item := range items {
+		if state := item.Value.State; !outside[state] && !t.States.Has(state) {
+			outside[state] = true
+		}
+	}
+	if len(outside) == 0 {
+		return items, nil
+	}
+	asked := slices.Sorted(maps.Keys(outside))
+	refused, err := in.store.AdmitStates(ctx, t.ID, asked, in.options.MaxStates)
+	if err != nil || len(refused) == 0 {
+		return items, err
+	}
+	return slices.DeleteFunc(items, func(item *ingest.Item[andon.Event]) bool {
+		state := item.Value.State
+		_, is := slices.BinarySearch(refused, state)
+		if is && err == nil {
+			err = a.refuse(item, andon.AtField("body.state", "state %q is not in the tenant's "+
+				"set, and %d others that are not have entries already: add it to the set, or "+
+				"mend what sends ever new ones (limits.states)", state, in.options.MaxStates))
+		}
+		return is
+	}), err
+}
+
+// sorted returns events in the order that a store takes them in, each entry once.
+func sorted(
+	a *admission[andon.Event], t *andon.Tenant, good []*ingest.Item[andon.Event],
+) []andon.Event {
 	slices.SortFunc(good, func(x, y *ingest.Item[andon.Event]) int {
 		if c := andon.CompareInBatch(t.States, &x.Value, &y.Value); c != 0 {
 			return c
@@ -90,7 +137,7 @@ func (in *Intake) admitEvents(
 		events = append(events, item.Value)
 	}
 	a.accepted += len(events)
-	return events, nil
+	return events
 }
 
 func sameEntry(x, y *andon.Event) bool {

@@ -28,6 +28,9 @@ type Options struct {
 	MaxRequests int
 	// MaxReads is how many reading requests may be worked at at once; 32 unless set.
 	MaxReads int
+	// MaxStates is how many states outside its set a tenant may have entries with; 1,000 unless
+	// set. Each costs every reader of the tenant.
+	MaxStates int
 	// Patience is how long a request may wait for its turn; 1 s unless set.
 	Patience time.Duration
 	// Changed is told, after each request that is durable, which devices it touched, some of them
@@ -64,6 +67,9 @@ func New(store andon.Store, o Options) *Intake {
 	}
 	if o.MaxReads == 0 {
 		o.MaxReads = 32
+	}
+	if o.MaxStates == 0 {
+		o.MaxStates = 1000
 	}
 	if o.Patience == 0 {
 		o.Patience = time.Second

@@ -372,3 +372,34 @@ func TestOutcomesOfReadings(t *testing.T) {
 	asks(intake.Outcomes{New: 2, Unchanged: 1, Replaced: 1},
 		reading(now+1, "a", 1), reading(now, "a", 1), reading(now, "b", 2), reading(now-1, "a", 1))
 }
+
+// TestStatesOutsideTheSetAreLimited: entries with more are rejected one by one, those with states
+// that are there go on, and so do those of the set.
+func TestStatesOutsideTheSetAreLimited(t *testing.T) {
+	in := intake.New(memstore.New(), intake.Options{Now: clock, MaxStates: 3})
+	var events []andon.Event
+	for i := range 6 {
+		events = append(events, andon.Event{
+			Device: "d", Time: now + andon.Time(i), State: andon.State(fmt.Sprint("made up ", i%5)),
+		})
+	}
+	events = append(events, andon.Event{Device: "d", Time: now, State: "WARNING1"})
+	for range 2 {
+		got := post(t, in, events...)
+		const why = ` is not in the tenant's set, and 3 others that are not have entries ` +
+			`already: add it to the set, or mend what sends ever new ones (limits.states)`
+		want := intake.Result{Accepted: 5, Rejected: []andon.Rejection{
+			{Index: 3, Line: 4, Error: `state "made up 3"` + why},
+			{Index: 4, Line: 5, Error: `state "made up 4"` + why},
+		}}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	single := batch(events[4])
+	single.Single = true
+	_, err := in.Events(t.Context(), andon.DefaultTenant, single)
+	if andon.KindOf(err) != andon.Invalid {
+		t.Errorf("a single one: %v", err)
+	}
+}

@@ -166,11 +166,10 @@ const LargeRequest = 64 << 10
 func newShares(o *Options) Shares {
 	cores := int64(runtime.GOMAXPROCS(0))
 	writes, imports := cores*2<<20, cores*8<<20
-	lightest := max(writes/int64(o.MaxRequests), 1)
 	return Shares{
-		Writes:  newShare("writes", 16*lightest, writes, o),
+		Writes:  newShare("writes", writes/16, writes, o),
 		Imports: newShare("imports", LargeRequest, imports, o),
-		Reads:   newShare("reads", min(cores, int64(o.MaxReads)), int64(o.MaxReads), o),
+		Reads:   newShare("reads", 8*cores, int64(o.MaxReads), o),
 	}
 }
 

@@ -25,14 +25,15 @@ type Store struct {
 	inFlight    chan struct{}
 	lastStamp   atomic.Int64
 
-	working  atomic.Pointer[working]
-	tenants  *tenants  // their records, for a second
-	devices  *devices  // what appends last saw of their devices
-	written  *written  // hints that need not be written again
-	fullness *fullness // of the partitions that most is written to
-	counts   *counts
-	again    *lookAgain
-	over     chan struct{} // a life of a tenant is over
+	working   atomic.Pointer[working]
+	tenants   *tenants // their records, for a second
+	admission admission
+	devices   *devices  // what appends last saw of their devices
+	written   *written  // hints that need not be written again
+	fullness  *fullness // of the partitions that most is written to
+	counts    *counts
+	again     *lookAgain
+	over      chan struct{} // a life of a tenant is over
 
 	work sync.WaitGroup // of the store itself
 	quit context.CancelFunc

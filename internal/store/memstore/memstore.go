@@ -28,6 +28,8 @@ type tenant struct {
 	record  andon.Tenant
 	devices map[andon.DeviceID]*device
 
+	admitted map[andon.State]bool
+
 	hadEvents, hadReadings bool
 	states                 map[andon.State]bool // that ever had an entry
 }

@@ -60,7 +60,10 @@ func (s *Store) put(record andon.Tenant) andon.Tenant {
 	t, ok := s.tenants[record.ID]
 	if !ok {
 		record.ID = andon.TenantID(strings.Clone(string(record.ID)))
-		t = &tenant{devices: map[andon.DeviceID]*device{}, states: map[andon.State]bool{}}
+		t = &tenant{
+			devices: map[andon.DeviceID]*device{}, states: map[andon.State]bool{},
+			admitted: map[andon.State]bool{},
+		}
 		s.tenants[record.ID] = t
 	}
 	t.record = record
@@ -69,6 +72,24 @@ func (s *Store) put(record andon.Tenant) andon.Tenant {
 
 // seen returns each state that ever had an entry.
 func (t *tenant) seen() []andon.State { return slices.Sorted(maps.Keys(t.states)) }
+
+// AdmitStates counts the states of the entries, and those that were admitted and have none.
+func (s *Store) AdmitStates(
+	ctx context.Context, id andon.TenantID, states []andon.State, most int,
+) (refused []andon.State, err error) {
+	err = s.within(ctx, id, func(t *tenant) error {
+		for _, state := range t.seen() {
+			t.admitted[state] = true
+		}
+		fresh := make([]andon.State, len(states))
+		for i, state := range states {
+			fresh[i] = andon.State(strings.Clone(string(state)))
+		}
+		refused = t.record.States.Admit(fresh, t.admitted, most)
+		return nil
+	})
+	return refused, err
+}
 
 // DeleteTenant removes a tenant with all that it has.
 func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -34,11 +35,14 @@ type tenant struct {
 	hadReadings atomic.Bool // ever; once true, for good
 
 	withdrawn withdrawals
+
+	admission sync.Mutex           // guards admitted
+	admitted  map[andon.State]bool // states whose entries may be under way
 }
 
 func newTenant(number uint32, record andon.Tenant) *tenant {
 	t := &tenant{
-		number: number, fleet: current.NewFleet[note](),
+		number: number, fleet: current.NewFleet[note](), admitted: map[andon.State]bool{},
 	}
 	t.record.Store(&record)
 	t.haveEntries.Store(&map[andon.State]andon.State{})
@@ -63,6 +67,31 @@ func (t *tenant) sawStates(states map[andon.State]andon.State) {
 		}
 	}
 	t.haveEntries.Store(&all)
+}
+
+// AdmitStates is of andon.Tenants. What it admits is in memory only: the entries write it down.
+func (s *Store) AdmitStates(
+	ctx context.Context, id andon.TenantID, states []andon.State, most int,
+) (refused []andon.State, err error) {
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	seen := t.seen()
+	isNew := func(state andon.State) bool { _, ok := seen[state]; return !ok }
+	if !slices.ContainsFunc(states, isNew) {
+		return nil, nil
+	}
+	t.admission.Lock()
+	defer t.admission.Unlock()
+	for state := range t.seen() {
+		t.admitted[state] = true
+	}
+	fresh := make([]andon.State, len(states))
+	for i, state := range states {
+		fresh[i] = andon.State(strings.Clone(string(state)))
+	}
+	return t.states().Admit(fresh, t.admitted, most), nil
 }
 
 // storedTenant is a tenant's record as it is kept, behind its number. New fields work at their zero
