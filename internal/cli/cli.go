@@ -102,6 +102,7 @@ the configuration of a server is wrong.`,
 	root.AddCommand(p.storeCommand())
 	root.SetHelpCommand(p.helpCommand())
 	checkArguments(root)
+	fitHelp(root)
 	return root
 }
 

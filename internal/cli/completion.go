@@ -15,7 +15,8 @@ func (p *program) completionCommand() *cobra.Command {
 		Long: `Print a script for a shell. Once the shell has read it, the Tab key completes
 commands, flags and their values.
 
-  bash        needs the package bash-completion; read at each login from /etc/bash_completion.d
+  bash        needs the package bash-completion;
+              read at each login from /etc/bash_completion.d
   zsh         read from a directory of $fpath, under the name _andon
   fish        read from ~/.config/fish/completions
   powershell  read from the file that $PROFILE names`,

@@ -3,9 +3,10 @@ package cli
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,14 +28,17 @@ type demo struct {
 	keep    string
 	length  time.Duration // 0: until it is ended
 	pause   pause
+	// terminal takes the terminal, if there is one.
+	terminal func(end func()) *screen
 	// beside takes the same messages as the server; nil but in tests.
 	beside receiver
 
-	stderr *held // of the server's log, which must not be written over the table
+	screen atomic.Pointer[screen] // nil while there is none
+	stderr *held                  // of the server's log, which must not be written over the table
 }
 
 func (p *program) demoCommand() *cobra.Command {
-	d := demo{program: p, pause: wait}
+	d := &demo{program: p, pause: wait, terminal: p.newScreen}
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Show a living factory: a server, its devices and people, a live table",
@@ -143,9 +147,10 @@ func (d *demo) newServer(c config.Config) *app.App {
 	a := d.newApp(c, newLog(d.stderr, c.Log))
 	fatal := a.Fatal
 	a.Fatal = func(err error) {
-		if d.stderr.release() {
-			_, _ = io.WriteString(d.stdout, leaveScreen)
+		if s := d.screen.Load(); s != nil {
+			s.close()
 		}
+		d.stderr.release()
 		fatal(err)
 	}
 	return a
@@ -181,7 +186,7 @@ func (d *demo) live(ctx context.Context, a *app.App) (tally, error) {
 func (d *demo) perform(ctx context.Context, f *factory, c *client.Client, url string) error {
 	begun := d.now()
 	page := d.newPage()
-	page.line("Andon answers at %s", url)
+	page.line("Andon answers at %s%s", url, d.evasion(url))
 	page.line("It is sent what %s devices of a factory said in the last %d hours there:",
 		grouped(d.devices), pastHours(d.devices))
 	if err := d.setUp(ctx, c, f.every); err != nil {
@@ -192,9 +197,23 @@ func (d *demo) perform(ctx context.Context, f *factory, c *client.Client, url st
 	}
 	page.line("%s events and %s readings, in %.1fs",
 		grouped(f.sent.events), grouped(f.sent.readings), d.now().Sub(begun).Seconds())
-	s := d.newStage(c, url)
+	shown, end := context.WithCancel(ctx)
+	defer end()
+	s := d.newStage(c, url, end)
 	defer s.close()
-	return d.goOn(ctx, f, s, begun)
+	err := d.goOn(shown, f, s, begun)
+	if shown.Err() != nil && ctx.Err() == nil { // a key ended it
+		return nil
+	}
+	return err
+}
+
+// evasion says why the address is another than the usual one.
+func (d *demo) evasion(url string) string {
+	if usual := config.Default().Listen; d.listen == "" && !strings.HasSuffix(url, usual) {
+		return ", since another program listens on " + usual
+	}
+	return ""
 }
 
 // setUp lets the server call a device silent after three rounds in which it said nothing.
@@ -220,7 +239,7 @@ func (d *demo) goOn(ctx context.Context, f *factory, s *stage, begun andon.Time)
 		if d.length > 0 && now.Sub(begun).Std() >= d.length {
 			return nil
 		}
-		if err := d.pause(ctx, beat); err != nil {
+		if err := s.pause(ctx, beat); err != nil {
 			return err
 		}
 	}
@@ -238,6 +257,6 @@ func (d *demo) goodbye(sent tally) {
 		page.line("The store is kept. Serve it with: andon serve --data %s",
 			shellWord(filepath.Join(d.keep, "store")))
 	} else {
-		page.line("Nothing is left behind.")
+		page.line("Nothing is left behind. A server of your own: andon serve --data DIRECTORY")
 	}
 }

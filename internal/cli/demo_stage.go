@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
@@ -29,14 +30,16 @@ const (
 	plainRows  = 1 // of the worst devices, in a line
 )
 
-func (d *demo) newStage(c *client.Client, url string) *stage {
+func (d *demo) newStage(c *client.Client, url string, end func()) *stage {
 	s := &stage{demo: d, client: c, url: url, every: printEvery}
 	s.board = board{
-		title: fmt.Sprintf("Andon demo: a factory %g times as fast as the clock", d.speed),
+		title: fmt.Sprintf("Andon demo: a simulated factory, %g times as fast as the clock",
+			d.speed),
 		none:  "All devices are normal.",
 		links: links(url),
 	}
-	if s.screen = d.newScreen(); s.screen != nil {
+	if s.screen = d.terminal(end); s.screen != nil {
+		d.screen.Store(s.screen)
 		s.every = drawEvery
 		d.stderr.hold()
 		return s
@@ -69,9 +72,17 @@ func (s *stage) close() {
 	}
 }
 
+// pause waits, and does what is pressed meanwhile.
+func (s *stage) pause(ctx context.Context, d time.Duration) error {
+	if s.screen == nil {
+		return s.demo.pause(ctx, d)
+	}
+	return s.screen.pause(ctx, d, &s.board, s.demo.pause)
+}
+
 // show shows what there is to see now, when it is time to.
 func (s *stage) show(ctx context.Context, now andon.Time, sent tally) error {
-	if s.shown != 0 && now.Sub(s.shown) < s.every {
+	if s.shown != 0 && now.Sub(s.shown) < s.every && !s.board.hungry {
 		return nil
 	}
 	rows := plainRows
@@ -81,15 +92,15 @@ func (s *stage) show(ctx context.Context, now andon.Time, sent tally) error {
 	if err := s.board.look(ctx, s.client, client.DeviceQuery{}, rows, false); err != nil {
 		return err
 	}
-	s.board.now = now
+	s.board.now, s.board.asked = now, now
 	rate := s.rate(now, sent)
 	s.shown, s.before = now, sent
 	if s.screen == nil {
 		return s.print(rate)
 	}
-	s.board.notes = []string{fmt.Sprintf("  So far %s.", sent), "  Ctrl-C ends it."}
+	s.board.notes = nil
 	if rate != "" {
-		s.board.notes = append([]string{"  " + rate}, s.board.notes...)
+		s.board.notes = []string{rate + "."}
 	}
 	return s.screen.draw(&s.board)
 }

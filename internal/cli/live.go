@@ -17,7 +17,8 @@ import (
 // board is what a live table shows: a fleet at one moment.
 type board struct {
 	title   string
-	now     andon.Time
+	now     andon.Time // when the server answered
+	asked   andon.Time // when it was asked last
 	states  []client.StateCount
 	total   int             // devices
 	devices []client.Device // those that matter, the worst first; as many as there is room for
@@ -25,6 +26,12 @@ type board struct {
 	notes   []string        // below the table
 	links   []link          // addresses to open
 	trouble string          // why the server gave no newer answer
+
+	keys   bool   // somebody may press some
+	filter string // only devices that have it somewhere
+	typing bool   // the filter is being typed
+	offset int    // devices above the first that is shown
+	hungry bool   // what is to be shown has to be asked for
 
 	unsorted bool // the server's store can't sort devices
 }

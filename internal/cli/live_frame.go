@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
@@ -18,46 +17,75 @@ type frame struct {
 	width, height int
 }
 
-const fewestRows = 3 // of devices, below which the notes give way
+const (
+	fewestRows = 3  // of devices, below which the notes give way
+	tallEnough = 30 // lines; on fewer, states stand side by side and the foot is one line
+)
 
 // lines returns the lines. Where there is little room, the addresses give way first, then the
 // notes, then what is lowest.
 func (f frame) lines() []string {
-	head := f.head()
-	var foot []string
-	for _, part := range [][]string{f.old(), f.notes, f.addresses()} {
-		part = f.clipAll(part)
-		if len(part) > 0 && len(head)+len(foot)+len(part)+1+fewestRows+2 <= f.height {
-			foot = append(append(foot, ""), part...)
-		}
+	if f.trouble != "" { // what is old must not look like news
+		f.depth = noColours
 	}
-	lines := append(head, f.list(f.height-len(head)-len(foot))...)
-	lines = append(lines, foot...)
-	return lines[:min(len(lines), f.height)]
+	head, foot := f.head(), f.foot()
+	list := f.list(f.height - len(head) - len(foot))
+	lines := slices.Concat(head, list, foot)
+	lines = lines[:min(len(lines), f.height)]
+	if f.trouble != "" && f.styled {
+		for i := range lines {
+			lines[i] = "\x1b[2m" + lines[i] + "\x1b[0m"
+		}
+		lines[0] = "\x1b[7m" + f.alarm() + "\x1b[0m"
+	}
+	return lines
 }
 
 // head is the title and the counts.
 func (f frame) head() []string {
-	clock := f.now.Std().Format("15:04:05 UTC")
-	title := clip(f.title, f.width)
-	if space := f.width - utf8.RuneCountInString(title) - len(clock); space > 1 {
-		title += strings.Repeat(" ", space) + clock
+	if f.height < tallEnough {
+		return append(append([]string{f.heading()}, f.sideBySide()...), "")
 	}
-	if f.colour {
-		title = "\x1b[1m" + title + "\x1b[0m"
-	}
-	return append(append([]string{title, ""}, f.counts()...), "")
+	return append(append([]string{f.heading(), ""}, f.counts()...), "")
 }
 
-// counts draws a bar for each state. Of very many states only those that hold devices are drawn,
-// the severest of them.
-func (f frame) counts() []string {
+func (f frame) heading() string {
+	if f.trouble != "" {
+		return f.alarm()
+	}
+	clock := f.now.Std().Format("15:04:05 UTC")
+	title := clip(f.title, f.width)
+	if space := f.width - columnsOf(title) - len(clock); space > 1 {
+		title += strings.Repeat(" ", space) + clock
+	}
+	if f.depth > noColours {
+		title = "\x1b[1m" + title + "\x1b[0m"
+	}
+	return title
+}
+
+// alarm says that what is shown is old, since when, and why, over the whole width.
+func (f frame) alarm() string {
+	text := clip(fmt.Sprintf("NO ANSWER FOR %s, since %s: %s", age(f.asked.Sub(f.now)),
+		f.now.Std().Format("15:04:05 UTC"), legible(f.trouble)), f.width)
+	return text + strings.Repeat(" ", max(f.width-columnsOf(text), 0))
+}
+
+// shownStates are those that are counted. Of very many only those that hold devices, the severest
+// of them.
+func (f frame) shownStates() []client.StateCount {
 	states := f.states
 	if most := max(f.height/3, 1); len(states) > most {
 		empty := func(s client.StateCount) bool { return s.Count == 0 }
 		states = slices.DeleteFunc(slices.Clone(states), empty)
 		states = states[max(0, len(states)-most):]
 	}
+	return states
+}
+
+// counts draws a bar for each state.
+func (f frame) counts() []string {
+	states := f.shownStates()
 	rows := make([][]cell, len(states))
 	for i, s := range states {
 		rows[i] = []cell{
@@ -68,9 +96,68 @@ func (f frame) counts() []string {
 	align(rows)
 	for i, s := range states {
 		room := f.width - widthOf(rows[i]) - 2
-		rows[i] = append(rows[i], cell{text: bar(s.Count, f.total, room), colour: s.Colour})
+		rows[i] = append(rows[i],
+			cell{text: bar(s.Count, f.total, room), colour: s.Colour, drawn: true})
 	}
-	return f.drawn(rows)
+	return f.drawn(rows, 2)
+}
+
+// sideBySide counts each state in as few lines as they need, at most three.
+func (f frame) sideBySide() []string {
+	const most = 3
+	lines, left := []string{""}, f.width
+	for _, s := range f.shownStates() {
+		text, count := stateText(s.Symbol, s.State), " "+grouped(s.Count)
+		width := 2 + columnsOf(text) + len(count)
+		if width > left && left < f.width {
+			if len(lines) == most {
+				return lines
+			}
+			lines, left = append(lines, ""), f.width
+		}
+		if width <= left {
+			lines[len(lines)-1] += "  " + f.paint(s.Colour, text) + count
+			left -= width
+		}
+	}
+	return lines
+}
+
+// foot is what stands below the devices: what arrives, the keys, where to look.
+func (f frame) foot() []string {
+	if f.height < tallEnough {
+		line := strings.Join(append(slices.Clone(f.notes), f.keyHelp()), "  ")
+		if f.height < fewestRows+6 {
+			return nil
+		}
+		return []string{clip("  "+strings.TrimSpace(line), f.width)}
+	}
+	var foot []string
+	notes := f.keyHelp()
+	for _, part := range [][]string{append(slices.Clone(f.notes), notes), f.addresses()} {
+		for i, line := range part {
+			if !strings.HasPrefix(line, "  ") {
+				part[i] = clip("  "+line, f.width)
+			}
+		}
+		if len(part) > 0 && len(f.states)+len(foot)+len(part)+5+fewestRows <= f.height {
+			foot = append(append(foot, ""), part...)
+		}
+	}
+	return foot
+}
+
+// keyHelp says which keys do what, and what is typed.
+func (f frame) keyHelp() string {
+	switch {
+	case f.typing:
+		return "filter: " + legible(f.filter) + "_  Enter keeps it, Esc drops it"
+	case !f.keys:
+		return "Ctrl-C ends it."
+	case f.filter != "":
+		return "filter: " + legible(f.filter) + "  / changes it, Esc drops it, q ends"
+	}
+	return "q ends, / filters, arrows scroll"
 }
 
 // bar draws a part of a whole as a bar, with an eighth of a column as its finest step. What is more
@@ -85,47 +172,6 @@ func bar(part, whole, columns int) string {
 		text += string([]rune("▏▎▍▌▋▊▉")[rest-1])
 	}
 	return text
-}
-
-// list draws the devices, in at most so many lines.
-func (f frame) list(most int) []string {
-	if len(f.devices) == 0 {
-		return f.clipAll([]string{"  " + f.none})
-	}
-	shown := f.devices
-	room := max(most-1, 1) // below the heading
-	if len(shown) > room {
-		shown = shown[:max(room-1, 1)]
-	}
-	looks := map[andon.State]client.StateCount{}
-	for _, s := range f.states {
-		looks[s.State] = s
-	}
-	rows := [][]cell{texts("DEVICE", "STATE", "SINCE", "OPERATOR", "ESCALATED TO", "MESSAGE")}
-	for i := range shown {
-		rows = append(rows, f.row(&shown[i], looks))
-	}
-	align(rows)
-	lines := f.drawn(rows)
-	if more := f.worried() - len(shown); more > 0 && len(shown) < room {
-		lines = append(lines, clip(fmt.Sprintf("  and %s more", grouped(more)), f.width))
-	}
-	return lines
-}
-
-// row is one device. A device that is silent says so in the place of its message, which is old.
-func (f frame) row(d *client.Device, looks map[andon.State]client.StateCount) []cell {
-	look, message := looks[d.State], d.Message
-	if d.Silent {
-		message = "silent for " + age(f.now.Sub(d.Received))
-	}
-	return []cell{
-		{text: brief(string(d.Device))},
-		{text: stateText(look.Symbol, d.State), colour: look.Colour},
-		{text: age(f.now.Sub(d.Since)), right: true},
-		{text: brief(string(d.Operator))}, {text: brief(string(d.EscalatedTo))},
-		{text: brief(message)},
-	}
 }
 
 // brief makes a text fit for a column, behind which others shall be seen.
@@ -149,32 +195,28 @@ func (f frame) addresses() []string {
 	if len(rows) > 0 && widthOf(rows[0]) > f.width { // all are as wide now
 		rows = alone
 	}
-	return f.drawn(rows)
+	return f.drawn(rows, 2)
 }
 
-// old says that what is shown is old.
-func (f frame) old() []string {
-	if f.trouble == "" {
-		return nil
-	}
-	return []string{"  " + legible(f.trouble)}
-}
-
-// drawn returns rows as lines, each cell two columns behind the one before. A line is cut before it
-// is coloured: what colours is not seen, but would be counted.
-func (f frame) drawn(rows [][]cell) []string {
+// drawn returns rows as lines, each cell so many columns behind the one before. A line is cut
+// before it is coloured: what colours is not seen, but would be counted.
+func (f frame) drawn(rows [][]cell, gap int) []string {
 	lines := make([]string, len(rows))
 	for i, row := range rows {
 		var line strings.Builder
 		left := f.width
 		for j, c := range row {
-			text := "  " + c.text
+			text := strings.Repeat(" ", gap) + c.text
 			if isLast(row, j) {
 				text = strings.TrimRight(text, " ")
 			}
 			text = clip(text, left)
-			left -= utf8.RuneCountInString(text)
-			line.WriteString(f.paint(c.colour, text))
+			left -= columnsOf(text)
+			if c.drawn {
+				line.WriteString(f.ink(c.colour, text))
+			} else {
+				line.WriteString(f.paint(c.colour, text))
+			}
 		}
 		lines[i] = line.String()
 	}
@@ -188,21 +230,13 @@ func isLast(row []cell, at int) bool {
 	})
 }
 
-func (f frame) clipAll(lines []string) []string {
-	clipped := make([]string, len(lines))
-	for i, line := range lines {
-		clipped[i] = clip(line, f.width)
-	}
-	return clipped
-}
-
 // align pads the cells of rows, so that those below each other are equally wide.
 func align(rows [][]cell) {
 	widths := widthsOf(rows)
 	for _, row := range rows {
 		for i := range row {
 			c := &row[i]
-			space := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c.text))
+			space := strings.Repeat(" ", widths[i]-columnsOf(c.text))
 			if c.right {
 				c.text = space + c.text
 			} else {
@@ -214,7 +248,7 @@ func align(rows [][]cell) {
 
 func widthOf(row []cell) (n int) {
 	for _, c := range row {
-		n += 2 + utf8.RuneCountInString(c.text)
+		n += 2 + columnsOf(c.text)
 	}
 	return n
 }

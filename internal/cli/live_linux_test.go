@@ -11,7 +11,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-	"unicode/utf8"
 	"unsafe"
 )
 
@@ -91,7 +90,7 @@ var steering = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
 func widest(picture string) (most int) {
 	picture = strings.ReplaceAll(picture, toTop, "\n")
 	for line := range strings.SplitSeq(steering.ReplaceAllString(picture, ""), "\n") {
-		most = max(most, utf8.RuneCountInString(strings.Trim(line, "\r")))
+		most = max(most, columnsOf(strings.Trim(line, "\r")))
 	}
 	return most
 }
@@ -106,7 +105,7 @@ func TestLiveTableOnTerminal(t *testing.T) {
 	before, table, _ := strings.Cut(begun, enterScreen)
 	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindString(before)
 	if !strings.HasPrefix(begun, "Andon answers at ") || strings.Contains(before, "\x1b[H") ||
-		widest(table) > 100 || !strings.Contains(table, "\x1b[38;2;46;125;50m") {
+		widest(table) > 100 || !strings.Contains(table, "\x1b[42;30m● NORMAL") {
 		t.Errorf("it began with %q", begun)
 	}
 	watchOnTerminal(t, address)
@@ -125,22 +124,50 @@ func TestLiveTableOnTerminal(t *testing.T) {
 	}
 	_, said, left := strings.Cut(rest, leaveScreen)
 	if !left || strings.Contains(said, "\x1b") || !strings.HasPrefix(said, "Andon has stopped. ") ||
-		!strings.HasSuffix(said, "Nothing is left behind.\r\n") {
+		!strings.HasSuffix(said, "andon serve --data DIRECTORY\r\n") {
 		t.Errorf("it ended with %q", rest)
 	}
 }
 
+// watchOnTerminal runs watch beside the demo: what is pressed is not shown, filters, scrolls and
+// ends it, and the keyboard is as it was before.
 func watchOnTerminal(t *testing.T, url string) {
 	t.Helper()
 	pty := openTerminal(t, 70, 20)
-	watch := pty.start(t, "watch", "--url", url, "--for", "1s", "--every", "300ms")
-	all := pty.read(nil)
+	before := pty.settings(t)
+	watch := pty.start(t, "watch", "--url", url, "--every", "100ms")
+	all := pty.read(regexp.MustCompile(`50 devices, asked every 100ms`))
+	for _, press := range []struct{ keys, shows string }{
+		{"/zzzz", `filter: zzzz_.*None has this`}, {"\r", `filter: zzzz  / changes it`},
+		{"\x1b", `q ends, / filters`}, {"/-0q", `filter: -0q_`}, {"\x7f\r", `filter: -0  /`},
+		{"\x1b[B", `1 above`}, {"\x1b[A\x1bOB\x1b[6~", `\d+ above`},
+	} {
+		if _, err := pty.person.WriteString(press.keys); err != nil {
+			t.Fatal(err)
+		}
+		all += pty.read(regexp.MustCompile(`(?s)\x1b\[H.*` + press.shows))
+	}
+	if _, err := pty.person.WriteString("q"); err != nil {
+		t.Fatal(err)
+	}
+	pty.program.Close()
+	all += pty.read(nil)
 	if err := watch.Wait(); err != nil {
 		t.Errorf("watch ended with %v", err)
 	}
-	if !strings.HasPrefix(all, enterScreen) ||
-		!strings.Contains(all, "50 devices, asked every 300ms") ||
-		!strings.HasSuffix(all, leaveScreen+"Watched for 1s.\r\n") || widest(all) > 70 {
+	drawn, said, _ := strings.Cut(all, leaveScreen)
+	if !strings.HasPrefix(all, enterScreen) || widest(drawn) > 70 ||
+		!regexp.MustCompile(`^Watched for .*s\.\r\n$`).MatchString(said) {
 		t.Errorf("watch drew %q", all)
 	}
+	if after := pty.settings(t); after != before {
+		t.Errorf("the keyboard is left as %v, was %v", after, before)
+	}
+}
+
+// settings are how the terminal treats what is typed.
+func (tt *terminal) settings(t *testing.T) (s [60]byte) {
+	t.Helper()
+	control(t, tt.person, syscall.TCGETS, unsafe.Pointer(&s))
+	return s
 }

@@ -14,6 +14,7 @@ import (
 func (b *board) look(
 	ctx context.Context, c *client.Client, q client.DeviceQuery, rows int, all bool,
 ) error {
+	rows, all = b.wanted(rows), all || b.filter != ""
 	states, total, err := c.States(ctx)
 	if err != nil {
 		return err
@@ -32,7 +33,7 @@ func (b *board) look(
 	if err != nil {
 		return err
 	}
-	b.states, b.total, b.devices = states, total, devices
+	b.states, b.total, b.devices, b.hungry = states, total, devices, false
 	return nil
 }
 

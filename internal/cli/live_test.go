@@ -10,7 +10,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-	"unicode/utf8"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
@@ -22,9 +21,9 @@ func aBoard(t *testing.T) *board {
 	now := newClockwork(t).now()
 	ago := func(seconds andon.Time) andon.Time { return now - seconds*1_000_000 }
 	b := &board{
-		title: "Andon demo: a factory 60 times as fast as the clock", now: now, total: 500,
-		none:  "All devices are normal.",
-		notes: []string{"  98 events/s, 97 readings/s", "  Ctrl-C ends it."},
+		title: "Andon demo: a simulated factory, 60 times as fast as the clock", total: 500,
+		none: "All devices are normal.", now: now, asked: now, keys: true,
+		notes: []string{"98 events/s, 97 readings/s."},
 		links: links("http://127.0.0.1:8080"),
 	}
 	counts := []int{471, 12, 9, 5, 3}
@@ -63,11 +62,21 @@ func TestFrameGolden(t *testing.T) {
 		picture(title, frame{page{}, aBoard(t), size[0], size[1]})
 	}
 	calm := aBoard(t)
-	calm.devices, calm.trouble = nil, "no newer answer: connection refused"
+	calm.devices, calm.trouble = nil, "connection refused"
+	calm.asked += 65_000_000
 	picture("== nothing to see, and no answer", frame{page{}, calm, 80, 24})
-	coloured := frame{page{colour: true}, aBoard(t), 80, 24}
-	shown := strings.ReplaceAll(strings.Join(coloured.lines()[:11], "\n"), "\x1b", "^")
-	fmt.Fprintf(&text, "== in colour\n%s\n", shown)
+	coloured := func(title string, p page, b *board, height int) {
+		lines := frame{p, b, 80, height}.lines()
+		shown := strings.ReplaceAll(strings.Join(lines[:11], "\n"), "\x1b", "^")
+		fmt.Fprintf(&text, "== %s\n%s\n\n", title, shown)
+	}
+	coloured("16 million colours", page{depth: allColours}, aBoard(t), 24)
+	coloured("256 colours", page{depth: someColours}, aBoard(t), 32)
+	coloured("16 colours", page{depth: fewColours}, aBoard(t), 24)
+	old := aBoard(t)
+	old.trouble = "connection refused"
+	old.asked += 65_000_000
+	coloured("no answer, in colour", page{depth: allColours, styled: true}, old, 24)
 	golden(t, "testdata/demo_frame.golden", text.String())
 }
 
@@ -115,7 +124,7 @@ func TestFrameFits(t *testing.T) {
 					t.Fatalf("%d lines at a height of %d", len(lines), height)
 				}
 				for _, line := range lines {
-					if utf8.RuneCountInString(line) > width {
+					if columnsOf(line) > width {
 						t.Fatalf("%q is wider than %d", line, width)
 					}
 					if strings.ContainsAny(line, "\x1b\x07\r\n") {

@@ -3,7 +3,8 @@ package cli
 import (
 	"fmt"
 	"strconv"
-	"unicode/utf8"
+
+	"github.com/mattn/go-runewidth"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
@@ -35,16 +36,21 @@ func grouped(n int) string {
 	return text
 }
 
-// clip cuts a text to so many columns. That a few characters are two columns wide is left to the
-// terminal, which is told not to wrap.
+// columnsOf returns how many columns of a terminal a text takes: of characters of East Asia two
+// each, of marks that join others none.
+func columnsOf(text string) int {
+	return (&runewidth.Condition{}).StringWidth(text)
+}
+
+// clip cuts a text to so many columns.
 func clip(text string, columns int) string {
-	if utf8.RuneCountInString(text) <= columns {
+	if columnsOf(text) <= columns {
 		return text
 	}
 	if columns <= 0 {
 		return ""
 	}
-	return string([]rune(text)[:columns-1]) + "…"
+	return (&runewidth.Condition{}).Truncate(text, columns, "…")
 }
 
 // summary says in a few words what a device shows, by its name.

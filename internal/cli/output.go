@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/vbauerster/cupwriter"
 
 	"github.com/andonhq/andon"
 )
@@ -51,7 +52,9 @@ func (o *output) settle(p *program) error {
 			o.format.value = formatTable
 		}
 	}
-	o.looks.brief = isTerminal(p.stdout)
+	if o.looks.brief = isTerminal(p.stdout); o.looks.brief {
+		o.looks.width, _ = sizeOf(cupwriter.New(p.stdout, false))
+	}
 	if o.limit < 1 && !o.all {
 		return andon.Errorf(andon.Invalid, "--limit %d is less than 1; --all is without a limit",
 			o.limit)

@@ -170,10 +170,11 @@ func golden(t *testing.T, path, got string) {
 
 func TestStatesAreColoured(t *testing.T) {
 	var out bytes.Buffer
-	w := page{w: &out, colour: true}
+	w := page{w: &out, depth: allColours}
 	set := andon.DefaultStates()
 	w.table([][]cell{{looks{states: set}.state("WARNING4")}, {looks{states: set}.state("OFF")}})
-	want := "  \x1b[38;2;183;28;28m✖ WARNING4\x1b[0m\n  \x1b[38;2;84;110;122m○ OFF\x1b[0m\n"
+	want := "  \x1b[48;2;183;28;28;38;2;255;255;255m✖ WARNING4\x1b[0m\n" +
+		"  \x1b[48;2;84;110;122;38;2;255;255;255m○ OFF\x1b[0m\n"
 	if got := out.String(); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -24,6 +24,7 @@ func (p *program) sourceFlags(cmd *cobra.Command) (sources func() config.Sources
 	defaults := config.Default()
 	settings := defaults.Settings()
 	flags := cmd.Flags()
+	flags.SortFlags = false // what is named most comes first
 	file := flags.String("config", "",
 		"YAML `file` to read the configuration from (or ANDON_CONFIG)")
 	for _, s := range settings {

@@ -34,7 +34,7 @@ func timeColumn[T any](name string, at func(*T) andon.Time) column[T] {
 	return column[T]{
 		name: name,
 		text: func(item *T) string { return timeText(at(item)) },
-		cell: func(_ looks, item *T) cell { return cell{text: timeShown(at(item))} },
+		cell: func(_ looks, item *T) cell { return cell{text: timeShown(at(item)), whole: true} },
 	}
 }
 
@@ -42,7 +42,7 @@ func timeColumn[T any](name string, at func(*T) andon.Time) column[T] {
 func exactColumn[T any](name string, at func(*T) andon.Time) column[T] {
 	c := timeColumn(name, at)
 	c.cell = func(_ looks, item *T) cell {
-		return cell{text: at(item).Std().Format("2006-01-02 15:04:05.999999")}
+		return cell{text: at(item).Std().Format("2006-01-02 15:04:05.999999"), whole: true}
 	}
 	return c
 }
@@ -72,6 +72,7 @@ func programColumn[T any](name string, text func(*T) string) column[T] {
 type looks struct {
 	now    andon.Time
 	states *andon.StateSet
+	width  int  // of the terminal; 0: there is none
 	brief  bool // long texts are cut: on a terminal the columns behind them shall be seen
 }
 
@@ -83,11 +84,15 @@ func (l looks) short(text string) string {
 	return text
 }
 
-const widestCell = 60 // characters
+const (
+	widestCell  = 60 // columns
+	widestState = 24 // columns that a state is shown whole in
+)
 
 func (l looks) state(name andon.State) cell {
 	look := l.states.Look(name)
-	return cell{text: look.Symbol + " " + legible(string(name)), colour: look.Colour}
+	text := look.Symbol + " " + legible(string(name))
+	return cell{text: text, colour: look.Colour, whole: columnsOf(text) <= widestState}
 }
 
 // age is how long ago a time was; one to come has a sign.
@@ -177,7 +182,11 @@ func (s *tableSink[T]) end() error {
 			header = append(header, cell{text: c.title(), right: s.rows[0][len(header)].right})
 		}
 	}
-	s.page.table(append([][]cell{header}, s.rows...))
+	rows := append([][]cell{header}, s.rows...)
+	if s.looks.width > 0 {
+		narrow(rows, s.looks.width)
+	}
+	s.page.table(rows)
 	s.rows = s.rows[:0]
 	return s.page.w.(*bufio.Writer).Flush() // where nobody reads on, asking on is in vain
 }

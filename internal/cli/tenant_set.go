@@ -36,7 +36,8 @@ retention does not bring back what has expired.
 --state (repeated) or --states is the whole set of states: NAME=SEVERITY, where 0 is normal and
 higher, up to 255, is worse, and behind it letter, colour (#rrggbb) and symbol, each of which may
 be left out. A state that has entries keeps its severity. The file holds JSON:
-  [{"name": "NORMAL", "severity": 0}, {"name": "DOWN", "severity": 80, "colour": "#b71c1c"}]`,
+  [{"name": "NORMAL", "severity": 0},
+   {"name": "DOWN", "severity": 80, "colour": "#b71c1c"}]`,
 		Example: `  andon tenant set metro
   andon tenant set metro --events-retention 90d --readings-retention forever
   andon tenant set metro --state OK=0 --state SLOW=32,S,#f9a825 --state DOWN=80,D,#b71c1c,x`,

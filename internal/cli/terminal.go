@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/vbauerster/cupwriter"
 )
@@ -17,21 +15,19 @@ func isTerminal(w io.Writer) bool { return cupwriter.New(w, false).IsTerminal() 
 // page is output for a person: headings, tables, colours where they can be seen.
 type page struct {
 	w      io.Writer
-	colour bool
+	depth  depth
+	styled bool // it is a terminal, which may be told to show text inverted or dim
 }
 
-// newPage makes a page on standard output. NO_COLOR, as https://no-color.org has it, takes colours
-// away; so does output that is not a terminal.
-func (p *program) newPage() page {
-	return page{w: p.stdout, colour: p.variable("NO_COLOR") == "" && isTerminal(p.stdout)}
-}
+// newPage makes a page on standard output.
+func (p *program) newPage() page { return page{w: p.stdout, depth: p.depth()} }
 
 func (p page) line(format string, args ...any) { fmt.Fprintf(p.w, format+"\n", args...) }
 
 // heading begins a part.
 func (p page) heading(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	if p.colour {
+	if p.depth > noColours {
 		text = "\x1b[1m" + text + "\x1b[0m"
 	}
 	p.line("\n%s", text)
@@ -42,6 +38,8 @@ type cell struct {
 	text   string
 	colour string // "#rrggbb", or none
 	right  bool   // aligned at its right end
+	drawn  bool   // it is no text but a picture
+	whole  bool   // half of it says nothing
 }
 
 // table prints rows with their columns below each other.
@@ -63,7 +61,7 @@ func widthsOf(rows [][]cell) (widths []int) {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(c.text))
+			widths[i] = max(widths[i], columnsOf(c.text))
 		}
 	}
 	return widths
@@ -105,6 +103,29 @@ func fit(rows [][]cell, width int) (fitting [][]cell, whole bool) {
 	return fitting, false
 }
 
+// narrow cuts the widest columns of rows until they fit, as far as they can be cut.
+func narrow(rows [][]cell, width int) {
+	const least = 8
+	widths := widthsOf(rows)
+	for over := tableWidth(rows) - width; over > 0; {
+		widest := -1
+		for i, w := range widths {
+			c := rows[len(rows)-1][i]
+			if !c.right && !c.whole && w > least && (widest < 0 || w >= widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			return
+		}
+		widths[widest]--
+		over--
+		for _, row := range rows {
+			row[widest].text = clip(row[widest].text, widths[widest])
+		}
+	}
+}
+
 // tableWidth returns how wide a table of rows is.
 func tableWidth(rows [][]cell) (width int) {
 	for _, w := range widthsOf(rows) {
@@ -115,21 +136,12 @@ func tableWidth(rows [][]cell) (width int) {
 
 // padded aligns first and colours then: what colours is not seen, but would be counted.
 func (p page) padded(c cell, width int) string {
-	space := strings.Repeat(" ", width-utf8.RuneCountInString(c.text))
+	space := strings.Repeat(" ", width-columnsOf(c.text))
 	text := p.paint(c.colour, c.text)
 	if c.right {
 		return space + text
 	}
 	return text + space
-}
-
-// paint colours a text as "#rrggbb" says.
-func (p page) paint(colour, text string) string {
-	rgb, err := strconv.ParseUint(strings.TrimPrefix(colour, "#"), 16, 24)
-	if err != nil || !p.colour {
-		return text
-	}
-	return fmt.Sprintf("\x1b[38;2;%d;%d;%dm%s\x1b[0m", rgb>>16, rgb>>8&0xff, rgb&0xff, text)
 }
 
 // texts makes plain cells.

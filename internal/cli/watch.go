@@ -75,6 +75,8 @@ type view interface {
 	show(ctx context.Context, now andon.Time) error
 	// stale says why the server gave no answer.
 	stale(now andon.Time, reason error) error
+	// pause waits until it is time to ask again.
+	pause(ctx context.Context, d time.Duration) error
 	// end gives the terminal back and returns what was seen, in words.
 	end() string
 }
@@ -91,7 +93,10 @@ func (w *watch) run(ctx context.Context) error {
 		if _, _, err := c.States(ctx); err != nil { // before the terminal is taken
 			return unlessEnded(ctx, err)
 		}
-		v := w.newView(c)
+		ctx, end := context.WithCancel(ctx)
+		defer end()
+		v := w.newView(c, end)
+		defer v.end() // whatever happens
 		err := w.follow(ctx, v, begun)
 		seen := v.end()
 		if err = unlessEnded(ctx, err); err == nil {
@@ -108,8 +113,8 @@ func unlessEnded(ctx context.Context, err error) error {
 	return err
 }
 
-func (w *watch) newView(c *client.Client) view {
-	if s := w.newScreen(); s != nil {
+func (w *watch) newView(c *client.Client, end func()) view {
+	if s := w.newScreen(end); s != nil {
 		return &tableView{
 			watch: w, client: c, screen: s,
 			board: board{title: "Andon at " + w.what(), none: w.none()},
@@ -160,7 +165,7 @@ func (w *watch) follow(ctx context.Context, v view, begun andon.Time) error {
 		if w.length > 0 && now.Sub(begun).Std() >= w.length {
 			return nil
 		}
-		if err := w.pause(ctx, w.nextPause(now, begun)); err != nil {
+		if err := v.pause(ctx, w.nextPause(now, begun)); err != nil {
 			return err
 		}
 	}
@@ -197,17 +202,20 @@ func (v *tableView) show(ctx context.Context, now andon.Time) error {
 	if err := v.board.look(ctx, v.client, v.selected, v.screen.rows(), v.selects()); err != nil {
 		return err
 	}
-	v.board.now, v.board.trouble = now, ""
-	v.board.notes = []string{fmt.Sprintf("  %s, asked every %s. Ctrl-C ends it.",
+	v.board.now, v.board.asked, v.board.trouble = now, now, ""
+	v.board.notes = []string{fmt.Sprintf("%s, asked every %s.",
 		groupedCount(v.board.total, "device"), v.every)}
 	return v.screen.draw(&v.board)
 }
 
-func (v *tableView) stale(_ andon.Time, reason error) error {
-	if v.board.trouble == "" {
-		v.board.trouble = "no newer answer: " + strings.SplitN(reason.Error(), "\n", 2)[0]
-	}
+func (v *tableView) stale(now andon.Time, reason error) error {
+	v.board.asked = now
+	v.board.trouble = strings.SplitN(reason.Error(), "\n", 2)[0]
 	return v.screen.draw(&v.board)
+}
+
+func (v *tableView) pause(ctx context.Context, d time.Duration) error {
+	return v.screen.pause(ctx, d, &v.board, v.watch.pause)
 }
 
 func (v *tableView) end() string {

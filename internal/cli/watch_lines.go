@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
@@ -76,6 +77,10 @@ func (v *lineView) stale(now andon.Time, reason error) error {
 	}
 	v.failing = true
 	return v.print(now, legible("no answer: "+strings.SplitN(reason.Error(), "\n", 2)[0]))
+}
+
+func (v *lineView) pause(ctx context.Context, d time.Duration) error {
+	return v.watch.pause(ctx, d)
 }
 
 func (v *lineView) end() string { return ": " + groupedCount(v.changed, "change") }

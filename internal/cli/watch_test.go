@@ -185,8 +185,8 @@ func TestWatchTable(t *testing.T) {
 	if err := v.show(t.Context(), now); err != nil {
 		t.Fatal(err)
 	}
-	const worse = "  a       WARNING1"
-	if text := out.String(); !strings.Contains(text, worse) || strings.Contains(text, "  b ") {
+	const worse = " a      WARNING1"
+	if text := out.String(); !strings.Contains(text, worse) || strings.Contains(text, " b ") {
 		t.Errorf("it shows %q", text)
 	}
 	out.Reset()
@@ -195,17 +195,17 @@ func TestWatchTable(t *testing.T) {
 	if failed == nil || !passes(t.Context(), failed) {
 		t.Errorf("without an answer: %v", failed)
 	}
-	if err := v.stale(now, failed); err != nil {
+	if err := v.stale(now.Add(5_000_000), failed); err != nil {
 		t.Fatal(err)
 	}
 	if text := out.String(); !strings.Contains(text, worse) ||
-		!strings.Contains(text, "no newer answer: the store is [2J away") {
+		!strings.Contains(text, "NO ANSWER FOR 5s, since 13:00:00 UTC: the store is [2J") {
 		t.Errorf("it shows %q", text)
 	}
 	out.Reset()
 	v.selected.State, s.status = "NORMAL", 0
 	err = v.show(t.Context(), now)
-	if text := out.String(); err != nil || !strings.Contains(text, "  b       ● NORMAL") {
+	if text := out.String(); err != nil || !strings.Contains(text, " b      ● NORMAL") {
 		t.Errorf("of the selected, those that are normal count, too: %q, %v", text, err)
 	}
 	if v.end(); !strings.HasSuffix(out.String(), leaveScreen) {

@@ -94,6 +94,8 @@ func owners() []owner {
 		{"github.com/spf13/pflag", []string{"internal/cli"}},
 		{"github.com/vbauerster/mpb/v8", []string{"internal/cli"}},
 		{"github.com/vbauerster/cupwriter", []string{"internal/cli"}},
+		{"github.com/mattn/go-runewidth", []string{"internal/cli"}},
+		{"golang.org/x/term", []string{"internal/cli"}},
 		{"github.com/google/go-cmp", []string{"storetest"}},
 		{"github.com/rogpeppe/go-internal/testscript", nil},
 		{"go.uber.org/goleak", nil},

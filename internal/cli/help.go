@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// helpWidth is how wide a terminal is that nobody made wider.
+const helpWidth = 80
+
+// fitHelp makes the help of a command and of all below it fit a terminal.
+func fitHelp(root *cobra.Command) {
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		about := cmd.Long
+		if about == "" {
+			about = cmd.Short
+		}
+		listed := strings.TrimRight(cmd.LocalFlags().FlagUsages(), " \n")
+		usage := cmd.UsageString()
+		if listed != "" {
+			usage = strings.Replace(usage, listed, flagHelp(cmd.LocalFlags()), 1)
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s\n\n%s",
+			wrapped(strings.TrimSpace(about), helpWidth), fitCommands(usage))
+	})
+}
+
+// fitCommands breaks the lines of the list of commands that are too long.
+func fitCommands(usage string) string {
+	lines := strings.Split(usage, "\n")
+	listed := false
+	for i, line := range lines {
+		if line != "" && line[0] != ' ' {
+			listed = line == "Available Commands:"
+		}
+		if !listed || columnsOf(line) <= helpWidth {
+			continue
+		}
+		_, what, _ := strings.Cut(strings.TrimSpace(line), " ")
+		begin := strings.Index(line, strings.TrimSpace(what))
+		text := wrapped(strings.TrimSpace(what), helpWidth-begin)
+		lines[i] = line[:begin] + strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", begin))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// flagHelp lists flags, those of a store that most never name apart from those that all do.
+func flagHelp(flags *pflag.FlagSet) string {
+	var common, apart strings.Builder
+	flags.VisitAll(func(f *pflag.Flag) {
+		switch {
+		case f.Hidden:
+		case strings.HasPrefix(f.Name, "cassandra-"):
+			apart.WriteString(oneFlag(f))
+		default:
+			common.WriteString(oneFlag(f))
+		}
+	})
+	text := strings.TrimRight(common.String(), "\n")
+	if apart.Len() > 0 {
+		text += "\n\nFlags for --store cassandra:\n" + strings.TrimRight(apart.String(), "\n")
+	}
+	return text
+}
+
+// oneFlag is a flag with what it is for beside it, or below it where its name is long.
+func oneFlag(f *pflag.Flag) string {
+	const column = 28
+	alone := pflag.NewFlagSet("", pflag.ContinueOnError)
+	alone.AddFlag(f)
+	name, what, _ := strings.Cut(strings.TrimSpace(alone.FlagUsages()), "   ")
+	if !strings.HasPrefix(name, "-"+f.Shorthand+",") {
+		name = "    " + name // where others have a letter
+	}
+	flag, words, _ := strings.Cut(strings.TrimSpace(name), " ")
+	if strings.Contains(words, "|") &&
+		columnsOf(name)+2 > helpWidth {
+		name = "    " + flag + " WORD"
+		what += ": " + strings.ReplaceAll(words, "|", ", ")
+	}
+	text := "  " + name
+	if len(text)+2 > column {
+		text += "\n"
+	}
+	space := strings.Repeat(" ", column)
+	for i, line := range strings.Split(wrapped(what, helpWidth-column), "\n") {
+		if i == 0 && !strings.HasSuffix(text, "\n") {
+			text += strings.Repeat(" ", column-len(text)) + line + "\n"
+			continue
+		}
+		text += space + line + "\n"
+	}
+	return text
+}
+
+// wrapped breaks the paragraphs of a text anew. Lines that begin with a space stay as they are.
+func wrapped(text string, width int) string {
+	var lines []string
+	line := ""
+	flush := func() {
+		if line != "" {
+			lines = append(lines, line)
+		}
+		line = ""
+	}
+	for given := range strings.SplitSeq(text, "\n") {
+		if given == "" || given[0] == ' ' {
+			flush()
+			lines = append(lines, given)
+			continue
+		}
+		for word := range strings.FieldsSeq(given) {
+			if line != "" && columnsOf(line)+1+columnsOf(word) > width {
+				flush()
+			}
+			line = strings.TrimPrefix(line+" "+word, " ")
+		}
+	}
+	flush()
+	return strings.Join(lines, "\n")
+}
