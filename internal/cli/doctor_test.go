@@ -21,8 +21,8 @@ import (
 	"github.com/andonhq/andon/internal/httpapi"
 	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/store/memstore"
-	"github.com/andonhq/andon/storecheck"
 	"github.com/andonhq/andon/internal/store/wrap"
+	"github.com/andonhq/andon/storecheck"
 )
 
 // told writes findings as "status area what: found", those with advice marked by an arrow.
