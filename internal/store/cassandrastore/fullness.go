@@ -19,7 +19,8 @@ import (
 // meanwhile, divided by fullestKept/2 (Misra and Gries).
 //
 // What other processes wrote, and this one before it was started, is not in a count. So a partition
-// that is on its way to be full is counted by Cassandra, once below that and once shortly before.
+// that is on its way to be full is counted by Cassandra: at a fifth, and then again before it can be
+// full if the others go on as they did.
 type fullness struct {
 	limit int64 // units of one partition
 
@@ -47,10 +48,12 @@ const (
 
 func unitsOf(bytes int) int64 { return 1 + int64(bytes)>>10 }
 
-// filling is the count of one partition.
+// filling is what is known of one partition.
 type filling struct {
-	load
-	next int64 // units from which on the rows are to be counted
+	units   int64 // there are
+	own     load  // of this process, since the rows were counted
+	counted int64 // rows
+	next    int64 // units from which on the rows are to be counted
 }
 
 func newFullness() *fullness {
@@ -75,8 +78,9 @@ func (f *fullness) add(p partition, l load) (units int64, unsure bool) {
 		f.makeRoom()
 		is.next = f.limit * int64(p.shards) / 5
 	}
-	is.rows += l.rows
 	is.units += l.units
+	is.own.rows += l.rows
+	is.own.units += l.units
 	f.days[key] = is
 	return is.units, is.units >= is.next
 }
@@ -86,16 +90,16 @@ func (f *fullness) add(p partition, l load) (units int64, unsure bool) {
 func (f *fullness) counted(p partition, rows int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	key := f.sum(p)
+	key, full := f.sum(p), f.limit*int64(p.shards)
 	is, known := f.days[key]
-	if !known {
+	if !known || is.own.rows == 0 {
 		return
 	}
-	if rows > is.rows {
-		is.units = is.units * rows / max(is.rows, 1)
-		is.rows = rows
-	}
-	is.next = max(is.units, is.next) + f.limit*int64(p.shards)*3/5
+	is.units = max(is.units, rows*is.own.units/is.own.rows)
+	grown := max(rows-is.counted, is.own.rows)
+	left := max(full-is.units, 0) * is.own.rows / grown // of this process, until it is full
+	is.next = is.units + max(left*4/5, full/20)
+	is.counted, is.own = rows, load{}
 	f.days[key] = is
 }
 
