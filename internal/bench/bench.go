@@ -28,6 +28,9 @@ type Options struct {
 	Writers  int              // of one event each, at once
 	Batch    int              // events of a batch
 	Duration time.Duration    // of each load
+	// EngineCPU returns how much processor time the engine has taken so far, where it is another
+	// process that can be looked at; nil: there is none.
+	EngineCPU func() time.Duration
 	// Told hears how far the run is. It may be called concurrently and must return at once.
 	Told func(Step)
 }
@@ -51,6 +54,8 @@ type Subject struct {
 	Bare       wrap.Bare
 	Sized      wrap.Sized
 	Tombstoned wrap.Tombstoned
+	Inserted   wrap.Inserted
+	Counted    wrap.Counted
 }
 
 // SubjectOf makes a subject of a store with all that the store can do.
@@ -59,6 +64,8 @@ func SubjectOf(name string, store andon.Store) Subject {
 	s.Bare, _ = store.(wrap.Bare)
 	s.Sized, _ = store.(wrap.Sized)
 	s.Tombstoned, _ = store.(wrap.Tombstoned)
+	s.Inserted, _ = store.(wrap.Inserted)
+	s.Counted, _ = store.(wrap.Counted)
 	return s
 }
 
@@ -78,6 +85,17 @@ type Row struct {
 	CeilingRate *float64 `json:"ceiling_events_per_second"`
 	// OfCeiling is the median of what each go reached of the bare engine's go behind it.
 	OfCeiling *float64 `json:"of_ceiling"`
+	// InsertRate is events written in a second by the bare engine as one row each and nothing else.
+	InsertRate *float64 `json:"insert_events_per_second"`
+	// EngineCPU is the processor time that the engine took for an event, in microseconds, that of
+	// the bare engine for the same statements, and that for one row each.
+	EngineCPU  *float64 `json:"engine_cpu_us_per_event"`
+	CeilingCPU *float64 `json:"ceiling_cpu_us_per_event"`
+	InsertCPU  *float64 `json:"insert_cpu_us_per_event"`
+	// Statements are how many of each statement were sent for an event, and Requests how many
+	// requests they were sent in.
+	Statements map[string]float64 `json:"statements_per_event,omitempty"`
+	Requests   *float64           `json:"requests_per_event"`
 	// BytesPerEvent is what the store grew on its disk by.
 	BytesPerEvent *float64 `json:"bytes_per_event"`
 	// Tombstones are the deleted rows that one operation read past.

@@ -52,7 +52,11 @@ at Ctrl-C: let that be on the disk that the store shall be on.
 
 A store in a cluster is measured in a keyspace that is made for each of its designs and dropped at
 the end, andon_bench_buckets_ and a number; cassandra:buckets names one design. Its bare engine is
-the driver, which sends the same statements to a second such keyspace. Let the cluster be idle.`,
+the driver, which sends the same statements to a second such keyspace; BARE INSERTS/S is the driver
+writing one row for each event and nothing else, the least that can be. Where the node runs on this
+machine, ENGINE µs/EVENT is the processor time that it takes for an event, that for the bare
+engine's and that for a bare insert; behind the table stands what is sent for an event. Let the
+cluster be idle.`,
 		Example: `  andon bench
   andon bench --store pebble,memory --devices 10000 --duration 1s
   andon bench --store pebble,cassandra:buckets,cassandra:view --cassandra-hosts 10.0.0.1
@@ -151,6 +155,9 @@ func (b *benchmark) measure(ctx context.Context, name, dir string) (err error) {
 	defer func() { err = errors.Join(err, end()) }()
 	subject, o := bench.SubjectOf(name, store), b.options
 	o.Keep = o.Keep || inCluster(name) // its place goes as a whole
+	if inCluster(name) {
+		o.EngineCPU = localEngine(b.cluster.Cassandra.Hosts[0])
+	}
 	if t, ok := store.(tombstoneCounter); ok {
 		subject.Tombstoned = t.CountTombstones()
 	}

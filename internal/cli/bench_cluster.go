@@ -97,7 +97,8 @@ func (b *benchmark) openCluster(ctx context.Context, subject string) (
 	name, design, _ := strings.Cut(subject, ":")
 	c.Store, c.Cassandra.Latest = name, design
 	c.Cassandra.Keyspace = strings.ReplaceAll(
-		fmt.Sprintf("andon_bench_%s_%08x", design, rand.Uint32()), "__", "_")
+		fmt.Sprintf("andon_bench_%s_%08x", strings.ReplaceAll(design, "-", "_"), rand.Uint32()),
+		"__", "_")
 	whole := context.WithoutCancel(ctx)
 	a := b.newQuietApp(c)
 	setup := all.Setup{Replication: c.Cassandra.Replication}

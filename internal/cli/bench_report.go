@@ -2,6 +2,8 @@ package cli
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -46,7 +48,22 @@ func (r *benchReport) print(p *program, format string) error {
 	r.printHead(page)
 	page.line("")
 	page.table(r.table())
+	r.printStatements(page)
 	return nil
+}
+
+// printStatements prints what a store sent to its engine for an event.
+func (r *benchReport) printStatements(page page) {
+	for _, row := range r.Rows {
+		if row.Requests == nil {
+			continue
+		}
+		page.line("")
+		page.line("%s, %s: %s requests an event", row.Subject, row.Load, rateText(*row.Requests))
+		for _, what := range slices.Sorted(maps.Keys(row.Statements)) {
+			page.line("  %s %s", ratioText(row.Statements[what]), what)
+		}
+	}
 }
 
 func (r *benchReport) printHead(page page) {
@@ -61,14 +78,22 @@ func (r *benchReport) printHead(page page) {
 
 // table is for people: a column that would be empty is left out.
 func (r *benchReport) table() [][]cell {
-	deleted := false
+	deleted, cpu, inserted := false, false, false
 	for _, row := range r.Rows {
 		deleted = deleted || row.Tombstones != nil
+		cpu = cpu || row.EngineCPU != nil
+		inserted = inserted || row.InsertRate != nil
 	}
 	header := texts("SUBJECT", "LOAD", "IN FLIGHT", "OPS/S", "EVENTS/S", "P50", "P99",
 		"OF CEILING", "BYTES/EVENT")
 	if deleted {
 		header = append(header, texts("TOMBSTONES/OP")...)
+	}
+	if inserted {
+		header = append(header, texts("BARE INSERTS/S")...)
+	}
+	if cpu {
+		header = append(header, texts("ENGINE µs/EVENT", "BARE", "BARE INSERT")...)
 	}
 	rows := [][]cell{header}
 	for _, row := range r.Rows {
@@ -77,6 +102,13 @@ func (r *benchReport) table() [][]cell {
 			maybe(row.OfCeiling, ratioText), maybe(row.BytesPerEvent, rateText))
 		if deleted {
 			cells = append(cells, texts(maybe(row.Tombstones, rateText))...)
+		}
+		if inserted {
+			cells = append(cells, texts(maybe(row.InsertRate, rateText))...)
+		}
+		if cpu {
+			cells = append(cells, texts(maybe(row.EngineCPU, rateText),
+				maybe(row.CeilingCPU, rateText), maybe(row.InsertCPU, rateText))...)
 		}
 		rows = append(rows, cells)
 	}
@@ -108,6 +140,11 @@ func benchColumns() []column[bench.Row] {
 		whole("p99_ns", func(r *bench.Row) int64 { return int64(r.P99) }),
 		exact("ceiling_events_per_second", func(r *bench.Row) *float64 { return r.CeilingRate }),
 		exact("of_ceiling", func(r *bench.Row) *float64 { return r.OfCeiling }),
+		exact("insert_events_per_second", func(r *bench.Row) *float64 { return r.InsertRate }),
+		exact("engine_cpu_us_per_event", func(r *bench.Row) *float64 { return r.EngineCPU }),
+		exact("ceiling_cpu_us_per_event", func(r *bench.Row) *float64 { return r.CeilingCPU }),
+		exact("insert_cpu_us_per_event", func(r *bench.Row) *float64 { return r.InsertCPU }),
+		exact("requests_per_event", func(r *bench.Row) *float64 { return r.Requests }),
 		exact("bytes_per_event", func(r *bench.Row) *float64 { return r.BytesPerEvent }),
 		exact("tombstones_per_op", func(r *bench.Row) *float64 { return r.Tombstones }),
 	}

@@ -35,3 +35,17 @@ type Tombstoned interface {
 	// falls while the store is open.
 	Tombstones(ctx context.Context) (read int64, err error)
 }
+
+// Inserted is a store that can do without its model: it writes each event as one row, and nothing
+// else. No layout on its engine can cost less.
+type Inserted interface {
+	// Insert takes the events of one request, as durable as Log.Append does. Nobody reads them.
+	Insert(ctx context.Context, tenant andon.TenantID, events []andon.Event) error
+}
+
+// Counted is a store that counts what it sends to its engine.
+type Counted interface {
+	// Sent returns how often each statement was sent since the store was opened, by what it does
+	// and to which table, and how many requests they were sent in.
+	Sent() (statements map[string]int64, requests int64)
+}
