@@ -40,8 +40,11 @@ func PlanOf(ctx context.Context) *Plan {
 	return p
 }
 
-// Add writes a statement down.
+// Add writes a statement down. Without a plan it does nothing.
 func (p *Plan) Add(s PlanStep) {
+	if p == nil {
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	i, ok := p.at[s.Statement]

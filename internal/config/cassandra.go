@@ -86,8 +86,8 @@ func (c *Cassandra) settings() []Setting {
 		{"cassandra.connections", count(&c.Connections), "connections to each node"},
 		{"cassandra.in_flight", count(&c.InFlight), "most statements under way at once"},
 		{"cassandra.latest", text(&c.Latest),
-			"design that devices are found by state with: view, index, sai, state, tables or " +
-				"buckets; the keyspace's own unless set"},
+			"design that devices are found by state with: view, index, index-by-device, sai, " +
+				"state, tables, tables-by-device or buckets; the keyspace's own unless set"},
 		{"cassandra.buckets", text(&c.Buckets),
 			"partitions of a state under the design buckets: 16, or " +
 				"16,WARNING4=4,metro/NORMAL=64; the keyspace's own unless set"},

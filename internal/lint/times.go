@@ -16,6 +16,8 @@ func timeRules() []Rule {
 				{"internal/cli/", "", "the program"},
 				{"internal/httpapi/", "", "durations of requests and deadlines of connections, " +
 					"which only the real clock has"},
+				{"internal/store/cassandrastore/clock.go", "",
+					"how long to rely on what was seen, which no setting of the time may change"},
 				{"internal/store/pebblestore/occupy.go", "",
 					"for people: since when a directory is open"},
 				{"internal/store/pebblestore/room.go", "", "how old a look at the disk is"},

@@ -32,6 +32,8 @@ type deviceAppend struct {
 	entered bool
 	run     newMark
 	calm    newMark // of the incident
+	// escalates says that its newest escalation may be another one afterwards.
+	escalates bool
 }
 
 // newMark is a mark that is to be written.
@@ -99,6 +101,9 @@ func (s *Store) append(
 		ids = append(ids, events[0].Device)
 		events = events[n:]
 	}
+	if err := s.mayWrite(ctx); err != nil {
+		return err
+	}
 	slots, err := s.devices.takeAll(ctx, t.key, ids)
 	if err != nil {
 		return err
@@ -121,6 +126,7 @@ func (o Options) freshFor() time.Duration { return min(time.Second, o.Settle/2) 
 func (o Options) appendWithin() time.Duration { return o.Settle / 2 }
 
 func (a *appending) run(ctx context.Context, slots *taken) error {
+	began := a.store.processes.now()
 	if err := a.store.views(ctx, slots, a.store.options.freshFor()); err != nil {
 		return err
 	}
@@ -144,6 +150,9 @@ func (a *appending) run(ctx context.Context, slots *taken) error {
 	if err := a.mark(ctx); err != nil {
 		return err
 	}
+	if err := a.store.inTime(began, a.store.options.appendWithin()); err != nil {
+		return err
+	}
 	for _, d := range a.devices {
 		a.finish(d)
 	}
@@ -156,8 +165,9 @@ func (a *appending) prepare(d *deviceAppend) {
 	states := a.tenant.record.States
 	d.is = d.was.clone()
 	for _, e := range d.newest() {
-		d.is.raise(last{state: e.State, time: e.Time})
+		d.is.raise(a.last(e))
 	}
+	d.is.heard = max(d.is.heard, a.received)
 	a.grow(d)
 	a.entries(d)
 	a.shown(d)
@@ -170,12 +180,33 @@ func (a *appending) prepare(d *deviceAppend) {
 		d.calm = d.newMark(d.was.incident, base, known, states)
 	}
 	d.entered = d.run.base != d.was.run.base || d.was.run.first == 0
+	if d.entered {
+		a.store.gathered.enter(a.tenant.key, d.events[0].Device)
+	}
 	newer := d.is.newestKey(states).Compare(known) > 0
 	for _, design := range a.working.writes {
 		if d.entered || (newer && design.oneRow()) {
 			a.log = append(a.log, design.enter(placeOf(a.tenant, d.events[0].Device, d.is)))
 		}
 	}
+}
+
+// contentRemembered is the most bytes of an entry's content that are kept in memory.
+const contentRemembered = 512
+
+// last is an entry as views have it. It is a copy: the event may be a part of a request.
+func (a *appending) last(e *andon.Event) last {
+	l := last{state: e.State, time: e.Time}
+	o, m := len(e.Operator), len(e.Operator)+len(e.Message)
+	if m+len(e.Attributes) > contentRemembered {
+		return l
+	}
+	text := string(e.Operator) + e.Message + string(e.Attributes)
+	l.whole = true
+	l.entry = entry{
+		delivery: a.stamp, operator: text[:o], message: text[o:m], attributes: text[m:],
+	}
+	return l
 }
 
 // newest returns the newest event of each state.
@@ -254,6 +285,7 @@ func (a *appending) entries(d *deviceAppend) {
 			a.hints.operator(string(d.answers[i]), string(e.Device), e.Time)
 		}
 		if e.EscalatedTo != "" {
+			d.escalates = true
 			record := andon.Escalation{
 				Device: e.Device, Time: e.Time, State: e.State, At: e.Time, To: e.EscalatedTo,
 			}
@@ -393,7 +425,8 @@ func (a *appending) finish(d *deviceAppend) {
 	if d.calm.write {
 		d.is.incident = d.calm.mark
 	}
-	if d.slot.view = d.is; len(d.is.states) > statesRemembered {
+	d.is.keepNewest(states)
+	if d.slot.view = d.is; len(d.is.states) > statesRemembered || d.escalates {
 		d.slot.view = nil
 	}
 	device := d.events[0].Device

@@ -40,11 +40,15 @@ func (s *Store) Assign(
 		return nil, err
 	}
 	defer slots.give()
+	began := s.processes.now()
 	if err := s.views(ctx, slots, 0); err != nil {
 		return nil, err
 	}
 	kept, err := s.assign(ctx, t, slots, now, assignments)
 	slots.forget() // their newest assignments are other ones now
+	if err == nil {
+		err = s.inTime(began, s.processes.pace.memberFor)
+	}
 	return kept, err
 }
 

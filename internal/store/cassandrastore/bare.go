@@ -22,6 +22,9 @@ const throwaway = "andon_bench_"
 var (
 	_ wrap.Bare  = (*Store)(nil)
 	_ wrap.Sized = (*Store)(nil)
+
+	_ wrap.Inserted = (*Store)(nil)
+	_ wrap.Counted  = (*Store)(nil)
 )
 
 // onlyThrowaway refuses a keyspace that somebody may need.
@@ -48,8 +51,8 @@ func (s *Store) Discard(ctx context.Context) error {
 // tables and design. keep sends what Append sends, with the same texts, values, batches and
 // consistency, and as many statements at once:
 //
-//   - for each device that was not looked at for a second: the reading of its
-//     partition of latest_by_device, thrown away;
+//   - for each device that was not looked at yet: the reading of its partition of
+//     latest_by_device, thrown away, as a process does that is alone;
 //   - side by side: for each device one batch for each partition of events_by_device, and one of
 //     heard and of the newest entry of each state; the row of the design where the device changed
 //     its state, or where it has one row a device; and the hints that were not sent before
@@ -130,7 +133,7 @@ type bare struct {
 // bareDevice is what was last sent of a device. Nobody else has it meanwhile: who measures sends no
 // two requests with one device at once.
 type bareDevice struct {
-	read   time.Time
+	read   bool
 	newest andon.EventKey
 	calm   andon.EventKey // the newest entry of severity 0
 	run    mark
@@ -163,8 +166,8 @@ func (b *bare) keep(ctx context.Context, received andon.Time, events []andon.Eve
 			n++
 		}
 		d := b.device(events[0].Device)
-		if s.now().Sub(d.read) >= s.options.freshFor() {
-			stale, d.read = append(stale, events[0].Device), s.now()
+		if !d.read {
+			stale, d.read = append(stale, events[0].Device), true
 		}
 		if m := b.prepare(a, d, events[:n]); len(m) > 0 {
 			marks = append(marks, m)
@@ -251,6 +254,29 @@ func (b *bare) send(ctx context.Context, all []mutation) error {
 		}
 		return batch.ExecContext(ctx)
 	})
+}
+
+// Insert is of wrap.Inserted: the rows of the log, those of one device and day in one batch, under
+// a tenant that is none.
+func (s *Store) Insert(ctx context.Context, id andon.TenantID, events []andon.Event) error {
+	if err := s.onlyThrowaway(); err != nil {
+		return err
+	}
+	key := string(id) + "\tinserted" // no life of a tenant is called so
+	a := &appending{
+		store: s, tenant: &tenant{key: key}, stamp: s.stamp(),
+		hints: s.newHints(key, s.ttl(andon.Forever)),
+	}
+	for len(events) > 0 {
+		n := 1
+		for n < len(events) && events[n].Device == events[0].Device {
+			n++
+		}
+		d := &deviceAppend{events: events[:n], is: &view{}, answers: named(events[:n])}
+		a.entries(d)
+		events = events[n:]
+	}
+	return failure("write", (&bare{store: s}).send(ctx, a.log))
 }
 
 // Size is of wrap.Sized: what the tables of the keyspace have on the disks of all nodes, each

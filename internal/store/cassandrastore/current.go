@@ -37,7 +37,7 @@ func (s *Store) Device(
 func (s *Store) device(
 	ctx context.Context, t *tenant, device andon.DeviceID,
 ) (*andon.Device, error) {
-	v, err := s.look(ctx, t.key, device, true)
+	v, err := s.shown(ctx, t, device)
 	if err != nil || !v.alive(t.record.States) {
 		return nil, err
 	}
@@ -133,6 +133,7 @@ func (s *Store) Retire(
 		return 0, err
 	}
 	defer slots.give()
+	began := s.processes.now()
 	if err := s.views(ctx, slots, 0); err != nil {
 		return 0, err
 	}
@@ -152,6 +153,9 @@ func (s *Store) Retire(
 		"UPDATE latest_by_device USING TIMESTAMP ? SET retired = ? WHERE tenant = ? AND device = ?",
 		[]any{int64(at), int64(at), t.key, string(device)},
 	}}})
+	if err == nil {
+		err = s.inTime(began, s.processes.pace.memberFor)
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -210,7 +214,8 @@ type stream struct {
 	done   bool
 }
 
-type foundRow struct{ device, key string }
+// foundRow is a row of a finding. What is not asked for is empty.
+type foundRow struct{ device, key, tenant string }
 
 func (r *foundRow) into() []any      { return []any{&r.device} }
 func (r *foundRow) keyedInto() []any { return []any{&r.device, &r.key} }
@@ -221,7 +226,8 @@ func stateOf(key string) andon.State { return andon.State(key[min(3, len(key)):]
 // candidates are the devices that a query may select, in order, each once.
 type candidates struct {
 	streams []*stream
-	sorted  []andon.DeviceID // instead of streams
+	sorted  []andon.DeviceID                                // instead of streams
+	gather  func(context.Context) ([]andon.DeviceID, error) // gives sorted; nil: it is there
 	begun   bool
 }
 
@@ -240,7 +246,7 @@ func (s *Store) candidates(
 		return s.streams([]finding{{
 			question{"SELECT device FROM devices_by_operator " +
 				"WHERE tenant = ? AND operator = ? AND device >= ?", 2},
-			[]any{t.key, string(q.Operator), from}, false,
+			[]any{t.key, string(q.Operator), from}, idsOnly,
 		}}, q), nil
 	case q.States.All():
 		return s.streams(allDevices(t.key, from), q), nil
@@ -248,8 +254,8 @@ func (s *Store) candidates(
 	var all []finding
 	reads := s.working.Load().reads
 	if d, ok := reads.(wholeDesign); ok && len(q.States.Names()) != 1 {
-		all = append(all, d.findAll(place{tenant: t.key, device: from}))
-		return s.streams(all, q), nil
+		all = d.findAll(place{tenant: t.key, device: from})
+		return s.found(all, t, from, q), nil
 	}
 	seen, err := s.seenStates(ctx, t.key)
 	if err != nil {
@@ -263,7 +269,19 @@ func (s *Store) candidates(
 			})...)
 		}
 	}
-	return s.streams(all, q), nil
+	return s.found(all, t, from, q), nil
+}
+
+// found makes candidates of what a design finds.
+func (s *Store) found(
+	all []finding, t *tenant, from string, q andon.DeviceQuery,
+) *candidates {
+	if len(all) == 0 || all[0].rows < scattered {
+		return s.streams(all, q)
+	}
+	return &candidates{gather: func(ctx context.Context) ([]andon.DeviceID, error) {
+		return s.gather(ctx, all, t, from, q)
+	}}
 }
 
 // allDevices finds all devices that anything is kept of.
@@ -273,7 +291,7 @@ func allDevices(tenant, from string) []finding {
 		all[bucket] = finding{
 			question{"SELECT device FROM devices_by_tenant " +
 				"WHERE tenant = ? AND bucket = ? AND device >= ?", 2},
-			[]any{tenant, bucket, from}, false,
+			[]any{tenant, bucket, from}, idsOnly,
 		}
 	}
 	return all
@@ -288,7 +306,7 @@ func (s *Store) streams(all []finding, q andon.DeviceQuery) *candidates {
 	for _, f := range all {
 		into := (*foundRow).into
 		h := &stream{}
-		if f.keyed {
+		if f.rows == withKey {
 			into, h.states, size = (*foundRow).keyedInto, q.States, pageRows
 		}
 		h.pages = newPages(s, f.question, f.args, size, into)
@@ -324,6 +342,12 @@ func (s *Store) escalatedDevices(
 
 // next returns up to n more candidates that begin with a prefix; none at the end.
 func (c *candidates) next(ctx context.Context, prefix string, n int) ([]andon.DeviceID, error) {
+	if !c.begun && c.gather != nil {
+		var err error
+		if c.sorted, err = c.gather(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if !c.begun {
 		c.begun = true
 		err := parallel(ctx, len(c.streams), func(ctx context.Context, i int) error {

@@ -11,11 +11,11 @@ import (
 
 // devices are what appends last saw of the devices that they wrote to. A device's slot is also the
 // lock that lets the appends of this process to one device come one after the other.
-type devices struct {
-	parts [64]struct {
-		sync.Mutex
-		slots map[slotKey]*slot
-	}
+type devices struct{ parts [64]part }
+
+type part struct {
+	sync.Mutex
+	slots map[slotKey]*slot
 }
 
 type slotKey struct {
@@ -29,7 +29,7 @@ type slot struct {
 
 	// The rest belongs to who has the slot.
 	view *view
-	read time.Time // when the cluster was asked for view
+	read moment // when the cluster was asked for view; what this process wrote since is in it
 }
 
 // slotsPerPart is how many slots a part keeps beyond those that somebody has.
@@ -47,15 +47,20 @@ func (d *devices) part(k slotKey) int {
 	return spread(hash(k.tenant)*31+hash(string(k.device)), len(d.parts))
 }
 
+// add makes a slot. The key may be a part of a request.
+func (p *part) add(k slotKey) *slot {
+	s := &slot{lock: make(chan struct{}, 1)}
+	p.slots[slotKey{k.tenant, andon.DeviceID(strings.Clone(string(k.device)))}] = s
+	return s
+}
+
 // take waits for a slot and takes it, until give.
 func (d *devices) take(ctx context.Context, k slotKey) (*slot, error) {
 	p := &d.parts[d.part(k)]
 	p.Lock()
 	s := p.slots[k]
 	if s == nil {
-		s = &slot{lock: make(chan struct{}, 1)}
-		own := slotKey{k.tenant, andon.DeviceID(strings.Clone(string(k.device)))}
-		p.slots[own] = s
+		s = p.add(k)
 	}
 	s.refs++
 	p.Unlock()
@@ -65,6 +70,30 @@ func (d *devices) take(ctx context.Context, k slotKey) (*slot, error) {
 	case <-ctx.Done():
 		d.unref(k, s)
 		return nil, failure("wait for the device", ctx.Err())
+	}
+}
+
+// borrow takes a slot that nobody has and for which there is room; nil else.
+func (d *devices) borrow(k slotKey) *slot {
+	p := &d.parts[d.part(k)]
+	p.Lock()
+	s := p.slots[k]
+	if s == nil && len(p.slots) < slotsPerPart {
+		s = p.add(k)
+	}
+	if s != nil {
+		s.refs++
+	}
+	p.Unlock()
+	if s == nil {
+		return nil
+	}
+	select {
+	case s.lock <- struct{}{}:
+		return s
+	default:
+		d.unref(k, s)
+		return nil
 	}
 }
 
@@ -130,21 +159,77 @@ func (t *taken) forget() {
 	}
 }
 
-// views reads the views that are older than age, all of them where it is 0.
+// heard takes note in their views of when the devices were heard.
+func (t *taken) heard(at andon.Time) {
+	for _, s := range t.slots {
+		if s.view != nil {
+			s.view.heard = max(s.view.heard, at)
+		}
+	}
+}
+
+// stands reports whether the view is what another look would find: where nobody else can have
+// written since a time, or it is younger than age.
+func (s *slot) stands(alone, now moment, age time.Duration) bool {
+	return s.view != nil && ((alone != 0 && s.read >= alone) || now < s.read.add(age))
+}
+
+// views reads the views that are older than age where other processes may write, all of them where
+// it is 0. Whoever goes on to write has asked here.
 func (s *Store) views(ctx context.Context, t *taken, age time.Duration) error {
+	if err := s.mayWrite(ctx); err != nil {
+		return err
+	}
+	now := s.processes.now()
+	alone := s.processes.alone(now)
 	var stale []int
 	for i, slot := range t.slots {
-		if since := s.now().Sub(slot.read); slot.view == nil || since >= age || since < 0 {
+		if !slot.stands(alone, now, age) {
 			stale = append(stale, i)
 		}
 	}
 	return parallel(ctx, len(stale), func(ctx context.Context, n int) error {
 		slot, k := t.slots[stale[n]], t.keys[stale[n]]
-		began := s.now()
+		began := s.processes.now()
 		v, err := s.look(ctx, k.tenant, k.device, false)
 		if err == nil {
 			slot.view, slot.read = v, began
 		}
 		return err
 	})
+}
+
+// fromMemory is what a plan has where nothing was sent.
+const fromMemory = "-- latest_by_device from memory: no other process writes to this keyspace"
+
+// shown returns what latest_by_device has of a device, with the content of the newest entry: from
+// memory where nobody else can have written it. It is the caller's own.
+func (s *Store) shown(ctx context.Context, t *tenant, device andon.DeviceID) (*view, error) {
+	now := s.processes.now()
+	alone := s.processes.alone(now)
+	if alone == 0 {
+		return s.look(ctx, t.key, device, true)
+	}
+	k := slotKey{t.key, device}
+	slot := s.devices.borrow(k)
+	if slot == nil { // somebody writes to it
+		return s.look(ctx, t.key, device, true)
+	}
+	defer s.devices.give(k, slot)
+	if slot.stands(alone, now, 0) {
+		v := *slot.view
+		if n := v.newest(t.record.States); n == nil || n.whole {
+			andon.PlanOf(ctx).Add(andon.PlanStep{Statement: fromMemory, Rows: 1})
+			return &v, nil
+		}
+	}
+	v, err := s.look(ctx, t.key, device, true)
+	if err != nil {
+		return nil, err
+	}
+	own := *v
+	if own.keepNewest(t.record.States); len(own.states) <= statesRemembered {
+		slot.view, slot.read = &own, now
+	}
+	return v, nil
 }

@@ -124,8 +124,8 @@ func (l layout) String() string {
 	switch l.Design {
 	case "buckets":
 		return "buckets, " + l.Buckets + " of them"
-	case "tables":
-		return fmt.Sprintf("tables, %d of them and one for the rest", len(l.Tables))
+	case "tables", "tables-by-device":
+		return fmt.Sprintf("%s, %d of them and one for the rest", l.Design, len(l.Tables))
 	}
 	return l.Design
 }

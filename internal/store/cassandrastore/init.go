@@ -230,7 +230,7 @@ func (l *layout) complete(buckets string, declared []andon.StateDef) {
 		if l.Buckets = buckets; buckets == "" {
 			l.Buckets = strconv.Itoa(defaultBuckets)
 		}
-	case "tables":
+	case "tables", "tables-by-device":
 		for _, d := range declared {
 			l.Tables = append(l.Tables, d.Name)
 		}

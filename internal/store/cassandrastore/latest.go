@@ -27,29 +27,44 @@ type design interface {
 	leave(p place) []mutation
 	// retire takes away all hints of a device that may stand in states.
 	retire(p place, states []andon.State) []mutation
-	// find returns questions that together give the devices of a state from a device on, each in
-	// the order of ids. Their last argument is that device.
+	// find returns questions that together give the devices of a state from a device on: all of
+	// them in the order of ids, or all of them scattered.
 	find(p place) []finding
 }
 
 // finding is one question for ids of devices.
 type finding struct {
 	question
-	args  []any
-	keyed bool // the question gives the key of each device's state behind its id
+	args []any
+	rows rowsOf
 }
 
-// wholeDesign is a design that has all devices of a tenant with their states in one partition. A
-// list of several states reads that: state by state, a device that moves from one of them to
-// another meanwhile could be missed.
+// rowsOf is what the rows of a finding are.
+type rowsOf int
+
+const (
+	idsOnly rowsOf = iota // ids of devices, in order
+	withKey               // in order; the key of each device's state behind its id
+	// The device and its tenant, and its state or the key of that, in the order of tokens: of all
+	// tenants, and wherever the device is in the order of ids.
+	scattered
+	scatteredStates
+	scatteredKeys
+)
+
+// wholeDesign is a design that has the one row of each device in a place where all of them can be
+// read. A list of several states reads that: state by state, a device that moves from one of them
+// to another meanwhile could be missed.
 type wholeDesign interface {
-	// findAll returns a keyed question for all devices of a tenant from one on.
-	findAll(p place) finding
+	// findAll returns questions for all devices of a tenant from one on, with their states.
+	findAll(p place) []finding
 }
 
 // Designs returns the names of the designs that devices are found by state with.
 func Designs() []string {
-	return []string{"view", "index", "sai", "state", "tables", "buckets"}
+	return []string{
+		"view", "index", "index-by-device", "sai", "state", "tables", "tables-by-device", "buckets",
+	}
 }
 
 // newDesign makes the design that a layout names.
@@ -59,12 +74,16 @@ func newDesign(l layout) (design, error) {
 		return viewDesign{}, nil
 	case "index":
 		return indexDesign{name: "latest_by_tenant", using: ""}, nil
+	case "index-by-device":
+		return scatteredIndexDesign{}, nil
 	case "sai":
 		return indexDesign{name: "latest_by_tenant_sai", using: " USING 'sai'"}, nil
 	case "state":
 		return stateDesign{}, nil
 	case "tables":
 		return tablesDesign{l.Tables}, nil
+	case "tables-by-device":
+		return scatteredTablesDesign{l.Tables}, nil
 	case "buckets":
 		counts, err := parseBuckets(l.Buckets)
 		return bucketsDesign{counts}, err

@@ -55,7 +55,7 @@ func (d bucketsDesign) find(p place) []finding {
 				"SELECT device FROM latest_by_bucket WHERE tenant = ? AND state = ? " +
 					"AND buckets = ? AND bucket = ? AND device >= ?", 4,
 			},
-			[]any{p.tenant, string(p.state), n, bucket, p.device}, false,
+			[]any{p.tenant, string(p.state), n, bucket, p.device}, idsOnly,
 		}
 	}
 	return all

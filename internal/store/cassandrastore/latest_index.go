@@ -10,6 +10,7 @@ import "github.com/andonhq/andon"
 // with every newest entry, and the index beside it on each replica. Read: one partition by its
 // index; for a list of several states the whole partition. What breaks it: a tenant of more devices
 // is one hot partition; a legacy index leaves tombstones behind states that devices leave.
+// scatteredIndexDesign is for such tenants.
 type indexDesign struct {
 	name  string // of the table
 	using string // which kind of index
@@ -42,11 +43,11 @@ func (d indexDesign) retire(p place, _ []andon.State) []mutation {
 	}}}
 }
 
-func (d indexDesign) findAll(p place) finding {
-	return finding{
+func (d indexDesign) findAll(p place) []finding {
+	return []finding{{
 		question{"SELECT device, key FROM " + d.name + " WHERE tenant = ? AND device >= ?", 1},
-		[]any{p.tenant, p.device}, true,
-	}
+		[]any{p.tenant, p.device}, withKey,
+	}}
 }
 
 func (d indexDesign) find(p place) []finding {
@@ -54,6 +55,6 @@ func (d indexDesign) find(p place) []finding {
 		question{
 			"SELECT device FROM " + d.name + " WHERE tenant = ? AND key = ? AND device >= ?", 1,
 		},
-		[]any{p.tenant, stateKey(p.severity, p.state), p.device}, false,
+		[]any{p.tenant, stateKey(p.severity, p.state), p.device}, idsOnly,
 	}}
 }

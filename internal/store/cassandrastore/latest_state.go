@@ -42,6 +42,6 @@ func (stateDesign) find(p place) []finding {
 		question{
 			"SELECT device FROM latest_by_state WHERE tenant = ? AND state = ? AND device >= ?", 2,
 		},
-		[]any{p.tenant, string(p.state), p.device}, false,
+		[]any{p.tenant, string(p.state), p.device}, idsOnly,
 	}}
 }

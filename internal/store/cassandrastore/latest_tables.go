@@ -24,13 +24,16 @@ const restTable = "latest_in_other_states"
 var plainName = regexp.MustCompile(`^[a-z0-9]{1,20}$`)
 
 // tableOf names the table of a state that has one of its own.
-func tableOf(state andon.State) string {
+func tableOf(state andon.State) string { return "latest_in_" + plain(state) }
+
+// plain is a part of a name for a state.
+func plain(state andon.State) string {
 	name := strings.ToLower(string(state))
 	if !plainName.MatchString(name) || name != strings.ToLower(strings.ToUpper(name)) {
 		name = "x" + hex.EncodeToString([]byte(state))
 		name = name[:min(len(name), 34)] // a name of a table has 48 letters
 	}
-	return "latest_in_" + name
+	return name
 }
 
 // ownTables leaves out states whose tables would have one name; they go to the rest.
@@ -94,7 +97,7 @@ func (d tablesDesign) find(p place) []finding {
 			question{
 				"SELECT device FROM " + tableOf(p.state) + " WHERE tenant = ? AND device >= ?", 1,
 			},
-			[]any{p.tenant, p.device}, false,
+			[]any{p.tenant, p.device}, idsOnly,
 		}}
 	}
 	return []finding{{
@@ -102,6 +105,6 @@ func (d tablesDesign) find(p place) []finding {
 			"SELECT device FROM " + restTable +
 				" WHERE tenant = ? AND state = ? AND device >= ?", 1,
 		},
-		[]any{p.tenant, string(p.state), p.device}, false,
+		[]any{p.tenant, string(p.state), p.device}, idsOnly,
 	}}
 }

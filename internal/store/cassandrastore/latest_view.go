@@ -47,6 +47,6 @@ func (viewDesign) find(p place) []finding {
 		question{
 			"SELECT device FROM latest_state_view WHERE tenant = ? AND key = ? AND device >= ?", 2,
 		},
-		[]any{p.tenant, stateKey(p.severity, p.state), p.device}, false,
+		[]any{p.tenant, stateKey(p.severity, p.state), p.device}, idsOnly,
 	}}
 }

@@ -49,6 +49,8 @@ type Options struct {
 	// one is made. Half of it is how long an append to a device may take before it is given up. All
 	// processes must have the same: hints are deleted once nobody can have missed the change.
 	Settle time.Duration
+
+	pace pace // of what processes tell each other; usualPace unless set
 }
 
 // TLS is how the nodes are spoken to. The zero value is without TLS.

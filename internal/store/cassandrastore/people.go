@@ -175,12 +175,16 @@ func (s *Store) Escalate(
 	if err != nil {
 		return e, false, err
 	}
+	if err := s.mayWrite(ctx); err != nil {
+		return e, false, err
+	}
 	k := slotKey{t.key, e.Device}
 	slot, err := s.devices.take(ctx, k)
 	if err != nil {
 		return e, false, err
 	}
 	defer s.devices.give(k, slot)
+	slot.view = nil // its newest escalation may be another one afterwards
 	records, shards, err := s.records(ctx, t, &e)
 	if err != nil {
 		return e, false, err

@@ -79,7 +79,9 @@ func TestPlans(t *testing.T) {
 	for _, design := range Designs() {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()
-			s := open(t, newKeyspace(t, design))
+			o := newKeyspace(t, design)
+			o.pace = neverAlone
+			s := open(t, o)
 			fillForPlans(t, s)
 			var text strings.Builder
 			for _, q := range planned(s) {

@@ -77,8 +77,13 @@ func (s *Store) AppendReadings(
 		return err
 	}
 	w := s.working.Load()
-	stamp, hints := s.stamp(), s.newHints(t.key, s.ttl(w.Readings))
 	messages := joinByTime(readings)
+	slots, began, err := s.hearing(ctx, t, messages)
+	if err != nil {
+		return err
+	}
+	defer slots.give()
+	stamp, hints := s.stamp(), s.newHints(t.key, s.ttl(w.Readings))
 	var all []mutation
 	for len(messages) > 0 {
 		n := 1
@@ -93,14 +98,38 @@ func (s *Store) AppendReadings(
 		}})
 		messages = messages[n:]
 	}
-	if err := s.write(ctx, append(all, hints.mutations()...)); err != nil {
+	err = s.write(ctx, append(all, hints.mutations()...))
+	if err == nil {
+		err = s.inTime(began, s.processes.pace.memberFor)
+	}
+	if err != nil {
+		slots.forget()
 		return err
 	}
 	s.written.add(hints.all)
+	slots.heard(received)
 	for i := range readings {
 		s.counts.hear(t.key, readings[i].Device, received)
 	}
 	return nil
+}
+
+// hearing takes the slots of devices that send readings: when they were heard is shown of them.
+func (s *Store) hearing(
+	ctx context.Context, t *tenant, messages []andon.Reading,
+) (*taken, moment, error) {
+	if err := s.mayWrite(ctx); err != nil {
+		return nil, 0, err
+	}
+	began := s.processes.now()
+	var ids []andon.DeviceID
+	for i := range messages {
+		if i == 0 || messages[i].Device != messages[i-1].Device {
+			ids = append(ids, messages[i].Device)
+		}
+	}
+	slots, err := s.devices.takeAll(ctx, t.key, ids)
+	return slots, began, err
 }
 
 // joinByTime joins the readings of one device and time, a later one's metrics replacing, and

@@ -179,6 +179,9 @@ func (c *counts) known() (n int64) {
 
 // repair holds what is kept of a device against its log, and puts its hints right.
 func (s *Store) repair(ctx context.Context, t *tenant, device andon.DeviceID) error {
+	if err := s.mayWrite(ctx); err != nil {
+		return err
+	}
 	k := slotKey{t.key, device}
 	slot, err := s.devices.take(ctx, k)
 	if err != nil {

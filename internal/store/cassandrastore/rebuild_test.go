@@ -94,8 +94,8 @@ func TestRebuild(t *testing.T) {
 	one, two := open(t, o), open(t, o)
 	f := newFleet(t, two)
 	for i, to := range []struct{ design, buckets string }{
-		{"index", ""}, {"buckets", "4"}, {"buckets", "16,WARNING1=2"}, {"state", ""},
-		{"tables", ""}, {"sai", ""},
+		{"index-by-device", ""}, {"buckets", "4"}, {"buckets", "16,WARNING1=2"}, {"state", ""},
+		{"tables-by-device", ""}, {"sai", ""},
 	} {
 		stop := f.reportUntil()
 		if i%3 == 0 {

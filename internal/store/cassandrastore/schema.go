@@ -11,7 +11,9 @@ type table struct {
 
 // tables are the schema as it is now. What changes here is an upgrade, too. The write timestamps
 // matter as much as the columns: each comment says what they are.
-func tables() []table { return slices.Concat(types(), tenantTables(), logTables(), hintTables()) }
+func tables() []table {
+	return slices.Concat(types(), tenantTables(), logTables(), hintTables(), processTables())
+}
 
 // types are what keeps a value of several parts whole.
 func types() []table {
@@ -105,6 +107,12 @@ func hintTables() []table {
 			`(tenant text, metric text, bucket int, device text,
   PRIMARY KEY ((tenant, metric, bucket), device))`},
 	}
+}
+
+func processTables() []table {
+	return []table{{"processes", "The processes that write. Each counts up its beat, and says " +
+		"how many µs it may hold itself for the only one.",
+		`(part text, id text, beat bigint, trust bigint, PRIMARY KEY (part, id))`}}
 }
 
 // settingsTable comes before all steps: it says which of them were taken.

@@ -127,8 +127,8 @@ func (s *Store) settle(ctx context.Context, at lookAt) error {
 		return err
 	}
 	defer s.devices.give(k, slot)
-	began := s.now()
-	v, err := s.look(ctx, t.key, at.device, false)
+	began := s.processes.now()
+	v, err := s.look(ctx, t.key, at.device, true)
 	if err != nil || v.newest(t.record.States) == nil {
 		return err
 	}
@@ -140,6 +140,9 @@ func (s *Store) settle(ctx context.Context, at lookAt) error {
 	run, calm, err := s.beginnings(ctx, t, at.device, v, &at)
 	if err != nil {
 		return err
+	}
+	if entered {
+		s.gathered.enter(t.key, at.device)
 	}
 	var hints []mutation
 	p := placeOf(t, at.device, v)

@@ -24,6 +24,7 @@ type Store struct {
 	speculation gocql.SpeculativeExecutionPolicy
 	inFlight    chan struct{}
 	lastStamp   atomic.Int64
+	sent        sent
 
 	working   atomic.Pointer[working]
 	tenants   *tenants // their records, for a second
@@ -34,6 +35,11 @@ type Store struct {
 	counts    *counts
 	again     *lookAgain
 	over      chan struct{} // a life of a tenant is over
+	gathered  gathered      // of the last list of scattered devices
+
+	processes *attendance // what is known of other processes
+
+	join func() // has this process known to them
 
 	work sync.WaitGroup // of the store itself
 	quit context.CancelFunc
@@ -99,6 +105,7 @@ func newStore(c *cluster, session *gocql.Session, w *working) *Store {
 		s.speculation = &gocql.SimpleSpeculativeExecution{NumAttempts: 1, TimeoutDelay: d}
 	}
 	s.working.Store(w)
+	s.processes = s.newAttendance()
 	return s
 }
 
@@ -173,6 +180,7 @@ func (s *Store) begin(ctx context.Context) error {
 	}
 	life, quit := context.WithCancel(context.WithoutCancel(ctx))
 	s.quit = quit
+	s.join = sync.OnceFunc(func() { s.work.Go(func() { s.processes.attend(life) }) })
 	s.work.Go(func() { s.follow(life) })
 	s.work.Go(func() { s.count(life) })
 	s.work.Go(func() { s.lookAgain(life) })

@@ -22,11 +22,11 @@ type upgrade struct {
 func upgrades() []upgrade {
 	return []upgrade{
 		// Settings hold Settle; the directory has shards by their number (expand); escalations are
-		// in partitions by day.
-		{2, []table{
-			{"latest_by_device", "", "COLUMN escalation blob STATIC"},
+		// in partitions by day; processes know of each other.
+		{2, append(processTables(),
+			table{"latest_by_device", "", "COLUMN escalation blob STATIC"},
 			escalationsByDay(),
-		}, func(s *settings) {
+		), func(s *settings) {
 			s.Latest.Buckets = formerBuckets(s.Latest.Buckets)
 			if s.Next != nil {
 				s.Next.Buckets = formerBuckets(s.Next.Buckets)

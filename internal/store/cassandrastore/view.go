@@ -14,7 +14,8 @@ type last struct {
 	state andon.State
 	time  andon.Time
 
-	entry // where it was asked for
+	whole bool // entry is known
+	entry
 }
 
 // view is the partition of one device in latest_by_device: the truth about what it shows now. The
@@ -56,7 +57,7 @@ func (s *Store) look(
 		r.fill(v)
 		if r.time != 0 {
 			v.states = append(v.states, last{
-				state: andon.State(r.state), time: andon.Time(r.time), entry: e,
+				state: andon.State(r.state), time: andon.Time(r.time), whole: content, entry: e,
 			})
 		}
 	})
@@ -153,16 +154,36 @@ func (v *view) incidentBase(states *andon.StateSet) (base andon.EventKey, open b
 	return v.base(states, func(s andon.State) bool { return states.Severity(s) > 0 }), true
 }
 
-// raise takes an entry in.
+// raise takes an entry in. Of two deliveries of one entry the later stands; where one of them is
+// not known, nor is which.
 func (v *view) raise(e last) {
 	for i := range v.states {
-		if v.states[i].state == e.state {
-			v.states[i].time = max(v.states[i].time, e.time)
-			return
+		was := &v.states[i]
+		if was.state != e.state {
+			continue
 		}
+		e.state = was.state
+		known := was.whole && e.whole
+		switch {
+		case e.time > was.time, e.time == was.time && known && e.delivery > was.delivery:
+			*was = e
+		case e.time == was.time && !known:
+			was.whole, was.entry = false, entry{}
+		}
+		return
 	}
 	e.state = andon.State(strings.Clone(string(e.state)))
 	v.states = append(v.states, e)
+}
+
+// keepNewest forgets the content of entries but the newest, which nobody asks for.
+func (v *view) keepNewest(states *andon.StateSet) {
+	n := v.newest(states)
+	for i := range v.states {
+		if l := &v.states[i]; l != n {
+			l.whole, l.entry = false, entry{}
+		}
+	}
 }
 
 // others returns the states that the device had but one.

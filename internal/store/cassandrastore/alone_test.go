@@ -1,0 +1,96 @@
+package cassandrastore
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/andonhq/andon"
+)
+
+// TestAlone: a process that is alone reads nothing before it writes and nothing of what devices
+// show. Another one that begins to write is seen at once, each time it comes.
+func TestAlone(t *testing.T) {
+	t.Parallel()
+	o := newKeyspace(t, "buckets")
+	one := open(t, o)
+	<-one.counts.whole // it has read all devices once
+	at := realClock()  // so that no device is quiet, and settled by the way
+	report := func(s *Store, state andon.State) {
+		t.Helper()
+		at += 1000
+		events := []andon.Event{{Device: "press", State: state, Time: at, Message: string(state)}}
+		if err := appendAgain(t.Context(), s, at, events); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shows := func(s *Store, want andon.State) {
+		t.Helper()
+		d, err := s.Device(t.Context(), andon.DefaultTenant, "press")
+		if err != nil || d.State != want || d.Message != string(want) || d.Received != at {
+			t.Errorf("it shows %+v, %v, want %s", d, err, want)
+		}
+		filter, _ := andon.ParseStateFilter(string(want))
+		q := andon.DeviceQuery{States: filter, Limit: 10}
+		if all := gather(t, s.Devices(t.Context(), andon.DefaultTenant, q)); len(all) != 1 {
+			t.Errorf("%d devices are in %s, want 1", len(all), want)
+		}
+	}
+	report(one, "NORMAL")
+	for _, state := range []andon.State{"WARNING1", "WARNING2", "WARNING3"} {
+		eventually(t, time.Minute, func() error {
+			awaitAlone(t, one)
+			report(one, "NORMAL")
+			shows(one, "NORMAL") // what it knows from before it was alone is read again
+			since := one.processes.alone(one.processes.now())
+			read := readings(one, func() {
+				for range 3 {
+					report(one, "NORMAL")
+					shows(one, "NORMAL")
+				}
+			})
+			if since == 0 || one.processes.alone(one.processes.now()) != since {
+				return errors.New("it was not alone all the time")
+			}
+			if len(read) > 0 {
+				t.Errorf("it is alone, and reads %q", read)
+			}
+			return nil
+		})
+		two := begin(t, o)
+		report(two, state)
+		shows(one, state)
+		shows(two, state)
+		report(one, "NORMAL")
+		shows(two, "NORMAL")
+		end(t, two)
+	}
+}
+
+// awaitAlone waits until a process holds itself for alone.
+func awaitAlone(t *testing.T, s *Store) {
+	t.Helper()
+	eventually(t, time.Minute, func() error {
+		if s.processes.alone(s.processes.now()) == 0 {
+			return errors.New("it does not hold itself for alone")
+		}
+		return nil
+	})
+}
+
+// readings returns what is read of devices while do runs, but for how a run began.
+func readings(s *Store, do func()) (read []string) {
+	before, _ := s.Sent()
+	do()
+	after, _ := s.Sent()
+	for _, what := range slices.Sorted(maps.Keys(after)) {
+		if strings.HasSuffix(what, " latest_by_device") && strings.HasPrefix(what, "SELECT") &&
+			after[what] > before[what] {
+			read = append(read, what)
+		}
+	}
+	return read
+}

@@ -1,0 +1,284 @@
+package cassandrastore
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/andonhq/andon"
+)
+
+// The designs of this file have a partition for each device, as the reference has its second and
+// fourth: no partition grows with the fleet, and no node is asked more than the others. Their rows
+// come in the order of tokens, so whoever wants a page of a list reads all of it.
+
+// scatteredIndexDesign is the reference's second with PRIMARY KEY ((tenant, device)): one row a
+// device, and a legacy secondary index by tenant and state, which each node has of its own rows.
+//
+// Partition: one a device. Write: one row with every newest entry, and the index beside it on each
+// replica. Read: all nodes, by their indexes, all devices of the state whichever page is asked for;
+// for a list of several states, all devices of all tenants. What breaks it: lists that are asked
+// often; and the index has a state of a tenant in one partition on each node, with a tombstone for
+// each device that left it within gc_grace.
+type scatteredIndexDesign struct{}
+
+func (scatteredIndexDesign) tables() []table {
+	return []table{
+		{"latest_state_indexed", "The state that a device is in, written at the time of its " +
+			"entry: the key of the state, and the tenant.",
+			`(tenant text, device text, key text, PRIMARY KEY ((tenant, device)))`},
+		{"latest_state_indexed_key", "The devices by tenant and state.",
+			"INDEX ON latest_state_indexed (key)"},
+	}
+}
+
+func (scatteredIndexDesign) oneRow() bool { return true }
+
+// scatteredKey is the key of a state with its tenant. A state holds no 0, so that of two states at
+// one instant the one that comes later in the log still has the greater bytes.
+func scatteredKey(p place) string { return stateKey(p.severity, p.state) + "\x00" + p.tenant }
+
+func (scatteredIndexDesign) enter(p place) mutation {
+	return mutation{{
+		"INSERT INTO latest_state_indexed (tenant, device, key) VALUES (?, ?, ?) USING TIMESTAMP ?",
+		[]any{p.tenant, p.device, scatteredKey(p), int64(p.at)},
+	}}
+}
+
+func (scatteredIndexDesign) leave(place) []mutation { return nil }
+
+func (scatteredIndexDesign) retire(p place, _ []andon.State) []mutation {
+	return []mutation{{{
+		"DELETE FROM latest_state_indexed USING TIMESTAMP ? WHERE tenant = ? AND device = ?",
+		[]any{int64(p.at), p.tenant, p.device},
+	}}}
+}
+
+func (scatteredIndexDesign) find(p place) []finding {
+	return []finding{{
+		question{"SELECT device, tenant, key FROM latest_state_indexed WHERE key = ?", 0},
+		[]any{scatteredKey(p)}, scatteredKeys,
+	}}
+}
+
+func (scatteredIndexDesign) findAll(place) []finding {
+	return wholeTable("SELECT device, tenant, key FROM latest_state_indexed", scatteredKeys)
+}
+
+// scatteredTablesDesign is the reference's fourth with PRIMARY KEY ((tenant, device)): a table for
+// each state that was declared when the design was chosen, and one for the rest.
+//
+// Partition: one a device in each table. Write: one row at a change, and one deleted later. Read:
+// the whole table, of all tenants, whichever page is asked for, and a tombstone for each device
+// that left the state within gc_grace. What breaks it: lists that are asked often, many tenants;
+// and as with tablesDesign, many states.
+type scatteredTablesDesign struct{ states []andon.State }
+
+const scatteredRest = "latest_of_other_states"
+
+// scatteredTable names the table of a state that has one of its own.
+func scatteredTable(state andon.State) string { return "latest_of_" + plain(state) }
+
+func (d scatteredTablesDesign) tables() []table {
+	all := []table{{scatteredRest, "Devices that may be in a state without a table of its own.",
+		`(tenant text, state text, device text, PRIMARY KEY ((tenant, device), state))`}}
+	for _, state := range d.states {
+		all = append(all, table{scatteredTable(state), "Devices that may be in that state.",
+			`(tenant text, device text, PRIMARY KEY ((tenant, device)))`})
+	}
+	return all
+}
+
+func (scatteredTablesDesign) oneRow() bool { return false }
+
+func (d scatteredTablesDesign) enter(p place) mutation {
+	if slices.Contains(d.states, p.state) {
+		return mutation{{
+			"INSERT INTO " + scatteredTable(p.state) +
+				" (tenant, device) VALUES (?, ?) USING TIMESTAMP ?",
+			[]any{p.tenant, p.device, int64(p.at)},
+		}}
+	}
+	return mutation{{
+		"INSERT INTO " + scatteredRest +
+			" (tenant, state, device) VALUES (?, ?, ?) USING TIMESTAMP ?",
+		[]any{p.tenant, string(p.state), p.device, int64(p.at)},
+	}}
+}
+
+func (d scatteredTablesDesign) leave(p place) []mutation {
+	if slices.Contains(d.states, p.state) {
+		return []mutation{{{
+			"DELETE FROM " + scatteredTable(p.state) +
+				" USING TIMESTAMP ? WHERE tenant = ? AND device = ?",
+			[]any{int64(p.at), p.tenant, p.device},
+		}}}
+	}
+	return []mutation{{{
+		"DELETE FROM " + scatteredRest +
+			" USING TIMESTAMP ? WHERE tenant = ? AND device = ? AND state = ?",
+		[]any{int64(p.at), p.tenant, p.device, string(p.state)},
+	}}}
+}
+
+func (d scatteredTablesDesign) retire(p place, states []andon.State) []mutation {
+	return leaveAll(d, p, states)
+}
+
+func (d scatteredTablesDesign) find(p place) []finding {
+	if slices.Contains(d.states, p.state) {
+		return wholeTable("SELECT device, tenant FROM "+scatteredTable(p.state), scattered)
+	}
+	return wholeTable("SELECT device, tenant, state FROM "+scatteredRest, scatteredStates)
+}
+
+// wholeTable reads a table in parts of the ring, side by side.
+func wholeTable(ask string, rows rowsOf) []finding {
+	const parts = 16
+	const step = math.MaxUint64/parts + 1
+	all := make([]finding, parts)
+	for i := range all {
+		from := int64(uint64(i)*step) + math.MinInt64
+		all[i] = finding{
+			question{ask + " WHERE token(tenant, device) >= ? AND token(tenant, device) <= ?", 0},
+			[]any{from, from + int64(step-1)}, rows,
+		}
+	}
+	return all
+}
+
+// state is the state of a row that has it, or the key of it.
+func (r *foundRow) state(rows rowsOf) andon.State {
+	if rows == scatteredStates {
+		return andon.State(r.key)
+	}
+	key, _, _ := strings.Cut(r.key, "\x00")
+	return stateOf(key)
+}
+
+// scatteredPage is how many rows are asked for at a time: all of them are wanted.
+const scatteredPage = 5000
+
+// gather returns all that scattered findings give of a tenant from a device on, in order. The pages
+// behind the first one of a list go by what was read for a first one, where nobody else can have
+// written since.
+func (s *Store) gather(
+	ctx context.Context, all []finding, t *tenant, from string, q andon.DeviceQuery,
+) ([]andon.DeviceID, error) {
+	key := t.key + "\x00" + q.States.String()
+	now := s.processes.now()
+	if alone := s.processes.alone(now); q.After != nil && alone != 0 {
+		if ids, ok := s.gathered.from(key, alone, from); ok {
+			andon.PlanOf(ctx).Add(andon.PlanStep{Statement: gatheredBefore, Rows: len(ids)})
+			return ids, nil
+		}
+	}
+	reading := s.gathered.begin(t.key)
+	ids, err := s.gatherAll(ctx, all, t, q)
+	if err != nil {
+		return nil, err
+	}
+	s.gathered.keep(reading, key, now, ids)
+	at, _ := slices.BinarySearch(ids, andon.DeviceID(from))
+	return ids[at:], nil
+}
+
+const gatheredBefore = "-- the devices that were found for the first page, from memory: no other " +
+	"process writes to this keyspace"
+
+func (s *Store) gatherAll(
+	ctx context.Context, all []finding, t *tenant, q andon.DeviceQuery,
+) ([]andon.DeviceID, error) {
+	found := make([][]andon.DeviceID, len(all))
+	err := parallel(ctx, len(all), func(ctx context.Context, i int) error {
+		f := &all[i]
+		var r foundRow
+		into := []any{&r.device, &r.tenant, &r.key}
+		if f.rows == scattered {
+			into = into[:2]
+		}
+		take := func() {
+			if r.tenant == t.key && (f.rows == scattered || q.States.Match(r.state(f.rows))) {
+				found[i] = append(found[i], andon.DeviceID(r.device))
+			}
+		}
+		for state := []byte(nil); ; {
+			next, err := s.page(ctx, f.question, scatteredPage, state, f.args, into, take)
+			if err != nil || len(next) == 0 {
+				return err
+			}
+			state = next
+		}
+	})
+	sorted := slices.Concat(found...)
+	slices.Sort(sorted)
+	return slices.Compact(sorted), err
+}
+
+// gathered is what was last read for the first page of a list of scattered devices, and those that
+// entered a state since: nobody who is on the list from its first page on is missing.
+type gathered struct {
+	mu      sync.Mutex
+	reading int              // the newest, under way or kept
+	tenant  string           // of that
+	entered []andon.DeviceID // of that tenant, since the reading began
+	key     string           // of what is kept: the tenant and its states
+	read    moment           // when it was begun to be read
+	ids     []andon.DeviceID
+}
+
+// enteredRemembered is how many changes are taken in before it is forgotten.
+const enteredRemembered = 10_000
+
+// begin is told that a tenant's devices are about to be read, and forgets what was kept.
+func (g *gathered) begin(tenant string) (reading int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.forget()
+	g.reading++
+	g.tenant = tenant
+	return g.reading
+}
+
+func (g *gathered) forget() { g.tenant, g.key, g.ids, g.entered = "", "", nil, nil }
+
+// keep keeps what was read, unless another reading began meanwhile.
+func (g *gathered) keep(reading int, key string, read moment, ids []andon.DeviceID) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.reading == reading && g.tenant != "" {
+		g.key, g.read, g.ids = key, read, ids
+	}
+}
+
+// enter takes note that a device entered a state.
+func (g *gathered) enter(tenant string, device andon.DeviceID) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.tenant != tenant {
+		return
+	}
+	g.entered = append(g.entered, andon.DeviceID(strings.Clone(string(device))))
+	if len(g.entered) > enteredRemembered {
+		g.forget()
+	}
+}
+
+// from returns what is kept from a device on; not ok where that is of something else, or was read
+// before others wrote.
+func (g *gathered) from(key string, alone moment, from string) (ids []andon.DeviceID, ok bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.key != key || g.read < alone {
+		return nil, false
+	}
+	if len(g.entered) > 0 {
+		g.ids = slices.Concat(g.ids, g.entered)
+		slices.Sort(g.ids)
+		g.ids, g.entered = slices.Compact(g.ids), nil
+	}
+	at, _ := slices.BinarySearch(g.ids, andon.DeviceID(from))
+	return g.ids[at:], true
+}

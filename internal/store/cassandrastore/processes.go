@@ -1,0 +1,166 @@
+package cassandrastore
+
+import (
+	"context"
+	"crypto/rand"
+	"sync/atomic"
+	"time"
+
+	gocql "github.com/apache/cassandra-gocql-driver/v2"
+
+	"github.com/andonhq/andon"
+)
+
+// attendance keeps the membership of a process up, from its first write on: who only reads is of no
+// concern to the others.
+type attendance struct {
+	*membership
+	clock   *ownClock
+	session *gocql.Session
+	stamp   func() int64
+	failed  atomic.Pointer[error] // why the last beat or look was not answered
+	met     chan struct{}         // the last one ended
+	// bound is false where replicas in several data centres, or consistencies that do not meet,
+	// leave no way to be sure of others: then nobody holds himself for alone, and nobody waits.
+	bound func(context.Context) (bool, error)
+	loose atomic.Bool // the last answer of bound was false
+}
+
+func (s *Store) newAttendance() *attendance {
+	p := s.options.pace
+	if p == (pace{}) {
+		p = usualPace
+	}
+	return &attendance{
+		membership: newMembership(rand.Text(), p), clock: newClock(), session: s.session,
+		stamp: s.stamp, met: make(chan struct{}, 1), bound: s.boundToOthers,
+	}
+}
+
+// boundToOthers reports whether a majority of all replicas is what every process of the keyspace
+// needs for its writes anyway.
+func (s *Store) boundToOthers(ctx context.Context) (bool, error) {
+	c := &cluster{options: s.options, session: s.session}
+	r, err := c.replicationOf(ctx, s.options.Keyspace)
+	return s.immediate && len(r) == 1, err
+}
+
+// now returns the moment, and forgets what was known before a jump of the clock.
+func (a *attendance) now() moment {
+	now, jumped := a.clock.now()
+	if jumped {
+		a.lapse()
+	}
+	return now
+}
+
+// mayWrite waits until this process may write to what other processes write to as well.
+func (s *Store) mayWrite(ctx context.Context) error {
+	a := s.processes
+	s.join()
+	for {
+		ok, at := a.membership.mayWrite(a.now())
+		if ok || a.loose.Load() {
+			return nil
+		}
+		if err := a.failed.Load(); err != nil {
+			return failure("tell the other processes of this one", *err)
+		}
+		wait := max(time.Duration(at-a.now()), time.Millisecond)
+		if at == 0 {
+			wait = time.Second
+		}
+		select {
+		case <-ctx.Done():
+			return failure("wait until the other processes know of this one", ctx.Err())
+		case <-time.After(wait):
+		case <-a.met:
+		}
+	}
+}
+
+// inTime is the end of what writes, and is asked before anything is acknowledged: an error where it
+// took so long that others may have concluded from not seeing it, or have taken this process for
+// gone.
+func (s *Store) inTime(began moment, within time.Duration) error {
+	now := s.processes.now()
+	ok, _ := s.processes.membership.mayWrite(now)
+	if (ok || s.processes.loose.Load()) && now <= began.add(within) {
+		return nil
+	}
+	return andon.Errorf(andon.Unavailable, "this process was held up for so long that others may "+
+		"have written meanwhile: send it again")
+}
+
+// attend beats and looks until ctx ends, and then says that this process is gone.
+func (a *attendance) attend(ctx context.Context) {
+	tick := time.NewTicker(a.pace.beat)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		again, err := a.meet(ctx)
+		if a.failed.Store(nil); err != nil {
+			a.failed.Store(&err)
+		}
+		select {
+		case a.met <- struct{}{}:
+		default:
+		}
+		if again {
+			continue // it can be alone as soon as it has said so
+		}
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		}
+	}
+	a.leave(context.WithoutCancel(ctx))
+}
+
+const (
+	beatRow = "UPDATE processes USING TIMESTAMP ? SET beat = ?, trust = ? " +
+		"WHERE part = 'processes' AND id = ?"
+	lookRows = "SELECT id, beat, trust, writetime(beat) FROM processes WHERE part = 'processes'"
+	goneRow  = "DELETE FROM processes USING TIMESTAMP ? WHERE part = 'processes' AND id = ?"
+)
+
+// meet is one beat and one look. again says that the next shall not wait.
+func (a *attendance) meet(ctx context.Context) (again bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, a.pace.memberFor/3)
+	defer cancel()
+	bound, err := a.bound(ctx)
+	if err != nil {
+		return false, err
+	}
+	if a.loose.Store(!bound); !bound {
+		a.lapse()
+		return false, nil
+	}
+	row, stamp, began := a.next(), a.stamp(), a.now()
+	err = a.session.Query(beatRow, stamp, row.beat, row.trust, row.id).
+		Consistency(gocql.Quorum).ExecContext(ctx)
+	if err != nil {
+		return false, err
+	}
+	a.kept(row, began, a.now())
+	var rows []memberRow
+	began = a.now()
+	it := a.session.Query(lookRows).Consistency(gocql.Quorum).IterContext(ctx)
+	for r := (memberRow{}); it.Scan(&r.id, &r.beat, &r.trust, &r.written); {
+		rows = append(rows, r)
+	}
+	if err := it.Close(); err != nil {
+		return false, err
+	}
+	for _, r := range a.look(rows, began, a.now()) {
+		// As of what was seen: a later beat stands. What is not removed now is so at the next look.
+		_ = a.session.Query(goneRow, r.written, r.id).Consistency(gocql.Quorum).ExecContext(ctx)
+	}
+	return row.trust == 0 && a.foundNobody(), nil
+}
+
+// leave takes the row away, so that others need not wait for it to be gone.
+func (a *attendance) leave(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, a.pace.memberFor/3)
+	defer cancel()
+	_ = a.session.Query(goneRow, a.stamp(), a.id).Consistency(gocql.Quorum).ExecContext(ctx)
+}
