@@ -58,12 +58,12 @@ func (a *attendance) now() moment {
 func (s *Store) mayWrite(ctx context.Context) error {
 	a := s.processes
 	s.join()
-	for {
+	for waited := false; ; waited = true {
 		ok, at := a.membership.mayWrite(a.now())
 		if ok || a.loose.Load() {
 			return nil
 		}
-		if err := a.failed.Load(); err != nil {
+		if err := a.failed.Load(); err != nil && waited {
 			return failure("tell the other processes of this one", *err)
 		}
 		wait := max(time.Duration(at-a.now()), time.Millisecond)

@@ -76,7 +76,7 @@ func realClock() andon.Time { return andon.TimeOf(time.Now()) }
 
 // engine returns the options for a keyspace of the test's own on the shared engine, which goes with
 // the test. Nothing is made yet.
-func engine(t *testing.T, design string) Options {
+func engine(t testing.TB, design string) Options {
 	t.Helper()
 	o := on(enginetest.Cassandra(t), design)
 	t.Cleanup(func() { drop(t, o) })
@@ -103,7 +103,7 @@ var neverAlone = pace{
 	beat: time.Second, trustFor: 1, memberFor: 15 * time.Second, goneAfter: 30 * time.Second,
 }
 
-func drop(t *testing.T, o Options) {
+func drop(t testing.TB, o Options) {
 	config, err := o.withDefaults().config("")
 	if err != nil {
 		t.Error(err)
@@ -123,13 +123,13 @@ func drop(t *testing.T, o Options) {
 }
 
 // newKeyspace makes a keyspace that keeps readings for ever, as the checks want it.
-func newKeyspace(t *testing.T, design string) Options {
+func newKeyspace(t testing.TB, design string) Options {
 	t.Helper()
 	return newSettling(t, design, 0)
 }
 
 // newSettling makes one in which devices are looked at again after so long.
-func newSettling(t *testing.T, design string, settle time.Duration) Options {
+func newSettling(t testing.TB, design string, settle time.Duration) Options {
 	t.Helper()
 	o := engine(t, design)
 	o.Settle = settle
@@ -139,7 +139,7 @@ func newSettling(t *testing.T, design string, settle time.Duration) Options {
 }
 
 // makeSchema makes the schema and returns the statements.
-func makeSchema(t *testing.T, o Options, setup Setup) string {
+func makeSchema(t testing.TB, o Options, setup Setup) string {
 	t.Helper()
 	var told strings.Builder
 	err := Init(t.Context(), o, setup, func(statement string) {
@@ -152,7 +152,7 @@ func makeSchema(t *testing.T, o Options, setup Setup) string {
 }
 
 // open opens a store that is closed with the test.
-func open(t *testing.T, o Options) *Store {
+func open(t testing.TB, o Options) *Store {
 	t.Helper()
 	s := begin(t, o)
 	closed := sync.OnceFunc(func() { end(t, s) })
@@ -160,7 +160,7 @@ func open(t *testing.T, o Options) *Store {
 	return s
 }
 
-func begin(t *testing.T, o Options) *Store {
+func begin(t testing.TB, o Options) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), o)
 	if err != nil {
@@ -169,7 +169,7 @@ func begin(t *testing.T, o Options) *Store {
 	return s
 }
 
-func end(t *testing.T, s *Store) {
+func end(t testing.TB, s *Store) {
 	t.Helper()
 	if err := s.Close(); err != nil {
 		t.Error(err)
@@ -177,7 +177,7 @@ func end(t *testing.T, s *Store) {
 }
 
 // run runs one statement on the keyspace of a store, as somebody with cqlsh would.
-func run(t *testing.T, s *Store, text string, args ...any) {
+func run(t testing.TB, s *Store, text string, args ...any) {
 	t.Helper()
 	err := s.session.Query(text, args...).Consistency(gocql.LocalQuorum).ExecContext(t.Context())
 	if err != nil {
@@ -199,7 +199,7 @@ func scan[T any](t *testing.T, s *Store, text string, args ...any) (all []T) {
 }
 
 // eventually waits until a condition holds, and fails with what it says otherwise.
-func eventually(t *testing.T, most time.Duration, holds func() error) {
+func eventually(t testing.TB, most time.Duration, holds func() error) {
 	t.Helper()
 	deadline := time.After(most)
 	for {
