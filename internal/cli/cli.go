@@ -96,7 +96,7 @@ the configuration of a server is wrong.`,
 	root.AddCommand(p.assignCommand())
 	root.AddCommand(p.escalateCommand())
 	root.AddCommand(p.withdrawCommand())
-	root.AddCommand(p.retireCommand())
+	root.AddCommand(p.retireCommand(), p.sendCommand(), p.sweepCommand())
 	root.AddCommand(p.exportCommand())
 	root.AddCommand(p.benchCommand())
 	root.AddCommand(p.storeCommand())

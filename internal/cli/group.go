@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -49,17 +50,24 @@ func isFlagOf(cmd *cobra.Command, word string) bool {
 func unknownCommand(cmd *cobra.Command, name string) error {
 	for _, sub := range cmd.Commands() {
 		for _, below := range sub.Commands() {
-			if below.Name() == name {
+			if below.Name() == name && !destroys(name) {
 				return fmt.Errorf("unknown command %s; did you mean %s?",
 					quoted(name), below.CommandPath())
 			}
 		}
 	}
-	if near := didYouMean(name, namesOf(cmd)); near != "" {
+	harmless := slices.DeleteFunc(namesOf(cmd), destroys)
+	if near := didYouMean(name, harmless); near != "" {
 		return fmt.Errorf("unknown command %s%s", quoted(name), near)
 	}
 	return fmt.Errorf("unknown command %s: there are %s",
 		quoted(name), strings.Join(namesOf(cmd), ", "))
+}
+
+// destroys reports whether a command takes away what can't be had again. Such a one is never
+// proposed: who mistyped something else must not paste it.
+func destroys(name string) bool {
+	return name == "delete" || name == "retire" || name == "withdraw" || name == "restore"
 }
 
 // helpCommand takes the place of cobra's own, which calls what it does not know a help topic.

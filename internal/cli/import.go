@@ -33,6 +33,7 @@ type importOptions struct {
 	mapping   table.Mapping
 	batch     int
 	rejects   string // file for all rejected lines; "" for none
+	dryRun    bool   // nothing is sent
 	appends   bool   // rejects has lines of other files
 }
 
@@ -177,6 +178,8 @@ func (p *program) importFlags(cmd *cobra.Command, o *importOptions) {
 		"time `zone` of times that name none, such as Europe/Berlin or +02:00")
 
 	flags.IntVar(&o.batch, "batch", defaultBatch, "entries of one request")
+	flags.BoolVar(&o.dryRun, "dry-run", false,
+		"read the file, say what would be imported and what not, and send nothing")
 	flags.StringVar(&o.rejects, "rejects", "", "`file` to write all rejected lines to")
 }
 
@@ -222,8 +225,12 @@ func (p *program) finishImport(o importOptions, r *report, took time.Duration, e
 	io.WriteString(p.stderr, r.hidden()+r.tooOld(&o)+r.replacing(&o))
 	io.WriteString(p.stderr, r.strange.note(o.tenant))
 	accepted, rejected := r.counts()
-	outcome := fmt.Sprintf("imported %d, rejected %d of %s in %.1fs",
-		accepted, rejected, r.file, took.Seconds())
+	did := "imported"
+	if o.dryRun {
+		did = "nothing was sent; would import"
+	}
+	outcome := fmt.Sprintf("%s %d, rejected %d of %s in %.1fs",
+		did, accepted, rejected, r.file, took.Seconds())
 	if errors.Is(err, errInterrupted) {
 		err = fmt.Errorf("%w\nRun it again to go on: nothing is doubled", err)
 	}
@@ -234,9 +241,9 @@ func (p *program) finishImport(o importOptions, r *report, took time.Duration, e
 		return fmt.Errorf("%s, then it ended: %s", outcome, err)
 	}
 	switch {
-	case accepted > 0:
+	case accepted > 0 && !o.dryRun:
 		outcome += ": " + r.outcomes()
-	case rejected == 0:
+	case accepted+rejected == 0:
 		outcome += "; there are no rows in it"
 	}
 	fmt.Fprintln(p.stdout, outcome)

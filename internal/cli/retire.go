@@ -15,7 +15,7 @@ import (
 
 func (p *program) retireCommand() *cobra.Command {
 	t := p.newTarget()
-	var asJSON, purge, yes bool
+	var asJSON, purge, yes, dryRun bool
 	cmd := &cobra.Command{
 		Use:   "retire DEVICE...",
 		Short: "Take devices out of the counts and lists",
@@ -35,6 +35,7 @@ it is meant.`,
 	t.tenantFlag(cmd)
 	cmd.Flags().BoolVar(&purge, "purge", false, "delete the devices with all that they ever sent")
 	cmd.Flags().BoolVar(&yes, "yes", false, "with --purge: do not ask")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would be done")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, an object a line")
 	cmd.RunE = p.does(func(ctx context.Context, args []string) error {
 		devices := make([]andon.DeviceID, len(args))
@@ -49,7 +50,12 @@ it is meant.`,
 		}
 		return t.ask(ctx, func(c *client.Client) error {
 			each := func(device andon.DeviceID) error { return p.retire(ctx, c, device, asJSON) }
-			if purge {
+			switch {
+			case dryRun:
+				each = func(device andon.DeviceID) error {
+					return p.wouldRetire(ctx, c, device, purge)
+				}
+			case purge:
 				each = func(device andon.DeviceID) error {
 					return p.purge(ctx, c, device, yes, asJSON)
 				}
@@ -58,6 +64,27 @@ it is meant.`,
 		})
 	})
 	return cmd
+}
+
+// wouldRetire says what would become of a device.
+func (p *program) wouldRetire(
+	ctx context.Context, c *client.Client, device andon.DeviceID, purge bool,
+) error {
+	d, err := c.Device(ctx, device)
+	name := legible(string(device))
+	if purge {
+		if e, ok := errors.AsType[*client.Error](err); err != nil && !(ok && isAboutDevice(e)) {
+			return err
+		}
+		_, err = fmt.Fprintf(p.stdout, "%s would be deleted with all that it ever sent\n", name)
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.stdout, "%s would be retired, now in state %s\n",
+		name, legible(string(d.State)))
+	return err
 }
 
 // eachDevice does something to each device. One that is not there does not keep the others from it.

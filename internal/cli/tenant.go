@@ -159,15 +159,21 @@ func (p *program) deleteTenant(
 	return err
 }
 
-// confirm asks whether something is to be deleted. To type its name takes more thought than a y.
+// confirm asks whether something is to be deleted with all that it has.
 func (p *program) confirm(ctx context.Context, what, name string) error {
+	return p.confirmThat(ctx, name,
+		fmt.Sprintf("This deletes %s %s with all that it has, for good.", what, legible(name)))
+}
+
+// confirmThat asks whether something that can't be undone is meant. To type a name takes more
+// thought than a y.
+func (p *program) confirmThat(ctx context.Context, name, what string) error {
 	in, ok := p.stdin.(io.Writer)
 	if !ok || !isTerminal(in) {
 		return andon.Errorf(andon.Invalid,
-			"deleting a %s can't be undone, and there is no terminal to ask at: say --yes", what)
+			"%s\nThat can't be undone, and there is no terminal to ask at: say --yes", what)
 	}
-	fmt.Fprintf(p.stderr, "This deletes %s %s with all that it has, for good.\n"+
-		"Type its name to confirm: ", what, legible(name))
+	fmt.Fprintf(p.stderr, "%s\nType its name to confirm: ", what)
 	answer, err := p.readLine(ctx)
 	if err != nil {
 		fmt.Fprintln(p.stderr)

@@ -21,7 +21,7 @@ type tenantChange struct {
 	maxFuture, silentAfter andon.Duration
 	states                 []string
 	statesFile             string
-	asJSON                 bool
+	asJSON, dryRun, yes    bool
 }
 
 func (p *program) tenantSet() *cobra.Command {
@@ -54,6 +54,16 @@ be left out. A state that has entries keeps its severity. The file holds JSON:
 			return err
 		}
 		return t.ask(ctx, func(c *client.Client) error {
+			losses, err := p.losses(ctx, c, id, wanted)
+			if err == nil && change.dryRun {
+				return p.showChange(ctx, c, id, wanted, losses)
+			}
+			if err == nil && !change.yes {
+				err = p.allow(ctx, id, losses)
+			}
+			if err != nil {
+				return err
+			}
 			return p.setTenant(ctx, c, id, wanted, change.asJSON)
 		})
 	})
@@ -74,6 +84,8 @@ func (tc *tenantChange) flags(cmd *cobra.Command) {
 	flags.StringArrayVar(&tc.states, "state", nil,
 		"a `state` of the set: NAME=SEVERITY[,letter,colour,symbol]; once for each")
 	flags.StringVar(&tc.statesFile, "states", "", "`file` that holds the set as JSON")
+	flags.BoolVar(&tc.dryRun, "dry-run", false, "only say what would be, and what would go")
+	flags.BoolVar(&tc.yes, "yes", false, "do not ask where a shorter retention takes entries away")
 	flags.BoolVar(&tc.asJSON, "json", false, "print the tenant as JSON")
 	cmd.MarkFlagsMutuallyExclusive("state", "states")
 }

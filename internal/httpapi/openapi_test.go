@@ -29,6 +29,7 @@ var contract = []string{
 	"DELETE /api/v1/tenants/{tenant}",
 	"POST /api/v1/readings", "GET /api/v1/devices/{device}/readings",
 	"GET /api/v1/devices/{device}/readings/latest", "POST /api/v1/readings/latest",
+	"POST /api/v1/sweep",
 	"GET /api/v1/metrics/{metric}/readings",
 	"GET /livez", "GET /readyz", "GET /metrics", "GET /version", "GET /openapi.json",
 	"GET /openapi.yaml", "GET /docs",

@@ -69,6 +69,42 @@ func (in *Intake) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 	return in.store.DeleteTenant(ctx, id)
 }
 
+// Due is how far the horizon of a tenant has moved since it was last written down: what is older
+// may go. 0 where nothing more has expired than has gone already.
+type Due struct {
+	Tenant  andon.TenantID
+	Horizon andon.Horizon
+}
+
+// Due returns the tenants of which a whole day or more has expired.
+func (in *Intake) Due(ctx context.Context) (all []Due, err error) {
+	tenants, err := in.store.Tenants(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range tenants {
+		events, readings, err := in.store.Had(ctx, t.ID)
+		if andon.KindOf(err) == andon.NotFound {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		is, due := t, Due{Tenant: t.ID}
+		is.Settle(in.options.Now(), events, readings)
+		if is.Floor.Events.Day() > t.Floor.Events.Day() {
+			due.Horizon.Events = is.Floor.Events
+		}
+		if is.Floor.Readings.Day() > t.Floor.Readings.Day() {
+			due.Horizon.Readings = is.Floor.Readings
+		}
+		if due.Horizon != (andon.Horizon{}) {
+			all = append(all, due)
+		}
+	}
+	return all, nil
+}
+
 // Expire gives back the space of what has expired, for all tenants. The horizon is written into
 // each record first: what may be gone must not be promised again, whatever the retention or the
 // clock says later.

@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/ingest"
+)
+
+// sending is what the flags of send ask for.
+type sending struct {
+	target
+	at         andon.Time
+	operator   string
+	message    string
+	escalated  string
+	attributes map[string]string
+	metrics    map[string]string
+}
+
+func (p *program) sendCommand() *cobra.Command {
+	s := &sending{target: p.newTarget()}
+	cmd := &cobra.Command{
+		Use:   "send DEVICE [STATE]",
+		Short: "Send one event, or one reading",
+		Long: `Send one event of a device, or with --metric one reading. Without --time it is of now.
+What is sent is printed, so that it can be sent again: an entry of the same device, time and state
+is the same entry.`,
+		Example: `  andon send press-7 WARNING1 --message 'oil is hot' --operator Liz
+  andon send press-7 NORMAL --attribute line=L3
+  andon send press-7 --metric temperature=21.5 --metric door=true`,
+	}
+	cmd.Args = cobra.RangeArgs(1, 2)
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	s.serverFlags(cmd)
+	s.tenantFlag(cmd)
+	flags.Var(&moment{&s.at, andon.ParseTime, false}, "time", "when it was (default: now)")
+	flags.StringVar(&s.message, "message", "", "`text` of the event")
+	flags.StringVar(&s.operator, "operator", "", "`person` who answers for the device")
+	flags.StringVar(&s.escalated, "escalated-to", "", "`person` whom it is escalated to")
+	flags.StringToStringVar(&s.attributes, "attribute", nil,
+		"`name=text` that is kept beside the event; once for each")
+	flags.StringToStringVar(&s.metrics, "metric", nil,
+		"`name=number` of a reading; once for each, or joined by commas")
+	cmd.RunE = p.does(func(ctx context.Context, args []string) error {
+		device, err := deviceArg(args[0])
+		if err != nil {
+			return err
+		}
+		if s.at == 0 {
+			s.at = p.now()
+		}
+		if len(s.metrics) > 0 {
+			return p.sendReading(ctx, s, device, args[1:])
+		}
+		return p.sendEvent(ctx, s, device, args[1:])
+	})
+	return cmd
+}
+
+func (p *program) sendEvent(
+	ctx context.Context, s *sending, device andon.DeviceID, state []string,
+) error {
+	if len(state) == 0 {
+		return andon.Errorf(andon.Invalid, "STATE is missing, or --metric for a reading")
+	}
+	e := andon.Event{
+		Device: device, Time: s.at, State: andon.State(state[0]), Message: s.message,
+		Operator: andon.PersonID(s.operator), EscalatedTo: andon.PersonID(s.escalated),
+	}
+	if len(s.attributes) > 0 {
+		text, err := json.Marshal(s.attributes)
+		if err != nil {
+			return err
+		}
+		e.Attributes = andon.JSON(text)
+	}
+	if err := e.Validate(); err != nil {
+		return err
+	}
+	return s.ask(ctx, func(c *client.Client) error {
+		result, err := c.AppendEvents(ctx, []andon.Event{e})
+		return p.sent(&e, result, err)
+	})
+}
+
+func (p *program) sendReading(
+	ctx context.Context, s *sending, device andon.DeviceID, state []string,
+) error {
+	if len(state) > 0 || s.message+s.operator+s.escalated != "" || len(s.attributes) > 0 {
+		return andon.Errorf(andon.Invalid, "a reading has metrics and nothing of an event: "+
+			"send the two one after the other")
+	}
+	r := andon.Reading{Device: device, Time: s.at}
+	for name, text := range s.metrics {
+		value, err := metricValue(text)
+		if err != nil {
+			return andon.Errorf(andon.Invalid, "--metric %s=%s: %w", name, text, err)
+		}
+		r.Metrics = append(r.Metrics, andon.Metric{Name: andon.MetricName(name), Value: value})
+	}
+	var err error
+	if r.Metrics, err = r.Metrics.Sorted(); err != nil {
+		return err
+	}
+	if err := r.Validate(); err != nil {
+		return err
+	}
+	return s.ask(ctx, func(c *client.Client) error {
+		result, err := c.AppendReadings(ctx, []andon.Reading{r})
+		return p.sent(&r, result, err)
+	})
+}
+
+func metricValue(text string) (float64, error) {
+	switch strings.ToLower(text) {
+	case "true":
+		return 1, nil
+	case "false":
+		return 0, nil
+	}
+	return ingest.ParseMetric(text)
+}
+
+// sent prints what the server took, or fails with why it did not.
+func (p *program) sent(what any, result client.Result, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case len(result.Rejected) > 0:
+		fmt.Fprintln(p.stderr, legible(result.Rejected[0].Error))
+		return errRejected
+	}
+	return json.NewEncoder(p.stdout).Encode(what)
+}

@@ -1,0 +1,50 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"github.com/andonhq/andon"
+)
+
+// sweptJSON is what goes of one tenant: all that is older than a time.
+type sweptJSON struct {
+	Tenant   andon.TenantID `json:"tenant"`
+	Events   andon.Time     `json:"events_before,omitzero" doc:"absent: none of them"`
+	Readings andon.Time     `json:"readings_before,omitzero" doc:"absent: none of them"`
+}
+
+type sweepJSON struct {
+	Items []sweptJSON `json:"items" doc:"the tenants of which something goes"`
+}
+
+func (a *API) sweepRoute() *route {
+	return answering(route{
+		method: http.MethodPost, path: "/sweep", name: "sweep", tag: "operations",
+		summary: "Give back the space of what has expired, in all tenants",
+		detail: "The server does so by itself from time to time. Nothing goes that could still " +
+			"be read.",
+		query: []param{{
+			name: "dry_run", example: "true", initial: "false", values: []any{"true", "false"},
+			detail: "`true`: only say what would go",
+		}},
+		tenantless: true,
+	}, sweepJSON{Items: []sweptJSON{{Tenant: "default", Readings: exampleTime}}}, a.sweep)
+}
+
+func (a *API) sweep(c *call) (sweepJSON, error) {
+	due, err := a.intake.Due(c.ctx())
+	if err != nil {
+		return sweepJSON{}, err
+	}
+	if c.text("dry_run") != "true" {
+		if err := a.intake.Expire(c.ctx()); err != nil {
+			return sweepJSON{}, err
+		}
+	}
+	answer := sweepJSON{Items: []sweptJSON{}}
+	for _, d := range due {
+		answer.Items = append(answer.Items,
+			sweptJSON{d.Tenant, d.Horizon.Events, d.Horizon.Readings})
+	}
+	return answer, nil
+}
