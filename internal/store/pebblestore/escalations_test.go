@@ -1,0 +1,131 @@
+package pebblestore
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/andonhq/andon"
+)
+
+// escalatedEvents returns reports of one device and incident, each of which says to whom.
+func escalatedEvents(from, n int) []andon.Event {
+	events := make([]andon.Event, n)
+	for i := range events {
+		events[i] = andon.Event{
+			Device: "press-7", State: "WARNING1", Time: andon.MinTime + andon.Time(from+i),
+			EscalatedTo: andon.PersonID(fmt.Sprintf("Sara %06d", from+i)),
+		}
+	}
+	return events
+}
+
+// TestEscalationsWriteTheSame: an event that says to whom it is escalated writes as many bytes when
+// a thousand of its incident did before as when five did, one by one or in one request.
+func TestEscalationsWriteTheSame(t *testing.T) {
+	s := openMem(t, vfs.NewMem())
+	defer s.Close()
+	n := 0
+	perEvent := func(requests, size int) uint64 {
+		t.Helper()
+		before := s.db.Metrics().WAL.BytesIn
+		for range requests {
+			events := escalatedEvents(n, size)
+			if n += size; s.Append(t.Context(), andon.DefaultTenant, 1, events) != nil {
+				t.Fatal("the append failed")
+			}
+		}
+		return (s.db.Metrics().WAL.BytesIn - before) / uint64(requests*size)
+	}
+	perEvent(10, 1)
+	early := perEvent(20, 1)
+	perEvent(1, 10_000)
+	if late := perEvent(20, 1); late > early+early/10 {
+		t.Errorf("an event behind 10,000 writes %d bytes, an early one %d", late, early)
+	}
+	if large := perEvent(1, 10_000); large > early {
+		t.Errorf("in a large request an event writes %d bytes, a single one %d", large, early)
+	}
+	d := s.tenants[andon.DefaultTenant].fleet.Slot("press-7").Latest()
+	if len(d.Escalations) > 8 || cap(d.Escalations) > 8 {
+		t.Errorf("%d escalations are in memory", len(d.Escalations))
+	}
+}
+
+// TestEscalationsSetAsideComeBack withdraws one escalation after the other, newest first, when all
+// entries have expired and the store was opened after a crash: each reveals the one before.
+func TestEscalationsSetAsideComeBack(t *testing.T) {
+	const id, entries = andon.DefaultTenant, 20
+	fs := vfs.NewCrashableMem()
+	s := openMem(t, fs)
+	ctx := t.Context()
+	if err := s.Append(ctx, id, 1, escalatedEvents(0, entries)); err != nil {
+		t.Fatal(err)
+	}
+	s, fs = crashed(t, s, fs)
+	if err := s.Expire(ctx, id, andon.Horizon{Events: andon.DayStart(andon.MinTime.Day() + 2)}); err != nil {
+		t.Fatal(err)
+	}
+	for left := entries - 1; left >= 0; left-- {
+		if left%7 == 0 {
+			s, fs = crashed(t, s, fs)
+		}
+		d, err := s.Device(ctx, id, "press-7")
+		want := andon.PersonID(fmt.Sprintf("Sara %06d", left))
+		if err != nil || d.EscalatedTo != want {
+			t.Fatalf("escalated to %q, %v; want %s", d.EscalatedTo, err, want)
+		}
+		_, _, err = s.Escalate(ctx, id, andon.Escalation{
+			Device: d.ID, Time: d.EscalatedEntry.Time, State: d.EscalatedEntry.State,
+			At: andon.MinTime + andon.Time(1000-left),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if d, err := s.Device(ctx, id, "press-7"); err != nil || d.EscalatedTo != "" {
+		t.Errorf("escalated to %q, %v; want nobody", d.EscalatedTo, err)
+	}
+	aside := newKey(tableAside, s.tenants[id].number)
+	rows := func() (n int) {
+		for range s.rows(aside) {
+			n++
+		}
+		return n
+	}
+	if rows() == 0 {
+		t.Error("nothing was set aside")
+	}
+	calm := []andon.Event{{Device: "press-7", State: "NORMAL", Time: andon.MinTime + 5000}}
+	if err := s.Append(ctx, id, 1, calm); err != nil || rows() != 0 {
+		t.Errorf("%v; %d rows are left behind the incident", err, rows())
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// BenchmarkEscalated appends reports of one incident, each escalated: what one costs must not grow
+// with their number. The ceiling is the same reports without.
+func BenchmarkEscalated(b *testing.B) {
+	for _, c := range []struct {
+		name      string
+		escalated bool
+	}{{"escalated", true}, {"plain", false}} {
+		b.Run(c.name, func(b *testing.B) {
+			s := benchStore(b)
+			const request = 1000
+			for n := 0; b.Loop(); n++ {
+				events := escalatedEvents(n*request, request)
+				for i := range events {
+					if !c.escalated {
+						events[i].EscalatedTo = ""
+					}
+				}
+				must(b, s.Append(b.Context(), andon.DefaultTenant, 1, events))
+			}
+			b.ReportMetric(float64(b.N*request)/b.Elapsed().Seconds(), "events/s")
+		})
+	}
+}
