@@ -96,6 +96,9 @@ type Row struct {
 	// requests they were sent in.
 	Statements map[string]float64 `json:"statements_per_event,omitempty"`
 	Requests   *float64           `json:"requests_per_event"`
+	// CeilingP50 and CeilingP99 are the bare engine's, where waiting is what is measured.
+	CeilingP50 *time.Duration `json:"ceiling_p50_ns"`
+	CeilingP99 *time.Duration `json:"ceiling_p99_ns"`
 	// BytesPerEvent is what the store grew on its disk by.
 	BytesPerEvent *float64 `json:"bytes_per_event"`
 	// Tombstones are the deleted rows that one operation read past.
@@ -175,6 +178,7 @@ func (r *run) loads() []load {
 	loads := []load{r.fill()}
 	loads = append(loads, r.asks()...)
 	loads = append(loads, r.writes()...)
+	loads = append(loads, r.beside())
 	return append(loads, r.asking("devices in a state that most left", r.askLeft))
 }
 

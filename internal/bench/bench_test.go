@@ -88,6 +88,7 @@ func TestMeasureAble(t *testing.T) {
 		"write: 1 event of 1 device",
 		"write: 50 events of 1 device",
 		"write: 50 events of 50 devices",
+		"write: 1 event beside an import by 50 events",
 		"devices in a state that most left",
 	}
 	if diff := cmp.Diff(want, loads); diff != "" {

@@ -36,7 +36,8 @@ func (p *program) benchCommand() *cobra.Command {
 which fills the store. Then it is asked what people ask, one question at a time: the devices in a
 state, with 100, 10,000 and 100,000 answers (or a quarter of the fleet, where it is smaller), what
 a device shows, counts, a device's last entries, an operator's hour. Then the fleet reports on: one
-event an operation with many writers at once, and by 4 writers batches of few devices and of many.
+event an operation with many writers at once, by 4 writers batches of few devices and of many, and
+at last single events by 8 writers beside an import, which writes batches by 4 as fast as it can.
 Writing is what the server does with events that it has admitted: operators are resolved, then the
 store keeps them. All events name their operator, as most senders do.
 

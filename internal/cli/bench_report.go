@@ -85,7 +85,7 @@ func (r *benchReport) table() [][]cell {
 		inserted = inserted || row.InsertRate != nil
 	}
 	header := texts("SUBJECT", "LOAD", "IN FLIGHT", "OPS/S", "EVENTS/S", "P50", "P99",
-		"OF CEILING", "BYTES/EVENT")
+		"OF CEILING", "CEILING P99", "BYTES/EVENT")
 	if deleted {
 		header = append(header, texts("TOMBSTONES/OP")...)
 	}
@@ -99,7 +99,8 @@ func (r *benchReport) table() [][]cell {
 	for _, row := range r.Rows {
 		cells := texts(row.Subject, row.Load, strconv.Itoa(row.InFlight), rateText(row.OpsRate),
 			maybe(row.EventsRate, rateText), spellText(row.P50), spellText(row.P99),
-			maybe(row.OfCeiling, ratioText), maybe(row.BytesPerEvent, rateText))
+			maybe(row.OfCeiling, ratioText), maybe(row.CeilingP99, spellText),
+			maybe(row.BytesPerEvent, rateText))
 		if deleted {
 			cells = append(cells, texts(maybe(row.Tombstones, rateText))...)
 		}
@@ -129,6 +130,13 @@ func benchColumns() []column[bench.Row] {
 	exact := func(name string, of func(*bench.Row) *float64) column[bench.Row] {
 		return text(name, func(r *bench.Row) string { return maybe(of(r), plainText) })
 	}
+	spell := func(name string, of func(*bench.Row) *time.Duration) column[bench.Row] {
+		return text(name, func(r *bench.Row) string {
+			return maybe(of(r), func(d time.Duration) string {
+				return strconv.FormatInt(int64(d), 10)
+			})
+		})
+	}
 	return []column[bench.Row]{
 		text("subject", func(r *bench.Row) string { return r.Subject }),
 		text("load", func(r *bench.Row) string { return r.Load }),
@@ -145,13 +153,15 @@ func benchColumns() []column[bench.Row] {
 		exact("ceiling_cpu_us_per_event", func(r *bench.Row) *float64 { return r.CeilingCPU }),
 		exact("insert_cpu_us_per_event", func(r *bench.Row) *float64 { return r.InsertCPU }),
 		exact("requests_per_event", func(r *bench.Row) *float64 { return r.Requests }),
+		spell("ceiling_p50_ns", func(r *bench.Row) *time.Duration { return r.CeilingP50 }),
+		spell("ceiling_p99_ns", func(r *bench.Row) *time.Duration { return r.CeilingP99 }),
 		exact("bytes_per_event", func(r *bench.Row) *float64 { return r.BytesPerEvent }),
 		exact("tombstones_per_op", func(r *bench.Row) *float64 { return r.Tombstones }),
 	}
 }
 
 // maybe is the text of what was measured; what was not is empty.
-func maybe(x *float64, text func(float64) string) string {
+func maybe[T any](x *T, text func(T) string) string {
 	if x == nil {
 		return ""
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// enter remembers a row, and reports whether it was to be written.
-func enter(w *written, k key) bool {
+// remembered remembers a row, and reports whether it was to be written.
+func remembered(w *written, k key) bool {
 	sum := w.sum(k)
 	held := w.holds(sum)
 	w.add(map[uint64]bool{sum: true})
@@ -25,11 +25,11 @@ func enter(w *written, k key) bool {
 func TestWrittenIsACache(t *testing.T) {
 	w := newWritten()
 	name := func(n int) key { return newKey(tableMetric, 1).text(fmt.Sprint(n)) }
-	if !enter(w, name(1)) || enter(w, name(1)) {
+	if !remembered(w, name(1)) || remembered(w, name(1)) {
 		t.Error("a row is to be written the first time, and not the second")
 	}
 	for n := range 2 * writtenRows {
-		enter(w, name(n))
+		remembered(w, name(n))
 	}
 	if w.sums.Slots() != writtenRows {
 		t.Errorf("there is room for %d rows, more than %d", w.sums.Slots(), writtenRows)
@@ -42,7 +42,7 @@ func TestWrittenOfAFleet(t *testing.T) {
 	again := 0
 	for round := range 3 {
 		for n := range writtenRows / 2 {
-			if enter(w, newKey(tableOperator, 1).number(uint32(n))) && round > 0 {
+			if remembered(w, newKey(tableOperator, 1).number(uint32(n))) && round > 0 {
 				again++
 			}
 		}

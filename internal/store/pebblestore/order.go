@@ -33,7 +33,8 @@ type (
 // order lets one write stage at a time. What is staged goes into the write-ahead log before the
 // next one stages, so a write is never on disk without all those it was worked out from.
 type order struct {
-	turn    chan struct{} // holds one value while somebody is in the ordered section
+	turn    chan struct{} // holds one value while a write is in the ordered section
+	large   chan struct{} // holds one value while a large write is in it, or waits for it
 	entered atomic.Int64  // since when, in nanoseconds of the process; 0 while it is free
 	next    uint64        // sequence of the next record
 	broken  atomic.Pointer[error]
@@ -46,16 +47,22 @@ const stuckAfter = 15 * time.Second
 // ordered runs do in the ordered section, unless the context ends before its turn comes. An error
 // of do must leave everything as it was. What came of a panic in there is not known: the process
 // ends, because going on could acknowledge what a restart would not find.
-func (s *Store) ordered(ctx context.Context, do func() error) (err error) {
+func (s *Store) ordered(ctx context.Context, do func() error) error {
+	return s.inTurn(ctx, false, do)
+}
+
+// inTurn is ordered. Of the large writes one at a time waits for its turn, so that others wait for
+// no more than one of them, however many there are.
+func (s *Store) inTurn(ctx context.Context, large bool, do func() error) (err error) {
 	waiting := sinceStart()
-	select {
-	case s.order.turn <- struct{}{}:
-	default:
-		select {
-		case s.order.turn <- struct{}{}:
-		case <-ctx.Done():
-			return ctx.Err()
+	if large {
+		if err := enter(ctx, s.order.large); err != nil {
+			return err
 		}
+		defer func() { <-s.order.large }()
+	}
+	if err := enter(ctx, s.order.turn); err != nil {
+		return err
 	}
 	entered := sinceStart()
 	s.order.entered.Store(int64(entered))
@@ -78,6 +85,21 @@ func (s *Store) ordered(ctx context.Context, do func() error) (err error) {
 	}
 	completed = true
 	return err
+}
+
+// enter waits for the room of a channel, unless the context ends before.
+func enter(ctx context.Context, room chan struct{}) error {
+	select {
+	case room <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case room <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // ready reports whether writes get through the ordered section.
@@ -107,9 +129,10 @@ type line struct {
 // commit brings a write through the ordered section and onto the disk, and shows it. Where it
 // returns an error that is not fatal, nothing of the write is left behind.
 func (s *Store) commit(w *writing) error {
+	const large = 64 << 10 // bytes
 	size, sequence, err := 0, uint64(0), errOvertaken
 	for goes := 0; err == errOvertaken; goes++ {
-		err = s.ordered(w.ctx, func() (err error) {
+		err = s.inTurn(w.ctx, w.batch.Len() > large, func() (err error) {
 			if err = s.admit(w, goes); err == nil {
 				size, sequence, err = s.stage(w)
 			}

@@ -122,7 +122,7 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Store, error) {
 		written: newWritten(),
 	}
 	o.opened.Store(true)
-	s.order.turn = make(chan struct{}, 1)
+	s.order.turn, s.order.large = make(chan struct{}, 1), make(chan struct{}, 1)
 	s.room.stuck = s.stuck
 	if err := s.load(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open store in %s: %w", dir, err), s.abandon())
