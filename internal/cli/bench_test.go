@@ -66,12 +66,12 @@ func TestBenchForPrograms(t *testing.T) {
 		t.Errorf("%v, %s", err, notes)
 	}
 	rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
-	if err != nil || len(rows) != 11 || rows[0][0] != "subject" || rows[9][9] == "" {
+	if err != nil || len(rows) != 12 || rows[0][0] != "subject" || rows[9][9] == "" {
 		t.Errorf("%v, %v", err, rows)
 	}
 	out, _, err = runBench(t, t.Context(), small("--format", "json")...)
 	var r benchReport
-	if err != nil || json.Unmarshal([]byte(out), &r) != nil || len(r.Rows) != 10 {
+	if err != nil || json.Unmarshal([]byte(out), &r) != nil || len(r.Rows) != 11 {
 		t.Errorf("%v, %s", err, out)
 	}
 	if r.Machine.Processors == 0 || r.Rows[8].OfCeiling == nil || r.Rows[0].BytesPerEvent == nil {

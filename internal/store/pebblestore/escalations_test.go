@@ -64,7 +64,8 @@ func TestEscalationsSetAsideComeBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, fs = crashed(t, s, fs)
-	if err := s.Expire(ctx, id, andon.Horizon{Events: andon.DayStart(andon.MinTime.Day() + 2)}); err != nil {
+	behind := andon.DayStart(andon.MinTime.Day() + 2)
+	if err := s.Expire(ctx, id, andon.Horizon{Events: behind}); err != nil {
 		t.Fatal(err)
 	}
 	for left := entries - 1; left >= 0; left-- {
