@@ -223,19 +223,15 @@ func (s *StateSet) Admit(states []State, had map[State]bool, most int) (refused 
 	return refused
 }
 
-// CheckChange says whether a set may replace s while entries with the states of seen are kept: each
-// of them keeps its severity, because the order of what is stored follows from it.
-func (s *StateSet) CheckChange(to *StateSet, seen []State) error {
-	for _, name := range seen {
-		if was, is := s.Severity(name), to.Severity(name); was != is {
-			e := AtField("body.states",
-				"state %q has entries and keeps its severity %d; %d was asked for: "+
-					"name the state anew, or use another tenant", name, was, is)
-			e.Kind = Conflict
-			return e
+// Reorders returns the first of some states whose severity is another in to; ok is false where
+// there is none. The order of what is stored follows from severities.
+func (s *StateSet) Reorders(to *StateSet, states []State) (name State, ok bool) {
+	for _, name := range states {
+		if s.Severity(name) != to.Severity(name) {
+			return name, true
 		}
 	}
-	return nil
+	return "", false
 }
 
 // StateFilter selects states. The zero value selects all.

@@ -157,9 +157,17 @@ type Tenants interface {
 	Tenant(ctx context.Context, id TenantID) (Tenant, error)
 
 	// PutTenant stores a record over the version it was read with, 0 for a new one, and returns it
-	// with its new version. Conflict: the stored version is another one (read again and repeat), or
-	// a state that has entries would change its severity (StateSet.CheckChange).
+	// with its new version. Conflict: the stored version is another one (read again and repeat).
+	// Where a state that has entries changes its severity, the answer may say Reordering. A store
+	// that can't do that declares it, and refuses it with Conflict.
 	PutTenant(ctx context.Context, t Tenant) (Tenant, error)
+
+	// Reorder works out anew what the devices of a tenant show, where its record says Reordering,
+	// and returns the record without that: current states, incidents, orders and lists are then as
+	// if the severities had always been so. Where the history behind that has expired it goes by
+	// what is known. Serving goes on meanwhile. What is broken off can be begun again, and is, at
+	// the latest, when the store is opened.
+	Reorder(ctx context.Context, id TenantID) (Tenant, error)
 
 	// AdmitStates returns those of states that the tenant can't have because entries with most
 	// other states outside its set were admitted before (StateSet.Admit). It comes before Append,
@@ -210,6 +218,7 @@ type Capabilities struct {
 	MetricReadings bool   // one metric across devices
 	Withdraw       bool   // entries can be withdrawn
 	Purge          bool   // devices can be purged
+	Reorder        bool   // a state that has entries can change its severity
 	Explain        bool   // a query's Plan is written down (WithPlan)
 	// CountsBehind is how far Counts may be behind what other processes wrote to the same store; 0:
 	// not at all. What this process wrote is counted at once.

@@ -12,6 +12,9 @@ type Tenant struct {
 	// of retention and before anything is deleted. Together with the present retention it makes a
 	// horizon that only moves forward. 0 while there was nothing that could have expired.
 	Floor Horizon
+	// Reordering says that states have changed their severities, and that what devices show may not
+	// follow everywhere yet: Tenants.Reorder ends that. The store sets and clears it.
+	Reordering bool
 	// Version is the token of compare-and-swap: PutTenant stores a record only over the version it
 	// was read with. 0: there is no record yet.
 	Version uint64

@@ -30,8 +30,9 @@ type TenantChange struct {
 	ReadingsRetention *andon.Retention
 	MaxFuture         *andon.Duration
 	SilentAfter       *andon.Duration
-	// States is the whole set. What a state leaves out follows from its severity. A state that has
-	// entries keeps its severity, or the change is an Error of status 409.
+	// States is the whole set. What a state leaves out follows from its severity. Where the
+	// severity of a state that has entries changes, the answer comes once all that is shown is by
+	// the new one; an Error of status 409 where the store can't do that.
 	States []andon.StateDef
 }
 

@@ -244,7 +244,14 @@ func parseStates(words []string) (action, error) {
 		defs = append(defs, andon.StateDef{Name: andon.State(name), Severity: uint8(severity)})
 	}
 	set, err := andon.NewStateSet(defs)
-	return changeTenant(func(t *andon.Tenant) { t.States = set }), err
+	change := changeTenant(func(t *andon.Tenant) { t.States = set })
+	return func(ctx context.Context, e *Env) error {
+		err := change(ctx, e)
+		if andon.KindOf(err) == andon.Conflict && !e.Store.Capabilities().Reorder {
+			return errUndeclared
+		}
+		return err
+	}, err
 }
 
 // changeTenant changes the record of the tenant with its horizon settled, as admission does.

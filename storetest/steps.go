@@ -34,8 +34,8 @@ type generator struct {
 	*rand.Rand
 	now     andon.Time
 	tenants []andon.TenantID
-	// expires says that entries may expire. Then a store may have forgotten which states had
-	// entries, so the severities of states are left alone.
+	// expires says that entries may expire. Then severities of states are left alone, and nothing
+	// is withdrawn: a store goes by the history that it still has.
 	expires bool
 	devices []andon.DeviceID // a few, so that steps meet
 	states  []andon.State    // a few, so that runs and incidents come about
@@ -345,8 +345,8 @@ func change(tenant andon.TenantID, text string, to func(*andon.Tenant)) step {
 	}
 }
 
-// changeStates changes the state set: it grows by what was never sent, or asks for other
-// severities, which the store must refuse where the states have entries.
+// changeStates changes the state set: it grows by what was never sent, and states that have entries
+// change their severities.
 func (g *generator) changeStates() step {
 	defs := slices.Clone(andon.DefaultStates().Defs())
 	defs = append(defs, andon.StateDef{Name: "UNSENT", Severity: uint8(g.IntN(250))})
@@ -355,13 +355,18 @@ func (g *generator) changeStates() step {
 			severity := pick(g, []uint8{0, andon.UnknownSeverity, 40})
 			defs = append(defs, andon.StateDef{Name: name, Severity: severity})
 		}
+		for i := range 2 {
+			defs[i].Severity = pick(g, []uint8{defs[i].Severity, 0, 20, 90})
+		}
 	}
 	set, err := andon.NewStateSet(defs)
 	if err != nil {
 		panic("storetest: " + err.Error())
 	}
-	text := fmt.Sprintf("states %+v", defs[len(andon.DefaultStates().Defs()):])
-	return change(pick(g, g.tenants), text, func(t *andon.Tenant) { t.States = set })
+	text := fmt.Sprintf("states %+v", defs)
+	s := change(pick(g, g.tenants), text, func(t *andon.Tenant) { t.States = set })
+	s.needs = func(c andon.Capabilities) bool { return c.Reorder }
+	return s
 }
 
 func (g *generator) retention() step {

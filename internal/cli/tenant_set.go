@@ -35,7 +35,7 @@ retention does not bring back what has expired.
 
 --state (repeated) or --states is the whole set of states: NAME=SEVERITY, where 0 is normal and
 higher, up to 255, is worse, and behind it letter, colour (#rrggbb) and symbol, each of which may
-be left out. A state that has entries keeps its severity. The file holds JSON:
+be left out. A severity may change at any time. The file holds JSON:
   [{"name": "NORMAL", "severity": 0},
    {"name": "DOWN", "severity": 80, "colour": "#b71c1c"}]`,
 		Example: `  andon tenant set metro

@@ -23,8 +23,9 @@ func (a *API) tenantRoutes() []*route {
 			method: http.MethodPut, path: "/tenants/{tenant}", name: "putTenant", tag: "tenants",
 			summary: "Create a tenant (201) or change what the body names (200)", tenantless: true,
 			detail: "What is not named stays as it is. The horizon only moves forward: a longer " +
-				"retention does not bring back what has expired. A set of states may grow; a " +
-				"state that has entries keeps its severity (409).",
+				"retention does not bring back what has expired. A set of states may " +
+				"grow, and severities may change: the answer comes once all that is shown is by " +
+				"the new ones. 409 where the store can't do that.",
 			statuses: []int{http.StatusOK, http.StatusCreated}, errors: []int{409},
 		}, exampleTenantBody(), exampleTenant(), a.putTenant),
 		{

@@ -14,6 +14,17 @@ func (in *Intake) PutTenant(
 	if err := id.Validate(); err != nil {
 		return andon.Tenant{}, false, andon.AtField("path.tenant", "%s", err)
 	}
+	t, created, err = in.putTenant(ctx, id, change)
+	if err == nil && t.Reordering {
+		// Others write meanwhile. Who asked may leave: what was begun is ended.
+		t, err = in.store.Reorder(context.WithoutCancel(ctx), id)
+	}
+	return t, created, err
+}
+
+func (in *Intake) putTenant(
+	ctx context.Context, id andon.TenantID, change func(*andon.Tenant) error,
+) (t andon.Tenant, created bool, err error) {
 	defer in.alone()()
 	for {
 		t, created, err := in.readOrNew(ctx, id)

@@ -63,16 +63,12 @@ func (c *counts) raise(
 ) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	t := c.tenants[tenant]
-	if t == nil {
-		t = &tally{devices: map[uint64]counted{}}
-		c.tenants[tenant] = t
-	}
+	t := c.tally(tenant)
 	sum := hash(string(device))
 	was, known := t.devices[sum]
 	is := was
 	next := tallyKey{newest.Time, newest.Severity, t.index(newest.State)}
-	if !known || t.less(was.key, next) {
+	if was.key.time == 0 || t.less(was.key, next) {
 		is.key = next
 	}
 	is.retired, is.heard = max(is.retired, retired), max(is.heard, heard)
@@ -85,19 +81,26 @@ func (c *counts) raise(
 	}
 }
 
-// hear takes note of a message that changes no state. Only devices that have an entry are counted.
+// hear takes note of a message that changes no state. The reading of all devices may come to this one
+// only later, and have read what was before; until then it has no entry and is in no state.
 func (c *counts) hear(tenant string, device andon.DeviceID, received andon.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	t := c.tally(tenant)
+	sum := hash(string(device))
+	d := t.devices[sum]
+	d.heard = max(d.heard, received)
+	t.devices[sum] = d
+}
+
+// tally returns that of a tenant.
+func (c *counts) tally(tenant string) *tally {
 	t := c.tenants[tenant]
 	if t == nil {
-		return
+		t = &tally{devices: map[uint64]counted{}}
+		c.tenants[tenant] = t
 	}
-	sum := hash(string(device))
-	if d, known := t.devices[sum]; known {
-		d.heard = max(d.heard, received)
-		t.devices[sum] = d
-	}
+	return t
 }
 
 // counts returns the states that devices are in.

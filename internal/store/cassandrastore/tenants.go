@@ -277,7 +277,20 @@ func (s *Store) checkStates(ctx context.Context, row *tenantRow, is *andon.Tenan
 	if err != nil {
 		return err
 	}
-	return was.record.States.CheckChange(is.States, seen)
+	if name, ok := was.record.States.Reorders(is.States, seen); ok {
+		e := andon.AtField("body.states", "state %q has entries, and on Cassandra it keeps its "+
+			"severity %d, since what devices are found by follows from it; %d was asked for: "+
+			"name the state anew, or use another tenant",
+			name, was.record.States.Severity(name), is.States.Severity(name))
+		e.Kind = andon.Conflict
+		return e
+	}
+	return nil
+}
+
+// Reorder is of andon.Tenants: there is never anything to do, since severities stay.
+func (s *Store) Reorder(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
+	return s.Tenant(ctx, id)
 }
 
 // seenStates returns the states that have entries, in order.

@@ -17,8 +17,9 @@ func (s *Store) Append(
 	return s.within(ctx, id, func(t *tenant) error {
 		for i := range events {
 			d := t.device(events[i].Device)
-			t.hadEvents, t.states[events[i].State] = true, true
-			d.keep(t.record.States, cloneEvent(d.id, &events[i]))
+			e := cloneEvent(d.id, &events[i])
+			t.hadEvents, t.states[e.State] = true, true
+			d.keep(t.record.States, e)
 			d.hear(received)
 		}
 		return nil

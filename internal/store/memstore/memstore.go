@@ -28,10 +28,10 @@ type tenant struct {
 	record  andon.Tenant
 	devices map[andon.DeviceID]*device
 
+	states   map[andon.State]bool // that ever had an entry
 	admitted map[andon.State]bool
 
 	hadEvents, hadReadings bool
-	states                 map[andon.State]bool // that ever had an entry
 }
 
 // New returns a store that holds DefaultTenant and nothing else.
@@ -45,7 +45,7 @@ func New() *Store {
 func (s *Store) Capabilities() andon.Capabilities {
 	return andon.Capabilities{
 		Name: "memory", Immediate: true, AtomicBatch: true, SortDevices: true, MetricReadings: true,
-		Withdraw: true, Purge: true,
+		Withdraw: true, Purge: true, Reorder: true,
 	}
 }
 

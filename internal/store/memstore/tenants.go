@@ -43,9 +43,6 @@ func (s *Store) PutTenant(ctx context.Context, record andon.Tenant) (andon.Tenan
 	var version uint64
 	if t, ok := s.tenants[record.ID]; ok {
 		version = t.record.Version
-		if err := t.record.States.CheckChange(record.States, t.seen()); err != nil {
-			return andon.Tenant{}, err
-		}
 	}
 	if record.Version != version {
 		return andon.Tenant{}, andon.Errorf(andon.Conflict,
@@ -67,11 +64,19 @@ func (s *Store) put(record andon.Tenant) andon.Tenant {
 		s.tenants[record.ID] = t
 	}
 	t.record = record
+	for _, d := range t.devices {
+		slices.SortFunc(d.entries, func(a, b andon.Event) int {
+			return a.Key(record.States).Compare(b.Key(record.States))
+		})
+		d.changed()
+	}
 	return record
 }
 
-// seen returns each state that ever had an entry.
-func (t *tenant) seen() []andon.State { return slices.Sorted(maps.Keys(t.states)) }
+// Reorder has nothing to do: every answer is worked out from the entries.
+func (s *Store) Reorder(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
+	return s.Tenant(ctx, id)
+}
 
 // AdmitStates counts the states of the entries, and those that were admitted and have none.
 func (s *Store) AdmitStates(
@@ -90,6 +95,9 @@ func (s *Store) AdmitStates(
 	})
 	return refused, err
 }
+
+// seen returns each state that ever had an entry.
+func (t *tenant) seen() []andon.State { return slices.Sorted(maps.Keys(t.states)) }
 
 // DeleteTenant removes a tenant with all that it has.
 func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {

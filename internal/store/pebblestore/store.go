@@ -231,7 +231,10 @@ func (s *Store) load() (err error) {
 			return err
 		}
 	}
-	return s.rebuild()
+	if err := s.rebuild(); err != nil {
+		return err
+	}
+	return s.reorderAll(context.Background())
 }
 
 func (s *Store) checkFormat() error {
@@ -276,7 +279,7 @@ func (s *Store) Capabilities() andon.Capabilities {
 	return andon.Capabilities{
 		Name: "pebble " + engineVersion(), Durable: true, Immediate: true,
 		AtomicBatch: true, SortDevices: true, MetricReadings: true,
-		Withdraw: true, Purge: true,
+		Withdraw: true, Purge: true, Reorder: true,
 	}
 }
 

@@ -35,6 +35,7 @@ type tenant struct {
 	hadReadings atomic.Bool // ever; once true, for good
 
 	withdrawn withdrawals
+	reorder   sync.Mutex // held by who works the devices out anew
 
 	admission sync.Mutex           // guards admitted
 	admitted  map[andon.State]bool // states whose entries may be under way
@@ -104,12 +105,14 @@ type storedTenant struct {
 	SilentAfter andon.Duration   `json:"silent_after"`
 	States      []andon.StateDef `json:"states"`
 	Floor       andon.Horizon    `json:"floor"`
+	Reordering  bool             `json:"reordering,omitempty"`
 }
 
 func encodeTenant(number uint32, t *andon.Tenant) ([]byte, error) {
 	text, err := json.Marshal(storedTenant{
 		Version: t.Version, Events: t.Events, Readings: t.Readings, MaxFuture: t.MaxFuture,
 		SilentAfter: t.SilentAfter, States: t.States.Defs(), Floor: t.Floor,
+		Reordering: t.Reordering,
 	})
 	return append(binary.BigEndian.AppendUint32(nil, number), text...), err
 }
@@ -127,7 +130,7 @@ func decodeTenant(id andon.TenantID, value []byte) (number uint32, t andon.Tenan
 	return number, andon.Tenant{
 		ID: id, Version: stored.Version, Events: stored.Events, Readings: stored.Readings,
 		MaxFuture: stored.MaxFuture, SilentAfter: stored.SilentAfter,
-		States: states, Floor: stored.Floor,
+		States: states, Floor: stored.Floor, Reordering: stored.Reordering,
 	}, err
 }
 
@@ -204,10 +207,13 @@ func (s *Store) putTenant(ctx context.Context, is andon.Tenant) (andon.Tenant, e
 		return andon.Tenant{}, andon.Errorf(andon.Conflict,
 			"tenant %q was changed meanwhile", is.ID)
 	}
-	seen := slices.Sorted(maps.Keys(t.seen()))
-	if err := was.States.CheckChange(is.States, seen); err != nil {
-		return andon.Tenant{}, err
-	}
+	_, reorders := was.States.Reorders(is.States, slices.Collect(maps.Keys(t.seen())))
+	is.Reordering = was.Reordering || reorders
+	return s.writeTenant(t, is)
+}
+
+// writeTenant stores a record as the next version. It belongs to the ordered section.
+func (s *Store) writeTenant(t *tenant, is andon.Tenant) (andon.Tenant, error) {
 	is.Version++
 	value, err := encodeTenant(t.number, &is)
 	if err != nil {

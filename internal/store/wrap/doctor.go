@@ -81,6 +81,9 @@ func declared(c andon.Capabilities) []Fact {
 	if !c.Purge {
 		missing = append(missing, "purging a device")
 	}
+	if !c.Reorder {
+		missing = append(missing, "another severity of a state that has entries")
+	}
 	if len(missing) > 0 {
 		facts = append(facts, Fact{
 			Name: "can't serve", Value: strings.Join(missing, "; "), Source: source,

@@ -44,7 +44,8 @@ func TestFacts(t *testing.T) {
 		{
 			Name: "can't serve", Source: declared,
 			Value: "devices in orders other than by id; one metric across devices; " +
-				"withdrawing an entry; purging a device",
+				"withdrawing an entry; purging a device; " +
+				"another severity of a state that has entries",
 		},
 		{Name: "tenants", Value: "2", Source: records},
 		{Name: "retention of 2 tenants", Value: "events forever, readings 30d", Source: records},

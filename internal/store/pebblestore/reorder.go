@@ -1,0 +1,98 @@
+package pebblestore
+
+import (
+	"context"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/current"
+)
+
+// reorderStep is how many devices are worked out anew in one write.
+const reorderStep = 256
+
+// Reorder is of andon.Tenants. The record says Reordering from when the new set was stored until all
+// devices follow it, so a crash between leaves it to the next opening. Each step is a write like
+// others: it reads the log before its turn, and writes of this tenant and others go on between. A
+// device that is written to meanwhile is folded under the new set, and then worked out anew.
+func (s *Store) Reorder(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return andon.Tenant{}, err
+	}
+	t.reorder.Lock()
+	defer t.reorder.Unlock()
+	for {
+		record := *t.record.Load()
+		if !record.Reordering {
+			return record, nil
+		}
+		if err := s.reorderDevices(ctx, t); err != nil {
+			return andon.Tenant{}, err
+		}
+		err := s.ordered(ctx, func() (err error) {
+			now := *t.record.Load()
+			if t.gone {
+				return noTenant(id)
+			}
+			if now.States == record.States { // else it was changed once more
+				now.Reordering = false
+				_, err = s.writeTenant(t, now)
+			}
+			return err
+		})
+		if err != nil {
+			return andon.Tenant{}, err
+		}
+	}
+}
+
+// reorderAll goes on with what was broken off when the store was closed.
+func (s *Store) reorderAll(ctx context.Context) error {
+	for _, t := range s.everyTenant() {
+		if _, err := s.Reorder(ctx, t.record.Load().ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reorderDevices works the devices of a tenant out anew that there are now. Those that are made
+// later follow the new set from their first entry on.
+func (s *Store) reorderDevices(ctx context.Context, t *tenant) error {
+	for from := 0; ; from += reorderStep {
+		var slots []*slot
+		err := s.ordered(ctx, func() error {
+			slots = t.slots[min(from, len(t.slots)):min(from+reorderStep, len(t.slots))]
+			return nil
+		})
+		if err != nil || len(slots) == 0 {
+			return err
+		}
+		if err := s.reorderSlots(ctx, t, slots); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *Store) reorderSlots(ctx context.Context, t *tenant, slots []*slot) error {
+	w := s.newWrite(ctx, t, 0, len(slots), 1<<10)
+	defer w.close()
+	var ids []andon.DeviceID
+	s.mu.RLock()
+	for _, slot := range slots {
+		if slot != nil { // else it was purged
+			ids = append(ids, slot.Shown().ID)
+		}
+	}
+	s.mu.RUnlock()
+	w.fold = func(_ int, d *current.Device) error {
+		return w.refoldFromLog(d, func(e andon.EntryRef) bool {
+			return t.withdrawn.has(d.ID, e.Time, e.State)
+		})
+	}
+	w.add(ids)
+	if err := w.foldAll(); err != nil {
+		return err
+	}
+	return s.commit(w)
+}

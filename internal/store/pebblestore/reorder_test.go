@@ -1,0 +1,82 @@
+package pebblestore
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/andonhq/andon"
+)
+
+// TestReorderAfterCrash stores a set under which devices show something else, and crashes before
+// they follow it: at the next opening they do.
+func TestReorderAfterCrash(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	s, err := Open("store", Options{FS: fs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const devices = 2*reorderStep + 3
+	var events []andon.Event
+	for i := range devices {
+		id := andon.DeviceID(fmt.Sprintf("d%04d", i))
+		events = append(events,
+			andon.Event{Device: id, Time: andon.MinTime, State: "FAULT"},
+			andon.Event{Device: id, Time: andon.MinTime + 1, State: "OK"})
+	}
+	ctx := t.Context()
+	if err := s.Append(ctx, andon.DefaultTenant, 1, events); err != nil {
+		t.Fatal(err)
+	}
+	record, err := s.Tenant(ctx, andon.DefaultTenant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record.States, err = andon.NewStateSet([]andon.StateDef{
+		{Name: "OK"}, {Name: "FAULT", Severity: 80},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if record, err = s.PutTenant(ctx, record); err != nil || !record.Reordering {
+		t.Fatalf("%+v, error %v", record, err)
+	}
+	slots := s.tenants[andon.DefaultTenant].slots[:reorderStep]
+	if err := s.reorderSlots(ctx, s.tenants[andon.DefaultTenant], slots); err != nil {
+		t.Fatal(err)
+	}
+	if got := incidents(t, s); got != devices-reorderStep {
+		t.Errorf("%d devices have an incident while it goes on", got)
+	}
+	crashed := fs.CrashClone(vfs.CrashCloneCfg{})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, err = Open("store", Options{FS: crashed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	if got := incidents(t, s); got != 0 {
+		t.Errorf("%d devices have an incident", got)
+	}
+	if record, err = s.Tenant(ctx, andon.DefaultTenant); err != nil || record.Reordering {
+		t.Errorf("%+v, error %v", record, err)
+	}
+}
+
+func incidents(t *testing.T, s *Store) (n int) {
+	t.Helper()
+	q := andon.DeviceQuery{Limit: 10_000}
+	for d, err := range s.Devices(context.Background(), andon.DefaultTenant, q) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.IncidentSince != 0 {
+			n++
+		}
+	}
+	return n
+}
