@@ -81,8 +81,8 @@ func (c *counts) raise(
 	}
 }
 
-// hear takes note of a message that changes no state. The reading of all devices may come to this one
-// only later, and have read what was before; until then it has no entry and is in no state.
+// hear takes note of a message that changes no state. The reading of all devices may come to this
+// one only later, and have read what was before; until then it has no entry and is in no state.
 func (c *counts) hear(tenant string, device andon.DeviceID, received andon.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
