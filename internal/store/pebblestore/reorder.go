@@ -11,9 +11,10 @@ import (
 const reorderStep = 256
 
 // Reorder is of andon.Tenants. The record says Reordering from when the new set was stored until
-// all devices follow it, so a crash between leaves it to the next opening. Each step is a write like
-// others: it reads the log before its turn, and writes of this tenant and others go on between. A
-// device that is written to meanwhile is folded under the new set, and then worked out anew.
+// all devices follow it, so a crash between leaves it to the next opening. Each step is a write
+// like others: it reads the log before its turn, and writes of this tenant and others go on
+// between. A device that is written to meanwhile is folded under the new set, and then worked out
+// anew.
 func (s *Store) Reorder(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
 	t, err := s.tenant(ctx, id)
 	if err != nil {
