@@ -15,9 +15,9 @@ import (
 
 // What the program takes of memory beside what its settings name.
 const (
-	// programMemory is the program itself, and what the embedded store writes before it is on the
-	// disk: two tables of 64 MiB and what compactions hold.
-	programMemory = 256 << 20
+	// programMemory is the program itself, what the embedded store writes before it is on the disk
+	// (two tables of 64 MiB and what compactions hold), and what pages hold while they are read.
+	programMemory = 384 << 20
 	// deviceMemory is what a device with a long name takes, while the table of them grows too.
 	deviceMemory = 1 << 10
 	// connectionMemory is the buffers and the stack of a connection.
@@ -58,7 +58,7 @@ func (m *memoryBound) apply(ctx context.Context) {
 	bytes := m.bytes(ctx)
 	if bytes != m.set {
 		m.set = bytes
-		debug.SetMemoryLimit(bytes)
+		debug.SetMemoryLimit(bytes - bytes/10) // Go goes a little beyond it
 	}
 }
 

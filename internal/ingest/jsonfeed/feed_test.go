@@ -352,3 +352,38 @@ func TestReadEventsAreParts(t *testing.T) {
 		t.Errorf("%v allocations for 1,000 events", allocs)
 	}
 }
+
+// TestMemoryIsAskedFor: what entries take is asked for while they are read, those that are rejected
+// included, and a refusal ends the reading at once.
+func TestMemoryIsAskedFor(t *testing.T) {
+	const n = 1000
+	for name, entry := range map[string]string{"kept": good, "rejected": "{}"} {
+		for format, body := range map[jsonfeed.Format]string{
+			jsonfeed.JSON:   "[" + strings.Repeat(entry+",", n-1) + entry + "]",
+			jsonfeed.NDJSON: strings.Repeat(entry+"\n", n),
+		} {
+			var taken int64
+			take := func(bytes int64) error { taken += bytes; return nil }
+			if _, err := jsonfeed.Events(body, format, andon.Milliseconds, take); err != nil {
+				t.Fatal(err)
+			}
+			if taken < n*200 || taken > n*1000 {
+				t.Errorf("%s: %d entries took %d bytes", name, n, taken)
+			}
+			taken = 0
+			full := andon.Errorf(andon.Busy, "no more")
+			take = func(bytes int64) error {
+				if taken += bytes; taken > 20_000 {
+					return full
+				}
+				return nil
+			}
+			if _, err := jsonfeed.Events(body, format, andon.Milliseconds, take); err != full {
+				t.Errorf("%s: got %v", name, err)
+			}
+			if taken > 40_000 {
+				t.Errorf("%s: %d bytes were asked for behind the refusal", name, taken)
+			}
+		}
+	}
+}

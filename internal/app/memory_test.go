@@ -1,0 +1,62 @@
+package app
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"runtime/debug"
+	"testing"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/store/memstore"
+)
+
+// TestMemoryLimitFollows: Go's limit is below what docs/operations.md states, and grows with the
+// devices and the connections.
+func TestMemoryLimitFollows(t *testing.T) {
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(math.MaxInt64))
+	c := config.Default()
+	a := New(Options{Config: c})
+	a.store = memstore.New()
+	limit := func() int64 {
+		a.memory.apply(t.Context())
+		return debug.SetMemoryLimit(-1)
+	}
+	fixed := 384<<20 + c.Limits.Memory + c.Pebble.Cache
+	if got, want := limit(), fixed-fixed/10; got != want {
+		t.Errorf("without devices it is %d, want %d", got, want)
+	}
+	var events []andon.Event
+	for i := range 100 {
+		device := andon.DeviceID(fmt.Sprint("d", i))
+		events = append(events, andon.Event{Device: device, Time: 1e15, State: "NORMAL"})
+	}
+	if err := a.store.Append(t.Context(), andon.DefaultTenant, 1e15, events); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		a.memory.connected(nil, http.StateNew)
+	}
+	a.memory.connected(nil, http.StateClosed)
+	more := fixed + 100<<10 + 2*32<<10
+	if got, want := limit(), more-more/10; got != want {
+		t.Errorf("with 100 devices and 2 connections it is %d, want %d", got, want)
+	}
+}
+
+func TestWhoseMemoryLimitItIs(t *testing.T) {
+	a := New(Options{Config: config.Default()})
+	if !a.memory.isOurs() {
+		t.Error("it is not ours")
+	}
+	a.Config.Store = "memory"
+	if a.memory.isOurs() {
+		t.Error("a store without a bound has one")
+	}
+	a.Config.Store = "pebble"
+	t.Setenv("GOMEMLIMIT", "1GiB")
+	if a.memory.isOurs() {
+		t.Error("that of the environment does not count")
+	}
+}
