@@ -240,7 +240,8 @@ func dry[T any](
 
 func (s *source) sendReadings(ctx context.Context, c *client.Client, r *report) error {
 	im := importer[andon.Reading]{
-		send: dry(s.options.dryRun, c.AppendReadings), size: readingSize, batch: s.options.batch, report: r,
+		send: dry(s.options.dryRun, c.AppendReadings), size: readingSize,
+		batch: s.options.batch, report: r,
 		device: func(r *andon.Reading) andon.DeviceID { return r.Device },
 		doubt:  s.doubtTimes,
 	}

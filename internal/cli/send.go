@@ -29,9 +29,9 @@ func (p *program) sendCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "send DEVICE [STATE]",
 		Short: "Send one event, or one reading",
-		Long: `Send one event of a device, or with --metric one reading. Without --time it is of now.
-What is sent is printed, so that it can be sent again: an entry of the same device, time and state
-is the same entry.`,
+		Long: `Send one event of a device, or with --metric one reading. Without --time it is of
+now. What is sent is printed, so that it can be sent again: an entry of the same device, time and
+state is the same entry.`,
 		Example: `  andon send press-7 WARNING1 --message 'oil is hot' --operator Liz
   andon send press-7 NORMAL --attribute line=L3
   andon send press-7 --metric temperature=21.5 --metric door=true`,
