@@ -31,12 +31,13 @@ func (p *program) watchCommand() *cobra.Command {
 		Short: "Follow a fleet on the terminal",
 		Long: "Follow the fleet of a running server: " +
 			`how many devices are in each state, and the worst
-of them, or those that the flags select. On a terminal the table is drawn in place; elsewhere a line
-is printed for each device that changes its state, its operator or to whom it is escalated, that
-falls silent or is heard again. Ctrl-C ends it.
+of them, or those that the flags select. On a terminal the table is drawn in place: the arrows,
+PgUp and PgDn scroll, / filters by name, state, person or message, q ends it. Elsewhere a line is
+printed for each device that changes its state, its operator or to whom it is escalated, that falls
+silent or is heard again.
 
 It asks the server every two seconds: what changes twice in between is seen once. When the server
-does not answer it goes on asking.`,
+does not answer it goes on asking, and says since when what is shown is old.`,
 		Example: `  andon watch
   andon watch --url https://andon:8443 --token-file token --tenant metro --state 'WARNING*'
   andon watch --operator Liz --for 8h >> shift.log`,
