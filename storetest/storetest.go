@@ -22,8 +22,8 @@ func Run(t *testing.T, open func(t *testing.T) andon.Store, excuses ...Excuse) {
 	RunSome(t, open, storecheck.Checks(), excuses...)
 }
 
-// RunSome runs some of them, where the others can't tell one set-up of a store from another that all
-// of them run on.
+// RunSome runs some of them, where the others can't tell one set-up of a store from another that
+// all of them run on.
 func RunSome(
 	t *testing.T, open func(t *testing.T) andon.Store, checks []storecheck.Check,
 	excuses ...Excuse,

@@ -19,8 +19,8 @@ import (
 // meanwhile, divided by fullestKept/2 (Misra and Gries).
 //
 // What other processes wrote, and this one before it was started, is not in a count. So a partition
-// that is on its way to be full is counted by Cassandra: at a fifth, and then again before it can be
-// full if the others go on as they did.
+// that is on its way to be full is counted by Cassandra: at a fifth, and then again before it can
+// be full if the others go on as they did.
 type fullness struct {
 	limit int64 // units of one partition
 

@@ -45,8 +45,8 @@ func (h *hotDevice) fullest() (most int) {
 	return most
 }
 
-// TestFullnessOutlivesAFleet: a device that writes much has its day split, however many others there
-// are beside it.
+// TestFullnessOutlivesAFleet: a device that writes much has its day split, however many others
+// there are beside it.
 func TestFullnessOutlivesAFleet(t *testing.T) {
 	h := newHotDevice()
 	others := make([]partition, 300_000)
