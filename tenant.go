@@ -15,6 +15,8 @@ type Tenant struct {
 	// Reordering says that states have changed their severities, and that what devices show may not
 	// follow everywhere yet: Tenants.Reorder ends that. The store sets and clears it.
 	Reordering bool
+	// Clock is what is remembered of the clock; DefaultTenant's alone is looked at.
+	Clock ClockMark
 	// Version is the token of compare-and-swap: PutTenant stores a record only over the version it
 	// was read with. 0: there is no record yet.
 	Version uint64

@@ -177,6 +177,7 @@ func settingsAreKept(ctx context.Context, e *Env, id andon.TenantID) error {
 	}
 	t.Events, t.Readings, t.MaxFuture, t.SilentAfter = 11_000_000, 12_000_000, 13, 14
 	t.Floor = andon.Horizon{Events: 15, Readings: 16}
+	t.Clock = andon.ClockMark{Believed: 17, Doubted: 19, Last: 20}
 	set := []andon.StateDef{
 		{Name: "Ä", Severity: 3, Letter: "Ä", Colour: "#123456", Symbol: "☂"}, {Name: "b"},
 	}

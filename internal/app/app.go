@@ -41,6 +41,7 @@ type Options struct {
 type App struct {
 	Options
 	store    andon.Store
+	clock    *intake.Clock
 	intake   *intake.Intake
 	api      *httpapi.API
 	ordered  ordered
@@ -95,7 +96,7 @@ func (a *App) wire(token string, loopback bool) {
 	a.registerGauges(registry)
 	limits := a.Config.Limits
 	a.intake = intake.New(a.store, intake.Options{
-		Now: a.Now, MaxBytes: limits.Memory, MaxRequests: int(limits.Requests),
+		Now: a.Now, Clock: a.clock, MaxBytes: limits.Memory, MaxRequests: int(limits.Requests),
 		MaxReads: int(limits.Reads), Patience: limits.Wait, MaxStates: int(limits.States),
 	})
 	t := a.Config.Timeouts

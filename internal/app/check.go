@@ -26,7 +26,9 @@ func Check(c config.Config) error {
 	if c.Pprof.Listen != "" {
 		_, pprofErr = profileAddress(c.Pprof.Listen)
 	}
-	err := errors.Join(tokenErr, listenErr, tlsErr, pprofErr, all.Check(c.Store, storeConfig(c)))
+	_, clockErr := confirmedClock(c.Expiry.Clock)
+	err := errors.Join(clockErr, tokenErr,
+		listenErr, tlsErr, pprofErr, all.Check(c.Store, storeConfig(c)))
 	if err != nil {
 		return andon.Errorf(andon.Invalid, "%w", err)
 	}

@@ -25,6 +25,10 @@ func (a *App) registerGauges(registry *prometheus.Registry) {
 		Name: "andon_ready", Help: "1 while the store can serve, 0 while it can't.",
 	}, a.ready)
 	auto.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "andon_clock_doubted",
+		Help: "1 while the clock has jumped ahead, so that nothing is deleted by it.",
+	}, func() float64 { return oneIf(a.clock.Mark().Doubted != 0) })
+	auto.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "andon_store_damaged_files",
 		Help: "Files of the store of which something could not be read since it was opened.",
 	}, func() float64 { return float64(len(wrap.Damage(a.store))) })

@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/config"
@@ -16,7 +17,10 @@ func (a *App) openStore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.store = wrap.Retain(store, a.Now)
+	if err := a.startClock(ctx, store); err != nil {
+		return errors.Join(err, store.Close())
+	}
+	a.store = wrap.RetainBelieved(store, a.Now, a.clock.Believed)
 	return nil
 }
 

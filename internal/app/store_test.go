@@ -83,6 +83,9 @@ func startOn(t *testing.T, store andon.Store) *App {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := a.startClock(t.Context(), memstore.New()); err != nil {
+		t.Fatal(err)
+	}
 	a.listener, a.store = l, wrap.Retain(store, a.Now)
 	a.wire("", loopback)
 	a.goTasks()

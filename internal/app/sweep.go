@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -20,13 +21,15 @@ func (a *App) sweep(ctx context.Context) {
 	t := time.NewTicker(a.Config.Expiry.Every)
 	defer t.Stop()
 	for {
-		if err := a.intake.Expire(ctx); err != nil && ctx.Err() == nil {
+		if err := errors.Join(a.intake.Expire(ctx), a.intake.KeepClock(ctx)); err != nil &&
+			ctx.Err() == nil {
 			a.Log.Error("sweep what has expired", "error", err)
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-t.C:
+		case <-a.intake.Wanted():
 		}
 	}
 }

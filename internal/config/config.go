@@ -60,6 +60,7 @@ type Timeouts struct {
 // Expiry says how what has expired is swept away.
 type Expiry struct {
 	Every time.Duration
+	Clock string // the time that a person says it is, where the clock was put right
 }
 
 // Pebble is the embedded store's own part.

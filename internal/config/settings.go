@@ -84,6 +84,9 @@ func (c *Config) Settings() []Setting {
 		{"timeouts.stop", span(&c.Timeouts.Stop, ms), "at the end, time for requests under way"},
 
 		{"expiry.every", span(&c.Expiry.Every, time.Second), "how often what has expired is swept"},
+		{"expiry.clock", text(&c.Expiry.Clock),
+			"what time it is, to confirm a clock that was put forward by days; else nothing is " +
+				"deleted by it for a day"},
 
 		{"pebble.cache", size(&c.Pebble.Cache), "bytes of the store kept in memory for reading"},
 		{"pebble.reserve", size(&c.Pebble.Reserve),

@@ -21,6 +21,8 @@ import (
 type Options struct {
 	// Now is the clock. It must be given.
 	Now func() andon.Time
+	// Clock says which time is believed for deleting; Now unless set.
+	Clock *Clock
 	// MaxBytes is how much of requests and answers may be in memory at once; half of it is for
 	// requests and what is decoded of them, half for answers. 256 MiB unless set.
 	MaxBytes int64
@@ -55,6 +57,8 @@ type Intake struct {
 	gate sync.RWMutex
 
 	lastArrival atomic.Int64
+
+	wanted chan struct{} // holds one value while a sweep is wanted
 }
 
 // New makes an Intake before a store.
@@ -75,7 +79,7 @@ func New(store andon.Store, o Options) *Intake {
 		o.Patience = time.Second
 	}
 	return &Intake{
-		Shares: newShares(&o), store: store, options: o,
+		Shares: newShares(&o), store: store, options: o, wanted: make(chan struct{}, 1),
 		Requests: &Room{most: o.MaxBytes / 2}, Answers: &Room{most: o.MaxBytes / 2},
 	}
 }

@@ -31,11 +31,13 @@ func (in *Intake) putTenant(
 		if err != nil {
 			return andon.Tenant{}, false, err
 		}
+		was := t.Horizon(in.believed())
 		if err := change(&t); err != nil {
 			return andon.Tenant{}, false, err
 		}
 		kept, err := in.store.PutTenant(ctx, t)
 		if err == nil {
+			in.shortened(was, kept.Horizon(in.believed()))
 			return kept, created, nil
 		}
 		if !in.overtaken(ctx, err, t) {
@@ -58,9 +60,23 @@ func (in *Intake) readOrNew(ctx context.Context, id andon.TenantID) (andon.Tenan
 	if err != nil {
 		return andon.Tenant{}, false, err
 	}
-	t.Settle(in.options.Now(), events, readings)
+	t.Settle(in.believed(), events, readings)
 	return t, false, nil
 }
+
+// shortened asks for a sweep where less is kept than before: who shortens retention may need room.
+func (in *Intake) shortened(was, is andon.Horizon) {
+	if is.Events.Day() <= was.Events.Day() && is.Readings.Day() <= was.Readings.Day() {
+		return
+	}
+	select {
+	case in.wanted <- struct{}{}:
+	default: // one is due already
+	}
+}
+
+// Wanted says that there is something to expire before its time has come round.
+func (in *Intake) Wanted() <-chan struct{} { return in.wanted }
 
 // overtaken reports whether a record was refused because another writer had changed it meanwhile.
 func (in *Intake) overtaken(ctx context.Context, refused error, tried andon.Tenant) bool {
@@ -102,7 +118,7 @@ func (in *Intake) Due(ctx context.Context) (all []Due, err error) {
 			return nil, err
 		}
 		is, due := t, Due{Tenant: t.ID}
-		is.Settle(in.options.Now(), events, readings)
+		is.Settle(in.believed(), events, readings)
 		if is.Floor.Events.Day() > t.Floor.Events.Day() {
 			due.Horizon.Events = is.Floor.Events
 		}
@@ -130,7 +146,7 @@ func (in *Intake) Expire(ctx context.Context) error {
 			return err
 		}
 		is := t
-		is.Settle(in.options.Now(), events, readings)
+		is.Settle(in.believed(), events, readings)
 		if is.Floor.Events.Day() == t.Floor.Events.Day() &&
 			is.Floor.Readings.Day() == t.Floor.Readings.Day() {
 			continue // no whole day more has gone

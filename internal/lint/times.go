@@ -14,6 +14,7 @@ func timeRules() []Rule {
 			Find: clocks,
 			Except: []Exception{
 				{"internal/cli/", "", "the program"},
+				{"internal/app/clock.go", "", "how much time has passed, whatever the clock says"},
 				{"internal/httpapi/", "", "durations of requests and deadlines of connections, " +
 					"which only the real clock has"},
 				{"internal/store/cassandrastore/clock.go", "",

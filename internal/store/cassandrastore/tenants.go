@@ -70,13 +70,15 @@ type storedTenant struct {
 	SilentAfter andon.Duration   `json:"silent_after"`
 	States      []andon.StateDef `json:"states"`
 	Floor       [2]int64         `json:"floor"` // of events and of readings
+
+	Clock andon.ClockMark `json:"clock,omitzero"`
 }
 
 func encodeTenant(t *andon.Tenant) (string, error) {
 	text, err := json.Marshal(storedTenant{
 		Events: t.Events, Readings: t.Readings, MaxFuture: t.MaxFuture,
 		SilentAfter: t.SilentAfter, States: t.States.Defs(),
-		Floor: [2]int64{int64(t.Floor.Events), int64(t.Floor.Readings)},
+		Floor: [2]int64{int64(t.Floor.Events), int64(t.Floor.Readings)}, Clock: t.Clock,
 	})
 	return string(text), err
 }
@@ -90,7 +92,7 @@ func decodeTenant(id andon.TenantID, text string, version int64) (andon.Tenant, 
 	return andon.Tenant{
 		ID: id, Version: uint64(version), Events: stored.Events, Readings: stored.Readings,
 		MaxFuture: stored.MaxFuture, SilentAfter: stored.SilentAfter,
-		States: states,
+		States: states, Clock: stored.Clock,
 		Floor: andon.Horizon{
 			Events: andon.Time(stored.Floor[0]), Readings: andon.Time(stored.Floor[1]),
 		},

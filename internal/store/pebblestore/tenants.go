@@ -106,6 +106,7 @@ type storedTenant struct {
 	States      []andon.StateDef `json:"states"`
 	Floor       andon.Horizon    `json:"floor"`
 	Reordering  bool             `json:"reordering,omitempty"`
+	Clock       andon.ClockMark  `json:"clock,omitzero"`
 }
 
 func encodeTenant(number uint32, t *andon.Tenant) ([]byte, error) {
@@ -113,6 +114,7 @@ func encodeTenant(number uint32, t *andon.Tenant) ([]byte, error) {
 		Version: t.Version, Events: t.Events, Readings: t.Readings, MaxFuture: t.MaxFuture,
 		SilentAfter: t.SilentAfter, States: t.States.Defs(), Floor: t.Floor,
 		Reordering: t.Reordering,
+		Clock:      t.Clock,
 	})
 	return append(binary.BigEndian.AppendUint32(nil, number), text...), err
 }
@@ -131,6 +133,7 @@ func decodeTenant(id andon.TenantID, value []byte) (number uint32, t andon.Tenan
 		ID: id, Version: stored.Version, Events: stored.Events, Readings: stored.Readings,
 		MaxFuture: stored.MaxFuture, SilentAfter: stored.SilentAfter,
 		States: states, Floor: stored.Floor, Reordering: stored.Reordering,
+		Clock: stored.Clock,
 	}, err
 }
 

@@ -15,25 +15,31 @@ import (
 // expire; only the message and the attributes that a device shows go with the entry that they are
 // of. What is written passes through: admission keeps expired entries out.
 func Retain(s andon.Store, now func() andon.Time) andon.Store {
-	return &retained{Store: s, clock: now}
+	return RetainBelieved(s, now, now)
+}
+
+// RetainBelieved is Retain by a clock that is not always believed. What has expired by what it says
+// now is hidden; it stays hidden, whatever the clock says later, by what was believed.
+func RetainBelieved(s andon.Store, now, believed func() andon.Time) andon.Store {
+	return &retained{Store: s, clock: now, believed: believed}
 }
 
 type retained struct {
 	andon.Store
-	clock  func() andon.Time
-	latest atomic.Int64 // the latest that the clock ever said
+	clock, believed func() andon.Time
+	latest          atomic.Int64 // the latest that was ever believed
 }
 
-// now is the clock, which does not go back: nor does the horizon.
+// now is the clock, which does not go back behind what was believed: nor does the horizon.
 func (r *retained) now() andon.Time {
-	now := int64(r.clock())
+	believed := int64(r.believed())
 	for {
 		latest := r.latest.Load()
-		if now <= latest {
-			return andon.Time(latest)
+		if believed <= latest {
+			return max(andon.Time(latest), r.clock())
 		}
-		if r.latest.CompareAndSwap(latest, now) {
-			return andon.Time(now)
+		if r.latest.CompareAndSwap(latest, believed) {
+			return max(andon.Time(believed), r.clock())
 		}
 	}
 }
