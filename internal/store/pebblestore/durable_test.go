@@ -1,0 +1,161 @@
+package pebblestore
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/andonhq/andon"
+)
+
+// TestNothingIsShownBeforeTheDisk holds the disk up: what is staged by then is not shown, neither by
+// its own write nor by a checkpoint.
+func TestNothingIsShownBeforeTheDisk(t *testing.T) {
+	var held sync.RWMutex
+	reached := make(chan struct{}, 1)
+	on := errorfs.Toggle{Injector: errorfs.InjectorFunc(func(op errorfs.Op) error {
+		sync := op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData
+		if sync && strings.HasSuffix(op.Path, ".log") {
+			select {
+			case reached <- struct{}{}:
+			default:
+			}
+			held.RLock()
+			defer held.RUnlock()
+		}
+		return nil
+	})}
+	s, err := Open("store", Options{FS: errorfs.Wrap(vfs.NewMem(), &on)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	on.On()
+	held.Lock()
+	done := make(chan error, 2)
+	go func() {
+		done <- s.Append(t.Context(), andon.DefaultTenant, 1, warnings(1))
+	}()
+	<-reached // the log is being synced
+	go func() { done <- s.checkpoint() }()
+	for range 1000 {
+		_, err := s.Device(t.Context(), andon.DefaultTenant, "device-000000")
+		if andon.KindOf(err) != andon.NotFound {
+			t.Errorf("a device is shown before it is on the disk: %v", err)
+			break
+		}
+		if err := s.ordered(t.Context(), func() error { return nil }); err != nil {
+			t.Fatal(err) // others are let in, such as the checkpoint
+		}
+	}
+	if len(done) > 0 {
+		t.Error("something was acknowledged before it was on the disk")
+	}
+	held.Unlock()
+	for range 2 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := s.Device(t.Context(), andon.DefaultTenant, "device-000000"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCheckpointDeletesNoRecordTooMany: where replay would begin, there is a record, once there is
+// any behind the checkpoint.
+func TestCheckpointDeletesNoRecordTooMany(t *testing.T) {
+	s := openMem(t, vfs.NewMem())
+	defer s.Close()
+	const enough = 20 // checkpoints beside writes
+	stop := make(chan struct{})
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		for n := 0; ; n++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			events := warnings(1)
+			events[0].Time += andon.Time(n)
+			if err := s.Append(t.Context(), andon.DefaultTenant, 1, events); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	for beside := 0; beside < enough && !t.Failed(); {
+		if err := s.checkpoint(); err != nil {
+			t.Fatal(err)
+		}
+		err := s.ordered(t.Context(), func() error {
+			first, err := s.fixed(fixedCheckpoint)
+			if err != nil || first == nil || string(recordKey(s.order.next)[1:]) == string(first) {
+				return err
+			}
+			beside++
+			record, err := s.get(append(key{tableRecord}, first...))
+			if record == nil {
+				t.Errorf("the record that replay begins at is not there, %v", err)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(stop)
+	writer.Wait()
+}
+
+// TestCheckpointHoldsAllDevices: those behind the first part, too, and late entries are folded onto
+// what comes back of them as before: onto the entry before the run, and the calm one before the
+// incident, from the checkpoint and from a record.
+func TestCheckpointHoldsAllDevices(t *testing.T) {
+	for _, checkpoint := range []bool{true, false} {
+		fs := vfs.NewCrashableMem()
+		s := openMem(t, fs)
+		add := func(at andon.Time, state andon.State) {
+			t.Helper()
+			events := manyDevices()
+			for i := range events {
+				events[i].Time, events[i].State = andon.MinTime+at, state
+			}
+			if err := s.Append(t.Context(), andon.DefaultTenant, 1, events); err != nil {
+				t.Fatal(err)
+			}
+		}
+		add(10, "NORMAL")
+		add(20, "WARNING1")
+		add(30, "WARNING2")
+		if checkpoint {
+			if err := s.checkpoint(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, _ = crashed(t, s, fs)
+		add(25, "WARNING2") // lengthens the run to its front
+		add(5, "WARNING1")  // is before the incident
+		for _, e := range manyDevices() {
+			d, err := s.Device(t.Context(), andon.DefaultTenant, e.Device)
+			since, incident := d.Since-andon.MinTime, d.IncidentSince-andon.MinTime
+			if err != nil || since != 25 || incident != 20 {
+				t.Fatalf("checkpoint %v, %s: since %d, incident since %d, %v",
+					checkpoint, e.Device, since, incident, err)
+			}
+		}
+		add(15, "WARNING2") // is before the entry before the run
+		d, err := s.Device(t.Context(), andon.DefaultTenant, "device-00001")
+		since, incident := d.Since-andon.MinTime, d.IncidentSince-andon.MinTime
+		if err != nil || since != 25 || incident != 15 {
+			t.Errorf("since %d, incident since %d, %v", since, incident, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
