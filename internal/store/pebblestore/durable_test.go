@@ -11,8 +11,8 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// TestNothingIsShownBeforeTheDisk holds the disk up: what is staged by then is not shown, neither by
-// its own write nor by a checkpoint.
+// TestNothingIsShownBeforeTheDisk holds the disk up: what is staged by then is not shown, neither
+// by its own write nor by a checkpoint.
 func TestNothingIsShownBeforeTheDisk(t *testing.T) {
 	var held sync.RWMutex
 	reached := make(chan struct{}, 1)
