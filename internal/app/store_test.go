@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/config"
@@ -209,7 +210,8 @@ func TestStoreConfig(t *testing.T) {
 		Timeout: 1, Speculate: 2, Connections: 3, InFlight: 4, Latest: "l", Buckets: "b",
 		Recount: 5, Settle: 6,
 	}
-	if diff := cmp.Diff(want, storeConfig(c).Cassandra); diff != "" {
+	settings := cmpopts.IgnoreUnexported(want) // the rest is for tests
+	if diff := cmp.Diff(want, storeConfig(c).Cassandra, settings); diff != "" {
 		t.Error(diff)
 	}
 	if o := storeConfig(config.Default()).Cassandra; o.TLS.On || o.TLS.SkipName {
