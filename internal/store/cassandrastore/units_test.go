@@ -481,6 +481,8 @@ func TestRequestHasOneTimeout(t *testing.T) {
 			fullness: newFullness(), inFlight: make(chan struct{}, 1),
 		}
 		s.working.Store(&working{})
+		s.join, s.processes = func() {}, s.newAttendance()
+		s.processes.loose.Store(true) // it is alone
 		s.tenants.put(&tenant{"t", andon.NewTenant("t"), time.Now()})
 		held, err := s.devices.take(t.Context(), slotKey{"t", "d"})
 		if err != nil {
