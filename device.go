@@ -25,6 +25,9 @@ type Device struct {
 	// Retired is when the device was retired; 0 unless it is. Only a list of retired devices has
 	// such ones.
 	Retired Time
+	// LastRetired is the newest retirement, also of a device that came back since; 0 where there
+	// never was one.
+	LastRetired Time
 }
 
 // EntryRef names an entry of a device.

@@ -204,6 +204,19 @@ type Assignment struct {
 	Again bool
 }
 
+// History is what people did elsewhere, with the times that it had there.
+type History struct {
+	Assignments []Assignment // To does not count
+	Escalations []Escalation // of entries that are there
+	Retirements []Retirement
+}
+
+// Retirement says when a device was retired.
+type Retirement struct {
+	Device DeviceID
+	At     Time
+}
+
 // Rejection accounts for one entry of a request that was not kept.
 type Rejection struct {
 	Index int    `json:"index"`          // entries are counted from 0

@@ -84,27 +84,78 @@ func (p DevicePosition) Less(o DevicePosition, by DeviceSort) bool {
 	return p.Device < o.Device
 }
 
+// DeviceKind says which devices a list is of. Every device of which anything is kept is in one of
+// the lists, and one that only measures and was assigned in two.
+type DeviceKind uint8
+
+// The kinds. All but the first are listed by id only, and only Prefix, After and Limit select.
+const (
+	// ShownDevices show a state now.
+	ShownDevices DeviceKind = iota
+	// RetiredDevices are retired. Of each are returned ID, Retired and, where it ever had an entry,
+	// State, Severity, Time and Received.
+	RetiredDevices
+	// MeasuringDevices never had an entry and have a reading. Of each are returned ID and Time,
+	// that of its newest reading.
+	MeasuringDevices
+	// AssignedDevices never had an entry and were assigned. Of each are returned ID and Operator.
+	AssignedDevices
+)
+
 // DeviceQuery selects devices by what they show now.
 type DeviceQuery struct {
+	Kind        DeviceKind
 	States      StateFilter
-	Operator    PersonID        // only devices with this operator; absent: any
-	EscalatedTo PersonID        // only devices escalated to this supervisor; absent: any
-	Prefix      string          // only devices whose id begins so
-	HeardBefore Time            // only devices whose newest message arrived before; 0: any
-	HeardSince  Time            // only devices whose newest message arrived then or later
-	Sort        DeviceSort      //
-	After       *DevicePosition // resume strictly behind this device, in Sort; nil from the start
-	Limit       int             // at most so many; must be above 0
+	Operator    PersonID // only devices with this operator; absent: any
+	EscalatedTo PersonID // only devices escalated to this supervisor; absent: any
+	Unassigned  bool     // only devices without an operator
+	Prefix      string   // only devices whose id begins so
+	HeardBefore Time     // only devices whose newest message arrived before; 0: any
+	HeardSince  Time     // only devices whose newest message arrived then or later
+	// MeasuredSince is of MeasuringDevices: only those with a reading of then or later.
+	MeasuredSince Time
+	Sort          DeviceSort      //
+	After         *DevicePosition // resume strictly behind this device, in Sort; nil from the start
+	Limit         int             // at most so many; must be above 0
 }
 
 // Admits reports whether d is one that the query selects.
 func (q *DeviceQuery) Admits(d *Device) bool {
-	return q.States.Match(d.State) &&
-		(q.Operator == "" || q.Operator == d.Operator) &&
-		(q.EscalatedTo == "" || q.EscalatedTo == d.EscalatedTo) &&
-		(q.HeardBefore == 0 || d.Received < q.HeardBefore) && d.Received >= q.HeardSince &&
+	return (q.Kind != ShownDevices || q.admitsShown(d)) &&
 		len(d.ID) >= len(q.Prefix) && string(d.ID[:len(q.Prefix)]) == q.Prefix &&
 		(q.After == nil || q.After.Less(d.Position(), q.Sort))
+}
+
+func (q *DeviceQuery) admitsShown(d *Device) bool {
+	return q.States.Match(d.State) &&
+		(q.Operator == "" || q.Operator == d.Operator) && !(q.Unassigned && d.Operator != "") &&
+		(q.EscalatedTo == "" || q.EscalatedTo == d.EscalatedTo) &&
+		(q.HeardBefore == 0 || d.Received < q.HeardBefore) && d.Received >= q.HeardSince
+}
+
+// NameKind says what names a list is of.
+type NameKind uint8
+
+// The kinds of names.
+const (
+	OperatorNames NameKind = iota
+	SupervisorNames
+	MetricNames
+)
+
+// NameQuery selects names, which are listed by bytes.
+type NameQuery struct {
+	Of    NameKind
+	After string // resume strictly behind this name; "" from the start
+	Limit int    // at most so many; must be above 0
+}
+
+// NameCount is a name that occurs.
+type NameCount struct {
+	Name string
+	// Devices is how many devices have that operator now, are escalated to that supervisor now, or
+	// ever sent that metric. 0 where the store does not declare CountNames.
+	Devices int
 }
 
 // ReadingQuery selects readings of one device.

@@ -51,6 +51,12 @@ type Log interface {
 		ctx context.Context, tenant TenantID, supervisor PersonID, q EventQuery,
 	) iter.Seq2[Event, error]
 
+	// EscalatedEntries returns the entries of a device that were ever escalated, with all their
+	// records, in the order of EventKey.
+	EscalatedEntries(
+		ctx context.Context, tenant TenantID, device DeviceID, q EventQuery,
+	) iter.Seq2[Entry, error]
+
 	// Escalate keeps an escalation record beside its entry; NotFound when the entry is not there.
 	// It returns the record as it was kept: At is moved forward so that it is the newest of its
 	// entry. Where the entry is escalated to that person already, or to nobody and To is absent,
@@ -74,6 +80,11 @@ type Current interface {
 	// Counts returns how many devices are in each state that at least one is in, in no order; as
 	// silent it counts those whose newest message arrived before silentBefore.
 	Counts(ctx context.Context, tenant TenantID, silentBefore Time) ([]StateCount, error)
+
+	// Names returns the names that occur: of operators who have an entry that has not expired or
+	// are assigned, of supervisors to whom an entry was escalated that has not expired, of metrics
+	// that were sent. Others that occurred once may be among them.
+	Names(ctx context.Context, tenant TenantID, q NameQuery) iter.Seq2[NameCount, error]
 
 	// Retire takes a device out of counts and lists at the later of at and just after its newest
 	// entry, and returns that time. An entry strictly after it brings the device back, begun anew;
@@ -148,6 +159,17 @@ type Assignments interface {
 	Resolve(ctx context.Context, tenant TenantID, events []Event) error
 }
 
+// Restorer takes back what was kept before.
+type Restorer interface {
+	// Restore keeps what people did elsewhere, as it was there: nothing is moved forward, and what
+	// is there already stays once. Of two assignments of a device at one time the later in the list
+	// stands. Both assignments and retirements are restored before the entries of their devices: a
+	// retirement counts only where there is no entry behind it, and whether an assignment counts
+	// for entries that are there already is the store's own. Records of an entry that is not there
+	// are left out.
+	Restore(ctx context.Context, tenant TenantID, h History) error
+}
+
 // Tenants keeps the records of the tenants. DefaultTenant is there from the first opening on.
 type Tenants interface {
 	// Tenants returns all records by id.
@@ -195,6 +217,7 @@ type Store interface {
 	Corrections
 	Readings
 	Assignments
+	Restorer
 	Tenants
 
 	// Capabilities says what the store can serve. It does not change while the store is open.
@@ -220,6 +243,7 @@ type Capabilities struct {
 	Purge          bool   // devices can be purged
 	Reorder        bool   // a state that has entries can change its severity
 	Explain        bool   // a query's Plan is written down (WithPlan)
+	CountNames     bool   // Names says how many devices each has
 	// CountsBehind is how far Counts may be behind what other processes wrote to the same store; 0:
 	// not at all. What this process wrote is counted at once.
 	CountsBehind Duration

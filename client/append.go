@@ -57,6 +57,7 @@ func appendAll[T any](
 ) (Result, error) {
 	var body bytes.Buffer
 	lines := json.NewEncoder(&body)
+	lines.SetEscapeHTML(false) // attributes are kept as they are written
 	for i := range entries {
 		if err := lines.Encode(&entries[i]); err != nil {
 			return Result{}, fmt.Errorf("encode entry %d: %w", i, err)

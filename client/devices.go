@@ -24,6 +24,8 @@ type Device struct {
 	Silent        bool           `json:"silent"`
 	Message       string         `json:"message,omitempty"`
 	Attributes    andon.JSON     `json:"attributes,omitempty"`
+	Retired       andon.Time     `json:"retired,omitempty"`      // when it was retired, if it is
+	LastRetired   andon.Time     `json:"last_retired,omitempty"` // when it was, if it came back
 }
 
 // DeviceQuery selects devices by what they show now. The zero value selects all, by id.
@@ -32,9 +34,14 @@ type DeviceQuery struct {
 	Operator    andon.PersonID // only devices with this operator
 	EscalatedTo andon.PersonID // only devices escalated to this supervisor
 	Silent      *bool          // only devices that are silent, or only the others
+	NoOperator  bool           // only devices without one
 	Device      string         // an id, or a prefix that ends in '*'
-	Sort        string         // "device", "since" or "severity"
-	Page        int            // devices a request; 1,000 unless set
+	// Of these one at most is set; then only Device selects, and devices are listed that show
+	// nothing: those that are retired, that only ever sent readings, and that were assigned and
+	// never sent an event.
+	Retired, Measuring, Assigned bool
+	Sort                         string // "device", "since" or "severity"
+	Page                         int    // devices a request; 1,000 unless set
 }
 
 func (q DeviceQuery) values() url.Values {
@@ -49,6 +56,16 @@ func (q DeviceQuery) values() url.Values {
 	}
 	if q.Silent != nil {
 		v.Set("silent", strconv.FormatBool(*q.Silent))
+	}
+	if q.NoOperator {
+		v.Set("operator", "none")
+	}
+	for name, set := range map[string]bool{
+		"retired": q.Retired, "measuring": q.Measuring, "assigned": q.Assigned,
+	} {
+		if set {
+			v.Set(name, "true")
+		}
 	}
 	return v
 }

@@ -2,6 +2,7 @@ package storecheck
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -17,6 +18,7 @@ func parseAction(words []string) (action, error) {
 	}{
 		"now": {parseNow, 1}, "assign": {parseAssign, 2}, "escalate": {parseEscalate, 3},
 		"retire": {parseRetire, 1}, "withdraw": {parseWithdraw, 2}, "purge": {parsePurge, 1},
+		"restore":   {parseRestore, 2},
 		"measure":   {parseMeasure, 3},
 		"retention": {parseRetention, 2}, "states": {parseStates, 1}, "expire": {parseExpire, 0},
 		"tenant": {parseTenant, 1}, "fails": {parseFails, 2}, "expect": {parseExpect, 1},
@@ -181,6 +183,44 @@ func parsePurge(words []string) (action, error) {
 		return e.Eventually(ctx, func() error {
 			return e.Store.Purge(ctx, id, andon.DeviceID(words[0]))
 		})
+	}), nil
+}
+
+// parseRestore reads what people did elsewhere: assign d1 Liz@5m, retire d1@5m, or escalate d1
+// WARNING1@5m Sara@6m by=Liz note=x.
+func parseRestore(words []string) (action, error) {
+	verb, rest := words[0], words[1:]
+	last := rest[min(len(rest)-1, map[string]int{"assign": 1, "escalate": 2}[verb])]
+	who, text, _ := strings.Cut(last, "@")
+	at, err := parseOffset(text)
+	if err != nil {
+		return nil, err
+	}
+	device := andon.DeviceID(rest[0])
+	record := andon.Escalation{Device: device, To: person(who)}
+	var entry entryRef
+	if verb == "escalate" {
+		fields, wrong := parseFields(rest[3:], "by", "note")
+		if entry, err = parseEntryRef(rest[1]); err != nil || wrong != nil {
+			return nil, errors.Join(err, wrong)
+		}
+		record.State, record.By = entry.state, andon.PersonID(fields["by"])
+		record.Note = fields["note"]
+	}
+	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
+		var h andon.History
+		switch verb {
+		case "assign":
+			one := andon.Assignment{Device: device, Operator: person(who), From: at.from(e)}
+			h.Assignments = []andon.Assignment{one}
+		case "escalate":
+			record.Time, record.At = entry.time.from(e), at.from(e)
+			h.Escalations = []andon.Escalation{record}
+		default:
+			one := andon.Retirement{Device: andon.DeviceID(who), At: at.from(e)}
+			h.Retirements = []andon.Retirement{one}
+		}
+		return e.Store.Restore(ctx, id, h)
 	}), nil
 }
 

@@ -32,9 +32,12 @@ import (
 //	expect readings d1: 5m{a=1,b=2}     with metrics=a,b
 //	expect latest d1 d2: d1/5m{a=1}     with from=1m
 //	expect metric a: d1/5m=1
+//	expect retired: d1/WARNING1@5m-9m   see names.go: measuring, assigned, operators, supervisors,
+//	                                    metrics, escalated d1
 func parseExpect(words []string) (action, error) {
 	subject := strings.TrimSuffix(words[0], ":")
-	if read, ok := deviceFields[subject]; ok {
+	if read, ok := deviceFields[subject]; ok && !strings.HasSuffix(words[len(words)-1], ":") &&
+		!slices.ContainsFunc(words, func(w string) bool { return strings.HasSuffix(w, ":") }) {
 		return parseDeviceField(subject, read, words[1:])
 	}
 	switch subject {

@@ -20,6 +20,13 @@ func parseList(head []string) (lister, error) {
 		"assignments": assignmentsOf, "intervals": intervalsOf, "readings": readingsOf,
 		"metric": metricOf,
 	}
+	if kind, ok := kinds[head[0]]; ok {
+		return kind, nil
+	}
+	if head[0] == "escalated" && len(head) > 1 {
+		o, err := parseOptions(head[2:])
+		return escalatedOf(head[1], o), err
+	}
 	switch list, ok := lists[head[0]]; {
 	case ok && len(head) < 2:
 		return nil, fmt.Errorf("%s of whom?", head[0])
@@ -152,6 +159,9 @@ func devicesIn(filter andon.StateFilter, o options) lister {
 		q := andon.DeviceQuery{
 			States: filter, Operator: o.operator, EscalatedTo: o.escalated, Prefix: o.prefix,
 			Sort: o.sort,
+		}
+		if q.Unassigned = o.operator == "-"; q.Unassigned {
+			q.Operator = ""
 		}
 		if err := e.silent(ctx, id, &q, o.silent); err != nil {
 			return nil, err

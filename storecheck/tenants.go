@@ -48,7 +48,11 @@ func readsOf(
 		"DeviceEvents":     func() error { return errOf(s.DeviceEvents(ctx, id, "d1", q)) },
 		"OperatorEvents":   func() error { return errOf(s.OperatorEvents(ctx, id, "Liz", q)) },
 		"SupervisorEvents": func() error { return errOf(s.SupervisorEvents(ctx, id, "Sara", q)) },
-		"Device":           func() error { return second(s.Device(ctx, id, "d1")) },
+		"EscalatedEntries": func() error { return errOf(s.EscalatedEntries(ctx, id, "d1", q)) },
+		"Names": func() error {
+			return errOf(s.Names(ctx, id, andon.NameQuery{Limit: 1}))
+		},
+		"Device": func() error { return second(s.Device(ctx, id, "d1")) },
 		"Devices": func() error {
 			return errOf(s.Devices(ctx, id, andon.DeviceQuery{Limit: 1}))
 		},
@@ -88,7 +92,12 @@ func writesOf(
 			_, _, err := s.Escalate(ctx, id, record)
 			return err
 		},
-		"Assign":       func() error { return second(s.Assign(ctx, id, at, assign)) },
+		"Assign": func() error { return second(s.Assign(ctx, id, at, assign)) },
+		"Restore": func() error {
+			return s.Restore(ctx, id, andon.History{Assignments: []andon.Assignment{
+				{Device: "d1", Operator: "Liz", From: at},
+			}})
+		},
 		"Retire":       func() error { return second(s.Retire(ctx, id, "d1", at)) },
 		"AdmitStates":  func() error { return second(s.AdmitStates(ctx, id, nil, 1)) },
 		"Expire":       func() error { return s.Expire(ctx, id, andon.Horizon{}) },

@@ -34,6 +34,8 @@ func questions(h history, now andon.Time, r *rand.Rand) []question {
 		a := &asker{Rand: r, tenant: tenant, now: now}
 		a.tenantQuestions()
 		a.deviceLists()
+		a.kindLists()
+		a.nameLists()
 		for _, d := range h.devices {
 			a.deviceQuestions(d)
 		}
@@ -105,6 +107,72 @@ func (a *asker) deviceLists() {
 			})
 		}
 	}
+}
+
+// kindLists asks for the devices that show nothing, and for those without an operator.
+func (a *asker) kindLists() {
+	for _, kind := range []andon.DeviceKind{
+		andon.RetiredDevices, andon.MeasuringDevices, andon.AssignedDevices,
+	} {
+		a.deviceList(andon.DeviceQuery{Kind: kind})
+		prefix := pickFrom(a.Rand, []string{"d", "d#", "🏭", "x"})
+		a.deviceList(andon.DeviceQuery{Kind: kind, Prefix: prefix})
+	}
+	a.deviceList(andon.DeviceQuery{Unassigned: true, States: a.filter()})
+}
+
+// nameLists asks for the names that have a device now, and for those that are missing: a person who
+// has an entry or a device is listed. Others may be.
+func (a *asker) nameLists() {
+	for kind, what := range []string{"operators", "supervisors", "metrics"} {
+		size := 1 + a.IntN(5)
+		list := func(ctx context.Context, s *subject) ([]andon.NameCount, error) {
+			page := func(after *string) iter.Seq2[andon.NameCount, error] {
+				q := andon.NameQuery{Of: andon.NameKind(kind), Limit: size}
+				if after != nil {
+					q.After = *after
+				}
+				return s.store.Names(ctx, a.tenant, q)
+			}
+			return pages(size, page, func(n andon.NameCount) string { return n.Name })
+		}
+		a.add(fmt.Sprintf("%s in pages of %d", what, size),
+			func(ctx context.Context, s *subject) (any, error) {
+				all, err := list(ctx, s)
+				none := func(n andon.NameCount) bool { return n.Devices == 0 }
+				return slices.DeleteFunc(all, none), err
+			})
+		a.all[len(a.all)-1].needs = func(c andon.Capabilities) bool { return c.CountNames }
+		a.add(what+" that are missing", func(ctx context.Context, s *subject) (any, error) {
+			all, err := list(ctx, s)
+			if err != nil || andon.NameKind(kind) == andon.MetricNames {
+				return nil, err
+			}
+			return a.missing(ctx, s, andon.NameKind(kind), all)
+		})
+	}
+}
+
+// missing returns the people who have an entry and are not listed.
+func (a *asker) missing(
+	ctx context.Context, s *subject, kind andon.NameKind, listed []andon.NameCount,
+) (missing []andon.PersonID, err error) {
+	read := s.store.OperatorEvents
+	if kind == andon.SupervisorNames {
+		read = s.store.SupervisorEvents
+	}
+	for _, p := range people {
+		same := func(n andon.NameCount) bool { return n.Name == string(p) }
+		for _, err := range read(ctx, a.tenant, p, andon.EventQuery{Limit: 1}) {
+			if err != nil {
+				return nil, err
+			}
+			if !slices.ContainsFunc(listed, same) {
+				missing = append(missing, p)
+			}
+		}
+	}
+	return missing, nil
 }
 
 func (a *asker) deviceList(q andon.DeviceQuery) {
@@ -212,9 +280,32 @@ func (a *asker) deviceQuestions(d andon.DeviceID) {
 	a.add(fmt.Sprintf("retirements of %q", d), func(ctx context.Context, s *subject) (any, error) {
 		return s.store.Retirements(ctx, a.tenant, d)
 	})
+	a.escalatedList(d)
 	a.assignmentList(d)
 	a.intervalList(d)
 	a.readingList(d)
+}
+
+func (a *asker) escalatedList(d andon.DeviceID) {
+	for _, q := range []andon.EventQuery{
+		{}, {States: a.filter(), Span: a.span(), Order: a.order()},
+	} {
+		size := 1 + a.IntN(4)
+		text := fmt.Sprintf("escalated entries of %q states=%q span=%v order=%d in pages of %d",
+			d, q.States, q.Span, q.Order, size)
+		a.add(text, func(ctx context.Context, s *subject) (any, error) {
+			t, err := s.store.Tenant(ctx, a.tenant)
+			if err != nil {
+				return nil, err
+			}
+			page := func(after *andon.EventKey) iter.Seq2[andon.Entry, error] {
+				q := q
+				q.After, q.Limit = after, size
+				return s.store.EscalatedEntries(ctx, a.tenant, d, q)
+			}
+			return pages(size, page, func(e andon.Entry) andon.EventKey { return e.Key(t.States) })
+		})
+	}
 }
 
 func (a *asker) assignmentList(d andon.DeviceID) {

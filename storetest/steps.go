@@ -111,10 +111,10 @@ func (g *generator) step() step {
 		draw   func() step
 	}{
 		{40, g.append}, {12, g.measure}, {8, g.assign}, {12, g.escalate}, {6, g.retire},
-		{6, g.withdraw}, {2, g.purge},
+		{6, g.withdraw}, {2, g.purge}, {3, g.restore},
 		{3, g.changeStates}, {4, g.retention}, {4, g.expire}, {1, g.deleteTenant}, {4, g.reopen},
 	}
-	n := g.IntN(102)
+	n := g.IntN(105)
 	for _, d := range draws {
 		if n -= d.weight; n < 0 {
 			return d.draw()
@@ -327,6 +327,37 @@ func (g *generator) purge() step {
 				err = nil
 			}
 			return nil, err
+		},
+	}
+}
+
+// restore takes back what people did elsewhere: assignments before the entries that they are of,
+// escalations at any time, retirements that count only where no entry is behind them.
+func (g *generator) restore() step {
+	tenant, at := pick(g, g.tenants), g.now-andon.Time(g.IntN(3*60))*andon.Time(minute)
+	var h andon.History
+	for range g.IntN(3) {
+		h.Assignments = append(h.Assignments, andon.Assignment{
+			Device: g.device(), Operator: g.person(25),
+			From: g.now + andon.Time(11*minute) + andon.Time(g.IntN(3)), // behind all entries
+		})
+	}
+	sent := g.sent[tenant]
+	for range min(len(sent), g.IntN(3)) {
+		if e := pick(g, sent); e.Time != 0 {
+			h.Escalations = append(h.Escalations, andon.Escalation{
+				Device: e.Device, Time: e.Time, State: e.State, At: max(at, e.Time) + 1,
+				To: g.person(30), By: g.person(50),
+			})
+		}
+	}
+	if g.IntN(2) == 0 {
+		h.Retirements = []andon.Retirement{{Device: g.device(), At: at}}
+	}
+	return step{
+		text: fmt.Sprintf("restore %s: %+v", short(tenant), h),
+		do: func(ctx context.Context, s *subject) (any, error) {
+			return nil, s.store.Restore(ctx, tenant, h)
 		},
 	}
 }

@@ -21,6 +21,8 @@ const (
 	kindEvents      = "events"
 	kindReadings    = "readings"
 	kindAssignments = "assignments"
+	kindEscalations = "escalations"
+	kindAll         = "all"
 )
 
 // export is what the flags of the command ask for.
@@ -40,15 +42,18 @@ func (p *program) exportCommand() *cobra.Command {
 	e.attempts = attemptsRunning
 	cmd := &cobra.Command{
 		Use:   "export",
-		Short: "Export events, readings or assignments",
-		Long: `Export the events of a tenant, or its readings or assignments: NDJSON, an entry a
-line, or CSV, device by device and the oldest first.
+		Short: "Export all that a tenant has, or its events, readings, assignments, escalations",
+		Long: `Export the events of a tenant, or its readings, assignments or escalations: NDJSON,
+an entry a line, or CSV, device by device and the oldest first. Retired devices are among them, and
+those that only ever sent readings, or were assigned and never seen.
 
-A tenant's devices are those that andon query devices lists. What it does not list is exported
-where --device names it: a device that is retired, and one that only ever sent readings. Of an
-entry's escalations the one that counts is exported, as of the entry's own time and without its
-note. A device or a prefix that is named and has nothing, ever, is told on standard error; if none
-has anything, the exit code is 1.
+--kind all is all of that in one file, with the tenant's settings and when devices were retired;
+andon import takes it back, into a fresh server or once more into the same one. What has expired is
+not in it. If what a device shows is left out for that reason, that is told and the exit code is 1.
+
+Of an entry's escalations --kind events has the one that counts, as of the entry's own time and
+without its note; --kind escalations has all of them. A device or a prefix that is named and has
+nothing, ever, is told on standard error; if none has anything, the exit code is 1.
 
 In CSV a cell of attributes, metadata or metrics is a JSON object; with --metrics each metric that
 is named has a column of its own. On a terminal standard error is told how much it was, too.
@@ -61,7 +66,8 @@ What is exported can be imported again, CSV as well:
   andon import events.ndjson
   andon import readings.ndjson --metrics 'metrics.*' --metadata 'metadata.*'
   andon assign --from assignments.ndjson`,
-		Example: `  andon export > events.ndjson
+		Example: `  andon export --kind all --output plant.ndjson
+  andon export > events.ndjson
   andon export --tenant metro --output events.ndjson
   andon export --device '*' --device retired-press --format csv > events.csv
   andon export --kind readings --device 'press*' --from 2025-12-01 --to 2025-12-31 --format csv`,
@@ -71,6 +77,9 @@ What is exported can be imported again, CSV as well:
 	cmd.RunE = p.does(func(ctx context.Context, _ []string) error {
 		if err := e.check(); err != nil {
 			return err
+		}
+		if e.kind.value == kindAll {
+			return e.archive(ctx)
 		}
 		if e.file == "" {
 			return e.toStdout(ctx)
@@ -86,7 +95,7 @@ func (e *export) flags(cmd *cobra.Command) {
 	e.serverFlags(cmd)
 	e.tenantFlag(cmd)
 	e.kind = choiceFlag(cmd, "kind", kindEvents, "what to export",
-		kindEvents, kindReadings, kindAssignments)
+		kindEvents, kindReadings, kindAssignments, kindEscalations, kindAll)
 	flags.StringArrayVar(&e.devices, "device", nil,
 		"only this `device`, or a prefix: 'press*'; once for each (default all that are listed)")
 	e.spanFlags(cmd, &e.from, &e.to)
@@ -102,7 +111,11 @@ func (e *export) flags(cmd *cobra.Command) {
 // check refuses what can't be right before anything is asked for.
 func (e *export) check() error {
 	timed := e.from != 0 || e.to != 0
+	part := timed || len(e.devices) > 0 || len(e.metrics) > 0
 	switch {
+	case e.kind.value == kindAll && (part || e.goOn || e.format.value != "ndjson"):
+		return andon.Errorf(andon.Invalid, "--kind all is all that the tenant has, as NDJSON: "+
+			"it goes with --output alone")
 	case e.goOn && e.file == "":
 		return andon.Errorf(andon.Invalid, "--continue goes with --output")
 	case timed && e.kind.value == kindAssignments:
@@ -207,7 +220,7 @@ func (r *exportRun) selected(
 		return each([]andon.DeviceID{andon.DeviceID(text)})
 	}
 	return func(yield func(andon.DeviceID, error) bool) {
-		for d, err := range c.Devices(ctx, client.DeviceQuery{Device: text}) {
+		for d, err := range devicesWith(ctx, c, r.kind.value, text) {
 			if !yield(d.Device, err) {
 				return
 			}

@@ -46,6 +46,12 @@ func (r *exportRun) allOfKind(ctx context.Context, c *client.Client, w io.Writer
 		}
 		return copyAll(ctx, r, c, w, assignmentColumns(),
 			questions[client.Assignment]{wanted: read, any: read})
+	case kindEscalations:
+		read := func(id andon.DeviceID) iter.Seq2[client.Escalation, error] {
+			return escalationsOf(ctx, c, id, r.wanted())
+		}
+		return copyAll(ctx, r, c, w, escalationColumns(),
+			questions[client.Escalation]{wanted: read, any: read})
 	}
 	return copyAll(ctx, r, c, w, eventColumns(), questions[andon.Event]{
 		wanted: func(id andon.DeviceID) iter.Seq2[andon.Event, error] {

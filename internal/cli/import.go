@@ -190,6 +190,9 @@ func (p *program) importFile(ctx context.Context, o importOptions) error {
 		return andon.Errorf(andon.Invalid, "--batch %d is not within 1 to %d",
 			o.batch, andon.MaxRequestEntries)
 	}
+	if p.isArchive(o.file) {
+		return p.importArchive(ctx, o)
+	}
 	source, err := p.openSource(o)
 	if err != nil {
 		return err

@@ -213,9 +213,49 @@ func (d *Device) Show(states *andon.StateSet) andon.Device {
 	escalated := d.escalated(states)
 	return andon.Device{
 		ID: d.ID, State: d.State, Severity: states.Severity(d.State),
-		Time: d.Time, Since: d.Since, Received: d.Received,
+		Time: d.Time, Since: d.Since, Received: d.Received, LastRetired: d.Retired,
 		Operator: operator, EscalatedTo: escalated.To,
 		EscalatedEntry: andon.EntryRef{Time: escalated.Entry, State: escalated.State},
 		IncidentSince:  d.Incident,
 	}
+}
+
+// List returns the device as a list of a kind shows it, and whether it is in that list.
+func (d *Device) List(
+	kind andon.DeviceKind, states *andon.StateSet,
+) (listed andon.Device, in bool) {
+	listed.ID = d.ID
+	switch kind {
+	case andon.ShownDevices:
+		return d.Show(states), d.Alive()
+	case andon.RetiredDevices:
+		listed.Retired, listed.LastRetired = d.Retired, d.Retired
+		if d.Time != 0 {
+			listed.State, listed.Severity = d.State, states.Severity(d.State)
+			listed.Time, listed.Received = d.Time, d.Received
+		}
+		return listed, d.Retired != 0 && !d.Alive()
+	case andon.AssignedDevices:
+		listed.Operator = d.Assignee
+		return listed, d.Time == 0 && d.Retired == 0 && d.AssignedFrom != 0
+	}
+	return listed, false
+}
+
+// RestoreAssignment takes in an assignment with the time that it had elsewhere.
+func (d *Device) RestoreAssignment(operator andon.PersonID, from andon.Time) {
+	if from >= d.AssignedFrom {
+		d.Assignee, d.AssignedFrom = operator, from
+	}
+}
+
+// RestoreRetirement takes in a retirement with the time that it had elsewhere, unless the device
+// has an entry behind it.
+func (d *Device) RestoreRetirement(at andon.Time) (counts bool) {
+	if d.Time > at || d.Retired >= at {
+		return false
+	}
+	d.Retire(at)
+	d.Retired = at // not behind the newest entry, which may be of that instant
+	return true
 }

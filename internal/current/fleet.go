@@ -22,6 +22,7 @@ import (
 type Fleet[Note any] struct {
 	slots  map[andon.DeviceID]*Slot[Note]
 	states map[andon.State]*byDevice[Note] // the devices that are shown, by state
+	hidden byDevice[Note]                  // the others of which something is known
 
 	silence silence[Note]
 }
@@ -148,8 +149,14 @@ func (c *Changes[Note]) Stage() {
 // Show makes changes visible. Changes must be shown in the order in which they were copied.
 func (f *Fleet[Note]) Show(c *Changes[Note]) {
 	for i, s := range c.slots {
-		before, wasAlive := s.shown.State, s.shown.Alive()
+		id, before, wasAlive := s.shown.ID, s.shown.State, s.shown.Alive()
 		s.shown = c.devices[i]
+		switch isAlive := s.shown.Alive(); {
+		case !isAlive && s.shown.Known():
+			f.hidden.Set(id, s)
+		case !isAlive || !wasAlive: // it is shown now, or gone
+			f.hidden.Delete(id)
+		}
 		if now, isAlive := s.shown.State, s.shown.Alive(); now != before || isAlive != wasAlive {
 			if wasAlive {
 				f.remove(before, s.shown.ID)
@@ -206,13 +213,17 @@ func NewPage(q andon.DeviceQuery) *Page {
 // Read looks at up to budget devices more.
 func (f *Fleet[Note]) Read(p *Page, states *andon.StateSet, budget int) {
 	merge := f.merge(p.query.States, p.from)
+	if p.query.Kind != andon.ShownDevices {
+		merge = f.mergeHidden(p.from)
+	}
 	for ; budget > 0 && len(merge) > 0; budget-- {
 		it := merge[0]
 		id := it.Key()
 		if !hasPrefix(id, p.query.Prefix) {
 			break
 		}
-		if d := it.Value().shown.Show(states); p.query.Admits(&d) {
+		d, in := it.Value().shown.List(p.query.Kind, states)
+		if in && p.query.Admits(&d) {
 			p.add(d)
 		}
 		if p.full() {
@@ -276,6 +287,30 @@ func (f *Fleet[Note]) merge(filter andon.StateFilter, from andon.DeviceID) merge
 	}
 	heap.Init(&m)
 	return m
+}
+
+func (f *Fleet[Note]) mergeHidden(from andon.DeviceID) (m merge[Note]) {
+	if it := f.hidden.Iter(); it.Seek(from) {
+		m = append(m, &it)
+	}
+	return m
+}
+
+// Each calls visit with up to budget devices of which something is known, from an id on, and
+// returns where to go on.
+func (f *Fleet[Note]) Each(
+	from andon.DeviceID, budget int, visit func(*Device),
+) (next andon.DeviceID, more bool) {
+	merge := append(f.merge(andon.StateFilter{}, from), f.mergeHidden(from)...)
+	heap.Init(&merge)
+	for ; len(merge) > 0; budget-- {
+		if budget == 0 {
+			return merge[0].Key(), true
+		}
+		visit(&merge[0].Value().shown)
+		merge.next()
+	}
+	return "", false
 }
 
 // merge is a heap of iterators by their present id.

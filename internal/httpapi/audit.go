@@ -206,6 +206,15 @@ func (c *call) withdraw(sent andon.Withdrawal) error {
 	return err
 }
 
+// restoreHistory takes back what was taken out.
+func (c *call) restoreHistory(h andon.History) (intake.Result, error) {
+	result, err := c.intake.Restore(c.ctx(), c.tenant, h)
+	c.audit("restore", c.tenant, "", err, slog.Int("assignments", len(h.Assignments)),
+		slog.Int("escalations", len(h.Escalations)), slog.Int("retirements", len(h.Retirements)),
+		slog.Int("rejected", len(result.Rejected)))
+	return result, err
+}
+
 // changeTenant creates a tenant or changes it. The line names what is other than before.
 func (c *call) changeTenant(
 	id andon.TenantID, change func(*andon.Tenant) error,

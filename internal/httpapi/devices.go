@@ -22,11 +22,13 @@ func (a *API) deviceRoutes() []*route {
 			method: http.MethodGet, path: "/devices", name: "listDevices", tag: "devices",
 			summary: "Devices by what they show now",
 			detail: "By id every device that was there from the first page to the last is listed " +
-				"once. The other orders are best effort, since a device may move meanwhile.",
+				"once. The other orders are best effort, since a device may move meanwhile. " +
+				"Devices that show nothing are in lists of their own: `retired`, `measuring`, " +
+				"`assigned`.",
 			fixedOrder: "`sort` names one of three, each in the direction in which it is of use",
 			query: []param{
 				stateParam, operatorParam, escalatedParam, silentParam, deviceParam, sortParam,
-				limitParam, cursorParam,
+				retiredParam, measuringParam, assignedParam, limitParam, cursorParam,
 			},
 			errors: []int{501},
 		}, exampleDevice(), a.devices),
@@ -63,7 +65,21 @@ func (a *API) deviceRoutes() []*route {
 
 var (
 	operatorParam = param{
-		name: "operator", detail: "Only devices with this operator", example: "Liz",
+		name: "operator", example: "Liz",
+		detail: "Only devices with this operator; `none`: those without one",
+	}
+	retiredParam = param{
+		name: "retired", example: "true", values: []any{"true"},
+		detail: "The devices that are retired instead, by id; with `device`, and no other filter",
+	}
+	measuringParam = param{
+		name: "measuring", example: "true", values: []any{"true"},
+		detail: "The devices that only ever sent readings instead, by id: `time` is that of the " +
+			"newest",
+	}
+	assignedParam = param{
+		name: "assigned", example: "true", values: []any{"true"},
+		detail: "The devices that were assigned and never sent an event instead, by id",
 	}
 	escalatedParam = param{
 		name: "escalated_to", detail: "Only devices escalated to this supervisor", example: "Sara",
@@ -92,24 +108,31 @@ var (
 // deviceJSON is what a device shows now.
 type deviceJSON struct {
 	Device        andon.DeviceID `json:"device"`
-	State         andon.State    `json:"state"`
+	State         andon.State    `json:"state,omitempty"`
 	Severity      uint8          `json:"severity" doc:"0 is normal; higher is worse"`
-	Since         andon.Time     `json:"since" doc:"when it entered the state"`
-	Time          andon.Time     `json:"time" doc:"of its newest entry"`
-	Received      andon.Time     `json:"received" doc:"arrival of its newest message"`
+	Since         andon.Time     `json:"since,omitempty" doc:"when it entered the state"`
+	Time          andon.Time     `json:"time,omitempty" doc:"of its newest entry"`
+	Received      andon.Time     `json:"received,omitempty" doc:"arrival of its newest message"`
 	Operator      andon.PersonID `json:"operator,omitempty"`
 	EscalatedTo   andon.PersonID `json:"escalated_to,omitempty"`
 	IncidentSince andon.Time     `json:"incident_since,omitempty" doc:"only while one is open"`
 	Silent        bool           `json:"silent" doc:"nothing arrived for longer than silent_after"`
 	Message       string         `json:"message,omitempty"`
 	Attributes    andon.JSON     `json:"attributes,omitempty"`
+	Retired       andon.Time     `json:"retired,omitempty" doc:"when it was retired, if it is"`
+	LastRetired   andon.Time     `json:"last_retired,omitempty" doc:"when it was, if it came back"`
 }
 
 // showDevice returns how devices of a tenant are shown now.
 func (a *API) showDevice(t *andon.Tenant) func(*andon.Device) deviceJSON {
 	now := a.options.Now()
 	return func(d *andon.Device) deviceJSON {
+		lastRetired := d.LastRetired
+		if d.Retired != 0 {
+			lastRetired = 0
+		}
 		return deviceJSON{
+			Retired: d.Retired, LastRetired: lastRetired,
 			Device: d.ID, State: d.State, Severity: d.Severity,
 			Since: d.Since, Time: d.Time, Received: d.Received,
 			Operator: d.Operator, EscalatedTo: d.EscalatedTo, IncidentSince: d.IncidentSince,
@@ -137,8 +160,11 @@ func (a *API) device(c *call) (deviceJSON, error) {
 
 func (a *API) devices(c *call) (page[deviceJSON], error) {
 	q := andon.DeviceQuery{
-		States: c.states(), Sort: c.sort(),
+		States: c.states(), Sort: c.sort(), Kind: c.deviceKind(),
 		Operator: c.queryPerson("operator"), EscalatedTo: c.queryPerson("escalated_to"),
+	}
+	if q.Unassigned = q.Operator == "none"; q.Unassigned {
+		q.Operator = ""
 	}
 	silent := c.oneOf("silent", "true", "false")
 	limit, exactly := c.limit(), c.deviceOrPrefix(&q)
@@ -167,6 +193,34 @@ func (a *API) devices(c *call) (page[deviceJSON], error) {
 	}
 	position := func(d *andon.Device) any { return d.Position() }
 	return readPage(c, limit, found, a.showDevice(&tenant), position)
+}
+
+// deviceKind reads which devices a list is of. Those that show nothing have nothing that another
+// filter or order could go by.
+func (c *call) deviceKind() (kind andon.DeviceKind) {
+	for name, named := range map[string]andon.DeviceKind{
+		"retired": andon.RetiredDevices, "measuring": andon.MeasuringDevices,
+		"assigned": andon.AssignedDevices,
+	} {
+		switch text := c.text(name); {
+		case text == "":
+		case text != "true":
+			c.mark("query."+name, "%s is true or left out, not %q", name, text)
+		case kind != andon.ShownDevices:
+			c.mark("query."+name, "of retired, measuring and assigned only one goes at once")
+		default:
+			kind = named
+		}
+	}
+	if kind == andon.ShownDevices {
+		return kind
+	}
+	for _, name := range []string{"state", "operator", "escalated_to", "silent", "sort"} {
+		if text := c.text(name); text != "" && text != "device" {
+			c.mark("query."+name, "%s does not go with devices that show nothing", name)
+		}
+	}
+	return kind
 }
 
 func (c *call) sort() andon.DeviceSort {
@@ -214,6 +268,9 @@ func isDots(text string) bool { return text == "." || text == ".." }
 func (a *API) oneDevice(
 	c *call, id andon.DeviceID, q andon.DeviceQuery,
 ) iter.Seq2[andon.Device, error] {
+	if q.Kind != andon.ShownDevices {
+		return a.oneHidden(c, id, q)
+	}
 	return func(yield func(andon.Device, error) bool) {
 		d, err := a.store.Device(c.ctx(), c.tenant, id)
 		if err != nil && andon.KindOf(err) == andon.NotFound {
@@ -221,6 +278,21 @@ func (a *API) oneDevice(
 		}
 		if err != nil || q.Admits(&d) {
 			yield(d, err)
+		}
+	}
+}
+
+// oneHidden does so for a device that shows nothing: of those that begin with its id it is the
+// first.
+func (a *API) oneHidden(
+	c *call, id andon.DeviceID, q andon.DeviceQuery,
+) iter.Seq2[andon.Device, error] {
+	q.Prefix, q.Limit = string(id), 1
+	return func(yield func(andon.Device, error) bool) {
+		for d, err := range a.store.Devices(c.ctx(), c.tenant, q) {
+			if (err != nil || d.ID == id) && !yield(d, err) {
+				return
+			}
 		}
 	}
 }

@@ -291,6 +291,10 @@ func (a *API) entry(c *call) (entryJSON, error) {
 	if err != nil {
 		return entryJSON{}, c.withoutEntry(err, device, at, state)
 	}
+	return showEntry(entry), nil
+}
+
+func showEntry(entry andon.Entry) entryJSON {
 	shown := entryJSON{Event: entry.Event, Escalations: []recordJSON{}}
 	for _, e := range entry.Escalations {
 		record := recordJSON{To: orNull(e.To), At: e.At, By: e.By, Note: e.Note}
@@ -299,7 +303,7 @@ func (a *API) entry(c *call) (entryJSON, error) {
 	if w := entry.Withdrawn; w != nil {
 		shown.Withdrawn = &withdrawnJSON{At: w.At, By: w.By, Note: w.Note}
 	}
-	return shown, nil
+	return shown
 }
 
 // withoutEntry gives an entry that is not there one text, whoever found that out: one that has

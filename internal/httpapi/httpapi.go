@@ -128,7 +128,7 @@ func (a *API) Drain() { a.draining.Store(true) }
 func (a *API) allRoutes() []*route {
 	groups := [][]*route{
 		a.eventRoutes(), a.deviceRoutes(), a.peopleRoutes(), a.readingRoutes(), a.tenantRoutes(),
-		a.operationRoutes(), {a.sweepRoute()},
+		a.nameRoutes(), a.restoreRoutes(), a.operationRoutes(), {a.sweepRoute()},
 	}
 	var all []*route
 	for _, group := range groups {

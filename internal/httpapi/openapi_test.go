@@ -31,6 +31,9 @@ var contract = []string{
 	"GET /api/v1/devices/{device}/readings/latest", "POST /api/v1/readings/latest",
 	"POST /api/v1/sweep",
 	"GET /api/v1/metrics/{metric}/readings",
+	"GET /api/v1/operators", "GET /api/v1/supervisors", "GET /api/v1/metrics",
+	"GET /api/v1/devices/{device}/retirements",
+	"GET /api/v1/devices/{device}/escalations", "POST /api/v1/restore",
 	"GET /livez", "GET /readyz", "GET /metrics", "GET /version", "GET /openapi.json",
 	"GET /openapi.yaml", "GET /docs",
 }

@@ -73,17 +73,8 @@ func (s *Store) assign(
 		a.From, a.To = v.assignFrom(now), 0
 		v.assigned = a
 		kept = append(kept, a)
-		device := string(a.Device)
-		orders = append(orders, order{
-			"INSERT INTO assignments_by_device (tenant, device, since, operator) " +
-				"VALUES (?, ?, ?, ?) USING TIMESTAMP ?",
-			[]any{t.key, device, int64(a.From), string(a.Operator), stamp},
-		}, order{
-			"UPDATE latest_by_device USING TIMESTAMP ? SET assigned = ? " +
-				"WHERE tenant = ? AND device = ?",
-			[]any{int64(a.From), packAssigned(stamp, a), t.key, device},
-		})
-		hints.device(device)
+		orders = append(orders, s.assignOrders(t, a, stamp)...)
+		hints.device(string(a.Device))
 		if a.Operator != "" {
 			s.foresee(hints, t, now, a)
 		}
@@ -98,6 +89,20 @@ func (s *Store) assign(
 		}
 	}
 	return kept, nil
+}
+
+// assignOrders write an assignment into the list, and as the newest one unless a newer is there.
+func (s *Store) assignOrders(t *tenant, a andon.Assignment, stamp int64) []order {
+	device := string(a.Device)
+	return []order{{
+		"INSERT INTO assignments_by_device (tenant, device, since, operator) " +
+			"VALUES (?, ?, ?, ?) USING TIMESTAMP ?",
+		[]any{t.key, device, int64(a.From), string(a.Operator), stamp},
+	}, {
+		"UPDATE latest_by_device USING TIMESTAMP ? SET assigned = ? " +
+			"WHERE tenant = ? AND device = ?",
+		[]any{int64(a.From), packAssigned(stamp, a), t.key, device},
+	}}
 }
 
 // Assignments is of andon.Assignments.

@@ -98,7 +98,7 @@ func (s *Store) list(
 		}
 		devices := make([]*andon.Device, len(ids))
 		err = parallel(ctx, len(ids), func(ctx context.Context, i int) (err error) {
-			devices[i], err = s.device(ctx, t, ids[i])
+			devices[i], err = s.listed(ctx, t, ids[i], &q)
 			return err
 		})
 		for _, d := range devices {
@@ -146,13 +146,7 @@ func (s *Store) Retire(
 	slots.forget()
 	// Its hints stay until it is looked at again: an append that has not seen the retirement may
 	// bring it back and take them for kept. Those of a retired device are never shown.
-	err = s.write(ctx, []mutation{{{
-		"INSERT INTO retirements_by_device (tenant, device, at) VALUES (?, ?, ?) USING TIMESTAMP ?",
-		[]any{t.key, string(device), int64(at), s.stamp()},
-	}}, {{
-		"UPDATE latest_by_device USING TIMESTAMP ? SET retired = ? WHERE tenant = ? AND device = ?",
-		[]any{int64(at), int64(at), t.key, string(device)},
-	}}})
+	err = s.write(ctx, s.retireOrders(t, device, at))
 	if err == nil {
 		err = s.inTime(began, s.processes.pace.memberFor)
 	}
@@ -206,6 +200,17 @@ func (s *Store) Purge(context.Context, andon.TenantID, andon.DeviceID) error {
 		"or delete its tenant")
 }
 
+// retireOrders write a retirement, the newest of which counts.
+func (s *Store) retireOrders(t *tenant, device andon.DeviceID, at andon.Time) []mutation {
+	return []mutation{{{
+		"INSERT INTO retirements_by_device (tenant, device, at) VALUES (?, ?, ?) USING TIMESTAMP ?",
+		[]any{t.key, string(device), int64(at), s.stamp()},
+	}}, {{
+		"UPDATE latest_by_device USING TIMESTAMP ? SET retired = ? WHERE tenant = ? AND device = ?",
+		[]any{int64(at), int64(at), t.key, string(device)},
+	}}}
+}
+
 // stream is ids of devices in order, from one question.
 type stream struct {
 	*pages[foundRow]
@@ -240,6 +245,8 @@ func (s *Store) candidates(
 		from = string(q.After.Device) + "\x00" // the next id there may be
 	}
 	switch {
+	case q.Kind != andon.ShownDevices:
+		return s.streams(allDevices(t.key, from), q), nil
 	case q.EscalatedTo != "":
 		return s.escalatedDevices(ctx, t, q.EscalatedTo, from)
 	case q.Operator != "":

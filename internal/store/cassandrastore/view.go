@@ -218,7 +218,7 @@ func (v *view) shown(device andon.DeviceID, states *andon.StateSet) andon.Device
 	d := andon.Device{
 		ID: device, State: n.state, Severity: states.Severity(n.state), Time: n.time,
 		Since: v.run.first, Received: v.heard, Operator: andon.PersonID(n.operator),
-		Message: n.message, Attributes: andon.JSON(n.attributes),
+		Message: n.message, Attributes: andon.JSON(n.attributes), LastRetired: v.retired,
 	}
 	if v.assigned.From != 0 {
 		d.Operator = v.assigned.Operator

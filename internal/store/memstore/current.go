@@ -41,7 +41,8 @@ func (s *Store) Devices(
 	return list(ctx, s, id, func(t *tenant) []andon.Device {
 		var found []andon.Device
 		for _, d := range t.devices {
-			if shown := d.show(t.record.States); shown != nil && q.Admits(shown) {
+			shown := d.list(t.record.States, &q)
+			if shown != nil && q.Admits(shown) {
 				found = append(found, *shown)
 			}
 		}
@@ -53,6 +54,95 @@ func (s *Store) Devices(
 		})
 		return firstOf(found, q.Limit)
 	})
+}
+
+// list returns the device as a list of that kind shows it; nil where it is not in it.
+func (d *device) list(states *andon.StateSet, q *andon.DeviceQuery) *andon.Device {
+	shown := d.show(states)
+	newest, retired := d.newestEntry(), d.retiredAt()
+	fresh := newest == nil && retired == 0
+	listed := &andon.Device{ID: d.id}
+	switch q.Kind {
+	case andon.RetiredDevices:
+		if shown != nil || retired == 0 {
+			return nil
+		}
+		listed.Retired, listed.LastRetired = retired, retired
+		if newest != nil {
+			listed.State, listed.Time = newest.State, newest.Time
+			listed.Severity, listed.Received = states.Severity(newest.State), d.received
+		}
+	case andon.MeasuringDevices:
+		latest := d.measured(andon.ReadingQuery{Span: andon.Span{From: q.MeasuredSince}})
+		if !fresh || len(latest) == 0 {
+			return nil
+		}
+		listed.Time = latest[0].Time
+	case andon.AssignedDevices:
+		if !fresh || len(d.assignments) == 0 {
+			return nil
+		}
+		listed.Operator = d.operator(andon.Event{})
+	default:
+		return shown
+	}
+	return listed
+}
+
+// Names returns the names that occur, by bytes.
+func (s *Store) Names(
+	ctx context.Context, id andon.TenantID, q andon.NameQuery,
+) iter.Seq2[andon.NameCount, error] {
+	return list(ctx, s, id, func(t *tenant) []andon.NameCount {
+		devices := map[string]int{}
+		for _, d := range t.devices {
+			for name, now := range d.names(t.record.States, q.Of) {
+				devices[name] += now
+			}
+		}
+		delete(devices, "")
+		var found []andon.NameCount
+		for _, name := range slices.Sorted(maps.Keys(devices)) {
+			if name > q.After {
+				found = append(found, andon.NameCount{Name: name, Devices: devices[name]})
+			}
+		}
+		return firstOf(found, q.Limit)
+	})
+}
+
+// names returns the names that occur with the device, each with 1 where it counts.
+func (d *device) names(states *andon.StateSet, of andon.NameKind) map[string]int {
+	names, now := map[string]int{}, ""
+	shown := d.show(states)
+	switch of {
+	case andon.OperatorNames:
+		for i := range d.entries {
+			names[string(d.entries[i].Operator)] = 0
+		}
+		for i := range d.assignments {
+			names[string(d.assignments[i].Operator)] = 0
+		}
+		if shown != nil {
+			now = string(shown.Operator)
+		}
+	case andon.SupervisorNames:
+		for _, records := range d.escalations {
+			for i := range records {
+				names[string(records[i].To)] = 0
+			}
+		}
+		if shown != nil {
+			now = string(shown.EscalatedTo)
+		}
+	case andon.MetricNames:
+		for name := range d.metrics {
+			names[string(name)] = 1
+		}
+		return names
+	}
+	names[now] = 1
+	return names
 }
 
 // Counts returns how many devices are in each state, and how many of those are silent.

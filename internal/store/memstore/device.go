@@ -16,6 +16,7 @@ type device struct {
 	readings    []andon.Reading                // by Time
 	retired     []andon.Time                   // each retirement, the newest last
 	withdrawn   map[entryID]andon.Withdrawal   // of entries that stay among them
+	metrics     map[andon.MetricName]bool      // that it ever sent
 	received    andon.Time                     // the newest arrival of an event or a reading
 
 	shown *andon.Device // what show worked out; nil after any change
@@ -32,6 +33,7 @@ func newDevice(id andon.DeviceID) *device {
 		id:          andon.DeviceID(strings.Clone(string(id))),
 		escalations: map[entryID][]andon.Escalation{},
 		withdrawn:   map[entryID]andon.Withdrawal{},
+		metrics:     map[andon.MetricName]bool{},
 	}
 }
 
@@ -53,12 +55,19 @@ func (d *device) find(states *andon.StateSet, key andon.EventKey) (int, bool) {
 
 // newestTime returns the time of the newest entry, retired or not; 0 where there is none.
 func (d *device) newestTime() andon.Time {
-	for _, e := range slices.Backward(d.entries) {
-		if !d.isWithdrawn(&e) {
-			return e.Time
-		}
+	if e := d.newestEntry(); e != nil {
+		return e.Time
 	}
 	return 0
+}
+
+func (d *device) newestEntry() *andon.Event {
+	for _, e := range slices.Backward(d.entries) {
+		if !d.isWithdrawn(&e) {
+			return &e
+		}
+	}
+	return nil
 }
 
 func (d *device) isWithdrawn(e *andon.Event) bool {
@@ -87,6 +96,7 @@ func (d *device) show(states *andon.StateSet) *andon.Device {
 		Time:           newest.Time,
 		Since:          run[0].Time,
 		Received:       d.received,
+		LastRetired:    d.retiredAt(),
 		Operator:       d.operator(newest),
 		EscalatedTo:    escalated.To,
 		EscalatedEntry: andon.EntryRef{Time: escalated.Time, State: escalated.State},

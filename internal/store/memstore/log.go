@@ -113,6 +113,26 @@ func (s *Store) Entry(
 	return found, err
 }
 
+// EscalatedEntries returns the entries of a device that were ever escalated.
+func (s *Store) EscalatedEntries(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
+) iter.Seq2[andon.Entry, error] {
+	return list(ctx, s, id, func(t *tenant) []andon.Entry {
+		var found []andon.Entry
+		for _, d := range t.known(device) {
+			ever := func(e *andon.Event) bool {
+				return len(d.escalations[entryID{e.Time, e.State}]) > 0
+			}
+			for _, e := range t.events(t.known(device), q, ever) {
+				records := slices.Clone(d.escalations[entryID{e.Time, e.State}])
+				slices.Reverse(records)
+				found = append(found, andon.Entry{Event: e, Escalations: records})
+			}
+		}
+		return found
+	})
+}
+
 // entry returns one entry and its device.
 func (t *tenant) entry(
 	id andon.DeviceID, at andon.Time, state andon.State,

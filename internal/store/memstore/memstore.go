@@ -45,7 +45,7 @@ func New() *Store {
 func (s *Store) Capabilities() andon.Capabilities {
 	return andon.Capabilities{
 		Name: "memory", Immediate: true, AtomicBatch: true, SortDevices: true, MetricReadings: true,
-		Withdraw: true, Purge: true, Reorder: true,
+		Withdraw: true, Purge: true, Reorder: true, CountNames: true,
 	}
 }
 

@@ -27,6 +27,9 @@ func (s *Store) AppendReadings(
 
 // measure puts a reading into its place, or joins it to the one that is there.
 func (d *device) measure(r andon.Reading) {
+	for _, m := range r.Metrics {
+		d.metrics[m.Name] = true
+	}
 	byTime := func(have andon.Reading, t andon.Time) int { return cmp.Compare(have.Time, t) }
 	i, there := slices.BinarySearchFunc(d.readings, r.Time, byTime)
 	if !there {

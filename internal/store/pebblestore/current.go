@@ -50,6 +50,9 @@ func (s *Store) Devices(
 	if err != nil {
 		return failed[andon.Device](err)
 	}
+	if q.Kind == andon.MeasuringDevices {
+		return s.measuring(ctx, t, q)
+	}
 	return func(yield func(andon.Device, error) bool) {
 		page := current.NewPage(q)
 		for !page.Done {
@@ -62,7 +65,10 @@ func (s *Store) Devices(
 			s.mu.RUnlock()
 		}
 		for _, d := range page.Devices {
-			err := s.complete(t, &d)
+			var err error
+			if q.Kind == andon.ShownDevices {
+				err = s.complete(t, &d)
+			}
 			if !yield(d, err) || err != nil {
 				return
 			}

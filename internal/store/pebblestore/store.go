@@ -279,7 +279,7 @@ func (s *Store) Capabilities() andon.Capabilities {
 	return andon.Capabilities{
 		Name: "pebble " + engineVersion(), Durable: true, Immediate: true,
 		AtomicBatch: true, SortDevices: true, MetricReadings: true,
-		Withdraw: true, Purge: true, Reorder: true,
+		Withdraw: true, Purge: true, Reorder: true, CountNames: true,
 	}
 }
 

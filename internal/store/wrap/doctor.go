@@ -84,6 +84,9 @@ func declared(c andon.Capabilities) []Fact {
 	if !c.Reorder {
 		missing = append(missing, "another severity of a state that has entries")
 	}
+	if !c.CountNames {
+		missing = append(missing, "how many devices a name has")
+	}
 	if len(missing) > 0 {
 		facts = append(facts, Fact{
 			Name: "can't serve", Value: strings.Join(missing, "; "), Source: source,

@@ -45,7 +45,8 @@ func TestFacts(t *testing.T) {
 			Name: "can't serve", Source: declared,
 			Value: "devices in orders other than by id; one metric across devices; " +
 				"withdrawing an entry; purging a device; " +
-				"another severity of a state that has entries",
+				"another severity of a state that has entries; " +
+				"how many devices a name has",
 		},
 		{Name: "tenants", Value: "2", Source: records},
 		{Name: "retention of 2 tenants", Value: "events forever, readings 30d", Source: records},

@@ -124,6 +124,17 @@ func (r *retained) SupervisorEvents(
 	})
 }
 
+func (r *retained) EscalatedEntries(
+	ctx context.Context, tenant andon.TenantID, device andon.DeviceID, q andon.EventQuery,
+) iter.Seq2[andon.Entry, error] {
+	within := func(kept andon.Span) iter.Seq2[andon.Entry, error] {
+		narrowed := q
+		narrowed.Span = kept
+		return r.Store.EscalatedEntries(ctx, tenant, device, narrowed)
+	}
+	return listWithin(ctx, r, tenant, q.Span, oldestEvent, within)
+}
+
 func (r *retained) Entry(
 	ctx context.Context, tenant andon.TenantID,
 	device andon.DeviceID, at andon.Time, state andon.State,
@@ -193,6 +204,7 @@ func (r *retained) Devices(
 ) iter.Seq2[andon.Device, error] {
 	return list(ctx, r, tenant, func(h andon.Horizon) iter.Seq2[andon.Device, error] {
 		return func(yield func(andon.Device, error) bool) {
+			q.MeasuredSince = max(q.MeasuredSince, h.Readings)
 			for d, err := range r.Store.Devices(ctx, tenant, q) {
 				if !yield(shown(d, h), err) {
 					return

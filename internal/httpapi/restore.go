@@ -1,0 +1,153 @@
+package httpapi
+
+import (
+	"iter"
+	"net/http"
+
+	"github.com/andonhq/andon"
+)
+
+// restoreRoutes take out what people did with all its history, and take it back.
+func (a *API) restoreRoutes() []*route {
+	return []*route{
+		listing(route{
+			method: http.MethodGet, path: "/devices/{device}/escalations", name: "listEscalations",
+			tag:     "people",
+			summary: "The entries of a device that were ever escalated, with all their records",
+			query:   []param{stateParam, fromParam, toParam, orderParam, limitParam, cursorParam},
+		}, exampleEntry(), a.escalations),
+		answering(route{
+			method: http.MethodGet, path: "/devices/{device}/retirements", name: "listRetirements",
+			tag: "devices", summary: "When a device was retired, each time, oldest first",
+		}, retirementsJSON{Items: []andon.Time{exampleTime}}, a.retirements),
+		taking(route{
+			method: http.MethodPost, path: "/restore", name: "restore", tag: "people",
+			summary: "Take back assignments, escalations and retirements that were taken out",
+			detail: "They are kept with the times that they had, and once: sending them again " +
+				"changes nothing. Retirements and assignments come before the entries of their " +
+				"devices, and a retirement counts only where there is none behind it; " +
+				"escalations come after their entries. What is wrong is rejected, by its place " +
+				"among assignments, escalations and retirements in that order.",
+			errors: []int{413},
+		}, exampleRestoreBody(), exampleRestored(), a.restore),
+	}
+}
+
+// retirementsJSON are few: people make them.
+type retirementsJSON struct {
+	Items []andon.Time `json:"items"`
+}
+
+func (a *API) retirements(c *call) (retirementsJSON, error) {
+	device := c.device()
+	if err := c.fault(); err != nil {
+		return retirementsJSON{}, err
+	}
+	all, err := a.store.Retirements(c.ctx(), c.tenant, device)
+	return retirementsJSON{Items: append([]andon.Time{}, all...)}, err
+}
+
+func (a *API) escalations(c *call) (page[entryJSON], error) {
+	device, limit := c.device(), c.limit()
+	q := andon.EventQuery{States: c.states(), Span: c.span(), Order: c.order()}
+	if after := (andon.EventKey{}); c.cursor(&after) {
+		q.After = &after
+	}
+	if err := c.fault(); err != nil {
+		return page[entryJSON]{}, err
+	}
+	t, err := c.record()
+	if err != nil {
+		return page[entryJSON]{}, err
+	}
+	kept := inSteps(limit+1, func(after *andon.Entry, n int) iter.Seq2[andon.Entry, error] {
+		if after != nil {
+			key := after.Key(t.States)
+			q.After = &key
+		}
+		q.Limit = n
+		return a.store.EscalatedEntries(c.ctx(), c.tenant, device, q)
+	})
+	show := func(e *andon.Entry) entryJSON { return showEntry(*e) }
+	return readPage(c, limit, kept, show, func(e *andon.Entry) any { return e.Key(t.States) })
+}
+
+type restoreBody struct {
+	Assignments []restoredAssignment `json:"assignments,omitempty"`
+	Escalations []restoredEscalation `json:"escalations,omitempty"`
+	Retired     []restoredRetirement `json:"retired,omitempty"`
+}
+
+type restoredRetirement struct {
+	Device  andon.DeviceID `json:"device"`
+	Retired andon.Time     `json:"retired"`
+}
+
+type restoredAssignment struct {
+	Device   andon.DeviceID  `json:"device"`
+	Operator *andon.PersonID `json:"operator" doc:"null: nobody"`
+	From     andon.Time      `json:"from"`
+}
+
+type restoredEscalation struct {
+	Device andon.DeviceID  `json:"device"`
+	Time   andon.Time      `json:"time"`
+	State  andon.State     `json:"state"`
+	To     *andon.PersonID `json:"to" doc:"null: withdrawn"`
+	At     andon.Time      `json:"at"`
+	By     andon.PersonID  `json:"by,omitempty"`
+	Note   string          `json:"note,omitempty"`
+}
+
+type restoredJSON struct {
+	Accepted int               `json:"accepted"`
+	Rejected []andon.Rejection `json:"rejected"`
+}
+
+func exampleRestored() restoredJSON {
+	return restoredJSON{Accepted: 3, Rejected: []andon.Rejection{}}
+}
+
+func exampleRestoreBody() restoreBody {
+	liz, sara := andon.PersonID("Liz"), andon.PersonID("Sara")
+	return restoreBody{
+		Assignments: []restoredAssignment{{"press-7", &liz, exampleTime}},
+		Escalations: []restoredEscalation{{
+			Device: "press-7", Time: exampleTime, State: "WARNING1", To: &sara,
+			At: exampleTime.Add(5 * exampleMinute), By: "Liz", Note: "the third time today",
+		}},
+		Retired: []restoredRetirement{{"press-6", exampleTime}},
+	}
+}
+
+func (b *restoreBody) history() (h andon.History) {
+	for _, a := range b.Assignments {
+		h.Assignments = append(h.Assignments, andon.Assignment{
+			Device: a.Device, Operator: orNobody(a.Operator), From: a.From,
+		})
+	}
+	for _, e := range b.Escalations {
+		h.Escalations = append(h.Escalations, andon.Escalation{
+			Device: e.Device, Time: e.Time, State: e.State,
+			To: orNobody(e.To), At: e.At, By: e.By, Note: e.Note,
+		})
+	}
+	for _, r := range b.Retired {
+		h.Retirements = append(h.Retirements, andon.Retirement{Device: r.Device, At: r.Retired})
+	}
+	return h
+}
+
+func (a *API) restore(c *call, sent restoreBody) (restoredJSON, error) {
+	h := sent.history()
+	n := len(h.Assignments) + len(h.Escalations) + len(h.Retirements)
+	if n > andon.MaxRequestEntries {
+		return restoredJSON{}, andon.Errorf(andon.TooLarge,
+			"more than %d entries: send parts", andon.MaxRequestEntries)
+	}
+	result, err := c.restoreHistory(h)
+	if err != nil {
+		return restoredJSON{}, err
+	}
+	return restoredJSON{result.Accepted, append([]andon.Rejection{}, result.Rejected...)}, nil
+}

@@ -1,0 +1,101 @@
+package intake
+
+import (
+	"context"
+
+	"github.com/andonhq/andon"
+)
+
+// Restore takes back what people did elsewhere, with the times that it had there. What can't be
+// right is rejected, by its place among assignments, escalations and retirements in that order; an
+// escalation whose entry is not there is.
+func (in *Intake) Restore(
+	ctx context.Context, tenant andon.TenantID, h andon.History,
+) (Result, error) {
+	defer in.alone()()
+	t, err := in.store.Tenant(ctx, tenant)
+	if err != nil {
+		return Result{}, err
+	}
+	r := restoring{latest: in.options.Now().Add(t.MaxFuture + 1)}
+	h.Assignments = kept(&r, h.Assignments, func(a *andon.Assignment) error {
+		return r.first(CheckAssignment(a), r.time("body.from", a.From))
+	})
+	h.Escalations = kept(&r, h.Escalations, func(e *andon.Escalation) error {
+		err := r.first(
+			checkEscalation(e), r.time("body.time", e.Time), r.time("body.at", e.At))
+		if err != nil {
+			return err
+		}
+		_, err = in.store.Entry(ctx, tenant, e.Device, e.Time, e.State)
+		return err
+	})
+	h.Retirements = kept(&r, h.Retirements, func(x *andon.Retirement) error {
+		return r.first(x.Device.Validate(), r.time("body.retired", x.At))
+	})
+	if r.failed != nil {
+		return Result{}, r.failed
+	}
+	if err := in.store.Restore(ctx, tenant, h); err != nil {
+		return Result{}, err
+	}
+	for _, device := range devicesOfHistory(&h) {
+		in.changed(tenant, device)
+	}
+	return Result{Accepted: r.at - len(r.rejected), Rejected: r.rejected}, nil
+}
+
+// restoring accounts for a history.
+type restoring struct {
+	latest   andon.Time
+	at       int // how many were looked at
+	rejected []andon.Rejection
+	failed   error // of the store, which says nothing of the history
+}
+
+func (r *restoring) time(location string, t andon.Time) error {
+	if t < andon.MinTime || t > r.latest {
+		return andon.AtField(location, "time %s is not from %s to %s", t, andon.MinTime, r.latest)
+	}
+	return nil
+}
+
+func (r *restoring) first(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// kept returns the items that check finds nothing wrong with.
+func kept[T any](r *restoring, items []T, check func(*T) error) (right []T) {
+	for i := range items {
+		err := check(&items[i])
+		kind := andon.KindOf(err)
+		switch {
+		case err == nil:
+			right = append(right, items[i])
+		case kind == andon.Invalid || kind == andon.NotFound:
+			r.rejected = append(r.rejected, andon.Rejection{Index: r.at, Error: err.Error()})
+		case r.failed == nil:
+			r.failed = err
+		}
+		r.at++
+	}
+	return right
+}
+
+func devicesOfHistory(h *andon.History) (devices []andon.DeviceID) {
+	for i := range h.Assignments {
+		devices = append(devices, h.Assignments[i].Device)
+	}
+	for i := range h.Escalations {
+		devices = append(devices, h.Escalations[i].Device)
+	}
+	for i := range h.Retirements {
+		devices = append(devices, h.Retirements[i].Device)
+	}
+	return devices
+}

@@ -1,0 +1,204 @@
+package cassandrastore
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/andonhq/andon"
+)
+
+// listed returns a device as a list of a kind shows it; nil where it is not in it.
+func (s *Store) listed(
+	ctx context.Context, t *tenant, device andon.DeviceID, q *andon.DeviceQuery,
+) (*andon.Device, error) {
+	if q.Kind == andon.ShownDevices {
+		return s.device(ctx, t, device)
+	}
+	v, err := s.look(ctx, t.key, device, false)
+	if err != nil {
+		return nil, err
+	}
+	d := &andon.Device{ID: device}
+	newest := v.newest(t.record.States)
+	fresh := newest == nil && v.retired == 0
+	switch q.Kind {
+	case andon.RetiredDevices:
+		if v.retired == 0 || v.alive(t.record.States) {
+			return nil, nil
+		}
+		d.Retired, d.LastRetired = v.retired, v.retired
+		if newest != nil {
+			d.State, d.Time, d.Received = newest.state, newest.time, v.heard
+			d.Severity = t.record.States.Severity(newest.state)
+		}
+	case andon.AssignedDevices:
+		if !fresh || v.assigned.From == 0 {
+			return nil, nil
+		}
+		d.Operator = v.assigned.Operator
+	case andon.MeasuringDevices:
+		if !fresh {
+			return nil, nil
+		}
+		one := []andon.DeviceID{device}
+		latest, err := s.LatestReadings(ctx, t.record.ID, one, q.MeasuredSince)
+		if err != nil || len(latest) == 0 {
+			return nil, err
+		}
+		d.Time = latest[0].Time
+	}
+	return d, nil
+}
+
+// Names is of andon.Current. They are never forgotten, and not counted: for that each device that
+// a name may have would have to be read.
+func (s *Store) Names(
+	ctx context.Context, id andon.TenantID, q andon.NameQuery,
+) iter.Seq2[andon.NameCount, error] {
+	of := map[andon.NameKind]string{
+		andon.OperatorNames: string(ofOperator), andon.SupervisorNames: string(ofSupervisor),
+		andon.MetricNames: ofMetric,
+	}[q.Of]
+	return func(yield func(andon.NameCount, error) bool) {
+		t, err := s.tenant(ctx, id)
+		if err != nil {
+			yield(andon.NameCount{}, err)
+			return
+		}
+		ask := question{"SELECT label FROM directory WHERE tenant = ? AND kind = ? AND id = ? " +
+			"AND unit = 0 AND shard = 0 AND label > ?", 3}
+		args := []any{t.key, string(ofNames), of, q.After}
+		rows := newPages(s, ask, args, q.Limit, func(name *string) []any { return []any{name} })
+		for range q.Limit {
+			name, err := rows.head(ctx)
+			if err != nil {
+				yield(andon.NameCount{}, err)
+			}
+			if name == nil || err != nil || !yield(andon.NameCount{Name: rows.take()}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// EscalatedEntries is of andon.Log.
+func (s *Store) EscalatedEntries(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
+) iter.Seq2[andon.Entry, error] {
+	return func(yield func(andon.Entry, error) bool) {
+		t, err := s.tenant(ctx, id)
+		if err != nil {
+			yield(andon.Entry{}, err)
+			return
+		}
+		operators := s.operators(t, device, q.Order)
+		ever := func(ctx context.Context, e *andon.Entry) (bool, error) {
+			if len(e.Escalations) == 0 {
+				return false, nil
+			}
+			return operators.all(ctx, e)
+		}
+		s.walk(ctx, t, device, q, ever)(yield)
+	}
+}
+
+// Restore is of andon.Restorer. What people do is little, so it is written device by device.
+func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History) error {
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return err
+	}
+	one := func(restore func() error) error {
+		began := s.processes.now()
+		if err := restore(); err != nil {
+			return err
+		}
+		return s.inTime(began, s.processes.pace.memberFor)
+	}
+	for _, a := range h.Assignments {
+		if err := one(func() error { return s.restoreAssignment(ctx, t, a) }); err != nil {
+			return err
+		}
+	}
+	for _, e := range h.Escalations {
+		if err := s.restoreEscalation(ctx, t, e); err != nil {
+			return err
+		}
+	}
+	for _, r := range h.Retirements {
+		if err := one(func() error { return s.restoreRetirement(ctx, t, r) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) restoreAssignment(ctx context.Context, t *tenant, a andon.Assignment) error {
+	slots, err := s.devices.takeAll(ctx, t.key, []andon.DeviceID{a.Device})
+	if err != nil {
+		return err
+	}
+	defer slots.give()
+	defer slots.forget()
+	hints := s.newHints(t.key, s.ttl(s.working.Load().Retention))
+	hints.device(string(a.Device))
+	if a.Operator != "" {
+		s.foresee(hints, t, a.From, a)
+	}
+	if err := s.write(ctx, hints.mutations()); err != nil {
+		return err
+	}
+	s.written.add(hints.all)
+	return s.writeLogged(ctx, s.assignOrders(t, a, s.stamp()))
+}
+
+func (s *Store) restoreEscalation(ctx context.Context, t *tenant, e andon.Escalation) error {
+	k := slotKey{t.key, e.Device}
+	slot, err := s.devices.take(ctx, k)
+	if err != nil {
+		return err
+	}
+	defer s.devices.give(k, slot)
+	records, shards, err := s.records(ctx, t, &e)
+	switch {
+	case err != nil && andon.KindOf(err) == andon.NotFound:
+		return nil
+	case err != nil || slices.Contains(records, e):
+		return err
+	}
+	return s.escalate(ctx, t, e, shards)
+}
+
+func (s *Store) restoreRetirement(ctx context.Context, t *tenant, r andon.Retirement) error {
+	slots, err := s.devices.takeAll(ctx, t.key, []andon.DeviceID{r.Device})
+	if err != nil {
+		return err
+	}
+	defer slots.give()
+	if err := s.views(ctx, slots, 0); err != nil {
+		return err
+	}
+	v := slots.slots[0].view
+	newest := v.newestKey(t.record.States)
+	if newest.Time > r.At || v.retired >= r.At {
+		return nil
+	}
+	alive := v.alive(t.record.States)
+	slots.forget()
+	hints := s.newHints(t.key, s.ttl(andon.Forever))
+	hints.device(string(r.Device))
+	err = s.write(ctx, append(hints.mutations(), s.retireOrders(t, r.Device, r.At)...))
+	if err != nil {
+		return err
+	}
+	s.written.add(hints.all)
+	if alive {
+		s.counts.raise(t.key, r.Device, newest, r.At, v.heard)
+		s.again.later(lookAt{
+			tenant: t.record.ID, device: r.Device, due: s.now().Add(s.options.Settle),
+			former: newest.State,
+		})
+	}
+	return nil
+}

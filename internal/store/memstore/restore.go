@@ -1,0 +1,46 @@
+package memstore
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/andonhq/andon"
+)
+
+// Restore keeps what people did elsewhere, with its times.
+func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History) error {
+	return s.within(ctx, id, func(t *tenant) error {
+		for _, a := range h.Assignments {
+			t.device(a.Device).restoreAssignment(a)
+		}
+		for _, r := range h.Escalations {
+			if d, e, err := t.entry(r.Device, r.Time, r.State); err == nil {
+				d.record(cloneEscalation(e, &r))
+			}
+		}
+		for _, r := range h.Retirements {
+			d := t.device(r.Device)
+			if d.newestTime() <= r.At && d.retiredAt() < r.At {
+				d.retired = append(d.retired, r.At)
+				d.changed()
+			}
+		}
+		return nil
+	})
+}
+
+func (d *device) restoreAssignment(a andon.Assignment) {
+	a = andon.Assignment{
+		Device: d.id, Operator: andon.PersonID(strings.Clone(string(a.Operator))), From: a.From,
+	}
+	byFrom := func(have, a andon.Assignment) int { return cmp.Compare(have.From, a.From) }
+	i, there := slices.BinarySearchFunc(d.assignments, a, byFrom)
+	if there {
+		d.assignments[i] = a
+	} else {
+		d.assignments = slices.Insert(d.assignments, i, a)
+	}
+	d.changed()
+}

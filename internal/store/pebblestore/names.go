@@ -1,0 +1,184 @@
+package pebblestore
+
+import (
+	"bytes"
+	"context"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/current"
+)
+
+// texts returns each text that the keys of a table have behind the tenant, from one on, and how
+// many rows it has where they are counted.
+func (s *Store) texts(
+	ctx context.Context, t *tenant, table byte, from string, counted bool,
+) iter.Seq2[andon.NameCount, error] {
+	prefix := newKey(table, t.number)
+	return func(yield func(andon.NameCount, error) bool) {
+		it, err := newIterator(ctx, s.db, prefix, prefix.end())
+		if err != nil {
+			yield(andon.NameCount{}, err)
+			return
+		}
+		defer it.close()
+		ok := it.SeekGE(append(bytes.Clone(prefix), from...))
+		for ok {
+			text, _, found := takeText(it.Key()[len(prefix):])
+			if !found {
+				yield(andon.NameCount{}, errDamaged)
+				return
+			}
+			owner := newKey(table, t.number).text(text)
+			name := andon.NameCount{Name: text}
+			for ; counted && ok && bytes.HasPrefix(it.Key(), owner); ok = it.Next() {
+				name.Devices++
+			}
+			if !yield(name, nil) {
+				return
+			}
+			if !counted {
+				ok = it.SeekGE(append(append(bytes.Clone(prefix), text...), behindText))
+			}
+		}
+		if err := it.Error(); err != nil {
+			yield(andon.NameCount{}, err)
+		}
+	}
+}
+
+// measuring returns the devices that never had an entry and have a reading.
+func (s *Store) measuring(
+	ctx context.Context, t *tenant, q andon.DeviceQuery,
+) iter.Seq2[andon.Device, error] {
+	from := q.Prefix
+	if q.After != nil {
+		from = max(from, string(q.After.Device))
+	}
+	return func(yield func(andon.Device, error) bool) {
+		scan, err := s.newReadingScan(ctx, t)
+		if err != nil {
+			yield(andon.Device{}, err)
+			return
+		}
+		defer scan.close()
+		left := q.Limit
+		for name, err := range s.texts(ctx, t, tableReadingDay, from, false) {
+			d := andon.Device{ID: andon.DeviceID(name.Name)}
+			if err == nil && !strings.HasPrefix(name.Name, q.Prefix) {
+				return
+			}
+			if err == nil && (!q.Admits(&d) || s.hasEntries(t, d.ID)) {
+				continue
+			}
+			newest := andon.ReadingQuery{Span: andon.Span{From: q.MeasuredSince}, Limit: 1}
+			for r, failed := range scan.device(d.ID, newest) {
+				d.Time, err = r.Time, failed
+			}
+			if err == nil && d.Time == 0 {
+				continue // they have expired
+			}
+			if left--; !yield(d, err) || err != nil || left == 0 {
+				return
+			}
+		}
+	}
+}
+
+// hasEntries reports whether a device ever had an entry or was retired.
+func (s *Store) hasEntries(t *tenant, id andon.DeviceID) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	slot := t.fleet.Slot(id)
+	return slot != nil && (slot.Shown().Time != 0 || slot.Shown().Retired != 0)
+}
+
+// Names is of andon.Current. Those of people are in hints, and with what the devices show.
+func (s *Store) Names(
+	ctx context.Context, id andon.TenantID, q andon.NameQuery,
+) iter.Seq2[andon.NameCount, error] {
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return failed[andon.NameCount](err)
+	}
+	return func(yield func(andon.NameCount, error) bool) {
+		names, err := s.names(ctx, t, q)
+		for _, name := range names[:min(len(names), q.Limit)] {
+			if !yield(name, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(andon.NameCount{}, err)
+		}
+	}
+}
+
+func (s *Store) names(
+	ctx context.Context, t *tenant, q andon.NameQuery,
+) ([]andon.NameCount, error) {
+	from := q.After
+	if from != "" {
+		from += string(behindText)
+	}
+	now := map[string]int{}
+	table := map[andon.NameKind]byte{
+		andon.OperatorNames: tableOperator, andon.SupervisorNames: tableSupervisor,
+		andon.MetricNames: tableMetric,
+	}[q.Of]
+	switch q.Of {
+	case andon.OperatorNames:
+		s.tally(t, now, func(d *current.Device) (string, bool) {
+			if d.AssignedFrom != 0 {
+				return string(d.Assignee), d.Alive()
+			}
+			return string(d.Operator), d.Alive()
+		})
+	case andon.SupervisorNames:
+		states := t.states()
+		s.tally(t, now, func(d *current.Device) (string, bool) {
+			return string(d.Show(states).EscalatedTo), d.Alive()
+		})
+	}
+	left := q.Limit
+	for name, err := range s.texts(ctx, t, table, from, q.Of == andon.MetricNames) {
+		if err != nil {
+			return nil, err
+		}
+		now[name.Name] += name.Devices
+		if left--; left == 0 {
+			break
+		}
+	}
+	delete(now, "")
+	var all []andon.NameCount
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		if name > q.After {
+			all = append(all, andon.NameCount{Name: name, Devices: now[name]})
+		}
+	}
+	return all, ctx.Err()
+}
+
+// tally counts the devices by a name of each, a part at a time, so that writers get in between.
+func (s *Store) tally(
+	t *tenant, now map[string]int, of func(*current.Device) (name string, counts bool),
+) {
+	visit := func(d *current.Device) {
+		name, counts := of(d)
+		if counts {
+			now[name]++
+		} else {
+			now[name] += 0
+		}
+	}
+	var from andon.DeviceID
+	for more := true; more; {
+		s.mu.RLock()
+		from, more = t.fleet.Each(from, listStep, visit)
+		s.mu.RUnlock()
+	}
+}

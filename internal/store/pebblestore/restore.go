@@ -1,0 +1,188 @@
+package pebblestore
+
+import (
+	"bytes"
+	"context"
+	"iter"
+	"strings"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/current"
+)
+
+// EscalatedEntries is of andon.Log. It passes over the keys of a day and reads what was escalated.
+func (s *Store) EscalatedEntries(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
+) iter.Seq2[andon.Entry, error] {
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return failed[andon.Entry](err)
+	}
+	return func(yield func(andon.Entry, error) bool) {
+		if q.Span.Empty() {
+			return
+		}
+		r, err := newEventReader(ctx, s.db, t)
+		if err != nil {
+			yield(andon.Entry{}, err)
+			return
+		}
+		defer r.close()
+		left := q.Limit
+		for day, err := range r.directory.days(device, narrow(&q), q.Order) {
+			var hits []hit
+			if err == nil {
+				hits, err = r.scan.escalated(device, day, &q)
+			}
+			for _, h := range sortHits(hits, q.Order, left) {
+				e, failed := entry(ctx, s.db, t, device, h.key.Time, h.key.State)
+				if failed != nil {
+					err = failed
+					break
+				}
+				if left--; !yield(e, nil) || left == 0 {
+					return
+				}
+			}
+			if err != nil {
+				yield(andon.Entry{}, err)
+				return
+			}
+		}
+	}
+}
+
+// escalated returns where the entries of a device and day stand that were ever escalated.
+func (s *scan) escalated(
+	device andon.DeviceID, day uint32, q *andon.EventQuery,
+) (hits []hit, err error) {
+	prefix := newKey(tableEvent, s.tenant.number).number(day).text(string(device))
+	last := andon.EventKey{Device: device}
+	for ok := s.it.SeekGE(prefix); ok && bytes.HasPrefix(s.it.Key(), prefix); ok = s.it.Next() {
+		name, at, escalated, ok := splitState(s.it.Key()[len(prefix):])
+		if !ok {
+			return nil, errDamaged
+		}
+		if escalated == 0 || at == last.Time && string(name) == string(last.State) {
+			continue
+		}
+		state := andon.State(name)
+		if s.tenant.withdrawn.has(device, at, state) {
+			continue
+		}
+		last = andon.EventKey{
+			Time: at, Severity: s.states.Severity(state), State: state, Device: device,
+		}
+		if q.Admits(last) {
+			hits = append(hits, hit{key: last})
+		}
+	}
+	return hits, s.it.Error()
+}
+
+// Restore is of andon.Restorer: one atomic batch.
+func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History) error {
+	t, err := s.writable(ctx, id)
+	if err != nil {
+		return err
+	}
+	r := restoring{of: map[andon.DeviceID]*andon.History{}, counts: map[andon.Retirement]bool{}}
+	if err := r.gather(ctx, s, t, &h); err != nil || len(r.devices) == 0 {
+		return err
+	}
+	r.writing = s.newWrite(ctx, t, 0, len(r.devices), 128*len(r.devices)+256)
+	defer r.close()
+	r.fold, r.rows = r.device, r.write
+	r.add(r.devices)
+	if err = r.foldAll(); err == nil {
+		err = s.commit(r.writing)
+	}
+	return err
+}
+
+// restoring writes a history, device by device.
+type restoring struct {
+	*writing
+	devices []andon.DeviceID
+	of      map[andon.DeviceID]*andon.History
+	counts  map[andon.Retirement]bool
+}
+
+// gather sorts a history by device, without the records whose entry is not there.
+func (r *restoring) gather(ctx context.Context, s *Store, t *tenant, h *andon.History) error {
+	of := func(id andon.DeviceID) *andon.History {
+		if r.of[id] == nil {
+			r.devices, r.of[id] = append(r.devices, id), &andon.History{}
+		}
+		return r.of[id]
+	}
+	for _, a := range h.Assignments {
+		d := of(a.Device)
+		d.Assignments = append(d.Assignments, a)
+	}
+	for _, e := range h.Escalations {
+		_, _, err := s.escalation(ctx, t, &e)
+		if err != nil && andon.KindOf(err) == andon.NotFound {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		d := of(e.Device)
+		d.Escalations = append(d.Escalations, e)
+	}
+	for _, x := range h.Retirements {
+		d := of(x.Device)
+		d.Retirements = append(d.Retirements, x)
+	}
+	return nil
+}
+
+// device folds what was restored of one device.
+func (r *restoring) device(i int, d *current.Device) error {
+	h := r.of[r.devices[i]]
+	for _, a := range h.Assignments {
+		d.RestoreAssignment(retain(a.Operator, d.Assignee), a.From)
+	}
+	for _, e := range h.Escalations {
+		if r.tenant.withdrawn.has(e.Device, e.Time, e.State) {
+			continue
+		}
+		err := d.Escalate(current.Escalation{
+			Entry: e.Time, State: andon.State(strings.Clone(string(e.State))),
+			At: e.At, To: retain(e.To, ""),
+		}, r.states, r.past)
+		if err != nil {
+			return err
+		}
+	}
+	for _, x := range h.Retirements {
+		r.counts[x] = d.RestoreRetirement(x.At)
+	}
+	return nil
+}
+
+// write puts the rows into the batch.
+func (r *restoring) write() error {
+	for _, id := range r.devices {
+		h := r.of[id]
+		if err := r.assignments(h.Assignments); err != nil {
+			return err
+		}
+		for i := range h.Escalations {
+			if err := setEscalation(r.batch, r.tenant.number, &h.Escalations[i]); err != nil {
+				return err
+			}
+		}
+		for _, x := range h.Retirements {
+			if !r.counts[x] {
+				continue
+			}
+			k := newKey(tableRetirement, r.tenant.number).text(string(id)).time(x.At)
+			if err := r.batch.Set(k, nil, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
