@@ -157,7 +157,8 @@ func (s *server) send(t *testing.T, method, path, form, body string) string {
 // imported runs "andon import" and checks its exit code; it returns both outputs.
 func (s *server) imported(t *testing.T, code int, args ...string) (stdout, stderr string) {
 	t.Helper()
-	stdout, stderr, got := run(t, append([]string{"import", "--url", s.url}, args...)...)
+	stdout, stderr, got := run(t, append(
+		[]string{"import", "--url", s.url, "--new-states", "allow"}, args...)...)
 	if got != code {
 		t.Fatalf("import ended with %d, want %d:\n%s%s", got, code, stdout, stderr)
 	}

@@ -161,7 +161,7 @@ func TestExportComesBack(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "events."+format)
 			d.does("export", "--output", file, "--format", format)
 			d.does("tenant", "set", "copy")
-			d.does("import", file, "--tenant", "copy")
+			d.does("import", file, "--tenant", "copy", "--new-states", "allow")
 			again := d.does("export", "--tenant", "copy", "--format", format)
 			if diff := cmp.Diff(read(t, file), again); diff != "" {
 				t.Error(diff)
@@ -223,7 +223,8 @@ func TestReadingsComeBack(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "readings."+format)
 			out("--output", file)
 			d.does("tenant", "set", "copy")
-			d.does(append([]string{"import", file, "--tenant", "copy"}, columns...)...)
+			args := []string{"import", file, "--tenant", "copy", "--new-states", "allow"}
+			d.does(append(args, columns...)...)
 			if diff := cmp.Diff(read(t, file), out("--tenant", "copy")); diff != "" {
 				t.Error(diff)
 			}

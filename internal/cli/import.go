@@ -31,6 +31,7 @@ type importOptions struct {
 	precision string
 	precisely bool // precision was given, so it is not doubted
 	mapping   table.Mapping
+	newStates string // refuse, allow or a severity; "" asks or refuses
 	batch     int
 	rejects   string // file for all rejected lines; "" for none
 	dryRun    bool   // nothing is sent
@@ -40,6 +41,9 @@ type importOptions struct {
 // importFiles imports files one after another, so that of two lines of one entry the later stands,
 // in whichever of them. What can't be right in one of them is refused before anything is sent.
 func (p *program) importFiles(ctx context.Context, o importOptions, files []string) error {
+	if err := p.settleStates(ctx, o, files); err != nil {
+		return err
+	}
 	if len(files) == 1 {
 		o.file = files[0]
 		return p.importFile(ctx, o)
@@ -177,6 +181,8 @@ func (p *program) importFlags(cmd *cobra.Command, o *importOptions) {
 	flags.StringVar(&o.zone, "zone", "UTC",
 		"time `zone` of times that name none, such as Europe/Berlin or +02:00")
 
+	flags.StringVar(&o.newStates, "new-states", "",
+		"states outside the set: refuse, allow or 64")
 	flags.IntVar(&o.batch, "batch", defaultBatch, "entries of one request")
 	flags.BoolVar(&o.dryRun, "dry-run", false,
 		"read the file, say what would be imported and what not, and send nothing")
