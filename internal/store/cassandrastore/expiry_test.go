@@ -36,6 +36,9 @@ func useEverything(t *testing.T, s *Store, tenant andon.TenantID, at andon.Time)
 			{Device: crowdDevice(1), Operator: "Tom"}, {Device: "never seen", Operator: "Sue"},
 		})
 	}
+	if failed == nil {
+		_, failed = s.Retire(ctx, tenant, crowdDevice(11), at.Add(1))
+	}
 	if failed != nil {
 		t.Fatal(failed)
 	}

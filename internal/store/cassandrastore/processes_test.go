@@ -1,6 +1,7 @@
 package cassandrastore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,7 +46,7 @@ type crowd struct {
 
 	mu      sync.Mutex
 	sent    []andon.Event // acknowledged
-	retired map[andon.DeviceID]andon.Time
+	retired []andon.Retirement
 
 	assignments map[andon.DeviceID][]andon.Assignment // once they were read
 }
@@ -55,7 +56,6 @@ const crowdDevices = 5
 func crowdDevice(i int) andon.DeviceID { return andon.DeviceID(fmt.Sprintf("press-%d", i)) }
 
 func (c *crowd) write() {
-	c.retired = map[andon.DeviceID]andon.Time{}
 	c.assignments = map[andon.DeviceID][]andon.Assignment{}
 	seed := uint64(rand.Uint32())
 	c.Logf("seed %d", seed)
@@ -144,12 +144,13 @@ func (c *crowd) retire(r *rand.Rand, s *Store) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.retired[device] = max(c.retired[device], at)
+	if err == nil {
+		c.retired = append(c.retired, andon.Retirement{Device: device, At: at})
+	}
 	return err
 }
 
-// reference is told what is true now: of several retirements of a device the newest counts, and no
-// entry up to its time is shown.
+// reference is told what is true now: when devices were retired, and all entries.
 func (c *crowd) reference() *memstore.Store {
 	want := memstore.New()
 	keep := func(events []andon.Event) {
@@ -162,12 +163,10 @@ func (c *crowd) reference() *memstore.Store {
 	for i := range sent {
 		sent[i].Operator = c.assigned(sent[i].Device, sent[i].Time)
 	}
-	after := func(e andon.Event) bool { return e.Time >= c.retired[e.Device] }
-	keep(slices.DeleteFunc(slices.Clone(sent), after))
-	for device, at := range c.retired {
-		if got, err := want.Retire(c.Context(), andon.DefaultTenant, device, at); got != at {
-			c.Fatalf("the reference retires %s at %s, not %s: %v", device, got, at, err)
-		}
+	slices.SortFunc(c.retired, func(a, b andon.Retirement) int { return cmp.Compare(a.At, b.At) })
+	err := want.Restore(c.Context(), andon.DefaultTenant, andon.History{Retirements: c.retired})
+	if err != nil {
+		c.Fatal(err)
 	}
 	keep(sent)
 	return want
@@ -219,9 +218,6 @@ func (c *crowd) compare(want *memstore.Store, when string) {
 				c.Errorf("%s, process %d does not show what process 1 does:\n%s", when, n+1, d)
 			}
 			got.Device.Operator = expected.Device.Operator // assignments have an order of their own
-			for i := range min(len(got.Entries), len(expected.Entries)) {
-				got.Entries[i].Operator = expected.Entries[i].Operator
-			}
 			if d := diff(expected, got); d != "" {
 				c.Errorf("%s, process %d (-want +got):\n%s", when, n+1, d)
 			}
