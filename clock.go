@@ -11,10 +11,10 @@ type ClockMark struct {
 
 const (
 	// clockJump is by how much a clock may run ahead of the time that has passed.
-	clockJump = Duration(3600 * second)
+	clockJump = 3600 * second
 	// clockStands is how long a clock that jumped must go on as it is. A program that did not run
 	// for so long can't tell whether its clock jumped meanwhile.
-	clockStands = Duration(day)
+	clockStands = day
 )
 
 // Look returns the mark once the clock says now, with so much time passed since it was looked at

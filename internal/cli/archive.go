@@ -83,7 +83,7 @@ func (e *export) archive(ctx context.Context) (err error) {
 	}
 	if n := len(a.expired); n > 0 {
 		return fmt.Errorf("left out: what %s shows, because all entries have expired: %s\n"+
-			"All else of tenant %s is in the export.",
+			"All else of tenant %s is in the export",
 			count(n, "device"), few(a.expired, 10), e.tenant)
 	}
 	return nil

@@ -24,7 +24,7 @@ const (
 // Standard input can be read only once, so it is as if allowed there unless --new-states refuses.
 func (p *program) settleStates(ctx context.Context, o importOptions, files []string) error {
 	severity, err := parseNewStates(o.newStates)
-	files = slices.DeleteFunc(slices.Clone(files), p.isArchive) // it brings its tenant's set
+	files = slices.DeleteFunc(slices.Clone(files), p.isArchive) // that brings its states
 	if err != nil || len(files) == 0 || o.kind() == kindReadings || o.newStates == allowStates || o.dryRun ||
 		slices.Contains(files, "-") {
 		return err
