@@ -25,8 +25,8 @@ const (
 func (p *program) settleStates(ctx context.Context, o importOptions, files []string) error {
 	severity, err := parseNewStates(o.newStates)
 	files = slices.DeleteFunc(slices.Clone(files), p.isArchive) // that brings its states
-	if err != nil || len(files) == 0 || o.kind() == kindReadings || o.newStates == allowStates || o.dryRun ||
-		slices.Contains(files, "-") {
+	if err != nil || len(files) == 0 || slices.Contains(files, "-") || o.dryRun ||
+		o.kind() == kindReadings || o.newStates == allowStates {
 		return err
 	}
 	return o.ask(ctx, func(c *client.Client) error {
