@@ -83,28 +83,31 @@ func (l *loss) add(
 ) error {
 	const mostDevices = 1000
 	devices := 0
-	for d, err := range c.Devices(ctx, client.DeviceQuery{Page: andon.MaxLimit}) {
-		if err != nil {
-			return err
+	for _, q := range []client.DeviceQuery{{}, {Retired: true}, {Measuring: true}} {
+		for d, err := range c.Devices(ctx, q) {
+			if err != nil {
+				return err
+			}
+			if devices++; devices > mostDevices || l.count >= mostCounted {
+				l.more = true
+				return nil
+			}
+			n, err := count(d.Device, client.Query{To: l.before - 1, Page: andon.MaxLimit})
+			if err != nil {
+				return err
+			}
+			l.count += n
 		}
-		if devices++; devices > mostDevices || l.count >= mostCounted {
-			l.more = true
-			return nil
-		}
-		n, err := count(d.Device, client.Query{To: l.before - 1, Page: andon.MaxLimit})
-		if err != nil {
-			return err
-		}
-		l.count += n
 	}
 	return nil
 }
 
-// allow asks whether what a change takes away may go. Where nothing goes there is nothing to ask.
+// allow asks whether what a change takes away may go. Where nothing goes there is nothing to ask;
+// where not all devices were looked at, something may go.
 func (p *program) allow(ctx context.Context, id andon.TenantID, all []loss) error {
 	text := ""
 	for _, l := range all {
-		if l.count > 0 {
+		if l.count > 0 || l.more {
 			text += fmt.Sprintf("\n  %s", l)
 		}
 	}
