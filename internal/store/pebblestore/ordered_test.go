@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -138,5 +140,75 @@ func failLog(t *testing.T, kind string, fatal func(error)) {
 		if err := s.Append(t.Context(), andon.DefaultTenant, 1, events); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestStagedBeforeTheNextOneStages: a write is in the queue of those to be shown before another one
+// stages. Else that one would be shown first, and this one acknowledged but not shown.
+func TestStagedBeforeTheNextOneStages(t *testing.T) {
+	left, goOn := make(chan struct{}), make(chan struct{})
+	var holds atomic.Bool
+	s, err := Open("store", Options{FS: vfs.NewMem(), Ordered: func(_, _ time.Duration) {
+		if holds.CompareAndSwap(true, false) {
+			close(left)
+			<-goOn
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	events := warnings(2)
+	holds.Store(true)
+	first := make(chan error)
+	go func() { first <- s.Append(t.Context(), andon.DefaultTenant, 1, events[:1]) }()
+	<-left // it has left the ordered section
+	if err := s.Append(t.Context(), andon.DefaultTenant, 1, events[1:]); err != nil {
+		t.Fatal(err)
+	}
+	close(goOn)
+	if err := <-first; err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		if _, err := s.Device(t.Context(), andon.DefaultTenant, e.Device); err != nil {
+			t.Errorf("acknowledged, and not shown: %v", err)
+		}
+	}
+}
+
+// waiting is a context that says when it is waited on.
+type waiting struct {
+	context.Context
+	waits chan struct{}
+	once  sync.Once
+}
+
+func (w *waiting) Done() <-chan struct{} {
+	w.once.Do(func() { close(w.waits) })
+	return w.Context.Done()
+}
+
+// TestRoomIsLookedAtInTurn: a disk that fills up while writes wait for their turn takes none of
+// them into the reserve.
+func TestRoomIsLookedAtInTurn(t *testing.T) {
+	fs := vfs.NewMem()
+	s := openMem(t, fs)
+	defer s.Close()
+	fs.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 1 << 40, TotalBytes: 1 << 40})
+	client := &waiting{Context: t.Context(), waits: make(chan struct{})}
+	written := make(chan error, 1)
+	err := s.ordered(t.Context(), func() error {
+		go func() { written <- s.Append(client, andon.DefaultTenant, 1, warnings(1)) }()
+		<-client.waits
+		fs.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 100 << 20, TotalBytes: 1 << 40})
+		s.room.looked.Store(0) // look again now
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-written; andon.KindOf(err) != andon.Full {
+		t.Errorf("a write that the disk filled up before: %v", err)
 	}
 }
