@@ -2,12 +2,14 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,6 +27,16 @@ type Options struct {
 	// Reopen closes a store and opens it again with what it had. Without it a store is never closed
 	// within a history.
 	Reopen func(andon.Store) andon.Store
+	// Crash cuts the power of a store, and opens what its disk then holds for certain. Without it
+	// no power is cut.
+	Crash func(andon.Store) andon.Store
+	// Checkpoint has a store write a checkpoint, where it has such a thing.
+	Checkpoint func(andon.Store) error
+	// Abort has some requests given up while they are under way, and sent again. It is for stores in
+	// which a request that is given up leaves nothing behind.
+	Abort bool
+	// Parallel has requests that belong together sent at the same time, not one after the other.
+	Parallel bool
 	// Rounds is how many histories are run; 20 unless set, 5 with -short.
 	Rounds int
 	// Steps is how long each is; 60 unless set.
@@ -135,7 +147,7 @@ type world struct {
 // run does the steps on a new store and a new reference, and reports the first difference.
 func (h history) run(t *testing.T, open func(t *testing.T) andon.Store, o Options) error {
 	ctx := t.Context()
-	w := &world{now: start()}
+	w := &world{now: beginning()}
 	clock := func() andon.Time { return w.now }
 	w.store, w.want = newSubject(open(t), clock), newSubject(memstore.New(), clock)
 	defer func() { w.leave(context.WithoutCancel(ctx), h.tenants) }()
@@ -155,9 +167,9 @@ func (h history) run(t *testing.T, open func(t *testing.T) andon.Store, o Option
 	return nil
 }
 
-// start is when every history begins: shortly before the midnight that is behind us, near the real
+// beginning is when every history begins: shortly before the midnight that is behind us, near the real
 // time because engines that expire rows by themselves go by that.
-func start() andon.Time {
+func beginning() andon.Time {
 	const hour = 60 * 60 * 1_000_000
 	return andon.DayStart(andon.TimeOf(time.Now()).Day()) - hour
 }
@@ -189,18 +201,55 @@ func (w *world) leave(ctx context.Context, tenants []andon.TenantID) {
 // step does one step on both stores and compares what they return.
 func (w *world) step(ctx context.Context, s step, o Options) error {
 	w.now = w.now.Add(s.wait)
-	if s.reopen && o.Reopen != nil {
-		clock := func() andon.Time { return w.now }
-		w.store = newSubject(o.Reopen(w.store.raw), clock)
-		w.want = newSubject(w.want.raw, clock)
+	w.restart(s.start, o)
+	if s.checkpoint && o.Checkpoint != nil {
+		if err := o.Checkpoint(w.store.raw); err != nil {
+			return err
+		}
 	}
 	if s.do == nil || s.needs != nil && !s.needs(w.store.store.Capabilities()) {
 		return nil
 	}
-	want, wantErr := s.do(ctx, w.want)
-	got, err := s.do(ctx, w.store)
+	want, wantErr := s.all(ctx, w.want, false)
+	got, err := any(nil), errGivenUp
+	if s.looks > 0 && o.Abort {
+		got, err = s.all(&leaving{Context: ctx, looks: s.looks}, w.store, false)
+	}
+	if errors.Is(err, errGivenUp) {
+		got, err = s.all(ctx, w.store, o.Parallel)
+	}
 	if d := diff(outcome(want, wantErr), outcome(got, err)); d != "" {
 		return fmt.Errorf("it returns (-want +got):\n%s(error: %v)", d, err)
+	}
+	return nil
+}
+
+// restart closes the store, or cuts its power, and opens it again.
+func (w *world) restart(how start, o Options) {
+	again := map[start]func(andon.Store) andon.Store{reopened: o.Reopen, crashed: o.Crash}[how]
+	if again == nil {
+		return
+	}
+	clock := func() andon.Time { return w.now }
+	w.store = newSubject(again(w.store.raw), clock)
+	w.want = newSubject(w.want.raw, clock)
+}
+
+// errGivenUp is what a request gets whose client has left.
+var errGivenUp = context.Canceled
+
+// leaving is the context of a client that leaves once it was looked at so many times.
+type leaving struct {
+	context.Context
+	mu    sync.Mutex
+	looks int
+}
+
+func (l *leaving) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.looks--; l.looks < 0 {
+		return errGivenUp
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest"
@@ -14,12 +15,42 @@ import (
 
 // step is one thing that is done to both stores.
 type step struct {
-	text    string
-	wait    andon.Duration                               // the clock goes on before
-	reopen  bool                                         // the store is closed and opened before
-	do      func(context.Context, *subject) (any, error) // nil: nothing else
-	compare bool                                         // everything is compared behind it
-	needs   func(andon.Capabilities) bool                // nil: every store can
+	text       string
+	wait       andon.Duration                // the clock goes on before
+	start      start                         // the store is opened again before
+	checkpoint bool                          // the store writes one before
+	do, beside request                       // do nil: nothing else; beside nil: nothing at the same time
+	looks      int                           // more than 0: at first, do is given up after so many
+	compare    bool                          // everything is compared behind it
+	needs      func(andon.Capabilities) bool // nil: every store can
+}
+
+// request is what a client asks of a store.
+type request func(context.Context, *subject) (any, error)
+
+// start is how a store comes to be opened within a history.
+type start int
+
+const (
+	goesOn   start = iota // it does not
+	reopened              // after it was closed
+	crashed               // after its power was cut
+)
+
+// all does the requests of a step and returns what comes of them.
+func (s *step) all(ctx context.Context, on *subject, parallel bool) (any, error) {
+	if s.beside == nil {
+		return s.do(ctx, on)
+	}
+	var first, second any
+	var both sync.WaitGroup
+	both.Go(func() { first = outcome(s.do(ctx, on)) })
+	if !parallel {
+		both.Wait()
+	}
+	both.Go(func() { second = outcome(s.beside(ctx, on)) })
+	both.Wait()
+	return []any{first, second}, nil
 }
 
 const (
@@ -46,7 +77,7 @@ type generator struct {
 func newHistory(seed uint64, length int) history {
 	g := &generator{
 		Rand: rand.New(rand.NewPCG(seed, 0)),
-		now:  start(),
+		now:  beginning(),
 		sent: map[andon.TenantID][]andon.Event{},
 	}
 	g.expires = g.IntN(2) == 0
@@ -113,8 +144,9 @@ func (g *generator) step() step {
 		{40, g.append}, {12, g.measure}, {8, g.assign}, {12, g.escalate}, {6, g.retire},
 		{6, g.withdraw}, {2, g.purge}, {3, g.restore},
 		{3, g.changeStates}, {4, g.retention}, {4, g.expire}, {1, g.deleteTenant}, {4, g.reopen},
+		{4, g.crash}, {4, g.checkpoint}, {7, g.sideBySide},
 	}
-	n := g.IntN(105)
+	n := g.IntN(120)
 	for _, d := range draws {
 		if n -= d.weight; n < 0 {
 			return d.draw()
@@ -147,14 +179,42 @@ var states = []andon.State{
 	"NORMAL", "WARNING1", "WARNING2", "WARNING", "WARNING10", "ODD", "CALM",
 }
 
-// append sends a request of events.
+// append sends a request of events. Some are given up at first, and sent again.
 func (g *generator) append() step {
 	tenant := pick(g, g.tenants)
-	var batch ingest.Batch[andon.Event]
-	var text []string
-	for i := range 1 + g.IntN(1+g.IntN(8)) {
+	if g.IntN(6) == 0 {
+		return g.abort(g.appendOf(tenant, g.timed(tenant)))
+	}
+	return g.appendOf(tenant, g.events(tenant))
+}
+
+// abort has a step given up at first.
+func (g *generator) abort(s step) step {
+	s.looks = 1 + g.IntN(12)
+	s.text = fmt.Sprintf("(given up after %d looks, and again) %s", s.looks, s.text)
+	return s
+}
+
+// events draws the events of a request.
+func (g *generator) events(tenant andon.TenantID) (events []andon.Event) {
+	for range 1 + g.IntN(1+g.IntN(8)) {
 		e := g.event(tenant)
 		g.sent[tenant] = append(g.sent[tenant], e)
+		events = append(events, e)
+	}
+	return events
+}
+
+// timed draws events that have a time: those without get another one whenever they are sent.
+func (g *generator) timed(tenant andon.TenantID) []andon.Event {
+	events := g.events(tenant)
+	return slices.DeleteFunc(events, func(e andon.Event) bool { return e.Time == 0 })
+}
+
+func (g *generator) appendOf(tenant andon.TenantID, events []andon.Event) step {
+	var batch ingest.Batch[andon.Event]
+	var text []string
+	for i, e := range events {
 		batch.Items = append(batch.Items, ingest.Item[andon.Event]{Value: e, Index: i})
 		text = append(text, eventText(e))
 	}
@@ -249,12 +309,16 @@ func (g *generator) assign() step {
 		a := andon.Assignment{Device: g.device(), Operator: g.person(25)}
 		assignments = append(assignments, a)
 	}
-	return step{
+	s := step{
 		text: fmt.Sprintf("assign %s: %+v", short(tenant), assignments),
 		do: func(ctx context.Context, s *subject) (any, error) {
 			return s.intake.Assign(ctx, tenant, assignments)
 		},
 	}
+	if g.IntN(4) == 0 {
+		return g.abort(s)
+	}
+	return s
 }
 
 // escalate escalates or withdraws the current entry of a device, or one that was sent.
@@ -448,7 +512,30 @@ func (g *generator) deleteTenant() step {
 	}
 }
 
-func (g *generator) reopen() step { return step{text: "reopen", reopen: true} }
+func (g *generator) reopen() step { return step{text: "reopen", start: reopened} }
+
+func (g *generator) crash() step { return step{text: "crash", start: crashed} }
+
+func (g *generator) checkpoint() step { return step{text: "checkpoint", checkpoint: true} }
+
+// sideBySide sends two requests at once that come to the same in either order: entries that are not
+// the same ones, or readings.
+func (g *generator) sideBySide() step {
+	tenant := pick(g, g.tenants)
+	events := g.timed(tenant)
+	s := g.appendOf(tenant, events)
+	other := g.measure()
+	if g.IntN(3) > 0 {
+		more := slices.DeleteFunc(g.timed(tenant), func(e andon.Event) bool {
+			return slices.ContainsFunc(events, func(f andon.Event) bool {
+				return e.Device == f.Device && e.Time == f.Time && e.State == f.State
+			})
+		})
+		other = g.appendOf(tenant, more)
+	}
+	s.text, s.beside = s.text+" BESIDE "+other.text, other.do
+	return s
+}
 
 // short is the part of a tenant's id that tells it from the others of a history.
 func short(tenant andon.TenantID) string {

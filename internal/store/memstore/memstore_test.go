@@ -16,7 +16,9 @@ func open(*testing.T) andon.Store { return memstore.New() }
 func TestStore(t *testing.T) { storetest.Run(t, open) }
 
 // TestHistories compares memstore with itself: it tests that histories hold where nothing is wrong.
-func TestHistories(t *testing.T) { storetest.Histories(t, open, storetest.Options{Rounds: 5}) }
+func TestHistories(t *testing.T) {
+	storetest.Histories(t, open, storetest.Options{Rounds: 5, Abort: true, Parallel: true})
+}
 
 // minute is a time that is easy to read.
 func minute(n andon.Time) andon.Time { return andon.MinTime + n*60_000_000 }

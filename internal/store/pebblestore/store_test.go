@@ -15,24 +15,36 @@ func TestStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) andon.Store { return open(t, t.TempDir(), nil) })
 }
 
-// TestHistories runs in memory, because it opens many stores, and opens each again in between.
+// TestHistories runs in memory, because it opens many stores, and opens each again in between, of
+// a directory that was closed, or as a power cut leaves it.
 func TestHistories(t *testing.T) {
-	disks := map[andon.Store]vfs.FS{}
-	onDisk := func(t *testing.T, fs vfs.FS) andon.Store {
+	disks := map[andon.Store]*vfs.MemFS{}
+	onDisk := func(t *testing.T, fs *vfs.MemFS) andon.Store {
 		s := open(t, "store", fs)
 		disks[s] = fs
 		return s
 	}
+	leave := func(s andon.Store) {
+		delete(disks, s)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
 	storetest.Histories(t,
-		func(t *testing.T) andon.Store { return onDisk(t, vfs.NewMem()) },
-		storetest.Options{Reopen: func(s andon.Store) andon.Store {
-			fs := disks[s]
-			delete(disks, s)
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
-			return onDisk(t, fs)
-		}},
+		func(t *testing.T) andon.Store { return onDisk(t, vfs.NewCrashableMem()) },
+		storetest.Options{
+			Abort: true, Parallel: true, Checkpoint: pebblestore.Checkpoint,
+			Reopen: func(s andon.Store) andon.Store {
+				fs := disks[s]
+				leave(s)
+				return onDisk(t, fs)
+			},
+			Crash: func(s andon.Store) andon.Store {
+				after := disks[s].CrashClone(vfs.CrashCloneCfg{})
+				leave(s)
+				return onDisk(t, after)
+			},
+		},
 	)
 }
 
