@@ -32,8 +32,8 @@ type Options struct {
 	Crash func(andon.Store) andon.Store
 	// Checkpoint has a store write a checkpoint, where it has such a thing.
 	Checkpoint func(andon.Store) error
-	// Abort has some requests given up while they are under way, and sent again. It is for stores in
-	// which a request that is given up leaves nothing behind.
+	// Abort has some requests given up while they are under way, and sent again. It is for
+	// stores in which a request that is given up leaves nothing behind.
 	Abort bool
 	// Parallel has requests that belong together sent at the same time, not one after the other.
 	Parallel bool
@@ -226,8 +226,11 @@ func (w *world) step(ctx context.Context, s step, o Options) error {
 
 // restart closes the store, or cuts its power, and opens it again.
 func (w *world) restart(how start, o Options) {
-	again := map[start]func(andon.Store) andon.Store{reopened: o.Reopen, crashed: o.Crash}[how]
-	if again == nil {
+	again := o.Reopen
+	if how == crashed {
+		again = o.Crash
+	}
+	if how == goesOn || again == nil {
 		return
 	}
 	clock := func() andon.Time { return w.now }

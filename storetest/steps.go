@@ -19,7 +19,8 @@ type step struct {
 	wait       andon.Duration                // the clock goes on before
 	start      start                         // the store is opened again before
 	checkpoint bool                          // the store writes one before
-	do, beside request                       // do nil: nothing else; beside nil: nothing at the same time
+	do         request                       // nil: nothing else
+	beside     request                       // nil: nothing at the same time
 	looks      int                           // more than 0: at first, do is given up after so many
 	compare    bool                          // everything is compared behind it
 	needs      func(andon.Capabilities) bool // nil: every store can
