@@ -186,7 +186,9 @@ func settingsAreKept(ctx context.Context, e *Env, id andon.TenantID) error {
 	}
 	t.Events, t.Readings, t.MaxFuture, t.SilentAfter = 11_000_000, 12_000_000, 13, 14
 	t.Floor = andon.Horizon{Events: 15, Readings: 16}
-	t.Clock = andon.ClockMark{Believed: 17, Doubted: 19, Last: 20}
+	t.Clock = andon.ClockMark{
+		Believed: e.Base, Doubted: e.Base.Add(1), Last: e.Base.Add(2),
+	}
 	set := []andon.StateDef{
 		{Name: "Ä", Severity: 3, Letter: "Ä", Colour: "#123456", Symbol: "☂"}, {Name: "b"},
 	}

@@ -154,12 +154,16 @@ func (s *Store) restoreAssignment(ctx context.Context, t *tenant, a andon.Assign
 }
 
 func (s *Store) restoreEscalation(ctx context.Context, t *tenant, e andon.Escalation) error {
+	if err := s.mayWrite(ctx); err != nil {
+		return err
+	}
 	k := slotKey{t.key, e.Device}
 	slot, err := s.devices.take(ctx, k)
 	if err != nil {
 		return err
 	}
 	defer s.devices.give(k, slot)
+	defer func() { slot.view = nil }() // its newest escalation may be another one now
 	records, shards, err := s.records(ctx, t, &e)
 	switch {
 	case err != nil && andon.KindOf(err) == andon.NotFound:

@@ -184,7 +184,7 @@ func (s *Store) Escalate(
 		return e, false, err
 	}
 	defer s.devices.give(k, slot)
-	slot.view = nil // its newest escalation may be another one afterwards
+	defer func() { slot.view = nil }() // its newest escalation may be another one now
 	records, shards, err := s.records(ctx, t, &e)
 	if err != nil {
 		return e, false, err
@@ -214,7 +214,7 @@ func (s *Store) Escalate(
 func (s *Store) escalate(
 	ctx context.Context, t *tenant, e andon.Escalation, shards int,
 ) error {
-	w := s.working.Load()
+	w, began := s.working.Load(), s.processes.now()
 	a := &appending{
 		store: s, working: w, tenant: t, stamp: s.stamp(),
 		hints: s.newHints(t.key, s.ttl(w.Retention)),
@@ -227,7 +227,7 @@ func (s *Store) escalate(
 		return err
 	}
 	s.written.add(a.hints.all)
-	return nil
+	return s.inTime(began, s.processes.pace.memberFor)
 }
 
 // records returns the escalations of an entry, and how many shards its device has; NotFound where

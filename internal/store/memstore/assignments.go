@@ -61,10 +61,16 @@ func (s *Store) Assignments(
 }
 
 // assigned returns the assignments by From, each until the next one.
-func (d *device) assigned() []andon.Assignment {
-	all := slices.Clone(d.assignments)
-	for i := 1; i < len(all); i++ {
-		all[i-1].To = all[i].From
+func (d *device) assigned() (all []andon.Assignment) {
+	for _, a := range d.assignments {
+		last := len(all) - 1
+		if last >= 0 && all[last].Operator == a.Operator {
+			continue // it was restored, and changes nothing
+		}
+		if last >= 0 {
+			all[last].To = a.From
+		}
+		all = append(all, a)
 	}
 	return all
 }

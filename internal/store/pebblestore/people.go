@@ -283,8 +283,8 @@ func (s *Store) assignments(
 	case after == 0:
 	case order == andon.Desc:
 		from = prefix.invertedTime(after - 1)
-	default:
-		behind = prefix.invertedTime(after)
+	default: // with the one at that time
+		behind = prefix.invertedTime(after - 1)
 	}
 	return func(yield func(andon.Assignment, error) bool) {
 		it, err := newIterator(ctx, s.db, from, behind)
@@ -305,7 +305,7 @@ func (s *Store) assignments(
 		if order == andon.Desc {
 			newestFirst(it, read, after, yield)
 		} else {
-			oldestFirst(it, read, yield)
+			oldestFirst(it, read, after, yield)
 		}
 		if err := it.Error(); err != nil {
 			yield(andon.Assignment{}, err)
@@ -313,28 +313,21 @@ func (s *Store) assignments(
 	}
 }
 
+// newestFirst joins what stands side by side with one operator: it is one assignment, from the
+// oldest on.
 func newestFirst(
-	it *iterator, read func() (andon.Assignment, error), next andon.Time,
+	it *iterator, read func() (andon.Assignment, error), to andon.Time,
 	yield func(andon.Assignment, error) bool,
 ) {
+	var held *andon.Assignment // waits for the one before it
 	for ok := it.First(); ok; ok = it.Next() {
 		a, err := read()
-		a.To, next = next, a.From
-		if !yield(a, err) || err != nil {
-			return
+		if err == nil && held != nil && held.Operator == a.Operator {
+			held.From = a.From
+			continue
 		}
-	}
-}
-
-func oldestFirst(
-	it *iterator, read func() (andon.Assignment, error),
-	yield func(andon.Assignment, error) bool,
-) {
-	var held *andon.Assignment // waits for the one behind it
-	for ok := it.Last(); ok; ok = it.Prev() {
-		a, err := read()
 		if held != nil {
-			held.To = a.From
+			to = held.From
 			if !yield(*held, nil) {
 				return
 			}
@@ -343,11 +336,39 @@ func oldestFirst(
 			yield(a, err)
 			return
 		}
-		held = &a
+		a.To, held = to, &a
 	}
 	if held != nil {
 		yield(*held, nil)
 	}
+}
+
+// oldestFirst does the same from the other end. The first may be that of a page before, which says
+// who was assigned there.
+func oldestFirst(
+	it *iterator, read func() (andon.Assignment, error), after andon.Time,
+	yield func(andon.Assignment, error) bool,
+) {
+	var held *andon.Assignment // waits for the one behind it
+	show := func() bool { return held == nil || held.From <= after || yield(*held, nil) }
+	for ok := it.Last(); ok; ok = it.Prev() {
+		a, err := read()
+		if err == nil && held != nil && held.Operator == a.Operator {
+			continue
+		}
+		if held != nil {
+			held.To = a.From
+		}
+		if !show() {
+			return
+		}
+		if err != nil {
+			yield(a, err)
+			return
+		}
+		held = &a
+	}
+	show()
 }
 
 // Resolve is of andon.Assignments. Nearly always an entry is later than its device's newest
