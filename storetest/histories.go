@@ -167,8 +167,8 @@ func (h history) run(t *testing.T, open func(t *testing.T) andon.Store, o Option
 	return nil
 }
 
-// beginning is when every history begins: shortly before the midnight that is behind us, near the real
-// time because engines that expire rows by themselves go by that.
+// beginning is when every history begins: shortly before the midnight that is behind us, near the
+// real time because engines that expire rows by themselves go by that.
 func beginning() andon.Time {
 	const hour = 60 * 60 * 1_000_000
 	return andon.DayStart(andon.TimeOf(time.Now()).Day()) - hour
