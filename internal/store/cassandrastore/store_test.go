@@ -30,9 +30,10 @@ func TestStore(t *testing.T) {
 			o := newKeyspace(t, design)
 			checks := storecheck.Checks()
 			if design != "buckets" {
+				sections := []string{"2.2", "2.4", "2.9", "2.10", "3"}
 				checks = slices.DeleteFunc(checks, func(c storecheck.Check) bool {
-					return !slices.Contains([]string{"2.2", "2.4", "2.9", "2.10", "3"}, c.Section) ||
-						strings.HasPrefix(c.Name, longCheck)
+					return strings.HasPrefix(c.Name, longCheck) ||
+						!slices.Contains(sections, c.Section)
 				})
 			}
 			storetest.RunSome(t, func(t *testing.T) andon.Store { return open(t, o) }, checks)
