@@ -21,13 +21,19 @@ type step struct {
 	checkpoint bool                          // the store writes one before
 	do         request                       // nil: nothing else
 	beside     request                       // nil: nothing at the same time
+	say        saying                        // do, in the language of scenarios; nil: it can't
+	sayBeside  saying                        // beside
 	looks      int                           // more than 0: at first, do is given up after so many
+	mayLack    bool                          // it is the same whether or not there was something
 	compare    bool                          // everything is compared behind it
 	needs      func(andon.Capabilities) bool // nil: every store can
 }
 
 // request is what a client asks of a store.
 type request func(context.Context, *subject) (any, error)
+
+// saying says a request and what came of it in the language of scenarios.
+type saying func(s *speech, answer any, err error)
 
 // start is how a store comes to be opened within a history.
 type start int
@@ -180,98 +186,6 @@ var states = []andon.State{
 	"NORMAL", "WARNING1", "WARNING2", "WARNING", "WARNING10", "ODD", "CALM",
 }
 
-// append sends a request of events. Some are given up at first, and sent again.
-func (g *generator) append() step {
-	tenant := pick(g, g.tenants)
-	if g.IntN(6) == 0 {
-		return g.abort(g.appendOf(tenant, g.timed(tenant)))
-	}
-	return g.appendOf(tenant, g.events(tenant))
-}
-
-// abort has a step given up at first.
-func (g *generator) abort(s step) step {
-	s.looks = 1 + g.IntN(12)
-	s.text = fmt.Sprintf("(given up after %d looks, and again) %s", s.looks, s.text)
-	return s
-}
-
-// events draws the events of a request.
-func (g *generator) events(tenant andon.TenantID) (events []andon.Event) {
-	for range 1 + g.IntN(1+g.IntN(8)) {
-		e := g.event(tenant)
-		g.sent[tenant] = append(g.sent[tenant], e)
-		events = append(events, e)
-	}
-	return events
-}
-
-// timed draws events that have a time: those without get another one whenever they are sent.
-func (g *generator) timed(tenant andon.TenantID) []andon.Event {
-	events := g.events(tenant)
-	return slices.DeleteFunc(events, func(e andon.Event) bool { return e.Time == 0 })
-}
-
-func (g *generator) appendOf(tenant andon.TenantID, events []andon.Event) step {
-	var batch ingest.Batch[andon.Event]
-	var text []string
-	for i, e := range events {
-		batch.Items = append(batch.Items, ingest.Item[andon.Event]{Value: e, Index: i})
-		text = append(text, eventText(e))
-	}
-	return step{
-		text: fmt.Sprintf("append %s: %s", short(tenant), strings.Join(text, "; ")),
-		do: func(ctx context.Context, s *subject) (any, error) {
-			items := slices.Clone(batch.Items) // admission fills in what is missing
-			return s.intake.Events(ctx, tenant, ingest.Batch[andon.Event]{Items: items})
-		},
-	}
-}
-
-// event draws a new event, or one that was sent before with or without other content.
-func (g *generator) event(tenant andon.TenantID) andon.Event {
-	sent := g.sent[tenant]
-	if len(sent) == 0 || g.IntN(5) > 0 {
-		e := andon.Event{Device: g.device(), Time: g.time(sent), State: pick(g, g.states)}
-		g.content(&e)
-		return e
-	}
-	e := pick(g, sent[max(0, len(sent)-30):])
-	if g.IntN(2) == 0 {
-		e.EscalatedTo = ""
-		g.content(&e)
-	}
-	return e
-}
-
-func (g *generator) content(e *andon.Event) {
-	e.Operator = g.person(60)
-	if g.IntN(8) == 0 {
-		e.EscalatedTo = g.person(20)
-	}
-	e.Message = pick(g, []string{"", "hot", "cold"})
-	e.Attributes = pick(g, []andon.JSON{"", `{"a":1}`})
-}
-
-// time draws when an event was: now or about now, late by much or little, or at or beside the time
-// of one that was sent.
-func (g *generator) time(sent []andon.Event) andon.Time {
-	switch n := g.IntN(20); {
-	case n < 2:
-		return g.now
-	case n < 6:
-		return g.now + andon.Time(g.IntN(60)-30)*andon.Time(second)
-	case n < 14 && len(sent) > 0:
-		near := pick(g, sent[max(0, len(sent)-30):])
-		return max(near.Time+andon.Time(g.IntN(3)-1), andon.MinTime)
-	case n < 17:
-		return g.now - andon.Time(g.IntN(120))*andon.Time(minute)
-	case n < 19:
-		return g.now - andon.Time(g.IntN(5*24))*andon.Time(hour)
-	}
-	return 0 // the arrival
-}
-
 // measure sends a request of readings.
 func (g *generator) measure() step {
 	tenant := pick(g, g.tenants)
@@ -294,6 +208,9 @@ func (g *generator) measure() step {
 			items := slices.Clone(batch.Items)
 			return s.intake.Readings(ctx, tenant, ingest.Batch[andon.Reading]{Items: items})
 		},
+		say: func(s *speech, answer any, err error) {
+			s.readings(tenant, batch.Items, answer, err)
+		},
 	}
 }
 
@@ -314,6 +231,12 @@ func (g *generator) assign() step {
 		text: fmt.Sprintf("assign %s: %+v", short(tenant), assignments),
 		do: func(ctx context.Context, s *subject) (any, error) {
 			return s.intake.Assign(ctx, tenant, assignments)
+		},
+		say: func(s *speech, _ any, err error) {
+			s.in(tenant)
+			for _, a := range assignments {
+				s.do(err, "assign %s %s", word(a.Device), orDash(a.Operator))
+			}
 		},
 	}
 	if g.IntN(4) == 0 {
@@ -339,6 +262,18 @@ func (g *generator) escalate() step {
 			kept, added, err := s.intake.Escalate(ctx, tenant, record)
 			return []any{kept, added}, err
 		},
+		say: func(s *speech, answer any, err error) {
+			e := record
+			if err == nil {
+				e = answer.([]any)[0].(andon.Escalation) // it names the entry
+			} else if e.Time == 0 {
+				s.add(unsayable)
+				return
+			}
+			s.in(tenant)
+			s.do(err, "escalate %s %s %s%s", word(e.Device), s.entry(e.Time, e.State),
+				orDash(record.To), fields("by", string(record.By)))
+		},
 	}
 }
 
@@ -348,6 +283,10 @@ func (g *generator) retire() step {
 		text: fmt.Sprintf("retire %s: %q", short(tenant), device),
 		do: func(ctx context.Context, s *subject) (any, error) {
 			return s.intake.Retire(ctx, tenant, device)
+		},
+		say: func(s *speech, _ any, err error) {
+			s.in(tenant)
+			s.do(err, "retire %s", word(device))
 		},
 	}
 }
@@ -372,9 +311,14 @@ func (g *generator) withdraw() step {
 			kept, added, err := s.intake.Withdraw(ctx, tenant, w)
 			return []any{kept, added}, err
 		},
+		say: func(s *speech, _ any, err error) {
+			s.in(tenant)
+			s.do(err, "withdraw %s %s%s", word(w.Device), s.entry(w.Time, w.State),
+				fields("by", string(w.By)))
+		},
 	}
 	if g.expires {
-		s.text, s.do = "nothing", nil
+		s.text, s.do, s.say = "nothing", nil, nil
 	}
 	return s
 }
@@ -387,11 +331,12 @@ func (g *generator) purge() step {
 		text:  fmt.Sprintf("purge %s: %q", short(tenant), device),
 		needs: func(c andon.Capabilities) bool { return c.Purge },
 		do: func(ctx context.Context, s *subject) (any, error) {
-			err := s.intake.Purge(ctx, tenant, device)
-			if andon.KindOf(err) == andon.NotFound {
-				err = nil
-			}
-			return nil, err
+			return nil, s.intake.Purge(ctx, tenant, device)
+		},
+		mayLack: true,
+		say: func(s *speech, _ any, err error) {
+			s.in(tenant)
+			s.do(err, "purge %s", word(device))
 		},
 	}
 }
@@ -423,6 +368,14 @@ func (g *generator) restore() step {
 		text: fmt.Sprintf("restore %s: %+v", short(tenant), h),
 		do: func(ctx context.Context, s *subject) (any, error) {
 			return nil, s.store.Restore(ctx, tenant, h)
+		},
+		say: func(s *speech, _ any, err error) {
+			if err != nil {
+				s.add(unsayable)
+				return
+			}
+			s.in(tenant)
+			s.history(h)
 		},
 	}
 }
@@ -460,8 +413,10 @@ func (g *generator) changeStates() step {
 		panic("storetest: " + err.Error())
 	}
 	text := fmt.Sprintf("states %+v", defs)
-	s := change(pick(g, g.tenants), text, func(t *andon.Tenant) { t.States = set })
+	tenant := pick(g, g.tenants)
+	s := change(tenant, text, func(t *andon.Tenant) { t.States = set })
 	s.needs = func(c andon.Capabilities) bool { return c.Reorder }
+	s.say = saySetting(tenant, "states"+stateWords(defs))
 	return s
 }
 
@@ -472,12 +427,16 @@ func (g *generator) retention() step {
 	kept := pick(g, []andon.Retention{
 		andon.Forever, andon.Retention(10 * minute), andon.Retention(day), andon.Retention(3 * day),
 	})
-	if g.IntN(2) == 0 {
-		text := "readings " + kept.String()
-		return change(pick(g, g.tenants), text, func(t *andon.Tenant) { t.Readings = kept })
-	}
-	text := "events " + kept.String()
-	return change(pick(g, g.tenants), text, func(t *andon.Tenant) { t.Events = kept })
+	tenant, what := pick(g, g.tenants), pick(g, []string{"readings ", "events "})
+	s := change(tenant, what+kept.String(), func(t *andon.Tenant) {
+		if what == "events " {
+			t.Events = kept
+		} else {
+			t.Readings = kept
+		}
+	})
+	s.say = saySetting(tenant, "retention "+what+kept.String())
+	return s
 }
 
 // expire gives back space. It is told the settled floor, as admission tells it.
@@ -495,6 +454,7 @@ func (g *generator) expire() step {
 		}
 		return nil, s.store.Expire(ctx, tenant, t.Floor)
 	}
+	s.say = saySetting(tenant, "expire")
 	return s
 }
 
@@ -510,6 +470,7 @@ func (g *generator) deleteTenant() step {
 			_, err := s.store.PutTenant(ctx, andon.NewTenant(tenant))
 			return nil, err
 		},
+		say: func(s *speech, _ any, _ error) { s.deleted[tenant]++ },
 	}
 }
 
@@ -535,6 +496,7 @@ func (g *generator) sideBySide() step {
 		other = g.appendOf(tenant, more)
 	}
 	s.text, s.beside = s.text+" BESIDE "+other.text, other.do
+	s.sayBeside = other.say
 	return s
 }
 
