@@ -60,15 +60,19 @@ func (s *server) ready(t *testing.T, want int) time.Duration {
 	return time.Since(began).Round(time.Millisecond)
 }
 
-// quickly are settings under which a server gives up soon, so that a test sees it do so.
-var quickly = []string{"--cassandra-timeout", "2s", "--cassandra-settle", "10s"}
+// quickly are settings under which a server gives up soon, so that a test sees it do so. settling
+// is what its keyspace is made with for that.
+var (
+	quickly  = []string{"--cassandra-timeout", "2s"}
+	settling = []string{"--cassandra-settle", "10s"}
+)
 
 // TestCassandraFaults has the connections to Cassandra go wrong under one server, which goes on:
 // what it acknowledged stays, and sending the rest again ends in the answers of the reference.
 func TestCassandraFaults(t *testing.T) {
 	node := enginetest.Cassandra(t)
 	p := newProxy(t, node.Addr())
-	k := newKeyspace(t, []string{node.Addr()}, "state")
+	k := newKeyspace(t, []string{node.Addr()}, "state", settling...)
 	k.hosts = []string{p.addr()}
 	s := k.serve(t, quickly...)
 	c, l := newClient(t, s), newLoad(t, 6)
@@ -110,7 +114,7 @@ func TestCassandraFaults(t *testing.T) {
 func TestCassandraLostAnswer(t *testing.T) {
 	node := enginetest.Cassandra(t)
 	p := newProxy(t, node.Addr())
-	k := newKeyspace(t, []string{node.Addr()}, "state")
+	k := newKeyspace(t, []string{node.Addr()}, "state", settling...)
 	k.hosts = []string{p.addr()}
 	s := k.serve(t, quickly...)
 	c := newClient(t, s)
@@ -152,7 +156,7 @@ func TestCassandraLostAnswer(t *testing.T) {
 func TestCassandraAway(t *testing.T) {
 	node := enginetest.Cassandra(t)
 	p := newProxy(t, node.Addr())
-	k := newKeyspace(t, []string{node.Addr()}, "buckets")
+	k := newKeyspace(t, []string{node.Addr()}, "buckets", settling...)
 	k.hosts = []string{p.addr()}
 	s := k.serve(t, quickly...)
 	c, l := newClient(t, s), newLoad(t, 4)

@@ -37,7 +37,7 @@ func TestCassandraKillAndon(t *testing.T) {
 // back, and the server goes on by itself.
 func TestCassandraKillNode(t *testing.T) {
 	node := enginetest.OwnCassandra(t, enginetest.Options{})
-	k := newKeyspace(t, []string{node.Addr()}, "view")
+	k := newKeyspace(t, []string{node.Addr()}, "view", settling...)
 	s := k.serve(t, quickly...)
 	c, l := newClient(t, s), newLoad(t, 6)
 	stop := l.start(t, c)

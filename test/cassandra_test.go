@@ -32,7 +32,8 @@ type keyspace struct {
 // test.
 func newKeyspace(t *testing.T, hosts []string, design string, more ...string) keyspace {
 	t.Helper()
-	k := keyspace{hosts, fmt.Sprintf("program_%s_%08x", design, rand.Uint32()), design}
+	name := strings.ReplaceAll(design, "-", "_")
+	k := keyspace{hosts, fmt.Sprintf("program_%s_%08x", name, rand.Uint32()), design}
 	t.Cleanup(func() { k.drop(t) })
 	args := append([]string{"store", "init"}, k.flags()...)
 	out, errs, code := run(t, append(args, more...)...)
@@ -93,14 +94,18 @@ func (k keyspace) drop(t *testing.T) {
 
 // TestCassandraAnswers: under each design the answers are those that are known of the reference's
 // log and of the log of the escalators. That is imported in one of four orders, and every tenth
-// unit is looked at in full: all orders and all units under all designs take most of an hour.
+// unit is looked at in full: all orders and all units under all designs take most of an hour. The
+// designs by device differ in the key of their rows only, and are left to the store's own tests.
 func TestCassandraAnswers(t *testing.T) {
 	node := enginetest.Cassandra(t)
 	stateLog, metro := stateLogLines(t), metroLog(t)
 	orders := metroOrders(metro)
 	byUnit := rowsByUnit(metro)
 	names := []string{"shuffled", "reversed", "twice", "file"}
-	for i, design := range all.Designs("cassandra") {
+	designs := slices.DeleteFunc(all.Designs("cassandra"), func(design string) bool {
+		return strings.HasSuffix(design, "-by-device")
+	})
+	for i, design := range designs {
 		t.Run(design, func(t *testing.T) {
 			k := newKeyspace(t, []string{node.Addr()}, design)
 			s := k.serve(t)
