@@ -37,8 +37,8 @@ cassandra: ## A local Cassandra to try Andon on, until Ctrl-C; needs Java 17 and
 
 # The limit of a package is a backstop for CI, which ends after 90 minutes: tests wait for progress.
 .PHONY: test
-test: check race-ready ## Check, and run all tests with the race detector; about 15 minutes
-	@echo "make test: about 15 minutes on two cores; it starts Apache Cassandra (Java 17, 1.2 GB a node)," \
+test: check race-ready ## Check, and run all tests with the race detector; about 20 minutes
+	@echo "make test: about 20 minutes on two cores; it starts Apache Cassandra (Java 17, 1.2 GB a node)," \
 		"which Maven fetches once (70 MB). 'go test ./...' leaves the engines out: 3 minutes."
 	CGO_ENABLED=1 ANDON_ENGINES=1 go test -race -timeout 75m ./...
 

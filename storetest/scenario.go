@@ -155,6 +155,15 @@ func orDash[T ~string](name T) string {
 	return word(name)
 }
 
+// refusedBy returns the indexes of the entries that admission refused.
+func refusedBy(answer any) map[int]bool {
+	refused := map[int]bool{}
+	for _, r := range answer.(intake.Result).Rejected {
+		refused[r.Index] = true
+	}
+	return refused
+}
+
 // events says an append, without what admission refused.
 func (s *speech) events(tenant andon.TenantID, events []andon.Event, answer any, err error) {
 	if err != nil {
@@ -162,10 +171,7 @@ func (s *speech) events(tenant andon.TenantID, events []andon.Event, answer any,
 		return
 	}
 	s.in(tenant)
-	refused := map[int]bool{}
-	for _, r := range answer.(intake.Result).Rejected {
-		refused[r.Index] = true
-	}
+	refused := refusedBy(answer)
 	verb := "at"
 	for i, e := range events {
 		if e.Time == 0 { // as admission gives it one
@@ -291,10 +297,7 @@ func (s *speech) readings(
 		return
 	}
 	s.in(tenant)
-	refused := map[int]bool{}
-	for _, r := range answer.(intake.Result).Rejected {
-		refused[r.Index] = true
-	}
+	refused := refusedBy(answer)
 	for _, item := range items {
 		r := item.Value
 		if refused[item.Index] {

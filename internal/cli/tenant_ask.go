@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"net/http"
 
 	"github.com/andonhq/andon"
@@ -44,31 +45,30 @@ func (p *program) losses(
 	of := c.ForTenant(id)
 	if r := wanted.EventsRetention; r != nil && shorter(*r, is.Retention.Events) {
 		l := loss{kind: "events", before: p.now() - andon.Time(*r)}
-		err = l.add(ctx, of, func(d andon.DeviceID, q client.Query) (n int, err error) {
-			for _, err := range of.DeviceEvents(ctx, d, q) {
-				if err != nil || n == mostCounted {
-					return n, err
-				}
-				n++
-			}
-			return n, nil
+		err = l.add(ctx, of, func(d andon.DeviceID, q client.Query) (int, error) {
+			return lengthOf(of.DeviceEvents(ctx, d, q))
 		})
 		all = append(all, l)
 	}
 	if r := wanted.ReadingsRetention; r != nil && err == nil && shorter(*r, is.Retention.Readings) {
 		l := loss{kind: "readings", before: p.now() - andon.Time(*r)}
-		err = l.add(ctx, of, func(d andon.DeviceID, q client.Query) (n int, err error) {
-			for _, err := range of.DeviceReadings(ctx, d, q) {
-				if err != nil || n == mostCounted {
-					return n, err
-				}
-				n++
-			}
-			return n, nil
+		err = l.add(ctx, of, func(d andon.DeviceID, q client.Query) (int, error) {
+			return lengthOf(of.DeviceReadings(ctx, d, q))
 		})
 		all = append(all, l)
 	}
 	return all, err
+}
+
+// lengthOf returns how many a list has, and mostCounted where there are more.
+func lengthOf[T any](list iter.Seq2[T, error]) (n int, err error) {
+	for _, err := range list {
+		if err != nil || n == mostCounted {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
 }
 
 // shorter reports whether a retention keeps less than another; forever keeps the most.
