@@ -54,12 +54,22 @@ func runText(ctx context.Context, e *Env, text string, line int) error {
 	return s.run(ctx, e)
 }
 
+// repeats is how often a statement is sent again that a store could not serve for now, as one on a
+// network says when its machine was held up. All that a statement does may be done twice.
+const repeats = 5
+
 // run runs the scenario, in each order that it allows for, each time in new tenants.
 func (s *scenario) run(ctx context.Context, e *Env) error {
 	for order := range permutations(s.anyOrder) {
 		e.Renew()
 		for _, st := range slices.Concat(s.before, order, s.after) {
 			err := st.do(ctx, e)
+			for range repeats {
+				if err == nil || andon.KindOf(err) != andon.Unavailable {
+					break
+				}
+				err = st.do(ctx, e)
+			}
 			if errors.Is(err, errUndeclared) {
 				return nil // what comes behind would show nothing
 			}

@@ -220,16 +220,39 @@ func (w *world) step(ctx context.Context, s step, o Options) error {
 	if errors.Is(err, errGivenUp) {
 		got, err = s.all(ctx, w.store, o.Parallel)
 	}
+	repeated := unavailable(got, err)
+	for range patience {
+		if !unavailable(got, err) {
+			break
+		}
+		got, err = s.all(ctx, w.store, o.Parallel)
+	}
 	if s.mayLack && andon.KindOf(wantErr) == andon.NotFound {
 		wantErr = nil
 	}
 	if s.mayLack && andon.KindOf(err) == andon.NotFound {
 		err = nil
 	}
+	if repeated && wantErr == nil && err == nil {
+		return nil // part of it was there already; the questions show whether it all is
+	}
 	if d := diff(outcome(want, wantErr), outcome(got, err)); d != "" {
 		return fmt.Errorf("it returns (-want +got):\n%s(error: %v)", d, err)
 	}
 	return nil
+}
+
+// patience is how often a request is sent again that a store could not serve for now.
+const patience = 20
+
+// unavailable reports whether a store asks for a step to be sent again, as one on a network does
+// when its machine was held up.
+func unavailable(answer any, err error) bool {
+	if err != nil {
+		return andon.KindOf(err) == andon.Unavailable
+	}
+	both, _ := answer.([]any)
+	return slices.Contains(both, any(andon.Unavailable.String()))
 }
 
 // restart closes the store, or cuts its power, and opens it again.
@@ -296,7 +319,14 @@ func (w *world) difference(ctx context.Context) error {
 			continue
 		}
 		want := outcome(q.ask(ctx, w.want))
-		got := outcome(q.ask(ctx, w.store))
+		got, err := q.ask(ctx, w.store)
+		for range patience {
+			if !unavailable(got, err) {
+				break
+			}
+			got, err = q.ask(ctx, w.store)
+		}
+		got = outcome(got, err)
 		if d := diff(want, got); d != "" {
 			differ = append(differ, fmt.Sprintf("%s (-want +got):\n%s", q.text, d))
 		}
