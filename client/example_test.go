@@ -85,7 +85,7 @@ func Example() {
 	fmt.Println(d.State, "since", d.Since, "is with", d.Operator)
 	// Output:
 	// accepted: 1
-	// event 1: at byte 0: state is missing
+	// event 1: state is missing
 	// WARNING1 since 2020-04-24T07:30:00Z is with Liz
 }
 

@@ -22,12 +22,11 @@ type assignmentReader struct {
 }
 
 func (r *assignmentReader) entry(s *jsonscan.Scanner, a *andon.Assignment) *jsonscan.Fault {
-	start := s.At
 	r.assignment, r.operator, r.null = a, false, false
 	if f := fields(s, r); f != nil {
 		return f
 	}
-	return invalid(start, r.validate())
+	return invalid(r.validate())
 }
 
 func (r *assignmentReader) validate() error {

@@ -27,7 +27,6 @@ type eventReader struct {
 }
 
 func (r *eventReader) entry(s *jsonscan.Scanner, e *andon.Event) (f *jsonscan.Fault) {
-	start := s.At
 	r.event = e
 	r.extra.reset()
 	if f = fields(s, r); f != nil {
@@ -36,7 +35,7 @@ func (r *eventReader) entry(s *jsonscan.Scanner, e *andon.Event) (f *jsonscan.Fa
 	if e.Attributes, f = r.extra.join(); f != nil {
 		return f
 	}
-	return invalid(start, e.Validate())
+	return invalid(e.Validate())
 }
 
 func (r *eventReader) beside() int64 { return int64(len(r.event.Attributes)) }

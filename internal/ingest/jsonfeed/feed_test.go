@@ -141,9 +141,9 @@ func TestEventRefused(t *testing.T) {
 		{`"time":"yesterday"`, "body.time",
 			`at byte 33: time "yesterday" is not RFC 3339, such as 2026-11-20T06:00:00Z`},
 		{`"operator":"a\u0000"`, "body.operator",
-			`at byte 0: operator holds a control character at byte 1`},
+			`operator holds a control character at byte 1`},
 		{`"message":"` + strings.Repeat("x", andon.MaxMessageBytes+1) + `"`, "body.message",
-			`at byte 0: message is 16385 bytes long, more than 16384`},
+			`message is 16385 bytes long, more than 16384`},
 	} {
 		t.Run(c.members[:min(len(c.members), 40)], func(t *testing.T) {
 			_, err := jsonfeed.Events(`{"device":"d","state":"S",`+c.members+`}`,
@@ -167,9 +167,9 @@ func TestBodyRefused(t *testing.T) {
 		{"\x00", jsonfeed.JSON, "body", `at byte 0: want an object or an array, found '\x00'`},
 		{"\x1f\x8b", jsonfeed.JSON, "body", `at byte 0: want an object or an array, found '\x1f'`},
 		{"null", jsonfeed.JSON, "body", "at byte 0: want an object or an array, found null"},
-		{"{}", jsonfeed.JSON, "body.device", "at byte 0: device is missing"},
-		{`{"device":"d"}`, jsonfeed.JSON, "body.state", "at byte 0: state is missing"},
-		{`{"device":null}`, jsonfeed.JSON, "body.device", "at byte 0: device is missing"},
+		{"{}", jsonfeed.JSON, "body.device", "device is missing"},
+		{`{"device":"d"}`, jsonfeed.JSON, "body.state", "state is missing"},
+		{`{"device":null}`, jsonfeed.JSON, "body.device", "device is missing"},
 		{"{", jsonfeed.JSON, "body", "at byte 1: want a name in double quotes, found the end"},
 		{`{"device":"d","state":"S"} {}`, jsonfeed.JSON, "body",
 			"at byte 27: want the end behind one object (objects line by line are NDJSON), " +
@@ -232,7 +232,7 @@ func TestNothingGoodIsLost(t *testing.T) {
 		}},
 		{"invalid elements", `[{"device":"d"},` + good + `,{"device":"\ud800"},` + good + `]`,
 			jsonfeed.JSON, []string{
-				"0:0 at byte 1: state is missing",
+				"0:0 state is missing",
 				"1:0 ok",
 				"2:0 at byte 54: device: an escape that is half of a surrogate pair",
 				"3:0 ok",

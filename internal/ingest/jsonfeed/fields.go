@@ -91,12 +91,12 @@ func instant(s *jsonscan.Scanner, unit andon.Precision, into *andon.Time) *jsons
 	return nil
 }
 
-// invalid says what Validate found wrong with the entry that begins at a place.
-func invalid(at int, err error) *jsonscan.Fault {
+// invalid says what Validate found wrong with an entry. The entry's index or line tells its place.
+func invalid(err error) *jsonscan.Fault {
 	if err == nil {
 		return nil
 	}
-	f := &jsonscan.Fault{At: at, Reason: err.Error()}
+	f := &jsonscan.Fault{At: jsonscan.NoPlace, Reason: err.Error()}
 	var e *andon.Error
 	if errors.As(err, &e) && len(e.Fields) > 0 {
 		f.Field = strings.TrimPrefix(e.Fields[0].Location, "body.")

@@ -27,7 +27,6 @@ type readingReader struct {
 }
 
 func (r *readingReader) entry(s *jsonscan.Scanner, into *andon.Reading) (f *jsonscan.Fault) {
-	start := s.At
 	r.reading, r.metrics = into, r.metrics[:0]
 	r.extra.reset()
 	if f = fields(s, r); f != nil {
@@ -35,13 +34,13 @@ func (r *readingReader) entry(s *jsonscan.Scanner, into *andon.Reading) (f *json
 	}
 	sorted, err := r.metrics.Sorted()
 	if err != nil {
-		return invalid(start, err)
+		return invalid(err)
 	}
 	into.Metrics = slices.Clone(sorted)
 	if into.Metadata, f = r.extra.join(); f != nil {
 		return f
 	}
-	return invalid(start, into.Validate())
+	return invalid(into.Validate())
 }
 
 func (r *readingReader) beside() int64 {

@@ -28,13 +28,21 @@ type Scanner struct {
 
 // Fault is one thing that is wrong, and where.
 type Fault struct {
-	At     int    // in bytes from the start of the text
+	At     int    // in bytes from the start of the text; NoPlace where the text as such is well
 	Field  string // the field at fault; empty where none is, or the scanner can't know it
 	Reason string
 }
 
-// Error returns the place and the reason.
-func (f *Fault) Error() string { return fmt.Sprintf("at byte %d: %s", f.At, f.Reason) }
+// NoPlace is where a fault is that no byte of the text shows, such as a field that is missing.
+const NoPlace = -1
+
+// Error returns the place, if there is one, and the reason.
+func (f *Fault) Error() string {
+	if f.At == NoPlace {
+		return f.Reason
+	}
+	return fmt.Sprintf("at byte %d: %s", f.At, f.Reason)
+}
 
 // Fault makes a fault at a place.
 func (s *Scanner) Fault(at int, format string, args ...any) *Fault {
