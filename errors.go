@@ -72,6 +72,19 @@ func AtField(location, format string, args ...any) *Error {
 	}
 }
 
+// NoTenant is what a store says of a tenant that is not there.
+func NoTenant(id TenantID) *Error { return Errorf(NotFound, "there is no tenant %q", id) }
+
+// NoDevice is what a store says of a device that shows nothing.
+func NoDevice(id DeviceID) *Error {
+	return Errorf(NotFound, "device %q was never seen, or is retired", id)
+}
+
+// NoEntry is what a store says of an entry that is not there.
+func NoEntry(device DeviceID, at Time, state State) *Error {
+	return Errorf(NotFound, "device %q has no entry %s at %s", device, state, at)
+}
+
 // KindOf returns the kind of the outermost Error that err wraps. An error of the context is
 // Unavailable: nobody waits for its answer any more. Any other error is Internal.
 func KindOf(err error) Kind {

@@ -29,6 +29,9 @@ func (s Span) Empty() bool { return s.To != 0 && s.From > s.To }
 // Since returns the part of the span that is not before t.
 func (s Span) Since(t Time) Span { return Span{From: max(s.From, t), To: s.To} }
 
+// Until returns the part of the span that is not after t; 0 is no bound.
+func (s Span) Until(t Time) Span { return Span{From: s.From, To: Earlier(s.To, t)} }
+
 // A Limit may be one above MaxLimit: whoever pages asks for one more than it shows, to know whether
 // there is a next page.
 
@@ -44,6 +47,17 @@ type EventQuery struct {
 // Admits reports whether an entry is one that the query selects.
 func (q *EventQuery) Admits(k EventKey) bool {
 	return q.Span.Holds(k.Time) && q.States.Match(k.State) && q.behind(k)
+}
+
+// Rest returns the part of the span that can still have entries behind After.
+func (q *EventQuery) Rest() Span {
+	switch {
+	case q.After == nil:
+		return q.Span
+	case q.Order == Asc:
+		return q.Span.Since(q.After.Time)
+	}
+	return q.Span.Until(q.After.Time)
 }
 
 func (q *EventQuery) behind(k EventKey) bool {
@@ -165,6 +179,17 @@ type ReadingQuery struct {
 	Order   Order
 	After   Time // resume strictly behind this time, in Order; 0 from the start
 	Limit   int  // at most so many; must be above 0
+}
+
+// Rest returns the part of the span that is behind After.
+func (q *ReadingQuery) Rest() Span {
+	switch {
+	case q.After == 0:
+		return q.Span
+	case q.Order == Asc:
+		return q.Span.Since(q.After + 1)
+	}
+	return q.Span.Until(q.After - 1)
 }
 
 // MetricPosition is where a reading stands in a list across devices.

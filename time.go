@@ -35,6 +35,14 @@ func (t Time) Add(d Duration) Time { return t + Time(d) }
 // Sub returns how much later t is than u; 0 where it is not, because durations are never negative.
 func (t Time) Sub(u Time) Duration { return max(Duration(t-u), 0) }
 
+// Earlier returns the earlier of two times, of which 0 is none.
+func Earlier(a, b Time) Time {
+	if a == 0 || (b != 0 && b < a) {
+		return b
+	}
+	return a
+}
+
 // Day returns the UTC day that t is in, counted from 1970-01-01.
 func (t Time) Day() uint32 { return uint32(t / Time(day)) }
 

@@ -194,5 +194,5 @@ func ExampleError() {
 	if errors.As(err, &e) {
 		fmt.Println(e.Status, e.Detail)
 	}
-	// Output: 404 device "press-7" was never seen or is retired
+	// Output: 404 device "press-7" was never seen, or is retired
 }

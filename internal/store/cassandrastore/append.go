@@ -374,7 +374,7 @@ func (a *appending) mark(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			m.first = earlier(m.first, first)
+			m.first = andon.Earlier(m.first, first)
 			m.write = m.first != 0 // else the log has expired there
 		}
 		marks[i] = a.store.marks(a.tenant.key, device, d.run, d.calm)
@@ -403,14 +403,6 @@ func (s *Store) marks(tenant string, device andon.DeviceID, run, calm newMark) (
 		})
 	}
 	return m
-}
-
-// earlier returns the earlier of two times, either of which may be absent.
-func earlier(a, b andon.Time) andon.Time {
-	if a == 0 || (b != 0 && b < a) {
-		return b
-	}
-	return a
 }
 
 // statesRemembered bounds the memory that a device with ever new states can take.

@@ -9,10 +9,6 @@ import (
 	"github.com/andonhq/andon"
 )
 
-func noDevice(id andon.DeviceID) error {
-	return andon.Errorf(andon.NotFound, "device %q was never seen, or is retired", id)
-}
-
 // Device is of andon.Current.
 func (s *Store) Device(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID,
@@ -25,7 +21,7 @@ func (s *Store) Device(
 	}
 	d, err := s.device(ctx, t, device)
 	if err == nil && d == nil {
-		err = noDevice(device)
+		err = andon.NoDevice(device)
 	}
 	if err != nil {
 		return andon.Device{}, err
@@ -139,7 +135,7 @@ func (s *Store) Retire(
 	}
 	v := slots.slots[0].view
 	if !v.alive(t.record.States) {
-		return 0, noDevice(device)
+		return 0, andon.NoDevice(device)
 	}
 	newest := v.newestKey(t.record.States)
 	at = max(at, newest.Time+1)

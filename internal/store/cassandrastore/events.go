@@ -85,7 +85,7 @@ func (s *Store) Entry(
 	}
 	e, err := s.entry(ctx, t, device, at, state)
 	if err == nil && e == nil {
-		err = andon.Errorf(andon.NotFound, "device %q has no entry %s at %s", device, state, at)
+		err = andon.NoEntry(device, at, state)
 	}
 	if err != nil {
 		return andon.Entry{}, err
@@ -152,18 +152,6 @@ func (s *Store) first(
 	return 0, nil
 }
 
-// narrow returns the part of a query's span that it can still find something in.
-func narrow(q *andon.EventQuery) andon.Span {
-	span := q.Span
-	if q.After != nil && q.Order == andon.Desc && (span.To == 0 || q.After.Time < span.To) {
-		span.To = q.After.Time
-	}
-	if q.After != nil && q.Order == andon.Asc {
-		span.From = max(span.From, q.After.Time)
-	}
-	return span
-}
-
 func lastUnit(to andon.Time, of func(andon.Time) uint32) uint32 {
 	if to == 0 {
 		return 1<<31 - 1
@@ -181,7 +169,7 @@ func (s *Store) walk(
 	want wanted,
 ) iter.Seq2[andon.Entry, error] {
 	return func(yield func(andon.Entry, error) bool) {
-		span, left := narrow(&q), q.Limit
+		span, left := q.Rest(), q.Limit
 		if span.Empty() {
 			return
 		}

@@ -43,7 +43,7 @@ func (s *Store) person(
 			yield(andon.Event{}, err)
 			return
 		}
-		span, left := narrow(&q), q.Limit
+		span, left := q.Rest(), q.Limit
 		if span.Empty() {
 			return
 		}
@@ -94,10 +94,7 @@ func (s *Store) operatorHour(
 		return nil, err
 	}
 	within := q
-	within.Span.From = max(q.Span.From, andon.HourStart(hour))
-	if end := andon.HourStart(hour+1) - 1; q.Span.To == 0 || end < q.Span.To {
-		within.Span.To = end
-	}
+	within.Span = q.Span.Since(andon.HourStart(hour)).Until(andon.HourStart(hour+1) - 1)
 	found := make([][]andon.Event, len(devices))
 	err = parallel(ctx, len(devices), func(ctx context.Context, i int) error {
 		theirs := s.operators(t, devices[i], q.Order).only(operator)
@@ -253,8 +250,7 @@ func (s *Store) records(
 	n := v.newest(t.record.States)
 	shown := v.alive(t.record.States) && n.time == e.Time && n.state == e.State
 	if !shown && (len(kept) == 0 || !v.alive(t.record.States)) {
-		return nil, 0, andon.Errorf(andon.NotFound,
-			"device %q has no entry %s at %s", e.Device, e.State, e.Time)
+		return nil, 0, andon.NoEntry(e.Device, e.Time, e.State)
 	}
 	return kept, v.shards, nil
 }

@@ -221,12 +221,7 @@ func (s *Store) measured(
 	ctx context.Context, t *tenant, device andon.DeviceID, q andon.ReadingQuery,
 ) iter.Seq2[andon.Reading, error] {
 	return func(yield func(andon.Reading, error) bool) {
-		span, left := q.Span, q.Limit
-		if q.After != 0 && q.Order == andon.Asc {
-			span.From = max(span.From, q.After+1)
-		} else if q.After != 0 && (span.To == 0 || q.After <= span.To) {
-			span.To = q.After - 1
-		}
+		span, left := q.Rest(), q.Limit
 		if span.Empty() {
 			return
 		}

@@ -209,7 +209,7 @@ func (s *Store) beginnings(
 			found[base] = first
 		}
 		if same {
-			first = earlier(m.first, first)
+			first = andon.Earlier(m.first, first)
 		}
 		if first == 0 { // the log has expired, and nobody had written down where the run began
 			first = v.newest(states).time

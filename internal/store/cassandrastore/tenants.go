@@ -121,10 +121,6 @@ func (r *tenantRow) tenant() (*tenant, error) {
 	return &tenant{key: tenantKey(record.ID, r.life), record: record}, nil
 }
 
-func noTenant(id andon.TenantID) error {
-	return andon.Errorf(andon.NotFound, "there is no tenant %q", id)
-}
-
 // tenantRow reads one row; the zero row where there is none.
 func (s *Store) tenantRow(ctx context.Context, id andon.TenantID) (row tenantRow, err error) {
 	q := question{tenantColumns + " AND id = ?", 0}
@@ -146,7 +142,7 @@ func (s *Store) tenant(ctx context.Context, id andon.TenantID) (*tenant, error) 
 		return nil, err
 	}
 	if row.record == "" {
-		return nil, noTenant(id)
+		return nil, andon.NoTenant(id)
 	}
 	t, err := row.tenant()
 	if err == nil {
@@ -374,7 +370,7 @@ func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 		return err
 	}
 	if row.record == "" {
-		return noTenant(id)
+		return andon.NoTenant(id)
 	}
 	over := tenantKey(id, row.life)
 	// Before, so that it is not forgotten; and after, since a purge may have found it too early.

@@ -31,7 +31,7 @@ func (t *tenant) shown(id andon.DeviceID) (*andon.Device, error) {
 			return shown, nil
 		}
 	}
-	return nil, andon.Errorf(andon.NotFound, "device %q was never seen or is retired", id)
+	return nil, andon.NoDevice(id)
 }
 
 // Devices returns the devices that a query selects, in its order.

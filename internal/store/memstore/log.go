@@ -66,7 +66,7 @@ func (s *Store) Escalate(
 	err = s.within(ctx, id, func(t *tenant) error {
 		d, e, err := t.entry(r.Device, r.Time, r.State)
 		if err == nil && d.isWithdrawn(e) {
-			err = noEntry(r.Device, r.Time, r.State)
+			err = andon.NoEntry(r.Device, r.Time, r.State)
 		}
 		if err != nil {
 			return err
@@ -143,11 +143,7 @@ func (t *tenant) entry(
 			return d, &d.entries[i], nil
 		}
 	}
-	return nil, nil, noEntry(id, at, state)
-}
-
-func noEntry(id andon.DeviceID, at andon.Time, state andon.State) error {
-	return andon.Errorf(andon.NotFound, "device %q has no entry %s at %s", id, state, at)
+	return nil, nil, andon.NoEntry(id, at, state)
 }
 
 // DeviceEvents returns entries of a device.

@@ -64,7 +64,7 @@ func (s *Store) within(ctx context.Context, id andon.TenantID, do func(*tenant) 
 	defer s.mu.Unlock()
 	t, ok := s.tenants[id]
 	if !ok {
-		return andon.Errorf(andon.NotFound, "tenant %q does not exist", id)
+		return andon.NoTenant(id)
 	}
 	return do(t)
 }

@@ -20,7 +20,7 @@ func (s *Store) Device(
 	slot := t.fleet.Slot(device)
 	if slot == nil || !slot.Shown().Alive() {
 		s.mu.RUnlock()
-		return andon.Device{}, noDevice(device)
+		return andon.Device{}, andon.NoDevice(device)
 	}
 	d := slot.Shown().Show(t.states())
 	s.mu.RUnlock()

@@ -79,7 +79,7 @@ func (r *eventReader) device(
 		}
 		left := q.Limit
 		var hits []hit
-		for day, err := range r.directory.days(device, narrow(&q), q.Order) {
+		for day, err := range r.directory.days(device, q.Rest(), q.Order) {
 			if err == nil {
 				hits, err = r.scan.day(hits[:0], device, day, &q, left)
 			}
@@ -98,19 +98,6 @@ func (r *eventReader) device(
 			}
 		}
 	}
-}
-
-// narrow returns the part of the query's span that can still be behind its position.
-func narrow(q *andon.EventQuery) andon.Span {
-	span := q.Span
-	switch {
-	case q.After == nil:
-	case q.Order == andon.Desc:
-		span.To = earlier(span.To, q.After.Time)
-	default:
-		span.From = max(span.From, q.After.Time)
-	}
-	return span
 }
 
 // Entry is of andon.Log.
@@ -139,7 +126,7 @@ func entry(
 		if err := it.Error(); err != nil {
 			return e, err
 		}
-		return e, noEntry(device, at, state)
+		return e, andon.NoEntry(device, at, state)
 	}
 	value, err := it.ValueAndErr()
 	if err != nil {
@@ -166,11 +153,6 @@ func entry(
 		e.EscalatedTo = e.Escalations[0].To
 	}
 	return e, it.Error()
-}
-
-func noEntry(device andon.DeviceID, at andon.Time, state andon.State) error {
-	return andon.Errorf(andon.NotFound, "device %q has no entry at %s in state %q",
-		device, at, state)
 }
 
 // escalationAt reads the escalation that an iterator is at; the key of its entry is n bytes long.
@@ -239,7 +221,7 @@ func (s *Store) operatorHours(
 	ctx context.Context, t *tenant, operator andon.PersonID, q *andon.EventQuery,
 ) iter.Seq2[devicesOfHour, error] {
 	prefix := newKey(tableOperator, t.number).text(string(operator))
-	span := narrow(q)
+	span := q.Rest()
 	from, behind := bytes.Clone(prefix.number(span.From.Hour())), prefix.end()
 	if span.To != 0 {
 		behind = prefix.number(span.To.Hour() + 1)
@@ -283,7 +265,7 @@ func (s *scan) hour(
 ) ([]hit, error) {
 	within := *q
 	first, last := andon.HourStart(h.hour), andon.HourStart(h.hour+1)-1
-	within.Span = andon.Span{From: max(q.Span.From, first), To: earlier(q.Span.To, last)}
+	within.Span = q.Span.Since(first).Until(last)
 	var all, hits []hit
 	var err error
 	for _, device := range h.devices {
@@ -309,7 +291,7 @@ func upTo(span andon.Span, last andon.Time, order andon.Order) andon.Span {
 	if order == andon.Desc {
 		return span.Since(last)
 	}
-	return andon.Span{From: span.From, To: earlier(span.To, last)}
+	return span.Until(last)
 }
 
 // SupervisorEvents is of andon.Log. The hints say which entries were ever escalated to the
@@ -351,7 +333,7 @@ func (s *Store) supervisorKeys(
 	ctx context.Context, t *tenant, supervisor andon.PersonID, q *andon.EventQuery,
 ) iter.Seq2[andon.EventKey, error] {
 	prefix := newKey(tableSupervisor, t.number).text(string(supervisor))
-	span := narrow(q)
+	span := q.Rest()
 	from, behind := bytes.Clone(prefix.time(span.From)), prefix.end()
 	if span.To != 0 {
 		behind = prefix.time(span.To + 1)

@@ -165,7 +165,7 @@ var errOvertaken = errors.New("overtaken by other writes")
 func (s *Store) admit(w *writing, goes int) error {
 	const dear, patience = 1000, 3
 	if w.tenant.gone {
-		return noTenant(w.tenant.record.Load().ID)
+		return andon.NoTenant(w.tenant.record.Load().ID)
 	}
 	if err := s.room.admit(w.frees); err != nil {
 		return err

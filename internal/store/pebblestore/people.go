@@ -88,7 +88,7 @@ func (w *writing) standing(
 		return standing, false, err
 	}
 	if w.tenant.withdrawn.has(e.Device, e.Time, e.State) {
-		return standing, false, noEntry(e.Device, e.Time, e.State)
+		return standing, false, andon.NoEntry(e.Device, e.Time, e.State)
 	}
 	standing, again, err = w.store.escalation(w.ctx, w.tenant, e)
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *Store) escalation(
 	}
 	defer it.close()
 	if !it.First() || !bytes.Equal(it.Key(), k) {
-		return newest, false, firstError(it.Error(), noEntry(e.Device, e.Time, e.State))
+		return newest, false, firstError(it.Error(), andon.NoEntry(e.Device, e.Time, e.State))
 	}
 	if !it.Next() {
 		return newest, false, it.Error()
@@ -145,7 +145,7 @@ func (s *Store) Retire(
 	w.frees = true // its history goes when it expires, and nothing comes after
 	w.fold = func(_ int, d *current.Device) error {
 		if !d.Alive() {
-			return noDevice(device)
+			return andon.NoDevice(device)
 		}
 		retired = d.Retire(at)
 		return nil
@@ -189,10 +189,6 @@ func (s *Store) Retirements(
 		all = append(all, slot.Shown().Retired)
 	}
 	return all, it.Error()
-}
-
-func noDevice(id andon.DeviceID) error {
-	return andon.Errorf(andon.NotFound, "device %q was never seen, or is retired", id)
 }
 
 // Assign is of andon.Assignments.

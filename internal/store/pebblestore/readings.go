@@ -137,7 +137,7 @@ func (s *readingScan) close() {
 func (s *readingScan) device(
 	device andon.DeviceID, q andon.ReadingQuery,
 ) iter.Seq2[andon.Reading, error] {
-	span, left := behindTime(q), q.Limit
+	span, left := q.Rest(), q.Limit
 	return func(yield func(andon.Reading, error) bool) {
 		if span.Empty() {
 			return
@@ -164,19 +164,6 @@ func (s *readingScan) device(
 	}
 }
 
-// behindTime returns the part of the query's span that is behind its position.
-func behindTime(q andon.ReadingQuery) andon.Span {
-	span := q.Span
-	switch {
-	case q.After == 0:
-	case q.Order == andon.Asc:
-		span.From = max(span.From, q.After+1)
-	default:
-		span.To = earlier(span.To, q.After-1)
-	}
-	return span
-}
-
 // day returns the readings of a device and day.
 func (s *readingScan) day(
 	device andon.DeviceID, day uint32, span andon.Span, order andon.Order,
@@ -185,7 +172,7 @@ func (s *readingScan) day(
 	return func(yield func(andon.Reading, error) bool) {
 		ok, move := false, s.Next
 		if order == andon.Desc {
-			ok = s.SeekGE(prefix.invertedTime(earlier(span.To, andon.MaxTime)))
+			ok = s.SeekGE(prefix.invertedTime(andon.Earlier(span.To, andon.MaxTime)))
 		} else {
 			move = s.Prev
 			ok = s.SeekLT(prefix.invertedTime(max(span.From, 1) - 1))

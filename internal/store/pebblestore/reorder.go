@@ -33,7 +33,7 @@ func (s *Store) Reorder(ctx context.Context, id andon.TenantID) (andon.Tenant, e
 		err := s.ordered(ctx, func() (err error) {
 			now := *t.record.Load()
 			if t.gone {
-				return noTenant(id)
+				return andon.NoTenant(id)
 			}
 			if now.States == record.States { // else it was changed once more
 				now.Reordering = false

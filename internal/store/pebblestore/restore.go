@@ -29,7 +29,7 @@ func (s *Store) EscalatedEntries(
 		}
 		defer r.close()
 		left := q.Limit
-		for day, err := range r.directory.days(device, narrow(&q), q.Order) {
+		for day, err := range r.directory.days(device, q.Rest(), q.Order) {
 			var hits []hit
 			if err == nil {
 				hits, err = r.scan.escalated(device, day, &q)

@@ -119,14 +119,7 @@ func (s *scan) run(
 	if !s.all {
 		r.gone = s.tenant.withdrawn.of(device)
 	}
-	span := q.Span
-	if q.After != nil && q.Order == andon.Desc {
-		span.To = earlier(span.To, q.After.Time)
-	} else if q.After != nil {
-		span.From = max(span.From, q.After.Time)
-	}
-	span.To = earlier(span.To, andon.MaxTime)
-	span.From = max(span.From, 1)
+	span := q.Rest().Since(1).Until(andon.MaxTime)
 	if span.Empty() {
 		return hits, nil
 	}
@@ -149,14 +142,6 @@ func (s *scan) run(
 func (s *scan) within(from, behind []byte) bool {
 	k := s.it.Key()
 	return bytes.Compare(k, from) >= 0 && bytes.Compare(k, behind) < 0
-}
-
-// earlier returns the earlier of two upper bounds, of which 0 is none.
-func earlier(a, b andon.Time) andon.Time {
-	if a == 0 || (b != 0 && b < a) {
-		return b
-	}
-	return a
 }
 
 // run collects what is found in one device, day and state.
@@ -290,7 +275,7 @@ func (d *directory) days(
 	device andon.DeviceID, span andon.Span, order andon.Order,
 ) iter.Seq2[uint32, error] {
 	prefix := newKey(d.table, d.of.number).text(string(device))
-	first, last := span.From.Day(), earlier(span.To, andon.MaxTime).Day()
+	first, last := span.From.Day(), andon.Earlier(span.To, andon.MaxTime).Day()
 	return func(yield func(uint32, error) bool) {
 		ok, move := false, d.it.Next
 		if order == andon.Desc {

@@ -146,13 +146,9 @@ func (s *Store) tenant(ctx context.Context, id andon.TenantID) (*tenant, error) 
 	t := s.tenants[id]
 	s.mu.RUnlock()
 	if t == nil {
-		return nil, noTenant(id)
+		return nil, andon.NoTenant(id)
 	}
 	return t, nil
-}
-
-func noTenant(id andon.TenantID) error {
-	return andon.Errorf(andon.NotFound, "there is no tenant %q", id)
 }
 
 // Tenants is of andon.Tenants.

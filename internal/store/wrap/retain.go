@@ -183,7 +183,7 @@ func (r *retained) checkEntry(
 ) error {
 	h, err := r.horizon(ctx, tenant)
 	if err == nil && at < h.Events {
-		return andon.Errorf(andon.NotFound, "device %q has no entry %s at %s", device, state, at)
+		return andon.NoEntry(device, at, state)
 	}
 	return err
 }
