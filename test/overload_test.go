@@ -22,13 +22,13 @@ import (
 
 // flood is a load that a server is not made for: each of its clients sends again at once.
 type flood struct {
-	t        *testing.T
+	t        testing.TB
 	url      string
 	http     *http.Client
 	statuses sync.Map // of int to *atomic.Int64
 }
 
-func newFlood(t *testing.T, s *server, clients int) *flood {
+func newFlood(t testing.TB, s *server, clients int) *flood {
 	t.Helper()
 	transport := &http.Transport{MaxIdleConnsPerHost: clients}
 	t.Cleanup(transport.CloseIdleConnections)

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 }
 
 // command is andon with arguments, in an environment without settings of its own.
-func command(t *testing.T, args ...string) *exec.Cmd {
+func command(t testing.TB, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -57,7 +57,7 @@ func run(t *testing.T, args ...string) (stdout, stderr string, code int) {
 
 // server is a running "andon serve".
 type server struct {
-	t   *testing.T
+	t   testing.TB
 	url string
 	cmd *exec.Cmd
 }
@@ -69,7 +69,7 @@ func serve(t *testing.T, store, dir string) *server {
 }
 
 // start starts a server with flags of its own, which ends with the test.
-func start(t *testing.T, flags ...string) *server {
+func start(t testing.TB, flags ...string) *server {
 	t.Helper()
 	cmd := command(t, append([]string{"serve", "--listen", "127.0.0.1:0"}, flags...)...)
 	cmd.Stderr = t.Output()
