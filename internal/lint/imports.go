@@ -37,9 +37,11 @@ func plan() []room {
 
 		{dir: "client", may: "."},
 		{dir: "internal/config", may: ". internal/spell"},
+		{dir: "internal/store/shared", pure: true, may: ". internal/cuckoo"},
 		{dir: "internal/store/memstore", pure: true, may: "."},
 		{dir: "internal/store/pebblestore", may: ". internal/cuckoo internal/current"},
-		{dir: "internal/store/cassandrastore", may: ". internal/cuckoo internal/store/wrap"},
+		{dir: "internal/store/cassandrastore", may: ". internal/cuckoo internal/store/shared " +
+			"internal/store/wrap"},
 		{dir: "internal/httpapi", may: ". internal/intake internal/spell internal/ingest " +
 			"internal/ingest/jsonfeed internal/ingest/jsonscan"},
 

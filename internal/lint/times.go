@@ -17,7 +17,7 @@ func timeRules() []Rule {
 				{"internal/app/clock.go", "", "how much time has passed, whatever the clock says"},
 				{"internal/httpapi/", "", "durations of requests and deadlines of connections, " +
 					"which only the real clock has"},
-				{"internal/store/cassandrastore/clock.go", "",
+				{"internal/store/cassandrastore/processes.go", "",
 					"how long to rely on what was seen, which no setting of the time may change"},
 				{"internal/store/pebblestore/occupy.go", "",
 					"for people: since when a directory is open"},

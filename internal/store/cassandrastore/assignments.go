@@ -47,7 +47,7 @@ func (s *Store) Assign(
 	kept, err := s.assign(ctx, t, slots, now, assignments)
 	slots.forget() // their newest assignments are other ones now
 	if err == nil {
-		err = s.inTime(began, s.processes.pace.memberFor)
+		err = s.inTime(began, s.processes.pace.MemberFor)
 	}
 	return kept, err
 }

@@ -144,7 +144,7 @@ func (s *Store) Retire(
 	// bring it back and take them for kept. Those of a retired device are never shown.
 	err = s.write(ctx, s.retireOrders(t, device, at))
 	if err == nil {
-		err = s.inTime(began, s.processes.pace.memberFor)
+		err = s.inTime(began, s.processes.pace.MemberFor)
 	}
 	if err != nil {
 		return 0, err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
 )
 
 var benchDevices = flag.Int("devices", 10_000, "how many devices BenchmarkDesigns has in one state")
@@ -22,7 +23,7 @@ func BenchmarkDesigns(b *testing.B) {
 	for _, design := range Designs() {
 		b.Run(design, func(b *testing.B) {
 			o := newKeyspace(b, design)
-			o.pace = usualPace
+			o.pace = shared.UsualPace()
 			s := open(b, o)
 			crowdState(b, s, *benchDevices, *benchDevices/5)
 			filter, _ := andon.ParseStateFilter("WARNING2")
@@ -115,7 +116,7 @@ func remember(b *testing.B, s *Store, t *tenant, devices int, at andon.Time) {
 	if err := s.mayWrite(ctx); err != nil {
 		b.Fatal(err)
 	}
-	for s.processes.alone(s.processes.now()) == 0 {
+	for s.processes.Alone(s.processes.now()) == 0 {
 		<-time.After(10 * time.Millisecond)
 	}
 	for i := range devices {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // devices are what appends last saw of the devices that they wrote to. A device's slot is also the
@@ -29,7 +30,8 @@ type slot struct {
 
 	// The rest belongs to who has the slot.
 	view *view
-	read moment // when the cluster was asked for view; what this process wrote since is in it
+	// read is when the cluster was asked for view; what this process wrote since is in it.
+	read shared.Moment
 }
 
 // slotsPerPart is how many slots a part keeps beyond those that somebody has.
@@ -170,8 +172,8 @@ func (t *taken) heard(at andon.Time) {
 
 // stands reports whether the view is what another look would find: where nobody else can have
 // written since a time, or it is younger than age.
-func (s *slot) stands(alone, now moment, age time.Duration) bool {
-	return s.view != nil && ((alone != 0 && s.read >= alone) || now < s.read.add(age))
+func (s *slot) stands(alone, now shared.Moment, age time.Duration) bool {
+	return s.view != nil && ((alone != 0 && s.read >= alone) || now < s.read.Add(age))
 }
 
 // views reads the views that are older than age where other processes may write, all of them where
@@ -181,7 +183,7 @@ func (s *Store) views(ctx context.Context, t *taken, age time.Duration) error {
 		return err
 	}
 	now := s.processes.now()
-	alone := s.processes.alone(now)
+	alone := s.processes.Alone(now)
 	var stale []int
 	for i, slot := range t.slots {
 		if !slot.stands(alone, now, age) {
@@ -206,7 +208,7 @@ const fromMemory = "-- latest_by_device from memory: no other process writes to 
 // memory where nobody else can have written it. It is the caller's own.
 func (s *Store) shown(ctx context.Context, t *tenant, device andon.DeviceID) (*view, error) {
 	now := s.processes.now()
-	alone := s.processes.alone(now)
+	alone := s.processes.Alone(now)
 	if alone == 0 {
 		return s.look(ctx, t.key, device, true)
 	}

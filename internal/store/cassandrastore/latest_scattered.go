@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // The designs of this file have a partition for each device, as the reference has its second and
@@ -169,7 +170,7 @@ func (s *Store) gather(
 ) ([]andon.DeviceID, error) {
 	key := t.key + "\x00" + q.States.String()
 	now := s.processes.now()
-	if alone := s.processes.alone(now); q.After != nil && alone != 0 {
+	if alone := s.processes.Alone(now); q.After != nil && alone != 0 {
 		if ids, ok := s.gathered.from(key, alone, from); ok {
 			andon.PlanOf(ctx).Add(andon.PlanStep{Statement: gatheredBefore, Rows: len(ids)})
 			return ids, nil
@@ -225,7 +226,7 @@ type gathered struct {
 	tenant  string           // of that
 	entered []andon.DeviceID // of that tenant, since the reading began
 	key     string           // of what is kept: the tenant and its states
-	read    moment           // when it was begun to be read
+	read    shared.Moment    // when it was begun to be read
 	ids     []andon.DeviceID
 }
 
@@ -245,7 +246,7 @@ func (g *gathered) begin(tenant string) (reading int) {
 func (g *gathered) forget() { g.tenant, g.key, g.ids, g.entered = "", "", nil, nil }
 
 // keep keeps what was read, unless another reading began meanwhile.
-func (g *gathered) keep(reading int, key string, read moment, ids []andon.DeviceID) {
+func (g *gathered) keep(reading int, key string, read shared.Moment, ids []andon.DeviceID) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.reading == reading && g.tenant != "" {
@@ -268,7 +269,9 @@ func (g *gathered) enter(tenant string, device andon.DeviceID) {
 
 // from returns what is kept from a device on; not ok where that is of something else, or was read
 // before others wrote.
-func (g *gathered) from(key string, alone moment, from string) (ids []andon.DeviceID, ok bool) {
+func (g *gathered) from(
+	key string, alone shared.Moment, from string,
+) (ids []andon.DeviceID, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.key != key || g.read < alone {

@@ -114,7 +114,7 @@ func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History)
 		if err := restore(); err != nil {
 			return err
 		}
-		return s.inTime(began, s.processes.pace.memberFor)
+		return s.inTime(began, s.processes.pace.MemberFor)
 	}
 	for _, a := range h.Assignments {
 		if err := one(func() error { return s.restoreAssignment(ctx, t, a) }); err != nil {

@@ -12,6 +12,7 @@ import (
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // Options are what a store is opened with. Now and Hosts must be given; the zero value of the rest
@@ -50,7 +51,7 @@ type Options struct {
 	// processes must have the same: hints are deleted once nobody can have missed the change.
 	Settle time.Duration
 
-	pace pace // of what processes tell each other; usualPace unless set
+	pace shared.Pace // of what processes tell each other; the usual one unless set
 }
 
 // TLS is how the nodes are spoken to. The zero value is without TLS.

@@ -224,7 +224,7 @@ func (s *Store) escalate(
 		return err
 	}
 	s.written.add(a.hints.all)
-	return s.inTime(began, s.processes.pace.memberFor)
+	return s.inTime(began, s.processes.pace.MemberFor)
 }
 
 // records returns the escalations of an entry, and how many shards its device has; NotFound where

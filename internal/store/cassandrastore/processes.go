@@ -9,13 +9,15 @@ import (
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // attendance keeps the membership of a process up, from its first write on: who only reads is of no
 // concern to the others.
 type attendance struct {
-	*membership
-	clock   *ownClock
+	*shared.Membership
+	pace    shared.Pace
+	clock   *shared.Clock
 	session *gocql.Session
 	stamp   func() int64
 	failed  atomic.Pointer[error] // why the last beat or look was not answered
@@ -28,11 +30,12 @@ type attendance struct {
 
 func (s *Store) newAttendance() *attendance {
 	p := s.options.pace
-	if p == (pace{}) {
-		p = usualPace
+	if p == (shared.Pace{}) {
+		p = shared.UsualPace()
 	}
 	return &attendance{
-		membership: newMembership(rand.Text(), p), clock: newClock(), session: s.session,
+		Membership: shared.NewMembership(rand.Text(), p), pace: p,
+		clock: shared.NewClock(time.Now()), session: s.session,
 		stamp: s.stamp, met: make(chan struct{}, 1), bound: s.boundToOthers,
 	}
 }
@@ -46,10 +49,10 @@ func (s *Store) boundToOthers(ctx context.Context) (bool, error) {
 }
 
 // now returns the moment, and forgets what was known before a jump of the clock.
-func (a *attendance) now() moment {
-	now, jumped := a.clock.now()
+func (a *attendance) now() shared.Moment {
+	now, jumped := a.clock.At(time.Now())
 	if jumped {
-		a.lapse()
+		a.Lapse()
 	}
 	return now
 }
@@ -59,7 +62,7 @@ func (s *Store) mayWrite(ctx context.Context) error {
 	a := s.processes
 	s.join()
 	for waited := false; ; waited = true {
-		ok, at := a.membership.mayWrite(a.now())
+		ok, at := a.MayWrite(a.now())
 		if ok || a.loose.Load() {
 			return nil
 		}
@@ -82,10 +85,10 @@ func (s *Store) mayWrite(ctx context.Context) error {
 // inTime is the end of what writes, and is asked before anything is acknowledged: an error where it
 // took so long that others may have concluded from not seeing it, or have taken this process for
 // gone.
-func (s *Store) inTime(began moment, within time.Duration) error {
+func (s *Store) inTime(began shared.Moment, within time.Duration) error {
 	now := s.processes.now()
-	ok, _ := s.processes.membership.mayWrite(now)
-	if (ok || s.processes.loose.Load()) && now <= began.add(within) {
+	ok, _ := s.processes.MayWrite(now)
+	if (ok || s.processes.loose.Load()) && now <= began.Add(within) {
 		return nil
 	}
 	return andon.Errorf(andon.Unavailable, "this process was held up for so long that others may "+
@@ -94,7 +97,7 @@ func (s *Store) inTime(began moment, within time.Duration) error {
 
 // attend beats and looks until ctx ends, and then says that this process is gone.
 func (a *attendance) attend(ctx context.Context) {
-	tick := time.NewTicker(a.pace.beat)
+	tick := time.NewTicker(a.pace.Beat)
 	defer tick.Stop()
 	for ctx.Err() == nil {
 		again, err := a.meet(ctx)
@@ -125,42 +128,42 @@ const (
 
 // meet is one beat and one look. again says that the next shall not wait.
 func (a *attendance) meet(ctx context.Context) (again bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, a.pace.memberFor/3)
+	ctx, cancel := context.WithTimeout(ctx, a.pace.MemberFor/3)
 	defer cancel()
 	bound, err := a.bound(ctx)
 	if err != nil {
 		return false, err
 	}
 	if a.loose.Store(!bound); !bound {
-		a.lapse()
+		a.Lapse()
 		return false, nil
 	}
-	row, stamp, began := a.next(), a.stamp(), a.now()
-	err = a.session.Query(beatRow, stamp, row.beat, row.trust, row.id).
+	row, stamp, began := a.Next(), a.stamp(), a.now()
+	err = a.session.Query(beatRow, stamp, row.Beat, row.Trust, row.ID).
 		Consistency(gocql.Quorum).ExecContext(ctx)
 	if err != nil {
 		return false, err
 	}
-	a.kept(row, began, a.now())
-	var rows []memberRow
+	a.Kept(row, began, a.now())
+	var rows []shared.MemberRow
 	began = a.now()
 	it := a.session.Query(lookRows).Consistency(gocql.Quorum).IterContext(ctx)
-	for r := (memberRow{}); it.Scan(&r.id, &r.beat, &r.trust, &r.written); {
+	for r := (shared.MemberRow{}); it.Scan(&r.ID, &r.Beat, &r.Trust, &r.Version); {
 		rows = append(rows, r)
 	}
 	if err := it.Close(); err != nil {
 		return false, err
 	}
-	for _, r := range a.look(rows, began, a.now()) {
+	for _, r := range a.Look(rows, began, a.now()) {
 		// As of what was seen: a later beat stands. What is not removed now is so at the next look.
-		_ = a.session.Query(goneRow, r.written, r.id).Consistency(gocql.Quorum).ExecContext(ctx)
+		_ = a.session.Query(goneRow, r.Version, r.ID).Consistency(gocql.Quorum).ExecContext(ctx)
 	}
-	return row.trust == 0 && a.foundNobody(), nil
+	return row.Trust == 0 && a.FoundNoOther(), nil
 }
 
 // leave takes the row away, so that others need not wait for it to be gone.
 func (a *attendance) leave(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, a.pace.memberFor/3)
+	ctx, cancel := context.WithTimeout(ctx, a.pace.MemberFor/3)
 	defer cancel()
-	_ = a.session.Query(goneRow, a.stamp(), a.id).Consistency(gocql.Quorum).ExecContext(ctx)
+	_ = a.session.Query(goneRow, a.stamp(), a.ID).Consistency(gocql.Quorum).ExecContext(ctx)
 }

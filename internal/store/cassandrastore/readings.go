@@ -13,6 +13,7 @@ import (
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
 )
 
 func packReading(stamp int64, r *andon.Reading) packed {
@@ -100,7 +101,7 @@ func (s *Store) AppendReadings(
 	}
 	err = s.write(ctx, append(all, hints.mutations()...))
 	if err == nil {
-		err = s.inTime(began, s.processes.pace.memberFor)
+		err = s.inTime(began, s.processes.pace.MemberFor)
 	}
 	if err != nil {
 		slots.forget()
@@ -117,7 +118,7 @@ func (s *Store) AppendReadings(
 // hearing takes the slots of devices that send readings: when they were heard is shown of them.
 func (s *Store) hearing(
 	ctx context.Context, t *tenant, messages []andon.Reading,
-) (*taken, moment, error) {
+) (*taken, shared.Moment, error) {
 	if err := s.mayWrite(ctx); err != nil {
 		return nil, 0, err
 	}

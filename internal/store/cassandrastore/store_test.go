@@ -14,6 +14,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/enginetest"
+	"github.com/andonhq/andon/internal/store/shared"
 	"github.com/andonhq/andon/storecheck"
 	"github.com/andonhq/andon/storetest"
 )
@@ -98,14 +99,14 @@ func on(n *enginetest.Node, design string) Options {
 }
 
 // quickPace lets nobody wait for long.
-var quickPace = pace{
-	beat: 100 * time.Millisecond, trustFor: 600 * time.Millisecond,
-	memberFor: time.Minute, goneAfter: 90 * time.Second, // machines that test may be slow
+var quickPace = shared.Pace{
+	Beat: 100 * time.Millisecond, TrustFor: 600 * time.Millisecond,
+	MemberFor: time.Minute, GoneAfter: 90 * time.Second, // machines that test may be slow
 }
 
 // neverAlone lets a store ask the cluster each time, as one of several processes does.
-var neverAlone = pace{
-	beat: time.Second, trustFor: 1, memberFor: 15 * time.Second, goneAfter: 30 * time.Second,
+var neverAlone = shared.Pace{
+	Beat: time.Second, TrustFor: 1, MemberFor: 15 * time.Second, GoneAfter: 30 * time.Second,
 }
 
 func drop(t testing.TB, o Options) {

@@ -1,4 +1,4 @@
-package cassandrastore
+package shared
 
 import (
 	"cmp"
@@ -48,7 +48,7 @@ type world struct {
 }
 
 type stampedRow struct {
-	memberRow
+	MemberRow
 	deleted int64 // the newest deletion
 }
 
@@ -59,24 +59,24 @@ type acknowledgement struct {
 
 // simulated is a process. What it does next depends on step.
 type simulated struct {
-	*membership
+	*Membership
 	rate, offset float64 // of its clock
 	paused       float64
 	step         int
-	began        moment
-	row          memberRow
-	rows         []memberRow
+	began        Moment
+	row          MemberRow
+	rows         []MemberRow
 	writing      bool
 }
 
 // clock is what a process takes a time for.
-func (s *simulated) clock(at float64) moment { return moment(at*s.rate + s.offset) }
+func (s *simulated) clock(at float64) Moment { return Moment(at*s.rate + s.offset) }
 
 func (w *world) join() {
 	w.made++
 	id := fmt.Sprint("p", w.made)
 	w.processes = append(w.processes, &simulated{
-		membership: newMembership(id, usualPace),
+		Membership: NewMembership(id, UsualPace()),
 		rate:       1 + w.r.Float64()*0.04, offset: w.r.Float64() * 1e12,
 	})
 }
@@ -102,7 +102,7 @@ func (w *world) step() {
 	}
 	switch n := w.r.IntN(200); {
 	case n < w.short && !p.writing && p.step != 1: // it leaves
-		w.remove(p.id, p.row.written)
+		w.remove(p.ID, p.row.Version)
 		fallthrough
 	case n == 50: // it is killed
 		w.processes = slices.Delete(w.processes, i, i+1)
@@ -116,7 +116,7 @@ func (w *world) step() {
 
 // write begins an append, or ends one.
 func (w *world) write(p *simulated) {
-	ok, _ := p.mayWrite(p.clock(w.now))
+	ok, _ := p.MayWrite(p.clock(w.now))
 	if p.writing && ok {
 		w.acknowledged = append(w.acknowledged, acknowledgement{p, w.now})
 	}
@@ -128,8 +128,8 @@ func (w *world) attend(p *simulated) {
 	now := p.clock(w.now)
 	switch p.step {
 	case 0:
-		p.began, p.row = now, p.next()
-		p.row.written = p.row.beat // a process's timestamps rise, that is all
+		p.began, p.row = now, p.Next()
+		p.row.Version = p.row.Beat // a process's timestamps rise, that is all
 		p.step = 1
 		if row := p.row; w.r.IntN(6) == 0 {
 			w.late = append(w.late, func() { w.put(row) })
@@ -139,34 +139,34 @@ func (w *world) attend(p *simulated) {
 		w.put(p.row)
 		p.step = 2
 	case 2:
-		p.kept(p.row, p.began, now)
+		p.Kept(p.row, p.began, now)
 		p.step = 3
 	case 3:
 		p.began, p.step = now, 4
 	case 4:
 		p.rows = nil
 		for _, r := range w.table {
-			if r.written > r.deleted {
-				p.rows = append(p.rows, r.memberRow)
+			if r.Version > r.deleted {
+				p.rows = append(p.rows, r.MemberRow)
 			}
 		}
 		if p.step = 5; w.r.IntN(8) == 0 {
 			p.step = 0 // no answer comes
 		}
 	case 5:
-		for _, r := range p.look(p.rows, p.began, now) {
-			w.remove(r.id, r.written)
+		for _, r := range p.Look(p.rows, p.began, now) {
+			w.remove(r.ID, r.Version)
 		}
 		p.step = 0
 	}
 }
 
-func (w *world) put(row memberRow) {
-	was := w.table[row.id]
-	if row.written > was.written {
-		was.memberRow = row
+func (w *world) put(row MemberRow) {
+	was := w.table[row.ID]
+	if row.Version > was.Version {
+		was.MemberRow = row
 	}
-	w.table[row.id] = was
+	w.table[row.ID] = was
 }
 
 func (w *world) remove(id string, at int64) {
@@ -178,7 +178,7 @@ func (w *world) remove(id string, at int64) {
 // check holds what each process believes against what was acknowledged.
 func (w *world) check() {
 	for _, p := range w.processes {
-		since := p.membership.alone(p.clock(w.now))
+		since := p.Alone(p.clock(w.now))
 		if since == 0 {
 			continue
 		}
@@ -189,7 +189,7 @@ func (w *world) check() {
 			})
 		if at := last.ifOther(p); at > 0 && p.clock(at) > since {
 			w.Errorf("%s holds itself for alone since %v, and %s had something acknowledged %v "+
-				"later", p.id, time.Duration(since), last.by.id,
+				"later", p.ID, time.Duration(since), last.by.ID,
 				time.Duration(p.clock(at)-since))
 		}
 	}
@@ -202,3 +202,17 @@ func (a acknowledgement) ifOther(p *simulated) float64 {
 	}
 	return a.at
 }
+
+// many calls check with one random source after another, and names that of a failure.
+func many(t *testing.T, check func(t *testing.T, r *rand.Rand)) {
+	t.Helper()
+	for range 5000 {
+		seed := rand.Uint64()
+		check(t, rand.New(rand.NewPCG(seed, 0)))
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+func pickOne[T any](r *rand.Rand, items ...T) T { return items[r.IntN(len(items))] }
