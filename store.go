@@ -226,7 +226,8 @@ type Store interface {
 	// Ready reports why the store can't serve now, or nil.
 	Ready(ctx context.Context) error
 
-	// Close ends the store, after which no method may be called.
+	// Close ends the store. No method may be called beside it or after it; wrap.Guard, which is
+	// around each store that the program opens, makes that safe.
 	Close() error
 }
 

@@ -45,7 +45,6 @@ type App struct {
 	intake   *intake.Intake
 	api      *httpapi.API
 	ordered  ordered
-	gate     gate
 	server   *http.Server
 	listener net.Listener
 	profiles *profiles // nil: none are served
@@ -107,9 +106,8 @@ func (a *App) wire(token string, loopback bool) {
 		BodyTimeout: t.Body, Timeout: t.Request,
 		Slow: a.Config.Log.Slow, Audit: a.auditLog(),
 	})
-	a.gate.next = a.api
 	a.server = &http.Server{
-		Handler:           &a.gate,
+		Handler:           a.api,
 		ReadHeaderTimeout: t.Headers,
 		ReadTimeout:       t.Headers + t.Body,
 		WriteTimeout:      t.Body + t.Request + margin,
@@ -162,11 +160,9 @@ func (a *App) Stop(ctx context.Context) error {
 	a.quit()
 	cut := errors.Join(a.endRequests(ctx), a.profiles.stop(ctx))
 	a.tasks.Wait()
-	if err := a.gate.shut(margin); err != nil {
-		return errors.Join(cut, err) // closing the store below a request could crash it
-	}
+	err := errors.Join(cut, a.store.Close()) // it waits for requests that were cut off
 	a.Log.Info("stopped")
-	return errors.Join(cut, a.store.Close())
+	return err
 }
 
 // endRequests lets requests end by themselves, then cuts them off.

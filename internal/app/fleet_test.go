@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -108,17 +107,9 @@ func TestFleetGaugesAreBounded(t *testing.T) {
 	}
 }
 
-// uncounted is a store that can't count.
-type uncounted struct{ andon.Store }
-
-func (uncounted) Counts(
-	context.Context, andon.TenantID, andon.Time,
-) ([]andon.StateCount, error) {
-	return nil, andon.Errorf(andon.Unavailable, "away")
-}
-
 func TestFleetGaugesOfAStoreThatIsAway(t *testing.T) {
-	store := uncounted{memstore.New()}
+	store, fail := withFaults(memstore.New())
+	fail(errAway, "Counts")
 	now := func() andon.Time { return 1 << 40 }
 	g := newFleetGauges(store, now, slog.New(slog.DiscardHandler))
 	if found := gather(t, g); len(found) > 0 {

@@ -12,28 +12,18 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/config"
 	"github.com/andonhq/andon/internal/store/memstore"
+	"github.com/andonhq/andon/internal/store/wrap"
 )
 
-// sweeping is a store that is in a sweep until it is told to go on.
-type sweeping struct {
+// closing is a store that says when it was closed.
+type closing struct {
 	andon.Store
-	goOn                     chan struct{}
-	begun, under, closedInIt atomic.Bool
-	closed                   atomic.Bool
+	closed atomic.Bool
 }
 
-func (s *sweeping) Tenants(ctx context.Context) ([]andon.Tenant, error) {
-	s.begun.Store(true)
-	s.under.Store(true)
-	<-s.goOn
-	s.under.Store(false)
-	return s.Store.Tenants(ctx)
-}
-
-func (s *sweeping) Close() error {
-	s.closedInIt.Store(s.under.Load())
-	s.closed.Store(true)
-	return s.Store.Close()
+func (c *closing) Close() error {
+	c.closed.Store(true)
+	return c.Store.Close()
 }
 
 // TestStopWaitsForTheSweep: the store closes behind a sweep that is under way, not below it.
@@ -41,8 +31,16 @@ func TestStopWaitsForTheSweep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := func() andon.Time { return andon.TimeOf(time.Now()) }
 		a := New(Options{Config: config.Default(), Now: now, Log: slog.New(slog.DiscardHandler)})
-		store := &sweeping{Store: memstore.New(), goOn: make(chan struct{})}
-		a.store = store
+		engine, goOn := &closing{Store: memstore.New()}, make(chan struct{})
+		var faults wrap.Faults
+		var sweeping, closedInIt atomic.Bool
+		faults.Set(func(context.Context) error {
+			sweeping.Store(true)
+			<-goOn
+			closedInIt.Store(engine.closed.Load())
+			return nil
+		}, "Tenants")
+		a.store = wrap.Around(engine, faults.Hook)
 		a.wire("", true)
 		a.server = &http.Server{} // without a listener
 		a.goTasks()
@@ -50,15 +48,15 @@ func TestStopWaitsForTheSweep(t *testing.T) {
 		stopped := make(chan error, 1)
 		go func() { stopped <- a.Stop(t.Context()) }()
 		time.Sleep(a.Config.Timeouts.Drain + time.Hour) // of the bubble
-		if !store.begun.Load() || store.closed.Load() {
+		if !sweeping.Load() || engine.closed.Load() {
 			t.Errorf("a sweep has begun: %v; the store is closed: %v",
-				store.begun.Load(), store.closed.Load())
+				sweeping.Load(), engine.closed.Load())
 		}
-		close(store.goOn)
+		close(goOn)
 		if err := <-stopped; err != nil {
 			t.Error(err)
 		}
-		if !store.closed.Load() || store.closedInIt.Load() {
+		if !engine.closed.Load() || closedInIt.Load() {
 			t.Error("the store was not closed, or during a sweep")
 		}
 	})

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,51 +23,15 @@ import (
 	"github.com/andonhq/andon/internal/store/wrap"
 )
 
-// away is a store that can't be reached for a while, as one behind a network.
-type away struct {
-	andon.Store
-	gone atomic.Bool
-}
+// errAway is what a store says that can't be reached.
+var errAway = andon.Errorf(andon.Unavailable, "no node can be reached")
 
-func (a *away) err() error {
-	if a.gone.Load() {
-		return andon.Errorf(andon.Unavailable, "no node can be reached")
+// withFaults is a store whose methods the test can make fail.
+func withFaults(s andon.Store) (andon.Store, func(fault error, methods ...string)) {
+	var faults wrap.Faults
+	return wrap.Around(s, faults.Hook), func(err error, methods ...string) {
+		faults.Set(wrap.Fail(err), methods...)
 	}
-	return nil
-}
-
-func (a *away) Ready(context.Context) error { return a.err() }
-
-func (a *away) Tenants(ctx context.Context) ([]andon.Tenant, error) {
-	if err := a.err(); err != nil {
-		return nil, err
-	}
-	return a.Store.Tenants(ctx)
-}
-
-func (a *away) Tenant(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
-	if err := a.err(); err != nil {
-		return andon.Tenant{}, err
-	}
-	return a.Store.Tenant(ctx, id)
-}
-
-func (a *away) Append(
-	ctx context.Context, tenant andon.TenantID, received andon.Time, events []andon.Event,
-) error {
-	if err := a.err(); err != nil {
-		return err
-	}
-	return a.Store.Append(ctx, tenant, received, events)
-}
-
-func (a *away) Assign(
-	ctx context.Context, tenant andon.TenantID, now andon.Time, assignments []andon.Assignment,
-) ([]andon.Assignment, error) {
-	if err := a.err(); err != nil {
-		return nil, err
-	}
-	return a.Store.Assign(ctx, tenant, now, assignments)
 }
 
 // startOn starts an App on a store of the test's own.
@@ -132,15 +95,15 @@ func exchangeOf(t *testing.T, method, url, body string) (text string) {
 // TestStoreGoesAway: while a store can't be reached, /readyz and all requests say so, and that it
 // helps to ask again; once it can be reached again, all goes on as if nothing had been.
 func TestStoreGoesAway(t *testing.T) {
-	store := &away{Store: memstore.New()}
+	store, fail := withFaults(memstore.New())
 	a := startOn(t, store)
 	const there, without = "200", "503 again after 5, saying why"
 	for _, gone := range []bool{false, true, false, true, false} {
-		store.gone.Store(gone)
-		want := there
+		want, err := there, error(nil)
 		if gone {
-			want = without
+			want, err = without, errAway
 		}
+		fail(err, "Ready", "Tenants", "Tenant", "Append", "Assign")
 		for _, ask := range []struct{ method, path, body string }{
 			{http.MethodGet, "/readyz", ""},
 			{http.MethodGet, "/api/v1/states", ""},
@@ -169,9 +132,9 @@ func TestStoreGoesAway(t *testing.T) {
 func TestSweepGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		store := &away{Store: memstore.New()}
-		measure(t, store.Store)
-		store.gone.Store(true)
+		store, fail := withFaults(memstore.New())
+		measure(t, store)
+		fail(errAway, "Tenants", "Tenant")
 		now := func() andon.Time { return andon.TimeOf(time.Now()) }
 		a := New(Options{Config: config.Default(), Log: slog.New(slog.NewTextHandler(&log, nil))})
 		a.store = store
@@ -181,7 +144,7 @@ func TestSweepGoesOn(t *testing.T) {
 		if !strings.Contains(log.String(), "no node can be reached") {
 			t.Errorf("logged %q", log.String())
 		}
-		store.gone.Store(false)
+		fail(nil, "Tenants", "Tenant")
 		time.Sleep(a.Config.Expiry.Every)
 		synctest.Wait()
 		record, err := store.Tenant(t.Context(), andon.DefaultTenant)

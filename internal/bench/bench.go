@@ -61,11 +61,11 @@ type Subject struct {
 // SubjectOf makes a subject of a store with all that the store can do.
 func SubjectOf(name string, store andon.Store) Subject {
 	s := Subject{Name: name, Store: store}
-	s.Bare, _ = store.(wrap.Bare)
-	s.Sized, _ = store.(wrap.Sized)
-	s.Tombstoned, _ = store.(wrap.Tombstoned)
-	s.Inserted, _ = store.(wrap.Inserted)
-	s.Counted, _ = store.(wrap.Counted)
+	s.Bare, _ = wrap.As[wrap.Bare](store)
+	s.Sized, _ = wrap.As[wrap.Sized](store)
+	s.Tombstoned, _ = wrap.As[wrap.Tombstoned](store)
+	s.Inserted, _ = wrap.As[wrap.Inserted](store)
+	s.Counted, _ = wrap.As[wrap.Counted](store)
 	return s
 }
 

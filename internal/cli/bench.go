@@ -11,6 +11,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/bench"
 	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/store/wrap"
 )
 
 // benchmark is what the flags of the command ask for, and what came of it.
@@ -159,7 +160,7 @@ func (b *benchmark) measure(ctx context.Context, name, dir string) (err error) {
 	if inCluster(name) {
 		o.EngineCPU = localEngine(b.cluster.Cassandra.Hosts[0])
 	}
-	if t, ok := store.(tombstoneCounter); ok {
+	if t, ok := wrap.As[tombstoneCounter](store); ok {
 		subject.Tombstoned = t.CountTombstones()
 	}
 	rows, err := bench.Measure(ctx, subject, o)

@@ -110,7 +110,7 @@ func (b *benchmark) openCluster(ctx context.Context, subject string) (
 		return nil, nil, fmt.Errorf("%w (look whether keyspace %s is there, and drop it)", err,
 			c.Cassandra.Keyspace)
 	}
-	d, ok := store.(discarded)
+	d, ok := wrap.As[discarded](store)
 	switch {
 	case b.keep != "":
 		fmt.Fprintf(b.stderr, "Kept: keyspace %s\n", c.Cassandra.Keyspace)

@@ -10,7 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/httpapi"
+	"github.com/andonhq/andon/internal/store/wrap"
 )
 
 // audited is a world whose audit lines a test reads.
@@ -161,7 +163,11 @@ func quoted(t *testing.T, text string) string {
 
 // TestAuditOfWhatWasBrokenOff: a change whose outcome nobody knows has a line that says so.
 func TestAuditOfWhatWasBrokenOff(t *testing.T) {
-	broken := func(o *httpapi.Options) { o.Intake = newIntake(&lost{o.Store}, o.Now) }
+	broken := func(o *httpapi.Options) {
+		var faults wrap.Faults
+		faults.Set(wrap.Fail(andon.Errorf(andon.Unavailable, "no answer")), "Assign")
+		o.Intake = newIntake(wrap.Around(o.Store, faults.Hook), o.Now)
+	}
 	w := newAudited(t, broken)
 	w.put("/devices/d/operator", `{"operator":"Liz"}`, id).is(http.StatusServiceUnavailable)
 	w.wrote(`{"what":"assign","outcome":"unknown","who":"loopback","request_id":"r1",

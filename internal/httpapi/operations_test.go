@@ -15,22 +15,13 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/httpapi"
 	"github.com/andonhq/andon/internal/intake"
+	"github.com/andonhq/andon/internal/store/wrap"
 )
 
 // sick is a store that is broken in the way a test needs.
 type sick struct {
 	andon.Store
-	ready      error
-	device     func(context.Context) (andon.Device, error)
 	attributes andon.JSON // of the only device in a list that can be read
-}
-
-func (s *sick) Ready(context.Context) error { return s.ready }
-
-func (s *sick) Device(
-	ctx context.Context, _ andon.TenantID, _ andon.DeviceID,
-) (andon.Device, error) {
-	return s.device(ctx)
 }
 
 func (s *sick) Devices(
@@ -49,17 +40,27 @@ func newSick(t *testing.T, change ...func(*httpapi.Options)) (*world, *sick) {
 	return newWorld(t, append(change, use)...), s
 }
 
+// newFaulty is a world whose store has faults.
+func newFaulty(t *testing.T, change ...func(*httpapi.Options)) (*world, *wrap.Faults) {
+	faults := &wrap.Faults{}
+	use := func(o *httpapi.Options) {
+		o.Store = wrap.Around(o.Store, faults.Hook)
+		o.Intake = newIntake(o.Store, o.Now)
+	}
+	return newWorld(t, append(change, use)...), faults
+}
+
 func TestReady(t *testing.T) {
-	w, s := newSick(t)
+	w, faults := newFaulty(t)
 	w.do(http.MethodGet, "/livez", "").equals(`{"status":"live"}`)
 	w.do(http.MethodGet, "/readyz", "").equals(`{"status":"ready"}`)
-	s.ready = andon.Errorf(andon.Full, "no room left")
+	faults.Set(wrap.Fail(andon.Errorf(andon.Full, "no room left")), "Ready")
 	got := w.do(http.MethodGet, "/readyz", "")
 	got.fails(http.StatusServiceUnavailable, "no room left")
 	if got.header.Get("Retry-After") == "" {
 		t.Errorf("got %v", got.header)
 	}
-	s.ready = nil
+	faults.Set(nil, "Ready")
 	w.api.Drain()
 	w.do(http.MethodGet, "/readyz", "").fails(http.StatusServiceUnavailable, "stopping")
 	w.do(http.MethodGet, "/livez", "").is(http.StatusOK)
@@ -77,7 +78,7 @@ func TestVersion(t *testing.T) {
 func TestErrorsOfTheStore(t *testing.T) {
 	var log bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&log, nil))
-	w, s := newSick(t, func(o *httpapi.Options) { o.Log = logger })
+	w, faults := newFaulty(t, func(o *httpapi.Options) { o.Log = logger })
 	for err, status := range map[error]int{
 		errors.New("secret words"):                   500,
 		andon.Errorf(andon.Internal, "secret words"): 500,
@@ -90,7 +91,7 @@ func TestErrorsOfTheStore(t *testing.T) {
 		context.DeadlineExceeded:                     503,
 	} {
 		log.Reset()
-		s.device = func(context.Context) (andon.Device, error) { return andon.Device{}, err }
+		faults.Set(wrap.Fail(err), "Device")
 		got := w.get("/devices/d", "X-Request-Id: the-request")
 		got.fails(status)
 		if strings.Contains(got.body, "secret") {
@@ -105,11 +106,8 @@ func TestErrorsOfTheStore(t *testing.T) {
 			t.Errorf("%d: Retry-After %q", status, after)
 		}
 	}
-	w.get("/devices?limit=1").fails(http.StatusInsufficientStorage)
-	s.attributes = "{not JSON"
-	w.get("/devices?limit=1").fails(http.StatusInternalServerError)
 	log.Reset()
-	s.device = func(context.Context) (andon.Device, error) { panic("secret words") }
+	faults.Set(func(context.Context) error { panic("secret words") }, "Device")
 	w.get("/devices/d", "X-Request-Id: the-request").fails(http.StatusInternalServerError)
 	for _, want := range []string{"the-request", "secret"} {
 		if !strings.Contains(log.String(), want) {
@@ -118,23 +116,27 @@ func TestErrorsOfTheStore(t *testing.T) {
 	}
 }
 
+// TestListThatBreaksOff is an error as a whole, and so is one with something that can't be written.
+func TestListThatBreaksOff(t *testing.T) {
+	w, s := newSick(t)
+	w.get("/devices?limit=1").fails(http.StatusInsufficientStorage)
+	s.attributes = "{not JSON"
+	w.get("/devices?limit=1").fails(http.StatusInternalServerError)
+}
+
 func TestTimeout(t *testing.T) {
-	w, s := newSick(t, func(o *httpapi.Options) { o.Timeout = 10 * time.Millisecond })
-	s.device = func(ctx context.Context) (andon.Device, error) {
-		<-ctx.Done()
-		return andon.Device{}, ctx.Err()
-	}
+	w, faults := newFaulty(t, func(o *httpapi.Options) { o.Timeout = 10 * time.Millisecond })
+	faults.Set(wrap.Hang, "Device")
 	w.get("/devices/d").fails(http.StatusServiceUnavailable, "too long")
 }
 
 func TestClientThatIsGone(t *testing.T) {
-	w, s := newSick(t)
+	w, faults := newFaulty(t)
 	asked := make(chan struct{})
-	s.device = func(ctx context.Context) (andon.Device, error) {
+	faults.Set(func(ctx context.Context) error {
 		close(asked)
-		<-ctx.Done()
-		return andon.Device{}, ctx.Err()
-	}
+		return wrap.Hang(ctx)
+	}, "Device")
 	ctx, cancel := context.WithCancel(t.Context())
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, w.url+base+"/devices/d", nil)
 	if err != nil {

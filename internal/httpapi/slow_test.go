@@ -2,7 +2,6 @@ package httpapi_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -15,6 +14,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/httpapi"
 	"github.com/andonhq/andon/internal/intake"
+	"github.com/andonhq/andon/internal/store/wrap"
 )
 
 func newIntake(s andon.Store, now func() andon.Time) *intake.Intake {
@@ -47,28 +47,14 @@ func (l *logBook) says(t *testing.T, text string) {
 	}
 }
 
-// lost is a store that loses the answer to what it was told to keep.
-type lost struct{ andon.Store }
-
-func (*lost) Assign(
-	context.Context, andon.TenantID, andon.Time, []andon.Assignment,
-) ([]andon.Assignment, error) {
-	return nil, andon.Errorf(andon.Unavailable, "no answer")
-}
-
 func TestSlow(t *testing.T) {
 	const slow = 20 * time.Millisecond
 	log := &logBook{}
-	w, s := newSick(t, func(o *httpapi.Options) {
+	w, faults := newFaulty(t, func(o *httpapi.Options) {
 		o.Slow, o.Log = slow, slog.New(slog.NewJSONHandler(log, nil))
 	})
-	s.device = func(ctx context.Context) (andon.Device, error) {
-		ctx, cancel := context.WithTimeout(ctx, 2*slow)
-		defer cancel()
-		<-ctx.Done()
-		return andon.Device{ID: "d"}, nil
-	}
-	w.get("/devices/a-secret", "X-Request-Id: r1").is(http.StatusOK)
+	faults.Set(wrap.Delay(2*slow), "Device")
+	w.get("/devices/a-secret", "X-Request-Id: r1").is(http.StatusNotFound)
 	var line struct {
 		Level, Msg, Route, Tenant string
 		RequestID                 string `json:"request_id"`
@@ -81,7 +67,7 @@ func TestSlow(t *testing.T) {
 	}
 	if line.Level != "WARN" || line.Msg != "slow request" || line.RequestID != "r1" ||
 		line.Route != "GET /api/v1/devices/{device}" || line.Tenant != "default" ||
-		line.Took < 2*slow || line.Status != http.StatusOK {
+		line.Took < 2*slow || line.Status != http.StatusNotFound {
 		t.Errorf("got %s", log.String())
 	}
 	if strings.Contains(log.String(), "secret") {

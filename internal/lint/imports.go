@@ -54,7 +54,7 @@ func plan() []room {
 		{dir: "internal/tools/cassandra", may: "internal/enginetest"},
 
 		{dir: "internal/store/all", may: ". internal/store/cassandrastore " +
-			"internal/store/memstore internal/store/pebblestore"},
+			"internal/store/memstore internal/store/pebblestore internal/store/wrap"},
 		{dir: "internal/app", may: ". internal/config internal/httpapi internal/intake " +
 			"internal/store/all internal/store/wrap"},
 		{dir: "internal/cli", may: ". client internal/app internal/bench internal/config " +

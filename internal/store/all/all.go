@@ -13,6 +13,7 @@ import (
 	"github.com/andonhq/andon/internal/store/cassandrastore"
 	"github.com/andonhq/andon/internal/store/memstore"
 	"github.com/andonhq/andon/internal/store/pebblestore"
+	"github.com/andonhq/andon/internal/store/wrap"
 )
 
 // Config is what stores are opened with; each takes from it what concerns it.
@@ -142,16 +143,21 @@ func Check(name string, c Config) error {
 }
 
 // Open opens a store by its name. An unknown name is Invalid, as is a Config that makes no sense; a
-// store that can't be reached is Unavailable.
+// store that can't be reached is Unavailable. Anyone may close the store at any time (wrap.Guard);
+// what it can do beside the contract is asked for with wrap.Ask.
 func Open(ctx context.Context, name string, c Config) (andon.Store, error) {
 	if err := Check(name, c); err != nil {
 		return nil, err
 	}
-	s, err := find(name)
+	opener, err := find(name)
 	if err != nil {
 		return nil, err
 	}
-	return s.open(ctx, c)
+	s, err := opener.open(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return wrap.Guard(s), nil
 }
 
 // HasSchema reports whether a store has a schema that Init makes before it can be opened.

@@ -1,8 +1,10 @@
 package all_test
 
 import (
+	"errors"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/andonhq/andon"
@@ -33,6 +35,46 @@ func TestOpenEach(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestCloseBesideCalls: those who call while the store closes, and after, get one error and no
+// crash of the engine.
+func TestCloseBesideCalls(t *testing.T) {
+	c := all.Config{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)}
+	s, err := all.Open(t.Context(), "pebble", c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var callers sync.WaitGroup
+	begun := make(chan struct{}, 4)
+	for i := range cap(begun) {
+		device := andon.DeviceID(rune('a' + i))
+		callers.Go(func() {
+			var err error
+			for n := andon.Time(0); err == nil; n++ {
+				at := andon.MinTime + n
+				e := []andon.Event{{Device: device, Time: at, State: "NORMAL"}}
+				err = s.Append(t.Context(), andon.DefaultTenant, at, e)
+				q := andon.EventQuery{Limit: 10}
+				for _, read := range s.DeviceEvents(t.Context(), andon.DefaultTenant, device, q) {
+					err = errors.Join(err, read)
+				}
+				if n == 1 {
+					begun <- struct{}{}
+				}
+			}
+			if andon.KindOf(err) != andon.Unavailable {
+				t.Error(err)
+			}
+		})
+	}
+	for range cap(begun) {
+		<-begun
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	callers.Wait()
 }
 
 func TestOpenUnknown(t *testing.T) {

@@ -11,11 +11,8 @@ type Damageable interface {
 
 // Damage returns the damaged files of a store; none where it has no files of its own.
 func Damage(s andon.Store) []string {
-	if d, ok := s.(Damageable); ok {
+	if d, ok := As[Damageable](s); ok {
 		return d.Damage()
 	}
 	return nil
 }
-
-// Damage is of Damageable.
-func (r *retained) Damage() []string { return Damage(r.Store) }

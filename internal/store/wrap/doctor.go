@@ -37,13 +37,13 @@ func Facts(ctx context.Context, s andon.Store) ([]Fact, error) {
 		return facts, err
 	}
 	facts = append(facts, ofTenants(tenants)...)
-	doctor, ok := s.(StoreDoctor)
-	if !ok {
-		return facts, nil
-	}
-	err = doctor.Diagnose(ctx, func(name, value, source string, advice ...string) {
+	tell := func(name, value, source string, advice ...string) {
 		facts = append(facts, Fact{name, value, source, strings.Join(advice, " ")})
-	})
+	}
+	if _, ok := As[StoreDoctor](s); ok {
+		ask := func(d StoreDoctor) error { return d.Diagnose(ctx, tell) }
+		err = Ask(ctx, s, "Diagnose", "has nothing to add", ask)
+	}
 	return facts, err
 }
 

@@ -23,9 +23,6 @@ type Rebuilder interface {
 func RebuildLatest(
 	ctx context.Context, s andon.Store, to, buckets string, progress func(done, total int64),
 ) error {
-	if r, ok := s.(Rebuilder); ok {
-		return r.RebuildLatest(ctx, to, buckets, progress)
-	}
-	return andon.Errorf(andon.Unsupported,
-		"%s finds devices by state without anything that could be rebuilt", s.Capabilities().Name)
+	return Ask(ctx, s, "RebuildLatest", "finds devices by state without anything that could be "+
+		"rebuilt", func(r Rebuilder) error { return r.RebuildLatest(ctx, to, buckets, progress) })
 }

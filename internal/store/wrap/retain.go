@@ -21,14 +21,19 @@ func Retain(s andon.Store, now func() andon.Time) andon.Store {
 // RetainBelieved is Retain by a clock that is not always believed. What has expired by what it says
 // now is hidden; it stays hidden, whatever the clock says later, by what was believed.
 func RetainBelieved(s andon.Store, now, believed func() andon.Time) andon.Store {
-	return &retained{Store: s, clock: now, believed: believed}
+	return &retained{next: s, clock: now, believed: believed}
 }
 
 type retained struct {
-	andon.Store
+	next            andon.Store
 	clock, believed func() andon.Time
 	latest          atomic.Int64 // the latest that was ever believed
 }
+
+var _ andon.Store = (*retained)(nil)
+
+// Unwrap is of As.
+func (r *retained) Unwrap() andon.Store { return r.next }
 
 // now is the clock, which does not go back behind what was believed: nor does the horizon.
 func (r *retained) now() andon.Time {
@@ -46,7 +51,7 @@ func (r *retained) now() andon.Time {
 
 // horizon returns the oldest times of a tenant that are kept now.
 func (r *retained) horizon(ctx context.Context, tenant andon.TenantID) (andon.Horizon, error) {
-	record, err := r.Store.Tenant(ctx, tenant)
+	record, err := r.next.Tenant(ctx, tenant)
 	if err != nil {
 		return andon.Horizon{}, err
 	}
@@ -104,7 +109,7 @@ func (r *retained) DeviceEvents(
 	ctx context.Context, tenant andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
 	return r.events(ctx, tenant, q, func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
-		return r.Store.DeviceEvents(ctx, tenant, device, q)
+		return r.next.DeviceEvents(ctx, tenant, device, q)
 	})
 }
 
@@ -112,7 +117,7 @@ func (r *retained) OperatorEvents(
 	ctx context.Context, tenant andon.TenantID, operator andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
 	return r.events(ctx, tenant, q, func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
-		return r.Store.OperatorEvents(ctx, tenant, operator, q)
+		return r.next.OperatorEvents(ctx, tenant, operator, q)
 	})
 }
 
@@ -120,7 +125,7 @@ func (r *retained) SupervisorEvents(
 	ctx context.Context, tenant andon.TenantID, supervisor andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
 	return r.events(ctx, tenant, q, func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
-		return r.Store.SupervisorEvents(ctx, tenant, supervisor, q)
+		return r.next.SupervisorEvents(ctx, tenant, supervisor, q)
 	})
 }
 
@@ -130,7 +135,7 @@ func (r *retained) EscalatedEntries(
 	within := func(kept andon.Span) iter.Seq2[andon.Entry, error] {
 		narrowed := q
 		narrowed.Span = kept
-		return r.Store.EscalatedEntries(ctx, tenant, device, narrowed)
+		return r.next.EscalatedEntries(ctx, tenant, device, narrowed)
 	}
 	return listWithin(ctx, r, tenant, q.Span, oldestEvent, within)
 }
@@ -142,7 +147,7 @@ func (r *retained) Entry(
 	if err := r.checkEntry(ctx, tenant, device, at, state); err != nil {
 		return andon.Entry{}, err
 	}
-	return r.Store.Entry(ctx, tenant, device, at, state)
+	return r.next.Entry(ctx, tenant, device, at, state)
 }
 
 func (r *retained) Withdraw(
@@ -151,7 +156,7 @@ func (r *retained) Withdraw(
 	if err := r.checkEntry(ctx, tenant, w.Device, w.Time, w.State); err != nil {
 		return w, false, err
 	}
-	return r.Store.Withdraw(ctx, tenant, w)
+	return r.next.Withdraw(ctx, tenant, w)
 }
 
 func (r *retained) Escalate(
@@ -164,13 +169,13 @@ func (r *retained) Escalate(
 	if err != nil {
 		return andon.Escalation{}, false, err
 	}
-	return r.Store.Escalate(ctx, tenant, e)
+	return r.next.Escalate(ctx, tenant, e)
 }
 
 // shows reports whether a device shows an entry, or its escalation: current state does not expire,
 // and who answers for it must be able to change.
 func (r *retained) shows(ctx context.Context, tenant andon.TenantID, e *andon.Escalation) bool {
-	d, err := r.Store.Device(ctx, tenant, e.Device)
+	d, err := r.next.Device(ctx, tenant, e.Device)
 	entry := andon.EntryRef{Time: e.Time, State: e.State}
 	shown := andon.EntryRef{Time: d.Time, State: d.State}
 	return err == nil && (entry == shown || entry == d.EscalatedEntry)
@@ -195,7 +200,7 @@ func (r *retained) Device(
 	if err != nil {
 		return andon.Device{}, err
 	}
-	d, err := r.Store.Device(ctx, tenant, device)
+	d, err := r.next.Device(ctx, tenant, device)
 	return shown(d, h), err
 }
 
@@ -205,7 +210,7 @@ func (r *retained) Devices(
 	return list(ctx, r, tenant, func(h andon.Horizon) iter.Seq2[andon.Device, error] {
 		return func(yield func(andon.Device, error) bool) {
 			q.MeasuredSince = max(q.MeasuredSince, h.Readings)
-			for d, err := range r.Store.Devices(ctx, tenant, q) {
+			for d, err := range r.next.Devices(ctx, tenant, q) {
 				if !yield(shown(d, h), err) {
 					return
 				}
@@ -228,7 +233,7 @@ func (r *retained) DeviceReadings(
 	within := func(kept andon.Span) iter.Seq2[andon.Reading, error] {
 		narrowed := q
 		narrowed.Span = kept
-		return r.Store.DeviceReadings(ctx, tenant, device, narrowed)
+		return r.next.DeviceReadings(ctx, tenant, device, narrowed)
 	}
 	return listWithin(ctx, r, tenant, q.Span, oldestReading, within)
 }
@@ -240,7 +245,7 @@ func (r *retained) LatestReadings(
 	if err != nil {
 		return nil, err
 	}
-	return r.Store.LatestReadings(ctx, tenant, devices, max(from, h.Readings))
+	return r.next.LatestReadings(ctx, tenant, devices, max(from, h.Readings))
 }
 
 func (r *retained) MetricReadings(
@@ -249,7 +254,7 @@ func (r *retained) MetricReadings(
 	within := func(kept andon.Span) iter.Seq2[andon.MetricReading, error] {
 		narrowed := q
 		narrowed.Span = kept
-		return r.Store.MetricReadings(ctx, tenant, narrowed)
+		return r.next.MetricReadings(ctx, tenant, narrowed)
 	}
 	return listWithin(ctx, r, tenant, q.Span, oldestReading, within)
 }

@@ -1,0 +1,237 @@
+package wrap_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/memstore"
+	"github.com/andonhq/andon/internal/store/wrap"
+)
+
+var errRefused = errors.New("refused")
+
+// refusing is a store that writes down what is called, and refuses all but the tenant's record.
+func refusing(called *[]string) andon.Store {
+	return wrap.Around(memstore.New(), func(_ context.Context, method string) (func(error), error) {
+		*called = append(*called, method)
+		if method == "Tenant" && len(*called) == 1 {
+			return nil, nil
+		}
+		return nil, errRefused
+	})
+}
+
+// methods are those of a store that a hook stands around.
+func methods() (all []reflect.Method) {
+	of := reflect.TypeFor[andon.Store]()
+	for i := range of.NumMethod() {
+		if m := of.Method(i); m.Name != "Capabilities" && m.Name != "Close" {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// call calls a method for the default tenant, with arguments that are all zero, and returns its
+// error. A list is read to its end.
+func call(t *testing.T, s andon.Store, m reflect.Method) error {
+	t.Helper()
+	args := []reflect.Value{}
+	for i := range m.Type.NumIn() {
+		switch of := m.Type.In(i); of {
+		case reflect.TypeFor[context.Context]():
+			args = append(args, reflect.ValueOf(t.Context()))
+		case reflect.TypeFor[andon.TenantID]():
+			args = append(args, reflect.ValueOf(andon.DefaultTenant))
+		default:
+			args = append(args, reflect.Zero(of))
+		}
+	}
+	results := reflect.ValueOf(s).MethodByName(m.Name).Call(args)
+	last := results[len(results)-1]
+	if last.Kind() == reflect.Func {
+		for _, last = range last.Seq2() {
+			continue
+		}
+	}
+	err, _ := last.Interface().(error)
+	return err
+}
+
+// TestEachMethodReachesItsOwn: a wrapper calls the method of the same name, and returns its error.
+// That it has all methods is the compiler's to check, since none has a store embedded.
+func TestEachMethodReachesItsOwn(t *testing.T) {
+	now := func() andon.Time { return andon.MinTime }
+	pass := func(context.Context, string) (func(error), error) { return func(error) {}, nil }
+	for name, wrapped := range map[string]func(andon.Store) andon.Store{
+		"retain": func(s andon.Store) andon.Store { return wrap.Retain(s, now) },
+		"guard":  wrap.Guard,
+		"around": func(s andon.Store) andon.Store { return wrap.Around(s, pass) },
+		"faults": func(s andon.Store) andon.Store { return wrap.Around(s, new(wrap.Faults).Hook) },
+	} {
+		for _, m := range methods() {
+			var called []string
+			if m.Name == "Tenant" { // which is called first by what asks for the horizon
+				called = append(called, "no call")
+			}
+			err := call(t, wrapped(refusing(&called)), m)
+			if !errors.Is(err, errRefused) || called[len(called)-1] != m.Name {
+				t.Errorf("%s: %s calls %v and returns %v", name, m.Name, called, err)
+			}
+		}
+	}
+}
+
+// TestNothingIsEmbedded: what is embedded would forward a method that nobody has thought about.
+func TestNothingIsEmbedded(t *testing.T) {
+	s := memstore.New()
+	for _, w := range []andon.Store{wrap.Guard(s), wrap.Retain(s, nil)} {
+		for _, f := range reflect.VisibleFields(reflect.TypeOf(w).Elem()) {
+			if f.Anonymous {
+				t.Errorf("%T embeds %s", w, f.Name)
+			}
+		}
+	}
+}
+
+// TestHookIsToldTheEnd of calls, of lists that were read and of those that were left.
+func TestHookIsToldTheEnd(t *testing.T) {
+	var ended []error
+	s := wrap.Around(memstore.New(), func(context.Context, string) (func(error), error) {
+		return func(err error) { ended = append(ended, err) }, nil
+	})
+	for _, err := range s.Devices(t.Context(), andon.DefaultTenant, andon.DeviceQuery{Limit: 1}) {
+		t.Error(err)
+	}
+	for range s.Devices(t.Context(), "none", andon.DeviceQuery{Limit: 1}) {
+		break
+	}
+	_, err := s.Tenant(t.Context(), "none")
+	if len(ended) != 3 || ended[0] != nil || andon.KindOf(ended[1]) != andon.NotFound ||
+		ended[2] != err || err == nil {
+		t.Errorf("told %v; the last was %v", ended, err)
+	}
+}
+
+// TestAsk: what a store can do beside the contract is reached through whatever is around it, and
+// each hook stands around that, too.
+func TestAsk(t *testing.T) {
+	var asked []string
+	seen := func(_ context.Context, method string) (func(error), error) {
+		asked = append(asked, method)
+		return nil, nil
+	}
+	now := func() andon.Time { return andon.MinTime }
+	guarded := wrap.Guard(&talkative{Store: memstore.New()})
+	s := wrap.Retain(wrap.Around(guarded, seen), now)
+	facts, err := wrap.Facts(t.Context(), s)
+	if err != nil || facts[len(facts)-1].Name != "replication" {
+		t.Errorf("got %v, %v", facts, err)
+	}
+	if !slices.Contains(asked, "Diagnose") {
+		t.Errorf("the hook was told %v", asked)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ask := func(d wrap.StoreDoctor) error { return d.Diagnose(t.Context(), nil) }
+	if err := wrap.Ask(t.Context(), s, "Diagnose", "", ask); andon.KindOf(err) !=
+		andon.Unavailable {
+		t.Errorf("once closed: %v", err)
+	}
+}
+
+func TestGuardRefusesOnceClosed(t *testing.T) {
+	s := wrap.Guard(memstore.New())
+	for range 2 {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, m := range methods() {
+		if err := call(t, s, m); err == nil || andon.KindOf(err) != andon.Unavailable {
+			t.Errorf("%s: %v", m.Name, err)
+		}
+	}
+}
+
+// closing is a store that says when it was closed.
+type closing struct {
+	andon.Store
+	closed bool
+}
+
+func (c *closing) Close() error {
+	c.closed = true
+	return nil
+}
+
+// TestGuardWaits: closing waits for the calls under way, but not for ever; then it leaves the
+// engine open.
+func TestGuardWaits(t *testing.T) {
+	for name, ends := range map[string]bool{"a call that ends": true, "one that does not": false} {
+		synctest.Test(t, func(t *testing.T) {
+			var faults wrap.Faults
+			faults.Set(wrap.Hang, "Ready")
+			engine := &closing{Store: memstore.New()}
+			s := wrap.Guard(wrap.Around(engine, faults.Hook))
+			ctx, cancel := context.WithCancel(t.Context())
+			go s.Ready(ctx)
+			synctest.Wait()
+			closed := make(chan error, 1)
+			go func() { closed <- s.Close() }()
+			synctest.Wait()
+			if _, err := s.Tenants(t.Context()); andon.KindOf(err) != andon.Unavailable {
+				t.Errorf("%s: a call beside it: %v", name, err)
+			}
+			if len(closed) > 0 || engine.closed {
+				t.Errorf("%s: it was closed below it", name)
+			}
+			if ends {
+				cancel()
+			}
+			if err := <-closed; (err == nil) != ends || engine.closed != ends {
+				t.Errorf("%s: %v, closed %v", name, err, engine.closed)
+			}
+			cancel()
+		})
+	}
+}
+
+func TestFaults(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var faults wrap.Faults
+		s := wrap.Around(memstore.New(), faults.Hook)
+		faults.Set(wrap.Fail(errRefused), "Ready")
+		if err := s.Ready(t.Context()); err != errRefused {
+			t.Error(err)
+		}
+		faults.Set(wrap.Delay(time.Hour), "Ready")
+		begun := time.Now()
+		if err := s.Ready(t.Context()); err != nil || time.Since(begun) != time.Hour {
+			t.Errorf("%v after %v", err, time.Since(begun))
+		}
+		faults.Set(wrap.Hang, "Ready")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := s.Ready(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		faults.Set(nil, "Ready")
+		if err := s.Ready(t.Context()); err != nil {
+			t.Error(err)
+		}
+		defer func() {
+			if recover() == nil {
+				t.Error("a method that is not there got a fault")
+			}
+		}()
+		faults.Set(wrap.Hang, "Raedy")
+	})
+}

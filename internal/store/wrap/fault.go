@@ -1,0 +1,71 @@
+package wrap
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/andonhq/andon"
+)
+
+// Faults is a hook for tests: it makes methods of a store fail, wait or hang. The zero value does
+// nothing.
+type Faults struct {
+	mu     sync.Mutex
+	faults map[string]Fault
+}
+
+// Fault comes before a call. Its error, if any, is returned in place of the call.
+type Fault func(ctx context.Context) error
+
+// Fail is the fault of a method that fails.
+func Fail(err error) Fault { return func(context.Context) error { return err } }
+
+// Hang is the fault of a method that does not answer before its caller gives up.
+func Hang(ctx context.Context) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// Delay is the fault of a method that takes longer than usual.
+func Delay(d time.Duration) Fault {
+	return func(ctx context.Context) error {
+		t := time.NewTimer(d)
+		defer t.Stop()
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-t.C:
+			return nil
+		}
+	}
+}
+
+// Set gives methods a fault, or with nil takes it away. It panics where andon.Store has no such
+// method: a fault with a wrong name would test nothing.
+func (f *Faults) Set(fault Fault, methods ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.faults == nil {
+		f.faults = map[string]Fault{}
+	}
+	for _, name := range methods {
+		if _, ok := reflect.TypeFor[andon.Store]().MethodByName(name); !ok {
+			panic(fmt.Sprintf("andon.Store has no method %s", name))
+		}
+		f.faults[name] = fault
+	}
+}
+
+// Hook is for Around.
+func (f *Faults) Hook(ctx context.Context, method string) (end func(error), err error) {
+	f.mu.Lock()
+	fault := f.faults[method]
+	f.mu.Unlock()
+	if fault != nil {
+		err = fault(ctx)
+	}
+	return nil, err
+}
