@@ -45,6 +45,7 @@ type App struct {
 	intake   *intake.Intake
 	api      *httpapi.API
 	ordered  ordered
+	calls    calls
 	server   *http.Server
 	listener net.Listener
 	profiles *profiles // nil: none are served
@@ -58,7 +59,10 @@ type App struct {
 
 // New makes an App. It touches nothing yet.
 func New(o Options) *App {
-	a := &App{Options: o, ordered: newOrdered(), failed: make(chan error, 1)}
+	a := &App{
+		Options: o, ordered: newOrdered(), calls: newCalls(o.Config.Store),
+		failed: make(chan error, 1),
+	}
 	a.memory.app = a
 	return a
 }

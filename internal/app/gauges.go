@@ -37,7 +37,8 @@ func (a *App) registerGauges(registry *prometheus.Registry) {
 		Help: "1 where HTTP is served beyond loopback without TLS, so that the token passes in " +
 			"clear, and plain_http does not allow it.",
 	}).Set(oneIf(a.plain))
-	registry.MustRegister(newFleetGauges(a.store, a.Now, a.Log))
+	registry.MustRegister(newFleetGauges(a.store, a.Now, a.Log), a.calls.duration,
+		a.calls.errors, engine{a.Config.Store, a.store})
 	if a.Config.Store == "pebble" {
 		registry.MustRegister(newDiskGauges(a.Config.Data, a.Config.Pebble.Reserve))
 		registry.MustRegister(a.ordered.waited, a.ordered.took)

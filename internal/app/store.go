@@ -20,7 +20,7 @@ func (a *App) openStore(ctx context.Context) error {
 	if err := a.startClock(ctx, store); err != nil {
 		return errors.Join(err, store.Close())
 	}
-	a.store = wrap.RetainBelieved(store, a.Now, a.clock.Believed)
+	a.store = wrap.RetainBelieved(wrap.Around(store, a.calls.hook), a.Now, a.clock.Believed)
 	return nil
 }
 

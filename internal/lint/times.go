@@ -15,6 +15,7 @@ func timeRules() []Rule {
 			Except: []Exception{
 				{"internal/cli/", "", "the program"},
 				{"internal/app/clock.go", "", "how much time has passed, whatever the clock says"},
+				{"internal/app/calls.go", "", "durations of calls, which only the real clock has"},
 				{"internal/httpapi/", "", "durations of requests and deadlines of connections, " +
 					"which only the real clock has"},
 				{"internal/store/cassandrastore/processes.go", "",

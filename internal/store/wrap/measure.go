@@ -49,3 +49,10 @@ type Counted interface {
 	// and to which table, and how many requests they were sent in.
 	Sent() (statements map[string]int64, requests int64)
 }
+
+// Figured is a store whose engine keeps figures of itself.
+type Figured interface {
+	// Figures tells each figure as it is now. A name that ends with _total is of a count that only
+	// grows while the store is open; the unit is part of a name, as in Prometheus.
+	Figures(tell func(name, help string, value float64))
+}
