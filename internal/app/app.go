@@ -101,6 +101,7 @@ func (a *App) wire(token string, loopback bool) {
 	a.intake = intake.New(a.store, intake.Options{
 		Now: a.Now, Clock: a.clock, MaxBytes: limits.Memory, MaxRequests: int(limits.Requests),
 		MaxReads: int(limits.Reads), Patience: limits.Wait, MaxStates: int(limits.States),
+		Audit: a.audit(),
 	})
 	t := a.Config.Timeouts
 	a.api = httpapi.New(httpapi.Options{
@@ -108,7 +109,7 @@ func (a *App) wire(token string, loopback bool) {
 		Intake: a.intake, Now: a.Now, Log: a.Log, Registry: registry,
 		Version: a.Version, Token: token, Loopback: loopback,
 		BodyTimeout: t.Body, Timeout: t.Request,
-		Slow: a.Config.Log.Slow, Audit: a.auditLog(),
+		Slow: a.Config.Log.Slow,
 	})
 	a.server = &http.Server{
 		Handler:           a.api,

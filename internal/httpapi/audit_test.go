@@ -11,7 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/app"
 	"github.com/andonhq/andon/internal/httpapi"
+	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/store/wrap"
 )
 
@@ -23,7 +25,11 @@ type audited struct {
 
 func newAudited(t *testing.T, change ...func(*httpapi.Options)) *audited {
 	a := &audited{}
-	use := func(o *httpapi.Options) { o.Audit = slog.New(slog.NewJSONHandler(&a.log, nil)) }
+	use := func(o *httpapi.Options) {
+		o.Intake = intake.New(o.Store, intake.Options{
+			Now: o.Now, Audit: app.AuditTo(slog.NewJSONHandler(&a.log, nil)),
+		})
+	}
 	a.world = newWorld(t, append(change, use)...)
 	return a
 }
@@ -166,7 +172,7 @@ func TestAuditOfWhatWasBrokenOff(t *testing.T) {
 	broken := func(o *httpapi.Options) {
 		var faults wrap.Faults
 		faults.Set(wrap.Fail(andon.Errorf(andon.Unavailable, "no answer")), "Assign")
-		o.Intake = newIntake(wrap.Around(o.Store, faults.Hook), o.Now)
+		o.Store = wrap.Around(o.Store, faults.Hook)
 	}
 	w := newAudited(t, broken)
 	w.put("/devices/d/operator", `{"operator":"Liz"}`, id).is(http.StatusServiceUnavailable)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest"
+	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/spell"
 )
 
@@ -35,7 +36,7 @@ type call struct {
 
 // newCall begins a call; stop ends it.
 func (a *API) newCall(x *exchange, r *http.Request, to *route) (c *call, stop func()) {
-	ctx, cancel := context.WithTimeout(r.Context(), a.options.Timeout)
+	ctx, cancel := context.WithTimeout(a.withCaller(x, r), a.options.Timeout)
 	a.metrics.inFlight.Inc()
 	c = &call{API: a, x: x, r: r.WithContext(ctx), route: to, tenant: andon.DefaultTenant,
 		turn: &turn{of: a}}
@@ -44,6 +45,13 @@ func (a *API) newCall(x *exchange, r *http.Request, to *route) (c *call, stop fu
 		c.status = to.statuses[0]
 	}
 	return c, c.stop
+}
+
+// withCaller returns the context of a request, with who asks.
+func (a *API) withCaller(x *exchange, r *http.Request) context.Context {
+	return intake.WithCaller(r.Context(), intake.Caller{
+		Who: a.guard.who(), Remote: r.RemoteAddr, RequestID: x.id,
+	})
 }
 
 func (c *call) stop() {

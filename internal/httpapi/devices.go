@@ -309,9 +309,9 @@ func (a *API) retire(c *call) (retiredJSON, error) {
 		return retiredJSON{}, err
 	}
 	if purge == "true" {
-		return retiredJSON{Device: device, Purged: true}, c.purgeDevice(device)
+		return retiredJSON{Device: device, Purged: true}, c.intake.Purge(c.ctx(), c.tenant, device)
 	}
-	at, err := c.retireDevice(device)
+	at, err := c.intake.Retire(c.ctx(), c.tenant, device)
 	return retiredJSON{Device: device, Retired: at}, err
 }
 

@@ -28,7 +28,7 @@ func (a *API) eventRoutes() []*route {
 			answer: accountContent(),
 			errors: []int{413, 415, 429, 507},
 			serve: func(c *call) error {
-				return serveFeed(c, jsonfeed.Events, c.appendEvents, a.metrics.events)
+				return serveFeed(c, jsonfeed.Events, c.intake.Events, a.metrics.events)
 			},
 		},
 		listing(route{
@@ -260,7 +260,7 @@ func (a *API) withdrawEntry(c *call) (entryJSON, error) {
 	if err := c.fault(); err != nil {
 		return entryJSON{}, err
 	}
-	if err := c.withdraw(w); err != nil {
+	if _, _, err := c.intake.Withdraw(c.ctx(), c.tenant, w); err != nil {
 		return entryJSON{}, c.withoutEntry(err, w.Device, w.Time, w.State)
 	}
 	return a.entry(c)

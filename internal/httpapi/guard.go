@@ -116,6 +116,14 @@ func (g guard) checkToken(r *http.Request) error {
 	}
 }
 
+// who says how the client was let in. There is one token, so nothing more is known of it.
+func (g guard) who() string {
+	if g.token != nil {
+		return "token"
+	}
+	return "loopback"
+}
+
 // setHeaders sets what every answer has. Answers are data, never pages, and old once they are sent;
 // the few that are otherwise set these headers themselves.
 func setHeaders(x *exchange) {

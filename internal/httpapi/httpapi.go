@@ -57,8 +57,6 @@ type Options struct {
 	Timeout time.Duration
 	// Slow is how long a request may be worked at without being logged; 0: none is logged.
 	Slow time.Duration
-	// Audit gets a line for each change that a person answers for; nil: nowhere.
-	Audit *slog.Logger
 }
 
 // Version says which build of the program answers.

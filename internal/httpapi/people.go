@@ -75,7 +75,7 @@ func (a *API) putOperator(c *call, sent operatorBody) (assignmentJSON, error) {
 		return assignmentJSON{}, err
 	}
 	assignment := andon.Assignment{Device: device, Operator: orNobody(sent.Operator)}
-	kept, err := c.assign([]andon.Assignment{assignment})
+	kept, err := c.intake.Assign(c.ctx(), c.tenant, []andon.Assignment{assignment})
 	if err != nil {
 		return assignmentJSON{}, err
 	}
@@ -111,7 +111,7 @@ func (a *API) postAssignments(c *call) error {
 	for i, item := range batch.Items {
 		assignments[i] = item.Value
 	}
-	kept, err := c.assign(assignments)
+	kept, err := c.intake.Assign(c.ctx(), c.tenant, assignments)
 	if err != nil {
 		return err
 	}
@@ -199,7 +199,7 @@ func (a *API) postEscalation(c *call, sent escalationBody) (escalationJSON, erro
 	if err := c.fault(); err != nil {
 		return escalationJSON{}, err
 	}
-	kept, added, err := c.escalate(andon.Escalation{
+	kept, added, err := c.intake.Escalate(c.ctx(), c.tenant, andon.Escalation{
 		Device: device, Time: sent.Time, State: sent.State,
 		To: orNobody(sent.To), By: sent.By, Note: sent.Note,
 	})

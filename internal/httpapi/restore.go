@@ -145,7 +145,7 @@ func (a *API) restore(c *call, sent restoreBody) (restoredJSON, error) {
 		return restoredJSON{}, andon.Errorf(andon.TooLarge,
 			"more than %d entries: send parts", andon.MaxRequestEntries)
 	}
-	result, err := c.restoreHistory(h)
+	result, err := c.intake.Restore(c.ctx(), c.tenant, h)
 	if err != nil {
 		return restoredJSON{}, err
 	}

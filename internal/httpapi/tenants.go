@@ -160,7 +160,7 @@ func (a *API) putTenant(c *call, sent tenantBody) (tenantJSON, error) {
 	if err := c.fault(); err != nil {
 		return tenantJSON{}, err
 	}
-	t, created, err := c.changeTenant(id, sent.apply)
+	t, created, err := c.intake.PutTenant(c.ctx(), id, sent.apply)
 	if err != nil {
 		return tenantJSON{}, err
 	}
@@ -176,7 +176,7 @@ func (a *API) deleteTenant(c *call) error {
 	if err := c.fault(); err != nil {
 		return err
 	}
-	if err := c.dropTenant(id); err != nil {
+	if err := c.intake.DeleteTenant(c.ctx(), id); err != nil {
 		return err
 	}
 	c.x.WriteHeader(http.StatusNoContent)

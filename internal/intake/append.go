@@ -19,9 +19,7 @@ type Result struct {
 	Outcomes *Outcomes         // of the accepted ones; nil where nobody asked
 }
 
-// Events admits the events of one request and keeps them. When it returns without an error, what it
-// says was accepted is durable. A single object that is refused is the error itself.
-func (in *Intake) Events(
+func (in *Intake) events(
 	ctx context.Context, tenant andon.TenantID, batch ingest.Batch[andon.Event],
 ) (Result, error) {
 	in.gate.RLock()

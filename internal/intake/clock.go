@@ -90,7 +90,7 @@ func (in *Intake) KeepClock(ctx context.Context) error {
 		mark.Last >= t.Clock.Last {
 		return nil
 	}
-	_, _, err = in.PutTenant(ctx, t.ID, func(t *andon.Tenant) error {
+	_, _, err = in.changeTenant(ctx, t.ID, func(t *andon.Tenant) error {
 		mark.Believed = max(mark.Believed, t.Clock.Believed) // another process's, on a shared one
 		t.Clock = mark
 		return stillThere(t)

@@ -10,6 +10,7 @@
 package intake
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,6 +36,9 @@ type Options struct {
 	MaxStates int
 	// Patience is how long a request may wait for its turn; 1 s unless set.
 	Patience time.Duration
+	// Audit is told of each change for which a person answers; nil: nobody is. It must return at
+	// once.
+	Audit func(context.Context, Change)
 	// Changed is told, after each request that is durable, which devices it touched, some of them
 	// more than once. It says nothing of what changed: a listener asks the store, which knows the
 	// newest. So the order in which requests are told does not matter. It must return at once.

@@ -6,9 +6,7 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// Assign assigns operators to devices from now on, all of them or none. The error names the one
-// that is wrong.
-func (in *Intake) Assign(
+func (in *Intake) assign(
 	ctx context.Context, tenant andon.TenantID, assignments []andon.Assignment,
 ) ([]andon.Assignment, error) {
 	for i := range assignments {
@@ -37,10 +35,7 @@ func CheckAssignment(a *andon.Assignment) error {
 	return checkPerson("body.operator", a.Operator)
 }
 
-// Escalate escalates an entry, or with To absent withdraws. Without Time and State the entry is the
-// one that the device shows now; to withdraw, it is the one whose escalation the device shows,
-// since reports may have repeated behind it. added is false where that is so already.
-func (in *Intake) Escalate(
+func (in *Intake) escalate(
 	ctx context.Context, tenant andon.TenantID, e andon.Escalation,
 ) (kept andon.Escalation, added bool, err error) {
 	if err := checkEscalation(&e); err != nil {
@@ -97,8 +92,7 @@ func checkPerson(location string, p andon.PersonID) error {
 	return nil
 }
 
-// Retire retires a device and returns when that takes effect.
-func (in *Intake) Retire(
+func (in *Intake) retire(
 	ctx context.Context, tenant andon.TenantID, device andon.DeviceID,
 ) (andon.Time, error) {
 	if err := device.Validate(); err != nil {
@@ -111,8 +105,7 @@ func (in *Intake) Retire(
 	return at, err
 }
 
-// Withdraw withdraws an entry, now. added is false where it was withdrawn already.
-func (in *Intake) Withdraw(
+func (in *Intake) withdraw(
 	ctx context.Context, tenant andon.TenantID, w andon.Withdrawal,
 ) (kept andon.Withdrawal, added bool, err error) {
 	if err := checkWithdrawal(&w); err != nil {
@@ -140,8 +133,7 @@ func checkWithdrawal(w *andon.Withdrawal) error {
 	return checkPerson("body.by", w.By)
 }
 
-// Purge removes a device with all that it ever sent.
-func (in *Intake) Purge(
+func (in *Intake) purge(
 	ctx context.Context, tenant andon.TenantID, device andon.DeviceID,
 ) error {
 	if err := device.Validate(); err != nil {

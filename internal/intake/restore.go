@@ -6,10 +6,7 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// Restore takes back what people did elsewhere, with the times that it had there. What can't be
-// right is rejected, by its place among assignments, escalations and retirements in that order; an
-// escalation whose entry is not there is.
-func (in *Intake) Restore(
+func (in *Intake) restore(
 	ctx context.Context, tenant andon.TenantID, h andon.History,
 ) (Result, error) {
 	defer in.alone()()

@@ -6,9 +6,8 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// PutTenant creates a tenant or changes the one there is. change is given the record as it stands,
-// with the horizon settled, and may be called again when another writer was faster.
-func (in *Intake) PutTenant(
+// changeTenant is PutTenant, also for what the program itself keeps in the record.
+func (in *Intake) changeTenant(
 	ctx context.Context, id andon.TenantID, change func(*andon.Tenant) error,
 ) (t andon.Tenant, created bool, err error) {
 	if err := id.Validate(); err != nil {
@@ -90,8 +89,7 @@ func (in *Intake) overtaken(ctx context.Context, refused error, tried andon.Tena
 	return now.Version != tried.Version
 }
 
-// DeleteTenant removes a tenant with all that it has.
-func (in *Intake) DeleteTenant(ctx context.Context, id andon.TenantID) error {
+func (in *Intake) deleteTenant(ctx context.Context, id andon.TenantID) error {
 	defer in.alone()()
 	return in.store.DeleteTenant(ctx, id)
 }
@@ -151,7 +149,7 @@ func (in *Intake) Expire(ctx context.Context) error {
 			is.Floor.Readings.Day() == t.Floor.Readings.Day() {
 			continue // no whole day more has gone
 		}
-		settled, _, err := in.PutTenant(ctx, t.ID, stillThere)
+		settled, _, err := in.changeTenant(ctx, t.ID, stillThere)
 		if err == nil {
 			err = in.store.Expire(ctx, t.ID, settled.Floor)
 		}

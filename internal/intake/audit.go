@@ -1,0 +1,312 @@
+package intake
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/ingest"
+)
+
+// What people decide is written down with who asked for it: assignments, escalations, retirements,
+// purges, withdrawals, changes of a tenant. The methods here are the only way to make such a
+// change, whatever transport it comes by, so that there is none without a record. A request that
+// was refused has changed nothing and has none.
+
+// Change is something that was done, or may have been, and for which a person answers.
+type Change struct {
+	What    string // "assign"
+	Outcome string // "done"; "unknown" where it was broken off
+	By      Caller
+	Tenant  andon.TenantID
+	Device  andon.DeviceID // absent where it is of a tenant
+	Details []Detail       // none is called as a field of Change, nor time, level or msg
+}
+
+// Detail is a name with a string, a number, a bool, or details of its own.
+type Detail struct {
+	Name  string
+	Value any
+}
+
+// Caller is who asked. What a client says of itself (the by of an escalation) is a Detail.
+type Caller struct {
+	Who       string // how the client was let in: "token"
+	Remote    string // its address
+	RequestID string
+}
+
+type callerKey struct{}
+
+// WithCaller returns the context of what a caller asks for.
+func WithCaller(ctx context.Context, c Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, c)
+}
+
+// maxAuditReads is how many assignments of one request are looked up for who was there before. A
+// list may hold 100,000, and must not take minutes because it is audited.
+const maxAuditReads = 1000
+
+// audits reports whether anyone wants to know of changes.
+func (in *Intake) audits() bool { return in.options.Audit != nil }
+
+// audit tells of a change; err is how it ended.
+func (in *Intake) audit(
+	ctx context.Context, what string, tenant andon.TenantID, device andon.DeviceID, err error,
+	details ...Detail,
+) {
+	outcome, changed := outcomeOf(err)
+	if !in.audits() || !changed {
+		return
+	}
+	by, _ := ctx.Value(callerKey{}).(Caller)
+	in.options.Audit(ctx, Change{
+		What: what, Outcome: outcome, By: by, Tenant: tenant, Device: device, Details: details,
+	})
+}
+
+// outcomeOf reports whether a change that ended with err may have been made. One that was broken
+// off may have: a line too many is better than one too few.
+func outcomeOf(err error) (outcome string, changed bool) {
+	if err == nil {
+		return "done", true
+	}
+	kind := andon.KindOf(err)
+	return "unknown", kind == andon.Internal || kind == andon.Unavailable
+}
+
+func before(p andon.PersonID) Detail { return Detail{"before", string(p)} }
+func after(p andon.PersonID) Detail  { return Detail{"after", string(p)} }
+
+// said is who the client says asked.
+func said(by andon.PersonID) Detail { return Detail{"by", string(by)} }
+
+func stateOf(state andon.State) Detail { return Detail{"state", string(state)} }
+
+func at(name string, t andon.Time) Detail { return Detail{name, t.String()} }
+
+// Assign assigns operators to devices from now on, all of them or none. The error names the one
+// that is wrong.
+func (in *Intake) Assign(
+	ctx context.Context, tenant andon.TenantID, sent []andon.Assignment,
+) ([]andon.Assignment, error) {
+	kept, err := in.assign(ctx, tenant, sent)
+	if err != nil {
+		for _, a := range sent {
+			in.audit(ctx, "assign", tenant, a.Device, err, after(a.Operator))
+		}
+		return nil, err
+	}
+	for i, a := range kept {
+		if a.Again {
+			continue
+		}
+		details := []Detail{after(a.Operator), at("from", a.From)}
+		if i < maxAuditReads && in.audits() {
+			details = append(in.assignedBefore(ctx, tenant, a), details...)
+		}
+		in.audit(ctx, "assign", tenant, a.Device, nil, details...)
+	}
+	return kept, nil
+}
+
+// assignedBefore returns who an assignment took over from. Assignments are a list that only grows,
+// so this is exact although it is read afterwards. Where it can't be read nothing is said.
+func (in *Intake) assignedBefore(
+	ctx context.Context, tenant andon.TenantID, a andon.Assignment,
+) []Detail {
+	q := andon.PageQuery{Order: andon.Desc, After: a.From, Limit: 1}
+	for former, err := range in.store.Assignments(ctx, tenant, a.Device, q) {
+		if err != nil {
+			return nil
+		}
+		return []Detail{before(former.Operator)}
+	}
+	return []Detail{before("")}
+}
+
+// Escalate escalates an entry, or with To absent withdraws. Without Time and State the entry is the
+// one that the device shows now; to withdraw, it is the one whose escalation the device shows,
+// since reports may have repeated behind it. added is false where that is so already, which is no
+// change.
+func (in *Intake) Escalate(
+	ctx context.Context, tenant andon.TenantID, sent andon.Escalation,
+) (kept andon.Escalation, added bool, err error) {
+	kept, added, err = in.escalate(ctx, tenant, sent)
+	if err != nil {
+		in.audit(ctx, "escalate", tenant, sent.Device, err, after(sent.To), said(sent.By))
+	}
+	if err != nil || !added || !in.audits() {
+		return kept, added, err
+	}
+	details := append(in.escalatedBefore(ctx, tenant, kept), after(kept.To),
+		at("entry_time", kept.Time), stateOf(kept.State), at("at", kept.At), said(kept.By))
+	in.audit(ctx, "escalate", tenant, kept.Device, nil, details...)
+	return kept, true, nil
+}
+
+// escalatedBefore returns to whom the entry was escalated until then: records are a list, too.
+func (in *Intake) escalatedBefore(
+	ctx context.Context, tenant andon.TenantID, e andon.Escalation,
+) []Detail {
+	entry, err := in.store.Entry(ctx, tenant, e.Device, e.Time, e.State)
+	if err != nil {
+		return nil
+	}
+	for _, record := range entry.Escalations { // newest first
+		if record.At < e.At {
+			return []Detail{before(record.To)}
+		}
+	}
+	return []Detail{before("")}
+}
+
+// Events admits the events of one request and keeps them. When it returns without an error, what it
+// says was accepted is durable. A single object that is refused is the error itself.
+//
+// An event may escalate its entry. Sent again, such an event has a record again: it asks for the
+// same once more.
+func (in *Intake) Events(
+	ctx context.Context, tenant andon.TenantID, batch ingest.Batch[andon.Event],
+) (Result, error) {
+	result, err := in.events(ctx, tenant, batch)
+	if !in.audits() {
+		return result, err
+	}
+	refused := map[int]bool{}
+	for _, r := range result.Rejected {
+		refused[r.Index] = true
+	}
+	for i := range batch.Items { // a hundred thousand of them are not copied for the few
+		e := &batch.Items[i].Value
+		if e.EscalatedTo == "" || refused[batch.Items[i].Index] {
+			continue
+		}
+		in.audit(ctx, "escalate", tenant, e.Device, err, after(e.EscalatedTo),
+			at("entry_time", e.Time), stateOf(e.State), Detail{"by_event", true})
+	}
+	return result, err
+}
+
+// Retire retires a device and returns when that takes effect. What the device showed is read before
+// and may be a moment old.
+func (in *Intake) Retire(
+	ctx context.Context, tenant andon.TenantID, device andon.DeviceID,
+) (andon.Time, error) {
+	var details []Detail
+	if in.audits() {
+		if d, err := in.store.Device(ctx, tenant, device); err == nil {
+			details = append(details, Detail{"before", []Detail{
+				stateOf(d.State), at("since", d.Since), {"operator", string(d.Operator)},
+			}})
+		}
+	}
+	retired, err := in.retire(ctx, tenant, device)
+	if err == nil {
+		details = append(details, at("retired", retired))
+	}
+	in.audit(ctx, "retire", tenant, device, err, details...)
+	return retired, err
+}
+
+// Purge removes a device with all that it ever sent.
+func (in *Intake) Purge(
+	ctx context.Context, tenant andon.TenantID, device andon.DeviceID,
+) error {
+	err := in.purge(ctx, tenant, device)
+	in.audit(ctx, "purge", tenant, device, err)
+	return err
+}
+
+// Withdraw withdraws an entry, now. added is false where it was withdrawn already, which is no
+// change.
+func (in *Intake) Withdraw(
+	ctx context.Context, tenant andon.TenantID, sent andon.Withdrawal,
+) (kept andon.Withdrawal, added bool, err error) {
+	kept, added, err = in.withdraw(ctx, tenant, sent)
+	if err == nil && !added {
+		return kept, false, nil
+	}
+	details := []Detail{
+		at("entry_time", sent.Time), stateOf(sent.State), said(sent.By), {"note", sent.Note},
+	}
+	if err == nil {
+		details = append(details, at("at", kept.At))
+	}
+	in.audit(ctx, "withdraw", tenant, sent.Device, err, details...)
+	return kept, added, err
+}
+
+// Restore takes back what people did elsewhere, with the times that it had there. What can't be
+// right is rejected, by its place among assignments, escalations and retirements in that order; an
+// escalation whose entry is not there is.
+func (in *Intake) Restore(
+	ctx context.Context, tenant andon.TenantID, h andon.History,
+) (Result, error) {
+	result, err := in.restore(ctx, tenant, h)
+	in.audit(ctx, "restore", tenant, "", err, Detail{"assignments", len(h.Assignments)},
+		Detail{"escalations", len(h.Escalations)}, Detail{"retirements", len(h.Retirements)},
+		Detail{"rejected", len(result.Rejected)})
+	return result, err
+}
+
+// PutTenant creates a tenant or changes the one there is. change is given the record as it stands,
+// with the horizon settled, and may be called again when another writer was faster. What is written
+// down names what is other than before.
+func (in *Intake) PutTenant(
+	ctx context.Context, id andon.TenantID, change func(*andon.Tenant) error,
+) (t andon.Tenant, created bool, err error) {
+	var former, tried andon.Tenant
+	t, created, err = in.changeTenant(ctx, id, func(record *andon.Tenant) error {
+		former = *record
+		err := change(record)
+		tried = *record
+		return err
+	})
+	what := "change tenant"
+	if created {
+		what = "create tenant"
+	}
+	in.audit(ctx, what, id, "", err, changes(&former, &tried, created)...)
+	return t, created, err
+}
+
+// DeleteTenant removes a tenant with all that it has.
+func (in *Intake) DeleteTenant(ctx context.Context, id andon.TenantID) error {
+	err := in.deleteTenant(ctx, id)
+	in.audit(ctx, "delete tenant", id, "", err)
+	return err
+}
+
+// changes returns the settings that differ, as they were and as they are. A new tenant has only the
+// latter, all of them.
+func changes(from, to *andon.Tenant, created bool) []Detail {
+	if to.States == nil { // it could not be read
+		return nil
+	}
+	var was, is []Detail
+	old := settings(from)
+	for i, s := range settings(to) {
+		switch {
+		case created:
+			is = append(is, s)
+		case s != old[i]:
+			was, is = append(was, old[i]), append(is, s)
+		}
+	}
+	return []Detail{{"before", was}, {"after", is}}
+}
+
+func settings(t *andon.Tenant) []Detail {
+	states, err := json.Marshal(t.States.Defs())
+	if err != nil {
+		states = nil // they are texts and numbers
+	}
+	return []Detail{
+		{"events", t.Events.String()},
+		{"readings", t.Readings.String()},
+		{"max_future", t.MaxFuture.String()},
+		{"silent_after", t.SilentAfter.String()},
+		{"states", string(states)},
+	}
+}
