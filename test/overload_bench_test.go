@@ -66,7 +66,7 @@ func (f *flood) open(
 				if at > length {
 					return
 				}
-				time.Sleep(at - time.Since(from))
+				<-time.After(at - time.Since(from))
 				status := f.send(http.MethodPost, "/api/v1/events", body(), nil)
 				took := time.Since(from) - at
 				mu.Lock()
