@@ -1,71 +1,66 @@
-// Package cli is the command line: a file for each subcommand. It turns arguments into calls of the
-// application and of the client, and errors into a sentence and an exit code.
+// Package cli is the command line: it joins the commands, which stand in the packages below it, and
+// turns errors into a sentence and an exit code.
 //
-// It is the only package that reads arguments, the environment, the terminal and the real clock. It
-// must not decide what a store or a server decides.
+// It and the packages below it alone read arguments, the environment, the terminal and the real
+// clock. They must not decide what a store or a server decides.
 package cli
 
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/httpapi"
+	"github.com/andonhq/andon/internal/cli/change"
+	"github.com/andonhq/andon/internal/cli/command"
+	"github.com/andonhq/andon/internal/cli/doctor"
+	"github.com/andonhq/andon/internal/cli/live"
+	"github.com/andonhq/andon/internal/cli/measure"
+	"github.com/andonhq/andon/internal/cli/operate"
+	"github.com/andonhq/andon/internal/cli/query"
+	"github.com/andonhq/andon/internal/cli/transfer"
 )
-
-// program is one run of the command line.
-type program struct {
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	environ        []string // "NAME=value"
-	version        httpapi.Version
-	now            func() andon.Time
-	started        bool // the arguments were understood
-}
 
 // Main runs the command line of this process and returns its exit code. release is "" for a build
 // that is none.
 func Main(release string) int {
-	p := &program{
-		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
-		environ: os.Environ(),
-		version: buildVersion(release),
-		now:     func() andon.Time { return andon.TimeOf(time.Now()) },
+	p := &command.Program{
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Environ: os.Environ(),
+		Version: buildVersion(release),
+		Now:     func() andon.Time { return andon.TimeOf(time.Now()) },
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)   // a second signal ends the process at once
 	signal.Ignore(syscall.SIGPIPE) // a reader that goes away ("| head") must not end a server
-	return p.run(ctx, os.Args[1:])
+	return run(ctx, p, os.Args[1:])
 }
 
 // run runs one command and returns its exit code.
-func (p *program) run(ctx context.Context, args []string) int {
-	root := p.rootCommand()
+func run(ctx context.Context, p *command.Program, args []string) int {
+	root := rootCommand(p)
 	root.SetArgs(args)
-	root.SetIn(p.stdin)
-	root.SetOut(p.stdout)
-	root.SetErr(p.stderr)
+	root.SetIn(p.Stdin)
+	root.SetOut(p.Stdout)
+	root.SetErr(p.Stderr)
 	command, err := root.ExecuteContextC(ctx)
-	if err != nil && !p.started {
+	if err != nil && !p.Started {
 		err = misuse(command, err)
 	}
 	if err != nil {
-		fmt.Fprintf(p.stderr, "%s: %s\n", command.CommandPath(), err)
+		fmt.Fprintf(p.Stderr, "%s: %s\n", command.CommandPath(), err)
 	}
 	return exitCode(err)
 }
 
-func (p *program) rootCommand() *cobra.Command {
-	root := group(&cobra.Command{
+func rootCommand(p *command.Program) *cobra.Command {
+	root := command.Group(&cobra.Command{
 		Use: "andon",
 		Short: "The state of every device of a fleet: " +
 			"what it is now, what it was, who answers for it",
@@ -84,46 +79,29 @@ the configuration of a server is wrong.`,
 	root.Flags().Bool("version", false, "print which build this is")
 	root.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 && args[0] == "--version" {
-			return p.printVersion()
+			return printVersion(p)
 		}
 		return cmd.Help()
 	}
-	root.AddCommand(p.serveCommand(), p.importCommand(), p.demoCommand(), p.versionCommand())
-	root.AddCommand(p.configCommand(), p.doctorCommand(), p.completionCommand(), p.manCommand())
-	root.AddCommand(p.watchCommand())
-	root.AddCommand(p.queryCommand())
-	root.AddCommand(p.tenantCommand())
-	root.AddCommand(p.assignCommand())
-	root.AddCommand(p.escalateCommand())
-	root.AddCommand(p.withdrawCommand())
-	root.AddCommand(p.retireCommand(), p.sendCommand(), p.sweepCommand())
-	root.AddCommand(p.exportCommand())
-	root.AddCommand(p.benchCommand())
-	root.AddCommand(p.storeCommand())
-	root.SetHelpCommand(p.helpCommand())
-	checkArguments(root)
+	root.AddCommand(
+		operate.Serve(p),
+		transfer.Import(p),
+		live.Demo(p),
+		versionCommand(p),
+	)
+	root.AddCommand(operate.Config(p), doctor.Command(p), completionCommand(p), manCommand(p))
+	root.AddCommand(live.Watch(p))
+	root.AddCommand(query.Command(p))
+	root.AddCommand(change.Tenant(p))
+	root.AddCommand(transfer.Assign(p))
+	root.AddCommand(change.Escalate(p))
+	root.AddCommand(change.Withdraw(p))
+	root.AddCommand(change.Retire(p), change.Send(p), change.Sweep(p))
+	root.AddCommand(transfer.Export(p))
+	root.AddCommand(measure.Command(p))
+	root.AddCommand(operate.Store(p))
+	root.SetHelpCommand(helpCommand(p))
+	command.CheckArguments(root)
 	fitHelp(root)
 	return root
-}
-
-// does makes a function the work of a command. From here on, errors are not misuse of the command
-// line unless they say so.
-func (p *program) does(
-	work func(ctx context.Context, args []string) error,
-) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
-		p.started = true
-		return work(cmd.Context(), args)
-	}
-}
-
-// variable returns the value of a variable of the environment, "" where it is not set.
-func (p *program) variable(name string) string {
-	value := ""
-	for _, entry := range p.environ {
-		if v, ok := strings.CutPrefix(entry, name+"="); ok {
-			value = v
-		}
-	}
-	return value
 }

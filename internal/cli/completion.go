@@ -2,13 +2,14 @@ package cli
 
 import (
 	"context"
-	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/andonhq/andon/internal/cli/command"
 )
 
 // completionCommand takes the place of cobra's own, whose help has no example.
-func (p *program) completionCommand() *cobra.Command {
+func completionCommand(p *command.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "completion bash|zsh|fish|powershell",
 		Short: "Print a script that completes andon's commands and flags in a shell",
@@ -28,29 +29,20 @@ commands, flags and their values.
 		ValidArgs:             []string{"bash", "zsh", "fish", "powershell"},
 		DisableFlagsInUseLine: true,
 	}
-	cmd.RunE = p.does(func(_ context.Context, args []string) error {
-		return p.printCompletion(cmd.Root(), args[0])
+	cmd.RunE = p.Does(func(_ context.Context, args []string) error {
+		return printCompletion(p, cmd.Root(), args[0])
 	})
 	return cmd
 }
 
-func (p *program) printCompletion(root *cobra.Command, shell string) error {
+func printCompletion(p *command.Program, root *cobra.Command, shell string) error {
 	switch shell {
 	case "zsh":
-		return root.GenZshCompletion(p.stdout)
+		return root.GenZshCompletion(p.Stdout)
 	case "fish":
-		return root.GenFishCompletion(p.stdout, true)
+		return root.GenFishCompletion(p.Stdout, true)
 	case "powershell":
-		return root.GenPowerShellCompletionWithDesc(p.stdout)
+		return root.GenPowerShellCompletionWithDesc(p.Stdout)
 	}
-	return root.GenBashCompletionV2(p.stdout, true)
-}
-
-// completeWords lets a flag whose type is a few words ("table|json") complete them.
-func completeWords(cmd *cobra.Command, flag, form string) {
-	if words := strings.Split(form, "|"); len(words) > 1 {
-		// It can only be an error to register a second one.
-		_ = cmd.RegisterFlagCompletionFunc(flag,
-			cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
-	}
+	return root.GenBashCompletionV2(p.Stdout, true)
 }

@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/andonhq/andon/internal/cli/clitest"
+	"github.com/andonhq/andon/internal/cli/command"
 )
 
 // planned is what a server answers to any question that is to be explained.
@@ -18,7 +21,7 @@ const planned = `{"statements":[{"statement":"SELECT entry FROM andon.latest_by_
 
 // newPlanner is a desk before a server that explains all that it is asked, and nothing else.
 func newPlanner(t *testing.T, plan string) *desk {
-	d := &desk{TB: t}
+	d := &desk{Server: &clitest.Server{TB: t}}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("explain") != "true" {
 			t.Errorf("asked for %s", r.URL)
@@ -26,7 +29,7 @@ func newPlanner(t *testing.T, plan string) *desk {
 		w.Header().Set("Content-Type", "application/json")
 		io.WriteString(w, plan)
 	}))
-	d.url = server.URL
+	d.URL = server.URL
 	t.Cleanup(server.Close)
 	return d
 }
@@ -99,7 +102,7 @@ func TestExplainNothing(t *testing.T) {
 // TestExplainUnsupported: a store without an engine has nothing to explain.
 func TestExplainUnsupported(t *testing.T) {
 	d := newDesk(t)
-	if code := d.types(t.Context(), "query", "states", "--explain"); code != exitFailed ||
+	if code := d.types(t.Context(), "query", "states", "--explain"); code != command.ExitFailed ||
 		!strings.Contains(d.err.String(), "501") || d.out.Len() > 0 {
 		t.Errorf("exit code %d: %s%s", code, d.out.String(), d.err.String())
 	}

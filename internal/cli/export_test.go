@@ -14,6 +14,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/cli/command"
 	"github.com/andonhq/andon/internal/simulate"
 )
 
@@ -22,11 +23,11 @@ func (d *desk) history(devices int) {
 	d.Helper()
 	every := andon.Duration(300_000_000)
 	fleet := simulate.New(simulate.Options{
-		Seed: 1, Devices: devices, Every: every, Start: d.clock() - 60*andon.Time(every),
+		Seed: 1, Devices: devices, Every: every, Start: d.Clock() - 60*andon.Time(every),
 	})
 	var past simulate.Past
-	past.Add(fleet.Advance(d.clock()))
-	if _, err := d.client("default").AppendEvents(d.Context(), past.Messages().Events); err != nil {
+	past.Add(fleet.Advance(d.Clock()))
+	if _, err := d.Client("default").AppendEvents(d.Context(), past.Messages().Events); err != nil {
 		d.Fatal(err)
 	}
 }
@@ -50,7 +51,7 @@ func (d *desk) interruptAt(n int) context.Context {
 	ctx, cancel := context.WithCancel(d.Context())
 	d.Cleanup(cancel)
 	asked := 0
-	d.meddle(func(r *http.Request) {
+	d.Meddle(func(r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/events") && r.Method == http.MethodGet {
 			if asked++; asked == n {
 				cancel()
@@ -72,7 +73,7 @@ func TestExportGoesOn(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "out")
 			args := []string{"export", "--format", format, "--output", file, "--continue"}
 			for _, at := range []int{5, 4, 3} {
-				if code := d.types(d.interruptAt(at), args...); code != exitFailed {
+				if code := d.types(d.interruptAt(at), args...); code != command.ExitFailed {
 					t.Fatalf("exit code %d: %s", code, d.err.String())
 				}
 				want := "out.part, then it ended: interrupted\n" +
@@ -84,7 +85,7 @@ func TestExportGoesOn(t *testing.T) {
 					t.Fatal("half a file has the final name")
 				}
 			}
-			d.meddle(nil)
+			d.Meddle(nil)
 			d.does(args...)
 			if diff := cmp.Diff(whole, read(t, file)); diff != "" {
 				t.Error(diff)
@@ -103,10 +104,15 @@ func TestExportBeginsAnew(t *testing.T) {
 	whole := d.does("export")
 	file := filepath.Join(t.TempDir(), "out")
 	interrupted := func() {
-		if code := d.types(d.interruptAt(4), "export", "--output", file); code != exitFailed {
+		if code := d.types(
+			d.interruptAt(4),
+			"export",
+			"--output",
+			file,
+		); code != command.ExitFailed {
 			t.Fatalf("exit code %d", code)
 		}
-		d.meddle(nil)
+		d.Meddle(nil)
 	}
 	same := func(args ...string) {
 		t.Helper()
@@ -129,7 +135,8 @@ func TestExportBeginsAnew(t *testing.T) {
 	same("--continue")
 	interrupted()
 	code := d.types(t.Context(), "export", "--output", file, "--continue", "--device", "press*")
-	if code != exitMisuse || !strings.Contains(d.err.String(), "of an export with other flags") {
+	if code != command.ExitMisuse ||
+		!strings.Contains(d.err.String(), "of an export with other flags") {
 		t.Errorf("exit code %d: %s", code, d.err.String())
 	}
 }
@@ -156,7 +163,7 @@ func TestExportComesBack(t *testing.T) {
 			d := newDesk(t)
 			d.afternoon()
 			d.history(20)
-			d.sends("/events", strings.ReplaceAll(oddEvents, ",\n", ","))
+			d.Sends("/events", strings.ReplaceAll(oddEvents, ",\n", ","))
 			d.hasAll("001", "001", "001", "d#1/x, y", "é\"")
 			file := filepath.Join(t.TempDir(), "events."+format)
 			d.does("export", "--output", file, "--format", format)
@@ -166,7 +173,7 @@ func TestExportComesBack(t *testing.T) {
 			if diff := cmp.Diff(read(t, file), again); diff != "" {
 				t.Error(diff)
 			}
-			was, is := answers(t, d.client("default")), answers(t, d.client("copy"))
+			was, is := answers(t, d.Client("default")), answers(t, d.Client("copy"))
 			if len(was) < 1000 {
 				t.Errorf("only %d answers", len(was))
 			}
@@ -214,7 +221,7 @@ func TestReadingsComeBack(t *testing.T) {
 	} {
 		t.Run(format, func(t *testing.T) {
 			d := newDesk(t)
-			d.sends("/readings", strings.ReplaceAll(oddReadings, ",\n", ","))
+			d.Sends("/readings", strings.ReplaceAll(oddReadings, ",\n", ","))
 			form := strings.Replace(strings.ToLower(format), "jsonl", "ndjson", 1)
 			out := func(args ...string) string {
 				return d.does(append([]string{"export", "--kind", "readings", "--device", "001",

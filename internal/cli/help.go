@@ -6,6 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/andonhq/andon/internal/cli/command"
+	"github.com/andonhq/andon/internal/cli/draw"
 )
 
 // helpWidth is how wide a terminal is that nobody made wider.
@@ -36,7 +39,7 @@ func fitCommands(usage string) string {
 		if line != "" && line[0] != ' ' {
 			listed = line == "Available Commands:"
 		}
-		if !listed || columnsOf(line) <= helpWidth {
+		if !listed || draw.ColumnsOf(line) <= helpWidth {
 			continue
 		}
 		_, what, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -77,7 +80,7 @@ func oneFlag(f *pflag.Flag) string {
 	}
 	flag, words, _ := strings.Cut(strings.TrimSpace(name), " ")
 	if strings.Contains(words, "|") &&
-		columnsOf(name)+2 > helpWidth {
+		draw.ColumnsOf(name)+2 > helpWidth {
 		name = "    " + flag + " WORD"
 		what += ": " + strings.ReplaceAll(words, "|", ", ")
 	}
@@ -113,7 +116,7 @@ func wrapped(text string, width int) string {
 			continue
 		}
 		for word := range strings.FieldsSeq(given) {
-			if line != "" && columnsOf(line)+1+columnsOf(word) > width {
+			if line != "" && draw.ColumnsOf(line)+1+draw.ColumnsOf(word) > width {
 				flush()
 			}
 			line = strings.TrimPrefix(line+" "+word, " ")
@@ -121,4 +124,25 @@ func wrapped(text string, width int) string {
 	}
 	flush()
 	return strings.Join(lines, "\n")
+}
+
+// helpCommand takes the place of cobra's own, which calls what it does not know a help topic.
+func helpCommand(p *command.Program) *cobra.Command {
+	return &cobra.Command{
+		Use:     "help [COMMAND...]",
+		Short:   "Print what a command does",
+		Long:    "Print what a command does, as --help behind the command.",
+		Example: `  andon help query devices`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			of, rest, err := cmd.Root().Find(args)
+			if err != nil {
+				return err
+			}
+			if len(rest) > 0 && of.HasSubCommands() {
+				return command.UnknownCommand(of, rest[0])
+			}
+			of.InitDefaultHelpFlag() // so that it is among the flags
+			return of.Help()
+		},
+	}
 }

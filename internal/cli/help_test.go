@@ -8,12 +8,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/cli/command"
+	"github.com/andonhq/andon/internal/cli/draw"
 )
 
 // TestHelpFits: the help of every command fits a terminal of 80 columns, but for examples and
 // usage lines, which are to be pasted. What all name comes before what few do.
 func TestHelpFits(t *testing.T) {
-	p := &program{now: func() andon.Time { return 0 }}
+	p := &command.Program{Now: func() andon.Time { return 0 }}
 	var each func(cmd *cobra.Command)
 	each = func(cmd *cobra.Command) {
 		var out bytes.Buffer
@@ -27,8 +29,8 @@ func TestHelpFits(t *testing.T) {
 				part = line
 			}
 			pasted := part == "Examples:" || part == "Usage:"
-			if columnsOf(line) > helpWidth && !pasted {
-				t.Errorf("%s: %d columns: %s", cmd.CommandPath(), columnsOf(line), line)
+			if draw.ColumnsOf(line) > helpWidth && !pasted {
+				t.Errorf("%s: %d columns: %s", cmd.CommandPath(), draw.ColumnsOf(line), line)
 			}
 		}
 		if cmd.Name() == "serve" {
@@ -38,7 +40,7 @@ func TestHelpFits(t *testing.T) {
 			each(sub)
 		}
 	}
-	each(p.rootCommand())
+	each(rootCommand(p))
 }
 
 func serveHelp(t *testing.T, text string) {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
-	"github.com/andonhq/andon/internal/ingest"
 )
 
 // TestLaterLineStands: of many lines of one entry the last one stands, wherever requests end and
@@ -39,7 +38,7 @@ func TestLaterLineStands(t *testing.T) {
 		for device := range devices {
 			id := andon.DeviceID(fmt.Sprintf("d%d", device))
 			entries := 0
-			for e, err := range d.client("default").DeviceEvents(t.Context(), id, client.Query{}) {
+			for e, err := range d.Client("default").DeviceEvents(t.Context(), id, client.Query{}) {
 				if err != nil || e.Message != "v59" {
 					t.Fatalf("import %d: %s at %s has %q, %v", i, id, e.Time, e.Message, err)
 				}
@@ -49,44 +48,5 @@ func TestLaterLineStands(t *testing.T) {
 				t.Errorf("import %d: %s has %d entries", i, id, entries)
 			}
 		}
-	}
-}
-
-// TestFoldKeepsEscalations: lines of one entry are sent as one, unless that would lose whom the
-// earlier one was escalated to.
-func TestFoldKeepsEscalations(t *testing.T) {
-	var p parcel[andon.Event]
-	put := func(line int, message, to string, want folding) {
-		t.Helper()
-		item := ingest.Item[andon.Event]{Index: line - 2, Line: line, Value: andon.Event{
-			Device: "d", Time: andon.MinTime, State: "NORMAL", Message: message,
-			EscalatedTo: andon.PersonID(to),
-		}}
-		got := foldEvent(&p, &item)
-		if got != want {
-			t.Errorf("line %d: %d, want %d", line, got, want)
-		}
-		if got == another {
-			p.items = append(p.items, item)
-		}
-	}
-	put(2, "one", "", another)
-	put(3, "one", "", folded)
-	put(4, "two", "Sara", folded)
-	put(5, "three", "Sara", folded)
-	put(6, "three", "Tom", ofAnotherRequest)
-	put(7, "three", "", ofAnotherRequest)
-	got := p.counted(client.Result{Accepted: 1, New: 1})
-	want := outcomes{accepted: 4, fresh: 1, unchanged: 1, replaced: 2, twin: twin{3, 4}}
-	if got != want {
-		t.Errorf("counted %+v", got)
-	}
-	rejected := p.reject(andon.Rejection{Index: 0, Error: "no"})
-	if len(rejected) != 4 || rejected[0].Line != 5 || rejected[3].Line != 4 {
-		t.Errorf("rejected %+v", rejected)
-	}
-	got = p.counted(client.Result{})
-	if got.accepted+got.replaced+got.unchanged != 0 {
-		t.Errorf("of rejected lines counted %+v", got)
 	}
 }

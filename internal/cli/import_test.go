@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
 	"net/http"
 	"os"
@@ -9,61 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/cli/command"
 )
-
-// TestRejectsStandInOrder: parcels end in any order, and their lines are shown in that of the file.
-func TestRejectsStandInOrder(t *testing.T) {
-	var out bytes.Buffer
-	r, err := newReport(importOptions{file: "log.csv"}, &out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := func(all ...int) (rejected []andon.Rejection) {
-		for _, n := range all {
-			rejected = append(rejected, andon.Rejection{Index: n, Line: n, Error: "no"})
-		}
-		return rejected
-	}
-	shows := func(want string) {
-		t.Helper()
-		got := strings.ReplaceAll(strings.ReplaceAll(out.String(), "log.csv:", ""), ": no\n", " ")
-		if got != want {
-			t.Errorf("it shows %q, want %q", got, want)
-		}
-	}
-	five := outcomes{accepted: 5}
-	for number, first := range []int{1, 6, 10, 11, 12} {
-		r.begin(number, first)
-	}
-	r.settle(1, five, lines(7, 6))
-	r.refuse(lines(8))
-	shows("")
-	r.settle(0, five, lines(3, 1, 2))
-	shows("1 2 3 6 7 8 ")
-	r.settle(4, five, lines(12))
-	r.settle(3, five, lines(11))
-	shows("1 2 3 6 7 8 ")
-	r.settleRest() // parcel 2 was lost
-	shows("1 2 3 6 7 8 11 12 ")
-	if accepted, rejected := r.counts(); accepted != 20 || rejected != 8 {
-		t.Errorf("accepted %d, rejected %d", accepted, rejected)
-	}
-}
-
-// TestRejectsAreLegible: a reason may quote the file, whose control characters must not reach a
-// terminal.
-func TestRejectsAreLegible(t *testing.T) {
-	var out bytes.Buffer
-	r, err := newReport(importOptions{file: "log.csv"}, &out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.refuse([]andon.Rejection{{Line: 2, Error: "not \x1b[31mred\n"}})
-	if want := "log.csv:2: not  [31mred \n"; out.String() != want {
-		t.Errorf("it shows %q, want %q", out.String(), want)
-	}
-}
 
 // TestImportOutlivesTheServer: a server that goes away during an import is waited for.
 func TestImportOutlivesTheServer(t *testing.T) {
@@ -77,7 +23,7 @@ func TestImportOutlivesTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	posts := 0
-	d.meddle(func(r *http.Request) {
+	d.Meddle(func(r *http.Request) {
 		if r.Method == http.MethodPost {
 			if posts++; posts == 2 || posts == 3 {
 				panic(http.ErrAbortHandler) // the connection breaks without an answer
@@ -111,7 +57,7 @@ func TestDoubtedTimes(t *testing.T) {
 			t.Fatal(err)
 		}
 		code := d.types(t.Context(), "import", file)
-		if (code == exitMisuse) != (want != "") || !strings.Contains(d.err.String(), want) {
+		if (code == command.ExitMisuse) != (want != "") || !strings.Contains(d.err.String(), want) {
 			t.Errorf("%s: exit code %d: %s", times, code, d.err.String())
 		}
 	}

@@ -11,9 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/andonhq/andon/internal/cli/command"
+	"github.com/andonhq/andon/internal/cli/draw"
 )
 
-func (p *program) manCommand() *cobra.Command {
+func manCommand(p *command.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "man DIR",
 		Short: "Write the manual pages",
@@ -22,26 +25,26 @@ for each command, of section 1. They say what --help says.`,
 		Example: `  andon man /usr/local/share/man/man1
   andon man . && man ./andon-import.1`,
 	}
-	cmd.RunE = p.does(func(_ context.Context, args []string) error {
-		return p.writeManual(cmd.Root(), args[0])
+	cmd.RunE = p.Does(func(_ context.Context, args []string) error {
+		return writeManual(p, cmd.Root(), args[0])
 	})
 	return cmd
 }
 
-func (p *program) writeManual(root *cobra.Command, dir string) error {
+func writeManual(p *command.Program, root *cobra.Command, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("write manual: %w", err)
 	}
 	pages := manualPages(root)
 	for _, cmd := range pages {
-		text := manual{cmd: cmd, release: p.version.Version,
-			date: releaseDate(p.version.Time)}.page()
+		text := manual{cmd: cmd, release: p.Version.Version,
+			date: releaseDate(p.Version.Time)}.page()
 		file := filepath.Join(dir, manualName(cmd)+".1")
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			return fmt.Errorf("write manual: %w", err)
 		}
 	}
-	fmt.Fprintf(p.stdout, "Wrote %s into %s.\n", count(len(pages), "page"), dir)
+	fmt.Fprintf(p.Stdout, "Wrote %s into %s.\n", draw.Count(len(pages), "page"), dir)
 	return nil
 }
 

@@ -9,10 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/andonhq/andon/internal/cli/command"
 	"github.com/andonhq/andon/internal/httpapi"
 )
 
-func (p *program) versionCommand() *cobra.Command {
+func versionCommand(p *command.Program) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "version",
@@ -21,27 +22,18 @@ func (p *program) versionCommand() *cobra.Command {
   andon version --json`,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.RunE = p.does(func(context.Context, []string) error {
+	cmd.RunE = p.Does(func(context.Context, []string) error {
 		if asJSON {
-			return json.NewEncoder(p.stdout).Encode(p.version)
+			return json.NewEncoder(p.Stdout).Encode(p.Version)
 		}
-		return p.printVersion()
+		return printVersion(p)
 	})
 	return cmd
 }
 
-func (p *program) printVersion() error {
-	_, err := fmt.Fprintln(p.stdout, versionLine(p.version))
+func printVersion(p *command.Program) error {
+	_, err := fmt.Fprintln(p.Stdout, command.VersionLine(p.Version))
 	return err
-}
-
-// versionLine is "andon v1.2.3 (1a2b3c4, 2025-12-04T12:00:00Z, go1.26.8)".
-func versionLine(v httpapi.Version) string {
-	line := "andon " + v.Version + " ("
-	if v.Revision != "" {
-		line += v.Revision[:min(len(v.Revision), 12)] + ", " + v.Time + ", "
-	}
-	return line + v.Go + ")"
 }
 
 // buildVersion returns what the build wrote down. release is what the linker stamped, if it did.

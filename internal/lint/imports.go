@@ -57,9 +57,19 @@ func plan() []room {
 			"internal/store/memstore internal/store/pebblestore internal/store/wrap"},
 		{dir: "internal/app", may: ". internal/config internal/httpapi internal/intake " +
 			"internal/store/all internal/store/wrap"},
-		{dir: "internal/cli", may: ". client internal/app internal/bench internal/config " +
-			"internal/httpapi internal/ingest internal/ingest/table internal/intake " +
-			"internal/simulate internal/spell internal/store/all internal/store/wrap storecheck"},
+		{dir: "internal/cli/clitest", may: ". client internal/httpapi internal/intake " +
+			"internal/store/memstore internal/store/wrap"},
+		{dir: "internal/cli/draw", may: "."},
+		{dir: "internal/cli/command", may: ". client internal/cli/draw internal/httpapi " +
+			"internal/spell"},
+		{dir: "internal/cli/local", may: ". internal/app internal/cli/command internal/config"},
+		{dir: "internal/cli/*", may: ". client internal/app internal/bench internal/cli/command " +
+			"internal/cli/draw internal/cli/local internal/config internal/httpapi " +
+			"internal/ingest internal/ingest/table internal/simulate internal/store/all " +
+			"internal/store/wrap storecheck"},
+		{dir: "internal/cli", may: ". internal/cli/change internal/cli/command " +
+			"internal/cli/doctor internal/cli/draw internal/cli/live internal/cli/measure " +
+			"internal/cli/operate internal/cli/query internal/cli/transfer internal/httpapi"},
 		{dir: "cmd/andon", may: "internal/cli"},
 
 		{dir: "test"},
@@ -68,11 +78,16 @@ func plan() []room {
 
 func roomOf(dir string) (room, bool) {
 	for _, r := range plan() {
-		if r.dir == dir || path.Base(r.dir) == "*" && path.Dir(r.dir) == path.Dir(dir) {
+		if covers(r.dir, dir) {
 			return r, true
 		}
 	}
 	return room{}, false
+}
+
+// covers reports whether a pattern is of a directory: "a/*" is of each below a.
+func covers(pattern, dir string) bool {
+	return pattern == dir || path.Base(pattern) == "*" && path.Dir(pattern) == path.Dir(dir)
 }
 
 // owner says which packages may import a library.
@@ -92,13 +107,13 @@ func owners() []owner {
 		{"github.com/klauspost/compress", []string{"internal/httpapi", "internal/ingest/table"}},
 		{"github.com/tidwall/btree", []string{"internal/current", "internal/store/memstore"}},
 		{"go.yaml.in/yaml/v3", []string{"internal/config"}},
-		{"github.com/spf13/cobra", []string{"internal/cli"}},
-		{"github.com/spf13/pflag", []string{"internal/cli"}},
-		{"github.com/vbauerster/mpb/v8", []string{"internal/cli"}},
-		{"github.com/vbauerster/cupwriter", []string{"internal/cli"}},
-		{"github.com/mattn/go-runewidth", []string{"internal/cli"}},
-		{"golang.org/x/term", []string{"internal/cli"}},
-		{"github.com/google/go-cmp", []string{"storetest"}},
+		{"github.com/spf13/cobra", []string{"internal/cli", "internal/cli/*"}},
+		{"github.com/spf13/pflag", []string{"internal/cli", "internal/cli/*"}},
+		{"github.com/vbauerster/mpb/v8", []string{"internal/cli/*"}},
+		{"github.com/vbauerster/cupwriter", []string{"internal/cli/*"}},
+		{"github.com/mattn/go-runewidth", []string{"internal/cli/draw"}},
+		{"golang.org/x/term", []string{"internal/cli/live"}},
+		{"github.com/google/go-cmp", []string{"storetest", "internal/cli/clitest"}},
 		{"github.com/rogpeppe/go-internal/testscript", nil},
 		{"go.uber.org/goleak", nil},
 		{"pgregory.net/rapid", nil},
@@ -211,7 +226,8 @@ func wrongOwner(f *File, name string) string {
 			continue
 		}
 		forTests := o.dirs == nil || slices.Contains(o.dirs, "storetest")
-		if slices.Contains(o.dirs, f.Dir) || f.Test && forTests {
+		owns := func(pattern string) bool { return covers(pattern, f.Dir) }
+		if slices.ContainsFunc(o.dirs, owns) || f.Test && forTests {
 			return ""
 		}
 		return "belongs to " + cmp.Or(strings.Join(o.dirs, " and "), "tests")

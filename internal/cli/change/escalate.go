@@ -1,0 +1,138 @@
+package change
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/cli/command"
+	"github.com/andonhq/andon/internal/cli/draw"
+)
+
+// escalation is what the flags of escalate ask for.
+type escalation struct {
+	to, by, note string
+	withdraw     bool
+	at           andon.Time
+	state        string
+	asJSON       bool
+}
+
+// Escalate is "andon escalate".
+func Escalate(p *command.Program) *cobra.Command {
+	t := p.NewTarget()
+	var e escalation
+	cmd := &cobra.Command{
+		Use:   "escalate DEVICE (--to SUPERVISOR | --withdraw)",
+		Short: "Escalate what a device shows to a supervisor, or withdraw that",
+		Long: `Escalate the entry that a device shows now to a supervisor, or withdraw what it was
+escalated to; --time and --state name another entry. The newest escalation of an entry counts, all
+are kept.`,
+		Example: `  andon escalate press-7 --to Sara --by Liz --note 'the third time today'
+  andon escalate press-7 --withdraw
+  andon escalate press-7 --to Sara --time 2020-04-24T14:40:00Z --state WARNING1`,
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	t.ServerFlags(cmd)
+	t.TenantFlag(cmd)
+	flags.StringVar(&e.to, "to", "", "`supervisor` to escalate to")
+	flags.BoolVar(&e.withdraw, "withdraw", false, "withdraw the escalation")
+	flags.StringVar(&e.by, "by", "", "`person` who escalates")
+	flags.StringVar(&e.note, "note", "", "`text` that says why")
+	flags.Var(&command.Moment{At: &e.at, Parse: andon.ParseTime}, "time",
+		"`time` of the entry that is meant, with --state")
+	flags.StringVar(&e.state, "state", "", "`state` of the entry that is meant, with --time")
+	flags.BoolVar(&e.asJSON, "json", false, "print the record as JSON")
+	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
+		if err := checkEscalation(flags.Changed, e.withdraw); err != nil {
+			return err
+		}
+		wanted, err := e.wanted(args[0])
+		if err != nil {
+			return err
+		}
+		return t.Ask(ctx, func(c *client.Client) error {
+			return escalate(ctx, p, c, wanted, e.asJSON)
+		})
+	})
+	return cmd
+}
+
+// checkEscalation reports flags that do not go together.
+func checkEscalation(given func(flag string) bool, withdraw bool) error {
+	switch {
+	case given("to") && withdraw:
+		return andon.Errorf(andon.Invalid, "either --to or --withdraw")
+	case !given("to") && !withdraw:
+		return andon.Errorf(andon.Invalid, "say --to SUPERVISOR or --withdraw")
+	case given("time") != given("state"):
+		return andon.Errorf(andon.Invalid, "--time and --state go together")
+	}
+	return nil
+}
+
+func (e *escalation) wanted(device string) (client.Escalation, error) {
+	id, err := command.DeviceArg(device)
+	if err != nil {
+		return client.Escalation{}, err
+	}
+	if !e.withdraw { // an empty name would withdraw
+		if _, err := command.PersonArg("supervisor", e.to); err != nil {
+			return client.Escalation{}, err
+		}
+	}
+	return client.Escalation{
+		Device: id, Time: e.at, State: andon.State(e.state),
+		Record: client.Record{To: andon.PersonID(e.to), By: andon.PersonID(e.by), Note: e.note},
+	}, nil
+}
+
+func escalate(
+	ctx context.Context,
+	p *command.Program,
+	c *client.Client,
+	wanted client.Escalation,
+	asJSON bool,
+) error {
+	kept, err := c.Escalate(ctx, wanted)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return json.NewEncoder(p.Stdout).Encode(kept)
+	}
+	outcome := "is escalated to " + draw.Legible(string(kept.To))
+	switch {
+	case kept.To == "":
+		outcome = withdrawn(ctx, c, kept)
+	case kept.Again:
+		outcome += " since " + kept.At.String() + ": nothing was added"
+	}
+	_, err = fmt.Fprintf(p.Stdout, "%s: %s of %s %s\n",
+		draw.Legible(string(kept.Device)), draw.Legible(string(kept.State)), kept.Time, outcome)
+	return err
+}
+
+// withdrawn says what withdrawing changed. Records are a list that only grows, so that this can be
+// read afterwards; where it can't, only what holds now is told.
+func withdrawn(ctx context.Context, c *client.Client, kept client.Escalation) string {
+	if kept.Again {
+		return "was escalated to nobody: there was nothing to withdraw"
+	}
+	entry, err := c.Entry(ctx, kept.Device, kept.Time, kept.State)
+	if err != nil {
+		return "is escalated to nobody any more"
+	}
+	for _, former := range entry.Escalations { // newest first
+		if former.At >= kept.At {
+			continue
+		}
+		return "is not escalated to " + draw.Legible(string(former.To)) + " any more"
+	}
+	return "was escalated to nobody: there was nothing to withdraw"
+}

@@ -1,0 +1,166 @@
+// Package change is the commands that change one thing on a server: "send", "escalate", "withdraw",
+// "retire", "tenant" and "sweep".
+package change
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/cli/command"
+	"github.com/andonhq/andon/internal/cli/draw"
+)
+
+// Tenant is "andon tenant".
+func Tenant(p *command.Program) *cobra.Command {
+	cmd := command.Group(&cobra.Command{
+		Use:   "tenant",
+		Short: "List, make, change and delete tenants",
+		Long: `List, make, change and delete tenants. A tenant owns devices and people; its
+settings say how long history is kept, how far ahead a clock may be, when a device counts as
+silent, and which states there are. The tenant default always exists.`,
+		Example: `  andon tenant list
+  andon tenant set metro --events-retention 90d --silent-after 10m
+  andon tenant delete metro`,
+	})
+	cmd.AddCommand(tenantList(p), tenantSet(p), tenantDelete(p))
+	return cmd
+}
+
+func tenantList(p *command.Program) *cobra.Command {
+	t := p.NewTarget()
+	o := command.Output{All: true}
+	cmd := &cobra.Command{
+		Use:   "list [TENANT...]",
+		Short: "List tenants with their settings: all of them, or those named",
+		Example: `  andon tenant list
+  andon tenant list metro --output json`,
+	}
+	cmd.Flags().SortFlags = false
+	t.ServerFlags(cmd)
+	o.FormatFlag(cmd)
+	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
+		if err := o.Settle(p); err != nil {
+			return err
+		}
+		return t.Ask(ctx, func(c *client.Client) error {
+			if len(args) == 0 {
+				return command.Show(p, &o, tenantColumns(), c.Tenants(ctx))
+			}
+			named, err := tenantsNamed(ctx, c, args)
+			if err != nil {
+				return err
+			}
+			return command.Show(p, &o, tenantColumns(), command.Each(named))
+		})
+	})
+	return cmd
+}
+
+func tenantsNamed(
+	ctx context.Context, c *client.Client, args []string,
+) (named []client.Tenant, err error) {
+	for _, arg := range args {
+		id, err := command.TenantArg(arg)
+		if err != nil {
+			return nil, err
+		}
+		t, err := c.Tenant(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		named = append(named, t)
+	}
+	return named, nil
+}
+
+func tenantColumns() []command.Column[client.Tenant] {
+	type tenant = client.Tenant
+	return []command.Column[tenant]{
+		command.TextColumn("tenant", func(t *tenant) string { return string(t.Tenant) }),
+		command.TextColumn("events", func(t *tenant) string { return t.Retention.Events.String() }),
+		command.TextColumn(
+			"readings",
+			func(t *tenant) string { return t.Retention.Readings.String() },
+		),
+		command.TextColumn("max_future", func(t *tenant) string { return t.MaxFuture.String() }),
+		command.TextColumn(
+			"silent_after",
+			func(t *tenant) string { return t.SilentAfter.String() },
+		),
+		{
+			Name: "states",
+			Text: func(t *tenant) string { return statesText(t.States) },
+			Cell: func(_ command.Looks, t *tenant) draw.Cell {
+				return draw.Cell{Text: statesShown(t.States)}
+			},
+		},
+	}
+}
+
+// statesText is a set of states as JSON.
+func statesText(defs []andon.StateDef) string {
+	text, err := json.Marshal(defs)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// statesShown is a set of states as --state takes it.
+func statesShown(defs []andon.StateDef) string {
+	parts := make([]string, len(defs))
+	for i, d := range defs {
+		parts[i] = draw.Legible(string(d.Name)) + "=" + strconv.Itoa(int(d.Severity))
+	}
+	return strings.Join(parts, " ")
+}
+
+func tenantDelete(p *command.Program) *cobra.Command {
+	t := p.NewTarget()
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "delete TENANT",
+		Short: "Delete a tenant with all that it has",
+		Long: `Delete a tenant with all that it has: devices, history, readings, assignments. On a
+terminal it asks first; elsewhere --yes must say that it is meant. The tenant default can't be
+deleted.`,
+		Example: `  andon tenant delete metro
+  andon tenant delete metro --yes`,
+	}
+	cmd.Flags().SortFlags = false
+	t.ServerFlags(cmd)
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
+		id, err := command.TenantArg(args[0])
+		if err != nil {
+			return err
+		}
+		return t.Ask(ctx, func(c *client.Client) error { return deleteTenant(ctx, p, c, id, yes) })
+	})
+	return cmd
+}
+
+func deleteTenant(
+	ctx context.Context, p *command.Program, c *client.Client, id andon.TenantID, yes bool,
+) error {
+	if _, err := c.Tenant(ctx, id); err != nil { // before a person is asked about it
+		return err
+	}
+	if !yes {
+		if err := p.Confirm(ctx, "tenant", string(id)); err != nil {
+			return err
+		}
+	}
+	if err := c.DeleteTenant(ctx, id); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(p.Stdout, "tenant %s is deleted\n", draw.Legible(string(id)))
+	return err
+}

@@ -1,0 +1,191 @@
+package change
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/cli/command"
+)
+
+// tenantChange is what the flags of tenant set ask for.
+type tenantChange struct {
+	events, readings       andon.Retention
+	maxFuture, silentAfter andon.Duration
+	states                 []string
+	statesFile             string
+	asJSON, dryRun, yes    bool
+}
+
+func tenantSet(p *command.Program) *cobra.Command {
+	t := p.NewTarget()
+	var change tenantChange
+	cmd := &cobra.Command{
+		Use:   "set TENANT",
+		Short: "Make a tenant, or change what the flags name",
+		Long: `Make a tenant, or change what the flags name; all else stays as it is. A longer
+retention does not bring back what has expired.
+
+--state (repeated) or --states is the whole set of states: NAME=SEVERITY, where 0 is normal and
+higher, up to 255, is worse, and behind it letter, colour (#rrggbb) and symbol, each of which may
+be left out. A severity may change at any time. The file holds JSON:
+  [{"name": "NORMAL", "severity": 0},
+   {"name": "DOWN", "severity": 80, "colour": "#b71c1c"}]`,
+		Example: `  andon tenant set metro
+  andon tenant set metro --events-retention 90d --readings-retention forever
+  andon tenant set metro --state OK=0 --state SLOW=32,S,#f9a825 --state DOWN=80,D,#b71c1c,x`,
+	}
+	t.ServerFlags(cmd)
+	change.flags(cmd)
+	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
+		id, err := command.TenantArg(args[0])
+		if err != nil {
+			return err
+		}
+		wanted, err := change.wanted(cmd)
+		if err != nil {
+			return err
+		}
+		return t.Ask(ctx, func(c *client.Client) error {
+			losses, err := losses(ctx, p, c, id, wanted)
+			if err == nil && change.dryRun {
+				return showChange(ctx, p, c, id, wanted, losses)
+			}
+			if err == nil && !change.yes {
+				err = allow(ctx, p, id, losses)
+			}
+			if err != nil {
+				return err
+			}
+			return setTenant(ctx, p, c, id, wanted, change.asJSON)
+		})
+	})
+	return cmd
+}
+
+func (tc *tenantChange) flags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.Var(&command.Unmarshaled{Into: &tc.events, Kind: "duration"}, "events-retention",
+		"how long events are kept: 90d, or forever")
+	flags.Var(&command.Unmarshaled{Into: &tc.readings, Kind: "duration"}, "readings-retention",
+		"how long readings are kept, after their own time")
+	flags.Var(&command.Unmarshaled{Into: &tc.maxFuture, Kind: "duration"}, "max-future",
+		"how far ahead of the clock a time may be: 10m")
+	flags.Var(&command.Unmarshaled{Into: &tc.silentAfter, Kind: "duration"}, "silent-after",
+		"how long a device may send nothing: 15m")
+	flags.StringArrayVar(&tc.states, "state", nil,
+		"a `state` of the set: NAME=SEVERITY[,letter,colour,symbol]; once for each")
+	flags.StringVar(&tc.statesFile, "states", "", "`file` that holds the set as JSON")
+	flags.BoolVar(&tc.dryRun, "dry-run", false, "only say what would be, and what would go")
+	flags.BoolVar(&tc.yes, "yes", false, "do not ask where a shorter retention takes entries away")
+	flags.BoolVar(&tc.asJSON, "json", false, "print the tenant as JSON")
+	cmd.MarkFlagsMutuallyExclusive("state", "states")
+}
+
+// wanted returns the change that the flags which were given ask for.
+func (tc *tenantChange) wanted(cmd *cobra.Command) (w client.TenantChange, err error) {
+	given := cmd.Flags().Changed
+	if given("events-retention") {
+		w.EventsRetention = &tc.events
+	}
+	if given("readings-retention") {
+		w.ReadingsRetention = &tc.readings
+	}
+	if given("max-future") {
+		w.MaxFuture = &tc.maxFuture
+	}
+	if given("silent-after") {
+		w.SilentAfter = &tc.silentAfter
+	}
+	switch {
+	case given("state"):
+		w.States, err = parseStates(tc.states)
+	case given("states"):
+		w.States, err = readStates(tc.statesFile)
+	}
+	return w, err
+}
+
+// setTenant makes or changes a tenant, and prints it as it is now.
+func setTenant(
+	ctx context.Context, p *command.Program, c *client.Client,
+	id andon.TenantID, wanted client.TenantChange, asJSON bool,
+) error {
+	t, err := c.PutTenant(ctx, id, wanted)
+	if err != nil {
+		return err
+	}
+	o := command.Output{Format: &command.Choice{Value: command.FormatTable}}
+	if asJSON {
+		o.Format.Value = command.FormatJSON
+	}
+	return command.ShowOne(p, &o, tenantColumns(), t)
+}
+
+// parseStates reads a set, each state written NAME=SEVERITY[,letter,colour,symbol].
+func parseStates(texts []string) ([]andon.StateDef, error) {
+	var defs []andon.StateDef
+	for _, text := range texts {
+		d, err := parseState(text)
+		if err != nil {
+			return nil, err
+		}
+		defs = append(defs, d)
+	}
+	return checkedStates(defs)
+}
+
+func parseState(text string) (andon.StateDef, error) {
+	parts := strings.Split(text, ",") // no name of a state holds a comma
+	at := strings.LastIndexByte(parts[0], '=')
+	if at < 0 || len(parts) > 4 {
+		return andon.StateDef{}, andon.Errorf(andon.Invalid,
+			"--state %q is not of the form NAME=SEVERITY[,letter,colour,symbol]", text)
+	}
+	severity, err := strconv.ParseUint(parts[0][at+1:], 10, 8)
+	if err != nil {
+		return andon.StateDef{}, andon.Errorf(andon.Invalid,
+			"--state %q: the severity is a number from 0 to 255", text)
+	}
+	d := andon.StateDef{Name: andon.State(parts[0][:at]), Severity: uint8(severity)}
+	for i, field := range []*string{&d.Letter, &d.Colour, &d.Symbol} {
+		if i+1 < len(parts) {
+			*field = parts[i+1]
+		}
+	}
+	return d, nil
+}
+
+// readStates reads a set from a file.
+func readStates(path string) ([]andon.StateDef, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, andon.Errorf(andon.Invalid, "read --states: %w", err)
+	}
+	defer f.Close()
+	decoder := json.NewDecoder(f)
+	decoder.DisallowUnknownFields()
+	var defs []andon.StateDef
+	if err := decoder.Decode(&defs); err != nil {
+		return nil, andon.Errorf(andon.Invalid,
+			"%s: %w\nIt holds an array: [{\"name\":\"NORMAL\",\"severity\":0}, …]", path, err)
+	}
+	return checkedStates(defs)
+}
+
+// checkedStates returns the set with what was left out filled in.
+func checkedStates(defs []andon.StateDef) ([]andon.StateDef, error) {
+	set, err := andon.NewStateSet(defs)
+	if err != nil {
+		return nil, fmt.Errorf("the set of states: %w", err)
+	}
+	return set.Defs(), nil
+}

@@ -1,0 +1,97 @@
+// Package clitest is what the tests of all commands need: a server whose clock stands still, and
+// files that hold what is to be printed.
+package clitest
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/httpapi"
+	"github.com/andonhq/andon/internal/intake"
+	"github.com/andonhq/andon/internal/store/memstore"
+	"github.com/andonhq/andon/internal/store/wrap"
+)
+
+// Server is a server in this process, on the memory store.
+type Server struct {
+	testing.TB
+	URL string
+	Now atomic.Int64
+
+	mu     sync.Mutex
+	before func(*http.Request) // called before each request; may be nil
+}
+
+// NewServer starts a server, which ends with the test.
+func NewServer(t testing.TB) *Server {
+	now, err := andon.ParseTime("2020-04-24T15:00:00Z")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{TB: t}
+	s.Now.Store(int64(now))
+	memory := memstore.New()
+	store := wrap.Retain(memory, s.Clock)
+	api := httpapi.New(httpapi.Options{
+		Store: store, Intake: intake.New(store, intake.Options{Now: s.Clock}), Now: s.Clock,
+	})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.beforeEach(r)
+		api.ServeHTTP(w, r)
+	}))
+	s.URL = server.URL
+	t.Cleanup(func() {
+		server.Close()
+		if err := memory.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// Clock is the server's.
+func (s *Server) Clock() andon.Time { return andon.Time(s.Now.Load()) }
+
+func (s *Server) beforeEach(r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.before != nil {
+		s.before(r)
+	}
+}
+
+// Meddle makes a function be called before each request from now on.
+func (s *Server) Meddle(before func(*http.Request)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.before = before
+}
+
+// Client returns a client of a tenant.
+func (s *Server) Client(tenant andon.TenantID) *client.Client {
+	c, err := client.New(client.Options{URL: s.URL, Tenant: tenant})
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(c.Close)
+	return c
+}
+
+// Sends posts NDJSON to a path of the API.
+func (s *Server) Sends(path, body string) {
+	s.Helper()
+	answer, err := http.Post(s.URL+"/api/v1"+path, "application/x-ndjson", strings.NewReader(body))
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		s.Fatal(answer.Status)
+	}
+}

@@ -1,0 +1,162 @@
+package command
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/andonhq/andon/internal/cli/draw"
+	"github.com/andonhq/andon/internal/spell"
+)
+
+// Arguments are what a command takes beside its flags, as its usage line names them.
+type Arguments struct {
+	Words []string // "DEVICE", "[FILE]", "DEVICE...", "bash|zsh"
+	With  string   // the flag with which that holds; "" where it always does
+}
+
+// CheckArguments makes all commands hold their arguments against their usage lines: in one place,
+// so that what is wrong is told alike. Groups have none, and a command that takes several forms
+// looks for itself which of them is meant.
+func CheckArguments(cmd *cobra.Command) {
+	for _, below := range cmd.Commands() {
+		CheckArguments(below)
+	}
+	if a, plain := argumentsOf(cmd.Use); plain && !cmd.HasSubCommands() {
+		cmd.Args = a.Check
+	}
+}
+
+// argumentsOf reads a usage line up to its first flag: flags are checked by themselves.
+func argumentsOf(use string) (a Arguments, plain bool) {
+	for _, word := range strings.Fields(use)[1:] {
+		if strings.HasPrefix(strings.TrimLeft(word, "(["), "--") {
+			break
+		}
+		if strings.HasPrefix(word, "(") {
+			return a, false
+		}
+		a.Words = append(a.Words, word)
+	}
+	return a, true
+}
+
+// Check is a cobra.PositionalArgs.
+func (a Arguments) Check(cmd *cobra.Command, args []string) error {
+	for _, wrong := range []string{a.missing(len(args)), a.surplus(args), a.misspelt(args)} {
+		if wrong != "" {
+			return fmt.Errorf("%s\n%s", wrong, usage(cmd))
+		}
+	}
+	return nil
+}
+
+func (a Arguments) missing(given int) string {
+	var names []string
+	for i, word := range a.Words {
+		if i >= given && !isOptional(word) {
+			names = append(names, named(word))
+		}
+	}
+	switch len(names) {
+	case 0:
+		return ""
+	case 1:
+		return names[0] + " is missing"
+	}
+	return Joined(names, " and ") + " are missing"
+}
+
+func (a Arguments) surplus(args []string) string {
+	n := len(a.Words)
+	if len(args) <= n || (n > 0 && isRepeated(a.Words[n-1])) {
+		return ""
+	}
+	var names, over []string
+	for _, word := range a.Words {
+		names = append(names, named(word))
+	}
+	for _, arg := range args[n:] {
+		over = append(over, Quoted(arg))
+	}
+	takes := "it takes " + Joined(names, " and ") + " alone"
+	if n == 0 {
+		takes = "it takes no arguments"
+	}
+	if a.With != "" {
+		takes = "with " + a.With + " " + takes
+	}
+	if len(over) == 1 {
+		return over[0] + " is one too many: " + takes
+	}
+	return Joined(over, " and ") + " are too many: " + takes
+}
+
+// misspelt finds an argument that is none of the few words that may stand in its place.
+func (a Arguments) misspelt(args []string) string {
+	for i, arg := range args[:min(len(args), len(a.Words))] {
+		words := strings.Split(a.Words[i], "|")
+		if len(words) == 1 || slices.Contains(words, arg) {
+			continue
+		}
+		return fmt.Sprintf("%s is none of %s%s",
+			Quoted(arg), strings.Join(words, ", "), DidYouMean(arg, words))
+	}
+	return ""
+}
+
+func isOptional(word string) bool { return strings.HasPrefix(word, "[") }
+
+func isRepeated(word string) bool { return strings.HasSuffix(strings.TrimRight(word, "]"), "...") }
+
+// named is how a word of the usage line is spoken of.
+func named(word string) string {
+	if words := strings.Split(word, "|"); len(words) > 1 {
+		return Joined(words, " or ")
+	}
+	return strings.TrimSuffix(strings.Trim(word, "[]"), "...")
+}
+
+// Joined is "a, b and c".
+func Joined(names []string, last string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	end := len(names) - 1
+	return strings.Join(names[:end], ", ") + last + names[end]
+}
+
+// Few is the first of many names, so that a line stays one that a person reads.
+func Few[T ~string](names []T, most int) string {
+	shown := make([]string, 0, most+1)
+	for _, name := range names[:min(len(names), most)] {
+		shown = append(shown, draw.Legible(string(name)))
+	}
+	if len(names) > most {
+		shown = append(shown, "…")
+	}
+	return strings.Join(shown, ", ")
+}
+
+// Quoted marks where something that was typed begins and ends.
+func Quoted(typed string) string { return `"` + draw.Legible(typed) + `"` }
+
+// DidYouMean proposes a name, where one is near.
+func DidYouMean(typed string, known []string) string {
+	if near := spell.Nearest(typed, known); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return ""
+}
+
+// usage is the usage line of a command, and its first example.
+func usage(cmd *cobra.Command) string {
+	text := "Usage:   " + cmd.UseLine()
+	first, _, _ := strings.Cut(strings.TrimSpace(cmd.Example), "\n")
+	if first, _, _ = strings.Cut(first, " # "); first != "" {
+		text += "\nExample: " + strings.TrimSpace(first)
+	}
+	return text
+}

@@ -1,0 +1,109 @@
+package command
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/andonhq/andon"
+)
+
+// Choice is a flag that takes one of a few words.
+type Choice struct {
+	Value string
+	words []string
+}
+
+// String is of pflag.Value.
+func (c *Choice) String() string { return c.Value }
+
+// Type is of pflag.Value.
+func (c *Choice) Type() string { return strings.Join(c.words, "|") }
+
+// Set takes one of the words.
+func (c *Choice) Set(text string) error {
+	for _, word := range c.words {
+		if word == text {
+			c.Value = text
+			return nil
+		}
+	}
+	return andon.Errorf(andon.Invalid, "it is none of %s%s",
+		strings.Join(c.words, ", "), DidYouMean(text, c.words))
+}
+
+// ChoiceFlag gives a command a flag that takes one of a few words, initially "" or one of them.
+func ChoiceFlag(cmd *cobra.Command, name, initial, help string, words ...string) *Choice {
+	c := &Choice{Value: initial, words: words}
+	cmd.Flags().Var(c, name, help)
+	// It can only be an error to register a second one.
+	_ = cmd.RegisterFlagCompletionFunc(name,
+		cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	return c
+}
+
+// either is a flag that is true or false where it is given.
+type either struct{ is **bool }
+
+// Type is what the help shows as the value.
+func (e *either) Type() string { return "bool" }
+
+func (e *either) String() string {
+	if e.is == nil || *e.is == nil {
+		return ""
+	}
+	return strconv.FormatBool(**e.is)
+}
+
+// Set reads true or false.
+func (e *either) Set(text string) error {
+	is, err := strconv.ParseBool(text)
+	if err != nil {
+		return andon.Errorf(andon.Invalid, "it is neither true nor false")
+	}
+	*e.is = &is
+	return nil
+}
+
+// Moment is a flag that takes a time.
+type Moment struct {
+	At    *andon.Time
+	Parse func(string) (andon.Time, error)
+	Bound bool // of a range: a date alone is of use, and what is relative to now
+}
+
+// Type is what the help shows as the value.
+func (m *Moment) Type() string { return "time" }
+
+// String is of pflag.Value.
+func (m *Moment) String() string {
+	if m.At == nil || *m.At == 0 {
+		return ""
+	}
+	return m.At.String()
+}
+
+// Set reads the time.
+func (m *Moment) Set(text string) (err error) {
+	*m.At, err = m.Parse(text)
+	if err != nil && m.Bound {
+		return andon.Errorf(andon.Invalid,
+			"%w; a date alone works, too, and 24h (ago), today, yesterday, now", err)
+	}
+	return err
+}
+
+// SpanFlags gives a command --from and --to.
+func (p *Program) SpanFlags(cmd *cobra.Command, from, to *andon.Time) {
+	lower := func(text string) (andon.Time, error) {
+		return andon.ParseLowerBoundAt(text, p.Now())
+	}
+	upper := func(text string) (andon.Time, error) {
+		return andon.ParseUpperBoundAt(text, p.Now())
+	}
+	cmd.Flags().Var(&Moment{from, lower, true}, "from",
+		"earliest time, included: 2020-04-24T14:40:00Z, a date, 24h (ago), today, yesterday")
+	cmd.Flags().Var(&Moment{to, upper, true}, "to",
+		"latest time, included; a date alone, today and yesterday are whole days")
+}

@@ -1,0 +1,54 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/spell"
+)
+
+// The exit codes, which scripts rely on, and two for what supervises a server. A crash of the
+// program itself ends it with 2, as every program of Go: so a server does not end with 2 for
+// anything that a restart could not mend.
+const (
+	ExitDone     = 0
+	ExitFailed   = 1
+	ExitMisuse   = 2  // the command line or the configuration is wrong
+	ExitRejected = 3  // done, but some of the input was rejected
+	ExitStore    = 4  // the store can't go on: restart
+	ExitConfig   = 78 // a server's configuration is wrong: do not restart; EX_CONFIG of sysexits.h
+)
+
+// ErrRejected is the outcome of a command that did its work but not with all of its input.
+var ErrRejected = errors.New("some of the input was rejected")
+
+// ErrConfig marks what is wrong with the configuration of a server.
+var ErrConfig = errors.New("the configuration is wrong")
+
+// configError marks an error that is one of configuration; its text stays.
+type configError struct{ error }
+
+// Unwrap is of package errors.
+func (e configError) Unwrap() []error { return []error{e.error, ErrConfig} }
+
+// OfConfig marks what is Invalid as the fault of the configuration.
+func OfConfig(err error) error {
+	if err != nil && andon.KindOf(err) == andon.Invalid {
+		return configError{err}
+	}
+	return err
+}
+
+// NearFlag proposes a flag of the command whose name is near; "" where none is.
+func NearFlag(cmd *cobra.Command, name string) string {
+	var known []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+	if near := spell.Nearest(name, known); near != "" {
+		return fmt.Sprintf("; did you mean --%s?", near)
+	}
+	return ""
+}

@@ -1,0 +1,83 @@
+package command
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/andonhq/andon/internal/cli/draw"
+)
+
+// Group makes a command that does nothing but hold others. Cobra would take a misspelt one for an
+// argument and print the help, and refuse the flags that were meant for it first.
+func Group(cmd *cobra.Command) *cobra.Command {
+	cmd.DisableFlagParsing = true
+	cmd.DisableFlagsInUseLine = true
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 0 || isFlagOf(cmd, args[0]):
+			return nil
+		case strings.HasPrefix(args[0], "-"):
+			return misplacedFlag(cmd, args[0])
+		}
+		return UnknownCommand(cmd, args[0])
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	return cmd
+}
+
+// misplacedFlag is the error of a flag that the group has not: it may be one of its commands'.
+func misplacedFlag(cmd *cobra.Command, word string) error {
+	name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
+	if near := NearFlag(cmd, name); near != "" {
+		return fmt.Errorf("unknown flag: %s%s", draw.Legible(word), near)
+	}
+	return fmt.Errorf("unknown flag: %s; flags of a command stand behind its name",
+		draw.Legible(word))
+}
+
+// isFlagOf reports whether a word is a flag of the command, which has those without values alone.
+func isFlagOf(cmd *cobra.Command, word string) bool {
+	if name, long := strings.CutPrefix(word, "--"); long {
+		return cmd.Flags().Lookup(name) != nil
+	}
+	letter, short := strings.CutPrefix(word, "-")
+	return short && len(letter) == 1 && cmd.Flags().ShorthandLookup(letter) != nil
+}
+
+// UnknownCommand says which command may have been meant: one of this name below another, one whose
+// name is near, or else all that there are.
+func UnknownCommand(cmd *cobra.Command, name string) error {
+	for _, sub := range cmd.Commands() {
+		for _, below := range sub.Commands() {
+			if below.Name() == name && !destroys(name) {
+				return fmt.Errorf("unknown command %s; did you mean %s?",
+					Quoted(name), below.CommandPath())
+			}
+		}
+	}
+	harmless := slices.DeleteFunc(namesOf(cmd), destroys)
+	if near := DidYouMean(name, harmless); near != "" {
+		return fmt.Errorf("unknown command %s%s", Quoted(name), near)
+	}
+	return fmt.Errorf("unknown command %s: there are %s",
+		Quoted(name), strings.Join(namesOf(cmd), ", "))
+}
+
+// destroys reports whether a command takes away what can't be had again. Such a one is never
+// proposed: who mistyped something else must not paste it.
+func destroys(name string) bool {
+	return name == "delete" || name == "retire" || name == "withdraw" || name == "restore"
+}
+
+// namesOf returns the names of the commands that the help lists.
+func namesOf(cmd *cobra.Command) (names []string) {
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	return names
+}

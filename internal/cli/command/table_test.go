@@ -1,0 +1,48 @@
+package command
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/cli/draw"
+)
+
+func TestStatesAreColoured(t *testing.T) {
+	var out bytes.Buffer
+	w := draw.Page{W: &out, Depth: draw.AllColours}
+	set := andon.DefaultStates()
+	w.Table(
+		[][]draw.Cell{{Looks{States: set}.state("WARNING4")}, {Looks{States: set}.state("OFF")}},
+	)
+	want := "  \x1b[48;2;183;28;28;38;2;255;255;255m✖ WARNING4\x1b[0m\n" +
+		"  \x1b[48;2;84;110;122;38;2;255;255;255m○ OFF\x1b[0m\n"
+	if got := out.String(); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestOnlyTerminalsCut: a long text is cut where a person looks at a table, so that the columns
+// behind it are seen, but never on its way into a file or a pipe.
+func TestOnlyTerminalsCut(t *testing.T) {
+	long := strings.Repeat("é", WidestCell+1)
+	c := TextColumn("note", func(text *string) string { return *text })
+	if got := c.Cell(Looks{}, &long).Text; got != long {
+		t.Errorf("in a pipe it is %s", got)
+	}
+	want := strings.Repeat("é", WidestCell-1) + "…"
+	if got := c.Cell(Looks{brief: true}, &long).Text; got != want {
+		t.Errorf("on a terminal it is %s", got)
+	}
+}
+
+func TestShellWord(t *testing.T) {
+	for name, want := range map[string]string{
+		"metro": "metro", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "$(x)": "'$(x)'",
+	} {
+		if got := ShellWord(name); got != want {
+			t.Errorf("shellWord(%q) is %s, want %s", name, got, want)
+		}
+	}
+}

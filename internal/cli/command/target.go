@@ -1,0 +1,235 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
+)
+
+// Target is the server and the tenant that a command asks.
+type Target struct {
+	URL       string
+	Tenant    string
+	TokenFile string
+	// attempts is how often a request is sent while the server does not answer or is busy: a few
+	// where a person waits, more where a long run would be lost.
+	Attempts int
+}
+
+const (
+	AttemptsWaiting = 3 // about a second
+	AttemptsRunning = 8 // about 25 seconds
+)
+
+// NewTarget is the target that the environment names.
+func (p *Program) NewTarget() Target {
+	return Target{
+		URL:       cmp.Or(p.Variable("ANDON_URL"), "http://127.0.0.1:8080"),
+		TokenFile: p.Variable("ANDON_TOKEN_FILE"), Attempts: AttemptsWaiting,
+	}
+}
+
+// ServerFlags gives a command the flags that say where the server is.
+func (t *Target) ServerFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&t.URL, "url", t.URL, "`address` of the server (or ANDON_URL)")
+	flags.StringVar(&t.TokenFile, "token-file", t.TokenFile, "`file` that holds the server's token")
+}
+
+// TenantFlag gives a command --tenant.
+func (t *Target) TenantFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&t.Tenant, "tenant", string(andon.DefaultTenant),
+		"`tenant` that owns the devices")
+}
+
+// Ask calls work with a client of the server, and says what to do about an error of it.
+func (t *Target) Ask(ctx context.Context, work func(*client.Client) error) error {
+	token, err := ReadTokenFile(t.TokenFile)
+	if err != nil {
+		return err
+	}
+	t.URL = WithScheme(t.URL)
+	c, err := client.New(client.Options{
+		URL: t.URL, Tenant: andon.TenantID(t.Tenant), Token: token, Attempts: t.Attempts,
+		HTTP: Impatient(),
+	})
+	if err != nil {
+		return andon.Errorf(andon.Invalid, "%w", err)
+	}
+	defer c.Close()
+	if t.Attempts > AttemptsWaiting { // a wrong address must not take as long as a busy server may
+		_, err = c.Version(ctx)
+	}
+	if err == nil {
+		err = work(c)
+	}
+	if err != nil && ctx.Err() != nil {
+		return ErrInterrupted
+	}
+	return t.Explain(err)
+}
+
+// WithScheme returns an address with http:// before it where it is host:port alone.
+func WithScheme(address string) string {
+	if _, _, err := net.SplitHostPort(address); err != nil || strings.Contains(address, "://") {
+		return address
+	}
+	return "http://" + address
+}
+
+// Impatient makes an HTTP client that soon gives up where nobody takes a connection: a person who
+// mistyped an address waits for it. All attempts together have this time until the first that
+// succeeds; an answer, and a connection that is lost later, may take as long as they take.
+func Impatient() *http.Client {
+	const patience = 2 * time.Second // enough to send a lost SYN once more
+	end := sync.OnceValue(func() time.Time { return time.Now().Add(patience) })
+	var reached atomic.Bool
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.DialContext = func(ctx context.Context, network, at string) (net.Conn, error) {
+		dialer := net.Dialer{Timeout: 30 * time.Second}
+		if !reached.Load() {
+			dialer.Deadline = end()
+		}
+		conn, err := dialer.DialContext(ctx, network, at)
+		if err == nil {
+			reached.Store(true)
+		}
+		return conn, err
+	}
+	return &http.Client{Transport: transport}
+}
+
+// Explain says what to do about an error of the server or of the way to it. What the server calls
+// wrong was typed wrong, so it is misuse.
+func (t *Target) Explain(err error) error {
+	var e *client.Error
+	var unreached *net.OpError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &e):
+		return t.explainAnswer(e, err)
+	case errors.As(err, &unreached):
+		return fmt.Errorf("%w\nIs a server running at %s? andon serve starts one, "+
+			"--url names another", err, t.URL)
+	case strings.Contains(err.Error(), "gave HTTP response to HTTPS client"):
+		return fmt.Errorf("%w\nThis server speaks plain HTTP: write --url http://…", err)
+	case strings.Contains(err.Error(), "certificate"):
+		return fmt.Errorf("%w\nIf the certificate is your own, name it: "+
+			"SSL_CERT_FILE=cert.pem andon …", err)
+	case strings.HasPrefix(err.Error(), "read the answer: "):
+		return fmt.Errorf("%w\n%s", err, t.notAndon())
+	}
+	return err
+}
+
+// ErrInterrupted is the outcome of a command that a signal ended.
+var ErrInterrupted = errors.New("interrupted")
+
+func (t *Target) explainAnswer(e *client.Error, err error) error {
+	switch {
+	case e.Status == http.StatusUnauthorized && t.TokenFile == "":
+		return fmt.Errorf("%w\nName the file that holds the server's token: --token-file FILE", err)
+	case e.Status == http.StatusUnauthorized:
+		return fmt.Errorf("%w\nThe token in %s is not the server's", err, t.TokenFile)
+	case e.Detail == "":
+		return fmt.Errorf("%w\n%s", err, t.notAndon())
+	case e.Status == http.StatusNotFound && isAboutTenant(e.Detail) && t.Tenant == "":
+		return fmt.Errorf("%w\nandon tenant list shows all", err)
+	case e.Status == http.StatusNotFound && isAboutTenant(e.Detail):
+		return fmt.Errorf("%w\nandon tenant list shows all, andon tenant set %s makes this one",
+			err, ShellWord(t.Tenant))
+	case e.Status == http.StatusNotImplemented && strings.Contains(e.Detail, "sort=device"):
+		return fmt.Errorf("%w\nOf this command that is --sort device", err)
+	case e.Status == http.StatusBadRequest:
+		return andon.Errorf(andon.Invalid, "%w", err)
+	}
+	return err
+}
+
+func (t *Target) notAndon() string {
+	return fmt.Sprintf("What answers at %s does not look like Andon: is --url right?", t.URL)
+}
+
+// isAboutTenant reports whether what is not there is the tenant, as the stores say it.
+func isAboutTenant(detail string) bool {
+	return strings.HasPrefix(detail, "tenant ") || strings.HasPrefix(detail, "there is no tenant ")
+}
+
+// ShellWord writes a name so that a shell reads it as one word.
+func ShellWord(name string) string {
+	if name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz"+
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@%+,") == "" {
+		return name
+	}
+	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+}
+
+// DeviceArg reads an argument that names a device.
+func DeviceArg(text string) (andon.DeviceID, error) {
+	id := andon.DeviceID(text)
+	return id, misnamed("", id.Validate())
+}
+
+// PersonArg reads an argument that names a person; what says what that person is.
+func PersonArg(what, text string) (andon.PersonID, error) {
+	id := andon.PersonID(text)
+	return id, misnamed(what, id.Validate())
+}
+
+// misnamed makes misuse of what is wrong with an identifier.
+func misnamed(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	text := err.Error()
+	if what != "" {
+		text = strings.Replace(text, "person", what, 1)
+	}
+	return andon.Errorf(andon.Invalid, "%s", text)
+}
+
+// IsStatus reports whether an error is an answer of that status.
+func IsStatus(err error, status int) bool {
+	e, ok := errors.AsType[*client.Error](err)
+	return ok && e.Status == status
+}
+
+// IsUnsupported reports whether the server's store can't serve what was asked.
+func IsUnsupported(err error) bool { return IsStatus(err, http.StatusNotImplemented) }
+
+// ReadTokenFile reads the token of a file; none where no file is named.
+func ReadTokenFile(path string) (string, error) {
+	if path == "" {
+		return "", nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", andon.Errorf(andon.Invalid, "read --token-file: %w", err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+// IsAboutDevice reports whether what is not there is the device and not its tenant.
+func IsAboutDevice(e *client.Error) bool {
+	return e.Status == http.StatusNotFound && e.Detail != "" && !isAboutTenant(e.Detail)
+}
+
+// TenantArg reads an argument that names a tenant.
+func TenantArg(text string) (andon.TenantID, error) {
+	id := andon.TenantID(text)
+	return id, misnamed("", id.Validate())
+}

@@ -1,0 +1,325 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/app"
+	"github.com/andonhq/andon/internal/cli/command"
+	"github.com/andonhq/andon/internal/cli/draw"
+	"github.com/andonhq/andon/internal/cli/local"
+	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/httpapi"
+	"github.com/andonhq/andon/internal/intake"
+	"github.com/andonhq/andon/internal/store/memstore"
+	"github.com/andonhq/andon/internal/store/wrap"
+	"github.com/andonhq/andon/storecheck"
+)
+
+// told writes findings as "status area what: found", those with advice marked by an arrow.
+func told(all ...finding) string {
+	var b strings.Builder
+	for _, f := range all {
+		fmt.Fprintf(&b, "%s %s %s: %s", f.Status, f.Area, f.What, f.Found)
+		if f.Advice != "" {
+			b.WriteString(" ->")
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// says checks that each text is told, and that whatever is not well comes with advice.
+func says(t *testing.T, name string, all []finding, want ...string) {
+	t.Helper()
+	got := told(all...)
+	for _, text := range want {
+		if !strings.Contains(got, text) {
+			t.Errorf("%s: %q is not in\n%s", name, text, got)
+		}
+	}
+	for _, f := range all {
+		if (f.Status != well) != (f.Advice != "") {
+			t.Errorf("%s: %s has advice %q", name, f.Status, f.Advice)
+		}
+	}
+}
+
+func TestDoctorOfDisks(t *testing.T) {
+	const gib = 1 << 30
+	for name, test := range map[string]struct {
+		disk app.Disk
+		want string
+	}{
+		"room": {app.Disk{Free: 50 * gib, Size: 100 * gib, Type: "ext4"},
+			"ok disk room: 50 GiB free of 100 GiB, 1 GiB in reserve\nok disk kind: ext4"},
+		"little":  {app.Disk{Free: 3 * gib, Size: 4 * gib}, "warning disk room"},
+		"a tenth": {app.Disk{Free: 9 * gib, Size: 100 * gib}, "warning disk room"},
+		"none":    {app.Disk{Free: gib / 2, Size: 100 * gib}, "failed disk room: 512 MiB"},
+		"files": {app.Disk{Free: gib, Size: gib, Files: 1e6, FreeFiles: 10},
+			"warning disk files"},
+		"network": {app.Disk{Free: gib, Size: gib, Type: "nfs", Network: true},
+			"warning disk kind: nfs"},
+		"memory": {app.Disk{Free: gib, Size: gib, Type: "tmpfs", Passing: "gone"},
+			"warning disk kind: tmpfs: gone"},
+	} {
+		says(t, name, diskFindings(test.disk, gib, "data"), test.want)
+	}
+	says(t, "quick", []finding{syncFinding(time.Millisecond, nil)}, "ok disk fsync: 1ms")
+	says(t, "slow", []finding{syncFinding(time.Second, nil)}, "warning disk fsync: 1s")
+	says(t, "no disk", []finding{syncFinding(0, io.ErrClosedPipe)}, "failed disk fsync: io: ")
+}
+
+func TestDoctorOfMachines(t *testing.T) {
+	yes, no := true, false
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	says(t, "clock", clock(local.Machine{Now: now, Synced: &yes}),
+		"ok clock time: 2026-01-02T03:04:05Z", "ok clock synchronised: yes")
+	says(t, "no clock", clock(local.Machine{Now: now, Built: now.Add(time.Hour), Synced: &no}),
+		"failed clock time", "warning clock synchronised")
+	says(
+		t,
+		"limits",
+		limits(local.Machine{Files: 65536, FileSize: math.MaxUint64}),
+		"ok limits open "+
+			"files: at most 65536",
+	)
+	says(
+		t,
+		"no limits",
+		limits(local.Machine{Files: math.MaxUint64}),
+		"ok limits open files: unlimited",
+	)
+	says(t, "few files", limits(local.Machine{Files: 4096, FileSize: 1 << 30}),
+		"warning limits open files", "failed limits size of a file: at most 1 GiB")
+	says(t, "too few files", limits(local.Machine{Files: 1024}), "failed limits open files")
+	c := config.Default()
+	says(t, "memory", room(local.Machine{Cpus: 2, Memory: 8 << 30}, c),
+		"ok machine processors: 2", "ok machine memory: 8 GiB, of which 576 MiB")
+	says(
+		t,
+		"little memory",
+		room(local.Machine{Cpus: 1, Memory: 512 << 20}, c),
+		"warning machine memory",
+	)
+	if found := limits((local.Machine{})); found != nil {
+		t.Errorf("of a machine that says nothing: %v", found)
+	}
+	if got := draw.Bytes(
+		1536,
+	) + ", " + draw.Bytes(
+		0,
+	) + ", " + draw.Bytes(
+		1<<20,
+	); got != "1.5 KiB, 0 B, 1 MiB" {
+		t.Errorf("sizes: %s", got)
+	}
+}
+
+func TestDoctorOfMetrics(t *testing.T) {
+	values := plainMetrics(strings.NewReader("# HELP x y\nprocess_open_fds 1000\nprocess_max_fds " +
+		"1024\n" +
+		"andon_disk_free_bytes 1e9\nandon_disk_size_bytes 1e11\nandon_disk_reserve_bytes 2e8\n" +
+		"with{label=\"a b\"} 1\nbad line\n"))
+	says(t, "metrics", metricFindings(values), "warning limits open files: 1000 of at most 1024",
+		"warning disk room: 954 MiB free of 93.1 GiB")
+	values["process_max_fds"], values["andon_disk_free_bytes"] = 65536, 5e10
+	says(t, "metrics", metricFindings(values), "ok limits open files", "ok disk room")
+	if found := metricFindings(map[string]float64{}); found != nil {
+		t.Errorf("of no metrics: %v", found)
+	}
+	now := time.Now()
+	says(t, "clocks", []finding{clockBeside(now, now.Add(time.Second))}, "ok clock")
+	says(t, "clocks", []finding{clockBeside(now, now.Add(-time.Minute))}, "warning clock beside "+
+		"this machine's: 1m0s apart")
+	for url, want := range map[string]string{
+		"http://127.0.0.1:1": "", "http://localhost": "", "http://[::1]:1": "",
+		"https://plant.example": "",
+		"http://plant.example":  "the token too",
+	} {
+		if got := told(unsafeWay(url, true)...); !strings.Contains(got, want) ||
+			(want == "") != (got == "") {
+			t.Errorf("%s: %q", url, got)
+		}
+	}
+}
+
+func TestDoctorOfWhatWontOpen(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{andon.Errorf(andon.Conflict, "open already, in process 7 (andon at https://h:1), since"),
+			"andon doctor --url https://h:1"},
+		{andon.Errorf(andon.Conflict, "open already"), "--url http://127.0.0.1:8080"},
+		{andon.Errorf(andon.Full, "no room"), "pebble.reserve"},
+		{fmt.Errorf("open: %w", errPermission()), "sudo -u andon"},
+		{errors.New("damaged"), "does not start either"},
+	} {
+		f := unopened(test.err)
+		if f.Status != failed || !strings.Contains(f.Advice, test.want) {
+			t.Errorf("%v: %+v", test.err, f)
+		}
+	}
+}
+
+func errPermission() error {
+	return fmt.Errorf("mkdir: %w", errors.Join(errors.New("denied"), fs.ErrPermission))
+}
+
+// newDoctor is a doctor on the command line of a test.
+func newDoctor() (*doctor, *bytes.Buffer) {
+	var out bytes.Buffer
+	return &doctor{Program: &command.Program{
+		Stdout: &out, Stderr: io.Discard, Version: httpapi.Version{Version: "v1"},
+		Now: func() andon.Time { return andon.TimeOf(time.Now()) },
+	}}, &out
+}
+
+// forgetful is a store that forgets assignments.
+type forgetful struct{ andon.Store }
+
+func (f *forgetful) Assign(
+	ctx context.Context, id andon.TenantID, now andon.Time, all []andon.Assignment,
+) ([]andon.Assignment, error) {
+	return all, nil
+}
+
+// TestDoctorOfStores: a store that does other than it should has a finding for each check.
+func TestDoctorOfStores(t *testing.T) {
+	store := memstore.New()
+	for _, id := range []andon.TenantID{"andon-check-X-first", "plant"} {
+		if _, err := store.PutTenant(t.Context(), andon.NewTenant(id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, out := newDoctor()
+	d.describe(t.Context(), store, config.Default())
+	says(t, "memory", d.report.Findings, "warning store durability",
+		"warning store throwaway tenants: 1 tenant of checks that were broken off: "+
+			"andon-check-X-first")
+	d.runChecks(t.Context(), &forgetful{store}, storecheck.Checks())
+	says(t, "forgetful", d.report.Findings, "failed checks 2.6 unassigned means nobody")
+	if err := d.report.print(d.Program, command.FormatJSON); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), `"status": "failed",`) {
+		t.Errorf("got %s", out)
+	}
+}
+
+// TestDoctorIsGentle: on a store that others use a few checks run, and all of them when asked.
+func TestDoctorIsGentle(t *testing.T) {
+	c := config.Default()
+	for _, test := range []struct {
+		store      string
+		full, some bool
+	}{{"pebble", false, false}, {"cassandra", false, true}, {"cassandra", true, false}} {
+		d, _ := newDoctor()
+		c.Store, d.full = test.store, test.full
+		checks := d.checksOf(c)
+		if some := len(checks) < 10; some != test.some {
+			t.Errorf("%s, full %v: %d checks", test.store, test.full, len(checks))
+		}
+	}
+	d, _ := newDoctor()
+	d.runChecks(t.Context(), memstore.New(), storecheck.Few())
+	says(t, "few", d.report.Findings, "ok checks semantics: 8 checks passed; --full runs all")
+}
+
+// brokenServer serves the API but for what broken answers itself.
+func brokenServer(
+	t *testing.T, broken func(http.ResponseWriter, *http.Request) bool,
+) (*httptest.Server, andon.Store) {
+	t.Helper()
+	now := func() andon.Time { return andon.TimeOf(time.Now()) }
+	store := wrap.Retain(memstore.New(), now)
+	api := httpapi.New(httpapi.Options{
+		Store: store, Intake: intake.New(store, intake.Options{Now: now}), Now: now,
+	})
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !broken(w, r) {
+			api.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s, store
+}
+
+// onlyDefault checks that nothing is left behind.
+func onlyDefault(t *testing.T, store andon.Store) {
+	t.Helper()
+	tenants, err := store.Tenants(t.Context())
+	if err != nil || len(tenants) != 1 {
+		t.Errorf("left behind: %v, %v", tenants, err)
+	}
+}
+
+func TestDoctorOfServers(t *testing.T) {
+	for name, test := range map[string]struct {
+		path, answer string
+		status       int
+		want         string
+	}{
+		"wrong": {"/intervals", `{"items":[]}`, 200,
+			"failed checks runs of one state: its runs"},
+		"sick": {"/escalations", `{}`, 500, "failed checks escalate and withdraw: Internal"},
+		"incapable": {"/metrics/temperature/", `{}`, 501,
+			"ok checks one metric across devices: this store can't serve it"},
+		"not ready": {"/readyz", `{}`, 503, "failed server ready"},
+		"no tenant": {"/tenants/andon-doctor", `{}`, 500, "failed checks make a tenant"},
+		"mute":      {"/metrics", `{}`, 404, "warning server metrics: read metrics: HTTP 404"},
+		"strange":   {"/version", `hello`, 200, "failed server reach: read the answer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, store := brokenServer(t, func(w http.ResponseWriter, r *http.Request) bool {
+				hit := strings.Contains(r.URL.Path, test.path) && r.Method != http.MethodDelete &&
+					(test.path != "/metrics" || r.URL.Path == "/metrics")
+				if hit {
+					w.WriteHeader(test.status)
+					io.WriteString(w, test.answer)
+				}
+				return hit
+			})
+			d, _ := newDoctor()
+			d.URL, d.Attempts = s.URL, 1
+			if err := d.examineServer(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			says(t, name, d.report.Findings, test.want)
+			onlyDefault(t, store)
+		})
+	}
+}
+
+// TestDoctorInterrupted: who breaks it off leaves nothing behind, too.
+func TestDoctorInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var posts atomic.Int64
+	s, store := brokenServer(t, func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPost && posts.Add(1) == 2 {
+			cancel()
+		}
+		return false
+	})
+	d, _ := newDoctor()
+	d.URL, d.Attempts, d.patience = s.URL, 1, time.Second
+	err := d.run(ctx, config.Sources{}, command.FormatTable)
+	if err == nil || !strings.Contains(err.Error(), "interrupted") {
+		t.Errorf("got %v", err)
+	}
+	onlyDefault(t, store)
+}

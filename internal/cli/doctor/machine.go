@@ -1,0 +1,238 @@
+package doctor
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/andonhq/andon/internal/app"
+	"github.com/andonhq/andon/internal/cli/draw"
+	"github.com/andonhq/andon/internal/cli/local"
+	"github.com/andonhq/andon/internal/config"
+)
+
+// examineMachine looks at what the store and the server need of this machine.
+func (d *doctor) examineMachine(c config.Config) {
+	if c.Store == local.Embedded {
+		d.examineDisk(c)
+	}
+	m := local.ReadMachine()
+	m.Now, m.Cpus = d.Now().Std(), runtime.GOMAXPROCS(0)
+	if built, err := time.Parse(time.RFC3339, d.Version.Time); err == nil {
+		m.Built = built
+	}
+	d.report.add(clock(m)...)
+	d.report.add(limits(m)...)
+	d.report.add(room(m, c)...)
+}
+
+func (d *doctor) examineDisk(c config.Config) {
+	disk, err := app.LookAtDisk(c.Data)
+	if err != nil {
+		disk, err = app.LookAtDisk(existing(c.Data))
+	}
+	switch {
+	case err != nil:
+		d.report.add(finding{Status: failed, Area: "disk", What: "room", Found: err.Error(),
+			Advice: "The store's directory has to be on a disk that can be looked at."})
+	case disk.Unsupported:
+		return
+	default:
+		d.report.add(diskFindings(disk, uint64(c.Pebble.Reserve), c.Data)...)
+	}
+	took, err := syncTime(existing(filepath.Join(c.Data, "x")))
+	d.report.add(syncFinding(took, err))
+}
+
+// diskFindings decides about room, files and the kind of file system.
+func diskFindings(disk app.Disk, reserve uint64, dir string) []finding {
+	source := "statfs of " + dir
+	found := []finding{roomFinding(disk, reserve, source)}
+	if disk.Files > 0 && disk.FreeFiles < max(1000, disk.Files/100) {
+		found = append(found, finding{
+			Status: warning, Area: "disk", What: "files", Source: source,
+			Found: fmt.Sprintf("the file system has room for %d files more, of %d", disk.FreeFiles,
+				disk.Files),
+			Advice: "Find what makes so many files (df -i), or move the store to a disk of its " +
+				"own.",
+		})
+	}
+	switch {
+	case disk.Network:
+		found = append(found, finding{
+			Status: warning, Area: "disk", What: "kind", Source: source,
+			Found: disk.Type + ": what is written goes to another machine, or may",
+			Advice: "The store relies on local locks and on fsync meaning it: put its directory " +
+				"onto a " +
+				"local disk.",
+		})
+	case disk.Passing != "":
+		found = append(found, finding{
+			Status: warning, Area: "disk", What: "kind", Source: source,
+			Found:  disk.Type + ": " + disk.Passing,
+			Advice: "Put the store onto a disk that stays; for a container, mount a volume there.",
+		})
+	case disk.Type != "":
+		found = append(found, finding{well, "disk", "kind", disk.Type, source, ""})
+	}
+	return found
+}
+
+func roomFinding(disk app.Disk, reserve uint64, source string) finding {
+	f := finding{
+		Status: well, Area: "disk", What: "room", Source: source,
+		Found: fmt.Sprintf("%s free of %s, %s in reserve",
+			draw.Bytes(disk.Free), draw.Bytes(disk.Size), draw.Bytes(reserve)),
+	}
+	switch {
+	case disk.Free < reserve:
+		f.Status = failed
+		f.Advice = "Writes are refused with 507 until there is room: free some on that disk, or " +
+			"shorten " +
+			"the retention (andon tenant set)."
+	case disk.Free < 4*reserve, disk.Free < disk.Size/10:
+		f.Status = warning
+		f.Advice = "Make room before it is needed: below the reserve writes are refused with 507."
+	}
+	return f
+}
+
+// syncTime measures how long the disk takes to keep a few bytes for good: the median of some times.
+func syncTime(dir string) (time.Duration, error) {
+	f, err := os.CreateTemp(dir, ".andon-doctor-")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = os.Remove(f.Name()) }() // it is empty but for a few lines
+	defer f.Close()
+	const times = 21
+	took := make([]time.Duration, times)
+	for i := range took {
+		begun := time.Now()
+		if _, err := f.WriteString("Andon looks how long this takes.\n"); err != nil {
+			return 0, err
+		}
+		if err := f.Sync(); err != nil {
+			return 0, err
+		}
+		took[i] = time.Since(begun)
+	}
+	slices.Sort(took)
+	return took[times/2], nil
+}
+
+func syncFinding(took time.Duration, err error) finding {
+	const slow = 20 * time.Millisecond
+	f := finding{
+		Status: well, Area: "disk", What: "fsync", Source: "21 small writes, the median",
+		Found: took.Round(10 * time.Microsecond).String(),
+	}
+	switch {
+	case err != nil:
+		f.Status, f.Found = failed, err.Error()
+		f.Advice = "The server could not write either: look at the disk and at who owns the " +
+			"directory."
+	case took > slow:
+		f.Status = warning
+		f.Advice = "Every write waits for that long. Senders get on with larger batches and more " +
+			"of them " +
+			"at once; a solid-state disk needs less than 5 ms."
+	}
+	return f
+}
+
+// clock decides about the time: entries far ahead of it are rejected, and retention goes by it.
+func clock(m local.Machine) []finding {
+	f := finding{
+		Status: well, Area: "clock", What: "time", Source: "the clock of this machine",
+		Found: m.Now.UTC().Format(time.RFC3339),
+	}
+	if m.Now.Before(m.Built) {
+		f.Status = failed
+		f.Found += ", before this program was made (" + m.Built.UTC().Format(time.DateOnly) + ")"
+		f.Advice = "Set the clock. Entries of now would be rejected as being in the future."
+	}
+	found := []finding{f}
+	if m.Synced == nil {
+		return found
+	}
+	s := finding{Status: well, Area: "clock", What: "synchronised", Found: "yes",
+		Source: "adjtimex"}
+	if !*m.Synced {
+		s.Status, s.Found = warning, "no: the kernel knows of nothing that keeps it right"
+		s.Advice = "Run chrony or systemd-timesyncd. In a container that is the host's affair; " +
+			"some " +
+			"hosts keep the clock without telling the kernel, and then this is no matter."
+	}
+	return append(found, s)
+}
+
+// limits decides about what a process may do.
+func limits(m local.Machine) (found []finding) {
+	const source = "getrlimit of this process"
+	if m.Files > 0 {
+		f := finding{
+			Status: well, Area: "limits", What: "open files", Source: source, Found: most(m.Files),
+		}
+		// The store has up to 1,000 files open, and each client is one.
+		const few, tooFew = 8192, 1100
+		switch {
+		case m.Files < tooFew:
+			f.Status = failed
+		case m.Files < few:
+			f.Status = warning
+		}
+		if f.Status != well {
+			f.Advice = "Raise it: ulimit -n 65536, or LimitNOFILE=65536 in the unit. A service " +
+				"may have another limit " +
+				"than this shell."
+		}
+		found = append(found, f)
+	}
+	if m.FileSize > 0 && m.FileSize < math.MaxInt64 {
+		found = append(found, finding{
+			Status: failed, Area: "limits", What: "size of a file", Source: source,
+			Found:  "at most " + draw.Bytes(m.FileSize),
+			Advice: "The process is ended when a file grows larger: ulimit -f unlimited.",
+		})
+	}
+	return found
+}
+
+// most is a limit in words.
+func most(n uint64) string {
+	if n > math.MaxInt64/2 {
+		return "unlimited"
+	}
+	return fmt.Sprintf("at most %d", n)
+}
+
+// room decides about memory. What is counted is what the settings allow to be taken; the fleet's
+// own comes on top, a few hundred bytes a device.
+func room(m local.Machine, c config.Config) []finding {
+	found := []finding{{well, "machine", "processors", fmt.Sprint(m.Cpus), "GOMAXPROCS", ""}}
+	if m.Memory == 0 {
+		return found
+	}
+	const writing = 3 * 64 << 20 // tables in memory that are filled or being written
+	need := uint64(c.Limits.Memory) + writing
+	if c.Store == local.Embedded {
+		need += uint64(c.Pebble.Cache)
+	}
+	f := finding{
+		Status: well, Area: "machine", What: "memory", Source: m.MemorySource,
+		Found: fmt.Sprintf("%s, of which %s may be taken beside the fleet", draw.Bytes(m.Memory),
+			draw.Bytes(need)),
+	}
+	if need > m.Memory/4*3 {
+		f.Status = warning
+		f.Advice = "Lower limits.memory or pebble.cache, or give it more memory: the kernel ends " +
+			"a " +
+			"process that takes too much."
+	}
+	return append(found, f)
+}

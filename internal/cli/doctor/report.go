@@ -1,0 +1,100 @@
+package doctor
+
+import (
+	"strings"
+
+	"github.com/andonhq/andon/internal/cli/command"
+	"github.com/andonhq/andon/internal/cli/draw"
+)
+
+// status says how well what was looked at is.
+type status string
+
+const (
+	well    status = "ok"
+	warning status = "warning"
+	failed  status = "failed"
+)
+
+// finding is one thing that the doctor looked at.
+type finding struct {
+	Status status `json:"status"`
+	Area   string `json:"area"`             // "store", "disk", "clock", ...
+	What   string `json:"what"`             // "room"
+	Found  string `json:"found"`            // "3.1 GiB free of 40 GiB"
+	Source string `json:"source,omitempty"` // where that comes from
+	Advice string `json:"advice,omitempty"` // what to do, where something is to be done
+}
+
+// examination is all that the doctor found.
+type examination struct {
+	Target   string    `json:"target"` // what was looked at
+	Findings []finding `json:"findings"`
+	Warnings int       `json:"warnings"`
+	Failed   int       `json:"failed"`
+}
+
+func (e *examination) add(all ...finding) { e.Findings = append(e.Findings, all...) }
+
+func (e *examination) tally(s status) (n int) {
+	for _, f := range e.Findings {
+		if f.Status == s {
+			n++
+		}
+	}
+	return n
+}
+
+func (e *examination) print(p *command.Program, form string) error {
+	e.Warnings, e.Failed = e.tally(warning), e.tally(failed)
+	if form == command.FormatJSON {
+		return p.PrintJSON(e)
+	}
+	page := p.NewPage()
+	page.Line("Examined: %s\n", e.Target)
+	rows := make([][]draw.Cell, len(e.Findings))
+	for i, f := range e.Findings {
+		rows[i] = []draw.Cell{
+			{Text: string(f.Status), Colour: f.Status.colour()}, {Text: f.Area}, {Text: f.What},
+			{Text: draw.Legible(f.Found)}, {Text: f.source()},
+		}
+	}
+	page.Fitted(rows) // below, what needs advice is told whole
+	e.printAdvice(page)
+	page.Line("\n%s, %s.", draw.Count(e.Warnings, "warning"), failures(e.Failed))
+	return nil
+}
+
+// printAdvice stands below the table, because it is longer than a row should be.
+func (e *examination) printAdvice(page draw.Page) {
+	for _, f := range e.Findings {
+		if f.Advice != "" {
+			page.Line("\n%s: %s %s: %s\n  %s", page.Paint(f.Status.colour(), string(f.Status)),
+				f.Area, f.What, draw.Legible(f.Found), strings.ReplaceAll(f.Advice, "\n", "\n  "))
+		}
+	}
+}
+
+func failures(n int) string {
+	if n == 0 {
+		return "nothing failed"
+	}
+	return draw.Count(n, "check") + " failed"
+}
+
+func (s status) colour() string {
+	switch s {
+	case warning:
+		return "#b8860b"
+	case failed:
+		return "#c62828"
+	}
+	return "#2e7d32"
+}
+
+func (f finding) source() string {
+	if f.Source == "" {
+		return ""
+	}
+	return "(" + f.Source + ")"
+}

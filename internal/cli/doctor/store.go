@@ -1,0 +1,266 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/cli/draw"
+	"github.com/andonhq/andon/internal/cli/local"
+	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/store/all"
+	"github.com/andonhq/andon/internal/store/wrap"
+	"github.com/andonhq/andon/storecheck"
+)
+
+// examineStore looks at the configured store and at this machine.
+func (d *doctor) examineStore(ctx context.Context, c config.Config) error {
+	c.Log.Level = "error" // what the store has to say of its daily work is not asked for
+	d.report.Target = "the store " + c.Store + ", on this machine"
+	switch {
+	case all.HasSchema(c.Store):
+		d.report.Target = "the store " + c.Store + ", and this machine"
+	case c.Store == local.Embedded:
+		d.report.Target = "the store in " + c.Data + ", on this machine"
+		remove, err := d.settle(&c)
+		if err != nil {
+			d.report.add(unopened(err))
+			return nil
+		}
+		defer remove()
+	}
+	if err := d.openAndCheck(ctx, c); err != nil {
+		return err
+	}
+	d.examineMachine(c)
+	return nil
+}
+
+// settle sees to it that looking makes no store where there was none: a wrong path would leave a
+// directory behind that looks like one. The checks run in a directory beside it then.
+func (d *doctor) settle(c *config.Config) (remove func(), err error) {
+	entries, err := os.ReadDir(c.Data)
+	if err == nil && len(entries) > 0 {
+		return func() {}, nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	beside, err := os.MkdirTemp(existing(c.Data), ".andon-doctor-")
+	if err != nil {
+		return nil, err
+	}
+	d.report.add(finding{
+		Status: warning, Area: "store", What: "directory", Source: d.placeOf("data"),
+		Found: "there is no store in " + c.Data + " yet; the checks ran in a new one beside it",
+		Advice: "andon serve makes it. If you expected one there, name its directory with " +
+			"--data, or " +
+			"the file of your configuration with --config.",
+	})
+	c.Data = filepath.Join(beside, "store")
+	// Where it can't be removed, it is a small directory that says whose it is.
+	return func() { _ = os.RemoveAll(beside) }, nil
+}
+
+// existing returns the nearest directory above path that is there.
+func existing(path string) string {
+	for {
+		path = filepath.Dir(path)
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			return path
+		}
+		if path == filepath.Dir(path) {
+			return path
+		}
+	}
+}
+
+// openAndCheck opens the store, runs all checks and closes it. That it can't be opened is a
+// finding.
+func (d *doctor) openAndCheck(ctx context.Context, c config.Config) error {
+	a := local.NewApp(d.Program, c, local.NewLog(d.Stderr, c.Log))
+	store, err := a.OpenStore(ctx, "andon doctor")
+	if err != nil && andon.KindOf(err) == andon.Invalid {
+		return err
+	}
+	if err != nil {
+		d.report.add(unopened(err))
+		return nil
+	}
+	d.describe(ctx, store, c)
+	d.runChecks(ctx, store, d.checksOf(c))
+	if err := store.Close(); err != nil {
+		d.report.add(finding{
+			Status: failed, Area: "store", What: "closing", Found: err.Error(),
+			Advice: closingAdvice(err),
+		})
+	}
+	return nil
+}
+
+func closingAdvice(err error) string {
+	if andon.KindOf(err) == andon.Damaged {
+		return "Restore the store from a backup, and look at the disk."
+	}
+	return "What was acknowledged is kept. Look at the disk."
+}
+
+// serving finds the address of the server that has a directory open in what the store says of it.
+var serving = regexp.MustCompile(`andon at (https?://[^\s,)]+)`)
+
+func unopened(err error) finding {
+	f := finding{
+		Status: failed, Area: "store", What: "opening", Found: err.Error(),
+		Advice: "Without its store the server does not start either: mend that first.",
+	}
+	switch andon.KindOf(err) {
+	case andon.Damaged:
+		f.Advice = "The server does not start either. docs/stores/pebble.md says what can be " +
+			"done about damage and what it costs; andon store repair looks at the logs."
+	case andon.Conflict:
+		url := "http://127.0.0.1:8080"
+		if m := serving.FindStringSubmatch(err.Error()); m != nil {
+			url = m[1]
+		}
+		f.Advice = "To check the server that has it open, while it runs: andon doctor --url " + url
+	case andon.Full:
+		f.Advice = "Make room on that disk, or lower pebble.reserve if it is small on purpose."
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		f.Advice = "Run this as the user that the server runs as: sudo -u andon andon doctor ..."
+	}
+	return f
+}
+
+// describe tells what the store says of itself.
+func (d *doctor) describe(ctx context.Context, store andon.Store, c config.Config) {
+	facts, err := wrap.Facts(ctx, store)
+	for _, f := range facts {
+		found := finding{well, "store", f.Name, f.Value, f.Source, f.Advice}
+		if f.Advice != "" {
+			found.Status = warning
+		}
+		d.report.add(found)
+	}
+	if err != nil {
+		d.report.add(finding{Status: failed, Area: "store", What: "what it says of itself",
+			Found: err.Error(), Advice: "See docs/stores for what this store needs."})
+	}
+	if !store.Capabilities().Durable {
+		d.report.add(finding{
+			Status: warning, Area: "store", What: "durability", Source: d.placeOf("store"),
+			Found: "everything is lost when the program ends",
+			Advice: "This store is for trying things out. --store pebble keeps what it " +
+				"acknowledges.",
+		})
+	}
+	if c.Store == local.Embedded {
+		d.report.add(
+			finding{well, "store", "cache", draw.Bytes(uint64(c.Pebble.Cache)),
+				d.placeOf("pebble.cache"), ""},
+			finding{well, "store", "reserve", draw.Bytes(uint64(c.Pebble.Reserve)),
+				d.placeOf("pebble.reserve"), ""})
+	}
+	d.findLeftovers(ctx, store)
+}
+
+// throwaway are the beginnings of the names of tenants that checks make.
+var throwaway = regexp.MustCompile(`^andon-(check|doctor)-`)
+
+// findLeftovers finds the tenants of checks that were killed before they could tidy up.
+func (d *doctor) findLeftovers(ctx context.Context, store andon.Store) {
+	tenants, err := store.Tenants(ctx)
+	if err != nil {
+		return // describe has said so
+	}
+	var left []string
+	for _, t := range tenants {
+		if throwaway.MatchString(string(t.ID)) {
+			left = append(left, string(t.ID))
+		}
+	}
+	d.report.add(leftovers(left)...)
+}
+
+func leftovers(tenants []string) []finding {
+	if len(tenants) == 0 {
+		return nil
+	}
+	return []finding{
+		{
+			Status: warning,
+			Area:   "store",
+			What:   "throwaway tenants",
+			Source: "the records of the " +
+				"tenants",
+			Found: fmt.Sprintf(
+				"%s of checks that were broken off: %s",
+				draw.Count(len(tenants), "tenant"),
+				strings.Join(tenants[:min(len(tenants), 5)], ", "),
+			),
+			Advice: "If no other check is running now, delete each: andon tenant delete " +
+				tenants[0],
+		},
+	}
+}
+
+// checksOf returns the checks to run: a few on a store that others may use at the same time, unless
+// all are asked for.
+func (d *doctor) checksOf(c config.Config) []storecheck.Check {
+	if all.HasSchema(c.Store) && !d.full {
+		return storecheck.Few()
+	}
+	return storecheck.Checks()
+}
+
+// runChecks runs checks of storecheck. Those that fail have a finding each.
+func (d *doctor) runChecks(ctx context.Context, store andon.Store, checks []storecheck.Check) {
+	const source = "storecheck, in throwaway tenants"
+	ran, bad := 0, 0
+	err := storecheck.Run(ctx, store, checks, func(r storecheck.Result) {
+		ran++
+		d.progress(ran, len(checks))
+		if r.Err == nil || ctx.Err() != nil {
+			return
+		}
+		bad++
+		d.report.add(finding{
+			Status: failed, Area: "checks", What: r.Check.String(),
+			Found: r.Err.Error(), Source: source,
+			Advice: "This store does not do what Andon relies on; docs/semantics.md says what " +
+				"that is.\n" +
+				"If its engine is set up as docs/stores has it, please report it with this line.",
+		})
+	})
+	d.progress(0, 0)
+	if err != nil {
+		return // interrupted; run says so
+	}
+	if bad > 0 {
+		return
+	}
+	found := fmt.Sprintf("all %d checks passed", ran)
+	if every := len(storecheck.Checks()); ran < every {
+		found = fmt.Sprintf("%d checks passed; --full runs all %d, which takes minutes and writes "+
+			"as much", ran, every)
+	}
+	d.report.add(finding{well, "checks", "semantics", found, source, ""})
+}
+
+// progress shows a person that something is going on; 0 clears the line.
+func (d *doctor) progress(n, of int) {
+	if !draw.IsTerminal(d.Stderr) {
+		return
+	}
+	if n == 0 {
+		fmt.Fprint(d.Stderr, "\r\x1b[K")
+		return
+	}
+	fmt.Fprintf(d.Stderr, "\r%d of %s", n, draw.Count(of, "check"))
+}

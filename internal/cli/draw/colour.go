@@ -1,0 +1,174 @@
+package draw
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Depth is how many colours a terminal shows.
+type Depth int
+
+const (
+	NoColours   Depth = iota // NO_COLOR, or no terminal
+	FewColours               // 16, whose look is the terminal's own
+	SomeColours              // 256
+	AllColours               // 16 million
+)
+
+// rgb is a colour of the sRGB space, each part from 0 to 1.
+type rgb [3]float64
+
+// parseRGB reads "#rrggbb".
+func parseRGB(text string) (c rgb, ok bool) {
+	n, err := strconv.ParseUint(strings.TrimPrefix(text, "#"), 16, 24)
+	if err != nil {
+		return c, false
+	}
+	for i := range c {
+		c[i] = float64(n>>(16-8*i)&0xff) / 255
+	}
+	return c, true
+}
+
+func (c rgb) bytes() (r, g, b int) {
+	return int(c[0]*255 + 0.5), int(c[1]*255 + 0.5), int(c[2]*255 + 0.5)
+}
+
+// linear returns the parts as amounts of light.
+func (c rgb) linear() (light rgb) {
+	for i, x := range c {
+		if light[i] = x / 12.92; x > 0.04045 {
+			light[i] = math.Pow((x+0.055)/1.055, 2.4)
+		}
+	}
+	return light
+}
+
+// fromLinear is the colour of amounts of light.
+func fromLinear(light rgb) (c rgb) {
+	for i, x := range light {
+		if c[i] = x * 12.92; x > 0.0031308 {
+			c[i] = 1.055*math.Pow(x, 1/2.4) - 0.055
+		}
+	}
+	return c
+}
+
+// luminance is how bright a colour is to the eye, and contrast how well two are told apart: as WCAG
+// 2.2 has both.
+func (c rgb) luminance() float64 {
+	light := c.linear()
+	return 0.2126*light[0] + 0.7152*light[1] + 0.0722*light[2]
+}
+
+func (c rgb) contrast(other rgb) float64 {
+	a, b := c.luminance()+0.05, other.luminance()+0.05
+	return max(a/b, b/a)
+}
+
+// amid returns the colour as bright as stands out equally from black and from white, since what is
+// behind it is not known.
+func (c rgb) amid() rgb {
+	const middle = 0.179
+	light, now := c.linear(), c.luminance()
+	for i, x := range light {
+		if now > middle {
+			light[i] = x * middle / now
+		} else {
+			light[i] = x + (1-x)*(middle-now)/(1-now)
+		}
+	}
+	return fromLinear(light)
+}
+
+// Paint puts a text on its colour, in black or white, whichever is read better there: so it can be
+// read on a terminal of any colour. The spaces around it stay as they are.
+func (p Page) Paint(colour, text string) string {
+	c, ok := parseRGB(colour)
+	inner := strings.Trim(text, " ")
+	if !ok || p.Depth == NoColours || inner == "" {
+		return text
+	}
+	before, behind, _ := strings.Cut(text, inner)
+	return before + p.ground(c) + inner + "\x1b[0m" + behind
+}
+
+// ground is what sets the colour behind a text, and that of the text.
+func (p Page) ground(c rgb) string {
+	black := c.contrast(rgb{}) >= c.contrast(rgb{1, 1, 1})
+	switch p.Depth {
+	case AllColours:
+		r, g, b := c.bytes()
+		front := "255;255;255"
+		if black {
+			front = "0;0;0"
+		}
+		return fmt.Sprintf("\x1b[48;2;%d;%d;%d;38;2;%sm", r, g, b, front)
+	case SomeColours:
+		place, shown := near256(c)
+		front := 231
+		if shown.contrast(rgb{}) >= shown.contrast(rgb{1, 1, 1}) {
+			front = 16
+		}
+		return fmt.Sprintf("\x1b[48;5;%d;38;5;%dm", place, front)
+	}
+	place, front := near16(c), 97
+	if place == 2 || place == 3 || place == 6 || place == 7 { // the bright ones
+		front = 30
+	}
+	return fmt.Sprintf("\x1b[%d;%dm", 40+place, front)
+}
+
+// Ink colours what is drawn, as a bar, so that it is seen on black and on white.
+func (p Page) Ink(colour, text string) string {
+	c, ok := parseRGB(colour)
+	if !ok || p.Depth == NoColours || strings.Trim(text, " ") == "" {
+		return text
+	}
+	switch p.Depth {
+	case AllColours:
+		r, g, b := c.amid().bytes()
+		return fmt.Sprintf("\x1b[38;2;%d;%d;%dm%s\x1b[0m", r, g, b, text)
+	case SomeColours:
+		place, _ := near256(c.amid())
+		return fmt.Sprintf("\x1b[38;5;%dm%s\x1b[0m", place, text)
+	}
+	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", 30+near16(c), text)
+}
+
+// near256 returns the place of the nearest colour of the cube that terminals of 256 colours have,
+// and that colour.
+func near256(c rgb) (place int, shown rgb) {
+	steps := [6]float64{0, 95, 135, 175, 215, 255}
+	place = 16
+	for i, weight := range [3]int{36, 6, 1} {
+		best := 0
+		for s := range steps {
+			if math.Abs(steps[s]/255-c[i]) < math.Abs(steps[best]/255-c[i]) {
+				best = s
+			}
+		}
+		place += weight * best
+		shown[i] = steps[best] / 255
+	}
+	return place, shown
+}
+
+// near16 returns which of the eight hues that every terminal has is the nearest; black is none,
+// since it may be what is behind.
+func near16(c rgb) (place int) {
+	place = 7
+	least := math.Inf(1)
+	for i := 1; i < 8; i++ {
+		var far float64
+		for part := range 3 {
+			far += math.Pow(c[part]-float64(i>>part&1)*205/255, 2)
+		}
+		if far < least {
+			place, least = i, far
+		}
+	}
+	return place
+}

@@ -1,0 +1,154 @@
+// Package draw shows text on a terminal and elsewhere: tables, colours, numbers, keys, and what is
+// legible. It knows nothing of commands.
+package draw
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/vbauerster/cupwriter"
+)
+
+// IsTerminal reports whether what is written to w is seen by a person as it is written.
+func IsTerminal(w io.Writer) bool { return cupwriter.New(w, false).IsTerminal() }
+
+// Page is output for a person: headings, tables, colours where they can be seen.
+type Page struct {
+	W      io.Writer
+	Depth  Depth
+	Styled bool // it is a terminal, which may be told to show text inverted or dim
+}
+
+// Line prints a line.
+func (p Page) Line(format string, args ...any) { fmt.Fprintf(p.W, format+"\n", args...) }
+
+// Heading begins a part.
+func (p Page) Heading(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if p.Depth > NoColours {
+		text = "\x1b[1m" + text + "\x1b[0m"
+	}
+	p.Line("\n%s", text)
+}
+
+// Cell is one text of a table.
+type Cell struct {
+	Text   string
+	Colour string // "#rrggbb", or none
+	Right  bool   // aligned at its right end
+	Drawn  bool   // it is no text but a picture
+	Whole  bool   // half of it says nothing
+}
+
+// Table prints rows with their columns below each other.
+func (p Page) Table(rows [][]Cell) {
+	widths := WidthsOf(rows)
+	for _, row := range rows {
+		var b strings.Builder
+		for i, c := range row {
+			b.WriteString("  " + p.padded(c, widths[i]))
+		}
+		p.Line("%s", strings.TrimRight(b.String(), " "))
+	}
+}
+
+// WidthsOf returns how wide each column of rows is.
+func WidthsOf(rows [][]Cell) (widths []int) {
+	for _, row := range rows {
+		for i, c := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], ColumnsOf(c.Text))
+		}
+	}
+	return widths
+}
+
+// Fitted prints rows whose last cell says where the one before it is from. On a terminal that is
+// too narrow the last is left out, and then the one before it is cut.
+func (p Page) Fitted(rows [][]Cell) {
+	if !IsTerminal(p.W) {
+		p.Table(rows)
+		return
+	}
+	width, _ := SizeOf(cupwriter.New(p.W, false))
+	rows, whole := fit(rows, width)
+	p.Table(rows)
+	if !whole {
+		p.Line("\nThe terminal is too narrow for all of it: --output json has the rest.")
+	}
+}
+
+// fit returns rows that are at most so wide, as far as their last two columns allow, and whether
+// they are as they were.
+func fit(rows [][]Cell, width int) (fitting [][]Cell, whole bool) {
+	if tableWidth(rows) <= width {
+		return rows, true
+	}
+	for _, row := range rows {
+		fitting = append(fitting, slices.Clone(row[:len(row)-1]))
+	}
+	var before [][]Cell
+	for _, row := range fitting {
+		before = append(before, row[:len(row)-1])
+	}
+	room := max(width-tableWidth(before)-2, 1)
+	for _, row := range fitting {
+		last := &row[len(row)-1]
+		last.Text = Clip(last.Text, room)
+	}
+	return fitting, false
+}
+
+// Narrow cuts the widest columns of rows until they fit, as far as they can be cut.
+func Narrow(rows [][]Cell, width int) {
+	const least = 8
+	widths := WidthsOf(rows)
+	for over := tableWidth(rows) - width; over > 0; {
+		widest := -1
+		for i, w := range widths {
+			c := rows[len(rows)-1][i]
+			if !c.Right && !c.Whole && w > least && (widest < 0 || w >= widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			return
+		}
+		widths[widest]--
+		over--
+		for _, row := range rows {
+			row[widest].Text = Clip(row[widest].Text, widths[widest])
+		}
+	}
+}
+
+// tableWidth returns how wide a table of rows is.
+func tableWidth(rows [][]Cell) (width int) {
+	for _, w := range WidthsOf(rows) {
+		width += 2 + w
+	}
+	return width
+}
+
+// padded aligns first and colours then: what colours is not seen, but would be counted.
+func (p Page) padded(c Cell, width int) string {
+	space := strings.Repeat(" ", width-ColumnsOf(c.Text))
+	text := p.Paint(c.Colour, c.Text)
+	if c.Right {
+		return space + text
+	}
+	return text + space
+}
+
+// Texts makes plain cells.
+func Texts(all ...string) []Cell {
+	row := make([]Cell, len(all))
+	for i, text := range all {
+		row[i].Text = text
+	}
+	return row
+}

@@ -1,0 +1,57 @@
+// Package local is what the commands share that work on this machine: the flags of the settings,
+// the application that they make, the machine itself.
+package local
+
+import (
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/app"
+	"github.com/andonhq/andon/internal/cli/command"
+	"github.com/andonhq/andon/internal/config"
+)
+
+// WrongConfig says that what is wrong is the configuration.
+func WrongConfig(err error) error {
+	return andon.Errorf(andon.Invalid, "the configuration is wrong:\n%w", err)
+}
+
+// Embedded is the name of the store that is a directory on this machine.
+const Embedded = "pebble"
+
+// NewApp makes the application of a configuration.
+func NewApp(p *command.Program, c config.Config, log *slog.Logger) *app.App {
+	return app.New(app.Options{
+		Config: c, Now: p.Now, Log: log, Version: p.Version,
+		Fatal: func(err error) {
+			what := "the disk of the store failed; what was acknowledged is kept"
+			if andon.KindOf(err) == andon.Damaged {
+				what = "the store is damaged: restore it from a backup"
+			}
+			log.Error(what, "error", err)
+			os.Exit(command.ExitStore)
+		},
+	})
+}
+
+// NewLog makes the log that the configuration, which was checked, asks for.
+func NewLog(w io.Writer, c config.Log) *slog.Logger {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(c.Level)); err != nil {
+		level = slog.LevelInfo
+	}
+	o := &slog.HandlerOptions{Level: level}
+	if c.Format == "json" {
+		return slog.New(slog.NewJSONHandler(w, o))
+	}
+	return slog.New(slog.NewTextHandler(w, o))
+}
+
+// NewQuietApp makes an App that works on a store without serving: what the store has to say of its
+// daily work is not asked for.
+func NewQuietApp(p *command.Program, c config.Config) *app.App {
+	c.Log.Level = "error"
+	return NewApp(p, c, NewLog(p.Stderr, c.Log))
+}

@@ -1,0 +1,56 @@
+package local
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// ReadMachine asks the kernel.
+func ReadMachine() Machine {
+	m := Machine{Files: limitOf(syscall.RLIMIT_NOFILE), FileSize: limitOf(syscall.RLIMIT_FSIZE)}
+	var clock syscall.Timex
+	const unsynced = 5 // TIME_ERROR of adjtimex(2)
+	if state, err := syscall.Adjtimex(&clock); err == nil {
+		synced := state != unsynced
+		m.Synced = &synced
+	}
+	m.Memory, m.MemorySource = memory()
+	return m
+}
+
+// limitOf returns a limit of this process; 0 where the kernel does not say.
+func limitOf(resource int) uint64 {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(resource, &limit); err != nil {
+		return 0
+	}
+	return limit.Cur
+}
+
+// memory returns what this process can have: the machine's, or less where a control group says so.
+func memory() (bytes uint64, source string) {
+	if text, err := os.ReadFile("/proc/meminfo"); err == nil {
+		for line := range strings.Lines(string(text)) {
+			fields := strings.Fields(line)
+			if len(fields) == 3 && fields[0] == "MemTotal:" {
+				kilobytes, _ := strconv.ParseUint(fields[1], 10, 54)
+				bytes, source = kilobytes<<10, "/proc/meminfo"
+			}
+		}
+	}
+	for _, file := range []string{
+		"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+	} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		n, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64)
+		if err == nil && (bytes == 0 || n < bytes) { // "max" is no number
+			bytes, source = n, file
+		}
+	}
+	return bytes, source
+}

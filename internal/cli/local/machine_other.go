@@ -1,0 +1,6 @@
+//go:build !linux && !darwin
+
+package local
+
+// ReadMachine knows nothing of this operating system.
+func ReadMachine() Machine { return Machine{} }

@@ -1,0 +1,175 @@
+// Package measure is the command "bench": it opens the stores that package bench measures, and
+// prints what came of it.
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/bench"
+	"github.com/andonhq/andon/internal/cli/command"
+	"github.com/andonhq/andon/internal/cli/local"
+	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/store/wrap"
+)
+
+// benchmark is what the flags of the command ask for, and what came of it.
+type benchmark struct {
+	*command.Program
+	stores  []string
+	events  int // 0: two of each device
+	keep    string
+	format  *command.Choice
+	options bench.Options
+	report  benchReport
+
+	sources func() config.Sources
+	cluster config.Config // how it is reached, where a store in one is measured
+}
+
+// Command is "andon bench".
+func Command(p *command.Program) *cobra.Command {
+	b := &benchmark{Program: p}
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Measure what a store does on this machine, beside what its engine can do",
+		Long: `Measure a store on this machine, in this process and without HTTP. A fleet reports,
+which fills the store. Then it is asked what people ask, one question at a time: the devices in a
+state, with 100, 10,000 and 100,000 answers (or a quarter of the fleet, where it is smaller), what
+a device shows, counts, a device's last entries, an operator's hour. Then the fleet reports on: one
+event an operation with many writers at once, by 4 writers batches of few devices and of many, and
+at last single events by 8 writers beside an import, which writes batches by 4 as fast as it can.
+Writing is what the server does with events that it has admitted: operators are resolved, then the
+store keeps them. All events name their operator, as most senders do.
+
+Where the bare engine can take the same events without Andon around it, that is done in turn with
+the store: to fill it once, then 5 times each. OF CEILING is the median of what the store reached of
+it, and means the same on every machine; the other figures hold for this machine at this time only.
+OPS/S is the median, too; P50 and P99 are of all operations. BYTES/EVENT is what the store grew by.
+
+The memory store works every answer out anew when it is asked: with many devices that takes long.
+
+All is made in the directory for temporary files, which TMPDIR names, and removed at the end, also
+at Ctrl-C: let that be on the disk that the store shall be on.
+
+A store in a cluster is measured in a keyspace that is made for each of its designs and dropped at
+the end, andon_bench_buckets_ and a number; cassandra:buckets names one design. Its bare engine is
+the driver, which sends the same statements to a second such keyspace; BARE INSERTS/S is the driver
+writing one row for each event and nothing else, the least that can be. Where the node runs on this
+machine, ENGINE µs/EVENT is the processor time that it takes for an event, that for the bare
+engine's and that for a bare insert; behind the table stands what is sent for an event. Let the
+cluster be idle.`,
+		Example: `  andon bench
+  andon bench --store pebble,memory --devices 10000 --duration 1s
+  andon bench --store pebble,cassandra:buckets,cassandra:view --cassandra-hosts 10.0.0.1
+  TMPDIR=/var/lib/andon andon bench --format json > bench.json`,
+	}
+	flags, o := cmd.Flags(), &b.options
+	flags.SortFlags = false
+	flags.StringSliceVar(&b.stores, "store", []string{local.Embedded},
+		"`stores` to measure, one after the other: "+command.Joined(measurable(), ", "))
+	flags.IntVar(&o.Devices, "devices", 1_000_000, "how `many` devices the fleet has")
+	flags.IntVar(&b.events, "events", 0, "how `many` events there are at first, in whole "+
+		"rounds of the fleet (default two of each device)")
+	flags.DurationVar(&o.Duration, "duration", 2*time.Second, "how long each load is measured")
+	flags.IntVar(&o.Writers, "writers", 64, "how `many` events are written one by one at once")
+	flags.IntVar(&o.Batch, "batch", 1000, "how `many` events a batch has")
+	flags.Uint64Var(&o.Seed, "seed", 1, "another `number` makes another fleet")
+	b.format = command.ChoiceFlag(cmd, "format", command.FormatTable, "form of the report",
+		command.FormatTable, command.FormatJSON, command.FormatCSV)
+	flags.StringVar(&b.keep, "keep", "", "keep the stores in this `directory`")
+	b.sources = b.clusterFlags(cmd)
+	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error { return b.run(ctx) })
+	return cmd
+}
+
+// run measures each store and prints what was measured, also where it was broken off.
+func (b *benchmark) run(ctx context.Context) error {
+	if err := b.settle(); err != nil {
+		return err
+	}
+	ctx, stop := command.UntilHangup(ctx)
+	defer stop()
+	dir, remove, err := b.directory()
+	if err != nil {
+		return err
+	}
+	defer remove()
+	b.report.Version, b.report.Machine = b.Version, b.describeMachine(dir)
+	b.warn()
+	err = b.measureAll(ctx, dir)
+	if len(b.report.Rows) == 0 {
+		return err
+	}
+	err = errors.Join(err, b.report.print(b.Program, b.format.Value))
+	if b.keep != "" {
+		fmt.Fprintf(b.Stderr, "Kept: %s\n", b.keep)
+	}
+	return err
+}
+
+// settle fills in what was not asked for, and refuses what can't be.
+func (b *benchmark) settle() error {
+	o := &b.options
+	if b.events == 0 {
+		b.events = 2 * o.Devices
+	}
+	o.Events, o.Now, o.Keep = b.events, time.Now, b.keep != ""
+	if err := o.Check(); err != nil { // it begins with the name of a flag
+		return andon.Errorf(andon.Invalid, "--%s", err)
+	}
+	o.Tenant = andon.TenantID("andon-check-bench-" + b.Now().Std().Format("20060102T150405.000000"))
+	b.report.Devices, b.report.Events = o.Devices, o.Events/o.Devices*o.Devices
+	b.report.Seed, b.report.Duration = o.Seed, o.Duration
+	return b.checkStores()
+}
+
+func (b *benchmark) measureAll(ctx context.Context, dir string) error {
+	for i, name := range b.stores {
+		bar := newBenchBar(b.Program, name, i, len(b.stores))
+		b.options.Told = bar.show
+		err := b.measure(ctx, name, dir)
+		bar.end()
+		switch {
+		case ctx.Err() != nil:
+			return errors.New("interrupted: " + b.left())
+		case err != nil:
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// left says what is left behind.
+func (b *benchmark) left() string {
+	if b.keep != "" {
+		return "the stores are kept in " + b.keep
+	}
+	return "nothing is left behind"
+}
+
+// measure measures one store. What it has measured is in the report, whatever comes of it.
+func (b *benchmark) measure(ctx context.Context, name, dir string) (err error) {
+	store, end, err := b.openSubject(ctx, name, dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	subject, o := bench.SubjectOf(name, store), b.options
+	o.Keep = o.Keep || inCluster(name) // its place goes as a whole
+	if inCluster(name) {
+		o.EngineCPU = localEngine(b.cluster.Cassandra.Hosts[0])
+	}
+	if t, ok := wrap.As[tombstoneCounter](store); ok {
+		subject.Tombstoned = t.CountTombstones()
+	}
+	rows, err := bench.Measure(ctx, subject, o)
+	b.report.Rows = append(b.report.Rows, rows...)
+	b.report.Engines = append(b.report.Engines, benchEngine{name, store.Capabilities().Name})
+	return err
+}

@@ -1,0 +1,159 @@
+package measure
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/bench"
+	"github.com/andonhq/andon/internal/cli/clitest"
+	"github.com/andonhq/andon/internal/cli/command"
+	"github.com/andonhq/andon/internal/httpapi"
+)
+
+// runBench runs the command as the command line does, with the temporary files in a directory that
+// must be empty behind it.
+func runBench(
+	t *testing.T, ctx context.Context, args ...string,
+) (stdout, stderr string, err error) {
+	t.Helper()
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	var out, notes bytes.Buffer
+	p := &command.Program{
+		Stdout: &out, Stderr: &notes, Version: httpapi.Version{Version: "v1.2.3", Go: "go1.26"},
+		Now: func() andon.Time { return andon.TimeOf(time.Now()) },
+	}
+	cmd := Command(p)
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetArgs(args)
+	err = cmd.ExecuteContext(ctx)
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	return out.String(), notes.String(), err
+}
+
+func small(args ...string) []string {
+	return append([]string{"--devices", "50", "--duration", "20ms", "--writers", "4"}, args...)
+}
+
+func TestBenchTable(t *testing.T) {
+	out, _, err := runBench(t, t.Context(), small("--store", "memory,pebble")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"andon v1.2.3", "50 devices, 100 events at first, seed 1, 20ms a load",
+		"memory: memory\n", "pebble: pebble ",
+		"OPS/S", "EVENTS/S", "P50", "P99", "OF CEILING", "BYTES/EVENT",
+		"memory   devices in a state: all 12 ", "pebble   write: 1 event of 1 device ",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("there is no %q in\n%s", want, out)
+		}
+	}
+}
+
+func TestBenchForPrograms(t *testing.T) {
+	out, notes, err := runBench(t, t.Context(), small("--format", "csv")...)
+	if err != nil || !strings.Contains(notes, "50 devices") {
+		t.Errorf("%v, %s", err, notes)
+	}
+	rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
+	if err != nil || len(rows) != 12 || rows[0][0] != "subject" || rows[9][9] == "" {
+		t.Errorf("%v, %v", err, rows)
+	}
+	out, _, err = runBench(t, t.Context(), small("--format", "json")...)
+	var r benchReport
+	if err != nil || json.Unmarshal([]byte(out), &r) != nil || len(r.Rows) != 11 {
+		t.Errorf("%v, %s", err, out)
+	}
+	if r.Machine.Processors == 0 || r.Rows[8].OfCeiling == nil || r.Rows[0].BytesPerEvent == nil {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestBenchKeeps(t *testing.T) {
+	kept := t.TempDir()
+	if _, _, err := runBench(t, t.Context(), small("--keep", kept)...); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(kept + "/pebble"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestBenchInterrupted(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	_, _, err := runBench(t, ctx, "--devices", "1000", "--duration", "1m")
+	if err == nil || !strings.Contains(err.Error(), "interrupted: nothing is left behind") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestBenchMisuse(t *testing.T) {
+	for want, args := range map[string][]string{
+		"--devices 5 is not within 10 to 10,000,000":      {"--devices", "5"},
+		"--events 40 is not within 50 to 1,000,000,000":   {"--devices", "50", "--events", "40"},
+		`--store "pebbel" can't be measured: there are`:   {"--store", "pebbel"},
+		`--store "dynamodb" can't be measured: there are`: {"--store", "dynamodb"},
+		"--store pebble is named twice":                   {"--store", "pebble,pebble"},
+		"--cassandra-hosts is missing":                    {"--store", "pebble,cassandra:state"},
+		`--store "cassandra:stat" can't be measured`:      {"--store", "cassandra:stat"},
+	} {
+		out, _, err := runBench(t, t.Context(), args...)
+		if err == nil || !strings.HasPrefix(err.Error(), want) ||
+			andon.KindOf(err) != andon.Invalid {
+			t.Errorf("got %v, want %s", err, want)
+		}
+		if out != "" {
+			t.Errorf("%v: %s", args, out)
+		}
+	}
+}
+
+// TestBenchGolden: what a person and a program see of one report.
+func TestBenchGolden(t *testing.T) {
+	r := benchReport{
+		Version: httpapi.Version{Version: "v1.2.3", Go: "go1.26.8"},
+		Machine: benchMachine{
+			CPU: "AMD EPYC", Processors: 2, Memory: 24 << 30, System: "linux/amd64",
+			Kernel: "6.18.44", Go: "go1.26.8", Directory: "/var/lib/andon", Disk: "ext4",
+		},
+		Devices: 1_000_000, Events: 2_000_000, Seed: 1, Duration: 2 * time.Second,
+		Engines: []benchEngine{{"pebble", "pebble 2.1.7"}, {"ring", "ring 5"}},
+		Rows: []bench.Row{
+			{
+				Subject: "pebble", Load: "write: 1 event of 1 device", InFlight: 64, Ops: 300_000,
+				OpsRate: 144_671.4, P50: 358_123, P99: 1_680_000, EventsRate: new(144_671.4),
+				CeilingRate: new(170_000.0), OfCeiling: new(0.851), BytesPerEvent: new(53.21),
+			},
+			{
+				Subject: "ring", Load: "devices in a state: all 100,000", InFlight: 1, Ops: 3,
+				OpsRate: 0.69, P50: 1_150_000_000, P99: 99_960_000_000, Tombstones: new(12_345.0),
+			},
+			{
+				Subject: "ring", Load: "counts of all states", InFlight: 1, Ops: 9_000_000,
+				OpsRate: 4_830_640, P50: 131, P99: 9_996, Tombstones: new(0.0),
+			},
+		},
+	}
+	var got strings.Builder
+	for _, format := range []string{command.FormatTable, command.FormatCSV} {
+		p := &command.Program{Stdout: &got, Stderr: io.Discard}
+		if err := r.print(p, format); err != nil {
+			t.Fatal(err)
+		}
+		got.WriteString("\n")
+	}
+	clitest.Golden(t, "testdata/bench.golden", got.String())
+}

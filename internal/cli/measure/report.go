@@ -1,0 +1,217 @@
+package measure
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/andonhq/andon/internal/bench"
+	"github.com/andonhq/andon/internal/cli/command"
+	"github.com/andonhq/andon/internal/cli/draw"
+	"github.com/andonhq/andon/internal/httpapi"
+)
+
+// benchReport is all that was measured, and on what.
+type benchReport struct {
+	Version  httpapi.Version `json:"version"`
+	Machine  benchMachine    `json:"machine"`
+	Devices  int             `json:"devices"`
+	Events   int             `json:"events"` // before anything was measured
+	Seed     uint64          `json:"seed"`
+	Duration time.Duration   `json:"duration_ns"` // of each load
+	Engines  []benchEngine   `json:"engines"`
+	Rows     []bench.Row     `json:"rows"`
+}
+
+// benchEngine says what is behind the name of a store.
+type benchEngine struct {
+	Subject string `json:"subject"`
+	Engine  string `json:"engine"` // with its version
+}
+
+// print prints the report. A CSV file has the rows alone; standard error says what they are of.
+func (r *benchReport) print(p *command.Program, format string) error {
+	switch format {
+	case command.FormatJSON:
+		return p.PrintJSON(r)
+	case command.FormatCSV:
+		r.printHead(draw.Page{W: p.Stderr})
+		s := command.NewCSVSink(p.Stdout, benchColumns(), true)
+		for i := range r.Rows {
+			if err := s.Put(&r.Rows[i]); err != nil {
+				return err
+			}
+		}
+		return s.End()
+	}
+	page := p.NewPage()
+	r.printHead(page)
+	page.Line("")
+	page.Table(r.table())
+	r.printStatements(page)
+	return nil
+}
+
+// printStatements prints what a store sent to its engine for an event.
+func (r *benchReport) printStatements(page draw.Page) {
+	for _, row := range r.Rows {
+		if row.Requests == nil {
+			continue
+		}
+		page.Line("")
+		page.Line("%s, %s: %s requests an event", row.Subject, row.Load, rateText(*row.Requests))
+		for _, what := range slices.Sorted(maps.Keys(row.Statements)) {
+			page.Line("  %s %s", ratioText(row.Statements[what]), what)
+		}
+	}
+}
+
+func (r *benchReport) printHead(page draw.Page) {
+	page.Line("%s", command.VersionLine(r.Version))
+	page.Line("%s", r.Machine)
+	page.Line("%s devices, %s events at first, seed %d, %s a load", draw.Grouped(r.Devices),
+		draw.Grouped(r.Events), r.Seed, r.Duration)
+	for _, e := range r.Engines {
+		page.Line("%s: %s", e.Subject, e.Engine)
+	}
+}
+
+// table is for people: a column that would be empty is left out.
+func (r *benchReport) table() [][]draw.Cell {
+	deleted, cpu, inserted := false, false, false
+	for _, row := range r.Rows {
+		deleted = deleted || row.Tombstones != nil
+		cpu = cpu || row.EngineCPU != nil
+		inserted = inserted || row.InsertRate != nil
+	}
+	header := draw.Texts("SUBJECT", "LOAD", "IN FLIGHT", "OPS/S", "EVENTS/S", "P50", "P99",
+		"OF CEILING", "CEILING P99", "BYTES/EVENT")
+	if deleted {
+		header = append(header, draw.Texts("TOMBSTONES/OP")...)
+	}
+	if inserted {
+		header = append(header, draw.Texts("BARE INSERTS/S")...)
+	}
+	if cpu {
+		header = append(header, draw.Texts("ENGINE µs/EVENT", "BARE", "BARE INSERT")...)
+	}
+	rows := [][]draw.Cell{header}
+	for _, row := range r.Rows {
+		cells := draw.Texts(
+			row.Subject,
+			row.Load,
+			strconv.Itoa(row.InFlight),
+			rateText(row.OpsRate),
+			maybe(row.EventsRate, rateText),
+			spellText(row.P50),
+			spellText(row.P99),
+			maybe(row.OfCeiling, ratioText),
+			maybe(row.CeilingP99, spellText),
+			maybe(row.BytesPerEvent, rateText),
+		)
+		if deleted {
+			cells = append(cells, draw.Texts(maybe(row.Tombstones, rateText))...)
+		}
+		if inserted {
+			cells = append(cells, draw.Texts(maybe(row.InsertRate, rateText))...)
+		}
+		if cpu {
+			cells = append(cells, draw.Texts(maybe(row.EngineCPU, rateText),
+				maybe(row.CeilingCPU, rateText), maybe(row.InsertCPU, rateText))...)
+		}
+		rows = append(rows, cells)
+	}
+	for _, row := range rows {
+		for i := 2; i < len(row); i++ { // behind the names
+			row[i].Right = true
+		}
+	}
+	return rows
+}
+
+// benchColumns are the columns of CSV, in the units of JSON.
+func benchColumns() []command.Column[bench.Row] {
+	text := command.ProgramColumn[bench.Row]
+	whole := func(name string, of func(*bench.Row) int64) command.Column[bench.Row] {
+		return text(name, func(r *bench.Row) string { return strconv.FormatInt(of(r), 10) })
+	}
+	exact := func(name string, of func(*bench.Row) *float64) command.Column[bench.Row] {
+		return text(name, func(r *bench.Row) string { return maybe(of(r), plainText) })
+	}
+	spell := func(name string, of func(*bench.Row) *time.Duration) command.Column[bench.Row] {
+		return text(name, func(r *bench.Row) string {
+			return maybe(of(r), func(d time.Duration) string {
+				return strconv.FormatInt(int64(d), 10)
+			})
+		})
+	}
+	return []command.Column[bench.Row]{
+		text("subject", func(r *bench.Row) string { return r.Subject }),
+		text("load", func(r *bench.Row) string { return r.Load }),
+		whole("in_flight", func(r *bench.Row) int64 { return int64(r.InFlight) }),
+		whole("ops", func(r *bench.Row) int64 { return r.Ops }),
+		exact("ops_per_second", func(r *bench.Row) *float64 { return &r.OpsRate }),
+		exact("events_per_second", func(r *bench.Row) *float64 { return r.EventsRate }),
+		whole("p50_ns", func(r *bench.Row) int64 { return int64(r.P50) }),
+		whole("p99_ns", func(r *bench.Row) int64 { return int64(r.P99) }),
+		exact("ceiling_events_per_second", func(r *bench.Row) *float64 { return r.CeilingRate }),
+		exact("of_ceiling", func(r *bench.Row) *float64 { return r.OfCeiling }),
+		exact("insert_events_per_second", func(r *bench.Row) *float64 { return r.InsertRate }),
+		exact("engine_cpu_us_per_event", func(r *bench.Row) *float64 { return r.EngineCPU }),
+		exact("ceiling_cpu_us_per_event", func(r *bench.Row) *float64 { return r.CeilingCPU }),
+		exact("insert_cpu_us_per_event", func(r *bench.Row) *float64 { return r.InsertCPU }),
+		exact("requests_per_event", func(r *bench.Row) *float64 { return r.Requests }),
+		spell("ceiling_p50_ns", func(r *bench.Row) *time.Duration { return r.CeilingP50 }),
+		spell("ceiling_p99_ns", func(r *bench.Row) *time.Duration { return r.CeilingP99 }),
+		exact("bytes_per_event", func(r *bench.Row) *float64 { return r.BytesPerEvent }),
+		exact("tombstones_per_op", func(r *bench.Row) *float64 { return r.Tombstones }),
+	}
+}
+
+// maybe is the text of what was measured; what was not is empty.
+func maybe[T any](x *T, text func(T) string) string {
+	if x == nil {
+		return ""
+	}
+	return text(*x)
+}
+
+// plainText has no exponent, whatever reads it.
+func plainText(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+
+func ratioText(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }
+
+// rateText shows no more digits than are worth reading.
+func rateText(x float64) string {
+	switch {
+	case x == 0:
+		return "0"
+	case x >= 100:
+		return draw.Grouped(int(x + 0.5))
+	case x >= 10:
+		return strconv.FormatFloat(x, 'f', 1, 64)
+	}
+	return strconv.FormatFloat(x, 'f', 2, 64)
+}
+
+// spellText shows a length of time with three digits: 4.12µs, 85.0ms, 1.20s.
+func spellText(d time.Duration) string {
+	units := []struct {
+		name string
+		size time.Duration
+	}{{"s", time.Second}, {"ms", time.Millisecond}, {"µs", time.Microsecond}}
+	for _, u := range units {
+		if d < u.size {
+			continue
+		}
+		x := float64(d) / float64(u.size)
+		digits := 2
+		for edge := 9.995; digits > 0 && x >= edge; edge *= 10 {
+			digits--
+		}
+		return strconv.FormatFloat(x, 'f', digits, 64) + u.name
+	}
+	return fmt.Sprintf("%dns", d.Nanoseconds())
+}

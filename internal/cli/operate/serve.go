@@ -1,0 +1,57 @@
+// Package operate is the commands of who runs a server: "serve", "config" and "store".
+package operate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/andonhq/andon/internal/cli/command"
+	"github.com/andonhq/andon/internal/cli/local"
+	"github.com/andonhq/andon/internal/config"
+)
+
+// Serve is "andon serve".
+func Serve(p *command.Program) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the server",
+		Long: `Run the server. It prints one line with its address once it answers, logs to standard
+error, and ends on SIGTERM or SIGINT with exit code 0, once the requests under way are answered.
+
+Each flag is also a variable of the environment (--log-level: ANDON_LOG_LEVEL) and a key of the YAML
+file that --config names (log.level). A flag stands above a variable, a variable above the file. No
+file is read unless it is named.
+
+Exit codes: 0 ended, 1 something that is needed can't be had now (a port, the store), 2 wrong use or
+a crash, 4 the store can't go on (its disk failed), 78 the settings are wrong. What supervises the
+server restarts it on all but 0 and 78.`,
+		Example: `  andon serve --data /var/lib/andon
+  andon serve --listen 0.0.0.0:8080 --token-file token --tls-cert cert.pem --tls-key key.pem
+  andon serve --store cassandra --cassandra-hosts 10.0.0.1,10.0.0.2
+  ANDON_STORE=memory andon serve --listen 127.0.0.1:0`,
+		Args: cobra.NoArgs,
+	}
+	load := local.SettingFlags(p, cmd)
+	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error {
+		c, err := load()
+		if err == nil {
+			err = serve(ctx, p, c)
+		}
+		return command.OfConfig(err)
+	})
+	return cmd
+}
+
+// serve runs the server until the context ends.
+func serve(ctx context.Context, p *command.Program, c config.Config) error {
+	a := local.NewApp(p, c, local.NewLog(p.Stderr, c.Log))
+	if err := a.Start(ctx); err != nil {
+		return command.UnlessInterrupted(ctx, err)
+	}
+	fmt.Fprintf(p.Stdout, "andon: listening on %s\n", a.URL())
+	err := a.Wait(ctx)
+	return errors.Join(err, a.Stop(context.WithoutCancel(ctx)))
+}

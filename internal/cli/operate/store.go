@@ -1,0 +1,204 @@
+package operate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/cli/command"
+	"github.com/andonhq/andon/internal/cli/draw"
+	"github.com/andonhq/andon/internal/cli/local"
+	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/store/all"
+	"github.com/andonhq/andon/internal/store/wrap"
+)
+
+// Store is "andon store".
+func Store(p *command.Program) *cobra.Command {
+	cmd := command.Group(&cobra.Command{
+		Use:   "store",
+		Short: "Make the schema of a store, rebuild or repair it, see what it holds",
+		Long: `Make the schema of the store that is configured, rebuild what can be rebuilt, give up
+what is damaged, and see what it holds. Settings are taken as "andon serve" takes them. An embedded
+store has no schema.`,
+		Example: `  andon store init --store cassandra --cassandra-hosts 10.0.0.1 --replication 3
+  andon store rebuild latest --config andon.yaml --to state
+  andon store status --config andon.yaml`,
+	})
+	cmd.AddCommand(storeInitCommand(p), storeRebuildCommand(p), storeStatusCommand(p),
+		storeRepairCommand(p))
+	return cmd
+}
+
+// storeSetup is what the flags of store init ask for.
+type storeSetup struct {
+	replication      string
+	events, readings andon.Retention
+	dryRun           bool
+}
+
+func storeInitCommand(p *command.Program) *cobra.Command {
+	var setup storeSetup
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Make the schema of the store, or what is missing of it",
+		Long: `Make the schema of the store that is configured, or what is missing of it, and print
+each statement that is run for that. It may be repeated: what is there stays as it is. A store that
+has no schema needs nothing; that is no error.
+
+With --dry-run nothing is done: the statements are printed and nothing else, so that they can be
+read first, also before there is a cluster, or run by somebody who has the right to:
+  andon store init --config andon.yaml --dry-run | cqlsh
+
+--replication is how many nodes keep each entry: a number in the cluster's only data centre, or one
+for each data centre. A new keyspace needs it, unless the cluster has one node.`,
+		Example: `  andon store init --store cassandra --cassandra-hosts 10.0.0.1 --replication 3
+  andon store init --config andon.yaml --replication dc1:3,dc2:3 --retention 365d
+  andon store init --config andon.yaml --dry-run`,
+	}
+	load := local.SettingFlags(p, cmd)
+	setup.flags(cmd)
+	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error {
+		c, err := load()
+		if err != nil {
+			return err
+		}
+		return initStore(ctx, p, c, setup.of(cmd, c))
+	})
+	return cmd
+}
+
+func (s *storeSetup) flags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&s.replication, "replication", "",
+		"`copies` of each entry: 3, or dc1:3,dc2:3 (or cassandra.replication)")
+	flags.Var(&command.Unmarshaled{Into: &s.events, Kind: "duration"}, "retention",
+		"how long events are kept at most, of any tenant: 365d, or forever (default forever)")
+	flags.Var(&command.Unmarshaled{Into: &s.readings, Kind: "duration"}, "readings-retention",
+		"how long readings are kept at most, of any tenant (default 30d)")
+	flags.BoolVar(&s.dryRun, "dry-run", false, "print the statements, and do nothing")
+}
+
+// of returns what the flags that were given ask for.
+func (s *storeSetup) of(cmd *cobra.Command, c config.Config) all.Setup {
+	setup := all.Setup{Replication: c.Cassandra.Replication, DryRun: s.dryRun}
+	given := cmd.Flags().Changed
+	if given("replication") {
+		setup.Replication = s.replication
+	}
+	if given("retention") {
+		setup.Retention = &s.events
+	}
+	if given("readings-retention") {
+		setup.ReadingsRetention = &s.readings
+	}
+	return setup
+}
+
+func initStore(ctx context.Context, p *command.Program, c config.Config, setup all.Setup) error {
+	a := local.NewQuietApp(p, c)
+	told := 0
+	err := a.InitStore(ctx, setup, func(statement string) {
+		told++
+		fmt.Fprintf(p.Stdout, "%s;\n", statement)
+	})
+	note := p.Stdout
+	if setup.DryRun { // only statements are printed there
+		note = p.Stderr
+	}
+	switch {
+	case andon.KindOf(err) == andon.Unsupported && !all.HasSchema(c.Store):
+		fmt.Fprintf(note, "The store %s has no schema: nothing is to be done.\n", c.Store)
+		return nil
+	case err != nil && ctx.Err() != nil:
+		return errors.New("interrupted: run it again to make the rest")
+	case err != nil || setup.DryRun:
+		return err
+	}
+	fmt.Fprintf(note, "\nThe schema of the store %s is whole: %s run.\n", c.Store,
+		draw.Count(told, "statement"))
+	return nil
+}
+
+func storeStatusCommand(p *command.Program) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Print what the store holds, and how it is set up",
+		Long: `Print what the store that is configured says of itself: its engine, what it can
+serve, its tenants, how it is set up. Each line says where it comes from. Nothing is changed. An
+embedded store is opened for that, so stop its server first.`,
+		Example: `  andon store status --data /var/lib/andon
+  andon store status --config andon.yaml --output json`,
+	}
+	load := local.SettingFlags(p, cmd)
+	form := command.ChoiceFlag(
+		cmd,
+		"output",
+		command.FormatTable,
+		"form of the output",
+		command.FormatTable,
+		command.FormatJSON,
+	)
+	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error {
+		c, err := load()
+		if err != nil {
+			return err
+		}
+		return storeStatus(ctx, p, c, form.Value)
+	})
+	return cmd
+}
+
+func storeStatus(ctx context.Context, p *command.Program, c config.Config, form string) error {
+	if c.Store == local.Embedded && isNothing(c.Data) { // looking must not make one
+		return fmt.Errorf("there is no store in %s: andon serve makes it, --data names another",
+			c.Data)
+	}
+	store, err := local.NewQuietApp(p, c).OpenStore(ctx, "andon store status")
+	if err != nil {
+		return command.UnlessInterrupted(ctx, err)
+	}
+	facts, err := wrap.Facts(ctx, store)
+	err = errors.Join(err, printFacts(p, facts, form), store.Close())
+	return command.UnlessInterrupted(ctx, err)
+}
+
+// isNothing reports whether nothing is at a path, or an empty directory.
+func isNothing(path string) bool {
+	entries, err := os.ReadDir(path)
+	return errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0
+}
+
+type factJSON struct {
+	Name   string `json:"name"`
+	Value  string `json:"value"`
+	Source string `json:"source"`
+	Advice string `json:"advice,omitempty"`
+}
+
+func printFacts(p *command.Program, facts []wrap.Fact, form string) error {
+	if form == command.FormatJSON {
+		shown := make([]factJSON, len(facts))
+		for i, f := range facts {
+			shown[i] = factJSON(f)
+		}
+		return p.PrintJSON(shown)
+	}
+	rows := [][]draw.Cell{draw.Texts("WHAT", "IS", "FROM")}
+	for _, f := range facts {
+		rows = append(rows, draw.Texts(f.Name, draw.Legible(f.Value), draw.Legible(f.Source)))
+	}
+	page := p.NewPage()
+	page.Fitted(rows)
+	for _, f := range facts {
+		if f.Advice != "" {
+			page.Line("\n%s: %s", f.Name, f.Advice)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+package operate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/spf13/cobra"
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/cli/command"
+	"github.com/andonhq/andon/internal/cli/draw"
+	"github.com/andonhq/andon/internal/cli/local"
+	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/store/all"
+	"github.com/andonhq/andon/internal/store/wrap"
+)
+
+func storeRebuildCommand(p *command.Program) *cobra.Command {
+	cmd := command.Group(&cobra.Command{
+		Use:   "rebuild",
+		Short: "Make anew what a store can make anew",
+		Long: `Make anew, from the truth, what a store keeps only to find things with. Servers go on
+serving meanwhile.`,
+		Example: `  andon store rebuild latest --config andon.yaml --to state`,
+	})
+	cmd.AddCommand(rebuildLatestCommand(p))
+	return cmd
+}
+
+// rebuild is what the flags of store rebuild latest ask for.
+type rebuild struct {
+	*command.Program
+	to      *command.Choice // "" for the design in use
+	buckets string
+}
+
+func rebuildLatestCommand(p *command.Program) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "latest",
+		Short: "Make anew what devices are found by state with, or change its design",
+		Long: `Make anew what devices are found by state with: in the design in use, or in another.
+Servers go on serving meanwhile, in the former design until the new one is whole; then they take the
+new one by themselves. A server whose settings name a design (cassandra.latest) does not start with
+another one: change these, too.
+
+What is broken off can be begun again, and changes no answer.`,
+		Example: `  andon store rebuild latest --config andon.yaml
+  andon store rebuild latest --config andon.yaml --to state
+  andon store rebuild latest --config andon.yaml --to buckets --buckets 32`,
+	}
+	load := local.SettingFlags(p, cmd)
+	r := rebuild{Program: p}
+	r.to = command.ChoiceFlag(cmd, "to", "", "the design (default: the one in use)", designs()...)
+	cmd.Flags().StringVar(&r.buckets, "buckets", "",
+		"`number` of partitions of a state under the design buckets: 16, or 16,WARNING4=4")
+	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error {
+		c, err := load()
+		if err != nil {
+			return err
+		}
+		return r.run(ctx, c)
+	})
+	return cmd
+}
+
+// designs are those of all stores.
+func designs() (words []string) {
+	for _, name := range all.Names() {
+		words = append(words, all.Designs(name)...)
+	}
+	return words
+}
+
+func (r *rebuild) run(ctx context.Context, c config.Config) error {
+	if all.Designs(c.Store) == nil && isStore(c.Store) {
+		return r.nothing(c.Store)
+	}
+	// The settings may name the design that is there, or already the one that is to be.
+	c.Cassandra.Latest, c.Cassandra.Buckets = "", ""
+	store, err := local.NewQuietApp(r.Program, c).OpenStore(ctx, "andon store rebuild latest")
+	if err != nil {
+		return command.UnlessInterrupted(ctx, err)
+	}
+	bar := r.newBar()
+	err = wrap.RebuildLatest(ctx, store, r.to.Value, r.buckets, bar.show)
+	bar.end()
+	err = errors.Join(err, store.Close())
+	if err != nil && ctx.Err() != nil {
+		return errors.New("interrupted: no answer has changed; " +
+			"run the same command again, which begins anew")
+	}
+	if err == nil {
+		fmt.Fprintf(r.Stdout, "Rebuilt: %s.\n", draw.Count(int(bar.done.Load()), "device"))
+	}
+	return err
+}
+
+func isStore(name string) bool {
+	for _, known := range all.Names() {
+		if known == name {
+			return true
+		}
+	}
+	return false
+}
+
+// nothing says that a store has no designs; that one was asked for is a mistake, then.
+func (r *rebuild) nothing(store string) error {
+	if r.to.Value != "" || r.buckets != "" {
+		return andon.Errorf(andon.Invalid, "the store %s has no designs to choose from: "+
+			"is --store, or --config, the right one?", store)
+	}
+	fmt.Fprintf(r.Stdout, "The store %s has nothing to rebuild: nothing is to be done.\n", store)
+	return nil
+}
+
+// rebuildBar shows how far a rebuild is, where somebody looks.
+type rebuildBar struct {
+	bars *mpb.Progress // nil: nobody looks
+	bar  *mpb.Bar
+	done atomic.Int64 // devices
+}
+
+func (r *rebuild) newBar() *rebuildBar {
+	b := &rebuildBar{}
+	if !draw.IsTerminal(r.Stderr) {
+		return b
+	}
+	b.bars = mpb.New(mpb.WithOutput(r.Stderr))
+	b.bar = b.bars.AddBar(0, mpb.BarRemoveOnComplete(),
+		mpb.PrependDecorators(decor.Name("devices")),
+		mpb.AppendDecorators(decor.CountersNoUnit(" %d of %d"), decor.Any(awaited)),
+	)
+	return b
+}
+
+// awaited says what is being waited for: every server has to follow before the devices are gone
+// over, and after that.
+func awaited(s decor.Statistics) string {
+	switch s.Current {
+	case 0:
+		return ", waiting half a minute for every server to follow"
+	case s.Total:
+		return ", waiting a minute for every server to go over"
+	}
+	return ""
+}
+
+// show takes how many devices of how many are done. It may be called concurrently.
+func (b *rebuildBar) show(done, total int64) {
+	b.done.Store(done)
+	if b.bar != nil {
+		b.bar.SetTotal(total, false)
+		b.bar.SetCurrent(done)
+	}
+}
+
+// end takes the bar away.
+func (b *rebuildBar) end() {
+	if b.bars != nil {
+		b.bar.Abort(true)
+		b.bars.Wait()
+	}
+}

@@ -1,0 +1,192 @@
+package query
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/cli/command"
+	"github.com/andonhq/andon/internal/cli/draw"
+)
+
+func queryEvents(p *command.Program) *cobra.Command {
+	q, cmd := newList(p, question{
+		use: "events DEVICE", short: "Events of a device",
+		example: `  andon query events press-7
+  andon query events press-7 --state 'WARNING*' --from 2020-04-24 --to 2020-04-27
+  andon query events press-7 --all --output csv > press-7.csv`,
+	})
+	q.stateFlag(cmd)
+	q.selectFlags(cmd)
+	return q.asks(cmd, func(ctx context.Context, c *client.Client, args []string) error {
+		id, err := command.DeviceArg(args[0])
+		if err != nil {
+			return err
+		}
+		q.ofDevice(ctx, c, id)
+		return command.Show(
+			q.Program,
+			&q.Output,
+			command.EventColumns(),
+			c.DeviceEvents(ctx, id, q.selected),
+		)
+	})
+}
+
+func queryOperator(p *command.Program) *cobra.Command {
+	q, cmd := newList(p, question{
+		use: "operator OPERATOR", short: "Events of an operator, of all devices",
+		example: `  andon query operator Liz --state 'WARNING*'
+  andon query operator Liz --from 2020-04-24T06:00:00Z --to 2020-04-24T14:00:00Z`,
+	})
+	q.stateFlag(cmd)
+	q.selectFlags(cmd)
+	return q.asks(cmd, func(ctx context.Context, c *client.Client, args []string) error {
+		id, err := command.PersonArg("operator", args[0])
+		if err != nil {
+			return err
+		}
+		return command.Show(
+			q.Program,
+			&q.Output,
+			command.EventColumns(),
+			c.OperatorEvents(ctx, id, q.selected),
+		)
+	})
+}
+
+func querySupervisor(p *command.Program) *cobra.Command {
+	q, cmd := newList(p, question{
+		use: "supervisor SUPERVISOR", short: "Events that are escalated to a supervisor now",
+		example: `  andon query supervisor Sara
+  andon query supervisor Sara --date 2020-04-27 --state 'WARNING*'`,
+	})
+	q.stateFlag(cmd)
+	q.selectFlags(cmd)
+	date := cmd.Flags().String("date", "", "only that UTC `day`: 2020-04-27")
+	cmd.MarkFlagsMutuallyExclusive("date", "from")
+	cmd.MarkFlagsMutuallyExclusive("date", "to")
+	return q.asks(cmd, func(ctx context.Context, c *client.Client, args []string) error {
+		id, err := command.PersonArg("supervisor", args[0])
+		if err != nil {
+			return err
+		}
+		if *date != "" {
+			if q.selected.From, q.selected.To, err = dayOf(*date); err != nil {
+				return err
+			}
+		}
+		return command.Show(
+			q.Program,
+			&q.Output,
+			command.EventColumns(),
+			c.SupervisorEvents(ctx, id, q.selected),
+		)
+	})
+}
+
+// dayOf returns the bounds of a UTC day.
+func dayOf(date string) (from, to andon.Time, err error) {
+	if from, err = andon.ParseTime(date); err != nil {
+		return 0, 0, err
+	}
+	if len(date) != len("2006-01-02") {
+		return 0, 0, andon.Errorf(andon.Invalid, "--date %q is not of the form 2006-01-02", date)
+	}
+	to, err = andon.ParseUpperBound(date)
+	return from, to, err
+}
+
+func queryEntry(p *command.Program) *cobra.Command {
+	q, cmd := newQuery(p, question{
+		use: "entry DEVICE TIME STATE", short: "One entry with its escalations",
+		example: `  andon query entry press-7 2020-04-24T14:40:00Z WARNING1`,
+	})
+	return q.asks(cmd, func(ctx context.Context, c *client.Client, args []string) error {
+		id, at, state, err := command.EntryArgs(args[0], args[1], args[2])
+		if err != nil {
+			return err
+		}
+		entry, err := c.Entry(ctx, id, at, state)
+		if err != nil {
+			return err
+		}
+		return q.showEntry(entry)
+	})
+}
+
+// showEntry prints an entry, and for a person its escalations below it.
+func (q *query) showEntry(entry client.Entry) error {
+	if err := command.ShowOne(
+		q.Program,
+		&q.Output,
+		entryColumns(),
+		entry,
+	); err != nil ||
+		!q.IsTable() {
+		return err
+	}
+	if len(entry.Escalations) == 0 {
+		return nil
+	}
+	fmt.Fprintln(q.Stdout)
+	return command.Show(q.Program, &q.Output, recordColumns(), command.Each(entry.Escalations))
+}
+
+func entryColumns() []command.Column[client.Entry] {
+	type entry = client.Entry
+	var columns []command.Column[entry]
+	for _, c := range command.EventColumns() {
+		of := command.Column[entry]{Name: c.Name}
+		if text := c.Text; text != nil {
+			of.Text = func(e *entry) string { return text(&e.Event) }
+		}
+		if see := c.Cell; see != nil {
+			of.Cell = func(l command.Looks, e *entry) draw.Cell { return see(l, &e.Event) }
+		}
+		columns = append(columns, of)
+	}
+	attributes := &columns[len(columns)-1]
+	*attributes = command.TextColumn(attributes.Name, attributes.Text)
+	columns = append(columns, command.TextColumn("withdrawn", func(e *entry) string {
+		w := e.Withdrawn
+		if w == nil {
+			return ""
+		}
+		text := command.TimeShown(w.At)
+		if w.By != "" {
+			text += " by " + string(w.By)
+		}
+		if w.Note != "" {
+			text += ": " + w.Note
+		}
+		return text
+	}))
+	return append(columns, command.ProgramColumn("escalations", func(e *entry) string {
+		text, err := json.Marshal(e.Escalations)
+		if err != nil {
+			return ""
+		}
+		return string(text)
+	}))
+}
+
+func recordColumns() []command.Column[client.Record] {
+	type record = client.Record
+	return []command.Column[record]{
+		command.TextColumn("at", func(r *record) string { return command.TimeShown(r.At) }),
+		command.AgeColumn("age", func(r *record) andon.Time { return r.At }),
+		command.TextColumn("to", func(r *record) string {
+			if r.To == "" {
+				return "(withdrawn)"
+			}
+			return string(r.To)
+		}),
+		command.TextColumn("by", func(r *record) string { return string(r.By) }),
+		command.TextColumn("note", func(r *record) string { return r.Note }),
+	}
+}

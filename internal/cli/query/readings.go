@@ -1,0 +1,132 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/cli/command"
+	"github.com/andonhq/andon/internal/cli/draw"
+)
+
+func queryReadings(p *command.Program) *cobra.Command {
+	q, cmd := newList(p, question{
+		use: "readings DEVICE", short: "Readings of a device",
+		example: `  andon query readings press-7 --metrics temperature,humidity
+  andon query readings press-7 --from 2025-12-04 --all --metrics temperature --output csv`,
+	})
+	var names []string
+	command.MetricsFlag(cmd, &names)
+	q.selectFlags(cmd)
+	return q.asks(cmd, func(ctx context.Context, c *client.Client, args []string) error {
+		id, err := command.DeviceArg(args[0])
+		if err != nil {
+			return err
+		}
+		metrics, err := command.MetricArgs(names)
+		if err != nil {
+			return err
+		}
+		q.readingsOf(ctx, c, id)
+		readings := c.DeviceReadings(ctx, id, q.selected, metrics...)
+		return command.Show(q.Program, &q.Output, command.ReadingColumns(metrics), readings)
+	})
+}
+
+// maxLatest is of how many devices a server gives the newest reading at once.
+const maxLatest = 1_000
+
+func queryLatest(p *command.Program) *cobra.Command {
+	q, cmd := newQuery(p, question{
+		use: "latest DEVICE...", short: "The newest reading of each device",
+		long: `The newest reading of each device. Devices that have none are named on standard
+error; if all of them have none, the exit code is 1.`,
+		example: `  andon query latest press-7 press-8
+  andon query devices --all --output csv | tail -n +2 | cut -d, -f1 | xargs andon query latest`,
+	})
+	return q.asks(cmd, func(ctx context.Context, c *client.Client, args []string) error {
+		found, missing, err := latest(ctx, c, args)
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			return andon.Errorf(andon.NotFound, "%s", noReading(missing))
+		}
+		err = command.Show(q.Program, &q.Output, command.ReadingColumns(nil), command.Each(found))
+		if len(missing) > 0 {
+			fmt.Fprintln(q.Stderr, noReading(missing))
+		}
+		return err
+	})
+}
+
+// noReading names the devices of which there is none, or of very many the first.
+func noReading(missing []andon.DeviceID) string {
+	const most = 5
+	text := "no reading of "
+	if len(missing) > most {
+		text += draw.Grouped(len(missing)) + " devices: "
+	}
+	return text + command.Few(missing, most)
+}
+
+// latest asks for the newest readings, as many at once as the server gives.
+func latest(
+	ctx context.Context, c *client.Client, args []string,
+) (found []andon.Reading, missing []andon.DeviceID, err error) {
+	var devices []andon.DeviceID
+	for _, text := range args {
+		id, err := command.DeviceArg(text)
+		if err != nil {
+			return nil, nil, err
+		}
+		devices = append(devices, id)
+	}
+	for some := range slices.Chunk(devices, maxLatest) {
+		readings, none, err := c.LatestReadings(ctx, some)
+		if err != nil {
+			return nil, nil, err
+		}
+		found, missing = append(found, readings...), append(missing, none...)
+	}
+	return found, missing, nil
+}
+
+func queryMetric(p *command.Program) *cobra.Command {
+	q, cmd := newList(p, question{
+		use: "metric METRIC", short: "One metric across devices",
+		long: `One metric across devices. Within a device the newest is first; the order across
+devices is the store's own.`,
+		example: `  andon query metric temperature --from 2025-12-04 --to 2025-12-04
+  andon query metric temperature --all --output csv > temperature.csv`,
+	})
+	q.SpanFlags(cmd, &q.selected.From, &q.selected.To)
+	return q.asks(cmd, func(ctx context.Context, c *client.Client, args []string) error {
+		metrics, err := command.MetricArgs(args)
+		if err != nil {
+			return err
+		}
+		readings := c.MetricReadings(ctx, metrics[0], q.selected)
+		return command.Show(q.Program, &q.Output, metricReadingColumns(), readings)
+	})
+}
+
+func metricReadingColumns() []command.Column[andon.MetricReading] {
+	type reading = andon.MetricReading
+	return []command.Column[reading]{
+		command.TextColumn("device", func(r *reading) string { return string(r.Device) }),
+		command.TimeColumn("time", func(r *reading) andon.Time { return r.Time }),
+		command.AgeColumn("age", func(r *reading) andon.Time { return r.Time }),
+		{
+			Name: "value",
+			Text: func(r *reading) string { return command.NumberText(r.Value) },
+			Cell: func(_ command.Looks, r *reading) draw.Cell {
+				return draw.Cell{Text: command.NumberText(r.Value), Right: true}
+			},
+		},
+	}
+}

@@ -1,0 +1,113 @@
+package transfer
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/cli/command"
+	"github.com/andonhq/andon/internal/cli/draw"
+)
+
+// assign is what the flags of the command ask for.
+type assign struct {
+	*command.Program
+	command.Target
+	none   bool
+	asJSON bool
+	from   importOptions // of the file: its name, its format, what it rejects
+}
+
+// Assign is "andon assign".
+func Assign(p *command.Program) *cobra.Command {
+	a := &assign{Program: p, Target: p.NewTarget()}
+	cmd := &cobra.Command{
+		Use:   "assign DEVICE (OPERATOR | --none) | assign --from FILE",
+		Short: "Assign an operator to a device, or operators to many",
+		Long: `Assign an operator to a device from now on, or with --none nobody. A device need not
+have been seen. An assignment takes effect at the later of now and just after the device's newest
+entry.
+
+With --from a file says who is assigned to which device: CSV with a header, JSON or NDJSON, with
+the columns device and operator; an operator that is empty or null unassigns. Lines that have a
+"to" are over and are passed over, so that what andon export --kind assignments writes can be read
+here. Lines that are wrong are reported as FILE:LINE: reason, the others take effect, and the exit
+code is 3.`,
+		Example: `  andon assign press-7 Liz
+  andon assign press-7 --none
+  andon assign --from shift.csv --tenant metro`,
+	}
+	a.flags(cmd)
+	cmd.Args = a.args
+	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
+		if a.from.file != "" {
+			return a.many(ctx)
+		}
+		return a.one(ctx, args)
+	})
+	return cmd
+}
+
+func (a *assign) flags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	a.ServerFlags(cmd)
+	a.TenantFlag(cmd)
+	flags.BoolVar(&a.none, "none", false, "nobody")
+	flags.BoolVar(&a.asJSON, "json", false, "print the assignment as JSON")
+	flags.StringVar(&a.from.file, "from", "", "`file` that says who is assigned; - is stdin")
+	flags.StringVar(&a.from.format, "format", "",
+		"`form` of the file: csv, json or ndjson (default: by its name)")
+	flags.StringVar(&a.from.rejects, "rejects", "", "`file` to write all rejected lines to")
+	cmd.MarkFlagsMutuallyExclusive("from", "none")
+	cmd.MarkFlagsMutuallyExclusive("from", "json")
+}
+
+// args checks that the arguments are those of one of the forms.
+func (a *assign) args(cmd *cobra.Command, args []string) error {
+	form := command.Arguments{Words: []string{"DEVICE", "OPERATOR"}}
+	switch {
+	case a.from.file != "":
+		form = command.Arguments{With: "--from"}
+	case a.none:
+		form = command.Arguments{Words: []string{"DEVICE"}, With: "--none"}
+	}
+	return form.Check(cmd, args)
+}
+
+func (a *assign) one(ctx context.Context, args []string) error {
+	device, err := command.DeviceArg(args[0])
+	if err != nil {
+		return err
+	}
+	var operator andon.PersonID
+	if !a.none {
+		if operator, err = command.PersonArg("operator", args[1]); err != nil {
+			return err
+		}
+	}
+	return a.Ask(ctx, func(c *client.Client) error {
+		kept, err := c.Assign(ctx, device, operator)
+		if err != nil {
+			return err
+		}
+		return a.tell(kept)
+	})
+}
+
+func (a *assign) tell(kept client.Assignment) error {
+	if a.asJSON {
+		return json.NewEncoder(a.Stdout).Encode(kept)
+	}
+	to := "to " + draw.Legible(string(kept.Operator))
+	if kept.Operator == "" {
+		to = "to nobody"
+	}
+	_, err := fmt.Fprintf(a.Stdout, "%s is assigned %s from %s on\n",
+		draw.Legible(string(kept.Device)), to, kept.From)
+	return err
+}

@@ -1,0 +1,141 @@
+package transfer
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/cli/command"
+	"github.com/andonhq/andon/internal/cli/draw"
+)
+
+// What --new-states takes beside a severity.
+const (
+	refuseStates = "refuse"
+	allowStates  = "allow"
+)
+
+// settleStates decides, before anything is sent, about the states of the files that the tenant does
+// not know: as --new-states says; else a person at a terminal is asked, and a program is refused.
+// Standard input can be read only once, so it is as if allowed there unless --new-states refuses.
+func settleStates(ctx context.Context, p *command.Program, o importOptions, files []string) error {
+	severity, err := parseNewStates(o.newStates)
+	isArchive := func(file string) bool { return isArchive(p, file) } // that brings its states
+	files = slices.DeleteFunc(slices.Clone(files), isArchive)
+	if err != nil || len(files) == 0 || slices.Contains(files, "-") || o.dryRun ||
+		o.kind() == kindReadings || o.newStates == allowStates {
+		return err
+	}
+	return o.Ask(ctx, func(c *client.Client) error {
+		tenant, err := c.Tenant(ctx, andon.TenantID(o.Tenant))
+		if err != nil {
+			return err
+		}
+		states, err := statesOf(ctx, p, o, files, tenant.States)
+		if err != nil || len(states) == 0 {
+			return err
+		}
+		if o.newStates == "" {
+			if severity, err = askAboutStates(ctx, p, o, states); err != nil {
+				return err
+			}
+		} else if o.newStates == refuseStates {
+			return refusedStates(o, states)
+		}
+		if severity == nil {
+			return nil
+		}
+		for _, name := range states {
+			def := andon.StateDef{Name: name, Severity: *severity}
+			tenant.States = append(tenant.States, def)
+		}
+		_, err = c.PutTenant(ctx, tenant.Tenant, client.TenantChange{States: tenant.States})
+		return err
+	})
+}
+
+// parseNewStates reads --new-states; severity is nil where it names none.
+func parseNewStates(text string) (severity *uint8, err error) {
+	if text == "" || text == refuseStates || text == allowStates {
+		return nil, nil
+	}
+	n, err := strconv.ParseUint(text, 10, 8)
+	if err != nil {
+		return nil, andon.Errorf(andon.Invalid, "--new-states %s is none of %s, %s, or a severity "+
+			"from 0 to 255", text, refuseStates, allowStates)
+	}
+	return new(uint8(n)), nil
+}
+
+// statesOf returns the states of the files that are not in a set. It reads the files once more.
+func statesOf(
+	ctx context.Context, p *command.Program, o importOptions, files []string, set []andon.StateDef,
+) ([]andon.State, error) {
+	known, found := map[andon.State]bool{}, map[andon.State]bool{}
+	for _, d := range set {
+		known[d.Name] = true
+	}
+	quiet := *p
+	quiet.Stderr = io.Discard
+	for _, o.file = range files {
+		s, err := openSource(&quiet, o)
+		if err != nil {
+			return nil, err
+		}
+		for item, err := range s.events {
+			if ctx.Err() != nil {
+				break
+			}
+			state := item.Value.State
+			if err == nil && state != "" && !known[state] && len(found) < keptStrange {
+				found[andon.State(strings.Clone(string(state)))] = true
+			}
+		}
+		s.progress.end()
+		s.Close()
+	}
+	return slices.Sorted(maps.Keys(found)), ctx.Err()
+}
+
+func refusedStates(o importOptions, states []andon.State) error {
+	return andon.Errorf(andon.Invalid, "%s\nNothing was sent. Say --new-states %s to keep them "+
+		"with severity %d, --new-states SEVERITY to add them to the set,\nor name the set first: "+
+		"andon tenant set %s --state NAME=SEVERITY ...",
+		unknownStates(o, states), allowStates, andon.UnknownSeverity, o.Tenant)
+}
+
+func unknownStates(o importOptions, states []andon.State) string {
+	var shown []string
+	for i, name := range states {
+		if i == 2*shownStrange {
+			shown = append(shown, "…")
+			break
+		}
+		shown = append(shown, draw.Legible(string(name)))
+	}
+	return fmt.Sprintf("tenant %s does not know %s: %s",
+		o.Tenant, draw.GroupedCount(len(states), "state"), strings.Join(shown, ", "))
+}
+
+// askAboutStates asks a person; elsewhere it refuses.
+func askAboutStates(
+	ctx context.Context, p *command.Program, o importOptions, states []andon.State,
+) (*uint8, error) {
+	in, ok := p.Stdin.(io.Writer)
+	if !ok || !draw.IsTerminal(in) {
+		return nil, refusedStates(o, states)
+	}
+	fmt.Fprintf(p.Stderr, "%s\nTheir severity (0 is normal), enter for %d outside the set, or "+
+		"Ctrl-C: ", unknownStates(o, states), andon.UnknownSeverity)
+	answer, err := p.ReadLine(ctx)
+	if err != nil || answer == "" {
+		return nil, err
+	}
+	return parseNewStates(answer)
+}
