@@ -24,9 +24,13 @@ import (
 // Log keeps the entries of the devices, and the escalations beside them.
 type Log interface {
 	// Append keeps events, all of one tenant, that stand in the order of CompareInBatch with no
-	// identity twice (SortBatch makes it so); their operators are resolved. received is their
-	// arrival. An identity that is there already is replaced as a whole. Where the store declares
-	// AtomicBatch, all of them are kept or none.
+	// identity twice (SortBatch makes it so). received is their arrival. An identity that is there
+	// already is replaced as a whole. Where the store declares AtomicBatch, all of them are kept or
+	// none. events stay as they are.
+	//
+	// An event that names no operator is of the person who is assigned to its device at its time:
+	// every answer has it so once the event is acknowledged, and sending it again changes nothing.
+	// This holds for assignments that are made at the same moment too, by any process.
 	Append(ctx context.Context, tenant TenantID, received Time, events []Event) error
 
 	// Entry returns one entry with its escalations; NotFound when it is not there.
@@ -150,13 +154,6 @@ type Assignments interface {
 	Assignments(
 		ctx context.Context, tenant TenantID, device DeviceID, q PageQuery,
 	) iter.Seq2[Assignment, error]
-
-	// Resolve sets the operator of each event that names none to the person who was assigned to
-	// its device at its time, if there was one. It comes before Append. Between the two no
-	// Assign of the tenant may begin, or a redelivery could resolve to another person; the
-	// caller sees to that. A store that several processes may change leaves the operators
-	// away and resolves whatever it returns.
-	Resolve(ctx context.Context, tenant TenantID, events []Event) error
 }
 
 // Restorer takes back what was kept before.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -73,7 +74,7 @@ func (b *batch) add(words []string) error {
 	return nil
 }
 
-// append does what admission does behind its checks: order, resolve, append.
+// append does what admission does behind its checks: order and append.
 func (b *batch) append(ctx context.Context, e *Env) error {
 	id, err := e.Here(ctx)
 	if err != nil {
@@ -94,10 +95,12 @@ func (e *Env) append(ctx context.Context, id andon.TenantID, events ...andon.Eve
 		return err
 	}
 	events = andon.SortBatch(t.States, events)
-	if err := e.Store.Resolve(ctx, id, events); err != nil {
-		return err
+	sent := slices.Clone(events)
+	err = e.Store.Append(ctx, id, e.Now(), events)
+	if err == nil && !slices.Equal(events, sent) {
+		err = fmt.Errorf("the store changed the events of its caller: %+v, was %+v", events, sent)
 	}
-	return e.Store.Append(ctx, id, e.Now(), events)
+	return err
 }
 
 func parseNow(words []string) (action, error) {

@@ -17,6 +17,8 @@ func concurrentChecks() []Check {
 		check("2.4", "appends side by side end as one after the other", appendSideBySide),
 		check("limits", "appends side by side can't pass the limit of states", statesSideBySide),
 		check("2.6", "one assignment comes of several that ask for the same", assignSideBySide),
+		check("2.6", "an entry sent beside assignments has the operator of its time",
+			appendBesideAssign),
 		check("2.7", "one record comes of several that ask for the same", escalateSideBySide),
 	}
 }
@@ -183,6 +185,77 @@ func assignSideBySide(ctx context.Context, e *Env, id andon.TenantID) error {
 		err = fmt.Errorf("the device has %s", show(list))
 	}
 	return err
+}
+
+// appendBesideAssign assigns two operators in turn while entries arrive that name none, some
+// of them late.
+func appendBesideAssign(ctx context.Context, e *Env, id andon.TenantID) error {
+	const goroutines, each = 4, 12
+	event := func(g, i int) andon.Event {
+		at := e.Base + andon.Time(i*goroutines+g)
+		return andon.Event{Device: "d1", Time: at, State: "NORMAL"}
+	}
+	err := sideBySide(goroutines, func(g int) error {
+		for i := range each {
+			err := e.append(ctx, id, event(g, i))
+			if err == nil && g == 0 {
+				next := []andon.Assignment{
+					{Device: "d1", Operator: []andon.PersonID{"Liz", "Tom"}[i%2]},
+				}
+				_, err = e.Store.Assign(ctx, id, e.Base, next)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		err = e.operatorsOfTheirTime(ctx, id, goroutines*each)
+	}
+	for g := range goroutines {
+		for i := range each {
+			if err == nil {
+				err = e.append(ctx, id, event(g, i))
+			}
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if err = e.operatorsOfTheirTime(ctx, id, goroutines*each); err != nil {
+		return fmt.Errorf("sent again: %w", err)
+	}
+	return nil
+}
+
+// operatorsOfTheirTime compares the operators of the entries of d1 with its assignments.
+func (e *Env) operatorsOfTheirTime(ctx context.Context, id andon.TenantID, n int) error {
+	all := andon.PageQuery{Order: andon.Asc, Limit: n}
+	assigned, err := collect(e.Store.Assignments(ctx, id, "d1", all))
+	if err != nil {
+		return err
+	}
+	return e.Eventually(ctx, func() error {
+		q := andon.EventQuery{Order: andon.Asc, Limit: n + 1}
+		events, err := collect(e.Store.DeviceEvents(ctx, id, "d1", q))
+		if err == nil && len(events) != n {
+			err = fmt.Errorf("%d entries of %d", len(events), n)
+		}
+		for _, event := range events {
+			var want andon.PersonID
+			for _, a := range assigned {
+				if a.From <= event.Time {
+					want = a.Operator
+				}
+			}
+			if err == nil && event.Operator != want {
+				err = fmt.Errorf("the entry at %s has operator %q; assigned was %q",
+					e.offsetOf(event.Time), event.Operator, want)
+			}
+		}
+		return err
+	})
 }
 
 // escalateSideBySide does so with the escalation of one entry.

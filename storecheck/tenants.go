@@ -70,9 +70,6 @@ func readsOf(
 		"Assignments": func() error {
 			return errOf(s.Assignments(ctx, id, "d1", andon.PageQuery{Limit: 1}))
 		},
-		"Resolve": func() error {
-			return s.Resolve(ctx, id, []andon.Event{{Device: "d1", Time: at, State: "NORMAL"}})
-		},
 	}
 }
 

@@ -21,9 +21,6 @@ type keeper func(ctx context.Context, received andon.Time, events []andon.Event)
 
 // keep does what the intake does with events that it has admitted.
 func (r *run) keep(ctx context.Context, received andon.Time, events []andon.Event) error {
-	if err := r.subject.Store.Resolve(ctx, r.Tenant, events); err != nil {
-		return err
-	}
 	return r.subject.Store.Append(ctx, r.Tenant, received, events)
 }
 

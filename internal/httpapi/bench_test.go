@@ -22,8 +22,6 @@ func (forgetful) Append(context.Context, andon.TenantID, andon.Time, []andon.Eve
 	return nil
 }
 
-func (forgetful) Resolve(context.Context, andon.TenantID, []andon.Event) error { return nil }
-
 func thousandEvents(format string) string {
 	var b strings.Builder
 	for i := range 1000 {

@@ -41,9 +41,6 @@ func (in *Intake) events(
 	if len(events) == 0 {
 		return a.result(), nil
 	}
-	if err := in.store.Resolve(ctx, tenant, events); err != nil {
-		return Result{}, err
-	}
 	if batch.Outcomes {
 		if a.outcomes, err = in.eventOutcomes(ctx, &t, events); err != nil {
 			return Result{}, err

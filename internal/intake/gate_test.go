@@ -35,11 +35,6 @@ func (g *gated) alone(call string) {
 	}
 }
 
-func (g *gated) Resolve(ctx context.Context, id andon.TenantID, events []andon.Event) error {
-	g.side("resolve")
-	return g.Store.Resolve(ctx, id, events)
-}
-
 func (g *gated) Append(
 	ctx context.Context, id andon.TenantID, at andon.Time, events []andon.Event,
 ) error {
@@ -64,7 +59,7 @@ func (g *gated) PutTenant(ctx context.Context, t andon.Tenant) (andon.Tenant, er
 	return g.Store.PutTenant(ctx, t)
 }
 
-// TestGate: an append holds the gate from resolving to keeping, and what must be alone is.
+// TestGate: an append holds the gate while it keeps, and what must be alone is.
 func TestGate(t *testing.T) {
 	const now = andon.Time(1_764_851_696_000_000)
 	store := &gated{Store: memstore.New(), t: t, called: map[string]bool{}}
@@ -87,7 +82,7 @@ func TestGate(t *testing.T) {
 	if _, _, err := store.in.PutTenant(ctx, id, same); err != nil {
 		t.Fatal(err)
 	}
-	for _, call := range []string{"resolve", "append", "assign", "restore", "put tenant"} {
+	for _, call := range []string{"append", "assign", "restore", "put tenant"} {
 		if !store.called[call] {
 			t.Errorf("the store was not told to %s", call)
 		}

@@ -348,6 +348,41 @@ func TestOutcomes(t *testing.T) {
 	asks(intake.Outcomes{Replaced: 1}, escalated)
 }
 
+// TestOutcomesOfAssigned: an entry that names no operator says the same again as the one that is
+// kept for who was assigned, be that by the newest of many assignments or by an earlier one.
+func TestOutcomesOfAssigned(t *testing.T) {
+	store := memstore.New()
+	in := intake.New(store, intake.Options{Now: clock})
+	var h andon.History
+	for n := range 250 {
+		h.Assignments = append(h.Assignments, andon.Assignment{
+			Device: "d", Operator: andon.PersonID(fmt.Sprint(n)),
+			From: now.Add(andon.Duration(10*n - 5000)),
+		})
+	}
+	if err := store.Restore(t.Context(), andon.DefaultTenant, h); err != nil {
+		t.Fatal(err)
+	}
+	var events []andon.Event
+	for _, n := range []andon.Duration{-9999, -5000, -4991, -3001, -3000, -2511, -2510, -1} {
+		events = append(events, andon.Event{Device: "d", Time: now.Add(n), State: "NORMAL"})
+	}
+	events[4].Operator = "Liz"
+	ask := batch(events...)
+	ask.Outcomes = true
+	for _, want := range []intake.Outcomes{{New: 8}, {Unchanged: 8}} {
+		r, err := in.Events(t.Context(), andon.DefaultTenant, ask)
+		if err != nil || *r.Outcomes != want {
+			t.Errorf("got %+v, %v, want %+v", r.Outcomes, err, want)
+		}
+	}
+	ask.Items[4].Value.Operator = ""
+	r, err := in.Events(t.Context(), andon.DefaultTenant, ask)
+	if want := (intake.Outcomes{Unchanged: 7, Replaced: 1}); err != nil || *r.Outcomes != want {
+		t.Errorf("got %+v, %v, want %+v", r.Outcomes, err, want)
+	}
+}
+
 // TestOutcomesOfReadings: a reading joins what is there.
 func TestOutcomesOfReadings(t *testing.T) {
 	in := intake.New(memstore.New(), intake.Options{Now: clock})

@@ -3,6 +3,7 @@ package intake
 import (
 	"context"
 	"iter"
+	"slices"
 	"sync"
 
 	"github.com/andonhq/andon"
@@ -60,8 +61,7 @@ func countOutcomes[T any](
 	return all, context.Cause(ctx)
 }
 
-// eventOutcomes counts events that are about to be appended, in the order of CompareInBatch and
-// with their operators resolved.
+// eventOutcomes counts events that are about to be appended, in the order of CompareInBatch.
 func (in *Intake) eventOutcomes(
 	ctx context.Context, t *andon.Tenant, events []andon.Event,
 ) (*Outcomes, error) {
@@ -97,6 +97,10 @@ func (in *Intake) deviceOutcomes(
 	if len(older) == 0 {
 		return o, nil
 	}
+	older = slices.Clone(older)
+	if err := in.resolve(ctx, t.ID, older); err != nil {
+		return o, err
+	}
 	kept, err := in.keptEvents(ctx, t, older)
 	if err != nil {
 		return o, err
@@ -112,6 +116,33 @@ func (in *Intake) deviceOutcomes(
 		o.count(there, same)
 	}
 	return o, nil
+}
+
+// resolve sets the operator of each event of a device that names none, as the store is going to.
+func (in *Intake) resolve(
+	ctx context.Context, tenant andon.TenantID, events []andon.Event,
+) error {
+	for len(events) > 0 && events[len(events)-1].Operator != "" {
+		events = events[:len(events)-1]
+	}
+	const page = 100
+	q := andon.PageQuery{Order: andon.Desc, Limit: page}
+	for n := page; n == page && len(events) > 0; {
+		n, q.After = 0, events[len(events)-1].Time+1
+		for a, err := range in.store.Assignments(ctx, tenant, events[0].Device, q) {
+			if err != nil {
+				return err
+			}
+			n++
+			for i := len(events) - 1; i >= 0 && events[i].Time >= a.From; i-- {
+				if events[i].Operator == "" {
+					events[i].Operator = a.Operator
+				}
+				events = events[:i]
+			}
+		}
+	}
+	return nil
 }
 
 func (o *Outcomes) count(there, same bool) {

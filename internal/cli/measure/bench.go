@@ -44,8 +44,8 @@ state, with 100, 10,000 and 100,000 answers (or a quarter of the fleet, where it
 a device shows, counts, a device's last entries, an operator's hour. Then the fleet reports on: one
 event an operation with many writers at once, by 4 writers batches of few devices and of many, and
 at last single events by 8 writers beside an import, which writes batches by 4 as fast as it can.
-Writing is what the server does with events that it has admitted: operators are resolved, then the
-store keeps them. All events name their operator, as most senders do.
+Writing is what the server does with events that it has admitted: the store finds out who answers
+for each, and keeps them. All events name their operator, as most senders do.
 
 Where the bare engine can take the same events without Andon around it, that is done in turn with
 the store: to fill it once, then 5 times each. OF CEILING is the median of what the store reached of

@@ -189,14 +189,6 @@ func sameOperator(
 	}
 }
 
-// Resolve is of andon.Assignments. It leaves the operators to whoever reads the entries: in the log
-// stands whom an entry names, and who was assigned is read off the list of assignments, which may
-// be changed by another process at the same moment.
-func (s *Store) Resolve(ctx context.Context, id andon.TenantID, _ []andon.Event) error {
-	_, err := s.tenant(ctx, id)
-	return err
-}
-
 // operators tells who was assigned to a device, at times that only rise or only fall, as an order
 // has them.
 type operators struct {

@@ -382,9 +382,6 @@ func TestAssignMeanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := two.Resolve(ctx, andon.DefaultTenant, events); err != nil {
-		t.Fatal(err)
-	}
 	_, err := one.Assign(ctx, andon.DefaultTenant, now, []andon.Assignment{
 		{Device: "press-1", Operator: "Liz"},
 	})

@@ -86,21 +86,6 @@ func behind(t, after andon.Time, order andon.Order) bool {
 	return t < after
 }
 
-// Resolve sets the operator of each event that names none.
-func (s *Store) Resolve(ctx context.Context, id andon.TenantID, events []andon.Event) error {
-	return s.within(ctx, id, func(t *tenant) error {
-		for i := range events {
-			e := &events[i]
-			for _, d := range t.known(e.Device) {
-				if e.Operator == "" {
-					e.Operator = d.assignedAt(e.Time)
-				}
-			}
-		}
-		return nil
-	})
-}
-
 // assignedAt returns who was assigned to the device at a time.
 func (d *device) assignedAt(at andon.Time) andon.PersonID {
 	var operator andon.PersonID

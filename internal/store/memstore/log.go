@@ -18,6 +18,9 @@ func (s *Store) Append(
 		for i := range events {
 			d := t.device(events[i].Device)
 			e := cloneEvent(d.id, &events[i])
+			if e.Operator == "" {
+				e.Operator = d.assignedAt(e.Time)
+			}
 			t.hadEvents, t.states[e.State] = true, true
 			d.keep(t.record.States, e)
 			d.hear(received)

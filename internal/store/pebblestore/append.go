@@ -29,13 +29,10 @@ func (s *Store) Append(
 	groups := byDevice(events)
 	w := s.newWrite(ctx, t, received, len(groups), len(events)*eventBytes+256)
 	defer w.close()
-	if err := encodeEvents(w.batch, t.number, events); err != nil {
-		return err
-	}
-	w.fold = func(i int, d *current.Device) error { return w.events(d, groups[i]) }
+	w.fold = func(i int, d *current.Device) error { return w.append(d, &groups[i]) }
 	ids := make([]andon.DeviceID, len(groups))
-	for i, group := range groups {
-		ids[i] = group[0].Device
+	for i := range groups {
+		ids[i] = groups[i].events[0].Device
 	}
 	w.add(ids)
 	if err := w.foldAll(); err != nil {
@@ -44,42 +41,106 @@ func (s *Store) Append(
 	return s.commit(w)
 }
 
+// group is what a request has of one device.
+type group struct {
+	events []andon.Event // in the order of CompareInBatch
+	// kept says that their rows are in the batch, with the operators by these assignments.
+	kept bool
+	by   assigned
+}
+
+// assigned is what the operators of a group follow from.
+type assigned struct {
+	operator andon.PersonID // of the newest assignment
+	from     andon.Time
+	earlier  bool // assignments before the newest one count as well
+}
+
 // byDevice divides events, which stand device by device.
-func byDevice(events []andon.Event) (groups [][]andon.Event) {
+func byDevice(events []andon.Event) (groups []group) {
 	for len(events) > 0 {
 		n := 1
 		for n < len(events) && events[n].Device == events[0].Device {
 			n++
 		}
-		groups = append(groups, events[:n])
+		groups = append(groups, group{events: events[:n]})
 		events = events[n:]
 	}
 	return groups
 }
 
-// encodeEvents writes the rows of the events and of the escalations that they bring. It needs
-// nothing but the events, so it runs outside the ordered section.
-func encodeEvents(batch *pebble.Batch, tenant uint32, events []andon.Event) error {
-	k := newKey(tableEvent, tenant)
-	var value []byte
+// append folds the events of one device, and puts their rows into the batch. Where an assignment
+// came in since it did so before, it does so again: the later row of a key stands.
+func (w *writing) append(d *current.Device, g *group) error {
+	by, err := w.resolve(d, g.events)
+	if err != nil {
+		return err
+	}
+	if !g.kept || by.earlier || by != g.by {
+		for i := range g.events {
+			if err := w.encodeEvent(&g.events[i], w.operators[i]); err != nil {
+				return err
+			}
+		}
+		g.kept, g.by = true, by
+	}
+	return w.events(d, g.events)
+}
+
+// resolve sets w.operators to who answers for each event: whom it names, else who was assigned to
+// the device at its time. Nearly always that is the newest assignment.
+func (w *writing) resolve(d *current.Device, events []andon.Event) (by assigned, err error) {
+	by = assigned{operator: d.Assignee, from: d.AssignedFrom}
+	w.operators = w.operators[:0]
+	last := -1 // of those before the newest assignment
 	for i := range events {
-		e := &events[i]
-		k = k.begin(tableEvent, tenant).event(e.Device, e.Time, e.State)
-		value = appendEvent(value[:0], e)
-		if err := batch.Set(k, value, nil); err != nil {
+		e, operator := &events[i], events[i].Operator
+		if operator == "" && d.AssignedFrom != 0 {
+			if operator = d.Assignee; e.Time < d.AssignedFrom {
+				operator, last = "", i
+			}
+		}
+		w.operators = append(w.operators, operator)
+	}
+	if last < 0 {
+		return by, nil
+	}
+	by.earlier = true
+	return by, w.resolveEarlier(events[:last+1])
+}
+
+// resolveEarlier asks the list of assignments, once for all events of a device.
+func (w *writing) resolveEarlier(events []andon.Event) error {
+	w.past.folded.looks++
+	last := len(events) - 1
+	device, to := events[last].Device, events[last].Time+1
+	for a, err := range w.store.assignments(w.ctx, w.tenant, device, andon.Desc, to) {
+		if err != nil {
 			return err
 		}
-		if e.EscalatedTo == "" {
-			continue
+		for ; last >= 0 && events[last].Time >= a.From; last-- {
+			if events[last].Operator == "" {
+				w.operators[last] = a.Operator
+			}
 		}
-		escalation := andon.Escalation{
-			Device: e.Device, Time: e.Time, State: e.State, At: e.Time, To: e.EscalatedTo,
-		}
-		if err := setEscalation(batch, tenant, &escalation); err != nil {
-			return err
+		if last < 0 {
+			break
 		}
 	}
 	return nil
+}
+
+// encodeEvent writes the row of an event, and of the escalation that it brings.
+func (w *writing) encodeEvent(e *andon.Event, operator andon.PersonID) error {
+	w.key = w.key.begin(tableEvent, w.tenant.number).event(e.Device, e.Time, e.State)
+	w.value = appendEvent(w.value[:0], e, operator)
+	err := w.batch.Set(w.key, w.value, nil)
+	if err != nil || e.EscalatedTo == "" {
+		return err
+	}
+	return setEscalation(w.batch, w.tenant.number, &andon.Escalation{
+		Device: e.Device, Time: e.Time, State: e.State, At: e.Time, To: e.EscalatedTo,
+	})
 }
 
 // setEscalation writes an escalation beside its entry, and the hint for its supervisor.
@@ -96,7 +157,7 @@ func escalationKey(tenant uint32, e *andon.Escalation) key {
 	return append(eventKey(tenant, e.Device, e.Time, e.State).invertedTime(e.At), e.To...)
 }
 
-// events folds the events of one device, oldest first.
+// events folds the events of one device, oldest first, with w.operators.
 func (w *writing) events(d *current.Device, events []andon.Event) error {
 	f := w.past.folded
 	f.entries = len(events)
@@ -110,7 +171,7 @@ func (w *writing) events(d *current.Device, events []andon.Event) error {
 		if err != nil {
 			return err
 		}
-		operator := retain(e.Operator, d.Operator)
+		operator := retain(w.operators[i], d.Operator)
 		err = d.Apply(current.Entry{
 			Time: e.Time, Severity: w.states.Severity(state), State: state, Operator: operator,
 		}, w.states, w.past)

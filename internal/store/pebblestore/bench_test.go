@@ -101,14 +101,7 @@ func ceiling(b *testing.B, writers, size int) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = db.Close() })
-	perSecond(b, writers, size, func(n int) error {
-		batch := db.NewBatch()
-		defer batch.Close()
-		if err := encodeEvents(batch, 1, benchEvents(n, size)); err != nil {
-			return err
-		}
-		return batch.Commit(pebble.Sync)
-	})
+	perSecond(b, writers, size, func(n int) error { return keepBare(db, benchEvents(n, size)) })
 }
 
 // BenchmarkAppendLate appends entries that split the present run of their device, so that each
@@ -310,7 +303,7 @@ func fleetQueries() []benchQuery {
 	}
 }
 
-func must(b *testing.B, err error) {
+func must(b testing.TB, err error) {
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -24,14 +24,24 @@ func (s *Store) Bare(context.Context, andon.TenantID) (
 		return nil, nil, fmt.Errorf("open bare Pebble in %s: %w", dir, err)
 	}
 	keep = func(_ context.Context, _ andon.Time, events []andon.Event) error {
-		batch := db.NewBatch()
-		defer batch.Close()
-		if err := encodeEvents(batch, 1, events); err != nil {
-			return err
-		}
-		return batch.Commit(pebble.Sync)
+		return keepBare(db, events)
 	}
 	return keep, func() error { return errors.Join(db.Close(), fs.RemoveAll(dir)) }, nil
+}
+
+// bareTenant is whose rows they are.
+var bareTenant = &tenant{number: 1}
+
+// keepBare writes the rows of events, and nothing that follows from them.
+func keepBare(db *pebble.DB, events []andon.Event) error {
+	w := writing{batch: db.NewBatch(), tenant: bareTenant, key: newKey(0, 0)}
+	defer w.batch.Close()
+	for i := range events {
+		if err := w.encodeEvent(&events[i], events[i].Operator); err != nil {
+			return err
+		}
+	}
+	return w.batch.Commit(pebble.Sync)
 }
 
 // Size is of wrap.Sized: the bytes of the tables that are in use. Those that a compaction has made

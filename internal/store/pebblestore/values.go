@@ -40,8 +40,8 @@ func takeCounted(b []byte) (text string, rest []byte, ok bool) {
 	return string(rest[:n]), rest[n:], true
 }
 
-func appendEvent(b []byte, e *andon.Event) []byte {
-	b = appendText(b, string(e.Operator))
+func appendEvent(b []byte, e *andon.Event, operator andon.PersonID) []byte {
+	b = appendText(b, string(operator))
 	b = appendText(b, e.Message)
 	return append(b, e.Attributes...)
 }

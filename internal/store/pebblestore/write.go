@@ -38,10 +38,12 @@ type writing struct {
 	purge  bool // the devices are gone behind it
 
 	newStates map[andon.State]andon.State
-	overtaken []int           // devices that were changed meanwhile
-	hints     map[uint64]bool // rows that will be remembered as written
-	past      *history        // of the device that is being folded
-	key       key             // room
+	overtaken []int            // devices that were changed meanwhile
+	hints     map[uint64]bool  // rows that will be remembered as written
+	past      *history         // of the device that is being folded
+	operators []andon.PersonID // of the events that are being folded
+	key       key              // room
+	value     []byte           // likewise
 }
 
 // folded is what came of one device beyond what it shows.

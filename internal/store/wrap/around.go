@@ -248,10 +248,6 @@ func (a *around) Assignments(
 	})
 }
 
-func (a *around) Resolve(ctx context.Context, tenant andon.TenantID, events []andon.Event) error {
-	return a.do(ctx, "Resolve", func() error { return a.next.Resolve(ctx, tenant, events) })
-}
-
 func (a *around) Restore(ctx context.Context, tenant andon.TenantID, h andon.History) error {
 	return a.do(ctx, "Restore", func() error { return a.next.Restore(ctx, tenant, h) })
 }

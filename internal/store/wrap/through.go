@@ -63,10 +63,6 @@ func (r *retained) Assignments(
 	return r.next.Assignments(ctx, tenant, device, q)
 }
 
-func (r *retained) Resolve(ctx context.Context, tenant andon.TenantID, events []andon.Event) error {
-	return r.next.Resolve(ctx, tenant, events)
-}
-
 func (r *retained) Restore(ctx context.Context, tenant andon.TenantID, h andon.History) error {
 	return r.next.Restore(ctx, tenant, h)
 }
