@@ -13,7 +13,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -53,15 +52,14 @@ type App struct {
 	plain    bool       // it serves HTTP without TLS beyond loopback, unasked
 	failed   chan error // the server ended by itself
 	memory   memoryBound
-	quit     func()         // ends the tasks
-	tasks    sync.WaitGroup // the sweep, and what else goes on beside requests
+	tasks    *tasks
 }
 
 // New makes an App. It touches nothing yet.
 func New(o Options) *App {
 	a := &App{
 		Options: o, ordered: newOrdered(), calls: newCalls(o.Config.Store),
-		failed: make(chan error, 1),
+		tasks: newTasks(o.Now, o.Log), failed: make(chan error, 1),
 	}
 	a.memory.app = a
 	return a
@@ -86,7 +84,7 @@ func (a *App) Start(ctx context.Context) error {
 		return errors.Join(err, listener.Close(), a.profiles.stop(context.WithoutCancel(ctx)))
 	}
 	a.wire(token, loopback)
-	a.goTasks()
+	a.tasks.start(a.background()...)
 	a.goServe()
 	a.Log.Info("started", "url", a.URL(), "store", a.store.Capabilities().Name)
 	return nil
@@ -135,6 +133,19 @@ func (a *App) goServe() {
 	}()
 }
 
+// background is what goes on beside requests.
+func (a *App) background() []task {
+	every := a.Config.Expiry.Every
+	all := []task{
+		{name: "sweep", every: every, wake: a.intake.Wanted(), do: a.intake.Expire},
+		{name: "clock", every: every, do: a.intake.KeepClock},
+	}
+	if a.memory.isOurs() {
+		all = append(all, task{name: "memory", every: 10 * time.Second, do: a.memory.follow})
+	}
+	return all
+}
+
 // URL returns the address of the running App.
 func (a *App) URL() string {
 	scheme := "http"
@@ -162,9 +173,9 @@ func (a *App) Stop(ctx context.Context) error {
 	pause(ctx, a.Config.Timeouts.Drain)
 	ctx, cancel := context.WithTimeout(ctx, a.Config.Timeouts.Stop)
 	defer cancel()
-	a.quit()
+	a.tasks.stop()
 	cut := errors.Join(a.endRequests(ctx), a.profiles.stop(ctx))
-	a.tasks.Wait()
+	a.tasks.wait()
 	err := errors.Join(cut, a.store.Close()) // it waits for requests that were cut off
 	a.Log.Info("stopped")
 	return err

@@ -79,9 +79,11 @@ func gather(t *testing.T, c prometheus.Collector) (lines []string) {
 	}
 	for _, family := range families {
 		for _, m := range family.GetMetric() {
-			words := []string{family.GetName(), "", "", fmt.Sprint(m.GetGauge().GetValue())}
+			value := m.GetGauge().GetValue() + m.GetCounter().GetValue()
+			words := []string{family.GetName(), "", "", fmt.Sprint(value)}
 			for _, label := range m.GetLabel() {
-				words[map[string]int{"tenant": 1, "state": 2}[label.GetName()]] = label.GetValue()
+				at := map[string]int{"tenant": 1, "state": 2, "task": 1}[label.GetName()]
+				words[at] = label.GetValue()
 			}
 			words = slices.DeleteFunc(words, func(w string) bool { return w == "" })
 			lines = append(lines, strings.Join(words, " "))

@@ -38,7 +38,8 @@ func (a *App) registerGauges(registry *prometheus.Registry) {
 			"clear, and plain_http does not allow it.",
 	}).Set(oneIf(a.plain))
 	registry.MustRegister(newFleetGauges(a.store, a.Now, a.Log), a.calls.duration,
-		a.calls.errors, engine{a.Config.Store, a.store})
+		a.calls.errors, engine{a.Config.Store, a.store}, a.tasks.succeeded, a.tasks.period,
+		a.tasks.failures)
 	if a.Config.Store == "pebble" {
 		registry.MustRegister(newDiskGauges(a.Config.Data, a.Config.Pebble.Reserve))
 		registry.MustRegister(a.ordered.waited, a.ordered.took)

@@ -8,7 +8,6 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"sync/atomic"
-	"time"
 
 	"github.com/andonhq/andon"
 )
@@ -39,35 +38,23 @@ func (m *memoryBound) isOurs() bool {
 	return os.Getenv("GOMEMLIMIT") == "" && m.app.Config.Store != "memory"
 }
 
-// follow sets the limit as the fleet and the connections grow, until the context ends.
-func (m *memoryBound) follow(ctx context.Context) {
-	const often = 10 * time.Second
-	ticks := time.NewTicker(often)
-	defer ticks.Stop()
-	for {
-		m.apply(ctx)
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticks.C:
-		}
+// follow sets the limit as the fleet and the connections have grown. Where devices can't be counted
+// it goes by how many there were.
+func (m *memoryBound) follow(ctx context.Context) error {
+	n, err := countDevices(ctx, m.app.store)
+	if err == nil {
+		m.devices = n
 	}
-}
-
-func (m *memoryBound) apply(ctx context.Context) {
-	bytes := m.bytes(ctx)
-	if bytes != m.set {
+	if bytes := m.bytes(); bytes != m.set {
 		m.set = bytes
 		debug.SetMemoryLimit(bytes - bytes/10) // Go goes a little beyond it
 	}
+	return err
 }
 
 // bytes is the bound as it stands. Devices are counted now and then only, so it is never below
 // what is in use: a limit that can't be kept would keep the processor busy and nothing else.
-func (m *memoryBound) bytes(ctx context.Context) int64 {
-	if n, err := countDevices(ctx, m.app.store); err == nil {
-		m.devices = n
-	}
+func (m *memoryBound) bytes() int64 {
 	c := m.app.Config
 	stated := programMemory + c.Limits.Memory + c.Pebble.Cache +
 		m.devices*deviceMemory + m.connections.Load()*connectionMemory

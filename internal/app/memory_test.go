@@ -20,7 +20,9 @@ func TestMemoryLimitFollows(t *testing.T) {
 	a := New(Options{Config: c})
 	a.store = memstore.New()
 	limit := func() int64 {
-		a.memory.apply(t.Context())
+		if err := a.memory.follow(t.Context()); err != nil {
+			t.Error(err)
+		}
 		return debug.SetMemoryLimit(-1)
 	}
 	fixed := 384<<20 + c.Limits.Memory + c.Pebble.Cache

@@ -43,7 +43,7 @@ func TestStopWaitsForTheSweep(t *testing.T) {
 		a.store = wrap.Around(engine, faults.Hook)
 		a.wire("", true)
 		a.server = &http.Server{} // without a listener
-		a.goTasks()
+		a.tasks.start(a.background()...)
 		synctest.Wait()
 		stopped := make(chan error, 1)
 		go func() { stopped <- a.Stop(t.Context()) }()

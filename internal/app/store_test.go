@@ -52,7 +52,7 @@ func startOn(t *testing.T, store andon.Store) *App {
 	}
 	a.listener, a.store = l, wrap.Retain(store, a.Now)
 	a.wire("", loopback)
-	a.goTasks()
+	a.tasks.start(a.background()...)
 	a.goServe()
 	t.Cleanup(func() {
 		if err := a.Stop(context.Background()); err != nil {
@@ -136,10 +136,11 @@ func TestSweepGoesOn(t *testing.T) {
 		measure(t, store)
 		fail(errAway, "Tenants", "Tenant")
 		now := func() andon.Time { return andon.TimeOf(time.Now()) }
-		a := New(Options{Config: config.Default(), Log: slog.New(slog.NewTextHandler(&log, nil))})
+		logger := slog.New(slog.NewTextHandler(&log, nil))
+		a := New(Options{Config: config.Default(), Now: now, Log: logger})
 		a.store = store
 		a.intake = intake.New(store, intake.Options{Now: now})
-		a.goTasks()
+		a.tasks.start(a.background()...)
 		synctest.Wait()
 		if !strings.Contains(log.String(), "no node can be reached") {
 			t.Errorf("logged %q", log.String())
@@ -151,8 +152,8 @@ func TestSweepGoesOn(t *testing.T) {
 		if err != nil || record.Floor.Readings == 0 {
 			t.Errorf("nothing was swept: %v, %v", record.Floor, err)
 		}
-		a.quit()
-		a.tasks.Wait()
+		a.tasks.stop()
+		a.tasks.wait()
 	})
 }
 

@@ -21,7 +21,7 @@ func TestSweep(t *testing.T) {
 		a.store = memstore.New()
 		measure(t, a.store)
 		a.intake = intake.New(a.store, intake.Options{Now: now})
-		a.goTasks()
+		a.tasks.start(a.background()...)
 		for range 3 {
 			synctest.Wait()
 			record, err := a.store.Tenant(t.Context(), andon.DefaultTenant)
@@ -34,8 +34,8 @@ func TestSweep(t *testing.T) {
 			}
 			time.Sleep(24 * a.Config.Expiry.Every)
 		}
-		a.quit()
-		a.tasks.Wait()
+		a.tasks.stop()
+		a.tasks.wait()
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/andonhq/andon/internal/ingest"
 	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/store/memstore"
+	"github.com/andonhq/andon/internal/store/wrap"
 )
 
 const now = andon.Time(1_764_851_696_000_000) // 2025-12-04T12:34:56Z
@@ -276,6 +277,38 @@ func TestPutTenantRepeatsWhenOvertaken(t *testing.T) {
 	}
 	if _, err := store.Tenant(t.Context(), "new"); andon.KindOf(err) != andon.NotFound {
 		t.Error("a tenant was made by a change that was refused")
+	}
+}
+
+// TestExpireGoesOn with the next tenant where one fails, and says which did.
+func TestExpireGoesOn(t *testing.T) {
+	at := now
+	var faults wrap.Faults
+	store := wrap.Around(memstore.New(), faults.Hook)
+	in := intake.New(store, intake.Options{Now: func() andon.Time { return at }})
+	for _, id := range []andon.TenantID{"a", "b"} {
+		if _, _, err := in.PutTenant(t.Context(), id, func(*andon.Tenant) error {
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		r := andon.Reading{Device: "d", Time: at, Metrics: andon.Metrics{{Name: "m"}}}
+		err := store.AppendReadings(t.Context(), id, at, []andon.Reading{r})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	at = at.Add(andon.DurationOf(100 * 24 * time.Hour))
+	calls := 0
+	faults.Set(func(context.Context) error {
+		if calls++; calls == 1 {
+			return andon.Errorf(andon.Unavailable, "no answer")
+		}
+		return nil
+	}, "Expire")
+	err := in.Expire(t.Context())
+	if err == nil || err.Error() != `sweep tenant "a": no answer` || calls != 2 {
+		t.Errorf("%v after %d tenants", err, calls)
 	}
 }
 

@@ -2,6 +2,8 @@ package intake
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/andonhq/andon"
 )
@@ -108,56 +110,73 @@ func (in *Intake) Due(ctx context.Context) (all []Due, err error) {
 		return nil, err
 	}
 	for _, t := range tenants {
-		events, readings, err := in.store.Had(ctx, t.ID)
-		if andon.KindOf(err) == andon.NotFound {
-			continue
-		}
+		h, err := in.due(ctx, t)
 		if err != nil {
 			return nil, err
 		}
-		is, due := t, Due{Tenant: t.ID}
-		is.Settle(in.believed(), events, readings)
-		if is.Floor.Events.Day() > t.Floor.Events.Day() {
-			due.Horizon.Events = is.Floor.Events
-		}
-		if is.Floor.Readings.Day() > t.Floor.Readings.Day() {
-			due.Horizon.Readings = is.Floor.Readings
-		}
-		if due.Horizon != (andon.Horizon{}) {
-			all = append(all, due)
+		if h != (andon.Horizon{}) {
+			all = append(all, Due{t.ID, h})
 		}
 	}
 	return all, nil
 }
 
-// Expire gives back the space of what has expired, for all tenants. The horizon is written into
-// each record first: what may be gone must not be promised again, whatever the retention or the
-// clock says later.
+// due returns how far the horizon of a tenant has moved by whole days.
+func (in *Intake) due(ctx context.Context, t andon.Tenant) (h andon.Horizon, err error) {
+	events, readings, err := in.store.Had(ctx, t.ID)
+	if err != nil {
+		return h, unlessGone(err)
+	}
+	is := t
+	is.Settle(in.believed(), events, readings)
+	if is.Floor.Events.Day() > t.Floor.Events.Day() {
+		h.Events = is.Floor.Events
+	}
+	if is.Floor.Readings.Day() > t.Floor.Readings.Day() {
+		h.Readings = is.Floor.Readings
+	}
+	return h, nil
+}
+
+// unlessGone returns err, or nil where it says that a tenant was deleted meanwhile.
+func unlessGone(err error) error {
+	if andon.KindOf(err) == andon.NotFound {
+		return nil
+	}
+	return err
+}
+
+// Expire gives back the space of what has expired, for all tenants. One that fails does not keep
+// the others from it.
 func (in *Intake) Expire(ctx context.Context) error {
 	tenants, err := in.store.Tenants(ctx)
 	if err != nil {
 		return err
 	}
+	var failed []error
 	for _, t := range tenants {
-		events, readings, err := in.store.Had(ctx, t.ID)
-		if err != nil && andon.KindOf(err) != andon.NotFound {
-			return err
+		if err := in.expireTenant(ctx, t); err != nil {
+			failed = append(failed, fmt.Errorf("sweep tenant %q: %w", t.ID, err))
 		}
-		is := t
-		is.Settle(in.believed(), events, readings)
-		if is.Floor.Events.Day() == t.Floor.Events.Day() &&
-			is.Floor.Readings.Day() == t.Floor.Readings.Day() {
-			continue // no whole day more has gone
-		}
-		settled, _, err := in.changeTenant(ctx, t.ID, stillThere)
-		if err == nil {
-			err = in.store.Expire(ctx, t.ID, settled.Floor)
-		}
-		if err != nil && andon.KindOf(err) != andon.NotFound {
-			return err
+		if ctx.Err() != nil {
+			break
 		}
 	}
-	return nil
+	return errors.Join(failed...)
+}
+
+// expireTenant writes the horizon into the record first: what may be gone must not be promised
+// again, whatever the retention or the clock says later.
+func (in *Intake) expireTenant(ctx context.Context, t andon.Tenant) error {
+	h, err := in.due(ctx, t)
+	if err != nil || h == (andon.Horizon{}) {
+		return err
+	}
+	settled, _, err := in.changeTenant(ctx, t.ID, stillThere)
+	if err == nil {
+		err = in.store.Expire(ctx, t.ID, settled.Floor)
+	}
+	return unlessGone(err)
 }
 
 // stillThere changes nothing, and keeps a tenant that was deleted meanwhile from being made again.
