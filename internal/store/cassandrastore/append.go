@@ -15,7 +15,7 @@ type appending struct {
 	tenant   *tenant
 	received andon.Time
 	stamp    int64
-	hints    *hints
+	index    *indexRows
 	devices  []*deviceAppend
 	log      []mutation  // the entries and what each device shows
 	unsure   []partition // to be counted
@@ -89,7 +89,7 @@ func (s *Store) append(
 	w := s.working.Load()
 	a := &appending{
 		store: s, working: w, tenant: t, received: received, stamp: s.stamp(),
-		hints: s.newHints(t.key, s.ttl(w.Retention)),
+		index: s.newIndexRows(t.key, s.ttl(w.Retention)),
 	}
 	var ids []andon.DeviceID
 	for len(events) > 0 {
@@ -142,11 +142,10 @@ func (a *appending) run(ctx context.Context, slots *taken) error {
 	for _, d := range a.devices {
 		a.prepare(d)
 	}
-	// Hints before marks: a mark says that the hints of the run were kept.
-	if err := a.store.write(ctx, append(a.log, a.hints.mutations()...)); err != nil {
+	// Index rows before marks: a mark says that the index rows of the run were kept.
+	if err := a.index.write(ctx, a.log...); err != nil {
 		return err
 	}
-	a.store.written.add(a.hints.all)
 	if err := a.mark(ctx); err != nil {
 		return err
 	}
@@ -278,11 +277,11 @@ func (a *appending) entries(d *deviceAppend) {
 		}
 		parts[at] = append(parts[at], a.entry(e, p.shard))
 		sizes[at] += entrySize(e)
-		a.hints.exists(ofEvents, string(e.Device), p.day, shardsOf(d.is.shards),
+		a.index.exists(ofEvents, string(e.Device), p.day, shardsOf(d.is.shards),
 			d.is.labelOf(e.State), e.Time)
-		a.hints.state(string(e.State))
+		a.index.state(string(e.State))
 		if d.answers[i] != "" {
-			a.hints.operator(string(d.answers[i]), string(e.Device), e.Time)
+			a.index.operator(string(d.answers[i]), string(e.Device), e.Time)
 		}
 		if e.EscalatedTo != "" {
 			d.escalates = true
@@ -294,7 +293,7 @@ func (a *appending) entries(d *deviceAppend) {
 		}
 	}
 	a.log = append(a.log, parts...)
-	a.hints.device(string(d.events[0].Device))
+	a.index.device(string(d.events[0].Device))
 }
 
 // One piece has at most so many rows, and its bytes are not many more than these.
@@ -311,7 +310,7 @@ func (a *appending) entry(e *andon.Event, shard int) order {
 		"INSERT INTO events_by_device (tenant, device, day, shard, time, state, at, supervisor, " +
 			"entry) VALUES (?, ?, ?, ?, ?, ?, 0, '', ?) USING TIMESTAMP ? AND TTL ?",
 		[]any{a.tenant.key, string(e.Device), int(e.Time.Day()), shard, int64(e.Time),
-			string(e.State), packEntry(a.stamp, e), a.stamp, a.hints.ttl.seconds(e.Time)},
+			string(e.State), packEntry(a.stamp, e), a.stamp, a.index.ttl.seconds(e.Time)},
 	}
 }
 
@@ -322,7 +321,7 @@ func (a *appending) escalation(r andon.Escalation, shard int) order {
 			"record) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?",
 		[]any{a.tenant.key, string(r.Device), int(r.Time.Day()), shard, int64(r.Time),
 			string(r.State), int64(r.At), string(r.To), packRecord(&r),
-			a.stamp, a.hints.ttl.seconds(r.Time)},
+			a.stamp, a.index.ttl.seconds(r.Time)},
 	}
 }
 

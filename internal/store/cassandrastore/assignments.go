@@ -60,7 +60,7 @@ func (s *Store) assign(
 		views[k.device] = slots.slots[i].view.clone()
 	}
 	stamp := s.stamp()
-	hints := s.newHints(t.key, s.ttl(s.working.Load().Retention))
+	index := s.newIndexRows(t.key, s.ttl(s.working.Load().Retention))
 	var kept []andon.Assignment
 	var orders []order
 	for _, a := range assignments {
@@ -74,15 +74,14 @@ func (s *Store) assign(
 		v.assigned = a
 		kept = append(kept, a)
 		orders = append(orders, s.assignOrders(t, a, stamp)...)
-		hints.device(string(a.Device))
+		index.device(string(a.Device))
 		if a.Operator != "" {
-			s.foresee(hints, t, now, a)
+			s.foresee(index, t, now, a)
 		}
 	}
-	if err := s.write(ctx, hints.mutations()); err != nil {
+	if err := index.write(ctx); err != nil {
 		return nil, err
 	}
-	s.written.add(hints.all)
 	for part := range slices.Chunk(orders, ordersInBatch) {
 		if err := s.writeLogged(ctx, part); err != nil {
 			return nil, err
@@ -278,8 +277,8 @@ func named(events []andon.Event) []andon.PersonID {
 	return all
 }
 
-// answering returns who answers for each entry of an append, for the hints: whom it names, else who
-// was assigned as far as this process knows. Assign notes the rest.
+// answering returns who answers for each entry of an append, for the index rows: whom it names,
+// else who was assigned as far as this process knows. Assign notes the rest.
 func (a *appending) answering(ctx context.Context, d *deviceAppend) ([]andon.PersonID, error) {
 	newest, all := d.was.assigned, named(d.events)
 	if newest.From == 0 {
@@ -303,11 +302,11 @@ func (a *appending) answering(ctx context.Context, d *deviceAppend) ([]andon.Per
 // foresee notes an operator for the hours that a device may have entries in which were on their way
 // when the assignment was written: those that another process takes in without knowing of it are at
 // most as far ahead as the tenant allows.
-func (s *Store) foresee(h *hints, t *tenant, now andon.Time, a andon.Assignment) {
+func (s *Store) foresee(x *indexRows, t *tenant, now andon.Time, a andon.Assignment) {
 	last := now.Add(andon.DurationOf(s.options.Settle) + t.record.MaxFuture).Hour()
 	first := a.From.Hour()
 	for hour := first; hour <= max(first, min(last, first+hoursForeseen)); hour++ {
-		h.operator(string(a.Operator), string(a.Device), max(a.From, andon.HourStart(hour)))
+		x.operator(string(a.Operator), string(a.Device), max(a.From, andon.HourStart(hour)))
 	}
 }
 

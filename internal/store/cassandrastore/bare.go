@@ -55,7 +55,7 @@ func (s *Store) Discard(ctx context.Context) error {
 //     latest_by_device, thrown away, as a process does that is alone;
 //   - side by side: for each device one batch for each partition of events_by_device, and one of
 //     heard and of the newest entry of each state; the row of the design where the device changed
-//     its state, or where it has one row a device; and the hints that were not sent before
+//     its state, or where it has one row a device; and the index rows that were not sent before
 //     (directory, devices_by_tenant, states_by_tenant, hints_by_operator, devices_by_operator);
 //   - then, for each device that changed its state, one batch of the marks of its run and, unless
 //     it became normal, of its incident.
@@ -156,7 +156,7 @@ func (b *bare) keep(ctx context.Context, received andon.Time, events []andon.Eve
 	s, w := b.store, b.store.working.Load()
 	a := &appending{
 		store: s, working: w, tenant: b.tenant, received: received, stamp: s.stamp(),
-		hints: s.newHints(b.tenant.key, s.ttl(w.Retention)),
+		index: s.newIndexRows(b.tenant.key, s.ttl(w.Retention)),
 	}
 	var stale []andon.DeviceID
 	var marks []mutation
@@ -178,12 +178,12 @@ func (b *bare) keep(ctx context.Context, received andon.Time, events []andon.Eve
 		return b.look(ctx, stale[i])
 	})
 	if err == nil {
-		err = b.send(ctx, append(a.log, a.hints.mutations()...))
+		err = b.send(ctx, append(a.log, a.index.all...))
 	}
 	if err != nil {
 		return failure("write", err)
 	}
-	s.written.add(a.hints.all)
+	s.written.Add(a.index.sums)
 	return failure("write", b.send(ctx, marks))
 }
 
@@ -265,7 +265,7 @@ func (s *Store) Insert(ctx context.Context, id andon.TenantID, events []andon.Ev
 	key := string(id) + "\tinserted" // no life of a tenant is called so
 	a := &appending{
 		store: s, tenant: &tenant{key: key}, stamp: s.stamp(),
-		hints: s.newHints(key, s.ttl(andon.Forever)),
+		index: s.newIndexRows(key, s.ttl(andon.Forever)),
 	}
 	for len(events) > 0 {
 		n := 1

@@ -60,8 +60,8 @@ func (s *Store) device(
 	return &d, nil
 }
 
-// Devices is of andon.Current. Devices are found through hints, in the order of their ids, and each
-// is held against what it shows.
+// Devices is of andon.Current. Devices are found through index rows, in the order of their ids, and
+// each is held against what it shows.
 func (s *Store) Devices(
 	ctx context.Context, id andon.TenantID, q andon.DeviceQuery,
 ) iter.Seq2[andon.Device, error] {
@@ -140,8 +140,8 @@ func (s *Store) Retire(
 	newest := v.newestKey(t.record.States)
 	at = max(at, newest.Time+1)
 	slots.forget()
-	// Its hints stay until it is looked at again: an append that has not seen the retirement may
-	// bring it back and take them for kept. Those of a retired device are never shown.
+	// Its index rows stay until it is looked at again: an append that has not seen the retirement
+	// may bring it back and take them for kept. Those of a retired device are never shown.
 	err = s.write(ctx, s.retireOrders(t, device, at))
 	if err == nil {
 		err = s.inTime(began, s.processes.pace.MemberFor)
@@ -232,7 +232,7 @@ type candidates struct {
 	begun   bool
 }
 
-// candidates chooses the hints to go by: those with the fewest devices.
+// candidates chooses the index rows to go by: those with the fewest devices.
 func (s *Store) candidates(
 	ctx context.Context, t *tenant, q andon.DeviceQuery,
 ) (*candidates, error) {

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/andonhq/andon"
 )
@@ -24,93 +25,97 @@ const (
 	ofNames kind = "names"
 )
 
-// hints gathers the hints that a request needs and that this process has not written yet. One that
-// expires is written at the time that it expires by, so that the longest stands.
-type hints struct {
+// indexRows gathers the index rows that a request needs and that this process has not written yet.
+// One that expires is written at the time that it expires by, so that the longest stands.
+type indexRows struct {
 	store  *Store
 	tenant string
 	ttl    lifetime
-	all    []hint
-	sums   map[uint64]bool
+	all    []mutation
+	sums   map[uint64]bool // what they are remembered by
 }
 
-func (s *Store) newHints(tenant string, ttl lifetime) *hints {
-	return &hints{store: s, tenant: tenant, ttl: ttl, sums: map[uint64]bool{}}
+// writtenRows is how many rows are remembered, so that they are not written again.
+const writtenRows = 1 << 21 // 16 MiB
+
+func (s *Store) newIndexRows(tenant string, ttl lifetime) *indexRows {
+	return &indexRows{store: s, tenant: tenant, ttl: ttl, sums: map[uint64]bool{}}
 }
 
-func (h *hints) add(text string, args []any, key ...string) {
-	sum := h.store.written.sum(append(key, h.tenant, h.ttl.retention.String())...)
-	if h.sums[sum] || h.store.written.has(sum) {
+func (x *indexRows) add(text string, args []any, key ...string) {
+	key = append(key, x.tenant, x.ttl.retention.String())
+	sum := x.store.written.SumText(strings.Join(key, "\x00"))
+	if x.sums[sum] || x.store.written.Holds(sum) {
 		return
 	}
-	h.sums[sum] = true
-	h.all = append(h.all, hint{sum, mutation{{text, args}}})
+	x.sums[sum] = true
+	x.all = append(x.all, mutation{{text, args}})
 }
 
-// mutations are the hints as they are written.
-func (h *hints) mutations() []mutation {
-	all := make([]mutation, len(h.all))
-	for i := range h.all {
-		all[i] = h.all[i].mutation
+// write writes them side by side with what they lead to, and remembers them.
+func (x *indexRows) write(ctx context.Context, with ...mutation) error {
+	err := x.store.write(ctx, append(with, x.all...))
+	if err == nil {
+		x.store.written.Add(x.sums)
 	}
-	return all
+	return err
 }
 
 // exists notes that a partition exists. at is a time within it.
-func (h *hints) exists(k kind, id string, unit uint32, shard int, label string, at andon.Time) {
-	ttl := h.ttl
+func (x *indexRows) exists(k kind, id string, unit uint32, shard int, label string, at andon.Time) {
+	ttl := x.ttl
 	if k == ofSupervisor || k == ofEscalations {
 		ttl.retention = andon.Forever // a device may be escalated for longer than its log is kept
 	}
-	h.add("INSERT INTO directory (tenant, kind, id, unit, shard, label) VALUES (?, ?, ?, ?, ?, ?) "+
+	x.add("INSERT INTO directory (tenant, kind, id, unit, shard, label) VALUES (?, ?, ?, ?, ?, ?) "+
 		"USING TIMESTAMP ? AND TTL ?",
-		[]any{h.tenant, string(k), id, int(unit), shard, label, ttl.stamp(at), ttl.seconds(at)},
+		[]any{x.tenant, string(k), id, int(unit), shard, label, ttl.stamp(at), ttl.seconds(at)},
 		"directory", string(k), id, strconv.Itoa(int(unit)), strconv.Itoa(shard), label)
 }
 
 // device notes that something is kept of a device.
-func (h *hints) device(device string) {
-	h.add("INSERT INTO devices_by_tenant (tenant, bucket, device) VALUES (?, ?, ?)",
-		[]any{h.tenant, bucketOf(device), device}, "devices_by_tenant", device)
+func (x *indexRows) device(device string) {
+	x.add("INSERT INTO devices_by_tenant (tenant, bucket, device) VALUES (?, ?, ?)",
+		[]any{x.tenant, bucketOf(device), device}, "devices_by_tenant", device)
 }
 
 // state notes that a state has entries.
-func (h *hints) state(state string) {
-	h.add("INSERT INTO states_by_tenant (tenant, state) VALUES (?, ?)",
-		[]any{h.tenant, state}, "states_by_tenant", state)
+func (x *indexRows) state(state string) {
+	x.add("INSERT INTO states_by_tenant (tenant, state) VALUES (?, ?)",
+		[]any{x.tenant, state}, "states_by_tenant", state)
 }
 
 // operator notes that an operator has an entry.
-func (h *hints) operator(operator, device string, at andon.Time) {
+func (x *indexRows) operator(operator, device string, at andon.Time) {
 	hour := at.Hour()
-	h.add("INSERT INTO hints_by_operator (tenant, operator, hour, device) VALUES (?, ?, ?, ?) "+
+	x.add("INSERT INTO hints_by_operator (tenant, operator, hour, device) VALUES (?, ?, ?, ?) "+
 		"USING TIMESTAMP ? AND TTL ?",
-		[]any{h.tenant, operator, int(hour), device, h.ttl.stamp(at), h.ttl.seconds(at)},
+		[]any{x.tenant, operator, int(hour), device, x.ttl.stamp(at), x.ttl.seconds(at)},
 		"hints_by_operator", operator, strconv.Itoa(int(hour)), device)
-	h.exists(ofOperator, operator, hour, 0, "", at)
-	h.answers(operator, device)
+	x.exists(ofOperator, operator, hour, 0, "", at)
+	x.answers(operator, device)
 }
 
 // name notes a name for whoever wants all of them.
-func (h *hints) name(of, name string) {
-	h.add("INSERT INTO directory (tenant, kind, id, unit, shard, label) VALUES (?, ?, ?, 0, 0, ?)",
-		[]any{h.tenant, string(ofNames), of, name}, "names", of, name)
+func (x *indexRows) name(of, name string) {
+	x.add("INSERT INTO directory (tenant, kind, id, unit, shard, label) VALUES (?, ?, ?, 0, 0, ?)",
+		[]any{x.tenant, string(ofNames), of, name}, "names", of, name)
 }
 
 // answers notes that an operator may answer for a device now.
-func (h *hints) answers(operator, device string) {
-	h.add("INSERT INTO devices_by_operator (tenant, operator, device) VALUES (?, ?, ?)",
-		[]any{h.tenant, operator, device}, "devices_by_operator", operator, device)
-	h.name(string(ofOperator), operator)
+func (x *indexRows) answers(operator, device string) {
+	x.add("INSERT INTO devices_by_operator (tenant, operator, device) VALUES (?, ?, ?)",
+		[]any{x.tenant, operator, device}, "devices_by_operator", operator, device)
+	x.name(string(ofOperator), operator)
 }
 
 // metric notes that a device has a metric. It is noted anew each day, because it expires.
-func (h *hints) metric(metric, device string, at andon.Time) {
-	h.add("INSERT INTO devices_by_metric (tenant, metric, bucket, device) VALUES (?, ?, ?, ?) "+
+func (x *indexRows) metric(metric, device string, at andon.Time) {
+	x.add("INSERT INTO devices_by_metric (tenant, metric, bucket, device) VALUES (?, ?, ?, ?) "+
 		"USING TIMESTAMP ? AND TTL ?",
-		[]any{h.tenant, metric, bucketOf(device), device, h.ttl.stamp(at), h.ttl.seconds(at)},
+		[]any{x.tenant, metric, bucketOf(device), device, x.ttl.stamp(at), x.ttl.seconds(at)},
 		"devices_by_metric", metric, device, strconv.Itoa(int(at.Day())))
-	h.name(ofMetric, metric)
+	x.name(ofMetric, metric)
 }
 
 // ofMetric is the id of the names of metrics.

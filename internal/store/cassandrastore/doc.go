@@ -10,10 +10,10 @@
 //     number of times: the write timestamp of a cell is what it is ordered by (the entry's time
 //     for the newest entry, the delivery for its content), and at equal timestamps Cassandra keeps
 //     the greater bytes, so the bytes begin with what decides.
-//   - Hints. The directory says which partitions exist; by-state, operator, supervisor and metric
-//     rows say where to look. Each hit is checked against the truth: a stale hint is never shown.
-//     A missing one would be a wrong answer, so hints are written before what they lead to counts
-//     as kept, and taken away only long after.
+//   - Index rows. The directory says which partitions exist; by-state, operator, supervisor and
+//     metric rows say where to look. Each hit is checked against the truth: a stale index row is
+//     never shown. A missing one would be a wrong answer, so index rows are written before what
+//     they lead to counts as kept, and taken away only long after.
 //
 // An append looks at its devices first (view.go), writes, and where a device entered another state
 // looks at it again once everything that was under way has landed (settle.go).

@@ -71,13 +71,13 @@ func (a *appending) escalated(r andon.Escalation) []mutation {
 			[]any{max(1, int64(r.At)), packEscalation(&r, states), key, device},
 		}},
 	}
-	a.hints.exists(ofEscalations, device, r.At.Day(), 0, "", r.At)
+	a.index.exists(ofEscalations, device, r.At.Day(), 0, "", r.At)
 	if r.To == "" {
 		return all
 	}
 	day := r.Time.Day()
-	a.hints.exists(ofSupervisor, string(r.To), day, 0, "", r.Time)
-	a.hints.name(string(ofSupervisor), string(r.To))
+	a.index.exists(ofSupervisor, string(r.To), day, 0, "", r.Time)
+	a.index.name(string(ofSupervisor), string(r.To))
 	return append(all, mutation{{
 		"INSERT INTO hints_by_supervisor (tenant, supervisor, day, time, state, device) " +
 			"VALUES (?, ?, ?, ?, ?, ?) USING TIMESTAMP ?",

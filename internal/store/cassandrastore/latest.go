@@ -11,7 +11,7 @@ type place struct {
 }
 
 // design is one way to find the devices that are in a state: the five of the reference, one of them
-// with two kinds of index. Their rows are hints, and enter is called before what they lead to
+// with two kinds of index. Their rows lead to devices, and enter is called before what they lead to
 // counts as kept. The devices that a design finds are a superset of those that are in the state.
 type design interface {
 	// tables are what it needs beside the other tables, in the order of creation.
@@ -20,12 +20,12 @@ type design interface {
 	enter(p place) mutation
 	// oneRow reports that a device has one row, which says its state: then enter is called with
 	// every newest entry, since another process may have written another state meanwhile. Where
-	// each state has a hint of its own, those are enough that enter a state.
+	// each state has an index row of its own, those are enough that enter a state.
 	oneRow() bool
-	// leave takes a hint away that is known to be stale, as of p.at. Nothing where enter of the
-	// next state replaces it.
+	// leave takes an index row away that is known to be stale, as of p.at. Nothing where enter of
+	// the next state replaces it.
 	leave(p place) []mutation
-	// retire takes away all hints of a device that may stand in states.
+	// retire takes away all index rows of a device that may stand in states.
 	retire(p place, states []andon.State) []mutation
 	// find returns questions that together give the devices of a state from a device on: all of
 	// them in the order of ids, or all of them scattered.

@@ -35,8 +35,8 @@ func (l lifetime) seconds(at andon.Time) int {
 	return int(left)
 }
 
-// stamp is the write timestamp of a hint that expires: of several for one thing, the one that lives
-// longest stands, whatever the order and whatever the retention was meanwhile.
+// stamp is the write timestamp of an index row that expires: of several for one thing, the one that
+// lives longest stands, whatever the order and whatever the retention was meanwhile.
 func (l lifetime) stamp(at andon.Time) int64 {
 	if l.retention == andon.Forever {
 		return int64(andon.MaxTime) - 1

@@ -130,7 +130,7 @@ func (m *melee) prepare(events []andon.Event, dies bool) *delivery {
 	d.append = &appending{
 		store: s, working: s.working.Load(), tenant: t, received: m.at,
 		stamp:   m.stores[0].stamp(),
-		hints:   s.newHints(t.key, s.ttl(andon.Forever)),
+		index:   s.newIndexRows(t.key, s.ttl(andon.Forever)),
 		devices: []*deviceAppend{{events: events, slot: &slot{}}},
 	}
 	m.told = append(m.told, "begin "+d.name)
@@ -172,7 +172,7 @@ func (m *melee) advance(d *delivery) (done bool) {
 		d.rest = d.rest[1:]
 		return len(d.rest) == 0 && d.dies
 	default:
-		d.store.written.add(a.hints.all)
+		d.store.written.Add(a.index.sums)
 		if err := a.mark(m.Context()); err != nil {
 			m.Fatal(err)
 		}
@@ -186,7 +186,7 @@ func (m *melee) advance(d *delivery) (done bool) {
 
 // statements are those of an Append before its marks, each alone and some twice, in any order.
 func (m *melee) statements(a *appending) (all []mutation) {
-	for _, whole := range append(a.log, a.hints.mutations()...) {
+	for _, whole := range append(a.log, a.index.all...) {
 		for _, one := range whole {
 			all = append(all, mutation{one})
 		}

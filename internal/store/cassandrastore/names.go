@@ -141,15 +141,14 @@ func (s *Store) restoreAssignment(ctx context.Context, t *tenant, a andon.Assign
 	}
 	defer slots.give()
 	defer slots.forget()
-	hints := s.newHints(t.key, s.ttl(s.working.Load().Retention))
-	hints.device(string(a.Device))
+	index := s.newIndexRows(t.key, s.ttl(s.working.Load().Retention))
+	index.device(string(a.Device))
 	if a.Operator != "" {
-		s.foresee(hints, t, a.From, a)
+		s.foresee(index, t, a.From, a)
 	}
-	if err := s.write(ctx, hints.mutations()); err != nil {
+	if err := index.write(ctx); err != nil {
 		return err
 	}
-	s.written.add(hints.all)
 	return s.writeLogged(ctx, s.assignOrders(t, a, s.stamp()))
 }
 
@@ -190,13 +189,11 @@ func (s *Store) restoreRetirement(ctx context.Context, t *tenant, r andon.Retire
 	}
 	alive := v.alive(t.record.States)
 	slots.forget()
-	hints := s.newHints(t.key, s.ttl(andon.Forever))
-	hints.device(string(r.Device))
-	err = s.write(ctx, append(hints.mutations(), s.retireOrders(t, r.Device, r.At)...))
-	if err != nil {
+	index := s.newIndexRows(t.key, s.ttl(andon.Forever))
+	index.device(string(r.Device))
+	if err := index.write(ctx, s.retireOrders(t, r.Device, r.At)...); err != nil {
 		return err
 	}
-	s.written.add(hints.all)
 	if alive {
 		s.counts.raise(t.key, r.Device, newest, r.At, v.heard)
 		s.again.later(lookAt{

@@ -214,16 +214,15 @@ func (s *Store) escalate(
 	w, began := s.working.Load(), s.processes.now()
 	a := &appending{
 		store: s, working: w, tenant: t, stamp: s.stamp(),
-		hints: s.newHints(t.key, s.ttl(w.Retention)),
+		index: s.newIndexRows(t.key, s.ttl(w.Retention)),
 	}
 	shard := shardOf(e.Time, e.State, shards)
-	a.hints.exists(ofEvents, string(e.Device), e.Time.Day(), shardsOf(shards), string(e.State),
+	a.index.exists(ofEvents, string(e.Device), e.Time.Day(), shardsOf(shards), string(e.State),
 		e.Time)
 	a.log = append(a.escalated(e), mutation{a.escalation(e, shard)})
-	if err := s.write(ctx, append(a.log, a.hints.mutations()...)); err != nil {
+	if err := a.index.write(ctx, a.log...); err != nil {
 		return err
 	}
-	s.written.add(a.hints.all)
 	return s.inTime(began, s.processes.pace.MemberFor)
 }
 

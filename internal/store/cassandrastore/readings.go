@@ -84,14 +84,14 @@ func (s *Store) AppendReadings(
 		return err
 	}
 	defer slots.give()
-	stamp, hints := s.stamp(), s.newHints(t.key, s.ttl(w.Readings))
+	stamp, index := s.stamp(), s.newIndexRows(t.key, s.ttl(w.Readings))
 	var all []mutation
 	for len(messages) > 0 {
 		n := 1
 		for n < len(messages) && messages[n].Device == messages[0].Device {
 			n++
 		}
-		all = append(all, measure(t.key, stamp, hints, messages[:n])...)
+		all = append(all, measure(t.key, stamp, index, messages[:n])...)
 		all = append(all, mutation{{
 			"UPDATE latest_by_device USING TIMESTAMP ? SET heard = ? " +
 				"WHERE tenant = ? AND device = ?",
@@ -99,7 +99,7 @@ func (s *Store) AppendReadings(
 		}})
 		messages = messages[n:]
 	}
-	err = s.write(ctx, append(all, hints.mutations()...))
+	err = index.write(ctx, all...)
 	if err == nil {
 		err = s.inTime(began, s.processes.pace.MemberFor)
 	}
@@ -107,7 +107,6 @@ func (s *Store) AppendReadings(
 		slots.forget()
 		return err
 	}
-	s.written.add(hints.all)
 	slots.heard(received)
 	for i := range readings {
 		s.counts.hear(t.key, readings[i].Device, received)
@@ -154,7 +153,9 @@ func joinByTime(readings []andon.Reading) []andon.Reading {
 }
 
 // measure writes the readings of one device: those of one day and shard in one piece.
-func measure(tenant string, stamp int64, hints *hints, readings []andon.Reading) (all []mutation) {
+func measure(
+	tenant string, stamp int64, index *indexRows, readings []andon.Reading,
+) (all []mutation) {
 	type partition struct {
 		day   uint32
 		shard int
@@ -173,15 +174,15 @@ func measure(tenant string, stamp int64, hints *hints, readings []andon.Reading)
 			"INSERT INTO readings_by_device (tenant, device, day, shard, time, message, reading) " +
 				"VALUES (?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?",
 			[]any{tenant, string(r.Device), int(p.day), p.shard, int64(r.Time), messageID(r),
-				packReading(stamp, r), stamp, hints.ttl.seconds(r.Time)},
+				packReading(stamp, r), stamp, index.ttl.seconds(r.Time)},
 		})
 		sizes[at] += 64 + 32*len(r.Metrics) + len(r.Metadata)
-		hints.exists(ofReadings, string(r.Device), p.day, p.shard, "", r.Time)
+		index.exists(ofReadings, string(r.Device), p.day, p.shard, "", r.Time)
 		for _, m := range r.Metrics {
-			hints.metric(string(m.Name), string(r.Device), r.Time)
+			index.metric(string(m.Name), string(r.Device), r.Time)
 		}
 	}
-	hints.device(string(readings[0].Device))
+	index.device(string(readings[0].Device))
 	return all
 }
 

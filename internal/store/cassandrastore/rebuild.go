@@ -177,7 +177,7 @@ func (c *counts) known() (n int64) {
 	return n
 }
 
-// repair holds what is kept of a device against its log, and puts its hints right.
+// repair holds what is kept of a device against its log, and puts its index rows right.
 func (s *Store) repair(ctx context.Context, t *tenant, device andon.DeviceID) error {
 	if err := s.mayWrite(ctx); err != nil {
 		return err
@@ -206,14 +206,14 @@ func (s *Store) repair(ctx context.Context, t *tenant, device andon.DeviceID) er
 	p := placeOf(t, device, v)
 	left := p
 	left.at--
-	var hints []mutation
+	var index []mutation
 	for _, d := range s.working.Load().writes {
-		hints = append(hints, d.enter(p))
-		if s.quiet(v) { // else somebody may just take the hint of another state for kept
-			hints = append(hints, leaveAll(d, left, v.others(p.state))...)
+		index = append(index, d.enter(p))
+		if s.quiet(v) { // else somebody may just take the index row of another state for kept
+			index = append(index, leaveAll(d, left, v.others(p.state))...)
 		}
 	}
-	if err := s.write(ctx, hints); err != nil {
+	if err := s.write(ctx, index); err != nil {
 		return err
 	}
 	run, calm, err := s.beginnings(ctx, t, device, v, &lookAt{quiet: s.quiet(v)})
@@ -248,7 +248,7 @@ func (s *Store) raiseFromLog(
 // drop takes away the tables and views of designs that nobody reads or writes any more, also those
 // that a rebuild left which was broken off. Partitions of a number of buckets that is not used any
 // more stay: a tombstone of now would hide what a later rebuild to that number writes at the times
-// of entries, and stale hints are harmless.
+// of entries, and stale index rows are harmless.
 func (r *rebuild) drop(ctx context.Context) error {
 	s := r.store
 	now, err := newDesign(r.to)

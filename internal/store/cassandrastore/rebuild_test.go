@@ -184,8 +184,8 @@ func TestRebuildRefuses(t *testing.T) {
 	onlyTables(t, s)
 }
 
-// TestRebuildMends: hints that are gone, hints of states that a device is not in, and a newest
-// entry that only the log has are put right in place.
+// TestRebuildMends: index rows that are gone, index rows of states that a device is not in, and a
+// newest entry that only the log has are put right in place.
 func TestRebuildMends(t *testing.T) {
 	for _, design := range Designs() {
 		t.Run(design, func(t *testing.T) {
@@ -203,7 +203,7 @@ func TestRebuildMends(t *testing.T) {
 				}
 				run(t, s, "TRUNCATE "+table.name)
 			}
-			f.strayHints()
+			f.strayIndexRows()
 			f.onlyInLog(crowdDevice(3))
 			if err := s.RebuildLatest(t.Context(), "", "", func(int64, int64) {}); err != nil {
 				t.Fatal(err)
@@ -214,7 +214,7 @@ func TestRebuildMends(t *testing.T) {
 }
 
 // strayHints says that devices are in states in which they are not.
-func (f *fleet) strayHints() {
+func (f *fleet) strayIndexRows() {
 	t, err := f.store.tenant(f.Context(), andon.DefaultTenant)
 	if err != nil {
 		f.Fatal(err)
@@ -239,10 +239,10 @@ func (f *fleet) onlyInLog(device andon.DeviceID) {
 	events := []andon.Event{{Device: device, State: "WARNING3", Time: f.at + 1_000}}
 	a := &appending{
 		store: f.store, working: f.store.working.Load(), tenant: t, received: f.at,
-		stamp: f.store.stamp(), hints: f.store.newHints(t.key, f.store.ttl(andon.Forever)),
+		stamp: f.store.stamp(), index: f.store.newIndexRows(t.key, f.store.ttl(andon.Forever)),
 	}
 	a.entries(&deviceAppend{events: events, is: &view{}, answers: named(events)})
-	if err := f.store.write(f.Context(), append(a.log, a.hints.mutations()...)); err != nil {
+	if err := f.store.write(f.Context(), append(a.log, a.index.all...)); err != nil {
 		f.Fatal(err)
 	}
 	// Nobody knows when it arrived: at its own time, then.

@@ -12,7 +12,7 @@ type table struct {
 // tables are the schema as it is now. What changes here is an upgrade, too. The write timestamps
 // matter as much as the columns: each comment says what they are.
 func tables() []table {
-	return slices.Concat(types(), tenantTables(), logTables(), hintTables(), processTables())
+	return slices.Concat(types(), tenantTables(), logTables(), indexTables(), processTables())
 }
 
 // types are what keeps a value of several parts whole.
@@ -86,7 +86,7 @@ func escalationsByDay() table {
   WITH CLUSTERING ORDER BY (at DESC, time DESC, state ASC, supervisor ASC)`}
 }
 
-func hintTables() []table {
+func indexTables() []table {
 	return []table{
 		{"directory", "Which partitions exist. Of kind device and reading, by id the device: " +
 			"unit is the UTC day, and label for entries the state. Of kind operator, " +

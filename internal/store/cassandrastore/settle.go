@@ -13,8 +13,9 @@ import (
 // write merges by itself; what they concluded may be wrong: which entry is the first of the run,
 // and that the device left a state. So whoever saw a change looks at the device again
 // Options.Settle later, when everything that was under way with it has landed, and only then takes
-// hints away and marks the marks as settled. A process that ends before is no harm: a mark that is
-// not settled is worked out by each reader, and the first to find the device quiet settles it.
+// index rows away and marks the marks as settled. A process that ends before is no harm: a mark
+// that is not settled is worked out by each reader, and the first to find the device quiet settles
+// it.
 
 // lookAt is a device that is to be looked at again.
 type lookAt struct {
@@ -144,19 +145,19 @@ func (s *Store) settle(ctx context.Context, at lookAt) error {
 	if entered {
 		s.gathered.enter(t.key, at.device)
 	}
-	var hints []mutation
+	var index []mutation
 	p := placeOf(t, at.device, v)
 	for _, d := range s.working.Load().writes {
 		if entered {
-			hints = append(hints, d.enter(p))
+			index = append(index, d.enter(p))
 		}
 		if at.former != "" && at.former != p.state {
 			left := p
 			left.state, left.severity, left.at = at.former, 0, p.at-1
-			hints = append(hints, d.leave(left)...)
+			index = append(index, d.leave(left)...)
 		}
 	}
-	if err := s.write(ctx, hints); err != nil {
+	if err := s.write(ctx, index); err != nil {
 		return err
 	}
 	if m := s.marks(t.key, at.device, run, calm); len(m) > 0 {
@@ -166,14 +167,14 @@ func (s *Store) settle(ctx context.Context, at lookAt) error {
 	return err
 }
 
-// unlist takes away the hints of a retired device.
-func (s *Store) unlist(t *tenant, device andon.DeviceID, v *view) (hints []mutation) {
+// unlist takes away the index rows of a retired device.
+func (s *Store) unlist(t *tenant, device andon.DeviceID, v *view) (index []mutation) {
 	p := placeOf(t, device, v)
 	p.at = v.retired - 1
 	for _, d := range s.working.Load().writes {
-		hints = append(hints, d.retire(p, v.others(""))...)
+		index = append(index, d.retire(p, v.others(""))...)
 	}
-	return hints
+	return index
 }
 
 func placeOf(t *tenant, device andon.DeviceID, v *view) place {

@@ -11,6 +11,7 @@ import (
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/cuckoo"
 )
 
 // Store is an andon.Store on one keyspace.
@@ -29,9 +30,9 @@ type Store struct {
 	working   atomic.Pointer[working]
 	tenants   *tenants // their records, for a second
 	admission admission
-	devices   *devices  // what appends last saw of their devices
-	written   *written  // hints that need not be written again
-	fullness  *fullness // of the partitions that most is written to
+	devices   *devices        // what appends last saw of their devices
+	written   *cuckoo.Written // index rows that need not be written again
+	fullness  *fullness       // of the partitions that most is written to
 	counts    *counts
 	again     *lookAgain
 	over      chan struct{} // a life of a tenant is over
@@ -96,7 +97,7 @@ func newStore(c *cluster, session *gocql.Session, w *working) *Store {
 		options: c.options, session: session, version: c.version, datacenter: c.datacenter,
 		speculation: gocql.NonSpeculativeExecution{},
 		inFlight:    make(chan struct{}, c.options.InFlight),
-		tenants:     newTenants(), devices: newDevices(), written: newWritten(),
+		tenants:     newTenants(), devices: newDevices(), written: cuckoo.NewWritten(writtenRows),
 		fullness: newFullness(),
 		counts:   newCounts(),
 		again:    newLookAgain(), over: make(chan struct{}, 1),

@@ -15,6 +15,7 @@ import (
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/cuckoo"
 )
 
 // drawMark draws marks that are often of one base, or of bases at one instant.
@@ -477,7 +478,7 @@ func TestRequestHasOneTimeout(t *testing.T) {
 				Now: realClock, Timeout: 3 * time.Second, Settle: time.Minute,
 				Log: slog.New(slog.DiscardHandler),
 			},
-			tenants: newTenants(), devices: newDevices(), written: newWritten(),
+			tenants: newTenants(), devices: newDevices(), written: cuckoo.NewWritten(8),
 			fullness: newFullness(), inFlight: make(chan struct{}, 1),
 		}
 		s.working.Store(&working{})

@@ -236,8 +236,9 @@ func (w *writing) index(
 	if operator == "" {
 		return nil
 	}
+	const odd = 0x9e3779b97f4a7c15
 	hour := at.Hour()
-	if sum := w.store.written.hour(operator, hour); f.operator != sum {
+	if sum := w.store.written.SumText(string(operator)) + uint64(hour)*odd; f.operator != sum {
 		f.operator = sum
 		w.key = w.key.begin(tableOperator, w.tenant.number).
 			text(string(operator)).number(hour).text(string(id))

@@ -12,46 +12,6 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// remembered remembers a row, and reports whether it was to be written.
-func remembered(w *written, k key) bool {
-	sum := w.sum(k)
-	held := w.holds(sum)
-	w.add(map[uint64]bool{sum: true})
-	return !held
-}
-
-// TestWrittenIsACache: a row that is remembered is not written again, and however many names come,
-// no more room is taken.
-func TestWrittenIsACache(t *testing.T) {
-	w := newWritten()
-	name := func(n int) key { return newKey(tableMetric, 1).text(fmt.Sprint(n)) }
-	if !remembered(w, name(1)) || remembered(w, name(1)) {
-		t.Error("a row is to be written the first time, and not the second")
-	}
-	for n := range 2 * writtenRows {
-		remembered(w, name(n))
-	}
-	if w.sums.Slots() != writtenRows {
-		t.Errorf("there is room for %d rows, more than %d", w.sums.Slots(), writtenRows)
-	}
-}
-
-// TestWrittenOfAFleet: a fleet whose hints fit into half of the cache writes none of them again.
-func TestWrittenOfAFleet(t *testing.T) {
-	w := newWritten()
-	again := 0
-	for round := range 3 {
-		for n := range writtenRows / 2 {
-			if remembered(w, newKey(tableOperator, 1).number(uint32(n))) && round > 0 {
-				again++
-			}
-		}
-	}
-	if again > 0 {
-		t.Errorf("of %d rows %d are written again a round", writtenRows/2, again/2)
-	}
-}
-
 // manyDevices returns as many devices as fill several records, each with an entry.
 func manyDevices() []andon.Event {
 	var events []andon.Event

@@ -154,7 +154,7 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 		return err
 	}
 	t.withdrawn.set(device, nil)
-	s.written.forget()
+	s.written.Forget()
 	s.drop(t, w.changes.Slot(0))
 	return nil
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/cuckoo"
 )
 
 // The version of the stored format. A store of a newer one is refused, an older one is upgraded. It
@@ -81,7 +82,7 @@ type Store struct {
 	writes  sync.RWMutex
 	order   order // staging, one at a time
 	line    line  // showing, in the order of staging
-	written *written
+	written *cuckoo.Written
 
 	checkpoints checkpoints
 	reclaim     reclaim
@@ -119,7 +120,7 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Store, error) {
 		db: db, options: o, release: release, synced: synced, damages: o.damages,
 		room:    room{fs: o.FS, dir: dir, reserve: o.Reserve},
 		tenants: map[andon.TenantID]*tenant{},
-		written: newWritten(),
+		written: cuckoo.NewWritten(writtenRows),
 	}
 	o.opened.Store(true)
 	s.order.turn, s.order.large = make(chan struct{}, 1), make(chan struct{}, 1)

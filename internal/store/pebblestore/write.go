@@ -236,7 +236,7 @@ func (w *writing) records() [][]byte {
 
 // remember notes what need not be written again, now that it is on the disk.
 func (w *writing) remember() {
-	w.store.written.add(w.hints)
+	w.store.written.Add(w.hints)
 	for i := range w.folded {
 		n := &w.changes.Slot(i).Note
 		n.day.Store(w.folded[i].day)
@@ -244,10 +244,13 @@ func (w *writing) remember() {
 	}
 }
 
+// writtenRows is how many rows are remembered: hints, and days of directories.
+const writtenRows = 1 << 20 // 8 MiB
+
 // once writes the row of w.key, which has no value, unless it was written before.
 func (w *writing) once() error {
-	sum := w.store.written.sum(w.key)
-	if w.store.written.holds(sum) || w.hints[sum] {
+	sum := w.store.written.Sum(w.key)
+	if w.store.written.Holds(sum) || w.hints[sum] {
 		return nil
 	}
 	if w.hints == nil {
