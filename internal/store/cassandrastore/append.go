@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // appending is one Append under way.
@@ -17,8 +18,8 @@ type appending struct {
 	stamp    int64
 	index    *indexRows
 	devices  []*deviceAppend
-	log      []mutation  // the entries and what each device shows
-	unsure   []partition // to be counted
+	log      []mutation         // the entries and what each device shows
+	unsure   []shared.Partition // to be counted
 }
 
 // deviceAppend is what it does to one device.
@@ -104,15 +105,15 @@ func (s *Store) append(
 	if err := s.mayWrite(ctx); err != nil {
 		return err
 	}
-	slots, err := s.devices.takeAll(ctx, t.key, ids)
+	slots, err := s.take(ctx, t.key, ids...)
 	if err != nil {
 		return err
 	}
-	defer slots.give()
+	defer slots.Give()
 	ctx, cancel := context.WithTimeout(ctx, s.options.appendWithin())
 	defer cancel()
 	if err := a.run(ctx, slots); err != nil {
-		slots.forget()
+		slots.Forget()
 		return err
 	}
 	return nil
@@ -130,9 +131,9 @@ func (a *appending) run(ctx context.Context, slots *taken) error {
 	if err := a.store.views(ctx, slots, a.store.options.freshFor()); err != nil {
 		return err
 	}
-	err := parallel(ctx, len(a.devices), func(ctx context.Context, i int) (err error) {
+	err := shared.Parallel(ctx, len(a.devices), func(ctx context.Context, i int) (err error) {
 		d := a.devices[i]
-		d.slot, d.was = slots.slots[i], slots.slots[i].view
+		d.slot, d.was = slots.Slots[i], slots.Slots[i].View
 		d.answers, err = a.answering(ctx, d)
 		return err
 	})
@@ -269,7 +270,7 @@ func (a *appending) entries(d *deviceAppend) {
 	var sizes []int
 	for i := range d.events {
 		e := &d.events[i]
-		p := piece{e.Time.Day(), shardOf(e.Time, e.State, d.is.shards)}
+		p := piece{e.Time.Day(), shared.ShardOf(e.Time, e.State, d.is.shards)}
 		at, ok := open[p]
 		if !ok || sizes[at] > pieceBytes || len(parts[at]) >= pieceRows {
 			at = len(parts)
@@ -277,7 +278,7 @@ func (a *appending) entries(d *deviceAppend) {
 		}
 		parts[at] = append(parts[at], a.entry(e, p.shard))
 		sizes[at] += entrySize(e)
-		a.index.exists(ofEvents, string(e.Device), p.day, shardsOf(d.is.shards),
+		a.index.exists(ofEvents, string(e.Device), p.day, shared.ShardsOf(d.is.shards),
 			d.is.labelOf(e.State), e.Time)
 		a.index.state(string(e.State))
 		if d.answers[i] != "" {
@@ -362,7 +363,7 @@ func (a *appending) mark(ctx context.Context) error {
 		}
 	}
 	marks := make([]mutation, len(changed))
-	err := parallel(ctx, len(changed), func(ctx context.Context, i int) error {
+	err := shared.Parallel(ctx, len(changed), func(ctx context.Context, i int) error {
 		d := changed[i]
 		device := d.events[0].Device
 		for _, m := range []*newMark{&d.run, &d.calm} {
@@ -417,8 +418,8 @@ func (a *appending) finish(d *deviceAppend) {
 		d.is.incident = d.calm.mark
 	}
 	d.is.keepNewest(states)
-	if d.slot.view = d.is; len(d.is.states) > statesRemembered || d.escalates {
-		d.slot.view = nil
+	if d.slot.View = d.is; len(d.is.states) > statesRemembered || d.escalates {
+		d.slot.View = nil
 	}
 	device := d.events[0].Device
 	if n := d.is.newest(states); n != nil {

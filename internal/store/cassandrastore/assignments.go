@@ -35,17 +35,17 @@ func (s *Store) Assign(
 	}
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
-	slots, err := s.devices.takeAll(ctx, t.key, ids)
+	slots, err := s.take(ctx, t.key, ids...)
 	if err != nil {
 		return nil, err
 	}
-	defer slots.give()
+	defer slots.Give()
 	began := s.processes.now()
 	if err := s.views(ctx, slots, 0); err != nil {
 		return nil, err
 	}
 	kept, err := s.assign(ctx, t, slots, now, assignments)
-	slots.forget() // their newest assignments are other ones now
+	slots.Forget() // their newest assignments are other ones now
 	if err == nil {
 		err = s.inTime(began, s.processes.pace.MemberFor)
 	}
@@ -56,8 +56,8 @@ func (s *Store) assign(
 	ctx context.Context, t *tenant, slots *taken, now andon.Time, assignments []andon.Assignment,
 ) ([]andon.Assignment, error) {
 	views := map[andon.DeviceID]*view{}
-	for i, k := range slots.keys {
-		views[k.device] = slots.slots[i].view.clone()
+	for i, k := range slots.Keys {
+		views[k.Device] = slots.Slots[i].View.clone()
 	}
 	stamp := s.stamp()
 	index := s.newIndexRows(t.key, s.ttl(s.working.Load().Retention))

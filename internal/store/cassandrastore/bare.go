@@ -10,6 +10,7 @@ import (
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
 	"github.com/andonhq/andon/internal/store/wrap"
 )
 
@@ -174,7 +175,7 @@ func (b *bare) keep(ctx context.Context, received andon.Time, events []andon.Eve
 		}
 		events = events[n:]
 	}
-	err := parallel(ctx, len(stale), func(ctx context.Context, i int) error {
+	err := shared.Parallel(ctx, len(stale), func(ctx context.Context, i int) error {
 		return b.look(ctx, stale[i])
 	})
 	if err == nil {
@@ -242,7 +243,7 @@ func (b *bare) look(ctx context.Context, device andon.DeviceID) error {
 // send sends mutations side by side.
 func (b *bare) send(ctx context.Context, all []mutation) error {
 	level := b.store.options.write()
-	return parallel(ctx, len(all), func(ctx context.Context, i int) error {
+	return shared.Parallel(ctx, len(all), func(ctx context.Context, i int) error {
 		m := all[i]
 		if len(m) == 1 {
 			return b.store.session.Query(m[0].text, m[0].args...).Consistency(level).

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // counts are how many devices are in each state, by tenant, without asking for each device.
@@ -64,7 +65,7 @@ func (c *counts) raise(
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := c.tally(tenant)
-	sum := hash(string(device))
+	sum := shared.Hash(string(device))
 	was, known := t.devices[sum]
 	is := was
 	next := tallyKey{newest.Time, newest.Severity, t.index(newest.State)}
@@ -87,7 +88,7 @@ func (c *counts) hear(tenant string, device andon.DeviceID, received andon.Time)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := c.tally(tenant)
-	sum := hash(string(device))
+	sum := shared.Hash(string(device))
 	d := t.devices[sum]
 	d.heard = max(d.heard, received)
 	t.devices[sum] = d

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // Device is of andon.Current.
@@ -93,7 +94,7 @@ func (s *Store) list(
 			break
 		}
 		devices := make([]*andon.Device, len(ids))
-		err = parallel(ctx, len(ids), func(ctx context.Context, i int) (err error) {
+		err = shared.Parallel(ctx, len(ids), func(ctx context.Context, i int) (err error) {
 			devices[i], err = s.listed(ctx, t, ids[i], &q)
 			return err
 		})
@@ -124,22 +125,22 @@ func (s *Store) Retire(
 	if err != nil {
 		return 0, err
 	}
-	slots, err := s.devices.takeAll(ctx, t.key, []andon.DeviceID{device})
+	slots, err := s.take(ctx, t.key, device)
 	if err != nil {
 		return 0, err
 	}
-	defer slots.give()
+	defer slots.Give()
 	began := s.processes.now()
 	if err := s.views(ctx, slots, 0); err != nil {
 		return 0, err
 	}
-	v := slots.slots[0].view
+	v := slots.Slots[0].View
 	if !v.alive(t.record.States) {
 		return 0, andon.NoDevice(device)
 	}
 	newest := v.newestKey(t.record.States)
 	at = max(at, newest.Time+1)
-	slots.forget()
+	slots.Forget()
 	// Its index rows stay until it is looked at again: an append that has not seen the retirement
 	// may bring it back and take them for kept. Those of a retired device are never shown.
 	err = s.write(ctx, s.retireOrders(t, device, at))
@@ -353,7 +354,7 @@ func (c *candidates) next(ctx context.Context, prefix string, n int) ([]andon.De
 	}
 	if !c.begun {
 		c.begun = true
-		err := parallel(ctx, len(c.streams), func(ctx context.Context, i int) error {
+		err := shared.Parallel(ctx, len(c.streams), func(ctx context.Context, i int) error {
 			return c.streams[i].advance(ctx)
 		})
 		if err != nil {

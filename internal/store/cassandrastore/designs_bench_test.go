@@ -120,19 +120,19 @@ func remember(b *testing.B, s *Store, t *tenant, devices int, at andon.Time) {
 		<-time.After(10 * time.Millisecond)
 	}
 	for i := range devices {
-		k := slotKey{t.key, andon.DeviceID(fmt.Sprintf("device-%07d", i))}
-		slot, err := s.devices.take(ctx, k)
+		slots, err := s.take(ctx, t.key, andon.DeviceID(fmt.Sprintf("device-%07d", i)))
 		if err != nil {
 			b.Fatal(err)
 		}
 		m := mark{first: at, settled: true}
-		slot.view = &view{run: m, incident: m, states: []last{
+		slot := slots.Slots[0]
+		slot.View = &view{run: m, incident: m, states: []last{
 			{state: "WARNING2", time: at, whole: true},
 		}}
 		if i%6 == 5 {
-			slot.view.raise(last{state: "NORMAL", time: at + 1_000_000, whole: true})
+			slot.View.raise(last{state: "NORMAL", time: at + 1_000_000, whole: true})
 		}
-		slot.read = s.processes.now()
-		s.devices.give(k, slot)
+		slot.Read = s.processes.now()
+		slots.Give()
 	}
 }

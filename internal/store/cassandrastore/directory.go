@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // kind is what a part of the directory is about.
@@ -136,7 +137,7 @@ type unit struct {
 func (u *unit) shardsOf(at andon.Time, state andon.State) (all []int) {
 	for _, n := range u.stored {
 		if n < 0 {
-			n = shardOf(at, state, -n)
+			n = shared.ShardOf(at, state, -n)
 		}
 		if !slices.Contains(all, n) {
 			all = append(all, n)
@@ -196,7 +197,7 @@ func (s *Store) units(
 				return
 			}
 			for _, n := range u.stored {
-				u.shards = append(u.shards, expand(n)...)
+				u.shards = append(u.shards, shared.Expand(n)...)
 			}
 			slices.Sort(u.shards)
 			u.shards = slices.Compact(u.shards)

@@ -197,16 +197,3 @@ func unpackMark(b []byte, stamp int64) (mark, bool) {
 	}
 	return m, true
 }
-
-// hash is FNV-1a, 64 bits: which of a fixed number of partitions something belongs to. It is part
-// of what is stored.
-func hash(text string) uint64 {
-	h := uint64(14695981039346656037)
-	for i := range len(text) {
-		h = (h ^ uint64(text[i])) * 1099511628211
-	}
-	return h
-}
-
-// spread mixes the high bits of a hash into the low ones, which choose the partition.
-func spread(h uint64, n int) int { return int((h ^ h>>29 ^ h>>43) % uint64(n)) }

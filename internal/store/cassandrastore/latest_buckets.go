@@ -1,6 +1,9 @@
 package cassandrastore
 
-import "github.com/andonhq/andon"
+import (
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
+)
 
 // bucketsDesign is the reference's fifth, and what is chosen unless another is: each state in a
 // number of partitions, which may differ by tenant and state.
@@ -21,7 +24,7 @@ func (bucketsDesign) tables() []table {
 // at returns the partition of a device.
 func (d bucketsDesign) at(p place) []any {
 	n := d.counts.of(p.tenant, p.state)
-	return []any{p.tenant, string(p.state), n, spread(hash(p.device), n)}
+	return []any{p.tenant, string(p.state), n, shared.Spread(shared.Hash(p.device), n)}
 }
 
 func (bucketsDesign) oneRow() bool { return false }

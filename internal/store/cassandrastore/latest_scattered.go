@@ -193,7 +193,7 @@ func (s *Store) gatherAll(
 	ctx context.Context, all []finding, t *tenant, q andon.DeviceQuery,
 ) ([]andon.DeviceID, error) {
 	found := make([][]andon.DeviceID, len(all))
-	err := parallel(ctx, len(all), func(ctx context.Context, i int) error {
+	err := shared.Parallel(ctx, len(all), func(ctx context.Context, i int) error {
 		f := &all[i]
 		var r foundRow
 		into := []any{&r.device, &r.tenant, &r.key}

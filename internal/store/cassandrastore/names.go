@@ -135,12 +135,12 @@ func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History)
 }
 
 func (s *Store) restoreAssignment(ctx context.Context, t *tenant, a andon.Assignment) error {
-	slots, err := s.devices.takeAll(ctx, t.key, []andon.DeviceID{a.Device})
+	slots, err := s.take(ctx, t.key, a.Device)
 	if err != nil {
 		return err
 	}
-	defer slots.give()
-	defer slots.forget()
+	defer slots.Give()
+	defer slots.Forget()
 	index := s.newIndexRows(t.key, s.ttl(s.working.Load().Retention))
 	index.device(string(a.Device))
 	if a.Operator != "" {
@@ -156,13 +156,12 @@ func (s *Store) restoreEscalation(ctx context.Context, t *tenant, e andon.Escala
 	if err := s.mayWrite(ctx); err != nil {
 		return err
 	}
-	k := slotKey{t.key, e.Device}
-	slot, err := s.devices.take(ctx, k)
+	slots, err := s.take(ctx, t.key, e.Device)
 	if err != nil {
 		return err
 	}
-	defer s.devices.give(k, slot)
-	defer func() { slot.view = nil }() // its newest escalation may be another one now
+	defer slots.Give()
+	defer slots.Forget() // its newest escalation may be another one now
 	records, shards, err := s.records(ctx, t, &e)
 	switch {
 	case err != nil && andon.KindOf(err) == andon.NotFound:
@@ -174,21 +173,21 @@ func (s *Store) restoreEscalation(ctx context.Context, t *tenant, e andon.Escala
 }
 
 func (s *Store) restoreRetirement(ctx context.Context, t *tenant, r andon.Retirement) error {
-	slots, err := s.devices.takeAll(ctx, t.key, []andon.DeviceID{r.Device})
+	slots, err := s.take(ctx, t.key, r.Device)
 	if err != nil {
 		return err
 	}
-	defer slots.give()
+	defer slots.Give()
 	if err := s.views(ctx, slots, 0); err != nil {
 		return err
 	}
-	v := slots.slots[0].view
+	v := slots.Slots[0].View
 	newest := v.newestKey(t.record.States)
 	if newest.Time > r.At || v.retired >= r.At {
 		return nil
 	}
 	alive := v.alive(t.record.States)
-	slots.forget()
+	slots.Forget()
 	index := s.newIndexRows(t.key, s.ttl(andon.Forever))
 	index.device(string(r.Device))
 	if err := index.write(ctx, s.retireOrders(t, r.Device, r.At)...); err != nil {

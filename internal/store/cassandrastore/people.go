@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // OperatorEvents is of andon.Log. It goes hour by hour over the devices that have entries of the
@@ -96,7 +97,7 @@ func (s *Store) operatorHour(
 	within := q
 	within.Span = q.Span.Since(andon.HourStart(hour)).Until(andon.HourStart(hour+1) - 1)
 	found := make([][]andon.Event, len(devices))
-	err = parallel(ctx, len(devices), func(ctx context.Context, i int) error {
+	err = shared.Parallel(ctx, len(devices), func(ctx context.Context, i int) error {
 		theirs := s.operators(t, devices[i], q.Order).only(operator)
 		for e, err := range s.walk(ctx, t, devices[i], within, theirs) {
 			if err != nil {
@@ -124,9 +125,9 @@ func (s *Store) supervisorDay(
 	sortEvents(entries, t.record.States, q.Order)
 	var events []andon.Event
 	for len(entries) > 0 && len(events) < q.Limit {
-		n := min(len(entries), sideBySide)
+		n := min(len(entries), shared.SideBySide)
 		found := make([]*andon.Entry, n)
-		err := parallel(ctx, n, func(ctx context.Context, i int) (err error) {
+		err := shared.Parallel(ctx, n, func(ctx context.Context, i int) (err error) {
 			e := &entries[i]
 			found[i], err = s.entry(ctx, t, e.Device, e.Time, e.State)
 			return err
@@ -175,13 +176,12 @@ func (s *Store) Escalate(
 	if err := s.mayWrite(ctx); err != nil {
 		return e, false, err
 	}
-	k := slotKey{t.key, e.Device}
-	slot, err := s.devices.take(ctx, k)
+	slots, err := s.take(ctx, t.key, e.Device)
 	if err != nil {
 		return e, false, err
 	}
-	defer s.devices.give(k, slot)
-	defer func() { slot.view = nil }() // its newest escalation may be another one now
+	defer slots.Give()
+	defer slots.Forget() // its newest escalation may be another one now
 	records, shards, err := s.records(ctx, t, &e)
 	if err != nil {
 		return e, false, err
@@ -216,9 +216,9 @@ func (s *Store) escalate(
 		store: s, working: w, tenant: t, stamp: s.stamp(),
 		index: s.newIndexRows(t.key, s.ttl(w.Retention)),
 	}
-	shard := shardOf(e.Time, e.State, shards)
-	a.index.exists(ofEvents, string(e.Device), e.Time.Day(), shardsOf(shards), string(e.State),
-		e.Time)
+	shard := shared.ShardOf(e.Time, e.State, shards)
+	a.index.exists(ofEvents, string(e.Device), e.Time.Day(), shared.ShardsOf(shards),
+		string(e.State), e.Time)
 	a.log = append(a.escalated(e), mutation{a.escalation(e, shard)})
 	if err := a.index.write(ctx, a.log...); err != nil {
 		return err

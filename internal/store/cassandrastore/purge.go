@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // Lives of tenants that are over are given back in the background, by whichever process comes to it
@@ -111,7 +112,7 @@ func (s *Store) purgeDevices(
 	ctx context.Context, key string, ids []andon.DeviceID, states []andon.State,
 ) error {
 	w := s.working.Load()
-	return parallel(ctx, len(ids), func(ctx context.Context, i int) error {
+	return shared.Parallel(ctx, len(ids), func(ctx context.Context, i int) error {
 		device := string(ids[i])
 		var all []mutation
 		for k, table := range map[kind]string{
@@ -164,7 +165,7 @@ func (s *Store) purgeNames(ctx context.Context, key string) error {
 			if err != nil {
 				return err
 			}
-			err = parallel(ctx, len(u.labels), func(ctx context.Context, i int) error {
+			err = shared.Parallel(ctx, len(u.labels), func(ctx context.Context, i int) error {
 				return s.purgeName(ctx, key, of, u.labels[i])
 			})
 			if err != nil {

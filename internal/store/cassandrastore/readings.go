@@ -66,7 +66,7 @@ func messageID(r *andon.Reading) []byte {
 		fmt.Fprintf(&text, "%d %s%b ", len(m.Name), m.Name, m.Value)
 	}
 	text.WriteString(string(r.Metadata))
-	return binary.BigEndian.AppendUint64(nil, hash(text.String()))
+	return binary.BigEndian.AppendUint64(nil, shared.Hash(text.String()))
 }
 
 // AppendReadings is of andon.Readings.
@@ -83,7 +83,7 @@ func (s *Store) AppendReadings(
 	if err != nil {
 		return err
 	}
-	defer slots.give()
+	defer slots.Give()
 	stamp, index := s.stamp(), s.newIndexRows(t.key, s.ttl(w.Readings))
 	var all []mutation
 	for len(messages) > 0 {
@@ -104,10 +104,14 @@ func (s *Store) AppendReadings(
 		err = s.inTime(began, s.processes.pace.MemberFor)
 	}
 	if err != nil {
-		slots.forget()
+		slots.Forget()
 		return err
 	}
-	slots.heard(received)
+	for _, slot := range slots.Slots {
+		if slot.View != nil {
+			slot.View.heard = max(slot.View.heard, received)
+		}
+	}
 	for i := range readings {
 		s.counts.hear(t.key, readings[i].Device, received)
 	}
@@ -128,7 +132,7 @@ func (s *Store) hearing(
 			ids = append(ids, messages[i].Device)
 		}
 	}
-	slots, err := s.devices.takeAll(ctx, t.key, ids)
+	slots, err := s.take(ctx, t.key, ids...)
 	return slots, began, err
 }
 
@@ -323,7 +327,7 @@ func (s *Store) LatestReadings(
 	}
 	found := make([]*andon.Reading, len(each))
 	q := andon.ReadingQuery{Span: andon.Span{From: from}, Limit: 1}
-	err = parallel(ctx, len(each), func(ctx context.Context, i int) error {
+	err = shared.Parallel(ctx, len(each), func(ctx context.Context, i int) error {
 		for r, err := range s.measured(ctx, t, each[i], q) {
 			if err != nil {
 				return err

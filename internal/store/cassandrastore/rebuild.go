@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // RebuildLatest changes how devices are found by state, or makes what is there anew, while every
@@ -150,7 +151,7 @@ func (r *rebuild) repair(ctx context.Context) error {
 		for {
 			ids, err := all.next(ctx, "", 256)
 			if err == nil {
-				err = parallel(ctx, len(ids), func(ctx context.Context, i int) error {
+				err = shared.Parallel(ctx, len(ids), func(ctx context.Context, i int) error {
 					return r.store.repair(ctx, t, ids[i])
 				})
 			}
@@ -182,13 +183,12 @@ func (s *Store) repair(ctx context.Context, t *tenant, device andon.DeviceID) er
 	if err := s.mayWrite(ctx); err != nil {
 		return err
 	}
-	k := slotKey{t.key, device}
-	slot, err := s.devices.take(ctx, k)
+	slots, err := s.take(ctx, t.key, device)
 	if err != nil {
 		return err
 	}
-	defer s.devices.give(k, slot)
-	slot.view = nil
+	defer slots.Give()
+	slots.Forget()
 	v, err := s.look(ctx, t.key, device, false)
 	if err != nil {
 		return err

@@ -1,6 +1,10 @@
 package cassandrastore
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/andonhq/andon/internal/store/shared"
+)
 
 // table is one table: what it is for, and its definition behind its name.
 type table struct {
@@ -122,4 +126,4 @@ const settingsTable = `(name text PRIMARY KEY, value text)`
 // part of what is stored.
 const deviceBuckets = 16
 
-func bucketOf(device string) int { return spread(hash(device), deviceBuckets) }
+func bucketOf(device string) int { return shared.Spread(shared.Hash(device), deviceBuckets) }

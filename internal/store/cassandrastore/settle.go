@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // Several processes may write to one device at once, each from what it saw a moment ago. What they
@@ -33,13 +34,13 @@ type lookAt struct {
 type lookAgain struct {
 	mu    sync.Mutex
 	queue []lookAt
-	quiet map[slotKey]bool // what readers found, each once
+	quiet map[shared.DeviceKey]bool // what readers found, each once
 }
 
 // queued is how many devices wait at most. What comes on top is left to the readers.
 const queued = 1 << 20
 
-func newLookAgain() *lookAgain { return &lookAgain{quiet: map[slotKey]bool{}} }
+func newLookAgain() *lookAgain { return &lookAgain{quiet: map[shared.DeviceKey]bool{}} }
 
 func (l *lookAgain) later(at lookAt) {
 	// The device may be a part of a request.
@@ -62,7 +63,9 @@ func (l *lookAgain) later(at lookAt) {
 	}
 }
 
-func (at lookAt) key() slotKey { return slotKey{string(at.tenant), at.device} }
+func (at lookAt) key() shared.DeviceKey {
+	return shared.DeviceKey{Tenant: string(at.tenant), Device: at.device}
+}
 
 // due takes out what is due at a time.
 func (l *lookAgain) due(now time.Time) []lookAt {
@@ -95,7 +98,7 @@ func (s *Store) lookAgain(ctx context.Context) {
 		case <-tick.C:
 		}
 		for found := s.again.due(s.now()); len(found) > 0; found = s.again.due(s.now()) {
-			err := parallel(ctx, len(found), func(ctx context.Context, i int) error {
+			err := shared.Parallel(ctx, len(found), func(ctx context.Context, i int) error {
 				s.settleOrWait(ctx, found[i])
 				return ctx.Err()
 			})
@@ -122,12 +125,11 @@ func (s *Store) settle(ctx context.Context, at lookAt) error {
 	if err != nil {
 		return err
 	}
-	k := slotKey{t.key, at.device}
-	slot, err := s.devices.take(ctx, k)
+	slots, err := s.take(ctx, t.key, at.device)
 	if err != nil {
 		return err
 	}
-	defer s.devices.give(k, slot)
+	defer slots.Give()
 	began := s.processes.now()
 	v, err := s.look(ctx, t.key, at.device, true)
 	if err != nil || v.newest(t.record.States) == nil {
@@ -163,7 +165,7 @@ func (s *Store) settle(ctx context.Context, at lookAt) error {
 	if m := s.marks(t.key, at.device, run, calm); len(m) > 0 {
 		err = s.write(ctx, []mutation{m})
 	}
-	slot.view, slot.read = v, began
+	slots.Slots[0].View, slots.Slots[0].Read = v, began
 	return err
 }
 

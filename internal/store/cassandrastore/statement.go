@@ -3,12 +3,11 @@ package cassandrastore
 import (
 	"context"
 	"fmt"
-	"sync"
-	"sync/atomic"
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // question is a statement that reads. Its first partition values are the partition key.
@@ -85,12 +84,10 @@ type mutation []order
 // write writes mutations side by side and returns when all of them are acknowledged, or the first
 // error. After an error any of them may have been written.
 func (s *Store) write(ctx context.Context, mutations []mutation) error {
-	if len(mutations) == 1 {
-		return failure("write", s.mutate(ctx, mutations[0]))
-	}
-	return failure("write", parallel(ctx, len(mutations), func(ctx context.Context, i int) error {
+	err := shared.Parallel(ctx, len(mutations), func(ctx context.Context, i int) error {
 		return s.mutate(ctx, mutations[i])
-	}))
+	})
+	return failure("write", err)
 }
 
 func (s *Store) mutate(ctx context.Context, m mutation) error {
@@ -132,36 +129,6 @@ func (s *Store) enter(ctx context.Context) (within context.Context, leave func()
 // where there may be many, each has its own, and the first that fails ends it.
 func (s *Store) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, s.options.Timeout)
-}
-
-// sideBySide is how many statements of one request are under way at once.
-const sideBySide = 128
-
-// parallel calls do for 0 to n-1, many at once. The first error ends it and is returned.
-func parallel(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
-	if n == 0 {
-		return nil
-	}
-	if n == 1 {
-		return do(ctx, 0)
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var next atomic.Int64
-	work := func() {
-		for i := next.Add(1) - 1; i < int64(n) && ctx.Err() == nil; i = next.Add(1) - 1 {
-			if err := do(ctx, int(i)); err != nil {
-				cancel(err)
-			}
-		}
-	}
-	var workers sync.WaitGroup
-	for range min(n, sideBySide) - 1 {
-		workers.Go(work)
-	}
-	work()
-	workers.Wait()
-	return context.Cause(ctx)
 }
 
 // stamp returns the write timestamp of a delivery: µs on this process's clock, strictly rising. A

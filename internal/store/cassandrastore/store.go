@@ -12,6 +12,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/cuckoo"
+	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // Store is an andon.Store on one keyspace.
@@ -30,9 +31,9 @@ type Store struct {
 	working   atomic.Pointer[working]
 	tenants   *tenants // their records, for a second
 	admission admission
-	devices   *devices        // what appends last saw of their devices
-	written   *cuckoo.Written // index rows that need not be written again
-	fullness  *fullness       // of the partitions that most is written to
+	devices   *shared.Devices[view] // what appends last saw of their devices
+	written   *cuckoo.Written       // index rows that need not be written again
+	fullness  *shared.Fullness      // of the partitions that most is written to
 	counts    *counts
 	again     *lookAgain
 	over      chan struct{} // a life of a tenant is over
@@ -97,8 +98,9 @@ func newStore(c *cluster, session *gocql.Session, w *working) *Store {
 		options: c.options, session: session, version: c.version, datacenter: c.datacenter,
 		speculation: gocql.NonSpeculativeExecution{},
 		inFlight:    make(chan struct{}, c.options.InFlight),
-		tenants:     newTenants(), devices: newDevices(), written: cuckoo.NewWritten(writtenRows),
-		fullness: newFullness(),
+		tenants:     newTenants(), devices: shared.NewDevices[view](),
+		written:  cuckoo.NewWritten(writtenRows),
+		fullness: shared.NewFullness(shared.PartitionUnits),
 		counts:   newCounts(),
 		again:    newLookAgain(), over: make(chan struct{}, 1),
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/cuckoo"
+	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // drawMark draws marks that are often of one base, or of bases at one instant.
@@ -385,50 +385,6 @@ func TestErrorsSayWhatBefell(t *testing.T) {
 	}
 }
 
-// TestSlotsAreACache: however many devices there are, few slots stay, and none that somebody has.
-func TestSlotsAreACache(t *testing.T) {
-	d := newDevices()
-	held, err := d.take(t.Context(), slotKey{"t", "held"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range 2 * slotsPerPart * len(d.parts) {
-		k := slotKey{"t", andon.DeviceID(fmt.Sprint(i))}
-		s, err := d.take(t.Context(), k)
-		if err != nil {
-			t.Fatal(err)
-		}
-		d.give(k, s)
-	}
-	for i := range d.parts {
-		if n := len(d.parts[i].slots); n > slotsPerPart {
-			t.Errorf("%d slots in one part, more than %d", n, slotsPerPart)
-		}
-	}
-	if k := (slotKey{"t", "held"}); d.parts[d.part(k)].slots[k] != held {
-		t.Error("a slot that somebody has was forgotten")
-	}
-}
-
-// TestShardsAreEven: entries are spread over all partitions, and an entry is always in the same.
-func TestShardsAreEven(t *testing.T) {
-	const n, each = 16, 500
-	in := make([]int, n)
-	for i := range n * each {
-		at := andon.DayStart(20_000) + andon.Time(i)*1_000_000
-		shard := shardOf(at, "NORMAL", n)
-		if again := shardOf(at, "NORMAL", n); again != shard {
-			t.Fatalf("%s is in %d and in %d", at, shard, again)
-		}
-		in[slices.Index(expand(shardsOf(n)), shard)]++
-	}
-	for shard, rows := range in {
-		if rows < each/2 || rows > each*2 {
-			t.Errorf("shard %d has %d rows of %d", shard, rows, n*each)
-		}
-	}
-}
-
 // TestDriverLog: what the driver says comes into Andon's log one level lower.
 func TestDriverLog(t *testing.T) {
 	var text bytes.Buffer
@@ -478,18 +434,19 @@ func TestRequestHasOneTimeout(t *testing.T) {
 				Now: realClock, Timeout: 3 * time.Second, Settle: time.Minute,
 				Log: slog.New(slog.DiscardHandler),
 			},
-			tenants: newTenants(), devices: newDevices(), written: cuckoo.NewWritten(8),
-			fullness: newFullness(), inFlight: make(chan struct{}, 1),
+			tenants: newTenants(), devices: shared.NewDevices[view](),
+			written:  cuckoo.NewWritten(8),
+			fullness: shared.NewFullness(shared.PartitionUnits), inFlight: make(chan struct{}, 1),
 		}
 		s.working.Store(&working{})
 		s.join, s.processes = func() {}, s.newAttendance()
 		s.processes.loose.Store(true) // it is alone
 		s.tenants.put(&tenant{"t", andon.NewTenant("t"), time.Now()})
-		held, err := s.devices.take(t.Context(), slotKey{"t", "d"})
+		held, err := s.take(t.Context(), "t", "d")
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer s.devices.give(slotKey{"t", "d"}, held)
+		defer held.Give()
 		began := time.Now()
 		err = s.Append(t.Context(), "t", 1, []andon.Event{{Device: "d", State: "NORMAL", Time: 1}})
 		wantError(t, err, andon.Unavailable, "did not answer in time")

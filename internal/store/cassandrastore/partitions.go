@@ -1,0 +1,50 @@
+package cassandrastore
+
+import (
+	"context"
+
+	"github.com/andonhq/andon/internal/store/shared"
+)
+
+// grow raises the number of partitions of a device where those of a day are full. One whose rows
+// other processes may have written, too, is to be counted.
+func (a *appending) grow(d *deviceAppend) {
+	device, days := d.events[0].Device, map[uint32]shared.Load{}
+	for i := range d.events {
+		e := &d.events[i]
+		l := days[e.Time.Day()]
+		l.Add(entrySize(e))
+		days[e.Time.Day()] = l
+	}
+	n, unsure := a.store.fullness.Grow(a.tenant.key, device, d.is.shards, days)
+	a.unsure = append(a.unsure, unsure...)
+	if n == max(d.is.shards, 1) {
+		return
+	}
+	d.is.shards = n
+	a.log = append(a.log, mutation{{
+		"UPDATE latest_by_device USING TIMESTAMP ? SET shards = ? WHERE tenant = ? AND device = ?",
+		[]any{int64(n), n, a.tenant.key, string(device)},
+	}})
+}
+
+// countRows counts the rows of partitions that others may have written to, too. All shards of a
+// number fill alike, so that one speaks for all. What can't be counted now is when more is written.
+func (s *Store) countRows(ctx context.Context, unsure []shared.Partition) {
+	ask := question{"SELECT COUNT(*) FROM events_by_device " +
+		"WHERE tenant = ? AND device = ? AND day = ? AND shard = ?", 4}
+	err := shared.Parallel(ctx, len(unsure), func(ctx context.Context, i int) error {
+		p := unsure[i]
+		var rows int64
+		shard := shared.Expand(shared.ShardsOf(p.Shards))[0]
+		args := []any{p.Tenant, string(p.Device), int(p.Day), shard}
+		err := s.each(ctx, ask, args, []any{&rows}, func() {})
+		if err == nil {
+			s.fullness.Counted(p, rows*int64(p.Shards))
+		}
+		return err
+	})
+	if err != nil {
+		s.options.Log.Debug("the rows of a partition can't be counted", "error", err)
+	}
+}

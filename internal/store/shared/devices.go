@@ -1,0 +1,169 @@
+package shared
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/andonhq/andon"
+)
+
+// Devices are what a process last saw of the devices that it wrote to: a View of each. A device's
+// slot is also the lock that lets the writes of this process to one device come one after the
+// other.
+type Devices[View any] struct{ parts [64]part[View] }
+
+type part[View any] struct {
+	sync.Mutex
+	slots map[DeviceKey]*Slot[View]
+}
+
+// DeviceKey is a device of any tenant.
+type DeviceKey struct {
+	Tenant string // as it stands in keys
+	Device andon.DeviceID
+}
+
+// Slot is the place of one device.
+type Slot[View any] struct {
+	lock chan struct{} // holds one thing while the slot is taken
+	refs int           // how many have it or wait for it; guarded by its part
+
+	// The rest is guarded by the slot itself: only who took it may touch these.
+
+	View *View  // nil: not known
+	Read Moment // when View was asked for; what this process wrote since is in it
+}
+
+// slotsPerPart is how many slots a part keeps beyond those that are taken.
+const slotsPerPart = 4096
+
+// NewDevices begins with nothing seen.
+func NewDevices[View any]() *Devices[View] {
+	d := &Devices[View]{}
+	for i := range d.parts {
+		d.parts[i].slots = map[DeviceKey]*Slot[View]{}
+	}
+	return d
+}
+
+func (d *Devices[View]) part(k DeviceKey) *part[View] {
+	return &d.parts[Spread(Hash(k.Tenant)*31+Hash(string(k.Device)), len(d.parts))]
+}
+
+// slot returns the slot of a device, made where there is none: always, or only where there is
+// room. It counts as waited for.
+func (p *part[View]) slot(k DeviceKey, always bool) *Slot[View] {
+	p.Lock()
+	defer p.Unlock()
+	s := p.slots[k]
+	if s == nil && !always && len(p.slots) >= slotsPerPart {
+		return nil
+	}
+	if s == nil {
+		s = &Slot[View]{lock: make(chan struct{}, 1)}
+		k.Device = andon.DeviceID(strings.Clone(string(k.Device))) // it may be a part of a request
+		p.slots[k] = s
+	}
+	s.refs++
+	return s
+}
+
+// take waits for a slot and takes it, until give.
+func (d *Devices[View]) take(ctx context.Context, k DeviceKey) (*Slot[View], error) {
+	p := d.part(k)
+	s := p.slot(k, true)
+	select {
+	case s.lock <- struct{}{}:
+		return s, nil
+	case <-ctx.Done():
+		p.unref(s)
+		return nil, ctx.Err()
+	}
+}
+
+// Borrow takes a slot that is free and for which there is room; nil else. It is given back by the
+// function that is returned.
+func (d *Devices[View]) Borrow(k DeviceKey) (s *Slot[View], giveBack func()) {
+	p := d.part(k)
+	if s = p.slot(k, false); s == nil {
+		return nil, nil
+	}
+	select {
+	case s.lock <- struct{}{}:
+		return s, func() { p.give(s) }
+	default:
+		p.unref(s)
+		return nil, nil
+	}
+}
+
+func (p *part[View]) give(s *Slot[View]) {
+	<-s.lock
+	p.unref(s)
+}
+
+// unref forgets slots that are free once there are too many, in no particular order.
+func (p *part[View]) unref(s *Slot[View]) {
+	p.Lock()
+	defer p.Unlock()
+	s.refs--
+	if len(p.slots) <= slotsPerPart {
+		return
+	}
+	for other, idle := range p.slots {
+		if idle.refs == 0 {
+			delete(p.slots, other)
+		}
+		if len(p.slots) <= slotsPerPart/2 {
+			return
+		}
+	}
+}
+
+// Taken are the slots of one request, in the order of its devices.
+type Taken[View any] struct {
+	Keys  []DeviceKey
+	Slots []*Slot[View]
+	of    *Devices[View]
+}
+
+// Take waits for the slots of devices of a tenant and takes them, until Give. The devices stand in
+// the order of their ids, each once. Since every request takes slots in that order, there is no
+// deadlock.
+func (d *Devices[View]) Take(
+	ctx context.Context, tenant string, ids ...andon.DeviceID,
+) (*Taken[View], error) {
+	t := &Taken[View]{of: d}
+	for _, id := range ids {
+		k := DeviceKey{tenant, id}
+		s, err := d.take(ctx, k)
+		if err != nil {
+			t.Give()
+			return nil, err
+		}
+		t.Keys, t.Slots = append(t.Keys, k), append(t.Slots, s)
+	}
+	return t, nil
+}
+
+// Give gives the slots back.
+func (t *Taken[View]) Give() {
+	for i, s := range t.Slots {
+		t.of.part(t.Keys[i]).give(s)
+	}
+}
+
+// Forget is for when a write failed, so that it is not known what of it is kept.
+func (t *Taken[View]) Forget() {
+	for _, s := range t.Slots {
+		s.View = nil
+	}
+}
+
+// Stands reports whether View is what another look would find: where no other process can have
+// written since alone (0: any may have), or where it is younger than age.
+func (s *Slot[View]) Stands(alone, now Moment, age time.Duration) bool {
+	return s.View != nil && ((alone != 0 && s.Read >= alone) || now < s.Read.Add(age))
+}

@@ -1,0 +1,92 @@
+package shared
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/andonhq/andon"
+)
+
+// TestDevicesAreACache: however many devices there are, few slots stay, and none that is taken is
+// forgotten.
+func TestDevicesAreACache(t *testing.T) {
+	d := NewDevices[int]()
+	held, err := d.Take(t.Context(), "t", "held")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 * slotsPerPart * len(d.parts) {
+		one, err := d.Take(t.Context(), "t", andon.DeviceID(fmt.Sprint(i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		one.Give()
+	}
+	for i := range d.parts {
+		if n := len(d.parts[i].slots); n > slotsPerPart {
+			t.Errorf("%d slots in one part, more than %d", n, slotsPerPart)
+		}
+	}
+	k := held.Keys[0]
+	if d.part(k).slots[k] != held.Slots[0] {
+		t.Error("a slot that is taken was forgotten")
+	}
+}
+
+// TestDevicesWait: a device has one writer at a time, which a reader does not wait for; what waits
+// in vain gives back what it took.
+func TestDevicesWait(t *testing.T) {
+	d := NewDevices[int]()
+	held, err := d.Take(t.Context(), "t", "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, _ := d.Borrow(DeviceKey{"t", "b"}); s != nil {
+		t.Error("a slot that is taken was borrowed")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := d.Take(ctx, "t", "b"); !errors.Is(err, context.Canceled) {
+		t.Errorf("took a slot that is taken: %v", err)
+	}
+	for range 10 { // a free slot may be taken although the context has ended
+		if both, err := d.Take(ctx, "t", "a", "b"); err == nil {
+			both.Give()
+			t.Error("took a slot that is taken")
+		}
+	}
+	view := 7
+	held.Slots[0].View, held.Slots[0].Read = &view, 100
+	held.Give()
+	for _, id := range []andon.DeviceID{"a", "b"} {
+		s, giveBack := d.Borrow(DeviceKey{"t", id})
+		if s == nil {
+			t.Fatalf("%s is not free", id)
+		}
+		if known := s.View != nil; known != (id == "b") {
+			t.Errorf("the view of %s is known: %v", id, known)
+		}
+		giveBack()
+	}
+}
+
+// TestStands: a view stands while no other process can have written, or while it is young.
+func TestStands(t *testing.T) {
+	view := 7
+	for _, c := range []struct {
+		view       *int
+		alone, now Moment
+		stands     bool
+	}{
+		{nil, 50, 100, false}, {&view, 0, 110, false}, {&view, 101, 110, false},
+		{&view, 100, 1000, true}, {&view, 0, 109, true},
+	} {
+		s := Slot[int]{View: c.view, Read: 100}
+		if got := s.Stands(c.alone, c.now, 10); got != c.stands {
+			t.Errorf("alone since %d, at %d, known %v: stands %v", c.alone, c.now, c.view != nil,
+				got)
+		}
+	}
+}

@@ -1,0 +1,38 @@
+package shared
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+)
+
+// SideBySide is how many statements of one request are under way at once.
+const SideBySide = 128
+
+// Parallel calls do for 0 to n-1, at most SideBySide at once. The first error ends it and is
+// returned.
+func Parallel(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+	if n == 0 {
+		return nil
+	}
+	if n == 1 {
+		return do(ctx, 0)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var next atomic.Int64
+	work := func() {
+		for i := next.Add(1) - 1; i < int64(n) && ctx.Err() == nil; i = next.Add(1) - 1 {
+			if err := do(ctx, int(i)); err != nil {
+				cancel(err)
+			}
+		}
+	}
+	var workers sync.WaitGroup
+	for range min(n, SideBySide) - 1 {
+		workers.Go(work)
+	}
+	work()
+	workers.Wait()
+	return context.Cause(ctx)
+}
