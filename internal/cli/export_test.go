@@ -69,9 +69,9 @@ func TestExportGoesOn(t *testing.T) {
 		t.Run(format, func(t *testing.T) {
 			d := newDesk(t)
 			d.history(12)
-			whole := d.does("export", "--format", format)
+			whole := d.does("export", "--output", format)
 			file := filepath.Join(t.TempDir(), "out")
-			args := []string{"export", "--format", format, "--output", file, "--continue"}
+			args := []string{"export", "--output", format, "--file", file, "--continue"}
 			for _, at := range []int{5, 4, 3} {
 				if code := d.types(d.interruptAt(at), args...); code != command.ExitFailed {
 					t.Fatalf("exit code %d: %s", code, d.err.String())
@@ -107,7 +107,7 @@ func TestExportBeginsAnew(t *testing.T) {
 		if code := d.types(
 			d.interruptAt(4),
 			"export",
-			"--output",
+			"--file",
 			file,
 		); code != command.ExitFailed {
 			t.Fatalf("exit code %d", code)
@@ -116,7 +116,7 @@ func TestExportBeginsAnew(t *testing.T) {
 	}
 	same := func(args ...string) {
 		t.Helper()
-		d.does(append([]string{"export", "--output", file}, args...)...)
+		d.does(append([]string{"export", "--file", file}, args...)...)
 		if read(t, file) != whole {
 			t.Errorf("%v: not the same", args)
 		}
@@ -134,7 +134,7 @@ func TestExportBeginsAnew(t *testing.T) {
 	}
 	same("--continue")
 	interrupted()
-	code := d.types(t.Context(), "export", "--output", file, "--continue", "--device", "press*")
+	code := d.types(t.Context(), "export", "--file", file, "--continue", "--device", "press*")
 	if code != command.ExitMisuse ||
 		!strings.Contains(d.err.String(), "of an export with other flags") {
 		t.Errorf("exit code %d: %s", code, d.err.String())
@@ -166,10 +166,10 @@ func TestExportComesBack(t *testing.T) {
 			d.Sends("/events", strings.ReplaceAll(oddEvents, ",\n", ","))
 			d.hasAll("001", "001", "001", "d#1/x, y", "é\"")
 			file := filepath.Join(t.TempDir(), "events."+format)
-			d.does("export", "--output", file, "--format", format)
+			d.does("export", "--file", file, "--output", format)
 			d.does("tenant", "set", "copy")
 			d.does("import", file, "--tenant", "copy", "--new-states", "allow")
-			again := d.does("export", "--tenant", "copy", "--format", format)
+			again := d.does("export", "--tenant", "copy", "--output", format)
 			if diff := cmp.Diff(read(t, file), again); diff != "" {
 				t.Error(diff)
 			}
@@ -225,10 +225,10 @@ func TestReadingsComeBack(t *testing.T) {
 			form := strings.Replace(strings.ToLower(format), "jsonl", "ndjson", 1)
 			out := func(args ...string) string {
 				return d.does(append([]string{"export", "--kind", "readings", "--device", "001",
-					"--device", "é", "--format", form}, args...)...)
+					"--device", "é", "--output", form}, args...)...)
 			}
 			file := filepath.Join(t.TempDir(), "readings."+format)
-			out("--output", file)
+			out("--file", file)
 			d.does("tenant", "set", "copy")
 			args := []string{"import", file, "--tenant", "copy", "--new-states", "allow"}
 			d.does(append(args, columns...)...)

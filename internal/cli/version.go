@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -14,19 +13,16 @@ import (
 )
 
 func versionCommand(p *command.Program) *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print which build this is",
 		Example: `  andon version
-  andon version --json`,
+  andon version --output json`,
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	form := command.SentenceFlag(cmd, command.FormatText)
+	form.OnceJSON(cmd)
 	cmd.RunE = p.Does(func(context.Context, []string) error {
-		if asJSON {
-			return json.NewEncoder(p.Stdout).Encode(p.Version)
-		}
-		return printVersion(p)
+		return p.Tell(form, p.Version, "%s", command.VersionLine(p.Version))
 	})
 	return cmd
 }

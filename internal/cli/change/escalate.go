@@ -2,8 +2,6 @@ package change
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +17,7 @@ type escalation struct {
 	withdraw     bool
 	at           andon.Time
 	state        string
-	asJSON       bool
+	form         *command.Choice
 }
 
 // Escalate is "andon escalate".
@@ -47,7 +45,8 @@ are kept.`,
 	flags.Var(&command.Moment{At: &e.at, Parse: andon.ParseTime}, "time",
 		"`time` of the entry that is meant, with --state")
 	flags.StringVar(&e.state, "state", "", "`state` of the entry that is meant, with --time")
-	flags.BoolVar(&e.asJSON, "json", false, "print the record as JSON")
+	e.form = command.SentenceFlag(cmd, command.FormatText)
+	e.form.OnceJSON(cmd)
 	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
 		if err := checkEscalation(flags.Changed, e.withdraw); err != nil {
 			return err
@@ -57,7 +56,7 @@ are kept.`,
 			return err
 		}
 		return t.Ask(ctx, func(c *client.Client) error {
-			return escalate(ctx, p, c, wanted, e.asJSON)
+			return escalate(ctx, p, c, wanted, e.form)
 		})
 	})
 	return cmd
@@ -93,29 +92,23 @@ func (e *escalation) wanted(device string) (client.Escalation, error) {
 }
 
 func escalate(
-	ctx context.Context,
-	p *command.Program,
-	c *client.Client,
-	wanted client.Escalation,
-	asJSON bool,
+	ctx context.Context, p *command.Program, c *client.Client, wanted client.Escalation,
+	form *command.Choice,
 ) error {
 	kept, err := c.Escalate(ctx, wanted)
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		return json.NewEncoder(p.Stdout).Encode(kept)
-	}
 	outcome := "is escalated to " + draw.Legible(string(kept.To))
 	switch {
+	case form.Value == command.FormatJSON: // nothing more is to be asked for
 	case kept.To == "":
 		outcome = withdrawn(ctx, c, kept)
 	case kept.Again:
 		outcome += " since " + kept.At.String() + ": nothing was added"
 	}
-	_, err = fmt.Fprintf(p.Stdout, "%s: %s of %s %s\n",
+	return p.Tell(form, kept, "%s: %s of %s %s",
 		draw.Legible(string(kept.Device)), draw.Legible(string(kept.State)), kept.Time, outcome)
-	return err
 }
 
 // withdrawn says what withdrawing changed. Records are a list that only grows, so that this can be

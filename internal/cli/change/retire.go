@@ -2,7 +2,6 @@ package change
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -14,10 +13,17 @@ import (
 	"github.com/andonhq/andon/internal/cli/draw"
 )
 
+// retirement is what the flags of retire ask for.
+type retirement struct {
+	*command.Program
+	command.Target
+	form               *command.Choice
+	purge, yes, dryRun bool
+}
+
 // Retire is "andon retire".
 func Retire(p *command.Program) *cobra.Command {
-	t := p.NewTarget()
-	var asJSON, purge, yes, dryRun bool
+	r := retirement{Program: p, Target: p.NewTarget()}
 	cmd := &cobra.Command{
 		Use:   "retire DEVICE...",
 		Short: "Take devices out of the counts and lists",
@@ -33,12 +39,13 @@ it is meant.`,
   andon retire press-7 press-8 --tenant metro`,
 	}
 	cmd.Flags().SortFlags = false
-	t.ServerFlags(cmd)
-	t.TenantFlag(cmd)
-	cmd.Flags().BoolVar(&purge, "purge", false, "delete the devices with all that they ever sent")
-	cmd.Flags().BoolVar(&yes, "yes", false, "with --purge: do not ask")
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would be done")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, an object a line")
+	r.ServerFlags(cmd)
+	r.TenantFlag(cmd)
+	cmd.Flags().BoolVar(&r.purge, "purge", false, "delete the devices with all that they ever sent")
+	cmd.Flags().BoolVar(&r.yes, "yes", false, "with --purge: do not ask")
+	cmd.Flags().BoolVar(&r.dryRun, "dry-run", false, "only say what would be done")
+	r.form = command.SentenceFlag(cmd, command.FormatText)
+	r.form.OnceJSON(cmd)
 	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
 		devices := make([]andon.DeviceID, len(args))
 		for i, text := range args {
@@ -47,49 +54,63 @@ it is meant.`,
 				return err
 			}
 		}
-		if yes && !purge {
+		if r.yes && !r.purge {
 			return andon.Errorf(andon.Invalid, "--yes is of use with --purge only")
 		}
-		return t.Ask(ctx, func(c *client.Client) error {
-			each := func(device andon.DeviceID) error { return retire(ctx, p, c, device, asJSON) }
-			switch {
-			case dryRun:
-				each = func(device andon.DeviceID) error {
-					return wouldRetire(ctx, p, c, device, purge)
-				}
-			case purge:
-				each = func(device andon.DeviceID) error {
-					return purgeDevice(ctx, p, c, device, yes, asJSON)
-				}
-			}
-			return eachDevice(p, devices, each)
+		return r.Ask(ctx, func(c *client.Client) error {
+			return eachDevice(p, devices, func(device andon.DeviceID) error {
+				return r.one(ctx, c, device)
+			})
 		})
 	})
 	return cmd
 }
 
-// wouldRetire says what would become of a device.
-func wouldRetire(
-	ctx context.Context, p *command.Program, c *client.Client, device andon.DeviceID, purge bool,
-) error {
-	d, err := c.Device(ctx, device)
+// one retires or deletes a device, or says what would become of it.
+func (r *retirement) one(ctx context.Context, c *client.Client, device andon.DeviceID) error {
 	name := draw.Legible(string(device))
-	if purge {
-		if e, ok := errors.AsType[*client.Error](
-			err,
-		); err != nil &&
-			!(ok && command.IsAboutDevice(e)) {
+	switch {
+	case r.dryRun:
+		return r.would(ctx, c, device)
+	case !r.purge:
+		at, err := c.Retire(ctx, device)
+		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(p.Stdout, "%s would be deleted with all that it ever sent\n", name)
+		return r.Tell(r.form, client.Retirement{Device: device, Retired: at},
+			"%s is retired from %s on", name, at)
+	case !r.yes:
+		if err := r.Confirm(ctx, "device", string(device)); err != nil {
+			return err
+		}
+	}
+	if err := c.Purge(ctx, device); err != nil {
 		return err
 	}
-	if err != nil {
+	return r.Tell(r.form, struct {
+		Device andon.DeviceID `json:"device"`
+		Purged bool           `json:"purged"`
+	}{device, true}, "%s is deleted with all that it ever sent", name)
+}
+
+// would says what would become of a device. One that is retired already can still be deleted.
+func (r *retirement) would(ctx context.Context, c *client.Client, device andon.DeviceID) error {
+	type plan struct {
+		Device andon.DeviceID `json:"device"`
+		Would  string         `json:"would"`
+	}
+	d, err := c.Device(ctx, device)
+	e, ok := errors.AsType[*client.Error](err)
+	name := draw.Legible(string(device))
+	switch {
+	case r.purge && (err == nil || ok && command.IsAboutDevice(e)):
+		return r.Tell(r.form, plan{device, "purge"},
+			"%s would be deleted with all that it ever sent", name)
+	case err != nil:
 		return err
 	}
-	_, err = fmt.Fprintf(p.Stdout, "%s would be retired, now in state %s\n",
+	return r.Tell(r.form, plan{device, "retire"}, "%s would be retired, now in state %s",
 		name, draw.Legible(string(d.State)))
-	return err
 }
 
 // eachDevice does something to each device. One that is not there does not keep the others from it.
@@ -97,10 +118,8 @@ func eachDevice(p *command.Program, devices []andon.DeviceID, do func(andon.Devi
 	missing := 0
 	for _, device := range devices {
 		err := do(device)
-		if e, ok := errors.AsType[*client.Error](
-			err,
-		); ok && command.IsAboutDevice(e) &&
-			len(devices) > 1 {
+		e, ok := errors.AsType[*client.Error](err)
+		if ok && command.IsAboutDevice(e) && len(devices) > 1 {
 			missing++
 			fmt.Fprintln(p.Stderr, e.Detail)
 			continue
@@ -113,47 +132,4 @@ func eachDevice(p *command.Program, devices []andon.DeviceID, do func(andon.Devi
 		return fmt.Errorf("%d of %d devices are not there", missing, len(devices))
 	}
 	return nil
-}
-
-func retire(
-	ctx context.Context, p *command.Program, c *client.Client, device andon.DeviceID, asJSON bool,
-) error {
-	at, err := c.Retire(ctx, device)
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		return json.NewEncoder(p.Stdout).Encode(struct {
-			Device  andon.DeviceID `json:"device"`
-			Retired andon.Time     `json:"retired"`
-		}{device, at})
-	}
-	_, err = fmt.Fprintf(p.Stdout, "%s is retired from %s on\n", draw.Legible(string(device)), at)
-	return err
-}
-
-func purgeDevice(
-	ctx context.Context,
-	p *command.Program,
-	c *client.Client,
-	device andon.DeviceID,
-	yes, asJSON bool,
-) error {
-	if !yes {
-		if err := p.Confirm(ctx, "device", string(device)); err != nil {
-			return err
-		}
-	}
-	if err := c.Purge(ctx, device); err != nil {
-		return err
-	}
-	if asJSON {
-		return json.NewEncoder(p.Stdout).Encode(struct {
-			Device andon.DeviceID `json:"device"`
-			Purged bool           `json:"purged"`
-		}{device, true})
-	}
-	_, err := fmt.Fprintf(p.Stdout, "%s is deleted with all that it ever sent\n",
-		draw.Legible(string(device)))
-	return err
 }

@@ -24,6 +24,7 @@ type sending struct {
 	escalated  string
 	attributes map[string]string
 	metrics    map[string]string
+	form       *command.Choice
 }
 
 // Send is "andon send".
@@ -44,11 +45,8 @@ state is the same entry.`,
 	flags.SortFlags = false
 	s.ServerFlags(cmd)
 	s.TenantFlag(cmd)
-	flags.Var(
-		&command.Moment{At: &s.at, Parse: andon.ParseTime},
-		"time",
-		"when it was (default: now)",
-	)
+	flags.Var(&command.Moment{At: &s.at, Parse: andon.ParseTime}, "time",
+		"when it was (default: now)")
 	flags.StringVar(&s.message, "message", "", "`text` of the event")
 	flags.StringVar(&s.operator, "operator", "", "`person` who answers for the device")
 	flags.StringVar(&s.escalated, "escalated-to", "", "`person` whom it is escalated to")
@@ -56,6 +54,7 @@ state is the same entry.`,
 		"`name=text` that is kept beside the event; once for each")
 	flags.StringToStringVar(&s.metrics, "metric", nil,
 		"`name=number` of a reading; once for each, or joined by commas")
+	s.form = command.SentenceFlag(cmd, command.FormatJSON)
 	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
 		device, err := command.DeviceArg(args[0])
 		if err != nil {
@@ -94,7 +93,7 @@ func sendEvent(
 	}
 	return s.Ask(ctx, func(c *client.Client) error {
 		result, err := c.AppendEvents(ctx, []andon.Event{e})
-		return sent(p, &e, result, err)
+		return sent(p, s, &e, result, err)
 	})
 }
 
@@ -122,7 +121,7 @@ func sendReading(
 	}
 	return s.Ask(ctx, func(c *client.Client) error {
 		result, err := c.AppendReadings(ctx, []andon.Reading{r})
-		return sent(p, &r, result, err)
+		return sent(p, s, &r, result, err)
 	})
 }
 
@@ -137,7 +136,7 @@ func metricValue(text string) (float64, error) {
 }
 
 // sent prints what the server took, or fails with why it did not.
-func sent(p *command.Program, what any, result client.Result, err error) error {
+func sent(p *command.Program, s *sending, what any, result client.Result, err error) error {
 	switch {
 	case err != nil:
 		return err
@@ -145,5 +144,5 @@ func sent(p *command.Program, what any, result client.Result, err error) error {
 		fmt.Fprintln(p.Stderr, draw.Legible(result.Rejected[0].Error))
 		return command.ErrRejected
 	}
-	return json.NewEncoder(p.Stdout).Encode(what)
+	return p.Tell(s.form, what, "sent, of %s", s.at)
 }

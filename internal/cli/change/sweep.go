@@ -13,7 +13,7 @@ import (
 // Sweep is "andon sweep".
 func Sweep(p *command.Program) *cobra.Command {
 	t := p.NewTarget()
-	var dryRun, asJSON bool
+	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "sweep",
 		Short: "Give back the space of what has expired, now",
@@ -26,36 +26,25 @@ every hour; this is for a disk that is full. Nothing goes that could still be re
 	cmd.Flags().SortFlags = false
 	t.ServerFlags(cmd)
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would go")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, an object a line")
+	form := command.ReportFlag(cmd, command.FormatCSV)
+	form.OnceJSON(cmd)
 	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error {
 		return t.Ask(ctx, func(c *client.Client) error {
-			swept, err := c.Sweep(ctx, dryRun)
+			type swept = client.Swept
+			all, err := c.Sweep(ctx, dryRun)
 			if err != nil {
 				return err
 			}
-			o := command.Output{
-				Format: &command.Choice{Value: command.FormatTable},
-				All:    true,
-				None: func() string {
-					return "nothing has expired that is still there"
-				},
-			}
-			if asJSON {
-				o.Format.Value = command.FormatJSON
-			}
-			return command.Show(p, &o, []command.Column[client.Swept]{
-				command.TextColumn(
-					"tenant",
-					func(s *client.Swept) string { return string(s.Tenant) },
-				),
-				command.TimeColumn(
-					"events_before",
-					func(s *client.Swept) andon.Time { return s.Events },
-				),
-				command.TimeColumn("readings_before", func(s *client.Swept) andon.Time {
+			o := command.Output{Format: form, All: true, None: func() string {
+				return "nothing has expired that is still there"
+			}}
+			return command.Show(p, &o, []command.Column[swept]{
+				command.TextColumn("tenant", func(s *swept) string { return string(s.Tenant) }),
+				command.TimeColumn("events_before", func(s *swept) andon.Time { return s.Events }),
+				command.TimeColumn("readings_before", func(s *swept) andon.Time {
 					return s.Readings
 				}),
-			}, command.Each(swept))
+			}, command.Each(all))
 		})
 	})
 	return cmd

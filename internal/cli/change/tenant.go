@@ -5,7 +5,6 @@ package change
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -137,18 +136,22 @@ deleted.`,
 	cmd.Flags().SortFlags = false
 	t.ServerFlags(cmd)
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	form := command.SentenceFlag(cmd, command.FormatText)
 	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
 		id, err := command.TenantArg(args[0])
 		if err != nil {
 			return err
 		}
-		return t.Ask(ctx, func(c *client.Client) error { return deleteTenant(ctx, p, c, id, yes) })
+		return t.Ask(ctx, func(c *client.Client) error {
+			return deleteTenant(ctx, p, c, id, yes, form)
+		})
 	})
 	return cmd
 }
 
 func deleteTenant(
 	ctx context.Context, p *command.Program, c *client.Client, id andon.TenantID, yes bool,
+	form *command.Choice,
 ) error {
 	if _, err := c.Tenant(ctx, id); err != nil { // before a person is asked about it
 		return err
@@ -161,6 +164,8 @@ func deleteTenant(
 	if err := c.DeleteTenant(ctx, id); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(p.Stdout, "tenant %s is deleted\n", draw.Legible(string(id)))
-	return err
+	return p.Tell(form, struct {
+		Tenant  andon.TenantID `json:"tenant"`
+		Deleted bool           `json:"deleted"`
+	}{id, true}, "tenant %s is deleted", draw.Legible(string(id)))
 }

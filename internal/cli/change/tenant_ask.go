@@ -126,12 +126,8 @@ func allow(ctx context.Context, p *command.Program, id andon.TenantID, all []los
 
 // showChange prints what a change would make of a tenant, and what it would take away.
 func showChange(
-	ctx context.Context,
-	p *command.Program,
-	c *client.Client,
-	id andon.TenantID,
-	wanted client.TenantChange,
-	all []loss,
+	ctx context.Context, p *command.Program, c *client.Client, id andon.TenantID,
+	wanted client.TenantChange, all []loss, form *command.Choice,
 ) error {
 	t, err := c.Tenant(ctx, id)
 	if e, ok := err.(*client.Error); ok && e.Status == http.StatusNotFound {
@@ -157,8 +153,7 @@ func showChange(
 	for _, l := range all {
 		fmt.Fprintf(p.Stderr, "It would take away %s.\n", l)
 	}
-	o := command.Output{Format: &command.Choice{Value: command.FormatTable}}
-	return command.ShowOne(p, &o, tenantColumns(), t)
+	return command.ShowOne(p, &command.Output{Format: form}, tenantColumns(), t)
 }
 
 func set[T any](field *T, wanted *T) {

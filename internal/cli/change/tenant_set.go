@@ -21,7 +21,8 @@ type tenantChange struct {
 	maxFuture, silentAfter andon.Duration
 	states                 []string
 	statesFile             string
-	asJSON, dryRun, yes    bool
+	dryRun, yes            bool
+	form                   *command.Choice
 }
 
 func tenantSet(p *command.Program) *cobra.Command {
@@ -56,7 +57,7 @@ be left out. A severity may change at any time. The file holds JSON:
 		return t.Ask(ctx, func(c *client.Client) error {
 			losses, err := losses(ctx, p, c, id, wanted)
 			if err == nil && change.dryRun {
-				return showChange(ctx, p, c, id, wanted, losses)
+				return showChange(ctx, p, c, id, wanted, losses, change.form)
 			}
 			if err == nil && !change.yes {
 				err = allow(ctx, p, id, losses)
@@ -64,7 +65,7 @@ be left out. A severity may change at any time. The file holds JSON:
 			if err != nil {
 				return err
 			}
-			return setTenant(ctx, p, c, id, wanted, change.asJSON)
+			return setTenant(ctx, p, c, id, wanted, change.form)
 		})
 	})
 	return cmd
@@ -86,7 +87,8 @@ func (tc *tenantChange) flags(cmd *cobra.Command) {
 	flags.StringVar(&tc.statesFile, "states", "", "`file` that holds the set as JSON")
 	flags.BoolVar(&tc.dryRun, "dry-run", false, "only say what would be, and what would go")
 	flags.BoolVar(&tc.yes, "yes", false, "do not ask where a shorter retention takes entries away")
-	flags.BoolVar(&tc.asJSON, "json", false, "print the tenant as JSON")
+	tc.form = command.ReportFlag(cmd, command.FormatCSV)
+	tc.form.OnceJSON(cmd)
 	cmd.MarkFlagsMutuallyExclusive("state", "states")
 }
 
@@ -117,17 +119,13 @@ func (tc *tenantChange) wanted(cmd *cobra.Command) (w client.TenantChange, err e
 // setTenant makes or changes a tenant, and prints it as it is now.
 func setTenant(
 	ctx context.Context, p *command.Program, c *client.Client,
-	id andon.TenantID, wanted client.TenantChange, asJSON bool,
+	id andon.TenantID, wanted client.TenantChange, form *command.Choice,
 ) error {
 	t, err := c.PutTenant(ctx, id, wanted)
 	if err != nil {
 		return err
 	}
-	o := command.Output{Format: &command.Choice{Value: command.FormatTable}}
-	if asJSON {
-		o.Format.Value = command.FormatJSON
-	}
-	return command.ShowOne(p, &o, tenantColumns(), t)
+	return command.ShowOne(p, &command.Output{Format: form}, tenantColumns(), t)
 }
 
 // parseStates reads a set, each state written NAME=SEVERITY[,letter,colour,symbol].

@@ -2,8 +2,6 @@ package change
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +15,6 @@ import (
 func Withdraw(p *command.Program) *cobra.Command {
 	t := p.NewTarget()
 	var by, note string
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "withdraw DEVICE TIME STATE",
 		Short: "Take back an entry that was wrong",
@@ -33,7 +30,8 @@ been sent, and sending it again does not bring it back.`,
 	t.TenantFlag(cmd)
 	flags.StringVar(&by, "by", "", "`person` who withdraws it")
 	flags.StringVar(&note, "note", "", "`text` that says why")
-	flags.BoolVar(&asJSON, "json", false, "print the entry as JSON")
+	form := command.SentenceFlag(cmd, command.FormatText)
+	form.OnceJSON(cmd)
 	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
 		device, at, state, err := command.EntryArgs(args[0], args[1], args[2])
 		if err != nil {
@@ -45,12 +43,8 @@ been sent, and sending it again does not bring it back.`,
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return json.NewEncoder(p.Stdout).Encode(kept)
-			}
-			_, err = fmt.Fprintf(p.Stdout, "%s: %s of %s is withdrawn, since %s\n",
+			return p.Tell(form, kept, "%s: %s of %s is withdrawn, since %s",
 				draw.Legible(string(device)), draw.Legible(string(state)), at, kept.Withdrawn.At)
-			return err
 		})
 	})
 	return cmd

@@ -35,8 +35,12 @@ func (c *Choice) Set(text string) error {
 
 // ChoiceFlag gives a command a flag that takes one of a few words, initially "" or one of them.
 func ChoiceFlag(cmd *cobra.Command, name, initial, help string, words ...string) *Choice {
+	return choiceFlag(cmd, name, "", initial, help, words)
+}
+
+func choiceFlag(cmd *cobra.Command, name, letter, initial, help string, words []string) *Choice {
 	c := &Choice{Value: initial, words: words}
-	cmd.Flags().Var(c, name, help)
+	cmd.Flags().VarP(c, name, letter, help)
 	// It can only be an error to register a second one.
 	_ = cmd.RegisterFlagCompletionFunc(name,
 		cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))

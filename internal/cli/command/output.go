@@ -17,13 +17,6 @@ import (
 	"github.com/andonhq/andon/internal/cli/draw"
 )
 
-// The formats of an answer.
-const (
-	FormatTable = "table" // for a person
-	FormatJSON  = "json"  // one object a line
-	FormatCSV   = "csv"   // RFC 4180 with a header
-)
-
 // Output is how an answer is printed.
 type Output struct {
 	Format *Choice // "" until it is known whether a person looks
@@ -35,7 +28,7 @@ type Output struct {
 
 // FormatFlag gives a command the flag that chooses the format.
 func (o *Output) FormatFlag(cmd *cobra.Command) {
-	o.Format = ChoiceFlag(cmd, "output", "",
+	o.Format = OutputFlag(cmd, "",
 		"form of the answer (default table on a terminal, else json: an object a line)",
 		FormatTable, FormatJSON, FormatCSV)
 }

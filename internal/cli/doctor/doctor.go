@@ -51,14 +51,7 @@ Exit codes: 0 well, or only warnings; 1 a check failed; 2 wrong use.`,
 		"store")
 	cmd.Flags().BoolVar(&d.full, "full", false, "run all checks, also on a store that others "+
 		"may use meanwhile")
-	form := command.ChoiceFlag(
-		cmd,
-		"output",
-		command.FormatTable,
-		"form of the report",
-		command.FormatTable,
-		command.FormatJSON,
-	)
+	form := command.ReportFlag(cmd)
 	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error {
 		return d.run(ctx, sources(), form.Value)
 	})

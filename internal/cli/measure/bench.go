@@ -67,7 +67,7 @@ cluster be idle.`,
 		Example: `  andon bench
   andon bench --store pebble,memory --devices 10000 --duration 1s
   andon bench --store pebble,cassandra:buckets,cassandra:view --cassandra-hosts 10.0.0.1
-  TMPDIR=/var/lib/andon andon bench --format json > bench.json`,
+  TMPDIR=/var/lib/andon andon bench --output json > bench.json`,
 	}
 	flags, o := cmd.Flags(), &b.options
 	flags.SortFlags = false
@@ -80,8 +80,8 @@ cluster be idle.`,
 	flags.IntVar(&o.Writers, "writers", 64, "how `many` events are written one by one at once")
 	flags.IntVar(&o.Batch, "batch", 1000, "how `many` events a batch has")
 	flags.Uint64Var(&o.Seed, "seed", 1, "another `number` makes another fleet")
-	b.format = command.ChoiceFlag(cmd, "format", command.FormatTable, "form of the report",
-		command.FormatTable, command.FormatJSON, command.FormatCSV)
+	b.format = command.ReportFlag(cmd, command.FormatCSV)
+	b.format.Once(cmd, "format")
 	flags.StringVar(&b.keep, "keep", "", "keep the stores in this `directory`")
 	b.sources = b.clusterFlags(cmd)
 	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error { return b.run(ctx) })

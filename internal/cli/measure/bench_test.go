@@ -63,7 +63,7 @@ func TestBenchTable(t *testing.T) {
 }
 
 func TestBenchForPrograms(t *testing.T) {
-	out, notes, err := runBench(t, t.Context(), small("--format", "csv")...)
+	out, notes, err := runBench(t, t.Context(), small("--output", "csv")...)
 	if err != nil || !strings.Contains(notes, "50 devices") {
 		t.Errorf("%v, %s", err, notes)
 	}
@@ -71,7 +71,7 @@ func TestBenchForPrograms(t *testing.T) {
 	if err != nil || len(rows) != 12 || rows[0][0] != "subject" || rows[9][9] == "" {
 		t.Errorf("%v, %v", err, rows)
 	}
-	out, _, err = runBench(t, t.Context(), small("--format", "json")...)
+	out, _, err = runBench(t, t.Context(), small("-o", "json")...)
 	var r benchReport
 	if err != nil || json.Unmarshal([]byte(out), &r) != nil || len(r.Rows) != 11 {
 		t.Errorf("%v, %s", err, out)

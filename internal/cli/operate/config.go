@@ -86,8 +86,6 @@ func changed(origins []config.Origin) (n int) {
 	return n
 }
 
-const formatYAML = "yaml"
-
 func configPrintCommand(p *command.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "print",
@@ -100,8 +98,7 @@ that a password is set is told, and files that hold secrets are not read.`,
   andon config print --output yaml > andon.yaml`,
 	}
 	sources := local.SourceFlags(p, cmd)
-	form := command.ChoiceFlag(cmd, "output", command.FormatTable, "form of the output",
-		command.FormatTable, command.FormatJSON, formatYAML)
+	form := command.ReportFlag(cmd, command.FormatYAML)
 	cmd.RunE = p.Does(func(context.Context, []string) error {
 		_, origins, err := config.Trace(sources())
 		if err != nil {
@@ -116,7 +113,7 @@ func printConfig(p *command.Program, origins []config.Origin, form string) error
 	switch form {
 	case command.FormatJSON:
 		return printConfigJSON(p, origins)
-	case formatYAML:
+	case command.FormatYAML:
 		for _, o := range origins {
 			printYAML(p, o)
 		}

@@ -136,14 +136,7 @@ embedded store is opened for that, so stop its server first.`,
   andon store status --config andon.yaml --output json`,
 	}
 	load := local.SettingFlags(p, cmd)
-	form := command.ChoiceFlag(
-		cmd,
-		"output",
-		command.FormatTable,
-		"form of the output",
-		command.FormatTable,
-		command.FormatJSON,
-	)
+	form := command.ReportFlag(cmd)
 	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error {
 		c, err := load()
 		if err != nil {

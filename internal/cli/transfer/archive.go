@@ -103,7 +103,7 @@ func (e *export) archiveTarget() (w io.Writer, finish func(error) error, err err
 	}
 	part, err := os.OpenFile(e.file+".part", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
-		return nil, nil, andon.Errorf(andon.Invalid, "open --output: %w", err)
+		return nil, nil, andon.Errorf(andon.Invalid, "open --file: %w", err)
 	}
 	return part, func(err error) error {
 		if err == nil {

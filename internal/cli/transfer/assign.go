@@ -2,8 +2,6 @@ package transfer
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -17,9 +15,9 @@ import (
 type assign struct {
 	*command.Program
 	command.Target
-	none   bool
-	asJSON bool
-	from   importOptions // of the file: its name, its format, what it rejects
+	none bool
+	form *command.Choice
+	from importOptions // of the file: its name, its format, what it rejects
 }
 
 // Assign is "andon assign".
@@ -58,12 +56,14 @@ func (a *assign) flags(cmd *cobra.Command) {
 	a.ServerFlags(cmd)
 	a.TenantFlag(cmd)
 	flags.BoolVar(&a.none, "none", false, "nobody")
-	flags.BoolVar(&a.asJSON, "json", false, "print the assignment as JSON")
+	a.form = command.SentenceFlag(cmd, command.FormatText)
+	a.form.OnceJSON(cmd)
 	flags.StringVar(&a.from.file, "from", "", "`file` that says who is assigned; - is stdin")
 	flags.StringVar(&a.from.format, "format", "",
 		"`form` of the file: csv, json or ndjson (default: by its name)")
 	flags.StringVar(&a.from.rejects, "rejects", "", "`file` to write all rejected lines to")
 	cmd.MarkFlagsMutuallyExclusive("from", "none")
+	cmd.MarkFlagsMutuallyExclusive("from", "output")
 	cmd.MarkFlagsMutuallyExclusive("from", "json")
 }
 
@@ -100,14 +100,10 @@ func (a *assign) one(ctx context.Context, args []string) error {
 }
 
 func (a *assign) tell(kept client.Assignment) error {
-	if a.asJSON {
-		return json.NewEncoder(a.Stdout).Encode(kept)
-	}
 	to := "to " + draw.Legible(string(kept.Operator))
 	if kept.Operator == "" {
 		to = "to nobody"
 	}
-	_, err := fmt.Fprintf(a.Stdout, "%s is assigned %s from %s on\n",
+	return a.Tell(a.form, kept, "%s is assigned %s from %s on",
 		draw.Legible(string(kept.Device)), to, kept.From)
-	return err
 }

@@ -61,7 +61,7 @@ nothing, ever, is told on standard error; if none has anything, the exit code is
 In CSV a cell of attributes, metadata or metrics is a JSON object; with --metrics each metric that
 is named has a column of its own. On a terminal standard error is told how much it was, too.
 
-With --output the file appears under its name only when it is whole; until then it is FILE.part. An
+With --file the file appears under its name only when it is whole; until then it is FILE.part. An
 export that was interrupted begins anew, or with --continue goes on behind the last device that was
 whole; what was written of others since then is not in it.
 
@@ -69,11 +69,11 @@ What is exported can be imported again, CSV as well:
   andon import events.ndjson
   andon import readings.ndjson --metrics 'metrics.*' --metadata 'metadata.*'
   andon assign --from assignments.ndjson`,
-		Example: `  andon export --kind all --output plant.ndjson
+		Example: `  andon export --kind all --file plant.ndjson
   andon export > events.ndjson
-  andon export --tenant metro --output events.ndjson
-  andon export --device '*' --device retired-press --format csv > events.csv
-  andon export --kind readings --device 'press*' --from 2025-12-01 --to 2025-12-31 --format csv`,
+  andon export --tenant metro --file events.ndjson
+  andon export --device '*' --device retired-press --output csv > events.csv
+  andon export --kind readings --device 'press*' --from 2025-12-01 --to 2025-12-31 --output csv`,
 		Args: cobra.NoArgs,
 	}
 	e.flags(cmd)
@@ -103,12 +103,31 @@ func (e *export) flags(cmd *cobra.Command) {
 		"only this `device`, or a prefix: 'press*'; once for each (default all that are listed)")
 	e.SpanFlags(cmd, &e.from, &e.to)
 	command.MetricsFlag(cmd, &e.metrics)
-	flags.StringVar(&e.file, "output", "", "`file` to write to (default standard output)")
-	e.format = command.ChoiceFlag(cmd, "format", "ndjson",
+	flags.StringVar(&e.file, "file", "", "`file` to write to (default standard output)")
+	e.format = command.OutputFlag(cmd, command.FormatNDJSON,
 		"form of the entries; in CSV attributes and metadata are JSON in one cell",
-		"ndjson", command.FormatCSV)
+		command.FormatNDJSON, command.FormatCSV)
+	e.format.Once(cmd, "format")
+	flags.Lookup("output").Value = formOrFile{e.format, &e.file}
 	flags.BoolVar(&e.goOn, "continue", false,
-		"go on with an export to --output that was interrupted")
+		"go on with an export to --file that was interrupted")
+}
+
+// formOrFile is --output, which in former versions named the file: what has a dot or a slash still
+// does.
+type formOrFile struct {
+	*command.Choice
+	file *string
+}
+
+// Set is of pflag.Value.
+func (f formOrFile) Set(text string) error {
+	err := f.Choice.Set(text)
+	if err != nil && strings.ContainsAny(text, "./") {
+		*f.file = text
+		return nil
+	}
+	return err
 }
 
 // check refuses what can't be right before anything is asked for.
@@ -116,11 +135,11 @@ func (e *export) check() error {
 	timed := e.from != 0 || e.to != 0
 	part := timed || len(e.devices) > 0 || len(e.metrics) > 0
 	switch {
-	case e.kind.Value == kindAll && (part || e.goOn || e.format.Value != "ndjson"):
+	case e.kind.Value == kindAll && (part || e.goOn || e.format.Value != command.FormatNDJSON):
 		return andon.Errorf(andon.Invalid, "--kind all is all that the tenant has, as NDJSON: "+
-			"it goes with --output alone")
+			"it goes with --file alone")
 	case e.goOn && e.file == "":
-		return andon.Errorf(andon.Invalid, "--continue goes with --output")
+		return andon.Errorf(andon.Invalid, "--continue goes with --file")
 	case timed && e.kind.Value == kindAssignments:
 		return andon.Errorf(andon.Invalid,
 			"assignments are exported whole: without --from and --to")

@@ -93,7 +93,7 @@ func (e *export) openPart() (*partFile, error) {
 	}
 	file, err := os.OpenFile(p.target+".part", os.O_RDWR|os.O_CREATE, 0o640)
 	if err != nil {
-		return nil, andon.Errorf(andon.Invalid, "open --output: %w", err)
+		return nil, andon.Errorf(andon.Invalid, "open --file: %w", err)
 	}
 	p.File = file
 	if err := p.rewind(); err != nil {

@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/cli/command"
+)
+
+// withoutAnswer are the commands that have no answer whose form could be chosen.
+var withoutAnswer = map[string]string{
+	"andon completion":           "prints a script",
+	"andon config check":         "its exit code is the answer",
+	"andon demo":                 "a picture that moves",
+	"andon help":                 "prints help",
+	"andon import":               "reports on a file as it is read",
+	"andon man":                  "writes files",
+	"andon serve":                "a server",
+	"andon store init":           "prints statements, to be run",
+	"andon store rebuild latest": "a sentence, once it is done",
+	"andon store repair":         "reports to a person who decides",
+	"andon watch":                "a picture that moves, or lines",
+}
+
+// TestOneOutputFlag: -o, --output alone chooses the form of every answer, and Tab knows its words.
+// What chose it in former versions is still taken, and not shown.
+func TestOneOutputFlag(t *testing.T) {
+	p := &command.Program{Now: func() andon.Time { return 0 }}
+	for _, cmd := range leaves(rootCommand(p)) {
+		path, flags := cmd.CommandPath(), cmd.Flags()
+		for _, former := range []string{"json", "format"} {
+			f := flags.Lookup(former)
+			reads := path == "andon import" || path == "andon assign" // the form of a file
+			if f != nil && !f.Hidden && !(former == "format" && reads) {
+				t.Errorf("%s shows --%s beside --output", path, former)
+			}
+		}
+		f := flags.Lookup("output")
+		if why := withoutAnswer[path]; why != "" {
+			if f != nil {
+				t.Errorf("%s has --output and is listed as without: %s", path, why)
+			}
+			continue
+		}
+		if f == nil || f.Shorthand != "o" || f.Hidden {
+			t.Errorf("%s has no -o, --output", path)
+			continue
+		}
+		words := strings.Split(f.Value.Type(), "|")
+		if !slices.Contains(words, f.DefValue) && f.DefValue != "" || len(words) < 2 {
+			t.Errorf("%s: --output %s, initially %q", path, f.Value.Type(), f.DefValue)
+		}
+		complete, _ := cmd.GetFlagCompletionFunc("output")
+		if complete == nil {
+			t.Errorf("%s does not complete --output", path)
+			continue
+		}
+		if got, _ := complete(cmd, nil, ""); !slices.Equal(got, words) {
+			t.Errorf("%s completes %v, want %v", path, got, words)
+		}
+		for _, word := range append(words, "nothing") {
+			if err := flags.Set("output", word); (err == nil) != (word != "nothing") {
+				t.Errorf("%s --output %s: %v", path, word, err)
+			}
+		}
+	}
+}
+
+// leaves returns the commands that do something.
+func leaves(cmd *cobra.Command) (all []*cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		all = append(all, leaves(sub)...)
+	}
+	if len(all) == 0 {
+		return []*cobra.Command{cmd}
+	}
+	return all
+}
