@@ -61,6 +61,9 @@ func TestDCMetro(t *testing.T) {
 	}
 	onEachStore(t, func(t *testing.T, s *server) {
 		for name, order := range metroOrders(log) {
+			if strings.HasSuffix(t.Name(), "/memory") && name != "shuffled" {
+				continue // it folds its histories anew for each answer: one order is slow enough
+			}
 			t.Run(name, func(t *testing.T) {
 				c := s.tenant(t, name, metroTenant)
 				importMetro(t, s, name, order)
