@@ -108,8 +108,12 @@ func Main(m *testing.M) int { return Engines{m}.Run() }
 type Engines struct{ *testing.M }
 
 // Run runs the tests, ends the engines, and returns the exit code.
-func (e Engines) Run() int {
+func (e Engines) Run() int { return e.RunAnd(func() {}) }
+
+// RunAnd is Run with something to be done before the engines end.
+func (e Engines) RunAnd(last func()) int {
 	defer shared().discard()
+	defer last()
 	return e.M.Run()
 }
 

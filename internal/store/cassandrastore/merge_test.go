@@ -23,7 +23,7 @@ func TestRandomStatements(t *testing.T) {
 	for _, design := range Designs() {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()
-			o := newKeyspace(t, design)
+			o := sharedKeyspace(t, design)
 			o.Recount = time.Hour
 			one, two := open(t, o), open(t, o)
 			for range 15 {

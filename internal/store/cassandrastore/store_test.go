@@ -3,6 +3,7 @@ package cassandrastore
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -20,7 +21,36 @@ import (
 )
 
 // TestMain sees that nothing of a closed store goes on.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(enginetest.Engines{M: m}) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(dropping{m}) }
+
+// dropping runs the tests, and drops the keyspaces that they shared before the engine ends.
+type dropping struct{ *testing.M }
+
+func (d dropping) Run() int { return enginetest.Engines{M: d.M}.RunAnd(dropShared) }
+
+// keyspaces are those, by design, of tests that do not mind each other's devices and tenants.
+// Making one, and dropping it, takes an engine longer than most tests.
+var keyspaces sync.Map // of string to Options
+
+// sharedKeyspace returns the keyspace of a design that tests share, one after the other.
+func sharedKeyspace(t *testing.T, design string) Options {
+	t.Helper()
+	if o, ok := keyspaces.Load(design); ok {
+		return o.(Options)
+	}
+	o := on(enginetest.Cassandra(t), design)
+	keyspaces.Store(design, o)
+	makeSchema(t, o, Setup{ReadingsRetention: new(andon.Forever)})
+	return o
+}
+
+func dropShared() {
+	for _, o := range keyspaces.Range {
+		if err := dropKeyspace(o.(Options)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}
+}
 
 // TestStore runs the checks of every store, all of them under one design and under the others those
 // that ask for devices by state.
@@ -28,7 +58,7 @@ func TestStore(t *testing.T) {
 	for _, design := range Designs() {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()
-			o := newKeyspace(t, design)
+			o := sharedKeyspace(t, design)
 			checks := storecheck.Checks()
 			if design != "buckets" {
 				sections := []string{"2.2", "2.4", "2.9", "2.10", "3"}
@@ -59,7 +89,7 @@ func TestHistories(t *testing.T) {
 	for _, design := range ownDesigns() {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()
-			o := newKeyspace(t, design)
+			o := sharedKeyspace(t, design)
 			s := begin(t, o)
 			defer func() { end(t, s) }()
 			t.Logf("store: %+v", s.Capabilities())
@@ -110,22 +140,26 @@ var neverAlone = shared.Pace{
 }
 
 func drop(t testing.TB, o Options) {
+	if err := dropKeyspace(o); err != nil {
+		t.Log(err)
+	}
+}
+
+func dropKeyspace(o Options) error {
 	config, err := o.withDefaults().config("")
 	if err != nil {
-		t.Error(err)
-		return
+		return err
 	}
-	config.Timeout = time.Minute // dropping takes a snapshot of each table
+	config.Timeout = time.Minute
 	session, err := config.CreateSession()
 	if err != nil {
-		t.Logf("drop keyspace %s: %v", o.Keyspace, err)
-		return
+		return fmt.Errorf("drop keyspace %s: %w", o.Keyspace, err)
 	}
 	defer session.Close()
-	err = session.Query("DROP KEYSPACE IF EXISTS " + o.Keyspace).Exec()
-	if err != nil {
-		t.Logf("drop keyspace %s: %v", o.Keyspace, err)
+	if err := session.Query("DROP KEYSPACE IF EXISTS " + o.Keyspace).Exec(); err != nil {
+		return fmt.Errorf("drop keyspace %s: %w", o.Keyspace, err)
 	}
+	return nil
 }
 
 // newKeyspace makes a keyspace that keeps readings for ever, as the checks want it.
@@ -139,8 +173,7 @@ func newSettling(t testing.TB, design string, settle time.Duration) Options {
 	t.Helper()
 	o := engine(t, design)
 	o.Settle = settle
-	forever := andon.Forever
-	makeSchema(t, o, Setup{ReadingsRetention: &forever})
+	makeSchema(t, o, Setup{ReadingsRetention: new(andon.Forever)})
 	return o
 }
 
