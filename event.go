@@ -112,32 +112,25 @@ func (k EventKey) Compare(o EventKey) int {
 	return strings.Compare(string(k.Device), string(o.Device))
 }
 
-// CompareInBatch is the order in which Log.Append takes events: by device, and within a device in
-// the order of the log, oldest first. The severities are asked for only where a device has two
-// states at one instant.
-func CompareInBatch(states *StateSet, a, b *Event) int {
+// CompareInBatch is the order in which Log.Append takes events: by device and time. Two states of a
+// device at one instant stand by name: their severities may change before they are kept.
+func CompareInBatch(a, b *Event) int {
 	if c := strings.Compare(string(a.Device), string(b.Device)); c != 0 {
 		return c
 	}
 	if a.Time != b.Time {
 		return cmp.Compare(a.Time, b.Time)
 	}
-	if a.State == b.State {
-		return 0
-	}
-	if c := cmp.Compare(states.Severity(a.State), states.Severity(b.State)); c != 0 {
-		return c
-	}
 	return strings.Compare(string(a.State), string(b.State))
 }
 
 // SortBatch puts events into the order of CompareInBatch and drops all but the last of those that
 // share an identity. It changes events and returns the part of it that is left.
-func SortBatch(states *StateSet, events []Event) []Event {
-	slices.SortStableFunc(events, func(a, b Event) int { return CompareInBatch(states, &a, &b) })
+func SortBatch(events []Event) []Event {
+	slices.SortStableFunc(events, func(a, b Event) int { return CompareInBatch(&a, &b) })
 	kept := events[:0]
 	for i := range events {
-		if i+1 < len(events) && CompareInBatch(states, &events[i], &events[i+1]) == 0 {
+		if i+1 < len(events) && CompareInBatch(&events[i], &events[i+1]) == 0 {
 			continue
 		}
 		kept = append(kept, events[i])

@@ -90,13 +90,9 @@ func (b *batch) append(ctx context.Context, e *Env) error {
 
 // append keeps entries that arrive now.
 func (e *Env) append(ctx context.Context, id andon.TenantID, events ...andon.Event) error {
-	t, err := e.Store.Tenant(ctx, id)
-	if err != nil {
-		return err
-	}
-	events = andon.SortBatch(t.States, events)
+	events = andon.SortBatch(events)
 	sent := slices.Clone(events)
-	err = e.Store.Append(ctx, id, e.Now(), events)
+	err := e.Store.Append(ctx, id, e.Now(), events)
 	if err == nil && !slices.Equal(events, sent) {
 		err = fmt.Errorf("the store changed the events of its caller: %+v, was %+v", events, sent)
 	}

@@ -123,9 +123,8 @@ func (g *generator) draw() {
 func (g *generator) entries() map[andon.TenantID][]andon.Event {
 	each := map[andon.TenantID][]andon.Event{}
 	for tenant, sent := range g.sent {
-		set := andon.DefaultStates()
 		timed := slices.DeleteFunc(sent, func(e andon.Event) bool { return e.Time == 0 })
-		each[tenant] = andon.SortBatch(set, timed)
+		each[tenant] = andon.SortBatch(timed)
 	}
 	return each
 }

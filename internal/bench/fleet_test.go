@@ -52,7 +52,6 @@ func TestFleetIsKnown(t *testing.T) {
 // a device later than what was written before.
 func TestPartsAreBatches(t *testing.T) {
 	r := &run{Options: Options{Devices: 105}, fleet: newFleet(1, 105, 1)}
-	states := andon.DefaultStates()
 	for _, l := range []writeLoad{{1, 1, 1}, {4, 10, 100}, {4, 105, 1}} {
 		newest := map[andon.DeviceID]andon.Time{}
 		for n := range int64(3 * 105 / l.devices) {
@@ -65,7 +64,7 @@ func TestPartsAreBatches(t *testing.T) {
 				if err := e.Validate(); err != nil {
 					t.Fatal(err)
 				}
-				if i > 0 && andon.CompareInBatch(states, &events[i-1], e) >= 0 {
+				if i > 0 && andon.CompareInBatch(&events[i-1], e) >= 0 {
 					t.Fatalf("%+v: %v behind %v", l, e, events[i-1])
 				}
 				if e.Time <= newest[e.Device] {

@@ -37,7 +37,7 @@ func (in *Intake) events(
 	if err != nil {
 		return a.result(), err
 	}
-	events := sorted(&a, &t, good)
+	events := sorted(&a, good)
 	if len(events) == 0 {
 		return a.result(), nil
 	}
@@ -114,10 +114,10 @@ func (in *Intake) withStates(
 
 // sorted returns events in the order that a store takes them in, each entry once.
 func sorted(
-	a *admission[andon.Event], t *andon.Tenant, good []*ingest.Item[andon.Event],
+	a *admission[andon.Event], good []*ingest.Item[andon.Event],
 ) []andon.Event {
 	slices.SortFunc(good, func(x, y *ingest.Item[andon.Event]) int {
-		if c := andon.CompareInBatch(t.States, &x.Value, &y.Value); c != 0 {
+		if c := andon.CompareInBatch(&x.Value, &y.Value); c != 0 {
 			return c
 		}
 		return cmp.Compare(x.Index, y.Index)

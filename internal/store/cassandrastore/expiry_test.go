@@ -22,7 +22,7 @@ func useEverything(t *testing.T, s *Store, tenant andon.TenantID, at andon.Time)
 			EscalatedTo: "Sara",
 		})
 	}
-	events = andon.SortBatch(andon.DefaultStates(), events)
+	events = andon.SortBatch(events)
 	failed := s.Append(ctx, tenant, at, events)
 	readings := []andon.Reading{
 		{Device: crowdDevice(0), Time: at, Metrics: andon.Metrics{{Name: "a", Value: 1}}},

@@ -104,7 +104,7 @@ func (m *melee) draw(n int) []andon.Event {
 			Message:  fmt.Sprint(m.IntN(100)),
 		})
 	}
-	return andon.SortBatch(andon.DefaultStates(), events)
+	return andon.SortBatch(events)
 }
 
 func pickOne[T any](r *rand.Rand, items ...T) T { return items[r.IntN(len(items))] }

@@ -132,7 +132,7 @@ func (c *crowd) draw(r *rand.Rand, n int) []andon.Event {
 	if len(c.sent) > 0 && r.IntN(3) == 0 {
 		events = append(events, c.sent[r.IntN(len(c.sent))])
 	}
-	return andon.SortBatch(andon.DefaultStates(), events)
+	return andon.SortBatch(events)
 }
 
 // retire retires the first two devices only, so that the others keep a long run.
@@ -159,7 +159,7 @@ func (c *crowd) reference() *memstore.Store {
 			c.Fatal(err)
 		}
 	}
-	sent := andon.SortBatch(andon.DefaultStates(), slices.Clone(c.sent))
+	sent := andon.SortBatch(slices.Clone(c.sent))
 	for i := range sent {
 		sent[i].Operator = c.assigned(sent[i].Device, sent[i].Time)
 	}

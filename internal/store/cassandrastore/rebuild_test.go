@@ -44,7 +44,7 @@ func (f *fleet) report(ctx context.Context) error {
 				"NORMAL", "WARNING1", "WARNING2", "ODD"),
 		})
 	}
-	events = andon.SortBatch(andon.DefaultStates(), events)
+	events = andon.SortBatch(events)
 	received := f.at + andon.Time(f.round*10+10)
 	if err := appendAgain(ctx, f.store, received, events); err != nil {
 		return err

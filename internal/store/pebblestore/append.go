@@ -72,19 +72,34 @@ func byDevice(events []andon.Event) (groups []group) {
 // append folds the events of one device, and puts their rows into the batch. Where an assignment
 // came in since it did so before, it does so again: the later row of a key stands.
 func (w *writing) append(d *current.Device, g *group) error {
-	by, err := w.resolve(d, g.events)
+	events := w.inLogOrder(g.events)
+	by, err := w.resolve(d, events)
 	if err != nil {
 		return err
 	}
 	if !g.kept || by.earlier || by != g.by {
-		for i := range g.events {
-			if err := w.encodeEvent(&g.events[i], w.operators[i]); err != nil {
+		for i := range events {
+			if err := w.encodeEvent(&events[i], w.operators[i]); err != nil {
 				return err
 			}
 		}
 		g.kept, g.by = true, by
 	}
-	return w.events(d, g.events)
+	return w.events(d, events)
+}
+
+// inLogOrder returns the events of one device in the order of the log by the severities of now,
+// which is another one only where the device has several states at one instant.
+func (w *writing) inLogOrder(events []andon.Event) []andon.Event {
+	byKey := func(a, b andon.Event) int { return a.Key(w.states).Compare(b.Key(w.states)) }
+	for i := 1; i < len(events); i++ {
+		if events[i].Time == events[i-1].Time && byKey(events[i-1], events[i]) > 0 {
+			events = slices.Clone(events)
+			slices.SortFunc(events, byKey)
+			break
+		}
+	}
+	return events
 }
 
 // resolve sets w.operators to who answers for each event: whom it names, else who was assigned to

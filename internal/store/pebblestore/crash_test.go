@@ -79,7 +79,7 @@ func randomEvents(rng *rand.Rand) []andon.Event {
 			State:  []andon.State{"NORMAL", "WARNING1", "WARNING2", "ODD"}[rng.IntN(4)],
 		})
 	}
-	return andon.SortBatch(andon.DefaultStates(), events)
+	return andon.SortBatch(events)
 }
 
 func checkAfterCrash(t *testing.T, fs vfs.FS, certain []andon.Event) {
