@@ -60,8 +60,7 @@ func TestPurge(t *testing.T) {
 	for _, design := range Designs() {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()
-			o := newSettling(t, design, 4*time.Second) // a purge waits for it
-			s := open(t, o)
+			s := open(t, sharedKeyspace(t, design))
 			at := andon.DayStart(realClock().Day())
 			for range 2 {
 				if _, err := s.PutTenant(t.Context(), andon.NewTenant("metro")); err != nil {

@@ -45,11 +45,13 @@ func TestInitPrints(t *testing.T) {
 		if _, err := Open(t.Context(), o); andon.KindOf(err) != andon.Invalid {
 			t.Errorf("a dry run makes something: %v", err)
 		}
-		if done := makeSchema(t, o, Setup{}); done != dry {
-			t.Errorf("a dry run prints other statements (-dry +done):\n%s", diff(dry, done))
-		}
-		if again := makeSchema(t, o, Setup{DryRun: true}); !onlyDesign(again) {
-			t.Errorf("once it is there, these statements are printed:\n%s", again)
+		if design == "tables" { // making one takes seconds
+			if done := makeSchema(t, o, Setup{}); done != dry {
+				t.Errorf("a dry run prints other statements (-dry +done):\n%s", diff(dry, done))
+			}
+			if again := makeSchema(t, o, Setup{DryRun: true}); !onlyDesign(again) {
+				t.Errorf("once it is there, these statements are printed:\n%s", again)
+			}
 		}
 		dry = strings.ReplaceAll(dry, o.Keyspace, "KEYSPACE")
 		statements := strings.SplitAfter(dry, ";\n")

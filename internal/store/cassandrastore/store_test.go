@@ -39,6 +39,7 @@ func sharedKeyspace(t *testing.T, design string) Options {
 		return o.(Options)
 	}
 	o := on(enginetest.Cassandra(t), design)
+	o.Settle = 4 * time.Second // a purge waits for it
 	keyspaces.Store(design, o)
 	makeSchema(t, o, Setup{ReadingsRetention: new(andon.Forever)})
 	return o
