@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
 )
 
 const assignmentColumns = "SELECT since, operator FROM assignments_by_device " +
@@ -159,7 +160,7 @@ func (s *Store) assignments(
 		if q.Order == andon.Desc {
 			a.From = andon.Time(last.since)
 			a.To, ends = ends, a.From
-		} else if next, err := rows.head(ctx); err != nil {
+		} else if next, err := rows.Head(ctx); err != nil {
 			return page, err
 		} else if next != nil {
 			a.To = andon.Time(next.since)
@@ -174,14 +175,14 @@ func (s *Store) assignments(
 // sameOperator takes the rows of one operator that stand side by side, and returns the first and
 // the last of them; nil at the end.
 func sameOperator(
-	ctx context.Context, rows *pages[assignmentRow],
+	ctx context.Context, rows *shared.Rows[assignmentRow],
 ) (first, last *assignmentRow, err error) {
 	for {
-		r, err := rows.head(ctx)
+		r, err := rows.Head(ctx)
 		if err != nil || r == nil || (last != nil && r.operator != last.operator) {
 			return first, last, err
 		}
-		taken := rows.take()
+		taken := rows.Take()
 		if last = &taken; first == nil {
 			first = last
 		}
@@ -196,8 +197,8 @@ type operators struct {
 	device andon.DeviceID
 	order  andon.Order
 
-	rows  *pages[assignmentRow] // nil: not asked yet
-	since assignmentRow         // in force, where times rise
+	rows  *shared.Rows[assignmentRow] // nil: not asked yet
+	since assignmentRow               // in force, where times rise
 }
 
 func (s *Store) operators(t *tenant, device andon.DeviceID, o andon.Order) *operators {
@@ -235,7 +236,7 @@ func (o *operators) at(ctx context.Context, at andon.Time) (andon.PersonID, erro
 		}
 	}
 	for {
-		r, err := o.rows.head(ctx)
+		r, err := o.rows.Head(ctx)
 		switch {
 		case err != nil:
 			return "", err
@@ -246,7 +247,7 @@ func (o *operators) at(ctx context.Context, at andon.Time) (andon.PersonID, erro
 		case o.order == andon.Desc && r.since <= int64(at):
 			return andon.PersonID(r.operator), nil
 		}
-		o.since = o.rows.take()
+		o.since = o.rows.Take()
 	}
 }
 
@@ -257,7 +258,7 @@ func (o *operators) begin(ctx context.Context, at andon.Time) error {
 	if o.rows = down; o.order == andon.Desc {
 		return nil
 	}
-	if r, err := down.head(ctx); err != nil {
+	if r, err := down.Head(ctx); err != nil {
 		o.rows = nil
 		return err
 	} else if r != nil {

@@ -218,14 +218,14 @@ func (s *Store) countAll(ctx context.Context) error {
 		args := []any{from, from + int64(step-1)}
 		rows := newPages(s, countRange, args, pageRows, (*scanRow).into)
 		for {
-			r, err := rows.head(ctx)
+			r, err := rows.Head(ctx)
 			if err != nil {
 				return err
 			}
 			if r == nil {
 				break
 			}
-			if err := scan.take(ctx, rows.take()); err != nil {
+			if err := scan.take(ctx, rows.Take()); err != nil {
 				return err
 			}
 		}

@@ -210,7 +210,7 @@ func (s *Store) retireOrders(t *tenant, device andon.DeviceID, at andon.Time) []
 
 // stream is ids of devices in order, from one question.
 type stream struct {
-	*pages[foundRow]
+	*shared.Rows[foundRow]
 	states andon.StateFilter // of a keyed question
 	device string
 	done   bool
@@ -313,7 +313,7 @@ func (s *Store) streams(all []finding, q andon.DeviceQuery) *candidates {
 		if f.rows == withKey {
 			into, h.states, size = (*foundRow).keyedInto, q.States, pageRows
 		}
-		h.pages = newPages(s, f.question, f.args, size, into)
+		h.Rows = newPages(s, f.question, f.args, size, into)
 		c.streams = append(c.streams, h)
 	}
 	return c
@@ -399,14 +399,14 @@ func (c *candidates) smallest(ctx context.Context) (string, bool, error) {
 // advance goes to the next device.
 func (h *stream) advance(ctx context.Context) error {
 	for {
-		r, err := h.head(ctx)
+		r, err := h.Head(ctx)
 		if err != nil {
 			return err
 		}
 		if h.done = r == nil; h.done {
 			return nil
 		}
-		h.device = h.take().device
+		h.device = h.Take().device
 		if r.key == "" || h.states.Match(stateOf(r.key)) {
 			return nil
 		}

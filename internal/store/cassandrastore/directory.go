@@ -181,7 +181,7 @@ func (s *Store) units(
 	all := newPages(s, question{text, 3}, args, 64, (*unitRow).into)
 	return func(yield func(unit, error) bool) {
 		for {
-			r, err := all.head(ctx)
+			r, err := all.Head(ctx)
 			if r == nil {
 				if err != nil {
 					yield(unit{}, err)
@@ -189,8 +189,8 @@ func (s *Store) units(
 				return
 			}
 			u := unit{number: uint32(r.unit)}
-			for ; r != nil && uint32(r.unit) == u.number; r, err = all.head(ctx) {
-				u.add(all.take())
+			for ; r != nil && uint32(r.unit) == u.number; r, err = all.Head(ctx) {
+				u.add(all.Take())
 			}
 			if err != nil {
 				yield(unit{}, err)

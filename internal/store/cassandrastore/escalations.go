@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // newestEscalation is the escalation of a device that was made last, of any of its entries; To is
@@ -185,11 +186,11 @@ func (s *Store) escalations(
 				return
 			}
 			args := []any{t.key, string(device), int(u.number)}
-			one := []*pages[escalationRow]{
+			one := []*shared.Rows[escalationRow]{
 				newPages(s, escalationsDown, args, 16, (*escalationRow).into),
 			}
 			for {
-				rows, err := instant(ctx, one, at, andon.Desc)
+				rows, err := shared.Instant(ctx, one, at, andon.Desc)
 				if err == nil && len(rows) == 0 {
 					break
 				}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // eventRow is a row of the log: an entry, or an escalation beside it.
@@ -216,14 +217,14 @@ func (s *Store) day(
 		ask = eventsUp
 	}
 	size := min(max(q.Limit+2, 10), 500)
-	var shards []*pages[eventRow]
+	var shards []*shared.Rows[eventRow]
 	for _, shard := range u.shards {
 		args := []any{t.key, string(device), int(u.number), shard, int64(span.From), int64(to)}
 		shards = append(shards, newPages(s, ask, args, size, (*eventRow).into))
 	}
 	return func(yield func(andon.Entry, error) bool) {
 		for {
-			rows, err := instant(ctx, shards, func(r *eventRow) int64 { return r.time }, q.Order)
+			rows, err := shared.Instant(ctx, shards, func(r *eventRow) int64 { return r.time }, q.Order)
 			if err != nil {
 				yield(andon.Entry{}, err)
 				return
@@ -263,75 +264,4 @@ func entriesOf(
 		return c
 	})
 	return entries
-}
-
-// pages are the rows of one question, page by page.
-type pages[R any] struct {
-	store *Store
-	ask   question
-	args  []any
-	size  int
-	into  func(*R) []any
-
-	rows  []R // read and not taken
-	state []byte
-	begun bool
-}
-
-func newPages[R any](s *Store, q question, args []any, size int, into func(*R) []any) *pages[R] {
-	return &pages[R]{store: s, ask: q, args: args, size: size, into: into}
-}
-
-// head returns the next row without taking it; nil behind the last.
-func (p *pages[R]) head(ctx context.Context) (*R, error) {
-	for len(p.rows) == 0 && (!p.begun || len(p.state) > 0) {
-		var r R
-		next, err := p.store.page(ctx, p.ask, p.size, p.state, p.args, p.into(&r), func() {
-			p.rows = append(p.rows, r)
-		})
-		if err != nil {
-			return nil, err
-		}
-		p.begun, p.state = true, next
-	}
-	if len(p.rows) == 0 {
-		return nil, nil
-	}
-	return &p.rows[0], nil
-}
-
-func (p *pages[R]) take() R {
-	r := p.rows[0]
-	p.rows = p.rows[1:]
-	return r
-}
-
-// instant takes all rows of the next time from pages that stand in one order; none behind the last.
-func instant[R any](
-	ctx context.Context, all []*pages[R], at func(*R) int64, o andon.Order,
-) (rows []R, err error) {
-	var next int64
-	found := false
-	for _, p := range all {
-		r, err := p.head(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if r != nil && (!found || (o == andon.Asc) == (at(r) < next) && at(r) != next) {
-			next, found = at(r), true
-		}
-	}
-	for _, p := range all {
-		for {
-			r, err := p.head(ctx)
-			if err != nil {
-				return nil, err
-			}
-			if r == nil || at(r) != next {
-				break
-			}
-			rows = append(rows, p.take())
-		}
-	}
-	return rows, nil
 }

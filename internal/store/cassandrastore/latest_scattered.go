@@ -206,7 +206,7 @@ func (s *Store) gatherAll(
 			}
 		}
 		for state := []byte(nil); ; {
-			next, err := s.page(ctx, f.question, scatteredPage, state, f.args, into, take)
+			next, err := s.readPage(ctx, f.question, scatteredPage, state, f.args, into, take)
 			if err != nil || len(next) == 0 {
 				return err
 			}

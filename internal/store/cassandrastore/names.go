@@ -71,11 +71,11 @@ func (s *Store) Names(
 		args := []any{t.key, string(ofNames), of, q.After}
 		rows := newPages(s, ask, args, q.Limit, func(name *string) []any { return []any{name} })
 		for range q.Limit {
-			name, err := rows.head(ctx)
+			name, err := rows.Head(ctx)
 			if err != nil {
 				yield(andon.NameCount{}, err)
 			}
-			if name == nil || err != nil || !yield(andon.NameCount{Name: rows.take()}, nil) {
+			if name == nil || err != nil || !yield(andon.NameCount{Name: rows.Take()}, nil) {
 				return
 			}
 		}

@@ -277,9 +277,9 @@ func (s *Store) measuredOn(
 			args := []any{t.key, string(device), int(u.number), shard,
 				int64(span.From), int64(span.To)}
 			size := min(max(q.Limit+1, 10), 500)
-			one := []*pages[readingRow]{newPages(s, ask, args, size, (*readingRow).into)}
+			one := []*shared.Rows[readingRow]{newPages(s, ask, args, size, (*readingRow).into)}
 			for {
-				rows, err := instant(ctx, one, at, q.Order)
+				rows, err := shared.Instant(ctx, one, at, q.Order)
 				if err != nil {
 					yield(andon.Reading{}, err)
 					return
@@ -382,14 +382,14 @@ func (s *Store) metricBucket(
 	devices := newPages(s, ask, args, 100, oneText)
 	return func(yield func(andon.MetricReading, error) bool) {
 		for {
-			id, err := devices.head(ctx)
+			id, err := devices.Head(ctx)
 			if id == nil {
 				if err != nil {
 					yield(andon.MetricReading{}, err)
 				}
 				return
 			}
-			device := andon.DeviceID(devices.take())
+			device := andon.DeviceID(devices.Take())
 			only := andon.ReadingQuery{
 				Metrics: []andon.MetricName{q.Metric}, Span: q.Span, Limit: q.Limit,
 			}

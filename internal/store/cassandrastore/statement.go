@@ -19,10 +19,10 @@ type question struct {
 // pageRows is how many rows are asked for at a time where nobody asks for fewer.
 const pageRows = 1000
 
-// page asks a question from where state says, and calls row for each row of one page, after the
+// readPage asks a question from where state says, and calls row for each row of one page, after the
 // row's columns are in into. It returns where the next page begins; nothing behind the last one.
 // No statement is under way while row runs, except this one.
-func (s *Store) page(
+func (s *Store) readPage(
 	ctx context.Context, q question, size int, state []byte, args, into []any, row func(),
 ) (next []byte, err error) {
 	ctx, leave, err := s.enter(ctx)
@@ -50,6 +50,20 @@ func (s *Store) page(
 	return next, failure("read", err)
 }
 
+// newPages are the rows of a question, asked for so many at a time.
+func newPages[R any](
+	s *Store, q question, args []any, size int, into func(*R) []any,
+) *shared.Rows[R] {
+	return shared.NewRows(func(ctx context.Context, state []byte) ([]R, []byte, error) {
+		var r R
+		var rows []R
+		next, err := s.readPage(ctx, q, size, state, args, into(&r), func() {
+			rows = append(rows, r)
+		})
+		return rows, next, err
+	})
+}
+
 func partitionOf(args []any) []string {
 	var values []string
 	for _, a := range args {
@@ -64,7 +78,7 @@ func partitionOf(args []any) []string {
 // each asks a question page by page to its end.
 func (s *Store) each(ctx context.Context, q question, args, into []any, row func()) error {
 	for state := []byte(nil); ; {
-		next, err := s.page(ctx, q, pageRows, state, args, into, row)
+		next, err := s.readPage(ctx, q, pageRows, state, args, into, row)
 		if err != nil || len(next) == 0 {
 			return err
 		}
