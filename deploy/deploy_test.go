@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/andonhq/andon/internal/app"
 	"github.com/andonhq/andon/internal/config"
 )
 
@@ -82,7 +83,7 @@ func TestUnitSettings(t *testing.T) {
 		}
 		env = append(env, m[1])
 	}
-	c, err := config.Load(config.Sources{File: "systemd/andon.yaml", Env: env})
+	c, _, err := app.LoadConfig(config.Sources{File: "systemd/andon.yaml", Env: env})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +120,7 @@ func TestContainerfile(t *testing.T) {
 	if !regexp.MustCompile(`^[1-9]\d*:[1-9]\d*$`).MatchString(user) {
 		t.Errorf("the user is %q", user)
 	}
-	if _, err := config.Load(config.Sources{Env: env}); err != nil || len(env) == 0 {
+	if _, _, err := app.LoadConfig(config.Sources{Env: env}); err != nil || len(env) == 0 {
 		t.Errorf("its settings: %v, %v", env, err)
 	}
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/app"
-	"github.com/andonhq/andon/internal/config"
 )
 
 // board is what concerns us of a dashboard of Grafana.
@@ -151,8 +150,8 @@ type exposition struct{ names, labels []string }
 // exposed starts the program, uses it once, and reads /metrics.
 func exposed(t *testing.T) exposition {
 	t.Helper()
-	c := config.Default()
-	c.Listen, c.Data, c.Log.Audit = "127.0.0.1:0", t.TempDir(), "off"
+	c := app.DefaultConfig()
+	c.Listen, c.Data, c.Log.Audit = "127.0.0.1:0", t.TempDir(), false
 	a := app.New(app.Options{
 		Config: c, Log: slog.New(slog.DiscardHandler),
 		Now: func() andon.Time { return andon.TimeOf(time.Now()) },

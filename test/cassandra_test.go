@@ -18,7 +18,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/enginetest"
-	"github.com/andonhq/andon/internal/store/all"
+	"github.com/andonhq/andon/internal/store/cassandrastore"
 )
 
 // keyspace is a keyspace of a test's own.
@@ -100,7 +100,7 @@ func TestCassandraAnswers(t *testing.T) {
 	node := enginetest.Cassandra(t)
 	stateLog, metro := stateLogLines(t), metroLog(t)
 	names := []string{"shuffled", "reversed", "twice", "file"}
-	designs := slices.DeleteFunc(all.Designs("cassandra"), func(design string) bool {
+	designs := slices.DeleteFunc(cassandrastore.Designs(), func(design string) bool {
 		return strings.HasSuffix(design, "-by-device")
 	})
 	for i, design := range designs {

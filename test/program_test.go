@@ -16,6 +16,7 @@ import (
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/cli"
 	"github.com/andonhq/andon/internal/enginetest"
+	"github.com/andonhq/andon/internal/store/adapter"
 	"github.com/andonhq/andon/internal/store/all"
 )
 
@@ -109,11 +110,11 @@ func (s *server) end(signal syscall.Signal, code int) {
 // onEachStore runs a test against a server on each store that needs nothing but the program;
 // TestCassandra… are for the other.
 func onEachStore(t *testing.T, test func(t *testing.T, s *server)) {
-	for _, store := range all.Names() {
-		if all.HasSchema(store) {
+	for _, e := range all.New() {
+		if e.Place() == adapter.Elsewhere {
 			continue
 		}
-		t.Run(store, func(t *testing.T) { test(t, serve(t, store, t.TempDir())) })
+		t.Run(e.Name(), func(t *testing.T) { test(t, serve(t, e.Name(), t.TempDir())) })
 	}
 }
 

@@ -19,7 +19,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/config"
 	"github.com/andonhq/andon/internal/httpapi"
 	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/store/wrap"
@@ -27,7 +26,7 @@ import (
 
 // Options are what an App is made with. All but Fatal must be given.
 type Options struct {
-	Config  config.Config
+	Config  Config
 	Now     func() andon.Time
 	Log     *slog.Logger
 	Version httpapi.Version
@@ -97,8 +96,8 @@ func (a *App) wire(token string, loopback bool) {
 	a.registerGauges(registry)
 	limits := a.Config.Limits
 	a.intake = intake.New(a.store, intake.Options{
-		Now: a.Now, Clock: a.clock, MaxBytes: limits.Memory, MaxRequests: int(limits.Requests),
-		MaxReads: int(limits.Reads), Patience: limits.Wait, MaxStates: int(limits.States),
+		Now: a.Now, Clock: a.clock, MaxBytes: limits.Memory, MaxRequests: limits.Requests,
+		MaxReads: limits.Reads, Patience: limits.Wait, MaxStates: limits.States,
 		Audit: a.audit(),
 	})
 	t := a.Config.Timeouts

@@ -22,7 +22,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/app"
-	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/store/adapter"
 	"github.com/andonhq/andon/internal/store/all"
 )
 
@@ -31,14 +31,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func clock() andon.Time { return andon.TimeOf(time.Now()) }
 
 // newApp makes an App on a free port and the memory store, with what change makes of that.
-func newApp(change func(*config.Config)) *app.App {
-	c := config.Default()
+func newApp(change func(*app.Config)) *app.App {
+	c := app.DefaultConfig()
 	c.Listen, c.Store, c.Timeouts.Stop = "127.0.0.1:0", "memory", 10*time.Second
 	change(&c)
 	return app.New(app.Options{Config: c, Now: clock, Log: slog.New(slog.DiscardHandler)})
 }
 
-func start(t *testing.T, change func(*config.Config)) *app.App {
+func start(t *testing.T, change func(*app.Config)) *app.App {
 	t.Helper()
 	a := newApp(change)
 	if err := a.Start(t.Context()); err != nil {
@@ -79,12 +79,13 @@ func plain() *http.Client {
 }
 
 func TestStartAndStop(t *testing.T) {
-	for _, store := range all.Names() {
-		if all.HasSchema(store) { // it is not on this machine
+	for _, e := range all.New() {
+		if e.Place() == adapter.Elsewhere {
 			continue
 		}
+		store := e.Name()
 		t.Run(store, func(t *testing.T) {
-			a := start(t, func(c *config.Config) { c.Store, c.Data = store, t.TempDir() })
+			a := start(t, func(c *app.Config) { c.Store, c.Data = store, t.TempDir() })
 			for _, path := range []string{"/livez", "/readyz", "/metrics", "/api/v1/states"} {
 				if got := ask(t, plain(), a.URL()+path, ""); got != "200" {
 					t.Errorf("%s answers %s", path, got)
@@ -108,44 +109,38 @@ func TestStartRefuses(t *testing.T) {
 		return path
 	}
 	for name, test := range map[string]struct {
-		change func(*config.Config)
+		change func(*app.Config)
 		want   string
 	}{
 		"beyond loopback without a token": {
-			func(c *config.Config) { c.Listen = "0.0.0.0:0" }, "needs a token",
+			func(c *app.Config) { c.Listen = "0.0.0.0:0" }, "needs a token",
 		},
 		"all addresses without a token": {
-			func(c *config.Config) { c.Listen = ":0" }, "needs a token",
+			func(c *app.Config) { c.Listen = ":0" }, "needs a token",
 		},
-		"no address": {func(c *config.Config) { c.Listen = "here" }, "127.0.0.1:8080"},
+		"no address": {func(c *app.Config) { c.Listen = "here" }, "127.0.0.1:8080"},
 		"a short token beyond loopback": {
-			func(c *config.Config) {
+			func(c *app.Config) {
 				c.Listen, c.TokenFile = "0.0.0.0:0", file("short", "0123456789abcde\n")
 			}, "15 characters; beyond loopback it needs 16",
 		},
-		"no token file": {func(c *config.Config) { c.TokenFile = dir + "/none" }, "no such file"},
+		"no token file": {func(c *app.Config) { c.TokenFile = dir + "/none" }, "no such file"},
 		"no token": {
-			func(c *config.Config) { c.TokenFile = file("empty", " \n") }, "holds no token",
+			func(c *app.Config) { c.TokenFile = file("empty", " \n") }, "holds no token",
 		},
 		"two tokens": {
-			func(c *config.Config) { c.TokenFile = file("two", "hunter2\nhunter3\n") },
+			func(c *app.Config) { c.TokenFile = file("two", "hunter2\nhunter3\n") },
 			"more than one",
 		},
 		"no certificate": {
-			func(c *config.Config) { c.TLSCert, c.TLSKey = file("c", "x"), file("k", "hunter2") },
+			func(c *app.Config) { c.TLSCert, c.TLSKey = file("c", "x"), file("k", "hunter2") },
 			"read tls_cert",
 		},
 		"no such store": {
-			func(c *config.Config) { c.Store = "dynamodb" }, "not in this build yet",
+			func(c *app.Config) { c.Store = "dynamodb" }, "not in this build yet",
 		},
 		"no node": {
-			func(c *config.Config) { c.Store = "cassandra" }, "cassandra.hosts is empty",
-		},
-		"no such design": {
-			func(c *config.Config) {
-				c.Store, c.Cassandra.Hosts = "cassandra", []string{"127.0.0.1"}
-				c.Cassandra.Password, c.Cassandra.Latest = "hunter2", "bukets"
-			}, "cassandra.latest",
+			func(c *app.Config) { c.Store = "cassandra" }, "cassandra.hosts is empty",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -161,10 +156,10 @@ func TestStartRefuses(t *testing.T) {
 }
 
 func TestPortTaken(t *testing.T) {
-	first := start(t, func(*config.Config) {})
+	first := start(t, func(*app.Config) {})
 	defer stop(t, first)
 	taken := strings.TrimPrefix(first.URL(), "http://")
-	second := newApp(func(c *config.Config) { c.Listen = taken })
+	second := newApp(func(c *app.Config) { c.Listen = taken })
 	if err := second.Start(t.Context()); !errors.Is(err, app.ErrPortTaken) {
 		t.Errorf("got %v", err)
 	}
@@ -172,7 +167,7 @@ func TestPortTaken(t *testing.T) {
 
 func TestSecondOnOneDirectory(t *testing.T) {
 	dir := t.TempDir()
-	pebble := func(c *config.Config) { c.Store, c.Data = "pebble", dir }
+	pebble := func(c *app.Config) { c.Store, c.Data = "pebble", dir }
 	first := start(t, pebble)
 	err := newApp(pebble).Start(t.Context())
 	if err == nil || !strings.Contains(err.Error(), first.URL()) {
@@ -188,7 +183,7 @@ func TestToken(t *testing.T) {
 	if err := os.WriteFile(path, []byte("hunter2-hunter2-hunter2\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a := start(t, func(c *config.Config) { c.Listen, c.TokenFile = "0.0.0.0:0", path })
+	a := start(t, func(c *app.Config) { c.Listen, c.TokenFile = "0.0.0.0:0", path })
 	defer stop(t, a)
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(a.URL(), "http://"))
 	url := "http://127.0.0.1:" + port + "/api/v1/states"
@@ -207,7 +202,7 @@ func TestFamilyOfTheAddress(t *testing.T) {
 	if err := os.WriteFile(path, []byte("hunter2-hunter2-hunter2\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a := start(t, func(c *config.Config) { c.Listen, c.TokenFile = "0.0.0.0:0", path })
+	a := start(t, func(c *app.Config) { c.Listen, c.TokenFile = "0.0.0.0:0", path })
 	defer stop(t, a)
 	port, ok := strings.CutPrefix(a.URL(), "http://0.0.0.0:")
 	if !ok {
@@ -223,7 +218,7 @@ func TestFamilyOfTheAddress(t *testing.T) {
 
 func TestTLS(t *testing.T) {
 	cert, key, roots := certificate(t)
-	a := start(t, func(c *config.Config) { c.TLSCert, c.TLSKey = cert, key })
+	a := start(t, func(c *app.Config) { c.TLSCert, c.TLSKey = cert, key })
 	defer stop(t, a)
 	if !strings.HasPrefix(a.URL(), "https://") {
 		t.Errorf("the address is %s", a.URL())
@@ -277,7 +272,7 @@ func slowPost(t *testing.T, url string) (finish func() string) {
 }
 
 func TestStopWaitsForRequests(t *testing.T) {
-	a := start(t, func(c *config.Config) { c.Timeouts.Drain = time.Second })
+	a := start(t, func(c *app.Config) { c.Timeouts.Drain = time.Second })
 	finish := slowPost(t, a.URL())
 	stopped := make(chan error)
 	go func() { stopped <- a.Stop(context.Background()) }()
@@ -300,7 +295,7 @@ func TestStopWaitsForRequests(t *testing.T) {
 }
 
 func TestStopCutsOffWhatTakesTooLong(t *testing.T) {
-	a := start(t, func(c *config.Config) { c.Timeouts.Stop = 50 * time.Millisecond })
+	a := start(t, func(c *app.Config) { c.Timeouts.Stop = 50 * time.Millisecond })
 	finish := slowPost(t, a.URL())
 	err := a.Stop(context.Background())
 	if err == nil || !strings.Contains(err.Error(), "cut off") {
@@ -312,7 +307,7 @@ func TestStopCutsOffWhatTakesTooLong(t *testing.T) {
 }
 
 func TestWait(t *testing.T) {
-	a := start(t, func(*config.Config) {})
+	a := start(t, func(*app.Config) {})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := a.Wait(ctx); err != nil {

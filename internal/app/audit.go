@@ -10,7 +10,7 @@ import (
 // audit is where changes are written down: in the log, whatever its level is, because who changed
 // what must not get lost with what is merely informative. nil: nowhere.
 func (a *App) audit() func(context.Context, intake.Change) {
-	if a.Config.Log.Audit == "off" {
+	if !a.Config.Log.Audit {
 		return nil
 	}
 	return AuditTo(a.Log.Handler())

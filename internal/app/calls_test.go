@@ -9,13 +9,12 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/config"
 )
 
 // TestStoreMetrics: /metrics has how long the calls of the store took, which of them failed and
 // how, and what its engine says of itself until the store is closed.
 func TestStoreMetrics(t *testing.T) {
-	c := config.Default()
+	c := DefaultConfig()
 	c.Listen, c.Data = "127.0.0.1:0", t.TempDir()
 	a := New(Options{
 		Config: c, Log: slog.New(slog.DiscardHandler),

@@ -4,8 +4,7 @@ import (
 	"errors"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/config"
-	"github.com/andonhq/andon/internal/store/all"
+	"github.com/andonhq/andon/internal/store/adapter"
 )
 
 // unreadToken stands for a token that is there but can't be read.
@@ -14,7 +13,7 @@ const unreadToken = "0123456789abcdef"
 // Check reports what Start would refuse a configuration for, all of it together, without listening
 // or opening a store: addresses, the token, the certificate, the name of the store and what is set
 // of it. It reads the files that the configuration names.
-func Check(c config.Config) error {
+func Check(c Config) error {
 	a := New(Options{Config: c})
 	token, tokenErr := readToken(c.TokenFile)
 	if tokenErr != nil { // that it is missing would be the same mistake told twice
@@ -23,14 +22,22 @@ func Check(c config.Config) error {
 	_, _, listenErr := a.address(token)
 	_, tlsErr := a.tlsConfig()
 	var pprofErr error
-	if c.Pprof.Listen != "" {
-		_, pprofErr = profileAddress(c.Pprof.Listen)
+	if c.Profiles != "" {
+		_, pprofErr = profileAddress(c.Profiles)
 	}
 	_, clockErr := confirmedClock(c.Expiry.Clock)
 	err := errors.Join(clockErr, tokenErr,
-		listenErr, tlsErr, pprofErr, all.Check(c.Store, storeConfig(c)))
+		listenErr, tlsErr, pprofErr, checkStore(c))
 	if err != nil {
 		return andon.Errorf(andon.Invalid, "%w", err)
 	}
 	return nil
+}
+
+func checkStore(c Config) error {
+	e, err := c.Engine()
+	if checker, ok := e.(adapter.Checker); ok {
+		return checker.Check()
+	}
+	return err
 }

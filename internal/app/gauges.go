@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"github.com/andonhq/andon/internal/store/adapter"
 	"github.com/andonhq/andon/internal/store/wrap"
 )
 
@@ -40,8 +41,8 @@ func (a *App) registerGauges(registry *prometheus.Registry) {
 	registry.MustRegister(newFleetGauges(a.store, a.Now, a.Log), a.calls.duration,
 		a.calls.errors, engine{a.Config.Store, a.store}, a.tasks.succeeded, a.tasks.period,
 		a.tasks.failures)
-	if a.Config.Store == "pebble" {
-		registry.MustRegister(newDiskGauges(a.Config.Data, a.Config.Pebble.Reserve))
+	if a.Config.Place() == adapter.Directory {
+		registry.MustRegister(newDiskGauges(a.Config.Data, a.Config.Takes().Reserve))
 		registry.MustRegister(a.ordered.waited, a.ordered.took)
 	}
 }
@@ -89,16 +90,16 @@ type diskGauges struct {
 	free, size, reserved *prometheus.Desc
 }
 
-func newDiskGauges(dir string, reserve int64) *diskGauges {
+func newDiskGauges(dir string, reserve adapter.Amount) *diskGauges {
 	describe := func(name, help string) *prometheus.Desc {
 		return prometheus.NewDesc("andon_disk_"+name+"_bytes", help, nil, nil)
 	}
 	return &diskGauges{
-		dir: dir, reserve: reserve,
+		dir: dir, reserve: reserve.Bytes,
 		free: describe("free", "What the disk of the store has left."),
 		size: describe("size", "How large the disk of the store is."),
-		reserved: describe("reserve", "Below so much free the store takes nothing "+
-			"(pebble.reserve)."),
+		reserved: describe("reserve", "Below so much free the store takes nothing ("+
+			reserve.Key+")."),
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/adapter"
 )
 
 // What the program takes of memory beside what its settings name.
@@ -35,7 +36,7 @@ type memoryBound struct {
 // isOurs reports whether there is a bound to keep: GOMEMLIMIT names one that counts more, and the
 // store that keeps all of its history in memory has none.
 func (m *memoryBound) isOurs() bool {
-	return os.Getenv("GOMEMLIMIT") == "" && m.app.Config.Store != "memory"
+	return os.Getenv("GOMEMLIMIT") == "" && m.app.Config.Place() != adapter.Memory
 }
 
 // follow sets the limit as the fleet and the connections have grown. Where devices can't be counted
@@ -56,7 +57,7 @@ func (m *memoryBound) follow(ctx context.Context) error {
 // what is in use: a limit that can't be kept would keep the processor busy and nothing else.
 func (m *memoryBound) bytes() int64 {
 	c := m.app.Config
-	stated := programMemory + c.Limits.Memory + c.Pebble.Cache +
+	stated := programMemory + c.Limits.Memory + c.Takes().Cache.Bytes +
 		m.devices*deviceMemory + m.connections.Load()*connectionMemory
 	return max(stated, inUse()+inUse()/4)
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/config"
 	"github.com/andonhq/andon/internal/store/memstore"
 )
 
@@ -16,7 +15,7 @@ import (
 // devices and the connections.
 func TestMemoryLimitFollows(t *testing.T) {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(math.MaxInt64))
-	c := config.Default()
+	c := DefaultConfig()
 	a := New(Options{Config: c})
 	a.store = memstore.New()
 	limit := func() int64 {
@@ -25,7 +24,7 @@ func TestMemoryLimitFollows(t *testing.T) {
 		}
 		return debug.SetMemoryLimit(-1)
 	}
-	fixed := 384<<20 + c.Limits.Memory + c.Pebble.Cache
+	fixed := 384<<20 + c.Limits.Memory + c.Takes().Cache.Bytes
 	if got, want := limit(), fixed-fixed/10; got != want {
 		t.Errorf("without devices it is %d, want %d", got, want)
 	}
@@ -48,7 +47,7 @@ func TestMemoryLimitFollows(t *testing.T) {
 }
 
 func TestWhoseMemoryLimitItIs(t *testing.T) {
-	a := New(Options{Config: config.Default()})
+	a := New(Options{Config: DefaultConfig()})
 	if !a.memory.isOurs() {
 		t.Error("it is not ours")
 	}

@@ -19,11 +19,11 @@ import (
 
 // startLogged starts an App whose log is kept. It is read once the App has stopped.
 func startLogged(
-	t *testing.T, level slog.Level, change func(*config.Config),
+	t *testing.T, level slog.Level, change func(*app.Config),
 ) (*app.App, *bytes.Buffer) {
 	t.Helper()
 	var log bytes.Buffer
-	c := config.Default()
+	c := app.DefaultConfig()
 	c.Listen, c.Store, c.Timeouts.Stop = "127.0.0.1:0", "memory", 10*time.Second
 	change(&c)
 	a := app.New(app.Options{
@@ -49,7 +49,7 @@ func profilesAt(t *testing.T, log string) string {
 
 func TestProfiles(t *testing.T) {
 	a, log := startLogged(t, slog.LevelInfo,
-		func(c *config.Config) { c.Pprof.Listen = "127.0.0.1:0" })
+		func(c *app.Config) { c.Profiles = "127.0.0.1:0" })
 	url := profilesAt(t, log.String())
 	for path, want := range map[string]string{
 		"": "200", "heap": "200", "goroutine?debug=1": "200", "cmdline": "200", "nothing": "404",
@@ -97,7 +97,7 @@ func refusesStrangers(t *testing.T, url string) {
 // TestStopEndsProfiles: a profile that is being taken does not hold the program up.
 func TestStopEndsProfiles(t *testing.T) {
 	a, log := startLogged(t, slog.LevelInfo,
-		func(c *config.Config) { c.Pprof.Listen = "127.0.0.1:0" })
+		func(c *app.Config) { c.Profiles = "127.0.0.1:0" })
 	url := profilesAt(t, log.String())
 	taken := make(chan string)
 	go func() { taken <- ask(t, plain(), url+"profile?seconds=600", "") }()
@@ -126,16 +126,16 @@ func TestProfilesStayHere(t *testing.T) {
 	for at, want := range map[string]string{
 		"0.0.0.0:6060": "other machines", ":6060": "other machines", "here": "127.0.0.1:6060",
 	} {
-		err := newApp(func(c *config.Config) { c.Pprof.Listen = at }).Start(t.Context())
+		err := newApp(func(c *app.Config) { c.Profiles = at }).Start(t.Context())
 		if err == nil || andon.KindOf(err) != andon.Invalid || !strings.Contains(err.Error(),
 			want) {
 			t.Errorf("%s: %v", at, err)
 		}
 	}
-	a := start(t, func(*config.Config) {})
+	a := start(t, func(*app.Config) {})
 	defer stop(t, a)
 	taken := strings.TrimPrefix(a.URL(), "http://")
-	err := newApp(func(c *config.Config) { c.Pprof.Listen = taken }).Start(t.Context())
+	err := newApp(func(c *app.Config) { c.Profiles = taken }).Start(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "pprof.listen") {
 		t.Errorf("an address that is taken: %v", err)
 	}
@@ -143,8 +143,8 @@ func TestProfilesStayHere(t *testing.T) {
 
 // TestAuditIsWritten, whatever the level of the log is, unless it is off.
 func TestAuditIsWritten(t *testing.T) {
-	for _, audit := range []string{"on", "off"} {
-		a, log := startLogged(t, slog.LevelError, func(c *config.Config) { c.Log.Audit = audit })
+	for _, audit := range []bool{true, false} {
+		a, log := startLogged(t, slog.LevelError, func(c *app.Config) { c.Log.Audit = audit })
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPut,
 			a.URL()+"/api/v1/tenants/plant", strings.NewReader("{}"))
 		if err != nil {
@@ -156,16 +156,15 @@ func TestAuditIsWritten(t *testing.T) {
 		}
 		answer.Body.Close()
 		stop(t, a)
-		want := audit == "on"
-		if got := strings.Contains(log.String(), `msg=audit what="create tenant"`); got != want {
-			t.Errorf("audit %s: %q", audit, log.String())
+		if got := strings.Contains(log.String(), `msg=audit what="create tenant"`); got != audit {
+			t.Errorf("audit %v: %q", audit, log.String())
 		}
 	}
 }
 
 func TestSlowIsLogged(t *testing.T) {
 	a, log := startLogged(t, slog.LevelWarn,
-		func(c *config.Config) { c.Log.Slow = time.Nanosecond })
+		func(c *app.Config) { c.Log.Slow = time.Nanosecond })
 	ask(t, plain(), a.URL()+"/api/v1/states", "")
 	stop(t, a)
 	if !strings.Contains(log.String(), `route="GET /api/v1/states"`) {
@@ -174,8 +173,12 @@ func TestSlowIsLogged(t *testing.T) {
 }
 
 func TestGauges(t *testing.T) {
-	a, _ := startLogged(t, slog.LevelInfo, func(c *config.Config) {
-		c.Store, c.Data, c.Pebble.Reserve = "pebble", t.TempDir(), 1<<28
+	a, _ := startLogged(t, slog.LevelInfo, func(c *app.Config) {
+		c.Store, c.Data = "pebble", t.TempDir()
+		from := config.Sources{Flags: map[string]string{"pebble.reserve": "256MiB"}}
+		if _, err := config.Load(from, c.Groups()...); err != nil {
+			t.Fatal(err)
+		}
 	})
 	defer stop(t, a)
 	answer, err := plain().Get(a.URL() + "/metrics")
@@ -200,12 +203,12 @@ func TestGauges(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	if err := app.Check(config.Default()); err != nil {
+	if err := app.Check(app.DefaultConfig()); err != nil {
 		t.Error(err)
 	}
-	c := config.Default()
+	c := app.DefaultConfig()
 	c.Listen, c.TokenFile, c.Store = "here", filepath.Join(t.TempDir(), "none"), "dynamodb"
-	c.TLSCert, c.TLSKey, c.Pprof.Listen = "none.pem", "none.key", "0.0.0.0:6060"
+	c.TLSCert, c.TLSKey, c.Profiles = "none.pem", "none.key", "0.0.0.0:6060"
 	err := app.Check(c)
 	if andon.KindOf(err) != andon.Invalid {
 		t.Fatalf("got %v", err)
@@ -243,21 +246,21 @@ func TestPlainHTTPIsTold(t *testing.T) {
 	}
 	const warning = "token and data pass in clear"
 	for name, test := range map[string]struct {
-		change func(*config.Config)
+		change func(*app.Config)
 		told   bool
 	}{
-		"beyond loopback": {func(c *config.Config) { c.Listen = "0.0.0.0:0" }, true},
+		"beyond loopback": {func(c *app.Config) { c.Listen = "0.0.0.0:0" }, true},
 		"allowed": {
-			func(c *config.Config) { c.Listen, c.PlainHTTP = "0.0.0.0:0", "allow" }, false,
+			func(c *app.Config) { c.Listen, c.PlainHTTP = "0.0.0.0:0", "allow" }, false,
 		},
-		"loopback": {func(*config.Config) {}, false},
-		"TLS": {func(c *config.Config) {
+		"loopback": {func(*app.Config) {}, false},
+		"TLS": {func(c *app.Config) {
 			c.Listen = "0.0.0.0:0"
 			c.TLSCert, c.TLSKey, _ = certificate(t)
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a, log := startLogged(t, slog.LevelWarn, func(c *config.Config) {
+			a, log := startLogged(t, slog.LevelWarn, func(c *app.Config) {
 				c.TokenFile = token
 				test.change(c)
 			})

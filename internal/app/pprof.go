@@ -22,7 +22,7 @@ type profiles struct {
 
 // startProfiles listens where the configuration says; nil where it says nothing.
 func (a *App) startProfiles(ctx context.Context) (*profiles, error) {
-	at := a.Config.Pprof.Listen
+	at := a.Config.Profiles
 	if at == "" {
 		return nil, nil
 	}

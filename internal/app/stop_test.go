@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/config"
 	"github.com/andonhq/andon/internal/store/memstore"
 	"github.com/andonhq/andon/internal/store/wrap"
 )
@@ -30,7 +29,7 @@ func (c *closing) Close() error {
 func TestStopWaitsForTheSweep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := func() andon.Time { return andon.TimeOf(time.Now()) }
-		a := New(Options{Config: config.Default(), Now: now, Log: slog.New(slog.DiscardHandler)})
+		a := New(Options{Config: DefaultConfig(), Now: now, Log: slog.New(slog.DiscardHandler)})
 		engine, goOn := &closing{Store: memstore.New()}, make(chan struct{})
 		var faults wrap.Faults
 		var sweeping, closedInIt atomic.Bool

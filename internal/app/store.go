@@ -1,13 +1,11 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"errors"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/config"
-	"github.com/andonhq/andon/internal/store/all"
+	"github.com/andonhq/andon/internal/store/adapter"
 	"github.com/andonhq/andon/internal/store/wrap"
 )
 
@@ -27,39 +25,50 @@ func (a *App) openStore(ctx context.Context) error {
 // OpenStore opens the store of a configuration as Start does, for what works on it without serving.
 // It has no exact retention: the caller wraps it where that matters.
 func (a *App) OpenStore(ctx context.Context, owner string) (andon.Store, error) {
-	return all.Open(ctx, a.Config.Store, a.storeConfig(owner))
+	return a.openIn(ctx, adapter.Env{Owner: owner})
 }
 
-// InitStore makes the schema of the store of a configuration, as all.Init has it.
-func (a *App) InitStore(ctx context.Context, s all.Setup, tell func(statement string)) error {
-	return all.Init(ctx, a.Config.Store, a.storeConfig(""), s, tell)
+// OpenInAnyDesign is OpenStore whatever the settings say of designs.
+func (a *App) OpenInAnyDesign(ctx context.Context, owner string) (andon.Store, error) {
+	return a.openIn(ctx, adapter.Env{Owner: owner, AnyDesign: true})
 }
 
-// RepairStore looks for damage of the store of a configuration, as all.Repair has it.
+func (a *App) openIn(ctx context.Context, env adapter.Env) (andon.Store, error) {
+	return a.Config.Engines.Open(ctx, a.Config.Store, a.env(env))
+}
+
+// env completes what a store is opened with.
+func (a *App) env(e adapter.Env) adapter.Env {
+	e.Log, e.Now, e.Fatal, e.Dir = a.Log, a.Now, a.Fatal, a.Config.Data
+	e.Ordered = a.ordered.observe
+	return e
+}
+
+// InitStore makes the schema of the store of a configuration, as adapter.Initer has it. Unsupported
+// where the store has none.
+func (a *App) InitStore(ctx context.Context, s adapter.Setup, tell func(statement string)) error {
+	e, err := a.Config.Engine()
+	if err != nil {
+		return err
+	}
+	i, ok := e.(adapter.Initer)
+	if !ok {
+		return andon.Errorf(andon.Unsupported, "store %q has no schema to make", e.Name())
+	}
+	return i.Init(ctx, a.env(adapter.Env{}), s, tell)
+}
+
+// RepairStore looks for damage of the store of a configuration, as adapter.Repairer has it.
+// Unsupported where there is nothing that Andon could repair.
 func (a *App) RepairStore(giveUp bool, tell func(line string)) error {
-	return all.Repair(a.Config.Store, a.storeConfig("andon store repair"), giveUp, tell)
-}
-
-func (a *App) storeConfig(owner string) all.Config {
-	c := storeConfig(a.Config)
-	c.Log, c.Now, c.Owner, c.Fatal = a.Log, a.Now, owner, a.Fatal
-	c.Ordered = a.ordered.observe
-	return c
-}
-
-// storeConfig is what the settings say of the store.
-func storeConfig(c config.Config) all.Config {
-	to := all.Config{Dir: c.Data, Cache: c.Pebble.Cache, Reserve: c.Pebble.Reserve}
-	from, k := c.Cassandra, &to.Cassandra
-	k.Hosts, k.Keyspace, k.Datacenter = from.Hosts, from.Keyspace, from.Datacenter
-	k.ReadConsistency = cmp.Or(from.ReadConsistency, from.Consistency)
-	k.WriteConsistency = cmp.Or(from.WriteConsistency, from.Consistency)
-	k.User, k.Password, k.PasswordFile = from.User, from.Password, from.PasswordFile
-	k.TLS.On, k.TLS.SkipName = from.TLS == "on", from.TLSSkipName == "on"
-	k.TLS.CA, k.TLS.Cert, k.TLS.Key = from.TLSCA, from.TLSCert, from.TLSKey
-	k.Timeout, k.Speculate = from.Timeout, from.Speculate
-	k.Connections, k.InFlight = int(from.Connections), int(from.InFlight)
-	k.Latest, k.Buckets = from.Latest, from.Buckets
-	k.Recount, k.Settle = from.Recount, from.Settle
-	return to
+	e, err := a.Config.Engine()
+	if err != nil {
+		return err
+	}
+	r, ok := e.(adapter.Repairer)
+	if !ok {
+		return andon.Errorf(andon.Unsupported,
+			"the store %s has no files of its own that could be repaired", e.Name())
+	}
+	return r.Repair(a.env(adapter.Env{Owner: "andon store repair"}), giveUp, tell)
 }

@@ -12,13 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/config"
 	"github.com/andonhq/andon/internal/intake"
-	"github.com/andonhq/andon/internal/store/cassandrastore"
 	"github.com/andonhq/andon/internal/store/memstore"
 	"github.com/andonhq/andon/internal/store/wrap"
 )
@@ -37,7 +32,7 @@ func withFaults(s andon.Store) (andon.Store, func(fault error, methods ...string
 // startOn starts an App on a store of the test's own.
 func startOn(t *testing.T, store andon.Store) *App {
 	t.Helper()
-	c := config.Default()
+	c := DefaultConfig()
 	c.Listen = "127.0.0.1:0"
 	a := New(Options{
 		Config: c, Log: slog.New(slog.DiscardHandler),
@@ -137,7 +132,7 @@ func TestSweepGoesOn(t *testing.T) {
 		fail(errAway, "Tenants", "Tenant")
 		now := func() andon.Time { return andon.TimeOf(time.Now()) }
 		logger := slog.New(slog.NewTextHandler(&log, nil))
-		a := New(Options{Config: config.Default(), Now: now, Log: logger})
+		a := New(Options{Config: DefaultConfig(), Now: now, Log: logger})
 		a.store = store
 		a.intake = intake.New(store, intake.Options{Now: now})
 		a.tasks.start(a.background()...)
@@ -155,30 +150,4 @@ func TestSweepGoesOn(t *testing.T) {
 		a.tasks.stop()
 		a.tasks.wait()
 	})
-}
-
-// TestStoreConfig: every setting of the store reaches it.
-func TestStoreConfig(t *testing.T) {
-	c := config.Config{Cassandra: config.Cassandra{
-		Hosts: []string{"h"}, Keyspace: "k", Datacenter: "dc", Consistency: "QUORUM",
-		WriteConsistency: "ALL", User: "u", Password: "p", PasswordFile: "f",
-		TLS: "on", TLSCA: "ca", TLSCert: "cert", TLSKey: "key", TLSSkipName: "on",
-		Timeout: 1, Speculate: 2, Connections: 3, InFlight: 4, Latest: "l", Buckets: "b",
-		Recount: 5, Settle: 6,
-	}}
-	want := cassandrastore.Options{
-		Hosts: []string{"h"}, Keyspace: "k", Datacenter: "dc",
-		ReadConsistency: "QUORUM", WriteConsistency: "ALL",
-		User: "u", Password: "p", PasswordFile: "f",
-		TLS:     cassandrastore.TLS{On: true, CA: "ca", Cert: "cert", Key: "key", SkipName: true},
-		Timeout: 1, Speculate: 2, Connections: 3, InFlight: 4, Latest: "l", Buckets: "b",
-		Recount: 5, Settle: 6,
-	}
-	settings := cmpopts.IgnoreUnexported(want) // the rest is for tests
-	if diff := cmp.Diff(want, storeConfig(c).Cassandra, settings); diff != "" {
-		t.Error(diff)
-	}
-	if o := storeConfig(config.Default()).Cassandra; o.TLS.On || o.TLS.SkipName {
-		t.Errorf("by default got %+v", o.TLS)
-	}
 }

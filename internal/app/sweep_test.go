@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/config"
 	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/store/memstore"
 )
@@ -17,7 +16,7 @@ import (
 func TestSweep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := func() andon.Time { return andon.TimeOf(time.Now()) }
-		a := New(Options{Config: config.Default(), Now: now, Log: slog.New(slog.DiscardHandler)})
+		a := New(Options{Config: DefaultConfig(), Now: now, Log: slog.New(slog.DiscardHandler)})
 		a.store = memstore.New()
 		measure(t, a.store)
 		a.intake = intake.New(a.store, intake.Options{Now: now})

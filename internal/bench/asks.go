@@ -38,32 +38,15 @@ func (r *run) asks() (loads []load) {
 func (r *run) asking(name string, a ask) load {
 	return load{name, func(ctx context.Context) (row Row, err error) {
 		r.tell(0)
-		before, err := r.tombstones(ctx)
-		if err != nil {
-			return row, err
-		}
 		s, err := r.drive(ctx, job{
 			callers: 1, next: new(atomic.Int64), length: r.Duration,
 			do: func(ctx context.Context, n int64, _ *stopwatch) error { return a(ctx, int(n)) },
 		})
-		if err != nil {
-			return row, err
-		}
-		row.note(1, []*spell{s})
-		after, err := r.tombstones(ctx)
-		if r.subject.Tombstoned != nil {
-			row.Tombstones = new(float64(after-before) / float64(row.Ops))
+		if err == nil {
+			row.note(1, []*spell{s})
 		}
 		return row, err
 	}}
-}
-
-// tombstones is how many deleted rows were read past so far.
-func (r *run) tombstones(ctx context.Context) (int64, error) {
-	if r.subject.Tombstoned == nil {
-		return 0, nil
-	}
-	return r.subject.Tombstoned.Tombstones(ctx)
 }
 
 // readDevices reads so many devices that are in a state, page by page.

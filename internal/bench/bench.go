@@ -28,9 +28,6 @@ type Options struct {
 	Writers  int              // of one event each, at once
 	Batch    int              // events of a batch
 	Duration time.Duration    // of each load
-	// EngineCPU returns how much processor time the engine has taken so far, where it is another
-	// process that can be looked at; nil: there is none.
-	EngineCPU func() time.Duration
 	// Told hears how far the run is. It may be called concurrently and must return at once.
 	Told func(Step)
 }
@@ -49,13 +46,10 @@ type Step struct {
 // Subject is an open store that is measured. What it can do beyond the contract is nil where it
 // can't.
 type Subject struct {
-	Name       string
-	Store      andon.Store
-	Bare       wrap.Bare
-	Sized      wrap.Sized
-	Tombstoned wrap.Tombstoned
-	Inserted   wrap.Inserted
-	Counted    wrap.Counted
+	Name  string
+	Store andon.Store
+	Bare  wrap.Bare
+	Sized wrap.Sized
 }
 
 // SubjectOf makes a subject of a store with all that the store can do.
@@ -63,9 +57,6 @@ func SubjectOf(name string, store andon.Store) Subject {
 	s := Subject{Name: name, Store: store}
 	s.Bare, _ = wrap.As[wrap.Bare](store)
 	s.Sized, _ = wrap.As[wrap.Sized](store)
-	s.Tombstoned, _ = wrap.As[wrap.Tombstoned](store)
-	s.Inserted, _ = wrap.As[wrap.Inserted](store)
-	s.Counted, _ = wrap.As[wrap.Counted](store)
 	return s
 }
 
@@ -85,24 +76,11 @@ type Row struct {
 	CeilingRate *float64 `json:"ceiling_events_per_second"`
 	// OfCeiling is the median of what each go reached of the bare engine's go behind it.
 	OfCeiling *float64 `json:"of_ceiling"`
-	// InsertRate is events written in a second by the bare engine as one row each and nothing else.
-	InsertRate *float64 `json:"insert_events_per_second"`
-	// EngineCPU is the processor time that the engine took for an event, in microseconds, that of
-	// the bare engine for the same statements, and that for one row each.
-	EngineCPU  *float64 `json:"engine_cpu_us_per_event"`
-	CeilingCPU *float64 `json:"ceiling_cpu_us_per_event"`
-	InsertCPU  *float64 `json:"insert_cpu_us_per_event"`
-	// Statements are how many of each statement were sent for an event, and Requests how many
-	// requests they were sent in.
-	Statements map[string]float64 `json:"statements_per_event,omitempty"`
-	Requests   *float64           `json:"requests_per_event"`
 	// CeilingP50 and CeilingP99 are the bare engine's, where waiting is what is measured.
 	CeilingP50 *time.Duration `json:"ceiling_p50_ns"`
 	CeilingP99 *time.Duration `json:"ceiling_p99_ns"`
 	// BytesPerEvent is what the store grew on its disk by.
 	BytesPerEvent *float64 `json:"bytes_per_event"`
-	// Tombstones are the deleted rows that one operation read past.
-	Tombstones *float64 `json:"tombstones_per_op"`
 }
 
 // Measure runs all loads on a subject: it fills the store, asks, and writes on. The rows that were

@@ -29,7 +29,7 @@ func options() bench.Options {
 // able is a store with an engine beside it that takes no time.
 type able struct {
 	andon.Store
-	appended, bare, open, tombstones atomic.Int64
+	appended, bare, open atomic.Int64
 }
 
 func (a *able) Append(
@@ -52,8 +52,6 @@ func (a *able) Bare(context.Context, andon.TenantID) (
 
 func (a *able) Size(context.Context) (int64, error) { return 10 * a.appended.Load(), nil }
 
-func (a *able) Tombstones(context.Context) (int64, error) { return a.tombstones.Add(1), nil }
-
 func TestMeasureAble(t *testing.T) {
 	s := &able{Store: memstore.New()}
 	var steps atomic.Int64
@@ -69,10 +67,7 @@ func TestMeasureAble(t *testing.T) {
 		if r.Subject != "able" || r.Ops == 0 || r.OpsRate <= 0 || r.P50 > r.P99 {
 			t.Errorf("%+v", r)
 		}
-		writes, asks := r.EventsRate != nil, r.Tombstones != nil
-		if writes == asks {
-			t.Errorf("%s: events/s %v, tombstones %v", r.Load, r.EventsRate, r.Tombstones)
-		}
+		writes := r.EventsRate != nil
 		if writes && (r.BytesPerEvent == nil || *r.BytesPerEvent != 10) {
 			t.Errorf("%s: bytes/event %v", r.Load, r.BytesPerEvent)
 		}
@@ -110,8 +105,7 @@ func TestMeasurePlain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range rows {
-		if r.CeilingRate != nil || r.OfCeiling != nil || r.BytesPerEvent != nil ||
-			r.Tombstones != nil {
+		if r.CeilingRate != nil || r.OfCeiling != nil || r.BytesPerEvent != nil {
 			t.Errorf("%+v", r)
 		}
 	}

@@ -19,8 +19,7 @@ type job struct {
 // spell is what a job came to in one go.
 type spell struct {
 	took  time.Duration
-	cpu   time.Duration // of the engine
-	times histogram     // of the operations
+	times histogram // of the operations
 }
 
 // rate is operations in a second.
@@ -52,7 +51,7 @@ func (r *run) drive(ctx context.Context, j job) (*spell, error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	watches := make([]stopwatch, j.callers)
-	cpu, begun := r.engineCPU(), r.Now()
+	begun := r.Now()
 	var running sync.WaitGroup
 	for i := range watches {
 		watches[i].now = r.Now
@@ -63,18 +62,11 @@ func (r *run) drive(ctx context.Context, j job) (*spell, error) {
 		})
 	}
 	running.Wait()
-	s := &spell{took: r.Now().Sub(begun), cpu: r.engineCPU() - cpu}
+	s := &spell{took: r.Now().Sub(begun)}
 	for i := range watches {
 		s.times.merge(&watches[i].times)
 	}
 	return s, context.Cause(ctx)
-}
-
-func (r *run) engineCPU() time.Duration {
-	if r.EngineCPU == nil {
-		return 0
-	}
-	return r.EngineCPU()
 }
 
 func (j *job) repeat(ctx context.Context, w *stopwatch, begun time.Time) error {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/store/wrap"
 )
 
 const (
@@ -150,27 +149,24 @@ func (r *run) part(l writeLoad, n int64, round int) slice {
 }
 
 // measureWrites writes to the store and to the bare engine in turn, the same events in the same
-// order, so that all of them meet the same moods of the machine. The first go of each does not
-// count: what is new to them then is not what is asked about.
+// order, so that both meet the same moods of the machine. The first go of each does not count: what
+// is new to them then is not what is asked about.
 func (r *run) measureWrites(ctx context.Context, l writeLoad) (row Row, err error) {
-	turns := r.turns(l)
-	sent := &sending{counted: r.subject.Counted}
+	turns := []job{r.writing(l, r.keep, new(atomic.Int64))}
+	if r.bare != nil {
+		turns = append(turns, r.writing(l, r.bare, new(atomic.Int64)))
+	}
+	spelled := make([][]*spell, 2) // of each turn; the bare engine may have none
 	err = r.grown(ctx, &row, func() (int64, error) {
 		for i := range 1 + spells {
 			r.tell(float64(i) / (1 + spells))
-			for n := range turns {
-				if n == 0 {
-					sent.begin()
-				}
-				s, err := r.drive(ctx, turns[n].job)
+			for n, turn := range turns {
+				s, err := r.drive(ctx, turn)
 				if err != nil {
 					return 0, err
 				}
-				if i == 0 {
-					continue
-				}
-				if turns[n].spells = append(turns[n].spells, s); n == 0 {
-					sent.end()
+				if i > 0 {
+					spelled[n] = append(spelled[n], s)
 				}
 			}
 		}
@@ -184,101 +180,9 @@ func (r *run) measureWrites(ctx context.Context, l writeLoad) (row Row, err erro
 		most = max(most, t.next.Load())
 	}
 	r.round += (int(most)/groups + 1) * l.rounds
-	row.note(l.writers, turns[0].spells)
-	row.conclude(l, turns, sent)
+	row.note(l.writers, spelled[0])
+	row.compare(float64(l.devices*l.rounds), spelled[0], spelled[1])
 	return row, nil
-}
-
-// turn is one of those who write in turn: the store, the bare engine with what the store sends, and
-// the bare engine with one row for each event.
-type turn struct {
-	job
-	spells []*spell
-}
-
-func (r *run) turns(l writeLoad) []*turn {
-	turns := []*turn{{job: r.writing(l, r.keep, new(atomic.Int64))}}
-	if r.bare != nil {
-		turns = append(turns, &turn{job: r.writing(l, r.bare, new(atomic.Int64))})
-	}
-	if r.bare != nil && r.subject.Inserted != nil {
-		insert := func(ctx context.Context, _ andon.Time, events []andon.Event) error {
-			return r.subject.Inserted.Insert(ctx, r.Tenant, events)
-		}
-		turns = append(turns, &turn{job: r.writing(l, insert, new(atomic.Int64))})
-	}
-	return turns
-}
-
-// conclude notes what those who took turns came to.
-func (r *Row) conclude(l writeLoad, turns []*turn, sent *sending) {
-	events := float64(l.devices * l.rounds)
-	cpus := []**float64{&r.EngineCPU, &r.CeilingCPU, &r.InsertCPU}
-	rates := []*float64{nil, nil, nil}
-	for i, t := range turns {
-		var all []float64
-		cpu, ops := time.Duration(0), int64(0)
-		for _, s := range t.spells {
-			all = append(all, s.rate()*events)
-			cpu, ops = cpu+s.cpu, ops+s.times.total
-		}
-		rates[i] = new(median(all))
-		if cpu > 0 {
-			*cpus[i] = new(float64(cpu.Microseconds()) / (float64(ops) * events))
-		}
-		if i == 0 {
-			sent.note(r, float64(ops)*events)
-		}
-	}
-	r.InsertRate = rates[2]
-	var ceiling []*spell
-	if len(turns) > 1 {
-		ceiling = turns[1].spells
-	}
-	r.compare(events, turns[0].spells, ceiling)
-}
-
-// sending is what a store sent while it had its turn.
-type sending struct {
-	counted    wrap.Counted // nil: it does not say
-	before     map[string]int64
-	asked      int64
-	statements map[string]int64
-	requests   int64
-}
-
-func (s *sending) begin() {
-	if s.counted != nil {
-		s.before, s.asked = s.counted.Sent()
-	}
-}
-
-func (s *sending) end() {
-	if s.counted == nil {
-		return
-	}
-	if s.statements == nil {
-		s.statements = map[string]int64{}
-	}
-	now, requests := s.counted.Sent()
-	for what, n := range now {
-		s.statements[what] += n - s.before[what]
-	}
-	s.requests += requests - s.asked
-}
-
-// note notes what was sent for an event. What was sent for fewer than one of a thousand is left
-// out.
-func (s *sending) note(r *Row, events float64) {
-	if s.counted == nil {
-		return
-	}
-	r.Requests, r.Statements = new(float64(s.requests)/events), map[string]float64{}
-	for what, n := range s.statements {
-		if each := float64(n) / events; each >= 0.001 {
-			r.Statements[what] = each
-		}
-	}
 }
 
 func (r *run) writing(l writeLoad, keep keeper, next *atomic.Int64) job {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/andonhq/andon/internal/cli/command"
 	"github.com/andonhq/andon/internal/cli/draw"
+	"github.com/andonhq/andon/internal/store/all"
 )
 
 // helpWidth is how wide a terminal is that nobody made wider.
@@ -50,21 +52,24 @@ func fitCommands(usage string) string {
 	return strings.Join(lines, "\n")
 }
 
-// flagHelp lists flags, those of a store that most never name apart from those that all do.
+// flagHelp lists flags, those of each store that is not the default one apart from those that all
+// may name.
 func flagHelp(flags *pflag.FlagSet) string {
-	var common, apart strings.Builder
+	others := all.New().Names()[1:]
+	parts := make([]strings.Builder, 1+len(others))
 	flags.VisitAll(func(f *pflag.Flag) {
-		switch {
-		case f.Hidden:
-		case strings.HasPrefix(f.Name, "cassandra-"):
-			apart.WriteString(oneFlag(f))
-		default:
-			common.WriteString(oneFlag(f))
+		of := 1 + slices.IndexFunc(others, func(store string) bool {
+			return strings.HasPrefix(f.Name, store+"-")
+		})
+		if !f.Hidden {
+			parts[of].WriteString(oneFlag(f))
 		}
 	})
-	text := strings.TrimRight(common.String(), "\n")
-	if apart.Len() > 0 {
-		text += "\n\nFlags for --store cassandra:\n" + strings.TrimRight(apart.String(), "\n")
+	text := strings.TrimRight(parts[0].String(), "\n")
+	for i, store := range others {
+		if own := strings.TrimRight(parts[1+i].String(), "\n"); own != "" {
+			text += "\n\nFlags for --store " + store + ":\n" + own
+		}
 	}
 	return text
 }

@@ -1,105 +1,80 @@
-// Package config reads the configuration of Andon: one YAML file, ANDON_ variables of the
-// environment and flags, each above the one before. One list (Settings) is the source of all three
-// spellings, of the help and of the reference page.
+// Package config reads settings: from one YAML file, ANDON_ variables of the environment and flags,
+// each above the one before. Adapters and the program declare their settings as Groups, and all
+// three spellings, the help and the reference page follow from these.
 //
-// It knows the names, forms and defaults of the settings. It must not know what they do, and it
+// It knows forms of values and places where they come from. It must not know any setting, and it
 // opens no file but the one it is told of. No file is read unless it is named: a program that
 // behaves differently in another directory surprises.
 package config
 
 import (
-	"time"
+	"strings"
+
+	"github.com/andonhq/andon"
 )
 
-// Config is all that can be configured.
-type Config struct {
-	Listen    string // address to listen on
-	Data      string // directory of the embedded store
-	Store     string // name of the store
-	TokenFile string // file that holds the token; "" for none
-	TLSCert   string // file of the certificate chain; "" for plain HTTP
-	TLSKey    string // file of its key
-	PlainHTTP string // warn, allow: HTTP beyond loopback without TLS
-	Log       Log
-	Limits    Limits
-	Timeouts  Timeouts
-	Expiry    Expiry
-	Pebble    Pebble
-	Cassandra Cassandra
-	Pprof     Pprof
+// Group is settings that stand together: those of an adapter, or the program's own.
+type Group struct {
+	Name     string // before each key, with a dot: "cassandra"; "" for none
+	Settings []Setting
+	// Check looks at what only several settings together can get wrong. It is called once all are
+	// set; nil: there is nothing to check.
+	Check func(*Check)
 }
 
-// Log says what is logged, and how.
-type Log struct {
-	Level  string        // debug, info, warn, error
-	Format string        // text, json
-	Slow   time.Duration // requests that take longer are logged; 0: none
-	Audit  string        // on, off: a line for each change that a person answers for
+// Setting is one key of the configuration.
+type Setting struct {
+	Key   string // as YAML spells it, "log.level"; in a Group without the group's name
+	Value Value  // where it is kept; it holds the default until it is set
+	Help  string // one sentence, without a full stop
+
+	inList bool // it is of an object in a list
 }
 
-// Limits bound what requests may take.
-type Limits struct {
-	Headers  int64         // bytes of a request's headers
-	Memory   int64         // bytes of requests and answers in memory at once
-	Requests int64         // writing requests worked at at once
-	Reads    int64         // reading requests worked at at once
-	Wait     time.Duration // for a request's turn
-	States   int64         // states outside its set that a tenant may have
+const (
+	prefix       = "ANDON_"
+	fileVariable = prefix + "CONFIG" // names the file, so the file can't hold it
+	urlVariable  = prefix + "URL"    // of the commands that ask a server, which needs none itself
+)
+
+// Variable returns the spelling in the environment: "ANDON_LOG_LEVEL".
+func (s Setting) Variable() string {
+	return prefix + strings.ToUpper(strings.ReplaceAll(s.Key, ".", "_"))
 }
 
-// Timeouts bound how long things may take.
-type Timeouts struct {
-	Headers time.Duration // reading a request's headers
-	Body    time.Duration // reading a request's body
-	Request time.Duration // working at a request
-	Idle    time.Duration // between two requests of a connection
-	Drain   time.Duration // between "not ready" and closing the listener
-	Stop    time.Duration // for requests under way, once the listener is closed
+// Flag returns the spelling on the command line, without its dashes: "log-level".
+func (s Setting) Flag() string {
+	return strings.NewReplacer(".", "-", "_", "-").Replace(s.Key)
 }
 
-// Expiry says how what has expired is swept away.
-type Expiry struct {
-	Every time.Duration
-	Clock string // the time that a person says it is, where the clock was put right
-}
+// HasFlag reports whether it has a spelling on the command line. Secrets have none: every user of a
+// machine can read the command lines that run on it. Lists of objects have none either.
+func (s Setting) HasFlag() bool { return !s.Value.secret && !s.inList && s.Value.add == nil }
 
-// Pebble is the embedded store's own part.
-type Pebble struct {
-	Cache   int64 // bytes of blocks kept in memory
-	Reserve int64 // bytes kept free on the disk
-}
-
-// Pprof is where the program shows what it is busy with.
-type Pprof struct {
-	Listen string // address on loopback; "" for none
-}
-
-// Default returns the configuration that holds where nothing is said.
-func Default() Config {
-	return Config{
-		Listen: "127.0.0.1:8080",
-		Data:   "andon-data",
-		Store:  "pebble",
-
-		PlainHTTP: "warn",
-
-		Log: Log{Level: "info", Format: "text", Slow: time.Second, Audit: "on"},
-		Limits: Limits{
-			Headers: 64 << 10, Memory: 256 << 20, Requests: 1024, Reads: 32, Wait: time.Second,
-			States: 1000,
-		},
-		Timeouts: Timeouts{
-			Headers: 10 * time.Second,
-			Body:    30 * time.Second,
-			Request: time.Minute,
-			Idle:    2 * time.Minute,
-			Stop:    20 * time.Second,
-		},
-		Expiry: Expiry{Every: time.Hour},
-		Pebble: Pebble{Cache: 128 << 20, Reserve: 512 << 20},
-
-		Cassandra: defaultCassandra(),
+// Settings lists the settings of groups by their whole keys. A setting that went out of use stays
+// in its group, so that a file of yesterday starts the program of today.
+func Settings(groups ...Group) (all []Setting) {
+	for _, g := range groups {
+		all = append(all, g.whole(false)...)
 	}
+	return all
+}
+
+// whole returns the settings with the name of the group before their keys.
+func (g Group) whole(inList bool) []Setting {
+	all := make([]Setting, len(g.Settings))
+	for i, s := range g.Settings {
+		s.Key, s.inList = join(g.Name, s.Key), inList
+		all[i] = s
+	}
+	return all
+}
+
+func join(group, key string) string {
+	if group == "" {
+		return key
+	}
+	return group + "." + key
 }
 
 // Sources are the places that a configuration is read from, in rising order.
@@ -109,9 +84,40 @@ type Sources struct {
 	Flags map[string]string // by key
 }
 
-// Load reads a configuration. Its error is Invalid and holds a line for each thing that is wrong,
-// which begins with the place: "andon.yaml:3", "ANDON_LISTEN", "--listen".
-func Load(from Sources) (Config, error) {
-	c, _, err := Trace(from)
-	return c, err
+// Origin is one setting with the value that holds, and the place that it has it from.
+type Origin struct {
+	Setting
+	Place  string // "andon.yaml:3", "ANDON_LISTEN", "--listen", "default"
+	Secret bool   // its value is not here: Hidden, or "" where it is not set
+}
+
+// defaultPlace is the place of a setting that nothing sets.
+const defaultPlace = "default"
+
+// IsDefault reports whether nothing sets it.
+func (o Origin) IsDefault() bool { return o.Place == defaultPlace }
+
+// Load gives the settings of groups their values, and says where each has its value from. Its error
+// is Invalid and holds a line for each thing that is wrong, which begins with the place:
+// "andon.yaml:3", "ANDON_LISTEN", "--listen".
+func Load(from Sources, groups ...Group) ([]Origin, error) {
+	l := newLoader(groups)
+	env := variables(from.Env)
+	if from.File == "" {
+		from.File = env[fileVariable]
+	}
+	if from.File != "" {
+		l.file(from.File)
+	}
+	l.environment(env)
+	l.flags(from.Flags)
+	for _, g := range l.groups {
+		if g.Check != nil {
+			g.Check(&Check{l, g.Name})
+		}
+	}
+	if len(l.problems) > 0 {
+		return nil, andon.Errorf(andon.Invalid, "%s", strings.Join(l.problems, "\n"))
+	}
+	return l.origins(), nil
 }

@@ -1,188 +1,175 @@
 package config_test
 
 import (
-	"bufio"
-	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/config"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
-
-// golden compares text with a file, or writes it there when -rewrite is given.
-func golden(t *testing.T, path, got string) {
-	t.Helper()
-	if *rewrite {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs (-want +got; -rewrite accepts):\n%s", path, diff)
-	}
+// bell is what an adapter of something might have: settings, a list of words, and lists of objects.
+type bell struct {
+	volume int
+	rooms  []string
+	hooks  []*hook
 }
 
-func TestDefault(t *testing.T) {
-	got, err := config.Load(config.Sources{Env: []string{"HOME=/root", "ANDONX=1", "ANDON_URL=a"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(config.Default(), got); diff != "" {
-		t.Error(diff)
-	}
+type hook struct {
+	url, secret string
+	loud        bool
+	keys        []*key
 }
 
-func TestSourcesRise(t *testing.T) {
-	from := config.Sources{File: "testdata/rise.yaml"}
-	steps := []struct {
-		do   func()
-		want string
-	}{
-		{func() {}, "file:1"},
-		{func() { from.Env = []string{"ANDON_LISTEN=env:1"} }, "env:1"},
-		{func() { from.Flags = map[string]string{"listen": "flag:1"} }, "flag:1"},
-	}
-	for _, s := range steps {
-		s.do()
-		got, err := config.Load(from)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got.Listen != s.want {
-			t.Errorf("listen is %q, want %q", got.Listen, s.want)
-		}
-	}
+type key struct{ name string }
+
+func (b *bell) settings() config.Group {
+	return config.Group{Name: "bell", Settings: []config.Setting{
+		{Key: "volume", Value: config.Count(&b.volume), Help: "how loud it is"},
+		{Key: "rooms", Value: config.List(&b.rooms), Help: "where it is heard"},
+		{Key: "hooks", Value: config.Objects(&b.hooks, (*hook).settings), Help: "who is told"},
+	}}
 }
 
-func TestFileFromEnvironment(t *testing.T) {
-	got, err := config.Load(config.Sources{Env: []string{"ANDON_CONFIG=testdata/rise.yaml"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.Listen != "file:1" {
-		t.Errorf("listen is %q", got.Listen)
-	}
-}
-
-// TestYesterday loads files that earlier versions could be started with. Never change such a file:
-// add one beside it when settings are added.
-func TestYesterday(t *testing.T) {
-	files, _ := filepath.Glob("testdata/yesterday/*.yaml")
-	if len(files) == 0 {
-		t.Fatal("no file")
-	}
-	for _, file := range files {
-		if _, err := config.Load(config.Sources{File: file}); err != nil {
-			t.Errorf("%s: %s", file, err)
-		}
-	}
-}
-
-func TestEverySettingCanBeSet(t *testing.T) {
-	got, err := config.Load(config.Sources{File: "testdata/yesterday/0001-spine.yaml"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := config.Config{
-		Listen: "0.0.0.0:9000", Data: "/var/lib/andon", Store: "memory",
-		PlainHTTP: "warn",
-		TokenFile: "/etc/andon/token", TLSCert: "/etc/andon/cert.pem", TLSKey: "/etc/andon/key.pem",
-		Log: config.Log{Level: "debug", Format: "json", Slow: time.Second, Audit: "on"},
-		Limits: config.Limits{
-			Headers: 8 << 10, Memory: 1 << 30, Requests: 64, Reads: 32, Wait: time.Second,
-			States: 1000,
+func (h *hook) settings() config.Group {
+	return config.Group{
+		Settings: []config.Setting{
+			{Key: "url", Value: config.Text(&h.url), Help: "where it is told"},
+			{Key: "secret", Value: config.Secret(&h.secret), Help: "what it is signed with"},
+			{Key: "loud", Value: config.OnOff(&h.loud), Help: "whether it is told loudly"},
+			{Key: "keys", Value: config.Objects(&h.keys, (*key).settings), Help: "its keys"},
 		},
-		Timeouts: config.Timeouts{
-			Headers: time.Second, Body: 2 * time.Second, Request: 3 * time.Second,
-			Idle: 4 * time.Second, Drain: 5 * time.Second, Stop: 90 * time.Second,
+		Check: func(c *config.Check) {
+			if !c.IsSet("url") {
+				c.Wrong("url", "is missing")
+			}
 		},
-		Expiry: config.Expiry{Every: 10 * time.Minute},
-		Pebble: config.Pebble{Cache: 64 << 20, Reserve: 100_000_000},
-
-		Cassandra: config.Default().Cassandra,
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
 	}
 }
 
-// TestBad reads each testdata/bad/*.yaml, with the variables and flags that its comments name
-// ("# env: NAME=value", "# flag: key=value"), and compares the error with the .err file beside it.
-func TestBad(t *testing.T) {
-	files, _ := filepath.Glob("testdata/bad/*.yaml")
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			_, err := config.Load(badSources(t, file))
-			if err == nil {
-				t.Fatal("no error")
-			}
-			if kind := andon.KindOf(err); kind != andon.Invalid {
-				t.Errorf("the error is %s, want invalid", kind)
-			}
-			if strings.Contains(err.Error(), "hunter2") {
-				t.Error("the error shows a secret")
-			}
-			golden(t, strings.TrimSuffix(file, ".yaml")+".err", err.Error()+"\n")
-		})
-	}
+func (k *key) settings() config.Group {
+	return config.Group{Settings: []config.Setting{
+		{Key: "name", Value: config.Given(&k.name), Help: "its name"},
+	}}
 }
 
-func badSources(t *testing.T, file string) config.Sources {
+// load reads a file of such a text, and variables.
+func load(t *testing.T, text string, env ...string) (*bell, string) {
 	t.Helper()
-	f, err := os.Open(file)
-	if err != nil {
+	file := filepath.Join(t.TempDir(), "bell.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	from := config.Sources{File: file, Flags: map[string]string{}}
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		if entry, ok := strings.CutPrefix(lines.Text(), "# env: "); ok {
-			from.Env = append(from.Env, entry)
-		}
-		if entry, ok := strings.CutPrefix(lines.Text(), "# flag: "); ok {
-			key, value, _ := strings.Cut(entry, "=")
-			from.Flags[key] = value
-		}
+	b := &bell{volume: 3}
+	origins, err := config.Load(config.Sources{File: file, Env: env}, b.settings())
+	if err != nil {
+		return b, strings.ReplaceAll(err.Error(), file, "bell.yaml")
 	}
-	return from
+	var said strings.Builder
+	for _, o := range origins {
+		place := strings.ReplaceAll(o.Place, file, "bell.yaml")
+		fmt.Fprintf(&said, "%s: %q from %s\n", o.Key, o.Value, place)
+	}
+	return b, said.String()
 }
 
-func TestMissingFile(t *testing.T) {
-	_, err := config.Load(config.Sources{File: "testdata/none.yaml"})
-	want := "testdata/none.yaml: open the configuration: no such file or directory"
-	if err == nil || err.Error() != want {
-		t.Errorf("got %v, want %s", err, want)
-	}
-}
+const hooks = `bell:
+  rooms: [hall, yard]
+  hooks:
+    - url: https://a
+      keys:
+        - name: one
+        - name: two
+    - url: https://b
+      loud: on
+`
 
-func TestReference(t *testing.T) { golden(t, "testdata/reference.md", config.Reference()) }
-
-// TestDefaultsReadBack: what the reference shows as a default can be written into a file.
-func TestDefaultsReadBack(t *testing.T) {
-	c := config.Default()
-	for _, s := range c.Settings() {
-		shown := s.Value.String()
-		if shown == "" {
-			continue
-		}
-		if err := s.Value.Set(shown); err != nil {
-			t.Errorf("%s: %s", s.Key, err)
-		}
+// TestObjects: a list of objects is read from a file, and from variables by numbers, which may add
+// to an object of the file what must not be in a file.
+func TestObjects(t *testing.T) {
+	b, said := load(t, hooks, "ANDON_BELL_HOOKS_1_SECRET=hunter2",
+		"ANDON_BELL_HOOKS_2_URL=https://c", "ANDON_BELL_HOOKS_2_KEYS_0_NAME=three")
+	want := &bell{volume: 3, rooms: []string{"hall", "yard"}, hooks: []*hook{
+		{url: "https://a", keys: []*key{{"one"}, {"two"}}},
+		{url: "https://b", loud: true, secret: "hunter2"},
+		{url: "https://c", keys: []*key{{"three"}}},
+	}}
+	if diff := cmp.Diff(want, b, cmp.AllowUnexported(bell{}, hook{}, key{})); diff != "" {
+		t.Error(diff, said)
 	}
-	if diff := cmp.Diff(config.Default(), c); diff != "" {
+	const listed = `bell.volume: "3" from default
+bell.rooms: "hall,yard" from bell.yaml:2
+bell.hooks.0.url: "https://a" from bell.yaml:4
+bell.hooks.0.secret: "" from default
+bell.hooks.0.loud: "off" from default
+bell.hooks.0.keys.0.name: "one" from bell.yaml:6
+bell.hooks.0.keys.1.name: "two" from bell.yaml:7
+bell.hooks.1.url: "https://b" from bell.yaml:8
+bell.hooks.1.secret: "(hidden)" from ANDON_BELL_HOOKS_1_SECRET
+bell.hooks.1.loud: "on" from bell.yaml:9
+bell.hooks.2.url: "https://c" from ANDON_BELL_HOOKS_2_URL
+bell.hooks.2.secret: "" from default
+bell.hooks.2.loud: "off" from default
+bell.hooks.2.keys.0.name: "three" from ANDON_BELL_HOOKS_2_KEYS_0_NAME
+`
+	if diff := cmp.Diff(listed, said); diff != "" {
 		t.Error(diff)
+	}
+	// What is printed of a configuration is a file, too: keys by numbers.
+	again, said := load(t, "bell.hooks.0.url: https://a\nbell.hooks.1.url: https://b\n")
+	if len(again.hooks) != 2 || again.hooks[1].url != "https://b" {
+		t.Error(said)
+	}
+}
+
+func TestWrongObjects(t *testing.T) {
+	for _, test := range []struct{ text, env, want string }{
+		{"bell.hooks: https://a", "",
+			"bell.yaml:1: bell.hooks is a list: write - before each of its objects"},
+		{"bell.hooks: [https://a]", "", "bell.yaml:1: expected keys and values (key: value)\n" +
+			"bell.yaml:1: bell.hooks.0.url is missing"},
+		{"bell.hooks:\n- url: a\n  lowd: on\n", "",
+			`bell.yaml:3: "bell.hooks.0.lowd" is not a setting; did you mean bell.hooks.0.loud?`},
+		{"bell.hooks:\n- url: a\n- loud: perhaps\n", "",
+			"bell.yaml:3: bell.hooks.1.loud \"perhaps\" is none of on, off\n" +
+				"bell.yaml:3: bell.hooks.1.url is missing"},
+		{"bell.hooks:\n- url: a\n  url: b\n", "",
+			"bell.yaml:3: bell.hooks.0.url is set twice, first at bell.yaml:2"},
+		{"bell.hooks:\n- {url: a, secret: [hunter2]}\n", "",
+			"bell.yaml:2: bell.hooks.0.secret takes one value"},
+		{"", "ANDON_BELL_HOOKS_1_URL=a", "ANDON_BELL_HOOKS_1_URL: is not a setting: " +
+			"bell.hooks is a list, numbered from 0 on without gaps, and has 0 so far"},
+		{"", "ANDON_BELL_HOOKS=a", "ANDON_BELL_HOOKS: is not a setting; " +
+			"did you mean ANDON_BELL_ROOMS?"},
+		{"", "ANDON_BELL_HOOKS_0_LOUD=on", "ANDON_BELL_HOOKS_0_LOUD: bell.hooks.0.url is missing"},
+	} {
+		_, said := load(t, test.text, test.env)
+		if diff := cmp.Diff(test.want, said); diff != "" {
+			t.Errorf("%s %s:\n%s", test.text, test.env, diff)
+		}
+	}
+}
+
+// TestSpellings: objects have their settings in the reference, and no flags.
+func TestSpellings(t *testing.T) {
+	var b bell
+	page := config.Reference(b.settings())
+	for _, row := range []string{
+		"| `bell.rooms` | `ANDON_BELL_ROOMS` | `--bell-rooms` |  | where it is heard |",
+		"| `bell.hooks.N.loud` | `ANDON_BELL_HOOKS_N_LOUD` | none | `off` | whether",
+		"| `bell.hooks.N.keys.N.name` | `ANDON_BELL_HOOKS_N_KEYS_N_NAME` | none |",
+	} {
+		if !strings.Contains(page, row) {
+			t.Errorf("no %s in\n%s", row, page)
+		}
+	}
+	for _, s := range config.Settings(b.settings()) {
+		if s.HasFlag() != (s.Key != "bell.hooks") {
+			t.Errorf("%s has a flag: %v", s.Key, s.HasFlag())
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -84,11 +85,9 @@ func (l *loader) mapping(path, group string, m *yaml.Node) {
 }
 
 func (l *loader) entry(path, group string, key, value *yaml.Node) {
-	name := key.Value
-	if group != "" {
-		name = group + "." + key.Value
-	}
+	name := join(group, key.Value)
 	place := placeOf(path, key)
+	l.grow([]string{name}, ".", func(s Setting) string { return s.Key }, place)
 	s, known := l.byKey[name]
 	switch {
 	case !known && l.isGroup(name):
@@ -97,7 +96,9 @@ func (l *loader) entry(path, group string, key, value *yaml.Node) {
 		l.problem(place, "%q is not a setting%s", name, l.nearKey(name))
 	case l.places[name] != "":
 		l.problem(place, "%s is set twice, first at %s", name, l.places[name])
-	case value.Kind == yaml.SequenceNode && isList(s):
+	case s.Value.add != nil:
+		l.objects(path, s, value)
+	case value.Kind == yaml.SequenceNode && s.Value.list:
 		l.items(s, value, place, name)
 	case value.Kind != yaml.ScalarNode:
 		l.problem(place, "%s takes one value", name)
@@ -108,9 +109,18 @@ func (l *loader) entry(path, group string, key, value *yaml.Node) {
 	}
 }
 
-func isList(s Setting) bool {
-	_, is := s.Value.(listValue)
-	return is
+// objects takes a list of objects.
+func (l *loader) objects(path string, s Setting, list *yaml.Node) {
+	if list.Kind != yaml.SequenceNode {
+		l.problem(placeOf(path, list), "%s is a list: write - before each of its objects", s.Key)
+		return
+	}
+	for i, object := range list.Content {
+		if i == s.Value.length() {
+			l.addObject(s, placeOf(path, object))
+		}
+		l.mapping(path, join(s.Key, strconv.Itoa(i)), object)
+	}
 }
 
 // items takes a setting that is written as a list of YAML.

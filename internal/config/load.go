@@ -1,32 +1,69 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
 // loader takes settings from one source after the other and collects what is wrong.
 type loader struct {
-	settings []Setting
+	groups   []Group
+	settings []Setting // of the groups, and of the objects in lists that were met
 	byKey    map[string]Setting
 	places   map[string]string // by key: where it was set last
 	problems []string
 }
 
-func newLoader(c *Config) *loader {
-	l := &loader{settings: c.Settings(), byKey: map[string]Setting{}, places: map[string]string{}}
-	for _, s := range l.settings {
-		l.byKey[s.Key] = s
+func newLoader(groups []Group) *loader {
+	l := &loader{byKey: map[string]Setting{}, places: map[string]string{}}
+	for _, g := range groups {
+		l.add(g, false)
 	}
 	return l
+}
+
+func (l *loader) add(g Group, inList bool) {
+	l.groups = append(l.groups, g)
+	for _, s := range g.whole(inList) {
+		l.settings = append(l.settings, s)
+		l.byKey[s.Key] = s
+	}
+}
+
+// addObject adds an object to a list, with its settings: "webhooks.0.url".
+func (l *loader) addObject(list Setting, place string) {
+	g := Group{Name: join(list.Key, strconv.Itoa(list.Value.length()))}
+	l.places[g.Name] = place
+	object := list.Value.add()
+	g.Settings, g.Check = object.Settings, object.Check
+	l.add(g, true)
+}
+
+// grow adds the objects that names are of: each has its number, from 0, as one of its parts. The
+// place is the name itself unless it is given.
+func (l *loader) grow(
+	names []string, separator string, spelled func(Setting) string, place string,
+) {
+	for i := 0; i < len(l.settings); i++ { // it grows, where objects have lists
+		s := l.settings[i]
+		for s.Value.add != nil {
+			of := spelled(s) + separator + strconv.Itoa(s.Value.length()) + separator
+			at := slices.IndexFunc(names, func(n string) bool { return strings.HasPrefix(n, of) })
+			if at < 0 {
+				break
+			}
+			l.addObject(s, cmp.Or(place, names[at]))
+		}
+	}
 }
 
 func (l *loader) problem(place, format string, args ...any) {
 	l.problems = append(l.problems, place+": "+fmt.Sprintf(format, args...))
 }
-
-func (l *loader) report() string { return strings.Join(l.problems, "\n") }
 
 // set gives a setting its value. name is how the place spells the key, "" where the place says it.
 func (l *loader) set(s Setting, value, place, name string) {
@@ -50,40 +87,90 @@ func variables(env []string) map[string]string {
 // environment takes the settings of ANDON_ variables. A name that is not known is refused: what was
 // meant to be set would not be. Its value is not shown, it may be a secret.
 func (l *loader) environment(env map[string]string) {
+	names := slices.Sorted(maps.Keys(env))
+	l.grow(names, "_", Setting.Variable, "")
+	known := []string{fileVariable, urlVariable}
 	for _, s := range l.settings {
+		if s.Value.add != nil {
+			continue
+		}
+		known = append(known, s.Variable())
 		if value, ok := env[s.Variable()]; ok {
 			l.set(s, value, s.Variable(), "")
 		}
 	}
-	known := l.variableNames()
-	for _, name := range sortedKeys(env) {
+	for _, name := range names {
 		if !slices.Contains(known, name) {
-			l.problem(name, "is not a setting%s", didYouMean(name, known))
+			l.problem(name, "is not a setting%s", l.why(name, known))
 		}
 	}
 }
 
-func (l *loader) variableNames() []string {
-	names := []string{fileVariable, urlVariable}
+// why says what may be wrong with the name of a variable.
+func (l *loader) why(name string, known []string) string {
 	for _, s := range l.settings {
-		names = append(names, s.Variable())
+		if s.Value.add == nil {
+			continue
+		}
+		rest, _ := strings.CutPrefix(name, s.Variable()+"_")
+		digits, _, _ := strings.Cut(rest, "_")
+		if n, err := strconv.Atoi(digits); err == nil && n > s.Value.length() {
+			return fmt.Sprintf(": %s is a list, numbered from 0 on without gaps, and has %d so far",
+				s.Key, s.Value.length())
+		}
 	}
-	return names
+	return didYouMean(name, known)
 }
 
 // flags takes the settings of the command line, by key.
 func (l *loader) flags(given map[string]string) {
-	for _, key := range sortedKeys(given) {
+	for _, key := range slices.Sorted(maps.Keys(given)) {
 		s := l.byKey[key]
 		l.set(s, given[key], "--"+s.Flag(), "")
 	}
 }
 
-func sortedKeys(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
+// origins keeps the values as text: they are bound to what the caller may change.
+func (l *loader) origins() (all []Origin) {
+	for _, s := range l.settings {
+		if s.Value.add != nil {
+			continue // its objects are there by their settings
+		}
+		value := s.Value.String()
+		secret := s.Value.secret
+		s.Value = Text(&value)
+		all = append(all, Origin{s, cmp.Or(l.places[s.Key], defaultPlace), secret})
 	}
-	slices.Sort(keys)
-	return keys
+	return all
+}
+
+// Check is what the check of a group asks and tells.
+type Check struct {
+	l     *loader
+	group string
+}
+
+// Wrong tells what is wrong with a setting of the group: what follows its key in the message.
+func (c *Check) Wrong(key, format string, args ...any) {
+	key = join(c.group, key)
+	place := cmp.Or(c.l.places[key], c.l.places[c.group], defaultPlace)
+	c.l.problem(place, "%s "+format, append([]any{key}, args...)...)
+}
+
+// Has reports whether a setting of the group has such a value.
+func (c *Check) Has(key, value string) bool {
+	return c.l.byKey[join(c.group, key)].Value.String() == value
+}
+
+// IsSet reports whether a setting of the group has a value.
+func (c *Check) IsSet(key string) bool { return !c.Has(key, "") }
+
+// Pair checks that of two settings of the group both are set or none.
+func (c *Check) Pair(one, other string) {
+	if !c.IsSet(one) {
+		one, other = other, one
+	}
+	if c.IsSet(one) && !c.IsSet(other) {
+		c.Wrong(one, "needs %s beside it", join(c.group, other))
+	}
 }

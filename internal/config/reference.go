@@ -7,7 +7,7 @@ import (
 
 const referenceHead = `# Configuration
 
-<!-- Generated from the list in internal/config/settings.go; do not edit. -->
+<!-- Generated from the settings that the program and the stores declare; do not edit. -->
 
 A setting has three spellings: a key of the YAML file that --config or ANDON_CONFIG names, a
 variable of the environment, a flag. Flags override variables, which override the file.
@@ -18,28 +18,33 @@ Unknown names and invalid values are rejected: the program reports the position 
 |---|---|---|---|---|
 `
 
-// Reference returns the page that lists every setting, as Markdown.
-func Reference() string {
-	c := Default()
+// Reference returns the page that lists every setting of groups, as Markdown. N stands for the
+// number of an object in a list.
+func Reference(groups ...Group) string {
 	var b strings.Builder
 	b.WriteString(referenceHead)
-	for _, s := range c.Settings() {
-		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s | %s |\n",
-			s.Key, s.Variable(), flagOf(s), defaultOf(s), s.Help)
+	for _, g := range groups {
+		writeRows(&b, g, false)
 	}
 	return b.String()
 }
 
-func defaultOf(s Setting) string {
-	if s.Value.String() == "" {
-		return ""
+func writeRows(b *strings.Builder, g Group, inList bool) {
+	for _, s := range g.whole(inList) {
+		if s.Value.add != nil {
+			object := s.Value.add() // the groups of a page are not those of a program that runs
+			object.Name = s.Key + ".N"
+			writeRows(b, object, true)
+			continue
+		}
+		flag, standard := "none", s.Value.String()
+		if s.HasFlag() {
+			flag = "`--" + s.Flag() + "`"
+		}
+		if standard != "" {
+			standard = "`" + standard + "`"
+		}
+		fmt.Fprintf(b, "| `%s` | `%s` | %s | %s | %s |\n",
+			s.Key, s.Variable(), flag, standard, s.Help)
 	}
-	return "`" + s.Value.String() + "`"
-}
-
-func flagOf(s Setting) string {
-	if !s.HasFlag() {
-		return "none"
-	}
-	return "`--" + s.Flag() + "`"
 }

@@ -11,173 +11,198 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// Value is where a setting is kept. String gives the form that Set reads; of a secret it says only
-// that there is one.
-type Value interface {
-	Set(text string) error
-	String() string
-	Type() string // for the help: "text", "duration", ...
+// Value is where a setting is kept, and in which form it is written.
+type Value struct {
+	form   string // for the help: "text", "duration", ...
+	set    func(text string) error
+	get    func() string // what set reads
+	clear  func()        // makes it the zero value
+	isZero func() bool
+	secret bool
+	list   bool // it may be a list of YAML
+
+	add    func() Group // to a list of objects; nil: it is none
+	length func() int   // of the list
 }
 
-// textValue is any text.
-type textValue struct{ to *string }
+// Set takes a value from its text. The error does not say which setting it is.
+func (v Value) Set(text string) error { return v.set(text) }
 
-func text(to *string) Value { return textValue{to} }
+// Type returns the form of the value, for the help.
+func (v Value) Type() string { return v.form }
 
-func (v textValue) Set(s string) error { *v.to = s; return nil }
-func (v textValue) String() string     { return *v.to }
-func (v textValue) Type() string       { return "text" }
-
-// givenValue is text that can't be empty.
-type givenValue struct{ textValue }
-
-func given(to *string) Value { return givenValue{textValue{to}} }
-
-func (v givenValue) Set(s string) error {
-	if s == "" {
-		return fmt.Errorf("is empty")
+// String returns the text that Set reads; of a secret it says only that there is one.
+func (v Value) String() string {
+	switch {
+	case v.add != nil, v.secret && v.isZero():
+		return ""
+	case v.secret:
+		return Hidden
 	}
-	return v.textValue.Set(s)
+	return v.get()
 }
 
 // Hidden is what is shown in the place of a secret.
 const Hidden = "(hidden)"
 
-// secretValue is text that is never shown.
-type secretValue struct{ to *string }
-
-func secret(to *string) Value { return secretValue{to} }
-
-func (v secretValue) Set(s string) error { *v.to = s; return nil }
-
-func (v secretValue) String() string {
-	if *v.to == "" {
-		return ""
+// kept makes a Value of its two directions.
+func kept[T any](
+	to *T, form string, parse func(string) (T, error), show func(T) string,
+) Value {
+	var zero T
+	return Value{
+		form: form,
+		set: func(s string) error {
+			x, err := parse(s)
+			if err == nil {
+				*to = x
+			}
+			return err
+		},
+		get:    func() string { return show(*to) },
+		clear:  func() { *to = zero },
+		isZero: func() bool { return show(*to) == show(zero) },
 	}
-	return Hidden
 }
-func (v secretValue) Type() string { return "text" }
 
-// listValue is several texts, joined by commas.
-type listValue struct{ to *[]string }
-
-func list(to *[]string) Value { return listValue{to} }
-
-func (v listValue) Set(s string) error {
-	var items []string
-	if s == "" {
-		*v.to = nil
-		return nil
-	}
-	for item := range strings.SplitSeq(s, ",") {
-		if item = strings.TrimSpace(item); item == "" {
-			return fmt.Errorf("%q has an empty item", s)
+// That adds a rule to a value. It is checked when the value was set.
+func (v Value) That(rule func() error) Value {
+	set := v.set
+	v.set = func(s string) error {
+		if err := set(s); err != nil {
+			return err
 		}
-		items = append(items, item)
+		return rule()
 	}
-	*v.to = items
-	return nil
-}
-func (v listValue) String() string { return strings.Join(*v.to, ",") }
-func (v listValue) Type() string   { return "list" }
-
-// onOff is a choice of two.
-func onOff(to *string) Value { return choice(to, "on", "off") }
-
-// choiceValue is one of a few words.
-type choiceValue struct {
-	to    *string
-	words []string
+	return v
 }
 
-func choice(to *string, words ...string) Value { return choiceValue{to, words} }
-
-func (v choiceValue) Set(s string) error {
-	if !slices.Contains(v.words, s) {
-		return fmt.Errorf("%q is none of %s", s, strings.Join(v.words, ", "))
+// OrNone makes a value that need not be given: nothing is its zero value.
+func (v Value) OrNone() Value {
+	set, get := v.set, v.get
+	v.set = func(s string) error {
+		if s == "" {
+			v.clear()
+			return nil
+		}
+		return set(s)
 	}
-	*v.to = s
-	return nil
-}
-func (v choiceValue) String() string { return *v.to }
-func (v choiceValue) Type() string   { return strings.Join(v.words, "|") }
-
-// optionalValue is another value, or nothing.
-type optionalValue struct {
-	Value
-	clear func()
-	none  func() bool // nil where the value itself is empty then
+	v.get = func() string {
+		if v.isZero() {
+			return ""
+		}
+		return get()
+	}
+	return v
 }
 
-// choiceOrNone is a choice that need not be made.
-func choiceOrNone(to *string, words ...string) Value {
-	return optionalValue{choice(to, words...), func() { *to = "" }, nil}
+// Text is any text.
+func Text(to *string) Value {
+	return kept(to, "text", func(s string) (string, error) { return s, nil }, strings.Clone)
 }
 
-func (v optionalValue) Set(s string) error {
-	if s == "" {
-		v.clear()
+// Given is text that can't be empty.
+func Given(to *string) Value {
+	return Text(to).That(func() error {
+		if *to == "" {
+			return fmt.Errorf("is empty")
+		}
 		return nil
-	}
-	return v.Value.Set(s)
+	})
 }
 
-func (v optionalValue) String() string {
-	if v.none != nil && v.none() {
-		return ""
-	}
-	return v.Value.String()
+// Secret is text that is never shown.
+func Secret(to *string) Value {
+	v := Text(to)
+	v.secret = true
+	return v
 }
 
-// spanValue is a length of time: "30s", "1h30m".
-type spanValue struct {
-	to    *time.Duration
-	least time.Duration
+// List is several texts, joined by commas; in YAML a list, too.
+func List(to *[]string) Value {
+	parse := func(s string) (items []string, err error) {
+		if s == "" {
+			return nil, nil
+		}
+		for item := range strings.SplitSeq(s, ",") {
+			if item = strings.TrimSpace(item); item == "" {
+				return nil, fmt.Errorf("%q has an empty item", s)
+			}
+			items = append(items, item)
+		}
+		return items, nil
+	}
+	v := kept(to, "list", parse, func(items []string) string { return strings.Join(items, ",") })
+	v.list = true
+	return v
 }
 
-func span(to *time.Duration, least time.Duration) Value { return spanValue{to, least} }
-
-// spanOrNone is a length of time that need not be given.
-func spanOrNone(to *time.Duration, least time.Duration) Value {
-	return optionalValue{
-		span(to, least), func() { *to = 0 }, func() bool { return *to == 0 },
+// Objects is a list of objects, each with settings of its own, which of binds. In YAML it is a list
+// of mappings. Elsewhere an object has its number, from 0: webhooks.0.url, ANDON_WEBHOOKS_0_URL.
+// There are no flags.
+func Objects[T any](to *[]*T, of func(*T) Group) Value {
+	return Value{
+		form: "list of objects",
+		set:  func(string) error { return fmt.Errorf("is a list of objects") },
+		add: func() Group {
+			object := new(T)
+			*to = append(*to, object)
+			return of(object)
+		},
+		length: func() int { return len(*to) },
 	}
 }
 
-func (v spanValue) Set(s string) error {
-	d, err := andon.ParseDuration(s)
-	if err != nil {
-		return fmt.Errorf("%q is not a length of time of the form 30s, 5m or 1h30m", s)
+// Choice is one of a few words.
+func Choice(to *string, words ...string) Value {
+	parse := func(s string) (string, error) {
+		if !slices.Contains(words, s) {
+			return "", fmt.Errorf("%q is none of %s", s, strings.Join(words, ", "))
+		}
+		return s, nil
 	}
-	if d.Std() < v.least {
-		return fmt.Errorf("%q is less than %s", s, andon.DurationOf(v.least))
-	}
-	*v.to = d.Std()
-	return nil
+	return kept(to, strings.Join(words, "|"), parse, strings.Clone)
 }
-func (v spanValue) String() string { return andon.DurationOf(*v.to).String() }
-func (v spanValue) Type() string   { return "duration" }
 
-// countValue is a whole number above 0.
-type countValue struct{ to *int64 }
-
-func count(to *int64) Value { return countValue{to} }
-
-func (v countValue) Set(s string) error {
-	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || n < 1 {
-		return fmt.Errorf("%q is not a whole number above 0", s)
+// OnOff is a choice of two.
+func OnOff(to *bool) Value {
+	words := map[bool]string{true: "on", false: "off"}
+	parse := func(s string) (bool, error) {
+		if s != "on" && s != "off" {
+			return false, fmt.Errorf("%q is none of on, off", s)
+		}
+		return s == "on", nil
 	}
-	*v.to = n
-	return nil
+	return kept(to, "on|off", parse, func(on bool) string { return words[on] })
 }
-func (v countValue) String() string { return strconv.FormatInt(*v.to, 10) }
-func (v countValue) Type() string   { return "number" }
 
-// sizeValue is a number of bytes: "512MB", "16KiB".
-type sizeValue struct{ to *int64 }
+// Span is a length of time of at least so much: "30s", "1h30m".
+func Span(to *time.Duration, least time.Duration) Value {
+	parse := func(s string) (time.Duration, error) {
+		d, err := andon.ParseDuration(s)
+		if err != nil {
+			return 0, fmt.Errorf("%q is not a length of time of the form 30s, 5m or 1h30m", s)
+		}
+		if d.Std() < least {
+			return 0, fmt.Errorf("%q is less than %s", s, andon.DurationOf(least))
+		}
+		return d.Std(), nil
+	}
+	show := func(d time.Duration) string { return andon.DurationOf(d).String() }
+	return kept(to, "duration", parse, show)
+}
 
-func size(to *int64) Value { return sizeValue{to} }
+// Count is a whole number above 0.
+func Count(to *int) Value {
+	parse := func(s string) (int, error) {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 {
+			return 0, fmt.Errorf("%q is not a whole number above 0", s)
+		}
+		return n, nil
+	}
+	return kept(to, "number", parse, strconv.Itoa)
+}
 
 // sizeUnits are the units of sizes, the greater first; decimal ones are for reading only.
 var sizeUnits = []struct {
@@ -188,7 +213,10 @@ var sizeUnits = []struct {
 	{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"KB", 1e3}, {"kB", 1e3}, {"B", 1},
 }
 
-func (v sizeValue) Set(s string) error {
+// Size is a number of bytes above 0: "512MB", "16KiB".
+func Size(to *int64) Value { return kept(to, "size", parseSize, showSize) }
+
+func parseSize(s string) (int64, error) {
 	digits, unit := s, int64(1)
 	for _, u := range sizeUnits {
 		if number, ok := strings.CutSuffix(s, u.name); ok {
@@ -198,18 +226,16 @@ func (v sizeValue) Set(s string) error {
 	}
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || n < 1 || n > math.MaxInt64/unit {
-		return fmt.Errorf("%q is not a number of bytes of the form 4096, 512MB or 16MiB", s)
+		return 0, fmt.Errorf("%q is not a number of bytes of the form 4096, 512MB or 16MiB", s)
 	}
-	*v.to = n * unit
-	return nil
+	return n * unit, nil
 }
 
-func (v sizeValue) String() string {
+func showSize(n int64) string {
 	for _, u := range sizeUnits {
-		if *v.to >= u.bytes && *v.to%u.bytes == 0 {
-			return strconv.FormatInt(*v.to/u.bytes, 10) + u.name
+		if n >= u.bytes && n%u.bytes == 0 {
+			return strconv.FormatInt(n/u.bytes, 10) + u.name
 		}
 	}
-	return strconv.FormatInt(*v.to, 10)
+	return strconv.FormatInt(n, 10)
 }
-func (v sizeValue) Type() string { return "size" }

@@ -38,6 +38,11 @@ var broken = map[string][]sample{
 		{"client/x.go", "package client\nimport _ \"go.uber.org/goleak\"", "belongs to tests"},
 		{"client/x.go", "package client\nimport _ \"example.com/left-pad\"", "no owner"},
 	},
+	"an engine is named by its adapter alone": {
+		{"internal/app/x.go", "package app\nvar isLocal = \"pebble\"", "pebble"},
+		{"internal/cli/measure/x.go", "package measure\nvar flag = \"--cassandra-hosts\"", "hosts"},
+		{"internal/bench/x.go", "package bench\nvar s = S{Short: \"of Cassandra\"}", "Cassandra"},
+	},
 	"no init functions": {
 		{"event.go", "package andon\nfunc init() {}", "init"},
 		{"event_test.go", "package andon\nfunc init() {}", "init"},

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/andonhq/andon/internal/app"
 	"github.com/andonhq/andon/internal/cli"
 	"github.com/andonhq/andon/internal/config"
 	"github.com/andonhq/andon/storecheck"
@@ -49,7 +50,10 @@ func generated(from string) string {
 	return "<!-- Generated from " + from + " by make update; do not edit. -->\n\n"
 }
 
-func TestConfigurationPage(t *testing.T) { page(t, "configuration.md", config.Reference()) }
+func TestConfigurationPage(t *testing.T) {
+	c := app.DefaultConfig()
+	page(t, "configuration.md", config.Reference(c.Groups()...))
+}
 
 // TestCommandsPage: the page holds the help of each command, as the program prints it.
 func TestCommandsPage(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/andonhq/andon/internal/app"
 	"github.com/andonhq/andon/internal/cli/command"
 	"github.com/andonhq/andon/internal/cli/draw"
 	"github.com/andonhq/andon/internal/cli/local"
@@ -59,7 +60,7 @@ Exit codes: 0 well, or only warnings; 1 a check failed; 2 wrong use.`,
 }
 
 func (d *doctor) run(ctx context.Context, from config.Sources, form string) error {
-	c, origins, err := config.Trace(from)
+	c, origins, err := app.LoadConfig(from)
 	if err != nil {
 		return local.WrongConfig(err)
 	}

@@ -105,7 +105,7 @@ func TestDoctorOfMachines(t *testing.T) {
 	says(t, "few files", limits(local.Machine{Files: 4096, FileSize: 1 << 30}),
 		"warning limits open files", "failed limits size of a file: at most 1 GiB")
 	says(t, "too few files", limits(local.Machine{Files: 1024}), "failed limits open files")
-	c := config.Default()
+	c := app.DefaultConfig()
 	says(t, "memory", room(local.Machine{Cpus: 2, Memory: 8 << 30}, c),
 		"ok machine processors: 2", "ok machine memory: 8 GiB, of which 576 MiB")
 	says(
@@ -168,7 +168,7 @@ func TestDoctorOfWhatWontOpen(t *testing.T) {
 		{fmt.Errorf("open: %w", errPermission()), "sudo -u andon"},
 		{errors.New("damaged"), "does not start either"},
 	} {
-		f := unopened(test.err)
+		f := unopened(app.DefaultConfig(), test.err)
 		if f.Status != failed || !strings.Contains(f.Advice, test.want) {
 			t.Errorf("%v: %+v", test.err, f)
 		}
@@ -206,7 +206,7 @@ func TestDoctorOfStores(t *testing.T) {
 		}
 	}
 	d, out := newDoctor()
-	d.describe(t.Context(), store, config.Default())
+	d.describe(t.Context(), store, app.DefaultConfig())
 	says(t, "memory", d.report.Findings, "warning store durability",
 		"warning store throwaway tenants: 1 tenant of checks that were broken off: "+
 			"andon-check-X-first")
@@ -222,7 +222,7 @@ func TestDoctorOfStores(t *testing.T) {
 
 // TestDoctorIsGentle: on a store that others use a few checks run, and all of them when asked.
 func TestDoctorIsGentle(t *testing.T) {
-	c := config.Default()
+	c := app.DefaultConfig()
 	for _, test := range []struct {
 		store      string
 		full, some bool

@@ -12,12 +12,12 @@ import (
 	"github.com/andonhq/andon/internal/app"
 	"github.com/andonhq/andon/internal/cli/draw"
 	"github.com/andonhq/andon/internal/cli/local"
-	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/store/adapter"
 )
 
 // examineMachine looks at what the store and the server need of this machine.
-func (d *doctor) examineMachine(c config.Config) {
-	if c.Store == local.Embedded {
+func (d *doctor) examineMachine(c app.Config) {
+	if c.Place() == adapter.Directory {
 		d.examineDisk(c)
 	}
 	m := local.ReadMachine()
@@ -30,7 +30,7 @@ func (d *doctor) examineMachine(c config.Config) {
 	d.report.add(room(m, c)...)
 }
 
-func (d *doctor) examineDisk(c config.Config) {
+func (d *doctor) examineDisk(c app.Config) {
 	disk, err := app.LookAtDisk(c.Data)
 	if err != nil {
 		disk, err = app.LookAtDisk(existing(c.Data))
@@ -42,7 +42,7 @@ func (d *doctor) examineDisk(c config.Config) {
 	case disk.Unsupported:
 		return
 	default:
-		d.report.add(diskFindings(disk, uint64(c.Pebble.Reserve), c.Data)...)
+		d.report.add(diskFindings(disk, uint64(c.Takes().Reserve.Bytes), c.Data)...)
 	}
 	took, err := syncTime(existing(filepath.Join(c.Data, "x")))
 	d.report.add(syncFinding(took, err))
@@ -213,16 +213,15 @@ func most(n uint64) string {
 
 // room decides about memory. What is counted is what the settings allow to be taken; the fleet's
 // own comes on top, a few hundred bytes a device.
-func room(m local.Machine, c config.Config) []finding {
+func room(m local.Machine, c app.Config) []finding {
 	found := []finding{{well, "machine", "processors", fmt.Sprint(m.Cpus), "GOMAXPROCS", ""}}
 	if m.Memory == 0 {
 		return found
 	}
 	const writing = 3 * 64 << 20 // tables in memory that are filled or being written
 	need := uint64(c.Limits.Memory) + writing
-	if c.Store == local.Embedded {
-		need += uint64(c.Pebble.Cache)
-	}
+	cache := c.Takes().Cache
+	need += uint64(cache.Bytes)
 	f := finding{
 		Status: well, Area: "machine", What: "memory", Source: m.MemorySource,
 		Found: fmt.Sprintf("%s, of which %s may be taken beside the fleet", draw.Bytes(m.Memory),
@@ -230,9 +229,12 @@ func room(m local.Machine, c config.Config) []finding {
 	}
 	if need > m.Memory/4*3 {
 		f.Status = warning
-		f.Advice = "Lower limits.memory or pebble.cache, or give it more memory: the kernel ends " +
-			"a " +
-			"process that takes too much."
+		lower := "limits.memory"
+		if cache.Key != "" {
+			lower += " or " + cache.Key
+		}
+		f.Advice = "Lower " + lower + ", or give it more memory: the kernel ends a process that " +
+			"takes too much."
 	}
 	return append(found, f)
 }

@@ -11,26 +11,26 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/app"
 	"github.com/andonhq/andon/internal/cli/draw"
 	"github.com/andonhq/andon/internal/cli/local"
-	"github.com/andonhq/andon/internal/config"
-	"github.com/andonhq/andon/internal/store/all"
+	"github.com/andonhq/andon/internal/store/adapter"
 	"github.com/andonhq/andon/internal/store/wrap"
 	"github.com/andonhq/andon/storecheck"
 )
 
 // examineStore looks at the configured store and at this machine.
-func (d *doctor) examineStore(ctx context.Context, c config.Config) error {
+func (d *doctor) examineStore(ctx context.Context, c app.Config) error {
 	c.Log.Level = "error" // what the store has to say of its daily work is not asked for
 	d.report.Target = "the store " + c.Store + ", on this machine"
-	switch {
-	case all.HasSchema(c.Store):
+	switch c.Place() {
+	case adapter.Elsewhere:
 		d.report.Target = "the store " + c.Store + ", and this machine"
-	case c.Store == local.Embedded:
+	case adapter.Directory:
 		d.report.Target = "the store in " + c.Data + ", on this machine"
 		remove, err := d.settle(&c)
 		if err != nil {
-			d.report.add(unopened(err))
+			d.report.add(unopened(c, err))
 			return nil
 		}
 		defer remove()
@@ -44,7 +44,7 @@ func (d *doctor) examineStore(ctx context.Context, c config.Config) error {
 
 // settle sees to it that looking makes no store where there was none: a wrong path would leave a
 // directory behind that looks like one. The checks run in a directory beside it then.
-func (d *doctor) settle(c *config.Config) (remove func(), err error) {
+func (d *doctor) settle(c *app.Config) (remove func(), err error) {
 	entries, err := os.ReadDir(c.Data)
 	if err == nil && len(entries) > 0 {
 		return func() {}, nil
@@ -83,14 +83,14 @@ func existing(path string) string {
 
 // openAndCheck opens the store, runs all checks and closes it. That it can't be opened is a
 // finding.
-func (d *doctor) openAndCheck(ctx context.Context, c config.Config) error {
+func (d *doctor) openAndCheck(ctx context.Context, c app.Config) error {
 	a := local.NewApp(d.Program, c, local.NewLog(d.Stderr, c.Log))
 	store, err := a.OpenStore(ctx, "andon doctor")
 	if err != nil && andon.KindOf(err) == andon.Invalid {
 		return err
 	}
 	if err != nil {
-		d.report.add(unopened(err))
+		d.report.add(unopened(c, err))
 		return nil
 	}
 	d.describe(ctx, store, c)
@@ -114,15 +114,15 @@ func closingAdvice(err error) string {
 // serving finds the address of the server that has a directory open in what the store says of it.
 var serving = regexp.MustCompile(`andon at (https?://[^\s,)]+)`)
 
-func unopened(err error) finding {
+func unopened(c app.Config, err error) finding {
 	f := finding{
 		Status: failed, Area: "store", What: "opening", Found: err.Error(),
 		Advice: "Without its store the server does not start either: mend that first.",
 	}
 	switch andon.KindOf(err) {
 	case andon.Damaged:
-		f.Advice = "The server does not start either. docs/stores/pebble.md says what can be " +
-			"done about damage and what it costs; andon store repair looks at the logs."
+		f.Advice = "The server does not start either. docs/stores/" + c.Store + ".md says what " +
+			"can be done about damage and what it costs; andon store repair looks at the logs."
 	case andon.Conflict:
 		url := "http://127.0.0.1:8080"
 		if m := serving.FindStringSubmatch(err.Error()); m != nil {
@@ -130,7 +130,8 @@ func unopened(err error) finding {
 		}
 		f.Advice = "To check the server that has it open, while it runs: andon doctor --url " + url
 	case andon.Full:
-		f.Advice = "Make room on that disk, or lower pebble.reserve if it is small on purpose."
+		f.Advice = "Make room on that disk, or lower " + c.Takes().Reserve.Key +
+			" if it is small on purpose."
 	}
 	if errors.Is(err, fs.ErrPermission) {
 		f.Advice = "Run this as the user that the server runs as: sudo -u andon andon doctor ..."
@@ -139,7 +140,7 @@ func unopened(err error) finding {
 }
 
 // describe tells what the store says of itself.
-func (d *doctor) describe(ctx context.Context, store andon.Store, c config.Config) {
+func (d *doctor) describe(ctx context.Context, store andon.Store, c app.Config) {
 	facts, err := wrap.Facts(ctx, store)
 	for _, f := range facts {
 		found := finding{well, "store", f.Name, f.Value, f.Source, f.Advice}
@@ -156,16 +157,16 @@ func (d *doctor) describe(ctx context.Context, store andon.Store, c config.Confi
 		d.report.add(finding{
 			Status: warning, Area: "store", What: "durability", Source: d.placeOf("store"),
 			Found: "everything is lost when the program ends",
-			Advice: "This store is for trying things out. --store pebble keeps what it " +
-				"acknowledges.",
+			Advice: "This store is for trying things out. --store " + c.Engines[0].Name() +
+				" keeps what it acknowledges.",
 		})
 	}
-	if c.Store == local.Embedded {
+	if takes := c.Takes(); takes.Cache.Key != "" {
 		d.report.add(
-			finding{well, "store", "cache", draw.Bytes(uint64(c.Pebble.Cache)),
-				d.placeOf("pebble.cache"), ""},
-			finding{well, "store", "reserve", draw.Bytes(uint64(c.Pebble.Reserve)),
-				d.placeOf("pebble.reserve"), ""})
+			finding{well, "store", "cache", draw.Bytes(uint64(takes.Cache.Bytes)),
+				d.placeOf(takes.Cache.Key), ""},
+			finding{well, "store", "reserve", draw.Bytes(uint64(takes.Reserve.Bytes)),
+				d.placeOf(takes.Reserve.Key), ""})
 	}
 	d.findLeftovers(ctx, store)
 }
@@ -212,8 +213,8 @@ func leftovers(tenants []string) []finding {
 
 // checksOf returns the checks to run: a few on a store that others may use at the same time, unless
 // all are asked for.
-func (d *doctor) checksOf(c config.Config) []storecheck.Check {
-	if all.HasSchema(c.Store) && !d.full {
+func (d *doctor) checksOf(c app.Config) []storecheck.Check {
+	if c.Place() == adapter.Elsewhere && !d.full {
 		return storecheck.Few()
 	}
 	return storecheck.Checks()

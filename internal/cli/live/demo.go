@@ -17,7 +17,6 @@ import (
 	"github.com/andonhq/andon/internal/cli/command"
 	"github.com/andonhq/andon/internal/cli/draw"
 	"github.com/andonhq/andon/internal/cli/local"
-	"github.com/andonhq/andon/internal/config"
 	"github.com/andonhq/andon/internal/simulate"
 )
 
@@ -132,8 +131,8 @@ func (d *demo) directory() (dir string, remove func(), err error) {
 // start starts the server. Where no address is asked for and the usual one is taken, a free port
 // does.
 func (d *demo) start(ctx context.Context, dir string) (*app.App, error) {
-	c := config.Default()
-	c.Data, c.Log.Level, c.Log.Audit = dir, "warn", "off" // its people are made up
+	c := app.DefaultConfig()
+	c.Data, c.Log.Level, c.Log.Audit = dir, "warn", false // its people are made up
 	if d.listen != "" {
 		c.Listen = d.listen
 	}
@@ -148,7 +147,7 @@ func (d *demo) start(ctx context.Context, dir string) (*app.App, error) {
 }
 
 // newServer makes a server that gives the terminal back before its disk's failure ends the process.
-func (d *demo) newServer(c config.Config) *app.App {
+func (d *demo) newServer(c app.Config) *app.App {
 	a := local.NewApp(d.Program, c, local.NewLog(d.stderr, c.Log))
 	fatal := a.Fatal
 	a.Fatal = func(err error) {
@@ -215,7 +214,7 @@ func (d *demo) perform(ctx context.Context, f *factory, c *client.Client, url st
 
 // evasion says why the address is another than the usual one.
 func (d *demo) evasion(url string) string {
-	if usual := config.Default().Listen; d.listen == "" && !strings.HasSuffix(url, usual) {
+	if usual := app.DefaultConfig().Listen; d.listen == "" && !strings.HasSuffix(url, usual) {
 		return ", since another program listens on " + usual
 	}
 	return ""

@@ -10,7 +10,6 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/app"
 	"github.com/andonhq/andon/internal/cli/command"
-	"github.com/andonhq/andon/internal/config"
 )
 
 // WrongConfig says that what is wrong is the configuration.
@@ -18,11 +17,8 @@ func WrongConfig(err error) error {
 	return andon.Errorf(andon.Invalid, "the configuration is wrong:\n%w", err)
 }
 
-// Embedded is the name of the store that is a directory on this machine.
-const Embedded = "pebble"
-
 // NewApp makes the application of a configuration.
-func NewApp(p *command.Program, c config.Config, log *slog.Logger) *app.App {
+func NewApp(p *command.Program, c app.Config, log *slog.Logger) *app.App {
 	return app.New(app.Options{
 		Config: c, Now: p.Now, Log: log, Version: p.Version,
 		Fatal: func(err error) {
@@ -37,7 +33,7 @@ func NewApp(p *command.Program, c config.Config, log *slog.Logger) *app.App {
 }
 
 // NewLog makes the log that the configuration, which was checked, asks for.
-func NewLog(w io.Writer, c config.Log) *slog.Logger {
+func NewLog(w io.Writer, c app.LogConfig) *slog.Logger {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.Level)); err != nil {
 		level = slog.LevelInfo
@@ -51,7 +47,7 @@ func NewLog(w io.Writer, c config.Log) *slog.Logger {
 
 // NewQuietApp makes an App that works on a store without serving: what the store has to say of its
 // daily work is not asked for.
-func NewQuietApp(p *command.Program, c config.Config) *app.App {
+func NewQuietApp(p *command.Program, c app.Config) *app.App {
 	c.Log.Level = "error"
 	return NewApp(p, c, NewLog(p.Stderr, c.Log))
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/app"
 	"github.com/andonhq/andon/internal/bench"
 	"github.com/andonhq/andon/internal/cli/command"
 	"github.com/andonhq/andon/internal/cli/local"
-	"github.com/andonhq/andon/internal/config"
-	"github.com/andonhq/andon/internal/store/wrap"
+	"github.com/andonhq/andon/internal/store/all"
 )
 
 // benchmark is what the flags of the command ask for, and what came of it.
@@ -28,8 +28,8 @@ type benchmark struct {
 	options bench.Options
 	report  benchReport
 
-	sources func() config.Sources
-	cluster config.Config // how it is reached, where a store in one is measured
+	load   func() (app.Config, error)
+	config app.Config // what the settings say of the stores
 }
 
 // Command is "andon bench".
@@ -57,22 +57,19 @@ The memory store works every answer out anew when it is asked: with many devices
 All is made in the directory for temporary files, which TMPDIR names, and removed at the end, also
 at Ctrl-C: let that be on the disk that the store shall be on.
 
-A store in a cluster is measured in a keyspace that is made for each of its designs and dropped at
-the end, andon_bench_buckets_ and a number; cassandra:buckets names one design. Its bare engine is
-the driver, which sends the same statements to a second such keyspace; BARE INSERTS/S is the driver
-writing one row for each event and nothing else, the least that can be. Where the node runs on this
-machine, ENGINE µs/EVENT is the processor time that it takes for an event, that for the bare
-engine's and that for a bare insert; behind the table stands what is sent for an event. Let the
-cluster be idle.`,
+A shared store is the one that the settings name, and is measured in a throwaway tenant, which is
+deleted at the end. It has to be empty, and should be idle: make one beside the one in use with
+andon store init.`,
 		Example: `  andon bench
   andon bench --store pebble,memory --devices 10000 --duration 1s
-  andon bench --store pebble,cassandra:buckets,cassandra:view --cassandra-hosts 10.0.0.1
+  andon bench --store cassandra --cassandra-hosts 10.0.0.1 --cassandra-keyspace bench
   TMPDIR=/var/lib/andon andon bench --output json > bench.json`,
 	}
 	flags, o := cmd.Flags(), &b.options
 	flags.SortFlags = false
-	flags.StringSliceVar(&b.stores, "store", []string{local.Embedded},
-		"`stores` to measure, one after the other: "+command.Joined(measurable(), ", "))
+	engines := all.New()
+	flags.StringSliceVar(&b.stores, "store", engines.Names()[:1],
+		"`stores` to measure, one after the other: "+engines.About())
 	flags.IntVar(&o.Devices, "devices", 1_000_000, "how `many` devices the fleet has")
 	flags.IntVar(&b.events, "events", 0, "how `many` events there are at first, in whole "+
 		"rounds of the fleet (default two of each device)")
@@ -83,7 +80,7 @@ cluster be idle.`,
 	b.format = command.ReportFlag(cmd, command.FormatCSV)
 	b.format.Once(cmd, "format")
 	flags.StringVar(&b.keep, "keep", "", "keep the stores in this `directory`")
-	b.sources = b.clusterFlags(cmd)
+	b.load = local.StoreFlags(p, cmd)
 	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error { return b.run(ctx) })
 	return cmd
 }
@@ -155,20 +152,12 @@ func (b *benchmark) left() string {
 
 // measure measures one store. What it has measured is in the report, whatever comes of it.
 func (b *benchmark) measure(ctx context.Context, name, dir string) (err error) {
-	store, end, err := b.openSubject(ctx, name, dir)
+	store, err := b.open(ctx, name, dir)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, end()) }()
-	subject, o := bench.SubjectOf(name, store), b.options
-	o.Keep = o.Keep || inCluster(name) // its place goes as a whole
-	if inCluster(name) {
-		o.EngineCPU = localEngine(b.cluster.Cassandra.Hosts[0])
-	}
-	if t, ok := wrap.As[tombstoneCounter](store); ok {
-		subject.Tombstoned = t.CountTombstones()
-	}
-	rows, err := bench.Measure(ctx, subject, o)
+	defer func() { err = errors.Join(err, store.Close()) }()
+	rows, err := bench.Measure(ctx, bench.SubjectOf(name, store), b.options)
 	b.report.Rows = append(b.report.Rows, rows...)
 	b.report.Engines = append(b.report.Engines, benchEngine{name, store.Capabilities().Name})
 	return err

@@ -16,6 +16,7 @@ import (
 	"github.com/andonhq/andon/internal/cli/clitest"
 	"github.com/andonhq/andon/internal/cli/command"
 	"github.com/andonhq/andon/internal/httpapi"
+	"github.com/andonhq/andon/internal/store/memstore"
 )
 
 // runBench runs the command as the command line does, with the temporary files in a directory that
@@ -102,13 +103,13 @@ func TestBenchInterrupted(t *testing.T) {
 
 func TestBenchMisuse(t *testing.T) {
 	for want, args := range map[string][]string{
-		"--devices 5 is not within 10 to 10,000,000":      {"--devices", "5"},
-		"--events 40 is not within 50 to 1,000,000,000":   {"--devices", "50", "--events", "40"},
-		`--store "pebbel" can't be measured: there are`:   {"--store", "pebbel"},
-		`--store "dynamodb" can't be measured: there are`: {"--store", "dynamodb"},
-		"--store pebble is named twice":                   {"--store", "pebble,pebble"},
-		"--cassandra-hosts is missing":                    {"--store", "pebble,cassandra:state"},
-		`--store "cassandra:stat" can't be measured`:      {"--store", "cassandra:stat"},
+		"--devices 5 is not within 10 to 10,000,000":       {"--devices", "5"},
+		"--events 40 is not within 50 to 1,000,000,000":    {"--devices", "50", "--events", "40"},
+		`--store "pebbel" can't be measured: there are`:    {"--store", "pebbel"},
+		`--store "dynamodb" can't be measured: there are`:  {"--store", "dynamodb"},
+		"--store pebble is named twice":                    {"--store", "pebble,pebble"},
+		"cassandra.hosts is empty: name at least one node": {"--store", "pebble,cassandra"},
+		"the configuration is wrong":                       {"--pebble-cache", "much"},
 	} {
 		out, _, err := runBench(t, t.Context(), args...)
 		if err == nil || !strings.HasPrefix(err.Error(), want) ||
@@ -118,6 +119,22 @@ func TestBenchMisuse(t *testing.T) {
 		if out != "" {
 			t.Errorf("%v: %s", args, out)
 		}
+	}
+}
+
+// TestBenchLeavesOthersAlone: a shared store that has devices is not measured.
+func TestBenchLeavesOthersAlone(t *testing.T) {
+	store := memstore.New()
+	if err := mustBeEmpty(t.Context(), store); err != nil {
+		t.Error(err)
+	}
+	e := []andon.Event{{Device: "d", Time: 1e15, State: "NORMAL"}}
+	if err := store.Append(t.Context(), andon.DefaultTenant, 1e15, e); err != nil {
+		t.Fatal(err)
+	}
+	err := mustBeEmpty(t.Context(), store)
+	if andon.KindOf(err) != andon.Conflict || !strings.Contains(err.Error(), "tenant default") {
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -139,11 +156,11 @@ func TestBenchGolden(t *testing.T) {
 			},
 			{
 				Subject: "ring", Load: "devices in a state: all 100,000", InFlight: 1, Ops: 3,
-				OpsRate: 0.69, P50: 1_150_000_000, P99: 99_960_000_000, Tombstones: new(12_345.0),
+				OpsRate: 0.69, P50: 1_150_000_000, P99: 99_960_000_000,
 			},
 			{
 				Subject: "ring", Load: "counts of all states", InFlight: 1, Ops: 9_000_000,
-				OpsRate: 4_830_640, P50: 131, P99: 9_996, Tombstones: new(0.0),
+				OpsRate: 4_830_640, P50: 131, P99: 9_996,
 			},
 		},
 	}

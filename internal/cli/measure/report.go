@@ -2,8 +2,6 @@ package measure
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"time"
 
@@ -50,22 +48,7 @@ func (r *benchReport) print(p *command.Program, format string) error {
 	r.printHead(page)
 	page.Line("")
 	page.Table(r.table())
-	r.printStatements(page)
 	return nil
-}
-
-// printStatements prints what a store sent to its engine for an event.
-func (r *benchReport) printStatements(page draw.Page) {
-	for _, row := range r.Rows {
-		if row.Requests == nil {
-			continue
-		}
-		page.Line("")
-		page.Line("%s, %s: %s requests an event", row.Subject, row.Load, rateText(*row.Requests))
-		for _, what := range slices.Sorted(maps.Keys(row.Statements)) {
-			page.Line("  %s %s", ratioText(row.Statements[what]), what)
-		}
-	}
 }
 
 func (r *benchReport) printHead(page draw.Page) {
@@ -78,50 +61,15 @@ func (r *benchReport) printHead(page draw.Page) {
 	}
 }
 
-// table is for people: a column that would be empty is left out.
+// table is for people.
 func (r *benchReport) table() [][]draw.Cell {
-	deleted, cpu, inserted := false, false, false
+	rows := [][]draw.Cell{draw.Texts("SUBJECT", "LOAD", "IN FLIGHT", "OPS/S", "EVENTS/S", "P50",
+		"P99", "OF CEILING", "CEILING P99", "BYTES/EVENT")}
 	for _, row := range r.Rows {
-		deleted = deleted || row.Tombstones != nil
-		cpu = cpu || row.EngineCPU != nil
-		inserted = inserted || row.InsertRate != nil
-	}
-	header := draw.Texts("SUBJECT", "LOAD", "IN FLIGHT", "OPS/S", "EVENTS/S", "P50", "P99",
-		"OF CEILING", "CEILING P99", "BYTES/EVENT")
-	if deleted {
-		header = append(header, draw.Texts("TOMBSTONES/OP")...)
-	}
-	if inserted {
-		header = append(header, draw.Texts("BARE INSERTS/S")...)
-	}
-	if cpu {
-		header = append(header, draw.Texts("ENGINE µs/EVENT", "BARE", "BARE INSERT")...)
-	}
-	rows := [][]draw.Cell{header}
-	for _, row := range r.Rows {
-		cells := draw.Texts(
-			row.Subject,
-			row.Load,
-			strconv.Itoa(row.InFlight),
-			rateText(row.OpsRate),
-			maybe(row.EventsRate, rateText),
-			spellText(row.P50),
-			spellText(row.P99),
-			maybe(row.OfCeiling, ratioText),
-			maybe(row.CeilingP99, spellText),
-			maybe(row.BytesPerEvent, rateText),
-		)
-		if deleted {
-			cells = append(cells, draw.Texts(maybe(row.Tombstones, rateText))...)
-		}
-		if inserted {
-			cells = append(cells, draw.Texts(maybe(row.InsertRate, rateText))...)
-		}
-		if cpu {
-			cells = append(cells, draw.Texts(maybe(row.EngineCPU, rateText),
-				maybe(row.CeilingCPU, rateText), maybe(row.InsertCPU, rateText))...)
-		}
-		rows = append(rows, cells)
+		rows = append(rows, draw.Texts(row.Subject, row.Load, strconv.Itoa(row.InFlight),
+			rateText(row.OpsRate), maybe(row.EventsRate, rateText), spellText(row.P50),
+			spellText(row.P99), maybe(row.OfCeiling, ratioText), maybe(row.CeilingP99, spellText),
+			maybe(row.BytesPerEvent, rateText)))
 	}
 	for _, row := range rows {
 		for i := 2; i < len(row); i++ { // behind the names
@@ -158,15 +106,9 @@ func benchColumns() []command.Column[bench.Row] {
 		whole("p99_ns", func(r *bench.Row) int64 { return int64(r.P99) }),
 		exact("ceiling_events_per_second", func(r *bench.Row) *float64 { return r.CeilingRate }),
 		exact("of_ceiling", func(r *bench.Row) *float64 { return r.OfCeiling }),
-		exact("insert_events_per_second", func(r *bench.Row) *float64 { return r.InsertRate }),
-		exact("engine_cpu_us_per_event", func(r *bench.Row) *float64 { return r.EngineCPU }),
-		exact("ceiling_cpu_us_per_event", func(r *bench.Row) *float64 { return r.CeilingCPU }),
-		exact("insert_cpu_us_per_event", func(r *bench.Row) *float64 { return r.InsertCPU }),
-		exact("requests_per_event", func(r *bench.Row) *float64 { return r.Requests }),
 		spell("ceiling_p50_ns", func(r *bench.Row) *time.Duration { return r.CeilingP50 }),
 		spell("ceiling_p99_ns", func(r *bench.Row) *time.Duration { return r.CeilingP99 }),
 		exact("bytes_per_event", func(r *bench.Row) *float64 { return r.BytesPerEvent }),
-		exact("tombstones_per_op", func(r *bench.Row) *float64 { return r.Tombstones }),
 	}
 }
 

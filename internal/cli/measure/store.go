@@ -2,6 +2,7 @@ package measure
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,35 +11,30 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/cli/command"
 	"github.com/andonhq/andon/internal/cli/local"
-	"github.com/andonhq/andon/internal/config"
-	"github.com/andonhq/andon/internal/store/all"
+	"github.com/andonhq/andon/internal/store/adapter"
 )
 
-// measurable are the stores that can be measured: those that can be made anew for it.
-func measurable() []string {
-	return append([]string{local.Embedded, "memory"}, clusterSubjects()...)
-}
-
-// checkStores refuses what can't be measured.
-func (b *benchmark) checkStores() error {
+// checkStores reads the settings and refuses what can't be measured.
+func (b *benchmark) checkStores() (err error) {
+	if b.config, err = b.load(); err != nil {
+		return err
+	}
+	known := b.config.Engines.Names()
 	for i, name := range b.stores {
-		if !slices.Contains(measurable(), name) {
-			return andon.Errorf(
-				andon.Invalid,
-				"--store %s can't be measured: there are %s%s",
-				command.Quoted(
-					name,
-				),
-				command.Joined(measurable(), " and "),
-				command.DidYouMean(name, measurable()),
-			)
+		if !slices.Contains(known, name) {
+			return andon.Errorf(andon.Invalid, "--store %s can't be measured: there are %s%s",
+				command.Quoted(name), command.Joined(known, " and "),
+				command.DidYouMean(name, known))
 		}
 		if slices.Contains(b.stores[:i], name) {
 			return andon.Errorf(andon.Invalid, "--store %s is named twice", name)
 		}
-	}
-	if slices.ContainsFunc(b.stores, inCluster) {
-		return b.loadCluster()
+		e, _ := b.config.Engines.Find(name)
+		if c, ok := e.(adapter.Checker); ok {
+			if err := c.Check(); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
@@ -52,28 +48,33 @@ func (b *benchmark) directory() (dir string, remove func(), err error) {
 	return dir, func() { _ = os.RemoveAll(dir) }, err
 }
 
-// openSubject opens a store of its own: in a directory of its name, or in a cluster. end closes it.
-func (b *benchmark) openSubject(ctx context.Context, name, dir string) (
-	store andon.Store, end func() error, err error,
-) {
-	if inCluster(name) {
-		return b.openCluster(ctx, name)
+// open opens a store: a new one in a directory of its name, or the shared one of the settings.
+func (b *benchmark) open(ctx context.Context, name, dir string) (andon.Store, error) {
+	c := b.config
+	c.Store, c.Data = name, filepath.Join(dir, name)
+	store, err := local.NewQuietApp(b.Program, c).OpenStore(ctx, "andon bench")
+	if err != nil || c.Place() != adapter.Elsewhere {
+		return store, err
 	}
-	if store, err = b.openEmbedded(ctx, name, dir); err != nil {
-		return nil, nil, err
+	if err := mustBeEmpty(ctx, store); err != nil {
+		return nil, errors.Join(err, store.Close())
 	}
-	return store, store.Close, nil
+	return store, nil
 }
 
-func (b *benchmark) openEmbedded(ctx context.Context, name, dir string) (andon.Store, error) {
-	log := local.NewLog(b.Stderr, config.Log{Level: "error"})
-	return all.Open(ctx, name, all.Config{
-		Log: log, Dir: filepath.Join(dir, name), Owner: "andon bench",
-		Fatal: func(err error) {
-			log.Error("the disk of the store failed", "error", err)
-			os.Exit(command.ExitStore)
-		},
-	})
+// mustBeEmpty refuses a shared store that has devices: measuring would slow down whoever they are
+// of, and the figures would be of them, too.
+func mustBeEmpty(ctx context.Context, store andon.Store) error {
+	tenants, err := store.Tenants(ctx)
+	for i := 0; i < len(tenants) && err == nil; i++ {
+		var counts []andon.StateCount
+		counts, err = store.Counts(ctx, tenants[i].ID, 0)
+		if len(counts) > 0 && err == nil {
+			err = andon.Errorf(andon.Conflict, "the store is in use: tenant %s has devices; "+
+				"name an empty one, such as andon store init makes beside it", tenants[i].ID)
+		}
+	}
+	return err
 }
 
 // warn says where the figures would be of something else than a disk.

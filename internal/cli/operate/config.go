@@ -63,7 +63,7 @@ Exit codes: 0 all is well, 2 something is wrong.`,
 
 // checkConfig prints a line when all is well. What is wrong is the error.
 func checkConfig(p *command.Program, from config.Sources, syntax bool) error {
-	c, origins, err := config.Trace(from)
+	c, origins, err := app.LoadConfig(from)
 	if err != nil {
 		return local.WrongConfig(err)
 	}
@@ -100,7 +100,7 @@ that a password is set is told, and files that hold secrets are not read.`,
 	sources := local.SourceFlags(p, cmd)
 	form := command.ReportFlag(cmd, command.FormatYAML)
 	cmd.RunE = p.Does(func(context.Context, []string) error {
-		_, origins, err := config.Trace(sources())
+		_, origins, err := app.LoadConfig(sources())
 		if err != nil {
 			return local.WrongConfig(err)
 		}

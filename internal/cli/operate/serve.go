@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/andonhq/andon/internal/app"
 	"github.com/andonhq/andon/internal/cli/command"
 	"github.com/andonhq/andon/internal/cli/local"
-	"github.com/andonhq/andon/internal/config"
 )
 
 // Serve is "andon serve".
@@ -46,7 +46,7 @@ server restarts it on all but 0 and 78.`,
 }
 
 // serve runs the server until the context ends.
-func serve(ctx context.Context, p *command.Program, c config.Config) error {
+func serve(ctx context.Context, p *command.Program, c app.Config) error {
 	a := local.NewApp(p, c, local.NewLog(p.Stderr, c.Log))
 	if err := a.Start(ctx); err != nil {
 		return command.UnlessInterrupted(ctx, err)

@@ -10,11 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/app"
 	"github.com/andonhq/andon/internal/cli/command"
 	"github.com/andonhq/andon/internal/cli/draw"
 	"github.com/andonhq/andon/internal/cli/local"
-	"github.com/andonhq/andon/internal/config"
-	"github.com/andonhq/andon/internal/store/all"
+	"github.com/andonhq/andon/internal/store/adapter"
 	"github.com/andonhq/andon/internal/store/wrap"
 )
 
@@ -68,7 +68,7 @@ for each data centre. A new keyspace needs it, unless the cluster has one node.`
 		if err != nil {
 			return err
 		}
-		return initStore(ctx, p, c, setup.of(cmd, c))
+		return initStore(ctx, p, c, setup.of(cmd))
 	})
 	return cmd
 }
@@ -76,7 +76,7 @@ for each data centre. A new keyspace needs it, unless the cluster has one node.`
 func (s *storeSetup) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&s.replication, "replication", "",
-		"`copies` of each entry: 3, or dc1:3,dc2:3 (or cassandra.replication)")
+		"`copies` of each entry: 3, or dc1:3,dc2:3 (default: what the settings say)")
 	flags.Var(&command.Unmarshaled{Into: &s.events, Kind: "duration"}, "retention",
 		"how long events are kept at most, of any tenant: 365d, or forever (default forever)")
 	flags.Var(&command.Unmarshaled{Into: &s.readings, Kind: "duration"}, "readings-retention",
@@ -85,12 +85,9 @@ func (s *storeSetup) flags(cmd *cobra.Command) {
 }
 
 // of returns what the flags that were given ask for.
-func (s *storeSetup) of(cmd *cobra.Command, c config.Config) all.Setup {
-	setup := all.Setup{Replication: c.Cassandra.Replication, DryRun: s.dryRun}
+func (s *storeSetup) of(cmd *cobra.Command) adapter.Setup {
+	setup := adapter.Setup{Replication: s.replication, DryRun: s.dryRun}
 	given := cmd.Flags().Changed
-	if given("replication") {
-		setup.Replication = s.replication
-	}
 	if given("retention") {
 		setup.Retention = &s.events
 	}
@@ -100,7 +97,7 @@ func (s *storeSetup) of(cmd *cobra.Command, c config.Config) all.Setup {
 	return setup
 }
 
-func initStore(ctx context.Context, p *command.Program, c config.Config, setup all.Setup) error {
+func initStore(ctx context.Context, p *command.Program, c app.Config, setup adapter.Setup) error {
 	a := local.NewQuietApp(p, c)
 	told := 0
 	err := a.InitStore(ctx, setup, func(statement string) {
@@ -112,7 +109,7 @@ func initStore(ctx context.Context, p *command.Program, c config.Config, setup a
 		note = p.Stderr
 	}
 	switch {
-	case andon.KindOf(err) == andon.Unsupported && !all.HasSchema(c.Store):
+	case andon.KindOf(err) == andon.Unsupported:
 		fmt.Fprintf(note, "The store %s has no schema: nothing is to be done.\n", c.Store)
 		return nil
 	case err != nil && ctx.Err() != nil:
@@ -147,8 +144,8 @@ embedded store is opened for that, so stop its server first.`,
 	return cmd
 }
 
-func storeStatus(ctx context.Context, p *command.Program, c config.Config, form string) error {
-	if c.Store == local.Embedded && isNothing(c.Data) { // looking must not make one
+func storeStatus(ctx context.Context, p *command.Program, c app.Config, form string) error {
+	if c.Place() == adapter.Directory && isNothing(c.Data) { // looking must not make one
 		return fmt.Errorf("there is no store in %s: andon serve makes it, --data names another",
 			c.Data)
 	}

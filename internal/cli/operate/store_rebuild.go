@@ -11,10 +11,11 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/app"
 	"github.com/andonhq/andon/internal/cli/command"
 	"github.com/andonhq/andon/internal/cli/draw"
 	"github.com/andonhq/andon/internal/cli/local"
-	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/store/adapter"
 	"github.com/andonhq/andon/internal/store/all"
 	"github.com/andonhq/andon/internal/store/wrap"
 )
@@ -69,19 +70,25 @@ What is broken off can be begun again, and changes no answer.`,
 
 // designs are those of all stores.
 func designs() (words []string) {
-	for _, name := range all.Names() {
-		words = append(words, all.Designs(name)...)
+	for _, e := range all.New() {
+		if d, ok := e.(adapter.Designer); ok {
+			words = append(words, d.Designs()...)
+		}
 	}
 	return words
 }
 
-func (r *rebuild) run(ctx context.Context, c config.Config) error {
-	if all.Designs(c.Store) == nil && isStore(c.Store) {
+func (r *rebuild) run(ctx context.Context, c app.Config) error {
+	e, err := c.Engine()
+	if err != nil {
+		return err
+	}
+	if _, ok := e.(adapter.Designer); !ok {
 		return r.nothing(c.Store)
 	}
 	// The settings may name the design that is there, or already the one that is to be.
-	c.Cassandra.Latest, c.Cassandra.Buckets = "", ""
-	store, err := local.NewQuietApp(r.Program, c).OpenStore(ctx, "andon store rebuild latest")
+	a := local.NewQuietApp(r.Program, c)
+	store, err := a.OpenInAnyDesign(ctx, "andon store rebuild latest")
 	if err != nil {
 		return command.UnlessInterrupted(ctx, err)
 	}
@@ -97,15 +104,6 @@ func (r *rebuild) run(ctx context.Context, c config.Config) error {
 		fmt.Fprintf(r.Stdout, "Rebuilt: %s.\n", draw.Count(int(bar.done.Load()), "device"))
 	}
 	return err
-}
-
-func isStore(name string) bool {
-	for _, known := range all.Names() {
-		if known == name {
-			return true
-		}
-	}
-	return false
 }
 
 // nothing says that a store has no designs; that one was asked for is a mistake, then.

@@ -8,30 +8,27 @@ import (
 	"testing"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/adapter"
 	"github.com/andonhq/andon/internal/store/all"
 )
 
 // TestOpenEach opens the stores that need nothing beside this machine.
 func TestOpenEach(t *testing.T) {
-	for _, name := range all.Names() {
-		if all.HasSchema(name) {
+	for _, e := range all.New() {
+		if e.Place() == adapter.Elsewhere {
 			continue
 		}
-		t.Run(name, func(t *testing.T) {
-			c := all.Config{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)}
-			s, err := all.Open(t.Context(), name, c)
+		t.Run(e.Name(), func(t *testing.T) {
+			env := adapter.Env{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)}
+			s, err := all.New().Open(t.Context(), e.Name(), env)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := s.Capabilities().Name; !strings.HasPrefix(got, name) {
+			if got := s.Capabilities().Name; !strings.HasPrefix(got, e.Name()) {
 				t.Errorf("the store calls itself %q", got)
 			}
 			if err := s.Close(); err != nil {
 				t.Error(err)
-			}
-			err = all.Init(t.Context(), name, c, all.Setup{}, nil)
-			if andon.KindOf(err) != andon.Unsupported || all.Designs(name) != nil {
-				t.Errorf("it has a schema: %v", err)
 			}
 		})
 	}
@@ -40,8 +37,8 @@ func TestOpenEach(t *testing.T) {
 // TestCloseBesideCalls: those who call while the store closes, and after, get one error and no
 // crash of the engine.
 func TestCloseBesideCalls(t *testing.T) {
-	c := all.Config{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)}
-	s, err := all.Open(t.Context(), "pebble", c)
+	env := adapter.Env{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)}
+	s, err := all.New().Open(t.Context(), "pebble", env)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,28 +80,18 @@ func TestOpenUnknown(t *testing.T) {
 			`this one has pebble, memory, cassandra`,
 		"pebbel": `store "pebbel" is unknown: this build has pebble, memory, cassandra`,
 	} {
-		_, err := all.Open(t.Context(), name, all.Config{})
+		_, err := all.New().Open(t.Context(), name, adapter.Env{})
 		if err == nil || err.Error() != want || andon.KindOf(err) != andon.Invalid {
 			t.Errorf("Open(%q): got %v, want %s", name, err, want)
-		}
-		err = all.Init(t.Context(), name, all.Config{}, all.Setup{}, nil)
-		if err == nil || err.Error() != want || all.Designs(name) != nil || all.HasSchema(name) {
-			t.Errorf("Init(%q): got %v, want %s", name, err, want)
 		}
 	}
 }
 
-// TestCassandraIsChecked: what is wrong with the settings is told before anybody is asked.
-func TestCassandraIsChecked(t *testing.T) {
-	var c all.Config
-	_, open := all.Open(t.Context(), "cassandra", c)
-	made := all.Init(t.Context(), "cassandra", c, all.Setup{}, nil)
-	for _, err := range []error{all.Check("cassandra", c), open, made} {
-		if andon.KindOf(err) != andon.Invalid || !strings.Contains(err.Error(), "cassandra.hosts") {
-			t.Errorf("got %v", err)
+// TestSettingsStandApart: each engine has its settings under its own name.
+func TestSettingsStandApart(t *testing.T) {
+	for _, e := range all.New() {
+		if got := e.Settings().Name; got != e.Name() {
+			t.Errorf("the settings of %s are called %s", e.Name(), got)
 		}
-	}
-	if len(all.Designs("cassandra")) == 0 || !all.HasSchema("cassandra") {
-		t.Error("the store has no designs, or no schema")
 	}
 }

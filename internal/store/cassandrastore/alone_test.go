@@ -4,7 +4,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -16,7 +15,9 @@ import (
 func TestAlone(t *testing.T) {
 	t.Parallel()
 	o := newKeyspace(t, "buckets")
-	one := open(t, o)
+	heard, observed := &sent{statements: map[string]int{}}, o
+	observed.observe = heard
+	one := open(t, observed)
 	<-one.counts.whole // it has read all devices once
 	at := realClock()  // so that no device is quiet, and settled by the way
 	report := func(s *Store, state andon.State) {
@@ -46,7 +47,7 @@ func TestAlone(t *testing.T) {
 			report(one, "NORMAL")
 			shows(one, "NORMAL") // what it knows from before it was alone is read again
 			since := one.processes.Alone(one.processes.now())
-			read := readings(one, func() {
+			read := readings(heard, func() {
 				for range 3 {
 					report(one, "NORMAL")
 					shows(one, "NORMAL")
@@ -82,13 +83,13 @@ func awaitAlone(t *testing.T, s *Store) {
 }
 
 // readings returns what is read of devices while do runs, but for how a run began.
-func readings(s *Store, do func()) (read []string) {
-	before, _ := s.Sent()
+func readings(s *sent, do func()) (read []string) {
+	s.reset()
 	do()
-	after, _ := s.Sent()
-	for _, what := range slices.Sorted(maps.Keys(after)) {
-		if strings.HasSuffix(what, " latest_by_device") && strings.HasPrefix(what, "SELECT") &&
-			after[what] > before[what] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, what := range slices.Sorted(maps.Keys(s.statements)) {
+		if what == "SELECT:latest_by_device" {
 			read = append(read, what)
 		}
 	}

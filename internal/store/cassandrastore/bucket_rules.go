@@ -74,8 +74,8 @@ func parseBuckets(text string) (bucketCounts, error) {
 			continue
 		}
 		fail := func(reason string) (bucketCounts, error) {
-			return c, andon.Errorf(andon.Invalid, "cassandra.buckets: %q %s: want rules like 16, "+
-				"WARNING4=4, metro/*=32, metro/NORMAL=64 or \"a/b\"=8, with numbers from 1 to %d",
+			return c, andon.Errorf(andon.Invalid, "%q %s: rules of buckets are of the forms 16, "+
+				"WARNING4=4, metro/*=32, metro/NORMAL=64 and \"a/b\"=8, with numbers from 1 to %d",
 				part, reason, maxBuckets)
 		}
 		words := splitOutside(part, '=')

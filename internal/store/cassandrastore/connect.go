@@ -30,7 +30,7 @@ type cluster struct {
 // looked at. Each thing that is wrong has a message of its own.
 func reach(ctx context.Context, o Options) (*cluster, error) {
 	o = o.withDefaults()
-	if err := o.Validate(); err != nil {
+	if err := o.Check(); err != nil {
 		return nil, err
 	}
 	if err := answers(ctx, o); err != nil {
@@ -125,6 +125,9 @@ func (o Options) config(keyspace string) (*gocql.ClusterConfig, error) {
 	c.ReconnectInterval = time.Second
 	c.ReconnectionPolicy = &gocql.ConstantReconnectionPolicy{MaxRetries: 3, Interval: time.Second}
 	c.Logger = driverLog{o.Log}
+	if o.observe != nil {
+		c.QueryObserver, c.BatchObserver = o.observe, o.observe
+	}
 	// Nothing of the schema but the replication is needed, and it would be read again at each
 	// change.
 	c.Metadata.CacheMode = gocql.KeyspaceOnly

@@ -14,20 +14,13 @@ import (
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/adapter"
 )
 
-// Setup is what a keyspace is made with.
-type Setup struct {
-	// Replication is how many replicas of everything there are: "3" in the cluster's only data
-	// centre, or "dc1:3,dc2:2". A cluster of one node has 1 unless it is set.
-	Replication string
-	// Retention and ReadingsRetention are the longest that any tenant may keep events and readings;
-	// what is older is given back by Cassandra itself. A keyspace that is there keeps its own where
-	// one is nil, and what was written before keeps that under which it was written.
-	Retention, ReadingsRetention *andon.Retention
-	// DryRun changes nothing and tells all the same.
-	DryRun bool
-}
+// Setup is what a keyspace is made with. Replication is of a new one: without it a cluster of one
+// node has 1. A Retention that is nil stays what the keyspace has, and what was written before
+// keeps that under which it was written. What is older is given back by Cassandra itself.
+type Setup = adapter.Setup
 
 // setup is an Init under way.
 type setup struct {

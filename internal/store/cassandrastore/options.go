@@ -1,12 +1,12 @@
 package cassandrastore
 
 import (
+	"cmp"
+	"fmt"
 	"log/slog"
 	"net"
 	"regexp"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
@@ -24,8 +24,9 @@ type Options struct {
 	Keyspace   string   // "andon" unless set
 	Datacenter string   // the local one; that of the first contact point that answers unless set
 
-	ReadConsistency  string // "LOCAL_QUORUM" unless set
-	WriteConsistency string // "LOCAL_QUORUM" unless set
+	Consistency      string // of reads and of writes; "LOCAL_QUORUM" unless set
+	ReadConsistency  string // Consistency unless set
+	WriteConsistency string // Consistency unless set
 
 	User         string // absent: no authentication
 	Password     string // never logged
@@ -51,7 +52,14 @@ type Options struct {
 	// processes must have the same: index rows are deleted once nobody can have missed the change.
 	Settle time.Duration
 
-	pace shared.Pace // of what processes tell each other; the usual one unless set
+	pace    shared.Pace // of what processes tell each other; the usual one unless set
+	observe observer    // hears of each request; nil: nobody does
+}
+
+// observer counts requests, where that is measured.
+type observer interface {
+	gocql.QueryObserver
+	gocql.BatchObserver
 }
 
 // TLS is how the nodes are spoken to. The zero value is without TLS.
@@ -65,30 +73,25 @@ type TLS struct {
 	SkipName bool
 }
 
+// defaults are what holds where nothing is set.
+func defaults() Options {
+	return Options{
+		Log: slog.New(slog.DiscardHandler), Keyspace: "andon", Consistency: "LOCAL_QUORUM",
+		Timeout: 12 * time.Second, Connections: 2, InFlight: 512, Recount: 10 * time.Minute,
+	}
+}
+
 func (o Options) withDefaults() Options {
-	set := func(to *string, value string) {
-		if *to == "" {
-			*to = value
-		}
-	}
-	set(&o.Keyspace, "andon")
-	set(&o.ReadConsistency, "LOCAL_QUORUM")
-	set(&o.WriteConsistency, "LOCAL_QUORUM")
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.Timeout == 0 {
-		o.Timeout = 12 * time.Second
-	}
-	if o.Connections == 0 {
-		o.Connections = 2
-	}
-	if o.InFlight == 0 {
-		o.InFlight = 512
-	}
-	if o.Recount == 0 {
-		o.Recount = 10 * time.Minute
-	}
+	d := defaults()
+	o.Log = cmp.Or(o.Log, d.Log)
+	o.Keyspace = cmp.Or(o.Keyspace, d.Keyspace)
+	o.Consistency = cmp.Or(o.Consistency, d.Consistency)
+	o.ReadConsistency = cmp.Or(o.ReadConsistency, o.Consistency)
+	o.WriteConsistency = cmp.Or(o.WriteConsistency, o.Consistency)
+	o.Timeout = cmp.Or(o.Timeout, d.Timeout)
+	o.Connections = cmp.Or(o.Connections, d.Connections)
+	o.InFlight = cmp.Or(o.InFlight, d.InFlight)
+	o.Recount = cmp.Or(o.Recount, d.Recount)
 	return o
 }
 
@@ -102,40 +105,33 @@ var levels = map[string]gocql.Consistency{
 	"LOCAL_ONE": gocql.LocalOne,
 }
 
-// Validate reports what is wrong with the options by themselves. The places that it names are those
-// of the configuration.
-func (o Options) Validate() error {
-	o = o.withDefaults()
+// Check is of adapter.Checker. Each setting by itself was checked when it was set.
+func (o Options) Check() error {
 	if len(o.Hosts) == 0 {
 		return andon.Errorf(andon.Invalid, "cassandra.hosts is empty: name at least one node, "+
 			"such as 10.0.0.1 or cassandra-1:9042")
 	}
+	return nil
+}
+
+func (o *Options) checkKeyspace() error {
+	if !keyspaceName.MatchString(o.Keyspace) {
+		return fmt.Errorf("%q is not of small letters, digits and _, at most 48 of them, "+
+			"a letter first", o.Keyspace)
+	}
+	return nil
+}
+
+func (o *Options) checkHosts() error {
 	for _, host := range o.Hosts {
 		if _, _, err := splitHost(host); err != nil {
 			return err
 		}
 	}
-	if !keyspaceName.MatchString(o.Keyspace) {
-		return andon.Errorf(andon.Invalid, "cassandra.keyspace %q is not of small letters, digits "+
-			"and _, at most 48 of them, a letter first", o.Keyspace)
-	}
-	for what, level := range map[string]string{
-		"cassandra.read_consistency":  o.ReadConsistency,
-		"cassandra.write_consistency": o.WriteConsistency,
-	} {
-		if _, ok := levels[level]; !ok {
-			return andon.Errorf(andon.Invalid, "%s %q is unknown: use LOCAL_QUORUM, QUORUM, "+
-				"EACH_QUORUM, ALL, ONE, TWO, THREE or LOCAL_ONE", what, level)
-		}
-	}
-	if o.ReadConsistency == "EACH_QUORUM" {
-		return andon.Errorf(andon.Invalid,
-			"cassandra.read_consistency: Cassandra reads at no EACH_QUORUM; use LOCAL_QUORUM")
-	}
-	if o.Latest != "" && !slices.Contains(Designs(), o.Latest) {
-		return andon.Errorf(andon.Invalid, "cassandra.latest %q is unknown: use %s",
-			o.Latest, strings.Join(Designs(), ", "))
-	}
+	return nil
+}
+
+func (o *Options) checkBuckets() error {
 	_, err := parseBuckets(o.Buckets)
 	return err
 }
@@ -148,8 +144,7 @@ func splitHost(text string) (host string, port int, err error) {
 	}
 	port, err = strconv.Atoi(digits)
 	if err != nil || port < 1 || port > 65535 || host == "" {
-		return "", 0, andon.Errorf(andon.Invalid,
-			"cassandra.hosts: %q is no host:port", text)
+		return "", 0, andon.Errorf(andon.Invalid, "%q is no host:port", text)
 	}
 	return host, port, nil
 }

@@ -37,8 +37,6 @@ func TestStartRefused(t *testing.T) {
 				"andon store rebuild latest"}},
 		{"too few replicas", func(o *Options) { o.WriteConsistency = "TWO" },
 			andon.Invalid, []string{"cassandra.write_consistency TWO needs 2 replicas", "has 1"}},
-		{"a setting that is none", func(o *Options) { o.ReadConsistency = "SOME" },
-			andon.Invalid, []string{"cassandra.read_consistency"}},
 		{"TLS to a node without", func(o *Options) { o.TLS.On = true },
 			andon.Invalid, []string{"TLS with Cassandra fails"}},
 		{"no such file of authorities",

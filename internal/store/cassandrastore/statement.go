@@ -31,7 +31,6 @@ func (s *Store) readPage(
 	}
 	defer leave()
 	began, rows := s.now(), 0
-	s.sent.count(q.text)
 	it := s.session.Query(q.text, args...).Consistency(s.options.read()).Idempotent(true).
 		PageSize(size).PageState(state).SetSpeculativeExecutionPolicy(s.speculation).
 		IterContext(ctx)
@@ -110,7 +109,6 @@ func (s *Store) mutate(ctx context.Context, m mutation) error {
 		return err
 	}
 	defer leave()
-	s.sent.orders(m)
 	if len(m) == 1 {
 		return s.session.Query(m[0].text, m[0].args...).Consistency(s.options.write()).
 			Idempotent(true).ExecContext(ctx)
@@ -166,7 +164,6 @@ func (s *Store) writeLogged(ctx context.Context, orders []order) error {
 		return err
 	}
 	defer leave()
-	s.sent.orders(orders)
 	batch := s.session.Batch(gocql.LoggedBatch).Consistency(s.options.write())
 	for _, o := range orders {
 		batch.Entries = append(batch.Entries, gocql.BatchEntry{

@@ -26,7 +26,6 @@ type Store struct {
 	speculation gocql.SpeculativeExecutionPolicy
 	inFlight    chan struct{}
 	lastStamp   atomic.Int64
-	sent        sent
 
 	working   atomic.Pointer[working]
 	tenants   *tenants // their records, for a second

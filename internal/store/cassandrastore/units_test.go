@@ -12,9 +12,13 @@ import (
 	"time"
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/config"
 	"github.com/andonhq/andon/internal/cuckoo"
+	"github.com/andonhq/andon/internal/store/adapter"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -198,7 +202,7 @@ func TestBucketsRefused(t *testing.T) {
 		"A=4,B=4,A=8": "second rule for the same",
 	} {
 		_, err := parseBuckets(text)
-		wantError(t, err, andon.Invalid, "cassandra.buckets", want)
+		wantError(t, err, andon.Invalid, "rules of buckets", want)
 	}
 }
 
@@ -232,35 +236,61 @@ func TestOwnTables(t *testing.T) {
 	}
 }
 
-func TestOptions(t *testing.T) {
-	good := Options{Now: realClock, Hosts: []string{"cassandra-1", "10.0.0.1:9142", "::1"}}
-	if err := good.Validate(); err != nil {
-		t.Error(err)
+// TestSettings: each setting reaches the options that a store is opened with, and what makes no
+// sense is refused with its place.
+func TestSettings(t *testing.T) {
+	e := NewEngine().(*Engine)
+	_, err := config.Load(config.Sources{Flags: map[string]string{
+		"cassandra.hosts": "cassandra-1, 10.0.0.1:9142,::1", "cassandra.keyspace": "k",
+		"cassandra.datacenter": "dc", "cassandra.consistency": "QUORUM",
+		"cassandra.write_consistency": "EACH_QUORUM", "cassandra.user": "u",
+		"cassandra.tls": "on", "cassandra.tls_ca": "ca", "cassandra.tls_cert": "cert",
+		"cassandra.tls_key": "key", "cassandra.tls_skip_name": "on", "cassandra.timeout": "1s",
+		"cassandra.speculate": "2s", "cassandra.connections": "3", "cassandra.in_flight": "4",
+		"cassandra.latest": "view", "cassandra.buckets": "5", "cassandra.recount": "6s",
+		"cassandra.settle": "10s", "cassandra.password_file": "f",
+	}}, e.Settings())
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, test := range []struct {
-		change func(*Options)
-		want   string
-	}{
-		{func(o *Options) { o.Hosts = nil }, "cassandra.hosts is empty"},
-		{func(o *Options) { o.Hosts = []string{"a:b"} }, `"a:b" is no host:port`},
-		{func(o *Options) { o.Hosts = []string{"a:70000"} }, "is no host:port"},
-		{func(o *Options) { o.Hosts = []string{":9042"} }, "is no host:port"},
-		{func(o *Options) { o.Keyspace = "Andon" }, `cassandra.keyspace "Andon"`},
-		{func(o *Options) { o.Keyspace = "a-b" }, `cassandra.keyspace "a-b"`},
-		{func(o *Options) { o.Keyspace = "a; DROP KEYSPACE b" }, "cassandra.keyspace"},
-		{func(o *Options) { o.ReadConsistency = "quorum" }, "cassandra.read_consistency"},
-		{func(o *Options) { o.WriteConsistency = "ANY" }, "cassandra.write_consistency"},
-		{func(o *Options) { o.ReadConsistency = "EACH_QUORUM" }, "reads at no EACH_QUORUM"},
-		{func(o *Options) { o.Latest = "views" }, `cassandra.latest "views" is unknown: use view`},
-		{func(o *Options) { o.Buckets = "many" }, `cassandra.buckets: "many"`},
+	want := Options{
+		Hosts: []string{"cassandra-1", "10.0.0.1:9142", "::1"}, Keyspace: "k", Datacenter: "dc",
+		Consistency: "QUORUM", ReadConsistency: "QUORUM", WriteConsistency: "EACH_QUORUM",
+		User: "u", PasswordFile: "f",
+		TLS:     TLS{On: true, CA: "ca", Cert: "cert", Key: "key", SkipName: true},
+		Timeout: time.Second, Speculate: 2 * time.Second, Connections: 3, InFlight: 4,
+		Latest: "view", Buckets: "5", Recount: 6 * time.Second, Settle: 10 * time.Second,
+	}
+	env := adapter.Env{Log: slog.Default(), Now: realClock}
+	got := e.in(env).withDefaults()
+	got.Now, got.Log = nil, nil
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(want)); diff != "" {
+		t.Error(diff)
+	}
+	if env.AnyDesign = true; e.in(env).Latest != "" || e.in(env).Buckets != "" {
+		t.Error("a store in any design has the one of its settings")
+	}
+	for setting, want := range map[string]string{
+		"hosts=a:b":                    `"a:b" is no host:port`,
+		"hosts=a:70000":                "is no host:port",
+		"hosts=:9042":                  "is no host:port",
+		"keyspace=Andon":               `"Andon" is not of small letters`,
+		"keyspace=a-b":                 `"a-b" is not`,
+		"keyspace=a; DROP KEYSPACE b":  "is not of small letters",
+		"read_consistency=quorum":      `"quorum" is none of`,
+		"read_consistency=EACH_QUORUM": "is none of",
+		"write_consistency=ANY":        `"ANY" is none of`,
+		"latest=views":                 `"views" is none of view, index`,
+		"buckets=many":                 `"many" ends in no such number`,
 	} {
-		o := good
-		test.change(&o)
-		err := o.Validate()
-		if andon.KindOf(err) != andon.Invalid || !strings.Contains(fmt.Sprint(err), test.want) {
-			t.Errorf("%v, want %q", err, test.want)
+		key, value, _ := strings.Cut(setting, "=")
+		flags := map[string]string{"cassandra." + key: value}
+		_, err := config.Load(config.Sources{Flags: flags}, NewEngine().Settings())
+		if andon.KindOf(err) != andon.Invalid || !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("%s: %v, want %q", setting, err, want)
 		}
 	}
+	wantError(t, NewEngine().(*Engine).Check(), andon.Invalid, "cassandra.hosts is empty")
 }
 
 // TestConsistencies: what can't be met is refused, with what would be needed.

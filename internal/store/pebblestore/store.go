@@ -45,6 +45,11 @@ const (
 	fixedCheckpoint = "checkpoint"  // the first record that the checkpoint does not hold, 8 bytes
 )
 
+const (
+	defaultReserve = 512 << 20
+	defaultCache   = 128 << 20
+)
+
 // Options are how a store is opened. The zero value works.
 type Options struct {
 	Log     *slog.Logger
@@ -149,10 +154,10 @@ func (o *Options) complete() {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Reserve == 0 {
-		o.Reserve = 512 << 20
+		o.Reserve = defaultReserve
 	}
 	if o.Cache == 0 {
-		o.Cache = 128 << 20
+		o.Cache = defaultCache
 	}
 	if o.Fatal == nil {
 		o.Fatal = func(err error) { panic(err) }

@@ -29,27 +29,6 @@ type Sized interface {
 	Size(ctx context.Context) (bytes int64, err error)
 }
 
-// Tombstoned is a store whose engine marks what is deleted, and reads past the marks.
-type Tombstoned interface {
-	// Tombstones returns how many marks were read past since the engine began to count; it never
-	// falls while the store is open.
-	Tombstones(ctx context.Context) (read int64, err error)
-}
-
-// Inserted is a store that can do without its model: it writes each event as one row, and nothing
-// else. No layout on its engine can cost less.
-type Inserted interface {
-	// Insert takes the events of one request, as durable as Log.Append does. Nobody reads them.
-	Insert(ctx context.Context, tenant andon.TenantID, events []andon.Event) error
-}
-
-// Counted is a store that counts what it sends to its engine.
-type Counted interface {
-	// Sent returns how often each statement was sent since the store was opened, by what it does
-	// and to which table, and how many requests they were sent in.
-	Sent() (statements map[string]int64, requests int64)
-}
-
 // Figured is a store whose engine keeps figures of itself.
 type Figured interface {
 	// Figures tells each figure as it is now. A name that ends with _total is of a count that only

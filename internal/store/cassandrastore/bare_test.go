@@ -5,52 +5,19 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/shared"
-	"github.com/andonhq/andon/internal/store/wrap"
 )
 
-// This file is for who measures the store. It makes keyspaces, drops them and has tables flushed,
-// so it works on throwaway keyspaces only.
+// This file is the baseline that the store is measured beside: the driver without Andon around it.
 
-// throwaway is what the name of a keyspace begins with that is made to be measured.
-const throwaway = "andon_bench_"
-
-var (
-	_ wrap.Bare  = (*Store)(nil)
-	_ wrap.Sized = (*Store)(nil)
-
-	_ wrap.Inserted = (*Store)(nil)
-	_ wrap.Counted  = (*Store)(nil)
-)
-
-// onlyThrowaway refuses a keyspace that somebody may need.
-func (s *Store) onlyThrowaway() error {
-	if strings.HasPrefix(s.options.Keyspace, throwaway) {
-		return nil
-	}
-	return andon.Errorf(andon.Invalid, "keyspace %s is not one that was made to be measured: "+
-		"their names begin with %s", s.options.Keyspace, throwaway)
-}
-
-// Discard closes a store of a throwaway keyspace and drops the keyspace.
-func (s *Store) Discard(ctx context.Context) error {
-	if err := s.onlyThrowaway(); err != nil {
-		return err
-	}
-	s.quit()
-	s.work.Wait() // or what works beside the calls would meet tables that are gone
-	_, err := s.query(ctx, "DROP KEYSPACE IF EXISTS "+s.options.Keyspace, "")
-	return errors.Join(err, s.Close())
-}
-
-// Bare is of wrap.Bare: the driver with a session of its own, on a second keyspace of the same
-// tables and design. keep sends what Append sends, with the same texts, values, batches and
-// consistency, and as many statements at once:
+// newBare is the driver on a keyspace of its own. keep sends what Append sends, with the same
+// texts, values, batches and consistency, and as many statements at once:
 //
 //   - for each device that was not looked at yet: the reading of its partition of
 //     latest_by_device, thrown away, as a process does that is alone;
@@ -65,61 +32,14 @@ func (s *Store) Discard(ctx context.Context) error {
 // views, no locks, no counts and no limit to what is under way. What looks at changed devices again
 // later is Andon's own on both sides, since that is no part of an append, but shares the cluster
 // with what comes behind.
-func (s *Store) Bare(ctx context.Context, tenant andon.TenantID) (
-	keep func(ctx context.Context, received andon.Time, events []andon.Event) error,
-	end func() error,
-	err error,
-) {
-	if err := s.onlyThrowaway(); err != nil {
-		return nil, nil, err
-	}
-	// It is made in one piece even when the context ends, or nobody could drop it.
-	beside, err := s.openBeside(context.WithoutCancel(ctx))
+func newBare(b *testing.B, design string) *bare {
+	b.Helper()
+	s := open(b, newKeyspace(b, design))
+	t, err := s.tenant(b.Context(), andon.DefaultTenant)
 	if err != nil {
-		return nil, nil, err
+		b.Fatal(err)
 	}
-	end = func() error { return beside.Discard(context.WithoutCancel(ctx)) }
-	if _, err = beside.PutTenant(ctx, andon.NewTenant(tenant)); err != nil {
-		return nil, nil, errors.Join(err, end())
-	}
-	t, err := beside.tenant(ctx, tenant)
-	if err != nil {
-		return nil, nil, errors.Join(err, end())
-	}
-	b := &bare{store: beside, tenant: t, devices: map[andon.DeviceID]*bareDevice{}}
-	return b.keep, end, nil
-}
-
-// openBeside makes and opens a keyspace like the store's.
-func (s *Store) openBeside(ctx context.Context) (*Store, error) {
-	o, w := s.options, s.working.Load()
-	o.Keyspace += "_bare"
-	o.Latest, o.Buckets = w.Latest.Design, w.Latest.Buckets
-	c := &cluster{options: o, session: s.session}
-	r, err := c.replicationOf(ctx, s.options.Keyspace)
-	if err != nil {
-		return nil, err
-	}
-	there, err := c.replicationOf(ctx, o.Keyspace)
-	if err == nil && there != nil {
-		err = andon.Errorf(andon.Conflict, "keyspace %s is there already", o.Keyspace)
-	}
-	if err != nil {
-		return nil, err
-	}
-	setup := Setup{
-		Replication: r.String(), Retention: &w.Retention, ReadingsRetention: &w.Readings,
-	}
-	err = Init(ctx, o, setup, func(string) {})
-	var beside *Store
-	if err == nil {
-		beside, err = Open(ctx, o)
-	}
-	if err != nil {
-		_, dropped := s.query(ctx, "DROP KEYSPACE IF EXISTS "+o.Keyspace, "")
-		return nil, errors.Join(err, dropped)
-	}
-	return beside, nil
+	return &bare{store: s, tenant: t, devices: map[andon.DeviceID]*bareDevice{}}
 }
 
 // bare is the driver with as much memory as it needs to send what Andon sends.
@@ -257,13 +177,10 @@ func (b *bare) send(ctx context.Context, all []mutation) error {
 	})
 }
 
-// Insert is of wrap.Inserted: the rows of the log, those of one device and day in one batch, under
-// a tenant that is none.
-func (s *Store) Insert(ctx context.Context, id andon.TenantID, events []andon.Event) error {
-	if err := s.onlyThrowaway(); err != nil {
-		return err
-	}
-	key := string(id) + "\tinserted" // no life of a tenant is called so
+// insert sends the rows of the log and nothing else, those of one device and day in one batch,
+// under a tenant that is none. No layout on the engine can cost less.
+func (s *Store) insert(ctx context.Context, events []andon.Event) error {
+	const key = "inserted"
 	a := &appending{
 		store: s, tenant: &tenant{key: key}, stamp: s.stamp(),
 		index: s.newIndexRows(key, s.ttl(andon.Forever)),
@@ -280,14 +197,11 @@ func (s *Store) Insert(ctx context.Context, id andon.TenantID, events []andon.Ev
 	return failure("write", (&bare{store: s}).send(ctx, a.log))
 }
 
-// Size is of wrap.Sized: what the tables of the keyspace have on the disks of all nodes, each
+// size is what the tables of the keyspace have on the disks of all nodes, each
 // replica counted. Cassandra says it in whole mebibytes a table and node, rounded, so it means
 // something from some tens of mebibytes on. CQL has no flush: the tables are set to flush by
 // themselves every half second, until all have.
-func (s *Store) Size(ctx context.Context) (int64, error) {
-	if err := s.onlyThrowaway(); err != nil {
-		return 0, err
-	}
+func (s *Store) size(ctx context.Context) (int64, error) {
 	if err := s.flush(ctx); err != nil {
 		return 0, err
 	}
@@ -336,22 +250,17 @@ func (s *Store) flush(ctx context.Context) error {
 	return nil
 }
 
-// CountTombstones begins to count the tombstones that are read past, for one caller.
-func (s *Store) CountTombstones() wrap.Tombstoned {
-	return &tombstones{store: s, reads: map[string]int64{}}
-}
-
-// tombstones counts those of a keyspace.
+// tombstones counts those of a keyspace that are read past.
 type tombstones struct {
 	store *Store
 	reads map[string]int64 // of each table of each node, when it was last asked
 	all   int64
 }
 
-// Tombstones is of wrap.Tombstoned, and an estimate: Cassandra counts the readings of each table,
-// and what half of the latest ones read past at most, of the last minutes. So it is right where
-// most readings are alike, and what few readings meet does not show.
-func (t *tombstones) Tombstones(ctx context.Context) (int64, error) {
+// count returns how many there were since the first call. It is an estimate: Cassandra counts the
+// readings of each table, and what half of the latest ones read past at most, of the last minutes.
+// So it is right where most readings are alike, and what few readings meet does not show.
+func (t *tombstones) count(ctx context.Context) (int64, error) {
 	err := t.store.eachNode(ctx, func(node string) error {
 		rows, err := t.store.query(ctx, "SELECT keyspace_name, table_name, count, p50th "+
 			"FROM system_views.tombstones_per_read", node)

@@ -1,0 +1,112 @@
+package app_test
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/app"
+	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/store/adapter"
+	"github.com/andonhq/andon/internal/store/all"
+	"github.com/andonhq/andon/internal/store/memstore"
+)
+
+// ring is an engine that the program has never heard of: what a new store has to bring.
+type ring struct {
+	Region    string
+	Endpoints []*endpoint
+	opened    adapter.Env
+}
+
+type endpoint struct{ Host string }
+
+func (*ring) Name() string         { return "ring" }
+func (*ring) Place() adapter.Place { return adapter.Elsewhere }
+
+func (r *ring) Settings() config.Group {
+	return config.Group{Name: r.Name(), Settings: []config.Setting{
+		{Key: "region", Value: config.Choice(&r.Region, "eu", "us").OrNone(), Help: "its region"},
+		{Key: "endpoints", Help: "where it answers",
+			Value: config.Objects(&r.Endpoints, func(e *endpoint) config.Group {
+				return config.Group{Settings: []config.Setting{
+					{Key: "host", Value: config.Given(&e.Host), Help: "its name"},
+				}}
+			})},
+	}}
+}
+
+func (r *ring) Check() error {
+	if r.Region == "" {
+		return andon.Errorf(andon.Invalid, "ring.region is missing")
+	}
+	return nil
+}
+
+func (r *ring) Open(_ context.Context, e adapter.Env) (andon.Store, error) {
+	r.opened = e
+	return memstore.New(), r.Check()
+}
+
+func (r *ring) Init(
+	_ context.Context, _ adapter.Env, s adapter.Setup, tell func(statement string),
+) error {
+	tell("CREATE " + r.Region + " TIMES " + s.Replication)
+	return nil
+}
+
+// TestAnotherEngine: a store is its package and a line in the list. Nothing else has to know it:
+// its settings are read from all sources, checked and shown, and the program makes and serves it.
+func TestAnotherEngine(t *testing.T) {
+	r := &ring{}
+	c := app.NewConfig(append(all.New(), r))
+	shown := app.NewConfig(append(all.New(), &ring{}))
+	page := config.Reference(shown.Groups()...)
+	for _, want := range []string{
+		"| `ring.region` | `ANDON_RING_REGION` | `--ring-region` |  | its region |",
+		"| `ring.endpoints.N.host` | `ANDON_RING_ENDPOINTS_N_HOST` | none |",
+		"cassandra (shared, durable) or ring (shared, durable) |",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the reference has no %s", want)
+		}
+	}
+	c.Listen, c.Store = "127.0.0.1:0", "ring"
+	if err := app.Check(c); err == nil || !strings.Contains(err.Error(), "ring.region is missing") {
+		t.Errorf("without a region: %v", err)
+	}
+	origins, err := config.Load(config.Sources{
+		Env:   []string{"ANDON_RING_ENDPOINTS_0_HOST=a", "ANDON_RING_ENDPOINTS_1_HOST=b"},
+		Flags: map[string]string{"ring.region": "eu"},
+	}, c.Groups()...)
+	if err != nil || len(r.Endpoints) != 2 || r.Endpoints[1].Host != "b" {
+		t.Fatalf("%v, %+v", err, r)
+	}
+	if !slices.ContainsFunc(origins, func(o config.Origin) bool {
+		return o.Key == "ring.region" && o.Place == "--ring-region"
+	}) {
+		t.Error("where the region is from is not told")
+	}
+	a := app.New(app.Options{Config: c, Now: clock, Log: slog.New(slog.DiscardHandler)})
+	told := ""
+	err = a.InitStore(t.Context(), adapter.Setup{Replication: "3"}, func(s string) { told = s })
+	if err != nil || told != "CREATE eu TIMES 3" {
+		t.Errorf("made %q, %v", told, err)
+	}
+	if err := a.RepairStore(false, nil); andon.KindOf(err) != andon.Unsupported {
+		t.Errorf("repairing it: %v", err)
+	}
+	if err := a.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := ask(t, plain(), a.URL()+"/readyz", ""); got != "200" {
+		t.Errorf("/readyz answers %s", got)
+	}
+	if !strings.Contains(r.opened.Owner, a.URL()) || r.opened.Now == nil {
+		t.Errorf("it is opened with %+v", r.opened)
+	}
+	stop(t, a)
+}

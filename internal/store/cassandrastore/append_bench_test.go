@@ -1,0 +1,207 @@
+package cassandrastore
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	gocql "github.com/apache/cassandra-gocql-driver/v2"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/enginetest"
+	"github.com/andonhq/andon/internal/store/shared"
+)
+
+// appendFleet is how many devices report.
+const appendFleet = 20_000
+
+// appendLoad is one way to write.
+type appendLoad struct {
+	name                     string
+	writers, devices, rounds int
+}
+
+// BenchmarkAppend writes what a fleet reports in three ways: as Andon, as the bare driver that
+// sends the same statements, and as the bare driver that writes one row an event and nothing else.
+// On a node of its own it says what processor time of the engine an event takes.
+//
+//	ANDON_ENGINES=1 go test -run '^$' -bench Append/buckets -benchtime 4s \
+//		./internal/store/cassandrastore
+func BenchmarkAppend(b *testing.B) {
+	for _, design := range Designs() {
+		b.Run(design, func(b *testing.B) {
+			for _, l := range []appendLoad{
+				{"1 event by 64", 64, 1, 1},
+				{"1000 events of 10 devices by 4", 4, 10, 100},
+				{"1000 events of 1000 devices by 4", 4, 1000, 1},
+			} {
+				b.Run(l.name, func(b *testing.B) { l.compare(b, design) })
+			}
+		})
+	}
+}
+
+func (l appendLoad) compare(b *testing.B, design string) {
+	sent := &sent{statements: map[string]int{}}
+	o := newKeyspace(b, design)
+	o.pace, o.observe = shared.UsualPace(), sent
+	s, beside := open(b, o), newBare(b, design)
+	b.Run("andon", func(b *testing.B) {
+		before, _ := s.size(b.Context())
+		events := l.run(b, sent, func(ctx context.Context, e []andon.Event) error {
+			return s.Append(ctx, andon.DefaultTenant, realClock(), e)
+		})
+		if after, err := s.size(b.Context()); err == nil {
+			b.ReportMetric(float64(after-before)/events, "B/event")
+		}
+	})
+	b.Run("same statements", func(b *testing.B) {
+		l.run(b, nil, func(ctx context.Context, e []andon.Event) error {
+			return beside.keep(ctx, realClock(), e)
+		})
+	})
+	b.Run("one insert", func(b *testing.B) { l.run(b, nil, s.insert) })
+}
+
+// run writes with all writers and reports what that came to. What is new at first is not measured.
+func (l appendLoad) run(
+	b *testing.B, sent *sent, write func(context.Context, []andon.Event) error,
+) (events float64) {
+	b.Helper()
+	var next atomic.Int64
+	b.SetParallelism(max(l.writers/runtime.GOMAXPROCS(0), 1))
+	for next.Load() < int64(l.writers) {
+		if err := write(b.Context(), l.events(next.Add(1)-1)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	sent.reset()
+	cpu := engineTime(b)
+	b.ResetTimer()
+	b.RunParallel(func(p *testing.PB) {
+		for p.Next() {
+			if err := write(b.Context(), l.events(next.Add(1)-1)); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+	b.StopTimer()
+	events = float64(b.N * l.devices * l.rounds)
+	b.ReportMetric(events/b.Elapsed().Seconds(), "events/s")
+	if cpu > 0 {
+		spent := engineTime(b) - cpu
+		b.ReportMetric(float64(spent.Microseconds())/events, "engine-µs/event")
+	}
+	sent.report(b, events)
+	return events
+}
+
+// events returns what is reported in the n-th request: one report in twenty is a warning.
+func (l appendLoad) events(n int64) []andon.Event {
+	groups := int64(appendFleet / l.devices)
+	first, begin := int(n%groups)*l.devices, int(n/groups)*l.rounds
+	all := make([]andon.Event, 0, l.devices*l.rounds)
+	for device := first; device < first+l.devices; device++ {
+		for round := begin; round < begin+l.rounds; round++ {
+			e := andon.Event{
+				Device:     andon.DeviceID(fmt.Sprintf("line-%02d/press-%07d", device%40, device)),
+				Time:       andon.Time(1_764_806_400_000_000 + round*300_000_000 + device),
+				State:      "NORMAL",
+				Operator:   andon.PersonID(fmt.Sprintf("operator-%04d", device/1000)),
+				Attributes: `{"line":"L7","temperature":71.3}`,
+			}
+			if (device+round)%20 == 0 {
+				e.State, e.Message = "WARNING1", "overheat"
+			}
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// engineTime is the processor time that the engine took so far; 0 where it can't be seen.
+func engineTime(b *testing.B) time.Duration {
+	b.Helper()
+	node, err := enginetest.Find(enginetest.Cassandra(b).Dir())
+	if err != nil {
+		return 0
+	}
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(node.PID) + "/stat")
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(text), ") ") // behind its name
+	f := strings.Fields(rest)
+	const user, system = 11, 12 // in hundredths of a second
+	mine, _ := strconv.Atoi(f[user])
+	kernels, _ := strconv.Atoi(f[system])
+	return time.Duration(mine+kernels) * 10 * time.Millisecond
+}
+
+// sent counts what a session sends. Nil counts nothing.
+type sent struct {
+	mu         sync.Mutex
+	requests   int
+	statements map[string]int
+}
+
+// ObserveQuery is of gocql.QueryObserver.
+func (s *sent) ObserveQuery(_ context.Context, q gocql.ObservedQuery) { s.add(q.Statement) }
+
+// ObserveBatch is of gocql.BatchObserver.
+func (s *sent) ObserveBatch(_ context.Context, b gocql.ObservedBatch) { s.add(b.Statements...) }
+
+func (s *sent) add(texts ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests++
+	for _, text := range texts {
+		s.statements[inShort(text)]++
+	}
+}
+
+func (s *sent) reset() {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests = 0
+	clear(s.statements)
+}
+
+// report reports what was sent for an event; what was sent for fewer than one of a thousand is left
+// out.
+func (s *sent) report(b *testing.B, events float64) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b.ReportMetric(float64(s.requests)/events, "requests/event")
+	for what, n := range s.statements {
+		if each := float64(n) / events; each >= 0.001 {
+			b.ReportMetric(each, what+"/event")
+		}
+	}
+}
+
+// inShort is what a statement does, and to which table: "INSERT:events_by_device".
+func inShort(text string) string {
+	words := strings.Fields(text)
+	for i, word := range words[:len(words)-1] {
+		switch word {
+		case "FROM", "INTO", "UPDATE":
+			return words[0] + ":" + words[i+1]
+		}
+	}
+	return words[0]
+}

@@ -1,0 +1,152 @@
+package cassandrastore
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/store/adapter"
+)
+
+// Engine is the store as a program chooses and sets it.
+type Engine struct {
+	Options
+	replication string // of a keyspace that is made: "3", "dc1:3,dc2:2"; "" where none is named
+}
+
+var (
+	_ adapter.Checker  = (*Engine)(nil)
+	_ adapter.Initer   = (*Engine)(nil)
+	_ adapter.Designer = (*Engine)(nil)
+)
+
+// NewEngine returns an Engine with the defaults of its settings.
+func NewEngine() adapter.Engine { return &Engine{Options: defaults()} }
+
+// Name is of adapter.Engine.
+func (*Engine) Name() string { return "cassandra" }
+
+// Place is of adapter.Engine.
+func (*Engine) Place() adapter.Place { return adapter.Elsewhere }
+
+// Designs is of adapter.Designer.
+func (*Engine) Designs() []string { return Designs() }
+
+// Settings is of adapter.Engine.
+func (e *Engine) Settings() config.Group {
+	g := config.Group{Name: e.Name(), Check: checkSettings}
+	for _, part := range [][]config.Setting{e.ofCluster(), e.ofAccess(), e.ofWork()} {
+		g.Settings = append(g.Settings, part...)
+	}
+	return g
+}
+
+// ofCluster are the settings of which cluster it is, and of what is asked of it.
+func (e *Engine) ofCluster() []config.Setting {
+	// ANY is not among them: it would acknowledge what no node has yet.
+	words := []string{"LOCAL_QUORUM", "QUORUM", "ALL", "ONE", "TWO", "THREE", "LOCAL_ONE"}
+	ofWrites := append(words[:len(words):len(words)], "EACH_QUORUM")
+	return []config.Setting{
+		{Key: "hosts", Value: config.List(&e.Hosts).That(e.checkHosts),
+			Help: "contact points, host or host:port, joined by commas; in YAML a list, too"},
+		{Key: "keyspace", Value: config.Given(&e.Keyspace).That(e.checkKeyspace),
+			Help: "the keyspace"},
+		{Key: "datacenter", Value: config.Text(&e.Datacenter),
+			Help: "the local datacenter; that of the first contact point that answers unless set"},
+		{Key: "replication", Value: config.Text(&e.replication),
+			Help: "of a keyspace that andon store init makes: 3, or dc1:3,dc2:2"},
+		{Key: "consistency", Value: config.Choice(&e.Consistency, words...),
+			Help: "consistency of reads and of writes"},
+		{Key: "read_consistency", Value: config.Choice(&e.ReadConsistency, words...).OrNone(),
+			Help: "consistency of reads alone"},
+		{Key: "write_consistency",
+			Value: config.Choice(&e.WriteConsistency, ofWrites...).OrNone(),
+			Help:  "consistency of writes alone"},
+	}
+}
+
+// ofAccess are the settings of how the nodes are reached.
+func (e *Engine) ofAccess() []config.Setting {
+	return []config.Setting{
+		{Key: "user", Value: config.Text(&e.User), Help: "user; no authentication unless set"},
+		{Key: "password", Value: config.Secret(&e.Password),
+			Help: "password; it is never shown"},
+		{Key: "password_file", Value: config.Text(&e.PasswordFile),
+			Help: "file that holds the password"},
+		{Key: "tls", Value: config.OnOff(&e.TLS.On), Help: "TLS to the nodes"},
+		{Key: "tls_ca", Value: config.Text(&e.TLS.CA),
+			Help: "file of the authorities that nodes are trusted by (PEM); the system's unless " +
+				"set"},
+		{Key: "tls_cert", Value: config.Text(&e.TLS.Cert),
+			Help: "file of the client's TLS certificate (PEM)"},
+		{Key: "tls_key", Value: config.Text(&e.TLS.Key), Help: "file of its key (PEM)"},
+		{Key: "tls_skip_name", Value: config.OnOff(&e.TLS.SkipName),
+			Help: "on: a node's certificate need not be of the name or address that it is known " +
+				"by"},
+	}
+}
+
+// ofWork are the settings of how the store works.
+func (e *Engine) ofWork() []config.Setting {
+	return []config.Setting{
+		{Key: "timeout", Value: config.Span(&e.Timeout, time.Millisecond),
+			Help: "time that one statement may take, and all of them together where a request is " +
+				"of few"},
+		{Key: "speculate", Value: config.Span(&e.Speculate, 0),
+			Help: "time after which a read is sent to a second node, too; 0s for never"},
+		{Key: "connections", Value: config.Count(&e.Connections),
+			Help: "connections to each node"},
+		{Key: "in_flight", Value: config.Count(&e.InFlight),
+			Help: "most statements under way at once"},
+		{Key: "latest", Value: config.Choice(&e.Latest, Designs()...).OrNone(),
+			Help: "design that devices are found by state with; the keyspace's own unless set"},
+		{Key: "buckets", Value: config.Text(&e.Buckets).That(e.checkBuckets),
+			Help: "partitions of a state under the design buckets: 16, or " +
+				"16,WARNING4=4,metro/NORMAL=64; the keyspace's own unless set"},
+		{Key: "recount", Value: config.Span(&e.Recount, time.Second),
+			Help: "how often the devices of each state are counted anew"},
+		{Key: "settle", Value: config.Span(&e.Settle, 10*time.Second).OrNone(),
+			Help: "how long after a change a device is looked at again; half of it is how long " +
+				"an append may take; the keyspace's own unless set, and 30s when one is made"},
+	}
+}
+
+func checkSettings(c *config.Check) {
+	c.Pair("tls_cert", "tls_key")
+	if c.IsSet("password") && c.IsSet("password_file") {
+		c.Wrong("password_file", "and cassandra.password do not go together")
+	}
+	for _, key := range []string{"tls_ca", "tls_cert", "tls_key"} {
+		if c.IsSet(key) && !c.Has("tls", "on") { // what is meant to be secret would not be
+			c.Wrong(key, "needs cassandra.tls on beside it")
+		}
+	}
+}
+
+// Open is of adapter.Engine.
+func (e *Engine) Open(ctx context.Context, env adapter.Env) (andon.Store, error) {
+	s, err := Open(ctx, e.in(env))
+	if err != nil {
+		return nil, err // and not a nil *Store that is a Store
+	}
+	return s, nil
+}
+
+// Init is of adapter.Initer.
+func (e *Engine) Init(
+	ctx context.Context, env adapter.Env, s Setup, tell func(statement string),
+) error {
+	s.Replication = cmp.Or(s.Replication, e.replication)
+	return Init(ctx, e.in(env), s, tell)
+}
+
+func (e *Engine) in(env adapter.Env) Options {
+	o := e.Options
+	o.Log, o.Now = env.Log, env.Now
+	if env.AnyDesign {
+		o.Latest, o.Buckets = "", ""
+	}
+	return o
+}

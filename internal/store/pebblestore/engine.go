@@ -1,0 +1,66 @@
+package pebblestore
+
+import (
+	"context"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/store/adapter"
+)
+
+// Engine is the store as a program chooses and sets it.
+type Engine struct{ options Options }
+
+var (
+	_ adapter.Repairer = (*Engine)(nil)
+	_ adapter.Frugal   = (*Engine)(nil)
+)
+
+// NewEngine returns an Engine with the defaults of its settings.
+func NewEngine() adapter.Engine {
+	return &Engine{Options{Cache: defaultCache, Reserve: defaultReserve}}
+}
+
+// Name is of adapter.Engine.
+func (*Engine) Name() string { return "pebble" }
+
+// Place is of adapter.Engine.
+func (*Engine) Place() adapter.Place { return adapter.Directory }
+
+// Settings is of adapter.Engine.
+func (e *Engine) Settings() config.Group {
+	return config.Group{Name: e.Name(), Settings: []config.Setting{
+		{Key: "cache", Value: config.Size(&e.options.Cache),
+			Help: "bytes of the store kept in memory for reading"},
+		{Key: "reserve", Value: config.Size(&e.options.Reserve),
+			Help: "bytes kept free on the store's disk; below them writes get 507"},
+	}}
+}
+
+// Takes is of adapter.Frugal.
+func (e *Engine) Takes() adapter.Takes {
+	return adapter.Takes{
+		Cache:   adapter.Amount{Bytes: e.options.Cache, Key: "pebble.cache"},
+		Reserve: adapter.Amount{Bytes: e.options.Reserve, Key: "pebble.reserve"},
+	}
+}
+
+// Open is of adapter.Engine.
+func (e *Engine) Open(ctx context.Context, env adapter.Env) (andon.Store, error) {
+	s, err := OpenContext(ctx, env.Dir, e.in(env))
+	if err != nil {
+		return nil, err // and not a nil *Store that is a Store
+	}
+	return s, nil
+}
+
+// Repair is of adapter.Repairer.
+func (e *Engine) Repair(env adapter.Env, giveUp bool, tell func(line string)) error {
+	return Repair(env.Dir, e.in(env), giveUp, tell)
+}
+
+func (e *Engine) in(env adapter.Env) Options {
+	o := e.options
+	o.Log, o.Owner, o.Fatal, o.Ordered = env.Log, env.Owner, env.Fatal, env.Ordered
+	return o
+}
