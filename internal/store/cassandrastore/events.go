@@ -224,7 +224,8 @@ func (s *Store) day(
 	}
 	return func(yield func(andon.Entry, error) bool) {
 		for {
-			rows, err := shared.Instant(ctx, shards, func(r *eventRow) int64 { return r.time }, q.Order)
+			at := func(r *eventRow) int64 { return r.time }
+			rows, err := shared.Instant(ctx, shards, at, q.Order)
 			if err != nil {
 				yield(andon.Entry{}, err)
 				return
