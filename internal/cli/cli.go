@@ -83,12 +83,7 @@ the configuration of a server is wrong.`,
 		}
 		return cmd.Help()
 	}
-	root.AddCommand(
-		operate.Serve(p),
-		transfer.Import(p),
-		live.Demo(p),
-		versionCommand(p),
-	)
+	root.AddCommand(operate.Serve(p), transfer.Import(p), live.Demo(p), versionCommand(p))
 	root.AddCommand(operate.Config(p), doctor.Command(p), completionCommand(p), manCommand(p))
 	root.AddCommand(live.Watch(p))
 	root.AddCommand(query.Command(p))

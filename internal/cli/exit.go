@@ -52,12 +52,8 @@ func misuseText(cmd *cobra.Command, err error) string {
 		return fmt.Sprintf("--%s needs a value: --%[1]s %s", e.GetFlag().Name, kind)
 	}
 	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		return fmt.Sprintf(
-			"--%s %s: %s",
-			e.GetFlag().Name,
-			command.Quoted(e.GetValue()),
-			invalidValue(e),
-		)
+		return fmt.Sprintf("--%s %s: %s", e.GetFlag().Name, command.Quoted(e.GetValue()),
+			invalidValue(e))
 	}
 	if m := exclusiveFlags.FindStringSubmatch(text); m != nil {
 		return "--" + strings.Join(strings.Fields(m[1]), " and --") + " do not go together"

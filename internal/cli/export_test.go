@@ -104,12 +104,7 @@ func TestExportBeginsAnew(t *testing.T) {
 	whole := d.does("export")
 	file := filepath.Join(t.TempDir(), "out")
 	interrupted := func() {
-		if code := d.types(
-			d.interruptAt(4),
-			"export",
-			"--file",
-			file,
-		); code != command.ExitFailed {
+		if code := d.types(d.interruptAt(4), "export", "--file", file); code != command.ExitFailed {
 			t.Fatalf("exit code %d", code)
 		}
 		d.Meddle(nil)

@@ -121,7 +121,7 @@ func owners() []owner {
 		{"go.yaml.in/yaml/v3", []string{"internal/config"}},
 		{"github.com/spf13/cobra", []string{"internal/cli", "internal/cli/*"}},
 		{"github.com/spf13/pflag", []string{"internal/cli", "internal/cli/*"}},
-		{"github.com/vbauerster/mpb/v8", []string{"internal/cli/*"}},
+		{"github.com/vbauerster/mpb/v8", []string{"internal/cli/draw"}},
 		{"github.com/vbauerster/cupwriter", []string{"internal/cli/*"}},
 		{"github.com/mattn/go-runewidth", []string{"internal/cli/draw"}},
 		{"golang.org/x/term", []string{"internal/cli/live"}},

@@ -84,15 +84,11 @@ func tenantColumns() []command.Column[client.Tenant] {
 	return []command.Column[tenant]{
 		command.TextColumn("tenant", func(t *tenant) string { return string(t.Tenant) }),
 		command.TextColumn("events", func(t *tenant) string { return t.Retention.Events.String() }),
-		command.TextColumn(
-			"readings",
-			func(t *tenant) string { return t.Retention.Readings.String() },
-		),
+		command.TextColumn("readings",
+			func(t *tenant) string { return t.Retention.Readings.String() }),
 		command.TextColumn("max_future", func(t *tenant) string { return t.MaxFuture.String() }),
-		command.TextColumn(
-			"silent_after",
-			func(t *tenant) string { return t.SilentAfter.String() },
-		),
+		command.TextColumn("silent_after",
+			func(t *tenant) string { return t.SilentAfter.String() }),
 		{
 			Name: "states",
 			Text: func(t *tenant) string { return statesText(t.States) },

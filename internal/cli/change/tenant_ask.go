@@ -35,10 +35,7 @@ const mostCounted = 10_000
 
 // losses returns what a change of a tenant would take away; nothing of a tenant that is not there.
 func losses(
-	ctx context.Context,
-	p *command.Program,
-	c *client.Client,
-	id andon.TenantID,
+	ctx context.Context, p *command.Program, c *client.Client, id andon.TenantID,
 	wanted client.TenantChange,
 ) (all []loss, err error) {
 	is, err := c.Tenant(ctx, id)
@@ -84,8 +81,7 @@ func shorter(a, b andon.Retention) bool {
 
 // add counts what the devices have that is older, device by device, until it is enough.
 func (l *loss) add(
-	ctx context.Context, c *client.Client,
-	count func(andon.DeviceID, client.Query) (int, error),
+	ctx context.Context, c *client.Client, count func(andon.DeviceID, client.Query) (int, error),
 ) error {
 	const mostDevices = 1000
 	devices := 0

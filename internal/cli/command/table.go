@@ -85,6 +85,7 @@ func (l Looks) short(text string) string {
 	return text
 }
 
+// How wide texts may be.
 const (
 	WidestCell  = 60 // columns
 	widestState = 24 // columns that a state is shown whole in

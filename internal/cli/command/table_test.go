@@ -14,8 +14,7 @@ func TestStatesAreColoured(t *testing.T) {
 	w := draw.Page{W: &out, Depth: draw.AllColours}
 	set := andon.DefaultStates()
 	w.Table(
-		[][]draw.Cell{{Looks{States: set}.state("WARNING4")}, {Looks{States: set}.state("OFF")}},
-	)
+		[][]draw.Cell{{Looks{States: set}.state("WARNING4")}, {Looks{States: set}.state("OFF")}})
 	want := "  \x1b[48;2;183;28;28;38;2;255;255;255m✖ WARNING4\x1b[0m\n" +
 		"  \x1b[48;2;84;110;122;38;2;255;255;255m○ OFF\x1b[0m\n"
 	if got := out.String(); got != want {

@@ -29,6 +29,7 @@ type Target struct {
 	Attempts int
 }
 
+// How often a request is sent.
 const (
 	AttemptsWaiting = 3 // about a second
 	AttemptsRunning = 8 // about 25 seconds

@@ -96,34 +96,21 @@ func TestDoctorOfMachines(t *testing.T) {
 		"ok limits open "+
 			"files: at most 65536",
 	)
-	says(
-		t,
-		"no limits",
-		limits(local.Machine{Files: math.MaxUint64}),
-		"ok limits open files: unlimited",
-	)
+	says(t, "no limits", limits(local.Machine{Files: math.MaxUint64}),
+		"ok limits open files: unlimited")
 	says(t, "few files", limits(local.Machine{Files: 4096, FileSize: 1 << 30}),
 		"warning limits open files", "failed limits size of a file: at most 1 GiB")
 	says(t, "too few files", limits(local.Machine{Files: 1024}), "failed limits open files")
 	c := app.DefaultConfig()
 	says(t, "memory", room(local.Machine{Cpus: 2, Memory: 8 << 30}, c),
 		"ok machine processors: 2", "ok machine memory: 8 GiB, of which 576 MiB")
-	says(
-		t,
-		"little memory",
-		room(local.Machine{Cpus: 1, Memory: 512 << 20}, c),
-		"warning machine memory",
-	)
+	says(t, "little memory", room(local.Machine{Cpus: 1, Memory: 512 << 20}, c),
+		"warning machine memory")
 	if found := limits((local.Machine{})); found != nil {
 		t.Errorf("of a machine that says nothing: %v", found)
 	}
-	if got := draw.Bytes(
-		1536,
-	) + ", " + draw.Bytes(
-		0,
-	) + ", " + draw.Bytes(
-		1<<20,
-	); got != "1.5 KiB, 0 B, 1 MiB" {
+	if got := draw.Bytes(1536) + ", " + draw.Bytes(0) + ", " + draw.Bytes(
+		1<<20); got != "1.5 KiB, 0 B, 1 MiB" {
 		t.Errorf("sizes: %s", got)
 	}
 }

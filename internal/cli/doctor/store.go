@@ -200,11 +200,9 @@ func leftovers(tenants []string) []finding {
 			What:   "throwaway tenants",
 			Source: "the records of the " +
 				"tenants",
-			Found: fmt.Sprintf(
-				"%s of checks that were broken off: %s",
+			Found: fmt.Sprintf("%s of checks that were broken off: %s",
 				draw.Count(len(tenants), "tenant"),
-				strings.Join(tenants[:min(len(tenants), 5)], ", "),
-			),
+				strings.Join(tenants[:min(len(tenants), 5)], ", ")),
 			Advice: "If no other check is running now, delete each: andon tenant delete " +
 				tenants[0],
 		},
@@ -224,9 +222,12 @@ func (d *doctor) checksOf(c app.Config) []storecheck.Check {
 func (d *doctor) runChecks(ctx context.Context, store andon.Store, checks []storecheck.Check) {
 	const source = "storecheck, in throwaway tenants"
 	ran, bad := 0, 0
+	bar := draw.NewBar(d.Stderr, "checks", int64(len(checks)), func(done, total int64) string {
+		return fmt.Sprintf(" %d of %d", done, total)
+	})
 	err := storecheck.Run(ctx, store, checks, func(r storecheck.Result) {
 		ran++
-		d.progress(ran, len(checks))
+		bar.Add(1)
 		if r.Err == nil || ctx.Err() != nil {
 			return
 		}
@@ -239,7 +240,7 @@ func (d *doctor) runChecks(ctx context.Context, store andon.Store, checks []stor
 				"If its engine is set up as docs/stores has it, please report it with this line.",
 		})
 	})
-	d.progress(0, 0)
+	bar.End()
 	if err != nil {
 		return // interrupted; run says so
 	}
@@ -252,16 +253,4 @@ func (d *doctor) runChecks(ctx context.Context, store andon.Store, checks []stor
 			"as much", ran, every)
 	}
 	d.report.add(finding{well, "checks", "semantics", found, source, ""})
-}
-
-// progress shows a person that something is going on; 0 clears the line.
-func (d *doctor) progress(n, of int) {
-	if !draw.IsTerminal(d.Stderr) {
-		return
-	}
-	if n == 0 {
-		fmt.Fprint(d.Stderr, "\r\x1b[K")
-		return
-	}
-	fmt.Fprintf(d.Stderr, "\r%d of %s", n, draw.Count(of, "check"))
 }

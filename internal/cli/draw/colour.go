@@ -10,6 +10,7 @@ import (
 // Depth is how many colours a terminal shows.
 type Depth int
 
+// The depths.
 const (
 	NoColours   Depth = iota // NO_COLOR, or no terminal
 	FewColours               // 16, whose look is the terminal's own

@@ -54,9 +54,7 @@ func resultOf(r intake.Result, err error) (client.Result, error) {
 	return client.Result{Accepted: r.Accepted, Rejected: r.Rejected}, err
 }
 
-func (r *reference) AppendEvents(
-	ctx context.Context, events []andon.Event,
-) (client.Result, error) {
+func (r *reference) AppendEvents(ctx context.Context, events []andon.Event) (client.Result, error) {
 	for _, e := range events {
 		if e.Time < r.newest[e.Device] {
 			r.late++
@@ -85,9 +83,7 @@ func (r *reference) AssignMany(
 	return client.Result{Accepted: len(kept)}, err
 }
 
-func (r *reference) Escalate(
-	ctx context.Context, e client.Escalation,
-) (client.Escalation, error) {
+func (r *reference) Escalate(ctx context.Context, e client.Escalation) (client.Escalation, error) {
 	r.entries[andon.EventKey{Device: e.Device, Time: e.Time, State: e.State}] = true
 	if e.To == "" {
 		r.withdrawn++

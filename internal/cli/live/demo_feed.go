@@ -70,15 +70,9 @@ type tally struct {
 
 // String says it in words.
 func (t tally) String() string {
-	return fmt.Sprintf(
-		"%s events, %s readings, %s assignments and %s escalations",
-		draw.Grouped(
-			t.events,
-		),
-		draw.Grouped(t.readings),
-		draw.Grouped(t.assignments),
-		draw.Grouped(t.escalations),
-	)
+	return fmt.Sprintf("%s events, %s readings, %s assignments and %s escalations",
+		draw.Grouped(t.events), draw.Grouped(t.readings), draw.Grouped(t.assignments),
+		draw.Grouped(t.escalations))
 }
 
 func (t *tally) refuse(n int, reason string) {

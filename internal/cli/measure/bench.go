@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 	"github.com/andonhq/andon/internal/app"
 	"github.com/andonhq/andon/internal/bench"
 	"github.com/andonhq/andon/internal/cli/command"
+	"github.com/andonhq/andon/internal/cli/draw"
 	"github.com/andonhq/andon/internal/cli/local"
 	"github.com/andonhq/andon/internal/store/all"
 )
@@ -128,10 +130,9 @@ func (b *benchmark) settle() error {
 
 func (b *benchmark) measureAll(ctx context.Context, dir string) error {
 	for i, name := range b.stores {
-		bar := newBenchBar(b.Program, name, i, len(b.stores))
-		b.options.Told = bar.show
+		end := b.showSteps(name, i)
 		err := b.measure(ctx, name, dir)
-		bar.end()
+		end()
 		switch {
 		case ctx.Err() != nil:
 			return errors.New("interrupted: " + b.left())
@@ -140,6 +141,24 @@ func (b *benchmark) measureAll(ctx context.Context, dir string) error {
 		}
 	}
 	return nil
+}
+
+// showSteps shows how far the measuring of the store at a place is, until end is called.
+func (b *benchmark) showSteps(store string, place int) (end func()) {
+	if len(b.stores) > 1 {
+		store = fmt.Sprintf("%s (%d of %d)", store, place+1, len(b.stores))
+	}
+	const parts = 1000 // of the whole bar
+	var present atomic.Pointer[bench.Step]
+	present.Store(&bench.Step{})
+	bar := draw.NewBar(b.Stderr, store, parts, func(int64, int64) string {
+		return " " + present.Load().Load
+	})
+	b.options.Told = func(s bench.Step) {
+		present.Store(&s)
+		bar.Show(int64(parts*(float64(s.Number-1)+s.Done)/float64(s.Of)), parts)
+	}
+	return bar.End
 }
 
 // left says what is left behind.

@@ -7,8 +7,6 @@ import (
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
-	"github.com/vbauerster/mpb/v8"
-	"github.com/vbauerster/mpb/v8/decor"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/app"
@@ -92,16 +90,20 @@ func (r *rebuild) run(ctx context.Context, c app.Config) error {
 	if err != nil {
 		return command.UnlessInterrupted(ctx, err)
 	}
-	bar := r.newBar()
-	err = wrap.RebuildLatest(ctx, store, r.to.Value, r.buckets, bar.show)
-	bar.end()
+	bar := draw.NewBar(r.Stderr, "devices", 0, awaited)
+	var rebuilt atomic.Int64
+	err = wrap.RebuildLatest(ctx, store, r.to.Value, r.buckets, func(done, total int64) {
+		rebuilt.Store(done)
+		bar.Show(done, total)
+	})
+	bar.End()
 	err = errors.Join(err, store.Close())
 	if err != nil && ctx.Err() != nil {
 		return errors.New("interrupted: no answer has changed; " +
 			"run the same command again, which begins anew")
 	}
 	if err == nil {
-		fmt.Fprintf(r.Stdout, "Rebuilt: %s.\n", draw.Count(int(bar.done.Load()), "device"))
+		fmt.Fprintf(r.Stdout, "Rebuilt: %s.\n", draw.Count(int(rebuilt.Load()), "device"))
 	}
 	return err
 }
@@ -116,51 +118,15 @@ func (r *rebuild) nothing(store string) error {
 	return nil
 }
 
-// rebuildBar shows how far a rebuild is, where somebody looks.
-type rebuildBar struct {
-	bars *mpb.Progress // nil: nobody looks
-	bar  *mpb.Bar
-	done atomic.Int64 // devices
-}
-
-func (r *rebuild) newBar() *rebuildBar {
-	b := &rebuildBar{}
-	if !draw.IsTerminal(r.Stderr) {
-		return b
-	}
-	b.bars = mpb.New(mpb.WithOutput(r.Stderr))
-	b.bar = b.bars.AddBar(0, mpb.BarRemoveOnComplete(),
-		mpb.PrependDecorators(decor.Name("devices")),
-		mpb.AppendDecorators(decor.CountersNoUnit(" %d of %d"), decor.Any(awaited)),
-	)
-	return b
-}
-
 // awaited says what is being waited for: every server has to follow before the devices are gone
 // over, and after that.
-func awaited(s decor.Statistics) string {
-	switch s.Current {
+func awaited(done, total int64) string {
+	text := fmt.Sprintf(" %d of %d", done, total)
+	switch done {
 	case 0:
-		return ", waiting half a minute for every server to follow"
-	case s.Total:
-		return ", waiting a minute for every server to go over"
+		text += ", waiting half a minute for every server to follow"
+	case total:
+		text += ", waiting a minute for every server to go over"
 	}
-	return ""
-}
-
-// show takes how many devices of how many are done. It may be called concurrently.
-func (b *rebuildBar) show(done, total int64) {
-	b.done.Store(done)
-	if b.bar != nil {
-		b.bar.SetTotal(total, false)
-		b.bar.SetCurrent(done)
-	}
-}
-
-// end takes the bar away.
-func (b *rebuildBar) end() {
-	if b.bars != nil {
-		b.bar.Abort(true)
-		b.bars.Wait()
-	}
+	return text
 }

@@ -60,20 +60,16 @@ func deviceColumns() []command.Column[client.Device] {
 	return []command.Column[device]{
 		command.TextColumn("device", func(d *device) string { return string(d.Device) }),
 		command.StateColumn(func(d *device) andon.State { return d.State }),
-		command.TextColumn(
-			"severity",
-			func(d *device) string { return strconv.Itoa(int(d.Severity)) },
-		),
+		command.TextColumn("severity",
+			func(d *device) string { return strconv.Itoa(int(d.Severity)) }),
 		momentColumn("since", func(d *device) andon.Time { return d.Since }),
 		momentColumn("time", func(d *device) andon.Time { return d.Time }),
 		momentColumn("received", func(d *device) andon.Time { return d.Received }),
 		command.TextColumn("operator", func(d *device) string { return string(d.Operator) }),
 		command.TextColumn("escalated_to", func(d *device) string { return string(d.EscalatedTo) }),
 		momentColumn("incident_since", func(d *device) andon.Time { return d.IncidentSince }),
-		command.TextColumn(
-			"silent",
-			func(d *device) string { return strconv.FormatBool(d.Silent) },
-		),
+		command.TextColumn("silent",
+			func(d *device) string { return strconv.FormatBool(d.Silent) }),
 		command.TextColumn("message", func(d *device) string { return d.Message }),
 		command.TextColumn("attributes", func(d *device) string { return string(d.Attributes) }),
 	}
@@ -120,9 +116,7 @@ func devicesColumns() []command.Column[client.Device] {
 
 // insertBehind puts a column behind the one of that name.
 func insertBehind[T any](
-	columns []command.Column[T],
-	name string,
-	c command.Column[T],
+	columns []command.Column[T], name string, c command.Column[T],
 ) []command.Column[T] {
 	for i := range columns {
 		if columns[i].Name == name {
@@ -144,12 +138,8 @@ func queryStates(p *command.Program) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := command.Show(
-			q.Program,
-			&q.Output,
-			countColumns(),
-			command.Each(states),
-		); err != nil {
+		if err := command.Show(q.Program, &q.Output, countColumns(),
+			command.Each(states)); err != nil {
 			return err
 		}
 		if q.IsTable() {
@@ -176,10 +166,8 @@ func countColumns() []command.Column[client.StateCount] {
 				}
 			},
 		},
-		command.ProgramColumn(
-			"severity",
-			func(s *count) string { return strconv.Itoa(int(s.Severity)) },
-		),
+		command.ProgramColumn("severity",
+			func(s *count) string { return strconv.Itoa(int(s.Severity)) }),
 		command.ProgramColumn("letter", func(s *count) string { return s.Letter }),
 		command.ProgramColumn("colour", func(s *count) string { return s.Colour }),
 		command.ProgramColumn("symbol", func(s *count) string { return s.Symbol }),

@@ -28,12 +28,8 @@ func queryEvents(p *command.Program) *cobra.Command {
 			return err
 		}
 		q.ofDevice(ctx, c, id)
-		return command.Show(
-			q.Program,
-			&q.Output,
-			command.EventColumns(),
-			c.DeviceEvents(ctx, id, q.selected),
-		)
+		return command.Show(q.Program, &q.Output, command.EventColumns(),
+			c.DeviceEvents(ctx, id, q.selected))
 	})
 }
 
@@ -50,12 +46,8 @@ func queryOperator(p *command.Program) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return command.Show(
-			q.Program,
-			&q.Output,
-			command.EventColumns(),
-			c.OperatorEvents(ctx, id, q.selected),
-		)
+		return command.Show(q.Program, &q.Output, command.EventColumns(),
+			c.OperatorEvents(ctx, id, q.selected))
 	})
 }
 
@@ -80,12 +72,8 @@ func querySupervisor(p *command.Program) *cobra.Command {
 				return err
 			}
 		}
-		return command.Show(
-			q.Program,
-			&q.Output,
-			command.EventColumns(),
-			c.SupervisorEvents(ctx, id, q.selected),
-		)
+		return command.Show(q.Program, &q.Output, command.EventColumns(),
+			c.SupervisorEvents(ctx, id, q.selected))
 	})
 }
 
@@ -121,12 +109,7 @@ func queryEntry(p *command.Program) *cobra.Command {
 
 // showEntry prints an entry, and for a person its escalations below it.
 func (q *query) showEntry(entry client.Entry) error {
-	if err := command.ShowOne(
-		q.Program,
-		&q.Output,
-		entryColumns(),
-		entry,
-	); err != nil ||
+	if err := command.ShowOne(q.Program, &q.Output, entryColumns(), entry); err != nil ||
 		!q.IsTable() {
 		return err
 	}

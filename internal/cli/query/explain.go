@@ -57,10 +57,8 @@ func planColumns() []command.Column[planStep] {
 	type step = planStep
 	return []command.Column[step]{
 		command.ProgramColumn("statement", func(s *step) string { return s.Statement }),
-		command.TextColumn(
-			"partition",
-			func(s *step) string { return strings.Join(s.Partition, ", ") },
-		),
+		command.TextColumn("partition",
+			func(s *step) string { return strings.Join(s.Partition, ", ") }),
 		command.TextColumn("consistency", func(s *step) string { return s.Consistency }),
 		figureColumn("times", func(s *step) string { return strconv.Itoa(s.Times) }),
 		figureColumn("rows", func(s *step) string { return strconv.Itoa(s.Rows) }),

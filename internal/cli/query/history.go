@@ -29,12 +29,8 @@ before --from or ends after --to is given whole.`,
 			return err
 		}
 		q.ofDevice(ctx, c, id)
-		return command.Show(
-			q.Program,
-			&q.Output,
-			intervalColumns(),
-			c.Intervals(ctx, id, q.selected),
-		)
+		return command.Show(q.Program, &q.Output, intervalColumns(),
+			c.Intervals(ctx, id, q.selected))
 	})
 }
 
@@ -69,11 +65,7 @@ func queryAssignments(p *command.Program) *cobra.Command {
 			return err
 		}
 		q.ofDevice(ctx, c, id)
-		return command.Show(
-			q.Program,
-			&q.Output,
-			command.AssignmentColumns(),
-			c.Assignments(ctx, id, q.selected),
-		)
+		return command.Show(q.Program, &q.Output, command.AssignmentColumns(),
+			c.Assignments(ctx, id, q.selected))
 	})
 }

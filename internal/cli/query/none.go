@@ -60,10 +60,8 @@ func (q *query) strangeState(ctx context.Context, c *client.Client) string {
 			return ""
 		}
 		if strings.HasPrefix(string(s.State), q.selected.State) {
-			prefix = fmt.Sprintf(
-				"; %s is all that begin so",
-				command.ShellWord(q.selected.State+"*"),
-			)
+			prefix = fmt.Sprintf("; %s is all that begin so",
+				command.ShellWord(q.selected.State+"*"))
 		}
 		names = append(names, s.State)
 	}

@@ -45,14 +45,9 @@ type archived struct {
 }
 
 func (n archived) String() string {
-	return fmt.Sprintf(
-		"%s, %s, %s, %s, %s",
-		draw.Count(n.Events, "event"),
-		draw.Count(n.Readings, "reading"),
-		draw.Count(n.Assignments, "assignment"),
-		draw.Count(n.Escalations, "escalation"),
-		draw.Count(n.Retired, "retirement"),
-	)
+	return fmt.Sprintf("%s, %s, %s, %s, %s", draw.Count(n.Events, "event"),
+		draw.Count(n.Readings, "reading"), draw.Count(n.Assignments, "assignment"),
+		draw.Count(n.Escalations, "escalation"), draw.Count(n.Retired, "retirement"))
 }
 
 const (

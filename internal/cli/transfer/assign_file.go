@@ -13,6 +13,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/cli/command"
+	"github.com/andonhq/andon/internal/cli/draw"
 	"github.com/andonhq/andon/internal/ingest"
 	"github.com/andonhq/andon/internal/ingest/table"
 )
@@ -30,20 +31,20 @@ func (a *assign) many(ctx context.Context) error {
 		return err
 	}
 	defer file.Close()
-	bar := newProgress(a.Stderr, a.from.file, size)
-	rows, err := openAssignments(a.from.file, bar.reader(file), format)
+	bar := draw.NewFileBar(a.Stderr, a.from.file, size)
+	rows, err := openAssignments(a.from.file, bar.Reader(file), format)
 	if err != nil {
-		bar.end()
+		bar.End()
 		return err
 	}
 	r, err := newReport(a.from, bar)
 	if err != nil {
-		bar.end()
+		bar.End()
 		return err
 	}
 	a.Attempts = command.AttemptsRunning
 	err = a.Ask(ctx, func(c *client.Client) error { return rows.send(ctx, c, r) })
-	bar.end()
+	bar.End()
 	return errors.Join(a.finish(r, rows.ended.Load(), err), r.close())
 }
 

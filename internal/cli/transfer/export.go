@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -190,7 +191,8 @@ type exportRun struct {
 	// done is called behind each device that is whole; it may be nil.
 	done func(place) error
 
-	bar     *exportBar
+	bar     *draw.Bar
+	shown   atomic.Int64 // entries, read by the bar
 	entries int
 	whole   int // devices
 	unknown unknowns
@@ -230,8 +232,7 @@ func (r *exportRun) places(ctx context.Context, c *client.Client) iter.Seq2[plac
 			}
 			if !found && text != "*" { // a tenant without devices is no slip of the pen
 				r.unknown.add(
-					"no device that is listed begins with " + draw.Legible(text[:len(text)-1]),
-				)
+					"no device that is listed begins with " + draw.Legible(text[:len(text)-1]))
 			}
 		}
 	}

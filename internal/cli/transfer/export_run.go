@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"strings"
@@ -17,7 +18,7 @@ import (
 // all exports to w what was asked for. Where nothing of that is known, that is an error.
 func (r *exportRun) all(ctx context.Context, c *client.Client, w *bufio.Writer) error {
 	r.bar = r.newBar(ctx, c)
-	defer r.bar.end()
+	defer r.bar.End()
 	if err := r.allOfKind(ctx, c, w); err != nil {
 		return err
 	}
@@ -25,6 +26,23 @@ func (r *exportRun) all(ctx context.Context, c *client.Client, w *bufio.Writer) 
 		return andon.Errorf(andon.NotFound, "%s", strings.TrimSuffix(r.unknown.note(), "\n"))
 	}
 	return nil
+}
+
+// newBar shows how far the export is, unless the entries themselves go to a terminal.
+func (r *exportRun) newBar(ctx context.Context, c *client.Client) *draw.Bar {
+	w := r.Stderr
+	if r.file == "" && draw.IsTerminal(r.Stdout) {
+		w = io.Discard
+	}
+	expected := int64(len(r.export.devices))
+	if r.export.devices[0] == "*" && draw.IsTerminal(w) {
+		if _, total, err := c.States(ctx); err == nil {
+			expected = int64(total)
+		}
+	}
+	return draw.NewBar(w, r.kind.Value, expected, func(done, total int64) string {
+		return fmt.Sprintf(" %d, %d of %d devices", r.shown.Load(), done, total)
+	})
 }
 
 func (r *exportRun) allOfKind(ctx context.Context, c *client.Client, w io.Writer) error {
@@ -114,7 +132,7 @@ func copyDevice[T any](r *exportRun, s command.Sink[T], ask questions[T], at pla
 			return err
 		}
 		r.entries++
-		r.bar.entry()
+		r.shown.Add(1)
 	}
 	if r.entries == before && !isPrefix(r.export.devices[at.Selector]) {
 		known, err := isAny(ask.any(at.Device))
@@ -127,7 +145,7 @@ func copyDevice[T any](r *exportRun, s command.Sink[T], ask questions[T], at pla
 		}
 	}
 	r.whole++
-	r.bar.device()
+	r.bar.Add(1)
 	return nil
 }
 

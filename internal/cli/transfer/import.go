@@ -60,7 +60,7 @@ func importFiles(ctx context.Context, p *command.Program, o importOptions, files
 		if err != nil {
 			return err
 		}
-		source.progress.end()
+		source.progress.End()
 		source.Close()
 	}
 	rejected := false
@@ -209,25 +209,21 @@ func importFile(ctx context.Context, p *command.Program, o importOptions) error 
 	defer source.Close()
 	r, err := newReport(o, source.progress)
 	if err != nil {
-		source.progress.end()
+		source.progress.End()
 		return err
 	}
 	r.file = o.name()
 	io.WriteString(source.progress, source.taken())
 	begun := time.Now()
 	err = o.Ask(ctx, func(c *client.Client) error { return source.send(ctx, c, r) })
-	source.progress.end()
+	source.progress.End()
 	io.WriteString(p.Stderr, source.ambiguous())
 	return errors.Join(finishImport(p, o, r, time.Since(begun), err), r.close())
 }
 
 // finishImport prints the outcome and turns what ended the import into what to do next.
 func finishImport(
-	p *command.Program,
-	o importOptions,
-	r *report,
-	took time.Duration,
-	err error,
+	p *command.Program, o importOptions, r *report, took time.Duration, err error,
 ) error {
 	io.WriteString(p.Stderr, r.hidden()+r.tooOld(&o)+r.replacing(&o))
 	io.WriteString(p.Stderr, r.strange.note(o.Tenant))

@@ -97,7 +97,7 @@ func statesOf(
 				found[andon.State(strings.Clone(string(state)))] = true
 			}
 		}
-		s.progress.end()
+		s.progress.End()
 		s.Close()
 	}
 	return slices.Sorted(maps.Keys(found)), ctx.Err()

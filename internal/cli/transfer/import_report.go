@@ -9,9 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/vbauerster/mpb/v8"
-	"github.com/vbauerster/mpb/v8/decor"
-
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/cli/draw"
 )
@@ -189,64 +186,4 @@ func (r *report) tooOld(o *importOptions) string {
 	}
 	return fmt.Sprintf("%d too old for tenant %s; a new tenant keeps all: "+
 		"andon tenant set NEW --%s-retention forever\n", r.expired, o.Tenant, o.kind())
-}
-
-// progress shows how much of a file is read, where somebody looks.
-type progress struct {
-	bars *mpb.Progress // nil: nobody looks
-	bar  *mpb.Bar
-	w    io.Writer
-}
-
-// newProgress shows a bar on w if that is a terminal. size is the file's; 0 where it is not known.
-func newProgress(w io.Writer, file string, size int64) *progress {
-	if !draw.IsTerminal(w) {
-		return &progress{w: w}
-	}
-	bars := mpb.New(mpb.WithOutput(w))
-	done := decor.Percentage(decor.WCSyncSpace)
-	if size == 0 {
-		done = decor.CurrentKibiByte("% .1f", decor.WCSyncSpace)
-	}
-	return &progress{w: w, bars: bars, bar: bars.AddBar(size,
-		mpb.BarRemoveOnComplete(),
-		mpb.PrependDecorators(decor.Name(file)),
-		mpb.AppendDecorators(done, decor.AverageSpeed(decor.SizeB1024(0), " % .1f")),
-	)}
-}
-
-// reader counts what is read through it.
-func (p *progress) reader(r io.Reader) io.Reader {
-	if p.bars == nil {
-		return r
-	}
-	return &counted{r, p.bar}
-}
-
-// Write writes above the bar.
-func (p *progress) Write(b []byte) (int, error) {
-	if p.bars == nil {
-		return p.w.Write(b)
-	}
-	return p.bars.Write(b)
-}
-
-// end takes the bar away.
-func (p *progress) end() {
-	if p.bars != nil {
-		p.bar.Abort(true)
-		p.bars.Wait()
-	}
-}
-
-// counted moves a bar by what is read.
-type counted struct {
-	io.Reader
-	bar *mpb.Bar
-}
-
-func (c *counted) Read(b []byte) (int, error) {
-	n, err := c.Reader.Read(b)
-	c.bar.IncrBy(n)
-	return n, err
 }

@@ -22,7 +22,7 @@ type source struct {
 	options  importOptions
 	table    *table.Table
 	mapping  table.Mapping
-	progress *progress
+	progress *draw.Bar
 
 	// One of them is what the table holds, as the mapping says.
 	events   table.Entries[andon.Event]
@@ -57,15 +57,15 @@ func openSource(p *command.Program, o importOptions) (*source, error) {
 		return nil, err
 	}
 	s.Closer = file
-	s.progress = newProgress(p.Stderr, o.name(), size)
-	s.table, err = table.Open(s.progress.reader(file), table.Options{
+	s.progress = draw.NewFileBar(p.Stderr, o.name(), size)
+	s.table, err = table.Open(s.progress.Reader(file), table.Options{
 		Format: format, Comma: comma, Comments: o.comments, NoHeader: o.noHeader,
 	})
 	if err == nil {
 		err = s.read()
 	}
 	if err != nil {
-		s.progress.end()
+		s.progress.End()
 		file.Close()
 		return nil, andon.Errorf(andon.KindOf(err), "%s: %w%s", o.name(), err, s.advice(err))
 	}

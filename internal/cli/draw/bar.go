@@ -1,0 +1,90 @@
+package draw
+
+import (
+	"io"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+)
+
+// Bar shows how far something is, where a person looks; elsewhere it shows nothing. Its methods may
+// be called concurrently.
+type Bar struct {
+	w    io.Writer
+	bars *mpb.Progress // nil: nobody looks
+	bar  *mpb.Bar
+}
+
+// NewBar shows a bar on w, if that is a terminal, of something that has a name. Behind it stands
+// what note says of how much of how many is done.
+func NewBar(w io.Writer, name string, total int64, note func(done, total int64) string) *Bar {
+	return newBar(w, name, total, decor.Any(func(s decor.Statistics) string {
+		return note(s.Current, s.Total)
+	}))
+}
+
+// NewFileBar is NewBar for a file that is read. Its size is 0 where it is not known.
+func NewFileBar(w io.Writer, file string, size int64) *Bar {
+	done := decor.Percentage(decor.WCSyncSpace)
+	if size == 0 {
+		done = decor.CurrentKibiByte("% .1f", decor.WCSyncSpace)
+	}
+	return newBar(w, file, size, done, decor.AverageSpeed(decor.SizeB1024(0), " % .1f"))
+}
+
+func newBar(w io.Writer, name string, total int64, behind ...decor.Decorator) *Bar {
+	b := &Bar{w: w}
+	if IsTerminal(w) {
+		b.bars = mpb.New(mpb.WithOutput(w))
+		b.bar = b.bars.AddBar(total, mpb.BarRemoveOnComplete(),
+			mpb.PrependDecorators(decor.Name(name)), mpb.AppendDecorators(behind...))
+	}
+	return b
+}
+
+// Show says how much of how many is done.
+func (b *Bar) Show(done, total int64) {
+	if b.bar != nil {
+		b.bar.SetTotal(total, false)
+		b.bar.SetCurrent(done)
+	}
+}
+
+// Add says that so much more is done.
+func (b *Bar) Add(n int) {
+	if b.bar != nil {
+		b.bar.IncrBy(n)
+	}
+}
+
+// Reader counts what is read through it.
+func (b *Bar) Reader(r io.Reader) io.Reader {
+	if b.bar == nil {
+		return r
+	}
+	return io.TeeReader(r, counted{b})
+}
+
+// counted moves a bar by what is written to it.
+type counted struct{ bar *Bar }
+
+func (c counted) Write(text []byte) (int, error) {
+	c.bar.Add(len(text))
+	return len(text), nil
+}
+
+// Write writes above the bar.
+func (b *Bar) Write(text []byte) (int, error) {
+	if b.bars == nil {
+		return b.w.Write(text)
+	}
+	return b.bars.Write(text)
+}
+
+// End takes the bar away.
+func (b *Bar) End() {
+	if b.bars != nil {
+		b.bar.Abort(true)
+		b.bars.Wait()
+	}
+}
