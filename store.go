@@ -5,7 +5,7 @@ import (
 	"iter"
 )
 
-// What a store keeps, in seven contracts. For all of them:
+// What a store keeps, in eight contracts. For all of them:
 //
 // Tenant. Every call names the tenant, and nothing of another one is ever returned. A tenant that
 // has no record is NotFound.
@@ -216,6 +216,7 @@ type Store interface {
 	Assignments
 	Restorer
 	Tenants
+	Records
 
 	// Capabilities says what the store can serve. It does not change while the store is open.
 	Capabilities() Capabilities

@@ -38,6 +38,7 @@ func Checks() []Check {
 	return slices.Concat(
 		scenarioChecks(), identityChecks(), timeChecks(), admissionChecks(), pagingChecks(),
 		capabilityChecks(), tenantChecks(), idChecks(), concurrentChecks(),
+		recordChecks(),
 	)
 }
 
@@ -59,6 +60,7 @@ func Few() []Check {
 		"2.7 an escalated entry is in the supervisor's list until withdrawn",
 		"2.10 a retired device leaves counts and lists, its history stays",
 		"2.12 messages at one time join metric by metric",
+		"2.16 of writers side by side who read one version one wins",
 		"3 the devices that are in a given state now",
 	}
 	return slices.DeleteFunc(Checks(), func(c Check) bool {

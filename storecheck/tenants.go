@@ -70,6 +70,10 @@ func readsOf(
 		"Assignments": func() error {
 			return errOf(s.Assignments(ctx, id, "d1", andon.PageQuery{Limit: 1}))
 		},
+		"Record": func() error { return second(s.Record(ctx, id, "check", "r1")) },
+		"Records": func() error {
+			return errOf(s.Records(ctx, id, "check", andon.RecordQuery{Limit: 1}))
+		},
 	}
 }
 
@@ -95,6 +99,8 @@ func writesOf(
 				{Device: "d1", Operator: "Liz", From: at},
 			}})
 		},
+		"PutRecord":    func() error { return second(s.PutRecord(ctx, aRecord(id, "r1"))) },
+		"DeleteRecord": func() error { return s.DeleteRecord(ctx, aRecord(id, "r1")) },
 		"Retire":       func() error { return second(s.Retire(ctx, id, "d1", at)) },
 		"AdmitStates":  func() error { return second(s.AdmitStates(ctx, id, nil, 1)) },
 		"Expire":       func() error { return s.Expire(ctx, id, andon.Horizon{}) },
@@ -182,7 +188,7 @@ func settingsAreKept(ctx context.Context, e *Env, id andon.TenantID) error {
 		return err
 	}
 	t.Events, t.Readings, t.MaxFuture, t.SilentAfter = 11_000_000, 12_000_000, 13, 14
-	t.Floor = andon.Horizon{Events: 15, Readings: 16}
+	t.Floor = andon.Horizon{Events: e.Base - 15, Readings: e.Base - 16}
 	t.Clock = andon.ClockMark{
 		Believed: e.Base, Doubted: e.Base.Add(1), Last: e.Base.Add(2),
 	}

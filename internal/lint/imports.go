@@ -76,12 +76,14 @@ func planOfStores() []room {
 	return []room{
 		{dir: "internal/store/shared", pure: true, may: ". internal/cuckoo"},
 		{dir: "internal/store/adapter", may: ". internal/config"},
+		{dir: "internal/store/tenants", pure: true, may: "."},
 		{dir: "internal/store/memstore", pure: true, may: ". internal/config " +
-			"internal/store/adapter"},
+			"internal/store/adapter internal/store/tenants"},
 		{dir: "internal/store/pebblestore", may: ". internal/config internal/cuckoo " +
-			"internal/current internal/store/adapter"},
+			"internal/current internal/store/adapter internal/store/tenants"},
 		{dir: "internal/store/cassandrastore", may: ". internal/config internal/cuckoo " +
-			"internal/store/adapter internal/store/shared internal/store/wrap"},
+			"internal/store/adapter internal/store/shared internal/store/tenants " +
+			"internal/store/wrap"},
 		{dir: "internal/store/all", may: ". internal/config internal/store/adapter " +
 			"internal/store/cassandrastore internal/store/memstore internal/store/pebblestore " +
 			"internal/store/wrap"},

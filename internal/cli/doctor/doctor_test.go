@@ -223,7 +223,7 @@ func TestDoctorIsGentle(t *testing.T) {
 	}
 	d, _ := newDoctor()
 	d.runChecks(t.Context(), memstore.New(), storecheck.Few())
-	says(t, "few", d.report.Findings, "ok checks semantics: 8 checks passed; --full runs all")
+	says(t, "few", d.report.Findings, "ok checks semantics: 9 checks passed; --full runs all")
 }
 
 // brokenServer serves the API but for what broken answers itself.

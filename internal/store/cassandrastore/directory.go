@@ -22,7 +22,8 @@ const (
 	ofSupervisor kind = "supervisor" // by UTC day
 	// by UTC day on which an escalation of a device was made
 	ofEscalations kind = "escalation"
-	// ofNames lists operators, supervisors and metrics: the id says which, the label is a name.
+	// ofNames lists operators, supervisors, metrics and kinds of records: the id says which, the
+	// label is a name.
 	ofNames kind = "names"
 )
 
@@ -119,8 +120,11 @@ func (x *indexRows) metric(metric, device string, at andon.Time) {
 	x.name(ofMetric, metric)
 }
 
-// ofMetric is the id of the names of metrics.
-const ofMetric = "metric"
+// The ids of the names of metrics, and of the kinds of records.
+const (
+	ofMetric = "metric"
+	ofRecord = "record"
+)
 
 // lastDay is behind all days and hours.
 const lastDay = 1<<31 - 1

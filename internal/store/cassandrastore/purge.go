@@ -2,7 +2,6 @@ package cassandrastore
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/andonhq/andon"
@@ -55,12 +54,16 @@ func (s *Store) purgeAll(ctx context.Context) error {
 }
 
 func (s *Store) purgeLife(ctx context.Context, key string) error {
-	id, _, _ := strings.Cut(key, "\t")
-	row, err := s.tenantRow(ctx, andon.TenantID(id))
+	id := tenantOf(key)
+	row, err := s.tenantRow(ctx, id)
+	var life int
+	if err == nil {
+		_, life, err = tenantFrom(id, row)
+	}
 	if err != nil {
 		return err
 	}
-	if row.record == "" || tenantKey(andon.TenantID(id), row.life) != key {
+	if row.standing() == 0 || tenantKey(id, life) != key {
 		if err := s.purgeRows(ctx, key); err != nil {
 			return err
 		}
@@ -158,9 +161,9 @@ func goneFrom(key string, k kind, id string) mutation {
 		key, string(k), id)
 }
 
-// purgeNames deletes what is kept by operator, supervisor and metric.
+// purgeNames deletes what is kept by operator, supervisor, metric and kind of record.
 func (s *Store) purgeNames(ctx context.Context, key string) error {
-	for _, of := range []string{string(ofOperator), string(ofSupervisor), ofMetric} {
+	for _, of := range []string{string(ofOperator), string(ofSupervisor), ofMetric, ofRecord} {
 		for u, err := range s.units(ctx, key, ofNames, of, 0, 0, andon.Desc) {
 			if err != nil {
 				return err
@@ -180,6 +183,9 @@ func (s *Store) purgeNames(ctx context.Context, key string) error {
 }
 
 func (s *Store) purgeName(ctx context.Context, key, of, name string) error {
+	if of == ofRecord {
+		return s.purgeRecords(ctx, key, name)
+	}
 	if of == ofMetric {
 		var all []mutation
 		for bucket := range deviceBuckets {

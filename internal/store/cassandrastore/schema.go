@@ -16,7 +16,8 @@ type table struct {
 // tables are the schema as it is now. What changes here is an upgrade, too. The write timestamps
 // matter as much as the columns: each comment says what they are.
 func tables() []table {
-	return slices.Concat(types(), tenantTables(), logTables(), indexTables(), processTables())
+	return slices.Concat(types(), tenantTables(), recordTables(), logTables(), indexTables(),
+		processTables())
 }
 
 // types are what keeps a value of several parts whole.
@@ -31,16 +32,37 @@ func types() []table {
 
 func tenantTables() []table {
 	return []table{
-		{"tenants", "The tenants, written by compare-and-swap. A deleted one keeps its row, " +
-			"without a record, so that its next life has another key.",
-			`(part text, id text, record text, version bigint, life int,
-  PRIMARY KEY (part, id))`},
 		{"purges", "Lives of tenants that are over, of which rows may be left.",
 			`(part text, tenant text, PRIMARY KEY (part, tenant))`},
 		{"states_by_tenant", "The states that have entries.",
 			`(tenant text, state text, PRIMARY KEY (tenant, state))`},
 		{"devices_by_tenant", "The devices that anything is kept of, in 16 buckets.",
 			`(tenant text, bucket int, device text, PRIMARY KEY ((tenant, bucket), device))`},
+	}
+}
+
+// recordTables: that an index row was deleted need not be remembered for long, since one that comes
+// back leads to nothing.
+func recordTables() []table {
+	return []table{
+		{"records", "Versioned JSON documents, each a partition, written by compare-and-swap; " +
+			"tenants are those of kind tenant that belong to none. A deleted one keeps its " +
+			"version for a day. A deleted tenant keeps its row for ever, with the number of its " +
+			"lives in due, so that the next one has another key.",
+			`(tenant text, kind text, id text, version bigint, due bigint, data text,
+  PRIMARY KEY ((tenant, kind, id)))`},
+		{"records_by_kind", "Records that may be there, in 16 buckets, written at their version.",
+			`(tenant text, kind text, bucket int, id text,
+  PRIMARY KEY ((tenant, kind, bucket), id)) WITH CLUSTERING ORDER BY (id ASC)
+  AND gc_grace_seconds = 3600`},
+		{"due_by_slot", "Records that may be due, by five minutes and 16 shards, written at " +
+			"their version.",
+			`(kind text, slot int, shard int, due bigint, tenant text, id text, version bigint,
+  PRIMARY KEY ((kind, slot, shard), due, tenant, id))
+  WITH CLUSTERING ORDER BY (due ASC, tenant ASC, id ASC) AND gc_grace_seconds = 3600`},
+		{"due_slots", "Which partitions of due_by_slot exist.",
+			`(kind text, slot int, shard int, version bigint, PRIMARY KEY (kind, slot, shard))
+  WITH CLUSTERING ORDER BY (slot ASC, shard ASC) AND gc_grace_seconds = 3600`},
 	}
 }
 

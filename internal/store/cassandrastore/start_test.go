@@ -168,6 +168,7 @@ func TestUpgrade(t *testing.T) {
 			"state, at, supervisor, entry) VALUES (%s%d, %d, %d, 'WARNING1', 0, '', {delivery: 1})",
 			key, at.Day(), shard, int(at)+10+shard))
 	}
+	formerTenants(t, s)
 	text := scan[string](t, s, "SELECT value FROM settings")[0]
 	former := strings.Replace(text, fmt.Sprintf(`"schema":%d`, schemaVersion()), `"schema":1`, 1)
 	former = strings.Replace(former, `"settle":"30s",`, "", 1)
@@ -197,8 +198,57 @@ func TestUpgrade(t *testing.T) {
 	if n != 6 {
 		t.Errorf("%d of 6 entries are found", n)
 	}
-	if there, _ := tablesOf(t.Context(), s.session, o.Keyspace); there["escalations_by_device"] {
-		t.Error("the former table is still there")
+	there, _ := tablesOf(t.Context(), s.session, o.Keyspace)
+	if there["escalations_by_device"] || there["tenants"] {
+		t.Error("a former table is still there")
+	}
+	checkFormerTenants(t, s)
+}
+
+// formerTenants writes tenants as schema 2 had them, one of which was deleted.
+func formerTenants(t *testing.T, s *Store) {
+	t.Helper()
+	for _, table := range recordTables() {
+		run(t, s, "DROP TABLE "+table.name)
+	}
+	run(t, s, "CREATE TABLE tenants (part text, id text, record text, version bigint, life int, "+
+		"PRIMARY KEY (part, id))")
+	const record = `{"events":"forever","readings":"30d","max_future":"10m","silent_after":"7s",` +
+		`"states":[{"name":"CALM","severity":0,"letter":"C","colour":"#2e7d32","symbol":"●"}],` +
+		`"floor":[0,1764806400000000]}`
+	for id, row := range map[string]struct {
+		record        string
+		version, life int
+	}{"default": {record, 1, 0}, "factory": {record, 3, 2}, "gone": {"", 4, 1}} {
+		run(t, s, "INSERT INTO tenants (part, id, record, version, life) "+
+			"VALUES ('tenants', ?, ?, ?, ?)", id, row.record, row.version, row.life)
+	}
+}
+
+func checkFormerTenants(t *testing.T, s *Store) {
+	t.Helper()
+	factory, err := s.tenant(t.Context(), "factory")
+	if err != nil {
+		t.Fatal(err)
+	}
+	is := factory.record
+	if factory.key != "factory\t2" || is.Version != 3 || is.SilentAfter != 7_000_000 ||
+		is.Floor.Readings != 1_764_806_400_000_000 || !is.States.Has("CALM") {
+		t.Errorf("the tenant is %+v, in keys %q", is, factory.key)
+	}
+	is.MaxFuture++
+	if is, err = s.PutTenant(t.Context(), is); err != nil || is.Version <= 3 {
+		t.Errorf("a change of it: version %d, %v", is.Version, err)
+	}
+	all, err := s.Tenants(t.Context())
+	if err != nil || len(all) != 2 || all[0].ID != "default" || all[1].Version != is.Version {
+		t.Errorf("the tenants are %+v, %v", all, err)
+	}
+	if _, err := s.PutTenant(t.Context(), andon.NewTenant("gone")); err != nil {
+		t.Fatal(err)
+	}
+	if gone, err := s.tenant(t.Context(), "gone"); err != nil || gone.key != "gone\t1" {
+		t.Errorf("the next life of a tenant is %+v, %v", gone, err)
 	}
 }
 

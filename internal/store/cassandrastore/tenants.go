@@ -1,16 +1,14 @@
 package cassandrastore
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"slices"
+	"math"
 	"sync"
 	"time"
 
 	"github.com/andonhq/andon"
+	doc "github.com/andonhq/andon/internal/store/tenants"
 )
 
 // tenant is what is known of one tenant for a second.
@@ -62,70 +60,21 @@ func (t *tenants) deleted(id andon.TenantID, version int64) {
 	t.put(&tenant{record: andon.Tenant{ID: id, Version: uint64(version)}})
 }
 
-// storedTenant is a tenant's record as it is kept, as JSON. New fields work at their zero value.
-type storedTenant struct {
-	Events      andon.Retention  `json:"events"`
-	Readings    andon.Retention  `json:"readings"`
-	MaxFuture   andon.Duration   `json:"max_future"`
-	SilentAfter andon.Duration   `json:"silent_after"`
-	States      []andon.StateDef `json:"states"`
-	Floor       [2]int64         `json:"floor"` // of events and of readings
-
-	Clock andon.ClockMark `json:"clock,omitzero"`
+// tenantRow reads the record of a tenant; the zero row where there never was one.
+func (s *Store) tenantRow(ctx context.Context, id andon.TenantID) (recordRow, error) {
+	return s.recordRow(ctx, "", andon.TenantKind, string(id))
 }
 
-func encodeTenant(t *andon.Tenant) (string, error) {
-	text, err := json.Marshal(storedTenant{
-		Events: t.Events, Readings: t.Readings, MaxFuture: t.MaxFuture,
-		SilentAfter: t.SilentAfter, States: t.States.Defs(),
-		Floor: [2]int64{int64(t.Floor.Events), int64(t.Floor.Readings)}, Clock: t.Clock,
-	})
-	return string(text), err
-}
-
-func decodeTenant(id andon.TenantID, text string, version int64) (andon.Tenant, error) {
-	var stored storedTenant
-	if err := json.Unmarshal([]byte(text), &stored); err != nil {
-		return andon.Tenant{}, fmt.Errorf("read tenant %q: %w", id, err)
+// tenantFrom reads the row of a tenant, and which life it is in. One that was deleted has its next
+// life in due.
+func tenantFrom(id andon.TenantID, row recordRow) (record andon.Tenant, life int, err error) {
+	if row.standing() == 0 {
+		return record, int(row.due), nil
 	}
-	states, err := andon.NewStateSet(stored.States)
-	return andon.Tenant{
-		ID: id, Version: uint64(version), Events: stored.Events, Readings: stored.Readings,
-		MaxFuture: stored.MaxFuture, SilentAfter: stored.SilentAfter,
-		States: states, Clock: stored.Clock,
-		Floor: andon.Horizon{
-			Events: andon.Time(stored.Floor[0]), Readings: andon.Time(stored.Floor[1]),
-		},
-	}, err
-}
-
-const tenantColumns = "SELECT id, record, version, life FROM tenants " +
-	"WHERE part = 'tenants'"
-
-// tenantRow is a row of the table. One without a record is of a tenant that was deleted.
-type tenantRow struct {
-	id, record string
-	version    int64
-	life       int
-}
-
-func (r *tenantRow) into() []any {
-	return []any{&r.id, &r.record, &r.version, &r.life}
-}
-
-func (r *tenantRow) tenant() (*tenant, error) {
-	record, err := decodeTenant(andon.TenantID(r.id), r.record, r.version)
-	if err != nil {
-		return nil, andon.Errorf(andon.Internal, "%w", err)
-	}
-	return &tenant{key: tenantKey(record.ID, r.life), record: record}, nil
-}
-
-// tenantRow reads one row; the zero row where there is none.
-func (s *Store) tenantRow(ctx context.Context, id andon.TenantID) (row tenantRow, err error) {
-	q := question{tenantColumns + " AND id = ?", 0}
-	err = s.each(ctx, q, []any{string(id)}, row.into(), func() {})
-	return row, err
+	r := andon.Record{Kind: andon.TenantKind, ID: string(id)}
+	row.into(&r)
+	record, place, err := doc.Decode(r)
+	return record, int(place), err
 }
 
 // tenant returns a tenant that is there.
@@ -141,36 +90,35 @@ func (s *Store) tenant(ctx context.Context, id andon.TenantID) (*tenant, error) 
 	if err != nil {
 		return nil, err
 	}
-	if row.record == "" {
+	if row.standing() == 0 {
 		return nil, andon.NoTenant(id)
 	}
-	t, err := row.tenant()
-	if err == nil {
-		s.clamp(&t.record)
-		t.read = began
-		s.tenants.put(t)
+	record, life, err := tenantFrom(id, row)
+	if err != nil {
+		return nil, err
 	}
-	return t, err
+	s.clamp(&record)
+	t := &tenant{tenantKey(id, life), record, began}
+	s.tenants.put(t)
+	return t, nil
 }
 
 // Tenants is of andon.Tenants.
 func (s *Store) Tenants(ctx context.Context) ([]andon.Tenant, error) {
 	var all []andon.Tenant
-	var row tenantRow
 	var damaged error
-	err := s.each(ctx, question{tenantColumns, 0}, nil, row.into(), func() {
-		if row.record == "" {
-			return
+	q := andon.RecordQuery{Limit: math.MaxInt}
+	for r, err := range s.Records(ctx, "", andon.TenantKind, q) {
+		if err != nil {
+			return nil, err
 		}
-		t, err := row.tenant()
+		record, _, err := doc.Decode(r)
 		if damaged = errors.Join(damaged, err); err == nil {
-			s.clamp(&t.record)
-			all = append(all, t.record)
+			s.clamp(&record)
+			all = append(all, record)
 		}
-	})
-	byID := func(a, b andon.Tenant) int { return cmp.Compare(a.ID, b.ID) }
-	slices.SortFunc(all, byID)
-	return all, errors.Join(err, damaged)
+	}
+	return all, damaged
 }
 
 // Tenant is of andon.Tenants. What another process changed is seen within a second.
@@ -191,34 +139,36 @@ func (s *Store) PutTenant(ctx context.Context, is andon.Tenant) (andon.Tenant, e
 	if err != nil {
 		return andon.Tenant{}, err
 	}
-	if row.record != "" && uint64(row.version) == is.Version {
-		err = s.checkStates(ctx, &row, &is)
-	} else if row.record != "" || is.Version != 0 {
-		s.tenants.stale(is.ID)
-		err = andon.Errorf(andon.Conflict, "tenant %q was changed meanwhile", is.ID)
+	was, life, err := tenantFrom(is.ID, row)
+	if err != nil {
+		return andon.Tenant{}, err
+	}
+	document, err := doc.Encode(&is, uint32(life))
+	if err != nil {
+		return andon.Tenant{}, err
+	}
+	if err = document.CheckPut(row.standing()); err == nil && row.standing() != 0 {
+		err = s.checkStates(ctx, tenantKey(is.ID, life), &was, &is)
 	}
 	if err == nil {
-		err = s.outlive(ctx, &row)
+		err = s.outlive(ctx, row)
+	}
+	if err == nil {
+		document, err = s.putRecord(ctx, "", document, row)
 	}
 	if err != nil {
+		s.tenants.stale(is.ID)
 		return andon.Tenant{}, err
 	}
-	is.Version = uint64(row.version) + 1
-	text, err := encodeTenant(&is)
-	if err != nil {
-		return andon.Tenant{}, err
-	}
-	if err := s.swapTenant(ctx, is.ID, &row, text); err != nil {
-		return andon.Tenant{}, err
-	}
-	s.tenants.put(&tenant{tenantKey(is.ID, row.life), is, s.now()})
+	is.Version = document.Version
+	s.tenants.put(&tenant{tenantKey(is.ID, life), is, s.now()})
 	return is, nil
 }
 
 // outlive waits, before the next life of a tenant begins, until no process takes the former one for
 // alive: what it wrote there would be acknowledged and lost.
-func (s *Store) outlive(ctx context.Context, row *tenantRow) error {
-	if row.id == "" || row.record != "" {
+func (s *Store) outlive(ctx context.Context, row recordRow) error {
+	if row.version == 0 || row.standing() != 0 {
 		return nil
 	}
 	select {
@@ -266,20 +216,16 @@ func (s *Store) clamp(t *andon.Tenant) {
 }
 
 // checkStates refuses to change the severity of a state that has entries.
-func (s *Store) checkStates(ctx context.Context, row *tenantRow, is *andon.Tenant) error {
-	was, err := row.tenant()
+func (s *Store) checkStates(ctx context.Context, key string, was, is *andon.Tenant) error {
+	seen, err := s.seenStates(ctx, key)
 	if err != nil {
 		return err
 	}
-	seen, err := s.seenStates(ctx, was.key)
-	if err != nil {
-		return err
-	}
-	if name, ok := was.record.States.Reorders(is.States, seen); ok {
+	if name, ok := was.States.Reorders(is.States, seen); ok {
 		e := andon.AtField("body.states", "state %q has entries, and on Cassandra it keeps its "+
 			"severity %d, since what devices are found by follows from it; %d was asked for: "+
 			"name the state anew, or use another tenant",
-			name, was.record.States.Severity(name), is.States.Severity(name))
+			name, was.States.Severity(name), is.States.Severity(name))
 		e.Kind = andon.Conflict
 		return e
 	}
@@ -321,31 +267,6 @@ func (s *Store) Had(
 	return len(seen) > 0, readings, err
 }
 
-// swapTenant writes a record over the version that was read, "" to delete it.
-func (s *Store) swapTenant(
-	ctx context.Context, id andon.TenantID, was *tenantRow, record string,
-) error {
-	q := s.session.Query("UPDATE tenants SET record = ?, version = ?, life = ? "+
-		"WHERE part = 'tenants' AND id = ? IF version = ?",
-		record, was.version+1, was.life, string(id), was.version)
-	if was.id == "" {
-		q = s.session.Query("INSERT INTO tenants (part, id, record, version, life) "+
-			"VALUES ('tenants', ?, ?, ?, ?) IF NOT EXISTS", string(id), record, 1, 0)
-	}
-	found := map[string]any{}
-	// Not to be repeated by the driver: the first time may have happened, and the second would not.
-	applied, err := q.Consistency(s.options.write()).Idempotent(false).
-		MapScanCASContext(ctx, found)
-	if err != nil {
-		return failure("write the tenant", err)
-	}
-	if !applied {
-		s.tenants.stale(id)
-		return andon.Errorf(andon.Conflict, "tenant %q was changed meanwhile", id)
-	}
-	return nil
-}
-
 // ensureDefault makes the default tenant where it is not there.
 func (s *Store) ensureDefault(ctx context.Context) error {
 	_, err := s.tenant(ctx, andon.DefaultTenant)
@@ -369,22 +290,28 @@ func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 	if err != nil {
 		return err
 	}
-	if row.record == "" {
+	if row.standing() == 0 {
 		return andon.NoTenant(id)
 	}
-	over := tenantKey(id, row.life)
+	_, life, err := tenantFrom(id, row)
+	if err != nil {
+		return err
+	}
+	over := tenantKey(id, life)
 	// Before, so that it is not forgotten; and after, since a purge may have found it too early.
 	if err := s.markOver(ctx, over); err != nil {
 		return err
 	}
-	row.life++
-	if err := s.swapTenant(ctx, id, &row, ""); err != nil {
+	document := andon.Record{Kind: andon.TenantKind, ID: string(id)}
+	version, err := s.dropRecord(ctx, "", &document, row, int64(life)+1, 0)
+	if err != nil {
+		s.tenants.stale(id)
 		return err
 	}
 	if err := s.markOver(ctx, over); err != nil {
 		return err
 	}
-	s.tenants.deleted(id, row.version+1)
+	s.tenants.deleted(id, version)
 	s.counts.forget(over)
 	select {
 	case s.over <- struct{}{}:

@@ -2,6 +2,8 @@ package cassandrastore
 
 import (
 	"context"
+	"encoding/json"
+	"strconv"
 	"strings"
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
@@ -32,6 +34,8 @@ func upgrades() []upgrade {
 				s.Next.Buckets = formerBuckets(s.Next.Buckets)
 			}
 		}, moveEscalations},
+		// Tenants are records.
+		{3, recordTables(), nil, moveTenants},
 	}
 }
 
@@ -124,4 +128,62 @@ func moveEscalations(ctx context.Context, in *setup) error {
 		return failure("move escalations", err)
 	}
 	return in.do(ctx, "DROP TABLE IF EXISTS "+in.name(former))
+}
+
+// moveTenants makes records of what schema 2 has in tenants, and drops that.
+func moveTenants(ctx context.Context, in *setup) error {
+	const former = "tenants"
+	there, err := tablesOf(ctx, in.session, in.options.Keyspace)
+	if err != nil || !there[former] {
+		return err
+	}
+	var id, record string
+	var version int64
+	var life int
+	it := in.session.Query("SELECT id, record, version, life FROM " + in.name(former)).
+		Consistency(in.options.read()).IterContext(ctx)
+	for it.Scan(&id, &record, &version, &life) {
+		due, data := life, ""
+		if record != "" {
+			due = 0
+			if data, err = formerTenant(record, life); err != nil {
+				return failure("move tenant "+id, err)
+			}
+		}
+		// Behind whatever a process wrote since a former upgrade came so far.
+		batch := in.session.Batch(gocql.UnloggedBatch).Consistency(in.options.write())
+		batch.Query("UPDATE "+in.name("records")+" USING TIMESTAMP 1 SET version = ?, due = ?, "+
+			"data = ? WHERE tenant = '' AND kind = 'tenant' AND id = ?", version, due, data, id)
+		batch.Query("INSERT INTO "+in.name("records_by_kind")+" (tenant, kind, bucket, id) "+
+			"VALUES ('', 'tenant', ?, ?) USING TIMESTAMP 1", bucketOf(id), id)
+		if err := batch.ExecContext(ctx); err != nil {
+			return failure("move tenants", err)
+		}
+	}
+	if err := it.Close(); err != nil {
+		return failure("move tenants", err)
+	}
+	return in.do(ctx, "DROP TABLE IF EXISTS "+in.name(former))
+}
+
+// formerTenant spells a record of schema 2 as it is spelled now: it had the floor as two numbers,
+// and its life in a column.
+func formerTenant(record string, life int) (data string, err error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(record), &fields); err != nil {
+		return "", err
+	}
+	var floor [2]int64
+	if err := json.Unmarshal(fields["floor"], &floor); err != nil {
+		return "", err
+	}
+	horizon, err := json.Marshal(andon.Horizon{
+		Events: andon.Time(floor[0]), Readings: andon.Time(floor[1]),
+	})
+	if err != nil {
+		return "", err
+	}
+	fields["floor"], fields["place"] = horizon, json.RawMessage(strconv.Itoa(life))
+	text, err := json.Marshal(fields)
+	return string(text), err
 }

@@ -19,13 +19,15 @@ import (
 type Store struct {
 	mu      sync.Mutex
 	tenants map[andon.TenantID]*tenant
+	records map[recordKey]andon.Record
+	version uint64 // the last that a record was given
 }
 
 var _ andon.Store = (*Store)(nil)
 
 // tenant is all that one tenant has.
 type tenant struct {
-	record  andon.Tenant
+	record  andon.Tenant // as its document has it
 	devices map[andon.DeviceID]*device
 
 	states   map[andon.State]bool // that ever had an entry
@@ -36,8 +38,10 @@ type tenant struct {
 
 // New returns a store that holds DefaultTenant and nothing else.
 func New() *Store {
-	s := &Store{tenants: map[andon.TenantID]*tenant{}}
-	s.put(andon.NewTenant(andon.DefaultTenant))
+	s := &Store{tenants: map[andon.TenantID]*tenant{}, records: map[recordKey]andon.Record{}}
+	if _, err := s.put(andon.NewTenant(andon.DefaultTenant)); err != nil {
+		panic("memstore: " + err.Error()) // nothing can be in its way
+	}
 	return s
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/tenants"
 )
 
 // Tenants returns all records by id.
@@ -40,23 +41,23 @@ func (s *Store) PutTenant(ctx context.Context, record andon.Tenant) (andon.Tenan
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var version uint64
-	if t, ok := s.tenants[record.ID]; ok {
-		version = t.record.Version
-	}
-	if record.Version != version {
-		return andon.Tenant{}, andon.Errorf(andon.Conflict,
-			"tenant %q is at version %d, not %d", record.ID, version, record.Version)
-	}
-	return s.put(record), nil
+	return s.put(record)
 }
 
-// put stores a record as the next version.
-func (s *Store) put(record andon.Tenant) andon.Tenant {
-	record.Version++
+// put stores the document of a tenant. The caller holds s.mu.
+func (s *Store) put(record andon.Tenant) (andon.Tenant, error) {
+	document, err := tenants.Encode(&record, 0)
+	if err != nil {
+		return andon.Tenant{}, err
+	}
+	if document, err = s.putRecord(document); err != nil {
+		return andon.Tenant{}, err
+	}
+	if record, _, err = tenants.Decode(document); err != nil {
+		return andon.Tenant{}, err
+	}
 	t, ok := s.tenants[record.ID]
 	if !ok {
-		record.ID = andon.TenantID(strings.Clone(string(record.ID)))
 		t = &tenant{
 			devices: map[andon.DeviceID]*device{}, states: map[andon.State]bool{},
 			admitted: map[andon.State]bool{},
@@ -70,7 +71,7 @@ func (s *Store) put(record andon.Tenant) andon.Tenant {
 		})
 		d.changed()
 	}
-	return record
+	return record, nil
 }
 
 // Reorder has nothing to do: every answer is worked out from the entries.
@@ -106,6 +107,9 @@ func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 	}
 	return s.within(ctx, id, func(*tenant) error {
 		delete(s.tenants, id)
+		maps.DeleteFunc(s.records, func(k recordKey, r andon.Record) bool {
+			return k.tenant == id || k == recordKey{"", andon.TenantKind, string(id)}
+		})
 		return nil
 	})
 }

@@ -139,7 +139,8 @@ func FuzzDamagedRows(f *testing.F) {
 		}
 		_, _ = readCheckpointed(b)
 		_ = replay(map[uint32]*rebuilding{1: {}}, b)
-		_, _, _ = decodeTenant("t", b)
+		_ = decodeDocument(&andon.Record{}, b)
+		splitDue(b)
 	})
 }
 

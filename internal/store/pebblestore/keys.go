@@ -27,7 +27,9 @@ import (
 //	w  withdrawal    tenant 4 | device 0 | time 8 | state 0                 withdrawal
 //	z  retirement    tenant 4 | device 0 | time 8                           -
 //	n  states seen   tenant 4 | state 0                                     -
-//	t  tenant        id 0                                                   number 4 | record
+//	j  document      tenant 4, 0 for none | kind 0 | id 0                   document
+//	u  due           kind 0 | due 8 | tenant id 0 | id 0                    tenant 4
+//	t  tenant        id 0                                                   format 2 had them
 //	c  checkpoint    tenant 4 | number 4                                    id 0 | device
 //	l  record        sequence 8                                             record
 //	f  fixed         name                                                   see store.go
@@ -36,7 +38,9 @@ import (
 // state before the time makes WARNING* a range, and newest first a merge of the device's few
 // states. d, q, n and the truth of e are written in one batch; o, s and m are hints that each hit
 // is checked against. x holds the escalations of a present incident that are too many for memory
-// (current.Device): they outlive the entries, as all that a device shows does.
+// (current.Device): they outlive the entries, as all that a device shows does. j are the records of
+// andon.Records, tenants among them; each that has a time is in u, which is written with it. Only
+// rows of tenants that were deleted stay in u until they are met.
 const (
 	tableEvent      = 'e'
 	tableAside      = 'x'
@@ -50,6 +54,8 @@ const (
 	tableWithdrawal = 'w'
 	tableRetirement = 'z'
 	tableStateSeen  = 'n'
+	tableDocument   = 'j'
+	tableDue        = 'u'
 	tableTenant     = 't'
 	tableCheckpoint = 'c'
 	tableRecord     = 'l'
@@ -57,7 +63,7 @@ const (
 )
 
 // tablesOfATenant are those whose keys begin with the tenant's number.
-const tablesOfATenant = "exdosrqmawznc"
+const tablesOfATenant = "exdosrqmawzncj"
 
 const (
 	textEnd    byte = 0
@@ -127,7 +133,13 @@ func fixedKey(name string) key { return append(key{tableFixed}, name...) }
 // ones.
 func hadReadingsKey(tenant uint32) key { return fixedKey("had readings ").number(tenant) }
 
-func tenantKey(id andon.TenantID) key { return key{tableTenant}.text(string(id)) }
+func documentKey(tenant uint32, kind andon.RecordKind, id string) key {
+	return newKey(tableDocument, tenant).text(string(kind)).text(id)
+}
+
+func dueKey(r *andon.Record) key {
+	return key{tableDue}.text(string(r.Kind)).time(r.Due).text(string(r.Tenant)).text(r.ID)
+}
 
 // The readers below take apart what the builders above put together. They report a key that is not
 // of the form by ok, never by a panic: what is on disk may be damaged.
@@ -185,4 +197,21 @@ func splitSupervisor(rest []byte) (k andon.EventKey, ok bool) {
 	state, rest, ok = takeText(rest)
 	k.Device, k.State = andon.DeviceID(device), andon.State(state)
 	return k, ok && len(rest) == 0
+}
+
+func splitDue(k []byte) (r andon.Record, ok bool) {
+	kind, rest, ok := takeText(k[min(1, len(k)):])
+	if !ok {
+		return r, false
+	}
+	if r.Due, rest, ok = takeTime(rest); !ok {
+		return r, false
+	}
+	tenant, rest, ok := takeText(rest)
+	if !ok {
+		return r, false
+	}
+	r.Kind, r.Tenant = andon.RecordKind(kind), andon.TenantID(tenant)
+	r.ID, rest, ok = takeText(rest)
+	return r, ok && len(rest) == 0
 }

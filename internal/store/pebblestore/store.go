@@ -32,17 +32,18 @@ import (
 // The version of the stored format. A store of a newer one is refused, an older one is upgraded. It
 // changes whenever an old program could misread what a new one writes. Version 2 sets escalations
 // aside (keys.go), which a program of version 1 would not find, and has withdrawals, which it would
-// not heed; nothing of version 1 changes.
-const formatVersion = 2
+// not heed; nothing of version 1 changes. Version 3 keeps tenants as documents.
+const formatVersion = 3
 
 // The format of Pebble's own files. Raising it keeps older programs out.
 const engineFormat = pebble.FormatValueSeparation
 
 // The fixed keys.
 const (
-	fixedFormat     = "format"      // formatVersion, 4 bytes
-	fixedTenant     = "next tenant" // the next tenant's number, 4 bytes
-	fixedCheckpoint = "checkpoint"  // the first record that the checkpoint does not hold, 8 bytes
+	fixedFormat     = "format"       // formatVersion, 4 bytes
+	fixedTenant     = "next tenant"  // the next tenant's number, 4 bytes
+	fixedVersion    = "last version" // the last that a document was given, 8 bytes
+	fixedCheckpoint = "checkpoint"   // the first record that the checkpoint does not hold, 8 bytes
 )
 
 const (
@@ -89,6 +90,7 @@ type Store struct {
 	line    line  // showing, in the order of staging
 	written *cuckoo.Written
 
+	documents   documents
 	checkpoints checkpoints
 	reclaim     reclaim
 }
@@ -228,7 +230,7 @@ func (s *Store) load() (err error) {
 	if err := s.checkFormat(); err != nil {
 		return err
 	}
-	if err := s.loadTenants(); err != nil {
+	if err := firstError(s.loadDocuments(), s.moveTenants(), s.loadTenants()); err != nil {
 		return err
 	}
 	if len(s.tenants) == 0 {

@@ -4,9 +4,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
-	"encoding/json"
-	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/store/tenants"
 )
 
 // tenant is what is in memory of one tenant.
@@ -95,48 +95,6 @@ func (s *Store) AdmitStates(
 	return t.states().Admit(fresh, t.admitted, most), nil
 }
 
-// storedTenant is a tenant's record as it is kept, behind its number. New fields work at their zero
-// value.
-type storedTenant struct {
-	Version     uint64           `json:"version"`
-	Events      andon.Retention  `json:"events"`
-	Readings    andon.Retention  `json:"readings"`
-	MaxFuture   andon.Duration   `json:"max_future"`
-	SilentAfter andon.Duration   `json:"silent_after"`
-	States      []andon.StateDef `json:"states"`
-	Floor       andon.Horizon    `json:"floor"`
-	Reordering  bool             `json:"reordering,omitempty"`
-	Clock       andon.ClockMark  `json:"clock,omitzero"`
-}
-
-func encodeTenant(number uint32, t *andon.Tenant) ([]byte, error) {
-	text, err := json.Marshal(storedTenant{
-		Version: t.Version, Events: t.Events, Readings: t.Readings, MaxFuture: t.MaxFuture,
-		SilentAfter: t.SilentAfter, States: t.States.Defs(), Floor: t.Floor,
-		Reordering: t.Reordering,
-		Clock:      t.Clock,
-	})
-	return append(binary.BigEndian.AppendUint32(nil, number), text...), err
-}
-
-func decodeTenant(id andon.TenantID, value []byte) (number uint32, t andon.Tenant, err error) {
-	number, text, ok := takeNumber(value)
-	if !ok {
-		return 0, t, errDamaged
-	}
-	var stored storedTenant
-	if err := json.Unmarshal(text, &stored); err != nil {
-		return 0, t, fmt.Errorf("read tenant %q: %w", id, err)
-	}
-	states, err := andon.NewStateSet(stored.States)
-	return number, andon.Tenant{
-		ID: id, Version: stored.Version, Events: stored.Events, Readings: stored.Readings,
-		MaxFuture: stored.MaxFuture, SilentAfter: stored.SilentAfter,
-		States: states, Floor: stored.Floor, Reordering: stored.Reordering,
-		Clock: stored.Clock,
-	}, err
-}
-
 // tenant returns a tenant that is there, unless the context has ended.
 func (s *Store) tenant(ctx context.Context, id andon.TenantID) (*tenant, error) {
 	if err := ctx.Err(); err != nil {
@@ -192,67 +150,51 @@ func (s *Store) PutTenant(ctx context.Context, is andon.Tenant) (andon.Tenant, e
 // putTenant belongs to the ordered section.
 func (s *Store) putTenant(ctx context.Context, is andon.Tenant) (andon.Tenant, error) {
 	t, err := s.tenant(ctx, is.ID)
-	switch absent := err != nil && andon.KindOf(err) == andon.NotFound; {
-	case err != nil && !absent:
+	switch {
+	case err == nil:
+		was := t.record.Load()
+		_, reorders := was.States.Reorders(is.States, slices.Collect(maps.Keys(t.seen())))
+		is.Reordering = was.Reordering || reorders
+		return s.writeTenant(t, is)
+	case andon.KindOf(err) != andon.NotFound:
 		return andon.Tenant{}, err
-	case absent && is.Version == 0:
-		return s.makeTenant(is)
-	case absent:
-		return andon.Tenant{}, andon.Errorf(andon.Conflict,
-			"tenant %q was deleted meanwhile", is.ID)
 	}
-	was := t.record.Load()
-	if was.Version != is.Version {
-		return andon.Tenant{}, andon.Errorf(andon.Conflict,
-			"tenant %q was changed meanwhile", is.ID)
+	number := uint32(1)
+	if next, err := s.fixed(fixedTenant); err != nil {
+		return andon.Tenant{}, err
+	} else if len(next) == 4 {
+		number = binary.BigEndian.Uint32(next) // it was never used
 	}
-	_, reorders := was.States.Reorders(is.States, slices.Collect(maps.Keys(t.seen())))
-	is.Reordering = was.Reordering || reorders
-	return s.writeTenant(t, is)
+	t = newTenant(number, is)
+	if is, err = s.writeTenant(t, is); err != nil {
+		return andon.Tenant{}, err
+	}
+	s.mu.Lock()
+	s.tenants[is.ID] = t
+	s.mu.Unlock()
+	return is, nil
 }
 
 // writeTenant stores a record as the next version. It belongs to the ordered section.
 func (s *Store) writeTenant(t *tenant, is andon.Tenant) (andon.Tenant, error) {
-	is.Version++
-	value, err := encodeTenant(t.number, &is)
+	document, err := tenants.Encode(&is, t.number)
 	if err != nil {
 		return andon.Tenant{}, err
 	}
-	if err := s.db.Set(tenantKey(is.ID), value, pebble.Sync); err != nil {
-		return andon.Tenant{}, s.fatal(fmt.Errorf("write tenant: %w", err))
+	err = s.changeDocument(nil, &document, func(b *pebble.Batch) error {
+		if is.Version == 0 {
+			next := binary.BigEndian.AppendUint32(nil, t.number+1)
+			if err := b.Set(fixedKey(fixedTenant), next, nil); err != nil {
+				return err
+			}
+		}
+		return s.putDocument(b, everywhere, &document)
+	})
+	if err != nil {
+		return andon.Tenant{}, err
 	}
+	is.Version = document.Version
 	t.record.Store(&is)
-	return is, nil
-}
-
-// makeTenant gives a new tenant a number that was never used. It belongs to the ordered
-// section.
-func (s *Store) makeTenant(is andon.Tenant) (andon.Tenant, error) {
-	number := uint32(1)
-	if last, err := s.fixed(fixedTenant); err != nil {
-		return andon.Tenant{}, err
-	} else if len(last) == 4 {
-		number = binary.BigEndian.Uint32(last)
-	}
-	is.Version = 1
-	value, err := encodeTenant(number, &is)
-	if err != nil {
-		return andon.Tenant{}, err
-	}
-	batch := s.db.NewBatch()
-	defer batch.Close()
-	if err := firstError(
-		batch.Set(fixedKey(fixedTenant), binary.BigEndian.AppendUint32(nil, number+1), nil),
-		batch.Set(tenantKey(is.ID), value, nil),
-	); err != nil {
-		return andon.Tenant{}, err
-	}
-	if err := batch.Commit(pebble.Sync); err != nil {
-		return andon.Tenant{}, s.fatal(fmt.Errorf("write tenant: %w", err))
-	}
-	s.mu.Lock()
-	s.tenants[is.ID] = newTenant(number, is)
-	s.mu.Unlock()
 	return is, nil
 }
 
@@ -274,21 +216,23 @@ func (s *Store) deleteTenant(ctx context.Context, id andon.TenantID) error {
 	if err != nil {
 		return err
 	}
-	batch := s.db.NewBatch()
-	defer batch.Close()
-	if err := batch.Delete(tenantKey(id), nil); err != nil {
+	document := andon.Record{
+		Kind: andon.TenantKind, ID: string(id), Version: t.record.Load().Version,
+	}
+	err = s.changeDocument(nil, &document, func(b *pebble.Batch) error {
+		for _, table := range []byte(tablesOfATenant) {
+			k := newKey(table, t.number)
+			if err := b.DeleteRange(k, k.end(), nil); err != nil {
+				return err
+			}
+		}
+		err := s.deleteDocument(b, everywhere, &document)
+		t.gone = err == nil // an error behind this one ends the process
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	for _, table := range []byte(tablesOfATenant) {
-		k := newKey(table, t.number)
-		if err := batch.DeleteRange(k, k.end(), nil); err != nil {
-			return err
-		}
-	}
-	if err := batch.Commit(pebble.Sync); err != nil {
-		return s.fatal(fmt.Errorf("delete tenant: %w", err))
-	}
-	t.gone = true
 	s.mu.Lock()
 	delete(s.tenants, id)
 	s.mu.Unlock()
@@ -299,14 +243,40 @@ func (s *Store) deleteTenant(ctx context.Context, id andon.TenantID) error {
 	return nil
 }
 
-// loadTenants reads the records of the tenants, and the states that they have seen.
-func (s *Store) loadTenants() error {
+// moveTenants makes documents of the tenants of format 2.
+func (s *Store) moveTenants() error {
+	b := s.db.NewBatch()
+	defer b.Close()
 	for k, value := range s.rows(key{tableTenant}) {
 		id, _, ok := takeText(k)
-		if !ok {
+		number, data, whole := takeNumber(value)
+		if !ok || !whole {
 			return errDamaged
 		}
-		number, record, err := decodeTenant(andon.TenantID(id), value)
+		former, _, err := tenants.Decode(andon.Record{ID: id, Data: andon.JSON(data)})
+		if err != nil {
+			return err
+		}
+		document, err := tenants.Encode(&former, number)
+		if err = firstError(err, s.putDocument(b, everywhere, &document),
+			b.Delete(key{tableTenant}.text(id), nil)); err != nil {
+			return err
+		}
+	}
+	if b.Empty() {
+		return nil
+	}
+	return b.Commit(pebble.Sync)
+}
+
+// loadTenants reads the records of the tenants, and the states that they have seen.
+func (s *Store) loadTenants() error {
+	for r, err := range s.Records(context.Background(), "", andon.TenantKind,
+		andon.RecordQuery{Limit: math.MaxInt}) {
+		if err != nil {
+			return err
+		}
+		record, number, err := tenants.Decode(r)
 		if err != nil {
 			return err
 		}

@@ -300,6 +300,40 @@ func (a *around) Expire(ctx context.Context, id andon.TenantID, h andon.Horizon)
 	return a.do(ctx, "Expire", func() error { return a.next.Expire(ctx, id, h) })
 }
 
+func (a *around) Record(
+	ctx context.Context, tenant andon.TenantID, kind andon.RecordKind, id string,
+) (andon.Record, error) {
+	return get(ctx, a, "Record", func() (andon.Record, error) {
+		return a.next.Record(ctx, tenant, kind, id)
+	})
+}
+
+func (a *around) PutRecord(ctx context.Context, r andon.Record) (andon.Record, error) {
+	return get(ctx, a, "PutRecord", func() (andon.Record, error) {
+		return a.next.PutRecord(ctx, r)
+	})
+}
+
+func (a *around) DeleteRecord(ctx context.Context, r andon.Record) error {
+	return a.do(ctx, "DeleteRecord", func() error { return a.next.DeleteRecord(ctx, r) })
+}
+
+func (a *around) Records(
+	ctx context.Context, tenant andon.TenantID, kind andon.RecordKind, q andon.RecordQuery,
+) iter.Seq2[andon.Record, error] {
+	return each(ctx, a, "Records", func() iter.Seq2[andon.Record, error] {
+		return a.next.Records(ctx, tenant, kind, q)
+	})
+}
+
+func (a *around) DueRecords(
+	ctx context.Context, kind andon.RecordKind, until andon.Time, limit int,
+) iter.Seq2[andon.Record, error] {
+	return each(ctx, a, "DueRecords", func() iter.Seq2[andon.Record, error] {
+		return a.next.DueRecords(ctx, kind, until, limit)
+	})
+}
+
 func (a *around) Ready(ctx context.Context) error {
 	return a.do(ctx, "Ready", func() error { return a.next.Ready(ctx) })
 }

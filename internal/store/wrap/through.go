@@ -101,6 +101,32 @@ func (r *retained) Expire(ctx context.Context, id andon.TenantID, h andon.Horizo
 	return r.next.Expire(ctx, id, h)
 }
 
+func (r *retained) Record(
+	ctx context.Context, tenant andon.TenantID, kind andon.RecordKind, id string,
+) (andon.Record, error) {
+	return r.next.Record(ctx, tenant, kind, id)
+}
+
+func (r *retained) PutRecord(ctx context.Context, is andon.Record) (andon.Record, error) {
+	return r.next.PutRecord(ctx, is)
+}
+
+func (r *retained) DeleteRecord(ctx context.Context, was andon.Record) error {
+	return r.next.DeleteRecord(ctx, was)
+}
+
+func (r *retained) Records(
+	ctx context.Context, tenant andon.TenantID, kind andon.RecordKind, q andon.RecordQuery,
+) iter.Seq2[andon.Record, error] {
+	return r.next.Records(ctx, tenant, kind, q)
+}
+
+func (r *retained) DueRecords(
+	ctx context.Context, kind andon.RecordKind, until andon.Time, limit int,
+) iter.Seq2[andon.Record, error] {
+	return r.next.DueRecords(ctx, kind, until, limit)
+}
+
 func (r *retained) Ready(ctx context.Context) error {
 	return r.next.Ready(ctx)
 }

@@ -1,0 +1,237 @@
+package cassandrastore
+
+import (
+	"context"
+	"iter"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
+)
+
+// What is due stands in partitions of five minutes, each in 16 shards, so that neither many records
+// for one instant nor many over time make a large one. due_slots says which partitions there are,
+// and forgets those that are over and empty, so that nobody reads past the deletions of what was
+// due before. Both are index rows.
+
+const (
+	dueSlot   = 5 * 60 * 1_000_000 // µs
+	dueShards = 16
+	// dueMargin is for how long what looks stale is left alone: its record may be about to be
+	// written, and clocks of processes differ. In µs.
+	dueMargin = 10 * 60 * 1_000_000
+)
+
+// dueOf is where a record stands among what is due.
+func dueOf(key, id string, due int64) (slot, shard int) {
+	return int(due / dueSlot), shared.Spread(shared.Hash(key+"\x00"+id), dueShards)
+}
+
+// dueRows find a record when it is due.
+func dueRows(key string, r *andon.Record, is recordRow) []mutation {
+	if is.due == 0 {
+		return nil
+	}
+	slot, shard := dueOf(key, r.ID, is.due)
+	return []mutation{
+		{{"INSERT INTO due_slots (kind, slot, shard, version) VALUES (?, ?, ?, ?) " +
+			"USING TIMESTAMP ?", []any{string(r.Kind), slot, shard, is.version, is.version}}},
+		{{"INSERT INTO due_by_slot (kind, slot, shard, due, tenant, id, version) " +
+			"VALUES (?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ?", []any{
+			string(r.Kind), slot, shard, is.due, key, r.ID, is.version, is.version,
+		}}},
+	}
+}
+
+// noLongerDue takes away what finds a version when it is due.
+func noLongerDue(key string, r *andon.Record, was recordRow) []mutation {
+	if was.due == 0 {
+		return nil
+	}
+	slot, shard := dueOf(key, r.ID, was.due)
+	return []mutation{{{"DELETE FROM due_by_slot USING TIMESTAMP ? WHERE kind = ? AND " +
+		"slot = ? AND shard = ? AND due = ? AND tenant = ? AND id = ?",
+		[]any{was.version, string(r.Kind), slot, shard, was.due, key, r.ID}}}}
+}
+
+// slotRow is a shard of a slot that may have rows.
+type slotRow struct {
+	slot, shard int
+	version     int64 // of the newest record that was put there
+}
+
+func (r *slotRow) into() []any { return []any{&r.slot, &r.shard, &r.version} }
+
+// dueRow is a row of due_by_slot.
+type dueRow struct {
+	due        int64
+	tenant, id string
+	version    int64
+}
+
+func (r *dueRow) into() []any { return []any{&r.due, &r.tenant, &r.id, &r.version} }
+
+func (r *dueRow) row() recordRow { return recordRow{version: r.version, due: r.due} }
+
+func (r *dueRow) record(kind andon.RecordKind) *andon.Record {
+	return &andon.Record{
+		Tenant: tenantOf(r.tenant), Kind: kind, ID: r.id, Due: andon.Time(r.due),
+	}
+}
+
+// dueList is a list of what is due, under way.
+type dueList struct {
+	*Store
+	kind  andon.RecordKind
+	until andon.Time
+	left  int
+	yield func(andon.Record, error) bool
+	stale []mutation
+}
+
+// DueRecords is of andon.Records.
+func (s *Store) DueRecords(
+	ctx context.Context, kind andon.RecordKind, until andon.Time, limit int,
+) iter.Seq2[andon.Record, error] {
+	return func(yield func(andon.Record, error) bool) {
+		slots := newPages(s, question{
+			"SELECT slot, shard, version FROM due_slots WHERE kind = ? AND slot <= ?", 1,
+		}, []any{string(kind), int(min(until, andon.MaxTime) / dueSlot)}, pageRows, (*slotRow).into)
+		d := &dueList{Store: s, kind: kind, until: until, left: limit, yield: yield}
+		defer func() { s.forget(ctx, d.stale) }()
+		for d.left > 0 {
+			shards, err := nextSlot(ctx, slots)
+			if err == nil && len(shards) > 0 {
+				err = d.slot(ctx, shards)
+			}
+			if err != nil {
+				yield(andon.Record{}, err)
+			}
+			if err != nil || len(shards) == 0 {
+				return
+			}
+		}
+	}
+}
+
+// nextSlot takes all shards of the next slot; none behind the last.
+func nextSlot(ctx context.Context, slots *shared.Rows[slotRow]) (shards []slotRow, err error) {
+	for {
+		r, err := slots.Head(ctx)
+		if err != nil || r == nil || len(shards) > 0 && r.slot != shards[0].slot {
+			return shards, err
+		}
+		shards = append(shards, slots.Take())
+	}
+}
+
+// slot goes through one slot, and notes its shards as stale that are over and empty.
+func (d *dueList) slot(ctx context.Context, shards []slotRow) error {
+	all := make([]*shared.Rows[dueRow], len(shards))
+	empty := make([]bool, len(shards))
+	err := shared.Parallel(ctx, len(shards), func(ctx context.Context, i int) error {
+		all[i] = newPages(d.Store, question{"SELECT due, tenant, id, version FROM due_by_slot " +
+			"WHERE kind = ? AND slot = ? AND shard = ? AND due <= ?", 3},
+			[]any{string(d.kind), shards[i].slot, shards[i].shard, int64(d.until)},
+			min(d.left, pageRows), (*dueRow).into)
+		first, err := all[i].Head(ctx)
+		empty[i] = first == nil
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for i, r := range shards {
+		over := int64(d.until) >= int64(r.slot+1)*dueSlot && d.old(r.version)
+		if empty[i] && over {
+			d.stale = append(d.stale, mutation{{"DELETE FROM due_slots USING TIMESTAMP ? WHERE " +
+				"kind = ? AND slot = ? AND shard = ?",
+				[]any{r.version, string(d.kind), r.slot, r.shard}}})
+		}
+	}
+	for d.left > 0 {
+		rows, err := nextDue(ctx, all, min(d.left, shared.SideBySide))
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		if err := d.show(ctx, rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nextDue takes up to n rows from pages, in the order in which they are due.
+func nextDue(ctx context.Context, all []*shared.Rows[dueRow], n int) (rows []dueRow, err error) {
+	for len(rows) < n {
+		var next *shared.Rows[dueRow]
+		var first *andon.Record
+		for _, p := range all {
+			r, err := p.Head(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if r == nil {
+				continue
+			}
+			if is := r.record(""); first == nil || is.CompareDue(first) < 0 {
+				next, first = p, is
+			}
+		}
+		if next == nil {
+			return rows, nil
+		}
+		rows = append(rows, next.Take())
+	}
+	return rows, nil
+}
+
+// show yields the records that rows lead to, and notes the rows as stale that lead to none.
+func (d *dueList) show(ctx context.Context, rows []dueRow) error {
+	records := make([]*andon.Record, len(rows))
+	gone := make([]bool, len(rows))
+	err := shared.Parallel(ctx, len(rows), func(ctx context.Context, i int) (err error) {
+		records[i], gone[i], err = d.look(ctx, &rows[i])
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for i, r := range records {
+		if gone[i] {
+			h := &rows[i]
+			d.stale = append(d.stale, noLongerDue(h.tenant, h.record(d.kind), h.row())...)
+		}
+		if r == nil || d.left == 0 {
+			continue
+		}
+		if d.left--; !d.yield(*r, nil) {
+			d.left = 0
+		}
+	}
+	return nil
+}
+
+// look returns the record that a row leads to; nil where it is not due then, and whether the row is
+// stale for certain.
+func (d *dueList) look(ctx context.Context, h *dueRow) (*andon.Record, bool, error) {
+	r := h.record(d.kind)
+	key, err := d.owner(ctx, r.Tenant)
+	if andon.KindOf(err) == andon.NotFound || err == nil && key != h.tenant {
+		return nil, true, nil // of a life of the tenant that is over
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	row, err := d.recordRow(ctx, key, d.kind, r.ID)
+	switch {
+	case err != nil:
+		return nil, false, err
+	case row.standing() == 0 || row.due != h.due:
+		return nil, row.version >= h.version || d.old(h.version), nil
+	}
+	row.into(r)
+	return r, false, nil
+}
+
+// old reports whether what was put with a version is done or given up for certain.
+func (s *Store) old(version int64) bool { return int64(s.options.Now())-version > dueMargin }

@@ -1,0 +1,129 @@
+package memstore
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/andonhq/andon"
+)
+
+// recordKey is what a record is found by.
+type recordKey struct {
+	tenant andon.TenantID
+	kind   andon.RecordKind
+	id     string
+}
+
+func keyOf(r *andon.Record) recordKey { return recordKey{r.Tenant, r.Kind, r.ID} }
+
+// recorded runs do where the tenant of a record is there, or it has none.
+func (s *Store) recorded(ctx context.Context, id andon.TenantID, do func() error) error {
+	if id != "" {
+		return s.within(ctx, id, func(*tenant) error { return do() })
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return do()
+}
+
+// Record returns one record.
+func (s *Store) Record(
+	ctx context.Context, tenant andon.TenantID, kind andon.RecordKind, id string,
+) (r andon.Record, err error) {
+	err = s.recorded(ctx, tenant, func() error {
+		var ok bool
+		if r, ok = s.records[recordKey{tenant, kind, id}]; !ok {
+			return (&andon.Record{Kind: kind, ID: id}).Missing()
+		}
+		return nil
+	})
+	return r, err
+}
+
+// PutRecord stores a record over the version it was read with.
+func (s *Store) PutRecord(ctx context.Context, r andon.Record) (andon.Record, error) {
+	if err := r.Validate(); err != nil {
+		return andon.Record{}, err
+	}
+	err := s.recorded(ctx, r.Tenant, func() (err error) {
+		r, err = s.putRecord(r)
+		return err
+	})
+	return r, err
+}
+
+// putRecord gives a version that no record ever had. The caller holds s.mu.
+func (s *Store) putRecord(r andon.Record) (andon.Record, error) {
+	if err := r.CheckPut(s.records[keyOf(&r)].Version); err != nil {
+		return andon.Record{}, err
+	}
+	r.Tenant = andon.TenantID(strings.Clone(string(r.Tenant)))
+	r.Kind = andon.RecordKind(strings.Clone(string(r.Kind)))
+	r.ID, r.Data = strings.Clone(r.ID), andon.JSON(strings.Clone(string(r.Data)))
+	s.version++
+	r.Version = s.version
+	s.records[keyOf(&r)] = r
+	return r, nil
+}
+
+// DeleteRecord deletes a record of the version it was read with.
+func (s *Store) DeleteRecord(ctx context.Context, r andon.Record) error {
+	return s.recorded(ctx, r.Tenant, func() error {
+		err := r.CheckDelete(s.records[keyOf(&r)].Version)
+		if err == nil {
+			delete(s.records, keyOf(&r))
+		}
+		return err
+	})
+}
+
+// Records returns records by id.
+func (s *Store) Records(
+	ctx context.Context, tenant andon.TenantID, kind andon.RecordKind, q andon.RecordQuery,
+) iter.Seq2[andon.Record, error] {
+	return s.listRecords(ctx, tenant, q.Limit, func(r *andon.Record) bool {
+		return r.Tenant == tenant && r.Kind == kind && q.Admits(r.ID)
+	}, func(a, b andon.Record) int { return cmp.Compare(a.ID, b.ID) })
+}
+
+// DueRecords returns records of all tenants by their time.
+func (s *Store) DueRecords(
+	ctx context.Context, kind andon.RecordKind, until andon.Time, limit int,
+) iter.Seq2[andon.Record, error] {
+	return s.listRecords(ctx, "", limit, func(r *andon.Record) bool {
+		return r.Kind == kind && r.Due > 0 && r.Due <= until
+	}, func(a, b andon.Record) int { return a.CompareDue(&b) })
+}
+
+// listRecords yields with no lock held, so that a consumer may call the store.
+func (s *Store) listRecords(
+	ctx context.Context, tenant andon.TenantID, limit int,
+	wanted func(*andon.Record) bool, compare func(a, b andon.Record) int,
+) iter.Seq2[andon.Record, error] {
+	return func(yield func(andon.Record, error) bool) {
+		var found []andon.Record
+		err := s.recorded(ctx, tenant, func() error {
+			for _, r := range s.records {
+				if wanted(&r) {
+					found = append(found, r)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			yield(andon.Record{}, err)
+		}
+		slices.SortFunc(found, compare)
+		for _, r := range firstOf(found, limit) {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}

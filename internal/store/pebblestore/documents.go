@@ -1,0 +1,369 @@
+package pebblestore
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"strings"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/andonhq/andon"
+)
+
+// documents are the records of andon.Records; record.go has those of current states. Their writes
+// wait for each other while they look at a version and go into the log, not for the disk, and not
+// for appends.
+type documents struct {
+	mu      sync.Mutex
+	version uint64 // the last that was given; to no record of the store twice
+	// from is, by kind, in front of which key nothing is due. So that what is due is not looked for
+	// behind the deletions of all that ever was, which stay for a while.
+	from map[andon.RecordKind]key
+}
+
+// everywhere is the number in the keys of records that belong to no tenant.
+const everywhere uint32 = 0
+
+// A document is [version 8][due 8][data].
+func encodeDocument(r *andon.Record) []byte {
+	b := binary.BigEndian.AppendUint64(make([]byte, 0, 16+len(r.Data)), r.Version)
+	return append(key(b).time(r.Due), r.Data...)
+}
+
+func decodeDocument(r *andon.Record, value []byte) error {
+	if len(value) < 16 {
+		return errDamaged
+	}
+	r.Version = binary.BigEndian.Uint64(value)
+	r.Due = andon.Time(binary.BigEndian.Uint64(value[8:]))
+	r.Data = andon.JSON(value[16:])
+	return nil
+}
+
+// owner returns the tenant of a record, nil where it belongs to none.
+func (s *Store) owner(ctx context.Context, id andon.TenantID) (*tenant, error) {
+	if id == "" {
+		return nil, ctx.Err()
+	}
+	return s.tenant(ctx, id)
+}
+
+// numberOf returns what a record's tenant is in keys.
+func numberOf(t *tenant) uint32 {
+	if t == nil {
+		return everywhere
+	}
+	return t.number
+}
+
+// fill reads into a record what is stored of it; its version is 0 where it is not there.
+func (s *Store) fill(number uint32, r *andon.Record) error {
+	value, err := s.get(documentKey(number, r.Kind, r.ID))
+	if r.Version = 0; err != nil || value == nil {
+		return err
+	}
+	return decodeDocument(r, value)
+}
+
+// Record is of andon.Records.
+func (s *Store) Record(
+	ctx context.Context, tenant andon.TenantID, kind andon.RecordKind, id string,
+) (andon.Record, error) {
+	t, err := s.owner(ctx, tenant)
+	if err != nil {
+		return andon.Record{}, err
+	}
+	r := andon.Record{Tenant: tenant, Kind: kind, ID: id}
+	if err = s.fill(numberOf(t), &r); err == nil && r.Version == 0 {
+		err = r.Missing()
+	}
+	if err != nil {
+		return andon.Record{}, err
+	}
+	return r, nil
+}
+
+// PutRecord is of andon.Records.
+func (s *Store) PutRecord(ctx context.Context, r andon.Record) (andon.Record, error) {
+	if err := firstError(r.Validate(), s.room.check()); err != nil {
+		return andon.Record{}, err
+	}
+	t, err := s.owner(ctx, r.Tenant)
+	if err == nil {
+		err = s.changeDocument(t, &r, func(b *pebble.Batch) error {
+			return s.putDocument(b, numberOf(t), &r)
+		})
+	}
+	if err != nil {
+		return andon.Record{}, err
+	}
+	return r, nil
+}
+
+// DeleteRecord is of andon.Records.
+func (s *Store) DeleteRecord(ctx context.Context, r andon.Record) error {
+	t, err := s.owner(ctx, r.Tenant)
+	if err = firstError(err, s.room.admit(true)); err != nil {
+		return err
+	}
+	return s.changeDocument(t, &r, func(b *pebble.Batch) error {
+		return s.deleteDocument(b, numberOf(t), &r)
+	})
+}
+
+// changeDocument writes what change puts into a batch, before the next change looks at what is
+// there, and waits until it is on the disk.
+func (s *Store) changeDocument(
+	t *tenant, r *andon.Record, change func(*pebble.Batch) error,
+) error {
+	b := s.db.NewBatch()
+	defer b.Close()
+	err := func() error {
+		s.documents.mu.Lock()
+		defer s.documents.mu.Unlock()
+		if t != nil && t.gone {
+			return andon.NoTenant(r.Tenant)
+		}
+		if err := firstError(s.failed(), change(b)); err != nil {
+			return err
+		}
+		if err := s.db.ApplyNoSyncWait(b, pebble.Sync); err != nil {
+			return s.fatal(fmt.Errorf("write %s: %w", r, err))
+		}
+		return nil
+	}()
+	if err != nil {
+		return err
+	}
+	if err := b.SyncWait(); err != nil {
+		return s.fatal(fmt.Errorf("write %s to disk: %w", r, err))
+	}
+	return nil
+}
+
+// putDocument puts a record into a batch, with its next version. The caller holds documents.mu
+// until the batch is in the log.
+func (s *Store) putDocument(b *pebble.Batch, number uint32, r *andon.Record) error {
+	was := *r
+	if err := firstError(s.fill(number, &was), r.CheckPut(was.Version)); err != nil {
+		return err
+	}
+	d := &s.documents
+	d.version++
+	r.Version = d.version
+	version := binary.BigEndian.AppendUint64(nil, d.version)
+	err := firstError(
+		b.Set(fixedKey(fixedVersion), version, nil),
+		b.Set(documentKey(number, r.Kind, r.ID), encodeDocument(r), nil),
+	)
+	if was.Version != 0 && was.Due != 0 && was.Due != r.Due {
+		err = firstError(err, b.Delete(dueKey(&was), nil))
+	}
+	if r.Due == 0 {
+		return err
+	}
+	k := dueKey(r)
+	if from, ok := d.from[r.Kind]; ok && bytes.Compare(k, from) < 0 {
+		d.from[r.Kind] = k
+	}
+	return firstError(err, b.Set(k, binary.BigEndian.AppendUint32(nil, number), nil))
+}
+
+// deleteDocument puts the deletion of a record into a batch, as putDocument does.
+func (s *Store) deleteDocument(b *pebble.Batch, number uint32, r *andon.Record) error {
+	was := *r
+	if err := firstError(s.fill(number, &was), r.CheckDelete(was.Version)); err != nil {
+		return err
+	}
+	err := b.Delete(documentKey(number, r.Kind, r.ID), nil)
+	if was.Due != 0 {
+		err = firstError(err, b.Delete(dueKey(&was), nil))
+	}
+	return err
+}
+
+// Records is of andon.Records.
+func (s *Store) Records(
+	ctx context.Context, tenant andon.TenantID, kind andon.RecordKind, q andon.RecordQuery,
+) iter.Seq2[andon.Record, error] {
+	return func(yield func(andon.Record, error) bool) {
+		t, err := s.owner(ctx, tenant)
+		if err != nil {
+			yield(andon.Record{}, err)
+			return
+		}
+		all := newKey(tableDocument, numberOf(t)).text(string(kind))
+		first := append(bytes.Clone(all), max(q.Prefix, q.After)...)
+		it, err := newIterator(ctx, s.db, first, all.end())
+		if err != nil {
+			yield(andon.Record{}, err)
+			return
+		}
+		defer it.close()
+		left := q.Limit
+		for ok := it.First(); ok && left > 0; ok = it.Next() {
+			r := andon.Record{Tenant: tenant, Kind: kind}
+			if err := readDocument(it, it.Key()[len(all):], &r); err != nil {
+				yield(andon.Record{}, err)
+				return
+			}
+			if !strings.HasPrefix(r.ID, q.Prefix) && r.ID > q.Prefix {
+				return
+			}
+			if !q.Admits(r.ID) {
+				continue
+			}
+			if left--; !yield(r, nil) {
+				return
+			}
+		}
+		if err := it.Error(); err != nil {
+			yield(andon.Record{}, err)
+		}
+	}
+}
+
+// readDocument reads a row, of whose key id is the end.
+func readDocument(it *iterator, id []byte, r *andon.Record) error {
+	value, err := it.ValueAndErr()
+	if err != nil {
+		return err
+	}
+	name, _, ok := takeText(id)
+	if !ok {
+		return errDamaged
+	}
+	r.ID = name
+	return decodeDocument(r, value)
+}
+
+// DueRecords is of andon.Records.
+func (s *Store) DueRecords(
+	ctx context.Context, kind andon.RecordKind, until andon.Time, limit int,
+) iter.Seq2[andon.Record, error] {
+	return func(yield func(andon.Record, error) bool) {
+		it, err := s.firstDue(ctx, kind)
+		if err != nil {
+			yield(andon.Record{}, err)
+			return
+		}
+		defer it.close()
+		var stale []key
+		defer func() { s.forgetDue(stale) }()
+		for ok := it.Valid(); ok && limit > 0; ok = it.Next() {
+			r, there, err := s.dueRecord(it)
+			switch {
+			case err != nil:
+				yield(andon.Record{}, err)
+				return
+			case r.Due > until:
+				return
+			case !there:
+				stale = append(stale, bytes.Clone(it.Key()))
+				continue
+			}
+			if limit--; !yield(r, nil) {
+				return
+			}
+		}
+		if err := it.Error(); err != nil {
+			yield(andon.Record{}, err)
+		}
+	}
+}
+
+// firstDue returns an iterator at the first record of a kind that is ever due, and remembers it.
+func (s *Store) firstDue(ctx context.Context, kind andon.RecordKind) (*iterator, error) {
+	d := &s.documents
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all := key{tableDue}.text(string(kind))
+	from, ok := d.from[kind]
+	if !ok {
+		from = all
+	}
+	it, err := newIterator(ctx, s.db, from, all.end())
+	if err != nil {
+		return nil, err
+	}
+	if from = all.end(); it.First() {
+		from = bytes.Clone(it.Key())
+	} else if err := it.Error(); err != nil {
+		it.close()
+		return nil, err
+	}
+	d.from[kind] = from
+	return it, nil
+}
+
+// dueRecord reads the record that a row of tableDue is of. It is not there where it was changed
+// meanwhile, or where the row is left of a tenant that was deleted.
+func (s *Store) dueRecord(it *iterator) (andon.Record, bool, error) {
+	value, err := it.ValueAndErr()
+	if err != nil {
+		return andon.Record{}, false, err
+	}
+	r, ok := splitDue(it.Key())
+	number, _, whole := takeNumber(value)
+	if !ok || !whole {
+		return andon.Record{}, false, errDamaged
+	}
+	if !s.stands(r.Tenant, number) {
+		return r, false, nil
+	}
+	found := r
+	err = s.fill(number, &found)
+	return found, found.Version != 0 && found.Due == r.Due, err
+}
+
+// stands reports whether a tenant has that number now.
+func (s *Store) stands(id andon.TenantID, number uint32) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return id == "" || s.tenants[id] != nil && s.tenants[id].number == number
+}
+
+// forgetDue removes rows of tableDue that are left of tenants that were deleted. What comes back
+// after a crash is removed the next time.
+func (s *Store) forgetDue(stale []key) {
+	if len(stale) == 0 {
+		return
+	}
+	s.documents.mu.Lock()
+	defer s.documents.mu.Unlock()
+	for _, k := range stale {
+		value, err := s.get(k)
+		number, _, ok := takeNumber(value)
+		r, whole := splitDue(k)
+		if err != nil || !ok || !whole || s.stands(r.Tenant, number) || s.failed() != nil {
+			continue // it was changed meanwhile, or can't be removed now
+		}
+		if err := s.db.Delete(k, pebble.NoSync); err != nil {
+			_ = s.fatal(fmt.Errorf("write store: %w", err)) // nobody waits for it
+		}
+	}
+}
+
+// unseen is more versions than can be given and lost in one crash. They may have been read, so the
+// next opening leaves them out.
+const unseen = 1 << 20
+
+// loadDocuments reads the last version.
+func (s *Store) loadDocuments() error {
+	s.documents.from = map[andon.RecordKind]key{}
+	last, err := s.fixed(fixedVersion)
+	switch {
+	case err != nil:
+		return err
+	case last == nil:
+		return nil
+	case len(last) != 8:
+		return errDamaged
+	}
+	s.documents.version = binary.BigEndian.Uint64(last) + unseen
+	return nil
+}

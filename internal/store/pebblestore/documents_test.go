@@ -1,0 +1,329 @@
+package pebblestore
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/andonhq/andon"
+)
+
+func memory(t testing.TB, fs vfs.FS) *Store {
+	t.Helper()
+	s, err := Open("store", Options{FS: fs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func timer(id string, due andon.Time) andon.Record {
+	return andon.Record{
+		Tenant: andon.DefaultTenant, Kind: "timer", ID: id, Due: due, Data: `{"to":"Sara"}`,
+	}
+}
+
+// due returns the ids of what is due.
+func due(t testing.TB, s *Store, until andon.Time, limit int) (ids []string) {
+	t.Helper()
+	for r, err := range s.DueRecords(context.Background(), "timer", until, limit) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+// TestClaimOnceAcrossCrashes has workers claim what is due while the power is cut again and again.
+// Each timer is claimed once in one of the lives, or is still due at the end.
+func TestClaimOnceAcrossCrashes(t *testing.T) {
+	const timers, crashes = 60, 6
+	fs := vfs.NewCrashableMem()
+	s := memory(t, fs)
+	ctx, rng := context.Background(), rand.New(rand.NewPCG(1, 2))
+	for i := range timers {
+		if _, err := s.PutRecord(ctx, timer(fmt.Sprint(i), andon.MinTime)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var claimed [timers]atomic.Int32
+	for range crashes {
+		var workers sync.WaitGroup
+		for range 3 {
+			workers.Go(func() { claimSome(t, s, timers/crashes/3, claimed[:]) })
+		}
+		// What was acknowledged by now survives; of the rest some may.
+		before := acknowledged(claimed[:])
+		after := fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng})
+		workers.Wait()
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for i := range claimed { // what was claimed after the cut never happened
+			claimed[i].Store(before[i])
+		}
+		fs = after
+		s = memory(t, fs)
+		for _, id := range due(t, s, andon.MinTime, timers) {
+			var n int
+			_, _ = fmt.Sscan(id, &n)
+			if before[n] != 0 {
+				t.Errorf("timer %d was claimed, and is due again", n)
+			}
+		}
+	}
+	for i := range claimed {
+		if n := claimed[i].Load(); n > 1 {
+			t.Errorf("timer %d was claimed %d times", i, n)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func acknowledged(claimed []atomic.Int32) (by []int32) {
+	for i := range claimed {
+		by = append(by, claimed[i].Load())
+	}
+	return by
+}
+
+// claimSome claims timers that are due by deleting them.
+func claimSome(t *testing.T, s *Store, n int, claimed []atomic.Int32) {
+	for n > 0 {
+		found := false
+		for r, err := range s.DueRecords(context.Background(), "timer", andon.MinTime, 5) {
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			found = true
+			if s.DeleteRecord(context.Background(), r) == nil {
+				var i int
+				_, _ = fmt.Sscan(r.ID, &i)
+				claimed[i].Add(1)
+				n--
+			}
+		}
+		if !found {
+			return
+		}
+	}
+}
+
+// TestVersionsAfterACrash: a version that was read and then lost in a crash is not given again.
+func TestVersionsAfterACrash(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	s := memory(t, fs)
+	before := fs.CrashClone(vfs.CrashCloneCfg{})
+	lost, err := s.PutRecord(t.Context(), timer("1", 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = memory(t, before)
+	defer s.Close()
+	again, err := s.PutRecord(t.Context(), timer("1", 0))
+	if err != nil || again.Version == lost.Version {
+		t.Errorf("version %d is given again: %v", again.Version, err)
+	}
+}
+
+// TestDueOfADeletedTenant is removed when it is met.
+func TestDueOfADeletedTenant(t *testing.T) {
+	s := memory(t, vfs.NewMem())
+	defer s.Close()
+	ctx, rows := t.Context(), func() (n int) {
+		for range s.rows(key{tableDue}) {
+			n++
+		}
+		return n
+	}
+	if _, err := s.PutTenant(ctx, andon.NewTenant("other")); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		r := timer(fmt.Sprint(i), andon.MinTime+andon.Time(i))
+		r.Tenant = "other"
+		if _, err := s.PutRecord(ctx, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.DeleteTenant(ctx, "other"); err != nil {
+		t.Fatal(err)
+	}
+	for range s.rows(newKey(tableDocument, 2)) {
+		t.Error("a deleted tenant has a document")
+	}
+	if ids := due(t, s, andon.MinTime+2, 9); len(ids) > 0 || rows() != 2 {
+		t.Errorf("%v are due, %d rows are left", ids, rows())
+	}
+}
+
+// TestTenantsOfFormat2 become documents.
+func TestTenantsOfFormat2(t *testing.T) {
+	fs := vfs.NewMem()
+	s := memory(t, fs)
+	ctx := t.Context()
+	if _, err := s.PutTenant(ctx, andon.NewTenant("factory")); err != nil {
+		t.Fatal(err)
+	}
+	event := andon.Event{Device: "d", State: "WARNING1", Time: andon.MinTime}
+	if err := s.Append(ctx, "factory", 1, []andon.Event{event}); err != nil {
+		t.Fatal(err)
+	}
+	b := s.db.NewBatch()
+	if err := firstError(
+		b.DeleteRange(key{tableDocument}, key{tableDocument}.end(), nil),
+		b.Delete(fixedKey(fixedVersion), nil),
+		b.Set(fixedKey(fixedFormat), []byte{0, 0, 0, 2}, nil),
+		b.Set(key{tableTenant}.text("default"), formerTenant(1, ""), nil),
+		b.Set(key{tableTenant}.text("factory"), formerTenant(2, "2025-12-04T00:00:00Z"), nil),
+		b.Commit(pebble.Sync), s.Close(),
+	); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // a second opening finds them as the first left them
+		s = memory(t, fs)
+		factory, err := s.Tenant(ctx, "factory")
+		if err != nil || factory.SilentAfter != 7_000_000 || !factory.States.Has("CALM") ||
+			factory.Floor.Readings != 1_764_806_400_000_000 {
+			t.Errorf("the tenant is %+v, %v", factory, err)
+		}
+		if d, err := s.Device(ctx, "factory", "d"); err != nil || d.State != "WARNING1" {
+			t.Errorf("its device shows %+v, %v", d, err)
+		}
+		if _, err := s.PutTenant(ctx, factory); err != nil {
+			t.Error(err)
+		}
+		for range s.rows(key{tableTenant}) {
+			t.Error("a former record is left")
+		}
+		if all, err := s.Tenants(ctx); err != nil || len(all) != 2 {
+			t.Errorf("the tenants are %+v, %v", all, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// formerTenant is a value of table t, as format 2 wrote it.
+func formerTenant(number uint32, floor string) []byte {
+	const text = `{"version":4,"events":"forever","readings":"30d","max_future":"10m",` +
+		`"silent_after":"7s","states":[{"name":"CALM","severity":0,"letter":"C",` +
+		`"colour":"#2e7d32","symbol":"●"}],"floor":{"Events":null,"Readings":%s}}`
+	at := "null"
+	if floor != "" {
+		at = fmt.Sprintf("%q", floor)
+	}
+	return fmt.Appendf(binary.BigEndian.AppendUint32(nil, number), text, at)
+}
+
+// TestManyTimers: what is due is found without reading what is due later, nor what was due before
+// and was deleted.
+func TestManyTimers(t *testing.T) {
+	const timers, each = 20_000, 100
+	s := memory(t, vfs.NewMem())
+	defer s.Close()
+	fill(t, s, timers)
+	for n := each; n <= timers/2; n += each {
+		it, err := s.firstDue(t.Context(), "timer")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if read := it.Stats().InternalStats.PointCount; read > 3*each {
+			t.Fatalf("%d rows are read to find what is due, behind %d that were", read, n-each)
+		}
+		it.close()
+		found := 0
+		for r, err := range s.DueRecords(t.Context(), "timer", andon.MinTime+andon.Time(n), 1000) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			found++
+			b := s.db.NewBatch()
+			err = firstError(s.deleteDocument(b, 1, &r), b.Commit(pebble.NoSync), b.Close())
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if found != each {
+			t.Fatalf("%d timers are due, not %d", found, each)
+		}
+	}
+}
+
+// BenchmarkDue claims a hundred timers that are due, of as many as there are; ceiling reads and
+// deletes as many keys that stand side by side, in the bare engine. Both without waiting for the
+// disk.
+func BenchmarkDue(b *testing.B) {
+	const each = 100
+	for _, timers := range []int{10_000, 1_000_000} {
+		b.Run(fmt.Sprintf("andon/of_%d", timers), func(b *testing.B) {
+			s := benchStore(b)
+			fill(b, s, timers+b.N*each)
+			b.ResetTimer()
+			for n := range b.N {
+				batch := s.db.NewBatch()
+				until := andon.MinTime + andon.Time((n+1)*each)
+				for r, err := range s.DueRecords(context.Background(), "timer", until, each) {
+					if err := firstError(err, s.deleteDocument(batch, 1, &r)); err != nil {
+						b.Fatal(err)
+					}
+				}
+				if err := batch.Commit(pebble.NoSync); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	b.Run("ceiling", func(b *testing.B) {
+		s := benchStore(b)
+		fill(b, s, b.N*each)
+		b.ResetTimer()
+		for n := range b.N {
+			batch := s.db.NewBatch()
+			for i := range each {
+				r := timer(fmt.Sprint(n*each+i), andon.MinTime+1+andon.Time(n*each+i))
+				_, err := s.get(documentKey(1, r.Kind, r.ID))
+				if err := firstError(err, batch.Delete(documentKey(1, r.Kind, r.ID), nil),
+					batch.Delete(dueKey(&r), nil)); err != nil {
+					b.Fatal(err)
+				}
+			}
+			if err := batch.Commit(pebble.NoSync); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// fill keeps n timers, one a µs.
+func fill(t testing.TB, s *Store, n int) {
+	t.Helper()
+	b := s.db.NewBatch()
+	for i := range n {
+		r := timer(fmt.Sprint(i), andon.MinTime+1+andon.Time(i))
+		if err := s.putDocument(b, 1, &r); err != nil {
+			t.Fatal(err)
+		}
+		if b.Len() > 1<<20 || i == n-1 {
+			if err := b.Commit(pebble.NoSync); err != nil {
+				t.Fatal(err)
+			}
+			b.Reset()
+		}
+	}
+}

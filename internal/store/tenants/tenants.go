@@ -1,0 +1,53 @@
+// Package tenants is how every store keeps its tenants: as documents in andon.Records, of
+// andon.TenantKind, that belong to no tenant. It knows no engine.
+package tenants
+
+import (
+	"encoding/json"
+
+	"github.com/andonhq/andon"
+)
+
+// document is what is stored. New fields work at their zero value.
+type document struct {
+	Events      andon.Retention  `json:"events"`
+	Readings    andon.Retention  `json:"readings"`
+	MaxFuture   andon.Duration   `json:"max_future"`
+	SilentAfter andon.Duration   `json:"silent_after"`
+	States      []andon.StateDef `json:"states"`
+	Floor       andon.Horizon    `json:"floor"`
+	Reordering  bool             `json:"reordering,omitempty"`
+	Clock       andon.ClockMark  `json:"clock,omitzero"`
+	Place       uint32           `json:"place,omitempty"`
+}
+
+// Encode returns the document of a tenant. place is the store's own: what the tenant's rows are
+// found by beside its id.
+func Encode(t *andon.Tenant, place uint32) (andon.Record, error) {
+	data, err := json.Marshal(document{
+		Events: t.Events, Readings: t.Readings, MaxFuture: t.MaxFuture,
+		SilentAfter: t.SilentAfter, States: t.States.Defs(), Floor: t.Floor,
+		Reordering: t.Reordering, Clock: t.Clock, Place: place,
+	})
+	r := andon.Record{Kind: andon.TenantKind, ID: string(t.ID), Version: t.Version}
+	r.Data = andon.JSON(data)
+	return r, err
+}
+
+// Decode reads what Encode wrote.
+func Decode(r andon.Record) (t andon.Tenant, place uint32, err error) {
+	var d document
+	var states *andon.StateSet
+	if err = json.Unmarshal([]byte(r.Data), &d); err == nil {
+		states, err = andon.NewStateSet(d.States)
+	}
+	if err != nil {
+		return t, 0, andon.Errorf(andon.Damaged, "the record of tenant %q is damaged: %w",
+			r.ID, err)
+	}
+	return andon.Tenant{
+		ID: andon.TenantID(r.ID), Version: r.Version, Events: d.Events, Readings: d.Readings,
+		MaxFuture: d.MaxFuture, SilentAfter: d.SilentAfter, States: states, Floor: d.Floor,
+		Reordering: d.Reordering, Clock: d.Clock,
+	}, d.Place, nil
+}
