@@ -33,7 +33,7 @@ demo: build ## A living factory: the server, what it is sent, a live table, unti
 .PHONY: cassandra
 cassandra: ## A local Cassandra to try Andon on, until Ctrl-C; needs Java 17 and Maven
 	go build -o bin/cassandra ./internal/tools/cassandra
-	./bin/cassandra start
+	./bin/cassandra
 
 # The limit of a package is a backstop for CI, which ends after 90 minutes: tests wait for progress.
 .PHONY: test

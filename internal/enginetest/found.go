@@ -46,16 +46,3 @@ func Find(dir string) (Found, error) {
 	f.PID, err = strconv.Atoi(strings.TrimSpace(string(digits)))
 	return f, err
 }
-
-// Stop asks the node to end, which takes it some seconds; Find says when it has. Nothing is done
-// where it does not run.
-func (f Found) Stop() error {
-	if f.PID == 0 {
-		return nil
-	}
-	p, err := os.FindProcess(f.PID)
-	if err != nil {
-		return err
-	}
-	return p.Signal(syscall.SIGTERM)
-}

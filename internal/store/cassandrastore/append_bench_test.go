@@ -53,41 +53,57 @@ func (l appendLoad) compare(b *testing.B, design string) {
 	o := newKeyspace(b, design)
 	o.pace, o.observe = shared.UsualPace(), sent
 	s, beside := open(b, o), newBare(b, design)
-	b.Run("andon", func(b *testing.B) {
-		before, _ := s.size(b.Context())
-		events := l.run(b, sent, func(ctx context.Context, e []andon.Event) error {
+	for _, w := range []*way{
+		{name: "andon", sent: sent, write: func(ctx context.Context, e []andon.Event) error {
 			return s.Append(ctx, andon.DefaultTenant, realClock(), e)
-		})
-		if after, err := s.size(b.Context()); err == nil {
-			b.ReportMetric(float64(after-before)/events, "B/event")
-		}
-	})
-	b.Run("same statements", func(b *testing.B) {
-		l.run(b, nil, func(ctx context.Context, e []andon.Event) error {
+		}},
+		{name: "same statements", write: func(ctx context.Context, e []andon.Event) error {
 			return beside.keep(ctx, realClock(), e)
+		}},
+		{name: "one insert", write: s.insert},
+	} {
+		w.fill(b)
+		b.Run(w.name, func(b *testing.B) {
+			before, _ := s.size(b.Context())
+			events := w.run(b, l)
+			if after, err := s.size(b.Context()); err == nil && w.sent != nil {
+				b.ReportMetric(float64(after-before)/events, "B/event")
+			}
 		})
-	})
-	b.Run("one insert", func(b *testing.B) { l.run(b, nil, s.insert) })
+	}
 }
 
-// run writes with all writers and reports what that came to. What is new at first is not measured.
-func (l appendLoad) run(
-	b *testing.B, sent *sent, write func(context.Context, []andon.Event) error,
-) (events float64) {
+// way is one of those who write.
+type way struct {
+	name  string
+	sent  *sent // nil: what is sent is not counted
+	write func(context.Context, []andon.Event) error
+	next  atomic.Int64 // request
+}
+
+// past is how many rounds the fleet has reported before anything is measured: what is new at first
+// is not what is asked about.
+const past = 2
+
+func (w *way) fill(b *testing.B) {
 	b.Helper()
-	var next atomic.Int64
-	b.SetParallelism(max(l.writers/runtime.GOMAXPROCS(0), 1))
-	for next.Load() < int64(l.writers) {
-		if err := write(b.Context(), l.events(next.Add(1)-1)); err != nil {
+	l := appendLoad{devices: 1000, rounds: 1}
+	for n := range int64(past * appendFleet / l.devices) {
+		if err := w.write(b.Context(), l.events(n, 0)); err != nil {
 			b.Fatal(err)
 		}
 	}
-	sent.reset()
+}
+
+// run writes with all writers and reports what that came to.
+func (w *way) run(b *testing.B, l appendLoad) (events float64) {
+	b.SetParallelism(max(l.writers/runtime.GOMAXPROCS(0), 1))
+	w.sent.reset()
 	cpu := engineTime(b)
 	b.ResetTimer()
 	b.RunParallel(func(p *testing.PB) {
 		for p.Next() {
-			if err := write(b.Context(), l.events(next.Add(1)-1)); err != nil {
+			if err := w.write(b.Context(), l.events(w.next.Add(1)-1, past)); err != nil {
 				b.Error(err)
 				return
 			}
@@ -100,14 +116,15 @@ func (l appendLoad) run(
 		spent := engineTime(b) - cpu
 		b.ReportMetric(float64(spent.Microseconds())/events, "engine-µs/event")
 	}
-	sent.report(b, events)
+	w.sent.report(b, events)
 	return events
 }
 
-// events returns what is reported in the n-th request: one report in twenty is a warning.
-func (l appendLoad) events(n int64) []andon.Event {
+// events returns what is reported in the n-th request behind so many rounds: one report in twenty
+// is a warning.
+func (l appendLoad) events(n int64, behind int) []andon.Event {
 	groups := int64(appendFleet / l.devices)
-	first, begin := int(n%groups)*l.devices, int(n/groups)*l.rounds
+	first, begin := int(n%groups)*l.devices, behind+int(n/groups)*l.rounds
 	all := make([]andon.Event, 0, l.devices*l.rounds)
 	for device := first; device < first+l.devices; device++ {
 		for round := begin; round < begin+l.rounds; round++ {

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/andonhq/andon/internal/enginetest"
 )
@@ -146,80 +145,4 @@ func untilOneEnds(ctx context.Context, nodes []*enginetest.Node) {
 		}()
 	}
 	<-ctx.Done()
-}
-
-// stop ends the nodes that run, and waits until they are gone.
-func (c *cluster) stop(ctx context.Context) error {
-	found, err := c.find()
-	if err != nil {
-		return err
-	}
-	for _, f := range found {
-		if f.PID == 0 {
-			continue
-		}
-		fmt.Fprintf(c.out, "%s stops ...\n", f.Addr)
-		if err := untilGone(ctx, f); err != nil {
-			return fmt.Errorf("stop %s: %w", f.Addr, err)
-		}
-	}
-	return c.status()
-}
-
-// untilGone asks a node to stop, and looks until its owner has let go of its directory.
-func untilGone(ctx context.Context, f enginetest.Found) error {
-	if err := f.Stop(); err != nil {
-		return err
-	}
-	again := time.NewTicker(200 * time.Millisecond)
-	defer again.Stop()
-	for {
-		now, err := enginetest.Find(f.Dir)
-		if err == nil && now.PID != f.PID {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return errors.Join(ctx.Err(), err)
-		case <-again.C:
-		}
-	}
-}
-
-// status says of each node whether it runs.
-func (c *cluster) status() error {
-	found, err := c.find()
-	if err != nil {
-		return err
-	}
-	if len(found) == 0 {
-		fmt.Fprintf(c.out, "No node ever ran in %s.\n", c.dir)
-	}
-	for _, f := range found {
-		state := "stopped"
-		if f.PID != 0 {
-			state = fmt.Sprintf("runs, process %d", f.PID)
-		}
-		fmt.Fprintf(c.out, "%-16s %-22s %s\n", f.Addr, state, f.Dir)
-	}
-	return nil
-}
-
-// find returns the nodes of the directory.
-func (c *cluster) find() (found []enginetest.Found, err error) {
-	dirs := []string{c.aloneDir()}
-	for i := range ring {
-		dirs = append(dirs, filepath.Join(c.ringDir(), enginetest.RingNode(i)))
-	}
-	for _, dir := range dirs {
-		f, err := enginetest.Find(dir)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, f)
-	}
-	return found, nil
 }

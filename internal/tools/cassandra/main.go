@@ -17,11 +17,9 @@ import (
 	"syscall"
 )
 
-const usage = `usage: go run ./internal/tools/cassandra start|stop|status [flags]
+const usage = `usage: go run ./internal/tools/cassandra [flags]
 
-  start    start it and keep it running until Ctrl-C; the data stays
-  stop     end what start started elsewhere
-  status   say what runs, and where
+It runs until Ctrl-C; the data stays.
 
 `
 
@@ -58,16 +56,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.StringVar(&c.addr, "addr", "127.0.0.1:9042", "`address` of one node at its first start; "+
 		"port 0 takes a free one, and so does a port that is taken unless it is given")
 	flags.StringVar(&c.heap, "heap", "", "heap of one node (default 768m)")
-	if len(args) == 0 {
-		flags.Usage()
-		return errors.New("say what to do")
-	}
-	switch args[0] {
-	case "help", "-h", "-help", "--help":
-		flags.Usage()
-		return nil
-	}
-	switch err := flags.Parse(args[1:]); {
+	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		return nil
 	case err != nil:
@@ -79,7 +68,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	return c.do(ctx, args[0])
+	return c.start(ctx)
 }
 
 func (c *cluster) check() error {
@@ -95,16 +84,4 @@ func (c *cluster) check() error {
 	}
 	c.dir = filepath.Join(cache, "andon", "cassandra")
 	return nil
-}
-
-func (c *cluster) do(ctx context.Context, what string) error {
-	switch what {
-	case "start":
-		return c.start(ctx)
-	case "stop":
-		return c.stop(ctx)
-	case "status":
-		return c.status()
-	}
-	return fmt.Errorf("%q is not start, stop or status", what)
 }

@@ -16,15 +16,11 @@ func TestRun(t *testing.T) {
 	defer busy.Close()
 	taken := busy.Addr().String()
 	for _, c := range []struct{ args, out, err string }{
-		{"status -dir " + dir, "No node ever ran in " + dir, ""},
-		{"stop -dir " + dir, "No node ever ran in " + dir, ""},
-		{"--help", "start it and keep it running", ""},
-		{"start -dir " + dir + " -addr " + taken, "", taken + " is taken: name another address"},
-		{"", "", "say what to do"},
-		{"begin", "", "is not start, stop or status"},
-		{"start -nodes 2", "", "not 1 or 3"},
-		{"start here", "", `"here" is no flag`},
-		{"start -dir " + dir + " -addr 0.0.0.0:0", "", "0.0.0.0 is not an address of"},
+		{"--help", "It runs until Ctrl-C", ""},
+		{"-dir " + dir + " -addr " + taken, "", taken + " is taken: name another address"},
+		{"-nodes 2", "", "not 1 or 3"},
+		{"here", "", `"here" is no flag`},
+		{"-dir " + dir + " -addr 0.0.0.0:0", "", "0.0.0.0 is not an address of"},
 	} {
 		var out bytes.Buffer
 		err := run(t.Context(), strings.Fields(c.args), &out)
