@@ -118,6 +118,7 @@ func (a *App) wire(token string, loopback bool) {
 		ConnState:         a.memory.connected,
 		ErrorLog:          slog.NewLogLogger(a.Log.Handler(), slog.LevelWarn),
 	}
+	a.server.RegisterOnShutdown(a.api.EndLong)
 }
 
 // margin is what a connection may live longer than its request, so that the request's own end comes

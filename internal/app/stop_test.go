@@ -60,3 +60,27 @@ func TestStopWaitsForTheSweep(t *testing.T) {
 		}
 	})
 }
+
+// TestStopEndsLongAnswers: what may take as long as it takes does not keep the program from
+// stopping, and its client is told.
+func TestStopEndsLongAnswers(t *testing.T) {
+	var faults wrap.Faults
+	underWay := make(chan struct{})
+	faults.Set(func(ctx context.Context) error {
+		if ctx.Value(http.ServerContextKey) == nil {
+			return nil // it is not of a request
+		}
+		close(underWay)
+		return wrap.Hang(ctx)
+	}, "Had")
+	a := serveOn(t, wrap.Around(memstore.New(), faults.Hook))
+	answer := make(chan string, 1)
+	go func() { answer <- exchangeOf(t, http.MethodPost, a.URL()+"/api/v1/sweep", "") }()
+	<-underWay
+	if err := a.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if got := <-answer; got != "503 again after 5" {
+		t.Errorf("the client got %s", got)
+	}
+}

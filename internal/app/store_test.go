@@ -29,8 +29,20 @@ func withFaults(s andon.Store) (andon.Store, func(fault error, methods ...string
 	}
 }
 
-// startOn starts an App on a store of the test's own.
+// startOn starts an App on a store of the test's own, and stops it at the end.
 func startOn(t *testing.T, store andon.Store) *App {
+	t.Helper()
+	a := serveOn(t, store)
+	t.Cleanup(func() {
+		if err := a.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return a
+}
+
+// serveOn starts an App that the test stops.
+func serveOn(t *testing.T, store andon.Store) *App {
 	t.Helper()
 	c := DefaultConfig()
 	c.Listen = "127.0.0.1:0"
@@ -49,11 +61,6 @@ func startOn(t *testing.T, store andon.Store) *App {
 	a.wire("", loopback)
 	a.tasks.start(a.background()...)
 	a.goServe()
-	t.Cleanup(func() {
-		if err := a.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
 	return a
 }
 

@@ -36,7 +36,7 @@ type call struct {
 
 // newCall begins a call; stop ends it.
 func (a *API) newCall(x *exchange, r *http.Request, to *route) (c *call, stop func()) {
-	ctx, cancel := context.WithTimeout(a.withCaller(x, r), a.options.Timeout)
+	ctx, cancel := a.bounded(a.withCaller(x, r), to)
 	a.metrics.inFlight.Inc()
 	c = &call{API: a, x: x, r: r.WithContext(ctx), route: to, tenant: andon.DefaultTenant,
 		turn: &turn{of: a}}
@@ -45,6 +45,17 @@ func (a *API) newCall(x *exchange, r *http.Request, to *route) (c *call, stop fu
 		c.status = to.statuses[0]
 	}
 	return c, c.stop
+}
+
+// bounded returns the context of a call: it ends with the time that a call has or, where that may
+// take long, when the program stops.
+func (a *API) bounded(ctx context.Context, to *route) (context.Context, context.CancelFunc) {
+	if !to.long {
+		return context.WithTimeout(ctx, a.options.Timeout)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	forget := context.AfterFunc(a.ending, cancel)
+	return ctx, func() { forget(); cancel() }
 }
 
 // withCaller returns the context of a request, with who asks.

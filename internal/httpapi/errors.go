@@ -85,6 +85,9 @@ func problemOf(err error) problem {
 
 // refuse answers a request with an error. Errors of this side are logged here and nowhere else.
 func (a *API) refuse(x *exchange, r *http.Request, err error) {
+	if errors.Is(err, context.Canceled) && a.ending.Err() != nil {
+		err = errStopping
+	}
 	p := problemOf(err)
 	if e, ok := errors.AsType[*httpError](err); ok {
 		maps.Copy(x.Header(), e.header)

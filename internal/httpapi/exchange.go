@@ -25,6 +25,9 @@ type exchange struct {
 	bodyBegun    bool // some of its body was read
 	bodyEnded    bool // all of it was
 	panickedLate bool // after the answer had begun
+	// eachWrite is how long the client may take to fetch what is written, each time; 0: the
+	// deadline of the whole answer holds.
+	eachWrite time.Duration
 }
 
 // WriteHeader begins the answer.
@@ -39,6 +42,9 @@ func (x *exchange) WriteHeader(status int) {
 func (x *exchange) Write(p []byte) (int, error) {
 	if x.status == 0 {
 		x.WriteHeader(http.StatusOK)
+	}
+	if x.eachWrite > 0 {
+		x.setWriteDeadline(time.Now().Add(x.eachWrite))
 	}
 	n, err := x.ResponseWriter.Write(p)
 	x.bytes += int64(n)

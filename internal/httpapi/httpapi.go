@@ -13,6 +13,7 @@
 package httpapi
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"sync/atomic"
@@ -45,8 +46,8 @@ type Options struct {
 	Registry *prometheus.Registry
 	// Version is served at /version, with what the store calls itself when it is asked.
 	Version Version
-	// Token must be sent as a bearer token with all requests but /, /livez, /readyz, /docs with its
-	// files and /openapi.json and .yaml, which hold no data. Without one nothing is asked for.
+	// Token must be sent as a bearer token with all requests but those whose routes are open: is
+	// the program well, and what is its contract. Without one nothing is asked for.
 	Token string
 	// Loopback says that only this machine can connect: requests that a browser sends here for
 	// another site are recognised by their Host and Origin and refused.
@@ -95,10 +96,13 @@ type API struct {
 	intake   *intake.Intake
 	guard    guard
 	mux      *http.ServeMux
-	routes   []*route
+	routes   map[string]*route // by pattern
 	metrics  *metrics
 	unpack   unpackers
 	draining atomic.Bool
+
+	ending  context.Context // of answers that may take long
+	endLong context.CancelFunc
 }
 
 // New makes an API.
@@ -110,18 +114,28 @@ func New(o Options) *API {
 		intake:  o.Intake,
 		guard:   newGuard(o.Token, o.Loopback),
 		mux:     http.NewServeMux(),
+		routes:  map[string]*route{},
 		metrics: newMetrics(o.Registry),
 	}
-	a.routes = a.allRoutes()
-	for _, r := range a.routes {
-		a.mux.HandleFunc(r.pattern(), a.handler(r))
+	a.ending, a.endLong = context.WithCancel(context.Background())
+	for _, r := range a.allRoutes() {
+		a.add(r)
 	}
 	return a
+}
+
+func (a *API) add(r *route) {
+	a.routes[r.pattern()] = r
+	a.mux.HandleFunc(r.pattern(), a.handler(r))
 }
 
 // Drain makes /readyz fail from now on, so that no new requests are sent here while those under way
 // are finished.
 func (a *API) Drain() { a.draining.Store(true) }
+
+// EndLong ends the answers that may take long, which would else keep a server from shutting down:
+// the context of each ends, and it ends in its own order.
+func (a *API) EndLong() { a.endLong() }
 
 func (a *API) allRoutes() []*route {
 	groups := [][]*route{
@@ -141,20 +155,30 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{ResponseWriter: w, id: requestID(r), begun: time.Now()}
 	defer a.finish(x, r)
 	setHeaders(x)
-	a.setDeadlines(x, r)
-	if err := a.guard.check(r); err != nil {
+	r, to, unmatched := a.match(r)
+	a.setDeadlines(x, r, to != nil && to.long)
+	if err := a.guard.check(r, a.isOpen(r, to)); err != nil {
 		a.refuse(x, r, err)
 		return
 	}
-	a.dispatch(x, r)
+	if to == nil {
+		a.refuse(x, r, whyUnmatched(unmatched, r))
+		return
+	}
+	a.mux.ServeHTTP(x, r)
 }
 
 // setDeadlines bounds how long a client may take to send its body, and to fetch the answer: as long
-// as the work may take once more.
-func (a *API) setDeadlines(x *exchange, r *http.Request) {
+// as the work may take once more. An answer that may take long has that time for each piece of it.
+func (a *API) setDeadlines(x *exchange, r *http.Request, long bool) {
 	body := x.begun.Add(a.options.BodyTimeout)
 	if r.ContentLength != 0 {
 		x.setReadDeadline(body)
+	}
+	if long {
+		x.eachWrite = a.options.Timeout
+		x.setWriteDeadline(time.Time{})
+		return
 	}
 	x.setWriteDeadline(body.Add(2 * a.options.Timeout))
 }
@@ -174,24 +198,31 @@ func (a *API) finish(x *exchange, r *http.Request) {
 	}
 }
 
-// dispatch finds the route. The mux would answer what it doesn't know with text, and redirect a
-// path with empty segments to another device's; here these are problems like any other.
-func (a *API) dispatch(x *exchange, r *http.Request) {
+// match finds the route of a request, and returns the request as the mux is to see it. Where there
+// is none it returns what the mux would answer with. That is text, and for a path with empty
+// segments a redirect to another device's; here these are problems like any other.
+func (a *API) match(r *http.Request) (seen *http.Request, to *route, unmatched http.Handler) {
 	if !isClean(r.URL.EscapedPath()) {
-		a.refuse(x, r, errNoSuchPath)
-		return
+		return r, nil, http.NotFoundHandler()
 	}
 	r = withLoneSlash(r)
 	handler, pattern := a.mux.Handler(r)
-	if pattern == "" {
-		a.refuse(x, r, whyUnmatched(handler, r))
-		return
-	}
-	a.mux.ServeHTTP(x, r)
+	return r, a.routes[pattern], handler
 }
 
 var errNoSuchPath = andon.Errorf(
 	andon.NotFound, "there is nothing at this path: /openapi.json lists all")
+
+// isOpen reports whether a request needs no token. With another method than that of an open route
+// it needs none either, to be told so.
+func (a *API) isOpen(r *http.Request, to *route) bool {
+	if to == nil && r.Method != http.MethodGet {
+		r = r.WithContext(r.Context()) // a copy
+		r.Method = http.MethodGet
+		_, to, _ = a.match(r)
+	}
+	return to != nil && to.open
+}
 
 // whyUnmatched asks the mux's own handler whether the path is unknown or only the method.
 func whyUnmatched(handler http.Handler, r *http.Request) error {
@@ -221,8 +252,21 @@ func (a *API) handler(r *route) http.HandlerFunc {
 		if err == nil {
 			err = c.serve()
 		}
-		if err != nil {
+		switch {
+		case err != nil && x.status != 0:
+			a.brokenOff(x, req, err)
+		case err != nil:
 			c.refuse(err)
 		}
 	}
+}
+
+// brokenOff ends an answer that failed when a part of it was sent: it must not look whole.
+func (a *API) brokenOff(x *exchange, r *http.Request, err error) {
+	if a.ending.Err() == nil && r.Context().Err() == nil {
+		a.options.Log.LogAttrs(r.Context(), slog.LevelError, "answer broken off",
+			slog.String("request_id", x.id), slog.String("route", routeOf(r)),
+			slog.Any("error", err))
+	}
+	panic(http.ErrAbortHandler)
 }

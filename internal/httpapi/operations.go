@@ -61,9 +61,11 @@ func (a *API) version(*call) (Version, error) {
 	return v, nil
 }
 
+var errStopping = andon.Errorf(andon.Unavailable, "the program is stopping")
+
 func (a *API) ready(c *call) (healthJSON, error) {
 	if a.draining.Load() {
-		return healthJSON{}, andon.Errorf(andon.Unavailable, "the program is stopping")
+		return healthJSON{}, errStopping
 	}
 	ctx, cancel := context.WithTimeout(c.ctx(), readyTimeout)
 	defer cancel()

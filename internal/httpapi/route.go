@@ -29,6 +29,7 @@ type route struct {
 	hidden     bool     // not in the document
 	open       bool     // it needs no token
 	readOnly   bool     // it changes nothing, whatever its method
+	long       bool     // it may take longer than Options.Timeout: a stream, work on all tenants
 	fixedOrder string   // of a list that takes no order: why
 
 	serve func(*call) error

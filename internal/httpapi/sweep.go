@@ -27,7 +27,7 @@ func (a *API) sweepRoute() *route {
 			name: "dry_run", example: "true", initial: "false", values: []any{"true", "false"},
 			detail: "`true`: only say what would go",
 		}},
-		tenantless: true,
+		tenantless: true, long: true,
 	}, sweepJSON{Items: []sweptJSON{{Tenant: "default", Readings: exampleTime}}}, a.sweep)
 }
 

@@ -1,0 +1,106 @@
+package httpapi
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/intake"
+	"github.com/andonhq/andon/internal/store/memstore"
+)
+
+const (
+	longTimeout = 200 * time.Millisecond
+	longEnd     = 3 * longTimeout // of any other answer
+)
+
+// export serves an answer of which a line is sent whenever the test sends one. It ends with fail
+// where there are no more; a program that stops makes it say so first.
+func export(t *testing.T, fail error) (api *API, lines chan<- string, answer *bufio.Reader) {
+	t.Helper()
+	store := memstore.New()
+	now := func() andon.Time { return andon.MinTime }
+	api = New(Options{
+		Store: store, Now: now, Intake: intake.New(store, intake.Options{Now: now}),
+		BodyTimeout: time.Millisecond, Timeout: longTimeout,
+		Log: slog.New(slog.DiscardHandler),
+	})
+	sent := make(chan string, 1)
+	api.add(&route{
+		method: http.MethodGet, path: "/export", outside: true, long: true,
+		statuses: []int{http.StatusOK},
+		serve: func(c *call) error {
+			flush := http.NewResponseController(c.x).Flush
+			for {
+				select {
+				case <-c.ctx().Done():
+					_, err := io.WriteString(c.x, "stopping\n")
+					return err
+				case line, more := <-sent:
+					if !more {
+						return fail
+					}
+					if _, err := io.WriteString(c.x, line); err != nil {
+						return err
+					}
+					if err := flush(); err != nil {
+						return err
+					}
+				}
+			}
+		},
+	})
+	server := httptest.NewServer(api)
+	t.Cleanup(server.Close)
+	sent <- "first\n"
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/export", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { response.Body.Close() })
+	answer = bufio.NewReader(response.Body)
+	reads(t, answer, "first\n", nil)
+	return api, sent, answer
+}
+
+func reads(t *testing.T, answer *bufio.Reader, want string, end error) {
+	t.Helper()
+	if got, err := answer.ReadString('\n'); got != want || !errors.Is(err, end) {
+		t.Fatalf("the client reads %q, %v; want %q, %v", got, err, want, end)
+	}
+}
+
+// TestLongAnswer: it goes on behind the time that any other answer has, and ends whole.
+func TestLongAnswer(t *testing.T) {
+	_, lines, answer := export(t, nil)
+	<-time.After(longEnd + longTimeout)
+	lines <- "second\n"
+	reads(t, answer, "second\n", nil)
+	close(lines)
+	reads(t, answer, "", io.EOF)
+}
+
+// TestLongAnswerEnds in its own order when the program stops.
+func TestLongAnswerEnds(t *testing.T) {
+	api, _, answer := export(t, nil)
+	api.EndLong()
+	reads(t, answer, "stopping\n", nil)
+	reads(t, answer, "", io.EOF)
+}
+
+// TestLongAnswerThatFails does not look whole.
+func TestLongAnswerThatFails(t *testing.T) {
+	_, lines, answer := export(t, andon.Errorf(andon.Unavailable, "no answer"))
+	close(lines)
+	reads(t, answer, "", io.ErrUnexpectedEOF)
+}
