@@ -48,7 +48,7 @@ func questions(h history, now andon.Time, r *rand.Rand) []question {
 		a.metricQuestions(h.devices)
 		all = append(all, a.all...)
 	}
-	return all
+	return append(all, recordQuestions(h, now, r)...)
 }
 
 func (a *asker) add(text string, ask func(context.Context, *subject) (any, error)) {

@@ -72,6 +72,7 @@ type generator struct {
 	*rand.Rand
 	now     andon.Time
 	tenants []andon.TenantID
+	kind    andon.RecordKind
 	// expires says that entries may expire. Then severities of states are left alone, and nothing
 	// is withdrawn: a store goes by the history that it still has.
 	expires bool
@@ -85,6 +86,7 @@ func newHistory(seed uint64, length int) history {
 	g := &generator{
 		Rand: rand.New(rand.NewPCG(seed, 0)),
 		now:  beginning(),
+		kind: recordKind(seed),
 		sent: map[andon.TenantID][]andon.Event{},
 	}
 	g.expires = g.IntN(2) == 0
@@ -151,8 +153,9 @@ func (g *generator) step() step {
 		{6, g.withdraw}, {2, g.purge}, {3, g.restore},
 		{3, g.changeStates}, {4, g.retention}, {4, g.expire}, {1, g.deleteTenant}, {4, g.reopen},
 		{4, g.crash}, {4, g.checkpoint}, {7, g.sideBySide},
+		{10, g.record},
 	}
-	n := g.IntN(120)
+	n := g.IntN(130)
 	for _, d := range draws {
 		if n -= d.weight; n < 0 {
 			return d.draw()
