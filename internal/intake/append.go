@@ -22,8 +22,6 @@ type Result struct {
 func (in *Intake) events(
 	ctx context.Context, tenant andon.TenantID, batch ingest.Batch[andon.Event],
 ) (Result, error) {
-	in.gate.RLock()
-	defer in.gate.RUnlock()
 	t, err := in.store.Tenant(ctx, tenant)
 	if err != nil {
 		return Result{}, err

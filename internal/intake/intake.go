@@ -11,7 +11,6 @@ package intake
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -54,12 +53,6 @@ type Intake struct {
 	store   andon.Store
 	options Options
 
-	// gate lets appends pass side by side, and assignments and changes of a tenant one by one
-	// with no append under way. So between resolving an entry's operator and keeping the
-	// entry no assignment comes in, and the severities that a request was sorted by are those
-	// it is kept under.
-	gate sync.RWMutex
-
 	lastArrival atomic.Int64
 
 	wanted chan struct{} // holds one value while a sweep is wanted
@@ -86,12 +79,6 @@ func New(store andon.Store, o Options) *Intake {
 		Shares: newShares(&o), store: store, options: o, wanted: make(chan struct{}, 1),
 		Requests: &Room{most: o.MaxBytes / 2}, Answers: &Room{most: o.MaxBytes / 2},
 	}
-}
-
-// alone waits until no append is under way, and lets none in until leave is called.
-func (in *Intake) alone() (leave func()) {
-	in.gate.Lock()
-	return in.gate.Unlock
 }
 
 // arrival returns the time of an entry that has none: now, strictly increasing within the process.

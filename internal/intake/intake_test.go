@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -102,51 +101,6 @@ func TestArrivalIsStrictlyIncreasing(t *testing.T) {
 	}
 	if n != 800 {
 		t.Errorf("%d entries of 800 have a time of their own", n)
-	}
-}
-
-// slow holds appends back until it is told to go on.
-type slow struct {
-	andon.Store
-	entered, goOn chan struct{}
-}
-
-func (s *slow) Append(
-	ctx context.Context, id andon.TenantID, at andon.Time, events []andon.Event,
-) error {
-	s.entered <- struct{}{}
-	<-s.goOn
-	return s.Store.Append(ctx, id, at, events)
-}
-
-// TestAssignmentWaitsForAppends: an entry that is resolved but not kept yet must be kept before an
-// assignment is, or the entry's redelivery would resolve to another person.
-func TestAssignmentWaitsForAppends(t *testing.T) {
-	store := &slow{memstore.New(), make(chan struct{}), make(chan struct{})}
-	in := intake.New(store, intake.Options{Now: clock})
-	ahead := andon.Event{Device: "d", Time: now.Add(300_000_000), State: "WARNING1"}
-	var clients sync.WaitGroup
-	clients.Go(func() { post(t, in, ahead) })
-	<-store.entered
-	var assigned atomic.Bool
-	clients.Go(func() {
-		liz := []andon.Assignment{{Device: "d", Operator: "Liz"}}
-		kept, err := in.Assign(t.Context(), andon.DefaultTenant, liz)
-		if err != nil || kept[0].From <= ahead.Time {
-			t.Errorf("assigned %+v, %v; want it just after the entry that was under way", kept, err)
-		}
-		assigned.Store(true)
-	})
-	if assigned.Load() {
-		t.Error("the assignment overtook the entry")
-	}
-	close(store.goOn)
-	clients.Wait()
-	go func() { <-store.entered }()
-	post(t, in, ahead)
-	e, err := store.Entry(t.Context(), andon.DefaultTenant, "d", ahead.Time, ahead.State)
-	if err != nil || e.Operator != "" {
-		t.Errorf("redelivered, the entry is %q's, %v; want nobody's as before", e.Operator, err)
 	}
 }
 

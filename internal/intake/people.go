@@ -14,7 +14,6 @@ func (in *Intake) assign(
 			return nil, err
 		}
 	}
-	defer in.alone()()
 	kept, err := in.store.Assign(ctx, tenant, in.options.Now(), assignments)
 	if err != nil {
 		return nil, err

@@ -9,7 +9,6 @@ import (
 func (in *Intake) restore(
 	ctx context.Context, tenant andon.TenantID, h andon.History,
 ) (Result, error) {
-	defer in.alone()()
 	t, err := in.store.Tenant(ctx, tenant)
 	if err != nil {
 		return Result{}, err

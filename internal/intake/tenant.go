@@ -26,7 +26,6 @@ func (in *Intake) changeTenant(
 func (in *Intake) putTenant(
 	ctx context.Context, id andon.TenantID, change func(*andon.Tenant) error,
 ) (t andon.Tenant, created bool, err error) {
-	defer in.alone()()
 	for {
 		t, created, err := in.readOrNew(ctx, id)
 		if err != nil {
@@ -92,7 +91,6 @@ func (in *Intake) overtaken(ctx context.Context, refused error, tried andon.Tena
 }
 
 func (in *Intake) deleteTenant(ctx context.Context, id andon.TenantID) error {
-	defer in.alone()()
 	return in.store.DeleteTenant(ctx, id)
 }
 

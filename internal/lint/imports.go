@@ -27,6 +27,7 @@ func plan() []room {
 		{dir: "internal/spell", pure: true},
 		{dir: "internal/current", pure: true, may: "."},
 		{dir: "internal/cuckoo", pure: true},
+		{dir: "internal/rwlock", pure: true},
 		{dir: "internal/simulate", pure: true, may: "."},
 		{dir: "internal/ingest", pure: true, may: "."},
 		{dir: "internal/ingest/*", pure: true, may: ". internal/spell internal/ingest " +
@@ -80,10 +81,10 @@ func planOfStores() []room {
 		{dir: "internal/store/memstore", pure: true, may: ". internal/config " +
 			"internal/store/adapter internal/store/tenants"},
 		{dir: "internal/store/pebblestore", may: ". internal/config internal/cuckoo " +
-			"internal/current internal/store/adapter internal/store/tenants"},
+			"internal/current internal/rwlock internal/store/adapter internal/store/tenants"},
 		{dir: "internal/store/cassandrastore", may: ". internal/config internal/cuckoo " +
-			"internal/store/adapter internal/store/shared internal/store/tenants " +
-			"internal/store/wrap"},
+			"internal/rwlock internal/store/adapter internal/store/shared " +
+			"internal/store/tenants internal/store/wrap"},
 		{dir: "internal/store/all", may: ". internal/config internal/store/adapter " +
 			"internal/store/cassandrastore internal/store/memstore internal/store/pebblestore " +
 			"internal/store/wrap"},

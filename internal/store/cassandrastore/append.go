@@ -71,7 +71,15 @@ func (s *Store) appendPart(
 ) error {
 	ctx, end := s.within(ctx)
 	defer end()
-	t, err := s.tenant(ctx, id)
+	if _, err := s.tenant(ctx, id); err != nil {
+		return failure("append", err)
+	}
+	appends := s.tenants.appendsOf(id)
+	if err := appends.RLock(ctx); err != nil {
+		return failure("append", err)
+	}
+	defer appends.RUnlock()
+	t, err := s.tenant(ctx, id) // waiting may have taken long
 	if err == nil {
 		err = s.append(ctx, t, received, events)
 	}

@@ -110,6 +110,9 @@ func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History)
 		return err
 	}
 	one := func(restore func() error) error {
+		if err := s.mayWrite(ctx); err != nil {
+			return err
+		}
 		began := s.processes.now()
 		if err := restore(); err != nil {
 			return err

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/rwlock"
 	doc "github.com/andonhq/andon/internal/store/tenants"
 )
 
@@ -20,11 +23,29 @@ type tenant struct {
 
 // tenants keeps what was read of tenants for a second, since every request asks.
 type tenants struct {
-	mu   sync.Mutex
-	byID map[andon.TenantID]*tenant
+	mu      sync.Mutex
+	byID    map[andon.TenantID]*tenant
+	appends map[andon.TenantID]*rwlock.Lock
 }
 
-func newTenants() *tenants { return &tenants{byID: map[andon.TenantID]*tenant{}} }
+func newTenants() *tenants {
+	return &tenants{
+		byID: map[andon.TenantID]*tenant{}, appends: map[andon.TenantID]*rwlock.Lock{},
+	}
+}
+
+// appendsOf returns the lock of a tenant's appends: they hold it beside each other, and a change of
+// severities alone, since what an append writes follows from them.
+func (t *tenants) appendsOf(id andon.TenantID) *rwlock.Lock {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l := t.appends[id]
+	if l == nil {
+		l = &rwlock.Lock{}
+		t.appends[andon.TenantID(strings.Clone(string(id)))] = l
+	}
+	return l
+}
 
 func (t *tenants) fresh(id andon.TenantID, now time.Time) *tenant {
 	t.mu.Lock()
@@ -148,7 +169,10 @@ func (s *Store) PutTenant(ctx context.Context, is andon.Tenant) (andon.Tenant, e
 		return andon.Tenant{}, err
 	}
 	if err = document.CheckPut(row.standing()); err == nil && row.standing() != 0 {
-		err = s.checkStates(ctx, tenantKey(is.ID, life), &was, &is)
+		var end func()
+		if end, err = s.beginStates(ctx, tenantKey(is.ID, life), &was, &is); err == nil {
+			defer end()
+		}
 	}
 	if err == nil {
 		err = s.outlive(ctx, row)
@@ -213,6 +237,29 @@ func (s *Store) clamp(t *andon.Tenant) {
 			*r.of = r.has
 		}
 	}
+}
+
+// beginStates keeps the appends of this process out, where the severity of any state changes, until
+// the change ends. It is refused where the state has entries.
+func (s *Store) beginStates(
+	ctx context.Context, key string, was, is *andon.Tenant,
+) (end func(), err error) {
+	var states []andon.State
+	for _, d := range slices.Concat(was.States.Defs(), is.States.Defs()) {
+		states = append(states, d.Name)
+	}
+	if _, changes := was.States.Reorders(is.States, states); !changes {
+		return func() {}, nil
+	}
+	appends := s.tenants.appendsOf(is.ID)
+	if err := appends.Lock(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.checkStates(ctx, key, was, is); err != nil {
+		appends.Unlock()
+		return nil, err
+	}
+	return appends.Unlock, nil
 }
 
 // checkStates refuses to change the severity of a state that has entries.

@@ -27,7 +27,10 @@ func (s *Store) Append(
 	}
 	const eventBytes = 128 // about what one takes with its key
 	groups := byDevice(events)
-	w := s.newWrite(ctx, t, received, len(groups), len(events)*eventBytes+256)
+	w, err := s.newWrite(ctx, t, received, len(groups), len(events)*eventBytes+256)
+	if err != nil {
+		return err
+	}
 	defer w.close()
 	w.fold = func(i int, d *current.Device) error { return w.append(d, &groups[i]) }
 	ids := make([]andon.DeviceID, len(groups))

@@ -25,7 +25,10 @@ func (s *Store) Withdraw(
 		return sent, false, err
 	}
 	ref := andon.EntryRef{Time: sent.Time, State: andon.State(strings.Clone(string(sent.State)))}
-	w := s.newWrite(ctx, t, 0, 1, 256)
+	w, err := s.newWrite(ctx, t, 0, 1, 256)
+	if err != nil {
+		return sent, false, err
+	}
 	defer w.close()
 	w.fold = func(_ int, d *current.Device) (err error) {
 		kept, added, err = w.withdraw(d, sent, ref)
@@ -135,7 +138,7 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 	if err := p.enter(); err != nil {
 		return err
 	}
-	defer s.writes.Unlock()
+	defer t.writes.Unlock()
 	w := s.beginWrite(ctx, t, 0, 1, 4096)
 	w.alone, w.purge = true, true
 	defer w.close()
@@ -185,18 +188,20 @@ func (p *purging) enter() error {
 		if err := p.gather(); err != nil {
 			return err
 		}
-		p.store.writes.Lock()
+		if err := p.tenant.writes.Lock(p.ctx); err != nil {
+			return err
+		}
 		err := p.store.failed()
 		now, since := p.version()
 		if same := now == slot && since == version; err == nil && !same {
 			if tries < patience {
-				p.store.writes.Unlock()
+				p.tenant.writes.Unlock()
 				continue
 			}
 			err = p.gather()
 		}
 		if err != nil {
-			p.store.writes.Unlock()
+			p.tenant.writes.Unlock()
 		}
 		return err
 	}

@@ -212,3 +212,56 @@ func TestRoomIsLookedAtInTurn(t *testing.T) {
 		t.Errorf("a write that the disk filled up before: %v", err)
 	}
 }
+
+// TestWaitingEndsWithItsContext: a write that waits for a purge of its tenant ends with its client;
+// so does a purge that waits for a write. Other tenants do not wait.
+func TestWaitingEndsWithItsContext(t *testing.T) {
+	s := openMem(t, vfs.NewMem())
+	defer s.Close()
+	_, err := s.PutTenant(t.Context(), andon.NewTenant("other"))
+	must(t, err)
+	here := s.tenants[andon.DefaultTenant]
+	left, leave := context.WithCancel(t.Context())
+	writes := map[string]func(context.Context, andon.TenantID) error{
+		"append": func(ctx context.Context, id andon.TenantID) error {
+			return s.Append(ctx, id, 1, warnings(1))
+		},
+		"assign": func(ctx context.Context, id andon.TenantID) error {
+			_, err := s.Assign(ctx, id, 1, []andon.Assignment{{Device: "d", Operator: "Liz"}})
+			return err
+		},
+		"measure": func(ctx context.Context, id andon.TenantID) error {
+			return s.AppendReadings(ctx, id, 1, []andon.Reading{{Device: "d", Time: 1}})
+		},
+	}
+	must(t, here.writes.Lock(t.Context())) // as a purge
+	ended := make(chan error)
+	for what, write := range writes {
+		if err := write(t.Context(), "other"); err != nil {
+			t.Errorf("%s of another tenant: %v", what, err)
+		}
+		client := &waiting{Context: left, waits: make(chan struct{})}
+		go func() { ended <- write(client, andon.DefaultTenant) }()
+		<-client.waits
+	}
+	leave()
+	for range writes {
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("a write that waits for a purge: %v", err)
+		}
+	}
+	here.writes.Unlock()
+
+	must(t, s.Append(t.Context(), andon.DefaultTenant, 1, warnings(1)))
+	must(t, here.writes.RLock(t.Context())) // as a write
+	left, leave = context.WithCancel(t.Context())
+	client := &waiting{Context: left, waits: make(chan struct{})}
+	go func() { ended <- s.Purge(client, andon.DefaultTenant, warnings(1)[0].Device) }()
+	<-client.waits
+	leave()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("a purge that waits for a write: %v", err)
+	}
+	must(t, s.Append(t.Context(), andon.DefaultTenant, 1, warnings(1)))
+	here.writes.RUnlock()
+}

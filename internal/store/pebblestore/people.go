@@ -23,7 +23,10 @@ func (s *Store) Escalate(
 	if err != nil {
 		return e, false, err
 	}
-	w := s.newWrite(ctx, t, 0, 1, 256)
+	w, err := s.newWrite(ctx, t, 0, 1, 256)
+	if err != nil {
+		return e, false, err
+	}
 	defer w.close()
 	w.fold = func(_ int, d *current.Device) (err error) {
 		kept, added, err = w.escalate(d, e)
@@ -140,7 +143,10 @@ func (s *Store) Retire(
 	if err != nil {
 		return 0, err
 	}
-	w := s.newWrite(ctx, t, 0, 1, 256)
+	w, err := s.newWrite(ctx, t, 0, 1, 256)
+	if err != nil {
+		return 0, err
+	}
 	defer w.close()
 	w.frees = true // its history goes when it expires, and nothing comes after
 	w.fold = func(_ int, d *current.Device) error {
@@ -199,7 +205,10 @@ func (s *Store) Assign(
 	if err != nil || len(assignments) == 0 {
 		return nil, err
 	}
-	w := s.newWrite(ctx, t, 0, len(assignments), 64*len(assignments)+256)
+	w, err := s.newWrite(ctx, t, 0, len(assignments), 64*len(assignments)+256)
+	if err != nil {
+		return nil, err
+	}
 	defer w.close()
 	devices, of := devicesOf(assignments)
 	kept := slices.Clone(assignments)

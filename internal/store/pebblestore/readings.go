@@ -21,7 +21,10 @@ func (s *Store) AppendReadings(
 	}
 	const readingBytes = 96
 	devices := s.known(t, readings)
-	w := s.newWrite(ctx, t, received, len(devices), len(readings)*readingBytes+256)
+	w, err := s.newWrite(ctx, t, received, len(devices), len(readings)*readingBytes+256)
+	if err != nil {
+		return err
+	}
 	defer w.close()
 	var value []byte
 	for i := range readings {

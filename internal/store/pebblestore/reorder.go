@@ -76,7 +76,10 @@ func (s *Store) reorderDevices(ctx context.Context, t *tenant) error {
 }
 
 func (s *Store) reorderSlots(ctx context.Context, t *tenant, slots []*slot) error {
-	w := s.newWrite(ctx, t, 0, len(slots), 1<<10)
+	w, err := s.newWrite(ctx, t, 0, len(slots), 1<<10)
+	if err != nil {
+		return err
+	}
 	defer w.close()
 	var ids []andon.DeviceID
 	s.mu.RLock()

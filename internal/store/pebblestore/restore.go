@@ -90,7 +90,10 @@ func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History)
 	if err := r.gather(ctx, s, t, &h); err != nil || len(r.devices) == 0 {
 		return err
 	}
-	r.writing = s.newWrite(ctx, t, 0, len(r.devices), 128*len(r.devices)+256)
+	r.writing, err = s.newWrite(ctx, t, 0, len(r.devices), 128*len(r.devices)+256)
+	if err != nil {
+		return err
+	}
 	defer r.close()
 	r.fold, r.rows = r.device, r.write
 	r.add(r.devices)

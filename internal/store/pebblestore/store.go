@@ -83,9 +83,6 @@ type Store struct {
 	mu      sync.RWMutex // guards tenants, and what every fleet shows
 	tenants map[andon.TenantID]*tenant
 
-	// writes is held for reading by each write from its beginning to its end, and as a whole by who
-	// must be alone: a purge.
-	writes  sync.RWMutex
 	order   order // staging, one at a time
 	line    line  // showing, in the order of staging
 	written *cuckoo.Written

@@ -15,6 +15,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/rwlock"
 	"github.com/andonhq/andon/internal/store/tenants"
 )
 
@@ -33,6 +34,10 @@ type tenant struct {
 	nextNumber uint32  // of the next device
 
 	hadReadings atomic.Bool // ever; once true, for good
+
+	// writes is held for reading by each write from its beginning to its end, and alone by who
+	// deletes rows that another write may rely on.
+	writes rwlock.Lock
 
 	withdrawn withdrawals
 	reorder   sync.Mutex // held by who works the devices out anew

@@ -24,7 +24,7 @@ type writing struct {
 	received andon.Time // 0 where the write is no message
 	frees    bool       // it leads to space being freed, so it may go into the reserve
 	batch    *pebble.Batch
-	alone    bool // it holds Store.writes as a whole
+	alone    bool // it holds tenant.writes alone
 
 	changes *changes
 	folded  []folded // what came of each of the changes
@@ -62,12 +62,14 @@ type folded struct {
 // bytes of rows. The caller closes it.
 func (s *Store) newWrite(
 	ctx context.Context, t *tenant, received andon.Time, devices, bytes int,
-) *writing {
-	s.writes.RLock()
-	return s.beginWrite(ctx, t, received, devices, bytes)
+) (*writing, error) {
+	if err := t.writes.RLock(ctx); err != nil {
+		return nil, err
+	}
+	return s.beginWrite(ctx, t, received, devices, bytes), nil
 }
 
-// beginWrite is newWrite for who holds Store.writes.
+// beginWrite is newWrite for who holds tenant.writes.
 func (s *Store) beginWrite(
 	ctx context.Context, t *tenant, received andon.Time, devices, bytes int,
 ) *writing {
@@ -86,7 +88,7 @@ func (w *writing) close() {
 	w.past.close()
 	_ = w.batch.Close()
 	if !w.alone {
-		w.store.writes.RUnlock()
+		w.tenant.writes.RUnlock()
 	}
 }
 
