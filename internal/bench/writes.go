@@ -148,53 +148,63 @@ func (r *run) part(l writeLoad, n int64, round int) slice {
 	}
 }
 
-// measureWrites writes to the store and to the bare engine in turn, the same events in the same
-// order, so that both meet the same moods of the machine. The first go of each does not count: what
-// is new to them then is not what is asked about.
 func (r *run) measureWrites(ctx context.Context, l writeLoad) (row Row, err error) {
-	turns := []job{r.writing(l, r.keep, new(atomic.Int64))}
-	if r.bare != nil {
-		turns = append(turns, r.writing(l, r.bare, new(atomic.Int64)))
-	}
-	spelled := make([][]*spell, 2) // of each turn; the bare engine may have none
-	err = r.grown(ctx, &row, func() (int64, error) {
-		for i := range 1 + spells {
-			r.tell(float64(i) / (1 + spells))
-			for n, turn := range turns {
-				s, err := r.drive(ctx, turn)
-				if err != nil {
-					return 0, err
-				}
-				if i > 0 {
-					spelled[n] = append(spelled[n], s)
-				}
-			}
-		}
-		return turns[0].next.Load() * int64(l.devices*l.rounds), nil
+	size, round := l.devices*l.rounds, r.round
+	written := func(t *turn) int64 { return t.next.Load() * int64(size) }
+	ours, bare, err := r.inTurn(ctx, &row, written, func(t *turn) (*spell, error) {
+		return r.drive(ctx, job{
+			callers: l.writers, next: &t.next, length: r.Duration / spells,
+			do: func(ctx context.Context, n int64, w *stopwatch) error {
+				part := r.fleet.events(r.part(l, n, round))
+				w.start()
+				return t.keep(ctx, base, part)
+			},
+		})
 	})
 	if err != nil {
 		return row, err
 	}
-	most, groups := int64(0), r.Devices/l.devices
-	for _, t := range turns {
-		most = max(most, t.next.Load())
-	}
-	r.round += (int(most)/groups + 1) * l.rounds
-	row.note(l.writers, spelled[0])
-	row.compare(float64(l.devices*l.rounds), spelled[0], spelled[1])
+	most := max(ours.next.Load(), bare.next.Load())
+	r.round += (int(most)/(r.Devices/l.devices) + 1) * l.rounds
+	row.note(l.writers, ours.spells)
+	row.compare(float64(size), ours.spells, bare.spells)
 	return row, nil
 }
 
-func (r *run) writing(l writeLoad, keep keeper, next *atomic.Int64) job {
-	round := r.round
-	return job{
-		callers: l.writers, next: next, length: r.Duration / spells,
-		do: func(ctx context.Context, n int64, w *stopwatch) error {
-			part := r.fleet.events(r.part(l, n, round))
-			w.start()
-			return keep(ctx, base, part)
-		},
-	}
+// turn is one of those who write in turn.
+type turn struct {
+	keep           keeper
+	next, imported atomic.Int64 // the next operation, and that of an import beside it
+	spells         []*spell
+}
+
+// inTurn lets the store and the bare engine, where there is one, write in turn, the same events in
+// the same order, so that both meet the same moods of the machine. The first go of each does not
+// count: what is new to them then is not what is asked about. written says how many events a turn
+// has written.
+func (r *run) inTurn(
+	ctx context.Context, row *Row, written func(*turn) int64, write func(*turn) (*spell, error),
+) (ours, bare *turn, err error) {
+	ours, bare = &turn{keep: r.keep}, &turn{keep: r.bare}
+	err = r.grown(ctx, row, func() (int64, error) {
+		for i := range 1 + spells {
+			r.tell(float64(i) / (1 + spells))
+			for _, t := range []*turn{ours, bare} {
+				if t.keep == nil {
+					continue
+				}
+				s, err := write(t)
+				if err != nil {
+					return 0, err
+				}
+				if i > 0 {
+					t.spells = append(t.spells, s)
+				}
+			}
+		}
+		return written(ours), nil
+	})
+	return ours, bare, err
 }
 
 // compare notes events in a second, and what of the ceiling that is.
