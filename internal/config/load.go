@@ -48,8 +48,10 @@ func (l *loader) addObject(list Setting, place string) {
 func (l *loader) grow(
 	names []string, separator string, spelled func(Setting) string, place string,
 ) {
-	for i := 0; i < len(l.settings); i++ { // it grows, where objects have lists
-		s := l.settings[i]
+	next := 0
+	for next < len(l.settings) { // it grows, where objects have lists
+		s := l.settings[next]
+		next++
 		for s.Value.add != nil {
 			of := spelled(s) + separator + strconv.Itoa(s.Value.length()) + separator
 			at := slices.IndexFunc(names, func(n string) bool { return strings.HasPrefix(n, of) })

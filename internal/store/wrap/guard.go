@@ -13,8 +13,8 @@ import (
 // a call after it is Unavailable. No call reaches an engine that is closed, which could crash.
 func Guard(s andon.Store) andon.Store {
 	g := &guard{idle: make(chan struct{})}
-	close := sync.OnceValue(func() error { return g.shut(s.Close) })
-	return &around{next: s, hook: g.enter, shut: close}
+	shut := sync.OnceValue(func() error { return g.shut(s.Close) })
+	return &around{next: s, hook: g.enter, shut: shut}
 }
 
 // patience is how long Close waits for calls under way. Their callers have ended them by then, if
