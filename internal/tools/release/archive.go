@@ -1,56 +1,58 @@
 package main
 
 import (
-	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"time"
 )
 
-// file is one file of an archive.
-type file struct {
-	name    string
-	mode    int64
-	content []byte
+// shared is what every archive has of the repository: licences, and what is there to deploy.
+func shared() []string {
+	return []string{
+		"LICENSE", "NOTICE", "THIRD_PARTY_LICENSES", "README.md", "CHANGELOG.md", "SECURITY.md",
+		"deploy", ":(exclude)*.go",
+	}
 }
 
-// pack makes a tar.gz of files below one directory. All that could differ from one build to the
-// next is fixed: the order, the times, the owners, the header of gzip.
-func pack(dir string, at time.Time, files []file) ([]byte, error) {
-	files = slices.Clone(files)
-	slices.SortFunc(files, func(a, b file) int { return strings.Compare(a.name, b.name) })
+// archive makes a tar.gz below one directory, of what the commit has and of what was built from it:
+// the files below built. Git fixes the order, the times and the owners. It is packed here, since the
+// libraries that git may have for that differ.
+func (s *source) archive(ctx context.Context, name string, built ...string) ([]byte, error) {
+	args := []string{"-c", "tar.umask=0022", "archive", "--format=tar"}
+	for _, dir := range built {
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			below, err := filepath.Rel(dir, filepath.Dir(path))
+			args = append(args, "--prefix="+filepath.Join(name, below)+"/", "--add-file="+path)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	args = append(args, "--prefix="+name+"/", "HEAD", "--")
+	tar, err := command(ctx, s.root, nil, "git", append(args, shared()...)...)
+	if err != nil {
+		return nil, err
+	}
 	var b bytes.Buffer
 	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	if err != nil {
 		return nil, err
 	}
-	w := tar.NewWriter(z)
-	for _, f := range files {
-		err := w.WriteHeader(&tar.Header{
-			Typeflag: tar.TypeReg, Name: dir + "/" + f.name, Mode: f.mode,
-			Size: int64(len(f.content)), ModTime: at,
-			Uname: "root", Gname: "root", Format: tar.FormatUSTAR,
-		})
-		if err != nil {
-			return nil, err
-		}
-		if _, err := w.Write(f.content); err != nil {
-			return nil, err
-		}
-	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	if err := z.Close(); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
+	_, err = io.WriteString(z, tar)
+	err = errors.Join(err, z.Close())
+	return b.Bytes(), err
 }
 
 // sumsFile has the checksums in the form that sha256sum --check reads.

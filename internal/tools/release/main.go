@@ -4,7 +4,7 @@
 //
 // The same commit gives the same bytes, wherever and whenever it is built with the same version of
 // Go: paths are trimmed, times are that of the commit, names are sorted. -check shows it, by
-// building a second time from a copy of the source in another directory, with an empty build cache.
+// building a second time from a clone in another directory, with an empty build cache.
 package main
 
 import (
@@ -65,12 +65,16 @@ func (s *source) buildAll(ctx context.Context, out string) error {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
 	}
-	shared, err := s.sharedFiles(ctx)
+	written, err := os.MkdirTemp("", "andon-release-")
 	if err != nil {
 		return err
 	}
+	defer removeAll(written)
+	if err := s.write(ctx, written); err != nil {
+		return err
+	}
 	for _, p := range platforms() {
-		if err := s.buildOne(ctx, out, p, shared); err != nil {
+		if err := s.buildOne(ctx, out, p, written); err != nil {
 			return fmt.Errorf("build for %s: %w", p, err)
 		}
 	}
@@ -78,7 +82,7 @@ func (s *source) buildAll(ctx context.Context, out string) error {
 }
 
 // buildOne writes the archive and the bill of materials of one platform.
-func (s *source) buildOne(ctx context.Context, out string, p platform, shared []file) error {
+func (s *source) buildOne(ctx context.Context, out string, p platform, written string) error {
 	dir, err := os.MkdirTemp("", "andon-release-")
 	if err != nil {
 		return err
@@ -97,8 +101,7 @@ func (s *source) buildOne(ctx context.Context, out string, p platform, shared []
 		return err
 	}
 	name := fmt.Sprintf("andon_%s_%s_%s", s.version, p.os, p.arch)
-	files := append([]file{{name: "andon", mode: 0o755, content: content}}, shared...)
-	archive, err := pack(name, s.time, files)
+	archive, err := s.archive(ctx, name, dir, written)
 	if err != nil {
 		return err
 	}
@@ -115,8 +118,8 @@ func (s *source) checkAgain(ctx context.Context, out string) error {
 	}
 	defer removeAll(dir)
 	copied := filepath.Join(dir, "elsewhere", "source")
-	if err := copyTree(s.root, copied); err != nil {
-		return fmt.Errorf("copy the source: %w", err)
+	if _, err := command(ctx, dir, nil, "git", "clone", "--quiet", s.root, copied); err != nil {
+		return err
 	}
 	again := *s
 	again.root, again.cache = copied, filepath.Join(dir, "cache")

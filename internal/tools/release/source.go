@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,35 +35,28 @@ type source struct {
 	cache   string // directory of the build cache; "" for the usual one
 }
 
-// describe asks git what there is in dir. SOURCE_DATE_EPOCH, as reproducible-builds.org has it,
-// stands above the time of the commit.
+// describe asks git what there is in dir.
 func describe(ctx context.Context, dir, version string) (*source, error) {
 	s := &source{version: version}
-	root, err := command(ctx, dir, nil, "go", "list", "-m", "-f", "{{.Dir}}")
-	if err != nil {
-		return nil, err
-	}
-	s.root = root
-	if version == "" {
-		if s.version, err = command(ctx, root, nil, "git", "describe", "--tags", "--always",
-			"--dirty"); err != nil {
-			return nil, fmt.Errorf("%w\nWithout git, say -version and set SOURCE_DATE_EPOCH", err)
-		}
-	}
-	epoch := os.Getenv("SOURCE_DATE_EPOCH")
-	if epoch == "" {
-		if epoch, err = command(ctx, root, nil, "git", "log", "-1", "--format=%ct"); err != nil {
+	var epoch, changes string
+	var err error
+	for _, ask := range []struct {
+		into *string
+		args []string
+	}{
+		{&s.root, []string{"rev-parse", "--show-toplevel"}},
+		{&epoch, []string{"log", "-1", "--format=%ct"}},
+		{&changes, []string{"status", "--porcelain"}},
+		{&version, []string{"describe", "--tags", "--always", "--dirty"}},
+	} {
+		if *ask.into, err = command(ctx, dir, nil, "git", ask.args...); err != nil {
 			return nil, err
 		}
 	}
 	seconds, err := strconv.ParseInt(epoch, 10, 64)
-	if err != nil {
-		return nil, fmt.Errorf("read the time of the commit: %w", err)
-	}
+	s.version, s.dirty = cmp.Or(s.version, version), changes != ""
 	s.time = time.Unix(seconds, 0).UTC()
-	changes, err := command(ctx, root, nil, "git", "status", "--porcelain")
-	s.dirty = err == nil && changes != ""
-	return s, nil
+	return s, err
 }
 
 // compile builds the program for one platform. Nothing of this machine gets in but the version of
@@ -103,90 +96,30 @@ func command(
 	return strings.TrimSuffix(string(out), "\n"), nil
 }
 
-// sharedFiles are those of every archive: licences and what is there to deploy, as they are in the
-// repository, and what the program writes about itself.
-func (s *source) sharedFiles(ctx context.Context) ([]file, error) {
-	var files []file
-	for _, name := range []string{
-		"LICENSE", "NOTICE", "THIRD_PARTY_LICENSES", "README.md", "CHANGELOG.md", "SECURITY.md",
-	} {
-		content, err := os.ReadFile(filepath.Join(s.root, name))
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, file{name: name, mode: 0o644, content: content})
-	}
-	deploy, err := readTree(s.root, "deploy")
+// write makes the program, built for this machine, write its manual and completions into dir.
+func (s *source) write(ctx context.Context, dir string) error {
+	temporary, err := os.MkdirTemp("", "andon-release-")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	written, err := s.writtenFiles(ctx)
-	return slices.Concat(files, deploy, written), err
-}
-
-// writtenFiles asks the program, built for this machine, for its manual and completions.
-func (s *source) writtenFiles(ctx context.Context) ([]file, error) {
-	dir, err := os.MkdirTemp("", "andon-release-")
-	if err != nil {
-		return nil, err
-	}
-	defer removeAll(dir)
-	binary := filepath.Join(dir, "andon")
+	defer removeAll(temporary)
+	binary := filepath.Join(temporary, "andon")
 	if err := s.compile(ctx, platform{runtime.GOOS, runtime.GOARCH}, binary); err != nil {
-		return nil, err
+		return err
 	}
+	completions := filepath.Join(dir, "completions")
 	if _, err := command(ctx, dir, nil, binary, "man", filepath.Join(dir, "man")); err != nil {
-		return nil, err
+		return err
 	}
-	files, err := readTree(dir, "man")
+	err = os.MkdirAll(completions, 0o755)
 	for shell, name := range map[string]string{
 		"bash": "andon.bash", "zsh": "_andon", "fish": "andon.fish", "powershell": "andon.ps1",
 	} {
 		text, e := command(ctx, dir, nil, binary, "completion", shell)
-		files = append(files, file{name: "completions/" + name, mode: 0o644,
-			content: []byte(text + "\n")})
-		err = errors.Join(err, e)
+		err = errors.Join(err, e,
+			os.WriteFile(filepath.Join(completions, name), []byte(text+"\n"), 0o644))
 	}
-	return files, err
-}
-
-// readTree reads the files below a directory, but for tests. Their names begin with that of it.
-func readTree(root, dir string) (files []file, err error) {
-	err = fs.WalkDir(os.DirFS(root), dir, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || filepath.Ext(name) == ".go" {
-			return err
-		}
-		content, err := os.ReadFile(filepath.Join(root, name))
-		files = append(files, file{name: name, mode: 0o644, content: content})
-		return err
-	})
-	return files, err
-}
-
-// copyTree copies the source with its history, but not what was built from it.
-func copyTree(from, to string) error {
-	return fs.WalkDir(os.DirFS(from), ".", func(name string, d fs.DirEntry, err error) error {
-		target := filepath.Join(to, name)
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && slices.Contains([]string{"bin", "dist", "andon-data"}, name):
-			return fs.SkipDir
-		case d.IsDir():
-			return os.MkdirAll(target, 0o755)
-		case !d.Type().IsRegular():
-			return nil
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		content, err := os.ReadFile(filepath.Join(from, name))
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(target, content, info.Mode().Perm())
-	})
+	return err
 }
 
 // removeAll removes a directory, whatever the go command made unwritable in it.
