@@ -14,6 +14,7 @@ import (
 	"github.com/andonhq/andon/internal/app"
 	"github.com/andonhq/andon/internal/cli"
 	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/lint"
 	"github.com/andonhq/andon/storecheck"
 )
 
@@ -48,6 +49,19 @@ func page(t *testing.T, name, want string) {
 
 func generated(from string) string {
 	return "<!-- Generated from " + from + " by make update; do not edit. -->\n\n"
+}
+
+// TestWeightPage: the table of ARCHITECTURE.md is brought up to date with the other pages. The rule
+// about it says what it must not be far from.
+func TestWeightPage(t *testing.T) {
+	path := filepath.Join("..", "..", "ARCHITECTURE.md")
+	text, err := os.ReadFile(path)
+	if err == nil && *update {
+		err = os.WriteFile(path, []byte(lint.Weigh(tree(t), string(text))), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestConfigurationPage(t *testing.T) {

@@ -46,8 +46,8 @@ func (p Problem) String() string {
 // Rules returns all rules.
 func Rules() []Rule {
 	return slices.Concat(
-		importRules(), engineRules(), stateRules(), timeRules(), wordRules(), sizeRules(),
-		textRules(),
+		importRules(), engineRules(), wordRules(), sizeRules(),
+		textRules(), weightRules(),
 	)
 }
 

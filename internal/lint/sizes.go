@@ -8,33 +8,19 @@ import (
 	"unicode/utf8"
 )
 
-// The sizes. Half of all functions have under a dozen lines; these are where a reader gives up.
+// The sizes at which a reader gives up. Those of lines and functions are in .golangci.yml.
 const (
-	longestLine     = 100 // columns, a tab counted as 4
-	longestFile     = 600 // lines
-	longestTest     = 800
-	longestFunction = 60
-	longestTestFunc = 80
-	widestProse     = 100 // columns
+	longestFile = 600 // lines
+	longestTest = 800
+	widestProse = 100 // columns
 )
 
 func sizeRules() []Rule {
 	return []Rule{
 		{
-			Name: fmt.Sprintf("lines of Go have at most %d columns", longestLine),
-			Mend: "a line that needs more wants another name or another function",
-			Find: longLines,
-		},
-		{
 			Name: fmt.Sprintf("files have at most %d lines, tests %d", longestFile, longestTest),
 			Mend: "split it by noun: keys.go, write.go, read.go",
 			Find: longFiles,
-		},
-		{
-			Name: fmt.Sprintf("functions have at most %d lines, in tests %d",
-				longestFunction, longestTestFunc),
-			Mend: "give its parts names of their own",
-			Find: longFunctions,
 		},
 		{
 			Name: fmt.Sprintf("prose wraps at %d columns", widestProse),
@@ -42,21 +28,6 @@ func sizeRules() []Rule {
 			Find: wideProse,
 		},
 	}
-}
-
-func columns(line string) int {
-	return utf8.RuneCountInString(line) + 3*strings.Count(line, "\t")
-}
-
-func longLines(t *Tree) (found []Problem) {
-	for _, f := range t.Go {
-		for i, line := range f.Lines {
-			if n := columns(line); n > longestLine {
-				found = append(found, Problem{f.Path, i + 1, fmt.Sprintf("%d columns", n)})
-			}
-		}
-	}
-	return found
 }
 
 func longFiles(t *Tree) (found []Problem) {
@@ -68,22 +39,6 @@ func longFiles(t *Tree) (found []Problem) {
 		if n := len(f.Lines); n > most {
 			found = append(found, Problem{f.Text.Path, 0, fmt.Sprintf("%d lines", n)})
 		}
-	}
-	return found
-}
-
-func longFunctions(t *Tree) (found []Problem) {
-	for _, f := range t.Go {
-		most := longestFunction
-		if f.Test {
-			most = longestTestFunc
-		}
-		f.inspect(func(n ast.Node) {
-			if fn, ok := n.(*ast.FuncDecl); ok && t.lines(fn) > most {
-				text := fmt.Sprintf("%s has %d lines", fn.Name.Name, t.lines(fn))
-				found = append(found, t.problem(fn.Pos(), "%s", text))
-			}
-		})
 	}
 	return found
 }

@@ -95,15 +95,6 @@ func (t *Tree) problem(at token.Pos, format string, args ...any) Problem {
 	return Problem{Path: place.Filename, Line: place.Line, Text: fmt.Sprintf(format, args...)}
 }
 
-// packages returns the files of each directory.
-func (t *Tree) packages() map[string][]*File {
-	byDir := map[string][]*File{}
-	for _, f := range t.Go {
-		byDir[f.Dir] = append(byDir[f.Dir], f)
-	}
-	return byDir
-}
-
 // program returns the files that are not tests.
 func (t *Tree) program() []*File {
 	return slices.DeleteFunc(slices.Clone(t.Go), func(f *File) bool { return f.Test })

@@ -12,149 +12,16 @@ import (
 func wordRules() []Rule {
 	return []Rule{
 		{
-			Name: "each package says what it is for",
-			Mend: "write one comment above one package clause: what it is for, and what it " +
-				"must not know",
-			Find: packageComments,
-		},
-		{
-			Name: "what is exported is explained",
-			Mend: "write a comment that begins with the name: units, order, errors, promises; " +
-				"not what the name says already",
-			Find: docComments,
-		},
-		{
 			Name: "errors say what was done, not that it failed",
 			Mend: `write "read entry: %w"; that it failed is what an error means`,
 			Find: failedErrors,
 		},
 		{
 			Name: "names say what a thing is",
-			Mend: "no Get prefix, no Manager, Helper or Util; a receiver has one or two letters",
+			Mend: "no Get prefix, no Manager, Helper or Util",
 			Find: emptyNames,
 		},
-		{
-			Name: "interfaces are small",
-			Mend: "split it by who uses it: an interface has at most 8 methods of its own",
-			Find: largeInterfaces,
-		},
 	}
-}
-
-func packageComments(t *Tree) (found []Problem) {
-	for _, files := range t.packages() {
-		byName := map[string][]*File{}
-		for _, f := range files {
-			byName[f.AST.Name.Name] = append(byName[f.AST.Name.Name], f)
-		}
-		for name, files := range byName {
-			if !strings.HasSuffix(name, "_test") {
-				found = append(found, t.packageComment(name, files)...)
-			}
-		}
-	}
-	return found
-}
-
-func (t *Tree) packageComment(name string, files []*File) (found []Problem) {
-	begins := "Package " + name + " "
-	if name == "main" {
-		begins = "Command "
-	}
-	comments := 0
-	for _, f := range files {
-		if f.AST.Doc == nil {
-			continue
-		}
-		comments++
-		if comments > 1 {
-			found = append(found, t.problem(f.AST.Package, "a second comment of package %s", name))
-		} else if !strings.HasPrefix(f.AST.Doc.Text(), begins) {
-			found = append(found,
-				t.problem(f.AST.Package, "its comment does not begin with %q", begins))
-		}
-	}
-	if comments == 0 {
-		found = append(found, t.problem(files[0].AST.Package, "package %s has no comment", name))
-	}
-	return found
-}
-
-func docComments(t *Tree) (found []Problem) {
-	for _, f := range t.program() {
-		if f.AST.Name.Name == "main" {
-			continue
-		}
-		for _, d := range f.AST.Decls {
-			switch d := d.(type) {
-			case *ast.FuncDecl:
-				if d.Name.IsExported() && isExported(receiver(d)) {
-					found = append(found, t.docComment(d.Name, d.Doc)...)
-				}
-			case *ast.GenDecl:
-				found = append(found, t.groupComments(d)...)
-			}
-		}
-	}
-	return found
-}
-
-// receiver returns the name of the type that a method is of; "" for a function.
-func receiver(d *ast.FuncDecl) string {
-	if d.Recv == nil {
-		return ""
-	}
-	e := d.Recv.List[0].Type
-	for {
-		switch of := e.(type) {
-		case *ast.StarExpr:
-			e = of.X
-		case *ast.IndexExpr:
-			e = of.X
-		case *ast.IndexListExpr:
-			e = of.X
-		case *ast.Ident:
-			return of.Name
-		default:
-			return ""
-		}
-	}
-}
-
-func isExported(name string) bool { return name == "" || ast.IsExported(name) }
-
-func (t *Tree) docComment(name *ast.Ident, doc *ast.CommentGroup) []Problem {
-	switch text := doc.Text(); {
-	case text == "":
-		return []Problem{t.problem(name.Pos(), "%s has no comment", name.Name)}
-	case !strings.HasPrefix(text, name.Name+" "):
-		return []Problem{
-			t.problem(name.Pos(), "the comment of %s does not begin with its name", name.Name),
-		}
-	}
-	return nil
-}
-
-// groupComments asks for a comment at each type, and at each constant or variable or
-// else at its group.
-func (t *Tree) groupComments(d *ast.GenDecl) (found []Problem) {
-	for _, s := range d.Specs {
-		switch s := s.(type) {
-		case *ast.TypeSpec:
-			doc := s.Doc
-			if doc == nil {
-				doc = d.Doc
-			}
-			if s.Name.IsExported() {
-				found = append(found, t.docComment(s.Name, doc)...)
-			}
-		case *ast.ValueSpec:
-			if s.Names[0].IsExported() && d.Doc == nil && s.Doc == nil && s.Comment == nil {
-				found = append(found, t.problem(s.Pos(), "%s has no comment", s.Names[0].Name))
-			}
-		}
-	}
-	return found
 }
 
 func failedErrors(t *Tree) (found []Problem) {
@@ -237,35 +104,6 @@ func (t *Tree) functionName(d *ast.FuncDecl) (found []Problem) {
 	theirs := d.Recv != nil && slices.Contains(namedByOthers(), d.Name.Name)
 	if ok && !theirs && rest != "" && unicode.IsUpper(rune(rest[0])) {
 		found = append(found, t.problem(d.Name.Pos(), "%s has a Get prefix", d.Name.Name))
-	}
-	if d.Recv == nil {
-		return found
-	}
-	for _, name := range d.Recv.List[0].Names {
-		if len(name.Name) > 2 {
-			found = append(found,
-				t.problem(name.Pos(), "receiver %s is longer than two letters", name.Name))
-		}
-	}
-	return found
-}
-
-func largeInterfaces(t *Tree) (found []Problem) {
-	const most = 8
-	for _, f := range t.Go {
-		f.inspect(func(n ast.Node) {
-			i, ok := n.(*ast.InterfaceType)
-			if !ok {
-				return
-			}
-			methods := 0
-			for _, m := range i.Methods.List {
-				methods += len(m.Names)
-			}
-			if methods > most {
-				found = append(found, t.problem(i.Pos(), "%d methods", methods))
-			}
-		})
 	}
 	return found
 }
