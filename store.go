@@ -145,7 +145,9 @@ type Assignments interface {
 	// Assign keeps assignments, in the order given. Each takes effect at the latest of now, just
 	// after the device's newest entry, and just after its newest assignment. It returns them with
 	// From. The operator who was assigned last is not assigned again: the assignment that stands is
-	// returned, marked Again. The devices need not have been seen. All of them are kept or none.
+	// returned, marked Again. The devices need not have been seen. Where the store declares
+	// AtomicAssign, all of them are kept or none. Elsewhere an error may leave any of them behind,
+	// and to assign again brings the others.
 	Assign(
 		ctx context.Context, tenant TenantID, now Time, assignments []Assignment,
 	) ([]Assignment, error)
@@ -236,6 +238,7 @@ type Capabilities struct {
 	Durable        bool   // what is acknowledged survives the end of the process
 	Immediate      bool   // what is acknowledged is visible at once; else eventually
 	AtomicBatch    bool   // the events of one Append are kept all or none
+	AtomicAssign   bool   // the assignments of one Assign are kept all or none
 	SortDevices    bool   // Devices in orders other than by id
 	MetricReadings bool   // one metric across devices
 	Withdraw       bool   // entries can be withdrawn

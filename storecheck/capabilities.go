@@ -14,6 +14,8 @@ func capabilityChecks() []Check {
 		{Name: "the store has a name", Section: "2.14", Run: hasName},
 		{Name: "the store is ready", Section: "2.14", Run: isReady},
 		check("2.14", "what is not declared is Unsupported, never empty", undeclared),
+		check("2.11", "the assignments of a request whose client leaves are kept as declared",
+			assignLeaving),
 		check("2.14", "an ended context ends a call", endedContext),
 	}
 }
@@ -47,6 +49,54 @@ func undeclared(ctx context.Context, e *Env, id andon.TenantID) error {
 		return fmt.Errorf("metric across devices: %w", err)
 	}
 	return nil
+}
+
+// assignLeaving assigns to many devices for a client that leaves, later each time, until one stays
+// to the end. Assigning again brings what is missing.
+func assignLeaving(ctx context.Context, e *Env, id andon.TenantID) error {
+	const devices = 45 // more than any store has in one batch of several
+	for looks := 1; ; looks *= 2 {
+		var sent []andon.Assignment
+		for n := range devices {
+			device := andon.DeviceID(fmt.Sprintf("d%d-%d", looks, n))
+			sent = append(sent, andon.Assignment{Device: device, Operator: "Liz"})
+		}
+		_, left := e.Store.Assign(Leaving(ctx, looks), id, e.Now(), sent)
+		n, err := e.assigned(ctx, id, sent)
+		if err == nil && e.Store.Capabilities().AtomicAssign && n != 0 && n != devices {
+			err = fmt.Errorf("after %v, %d of %d are assigned", left, n, devices)
+		}
+		if err == nil {
+			_, err = e.Store.Assign(ctx, id, e.Now(), sent)
+		}
+		if err == nil {
+			n, err = e.assigned(ctx, id, sent)
+		}
+		if err == nil && n != devices {
+			err = fmt.Errorf("assigned again, %d of %d are", n, devices)
+		}
+		if err != nil || left == nil {
+			return err
+		}
+	}
+}
+
+// assigned returns how many of the devices are assigned, each of them once.
+func (e *Env) assigned(
+	ctx context.Context, id andon.TenantID, sent []andon.Assignment,
+) (n int, err error) {
+	for _, a := range sent {
+		q := andon.PageQuery{Limit: 2}
+		found, err := collect(e.Store.Assignments(ctx, id, a.Device, q))
+		if err == nil && len(found) > 1 {
+			err = fmt.Errorf("%q is assigned %d times", a.Device, len(found))
+		}
+		if err != nil {
+			return n, err
+		}
+		n += len(found)
+	}
+	return n, nil
 }
 
 // wantThere is wantServed for a call about what is not there.

@@ -45,6 +45,47 @@ func (s careless) Append(
 	return err
 }
 
+// piecemeal is a store that declares what it does not do: it keeps one assignment after the other.
+type piecemeal struct{ andon.Store }
+
+func (s piecemeal) Assign(
+	ctx context.Context, id andon.TenantID, now andon.Time, assignments []andon.Assignment,
+) (all []andon.Assignment, err error) {
+	for part := range slices.Chunk(assignments, 1) {
+		kept, err := s.Store.Assign(ctx, id, now, part)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, kept...)
+	}
+	return all, nil
+}
+
+func (s piecemeal) Capabilities() andon.Capabilities {
+	return andon.Capabilities{Immediate: true, AtomicAssign: s.Store.Capabilities().AtomicAssign}
+}
+
+// TestPartsOfAssign: a check finds a store that keeps a part of what it declares to keep as a
+// whole.
+func TestPartsOfAssign(t *testing.T) {
+	check := check("2.11", "", assignLeaving)
+	if r := RunOne(t.Context(), memstore.New(), check); r.Err != nil {
+		t.Errorf("the reference: %v", r.Err)
+	}
+	if r := RunOne(t.Context(), piecemeal{memstore.New()}, check); r.Err == nil {
+		t.Error("a store that keeps parts passes")
+	}
+	undeclared := piecemeal{modest{memstore.New()}}
+	if r := RunOne(t.Context(), undeclared, check); r.Err != nil {
+		t.Errorf("a store that declares nothing: %v", r.Err)
+	}
+}
+
+// modest declares nothing.
+type modest struct{ andon.Store }
+
+func (modest) Capabilities() andon.Capabilities { return andon.Capabilities{} }
+
 // TestDefectsOfAppend: a check finds a store that resolves an operator at another moment than it
 // keeps the entry, and one that changes what it was given.
 func TestDefectsOfAppend(t *testing.T) {

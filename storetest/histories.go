@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/store/memstore"
 	"github.com/andonhq/andon/internal/store/wrap"
+	"github.com/andonhq/andon/storecheck"
 )
 
 // Options are how random histories are run. The zero value works.
@@ -213,11 +213,11 @@ func (w *world) step(ctx context.Context, s step, o Options) error {
 		return nil
 	}
 	want, wantErr := s.all(ctx, w.want, false)
-	got, err := any(nil), errGivenUp
+	got, err := any(nil), context.Canceled
 	if s.looks > 0 && o.Abort {
-		got, err = s.all(&leaving{Context: ctx, looks: s.looks}, w.store, false)
+		got, err = s.all(storecheck.Leaving(ctx, s.looks), w.store, false)
 	}
-	if errors.Is(err, errGivenUp) {
+	if errors.Is(err, context.Canceled) {
 		got, err = s.all(ctx, w.store, o.Parallel)
 	}
 	repeated := unavailable(got, err)
@@ -267,25 +267,6 @@ func (w *world) restart(how start, o Options) {
 	clock := func() andon.Time { return w.now }
 	w.store = newSubject(again(w.store.raw), clock)
 	w.want = newSubject(w.want.raw, clock)
-}
-
-// errGivenUp is what a request gets whose client has left.
-var errGivenUp = context.Canceled
-
-// leaving is the context of a client that leaves once it was looked at so many times.
-type leaving struct {
-	context.Context
-	mu    sync.Mutex
-	looks int
-}
-
-func (l *leaving) Err() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.looks--; l.looks < 0 {
-		return errGivenUp
-	}
-	return nil
 }
 
 // outcome is an answer, or the kind of the error in its place.

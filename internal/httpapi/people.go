@@ -25,7 +25,9 @@ func (a *API) peopleRoutes() []*route {
 		{
 			method: http.MethodPost, path: "/assignments", name: "postAssignments", tag: "people",
 			summary: "Assign operators to many devices: one object, an array, or NDJSON",
-			detail:  "All that can be read take effect together, or none; the others are rejected.",
+			detail: "All that can be read take effect together, or none; the others are " +
+				"rejected. Where a store can't keep them so (`andon doctor` says it), send them " +
+				"again after an error.",
 			body: &content{
 				feed: true, schema: assignmentSchema(), example: exampleSentAssignment(),
 			},

@@ -85,8 +85,7 @@ func stateOf(state andon.State) Detail { return Detail{"state", string(state)} }
 
 func at(name string, t andon.Time) Detail { return Detail{name, t.String()} }
 
-// Assign assigns operators to devices from now on, all of them or none. The error names the one
-// that is wrong.
+// Assign assigns operators to devices from now on. The error names the one that is wrong.
 func (in *Intake) Assign(
 	ctx context.Context, tenant andon.TenantID, sent []andon.Assignment,
 ) ([]andon.Assignment, error) {

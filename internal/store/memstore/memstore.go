@@ -48,7 +48,8 @@ func New() *Store {
 // Capabilities says that everything is served and nothing survives.
 func (s *Store) Capabilities() andon.Capabilities {
 	return andon.Capabilities{
-		Name: "memory", Immediate: true, AtomicBatch: true, SortDevices: true, MetricReadings: true,
+		Name: "memory", Immediate: true, AtomicBatch: true, AtomicAssign: true,
+		SortDevices: true, MetricReadings: true,
 		Withdraw: true, Purge: true, Reorder: true, CountNames: true,
 	}
 }

@@ -47,50 +47,43 @@ func Facts(ctx context.Context, s andon.Store) ([]Fact, error) {
 	return facts, err
 }
 
-func declared(c andon.Capabilities) []Fact {
-	const source = "what the store declares"
-	shown := "in a moment"
-	if c.Immediate {
-		shown = "at once"
+func declared(c andon.Capabilities) (facts []Fact) {
+	say := func(name, value string) {
+		facts = append(facts, Fact{Name: name, Value: value, Source: "what the store declares"})
 	}
-	kept := "may be in part"
-	if c.AtomicBatch {
-		kept = "all or none"
+	either := func(is bool, one, other string) string {
+		if is {
+			return one
+		}
+		return other
 	}
-	facts := []Fact{
-		{Name: "engine", Value: c.Name, Source: source},
-		{Name: "acknowledged events are shown", Value: shown, Source: source},
-		{Name: "the events of a request are kept", Value: kept, Source: source},
-	}
+	const whole, parts = "all or none", "may be in part"
+	say("engine", c.Name)
+	say("acknowledged events are shown", either(c.Immediate, "at once", "in a moment"))
+	say("the events of a request are kept", either(c.AtomicBatch, whole, parts))
+	say("the assignments of a request are kept", either(c.AtomicAssign, whole, parts))
 	if c.CountsBehind > 0 {
-		facts = append(facts, Fact{
-			Name: "counts per state", Source: source,
-			Value: "of this process at once, of others within " + c.CountsBehind.String(),
-		})
+		say("counts per state",
+			"of this process at once, of others within "+c.CountsBehind.String())
 	}
 	var missing []string
-	if !c.SortDevices {
-		missing = append(missing, "devices in orders other than by id")
-	}
-	if !c.MetricReadings {
-		missing = append(missing, "one metric across devices")
-	}
-	if !c.Withdraw {
-		missing = append(missing, "withdrawing an entry")
-	}
-	if !c.Purge {
-		missing = append(missing, "purging a device")
-	}
-	if !c.Reorder {
-		missing = append(missing, "another severity of a state that has entries")
-	}
-	if !c.CountNames {
-		missing = append(missing, "how many devices a name has")
+	for _, can := range []struct {
+		serve bool
+		what  string
+	}{
+		{c.SortDevices, "devices in orders other than by id"},
+		{c.MetricReadings, "one metric across devices"},
+		{c.Withdraw, "withdrawing an entry"},
+		{c.Purge, "purging a device"},
+		{c.Reorder, "another severity of a state that has entries"},
+		{c.CountNames, "how many devices a name has"},
+	} {
+		if !can.serve {
+			missing = append(missing, can.what)
+		}
 	}
 	if len(missing) > 0 {
-		facts = append(facts, Fact{
-			Name: "can't serve", Value: strings.Join(missing, "; "), Source: source,
-		})
+		say("can't serve", strings.Join(missing, "; "))
 	}
 	return facts
 }

@@ -41,6 +41,7 @@ func TestFacts(t *testing.T) {
 		{Name: "engine", Value: "ring 5", Source: declared},
 		{Name: "acknowledged events are shown", Value: "in a moment", Source: declared},
 		{Name: "the events of a request are kept", Value: "may be in part", Source: declared},
+		{Name: "the assignments of a request are kept", Value: "may be in part", Source: declared},
 		{
 			Name: "can't serve", Source: declared,
 			Value: "devices in orders other than by id; one metric across devices; " +
@@ -60,7 +61,7 @@ func TestFacts(t *testing.T) {
 		t.Errorf("got %d facts, %v", len(got), err)
 	}
 	got, err = wrap.Facts(t.Context(), s)
-	if err != nil || len(got) != 5 {
+	if err != nil || len(got) != 6 {
 		t.Errorf("a store that has nothing to add: %v, %v", got, err)
 	}
 }
