@@ -39,6 +39,9 @@ func useEverything(t *testing.T, s *Store, tenant andon.TenantID, at andon.Time)
 	if failed == nil {
 		_, failed = s.Retire(ctx, tenant, crowdDevice(11), at.Add(1))
 	}
+	if failed == nil {
+		_, failed = s.PutRecord(ctx, aTimer(tenant, "t1", at))
+	}
 	if failed != nil {
 		t.Fatal(failed)
 	}
