@@ -43,7 +43,7 @@ type App struct {
 	intake   *intake.Intake
 	api      *httpapi.API
 	ordered  ordered
-	calls    calls
+	calls    *calls
 	server   *http.Server
 	listener net.Listener
 	profiles *profiles // nil: none are served

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -17,10 +18,11 @@ type calls struct {
 	store    string
 	duration *prometheus.HistogramVec
 	errors   *prometheus.CounterVec
+	methods  sync.Map // the prometheus.Observer of each method, since a look-up by labels is slow
 }
 
-func newCalls(store string) calls {
-	return calls{
+func newCalls(store string) *calls {
+	return &calls{
 		store: store,
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "andon_store_call_duration_seconds",
@@ -37,10 +39,14 @@ func newCalls(store string) calls {
 }
 
 // hook is a wrap.Hook.
-func (c calls) hook(_ context.Context, method string) (end func(error), err error) {
+func (c *calls) hook(_ context.Context, method string) (end func(error), err error) {
+	took, ok := c.methods.Load(method)
+	if !ok {
+		took, _ = c.methods.LoadOrStore(method, c.duration.WithLabelValues(c.store, method))
+	}
 	begun := time.Now()
 	return func(err error) {
-		c.duration.WithLabelValues(c.store, method).Observe(time.Since(begun).Seconds())
+		took.(prometheus.Observer).Observe(time.Since(begun).Seconds())
 		if err != nil {
 			c.errors.WithLabelValues(c.store, method, kindLabel(err)).Inc()
 		}

@@ -18,7 +18,7 @@ func (s *Store) Figures(tell func(name, help string, value float64)) {
 		{"level0_files", "Files in level 0.", float64(level0.TablesCount)},
 		{"level0_sublevels", "Files of level 0 that one read looks into; at 64 writes wait until " +
 			"some are compacted.", float64(level0.Sublevels)},
-		{"wal_bytes", "Size of the write-ahead log.", float64(m.WAL.PhysicalSize)},
+		{"wal_bytes", "Size of the write-ahead log.", float64(m.WAL.Size)},
 		{"wal_written_bytes_total", "Bytes that were written into the write-ahead log.",
 			float64(m.WAL.BytesWritten)},
 		{"disk_bytes", "Size of all files.", float64(m.DiskSpaceUsage())},
