@@ -1,5 +1,6 @@
 // Package wrap holds stores that wrap a store: behaviour that every store would otherwise repeat is
-// written here once. A wrapper knows the contract of andon.Store and no engine.
+// written here once. A wrapper knows the contract of andon.Store and no engine. It has every method
+// by name: what it embedded would pass through, whether somebody thought of it or not.
 package wrap
 
 import (
