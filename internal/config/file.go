@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/andonhq/andon/internal/spell"
 )
 
 // file takes the settings of a YAML file. A group is a mapping ("log:" and below it "level:") or is
@@ -156,5 +158,5 @@ func (l *loader) nearKey(name string) string {
 			names = append(names, group)
 		}
 	}
-	return didYouMean(name, names)
+	return spell.DidYouMean(name, names)
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/andonhq/andon/internal/spell"
 )
 
 // loader takes settings from one source after the other and collects what is wrong.
@@ -103,7 +105,7 @@ func (l *loader) environment(env map[string]string) {
 	}
 	for _, name := range names {
 		if !slices.Contains(known, name) {
-			l.problem(name, "is not a setting%s", l.why(name, known))
+			l.problem(name, "is not a setting%s", l.why(name, slices.Clone(known)))
 		}
 	}
 }
@@ -121,7 +123,13 @@ func (l *loader) why(name string, known []string) string {
 				s.Key, s.Value.length())
 		}
 	}
-	return didYouMean(name, known)
+	for i := range known { // what all begin with would make short names alike
+		known[i] = strings.TrimPrefix(known[i], prefix)
+	}
+	if near := spell.Nearest(strings.TrimPrefix(name, prefix), known); near != "" {
+		return "; did you mean " + prefix + near + "?"
+	}
+	return ""
 }
 
 // flags takes the settings of the command line, by key.

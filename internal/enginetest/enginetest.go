@@ -2,8 +2,8 @@
 // machine: Apache Cassandra, from Maven Central, as processes of the test binary that asks.
 //
 // An engine lives at most as long as the process that started it: where the kernel can be asked
-// for that, it holds for a test binary that is killed, too. The package must not know Andon or a
-// driver: it speaks just enough of an engine's protocol to see that it answers.
+// for that, it holds for a test binary that is killed, too. The package must not know Andon: it
+// asks an engine, by its driver, just enough to see that it answers.
 package enginetest
 
 import (

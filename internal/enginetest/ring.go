@@ -1,7 +1,6 @@
 package enginetest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +11,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	gocql "github.com/apache/cassandra-gocql-driver/v2"
 )
 
 // leastRing is the number of replicas that Cassandra keeps of its own tables, by which a ring is
@@ -130,16 +131,16 @@ func (r *Ring) Settle(ctx context.Context) error {
 // and will drop it for a moment when it does. So first all must agree when each was started.
 func (r *Ring) whole(ctx context.Context) error {
 	const cql = "SELECT address, generation FROM system_views.gossip_info"
-	var first []byte
+	first := ""
 	for _, n := range r.nodes {
-		starts, err := n.query(ctx, cql, consistencyOne)
+		starts, err := n.query(ctx, cql, gocql.One)
 		if err != nil {
 			return fmt.Errorf("ask %s for the others: %w", n.address, err)
 		}
-		if first == nil {
+		if first == "" {
 			first = starts
 		}
-		if !bytes.Equal(first, starts) {
+		if first != starts {
 			return fmt.Errorf("%s and %s disagree on who was started",
 				r.nodes[0].address, n.address)
 		}
@@ -155,7 +156,7 @@ func (r *Ring) whole(ctx context.Context) error {
 // seesAll asks all replicas of a table that Cassandra keeps three of, over all its ranges.
 func (n *Node) seesAll(ctx context.Context) error {
 	const cql = "SELECT id FROM system_distributed.repair_history LIMIT 1"
-	_, err := n.query(ctx, cql, consistencyAll)
+	_, err := n.query(ctx, cql, gocql.All)
 	return err
 }
 

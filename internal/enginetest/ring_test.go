@@ -1,9 +1,11 @@
 package enginetest
 
 import (
-	"bytes"
 	"context"
+	"strings"
 	"testing"
+
+	gocql "github.com/apache/cassandra-gocql-driver/v2"
 )
 
 // TestRing: a ring serves while one of its nodes is dead, and is whole again after that is started.
@@ -15,7 +17,7 @@ func TestRing(t *testing.T) {
 	mustQuery(t, first, "CREATE TABLE k.t (id int PRIMARY KEY, word text)")
 	// A driver would wait for the table to be known to all nodes.
 	if err := eventually(t.Context(), func(ctx context.Context) error {
-		_, err := first.query(ctx, "SELECT word FROM k.t", consistencyAll)
+		_, err := first.query(ctx, "SELECT word FROM k.t", gocql.All)
 		return err
 	}); err != nil {
 		t.Fatal(err)
@@ -23,9 +25,8 @@ func TestRing(t *testing.T) {
 	if err := r.Kill(1); err != nil {
 		t.Fatal(err)
 	}
-	const quorum = 0x0004
 	const insert = "INSERT INTO k.t (id, word) VALUES (1, 'by two of three')"
-	if _, err := first.query(t.Context(), insert, quorum); err != nil {
+	if _, err := first.query(t.Context(), insert, gocql.Quorum); err != nil {
 		t.Errorf("write to two of three nodes: %v", err)
 	}
 	if err := r.Restart(t.Context(), 1); err != nil {
@@ -35,8 +36,8 @@ func TestRing(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := r.Nodes()[2]
-	answer, err := last.query(t.Context(), "SELECT word FROM k.t", consistencyAll)
-	if err != nil || !bytes.Contains(answer, []byte("by two of three")) {
+	answer, err := last.query(t.Context(), "SELECT word FROM k.t", gocql.All)
+	if err != nil || !strings.Contains(answer, "by two of three") {
 		t.Errorf("all three nodes say %q, %v", answer, err)
 	}
 	if err := r.Stop(); err != nil {

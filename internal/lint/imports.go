@@ -60,8 +60,8 @@ func plan() []room {
 			"internal/store/all"},
 		{dir: "internal/cli/*", may: ". client internal/app internal/bench internal/cli/command " +
 			"internal/cli/draw internal/cli/local internal/config internal/httpapi " +
-			"internal/ingest internal/ingest/table internal/simulate internal/store/adapter " +
-			"internal/store/all internal/store/wrap storecheck"},
+			"internal/ingest internal/ingest/table internal/simulate internal/spell " +
+			"internal/store/adapter internal/store/all internal/store/wrap storecheck"},
 		{dir: "internal/cli", may: ". internal/cli/change internal/cli/command " +
 			"internal/cli/doctor internal/cli/draw internal/cli/live internal/cli/measure " +
 			"internal/cli/operate internal/cli/query internal/cli/transfer internal/httpapi " +
@@ -115,7 +115,8 @@ type owner struct {
 func owners() []owner {
 	return []owner{
 		{"github.com/cockroachdb/pebble/v2", []string{"internal/store/pebblestore"}},
-		{"github.com/apache/cassandra-gocql-driver/v2", []string{"internal/store/cassandrastore"}},
+		{"github.com/apache/cassandra-gocql-driver/v2", []string{"internal/store/cassandrastore",
+			"internal/enginetest"}},
 		{"github.com/danielgtaylor/huma/v2", []string{"internal/httpapi"}},
 		{"github.com/swaggest/swgui", []string{"internal/httpapi"}},
 		{"github.com/prometheus/client_golang", []string{"internal/httpapi", "internal/app"}},

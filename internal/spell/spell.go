@@ -25,6 +25,15 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
+// DidYouMean asks whether the candidate was meant that is nearest to a name, as the end of a
+// message; "" where none is near.
+func DidYouMean(name string, candidates []string) string {
+	if near := Nearest(name, candidates); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return ""
+}
+
 // Distance counts the bytes to insert, remove or replace to make one text of the other
 // (Levenshtein).
 func Distance(a, b string) int {

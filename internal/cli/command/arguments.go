@@ -102,7 +102,7 @@ func (a Arguments) misspelt(args []string) string {
 			continue
 		}
 		return fmt.Sprintf("%s is none of %s%s",
-			Quoted(arg), strings.Join(words, ", "), DidYouMean(arg, words))
+			Quoted(arg), strings.Join(words, ", "), spell.DidYouMean(arg, words))
 	}
 	return ""
 }
@@ -142,14 +142,6 @@ func Few[T ~string](names []T, most int) string {
 
 // Quoted marks where something that was typed begins and ends.
 func Quoted(typed string) string { return `"` + draw.Legible(typed) + `"` }
-
-// DidYouMean proposes a name, where one is near.
-func DidYouMean(typed string, known []string) string {
-	if near := spell.Nearest(typed, known); near != "" {
-		return "; did you mean " + near + "?"
-	}
-	return ""
-}
 
 // usage is the usage line of a command, and its first example.
 func usage(cmd *cobra.Command) string {

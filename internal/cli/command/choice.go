@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/spell"
 )
 
 // Choice is a flag that takes one of a few words.
@@ -30,7 +31,7 @@ func (c *Choice) Set(text string) error {
 		}
 	}
 	return andon.Errorf(andon.Invalid, "it is none of %s%s",
-		strings.Join(c.words, ", "), DidYouMean(text, c.words))
+		strings.Join(c.words, ", "), spell.DidYouMean(text, c.words))
 }
 
 // ChoiceFlag gives a command a flag that takes one of a few words, initially "" or one of them.

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/andonhq/andon/internal/cli/draw"
+	"github.com/andonhq/andon/internal/spell"
 )
 
 // Group makes a command that does nothing but hold others. Cobra would take a misspelt one for an
@@ -59,7 +60,7 @@ func UnknownCommand(cmd *cobra.Command, name string) error {
 		}
 	}
 	harmless := slices.DeleteFunc(namesOf(cmd), destroys)
-	if near := DidYouMean(name, harmless); near != "" {
+	if near := spell.DidYouMean(name, harmless); near != "" {
 		return fmt.Errorf("unknown command %s%s", Quoted(name), near)
 	}
 	return fmt.Errorf("unknown command %s: there are %s",

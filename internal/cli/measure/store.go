@@ -11,6 +11,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/cli/command"
 	"github.com/andonhq/andon/internal/cli/local"
+	"github.com/andonhq/andon/internal/spell"
 	"github.com/andonhq/andon/internal/store/adapter"
 )
 
@@ -24,7 +25,7 @@ func (b *benchmark) checkStores() (err error) {
 		if !slices.Contains(known, name) {
 			return andon.Errorf(andon.Invalid, "--store %s can't be measured: there are %s%s",
 				command.Quoted(name), command.Joined(known, " and "),
-				command.DidYouMean(name, known))
+				spell.DidYouMean(name, known))
 		}
 		if slices.Contains(b.stores[:i], name) {
 			return andon.Errorf(andon.Invalid, "--store %s is named twice", name)

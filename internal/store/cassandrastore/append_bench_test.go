@@ -2,6 +2,7 @@ package cassandrastore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -63,13 +64,12 @@ func (l appendLoad) compare(b *testing.B, design string) {
 		{name: "one insert", write: s.insert},
 	} {
 		w.fill(b)
-		b.Run(w.name, func(b *testing.B) {
-			before, _ := s.size(b.Context())
-			events := w.run(b, l)
-			if after, err := s.size(b.Context()); err == nil && w.sent != nil {
-				b.ReportMetric(float64(after-before)/events, "B/event")
-			}
-		})
+		before, err := s.size(b.Context())
+		b.Run(w.name, func(b *testing.B) { w.run(b, l) })
+		after, failed := s.size(b.Context())
+		if events := w.next.Load() * int64(l.devices*l.rounds); w.sent != nil && events > 0 {
+			b.Logf("%d bytes an event, %v", (after-before)/events, errors.Join(err, failed))
+		}
 	}
 }
 
@@ -96,7 +96,7 @@ func (w *way) fill(b *testing.B) {
 }
 
 // run writes with all writers and reports what that came to.
-func (w *way) run(b *testing.B, l appendLoad) (events float64) {
+func (w *way) run(b *testing.B, l appendLoad) {
 	b.SetParallelism(max(l.writers/runtime.GOMAXPROCS(0), 1))
 	w.sent.reset()
 	cpu := engineTime(b)
@@ -110,14 +110,13 @@ func (w *way) run(b *testing.B, l appendLoad) (events float64) {
 		}
 	})
 	b.StopTimer()
-	events = float64(b.N * l.devices * l.rounds)
+	events := float64(b.N * l.devices * l.rounds)
 	b.ReportMetric(events/b.Elapsed().Seconds(), "events/s")
 	if cpu > 0 {
 		spent := engineTime(b) - cpu
 		b.ReportMetric(float64(spent.Microseconds())/events, "engine-µs/event")
 	}
 	w.sent.report(b, events)
-	return events
 }
 
 // events returns what is reported in the n-th request behind so many rounds: one report in twenty
