@@ -186,8 +186,9 @@ type Tenants interface {
 	// Reorder works out anew what the devices of a tenant show, where its record says Reordering,
 	// and returns the record without that: current states, incidents, orders and lists are then as
 	// if the severities had always been so. Where the history behind that has expired it goes by
-	// what is known. Serving goes on meanwhile. What is broken off can be begun again, and is, at
-	// the latest, when the store is opened.
+	// what is known. Serving goes on meanwhile. Where it takes longer than a caller would wait, it
+	// goes on behind the call, and the record that is returned still says Reordering. What is
+	// broken off can be begun again, and is, at the latest, when the store is opened.
 	Reorder(ctx context.Context, id TenantID) (Tenant, error)
 
 	// AdmitStates returns those of states that the tenant can't have because entries with most

@@ -16,6 +16,8 @@ type Tenant struct {
 	MaxFuture   andon.Duration   `json:"max_future"`   // how far ahead of the clock a time may be
 	SilentAfter andon.Duration   `json:"silent_after"` // how long a device may send nothing
 	States      []andon.StateDef `json:"states"`       // by severity, then by name
+	// Reordering says that severities were changed, and that not all that is shown is by them yet.
+	Reordering bool `json:"reordering,omitempty"`
 }
 
 // Retention is how long a tenant keeps what it has.
@@ -32,7 +34,8 @@ type TenantChange struct {
 	SilentAfter       *andon.Duration
 	// States is the whole set. What a state leaves out follows from its severity. Where the
 	// severity of a state that has entries changes, the answer comes once all that is shown is by
-	// the new one; an Error of status 409 where the store can't do that.
+	// the new one, or Reordering where a shared store needs longer; an Error of status 409 where
+	// the store can't do that.
 	States []andon.StateDef
 }
 

@@ -296,10 +296,13 @@ func parseStates(words []string) (action, error) {
 // changeTenant changes the record of the tenant with its horizon settled, as admission does.
 func changeTenant(change func(*andon.Tenant)) action {
 	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
-		_, _, err := e.Intake.PutTenant(ctx, id, func(t *andon.Tenant) error {
+		t, _, err := e.Intake.PutTenant(ctx, id, func(t *andon.Tenant) error {
 			change(t)
 			return nil
 		})
+		for err == nil && t.Reordering { // it goes on behind the call
+			t, err = e.Store.Reorder(ctx, id)
+		}
 		return err
 	})
 }

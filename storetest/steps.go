@@ -387,10 +387,13 @@ func change(tenant andon.TenantID, text string, to func(*andon.Tenant)) step {
 	return step{
 		text: fmt.Sprintf("change %s: %s", short(tenant), text),
 		do: func(ctx context.Context, s *subject) (any, error) {
-			_, created, err := s.intake.PutTenant(ctx, tenant, func(t *andon.Tenant) error {
+			t, created, err := s.intake.PutTenant(ctx, tenant, func(t *andon.Tenant) error {
 				to(t)
 				return nil
 			})
+			for err == nil && t.Reordering { // it goes on behind the call
+				t, err = s.store.Reorder(ctx, tenant)
+			}
 			return created, err
 		},
 	}

@@ -25,8 +25,10 @@ func (a *API) tenantRoutes() []*route {
 			detail: "What is not named stays as it is. The horizon only moves forward: a longer " +
 				"retention does not bring back what has expired. A set of states may " +
 				"grow, and severities may change: the answer comes once all that is shown is by " +
-				"the new ones. 409 where the store can't do that.",
-			statuses: []int{http.StatusOK, http.StatusCreated}, errors: []int{409},
+				"the new ones, or 202 where a shared store needs longer: then " +
+				"`reordering` is true until it has ended. 409 where the store can't do that.",
+			statuses: []int{http.StatusOK, http.StatusCreated, http.StatusAccepted},
+			errors:   []int{409},
 		}, exampleTenantBody(), exampleTenant(), a.putTenant),
 		{
 			method: http.MethodDelete, path: "/tenants/{tenant}",
@@ -45,6 +47,8 @@ type tenantJSON struct {
 	MaxFuture   andon.Duration   `json:"max_future" doc:"how far ahead of the clock a time may be"`
 	SilentAfter andon.Duration   `json:"silent_after" doc:"how long a device may send nothing"`
 	States      []andon.StateDef `json:"states" doc:"by severity, then by name"`
+	// Reordering is said while not all that is shown is by the present severities yet.
+	Reordering bool `json:"reordering,omitempty" doc:"not all is by the new severities yet"`
 }
 
 type retentionJSON struct {
@@ -57,7 +61,7 @@ func showTenant(t *andon.Tenant) tenantJSON {
 		Tenant:    t.ID,
 		Retention: retentionJSON{Events: t.Events, Readings: t.Readings},
 		MaxFuture: t.MaxFuture, SilentAfter: t.SilentAfter,
-		States: t.States.Defs(),
+		States: t.States.Defs(), Reordering: t.Reordering,
 	}
 }
 
@@ -68,6 +72,8 @@ type tenantBody struct {
 	MaxFuture   *andon.Duration `json:"max_future,omitempty"`
 	SilentAfter *andon.Duration `json:"silent_after,omitempty"`
 	States      []stateBody     `json:"states,omitempty"`
+	// What was read can be sent back.
+	Reordering bool `json:"reordering,omitempty" doc:"only said by answers"`
 }
 
 type retentionBody struct {
@@ -167,6 +173,8 @@ func (a *API) putTenant(c *call, sent tenantBody) (tenantJSON, error) {
 	if created {
 		c.status = http.StatusCreated
 		c.x.Header().Set("Location", c.r.URL.EscapedPath())
+	} else if t.Reordering {
+		c.status = http.StatusAccepted
 	}
 	return showTenant(&t), nil
 }

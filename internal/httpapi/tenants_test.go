@@ -1,9 +1,13 @@
 package httpapi_test
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/httpapi"
 )
 
 func TestTenants(t *testing.T) {
@@ -69,5 +73,47 @@ func TestWrongTenants(t *testing.T) {
 	w.put("/tenants/default", `{"states":[{"name":"WARNING1","severity":0}]}`).is(http.StatusOK)
 	if got := w.get("/devices/d").body; strings.Contains(got, "incident_since") {
 		t.Errorf("got %s", got)
+	}
+}
+
+// behind is a store that goes on with changed severities behind the call.
+type behind struct {
+	andon.Store
+	done bool
+}
+
+func (b *behind) Reorder(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
+	return b.Tenant(ctx, id)
+}
+
+func (b *behind) Tenant(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
+	t, err := b.Store.Tenant(ctx, id)
+	t.Reordering = !b.done
+	return t, err
+}
+
+func (b *behind) PutTenant(ctx context.Context, t andon.Tenant) (andon.Tenant, error) {
+	t, err := b.Store.PutTenant(ctx, t)
+	t.Reordering = true
+	return t, err
+}
+
+// TestChangedSeveritiesBehindTheCall: where the store needs longer than a request, it says so.
+func TestChangedSeveritiesBehindTheCall(t *testing.T) {
+	b := &behind{}
+	w := newWorld(t, func(o *httpapi.Options) {
+		b.Store = o.Store
+		o.Store, o.Intake = b, newIntake(b, o.Now)
+	})
+	got := w.put("/tenants/default", `{"states":[{"name":"WARNING1","severity":0}]}`)
+	got.is(http.StatusAccepted)
+	read := w.get("/tenants/default")
+	if !strings.Contains(read.body, `"reordering":true`) {
+		t.Errorf("got %s", read.body)
+	}
+	w.put("/tenants/default", read.body).is(http.StatusAccepted)
+	b.done = true
+	if read = w.get("/tenants/default"); strings.Contains(read.body, "reordering") {
+		t.Errorf("got %s", read.body)
 	}
 }

@@ -17,7 +17,8 @@ func (in *Intake) changeTenant(
 	}
 	t, created, err = in.putTenant(ctx, id, change)
 	if err == nil && t.Reordering {
-		// Others write meanwhile. Who asked may leave: what was begun is ended.
+		// Others write meanwhile. Who asked may leave: what was begun is ended. On a shared store
+		// it may go on behind this.
 		t, err = in.store.Reorder(context.WithoutCancel(ctx), id)
 	}
 	return t, created, err

@@ -125,6 +125,10 @@ func setTenant(
 	if err != nil {
 		return err
 	}
+	if t.Reordering {
+		fmt.Fprintln(p.Stderr, "Devices are still being put in the order of the new severities: "+
+			"lists may lag until the tenant no longer says \"reordering\" (-o json).")
+	}
 	return command.ShowOne(p, &command.Output{Format: form}, tenantColumns(), t)
 }
 

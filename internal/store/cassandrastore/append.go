@@ -118,6 +118,12 @@ func (s *Store) append(
 		return err
 	}
 	defer slots.Give()
+	if a.tenant, err = s.tenant(ctx, t.record.ID); err == nil && a.tenant.key != t.key {
+		err = andon.NoTenant(t.record.ID) // its next life began
+	}
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(ctx, s.options.appendWithin())
 	defer cancel()
 	if err := a.run(ctx, slots); err != nil {
@@ -183,11 +189,12 @@ func (a *appending) prepare(d *deviceAppend) {
 		return
 	}
 	known := d.was.newestKey(states)
-	d.run = d.newMark(d.was.run, d.is.runBase(states), known, states)
+	gen := a.tenant.generation(d.is)
+	d.run = d.newMark(d.was.run, gen, d.is.runBase(states), known, states)
 	if base, open := d.is.incidentBase(states); open {
-		d.calm = d.newMark(d.was.incident, base, known, states)
+		d.calm = d.newMark(d.was.incident, gen, base, known, states)
 	}
-	d.entered = d.run.base != d.was.run.base || d.was.run.first == 0
+	d.entered = !d.was.run.begins(gen, d.run.base)
 	if d.entered {
 		a.store.gathered.enter(a.tenant.key, d.events[0].Device)
 	}
@@ -238,17 +245,18 @@ func (d *deviceAppend) newest() []*andon.Event {
 
 // newMark returns the mark behind a base, where known is the newest entry that was there before.
 func (d *deviceAppend) newMark(
-	was mark, base, known andon.EventKey, states *andon.StateSet,
+	was mark, gen generation, base, known andon.EventKey, states *andon.StateSet,
 ) newMark {
 	mine := d.firstBehind(base, states)
-	if was.first != 0 && was.base == base {
+	if was.begins(gen, base) {
 		if mine == 0 || mine >= was.first {
 			return newMark{mark: was}
 		}
 		was.first = mine
 		return newMark{mark: was, write: true}
 	}
-	m := newMark{mark: mark{base: base, first: mine}, write: true}
+	mine = andon.Earlier(mine, was.recalls(gen, base))
+	m := newMark{mark: mark{gen: gen, base: base, first: mine}, write: true}
 	m.seek = known.Compare(base) > 0
 	return m
 }
@@ -431,7 +439,7 @@ func (a *appending) finish(d *deviceAppend) {
 	}
 	device := d.events[0].Device
 	if n := d.is.newest(states); n != nil {
-		a.store.counts.raise(a.tenant.key, device, n.key(states), d.is.retired, a.received)
+		a.store.counts.raise(a.tenant, device, n.key(states), d.is.retired, a.received)
 	}
 	if !d.entered && !d.run.write && !d.calm.write {
 		return

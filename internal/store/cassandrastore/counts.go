@@ -40,9 +40,11 @@ type counted struct {
 
 func (c *counted) alive() bool { return c.key.time > c.retired }
 
-// tallyKey is the order of the log: time, severity, name.
+// tallyKey is the order of the log: time, severity, name. Of one instant, what a later generation
+// of the severities says stands.
 type tallyKey struct {
 	time     andon.Time
+	gen      int32
 	severity uint8
 	state    uint32 // index into states
 }
@@ -60,15 +62,15 @@ func (c *counts) forget(tenant string) {
 // raise takes in what is known of a device: its newest entry, its retirement, 0 where there was
 // none, and when it was heard.
 func (c *counts) raise(
-	tenant string, device andon.DeviceID, newest andon.EventKey, retired, heard andon.Time,
+	of *tenant, device andon.DeviceID, newest andon.EventKey, retired, heard andon.Time,
 ) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	t := c.tally(tenant)
+	t := c.tally(of.key)
 	sum := shared.Hash(string(device))
 	was, known := t.devices[sum]
 	is := was
-	next := tallyKey{newest.Time, newest.Severity, t.index(newest.State)}
+	next := tallyKey{newest.Time, of.Generation, newest.Severity, t.index(newest.State)}
 	if was.key.time == 0 || t.less(was.key, next) {
 		is.key = next
 	}
@@ -123,6 +125,9 @@ func (t *tally) counts(silentBefore andon.Time) (all []andon.StateCount) {
 func (t *tally) less(a, b tallyKey) bool {
 	if a.time != b.time {
 		return a.time < b.time
+	}
+	if a.gen != b.gen {
+		return a.gen < b.gen
 	}
 	if a.severity != b.severity {
 		return a.severity < b.severity
@@ -284,7 +289,7 @@ func (d *deviceScan) flush(ctx context.Context) error {
 	}
 	t, err := d.life(ctx, d.tenant)
 	if t != nil {
-		d.store.counts.raise(d.tenant, andon.DeviceID(d.device),
+		d.store.counts.raise(t, andon.DeviceID(d.device),
 			d.view.newestKey(t.record.States), d.view.retired, d.view.heard)
 		d.store.counts.progress()
 	}

@@ -40,7 +40,7 @@ func (s *Store) device(
 	}
 	base := v.runBase(t.record.States)
 	_, open := v.incidentBase(t.record.States)
-	ripe := v.run.base == base && v.run.settled && (!open || v.incident.settled)
+	ripe := v.run.begins(t.generation(v), base) && v.run.settled && (!open || v.incident.settled)
 	if _, _, err := s.beginnings(ctx, t, device, v, nil); err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (s *Store) Retire(
 	if err != nil {
 		return 0, err
 	}
-	s.counts.raise(t.key, device, newest, at, v.heard)
+	s.counts.raise(t, device, newest, at, v.heard)
 	s.again.later(lookAt{
 		tenant: id, device: device, due: s.now().Add(s.options.Settle), former: newest.State,
 	})
@@ -213,6 +213,7 @@ type stream struct {
 	*shared.Rows[foundRow]
 	states andon.StateFilter // of a keyed question
 	device string
+	found  bool // there is a device
 	done   bool
 }
 
@@ -239,7 +240,7 @@ func (s *Store) candidates(
 ) (*candidates, error) {
 	from := q.Prefix
 	if q.After != nil && string(q.After.Device) >= from {
-		from = string(q.After.Device) + "\x00" // the next id there may be
+		from = behind(q.After.Device)
 	}
 	switch {
 	case q.Kind != andon.ShownDevices:
@@ -266,11 +267,16 @@ func (s *Store) candidates(
 		return nil, err
 	}
 	for _, state := range seen {
-		if q.States.Match(state) {
+		if !q.States.Match(state) {
+			continue
+		}
+		for _, severity := range t.severitiesOf(state) {
 			all = append(all, reads.find(place{
-				tenant: t.key, device: from, state: state,
-				severity: t.record.States.Severity(state),
+				tenant: t.key, device: from, state: state, severity: severity,
 			})...)
+			if !reads.oneRow() {
+				break // it does not look at severities
+			}
 		}
 	}
 	return s.found(all, t, from, q), nil
@@ -406,8 +412,12 @@ func (h *stream) advance(ctx context.Context) error {
 		if h.done = r == nil; h.done {
 			return nil
 		}
-		h.device = h.Take().device
+		device := deviceOf(h.Take().device)
+		if again := device == h.device; again && h.found {
+			continue // another row of it
+		}
 		if r.key == "" || h.states.Match(stateOf(r.key)) {
+			h.device, h.found = device, true
 			return nil
 		}
 	}

@@ -18,12 +18,23 @@ import (
 //
 // with the time at which it was made as write timestamp. So of several the newest stands, of one
 // time that of the newest entry, and of one entry that of the supervisor who comes first: as
-// standing has it.
-type newestEscalation andon.Escalation
+// standing has it. From the second generation of the severities on it begins with
+//
+//	[255][generation, 4]
+//
+// so that of those that were made at one time the one that a later generation knows stands.
+type newestEscalation struct {
+	andon.Escalation
+	gen int32
+}
 
-func packEscalation(r *andon.Escalation, states *andon.StateSet) packed {
-	b := binary.BigEndian.AppendUint64(nil, uint64(r.Time))
-	b = append(b, states.Severity(r.State))
+func packEscalation(r *andon.Escalation, t *tenant) packed {
+	var b []byte
+	if t.Generation > 0 {
+		b = binary.BigEndian.AppendUint32([]byte{255}, uint32(t.Generation))
+	}
+	b = binary.BigEndian.AppendUint64(b, uint64(r.Time))
+	b = append(b, t.record.States.Severity(r.State))
 	b = append(append(b, r.State...), 0)
 	for _, c := range []byte(r.To) {
 		b = append(b, ^c)
@@ -34,6 +45,10 @@ func packEscalation(r *andon.Escalation, states *andon.StateSet) packed {
 // unpackEscalation reads what packEscalation wrote; the zero value where there is none.
 func unpackEscalation(b []byte, stamp int64) (e newestEscalation) {
 	const state = 8 + 1
+	if len(b) > 5 && b[0] == 255 {
+		e.gen = int32(binary.BigEndian.Uint32(b[1:]))
+		b = b[5:]
+	}
 	if len(b) < state+2 {
 		return e
 	}
@@ -54,7 +69,7 @@ func unpackEscalation(b []byte, stamp int64) (e newestEscalation) {
 // escalated is what else is kept of an escalation: with the device, for the present incident, and
 // for its supervisor.
 func (a *appending) escalated(r andon.Escalation) []mutation {
-	key, device, states := a.tenant.key, string(r.Device), a.tenant.record.States
+	key, device := a.tenant.key, string(r.Device)
 	all := []mutation{
 		{{
 			"INSERT INTO escalations_by_day (tenant, device, day, at, time, state, supervisor) " +
@@ -66,11 +81,7 @@ func (a *appending) escalated(r andon.Escalation) []mutation {
 			"UPDATE latest_by_device USING TIMESTAMP ? SET escalated = ? " +
 				"WHERE tenant = ? AND device = ?",
 			[]any{int64(r.Time), int64(r.Time), key, device},
-		}, {
-			"UPDATE latest_by_device USING TIMESTAMP ? SET escalation = ? " +
-				"WHERE tenant = ? AND device = ?",
-			[]any{max(1, int64(r.At)), packEscalation(&r, states), key, device},
-		}},
+		}, noteNewest(a.tenant, &r)},
 	}
 	a.index.exists(ofEscalations, device, r.At.Day(), 0, "", r.At)
 	if r.To == "" {
@@ -86,6 +97,15 @@ func (a *appending) escalated(r andon.Escalation) []mutation {
 	}})
 }
 
+// noteNewest notes an escalation with its device, as the newest unless a newer is there.
+func noteNewest(t *tenant, r *andon.Escalation) order {
+	return order{
+		"UPDATE latest_by_device USING TIMESTAMP ? SET escalation = ? " +
+			"WHERE tenant = ? AND device = ?",
+		[]any{max(1, int64(r.At)), packEscalation(r, t), t.key, string(r.Device)},
+	}
+}
+
 // escalatedNow returns the newest escalation that stands for any entry of the present incident of a
 // device, by when it was made, then by its entry. Nearly always it is the one that was made last,
 // which the view has; else those of the incident are read, the newest first.
@@ -96,8 +116,9 @@ func (s *Store) escalatedNow(
 	inIncident := func(r *andon.Escalation) bool {
 		return r.Time >= incident && states.Severity(r.State) > 0
 	}
-	if r := andon.Escalation(v.escalation); r.To != "" && inIncident(&r) {
-		return r, nil
+	r := v.escalation
+	if r.gen == t.Generation && r.To != "" && inIncident(&r.Escalation) {
+		return r.Escalation, nil
 	}
 	seen := map[andon.EventKey]bool{}
 	for rows, err := range s.escalations(ctx, t, device, incident) {

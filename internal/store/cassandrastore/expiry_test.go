@@ -70,6 +70,7 @@ func TestPurge(t *testing.T) {
 					t.Fatal(err)
 				}
 				useEverything(t, s, "metro", at)
+				reorderAnyhow(t, s, "metro")
 				if err := s.DeleteTenant(t.Context(), "metro"); err != nil {
 					t.Fatal(err)
 				}
@@ -86,6 +87,31 @@ func TestPurge(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// reorderAnyhow gives all states of a tenant other severities.
+func reorderAnyhow(t *testing.T, s *Store, id andon.TenantID) {
+	t.Helper()
+	is, err := s.Tenant(t.Context(), id)
+	defs := slices.Clone(is.States.Defs())
+	for i := range defs {
+		defs[i].Severity++
+	}
+	if err == nil {
+		is.States, err = andon.NewStateSet(defs)
+	}
+	if err == nil {
+		is, err = s.PutTenant(t.Context(), is)
+	}
+	if err == nil && !is.Reordering {
+		t.Error("changed severities are in order at once")
+	}
+	for err == nil && is.Reordering {
+		is, err = s.Reorder(t.Context(), id)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -153,6 +153,7 @@ func stateKey(severity uint8, state andon.State) string {
 // and a retirement is one too. It only ever moves forward, so a mark for an older base is out of
 // date and is known to be.
 type mark struct {
+	gen     generation     // that it is of
 	base    andon.EventKey // without Device; the zero value is before everything
 	first   andon.Time     // of the first entry behind base
 	settled bool           // first was looked up once all that was under way had landed
@@ -167,8 +168,14 @@ const retirement = 255
 //
 // with the time of the base as write timestamp. So the mark of the newest base stands, of one base
 // that of the earliest entry, and of one entry the settled one, in whatever order they are written.
+// From the second generation on the time of the base comes first, in 8 bytes, and the write
+// timestamp is that of the generation, which is above all times: so a later generation stands.
 func (m mark) pack() []byte {
-	b := append([]byte{m.base.Severity}, m.base.State...)
+	var b []byte
+	if m.gen > 0 {
+		b = binary.BigEndian.AppendUint64(b, uint64(m.base.Time))
+	}
+	b = append(append(b, m.base.Severity), m.base.State...)
 	b = append(b, 0)
 	b = binary.BigEndian.AppendUint64(b, uint64(math.MaxInt64-int64(m.first)))
 	if m.settled {
@@ -177,15 +184,46 @@ func (m mark) pack() []byte {
 	return append(b, 0)
 }
 
-func (m mark) stamp() int64 { return max(1, int64(m.base.Time)) }
+func (m mark) stamp() int64 {
+	if m.gen > 0 {
+		return aboveTimes + int64(m.gen)
+	}
+	return max(1, int64(m.base.Time))
+}
+
+// aboveTimes is a write timestamp above all that are times.
+const aboveTimes = 1 << 61
+
+// begins reports whether the mark is of a generation and a base.
+func (m mark) begins(gen generation, base andon.EventKey) bool {
+	return m.first != 0 && m.gen == gen && m.base == base
+}
+
+// recalls returns what is known of the first entry behind a base, also by a mark of a former
+// generation for the same base; 0 where that is nothing. What is of the base's own instant may have
+// come before it then.
+func (m mark) recalls(gen generation, base andon.EventKey) andon.Time {
+	same := m.base.Time == base.Time && m.base.State == base.State && m.first > base.Time
+	if same || m.begins(gen, base) {
+		return m.first
+	}
+	return 0
+}
 
 // unpackMark reads what pack wrote. The time of the base is the value's write timestamp.
 func unpackMark(b []byte, stamp int64) (mark, bool) {
+	gen := generation(0)
+	if stamp > aboveTimes && len(b) >= 8 {
+		gen = generation(stamp - aboveTimes)
+		stamp = max(1, int64(binary.BigEndian.Uint64(b)))
+		b = b[8:]
+	}
 	end := bytes.IndexByte(b[min(1, len(b)):], 0) + 1
 	if end < 1 || len(b) != end+1+8+1 {
 		return mark{}, false
 	}
 	m := mark{
+		gen:     gen,
 		first:   andon.Time(math.MaxInt64 - binary.BigEndian.Uint64(b[end+1:])),
 		settled: b[len(b)-1] == 1,
 	}

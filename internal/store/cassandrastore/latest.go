@@ -1,6 +1,11 @@
 package cassandrastore
 
-import "github.com/andonhq/andon"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/andonhq/andon"
+)
 
 // place is where a device stands: in a state since an entry.
 type place struct {
@@ -8,7 +13,28 @@ type place struct {
 	state          andon.State
 	severity       uint8
 	at             andon.Time // of the entry; the write timestamp
+	gen            generation
 }
+
+// row is the device's name in a design that has one row of it. Each generation has a row of its
+// own, since of two states at one instant another may come later in the log then, and what is
+// written at one instant must not be written back. The rows of one device stand side by side.
+func (p place) row() string {
+	if p.gen == 0 {
+		return p.device
+	}
+	return p.device + fmt.Sprintf("\x00%016x", int64(p.gen))
+}
+
+// deviceOf is the device of a row.
+func deviceOf(row string) string {
+	device, _, _ := strings.Cut(row, "\x00") // which no id holds
+	return device
+}
+
+// behind is what all rows of a device come before, and those of the next one do not: no id holds
+// control characters.
+func behind(device andon.DeviceID) string { return string(device) + "\x01" }
 
 // design is one way to find the devices that are in a state: the five of the reference, one of them
 // with two kinds of index. Their rows lead to devices, and enter is called before what they lead to

@@ -30,7 +30,7 @@ func (indexDesign) oneRow() bool { return true }
 func (d indexDesign) enter(p place) mutation {
 	return mutation{{
 		"INSERT INTO " + d.name + " (tenant, device, key) VALUES (?, ?, ?) USING TIMESTAMP ?",
-		[]any{p.tenant, p.device, stateKey(p.severity, p.state), int64(p.at)},
+		[]any{p.tenant, p.row(), stateKey(p.severity, p.state), int64(p.at)},
 	}}
 }
 
@@ -39,7 +39,7 @@ func (indexDesign) leave(place) []mutation { return nil }
 func (d indexDesign) retire(p place, _ []andon.State) []mutation {
 	return []mutation{{{
 		"DELETE FROM " + d.name + " USING TIMESTAMP ? WHERE tenant = ? AND device = ?",
-		[]any{int64(p.at), p.tenant, p.device},
+		[]any{int64(p.at), p.tenant, p.row()},
 	}}}
 }
 

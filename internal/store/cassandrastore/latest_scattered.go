@@ -44,7 +44,7 @@ func scatteredKey(p place) string { return stateKey(p.severity, p.state) + "\x00
 func (scatteredIndexDesign) enter(p place) mutation {
 	return mutation{{
 		"INSERT INTO latest_state_indexed (tenant, device, key) VALUES (?, ?, ?) USING TIMESTAMP ?",
-		[]any{p.tenant, p.device, scatteredKey(p), int64(p.at)},
+		[]any{p.tenant, p.row(), scatteredKey(p), int64(p.at)},
 	}}
 }
 
@@ -53,7 +53,7 @@ func (scatteredIndexDesign) leave(place) []mutation { return nil }
 func (scatteredIndexDesign) retire(p place, _ []andon.State) []mutation {
 	return []mutation{{{
 		"DELETE FROM latest_state_indexed USING TIMESTAMP ? WHERE tenant = ? AND device = ?",
-		[]any{int64(p.at), p.tenant, p.device},
+		[]any{int64(p.at), p.tenant, p.row()},
 	}}}
 }
 
@@ -202,7 +202,7 @@ func (s *Store) gatherAll(
 		}
 		take := func() {
 			if r.tenant == t.key && (f.rows == scattered || q.States.Match(r.state(f.rows))) {
-				found[i] = append(found[i], andon.DeviceID(r.device))
+				found[i] = append(found[i], andon.DeviceID(deviceOf(r.device)))
 			}
 		}
 		for state := []byte(nil); ; {

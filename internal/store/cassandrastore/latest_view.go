@@ -29,7 +29,7 @@ func (viewDesign) oneRow() bool { return true }
 func (viewDesign) enter(p place) mutation {
 	return mutation{{
 		"INSERT INTO latest_state (tenant, device, key) VALUES (?, ?, ?) USING TIMESTAMP ?",
-		[]any{p.tenant, p.device, stateKey(p.severity, p.state), int64(p.at)},
+		[]any{p.tenant, p.row(), stateKey(p.severity, p.state), int64(p.at)},
 	}}
 }
 
@@ -38,7 +38,7 @@ func (viewDesign) leave(place) []mutation { return nil }
 func (viewDesign) retire(p place, _ []andon.State) []mutation {
 	return []mutation{{{
 		"DELETE FROM latest_state USING TIMESTAMP ? WHERE tenant = ? AND device = ?",
-		[]any{int64(p.at), p.tenant, p.device},
+		[]any{int64(p.at), p.tenant, p.row()},
 	}}}
 }
 

@@ -261,7 +261,11 @@ func askAll(t *testing.T, s andon.Store, device andon.DeviceID) answer {
 		}
 		a.Entries = append(a.Entries, entry)
 	}
-	runs := andon.Intervals(ctx, s, andon.DefaultTenant, andon.DefaultStates(), device,
+	is, err := s.Tenant(ctx, andon.DefaultTenant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := andon.Intervals(ctx, s, andon.DefaultTenant, is.States, device,
 		andon.IntervalQuery{Limit: 1000})
 	for _, r := range gather(t, runs) {
 		a.Intervals = append(a.Intervals, r.Interval)

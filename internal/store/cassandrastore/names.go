@@ -197,7 +197,7 @@ func (s *Store) restoreRetirement(ctx context.Context, t *tenant, r andon.Retire
 		return err
 	}
 	if alive {
-		s.counts.raise(t.key, r.Device, newest, r.At, v.heard)
+		s.counts.raise(t, r.Device, newest, r.At, v.heard)
 		s.again.later(lookAt{
 			tenant: t.record.ID, device: r.Device, due: s.now().Add(s.options.Settle),
 			former: newest.State,

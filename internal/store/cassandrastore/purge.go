@@ -56,14 +56,14 @@ func (s *Store) purgeAll(ctx context.Context) error {
 func (s *Store) purgeLife(ctx context.Context, key string) error {
 	id := tenantOf(key)
 	row, err := s.tenantRow(ctx, id)
-	var life int
-	if err == nil {
-		_, life, err = tenantFrom(id, row)
-	}
 	if err != nil {
 		return err
 	}
-	if row.standing() == 0 || tenantKey(id, life) != key {
+	t, err := tenantFrom(id, row)
+	if err != nil {
+		return err
+	}
+	if row.standing() == 0 || t.key != key {
 		if err := s.purgeRows(ctx, key); err != nil {
 			return err
 		}
@@ -76,7 +76,7 @@ func (s *Store) purgeLife(ctx context.Context, key string) error {
 
 // gone deletes, of a life that is over, whatever was written at whatever time.
 func gone(text string, args ...any) mutation {
-	return mutation{{text, append([]any{int64(andon.MaxTime)}, args...)}}
+	return mutation{{text, append([]any{int64(2 * aboveTimes)}, args...)}}
 }
 
 func (s *Store) purgeRows(ctx context.Context, key string) error {
@@ -141,17 +141,26 @@ func (s *Store) purgeDevices(
 				"WHERE tenant = ? AND device = ? AND day = ?", key, device, int(u.number)))
 		}
 		all = append(all, goneFrom(key, ofEscalations, device))
-		for _, table := range []string{
-			"latest_by_device", "assignments_by_device", "retirements_by_device",
-		} {
-			all = append(all, gone("DELETE FROM "+table+" USING TIMESTAMP ? "+
-				"WHERE tenant = ? AND device = ?", key, device))
+		v, err := s.look(ctx, key, ids[i], false)
+		if err != nil {
+			return err
 		}
 		p := place{tenant: key, device: device, at: andon.MaxTime}
 		for _, d := range w.writes {
-			all = append(all, d.retire(p, states)...)
+			for _, p.gen = range []generation{0, v.run.gen} {
+				all = append(all, d.retire(p, states)...)
+			}
 		}
-		return s.write(ctx, all)
+		if err := s.write(ctx, all); err != nil {
+			return err
+		}
+		for i, table := range []string{
+			"latest_by_device", "assignments_by_device", "retirements_by_device",
+		} {
+			all[i] = gone("DELETE FROM "+table+" USING TIMESTAMP ? "+
+				"WHERE tenant = ? AND device = ?", key, device)
+		}
+		return s.write(ctx, all[:3])
 	})
 }
 

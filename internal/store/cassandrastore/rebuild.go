@@ -139,6 +139,10 @@ func (r *rebuild) follow(ctx context.Context, reads layout, also *layout) error 
 // repair goes over all devices of all tenants.
 func (r *rebuild) repair(ctx context.Context) error {
 	total, done := r.store.counts.known(), int64(0)
+	did := func(n int) {
+		done += int64(n)
+		r.progress(done, max(total, done))
+	}
 	for i := range r.tenants {
 		t, err := r.store.tenant(ctx, r.tenants[i].ID)
 		if andon.KindOf(err) == andon.NotFound && err != nil {
@@ -147,25 +151,31 @@ func (r *rebuild) repair(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		all := r.store.streams(allDevices(t.key, ""), andon.DeviceQuery{Limit: pageRows})
-		for {
-			ids, err := all.next(ctx, "", 256)
-			if err == nil {
-				err = shared.Parallel(ctx, len(ids), func(ctx context.Context, i int) error {
-					return r.store.repair(ctx, t, ids[i])
-				})
-			}
-			if err != nil {
-				return err
-			}
-			if len(ids) == 0 {
-				break
-			}
-			done += int64(len(ids))
-			r.progress(done, max(total, done))
+		if err := r.store.eachDevice(ctx, t, r.store.repair, did); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// eachDevice does something to all devices of a tenant, many at once, and says how many it did.
+func (s *Store) eachDevice(
+	ctx context.Context, t *tenant, do func(context.Context, *tenant, andon.DeviceID) error,
+	did func(n int),
+) error {
+	all := s.streams(allDevices(t.key, ""), andon.DeviceQuery{Limit: pageRows})
+	for {
+		ids, err := all.next(ctx, "", 256)
+		if err == nil {
+			err = shared.Parallel(ctx, len(ids), func(ctx context.Context, i int) error {
+				return do(ctx, t, ids[i])
+			})
+		}
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		did(len(ids))
+	}
 }
 
 // known returns how many devices were counted.
@@ -180,6 +190,19 @@ func (c *counts) known() (n int64) {
 
 // repair holds what is kept of a device against its log, and puts its index rows right.
 func (s *Store) repair(ctx context.Context, t *tenant, device andon.DeviceID) error {
+	return s.withDevice(ctx, t, device, func(v *view) error {
+		if err := s.raiseFromLog(ctx, t, device, v); err != nil {
+			return err
+		}
+		_, _, err := s.putRight(ctx, t, device, v, &lookAt{quiet: s.quiet(v)})
+		return err
+	})
+}
+
+// withDevice does something to a device that no append of this process writes to meanwhile.
+func (s *Store) withDevice(
+	ctx context.Context, t *tenant, device andon.DeviceID, do func(v *view) error,
+) error {
 	if err := s.mayWrite(ctx); err != nil {
 		return err
 	}
@@ -193,15 +216,19 @@ func (s *Store) repair(ctx context.Context, t *tenant, device andon.DeviceID) er
 	if err != nil {
 		return err
 	}
-	if err := s.raiseFromLog(ctx, t, device, v); err != nil {
-		return err
-	}
+	return do(v)
+}
+
+// putRight puts the hints and the marks of a device right, by what it shows.
+func (s *Store) putRight(
+	ctx context.Context, t *tenant, device andon.DeviceID, v *view, by *lookAt,
+) (run, calm newMark, err error) {
 	states := t.record.States
 	if v.newest(states) == nil {
-		return nil // it only has readings, or assignments
+		return run, calm, nil // it only has readings, or assignments
 	}
 	if !v.alive(states) {
-		return s.write(ctx, s.unlist(t, device, v))
+		return run, calm, s.write(ctx, s.unlist(t, device, v))
 	}
 	p := placeOf(t, device, v)
 	left := p
@@ -214,13 +241,13 @@ func (s *Store) repair(ctx context.Context, t *tenant, device andon.DeviceID) er
 		}
 	}
 	if err := s.write(ctx, index); err != nil {
-		return err
+		return run, calm, err
 	}
-	run, calm, err := s.beginnings(ctx, t, device, v, &lookAt{quiet: s.quiet(v)})
+	run, calm, err = s.beginnings(ctx, t, device, v, by)
 	if m := s.marks(t.key, device, run, calm); err == nil && len(m) > 0 {
 		err = s.write(ctx, []mutation{m})
 	}
-	return err
+	return run, calm, err
 }
 
 // raiseFromLog writes the newest entry of the log where what the device shows is older: then it was

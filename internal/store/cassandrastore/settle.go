@@ -139,7 +139,7 @@ func (s *Store) settle(ctx context.Context, at lookAt) error {
 		return s.write(ctx, s.unlist(t, at.device, v))
 	}
 	at.quiet = at.quiet && s.quiet(v) // it may have been heard while this waited
-	entered := v.run.first == 0 || v.run.base != v.runBase(t.record.States)
+	entered := !v.run.begins(t.generation(v), v.runBase(t.record.States))
 	run, calm, err := s.beginnings(ctx, t, at.device, v, &at)
 	if err != nil {
 		return err
@@ -183,7 +183,7 @@ func placeOf(t *tenant, device andon.DeviceID, v *view) place {
 	n := v.newest(t.record.States)
 	return place{
 		tenant: t.key, device: string(device), state: n.state,
-		severity: t.record.States.Severity(n.state), at: n.time,
+		severity: t.record.States.Severity(n.state), at: n.time, gen: t.generation(v),
 	}
 }
 
@@ -192,15 +192,14 @@ func placeOf(t *tenant, device andon.DeviceID, v *view) place {
 func (s *Store) beginnings(
 	ctx context.Context, t *tenant, device andon.DeviceID, v *view, by *lookAt,
 ) (run, calm newMark, err error) {
-	states := t.record.States
+	states, gen := t.record.States, t.generation(v)
 	var at lookAt
 	if by != nil {
 		at = *by
 	}
 	found := map[andon.EventKey]andon.Time{}
-	settle := func(m mark, base, ripe andon.EventKey) (newMark, error) {
-		same := m.base == base && m.first != 0
-		if same && m.settled {
+	settle := func(m mark, base, ripe andon.EventKey, latest andon.Time) (newMark, error) {
+		if m.begins(gen, base) && m.settled {
 			return newMark{mark: m}, nil
 		}
 		first, ok := found[base]
@@ -211,22 +210,21 @@ func (s *Store) beginnings(
 			}
 			found[base] = first
 		}
-		if same {
-			first = andon.Earlier(m.first, first)
-		}
-		if first == 0 { // the log has expired, and nobody had written down where the run began
-			first = v.newest(states).time
-		}
+		first = andon.Earlier(first, m.recalls(gen, base))
+		// Where the log has expired, and nobody had written down where it began, it goes by what is
+		// known: an incident is there since its last run.
+		first = andon.Earlier(first, latest)
 		settled := by != nil && (by.quiet || base == ripe)
-		return newMark{mark: mark{base: base, first: first, settled: settled}, write: settled}, nil
+		is := mark{gen: gen, base: base, first: first, settled: settled}
+		return newMark{mark: is, write: settled || (by != nil && m.gen != gen)}, nil
 	}
-	if run, err = settle(v.run, v.runBase(states), at.run); err != nil {
+	if run, err = settle(v.run, v.runBase(states), at.run, v.newest(states).time); err != nil {
 		return run, calm, err
 	}
 	v.run = run.mark
 	base, open := v.incidentBase(states)
 	if open {
-		calm, err = settle(v.incident, base, at.calm)
+		calm, err = settle(v.incident, base, at.calm, v.run.first)
 		v.incident = calm.mark
 	}
 	return run, calm, err

@@ -36,6 +36,7 @@ type Store struct {
 	counts    *counts
 	again     *lookAgain
 	over      chan struct{} // a life of a tenant is over
+	reordered chan struct{} // severities were changed
 	gathered  gathered      // of the last list of scattered devices
 
 	processes *attendance // what is known of other processes
@@ -102,6 +103,7 @@ func newStore(c *cluster, session *gocql.Session, w *working) *Store {
 		fullness: shared.NewFullness(shared.PartitionUnits),
 		counts:   newCounts(),
 		again:    newLookAgain(), over: make(chan struct{}, 1),
+		reordered: make(chan struct{}, 1),
 	}
 	if d := c.options.Speculate; d > 0 && c.datacenters[c.datacenter] > 1 {
 		s.speculation = &gocql.SimpleSpeculativeExecution{NumAttempts: 1, TimeoutDelay: d}
@@ -187,6 +189,7 @@ func (s *Store) begin(ctx context.Context) error {
 	s.work.Go(func() { s.count(life) })
 	s.work.Go(func() { s.lookAgain(life) })
 	s.work.Go(func() { s.purge(life) })
+	s.work.Go(func() { s.reorder(life) })
 	return nil
 }
 
@@ -197,7 +200,7 @@ func (s *Store) Capabilities() andon.Capabilities {
 	return andon.Capabilities{
 		Name:    "cassandra " + s.version + ", latest by " + w.Latest.Design,
 		Durable: true, Immediate: s.immediate && (s.alone || w.Latest.Design != "view"),
-		MetricReadings: true, Explain: true,
+		MetricReadings: true, Reorder: true, Explain: true,
 		CountsBehind: andon.DurationOf(s.options.Recount),
 	}
 }

@@ -19,6 +19,8 @@ type tenant struct {
 	key    string // in every table; "" of one that was deleted
 	record andon.Tenant
 	read   time.Time
+
+	doc.Own
 }
 
 // tenants keeps what was read of tenants for a second, since every request asks.
@@ -72,7 +74,7 @@ func (t *tenants) stale(id andon.TenantID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if was := t.byID[id]; was != nil {
-		t.byID[id] = &tenant{record: was.record}
+		t.byID[id] = &tenant{record: was.record, Own: was.Own}
 	}
 }
 
@@ -86,16 +88,17 @@ func (s *Store) tenantRow(ctx context.Context, id andon.TenantID) (recordRow, er
 	return s.recordRow(ctx, "", andon.TenantKind, string(id))
 }
 
-// tenantFrom reads the row of a tenant, and which life it is in. One that was deleted has its next
-// life in due.
-func tenantFrom(id andon.TenantID, row recordRow) (record andon.Tenant, life int, err error) {
-	if row.standing() == 0 {
-		return record, int(row.due), nil
+// tenantFrom reads the row of a tenant. Its place is the life that it is in. One that was deleted
+// has its next life in due, and nothing else.
+func tenantFrom(id andon.TenantID, row recordRow) (t *tenant, err error) {
+	t = &tenant{Own: doc.Own{Place: uint32(row.due)}}
+	if row.standing() != 0 {
+		r := andon.Record{Kind: andon.TenantKind, ID: string(id)}
+		row.into(&r)
+		t.record, t.Own, err = doc.Decode(r)
 	}
-	r := andon.Record{Kind: andon.TenantKind, ID: string(id)}
-	row.into(&r)
-	record, place, err := doc.Decode(r)
-	return record, int(place), err
+	t.key = tenantKey(id, int(t.Place))
+	return t, err
 }
 
 // tenant returns a tenant that is there.
@@ -114,12 +117,12 @@ func (s *Store) tenant(ctx context.Context, id andon.TenantID) (*tenant, error) 
 	if row.standing() == 0 {
 		return nil, andon.NoTenant(id)
 	}
-	record, life, err := tenantFrom(id, row)
+	t, err := tenantFrom(id, row)
 	if err != nil {
 		return nil, err
 	}
-	s.clamp(&record)
-	t := &tenant{tenantKey(id, life), record, began}
+	s.clamp(&t.record)
+	t.read = began
 	s.tenants.put(t)
 	return t, nil
 }
@@ -160,19 +163,30 @@ func (s *Store) PutTenant(ctx context.Context, is andon.Tenant) (andon.Tenant, e
 	if err != nil {
 		return andon.Tenant{}, err
 	}
-	was, life, err := tenantFrom(is.ID, row)
+	was, err := tenantFrom(is.ID, row)
 	if err != nil {
 		return andon.Tenant{}, err
 	}
-	document, err := doc.Encode(&is, uint32(life))
-	if err != nil {
-		return andon.Tenant{}, err
-	}
-	if err = document.CheckPut(row.standing()); err == nil && row.standing() != 0 {
-		var end func()
-		if end, err = s.beginStates(ctx, tenantKey(is.ID, life), &was, &is); err == nil {
-			defer end()
+	t := &tenant{key: was.key, record: is, Own: was.Own}
+	if row.standing() != 0 && row.standing() == is.Version {
+		own, end, err := s.beginStates(ctx, was, is.States)
+		if err != nil {
+			return andon.Tenant{}, err
 		}
+		defer end()
+		t.Own = own
+	}
+	return s.storeTenant(ctx, row, t)
+}
+
+// storeTenant stores a tenant over the row that was read.
+func (s *Store) storeTenant(
+	ctx context.Context, row recordRow, t *tenant,
+) (andon.Tenant, error) {
+	t.record.Reordering = len(t.Former) > 0
+	document, err := doc.Encode(&t.record, t.Own)
+	if err == nil {
+		err = document.CheckPut(row.standing())
 	}
 	if err == nil {
 		err = s.outlive(ctx, row)
@@ -181,12 +195,12 @@ func (s *Store) PutTenant(ctx context.Context, is andon.Tenant) (andon.Tenant, e
 		document, err = s.putRecord(ctx, "", document, row)
 	}
 	if err != nil {
-		s.tenants.stale(is.ID)
+		s.tenants.stale(t.record.ID)
 		return andon.Tenant{}, err
 	}
-	is.Version = document.Version
-	s.tenants.put(&tenant{tenantKey(is.ID, life), is, s.now()})
-	return is, nil
+	t.record.Version, t.read = document.Version, s.now()
+	s.tenants.put(t)
+	return t.record, nil
 }
 
 // outlive waits, before the next life of a tenant begins, until no process takes the former one for
@@ -239,49 +253,28 @@ func (s *Store) clamp(t *andon.Tenant) {
 	}
 }
 
-// beginStates keeps the appends of this process out, where the severity of any state changes, until
-// the change ends. It is refused where the state has entries.
+// beginStates returns what is kept with a set of states that follows another. It keeps the appends
+// of this process out, where the severity of any state changes, until the change ends.
 func (s *Store) beginStates(
-	ctx context.Context, key string, was, is *andon.Tenant,
-) (end func(), err error) {
-	var states []andon.State
-	for _, d := range slices.Concat(was.States.Defs(), is.States.Defs()) {
-		states = append(states, d.Name)
+	ctx context.Context, was *tenant, states *andon.StateSet,
+) (own doc.Own, end func(), err error) {
+	var all []andon.State
+	for _, d := range slices.Concat(was.record.States.Defs(), states.Defs()) {
+		all = append(all, d.Name)
 	}
-	if _, changes := was.States.Reorders(is.States, states); !changes {
-		return func() {}, nil
+	if _, changes := was.record.States.Reorders(states, all); !changes {
+		return was.Own, func() {}, nil
 	}
-	appends := s.tenants.appendsOf(is.ID)
+	appends := s.tenants.appendsOf(was.record.ID)
 	if err := appends.Lock(ctx); err != nil {
-		return nil, err
+		return own, nil, err
 	}
-	if err := s.checkStates(ctx, key, was, is); err != nil {
-		appends.Unlock()
-		return nil, err
-	}
-	return appends.Unlock, nil
-}
-
-// checkStates refuses to change the severity of a state that has entries.
-func (s *Store) checkStates(ctx context.Context, key string, was, is *andon.Tenant) error {
-	seen, err := s.seenStates(ctx, key)
+	seen, err := s.seenStates(ctx, was.key)
 	if err != nil {
-		return err
+		appends.Unlock()
+		return own, nil, err
 	}
-	if name, ok := was.States.Reorders(is.States, seen); ok {
-		e := andon.AtField("body.states", "state %q has entries, and on Cassandra it keeps its "+
-			"severity %d, since what devices are found by follows from it; %d was asked for: "+
-			"name the state anew, or use another tenant",
-			name, was.States.Severity(name), is.States.Severity(name))
-		e.Kind = andon.Conflict
-		return e
-	}
-	return nil
-}
-
-// Reorder is of andon.Tenants: there is never anything to do, since severities stay.
-func (s *Store) Reorder(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
-	return s.Tenant(ctx, id)
+	return was.next(states, seen), appends.Unlock, nil
 }
 
 // seenStates returns the states that have entries, in order.
@@ -340,17 +333,17 @@ func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 	if row.standing() == 0 {
 		return andon.NoTenant(id)
 	}
-	_, life, err := tenantFrom(id, row)
+	t, err := tenantFrom(id, row)
 	if err != nil {
 		return err
 	}
-	over := tenantKey(id, life)
+	over := t.key
 	// Before, so that it is not forgotten; and after, since a purge may have found it too early.
 	if err := s.markOver(ctx, over); err != nil {
 		return err
 	}
 	document := andon.Record{Kind: andon.TenantKind, ID: string(id)}
-	version, err := s.dropRecord(ctx, "", &document, row, int64(life)+1, 0)
+	version, err := s.dropRecord(ctx, "", &document, row, int64(t.Place)+1, 0)
 	if err != nil {
 		s.tenants.stale(id)
 		return err

@@ -25,6 +25,7 @@ import (
 // drawMark draws marks that are often of one base, or of bases at one instant.
 func drawMark(r *rand.Rand) mark {
 	m := mark{
+		gen: generation(r.IntN(3)) << (20 * r.IntN(2)),
 		base: andon.EventKey{
 			Time:     andon.MinTime + andon.Time(r.IntN(3)),
 			Severity: pickOne[uint8](r, 0, 16, 32, 48),
@@ -42,10 +43,13 @@ func drawMark(r *rand.Rand) mark {
 	return m
 }
 
-// stands reports whether a is the mark that is to stand of two: that of the later base, of one base
+// stands reports whether a is the mark that is to stand of two: that of the later generation, of
+// one generation that of the later base, of one base
 // that of the earlier entry, and of one entry the settled one.
 func (m mark) stands(o mark) bool {
 	switch c := m.base.Compare(o.base); {
+	case m.gen != o.gen:
+		return m.gen > o.gen
 	case c != 0:
 		return c > 0
 	case m.first != o.first:
@@ -471,7 +475,7 @@ func TestRequestHasOneTimeout(t *testing.T) {
 		s.working.Store(&working{})
 		s.join, s.processes = func() {}, s.newAttendance()
 		s.processes.loose.Store(true) // it is alone
-		s.tenants.put(&tenant{"t", andon.NewTenant("t"), time.Now()})
+		s.tenants.put(&tenant{key: "t", record: andon.NewTenant("t"), read: time.Now()})
 		held, err := s.take(t.Context(), "t", "d")
 		if err != nil {
 			t.Fatal(err)

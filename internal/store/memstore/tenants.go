@@ -46,7 +46,7 @@ func (s *Store) PutTenant(ctx context.Context, record andon.Tenant) (andon.Tenan
 
 // put stores the document of a tenant. The caller holds s.mu.
 func (s *Store) put(record andon.Tenant) (andon.Tenant, error) {
-	document, err := tenants.Encode(&record, 0)
+	document, err := tenants.Encode(&record, tenants.Own{})
 	if err != nil {
 		return andon.Tenant{}, err
 	}

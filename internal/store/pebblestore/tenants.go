@@ -182,7 +182,7 @@ func (s *Store) putTenant(ctx context.Context, is andon.Tenant) (andon.Tenant, e
 
 // writeTenant stores a record as the next version. It belongs to the ordered section.
 func (s *Store) writeTenant(t *tenant, is andon.Tenant) (andon.Tenant, error) {
-	document, err := tenants.Encode(&is, t.number)
+	document, err := tenants.Encode(&is, tenants.Own{Place: t.number})
 	if err != nil {
 		return andon.Tenant{}, err
 	}
@@ -262,7 +262,7 @@ func (s *Store) moveTenants() error {
 		if err != nil {
 			return err
 		}
-		document, err := tenants.Encode(&former, number)
+		document, err := tenants.Encode(&former, tenants.Own{Place: number})
 		if err = firstError(err, s.putDocument(b, everywhere, &document),
 			b.Delete(key{tableTenant}.text(id), nil)); err != nil {
 			return err
@@ -281,10 +281,11 @@ func (s *Store) loadTenants() error {
 		if err != nil {
 			return err
 		}
-		record, number, err := tenants.Decode(r)
+		record, own, err := tenants.Decode(r)
 		if err != nil {
 			return err
 		}
+		number := own.Place
 		t := newTenant(number, record)
 		s.tenants[record.ID] = t
 		seen := map[andon.State]andon.State{}

@@ -18,16 +18,31 @@ type document struct {
 	Floor       andon.Horizon    `json:"floor"`
 	Reordering  bool             `json:"reordering,omitempty"`
 	Clock       andon.ClockMark  `json:"clock,omitzero"`
-	Place       uint32           `json:"place,omitempty"`
+	Own
 }
 
-// Encode returns the document of a tenant. place is the store's own: what the tenant's rows are
-// found by beside its id.
-func Encode(t *andon.Tenant, place uint32) (andon.Record, error) {
+// Own is what a store keeps beside the settings.
+type Own struct {
+	// Place is what the tenant's rows are found by beside its id.
+	Place uint32 `json:"place,omitempty"`
+	// Generation counts how often states that had entries changed their severities, where what is
+	// stored depends on that. Former are those that devices may still be found by.
+	Generation int32        `json:"generation,omitempty"`
+	Former     []Severities `json:"former,omitempty"`
+}
+
+// Severities are the states of a former generation.
+type Severities struct {
+	Generation int32            `json:"generation"`
+	States     []andon.StateDef `json:"states"`
+}
+
+// Encode returns the document of a tenant.
+func Encode(t *andon.Tenant, own Own) (andon.Record, error) {
 	data, err := json.Marshal(document{
 		Events: t.Events, Readings: t.Readings, MaxFuture: t.MaxFuture,
 		SilentAfter: t.SilentAfter, States: t.States.Defs(), Floor: t.Floor,
-		Reordering: t.Reordering, Clock: t.Clock, Place: place,
+		Reordering: t.Reordering, Clock: t.Clock, Own: own,
 	})
 	r := andon.Record{Kind: andon.TenantKind, ID: string(t.ID), Version: t.Version}
 	r.Data = andon.JSON(data)
@@ -35,19 +50,19 @@ func Encode(t *andon.Tenant, place uint32) (andon.Record, error) {
 }
 
 // Decode reads what Encode wrote.
-func Decode(r andon.Record) (t andon.Tenant, place uint32, err error) {
+func Decode(r andon.Record) (t andon.Tenant, own Own, err error) {
 	var d document
 	var states *andon.StateSet
 	if err = json.Unmarshal([]byte(r.Data), &d); err == nil {
 		states, err = andon.NewStateSet(d.States)
 	}
 	if err != nil {
-		return t, 0, andon.Errorf(andon.Damaged, "the record of tenant %q is damaged: %w",
+		return t, own, andon.Errorf(andon.Damaged, "the record of tenant %q is damaged: %w",
 			r.ID, err)
 	}
 	return andon.Tenant{
 		ID: andon.TenantID(r.ID), Version: r.Version, Events: d.Events, Readings: d.Readings,
 		MaxFuture: d.MaxFuture, SilentAfter: d.SilentAfter, States: states, Floor: d.Floor,
 		Reordering: d.Reordering, Clock: d.Clock,
-	}, d.Place, nil
+	}, d.Own, nil
 }

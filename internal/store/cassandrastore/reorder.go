@@ -1,0 +1,233 @@
+package cassandrastore
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/andonhq/andon"
+	doc "github.com/andonhq/andon/internal/store/tenants"
+)
+
+// The severity of a state that has entries may change. The log and the newest entry of each state
+// know no severity; what follows from severities is
+//
+//   - where the present run and incident begin, and the newest escalation: values of which a later
+//     generation stands;
+//   - the rows of designs with one row a device, which each generation has of its own (place.row);
+//   - which of two states at one instant is noted for lists by state, and counted.
+//
+// A change begins the next generation. From then on every append writes by it, and what is of a
+// former one is worked out at reading. Once all processes follow, and what was under way has
+// landed, one of them goes over all devices and writes down what is so; then the change is over.
+// Two that do so at once do the same.
+
+// generation counts what makes rows that follow from the order of entries stale.
+type generation int64
+
+// generation is that of a device.
+func (t *tenant) generation(*view) generation { return generation(t.Generation) }
+
+// next is what is kept with the set that comes next.
+func (t *tenant) next(states *andon.StateSet, seen []andon.State) doc.Own {
+	own := t.Own
+	if _, changes := t.record.States.Reorders(states, seen); changes {
+		was := doc.Severities{Generation: t.Generation, States: t.record.States.Defs()}
+		own.Generation, own.Former = t.Generation+1, append(slices.Clip(t.Former), was)
+	}
+	return own
+}
+
+// severitiesOf returns what severities a state had that devices may be found by, the present first.
+func (t *tenant) severitiesOf(state andon.State) []uint8 {
+	all := []uint8{t.record.States.Severity(state)}
+	for _, f := range t.Former {
+		severity := andon.UnknownSeverity
+		for _, d := range f.States {
+			if d.Name == state {
+				severity = d.Severity
+			}
+		}
+		if !slices.Contains(all, severity) {
+			all = append(all, severity)
+		}
+	}
+	return all
+}
+
+// Reorder is of andon.Tenants. The work is done in the background, and goes on where it takes
+// longer than a caller would wait.
+func (s *Store) Reorder(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
+	patience := time.NewTimer(reorderPatience)
+	defer patience.Stop()
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	select {
+	case s.reordered <- struct{}{}:
+	default: // it is going to look anyway
+	}
+	for {
+		t, err := s.tenant(ctx, id)
+		if err != nil {
+			return andon.Tenant{}, err
+		}
+		if !t.record.Reordering {
+			return t.record, nil
+		}
+		select {
+		case <-ctx.Done():
+			return andon.Tenant{}, ctx.Err()
+		case <-patience.C:
+			return t.record, nil
+		case <-look.C:
+		}
+	}
+}
+
+// reorderPatience is how long a caller waits for it.
+const reorderPatience = 5 * time.Second
+
+// reorderEvery is how often a process looks for what others left when they ended.
+const reorderEvery = time.Minute
+
+// reorder waits for severities that were changed.
+func (s *Store) reorder(ctx context.Context) {
+	for {
+		pause := reorderEvery
+		if err := s.reorderAll(ctx); err != nil && ctx.Err() == nil {
+			s.options.Log.Warn("devices can't be put in the order of changed severities yet",
+				"error", err)
+			pause = every
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.reordered:
+		case <-time.After(pause):
+		}
+	}
+}
+
+func (s *Store) reorderAll(ctx context.Context) error {
+	all, err := s.Tenants(ctx)
+	for _, t := range all {
+		if err == nil && t.Reordering {
+			err = s.reorderTenant(ctx, t.ID)
+		}
+	}
+	return err
+}
+
+// reorderTenant ends a change of severities.
+func (s *Store) reorderTenant(ctx context.Context, id andon.TenantID) error {
+	s.tenants.stale(id)
+	t, err := s.tenant(ctx, id)
+	if err != nil || len(t.Former) == 0 {
+		return err
+	}
+	if err := s.allFollow(ctx, t); err != nil {
+		return err
+	}
+	quietly := func(int) {}
+	if err := s.eachDevice(ctx, t, s.reorderDevice, quietly); err != nil {
+		return err
+	}
+	if err := s.eachDevice(ctx, t, s.dropFormer, quietly); err != nil {
+		return err
+	}
+	return s.endReorder(ctx, t)
+}
+
+// allFollow waits until every process goes by a generation, and what was under way has landed.
+func (s *Store) allFollow(ctx context.Context, t *tenant) error {
+	if err := s.mayWrite(ctx); err != nil {
+		return err
+	}
+	appends := s.tenants.appendsOf(t.record.ID)
+	if err := appends.Lock(ctx); err != nil {
+		return err
+	}
+	appends.Unlock()
+	if s.processes.Alone(s.processes.now()) == 0 {
+		s.wait(ctx, 2*every+s.options.Settle)
+	}
+	return ctx.Err()
+}
+
+// reorderDevice writes down what a device shows.
+func (s *Store) reorderDevice(ctx context.Context, t *tenant, device andon.DeviceID) error {
+	return s.withDevice(ctx, t, device, func(v *view) error {
+		n := v.newest(t.record.States)
+		if n == nil {
+			return nil
+		}
+		s.counts.raise(t, device, n.key(t.record.States), v.retired, v.heard)
+		s.gathered.enter(t.key, device)
+		if err := s.noteEscalation(ctx, t, device, v); err != nil {
+			return err
+		}
+		alone := s.processes.Alone(s.processes.now()) != 0
+		run, calm, err := s.putRight(ctx, t, device, v, &lookAt{quiet: alone || s.quiet(v)})
+		if run.first != 0 && !run.settled {
+			s.again.later(lookAt{
+				tenant: t.record.ID, device: device, due: s.now().Add(s.options.Settle),
+				run: run.base, calm: calm.base,
+			})
+		}
+		return err
+	})
+}
+
+// noteEscalation writes down which escalation is the newest of those that were made at one time.
+func (s *Store) noteEscalation(
+	ctx context.Context, t *tenant, device andon.DeviceID, v *view,
+) error {
+	if v.escalated == 0 {
+		return nil
+	}
+	for rows, err := range s.escalations(ctx, t, device, 0) {
+		if err != nil {
+			return err
+		}
+		each := newestOfEach(rows, t.record.States, map[andon.EventKey]bool{})
+		return s.write(ctx, []mutation{{noteNewest(t, &each[len(each)-1])}})
+	}
+	return nil
+}
+
+// dropFormer takes the rows of former generations away. Nobody writes to them any more.
+func (s *Store) dropFormer(ctx context.Context, t *tenant, device andon.DeviceID) error {
+	var all []mutation
+	p := place{tenant: t.key, device: string(device), at: andon.MaxTime}
+	for _, d := range s.working.Load().writes {
+		for _, f := range t.Former {
+			if p.gen = generation(f.Generation); d.oneRow() {
+				all = append(all, d.retire(p, nil)...)
+			}
+		}
+	}
+	return s.write(ctx, all)
+}
+
+// endReorder writes down that a change is over, unless there was another one meanwhile.
+func (s *Store) endReorder(ctx context.Context, t *tenant) error {
+	for {
+		row, err := s.tenantRow(ctx, t.record.ID)
+		if err != nil {
+			return err
+		}
+		now, err := tenantFrom(t.record.ID, row)
+		if err != nil || len(now.Former) == 0 {
+			s.tenants.stale(t.record.ID)
+			return err
+		}
+		if now.Generation != t.Generation {
+			return s.reorderTenant(ctx, t.record.ID)
+		}
+		now.Former = nil
+		_, err = s.storeTenant(ctx, row, now)
+		if err == nil || andon.KindOf(err) != andon.Conflict {
+			return err
+		}
+	}
+}
