@@ -67,8 +67,7 @@ func diskFindings(disk app.Disk, reserve uint64, dir string) []finding {
 			Status: warning, Area: "disk", What: "kind", Source: source,
 			Found: disk.Type + ": what is written goes to another machine, or may",
 			Advice: "The store relies on local locks and on fsync meaning it: put its directory " +
-				"onto a " +
-				"local disk.",
+				"onto a local disk.",
 		})
 	case disk.Passing != "":
 		found = append(found, finding{
@@ -92,8 +91,7 @@ func roomFinding(disk app.Disk, reserve uint64, source string) finding {
 	case disk.Free < reserve:
 		f.Status = failed
 		f.Advice = "Writes are refused with 507 until there is room: free some on that disk, or " +
-			"shorten " +
-			"the retention (andon tenant set)."
+			"shorten the retention (andon tenant set)."
 	case disk.Free < 4*reserve, disk.Free < disk.Size/10:
 		f.Status = warning
 		f.Advice = "Make room before it is needed: below the reserve writes are refused with 507."
@@ -139,8 +137,7 @@ func syncFinding(took time.Duration, err error) finding {
 	case took > slow:
 		f.Status = warning
 		f.Advice = "Every write waits for that long. Senders get on with larger batches and more " +
-			"of them " +
-			"at once; a solid-state disk needs less than 5 ms."
+			"of them at once; a solid-state disk needs less than 5 ms."
 	}
 	return f
 }
@@ -165,8 +162,7 @@ func clock(m local.Machine) []finding {
 	if !*m.Synced {
 		s.Status, s.Found = warning, "no: the kernel knows of nothing that keeps it right"
 		s.Advice = "Run chrony or systemd-timesyncd. In a container that is the host's affair; " +
-			"some " +
-			"hosts keep the clock without telling the kernel, and then this is no matter."
+			"some hosts keep the clock without telling the kernel, and then this is no matter."
 	}
 	return append(found, s)
 }
@@ -188,8 +184,7 @@ func limits(m local.Machine) (found []finding) {
 		}
 		if f.Status != well {
 			f.Advice = "Raise it: ulimit -n 65536, or LimitNOFILE=65536 in the unit. A service " +
-				"may have another limit " +
-				"than this shell."
+				"may have another limit than this shell."
 		}
 		found = append(found, f)
 	}

@@ -203,8 +203,7 @@ func clockBeside(here, server time.Time) finding {
 	if apart > 5*time.Second {
 		f.Status, f.Found = warning, apart.String()+" apart"
 		f.Advice = "One of the two is wrong. What devices report further ahead of the server's " +
-			"clock than " +
-			"max_future is rejected."
+			"clock than max_future is rejected."
 	}
 	return f
 }

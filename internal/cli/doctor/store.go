@@ -60,8 +60,7 @@ func (d *doctor) settle(c *app.Config) (remove func(), err error) {
 		Status: warning, Area: "store", What: "directory", Source: d.placeOf("data"),
 		Found: "there is no store in " + c.Data + " yet; the checks ran in a new one beside it",
 		Advice: "andon serve makes it. If you expected one there, name its directory with " +
-			"--data, or " +
-			"the file of your configuration with --config.",
+			"--data, or the file of your configuration with --config.",
 	})
 	c.Data = filepath.Join(beside, "store")
 	// Where it can't be removed, it is a small directory that says whose it is.

@@ -64,8 +64,7 @@ func (d *doctor) useServer(ctx context.Context, v *visit) {
 		case err != nil:
 			f.Status, f.Found = failed, err.Error()
 			f.Advice = "The log of the server may say more; andon doctor on its store, while it " +
-				"is " +
-				"stopped, tells whether the store or the way to it is at fault."
+				"is stopped, tells whether the store or the way to it is at fault."
 		}
 		d.report.add(f)
 	}

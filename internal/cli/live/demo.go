@@ -3,7 +3,6 @@ package live
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -99,7 +98,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 	if err := d.check(); err != nil {
 		return err
 	}
-	dir, remove, err := d.directory()
+	dir, remove, err := local.WorkDirectory(d.keep, "andon-demo-")
 	if err != nil {
 		return err
 	}
@@ -117,15 +116,6 @@ func (d *demo) run(ctx context.Context) (err error) {
 		d.goodbye(sent)
 	}
 	return err
-}
-
-// directory returns where the demo works, and what cleans up afterwards.
-func (d *demo) directory() (dir string, remove func(), err error) {
-	if d.keep != "" {
-		return d.keep, func() {}, os.MkdirAll(d.keep, 0o700)
-	}
-	dir, err = os.MkdirTemp("", "andon-demo-")
-	return dir, func() { _ = os.RemoveAll(dir) }, err
 }
 
 // start starts the server. Where no address is asked for and the usual one is taken, a free port

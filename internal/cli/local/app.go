@@ -51,3 +51,13 @@ func NewQuietApp(p *command.Program, c app.Config) *app.App {
 	c.Log.Level = "error"
 	return NewApp(p, c, NewLog(p.Stderr, c.Log))
 }
+
+// WorkDirectory returns where a command makes stores of its own, and what cleans up afterwards: a
+// directory that is to be kept, or a temporary one.
+func WorkDirectory(keep, pattern string) (dir string, remove func(), err error) {
+	if keep != "" {
+		return keep, func() {}, os.MkdirAll(keep, 0o700)
+	}
+	dir, err = os.MkdirTemp("", pattern)
+	return dir, func() { _ = os.RemoveAll(dir) }, err
+}

@@ -94,7 +94,7 @@ func (b *benchmark) run(ctx context.Context) error {
 	}
 	ctx, stop := command.UntilHangup(ctx)
 	defer stop()
-	dir, remove, err := b.directory()
+	dir, remove, err := local.WorkDirectory(b.keep, "andon-bench-")
 	if err != nil {
 		return err
 	}

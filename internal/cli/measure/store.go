@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -38,15 +37,6 @@ func (b *benchmark) checkStores() (err error) {
 		}
 	}
 	return nil
-}
-
-// directory returns where the stores are made, and what cleans up afterwards.
-func (b *benchmark) directory() (dir string, remove func(), err error) {
-	if b.keep != "" {
-		return b.keep, func() {}, os.MkdirAll(b.keep, 0o700)
-	}
-	dir, err = os.MkdirTemp("", "andon-bench-")
-	return dir, func() { _ = os.RemoveAll(dir) }, err
 }
 
 // open opens a store: a new one in a directory of its name, or the shared one of the settings.

@@ -19,11 +19,7 @@ func queryDevice(p *command.Program) *cobra.Command {
 		example: `  andon query device press-7
   andon query device 'd#12345' --output json`,
 	})
-	return q.asks(cmd, func(ctx context.Context, c *client.Client, args []string) error {
-		id, err := command.DeviceArg(args[0])
-		if err != nil {
-			return err
-		}
+	return q.asksOf(cmd, func(ctx context.Context, c *client.Client, id andon.DeviceID) error {
 		d, err := c.Device(ctx, id)
 		if err != nil {
 			return err
@@ -50,7 +46,7 @@ orders a device that moves while it is listed may be missed or come twice.`,
 		"device", "since", "severity")
 	return q.asks(cmd, func(ctx context.Context, c *client.Client, _ []string) error {
 		of.State, of.Sort, of.Page = q.selected.State, sort.Value, q.selected.Page
-		return command.Show(q.Program, &q.Output, devicesColumns(), c.Devices(ctx, of))
+		return show(q, devicesColumns(), c.Devices(ctx, of))
 	})
 }
 
@@ -138,8 +134,7 @@ func queryStates(p *command.Program) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := command.Show(q.Program, &q.Output, countColumns(),
-			command.Each(states)); err != nil {
+		if err := show(q, countColumns(), command.Each(states)); err != nil {
 			return err
 		}
 		if q.IsTable() {

@@ -22,14 +22,8 @@ func queryEvents(p *command.Program) *cobra.Command {
 	})
 	q.stateFlag(cmd)
 	q.selectFlags(cmd)
-	return q.asks(cmd, func(ctx context.Context, c *client.Client, args []string) error {
-		id, err := command.DeviceArg(args[0])
-		if err != nil {
-			return err
-		}
-		q.ofDevice(ctx, c, id)
-		return command.Show(q.Program, &q.Output, command.EventColumns(),
-			c.DeviceEvents(ctx, id, q.selected))
+	return q.asksOf(cmd, func(ctx context.Context, c *client.Client, id andon.DeviceID) error {
+		return show(q, command.EventColumns(), c.DeviceEvents(ctx, id, q.selected))
 	})
 }
 
@@ -46,8 +40,7 @@ func queryOperator(p *command.Program) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return command.Show(q.Program, &q.Output, command.EventColumns(),
-			c.OperatorEvents(ctx, id, q.selected))
+		return show(q, command.EventColumns(), c.OperatorEvents(ctx, id, q.selected))
 	})
 }
 
@@ -72,8 +65,7 @@ func querySupervisor(p *command.Program) *cobra.Command {
 				return err
 			}
 		}
-		return command.Show(q.Program, &q.Output, command.EventColumns(),
-			c.SupervisorEvents(ctx, id, q.selected))
+		return show(q, command.EventColumns(), c.SupervisorEvents(ctx, id, q.selected))
 	})
 }
 
@@ -117,7 +109,7 @@ func (q *query) showEntry(entry client.Entry) error {
 		return nil
 	}
 	fmt.Fprintln(q.Stdout)
-	return command.Show(q.Program, &q.Output, recordColumns(), command.Each(entry.Escalations))
+	return show(q, recordColumns(), command.Each(entry.Escalations))
 }
 
 func entryColumns() []command.Column[client.Entry] {

@@ -23,14 +23,8 @@ before --from or ends after --to is given whole.`,
 	})
 	q.stateFlag(cmd)
 	q.selectFlags(cmd)
-	return q.asks(cmd, func(ctx context.Context, c *client.Client, args []string) error {
-		id, err := command.DeviceArg(args[0])
-		if err != nil {
-			return err
-		}
-		q.ofDevice(ctx, c, id)
-		return command.Show(q.Program, &q.Output, intervalColumns(),
-			c.Intervals(ctx, id, q.selected))
+	return q.asksOf(cmd, func(ctx context.Context, c *client.Client, id andon.DeviceID) error {
+		return show(q, intervalColumns(), c.Intervals(ctx, id, q.selected))
 	})
 }
 
@@ -59,13 +53,7 @@ func queryAssignments(p *command.Program) *cobra.Command {
   andon query assignments press-7 --order asc --output csv`,
 	})
 	q.orderFlag(cmd)
-	return q.asks(cmd, func(ctx context.Context, c *client.Client, args []string) error {
-		id, err := command.DeviceArg(args[0])
-		if err != nil {
-			return err
-		}
-		q.ofDevice(ctx, c, id)
-		return command.Show(q.Program, &q.Output, command.AssignmentColumns(),
-			c.Assignments(ctx, id, q.selected))
+	return q.asksOf(cmd, func(ctx context.Context, c *client.Client, id andon.DeviceID) error {
+		return show(q, command.AssignmentColumns(), c.Assignments(ctx, id, q.selected))
 	})
 }

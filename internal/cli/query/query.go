@@ -3,6 +3,7 @@ package query
 
 import (
 	"context"
+	"iter"
 
 	"github.com/spf13/cobra"
 
@@ -59,9 +60,7 @@ type question struct {
 // newQuery makes the subcommand of a question, with the flags that all of them have.
 func newQuery(p *command.Program, ask question) (*query, *cobra.Command) {
 	q := &query{Program: p, Target: p.NewTarget(), Output: command.Output{All: true}}
-	cmd := &cobra.Command{
-		Use: ask.use, Short: ask.short, Long: ask.long, Example: ask.example,
-	}
+	cmd := &cobra.Command{Use: ask.use, Short: ask.short, Long: ask.long, Example: ask.example}
 	cmd.Flags().SortFlags = false
 	q.ServerFlags(cmd)
 	q.TenantFlag(cmd)
@@ -79,8 +78,7 @@ func newList(p *command.Program, ask question) (*query, *cobra.Command) {
 }
 
 func (q *query) stateFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&q.selected.State, "state", "",
-		command.StateHelp)
+	cmd.Flags().StringVar(&q.selected.State, "state", "", command.StateHelp)
 }
 
 func (q *query) orderFlag(cmd *cobra.Command) {
@@ -120,6 +118,25 @@ func (q *query) asks(
 		})
 	})
 	return cmd
+}
+
+// asksOf is asks for a question about the device that the argument names.
+func (q *query) asksOf(
+	cmd *cobra.Command, work func(context.Context, *client.Client, andon.DeviceID) error,
+) *cobra.Command {
+	return q.asks(cmd, func(ctx context.Context, c *client.Client, args []string) error {
+		id, err := command.DeviceArg(args[0])
+		if err != nil {
+			return err
+		}
+		q.ofDevice(ctx, c, id)
+		return work(ctx, c, id)
+	})
+}
+
+// show prints an answer.
+func show[T any](q *query, columns []command.Column[T], items iter.Seq2[T, error]) error {
+	return command.Show(q.Program, &q.Output, columns, items)
 }
 
 // learnLooks asks how the tenant's states look, where a person will see them.

@@ -22,18 +22,14 @@ func queryReadings(p *command.Program) *cobra.Command {
 	var names []string
 	command.MetricsFlag(cmd, &names)
 	q.selectFlags(cmd)
-	return q.asks(cmd, func(ctx context.Context, c *client.Client, args []string) error {
-		id, err := command.DeviceArg(args[0])
-		if err != nil {
-			return err
-		}
+	return q.asksOf(cmd, func(ctx context.Context, c *client.Client, id andon.DeviceID) error {
 		metrics, err := command.MetricArgs(names)
 		if err != nil {
 			return err
 		}
 		q.readingsOf(ctx, c, id)
 		readings := c.DeviceReadings(ctx, id, q.selected, metrics...)
-		return command.Show(q.Program, &q.Output, command.ReadingColumns(metrics), readings)
+		return show(q, command.ReadingColumns(metrics), readings)
 	})
 }
 
@@ -56,7 +52,7 @@ error; if all of them have none, the exit code is 1.`,
 		if len(found) == 0 {
 			return andon.Errorf(andon.NotFound, "%s", noReading(missing))
 		}
-		err = command.Show(q.Program, &q.Output, command.ReadingColumns(nil), command.Each(found))
+		err = show(q, command.ReadingColumns(nil), command.Each(found))
 		if len(missing) > 0 {
 			fmt.Fprintln(q.Stderr, noReading(missing))
 		}
@@ -111,7 +107,7 @@ devices is the store's own.`,
 			return err
 		}
 		readings := c.MetricReadings(ctx, metrics[0], q.selected)
-		return command.Show(q.Program, &q.Output, metricReadingColumns(), readings)
+		return show(q, metricReadingColumns(), readings)
 	})
 }
 

@@ -149,18 +149,28 @@ func (a *archiving) each(
 	return nil
 }
 
-func (a *archiving) assignments(ctx context.Context, d client.Device) error {
-	for item, err := range a.Assignments(ctx, d.Device, client.Query{Order: andon.Asc}) {
+// writeItems exports items of a kind, each as a line, and counts them.
+func writeItems[T any](
+	a *archiving, items iter.Seq2[T, error], n *int, line func(*T) archiveLine,
+) error {
+	for item, err := range items {
 		if err != nil {
 			return err
 		}
-		item.To = 0 // that the next one says
-		a.n.Assignments++
-		if err := a.lines.Encode(archiveLine{Assignment: &item}); err != nil {
+		*n++
+		if err := a.lines.Encode(line(&item)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (a *archiving) assignments(ctx context.Context, d client.Device) error {
+	return writeItems(a, a.Assignments(ctx, d.Device, oldestFirst()), &a.n.Assignments,
+		func(item *client.Assignment) archiveLine {
+			item.To = 0 // that the next one says
+			return archiveLine{Assignment: item}
+		})
 }
 
 func (a *archiving) retirements(ctx context.Context) error {
@@ -181,47 +191,28 @@ func (a *archiving) retirements(ctx context.Context) error {
 // events exports entries without whom they are escalated to, which the records say.
 func (a *archiving) events(ctx context.Context, d client.Device) error {
 	before := a.n.Events
-	for event, err := range a.DeviceEvents(ctx, d.Device, client.Query{Order: andon.Asc}) {
-		if err != nil {
-			return err
-		}
-		event.EscalatedTo = ""
-		a.n.Events++
-		if err := a.lines.Encode(archiveLine{Event: &event}); err != nil {
-			return err
-		}
-	}
-	if a.n.Events == before && d.State != "" && d.Retired == 0 {
+	err := writeItems(a, a.DeviceEvents(ctx, d.Device, oldestFirst()), &a.n.Events,
+		func(e *andon.Event) archiveLine {
+			e.EscalatedTo = ""
+			return archiveLine{Event: e}
+		})
+	if err == nil && a.n.Events == before && d.State != "" && d.Retired == 0 {
 		a.expired = append(a.expired, d.Device)
 	}
-	return nil
+	return err
 }
 
 func (a *archiving) escalations(ctx context.Context, d client.Device) error {
-	for e, err := range escalationsOf(ctx, a.Client, d.Device, client.Query{Order: andon.Asc}) {
-		if err != nil {
-			return err
-		}
-		a.n.Escalations++
-		if err := a.lines.Encode(archiveLine{Escalation: &e}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return writeItems(a, escalationsOf(ctx, a.Client, d.Device, oldestFirst()), &a.n.Escalations,
+		func(e *client.Escalation) archiveLine { return archiveLine{Escalation: e} })
 }
 
 func (a *archiving) readings(ctx context.Context, d client.Device) error {
-	for r, err := range a.DeviceReadings(ctx, d.Device, client.Query{Order: andon.Asc}) {
-		if err != nil {
-			return err
-		}
-		a.n.Readings++
-		if err := a.lines.Encode(archiveLine{Reading: &r}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return writeItems(a, a.DeviceReadings(ctx, d.Device, oldestFirst()), &a.n.Readings,
+		func(r *andon.Reading) archiveLine { return archiveLine{Reading: r} })
 }
+
+func oldestFirst() client.Query { return client.Query{Order: andon.Asc} }
 
 // escalationsOf returns each record of a device's entries, of an entry the oldest first.
 func escalationsOf(

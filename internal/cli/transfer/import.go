@@ -149,10 +149,8 @@ var optionalFields = map[string]string{
 func importFlags(p *command.Program, cmd *cobra.Command, o *importOptions) {
 	flags, m := cmd.Flags(), &o.mapping
 	flags.SortFlags = false
-	flags.StringVar(&o.URL, "url", o.URL, "`address` of the server (or ANDON_URL)")
-	flags.StringVar(&o.Tenant, "tenant", string(andon.DefaultTenant), "tenant to import for")
-	flags.StringVar(&o.TokenFile, "token-file", o.TokenFile,
-		"`file` that holds the server's token")
+	o.ServerFlags(cmd)
+	o.TenantFlag(cmd)
 	flags.StringVar(&o.format, "format", "", "csv, json or ndjson (default: by the file's name)")
 	flags.StringVar(&o.delimiter, "delimiter", "",
 		"what stands between the cells of CSV, or tab (default , and of a .tsv tab)")
