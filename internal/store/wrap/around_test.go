@@ -12,6 +12,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/memstore"
 	"github.com/andonhq/andon/internal/store/wrap"
+	"github.com/andonhq/andon/storetest"
 )
 
 var errRefused = errors.New("refused")
@@ -233,5 +234,13 @@ func TestFaults(t *testing.T) {
 			}
 		}()
 		faults.Set(wrap.Hang, "Raedy")
+	})
+}
+
+// TestStore: with hooks around it a store is what it was; each argument and each answer arrives.
+func TestStore(t *testing.T) {
+	pass := func(context.Context, string) (func(error), error) { return nil, nil }
+	storetest.Run(t, func(*testing.T) andon.Store {
+		return wrap.Around(wrap.Guard(memstore.New()), pass)
 	})
 }
