@@ -75,7 +75,7 @@ func plan() []room {
 // planOfStores is the part of the plan that a new store adds to.
 func planOfStores() []room {
 	return []room{
-		{dir: "internal/store/shared", pure: true, may: ". internal/cuckoo"},
+		{dir: "internal/store/shared", pure: true, may: ". internal/current"},
 		{dir: "internal/store/adapter", may: ". internal/config"},
 		{dir: "internal/store/tenants", pure: true, may: "."},
 		{dir: "internal/store/memstore", pure: true, may: ". internal/config " +
@@ -83,7 +83,7 @@ func planOfStores() []room {
 		{dir: "internal/store/pebblestore", may: ". internal/config internal/cuckoo " +
 			"internal/current internal/rwlock internal/store/adapter internal/store/tenants"},
 		{dir: "internal/store/cassandrastore", may: ". internal/config internal/cuckoo " +
-			"internal/rwlock internal/store/adapter internal/store/shared " +
+			"internal/current internal/rwlock internal/store/adapter internal/store/shared " +
 			"internal/store/tenants internal/store/wrap"},
 		{dir: "internal/store/all", may: ". internal/config internal/store/adapter " +
 			"internal/store/cassandrastore internal/store/memstore internal/store/pebblestore " +

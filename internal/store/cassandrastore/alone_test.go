@@ -18,8 +18,10 @@ func TestAlone(t *testing.T) {
 	heard, observed := &sent{statements: map[string]int{}}, o
 	observed.observe = heard
 	one := open(t, observed)
-	<-one.counts.whole // it has read all devices once
-	at := realClock()  // so that no device is quiet, and settled by the way
+	if _, err := one.counts.Await(t.Context()); err != nil { // it has read all devices once
+		t.Fatal(err)
+	}
+	at := realClock() // so that no device is quiet, and reviewed by the way
 	report := func(s *Store, state andon.State) {
 		t.Helper()
 		at += 1000

@@ -28,20 +28,12 @@ type deviceAppend struct {
 	answers []andon.PersonID // who answers for each of events
 	slot    *slot
 	was, is *view
-	// entered says that the device's state must be noted for lists by state: it is new, or nobody
+	// changed says that the device's state must be noted for lists by state: it is new, or nobody
 	// is known to have done so.
-	entered bool
-	run     newMark
-	calm    newMark // of the incident
+	changed       bool
+	run, incident shared.NewStart
 	// escalates says that its newest escalation may be another one afterwards.
 	escalates bool
-}
-
-// newMark is a mark that is to be written.
-type newMark struct {
-	mark
-	write bool
-	seek  bool // first is only known to be no later: entries that were there before count too
 }
 
 // Append is of andon.Log. The entries of one partition are written in one piece; a request is not.
@@ -157,11 +149,11 @@ func (a *appending) run(ctx context.Context, slots *taken) error {
 	for _, d := range a.devices {
 		a.prepare(d)
 	}
-	// Index rows before marks: a mark says that the index rows of the run were kept.
+	// Index rows before starts: a start says that the index rows of the run were kept.
 	if err := a.index.write(ctx, a.log...); err != nil {
 		return err
 	}
-	if err := a.mark(ctx); err != nil {
+	if err := a.writeStarts(ctx); err != nil {
 		return err
 	}
 	if err := a.store.inTime(began, a.store.options.appendWithin()); err != nil {
@@ -179,28 +171,25 @@ func (a *appending) prepare(d *deviceAppend) {
 	states := a.tenant.record.States
 	d.is = d.was.clone()
 	for _, e := range d.newest() {
-		d.is.raise(a.last(e))
+		d.is.Raise(a.remembered(e))
 	}
-	d.is.heard = max(d.is.heard, a.received)
+	d.is.Received = max(d.is.Received, a.received)
 	a.grow(d)
 	a.entries(d)
 	a.shown(d)
-	if !d.is.alive(states) {
+	if !d.is.Alive(states) {
 		return
 	}
-	known := d.was.newestKey(states)
-	gen := a.tenant.generation(d.is)
-	d.run = d.newMark(d.was.run, gen, d.is.runBase(states), known, states)
-	if base, open := d.is.incidentBase(states); open {
-		d.calm = d.newMark(d.was.incident, gen, base, known, states)
-	}
-	d.entered = !d.was.run.begins(gen, d.run.base)
-	if d.entered {
+	known := d.was.NewestKey(states)
+	gen := a.tenant.generation()
+	d.run, d.incident = d.is.Starts(&d.was.Latest, gen, states, d.firstBehind(states))
+	d.changed = !d.was.Run.Begins(gen, d.run.Base)
+	if d.changed {
 		a.store.gathered.enter(a.tenant.key, d.events[0].Device)
 	}
-	newer := d.is.newestKey(states).Compare(known) > 0
+	newer := d.is.NewestKey(states).Compare(known) > 0
 	for _, design := range a.working.writes {
-		if d.entered || (newer && design.oneRow()) {
+		if d.changed || (newer && design.oneRow()) {
 			a.log = append(a.log, design.enter(placeOf(a.tenant, d.events[0].Device, d.is)))
 		}
 	}
@@ -209,19 +198,20 @@ func (a *appending) prepare(d *deviceAppend) {
 // contentRemembered is the most bytes of an entry's content that are kept in memory.
 const contentRemembered = 512
 
-// last is an entry as views have it. It is a copy: the event may be a part of a request.
-func (a *appending) last(e *andon.Event) last {
-	l := last{state: e.State, time: e.Time}
+// remembered is an entry as views have it. It is a copy: the event may be a part of a request.
+func (a *appending) remembered(e *andon.Event) shared.Newest {
+	n := shared.Newest{State: e.State, Time: e.Time}
 	o, m := len(e.Operator), len(e.Operator)+len(e.Message)
 	if m+len(e.Attributes) > contentRemembered {
-		return l
+		return n
 	}
 	text := string(e.Operator) + e.Message + string(e.Attributes)
-	l.whole = true
-	l.entry = entry{
-		delivery: a.stamp, operator: text[:o], message: text[o:m], attributes: text[m:],
+	n.Known = true
+	n.Content = shared.Content{
+		Delivery: a.stamp, Operator: andon.PersonID(text[:o]), Message: text[o:m],
+		Attributes: andon.JSON(text[m:]),
 	}
-	return l
+	return n
 }
 
 // newest returns the newest event of each state.
@@ -243,36 +233,20 @@ func (d *deviceAppend) newest() []*andon.Event {
 	return found
 }
 
-// newMark returns the mark behind a base, where known is the newest entry that was there before.
-func (d *deviceAppend) newMark(
-	was mark, gen generation, base, known andon.EventKey, states *andon.StateSet,
-) newMark {
-	mine := d.firstBehind(base, states)
-	if was.begins(gen, base) {
-		if mine == 0 || mine >= was.first {
-			return newMark{mark: was}
+// firstBehind tells the time of the first entry of the request strictly behind a key; 0 where there
+// is none. They stand in the order of time.
+func (d *deviceAppend) firstBehind(states *andon.StateSet) func(andon.EventKey) andon.Time {
+	return func(base andon.EventKey) andon.Time {
+		base.Device = ""
+		for i := range d.events {
+			key := d.events[i].Key(states)
+			key.Device = ""
+			if key.Compare(base) > 0 {
+				return key.Time
+			}
 		}
-		was.first = mine
-		return newMark{mark: was, write: true}
+		return 0
 	}
-	mine = andon.Earlier(mine, was.recalls(gen, base))
-	m := newMark{mark: mark{gen: gen, base: base, first: mine}, write: true}
-	m.seek = known.Compare(base) > 0
-	return m
-}
-
-// firstBehind returns the time of the first entry of the request strictly behind a key; 0 where
-// there is none. They stand in the order of the log.
-func (d *deviceAppend) firstBehind(base andon.EventKey, states *andon.StateSet) andon.Time {
-	base.Device = ""
-	for i := range d.events {
-		key := d.events[i].Key(states)
-		key.Device = ""
-		if key.Compare(base) > 0 {
-			return key.Time
-		}
-	}
-	return 0
 }
 
 // entries writes the log: the entries of one day and shard in one piece, unless that is large.
@@ -351,8 +325,8 @@ func (a *appending) shown(d *deviceAppend) {
 		[]any{int64(a.received), int64(a.received), key, device},
 	}}
 	for _, e := range d.newest() {
-		if !slices.ContainsFunc(d.is.states, func(l last) bool {
-			return l.state == e.State && l.time == e.Time
+		if !slices.ContainsFunc(d.is.States, func(l shared.Newest) bool {
+			return l.State == e.State && l.Time == e.Time
 		}) {
 			continue
 		}
@@ -369,53 +343,55 @@ func (a *appending) shown(d *deviceAppend) {
 	a.log = append(a.log, m)
 }
 
-// mark writes the marks that changed, which is rare: a device entered another state, or a late
+// writeStarts writes the starts that changed, which is rare: a device changed its state, or a late
 // entry came into the present run or incident.
-func (a *appending) mark(ctx context.Context) error {
+func (a *appending) writeStarts(ctx context.Context) error {
 	var changed []*deviceAppend
 	for _, d := range a.devices {
-		if d.run.write || d.calm.write {
+		if d.run.Write || d.incident.Write {
 			changed = append(changed, d)
 		}
 	}
-	marks := make([]mutation, len(changed))
+	starts := make([]mutation, len(changed))
 	err := shared.Parallel(ctx, len(changed), func(ctx context.Context, i int) error {
 		d := changed[i]
 		device := d.events[0].Device
-		for _, m := range []*newMark{&d.run, &d.calm} {
-			if !m.seek {
+		for _, m := range []*shared.NewStart{&d.run, &d.incident} {
+			if !m.Seek {
 				continue
 			}
-			first, err := a.store.first(ctx, a.tenant, device, m.base)
+			first, err := a.store.first(ctx, a.tenant, device, m.Base)
 			if err != nil {
 				return err
 			}
-			m.first = andon.Earlier(m.first, first)
-			m.write = m.first != 0 // else the log has expired there
+			m.First = andon.Earlier(m.First, first)
+			m.Write = m.First != 0 // else the log has expired there
 		}
-		marks[i] = a.store.marks(a.tenant.key, device, d.run, d.calm)
+		starts[i] = startsToWrite(a.tenant.key, device, d.run, d.incident)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
 	empty := func(m mutation) bool { return len(m) == 0 }
-	return a.store.write(ctx, slices.DeleteFunc(marks, empty))
+	return a.store.write(ctx, slices.DeleteFunc(starts, empty))
 }
 
-// marks writes those that are to be written.
-func (s *Store) marks(tenant string, device andon.DeviceID, run, calm newMark) (m mutation) {
-	if run.write {
+// startsToWrite writes those that are to be written.
+func startsToWrite(
+	tenant string, device andon.DeviceID, run, incident shared.NewStart,
+) (m mutation) {
+	if run.Write {
 		m = append(m, order{
 			"UPDATE latest_by_device USING TIMESTAMP ? SET run = ? WHERE tenant = ? AND device = ?",
-			[]any{run.stamp(), run.pack(), tenant, string(device)},
+			[]any{startStamp(run.Start), packStart(run.Start), tenant, string(device)},
 		})
 	}
-	if calm.write {
+	if incident.Write {
 		m = append(m, order{
 			"UPDATE latest_by_device USING TIMESTAMP ? SET incident = ? " +
 				"WHERE tenant = ? AND device = ?",
-			[]any{calm.stamp(), calm.pack(), tenant, string(device)},
+			[]any{startStamp(incident.Start), packStart(incident.Start), tenant, string(device)},
 		})
 	}
 	return m
@@ -427,30 +403,31 @@ const statesRemembered = 256
 // finish takes note of what is now acknowledged.
 func (a *appending) finish(d *deviceAppend) {
 	states := a.tenant.record.States
-	if d.run.write {
-		d.is.run = d.run.mark
+	if d.run.Write {
+		d.is.Run = d.run.Start
 	}
-	if d.calm.write {
-		d.is.incident = d.calm.mark
+	if d.incident.Write {
+		d.is.Incident = d.incident.Start
 	}
-	d.is.keepNewest(states)
-	if d.slot.View = d.is; len(d.is.states) > statesRemembered || d.escalates {
+	d.is.ForgetOlder(states)
+	if d.slot.View = d.is; len(d.is.States) > statesRemembered || d.escalates {
 		d.slot.View = nil
 	}
 	device := d.events[0].Device
-	if n := d.is.newest(states); n != nil {
-		a.store.counts.raise(a.tenant, device, n.key(states), d.is.retired, a.received)
+	if n := d.is.Newest(states); n != nil {
+		a.store.counts.Raise(a.tenant.key, a.tenant.generation(), device, n.Key(states),
+			d.is.Retired, a.received)
 	}
-	if !d.entered && !d.run.write && !d.calm.write {
+	if !d.changed && !d.run.Write && !d.incident.Write {
 		return
 	}
 	var former andon.State
-	if n := d.was.newest(states); n != nil {
-		former = n.state
+	if n := d.was.Newest(states); n != nil {
+		former = n.State
 	}
-	a.store.again.later(lookAt{
-		tenant: a.tenant.record.ID, device: device, former: former,
-		due: a.store.now().Add(a.store.options.Settle),
-		run: d.is.run.base, calm: d.is.incident.base,
+	a.store.reviews.Add(shared.DueReview{
+		Tenant: a.tenant.record.ID, Device: device, Former: former,
+		Due:    a.store.now().Add(a.store.options.Settle),
+		Review: shared.Review{Run: d.is.Run.Base, Incident: d.is.Incident.Base},
 	})
 }

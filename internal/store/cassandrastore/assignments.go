@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -56,23 +57,23 @@ func (s *Store) Assign(
 func (s *Store) assign(
 	ctx context.Context, t *tenant, slots *taken, now andon.Time, assignments []andon.Assignment,
 ) ([]andon.Assignment, error) {
-	views := map[andon.DeviceID]*view{}
+	devices := map[andon.DeviceID]*current.Device{}
 	for i, k := range slots.Keys {
-		views[k.Device] = slots.Slots[i].View.clone()
+		d := slots.Slots[i].View.Device(k.Device, t.record.States)
+		devices[k.Device] = &d
 	}
 	stamp := s.stamp()
 	index := s.newIndexRows(t.key, s.ttl(s.working.Load().Retention))
 	var kept []andon.Assignment
 	var orders []order
 	for _, a := range assignments {
-		v := views[a.Device]
-		if v.assigned.From != 0 && v.assigned.Operator == a.Operator {
-			a.From, a.To, a.Again = v.assigned.From, 0, true
+		d := devices[a.Device]
+		if a.Again = d.AssignedFrom != 0 && d.Assignee == a.Operator; a.Again {
+			a.From, a.To = d.AssignedFrom, 0
 			kept = append(kept, a)
 			continue
 		}
-		a.From, a.To = v.assignFrom(now), 0
-		v.assigned = a
+		a.From, a.To = d.Assign(a.Operator, now), 0
 		kept = append(kept, a)
 		orders = append(orders, s.assignOrders(t, a, stamp)...)
 		index.device(string(a.Device))
@@ -281,7 +282,7 @@ func named(events []andon.Event) []andon.PersonID {
 // answering returns who answers for each entry of an append, for the index rows: whom it names,
 // else who was assigned as far as this process knows. Assign notes the rest.
 func (a *appending) answering(ctx context.Context, d *deviceAppend) ([]andon.PersonID, error) {
-	newest, all := d.was.assigned, named(d.events)
+	newest, all := d.was.Assigned, named(d.events)
 	if newest.From == 0 {
 		return all, nil
 	}

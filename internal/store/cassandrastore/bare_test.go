@@ -56,9 +56,9 @@ type bare struct {
 type bareDevice struct {
 	read   bool
 	newest andon.EventKey
-	calm   andon.EventKey // the newest entry of severity 0
-	run    mark
-	open   mark // of the incident
+	normal andon.EventKey // the newest entry of severity 0
+	run    shared.Start
+	open   shared.Start // of the incident
 }
 
 func (b *bare) device(id andon.DeviceID) *bareDevice {
@@ -113,7 +113,7 @@ func (b *bare) prepare(a *appending, d *bareDevice, events []andon.Event) mutati
 	states, is := a.tenant.record.States, &view{}
 	former, run, open := d.newest.State, d.run, d.open
 	for i := range events {
-		is.raise(last{state: events[i].State, time: events[i].Time})
+		is.Raise(shared.Newest{State: events[i].State, Time: events[i].Time})
 		d.take(&events[i], states)
 	}
 	at := &deviceAppend{events: events, is: is, answers: named(events)}
@@ -124,11 +124,13 @@ func (b *bare) prepare(a *appending, d *bareDevice, events []andon.Event) mutati
 		a.log = append(a.log, a.working.reads.enter(placeOf(a.tenant, events[0].Device, is)))
 	}
 	if d.run != run {
-		m = b.store.marks(a.tenant.key, events[0].Device, newMark{mark: d.run, write: true},
-			newMark{mark: d.open, write: d.newest.Severity > 0 && d.open != open})
-		b.store.again.later(lookAt{
-			tenant: a.tenant.record.ID, device: events[0].Device, former: former,
-			due: b.store.now().Add(b.store.options.Settle), run: d.run.base, calm: d.open.base,
+		m = startsToWrite(a.tenant.key, events[0].Device,
+			shared.NewStart{Start: d.run, Write: true},
+			shared.NewStart{Start: d.open, Write: d.newest.Severity > 0 && d.open != open})
+		b.store.reviews.Add(shared.DueReview{
+			Tenant: a.tenant.record.ID, Device: events[0].Device, Former: former,
+			Due:    b.store.now().Add(b.store.options.Settle),
+			Review: shared.Review{Run: d.run.Base, Incident: d.open.Base},
 		})
 	}
 	return m
@@ -138,14 +140,14 @@ func (b *bare) prepare(a *appending, d *bareDevice, events []andon.Event) mutati
 func (d *bareDevice) take(e *andon.Event, states *andon.StateSet) {
 	key := e.Key(states)
 	key.Device = ""
-	if d.run.first == 0 || key.State != d.newest.State {
-		d.run = mark{base: d.newest, first: key.Time}
+	if d.run.First == 0 || key.State != d.newest.State {
+		d.run = shared.Start{Base: d.newest, First: key.Time}
 	}
-	if key.Severity > 0 && (d.open.first == 0 || d.open.base != d.calm) {
-		d.open = mark{base: d.calm, first: key.Time}
+	if key.Severity > 0 && (d.open.First == 0 || d.open.Base != d.normal) {
+		d.open = shared.Start{Base: d.normal, First: key.Time}
 	}
 	if key.Severity == 0 {
-		d.calm = key
+		d.normal = key
 	}
 	d.newest = key
 }

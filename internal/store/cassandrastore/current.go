@@ -35,17 +35,15 @@ func (s *Store) device(
 	ctx context.Context, t *tenant, device andon.DeviceID,
 ) (*andon.Device, error) {
 	v, err := s.shown(ctx, t, device)
-	if err != nil || !v.alive(t.record.States) {
+	if err != nil || !v.Alive(t.record.States) {
 		return nil, err
 	}
-	base := v.runBase(t.record.States)
-	_, open := v.incidentBase(t.record.States)
-	ripe := v.run.begins(t.generation(v), base) && v.run.settled && (!open || v.incident.settled)
-	if _, _, err := s.beginnings(ctx, t, device, v, nil); err != nil {
+	if _, _, err := s.resolve(ctx, t, device, v, nil); err != nil {
 		return nil, err
 	}
 	d := v.shown(device, t.record.States)
-	if open && v.escalated >= v.incident.first {
+	open := d.Severity > 0
+	if open && v.escalated >= d.IncidentSince {
 		r, err := s.escalatedNow(ctx, t, device, v)
 		if err != nil {
 			return nil, err
@@ -53,9 +51,9 @@ func (s *Store) device(
 		d.EscalatedTo = r.To
 		d.EscalatedEntry = andon.EntryRef{Time: r.Time, State: r.State}
 	}
-	if !ripe && s.quiet(v) {
-		s.again.later(lookAt{
-			tenant: t.record.ID, device: device, due: s.now(), quiet: true,
+	if final := v.Run.Final && (!open || v.Incident.Final); !final && s.quiet(v) {
+		s.reviews.Add(shared.DueReview{
+			Tenant: t.record.ID, Device: device, Due: s.now(), Review: shared.Review{Quiet: true},
 		})
 	}
 	return &d, nil
@@ -135,10 +133,10 @@ func (s *Store) Retire(
 		return 0, err
 	}
 	v := slots.Slots[0].View
-	if !v.alive(t.record.States) {
+	if !v.Alive(t.record.States) {
 		return 0, andon.NoDevice(device)
 	}
-	newest := v.newestKey(t.record.States)
+	newest := v.NewestKey(t.record.States)
 	at = max(at, newest.Time+1)
 	slots.Forget()
 	// Its index rows stay until it is looked at again: an append that has not seen the retirement
@@ -150,9 +148,9 @@ func (s *Store) Retire(
 	if err != nil {
 		return 0, err
 	}
-	s.counts.raise(t, device, newest, at, v.heard)
-	s.again.later(lookAt{
-		tenant: id, device: device, due: s.now().Add(s.options.Settle), former: newest.State,
+	s.counts.Raise(t.key, t.generation(), device, newest, at, v.Received)
+	s.reviews.Add(shared.DueReview{
+		Tenant: id, Device: device, Due: s.now().Add(s.options.Settle), Former: newest.State,
 	})
 	return at, nil
 }
@@ -175,8 +173,8 @@ func (s *Store) Retirements(
 		return all, err
 	}
 	v, err := s.look(ctx, t.key, device, false)
-	if err == nil && v.retired != 0 {
-		all = append(all, v.retired)
+	if err == nil && v.Retired != 0 {
+		all = append(all, v.Retired)
 	}
 	return all, err
 }

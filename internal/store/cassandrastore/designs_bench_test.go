@@ -124,13 +124,13 @@ func remember(b *testing.B, s *Store, t *tenant, devices int, at andon.Time) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		m := mark{first: at, settled: true}
+		m := shared.Start{First: at, Final: true}
 		slot := slots.Slots[0]
-		slot.View = &view{run: m, incident: m, states: []last{
-			{state: "WARNING2", time: at, whole: true},
-		}}
+		slot.View = &view{Latest: shared.Latest{Run: m, Incident: m, States: []shared.Newest{
+			{State: "WARNING2", Time: at, Known: true},
+		}}}
 		if i%6 == 5 {
-			slot.View.raise(last{state: "NORMAL", time: at + 1_000_000, whole: true})
+			slot.View.Raise(shared.Newest{State: "NORMAL", Time: at + 1_000_000, Known: true})
 		}
 		slot.Read = s.processes.now()
 		slots.Give()

@@ -64,7 +64,7 @@ func (s *Store) shown(ctx context.Context, t *tenant, device andon.DeviceID) (*v
 	defer giveBack()
 	if slot.Stands(alone, now, 0) {
 		v := *slot.View
-		if n := v.newest(t.record.States); n == nil || n.whole {
+		if n := v.Newest(t.record.States); n == nil || n.Known {
 			andon.PlanOf(ctx).Add(andon.PlanStep{Statement: fromMemory, Rows: 1})
 			return &v, nil
 		}
@@ -74,7 +74,7 @@ func (s *Store) shown(ctx context.Context, t *tenant, device andon.DeviceID) (*v
 		return nil, err
 	}
 	own := *v
-	if own.keepNewest(t.record.States); len(own.states) <= statesRemembered {
+	if own.ForgetOlder(t.record.States); len(own.States) <= statesRemembered {
 		slot.View, slot.Read = &own, now
 	}
 	return v, nil

@@ -90,10 +90,7 @@ func (d *diagnosis) keyspace() {
 	d.tell("looked at again after a change", "after "+w.Settle.String(),
 		"the settings table of the keyspace")
 	d.windows(w)
-	d.again.mu.Lock()
-	waiting := len(d.again.queue)
-	d.again.mu.Unlock()
-	if waiting > 0 {
+	if waiting := d.reviews.Len(); waiting > 0 {
 		d.tell("devices to be looked at again", strconv.Itoa(waiting), "this process")
 	}
 }

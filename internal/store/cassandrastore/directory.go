@@ -159,7 +159,7 @@ const statesListed = 16
 
 // labelOf is what the directory says of an entry's state.
 func (v *view) labelOf(state andon.State) string {
-	if len(v.states) > statesListed {
+	if len(v.States) > statesListed {
 		return anyLabel
 	}
 	return string(state)

@@ -15,6 +15,7 @@
 //     never shown. A missing one would be a wrong answer, so index rows are written before what
 //     they lead to counts as kept, and taken away only long after.
 //
-// An append looks at its devices first (view.go), writes, and where a device entered another state
-// looks at it again once everything that was under way has landed (settle.go).
+// An append looks at its devices first (view.go), writes, and where a device changed its state
+// looks at it again after everything that was under way has landed (review.go). What follows from
+// what was read is in package shared, which knows no Cassandra.
 package cassandrastore

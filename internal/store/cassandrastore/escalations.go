@@ -25,7 +25,7 @@ import (
 // so that of those that were made at one time the one that a later generation knows stands.
 type newestEscalation struct {
 	andon.Escalation
-	gen int32
+	gen shared.Generation
 }
 
 func packEscalation(r *andon.Escalation, t *tenant) packed {
@@ -46,7 +46,7 @@ func packEscalation(r *andon.Escalation, t *tenant) packed {
 func unpackEscalation(b []byte, stamp int64) (e newestEscalation) {
 	const state = 8 + 1
 	if len(b) > 5 && b[0] == 255 {
-		e.gen = int32(binary.BigEndian.Uint32(b[1:]))
+		e.gen = shared.Generation(binary.BigEndian.Uint32(b[1:]))
 		b = b[5:]
 	}
 	if len(b) < state+2 {
@@ -112,12 +112,12 @@ func noteNewest(t *tenant, r *andon.Escalation) order {
 func (s *Store) escalatedNow(
 	ctx context.Context, t *tenant, device andon.DeviceID, v *view,
 ) (andon.Escalation, error) {
-	states, incident := t.record.States, v.incident.first
+	states, incident := t.record.States, v.Incident.First
 	inIncident := func(r *andon.Escalation) bool {
 		return r.Time >= incident && states.Severity(r.State) > 0
 	}
 	r := v.escalation
-	if r.gen == t.Generation && r.To != "" && inIncident(&r.Escalation) {
+	if r.gen == t.generation() && r.To != "" && inIncident(&r.Escalation) {
 		return r.Escalation, nil
 	}
 	seen := map[andon.EventKey]bool{}

@@ -43,12 +43,12 @@ func entryOf(device andon.DeviceID, rows []eventRow) (e andon.Entry, ok bool) {
 	var stamp int64
 	for i := range rows {
 		r := &rows[i]
-		if r.at == 0 && (!ok || r.delivery > stamp) {
-			ok, stamp = true, r.delivery
+		if r.at == 0 && (!ok || r.Delivery > stamp) {
+			ok, stamp = true, r.Delivery
 			e.Event = andon.Event{
 				Device: device, Time: andon.Time(r.time), State: andon.State(r.state),
-				Operator: andon.PersonID(r.operator), Message: r.message,
-				Attributes: andon.JSON(r.attributes),
+				Operator: r.Operator, Message: r.Message,
+				Attributes: r.Attributes,
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // A tenant's name in keys. A tenant that was deleted and made again must not meet what is left of
@@ -40,10 +41,7 @@ func (p packed) MarshalCQL(gocql.TypeInfo) ([]byte, error) { return p, nil }
 //
 // The delivery, µs on the writer's clock, comes first: of two deliveries of one entry the later
 // one's bytes are greater.
-type entry struct {
-	delivery                      int64
-	operator, message, attributes string
-}
+type entry shared.Content
 
 func packEntry(stamp int64, e *andon.Event) packed {
 	size := 4*4 + 8 + len(e.Operator) + len(e.Message) + len(e.Attributes)
@@ -57,7 +55,10 @@ func packEntry(stamp int64, e *andon.Event) packed {
 // UnmarshalCQL is of gocql.Unmarshaler.
 func (e *entry) UnmarshalCQL(_ gocql.TypeInfo, b []byte) error {
 	f := fields{rest: b}
-	*e = entry{f.bigint(), f.text(), f.text(), f.text()}
+	*e = entry{
+		Delivery: f.bigint(), Operator: andon.PersonID(f.text()), Message: f.text(),
+		Attributes: andon.JSON(f.text()),
+	}
 	return f.err
 }
 
@@ -148,90 +149,61 @@ func stateKey(severity uint8, state andon.State) string {
 	return fmt.Sprintf("%03d%s", severity, state)
 }
 
-// A mark says where the present run or incident of a device begins: the first entry behind a base.
-// The base is the newest entry that is not of the run, or not above severity 0; there may be none,
-// and a retirement is one too. It only ever moves forward, so a mark for an older base is out of
-// date and is known to be.
-type mark struct {
-	gen     generation     // that it is of
-	base    andon.EventKey // without Device; the zero value is before everything
-	first   andon.Time     // of the first entry behind base
-	settled bool           // first was looked up once all that was under way had landed
-}
-
-// retirement is the severity of a base that is a retirement: behind all entries of its instant.
-const retirement = 255
-
-// A mark is kept as
+// A start (of the present run or incident) is kept as
 //
-//	[severity of the base][its state][0][inverted first, 8][settled, 1]
+//	[severity of the base][its state][0][inverted first, 8][final, 1]
 //
-// with the time of the base as write timestamp. So the mark of the newest base stands, of one base
-// that of the earliest entry, and of one entry the settled one, in whatever order they are written.
-// From the second generation on the time of the base comes first, in 8 bytes, and the write
-// timestamp is that of the generation, which is above all times: so a later generation stands.
-func (m mark) pack() []byte {
+// with the time of the base as write timestamp. So the start behind the newest base stands, of one
+// base that of the earliest entry, and of one entry the final one, in whatever order they are
+// written. From the second generation on the time of the base comes first, in 8 bytes, and the
+// write timestamp is that of the generation, which is above all times: so a later generation
+// stands.
+func packStart(m shared.Start) []byte {
 	var b []byte
-	if m.gen > 0 {
-		b = binary.BigEndian.AppendUint64(b, uint64(m.base.Time))
+	if m.Gen > 0 {
+		b = binary.BigEndian.AppendUint64(b, uint64(m.Base.Time))
 	}
-	b = append(append(b, m.base.Severity), m.base.State...)
+	b = append(append(b, m.Base.Severity), m.Base.State...)
 	b = append(b, 0)
-	b = binary.BigEndian.AppendUint64(b, uint64(math.MaxInt64-int64(m.first)))
-	if m.settled {
+	b = binary.BigEndian.AppendUint64(b, uint64(math.MaxInt64-int64(m.First)))
+	if m.Final {
 		return append(b, 1)
 	}
 	return append(b, 0)
 }
 
-func (m mark) stamp() int64 {
-	if m.gen > 0 {
-		return aboveTimes + int64(m.gen)
+func startStamp(m shared.Start) int64 {
+	if m.Gen > 0 {
+		return aboveTimes + int64(m.Gen)
 	}
-	return max(1, int64(m.base.Time))
+	return max(1, int64(m.Base.Time))
 }
 
 // aboveTimes is a write timestamp above all that are times.
 const aboveTimes = 1 << 61
 
-// begins reports whether the mark is of a generation and a base.
-func (m mark) begins(gen generation, base andon.EventKey) bool {
-	return m.first != 0 && m.gen == gen && m.base == base
-}
-
-// recalls returns what is known of the first entry behind a base, also by a mark of a former
-// generation for the same base; 0 where that is nothing. What is of the base's own instant may have
-// come before it then.
-func (m mark) recalls(gen generation, base andon.EventKey) andon.Time {
-	same := m.base.Time == base.Time && m.base.State == base.State && m.first > base.Time
-	if same || m.begins(gen, base) {
-		return m.first
-	}
-	return 0
-}
-
-// unpackMark reads what pack wrote. The time of the base is the value's write timestamp.
-func unpackMark(b []byte, stamp int64) (mark, bool) {
-	gen := generation(0)
+// unpackStart reads what packStart wrote. The time of the base is the value's write timestamp.
+func unpackStart(b []byte, stamp int64) (shared.Start, bool) {
+	gen := shared.Generation(0)
 	if stamp > aboveTimes && len(b) >= 8 {
-		gen = generation(stamp - aboveTimes)
+		gen = shared.Generation(stamp - aboveTimes)
 		stamp = max(1, int64(binary.BigEndian.Uint64(b)))
 		b = b[8:]
 	}
 	end := bytes.IndexByte(b[min(1, len(b)):], 0) + 1
 	if end < 1 || len(b) != end+1+8+1 {
-		return mark{}, false
+		return shared.Start{}, false
 	}
-	m := mark{
-		gen:     gen,
-		first:   andon.Time(math.MaxInt64 - binary.BigEndian.Uint64(b[end+1:])),
-		settled: b[len(b)-1] == 1,
+	m := shared.Start{
+		Gen:   gen,
+		First: andon.Time(math.MaxInt64 - binary.BigEndian.Uint64(b[end+1:])),
+		Final: b[len(b)-1] == 1,
 	}
-	m.base = andon.EventKey{
+	m.Base = andon.EventKey{
 		Time: andon.Time(stamp), Severity: b[0], State: andon.State(b[1:end]),
 	}
 	if stamp == 1 {
-		m.base = andon.EventKey{}
+		m.Base = andon.EventKey{}
 	}
 	return m, true
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // place is where a device stands: in a state since an entry.
@@ -13,7 +14,7 @@ type place struct {
 	state          andon.State
 	severity       uint8
 	at             andon.Time // of the entry; the write timestamp
-	gen            generation
+	gen            shared.Generation
 }
 
 // row is the device's name in a design that has one row of it. Each generation has a row of its

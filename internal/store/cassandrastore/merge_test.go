@@ -18,7 +18,7 @@ import (
 // TestRandomStatements delivers a few entries of one device from several processes at once, with
 // the statements of all of them in any order: processes that saw the device long ago, one that
 // ended in between, statements that land twice. When all have landed the answers are those of the
-// reference, before anybody settled anything and after.
+// reference, before any device is reviewed and after.
 func TestRandomStatements(t *testing.T) {
 	for _, design := range Designs() {
 		t.Run(design, func(t *testing.T) {
@@ -88,9 +88,9 @@ func (m *melee) fight() {
 			under = slices.Delete(under, i, i+1)
 		}
 	}
-	m.compare("before anything is settled")
-	m.settle()
-	m.compare("after it is settled")
+	m.compare("before any review")
+	m.review()
+	m.compare("after the reviews")
 }
 
 // draw draws entries that meet: at few times, in few states.
@@ -163,7 +163,7 @@ func (m *melee) advance(d *delivery) (done bool) {
 		one.was, one.answers = v, named(one.events)
 		a.prepare(one)
 		d.rest = m.statements(a)
-		m.told = append(m.told, fmt.Sprintf("%s sees %v", d.name, v.states))
+		m.told = append(m.told, fmt.Sprintf("%s sees %v", d.name, v.States))
 	case len(d.rest) > 0:
 		m.told = append(m.told, fmt.Sprintf("%s: %s", d.name, d.rest[0][0].text[:30]))
 		if err := d.store.write(m.Context(), d.rest[:1]); err != nil {
@@ -173,12 +173,12 @@ func (m *melee) advance(d *delivery) (done bool) {
 		return len(d.rest) == 0 && d.dies
 	default:
 		d.store.written.Add(a.index.sums)
-		if err := a.mark(m.Context()); err != nil {
+		if err := a.writeStarts(m.Context()); err != nil {
 			m.Fatal(err)
 		}
 		a.finish(one)
 		m.told = append(m.told, fmt.Sprintf("%s ends: run %+v, incident %+v", d.name, one.run,
-			one.calm))
+			one.incident))
 		return true
 	}
 	return false
@@ -196,12 +196,12 @@ func (m *melee) statements(a *appending) (all []mutation) {
 	return all
 }
 
-// settle looks at the device again, as both processes have set out to.
-func (m *melee) settle() {
+// review looks at the device again, as both processes have set out to.
+func (m *melee) review() {
 	for _, s := range m.stores {
-		for _, at := range s.again.due(s.now().Add(time.Hour)) {
-			if at.device == m.device {
-				if err := s.settle(m.Context(), at); err != nil {
+		for _, at := range s.reviews.Due(s.now().Add(time.Hour), reviewsAtOnce) {
+			if at.Device == m.device {
+				if err := s.reviewDevice(m.Context(), at); err != nil {
 					m.Fatal(err)
 				}
 			}

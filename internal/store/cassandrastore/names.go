@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // listed returns a device as a list of a kind shows it; nil where it is not in it.
@@ -19,36 +20,22 @@ func (s *Store) listed(
 	if err != nil {
 		return nil, err
 	}
-	d := &andon.Device{ID: device}
-	newest := v.newest(t.record.States)
-	fresh := newest == nil && v.retired == 0
-	switch q.Kind {
-	case andon.RetiredDevices:
-		if v.retired == 0 || v.alive(t.record.States) {
+	folded := v.Device(device, t.record.States)
+	if q.Kind != andon.MeasuringDevices {
+		d, in := folded.List(q.Kind, t.record.States)
+		if !in {
 			return nil, nil
 		}
-		d.Retired, d.LastRetired = v.retired, v.retired
-		if newest != nil {
-			d.State, d.Time, d.Received = newest.state, newest.time, v.heard
-			d.Severity = t.record.States.Severity(newest.state)
-		}
-	case andon.AssignedDevices:
-		if !fresh || v.assigned.From == 0 {
-			return nil, nil
-		}
-		d.Operator = v.assigned.Operator
-	case andon.MeasuringDevices:
-		if !fresh {
-			return nil, nil
-		}
-		one := []andon.DeviceID{device}
-		latest, err := s.LatestReadings(ctx, t.record.ID, one, q.MeasuredSince)
-		if err != nil || len(latest) == 0 {
-			return nil, err
-		}
-		d.Time = latest[0].Time
+		return &d, nil
 	}
-	return d, nil
+	if folded.Time != 0 || folded.Retired != 0 {
+		return nil, nil
+	}
+	latest, err := s.LatestReadings(ctx, t.record.ID, []andon.DeviceID{device}, q.MeasuredSince)
+	if err != nil || len(latest) == 0 {
+		return nil, err
+	}
+	return &andon.Device{ID: device, Time: latest[0].Time}, nil
 }
 
 // Names is of andon.Current. They are never forgotten, and not counted: for that each device that
@@ -185,11 +172,11 @@ func (s *Store) restoreRetirement(ctx context.Context, t *tenant, r andon.Retire
 		return err
 	}
 	v := slots.Slots[0].View
-	newest := v.newestKey(t.record.States)
-	if newest.Time > r.At || v.retired >= r.At {
+	newest := v.NewestKey(t.record.States)
+	if newest.Time > r.At || v.Retired >= r.At {
 		return nil
 	}
-	alive := v.alive(t.record.States)
+	alive := v.Alive(t.record.States)
 	slots.Forget()
 	index := s.newIndexRows(t.key, s.ttl(andon.Forever))
 	index.device(string(r.Device))
@@ -197,10 +184,10 @@ func (s *Store) restoreRetirement(ctx context.Context, t *tenant, r andon.Retire
 		return err
 	}
 	if alive {
-		s.counts.raise(t, r.Device, newest, r.At, v.heard)
-		s.again.later(lookAt{
-			tenant: t.record.ID, device: r.Device, due: s.now().Add(s.options.Settle),
-			former: newest.State,
+		s.counts.Raise(t.key, t.generation(), r.Device, newest, r.At, v.Received)
+		s.reviews.Add(shared.DueReview{
+			Tenant: t.record.ID, Device: r.Device, Due: s.now().Add(s.options.Settle),
+			Former: newest.State,
 		})
 	}
 	return nil

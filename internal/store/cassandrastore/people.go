@@ -246,9 +246,9 @@ func (s *Store) records(
 	if err != nil {
 		return nil, 0, err
 	}
-	n := v.newest(t.record.States)
-	shown := v.alive(t.record.States) && n.time == e.Time && n.state == e.State
-	if !shown && (len(kept) == 0 || !v.alive(t.record.States)) {
+	n := v.Newest(t.record.States)
+	shown := v.Alive(t.record.States) && n.Time == e.Time && n.State == e.State
+	if !shown && (len(kept) == 0 || !v.Alive(t.record.States)) {
 		return nil, 0, andon.NoEntry(e.Device, e.Time, e.State)
 	}
 	return kept, v.shards, nil

@@ -152,8 +152,8 @@ func fillForPlans(t *testing.T, s *Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, at := range s.again.due(s.now().Add(time.Hour)) {
-		if err := s.settle(ctx, at); err != nil {
+	for _, at := range s.reviews.Due(s.now().Add(time.Hour), reviewsAtOnce) {
+		if err := s.reviewDevice(ctx, at); err != nil {
 			t.Fatal(err)
 		}
 	}

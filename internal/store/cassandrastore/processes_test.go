@@ -192,9 +192,7 @@ func (c *crowd) assigned(device andon.DeviceID, at andon.Time) (operator andon.P
 func (c *crowd) awaitSettled() {
 	for _, s := range c.stores {
 		eventually(c.T, 5*s.options.Settle+10*time.Second, func() error {
-			s.again.mu.Lock()
-			defer s.again.mu.Unlock()
-			if n := len(s.again.queue); n > 0 {
+			if n := s.reviews.Len(); n > 0 {
 				return fmt.Errorf("%d devices are still to be looked at", n)
 			}
 			return nil

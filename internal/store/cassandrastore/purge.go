@@ -147,7 +147,7 @@ func (s *Store) purgeDevices(
 		}
 		p := place{tenant: key, device: device, at: andon.MaxTime}
 		for _, d := range w.writes {
-			for _, p.gen = range []generation{0, v.run.gen} {
+			for _, p.gen = range []shared.Generation{0, v.Run.Gen} {
 				all = append(all, d.retire(p, states)...)
 			}
 		}

@@ -109,11 +109,11 @@ func (s *Store) AppendReadings(
 	}
 	for _, slot := range slots.Slots {
 		if slot.View != nil {
-			slot.View.heard = max(slot.View.heard, received)
+			slot.View.Received = max(slot.View.Received, received)
 		}
 	}
 	for i := range readings {
-		s.counts.hear(t.key, readings[i].Device, received)
+		s.counts.Hear(t.key, readings[i].Device, received)
 	}
 	return nil
 }

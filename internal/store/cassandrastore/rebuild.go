@@ -24,7 +24,7 @@ func (s *Store) RebuildLatest(
 	if err := r.plan(ctx, to, buckets); err != nil {
 		return err
 	}
-	progress(0, s.counts.known())
+	progress(0, s.counts.Devices())
 	if r.changes {
 		if err := r.follow(ctx, r.from, &r.to); err != nil {
 			return err
@@ -138,7 +138,7 @@ func (r *rebuild) follow(ctx context.Context, reads layout, also *layout) error 
 
 // repair goes over all devices of all tenants.
 func (r *rebuild) repair(ctx context.Context) error {
-	total, done := r.store.counts.known(), int64(0)
+	total, done := r.store.counts.Devices(), int64(0)
 	did := func(n int) {
 		done += int64(n)
 		r.progress(done, max(total, done))
@@ -178,23 +178,13 @@ func (s *Store) eachDevice(
 	}
 }
 
-// known returns how many devices were counted.
-func (c *counts) known() (n int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, t := range c.tenants {
-		n += int64(len(t.devices))
-	}
-	return n
-}
-
 // repair holds what is kept of a device against its log, and puts its index rows right.
 func (s *Store) repair(ctx context.Context, t *tenant, device andon.DeviceID) error {
 	return s.withDevice(ctx, t, device, func(v *view) error {
 		if err := s.raiseFromLog(ctx, t, device, v); err != nil {
 			return err
 		}
-		_, _, err := s.putRight(ctx, t, device, v, &lookAt{quiet: s.quiet(v)})
+		_, _, err := s.putRight(ctx, t, device, v, &shared.Review{Quiet: s.quiet(v)})
 		return err
 	})
 }
@@ -219,16 +209,16 @@ func (s *Store) withDevice(
 	return do(v)
 }
 
-// putRight puts the hints and the marks of a device right, by what it shows.
+// putRight puts the index rows and the starts of a device right, by what it shows.
 func (s *Store) putRight(
-	ctx context.Context, t *tenant, device andon.DeviceID, v *view, by *lookAt,
-) (run, calm newMark, err error) {
+	ctx context.Context, t *tenant, device andon.DeviceID, v *view, review *shared.Review,
+) (run, incident shared.NewStart, err error) {
 	states := t.record.States
-	if v.newest(states) == nil {
-		return run, calm, nil // it only has readings, or assignments
+	if v.Newest(states) == nil {
+		return run, incident, nil // it only has readings, or assignments
 	}
-	if !v.alive(states) {
-		return run, calm, s.write(ctx, s.unlist(t, device, v))
+	if !v.Alive(states) {
+		return run, incident, s.write(ctx, s.unlist(t, device, v))
 	}
 	p := placeOf(t, device, v)
 	left := p
@@ -237,17 +227,17 @@ func (s *Store) putRight(
 	for _, d := range s.working.Load().writes {
 		index = append(index, d.enter(p))
 		if s.quiet(v) { // else somebody may just take the index row of another state for kept
-			index = append(index, leaveAll(d, left, v.others(p.state))...)
+			index = append(index, leaveAll(d, left, v.Others(p.state))...)
 		}
 	}
 	if err := s.write(ctx, index); err != nil {
-		return run, calm, err
+		return run, incident, err
 	}
-	run, calm, err = s.beginnings(ctx, t, device, v, by)
-	if m := s.marks(t.key, device, run, calm); err == nil && len(m) > 0 {
+	run, incident, err = s.resolve(ctx, t, device, v, review)
+	if m := startsToWrite(t.key, device, run, incident); err == nil && len(m) > 0 {
 		err = s.write(ctx, []mutation{m})
 	}
-	return run, calm, err
+	return run, incident, err
 }
 
 // raiseFromLog writes the newest entry of the log where what the device shows is older: then it was
@@ -258,14 +248,14 @@ func (s *Store) raiseFromLog(
 	for e, err := range s.walk(ctx, t, device, andon.EventQuery{Limit: 1}, nil) {
 		key := e.Key(t.record.States)
 		key.Device = ""
-		if err != nil || key.Compare(v.newestKey(t.record.States)) <= 0 {
+		if err != nil || key.Compare(v.NewestKey(t.record.States)) <= 0 {
 			return err
 		}
 		a := &appending{
 			store: s, tenant: t, stamp: s.stamp(), received: min(e.Time, s.options.Now()),
 		}
 		d := &deviceAppend{events: []andon.Event{e.Event}, is: v}
-		v.raise(last{state: e.State, time: e.Time})
+		v.Raise(shared.Newest{State: e.State, Time: e.Time})
 		a.shown(d)
 		return s.write(ctx, a.log)
 	}

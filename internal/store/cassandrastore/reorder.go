@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
 	doc "github.com/andonhq/andon/internal/store/tenants"
 )
 
@@ -22,11 +23,8 @@ import (
 // landed, one of them goes over all devices and writes down what is so; then the change is over.
 // Two that do so at once do the same.
 
-// generation counts what makes rows that follow from the order of entries stale.
-type generation int64
-
-// generation is that of a device.
-func (t *tenant) generation(*view) generation { return generation(t.Generation) }
+// generation is that of a tenant's severities.
+func (t *tenant) generation() shared.Generation { return shared.Generation(t.Generation) }
 
 // next is what is kept with the set that comes next.
 func (t *tenant) next(states *andon.StateSet, seen []andon.State) doc.Own {
@@ -157,21 +155,23 @@ func (s *Store) allFollow(ctx context.Context, t *tenant) error {
 // reorderDevice writes down what a device shows.
 func (s *Store) reorderDevice(ctx context.Context, t *tenant, device andon.DeviceID) error {
 	return s.withDevice(ctx, t, device, func(v *view) error {
-		n := v.newest(t.record.States)
+		n := v.Newest(t.record.States)
 		if n == nil {
 			return nil
 		}
-		s.counts.raise(t, device, n.key(t.record.States), v.retired, v.heard)
+		s.counts.Raise(t.key, t.generation(), device, n.Key(t.record.States), v.Retired, v.Received)
 		s.gathered.enter(t.key, device)
 		if err := s.noteEscalation(ctx, t, device, v); err != nil {
 			return err
 		}
 		alone := s.processes.Alone(s.processes.now()) != 0
-		run, calm, err := s.putRight(ctx, t, device, v, &lookAt{quiet: alone || s.quiet(v)})
-		if run.first != 0 && !run.settled {
-			s.again.later(lookAt{
-				tenant: t.record.ID, device: device, due: s.now().Add(s.options.Settle),
-				run: run.base, calm: calm.base,
+		run, incident, err := s.putRight(ctx, t, device, v, &shared.Review{
+			Quiet: alone || s.quiet(v),
+		})
+		if run.First != 0 && !run.Final {
+			s.reviews.Add(shared.DueReview{
+				Tenant: t.record.ID, Device: device, Due: s.now().Add(s.options.Settle),
+				Review: shared.Review{Run: run.Base, Incident: incident.Base},
 			})
 		}
 		return err
@@ -201,7 +201,7 @@ func (s *Store) dropFormer(ctx context.Context, t *tenant, device andon.DeviceID
 	p := place{tenant: t.key, device: string(device), at: andon.MaxTime}
 	for _, d := range s.working.Load().writes {
 		for _, f := range t.Former {
-			if p.gen = generation(f.Generation); d.oneRow() {
+			if p.gen = shared.Generation(f.Generation); d.oneRow() {
 				all = append(all, d.retire(p, nil)...)
 			}
 		}

@@ -33,8 +33,8 @@ type Store struct {
 	devices   *shared.Devices[view] // what appends last saw of their devices
 	written   *cuckoo.Written       // index rows that need not be written again
 	fullness  *shared.Fullness      // of the partitions that most is written to
-	counts    *counts
-	again     *lookAgain
+	counts    *shared.Counts
+	reviews   *shared.Reviews
 	over      chan struct{} // a life of a tenant is over
 	reordered chan struct{} // severities were changed
 	gathered  gathered      // of the last list of scattered devices
@@ -101,8 +101,8 @@ func newStore(c *cluster, session *gocql.Session, w *working) *Store {
 		tenants:     newTenants(), devices: shared.NewDevices[view](),
 		written:  cuckoo.NewWritten(writtenRows),
 		fullness: shared.NewFullness(shared.PartitionUnits),
-		counts:   newCounts(),
-		again:    newLookAgain(), over: make(chan struct{}, 1),
+		counts:   shared.NewCounts(),
+		reviews:  shared.NewReviews(), over: make(chan struct{}, 1),
 		reordered: make(chan struct{}, 1),
 	}
 	if d := c.options.Speculate; d > 0 && c.datacenters[c.datacenter] > 1 {
@@ -187,7 +187,7 @@ func (s *Store) begin(ctx context.Context) error {
 	s.join = sync.OnceFunc(func() { s.work.Go(func() { s.processes.attend(life) }) })
 	s.work.Go(func() { s.follow(life) })
 	s.work.Go(func() { s.count(life) })
-	s.work.Go(func() { s.lookAgain(life) })
+	s.work.Go(func() { s.review(life) })
 	s.work.Go(func() { s.purge(life) })
 	s.work.Go(func() { s.reorder(life) })
 	return nil

@@ -352,7 +352,7 @@ func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 		return err
 	}
 	s.tenants.deleted(id, version)
-	s.counts.forget(over)
+	s.counts.Forget(over)
 	select {
 	case s.over <- struct{}{}:
 	default: // it is going to look anyway

@@ -22,40 +22,40 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// drawMark draws marks that are often of one base, or of bases at one instant.
-func drawMark(r *rand.Rand) mark {
-	m := mark{
-		gen: generation(r.IntN(3)) << (20 * r.IntN(2)),
-		base: andon.EventKey{
+// drawStart draws starts that are often of one base, or of bases at one instant.
+func drawStart(r *rand.Rand) shared.Start {
+	m := shared.Start{
+		Gen: shared.Generation(r.IntN(3)) << (20 * r.IntN(2)),
+		Base: andon.EventKey{
 			Time:     andon.MinTime + andon.Time(r.IntN(3)),
 			Severity: pickOne[uint8](r, 0, 16, 32, 48),
 			State:    pickOne[andon.State](r, "NORMAL", "WARNING1", "WARNING10", "W", "日本"),
 		},
-		settled: r.IntN(2) == 0,
+		Final: r.IntN(2) == 0,
 	}
 	switch r.IntN(6) {
 	case 0:
-		m.base = andon.EventKey{}
+		m.Base = andon.EventKey{}
 	case 1:
-		m.base.Severity, m.base.State = retirement, ""
+		m.Base.Severity, m.Base.State = shared.Retirement, ""
 	}
-	m.first = m.base.Time + 1 + andon.Time(r.IntN(3))
+	m.First = m.Base.Time + 1 + andon.Time(r.IntN(3))
 	return m
 }
 
-// stands reports whether a is the mark that is to stand of two: that of the later generation, of
+// stands reports whether a is the start that is to stand of two: that of the later generation, of
 // one generation that of the later base, of one base
-// that of the earlier entry, and of one entry the settled one.
-func (m mark) stands(o mark) bool {
-	switch c := m.base.Compare(o.base); {
-	case m.gen != o.gen:
-		return m.gen > o.gen
+// that of the earlier entry, and of one entry the final one.
+func stands(m, o shared.Start) bool {
+	switch c := m.Base.Compare(o.Base); {
+	case m.Gen != o.Gen:
+		return m.Gen > o.Gen
 	case c != 0:
 		return c > 0
-	case m.first != o.first:
-		return m.first < o.first
+	case m.First != o.First:
+		return m.First < o.First
 	}
-	return m.settled || !o.settled
+	return m.Final || !o.Final
 }
 
 // many calls check with one random source after another, and names that of a failure.
@@ -70,36 +70,36 @@ func many(t *testing.T, check func(t *testing.T, r *rand.Rand)) {
 	}
 }
 
-// TestRandomMarksMerge: what Cassandra keeps of two marks, by write timestamp and then by bytes, is
-// the one that is to stand, and it is read back as it was.
-func TestRandomMarksMerge(t *testing.T) {
+// TestRandomStartsMerge: what Cassandra keeps of two starts, by write timestamp and then by bytes,
+// is the one that is to stand, and it is read back as it was.
+func TestRandomStartsMerge(t *testing.T) {
 	many(t, func(t *testing.T, r *rand.Rand) {
-		a, b := drawMark(r), drawMark(r)
+		a, b := drawStart(r), drawStart(r)
 		kept := a
-		if b.stamp() > a.stamp() ||
-			(b.stamp() == a.stamp() && bytes.Compare(b.pack(), a.pack()) > 0) {
+		if startStamp(b) > startStamp(a) ||
+			(startStamp(b) == startStamp(a) && bytes.Compare(packStart(b), packStart(a)) > 0) {
 			kept = b
 		}
-		if !kept.stands(a) || !kept.stands(b) {
+		if !stands(kept, a) || !stands(kept, b) {
 			t.Errorf("of %+v and %+v %+v is kept", a, b, kept)
 		}
-		got, ok := unpackMark(kept.pack(), kept.stamp())
+		got, ok := unpackStart(packStart(kept), startStamp(kept))
 		if !ok || got != kept {
 			t.Errorf("%+v is read as %+v, %v", kept, got, ok)
 		}
 	})
 }
 
-// TestDamagedMarks: what no mark is, is none, and nobody panics.
-func TestDamagedMarks(t *testing.T) {
-	whole := mark{base: andon.EventKey{Time: 7, State: "W"}, first: 9}.pack()
+// TestDamagedStarts: what no start is, is none, and nobody panics.
+func TestDamagedStarts(t *testing.T) {
+	whole := packStart(shared.Start{Base: andon.EventKey{Time: 7, State: "W"}, First: 9})
 	for n := range whole {
-		if m, ok := unpackMark(whole[:n], 7); ok {
+		if m, ok := unpackStart(whole[:n], 7); ok {
 			t.Errorf("the first %d of %d bytes are read as %+v", n, len(whole), m)
 		}
 	}
 	many(t, func(t *testing.T, r *rand.Rand) {
-		unpackMark(drawBytes(r), r.Int64())
+		unpackStart(drawBytes(r), r.Int64())
 	})
 }
 
@@ -121,7 +121,7 @@ func TestRandomValues(t *testing.T) {
 		stamp := 1 + r.Int64N(1<<60)
 		whole := packEntry(stamp, &e)
 		var got entry
-		want := entry{stamp, string(e.Operator), e.Message, string(e.Attributes)}
+		want := entry{stamp, e.Operator, e.Message, e.Attributes}
 		if err := got.UnmarshalCQL(nil, whole); err != nil || got != want {
 			t.Errorf("got %+v, %v, want %+v", got, err, want)
 		}

@@ -1,0 +1,132 @@
+package cassandrastore
+
+import (
+	"context"
+	"time"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
+)
+
+// reviewsAtOnce is how many devices are looked at again side by side.
+const reviewsAtOnce = 256
+
+// review looks at devices again as they are due (see shared.Reviews).
+func (s *Store) review(ctx context.Context) {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		for due := s.dueReviews(); len(due) > 0; due = s.dueReviews() {
+			err := shared.Parallel(ctx, len(due), func(ctx context.Context, i int) error {
+				s.reviewOrRetry(ctx, due[i])
+				return ctx.Err()
+			})
+			if err != nil {
+				return
+			}
+		}
+	}
+}
+
+func (s *Store) dueReviews() []shared.DueReview { return s.reviews.Due(s.now(), reviewsAtOnce) }
+
+func (s *Store) reviewOrRetry(ctx context.Context, at shared.DueReview) {
+	err := s.reviewDevice(ctx, at)
+	if err == nil || andon.KindOf(err) == andon.NotFound || ctx.Err() != nil {
+		return
+	}
+	s.options.Log.Debug("a device can't be looked at again", "device", at.Device, "error", err)
+	at.Due = s.now().Add(s.options.Settle)
+	s.reviews.Add(at)
+}
+
+// reviewDevice looks at a device and puts right what lists and starts say of it.
+func (s *Store) reviewDevice(ctx context.Context, at shared.DueReview) error {
+	t, err := s.tenant(ctx, at.Tenant)
+	if err != nil {
+		return err
+	}
+	slots, err := s.take(ctx, t.key, at.Device)
+	if err != nil {
+		return err
+	}
+	defer slots.Give()
+	began := s.processes.now()
+	v, err := s.look(ctx, t.key, at.Device, true)
+	if err != nil || v.Newest(t.record.States) == nil {
+		return err
+	}
+	if !v.Alive(t.record.States) {
+		return s.write(ctx, s.unlist(t, at.Device, v))
+	}
+	at.Quiet = at.Quiet && s.quiet(v) // it may have been heard while this waited
+	changed := !v.Run.Begins(t.generation(), v.RunBase(t.record.States))
+	run, incident, err := s.resolve(ctx, t, at.Device, v, &at.Review)
+	if err != nil {
+		return err
+	}
+	if changed {
+		s.gathered.enter(t.key, at.Device)
+	}
+	var index []mutation
+	p := placeOf(t, at.Device, v)
+	for _, d := range s.working.Load().writes {
+		if changed {
+			index = append(index, d.enter(p))
+		}
+		if at.Former != "" && at.Former != p.state {
+			left := p
+			left.state, left.severity, left.at = at.Former, 0, p.at-1
+			index = append(index, d.leave(left)...)
+		}
+	}
+	if err := s.write(ctx, index); err != nil {
+		return err
+	}
+	if m := startsToWrite(t.key, at.Device, run, incident); len(m) > 0 {
+		err = s.write(ctx, []mutation{m})
+	}
+	slots.Slots[0].View, slots.Slots[0].Read = v, began
+	return err
+}
+
+// unlist takes away the index rows of a retired device.
+func (s *Store) unlist(t *tenant, device andon.DeviceID, v *view) (index []mutation) {
+	p := placeOf(t, device, v)
+	p.at = v.Retired - 1
+	for _, d := range s.working.Load().writes {
+		index = append(index, d.retire(p, v.Others(""))...)
+	}
+	return index
+}
+
+func placeOf(t *tenant, device andon.DeviceID, v *view) place {
+	n := v.Newest(t.record.States)
+	return place{
+		tenant: t.key, device: string(device), state: n.State,
+		severity: t.record.States.Severity(n.State), at: n.Time, gen: t.generation(),
+	}
+}
+
+// resolve works out where the run and the incident of a device begin, and puts that into its view.
+// It returns what is to be written; for a reader, which is no review, that is nothing.
+func (s *Store) resolve(
+	ctx context.Context, t *tenant, device andon.DeviceID, v *view, review *shared.Review,
+) (run, incident shared.NewStart, err error) {
+	return v.Resolve(t.generation(), t.record.States, review,
+		func(base andon.EventKey) (andon.Time, error) { return s.first(ctx, t, device, base) })
+}
+
+// quiet reports whether nothing of a device can still be under way. When it was heard is when the
+// request arrived, of which this device may have been the last.
+func (s *Store) quiet(v *view) bool {
+	return s.now().Sub(v.Received.Std()) > s.options.Settle+longestRequest
+}
+
+// longestRequest is longer than a request may take by any setting of sense.
+const longestRequest = 5 * time.Minute

@@ -1,0 +1,195 @@
+package shared
+
+import (
+	"cmp"
+	"context"
+	"hash/maphash"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/andonhq/andon"
+)
+
+// Counts are how many devices are in each state, by tenant, without asking for each device.
+//
+// They are the histogram of a map from device to its newest entry, of about 60 bytes a device. Two
+// things raise an entry of the map and none lowers it: what this process wrote, at once; and a
+// reading of all devices, at the start and again and again. So the two may cross in any way, a
+// replay changes nothing, and a process that was killed counts anew. What another process wrote is
+// counted at the next reading.
+type Counts struct {
+	seed    maphash.Seed
+	mu      sync.Mutex
+	tenants map[string]*tally
+	whole   chan struct{} // closed once all was read for the first time
+	read    int           // devices of the reading under way
+}
+
+// tally is that of one tenant.
+type tally struct {
+	devices map[uint64]counted // by a hash of the device
+	states  []andon.State
+	in      []int // devices in each of states
+}
+
+type counted struct {
+	// Of the newest entry, in the order of the log. Of one instant, what a later generation of the
+	// severities says stands.
+	time     andon.Time
+	gen      Generation
+	severity uint8
+	state    uint32 // index into states
+
+	retired  andon.Time
+	received andon.Time // arrival of the newest message
+}
+
+func (c *counted) alive() bool { return c.time > c.retired }
+
+// NewCounts begins with nothing counted.
+func NewCounts() *Counts {
+	return &Counts{
+		seed: maphash.MakeSeed(), tenants: map[string]*tally{}, whole: make(chan struct{}),
+	}
+}
+
+// Forget forgets a tenant.
+func (c *Counts) Forget(tenant string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.tenants, tenant)
+}
+
+// Raise takes in what is known of a device: its newest entry, its retirement, 0 where there was
+// none, and when its newest message arrived. gen is the generation of the severities.
+func (c *Counts) Raise(
+	tenant string, gen Generation,
+	device andon.DeviceID, newest andon.EventKey, retired, received andon.Time,
+) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t, sum := c.tally(tenant), maphash.String(c.seed, string(device))
+	was, known := t.devices[sum]
+	is := was
+	state := t.index(newest.State)
+	if was.time == 0 || t.compare(&was, gen, newest) < 0 {
+		is.time, is.gen = newest.Time, gen
+		is.severity, is.state = newest.Severity, state
+	}
+	is.retired, is.received = max(is.retired, retired), max(is.received, received)
+	t.devices[sum] = is
+	if known && was.alive() {
+		t.in[was.state]--
+	}
+	if is.alive() {
+		t.in[is.state]++
+	}
+}
+
+// Hear takes note of a message that changes no state. The reading of all devices may come to this
+// one only later, and have read what was before; until then it has no entry and is in no state.
+func (c *Counts) Hear(tenant string, device andon.DeviceID, received andon.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t, sum := c.tally(tenant), maphash.String(c.seed, string(device))
+	d := t.devices[sum]
+	d.received = max(d.received, received)
+	t.devices[sum] = d
+}
+
+// Await waits until all devices were read once. It returns how many were so far where ctx ends
+// before.
+func (c *Counts) Await(ctx context.Context) (sofar int, err error) {
+	select {
+	case <-c.whole:
+		return 0, nil
+	case <-ctx.Done():
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.read, ctx.Err()
+	}
+}
+
+// Of returns the states that devices of a tenant are in.
+func (c *Counts) Of(tenant string, silentBefore andon.Time) (all []andon.StateCount) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := c.tenants[tenant]
+	if t == nil {
+		return nil
+	}
+	silent := make([]int, len(t.in))
+	for _, d := range t.devices {
+		if d.alive() && d.received < silentBefore {
+			silent[d.state]++
+		}
+	}
+	for i, n := range t.in {
+		if n > 0 {
+			all = append(all, andon.StateCount{State: t.states[i], Count: n, Silent: silent[i]})
+		}
+	}
+	return all
+}
+
+// Tenants returns those of which anything is counted.
+func (c *Counts) Tenants() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Sorted(maps.Keys(c.tenants))
+}
+
+// Devices returns how many devices were counted.
+func (c *Counts) Devices() (n int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, t := range c.tenants {
+		n += int64(len(t.devices))
+	}
+	return n
+}
+
+// Progress notes that the reading under way has come to another device.
+func (c *Counts) Progress() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.read++
+}
+
+// Done notes that all devices were read.
+func (c *Counts) Done() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.read = 0
+	select {
+	case <-c.whole:
+	default:
+		close(c.whole)
+	}
+}
+
+func (c *Counts) tally(tenant string) *tally {
+	t := c.tenants[tenant]
+	if t == nil {
+		t = &tally{devices: map[uint64]counted{}}
+		c.tenants[tenant] = t
+	}
+	return t
+}
+
+func (t *tally) compare(d *counted, gen Generation, key andon.EventKey) int {
+	return cmp.Or(cmp.Compare(d.time, key.Time), cmp.Compare(d.gen, gen),
+		cmp.Compare(d.severity, key.Severity), cmp.Compare(t.states[d.state], key.State))
+}
+
+func (t *tally) index(state andon.State) uint32 {
+	i := slices.Index(t.states, state)
+	if i < 0 {
+		i = len(t.states)
+		t.states = append(t.states, andon.State(strings.Clone(string(state))))
+		t.in = append(t.in, 0)
+	}
+	return uint32(i)
+}

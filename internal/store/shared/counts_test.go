@@ -1,0 +1,101 @@
+package shared
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/andonhq/andon"
+)
+
+// TestRandomCounts: in whatever order and however often what is known of devices is told, the
+// counts are those of the newest.
+func TestRandomCounts(t *testing.T) {
+	states := andon.DefaultStates()
+	type told struct {
+		device            andon.DeviceID
+		newest            andon.EventKey
+		retired, received andon.Time
+	}
+	many(t, func(t *testing.T, r *rand.Rand) {
+		var all []told
+		newest := map[andon.DeviceID]told{}
+		for range r.IntN(20) {
+			device := pickOne[andon.DeviceID](r, "a", "b", "c")
+			e := andon.Event{Time: andon.Time(1 + r.IntN(5)),
+				State: pickOne[andon.State](r, "NORMAL", "WARNING1", "ODD")}
+			is := told{device, e.Key(states), andon.Time(max(0, r.IntN(12)-6)),
+				andon.Time(r.IntN(9))}
+			all = append(all, is, is)
+			was := newest[device]
+			if was.newest.Compare(is.newest) > 0 {
+				is.newest = was.newest
+			}
+			is.retired, is.received = max(is.retired, was.retired), max(is.received, was.received)
+			newest[device] = is
+		}
+		r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		c := NewCounts()
+		for _, is := range all {
+			c.Raise("t", 0, is.device, is.newest, is.retired, 0)
+			c.Hear("t", is.device, is.received)
+		}
+		want := map[andon.State]andon.StateCount{}
+		for _, is := range newest {
+			if is.newest.Time <= is.retired {
+				continue
+			}
+			n := want[is.newest.State]
+			n.State = is.newest.State
+			n.Count++
+			if is.received < 4 {
+				n.Silent++
+			}
+			want[n.State] = n
+		}
+		got := map[andon.State]andon.StateCount{}
+		for _, n := range c.Of("t", 4) {
+			got[n.State] = n
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("told %+v (-want +got):\n%s", all, diff)
+		}
+	})
+}
+
+// TestCountsOfGenerations: of two states at one instant the one counts that the later generation of
+// the severities says.
+func TestCountsOfGenerations(t *testing.T) {
+	c := NewCounts()
+	c.Raise("t", 0, "d", andon.EventKey{Time: 5, Severity: 80, State: "A"}, 0, 1)
+	c.Raise("t", 1, "d", andon.EventKey{Time: 5, Severity: 40, State: "B"}, 0, 1)
+	c.Raise("t", 0, "d", andon.EventKey{Time: 5, Severity: 90, State: "C"}, 0, 1)
+	want := []andon.StateCount{{State: "B", Count: 1}}
+	if got := c.Of("t", 0); !slices.Equal(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	c.Forget("t")
+	if got := c.Of("t", 0); got != nil || c.Devices() != 0 || len(c.Tenants()) != 0 {
+		t.Errorf("got %+v of a tenant that is forgotten", got)
+	}
+}
+
+// TestCountsAwait: counts are asked for once all devices were read, and else it is said how many
+// were.
+func TestCountsAwait(t *testing.T) {
+	c := NewCounts()
+	c.Progress()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if sofar, err := c.Await(ctx); err == nil || sofar != 1 {
+		t.Errorf("%d devices were read, %v", sofar, err)
+	}
+	c.Done()
+	c.Done()
+	if _, err := c.Await(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,136 @@
+package shared
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/current"
+)
+
+// Latest is what a database keeps of one device to show it. Its parts merge by themselves,
+// in any order and any number of times: of two versions of a part the one stands that is greater in
+// an order of its own. So processes that write to the device at once need not know of each other.
+// The zero value is a device of which nothing is kept.
+type Latest struct {
+	States   []Newest // in no order, retired or not
+	Retired  andon.Time
+	Received andon.Time       // arrival of the newest message
+	Assigned andon.Assignment // the newest; From is 0 where there never was one
+	Run      Start
+	Incident Start
+}
+
+// Newest is the newest entry of a device in one state.
+type Newest struct {
+	State andon.State
+	Time  andon.Time
+
+	Known bool // Content is known
+	Content
+}
+
+// Content is what else is kept of an entry.
+type Content struct {
+	Delivery int64 // of two deliveries of one entry the later stands
+	Operator andon.PersonID
+	Message  string
+
+	Attributes andon.JSON
+}
+
+// Key is the place of the entry in the log, without its device.
+func (n *Newest) Key(states *andon.StateSet) andon.EventKey {
+	return andon.EventKey{Time: n.Time, Severity: states.Severity(n.State), State: n.State}
+}
+
+// Newest returns the newest entry; nil where there is none.
+func (l *Latest) Newest(states *andon.StateSet) *Newest {
+	var newest *Newest
+	for i := range l.States {
+		n := &l.States[i]
+		if newest == nil || n.Key(states).Compare(newest.Key(states)) > 0 {
+			newest = n
+		}
+	}
+	return newest
+}
+
+// NewestKey is the key of the newest entry; the zero value where there is none.
+func (l *Latest) NewestKey(states *andon.StateSet) andon.EventKey {
+	if n := l.Newest(states); n != nil {
+		return n.Key(states)
+	}
+	return andon.EventKey{}
+}
+
+// Alive reports whether the device was seen and is not retired.
+func (l *Latest) Alive(states *andon.StateSet) bool {
+	n := l.Newest(states)
+	return n != nil && n.Time > l.Retired
+}
+
+// Raise takes an entry in. Of two deliveries of one entry the later stands; where the content of
+// one of them is not known, neither is that of the entry.
+func (l *Latest) Raise(e Newest) {
+	for i := range l.States {
+		was := &l.States[i]
+		if was.State != e.State {
+			continue
+		}
+		e.State = was.State
+		known := was.Known && e.Known
+		switch {
+		case e.Time > was.Time, e.Time == was.Time && known && e.Delivery > was.Delivery:
+			*was = e
+		case e.Time == was.Time && !known:
+			was.Known, was.Content = false, Content{}
+		}
+		return
+	}
+	e.State = andon.State(strings.Clone(string(e.State)))
+	l.States = append(l.States, e)
+}
+
+// ForgetOlder forgets the content of all entries but the newest: no answer shows it.
+func (l *Latest) ForgetOlder(states *andon.StateSet) {
+	newest := l.Newest(states)
+	for i := range l.States {
+		if n := &l.States[i]; n != newest {
+			n.Known, n.Content = false, Content{}
+		}
+	}
+}
+
+// Others returns the states that the device had but one.
+func (l *Latest) Others(but andon.State) (all []andon.State) {
+	for i := range l.States {
+		if state := l.States[i].State; state != but {
+			all = append(all, state)
+		}
+	}
+	return all
+}
+
+// Clone returns a copy that may be changed while others read l.
+func (l *Latest) Clone() Latest {
+	c := *l
+	c.States = slices.Clone(l.States)
+	return c
+}
+
+// Device returns the device as it is folded from all of its entries, once Run and Incident are
+// right: without escalations.
+func (l *Latest) Device(id andon.DeviceID, states *andon.StateSet) current.Device {
+	d := current.Device{
+		ID: id, Since: l.Run.First, Retired: l.Retired, Received: l.Received,
+		Assignee: l.Assigned.Operator, AssignedFrom: l.Assigned.From,
+	}
+	if n := l.Newest(states); n != nil {
+		d.Time, d.State, d.Operator = n.Time, n.State, n.Operator
+		if states.Severity(n.State) > 0 {
+			d.Incident = l.Incident.First
+		}
+	}
+	return d
+}

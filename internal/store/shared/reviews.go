@@ -1,0 +1,87 @@
+package shared
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/andonhq/andon"
+)
+
+// Reviews are the devices that are to be looked at again, first in, first out.
+//
+// Several processes may write to one device at once, each from what it saw a moment ago. What they
+// write merges by itself; what they concluded may be wrong: which entry is the first of the run,
+// and that the device left a state. So a process that saw a change looks at the device again after
+// everything that was under way with it has landed. Only then it deletes index rows and makes
+// starts final. A process that ends before does no harm: readers work out a start that is not
+// final, and the first one to find the device quiet asks for a review.
+type Reviews struct {
+	mu    sync.Mutex
+	queue []DueReview
+	quiet map[DeviceKey]bool // what readers asked for, each once
+}
+
+// DueReview is a device that is to be looked at again.
+type DueReview struct {
+	Tenant andon.TenantID
+	Device andon.DeviceID
+	Former andon.State // that it may have left; absent where it is not known
+	Due    time.Time
+	Review
+}
+
+// mostReviews is how many devices wait at most. What comes on top is left to the readers.
+const mostReviews = 1 << 20
+
+// NewReviews begins with none.
+func NewReviews() *Reviews { return &Reviews{quiet: map[DeviceKey]bool{}} }
+
+// Add asks for a review. They are done in this order, so those that are due later are asked for
+// later.
+func (r *Reviews) Add(d DueReview) {
+	d.Device = andon.DeviceID(strings.Clone(string(d.Device))) // it may be a part of a request
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	most := mostReviews
+	if d.Quiet {
+		most /= 2 // what was seen to change goes first
+		if r.quiet[d.key()] {
+			return
+		}
+	}
+	if len(r.queue) >= most {
+		return
+	}
+	r.queue = append(r.queue, d)
+	if d.Quiet {
+		r.quiet[d.key()] = true
+	}
+}
+
+func (d *DueReview) key() DeviceKey { return DeviceKey{string(d.Tenant), d.Device} }
+
+// Due takes out what is due at a time, at most so many.
+func (r *Reviews) Due(now time.Time, most int) []DueReview {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := 0
+	for n < len(r.queue) && n < most && !r.queue[n].Due.After(now) {
+		n++
+	}
+	due := append([]DueReview(nil), r.queue[:n]...)
+	r.queue = r.queue[n:]
+	for i := range due {
+		if due[i].Quiet {
+			delete(r.quiet, due[i].key())
+		}
+	}
+	return due
+}
+
+// Len is how many devices wait.
+func (r *Reviews) Len() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.queue)
+}
