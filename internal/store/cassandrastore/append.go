@@ -185,7 +185,7 @@ func (a *appending) prepare(d *deviceAppend) {
 	d.run, d.incident = d.is.Starts(&d.was.Latest, gen, states, d.firstBehind(states))
 	d.changed = !d.was.Run.Begins(gen, d.run.Base)
 	if d.changed {
-		a.store.gathered.enter(a.tenant.key, d.events[0].Device)
+		a.store.listedDevices.Add(a.tenant.key, d.events[0].Device)
 	}
 	newer := d.is.NewestKey(states).Compare(known) > 0
 	for _, design := range a.working.writes {

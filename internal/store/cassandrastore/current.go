@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/shared"
@@ -88,7 +87,7 @@ func (s *Store) list(
 	left := q.Limit
 	for err == nil && left > 0 {
 		var ids []andon.DeviceID
-		if ids, err = found.next(ctx, q.Prefix, min(max(left, 16), 256)); len(ids) == 0 {
+		if ids, err = found.Next(ctx, q.Prefix, min(max(left, 16), 256)); len(ids) == 0 {
 			break
 		}
 		devices := make([]*andon.Device, len(ids))
@@ -206,31 +205,11 @@ func (s *Store) retireOrders(t *tenant, device andon.DeviceID, at andon.Time) []
 	}}}
 }
 
-// stream is ids of devices in order, from one question.
-type stream struct {
-	*shared.Rows[foundRow]
-	states andon.StateFilter // of a keyed question
-	device string
-	found  bool // there is a device
-	done   bool
-}
-
-// foundRow is a row of a finding. What is not asked for is empty.
-type foundRow struct{ device, key, tenant string }
-
-func (r *foundRow) into() []any      { return []any{&r.device} }
-func (r *foundRow) keyedInto() []any { return []any{&r.device, &r.key} }
-
 // stateOf returns the state of a key; "" where there is none.
 func stateOf(key string) andon.State { return andon.State(key[min(3, len(key)):]) }
 
 // candidates are the devices that a query may select, in order, each once.
-type candidates struct {
-	streams []*stream
-	sorted  []andon.DeviceID                                // instead of streams
-	gather  func(context.Context) ([]andon.DeviceID, error) // gives sorted; nil: it is there
-	begun   bool
-}
+type candidates = shared.Merge[andon.DeviceID]
 
 // candidates chooses the index rows to go by: those with the fewest devices.
 func (s *Store) candidates(
@@ -287,9 +266,11 @@ func (s *Store) found(
 	if len(all) == 0 || all[0].rows < scattered {
 		return s.streams(all, q)
 	}
-	return &candidates{gather: func(ctx context.Context) ([]andon.DeviceID, error) {
-		return s.gather(ctx, all, t, from, q)
-	}}
+	return shared.NewMerge(shared.NewRows(
+		func(ctx context.Context, _ []byte) (ids []andon.DeviceID, next []byte, err error) {
+			ids, err = s.gather(ctx, all, t, andon.DeviceID(from), q)
+			return ids, nil, err
+		}))
 }
 
 // allDevices finds all devices that anything is kept of.
@@ -308,26 +289,46 @@ func allDevices(tenant, from string) []finding {
 // oneText is for rows of one text.
 func oneText(id *string) []any { return []any{id} }
 
+// streams are the devices of findings that are in order.
 func (s *Store) streams(all []finding, q andon.DeviceQuery) *candidates {
-	c := &candidates{}
 	size := min(max(2*q.Limit/max(len(all), 1), 16), pageRows)
-	for _, f := range all {
-		into := (*foundRow).into
-		h := &stream{}
-		if f.rows == withKey {
-			into, h.states, size = (*foundRow).keyedInto, q.States, pageRows
-		}
-		h.Rows = newPages(s, f.question, f.args, size, into)
-		c.streams = append(c.streams, h)
+	streams := make([]*shared.Rows[andon.DeviceID], len(all))
+	for i, f := range all {
+		streams[i] = s.stream(f, size, q.States)
 	}
-	return c
+	return shared.NewMerge(streams...)
+}
+
+// stream is ids of devices in order, of one question.
+func (s *Store) stream(
+	f finding, size int, states andon.StateFilter,
+) *shared.Rows[andon.DeviceID] {
+	keyed := f.rows == withKey
+	if keyed {
+		size = pageRows
+	}
+	return shared.NewRows(func(ctx context.Context, state []byte) (
+		ids []andon.DeviceID, next []byte, err error,
+	) {
+		var device, key string
+		into := []any{&device, &key}
+		if !keyed {
+			into = into[:1]
+		}
+		next, err = s.readPage(ctx, f.question, size, state, f.args, into, func() {
+			if !keyed || states.Match(stateOf(key)) {
+				ids = append(ids, andon.DeviceID(deviceOf(device)))
+			}
+		})
+		return ids, next, err
+	})
 }
 
 // escalatedDevices gathers the devices that ever were escalated to a supervisor.
 func (s *Store) escalatedDevices(
 	ctx context.Context, t *tenant, supervisor andon.PersonID, from string,
 ) (*candidates, error) {
-	c := &candidates{}
+	var ids []andon.DeviceID
 	days := s.units(ctx, t.key, ofSupervisor, string(supervisor), 0, 1<<31-1, andon.Desc)
 	for u, err := range days {
 		if err != nil {
@@ -339,84 +340,12 @@ func (s *Store) escalatedDevices(
 		}
 		for _, e := range entries {
 			if string(e.Device) >= from {
-				c.sorted = append(c.sorted, e.Device)
+				ids = append(ids, e.Device)
 			}
 		}
 	}
-	slices.Sort(c.sorted)
-	c.sorted = slices.Compact(c.sorted)
-	return c, nil
-}
-
-// next returns up to n more candidates that begin with a prefix; none at the end.
-func (c *candidates) next(ctx context.Context, prefix string, n int) ([]andon.DeviceID, error) {
-	if !c.begun && c.gather != nil {
-		var err error
-		if c.sorted, err = c.gather(ctx); err != nil {
-			return nil, err
-		}
-	}
-	if !c.begun {
-		c.begun = true
-		err := shared.Parallel(ctx, len(c.streams), func(ctx context.Context, i int) error {
-			return c.streams[i].advance(ctx)
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	var found []andon.DeviceID
-	for len(found) < n {
-		device, ok, err := c.smallest(ctx)
-		if err != nil || !ok || !strings.HasPrefix(device, prefix) {
-			return found, err
-		}
-		found = append(found, andon.DeviceID(device))
-	}
-	return found, nil
-}
-
-// smallest takes the smallest device from all streams that have it.
-func (c *candidates) smallest(ctx context.Context) (string, bool, error) {
-	if len(c.sorted) > 0 {
-		device := c.sorted[0]
-		c.sorted = c.sorted[1:]
-		return string(device), true, nil
-	}
-	least := ""
-	found := false
-	for _, h := range c.streams {
-		if !h.done && (!found || h.device < least) {
-			least, found = h.device, true
-		}
-	}
-	for _, h := range c.streams {
-		if found && !h.done && h.device == least {
-			if err := h.advance(ctx); err != nil {
-				return "", false, err
-			}
-		}
-	}
-	return least, found, nil
-}
-
-// advance goes to the next device.
-func (h *stream) advance(ctx context.Context) error {
-	for {
-		r, err := h.Head(ctx)
-		if err != nil {
-			return err
-		}
-		if h.done = r == nil; h.done {
-			return nil
-		}
-		device := deviceOf(h.Take().device)
-		if again := device == h.device; again && h.found {
-			continue // another row of it
-		}
-		if r.key == "" || h.states.Match(stateOf(r.key)) {
-			h.device, h.found = device, true
-			return nil
-		}
-	}
+	slices.Sort(ids)
+	return shared.NewMerge(shared.NewRows(
+		func(context.Context, []byte) ([]andon.DeviceID, []byte, error) { return ids, nil, nil },
+	)), nil
 }

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/shared"
@@ -150,6 +149,9 @@ func wholeTable(ask string, rows rowsOf) []finding {
 	return all
 }
 
+// foundRow is a row of a scattered finding. What is not asked for is empty.
+type foundRow struct{ device, key, tenant string }
+
 // state is the state of a row that has it, or the key of it.
 func (r *foundRow) state(rows rowsOf) andon.State {
 	if rows == scatteredStates {
@@ -166,23 +168,23 @@ const scatteredPage = 5000
 // behind the first one of a list go by what was read for a first one, where nobody else can have
 // written since.
 func (s *Store) gather(
-	ctx context.Context, all []finding, t *tenant, from string, q andon.DeviceQuery,
+	ctx context.Context, all []finding, t *tenant, from andon.DeviceID, q andon.DeviceQuery,
 ) ([]andon.DeviceID, error) {
 	key := t.key + "\x00" + q.States.String()
 	now := s.processes.now()
 	if alone := s.processes.Alone(now); q.After != nil && alone != 0 {
-		if ids, ok := s.gathered.from(key, alone, from); ok {
+		if ids, ok := s.listedDevices.From(key, alone, from); ok {
 			andon.PlanOf(ctx).Add(andon.PlanStep{Statement: gatheredBefore, Rows: len(ids)})
 			return ids, nil
 		}
 	}
-	reading := s.gathered.begin(t.key)
+	reading := s.listedDevices.Begin(t.key)
 	ids, err := s.gatherAll(ctx, all, t, q)
 	if err != nil {
 		return nil, err
 	}
-	s.gathered.keep(reading, key, now, ids)
-	at, _ := slices.BinarySearch(ids, andon.DeviceID(from))
+	s.listedDevices.Keep(reading, key, now, ids)
+	at, _ := slices.BinarySearch(ids, from)
 	return ids[at:], nil
 }
 
@@ -216,72 +218,4 @@ func (s *Store) gatherAll(
 	sorted := slices.Concat(found...)
 	slices.Sort(sorted)
 	return slices.Compact(sorted), err
-}
-
-// gathered is what was last read for the first page of a list of scattered devices, and those that
-// entered a state since: nobody who is on the list from its first page on is missing.
-type gathered struct {
-	mu      sync.Mutex
-	reading int              // the newest, under way or kept
-	tenant  string           // of that
-	entered []andon.DeviceID // of that tenant, since the reading began
-	key     string           // of what is kept: the tenant and its states
-	read    shared.Moment    // when it was begun to be read
-	ids     []andon.DeviceID
-}
-
-// enteredRemembered is how many changes are taken in before it is forgotten.
-const enteredRemembered = 10_000
-
-// begin is told that a tenant's devices are about to be read, and forgets what was kept.
-func (g *gathered) begin(tenant string) (reading int) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.forget()
-	g.reading++
-	g.tenant = tenant
-	return g.reading
-}
-
-func (g *gathered) forget() { g.tenant, g.key, g.ids, g.entered = "", "", nil, nil }
-
-// keep keeps what was read, unless another reading began meanwhile.
-func (g *gathered) keep(reading int, key string, read shared.Moment, ids []andon.DeviceID) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.reading == reading && g.tenant != "" {
-		g.key, g.read, g.ids = key, read, ids
-	}
-}
-
-// enter takes note that a device entered a state.
-func (g *gathered) enter(tenant string, device andon.DeviceID) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.tenant != tenant {
-		return
-	}
-	g.entered = append(g.entered, andon.DeviceID(strings.Clone(string(device))))
-	if len(g.entered) > enteredRemembered {
-		g.forget()
-	}
-}
-
-// from returns what is kept from a device on; not ok where that is of something else, or was read
-// before others wrote.
-func (g *gathered) from(
-	key string, alone shared.Moment, from string,
-) (ids []andon.DeviceID, ok bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.key != key || g.read < alone {
-		return nil, false
-	}
-	if len(g.entered) > 0 {
-		g.ids = slices.Concat(g.ids, g.entered)
-		slices.Sort(g.ids)
-		g.ids, g.entered = slices.Compact(g.ids), nil
-	}
-	at, _ := slices.BinarySearch(g.ids, andon.DeviceID(from))
-	return g.ids[at:], true
 }

@@ -87,7 +87,7 @@ func (s *Store) purgeRows(ctx context.Context, key string) error {
 	for bucket := range deviceBuckets {
 		all := s.streams(allDevices(key, "")[bucket:bucket+1], andon.DeviceQuery{Limit: 256})
 		for {
-			ids, err := all.next(ctx, "", 64)
+			ids, err := all.Next(ctx, "", 64)
 			if err != nil {
 				return err
 			}

@@ -165,7 +165,7 @@ func (s *Store) eachDevice(
 ) error {
 	all := s.streams(allDevices(t.key, ""), andon.DeviceQuery{Limit: pageRows})
 	for {
-		ids, err := all.next(ctx, "", 256)
+		ids, err := all.Next(ctx, "", 256)
 		if err == nil {
 			err = shared.Parallel(ctx, len(ids), func(ctx context.Context, i int) error {
 				return do(ctx, t, ids[i])

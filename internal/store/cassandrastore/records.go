@@ -221,7 +221,7 @@ func (s *Store) Records(
 		}
 		found := s.recordIDs(key, kind, max(q.Prefix, q.After), q.Limit)
 		for left := q.Limit; left > 0; {
-			ids, err := found.next(ctx, q.Prefix, min(left, 255)+1)
+			ids, err := found.Next(ctx, q.Prefix, min(left, 255)+1)
 			if err != nil {
 				yield(andon.Record{}, err)
 			}
@@ -269,7 +269,7 @@ func (s *Store) purgeRecords(ctx context.Context, key string, name string) error
 	kind := andon.RecordKind(name)
 	found := s.recordIDs(key, kind, "", pageRows)
 	for {
-		ids, err := found.next(ctx, "", 256)
+		ids, err := found.Next(ctx, "", 256)
 		if err != nil {
 			return err
 		}

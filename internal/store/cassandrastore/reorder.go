@@ -160,7 +160,7 @@ func (s *Store) reorderDevice(ctx context.Context, t *tenant, device andon.Devic
 			return nil
 		}
 		s.counts.Raise(t.key, t.generation(), device, n.Key(t.record.States), v.Retired, v.Received)
-		s.gathered.enter(t.key, device)
+		s.listedDevices.Add(t.key, device)
 		if err := s.noteEscalation(ctx, t, device, v); err != nil {
 			return err
 		}

@@ -71,7 +71,7 @@ func (s *Store) reviewDevice(ctx context.Context, at shared.DueReview) error {
 		return err
 	}
 	if changed {
-		s.gathered.enter(t.key, at.Device)
+		s.listedDevices.Add(t.key, at.Device)
 	}
 	var index []mutation
 	p := placeOf(t, at.Device, v)

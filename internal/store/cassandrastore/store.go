@@ -27,17 +27,17 @@ type Store struct {
 	inFlight    chan struct{}
 	lastStamp   atomic.Int64
 
-	working   atomic.Pointer[working]
-	tenants   *tenants // their records, for a second
-	admission admission
-	devices   *shared.Devices[view] // what appends last saw of their devices
-	written   *cuckoo.Written       // index rows that need not be written again
-	fullness  *shared.Fullness      // of the partitions that most is written to
-	counts    *shared.Counts
-	reviews   *shared.Reviews
-	over      chan struct{} // a life of a tenant is over
-	reordered chan struct{} // severities were changed
-	gathered  gathered      // of the last list of scattered devices
+	working       atomic.Pointer[working]
+	tenants       *tenants // their records, for a second
+	admission     admission
+	devices       *shared.Devices[view] // what appends last saw of their devices
+	written       *cuckoo.Written       // index rows that need not be written again
+	fullness      *shared.Fullness      // of the partitions that most is written to
+	counts        *shared.Counts
+	reviews       *shared.Reviews
+	over          chan struct{} // a life of a tenant is over
+	reordered     chan struct{} // severities were changed
+	listedDevices shared.Listed // of the last list of scattered devices
 
 	processes *attendance // what is known of other processes
 
