@@ -189,7 +189,7 @@ func (a *appending) prepare(d *deviceAppend) {
 	}
 	newer := d.is.NewestKey(states).Compare(known) > 0
 	for _, design := range a.working.writes {
-		if d.changed || (newer && design.oneRow()) {
+		if d.changed || (newer && design.rowADevice()) {
 			a.log = append(a.log, design.enter(placeOf(a.tenant, d.events[0].Device, d.is)))
 		}
 	}

@@ -120,7 +120,7 @@ func (b *bare) prepare(a *appending, d *bareDevice, events []andon.Event) mutati
 	a.entries(at)
 	a.shown(at)
 	var m mutation
-	if d.run != run || a.working.reads.oneRow() {
+	if d.run != run || a.working.reads.rowADevice() {
 		a.log = append(a.log, a.working.reads.enter(placeOf(a.tenant, events[0].Device, is)))
 	}
 	if d.run != run {

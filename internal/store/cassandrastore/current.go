@@ -251,7 +251,7 @@ func (s *Store) candidates(
 			all = append(all, reads.find(place{
 				tenant: t.key, device: from, state: state, severity: severity,
 			})...)
-			if !reads.oneRow() {
+			if !reads.rowADevice() {
 				break // it does not look at severities
 			}
 		}

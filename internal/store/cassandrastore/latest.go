@@ -45,10 +45,10 @@ type design interface {
 	tables() []table
 	// enter notes that a device entered a state, or was found there.
 	enter(p place) mutation
-	// oneRow reports that a device has one row, which says its state: then enter is called with
+	// rowADevice reports that a device has one row, which says its state: then enter is called with
 	// every newest entry, since another process may have written another state meanwhile. Where
 	// each state has an index row of its own, those are enough that enter a state.
-	oneRow() bool
+	rowADevice() bool
 	// leave takes an index row away that is known to be stale, as of p.at. Nothing where enter of
 	// the next state replaces it.
 	leave(p place) []mutation
@@ -98,19 +98,19 @@ func Designs() []string {
 func newDesign(l layout) (design, error) {
 	switch l.Design {
 	case "view":
-		return viewDesign{}, nil
+		return newViewDesign(), nil
 	case "index":
-		return indexDesign{name: "latest_by_tenant", using: ""}, nil
+		return newIndexDesign("latest_by_tenant", ""), nil
 	case "index-by-device":
-		return scatteredIndexDesign{}, nil
+		return newScatteredIndexDesign(), nil
 	case "sai":
-		return indexDesign{name: "latest_by_tenant_sai", using: " USING 'sai'"}, nil
+		return newIndexDesign("latest_by_tenant_sai", " USING 'sai'"), nil
 	case "state":
 		return stateDesign{}, nil
 	case "tables":
-		return tablesDesign{l.Tables}, nil
+		return newTablesDesign(l.Tables), nil
 	case "tables-by-device":
-		return scatteredTablesDesign{l.Tables}, nil
+		return newScatteredTablesDesign(l.Tables), nil
 	case "buckets":
 		counts, err := parseBuckets(l.Buckets)
 		return bucketsDesign{counts}, err
@@ -121,10 +121,39 @@ func newDesign(l layout) (design, error) {
 }
 
 // leaveAll leaves every state.
-func leaveAll(d design, p place, states []andon.State) (all []mutation) {
+func leaveAll(
+	d interface{ leave(p place) []mutation }, p place, states []andon.State,
+) (all []mutation) {
 	for _, state := range states {
 		p.state = state
 		all = append(all, d.leave(p)...)
 	}
 	return all
+}
+
+// oneRow is one row of each device in a table, which says the key of its state.
+type oneRow struct {
+	name string // of the table
+	key  func(place) string
+}
+
+// placeKey is the key of a state.
+func placeKey(p place) string { return stateKey(p.severity, p.state) }
+
+func (oneRow) rowADevice() bool { return true }
+
+func (d oneRow) enter(p place) mutation {
+	return mutation{{
+		"INSERT INTO " + d.name + " (tenant, device, key) VALUES (?, ?, ?) USING TIMESTAMP ?",
+		[]any{p.tenant, p.row(), d.key(p), int64(p.at)},
+	}}
+}
+
+func (oneRow) leave(place) []mutation { return nil }
+
+func (d oneRow) retire(p place, _ []andon.State) []mutation {
+	return []mutation{{{
+		"DELETE FROM " + d.name + " USING TIMESTAMP ? WHERE tenant = ? AND device = ?",
+		[]any{int64(p.at), p.tenant, p.row()},
+	}}}
 }

@@ -27,7 +27,7 @@ func (d bucketsDesign) at(p place) []any {
 	return []any{p.tenant, string(p.state), n, shared.Spread(shared.Hash(p.device), n)}
 }
 
-func (bucketsDesign) oneRow() bool { return false }
+func (bucketsDesign) rowADevice() bool { return false }
 
 func (d bucketsDesign) enter(p place) mutation {
 	return mutation{{

@@ -1,7 +1,5 @@
 package cassandrastore
 
-import "github.com/andonhq/andon"
-
 // indexDesign is the reference's second: a table with one row a device, all of a tenant in one
 // partition as the reference has it for many tenants, and an index by state on it, a legacy
 // secondary index ("index") or a storage-attached one ("sai").
@@ -12,8 +10,12 @@ import "github.com/andonhq/andon"
 // is one hot partition; a legacy index leaves tombstones behind states that devices leave.
 // scatteredIndexDesign is for such tenants.
 type indexDesign struct {
-	name  string // of the table
+	oneRow
 	using string // which kind of index
+}
+
+func newIndexDesign(name, using string) indexDesign {
+	return indexDesign{oneRow{name, placeKey}, using}
 }
 
 func (d indexDesign) tables() []table {
@@ -23,24 +25,6 @@ func (d indexDesign) tables() []table {
 		{d.name + "_key", "The devices by state.",
 			"INDEX ON " + d.name + " (key)" + d.using},
 	}
-}
-
-func (indexDesign) oneRow() bool { return true }
-
-func (d indexDesign) enter(p place) mutation {
-	return mutation{{
-		"INSERT INTO " + d.name + " (tenant, device, key) VALUES (?, ?, ?) USING TIMESTAMP ?",
-		[]any{p.tenant, p.row(), stateKey(p.severity, p.state), int64(p.at)},
-	}}
-}
-
-func (indexDesign) leave(place) []mutation { return nil }
-
-func (d indexDesign) retire(p place, _ []andon.State) []mutation {
-	return []mutation{{{
-		"DELETE FROM " + d.name + " USING TIMESTAMP ? WHERE tenant = ? AND device = ?",
-		[]any{int64(p.at), p.tenant, p.row()},
-	}}}
 }
 
 func (d indexDesign) findAll(p place) []finding {

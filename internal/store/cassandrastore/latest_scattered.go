@@ -22,7 +22,11 @@ import (
 // for a list of several states, all devices of all tenants. What breaks it: lists that are asked
 // often; and the index has a state of a tenant in one partition on each node, with a tombstone for
 // each device that left it within gc_grace.
-type scatteredIndexDesign struct{}
+type scatteredIndexDesign struct{ oneRow }
+
+func newScatteredIndexDesign() scatteredIndexDesign {
+	return scatteredIndexDesign{oneRow{"latest_state_indexed", scatteredKey}}
+}
 
 func (scatteredIndexDesign) tables() []table {
 	return []table{
@@ -34,27 +38,9 @@ func (scatteredIndexDesign) tables() []table {
 	}
 }
 
-func (scatteredIndexDesign) oneRow() bool { return true }
-
 // scatteredKey is the key of a state with its tenant. A state holds no 0, so that of two states at
 // one instant the one that comes later in the log still has the greater bytes.
 func scatteredKey(p place) string { return stateKey(p.severity, p.state) + "\x00" + p.tenant }
-
-func (scatteredIndexDesign) enter(p place) mutation {
-	return mutation{{
-		"INSERT INTO latest_state_indexed (tenant, device, key) VALUES (?, ?, ?) USING TIMESTAMP ?",
-		[]any{p.tenant, p.row(), scatteredKey(p), int64(p.at)},
-	}}
-}
-
-func (scatteredIndexDesign) leave(place) []mutation { return nil }
-
-func (scatteredIndexDesign) retire(p place, _ []andon.State) []mutation {
-	return []mutation{{{
-		"DELETE FROM latest_state_indexed USING TIMESTAMP ? WHERE tenant = ? AND device = ?",
-		[]any{int64(p.at), p.tenant, p.row()},
-	}}}
-}
 
 func (scatteredIndexDesign) find(p place) []finding {
 	return []finding{{
@@ -74,64 +60,27 @@ func (scatteredIndexDesign) findAll(place) []finding {
 // the whole table, of all tenants, whichever page is asked for, and a tombstone for each device
 // that left the state within gc_grace. What breaks it: lists that are asked often, many tenants;
 // and as with tablesDesign, many states.
-type scatteredTablesDesign struct{ states []andon.State }
+type scatteredTablesDesign struct{ stateTables }
 
-const scatteredRest = "latest_of_other_states"
-
-// scatteredTable names the table of a state that has one of its own.
-func scatteredTable(state andon.State) string { return "latest_of_" + plain(state) }
+func newScatteredTablesDesign(states []andon.State) scatteredTablesDesign {
+	return scatteredTablesDesign{stateTables{"latest_of_", states}}
+}
 
 func (d scatteredTablesDesign) tables() []table {
-	all := []table{{scatteredRest, "Devices that may be in a state without a table of its own.",
+	all := []table{{d.rest(), "Devices that may be in a state without a table of its own.",
 		`(tenant text, state text, device text, PRIMARY KEY ((tenant, device), state))`}}
 	for _, state := range d.states {
-		all = append(all, table{scatteredTable(state), "Devices that may be in that state.",
+		all = append(all, table{d.of(state), "Devices that may be in that state.",
 			`(tenant text, device text, PRIMARY KEY ((tenant, device)))`})
 	}
 	return all
 }
 
-func (scatteredTablesDesign) oneRow() bool { return false }
-
-func (d scatteredTablesDesign) enter(p place) mutation {
-	if slices.Contains(d.states, p.state) {
-		return mutation{{
-			"INSERT INTO " + scatteredTable(p.state) +
-				" (tenant, device) VALUES (?, ?) USING TIMESTAMP ?",
-			[]any{p.tenant, p.device, int64(p.at)},
-		}}
-	}
-	return mutation{{
-		"INSERT INTO " + scatteredRest +
-			" (tenant, state, device) VALUES (?, ?, ?) USING TIMESTAMP ?",
-		[]any{p.tenant, string(p.state), p.device, int64(p.at)},
-	}}
-}
-
-func (d scatteredTablesDesign) leave(p place) []mutation {
-	if slices.Contains(d.states, p.state) {
-		return []mutation{{{
-			"DELETE FROM " + scatteredTable(p.state) +
-				" USING TIMESTAMP ? WHERE tenant = ? AND device = ?",
-			[]any{int64(p.at), p.tenant, p.device},
-		}}}
-	}
-	return []mutation{{{
-		"DELETE FROM " + scatteredRest +
-			" USING TIMESTAMP ? WHERE tenant = ? AND device = ? AND state = ?",
-		[]any{int64(p.at), p.tenant, p.device, string(p.state)},
-	}}}
-}
-
-func (d scatteredTablesDesign) retire(p place, states []andon.State) []mutation {
-	return leaveAll(d, p, states)
-}
-
 func (d scatteredTablesDesign) find(p place) []finding {
 	if slices.Contains(d.states, p.state) {
-		return wholeTable("SELECT device, tenant FROM "+scatteredTable(p.state), scattered)
+		return wholeTable("SELECT device, tenant FROM "+d.of(p.state), scattered)
 	}
-	return wholeTable("SELECT device, tenant, state FROM "+scatteredRest, scatteredStates)
+	return wholeTable("SELECT device, tenant, state FROM "+d.rest(), scatteredStates)
 }
 
 // wholeTable reads a table in parts of the ring, side by side.

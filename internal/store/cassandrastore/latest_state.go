@@ -16,7 +16,7 @@ func (stateDesign) tables() []table {
 		`(tenant text, state text, device text, PRIMARY KEY ((tenant, state), device))`}}
 }
 
-func (stateDesign) oneRow() bool { return false }
+func (stateDesign) rowADevice() bool { return false }
 
 func (stateDesign) enter(p place) mutation {
 	return mutation{{

@@ -17,14 +17,57 @@ import (
 // device that left the state within gc_grace. What breaks it: what breaks "state"; and a table is
 // memory on every node, so states must be few. States that are declared later are in the table of
 // the rest until the design is rebuilt.
-type tablesDesign struct{ states []andon.State }
+type tablesDesign struct{ stateTables }
 
-const restTable = "latest_in_other_states"
+func newTablesDesign(states []andon.State) tablesDesign {
+	return tablesDesign{stateTables{"latest_in_", states}}
+}
+
+// stateTables are index rows in a table for each state, and in one for the rest.
+type stateTables struct {
+	prefix string // of the names of the tables
+	states []andon.State
+}
+
+// of names the table of a state that has one of its own.
+func (t stateTables) of(state andon.State) string { return t.prefix + plain(state) }
+
+func (t stateTables) rest() string { return t.prefix + "other_states" }
+
+func (stateTables) rowADevice() bool { return false }
+
+func (t stateTables) enter(p place) mutation {
+	if slices.Contains(t.states, p.state) {
+		return mutation{{
+			"INSERT INTO " + t.of(p.state) + " (tenant, device) VALUES (?, ?) USING TIMESTAMP ?",
+			[]any{p.tenant, p.device, int64(p.at)},
+		}}
+	}
+	return mutation{{
+		"INSERT INTO " + t.rest() + " (tenant, state, device) VALUES (?, ?, ?) USING TIMESTAMP ?",
+		[]any{p.tenant, string(p.state), p.device, int64(p.at)},
+	}}
+}
+
+func (t stateTables) leave(p place) []mutation {
+	if slices.Contains(t.states, p.state) {
+		return []mutation{{{
+			"DELETE FROM " + t.of(p.state) + " USING TIMESTAMP ? WHERE tenant = ? AND device = ?",
+			[]any{int64(p.at), p.tenant, p.device},
+		}}}
+	}
+	return []mutation{{{
+		"DELETE FROM " + t.rest() +
+			" USING TIMESTAMP ? WHERE tenant = ? AND state = ? AND device = ?",
+		[]any{int64(p.at), p.tenant, string(p.state), p.device},
+	}}}
+}
+
+func (t stateTables) retire(p place, states []andon.State) []mutation {
+	return leaveAll(t, p, states)
+}
 
 var plainName = regexp.MustCompile(`^[a-z0-9]{1,20}$`)
-
-// tableOf names the table of a state that has one of its own.
-func tableOf(state andon.State) string { return "latest_in_" + plain(state) }
 
 // plain is a part of a name for a state.
 func plain(state andon.State) string {
@@ -40,7 +83,7 @@ func plain(state andon.State) string {
 func ownTables(states []andon.State) (own []andon.State) {
 	names := []string{}
 	for _, state := range states {
-		if name := tableOf(state); !slices.Contains(names, name) {
+		if name := plain(state); !slices.Contains(names, name) {
 			own, names = append(own, state), append(names, name)
 		}
 	}
@@ -48,61 +91,27 @@ func ownTables(states []andon.State) (own []andon.State) {
 }
 
 func (d tablesDesign) tables() []table {
-	all := []table{{restTable, "Devices that may be in a state without a table of its own.",
+	all := []table{{d.rest(), "Devices that may be in a state without a table of its own.",
 		`(tenant text, state text, device text, PRIMARY KEY (tenant, state, device))`}}
 	for _, state := range d.states {
-		all = append(all, table{tableOf(state), "Devices that may be in that state.",
+		all = append(all, table{d.of(state), "Devices that may be in that state.",
 			`(tenant text, device text, PRIMARY KEY (tenant, device))`})
 	}
 	return all
-}
-
-func (tablesDesign) oneRow() bool { return false }
-
-func (d tablesDesign) enter(p place) mutation {
-	if slices.Contains(d.states, p.state) {
-		return mutation{{
-			"INSERT INTO " + tableOf(p.state) + " (tenant, device) VALUES (?, ?) USING TIMESTAMP ?",
-			[]any{p.tenant, p.device, int64(p.at)},
-		}}
-	}
-	return mutation{{
-		"INSERT INTO " + restTable + " (tenant, state, device) VALUES (?, ?, ?) USING TIMESTAMP ?",
-		[]any{p.tenant, string(p.state), p.device, int64(p.at)},
-	}}
-}
-
-func (d tablesDesign) leave(p place) []mutation {
-	if slices.Contains(d.states, p.state) {
-		return []mutation{{{
-			"DELETE FROM " + tableOf(p.state) +
-				" USING TIMESTAMP ? WHERE tenant = ? AND device = ?",
-			[]any{int64(p.at), p.tenant, p.device},
-		}}}
-	}
-	return []mutation{{{
-		"DELETE FROM " + restTable +
-			" USING TIMESTAMP ? WHERE tenant = ? AND state = ? AND device = ?",
-		[]any{int64(p.at), p.tenant, string(p.state), p.device},
-	}}}
-}
-
-func (d tablesDesign) retire(p place, states []andon.State) []mutation {
-	return leaveAll(d, p, states)
 }
 
 func (d tablesDesign) find(p place) []finding {
 	if slices.Contains(d.states, p.state) {
 		return []finding{{
 			question{
-				"SELECT device FROM " + tableOf(p.state) + " WHERE tenant = ? AND device >= ?", 1,
+				"SELECT device FROM " + d.of(p.state) + " WHERE tenant = ? AND device >= ?", 1,
 			},
 			[]any{p.tenant, p.device}, idsOnly,
 		}}
 	}
 	return []finding{{
 		question{
-			"SELECT device FROM " + restTable +
+			"SELECT device FROM " + d.rest() +
 				" WHERE tenant = ? AND state = ? AND device >= ?", 1,
 		},
 		[]any{p.tenant, string(p.state), p.device}, idsOnly,

@@ -1,7 +1,5 @@
 package cassandrastore
 
-import "github.com/andonhq/andon"
-
 // viewDesign is the reference's first: a table with one row a device, and a materialized view of it
 // by state.
 //
@@ -11,7 +9,9 @@ import "github.com/andonhq/andon"
 // and are experimental; they follow the table a moment later, and only a repair or a rebuild mends
 // a view that lost a write; a device that moves between two states of one list while that list is
 // read may be left out of it.
-type viewDesign struct{}
+type viewDesign struct{ oneRow }
+
+func newViewDesign() viewDesign { return viewDesign{oneRow{"latest_state", placeKey}} }
 
 func (viewDesign) tables() []table {
 	return []table{
@@ -22,24 +22,6 @@ func (viewDesign) tables() []table {
   WHERE tenant IS NOT NULL AND key IS NOT NULL AND device IS NOT NULL
   PRIMARY KEY ((tenant, key), device)`},
 	}
-}
-
-func (viewDesign) oneRow() bool { return true }
-
-func (viewDesign) enter(p place) mutation {
-	return mutation{{
-		"INSERT INTO latest_state (tenant, device, key) VALUES (?, ?, ?) USING TIMESTAMP ?",
-		[]any{p.tenant, p.row(), stateKey(p.severity, p.state), int64(p.at)},
-	}}
-}
-
-func (viewDesign) leave(place) []mutation { return nil }
-
-func (viewDesign) retire(p place, _ []andon.State) []mutation {
-	return []mutation{{{
-		"DELETE FROM latest_state USING TIMESTAMP ? WHERE tenant = ? AND device = ?",
-		[]any{int64(p.at), p.tenant, p.row()},
-	}}}
 }
 
 func (viewDesign) find(p place) []finding {

@@ -201,7 +201,7 @@ func (s *Store) dropFormer(ctx context.Context, t *tenant, device andon.DeviceID
 	p := place{tenant: t.key, device: string(device), at: andon.MaxTime}
 	for _, d := range s.working.Load().writes {
 		for _, f := range t.Former {
-			if p.gen = shared.Generation(f.Generation); d.oneRow() {
+			if p.gen = shared.Generation(f.Generation); d.rowADevice() {
 				all = append(all, d.retire(p, nil)...)
 			}
 		}

@@ -148,7 +148,7 @@ func (f *fleet) compareAll(when string, stores ...*Store) {
 func oneRowEach(t *testing.T, s *Store) {
 	t.Helper()
 	reads := s.working.Load().reads
-	if !reads.oneRow() {
+	if !reads.rowADevice() {
 		return
 	}
 	rows := scan[string](t, s, "SELECT device FROM "+reads.tables()[0].name)

@@ -227,9 +227,9 @@ func TestFormerBuckets(t *testing.T) {
 func TestOwnTables(t *testing.T) {
 	states := []andon.State{"NORMAL", "normal", "Wärme", "a b", "x", "STATE_1", "İ",
 		andon.State(strings.Repeat("long", 16)), andon.State(strings.Repeat("long", 15) + "g")}
-	names := map[string]andon.State{restTable: "the rest"}
+	names := map[string]andon.State{"latest_in_other_states": "the rest"}
 	for _, state := range ownTables(states) {
-		name := tableOf(state)
+		name := newTablesDesign(nil).of(state)
 		if other, taken := names[name]; taken || len(name) > 48 || !keyspaceName.MatchString(name) {
 			t.Errorf("the table of %q is %q, which %q has", state, name, other)
 		}
