@@ -54,10 +54,11 @@ func TestRandomMerges(t *testing.T) {
 			}
 			slices.Sort(left)
 			want = append(want, left...)
+			own := rand.New(rand.NewPCG(r.Uint64(), 0)) // first pages are read side by side
 			all = append(all, NewRows(func(context.Context, []byte) (
 				page []andon.DeviceID, next []byte, err error,
 			) {
-				n := r.IntN(len(left) + 1)
+				n := own.IntN(len(left) + 1)
 				page, left = left[:n], left[n:]
 				return page, make([]byte, len(left)), nil
 			}))
