@@ -77,7 +77,7 @@ func (f *fleet) tieUntil() (stop func()) {
 			f.tie()
 			select {
 			case <-ctx.Done():
-			case <-time.After(200 * time.Millisecond):
+			case <-time.After(time.Second): // each entry is asked for at the end
 			}
 		}
 	})
