@@ -60,7 +60,14 @@ type assigned struct {
 }
 
 // byDevice divides events, which stand device by device.
-func byDevice(events []andon.Event) (groups []group) {
+func byDevice(events []andon.Event) []group {
+	devices := 0
+	for i := range events {
+		if i == 0 || events[i].Device != events[i-1].Device {
+			devices++
+		}
+	}
+	groups := make([]group, 0, devices)
 	for len(events) > 0 {
 		n := 1
 		for n < len(events) && events[n].Device == events[0].Device {
@@ -82,7 +89,7 @@ func (w *writing) append(d *current.Device, g *group) error {
 	}
 	if !g.kept || by.earlier || by != g.by {
 		for i := range events {
-			if err := w.encodeEvent(&events[i], w.operators[i]); err != nil {
+			if err := w.event(w.tenant.number, &events[i], w.operators[i]); err != nil {
 				return err
 			}
 		}
@@ -148,15 +155,15 @@ func (w *writing) resolveEarlier(events []andon.Event) error {
 	return nil
 }
 
-// encodeEvent writes the row of an event, and of the escalation that it brings.
-func (w *writing) encodeEvent(e *andon.Event, operator andon.PersonID) error {
-	w.key = w.key.begin(tableEvent, w.tenant.number).event(e.Device, e.Time, e.State)
-	w.value = appendEvent(w.value[:0], e, operator)
-	err := w.batch.Set(w.key, w.value, nil)
+// event writes the row of an event, and of the escalation that it brings.
+func (x *encoder) event(tenant uint32, e *andon.Event, operator andon.PersonID) error {
+	x.key = x.key.begin(tableEvent, tenant).event(e.Device, e.Time, e.State)
+	x.value = appendEvent(x.value[:0], e, operator)
+	err := x.batch.Set(x.key, x.value, nil)
 	if err != nil || e.EscalatedTo == "" {
 		return err
 	}
-	return setEscalation(w.batch, w.tenant.number, &andon.Escalation{
+	return setEscalation(x.batch, tenant, &andon.Escalation{
 		Device: e.Device, Time: e.Time, State: e.State, At: e.Time, To: e.EscalatedTo,
 	})
 }

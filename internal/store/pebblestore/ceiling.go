@@ -29,19 +29,16 @@ func (s *Store) Bare(context.Context, andon.TenantID) (
 	return keep, func() error { return errors.Join(db.Close(), fs.RemoveAll(dir)) }, nil
 }
 
-// bareTenant is whose rows they are.
-var bareTenant = &tenant{number: 1}
-
 // keepBare writes the rows of events, and nothing that follows from them.
 func keepBare(db *pebble.DB, events []andon.Event) error {
-	w := writing{batch: db.NewBatch(), tenant: bareTenant, key: newKey(0, 0)}
-	defer w.batch.Close()
+	x := encoder{batch: db.NewBatch(), key: newKey(0, 0)}
+	defer x.batch.Close()
 	for i := range events {
-		if err := w.encodeEvent(&events[i], events[i].Operator); err != nil {
+		if err := x.event(1, &events[i], events[i].Operator); err != nil {
 			return err
 		}
 	}
-	return w.batch.Commit(pebble.Sync)
+	return x.batch.Commit(pebble.Sync)
 }
 
 // Size is of wrap.Sized: the bytes of the tables that are in use. Those that a compaction has made

@@ -17,14 +17,14 @@ import (
 // write has changed meanwhile. Until stage, nothing outside the write is touched, so that one
 // that is given up leaves nothing behind.
 type writing struct {
+	encoder
 	store    *Store
 	ctx      context.Context
 	tenant   *tenant
 	states   *andon.StateSet
 	received andon.Time // 0 where the write is no message
 	frees    bool       // it leads to space being freed, so it may go into the reserve
-	batch    *pebble.Batch
-	alone    bool // it holds tenant.writes alone
+	alone    bool       // it holds tenant.writes alone
 
 	changes *changes
 	folded  []folded // what came of each of the changes
@@ -42,8 +42,13 @@ type writing struct {
 	hints     map[uint64]bool  // rows that will be remembered as written
 	past      *history         // of the device that is being folded
 	operators []andon.PersonID // of the events that are being folded
-	key       key              // room
-	value     []byte           // likewise
+}
+
+// encoder puts rows into a batch. Its key and value are room for the next one.
+type encoder struct {
+	batch *pebble.Batch
+	key   key
+	value []byte
 }
 
 // folded is what came of one device beyond what it shows.
@@ -75,10 +80,9 @@ func (s *Store) beginWrite(
 ) *writing {
 	w := &writing{
 		store: s, ctx: ctx, tenant: t, states: t.states(), received: received,
-		batch:   s.db.NewBatchWithSize(bytes),
+		encoder: encoder{batch: s.db.NewBatchWithSize(bytes), key: newKey(0, 0)},
 		changes: current.NewChanges[note](devices),
 		folded:  make([]folded, 0, devices),
-		key:     newKey(0, 0),
 	}
 	w.past = &history{write: w}
 	return w
