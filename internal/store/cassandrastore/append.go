@@ -28,8 +28,8 @@ type deviceAppend struct {
 	answers []andon.PersonID // who answers for each of events
 	slot    *slot
 	was, is *view
-	// changed says that the device's state must be noted for lists by state: it is new, or nobody
-	// is known to have done so.
+	// changed says that the device's state must be noted for lists by state: it is new, or no
+	// process is known to have done so.
 	changed       bool
 	run, incident shared.NewStart
 	// escalates says that its newest escalation may be another one afterwards.
@@ -190,7 +190,7 @@ func (a *appending) prepare(d *deviceAppend) {
 	newer := d.is.NewestKey(states).Compare(known) > 0
 	for _, design := range a.working.writes {
 		if d.changed || (newer && design.rowADevice()) {
-			a.log = append(a.log, design.enter(placeOf(a.tenant, d.events[0].Device, d.is)))
+			a.log = append(a.log, design.add(placeOf(a.tenant, d.events[0].Device, d.is)))
 		}
 	}
 }
@@ -296,8 +296,8 @@ const (
 // entrySize is about what an entry takes in its partition.
 func entrySize(e *andon.Event) int { return 64 + len(e.Message) + len(e.Attributes) }
 
-func (a *appending) entry(e *andon.Event, shard int) order {
-	return order{
+func (a *appending) entry(e *andon.Event, shard int) statement {
+	return statement{
 		"INSERT INTO events_by_device (tenant, device, day, shard, time, state, at, supervisor, " +
 			"entry) VALUES (?, ?, ?, ?, ?, ?, 0, '', ?) USING TIMESTAMP ? AND TTL ?",
 		[]any{a.tenant.key, string(e.Device), int(e.Time.Day()), shard, int64(e.Time),
@@ -306,8 +306,8 @@ func (a *appending) entry(e *andon.Event, shard int) order {
 }
 
 // escalation is an escalation beside its entry.
-func (a *appending) escalation(r andon.Escalation, shard int) order {
-	return order{
+func (a *appending) escalation(r andon.Escalation, shard int) statement {
+	return statement{
 		"INSERT INTO events_by_device (tenant, device, day, shard, time, state, at, supervisor, " +
 			"record) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?",
 		[]any{a.tenant.key, string(r.Device), int(r.Time.Day()), shard, int64(r.Time),
@@ -333,7 +333,7 @@ func (a *appending) shown(d *deviceAppend) {
 		if len(m) >= pieceRows {
 			a.log, m = append(a.log, m), nil
 		}
-		m = append(m, order{
+		m = append(m, statement{
 			"INSERT INTO latest_by_device (tenant, device, state, time, entry) " +
 				"VALUES (?, ?, ?, ?, ?) USING TIMESTAMP ?",
 			[]any{key, device, string(e.State), int64(e.Time), packEntry(a.stamp, e),
@@ -382,13 +382,13 @@ func startsToWrite(
 	tenant string, device andon.DeviceID, run, incident shared.NewStart,
 ) (m mutation) {
 	if run.Write {
-		m = append(m, order{
+		m = append(m, statement{
 			"UPDATE latest_by_device USING TIMESTAMP ? SET run = ? WHERE tenant = ? AND device = ?",
 			[]any{startStamp(run.Start), packStart(run.Start), tenant, string(device)},
 		})
 	}
 	if incident.Write {
-		m = append(m, order{
+		m = append(m, statement{
 			"UPDATE latest_by_device USING TIMESTAMP ? SET incident = ? " +
 				"WHERE tenant = ? AND device = ?",
 			[]any{startStamp(incident.Start), packStart(incident.Start), tenant, string(device)},

@@ -18,8 +18,9 @@ var (
 	assignmentsUp   = question{assignmentColumns + " ORDER BY since ASC", 2}
 )
 
-// ordersInBatch keeps a logged batch below the 50 KiB that Cassandra refuses, with the longest ids.
-const ordersInBatch = 40
+// statementsInBatch keeps a logged batch below the 50 KiB that Cassandra refuses, with the longest
+// ids.
+const statementsInBatch = 40
 
 // Assign is of andon.Assignments. Assignments of several devices are written by logged batches, so
 // that each batch is kept as a whole once Cassandra has it; more than twenty are several
@@ -65,7 +66,7 @@ func (s *Store) assign(
 	stamp := s.stamp()
 	index := s.newIndexRows(t.key, s.ttl(s.working.Load().Retention))
 	var kept []andon.Assignment
-	var orders []order
+	var statements []statement
 	for _, a := range assignments {
 		d := devices[a.Device]
 		if a.Again = d.AssignedFrom != 0 && d.Assignee == a.Operator; a.Again {
@@ -75,7 +76,7 @@ func (s *Store) assign(
 		}
 		a.From, a.To = d.Assign(a.Operator, now), 0
 		kept = append(kept, a)
-		orders = append(orders, s.assignOrders(t, a, stamp)...)
+		statements = append(statements, s.assignStatements(t, a, stamp)...)
 		index.device(string(a.Device))
 		if a.Operator != "" {
 			s.foresee(index, t, now, a)
@@ -84,7 +85,7 @@ func (s *Store) assign(
 	if err := index.write(ctx); err != nil {
 		return nil, err
 	}
-	for part := range slices.Chunk(orders, ordersInBatch) {
+	for part := range slices.Chunk(statements, statementsInBatch) {
 		if err := s.writeLogged(ctx, part); err != nil {
 			return nil, err
 		}
@@ -92,10 +93,11 @@ func (s *Store) assign(
 	return kept, nil
 }
 
-// assignOrders write an assignment into the list, and as the newest one unless a newer is there.
-func (s *Store) assignOrders(t *tenant, a andon.Assignment, stamp int64) []order {
+// assignStatements write an assignment into the list, and as the newest one unless a newer is
+// there.
+func (s *Store) assignStatements(t *tenant, a andon.Assignment, stamp int64) []statement {
 	device := string(a.Device)
-	return []order{{
+	return []statement{{
 		"INSERT INTO assignments_by_device (tenant, device, since, operator) " +
 			"VALUES (?, ?, ?, ?) USING TIMESTAMP ?",
 		[]any{t.key, device, int64(a.From), string(a.Operator), stamp},

@@ -121,7 +121,7 @@ func (b *bare) prepare(a *appending, d *bareDevice, events []andon.Event) mutati
 	a.shown(at)
 	var m mutation
 	if d.run != run || a.working.reads.rowADevice() {
-		a.log = append(a.log, a.working.reads.enter(placeOf(a.tenant, events[0].Device, is)))
+		a.log = append(a.log, a.working.reads.add(placeOf(a.tenant, events[0].Device, is)))
 	}
 	if d.run != run {
 		m = startsToWrite(a.tenant.key, events[0].Device,

@@ -140,7 +140,7 @@ func (s *Store) Retire(
 	slots.Forget()
 	// Its index rows stay until it is looked at again: an append that has not seen the retirement
 	// may bring it back and take them for kept. Those of a retired device are never shown.
-	err = s.write(ctx, s.retireOrders(t, device, at))
+	err = s.write(ctx, s.retireStatements(t, device, at))
 	if err == nil {
 		err = s.inTime(began, s.processes.pace.MemberFor)
 	}
@@ -194,8 +194,8 @@ func (s *Store) Purge(context.Context, andon.TenantID, andon.DeviceID) error {
 		"or delete its tenant")
 }
 
-// retireOrders write a retirement, the newest of which counts.
-func (s *Store) retireOrders(t *tenant, device andon.DeviceID, at andon.Time) []mutation {
+// retireStatements write a retirement, the newest of which counts.
+func (s *Store) retireStatements(t *tenant, device andon.DeviceID, at andon.Time) []mutation {
 	return []mutation{{{
 		"INSERT INTO retirements_by_device (tenant, device, at) VALUES (?, ?, ?) USING TIMESTAMP ?",
 		[]any{t.key, string(device), int64(at), s.stamp()},

@@ -84,14 +84,14 @@ func crowdState(b *testing.B, s *Store, in, left int) {
 	for i := range in + left {
 		id := fmt.Sprintf("device-%07d", i)
 		p := place{tenant: t.key, device: id, state: "WARNING2", severity: 48, at: at}
-		entered = append(entered, design.enter(p))
+		entered = append(entered, design.add(p))
 		if i%6 == 5 { // one of six, which are left of in+left
 			p.at += 1_000_000
 			p.state, p.severity = "NORMAL", 0
-			changed = append(changed, design.enter(p))
+			changed = append(changed, design.add(p))
 			p.at--
 			p.state = "WARNING2"
-			changed = append(changed, design.leave(p)...)
+			changed = append(changed, design.remove(p)...)
 		}
 	}
 	states := []mutation{{{

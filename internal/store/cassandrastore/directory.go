@@ -98,7 +98,7 @@ func (x *indexRows) operator(operator, device string, at andon.Time) {
 	x.answers(operator, device)
 }
 
-// name notes a name for whoever wants all of them.
+// name notes a name for lists of all of them.
 func (x *indexRows) name(of, name string) {
 	x.add("INSERT INTO directory (tenant, kind, id, unit, shard, label) VALUES (?, ?, ?, 0, 0, ?)",
 		[]any{x.tenant, string(ofNames), of, name}, "names", of, name)

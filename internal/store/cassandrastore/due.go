@@ -10,7 +10,7 @@ import (
 
 // What is due stands in partitions of five minutes, each in 16 shards, so that neither many records
 // for one instant nor many over time make a large one. due_slots says which partitions there are,
-// and forgets those that are over and empty, so that nobody reads past the deletions of what was
+// and forgets those that are over and empty, so that no reader goes past the deletions of what was
 // due before. Both are index rows.
 
 const (

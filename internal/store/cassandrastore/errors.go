@@ -63,7 +63,7 @@ func kindOf(err error) andon.Kind {
 	return andon.Unavailable
 }
 
-// words says in words what befell the cluster.
+// words says what happened to the cluster.
 func words(err error) string {
 	var request gocql.RequestError
 	if errors.As(err, &request) {

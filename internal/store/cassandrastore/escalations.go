@@ -98,8 +98,8 @@ func (a *appending) escalated(r andon.Escalation) []mutation {
 }
 
 // noteNewest notes an escalation with its device, as the newest unless a newer is there.
-func noteNewest(t *tenant, r *andon.Escalation) order {
-	return order{
+func noteNewest(t *tenant, r *andon.Escalation) statement {
+	return statement{
 		"UPDATE latest_by_device USING TIMESTAMP ? SET escalation = ? " +
 			"WHERE tenant = ? AND device = ?",
 		[]any{max(1, int64(r.At)), packEscalation(r, t), t.key, string(r.Device)},

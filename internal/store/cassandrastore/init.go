@@ -384,7 +384,7 @@ func defineBy(ctx context.Context, statement string, run, agree func(context.Con
 	}
 }
 
-// unanswered reports that nobody knows whether a statement was carried out.
+// unanswered reports that it is not known whether a statement was carried out.
 func unanswered(err error) bool {
 	var request gocql.RequestError
 	if errors.As(err, &request) {

@@ -38,20 +38,20 @@ func deviceOf(row string) string {
 func behind(device andon.DeviceID) string { return string(device) + "\x01" }
 
 // design is one way to find the devices that are in a state: the five of the reference, one of them
-// with two kinds of index. Their rows lead to devices, and enter is called before what they lead to
+// with two kinds of index. Their rows lead to devices, and add is called before what they lead to
 // counts as kept. The devices that a design finds are a superset of those that are in the state.
 type design interface {
 	// tables are what it needs beside the other tables, in the order of creation.
 	tables() []table
-	// enter notes that a device entered a state, or was found there.
-	enter(p place) mutation
-	// rowADevice reports that a device has one row, which says its state: then enter is called with
+	// add notes that a device is in a state since an entry, or was found there.
+	add(p place) mutation
+	// rowADevice reports that a device has one row, which says its state: then add is called with
 	// every newest entry, since another process may have written another state meanwhile. Where
-	// each state has an index row of its own, those are enough that enter a state.
+	// each state has an index row of its own, it is called when a device changes its state.
 	rowADevice() bool
-	// leave takes an index row away that is known to be stale, as of p.at. Nothing where enter of
+	// remove deletes an index row that is known to be stale, as of p.at. Nothing where add of
 	// the next state replaces it.
-	leave(p place) []mutation
+	remove(p place) []mutation
 	// retire takes away all index rows of a device that may stand in states.
 	retire(p place, states []andon.State) []mutation
 	// find returns questions that together give the devices of a state from a device on: all of
@@ -120,13 +120,13 @@ func newDesign(l layout) (design, error) {
 			"run the newer one", l.Design)
 }
 
-// leaveAll leaves every state.
-func leaveAll(
-	d interface{ leave(p place) []mutation }, p place, states []andon.State,
+// removeAll removes those of all states.
+func removeAll(
+	d interface{ remove(p place) []mutation }, p place, states []andon.State,
 ) (all []mutation) {
 	for _, state := range states {
 		p.state = state
-		all = append(all, d.leave(p)...)
+		all = append(all, d.remove(p)...)
 	}
 	return all
 }
@@ -142,14 +142,14 @@ func placeKey(p place) string { return stateKey(p.severity, p.state) }
 
 func (oneRow) rowADevice() bool { return true }
 
-func (d oneRow) enter(p place) mutation {
+func (d oneRow) add(p place) mutation {
 	return mutation{{
 		"INSERT INTO " + d.name + " (tenant, device, key) VALUES (?, ?, ?) USING TIMESTAMP ?",
 		[]any{p.tenant, p.row(), d.key(p), int64(p.at)},
 	}}
 }
 
-func (oneRow) leave(place) []mutation { return nil }
+func (oneRow) remove(place) []mutation { return nil }
 
 func (d oneRow) retire(p place, _ []andon.State) []mutation {
 	return []mutation{{{

@@ -29,7 +29,7 @@ func (d bucketsDesign) at(p place) []any {
 
 func (bucketsDesign) rowADevice() bool { return false }
 
-func (d bucketsDesign) enter(p place) mutation {
+func (d bucketsDesign) add(p place) mutation {
 	return mutation{{
 		"INSERT INTO latest_by_bucket (tenant, state, buckets, bucket, device) " +
 			"VALUES (?, ?, ?, ?, ?) USING TIMESTAMP ?",
@@ -37,7 +37,7 @@ func (d bucketsDesign) enter(p place) mutation {
 	}}
 }
 
-func (d bucketsDesign) leave(p place) []mutation {
+func (d bucketsDesign) remove(p place) []mutation {
 	return []mutation{{{
 		"DELETE FROM latest_by_bucket USING TIMESTAMP ? " +
 			"WHERE tenant = ? AND state = ? AND buckets = ? AND bucket = ? AND device = ?",
@@ -46,7 +46,7 @@ func (d bucketsDesign) leave(p place) []mutation {
 }
 
 func (d bucketsDesign) retire(p place, states []andon.State) []mutation {
-	return leaveAll(d, p, states)
+	return removeAll(d, p, states)
 }
 
 func (d bucketsDesign) find(p place) []finding {

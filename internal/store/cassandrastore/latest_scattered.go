@@ -12,7 +12,7 @@ import (
 
 // The designs of this file have a partition for each device, as the reference has its second and
 // fourth: no partition grows with the fleet, and no node is asked more than the others. Their rows
-// come in the order of tokens, so whoever wants a page of a list reads all of it.
+// come in the order of tokens, so a request for a page of a list reads all of it.
 
 // scatteredIndexDesign is the reference's second with PRIMARY KEY ((tenant, device)): one row a
 // device, and a legacy secondary index by tenant and state, which each node has of its own rows.
@@ -114,8 +114,8 @@ func (r *foundRow) state(rows rowsOf) andon.State {
 const scatteredPage = 5000
 
 // gather returns all that scattered findings give of a tenant from a device on, in order. The pages
-// behind the first one of a list go by what was read for a first one, where nobody else can have
-// written since.
+// behind the first one of a list go by what was read for a first one, where no other process can
+// have written since.
 func (s *Store) gather(
 	ctx context.Context, all []finding, t *tenant, from andon.DeviceID, q andon.DeviceQuery,
 ) ([]andon.DeviceID, error) {

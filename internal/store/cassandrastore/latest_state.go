@@ -18,14 +18,14 @@ func (stateDesign) tables() []table {
 
 func (stateDesign) rowADevice() bool { return false }
 
-func (stateDesign) enter(p place) mutation {
+func (stateDesign) add(p place) mutation {
 	return mutation{{
 		"INSERT INTO latest_by_state (tenant, state, device) VALUES (?, ?, ?) USING TIMESTAMP ?",
 		[]any{p.tenant, string(p.state), p.device, int64(p.at)},
 	}}
 }
 
-func (stateDesign) leave(p place) []mutation {
+func (stateDesign) remove(p place) []mutation {
 	return []mutation{{{
 		"DELETE FROM latest_by_state USING TIMESTAMP ? " +
 			"WHERE tenant = ? AND state = ? AND device = ?",
@@ -34,7 +34,7 @@ func (stateDesign) leave(p place) []mutation {
 }
 
 func (d stateDesign) retire(p place, states []andon.State) []mutation {
-	return leaveAll(d, p, states)
+	return removeAll(d, p, states)
 }
 
 func (stateDesign) find(p place) []finding {

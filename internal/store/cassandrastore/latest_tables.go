@@ -36,7 +36,7 @@ func (t stateTables) rest() string { return t.prefix + "other_states" }
 
 func (stateTables) rowADevice() bool { return false }
 
-func (t stateTables) enter(p place) mutation {
+func (t stateTables) add(p place) mutation {
 	if slices.Contains(t.states, p.state) {
 		return mutation{{
 			"INSERT INTO " + t.of(p.state) + " (tenant, device) VALUES (?, ?) USING TIMESTAMP ?",
@@ -49,7 +49,7 @@ func (t stateTables) enter(p place) mutation {
 	}}
 }
 
-func (t stateTables) leave(p place) []mutation {
+func (t stateTables) remove(p place) []mutation {
 	if slices.Contains(t.states, p.state) {
 		return []mutation{{{
 			"DELETE FROM " + t.of(p.state) + " USING TIMESTAMP ? WHERE tenant = ? AND device = ?",
@@ -64,7 +64,7 @@ func (t stateTables) leave(p place) []mutation {
 }
 
 func (t stateTables) retire(p place, states []andon.State) []mutation {
-	return leaveAll(t, p, states)
+	return removeAll(t, p, states)
 }
 
 var plainName = regexp.MustCompile(`^[a-z0-9]{1,20}$`)

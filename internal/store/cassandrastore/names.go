@@ -139,7 +139,7 @@ func (s *Store) restoreAssignment(ctx context.Context, t *tenant, a andon.Assign
 	if err := index.write(ctx); err != nil {
 		return err
 	}
-	return s.writeLogged(ctx, s.assignOrders(t, a, s.stamp()))
+	return s.writeLogged(ctx, s.assignStatements(t, a, s.stamp()))
 }
 
 func (s *Store) restoreEscalation(ctx context.Context, t *tenant, e andon.Escalation) error {
@@ -180,7 +180,7 @@ func (s *Store) restoreRetirement(ctx context.Context, t *tenant, r andon.Retire
 	slots.Forget()
 	index := s.newIndexRows(t.key, s.ttl(andon.Forever))
 	index.device(string(r.Device))
-	if err := index.write(ctx, s.retireOrders(t, r.Device, r.At)...); err != nil {
+	if err := index.write(ctx, s.retireStatements(t, r.Device, r.At)...); err != nil {
 		return err
 	}
 	if alive {

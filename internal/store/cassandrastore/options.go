@@ -49,11 +49,12 @@ type Options struct {
 	// Settle is how long after a change a device is looked at again, when everything that was under
 	// way at once with the change has landed; the keyspace's own unless set, and 30 seconds when
 	// one is made. Half of it is how long an append to a device may take before it is given up. All
-	// processes must have the same: index rows are deleted once nobody can have missed the change.
+	// processes must have the same: index rows are deleted once no process can have missed the
+	// change.
 	Settle time.Duration
 
 	pace    shared.Pace // of what processes tell each other; the usual one unless set
-	observe observer    // hears of each request; nil: nobody does
+	observe observer    // hears of each request; nil: none does
 }
 
 // observer counts requests, where that is measured.

@@ -23,7 +23,7 @@ type attendance struct {
 	failed  atomic.Pointer[error] // why the last beat or look was not answered
 	met     chan struct{}         // the last one ended
 	// bound is false where replicas in several data centres, or consistencies that do not meet,
-	// leave no way to be sure of others: then nobody holds himself for alone, and nobody waits.
+	// leave no way to be sure of others: then no process takes itself to be alone, and none waits.
 	bound func(context.Context) (bool, error)
 	loose atomic.Bool // the last answer of bound was false
 }

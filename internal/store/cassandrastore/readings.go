@@ -174,7 +174,7 @@ func measure(
 			at = len(all)
 			open[p], all, sizes = at, append(all, nil), append(sizes, 0)
 		}
-		all[at] = append(all[at], order{
+		all[at] = append(all[at], statement{
 			"INSERT INTO readings_by_device (tenant, device, day, shard, time, message, reading) " +
 				"VALUES (?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?",
 			[]any{tenant, string(r.Device), int(p.day), p.shard, int64(r.Time), messageID(r),

@@ -225,9 +225,9 @@ func (s *Store) putRight(
 	left.at--
 	var index []mutation
 	for _, d := range s.working.Load().writes {
-		index = append(index, d.enter(p))
-		if s.quiet(v) { // else somebody may just take the index row of another state for kept
-			index = append(index, leaveAll(d, left, v.Others(p.state))...)
+		index = append(index, d.add(p))
+		if s.quiet(v) { // else a process may just take the index row of another state for kept
+			index = append(index, removeAll(d, left, v.Others(p.state))...)
 		}
 	}
 	if err := s.write(ctx, index); err != nil {
@@ -262,10 +262,10 @@ func (s *Store) raiseFromLog(
 	return nil
 }
 
-// drop takes away the tables and views of designs that nobody reads or writes any more, also those
-// that a rebuild left which was broken off. Partitions of a number of buckets that is not used any
-// more stay: a tombstone of now would hide what a later rebuild to that number writes at the times
-// of entries, and stale index rows are harmless.
+// drop takes away the tables and views of designs that no process reads or writes any more, also
+// those that a rebuild left which was broken off. Partitions of a number of buckets that is not
+// used any more stay: a tombstone of now would hide what a later rebuild to that number writes at
+// the times of entries, and stale index rows are harmless.
 func (r *rebuild) drop(ctx context.Context) error {
 	s := r.store
 	now, err := newDesign(r.to)

@@ -221,7 +221,7 @@ func (f *fleet) strayIndexRows() {
 	}
 	var stray []mutation
 	for i := range 3 {
-		stray = append(stray, f.store.working.Load().reads.enter(place{
+		stray = append(stray, f.store.working.Load().reads.add(place{
 			tenant: t.key, device: string(crowdDevice(i)), state: "WARNING4", severity: 80, at: 1,
 		}))
 	}

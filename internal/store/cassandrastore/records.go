@@ -185,11 +185,11 @@ func (s *Store) forget(ctx context.Context, rows []mutation) {
 func (s *Store) swapRecord(
 	ctx context.Context, key string, r *andon.Record, was, is recordRow, ttl int,
 ) error {
-	ctx, leave, err := s.enter(ctx)
+	ctx, release, err := s.acquire(ctx)
 	if err != nil {
 		return failure("write "+r.String(), err)
 	}
-	defer leave()
+	defer release()
 	var version any // nil: there is no row
 	if was.version != 0 {
 		version = was.version

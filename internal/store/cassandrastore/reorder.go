@@ -195,7 +195,7 @@ func (s *Store) noteEscalation(
 	return nil
 }
 
-// dropFormer takes the rows of former generations away. Nobody writes to them any more.
+// dropFormer takes the rows of former generations away. No process writes to them any more.
 func (s *Store) dropFormer(ctx context.Context, t *tenant, device andon.DeviceID) error {
 	var all []mutation
 	p := place{tenant: t.key, device: string(device), at: andon.MaxTime}

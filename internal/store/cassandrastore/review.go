@@ -77,12 +77,12 @@ func (s *Store) reviewDevice(ctx context.Context, at shared.DueReview) error {
 	p := placeOf(t, at.Device, v)
 	for _, d := range s.working.Load().writes {
 		if changed {
-			index = append(index, d.enter(p))
+			index = append(index, d.add(p))
 		}
 		if at.Former != "" && at.Former != p.state {
 			left := p
 			left.state, left.severity, left.at = at.Former, 0, p.at-1
-			index = append(index, d.leave(left)...)
+			index = append(index, d.remove(left)...)
 		}
 	}
 	if err := s.write(ctx, index); err != nil {

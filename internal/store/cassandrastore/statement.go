@@ -16,7 +16,7 @@ type question struct {
 	partition int
 }
 
-// pageRows is how many rows are asked for at a time where nobody asks for fewer.
+// pageRows is how many rows are asked for at a time unless fewer are asked for.
 const pageRows = 1000
 
 // readPage asks a question from where state says, and calls row for each row of one page, after the
@@ -25,11 +25,11 @@ const pageRows = 1000
 func (s *Store) readPage(
 	ctx context.Context, q question, size int, state []byte, args, into []any, row func(),
 ) (next []byte, err error) {
-	ctx, leave, err := s.enter(ctx)
+	ctx, release, err := s.acquire(ctx)
 	if err != nil {
 		return nil, failure("read", err)
 	}
-	defer leave()
+	defer release()
 	began, rows := s.now(), 0
 	it := s.session.Query(q.text, args...).Consistency(s.options.read()).Idempotent(true).
 		PageSize(size).PageState(state).SetSpeculativeExecutionPolicy(s.speculation).
@@ -85,14 +85,14 @@ func (s *Store) each(ctx context.Context, q question, args, into []any, row func
 	}
 }
 
-// order is a statement that writes. Those of one mutation are of one partition.
-type order struct {
+// statement is one that writes. Those of one mutation are of one partition.
+type statement struct {
 	text string
 	args []any
 }
 
 // mutation is what is written to one partition, in one piece.
-type mutation []order
+type mutation []statement
 
 // write writes mutations side by side and returns when all of them are acknowledged, or the first
 // error. After an error any of them may have been written.
@@ -104,11 +104,11 @@ func (s *Store) write(ctx context.Context, mutations []mutation) error {
 }
 
 func (s *Store) mutate(ctx context.Context, m mutation) error {
-	ctx, leave, err := s.enter(ctx)
+	ctx, release, err := s.acquire(ctx)
 	if err != nil {
 		return err
 	}
-	defer leave()
+	defer release()
 	if len(m) == 1 {
 		return s.session.Query(m[0].text, m[0].args...).Consistency(s.options.write()).
 			Idempotent(true).ExecContext(ctx)
@@ -122,9 +122,11 @@ func (s *Store) mutate(ctx context.Context, m mutation) error {
 	return batch.ExecContext(ctx)
 }
 
-// enter takes one of the places for statements under way, until leave is called. The statement may
-// take Options.Timeout, all of its attempts together.
-func (s *Store) enter(ctx context.Context) (within context.Context, leave func(), err error) {
+// acquire takes one of the places for statements under way, until release is called. The statement
+// may take Options.Timeout, all of its attempts together.
+func (s *Store) acquire(
+	ctx context.Context,
+) (within context.Context, release func(), err error) {
 	select {
 	case s.inFlight <- struct{}{}:
 	case <-ctx.Done():
@@ -158,14 +160,14 @@ func (s *Store) stamp() int64 {
 
 // writeLogged writes what belongs together but lies in several partitions: once Cassandra has it,
 // all of it will be there.
-func (s *Store) writeLogged(ctx context.Context, orders []order) error {
-	ctx, leave, err := s.enter(ctx)
+func (s *Store) writeLogged(ctx context.Context, statements []statement) error {
+	ctx, release, err := s.acquire(ctx)
 	if err != nil {
 		return err
 	}
-	defer leave()
+	defer release()
 	batch := s.session.Batch(gocql.LoggedBatch).Consistency(s.options.write())
-	for _, o := range orders {
+	for _, o := range statements {
 		batch.Entries = append(batch.Entries, gocql.BatchEntry{
 			Stmt: o.text, Args: o.args, Idempotent: true,
 		})

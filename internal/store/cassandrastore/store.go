@@ -182,14 +182,14 @@ func (s *Store) begin(ctx context.Context) error {
 	if err := s.ensureDefault(ctx); err != nil {
 		return err
 	}
-	life, quit := context.WithCancel(context.WithoutCancel(ctx))
+	background, quit := context.WithCancel(context.WithoutCancel(ctx))
 	s.quit = quit
-	s.join = sync.OnceFunc(func() { s.work.Go(func() { s.processes.attend(life) }) })
-	s.work.Go(func() { s.follow(life) })
-	s.work.Go(func() { s.count(life) })
-	s.work.Go(func() { s.review(life) })
-	s.work.Go(func() { s.purge(life) })
-	s.work.Go(func() { s.reorder(life) })
+	s.join = sync.OnceFunc(func() { s.work.Go(func() { s.processes.attend(background) }) })
+	s.work.Go(func() { s.follow(background) })
+	s.work.Go(func() { s.count(background) })
+	s.work.Go(func() { s.review(background) })
+	s.work.Go(func() { s.purge(background) })
+	s.work.Go(func() { s.reorder(background) })
 	return nil
 }
 

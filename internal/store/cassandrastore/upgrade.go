@@ -12,7 +12,7 @@ import (
 )
 
 // upgrade brings a keyspace of the schema before to one. It may be repeated, and is broken off at
-// any place by whoever ends the program. One that was released is never changed.
+// any place. One that was released is never changed.
 type upgrade struct {
 	to       int
 	tables   []table
