@@ -11,7 +11,6 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-	"github.com/vbauerster/cupwriter"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/cli/draw"
@@ -49,7 +48,7 @@ func (o *Output) Settle(p *Program) error {
 		}
 	}
 	if o.Looks.brief = draw.IsTerminal(p.Stdout); o.Looks.brief {
-		o.Looks.width, _ = draw.SizeOf(cupwriter.New(p.Stdout, false))
+		o.Looks.width, _ = draw.SizeOf(p.Stdout)
 	}
 	if o.limit < 1 && !o.All {
 		return andon.Errorf(andon.Invalid, "--limit %d is less than 1; --all is without a limit",

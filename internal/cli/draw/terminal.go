@@ -74,7 +74,7 @@ func (p Page) Fitted(rows [][]Cell) {
 		p.Table(rows)
 		return
 	}
-	width, _ := SizeOf(cupwriter.New(p.W, false))
+	width, _ := SizeOf(p.W)
 	rows, whole := fit(rows, width)
 	p.Table(rows)
 	if !whole {

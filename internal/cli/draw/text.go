@@ -2,6 +2,7 @@ package draw
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -86,9 +87,9 @@ func Bytes(n uint64) string {
 	return fmt.Sprintf("%.1f %s", v, units[i])
 }
 
-// SizeOf returns the columns and rows of a terminal.
-func SizeOf(terminal *cupwriter.Writer) (width, height int) {
-	width, height, err := terminal.GetTermSize()
+// SizeOf returns the columns and rows of the terminal that w is.
+func SizeOf(w io.Writer) (width, height int) {
+	width, height, err := cupwriter.New(w, false).GetTermSize()
 	if err != nil || width <= 0 || height <= 0 {
 		return 80, 24 // as it has been since the VT100
 	}

@@ -142,7 +142,7 @@ func (d *demo) newServer(c app.Config) *app.App {
 	fatal := a.Fatal
 	a.Fatal = func(err error) {
 		if s := d.screen.Load(); s != nil {
-			s.close()
+			s.Close()
 		}
 		d.stderr.release()
 		fatal(err)

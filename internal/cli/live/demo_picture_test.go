@@ -25,13 +25,14 @@ func TestDemoPicture(t *testing.T) {
 	d.devices = 500
 	d.terminal = func(func()) *screen {
 		size := func() (int, int) { return width, height }
-		return &screen{out: &drawn, size: size, depth: draw.AllColours}
+		return &screen{&draw.Screen{Out: &drawn, Size: size, Depth: draw.AllColours}}
 	}
 	if err := d.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	frames := strings.Split(strings.TrimSuffix(drawn.String(), leaveScreen), toTop)
-	last := strings.NewReplacer(clearLine, "", clearBelow, "").Replace(frames[len(frames)-1])
+	frames := strings.Split(drawn.String(), "\x1b[H")
+	last, _, _ := strings.Cut(frames[len(frames)-1], "\x1b[J") // clears what is below
+	last = strings.ReplaceAll(last, "\x1b[K", "")              // clears the rest of a line
 	last = regexp.MustCompile(`127\.0\.0\.1:\d+`).ReplaceAllString(last, "127.0.0.1:8080")
 	clitest.Golden(t, "../../../docs/demo.svg", pictureOf(strings.Split(last, "\r\n"), width))
 }

@@ -68,7 +68,7 @@ func links(url string) []link {
 
 func (s *stage) close() {
 	if s.screen != nil {
-		s.screen.close()
+		s.screen.Close()
 		s.stderr.release()
 	}
 }

@@ -214,14 +214,15 @@ func TestWait(t *testing.T) {
 func TestScreenDraws(t *testing.T) {
 	var out bytes.Buffer
 	width, height := 60, 20
-	s := &screen{out: &out, size: func() (int, int) { return width, height }}
+	s := &screen{&draw.Screen{Out: &out, Size: func() (int, int) { return width, height }}}
 	for range 2 {
 		if err := s.draw(aBoard(t)); err != nil {
 			t.Fatal(err)
 		}
 		width, height = 30, 8
 	}
-	s.close()
+	s.Close()
+	const leaveScreen, toTop = "\x1b[?7h\x1b[?25h\x1b[?1049l", "\x1b[H"
 	pictures := strings.Split(strings.TrimSuffix(out.String(), leaveScreen), toTop)
 	if len(pictures) != 3 || !strings.HasSuffix(out.String(), leaveScreen) {
 		t.Fatalf("%q", out.String())
@@ -230,11 +231,11 @@ func TestScreenDraws(t *testing.T) {
 		if n := strings.Count(pictures[i+1], "\r\n") + 1; n > lines {
 			t.Errorf("picture %d has %d lines", i, n)
 		}
-		if !strings.HasSuffix(pictures[i+1], clearLine+clearBelow) {
+		if !strings.HasSuffix(pictures[i+1], "\x1b[K\x1b[J") {
 			t.Errorf("picture %d leaves what was there: %q", i, pictures[i+1])
 		}
 	}
-	s.out = &closedPipe{}
+	s.Out = &closedPipe{}
 	if err := s.draw(aBoard(t)); !errors.Is(err, errUnread) {
 		t.Errorf("a terminal that is gone: %v", err)
 	}

@@ -223,6 +223,6 @@ func (v *tableView) pause(ctx context.Context, d time.Duration) error {
 }
 
 func (v *tableView) end() string {
-	v.screen.close()
+	v.screen.Close()
 	return ""
 }

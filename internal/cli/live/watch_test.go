@@ -21,6 +21,7 @@ import (
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/cli/clitest"
 	"github.com/andonhq/andon/internal/cli/command"
+	"github.com/andonhq/andon/internal/cli/draw"
 )
 
 // script is a server that shows one fleet after another.
@@ -181,7 +182,7 @@ func TestWatchTable(t *testing.T) {
 	var out bytes.Buffer
 	v := &tableView{
 		watch: &watch{every: time.Second}, client: c, board: board{title: "here", none: "none"},
-		screen: &screen{out: &out, size: func() (int, int) { return 60, 20 }},
+		screen: &screen{&draw.Screen{Out: &out, Size: func() (int, int) { return 60, 20 }}},
 	}
 	now := newClockwork(t).now()
 	if err := v.show(t.Context(), now); err != nil {
@@ -210,7 +211,7 @@ func TestWatchTable(t *testing.T) {
 	if text := out.String(); err != nil || !strings.Contains(text, " b      ● NORMAL") {
 		t.Errorf("of the selected, those that are normal count, too: %q, %v", text, err)
 	}
-	if v.end(); !strings.HasSuffix(out.String(), leaveScreen) {
+	if v.end(); !strings.HasSuffix(out.String(), "\x1b[?7h\x1b[?25h\x1b[?1049l") {
 		t.Errorf("it leaves %q", out.String())
 	}
 }
