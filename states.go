@@ -200,7 +200,7 @@ func (s *StateSet) Look(name State) StateDef {
 }
 
 // Admit returns those of states that a tenant with this set can't have, because it has had, in had,
-// most states outside the set already. It adds the others to had.
+// most states outside the set already. It adds clones of the others to had.
 func (s *StateSet) Admit(states []State, had map[State]bool, most int) (refused []State) {
 	outside := len(had)
 	for _, d := range s.Defs() {
@@ -212,9 +212,9 @@ func (s *StateSet) Admit(states []State, had map[State]bool, most int) (refused 
 		switch {
 		case had[state]:
 		case s.Has(state):
-			had[state] = true
+			had[State(strings.Clone(string(state)))] = true
 		case outside < most:
-			had[state] = true
+			had[State(strings.Clone(string(state)))] = true
 			outside++
 		default:
 			refused = append(refused, state)

@@ -3,7 +3,6 @@ package cassandrastore
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -62,9 +61,5 @@ func (s *Store) AdmitStates(
 		}
 		a.read = s.now()
 	}
-	fresh := make([]andon.State, len(states))
-	for i, state := range states {
-		fresh[i] = andon.State(strings.Clone(string(state)))
-	}
-	return t.record.States.Admit(fresh, a.states, most), nil
+	return t.record.States.Admit(states, a.states, most), nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/tenants"
@@ -87,11 +86,7 @@ func (s *Store) AdmitStates(
 		for _, state := range t.seen() {
 			t.admitted[state] = true
 		}
-		fresh := make([]andon.State, len(states))
-		for i, state := range states {
-			fresh[i] = andon.State(strings.Clone(string(state)))
-		}
-		refused = t.record.States.Admit(fresh, t.admitted, most)
+		refused = t.record.States.Admit(states, t.admitted, most)
 		return nil
 	})
 	return refused, err

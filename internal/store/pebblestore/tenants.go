@@ -93,11 +93,7 @@ func (s *Store) AdmitStates(
 	for state := range t.seen() {
 		t.admitted[state] = true
 	}
-	fresh := make([]andon.State, len(states))
-	for i, state := range states {
-		fresh[i] = andon.State(strings.Clone(string(state)))
-	}
-	return t.states().Admit(fresh, t.admitted, most), nil
+	return t.states().Admit(states, t.admitted, most), nil
 }
 
 // tenant returns a tenant that is there, unless the context has ended.
