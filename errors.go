@@ -22,11 +22,12 @@ const (
 	Unavailable             // the store can't be reached: try again later
 	Full                    // no room left on the store
 	Damaged                 // what is stored can't be read: the rest of the store can
+	Gone                    // it is no longer kept: begin anew with what there is now
 )
 
 var kindNames = [...]string{
 	"internal", "invalid", "not found", "conflict", "too large",
-	"busy", "unsupported", "unavailable", "full", "damaged",
+	"busy", "unsupported", "unavailable", "full", "damaged", "gone",
 }
 
 // String returns the kind's name in words.

@@ -220,6 +220,7 @@ type Store interface {
 	Restorer
 	Tenants
 	Records
+	Feed
 
 	// Capabilities says what the store can serve. It does not change while the store is open.
 	Capabilities() Capabilities
@@ -247,6 +248,10 @@ type Capabilities struct {
 	Reorder        bool   // a state that has entries can change its severity
 	Explain        bool   // a query's Plan is written down (WithPlan)
 	CountNames     bool   // Names says how many devices each has
+	Changes        bool   // the feed of changes is served
+	ChangesDurable bool   // positions in the feed outlive the process
+	// ChangesShared says that what other processes write to the same store is in the feed.
+	ChangesShared bool
 	// CountsBehind is how far Counts may be behind what other processes wrote to the same store; 0:
 	// not at all. What this process wrote is counted at once.
 	CountsBehind Duration

@@ -20,9 +20,10 @@ type Env struct {
 	Base   andon.Time     // what scripts count time from: 22:00 UTC of yesterday
 
 	now     atomic.Int64
-	tenants map[string]andon.TenantID // by the name that the check gives them
-	made    []andon.TenantID          // all that are to be deleted
-	tenant  string                    // the name of the one that a script is in
+	tenants map[string]andon.TenantID         // by the name that the check gives them
+	made    []andon.TenantID                  // all that are to be deleted
+	feeds   map[andon.TenantID]andon.Position // up to where their feeds were looked at
+	tenant  string                            // the name of the one that a script is in
 }
 
 // patience is how long an eventual store may take to show what it acknowledged.
@@ -55,6 +56,7 @@ func (e *Env) Renew() {
 	e.SetNow(e.Base)
 	e.tenant = firstTenant
 	e.tenants = map[string]andon.TenantID{}
+	e.feeds = map[andon.TenantID]andon.Position{}
 }
 
 // Tenant returns the throwaway tenant with that name, and makes it where there is none yet.

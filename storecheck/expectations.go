@@ -32,6 +32,7 @@ import (
 //	expect readings d1: 5m{a=1,b=2}     with metrics=a,b
 //	expect latest d1 d2: d1/5m{a=1}     with from=1m
 //	expect metric a: d1/5m=1
+//	expect changes: d1:->WARNING1:entry what changed since the feed was looked at last (feed.go)
 //	expect retired: d1/WARNING1@5m-9m   see names.go: measuring, assigned, operators, supervisors,
 //	                                    metrics, escalated d1
 func parseExpect(words []string) (action, error) {
@@ -41,6 +42,8 @@ func parseExpect(words []string) (action, error) {
 		return parseDeviceField(subject, read, words[1:])
 	}
 	switch subject {
+	case "changes":
+		return parseChanges(words[1:])
 	case "gone":
 		return parseGone(words[1:])
 	case "entry":

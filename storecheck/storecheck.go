@@ -38,7 +38,7 @@ func Checks() []Check {
 	return slices.Concat(
 		scenarioChecks(), identityChecks(), timeChecks(), admissionChecks(), pagingChecks(),
 		capabilityChecks(), tenantChecks(), idChecks(), concurrentChecks(),
-		recordChecks(),
+		recordChecks(), feedChecks(),
 	)
 }
 

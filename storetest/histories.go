@@ -144,12 +144,13 @@ type world struct {
 	now         andon.Time
 	store, want *subject
 	asked       []question
+	followers   map[andon.TenantID][]*follower
 }
 
 // run does the steps on a new store and a new reference, and reports the first difference.
 func (h history) run(t *testing.T, open func(t *testing.T) andon.Store, o Options) error {
 	ctx := t.Context()
-	w := &world{now: beginning()}
+	w := &world{now: beginning(), followers: map[andon.TenantID][]*follower{}}
 	clock := func() andon.Time { return w.now }
 	w.store, w.want = newSubject(open(t), clock), newSubject(memstore.New(), clock)
 	defer func() { w.leave(context.WithoutCancel(ctx), h.tenants) }()
@@ -212,6 +213,7 @@ func (w *world) step(ctx context.Context, s step, o Options) error {
 	if s.do == nil || s.needs != nil && !s.needs(w.store.store.Capabilities()) {
 		return nil
 	}
+	w.deleted(s.deletes)
 	want, wantErr := s.all(ctx, w.want, false)
 	got, err := any(nil), context.Canceled
 	if s.looks > 0 && o.Abort {
@@ -267,6 +269,7 @@ func (w *world) restart(how start, o Options) {
 	clock := func() andon.Time { return w.now }
 	w.store = newSubject(again(w.store.raw), clock)
 	w.want = newSubject(w.want.raw, clock)
+	w.restarted()
 }
 
 // outcome is an answer, or the kind of the error in its place.
@@ -281,8 +284,12 @@ func outcome(answer any, err error) any {
 func (w *world) compare(ctx context.Context, h history, step int) error {
 	deadline := time.Now().Add(20 * time.Second)
 	for {
-		w.asked = questions(h, w.now, rand.New(rand.NewPCG(h.seed, uint64(step))))
+		r := rand.New(rand.NewPCG(h.seed, uint64(step)))
+		w.asked = questions(h, w.now, r)
 		err := w.difference(ctx)
+		if err == nil {
+			err = w.follow(ctx, h, r)
+		}
 		immediate := w.store.store.Capabilities().Immediate
 		if err == nil || immediate || time.Now().After(deadline) {
 			return err

@@ -26,6 +26,7 @@ type step struct {
 	looks      int                           // more than 0: at first, do is given up after so many
 	mayLack    bool                          // it is the same whether or not there was something
 	compare    bool                          // everything is compared behind it
+	deletes    andon.TenantID                // the tenant that is deleted; absent: none
 	needs      func(andon.Capabilities) bool // nil: every store can
 }
 
@@ -467,7 +468,8 @@ func (g *generator) expire() step {
 func (g *generator) deleteTenant() step {
 	tenant := pick(g, g.tenants)
 	return step{
-		text: fmt.Sprintf("delete %s and make it again", short(tenant)),
+		text:    fmt.Sprintf("delete %s and make it again", short(tenant)),
+		deletes: tenant,
 		do: func(ctx context.Context, s *subject) (any, error) {
 			if err := s.intake.DeleteTenant(ctx, tenant); err != nil {
 				return nil, err

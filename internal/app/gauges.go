@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/adapter"
 	"github.com/andonhq/andon/internal/store/wrap"
 )
@@ -41,6 +42,9 @@ func (a *App) registerGauges(registry *prometheus.Registry) {
 	registry.MustRegister(newFleetGauges(a.store, a.Now, a.Log), a.calls.duration,
 		a.calls.errors, engine{a.Config.Store, a.store}, a.tasks.succeeded, a.tasks.period,
 		a.tasks.failures)
+	if a.store.Capabilities().Changes {
+		registry.MustRegister(changesKept{a.store})
+	}
 	if a.Config.Place() == adapter.Directory {
 		registry.MustRegister(newDiskGauges(a.Config.Data, a.Config.Takes().Reserve))
 		registry.MustRegister(a.ordered.waited, a.ordered.took)
@@ -52,6 +56,30 @@ func oneIf(is bool) float64 {
 		return 1
 	}
 	return 0
+}
+
+// changesKept shows what the store keeps of its feed of changes.
+type changesKept struct{ store andon.Store }
+
+// Describe is of prometheus.Collector.
+func (c changesKept) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByCollect(c, to) }
+
+// Collect is of prometheus.Collector.
+func (c changesKept) Collect(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), margin)
+	defer cancel()
+	oldest, newest, err := c.store.ChangesKept(ctx, andon.DefaultTenant)
+	if err != nil {
+		return
+	}
+	gauge := func(name, help string, p andon.Position) {
+		to <- prometheus.MustNewConstMetric(
+			prometheus.NewDesc("andon_changes_"+name+"_position", help, nil, nil),
+			prometheus.GaugeValue, float64(p.Sequence))
+	}
+	gauge("newest", "Where the feed of changes ends.", newest)
+	gauge("oldest", "The oldest position from which a reader of the feed can go on; with one that "+
+		"is older it begins anew.", oldest)
 }
 
 // ordered is how the writes of a store that orders them get on with each other.

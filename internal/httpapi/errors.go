@@ -24,6 +24,7 @@ var statuses = [...]int{
 	andon.Unavailable: http.StatusServiceUnavailable,
 	andon.Full:        http.StatusInsufficientStorage,
 	andon.Damaged:     http.StatusInternalServerError,
+	andon.Gone:        http.StatusGone,
 }
 
 // retryAfter is how many seconds a client should wait, by status.

@@ -47,9 +47,6 @@ func (in *Intake) events(
 	if err := in.store.Append(ctx, tenant, now, events); err != nil {
 		return Result{}, err
 	}
-	if in.options.Changed != nil {
-		in.options.Changed(tenant, devicesOf(events))
-	}
 	return a.result(), nil
 }
 
@@ -137,16 +134,6 @@ func sameEntry(x, y *andon.Event) bool {
 	return x.Time == y.Time && x.Device == y.Device && x.State == y.State
 }
 
-func devicesOf(events []andon.Event) []andon.DeviceID {
-	devices := make([]andon.DeviceID, 0, len(events))
-	for i := range events {
-		if i == 0 || events[i].Device != events[i-1].Device {
-			devices = append(devices, events[i].Device)
-		}
-	}
-	return devices
-}
-
 // Readings admits the readings of one request and keeps them, as Events does. Two readings of one
 // device and time in a request join, the later one's metrics replace.
 func (in *Intake) Readings(
@@ -169,13 +156,6 @@ func (in *Intake) Readings(
 	}
 	if err := in.store.AppendReadings(ctx, tenant, now, readings); err != nil {
 		return Result{}, err
-	}
-	if in.options.Changed != nil {
-		devices := make([]andon.DeviceID, len(readings))
-		for i := range readings {
-			devices[i] = readings[i].Device
-		}
-		in.options.Changed(tenant, devices)
 	}
 	return a.result(), nil
 }

@@ -1,7 +1,6 @@
 // Package intake stands between the transports and the store. It decides what is admitted:
 // forms and limits, the time of each entry, the operator who answers for it. It pushes back
-// when more arrives than the store takes, and tells listeners what has changed. It knows no
-// transport and no engine.
+// when more arrives than the store takes. It knows no transport and no engine.
 //
 // Each request goes to the store in its caller's goroutine, so that decoding, admitting and
 // encoding run in parallel, and the store joins those that wait for its disk. How many do so at
@@ -38,10 +37,6 @@ type Options struct {
 	// Audit is told of each change for which a person answers; nil: nobody is. It must return at
 	// once.
 	Audit func(context.Context, Change)
-	// Changed is told, after each request that is durable, which devices it touched, some of them
-	// more than once. It says nothing of what changed: a listener asks the store, which knows the
-	// newest. So the order in which requests are told does not matter. It must return at once.
-	Changed func(tenant andon.TenantID, devices []andon.DeviceID)
 }
 
 // Intake admits what is written. All methods may be called concurrently.
@@ -89,11 +84,5 @@ func (in *Intake) arrival(now andon.Time) andon.Time {
 		if in.lastArrival.CompareAndSwap(last, next) {
 			return andon.Time(next)
 		}
-	}
-}
-
-func (in *Intake) changed(tenant andon.TenantID, devices ...andon.DeviceID) {
-	if in.options.Changed != nil {
-		in.options.Changed(tenant, devices)
 	}
 }

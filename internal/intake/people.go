@@ -18,11 +18,6 @@ func (in *Intake) assign(
 	if err != nil {
 		return nil, err
 	}
-	for i := range kept {
-		if !kept[i].Again {
-			in.changed(tenant, kept[i].Device)
-		}
-	}
 	return kept, nil
 }
 
@@ -52,9 +47,6 @@ func (in *Intake) escalate(
 	}
 	e.At = in.options.Now()
 	kept, added, err = in.store.Escalate(ctx, tenant, e)
-	if err == nil && added {
-		in.changed(tenant, e.Device)
-	}
 	return kept, added, err
 }
 
@@ -98,9 +90,6 @@ func (in *Intake) retire(
 		return 0, andon.AtField("path.device", "%s", err)
 	}
 	at, err := in.store.Retire(ctx, tenant, device, in.options.Now())
-	if err == nil {
-		in.changed(tenant, device)
-	}
 	return at, err
 }
 
@@ -112,9 +101,6 @@ func (in *Intake) withdraw(
 	}
 	w.At = in.options.Now()
 	kept, added, err = in.store.Withdraw(ctx, tenant, w)
-	if err == nil {
-		in.changed(tenant, w.Device)
-	}
 	return kept, added, err
 }
 
@@ -141,6 +127,5 @@ func (in *Intake) purge(
 	if err := in.store.Purge(ctx, tenant, device); err != nil {
 		return err
 	}
-	in.changed(tenant, device)
 	return nil
 }

@@ -35,9 +35,6 @@ func (in *Intake) restore(
 	if err := in.store.Restore(ctx, tenant, h); err != nil {
 		return Result{}, err
 	}
-	for _, device := range devicesOfHistory(&h) {
-		in.changed(tenant, device)
-	}
 	return Result{Accepted: r.at - len(r.rejected), Rejected: r.rejected}, nil
 }
 
@@ -81,17 +78,4 @@ func kept[T any](r *restoring, items []T, check func(*T) error) (right []T) {
 		r.at++
 	}
 	return right
-}
-
-func devicesOfHistory(h *andon.History) (devices []andon.DeviceID) {
-	for i := range h.Assignments {
-		devices = append(devices, h.Assignments[i].Device)
-	}
-	for i := range h.Escalations {
-		devices = append(devices, h.Escalations[i].Device)
-	}
-	for i := range h.Retirements {
-		devices = append(devices, h.Retirements[i].Device)
-	}
-	return devices
 }

@@ -26,6 +26,7 @@ func plan() []room {
 		{dir: "internal/tools/release", may: ". internal/lint/licences"},
 		{dir: "internal/spell", pure: true},
 		{dir: "internal/current", pure: true, may: "."},
+		{dir: "internal/feed", pure: true, may: "."},
 		{dir: "internal/cuckoo", pure: true},
 		{dir: "internal/rwlock", pure: true},
 		{dir: "internal/simulate", pure: true, may: "."},
@@ -78,10 +79,11 @@ func planOfStores() []room {
 		{dir: "internal/store/shared", pure: true, may: ". internal/current"},
 		{dir: "internal/store/adapter", may: ". internal/config"},
 		{dir: "internal/store/tenants", pure: true, may: "."},
-		{dir: "internal/store/memstore", pure: true, may: ". internal/config " +
+		{dir: "internal/store/memstore", pure: true, may: ". internal/config internal/feed " +
 			"internal/store/adapter internal/store/tenants"},
 		{dir: "internal/store/pebblestore", may: ". internal/config internal/cuckoo " +
-			"internal/current internal/rwlock internal/store/adapter internal/store/tenants"},
+			"internal/current internal/feed internal/rwlock internal/store/adapter " +
+			"internal/store/tenants"},
 		{dir: "internal/store/cassandrastore", may: ". internal/config internal/cuckoo " +
 			"internal/current internal/rwlock internal/store/adapter internal/store/shared " +
 			"internal/store/tenants internal/store/wrap"},

@@ -14,7 +14,7 @@ func (s *Store) Assign(
 	ctx context.Context, id andon.TenantID, now andon.Time, assignments []andon.Assignment,
 ) ([]andon.Assignment, error) {
 	var kept []andon.Assignment
-	err := s.within(ctx, id, func(t *tenant) error {
+	err := s.write(ctx, id, andon.ByAssignment, func(t *tenant) error {
 		for _, a := range assignments {
 			kept = append(kept, t.device(a.Device).assign(now, a.Operator))
 		}

@@ -11,7 +11,7 @@ import (
 func (s *Store) Withdraw(
 	ctx context.Context, id andon.TenantID, w andon.Withdrawal,
 ) (kept andon.Withdrawal, added bool, err error) {
-	err = s.within(ctx, id, func(t *tenant) error {
+	err = s.write(ctx, id, andon.ByWithdrawal, func(t *tenant) error {
 		d, e, err := t.entry(w.Device, w.Time, w.State)
 		if err != nil {
 			return err
@@ -31,8 +31,9 @@ func (s *Store) Withdraw(
 
 // Purge forgets a device.
 func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.DeviceID) error {
-	return s.within(ctx, id, func(t *tenant) error {
+	return s.write(ctx, id, andon.ByPurge, func(t *tenant) error {
 		for _, d := range t.known(device) {
+			d.changed()
 			delete(t.devices, device)
 			if len(d.entries)+len(d.readings)+len(d.assignments) > 0 {
 				return nil

@@ -175,7 +175,7 @@ func (s *Store) Counts(
 func (s *Store) Retire(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, at andon.Time,
 ) (andon.Time, error) {
-	err := s.within(ctx, id, func(t *tenant) error {
+	err := s.write(ctx, id, andon.ByRetirement, func(t *tenant) error {
 		if _, err := t.shown(device); err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 
 // device is everything that was ever kept of one device.
 type device struct {
+	tenant      *tenant
 	id          andon.DeviceID
 	entries     []andon.Event                  // in the order of the log, without EscalatedTo
 	escalations map[entryID][]andon.Escalation // of each entry, the newest last
@@ -28,8 +29,9 @@ type entryID struct {
 	state andon.State
 }
 
-func newDevice(id andon.DeviceID) *device {
+func newDevice(t *tenant, id andon.DeviceID) *device {
 	return &device{
+		tenant:      t,
 		id:          andon.DeviceID(strings.Clone(string(id))),
 		escalations: map[entryID][]andon.Escalation{},
 		withdrawn:   map[entryID]andon.Withdrawal{},
@@ -38,7 +40,10 @@ func newDevice(id andon.DeviceID) *device {
 }
 
 // changed is called after every change of what show works from.
-func (d *device) changed() { d.shown = nil }
+func (d *device) changed() {
+	d.shown = nil
+	d.tenant.touched[d.id] = true
+}
 
 // hear notes the arrival of a message.
 func (d *device) hear(received andon.Time) {

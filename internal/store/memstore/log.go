@@ -14,7 +14,7 @@ import (
 func (s *Store) Append(
 	ctx context.Context, id andon.TenantID, received andon.Time, events []andon.Event,
 ) error {
-	return s.within(ctx, id, func(t *tenant) error {
+	return s.write(ctx, id, andon.ByEntry, func(t *tenant) error {
 		for i := range events {
 			d := t.device(events[i].Device)
 			e := cloneEvent(d.id, &events[i])
@@ -24,6 +24,7 @@ func (s *Store) Append(
 			t.hadEvents, t.states[e.State] = true, true
 			d.keep(t.record.States, e)
 			d.hear(received)
+			t.feed.note(d, &e)
 		}
 		return nil
 	})
@@ -66,7 +67,7 @@ func (d *device) record(r andon.Escalation) {
 func (s *Store) Escalate(
 	ctx context.Context, id andon.TenantID, r andon.Escalation,
 ) (kept andon.Escalation, added bool, err error) {
-	err = s.within(ctx, id, func(t *tenant) error {
+	err = s.write(ctx, id, andon.ByEscalation, func(t *tenant) error {
 		d, e, err := t.entry(r.Device, r.Time, r.State)
 		if err == nil && d.isWithdrawn(e) {
 			err = andon.NoEntry(r.Device, r.Time, r.State)

@@ -34,6 +34,9 @@ type tenant struct {
 	admitted map[andon.State]bool
 
 	hadEvents, hadReadings bool
+
+	feed    *following // nil until someone asks for it
+	touched map[andon.DeviceID]bool
 }
 
 // New returns a store that holds DefaultTenant and nothing else.
@@ -50,7 +53,7 @@ func (s *Store) Capabilities() andon.Capabilities {
 	return andon.Capabilities{
 		Name: "memory", Immediate: true, AtomicBatch: true, AtomicAssign: true,
 		SortDevices: true, MetricReadings: true,
-		Withdraw: true, Purge: true, Reorder: true, CountNames: true,
+		Withdraw: true, Purge: true, Reorder: true, CountNames: true, Changes: true,
 	}
 }
 
@@ -100,7 +103,7 @@ func list[T any](
 func (t *tenant) device(id andon.DeviceID) *device {
 	d, ok := t.devices[id]
 	if !ok {
-		d = newDevice(id)
+		d = newDevice(t, id)
 		t.devices[d.id] = d
 	}
 	return d

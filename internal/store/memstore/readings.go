@@ -14,7 +14,7 @@ import (
 func (s *Store) AppendReadings(
 	ctx context.Context, id andon.TenantID, received andon.Time, readings []andon.Reading,
 ) error {
-	return s.within(ctx, id, func(t *tenant) error {
+	return s.write(ctx, id, 0, func(t *tenant) error {
 		for i := range readings {
 			d := t.device(readings[i].Device)
 			t.hadReadings = t.hadReadings || len(readings[i].Metrics) > 0

@@ -11,7 +11,7 @@ import (
 
 // Restore keeps what people did elsewhere, with its times.
 func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History) error {
-	return s.within(ctx, id, func(t *tenant) error {
+	return s.write(ctx, id, andon.ByRestore, func(t *tenant) error {
 		for _, a := range h.Assignments {
 			t.device(a.Device).restoreAssignment(a)
 		}

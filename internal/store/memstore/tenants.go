@@ -38,9 +38,15 @@ func (s *Store) PutTenant(ctx context.Context, record andon.Tenant) (andon.Tenan
 	if err := ctx.Err(); err != nil {
 		return andon.Tenant{}, err
 	}
+	ring := func() {}
+	defer func() { ring() }() // behind the lock
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.put(record)
+	record, err := s.put(record)
+	if err == nil {
+		ring = s.tenants[record.ID].publish(andon.OfTenant)
+	}
+	return record, err
 }
 
 // put stores the document of a tenant. The caller holds s.mu.
@@ -59,7 +65,7 @@ func (s *Store) put(record andon.Tenant) (andon.Tenant, error) {
 	if !ok {
 		t = &tenant{
 			devices: map[andon.DeviceID]*device{}, states: map[andon.State]bool{},
-			admitted: map[andon.State]bool{},
+			admitted: map[andon.State]bool{}, touched: map[andon.DeviceID]bool{},
 		}
 		s.tenants[record.ID] = t
 	}
@@ -100,13 +106,19 @@ func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 	if id == andon.DefaultTenant {
 		return andon.Errorf(andon.Conflict, "tenant %q can't be deleted", id)
 	}
-	return s.within(ctx, id, func(*tenant) error {
+	var f *following
+	err := s.within(ctx, id, func(t *tenant) error {
+		f = t.feed
 		delete(s.tenants, id)
 		maps.DeleteFunc(s.records, func(k recordKey, r andon.Record) bool {
 			return k.tenant == id || k == recordKey{"", andon.TenantKind, string(id)}
 		})
 		return nil
 	})
+	if f != nil {
+		f.End()
+	}
+	return err
 }
 
 // Had reports whether the tenant ever had events and readings.

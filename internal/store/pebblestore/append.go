@@ -31,6 +31,7 @@ func (s *Store) Append(
 	if err != nil {
 		return err
 	}
+	w.kind = andon.ByEntry
 	defer w.close()
 	w.fold = func(i int, d *current.Device) error { return w.append(d, &groups[i]) }
 	ids := make([]andon.DeviceID, len(groups))
@@ -197,6 +198,7 @@ func (w *writing) events(d *current.Device, events []andon.Event) error {
 			return err
 		}
 		operator := retain(w.operators[i], d.Operator)
+		was := shownBy(d)
 		err = d.Apply(current.Entry{
 			Time: e.Time, Severity: w.states.Severity(state), State: state, Operator: operator,
 		}, w.states, w.past)
@@ -212,11 +214,25 @@ func (w *writing) events(d *current.Device, events []andon.Event) error {
 				return err
 			}
 		}
+		if e.EscalatedTo != "" || shownBy(d) != was {
+			f.entry = andon.EntryRef{Time: e.Time, State: state}
+		}
 		if err := w.index(f, d.ID, operator, e.Time); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// shown is what an entry may change of what a device shows.
+type shown struct {
+	state           andon.State
+	since, incident andon.Time
+	operator        andon.PersonID
+}
+
+func shownBy(d *current.Device) shown {
+	return shown{d.State, d.Since, d.Incident, d.Operator}
 }
 
 // retain returns a person to keep: the one that is kept already where it is the same, else a clone,

@@ -86,11 +86,11 @@ func (s *Store) checkpoint() error {
 	}
 	tenants := s.everyTenant()
 	held := s.checkpoints.grown.Load()
-	// Behind this the records before first are on the disk, and so may be shown.
+	// Behind this the records before first are on the disk, and so may be published.
 	if err := s.sync(); err != nil {
 		return err
 	}
-	s.showThrough(first - 1)
+	s.publish(first - 1)
 	devices := 0
 	for _, t := range tenants {
 		n, err := s.checkpointTenant(t)
@@ -196,7 +196,7 @@ func (s *Store) rebuild() error {
 		s.checkpoints.grown.Add(int64(len(value)))
 		s.order.next = sequence + 1
 	}
-	s.line.shown = s.order.next
+	s.line.published = s.order.next
 	devices := 0
 	for _, r := range byNumber {
 		r.finish()

@@ -171,7 +171,7 @@ func FuzzRecord(f *testing.F) {
 			is = changed
 		}
 		is.Received = instant(t3)
-		change := appendChange(nil, parts&1 == 1, &was, &is, is.Received)
+		change := appendChange(nil, changedParts(&was, &is), parts&1 == 1, &is, is.Received)
 		record := appendNumbered(newRecord(1, is.Received), 3, change)
 		r := &rebuilding{}
 		*r.device(3) = was

@@ -29,6 +29,7 @@ func (s *Store) Withdraw(
 	if err != nil {
 		return sent, false, err
 	}
+	w.kind = andon.ByWithdrawal
 	defer w.close()
 	w.fold = func(_ int, d *current.Device) (err error) {
 		kept, added, err = w.withdraw(d, sent, ref)
@@ -140,7 +141,7 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 	}
 	defer t.writes.Unlock()
 	w := s.beginWrite(ctx, t, 0, 1, 4096)
-	w.alone, w.purge = true, true
+	w.alone, w.kind = true, andon.ByPurge
 	defer w.close()
 	if found, err := p.rows(w.batch); err != nil || !found {
 		return firstError(err, andon.Errorf(andon.NotFound, "nothing is kept of device %q", device))

@@ -150,7 +150,8 @@ func TestNewerFormatIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Open("store", Options{FS: fs})
-	if andon.KindOf(err) != andon.Conflict || !strings.Contains(err.Error(), "format 4") {
+	if andon.KindOf(err) != andon.Conflict ||
+		!strings.Contains(err.Error(), fmt.Sprint("format ", formatVersion+1)) {
 		t.Errorf("opening a newer format: %v", err)
 	}
 }

@@ -36,7 +36,7 @@ func diskErrors(t *testing.T, seed uint64) (gaveUp bool) {
 	dead := make(chan struct{})
 	var once sync.Once
 	s, err := Open("store", Options{
-		FS: errorfs.Wrap(fs, on), memTable: 64 << 10,
+		FS: errorfs.Wrap(fs, on), memTable: 128 << 10,
 		Fatal: func(error) {
 			once.Do(func() { close(dead) })
 			select {} // the process would end here

@@ -2,6 +2,7 @@ package pebblestore
 
 import (
 	"context"
+	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/config"
@@ -18,7 +19,10 @@ var (
 
 // NewEngine returns an Engine with the defaults of its settings.
 func NewEngine() adapter.Engine {
-	return &Engine{Options{Cache: defaultCache, Reserve: defaultReserve}}
+	return &Engine{Options{
+		Cache: defaultCache, Reserve: defaultReserve,
+		ChangesFor: defaultChangesFor, ChangesBytes: defaultChangesBytes,
+	}}
 }
 
 // Name is of adapter.Engine.
@@ -34,6 +38,11 @@ func (e *Engine) Settings() config.Group {
 			Help: "bytes of the store kept in memory for reading"},
 		{Key: "reserve", Value: config.Size(&e.options.Reserve),
 			Help: "bytes kept free on the store's disk; below them writes get 507"},
+		{Key: "changes_for", Value: config.Span(&e.options.ChangesFor, time.Minute),
+			Help: "how long changes of what devices show are kept, so that a reader of the feed " +
+				"who was away goes on where it was; else it begins anew"},
+		{Key: "changes_size", Value: config.Size(&e.options.ChangesBytes),
+			Help: "most bytes of such changes; beyond them the oldest go earlier"},
 	}}
 }
 

@@ -32,6 +32,7 @@ import (
 //	t  tenant        id 0                                                   format 2 had them
 //	c  checkpoint    tenant 4 | number 4                                    id 0 | device
 //	l  record        sequence 8                                             record
+//	h  changes       tenant 4 | sequence 8                                  changes
 //	f  fixed         name                                                   see store.go
 //
 // The day first makes expiry a range deletion, and keeps what is written together together. The
@@ -59,11 +60,12 @@ const (
 	tableTenant     = 't'
 	tableCheckpoint = 'c'
 	tableRecord     = 'l'
+	tableChange     = 'h'
 	tableFixed      = 'f'
 )
 
 // tablesOfATenant are those whose keys begin with the tenant's number.
-const tablesOfATenant = "exdosrqmawzncj"
+const tablesOfATenant = "exdosrqmawzncjh"
 
 const (
 	textEnd    byte = 0

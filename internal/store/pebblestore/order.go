@@ -112,18 +112,19 @@ func (o *order) ready() error {
 	return nil
 }
 
-// staged is a write that is in the log but perhaps not on the disk yet.
-type staged struct {
+// pending is a write that is in the log but perhaps not on the disk yet.
+type pending struct {
 	sequence uint64 // of its last record
 	tenant   *tenant
-	changes  *changes
+	changes  *changes // nil: of the tenant's record only
+	fed      bool     // it has changes for the feed
 }
 
-// line shows what was staged, in that order, once it is on the disk.
+// line publishes what is pending, in the order of staging, once it is on the disk.
 type line struct {
 	sync.Mutex
-	waiting []staged
-	shown   uint64 // all records before this one are shown
+	pending   []pending
+	published uint64 // all records before this one are
 }
 
 // commit brings a write through the ordered section and onto the disk, and shows it. Where it
@@ -150,8 +151,9 @@ func (s *Store) commit(w *writing) error {
 	if err := w.batch.SyncWait(); err != nil {
 		return s.fatal(fmt.Errorf("write store to disk: %w", err))
 	}
-	s.showThrough(sequence)
+	s.publish(sequence)
 	s.checkpoints.grow(size)
+	s.feed.grow(s, w.received, len(w.feed), sequence)
 	w.remember()
 	return nil
 }
@@ -196,9 +198,9 @@ func (noLock) Unlock() {}
 func (s *Store) stage(w *writing) (size int, sequence uint64, err error) {
 	w.place()
 	records := w.records()
-	for i, record := range records {
-		size += len(record)
-		err = errors.Join(err, w.batch.Set(recordKey(s.order.next+uint64(i)), record, nil))
+	for i, r := range records {
+		size += len(r.record)
+		err = errors.Join(err, w.setRecord(s.order.next+uint64(i), r))
 	}
 	if err == nil {
 		err = s.db.ApplyNoSyncWait(w.batch, pebble.Sync)
@@ -213,29 +215,50 @@ func (s *Store) stage(w *writing) (size int, sequence uint64, err error) {
 	s.order.next += uint64(len(records))
 	sequence = s.order.next - 1
 	s.line.Lock()
-	s.line.waiting = append(s.line.waiting, staged{sequence, w.tenant, w.changes})
+	s.line.pending = append(s.line.pending,
+		pending{sequence, w.tenant, w.changes, len(w.feed) > 0})
 	s.line.Unlock()
 	return size, sequence, nil
 }
 
-// showThrough shows every write up to one that is on the disk: the log is written in order, so the
-// earlier ones are on the disk as well.
-func (s *Store) showThrough(sequence uint64) {
+// publish shows every write up to one that is on the disk: the log is written in order, so the
+// earlier ones are on the disk as well. Who waits for changes is woken behind all locks.
+func (s *Store) publish(sequence uint64) {
+	for _, p := range s.show(sequence) {
+		p.tenant.bell.Ring(p.sequence + 1)
+	}
+}
+
+// publishBefore publishes all records before a sequence, which are on the disk.
+func (s *Store) publishBefore(next uint64) {
+	if next > 0 {
+		s.publish(next - 1)
+	}
+}
+
+// show returns the writes that are in the feed now.
+func (s *Store) show(sequence uint64) (fed []pending) {
 	s.line.Lock()
 	defer s.line.Unlock()
-	if s.line.shown > sequence {
-		return
+	if s.line.published > sequence {
+		return nil
 	}
 	n := 0
 	s.mu.Lock()
-	for ; n < len(s.line.waiting) && s.line.waiting[n].sequence <= sequence; n++ {
-		w := s.line.waiting[n]
-		w.tenant.fleet.Show(w.changes)
-		s.line.waiting[n] = staged{}
+	for ; n < len(s.line.pending) && s.line.pending[n].sequence <= sequence; n++ {
+		p := s.line.pending[n]
+		if p.changes != nil {
+			p.tenant.fleet.Show(p.changes)
+		}
+		if p.fed {
+			fed = append(fed, pending{sequence: p.sequence, tenant: p.tenant})
+		}
+		s.line.pending[n] = pending{}
 	}
 	s.mu.Unlock()
-	s.line.waiting = s.line.waiting[n:]
-	s.line.shown = sequence + 1
+	s.line.pending = s.line.pending[n:]
+	s.line.published = sequence + 1
+	return fed
 }
 
 // fatal ends the process. Where it comes back, as in a test, the error is the write's, and no other

@@ -27,6 +27,7 @@ func (s *Store) Escalate(
 	if err != nil {
 		return e, false, err
 	}
+	w.kind = andon.ByEscalation
 	defer w.close()
 	w.fold = func(_ int, d *current.Device) (err error) {
 		kept, added, err = w.escalate(d, e)
@@ -147,6 +148,7 @@ func (s *Store) Retire(
 	if err != nil {
 		return 0, err
 	}
+	w.kind = andon.ByRetirement
 	defer w.close()
 	w.frees = true // its history goes when it expires, and nothing comes after
 	w.fold = func(_ int, d *current.Device) error {
@@ -209,6 +211,7 @@ func (s *Store) Assign(
 	if err != nil {
 		return nil, err
 	}
+	w.kind = andon.ByAssignment
 	defer w.close()
 	devices, of := devicesOf(assignments)
 	kept := slices.Clone(assignments)

@@ -50,9 +50,10 @@ func appendNumbered(b []byte, number uint32, change []byte) []byte {
 }
 
 // appendChange encodes how a device changed, without its number, which it may not have yet. base is
-// the arrival that the record begins with.
-func appendChange(b []byte, named bool, was, is *current.Device, base andon.Time) []byte {
-	parts := changedParts(was, is)
+// the arrival that the record begins with, and parts are those that did (changedParts).
+func appendChange(
+	b []byte, parts byte, named bool, is *current.Device, base andon.Time,
+) []byte {
 	if named {
 		parts |= partNamed
 	}

@@ -30,6 +30,7 @@ func (s *Store) Reorder(ctx context.Context, id andon.TenantID) (andon.Tenant, e
 		if err := s.reorderDevices(ctx, t); err != nil {
 			return andon.Tenant{}, err
 		}
+		next := uint64(0)
 		err := s.ordered(ctx, func() (err error) {
 			now := *t.record.Load()
 			if t.gone {
@@ -38,12 +39,14 @@ func (s *Store) Reorder(ctx context.Context, id andon.TenantID) (andon.Tenant, e
 			if now.States == record.States { // else it was changed once more
 				now.Reordering = false
 				_, err = s.writeTenant(t, now)
+				next = s.order.next
 			}
 			return err
 		})
 		if err != nil {
 			return andon.Tenant{}, err
 		}
+		s.publishBefore(next)
 	}
 }
 
@@ -80,6 +83,7 @@ func (s *Store) reorderSlots(ctx context.Context, t *tenant, slots []*slot) erro
 	if err != nil {
 		return err
 	}
+	w.kind = andon.ByReorder
 	defer w.close()
 	var ids []andon.DeviceID
 	s.mu.RLock()

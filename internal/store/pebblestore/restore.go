@@ -94,6 +94,7 @@ func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History)
 	if err != nil {
 		return err
 	}
+	r.kind = andon.ByRestore
 	defer r.close()
 	r.fold, r.rows = r.device, r.write
 	r.add(r.devices)

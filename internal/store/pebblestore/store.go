@@ -32,8 +32,9 @@ import (
 // The version of the stored format. A store of a newer one is refused, an older one is upgraded. It
 // changes whenever an old program could misread what a new one writes. Version 2 sets escalations
 // aside (keys.go), which a program of version 1 would not find, and has withdrawals, which it would
-// not heed; nothing of version 1 changes. Version 3 keeps tenants as documents.
-const formatVersion = 3
+// not heed; nothing of version 1 changes. Version 3 keeps tenants as documents. Version 4 has the
+// feed of changes, in which a program of version 3 would leave gaps.
+const formatVersion = 4
 
 // The format of Pebble's own files. Raising it keeps older programs out.
 const engineFormat = pebble.FormatValueSeparation
@@ -44,11 +45,15 @@ const (
 	fixedTenant     = "next tenant"  // the next tenant's number, 4 bytes
 	fixedVersion    = "last version" // the last that a document was given, 8 bytes
 	fixedCheckpoint = "checkpoint"   // the first record that the checkpoint does not hold, 8 bytes
+	fixedFeed       = "feed"         // which changes there are: kept, as JSON
 )
 
 const (
 	defaultReserve = 512 << 20
 	defaultCache   = 128 << 20
+
+	defaultChangesFor   = 24 * time.Hour
+	defaultChangesBytes = 256 << 20
 )
 
 // Options are how a store is opened. The zero value works.
@@ -57,6 +62,10 @@ type Options struct {
 	Reserve int64  // bytes of the disk that are left free: 512 MiB unless set
 	Cache   int64  // bytes of blocks that are kept in memory: 128 MiB unless set
 	Owner   string // what this process says of itself to a second one that opens the directory
+	// Changes are kept for the feed for about so long, by the arrival of events, and up to about so
+	// many bytes: a day and 256 MiB unless set.
+	ChangesFor   time.Duration
+	ChangesBytes int64
 	// Fatal is told that the disk failed, or the store is in a state that it must not go on in. It
 	// must end the process: nothing that was acknowledged is lost. It panics unless set.
 	Fatal func(error)
@@ -84,7 +93,8 @@ type Store struct {
 	tenants map[andon.TenantID]*tenant
 
 	order   order // staging, one at a time
-	line    line  // showing, in the order of staging
+	line    line  // publishing, in the order of staging
+	feed    changesKept
 	written *cuckoo.Written
 
 	documents   documents
@@ -157,6 +167,12 @@ func (o *Options) complete() {
 	}
 	if o.Cache == 0 {
 		o.Cache = defaultCache
+	}
+	if o.ChangesFor == 0 {
+		o.ChangesFor = defaultChangesFor
+	}
+	if o.ChangesBytes == 0 {
+		o.ChangesBytes = defaultChangesBytes
 	}
 	if o.Fatal == nil {
 		o.Fatal = func(err error) { panic(err) }
@@ -236,7 +252,7 @@ func (s *Store) load() (err error) {
 			return err
 		}
 	}
-	if err := s.rebuild(); err != nil {
+	if err := firstError(s.rebuild(), s.openFeed()); err != nil {
 		return err
 	}
 	return s.reorderAll(context.Background())
@@ -285,6 +301,7 @@ func (s *Store) Capabilities() andon.Capabilities {
 		Name: "pebble " + engineVersion(), Durable: true, Immediate: true,
 		AtomicBatch: true, AtomicAssign: true, SortDevices: true, MetricReadings: true,
 		Withdraw: true, Purge: true, Reorder: true, CountNames: true,
+		Changes: true, ChangesDurable: true, ChangesShared: true,
 	}
 }
 

@@ -2,6 +2,7 @@ package pebblestore_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -50,7 +51,8 @@ func TestHistories(t *testing.T) {
 
 func open(t *testing.T, dir string, fs vfs.FS) andon.Store {
 	t.Helper()
-	s, err := pebblestore.Open(dir, pebblestore.Options{FS: fs})
+	const years = 100 * 365 * 24 * time.Hour // histories go on by days
+	s, err := pebblestore.Open(dir, pebblestore.Options{FS: fs, ChangesFor: years})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/feed"
 	"github.com/andonhq/andon/internal/rwlock"
 	"github.com/andonhq/andon/internal/store/tenants"
 )
@@ -34,6 +35,8 @@ type tenant struct {
 	nextNumber uint32  // of the next device
 
 	hadReadings atomic.Bool // ever; once true, for good
+
+	bell feed.Bell // rung behind changes that are published
 
 	// writes is held for reading by each write from its beginning to its end, and alone by who
 	// deletes rows that another write may rely on.
@@ -138,13 +141,16 @@ func (s *Store) PutTenant(ctx context.Context, is andon.Tenant) (andon.Tenant, e
 		return andon.Tenant{}, err
 	}
 	is.ID = andon.TenantID(strings.Clone(string(is.ID)))
+	next := uint64(0)
 	err := s.ordered(ctx, func() (err error) {
 		is, err = s.putTenant(ctx, is)
+		next = s.order.next
 		return err
 	})
 	if err != nil {
 		return andon.Tenant{}, err
 	}
+	s.publishBefore(next)
 	return is, nil
 }
 
@@ -176,7 +182,8 @@ func (s *Store) putTenant(ctx context.Context, is andon.Tenant) (andon.Tenant, e
 	return is, nil
 }
 
-// writeTenant stores a record as the next version. It belongs to the ordered section.
+// writeTenant stores a record as the next version, and as a change of the tenant that is published
+// behind the ordered section, to which it belongs.
 func (s *Store) writeTenant(t *tenant, is andon.Tenant) (andon.Tenant, error) {
 	document, err := tenants.Encode(&is, tenants.Own{Place: t.number})
 	if err != nil {
@@ -189,10 +196,24 @@ func (s *Store) writeTenant(t *tenant, is andon.Tenant) (andon.Tenant, error) {
 				return err
 			}
 		}
-		return s.putDocument(b, everywhere, &document)
+		if err := s.putDocument(b, everywhere, &document); err != nil || is.Version == 0 {
+			return err
+		}
+		change := append([]byte{byte(andon.OfTenant)}, encodeDocument(&document)...)
+		return firstError(
+			b.Set(recordKey(s.order.next), newRecord(t.number, 0), nil),
+			b.Set(changeKey(t.number, s.order.next), change, nil),
+		)
 	})
 	if err != nil {
 		return andon.Tenant{}, err
+	}
+	if is.Version != 0 {
+		s.line.Lock()
+		s.line.pending = append(s.line.pending,
+			pending{sequence: s.order.next, tenant: t, fed: true})
+		s.line.Unlock()
+		s.order.next++
 	}
 	is.Version = document.Version
 	t.record.Store(&is)
@@ -205,17 +226,22 @@ func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 	if id == andon.DefaultTenant {
 		return andon.Errorf(andon.Conflict, "tenant %q always exists and can't be deleted", id)
 	}
-	if err := s.ordered(ctx, func() error { return s.deleteTenant(ctx, id) }); err != nil {
+	var t *tenant
+	err := s.ordered(ctx, func() (err error) {
+		t, err = s.deleteTenant(ctx, id)
 		return err
+	})
+	if err == nil {
+		t.bell.End()
 	}
-	return nil
+	return err
 }
 
 // deleteTenant belongs to the ordered section.
-func (s *Store) deleteTenant(ctx context.Context, id andon.TenantID) error {
+func (s *Store) deleteTenant(ctx context.Context, id andon.TenantID) (*tenant, error) {
 	t, err := s.tenant(ctx, id)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	document := andon.Record{
 		Kind: andon.TenantKind, ID: string(id), Version: t.record.Load().Version,
@@ -232,7 +258,7 @@ func (s *Store) deleteTenant(ctx context.Context, id andon.TenantID) error {
 		return err
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s.mu.Lock()
 	delete(s.tenants, id)
@@ -241,7 +267,7 @@ func (s *Store) deleteTenant(ctx context.Context, id andon.TenantID) error {
 		k := newKey(table, t.number)
 		s.reclaim.want(span{k, k.end()})
 	}
-	return nil
+	return t, nil
 }
 
 // moveTenants makes documents of the tenants of format 2.

@@ -29,13 +29,14 @@ type writing struct {
 	changes *changes
 	folded  []folded // what came of each of the changes
 	encoded []byte   // the changes, as records have them
+	feed    []byte   // what they change of what devices show
 	// fold works out one device. It may be called more than once, each time with a new copy.
 	fold func(i int, d *current.Device) error
 	// rows puts those rows into the batch that depend on how the devices were folded.
 	rows func() error
 	// staged takes note of what is not in the devices, just before they are staged.
 	staged func()
-	purge  bool // the devices are gone behind it
+	kind   andon.ChangeKind // of what it changes of what devices show
 
 	newStates map[andon.State]andon.State
 	overtaken []int            // devices that were changed meanwhile
@@ -53,11 +54,13 @@ type encoder struct {
 
 // folded is what came of one device beyond what it shows.
 type folded struct {
-	from, to int // its part of writing.encoded
-	entries  int // that were folded
-	looks    int // into the store
-	aside    []current.Escalation
-	emptied  bool // of the escalations that were set aside none is wanted any more
+	encoded [2]int // its part of writing.encoded
+	feed    [2]int // and of writing.feed, empty where nothing is to be seen of it
+	entry   andon.EntryRef
+	entries int // that were folded
+	looks   int // into the store
+	aside   []current.Escalation
+	emptied bool // of the escalations that were set aside none is wanted any more
 
 	day      uint32 // to remember of it
 	operator uint64
@@ -74,6 +77,9 @@ func (s *Store) newWrite(
 	return s.beginWrite(ctx, t, received, devices, bytes), nil
 }
 
+// deviceBytes is about what a device takes in a record.
+const deviceBytes = 24
+
 // beginWrite is newWrite for who holds tenant.writes.
 func (s *Store) beginWrite(
 	ctx context.Context, t *tenant, received andon.Time, devices, bytes int,
@@ -83,6 +89,7 @@ func (s *Store) beginWrite(
 		encoder: encoder{batch: s.db.NewBatchWithSize(bytes), key: newKey(0, 0)},
 		changes: current.NewChanges[note](devices),
 		folded:  make([]folded, 0, devices),
+		encoded: make([]byte, 0, devices*deviceBytes),
 	}
 	w.past = &history{write: w}
 	return w
@@ -137,14 +144,22 @@ func (w *writing) foldOne(i int) error {
 	}
 	d.Received = max(d.Received, w.received)
 	f.emptied = was.AsideAt != 0 && (d.AsideAt == 0 || w.past.anew)
-	f.from = len(w.encoded)
-	if w.purge {
-		w.encoded = appendChange(w.encoded, true, &was, &current.Device{}, w.received)
-	} else {
-		w.encoded = appendChange(w.encoded, slot == nil, &was, d, w.received)
-	}
-	f.to = len(w.encoded)
+	w.encode(f, slot == nil, &was, d)
 	return nil
+}
+
+// encode encodes how a device changed, for the record and for the feed.
+func (w *writing) encode(f *folded, named bool, was, is *current.Device) {
+	if w.kind == andon.ByPurge {
+		named, is = true, &current.Device{}
+	}
+	parts := changedParts(was, is)
+	f.encoded[0], f.feed[0] = len(w.encoded), len(w.feed)
+	w.encoded = appendChange(w.encoded, parts, named, is, w.received)
+	if parts&^partNewest != 0 { // else the state repeats
+		w.change(f, was, is)
+	}
+	f.encoded[1], f.feed[1] = len(w.encoded), len(w.feed)
 }
 
 // old returns those devices that another write has changed, or made, since they were copied. It
@@ -221,23 +236,40 @@ func (w *writing) place() {
 	t.sawStates(w.newStates)
 }
 
+// recorded is a record and what it changes of what devices show.
+type recorded struct{ record, feed []byte }
+
 // records puts the changes together, behind the numbers of their devices. A record that has grown
 // large is followed by another one: as one value it would fill a block that is too large for
 // Pebble's cache, and every seek that met it would read it again.
-func (w *writing) records() [][]byte {
+func (w *writing) records() []recorded {
 	const large = 16 << 10
-	records := [][]byte{newRecord(w.tenant.number, w.received)}
+	first := recorded{
+		slices.Grow(newRecord(w.tenant.number, w.received), min(len(w.encoded), large)),
+		make([]byte, 0, min(len(w.feed), large)),
+	}
+	records := []recorded{first}
 	for i := range w.folded {
-		last := len(records) - 1
-		if len(records[last]) > large {
-			records = append(records, newRecord(w.tenant.number, w.received))
-			last++
+		last := &records[len(records)-1]
+		if len(last.record)+len(last.feed) > large {
+			records = append(records, recorded{record: newRecord(w.tenant.number, w.received)})
+			last = &records[len(records)-1]
 		}
 		f := &w.folded[i]
 		number := w.changes.Slot(i).Note.number
-		records[last] = appendNumbered(records[last], number, w.encoded[f.from:f.to])
+		last.record = appendNumbered(last.record, number, w.encoded[f.encoded[0]:f.encoded[1]])
+		last.feed = append(last.feed, w.feed[f.feed[0]:f.feed[1]]...)
 	}
 	return records
+}
+
+// setRecord puts a record into the batch.
+func (w *writing) setRecord(sequence uint64, r recorded) error {
+	err := w.batch.Set(recordKey(sequence), r.record, nil)
+	if err == nil && len(r.feed) > 0 {
+		err = w.batch.Set(changeKey(w.tenant.number, sequence), r.feed, nil)
+	}
+	return err
 }
 
 // remember notes what need not be written again, now that it is on the disk.

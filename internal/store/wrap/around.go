@@ -348,3 +348,32 @@ func (a *around) Close() error {
 	}
 	return a.next.Close()
 }
+
+func (a *around) Changes(
+	ctx context.Context, tenant andon.TenantID, after andon.Position,
+) iter.Seq2[andon.Change, error] {
+	return each(ctx, a, "Changes", func() iter.Seq2[andon.Change, error] {
+		return a.next.Changes(ctx, tenant, after)
+	})
+}
+
+// AwaitChange has the hook around its beginning only: who waits is not at work in the engine, and
+// is not slow.
+func (a *around) AwaitChange(
+	ctx context.Context, tenant andon.TenantID, after andon.Position,
+) error {
+	if err := a.do(ctx, "AwaitChange", func() error { return nil }); err != nil {
+		return err
+	}
+	return a.next.AwaitChange(ctx, tenant, after)
+}
+
+func (a *around) ChangesKept(
+	ctx context.Context, tenant andon.TenantID,
+) (oldest, newest andon.Position, err error) {
+	err = a.do(ctx, "ChangesKept", func() (err error) {
+		oldest, newest, err = a.next.ChangesKept(ctx, tenant)
+		return err
+	})
+	return oldest, newest, err
+}

@@ -66,6 +66,10 @@ func declared(c andon.Capabilities) (facts []Fact) {
 		say("counts per state",
 			"of this process at once, of others within "+c.CountsBehind.String())
 	}
+	if c.Changes {
+		say("feed of changes", either(c.ChangesShared, "of all that write", "of this process")+
+			"; "+either(c.ChangesDurable, "positions outlive a restart", "ends with it"))
+	}
 	var missing []string
 	for _, can := range []struct {
 		serve bool
@@ -77,6 +81,7 @@ func declared(c andon.Capabilities) (facts []Fact) {
 		{c.Purge, "purging a device"},
 		{c.Reorder, "another severity of a state that has entries"},
 		{c.CountNames, "how many devices a name has"},
+		{c.Changes, "a feed of changes"},
 	} {
 		if !can.serve {
 			missing = append(missing, can.what)

@@ -47,7 +47,7 @@ func TestFacts(t *testing.T) {
 			Value: "devices in orders other than by id; one metric across devices; " +
 				"withdrawing an entry; purging a device; " +
 				"another severity of a state that has entries; " +
-				"how many devices a name has",
+				"how many devices a name has; a feed of changes",
 		},
 		{Name: "tenants", Value: "2", Source: records},
 		{Name: "retention of 2 tenants", Value: "events forever, readings 30d", Source: records},
@@ -61,7 +61,7 @@ func TestFacts(t *testing.T) {
 		t.Errorf("got %d facts, %v", len(got), err)
 	}
 	got, err = wrap.Facts(t.Context(), s)
-	if err != nil || len(got) != 6 {
+	if err != nil || len(got) != 7 {
 		t.Errorf("a store that has nothing to add: %v, %v", got, err)
 	}
 }

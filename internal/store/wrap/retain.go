@@ -259,3 +259,21 @@ func (r *retained) MetricReadings(
 	}
 	return listWithin(ctx, r, tenant, q.Span, oldestReading, within)
 }
+
+// Changes of what devices show do not expire, but for the entries that brought them about.
+func (r *retained) Changes(
+	ctx context.Context, tenant andon.TenantID, after andon.Position,
+) iter.Seq2[andon.Change, error] {
+	return list(ctx, r, tenant, func(h andon.Horizon) iter.Seq2[andon.Change, error] {
+		return func(yield func(andon.Change, error) bool) {
+			for c, err := range r.next.Changes(ctx, tenant, after) {
+				if c.Entry.Time < h.Events {
+					c.Entry = andon.EntryRef{}
+				}
+				if !yield(c, err) {
+					return
+				}
+			}
+		}
+	})
+}

@@ -136,3 +136,15 @@ func (r *retained) Capabilities() andon.Capabilities { return r.next.Capabilitie
 
 // Close is of andon.Store.
 func (r *retained) Close() error { return r.next.Close() }
+
+func (r *retained) AwaitChange(
+	ctx context.Context, tenant andon.TenantID, after andon.Position,
+) error {
+	return r.next.AwaitChange(ctx, tenant, after)
+}
+
+func (r *retained) ChangesKept(
+	ctx context.Context, tenant andon.TenantID,
+) (oldest, newest andon.Position, err error) {
+	return r.next.ChangesKept(ctx, tenant)
+}

@@ -1,0 +1,157 @@
+package andon
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"math"
+)
+
+// Feed tells what devices show as it changes, tenant by tenant, in an order that a position
+// resumes. Whatever must know of changes reads this feed.
+//
+// A change is of one device: what Current.Device showed before the write and shows behind it. What
+// a device shows is compared without Time, Received, Message, Attributes and Severity: an entry
+// that only repeats the state, and a reading, are no change. Of a device that shows nothing
+// (never seen, retired, purged) there is no change either, but for the one that ended it. The
+// events of an atomic batch are one write: a state that a device had within the batch only was
+// never shown. A change of the tenant's record is a change, too; from then on severities are by
+// its states (Change.Fold).
+//
+// Order. The changes of a device are in the order in which they became visible, and each one's
+// Before is the After of the one before it. Only behind a change of the tenant's severities may
+// that differ, by what follows from these, until Reorder has ended. A change is in the feed once it
+// is visible, and it is visible once it is durable. So a feed that is folded from any position on
+// leads to what the devices show.
+//
+// Kept. A store keeps the newest changes, as many as its configuration says. A position that is
+// older than those, or of another store, of a store that was set back to an older copy, or, where
+// the store does not declare ChangesDurable, of another process, is Gone: the reader begins again
+// with Snapshot. So is a reader that is slower than the changes come.
+//
+// A deleted tenant's feed ends: it is NotFound. A tenant of the same name begins another one.
+//
+// A store that declares no Changes answers Unsupported.
+type Feed interface {
+	// Changes yields the changes of a tenant behind a position that are there now, and ends.
+	Changes(ctx context.Context, tenant TenantID, after Position) iter.Seq2[Change, error]
+
+	// AwaitChange returns nil as soon as there is a change of the tenant behind a position. It may
+	// do so without one.
+	AwaitChange(ctx context.Context, tenant TenantID, after Position) error
+
+	// ChangesKept returns the positions before the oldest change of a tenant that is kept, and
+	// behind the newest one.
+	ChangesKept(ctx context.Context, tenant TenantID) (oldest, newest Position, err error)
+}
+
+// Position is a place in the feed of a tenant, before its next change. It is opaque to all but the
+// store that gave it; as JSON it can be kept.
+type Position struct {
+	Feed     uint64 `json:"feed"`            // which feed, random
+	Sequence uint64 `json:"sequence"`        // of the next write
+	Index    uint32 `json:"index,omitempty"` // of the next change among those of that write
+}
+
+// Compare orders the positions of one feed.
+func (p Position) Compare(o Position) int {
+	return cmp.Or(cmp.Compare(p.Sequence, o.Sequence), cmp.Compare(p.Index, o.Index))
+}
+
+// ChangeKind says what brought a change about.
+type ChangeKind uint8
+
+// The kinds of change. All but the last are of a device.
+const (
+	ByEntry ChangeKind = 1 + iota // new, late, or sent again with other content
+	ByEscalation
+	ByAssignment
+	ByRetirement
+	ByWithdrawal
+	ByPurge
+	ByRestore   // of what people did elsewhere
+	ByReorder   // the states have other severities
+	OfTenant    // the tenant's record has a new version
+	changeKinds // how many there are
+)
+
+var changeKindNames = [...]string{
+	"", "entry", "escalation", "assignment", "retirement", "withdrawal", "purge", "restore",
+	"reorder", "tenant",
+}
+
+// String returns the kind's name.
+func (k ChangeKind) String() string {
+	if k < changeKinds {
+		return changeKindNames[k]
+	}
+	return "unknown"
+}
+
+// Change is one change of a tenant's feed.
+type Change struct {
+	Position Position // behind this change
+	Kind     ChangeKind
+	Device   DeviceID // absent where Kind is OfTenant
+	// Before and After are what the device showed and shows, without Message and Attributes; nil:
+	// nothing. Time and Received are those of the change.
+	Before, After *Device
+	// Entry is the one that did it, where Kind is ByEntry: of several in one write, the last that
+	// made a difference. It may be withdrawn or have expired since.
+	Entry  EntryRef
+	Tenant *Tenant // its record since, where Kind is OfTenant
+}
+
+// Fold takes the change into what the devices of its tenant show.
+func (c *Change) Fold(devices map[DeviceID]Device) {
+	switch {
+	case c.Tenant != nil:
+		for id, d := range devices {
+			d.Severity = c.Tenant.States.Severity(d.State)
+			devices[id] = d
+		}
+	case c.After == nil:
+		delete(devices, c.Device)
+	default:
+		devices[c.Device] = *c.After
+	}
+}
+
+// ShowAlike reports whether two devices, nil where nothing is shown, are the same to the feed.
+func ShowAlike(a, b *Device) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.State == b.State && a.Since == b.Since && a.IncidentSince == b.IncidentSince &&
+		a.Operator == b.Operator && a.EscalatedTo == b.EscalatedTo &&
+		a.EscalatedEntry == b.EscalatedEntry && a.LastRetired == b.LastRetired
+}
+
+// Snapshot returns what all devices of a tenant show at one position of its feed, so that the feed
+// goes on from there without a gap. It is exact, although the list is read while devices change:
+// what changed meanwhile is taken from the feed.
+func Snapshot(ctx context.Context, s interface {
+	Current
+	Feed
+}, tenant TenantID,
+) (map[DeviceID]Device, Position, error) {
+	_, at, err := s.ChangesKept(ctx, tenant)
+	if err != nil {
+		return nil, at, err
+	}
+	devices := map[DeviceID]Device{}
+	for d, err := range s.Devices(ctx, tenant, DeviceQuery{Limit: math.MaxInt}) {
+		if err != nil {
+			return nil, at, err
+		}
+		devices[d.ID] = d
+	}
+	for c, err := range s.Changes(ctx, tenant, at) {
+		if err != nil {
+			return nil, at, err
+		}
+		c.Fold(devices)
+		at = c.Position
+	}
+	return devices, at, nil
+}

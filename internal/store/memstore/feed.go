@@ -1,0 +1,154 @@
+package memstore
+
+import (
+	"context"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/feed"
+)
+
+// following is the feed of a tenant, from when someone asks for it first.
+type following struct {
+	*feed.Log
+	shown map[andon.DeviceID]*andon.Device // by each device before the write under way
+	by    map[andon.DeviceID]cause         // in the write under way
+}
+
+// cause is the last entry of a write that made a difference, and what the device showed behind the
+// newest that was looked at.
+type cause struct {
+	entry andon.EntryRef
+	shown *andon.Device
+}
+
+// write is within for what changes something: it tells the feed what came of it.
+func (s *Store) write(
+	ctx context.Context, id andon.TenantID, kind andon.ChangeKind, do func(*tenant) error,
+) error {
+	ring := func() {}
+	err := s.within(ctx, id, func(t *tenant) error {
+		err := do(t)
+		ring = t.publish(kind)
+		return err
+	})
+	ring()
+	return err
+}
+
+// note looks at a device behind an entry.
+func (f *following) note(d *device, e *andon.Event) {
+	if f == nil {
+		return
+	}
+	c, again := f.by[d.id]
+	if !again {
+		c.shown = f.shown[d.id]
+	}
+	is := d.show(d.tenant.record.States)
+	if !andon.ShowAlike(c.shown, is) {
+		c.entry = andon.EntryRef{Time: e.Time, State: e.State}
+	}
+	c.shown = is
+	f.by[d.id] = c
+}
+
+// publish puts into the feed how the devices that were touched show since, and returns what tells
+// those who wait.
+func (t *tenant) publish(kind andon.ChangeKind) (ring func()) {
+	touched := slices.Sorted(maps.Keys(t.touched))
+	clear(t.touched)
+	f := t.feed
+	if f == nil {
+		return func() {}
+	}
+	if kind == andon.OfTenant {
+		record := t.record
+		f.Add(andon.Change{Kind: kind, Tenant: &record})
+		kind = andon.ByReorder
+	}
+	for _, id := range touched {
+		c := andon.Change{Kind: kind, Device: id, Before: f.shown[id], Entry: f.by[id].entry}
+		for _, d := range t.known(id) {
+			c.After = d.show(t.record.States)
+		}
+		f.shown[id] = c.After
+		if !andon.ShowAlike(c.Before, c.After) {
+			c.Before, c.After = bare(c.Before), bare(c.After)
+			f.Add(c)
+		}
+	}
+	clear(f.by)
+	_, newest := f.Kept()
+	return func() { f.Ring(newest.Sequence) }
+}
+
+// bare returns a device as the feed has it.
+func bare(d *andon.Device) *andon.Device {
+	if d == nil {
+		return nil
+	}
+	clone := *d
+	clone.Message, clone.Attributes = "", ""
+	return &clone
+}
+
+// follow returns the feed of a tenant, and begins it where nobody asked before.
+func (s *Store) follow(ctx context.Context, id andon.TenantID) (f *following, err error) {
+	err = s.within(ctx, id, func(t *tenant) error {
+		if t.feed == nil {
+			t.feed = &following{
+				Log: feed.NewLog(), shown: map[andon.DeviceID]*andon.Device{},
+				by: map[andon.DeviceID]cause{},
+			}
+			for _, d := range t.devices {
+				t.feed.shown[d.id] = d.show(t.record.States)
+			}
+		}
+		f = t.feed
+		return nil
+	})
+	return f, err
+}
+
+// Changes yields the changes of a tenant behind a position.
+func (s *Store) Changes(
+	ctx context.Context, id andon.TenantID, after andon.Position,
+) iter.Seq2[andon.Change, error] {
+	return func(yield func(andon.Change, error) bool) {
+		f, err := s.follow(ctx, id)
+		if err != nil {
+			yield(andon.Change{}, err)
+			return
+		}
+		f.Changes(ctx, after)(yield)
+	}
+}
+
+// AwaitChange waits for a change of a tenant.
+func (s *Store) AwaitChange(
+	ctx context.Context, id andon.TenantID, after andon.Position,
+) error {
+	f, err := s.follow(ctx, id)
+	if err == nil {
+		err = f.Await(ctx, after)
+	}
+	if err == nil {
+		_, err = s.Tenant(ctx, id) // it may be gone meanwhile
+	}
+	return err
+}
+
+// ChangesKept returns from where to where the feed of a tenant is kept.
+func (s *Store) ChangesKept(
+	ctx context.Context, id andon.TenantID,
+) (oldest, newest andon.Position, err error) {
+	f, err := s.follow(ctx, id)
+	if err != nil {
+		return oldest, newest, err
+	}
+	oldest, newest = f.Kept()
+	return oldest, newest, nil
+}

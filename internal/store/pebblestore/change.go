@@ -1,0 +1,186 @@
+package pebblestore
+
+import (
+	"encoding/binary"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/store/tenants"
+)
+
+// What a record changes of what devices show stands beside it, in the same batch. Unlike the record
+// it says what was shown before and is shown since as a whole: a reader of the feed may begin
+// anywhere. A record of which nothing is to be seen, as of reports that repeat, has no such row.
+//
+//	row     { change }…, or of the tenant: kind 1 byte | its document
+//	change  kind 1 byte | parts 1 byte | device text | before | since | entry
+//	parts   1 before    2 since    4 the entry, where that is not the one since shows
+//	before  flags 1 byte | state text | severity 1 byte | since zigzag, from 0 |
+//	        operator text | escalated | incident | retired
+//	since   the same, its since from that of before; then the time of its newest entry zigzag,
+//	        from its since, and its arrival zigzag, from that time
+//	flags   1 escalated: to text | time of the entry zigzag, from since | its state text
+//	        2 incident: zigzag, from since        4 retired: zigzag, from since
+//	        8 the operator is that of before, and left out
+//	entry   time zigzag, from 0 | state text
+const (
+	changeBefore = 1 << iota
+	changeSince
+	changeEntry
+)
+
+const (
+	shownEscalated = 1 << iota
+	shownIncident
+	shownRetired
+	shownOperator
+)
+
+// change encodes what a write changes of what a device shows, if anything.
+func (w *writing) change(f *folded, was, is *current.Device) {
+	c := andon.Change{Kind: w.kind, Device: was.ID, Entry: f.entry}
+	if was.Alive() {
+		shown := was.Show(w.states)
+		c.Before = &shown
+	}
+	if is.Alive() {
+		shown := is.Show(w.states)
+		c.After = &shown
+	}
+	// Of escalations at one instant severities say which is the newest.
+	reordered := w.kind == andon.ByReorder && c.After != nil && len(is.Escalations) > 1
+	if reordered || !andon.ShowAlike(c.Before, c.After) {
+		w.feed = appendChanged(w.feed, &c)
+	}
+}
+
+func appendChanged(b []byte, c *andon.Change) []byte {
+	var parts byte
+	var newest andon.EntryRef
+	if c.Before != nil {
+		parts |= changeBefore
+	}
+	if c.After != nil {
+		parts |= changeSince
+		newest = andon.EntryRef{Time: c.After.Time, State: c.After.State}
+	}
+	if c.Kind == andon.ByEntry && c.Entry != newest {
+		parts |= changeEntry
+	}
+	b = appendText(append(b, byte(c.Kind), parts), string(c.Device))
+	if c.Before != nil {
+		b = appendShown(b, c.Before, &andon.Device{})
+	}
+	if c.After != nil {
+		before := c.Before
+		if before == nil {
+			before = &andon.Device{}
+		}
+		b = appendShown(b, c.After, before)
+		b = binary.AppendVarint(b, int64(c.After.Time-c.After.Since))
+		b = binary.AppendVarint(b, int64(c.After.Received-c.After.Time))
+	}
+	if parts&changeEntry != 0 {
+		b = appendText(binary.AppendVarint(b, int64(c.Entry.Time)), string(c.Entry.State))
+	}
+	return b
+}
+
+// appendShown encodes what a device shows, behind what it showed before.
+func appendShown(b []byte, d, before *andon.Device) []byte {
+	var flags byte
+	set := func(is bool, flag byte) {
+		if is {
+			flags |= flag
+		}
+	}
+	set(d.EscalatedTo != "", shownEscalated)
+	set(d.IncidentSince != 0, shownIncident)
+	set(d.LastRetired != 0, shownRetired)
+	set(d.Operator == before.Operator, shownOperator)
+	b = append(appendText(append(b, flags), string(d.State)), d.Severity)
+	b = binary.AppendVarint(b, int64(d.Since-before.Since))
+	if flags&shownOperator == 0 {
+		b = appendText(b, string(d.Operator))
+	}
+	if flags&shownEscalated != 0 {
+		b = appendText(b, string(d.EscalatedTo))
+		b = binary.AppendVarint(b, int64(d.EscalatedEntry.Time-d.Since))
+		b = appendText(b, string(d.EscalatedEntry.State))
+	}
+	if flags&shownIncident != 0 {
+		b = binary.AppendVarint(b, int64(d.IncidentSince-d.Since))
+	}
+	if flags&shownRetired != 0 {
+		b = binary.AppendVarint(b, int64(d.LastRetired-d.Since))
+	}
+	return b
+}
+
+// readChanges reads a row into the changes of a tenant, without their positions.
+func readChanges(id andon.TenantID, row []byte) (changes []andon.Change, err error) {
+	w := wire{rest: row}
+	for len(w.rest) > 0 || len(changes) == 0 {
+		c := andon.Change{Kind: andon.ChangeKind(w.byte())}
+		if c.Kind == andon.OfTenant {
+			r := andon.Record{Kind: andon.TenantKind, ID: string(id)}
+			if err := decodeDocument(&r, w.rest); err != nil {
+				return nil, err
+			}
+			t, _, err := tenants.Decode(r)
+			c.Tenant = &t
+			return []andon.Change{c}, err
+		}
+		w.changed(&c)
+		if w.bad {
+			return nil, errDamaged
+		}
+		changes = append(changes, c)
+	}
+	return changes, nil
+}
+
+// changed reads what appendChanged wrote, behind the kind.
+func (w *wire) changed(c *andon.Change) {
+	parts := w.byte()
+	c.Device = andon.DeviceID(w.text())
+	before := &andon.Device{}
+	if parts&changeBefore != 0 {
+		before = w.shown(c.Device, before)
+		c.Before = before
+	}
+	if parts&changeSince != 0 {
+		d := w.shown(c.Device, before)
+		d.Time = d.Since + andon.Time(w.signed())
+		d.Received = d.Time + andon.Time(w.signed())
+		c.After, c.Entry = d, andon.EntryRef{Time: d.Time, State: d.State}
+	}
+	switch {
+	case parts&changeEntry != 0:
+		c.Entry = andon.EntryRef{Time: andon.Time(w.signed()), State: andon.State(w.text())}
+	case c.Kind != andon.ByEntry:
+		c.Entry = andon.EntryRef{}
+	}
+}
+
+// shown reads what appendShown wrote.
+func (w *wire) shown(id andon.DeviceID, before *andon.Device) *andon.Device {
+	flags := w.byte()
+	d := &andon.Device{ID: id, State: andon.State(w.text()), Severity: w.byte()}
+	d.Since, d.Operator = before.Since+andon.Time(w.signed()), before.Operator
+	if flags&shownOperator == 0 {
+		d.Operator = andon.PersonID(w.text())
+	}
+	if flags&shownEscalated != 0 {
+		d.EscalatedTo = andon.PersonID(w.text())
+		d.EscalatedEntry.Time = d.Since + andon.Time(w.signed())
+		d.EscalatedEntry.State = andon.State(w.text())
+	}
+	if flags&shownIncident != 0 {
+		d.IncidentSince = d.Since + andon.Time(w.signed())
+	}
+	if flags&shownRetired != 0 {
+		d.LastRetired = d.Since + andon.Time(w.signed())
+	}
+	return d
+}

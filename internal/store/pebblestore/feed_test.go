@@ -1,0 +1,190 @@
+package pebblestore
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/andonhq/andon"
+)
+
+const feedMinute = andon.Duration(60_000_000)
+
+func openFed(t *testing.T, fs vfs.FS, o Options) *Store {
+	t.Helper()
+	o.FS = fs
+	s, err := Open("store", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// toggle sends the n-th entry of a device that is in another state each time, a minute apart.
+func toggle(t *testing.T, s *Store, device andon.DeviceID, n int) {
+	t.Helper()
+	at := benchBase.Add(andon.Duration(n) * feedMinute)
+	err := s.Append(t.Context(), andon.DefaultTenant, at, []andon.Event{
+		{Device: device, Time: at, State: andon.State(fmt.Sprint("S", n%2))},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func keptBy(t *testing.T, s *Store) (oldest, newest andon.Position) {
+	t.Helper()
+	oldest, newest, err := s.ChangesKept(t.Context(), andon.DefaultTenant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return oldest, newest
+}
+
+// readFrom returns how many changes are behind a position.
+func readFrom(t *testing.T, s *Store, at andon.Position) (n int, err error) {
+	t.Helper()
+	for _, err := range s.Changes(t.Context(), andon.DefaultTenant, at) {
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// TestFeedIsKept for so long and for so many bytes, by segments, also across openings.
+func TestFeedIsKept(t *testing.T) {
+	for name, o := range map[string]Options{
+		"for an hour": {ChangesFor: time.Hour},
+		"for 2400 B":  {ChangesBytes: 2400},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fs := vfs.NewMem()
+			s := openFed(t, fs, o)
+			first, _ := keptBy(t, s)
+			var positions []andon.Position
+			for n := range 200 {
+				if n == 100 {
+					if err := s.Close(); err != nil {
+						t.Fatal(err)
+					}
+					s = openFed(t, fs, o)
+				}
+				toggle(t, s, "d", n)
+				_, at := keptBy(t, s)
+				positions = append(positions, at)
+			}
+			defer s.Close()
+			if _, err := readFrom(t, s, first); andon.KindOf(err) != andon.Gone {
+				t.Errorf("the oldest position gives %v, want that it is gone", err)
+			}
+			oldest, _ := keptBy(t, s)
+			n, err := readFrom(t, s, oldest)
+			if err != nil || n < 40 || n > 75 {
+				t.Errorf("%d changes are kept, %v; want some 60", n, err)
+			}
+			for i, at := range positions {
+				n, err := readFrom(t, s, at)
+				gone := err != nil && andon.KindOf(err) == andon.Gone
+				if want := at.Sequence < oldest.Sequence; gone != want || !gone && n != 199-i {
+					t.Errorf("behind change %d are %d, %v; gone should be %t", i, n, err, want)
+				}
+			}
+			it, err := newIterator(t.Context(), s.db, key{tableChange}, key{tableChange + 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer it.close()
+			if !it.First() || sequenceOf(it.Key()) < oldest.Sequence {
+				t.Error("what is not kept is on the disk")
+			}
+		})
+	}
+}
+
+// TestSlowReaderIsToldToBeginAnew: what it has not read is given back while it reads.
+func TestSlowReaderIsToldToBeginAnew(t *testing.T) {
+	s := openFed(t, vfs.NewMem(), Options{ChangesFor: 10 * time.Hour})
+	defer s.Close()
+	_, at := keptBy(t, s)
+	for n := range 600 {
+		toggle(t, s, "d", n)
+	}
+	read, last := 0, error(nil)
+	for _, err := range s.Changes(t.Context(), andon.DefaultTenant, at) {
+		if last = err; err != nil {
+			break
+		}
+		if read++; read == 1 {
+			for n := range 2000 {
+				toggle(t, s, "d", 600+n)
+			}
+		}
+	}
+	if andon.KindOf(last) != andon.Gone || last == nil || read >= 600 {
+		t.Errorf("it read %d changes and ended with %v", read, last)
+	}
+}
+
+// TestPositionOfAnotherCopy: a directory is set back to a copy and goes on from there; positions
+// that were given in between are gone, although their sequences come again.
+func TestPositionOfAnotherCopy(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	s := openFed(t, fs, Options{})
+	toggle(t, s, "d", 0)
+	_, before := keptBy(t, s)
+	again := fs.CrashClone(vfs.CrashCloneCfg{})
+	toggle(t, s, "d", 1)
+	toggle(t, s, "d", 2)
+	_, between := keptBy(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openFed(t, again, Options{})
+	defer s.Close()
+	for n := range 9 {
+		toggle(t, s, "e", n)
+	}
+	if n, err := readFrom(t, s, before); n != 9 || err != nil {
+		t.Errorf("behind the copy are %d changes, %v; want 9", n, err)
+	}
+	if n, err := readFrom(t, s, between); andon.KindOf(err) != andon.Gone || err == nil {
+		t.Errorf("behind what the copy never had are %d changes, %v", n, err)
+	}
+}
+
+// TestFeedOfAnOlderStore begins where the store is brought up to date.
+func TestFeedOfAnOlderStore(t *testing.T) {
+	fs := vfs.NewMem()
+	s := openFed(t, fs, Options{})
+	toggle(t, s, "d", 0)
+	toggle(t, s, "d", 1)
+	err := errors.Join(
+		s.db.DeleteRange(key{tableChange}, key{tableChange + 1}, pebble.Sync),
+		s.db.Delete(fixedKey(fixedFeed), pebble.Sync),
+		s.db.Set(fixedKey(fixedFormat), []byte{0, 0, 0, 2}, pebble.Sync),
+		s.Close(),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s = openFed(t, fs, Options{})
+	defer s.Close()
+	oldest, newest := keptBy(t, s)
+	if oldest != newest || oldest.Sequence == 0 {
+		t.Errorf("it keeps from %+v to %+v", oldest, newest)
+	}
+	shown, at, err := andon.Snapshot(t.Context(), s, andon.DefaultTenant)
+	if err != nil || len(shown) != 1 || shown["d"].State != "S1" {
+		t.Errorf("a snapshot of %+v, %v", shown, err)
+	}
+	toggle(t, s, "d", 2)
+	if n, err := readFrom(t, s, at); n != 1 || err != nil {
+		t.Errorf("%d changes, %v", n, err)
+	}
+}

@@ -1,0 +1,267 @@
+package storecheck
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/andonhq/andon"
+)
+
+// feedChecks: the feed of changes. Each passes where the store declares that it has none, but for
+// the one that asks for just that.
+func feedChecks() []Check {
+	return []Check{
+		check("2.17", "a snapshot goes on in the feed without a gap", snapshotGoesOn),
+		check("2.17", "who waits for a change is woken by it", wokenByChange),
+		check("2.17", "a position resumes where it is, also within a batch", eachPosition),
+		check("2.17", "a position of another feed is gone", foreignPosition),
+		check("2.17", "a deleted tenant's feed ends", deletedFeed),
+		check("2.14", "what serves no feed says so", undeclaredFeed),
+	}
+}
+
+func undeclaredFeed(ctx context.Context, e *Env, id andon.TenantID) error {
+	able := e.Store.Capabilities().Changes
+	_, at, err := e.Store.ChangesKept(ctx, id)
+	return errors.Join(wantServed(able, err),
+		wantServed(able, errOf(e.Store.Changes(ctx, id, at))))
+}
+
+// told writes a change as d1:WARNING1/Liz/Sara>-:retirement, with operator and supervisor, and one
+// of the tenant as tenant.
+func told(c *andon.Change) string {
+	if c.Kind == andon.OfTenant {
+		return c.Kind.String()
+	}
+	side := func(d *andon.Device) string {
+		if d == nil {
+			return "-"
+		}
+		words := []string{string(d.State), string(d.Operator), string(d.EscalatedTo)}
+		absent := func(s string) bool { return s == "" }
+		return strings.Join(slices.DeleteFunc(words, absent), "/")
+	}
+	return fmt.Sprintf("%s:%s>%s:%s", c.Device, side(c.Before), side(c.After), c.Kind)
+}
+
+// changes reads the feed from a position on, and returns where it ends.
+func (e *Env) changes(
+	ctx context.Context, id andon.TenantID, at andon.Position,
+) (all []string, positions []andon.Position, err error) {
+	for c, err := range e.Store.Changes(ctx, id, at) {
+		if err != nil {
+			return all, positions, err
+		}
+		all, positions = append(all, told(&c)), append(positions, c.Position)
+	}
+	return all, positions, nil
+}
+
+// parseChanges expects what changed since the feed was looked at last; at first it looks only.
+func parseChanges(want []string) (action, error) {
+	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) (err error) {
+		if !e.Store.Capabilities().Changes {
+			return nil
+		}
+		at, looked := e.feeds[id]
+		if !looked {
+			_, at, err = e.Store.ChangesKept(ctx, id)
+			e.feeds[id] = at
+			return err
+		}
+		return e.Eventually(ctx, func() error {
+			got, positions, err := e.changes(ctx, id, at)
+			switch {
+			case err != nil:
+				return err
+			case !slices.Equal(got, want):
+				return fmt.Errorf("it is %s", show(got))
+			case len(got) > 0:
+				e.feeds[id] = positions[len(positions)-1]
+			}
+			return nil
+		})
+	}), nil
+}
+
+// snapshotGoesOn takes snapshots while devices change, and folds the feed onto each.
+func snapshotGoesOn(ctx context.Context, e *Env, id andon.TenantID) error {
+	if !e.Store.Capabilities().Changes {
+		return nil
+	}
+	const goroutines, each = 3, 15
+	type snapshot struct {
+		devices map[andon.DeviceID]andon.Device
+		at      andon.Position
+	}
+	var snapshots []snapshot
+	err := sideBySide(goroutines+1, func(g int) error {
+		for i := range each {
+			var err error
+			if g < goroutines {
+				err = e.append(ctx, id, e.dealt(g, i)...)
+			} else {
+				s := snapshot{}
+				s.devices, s.at, err = andon.Snapshot(ctx, e.Store, id)
+				snapshots = append(snapshots, s)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	now, _, err := andon.Snapshot(ctx, e.Store, id)
+	if err != nil {
+		return err
+	}
+	for i, s := range snapshots {
+		for c, err := range e.Store.Changes(ctx, id, s.at) {
+			if err != nil {
+				return err
+			}
+			before, ok := s.devices[c.Device]
+			if is := c.Before != nil; is != ok || is && !andon.ShowAlike(&before, c.Before) {
+				return fmt.Errorf("snapshot %d: %q was %+v, and then begins with %+v",
+					i, c.Device, before, c.Before)
+			}
+			c.Fold(s.devices)
+		}
+		alike := func(a, b andon.Device) bool { return andon.ShowAlike(&a, &b) }
+		if !maps.EqualFunc(s.devices, now, alike) {
+			return fmt.Errorf("snapshot %d leads to %+v, and %+v is shown", i, s.devices, now)
+		}
+	}
+	return nil
+}
+
+// wokenByChange waits behind the newest position while something happens that is no change, and
+// then something that is one.
+func wokenByChange(ctx context.Context, e *Env, id andon.TenantID) error {
+	if !e.Store.Capabilities().Changes {
+		return nil
+	}
+	ctx, end := context.WithTimeout(ctx, patience)
+	defer end()
+	_, at, err := e.Store.ChangesKept(ctx, id)
+	if err != nil {
+		return err
+	}
+	woken := make(chan error, 1)
+	go func() {
+		changes, err := []string(nil), error(nil)
+		for len(changes) == 0 && err == nil {
+			if err = e.Store.AwaitChange(ctx, id, at); err == nil {
+				changes, _, err = e.changes(ctx, id, at)
+			}
+		}
+		woken <- err
+	}()
+	if err := e.append(ctx, id, andon.Event{Device: "d1", Time: e.Base, State: "A"}); err != nil {
+		return err
+	}
+	if err := <-woken; err != nil {
+		return err
+	}
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	_, at, err = e.Store.ChangesKept(ctx, id)
+	if err == nil && e.Store.AwaitChange(ended, id, at) == nil {
+		err = errors.New("a wait whose context has ended returned no error")
+	}
+	return err
+}
+
+// eachPosition resumes at every position that a feed gave.
+func eachPosition(ctx context.Context, e *Env, id andon.TenantID) error {
+	if !e.Store.Capabilities().Changes {
+		return nil
+	}
+	_, at, err := e.Store.ChangesKept(ctx, id)
+	if err != nil {
+		return err
+	}
+	for i := range 3 {
+		batch := e.dealt(1, i*5)
+		for n := range batch {
+			batch[n].State = andon.State(fmt.Sprint(i))
+		}
+		if err := e.append(ctx, id, batch...); err != nil {
+			return err
+		}
+	}
+	all, positions, err := e.changes(ctx, id, at)
+	if err == nil && len(all) != 9 {
+		err = fmt.Errorf("it is %s", show(all))
+	}
+	for i := 0; i < len(all) && err == nil; i++ {
+		var rest []string
+		rest, _, err = e.changes(ctx, id, positions[i])
+		if err == nil && !slices.Equal(rest, all[i+1:]) {
+			err = fmt.Errorf("behind change %d of %s it goes on with %s", i, show(all), show(rest))
+		}
+	}
+	return err
+}
+
+func foreignPosition(ctx context.Context, e *Env, id andon.TenantID) error {
+	if !e.Store.Capabilities().Changes {
+		return nil
+	}
+	other, err := e.Tenant(ctx, "other")
+	if err != nil {
+		return err
+	}
+	_, at, err := e.Store.ChangesKept(ctx, other)
+	if err != nil {
+		return err
+	}
+	future := at
+	future.Sequence += 1 << 40
+	for _, err := range []error{
+		errOf(e.Store.Changes(ctx, id, at)), e.Store.AwaitChange(ctx, id, at),
+		errOf(e.Store.Changes(ctx, other, andon.Position{})),
+		errOf(e.Store.Changes(ctx, other, future)),
+	} {
+		if err := wantKind(andon.Gone, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deletedFeed deletes a tenant while someone waits for its next change, and makes it again.
+func deletedFeed(ctx context.Context, e *Env, _ andon.TenantID) error {
+	if !e.Store.Capabilities().Changes {
+		return nil
+	}
+	id, err := e.Tenant(ctx, "deleted")
+	if err != nil {
+		return err
+	}
+	_, at, err := e.Store.ChangesKept(ctx, id)
+	if err != nil {
+		return err
+	}
+	ctx, end := context.WithTimeout(ctx, patience)
+	defer end()
+	woken := make(chan error, 1)
+	go func() { woken <- e.Store.AwaitChange(ctx, id, at) }()
+	if err := e.Store.DeleteTenant(ctx, id); err != nil {
+		return err
+	}
+	if err := wantKind(andon.NotFound, <-woken); err != nil {
+		return err
+	}
+	if _, err := e.Store.PutTenant(ctx, andon.NewTenant(id)); err != nil {
+		return err
+	}
+	return wantKind(andon.Gone, errOf(e.Store.Changes(ctx, id, at)))
+}
