@@ -80,7 +80,8 @@ var broken = map[string][]sample{
 		{"event.go", "package andon\n\n// See docs/b.md and docs/a.md.", "docs/b.md"},
 	},
 	"packages weigh what": {
-		{"client/x.go", "package client" + strings.Repeat("\n", 120), "client has 125 lines, and may"},
+		{"client/x.go", "package client" + strings.Repeat("\n", 120),
+			"client has 125 lines, and may"},
 		{"event.go", "package andon" + strings.Repeat("\n", 190), "has 198 lines: make update"},
 		{"internal/spell/x.go", "package spell", "no row in the table"},
 	},

@@ -83,7 +83,8 @@ func (s *Screen) readKeys(r io.Reader) {
 }
 
 // Show puts lines in the place of the last ones. The last column is to stay empty: behind a line
-// that fills it the cursor stands on its last character, and clearing the rest would take that away.
+// that fills it the cursor stands on its last character, and clearing the rest would take that
+// away.
 func (s *Screen) Show(lines []string) error {
 	text := toTop + strings.Join(lines, clearLine+"\r\n") + clearLine + clearBelow
 	_, err := io.WriteString(s.Out, text)

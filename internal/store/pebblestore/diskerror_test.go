@@ -88,8 +88,8 @@ func failNowAndThen(seed uint64) *errorfs.Toggle {
 			return nil
 		}
 		if op.Path == "store" {
-			// Where the directory can't be synced for a new log, Pebble panics with a mutex unlocked
-			// that it unlocks again, which no test survives. The process would end here.
+			// Where the directory can't be synced for a new log, Pebble panics with a mutex
+			// unlocked that it unlocks again, which no test survives. The process would end here.
 			return nil
 		}
 		mu.Lock()

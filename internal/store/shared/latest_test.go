@@ -13,10 +13,9 @@ import (
 
 // table is what a database keeps of a device: a log, and parts that merge by themselves.
 type table struct {
-	states   *andon.StateSet
-	log      []andon.EventKey // in order
-	parts    Latest
-	received andon.Time
+	states *andon.StateSet
+	log    []andon.EventKey // in order
+	parts  Latest
 }
 
 func (d *table) keep(e andon.EventKey) {

@@ -23,8 +23,8 @@ func shared() []string {
 }
 
 // archive makes a tar.gz below one directory, of what the commit has and of what was built from it:
-// the files below built. Git fixes the order, the times and the owners. It is packed here, since the
-// libraries that git may have for that differ.
+// the files below built. Git fixes the order, the times and the owners. It is packed here, since
+// the libraries that git may have for that differ.
 func (s *source) archive(ctx context.Context, name string, built ...string) ([]byte, error) {
 	args := []string{"-c", "tar.umask=0022", "archive", "--format=tar"}
 	for _, dir := range built {
