@@ -8,7 +8,7 @@ type Device struct {
 	Severity uint8
 	Time     Time // of the newest entry
 	// Since is the time of the first entry of the last run of one state. It outlives the history it
-	// came from. A retired device that comes back begins anew.
+	// came from. A retired device that comes back starts again.
 	Since    Time
 	Received Time // arrival of its newest message, an event or a reading
 	// Operator is the newest assignment, even if its time has not come; absent when unassigned.

@@ -22,7 +22,7 @@ const (
 	Unavailable             // the store can't be reached: try again later
 	Full                    // no room left on the store
 	Damaged                 // what is stored can't be read: the rest of the store can
-	Gone                    // it is no longer kept: begin anew with what there is now
+	Gone                    // it is no longer kept: start again with what there is now
 )
 
 var kindNames = [...]string{
@@ -87,7 +87,7 @@ func NoEntry(device DeviceID, at Time, state State) *Error {
 }
 
 // KindOf returns the kind of the outermost Error that err wraps. An error of the context is
-// Unavailable: nobody waits for its answer any more. Any other error is Internal.
+// Unavailable: no one waits for its answer any more. Any other error is Internal.
 func KindOf(err error) Kind {
 	var e *Error
 	switch {

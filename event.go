@@ -189,7 +189,7 @@ type Interval struct {
 // Assignment says who was assigned to a device, and from when on.
 type Assignment struct {
 	Device   DeviceID
-	Operator PersonID // absent: nobody
+	Operator PersonID // absent: no one
 	From     Time
 	To       Time // when the next assignment took effect; 0 for the newest
 	// Again says, in the answer of Assign, that the operator was assigned already and nothing was

@@ -32,8 +32,8 @@ func (s Span) Since(t Time) Span { return Span{From: max(s.From, t), To: s.To} }
 // Until returns the part of the span that is not after t; 0 is no bound.
 func (s Span) Until(t Time) Span { return Span{From: s.From, To: Earlier(s.To, t)} }
 
-// A Limit may be one above MaxLimit: whoever pages asks for one more than it shows, to know whether
-// there is a next page.
+// A Limit may be one above MaxLimit: a caller that pages asks for one more than it shows, to know
+// whether there is a next page.
 
 // EventQuery selects log entries.
 type EventQuery struct {

@@ -51,7 +51,7 @@ func (q *RecordQuery) Admits(id string) bool {
 // A change of one record is atomic: of several writers who read the same version one succeeds, the
 // others get Conflict, in all processes of a store. Changes of several records are not atomic
 // together. No version is given twice to the records of one id, also when one is deleted and made
-// again, so whoever holds an old version never changes a newer record.
+// again, so a writer with an old version never changes a newer record.
 //
 // What is acknowledged is durable and visible as Capabilities declares, in lists and in DueRecords,
 // too, for all processes of a store. A change may be seen shortly before it is acknowledged. After

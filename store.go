@@ -63,7 +63,7 @@ type Log interface {
 
 	// Escalate keeps an escalation record beside its entry; NotFound when the entry is not there.
 	// It returns the record as it was kept: At is moved forward so that it is the newest of its
-	// entry. Where the entry is escalated to that person already, or to nobody and To is absent,
+	// entry. Where the entry is escalated to that person already, or to no one and To is absent,
 	// nothing is added: it returns the record that says so, with At 0 where there never was one.
 	// The same record twice is one.
 	Escalate(
@@ -91,8 +91,8 @@ type Current interface {
 	Names(ctx context.Context, tenant TenantID, q NameQuery) iter.Seq2[NameCount, error]
 
 	// Retire takes a device out of counts and lists at the later of at and just after its newest
-	// entry, and returns that time. An entry strictly after it brings the device back, begun anew;
-	// a redelivery or an older one does not. NotFound when it was never seen or is retired.
+	// entry, and returns that time. An entry strictly after it brings the device back, started
+	// again; a redelivery or an older one does not. NotFound when it was never seen or is retired.
 	Retire(ctx context.Context, tenant TenantID, device DeviceID, at Time) (Time, error)
 
 	// Retirements returns when a device was retired, each time, oldest first. They outlive the
@@ -103,7 +103,7 @@ type Current interface {
 // Corrections take back what should not have been kept. A store that can't declares it.
 type Corrections interface {
 	// Withdraw takes an entry out of every answer but Entry, as if it had never been sent; what the
-	// device shows is worked out anew. Sent again it stays withdrawn, though it is a sign of life.
+	// device shows is worked out again. Sent again it stays withdrawn, though it is a sign of life.
 	// It returns the record as it was kept and whether it was added: an entry that is withdrawn
 	// already keeps the record that it has. NotFound when the entry is not there. Where the history
 	// behind the entry has expired, the device shows what was known of it before.
@@ -183,7 +183,7 @@ type Tenants interface {
 	// that can't do that declares it, and refuses it with Conflict.
 	PutTenant(ctx context.Context, t Tenant) (Tenant, error)
 
-	// Reorder works out anew what the devices of a tenant show, where its record says Reordering,
+	// Reorder works out again what the devices of a tenant show, where its record says Reordering,
 	// and returns the record without that: current states, incidents, orders and lists are then as
 	// if the severities had always been so. Where the history behind that has expired it goes by
 	// what is known. Serving goes on meanwhile. Where it takes longer than a caller would wait, it

@@ -307,7 +307,7 @@ const (
 	Milliseconds Precision = 3
 	Microseconds Precision = 0
 	Nanoseconds  Precision = -3
-	// Assumed is milliseconds that nobody stated. A number that would then fall before 2001 is
+	// Assumed is milliseconds that no one stated. A number that would then fall before 2001 is
 	// refused: it is nearly always seconds, and would be of January 1970.
 	Assumed Precision = 127
 )

@@ -133,7 +133,7 @@ func TestParseEpoch(t *testing.T) {
 	}
 }
 
-// TestParseEpochAssumed: where nobody said which unit it is, a number that can't be milliseconds is
+// TestParseEpochAssumed: where no one said which unit it is, a number that can't be milliseconds is
 // refused with what to say.
 func TestParseEpochAssumed(t *testing.T) {
 	for text, hint := range map[string]string{

@@ -18,7 +18,7 @@ type page[T any] struct {
 }
 
 // list returns the items of all pages. It ends at the first error. Ranged over again it begins
-// anew.
+// again.
 func list[T any](ctx context.Context, c *Client, path string, q url.Values) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var zero T

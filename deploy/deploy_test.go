@@ -96,7 +96,7 @@ func TestUnitSettings(t *testing.T) {
 }
 
 // TestContainerfile reads the file as far as it matters, for machines without a builder: nothing
-// runs in it, nobody is root, and what it copies and sets is there.
+// runs in it, no one is root, and what it copies and sets is there.
 func TestContainerfile(t *testing.T) {
 	lines := instructions(read(t, "container/Containerfile"))
 	if lines[0] != "FROM scratch" {

@@ -47,7 +47,7 @@ func appendSideBySide(ctx context.Context, e *Env, id andon.TenantID) error {
 }
 
 // dealt is one append of one goroutine: an entry of each device, at a second that is its own. Those
-// of goroutine 0 are sent newest first. Second 30 is the only calm one.
+// of goroutine 0 are sent newest first. Second 30 is the only normal one.
 func (e *Env) dealt(goroutine, i int) []andon.Event {
 	if goroutine == 0 {
 		i = 14 - i

@@ -50,7 +50,7 @@ func (e *Env) Now() andon.Time { return andon.Time(e.now.Load()) }
 // SetNow sets the clock of the Env.
 func (e *Env) SetNow(t andon.Time) { e.now.Store(int64(t)) }
 
-// Renew sets the clock back to Base and forgets the tenants, so that a check can begin anew. Those
+// Renew sets the clock back to Base and forgets the tenants, so that a check can start again. Those
 // that there were are deleted by Close.
 func (e *Env) Renew() {
 	e.SetNow(e.Base)

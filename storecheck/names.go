@@ -47,7 +47,7 @@ func devicesOf(kind andon.DeviceKind) lister {
 }
 
 // namesOf writes a name with how many devices it has: Liz=2. Where the store does not count them
-// only the names of nobody can be told from the others, so nothing is compared.
+// only the names of no one can be told from the others, so nothing is compared.
 func namesOf(kind andon.NameKind) lister {
 	return func(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
 		items, err := pager[andon.NameCount, string]{

@@ -290,8 +290,8 @@ func (e *Env) dueNow(
 	return e.Store.DueRecords(ctx, kind, e.Now(), 100)
 }
 
-// leasePassesOn: whoever holds a lease is left alone until it is over, and finds out when it holds
-// it no more.
+// leasePassesOn: the holder of a lease is left alone until the lease is over, and finds out when it
+// no longer holds it.
 func leasePassesOn(ctx context.Context, e *Env, id andon.TenantID) error {
 	const minute = andon.Duration(60_000_000)
 	lease := aRecord(id, "lease")

@@ -14,7 +14,7 @@ import (
 // A scenario is a check as text, one statement a line. Words are separated by spaces; what stands
 // between single quotes is one word, or part of one. A word that begins with # ends the line.
 // Times are durations after Env.Base (5m, 1h30m, 5m1us) or, with a minus, before it. An entry is
-// written STATE@TIME. A dash stands for nobody.
+// written STATE@TIME. A dash stands for no one.
 //
 //	now 10m                       set the clock
 //	at 5m d1 WARNING1             append an entry; op=Liz esc=Sara msg='too hot' attr='{"a":1}'
@@ -250,7 +250,7 @@ func parseEntryRef(word string) (entryRef, error) {
 	return entryRef{andon.State(state), t}, err
 }
 
-// person is who a word names; a dash is nobody.
+// person is who a word names; a dash is no one.
 func person(word string) andon.PersonID {
 	if word == "-" {
 		return ""

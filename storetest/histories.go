@@ -177,7 +177,7 @@ func beginning() andon.Time {
 	return andon.DayStart(andon.TimeOf(time.Now()).Day()) - hour
 }
 
-// enter makes the tenants of the history, anew where an earlier run left them.
+// enter makes the tenants of the history, again where an earlier run left them.
 func (w *world) enter(ctx context.Context, tenants []andon.TenantID) error {
 	for _, s := range []*subject{w.store, w.want} {
 		for _, id := range tenants {

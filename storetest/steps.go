@@ -177,7 +177,7 @@ func (g *generator) device() andon.DeviceID {
 
 var people = []andon.PersonID{"Liz", "Tom", "Li", "Sara", "S#ra", "日本"}
 
-// person draws somebody, or nobody as often as is asked for.
+// person draws somebody, or no one as often as is asked for.
 func (g *generator) person(nobodyOf100 int) andon.PersonID {
 	if g.IntN(100) < nobodyOf100 {
 		return ""

@@ -214,7 +214,7 @@ func (l *load) count() (acknowledged int) {
 }
 
 // kept checks that what was acknowledged is there as it was sent, and that nothing is there that
-// nobody sent.
+// no one sent.
 func (l *load) kept(t *testing.T, c *client.Client) {
 	t.Helper()
 	lost := 0

@@ -62,7 +62,7 @@ func TestDCMetro(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *server) {
 		for name, order := range metroOrders(log) {
 			if strings.HasSuffix(t.Name(), "/memory") && name != "shuffled" {
-				continue // it folds its histories anew for each answer: one order is slow enough
+				continue // it folds its histories again for each answer: one order is slow enough
 			}
 			t.Run(name, func(t *testing.T) {
 				c := s.tenant(t, name, metroTenant)

@@ -16,7 +16,7 @@ import (
 //
 //   - With the status alone as the state, rows of one second and status are one entry. In a
 //     file the last of them stands, and the outcome says how many were replaced. In one request of
-//     another client the first stands and each other is refused and named, because nobody could
+//     another client the first stands and each other is refused and named, because no one could
 //     say which of the messages is meant.
 //   - With status and code joined ("Stop/111") each row is an entry of its own, nothing is lost.
 func TestKelmarsh(t *testing.T) {

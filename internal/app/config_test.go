@@ -18,7 +18,7 @@ import (
 	"github.com/andonhq/andon/internal/config"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
+var rewrite = flag.Bool("rewrite", false, "write the golden files again")
 
 // golden compares text with a file, or writes it there when -rewrite is given.
 func golden(t *testing.T, path, got string) {

@@ -79,7 +79,7 @@ func (c changesKept) Collect(to chan<- prometheus.Metric) {
 	}
 	gauge("newest", "Where the feed of changes ends.", newest)
 	gauge("oldest", "The oldest position from which a reader of the feed can go on; with one that "+
-		"is older it begins anew.", oldest)
+		"is older it starts again.", oldest)
 }
 
 // ordered is how the writes of a store that orders them get on with each other.

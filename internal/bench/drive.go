@@ -34,7 +34,7 @@ type stopwatch struct {
 	times histogram
 }
 
-// start begins anew: an operation that has something to prepare calls it then.
+// start starts again: an operation that has something to prepare calls it then.
 func (w *stopwatch) start() { w.begun = w.now() }
 
 // stop counts the time since start, and returns what time it is.

@@ -13,7 +13,7 @@ import (
 	"github.com/andonhq/andon/internal/store/all"
 )
 
-// helpWidth is how wide a terminal is that nobody made wider.
+// helpWidth is how wide a terminal is that no one made wider.
 const helpWidth = 80
 
 // fitHelp makes the help of a command and of all below it fit a terminal.
@@ -104,7 +104,7 @@ func oneFlag(f *pflag.Flag) string {
 	return text
 }
 
-// wrapped breaks the paragraphs of a text anew. Lines that begin with a space stay as they are.
+// wrapped breaks the paragraphs of a text again. Lines that begin with a space stay as they are.
 func wrapped(text string, width int) string {
 	var lines []string
 	line := ""

@@ -129,7 +129,7 @@ func (d *Device) advance(e Entry) {
 }
 
 // applyLate is an entry behind the newest. It matters only where it falls behind the last entry
-// before the present run, or behind the last calm entry before the present incident.
+// before the present run, or behind the last normal entry before the present incident.
 func (d *Device) applyLate(e Entry, states *andon.StateSet, past History) (err error) {
 	first := andon.EventKey{Time: d.Since, Severity: states.Severity(d.State), State: d.State}
 	splitsRun := e.State != d.State && e.key().Compare(first) > 0
@@ -170,8 +170,8 @@ func (d *Device) beforeRun(e Entry, first andon.EventKey, states *andon.StateSet
 }
 
 // beforeIncident is a late entry that does not split the present incident: it may be its new
-// beginning, or the new last calm entry before it. At one instant severity 0 comes first, so times
-// alone decide.
+// beginning, or the new last normal entry before it. At one instant severity 0 comes first, so
+// times alone decide.
 func (d *Device) beforeIncident(e Entry) {
 	switch {
 	case d.Incident == 0:

@@ -12,12 +12,12 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// Fleet is what all devices of a tenant show now. A change is staged first, so that the next one
-// can be worked out from it, and shown later, once it is durable.
+// Fleet is what all devices of a tenant show now. A change is pending first, so that the next one
+// can be computed from it, and is published later, once it is durable.
 //
-// One goroutine at a time may stage: make places for new devices, ask whether a copy still is the
-// newest, and stage. Show and making a place need the fleet for themselves; Copy and all that reads
-// what is shown may run beside each other and beside staging. Note is what the store wants to
+// One goroutine at a time may make places for new devices, ask whether a copy still is the newest,
+// and call Stage. Show and making a place need the fleet for themselves; Copy and all that reads
+// what is published may run beside each other and beside Stage. Note is what the store wants to
 // remember of each device.
 type Fleet[Note any] struct {
 	slots  map[andon.DeviceID]*Slot[Note]
@@ -33,8 +33,8 @@ type byDevice[Note any] = btree.Map[andon.DeviceID, *Slot[Note]]
 type Slot[Note any] struct {
 	Note    Note
 	shown   Device
-	staged  atomic.Pointer[Device] // the newest change that is not shown yet
-	changes atomic.Uint32          // how many were staged
+	pending atomic.Pointer[Device] // the newest change that is not published yet
+	changes atomic.Uint32          // how many there were, pending and published
 }
 
 // NewFleet makes an empty fleet.
@@ -55,21 +55,21 @@ func (f *Fleet[Note]) NewSlot(id andon.DeviceID) *Slot[Note] {
 	return s
 }
 
-// Drop gives the place of a device back of which nothing is known any more and nothing is staged.
-// It needs the fleet for itself, and that nobody stages.
+// Drop frees the place of a device of which nothing is known any more, if no change is pending. It
+// needs the fleet for itself, and must not run beside Stage.
 func (f *Fleet[Note]) Drop(s *Slot[Note]) {
-	if s.staged.Load() == nil && !s.shown.Known() && f.slots[s.shown.ID] == s {
+	if s.pending.Load() == nil && !s.shown.Known() && f.slots[s.shown.ID] == s {
 		delete(f.slots, s.shown.ID)
 	}
 }
 
-// Staged says how often the device was staged.
+// Staged says how often the device was changed by Stage.
 func (s *Slot[Note]) Staged() uint32 { return s.changes.Load() }
 
-// Latest returns the device as it was staged last. It must not be changed.
+// Latest returns the device with its pending change, if there is one. It must not be changed.
 func (s *Slot[Note]) Latest() *Device {
-	if staged := s.staged.Load(); staged != nil {
-		return staged
+	if pending := s.pending.Load(); pending != nil {
+		return pending
 	}
 	return &s.shown
 }
@@ -77,8 +77,8 @@ func (s *Slot[Note]) Latest() *Device {
 // Shown returns the device as it is shown. It must not be changed.
 func (s *Slot[Note]) Shown() *Device { return &s.shown }
 
-// Changes are devices as one write leaves them. They are worked out from copies, while other
-// writes go on; the one that stages asks first which of the copies are old by then.
+// Changes are devices as one write leaves them. They are computed from copies, while other
+// writes go on; before Stage the write asks which of the copies are old by then.
 type Changes[Note any] struct {
 	devices []Device // its capacity is fixed: slots point into it
 	slots   []*Slot[Note]
@@ -141,7 +141,7 @@ func (c *Changes[Note]) Place(i int, s *Slot[Note]) { c.slots[i] = s }
 // All devices have their places.
 func (c *Changes[Note]) Stage() {
 	for i, s := range c.slots {
-		s.staged.Store(&c.devices[i])
+		s.pending.Store(&c.devices[i])
 		s.changes.Add(1)
 	}
 }
@@ -165,8 +165,8 @@ func (f *Fleet[Note]) Show(c *Changes[Note]) {
 				f.insert(now, s)
 			}
 		}
-		// Behind the copy: who stages reads shown without a lock once it finds nothing staged.
-		s.staged.CompareAndSwap(&c.devices[i], nil)
+		// After the copy: Latest reads shown without a lock when no change is pending.
+		s.pending.CompareAndSwap(&c.devices[i], nil)
 	}
 }
 
@@ -191,7 +191,7 @@ func (f *Fleet[Note]) remove(state andon.State, id andon.DeviceID) {
 // Len returns how many places there are.
 func (f *Fleet[Note]) Len() int { return len(f.slots) }
 
-// Page gathers the devices that a query selects, a part at a time, so that nobody who holds a lock
+// Page gathers the devices that a query selects, a part at a time, so that no one who holds a lock
 // for it holds it for long.
 type Page struct {
 	Devices []andon.Device // in the query's order once Done

@@ -86,7 +86,7 @@ func TestWhatIsStagedIsNotShown(t *testing.T) {
 		c.Stage()
 	}
 	if got := slot.Latest(); got.Time != 3 || got.Since != 2 {
-		t.Errorf("staged last: %+v", got)
+		t.Errorf("latest: %+v", got)
 	}
 	if got := slot.Shown(); got.Time != 1 || got.State != "NORMAL" {
 		t.Errorf("shown: %+v", got)

@@ -8,14 +8,14 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// Logged is an entry of a device's log as folding it anew sees it, with its newest escalation
+// Logged is an entry of a device's log as folding it again sees it, with its newest escalation
 // record, withdrawn or not; At is 0 where it has none.
 type Logged struct {
 	Entry
 	Escalated Escalation
 }
 
-// Refold works a device out anew from its log, newest entry first, without the entries that are
+// Refold works a device out again from its log, newest entry first, without the entries that are
 // gone: after one was withdrawn, or under another set of states. It reads no more than it needs.
 // Where the log has expired it goes by what the device knew before of what is older than the log.
 func (d *Device) Refold(

@@ -42,8 +42,8 @@ func randomly(t *testing.T, rng *rand.Rand) (d Device, folded []Entry) {
 
 func nothingGone(andon.EntryRef) bool { return false }
 
-// TestRefoldWithout folds random histories anew without some of their entries, and holds what comes
-// out against the definition.
+// TestRefoldWithout folds random histories again without some of their entries, and holds what
+// comes out against the definition.
 func TestRefoldWithout(t *testing.T) {
 	for seed := range uint64(2000) {
 		rng := rand.New(rand.NewPCG(seed, 4))
@@ -73,8 +73,8 @@ func TestRefoldWithout(t *testing.T) {
 	}
 }
 
-// TestRefoldOfWhatExpired folds histories anew of which the older part is lost. Nothing is gone, so
-// each device must come out as it was.
+// TestRefoldOfWhatExpired folds histories again of which the older part is lost. Nothing is gone,
+// so each device must come out as it was.
 func TestRefoldOfWhatExpired(t *testing.T) {
 	for seed := range uint64(2000) {
 		rng := rand.New(rand.NewPCG(seed, 5))

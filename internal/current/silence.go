@@ -8,7 +8,7 @@ import (
 )
 
 // silence knows which devices may be silent, so that counting those does not look at every device
-// of a fleet. A device can only become silent by not being heard: whoever was heard after a time
+// of a fleet. A device can only become silent by not being heard: one that was heard after a time
 // when all were looked at need not be looked at again until that time counts as silent.
 //
 // The mutex is for readers among themselves. They hold the fleet's lock for readers too, so that

@@ -285,7 +285,7 @@ func (n *Node) Discard() {
 	if !n.Ours() {
 		return
 	}
-	_ = n.Kill() // whoever discards a node has what it wanted of it
+	_ = n.Kill() // the node is not needed any more
 	if n.passing {
 		_ = os.RemoveAll(n.options.Dir)
 	}

@@ -90,7 +90,7 @@ func (n *Node) setup() (setup, error) {
 	return s, os.WriteFile(path, append(text, '\n'), 0o644)
 }
 
-// ringDelay is how long a node tries to reach the one that it has to ask first. With nobody to ask
+// ringDelay is how long a node tries to reach the one that it has to ask first. With no one to ask
 // all of it is lost; with somebody it has to be enough for a node that starts, too.
 func (s setup) ringDelay() time.Duration {
 	host, _, _ := net.SplitHostPort(s.Address)

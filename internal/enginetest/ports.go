@@ -24,7 +24,7 @@ const (
 	portCount = 12_000
 )
 
-// freePorts returns ports on which nobody listens at any of some hosts: a few in a row, so that
+// freePorts returns ports on which no one listens at any of some hosts: a few in a row, so that
 // they can't be the same. The last is JMX; those behind it are free for the JMX of further hosts.
 func freePorts(hosts ...string) (ports, error) {
 	const attempts = 100
@@ -48,7 +48,7 @@ func allFree(first, count int, hosts []string) bool {
 	return true
 }
 
-// portFree returns why nobody can listen on a port.
+// portFree returns why no one can listen on a port.
 func portFree(host string, port int) error {
 	l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {

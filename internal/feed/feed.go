@@ -15,7 +15,7 @@ type Bell struct {
 	mu    sync.Mutex
 	next  uint64 // sequence behind the newest change
 	ended bool
-	rung  chan struct{} // closed by the next ring; nil where nobody waits
+	rung  chan struct{} // closed by the next ring; nil where no one waits
 }
 
 // Ring says that all changes before a sequence are visible.

@@ -167,7 +167,7 @@ func quoted(t *testing.T, text string) string {
 	return string(b)
 }
 
-// TestAuditOfWhatWasBrokenOff: a change whose outcome nobody knows has a line that says so.
+// TestAuditOfWhatWasBrokenOff: a change whose outcome no one knows has a line that says so.
 func TestAuditOfWhatWasBrokenOff(t *testing.T) {
 	broken := func(o *httpapi.Options) {
 		var faults wrap.Faults

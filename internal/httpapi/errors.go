@@ -33,7 +33,7 @@ var retryAfter = map[int]string{
 	http.StatusServiceUnavailable: "5",
 }
 
-// statusClientGone is counted and logged where the client did not wait for its answer. Nobody ever
+// statusClientGone is counted and logged where the client did not wait for its answer. No one ever
 // gets it. nginx uses the same number.
 const statusClientGone = 499
 
@@ -128,5 +128,5 @@ func (x *exchange) writeProblem(p problem) {
 	}
 	x.Header().Set("Content-Type", "application/problem+json")
 	x.WriteHeader(p.Status)
-	_, _ = x.Write(append(text, '\n')) // where it can't be sent, nobody is there to be told
+	_, _ = x.Write(append(text, '\n')) // where it can't be sent, no one is there to be told
 }

@@ -306,7 +306,7 @@ func showEntry(entry andon.Entry) entryJSON {
 	return shown
 }
 
-// withoutEntry gives an entry that is not there one text, whoever found that out: one that has
+// withoutEntry gives an entry that is not there one text, wherever that was found: one that has
 // expired can't be told from one that never was. A tenant that is not there is what it was.
 func (c *call) withoutEntry(
 	err error, device andon.DeviceID, at andon.Time, state andon.State,
@@ -321,7 +321,7 @@ func (c *call) withoutEntry(
 		device, at, state)
 }
 
-// orNull returns a person as JSON has it where nobody is null.
+// orNull returns a person as JSON has it where no one is null.
 func orNull(p andon.PersonID) *andon.PersonID {
 	if p == "" {
 		return nil

@@ -222,8 +222,8 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// FuzzCursor follows a cursor that was made for this very query, with any position in it: whoever
-// reads the source can make one.
+// FuzzCursor follows a cursor that was made for this very query, with any position in it, as a
+// reader of the source can make one.
 func FuzzCursor(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"Time":"2020-04-24T10:05:00Z","Severity":32,"State":"WARNING1","Device":"d1"}`,

@@ -29,7 +29,7 @@ type metrics struct {
 type entryCounters struct {
 	accepted prometheus.Counter
 	// unreadable: a body as a whole, of which not one entry could be told: it is empty, cut off or
-	// damaged, too large, of another type, or nothing in it is JSON. It counts once, since nobody
+	// damaged, too large, of another type, or nothing in it is JSON. It counts once, since no one
 	// knows how many entries it held.
 	unreadable prometheus.Counter
 	// malformed: an entry that its own text forbids, whenever it is sent: it is not JSON, not an

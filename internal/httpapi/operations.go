@@ -54,7 +54,7 @@ type healthJSON struct {
 	Damaged []string `json:"damaged,omitempty" doc:"Files of the store that can't be read in part"`
 }
 
-// version asks the store anew each time: a rebuild changes what it finds devices by.
+// version asks the store again each time: a rebuild changes what it finds devices by.
 func (a *API) version(*call) (Version, error) {
 	v := a.options.Version
 	v.Store = a.store.Capabilities().Name

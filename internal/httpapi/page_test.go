@@ -18,7 +18,7 @@ import (
 )
 
 // generous is a store whose lists are as long as is asked for, of entries as large as they may be.
-// Each is made anew, as those of a store on a disk are.
+// Each is made again, as those of a store on a disk are.
 type generous struct {
 	andon.Store
 	size  int // of the attributes of an event and the metadata of a reading
@@ -178,7 +178,7 @@ func TestNoRoomForAnswers(t *testing.T) {
 	for range 5 {
 		w.get(path).is(http.StatusOK)
 	}
-	// Small answers take little: sixty of them fit while nobody reads them.
+	// Small answers take little: sixty of them fit while no one reads them.
 	s.size = 100
 	statuses, letGo = w.readers(60, http.MethodGet, "/devices/d/events", "")
 	defer letGo()

@@ -74,7 +74,7 @@ func TestPeopleAgain(t *testing.T) {
 		{"to":"Sara","at":"2020-04-24T12:00:00Z","by":"Liz"}]}`)
 }
 
-// An empty name is neither a person nor nobody.
+// An empty name is neither a person nor no one.
 func TestEmptyNamesAreRefused(t *testing.T) {
 	w := newWorld(t)
 	w.post("/events", `{"device":"d","state":"WARNING2","operator":"Liz","escalated_to":"Sara"}`).

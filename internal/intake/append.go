@@ -16,7 +16,7 @@ import (
 type Result struct {
 	Accepted int
 	Rejected []andon.Rejection // by index
-	Outcomes *Outcomes         // of the accepted ones; nil where nobody asked
+	Outcomes *Outcomes         // of the accepted ones; nil where no one asked
 }
 
 func (in *Intake) events(
@@ -195,7 +195,7 @@ type admission[T any] struct {
 	single   bool
 	accepted int
 	rejected []andon.Rejection
-	outcomes *Outcomes // of the entries that go to the store; nil where nobody asked
+	outcomes *Outcomes // of the entries that go to the store; nil where no one asked
 }
 
 func admit[T any](batch *ingest.Batch[T]) admission[T] {
@@ -223,7 +223,7 @@ func (a *admission[T]) refuse(item *ingest.Item[T], reason error) error {
 }
 
 // again accounts for an entry that stands in the request twice: the same content is the same entry,
-// and of two contents the second is refused, because nobody could say which was meant.
+// and of two contents the second is refused, because no one could say which was meant.
 func (a *admission[T]) again(item, first *ingest.Item[T], same bool) {
 	if same {
 		a.accepted++

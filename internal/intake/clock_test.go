@@ -24,7 +24,7 @@ type machine struct {
 
 func (m *machine) now() andon.Time { return m.wall }
 
-// start starts the program anew: the time that has passed begins anew, too.
+// start starts the program again: the time that has passed starts again, too.
 func (m *machine) start() {
 	m.t.Helper()
 	m.passed = 0

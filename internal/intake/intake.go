@@ -34,7 +34,7 @@ type Options struct {
 	MaxStates int
 	// Patience is how long a request may wait for its turn; 1 s unless set.
 	Patience time.Duration
-	// Audit is told of each change for which a person answers; nil: nobody is. It must return at
+	// Audit is told of each change for which a person answers; nil: no one is. It must return at
 	// once.
 	Audit func(context.Context, Change)
 }

@@ -31,7 +31,7 @@ type Messages struct {
 	Events   []andon.Event
 	Readings []andon.Reading
 	// Assignments name device and operator; they take effect when they arrive. Without an operator
-	// nobody answers for the device any more.
+	// no one answers for the device any more.
 	Assignments []andon.Assignment
 	// Escalations name the entry, which arrived earlier or is among Events. Without To they
 	// withdraw. When they are made is up to who keeps them.

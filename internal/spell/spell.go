@@ -7,7 +7,7 @@ import "strings"
 // Nearest returns the candidate that takes the fewest edits to reach from name, or one that name
 // begins; "" where the edits would be more than a third of it and one.
 func Nearest(name string, candidates []string) string {
-	const longest = 64 // more is nobody's slip of the pen
+	const longest = 64 // more is no one's slip of the pen
 	if len(name) > longest {
 		return ""
 	}

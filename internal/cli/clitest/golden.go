@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
+var rewrite = flag.Bool("rewrite", false, "write the golden files again")
 
 // Golden compares what was printed with a file.
 func Golden(t *testing.T, path, got string) {
@@ -23,6 +23,6 @@ func Golden(t *testing.T, path, got string) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-rewrite writes it anew)\n%s", path, diff)
+		t.Errorf("%s (-rewrite writes it again)\n%s", path, diff)
 	}
 }

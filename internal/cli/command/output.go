@@ -154,7 +154,7 @@ func Show[T any](p *Program, o *Output, columns []Column[T], items iter.Seq2[T, 
 	shown, more, err := pour(s, o, items)
 	err = errors.Join(err, s.End(), w.Flush())
 	switch {
-	case errors.Is(err, syscall.EPIPE): // whoever reads has seen enough ("| head")
+	case errors.Is(err, syscall.EPIPE): // the reader has seen enough ("| head")
 		return nil
 	case err != nil:
 		return err

@@ -178,5 +178,5 @@ func (s *tableSink[T]) End() error {
 	}
 	s.page.Table(rows)
 	s.rows = s.rows[:0]
-	return s.page.W.(*bufio.Writer).Flush() // where nobody reads on, asking on is in vain
+	return s.page.W.(*bufio.Writer).Flush() // where no one reads on, asking on is in vain
 }

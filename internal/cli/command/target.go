@@ -91,7 +91,7 @@ func WithScheme(address string) string {
 	return "http://" + address
 }
 
-// Impatient makes an HTTP client that soon gives up where nobody takes a connection: a person who
+// Impatient makes an HTTP client that soon gives up where no one takes a connection: a person who
 // mistyped an address waits for it. All attempts together have this time until the first that
 // succeeds; an answer, and a connection that is lost later, may take as long as they take.
 func Impatient() *http.Client {

@@ -198,7 +198,7 @@ func TestDoctorOfStores(t *testing.T) {
 		"warning store throwaway tenants: 1 tenant of checks that were broken off: "+
 			"andon-check-X-first")
 	d.runChecks(t.Context(), &forgetful{store}, storecheck.Checks())
-	says(t, "forgetful", d.report.Findings, "failed checks 2.6 unassigned means nobody")
+	says(t, "forgetful", d.report.Findings, "failed checks 2.6 unassigned means no one")
 	if err := d.report.print(d.Program, command.FormatJSON); err != nil {
 		t.Fatal(err)
 	}

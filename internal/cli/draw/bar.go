@@ -11,7 +11,7 @@ import (
 // be called concurrently.
 type Bar struct {
 	w    io.Writer
-	bars *mpb.Progress // nil: nobody looks
+	bars *mpb.Progress // nil: no one looks
 	bar  *mpb.Bar
 }
 

@@ -131,7 +131,7 @@ func TestDemoEqualsMemstore(t *testing.T) {
 	compareStores(t, want, store)
 }
 
-const whole = 1 << 20 // entries: a list at once, because memstore sorts it anew for each page
+const whole = 1 << 20 // entries: a list at once, because memstore sorts it again for each page
 
 // compareStores asks both stores everything.
 func compareStores(t *testing.T, want *reference, got andon.Store) {

@@ -64,10 +64,10 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// errUnread means that nobody reads what is printed any more: "| head".
+// errUnread means that no one reads what is printed any more: "| head".
 var errUnread = errors.New("standard output is closed")
 
-// printLine prints a line for who follows, and fails when nobody does.
+// printLine prints a line for who follows, and fails when no one does.
 func printLine(w io.Writer, format string, args ...any) error {
 	if _, err := fmt.Fprintf(w, format+"\n", args...); err != nil {
 		return errUnread

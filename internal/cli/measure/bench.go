@@ -54,7 +54,7 @@ the store: to fill it once, then 5 times each. OF CEILING is the median of what 
 it, and means the same on every machine; the other figures hold for this machine at this time only.
 OPS/S is the median, too; P50 and P99 are of all operations. BYTES/EVENT is what the store grew by.
 
-The memory store works every answer out anew when it is asked: with many devices that takes long.
+The memory store computes every answer when it is asked; with many devices that takes long.
 
 All is made in the directory for temporary files, which TMPDIR names, and removed at the end, also
 at Ctrl-C: let that be on the disk that the store shall be on.

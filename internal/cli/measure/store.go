@@ -53,8 +53,8 @@ func (b *benchmark) open(ctx context.Context, name, dir string) (andon.Store, er
 	return store, nil
 }
 
-// mustBeEmpty refuses a shared store that has devices: measuring would slow down whoever they are
-// of, and the figures would be of them, too.
+// mustBeEmpty refuses a shared store that has devices: measuring would slow down the users
+// of these devices, and the devices would distort the figures.
 func mustBeEmpty(ctx context.Context, store andon.Store) error {
 	tenants, err := store.Tenants(ctx)
 	for i := 0; i < len(tenants) && err == nil; i++ {

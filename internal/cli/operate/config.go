@@ -151,7 +151,7 @@ func printConfigJSON(p *command.Program, origins []config.Origin) error {
 	return p.PrintJSON(all)
 }
 
-// shownValue is a value without what nobody may see: addresses may be written with a password.
+// shownValue is a value without what no one may see: addresses may be written with a password.
 func shownValue(o config.Origin) string {
 	value := o.Value.String()
 	if u, err := url.Parse(value); err == nil && u.User != nil {

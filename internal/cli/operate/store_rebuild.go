@@ -20,10 +20,9 @@ import (
 
 func storeRebuildCommand(p *command.Program) *cobra.Command {
 	cmd := command.Group(&cobra.Command{
-		Use:   "rebuild",
-		Short: "Make anew what a store can make anew",
-		Long: `Make anew, from the truth, what a store keeps only to find things with. Servers go on
-serving meanwhile.`,
+		Use:     "rebuild",
+		Short:   "Rebuild what a store can rebuild",
+		Long:    `Rebuild the index rows of a store from the truth. Servers go on serving meanwhile.`,
 		Example: `  andon store rebuild latest --config andon.yaml --to state`,
 	})
 	cmd.AddCommand(rebuildLatestCommand(p))
@@ -40,13 +39,13 @@ type rebuild struct {
 func rebuildLatestCommand(p *command.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "latest",
-		Short: "Make anew what devices are found by state with, or change its design",
-		Long: `Make anew what devices are found by state with: in the design in use, or in another.
+		Short: "Rebuild the index of devices by state, or change its design",
+		Long: `Rebuild the index of devices by state, in the design in use or in another.
 Servers go on serving meanwhile, in the former design until the new one is whole; then they take the
 new one by themselves. A server whose settings name a design (cassandra.latest) does not start with
 another one: change these, too.
 
-What is broken off can be begun again, and changes no answer.`,
+If it is interrupted, no answer changes: run the command again.`,
 		Example: `  andon store rebuild latest --config andon.yaml
   andon store rebuild latest --config andon.yaml --to state
   andon store rebuild latest --config andon.yaml --to buckets --buckets 32`,

@@ -301,7 +301,7 @@ func isArchive(p *command.Program, name string) bool {
 	}
 	file, err := os.Open(name)
 	if err != nil {
-		return false // whoever opens it again says why
+		return false // opening it again says why
 	}
 	defer file.Close()
 	begins := make([]byte, len(archiveBegins))

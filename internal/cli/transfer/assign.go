@@ -26,7 +26,7 @@ func Assign(p *command.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "assign DEVICE (OPERATOR | --none) | assign --from FILE",
 		Short: "Assign an operator to a device, or operators to many",
-		Long: `Assign an operator to a device from now on, or with --none nobody. A device need not
+		Long: `Assign an operator to a device from now on, or with --none no one. A device need not
 have been seen. An assignment takes effect at the later of now and just after the device's newest
 entry.
 
@@ -55,7 +55,7 @@ func (a *assign) flags(cmd *cobra.Command) {
 	flags.SortFlags = false
 	a.ServerFlags(cmd)
 	a.TenantFlag(cmd)
-	flags.BoolVar(&a.none, "none", false, "nobody")
+	flags.BoolVar(&a.none, "none", false, "no one")
 	a.form = command.SentenceFlag(cmd, command.FormatText)
 	a.form.OnceJSON(cmd)
 	flags.StringVar(&a.from.file, "from", "", "`file` that says who is assigned; - is stdin")

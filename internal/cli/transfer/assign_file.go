@@ -135,7 +135,7 @@ func (as *assignments) assignment(row *table.Row) (client.Assignment, error) {
 	}
 	cell, _ := row.JSON("operator")
 	switch {
-	case cell == "null" || as.format == table.CSV: // in CSV an empty cell says nobody
+	case cell == "null" || as.format == table.CSV: // in CSV an empty cell says no one
 	case !there:
 		return a, bad("operator", "operator is missing; null unassigns")
 	case operator == "":

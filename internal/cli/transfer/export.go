@@ -63,7 +63,7 @@ In CSV a cell of attributes, metadata or metrics is a JSON object; with --metric
 is named has a column of its own. On a terminal standard error is told how much it was, too.
 
 With --file the file appears under its name only when it is whole; until then it is FILE.part. An
-export that was interrupted begins anew, or with --continue goes on behind the last device that was
+export that was interrupted starts again, or with --continue goes on behind the last device that was
 whole; what was written of others since then is not in it.
 
 What is exported can be imported again, CSV as well:
@@ -169,7 +169,7 @@ func (e *export) toStdout(ctx context.Context) error {
 	err := e.Ask(ctx, func(c *client.Client) error { return run.all(ctx, c, w) })
 	err = errors.Join(err, w.Flush())
 	switch {
-	case errors.Is(err, syscall.EPIPE): // whoever reads has seen enough ("| head")
+	case errors.Is(err, syscall.EPIPE): // the reader has seen enough ("| head")
 		return nil
 	case err != nil && run.entries > 0: // %s: what went well so far is no wrong use any more
 		return fmt.Errorf("%s, then it ended: %s", run.outcome(), err)
@@ -177,7 +177,7 @@ func (e *export) toStdout(ctx context.Context) error {
 		return err
 	}
 	io.WriteString(e.Stderr, run.unknown.note())
-	if draw.IsTerminal(e.Stderr) { // where nobody looks, silence says that all went well
+	if draw.IsTerminal(e.Stderr) { // where no one looks, silence says that all went well
 		fmt.Fprintln(e.Stderr, run.outcome())
 	}
 	return nil

@@ -22,7 +22,7 @@ type report struct {
 	show io.Writer // gets the first rejected lines
 	// strange are the states of the accepted events that are not in the tenant's set.
 	strange strangeStates
-	all     *os.File // gets every rejected line; nil: nobody wants them
+	all     *os.File // gets every rejected line; nil: no one wants them
 
 	mu       sync.Mutex
 	done     outcomes

@@ -60,7 +60,7 @@ func decompressed(r *bufio.Reader) (*bufio.Reader, error) {
 		}
 		return bufio.NewReaderSize(unzipped, window), nil
 	case bytes.HasPrefix(head, []byte(magicZstd)):
-		// With a concurrency of 1 a decoder has no goroutine, so nobody need close it.
+		// With a concurrency of 1 a decoder has no goroutine, so no one need close it.
 		unzipped, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1),
 			zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {

@@ -1,6 +1,7 @@
 // Package adapter is what adapters of stores and the program agree on: what an adapter says of
 // itself, which settings it has, and how a store of it is opened. What only some can do is an
-// interface of its own, so that whoever needs it asks for it. The package must not know an engine.
+// interface of its own, so that a caller that needs it asks for it. The package must not know an
+// engine.
 package adapter
 
 import (

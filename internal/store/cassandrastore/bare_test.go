@@ -51,7 +51,7 @@ type bare struct {
 	devices map[andon.DeviceID]*bareDevice
 }
 
-// bareDevice is what was last sent of a device. Nobody else has it meanwhile: who measures sends no
+// bareDevice is what was last sent of a device. No one else has it meanwhile: who measures sends no
 // two requests with one device at once.
 type bareDevice struct {
 	read   bool

@@ -73,7 +73,7 @@ func answers(ctx context.Context, o Options) error {
 // unreached says why no session came about.
 func unreached(o Options, err error) error {
 	// The driver's first connection finds out the version of the protocol, and says so whatever
-	// befell it.
+	// went wrong.
 	const first = "unable to discover protocol version: "
 	text := err.Error()
 	if at := strings.LastIndex(text, first); at >= 0 {

@@ -111,7 +111,7 @@ func (x *indexRows) answers(operator, device string) {
 	x.name(string(ofOperator), operator)
 }
 
-// metric notes that a device has a metric. It is noted anew each day, because it expires.
+// metric notes that a device has a metric. It is noted again each day, because it expires.
 func (x *indexRows) metric(metric, device string, at andon.Time) {
 	x.add("INSERT INTO devices_by_metric (tenant, metric, bucket, device) VALUES (?, ?, ?, ?) "+
 		"USING TIMESTAMP ? AND TTL ?",

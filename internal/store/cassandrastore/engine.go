@@ -106,7 +106,7 @@ func (e *Engine) ofWork() []config.Setting {
 			Help: "partitions of a state under the design buckets: 16, or " +
 				"16,WARNING4=4,metro/NORMAL=64; the keyspace's own unless set"},
 		{Key: "recount", Value: config.Span(&e.Recount, time.Second),
-			Help: "how often the devices of each state are counted anew"},
+			Help: "how often the devices of each state are counted again"},
 		{Key: "settle", Value: config.Span(&e.Settle, 10*time.Second).OrNone(),
 			Help: "how long after a change a device is looked at again; half of it is how long " +
 				"an append may take; the keyspace's own unless set, and 30s when one is made"},

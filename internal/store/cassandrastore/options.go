@@ -43,7 +43,7 @@ type Options struct {
 	// Buckets are how many partitions a state has under the design "buckets"; the keyspace's own
 	// unless set.
 	Buckets string
-	// Recount is how often the devices of each state are counted anew; 10 minutes unless set.
+	// Recount is how often the devices of each state are counted again; 10 minutes unless set.
 	Recount time.Duration
 
 	// Settle is how long after a change a device is looked at again, when everything that was under

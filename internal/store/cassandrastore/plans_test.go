@@ -14,7 +14,7 @@ import (
 	"github.com/andonhq/andon"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
+var rewrite = flag.Bool("rewrite", false, "write the golden files again")
 
 // golden holds text against a file, or writes it there with -rewrite.
 func golden(t *testing.T, name, got string) {

@@ -18,7 +18,7 @@ import (
 // TestTwoProcessesRandom lets two processes write the same few devices, each with many requests at
 // once: late entries, entries at one time, entries sent again, assignments, retirements. When all
 // is quiet both answer as the reference does for the same entries, and so does a third that comes
-// anew.
+// again.
 func TestTwoProcessesRandom(t *testing.T) {
 	for _, design := range ownDesigns() {
 		t.Run(design, func(t *testing.T) {
@@ -223,7 +223,7 @@ func (c *crowd) compare(want *memstore.Store, when string) {
 	}
 }
 
-// compareCounts makes each process count anew what the others wrote.
+// compareCounts makes each process count again what the others wrote.
 func (c *crowd) compareCounts(want *memstore.Store) {
 	c.Helper()
 	expected := countsOf(c.T, want)
@@ -354,7 +354,7 @@ func TestAssignMeanwhile(t *testing.T) {
 	one, two := open(t, o), open(t, o)
 	ctx, now := t.Context(), realClock()
 	var events []andon.Event
-	for i := range 3 { // now, later, and in an hour that nobody has written to
+	for i := range 3 { // now, later, and in an hour that no one has written to
 		events = append(events, andon.Event{
 			Device: "press-1", State: "NORMAL", Time: now.Add(andon.Duration(i) * 3_600_000_000),
 		})

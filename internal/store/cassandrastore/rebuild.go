@@ -12,7 +12,7 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// RebuildLatest changes how devices are found by state, or makes what is there anew, while every
+// RebuildLatest changes how devices are found by state, or makes what is there again, while every
 // process goes on working. Four steps, each a change of the settings that all processes follow:
 // writers keep both layouts; every device is put into the new one, and what else is wrong with it
 // is put right by its log; readers go over to the new layout; the old one is dropped. It may be

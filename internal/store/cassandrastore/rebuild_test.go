@@ -245,7 +245,7 @@ func (f *fleet) onlyInLog(device andon.DeviceID) {
 	if err := f.store.write(f.Context(), append(a.log, a.index.all...)); err != nil {
 		f.Fatal(err)
 	}
-	// Nobody knows when it arrived: at its own time, then.
+	// No one knows when it arrived: at its own time, then.
 	err = f.want.Append(f.Context(), andon.DefaultTenant, events[0].Time, events)
 	if err != nil {
 		f.Fatal(err)

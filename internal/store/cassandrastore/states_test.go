@@ -10,7 +10,7 @@ import (
 )
 
 // TestSeveritiesBesideAppends: a severity changes while no append of the tenant is under way, and
-// whoever waits for that stops with his deadline. Other settings wait for nothing, and what is
+// a call that waits for that stops with its deadline. Other settings wait for nothing, and what is
 // restored may be the first that a process writes.
 func TestSeveritiesBesideAppends(t *testing.T) {
 	s := open(t, sharedKeyspace(t, "buckets"))

@@ -129,7 +129,7 @@ func on(n *enginetest.Node, design string) Options {
 	}
 }
 
-// quickPace lets nobody wait for long.
+// quickPace lets no one wait for long.
 var quickPace = shared.Pace{
 	Beat: 100 * time.Millisecond, TrustFor: 600 * time.Millisecond,
 	MemberFor: time.Minute, GoneAfter: 90 * time.Second, // machines that test may be slow

@@ -69,7 +69,7 @@ func (t *tenants) put(is *tenant) {
 	}
 }
 
-// stale has a tenant read anew.
+// stale has a tenant read again.
 func (t *tenants) stale(id andon.TenantID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -90,7 +90,7 @@ func TestRandomStartsMerge(t *testing.T) {
 	})
 }
 
-// TestDamagedStarts: what no start is, is none, and nobody panics.
+// TestDamagedStarts: what no start is, is none, and no one panics.
 func TestDamagedStarts(t *testing.T) {
 	whole := packStart(shared.Start{Base: andon.EventKey{Time: 7, State: "W"}, First: 9})
 	for n := range whole {
@@ -111,7 +111,7 @@ func drawBytes(r *rand.Rand) []byte {
 	return b
 }
 
-// TestRandomValues: values come back as they were; cut and damaged ones make nobody panic.
+// TestRandomValues: values come back as they were; cut and damaged ones make no one panic.
 func TestRandomValues(t *testing.T) {
 	many(t, func(t *testing.T, r *rand.Rand) {
 		e := andon.Event{
@@ -415,7 +415,7 @@ func TestErrorsSayWhatBefell(t *testing.T) {
 		}
 	}
 	if failure("read", nil) != nil {
-		t.Error("nothing befell, and there is an error")
+		t.Error("nothing went wrong, and there is an error")
 	}
 }
 

@@ -115,7 +115,7 @@ func (d *device) show(states *andon.StateSet) *andon.Device {
 }
 
 // live returns the entries after the newest retirement that were not withdrawn: a device that comes
-// back begins anew.
+// back starts again.
 func (d *device) live() (live []andon.Event) {
 	for i := range d.entries {
 		if e := &d.entries[i]; !d.isWithdrawn(e) && e.Time > d.retiredAt() {

@@ -95,7 +95,7 @@ func bare(d *andon.Device) *andon.Device {
 	return &clone
 }
 
-// follow returns the feed of a tenant, and begins it where nobody asked before.
+// follow returns the feed of a tenant, and begins it where no one asked before.
 func (s *Store) follow(ctx context.Context, id andon.TenantID) (f *following, err error) {
 	err = s.within(ctx, id, func(t *tenant) error {
 		if t.feed == nil {

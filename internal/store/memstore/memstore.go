@@ -63,7 +63,7 @@ func (s *Store) Ready(ctx context.Context) error { return ctx.Err() }
 // Close does nothing; what was kept goes with the Store.
 func (s *Store) Close() error { return nil }
 
-// within runs do on a tenant while nobody else does.
+// within runs do on a tenant while no one else does.
 func (s *Store) within(ctx context.Context, id andon.TenantID, do func(*tenant) error) error {
 	if err := ctx.Err(); err != nil {
 		return err

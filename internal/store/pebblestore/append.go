@@ -169,7 +169,7 @@ func (x *encoder) event(tenant uint32, e *andon.Event, operator andon.PersonID) 
 	})
 }
 
-// setEscalation writes an escalation beside its entry, and the hint for its supervisor.
+// setEscalation writes an escalation beside its entry, and the index row for its supervisor.
 func setEscalation(batch *pebble.Batch, tenant uint32, e *andon.Escalation) error {
 	err := batch.Set(escalationKey(tenant, e), appendEscalation(nil, e), nil)
 	if err != nil || e.To == "" {

@@ -251,7 +251,7 @@ func (r *rebuilding) device(number uint32) *current.Device {
 	return &r.devices[at]
 }
 
-// replay folds a record in. One of a tenant that was deleted belongs to nobody.
+// replay folds a record in. One of a tenant that was deleted belongs to no one.
 func replay(tenants map[uint32]*rebuilding, record []byte) error {
 	w := wire{rest: record}
 	r := tenants[uint32(w.count())]

@@ -42,7 +42,7 @@ func (s *Store) Withdraw(
 		k := withdrawalKey(t.number, sent.Device, ref)
 		return w.batch.Set(k, appendWithdrawal(nil, &kept), nil)
 	}
-	w.staged = func() {
+	w.ordered = func() {
 		if d := w.changes.Device(0); added {
 			t.withdrawn.set(d.ID, append(slices.Clip(t.withdrawn.of(d.ID)), ref))
 		}
@@ -72,7 +72,7 @@ func (w *writing) withdraw(
 	return sent, true, w.refoldFromLog(d, gone)
 }
 
-// refoldFromLog works a device out anew from its log without the entries that are gone.
+// refoldFromLog works a device out again from its log without the entries that are gone.
 func (w *writing) refoldFromLog(d *current.Device, gone func(andon.EntryRef) bool) error {
 	was := d.State
 	err := d.Refold(w.log(d.ID), w.states, gone, w.past)
@@ -177,11 +177,11 @@ type purging struct {
 	ctx    context.Context
 	tenant *tenant
 	device andon.DeviceID
-	hints  []key // of its entries
+	index  []key // of its entries
 }
 
-// enter gathers the hints that name the device, which only its entries know, and has the store to
-// itself then. Where the device was written to meanwhile it gathers again, but not for ever.
+// enter gathers the index rows that name the device, which only its entries know, and has the store
+// to itself then. Where the device was written to meanwhile it gathers again, but not for ever.
 func (p *purging) enter() error {
 	const patience = 3
 	for tries := 0; ; tries++ {
@@ -221,7 +221,7 @@ func (p *purging) version() (*slot, uint32) {
 
 // gather reads the operators and supervisors of the device's entries.
 func (p *purging) gather() error {
-	p.hints = nil
+	p.index = nil
 	number := p.tenant.number
 	r, err := newEventReader(p.ctx, p.store.db, p.tenant)
 	if err != nil {
@@ -244,7 +244,7 @@ func (p *purging) gather() error {
 			if escalated != 0 {
 				k := andon.EventKey{Time: at, State: andon.State(state), Device: p.device}
 				to := it.Key()[len(prefix)+len(state)+1+2*timeBytes:]
-				p.hints = append(p.hints, supervisorKey(number, andon.PersonID(to), k))
+				p.index = append(p.index, supervisorKey(number, andon.PersonID(to), k))
 				continue
 			}
 			var e andon.Event
@@ -257,7 +257,7 @@ func (p *purging) gather() error {
 			}
 			if e.Operator != "" && (e.Operator != operator || at.Hour() != hour) {
 				operator, hour = e.Operator, at.Hour()
-				p.hints = append(p.hints, newKey(tableOperator, number).
+				p.index = append(p.index, newKey(tableOperator, number).
 					text(string(operator)).number(hour).text(string(p.device)))
 			}
 		}
@@ -291,7 +291,7 @@ func (p *purging) rows(batch *pebble.Batch) (found bool, err error) {
 		}
 		d.close()
 	}
-	for _, k := range p.hints {
+	for _, k := range p.index {
 		if err := batch.Delete(k, nil); err != nil {
 			return false, err
 		}

@@ -343,7 +343,7 @@ func (s *Store) forgetDue(stale []key) {
 			continue // it was changed meanwhile, or can't be removed now
 		}
 		if err := s.db.Delete(k, pebble.NoSync); err != nil {
-			_ = s.fatal(fmt.Errorf("write store: %w", err)) // nobody waits for it
+			_ = s.fatal(fmt.Errorf("write store: %w", err)) // no one waits for it
 		}
 	}
 }

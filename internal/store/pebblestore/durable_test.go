@@ -11,7 +11,7 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// TestNothingIsShownBeforeTheDisk holds the disk up: what is staged by then is not shown, neither
+// TestNothingIsShownBeforeTheDisk holds the disk up: what is pending by then is not shown, neither
 // by its own write nor by a checkpoint.
 func TestNothingIsShownBeforeTheDisk(t *testing.T) {
 	var held sync.RWMutex
@@ -113,7 +113,7 @@ func TestCheckpointDeletesNoRecordTooMany(t *testing.T) {
 }
 
 // TestCheckpointHoldsAllDevices: those behind the first part, too, and late entries are folded onto
-// what comes back of them as before: onto the entry before the run, and the calm one before the
+// what comes back of them as before: onto the entry before the run, and the normal one before the
 // incident, from the checkpoint and from a record.
 func TestCheckpointHoldsAllDevices(t *testing.T) {
 	for _, checkpoint := range []bool{true, false} {

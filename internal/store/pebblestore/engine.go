@@ -40,7 +40,7 @@ func (e *Engine) Settings() config.Group {
 			Help: "bytes kept free on the store's disk; below them writes get 507"},
 		{Key: "changes_for", Value: config.Span(&e.options.ChangesFor, time.Minute),
 			Help: "how long changes of what devices show are kept, so that a reader of the feed " +
-				"who was away goes on where it was; else it begins anew"},
+				"that was away continues where it was; after that it starts again"},
 		{Key: "changes_size", Value: config.Size(&e.options.ChangesBytes),
 			Help: "most bytes of such changes; beyond them the oldest go earlier"},
 	}}

@@ -169,8 +169,8 @@ func escalationAt(it *iterator, n int) (e andon.Escalation, err error) {
 	return e, readEscalation(&e, value)
 }
 
-// OperatorEvents is of andon.Log. The hints say in which hours which devices may have entries of
-// the operator; each entry is asked whose it is.
+// OperatorEvents is of andon.Log. The index rows say in which hours which devices may have entries
+// of the operator; each entry is asked whose it is.
 func (s *Store) OperatorEvents(
 	ctx context.Context, id andon.TenantID, operator andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
@@ -294,7 +294,7 @@ func upTo(span andon.Span, last andon.Time, order andon.Order) andon.Span {
 	return span.Until(last)
 }
 
-// SupervisorEvents is of andon.Log. The hints say which entries were ever escalated to the
+// SupervisorEvents is of andon.Log. The index rows say which entries were ever escalated to the
 // supervisor; each entry is asked whether it is now.
 func (s *Store) SupervisorEvents(
 	ctx context.Context, id andon.TenantID, supervisor andon.PersonID, q andon.EventQuery,
@@ -327,8 +327,8 @@ func (s *Store) SupervisorEvents(
 	}
 }
 
-// supervisorKeys returns the entries that the hints name and the query admits, in its order. Hints
-// are in the order of time; those of one instant are put into the order of entries here.
+// supervisorKeys returns the entries that the index rows name and the query admits, in its order.
+// Index rows are in the order of time; those of one instant are put into the order of entries here.
 func (s *Store) supervisorKeys(
 	ctx context.Context, t *tenant, supervisor andon.PersonID, q *andon.EventQuery,
 ) iter.Seq2[andon.EventKey, error] {

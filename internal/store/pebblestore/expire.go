@@ -53,8 +53,8 @@ func (e *expiry) events(before uint32) error {
 	instant := func(k key) key { return k.time(andon.DayStart(before)) }
 	return errors.Join(
 		e.wholeDays(tableEvent, before), e.directory(tableDay, before),
-		e.hints(tableOperator, hour), e.hints(tableSupervisor, instant),
-		e.hints(tableWithdrawal, instant),
+		e.indexRows(tableOperator, hour), e.indexRows(tableSupervisor, instant),
+		e.indexRows(tableWithdrawal, instant),
 	)
 }
 
@@ -84,8 +84,9 @@ func (e *expiry) directory(table byte, before uint32) error {
 	})
 }
 
-// hints deletes the rows of each person, or device, up to a key that stands where the time begins.
-func (e *expiry) hints(table byte, until func(key) key) error {
+// indexRows deletes the rows of each person, or device, up to a key that stands where the time
+// begins.
+func (e *expiry) indexRows(table byte, until func(key) key) error {
 	return e.owners(table, func(_ *iterator, owner key) error {
 		return e.batch.DeleteRange(owner, until(bytes.Clone(owner)), nil)
 	})

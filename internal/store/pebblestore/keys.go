@@ -17,12 +17,12 @@ import (
 //	e  event         tenant 4 | day 4 | device 0 | state 0 | ^time 8        event
 //	e  escalation    the key of its entry, which it follows | ^at 8 | to    escalation
 //	d  event days    tenant 4 | device 0 | ^day 4                           -
-//	o  operators     tenant 4 | operator 0 | hour 4 | device 0              -, hint
+//	o  operators     tenant 4 | operator 0 | hour 4 | device 0              -, index row
 //	x  set aside     tenant 4 | device 0 | ^entry 8 | state 0 | ^at 8 | to  -
-//	s  supervisors   tenant 4 | supervisor 0 | time 8 | device 0 | state 0  -, hint
+//	s  supervisors   tenant 4 | supervisor 0 | time 8 | device 0 | state 0  -, index row
 //	r  reading       tenant 4 | day 4 | device 0 | ^time 8                  reading, merged
 //	q  reading days  tenant 4 | device 0 | ^day 4                           -
-//	m  metrics       tenant 4 | metric 0 | device 0                         -, hint
+//	m  metrics       tenant 4 | metric 0 | device 0                         -, index row
 //	a  assignment    tenant 4 | device 0 | ^from 8                          operator
 //	w  withdrawal    tenant 4 | device 0 | time 8 | state 0                 withdrawal
 //	z  retirement    tenant 4 | device 0 | time 8                           -
@@ -37,7 +37,7 @@ import (
 //
 // The day first makes expiry a range deletion, and keeps what is written together together. The
 // state before the time makes WARNING* a range, and newest first a merge of the device's few
-// states. d, q, n and the truth of e are written in one batch; o, s and m are hints that each hit
+// states. d, q, n and the truth of e are written in one batch; o, s and m are index rows: each hit
 // is checked against. x holds the escalations of a present incident that are too many for memory
 // (current.Device): they outlive the entries, as all that a device shows does. j are the records of
 // andon.Records, tenants among them; each that has a time is in u, which is written with it. Only

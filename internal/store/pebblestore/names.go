@@ -96,7 +96,7 @@ func (s *Store) hasEntries(t *tenant, id andon.DeviceID) bool {
 	return slot != nil && (slot.Shown().Time != 0 || slot.Shown().Retired != 0)
 }
 
-// Names is of andon.Current. Those of people are in hints, and with what the devices show.
+// Names is of andon.Current. Those of people are in index rows, and with what the devices show.
 func (s *Store) Names(
 	ctx context.Context, id andon.TenantID, q andon.NameQuery,
 ) iter.Seq2[andon.NameCount, error] {

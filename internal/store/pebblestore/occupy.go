@@ -37,7 +37,7 @@ func occupy(fs vfs.FS, dir, owner string) (release func(), err error) {
 	if err := writeOwner(fs, dir, owner); err != nil {
 		return nil, errors.Join(fmt.Errorf("open store in %s: %w", dir, err), lock.Close())
 	}
-	// Nobody can act on its error at the end of a store.
+	// No one can act on its error at the end of a store.
 	return sync.OnceFunc(func() { _ = lock.Close() }), nil
 }
 

@@ -21,7 +21,7 @@ type note struct {
 
 	// What is in the log of it for certain already, so that it is not written again.
 	day      atomic.Uint32 // the last day that was entered in the table of days
-	operator atomic.Uint64 // the last hint for an operator: written.hour
+	operator atomic.Uint64 // the last index row of an operator: written.hour
 }
 
 type (
@@ -30,8 +30,8 @@ type (
 	changes = current.Changes[note]
 )
 
-// order lets one write stage at a time. What is staged goes into the write-ahead log before the
-// next one stages, so a write is never on disk without all those it was worked out from.
+// order lets one write at a time become pending. It goes into the write-ahead log before the next
+// one becomes pending, so a write is never on disk without all those it was computed from.
 type order struct {
 	turn    chan struct{} // holds one value while a write is in the ordered section
 	large   chan struct{} // holds one value while a large write is in it, or waits for it
@@ -120,7 +120,7 @@ type pending struct {
 	fed      bool     // it has changes for the feed
 }
 
-// line publishes what is pending, in the order of staging, once it is on the disk.
+// line publishes what is pending, in the order of the log, once it is on the disk.
 type line struct {
 	sync.Mutex
 	pending   []pending
@@ -186,15 +186,15 @@ func (s *Store) admit(w *writing, goes int) error {
 	return w.setAside()
 }
 
-// noLock is for who needs none: in the ordered section a device that is not staged is not shown
-// anew.
+// noLock is for callers that need no lock: in the ordered section a device without a pending change
+// is not published again.
 type noLock struct{}
 
 func (noLock) Lock()   {}
 func (noLock) Unlock() {}
 
-// stage makes a write what the next one is worked out from, and puts it into the log. There is no
-// way back from here. It returns the size of its records, and the sequence of the last one.
+// stage puts a write into the log and makes it pending, so that the next one is computed from it.
+// It can not be taken back. It returns the size of its records, and the sequence of the last one.
 func (s *Store) stage(w *writing) (size int, sequence uint64, err error) {
 	w.place()
 	records := w.records()
@@ -208,8 +208,8 @@ func (s *Store) stage(w *writing) (size int, sequence uint64, err error) {
 	if err != nil {
 		return 0, 0, s.fatal(fmt.Errorf("write store: %w", err))
 	}
-	if w.staged != nil {
-		w.staged()
+	if w.ordered != nil {
+		w.ordered()
 	}
 	w.changes.Stage()
 	s.order.next += uint64(len(records))

@@ -14,8 +14,8 @@ import (
 	"github.com/andonhq/andon/internal/current"
 )
 
-// Escalate is of andon.Log. What was so already may have been staged a moment ago: that it is
-// durable is known once this write is, which then holds nothing.
+// Escalate is of andon.Log. An escalation that exists already may still be pending. It is durable
+// when this write is, which then holds nothing.
 func (s *Store) Escalate(
 	ctx context.Context, id andon.TenantID, e andon.Escalation,
 ) (kept andon.Escalation, added bool, err error) {

@@ -19,7 +19,7 @@ import (
 //	                                                  was purged, and what stands before is over
 //	  2 newest     time zigzag, from the arrival
 //	  4 run        state text | since | before count | before's state text
-//	  8 incident   since count | calm count
+//	  8 incident   since count | normal count
 //	 16 operator   text
 //	 32 escalated  how many count | { entry count | state text | at count | to text }…
 //	               one that has neither entry nor state says only at, AsideAt

@@ -7,14 +7,14 @@ import (
 	"github.com/andonhq/andon/internal/current"
 )
 
-// reorderStep is how many devices are worked out anew in one write.
+// reorderStep is how many devices are worked out again in one write.
 const reorderStep = 256
 
 // Reorder is of andon.Tenants. The record says Reordering from when the new set was stored until
 // all devices follow it, so a crash between leaves it to the next opening. Each step is a write
 // like others: it reads the log before its turn, and writes of this tenant and others go on
 // between. A device that is written to meanwhile is folded under the new set, and then worked out
-// anew.
+// again.
 func (s *Store) Reorder(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
 	t, err := s.tenant(ctx, id)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *Store) reorderAll(ctx context.Context) error {
 	return nil
 }
 
-// reorderDevices works the devices of a tenant out anew that there are now. Those that are made
+// reorderDevices works the devices of a tenant out again that there are now. Those that are made
 // later follow the new set from their first entry on.
 func (s *Store) reorderDevices(ctx context.Context, t *tenant) error {
 	for from := 0; ; from += reorderStep {

@@ -9,7 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Repair looks for damage of the logs of the store in dir, which nobody may have open, and tells
+// Repair looks for damage of the logs of the store in dir, which no one may have open, and tells
 // what it finds and what giving up costs. With giveUp it does that: the log is cut at the first
 // damage, and it and all later ones are kept whole in a directory beside. What stands behind the
 // damage is worked out from what is missing, so no part of it can be kept.

@@ -1,14 +1,14 @@
-// Package pebblestore keeps Andon's memory in Pebble, in one directory on one machine. It is the
-// only package that knows Pebble. It keeps the log and what answers questions about it on disk
+// Package pebblestore stores the data of Andon in Pebble, in one directory on one machine. It is
+// the only package that knows Pebble. It keeps the log and what answers questions about it on disk
 // (keys.go draws every key, values.go and record.go every value), and what the devices show now in
 // memory (package current), rebuilt from records at opening. It knows no transport, no clock and no
 // retention: times come in, and what has expired is hidden above it.
 //
-// A write goes through three steps: it is worked out, its rows and the current states that it leads
-// to, by many goroutines side by side; it is staged, one at a time: what other writes have changed
-// meanwhile is worked out again, and it goes into the write-ahead log in that order; when it is on
-// the disk it is shown, in that order too, and acknowledged. Writes that wait for the disk at the
-// same time share one fsync.
+// A write goes through three steps. Many goroutines compute their writes at the same time: the
+// rows, and the current states that follow. One at a time a write becomes pending: what other
+// writes have changed meanwhile is computed again, and the write goes into the write-ahead log.
+// When it is on the disk it is published, in the order of the log, and acknowledged. Writes that
+// wait for the disk at the same time share one fsync.
 package pebblestore
 
 import (
@@ -70,7 +70,7 @@ type Options struct {
 	// must end the process: nothing that was acknowledged is lost. It panics unless set.
 	Fatal func(error)
 	// Ordered is told how long each write waited until it was its turn, and how long it then took
-	// until the next one's. It must return at once. Nil: nobody is told.
+	// until the next one's. It must return at once. Nil: no one is told.
 	Ordered func(waited, took time.Duration)
 	// FS is the file system; the operating system's unless set.
 	FS vfs.FS
@@ -92,8 +92,8 @@ type Store struct {
 	mu      sync.RWMutex // guards tenants, and what every fleet shows
 	tenants map[andon.TenantID]*tenant
 
-	order   order // staging, one at a time
-	line    line  // publishing, in the order of staging
+	order   order // one write at a time becomes pending
+	line    line  // publishing, in the order of the log
 	feed    changesKept
 	written *cuckoo.Written
 

@@ -43,7 +43,7 @@ type tenant struct {
 	writes rwlock.Lock
 
 	withdrawn withdrawals
-	reorder   sync.Mutex // held by who works the devices out anew
+	reorder   sync.Mutex // held by who works the devices out again
 
 	admission sync.Mutex           // guards admitted
 	admitted  map[andon.State]bool // states whose entries may be under way
@@ -221,7 +221,7 @@ func (s *Store) writeTenant(t *tenant, is andon.Tenant) (andon.Tenant, error) {
 }
 
 // DeleteTenant is of andon.Tenants. Its number is not used again, so what may be left of it, such
-// as records, belongs to nobody.
+// as records, belongs to no one.
 func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 	if id == andon.DefaultTenant {
 		return andon.Errorf(andon.Conflict, "tenant %q always exists and can't be deleted", id)

@@ -13,7 +13,7 @@ import (
 //	escalation  by text | note, the rest
 //	withdrawal  at count | by text | note, the rest
 //	reading     metrics count | { name text | value 8 }… | metadata, the rest
-//	operator    the person, the rest; nothing: nobody
+//	operator    the person, the rest; nothing: no one
 //
 // The value of a metric is IEEE 754, big-endian.
 

@@ -14,8 +14,8 @@ import (
 )
 
 // withdrawals knows which entries of a tenant were withdrawn, by device. There are few: people make
-// them. So each reader of the log asks here, and an entry's row stays as it was sent. Whoever holds
-// Store.order changes it; a list, once made, is not changed.
+// them. So each reader of the log asks here, and an entry's row stays as it was sent. It is
+// changed under Store.order; a list, once made, is not changed.
 type withdrawals struct{ byDevice sync.Map }
 
 // of returns the entries of a device that were withdrawn.

@@ -11,11 +11,11 @@ import (
 	"github.com/andonhq/andon/internal/current"
 )
 
-// writing is one request on its way into the log. Whatever can be worked out beside other writes
-// is: its rows are encoded, its devices are copied as they were staged last and folded, and what
-// changed is encoded. In the ordered section only those devices are folded again that another
-// write has changed meanwhile. Until stage, nothing outside the write is touched, so that one
-// that is given up leaves nothing behind.
+// writing is one request on its way into the log. As much as possible is computed beside other
+// writes: its rows are encoded, its devices are copied with their pending changes and folded, and
+// the changes are encoded. In the ordered section only those devices are folded again that another
+// write has changed meanwhile. Before stage, nothing outside the write is changed, so a write that
+// is given up leaves nothing behind.
 type writing struct {
 	encoder
 	store    *Store
@@ -34,13 +34,13 @@ type writing struct {
 	fold func(i int, d *current.Device) error
 	// rows puts those rows into the batch that depend on how the devices were folded.
 	rows func() error
-	// staged takes note of what is not in the devices, just before they are staged.
-	staged func()
-	kind   andon.ChangeKind // of what it changes of what devices show
+	// ordered takes note of what is not in the devices, just before their changes are pending.
+	ordered func()
+	kind    andon.ChangeKind // of what it changes of what devices show
 
 	newStates map[andon.State]andon.State
 	overtaken []int            // devices that were changed meanwhile
-	hints     map[uint64]bool  // rows that will be remembered as written
+	indexRows map[uint64]bool  // rows that will be remembered as written
 	past      *history         // of the device that is being folded
 	operators []andon.PersonID // of the events that are being folded
 }
@@ -274,7 +274,7 @@ func (w *writing) setRecord(sequence uint64, r recorded) error {
 
 // remember notes what need not be written again, now that it is on the disk.
 func (w *writing) remember() {
-	w.store.written.Add(w.hints)
+	w.store.written.Add(w.indexRows)
 	for i := range w.folded {
 		n := &w.changes.Slot(i).Note
 		n.day.Store(w.folded[i].day)
@@ -282,18 +282,18 @@ func (w *writing) remember() {
 	}
 }
 
-// writtenRows is how many rows are remembered: hints, and days of directories.
+// writtenRows is how many rows are remembered: index rows, and days of directories.
 const writtenRows = 1 << 20 // 8 MiB
 
 // once writes the row of w.key, which has no value, unless it was written before.
 func (w *writing) once() error {
 	sum := w.store.written.Sum(w.key)
-	if w.store.written.Holds(sum) || w.hints[sum] {
+	if w.store.written.Holds(sum) || w.indexRows[sum] {
 		return nil
 	}
-	if w.hints == nil {
-		w.hints = map[uint64]bool{}
+	if w.indexRows == nil {
+		w.indexRows = map[uint64]bool{}
 	}
-	w.hints[sum] = true
+	w.indexRows[sum] = true
 	return w.batch.Set(w.key, nil, nil)
 }

@@ -17,7 +17,7 @@ import (
 // They are the histogram of a map from device to its newest entry, of about 60 bytes a device. Two
 // things raise an entry of the map and none lowers it: what this process wrote, at once; and a
 // reading of all devices, at the start and again and again. So the two may cross in any way, a
-// replay changes nothing, and a process that was killed counts anew. What another process wrote is
+// replay changes nothing, and a process that was killed counts again. What another process wrote is
 // counted at the next reading.
 type Counts struct {
 	seed    maphash.Seed

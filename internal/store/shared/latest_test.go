@@ -168,7 +168,7 @@ func TestRaise(t *testing.T) {
 	}
 }
 
-// TestRetirementIsABase: a device that comes back begins anew behind its retirement.
+// TestRetirementIsABase: a device that comes back starts again behind its retirement.
 func TestRetirementIsABase(t *testing.T) {
 	states := andon.DefaultStates()
 	l := Latest{Retired: 10, States: []Newest{

@@ -32,7 +32,7 @@ func TestRandomMemberships(t *testing.T) {
 	}
 }
 
-// world is the processes and their table. Its time is that which nobody knows.
+// world is the processes and their table. Its time is that which no one knows.
 type world struct {
 	*testing.T
 	r            *rand.Rand

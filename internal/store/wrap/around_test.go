@@ -89,7 +89,7 @@ func TestEachMethodReachesItsOwn(t *testing.T) {
 	}
 }
 
-// TestNothingIsEmbedded: what is embedded would forward a method that nobody has thought about.
+// TestNothingIsEmbedded: what is embedded would forward a method that no one has thought about.
 func TestNothingIsEmbedded(t *testing.T) {
 	s := memstore.New()
 	for _, w := range []andon.Store{wrap.Guard(s), wrap.Retain(s, nil)} {

@@ -9,7 +9,7 @@ import (
 // Rebuilder is a store whose engine has several designs of what devices are found by state with. A
 // store need not be one.
 type Rebuilder interface {
-	// RebuildLatest makes a design anew from the truth, and uses it from then on; "" is the one in
+	// RebuildLatest makes a design again from the truth, and uses it from then on; "" is the one in
 	// use. buckets is its number of partitions where it has one; "" leaves it as it is. progress is
 	// told how many devices of how many are done. Serving goes on meanwhile. What was broken off
 	// can be begun again.
@@ -18,7 +18,7 @@ type Rebuilder interface {
 	) error
 }
 
-// RebuildLatest makes anew what a store finds devices by state with, as Rebuilder has it. It is
+// RebuildLatest makes again what a store finds devices by state with, as Rebuilder has it. It is
 // Unsupported where the store has nothing to rebuild.
 func RebuildLatest(
 	ctx context.Context, s andon.Store, to, buckets string, progress func(done, total int64),

@@ -6,7 +6,7 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// What a store may offer to whoever measures it, beyond what the contract of a store asks for. A
+// What a store may offer for measuring it, beyond what the contract of a store asks for. A
 // store need not be any of them.
 
 // Bare is a store that can do without itself: it lets its engine take the same events with the same
