@@ -63,8 +63,8 @@ func (f *Fleet[Note]) Drop(s *Slot[Note]) {
 	}
 }
 
-// Staged says how often the device was changed by Stage.
-func (s *Slot[Note]) Staged() uint32 { return s.changes.Load() }
+// Changes says how often the device was changed by Stage.
+func (s *Slot[Note]) Changes() uint32 { return s.changes.Load() }
 
 // Latest returns the device with its pending change, if there is one. It must not be changed.
 func (s *Slot[Note]) Latest() *Device {

@@ -56,6 +56,16 @@ var broken = map[string][]sample{
 		{"event.go", "package andon\ntype EventManager int", "EventManager"},
 		{"internal/util/x.go", "package util", "package util"},
 	},
+	"the words of the glossary are": {
+		{"ARCHITECTURE.md", "| **ghost** | it is not in the code | |", "ghost"},
+		{"ARCHITECTURE.md", strings.Repeat("| **andon** | a board | |\n", 21), "21 terms"},
+	},
+	"comments and pages use the words": {
+		{"event.go", "package andon\n\n// Nobody needs an Hint.", "Nobody"},
+		{"event.go", "package andon\n\nvar a = 1 // a hint", "hint"},
+		{"docs/a.md", "# A\nIt starts anew.", "anew"},
+		{"ARCHITECTURE.md", "# A\nHints here.\n| **andon** | a board | hint, hints |", "Hints"},
+	},
 	"files have at most": {
 		{"event.go", "package andon" + strings.Repeat("\n", 600) + "//", "601 lines"},
 		{"event_test.go", "package andon" + strings.Repeat("\n", 800) + "//", "801 lines"},
@@ -104,7 +114,7 @@ func good() fstest.MapFS {
 			"[here](#andon-a-board), [pages](docs/a.md), <https://example.com>\n" +
 			"[house](ARCHITECTURE.md)\n",
 		"ARCHITECTURE.md": "# House\n| `.` | 9 | 600 |\n| `client` | 4 | 100 |\n" +
-			"| `cmd/andon` | 4 | 100 |\n",
+			"| `cmd/andon` | 4 | 100 |\n| **table** | HINT, of upper case | hint |\n",
 		"docs/a.md": "# A\n[back](../README.md)\n```\n[not a link](none.md) in code\n```\n",
 		"andon.go": "// Package andon is it.\npackage andon\n\n//go:embed a\nvar a string\n\n" +
 			"var table = map[int]int{1: 1}\n",

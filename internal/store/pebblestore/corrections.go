@@ -216,7 +216,7 @@ func (p *purging) version() (*slot, uint32) {
 	if slot == nil {
 		return nil, 0
 	}
-	return slot, slot.Staged()
+	return slot, slot.Changes()
 }
 
 // gather reads the operators and supervisors of the device's entries.
