@@ -7,41 +7,41 @@ import (
 	"math"
 )
 
-// Feed tells what devices show as it changes, tenant by tenant, in an order that a position
-// resumes. Whatever must know of changes reads this feed.
+// Feed has the changes of what the devices of a tenant show. They have an order, and a reader can
+// resume at any position. All code that must know of changes reads this feed.
 //
-// A change is of one device: what Current.Device showed before the write and shows behind it. What
-// a device shows is compared without Time, Received, Message, Attributes and Severity: an entry
-// that only repeats the state, and a reading, are no change. Of a device that shows nothing
-// (never seen, retired, purged) there is no change either, but for the one that ended it. The
-// events of an atomic batch are one write: a state that a device had within the batch only was
-// never shown. A change of the tenant's record is a change, too; from then on severities are by
-// its states (Change.Fold).
+// A change is of one device: what Current.Device showed before the write, and what it shows after
+// it. The two are compared without Time, Received, Message, Attributes and Severity, so an entry
+// that only repeats the state is not a change, and neither is a reading. A device that shows
+// nothing (never seen, retired, purged) has no changes, except the one that ended it. The events of
+// an atomic batch are one write: a state that a device had only within the batch was never shown.
+// A change of the tenant's record is a change, too; later changes use the severities of its states
+// (Change.Fold).
 //
-// Order. The changes of a device are in the order in which they became visible, and each one's
-// Before is the After of the one before it. Only behind a change of the tenant's severities may
-// that differ, by what follows from these, until Reorder has ended. A change is in the feed once it
-// is visible, and it is visible once it is durable. So a feed that is folded from any position on
-// leads to what the devices show.
+// Order. The changes of a device are in the order in which they became visible, and Before of each
+// is After of the previous one. After a change of the tenant's severities the two may differ, by
+// what follows from the severities, until Reorder has ended. A change is in the feed once it is
+// visible, and it is visible once it is durable. So folding the feed from any position on leads to
+// what the devices show.
 //
-// Kept. A store keeps the newest changes, as many as its configuration says. A position that is
-// older than those, or of another store, of a store that was set back to an older copy, or, where
-// the store does not declare ChangesDurable, of another process, is Gone: the reader begins again
-// with Snapshot. So is a reader that is slower than the changes come.
+// Kept. A store keeps the newest changes, as many as its configuration says. A position is Gone if
+// it is older than those, of another store, of a store that was restored from an older copy, or of
+// another process where the store does not declare ChangesDurable. The reader then starts again
+// with Snapshot, and so does a reader that is slower than the changes.
 //
 // A deleted tenant's feed ends: it is NotFound. A tenant of the same name begins another one.
 //
 // A store that declares no Changes answers Unsupported.
 type Feed interface {
-	// Changes yields the changes of a tenant behind a position that are there now, and ends.
+	// Changes yields the changes of a tenant after a position that exist now, and ends.
 	Changes(ctx context.Context, tenant TenantID, after Position) iter.Seq2[Change, error]
 
-	// AwaitChange returns nil as soon as there is a change of the tenant behind a position. It may
-	// do so without one.
+	// AwaitChange returns nil as soon as there is a change of the tenant after a position. It may
+	// also return nil without a change.
 	AwaitChange(ctx context.Context, tenant TenantID, after Position) error
 
-	// ChangesKept returns the positions before the oldest change of a tenant that is kept, and
-	// behind the newest one.
+	// ChangesKept returns the position before the oldest change of a tenant that is kept, and the
+	// position after the newest one.
 	ChangesKept(ctx context.Context, tenant TenantID) (oldest, newest Position, err error)
 }
 

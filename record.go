@@ -23,7 +23,8 @@ const (
 	MaxRecordBytes = 256 << 10
 )
 
-// Record is a versioned JSON document: whatever is not an event. What it says is its kind's own.
+// Record is a versioned JSON document for everything that is not an event. Its kind defines its
+// content.
 type Record struct {
 	Tenant  TenantID // absent: it belongs to the whole store
 	Kind    RecordKind
@@ -45,22 +46,23 @@ func (q *RecordQuery) Admits(id string) bool {
 	return id > q.After && strings.HasPrefix(id, q.Prefix)
 }
 
-// Records keeps versioned documents, each by tenant, kind and id. It is where everything lives that
-// is not an event: the tenants themselves, acknowledgements, timers, policies, keys, outboxes.
+// Records keeps versioned documents by tenant, kind and id. Everything that is not an event is such
+// a document: the tenants themselves, acknowledgements, timers, policies, keys, outboxes.
 //
-// A change of one record is atomic: of several writers who read the same version one succeeds, the
-// others get Conflict, in all processes of a store. Changes of several records are not atomic
-// together. No version is given twice to the records of one id, also when one is deleted and made
-// again, so a writer with an old version never changes a newer record.
+// A change of one record is atomic: of several writers that read the same version one succeeds, and
+// the others get Conflict, in all processes of a store. Changes of several records are not atomic
+// together. No version is used twice for an id, even if its record is deleted and created again, so
+// a writer with an old version never changes a newer record.
 //
-// What is acknowledged is durable and visible as Capabilities declares, in lists and in DueRecords,
-// too, for all processes of a store. A change may be seen shortly before it is acknowledged. After
-// an error other than Invalid, NotFound and Conflict it may have happened or not: read the record
-// again.
+// An acknowledged change is durable and visible as Capabilities declares, also in lists and in
+// DueRecords, for all processes of a store. A change may be seen shortly before it is acknowledged.
+// After an error other than Invalid, NotFound and Conflict it may have happened or not: read the
+// record again.
 //
-// A record that must be worked on once its time has come is leased: put it with Due moved on, so
-// that others leave it alone until then, do the work, delete it. Who dies between leaves it to the
-// next, so the work is done at least once. Who deletes first and works then does it at most once.
+// A worker leases a due record: it stores the record with a later Due, so that others leave it
+// alone until then, does the work, and deletes the record. If the worker dies before that, the
+// record is due again for another one, so the work is done at least once. A worker that deletes the
+// record first and then does the work does it at most once.
 type Records interface {
 	// Record returns one record; NotFound when it is not there.
 	Record(ctx context.Context, tenant TenantID, kind RecordKind, id string) (Record, error)
@@ -80,8 +82,9 @@ type Records interface {
 	) iter.Seq2[Record, error]
 
 	// DueRecords returns at most limit records of a kind whose Due is set and not after until, of
-	// all tenants, in the order of (Due, Tenant, ID). One that another caller changes meanwhile may
-	// be left out. It takes as long as what it returns, not as what is due later or was before.
+	// all tenants, in the order of (Due, Tenant, ID). A record that another caller changes
+	// meanwhile may be left out. Its cost depends on the records that it returns, not on those that
+	// are due later or were due before.
 	DueRecords(
 		ctx context.Context, kind RecordKind, until Time, limit int,
 	) iter.Seq2[Record, error]

@@ -5,14 +5,14 @@ import (
 	"iter"
 )
 
-// What a store keeps, in eight contracts. For all of them:
+// The contracts of a store. These rules hold for all of them:
 //
 // Tenant. Every call names the tenant, and nothing of another one is ever returned. A tenant that
 // has no record is NotFound.
 //
 // Durable. A write that returned nil is durable, as Capabilities declares, and is in history, in
-// the current states and in every index. After any other outcome any part of it may be there, and
-// doing it again converges.
+// the current states and in every index. After an error any part of it may be stored, and doing it
+// again completes it.
 //
 // Errors are of type *Error, or of the context. A list ends at its first error.
 //
@@ -23,14 +23,14 @@ import (
 
 // Log keeps the entries of the devices, and the escalations beside them.
 type Log interface {
-	// Append keeps events, all of one tenant, that stand in the order of CompareInBatch with no
-	// identity twice (SortBatch makes it so). received is their arrival. An identity that is there
-	// already is replaced as a whole. Where the store declares AtomicBatch, all of them are kept or
-	// none. events stay as they are.
+	// Append stores events of one tenant. They are in the order of CompareInBatch, and no identity
+	// occurs twice (SortBatch ensures both). received is the time of their arrival. An event whose
+	// identity is stored already replaces the stored one as a whole. If the store declares
+	// AtomicBatch, all events are stored or none. Append does not change events.
 	//
-	// An event that names no operator is of the person who is assigned to its device at its time:
-	// every answer has it so once the event is acknowledged, and sending it again changes nothing.
-	// This holds for assignments that are made at the same moment too, by any process.
+	// The operator of an event that names none is the person assigned to its device at its time.
+	// Every answer shows that operator once the event is acknowledged, and sending the event again
+	// changes nothing. This holds for assignments made at the same moment too, by any process.
 	Append(ctx context.Context, tenant TenantID, received Time, events []Event) error
 
 	// Entry returns one entry with its escalations; NotFound when it is not there.
@@ -61,11 +61,11 @@ type Log interface {
 		ctx context.Context, tenant TenantID, device DeviceID, q EventQuery,
 	) iter.Seq2[Entry, error]
 
-	// Escalate keeps an escalation record beside its entry; NotFound when the entry is not there.
-	// It returns the record as it was kept: At is moved forward so that it is the newest of its
-	// entry. Where the entry is escalated to that person already, or to no one and To is absent,
-	// nothing is added: it returns the record that says so, with At 0 where there never was one.
-	// The same record twice is one.
+	// Escalate stores an escalation record beside its entry; NotFound when the entry is not there.
+	// It returns the stored record: At is moved forward so that it is the newest of its entry. If
+	// the entry is escalated to that person already, or To is absent and the entry is not
+	// escalated, nothing is added. Then it returns the newest existing record, with At 0 if there
+	// never was one. The same record twice is one.
 	Escalate(
 		ctx context.Context, tenant TenantID, e Escalation,
 	) (kept Escalation, added bool, err error)
@@ -85,9 +85,9 @@ type Current interface {
 	// silent it counts those whose newest message arrived before silentBefore.
 	Counts(ctx context.Context, tenant TenantID, silentBefore Time) ([]StateCount, error)
 
-	// Names returns the names that occur: of operators who have an entry that has not expired or
-	// are assigned, of supervisors to whom an entry was escalated that has not expired, of metrics
-	// that were sent. Others that occurred once may be among them.
+	// Names returns the names in use: operators who are assigned or have an entry that has not
+	// expired, supervisors to whom such an entry was escalated, and metrics that were sent. Names
+	// that were in use before may be among them.
 	Names(ctx context.Context, tenant TenantID, q NameQuery) iter.Seq2[NameCount, error]
 
 	// Retire takes a device out of counts and lists at the later of at and just after its newest
@@ -100,26 +100,28 @@ type Current interface {
 	Retirements(ctx context.Context, tenant TenantID, device DeviceID) ([]Time, error)
 }
 
-// Corrections take back what should not have been kept. A store that can't declares it.
+// Corrections remove wrong data. A store that can't do that declares it in Capabilities.
 type Corrections interface {
-	// Withdraw takes an entry out of every answer but Entry, as if it had never been sent; what the
-	// device shows is worked out again. Sent again it stays withdrawn, though it is a sign of life.
-	// It returns the record as it was kept and whether it was added: an entry that is withdrawn
-	// already keeps the record that it has. NotFound when the entry is not there. Where the history
-	// behind the entry has expired, the device shows what was known of it before.
+	// Withdraw removes an entry from every answer except Entry, as if it had never been sent, and
+	// the current state of the device is computed again. If the entry is sent again, it stays
+	// withdrawn, but the device counts as heard. Withdraw returns the stored record and whether it
+	// was added: an entry that is withdrawn already keeps its record. NotFound when the entry is
+	// not there. If the history before the entry has expired, the device shows what was known
+	// before.
 	Withdraw(
 		ctx context.Context, tenant TenantID, w Withdrawal,
 	) (kept Withdrawal, added bool, err error)
 
-	// Purge removes a device with all that it ever sent and all that was said of it. What is sent
-	// afterwards is of a device that was never seen. NotFound when nothing is kept of it.
+	// Purge removes a device with everything that it ever sent and everything recorded about it. If
+	// it sends again, it is a new device. NotFound when nothing is stored about it.
 	Purge(ctx context.Context, tenant TenantID, device DeviceID) error
 }
 
 // Readings keeps the metrics of the devices.
 type Readings interface {
-	// AppendReadings keeps readings in the order given, so that of two at one time the later one's
-	// metrics replace. received is their arrival: it is also a sign of life of each device.
+	// AppendReadings stores readings in the order given: of two at the same time, the metrics of
+	// the later one replace those of the earlier one. received is the time of their arrival, and
+	// the devices count as heard then.
 	AppendReadings(ctx context.Context, tenant TenantID, received Time, readings []Reading) error
 
 	// DeviceReadings returns readings of a device by time.
@@ -142,12 +144,12 @@ type Readings interface {
 
 // Assignments keeps who was assigned to each device, as an append-only list.
 type Assignments interface {
-	// Assign keeps assignments, in the order given. Each takes effect at the latest of now, just
+	// Assign stores assignments, in the order given. Each takes effect at the latest of now, just
 	// after the device's newest entry, and just after its newest assignment. It returns them with
-	// From. The operator who was assigned last is not assigned again: the assignment that stands is
-	// returned, marked Again. The devices need not have been seen. Where the store declares
-	// AtomicAssign, all of them are kept or none. Elsewhere an error may leave any of them behind,
-	// and to assign again brings the others.
+	// From. If the operator is assigned already, nothing is added: the existing assignment is
+	// returned, marked Again. The devices need not have been seen. If the store declares
+	// AtomicAssign, all assignments are stored or none. Otherwise any of them may be stored after
+	// an error, and assigning again completes them.
 	Assign(
 		ctx context.Context, tenant TenantID, now Time, assignments []Assignment,
 	) ([]Assignment, error)
@@ -158,14 +160,14 @@ type Assignments interface {
 	) iter.Seq2[Assignment, error]
 }
 
-// Restorer takes back what was kept before.
+// Restorer imports history that another store has exported.
 type Restorer interface {
-	// Restore keeps what people did elsewhere, as it was there: nothing is moved forward, and what
-	// is there already stays once. Of two assignments of a device at one time the later in the list
-	// stands. Both assignments and retirements are restored before the entries of their devices: a
-	// retirement counts only where there is no entry behind it, and whether an assignment counts
-	// for entries that are there already is the store's own. Records of an entry that is not there
-	// are left out.
+	// Restore stores what people did, with the original times: nothing is moved forward, and
+	// records that exist already are not added again. Of two assignments of a device at the same
+	// time the later in the list counts. Assignments and retirements are restored before the
+	// entries of their devices: a retirement counts only if there is no later entry, and each store
+	// decides whether an assignment counts for entries that are stored already. Records of an entry
+	// that is not there are left out.
 	Restore(ctx context.Context, tenant TenantID, h History) error
 }
 
@@ -179,22 +181,22 @@ type Tenants interface {
 
 	// PutTenant stores a record over the version it was read with, 0 for a new one, and returns it
 	// with its new version. Conflict: the stored version is another one (read again and repeat).
-	// Where a state that has entries changes its severity, the answer may say Reordering. A store
-	// that can't do that declares it, and refuses it with Conflict.
+	// If a state that has entries changes its severity, the answer may say Reordering. A store that
+	// can't change severities declares that, and refuses the change with Conflict.
 	PutTenant(ctx context.Context, t Tenant) (Tenant, error)
 
-	// Reorder works out again what the devices of a tenant show, where its record says Reordering,
-	// and returns the record without that: current states, incidents, orders and lists are then as
-	// if the severities had always been so. Where the history behind that has expired it goes by
-	// what is known. Serving goes on meanwhile. Where it takes longer than a caller would wait, it
-	// goes on behind the call, and the record that is returned still says Reordering. What is
-	// broken off can be begun again, and is, at the latest, when the store is opened.
+	// Reorder computes the current states of a tenant again if its record says Reordering, and
+	// returns the record without Reordering. Current states, incidents, orders and lists are then
+	// as if the severities had always been so; where older history has expired, it uses what is
+	// known. The store serves meanwhile. If it takes too long for a caller to wait, it continues
+	// after the call, and the returned record still says Reordering. An interrupted Reorder can be
+	// started again, and the store starts it again when it is opened.
 	Reorder(ctx context.Context, id TenantID) (Tenant, error)
 
-	// AdmitStates returns those of states that the tenant can't have because entries with most
-	// other states outside its set were admitted before (StateSet.Admit). It comes before Append,
-	// and what it admits counts from then on, so that appends side by side can't pass the limit
-	// together. A store of several processes may count late what the others admit.
+	// AdmitStates admits states outside the tenant's set, up to the limit most, and returns those
+	// that it refuses because the limit is reached (StateSet.Admit). It is called before Append. An
+	// admitted state counts at once, so that appends at the same time can't exceed the limit
+	// together. A store of several processes may count the states of other processes later.
 	AdmitStates(ctx context.Context, id TenantID, states []State, most int) ([]State, error)
 
 	// DeleteTenant removes a tenant with all that it has; NotFound when there is none, Conflict for
@@ -202,15 +204,16 @@ type Tenants interface {
 	DeleteTenant(ctx context.Context, id TenantID) error
 
 	// Had reports whether a tenant ever had an event, and whether it ever had a reading with a
-	// metric, be they expired or deleted meanwhile.
+	// metric. Expired and deleted ones count too.
 	Had(ctx context.Context, id TenantID) (events, readings bool, err error)
 
-	// Expire may give back the space of what is older than the horizon. Whole days go, so reads
-	// never rely on it. The caller has settled the tenant's floor at or behind the horizon.
+	// Expire may free the space of data older than the horizon. It deletes whole days, so reads
+	// never rely on it. Before the call, the caller has stored a floor of the tenant
+	// (Tenant.Settle) that is not before the horizon.
 	Expire(ctx context.Context, id TenantID, h Horizon) error
 }
 
-// Store is all that Andon needs to remember.
+// Store keeps all data of Andon.
 type Store interface {
 	Log
 	Current
@@ -228,8 +231,8 @@ type Store interface {
 	// Ready reports why the store can't serve now, or nil.
 	Ready(ctx context.Context) error
 
-	// Close ends the store. No method may be called beside it or after it; wrap.Guard, which is
-	// around each store that the program opens, makes that safe.
+	// Close ends the store. No method may be called during or after it. wrap.Guard, which the
+	// program puts around each store that it opens, makes such calls safe.
 	Close() error
 }
 
@@ -237,8 +240,8 @@ type Store interface {
 // an Unsupported error, never an empty answer.
 type Capabilities struct {
 	Name           string // of the store, with its engine's version: "pebble 2.1.7"
-	Durable        bool   // what is acknowledged survives the end of the process
-	Immediate      bool   // what is acknowledged is visible at once; else eventually
+	Durable        bool   // an acknowledged write survives the end of the process
+	Immediate      bool   // an acknowledged write is visible at once; else eventually
 	AtomicBatch    bool   // the events of one Append are kept all or none
 	AtomicAssign   bool   // the assignments of one Assign are kept all or none
 	SortDevices    bool   // Devices in orders other than by id
@@ -250,9 +253,9 @@ type Capabilities struct {
 	CountNames     bool   // Names says how many devices each has
 	Changes        bool   // the feed of changes is served
 	ChangesDurable bool   // positions in the feed outlive the process
-	// ChangesShared says that what other processes write to the same store is in the feed.
+	// ChangesShared says that the feed has the changes of other processes on the same store.
 	ChangesShared bool
-	// CountsBehind is how far Counts may be behind what other processes wrote to the same store; 0:
-	// not at all. What this process wrote is counted at once.
+	// CountsBehind is how late Counts may include writes of other processes to the same store; 0:
+	// at once. Writes of this process are counted at once.
 	CountsBehind Duration
 }

@@ -2,9 +2,9 @@
 // question that Andon answers is at least one check with its expected answers written out.
 //
 // It imports no testing package, because `andon doctor` runs the checks on a user's own cluster. So
-// a check touches throwaway tenants only, which are its own and are deleted behind it; it never
-// writes to a tenant that it did not make, DefaultTenant included. Package storetest runs the
-// checks under go test. It must not know an engine.
+// a check uses only temporary tenants, which it creates and deletes. It never writes to any other
+// tenant, DefaultTenant included. Package storetest runs the checks under go test. The package must
+// not know an engine.
 package storecheck
 
 import (

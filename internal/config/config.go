@@ -2,9 +2,9 @@
 // each above the one before. Adapters and the program declare their settings as Groups, and all
 // three spellings, the help and the reference page follow from these.
 //
-// It knows forms of values and places where they come from. It must not know any setting, and it
-// opens no file but the one it is told of. No file is read unless it is named: a program that
-// behaves differently in another directory surprises.
+// It knows the forms of values and the places that they come from. It must not know any setting. It
+// reads a file only if the file is named, so that the program does not behave differently in
+// another directory.
 package config
 
 import (

@@ -1,6 +1,6 @@
-// Package cuckoo remembers what was done already, in memory of fixed size: a cuckoo hash table of
-// 64-bit hashes that forgets instead of growing. Stores use it for rows that need to be written
-// once. It must not know what is remembered.
+// Package cuckoo is a set in memory of fixed size: a cuckoo hash table of 64-bit hashes that
+// forgets instead of growing. Stores use it to remember rows that need to be written only once. It
+// must not know what is remembered.
 package cuckoo
 
 import "math/bits"

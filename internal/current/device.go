@@ -1,6 +1,6 @@
-// Package current holds in memory what the devices of one tenant show now: by device, by state, and
-// counted. It is pure: no I/O, no clock, no locks. The little that it can't know from the newest
-// entries alone it asks for through a function.
+// Package current holds the current states of one tenant's devices in memory: by device, by state,
+// and counted. It is pure: no I/O, no clock, no locks. If the newest entries are not enough to know
+// a state, it asks for older history through a function.
 package current
 
 import (

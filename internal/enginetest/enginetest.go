@@ -1,9 +1,9 @@
-// Package enginetest brings up the engines that Andon's stores are tested against, on a bare
-// machine: Apache Cassandra, from Maven Central, as processes of the test binary that asks.
+// Package enginetest starts the engines that Andon's stores are tested with, on a machine without
+// them: Apache Cassandra, from Maven Central, as child processes of the test binary.
 //
-// An engine lives at most as long as the process that started it: where the kernel can be asked
-// for that, it holds for a test binary that is killed, too. The package must not know Andon: it
-// asks an engine, by its driver, just enough to see that it answers.
+// An engine ends at the latest with the process that started it. If the kernel supports it, this
+// also holds for a test binary that is killed. The package must not know Andon: it uses the driver
+// of an engine only to see whether the engine answers.
 package enginetest
 
 import (

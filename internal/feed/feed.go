@@ -1,5 +1,6 @@
-// Package feed is what stores share that serve a feed of changes: the wake-up of those who wait for
-// the next change, and a feed in memory. It is pure: it knows no engine, no clock and no tenant.
+// Package feed is shared by stores that serve a feed of changes. It wakes the readers that wait for
+// the next change, and has a feed in memory. It is pure: it knows no engine, no clock and no
+// tenant.
 package feed
 
 import (

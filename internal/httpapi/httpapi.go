@@ -8,8 +8,8 @@
 // pass through huma.Register, because it answers 422 where the contract says 400, 500 to a body
 // that stops halfway, and can't tell an absent field from null.
 //
-// The package knows no engine, does not read events itself and does not decide what is admitted:
-// bodies of entries go to jsonfeed, writes to intake, reads to the andon.Store.
+// The package knows no engine, does not decode events and does not decide what is admitted: bodies
+// of entries go to jsonfeed, writes to intake, reads to the andon.Store.
 package httpapi
 
 import (

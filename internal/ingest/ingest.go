@@ -1,6 +1,6 @@
-// Package ingest holds what the decoders of the formats have in common. Each format has a package
-// below it: bytes in, events or readings out. Decoders are pure: they know no clock, no tenant, no
-// transport and no store. Whether an entry is admissible now is decided behind them, in intake.
+// Package ingest has what the decoders of all formats share. Each format has a package below it:
+// bytes in, events or readings out. Decoders are pure: they know no clock, no tenant, no transport
+// and no store. Package intake decides later whether an entry is admitted.
 package ingest
 
 import "github.com/andonhq/andon"

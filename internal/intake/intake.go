@@ -1,11 +1,11 @@
-// Package intake stands between the transports and the store. It decides what is admitted:
-// forms and limits, the time of each entry, the operator who answers for it. It pushes back
-// when more arrives than the store takes. It knows no transport and no engine.
+// Package intake is between the transports and the store. It decides what is admitted: formats and
+// limits, and the time of each entry. It refuses requests when more arrive than the store can take.
+// It knows no transport and no engine.
 //
-// Each request goes to the store in its caller's goroutine, so that decoding, admitting and
-// encoding run in parallel, and the store joins those that wait for its disk. How many do so at
-// once, and how much memory they take, is bounded by Shares and Rooms; the transport enters and
-// takes them, since decoding counts as well.
+// Each request goes to the store in its caller's goroutine, so that decoding, admission and
+// encoding run in parallel, and the store joins the requests that wait for its disk. Shares limits
+// how many requests run at once, and Rooms how much memory they use. The transport calls both,
+// because decoding counts as well.
 package intake
 
 import (

@@ -1,5 +1,6 @@
-// Package rwlock has sync.RWMutex once more, with waiting that ends with a context: who waits for a
-// lock that others hold while they wait for a disk or a network must be able to give up.
+// Package rwlock is a sync.RWMutex that stops waiting when a context ends. Some locks are held
+// during I/O on a disk or a network, and a caller that waits for such a lock must be able to give
+// up.
 package rwlock
 
 import (

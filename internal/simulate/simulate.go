@@ -1,9 +1,9 @@
-// Package simulate is a factory that never was: a fleet whose devices report their state and their
-// readings, with storms, flapping, silences, and messages that come late or twice; and people on
-// shifts who take devices over and escalate. Demo, bench and tests share it.
+// Package simulate is a simulated factory: a fleet whose devices report their states and readings,
+// with storms, flapping, silent devices, and messages that come late or twice; and people on shifts
+// who take devices over and escalate. Demo, bench and tests share it.
 //
-// It is pure: the same options give the same messages on every machine, whatever steps its clock is
-// advanced by. The clock is the caller's. It knows no network, no store and no real time.
+// It is pure: the same options give the same messages on every machine, whatever the steps of the
+// clock, which the caller passes in. It knows no network, no store and no real time.
 package simulate
 
 import "github.com/andonhq/andon"

@@ -1,5 +1,5 @@
-// Package spell finds the name that somebody meant to write. It is pure and knows
-// no names of its own.
+// Package spell finds the known name that is closest to a misspelt one. It is pure and has no names
+// of its own.
 package spell
 
 import "strings"

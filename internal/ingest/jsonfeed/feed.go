@@ -1,10 +1,10 @@
 // Package jsonfeed reads what devices and programs send as JSON: events, readings and assignments,
 // as one object, an array of objects, or objects line by line. It is the hot path of every ingest:
-// a scanner for just these messages that allocates nothing for a field, since what it returns are
-// parts of the body.
+// a scanner for these messages only, which allocates nothing for a field, since it returns slices
+// of the body.
 //
-// Nothing vanishes and nothing is guessed: every entry is read or rejected with its place and
-// reason, and fields that the contract does not know are kept. The package knows no transport, no
+// No entry is lost and nothing is guessed: every entry is read, or rejected with its place and
+// reason, and unknown fields are kept. The package knows no transport, no
 // clock and no tenant.
 //
 // Bytes are counted from 0: in the line for NDJSON, in the body for JSON.

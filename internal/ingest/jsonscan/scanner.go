@@ -1,9 +1,9 @@
-// Package jsonscan walks over JSON text (RFC 8259) strictly and without allocating: the reader who
-// knows which fields to expect calls it value by value. It is what the JSON formats stand on.
+// Package jsonscan reads JSON text (RFC 8259) strictly and without allocating. The caller knows
+// which fields to expect and reads value by value. The JSON formats are built on it.
 //
-// Beyond the grammar it refuses what can't be stored or told apart later: invalid UTF-8, an escape
-// that is half of a surrogate pair, nesting deeper than andon.MaxJSONDepth. It knows no event, no
-// reading and no field's name.
+// It also refuses text that is valid JSON but can't be stored: invalid UTF-8, an escape that is
+// half of a surrogate pair, nesting deeper than andon.MaxJSONDepth. It knows no event, no reading
+// and no field names.
 package jsonscan
 
 import (

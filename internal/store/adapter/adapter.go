@@ -1,7 +1,6 @@
-// Package adapter is what adapters of stores and the program agree on: what an adapter says of
-// itself, which settings it has, and how a store of it is opened. What only some can do is an
-// interface of its own, so that a caller that needs it asks for it. The package must not know an
-// engine.
+// Package adapter is the contract between the adapters of stores and the program: what an adapter
+// says about itself, which settings it has, and how its store is opened. An ability that only some
+// adapters have is a separate interface. The package must not know an engine.
 package adapter
 
 import (

@@ -1,5 +1,5 @@
-// Package all is the explicit list of the engines. A new one is one line in New, and nothing else
-// of Andon names an engine. It must not know what a store is used for.
+// Package all is the explicit list of the engines. A new engine is one line in New; no other
+// package of Andon names an engine. It must not know what a store is used for.
 package all
 
 import (

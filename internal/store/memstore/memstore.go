@@ -1,8 +1,9 @@
-// Package memstore is the reference store: all in memory, and plain enough to be seen to be right.
+// Package memstore is the reference store. It keeps everything in memory, and is so simple that a
+// reader can see that it is right.
 //
-// It keeps what was appended, in the order of the log, and works every answer out from that when it
-// is asked. Nothing is maintained step by step, so nothing can drift; storetest compares the other
-// stores with it. It must not know an engine, a transport or a clock, and must not become clever.
+// It keeps what was appended, in the order of the log, and computes every answer from that. It
+// maintains no state step by step, so nothing can drift; storetest compares the other stores with
+// it. It must not know an engine, a transport or a clock, and must stay simple.
 package memstore
 
 import (

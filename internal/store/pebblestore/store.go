@@ -1,8 +1,8 @@
 // Package pebblestore stores the data of Andon in Pebble, in one directory on one machine. It is
-// the only package that knows Pebble. It keeps the log and what answers questions about it on disk
-// (keys.go draws every key, values.go and record.go every value), and what the devices show now in
-// memory (package current), rebuilt from records at opening. It knows no transport, no clock and no
-// retention: times come in, and what has expired is hidden above it.
+// the only package that knows Pebble. The log and its indexes are on disk (keys.go draws every key,
+// values.go and record.go every value). The current states are in memory (package current) and are
+// rebuilt from records at opening. The package knows no transport, no clock and no retention: times
+// are passed in, and a wrapper hides what has expired.
 //
 // A write goes through three steps. Many goroutines compute their writes at the same time: the
 // rows, and the current states that follow. One at a time a write becomes pending: what other

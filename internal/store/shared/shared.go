@@ -1,14 +1,14 @@
-// Package shared has what a store needs on a database to which several processes write at once,
-// with neither locks nor transactions between them:
+// Package shared has the logic of a store on a database to which several processes write at once,
+// without locks or transactions between them:
 //
-//   - what a device shows, worked out from parts that merge by themselves (Latest, Start), and how
-//     many devices are in each state (Counts);
-//   - which devices are to be looked at again after a change (Reviews);
-//   - which other processes write (Membership), and what a process remembers of the devices that it
-//     writes to (Devices);
+//   - the current state of a device, computed from parts that merge in any order (Latest, Start),
+//     and the number of devices in each state (Counts);
+//   - the devices that must be read again after a change (Reviews);
+//   - the other processes that write (Membership), and the devices that a process remembers
+//     (Devices);
 //   - when a device needs more partitions for a day (Fullness, ShardOf), and how rows of several
 //     partitions become one list (Rows, Instant).
 //
-// It is told what the database answered. It must not know a database, its keys or its statements,
+// Its input is what the database answered. It must not know a database, its keys or its statements,
 // and does no I/O.
 package shared

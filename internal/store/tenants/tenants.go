@@ -1,5 +1,5 @@
-// Package tenants is how every store keeps its tenants: as documents in andon.Records, of
-// andon.TenantKind, that belong to no tenant. It knows no engine.
+// Package tenants stores the tenants of every store: as documents of andon.TenantKind in
+// andon.Records that belong to no tenant. It knows no engine.
 package tenants
 
 import (

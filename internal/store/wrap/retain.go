@@ -1,6 +1,6 @@
-// Package wrap holds stores that wrap a store: behaviour that every store would otherwise repeat is
-// written here once. A wrapper knows the contract of andon.Store and no engine. It has every method
-// by name: what it embedded would pass through, whether somebody thought of it or not.
+// Package wrap has stores that wrap a store: behaviour that every store would otherwise repeat is
+// written here once. A wrapper knows the contract of andon.Store and no engine. It declares every
+// method itself: if it embedded the store, it would forward a new method without anyone noticing.
 package wrap
 
 import (
