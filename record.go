@@ -96,8 +96,8 @@ func (r *Record) Validate() error {
 		if err := r.Tenant.Validate(); err != nil {
 			return err
 		}
-	} else if r.Kind == TenantKind {
-		return Errorf(Invalid, "the record of a tenant is changed as a tenant only")
+	} else if err := r.CheckOwned(); err != nil {
+		return err
 	}
 	if err := validID("kind of record", string(r.Kind), MaxStateBytes); err != nil {
 		return err
@@ -112,6 +112,14 @@ func (r *Record) Validate() error {
 		return Errorf(Invalid, "%s is %d bytes long, more than %d", r, len(r.Data), MaxRecordBytes)
 	case !json.Valid([]byte(r.Data)):
 		return Errorf(Invalid, "%s is not valid JSON", r)
+	}
+	return nil
+}
+
+// CheckOwned reports that a record may not be put or deleted, because it is that of a tenant.
+func (r *Record) CheckOwned() error {
+	if r.Tenant == "" && r.Kind == TenantKind {
+		return Errorf(Invalid, "the record of a tenant is changed as a tenant only")
 	}
 	return nil
 }

@@ -426,5 +426,9 @@ func recordLimits(ctx context.Context, e *Env, id andon.TenantID) error {
 			return fmt.Errorf("%s: %w", what, err)
 		}
 	}
+	own := andon.Record{Kind: andon.TenantKind, ID: string(id), Version: 1}
+	if err := wantKind(andon.Invalid, e.Store.DeleteRecord(ctx, own)); err != nil {
+		return fmt.Errorf("deleting the document of a tenant: %w", err)
+	}
 	return nil
 }

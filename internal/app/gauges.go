@@ -42,7 +42,8 @@ func (a *App) registerGauges(registry *prometheus.Registry) {
 	registry.MustRegister(newFleetGauges(a.store, a.Now, a.Log), a.calls.duration,
 		a.calls.errors, engine{a.Config.Store, a.store}, a.tasks.succeeded, a.tasks.period,
 		a.tasks.failures)
-	if a.store.Capabilities().Changes {
+	// A feed that is in memory costs only once it is asked for.
+	if able := a.store.Capabilities(); able.Changes && able.ChangesDurable {
 		registry.MustRegister(changesKept{a.store})
 	}
 	if a.Config.Place() == adapter.Directory {

@@ -51,8 +51,8 @@ func storeInitCommand(p *command.Program) *cobra.Command {
 each statement that is run for that. It may be repeated: what is there stays as it is. A store that
 has no schema needs nothing; that is no error.
 
-With --dry-run nothing is done: the statements are printed and nothing else, so that they can be
-read first, also before there is a cluster, or run by somebody who has the right to:
+With --dry-run nothing is done: the statements are printed and nothing else. You can read them
+first, also before there is a cluster, or let a person run them who has the right to:
   andon store init --config andon.yaml --dry-run | cqlsh
 
 --replication is how many nodes keep each entry: a number in the cluster's only data centre, or one

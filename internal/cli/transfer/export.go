@@ -128,7 +128,10 @@ func (f formOrFile) Set(text string) error {
 		*f.file = text
 		return nil
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("%w; the file of an export is --file", err)
+	}
+	return nil
 }
 
 // check refuses what can't be right before anything is asked for.

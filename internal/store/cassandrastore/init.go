@@ -413,8 +413,8 @@ func schemaError(statement string, err error) error {
 	var request gocql.RequestError
 	if errors.As(err, &request) && request.Code() == gocql.ErrCodeUnauthorized {
 		return andon.Errorf(andon.Invalid, "the user lacks a right that `andon store init` needs: "+
-			"%s. Have a user with CREATE and ALTER on the keyspace run it, or run what --dry-run "+
-			"prints", request.Message())
+			"%s. Have a user with CREATE, ALTER, DROP, SELECT and MODIFY on the keyspace run "+
+			"it", request.Message())
 	}
 	head, _, _ := strings.Cut(statement, "(")
 	return failure(strings.TrimSpace(head), err)

@@ -102,6 +102,9 @@ func (s *Store) PutRecord(ctx context.Context, r andon.Record) (andon.Record, er
 
 // DeleteRecord is of andon.Records.
 func (s *Store) DeleteRecord(ctx context.Context, r andon.Record) error {
+	if err := r.CheckOwned(); err != nil {
+		return err
+	}
 	key, was, err := s.read(ctx, &r)
 	if err == nil {
 		err = r.CheckDelete(was.standing())

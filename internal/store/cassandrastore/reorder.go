@@ -2,6 +2,7 @@ package cassandrastore
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -109,8 +110,8 @@ func (s *Store) reorder(ctx context.Context) {
 func (s *Store) reorderAll(ctx context.Context) error {
 	all, err := s.Tenants(ctx)
 	for _, t := range all {
-		if err == nil && t.Reordering {
-			err = s.reorderTenant(ctx, t.ID)
+		if t.Reordering && ctx.Err() == nil {
+			err = errors.Join(err, s.reorderTenant(ctx, t.ID))
 		}
 	}
 	return err

@@ -177,6 +177,8 @@ func TestUpgrade(t *testing.T) {
 
 	_, err := Open(t.Context(), o)
 	wantError(t, err, andon.Conflict, "has schema 1", "andon store init")
+	err = Init(t.Context(), o, Setup{DryRun: true}, func(string) {})
+	wantError(t, err, andon.Conflict, "has schema 1", "without --dry-run")
 	makeSchema(t, o, Setup{})
 	s = open(t, o)
 	shows, err := s.Device(t.Context(), andon.DefaultTenant, "press-1")
@@ -203,6 +205,21 @@ func TestUpgrade(t *testing.T) {
 		t.Error("a former table is still there")
 	}
 	checkFormerTenants(t, s)
+}
+
+// TestUpgradeBesideAProcess: while a process writes, nothing is moved under it.
+func TestUpgradeBesideAProcess(t *testing.T) {
+	o := sharedKeyspace(t, "state")
+	s := open(t, o)
+	e := andon.Event{Device: "press-1", State: "NORMAL", Time: realClock()}
+	if err := s.Append(t.Context(), andon.DefaultTenant, e.Time, []andon.Event{e}); err != nil {
+		t.Fatal(err)
+	}
+	in := &setup{
+		cluster: &cluster{options: s.options, session: s.session},
+		keep:    settings{Schema: 2}, text: "{}",
+	}
+	wantError(t, in.mayMove(t.Context()), andon.Conflict, "a process of Andon writes")
 }
 
 // formerTenants writes tenants as schema 2 had them, one of which was deleted.

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+	"time"
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // upgrade brings a keyspace of the schema before to one. It may be repeated, and is broken off at
@@ -60,14 +62,64 @@ func (in *setup) upgrade(ctx context.Context) error {
 		if err := in.create(ctx, u.tables); err != nil {
 			return err
 		}
-		if u.move == nil || in.DryRun {
+		if u.move == nil || in.text == "" { // a new keyspace has nothing to move
 			continue
+		}
+		if err := in.mayMove(ctx); err != nil {
+			return err
 		}
 		if err := u.move(ctx, in); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// mayMove reports why rows can't be moved: statements alone do not, and a process of a former Andon
+// that runs meanwhile goes on in the tables that are dropped.
+func (in *setup) mayMove(ctx context.Context) error {
+	if in.DryRun {
+		return andon.Errorf(andon.Conflict, "the keyspace %s has schema %d, and an upgrade moves "+
+			"rows, which no statements do: stop all processes and run `andon store init` without "+
+			"--dry-run", in.options.Keyspace, in.keep.Schema)
+	}
+	before, err := in.beats(ctx)
+	if err != nil || len(before) == 0 {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(3 * shared.UsualPace().Beat):
+	}
+	after, err := in.beats(ctx)
+	if err != nil {
+		return err
+	}
+	for id, beat := range after {
+		if beat != before[id] {
+			return andon.Errorf(andon.Conflict, "a process of Andon writes to the keyspace %s: "+
+				"stop all of them before its schema %d is upgraded", in.options.Keyspace,
+				in.keep.Schema)
+		}
+	}
+	return nil
+}
+
+// beats returns the beat of each process that wrote lately; none before schema 2.
+func (in *setup) beats(ctx context.Context) (map[string]int64, error) {
+	if in.keep.Schema < 2 {
+		return nil, nil
+	}
+	all := map[string]int64{}
+	var id string
+	var beat int64
+	it := in.session.Query("SELECT id, beat FROM " + in.name("processes") +
+		" WHERE part = 'processes'").Consistency(gocql.Quorum).IterContext(ctx)
+	for it.Scan(&id, &beat) {
+		all[id] = beat
+	}
+	return all, failure("look for other processes", it.Close())
 }
 
 // formerBuckets spells the rules of schema 1 as they are spelled now. There a rule with a slash was
@@ -100,6 +152,8 @@ func formerBuckets(text string) string {
 	return strings.Join(rules, ",")
 }
 
+// What is moved is read from all replicas and written to most of them: it is dropped behind that.
+
 // moveEscalations moves what schema 1 has in escalations_by_device, and drops that.
 func moveEscalations(ctx context.Context, in *setup) error {
 	const former = "escalations_by_device"
@@ -110,10 +164,10 @@ func moveEscalations(ctx context.Context, in *setup) error {
 	var tenant, device, state, to string
 	var time, at int64
 	it := in.session.Query("SELECT tenant, device, time, state, at, supervisor FROM " +
-		in.name(former)).Consistency(in.options.read()).PageSize(pageRows).IterContext(ctx)
+		in.name(former)).Consistency(gocql.All).PageSize(pageRows).IterContext(ctx)
 	for it.Scan(&tenant, &device, &time, &state, &at, &to) {
 		day := int(andon.Time(at).Day())
-		batch := in.session.Batch(gocql.UnloggedBatch).Consistency(in.options.write())
+		batch := in.session.Batch(gocql.UnloggedBatch).Consistency(gocql.Quorum)
 		batch.Query("INSERT INTO "+in.name("escalations_by_day")+" (tenant, device, day, at, "+
 			"time, state, supervisor) VALUES (?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ?",
 			tenant, device, day, at, time, state, to, max(1, at))
@@ -141,7 +195,7 @@ func moveTenants(ctx context.Context, in *setup) error {
 	var version int64
 	var life int
 	it := in.session.Query("SELECT id, record, version, life FROM " + in.name(former)).
-		Consistency(in.options.read()).IterContext(ctx)
+		Consistency(gocql.All).IterContext(ctx)
 	for it.Scan(&id, &record, &version, &life) {
 		due, data := life, ""
 		if record != "" {
@@ -151,7 +205,7 @@ func moveTenants(ctx context.Context, in *setup) error {
 			}
 		}
 		// Behind whatever a process wrote since a former upgrade came so far.
-		batch := in.session.Batch(gocql.UnloggedBatch).Consistency(in.options.write())
+		batch := in.session.Batch(gocql.UnloggedBatch).Consistency(gocql.Quorum)
 		batch.Query("UPDATE "+in.name("records")+" USING TIMESTAMP 1 SET version = ?, due = ?, "+
 			"data = ? WHERE tenant = '' AND kind = 'tenant' AND id = ?", version, due, data, id)
 		batch.Query("INSERT INTO "+in.name("records_by_kind")+" (tenant, kind, bucket, id) "+

@@ -74,6 +74,9 @@ func (s *Store) putRecord(r andon.Record) (andon.Record, error) {
 
 // DeleteRecord deletes a record of the version it was read with.
 func (s *Store) DeleteRecord(ctx context.Context, r andon.Record) error {
+	if err := r.CheckOwned(); err != nil {
+		return err
+	}
 	return s.recorded(ctx, r.Tenant, func() error {
 		err := r.CheckDelete(s.records[keyOf(&r)].Version)
 		if err == nil {

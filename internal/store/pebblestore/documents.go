@@ -107,7 +107,7 @@ func (s *Store) PutRecord(ctx context.Context, r andon.Record) (andon.Record, er
 // DeleteRecord is of andon.Records.
 func (s *Store) DeleteRecord(ctx context.Context, r andon.Record) error {
 	t, err := s.owner(ctx, r.Tenant)
-	if err = firstError(err, s.room.admit(true)); err != nil {
+	if err = firstError(r.CheckOwned(), err, s.room.admit(true)); err != nil {
 		return err
 	}
 	return s.changeDocument(t, &r, func(b *pebble.Batch) error {
