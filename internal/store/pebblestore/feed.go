@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -86,25 +87,29 @@ func (s *Store) openFeed() error {
 		return err
 	}
 	for _, t := range s.tenants {
-		if err := s.ringNewest(t); err != nil {
+		t.lost = k.First
+		next, err := s.behindChanges(t, 0, math.MaxUint64)
+		if err != nil {
 			return err
 		}
+		t.bell.Ring(next)
 	}
 	return s.db.Set(fixedKey(fixedFeed), value, pebble.Sync)
 }
 
-// ringNewest finds the newest change of a tenant.
-func (s *Store) ringNewest(t *tenant) error {
-	prefix := newKey(tableChange, t.number)
-	it, err := newIterator(context.Background(), s.db, prefix, prefix.end())
+// behindChanges returns the sequence behind the newest change of a tenant that is between two
+// sequences, 0 where there is none.
+func (s *Store) behindChanges(t *tenant, from, before uint64) (next uint64, err error) {
+	it, err := newIterator(context.Background(), s.db,
+		changeKey(t.number, from), changeKey(t.number, before))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer it.close()
 	if it.Last() {
-		t.bell.Ring(sequenceOf(it.Key()) + 1)
+		next = sequenceOf(it.Key()) + 1
 	}
-	return it.Error()
+	return next, it.Error()
 }
 
 func changeKey(tenant uint32, sequence uint64) key {
@@ -132,7 +137,7 @@ func (k *kept) resumes(t *tenant, p andon.Position, published uint64) error {
 	if i >= 0 && i+1 < len(k.Openings) {
 		behind = k.Openings[i+1].From
 	}
-	if i < 0 || p.Sequence < k.First || p.Sequence > behind {
+	if i < 0 || p.Sequence < t.lost || p.Sequence > behind {
 		return feed.Gone()
 	}
 	return nil
@@ -298,7 +303,15 @@ func (k *changesKept) giveBack(s *Store) error {
 		if k.First == was || t.bell.Next() <= was {
 			continue // nothing of it goes
 		}
-		err := batch.DeleteRange(changeKey(t.number, was), changeKey(t.number, k.First), nil)
+		lost, err := s.behindChanges(t, was, k.First)
+		if err != nil {
+			return err
+		}
+		if lost == 0 {
+			continue
+		}
+		t.lost = lost
+		err = batch.DeleteRange(changeKey(t.number, was), changeKey(t.number, lost), nil)
 		if err != nil {
 			return err
 		}

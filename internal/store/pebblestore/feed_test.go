@@ -27,8 +27,13 @@ func openFed(t *testing.T, fs vfs.FS, o Options) *Store {
 // toggle sends the n-th entry of a device that is in another state each time, a minute apart.
 func toggle(t *testing.T, s *Store, device andon.DeviceID, n int) {
 	t.Helper()
+	toggleOf(t, s, andon.DefaultTenant, device, n)
+}
+
+func toggleOf(t *testing.T, s *Store, id andon.TenantID, device andon.DeviceID, n int) {
+	t.Helper()
 	at := benchBase.Add(andon.Duration(n) * feedMinute)
-	err := s.Append(t.Context(), andon.DefaultTenant, at, []andon.Event{
+	err := s.Append(t.Context(), id, at, []andon.Event{
 		{Device: device, Time: at, State: andon.State(fmt.Sprint("S", n%2))},
 	})
 	if err != nil {
@@ -104,6 +109,37 @@ func TestFeedIsKept(t *testing.T) {
 				t.Error("what is not kept is on the disk")
 			}
 		})
+	}
+}
+
+// TestQuietTenantIsFollowed while the changes of another one fill the feed: who has read all that
+// changed goes on, also where the next change of the quiet tenant is what gives the oldest back.
+func TestQuietTenantIsFollowed(t *testing.T) {
+	s := openFed(t, vfs.NewMem(), Options{ChangesFor: time.Hour})
+	defer s.Close()
+	if _, err := s.PutTenant(t.Context(), andon.NewTenant("other")); err != nil {
+		t.Fatal(err)
+	}
+	first, _ := keptBy(t, s)
+	toggle(t, s, "d", 0)
+	at := first
+	for c, err := range s.Changes(t.Context(), andon.DefaultTenant, first) {
+		if at = c.Position; err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range 200 {
+		toggleOf(t, s, "other", "d", n)
+	}
+	toggle(t, s, "d", 9001)
+	if oldest, _ := keptBy(t, s); oldest.Sequence <= at.Sequence {
+		t.Fatalf("nothing behind %+v was given back: the oldest is %+v", at, oldest)
+	}
+	if n, err := readFrom(t, s, at); n != 1 || err != nil {
+		t.Errorf("behind the last change that was read are %d, %v; want 1", n, err)
+	}
+	if _, err := readFrom(t, s, first); andon.KindOf(err) != andon.Gone {
+		t.Errorf("the position before what was given back gives %v, want that it is gone", err)
 	}
 }
 

@@ -38,6 +38,11 @@ type tenant struct {
 
 	bell feed.Bell // rung behind changes that are published
 
+	// lost is the sequence behind its newest change that was given back, or that may have been in
+	// an earlier opening. A reader who has read all that changed waits behind the newest change,
+	// while others of the store are given back. Guarded by Store.feed.
+	lost uint64
+
 	// writes is held for reading by each write from its beginning to its end, and alone by who
 	// deletes rows that another write may rely on.
 	writes rwlock.Lock
