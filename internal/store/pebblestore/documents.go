@@ -352,7 +352,8 @@ func (s *Store) forgetDue(stale []key) {
 // next opening leaves them out.
 const unseen = 1 << 20
 
-// loadDocuments reads the last version.
+// loadDocuments reads the last version. The one from which it goes on is stored, so that another
+// opening does not begin there again; openFeed waits for the disk, before one can be read.
 func (s *Store) loadDocuments() error {
 	s.documents.from = map[andon.RecordKind]key{}
 	last, err := s.fixed(fixedVersion)
@@ -365,5 +366,6 @@ func (s *Store) loadDocuments() error {
 		return errDamaged
 	}
 	s.documents.version = binary.BigEndian.Uint64(last) + unseen
-	return nil
+	version := binary.BigEndian.AppendUint64(nil, s.documents.version)
+	return s.db.Set(fixedKey(fixedVersion), version, pebble.NoSync)
 }

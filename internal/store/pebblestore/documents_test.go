@@ -123,7 +123,10 @@ func claimSome(t *testing.T, s *Store, n int, claimed []atomic.Int32) {
 // TestVersionsAfterACrash: a version that was read and then lost in a crash is not given again.
 func TestVersionsAfterACrash(t *testing.T) {
 	fs := vfs.NewCrashableMem()
-	s := memory(t, fs)
+	if err := memory(t, fs).Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := memory(t, fs) // not the first opening: it goes on behind versions that may have been lost
 	before := fs.CrashClone(vfs.CrashCloneCfg{})
 	lost, err := s.PutRecord(t.Context(), timer("1", 0))
 	if err != nil {
