@@ -20,8 +20,12 @@ import (
 type documents struct {
 	mu      sync.Mutex
 	version uint64 // the last that was given; to no record of the store twice
-	// from is, by kind, in front of which key nothing is due. So that what is due is not looked for
-	// behind the deletions of all that ever was, which stay for a while.
+	// put is, by kind, the first key that was put since what is due was last looked for.
+	put map[andon.RecordKind]key
+
+	seeking sync.Mutex // held by who looks for the first that is due; guards from
+	// from is, by kind, in front of which key nothing was due then. So that what is due is not
+	// looked for behind the deletions of all that ever was, which stay for a while.
 	from map[andon.RecordKind]key
 }
 
@@ -167,8 +171,8 @@ func (s *Store) putDocument(b *pebble.Batch, number uint32, r *andon.Record) err
 		return err
 	}
 	k := dueKey(r)
-	if from, ok := d.from[r.Kind]; ok && bytes.Compare(k, from) < 0 {
-		d.from[r.Kind] = k
+	if first, ok := d.put[r.Kind]; !ok || bytes.Compare(k, first) < 0 {
+		d.put[r.Kind] = k
 	}
 	return firstError(err, b.Set(k, binary.BigEndian.AppendUint32(nil, number), nil))
 }
@@ -252,8 +256,6 @@ func (s *Store) DueRecords(
 			return
 		}
 		defer it.close()
-		var stale []key
-		defer func() { s.forgetDue(stale) }()
 		for ok := it.Valid(); ok && limit > 0; ok = it.Next() {
 			r, there, err := s.dueRecord(it)
 			switch {
@@ -263,7 +265,7 @@ func (s *Store) DueRecords(
 			case r.Due > until:
 				return
 			case !there:
-				stale = append(stale, bytes.Clone(it.Key()))
+				s.forgetDue(it.Key())
 				continue
 			}
 			if limit--; !yield(r, nil) {
@@ -277,27 +279,40 @@ func (s *Store) DueRecords(
 }
 
 // firstDue returns an iterator at the first record of a kind that is ever due, and remembers it.
+// Writes do not wait while it seeks.
 func (s *Store) firstDue(ctx context.Context, kind andon.RecordKind) (*iterator, error) {
+	d := &s.documents
+	d.seeking.Lock()
+	defer d.seeking.Unlock()
+	it, err := s.dueFrom(ctx, kind)
+	if err != nil {
+		return nil, err
+	}
+	if it.First() {
+		d.from[kind] = bytes.Clone(it.Key())
+	} else if err := it.Error(); err != nil {
+		it.close()
+		return nil, err
+	} else {
+		d.from[kind] = key{tableDue}.text(string(kind)).end()
+	}
+	return it, nil
+}
+
+// dueFrom returns an iterator over all of a kind that may be due. From then on it is noted what is
+// put.
+func (s *Store) dueFrom(ctx context.Context, kind andon.RecordKind) (*iterator, error) {
 	d := &s.documents
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	all := key{tableDue}.text(string(kind))
-	from, ok := d.from[kind]
-	if !ok {
-		from = all
+	if from, ok := d.from[kind]; !ok {
+		d.from[kind] = all
+	} else if put, ok := d.put[kind]; ok && bytes.Compare(put, from) < 0 {
+		d.from[kind] = put
 	}
-	it, err := newIterator(ctx, s.db, from, all.end())
-	if err != nil {
-		return nil, err
-	}
-	if from = all.end(); it.First() {
-		from = bytes.Clone(it.Key())
-	} else if err := it.Error(); err != nil {
-		it.close()
-		return nil, err
-	}
-	d.from[kind] = from
-	return it, nil
+	delete(d.put, kind)
+	return newIterator(ctx, s.db, d.from[kind], all.end())
 }
 
 // dueRecord reads the record that a row of tableDue is of. It is not there where it was changed
@@ -327,24 +342,19 @@ func (s *Store) stands(id andon.TenantID, number uint32) bool {
 	return id == "" || s.tenants[id] != nil && s.tenants[id].number == number
 }
 
-// forgetDue removes rows of tableDue that are left of tenants that were deleted. What comes back
-// after a crash is removed the next time.
-func (s *Store) forgetDue(stale []key) {
-	if len(stale) == 0 {
-		return
-	}
+// forgetDue removes a row of tableDue that is left of a tenant that was deleted, unless it was
+// changed meanwhile. Where it comes back after a crash it is removed the next time.
+func (s *Store) forgetDue(k key) {
 	s.documents.mu.Lock()
 	defer s.documents.mu.Unlock()
-	for _, k := range stale {
-		value, err := s.get(k)
-		number, _, ok := takeNumber(value)
-		r, whole := splitDue(k)
-		if err != nil || !ok || !whole || s.stands(r.Tenant, number) || s.failed() != nil {
-			continue // it was changed meanwhile, or can't be removed now
-		}
-		if err := s.db.Delete(k, pebble.NoSync); err != nil {
-			_ = s.fatal(fmt.Errorf("write store: %w", err)) // no one waits for it
-		}
+	value, err := s.get(k)
+	number, _, ok := takeNumber(value)
+	r, whole := splitDue(k)
+	if err != nil || !ok || !whole || s.stands(r.Tenant, number) || s.failed() != nil {
+		return
+	}
+	if err := s.db.Delete(k, pebble.NoSync); err != nil {
+		_ = s.fatal(fmt.Errorf("write store: %w", err)) // no one waits for it
 	}
 }
 
@@ -355,6 +365,7 @@ const unseen = 1 << 20
 // loadDocuments reads the last version. The one from which it goes on is stored, so that another
 // opening does not begin there again; openFeed waits for the disk, before one can be read.
 func (s *Store) loadDocuments() error {
+	s.documents.put = map[andon.RecordKind]key{}
 	s.documents.from = map[andon.RecordKind]key{}
 	last, err := s.fixed(fixedVersion)
 	switch {

@@ -5,12 +5,14 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/andonhq/andon"
 )
@@ -171,6 +173,58 @@ func TestDueOfADeletedTenant(t *testing.T) {
 	}
 	if ids := due(t, s, andon.MinTime+2, 9); len(ids) > 0 || rows() != 2 {
 		t.Errorf("%v are due, %d rows are left", ids, rows())
+	}
+	if _, err := s.PutRecord(ctx, timer("last", andon.MinTime+5)); err != nil {
+		t.Fatal(err)
+	}
+	for r, err := range s.DueRecords(ctx, "timer", andon.MinTime+5, 9) {
+		if err != nil || r.ID != "last" || rows() != 1 {
+			t.Errorf("%s is due, %v, with %d rows; want each row removed before the next is read",
+				r.ID, err, rows())
+		}
+	}
+}
+
+// TestDueIsSoughtBesideWrites: no read of the disk that seeks what is due keeps writes waiting. What
+// is put while it seeks is found the next time, though it may be in front of what was found.
+func TestDueIsSoughtBesideWrites(t *testing.T) {
+	const timers = 20_000 // more than one block of a table
+	fs, during := vfs.NewMem(), func() {}
+	s := memory(t, fs)
+	fill(t, s, timers)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = memory(t, errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind == errorfs.OpFileReadAt && strings.HasSuffix(op.Path, ".sst") {
+			during()
+		}
+		return nil
+	})))
+	defer s.Close()
+	early, late := timer("0", andon.MinTime), timer("0", andon.MinTime+timers/2)
+	if err := s.db.DeleteRange(dueKey(&early), dueKey(&late), pebble.NoSync); err != nil {
+		t.Fatal(err) // opening has read the first block; the next must be sought
+	}
+	puts := 0
+	during = func() {
+		if puts++; puts > 1 {
+			return
+		}
+		if !s.documents.mu.TryLock() {
+			t.Error("writes wait while the disk is read")
+			return
+		}
+		s.documents.mu.Unlock()
+		if _, err := s.PutRecord(t.Context(), timer("sooner", andon.MinTime)); err != nil {
+			t.Error(err)
+		}
+	}
+	if due(t, s, andon.MinTime+timers, 1); puts == 0 {
+		t.Fatal("the disk was not read")
+	}
+	if ids := due(t, s, andon.MinTime, 9); len(ids) != 1 || ids[0] != "sooner" {
+		t.Errorf("%v are due, want what was put while another call sought", ids)
 	}
 }
 
