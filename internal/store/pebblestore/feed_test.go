@@ -143,6 +143,39 @@ func TestQuietTenantIsFollowed(t *testing.T) {
 	}
 }
 
+// TestReaderOfALargeWriteWaits: the last records of the write have no changes. The reader, who has
+// read those of the first, is not woken for what it would not find.
+func TestReaderOfALargeWriteWaits(t *testing.T) {
+	s := openFed(t, vfs.NewMem(), Options{})
+	defer s.Close()
+	_, at := keptBy(t, s)
+	events := make([]andon.Event, 10_000)
+	for n := range 2 { // the second time only the first device changes
+		for i := range events {
+			events[i] = andon.Event{
+				Device: andon.DeviceID(fmt.Sprint("d", i)), State: "S0", Time: benchBase + andon.Time(n),
+			}
+		}
+		if n == 1 {
+			events[0].State = "S1"
+		}
+		if err := s.Append(t.Context(), andon.DefaultTenant, benchBase, events); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for c, err := range s.Changes(t.Context(), andon.DefaultTenant, at) {
+		if at = c.Position; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if at.Sequence == s.published() {
+		t.Fatal("the write has one record only")
+	}
+	if next := s.tenants[andon.DefaultTenant].bell.Next(); next != at.Sequence {
+		t.Errorf("the bell is rung up to %d, behind the last change at %d", next, at.Sequence)
+	}
+}
+
 // TestSlowReaderIsToldToBeginAnew: what it has not read is given back while it reads.
 func TestSlowReaderIsToldToBeginAnew(t *testing.T) {
 	s := openFed(t, vfs.NewMem(), Options{ChangesFor: 10 * time.Hour})

@@ -117,7 +117,7 @@ type pending struct {
 	sequence uint64 // of its last record
 	tenant   *tenant
 	changes  *changes // nil: of the tenant's record only
-	fed      bool     // it has changes for the feed
+	fed      uint64   // the sequence behind its last changes for the feed; 0 where it has none
 }
 
 // line publishes what is pending, in the order of the log, once it is on the disk.
@@ -197,10 +197,14 @@ func (noLock) Unlock() {}
 // It can not be taken back. It returns the size of its records, and the sequence of the last one.
 func (s *Store) stage(w *writing) (size int, sequence uint64, err error) {
 	w.place()
-	records := w.records()
+	records, fed := w.records(), uint64(0)
 	for i, r := range records {
 		size += len(r.record)
-		err = errors.Join(err, w.setRecord(s.order.next+uint64(i), r))
+		sequence = s.order.next + uint64(i)
+		err = errors.Join(err, w.setRecord(sequence, r))
+		if len(r.feed) > 0 {
+			fed = sequence + 1
+		}
 	}
 	if err == nil {
 		err = s.db.ApplyNoSyncWait(w.batch, pebble.Sync)
@@ -212,11 +216,9 @@ func (s *Store) stage(w *writing) (size int, sequence uint64, err error) {
 		w.ordered()
 	}
 	w.changes.Stage()
-	s.order.next += uint64(len(records))
-	sequence = s.order.next - 1
+	s.order.next = sequence + 1
 	s.line.Lock()
-	s.line.pending = append(s.line.pending,
-		pending{sequence, w.tenant, w.changes, len(w.feed) > 0})
+	s.line.pending = append(s.line.pending, pending{sequence, w.tenant, w.changes, fed})
 	s.line.Unlock()
 	return size, sequence, nil
 }
@@ -225,7 +227,7 @@ func (s *Store) stage(w *writing) (size int, sequence uint64, err error) {
 // earlier ones are on the disk as well. Who waits for changes is woken behind all locks.
 func (s *Store) publish(sequence uint64) {
 	for _, p := range s.show(sequence) {
-		p.tenant.bell.Ring(p.sequence + 1)
+		p.tenant.bell.Ring(p.fed)
 	}
 }
 
@@ -250,8 +252,8 @@ func (s *Store) show(sequence uint64) (fed []pending) {
 		if p.changes != nil {
 			p.tenant.fleet.Show(p.changes)
 		}
-		if p.fed {
-			fed = append(fed, pending{sequence: p.sequence, tenant: p.tenant})
+		if p.fed > 0 {
+			fed = append(fed, pending{fed: p.fed, tenant: p.tenant})
 		}
 		s.line.pending[n] = pending{}
 	}

@@ -216,7 +216,7 @@ func (s *Store) writeTenant(t *tenant, is andon.Tenant) (andon.Tenant, error) {
 	if is.Version != 0 {
 		s.line.Lock()
 		s.line.pending = append(s.line.pending,
-			pending{sequence: s.order.next, tenant: t, fed: true})
+			pending{sequence: s.order.next, tenant: t, fed: s.order.next + 1})
 		s.line.Unlock()
 		s.order.next++
 	}
