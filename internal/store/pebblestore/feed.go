@@ -52,7 +52,8 @@ const segments = 64
 const mostOpenings = 1000
 
 // changesKept is the part of the store that gives back what is too old. It knows no clock: time is
-// the latest arrival.
+// the latest arrival, but goes on by no more than a segment's time with each. So no single arrival
+// under a wrong clock empties the feed; where changes are rare, some are kept for longer.
 type changesKept struct {
 	sync.Mutex
 	kept
@@ -263,11 +264,12 @@ func (k *changesKept) grow(s *Store, received andon.Time, bytes int, sequence ui
 	}
 	k.Lock()
 	defer k.Unlock()
-	k.latest = max(k.latest, received)
+	most := andon.DurationOf(s.options.ChangesFor / segments)
+	k.began = cmp.Or(k.began, received)
+	k.latest = max(k.latest, min(received, k.began.Add(most)))
 	k.bytes += int64(bytes)
-	k.began = cmp.Or(k.began, k.latest)
 	few := k.bytes < s.options.ChangesBytes/segments
-	if few && k.latest.Sub(k.began) < andon.DurationOf(s.options.ChangesFor/segments) {
+	if few && k.latest.Sub(k.began) < most {
 		return
 	}
 	behind := sequence + 1

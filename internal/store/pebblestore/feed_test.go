@@ -143,6 +143,23 @@ func TestQuietTenantIsFollowed(t *testing.T) {
 	}
 }
 
+// TestFeedOutlivesAWrongClock: one change that arrives under a clock years ahead gives nothing back.
+func TestFeedOutlivesAWrongClock(t *testing.T) {
+	s := openFed(t, vfs.NewMem(), Options{ChangesFor: time.Hour})
+	defer s.Close()
+	_, at := keptBy(t, s)
+	for n := range 30 {
+		toggle(t, s, "d", n)
+	}
+	toggle(t, s, "e", 5*365*24*60)
+	for n := range 20 {
+		toggle(t, s, "d", 30+n)
+	}
+	if n, err := readFrom(t, s, at); n != 51 || err != nil {
+		t.Errorf("%d changes are kept, %v; want all 51", n, err)
+	}
+}
+
 // TestReaderOfALargeWriteWaits: the last records of the write have no changes. The reader, who has
 // read those of the first, is not woken for what it would not find.
 func TestReaderOfALargeWriteWaits(t *testing.T) {
