@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -127,6 +128,10 @@ func TestCassandraLostAnswer(t *testing.T) {
 	}
 	first, second := entryOf("press", 0, "NORMAL"), entryOf("press", 60, "WARNING2")
 	mustAppend(first)
+	// What prepares a statement may be answered together with a write, and be lost with that: so
+	// all statements are prepared before.
+	mustAppend(entryOf("oven", 0, "NORMAL"))
+	mustAppend(entryOf("oven", 60, "WARNING2"))
 	p.set(fault{swallow: true})
 	_, err := c.AppendEvents(t.Context(), []andon.Event{second})
 	answer, answered := errors.AsType[*client.Error](err)
@@ -137,13 +142,20 @@ func TestCassandraLostAnswer(t *testing.T) {
 	if p.faultsMet().swallowed == 0 {
 		t.Error("no answer was lost")
 	}
-	want := []andon.Event{second, first}
-	for _, when := range []string{"before it is sent again", "after that"} {
-		got := collect(t, patient(t, s).DeviceEvents(t.Context(), "press", client.Query{}))
-		if len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
-			t.Errorf("%s there are %+v, want %+v", when, got, want)
-		}
-		mustAppend(second)
+	// What was not acknowledged may be there or not; sent again it is there once.
+	again := patient(t, s)
+	got := collect(t, again.DeviceEvents(t.Context(), "press", client.Query{}))
+	t.Logf("before it is sent again there are %d entries", len(got))
+	if !slices.Contains(got, first) || len(got) > 2 {
+		t.Errorf("before it is sent again there are %+v", got)
+	}
+	if result, err := again.AppendEvents(t.Context(), []andon.Event{second}); err != nil ||
+		result.Accepted != 1 {
+		t.Fatalf("sent again: %+v, %v", result, err)
+	}
+	got = collect(t, again.DeviceEvents(t.Context(), "press", client.Query{}))
+	if want := []andon.Event{second, first}; !slices.Equal(got, want) {
+		t.Errorf("sent again there are %+v, want %+v", got, want)
 	}
 	d, err := c.Device(t.Context(), "press")
 	if err != nil || d.State != second.State || d.Since != second.Time {
