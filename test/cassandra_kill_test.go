@@ -9,8 +9,8 @@ import (
 )
 
 // TestCassandraKillAndon kills a server under load again and again: wherever between an entry, what
-// its device shows and its index rows that is, nothing acknowledged is lost, and sending the rest again
-// ends in the answers of the reference.
+// its device shows and its index rows that is, nothing acknowledged is lost, and sending the rest
+// again ends in the answers of the reference.
 func TestCassandraKillAndon(t *testing.T) {
 	rounds := 3
 	if testing.Short() {

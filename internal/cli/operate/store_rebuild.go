@@ -22,7 +22,7 @@ func storeRebuildCommand(p *command.Program) *cobra.Command {
 	cmd := command.Group(&cobra.Command{
 		Use:     "rebuild",
 		Short:   "Rebuild what a store can rebuild",
-		Long:    `Rebuild the index rows of a store from the truth. Servers go on serving meanwhile.`,
+		Long:    `Rebuild the index rows of a store from the truth. Servers go on serving.`,
 		Example: `  andon store rebuild latest --config andon.yaml --to state`,
 	})
 	cmd.AddCommand(rebuildLatestCommand(p))

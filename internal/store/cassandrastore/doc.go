@@ -12,8 +12,8 @@
 //     bytes begin with the value that decides.
 //   - Index rows. The directory says which partitions exist; by-state, operator, supervisor and
 //     metric rows say where to look. Each hit is checked against the truth, so a stale index row is
-//     never visible. A missing one would be a wrong answer, so index rows are written before a write
-//     is acknowledged, and deleted only long after they became stale.
+//     never visible. A missing one would be a wrong answer, so index rows are written before a
+//     write is acknowledged, and deleted only long after they became stale.
 //
 // An append reads its devices first (view.go), and then writes. If a device changed its state, the
 // store reads it again when all concurrent writes have arrived (review.go). Package shared draws

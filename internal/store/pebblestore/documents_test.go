@@ -185,8 +185,8 @@ func TestDueOfADeletedTenant(t *testing.T) {
 	}
 }
 
-// TestDueIsSoughtBesideWrites: no read of the disk that seeks what is due keeps writes waiting. What
-// is put while it seeks is found the next time, though it may be in front of what was found.
+// TestDueIsSoughtBesideWrites: no read of the disk that seeks what is due keeps writes waiting.
+// What is put while it seeks is found the next time, though it may be in front of what was found.
 func TestDueIsSoughtBesideWrites(t *testing.T) {
 	const timers = 20_000 // more than one block of a table
 	fs, during := vfs.NewMem(), func() {}

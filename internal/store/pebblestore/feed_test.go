@@ -143,7 +143,7 @@ func TestQuietTenantIsFollowed(t *testing.T) {
 	}
 }
 
-// TestFeedOutlivesAWrongClock: one change that arrives under a clock years ahead gives nothing back.
+// TestFeedOutlivesAWrongClock: a change that arrives under a clock years ahead gives nothing back.
 func TestFeedOutlivesAWrongClock(t *testing.T) {
 	s := openFed(t, vfs.NewMem(), Options{ChangesFor: time.Hour})
 	defer s.Close()
@@ -170,7 +170,8 @@ func TestReaderOfALargeWriteWaits(t *testing.T) {
 	for n := range 2 { // the second time only the first device changes
 		for i := range events {
 			events[i] = andon.Event{
-				Device: andon.DeviceID(fmt.Sprint("d", i)), State: "S0", Time: benchBase + andon.Time(n),
+				Device: andon.DeviceID(fmt.Sprint("d", i)), State: "S0",
+				Time: benchBase + andon.Time(n),
 			}
 		}
 		if n == 1 {
