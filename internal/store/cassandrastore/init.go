@@ -414,7 +414,7 @@ func schemaError(statement string, err error) error {
 	if errors.As(err, &request) && request.Code() == gocql.ErrCodeUnauthorized {
 		return andon.Errorf(andon.Invalid, "the user lacks a right that `andon store init` needs: "+
 			"%s. Have a user with CREATE, ALTER, DROP, SELECT and MODIFY on the keyspace run "+
-			"it", request.Message())
+			"it. For a new keyspace, what --dry-run prints is enough", request.Message())
 	}
 	head, _, _ := strings.Cut(statement, "(")
 	return failure(strings.TrimSpace(head), err)
