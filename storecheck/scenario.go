@@ -65,7 +65,8 @@ func (s *scenario) run(ctx context.Context, e *Env) error {
 		for _, st := range slices.Concat(s.before, order, s.after) {
 			err := st.do(ctx, e)
 			for range repeats {
-				if err == nil || andon.KindOf(err) != andon.Unavailable {
+				atomic := e.Store.Capabilities().AtomicBatch // a local one has no such excuse
+				if atomic || err == nil || andon.KindOf(err) != andon.Unavailable {
 					break
 				}
 				err = st.do(ctx, e)

@@ -222,12 +222,9 @@ func (w *world) step(ctx context.Context, s step, o Options) error {
 	if errors.Is(err, context.Canceled) {
 		got, err = s.all(ctx, w.store, o.Parallel)
 	}
-	repeated := unavailable(got, err)
-	for range patience {
-		if !unavailable(got, err) {
-			break
-		}
-		got, err = s.all(ctx, w.store, o.Parallel)
+	repeated := w.store.asksAgain(got, err)
+	if repeated {
+		got, err = w.store.patiently(func() (any, error) { return s.all(ctx, w.store, o.Parallel) })
 	}
 	if s.mayLack && andon.KindOf(wantErr) == andon.NotFound {
 		wantErr = nil
@@ -247,9 +244,22 @@ func (w *world) step(ctx context.Context, s step, o Options) error {
 // patience is how often a request is sent again that a store could not serve for now.
 const patience = 20
 
-// unavailable reports whether a store asks for a step to be sent again, as one on a network does
-// when its machine was held up.
-func unavailable(answer any, err error) bool {
+// patiently sends a request, and sends it again while the store asks for that.
+func (s *subject) patiently(send func() (any, error)) (answer any, err error) {
+	for range patience {
+		if answer, err = send(); !s.asksAgain(answer, err) {
+			break
+		}
+	}
+	return answer, err
+}
+
+// asksAgain reports whether a store asks for a request to be sent again, as one on a network does
+// when its machine was held up. One that keeps all of a request or nothing has no such excuse.
+func (s *subject) asksAgain(answer any, err error) bool {
+	if s.store.Capabilities().AtomicBatch {
+		return false
+	}
 	if err != nil {
 		return andon.KindOf(err) == andon.Unavailable
 	}
@@ -307,14 +317,7 @@ func (w *world) difference(ctx context.Context) error {
 			continue
 		}
 		want := outcome(q.ask(ctx, w.want))
-		got, err := q.ask(ctx, w.store)
-		for range patience {
-			if !unavailable(got, err) {
-				break
-			}
-			got, err = q.ask(ctx, w.store)
-		}
-		got = outcome(got, err)
+		got := outcome(w.store.patiently(func() (any, error) { return q.ask(ctx, w.store) }))
 		if d := diff(want, got); d != "" {
 			differ = append(differ, fmt.Sprintf("%s (-want +got):\n%s", q.text, d))
 		}

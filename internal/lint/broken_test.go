@@ -74,8 +74,8 @@ var broken = map[string][]sample{
 		{"README.md", strings.Repeat("wide ", 21), "105 columns"},
 	},
 	"files name no registry": {
-		{"Makefile", "export GOPROXY=https://prox" + "y.golang.org", "golang.org"},
-		{"ui/package-lock.json", `"resolved": "https://registr` + `y.npmjs.org/x"`, "npmjs"},
+		{"Makefile", "export GOPROXY=https://prox" + "y.golan" + "g.org", "golang.org"},
+		{"ui/package-lock.json", `"resolved": "https://registr` + `y.npm` + `js.org/x"`, "npmjs"},
 		{"README.md", "See /hom" + "e/me/andon.", "/hom"},
 		{"event.go", "package andon\n\nconst c = \"/roo" + "t/x\"", "/roo"},
 	},

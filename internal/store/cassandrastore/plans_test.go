@@ -30,7 +30,7 @@ func golden(t *testing.T, name, got string) {
 		t.Fatal(err)
 	}
 	if d := diff(string(want), got); d != "" {
-		t.Errorf("%s (-want +got; with -rewrite it is written anew):\n%s", file, d)
+		t.Errorf("%s (-want +got; with -rewrite it is written again):\n%s", file, d)
 	}
 }
 
