@@ -19,7 +19,12 @@ type Result struct {
 	Outcomes *Outcomes         // of the accepted ones; nil where no one asked
 }
 
-func (in *Intake) events(
+// Events admits the events of one request and keeps them. When it returns without an error, what it
+// says was accepted is durable. A single object that is refused is the error itself.
+//
+// An event may escalate its entry. Sent again, such an event has an audit record again: it asks for
+// the same once more. One that never reached the store has none.
+func (in *Intake) Events(
 	ctx context.Context, tenant andon.TenantID, batch ingest.Batch[andon.Event],
 ) (Result, error) {
 	t, err := in.store.Tenant(ctx, tenant)
@@ -44,7 +49,9 @@ func (in *Intake) events(
 			return Result{}, err
 		}
 	}
-	if err := in.store.Append(ctx, tenant, now, events); err != nil {
+	err = in.store.Append(ctx, tenant, now, events)
+	in.escalatedBy(ctx, tenant, events, err)
+	if err != nil {
 		return Result{}, err
 	}
 	return a.result(), nil

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/ingest"
 )
 
 // What people decide is written down with who asked for it: assignments, escalations, retirements,
@@ -160,31 +159,20 @@ func (in *Intake) escalatedBefore(
 	return []Detail{before("")}
 }
 
-// Events admits the events of one request and keeps them. When it returns without an error, what it
-// says was accepted is durable. A single object that is refused is the error itself.
-//
-// An event may escalate its entry. Sent again, such an event has a record again: it asks for the
-// same once more.
-func (in *Intake) Events(
-	ctx context.Context, tenant andon.TenantID, batch ingest.Batch[andon.Event],
-) (Result, error) {
-	result, err := in.events(ctx, tenant, batch)
+// escalatedBy writes down the escalations that events brought, once they were given to the store;
+// err is how that ended.
+func (in *Intake) escalatedBy(
+	ctx context.Context, tenant andon.TenantID, events []andon.Event, err error,
+) {
 	if !in.audits() {
-		return result, err
+		return
 	}
-	refused := map[int]bool{}
-	for _, r := range result.Rejected {
-		refused[r.Index] = true
-	}
-	for i := range batch.Items { // a hundred thousand of them are not copied for the few
-		e := &batch.Items[i].Value
-		if e.EscalatedTo == "" || refused[batch.Items[i].Index] {
-			continue
+	for i := range events {
+		if e := &events[i]; e.EscalatedTo != "" {
+			in.audit(ctx, "escalate", tenant, e.Device, err, after(e.EscalatedTo),
+				at("entry_time", e.Time), stateOf(e.State), Detail{"by_event", true})
 		}
-		in.audit(ctx, "escalate", tenant, e.Device, err, after(e.EscalatedTo),
-			at("entry_time", e.Time), stateOf(e.State), Detail{"by_event", true})
 	}
-	return result, err
 }
 
 // Retire retires a device and returns when that takes effect. What the device showed is read before
