@@ -5,6 +5,8 @@ import (
 	"context"
 	"iter"
 	"math"
+	"strconv"
+	"strings"
 )
 
 // Feed has the changes of what the devices of a tenant show. They have an order, and a reader can
@@ -46,11 +48,54 @@ type Feed interface {
 }
 
 // Position is a place in the feed of a tenant, before its next change. It is opaque to all but the
-// store that gave it; as JSON it can be kept.
+// store that gave it; as text it can be kept.
 type Position struct {
-	Feed     uint64 `json:"feed"`            // which feed, random
-	Sequence uint64 `json:"sequence"`        // of the next write
-	Index    uint32 `json:"index,omitempty"` // of the next change among those of that write
+	Feed     uint64 // which feed, random
+	Sequence uint64 // of the next write
+	Index    uint32 // of the next change among those of that write
+}
+
+// String writes the position as text: feed, sequence and index in base 36, joined by hyphens.
+func (p Position) String() string {
+	b := make([]byte, 0, 32)
+	b = append(strconv.AppendUint(b, p.Feed, positionBase), '-')
+	b = strconv.AppendUint(b, p.Sequence, positionBase)
+	if p.Index > 0 {
+		b = strconv.AppendUint(append(b, '-'), uint64(p.Index), positionBase)
+	}
+	return string(b)
+}
+
+const positionBase = 36
+
+// ParsePosition reads what String wrote.
+func ParsePosition(text string) (p Position, err error) {
+	parts := strings.Split(text, "-")
+	if len(parts) != 2 && len(parts) != 3 {
+		return p, errPosition
+	}
+	var numbers [3]uint64
+	for i, part := range parts {
+		bits := 64
+		if i == 2 {
+			bits = 32
+		}
+		if numbers[i], err = strconv.ParseUint(part, positionBase, bits); err != nil {
+			return p, errPosition
+		}
+	}
+	return Position{numbers[0], numbers[1], uint32(numbers[2])}, nil
+}
+
+var errPosition = Errorf(Invalid, "this is no position of a feed: use it as it was given")
+
+// MarshalText writes the position as String does.
+func (p Position) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText reads a position as ParsePosition does.
+func (p *Position) UnmarshalText(text []byte) (err error) {
+	*p, err = ParsePosition(string(text))
+	return err
 }
 
 // Compare orders the positions of one feed.

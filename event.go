@@ -62,15 +62,13 @@ func (e *Event) Validate() error {
 		return AtField("body.state", "%s", err)
 	}
 	if e.Operator != "" {
-		if err := e.Operator.Validate(); err != nil {
-			return AtField("body.operator", "%s",
-				strings.Replace(err.Error(), "person", "operator", 1))
+		if err := e.Operator.ValidateAs("operator"); err != nil {
+			return AtField("body.operator", "%s", err)
 		}
 	}
 	if e.EscalatedTo != "" {
-		if err := e.EscalatedTo.Validate(); err != nil {
-			return AtField("body.escalated_to", "%s",
-				strings.Replace(err.Error(), "person", "escalated_to", 1))
+		if err := e.EscalatedTo.ValidateAs("escalated_to"); err != nil {
+			return AtField("body.escalated_to", "%s", err)
 		}
 	}
 	if len(e.Message) > MaxMessageBytes {

@@ -46,7 +46,10 @@ func (id DeviceID) Validate() error { return validID("device", string(id), MaxID
 
 // Validate reports what is wrong with id, or nil. The empty identifier is wrong: where a person may
 // be absent, ask only about one that is there.
-func (id PersonID) Validate() error { return validID("person", string(id), MaxIDBytes) }
+func (id PersonID) Validate() error { return id.ValidateAs("person") }
+
+// ValidateAs is Validate, whose error calls the person what it is: operator, supervisor.
+func (id PersonID) ValidateAs(what string) error { return validID(what, string(id), MaxIDBytes) }
 
 // Validate reports what is wrong with m, or nil. The empty name is wrong.
 func (m MetricName) Validate() error { return validID("metric", string(m), MaxIDBytes) }

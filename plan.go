@@ -8,12 +8,15 @@ import (
 
 // PlanStep is one statement that a store sent to its engine to answer a query.
 type PlanStep struct {
-	Statement   string        `json:"statement"`             // as the engine was sent it
-	Partition   []string      `json:"partition,omitempty"`   // the values of its partition key
-	Consistency string        `json:"consistency,omitempty"` // as the engine names it
-	Times       int           `json:"times"`                 // how often, with other partitions
-	Rows        int           `json:"rows"`                  // that came back, of all times
-	Took        time.Duration `json:"-"`                     // of all times together
+	Statement   string   `json:"statement"`             // as the engine was sent it
+	Partition   []string `json:"partition,omitempty"`   // the values of its partition key
+	Consistency string   `json:"consistency,omitempty"` // as the engine names it
+	Times       int      `json:"times"`                 // how often, with other partitions
+	Rows        int      `json:"rows"`                  // that came back, of all times
+	Scanned     int      `json:"scanned,omitempty"`     // that were read for them, where known
+	// Units is what it cost of capacity, where the engine says so.
+	Units float64       `json:"units,omitempty"`
+	Took  time.Duration `json:"-"` // of all times together
 }
 
 // Plan is what a store sent to its engine to answer one query, in the order of first use. A
@@ -57,6 +60,8 @@ func (p *Plan) Add(s PlanStep) {
 	}
 	p.steps[i].Times++
 	p.steps[i].Rows += s.Rows
+	p.steps[i].Scanned += s.Scanned
+	p.steps[i].Units += s.Units
 	p.steps[i].Took += s.Took
 }
 

@@ -131,6 +131,8 @@ type DeviceQuery struct {
 	Sort          DeviceSort      //
 	After         *DevicePosition // resume strictly behind this device, in Sort; nil from the start
 	Limit         int             // at most so many; must be above 0
+	// Brief says that Message and Attributes are not needed. A store may give them all the same.
+	Brief bool
 }
 
 // Admits reports whether d is one that the query selects.

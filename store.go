@@ -209,7 +209,7 @@ type Tenants interface {
 
 	// Expire may free the space of data older than the horizon. It deletes whole days, so reads
 	// never rely on it. Before the call, the caller has stored a floor of the tenant
-	// (Tenant.Settle) that is not before the horizon.
+	// (Tenant.UpdateFloor) that is not before the horizon.
 	Expire(ctx context.Context, id TenantID, h Horizon) error
 }
 
@@ -258,4 +258,7 @@ type Capabilities struct {
 	// CountsBehind is how late Counts may include writes of other processes to the same store; 0:
 	// at once. Writes of this process are counted at once.
 	CountsBehind Duration
+	// ListsBehind is how long a list by state may lack a device, of which one process withdrew an
+	// entry while another process wrote an older one; 0: never.
+	ListsBehind Duration
 }

@@ -49,10 +49,10 @@ func (t *Tenant) Horizon(now Time) Horizon {
 	}
 }
 
-// Settle writes the horizon at now into the floor. It comes before any change of retention and
+// UpdateFloor writes the horizon at now into the floor. It comes before any change of retention and
 // before anything is deleted because it expired. Of what the tenant never had any, nothing can come
 // back: then there is no floor, and it keeps what it is told to keep.
-func (t *Tenant) Settle(now Time, hadEvents, hadReadings bool) {
+func (t *Tenant) UpdateFloor(now Time, hadEvents, hadReadings bool) {
 	t.Floor = t.Horizon(now)
 	if !hadEvents {
 		t.Floor.Events = 0

@@ -281,7 +281,7 @@ func TestHorizonOnlyMovesForward(t *testing.T) {
 		t.Fatal(err)
 	}
 	week := tenant.Horizon(now).Events
-	tenant.Settle(now, true, true)
+	tenant.UpdateFloor(now, true, true)
 	tenant.Events = andon.Forever
 	if h := tenant.Horizon(now.Add(1)).Events; h != week {
 		t.Errorf("forever after 7d keeps from %s, want %s", h, week)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/andonhq/andon"
 )
@@ -36,19 +37,13 @@ func (c *Client) WithOutcomes() *Client {
 // server takes the time of arrival. So a request with such an event is not repeated when its answer
 // is lost.
 func (c *Client) AppendEvents(ctx context.Context, events []andon.Event) (Result, error) {
-	once := false
-	for i := range events {
-		once = once || events[i].Time == 0
-	}
+	once := slices.ContainsFunc(events, func(e andon.Event) bool { return e.Time == 0 })
 	return appendAll(ctx, c, path("events"), events, once)
 }
 
 // AppendReadings sends readings, as AppendEvents does events.
 func (c *Client) AppendReadings(ctx context.Context, readings []andon.Reading) (Result, error) {
-	once := false
-	for i := range readings {
-		once = once || readings[i].Time == 0
-	}
+	once := slices.ContainsFunc(readings, func(r andon.Reading) bool { return r.Time == 0 })
 	return appendAll(ctx, c, path("readings"), readings, once)
 }
 
@@ -67,10 +62,8 @@ func appendAll[T any](
 	if c.outcomes {
 		query = url.Values{"outcomes": {"true"}}
 	}
-	var result Result
-	err := c.do(ctx, request{
+	return ask[Result](ctx, c, request{
 		method: http.MethodPost, path: path, query: query,
 		form: ndjsonForm, body: body.Bytes(), once: once,
-	}, &result)
-	return result, err
+	})
 }

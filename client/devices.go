@@ -72,9 +72,7 @@ func (q DeviceQuery) values() url.Values {
 
 // Device returns one device; an Error of status 404 when it was never seen or is retired.
 func (c *Client) Device(ctx context.Context, id andon.DeviceID) (Device, error) {
-	var d Device
-	err := c.do(ctx, request{method: http.MethodGet, path: path("devices", string(id))}, &d)
-	return d, err
+	return get[Device](ctx, c, "devices", string(id))
 }
 
 // Devices returns the devices that a query selects.
@@ -86,11 +84,9 @@ func (c *Client) Devices(ctx context.Context, q DeviceQuery) iter.Seq2[Device, e
 // when that takes effect: an entry after it brings the device back. An Error of status 404 when it
 // was never seen or is retired already; so an answer that is lost is not asked for again.
 func (c *Client) Retire(ctx context.Context, id andon.DeviceID) (andon.Time, error) {
-	var answer struct {
-		Retired andon.Time `json:"retired"`
-	}
-	r := request{method: http.MethodDelete, path: path("devices", string(id)), once: true}
-	err := c.do(ctx, r, &answer)
+	answer, err := ask[Retirement](ctx, c, request{
+		method: http.MethodDelete, path: path("devices", string(id)), once: true,
+	})
 	return answer.Retired, err
 }
 
@@ -119,9 +115,8 @@ func (c *Client) States(ctx context.Context) (states []StateCount, total int, er
 	query := url.Values{}
 	for {
 		var answer struct {
-			Items []StateCount `json:"items"`
-			Total int          `json:"total"`
-			Next  string       `json:"next"`
+			page[StateCount]
+			Total int `json:"total"`
 		}
 		ask := request{method: http.MethodGet, path: path("states"), query: query}
 		if err := c.do(ctx, ask, &answer); err != nil {

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"iter"
 	"net/http"
 
@@ -49,27 +48,19 @@ type Withdrawal struct {
 func (c *Client) Withdraw(
 	ctx context.Context, id andon.DeviceID, at andon.Time, state andon.State, w Withdrawal,
 ) (Entry, error) {
-	body, err := json.Marshal(struct {
-		By   andon.PersonID `json:"by,omitempty"`
-		Note string         `json:"note,omitempty"`
-	}{w.By, w.Note})
-	if err != nil {
-		return Entry{}, err
-	}
-	var e Entry
-	err = c.do(ctx, request{
-		method: http.MethodDelete, form: jsonForm, body: body,
-		path: path("devices", string(id), "events", at.String(), string(state)),
-	}, &e)
-	return e, err
+	return ask[Entry](ctx, c, request{
+		method: http.MethodDelete,
+		path:   path("devices", string(id), "events", at.String(), string(state)),
+		value: struct {
+			By   andon.PersonID `json:"by,omitempty"`
+			Note string         `json:"note,omitempty"`
+		}{w.By, w.Note},
+	})
 }
 
 // Entry returns one entry; an Error of status 404 when it is not there.
 func (c *Client) Entry(
 	ctx context.Context, id andon.DeviceID, at andon.Time, state andon.State,
 ) (Entry, error) {
-	var e Entry
-	p := path("devices", string(id), "events", at.String(), string(state))
-	err := c.do(ctx, request{method: http.MethodGet, path: p}, &e)
-	return e, err
+	return get[Entry](ctx, c, "devices", string(id), "events", at.String(), string(state))
 }

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"iter"
 	"net/http"
 
@@ -40,11 +39,7 @@ func (c *Client) Escalations(
 
 // Retirements returns when a device was retired, each time, oldest first.
 func (c *Client) Retirements(ctx context.Context, id andon.DeviceID) ([]andon.Time, error) {
-	var answer struct {
-		Items []andon.Time `json:"items"`
-	}
-	r := request{method: http.MethodGet, path: path("devices", string(id), "retirements")}
-	err := c.do(ctx, r, &answer)
+	answer, err := get[page[andon.Time]](ctx, c, "devices", string(id), "retirements")
 	return answer.Items, err
 }
 
@@ -69,13 +64,7 @@ func (c *Client) Restore(ctx context.Context, h History) (Result, error) {
 		sent[i] = Assignment{Device: a.Device, Operator: a.Operator, From: a.From}
 	}
 	h.Assignments = sent
-	body, err := json.Marshal(h)
-	if err != nil {
-		return Result{}, err
-	}
-	var result Result
-	err = c.do(ctx, request{
-		method: http.MethodPost, path: path("restore"), form: jsonForm, body: body,
-	}, &result)
-	return result, err
+	return ask[Result](ctx, c, request{
+		method: http.MethodPost, path: path("restore"), value: h,
+	})
 }

@@ -24,9 +24,8 @@ func list[T any](ctx context.Context, c *Client, path string, q url.Values) iter
 		var zero T
 		q := maps.Clone(q)
 		for {
-			var p page[T]
-			r := request{method: http.MethodGet, path: path, query: q}
-			if err := c.do(ctx, r, &p); err != nil {
+			p, err := ask[page[T]](ctx, c, request{method: http.MethodGet, path: path, query: q})
+			if err != nil {
 				yield(zero, err)
 				return
 			}

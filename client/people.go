@@ -50,16 +50,10 @@ func (c *Client) Assignments(
 func (c *Client) Assign(
 	ctx context.Context, id andon.DeviceID, operator andon.PersonID,
 ) (Assignment, error) {
-	body, err := json.Marshal(map[string]*andon.PersonID{"operator": orNull(operator)})
-	if err != nil {
-		return Assignment{}, err
-	}
-	var kept Assignment
-	err = c.do(ctx, request{
+	return ask[Assignment](ctx, c, request{
 		method: http.MethodPut, path: path("devices", string(id), "operator"),
-		form: jsonForm, body: body,
-	}, &kept)
-	return kept, err
+		value: map[string]*andon.PersonID{"operator": orNull(operator)},
+	})
 }
 
 // AssignMany assigns operators to many devices from now on, at most andon.MaxRequestEntries. What
@@ -117,22 +111,18 @@ func (e Escalation) MarshalJSON() ([]byte, error) {
 // returns the record as it was kept, or the one that says so already, with At 0 where the entry was
 // never escalated.
 func (c *Client) Escalate(ctx context.Context, e Escalation) (Escalation, error) {
-	body, err := json.Marshal(struct {
-		To    *andon.PersonID `json:"to"`
-		By    andon.PersonID  `json:"by,omitempty"`
-		Note  string          `json:"note,omitempty"`
-		Time  andon.Time      `json:"time,omitempty"`
-		State andon.State     `json:"state,omitempty"`
-	}{orNull(e.To), e.By, e.Note, e.Time, e.State})
-	if err != nil {
-		return Escalation{}, err
-	}
-	var kept Escalation
 	var status int
-	err = c.do(ctx, request{
+	kept, err := ask[Escalation](ctx, c, request{
 		method: http.MethodPost, path: path("devices", string(e.Device), "escalations"),
-		form: jsonForm, body: body, status: &status,
-	}, &kept)
+		status: &status,
+		value: struct {
+			To    *andon.PersonID `json:"to"`
+			By    andon.PersonID  `json:"by,omitempty"`
+			Note  string          `json:"note,omitempty"`
+			Time  andon.Time      `json:"time,omitempty"`
+			State andon.State     `json:"state,omitempty"`
+		}{orNull(e.To), e.By, e.Note, e.Time, e.State},
+	})
 	kept.Again = status == http.StatusOK
 	return kept, err
 }

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"iter"
 	"net/http"
 	"strings"
@@ -34,10 +33,7 @@ func joined(names []andon.MetricName) string {
 // LatestReading returns the newest reading of a device by time; an Error of status 404 where there
 // is none.
 func (c *Client) LatestReading(ctx context.Context, id andon.DeviceID) (andon.Reading, error) {
-	var r andon.Reading
-	p := path("devices", string(id), "readings", "latest")
-	err := c.do(ctx, request{method: http.MethodGet, path: p}, &r)
-	return r, err
+	return get[andon.Reading](ctx, c, "devices", string(id), "readings", "latest")
 }
 
 // LatestReadings returns the newest reading of each device, up to 1,000 devices, and the devices
@@ -45,19 +41,14 @@ func (c *Client) LatestReading(ctx context.Context, id andon.DeviceID) (andon.Re
 func (c *Client) LatestReadings(
 	ctx context.Context, devices []andon.DeviceID,
 ) (readings []andon.Reading, missing []andon.DeviceID, err error) {
-	body, err := json.Marshal(map[string][]andon.DeviceID{"devices": devices})
-	if err != nil {
-		return nil, nil, err
-	}
 	var answer struct {
 		Items   []andon.Reading  `json:"items"`
 		Missing []andon.DeviceID `json:"missing"`
 	}
-	r := request{
-		method: http.MethodPost, path: path("readings", "latest"), form: jsonForm, body: body,
-		readOnly: true,
-	}
-	err = c.do(ctx, r, &answer)
+	err = c.do(ctx, request{
+		method: http.MethodPost, path: path("readings", "latest"), readOnly: true,
+		value: map[string][]andon.DeviceID{"devices": devices},
+	}, &answer)
 	return answer.Items, answer.Missing, err
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/sleep"
 )
 
 const (
@@ -28,7 +29,8 @@ type request struct {
 	method string
 	path   string
 	query  url.Values
-	form   string // content type of the body
+	value  any    // to be sent as JSON; nil where there is none, or body is
+	form   string // content type of body
 	body   []byte
 	// once: what was sent may have arrived although no answer came, and arriving twice is not the
 	// same as arriving once. So it is sent again only where the server said that it took nothing
@@ -43,14 +45,31 @@ type request struct {
 	status *int
 }
 
-// do sends a request until it is answered, and reads the answer into out, which may be nil.
-func (c *Client) do(ctx context.Context, r request, out any) error {
-	if c.plan == nil {
-		return c.ask(ctx, r, out)
+// ask sends a request until it is answered, and returns the answer.
+func ask[T any](ctx context.Context, c *Client, r request) (answer T, err error) {
+	err = c.do(ctx, r, &answer)
+	return answer, err
+}
+
+// get asks for what is at a path.
+func get[T any](ctx context.Context, c *Client, elements ...string) (T, error) {
+	return ask[T](ctx, c, request{method: http.MethodGet, path: path(elements...)})
+}
+
+// do is ask. The answer goes into out, which may be nil.
+func (c *Client) do(ctx context.Context, r request, out any) (err error) {
+	if r.value != nil {
+		if r.body, err = json.Marshal(r.value); err != nil {
+			return err
+		}
+		r.form = jsonForm
 	}
-	r, out, err := c.explained(r)
+	if c.plan == nil {
+		return c.repeat(ctx, r, out)
+	}
+	r, out, err = c.explained(r)
 	if err == nil {
-		err = c.ask(ctx, r, out)
+		err = c.repeat(ctx, r, out)
 	}
 	if err == nil {
 		err = errExplained
@@ -58,14 +77,14 @@ func (c *Client) do(ctx context.Context, r request, out any) error {
 	return err
 }
 
-// ask is do, whatever out is.
-func (c *Client) ask(ctx context.Context, r request, out any) error {
+// repeat sends a request until it is answered.
+func (c *Client) repeat(ctx context.Context, r request, out any) error {
 	for attempt := 1; ; attempt++ {
 		err := c.send(ctx, r, out)
 		if err == nil || attempt >= c.options.Attempts || !again(ctx, r, err) {
 			return err
 		}
-		if err := sleep(ctx, c.pause(attempt, err)); err != nil {
+		if err := sleep.For(ctx, c.pause(attempt, err)); err != nil {
 			return err
 		}
 	}
@@ -100,17 +119,6 @@ func (c *Client) pause(attempt int, err error) time.Duration {
 		wait = e.RetryAfter
 	}
 	return wait + rand.N(wait/4+1)
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
-	}
 }
 
 // send sends a request once.
@@ -164,8 +172,7 @@ func (c *Client) build(ctx context.Context, r request) (*http.Request, error) {
 // reach says that the server did not answer, and why. The address in the error of net/http is left
 // out: its query is long and says nothing.
 func reach(err error) error {
-	var e *url.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err
 	}
 	return fmt.Errorf("reach the server: %w", err)

@@ -16,9 +16,9 @@ type Version struct {
 
 // Version returns which build answers. The request is sent once.
 func (c *Client) Version(ctx context.Context) (Version, error) {
-	var v Version
-	err := c.do(ctx, request{method: http.MethodGet, path: path("version"), plain: true}, &v)
-	return v, err
+	return ask[Version](ctx, c, request{
+		method: http.MethodGet, path: path("version"), plain: true,
+	})
 }
 
 // Ready returns nil while the server can serve, and else why it can't: an Error of status 503 while

@@ -22,12 +22,9 @@ func (c *Client) Sweep(ctx context.Context, dryRun bool) ([]Swept, error) {
 	if dryRun {
 		query = url.Values{"dry_run": {"true"}}
 	}
-	var answer struct {
-		Items []Swept `json:"items"`
-	}
-	err := c.do(ctx, request{
+	answer, err := ask[page[Swept]](ctx, c, request{
 		method: http.MethodPost, path: path("sweep"), query: query, readOnly: dryRun,
-	}, &answer)
+	})
 	return answer.Items, err
 }
 

@@ -63,24 +63,16 @@ func (c *Client) Tenants(ctx context.Context) iter.Seq2[Tenant, error] {
 
 // Tenant returns one tenant; an Error of status 404 when it does not exist.
 func (c *Client) Tenant(ctx context.Context, id andon.TenantID) (Tenant, error) {
-	var t Tenant
-	err := c.do(ctx, request{method: http.MethodGet, path: path("tenants", string(id))}, &t)
-	return t, err
+	return get[Tenant](ctx, c, "tenants", string(id))
 }
 
 // PutTenant makes a tenant or changes what is named of it, and returns it as it is now.
 func (c *Client) PutTenant(
 	ctx context.Context, id andon.TenantID, change TenantChange,
 ) (Tenant, error) {
-	body, err := json.Marshal(change)
-	if err != nil {
-		return Tenant{}, err
-	}
-	var t Tenant
-	err = c.do(ctx, request{
-		method: http.MethodPut, path: path("tenants", string(id)), form: jsonForm, body: body,
-	}, &t)
-	return t, err
+	return ask[Tenant](ctx, c, request{
+		method: http.MethodPut, path: path("tenants", string(id)), value: change,
+	})
 }
 
 // DeleteTenant deletes a tenant with all that it has. The default tenant can't be deleted: an Error

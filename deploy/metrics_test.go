@@ -3,9 +3,12 @@ package deploy_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,7 +17,12 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/app"
+	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/enginetest"
+	"github.com/andonhq/andon/internal/store/adapter"
 )
+
+func TestMain(m *testing.M) { os.Exit(enginetest.Main(m)) }
 
 // board is what concerns us of a dashboard of Grafana.
 type board struct {
@@ -95,7 +103,8 @@ func TestDashboard(t *testing.T) {
 // TestMetricNames: the dashboard and the rules ask for metrics that the program has, and for labels
 // that these have.
 func TestMetricNames(t *testing.T) {
-	metrics := exposed(t)
+	metrics := exposed(t, config.Sources{})
+	metrics.labels = append(metrics.labels, "operation", "table", "index") // of DynamoDB
 	asked := dashboard(t).queries()
 	for _, v := range dashboard(t).Templating.List {
 		if v.Definition != "" {
@@ -116,6 +125,9 @@ func TestMetricNames(t *testing.T) {
 			t.Errorf("%s asks for no metric", q)
 		}
 		for _, n := range names {
+			if strings.HasPrefix(n, "andon_dynamodb_") {
+				continue // TestMetricNamesOfDynamoDB looks at it
+			}
 			if !slices.Contains(metrics.names, n) {
 				t.Errorf("%s asks for %s, which /metrics does not have", q, n)
 			}
@@ -124,6 +136,30 @@ func TestMetricNames(t *testing.T) {
 			if !slices.Contains(metrics.labels, l) {
 				t.Errorf("%s asks for the label %s, which no metric has", q, l)
 			}
+		}
+	}
+}
+
+// TestMetricNamesOfDynamoDB is TestMetricNames for what only that store has.
+func TestMetricNamesOfDynamoDB(t *testing.T) {
+	metrics := exposed(t, config.Sources{Env: []string{
+		"ANDON_STORE=dynamodb", "ANDON_DYNAMODB_ENDPOINT=" + enginetest.DynamoDB(t).URL,
+		"ANDON_DYNAMODB_KEY=any", "ANDON_DYNAMODB_SECRET=any",
+		fmt.Sprintf("ANDON_DYNAMODB_PREFIX=deploy_%08x_", rand.Uint32()),
+	}})
+	name := regexp.MustCompile(`\bandon_dynamodb_[a-z0-9_]+\b`)
+	asked := name.FindAllString(read(t, "prometheus/andon.rules.yml"), -1)
+	if len(asked) < 3 {
+		t.Fatalf("the rules ask for %q", asked)
+	}
+	for _, n := range asked {
+		if !slices.Contains(metrics.names, n) {
+			t.Errorf("the rules ask for %s, which /metrics does not have", n)
+		}
+	}
+	for _, l := range []string{"operation", "table", "index"} {
+		if !slices.Contains(metrics.labels, l) {
+			t.Errorf("the rules ask for the label %s, which no metric has", l)
 		}
 	}
 }
@@ -148,14 +184,21 @@ func labelsIn(q string) (all []string) {
 type exposition struct{ names, labels []string }
 
 // exposed starts the program, uses it once, and reads /metrics.
-func exposed(t *testing.T) exposition {
+func exposed(t *testing.T, set config.Sources) exposition {
 	t.Helper()
-	c := app.DefaultConfig()
+	c, _, err := app.LoadConfig(set)
+	if err != nil {
+		t.Fatal(err)
+	}
 	c.Listen, c.Data, c.Log.Audit = "127.0.0.1:0", t.TempDir(), false
 	a := app.New(app.Options{
 		Config: c, Log: slog.New(slog.DiscardHandler),
 		Now: func() andon.Time { return andon.TimeOf(time.Now()) },
 	})
+	err = a.InitStore(t.Context(), adapter.Setup{}, func(string) {})
+	if err != nil && andon.KindOf(err) != andon.Unsupported {
+		t.Fatal(err)
+	}
 	if err := a.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +24,7 @@ func parseAction(words []string) (action, error) {
 		"measure":   {parseMeasure, 3},
 		"retention": {parseRetention, 2}, "states": {parseStates, 1}, "expire": {parseExpire, 0},
 		"tenant": {parseTenant, 1}, "fails": {parseFails, 2}, "expect": {parseExpect, 1},
+		"delete": {parseDelete, 0}, "future": {parseFuture, 1},
 	}
 	verb, ok := verbs[words[0]]
 	if !ok {
@@ -50,11 +52,17 @@ type batch struct {
 	events []andon.Event
 }
 
+// untimed is the offset of an entry without a time.
+const untimed = offset(math.MinInt64)
+
 func (b *batch) add(words []string) error {
 	if len(words) < 3 {
 		return fmt.Errorf("an entry needs a time, a device and a state")
 	}
-	at, err := parseOffset(words[0])
+	at, err := untimed, error(nil)
+	if words[0] != "-" {
+		at, err = parseOffset(words[0])
+	}
 	if err != nil {
 		return err
 	}
@@ -74,25 +82,47 @@ func (b *batch) add(words []string) error {
 	return nil
 }
 
+// from returns the entries with the times that they have in an Env.
+func (b *batch) from(e *Env) []andon.Event {
+	events := slices.Clone(b.events)
+	for i := range events {
+		if at := offset(events[i].Time); at == untimed {
+			events[i].Time = 0
+		} else {
+			events[i].Time = at.from(e)
+		}
+	}
+	return events
+}
+
 // append does what admission does behind its checks: order and append.
 func (b *batch) append(ctx context.Context, e *Env) error {
 	id, err := e.Here(ctx)
 	if err != nil {
 		return err
 	}
-	events := make([]andon.Event, len(b.events))
-	for i, event := range b.events {
-		event.Time = offset(event.Time).from(e)
-		events[i] = event
+	return e.append(ctx, id, b.from(e)...)
+}
+
+// send sends the entries to admission.
+func (b *batch) send(ctx context.Context, e *Env) error {
+	id, err := e.Here(ctx)
+	if err != nil {
+		return err
 	}
-	return e.append(ctx, id, events...)
+	rejected, err := e.System.Admit(ctx, id, b.from(e))
+	e.rejected = nil
+	for _, r := range rejected {
+		e.rejected = append(e.rejected, strconv.Itoa(r.Index))
+	}
+	return err
 }
 
 // append keeps entries that arrive now.
 func (e *Env) append(ctx context.Context, id andon.TenantID, events ...andon.Event) error {
 	events = andon.SortBatch(events)
 	sent := slices.Clone(events)
-	err := e.Store.Append(ctx, id, e.Now(), events)
+	err := e.System.Append(ctx, id, e.Now(), events)
 	if err == nil && !slices.Equal(events, sent) {
 		err = fmt.Errorf("the store changed the events of its caller: %+v, was %+v", events, sent)
 	}
@@ -101,22 +131,28 @@ func (e *Env) append(ctx context.Context, id andon.TenantID, events ...andon.Eve
 
 func parseNow(words []string) (action, error) {
 	at, err := parseOffset(words[0])
-	return func(_ context.Context, e *Env) error {
-		e.SetNow(at.from(e))
-		return nil
-	}, err
+	return func(ctx context.Context, e *Env) error { return e.goTo(ctx, at) }, err
+}
+
+func parseFuture(words []string) (action, error) {
+	most, err := andon.ParseDuration(words[0])
+	return changeTenant(func(t *andon.Tenant) { t.MaxFuture = most }), err
 }
 
 func parseAssign(words []string) (action, error) {
 	assignment := andon.Assignment{Device: andon.DeviceID(words[0]), Operator: person(words[1])}
 	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
-		_, err := e.Store.Assign(ctx, id, e.Now(), []andon.Assignment{assignment})
+		_, err := e.System.Assign(ctx, id, e.Now(), []andon.Assignment{assignment})
 		return err
 	}), nil
 }
 
 func parseEscalate(words []string) (action, error) {
-	ref, err := parseEntryRef(words[1])
+	var ref entryRef
+	var err error
+	if words[1] != "-" {
+		ref, err = parseEntryRef(words[1])
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -130,14 +166,19 @@ func parseEscalate(words []string) (action, error) {
 	}
 	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
 		record := andon.Escalation{
-			Device: andon.DeviceID(words[0]), Time: ref.time.from(e), State: ref.state, At: e.Now(),
+			Device: andon.DeviceID(words[0]), State: ref.state, At: e.Now(),
 			To: person(words[2]), By: andon.PersonID(fields["by"]), Note: fields["note"],
 		}
-		if at != nil {
+		if ref.state != "" {
+			record.Time = ref.time.from(e)
+		}
+		if at != nil && e.server != nil {
+			return NotAsked{"a server gives an escalation its time"}
+		} else if at != nil {
 			record.At = at.from(e)
 		}
 		return e.Eventually(ctx, func() error {
-			_, _, err := e.Store.Escalate(ctx, id, record)
+			_, _, err := e.System.Escalate(ctx, id, record)
 			return err
 		})
 	}), nil
@@ -147,7 +188,7 @@ func parseRetire(words []string) (action, error) {
 	device := andon.DeviceID(words[0])
 	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
 		return e.Eventually(ctx, func() error {
-			_, err := e.Store.Retire(ctx, id, device, e.Now())
+			_, err := e.System.Retire(ctx, id, device, e.Now())
 			return err
 		})
 	}), nil
@@ -160,27 +201,22 @@ func parseWithdraw(words []string) (action, error) {
 	}
 	fields, err := parseFields(words[2:], "by", "note")
 	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
-		if !e.Store.Capabilities().Withdraw {
-			return errUndeclared
-		}
 		record := andon.Withdrawal{
 			Device: andon.DeviceID(words[0]), Time: ref.time.from(e), State: ref.state,
 			At: e.Now(), By: andon.PersonID(fields["by"]), Note: fields["note"],
 		}
 		return e.Eventually(ctx, func() error {
-			_, _, err := e.Store.Withdraw(ctx, id, record)
-			return err
+			_, _, err := e.System.Withdraw(ctx, id, record)
+			return declared(e.System.Capabilities().Withdraw, err)
 		})
 	}), err
 }
 
 func parsePurge(words []string) (action, error) {
 	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
-		if !e.Store.Capabilities().Purge {
-			return errUndeclared
-		}
 		return e.Eventually(ctx, func() error {
-			return e.Store.Purge(ctx, id, andon.DeviceID(words[0]))
+			err := e.System.Purge(ctx, id, andon.DeviceID(words[0]))
+			return declared(e.System.Capabilities().Purge, err)
 		})
 	}), nil
 }
@@ -219,7 +255,7 @@ func parseRestore(words []string) (action, error) {
 			one := andon.Retirement{Device: andon.DeviceID(who), At: at.from(e)}
 			h.Retirements = []andon.Retirement{one}
 		}
-		return e.Store.Restore(ctx, id, h)
+		return e.System.Restore(ctx, id, h)
 	}), nil
 }
 
@@ -240,7 +276,7 @@ func parseMeasure(words []string) (action, error) {
 	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
 		timed := reading
 		timed.Time = at.from(e)
-		return e.Store.AppendReadings(ctx, id, e.Now(), []andon.Reading{timed})
+		return e.System.AppendReadings(ctx, id, e.Now(), []andon.Reading{timed})
 	}), nil
 }
 
@@ -286,30 +322,23 @@ func parseStates(words []string) (action, error) {
 	change := changeTenant(func(t *andon.Tenant) { t.States = set })
 	return func(ctx context.Context, e *Env) error {
 		err := change(ctx, e)
-		if andon.KindOf(err) == andon.Conflict && !e.Store.Capabilities().Reorder {
+		if andon.KindOf(err) == andon.Conflict && !e.System.Capabilities().Reorder {
 			return errUndeclared
 		}
 		return err
 	}, err
 }
 
-// changeTenant changes the record of the tenant with its horizon settled, as admission does.
+// changeTenant changes the settings of the tenant.
 func changeTenant(change func(*andon.Tenant)) action {
 	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
-		t, _, err := e.Intake.PutTenant(ctx, id, func(t *andon.Tenant) error {
-			change(t)
-			return nil
-		})
-		for err == nil && t.Reordering { // it goes on behind the call
-			t, err = e.Store.Reorder(ctx, id)
-		}
-		return err
+		return e.System.ChangeTenant(ctx, id, change)
 	})
 }
 
 func parseExpire([]string) (action, error) {
 	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
-		return e.Expire(ctx, id)
+		return e.System.Expire(ctx, id)
 	}), nil
 }
 
@@ -318,6 +347,19 @@ func parseTenant(words []string) (action, error) {
 		e.tenant = words[0]
 		return nil
 	}, nil
+}
+
+// parseDelete reads the end of the tenant, which is made again.
+func parseDelete([]string) (action, error) {
+	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
+		if err := e.System.DeleteTenant(ctx, id); err != nil {
+			return err
+		}
+		if err := wantKind(andon.NotFound, second(e.System.Tenant(ctx, id))); err != nil {
+			return err
+		}
+		return e.System.MakeTenant(ctx, id)
+	}), nil
 }
 
 func parseFails(words []string) (action, error) {
@@ -329,7 +371,15 @@ func parseFails(words []string) (action, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context, e *Env) error { return wantKind(kind, do(ctx, e)) }, nil
+	return func(ctx context.Context, e *Env) error {
+		e.failing = true // it need not be waited for
+		err := do(ctx, e)
+		e.failing = false
+		if isNotAsked(err) {
+			return err
+		}
+		return wantKind(kind, err)
+	}, nil
 }
 
 // wantKind reports anything but an error of that kind.

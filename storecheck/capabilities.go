@@ -13,7 +13,6 @@ func capabilityChecks() []Check {
 	return []Check{
 		{Name: "the store has a name", Section: "2.14", Run: hasName},
 		{Name: "the store is ready", Section: "2.14", Run: isReady},
-		check("2.14", "what is not declared is Unsupported, never empty", undeclared),
 		check("2.11", "the assignments of a request whose client leaves are kept as declared",
 			assignLeaving),
 		check("2.14", "an ended context ends a call", endedContext),
@@ -28,28 +27,6 @@ func hasName(_ context.Context, e *Env) error {
 }
 
 func isReady(ctx context.Context, e *Env) error { return e.Store.Ready(ctx) }
-
-func undeclared(ctx context.Context, e *Env, id andon.TenantID) error {
-	able := e.Store.Capabilities()
-	for _, sort := range []andon.DeviceSort{andon.BySince, andon.BySeverity} {
-		err := errOf(e.Store.Devices(ctx, id, andon.DeviceQuery{Sort: sort, Limit: 1}))
-		if err := wantServed(able.SortDevices, err); err != nil {
-			return fmt.Errorf("devices in order %d: %w", sort, err)
-		}
-	}
-	_, _, err := e.Store.Withdraw(ctx, id, andon.Withdrawal{Device: "d1", Time: 1, State: "A"})
-	if err := wantThere(able.Withdraw, err); err != nil {
-		return fmt.Errorf("withdraw an entry: %w", err)
-	}
-	if err := wantThere(able.Purge, e.Store.Purge(ctx, id, "d1")); err != nil {
-		return fmt.Errorf("purge a device: %w", err)
-	}
-	err = errOf(e.Store.MetricReadings(ctx, id, andon.MetricQuery{Metric: "a", Limit: 1}))
-	if err := wantServed(able.MetricReadings, err); err != nil {
-		return fmt.Errorf("metric across devices: %w", err)
-	}
-	return nil
-}
 
 // assignLeaving assigns to many devices for a client that leaves, later each time, until one stays
 // to the end. Assigning again brings what is missing.
@@ -87,7 +64,7 @@ func (e *Env) assigned(
 ) (n int, err error) {
 	for _, a := range sent {
 		q := andon.PageQuery{Limit: 2}
-		found, err := collect(e.Store.Assignments(ctx, id, a.Device, q))
+		found, err := Collect(e.Store.Assignments(ctx, id, a.Device, q))
 		if err == nil && len(found) > 1 {
 			err = fmt.Errorf("%q is assigned %d times", a.Device, len(found))
 		}
@@ -97,21 +74,6 @@ func (e *Env) assigned(
 		n += len(found)
 	}
 	return n, nil
-}
-
-// wantThere is wantServed for a call about what is not there.
-func wantThere(able bool, err error) error {
-	if able {
-		return wantKind(andon.NotFound, err)
-	}
-	return wantKind(andon.Unsupported, err)
-}
-
-func wantServed(able bool, err error) error {
-	if able {
-		return err
-	}
-	return wantKind(andon.Unsupported, err)
 }
 
 func endedContext(ctx context.Context, e *Env, id andon.TenantID) error {

@@ -14,7 +14,8 @@ import (
 // concurrentChecks: every method may be called concurrently.
 func concurrentChecks() []Check {
 	return []Check{
-		check("2.4", "appends side by side end as one after the other", appendSideBySide),
+		check("2.4", "appends side by side end as one after the other",
+			appendSideBySide).ofServers(),
 		check("limits", "appends side by side can't pass the limit of states", statesSideBySide),
 		check("2.6", "one assignment comes of several that ask for the same", assignSideBySide),
 		check("2.6", "an entry sent beside assignments has the operator of its time",
@@ -73,7 +74,7 @@ func (e *Env) checkDealt(ctx context.Context, id andon.TenantID, device string, 
 		if err != nil {
 			return err
 		}
-		d, err := e.Store.Device(ctx, id, andon.DeviceID(device))
+		d, err := e.System.Device(ctx, id, andon.DeviceID(device))
 		if err != nil {
 			return err
 		}
@@ -232,13 +233,13 @@ func appendBesideAssign(ctx context.Context, e *Env, id andon.TenantID) error {
 // operatorsOfTheirTime compares the operators of the entries of d1 with its assignments.
 func (e *Env) operatorsOfTheirTime(ctx context.Context, id andon.TenantID, n int) error {
 	all := andon.PageQuery{Order: andon.Asc, Limit: n}
-	assigned, err := collect(e.Store.Assignments(ctx, id, "d1", all))
+	assigned, err := Collect(e.Store.Assignments(ctx, id, "d1", all))
 	if err != nil {
 		return err
 	}
 	return e.Eventually(ctx, func() error {
 		q := andon.EventQuery{Order: andon.Asc, Limit: n + 1}
-		events, err := collect(e.Store.DeviceEvents(ctx, id, "d1", q))
+		events, err := Collect(e.Store.DeviceEvents(ctx, id, "d1", q))
 		if err == nil && len(events) != n {
 			err = fmt.Errorf("%d entries of %d", len(events), n)
 		}

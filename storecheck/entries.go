@@ -10,7 +10,8 @@ import (
 // identityChecks: an entry is (tenant, device, time, state).
 func identityChecks() []Check {
 	return []Check{
-		check("2.1", "of two deliveries that differ one stands, whole", oneDeliveryStands),
+		check("2.1", "of two deliveries that differ one stands, whole",
+			oneDeliveryStands).ofServers(),
 	}
 }
 
@@ -19,7 +20,7 @@ func identityChecks() []Check {
 func oneDeliveryStands(ctx context.Context, e *Env, id andon.TenantID) error {
 	first := andon.Event{
 		Device: "d1", Time: e.Base, State: "WARNING1", Operator: "Liz",
-		Message: "one", Attributes: `{"n":1}`,
+		Message: "one", Attributes: `{"n": 1}`,
 	}
 	second := first
 	second.Operator, second.Message, second.Attributes = "Tom", "", `{"n":2}`
@@ -29,14 +30,14 @@ func oneDeliveryStands(ctx context.Context, e *Env, id andon.TenantID) error {
 		}
 	}
 	return e.Eventually(ctx, func() error {
-		entry, err := e.Store.Entry(ctx, id, "d1", e.Base, "WARNING1")
+		entry, err := e.System.Entry(ctx, id, "d1", e.Base, "WARNING1")
 		if err != nil {
 			return err
 		}
 		if entry.Event != first && entry.Event != second {
 			return fmt.Errorf("the entry is neither delivery: %+v", entry.Event)
 		}
-		d, err := e.Store.Device(ctx, id, "d1")
+		d, err := e.System.Device(ctx, id, "d1")
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package storecheck
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -12,18 +13,27 @@ import (
 	"github.com/andonhq/andon/internal/store/wrap"
 )
 
-// Env is what a check runs in: the store under test, a clock that the check sets, and throwaway
+// Env is what a check runs in: the system under test, a clock that the check sets, and throwaway
 // tenants. A check uses it from one goroutine, but for the clock.
 type Env struct {
-	Store  andon.Store    // the store under test behind exact retention by the clock of the Env
+	System System
+	Store  andon.Store    // behind exact retention by the clock of the Env; nil of a server
 	Intake *intake.Intake // before Store, with the same clock
-	Base   andon.Time     // what scripts count time from: 22:00 UTC of yesterday
+	// Base is what scripts count time from: 22:00 UTC of yesterday, and of a server so that it is
+	// now when a scenario begins.
+	Base andon.Time
 
-	now     atomic.Int64
-	tenants map[string]andon.TenantID         // by the name that the check gives them
-	made    []andon.TenantID                  // all that are to be deleted
-	feeds   map[andon.TenantID]andon.Position // up to where their feeds were looked at
-	tenant  string                            // the name of the one that a script is in
+	now      atomic.Int64
+	server   Server                            // whose clock goes on by itself; nil of a store
+	spells   []spell                           // of the server's clock
+	once     bool                              // a block in any order is run in one order only
+	failing  bool                              // what is done is to fail
+	patience time.Duration                     // how long an eventual system is waited for
+	tenants  map[string]andon.TenantID         // by the name that the check gives them
+	made     []andon.TenantID                  // all that are to be deleted
+	feeds    map[andon.TenantID]andon.Position // up to where their feeds were looked at
+	tenant   string                            // the name of the one that a script is in
+	rejected []string                          // indexes of the last request of send
 }
 
 // patience is how long an eventual store may take to show what it acknowledged.
@@ -37,10 +47,13 @@ const firstTenant = "first"
 // cross a boundary of days always or never, whenever they run.
 func NewEnv(store andon.Store) *Env {
 	const twoHours = 2 * 60 * 60 * 1_000_000
-	e := &Env{Base: andon.DayStart(andon.TimeOf(time.Now()).Day()) - twoHours}
+	e := &Env{
+		Base: andon.DayStart(andon.TimeOf(time.Now()).Day()) - twoHours, patience: patience,
+	}
 	e.Store = wrap.Retain(store, e.Now)
 	e.Intake = intake.New(e.Store, intake.Options{Now: e.Now})
-	e.Renew()
+	e.System = local{Whole{e.Store}, e.Intake, e.Now}
+	e.renew()
 	return e
 }
 
@@ -50,9 +63,14 @@ func (e *Env) Now() andon.Time { return andon.Time(e.now.Load()) }
 // SetNow sets the clock of the Env.
 func (e *Env) SetNow(t andon.Time) { e.now.Store(int64(t)) }
 
-// Renew sets the clock back to Base and forgets the tenants, so that a check can start again. Those
-// that there were are deleted by Close.
-func (e *Env) Renew() {
+// Renew sets the clock back to Base and deletes the tenants, so that a check can start again.
+func (e *Env) Renew(ctx context.Context) error {
+	err := e.Close(ctx)
+	e.renew()
+	return err
+}
+
+func (e *Env) renew() {
 	e.SetNow(e.Base)
 	e.tenant = firstTenant
 	e.tenants = map[string]andon.TenantID{}
@@ -66,7 +84,7 @@ func (e *Env) Tenant(ctx context.Context, name string) (andon.TenantID, error) {
 	}
 	id := andon.TenantID(fmt.Sprintf("andon-check-%s-%s", rand.Text(), name))
 	e.made = append(e.made, id)
-	if _, err := e.Store.PutTenant(ctx, andon.NewTenant(id)); err != nil {
+	if err := e.System.MakeTenant(ctx, id); err != nil {
 		return "", fmt.Errorf("make throwaway tenant: %w", err)
 	}
 	e.tenants[name] = id
@@ -76,56 +94,40 @@ func (e *Env) Tenant(ctx context.Context, name string) (andon.TenantID, error) {
 // Here returns the tenant that the check is in.
 func (e *Env) Here(ctx context.Context) (andon.TenantID, error) { return e.Tenant(ctx, e.tenant) }
 
-// Close deletes the throwaway tenants.
+// Close deletes the throwaway tenants, also when ctx has ended.
 func (e *Env) Close(ctx context.Context) error {
-	var first error
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	var all error
 	for _, id := range e.made {
-		err := e.Store.DeleteTenant(ctx, id)
-		if err != nil && andon.KindOf(err) != andon.NotFound && first == nil {
-			first = err
+		err := e.System.DeleteTenant(ctx, id)
+		if err != nil && andon.KindOf(err) != andon.NotFound {
+			all = errors.Join(all, fmt.Errorf("delete throwaway tenant %s: %w", id, err))
 		}
 	}
 	e.made = nil
-	return first
+	return all
 }
 
 // Eventually returns nil as soon as holds does, and its last error when patience runs out. Where
 // the store shows at once what it acknowledged, holds is asked only once.
 func (e *Env) Eventually(ctx context.Context, holds func() error) error {
 	err := holds()
-	if e.Store.Capabilities().Immediate {
+	if e.failing || e.System.Capabilities().Immediate {
 		return err
 	}
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(patience)
-	for err != nil {
+	deadline := time.After(e.patience)
+	for err != nil && !isNotAsked(err) {
 		select {
 		case <-ctx.Done():
 			return err
 		case <-deadline:
-			return fmt.Errorf("still after %s: %w", patience, err)
+			return fmt.Errorf("still after %s: %w", e.patience, err)
 		case <-tick.C:
 			err = holds()
 		}
 	}
-	return nil
-}
-
-// Expire settles the horizon of a tenant at now and has the store give back what is older. Only of
-// this one tenant: the clock of the Env may be far ahead of the user's.
-func (e *Env) Expire(ctx context.Context, id andon.TenantID) error {
-	t, err := e.Store.Tenant(ctx, id)
-	if err != nil {
-		return err
-	}
-	events, readings, err := e.Store.Had(ctx, id)
-	if err != nil {
-		return err
-	}
-	t.Settle(e.Now(), events, readings)
-	if t, err = e.Store.PutTenant(ctx, t); err != nil {
-		return err
-	}
-	return e.Store.Expire(ctx, id, t.Floor)
+	return err
 }

@@ -46,12 +46,10 @@ func parseExpect(words []string) (action, error) {
 		return parseChanges(words[1:])
 	case "gone":
 		return parseGone(words[1:])
-	case "entry":
-		return parseEntry(words[1:])
+	case "entry", "withdrawn":
+		return parseEntry(words[1:], subject == "withdrawn")
 	case "no-entry":
 		return parseNoEntry(words[1:])
-	case "withdrawn":
-		return parseWithdrawn(words[1:])
 	}
 	colon := slices.IndexFunc(words, func(w string) bool { return strings.HasSuffix(w, ":") })
 	if colon < 0 {
@@ -72,16 +70,10 @@ func parseExpect(words []string) (action, error) {
 func (e *Env) wantList(ctx context.Context, id andon.TenantID, list lister, want []string) error {
 	return e.Eventually(ctx, func() error {
 		got, err := list(ctx, e, id)
-		if errors.Is(err, errUndeclared) {
-			return nil
+		if err == nil && !slices.Equal(got, want) {
+			err = fmt.Errorf("it is %s", show(got))
 		}
-		if err != nil {
-			return err
-		}
-		if !slices.Equal(got, want) {
-			return fmt.Errorf("it is %s", show(got))
-		}
-		return nil
+		return err
 	})
 }
 
@@ -110,7 +102,7 @@ func parseDeviceField(
 	device, want := andon.DeviceID(words[0]), words[1]
 	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
 		return e.Eventually(ctx, func() error {
-			d, err := e.Store.Device(ctx, id, device)
+			d, err := e.System.Device(ctx, id, device)
 			if err != nil {
 				return err
 			}
@@ -132,7 +124,7 @@ func (e *Env) listed(
 ) (andon.Device, error) {
 	// Of the ids that begin with an id, that id itself is the first.
 	q := andon.DeviceQuery{Prefix: string(device), Limit: 1}
-	for d, err := range e.Store.Devices(ctx, id, q) {
+	for d, err := range e.System.Devices(ctx, id, q) {
 		if err != nil || d.ID == device {
 			return d, err
 		}
@@ -146,71 +138,47 @@ func parseGone(words []string) (action, error) {
 	}
 	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
 		return e.Eventually(ctx, func() error {
-			_, err := e.Store.Device(ctx, id, andon.DeviceID(words[0]))
+			_, err := e.System.Device(ctx, id, andon.DeviceID(words[0]))
 			return wantKind(andon.NotFound, err)
 		})
 	}), nil
 }
 
-func parseEntry(words []string) (action, error) {
+// parseEntry expects fields of an entry, or of the record that it was withdrawn.
+func parseEntry(words []string, withdrawn bool) (action, error) {
 	if len(words) < 2 {
-		return nil, errors.New("expect entry needs a device and an entry")
+		return nil, errors.New("what is expected needs a device and an entry")
 	}
 	ref, err := parseEntryRef(words[1])
 	if err != nil {
 		return nil, err
 	}
-	fields, err := parseFields(words[2:], "op", "esc", "msg", "attr")
-	if err != nil {
-		return nil, err
+	known := []string{"op", "esc", "msg", "attr"}
+	if withdrawn {
+		known = []string{"by", "note", "at"}
 	}
-	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
-		return e.Eventually(ctx, func() error {
-			got, err := e.entry(ctx, id, andon.DeviceID(words[0]), ref)
-			if err != nil {
-				return err
-			}
-			return wantFields(&got.Event, fields)
-		})
-	}), nil
-}
-
-func parseWithdrawn(words []string) (action, error) {
-	if len(words) < 2 {
-		return nil, errors.New("expect withdrawn needs a device and an entry")
-	}
-	ref, err := parseEntryRef(words[1])
-	if err != nil {
-		return nil, err
-	}
-	want, err := parseFields(words[2:], "by", "note", "at")
+	want, err := parseFields(words[2:], known...)
 	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
 		return e.Eventually(ctx, func() error {
 			entry, err := e.entry(ctx, id, andon.DeviceID(words[0]), ref)
+			if err == nil && withdrawn && entry.Withdrawn == nil {
+				err = errors.New("it is not withdrawn")
+			}
 			if err != nil {
 				return err
 			}
-			if entry.Withdrawn == nil {
-				return errors.New("it is not withdrawn")
-			}
-			w := entry.Withdrawn
-			have := map[string]string{
-				"by": orDash(w.By), "note": orDash(w.Note), "at": e.offsetOf(w.At),
-			}
-			for name, value := range want {
-				if have[name] != value {
-					return fmt.Errorf("%s is %s", name, have[name])
-				}
-			}
-			return nil
+			return e.wantFields(&entry, want)
 		})
 	}), err
 }
 
-func wantFields(got *andon.Event, want map[string]string) error {
+func (e *Env) wantFields(got *andon.Entry, want map[string]string) error {
 	have := map[string]string{
 		"op": orDash(got.Operator), "esc": orDash(got.EscalatedTo),
 		"msg": orDash(got.Message), "attr": orDash(got.Attributes),
+	}
+	if w := got.Withdrawn; w != nil {
+		have["by"], have["note"], have["at"] = orDash(w.By), orDash(w.Note), e.offsetOf(w.At)
 	}
 	for name, value := range want {
 		if have[name] != value {
@@ -223,7 +191,7 @@ func wantFields(got *andon.Event, want map[string]string) error {
 func (e *Env) entry(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, ref entryRef,
 ) (andon.Entry, error) {
-	return e.Store.Entry(ctx, id, device, ref.time.from(e), ref.state)
+	return e.System.Entry(ctx, id, device, ref.time.from(e), ref.state)
 }
 
 func parseNoEntry(words []string) (action, error) {

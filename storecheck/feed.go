@@ -1,6 +1,7 @@
 package storecheck
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,24 +12,32 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// feedChecks: the feed of changes. Each passes where the store declares that it has none, but for
-// the one that asks for just that.
+// feedChecks: the feed of changes.
 func feedChecks() []Check {
 	return []Check{
-		check("2.17", "a snapshot goes on in the feed without a gap", snapshotGoesOn),
-		check("2.17", "who waits for a change is woken by it", wokenByChange),
-		check("2.17", "a position resumes where it is, also within a batch", eachPosition),
-		check("2.17", "a position of another feed is gone", foreignPosition),
-		check("2.17", "a deleted tenant's feed ends", deletedFeed),
+		ofFeed("a snapshot goes on in the feed without a gap", snapshotGoesOn),
+		ofFeed("who waits for a change is woken by it", wokenByChange),
+		ofFeed("a position resumes where it is, also within a batch", eachPosition),
+		ofFeed("a position of another feed is gone", foreignPosition),
+		ofFeed("a deleted tenant's feed ends", deletedFeed),
 		check("2.14", "what serves no feed says so", undeclaredFeed),
 	}
+}
+
+// ofFeed makes a check of a store that serves a feed.
+func ofFeed(name string, run func(context.Context, *Env, andon.TenantID) error) Check {
+	return check("2.17", name, func(ctx context.Context, e *Env, id andon.TenantID) error {
+		if !e.Store.Capabilities().Changes {
+			return errUndeclared
+		}
+		return run(ctx, e, id)
+	})
 }
 
 func undeclaredFeed(ctx context.Context, e *Env, id andon.TenantID) error {
 	able := e.Store.Capabilities().Changes
 	_, at, err := e.Store.ChangesKept(ctx, id)
-	return errors.Join(wantServed(able, err),
-		wantServed(able, errOf(e.Store.Changes(ctx, id, at))))
+	return cmp.Or(declared(able, err), declared(able, errOf(e.Store.Changes(ctx, id, at))))
 }
 
 // told writes a change as d1:WARNING1/Liz/Sara>-:retirement, with operator and supervisor, and one
@@ -64,8 +73,11 @@ func (e *Env) changes(
 // parseChanges expects what changed since the feed was looked at last; at first it looks only.
 func parseChanges(want []string) (action, error) {
 	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) (err error) {
+		if e.server != nil {
+			return NotAsked{"over HTTP the feed of changes is not served"}
+		}
 		if !e.Store.Capabilities().Changes {
-			return nil
+			return errUndeclared
 		}
 		at, looked := e.feeds[id]
 		if !looked {
@@ -90,9 +102,6 @@ func parseChanges(want []string) (action, error) {
 
 // snapshotGoesOn takes snapshots while devices change, and folds the feed onto each.
 func snapshotGoesOn(ctx context.Context, e *Env, id andon.TenantID) error {
-	if !e.Store.Capabilities().Changes {
-		return nil
-	}
 	const goroutines, each = 3, 15
 	type snapshot struct {
 		devices map[andon.DeviceID]andon.Device
@@ -145,9 +154,6 @@ func snapshotGoesOn(ctx context.Context, e *Env, id andon.TenantID) error {
 // wokenByChange waits behind the newest position while something happens that is no change, and
 // then something that is one.
 func wokenByChange(ctx context.Context, e *Env, id andon.TenantID) error {
-	if !e.Store.Capabilities().Changes {
-		return nil
-	}
 	ctx, end := context.WithTimeout(ctx, patience)
 	defer end()
 	_, at, err := e.Store.ChangesKept(ctx, id)
@@ -181,9 +187,6 @@ func wokenByChange(ctx context.Context, e *Env, id andon.TenantID) error {
 
 // eachPosition resumes at every position that a feed gave.
 func eachPosition(ctx context.Context, e *Env, id andon.TenantID) error {
-	if !e.Store.Capabilities().Changes {
-		return nil
-	}
 	_, at, err := e.Store.ChangesKept(ctx, id)
 	if err != nil {
 		return err
@@ -212,9 +215,6 @@ func eachPosition(ctx context.Context, e *Env, id andon.TenantID) error {
 }
 
 func foreignPosition(ctx context.Context, e *Env, id andon.TenantID) error {
-	if !e.Store.Capabilities().Changes {
-		return nil
-	}
 	other, err := e.Tenant(ctx, "other")
 	if err != nil {
 		return err
@@ -239,9 +239,6 @@ func foreignPosition(ctx context.Context, e *Env, id andon.TenantID) error {
 
 // deletedFeed deletes a tenant while someone waits for its next change, and makes it again.
 func deletedFeed(ctx context.Context, e *Env, _ andon.TenantID) error {
-	if !e.Store.Capabilities().Changes {
-		return nil
-	}
 	id, err := e.Tenant(ctx, "deleted")
 	if err != nil {
 		return err

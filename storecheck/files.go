@@ -49,7 +49,7 @@ func ChecksOf(file, text string) []Check {
 		}
 		section, name, _ := strings.Cut(rest, " ")
 		run := inFile(file, strings.Join(body, "\n"), i+2) // lines are counted from 1
-		all = append(all, Check{Name: name, Section: section, Run: run})
+		all = append(all, Check{Name: name, Section: section, Run: run, Server: true})
 	}
 	return all
 }

@@ -13,7 +13,7 @@ import (
 // idChecks: every identifier that is allowed is kept as it is.
 func idChecks() []Check {
 	return []Check{
-		check("limits", "identifiers of every form are kept apart", strangeIDs),
+		check("limits", "identifiers of every form are kept apart", strangeIDs).ofServers(),
 	}
 }
 
@@ -64,7 +64,7 @@ func (e *Env) appendStrange(ctx context.Context, id andon.TenantID, i int, text 
 	if err != nil {
 		return err
 	}
-	return e.Store.AppendReadings(ctx, id, at, []andon.Reading{{
+	return e.System.AppendReadings(ctx, id, at, []andon.Reading{{
 		Device: andon.DeviceID(text), Time: at,
 		Metrics: andon.Metrics{{Name: andon.MetricName(text), Value: float64(i)}},
 	}})
@@ -81,23 +81,23 @@ func strangeState(text string) andon.State {
 
 func (e *Env) checkStrange(ctx context.Context, id andon.TenantID, i int, text string) error {
 	at, state := e.Base+andon.Time(i), strangeState(text)
-	d, err := e.Store.Device(ctx, id, andon.DeviceID(text))
+	d, err := e.System.Device(ctx, id, andon.DeviceID(text))
 	if err != nil {
 		return err
 	}
 	if d.ID != andon.DeviceID(text) || d.State != state || d.Message != text {
 		return fmt.Errorf("the device is %+v", d)
 	}
-	if _, err := e.Store.Entry(ctx, id, d.ID, at, state); err != nil {
+	if _, err := e.System.Entry(ctx, id, d.ID, at, state); err != nil {
 		return err
 	}
 	q := andon.EventQuery{Limit: 10}
 	for what, list := range map[string]iter.Seq2[andon.Event, error]{
-		"log":            e.Store.DeviceEvents(ctx, id, d.ID, q),
-		"operator log":   e.Store.OperatorEvents(ctx, id, andon.PersonID(text), q),
-		"supervisor log": e.Store.SupervisorEvents(ctx, id, andon.PersonID(text), q),
+		"log":            e.System.DeviceEvents(ctx, id, d.ID, q),
+		"operator log":   e.System.OperatorEvents(ctx, id, andon.PersonID(text), q),
+		"supervisor log": e.System.SupervisorEvents(ctx, id, andon.PersonID(text), q),
 	} {
-		events, err := collect(list)
+		events, err := Collect(list)
 		if err != nil {
 			return fmt.Errorf("%s: %w", what, err)
 		}
@@ -111,7 +111,7 @@ func (e *Env) checkStrange(ctx context.Context, id andon.TenantID, i int, text s
 func (e *Env) checkStrangeReading(
 	ctx context.Context, id andon.TenantID, i int, text string,
 ) error {
-	latest, err := e.Store.LatestReadings(ctx, id, []andon.DeviceID{andon.DeviceID(text)}, 0)
+	latest, err := e.System.LatestReadings(ctx, id, []andon.DeviceID{andon.DeviceID(text)}, 0)
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,11 @@ func parseList(head []string) (lister, error) {
 	if kind, ok := kinds[head[0]]; ok {
 		return kind, nil
 	}
+	if head[0] == "rejected" {
+		return func(_ context.Context, e *Env, _ andon.TenantID) ([]string, error) {
+			return e.rejected, nil
+		}, nil
+	}
 	if head[0] == "escalated" && len(head) > 1 {
 		o, err := parseOptions(head[2:])
 		return escalatedOf(head[1], o), err
@@ -114,8 +119,8 @@ func (o *options) span(e *Env) (s andon.Span) {
 	return s
 }
 
-func (o *options) events(e *Env) andon.EventQuery {
-	return andon.EventQuery{States: o.states, Span: o.span(e), Order: o.order}
+func (o *options) events(e *Env, limit int) andon.EventQuery {
+	return andon.EventQuery{States: o.states, Span: o.span(e), Order: o.order, Limit: limit}
 }
 
 // entryText is an entry as a scenario writes it.
@@ -128,30 +133,27 @@ func (e *Env) deviceEntryText(event andon.Event) string {
 }
 
 func logOf(who string, o options) lister {
-	return func(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
-		list := func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
-			return e.Store.DeviceEvents(ctx, id, andon.DeviceID(who), q)
-		}
-		return e.events(ctx, id, o.events(e), e.entryText, list)
-	}
+	return listing(func(
+		ctx context.Context, e *Env, id andon.TenantID, limit int,
+	) iter.Seq2[andon.Event, error] {
+		return e.System.DeviceEvents(ctx, id, andon.DeviceID(who), o.events(e, limit))
+	}, (*Env).entryText)
 }
 
 func operatorLog(who string, o options) lister {
-	return func(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
-		list := func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
-			return e.Store.OperatorEvents(ctx, id, andon.PersonID(who), q)
-		}
-		return e.events(ctx, id, o.events(e), e.deviceEntryText, list)
-	}
+	return listing(func(
+		ctx context.Context, e *Env, id andon.TenantID, limit int,
+	) iter.Seq2[andon.Event, error] {
+		return e.System.OperatorEvents(ctx, id, andon.PersonID(who), o.events(e, limit))
+	}, (*Env).deviceEntryText)
 }
 
 func supervisorLog(who string, o options) lister {
-	return func(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
-		list := func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
-			return e.Store.SupervisorEvents(ctx, id, andon.PersonID(who), q)
-		}
-		return e.events(ctx, id, o.events(e), e.deviceEntryText, list)
-	}
+	return listing(func(
+		ctx context.Context, e *Env, id andon.TenantID, limit int,
+	) iter.Seq2[andon.Event, error] {
+		return e.System.SupervisorEvents(ctx, id, andon.PersonID(who), o.events(e, limit))
+	}, (*Env).deviceEntryText)
 }
 
 func devicesIn(filter andon.StateFilter, o options) lister {
@@ -166,16 +168,29 @@ func devicesIn(filter andon.StateFilter, o options) lister {
 		if err := e.silent(ctx, id, &q, o.silent); err != nil {
 			return nil, err
 		}
-		items, err := e.devices(ctx, id, q)
-		return served(o.sort == andon.ByDevice || e.Store.Capabilities().SortDevices, items, err)
+		name := func(_ *Env, d andon.Device) string { return string(d.ID) }
+		items, err := devices(q, name)(ctx, e, id)
+		able := o.sort == andon.ByDevice || e.System.Capabilities().SortDevices
+		return items, declared(able, err)
 	}
+}
+
+// devices reads a list of devices.
+func devices(q andon.DeviceQuery, render func(*Env, andon.Device) string) lister {
+	return listing(func(
+		ctx context.Context, e *Env, id andon.TenantID, limit int,
+	) iter.Seq2[andon.Device, error] {
+		q := q
+		q.Limit = limit
+		return e.System.Devices(ctx, id, q)
+	}, render)
 }
 
 // silent narrows a query to devices that are silent now, or to the others.
 func (e *Env) silent(
 	ctx context.Context, id andon.TenantID, q *andon.DeviceQuery, silent string,
 ) error {
-	t, err := e.Store.Tenant(ctx, id)
+	t, err := e.System.Tenant(ctx, id)
 	switch before := andon.SilentBefore(e.Now(), t.SilentAfter); silent {
 	case "":
 	case "true":
@@ -190,11 +205,11 @@ func (e *Env) silent(
 
 // counts are written by state, each with how many of its devices are silent where some are.
 func counts(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
-	t, err := e.Store.Tenant(ctx, id)
+	t, err := e.System.Tenant(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	all, err := e.Store.Counts(ctx, id, andon.SilentBefore(e.Now(), t.SilentAfter))
+	all, err := e.System.Counts(ctx, id, andon.SilentBefore(e.Now(), t.SilentAfter))
 	var items []string
 	for _, c := range all {
 		item := fmt.Sprintf("%s=%d", c.State, c.Count)
@@ -223,18 +238,14 @@ func parseRecords(words []string) (lister, error) {
 }
 
 func assignmentsOf(who string, o options) lister {
-	return func(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
-		return pager[andon.Assignment, andon.Time]{
-			page: func(after *andon.Time, limit int) iter.Seq2[andon.Assignment, error] {
-				q := andon.PageQuery{Order: o.order, After: orZero(after), Limit: limit}
-				return e.Store.Assignments(ctx, id, andon.DeviceID(who), q)
-			},
-			place: func(a andon.Assignment) andon.Time { return a.From },
-			render: func(a andon.Assignment) string {
-				return orDash(a.Operator) + "@" + e.fromTo(a.From, a.To)
-			},
-		}.all()
-	}
+	return listing(func(
+		ctx context.Context, e *Env, id andon.TenantID, limit int,
+	) iter.Seq2[andon.Assignment, error] {
+		q := andon.PageQuery{Order: o.order, Limit: limit}
+		return e.System.Assignments(ctx, id, andon.DeviceID(who), q)
+	}, func(e *Env, a andon.Assignment) string {
+		return orDash(a.Operator) + "@" + e.fromTo(a.From, a.To)
+	})
 }
 
 // fromTo writes a span that lasts until now where to is absent.
@@ -247,27 +258,15 @@ func (e *Env) fromTo(from, to andon.Time) string {
 }
 
 func intervalsOf(who string, o options) lister {
-	return func(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
-		t, err := e.Store.Tenant(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		return pager[andon.PositionedInterval, andon.IntervalPosition]{
-			page: func(
-				after *andon.IntervalPosition, limit int,
-			) iter.Seq2[andon.PositionedInterval, error] {
-				return andon.Intervals(ctx, e.Store, id, t.States, andon.DeviceID(who),
-					andon.IntervalQuery{
-						States: o.states, Span: o.span(e), Order: o.order,
-						After: after, Limit: limit,
-					})
-			},
-			place: func(i andon.PositionedInterval) andon.IntervalPosition { return i.Position },
-			render: func(i andon.PositionedInterval) string {
-				return string(i.State) + "@" + e.fromTo(i.From, i.To)
-			},
-		}.all()
-	}
+	return listing(func(
+		ctx context.Context, e *Env, id andon.TenantID, limit int,
+	) iter.Seq2[andon.Interval, error] {
+		return e.System.Intervals(ctx, id, andon.DeviceID(who), andon.IntervalQuery{
+			States: o.states, Span: o.span(e), Order: o.order, Limit: limit,
+		})
+	}, func(e *Env, i andon.Interval) string {
+		return string(i.State) + "@" + e.fromTo(i.From, i.To)
+	})
 }
 
 // readingText is a reading as a scenario writes it.
@@ -281,18 +280,13 @@ func (e *Env) readingText(r andon.Reading) string {
 }
 
 func readingsOf(who string, o options) lister {
-	return func(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
-		return pager[andon.Reading, andon.Time]{
-			page: func(after *andon.Time, limit int) iter.Seq2[andon.Reading, error] {
-				return e.Store.DeviceReadings(ctx, id, andon.DeviceID(who), andon.ReadingQuery{
-					Metrics: o.metrics, Span: o.span(e), Order: o.order,
-					After: orZero(after), Limit: limit,
-				})
-			},
-			place:  func(r andon.Reading) andon.Time { return r.Time },
-			render: e.readingText,
-		}.all()
-	}
+	return listing(func(
+		ctx context.Context, e *Env, id andon.TenantID, limit int,
+	) iter.Seq2[andon.Reading, error] {
+		return e.System.DeviceReadings(ctx, id, andon.DeviceID(who), andon.ReadingQuery{
+			Metrics: o.metrics, Span: o.span(e), Order: o.order, Limit: limit,
+		})
+	}, (*Env).readingText)
 }
 
 func parseLatest(words []string) (lister, error) {
@@ -310,7 +304,7 @@ func parseLatest(words []string) (lister, error) {
 		}
 	}
 	return func(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
-		latest, err := e.Store.LatestReadings(ctx, id, devices, o.span(e).From)
+		latest, err := e.System.LatestReadings(ctx, id, devices, o.span(e).From)
 		var items []string
 		for _, r := range latest {
 			items = append(items, string(r.Device)+"/"+e.readingText(r))
@@ -322,43 +316,31 @@ func parseLatest(words []string) (lister, error) {
 // metricOf reads one metric across devices. The order of the devices is the store's own, so the
 // items are put in order by device, each device's as they came.
 func metricOf(name string, o options) lister {
+	list := listing(func(
+		ctx context.Context, e *Env, id andon.TenantID, limit int,
+	) iter.Seq2[andon.MetricReading, error] {
+		return e.System.MetricReadings(ctx, id, andon.MetricQuery{
+			Metric: andon.MetricName(name), Span: o.span(e), Limit: limit,
+		})
+	}, func(e *Env, r andon.MetricReading) string {
+		value := strconv.FormatFloat(r.Value, 'g', -1, 64)
+		return string(r.Device) + "/" + e.offsetOf(r.Time) + "=" + value
+	})
 	return func(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
-		items, err := pager[andon.MetricReading, andon.MetricPosition]{
-			page: func(
-				after *andon.MetricPosition, limit int,
-			) iter.Seq2[andon.MetricReading, error] {
-				return e.Store.MetricReadings(ctx, id, andon.MetricQuery{
-					Metric: andon.MetricName(name), Span: o.span(e), After: after, Limit: limit,
-				})
-			},
-			place: func(r andon.MetricReading) andon.MetricPosition {
-				return andon.MetricPosition{Device: r.Device, Time: r.Time}
-			},
-			render: func(r andon.MetricReading) string {
-				value := strconv.FormatFloat(r.Value, 'g', -1, 64)
-				return string(r.Device) + "/" + e.offsetOf(r.Time) + "=" + value
-			},
-		}.all()
+		items, err := list(ctx, e, id)
 		slices.SortStableFunc(items, func(a, b string) int {
 			deviceA, _, _ := strings.Cut(a, "/")
 			deviceB, _, _ := strings.Cut(b, "/")
 			return cmp.Compare(deviceA, deviceB)
 		})
-		return served(e.Store.Capabilities().MetricReadings, items, err)
+		return items, declared(e.System.Capabilities().MetricReadings, err)
 	}
 }
 
-// errUndeclared ends an expectation about what the store has declared that it can't serve, and a
-// scenario that needs it.
-var errUndeclared = errors.New("the store declares that it can't serve this")
-
-// served holds a store to what it declares: an answer where it is able, else an Unsupported error.
-func served(able bool, items []string, err error) ([]string, error) {
+// declared holds a store to what it declares: it is able, or its error is Unsupported.
+func declared(able bool, err error) error {
 	if able {
-		return items, err
+		return err
 	}
-	if err := wantKind(andon.Unsupported, err); err != nil {
-		return nil, err
-	}
-	return nil, errUndeclared
+	return cmp.Or(wantKind(andon.Unsupported, err), error(errUndeclared))
 }

@@ -21,47 +21,32 @@ var kinds = map[string]lister{
 // devicesOf writes a retired device d1/WARNING1@5m-9m, with its newest entry and when it was
 // retired, one that only measures d1@5m, one that only was assigned d1/Liz.
 func devicesOf(kind andon.DeviceKind) lister {
-	return func(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
-		return pager[andon.Device, andon.DevicePosition]{
-			page: func(after *andon.DevicePosition, limit int) iter.Seq2[andon.Device, error] {
-				return e.Store.Devices(ctx, id, andon.DeviceQuery{
-					Kind: kind, After: after, Limit: limit,
-				})
-			},
-			place: func(d andon.Device) andon.DevicePosition { return d.Position() },
-			render: func(d andon.Device) string {
-				switch kind {
-				case andon.RetiredDevices:
-					newest := "-"
-					if d.Time != 0 {
-						newest = string(d.State) + "@" + e.offsetOf(d.Time)
-					}
-					return string(d.ID) + "/" + newest + "-" + e.offsetOf(d.Retired)
-				case andon.AssignedDevices:
-					return string(d.ID) + "/" + orDash(d.Operator)
-				}
-				return string(d.ID) + "@" + e.offsetOf(d.Time)
-			},
-		}.all()
-	}
+	return devices(andon.DeviceQuery{Kind: kind}, func(e *Env, d andon.Device) string {
+		switch kind {
+		case andon.RetiredDevices:
+			newest := "-"
+			if d.Time != 0 {
+				newest = string(d.State) + "@" + e.offsetOf(d.Time)
+			}
+			return string(d.ID) + "/" + newest + "-" + e.offsetOf(d.Retired)
+		case andon.AssignedDevices:
+			return string(d.ID) + "/" + orDash(d.Operator)
+		}
+		return string(d.ID) + "@" + e.offsetOf(d.Time)
+	})
 }
 
 // namesOf writes a name with how many devices it has: Liz=2. Where the store does not count them
 // only the names of no one can be told from the others, so nothing is compared.
 func namesOf(kind andon.NameKind) lister {
+	list := listing(func(
+		ctx context.Context, e *Env, id andon.TenantID, limit int,
+	) iter.Seq2[andon.NameCount, error] {
+		return e.System.Names(ctx, id, andon.NameQuery{Of: kind, Limit: limit})
+	}, func(_ *Env, n andon.NameCount) string { return fmt.Sprintf("%s=%d", n.Name, n.Devices) })
 	return func(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
-		items, err := pager[andon.NameCount, string]{
-			page: func(after *string, limit int) iter.Seq2[andon.NameCount, error] {
-				return e.Store.Names(ctx, id, andon.NameQuery{
-					Of: kind, After: orZero(after), Limit: limit,
-				})
-			},
-			place: func(n andon.NameCount) string { return n.Name },
-			render: func(n andon.NameCount) string {
-				return fmt.Sprintf("%s=%d", n.Name, n.Devices)
-			},
-		}.all()
-		if err == nil && !e.Store.Capabilities().CountNames {
+		items, err := list(ctx, e, id)
+		if err == nil && !e.System.Capabilities().CountNames {
 			return nil, errUndeclared
 		}
 		return items, err
@@ -70,28 +55,18 @@ func namesOf(kind andon.NameKind) lister {
 
 // escalatedOf writes each record of a device that was ever made: WARNING1@5m/Sara@6m.
 func escalatedOf(who string, o options) lister {
-	return func(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
-		t, err := e.Store.Tenant(ctx, id)
-		if err != nil {
-			return nil, err
+	return listing(func(
+		ctx context.Context, e *Env, id andon.TenantID, limit int,
+	) iter.Seq2[andon.Entry, error] {
+		return e.System.EscalatedEntries(ctx, id, andon.DeviceID(who), o.events(e, limit))
+	}, func(e *Env, n andon.Entry) string {
+		text := e.entryText(n.Event)
+		for _, r := range n.Escalations {
+			text += "/" + orDash(r.To) + "@" + e.offsetOf(r.At)
+			if r.By != "" || r.Note != "" {
+				text += "(" + string(r.By) + "," + r.Note + ")"
+			}
 		}
-		return pager[andon.Entry, andon.EventKey]{
-			page: func(after *andon.EventKey, limit int) iter.Seq2[andon.Entry, error] {
-				q := o.events(e)
-				q.After, q.Limit = after, limit
-				return e.Store.EscalatedEntries(ctx, id, andon.DeviceID(who), q)
-			},
-			place: func(n andon.Entry) andon.EventKey { return n.Key(t.States) },
-			render: func(n andon.Entry) string {
-				text := e.entryText(n.Event)
-				for _, r := range n.Escalations {
-					text += "/" + orDash(r.To) + "@" + e.offsetOf(r.At)
-					if r.By != "" || r.Note != "" {
-						text += "(" + string(r.By) + "," + r.Note + ")"
-					}
-				}
-				return text
-			},
-		}.all()
-	}
+		return text
+	})
 }

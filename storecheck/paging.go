@@ -25,7 +25,9 @@ func pagingChecks() []Check {
 // the place after each.
 func pageEventsWhileWriting(ctx context.Context, e *Env) error {
 	for _, order := range []andon.Order{andon.Desc, andon.Asc} {
-		e.Renew()
+		if err := e.Renew(ctx); err != nil {
+			return err
+		}
 		id, err := e.Here(ctx)
 		if err != nil {
 			return err
@@ -73,7 +75,7 @@ func (e *Env) pagesWhileWriting(
 	q := andon.EventQuery{Order: order, Limit: 2}
 	states := andon.DefaultStates()
 	for n := andon.Time(0); ; n++ {
-		page, err := collect(e.Store.OperatorEvents(ctx, id, "Liz", q))
+		page, err := Collect(e.Store.OperatorEvents(ctx, id, "Liz", q))
 		if err != nil {
 			return nil, err
 		}
@@ -131,7 +133,7 @@ func pageDevicesWhileWriting(ctx context.Context, e *Env, id andon.TenantID) err
 	var read []string
 	q := andon.DeviceQuery{Limit: 2}
 	for n := andon.Time(1); n < 100; n++ {
-		page, err := collect(e.Store.Devices(ctx, id, q))
+		page, err := Collect(e.Store.Devices(ctx, id, q))
 		if err != nil {
 			return err
 		}

@@ -155,7 +155,7 @@ func versionsDiffer(ctx context.Context, e *Env, id andon.TenantID) error {
 		"delete": e.Store.DeleteRecord(ctx, first),
 	} {
 		if err := wantKind(andon.Conflict, err); err != nil {
-			return fmt.Errorf("%s over the version of a former life: %w", what, err)
+			return fmt.Errorf("%s over the version of the deleted one: %w", what, err)
 		}
 	}
 	return e.stored(ctx, again)
@@ -182,12 +182,19 @@ func recordLists(ctx context.Context, e *Env, id andon.TenantID) error {
 		}
 		for _, size := range []int{1, 3, 100} {
 			err := e.Eventually(ctx, func() error {
-				got, err := e.recordPages(ctx, id, prefix, size)
-				if err == nil && !slices.Equal(got, want) {
-					err = fmt.Errorf("%q in pages of %d: %s, not %s", prefix, size, show(got),
+				var got []string
+				q := andon.RecordQuery{Prefix: prefix, Limit: size}
+				for r, err := range (Whole{e.Store}).Records(ctx, id, "check", q) {
+					if err != nil {
+						return err
+					}
+					got = append(got, r.ID)
+				}
+				if !slices.Equal(got, want) {
+					return fmt.Errorf("%q in pages of %d: %s, not %s", prefix, size, show(got),
 						show(want))
 				}
-				return err
+				return nil
 			})
 			if err != nil {
 				return err
@@ -195,23 +202,6 @@ func recordLists(ctx context.Context, e *Env, id andon.TenantID) error {
 		}
 	}
 	return nil
-}
-
-// recordPages lists the ids of records page by page.
-func (e *Env) recordPages(
-	ctx context.Context, id andon.TenantID, prefix string, size int,
-) (all []string, err error) {
-	q := andon.RecordQuery{Prefix: prefix, Limit: size}
-	for {
-		page, err := collect(e.Store.Records(ctx, id, "check", q))
-		if err != nil || len(page) == 0 {
-			return all, err
-		}
-		for _, r := range page {
-			all = append(all, r.ID)
-		}
-		q.After = page[len(page)-1].ID
-	}
 }
 
 func recordsDue(ctx context.Context, e *Env, id andon.TenantID) error {
@@ -387,7 +377,7 @@ func recordsGo(ctx context.Context, e *Env, _ andon.TenantID) error {
 	if err := e.wantDue(ctx, r.Kind, e.Now(), 9); err != nil {
 		return fmt.Errorf("of a tenant made again: %w", err)
 	}
-	list, err := collect(e.Store.Records(ctx, id, r.Kind, andon.RecordQuery{Limit: 9}))
+	list, err := Collect(e.Store.Records(ctx, id, r.Kind, andon.RecordQuery{Limit: 9}))
 	if err == nil && len(list) > 0 {
 		err = fmt.Errorf("the tenant made again lists %+v", list)
 	}

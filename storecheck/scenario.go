@@ -1,12 +1,14 @@
 package storecheck
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/andonhq/andon"
 )
@@ -18,21 +20,26 @@ import (
 //
 //	now 10m                       set the clock
 //	at 5m d1 WARNING1             append an entry; op=Liz esc=Sara msg='too hot' attr='{"a":1}'
-//	and 6m d1 WARNING1            one more entry in the same append
+//	send 5m d1 WARNING1           send an entry to admission, which may reject it; - is no time
+//	and 6m d1 WARNING1            one more entry in the same append, or request
 //	assign d1 Liz                 assign from now on
-//	escalate d1 WARNING1@5m Sara  escalate now, - to withdraw; by=Liz note='please' at=9m
+//	escalate d1 WARNING1@5m Sara  escalate now, - to withdraw; by=Liz note='please' at=9m; a dash
+//	                              for the entry that the device shows
 //	retire d1                     retire now
 //	measure 5m d1 temp=21.5       append a reading; meta='{"fw":1}'
 //	retention events 7d           change a setting: events or readings
+//	future 10m                    how far ahead of the clock the time of an entry may be
 //	states CALM=0 ODD=50          change the state set
-//	expire                        settle the horizon and let the store give space back
+//	expire                        update the floor and let the store give space back
 //	tenant other                  go on in another tenant
+//	delete                        delete the tenant, and make it again
 //	in any order                  run the scenario once for each order of the statements
 //	end                           ... that stand between these two lines
 //	fails conflict: STATEMENT     the statement must fail with an error of that kind
 //	expect ...                    see expectations.go
 type scenario struct {
 	before, anyOrder, after []step
+	times                   times
 }
 
 // step is one statement, or several that belong together.
@@ -58,28 +65,64 @@ func runText(ctx context.Context, e *Env, text string, line int) error {
 // network says when its machine was held up. All that a statement does may be done twice.
 const repeats = 5
 
-// run runs the scenario, in each order that it allows for, each time in new tenants.
+// run runs the scenario, in each order that it allows for, each time in new tenants. Where a
+// statement could not be asked, the others were, and the error is that of the first such statement.
 func (s *scenario) run(ctx context.Context, e *Env) error {
+	if err := s.times.settable(); e.server != nil && err != nil {
+		return err
+	}
+	var notAsked error
 	for order := range permutations(s.anyOrder) {
-		e.Renew()
-		for _, st := range slices.Concat(s.before, order, s.after) {
-			err := st.do(ctx, e)
-			for range repeats {
-				atomic := e.Store.Capabilities().AtomicBatch // a local one has no such excuse
-				if atomic || err == nil || andon.KindOf(err) != andon.Unavailable {
-					break
-				}
-				err = st.do(ctx, e)
-			}
-			if errors.Is(err, errUndeclared) {
-				return nil // what comes behind would show nothing
-			}
-			if err != nil {
-				return fmt.Errorf("line %d: %s: %w%s", st.line, st.text, err, inOrder(order))
-			}
+		err := s.runIn(ctx, e, order)
+		switch {
+		case isNotAsked(err):
+			notAsked = cmp.Or(notAsked, err)
+		case err != nil:
+			return fmt.Errorf("%w%s", err, inOrder(order))
+		}
+		if e.once {
+			break
 		}
 	}
-	return nil
+	return notAsked
+}
+
+// runIn runs the scenario in one order.
+func (s *scenario) runIn(ctx context.Context, e *Env, order []step) error {
+	begun := time.Now()
+	if err := cmp.Or(e.Renew(ctx), e.begin(ctx, s.times.begins)); err != nil {
+		return err
+	}
+	var notAsked error
+	for _, st := range slices.Concat(s.before, order, s.after) {
+		err := st.repeat(ctx, e)
+		if err != nil {
+			err = fmt.Errorf("line %d: %s: %w", st.line, st.text, err)
+		}
+		switch {
+		case isNotAsked(err):
+			notAsked = cmp.Or(notAsked, err)
+			if !strings.HasPrefix(st.text, "expect") {
+				return notAsked // what comes behind would show nothing
+			}
+		case err != nil:
+			return cmp.Or(e.late(begun), err)
+		}
+	}
+	return cmp.Or(notAsked, e.late(begun))
+}
+
+// repeat does a statement, and does it again where a store on a network was not there for it.
+func (st *step) repeat(ctx context.Context, e *Env) error {
+	err := st.do(ctx, e)
+	for range repeats {
+		atomic := e.System.Capabilities().AtomicBatch // a local one has no such excuse
+		if atomic || err == nil || andon.KindOf(err) != andon.Unavailable {
+			break
+		}
+		err = st.do(ctx, e)
+	}
+	return err
 }
 
 func inOrder(order []step) string {
@@ -93,8 +136,8 @@ func inOrder(order []step) string {
 	return " (in the order of lines " + strings.Join(lines, ", ") + ")"
 }
 
-// permutations yields every order of steps; of no steps, one empty order. An order is good until
-// the next one is asked for.
+// permutations yields every order of steps, those that say the same in one order only; of no steps,
+// one empty order. An order is good until the next one is asked for.
 func permutations(steps []step) iter.Seq[[]step] {
 	return func(yield func([]step) bool) { permute(slices.Clone(steps), 0, yield) }
 }
@@ -104,6 +147,10 @@ func permute(steps []step, fixed int, yield func([]step) bool) bool {
 		return yield(steps)
 	}
 	for i := fixed; i < len(steps); i++ {
+		same := func(st step) bool { return st.text == steps[i].text }
+		if slices.ContainsFunc(steps[fixed:i], same) {
+			continue // it stood here before
+		}
 		steps[fixed], steps[i] = steps[i], steps[fixed]
 		if !permute(steps, fixed+1, yield) {
 			return false
@@ -137,6 +184,7 @@ func parseScenario(text string, first int) (*scenario, error) {
 	if p.into == &p.scenario.anyOrder {
 		return nil, fmt.Errorf("line %d: end is missing", first+strings.Count(text, "\n"))
 	}
+	p.scenario.begun()
 	return &p.scenario, nil
 }
 
@@ -145,19 +193,25 @@ func (p *parser) statement(line int, text string, words []string) error {
 		p.batch = nil
 		return p.bound(text == "end")
 	}
+	p.scenario.times.read(text, words)
 	if words[0] == "and" {
 		if p.batch == nil {
 			return errors.New("and must follow at")
 		}
+		(*p.into)[len(*p.into)-1].text += ", " + text
 		return p.batch.add(words[1:])
 	}
 	p.batch = nil
 	var do action
 	var err error
-	if words[0] == "at" {
+	switch words[0] {
+	case "at":
 		p.batch = &batch{}
 		do, err = p.batch.append, p.batch.add(words[1:])
-	} else {
+	case "send":
+		p.batch = &batch{}
+		do, err = p.batch.send, p.batch.add(words[1:])
+	default:
 		do, err = parseAction(words)
 	}
 	*p.into = append(*p.into, step{line, text, do})
@@ -227,7 +281,7 @@ func (o offset) from(e *Env) andon.Time { return e.Base + andon.Time(o) }
 
 // offsetOf returns a time as a scenario writes it; a dash where it is absent.
 func (e *Env) offsetOf(t andon.Time) string {
-	switch {
+	switch t = e.shown(t); {
 	case t == 0:
 		return "-"
 	case t < e.Base:

@@ -2,6 +2,7 @@ package storecheck
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -126,12 +127,20 @@ func TestFailures(t *testing.T) {
 }
 
 func TestPermutations(t *testing.T) {
-	steps := []step{{line: 1}, {line: 2}, {line: 3}}
-	seen := map[string]bool{}
-	for order := range permutations(steps) {
-		seen[inOrder(order)] = true
-	}
-	if len(seen) != 6 {
-		t.Errorf("3 steps have %d orders: %v", len(seen), seen)
+	for texts, want := range map[string]int{"": 1, "a b c": 6, "a b c a": 12, "a a a": 1} {
+		var steps []step
+		for _, text := range strings.Fields(texts) {
+			steps = append(steps, step{text: text})
+		}
+		orders := 0
+		seen := map[string]bool{}
+		for order := range permutations(steps) {
+			orders++
+			seen[fmt.Sprint(order)] = true
+		}
+		if orders != want || len(seen) != want {
+			t.Errorf("%q has %d orders, %d of them different, want %d", texts, orders, len(seen),
+				want)
+		}
 	}
 }

@@ -9,7 +9,7 @@ package storecheck
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"slices"
 	"time"
 
@@ -21,6 +21,8 @@ type Check struct {
 	Name    string // "a late entry splits the present run"
 	Section string // of docs/semantics.md, "2.4"; "limits" are those of its §1
 	Run     func(context.Context, *Env) error
+	// Server says that a server can be asked too: all scenarios are such checks.
+	Server bool
 }
 
 // check makes a check that is in a throwaway tenant from its start.
@@ -30,13 +32,26 @@ func check(
 	return Check{Name: name, Section: section, Run: inTenant(run)}
 }
 
+// ofServers makes it one that asks a server too: it goes by times of its own only.
+func (c Check) ofServers() Check {
+	run := c.Run
+	c.Server, c.Run = true, func(ctx context.Context, e *Env) error {
+		if err := e.begin(ctx, 0); err != nil {
+			return err
+		}
+		e.spells = nil
+		return run(ctx, e)
+	}
+	return c
+}
+
 // String returns section and name, which are unique together.
 func (c Check) String() string { return c.Section + " " + c.Name }
 
 // Checks returns all checks: those that are told as scenarios, and those that need more than that.
 func Checks() []Check {
 	return slices.Concat(
-		scenarioChecks(), identityChecks(), timeChecks(), admissionChecks(), pagingChecks(),
+		scenarioChecks(), identityChecks(), pagingChecks(),
 		capabilityChecks(), tenantChecks(), idChecks(), concurrentChecks(),
 		recordChecks(), feedChecks(),
 	)
@@ -45,8 +60,10 @@ func Checks() []Check {
 // Result is the outcome of one check.
 type Result struct {
 	Check Check
-	Err   error // nil: the store does so
-	Took  time.Duration
+	Err   error // nil: the store does so, or not all was asked
+	// NotAsked says why not all of the check was asked; empty where it was.
+	NotAsked string
+	Took     time.Duration
 }
 
 // Few returns some checks that together use each part of a store once: for a store that is in use,
@@ -82,11 +99,47 @@ func Run(ctx context.Context, store andon.Store, checks []Check, report func(Res
 
 // RunOne runs one check in throwaway tenants and deletes them, also when ctx ended meanwhile.
 func RunOne(ctx context.Context, store andon.Store, c Check) Result {
+	return c.runIn(ctx, NewEnv(store))
+}
+
+func (c Check) runIn(ctx context.Context, e *Env) (r Result) {
 	began := time.Now()
-	env := NewEnv(store)
-	err := c.Run(ctx, env)
-	if closeErr := env.Close(context.WithoutCancel(ctx)); err == nil && closeErr != nil {
-		err = fmt.Errorf("delete throwaway tenants: %w", closeErr)
+	r.Check, r.Err = c, c.Run(ctx, e)
+	if not, is := errors.AsType[NotAsked](r.Err); is {
+		r.NotAsked, r.Err = not.Why, nil
 	}
-	return Result{Check: c, Err: err, Took: time.Since(began)}
+	r.Err = errors.Join(r.Err, e.Close(ctx))
+	r.Took = time.Since(began)
+	return r
+}
+
+// ServerChecks returns the checks that can ask a server.
+func ServerChecks() []Check {
+	return slices.DeleteFunc(Checks(), func(c Check) bool { return !c.Server })
+}
+
+// Asking is how a server is asked.
+type Asking struct {
+	Full     bool          // what may come in any order comes in every order, and else in one
+	Patience time.Duration // how long the server may take to show what it acknowledged
+}
+
+// Ask runs checks of ServerChecks on a server, as Run runs checks on a store. With each failure it
+// has less patience, so that a server which is wrong about everything is not waited for all day.
+func Ask(
+	ctx context.Context, s Server, checks []Check, how Asking, report func(Result),
+) error {
+	for _, c := range checks {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		e := &Env{System: s, server: s, once: !how.Full, patience: how.Patience}
+		e.renew()
+		r := c.runIn(ctx, e)
+		if r.Err != nil {
+			how.Patience /= 2
+		}
+		report(r)
+	}
+	return nil
 }

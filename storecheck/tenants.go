@@ -16,7 +16,6 @@ func tenantChecks() []Check {
 	return []Check{
 		check("2.15", "a tenant that has no record is NotFound everywhere", unknownTenant),
 		check("2.15", "a record is changed only over the version it was read with", compareAndSwap),
-		{Name: "a deleted tenant is gone with all that it had", Section: "2.15", Run: deleteTenant},
 		check("2.15", "the settings of a tenant are kept", settingsAreKept),
 	}
 }
@@ -113,7 +112,7 @@ func second[T any](_ T, err error) error { return err }
 
 // errOf returns the error of a list.
 func errOf[T any](seq iter.Seq2[T, error]) error {
-	_, err := collect(seq)
+	_, err := Collect(seq)
 	return err
 }
 
@@ -142,42 +141,6 @@ func compareAndSwap(ctx context.Context, e *Env, id andon.TenantID) error {
 	_, err = e.Store.PutTenant(ctx, fresh)
 	if err := wantKind(andon.Conflict, err); err != nil {
 		return fmt.Errorf("over a version of one that is not there: %w", err)
-	}
-	return nil
-}
-
-func deleteTenant(ctx context.Context, e *Env) error {
-	script := `
-		at 5m d1 WARNING1 op=Liz esc=Sara
-		measure 5m d1 a=1
-		assign d1 Tom
-	`
-	if err := runText(ctx, e, script, 1); err != nil {
-		return err
-	}
-	id, err := e.Here(ctx)
-	if err != nil {
-		return err
-	}
-	if err := e.Store.DeleteTenant(ctx, id); err != nil {
-		return err
-	}
-	_, err = e.Store.Tenant(ctx, id)
-	if err := wantKind(andon.NotFound, err); err != nil {
-		return err
-	}
-	if _, err := e.Store.PutTenant(ctx, andon.NewTenant(id)); err != nil {
-		return fmt.Errorf("make it again: %w", err)
-	}
-	lists := []lister{
-		devicesIn(andon.StateFilter{}, options{}), logOf("d1", options{}), counts,
-		operatorLog("Liz", options{}), supervisorLog("Sara", options{}),
-		assignmentsOf("d1", options{}), readingsOf("d1", options{}),
-	}
-	for _, list := range lists {
-		if err := e.wantList(ctx, id, list, nil); err != nil {
-			return fmt.Errorf("made again, it has what it had: %w", err)
-		}
 	}
 	return nil
 }

@@ -139,6 +139,9 @@ func newSubject(raw andon.Store, now func() andon.Time) *subject {
 	return &subject{raw, store, intake.New(store, intake.Options{Now: now})}
 }
 
+// whole reads the lists of the store to their ends.
+func (s *subject) whole() storecheck.Whole { return storecheck.Whole{Store: s.store} }
+
 // world is the two stores and their clock.
 type world struct {
 	now         andon.Time
@@ -154,7 +157,7 @@ func (h history) run(t *testing.T, open func(t *testing.T) andon.Store, o Option
 	clock := func() andon.Time { return w.now }
 	w.store, w.want = newSubject(open(t), clock), newSubject(memstore.New(), clock)
 	defer func() { w.leave(context.WithoutCancel(ctx), h.tenants) }()
-	if err := w.enter(ctx, h.tenants); err != nil {
+	if err := w.makeTenants(ctx, h.tenants); err != nil {
 		return err
 	}
 	for i, s := range h.steps {
@@ -177,8 +180,8 @@ func beginning() andon.Time {
 	return andon.DayStart(andon.TimeOf(time.Now()).Day()) - hour
 }
 
-// enter makes the tenants of the history, again where an earlier run left them.
-func (w *world) enter(ctx context.Context, tenants []andon.TenantID) error {
+// makeTenants makes the tenants of the history, again where an earlier run left them.
+func (w *world) makeTenants(ctx context.Context, tenants []andon.TenantID) error {
 	for _, s := range []*subject{w.store, w.want} {
 		for _, id := range tenants {
 			err := s.store.DeleteTenant(ctx, id)

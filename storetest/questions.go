@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/storecheck"
 )
 
 // question is one thing that both stores are asked.
@@ -127,14 +128,8 @@ func (a *asker) nameLists() {
 	for kind, what := range []string{"operators", "supervisors", "metrics"} {
 		size := 1 + a.IntN(5)
 		list := func(ctx context.Context, s *subject) ([]andon.NameCount, error) {
-			page := func(after *string) iter.Seq2[andon.NameCount, error] {
-				q := andon.NameQuery{Of: andon.NameKind(kind), Limit: size}
-				if after != nil {
-					q.After = *after
-				}
-				return s.store.Names(ctx, a.tenant, q)
-			}
-			return pages(size, page, func(n andon.NameCount) string { return n.Name })
+			q := andon.NameQuery{Of: andon.NameKind(kind), Limit: size}
+			return storecheck.Collect(s.whole().Names(ctx, a.tenant, q))
 		}
 		a.add(fmt.Sprintf("%s in pages of %d", what, size),
 			func(ctx context.Context, s *subject) (any, error) {
@@ -176,43 +171,14 @@ func (a *asker) missing(
 }
 
 func (a *asker) deviceList(q andon.DeviceQuery) {
-	size := 1 + a.IntN(5)
-	a.add(fmt.Sprintf("devices %+v in pages of %d", q, size),
+	q.Limit = 1 + a.IntN(5)
+	a.add(fmt.Sprintf("devices %+v in pages", q),
 		func(ctx context.Context, s *subject) (any, error) {
-			page := func(after *andon.DevicePosition) iter.Seq2[andon.Device, error] {
-				part := q
-				part.After, part.Limit = after, size
-				return s.store.Devices(ctx, a.tenant, part)
-			}
-			place := func(d andon.Device) andon.DevicePosition { return d.Position() }
-			return pages(size, page, place)
+			return storecheck.Collect(s.whole().Devices(ctx, a.tenant, q))
 		})
 	if q.Sort != andon.ByDevice {
 		last := &a.all[len(a.all)-1]
 		last.needs = func(c andon.Capabilities) bool { return c.SortDevices }
-	}
-}
-
-// pages reads a list to its end.
-func pages[T, P any](
-	size int, page func(after *P) iter.Seq2[T, error], place func(T) P,
-) ([]T, error) {
-	var all []T
-	var after *P
-	for {
-		n := 0
-		for item, err := range page(after) {
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, item)
-			n++
-		}
-		if n < size || len(all) > 100_000 {
-			return all, nil
-		}
-		p := place(all[len(all)-1])
-		after = &p
 	}
 }
 
@@ -239,21 +205,11 @@ func (a *asker) eventList(
 	wholes := []andon.EventQuery{{Order: andon.Desc}, {Order: andon.Asc}}
 	part := andon.EventQuery{States: a.filter(), Span: a.span(), Order: a.order()}
 	for _, q := range append(wholes, part) {
-		size := 1 + a.IntN(6)
+		q.Limit = 1 + a.IntN(6)
 		text := fmt.Sprintf("%s states=%q span=%v order=%d in pages of %d",
-			what, q.States, q.Span, q.Order, size)
+			what, q.States, q.Span, q.Order, q.Limit)
 		a.add(text, func(ctx context.Context, s *subject) (any, error) {
-			t, err := s.store.Tenant(ctx, a.tenant)
-			if err != nil {
-				return nil, err
-			}
-			page := func(after *andon.EventKey) iter.Seq2[andon.Event, error] {
-				q := q
-				q.After, q.Limit = after, size
-				return list(ctx, s, q)
-			}
-			place := func(e andon.Event) andon.EventKey { return e.Key(t.States) }
-			return pages(size, page, place)
+			return storecheck.Collect(list(ctx, s, q))
 		})
 	}
 }
@@ -261,11 +217,11 @@ func (a *asker) eventList(
 func (a *asker) personQuestions(p andon.PersonID) {
 	a.eventList(fmt.Sprintf("entries of operator %q", p),
 		func(ctx context.Context, s *subject, q andon.EventQuery) iter.Seq2[andon.Event, error] {
-			return s.store.OperatorEvents(ctx, a.tenant, p, q)
+			return s.whole().OperatorEvents(ctx, a.tenant, p, q)
 		})
 	a.eventList(fmt.Sprintf("entries of supervisor %q", p),
 		func(ctx context.Context, s *subject, q andon.EventQuery) iter.Seq2[andon.Event, error] {
-			return s.store.SupervisorEvents(ctx, a.tenant, p, q)
+			return s.whole().SupervisorEvents(ctx, a.tenant, p, q)
 		})
 }
 
@@ -275,7 +231,7 @@ func (a *asker) deviceQuestions(d andon.DeviceID) {
 	})
 	a.eventList(fmt.Sprintf("entries of device %q", d),
 		func(ctx context.Context, s *subject, q andon.EventQuery) iter.Seq2[andon.Event, error] {
-			return s.store.DeviceEvents(ctx, a.tenant, d, q)
+			return s.whole().DeviceEvents(ctx, a.tenant, d, q)
 		})
 	a.add(fmt.Sprintf("retirements of %q", d), func(ctx context.Context, s *subject) (any, error) {
 		return s.store.Retirements(ctx, a.tenant, d)
@@ -290,77 +246,39 @@ func (a *asker) escalatedList(d andon.DeviceID) {
 	for _, q := range []andon.EventQuery{
 		{}, {States: a.filter(), Span: a.span(), Order: a.order()},
 	} {
-		size := 1 + a.IntN(4)
+		q.Limit = 1 + a.IntN(4)
 		text := fmt.Sprintf("escalated entries of %q states=%q span=%v order=%d in pages of %d",
-			d, q.States, q.Span, q.Order, size)
+			d, q.States, q.Span, q.Order, q.Limit)
 		a.add(text, func(ctx context.Context, s *subject) (any, error) {
-			t, err := s.store.Tenant(ctx, a.tenant)
-			if err != nil {
-				return nil, err
-			}
-			page := func(after *andon.EventKey) iter.Seq2[andon.Entry, error] {
-				q := q
-				q.After, q.Limit = after, size
-				return s.store.EscalatedEntries(ctx, a.tenant, d, q)
-			}
-			return pages(size, page, func(e andon.Entry) andon.EventKey { return e.Key(t.States) })
+			return storecheck.Collect(s.whole().EscalatedEntries(ctx, a.tenant, d, q))
 		})
 	}
 }
 
 func (a *asker) assignmentList(d andon.DeviceID) {
-	order, size := a.order(), 1+a.IntN(3)
-	a.add(fmt.Sprintf("assignments of %q, order %d in pages of %d", d, order, size),
+	q := andon.PageQuery{Order: a.order(), Limit: 1 + a.IntN(3)}
+	a.add(fmt.Sprintf("assignments of %q, order %d in pages of %d", d, q.Order, q.Limit),
 		func(ctx context.Context, s *subject) (any, error) {
-			page := func(after *andon.Time) iter.Seq2[andon.Assignment, error] {
-				q := andon.PageQuery{Order: order, Limit: size}
-				if after != nil {
-					q.After = *after
-				}
-				return s.store.Assignments(ctx, a.tenant, d, q)
-			}
-			place := func(x andon.Assignment) andon.Time { return x.From }
-			return pages(size, page, place)
+			return storecheck.Collect(s.whole().Assignments(ctx, a.tenant, d, q))
 		})
 }
 
 func (a *asker) intervalList(d andon.DeviceID) {
 	q := andon.IntervalQuery{States: a.filter(), Span: a.span(), Order: a.order()}
-	size := 1 + a.IntN(4)
+	q.Limit = 1 + a.IntN(4)
 	a.add(fmt.Sprintf("intervals of %q states=%q span=%v order=%d", d, q.States, q.Span, q.Order),
 		func(ctx context.Context, s *subject) (any, error) {
-			t, err := s.store.Tenant(ctx, a.tenant)
-			if err != nil {
-				return nil, err
-			}
-			page := func(
-				after *andon.IntervalPosition,
-			) iter.Seq2[andon.PositionedInterval, error] {
-				q := q
-				q.After, q.Limit = after, size
-				return andon.Intervals(ctx, s.store, a.tenant, t.States, d, q)
-			}
-			place := func(i andon.PositionedInterval) andon.IntervalPosition { return i.Position }
-			return pages(size, page, place)
+			return storecheck.Collect(s.whole().Intervals(ctx, a.tenant, d, q))
 		})
 }
 
 func (a *asker) readingList(d andon.DeviceID) {
 	q := andon.ReadingQuery{Span: a.span(), Order: a.order()}
 	q.Metrics = pickFrom(a.Rand, [][]andon.MetricName{nil, {"a"}, {"b", "b#"}, {"none"}})
-	size := 1 + a.IntN(4)
-	a.add(fmt.Sprintf("readings of %q %+v in pages of %d", d, q, size),
+	q.Limit = 1 + a.IntN(4)
+	a.add(fmt.Sprintf("readings of %q %+v in pages", d, q),
 		func(ctx context.Context, s *subject) (any, error) {
-			page := func(after *andon.Time) iter.Seq2[andon.Reading, error] {
-				q := q
-				q.Limit = size
-				if after != nil {
-					q.After = *after
-				}
-				return s.store.DeviceReadings(ctx, a.tenant, d, q)
-			}
-			place := func(r andon.Reading) andon.Time { return r.Time }
-			return pages(size, page, place)
+			return storecheck.Collect(s.whole().DeviceReadings(ctx, a.tenant, d, q))
 		})
 }
 
@@ -377,17 +295,10 @@ func (a *asker) metricQuestions(devices []andon.DeviceID) {
 		func(ctx context.Context, s *subject) (any, error) {
 			return s.store.LatestReadings(ctx, a.tenant, devices, from)
 		})
-	span, size := a.span(), 1+a.IntN(6)
-	a.add(fmt.Sprintf("metric b %v in pages of %d", span, size),
+	q := andon.MetricQuery{Metric: "b", Span: a.span(), Limit: 1 + a.IntN(6)}
+	a.add(fmt.Sprintf("metric b %v in pages of %d", q.Span, q.Limit),
 		func(ctx context.Context, s *subject) (any, error) {
-			page := func(after *andon.MetricPosition) iter.Seq2[andon.MetricReading, error] {
-				q := andon.MetricQuery{Metric: "b", Span: span, After: after, Limit: size}
-				return s.store.MetricReadings(ctx, a.tenant, q)
-			}
-			place := func(r andon.MetricReading) andon.MetricPosition {
-				return andon.MetricPosition{Device: r.Device, Time: r.Time}
-			}
-			all, err := pages(size, page, place)
+			all, err := storecheck.Collect(s.whole().MetricReadings(ctx, a.tenant, q))
 			slices.SortStableFunc(all, func(x, y andon.MetricReading) int { // the store's own order
 				return strings.Compare(string(x.Device), string(y.Device))
 			})

@@ -3,11 +3,11 @@ package storetest
 import (
 	"context"
 	"fmt"
-	"iter"
 	"math/rand/v2"
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/storecheck"
 )
 
 // recordIDs are few, so that steps meet; some are beginnings of others.
@@ -75,13 +75,8 @@ func recordQuestions(h history, now andon.Time, r *rand.Rand) (all []question) {
 		prefix, size := pickFrom(r, []string{"", "", "r", "r1", "x"}), 1+r.IntN(4)
 		ask(fmt.Sprintf("%s records %q in pages of %d", short(tenant), prefix, size),
 			func(ctx context.Context, s *subject) (any, error) {
-				list, err := pages(size, func(after *string) iter.Seq2[andon.Record, error] {
-					q := andon.RecordQuery{Prefix: prefix, Limit: size}
-					if after != nil {
-						q.After = *after
-					}
-					return s.store.Records(ctx, tenant, kind, q)
-				}, func(r andon.Record) string { return r.ID })
+				q := andon.RecordQuery{Prefix: prefix, Limit: size}
+				list, err := storecheck.Collect(s.whole().Records(ctx, tenant, kind, q))
 				return withoutVersions(list), err
 			})
 		id := pickFrom(r, recordIDs)
@@ -94,14 +89,8 @@ func recordQuestions(h history, now andon.Time, r *rand.Rand) (all []question) {
 	until, limit := now+andon.Time(hour)*andon.Time(r.IntN(5)-2), 1+r.IntN(8)
 	ask(fmt.Sprintf("at most %d that are due until %s", limit, until),
 		func(ctx context.Context, s *subject) (any, error) {
-			var list []andon.Record
-			for found, err := range s.store.DueRecords(ctx, kind, until, limit) {
-				if err != nil {
-					return nil, err
-				}
-				list = append(list, found)
-			}
-			return withoutVersions(list), nil
+			list, err := storecheck.Collect(s.store.DueRecords(ctx, kind, until, limit))
+			return withoutVersions(list), err
 		})
 	return all
 }

@@ -30,7 +30,7 @@ func (h history) scenario(ctx context.Context) string {
 	w := &world{now: beginning()}
 	reference := newSubject(memstore.New(), func() andon.Time { return w.now })
 	w.store, w.want = reference, reference
-	if err := w.enter(ctx, h.tenants); err != nil {
+	if err := w.makeTenants(ctx, h.tenants); err != nil {
 		return "# " + err.Error()
 	}
 	s := &speech{base: w.now - andon.Time(hour), spoken: map[andon.TenantID]bool{},

@@ -445,13 +445,13 @@ func (g *generator) retention() step {
 	return s
 }
 
-// expire gives back space. It is told the settled floor, as admission tells it.
+// expire gives back space. It is told the floor that was updated, as admission tells it.
 func (g *generator) expire() step {
 	tenant := pick(g, g.tenants)
 	s := change(tenant, "expire", func(*andon.Tenant) {})
-	settle := s.do
+	updateFloor := s.do
 	s.do = func(ctx context.Context, s *subject) (any, error) {
-		if _, err := settle(ctx, s); err != nil {
+		if _, err := updateFloor(ctx, s); err != nil {
 			return nil, err
 		}
 		t, err := s.store.Tenant(ctx, tenant)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/binary"
 	"errors"
+	"hash/crc32"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -24,13 +25,14 @@ import (
 // that is large:
 //
 //	header   3 bytes, the lowest first: 17 bits length, 1 bit whether its frames are whole
-//	sum      3 bytes
+//	sum      3 bytes, the lowest first: CRC-24 of the header
 //	frames
-//	sum      4 bytes
+//	sum      4 bytes, the lowest first: CRC-32 of four fixed bytes and the frames
 const (
 	frameHeader   = 9
 	segmentHeader = 6
 	segmentSum    = 4
+	wholeFrames   = 1 << 17 // in the header of a segment
 
 	opError   = 0x00
 	opStartup = 0x01
@@ -59,7 +61,7 @@ type proxy struct {
 type fault struct {
 	delay   time.Duration // that an answer comes late at most
 	breaks  int           // the connection breaks in the middle of one of so many large requests
-	swallow bool          // answers to writes are lost
+	swallow bool          // answers to writes are lost, and nothing else
 	silent  bool          // nothing comes through; what waits does so once this is over
 	cut     bool          // there is no connection
 }
@@ -202,14 +204,17 @@ func (p *proxy) requests(driver, node net.Conn) error {
 func (p *proxy) answers(node, driver net.Conn) error {
 	a := answering{from: bufio.NewReader(node)}
 	for {
-		part, ofWrite, err := a.next()
+		part, whole, err := a.next()
 		if err != nil {
 			return err
 		}
 		f := p.hold()
-		if f.swallow && ofWrite {
-			p.now(func(_ fault, m *met) { m.swallowed++ })
-			continue
+		if f.swallow && whole {
+			rest, lost := withoutWrites(part)
+			p.now(func(_ fault, m *met) { m.swallowed += lost })
+			if part = rest; len(part) == 0 {
+				continue
+			}
 		}
 		if f.delay > 0 {
 			p.now(func(_ fault, m *met) { m.delayed++ })
@@ -227,8 +232,8 @@ type answering struct {
 	segmented bool
 }
 
-// next returns the next frame or segment, and whether a write is answered in it.
-func (a *answering) next() (part []byte, ofWrite bool, err error) {
+// next returns the next frame or segment, and whether it is a segment of whole frames.
+func (a *answering) next() (part []byte, whole bool, err error) {
 	if a.segmented {
 		return a.segment()
 	}
@@ -240,19 +245,16 @@ func (a *answering) next() (part []byte, ofWrite bool, err error) {
 		return nil, false, err
 	}
 	a.segmented = part[0] == 0x85 && part[4] == opReady
-	return part, answersWrite(part), nil
+	return part, false, nil
 }
 
-func (a *answering) segment() (part []byte, ofWrite bool, err error) {
+func (a *answering) segment() (part []byte, whole bool, err error) {
 	if part, err = a.read(nil, segmentHeader); err != nil {
 		return nil, false, err
 	}
 	header := uint32(part[0]) | uint32(part[1])<<8 | uint32(part[2])<<16
-	length, whole := int(header&(1<<17-1)), header&(1<<17) != 0
-	if part, err = a.read(part, length+segmentSum); err != nil {
-		return nil, false, err
-	}
-	return part, whole && answersWrite(part[segmentHeader:segmentHeader+length]), nil
+	part, err = a.read(part, int(header&(wholeFrames-1))+segmentSum)
+	return part, header&wholeFrames != 0, err
 }
 
 // read appends so many bytes.
@@ -262,15 +264,49 @@ func (a *answering) read(to []byte, n int) ([]byte, error) {
 	return all, err
 }
 
-// answersWrite reports whether one of some frames answers a write.
-func answersWrite(frames []byte) bool {
+// withoutWrites takes the answers to writes out of a segment, and says how many. Others may be in
+// it: one that is lost to a statement which is to be prepared keeps a write from being sent at all.
+func withoutWrites(segment []byte) (rest []byte, lost int) {
+	var kept []byte
+	frames := segment[segmentHeader : len(segment)-segmentSum]
 	for len(frames) >= frameHeader {
-		body := frames[frameHeader:]
-		length := min(int(binary.BigEndian.Uint32(frames[5:])), len(body))
-		if frames[4] == opResult && length >= 4 && binary.BigEndian.Uint32(body) == resultVoid {
-			return true
+		length := frameHeader + int(binary.BigEndian.Uint32(frames[5:]))
+		body := frames[frameHeader:length]
+		if frames[4] == opResult && binary.BigEndian.Uint32(body) == resultVoid {
+			lost++
+		} else {
+			kept = append(kept, frames[:length]...)
 		}
-		frames = body[length:]
+		frames = frames[length:]
 	}
-	return false
+	switch {
+	case lost == 0:
+		return segment, 0
+	case len(kept) == 0:
+		return nil, lost
+	}
+	return segmentOf(kept), lost
+}
+
+// segmentOf makes a segment of whole frames.
+func segmentOf(frames []byte) []byte {
+	header := uint32(len(frames)) | wholeFrames
+	all := []byte{byte(header), byte(header >> 8), byte(header >> 16)}
+	sum := crc24(all)
+	all = append(append(all, byte(sum), byte(sum>>8), byte(sum>>16)), frames...)
+	fixed := crc32.ChecksumIEEE([]byte{0xfa, 0x2d, 0x55, 0xca})
+	return binary.LittleEndian.AppendUint32(all, crc32.Update(fixed, crc32.IEEETable, frames))
+}
+
+func crc24(header []byte) uint32 {
+	sum := uint32(0x875060)
+	for _, b := range header {
+		sum ^= uint32(b) << 16
+		for range 8 {
+			if sum <<= 1; sum&(1<<24) != 0 {
+				sum ^= 0x1974f0b
+			}
+		}
+	}
+	return sum
 }

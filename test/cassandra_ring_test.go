@@ -71,7 +71,7 @@ func (r ringTest) restart(node int) {
 	if err := r.ring.Restart(r.Context(), node); err != nil {
 		r.Fatal(err)
 	}
-	if err := r.ring.Settle(r.Context()); err != nil {
+	if err := r.ring.AwaitWhole(r.Context()); err != nil {
 		r.Fatal(err)
 	}
 	r.Logf("node %d is back after %s", node, time.Since(began).Round(time.Millisecond))

@@ -21,6 +21,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/httpapi"
 	"github.com/andonhq/andon/internal/intake"
+	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/store/wrap"
 )
 
@@ -112,7 +113,7 @@ func (a *App) wire(token string, loopback bool) {
 		Handler:           a.api,
 		ReadHeaderTimeout: t.Headers,
 		ReadTimeout:       t.Headers + t.Body,
-		WriteTimeout:      t.Body + t.Request + margin,
+		WriteTimeout:      t.Body + 2*t.Request + margin,
 		IdleTimeout:       t.Idle,
 		MaxHeaderBytes:    int(limits.Headers),
 		ConnState:         a.memory.connected,
@@ -122,7 +123,7 @@ func (a *App) wire(token string, loopback bool) {
 }
 
 // margin is what a connection may live longer than its request, so that the request's own end comes
-// first and is answered.
+// first and is answered. To fetch the answer a client has as long as the work may take once more.
 const margin = 5 * time.Second
 
 func (a *App) goServe() {
@@ -170,7 +171,7 @@ func (a *App) Wait(ctx context.Context) error {
 // allow; requests that take longer are cut off, and that is the error.
 func (a *App) Stop(ctx context.Context) error {
 	a.api.Drain()
-	pause(ctx, a.Config.Timeouts.Drain)
+	_ = sleep.For(ctx, a.Config.Timeouts.Drain)
 	ctx, cancel := context.WithTimeout(ctx, a.Config.Timeouts.Stop)
 	defer cancel()
 	a.tasks.stop()
@@ -188,15 +189,6 @@ func (a *App) endRequests(ctx context.Context) error {
 	}
 	return errors.Join(
 		errors.New("requests under way took too long and were cut off"), a.server.Close())
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
 }
 
 // tlsConfig reads certificate and key; nil where none is named.

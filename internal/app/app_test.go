@@ -137,7 +137,7 @@ func TestStartRefuses(t *testing.T) {
 			"read tls_cert",
 		},
 		"no such store": {
-			func(c *app.Config) { c.Store = "dynamodb" }, "not in this build yet",
+			func(c *app.Config) { c.Store = "postgresql" }, "is unknown: this build has",
 		},
 		"no node": {
 			func(c *app.Config) { c.Store = "cassandra" }, "cassandra.hosts is empty",

@@ -3,8 +3,9 @@ package app
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,11 +19,13 @@ type calls struct {
 	store    string
 	duration *prometheus.HistogramVec
 	errors   *prometheus.CounterVec
-	methods  sync.Map // the prometheus.Observer of each method, since a look-up by labels is slow
+	// methods has the series of each method that was called, since a look-up by labels is slow. The
+	// map is replaced and never changed.
+	methods atomic.Pointer[map[string]prometheus.Observer]
 }
 
 func newCalls(store string) *calls {
-	return &calls{
+	c := &calls{
 		store: store,
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "andon_store_call_duration_seconds",
@@ -36,21 +39,31 @@ func newCalls(store string) *calls {
 				"(canceled: the caller was gone).",
 		}, []string{"store", "method", "kind"}),
 	}
+	c.methods.Store(&map[string]prometheus.Observer{})
+	return c
 }
 
 // hook is a wrap.Hook.
 func (c *calls) hook(_ context.Context, method string) (end func(error), err error) {
-	took, ok := c.methods.Load(method)
-	if !ok {
-		took, _ = c.methods.LoadOrStore(method, c.duration.WithLabelValues(c.store, method))
+	took := (*c.methods.Load())[method]
+	if took == nil {
+		took = c.add(method)
 	}
 	begun := time.Now()
 	return func(err error) {
-		took.(prometheus.Observer).Observe(time.Since(begun).Seconds())
+		took.Observe(time.Since(begun).Seconds())
 		if err != nil {
 			c.errors.WithLabelValues(c.store, method, kindLabel(err)).Inc()
 		}
 	}, nil
+}
+
+// add adds the series of a method. Where two do so at once, one is added again later.
+func (c *calls) add(method string) prometheus.Observer {
+	more := maps.Clone(*c.methods.Load())
+	more[method] = c.duration.WithLabelValues(c.store, method)
+	c.methods.Store(&more)
+	return more[method]
 }
 
 func kindLabel(err error) string {
@@ -72,12 +85,16 @@ func (e engine) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByColl
 // Collect is of prometheus.Collector. A store without figures shows none, nor does one that is
 // closed.
 func (e engine) Collect(to chan<- prometheus.Metric) {
-	tell := func(name, help string, value float64) {
+	tell := func(name, help string, value float64, labels ...string) {
 		kind := prometheus.GaugeValue
 		if strings.HasSuffix(name, "_total") {
 			kind = prometheus.CounterValue
 		}
-		desc := prometheus.NewDesc("andon_"+e.name+"_"+name, help, nil, nil)
+		of := prometheus.Labels{}
+		for i := 0; i < len(labels); i += 2 {
+			of[labels[i]] = labels[i+1]
+		}
+		desc := prometheus.NewDesc("andon_"+e.name+"_"+name, help, nil, of)
 		to <- prometheus.MustNewConstMetric(desc, kind, value)
 	}
 	ask := func(f wrap.Figured) error {

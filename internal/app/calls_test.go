@@ -50,6 +50,29 @@ func TestStoreMetrics(t *testing.T) {
 	}
 }
 
+// TestFeedGauges: what is kept of a feed is shown only where the feed outlives the process. To ask
+// would begin to keep it elsewhere.
+func TestFeedGauges(t *testing.T) {
+	for store, want := range map[string]bool{"pebble": true, "memory": false} {
+		c := DefaultConfig()
+		c.Listen, c.Store, c.Data = "127.0.0.1:0", store, t.TempDir()
+		a := New(Options{
+			Config: c, Log: slog.New(slog.DiscardHandler),
+			Now: func() andon.Time { return andon.TimeOf(time.Now()) },
+		})
+		if err := a.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		text := scrape(t, a.URL())
+		if got := strings.Contains(text, "\nandon_changes_newest_position "); got != want {
+			t.Errorf("%s: shown is %v", store, got)
+		}
+		if err := a.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // scrape returns what /metrics has.
 func scrape(t *testing.T, url string) string {
 	t.Helper()

@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"bufio"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,27 +15,8 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/app"
 	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/golden"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write the golden files again")
-
-// golden compares text with a file, or writes it there when -rewrite is given.
-func golden(t *testing.T, path, got string) {
-	t.Helper()
-	if *rewrite {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs (-want +got; -rewrite accepts):\n%s", path, diff)
-	}
-}
 
 func load(from config.Sources) (app.Config, error) {
 	c, _, err := app.LoadConfig(from)
@@ -106,7 +86,7 @@ func TestYesterday(t *testing.T) {
 				fmt.Fprintf(&set, "%s: %s\n", o.Key, o.Value)
 			}
 		}
-		golden(t, strings.TrimSuffix(file, ".yaml")+".want", set.String())
+		golden.File(t, strings.TrimSuffix(file, ".yaml")+".want", set.String())
 	}
 }
 
@@ -151,7 +131,7 @@ func TestBad(t *testing.T) {
 			if strings.Contains(err.Error(), "hunter2") {
 				t.Error("the error shows a secret")
 			}
-			golden(t, strings.TrimSuffix(file, ".yaml")+".err", err.Error()+"\n")
+			golden.File(t, strings.TrimSuffix(file, ".yaml")+".err", err.Error()+"\n")
 		})
 	}
 }
@@ -236,10 +216,15 @@ func originsOf(t *testing.T, from config.Sources) map[string]config.Origin {
 
 // TestSecretsAreNotShown: neither as origins nor, once they are set, by the settings themselves.
 func TestSecretsAreNotShown(t *testing.T) {
-	const password = "cassandra.password"
-	from := config.Sources{Env: []string{"ANDON_CASSANDRA_PASSWORD=hunter2"}}
+	isSecret := func(key string) bool {
+		return key == "cassandra.password" || key == "dynamodb.secret"
+	}
+	from := config.Sources{Env: []string{
+		"ANDON_CASSANDRA_PASSWORD=hunter2",
+		"ANDON_DYNAMODB_KEY=key", "ANDON_DYNAMODB_SECRET=hunter2",
+	}}
 	for key, o := range originsOf(t, from) {
-		if secret := key == password; o.Secret != secret ||
+		if secret := isSecret(key); o.Secret != secret ||
 			secret && o.Value.String() != config.Hidden {
 			t.Errorf("%s is %q, secret: %v", o.Key, o.Value, o.Secret)
 		}
@@ -249,7 +234,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range config.Settings(c.Groups()...) {
-		if s.HasFlag() == (s.Key == password) {
+		if s.HasFlag() == isSecret(s.Key) {
 			t.Errorf("%s has a flag: %v", s.Key, s.HasFlag())
 		}
 		if s.Value.String() == "hunter2" {

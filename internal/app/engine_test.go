@@ -68,7 +68,7 @@ func TestAnotherEngine(t *testing.T) {
 	for _, want := range []string{
 		"| `ring.region` | `ANDON_RING_REGION` | `--ring-region` |  | its region |",
 		"| `ring.endpoints.N.host` | `ANDON_RING_ENDPOINTS_N_HOST` | none |",
-		"cassandra (shared, durable) or ring (shared, durable) |",
+		"dynamodb (shared, durable) or ring (shared, durable) |",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the reference has no %s", want)

@@ -1,11 +1,8 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -123,14 +120,11 @@ func (g *fleetGauges) show(devices map[[2]string]int, silent map[string]int) []p
 		m := prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(n), labels...)
 		metrics = append(metrics, m)
 	}
-	byLabels := func(a, b [2]string) int {
-		return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]))
+	for of, n := range devices { // the registry sorts them
+		gauge(g.devices, n, of[0], of[1])
 	}
-	for _, of := range slices.SortedFunc(maps.Keys(devices), byLabels) {
-		gauge(g.devices, devices[of], of[0], of[1])
-	}
-	for _, tenant := range slices.Sorted(maps.Keys(silent)) {
-		gauge(g.silent, silent[tenant], tenant)
+	for tenant, n := range silent {
+		gauge(g.silent, n, tenant)
 	}
 	return metrics
 }

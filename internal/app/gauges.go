@@ -47,7 +47,7 @@ func (a *App) registerGauges(registry *prometheus.Registry) {
 		registry.MustRegister(changesKept{a.store})
 	}
 	if a.Config.Place() == adapter.Directory {
-		registry.MustRegister(newDiskGauges(a.Config.Data, a.Config.Takes().Reserve))
+		registry.MustRegister(diskGauges{a.Config.Data, a.Config.Takes().Reserve})
 		registry.MustRegister(a.ordered.waited, a.ordered.took)
 	}
 }
@@ -73,14 +73,10 @@ func (c changesKept) Collect(to chan<- prometheus.Metric) {
 	if err != nil {
 		return
 	}
-	gauge := func(name, help string, p andon.Position) {
-		to <- prometheus.MustNewConstMetric(
-			prometheus.NewDesc("andon_changes_"+name+"_position", help, nil, nil),
-			prometheus.GaugeValue, float64(p.Sequence))
-	}
-	gauge("newest", "Where the feed of changes ends.", newest)
-	gauge("oldest", "The oldest position from which a reader of the feed can go on; with one that "+
-		"is older it starts again.", oldest)
+	to <- gaugeOf("andon_changes_newest_position", "Where the feed of changes ends.",
+		float64(newest.Sequence))
+	to <- gaugeOf("andon_changes_oldest_position", "The oldest position from which a reader of "+
+		"the feed can go on; with one that is older it starts again.", float64(oldest.Sequence))
 }
 
 // ordered is how the writes of a store that orders them get on with each other.
@@ -114,38 +110,30 @@ func (a *App) ready() float64 {
 
 // diskGauges looks at the disk when it is asked.
 type diskGauges struct {
-	dir                  string
-	reserve              int64
-	free, size, reserved *prometheus.Desc
-}
-
-func newDiskGauges(dir string, reserve adapter.Amount) *diskGauges {
-	describe := func(name, help string) *prometheus.Desc {
-		return prometheus.NewDesc("andon_disk_"+name+"_bytes", help, nil, nil)
-	}
-	return &diskGauges{
-		dir: dir, reserve: reserve.Bytes,
-		free: describe("free", "What the disk of the store has left."),
-		size: describe("size", "How large the disk of the store is."),
-		reserved: describe("reserve", "Below so much free the store takes nothing ("+
-			reserve.Key+")."),
-	}
+	dir     string
+	reserve adapter.Amount
 }
 
 // Describe is of prometheus.Collector.
-func (g *diskGauges) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByCollect(g, to) }
+func (g diskGauges) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByCollect(g, to) }
 
 // Collect is of prometheus.Collector. A disk that does not answer is left out: a wrong figure would
 // hide what is wrong.
-func (g *diskGauges) Collect(to chan<- prometheus.Metric) {
-	gauge := func(d *prometheus.Desc, v float64) {
-		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v)
-	}
-	gauge(g.reserved, float64(g.reserve))
+func (g diskGauges) Collect(to chan<- prometheus.Metric) {
+	to <- gaugeOf("andon_disk_reserve_bytes", "Below so much free the store takes nothing ("+
+		g.reserve.Key+").", float64(g.reserve.Bytes))
 	disk, err := LookAtDisk(g.dir)
 	if err != nil || disk.Unsupported {
 		return
 	}
-	gauge(g.free, float64(disk.Free))
-	gauge(g.size, float64(disk.Size))
+	to <- gaugeOf("andon_disk_free_bytes", "What the disk of the store has left.",
+		float64(disk.Free))
+	to <- gaugeOf("andon_disk_size_bytes", "How large the disk of the store is.",
+		float64(disk.Size))
+}
+
+// gaugeOf is a gauge as it stands, for a collector that looks when it is asked.
+func gaugeOf(name, help string, value float64) prometheus.Metric {
+	return prometheus.MustNewConstMetric(
+		prometheus.NewDesc(name, help, nil, nil), prometheus.GaugeValue, value)
 }

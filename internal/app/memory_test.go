@@ -24,7 +24,7 @@ func TestMemoryLimitFollows(t *testing.T) {
 		}
 		return debug.SetMemoryLimit(-1)
 	}
-	fixed := 384<<20 + c.Limits.Memory + c.Takes().Cache.Bytes
+	fixed := 512<<20 + c.Limits.Memory + c.Takes().Cache.Bytes
 	if got, want := limit(), fixed-fixed/10; got != want {
 		t.Errorf("without devices it is %d, want %d", got, want)
 	}

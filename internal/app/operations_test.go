@@ -207,14 +207,14 @@ func TestCheck(t *testing.T) {
 		t.Error(err)
 	}
 	c := app.DefaultConfig()
-	c.Listen, c.TokenFile, c.Store = "here", filepath.Join(t.TempDir(), "none"), "dynamodb"
+	c.Listen, c.TokenFile, c.Store = "here", filepath.Join(t.TempDir(), "none"), "abacus"
 	c.TLSCert, c.TLSKey, c.Profiles = "none.pem", "none.key", "0.0.0.0:6060"
 	err := app.Check(c)
 	if andon.KindOf(err) != andon.Invalid {
 		t.Fatalf("got %v", err)
 	}
 	for _, want := range []string{
-		"listen on", "token_file", "tls_cert", "pprof.listen", `store "dynamodb"`,
+		"listen on", "token_file", "tls_cert", "pprof.listen", `store "abacus"`,
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q does not name %s", err, want)

@@ -79,6 +79,9 @@ func (t *tasks) run(ctx context.Context, work task) {
 // what fails every few seconds is logged when that begins, changes and ends.
 func (t *tasks) once(ctx context.Context, work task, failed string) string {
 	err := work.do(ctx)
+	if andon.KindOf(err) == andon.Unsupported { // the store has nothing for the task to do
+		err = nil
+	}
 	switch {
 	case err == nil:
 		t.succeeded.WithLabelValues(work.name).Set(seconds(t.now()))

@@ -47,6 +47,10 @@ func TestTask(t *testing.T) {
 		fail = nil
 		wake <- struct{}{}
 		expect(3, seconds(begun)+7200, 1, 1)
+		time.Sleep(time.Minute)
+		fail = andon.Errorf(andon.Unsupported, "the store has nothing of the kind")
+		wake <- struct{}{}
+		expect(3, seconds(begun)+7260, 1, 1)
 		all.stop()
 		all.wait()
 	})

@@ -1,5 +1,5 @@
 // Package bench measures a store in process: it lets a fleet report, asks what people ask, and does
-// the same writes on the bare engine in turn, because a figure of one machine says little without a
+// the same writes on the baseline in turn, because a figure of one machine says little without a
 // ceiling beside it. It knows the contract of andon.Store and no engine; clock and stores are
 // passed in.
 //
@@ -46,16 +46,16 @@ type Step struct {
 // Subject is an open store that is measured. What it can do beyond the contract is nil where it
 // can't.
 type Subject struct {
-	Name  string
-	Store andon.Store
-	Bare  wrap.Bare
-	Sized wrap.Sized
+	Name     string
+	Store    andon.Store
+	Baseline wrap.Baseline
+	Sized    wrap.Sized
 }
 
 // SubjectOf makes a subject of a store with all that the store can do.
 func SubjectOf(name string, store andon.Store) Subject {
 	s := Subject{Name: name, Store: store}
-	s.Bare, _ = wrap.As[wrap.Bare](store)
+	s.Baseline, _ = wrap.As[wrap.Baseline](store)
 	s.Sized, _ = wrap.As[wrap.Sized](store)
 	return s
 }
@@ -70,17 +70,26 @@ type Row struct {
 	OpsRate  float64       `json:"ops_per_second"`
 	P50      time.Duration `json:"p50_ns"`
 	P99      time.Duration `json:"p99_ns"`
+	P999     time.Duration `json:"p999_ns"`
 	// EventsRate is events written in a second; nil where nothing is written.
 	EventsRate *float64 `json:"events_per_second"`
-	// CeilingRate is events written in a second by the bare engine, in the same run.
+	// CeilingRate is events written in a second by the baseline, in the same run.
 	CeilingRate *float64 `json:"ceiling_events_per_second"`
-	// OfCeiling is the median of what each go reached of the bare engine's go behind it.
+	// OfCeiling is the median of what each go reached of the baseline's go behind it.
 	OfCeiling *float64 `json:"of_ceiling"`
-	// CeilingP50 and CeilingP99 are the bare engine's, where waiting is what is measured.
+	// CeilingP50 and CeilingP99 are the baseline's, where waiting is what is measured.
 	CeilingP50 *time.Duration `json:"ceiling_p50_ns"`
 	CeilingP99 *time.Duration `json:"ceiling_p99_ns"`
 	// BytesPerEvent is what the store grew on its disk by.
 	BytesPerEvent *float64 `json:"bytes_per_event"`
+	// Open says that operations began at their time, and what they took counts from then on.
+	Open bool `json:"open_loop,omitempty"`
+	// CPU is the processor time of a server for one event that is written, or for one question.
+	CPU *time.Duration `json:"cpu_ns,omitempty"`
+	// WrittenPerEvent is the bytes that a server wrote into all its files.
+	WrittenPerEvent *float64 `json:"written_per_event,omitempty"`
+	// Memory is the resident memory of a server behind the load.
+	Memory *int64 `json:"memory_bytes,omitempty"`
 }
 
 // Measure runs all loads on a subject: it fills the store, asks, and writes on. The rows that were
@@ -95,7 +104,7 @@ func Measure(ctx context.Context, s Subject, o Options) (rows []Row, err error) 
 		return nil, fmt.Errorf("make the tenant of the run: %w", err)
 	}
 	defer func() { err = errors.Join(err, r.tidy(ctx)) }()
-	end, err := r.openBare(ctx)
+	end, err := r.openBaseline(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -139,11 +148,11 @@ func (o *Options) Check() error {
 // run is one subject being measured.
 type run struct {
 	Options
-	subject Subject
-	bare    keeper // nil where the store has none
-	fleet   *fleet
-	round   int // of the fleet: the first that nothing was written of
-	step    Step
+	subject  Subject
+	baseline keeper // nil where the store has none
+	fleet    *fleet
+	round    int // of the fleet: the first that nothing was written of
+	step     Step
 }
 
 // load is one thing to measure.
@@ -169,14 +178,14 @@ func (r *run) tell(done float64) {
 	}
 }
 
-// openBare opens the bare engine, where there is one.
-func (r *run) openBare(ctx context.Context) (end func() error, err error) {
-	if r.subject.Bare == nil {
+// openBaseline opens the baseline, where there is one.
+func (r *run) openBaseline(ctx context.Context) (end func() error, err error) {
+	if r.subject.Baseline == nil {
 		return func() error { return nil }, nil
 	}
-	r.bare, end, err = r.subject.Bare.Bare(ctx, r.Tenant)
+	r.baseline, end, err = r.subject.Baseline.Baseline(ctx, r.Tenant)
 	if err != nil {
-		return nil, fmt.Errorf("open the bare engine: %w", err)
+		return nil, fmt.Errorf("open the baseline: %w", err)
 	}
 	return end, nil
 }

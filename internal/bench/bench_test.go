@@ -29,7 +29,7 @@ func options() bench.Options {
 // able is a store with an engine beside it that takes no time.
 type able struct {
 	andon.Store
-	appended, bare, open atomic.Int64
+	appended, baseline, open atomic.Int64
 }
 
 func (a *able) Append(
@@ -39,12 +39,12 @@ func (a *able) Append(
 	return a.Store.Append(ctx, id, received, events)
 }
 
-func (a *able) Bare(context.Context, andon.TenantID) (
+func (a *able) Baseline(context.Context, andon.TenantID) (
 	keep func(context.Context, andon.Time, []andon.Event) error, end func() error, err error,
 ) {
 	a.open.Add(1)
 	keep = func(_ context.Context, _ andon.Time, events []andon.Event) error {
-		a.bare.Add(int64(len(events)))
+		a.baseline.Add(int64(len(events)))
 		return nil
 	}
 	return keep, func() error { a.open.Add(-1); return nil }, nil
@@ -89,9 +89,9 @@ func TestMeasureAble(t *testing.T) {
 	if diff := cmp.Diff(want, loads); diff != "" {
 		t.Error(diff)
 	}
-	if s.open.Load() != 0 || s.bare.Load() == 0 || steps.Load() == 0 {
-		t.Errorf("%d bare engines left, %d events, %d steps",
-			s.open.Load(), s.bare.Load(), steps.Load())
+	if s.open.Load() != 0 || s.baseline.Load() == 0 || steps.Load() == 0 {
+		t.Errorf("%d baselines left, %d events, %d steps",
+			s.open.Load(), s.baseline.Load(), steps.Load())
 	}
 	noTenantLeft(t, s)
 }
@@ -125,7 +125,7 @@ func TestMeasureInterrupted(t *testing.T) {
 		t.Errorf("%d rows, %v", len(rows), err)
 	}
 	if s.open.Load() != 0 {
-		t.Error("a bare engine is left")
+		t.Error("a baseline is left")
 	}
 	noTenantLeft(t, s)
 }

@@ -10,26 +10,26 @@ import (
 const singleWriters = 8
 
 // beside writes single events while an import goes on, as fast as it can, from batchWriters: to the
-// store and to the bare engine in turn. What is measured is how long the single events take.
+// store and to the baseline in turn. What is measured is how long the single events take.
 func (r *run) beside() load {
 	size := min(r.Batch, r.Devices)
 	name := fmt.Sprintf("write: 1 event beside an import by %s", events(size))
 	return load{name, func(ctx context.Context) (row Row, err error) {
 		written := func(t *turn) int64 { return t.next.Load() + t.imported.Load()*int64(size) }
-		ours, bare, err := r.inTurn(ctx, &row, written, func(t *turn) (*spell, error) {
+		ours, baseline, err := r.inTurn(ctx, &row, written, func(t *turn) (*spell, error) {
 			return r.besideImport(ctx, size, t)
 		})
 		if err != nil {
 			return row, err
 		}
-		imported := max(ours.imported.Load(), bare.imported.Load())
-		singles := max(ours.next.Load(), bare.next.Load())
+		imported := max(ours.imported.Load(), baseline.imported.Load())
+		singles := max(ours.next.Load(), baseline.next.Load())
 		r.round += 2 * (int(imported)/(r.Devices/size) + int(singles)/r.Devices + 2)
 		row.note(singleWriters, ours.spells)
-		row.compare(1, ours.spells, bare.spells)
-		if len(bare.spells) > 0 {
+		row.compare(1, ours.spells, baseline.spells)
+		if len(baseline.spells) > 0 {
 			var ceiling Row
-			ceiling.note(singleWriters, bare.spells)
+			ceiling.note(singleWriters, baseline.spells)
 			row.CeilingP50, row.CeilingP99 = new(ceiling.P50), new(ceiling.P99)
 		}
 		return row, nil

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/andonhq/andon/internal/sleep"
 )
 
 // job is an operation that is done again and again, with rising numbers.
@@ -13,7 +15,10 @@ type job struct {
 	next    *atomic.Int64 // the number of the next operation
 	most    int64         // how many numbers there are; 0: as many as fit into the time
 	length  time.Duration // after which no operation is begun; 0: until the numbers end
-	do      func(ctx context.Context, n int64, w *stopwatch) error
+	// due is when an operation is to begin, from the beginning of the job on. What it takes counts
+	// from then on, also where no caller was free. Nil: as soon as a caller is free.
+	due func(n int64) time.Duration
+	do  func(ctx context.Context, n int64, w *stopwatch) error
 }
 
 // spell is what a job came to in one go.
@@ -36,6 +41,16 @@ type stopwatch struct {
 
 // start starts again: an operation that has something to prepare calls it then.
 func (w *stopwatch) start() { w.begun = w.now() }
+
+// until waits for the time from which on it measures, which may be past.
+func (w *stopwatch) until(ctx context.Context, due time.Time) error {
+	wait := due.Sub(w.begun)
+	w.begun = due
+	if wait <= 0 {
+		return nil
+	}
+	return sleep.For(ctx, wait)
+}
 
 // stop counts the time since start, and returns what time it is.
 func (w *stopwatch) stop() time.Time {
@@ -76,6 +91,12 @@ func (j *job) repeat(ctx context.Context, w *stopwatch, begun time.Time) error {
 			return nil
 		}
 		w.start()
+		if j.due != nil {
+			due := j.due(n)
+			if j.length > 0 && due >= j.length || w.until(ctx, begun.Add(due)) != nil {
+				return nil
+			}
+		}
 		if err := j.do(ctx, n, w); err != nil {
 			return err
 		}
@@ -96,5 +117,5 @@ func (r *Row) note(callers int, spells []*spell) {
 		rates[i] = s.rate()
 	}
 	r.InFlight, r.Ops, r.OpsRate = callers, all.total, median(rates)
-	r.P50, r.P99 = all.quantile(0.5), all.quantile(0.99)
+	r.P50, r.P99, r.P999 = all.quantile(0.5), all.quantile(0.99), all.quantile(0.999)
 }

@@ -7,15 +7,16 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/sleep"
 )
 
 const (
 	batchWriters = 4 // batches at once
-	spells       = 5 // of each write load, the bare engine's in between
+	spells       = 5 // of each write load, the baseline's in between
 	rowsOfDevice = 100
 )
 
-// keeper keeps events, as a store or as a bare engine.
+// keeper keeps events, as a store or as a baseline.
 type keeper func(ctx context.Context, received andon.Time, events []andon.Event) error
 
 // keep does what the intake does with events that it has admitted.
@@ -24,7 +25,7 @@ func (r *run) keep(ctx context.Context, received andon.Time, events []andon.Even
 }
 
 // fill lets the fleet report for as long as its past is, in batches of many devices: first to the
-// store, then to the bare engine, so that both have as much to care for when the rest is measured.
+// store, then to the baseline, so that both have as much to care for when the rest is measured.
 func (r *run) fill() load {
 	size := min(r.Batch, r.Devices)
 	batches := (r.Devices + size - 1) / size // of a round; the last of them may be smaller
@@ -36,9 +37,9 @@ func (r *run) fill() load {
 			ours = append(ours, s)
 			return int64(r.Devices*(r.fleet.past-busyRounds) + busyDevices*busyRounds), err
 		})
-		if err == nil && r.bare != nil {
+		if err == nil && r.baseline != nil {
 			var s *spell
-			s, err = r.writePast(ctx, size, r.bare)
+			s, err = r.writePast(ctx, size, r.baseline)
 			ceiling = append(ceiling, s)
 		}
 		if err != nil {
@@ -47,7 +48,7 @@ func (r *run) fill() load {
 		r.round = r.fleet.past
 		row.note(batchWriters, ours)
 		row.compare(float64(r.Devices)/float64(batches), ours, ceiling)
-		return row, r.settle(ctx)
+		return row, r.awaitShown(ctx)
 	}}
 }
 
@@ -76,9 +77,9 @@ func (r *run) writePast(ctx context.Context, size int, keep keeper) (*spell, err
 	})
 }
 
-// settle waits until the store shows what was written to it. Where it never does, there is nothing
-// worth measuring.
-func (r *run) settle(ctx context.Context) error {
+// awaitShown waits until the store shows what was written to it. Where it never does, there is
+// nothing worth measuring.
+func (r *run) awaitShown(ctx context.Context) error {
 	const patience, pause = 2 * time.Minute, 200 * time.Millisecond
 	begun := r.Now()
 	for {
@@ -87,10 +88,8 @@ func (r *run) settle(ctx context.Context) error {
 		if err == nil || late {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(pause):
+		if err := sleep.For(ctx, pause); err != nil {
+			return err
 		}
 	}
 }
@@ -151,7 +150,7 @@ func (r *run) part(l writeLoad, n int64, round int) slice {
 func (r *run) measureWrites(ctx context.Context, l writeLoad) (row Row, err error) {
 	size, round := l.devices*l.rounds, r.round
 	written := func(t *turn) int64 { return t.next.Load() * int64(size) }
-	ours, bare, err := r.inTurn(ctx, &row, written, func(t *turn) (*spell, error) {
+	ours, baseline, err := r.inTurn(ctx, &row, written, func(t *turn) (*spell, error) {
 		return r.drive(ctx, job{
 			callers: l.writers, next: &t.next, length: r.Duration / spells,
 			do: func(ctx context.Context, n int64, w *stopwatch) error {
@@ -164,10 +163,10 @@ func (r *run) measureWrites(ctx context.Context, l writeLoad) (row Row, err erro
 	if err != nil {
 		return row, err
 	}
-	most := max(ours.next.Load(), bare.next.Load())
+	most := max(ours.next.Load(), baseline.next.Load())
 	r.round += (int(most)/(r.Devices/l.devices) + 1) * l.rounds
 	row.note(l.writers, ours.spells)
-	row.compare(float64(size), ours.spells, bare.spells)
+	row.compare(float64(size), ours.spells, baseline.spells)
 	return row, nil
 }
 
@@ -178,18 +177,18 @@ type turn struct {
 	spells         []*spell
 }
 
-// inTurn lets the store and the bare engine, where there is one, write in turn, the same events in
+// inTurn lets the store and the baseline, where there is one, write in turn, the same events in
 // the same order, so that both meet the same moods of the machine. The first go of each does not
 // count: what is new to them then is not what is asked about. written says how many events a turn
 // has written.
 func (r *run) inTurn(
 	ctx context.Context, row *Row, written func(*turn) int64, write func(*turn) (*spell, error),
-) (ours, bare *turn, err error) {
-	ours, bare = &turn{keep: r.keep}, &turn{keep: r.bare}
+) (ours, baseline *turn, err error) {
+	ours, baseline = &turn{keep: r.keep}, &turn{keep: r.baseline}
 	err = r.grown(ctx, row, func() (int64, error) {
 		for i := range 1 + spells {
 			r.tell(float64(i) / (1 + spells))
-			for _, t := range []*turn{ours, bare} {
+			for _, t := range []*turn{ours, baseline} {
 				if t.keep == nil {
 					continue
 				}
@@ -204,7 +203,7 @@ func (r *run) inTurn(
 		}
 		return written(ours), nil
 	})
-	return ours, bare, err
+	return ours, baseline, err
 }
 
 // compare notes events in a second, and what of the ceiling that is.

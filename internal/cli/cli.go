@@ -95,7 +95,7 @@ the configuration of a server is wrong.`,
 	root.AddCommand(transfer.Export(p))
 	root.AddCommand(measure.Command(p))
 	root.AddCommand(operate.Store(p))
-	root.SetHelpCommand(helpCommand(p))
+	root.SetHelpCommand(helpCommand())
 	command.CheckArguments(root)
 	fitHelp(root)
 	return root

@@ -16,7 +16,7 @@ import (
 // planned is what a server answers to any question that is to be explained.
 const planned = `{"statements":[{"statement":"SELECT entry FROM andon.latest_by_device ` +
 	`WHERE tenant = ? AND device = ?","partition":["default","press-7"],` +
-	`"consistency":"LOCAL_QUORUM","times":12,"rows":34,"ms":5.25},` +
+	`"consistency":"LOCAL_QUORUM","times":12,"rows":34,"scanned":40,"units":1.5,"ms":5.25},` +
 	`{"statement":"SELECT record\nFROM andon.tenants","times":1,"rows":1,"ms":0.5}]}`
 
 // newPlanner is a desk before a server that explains all that it is asked, and nothing else.
@@ -36,8 +36,8 @@ func newPlanner(t *testing.T, plan string) *desk {
 
 func TestExplain(t *testing.T) {
 	d := newPlanner(t, planned)
-	const table = `PARTITION CONSISTENCY TIMES ROWS MS STATEMENT
-default, press-7 LOCAL_QUORUM 12 34 5.25 SELECT entry FROM andon.latest_by_device ` +
+	const table = `PARTITION CONSISTENCY TIMES ROWS SCANNED UNITS MS STATEMENT
+default, press-7 LOCAL_QUORUM 12 34 40 1.5 5.25 SELECT entry FROM andon.latest_by_device ` +
 		`WHERE tenant = ? AND device = ?
 1 1 0.5 SELECT record FROM andon.tenants
 `
@@ -48,14 +48,14 @@ default, press-7 LOCAL_QUORUM 12 34 5.25 SELECT entry FROM andon.latest_by_devic
 	got = d.does("query", "device", "press-7", "--explain")
 	want := `{"statement":"SELECT entry FROM andon.latest_by_device WHERE tenant = ? AND ` +
 		`device = ?","partition":["default","press-7"],"consistency":"LOCAL_QUORUM",` +
-		`"times":12,"rows":34,"ms":5.25}` + "\n" +
+		`"times":12,"rows":34,"scanned":40,"units":1.5,"ms":5.25}` + "\n" +
 		`{"statement":"SELECT record\nFROM andon.tenants","times":1,"rows":1,"ms":0.5}` + "\n"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	got = d.does("query", "device", "press-7", "--explain", "--output", "csv")
-	if !strings.HasPrefix(got, "statement,partition,consistency,times,rows,ms\n") ||
-		!strings.Contains(got, `,"default, press-7",LOCAL_QUORUM,12,34,5.25`) {
+	if !strings.HasPrefix(got, "statement,partition,consistency,times,rows,scanned,units,ms\n") ||
+		!strings.Contains(got, `,"default, press-7",LOCAL_QUORUM,12,34,40,1.5,5.25`) {
 		t.Errorf("got %s", got)
 	}
 }

@@ -132,7 +132,7 @@ func wrapped(text string, width int) string {
 }
 
 // helpCommand takes the place of cobra's own, which calls what it does not know a help topic.
-func helpCommand(p *command.Program) *cobra.Command {
+func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND...]",
 		Short:   "Print what a command does",

@@ -13,6 +13,7 @@ import (
 
 // withoutAnswer are the commands that have no answer whose form could be chosen.
 var withoutAnswer = map[string]string{
+	"andon bench peer":           "it is hidden, and run by andon bench alone",
 	"andon completion":           "prints a script",
 	"andon config check":         "its exit code is the answer",
 	"andon demo":                 "a picture that moves",
@@ -24,6 +25,7 @@ var withoutAnswer = map[string]string{
 	"andon store rebuild latest": "a sentence, once it is done",
 	"andon store repair":         "reports to a person who decides",
 	"andon watch":                "a picture that moves, or lines",
+	"andon store template":       "prints a template, in the form of another program",
 }
 
 // TestOneOutputFlag: -o, --output alone chooses the form of every answer, and Tab knows its words.
@@ -34,7 +36,9 @@ func TestOneOutputFlag(t *testing.T) {
 		path, flags := cmd.CommandPath(), cmd.Flags()
 		for _, former := range []string{"json", "format"} {
 			f := flags.Lookup(former)
-			reads := path == "andon import" || path == "andon assign" // the form of a file
+			// The form of a file.
+			reads := path == "andon import" || path == "andon assign" ||
+				path == "andon store template"
 			if f != nil && !f.Hidden && !(former == "format" && reads) {
 				t.Errorf("%s shows --%s beside --output", path, former)
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/cli/clitest"
 	"github.com/andonhq/andon/internal/cli/command"
+	"github.com/andonhq/andon/internal/golden"
 )
 
 // desk is a person at the command line, with a server whose clock stands still.
@@ -72,7 +73,7 @@ func TestTablesGolden(t *testing.T) {
 			d.does(append(args, "--output", "table")...) + d.err.String() + "\n")
 	}
 	got.WriteString("$ andon tenant list\n" + d.does("tenant", "list", "--output", "table"))
-	clitest.Golden(t, "testdata/tables.golden", got.String())
+	golden.File(t, "testdata/tables.golden", got.String())
 }
 
 // TestLongTablesComeInParts: a list that never ends is shown as it comes.

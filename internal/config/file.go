@@ -35,8 +35,7 @@ func (l *loader) file(path string) {
 
 // reason strips the path from an error of the file system: the place says it already.
 func reason(err error) error {
-	var e *os.PathError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*os.PathError](err); ok {
 		return e.Err
 	}
 	return err

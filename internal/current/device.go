@@ -23,8 +23,8 @@ type Device struct {
 	PrevTime  andon.Time  // last entry before the present run; 0 when there is none
 	PrevState andon.State // the same entry's state
 
-	Incident andon.Time // first entry of the present incident; 0 while none is open
-	Calm     andon.Time // last entry of severity 0 before it; 0 when there is none
+	Incident   andon.Time // first entry of the present incident; 0 while none is open
+	LastNormal andon.Time // last entry of severity 0 before it; 0 when there is none
 
 	Operator andon.PersonID // of the newest entry
 
@@ -104,7 +104,7 @@ func (d *Device) Apply(e Entry, states *andon.StateSet, past History) error {
 // begin is the first entry, or the first after a retirement.
 func (d *Device) begin(e Entry) {
 	d.Time, d.State, d.Since, d.Operator = e.Time, e.State, e.Time, e.Operator
-	d.PrevTime, d.PrevState, d.Calm = 0, "", 0
+	d.PrevTime, d.PrevState, d.LastNormal = 0, "", 0
 	d.endIncident()
 	if e.Severity > 0 {
 		d.Incident = e.Time
@@ -121,9 +121,9 @@ func (d *Device) advance(e Entry) {
 	switch {
 	case e.Severity == 0:
 		d.endIncident()
-		d.Calm = 0
+		d.LastNormal = 0
 	case d.Incident == 0:
-		d.Incident, d.Calm = e.Time, d.Time
+		d.Incident, d.LastNormal = e.Time, d.Time
 	}
 	d.Time, d.State, d.Operator = e.Time, e.State, e.Operator
 }
@@ -146,7 +146,7 @@ func (d *Device) applyLate(e Entry, states *andon.StateSet, past History) (err e
 		d.beforeRun(e, first, states)
 	}
 	if splitsIncident {
-		d.Incident, d.Calm = after, e.Time
+		d.Incident, d.LastNormal = after, e.Time
 		d.forgetEscalations(after)
 		return d.refill(states, past)
 	}
@@ -176,8 +176,8 @@ func (d *Device) beforeIncident(e Entry) {
 	switch {
 	case d.Incident == 0:
 	case e.Severity == 0:
-		d.Calm = max(d.Calm, min(e.Time, d.Incident))
-	case e.Time >= d.Calm:
+		d.LastNormal = max(d.LastNormal, min(e.Time, d.Incident))
+	case e.Time >= d.LastNormal:
 		d.Incident = min(d.Incident, e.Time)
 	}
 }

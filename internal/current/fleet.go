@@ -87,11 +87,19 @@ type Changes[Note any] struct {
 
 // NewChanges makes room for changes of at most so many devices.
 func NewChanges[Note any](devices int) *Changes[Note] {
-	return &Changes[Note]{
-		devices: make([]Device, 0, devices),
-		slots:   make([]*Slot[Note], 0, devices),
-		copied:  make([]uint32, 0, devices),
-	}
+	c := &Changes[Note]{}
+	c.Reset(devices)
+	return c
+}
+
+// Reset makes room for changes of at most so many other devices. What was there before must
+// be published, and must not be copied any more.
+func (c *Changes[Note]) Reset(devices int) {
+	clear(c.devices)
+	clear(c.slots)
+	c.devices = slices.Grow(c.devices[:0], devices)
+	c.slots = slices.Grow(c.slots[:0], devices)
+	c.copied = slices.Grow(c.copied[:0], devices)
 }
 
 // Copy takes a copy of the newest state of a device for the caller to change. A device that has no

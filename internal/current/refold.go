@@ -60,7 +60,7 @@ type folding struct {
 	oldest      andon.Time // of the log, gone or not, as far as it was read; 0 before the first
 	begun       bool       // the newest entry is known
 	run         bool       // where the present run begins is known
-	calm        bool       // where the present incident begins is known, or there is none
+	incident    bool       // where the present incident begins is known, or there is none
 	escalations []Escalation
 }
 
@@ -69,7 +69,7 @@ func (f *folding) take(e Logged) (done bool) {
 	if !f.begun {
 		f.begun = true
 		f.is.Time, f.is.State, f.is.Operator = e.Time, e.State, e.Operator
-		f.calm = e.Severity == 0
+		f.incident = e.Severity == 0
 	}
 	if e.Time <= f.is.Retired {
 		return true
@@ -81,9 +81,9 @@ func (f *folding) take(e Logged) (done bool) {
 			f.is.Since = e.Time
 		}
 	}
-	if !f.calm {
-		if f.calm = e.Severity == 0; f.calm {
-			f.is.Calm = e.Time
+	if !f.incident {
+		if f.incident = e.Severity == 0; f.incident {
+			f.is.LastNormal = e.Time
 		} else {
 			f.is.Incident = e.Time
 			if e.Escalated.At != 0 {
@@ -91,7 +91,7 @@ func (f *folding) take(e Logged) (done bool) {
 			}
 		}
 	}
-	return f.run && f.calm
+	return f.run && f.incident
 }
 
 // remember goes on with what the device knew of entries that are older than all of the log.
@@ -111,11 +111,11 @@ func (f *folding) remember(
 	if f.is.Incident == 0 {
 		return nil
 	}
-	if !f.calm && lost(was.Incident, "") && was.Incident < f.is.Incident {
+	if !f.incident && lost(was.Incident, "") && was.Incident < f.is.Incident {
 		f.is.Incident = was.Incident
 	}
-	if !f.calm && lost(was.Calm, "") && was.Incident == f.is.Incident {
-		f.is.Calm = was.Calm
+	if !f.incident && lost(was.LastNormal, "") && was.Incident == f.is.Incident {
+		f.is.LastNormal = was.LastNormal
 	}
 	escalations := slices.Clone(was.Escalations)
 	if was.AsideAt != 0 {

@@ -35,6 +35,10 @@ type Options struct {
 	Addr string
 	// Heap is the most that the JVM's may grow to, "768m" unless it is given.
 	Heap string
+	// Brief is for a node that ends after some minutes: it starts with half the CPU, and does not
+	// spend any on getting fast, which takes it a third of all in that time. It is not to be
+	// measured.
+	Brief bool
 	// WithoutViews leaves materialised views disabled, as Cassandra has them.
 	WithoutViews bool
 	// CommitlogSync is "batch" unless it is given: acknowledged is on the disk, so nothing is lost

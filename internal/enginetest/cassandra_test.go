@@ -73,8 +73,8 @@ func TestNodeWithTLS(t *testing.T) {
 	if answer := mustQuery(t, n, "LIST ROLES"); !strings.Contains(answer, User) {
 		t.Errorf("the roles are %q", answer)
 	}
-	bare := &Node{address: n.Addr(), options: n.options}
-	if err := bare.probe(t.Context()); err == nil {
+	second := &Node{address: n.Addr(), options: n.options}
+	if err := second.probe(t.Context()); err == nil {
 		t.Error("the node answers without TLS")
 	}
 	config, err := n.TLS()

@@ -190,19 +190,22 @@ func options(name string) (lines []string, err error) {
 
 // arguments returns those of java for a node.
 func (n *Node) arguments() ([]string, error) {
-	modules, err := options("jvm.options")
-	if err != nil {
-		return nil, err
+	lives := "lasting.options"
+	if n.options.Brief {
+		lives = "brief.options"
 	}
-	server, err := options("server.options")
-	if err != nil {
-		return nil, err
+	var args []string
+	for _, file := range []string{"jvm.options", "server.options", lives} {
+		lines, err := options(file)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, lines...)
 	}
 	agents, err := filepath.Glob(filepath.Join(n.jars, "jamm-*.jar"))
 	if err != nil || len(agents) != 1 {
 		return nil, fmt.Errorf("want one jamm-*.jar in %s, found %q", n.jars, agents)
 	}
-	args := append(modules, server...)
 	args = append(args, fmt.Sprintf("-Dcassandra.ring_delay_ms=%d", n.ringDelay.Milliseconds()))
 	if n.options.ForgetfulSchema {
 		args = append(args, "-Dcassandra.test.flush_local_schema_changes=false")

@@ -1,5 +1,6 @@
 // Package enginetest starts the engines that Andon's stores are tested with, on a machine without
-// them: Apache Cassandra, from Maven Central, as child processes of the test binary.
+// them, as child processes of the test binary: Apache Cassandra, from Maven Central, and two
+// imitations of DynamoDB, dynalite and moto.
 //
 // An engine ends at the latest with the process that started it. If the kernel supports it, this
 // also holds for a test binary that is killed. The package must not know Andon: it uses the driver
@@ -12,6 +13,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -41,7 +43,11 @@ func Cassandra(t testing.TB) *Node {
 	if os.Getenv(UserCassandra) == "" {
 		skipUnlessAsked(t)
 	}
-	n, err := shared().cassandra()
+	e := shared()
+	if _, measured := t.(*testing.B); measured {
+		e.lasts.Store(true)
+	}
+	n, err := e.cassandra()
 	require(t, err)
 	return n
 }
@@ -51,6 +57,7 @@ func OwnCassandra(t testing.TB, o Options) *Node {
 	t.Helper()
 	skipIfUsers(t)
 	skipUnlessAsked(t)
+	o.Brief = true
 	n, err := StartCassandra(t.Context(), o)
 	require(t, err)
 	t.Cleanup(n.Discard)
@@ -117,31 +124,51 @@ func (e Engines) RunAnd(last func()) int {
 	return e.M.Run()
 }
 
-// shared are the engines of this process. There is one for each test binary and not for each test:
-// starting a node takes longer than most tests.
-var shared = sync.OnceValue(func() *engines { return &engines{} })
-
+// engines are started when they are asked for.
 type engines struct {
-	once sync.Once
-	node *Node
-	err  error
+	cassandra    func() (*Node, error)
+	dynamo, moto func() (*Service, error)
+	lasts        atomic.Bool // what runs is a benchmark, so the node of Cassandra is not brief
+
+	mu   sync.Mutex
+	ends []func() // of those that were started
 }
 
-func (e *engines) cassandra() (*Node, error) {
-	e.once.Do(func() {
-		if addr := os.Getenv(UserCassandra); addr != "" {
-			e.node, e.err = usersNode(addr)
-			return
+// shared are the engines of this process. There is one for each test binary and not for each test:
+// starting a node takes longer than most tests.
+var shared = sync.OnceValue(func() *engines {
+	e := &engines{}
+	e.cassandra = once(e, e.sharedCassandra, (*Node).Discard)
+	e.dynamo = once(e, findDynamo, (*Service).end)
+	e.moto = once(e, startMoto, (*Service).end)
+	return e
+})
+
+// once starts an engine at the first call, and has it ended with the others.
+func once[E any](e *engines, start func() (E, error), end func(E)) func() (E, error) {
+	return sync.OnceValues(func() (E, error) {
+		engine, err := start()
+		if err == nil {
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			e.ends = append(e.ends, func() { end(engine) })
 		}
-		e.node, e.err = StartCassandra(context.Background(), Options{ForgetfulSchema: true})
+		return engine, err
 	})
-	return e.node, e.err
 }
 
 func (e *engines) discard() {
-	if e.node != nil {
-		e.node.Discard()
+	for _, end := range e.ends {
+		end()
 	}
+}
+
+func (e *engines) sharedCassandra() (*Node, error) {
+	if addr := os.Getenv(UserCassandra); addr != "" {
+		return usersNode(addr)
+	}
+	return StartCassandra(context.Background(),
+		Options{ForgetfulSchema: true, Brief: !e.lasts.Load()})
 }
 
 // usersNode is a node that somebody else runs.

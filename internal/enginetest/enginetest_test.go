@@ -84,7 +84,7 @@ func TestSearchJava(t *testing.T) {
 func TestNothingToInstall(t *testing.T) {
 	t.Setenv("CI", "")
 	t.Setenv("PATH", t.TempDir())
-	_, err := findMaven(t.Context())
+	_, err := findTool(t.Context(), "mvn", "Maven fetches Cassandra", "maven")
 	if !errors.Is(err, errByHand) || !strings.Contains(err.Error(), "on Debian, maven") {
 		t.Errorf("without mvn: %v", err)
 	}

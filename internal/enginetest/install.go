@@ -12,35 +12,49 @@ import (
 	"time"
 )
 
-// longestFetch is how long it may take to fetch the jars, some 70 MB.
+// longestFetch is how long it may take to fetch an engine.
 const longestFetch = 10 * time.Minute
 
-// install returns a java that Cassandra runs on, and the directory of Cassandra's jars. What is not
-// there it fetches: the jars once for this user, by Maven, from wherever Maven is set to fetch.
+// install returns a java that Cassandra runs on, and the directory of Cassandra's jars.
 func install(ctx context.Context) (java, jars string, err error) {
-	cache, err := cacheDir()
-	if err != nil {
-		return "", "", err
-	}
-	// Two test binaries may be at it at once.
-	unlock, err := lock(filepath.Join(cache, "install.lock"))
-	if err != nil {
-		return "", "", err
-	}
-	defer unlock()
-	jars = filepath.Join(cache, "cassandra-"+Version)
 	if java, err = findJava(ctx); err != nil {
 		return "", "", err
 	}
-	switch _, err := os.Stat(jars); {
-	case err == nil:
-		return java, jars, nil
-	case !errors.Is(err, fs.ErrNotExist):
-		return "", "", err
+	jars, err = cached(ctx, "cassandra-"+Version, fetchJars)
+	return java, jars, err
+}
+
+// cached returns a directory of the user's cache. The first call on a machine fetches what is in
+// it, from wherever the tool that fetches is set to. The directory is there with all of it, or not
+// at all.
+func cached(
+	ctx context.Context, name string, fetch func(ctx context.Context, dir string) error,
+) (string, error) {
+	cache, err := cacheDir()
+	if err != nil {
+		return "", err
 	}
+	// Two test binaries may fetch at once.
+	unlock, err := lock(filepath.Join(cache, "install.lock"))
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	dir := filepath.Join(cache, name)
+	if _, err := os.Stat(dir); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return dir, err
+	}
+	work, err := os.MkdirTemp(cache, "fetching-")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = os.RemoveAll(work) }()
 	ctx, cancel := context.WithTimeout(ctx, longestFetch)
 	defer cancel()
-	return java, jars, fetch(ctx, cache, jars)
+	if err := fetch(ctx, work); err != nil {
+		return "", err
+	}
+	return dir, os.Rename(work, dir)
 }
 
 // cacheDir makes the directory for what is fetched. It is outside the checkout, so every checkout
@@ -54,31 +68,30 @@ func cacheDir() (string, error) {
 	return dir, os.MkdirAll(dir, 0o755)
 }
 
-// fetch fills a directory with jars. It is there with all of them, or not at all.
-func fetch(ctx context.Context, cache, jars string) error {
-	maven, err := findMaven(ctx)
+// fetchJars fetches Cassandra's jars, some 70 MB, by Maven.
+func fetchJars(ctx context.Context, dir string) error {
+	maven, err := findTool(ctx, "mvn", "Maven fetches Cassandra", "maven")
 	if err != nil {
 		return err
 	}
-	work, err := os.MkdirTemp(cache, "fetching-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(work) }()
 	pom, err := fill("pom.xml", map[string]string{"Version": Version})
 	if err != nil {
 		return err
 	}
-	pomFile, fetched := filepath.Join(work, "pom.xml"), filepath.Join(work, "jars")
+	pomFile := filepath.Join(dir, "pom.xml")
 	if err := os.WriteFile(pomFile, pom, 0o644); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, maven, "--batch-mode", "--quiet", "--strict-checksums",
+	return run(exec.CommandContext(ctx, maven, "--batch-mode", "--quiet", "--strict-checksums",
 		"--file", pomFile, "dependency:copy-dependencies",
-		"-DoutputDirectory="+fetched, "-DincludeScope=runtime")
+		"-DoutputDirectory="+dir, "-DincludeScope=runtime"))
+}
+
+// run runs a command. Its error says what the command printed.
+func run(cmd *exec.Cmd) error {
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("fetch jars by mvn: %w: %s", errors.Join(err, context.Cause(ctx)),
+		return fmt.Errorf("%s: %w: %s", strings.Join(cmd.Args, " "), err,
 			strings.TrimSpace(string(out)))
 	}
-	return os.Rename(fetched, jars)
+	return nil
 }

@@ -73,22 +73,23 @@ func versionOf(ctx context.Context, java string) string {
 	return first
 }
 
-func findMaven(ctx context.Context) (string, error) {
-	if path, err := exec.LookPath("mvn"); err == nil {
+// findTool returns a program; it may install one, see aptInstall.
+func findTool(ctx context.Context, name, reason string, packages ...string) (string, error) {
+	if path, err := exec.LookPath(name); err == nil {
 		return path, nil
 	}
-	if err := aptInstall(ctx, "maven"); err != nil {
-		return "", fmt.Errorf("there is no mvn, and Maven fetches Cassandra: install it "+
-			"(on Debian, maven); %w", err)
+	if err := aptInstall(ctx, packages...); err != nil {
+		return "", fmt.Errorf("there is no %s, and %s: install it (on Debian, %s); %w", name,
+			reason, strings.Join(packages, " "), err)
 	}
-	return exec.LookPath("mvn")
+	return exec.LookPath(name)
 }
 
 // errByHand says that a package is for the person who tests to install.
 var errByHand = errors.New("it is installed by itself only on Debian, by root, with CI=true")
 
-// aptInstall installs a package of Debian's, on a machine that is there for tests alone.
-func aptInstall(ctx context.Context, name string) error {
+// aptInstall installs packages of Debian's, on a machine that is there for tests alone.
+func aptInstall(ctx context.Context, names ...string) error {
 	if os.Getenv("CI") != "true" || os.Getuid() != 0 {
 		return errByHand
 	}
@@ -100,13 +101,12 @@ func aptInstall(ctx context.Context, name string) error {
 	const quiet, patient = "-qq", "-oDPkg::Lock::Timeout=120"
 	for _, args := range [][]string{
 		{quiet, patient, "update"},
-		{quiet, patient, "-y", "--no-install-recommends", "install", name},
+		append([]string{quiet, patient, "-y", "--no-install-recommends", "install"}, names...),
 	} {
 		cmd := exec.CommandContext(ctx, apt, args...)
 		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("%s %s: %w: %s", apt, strings.Join(args, " "), err,
-				strings.TrimSpace(string(out)))
+		if err := run(cmd); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -66,7 +66,7 @@ func (r *Ring) start(ctx context.Context, nodes int) error {
 	if err := r.each(func(n *Node) error { return n.wait(ctx) }); err != nil {
 		return err
 	}
-	return r.Settle(ctx)
+	return r.AwaitWhole(ctx)
 }
 
 // prepare makes the nodes, all at the same ports, with the tokens in equal parts.
@@ -113,9 +113,9 @@ func (n *Node) waitForStorage(ctx context.Context) error {
 	})
 }
 
-// Settle waits until each node sees all others as they are now, so that no write is refused for
+// AwaitWhole waits until each node sees all others as they are now, so that no write is refused for
 // want of replicas. It takes all nodes to run.
-func (r *Ring) Settle(ctx context.Context) error {
+func (r *Ring) AwaitWhole(ctx context.Context) error {
 	const longest = 10 * time.Minute // a node that was killed rejoins in 100 s on a quiet machine
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
@@ -174,8 +174,8 @@ func (r *Ring) Addrs() (all []string) {
 // Kill ends node i, from 0, by SIGKILL.
 func (r *Ring) Kill(i int) error { return r.nodes[i].Kill() }
 
-// Restart starts node i, from 0, again and returns once it answers; Settle says when the others see
-// it.
+// Restart starts node i, from 0, again and returns once it answers; AwaitWhole says when the others
+// see it.
 func (r *Ring) Restart(ctx context.Context, i int) error { return r.nodes[i].Restart(ctx) }
 
 // Stop ends all nodes as their operators do: one after the other, for each says goodbye to those

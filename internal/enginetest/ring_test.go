@@ -32,7 +32,7 @@ func TestRing(t *testing.T) {
 	if err := r.Restart(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Settle(t.Context()); err != nil {
+	if err := r.AwaitWhole(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	last := r.Nodes()[2]

@@ -3,10 +3,12 @@ package httpapi_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/httpapi"
@@ -68,3 +70,95 @@ func BenchmarkPostEvents(b *testing.B) {
 		b.ReportMetric(1000*float64(b.N)/b.Elapsed().Seconds(), "events/s")
 	})
 }
+
+// BenchmarkPostEvent sends one event in a request, as a device does, beside a handler that only
+// reads the body. The store keeps none.
+func BenchmarkPostEvent(b *testing.B) {
+	const body = `{"device":"line-07/press-0123","time":"2020-04-24T10:07:00.123Z",` +
+		`"state":"NORMAL","operator":"Liz","attributes":{"line":"L3","temperature":71.5}}`
+	b.Run("ceiling", func(b *testing.B) {
+		repeat(b, http.MethodPost, "/events", body, http.HandlerFunc(readOnly))
+	})
+	b.Run("handler", func(b *testing.B) {
+		repeat(b, http.MethodPost, "/events", body, benchAPI(forgetful{memstore.New()}))
+	})
+}
+
+// BenchmarkListEvents reads the last 100 events of a device from memory, beside sending an answer
+// of that length that is there already.
+func BenchmarkListEvents(b *testing.B) {
+	store := memstore.New()
+	events := make([]andon.Event, 100)
+	for i := range events {
+		events[i] = andon.Event{
+			Device: "press-7", Time: andon.Time(1_587_729_600_123_000 + i), State: "WARNING1",
+			Operator: "Liz", Message: "overheat at the main bearing",
+			Attributes: `{"line": "L3", "temperature": 71.5}`,
+		}
+	}
+	err := store.Append(b.Context(), andon.DefaultTenant, 1_587_729_600_000_000, events)
+	if err != nil {
+		b.Fatal(err)
+	}
+	api, path := benchAPI(store), "/devices/press-7/events"
+	recorder := httptest.NewRecorder()
+	made := httptest.NewRequestWithContext(b.Context(), http.MethodGet, base+path, nil)
+	made.Host = "localhost"
+	api.ServeHTTP(recorder, made)
+	if recorder.Code != http.StatusOK {
+		b.Fatal(recorder.Body)
+	}
+	b.Run("ceiling", func(b *testing.B) {
+		there := func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write(recorder.Body.Bytes())
+		}
+		repeat(b, http.MethodGet, path, "", http.HandlerFunc(there))
+	})
+	b.Run("handler", func(b *testing.B) { repeat(b, http.MethodGet, path, "", api) })
+}
+
+// readOnly reads the body and answers as if it had kept an event.
+func readOnly(w http.ResponseWriter, r *http.Request) {
+	text := make([]byte, r.ContentLength)
+	if _, err := io.ReadFull(r.Body, text); err != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, `{"accepted":1,"rejected":[]}`+"\n")
+}
+
+func benchAPI(store andon.Store) http.Handler {
+	now := func() andon.Time { return 1_587_729_600_000_000 }
+	return httpapi.New(httpapi.Options{
+		Store: store, Now: now, Intake: intake.New(store, intake.Options{Now: now}), Loopback: true,
+	})
+}
+
+// repeat sends the same request again and again. What a server makes new for each request is made
+// new here; what it keeps with a connection is not.
+func repeat(b *testing.B, method, path, body string, to http.Handler) {
+	made := httptest.NewRequestWithContext(b.Context(), method, base+path, nil)
+	made.Host, made.ContentLength = "localhost:8080", int64(len(body))
+	b.ReportAllocs()
+	for b.Loop() {
+		r, w := *made, unkept{header: http.Header{}}
+		r.Body = io.NopCloser(strings.NewReader(body))
+		if to.ServeHTTP(&w, &r); w.status != 0 && w.status != http.StatusOK {
+			b.Fatal(w.status)
+		}
+	}
+}
+
+// unkept is a ResponseWriter that keeps nothing.
+type unkept struct {
+	header http.Header
+	status int
+}
+
+func (a *unkept) Header() http.Header         { return a.header }
+func (a *unkept) WriteHeader(status int)      { a.status = status }
+func (a *unkept) Write(p []byte) (int, error) { return len(p), nil }
+
+func (*unkept) SetReadDeadline(time.Time) error  { return nil }
+func (*unkept) SetWriteDeadline(time.Time) error { return nil }

@@ -39,7 +39,10 @@ func (c *call) body() (string, error) {
 		return "", err
 	}
 	sent := filling{call: c, most: andon.MaxRequestBytes}
-	raw := http.MaxBytesReader(c.x, c.r.Body, andon.MaxRequestBytes)
+	raw := c.r.Body
+	if c.r.ContentLength < 0 { // else it ends there
+		raw = http.MaxBytesReader(c.x, raw, andon.MaxRequestBytes)
+	}
 	err = sent.readFrom(raw, c.r.ContentLength)
 	c.x.bodyBegun = len(sent.bytes) > 0
 	if err != nil {
@@ -231,6 +234,9 @@ func (c *call) mediaType(types ...string) (string, error) {
 	header := c.r.Header.Get("Content-Type")
 	if header == "" {
 		return types[0], nil
+	}
+	if slices.Contains(types, header) {
+		return header, nil
 	}
 	media, params, err := mime.ParseMediaType(header)
 	charset, named := params["charset"]

@@ -180,7 +180,7 @@ func TestBodiesAreStrict(t *testing.T) {
 }
 
 func TestBodyBudget(t *testing.T) {
-	var room *intake.Room
+	var room *intake.Budget
 	w := newWorld(t, func(o *httpapi.Options) {
 		o.Intake = intake.New(o.Store, intake.Options{Now: o.Now, MaxBytes: 128 << 10})
 		room = o.Intake.Requests
@@ -210,7 +210,7 @@ func TestBodyBudget(t *testing.T) {
 
 // TestClaimsTakeNoRoom: what a client says that it will send takes nothing from the others.
 func TestClaimsTakeNoRoom(t *testing.T) {
-	var room *intake.Room
+	var room *intake.Budget
 	w := newWorld(t, func(o *httpapi.Options) {
 		o.Intake = intake.New(o.Store, intake.Options{Now: o.Now, MaxBytes: 1 << 20})
 		room = o.Intake.Requests

@@ -11,10 +11,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest"
-	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/spell"
 )
 
@@ -23,59 +23,81 @@ import (
 // then asks once, with fault: the client is told of everything at fault together.
 type call struct {
 	*API
-	x      *exchange
-	r      *http.Request
-	route  *route
-	tenant andon.TenantID
-	query  url.Values
-	status int // of the answer, if it succeeds
-	wrong  []andon.FieldError
-	undo   []func() // at the end of the call
-	*turn
+	x       *exchange
+	r       *http.Request
+	context context.Context // ends with the call at the latest
+	route   *route
+	tenant  andon.TenantID
+	query   url.Values
+	status  int // of the answer, if it succeeds
+	wrong   []andon.FieldError
+	undo    []func() // at the end of the call
+	turn
+	life *lifetime // context, unless the call may take long
 }
 
 // newCall begins a call; stop ends it.
-func (a *API) newCall(x *exchange, r *http.Request, to *route) (c *call, stop func()) {
-	ctx, cancel := a.bounded(a.withCaller(x, r), to)
+func (a *API) newCall(x *exchange, r *http.Request) *call {
 	a.metrics.inFlight.Inc()
-	c = &call{API: a, x: x, r: r.WithContext(ctx), route: to, tenant: andon.DefaultTenant,
-		turn: &turn{of: a}}
-	c.undo = append(c.undo, cancel, a.metrics.inFlight.Dec)
-	if len(to.statuses) > 0 {
-		c.status = to.statuses[0]
+	made := &struct { // in one piece
+		call
+		life lifetime
+	}{}
+	made.life = lifetime{request: r.Context(), end: x.begun.Add(a.options.Timeout), caller: caller{
+		who: a.guard.who(), x: x, r: r,
+	}}
+	c := &made.call
+	*c = call{
+		API: a, x: x, r: r, context: &made.life, life: &made.life, route: x.route,
+		tenant: andon.DefaultTenant, turn: turn{of: a},
 	}
-	return c, c.stop
+	if c.route.long {
+		c.untilStopped()
+	}
+	if len(c.route.statuses) > 0 {
+		c.status = c.route.statuses[0]
+	}
+	return c
 }
 
-// bounded returns the context of a call: it ends with the time that a call has or, where that may
-// take long, when the program stops.
-func (a *API) bounded(ctx context.Context, to *route) (context.Context, context.CancelFunc) {
-	if !to.long {
-		return context.WithTimeout(ctx, a.options.Timeout)
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	forget := context.AfterFunc(a.ending, cancel)
-	return ctx, func() { forget(); cancel() }
-}
-
-// withCaller returns the context of a request, with who asks.
-func (a *API) withCaller(x *exchange, r *http.Request) context.Context {
-	return intake.WithCaller(r.Context(), intake.Caller{
-		Who: a.guard.who(), Remote: r.RemoteAddr, RequestID: x.id,
-	})
+// untilStopped gives a call that may take long the time until the program stops, and its client
+// the time of a call for each piece of the answer.
+func (c *call) untilStopped() {
+	c.x.eachWrite = c.options.Timeout
+	c.x.setWriteDeadline(time.Time{})
+	c.life.end = time.Time{}
+	ctx, cancel := context.WithCancel(c.life)
+	forget := context.AfterFunc(c.ending, cancel)
+	c.context = ctx
+	c.undo = append(c.undo, cancel, func() { forget() })
 }
 
 func (c *call) stop() {
 	c.release()
+	c.metrics.inFlight.Dec()
 	for _, f := range c.undo {
 		f()
 	}
+	c.life.stop()
 }
 
-func (c *call) ctx() context.Context { return c.r.Context() }
+func (c *call) ctx() context.Context { return c.context }
 
 // prepare reads what is the same for every route: the query as text, and the tenant.
 func (c *call) prepare() error {
+	if c.r.URL.RawQuery != "" {
+		if err := c.readQuery(); err != nil {
+			return err
+		}
+	}
+	if !c.route.outside && !c.route.tenantless {
+		c.readTenant()
+		c.x.tenant = c.tenant
+	}
+	return c.fault()
+}
+
+func (c *call) readQuery() error {
 	query, err := url.ParseQuery(c.r.URL.RawQuery)
 	if err != nil {
 		return andon.AtField("query", "the query can't be read: %s", err)
@@ -84,11 +106,7 @@ func (c *call) prepare() error {
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		c.checkParam(name, query[name])
 	}
-	if !c.route.outside && !c.route.tenantless {
-		c.readTenant()
-		c.x.tenant = c.tenant
-	}
-	return c.fault()
+	return nil
 }
 
 // checkParam refuses what would otherwise be ignored: a misspelt parameter selects too much.
@@ -120,12 +138,15 @@ func (c *call) checkParam(name string, values []string) {
 
 func (c *call) readTenant() {
 	const name = "Andon-Tenant"
-	switch values := c.r.Header.Values(name); {
+	switch values := c.r.Header[name]; {
 	case len(values) > 1:
 		c.mark("header."+name, "%s is given twice", name)
 	case len(values) == 1 && values[0] != "":
 		c.tenant = andon.TenantID(values[0])
 		c.check("header."+name, c.tenant.Validate())
+	case c.text(tenantParam.name) != "": // only a route that knows it has it
+		c.tenant = andon.TenantID(c.text(tenantParam.name))
+		c.check("query.tenant", c.tenant.Validate())
 	}
 }
 
@@ -163,16 +184,20 @@ func (c *call) fault() error {
 // record returns the tenant's record.
 func (c *call) record() (andon.Tenant, error) { return c.store.Tenant(c.ctx(), c.tenant) }
 
-// answer sends a value as JSON. It is written whole before the first byte goes out, so that a value
-// that can't be written is an error and not half an answer.
+// answer sends a value, which is a pointer, as JSON. It is written whole before the first byte goes
+// out, so that a value that can't be written is an error and not half an answer.
 func (c *call) answer(value any) error {
+	if v, ok := writtenAs(value); ok {
+		c.send(typeJSON, append(v.appendJSON(make([]byte, 0, 512)), '\n'))
+		return nil
+	}
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(value); err != nil {
 		return fmt.Errorf("write answer of %s: %w", c.route.name, err)
 	}
-	c.send("application/json", text.Bytes())
+	c.send(typeJSON, text.Bytes())
 	return nil
 }
 
@@ -180,8 +205,8 @@ func (c *call) answer(value any) error {
 func (c *call) send(contentType string, body []byte) {
 	c.end()
 	h := c.x.Header()
-	h.Set("Content-Type", contentType)
-	h.Set("Content-Length", strconv.Itoa(len(body)))
+	h["Content-Type"] = []string{contentType}
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	c.x.WriteHeader(c.status)
 	_, _ = c.x.Write(body)
 }

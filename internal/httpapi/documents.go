@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/swaggest/swgui/v5/static"
@@ -57,13 +58,18 @@ func (a *API) documentRoutes(described []*route) []*route {
 		method: http.MethodGet, path: "/docs/{file}", outside: true, name: "docsFile", hidden: true,
 		open: true, statuses: []int{http.StatusOK}, serve: a.docsFile,
 	}
-	var text, yaml []byte // of the document, made below from all routes with these
+	// The document is made when it is first asked for: that takes longer than all else at a start.
+	var own []*route
+	document := sync.OnceValues(func() (text, yaml []byte) {
+		return document(a.options.Version.Version, slices.Concat(described, own))
+	})
 	inJSON := route{
 		method: http.MethodGet, path: "/openapi.json", outside: true,
 		name: "openapi", tag: "operations",
 		summary: "This document; needs no token", open: true, statuses: []int{http.StatusOK},
 		answer: &content{schema: anySchema()},
 		serve: func(c *call) error {
+			text, _ := document()
 			c.send("application/openapi+json", text)
 			return nil
 		},
@@ -73,6 +79,7 @@ func (a *API) documentRoutes(described []*route) []*route {
 	inYAML.summary = "This document as YAML; needs no token"
 	inYAML.answer = &content{media: "application/openapi+yaml", schema: textSchema()}
 	inYAML.serve = func(c *call) error {
+		_, yaml := document()
 		c.send("application/openapi+yaml", yaml)
 		return nil
 	}
@@ -80,8 +87,7 @@ func (a *API) documentRoutes(described []*route) []*route {
 		method: http.MethodGet, path: "/{$}", outside: true, name: "start", hidden: true,
 		open: true, statuses: []int{http.StatusOK}, serve: start,
 	}
-	own := []*route{&page, &asset, &inJSON, &inYAML, &start}
-	text, yaml = document(a.options.Version.Version, slices.Concat(described, own))
+	own = []*route{&page, &asset, &inJSON, &inYAML, &start}
 	return own
 }
 

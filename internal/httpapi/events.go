@@ -155,7 +155,8 @@ func (c *call) feed() (text string, format jsonfeed.Format, err error) {
 // account answers what became of each entry.
 func (c *call) account(result intake.Result) error {
 	c.x.answers = result.Accepted
-	text := strconv.AppendInt([]byte(`{"accepted":`), int64(result.Accepted), 10)
+	text := append(make([]byte, 0, 64), `{"accepted":`...)
+	text = strconv.AppendInt(text, int64(result.Accepted), 10)
 	if o := result.Outcomes; o != nil {
 		text = fmt.Appendf(text, `,"new":%d,"unchanged":%d,"replaced":%d`,
 			o.New, o.Unchanged, o.Replaced)

@@ -1,8 +1,8 @@
 package httpapi
 
 import (
-	"crypto/rand"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -15,6 +15,9 @@ import (
 type exchange struct {
 	http.ResponseWriter
 	id           string // of the request
+	route        *route // nil where there is none
+	counted      *counted
+	unsent       bool // what is written is the mux's, and not sent
 	begun        time.Time
 	received     time.Time // when the work at it began; zero where it never did
 	answered     time.Time // the beginning of the answer; zero until then
@@ -32,6 +35,9 @@ type exchange struct {
 
 // WriteHeader begins the answer.
 func (x *exchange) WriteHeader(status int) {
+	if x.unsent {
+		return
+	}
 	if x.status == 0 && status >= http.StatusOK {
 		x.status, x.answered = status, time.Now()
 	}
@@ -40,6 +46,9 @@ func (x *exchange) WriteHeader(status int) {
 
 // Write sends a part of the answer.
 func (x *exchange) Write(p []byte) (int, error) {
+	if x.unsent {
+		return len(p), nil
+	}
 	if x.status == 0 {
 		x.WriteHeader(http.StatusOK)
 	}
@@ -62,8 +71,8 @@ func (x *exchange) setReadDeadline(t time.Time) {
 	_ = http.NewResponseController(x.ResponseWriter).SetReadDeadline(t)
 }
 
-// setWriteDeadline bounds how long the answer may take. It must be set for each request, since it
-// belongs to the connection.
+// setWriteDeadline bounds how long the answer may take, in place of what the server sets for each
+// request.
 func (x *exchange) setWriteDeadline(t time.Time) {
 	_ = http.NewResponseController(x.ResponseWriter).SetWriteDeadline(t)
 }
@@ -77,21 +86,39 @@ func requestID(r *http.Request) string {
 			c == '-' || c == '_' || c == '.'
 	}
 	id := r.Header.Get("X-Request-Id")
+	if id == "" {
+		return newID()
+	}
 	unfit := strings.ContainsFunc(id, func(c rune) bool { return !fit(c) })
-	if id == "" || len(id) > most || unfit {
-		return rand.Text()
+	if len(id) > most || unfit {
+		return newID()
 	}
 	return id
 }
 
-func (a *API) logAccess(x *exchange, r *http.Request) {
+// newID returns 128 random bits as text. An id tells requests apart and keeps nothing secret.
+func newID() string {
+	const letters, half = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 13
+	var id [2 * half]byte
+	for i := 0; i < len(id); i += half {
+		for bits, j := rand.Uint64(), 0; j < half; bits, j = bits>>5, j+1 {
+			id[i+j] = letters[bits%32]
+		}
+	}
+	return string(id[:])
+}
+
+func (a *API) logAccess(x *exchange, r *http.Request, now time.Time) {
+	if !a.options.Log.Enabled(r.Context(), slog.LevelDebug) {
+		return // else it is spelled out for no one
+	}
 	a.options.Log.LogAttrs(r.Context(), slog.LevelDebug, "request",
 		slog.String("request_id", x.id),
 		slog.String("method", r.Method),
 		slog.String("path", r.URL.EscapedPath()),
 		slog.Int("status", x.status),
 		slog.Int64("bytes", x.bytes),
-		slog.Duration("took", time.Since(x.begun)),
+		slog.Duration("took", now.Sub(x.begun)),
 		slog.String("remote", r.RemoteAddr),
 	)
 }
@@ -111,13 +138,3 @@ func (a *API) panicked(x *exchange, r *http.Request, v any) {
 	}
 	x.writeProblem(problem{Status: http.StatusInternalServerError, Detail: internalDetail})
 }
-
-// discarded is a ResponseWriter that keeps status and header only.
-type discarded struct {
-	header http.Header
-	status int
-}
-
-func (d *discarded) Header() http.Header         { return d.header }
-func (d *discarded) Write(p []byte) (int, error) { return len(p), nil }
-func (d *discarded) WriteHeader(status int)      { d.status = status }

@@ -32,7 +32,7 @@ type planStepJSON struct {
 
 // isExplained reports whether a route can be asked for its plan: whatever reads, and nothing else.
 func (r *route) isExplained() bool {
-	return !r.outside && (r.method == http.MethodGet || r.readOnly)
+	return !r.long && !r.outside && (r.method == http.MethodGet || r.readOnly)
 }
 
 // explainable gives the routes that read the parameter, and what it may answer.
@@ -72,7 +72,7 @@ func (c *call) serve() error {
 		return err
 	}
 	c.x.answers = len(steps)
-	return c.answer(planJSON{Statements: showSteps(steps)})
+	return c.answer(&planJSON{Statements: showSteps(steps)})
 }
 
 // explain runs the call and returns what the store sent to its engine. The answer goes nowhere; an
@@ -85,25 +85,32 @@ func (c *call) explain() ([]andon.PlanStep, error) {
 	}
 	ctx, plan := andon.WithPlan(c.ctx())
 	inner := *c
-	inner.r = c.r.WithContext(ctx)
-	inner.x = &exchange{ResponseWriter: newUnsent(c.x), id: c.x.id, begun: c.x.begun}
+	inner.context = ctx
+	to := &nowhere{instead: c.x, header: http.Header{}}
+	inner.x = &exchange{ResponseWriter: to, id: c.x.id, begun: c.x.begun}
 	err := c.route.serve(&inner)
-	c.undo, c.x.received = inner.undo, inner.x.received
+	c.undo, c.turn, c.x.received = inner.undo, inner.turn, inner.x.received
 	return plan.Steps(), err
 }
 
-// unsent is an answer that goes nowhere. The deadlines of the connection are the true ones.
-type unsent struct {
-	discarded
+// nowhere is where an answer goes that is not sent. The deadlines of the connection are the true
+// ones.
+type nowhere struct {
 	instead http.ResponseWriter
+	header  http.Header
 }
 
-func newUnsent(instead http.ResponseWriter) *unsent {
-	return &unsent{discarded{header: http.Header{}}, instead}
-}
+// Header is of http.ResponseWriter.
+func (n *nowhere) Header() http.Header { return n.header }
+
+// Write is of http.ResponseWriter.
+func (n *nowhere) Write(p []byte) (int, error) { return len(p), nil }
+
+// WriteHeader is of http.ResponseWriter.
+func (n *nowhere) WriteHeader(int) {}
 
 // Unwrap lets http.ResponseController set deadlines.
-func (u *unsent) Unwrap() http.ResponseWriter { return u.instead }
+func (n *nowhere) Unwrap() http.ResponseWriter { return n.instead }
 
 func showSteps(steps []andon.PlanStep) []planStepJSON {
 	shown := make([]planStepJSON, len(steps))

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"math/rand/v2"
 	"net/http"
@@ -27,11 +28,23 @@ func marshal(t *testing.T, v any) string {
 func (w *world) serve(t *testing.T, r *http.Request) answer {
 	t.Helper()
 	recorder := httptest.NewRecorder()
-	w.api.ServeHTTP(recorder, r)
+	ctx, stop := context.WithCancel(r.Context())
+	defer stop()
+	*r = *r.WithContext(ctx) // r itself, which is told its pattern
+	w.api.ServeHTTP(&leaving{recorder, stop}, r)
 	return answer{
 		t: t, status: recorder.Code, header: recorder.Header(), body: recorder.Body.String(),
 	}
 }
+
+// leaving is a client that is gone once it has the first part of a stream.
+type leaving struct {
+	*httptest.ResponseRecorder
+	leave func()
+}
+
+// Flush is of http.Flusher.
+func (l *leaving) Flush() { l.leave() }
 
 // check is what holds for every answer to whatever is sent.
 func (a answer) check(r *http.Request) {

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -111,14 +112,19 @@ func (g guard) who() string {
 	return "loopback"
 }
 
-// setHeaders sets what every answer has. Answers are data, never pages, and old once they are sent;
-// the few that are otherwise set these headers themselves.
+// always is what every answer has. Answers are data, never pages, and old once they are sent; the
+// few that are otherwise set these headers themselves.
+var always = http.Header{
+	"X-Content-Type-Options":       {"nosniff"},
+	"Content-Security-Policy":      {"default-src 'none'; frame-ancestors 'none'"},
+	"Referrer-Policy":              {"no-referrer"},
+	"Cross-Origin-Resource-Policy": {"same-origin"},
+	"Cache-Control":                {"no-store"},
+}
+
+// setHeaders sets what every answer has, and the id of this one.
 func setHeaders(x *exchange) {
 	h := x.Header()
-	h.Set("X-Request-Id", x.id)
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("Cache-Control", "no-store")
+	maps.Copy(h, always)
+	h["X-Request-Id"] = []string{x.id}
 }

@@ -107,8 +107,10 @@ func (w *world) send(r *http.Request) answer {
 		w.Fatal(err)
 	}
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
+	var text []byte
+	if response.Header.Get("Content-Type") == "text/event-stream" {
+		response.Body.Close() // it has no end
+	} else if text, err = io.ReadAll(response.Body); err != nil {
 		w.Fatal(err)
 	}
 	if id := response.Header.Get("X-Request-Id"); id != "" {

@@ -16,6 +16,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/intake"
+	"github.com/andonhq/andon/internal/live"
 )
 
 // basePath is in front of every request of the contract but those about the program itself.
@@ -54,7 +56,9 @@ type Options struct {
 	Loopback bool
 	// BodyTimeout is how long a request's body may take to arrive; 30 s unless set.
 	BodyTimeout time.Duration
-	// Timeout is how long a request may be worked at; 60 s unless set.
+	// Timeout is how long a request may be worked at; 60 s unless set. The server that the API is
+	// the handler of bounds how long its answer may take (http.Server.WriteTimeout), unless that
+	// may take long: then this is how long each piece of it may.
 	Timeout time.Duration
 	// Slow is how long a request may be worked at without being logged; 0: none is logged.
 	Slow time.Duration
@@ -89,7 +93,7 @@ func (o Options) withDefaults() Options {
 }
 
 // API serves the contract. It is an http.Handler whose methods may be called concurrently. It
-// starts no goroutine.
+// starts goroutines only for streams, and none outlives them.
 type API struct {
 	options  Options
 	store    andon.Store
@@ -99,6 +103,7 @@ type API struct {
 	routes   map[string]*route // by pattern
 	metrics  *metrics
 	unpack   unpackers
+	live     *live.Hub
 	draining atomic.Bool
 
 	ending  context.Context // of answers that may take long
@@ -115,8 +120,10 @@ func New(o Options) *API {
 		guard:   newGuard(o.Token, o.Loopback),
 		mux:     http.NewServeMux(),
 		routes:  map[string]*route{},
-		metrics: newMetrics(o.Registry),
+		metrics: newMetrics(o.Registry, &o.Intake.Shares),
 	}
+	a.live = live.New(o.Store, a.frames)
+	a.metrics.streams(o.Registry, a.live.Readers)
 	a.ending, a.endLong = context.WithCancel(context.Background())
 	for _, r := range a.allRoutes() {
 		a.add(r)
@@ -140,7 +147,8 @@ func (a *API) EndLong() { a.endLong() }
 func (a *API) allRoutes() []*route {
 	groups := [][]*route{
 		a.eventRoutes(), a.deviceRoutes(), a.peopleRoutes(), a.readingRoutes(), a.tenantRoutes(),
-		a.nameRoutes(), a.restoreRoutes(), a.operationRoutes(), {a.sweepRoute()},
+		a.nameRoutes(), a.restoreRoutes(), a.operationRoutes(),
+		{a.sweepRoute(), a.fleetRoute(), a.streamRoute()},
 	}
 	var all []*route
 	for _, group := range groups {
@@ -150,37 +158,34 @@ func (a *API) allRoutes() []*route {
 	return append(all, a.documentRoutes(all)...)
 }
 
-// ServeHTTP serves one request.
+// ServeHTTP serves one request. What the mux says of one that it has no route for is text, and for
+// a path with empty segments a redirect to another device's: it is not sent, and the request is
+// answered with a problem like any other.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{ResponseWriter: w, id: requestID(r), begun: time.Now()}
 	defer a.finish(x, r)
 	setHeaders(x)
-	r, to, unmatched := a.match(r)
-	a.setDeadlines(x, r, to != nil && to.long)
-	if err := a.guard.check(r, a.isOpen(r, to)); err != nil {
-		a.refuse(x, r, err)
-		return
+	path := r.URL.EscapedPath()
+	clean := isClean(path)
+	if clean {
+		if strings.Contains(path, "%") {
+			r = withLoneSlash(r)
+		}
+		x.unsent = true
+		a.mux.ServeHTTP(x, r)
 	}
-	if to == nil {
-		a.refuse(x, r, whyUnmatched(unmatched, r))
-		return
+	if x.route == nil {
+		a.unmatched(x, r, clean)
 	}
-	a.mux.ServeHTTP(x, r)
 }
 
-// setDeadlines bounds how long a client may take to send its body, and to fetch the answer: as long
-// as the work may take once more. An answer that may take long has that time for each piece of it.
-func (a *API) setDeadlines(x *exchange, r *http.Request, long bool) {
-	body := x.begun.Add(a.options.BodyTimeout)
+// enter begins a request that a route was found for, or none.
+func (a *API) enter(x *exchange, r *http.Request, open bool) error {
+	x.unsent = false
 	if r.ContentLength != 0 {
-		x.setReadDeadline(body)
+		x.setReadDeadline(x.begun.Add(a.options.BodyTimeout))
 	}
-	if long {
-		x.eachWrite = a.options.Timeout
-		x.setWriteDeadline(time.Time{})
-		return
-	}
-	x.setWriteDeadline(body.Add(2 * a.options.Timeout))
+	return a.guard.check(r, open)
 }
 
 // finish turns a panic into an answer, and counts and logs the request.
@@ -189,62 +194,62 @@ func (a *API) finish(x *exchange, r *http.Request) {
 	if v != nil && v != http.ErrAbortHandler {
 		a.panicked(x, r, v)
 	}
-	a.metrics.observe(x, r)
-	a.logAccess(x, r)
-	a.logSlow(x, r)
+	now := time.Now()
+	a.metrics.observe(x, r, now)
+	a.logAccess(x, r, now)
+	a.logSlow(x, r, now)
 	// A half answer must not look whole: the server cuts the connection.
 	if v != nil && (v == http.ErrAbortHandler || x.panickedLate) {
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// match finds the route of a request, and returns the request as the mux is to see it. Where there
-// is none it returns what the mux would answer with. That is text, and for a path with empty
-// segments a redirect to another device's; here these are problems like any other.
-func (a *API) match(r *http.Request) (seen *http.Request, to *route, unmatched http.Handler) {
-	if !isClean(r.URL.EscapedPath()) {
-		return r, nil, http.NotFoundHandler()
-	}
-	r = withLoneSlash(r)
-	handler, pattern := a.mux.Handler(r)
-	return r, a.routes[pattern], handler
-}
-
 var errNoSuchPath = andon.Errorf(
 	andon.NotFound, "there is nothing at this path: /openapi.json lists all")
 
-// isOpen reports whether a request needs no token. With another method than that of an open route
-// it needs none either, to be told so.
-func (a *API) isOpen(r *http.Request, to *route) bool {
-	if to == nil && r.Method != http.MethodGet {
-		r = r.WithContext(r.Context()) // a copy
-		r.Method = http.MethodGet
-		_, to, _ = a.match(r)
+// unmatched answers a request that no route was found for. That the path is known by other methods
+// is in the header that the mux left.
+func (a *API) unmatched(x *exchange, r *http.Request, clean bool) {
+	allow := x.Header().Get("Allow")
+	clear(x.Header())
+	setHeaders(x)
+	err := a.enter(x, r, clean && a.isOpen(r))
+	switch {
+	case err != nil:
+	case allow == "":
+		err = errNoSuchPath
+	default:
+		err = &httpError{
+			status:  http.StatusMethodNotAllowed,
+			message: "this path takes " + allow + ", not " + r.Method,
+			header:  http.Header{"Allow": {allow}},
+		}
 	}
+	a.refuse(x, r, err)
+}
+
+// isOpen reports whether a request with another method than that of an open route needs no token:
+// it is told so.
+func (a *API) isOpen(r *http.Request) bool {
+	r = r.WithContext(r.Context()) // a copy
+	r.Method = http.MethodGet
+	_, pattern := a.mux.Handler(r)
+	to := a.routes[pattern]
 	return to != nil && to.open
 }
 
-// whyUnmatched asks the mux's own handler whether the path is unknown or only the method.
-func whyUnmatched(handler http.Handler, r *http.Request) error {
-	answer := &discarded{header: http.Header{}}
-	handler.ServeHTTP(answer, r)
-	if answer.status != http.StatusMethodNotAllowed {
-		return errNoSuchPath
-	}
-	allow := answer.header.Get("Allow")
-	return &httpError{
-		status:  http.StatusMethodNotAllowed,
-		message: "this path takes " + allow + ", not " + r.Method,
-		header:  http.Header{"Allow": {allow}},
-	}
-}
-
 // handler makes the http.HandlerFunc of a route.
-func (a *API) handler(r *route) http.HandlerFunc {
-	return func(w http.ResponseWriter, req *http.Request) {
+func (a *API) handler(to *route) http.HandlerFunc {
+	counted := &counted{}
+	return func(w http.ResponseWriter, r *http.Request) {
 		x := w.(*exchange)
-		c, stop := a.newCall(x, req, r)
-		defer stop()
+		x.route, x.counted = to, counted
+		if err := a.enter(x, r, to.open); err != nil {
+			a.refuse(x, r, err)
+			return
+		}
+		c := a.newCall(x, r)
+		defer c.stop()
 		err := c.prepare()
 		if err == nil {
 			err = c.beginEarly()
@@ -254,7 +259,7 @@ func (a *API) handler(r *route) http.HandlerFunc {
 		}
 		switch {
 		case err != nil && x.status != 0:
-			a.brokenOff(x, req, err)
+			a.brokenOff(x, r, err)
 		case err != nil:
 			c.refuse(err)
 		}
@@ -265,7 +270,7 @@ func (a *API) handler(r *route) http.HandlerFunc {
 func (a *API) brokenOff(x *exchange, r *http.Request, err error) {
 	if a.ending.Err() == nil && r.Context().Err() == nil {
 		a.options.Log.LogAttrs(r.Context(), slog.LevelError, "answer broken off",
-			slog.String("request_id", x.id), slog.String("route", routeOf(r)),
+			slog.String("request_id", x.id), slog.String("route", x.routeName()),
 			slog.Any("error", err))
 	}
 	panic(http.ErrAbortHandler)

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest/jsonfeed"
+	"github.com/andonhq/andon/internal/intake"
 )
 
 // metrics are what /metrics shows of this package. Every label has a bounded set of values: a route
@@ -18,7 +20,7 @@ type metrics struct {
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 	inFlight prometheus.Gauge
-	waits    *prometheus.HistogramVec
+	waits    map[string]prometheus.Observer // by the name of a share
 	refusals *prometheus.CounterVec
 	events   entryCounters
 	readings entryCounters
@@ -40,9 +42,10 @@ type entryCounters struct {
 	inadmissible prometheus.Counter
 }
 
-func newMetrics(registry *prometheus.Registry) *metrics {
+func newMetrics(registry *prometheus.Registry, shares *intake.Shares) *metrics {
 	auto := promauto.With(registry)
-	return &metrics{
+	m := &metrics{
+		waits: map[string]prometheus.Observer{},
 		requests: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "andon_http_requests_total",
 			Help: "Requests by method, route and class of status (499: the client was gone).",
@@ -58,12 +61,6 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 			Name: "andon_http_requests_in_flight",
 			Help: "Requests being served now.",
 		}),
-		waits: auto.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "andon_turn_wait_seconds",
-			Help: "How long requests waited for their turn to be worked at, by the share of the " +
-				"work that they belong to: writes, imports (writes of more than 64 KiB), reads.",
-			Buckets: []float64{.001, .005, .025, .1, .25, .5, .75, 1, 1.5},
-		}, []string{"share"}),
 		refusals: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "andon_refused_total",
 			Help: "Requests that were refused with 429, by what there was too little of: turns " +
@@ -72,6 +69,16 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 		events:   newEntryCounters(auto, "events"),
 		readings: newEntryCounters(auto, "readings"),
 	}
+	waits := auto.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "andon_turn_wait_seconds",
+		Help: "How long requests waited for their turn to be worked at, by the share of the " +
+			"work that they belong to: writes, imports (writes of more than 64 KiB), reads.",
+		Buckets: []float64{.001, .005, .025, .1, .25, .5, .75, 1, 1.5},
+	}, []string{"share"})
+	for _, s := range []*intake.Share{shares.Writes, shares.Imports, shares.Reads} {
+		m.waits[s.Name] = waits.WithLabelValues(s.Name)
+	}
+	return m
 }
 
 func newEntryCounters(auto promauto.Factory, noun string) entryCounters {
@@ -106,7 +113,7 @@ func (c entryCounters) unread(err error) {
 	}
 }
 
-// undecoded counts a body that was refused as a whole: a bare object is one entry.
+// undecoded counts a body that was refused as a whole: an object alone is one entry.
 func (c entryCounters) undecoded(text string, format jsonfeed.Format, err error) {
 	text = strings.TrimLeft(strings.TrimPrefix(text, "\uFEFF"), " \t\r\n")
 	if format == jsonfeed.JSON && strings.HasPrefix(text, "{") {
@@ -116,32 +123,70 @@ func (c entryCounters) undecoded(text string, format jsonfeed.Format, err error)
 	c.unread(err)
 }
 
-// unadmitted counts a bare object that was refused; other errors say nothing of the entries.
+// unadmitted counts an object alone that was refused; other errors say nothing of the entries.
 func (c entryCounters) unadmitted(single bool, err error) {
 	if single && andon.KindOf(err) == andon.Invalid {
 		c.inadmissible.Inc()
 	}
 }
 
+// streams shows how many streams are open.
+func (m *metrics) streams(registry *prometheus.Registry, open func() int) {
+	promauto.With(registry).NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "andon_streams", Help: "Streams of changes that are open now.",
+	}, func() float64 { return float64(open()) })
+}
+
 // waited counts a request that waited for its turn, and got it or not.
 func (m *metrics) waited(share string, took time.Duration, err error) {
-	m.waits.WithLabelValues(share).Observe(took.Seconds())
-	if andon.KindOf(err) == andon.Busy {
+	m.waits[share].Observe(took.Seconds())
+	if err != nil && andon.KindOf(err) == andon.Busy {
 		m.refused(share)
 	}
 }
 
 func (m *metrics) refused(lack string) { m.refusals.WithLabelValues(lack).Inc() }
 
+// counted are the series of a route with its own method, by class of status. To look them up by
+// their labels takes longer than to count.
+type counted [len(classes)]atomic.Pointer[series]
+
+// series count the requests that have the same labels.
+type series struct {
+	requests prometheus.Counter
+	duration prometheus.Observer
+}
+
 // observe counts one request.
-func (m *metrics) observe(x *exchange, r *http.Request) {
-	_, route, matched := strings.Cut(r.Pattern, " ")
-	if !matched {
-		route = "unmatched"
+func (m *metrics) observe(x *exchange, r *http.Request, now time.Time) {
+	class := classOf(x.status)
+	own := x.route != nil && r.Method == x.route.method
+	var s *series
+	if own {
+		s = x.counted[class].Load()
 	}
-	method := knownMethod(r.Method)
-	m.requests.WithLabelValues(method, route, statusClass(x.status)).Inc()
-	m.duration.WithLabelValues(method, route).Observe(time.Since(x.begun).Seconds())
+	if s == nil {
+		s = m.series(x.route, r.Method, classes[class])
+	}
+	if own {
+		x.counted[class].Store(s)
+	}
+	s.requests.Inc()
+	if x.eachWrite == 0 { // a stream lasts as long as its client wants
+		s.duration.Observe(now.Sub(x.begun).Seconds())
+	}
+}
+
+// series looks up where a request counts.
+func (m *metrics) series(to *route, method, class string) *series {
+	path := "unmatched"
+	if to != nil {
+		path = to.fullPath()
+	}
+	method = knownMethod(method)
+	return &series{
+		m.requests.WithLabelValues(method, path, class), m.duration.WithLabelValues(method, path),
+	}
 }
 
 func knownMethod(method string) string {
@@ -152,12 +197,16 @@ func knownMethod(method string) string {
 	return "other"
 }
 
-func statusClass(status int) string {
+// classes are the classes of status; the first is of a request that nothing was sent for, or
+// nothing that this package sends.
+var classes = [...]string{"none", "1xx", "2xx", "3xx", "4xx", "5xx", "499"}
+
+func classOf(status int) int {
 	switch {
 	case status == statusClientGone:
-		return "499"
-	case status < 200 || status > 599: // nothing was sent, or nothing that this package sends
-		return "none"
+		return len(classes) - 1
+	case status < 200 || status > 599:
+		return 0
 	}
-	return string(rune('0'+status/100)) + "xx"
+	return status / 100
 }

@@ -2,7 +2,7 @@ package httpapi
 
 import (
 	"iter"
-	"maps"
+	"net/url"
 
 	"github.com/andonhq/andon"
 )
@@ -32,17 +32,20 @@ func readPage[S, T any](
 	if err := l.text(`{"items":[`); err != nil {
 		return page[T]{}, err
 	}
-	var last S
+	var item, last S // one of each for the page, and not for each item
+	var shown T
 	next := ""
-	for item, err := range items {
+	for found, err := range items {
 		if err != nil {
 			return page[T]{}, err
 		}
+		item = found
 		if l.count == limit || l.size >= pageBytes {
 			next = andon.EncodeCursor(c.scope(), position(&last))
 			break
 		}
-		if err := l.add(show(&item), limit, pageBytes); err != nil {
+		shown = show(&item)
+		if err := l.add(&shown, limit, pageBytes); err != nil {
 			return page[T]{}, err
 		}
 		last = item
@@ -93,8 +96,12 @@ func same[T any](item *T) T { return *item }
 
 // linkNext names the next page in the header too (RFC 8288).
 func (c *call) linkNext(cursor string) {
-	query := maps.Clone(c.query)
-	query.Set("cursor", cursor)
+	query := url.Values{"cursor": {cursor}}
+	for name, values := range c.query {
+		if name != "cursor" {
+			query[name] = values
+		}
+	}
 	target := c.r.URL.EscapedPath() + "?" + query.Encode()
 	c.x.Header().Set("Link", "<"+target+`>; rel="next"`)
 }

@@ -70,9 +70,7 @@ func pathID[ID interface {
 func (c *call) queryPerson(name string) andon.PersonID {
 	person := andon.PersonID(c.text(name))
 	if person != "" {
-		if err := person.Validate(); err != nil {
-			c.mark("query."+name, "%s", strings.Replace(err.Error(), "person", name, 1))
-		}
+		c.check("query."+name, person.ValidateAs(name))
 	}
 	return person
 }

@@ -178,7 +178,7 @@ func (a *API) sendLatest(c *call, devices []andon.DeviceID) error {
 		err = l.text(`],"missing":`)
 	}
 	if err == nil {
-		err = l.json(missing)
+		err = l.json(&missing)
 	}
 	if err == nil {
 		err = l.text("}\n")

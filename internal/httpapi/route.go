@@ -81,7 +81,7 @@ func answering[T any](r route, example T, handle func(*call) (T, error)) *route 
 		if err != nil {
 			return err
 		}
-		return c.answer(value)
+		return c.answer(&value)
 	}
 	return &r
 }

@@ -21,21 +21,20 @@ type sheet struct {
 	room   int64 // of the pieces
 	taken  int64 // of intake's room
 
-	encoder *json.Encoder
+	line    []byte        // an item while it is written
+	encoder *json.Encoder // of what does not write itself; nil until there is some
 }
 
 const (
-	leastPiece = 4 << 10
+	// leastPiece spares most answers from asking for more room than once, and from being sent in
+	// many parts: each is a call of the operating system or two.
+	leastPiece = 16 << 10
 	mostPiece  = 256 << 10
-	// leastHold spares most answers from asking for more room than once.
-	leastHold = 16 << 10
 )
 
 // newSheet begins an answer.
 func (c *call) newSheet() *sheet {
 	s := &sheet{c: c}
-	s.encoder = json.NewEncoder(line{s})
-	s.encoder.SetEscapeHTML(false)
 	c.undo = append(c.undo, s.giveBack)
 	return s
 }
@@ -46,20 +45,20 @@ func (s *sheet) expect(n int64) error {
 	if n <= s.taken {
 		return nil
 	}
-	part := max(n-s.taken, leastHold)
+	part := max(n-s.taken, leastPiece)
 	if err := s.c.intake.Answers.Take(part); err != nil {
 		s.c.metrics.refused("memory")
-		return errNoRoom
+		return errNoMemory
 	}
 	s.taken += part
 	return nil
 }
 
-var errNoRoom = andon.Errorf(andon.Busy,
+var errNoMemory = andon.Errorf(andon.Busy,
 	"too much is being sent and fetched at once: try again in a second, or with a smaller limit")
 
-// settle gives back what is not needed for n bytes.
-func (s *sheet) settle(n int64) {
+// keep gives back what is not needed for n bytes.
+func (s *sheet) keep(n int64) {
 	if n < s.taken {
 		s.c.intake.Answers.Give(s.taken - n)
 		s.taken = n
@@ -67,7 +66,7 @@ func (s *sheet) settle(n int64) {
 }
 
 // giveBack gives back all room, at the end of the call.
-func (s *sheet) giveBack() { s.settle(0) }
+func (s *sheet) giveBack() { s.keep(0) }
 
 // Write appends p.
 func (s *sheet) Write(p []byte) (int, error) {
@@ -104,8 +103,17 @@ func (s *sheet) text(t string) error {
 	return err
 }
 
-// json appends a value.
+// json appends a value, which is a pointer.
 func (s *sheet) json(value any) error {
+	if v, ok := writtenAs(value); ok {
+		s.line = v.appendJSON(s.line[:0])
+		_, err := s.Write(s.line)
+		return err
+	}
+	if s.encoder == nil {
+		s.encoder = json.NewEncoder(line{s})
+		s.encoder.SetEscapeHTML(false)
+	}
 	err := s.encoder.Encode(value)
 	if err != nil && andon.KindOf(err) != andon.Busy {
 		err = fmt.Errorf("write answer of %s: %w", s.c.route.name, err)
@@ -150,7 +158,7 @@ func (l *listed) add(item any, many int, most int64) error {
 // send sends the answer. Until the client has read it, it holds the room that it really takes.
 func (s *sheet) send() {
 	s.c.end()
-	s.settle(s.room)
+	s.keep(s.room)
 	h := s.c.x.Header()
 	h.Set("Content-Type", typeJSON)
 	h.Set("Content-Length", strconv.FormatInt(s.size, 10))

@@ -13,14 +13,14 @@ import (
 // The time is that of the work: from when the request's turn came to the beginning of the answer,
 // so that a client on a slow line does not look like a slow query, and a stream not like an endless
 // one.
-func (a *API) logSlow(x *exchange, r *http.Request) {
-	took := x.worked()
+func (a *API) logSlow(x *exchange, r *http.Request, now time.Time) {
+	took := x.worked(now)
 	if a.options.Slow <= 0 || took < a.options.Slow {
 		return
 	}
 	a.options.Log.LogAttrs(r.Context(), slog.LevelWarn, "slow request",
 		slog.String("request_id", x.id),
-		slog.String("route", routeOf(r)),
+		slog.String("route", x.routeName()),
 		slog.String("tenant", string(x.tenant)),
 		slog.Duration("took", took),
 		slog.Int("answers", x.answers),
@@ -28,22 +28,22 @@ func (a *API) logSlow(x *exchange, r *http.Request) {
 	)
 }
 
-// worked returns how long the request was worked at.
-func (x *exchange) worked() time.Duration {
+// worked returns how long the request was worked at until now.
+func (x *exchange) worked(now time.Time) time.Duration {
 	from, to := x.begun, x.answered
 	if !x.received.IsZero() {
 		from = x.received
 	}
 	if to.IsZero() { // nothing was ever sent
-		return time.Since(from)
+		to = now
 	}
 	return to.Sub(from)
 }
 
-// routeOf is the pattern that a request matched, with its method.
-func routeOf(r *http.Request) string {
-	if r.Pattern == "" {
+// routeName is the pattern of the request's route, with its method.
+func (x *exchange) routeName() string {
+	if x.route == nil {
 		return "unmatched"
 	}
-	return r.Pattern
+	return x.route.pattern()
 }

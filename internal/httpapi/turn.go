@@ -12,22 +12,23 @@ import (
 // turn is what a call has of the shared work and memory.
 type turn struct {
 	of    *API
-	leave func() // ends it; nil before and after
-	taken int64  // of the room for requests
+	work  intake.Turn
+	taken int64 // of the room for requests
 }
 
 // begin waits for the call's turn in a share of the work, unless it has one.
 func (c *call) begin(share *intake.Share, weight int64) error {
-	if c.leave != nil {
+	if c.work.Entered() {
 		return nil
 	}
 	from := time.Now()
-	leave, err := share.Enter(c.ctx(), weight)
-	c.metrics.waited(share.Name, time.Since(from), err)
+	work, err := share.Enter(c.ctx(), weight)
+	entered := time.Now()
+	c.metrics.waited(share.Name, entered.Sub(from), err)
 	if err != nil {
 		return err
 	}
-	c.leave, c.x.received = leave, time.Now()
+	c.work, c.x.received = work, entered
 	return nil
 }
 
@@ -53,12 +54,7 @@ func (c *call) beginWith(size int64) error {
 
 // end ends the turn. It comes before the answer is sent: a client that fetches slowly is not worked
 // at.
-func (t *turn) end() {
-	if t.leave != nil {
-		t.leave()
-		t.leave = nil
-	}
-}
+func (t *turn) end() { t.work.Leave() }
 
 // take takes room for n bytes more of the request and what is made of it. All of it is given back
 // at the end of the call, or earlier by give.

@@ -26,7 +26,7 @@ func TestTurns(t *testing.T) {
 			share := map[string]*intake.Share{
 				reading: in.Reads, writing: in.Writes, importing: in.Imports,
 			}[taken]
-			leave, err := share.Enter(t.Context(), 1<<40)
+			turn, err := share.Enter(t.Context(), 1<<40)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,7 +61,7 @@ func TestTurns(t *testing.T) {
 					t.Errorf("no %s", line)
 				}
 			}
-			leave()
+			turn.Leave()
 			w.get("/devices").is(http.StatusOK)
 			w.post("/events", oneEvent).is(http.StatusOK)
 			w.post("/events", large()).is(http.StatusOK)

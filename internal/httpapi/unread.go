@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"bytes"
-	"crypto/rand"
 	"encoding/json"
 	"net"
 	"net/http"
@@ -64,7 +63,7 @@ func unread(p []byte) []byte {
 	}
 	said := problem{
 		Title: http.StatusText(status), Status: status, Detail: whyUnread(status, text),
-		RequestID: rand.Text(),
+		RequestID: newID(),
 	}
 	body, err := json.Marshal(said)
 	if err != nil {

@@ -17,7 +17,7 @@ type Item[T any] struct {
 type Batch[T any] struct {
 	Items    []Item[T]
 	Rejected []andon.Rejection
-	// Single says that the request was one bare object, which is refused as a whole or not at all.
+	// Single says that the request was one object alone, which is refused as a whole or not at all.
 	Single bool
 	// Outcomes says that the client asks which entries are new and which replace others.
 	Outcomes bool

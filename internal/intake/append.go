@@ -21,9 +21,6 @@ type Result struct {
 
 // Events admits the events of one request and keeps them. When it returns without an error, what it
 // says was accepted is durable. A single object that is refused is the error itself.
-//
-// An event may escalate its entry. Sent again, such an event has an audit record again: it asks for
-// the same once more. One that never reached the store has none.
 func (in *Intake) Events(
 	ctx context.Context, tenant andon.TenantID, batch ingest.Batch[andon.Event],
 ) (Result, error) {
@@ -49,9 +46,7 @@ func (in *Intake) Events(
 			return Result{}, err
 		}
 	}
-	err = in.store.Append(ctx, tenant, now, events)
-	in.escalatedBy(ctx, tenant, events, err)
-	if err != nil {
+	if err := in.store.Append(ctx, tenant, now, events); err != nil {
 		return Result{}, err
 	}
 	return a.result(), nil
@@ -217,8 +212,7 @@ func admit[T any](batch *ingest.Batch[T]) admission[T] {
 // whole request.
 func (a *admission[T]) refuse(item *ingest.Item[T], reason error) error {
 	if a.single {
-		var e *andon.Error
-		if errors.As(reason, &e) {
+		if e, ok := errors.AsType[*andon.Error](reason); ok {
 			return e
 		}
 		return reason

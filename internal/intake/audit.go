@@ -10,7 +10,8 @@ import (
 // What people decide is written down with who asked for it: assignments, escalations, retirements,
 // purges, withdrawals, changes of a tenant. The methods here are the only way to make such a
 // change, whatever transport it comes by, so that there is none without a record. A request that
-// was refused has changed nothing and has none.
+// was refused has changed nothing and has none. What machines send is no decision of a person: an
+// event that escalates its entry has no record but the escalation itself.
 
 // Change is something that was done, or may have been, and for which a person answers.
 type Change struct {
@@ -35,12 +36,8 @@ type Caller struct {
 	RequestID string
 }
 
-type callerKey struct{}
-
-// WithCaller returns the context of what a caller asks for.
-func WithCaller(ctx context.Context, c Caller) context.Context {
-	return context.WithValue(ctx, callerKey{}, c)
-}
+// CallerKey is under which the context of a change holds its Caller.
+type CallerKey struct{}
 
 // maxAuditReads is how many assignments of one request are looked up for who was there before. A
 // list may hold 100,000, and must not take minutes because it is audited.
@@ -58,7 +55,7 @@ func (in *Intake) audit(
 	if !in.audits() || !changed {
 		return
 	}
-	by, _ := ctx.Value(callerKey{}).(Caller)
+	by, _ := ctx.Value(CallerKey{}).(Caller)
 	in.options.Audit(ctx, Change{
 		What: what, Outcome: outcome, By: by, Tenant: tenant, Device: device, Details: details,
 	})
@@ -159,22 +156,6 @@ func (in *Intake) escalatedBefore(
 	return []Detail{before("")}
 }
 
-// escalatedBy writes down the escalations that events brought, once they were given to the store;
-// err is how that ended.
-func (in *Intake) escalatedBy(
-	ctx context.Context, tenant andon.TenantID, events []andon.Event, err error,
-) {
-	if !in.audits() {
-		return
-	}
-	for i := range events {
-		if e := &events[i]; e.EscalatedTo != "" {
-			in.audit(ctx, "escalate", tenant, e.Device, err, after(e.EscalatedTo),
-				at("entry_time", e.Time), stateOf(e.State), Detail{"by_event", true})
-		}
-	}
-}
-
 // Retire retires a device and returns when that takes effect. What the device showed is read before
 // and may be a moment old.
 func (in *Intake) Retire(
@@ -238,8 +219,8 @@ func (in *Intake) Restore(
 }
 
 // PutTenant creates a tenant or changes the one there is. change is given the record as it stands,
-// with the horizon settled, and may be called again when another writer was faster. What is written
-// down names what is other than before.
+// with its floor up to date, and may be called again when another writer was faster. What is
+// written down names what is other than before.
 func (in *Intake) PutTenant(
 	ctx context.Context, id andon.TenantID, change func(*andon.Tenant) error,
 ) (t andon.Tenant, created bool, err error) {
@@ -260,7 +241,7 @@ func (in *Intake) PutTenant(
 
 // DeleteTenant removes a tenant with all that it has.
 func (in *Intake) DeleteTenant(ctx context.Context, id andon.TenantID) error {
-	err := in.deleteTenant(ctx, id)
+	err := in.store.DeleteTenant(ctx, id)
 	in.audit(ctx, "delete tenant", id, "", err)
 	return err
 }

@@ -8,10 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/ingest"
 	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/store/memstore"
-	"github.com/andonhq/andon/internal/store/wrap"
 )
 
 // TestAuditWithoutTransport: who decides something has a record of it, however that came in; what
@@ -26,7 +24,7 @@ func TestAuditWithoutTransport(t *testing.T) {
 	post(t, in, andon.Event{Device: "d", State: "NORMAL"})
 	by := intake.Caller{Who: "cron", RequestID: "7"}
 	liz := []andon.Assignment{{Device: "d", Operator: "Liz"}}
-	ctx := intake.WithCaller(t.Context(), by)
+	ctx := context.WithValue(t.Context(), intake.CallerKey{}, by)
 	kept, err := in.Assign(ctx, andon.DefaultTenant, liz)
 	if err != nil {
 		t.Fatal(err)
@@ -57,26 +55,5 @@ func TestAuditWithoutTransport(t *testing.T) {
 	}}
 	if diff := cmp.Diff(want, told); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// TestAuditOfWhatWasTried: an event that would escalate has a record once it was given to the
-// store, also where that failed, and none where the request ended before.
-func TestAuditOfWhatWasTried(t *testing.T) {
-	lost := wrap.Fail(andon.Errorf(andon.Unavailable, "lost"))
-	for method, want := range map[string]int{"Tenant": 0, "Append": 1} {
-		var told []intake.Change
-		var faults wrap.Faults
-		in := intake.New(wrap.Around(memstore.New(), faults.Hook), intake.Options{
-			Now:   func() andon.Time { return now },
-			Audit: func(_ context.Context, c intake.Change) { told = append(told, c) },
-		})
-		faults.Set(lost, method)
-		e := andon.Event{Device: "d", Time: now, State: "NORMAL", EscalatedTo: "Sara"}
-		batch := ingest.Batch[andon.Event]{Items: []ingest.Item[andon.Event]{{Value: e}}}
-		_, err := in.Events(t.Context(), andon.DefaultTenant, batch)
-		if andon.KindOf(err) != andon.Unavailable || len(told) != want {
-			t.Errorf("where %s fails: %v, told of %+v", method, err, told)
-		}
 	}
 }

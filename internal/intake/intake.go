@@ -42,8 +42,8 @@ type Options struct {
 // Intake admits what is written. All methods may be called concurrently.
 type Intake struct {
 	Shares
-	Requests *Room // for bodies and what is decoded of them
-	Answers  *Room // who reads slowly takes no room from those who write
+	Requests *Budget // for bodies and what is decoded of them
+	Answers  *Budget // who reads slowly takes no room from those who write
 
 	store   andon.Store
 	options Options
@@ -72,7 +72,7 @@ func New(store andon.Store, o Options) *Intake {
 	}
 	return &Intake{
 		Shares: newShares(&o), store: store, options: o, wanted: make(chan struct{}, 1),
-		Requests: &Room{most: o.MaxBytes / 2}, Answers: &Room{most: o.MaxBytes / 2},
+		Requests: &Budget{most: o.MaxBytes / 2}, Answers: &Budget{most: o.MaxBytes / 2},
 	}
 }
 

@@ -258,7 +258,7 @@ func TestExpireGoesOn(t *testing.T) {
 	}
 }
 
-func TestExpireSettlesTheHorizonFirst(t *testing.T) {
+func TestExpireUpdatesTheFloorFirst(t *testing.T) {
 	store := memstore.New()
 	at := now
 	in := intake.New(store, intake.Options{Now: func() andon.Time { return at }})
@@ -274,11 +274,11 @@ func TestExpireSettlesTheHorizonFirst(t *testing.T) {
 	if err := in.Expire(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	settled := now - andon.Time(week)
+	floor := now - andon.Time(week)
 	at -= 86_400_000_000 // the clock is set back by a day
 	record, _ := store.Tenant(t.Context(), "t")
-	if h := record.Horizon(at).Events; h != settled {
-		t.Errorf("after the clock went back, the horizon is %s, want %s", h, settled)
+	if h := record.Horizon(at).Events; h != floor {
+		t.Errorf("after the clock went back, the horizon is %s, want %s", h, floor)
 	}
 }
 

@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/andonhq/andon"
@@ -14,11 +15,7 @@ func (in *Intake) assign(
 			return nil, err
 		}
 	}
-	kept, err := in.store.Assign(ctx, tenant, in.options.Now(), assignments)
-	if err != nil {
-		return nil, err
-	}
-	return kept, nil
+	return in.store.Assign(ctx, tenant, in.options.Now(), assignments)
 }
 
 // CheckAssignment reports what is wrong with an assignment by itself. No operator unassigns.
@@ -46,8 +43,7 @@ func (in *Intake) escalate(
 		}
 	}
 	e.At = in.options.Now()
-	kept, added, err = in.store.Escalate(ctx, tenant, e)
-	return kept, added, err
+	return in.store.Escalate(ctx, tenant, e)
 }
 
 func checkEscalation(e *andon.Escalation) error {
@@ -63,14 +59,15 @@ func checkEscalation(e *andon.Escalation) error {
 			return andon.AtField("body.state", "%s", err)
 		}
 	}
-	if len(e.Note) > andon.MaxMessageBytes {
+	return cmp.Or(checkNote(e.Note), checkPerson("body.to", e.To), checkPerson("body.by", e.By))
+}
+
+func checkNote(note string) error {
+	if len(note) > andon.MaxMessageBytes {
 		return andon.AtField("body.note", "note is %d bytes long, more than %d",
-			len(e.Note), andon.MaxMessageBytes)
+			len(note), andon.MaxMessageBytes)
 	}
-	if err := checkPerson("body.to", e.To); err != nil {
-		return err
-	}
-	return checkPerson("body.by", e.By)
+	return nil
 }
 
 func checkPerson(location string, p andon.PersonID) error {
@@ -89,8 +86,7 @@ func (in *Intake) retire(
 	if err := device.Validate(); err != nil {
 		return 0, andon.AtField("path.device", "%s", err)
 	}
-	at, err := in.store.Retire(ctx, tenant, device, in.options.Now())
-	return at, err
+	return in.store.Retire(ctx, tenant, device, in.options.Now())
 }
 
 func (in *Intake) withdraw(
@@ -100,8 +96,7 @@ func (in *Intake) withdraw(
 		return w, false, err
 	}
 	w.At = in.options.Now()
-	kept, added, err = in.store.Withdraw(ctx, tenant, w)
-	return kept, added, err
+	return in.store.Withdraw(ctx, tenant, w)
 }
 
 func checkWithdrawal(w *andon.Withdrawal) error {
@@ -111,11 +106,7 @@ func checkWithdrawal(w *andon.Withdrawal) error {
 	if err := w.State.Validate(); err != nil {
 		return andon.AtField("path.state", "%s", err)
 	}
-	if len(w.Note) > andon.MaxMessageBytes {
-		return andon.AtField("body.note", "note is %d bytes long, more than %d",
-			len(w.Note), andon.MaxMessageBytes)
-	}
-	return checkPerson("body.by", w.By)
+	return cmp.Or(checkNote(w.Note), checkPerson("body.by", w.By))
 }
 
 func (in *Intake) purge(
@@ -124,8 +115,5 @@ func (in *Intake) purge(
 	if err := device.Validate(); err != nil {
 		return andon.AtField("path.device", "%s", err)
 	}
-	if err := in.store.Purge(ctx, tenant, device); err != nil {
-		return err
-	}
-	return nil
+	return in.store.Purge(ctx, tenant, device)
 }

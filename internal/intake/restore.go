@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/andonhq/andon"
@@ -15,10 +16,10 @@ func (in *Intake) restore(
 	}
 	r := restoring{latest: in.options.Now().Add(t.MaxFuture + 1)}
 	h.Assignments = kept(&r, h.Assignments, func(a *andon.Assignment) error {
-		return r.first(CheckAssignment(a), r.time("body.from", a.From))
+		return cmp.Or(CheckAssignment(a), r.time("body.from", a.From))
 	})
 	h.Escalations = kept(&r, h.Escalations, func(e *andon.Escalation) error {
-		err := r.first(
+		err := cmp.Or(
 			checkEscalation(e), r.time("body.time", e.Time), r.time("body.at", e.At))
 		if err != nil {
 			return err
@@ -27,7 +28,7 @@ func (in *Intake) restore(
 		return err
 	})
 	h.Retirements = kept(&r, h.Retirements, func(x *andon.Retirement) error {
-		return r.first(x.Device.Validate(), r.time("body.retired", x.At))
+		return cmp.Or(x.Device.Validate(), r.time("body.retired", x.At))
 	})
 	if r.failed != nil {
 		return Result{}, r.failed
@@ -49,15 +50,6 @@ type restoring struct {
 func (r *restoring) time(location string, t andon.Time) error {
 	if t < andon.MinTime || t > r.latest {
 		return andon.AtField(location, "time %s is not from %s to %s", t, andon.MinTime, r.latest)
-	}
-	return nil
-}
-
-func (r *restoring) first(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
 	}
 	return nil
 }

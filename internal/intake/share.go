@@ -31,11 +31,11 @@ type Share struct {
 	least, most int64
 }
 
-// waiter is work that waits. entered is closed once it has been let in.
+// waiter is work that waits. admitted is closed once it has been let in.
 type waiter struct {
-	weight  int64
-	place   *list.Element
-	entered chan struct{}
+	weight   int64
+	place    *list.Element
+	admitted chan struct{}
 }
 
 const (
@@ -54,15 +54,33 @@ func newShare(name string, least, most int64, o *Options) *Share {
 	}
 }
 
-// Enter waits until work of a weight may begin, and returns what ends it. It is Busy where that
-// takes longer than the patience.
-func (s *Share) Enter(ctx context.Context, weight int64) (leave func(), err error) {
-	w := s.line(weight)
-	if err := s.await(ctx, w); err != nil {
-		return nil, err
+// Turn is work that was let in. It is left once: leaving it again does nothing.
+type Turn struct {
+	share  *Share // nil where there is nothing to leave
+	weight int64
+	begun  andon.Time
+}
+
+// Leave ends the work.
+func (t *Turn) Leave() {
+	if t.share != nil {
+		t.share.leave(t.weight, t.begun)
+		t.share = nil
 	}
-	begun := s.now()
-	return sync.OnceFunc(func() { s.leave(w.weight, begun) }), nil
+}
+
+// Entered reports whether the turn is yet to be left.
+func (t *Turn) Entered() bool { return t.share != nil }
+
+// Enter waits until work of a weight may begin. It is Busy where that takes longer than the
+// patience.
+func (s *Share) Enter(ctx context.Context, weight int64) (Turn, error) {
+	if w := s.queue(weight); w != nil {
+		if err := s.await(ctx, w); err != nil {
+			return Turn{}, err
+		}
+	}
+	return Turn{share: s, weight: weight, begun: s.now()}, nil
 }
 
 // Waiting returns how many wait now.
@@ -72,40 +90,41 @@ func (s *Share) Waiting() int {
 	return s.waiting.Len()
 }
 
-// line puts work at the end of the line, and lets in what fits.
-func (s *Share) line(weight int64) *waiter {
-	w := &waiter{weight: weight, entered: make(chan struct{})}
+// queue lets work in, and returns nil, or puts it at the end of the queue.
+func (s *Share) queue(weight int64) *waiter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.waiting.Len() == 0 && s.fits(weight) {
+		s.used += weight
+		return nil
+	}
+	w := &waiter{weight: weight, admitted: make(chan struct{})}
 	w.place = s.waiting.PushBack(w)
-	s.admit()
 	return w
 }
 
-// admit lets in what waits in front and fits. Work that is heavier than all of the share is let in
-// alone. The caller holds s.mu.
+// fits reports whether there is room for work of a weight. Work that is heavier than all of the
+// share is let in alone. The caller holds s.mu.
+func (s *Share) fits(weight int64) bool { return s.used == 0 || s.used+weight <= s.limit }
+
+// admit lets in what waits in front and fits. The caller holds s.mu.
 func (s *Share) admit() {
 	for e := s.waiting.Front(); e != nil; e = s.waiting.Front() {
 		w := e.Value.(*waiter)
-		if s.used > 0 && s.used+w.weight > s.limit {
+		if !s.fits(w.weight) {
 			return
 		}
 		s.used += w.weight
 		s.waiting.Remove(e)
-		close(w.entered)
+		close(w.admitted)
 	}
 }
 
 func (s *Share) await(ctx context.Context, w *waiter) error {
-	select {
-	case <-w.entered:
-		return nil
-	default:
-	}
 	patience := time.NewTimer(s.patience)
 	defer patience.Stop()
 	select {
-	case <-w.entered:
+	case <-w.admitted:
 		return nil
 	case <-ctx.Done():
 		if s.giveUp(w) {
@@ -120,12 +139,12 @@ func (s *Share) await(ctx context.Context, w *waiter) error {
 	return nil
 }
 
-// giveUp takes work out of the line, unless it was let in meanwhile. What stood behind it may fit.
+// giveUp takes work out of the queue, unless it was let in meanwhile. What stood behind it may fit.
 func (s *Share) giveUp(w *waiter) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	select {
-	case <-w.entered:
+	case <-w.admitted:
 		return false
 	default:
 	}

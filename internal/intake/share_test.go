@@ -19,7 +19,7 @@ func bubble() *Options {
 }
 
 func TestRoomIsBounded(t *testing.T) {
-	r := &Room{most: 100}
+	r := &Budget{most: 100}
 	if err := r.Take(60); err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestOverloadIsRefused(t *testing.T) {
 			all.Go(func() {
 				for ctx.Err() == nil {
 					from := time.Now()
-					leave, err := s.Enter(ctx, 1)
+					turn, err := s.Enter(ctx, 1)
 					waited := time.Since(from)
 					switch {
 					case err == nil && waited > time.Second:
@@ -62,7 +62,7 @@ func TestOverloadIsRefused(t *testing.T) {
 					most.Store(max(most.Load(), now.Add(1)))
 					time.Sleep(took)
 					now.Add(-1)
-					leave()
+					turn.Leave()
 				}
 			})
 		}
@@ -97,7 +97,7 @@ func TestSlowWorkIsLetInLess(t *testing.T) {
 		for range 100 {
 			all.Go(func() {
 				for ctx.Err() == nil {
-					leave, err := s.Enter(ctx, 1)
+					turn, err := s.Enter(ctx, 1)
 					if err != nil {
 						continue
 					}
@@ -106,7 +106,7 @@ func TestSlowWorkIsLetInLess(t *testing.T) {
 					time.Sleep(time.Duration(each.Load()))
 					<-machine
 					longest.Store(max(longest.Load(), int64(time.Since(from))))
-					leave()
+					turn.Leave()
 				}
 			})
 		}
@@ -137,7 +137,7 @@ func TestSlowWorkIsLetInLess(t *testing.T) {
 func TestLargeWorkWaitsForRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShare("imports", 10, 10, bubble())
-		leave, err := s.Enter(t.Context(), 1)
+		turn, err := s.Enter(t.Context(), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,21 +148,21 @@ func TestLargeWorkWaitsForRoom(t *testing.T) {
 			weight int64
 		}{{"large", 50}, {"small", 1}} {
 			all.Go(func() {
-				leave, err := s.Enter(t.Context(), w.weight)
+				turn, err := s.Enter(t.Context(), w.weight)
 				if err != nil {
 					t.Error(err)
 					return
 				}
 				order = append(order, w.name)
 				time.Sleep(time.Millisecond)
-				leave()
+				turn.Leave()
 			})
 			synctest.Wait()
 		}
 		if len(order) > 0 {
 			t.Errorf("%v did not wait", order)
 		}
-		leave()
+		turn.Leave()
 		all.Wait()
 		if len(order) != 2 || order[0] != "large" {
 			t.Errorf("in the order %v", order)
@@ -173,7 +173,7 @@ func TestLargeWorkWaitsForRoom(t *testing.T) {
 func TestWaitingEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShare("reads", 1, 1, bubble())
-		leave, _ := s.Enter(t.Context(), 1)
+		turn, _ := s.Enter(t.Context(), 1)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		if _, err := s.Enter(ctx, 1); !errors.Is(err, context.DeadlineExceeded) {
@@ -182,12 +182,12 @@ func TestWaitingEndsWithItsContext(t *testing.T) {
 		if s.Waiting() != 0 {
 			t.Error("it still waits")
 		}
-		leave()
-		leave() // harmless
-		if leave, err := s.Enter(t.Context(), 1); err != nil {
+		turn.Leave()
+		turn.Leave() // harmless
+		if turn, err := s.Enter(t.Context(), 1); err != nil {
 			t.Error(err)
 		} else {
-			leave()
+			turn.Leave()
 		}
 	})
 }

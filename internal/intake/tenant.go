@@ -47,7 +47,7 @@ func (in *Intake) putTenant(
 	}
 }
 
-// readOrNew returns the record of a tenant with its horizon settled: what has expired under the
+// readOrNew returns the record of a tenant with its floor up to date: what has expired under the
 // settings so far stays expired under the new ones.
 func (in *Intake) readOrNew(ctx context.Context, id andon.TenantID) (andon.Tenant, bool, error) {
 	t, err := in.store.Tenant(ctx, id)
@@ -61,7 +61,7 @@ func (in *Intake) readOrNew(ctx context.Context, id andon.TenantID) (andon.Tenan
 	if err != nil {
 		return andon.Tenant{}, false, err
 	}
-	t.Settle(in.believed(), events, readings)
+	t.UpdateFloor(in.believed(), events, readings)
 	return t, false, nil
 }
 
@@ -89,10 +89,6 @@ func (in *Intake) overtaken(ctx context.Context, refused error, tried andon.Tena
 		return andon.KindOf(err) == andon.NotFound && tried.Version != 0
 	}
 	return now.Version != tried.Version
-}
-
-func (in *Intake) deleteTenant(ctx context.Context, id andon.TenantID) error {
-	return in.store.DeleteTenant(ctx, id)
 }
 
 // Due is how far the horizon of a tenant has moved since it was last written down: what is older
@@ -127,7 +123,7 @@ func (in *Intake) due(ctx context.Context, t andon.Tenant) (h andon.Horizon, err
 		return h, unlessGone(err)
 	}
 	is := t
-	is.Settle(in.believed(), events, readings)
+	is.UpdateFloor(in.believed(), events, readings)
 	if is.Floor.Events.Day() > t.Floor.Events.Day() {
 		h.Events = is.Floor.Events
 	}
@@ -171,9 +167,9 @@ func (in *Intake) expireTenant(ctx context.Context, t andon.Tenant) error {
 	if err != nil || h == (andon.Horizon{}) {
 		return err
 	}
-	settled, _, err := in.changeTenant(ctx, t.ID, stillThere)
+	updated, _, err := in.changeTenant(ctx, t.ID, stillThere)
 	if err == nil {
-		err = in.store.Expire(ctx, t.ID, settled.Floor)
+		err = in.store.Expire(ctx, t.ID, updated.Floor)
 	}
 	return unlessGone(err)
 }

@@ -43,14 +43,6 @@ var broken = map[string][]sample{
 		{"internal/cli/measure/x.go", "package measure\nvar flag = \"--cassandra-hosts\"", "hosts"},
 		{"internal/bench/x.go", "package bench\nvar s = S{Short: \"of Cassandra\"}", "Cassandra"},
 	},
-	"errors say what was done": {
-		{"errors.go", "package andon\nimport \"errors\"\nvar e = errors.New(\"failed to read\")",
-			"failed to"},
-		{"client/x.go", "package client\nimport \"fmt\"\n" +
-			"func f() error { return fmt.Errorf(\"Unable to: %w\", nil) }",
-			"unable to"},
-		{"event.go", "package andon\nfunc f() { Errorf(1, `error while reading`) }", "error while"},
-	},
 	"names say what a thing is": {
 		{"event.go", "package andon\nfunc GetEvent() {}", "Get prefix"},
 		{"event.go", "package andon\ntype EventManager int", "EventManager"},

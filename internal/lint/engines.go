@@ -59,6 +59,7 @@ func isHelp(key ast.Expr) bool {
 }
 
 func mayNameEngines(dir string) bool {
-	return slices.ContainsFunc([]string{"internal/enginetest", "internal/tools", "internal/lint"},
+	return slices.ContainsFunc([]string{"internal/enginetest", "internal/tools", "internal/lint",
+		"internal/bench/peer"},
 		func(root string) bool { return dir == root || strings.HasPrefix(dir, root+"/") })
 }

@@ -10,23 +10,27 @@ import (
 	"strings"
 )
 
-// room is a package of the house, from the ground up.
-type room struct {
+// layer is a package of the house, from the ground up.
+type layer struct {
 	dir  string // "internal/ingest/*" is each package below
 	pure bool   // it does no I/O: it works on what it is given
 	may  string // the packages of the house that it may import; "." is the root
 }
 
 // plan is the house. A new package gets a line; whether it may import another is decided here.
-func plan() []room {
-	return append(planOfStores(), []room{
+func plan() []layer {
+	return append(append(planOfStores(), planOfCommands()...), []layer{
 		{dir: "", pure: true},
 		{dir: "internal/lint", pure: true},
 		{dir: "internal/lint/licences", pure: true},
 		{dir: "internal/tools/release", may: ". internal/lint/licences"},
 		{dir: "internal/spell", pure: true},
+		{dir: "internal/sleep", pure: true},
+		{dir: "internal/golden"},
 		{dir: "internal/current", pure: true, may: "."},
 		{dir: "internal/feed", pure: true, may: "."},
+		{dir: "internal/eventlog", pure: true, may: "."},
+		{dir: "internal/live", pure: true, may: "."},
 		{dir: "internal/cuckoo", pure: true},
 		{dir: "internal/rwlock", pure: true},
 		{dir: "internal/simulate", pure: true, may: "."},
@@ -34,13 +38,15 @@ func plan() []room {
 		{dir: "internal/ingest/*", pure: true, may: ". internal/spell internal/ingest " +
 			"internal/ingest/jsonscan"},
 		{dir: "internal/intake", pure: true, may: ". internal/ingest"},
-		{dir: "internal/store/wrap", pure: true, may: "."},
-		{dir: "internal/bench", pure: true, may: ". internal/store/wrap"},
+		{dir: "internal/store/wrap", pure: true, may: ". internal/sleep"},
+		{dir: "internal/bench", pure: true, may: ". internal/sleep internal/store/wrap"},
+		{dir: "internal/bench/peer", may: ". internal/bench internal/ingest " +
+			"internal/ingest/jsonfeed"},
 
-		{dir: "client", may: "."},
+		{dir: "client", may: ". internal/sleep"},
 		{dir: "internal/config", may: ". internal/spell"},
-		{dir: "internal/httpapi", may: ". internal/intake internal/spell internal/ingest " +
-			"internal/ingest/jsonfeed internal/ingest/jsonscan"},
+		{dir: "internal/httpapi", may: ". internal/intake internal/live internal/spell " +
+			"internal/ingest internal/ingest/jsonfeed internal/ingest/jsonscan"},
 
 		{dir: "storecheck", pure: true, may: ". internal/ingest internal/intake " +
 			"internal/store/wrap"},
@@ -51,7 +57,16 @@ func plan() []room {
 		{dir: "internal/tools/cassandra", may: "internal/enginetest"},
 
 		{dir: "internal/app", may: ". internal/config internal/httpapi internal/intake " +
-			"internal/store/adapter internal/store/all internal/store/wrap"},
+			"internal/sleep internal/store/adapter internal/store/all internal/store/wrap"},
+		{dir: "cmd/andon", may: "internal/cli"},
+
+		{dir: "test"},
+	}...)
+}
+
+// planOfCommands is the part of the plan that is the command line.
+func planOfCommands() []layer {
+	return []layer{
 		{dir: "internal/cli/clitest", may: ". client internal/httpapi internal/intake " +
 			"internal/store/memstore internal/store/wrap"},
 		{dir: "internal/cli/draw", may: "."},
@@ -59,47 +74,48 @@ func plan() []room {
 			"internal/spell"},
 		{dir: "internal/cli/local", may: ". internal/app internal/cli/command internal/config " +
 			"internal/store/all"},
-		{dir: "internal/cli/*", may: ". client internal/app internal/bench internal/cli/command " +
-			"internal/cli/draw internal/cli/local internal/config internal/httpapi " +
-			"internal/ingest internal/ingest/table internal/simulate internal/spell " +
-			"internal/store/adapter internal/store/all internal/store/wrap storecheck"},
+		{dir: "internal/cli/*", may: ". client internal/app internal/bench internal/bench/peer " +
+			"internal/cli/command internal/cli/draw internal/cli/local internal/config " +
+			"internal/httpapi internal/ingest internal/ingest/table internal/simulate " +
+			"internal/sleep internal/spell internal/store/adapter internal/store/all " +
+			"internal/store/wrap storecheck"},
 		{dir: "internal/cli", may: ". internal/cli/change internal/cli/command " +
 			"internal/cli/doctor internal/cli/draw internal/cli/live internal/cli/measure " +
 			"internal/cli/operate internal/cli/query internal/cli/transfer internal/httpapi " +
 			"internal/store/all"},
-		{dir: "cmd/andon", may: "internal/cli"},
-
-		{dir: "test"},
-	}...)
+	}
 }
 
 // planOfStores is the part of the plan that a new store adds to.
-func planOfStores() []room {
-	return []room{
+func planOfStores() []layer {
+	return []layer{
 		{dir: "internal/store/shared", pure: true, may: ". internal/current"},
 		{dir: "internal/store/adapter", may: ". internal/config"},
 		{dir: "internal/store/tenants", pure: true, may: "."},
 		{dir: "internal/store/memstore", pure: true, may: ". internal/config internal/feed " +
 			"internal/store/adapter internal/store/tenants"},
 		{dir: "internal/store/pebblestore", may: ". internal/config internal/cuckoo " +
-			"internal/current internal/feed internal/rwlock internal/store/adapter " +
-			"internal/store/tenants"},
+			"internal/current internal/eventlog internal/feed internal/rwlock " +
+			"internal/store/adapter internal/store/tenants"},
 		{dir: "internal/store/cassandrastore", may: ". internal/config internal/cuckoo " +
-			"internal/current internal/rwlock internal/store/adapter internal/store/shared " +
+			"internal/current internal/rwlock internal/sleep internal/store/adapter " +
+			"internal/store/shared internal/store/tenants internal/store/wrap"},
+		{dir: "internal/store/dynamostore", may: ". internal/config internal/cuckoo " +
+			"internal/current internal/store/adapter internal/store/shared " +
 			"internal/store/tenants internal/store/wrap"},
 		{dir: "internal/store/all", may: ". internal/config internal/store/adapter " +
-			"internal/store/cassandrastore internal/store/memstore internal/store/pebblestore " +
-			"internal/store/wrap"},
+			"internal/store/cassandrastore internal/store/dynamostore internal/store/memstore " +
+			"internal/store/pebblestore internal/store/wrap"},
 	}
 }
 
-func roomOf(dir string) (room, bool) {
+func layerOf(dir string) (layer, bool) {
 	for _, r := range plan() {
 		if covers(r.dir, dir) {
 			return r, true
 		}
 	}
-	return room{}, false
+	return layer{}, false
 }
 
 // covers reports whether a pattern is of a directory: "a/*" is of each below a.
@@ -116,9 +132,12 @@ type owner struct {
 // owners are all libraries of the house.
 func owners() []owner {
 	return []owner{
-		{"github.com/cockroachdb/pebble/v2", []string{"internal/store/pebblestore"}},
+		{"github.com/cockroachdb/pebble/v2", []string{"internal/store/pebblestore",
+			"internal/bench/peer"}},
 		{"github.com/apache/cassandra-gocql-driver/v2", []string{"internal/store/cassandrastore",
 			"internal/enginetest"}},
+		{"github.com/aws/aws-sdk-go-v2", []string{"internal/store/dynamostore"}},
+		{"github.com/aws/smithy-go", []string{"internal/store/dynamostore"}},
 		{"github.com/danielgtaylor/huma/v2", []string{"internal/httpapi"}},
 		{"github.com/swaggest/swgui", []string{"internal/httpapi"}},
 		{"github.com/prometheus/client_golang", []string{"internal/httpapi", "internal/app"}},
@@ -131,7 +150,8 @@ func owners() []owner {
 		{"github.com/vbauerster/cupwriter", []string{"internal/cli/draw"}},
 		{"github.com/mattn/go-runewidth", []string{"internal/cli/draw"}},
 		{"golang.org/x/term", []string{"internal/cli/draw"}},
-		{"github.com/google/go-cmp", []string{"storetest", "internal/cli/clitest"}},
+		{"github.com/hashicorp/hcl/v2", nil},
+		{"github.com/google/go-cmp", []string{"storetest", "internal/golden"}},
 		{"github.com/rogpeppe/go-internal/testscript", nil},
 		{"go.uber.org/goleak", nil},
 		{"pgregory.net/rapid", nil},
@@ -144,7 +164,7 @@ func importRules() []Rule {
 			Name: "packages import lower ones only, as the plan of the house has it",
 			Mend: "move the code to where it belongs, or pass in what it needs; a new package, " +
 				"or a new way down, is a line in plan() of internal/lint/imports.go",
-			Find: wrongRooms,
+			Find: wrongLayers,
 		},
 		{
 			Name: "pure packages do no I/O",
@@ -178,10 +198,10 @@ func inHouse(name string) (dir string, ok bool) {
 	return strings.CutPrefix(name, Module+"/")
 }
 
-// wrongRooms leaves tests out: an end-to-end test may import whatever it starts.
-func wrongRooms(t *Tree) (found []Problem) {
+// wrongLayers leaves tests out: an end-to-end test may import whatever it starts.
+func wrongLayers(t *Tree) (found []Problem) {
 	for _, f := range t.program() {
-		of, known := roomOf(f.Dir)
+		of, known := layerOf(f.Dir)
 		if !known {
 			found = append(found, t.problem(f.AST.Package, "package %s is not in the plan", f.Dir))
 			continue
@@ -205,7 +225,7 @@ func isIO(name string) bool {
 
 func impure(t *Tree) (found []Problem) {
 	for _, f := range t.program() {
-		if of, _ := roomOf(f.Dir); !of.pure {
+		if of, _ := layerOf(f.Dir); !of.pure {
 			continue
 		}
 		f.imports(func(spec *ast.ImportSpec, name string) {

@@ -109,16 +109,3 @@ func (f *File) inspect(visit func(ast.Node)) {
 		return true
 	})
 }
-
-// qualified returns "time.Now" where an expression is a name behind a package's or a variable's.
-func qualified(e ast.Expr) string {
-	s, ok := e.(*ast.SelectorExpr)
-	if !ok {
-		return ""
-	}
-	of, ok := s.X.(*ast.Ident)
-	if !ok {
-		return ""
-	}
-	return of.Name + "." + s.Sel.Name
-}

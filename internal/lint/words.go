@@ -2,20 +2,13 @@ package lint
 
 import (
 	"go/ast"
-	"go/token"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 )
 
 func wordRules() []Rule {
 	return []Rule{
-		{
-			Name: "errors say what was done, not that it failed",
-			Mend: `write "read entry: %w"; that it failed is what an error means`,
-			Find: failedErrors,
-		},
 		{
 			Name: "names say what a thing is",
 			Mend: "no Get prefix, no Manager, Helper or Util",
@@ -34,48 +27,6 @@ func wordRules() []Rule {
 			Find: oddWords,
 		},
 	}
-}
-
-func failedErrors(t *Tree) (found []Problem) {
-	makers := []string{
-		"errors.New", "fmt.Errorf", "andon.Errorf", "andon.AtField", "Errorf", "AtField",
-	}
-	for _, f := range t.program() {
-		f.inspect(func(n ast.Node) {
-			call, ok := n.(*ast.CallExpr)
-			if !ok {
-				return
-			}
-			maker := qualified(call.Fun)
-			if name, ok := call.Fun.(*ast.Ident); ok {
-				maker = name.Name
-			}
-			if !slices.Contains(makers, maker) {
-				return
-			}
-			for _, e := range call.Args {
-				if why := failing(e); why != "" {
-					found = append(found, t.problem(e.Pos(), "an error says %q", why))
-				}
-			}
-		})
-	}
-	return found
-}
-
-// failing returns the empty words that an error's text holds.
-func failing(e ast.Expr) string {
-	literal, ok := e.(*ast.BasicLit)
-	if !ok || literal.Kind != token.STRING {
-		return ""
-	}
-	text, _ := strconv.Unquote(literal.Value)
-	for _, words := range []string{"failed to", "unable to", "error while", "an error occurred"} {
-		if strings.Contains(strings.ToLower(text), words) {
-			return words
-		}
-	}
-	return ""
 }
 
 func emptyNames(t *Tree) (found []Problem) {

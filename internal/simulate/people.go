@@ -15,7 +15,7 @@ type care struct {
 	seen     sighting       // its newest entry
 	operator andon.PersonID // who is assigned to it
 	troubled int            // rounds that the operator has seen it in trouble
-	calm     int            // rounds that it has been normal again
+	normal   int            // rounds that it has been normal again
 
 	supervisor andon.PersonID // to whom it is escalated
 	raised     sighting       // which entry was
@@ -34,7 +34,7 @@ func (c *care) mending() int {
 
 const (
 	noticedOneIn = 2 // rounds in trouble
-	calmRounds   = 2 // of a device that is normal again before its operator leaves it
+	normalRounds = 2 // of a device that is normal again before its operator leaves it
 	patience     = 3 // rounds before an operator escalates
 	graveLevel   = 3 // from which on
 	easyLevel    = 1 // at which an escalation is withdrawn
@@ -56,7 +56,7 @@ func (f *Fleet) look(m *machine) {
 		f.leave(m, at)
 		return
 	}
-	c.calm = 0
+	c.normal = 0
 	operator := m.line.operators[f.shift()]
 	switch {
 	case c.operator == "" && !f.chance(noticedOneIn):
@@ -82,7 +82,7 @@ func (f *Fleet) leave(m *machine, at andon.Time) {
 	if c.operator == "" {
 		return
 	}
-	if c.calm++; c.calm <= calmRounds {
+	if c.normal++; c.normal <= normalRounds {
 		return
 	}
 	if c.supervisor != "" && f.chance(2) { // the others leave it in the supervisor's list

@@ -35,9 +35,7 @@ are kept.`,
   andon escalate press-7 --to Sara --time 2020-04-24T14:40:00Z --state WARNING1`,
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
-	t.ServerFlags(cmd)
-	t.TenantFlag(cmd)
+	t.Flags(cmd)
 	flags.StringVar(&e.to, "to", "", "`supervisor` to escalate to")
 	flags.BoolVar(&e.withdraw, "withdraw", false, "withdraw the escalation")
 	flags.StringVar(&e.by, "by", "", "`person` who escalates")

@@ -38,9 +38,7 @@ it is meant.`,
   andon retire press-7 --purge
   andon retire press-7 press-8 --tenant metro`,
 	}
-	cmd.Flags().SortFlags = false
-	r.ServerFlags(cmd)
-	r.TenantFlag(cmd)
+	r.Flags(cmd)
 	cmd.Flags().BoolVar(&r.purge, "purge", false, "delete the devices with all that they ever sent")
 	cmd.Flags().BoolVar(&r.yes, "yes", false, "with --purge: do not ask")
 	cmd.Flags().BoolVar(&r.dryRun, "dry-run", false, "only say what would be done")

@@ -42,9 +42,7 @@ state is the same entry.`,
 	}
 	cmd.Args = cobra.RangeArgs(1, 2)
 	flags := cmd.Flags()
-	flags.SortFlags = false
-	s.ServerFlags(cmd)
-	s.TenantFlag(cmd)
+	s.Flags(cmd)
 	flags.Var(&command.Moment{At: &s.at, Parse: andon.ParseTime}, "time",
 		"when it was (default: now)")
 	flags.StringVar(&s.message, "message", "", "`text` of the event")

@@ -23,7 +23,6 @@ every hour; this is for a disk that is full. Nothing goes that could still be re
   andon sweep`,
 		Args: cobra.NoArgs,
 	}
-	cmd.Flags().SortFlags = false
 	t.ServerFlags(cmd)
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would go")
 	form := command.ReportFlag(cmd, command.FormatCSV)

@@ -4,7 +4,6 @@ package change
 
 import (
 	"context"
-	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -41,11 +40,10 @@ func tenantList(p *command.Program) *cobra.Command {
 		Example: `  andon tenant list
   andon tenant list metro --output json`,
 	}
-	cmd.Flags().SortFlags = false
 	t.ServerFlags(cmd)
 	o.FormatFlag(cmd)
 	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
-		if err := o.Settle(p); err != nil {
+		if err := o.Complete(p); err != nil {
 			return err
 		}
 		return t.Ask(ctx, func(c *client.Client) error {
@@ -91,21 +89,12 @@ func tenantColumns() []command.Column[client.Tenant] {
 			func(t *tenant) string { return t.SilentAfter.String() }),
 		{
 			Name: "states",
-			Text: func(t *tenant) string { return statesText(t.States) },
+			Text: func(t *tenant) string { return command.JSONText(t.States) },
 			Cell: func(_ command.Looks, t *tenant) draw.Cell {
 				return draw.Cell{Text: statesShown(t.States)}
 			},
 		},
 	}
-}
-
-// statesText is a set of states as JSON.
-func statesText(defs []andon.StateDef) string {
-	text, err := json.Marshal(defs)
-	if err != nil {
-		return ""
-	}
-	return string(text)
 }
 
 // statesShown is a set of states as --state takes it.
@@ -129,7 +118,6 @@ deleted.`,
 		Example: `  andon tenant delete metro
   andon tenant delete metro --yes`,
 	}
-	cmd.Flags().SortFlags = false
 	t.ServerFlags(cmd)
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	form := command.SentenceFlag(cmd, command.FormatText)

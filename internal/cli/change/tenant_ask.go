@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"net/http"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
@@ -33,18 +32,12 @@ func (l loss) String() string {
 // mostCounted bounds how long counting takes.
 const mostCounted = 10_000
 
-// losses returns what a change of a tenant would take away; nothing of a tenant that is not there.
+// losses returns what a change of a tenant would take away.
 func losses(
-	ctx context.Context, p *command.Program, c *client.Client, id andon.TenantID,
+	ctx context.Context, p *command.Program, c *client.Client, is client.Tenant,
 	wanted client.TenantChange,
 ) (all []loss, err error) {
-	is, err := c.Tenant(ctx, id)
-	if e, ok := err.(*client.Error); ok && e.Status == http.StatusNotFound {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
+	id := is.Tenant
 	of := c.ForTenant(id)
 	if r := wanted.EventsRetention; r != nil && shorter(*r, is.Retention.Events) {
 		l := loss{kind: "events", before: p.Now() - andon.Time(*r)}
@@ -122,22 +115,17 @@ func allow(ctx context.Context, p *command.Program, id andon.TenantID, all []los
 
 // showChange prints what a change would make of a tenant, and what it would take away.
 func showChange(
-	ctx context.Context, p *command.Program, c *client.Client, id andon.TenantID,
-	wanted client.TenantChange, all []loss, form *command.Choice,
+	p *command.Program, t client.Tenant, there bool, wanted client.TenantChange, all []loss,
+	form *command.Choice,
 ) error {
-	t, err := c.Tenant(ctx, id)
-	if e, ok := err.(*client.Error); ok && e.Status == http.StatusNotFound {
+	if id := t.Tenant; !there {
 		fresh := andon.NewTenant(id)
 		t = client.Tenant{
 			Tenant: id, MaxFuture: fresh.MaxFuture, SilentAfter: fresh.SilentAfter,
 			Retention: client.Retention{Events: fresh.Events, Readings: fresh.Readings},
 			States:    fresh.States.Defs(),
 		}
-		err = nil
 		fmt.Fprintf(p.Stderr, "Tenant %s would be made.\n", draw.Legible(string(id)))
-	}
-	if err != nil {
-		return err
 	}
 	set(&t.Retention.Events, wanted.EventsRetention)
 	set(&t.Retention.Readings, wanted.ReadingsRetention)

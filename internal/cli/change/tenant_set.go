@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"strconv"
 	"strings"
@@ -55,12 +56,20 @@ be left out. A severity may change at any time. The file holds JSON:
 			return err
 		}
 		return t.Ask(ctx, func(c *client.Client) error {
-			losses, err := losses(ctx, p, c, id, wanted)
+			is, err := c.Tenant(ctx, id)
+			there := err == nil
+			if command.IsStatus(err, http.StatusNotFound) {
+				is.Tenant, err = id, nil
+			}
+			var gone []loss
+			if there {
+				gone, err = losses(ctx, p, c, is, wanted)
+			}
 			if err == nil && change.dryRun {
-				return showChange(ctx, p, c, id, wanted, losses, change.form)
+				return showChange(p, is, there, wanted, gone, change.form)
 			}
 			if err == nil && !change.yes {
-				err = allow(ctx, p, id, losses)
+				err = allow(ctx, p, id, gone)
 			}
 			if err != nil {
 				return err
@@ -73,7 +82,6 @@ be left out. A severity may change at any time. The file holds JSON:
 
 func (tc *tenantChange) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.Var(&command.Unmarshaled{Into: &tc.events, Kind: "duration"}, "events-retention",
 		"how long events are kept: 90d, or forever")
 	flags.Var(&command.Unmarshaled{Into: &tc.readings, Kind: "duration"}, "readings-retention",

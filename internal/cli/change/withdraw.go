@@ -25,9 +25,7 @@ been sent, and sending it again does not bring it back.`,
   andon withdraw press-7 2020-04-24T14:50:00.25Z WARNING2 --by Liz --note 'wrong clock'`,
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
-	t.ServerFlags(cmd)
-	t.TenantFlag(cmd)
+	t.Flags(cmd)
 	flags.StringVar(&by, "by", "", "`person` who withdraws it")
 	flags.StringVar(&note, "note", "", "`text` that says why")
 	form := command.SentenceFlag(cmd, command.FormatText)

@@ -19,11 +19,12 @@ type Arguments struct {
 
 // CheckArguments makes all commands hold their arguments against their usage lines: in one place,
 // so that what is wrong is told alike. Groups have none, and a command that takes several forms
-// looks for itself which of them is meant.
+// looks for itself which of them is meant. Flags stand in the help as they were declared.
 func CheckArguments(cmd *cobra.Command) {
 	for _, below := range cmd.Commands() {
 		CheckArguments(below)
 	}
+	cmd.Flags().SortFlags = false
 	if a, plain := argumentsOf(cmd.Use); plain && !cmd.HasSubCommands() {
 		cmd.Args = a.Check
 	}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,11 +25,9 @@ func (c *Choice) Type() string { return strings.Join(c.words, "|") }
 
 // Set takes one of the words.
 func (c *Choice) Set(text string) error {
-	for _, word := range c.words {
-		if word == text {
-			c.Value = text
-			return nil
-		}
+	if slices.Contains(c.words, text) {
+		c.Value = text
+		return nil
 	}
 	return andon.Errorf(andon.Invalid, "it is none of %s%s",
 		strings.Join(c.words, ", "), spell.DidYouMean(text, c.words))

@@ -78,7 +78,7 @@ func ReadingColumns(metrics []andon.MetricName) []Column[andon.Reading] {
 	if len(metrics) == 0 {
 		columns = append(columns, Column[reading]{
 			Name: "metrics",
-			Text: func(r *reading) string { return metricsText(r.Metrics) },
+			Text: func(r *reading) string { return JSONText(r.Metrics) },
 			Cell: func(_ Looks, r *reading) draw.Cell {
 				return draw.Cell{Text: metricsShown(r.Metrics)}
 			},
@@ -89,24 +89,17 @@ func ReadingColumns(metrics []andon.MetricName) []Column[andon.Reading] {
 }
 
 func metricColumn(name andon.MetricName) Column[andon.Reading] {
-	value := func(r *andon.Reading) string {
+	return NumberColumn(string(name), func(r *andon.Reading) string {
 		if x, ok := r.Metrics.Get(name); ok {
 			return NumberText(x)
 		}
 		return ""
-	}
-	return Column[andon.Reading]{
-		Name: string(name),
-		Text: value,
-		Cell: func(_ Looks, r *andon.Reading) draw.Cell {
-			return draw.Cell{Text: value(r), Right: true}
-		},
-	}
+	})
 }
 
-// metricsText is the metrics as a JSON object.
-func metricsText(m andon.Metrics) string {
-	text, err := json.Marshal(m)
+// JSONText is a value as JSON; what can't be written so is empty.
+func JSONText(value any) string {
+	text, err := json.Marshal(value)
 	if err != nil {
 		return ""
 	}

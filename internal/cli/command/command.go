@@ -90,5 +90,5 @@ func UnlessInterrupted(ctx context.Context, err error) error {
 	return err
 }
 
-// NewPage makes a page on standard output.
-func (p *Program) NewPage() draw.Page { return draw.Page{W: p.Stdout, Depth: p.Depth()} }
+// Printer prints for a person on standard output.
+func (p *Program) Printer() draw.Printer { return draw.Printer{W: p.Stdout, Depth: p.Depth()} }

@@ -45,7 +45,7 @@ func EntryArgs(device, at, state string) (andon.DeviceID, andon.Time, andon.Stat
 	if err != nil {
 		return "", 0, "", err
 	}
-	return id, t, andon.State(state), misnamed("", andon.State(state).Validate())
+	return id, t, andon.State(state), andon.State(state).Validate()
 }
 
 // MetricsFlag gives a command --metrics.
@@ -59,7 +59,7 @@ func MetricArgs(names []string) ([]andon.MetricName, error) {
 	var metrics []andon.MetricName
 	for _, name := range names {
 		m := andon.MetricName(name)
-		if err := misnamed("", m.Validate()); err != nil {
+		if err := m.Validate(); err != nil {
 			return nil, err
 		}
 		metrics = append(metrics, m)

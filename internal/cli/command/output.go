@@ -39,8 +39,8 @@ func (o *Output) LimitFlags(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("limit", "all")
 }
 
-// Settle fills in what depends on where the answer goes, and checks the rest.
-func (o *Output) Settle(p *Program) error {
+// Complete fills in what depends on where the answer goes, and checks the rest.
+func (o *Output) Complete(p *Program) error {
 	if o.Format.Value == "" {
 		o.Format.Value = FormatJSON
 		if draw.IsTerminal(p.Stdout) {
@@ -78,13 +78,13 @@ type Sink[T any] interface {
 
 // NewSink makes the sink of a format; header says whether CSV begins with the names of its columns.
 func NewSink[T any](
-	format string, w io.Writer, columns []Column[T], page draw.Page, looks Looks, header bool,
+	format string, w io.Writer, columns []Column[T], out draw.Printer, looks Looks, header bool,
 ) Sink[T] {
 	switch format {
 	case FormatCSV:
 		return NewCSVSink(w, columns, header)
 	case FormatTable:
-		return &tableSink[T]{page: page, looks: looks, columns: columns}
+		return &tableSink[T]{out: out, looks: looks, columns: columns}
 	}
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
@@ -148,9 +148,9 @@ func (s *csvSink[T]) End() error {
 // Show prints the items of a list, as many as were asked for.
 func Show[T any](p *Program, o *Output, columns []Column[T], items iter.Seq2[T, error]) error {
 	w := bufio.NewWriter(p.Stdout)
-	page := p.NewPage()
-	page.W = w
-	s := NewSink(o.Format.Value, w, columns, page, o.Looks, true)
+	out := p.Printer()
+	out.W = w
+	s := NewSink(o.Format.Value, w, columns, out, o.Looks, true)
 	shown, more, err := pour(s, o, items)
 	err = errors.Join(err, s.End(), w.Flush())
 	switch {
@@ -203,7 +203,7 @@ func pour[T any](
 func ShowOne[T any](p *Program, o *Output, columns []Column[T], item T) error {
 	if !o.IsTable() {
 		w := bufio.NewWriter(p.Stdout)
-		s := NewSink(o.Format.Value, w, columns, draw.Page{}, o.Looks, true)
+		s := NewSink(o.Format.Value, w, columns, draw.Printer{}, o.Looks, true)
 		return errors.Join(s.Put(&item), s.End(), w.Flush())
 	}
 	looks := o.Looks
@@ -218,7 +218,7 @@ func ShowOne[T any](p *Program, o *Output, columns []Column[T], item T) error {
 			rows = append(rows, []draw.Cell{{Text: c.title()}, shown})
 		}
 	}
-	p.NewPage().Table(rows)
+	p.Printer().Table(rows)
 	return nil
 }
 

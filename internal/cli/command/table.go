@@ -64,9 +64,28 @@ func StateColumn[T any](name func(*T) andon.State) Column[T] {
 	}
 }
 
+// NumberColumn is a column of numbers.
+func NumberColumn[T any](name string, text func(*T) string) Column[T] {
+	return Column[T]{Name: name, Text: text, Cell: func(_ Looks, item *T) draw.Cell {
+		return draw.Cell{Text: text(item), Right: true}
+	}}
+}
+
 // ProgramColumn is a column that only programs see.
 func ProgramColumn[T any](name string, text func(*T) string) Column[T] {
 	return Column[T]{Name: name, Text: text}
+}
+
+// Of is a column of a part of an item.
+func Of[T, P any](c Column[P], part func(*T) *P) Column[T] {
+	of := Column[T]{Name: c.Name}
+	if c.Text != nil {
+		of.Text = func(item *T) string { return c.Text(part(item)) }
+	}
+	if c.Cell != nil {
+		of.Cell = func(l Looks, item *T) draw.Cell { return c.Cell(l, part(item)) }
+	}
+	return of
 }
 
 // Looks is what a table needs to know beside the items.
@@ -138,7 +157,7 @@ func NumberText(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 // tableSink prints rows below each other. It holds some back to see how wide they are; of a long
 // list each part has a heading of its own.
 type tableSink[T any] struct {
-	page    draw.Page // on a bufio.Writer
+	out     draw.Printer // on a bufio.Writer
 	looks   Looks
 	columns []Column[T]
 	rows    [][]draw.Cell
@@ -176,7 +195,7 @@ func (s *tableSink[T]) End() error {
 	if s.looks.width > 0 {
 		draw.Narrow(rows, s.looks.width)
 	}
-	s.page.Table(rows)
+	s.out.Table(rows)
 	s.rows = s.rows[:0]
-	return s.page.W.(*bufio.Writer).Flush() // where no one reads on, asking on is in vain
+	return s.out.W.(*bufio.Writer).Flush() // where no one reads on, asking on is in vain
 }

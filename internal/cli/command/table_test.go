@@ -11,7 +11,7 @@ import (
 
 func TestStatesAreColoured(t *testing.T) {
 	var out bytes.Buffer
-	w := draw.Page{W: &out, Depth: draw.AllColours}
+	w := draw.Printer{W: &out, Depth: draw.AllColours}
 	set := andon.DefaultStates()
 	w.Table(
 		[][]draw.Cell{{Looks{States: set}.state("WARNING4")}, {Looks{States: set}.state("OFF")}})

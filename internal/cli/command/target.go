@@ -50,8 +50,9 @@ func (t *Target) ServerFlags(cmd *cobra.Command) {
 	flags.StringVar(&t.TokenFile, "token-file", t.TokenFile, "`file` that holds the server's token")
 }
 
-// TenantFlag gives a command --tenant.
-func (t *Target) TenantFlag(cmd *cobra.Command) {
+// Flags are ServerFlags and --tenant.
+func (t *Target) Flags(cmd *cobra.Command) {
+	t.ServerFlags(cmd)
 	cmd.Flags().StringVar(&t.Tenant, "tenant", string(andon.DefaultTenant),
 		"`tenant` that owns the devices")
 }
@@ -182,25 +183,13 @@ func ShellWord(name string) string {
 // DeviceArg reads an argument that names a device.
 func DeviceArg(text string) (andon.DeviceID, error) {
 	id := andon.DeviceID(text)
-	return id, misnamed("", id.Validate())
+	return id, id.Validate()
 }
 
 // PersonArg reads an argument that names a person; what says what that person is.
 func PersonArg(what, text string) (andon.PersonID, error) {
 	id := andon.PersonID(text)
-	return id, misnamed(what, id.Validate())
-}
-
-// misnamed makes misuse of what is wrong with an identifier.
-func misnamed(what string, err error) error {
-	if err == nil {
-		return nil
-	}
-	text := err.Error()
-	if what != "" {
-		text = strings.Replace(text, "person", what, 1)
-	}
-	return andon.Errorf(andon.Invalid, "%s", text)
+	return id, id.ValidateAs(what)
 }
 
 // IsStatus reports whether an error is an answer of that status.
@@ -232,5 +221,5 @@ func IsAboutDevice(e *client.Error) bool {
 // TenantArg reads an argument that names a tenant.
 func TenantArg(text string) (andon.TenantID, error) {
 	id := andon.TenantID(text)
-	return id, misnamed("", id.Validate())
+	return id, id.Validate()
 }

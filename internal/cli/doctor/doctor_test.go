@@ -10,6 +10,7 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -172,7 +173,22 @@ func newDoctor() (*doctor, *bytes.Buffer) {
 	return &doctor{Program: &command.Program{
 		Stdout: &out, Stderr: io.Discard, Version: httpapi.Version{Version: "v1"},
 		Now: func() andon.Time { return andon.TimeOf(time.Now()) },
-	}}, &out
+	}, asks: someAsks()}, &out
+}
+
+// someAsks are the checks that the tests of servers look at: all of them take a second, and many
+// with the race detector.
+func someAsks() []storecheck.Check {
+	names := []string{
+		"2.7 an escalated entry is in the supervisor's list until withdrawn",
+		"2.7 a late entry may be escalated, also a normal one",
+		"2.9 what is acknowledged is in history, current state and every index",
+		"2.10 a retired device leaves counts and lists, its history stays",
+		"3 intervals are the runs of one state", "3 one metric across devices",
+	}
+	return slices.DeleteFunc(storecheck.ServerChecks(), func(c storecheck.Check) bool {
+		return !slices.Contains(names, c.String())
+	})
 }
 
 // forgetful is a store that forgets assignments.
@@ -228,11 +244,11 @@ func TestDoctorIsGentle(t *testing.T) {
 
 // brokenServer serves the API but for what broken answers itself.
 func brokenServer(
-	t *testing.T, broken func(http.ResponseWriter, *http.Request) bool,
-) (*httptest.Server, andon.Store) {
+	t *testing.T, store andon.Store, broken func(http.ResponseWriter, *http.Request) bool,
+) *httptest.Server {
 	t.Helper()
 	now := func() andon.Time { return andon.TimeOf(time.Now()) }
-	store := wrap.Retain(memstore.New(), now)
+	store = wrap.Retain(store, now)
 	api := httpapi.New(httpapi.Options{
 		Store: store, Intake: intake.New(store, intake.Options{Now: now}), Now: now,
 	})
@@ -242,7 +258,40 @@ func brokenServer(
 		}
 	}))
 	t.Cleanup(s.Close)
-	return s, store
+	return s
+}
+
+// TestDoctorOfDefects: a defect of the store is found over HTTP by the scenarios that meet it, each
+// with its line, and by no other.
+func TestDoctorOfDefects(t *testing.T) {
+	nothing := func(http.ResponseWriter, *http.Request) bool { return false }
+	for method, want := range map[string]string{
+		"": "ok checks semantics: 1",
+		"SupervisorEvents": "failed checks 2.7 a late entry may be escalated, also a normal one: " +
+			"scenarios/people.txt: line ",
+		"Retire": "failed checks 2.10 a retired device leaves counts and lists, its history " +
+			"stays: scenarios/retirement.txt: line ",
+	} {
+		var faults wrap.Faults
+		if method != "" {
+			faults.Set(wrap.Fail(andon.Errorf(andon.Internal, "planted")), method)
+		}
+		store := memstore.New()
+		s := brokenServer(t, wrap.Around(store, faults.Hook), nothing)
+		d, _ := newDoctor()
+		d.URL, d.Attempts = s.URL, 1
+		if method == "" {
+			d.asks = storecheck.ServerChecks()
+		}
+		if err := d.examineServer(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		says(t, method, d.report.Findings, want)
+		if n := d.report.tally(failed); (n == 0) != (method == "") || n > 4 {
+			t.Errorf("%q: %d failures", method, n)
+		}
+		onlyDefault(t, store)
+	}
 }
 
 // onlyDefault checks that nothing is left behind.
@@ -261,17 +310,19 @@ func TestDoctorOfServers(t *testing.T) {
 		want         string
 	}{
 		"wrong": {"/intervals", `{"items":[]}`, 200,
-			"failed checks runs of one state: its runs"},
-		"sick": {"/escalations", `{}`, 500, "failed checks escalate and withdraw: Internal"},
-		"incapable": {"/metrics/temperature/", `{}`, 501,
-			"ok checks one metric across devices: this store can't serve it"},
+			"failed checks 3 intervals are the runs of one state: scenarios/questions.txt: line "},
+		"sick": {"/escalations", `{}`, 500,
+			"failed checks 2.7 an escalated entry is in the supervisor's list until withdrawn"},
+		"incapable": {"/metrics/temp/", `{}`, 501,
+			"current state and every index; 3 one metric across devices"},
 		"not ready": {"/readyz", `{}`, 503, "failed server ready"},
-		"no tenant": {"/tenants/andon-doctor", `{}`, 500, "failed checks make a tenant"},
+		"no tenant": {"/tenants/andon-check", `{}`, 500, "failed checks use a tenant"},
 		"mute":      {"/metrics", `{}`, 404, "warning server metrics: read metrics: HTTP 404"},
 		"strange":   {"/version", `hello`, 200, "failed server reach: read the answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, store := brokenServer(t, func(w http.ResponseWriter, r *http.Request) bool {
+			store := memstore.New()
+			s := brokenServer(t, store, func(w http.ResponseWriter, r *http.Request) bool {
 				hit := strings.Contains(r.URL.Path, test.path) && r.Method != http.MethodDelete &&
 					(test.path != "/metrics" || r.URL.Path == "/metrics")
 				if hit {
@@ -296,7 +347,8 @@ func TestDoctorInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var posts atomic.Int64
-	s, store := brokenServer(t, func(_ http.ResponseWriter, r *http.Request) bool {
+	store := memstore.New()
+	s := brokenServer(t, store, func(_ http.ResponseWriter, r *http.Request) bool {
 		if r.Method == http.MethodPost && posts.Add(1) == 2 {
 			cancel()
 		}

@@ -50,8 +50,8 @@ func (e *examination) print(p *command.Program, form string) error {
 	if form == command.FormatJSON {
 		return p.PrintJSON(e)
 	}
-	page := p.NewPage()
-	page.Line("Examined: %s\n", e.Target)
+	out := p.Printer()
+	out.Line("Examined: %s\n", e.Target)
 	rows := make([][]draw.Cell, len(e.Findings))
 	for i, f := range e.Findings {
 		rows[i] = []draw.Cell{
@@ -59,17 +59,17 @@ func (e *examination) print(p *command.Program, form string) error {
 			{Text: draw.Legible(f.Found)}, {Text: f.source()},
 		}
 	}
-	page.Fitted(rows) // below, what needs advice is told whole
-	e.printAdvice(page)
-	page.Line("\n%s, %s.", draw.Count(e.Warnings, "warning"), failures(e.Failed))
+	out.Fitted(rows) // below, what needs advice is told whole
+	e.printAdvice(out)
+	out.Line("\n%s, %s.", draw.Count(e.Warnings, "warning"), failures(e.Failed))
 	return nil
 }
 
 // printAdvice stands below the table, because it is longer than a row should be.
-func (e *examination) printAdvice(page draw.Page) {
+func (e *examination) printAdvice(out draw.Printer) {
 	for _, f := range e.Findings {
 		if f.Advice != "" {
-			page.Line("\n%s: %s %s: %s\n  %s", page.Paint(f.Status.colour(), string(f.Status)),
+			out.Line("\n%s: %s %s: %s\n  %s", out.Paint(f.Status.colour(), string(f.Status)),
 				f.Area, f.What, draw.Legible(f.Found), strings.ReplaceAll(f.Advice, "\n", "\n  "))
 		}
 	}

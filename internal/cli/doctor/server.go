@@ -12,12 +12,14 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/cli/command"
 	"github.com/andonhq/andon/internal/cli/draw"
+	"github.com/andonhq/andon/storecheck"
 )
 
 // examineServer looks at a running server: first from outside, then by using it.
@@ -27,7 +29,7 @@ func (d *doctor) examineServer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	tenant := andon.TenantID("andon-doctor-" + rand.Text())
+	tenant := andon.TenantID("andon-check-" + rand.Text() + "-clock")
 	c, err := client.New(client.Options{
 		URL: d.URL, Tenant: tenant, Token: token, Attempts: d.Attempts, HTTP: command.Impatient(),
 	})
@@ -35,17 +37,53 @@ func (d *doctor) examineServer(ctx context.Context) error {
 		return andon.Errorf(andon.Invalid, "%w", err)
 	}
 	defer c.Close()
-	v := &visit{
-		Client: c, url: strings.TrimSuffix(d.URL, "/"), token: token, tenant: tenant,
-		patience: d.patience,
-	}
 	d.report.add(unsafeWay(d.URL, token != "")...)
-	if !d.reach(ctx, v) {
-		return nil
+	if d.reach(ctx, &visit{c, strings.TrimSuffix(d.URL, "/"), token}) {
+		d.askServer(ctx, c, tenant)
 	}
-	d.useServer(ctx, v)
 	return nil
 }
+
+// askServer runs scenarios in tenants that are deleted however that ends. One more is for the
+// clock.
+func (d *doctor) askServer(ctx context.Context, c *client.Client, clock andon.TenantID) {
+	server := overHTTP{client: c, asked: new(atomic.Int64)}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+		defer cancel()
+		err := server.DeleteTenant(ctx, clock)
+		if err != nil && andon.KindOf(err) != andon.NotFound {
+			d.report.add(finding{
+				Status: failed, Area: "checks", What: "delete the throwaway tenant",
+				Found:  err.Error(),
+				Advice: "Delete it yourself: andon tenant delete " + string(clock),
+			})
+		}
+	}()
+	err := server.MakeTenant(ctx, clock)
+	if err == nil {
+		_, err = server.Now(ctx)
+	}
+	if err != nil {
+		d.report.add(finding{
+			Status: failed, Area: "checks", What: "use a tenant",
+			Found: err.Error(), Source: overHTTPSource,
+			Advice: "Nothing can be checked without one. The log of the server has more.",
+		})
+		return
+	}
+	checks := checking{
+		doctor: d, source: overHTTPSource, all: len(d.asks),
+		advice: "The log of the server may say more; andon doctor on its store, while it is " +
+			"stopped, tells whether the store or the way to it is at fault.",
+	}
+	checks.run(ctx, func(report func(storecheck.Result)) error {
+		how := storecheck.Asking{Full: d.full, Patience: d.patience}
+		return storecheck.Ask(ctx, server, d.asks, how, report)
+	})
+}
+
+const overHTTPSource = "storecheck over HTTP, in throwaway tenants"
 
 // unsafeWay warns where others on the way could read along.
 func unsafeWay(address string, token bool) []finding {
@@ -69,12 +107,8 @@ func unsafeWay(address string, token bool) []finding {
 // visit is the doctor at a server.
 type visit struct {
 	*client.Client
-	url    string
-	token  string
-	tenant andon.TenantID
-	base   andon.Time // a while before the server's now; the checks count from it
-	// patience is how long the server may take to show what it acknowledged.
-	patience time.Duration
+	url   string
+	token string
 }
 
 // reach asks whether anybody is there at all, and what the server says of itself. Where it can't
@@ -141,7 +175,6 @@ func afterFirstLine(err error) string {
 // examineMetrics reads /metrics: the clock from its header, limits and disk from what it says.
 func (d *doctor) examineMetrics(ctx context.Context, v *visit) {
 	values, server, err := v.metrics(ctx)
-	v.base = d.Now().Add(-andon.DurationOf(time.Hour))
 	if err != nil {
 		d.report.add(finding{
 			Status: warning, Area: "server", What: "metrics",
@@ -152,7 +185,6 @@ func (d *doctor) examineMetrics(ctx context.Context, v *visit) {
 	}
 	if !server.IsZero() {
 		d.report.add(clockBeside(d.Now().Std(), server))
-		v.base = andon.TimeOf(server.Add(-time.Hour))
 	}
 	d.report.add(metricFindings(values)...)
 }

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/andonhq/andon"
@@ -28,7 +30,7 @@ func (d *doctor) examineStore(ctx context.Context, c app.Config) error {
 		d.report.Target = "the store " + c.Store + ", and this machine"
 	case adapter.Directory:
 		d.report.Target = "the store in " + c.Data + ", on this machine"
-		remove, err := d.settle(&c)
+		remove, err := d.standIn(&c)
 		if err != nil {
 			d.report.add(unopened(c, err))
 			return nil
@@ -42,9 +44,9 @@ func (d *doctor) examineStore(ctx context.Context, c app.Config) error {
 	return nil
 }
 
-// settle sees to it that looking makes no store where there was none: a wrong path would leave a
+// standIn sees to it that looking makes no store where there was none: a wrong path would leave a
 // directory behind that looks like one. The checks run in a directory beside it then.
-func (d *doctor) settle(c *app.Config) (remove func(), err error) {
+func (d *doctor) standIn(c *app.Config) (remove func(), err error) {
 	entries, err := os.ReadDir(c.Data)
 	if err == nil && len(entries) > 0 {
 		return func() {}, nil
@@ -219,37 +221,75 @@ func (d *doctor) checksOf(c app.Config) []storecheck.Check {
 
 // runChecks runs checks of storecheck. Those that fail have a finding each.
 func (d *doctor) runChecks(ctx context.Context, store andon.Store, checks []storecheck.Check) {
-	const source = "storecheck, in throwaway tenants"
-	ran, bad := 0, 0
-	bar := draw.NewBar(d.Stderr, "checks", int64(len(checks)), func(done, total int64) string {
+	c := checking{
+		doctor: d, source: "storecheck, in throwaway tenants", all: len(checks),
+		every: len(storecheck.Checks()),
+		advice: "This store does not do what Andon relies on; docs/semantics.md says what that " +
+			"is.\nIf its engine is set up as docs/stores has it, please report it with this line.",
+	}
+	c.run(ctx, func(report func(storecheck.Result)) error {
+		return storecheck.Run(ctx, store, checks, report)
+	})
+}
+
+// checking is a run of checks.
+type checking struct {
+	*doctor
+	source, advice string
+	all            int // how many are run
+	every          int // of how many; 0: of all that there are
+
+	passed, failed int
+	notAsked       map[string][]string // why, and the checks
+}
+
+func (c *checking) run(ctx context.Context, run func(report func(storecheck.Result)) error) {
+	c.notAsked = map[string][]string{}
+	bar := draw.NewBar(c.Stderr, "checks", int64(c.all), func(done, total int64) string {
 		return fmt.Sprintf(" %d of %d", done, total)
 	})
-	err := storecheck.Run(ctx, store, checks, func(r storecheck.Result) {
-		ran++
+	err := run(func(r storecheck.Result) {
 		bar.Add(1)
-		if r.Err == nil || ctx.Err() != nil {
-			return
+		if ctx.Err() == nil {
+			c.add(r)
 		}
-		bad++
-		d.report.add(finding{
-			Status: failed, Area: "checks", What: r.Check.String(),
-			Found: r.Err.Error(), Source: source,
-			Advice: "This store does not do what Andon relies on; docs/semantics.md says what " +
-				"that is.\n" +
-				"If its engine is set up as docs/stores has it, please report it with this line.",
-		})
 	})
 	bar.End()
-	if err != nil {
-		return // interrupted; run says so
+	if err == nil && ctx.Err() == nil { // else it was interrupted; doctor.run says so
+		c.summary()
 	}
-	if bad > 0 {
-		return
+}
+
+func (c *checking) add(r storecheck.Result) {
+	switch {
+	case r.Err != nil:
+		c.failed++
+		c.report.add(finding{
+			Status: failed, Area: "checks", What: r.Check.String(), Found: r.Err.Error(),
+			Source: c.source, Advice: c.advice,
+		})
+	case r.NotAsked != "":
+		c.notAsked[r.NotAsked] = append(c.notAsked[r.NotAsked], r.Check.String())
+	default:
+		c.passed++
 	}
-	found := fmt.Sprintf("all %d checks passed", ran)
-	if every := len(storecheck.Checks()); ran < every {
+}
+
+// summary tells what passed, and what was not asked.
+func (c *checking) summary() {
+	found := fmt.Sprintf("all %d checks passed", c.passed)
+	if c.failed > 0 || len(c.notAsked) > 0 {
+		found = fmt.Sprintf("%d checks passed", c.passed)
+	}
+	if c.all < c.every {
 		found = fmt.Sprintf("%d checks passed; --full runs all %d, which takes minutes and writes "+
-			"as much", ran, every)
+			"as much", c.passed, c.every)
 	}
-	d.report.add(finding{well, "checks", "semantics", found, source, ""})
+	c.report.add(finding{well, "checks", "semantics", found, c.source, ""})
+	for _, why := range slices.Sorted(maps.Keys(c.notAsked)) {
+		checks := c.notAsked[why]
+		found := fmt.Sprintf("%s, because %s: %s",
+			draw.Count(len(checks), "check"), why, strings.Join(checks, "; "))
+		c.report.add(finding{well, "checks", "not asked", found, c.source, ""})
+	}
 }

@@ -86,7 +86,7 @@ func (c rgb) amid() rgb {
 
 // Paint puts a text on its colour, in black or white, whichever is read better there: so it can be
 // read on a terminal of any colour. The spaces around it stay as they are.
-func (p Page) Paint(colour, text string) string {
+func (p Printer) Paint(colour, text string) string {
 	c, ok := parseRGB(colour)
 	inner := strings.Trim(text, " ")
 	if !ok || p.Depth == NoColours || inner == "" {
@@ -97,7 +97,7 @@ func (p Page) Paint(colour, text string) string {
 }
 
 // ground is what sets the colour behind a text, and that of the text.
-func (p Page) ground(c rgb) string {
+func (p Printer) ground(c rgb) string {
 	black := c.contrast(rgb{}) >= c.contrast(rgb{1, 1, 1})
 	switch p.Depth {
 	case AllColours:
@@ -123,7 +123,7 @@ func (p Page) ground(c rgb) string {
 }
 
 // Ink colours what is drawn, as a bar, so that it is seen on black and on white.
-func (p Page) Ink(colour, text string) string {
+func (p Printer) Ink(colour, text string) string {
 	c, ok := parseRGB(colour)
 	if !ok || p.Depth == NoColours || strings.Trim(text, " ") == "" {
 		return text

@@ -21,7 +21,7 @@ func TestColoursAreReadable(t *testing.T) {
 			t.Fatal(s.Colour)
 		}
 		front := rgb{}
-		if !strings.Contains(Page{Depth: AllColours}.ground(c), "38;2;0;0;0m") {
+		if !strings.Contains(Printer{Depth: AllColours}.ground(c), "38;2;0;0;0m") {
 			front = white
 		}
 		if got := c.contrast(front); got < 4.5 {
@@ -35,14 +35,14 @@ func TestColoursAreReadable(t *testing.T) {
 
 // TestDepth: colours are those that the terminal declares.
 func TestDepth(t *testing.T) {
-	p := Page{Depth: SomeColours}
+	p := Printer{Depth: SomeColours}
 	if got := p.Paint("#b71c1c", "  x "); got != "  \x1b[48;5;124;38;5;231mx\x1b[0m " {
 		t.Errorf("256 colours: %q", got)
 	}
 	for colour, want := range map[string]string{
 		"#2e7d32": "\x1b[42;30m", "#f9a825": "\x1b[43;30m", "#b71c1c": "\x1b[41;97m",
 	} {
-		if got := (Page{Depth: FewColours}).Paint(colour, "x"); got != want+"x\x1b[0m" {
+		if got := (Printer{Depth: FewColours}).Paint(colour, "x"); got != want+"x\x1b[0m" {
 			t.Errorf("16 colours: %s is %q", colour, got)
 		}
 	}
@@ -61,7 +61,7 @@ func TestNarrow(t *testing.T) {
 			{Text: "stopped: vibration 12.5 mm/s"}},
 	}
 	Narrow(rows, 60)
-	if tableWidth(rows) > 60 || rows[1][1].Text != "2020-04-24 14:45:00" ||
+	if TableWidth(rows) > 60 || rows[1][1].Text != "2020-04-24 14:45:00" ||
 		!strings.HasPrefix(rows[1][2].Text, "stopped: vib") || ColumnsOf(rows[1][0].Text) < 15 {
 		t.Errorf("got %v", rows)
 	}

@@ -14,18 +14,18 @@ import (
 // IsTerminal reports whether what is written to w is seen by a person as it is written.
 func IsTerminal(w io.Writer) bool { return cupwriter.New(w, false).IsTerminal() }
 
-// Page is output for a person: headings, tables, colours where they can be seen.
-type Page struct {
+// Printer is output for a person: headings, tables, colours where they can be seen.
+type Printer struct {
 	W      io.Writer
 	Depth  Depth
 	Styled bool // it is a terminal, which may be told to show text inverted or dim
 }
 
 // Line prints a line.
-func (p Page) Line(format string, args ...any) { fmt.Fprintf(p.W, format+"\n", args...) }
+func (p Printer) Line(format string, args ...any) { fmt.Fprintf(p.W, format+"\n", args...) }
 
 // Heading begins a part.
-func (p Page) Heading(format string, args ...any) {
+func (p Printer) Heading(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if p.Depth > NoColours {
 		text = "\x1b[1m" + text + "\x1b[0m"
@@ -43,12 +43,12 @@ type Cell struct {
 }
 
 // Table prints rows with their columns below each other.
-func (p Page) Table(rows [][]Cell) {
-	widths := WidthsOf(rows)
+func (p Printer) Table(rows [][]Cell) {
+	rows = Aligned(rows)
 	for _, row := range rows {
 		var b strings.Builder
-		for i, c := range row {
-			b.WriteString("  " + p.padded(c, widths[i]))
+		for _, c := range row {
+			b.WriteString("  " + p.Paint(c.Colour, c.Text))
 		}
 		p.Line("%s", strings.TrimRight(b.String(), " "))
 	}
@@ -69,7 +69,7 @@ func WidthsOf(rows [][]Cell) (widths []int) {
 
 // Fitted prints rows whose last cell says where the one before it is from. On a terminal that is
 // too narrow the last is left out, and then the one before it is cut.
-func (p Page) Fitted(rows [][]Cell) {
+func (p Printer) Fitted(rows [][]Cell) {
 	if !IsTerminal(p.W) {
 		p.Table(rows)
 		return
@@ -85,7 +85,7 @@ func (p Page) Fitted(rows [][]Cell) {
 // fit returns rows that are at most so wide, as far as their last two columns allow, and whether
 // they are as they were.
 func fit(rows [][]Cell, width int) (fitting [][]Cell, whole bool) {
-	if tableWidth(rows) <= width {
+	if TableWidth(rows) <= width {
 		return rows, true
 	}
 	for _, row := range rows {
@@ -95,7 +95,7 @@ func fit(rows [][]Cell, width int) (fitting [][]Cell, whole bool) {
 	for _, row := range fitting {
 		before = append(before, row[:len(row)-1])
 	}
-	room := max(width-tableWidth(before)-2, 1)
+	room := max(width-TableWidth(before)-2, 1)
 	for _, row := range fitting {
 		last := &row[len(row)-1]
 		last.Text = Clip(last.Text, room)
@@ -107,7 +107,7 @@ func fit(rows [][]Cell, width int) (fitting [][]Cell, whole bool) {
 func Narrow(rows [][]Cell, width int) {
 	const least = 8
 	widths := WidthsOf(rows)
-	for over := tableWidth(rows) - width; over > 0; {
+	for over := TableWidth(rows) - width; over > 0; {
 		widest := -1
 		for i, w := range widths {
 			c := rows[len(rows)-1][i]
@@ -126,22 +126,31 @@ func Narrow(rows [][]Cell, width int) {
 	}
 }
 
-// tableWidth returns how wide a table of rows is.
-func tableWidth(rows [][]Cell) (width int) {
+// TableWidth returns how wide a table of rows is.
+func TableWidth(rows [][]Cell) (width int) {
 	for _, w := range WidthsOf(rows) {
 		width += 2 + w
 	}
 	return width
 }
 
-// padded aligns first and colours then: what colours is not seen, but would be counted.
-func (p Page) padded(c Cell, width int) string {
-	space := strings.Repeat(" ", width-ColumnsOf(c.Text))
-	text := p.Paint(c.Colour, c.Text)
-	if c.Right {
-		return space + text
+// Aligned pads the cells of rows, so that those below each other are equally wide. They are
+// coloured afterwards: what colours is not seen, but would be counted.
+func Aligned(rows [][]Cell) [][]Cell {
+	widths := WidthsOf(rows)
+	aligned := make([][]Cell, len(rows))
+	for n, row := range rows {
+		aligned[n] = slices.Clone(row)
+		for i, c := range row {
+			space := strings.Repeat(" ", widths[i]-ColumnsOf(c.Text))
+			if c.Right {
+				aligned[n][i].Text = space + c.Text
+			} else {
+				aligned[n][i].Text += space
+			}
+		}
 	}
-	return text + space
+	return aligned
 }
 
 // Texts makes plain cells.

@@ -10,7 +10,7 @@ import (
 
 func TestTableAlignsWhatIsColoured(t *testing.T) {
 	var out bytes.Buffer
-	Page{W: &out, Depth: AllColours}.Table([][]Cell{
+	Printer{W: &out, Depth: AllColours}.Table([][]Cell{
 		{{Text: "● NORMAL", Colour: "#2e7d32"}, {Text: "7", Right: true}},
 		{{Text: "x"}, {Text: "12", Right: true}},
 	})

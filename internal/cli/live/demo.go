@@ -17,6 +17,7 @@ import (
 	"github.com/andonhq/andon/internal/cli/draw"
 	"github.com/andonhq/andon/internal/cli/local"
 	"github.com/andonhq/andon/internal/simulate"
+	"github.com/andonhq/andon/internal/sleep"
 )
 
 // demo is what the flags of the command ask for, and what a test puts in the place of waiting.
@@ -40,7 +41,7 @@ type demo struct {
 
 // Demo is "andon demo".
 func Demo(p *command.Program) *cobra.Command {
-	d := &demo{Program: p, pause: wait}
+	d := &demo{Program: p, pause: sleep.For}
 	d.terminal = func(end func()) *screen { return newScreen(p, end) }
 	cmd := &cobra.Command{
 		Use:   "demo",
@@ -62,7 +63,6 @@ behind unless --keep names a directory.`,
   andon demo --for 1m --keep ./factory && andon serve --data ./factory/store`,
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.IntVar(&d.devices, "devices", simulate.DefaultDevices,
 		"`number` of devices that the factory has")
 	flags.Float64Var(&d.speed, "speed", 60,
@@ -179,9 +179,9 @@ func (d *demo) live(ctx context.Context, a *app.App) (tally, error) {
 // perform sends the past, then goes on live.
 func (d *demo) perform(ctx context.Context, f *factory, c *client.Client, url string) error {
 	begun := d.Now()
-	page := d.NewPage()
-	page.Line("Andon answers at %s%s", url, d.evasion(url))
-	page.Line("It is sent what %s devices of a factory said in the last %d hours there:",
+	out := d.Printer()
+	out.Line("Andon answers at %s%s", url, d.evasion(url))
+	out.Line("It is sent what %s devices of a factory said in the last %d hours there:",
 		draw.Grouped(d.devices), pastHours(d.devices))
 	if err := d.setUp(ctx, c, f.every); err != nil {
 		return err
@@ -189,7 +189,7 @@ func (d *demo) perform(ctx context.Context, f *factory, c *client.Client, url st
 	if err := f.catchUp(ctx, begun); err != nil {
 		return err
 	}
-	page.Line("%s events and %s readings, in %.1fs",
+	out.Line("%s events and %s readings, in %.1fs",
 		draw.Grouped(f.sent.events), draw.Grouped(f.sent.readings), d.Now().Sub(begun).Seconds())
 	shown, end := context.WithCancel(ctx)
 	defer end()
@@ -241,16 +241,16 @@ func (d *demo) goOn(ctx context.Context, f *factory, s *stage, begun andon.Time)
 
 // goodbye says what was done.
 func (d *demo) goodbye(sent tally) {
-	page := d.NewPage()
-	page.Line("Andon has stopped. It was sent %s.", sent)
+	out := d.Printer()
+	out.Line("Andon has stopped. It was sent %s.", sent)
 	if sent.refused > 0 {
-		page.Line("It refused %s of that, the first because: %s",
+		out.Line("It refused %s of that, the first because: %s",
 			draw.Grouped(sent.refused), draw.Legible(sent.reason))
 	}
 	if d.keep != "" {
-		page.Line("The store is kept. Serve it with: andon serve --data %s",
+		out.Line("The store is kept. Serve it with: andon serve --data %s",
 			command.ShellWord(filepath.Join(d.keep, "store")))
 	} else {
-		page.Line("Nothing is left behind. A server of your own: andon serve --data DIRECTORY")
+		out.Line("Nothing is left behind. A server of your own: andon serve --data DIRECTORY")
 	}
 }

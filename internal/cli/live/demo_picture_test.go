@@ -11,8 +11,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/andonhq/andon/internal/cli/clitest"
 	"github.com/andonhq/andon/internal/cli/draw"
+	"github.com/andonhq/andon/internal/golden"
 )
 
 // TestDemoPicture: the picture in the README is what the demo draws. Each character has its place,
@@ -34,7 +34,7 @@ func TestDemoPicture(t *testing.T) {
 	last, _, _ := strings.Cut(frames[len(frames)-1], "\x1b[J") // clears what is below
 	last = strings.ReplaceAll(last, "\x1b[K", "")              // clears the rest of a line
 	last = regexp.MustCompile(`127\.0\.0\.1:\d+`).ReplaceAllString(last, "127.0.0.1:8080")
-	clitest.Golden(t, "../../../docs/demo.svg", pictureOf(strings.Split(last, "\r\n"), width))
+	golden.File(t, "../../../docs/demo.svg", pictureOf(strings.Split(last, "\r\n"), width))
 }
 
 const (

@@ -45,14 +45,14 @@ func (d *demo) newStage(c *client.Client, url string, end func()) *stage {
 		d.stderr.hold()
 		return s
 	}
-	page := d.NewPage()
-	page.Heading("Look around")
+	out := d.Printer()
+	out.Heading("Look around")
 	var rows [][]draw.Cell
 	for _, l := range s.board.links {
 		rows = append(rows, draw.Texts(l.url, l.text))
 	}
-	page.Table(rows)
-	page.Line("")
+	out.Table(rows)
+	out.Line("")
 	return s
 }
 
@@ -120,12 +120,12 @@ func (s *stage) rate(now andon.Time, sent tally) string {
 // print prints the board as a line.
 func (s *stage) print(rate string) error {
 	b := &s.board
-	page := s.NewPage()
+	out := s.Printer()
 	parts := []string{b.now.Std().Format("15:04:05")}
 	looks := map[andon.State]string{}
 	for _, state := range b.states {
 		text := stateText(state.Symbol, state.State)
-		looks[state.State] = page.Paint(state.Colour, text)
+		looks[state.State] = out.Paint(state.Colour, text)
 		parts = append(parts, looks[state.State]+" "+draw.Grouped(state.Count))
 	}
 	if rate != "" {

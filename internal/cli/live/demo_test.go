@@ -15,8 +15,8 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
-	"github.com/andonhq/andon/internal/cli/clitest"
 	"github.com/andonhq/andon/internal/cli/command"
+	"github.com/andonhq/andon/internal/golden"
 )
 
 // clockwork is a clock that moves only while somebody pauses.
@@ -57,7 +57,7 @@ func TestDemoGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	port := regexp.MustCompile(`127\.0\.0\.1:\d+`)
-	clitest.Golden(t, "testdata/demo.golden", port.ReplaceAllString(out.String(), "127.0.0.1:…"))
+	golden.File(t, "testdata/demo.golden", port.ReplaceAllString(out.String(), "127.0.0.1:…"))
 }
 
 // TestDemoStepsAround: a port that is taken is no reason to end, unless it was asked for.

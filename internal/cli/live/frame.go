@@ -14,7 +14,7 @@ import (
 // frame draws a board as lines that are at most so wide, and at most so many. It is a function of
 // what it is given, so that a test can hold it against a picture.
 type frame struct {
-	draw.Page
+	draw.Printer
 	*board
 	width, height int
 }
@@ -95,9 +95,9 @@ func (f frame) counts() []string {
 			{Text: draw.Grouped(s.Count), Right: true},
 		}
 	}
-	align(rows)
+	rows = draw.Aligned(rows)
 	for i, s := range states {
-		room := f.width - widthOf(rows[i]) - 2
+		room := f.width - draw.TableWidth(rows[i:i+1]) - 2
 		rows[i] = append(rows[i],
 			draw.Cell{Text: bar(s.Count, f.total, room), Colour: s.Colour, Drawn: true})
 	}
@@ -188,13 +188,13 @@ func stateText(symbol string, s andon.State) string {
 func (f frame) addresses() []string {
 	var rows, alone [][]draw.Cell
 	for _, l := range f.links {
-		if row := draw.Texts(l.url); widthOf(row) <= f.width {
+		if row := draw.Texts(l.url); draw.TableWidth([][]draw.Cell{row}) <= f.width {
 			alone = append(alone, row)
 			rows = append(rows, draw.Texts(l.url, l.text))
 		}
 	}
-	align(rows)
-	if len(rows) > 0 && widthOf(rows[0]) > f.width { // all are as wide now
+	rows = draw.Aligned(rows)
+	if draw.TableWidth(rows) > f.width {
 		rows = alone
 	}
 	return f.drawn(rows, 2)
@@ -230,27 +230,4 @@ func isLast(row []draw.Cell, at int) bool {
 	return !slices.ContainsFunc(row[at+1:], func(c draw.Cell) bool {
 		return strings.Trim(c.Text, " ") != ""
 	})
-}
-
-// align pads the cells of rows, so that those below each other are equally wide.
-func align(rows [][]draw.Cell) {
-	widths := draw.WidthsOf(rows)
-	for _, row := range rows {
-		for i := range row {
-			c := &row[i]
-			space := strings.Repeat(" ", widths[i]-draw.ColumnsOf(c.Text))
-			if c.Right {
-				c.Text = space + c.Text
-			} else {
-				c.Text += space
-			}
-		}
-	}
-}
-
-func widthOf(row []draw.Cell) (n int) {
-	for _, c := range row {
-		n += 2 + draw.ColumnsOf(c.Text)
-	}
-	return n
 }

@@ -2,19 +2,16 @@ package live
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
-	"github.com/andonhq/andon/internal/cli/clitest"
 	"github.com/andonhq/andon/internal/cli/draw"
+	"github.com/andonhq/andon/internal/golden"
 )
 
 // aBoard is what a fleet of 500 devices might show.
@@ -61,25 +58,25 @@ func TestFrameGolden(t *testing.T) {
 	}
 	for _, size := range [][2]int{{110, 40}, {80, 24}, {54, 40}, {50, 16}, {24, 9}} {
 		title := fmt.Sprintf("== %d columns, %d lines", size[0], size[1])
-		picture(title, frame{draw.Page{}, aBoard(t), size[0], size[1]})
+		picture(title, frame{draw.Printer{}, aBoard(t), size[0], size[1]})
 	}
-	calm := aBoard(t)
-	calm.devices, calm.trouble = nil, "connection refused"
-	calm.asked += 65_000_000
-	picture("== nothing to see, and no answer", frame{draw.Page{}, calm, 80, 24})
-	coloured := func(title string, p draw.Page, b *board, height int) {
+	quiet := aBoard(t)
+	quiet.devices, quiet.trouble = nil, "connection refused"
+	quiet.asked += 65_000_000
+	picture("== nothing to see, and no answer", frame{draw.Printer{}, quiet, 80, 24})
+	coloured := func(title string, p draw.Printer, b *board, height int) {
 		lines := frame{p, b, 80, height}.lines()
 		shown := strings.ReplaceAll(strings.Join(lines[:11], "\n"), "\x1b", "^")
 		fmt.Fprintf(&text, "== %s\n%s\n\n", title, shown)
 	}
-	coloured("16 million colours", draw.Page{Depth: draw.AllColours}, aBoard(t), 24)
-	coloured("256 colours", draw.Page{Depth: draw.SomeColours}, aBoard(t), 32)
-	coloured("16 colours", draw.Page{Depth: draw.FewColours}, aBoard(t), 24)
+	coloured("16 million colours", draw.Printer{Depth: draw.AllColours}, aBoard(t), 24)
+	coloured("256 colours", draw.Printer{Depth: draw.SomeColours}, aBoard(t), 32)
+	coloured("16 colours", draw.Printer{Depth: draw.FewColours}, aBoard(t), 24)
 	old := aBoard(t)
 	old.trouble = "connection refused"
 	old.asked += 65_000_000
-	coloured("no answer, in colour", draw.Page{Depth: draw.AllColours, Styled: true}, old, 24)
-	clitest.Golden(t, "testdata/demo_frame.golden", text.String())
+	coloured("no answer, in colour", draw.Printer{Depth: draw.AllColours, Styled: true}, old, 24)
+	golden.File(t, "testdata/demo_frame.golden", text.String())
 }
 
 // TestAddressesAreWhole: half of an address leads nowhere, so rather none is shown.
@@ -88,7 +85,7 @@ func TestAddressesAreWhole(t *testing.T) {
 	b.links = links("http://127.0.0.1:49152")
 	for width := range 130 {
 		shown := 0
-		for _, line := range (frame{draw.Page{}, b, width, 60}).lines() {
+		for _, line := range (frame{draw.Printer{}, b, width, 60}).lines() {
 			line, _, _ = strings.Cut(strings.TrimSpace(line), " ")
 			if !strings.HasPrefix(line, "http") {
 				continue
@@ -103,7 +100,7 @@ func TestAddressesAreWhole(t *testing.T) {
 			t.Errorf("at %d columns there are %d", width, shown)
 		}
 	}
-	for i, line := range (frame{draw.Page{}, b, 80, 60}).addresses() {
+	for i, line := range (frame{draw.Printer{}, b, 80, 60}).addresses() {
 		if !strings.HasSuffix(line, b.links[i].text) {
 			t.Errorf("at 80 columns %s", line)
 		}
@@ -121,7 +118,7 @@ func TestFrameFits(t *testing.T) {
 	for _, b := range []*board{aBoard(t), many, {}} {
 		for width := 0; width < 130; width += 3 {
 			for height := range 45 {
-				lines := frame{draw.Page{}, b, width, height}.lines()
+				lines := frame{draw.Printer{}, b, width, height}.lines()
 				if len(lines) > height {
 					t.Fatalf("%d lines at a height of %d", len(lines), height)
 				}
@@ -193,20 +190,6 @@ func TestHeldComesAfterwards(t *testing.T) {
 	if out.String() != "before while after" {
 		t.Errorf("afterwards: %q", out.String())
 	}
-}
-
-func TestWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		begun := time.Now()
-		if err := wait(t.Context(), time.Hour); err != nil || time.Since(begun) != time.Hour {
-			t.Errorf("%v after %s", err, time.Since(begun))
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if err := wait(ctx, time.Hour); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("the context ended: %v", err)
-		}
-	})
 }
 
 // TestScreenDraws: each picture begins at the top, and is as large as the terminal is

@@ -96,8 +96,7 @@ func (f frame) columns(devices []client.Device) (rows [][]draw.Cell, gap int) {
 			break
 		}
 	}
-	align(rows)
-	return rows, gap
+	return draw.Aligned(rows), gap
 }
 
 // How the people of a device are shown.

@@ -52,18 +52,6 @@ func (b *board) worried() (n int) {
 // pause waits for a while, or until the context ends: that is the error.
 type pause func(ctx context.Context, d time.Duration) error
 
-// wait is the pause of the real clock.
-func wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
-	}
-}
-
 // errUnread means that no one reads what is printed any more: "| head".
 var errUnread = errors.New("standard output is closed")
 
@@ -110,13 +98,11 @@ func (h *held) hold() {
 	h.holding = true
 }
 
-// release writes what was held, and reports whether the writer was told to wait.
-func (h *held) release() bool {
+// release writes what was held.
+func (h *held) release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	held := h.holding
 	h.holding = false
 	_, _ = h.to.Write(h.text) // a log that can't be written can't be told to anybody
 	h.text = nil
-	return held
 }

@@ -25,8 +25,8 @@ func newScreen(p *command.Program, end func()) *screen {
 func (s *screen) draw(b *board) error {
 	width, height := s.Size()
 	b.keys = s.Keys != nil
-	page := draw.Page{Depth: s.Depth, Styled: true}
-	if err := s.Show(frame{page, b, width - 1, height}.lines()); err != nil {
+	out := draw.Printer{Depth: s.Depth, Styled: true}
+	if err := s.Show(frame{out, b, width - 1, height}.lines()); err != nil {
 		return errUnread
 	}
 	return nil

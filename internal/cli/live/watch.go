@@ -14,6 +14,7 @@ import (
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/cli/command"
 	"github.com/andonhq/andon/internal/cli/draw"
+	"github.com/andonhq/andon/internal/sleep"
 )
 
 // watch is what the flags of the command ask for, and what a test puts in the place of waiting.
@@ -28,7 +29,7 @@ type watch struct {
 
 // Watch is "andon watch".
 func Watch(p *command.Program) *cobra.Command {
-	w := &watch{Program: p, Target: p.NewTarget(), pause: wait}
+	w := &watch{Program: p, Target: p.NewTarget(), pause: sleep.For}
 	cmd := &cobra.Command{
 		Use:   "watch",
 		Short: "Follow a fleet on the terminal",
@@ -52,9 +53,7 @@ does not answer it goes on asking, and says since when what is shown is old.`,
 
 func (w *watch) flags(cmd *cobra.Command) {
 	flags, q := cmd.Flags(), &w.selected
-	flags.SortFlags = false
-	w.ServerFlags(cmd)
-	w.TenantFlag(cmd)
+	w.Flags(cmd)
 	flags.StringVar(&q.State, "state", "", command.StateHelp)
 	command.DeviceFlags(cmd, q)
 	flags.DurationVar(&w.every, "every", 2*time.Second, "how often to ask the server")
@@ -104,7 +103,7 @@ func (w *watch) run(ctx context.Context) error {
 		err := w.follow(ctx, v, begun)
 		seen := v.end()
 		if err = unlessEnded(ctx, err); err == nil {
-			w.NewPage().Line("Watched for %s%s.", draw.Age(w.Now().Sub(begun)), seen)
+			w.Printer().Line("Watched for %s%s.", draw.Age(w.Now().Sub(begun)), seen)
 		}
 		return err
 	})

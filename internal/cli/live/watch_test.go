@@ -19,9 +19,9 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
-	"github.com/andonhq/andon/internal/cli/clitest"
 	"github.com/andonhq/andon/internal/cli/command"
 	"github.com/andonhq/andon/internal/cli/draw"
+	"github.com/andonhq/andon/internal/golden"
 )
 
 // script is a server that shows one fleet after another.
@@ -110,7 +110,7 @@ func TestWatchPrintsChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	clitest.Golden(t, "testdata/watch.golden", got)
+	golden.File(t, "testdata/watch.golden", got)
 	if last := s.asked[len(s.asked)-1]; last != "/api/v1/devices?limit=1000" {
 		t.Errorf("it asked %s", last)
 	}

@@ -39,8 +39,7 @@ func SourceFlags(p *command.Program, cmd *cobra.Command) (sources func() config.
 func flagsOf(
 	p *command.Program, cmd *cobra.Command, groups []config.Group,
 ) (sources func() config.Sources) {
-	settings, flags := config.Settings(groups...), cmd.Flags()
-	flags.SortFlags = false // what is named most comes first
+	settings, flags := config.Settings(groups...), cmd.Flags() // what is named most comes first
 	file := flags.String("config", "",
 		"YAML `file` to read the configuration from (or ANDON_CONFIG)")
 	for _, s := range settings {

@@ -24,6 +24,8 @@ import (
 type benchmark struct {
 	*command.Program
 	stores  []string
+	target  command.Target // a running server, where URL is not empty
+	peers   bool
 	events  int // 0: two of each device
 	keep    string
 	format  *command.Choice
@@ -59,16 +61,33 @@ The memory store computes every answer when it is asked; with many devices that 
 All is made in the directory for temporary files, which TMPDIR names, and removed at the end, also
 at Ctrl-C: let that be on the disk that the store shall be on.
 
+With --url a running server is measured over its API instead, in a throwaway tenant: it is filled,
+asked seven questions by 1 and by 16 clients, and takes single events, batches, and events that
+change their devices' states (states): as fast as it can, then at 70 % of that, one by one and in
+waves (storm), where P50, P99 and P99.9 count from when a request was due; then batches for ten
+times as long (soak). With --peers the same is done in turn with servers that this program starts:
+one that only reads what is sent, one that keeps each event under one key in Pebble, and one that
+keeps a key for every question. OF CEILING is beside the second for writing, and beside the third
+for questions. CPU is the server's, for an event or a question.
+
 A shared store is the one that the settings name, and is measured in a throwaway tenant, which is
 deleted at the end. It has to be empty, and should be idle: make one beside the one in use with
 andon store init.`,
 		Example: `  andon bench
   andon bench --store pebble,memory --devices 10000 --duration 1s
   andon bench --store cassandra --cassandra-hosts 10.0.0.1 --cassandra-keyspace bench
-  TMPDIR=/var/lib/andon andon bench --output json > bench.json`,
+  TMPDIR=/var/lib/andon andon bench --output json > bench.json
+  andon bench --url http://127.0.0.1:8080 --peers --devices 100000`,
 	}
+	b.flags(cmd)
+	b.load = local.StoreFlags(p, cmd)
+	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error { return b.run(ctx) })
+	cmd.AddCommand(peerCommand(p))
+	return cmd
+}
+
+func (b *benchmark) flags(cmd *cobra.Command) {
 	flags, o := cmd.Flags(), &b.options
-	flags.SortFlags = false
 	engines := all.New()
 	flags.StringSliceVar(&b.stores, "store", engines.Names()[:1],
 		"`stores` to measure, one after the other: "+engines.About())
@@ -82,14 +101,15 @@ andon store init.`,
 	b.format = command.ReportFlag(cmd, command.FormatCSV)
 	b.format.Once(cmd, "format")
 	flags.StringVar(&b.keep, "keep", "", "keep the stores in this `directory`")
-	b.load = local.StoreFlags(p, cmd)
-	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error { return b.run(ctx) })
-	return cmd
+	flags.StringVar(&b.target.URL, "url", "", "`address` of a running server to measure instead")
+	flags.StringVar(&b.target.TokenFile, "token-file", b.Variable("ANDON_TOKEN_FILE"),
+		"`file` that holds the server's token")
+	flags.BoolVar(&b.peers, "peers", false, "with --url: measure the least servers beside it")
 }
 
 // run measures each store and prints what was measured, also where it was broken off.
 func (b *benchmark) run(ctx context.Context) error {
-	if err := b.settle(); err != nil {
+	if err := b.complete(); err != nil {
 		return err
 	}
 	ctx, stop := command.UntilHangup(ctx)
@@ -101,7 +121,11 @@ func (b *benchmark) run(ctx context.Context) error {
 	defer remove()
 	b.report.Version, b.report.Machine = b.Version, b.describeMachine(dir)
 	b.warn()
-	err = b.measureAll(ctx, dir)
+	if b.target.URL != "" {
+		err = b.measureServer(ctx, dir)
+	} else {
+		err = b.measureAll(ctx, dir)
+	}
 	if len(b.report.Rows) == 0 {
 		return err
 	}
@@ -112,8 +136,8 @@ func (b *benchmark) run(ctx context.Context) error {
 	return err
 }
 
-// settle fills in what was not asked for, and refuses what can't be.
-func (b *benchmark) settle() error {
+// complete fills in what was not asked for, and refuses what can't be.
+func (b *benchmark) complete() error {
 	o := &b.options
 	if b.events == 0 {
 		b.events = 2 * o.Devices
@@ -125,6 +149,12 @@ func (b *benchmark) settle() error {
 	o.Tenant = andon.TenantID("andon-check-bench-" + b.Now().Std().Format("20060102T150405.000000"))
 	b.report.Devices, b.report.Events = o.Devices, o.Events/o.Devices*o.Devices
 	b.report.Seed, b.report.Duration = o.Seed, o.Duration
+	if b.target.URL != "" {
+		return nil
+	}
+	if b.peers {
+		return andon.Errorf(andon.Invalid, "--peers are measured beside a server: name it by --url")
+	}
 	return b.checkStores()
 }
 

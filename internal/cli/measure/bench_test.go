@@ -13,8 +13,8 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/bench"
-	"github.com/andonhq/andon/internal/cli/clitest"
 	"github.com/andonhq/andon/internal/cli/command"
+	"github.com/andonhq/andon/internal/golden"
 	"github.com/andonhq/andon/internal/httpapi"
 	"github.com/andonhq/andon/internal/store/memstore"
 )
@@ -106,7 +106,7 @@ func TestBenchMisuse(t *testing.T) {
 		"--devices 5 is not within 10 to 10,000,000":       {"--devices", "5"},
 		"--events 40 is not within 50 to 1,000,000,000":    {"--devices", "50", "--events", "40"},
 		`--store "pebbel" can't be measured: there are`:    {"--store", "pebbel"},
-		`--store "dynamodb" can't be measured: there are`:  {"--store", "dynamodb"},
+		"dynamodb: no AWS region is set":                   {"--store", "dynamodb"},
 		"--store pebble is named twice":                    {"--store", "pebble,pebble"},
 		"cassandra.hosts is empty: name at least one node": {"--store", "pebble,cassandra"},
 		"the configuration is wrong":                       {"--pebble-cache", "much"},
@@ -172,5 +172,5 @@ func TestBenchGolden(t *testing.T) {
 		}
 		got.WriteString("\n")
 	}
-	clitest.Golden(t, "testdata/bench.golden", got.String())
+	golden.File(t, "testdata/bench.golden", got.String())
 }

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -35,7 +36,7 @@ func (r *benchReport) print(p *command.Program, format string) error {
 	case command.FormatJSON:
 		return p.PrintJSON(r)
 	case command.FormatCSV:
-		r.printHead(draw.Page{W: p.Stderr})
+		r.printHead(draw.Printer{W: p.Stderr})
 		s := command.NewCSVSink(p.Stdout, benchColumns(), true)
 		for i := range r.Rows {
 			if err := s.Put(&r.Rows[i]); err != nil {
@@ -44,36 +45,43 @@ func (r *benchReport) print(p *command.Program, format string) error {
 		}
 		return s.End()
 	}
-	page := p.NewPage()
-	r.printHead(page)
-	page.Line("")
-	page.Table(r.table())
+	out := p.Printer()
+	r.printHead(out)
+	out.Line("")
+	out.Table(r.table())
 	return nil
 }
 
-func (r *benchReport) printHead(page draw.Page) {
-	page.Line("%s", command.VersionLine(r.Version))
-	page.Line("%s", r.Machine)
-	page.Line("%s devices, %s events at first, seed %d, %s a load", draw.Grouped(r.Devices),
+func (r *benchReport) printHead(out draw.Printer) {
+	out.Line("%s", command.VersionLine(r.Version))
+	out.Line("%s", r.Machine)
+	out.Line("%s devices, %s events at first, seed %d, %s a load", draw.Grouped(r.Devices),
 		draw.Grouped(r.Events), r.Seed, r.Duration)
 	for _, e := range r.Engines {
-		page.Line("%s: %s", e.Subject, e.Engine)
+		out.Line("%s: %s", e.Subject, e.Engine)
 	}
 }
 
 // table is for people.
 func (r *benchReport) table() [][]draw.Cell {
 	rows := [][]draw.Cell{draw.Texts("SUBJECT", "LOAD", "IN FLIGHT", "OPS/S", "EVENTS/S", "P50",
-		"P99", "OF CEILING", "CEILING P99", "BYTES/EVENT")}
+		"P99", "P99.9", "OF CEILING", "CEILING P99", "BYTES/EVENT", "CPU", "WRITTEN/EVENT",
+		"MEMORY")}
 	for _, row := range r.Rows {
 		rows = append(rows, draw.Texts(row.Subject, row.Load, strconv.Itoa(row.InFlight),
 			rateText(row.OpsRate), maybe(row.EventsRate, rateText), spellText(row.P50),
-			spellText(row.P99), maybe(row.OfCeiling, ratioText), maybe(row.CeilingP99, spellText),
-			maybe(row.BytesPerEvent, rateText)))
+			spellText(row.P99), spellText(row.P999), maybe(row.OfCeiling, ratioText),
+			maybe(row.CeilingP99, spellText),
+			maybe(row.BytesPerEvent, rateText), maybe(row.CPU, spellText),
+			maybe(row.WrittenPerEvent, rateText), maybe(row.Memory, memoryText)))
 	}
-	for _, row := range rows {
-		for i := 2; i < len(row); i++ { // behind the names
-			row[i].Right = true
+	used := slices.ContainsFunc(r.Rows, func(row bench.Row) bool { return row.CPU != nil })
+	for i, row := range rows {
+		if !used { // only a server says what it used
+			rows[i] = row[:len(row)-3]
+		}
+		for j := 2; j < len(row); j++ { // behind the names
+			row[j].Right = true
 		}
 	}
 	return rows
@@ -109,6 +117,12 @@ func benchColumns() []command.Column[bench.Row] {
 		spell("ceiling_p50_ns", func(r *bench.Row) *time.Duration { return r.CeilingP50 }),
 		spell("ceiling_p99_ns", func(r *bench.Row) *time.Duration { return r.CeilingP99 }),
 		exact("bytes_per_event", func(r *bench.Row) *float64 { return r.BytesPerEvent }),
+		whole("p999_ns", func(r *bench.Row) int64 { return int64(r.P999) }),
+		spell("cpu_ns", func(r *bench.Row) *time.Duration { return r.CPU }),
+		exact("written_per_event", func(r *bench.Row) *float64 { return r.WrittenPerEvent }),
+		text("memory_bytes", func(r *bench.Row) string {
+			return maybe(r.Memory, func(n int64) string { return strconv.FormatInt(n, 10) })
+		}),
 	}
 }
 
@@ -119,6 +133,8 @@ func maybe[T any](x *T, text func(T) string) string {
 	}
 	return text(*x)
 }
+
+func memoryText(n int64) string { return draw.Bytes(uint64(n)) }
 
 // plainText has no exponent, whatever reads it.
 func plainText(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }

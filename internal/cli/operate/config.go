@@ -123,7 +123,7 @@ func printConfig(p *command.Program, origins []config.Origin, form string) error
 	for _, o := range origins {
 		rows = append(rows, draw.Texts(o.Key, cmp.Or(shownValue(o), "(not set)"), o.Place))
 	}
-	p.NewPage().Table(rows)
+	p.Printer().Table(rows)
 	return nil
 }
 

@@ -30,8 +30,8 @@ store has no schema.`,
   andon store rebuild latest --config andon.yaml --to state
   andon store status --config andon.yaml`,
 	})
-	cmd.AddCommand(storeInitCommand(p), storeRebuildCommand(p), storeStatusCommand(p),
-		storeRepairCommand(p))
+	cmd.AddCommand(storeInitCommand(p), storeTemplateCommand(p), storeRebuildCommand(p),
+		storeStatusCommand(p), storeRepairCommand(p))
 	return cmd
 }
 
@@ -52,8 +52,10 @@ each statement that is run for that. It may be repeated: what is there stays as 
 has no schema needs nothing; that is no error.
 
 With --dry-run nothing is done: the statements are printed and nothing else. You can read them
-first, also before there is a cluster, or let a person run them who has the right to:
+first, also before there is a cluster, or let a person run them who has the right to. Those for
+Cassandra are CQL, those for DynamoDB are commands of the AWS CLI:
   andon store init --config andon.yaml --dry-run | cqlsh
+  andon store init --store dynamodb --dry-run | sh
 
 --replication is how many nodes keep each entry: a number in the cluster's only data centre, or one
 for each data centre. A new keyspace needs it, unless the cluster has one node.`,
@@ -183,11 +185,11 @@ func printFacts(p *command.Program, facts []wrap.Fact, form string) error {
 	for _, f := range facts {
 		rows = append(rows, draw.Texts(f.Name, draw.Legible(f.Value), draw.Legible(f.Source)))
 	}
-	page := p.NewPage()
-	page.Fitted(rows)
+	out := p.Printer()
+	out.Fitted(rows)
 	for _, f := range facts {
 		if f.Advice != "" {
-			page.Line("\n%s: %s", f.Name, f.Advice)
+			out.Line("\n%s: %s", f.Name, f.Advice)
 		}
 	}
 	return nil

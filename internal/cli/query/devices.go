@@ -36,18 +36,35 @@ orders a device that moves while it is listed may be missed or come twice.`,
 		example: `  andon query devices --state 'WARNING*' --sort severity
   andon query devices --operator Liz
   andon query devices --silent --sort since
-  andon query devices --device 'press*' --all --output csv`,
+  andon query devices --device 'press*' --all --output csv
+  andon query devices --retired`,
 	})
 	var of client.DeviceQuery
 	q.stateFlag(cmd)
 	command.DeviceFlags(cmd, &of)
+	hiddenFlags(cmd, &of)
 	sort := command.ChoiceFlag(cmd, "sort", "device",
 		"by id (device), longest in its state first (since), or severest first, then longest",
 		"device", "since", "severity")
 	return q.asks(cmd, func(ctx context.Context, c *client.Client, _ []string) error {
 		of.State, of.Sort, of.Page = q.selected.State, sort.Value, q.selected.Page
-		return show(q, devicesColumns(), c.Devices(ctx, of))
+		columns := devicesColumns()
+		if of.Retired || of.Measuring || of.Assigned {
+			columns = hiddenColumns()
+		}
+		return show(q, columns, c.Devices(ctx, of))
 	})
+}
+
+// hiddenFlags ask for devices that show nothing now.
+func hiddenFlags(cmd *cobra.Command, of *client.DeviceQuery) {
+	flags := cmd.Flags()
+	flags.BoolVar(&of.Retired, "retired", false, "devices that are retired instead, by id")
+	flags.BoolVar(&of.Measuring, "measuring", false,
+		"devices that only ever sent readings instead, by id")
+	flags.BoolVar(&of.Assigned, "assigned", false,
+		"devices that were assigned and never sent an event instead, by id")
+	cmd.MarkFlagsMutuallyExclusive("retired", "measuring", "assigned")
 }
 
 // deviceColumns are all that a device shows.
@@ -84,43 +101,45 @@ func momentColumn[T any](name string, at func(*T) andon.Time) command.Column[T] 
 }
 
 // devicesColumns are what a list of devices shows: people get less than programs.
-func devicesColumns() []command.Column[client.Device] {
+func devicesColumns() (columns []command.Column[client.Device]) {
 	type device = client.Device
-	all := deviceColumns()
-	for i := range all {
-		switch c := &all[i]; c.Name {
+	for _, c := range deviceColumns() {
+		switch c.Name {
 		case "device", "state", "operator", "escalated_to", "message":
 		case "since":
-			c.Cell = command.TimeColumn(c.Name, func(d *device) andon.Time { return d.Since }).Cell
+			since := func(d *device) andon.Time { return d.Since }
+			columns = append(columns, command.TimeColumn(c.Name, since))
+			c = command.AgeColumn("for", since)
+		case "received":
+			c.Cell = nil
+			columns = append(columns, c)
+			c = command.Column[device]{Name: "heard", Cell: heardCell}
 		default:
-			c.Cell = nil // of all that, people need only when it was heard of, below
+			c.Cell = nil // of all that, people need only when it was heard of
 		}
+		columns = append(columns, c)
 	}
-	heard := command.Column[device]{
-		Name: "heard",
-		Cell: func(l command.Looks, d *device) draw.Cell {
-			text := l.Ago(d.Received)
-			if d.Silent {
-				text += ", silent"
-			}
-			return draw.Cell{Text: text}
-		},
-	}
-	length := command.AgeColumn("for", func(d *device) andon.Time { return d.Since })
-	return insertBehind(insertBehind(all, "since", length), "received", heard)
+	return columns
 }
 
-// insertBehind puts a column behind the one of that name.
-func insertBehind[T any](
-	columns []command.Column[T], name string, c command.Column[T],
-) []command.Column[T] {
-	for i := range columns {
-		if columns[i].Name == name {
-			rest := append([]command.Column[T]{c}, columns[i+1:]...)
-			return append(columns[:i+1], rest...)
-		}
+// hiddenColumns are what there is of devices that show nothing now.
+func hiddenColumns() []command.Column[client.Device] {
+	type device = client.Device
+	return []command.Column[device]{
+		command.TextColumn("device", func(d *device) string { return string(d.Device) }),
+		command.TextColumn("state", func(d *device) string { return string(d.State) }),
+		command.TimeColumn("time", func(d *device) andon.Time { return d.Time }),
+		command.TimeColumn("retired", func(d *device) andon.Time { return d.Retired }),
 	}
-	return append(columns, c)
+}
+
+// heardCell says when a device was last heard of.
+func heardCell(l command.Looks, d *client.Device) draw.Cell {
+	text := l.Ago(d.Received)
+	if d.Silent {
+		text += ", silent"
+	}
+	return draw.Cell{Text: text}
 }
 
 func queryStates(p *command.Program) *cobra.Command {
@@ -166,17 +185,7 @@ func countColumns() []command.Column[client.StateCount] {
 		command.ProgramColumn("letter", func(s *count) string { return s.Letter }),
 		command.ProgramColumn("colour", func(s *count) string { return s.Colour }),
 		command.ProgramColumn("symbol", func(s *count) string { return s.Symbol }),
-		numberColumn("count", func(s *count) int { return s.Count }),
-		numberColumn("silent", func(s *count) int { return s.Silent }),
-	}
-}
-
-func numberColumn[T any](name string, of func(*T) int) command.Column[T] {
-	return command.Column[T]{
-		Name: name,
-		Text: func(item *T) string { return strconv.Itoa(of(item)) },
-		Cell: func(_ command.Looks, item *T) draw.Cell {
-			return draw.Cell{Text: strconv.Itoa(of(item)), Right: true}
-		},
+		command.NumberColumn("count", func(s *count) string { return strconv.Itoa(s.Count) }),
+		command.NumberColumn("silent", func(s *count) string { return strconv.Itoa(s.Silent) }),
 	}
 }

@@ -2,7 +2,6 @@ package query
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -116,14 +115,7 @@ func entryColumns() []command.Column[client.Entry] {
 	type entry = client.Entry
 	var columns []command.Column[entry]
 	for _, c := range command.EventColumns() {
-		of := command.Column[entry]{Name: c.Name}
-		if text := c.Text; text != nil {
-			of.Text = func(e *entry) string { return text(&e.Event) }
-		}
-		if see := c.Cell; see != nil {
-			of.Cell = func(l command.Looks, e *entry) draw.Cell { return see(l, &e.Event) }
-		}
-		columns = append(columns, of)
+		columns = append(columns, command.Of(c, func(e *entry) *andon.Event { return &e.Event }))
 	}
 	attributes := &columns[len(columns)-1]
 	*attributes = command.TextColumn(attributes.Name, attributes.Text)
@@ -141,26 +133,24 @@ func entryColumns() []command.Column[client.Entry] {
 		}
 		return text
 	}))
-	return append(columns, command.ProgramColumn("escalations", func(e *entry) string {
-		text, err := json.Marshal(e.Escalations)
-		if err != nil {
-			return ""
-		}
-		return string(text)
-	}))
+	return append(columns, command.ProgramColumn("escalations",
+		func(e *entry) string { return command.JSONText(e.Escalations) }))
 }
 
 func recordColumns() []command.Column[client.Record] {
 	type record = client.Record
+	to := command.TextColumn("to", func(r *record) string { return string(r.To) })
+	person := to.Cell
+	to.Cell = func(l command.Looks, r *record) draw.Cell {
+		if r.To == "" {
+			return draw.Cell{Text: "(withdrawn)"}
+		}
+		return person(l, r)
+	}
 	return []command.Column[record]{
-		command.TextColumn("at", func(r *record) string { return command.TimeShown(r.At) }),
+		command.TimeColumn("at", func(r *record) andon.Time { return r.At }),
 		command.AgeColumn("age", func(r *record) andon.Time { return r.At }),
-		command.TextColumn("to", func(r *record) string {
-			if r.To == "" {
-				return "(withdrawn)"
-			}
-			return string(r.To)
-		}),
+		to,
 		command.TextColumn("by", func(r *record) string { return string(r.By) }),
 		command.TextColumn("note", func(r *record) string { return r.Note }),
 	}

@@ -60,9 +60,13 @@ func planColumns() []command.Column[planStep] {
 		command.TextColumn("partition",
 			func(s *step) string { return strings.Join(s.Partition, ", ") }),
 		command.TextColumn("consistency", func(s *step) string { return s.Consistency }),
-		figureColumn("times", func(s *step) string { return strconv.Itoa(s.Times) }),
-		figureColumn("rows", func(s *step) string { return strconv.Itoa(s.Rows) }),
-		figureColumn("ms", func(s *step) string {
+		command.NumberColumn("times", func(s *step) string { return strconv.Itoa(s.Times) }),
+		command.NumberColumn("rows", func(s *step) string { return strconv.Itoa(s.Rows) }),
+		command.NumberColumn("scanned", func(s *step) string {
+			return unlessZero(float64(s.Scanned))
+		}),
+		command.NumberColumn("units", func(s *step) string { return unlessZero(s.Units) }),
+		command.NumberColumn("ms", func(s *step) string {
 			return strconv.FormatFloat(s.MS, 'f', -1, 64)
 		}),
 		{Name: "statement", Cell: func(_ command.Looks, s *step) draw.Cell {
@@ -71,11 +75,10 @@ func planColumns() []command.Column[planStep] {
 	}
 }
 
-// figureColumn is a textColumn of numbers.
-func figureColumn[T any](name string, text func(*T) string) command.Column[T] {
-	c := command.TextColumn(name, text)
-	c.Cell = func(_ command.Looks, item *T) draw.Cell {
-		return draw.Cell{Text: text(item), Right: true}
+// unlessZero leaves out what an engine does not say.
+func unlessZero(n float64) string {
+	if n == 0 {
+		return ""
 	}
-	return c
+	return strconv.FormatFloat(n, 'f', -1, 64)
 }

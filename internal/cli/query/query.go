@@ -37,8 +37,10 @@ never seen, or because no state is so named, standard error says so.`,
 	cmd.AddCommand(
 		queryDevice(p), queryDevices(p), queryStates(p), queryEvents(p), queryEntry(p),
 		queryOperator(p), querySupervisor(p), queryIntervals(p), queryAssignments(p),
+		queryEscalations(p), queryRetirements(p),
 		queryReadings(p), queryLatest(p), queryMetric(p),
 	)
+	cmd.AddCommand(queryNames(p)...)
 	return cmd
 }
 
@@ -61,9 +63,7 @@ type question struct {
 func newQuery(p *command.Program, ask question) (*query, *cobra.Command) {
 	q := &query{Program: p, Target: p.NewTarget(), Output: command.Output{All: true}}
 	cmd := &cobra.Command{Use: ask.use, Short: ask.short, Long: ask.long, Example: ask.example}
-	cmd.Flags().SortFlags = false
-	q.ServerFlags(cmd)
-	q.TenantFlag(cmd)
+	q.Flags(cmd)
 	q.FormatFlag(cmd)
 	q.explainFlag(cmd)
 	return q, cmd
@@ -97,7 +97,7 @@ func (q *query) asks(
 	cmd *cobra.Command, work func(context.Context, *client.Client, []string) error,
 ) *cobra.Command {
 	cmd.RunE = q.Does(func(ctx context.Context, args []string) error {
-		if err := q.Settle(q.Program); err != nil {
+		if err := q.Complete(q.Program); err != nil {
 			return err
 		}
 		q.selected.Page = q.Page()

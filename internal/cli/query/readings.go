@@ -117,12 +117,7 @@ func metricReadingColumns() []command.Column[andon.MetricReading] {
 		command.TextColumn("device", func(r *reading) string { return string(r.Device) }),
 		command.TimeColumn("time", func(r *reading) andon.Time { return r.Time }),
 		command.AgeColumn("age", func(r *reading) andon.Time { return r.Time }),
-		{
-			Name: "value",
-			Text: func(r *reading) string { return command.NumberText(r.Value) },
-			Cell: func(_ command.Looks, r *reading) draw.Cell {
-				return draw.Cell{Text: command.NumberText(r.Value), Right: true}
-			},
-		},
+		command.NumberColumn("value",
+			func(r *reading) string { return command.NumberText(r.Value) }),
 	}
 }

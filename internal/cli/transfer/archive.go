@@ -44,6 +44,13 @@ type archived struct {
 	Readings    int `json:"readings"`
 }
 
+func (n *archived) of(kind string) *int {
+	return map[string]*int{
+		kindAssignments: &n.Assignments, kindRetired: &n.Retired, kindEvents: &n.Events,
+		kindEscalations: &n.Escalations, kindReadings: &n.Readings,
+	}[kind]
+}
+
 func (n archived) String() string {
 	return fmt.Sprintf("%s, %s, %s, %s, %s", draw.Count(n.Events, "event"),
 		draw.Count(n.Readings, "reading"), draw.Count(n.Assignments, "assignment"),
@@ -52,6 +59,7 @@ func (n archived) String() string {
 
 const (
 	archiveName    = "export"
+	kindRetired    = "retired" // a kind of line that can't be exported alone
 	archiveVersion = 1
 	archiveBegins  = `{"andon":"export"`
 )
@@ -116,103 +124,105 @@ func (a *archiving) all(ctx context.Context, tenant andon.TenantID) error {
 	if err != nil {
 		return err
 	}
-	first := archiveLine{Andon: archiveName, Version: archiveVersion, Tenant: tenant}
-	for _, do := range []func() error{
-		func() error { return a.lines.Encode(first) },
-		func() error { return a.lines.Encode(archiveLine{Settings: &settings}) },
-		func() error { return a.each(ctx, kindAssignments, a.assignments) },
-		func() error { return a.retirements(ctx) },
-		func() error { return a.each(ctx, kindEvents, a.events) },
-		func() error { return a.each(ctx, kindEscalations, a.escalations) },
-		func() error { return a.each(ctx, kindReadings, a.readings) },
-		func() error { return a.lines.Encode(archiveLine{End: &a.n}) },
+	err = errors.Join(
+		a.lines.Encode(archiveLine{Andon: archiveName, Version: archiveVersion, Tenant: tenant}),
+		a.lines.Encode(archiveLine{Settings: &settings}))
+	for _, kind := range []string{
+		kindAssignments, kindRetired, kindEvents, kindEscalations, kindReadings,
 	} {
-		if err := do(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// each exports what do does of each device that has anything of a kind.
-func (a *archiving) each(
-	ctx context.Context, kind string, do func(context.Context, client.Device) error,
-) error {
-	for d, err := range devicesWith(ctx, a.Client, kind, "*") {
 		if err == nil {
-			err = do(ctx, d)
-		}
-		if err != nil {
-			return err
+			err = a.kind(ctx, kind)
 		}
 	}
-	return nil
-}
-
-// writeItems exports items of a kind, each as a line, and counts them.
-func writeItems[T any](
-	a *archiving, items iter.Seq2[T, error], n *int, line func(*T) archiveLine,
-) error {
-	for item, err := range items {
-		if err != nil {
-			return err
-		}
-		*n++
-		if err := a.lines.Encode(line(&item)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (a *archiving) assignments(ctx context.Context, d client.Device) error {
-	return writeItems(a, a.Assignments(ctx, d.Device, oldestFirst()), &a.n.Assignments,
-		func(item *client.Assignment) archiveLine {
-			item.To = 0 // that the next one says
-			return archiveLine{Assignment: item}
-		})
-}
-
-func (a *archiving) retirements(ctx context.Context) error {
-	return a.each(ctx, kindEvents, func(ctx context.Context, d client.Device) error {
-		if max(d.Retired, d.LastRetired) == 0 {
-			return nil
-		}
-		all, err := a.Retirements(ctx, d.Device)
-		for _, at := range all {
-			a.n.Retired++
-			one := client.Retirement{Device: d.Device, Retired: at}
-			err = errors.Join(err, a.lines.Encode(archiveLine{Retired: &one}))
-		}
+	if err != nil {
 		return err
-	})
+	}
+	return a.lines.Encode(archiveLine{End: &a.n})
 }
 
-// events exports entries without whom they are escalated to, which the records say.
-func (a *archiving) events(ctx context.Context, d client.Device) error {
-	before := a.n.Events
-	err := writeItems(a, a.DeviceEvents(ctx, d.Device, oldestFirst()), &a.n.Events,
-		func(e *andon.Event) archiveLine {
-			e.EscalatedTo = ""
+// kind exports the lines of a kind, device by device, and counts them.
+func (a *archiving) kind(ctx context.Context, kind string) error {
+	n := a.n.of(kind)
+	for d, err := range devicesWith(ctx, a.Client, kind, "*") {
+		if err != nil {
+			return err
+		}
+		before := *n
+		for line, err := range a.linesOf(ctx, kind, d) {
+			if err != nil {
+				return err
+			}
+			*n++
+			if err := a.lines.Encode(line); err != nil {
+				return err
+			}
+		}
+		if kind == kindEvents && *n == before && d.State != "" && d.Retired == 0 {
+			a.expired = append(a.expired, d.Device)
+		}
+	}
+	return nil
+}
+
+// linesOf returns what a device has of a kind, oldest first.
+func (a *archiving) linesOf(
+	ctx context.Context, kind string, d client.Device,
+) iter.Seq2[archiveLine, error] {
+	id, q := d.Device, client.Query{Order: andon.Asc}
+	switch kind {
+	case kindAssignments:
+		return asLines(a.Assignments(ctx, id, q), func(x *client.Assignment) archiveLine {
+			x.To = 0 // that the next one says
+			return archiveLine{Assignment: x}
+		})
+	case kindRetired:
+		return a.retirements(ctx, d)
+	case kindEvents:
+		return asLines(a.DeviceEvents(ctx, id, q), func(e *andon.Event) archiveLine {
+			e.EscalatedTo = "" // that the records say
 			return archiveLine{Event: e}
 		})
-	if err == nil && a.n.Events == before && d.State != "" && d.Retired == 0 {
-		a.expired = append(a.expired, d.Device)
+	case kindEscalations:
+		return asLines(escalationsOf(ctx, a.Client, id, q),
+			func(e *client.Escalation) archiveLine { return archiveLine{Escalation: e} })
 	}
-	return err
-}
-
-func (a *archiving) escalations(ctx context.Context, d client.Device) error {
-	return writeItems(a, escalationsOf(ctx, a.Client, d.Device, oldestFirst()), &a.n.Escalations,
-		func(e *client.Escalation) archiveLine { return archiveLine{Escalation: e} })
-}
-
-func (a *archiving) readings(ctx context.Context, d client.Device) error {
-	return writeItems(a, a.DeviceReadings(ctx, d.Device, oldestFirst()), &a.n.Readings,
+	return asLines(a.DeviceReadings(ctx, id, q),
 		func(r *andon.Reading) archiveLine { return archiveLine{Reading: r} })
 }
 
-func oldestFirst() client.Query { return client.Query{Order: andon.Asc} }
+// asLines makes lines of items.
+func asLines[T any](
+	items iter.Seq2[T, error], line func(*T) archiveLine,
+) iter.Seq2[archiveLine, error] {
+	return func(yield func(archiveLine, error) bool) {
+		for item, err := range items {
+			if !yield(line(&item), err) {
+				return
+			}
+		}
+	}
+}
+
+func (a *archiving) retirements(
+	ctx context.Context, d client.Device,
+) iter.Seq2[archiveLine, error] {
+	if max(d.Retired, d.LastRetired) == 0 {
+		return func(func(archiveLine, error) bool) {}
+	}
+	all, err := a.Retirements(ctx, d.Device)
+	return func(yield func(archiveLine, error) bool) {
+		if err != nil {
+			yield(archiveLine{}, err)
+			return
+		}
+		for _, at := range all {
+			one := client.Retirement{Device: d.Device, Retired: at}
+			if !yield(archiveLine{Retired: &one}, nil) {
+				return
+			}
+		}
+	}
+}
 
 // escalationsOf returns each record of a device's entries, of an entry the oldest first.
 func escalationsOf(
@@ -322,17 +332,7 @@ func importArchive(ctx context.Context, p *command.Program, o importOptions) err
 		return r.all(ctx, bufio.NewReaderSize(file, 64<<10))
 	})
 	outcome := fmt.Sprintf("imported %s, rejected %d of %s", r.n, r.rejected, r.name)
-	if err != nil {
-		if r.n == (archived{}) {
-			return err
-		}
-		return fmt.Errorf("%s, then it ended: %s", outcome, err)
-	}
-	fmt.Fprintln(p.Stdout, outcome)
-	if r.rejected > 0 {
-		return command.ErrRejected
-	}
-	return nil
+	return conclude(p, outcome, r.n != (archived{}), r.rejected, err)
 }
 
 // restore is an archive while it is taken back: lines of one kind are gathered and sent together.
@@ -347,33 +347,23 @@ type restore struct {
 	rejected int
 	ended    bool
 
-	gathered archiveLines
-}
-
-// archiveLines are lines that wait to be sent, of one kind at a time, and where they stand.
-type archiveLines struct {
-	history  client.History
-	events   []andon.Event
-	readings []andon.Reading
-	at       []int
-	bytes    int
+	// The lines that wait to be sent, of one kind at a time, and where they stand.
+	kind  string
+	lines []archiveLine
+	at    []int
+	bytes int
 }
 
 func (r *restore) all(ctx context.Context, in *bufio.Reader) error {
-	kind := ""
 	for {
 		text, err := in.ReadBytes('\n')
 		if len(bytes.TrimSpace(text)) > 0 {
 			r.line++
-			of, lineErr := r.take(ctx, text, &kind)
-			if lineErr != nil {
-				return fmt.Errorf("%s:%d: %w", r.name, r.line, lineErr)
-			}
-			if of {
-				break
+			if err := r.take(ctx, text); err != nil {
+				return fmt.Errorf("%s:%d: %w", r.name, r.line, err)
 			}
 		}
-		if errors.Is(err, io.EOF) {
+		if r.ended || errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
@@ -390,41 +380,27 @@ func (r *restore) all(ctx context.Context, in *bufio.Reader) error {
 	return nil
 }
 
-// take takes a line in, and reports whether it is the last. What was gathered is sent before a line
-// of another kind.
-func (r *restore) take(ctx context.Context, text []byte, kind *string) (last bool, err error) {
+// take takes a line in. What was gathered is sent before a line of another kind.
+func (r *restore) take(ctx context.Context, text []byte) error {
 	var line archiveLine
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&line); err != nil {
-		return false, andon.Errorf(andon.Invalid, "it is not a line of an export: %w", err)
+		return andon.Errorf(andon.Invalid, "it is not a line of an export: %w", err)
 	}
-	of := line.kind()
-	g := &r.gathered
 	const mostBytes = 8 << 20
-	if of != *kind || len(g.at) >= r.most || g.bytes+len(text) > mostBytes {
+	kind := line.kind()
+	if kind != r.kind || len(r.at) >= r.most || r.bytes+len(text) > mostBytes {
 		if err := r.send(ctx); err != nil {
-			return false, err
+			return err
 		}
-		*kind = of
+		r.kind = kind
 	}
-	g.at, g.bytes = append(g.at, r.line), g.bytes+len(text)
-	switch {
-	case line.Event != nil:
-		g.events = append(g.events, *line.Event)
-	case line.Reading != nil:
-		g.readings = append(g.readings, *line.Reading)
-	case line.Assignment != nil:
-		g.history.Assignments = append(g.history.Assignments, *line.Assignment)
-	case line.Escalation != nil:
-		g.history.Escalations = append(g.history.Escalations, *line.Escalation)
-	case line.Retired != nil:
-		g.history.Retired = append(g.history.Retired, *line.Retired)
-	default:
-		r.gathered = archiveLines{}
-		return line.End != nil, r.head(ctx, &line)
+	if kind == "" {
+		return r.head(ctx, &line)
 	}
-	return false, nil
+	r.lines, r.at, r.bytes = append(r.lines, line), append(r.at, r.line), r.bytes+len(text)
+	return nil
 }
 
 // head takes in a line that stands alone: the first, the settings, the last.
@@ -457,49 +433,56 @@ func (l *archiveLine) kind() string {
 	case l.Escalation != nil:
 		return kindEscalations
 	case l.Retired != nil:
-		return "retired"
+		return kindRetired
 	}
 	return ""
 }
 
 // send sends what was gathered.
-func (r *restore) send(ctx context.Context) error {
-	g := r.gathered
-	r.gathered = archiveLines{}
-	if len(g.at) == 0 {
+func (r *restore) send(ctx context.Context) (err error) {
+	lines, at := r.lines, r.at
+	r.lines, r.at, r.bytes = nil, nil, 0
+	if len(at) == 0 {
 		return nil
 	}
+	type line = archiveLine
 	var result client.Result
-	var err error
-	into := &r.n.Assignments
-	switch {
-	case len(g.events) > 0:
-		into = &r.n.Events
-		result, err = r.AppendEvents(ctx, g.events)
-	case len(g.readings) > 0:
-		into = &r.n.Readings
-		result, err = r.AppendReadings(ctx, g.readings)
+	switch r.kind {
+	case kindEvents:
+		events := each(lines, func(l *line) *andon.Event { return l.Event })
+		result, err = r.AppendEvents(ctx, events)
+	case kindReadings:
+		readings := each(lines, func(l *line) *andon.Reading { return l.Reading })
+		result, err = r.AppendReadings(ctx, readings)
 	default:
-		switch {
-		case len(g.history.Escalations) > 0:
-			into = &r.n.Escalations
-		case len(g.history.Retired) > 0:
-			into = &r.n.Retired
-		}
-		result, err = r.Restore(ctx, g.history)
+		result, err = r.Restore(ctx, client.History{
+			Assignments: each(lines, func(l *line) *client.Assignment { return l.Assignment }),
+			Escalations: each(lines, func(l *line) *client.Escalation { return l.Escalation }),
+			Retired:     each(lines, func(l *line) *client.Retirement { return l.Retired }),
+		})
 	}
 	if err != nil {
 		return err
 	}
-	*into += result.Accepted
+	*r.n.of(r.kind) += result.Accepted
 	for _, rejected := range result.Rejected {
 		const most = 20
 		if r.rejected++; r.rejected <= most {
-			fmt.Fprintf(r.Stderr, "%s:%d: %s\n", r.name, g.at[rejected.Index],
+			fmt.Fprintf(r.Stderr, "%s:%d: %s\n", r.name, at[rejected.Index],
 				strings.TrimSpace(draw.Legible(rejected.Error)))
 		}
 	}
 	return nil
+}
+
+// each returns what of finds in lines.
+func each[T any](lines []archiveLine, of func(*archiveLine) *T) (found []T) {
+	for i := range lines {
+		if item := of(&lines[i]); item != nil {
+			found = append(found, *item)
+		}
+	}
+	return found
 }
 
 // escalationColumns are those of the records of escalations.

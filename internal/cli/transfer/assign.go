@@ -52,9 +52,7 @@ code is 3.`,
 
 func (a *assign) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.SortFlags = false
-	a.ServerFlags(cmd)
-	a.TenantFlag(cmd)
+	a.Flags(cmd)
 	flags.BoolVar(&a.none, "none", false, "no one")
 	a.form = command.SentenceFlag(cmd, command.FormatText)
 	a.form.OnceJSON(cmd)

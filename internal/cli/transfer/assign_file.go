@@ -52,21 +52,11 @@ func (a *assign) many(ctx context.Context) error {
 func (a *assign) finish(r *report, ended int64, err error) error {
 	io.WriteString(a.Stderr, r.hidden())
 	accepted, rejected := r.counts()
-	if err != nil && accepted == 0 {
-		return err
-	}
 	outcome := fmt.Sprintf("assigned %d, rejected %d of %s", accepted, rejected, r.file)
 	if ended > 0 {
 		outcome += fmt.Sprintf(", passed over %d that are over", ended)
 	}
-	if err != nil { // %s: what went well so far is no wrong use any more
-		return fmt.Errorf("%s, then it ended: %s", outcome, err)
-	}
-	fmt.Fprintln(a.Stdout, outcome)
-	if rejected > 0 {
-		return command.ErrRejected
-	}
-	return nil
+	return conclude(a.Program, outcome, accepted > 0, rejected, err)
 }
 
 // assignments are the rows of a file that say who is assigned to which device.
@@ -142,8 +132,8 @@ func (as *assignments) assignment(row *table.Row) (client.Assignment, error) {
 		return a, bad("operator", "operator is empty: a name assigns, null unassigns")
 	}
 	if operator != "" {
-		if err := a.Operator.Validate(); err != nil {
-			return a, bad("operator", strings.Replace(err.Error(), "person", "operator", 1))
+		if err := a.Operator.ValidateAs("operator"); err != nil {
+			return a, bad("operator", err.Error())
 		}
 	}
 	return a, nil

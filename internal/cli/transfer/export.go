@@ -95,9 +95,7 @@ What is exported can be imported again, CSV as well:
 
 func (e *export) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.SortFlags = false
-	e.ServerFlags(cmd)
-	e.TenantFlag(cmd)
+	e.Flags(cmd)
 	e.kind = command.ChoiceFlag(cmd, "kind", kindEvents, "what to export",
 		kindEvents, kindReadings, kindAssignments, kindEscalations, kindAll)
 	flags.StringArrayVar(&e.devices, "device", nil,
@@ -174,10 +172,8 @@ func (e *export) toStdout(ctx context.Context) error {
 	switch {
 	case errors.Is(err, syscall.EPIPE): // the reader has seen enough ("| head")
 		return nil
-	case err != nil && run.entries > 0: // %s: what went well so far is no wrong use any more
-		return fmt.Errorf("%s, then it ended: %s", run.outcome(), err)
 	case err != nil:
-		return err
+		return conclude(e.Program, run.outcome(), run.entries > 0, 0, err)
 	}
 	io.WriteString(e.Stderr, run.unknown.note())
 	if draw.IsTerminal(e.Stderr) { // where no one looks, silence says that all went well

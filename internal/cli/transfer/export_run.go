@@ -102,7 +102,7 @@ func copyAll[T any](
 	ctx context.Context, r *exportRun, c *client.Client, w io.Writer, columns []command.Column[T],
 	ask questions[T],
 ) error {
-	s := command.NewSink(r.format.Value, w, columns, draw.Page{}, command.Looks{}, r.header)
+	s := command.NewSink(r.format.Value, w, columns, draw.Printer{}, command.Looks{}, r.header)
 	for at, err := range r.places(ctx, c) {
 		if err == nil {
 			err = copyDevice(r, s, ask, at)

@@ -43,7 +43,7 @@ type importOptions struct {
 // importFiles imports files one after another, so that of two lines of one entry the later stands,
 // in whichever of them. What can't be right in one of them is refused before anything is sent.
 func importFiles(ctx context.Context, p *command.Program, o importOptions, files []string) error {
-	if err := settleStates(ctx, p, o, files); err != nil {
+	if err := decideStates(ctx, p, o, files); err != nil {
 		return err
 	}
 	if len(files) == 1 {
@@ -121,7 +121,7 @@ already, and how many replaced other content.`,
   andon import sensors.json --device device_id --time ts --precision s --metrics 'data.*'`,
 		Args: cobra.MinimumNArgs(1),
 	}
-	importFlags(p, cmd, &o)
+	importFlags(cmd, &o)
 	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
 		for _, field := range []string{"device", "time", "state"} {
 			if !cmd.Flags().Changed(field) {
@@ -146,11 +146,9 @@ var optionalFields = map[string]string{
 	"attributes": "attributes",
 }
 
-func importFlags(p *command.Program, cmd *cobra.Command, o *importOptions) {
+func importFlags(cmd *cobra.Command, o *importOptions) {
 	flags, m := cmd.Flags(), &o.mapping
-	flags.SortFlags = false
-	o.ServerFlags(cmd)
-	o.TenantFlag(cmd)
+	o.Flags(cmd)
 	flags.StringVar(&o.format, "format", "", "csv, json or ndjson (default: by the file's name)")
 	flags.StringVar(&o.delimiter, "delimiter", "",
 		"what stands between the cells of CSV, or tab (default , and of a .tsv tab)")
@@ -235,17 +233,23 @@ func finishImport(
 	if errors.Is(err, command.ErrInterrupted) {
 		err = fmt.Errorf("%w\nRun it again to go on: nothing is doubled", err)
 	}
-	if err != nil && accepted == 0 {
-		return err
-	}
-	if err != nil { // %s: what went well so far is no wrong use any more
-		return fmt.Errorf("%s, then it ended: %s", outcome, err)
-	}
 	switch {
+	case err != nil:
 	case accepted > 0 && !o.dryRun:
 		outcome += ": " + r.outcomes()
 	case accepted+rejected == 0:
 		outcome += "; there are no rows in it"
+	}
+	return conclude(p, outcome, accepted > 0, rejected, err)
+}
+
+// conclude says what was done, or what was done until an error ended it.
+func conclude(p *command.Program, outcome string, done bool, rejected int, err error) error {
+	switch {
+	case err != nil && !done:
+		return err
+	case err != nil: // %s: what went well so far is no wrong use any more
+		return fmt.Errorf("%s, then it ended: %s", outcome, err)
 	}
 	fmt.Fprintln(p.Stdout, outcome)
 	if rejected > 0 {

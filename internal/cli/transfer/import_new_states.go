@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
@@ -21,10 +19,10 @@ const (
 	allowStates  = "allow"
 )
 
-// settleStates decides, before anything is sent, about the states of the files that the tenant does
+// decideStates decides, before anything is sent, about the states of the files that the tenant does
 // not know: as --new-states says; else a person at a terminal is asked, and a program is refused.
 // Standard input can be read only once, so it is as if allowed there unless --new-states refuses.
-func settleStates(ctx context.Context, p *command.Program, o importOptions, files []string) error {
+func decideStates(ctx context.Context, p *command.Program, o importOptions, files []string) error {
 	severity, err := parseNewStates(o.newStates)
 	isArchive := func(file string) bool { return isArchive(p, file) } // that brings its states
 	files = slices.DeleteFunc(slices.Clone(files), isArchive)
@@ -77,10 +75,8 @@ func parseNewStates(text string) (severity *uint8, err error) {
 func statesOf(
 	ctx context.Context, p *command.Program, o importOptions, files []string, set []andon.StateDef,
 ) ([]andon.State, error) {
-	known, found := map[andon.State]bool{}, map[andon.State]bool{}
-	for _, d := range set {
-		known[d.Name] = true
-	}
+	var strange strangeStates
+	strange.learn(set)
 	quiet := *p
 	quiet.Stderr = io.Discard
 	for _, o.file = range files {
@@ -92,15 +88,14 @@ func statesOf(
 			if ctx.Err() != nil {
 				break
 			}
-			state := item.Value.State
-			if err == nil && state != "" && !known[state] && len(found) < keptStrange {
-				found[andon.State(strings.Clone(string(state)))] = true
+			if state := item.Value.State; err == nil && state != "" {
+				strange.add(state)
 			}
 		}
 		s.progress.End()
 		s.Close()
 	}
-	return slices.Sorted(maps.Keys(found)), ctx.Err()
+	return strange.all(), ctx.Err()
 }
 
 func refusedStates(o importOptions, states []andon.State) error {
@@ -111,16 +106,8 @@ func refusedStates(o importOptions, states []andon.State) error {
 }
 
 func unknownStates(o importOptions, states []andon.State) string {
-	var shown []string
-	for i, name := range states {
-		if i == 2*shownStrange {
-			shown = append(shown, "…")
-			break
-		}
-		shown = append(shown, draw.Legible(string(name)))
-	}
-	return fmt.Sprintf("tenant %s does not know %s: %s",
-		o.Tenant, draw.GroupedCount(len(states), "state"), strings.Join(shown, ", "))
+	return fmt.Sprintf("tenant %s does not know %s: %s", o.Tenant,
+		draw.GroupedCount(len(states), "state"), command.Few(states, 2*shownStrange))
 }
 
 // askAboutStates asks a person; elsewhere it refuses.

@@ -30,7 +30,7 @@ type report struct {
 	expired  int   // of the rejected ones, those that are older than the tenant keeps
 	err      error // the first one of writing to all
 	// Parcels end in any order, and rejected lines are shown in the order of the file: once
-	// everything before them is settled.
+	// everything before them has ended.
 	waiting []andon.Rejection
 	parcels map[int]int // those that are under way: the index of the first row of each
 }
@@ -67,8 +67,8 @@ func (r *report) begin(number, first int) {
 	r.parcels[number] = first
 }
 
-// settle accounts for a parcel.
-func (r *report) settle(number int, done outcomes, rejected []andon.Rejection) {
+// end accounts for a parcel.
+func (r *report) end(number int, done outcomes, rejected []andon.Rejection) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.parcels, number)
@@ -80,7 +80,7 @@ func (r *report) settle(number int, done outcomes, rejected []andon.Rejection) {
 		r.done.twin = done.twin
 	}
 	r.waiting = append(r.waiting, rejected...)
-	r.showSettled()
+	r.showEarlier()
 }
 
 // refuse accounts for lines that can't be read.
@@ -88,19 +88,19 @@ func (r *report) refuse(rejected []andon.Rejection) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.waiting = append(r.waiting, rejected...)
-	r.showSettled()
+	r.showEarlier()
 }
 
-// settleRest shows what waits for a parcel that has not arrived, and never will.
-func (r *report) settleRest() {
+// showRest shows what waits for a parcel that has not arrived, and never will.
+func (r *report) showRest() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	clear(r.parcels)
-	r.showSettled()
+	r.showEarlier()
 }
 
-// showSettled shows the rejected lines before the first parcel that is under way.
-func (r *report) showSettled() {
+// showEarlier shows the rejected lines before the first parcel that is under way.
+func (r *report) showEarlier() {
 	slices.SortStableFunc(r.waiting, func(a, b andon.Rejection) int { return a.Index - b.Index })
 	end := len(r.waiting)
 	for _, first := range r.parcels {

@@ -19,7 +19,7 @@ const (
 	lanes        = 4       // requests at once
 	batchBytes   = 4 << 20 // a request is closed early at so many bytes: the server takes 16 MB
 	// A parcel waits for further rows of its lane while so many batches of the file are read: what
-	// is rejected behind its first row is shown only once the parcel is settled.
+	// is rejected behind its first row is shown only once the parcel has ended.
 	patience = 8
 )
 
@@ -81,7 +81,7 @@ func (im *importer[T]) run(ctx context.Context, items iter.Seq2[ingest.Item[T], 
 		packed <- pk.pack(ctx, items)
 	}()
 	senders.Wait()
-	im.report.settleRest()
+	im.report.showRest()
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
@@ -122,7 +122,7 @@ func (im *importer[T]) deliver(ctx context.Context, p *parcel[T]) error {
 		}
 		rejected = append(rejected, p.reject(r)...)
 	}
-	im.report.settle(p.number, p.counted(result), rejected)
+	im.report.end(p.number, p.counted(result), rejected)
 	return nil
 }
 

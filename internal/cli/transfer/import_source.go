@@ -215,7 +215,7 @@ func (s *source) sendEvents(ctx context.Context, c *client.Client, r *report) er
 	send := func(ctx context.Context, events []andon.Event) (client.Result, error) {
 		result, err := appends(ctx, events)
 		if err == nil {
-			r.strange.add(events, result)
+			r.strange.addAll(events, result)
 		}
 		return result, err
 	}

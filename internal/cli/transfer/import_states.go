@@ -9,7 +9,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
-	"github.com/andonhq/andon/internal/cli/draw"
+	"github.com/andonhq/andon/internal/cli/command"
 )
 
 const (
@@ -34,48 +34,47 @@ func (s *strangeStates) learn(set []andon.StateDef) {
 	}
 }
 
-// add takes the events of a request, of which some were rejected.
-func (s *strangeStates) add(events []andon.Event, result client.Result) {
+// addAll takes the events of a request, of which some were rejected.
+func (s *strangeStates) addAll(events []andon.Event, result client.Result) {
 	rejected := map[int]bool{}
 	for _, r := range result.Rejected {
 		rejected[r.Index] = true
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for i := range events {
-		name := events[i].State
-		if !s.known[name] && !rejected[i] && len(s.names) < keptStrange {
-			s.names[name] = true
+		if !rejected[i] {
+			s.add(events[i].State)
 		}
 	}
 }
 
-// note says which states they are; nothing where there are none.
-func (s *strangeStates) note(tenant string) string {
+func (s *strangeStates) add(name andon.State) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	number := fmt.Sprintf("%d states are", len(s.names))
-	switch len(s.names) {
+	if !s.known[name] && !s.names[name] && len(s.names) < keptStrange {
+		s.names[andon.State(strings.Clone(string(name)))] = true
+	}
+}
+
+// all returns the states by name.
+func (s *strangeStates) all() []andon.State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.names))
+}
+
+// note says which states they are; nothing where there are none.
+func (s *strangeStates) note(tenant string) string {
+	names := s.all()
+	number, has := fmt.Sprintf("%d states are", len(names)), "have"
+	switch len(names) {
 	case 0:
 		return ""
 	case 1:
-		number = "1 state is"
+		number, has = "1 state is", "has"
 	case keptStrange:
 		number = fmt.Sprintf("%d states or more are", keptStrange)
 	}
-	var shown []string
-	for _, name := range slices.Sorted(maps.Keys(s.names)) {
-		if len(shown) == shownStrange {
-			shown = append(shown, "…")
-			break
-		}
-		shown = append(shown, draw.Legible(string(name)))
-	}
-	has := "have"
-	if len(s.names) == 1 {
-		has = "has"
-	}
 	return fmt.Sprintf("%s not in tenant %s's set and %s severity %d: %s; "+
 		"see andon tenant set --help\n",
-		number, tenant, has, andon.UnknownSeverity, strings.Join(shown, ", "))
+		number, tenant, has, andon.UnknownSeverity, command.Few(names, shownStrange))
 }

@@ -74,15 +74,15 @@ func TestRejectsStandInOrder(t *testing.T) {
 	for number, first := range []int{1, 6, 10, 11, 12} {
 		r.begin(number, first)
 	}
-	r.settle(1, five, lines(7, 6))
+	r.end(1, five, lines(7, 6))
 	r.refuse(lines(8))
 	shows("")
-	r.settle(0, five, lines(3, 1, 2))
+	r.end(0, five, lines(3, 1, 2))
 	shows("1 2 3 6 7 8 ")
-	r.settle(4, five, lines(12))
-	r.settle(3, five, lines(11))
+	r.end(4, five, lines(12))
+	r.end(3, five, lines(11))
 	shows("1 2 3 6 7 8 ")
-	r.settleRest() // parcel 2 was lost
+	r.showRest() // parcel 2 was lost
 	shows("1 2 3 6 7 8 11 12 ")
 	if accepted, rejected := r.counts(); accepted != 20 || rejected != 8 {
 		t.Errorf("accepted %d, rejected %d", accepted, rejected)
@@ -107,7 +107,7 @@ func TestRejectsAreLegible(t *testing.T) {
 func TestStrangeStatesAreFew(t *testing.T) {
 	var s strangeStates
 	s.learn(andon.DefaultStates().Defs())
-	s.add([]andon.Event{{State: "NORMAL"}, {State: "ODD"}, {State: "BAD"}},
+	s.addAll([]andon.Event{{State: "NORMAL"}, {State: "ODD"}, {State: "BAD"}},
 		client.Result{Rejected: []andon.Rejection{{Index: 2}}})
 	want := "1 state is not in tenant metro's set and has severity 16: ODD; " +
 		"see andon tenant set --help\n"
@@ -115,7 +115,7 @@ func TestStrangeStatesAreFew(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	for i := range 2 * keptStrange {
-		s.add([]andon.Event{{State: andon.State(fmt.Sprintf("%04d", i))}}, client.Result{})
+		s.addAll([]andon.Event{{State: andon.State(fmt.Sprintf("%04d", i))}}, client.Result{})
 	}
 	want = "1000 states or more are not in tenant metro's set and have severity 16: " +
 		"0000, 0001, 0002, 0003, 0004, …; see andon tenant set --help\n"

@@ -1,8 +1,6 @@
 package jsonfeed
 
 import (
-	"strings"
-
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest"
 	"github.com/andonhq/andon/internal/ingest/jsonscan"
@@ -42,9 +40,8 @@ func (r *assignmentReader) validate() error {
 	if r.assignment.Operator == "" {
 		return andon.AtField("body.operator", "operator is empty: a name assigns, null unassigns")
 	}
-	if err := r.assignment.Operator.Validate(); err != nil {
-		message := strings.Replace(err.Error(), "person", "operator", 1)
-		return andon.AtField("body.operator", "%s", message)
+	if err := r.assignment.Operator.ValidateAs("operator"); err != nil {
+		return andon.AtField("body.operator", "%s", err)
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 // attributes. The events hold parts of body.
 //
 // The error is of andon.Error and for the body as a whole: it is empty (Invalid), not one line is
-// JSON (Invalid), it is an array whose syntax breaks (Invalid) or one bare object that is refused
+// JSON (Invalid), it is an array whose syntax breaks (Invalid) or one object alone that is refused
 // (Invalid, its field named), or it has more than andon.MaxRequestEntries (TooLarge). Else what
 // can't be kept is in Rejected. An error of take is returned as it is.
 func Events(

@@ -75,7 +75,7 @@ func (fd *feed[T]) account(n int64) error {
 }
 
 // read reads a body. The error is an andon.Error: the body is empty, has too many entries or none
-// that is JSON, is an array whose syntax breaks, or is one bare object, and that is refused.
+// that is JSON, is an array whose syntax breaks, or is one object alone, and that is refused.
 func read[T any](
 	body string, format Format, r reader[T], take Take,
 ) (ingest.Batch[T], error) {
@@ -104,7 +104,7 @@ func read[T any](
 	return fd.batch, nil
 }
 
-// object reads a body that is one bare object: it is kept or refused as a whole.
+// object reads a body that is one object alone: it is kept or refused as a whole.
 func (fd *feed[T]) object(s *jsonscan.Scanner) error {
 	fd.batch.Single = true
 	fd.batch.Items = make([]ingest.Item[T], 1)

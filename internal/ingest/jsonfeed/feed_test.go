@@ -74,8 +74,8 @@ func nested(n int) string {
 	return strings.Repeat(`{"a":`, n-1) + "{}" + strings.Repeat("}", n-1)
 }
 
-// TestEventRefused has one bare object each: the members beside device and state, and where and why
-// it is refused.
+// TestEventRefused has one object alone each: the members beside device and state, and where and
+// why it is refused.
 func TestEventRefused(t *testing.T) {
 	long := strings.Repeat("x", andon.MaxJSONBytes)
 	deep := strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000)

@@ -20,11 +20,11 @@ func (t *Table) Events(m Mapping) (Entries[andon.Event], error) {
 		return nil, err
 	}
 	have := t.source.columns(t.sample)
-	m, t.guesses = m.guess(have, m.eventFields())
+	t.guesses = m.guess(have, m.eventFields())
 	if err := bind(m.eventFields(), have); err != nil {
 		return nil, t.misread(err)
 	}
-	m = m.withStandard(have)
+	m.takeStandard(have)
 	m.digits = &t.digits
 	if len(m.End) > 0 {
 		return t.runEntries(&m), nil
@@ -39,7 +39,7 @@ func (t *Table) Readings(m Mapping) (Entries[andon.Reading], error) {
 		return nil, err
 	}
 	have := t.source.columns(t.sample)
-	m, t.guesses = m.guess(have, m.readingFields())
+	t.guesses = m.guess(have, m.readingFields())
 	if err := bind(m.readingFields(), have); err != nil {
 		return nil, t.misread(err)
 	}
@@ -176,7 +176,7 @@ func (m *Mapping) invalid(err error, fields func() []field) error {
 	if errors.As(err, &e) && len(e.Fields) > 0 {
 		for _, f := range fields() {
 			if e.Fields[0].Location == "body."+f.name {
-				one.Column = strings.Join(f.columns, ",")
+				one.Column = strings.Join(*f.columns, ",")
 			}
 		}
 	}

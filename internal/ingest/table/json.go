@@ -64,7 +64,7 @@ func newJSON(r *bufio.Reader) source {
 		return &objectLines{lines: ls}
 	}
 	whole := io.MultiReader(strings.NewReader(first.text+"\n"), r)
-	return &array{decoder: json.NewDecoder(whole), begun: true, bare: true}
+	return &array{decoder: json.NewDecoder(whole), begun: true, sequence: true}
 }
 
 // opening returns the first byte that is no white space, as far as the file has been read; 0 where
@@ -82,11 +82,11 @@ func opening(r *bufio.Reader) byte {
 
 // array reads the objects of one array. It keeps one element at a time.
 type array struct {
-	decoder *json.Decoder
-	element json.RawMessage
-	index   int // of the next row
-	begun   bool
-	bare    bool // it is no array: objects follow each other
+	decoder  *json.Decoder
+	element  json.RawMessage
+	index    int // of the next row
+	begun    bool
+	sequence bool // it is no array: objects follow each other
 }
 
 func (s *array) columns(sample []result) *columns { return sampled(sample) }
@@ -97,11 +97,11 @@ func (s *array) next() (Row, error) {
 			return Row{}, err
 		}
 	}
-	if !s.bare && !s.decoder.More() {
+	if !s.sequence && !s.decoder.More() {
 		return Row{}, s.end()
 	}
 	err := s.decoder.Decode(&s.element)
-	if s.bare && err == io.EOF {
+	if s.sequence && err == io.EOF {
 		return Row{}, io.EOF
 	}
 	if err != nil {

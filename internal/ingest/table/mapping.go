@@ -61,30 +61,30 @@ const (
 // field is one field of a mapping: its name as messages give it, and the columns it is made of.
 type field struct {
 	name     string
-	columns  []string
+	columns  *[]string
 	required bool
 	members  bool // each column is a member of its own; else they are joined
 }
 
 func (m *Mapping) eventFields() []field {
 	return []field{
-		{name: "device", columns: m.Device, required: true},
-		{name: "time", columns: m.Time, required: true},
-		{name: "state", columns: m.State, required: true},
-		{name: "operator", columns: m.Operator},
-		{name: "message", columns: m.Message},
-		{name: "escalated_to", columns: m.EscalatedTo},
-		{name: "end", columns: m.End},
-		{name: columnAttributes, columns: m.Attributes, members: true},
+		{name: "device", columns: &m.Device, required: true},
+		{name: "time", columns: &m.Time, required: true},
+		{name: "state", columns: &m.State, required: true},
+		{name: "operator", columns: &m.Operator},
+		{name: "message", columns: &m.Message},
+		{name: "escalated_to", columns: &m.EscalatedTo},
+		{name: "end", columns: &m.End},
+		{name: columnAttributes, columns: &m.Attributes, members: true},
 	}
 }
 
 func (m *Mapping) readingFields() []field {
 	return []field{
-		{name: "device", columns: m.Device, required: true},
-		{name: "time", columns: m.Time, required: true},
-		{name: columnMetrics, columns: m.Metrics, required: true, members: true},
-		{name: columnMetadata, columns: m.Metadata, members: true},
+		{name: "device", columns: &m.Device, required: true},
+		{name: "time", columns: &m.Time, required: true},
+		{name: columnMetrics, columns: &m.Metrics, required: true, members: true},
+		{name: columnMetadata, columns: &m.Metadata, members: true},
 	}
 }
 
@@ -102,7 +102,7 @@ func (m *Mapping) checkEvents() error {
 
 func (m *Mapping) checkReadings() error {
 	for _, f := range m.eventFields() {
-		if len(f.columns) > 0 && f.name != "device" && f.name != "time" {
+		if len(*f.columns) > 0 && f.name != "device" && f.name != "time" {
 			return andon.Errorf(andon.Invalid, "a reading has no %s, "+
 				"only device, time, metrics and metadata", f.name)
 		}
@@ -112,14 +112,14 @@ func (m *Mapping) checkReadings() error {
 
 func check(fields []field) error {
 	for _, f := range fields {
-		if len(f.columns) == 0 && f.required {
+		if len(*f.columns) == 0 && f.required {
 			return andon.Errorf(andon.Invalid, "%s: no column is named", f.name)
 		}
-		for i, column := range f.columns {
+		for i, column := range *f.columns {
 			if err := f.check(column); err != nil {
 				return err
 			}
-			if f.members && slices.Contains(f.columns[:i], column) {
+			if f.members && slices.Contains((*f.columns)[:i], column) {
 				return f.bad("column %s is named twice", column)
 			}
 		}
@@ -145,21 +145,24 @@ func (f *field) bad(format, column string) error {
 	return andon.Errorf(andon.Invalid, "%s: "+format, f.name, ingest.Clip(column))
 }
 
-// withStandard returns the mapping with the columns of Standard. Of JSON only the first rows are
-// known, so there each is taken: a column that never comes makes nothing.
-func (m Mapping) withStandard(have *columns) Mapping {
-	used := slices.Concat(m.Device, m.Time, m.State, m.Operator, m.Message, m.EscalatedTo,
-		m.Attributes)
-	for name, columns := range map[string]*[]string{
-		"operator": &m.Operator, "message": &m.Message, "escalated_to": &m.EscalatedTo,
-		columnAttributes: &m.Attributes,
-	} {
-		wanted := slices.Contains(m.Standard, name) && !slices.Contains(used, name)
-		if wanted && len(*columns) == 0 && (have.sample || have.has(name)) {
-			*columns = []string{name}
+// takeStandard takes the columns of Standard. Of JSON only the first rows are known, so there each
+// is taken: a column that never comes makes nothing.
+func (m *Mapping) takeStandard(have *columns) {
+	used := usedBy(m.eventFields())
+	for _, f := range m.eventFields() {
+		wanted := slices.Contains(m.Standard, f.name) && !slices.Contains(used, f.name)
+		if wanted && len(*f.columns) == 0 && (have.sample || have.has(f.name)) {
+			*f.columns = []string{f.name}
 		}
 	}
-	return m
+}
+
+// usedBy are the columns of all fields.
+func usedBy(fields []field) (used []string) {
+	for _, f := range fields {
+		used = append(used, *f.columns...)
+	}
+	return used
 }
 
 // bind reports a column that the table does not have.
@@ -167,12 +170,9 @@ func bind(fields []field, have *columns) error {
 	if have.sample && len(have.names) == 0 {
 		return nil
 	}
-	var used []string
+	used := usedBy(fields)
 	for _, f := range fields {
-		used = append(used, f.columns...)
-	}
-	for _, f := range fields {
-		for _, column := range f.columns {
+		for _, column := range *f.columns {
 			if column[0] == '=' || have.covers(column) {
 				continue
 			}

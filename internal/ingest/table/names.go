@@ -24,20 +24,10 @@ var usualNames = map[string][]string{
 
 // guess fills in the fields that no column was named for, as far as the file has a column of a
 // usual name that nothing else uses. A field whose very name is there takes that.
-func (m Mapping) guess(have *columns, fields []field) (Mapping, []Guess) {
-	var guesses []Guess
-	used := slices.Concat(m.Device, m.Time, m.State, m.Operator, m.Message, m.EscalatedTo,
-		m.Attributes, m.Metrics, m.Metadata, m.End)
-	for _, f := range []struct {
-		name    string
-		columns *[]string
-	}{
-		{"device", &m.Device}, {"time", &m.Time}, {"state", &m.State}, {"operator", &m.Operator},
-		{"message", &m.Message}, {"escalated_to", &m.EscalatedTo},
-	} {
-		isField := func(of field) bool { return of.name == f.name }
-		if have.has(f.name) || !slices.Contains(m.Unnamed, f.name) ||
-			!slices.ContainsFunc(fields, isField) {
+func (m *Mapping) guess(have *columns, fields []field) (guesses []Guess) {
+	used := usedBy(slices.Concat(m.eventFields(), m.readingFields()))
+	for _, f := range fields {
+		if have.has(f.name) || !slices.Contains(m.Unnamed, f.name) {
 			continue
 		}
 		if column := have.usual(f.name, used); column != "" {
@@ -46,7 +36,7 @@ func (m Mapping) guess(have *columns, fields []field) (Mapping, []Guess) {
 			guesses = append(guesses, Guess{f.name, column})
 		}
 	}
-	return m, guesses
+	return guesses
 }
 
 // usual returns the column that has the likeliest of a field's usual names; "" where none has one.

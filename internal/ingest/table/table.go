@@ -126,8 +126,8 @@ func (t *Table) readAhead() error {
 
 // fatal reports whether nothing can be read after an error.
 func fatal(err error) bool {
-	var one *RowError
-	return err != nil && !errors.As(err, &one)
+	_, one := errors.AsType[*RowError](err)
+	return err != nil && !one
 }
 
 // Columns lists the names of the columns: of CSV the header, of JSON all names in its first rows,
@@ -190,8 +190,7 @@ func bad(reason string, args ...any) error {
 
 // at puts an error, if it is about one row, at the place of that row.
 func at(row Row, err error) error {
-	var one *RowError
-	if errors.As(err, &one) {
+	if one, ok := errors.AsType[*RowError](err); ok {
 		one.Index, one.Line = row.Index, row.Line
 	}
 	return err

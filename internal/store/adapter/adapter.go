@@ -77,6 +77,16 @@ type Setup struct {
 	DryRun                       bool // tell what would be done, and do nothing
 }
 
+// Templater is an engine whose schema can be made by a tool that describes infrastructure.
+type Templater interface {
+	// Formats are the names of the tools, and Capacities the ways to pay for a store.
+	Formats() []string
+	Capacities() []string
+	// Template prints the schema for one of the tools, with what watches over it. A capacity that
+	// is "" is as the settings have it. It asks no other machine.
+	Template(format, capacity string) (string, error)
+}
+
 // Repairer is an engine that can give up what is damaged of a store in Env.Dir.
 type Repairer interface {
 	// Repair tells what is damaged and what giving it up costs, and with giveUp does it. No process

@@ -4,13 +4,13 @@ package all
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/config"
 	"github.com/andonhq/andon/internal/store/adapter"
 	"github.com/andonhq/andon/internal/store/cassandrastore"
+	"github.com/andonhq/andon/internal/store/dynamostore"
 	"github.com/andonhq/andon/internal/store/memstore"
 	"github.com/andonhq/andon/internal/store/pebblestore"
 	"github.com/andonhq/andon/internal/store/wrap"
@@ -25,11 +25,9 @@ func New() Engines {
 		pebblestore.NewEngine(),
 		memstore.Engine{},
 		cassandrastore.NewEngine(),
+		dynamostore.NewEngine(),
 	}
 }
-
-// planned are the engines whose names are fixed but which are not built in yet.
-func planned() []string { return []string{"dynamodb"} }
 
 // Names returns the names that Find knows.
 func (es Engines) Names() (names []string) {
@@ -65,13 +63,8 @@ func (es Engines) Find(name string) (adapter.Engine, error) {
 			return e, nil
 		}
 	}
-	known := strings.Join(es.Names(), ", ")
-	if slices.Contains(planned(), name) {
-		return nil, andon.Errorf(andon.Invalid,
-			"store %q is not in this build yet: this one has %s", name, known)
-	}
 	return nil, andon.Errorf(andon.Invalid,
-		"store %q is unknown: this build has %s", name, known)
+		"store %q is unknown: this build has %s", name, strings.Join(es.Names(), ", "))
 }
 
 // Open opens a store by the name of its engine, as its settings say. An unknown name is Invalid,

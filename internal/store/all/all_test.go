@@ -76,9 +76,8 @@ func TestCloseBesideCalls(t *testing.T) {
 
 func TestOpenUnknown(t *testing.T) {
 	for name, want := range map[string]string{
-		"dynamodb": `store "dynamodb" is not in this build yet: ` +
-			`this one has pebble, memory, cassandra`,
-		"pebbel": `store "pebbel" is unknown: this build has pebble, memory, cassandra`,
+		"pebbel": `store "pebbel" is unknown: this build has pebble, memory, cassandra, dynamodb`,
+		"":       `store "" is unknown: this build has pebble, memory, cassandra, dynamodb`,
 	} {
 		_, err := all.New().Open(t.Context(), name, adapter.Env{})
 		if err == nil || err.Error() != want || andon.KindOf(err) != andon.Invalid {

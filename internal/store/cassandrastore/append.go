@@ -73,7 +73,7 @@ func (s *Store) appendPart(
 	defer appends.RUnlock()
 	t, err := s.tenant(ctx, id) // waiting may have taken long
 	if err == nil {
-		err = s.append(ctx, t, received, events)
+		err = s.append(ctx, t, received, inAll(t.purged, events, deviceOfEvent))
 	}
 	return failure("append", err)
 }
@@ -110,9 +110,7 @@ func (s *Store) append(
 		return err
 	}
 	defer slots.Give()
-	if a.tenant, err = s.tenant(ctx, t.record.ID); err == nil && a.tenant.key != t.key {
-		err = andon.NoTenant(t.record.ID) // its next life began
-	}
+	a.tenant, err = s.again(ctx, t, ids)
 	if err != nil {
 		return err
 	}
@@ -125,6 +123,29 @@ func (s *Store) append(
 	return nil
 }
 
+// again returns a tenant as it is after waiting, unless an incarnation of it, or of one of its
+// devices, ended meanwhile.
+func (s *Store) again(
+	ctx context.Context, t *tenant, ids []andon.DeviceID,
+) (*tenant, error) {
+	now, err := s.tenant(ctx, t.record.ID)
+	switch {
+	case err != nil:
+		return nil, err
+	case now.key != t.key:
+		return nil, andon.NoTenant(t.record.ID)
+	case now.purged == t.purged:
+		return now, nil
+	}
+	for _, id := range ids {
+		if !now.purged.present(id) {
+			return nil, andon.Errorf(andon.Unavailable,
+				"device %q was purged meanwhile: send it again", idOf(id))
+		}
+	}
+	return now, nil
+}
+
 // freshFor is how old a view may be that an append works from: what another process wrote later is
 // not in it. With the time that the append may take it must stay below Options.Settle.
 func (o Options) freshFor() time.Duration { return min(time.Second, o.Settle/2) }
@@ -134,7 +155,7 @@ func (o Options) appendWithin() time.Duration { return o.Settle / 2 }
 
 func (a *appending) run(ctx context.Context, slots *taken) error {
 	began := a.store.processes.now()
-	if err := a.store.views(ctx, slots, a.store.options.freshFor()); err != nil {
+	if err := a.store.views(ctx, a.tenant, slots, a.store.options.freshFor()); err != nil {
 		return err
 	}
 	err := shared.Parallel(ctx, len(a.devices), func(ctx context.Context, i int) (err error) {
@@ -181,9 +202,9 @@ func (a *appending) prepare(d *deviceAppend) {
 		return
 	}
 	known := d.was.NewestKey(states)
-	gen := a.tenant.generation()
-	d.run, d.incident = d.is.Starts(&d.was.Latest, gen, states, d.firstBehind(states))
-	d.changed = !d.was.Run.Begins(gen, d.run.Base)
+	severities := a.tenant.generation()
+	d.run, d.incident = d.is.Starts(&d.was.Latest, severities, states, d.firstBehind(states))
+	d.changed = !d.was.Run.Begins(d.is.Generation(severities), d.run.Base)
 	if d.changed {
 		a.store.listedDevices.Add(a.tenant.key, d.events[0].Device)
 	}
@@ -214,15 +235,25 @@ func (a *appending) remembered(e *andon.Event) shared.Newest {
 	return n
 }
 
-// newest returns the newest event of each state.
+// valid returns the events but those that were withdrawn before.
+func (d *deviceAppend) valid() []andon.Event {
+	withdrawn := func(e andon.Event) bool { return d.is.IsWithdrawn(e.State, e.Time) }
+	if len(d.is.Withdrawn) == 0 || !slices.ContainsFunc(d.events, withdrawn) {
+		return d.events
+	}
+	return slices.DeleteFunc(slices.Clone(d.events), withdrawn)
+}
+
+// newest returns the newest valid event of each state.
 func (d *deviceAppend) newest() []*andon.Event {
-	if len(d.events) == 1 {
-		return []*andon.Event{&d.events[0]}
+	events := d.valid()
+	if len(events) == 1 {
+		return []*andon.Event{&events[0]}
 	}
 	at := map[andon.State]int{}
 	var found []*andon.Event
-	for i := range d.events {
-		e := &d.events[i]
+	for i := range events {
+		e := &events[i]
 		n, ok := at[e.State]
 		if !ok {
 			n = len(found)
@@ -233,13 +264,14 @@ func (d *deviceAppend) newest() []*andon.Event {
 	return found
 }
 
-// firstBehind tells the time of the first entry of the request strictly behind a key; 0 where there
-// is none. They stand in the order of time.
+// firstBehind tells the time of the first valid entry of the request strictly behind a key; 0 where
+// there is none. They stand in the order of time.
 func (d *deviceAppend) firstBehind(states *andon.StateSet) func(andon.EventKey) andon.Time {
+	events := d.valid()
 	return func(base andon.EventKey) andon.Time {
 		base.Device = ""
-		for i := range d.events {
-			key := d.events[i].Key(states)
+		for i := range events {
+			key := events[i].Key(states)
 			key.Device = ""
 			if key.Compare(base) > 0 {
 				return key.Time
@@ -333,12 +365,8 @@ func (a *appending) shown(d *deviceAppend) {
 		if len(m) >= pieceRows {
 			a.log, m = append(a.log, m), nil
 		}
-		m = append(m, statement{
-			"INSERT INTO latest_by_device (tenant, device, state, time, entry) " +
-				"VALUES (?, ?, ?, ?, ?) USING TIMESTAMP ?",
-			[]any{key, device, string(e.State), int64(e.Time), packEntry(a.stamp, e),
-				int64(e.Time)},
-		})
+		m = append(m, newestStatement(key, device, d.is.rowOf(e.State, e.Time), e.Time,
+			packEntry(a.stamp, e)))
 	}
 	a.log = append(a.log, m)
 }
@@ -397,8 +425,22 @@ func startsToWrite(
 	return m
 }
 
+// newestStatement writes the newest entry of a state, unless a newer is there.
+func newestStatement(
+	tenant, device, row string, at andon.Time, content packed,
+) statement {
+	return statement{
+		"INSERT INTO latest_by_device (tenant, device, state, time, entry) " +
+			"VALUES (?, ?, ?, ?, ?) USING TIMESTAMP ?",
+		[]any{tenant, device, row, int64(at), content, int64(at)},
+	}
+}
+
 // statesRemembered bounds the memory that a device with ever new states can take.
 const statesRemembered = 256
+
+// small reports whether a view may be remembered.
+func (v *view) small() bool { return len(v.States)+len(v.Withdrawn) <= statesRemembered }
 
 // finish takes note of what is now acknowledged.
 func (a *appending) finish(d *deviceAppend) {
@@ -410,14 +452,13 @@ func (a *appending) finish(d *deviceAppend) {
 		d.is.Incident = d.incident.Start
 	}
 	d.is.ForgetOlder(states)
-	if d.slot.View = d.is; len(d.is.States) > statesRemembered || d.escalates {
+	if d.slot.View = d.is; !d.is.small() || d.escalates {
 		d.slot.View = nil
 	}
 	device := d.events[0].Device
-	if n := d.is.Newest(states); n != nil {
-		a.store.counts.Raise(a.tenant.key, a.tenant.generation(), device, n.Key(states),
-			d.is.Retired, a.received)
-	}
+	gen := d.is.Generation(a.tenant.generation())
+	a.store.counts.Raise(a.tenant.key, gen, device, d.is.NewestKey(states), d.is.Retired,
+		a.received)
 	if !d.changed && !d.run.Write && !d.incident.Write {
 		return
 	}
@@ -428,6 +469,6 @@ func (a *appending) finish(d *deviceAppend) {
 	a.store.reviews.Add(shared.DueReview{
 		Tenant: a.tenant.record.ID, Device: device, Former: former,
 		Due:    a.store.now().Add(a.store.options.Settle),
-		Review: shared.Review{Run: d.is.Run.Base, Incident: d.is.Incident.Base},
+		Review: shared.Review{Run: d.is.Run.Base, Incident: d.is.Incident.Base, Gen: gen},
 	})
 }

@@ -29,8 +29,8 @@ type appendLoad struct {
 	writers, devices, rounds int
 }
 
-// BenchmarkAppend writes what a fleet reports in three ways: as Andon, as the bare driver that
-// sends the same statements, and as the bare driver that writes one row an event and nothing else.
+// BenchmarkAppend writes what a fleet reports in three ways: as Andon, as the driver alone that
+// sends the same statements, and as the driver alone that writes one row an event and nothing else.
 // On a node of its own it says what processor time of the engine an event takes.
 //
 //	ANDON_ENGINES=1 go test -run '^$' -bench Append/buckets -benchtime 4s \
@@ -53,7 +53,7 @@ func (l appendLoad) compare(b *testing.B, design string) {
 	sent := &sent{statements: map[string]int{}}
 	o := newKeyspace(b, design)
 	o.pace, o.observe = shared.UsualPace(), sent
-	s, beside := open(b, o), newBare(b, design)
+	s, beside := open(b, o), newBaseline(b, design)
 	for _, w := range []*way{
 		{name: "andon", sent: sent, write: func(ctx context.Context, e []andon.Event) error {
 			return s.Append(ctx, andon.DefaultTenant, realClock(), e)

@@ -28,10 +28,15 @@ const statementsInBatch = 40
 func (s *Store) Assign(
 	ctx context.Context, id andon.TenantID, now andon.Time, assignments []andon.Assignment,
 ) ([]andon.Assignment, error) {
+	if err := s.mayWrite(ctx); err != nil {
+		return nil, err
+	}
 	t, err := s.tenant(ctx, id)
 	if err != nil || len(assignments) == 0 {
 		return nil, err
 	}
+	byDevice := func(a *andon.Assignment) *andon.DeviceID { return &a.Device }
+	assignments = inAll(t.purged, assignments, byDevice)
 	var ids []andon.DeviceID
 	for _, a := range assignments {
 		ids = append(ids, a.Device)
@@ -44,13 +49,16 @@ func (s *Store) Assign(
 	}
 	defer slots.Give()
 	began := s.processes.now()
-	if err := s.views(ctx, slots, 0); err != nil {
+	if err := s.views(ctx, t, slots, 0); err != nil {
 		return nil, err
 	}
 	kept, err := s.assign(ctx, t, slots, now, assignments)
 	slots.Forget() // their newest assignments are other ones now
 	if err == nil {
 		err = s.inTime(began, s.processes.pace.MemberFor)
+	}
+	for i := range kept {
+		kept[i].Device = idOf(kept[i].Device)
 	}
 	return kept, err
 }
@@ -150,7 +158,7 @@ func (s *Store) assignments(
 	} else if q.After != 0 {
 		to, ends = int64(q.After)-1, q.After
 	}
-	args := []any{t.key, string(device), from, to}
+	args := []any{t.key, string(t.purged.in(device)), from, to}
 	rows := newPages(s, ask, args, q.Limit+2, (*assignmentRow).into)
 	for len(page) < q.Limit {
 		first, last, err := sameOperator(ctx, rows)

@@ -93,6 +93,10 @@ func unreached(o Options, err error) error {
 	case has("tls:", "x509:"):
 		return andon.Errorf(andon.Invalid, "TLS with Cassandra fails: %s: see cassandra.tls_ca, "+
 			"cassandra.tls_cert and cassandra.tls_skip_name", text)
+	case o.TLS.On && has("no response to connection startup"):
+		// A node that refuses the certificate may have gone before the driver reads why.
+		return andon.Errorf(andon.Invalid, "TLS with Cassandra fails: the node ends the "+
+			"connection (%s): see cassandra.tls_cert and cassandra.tls_ca", text)
 	case !o.TLS.On && has("connection reset", "EOF", "broken pipe"):
 		return andon.Errorf(andon.Invalid, "Cassandra at %s ends the connection: if it wants TLS, "+
 			"set cassandra.tls: on (%s)", strings.Join(o.Hosts, ", "), text)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -48,10 +49,8 @@ func (s *Store) count(ctx context.Context) {
 			s.counts.Done()
 			s.options.Log.Debug("devices counted", "took", s.now().Sub(began))
 		}
-		select {
-		case <-ctx.Done():
+		if sleep.For(ctx, pause) != nil {
 			return
-		case <-time.After(pause):
 		}
 	}
 }
@@ -93,7 +92,7 @@ var countRange = question{"SELECT tenant, device, state, time, retired, heard " 
 // deviceScan joins the rows of each device.
 type deviceScan struct {
 	store   *Store
-	tenants map[string]*tenant // by key; nil: that life is over
+	tenants map[string]*tenant // by key; nil: that incarnation is over
 
 	tenant, device string
 	view           view
@@ -120,21 +119,18 @@ func (d *deviceScan) take(ctx context.Context, r scanRow) error {
 			Retired: andon.Time(r.retired), Received: andon.Time(r.heard),
 		}}
 	}
-	if r.time != 0 {
-		d.view.States = append(d.view.States, shared.Newest{
-			State: andon.State(r.state), Time: andon.Time(r.time),
-		})
-	}
+	d.view.take(r.state, r.time, false, shared.Content{})
 	return nil
 }
 
 func (d *deviceScan) flush(ctx context.Context) error {
-	if len(d.view.States) == 0 {
+	if len(d.view.States)+len(d.view.Withdrawn) == 0 {
 		return nil
 	}
-	t, err := d.life(ctx, d.tenant)
-	if t != nil {
-		d.store.counts.Raise(t.key, t.generation(), andon.DeviceID(d.device),
+	t, err := d.incarnation(ctx, d.tenant)
+	if t != nil && d.store.tenants.purgedOf(t.key).present(andon.DeviceID(d.device)) {
+		gen := d.view.Generation(t.generation())
+		d.store.counts.Raise(t.key, gen, andon.DeviceID(d.device),
 			d.view.NewestKey(t.record.States), d.view.Retired, d.view.Received)
 		d.store.counts.Progress()
 	}
@@ -142,22 +138,26 @@ func (d *deviceScan) flush(ctx context.Context) error {
 	return err
 }
 
-// prune forgets the lives that are over.
+// prune forgets the incarnations that are over.
 func (d *deviceScan) prune(ctx context.Context) error {
 	for _, key := range d.store.counts.Tenants() {
-		t, err := d.life(ctx, key)
+		t, err := d.incarnation(ctx, key)
 		if err != nil {
 			return err
 		}
 		if t == nil {
 			d.store.counts.Forget(key)
+		} else if p := d.store.tenants.purgedOf(key); p != nil { // others may have counted them
+			for device, before := range p.before {
+				d.store.dropCounts(key, device, before)
+			}
 		}
 	}
 	return nil
 }
 
-// life returns the tenant of a key, nil where that life is over.
-func (d *deviceScan) life(ctx context.Context, key string) (*tenant, error) {
+// incarnation returns the tenant of a key, nil where that incarnation is over.
+func (d *deviceScan) incarnation(ctx context.Context, key string) (*tenant, error) {
 	if t, known := d.tenants[key]; known {
 		return t, nil
 	}

@@ -19,13 +19,14 @@ func (s *Store) Device(
 	if err != nil {
 		return andon.Device{}, err
 	}
-	d, err := s.device(ctx, t, device)
+	d, err := s.device(ctx, t, t.purged.in(device))
 	if err == nil && d == nil {
 		err = andon.NoDevice(device)
 	}
 	if err != nil {
 		return andon.Device{}, err
 	}
+	d.ID = device
 	return *d, nil
 }
 
@@ -99,7 +100,10 @@ func (s *Store) list(
 			if err != nil || left == 0 {
 				break
 			}
-			if d == nil || !q.Admits(d) {
+			if d == nil {
+				continue
+			}
+			if d.ID = idOf(d.ID); !q.Admits(d) {
 				continue
 			}
 			if left--; !yield(*d, nil) {
@@ -118,22 +122,26 @@ func (s *Store) Retire(
 ) (andon.Time, error) {
 	ctx, end := s.within(ctx)
 	defer end()
+	if err := s.mayWrite(ctx); err != nil {
+		return 0, err
+	}
 	t, err := s.tenant(ctx, id)
 	if err != nil {
 		return 0, err
 	}
+	device = t.purged.in(device)
 	slots, err := s.take(ctx, t.key, device)
 	if err != nil {
 		return 0, err
 	}
 	defer slots.Give()
 	began := s.processes.now()
-	if err := s.views(ctx, slots, 0); err != nil {
+	if err := s.views(ctx, t, slots, 0); err != nil {
 		return 0, err
 	}
 	v := slots.Slots[0].View
 	if !v.Alive(t.record.States) {
-		return 0, andon.NoDevice(device)
+		return 0, andon.NoDevice(idOf(device))
 	}
 	newest := v.NewestKey(t.record.States)
 	at = max(at, newest.Time+1)
@@ -147,7 +155,7 @@ func (s *Store) Retire(
 	if err != nil {
 		return 0, err
 	}
-	s.counts.Raise(t.key, t.generation(), device, newest, at, v.Received)
+	s.counts.Raise(t.key, v.Generation(t.generation()), device, newest, at, v.Received)
 	s.reviews.Add(shared.DueReview{
 		Tenant: id, Device: device, Due: s.now().Add(s.options.Settle), Former: newest.State,
 	})
@@ -162,6 +170,7 @@ func (s *Store) Retirements(
 	if err != nil {
 		return nil, err
 	}
+	device = t.purged.in(device)
 	var at int64
 	var all []andon.Time
 	q := question{"SELECT at FROM retirements_by_device WHERE tenant = ? AND device = ?", 2}
@@ -171,27 +180,11 @@ func (s *Store) Retirements(
 	if err != nil || len(all) > 0 {
 		return all, err
 	}
-	v, err := s.look(ctx, t.key, device, false)
+	v, err := s.lookOnly(ctx, t.key, device, false)
 	if err == nil && v.Retired != 0 {
 		all = append(all, v.Retired)
 	}
 	return all, err
-}
-
-// Withdraw is of andon.Corrections: the newest entry of a state merges by the time of the entry, so
-// that nothing older can take its place.
-func (s *Store) Withdraw(
-	context.Context, andon.TenantID, andon.Withdrawal,
-) (andon.Withdrawal, bool, error) {
-	return andon.Withdrawal{}, false, andon.Errorf(andon.Unsupported,
-		"the cassandra store can't withdraw an entry: send a later one that says what is so")
-}
-
-// Purge is of andon.Corrections. The deletion would have to be later than all that was written, and
-// would hide what the device sends of the time before.
-func (s *Store) Purge(context.Context, andon.TenantID, andon.DeviceID) error {
-	return andon.Errorf(andon.Unsupported, "the cassandra store can't purge a device: retire it, "+
-		"or delete its tenant")
 }
 
 // retireStatements write a retirement, the newest of which counts.
@@ -217,7 +210,7 @@ func (s *Store) candidates(
 ) (*candidates, error) {
 	from := q.Prefix
 	if q.After != nil && string(q.After.Device) >= from {
-		from = behind(q.After.Device)
+		from = behind(t.purged.in(q.After.Device))
 	}
 	switch {
 	case q.Kind != andon.ShownDevices:

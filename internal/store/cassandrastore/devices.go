@@ -23,7 +23,9 @@ func (s *Store) take(
 
 // views reads the views that are older than age where other processes may write, all of them where
 // it is 0. It waits until this process may write: every write comes here before.
-func (s *Store) views(ctx context.Context, t *taken, age time.Duration) error {
+func (s *Store) views(
+	ctx context.Context, tenant *tenant, t *taken, age time.Duration,
+) error {
 	if err := s.mayWrite(ctx); err != nil {
 		return err
 	}
@@ -38,7 +40,7 @@ func (s *Store) views(ctx context.Context, t *taken, age time.Duration) error {
 	return shared.Parallel(ctx, len(stale), func(ctx context.Context, n int) error {
 		slot, k := t.Slots[stale[n]], t.Keys[stale[n]]
 		began := s.processes.now()
-		v, err := s.look(ctx, k.Tenant, k.Device, false)
+		v, err := s.look(ctx, tenant, k.Device, false)
 		if err == nil {
 			slot.View, slot.Read = v, began
 		}
@@ -55,11 +57,11 @@ func (s *Store) shown(ctx context.Context, t *tenant, device andon.DeviceID) (*v
 	now := s.processes.now()
 	alone := s.processes.Alone(now)
 	if alone == 0 {
-		return s.look(ctx, t.key, device, true)
+		return s.look(ctx, t, device, true)
 	}
 	slot, giveBack := s.devices.Borrow(shared.DeviceKey{Tenant: t.key, Device: device})
 	if slot == nil { // it is being written to
-		return s.look(ctx, t.key, device, true)
+		return s.look(ctx, t, device, true)
 	}
 	defer giveBack()
 	if slot.Stands(alone, now, 0) {
@@ -69,12 +71,12 @@ func (s *Store) shown(ctx context.Context, t *tenant, device andon.DeviceID) (*v
 			return &v, nil
 		}
 	}
-	v, err := s.look(ctx, t.key, device, true)
+	v, err := s.look(ctx, t, device, true)
 	if err != nil {
 		return nil, err
 	}
 	own := *v
-	if own.ForgetOlder(t.record.States); len(own.States) <= statesRemembered {
+	if own.ForgetOlder(t.record.States); own.small() {
 		slot.View, slot.Read = &own, now
 	}
 	return v, nil

@@ -217,7 +217,7 @@ func (d *dueList) look(ctx context.Context, h *dueRow) (*andon.Record, bool, err
 	r := h.record(d.kind)
 	key, err := d.owner(ctx, r.Tenant)
 	if andon.KindOf(err) == andon.NotFound || err == nil && key != h.tenant {
-		return nil, true, nil // of a life of the tenant that is over
+		return nil, true, nil // of an incarnation of the tenant that is over
 	}
 	if err != nil {
 		return nil, false, err

@@ -114,7 +114,7 @@ func (s *Store) escalatedNow(
 ) (andon.Escalation, error) {
 	states, incident := t.record.States, v.Incident.First
 	inIncident := func(r *andon.Escalation) bool {
-		return r.Time >= incident && states.Severity(r.State) > 0
+		return r.Time >= incident && states.Severity(r.State) > 0 && !v.IsWithdrawn(r.State, r.Time)
 	}
 	r := v.escalation
 	if r.gen == t.generation() && r.To != "" && inIncident(&r.Escalation) {

@@ -10,15 +10,15 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// eventRow is a row of the log: an entry, or an escalation beside it.
+// eventRow is a row of the log: an entry, or beside it an escalation or its withdrawal.
 type eventRow struct {
 	time       int64
 	state      string
-	at         int64 // 0: an entry
+	at         int64 // 0: an entry; below: when it was withdrawn, negative
 	supervisor string
 
 	entry  // of an entry
-	record // of an escalation
+	record // of an escalation or a withdrawal
 }
 
 func (r *eventRow) into() []any {
@@ -53,7 +53,7 @@ func entryOf(device andon.DeviceID, rows []eventRow) (e andon.Entry, ok bool) {
 		}
 	}
 	for i := range rows {
-		if r := &rows[i]; r.at != 0 {
+		if r := &rows[i]; r.at > 0 {
 			e.Escalations = append(e.Escalations, andon.Escalation{
 				Device: device, Time: andon.Time(r.time), State: andon.State(r.state),
 				At: andon.Time(r.at), To: andon.PersonID(r.supervisor),
@@ -61,6 +61,7 @@ func entryOf(device andon.DeviceID, rows []eventRow) (e andon.Entry, ok bool) {
 			})
 		}
 	}
+	e.Withdrawn = withdrawalOf(device, rows)
 	slices.SortFunc(e.Escalations, func(a, b andon.Escalation) int {
 		return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.To, b.To))
 	})
@@ -84,21 +85,35 @@ func (s *Store) Entry(
 	if err != nil {
 		return andon.Entry{}, err
 	}
-	e, err := s.entry(ctx, t, device, at, state)
+	e, err := s.entry(ctx, t, t.purged.in(device), at, state)
 	if err == nil && e == nil {
 		err = andon.NoEntry(device, at, state)
 	}
 	if err != nil {
 		return andon.Entry{}, err
 	}
-	return *e, nil
+	return outside(*e), nil
 }
 
 // entry returns nil where there is none.
 func (s *Store) entry(
 	ctx context.Context, t *tenant, device andon.DeviceID, at andon.Time, state andon.State,
 ) (*andon.Entry, error) {
-	var rows []eventRow
+	rows, err := s.entryRows(ctx, t, device, at, state)
+	if err != nil {
+		return nil, err
+	}
+	e, ok := entryOf(device, rows)
+	if !ok {
+		return nil, nil
+	}
+	return &e, s.operators(t, device, andon.Desc).fill(ctx, &e.Event)
+}
+
+// entryRows returns the rows of an entry.
+func (s *Store) entryRows(
+	ctx context.Context, t *tenant, device andon.DeviceID, at andon.Time, state andon.State,
+) (rows []eventRow, err error) {
 	day := at.Day()
 	for u, err := range s.units(ctx, t.key, ofEvents, string(device), day, day, andon.Desc) {
 		if err != nil {
@@ -113,11 +128,7 @@ func (s *Store) entry(
 			}
 		}
 	}
-	e, ok := entryOf(device, rows)
-	if !ok {
-		return nil, nil
-	}
-	return &e, s.operators(t, device, andon.Desc).fill(ctx, &e.Event)
+	return rows, nil
 }
 
 // DeviceEvents is of andon.Log.
@@ -130,9 +141,10 @@ func (s *Store) DeviceEvents(
 			yield(andon.Event{}, err)
 			return
 		}
-		all := s.operators(t, device, q.Order).all
-		for e, err := range s.walk(ctx, t, device, q, all) {
-			if !yield(e.Event, err) || err != nil {
+		key := t.purged.in(device)
+		all := s.operators(t, key, q.Order).all
+		for e, err := range s.walk(ctx, t, key, t.inQuery(q), all) {
+			if e.Device = device; !yield(e.Event, err) || err != nil {
 				return
 			}
 		}
@@ -163,8 +175,8 @@ func lastUnit(to andon.Time, of func(andon.Time) uint32) uint32 {
 // wanted reports whether an entry is wanted. It may fill it in.
 type wanted func(ctx context.Context, e *andon.Entry) (bool, error)
 
-// walk returns the entries of a device that a query selects and that are wanted; nil wants all, as
-// they stand in the log: the operator is whom an entry names.
+// walk returns the entries of a device that a query selects, that are wanted and were not
+// withdrawn; nil wants all, as they stand in the log: the operator is whom an entry names.
 func (s *Store) walk(
 	ctx context.Context, t *tenant, device andon.DeviceID, q andon.EventQuery,
 	want wanted,
@@ -185,7 +197,7 @@ func (s *Store) walk(
 				continue
 			}
 			for e, err := range s.day(ctx, t, device, u, span, q) {
-				take := err != nil || q.Admits(e.Key(t.record.States))
+				take := err != nil || e.Withdrawn == nil && q.Admits(e.Key(t.record.States))
 				if err == nil && take && want != nil {
 					take, err = want(ctx, &e)
 				}

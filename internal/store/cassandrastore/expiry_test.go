@@ -40,6 +40,20 @@ func useEverything(t *testing.T, s *Store, tenant andon.TenantID, at andon.Time)
 		_, failed = s.Retire(ctx, tenant, crowdDevice(11), at.Add(1))
 	}
 	if failed == nil {
+		wrong := events[2]
+		_, _, failed = s.Withdraw(ctx, tenant, andon.Withdrawal{
+			Device: wrong.Device, Time: wrong.Time, State: wrong.State, At: at,
+		})
+	}
+	if failed == nil {
+		failed = s.Append(ctx, tenant, at, []andon.Event{{
+			Device: "purged", State: "NORMAL", Time: at,
+		}})
+	}
+	if failed == nil {
+		failed = s.Purge(ctx, tenant, "purged")
+	}
+	if failed == nil {
 		_, failed = s.PutRecord(ctx, aTimer(tenant, "t1", at))
 	}
 	if failed != nil {
@@ -58,7 +72,7 @@ func tenantTablesOf(t *testing.T, s *Store) []string {
 	return append(slices.Compact(all), views...)
 }
 
-// TestPurge: of a deleted tenant no table has a row left, and its next life has its own.
+// TestPurge: of a deleted tenant no table has a row left, and its next incarnation has its own.
 func TestPurge(t *testing.T) {
 	for _, design := range Designs() {
 		t.Run(design, func(t *testing.T) {
@@ -79,10 +93,10 @@ func TestPurge(t *testing.T) {
 				t.Fatal(err)
 			}
 			useEverything(t, s, "metro", at)
-			lives := map[string]bool{}
-			eventually(t, time.Minute, func() error { return s.noneBut(t, "metro\t2", lives) })
+			has := map[string]bool{}
+			eventually(t, time.Minute, func() error { return s.noneBut(t, "metro\t2", has) })
 			for _, table := range tenantTablesOf(t, s) {
-				if table != "purges" && !lives[table] {
+				if table != "purges" && !has[table] {
 					t.Errorf("the test keeps nothing in %s", table)
 				}
 			}
@@ -115,11 +129,12 @@ func reorderAnyhow(t *testing.T, s *Store, id andon.TenantID) {
 	}
 }
 
-// noneBut reports the first table that has rows of another life, and notes which have some of that.
-func (s *Store) noneBut(t *testing.T, life string, has map[string]bool) error {
+// noneBut reports the first table that has rows of another incarnation, and notes which have some
+// of it.
+func (s *Store) noneBut(t *testing.T, incarnation string, has map[string]bool) error {
 	for _, table := range tenantTablesOf(t, s) {
 		for _, key := range scan[string](t, s, "SELECT tenant FROM "+table) {
-			if key == life {
+			if key == incarnation {
 				has[table] = true
 			} else if strings.HasPrefix(key, "metro") {
 				return fmt.Errorf("table %s has rows of %q", table, key)

@@ -14,6 +14,7 @@ import (
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/store/adapter"
 )
 
@@ -79,7 +80,7 @@ func (in *setup) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := in.settle(); err != nil {
+	if err := in.decide(); err != nil {
 		return err
 	}
 	first := "CREATE TABLE IF NOT EXISTS " + in.name("settings") + " " + settingsTable
@@ -180,8 +181,8 @@ func createKeyspace(name string, r replication, local string) string {
 		"{'class': 'NetworkTopologyStrategy', " + strings.Join(parts, ", ") + "}"
 }
 
-// settle decides what the settings are to be.
-func (in *setup) settle() error {
+// decide decides what the settings are to be.
+func (in *setup) decide() error {
 	k := &in.keep
 	if k.Schema > schemaVersion() {
 		return newer(in.options.Keyspace, k.Schema)
@@ -377,10 +378,7 @@ func defineBy(ctx context.Context, statement string, run, agree func(context.Con
 			return schemaError(statement, err)
 		}
 		_ = agree(ctx) // what it can't say now the next attempt will
-		select {
-		case <-ctx.Done():
-		case <-time.After(defineEvery):
-		}
+		_ = sleep.For(ctx, defineEvery)
 	}
 }
 

@@ -15,14 +15,15 @@ import (
 )
 
 // A tenant's name in keys. A tenant that was deleted and made again must not meet what is left of
-// its former life, and deleting by tombstones would shadow entries whose time, which is their write
-// timestamp, is older. So each life has a name of its own in keys: the id, and from the second life
-// on a tab, which no id holds, and the number of lives before it.
-func tenantKey(id andon.TenantID, life int) string {
-	if life == 0 {
+// its former incarnation, and deleting by tombstones would shadow entries whose time, which is
+// their write timestamp, is older. So each incarnation has a name of its own in keys: the id, and
+// from the second incarnation on a tab, which no id holds, and the number of incarnations before
+// it.
+func tenantKey(id andon.TenantID, incarnation int) string {
+	if incarnation == 0 {
 		return string(id)
 	}
-	return string(id) + "\t" + strconv.Itoa(life)
+	return string(id) + "\t" + strconv.Itoa(incarnation)
 }
 
 // Times are µs since 1970, as CQL bigint; its timestamp has milliseconds only. They are the write
@@ -141,6 +142,26 @@ func (a *assigned) UnmarshalCQL(_ gocql.TypeInfo, b []byte) error {
 	f := fields{rest: b}
 	*a = assigned{f.bigint(), f.bigint(), f.text()}
 	return f.err
+}
+
+// A row of latest_by_device is named by a state, or by an entry of a state that was withdrawn:
+//
+//	[0][time in 16 hexadecimal digits][state]
+//
+// The latter says that the entry was withdrawn. In its columns is the newest entry of the state
+// that is older and was not withdrawn, if there is one, since in the row of the state the one that
+// was withdrawn stands. No state begins with a zero byte, so these rows come first, by time.
+func withdrawnRow(w andon.EntryRef) string {
+	return fmt.Sprintf("\x00%016x%s", int64(w.Time), w.State)
+}
+
+func withdrawnIn(row string) (w andon.EntryRef, ok bool) {
+	const state = 1 + 16
+	if len(row) < state || row[0] != 0 {
+		return w, false
+	}
+	at, err := strconv.ParseInt(row[1:state], 16, 64)
+	return andon.EntryRef{Time: andon.Time(at), State: andon.State(row[state:])}, err == nil
 }
 
 // A state in a key of the designs is its severity in three digits and its name, "048WARNING2", so

@@ -13,18 +13,25 @@ type place struct {
 	tenant, device string
 	state          andon.State
 	severity       uint8
-	at             andon.Time // of the entry; the write timestamp
-	gen            shared.Generation
+	at             andon.Time        // of the entry; the write timestamp
+	gen            shared.Generation // of the device
 }
 
 // row is the device's name in a design that has one row of it. Each generation has a row of its
 // own, since of two states at one instant another may come later in the log then, and what is
 // written at one instant must not be written back. The rows of one device stand side by side.
-func (p place) row() string {
-	if p.gen == 0 {
+func (p place) row() string { return p.named(p.gen) }
+
+// rowInState is the device's name in a design that has a row of it in each state. After a
+// withdrawal it has another, since a device may come back to a state at a time before that at which
+// the row was deleted.
+func (p place) rowInState() string { return p.named(p.gen.OfDevice()) }
+
+func (p place) named(gen shared.Generation) string {
+	if gen == 0 {
 		return p.device
 	}
-	return p.device + fmt.Sprintf("\x00%016x", int64(p.gen))
+	return p.device + fmt.Sprintf("\x00%016x", int64(gen))
 }
 
 // deviceOf is the device of a row.

@@ -33,7 +33,7 @@ func (d bucketsDesign) add(p place) mutation {
 	return mutation{{
 		"INSERT INTO latest_by_bucket (tenant, state, buckets, bucket, device) " +
 			"VALUES (?, ?, ?, ?, ?) USING TIMESTAMP ?",
-		append(d.at(p), p.device, int64(p.at)),
+		append(d.at(p), p.rowInState(), int64(p.at)),
 	}}
 }
 
@@ -41,7 +41,7 @@ func (d bucketsDesign) remove(p place) []mutation {
 	return []mutation{{{
 		"DELETE FROM latest_by_bucket USING TIMESTAMP ? " +
 			"WHERE tenant = ? AND state = ? AND buckets = ? AND bucket = ? AND device = ?",
-		append(append([]any{int64(p.at)}, d.at(p)...), p.device),
+		append(append([]any{int64(p.at)}, d.at(p)...), p.rowInState()),
 	}}}
 }
 

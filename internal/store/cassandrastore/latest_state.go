@@ -21,7 +21,7 @@ func (stateDesign) rowADevice() bool { return false }
 func (stateDesign) add(p place) mutation {
 	return mutation{{
 		"INSERT INTO latest_by_state (tenant, state, device) VALUES (?, ?, ?) USING TIMESTAMP ?",
-		[]any{p.tenant, string(p.state), p.device, int64(p.at)},
+		[]any{p.tenant, string(p.state), p.rowInState(), int64(p.at)},
 	}}
 }
 
@@ -29,7 +29,7 @@ func (stateDesign) remove(p place) []mutation {
 	return []mutation{{{
 		"DELETE FROM latest_by_state USING TIMESTAMP ? " +
 			"WHERE tenant = ? AND state = ? AND device = ?",
-		[]any{int64(p.at), p.tenant, string(p.state), p.device},
+		[]any{int64(p.at), p.tenant, string(p.state), p.rowInState()},
 	}}}
 }
 

@@ -40,12 +40,12 @@ func (t stateTables) add(p place) mutation {
 	if slices.Contains(t.states, p.state) {
 		return mutation{{
 			"INSERT INTO " + t.of(p.state) + " (tenant, device) VALUES (?, ?) USING TIMESTAMP ?",
-			[]any{p.tenant, p.device, int64(p.at)},
+			[]any{p.tenant, p.rowInState(), int64(p.at)},
 		}}
 	}
 	return mutation{{
 		"INSERT INTO " + t.rest() + " (tenant, state, device) VALUES (?, ?, ?) USING TIMESTAMP ?",
-		[]any{p.tenant, string(p.state), p.device, int64(p.at)},
+		[]any{p.tenant, string(p.state), p.rowInState(), int64(p.at)},
 	}}
 }
 
@@ -53,13 +53,13 @@ func (t stateTables) remove(p place) []mutation {
 	if slices.Contains(t.states, p.state) {
 		return []mutation{{{
 			"DELETE FROM " + t.of(p.state) + " USING TIMESTAMP ? WHERE tenant = ? AND device = ?",
-			[]any{int64(p.at), p.tenant, p.device},
+			[]any{int64(p.at), p.tenant, p.rowInState()},
 		}}}
 	}
 	return []mutation{{{
 		"DELETE FROM " + t.rest() +
 			" USING TIMESTAMP ? WHERE tenant = ? AND state = ? AND device = ?",
-		[]any{int64(p.at), p.tenant, string(p.state), p.device},
+		[]any{int64(p.at), p.tenant, string(p.state), p.rowInState()},
 	}}}
 }
 

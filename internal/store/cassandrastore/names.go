@@ -13,10 +13,13 @@ import (
 func (s *Store) listed(
 	ctx context.Context, t *tenant, device andon.DeviceID, q *andon.DeviceQuery,
 ) (*andon.Device, error) {
+	if !t.purged.present(device) {
+		return nil, nil
+	}
 	if q.Kind == andon.ShownDevices {
 		return s.device(ctx, t, device)
 	}
-	v, err := s.look(ctx, t.key, device, false)
+	v, err := s.look(ctx, t, device, false)
 	if err != nil {
 		return nil, err
 	}
@@ -79,19 +82,27 @@ func (s *Store) EscalatedEntries(
 			yield(andon.Entry{}, err)
 			return
 		}
-		operators := s.operators(t, device, q.Order)
+		key := t.purged.in(device)
+		operators := s.operators(t, key, q.Order)
 		ever := func(ctx context.Context, e *andon.Entry) (bool, error) {
 			if len(e.Escalations) == 0 {
 				return false, nil
 			}
 			return operators.all(ctx, e)
 		}
-		s.walk(ctx, t, device, q, ever)(yield)
+		for e, err := range s.walk(ctx, t, key, t.inQuery(q), ever) {
+			if !yield(outside(e), err) {
+				return
+			}
+		}
 	}
 }
 
 // Restore is of andon.Restorer. What people do is little, so it is written device by device.
 func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History) error {
+	if err := s.mayWrite(ctx); err != nil {
+		return err
+	}
 	t, err := s.tenant(ctx, id)
 	if err != nil {
 		return err
@@ -107,16 +118,19 @@ func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History)
 		return s.inTime(began, s.processes.pace.MemberFor)
 	}
 	for _, a := range h.Assignments {
+		a.Device = t.purged.in(a.Device)
 		if err := one(func() error { return s.restoreAssignment(ctx, t, a) }); err != nil {
 			return err
 		}
 	}
 	for _, e := range h.Escalations {
+		e.Device = t.purged.in(e.Device)
 		if err := s.restoreEscalation(ctx, t, e); err != nil {
 			return err
 		}
 	}
 	for _, r := range h.Retirements {
+		r.Device = t.purged.in(r.Device)
 		if err := one(func() error { return s.restoreRetirement(ctx, t, r) }); err != nil {
 			return err
 		}
@@ -152,11 +166,11 @@ func (s *Store) restoreEscalation(ctx context.Context, t *tenant, e andon.Escala
 	}
 	defer slots.Give()
 	defer slots.Forget() // its newest escalation may be another one now
-	records, shards, err := s.records(ctx, t, &e)
+	entry, shards, err := s.records(ctx, t, &e)
 	switch {
 	case err != nil && andon.KindOf(err) == andon.NotFound:
 		return nil
-	case err != nil || slices.Contains(records, e):
+	case err != nil || slices.Contains(entry.Escalations, e):
 		return err
 	}
 	return s.escalate(ctx, t, e, shards)
@@ -168,7 +182,7 @@ func (s *Store) restoreRetirement(ctx context.Context, t *tenant, r andon.Retire
 		return err
 	}
 	defer slots.Give()
-	if err := s.views(ctx, slots, 0); err != nil {
+	if err := s.views(ctx, t, slots, 0); err != nil {
 		return err
 	}
 	v := slots.Slots[0].View
@@ -184,7 +198,7 @@ func (s *Store) restoreRetirement(ctx context.Context, t *tenant, r andon.Retire
 		return err
 	}
 	if alive {
-		s.counts.Raise(t.key, t.generation(), r.Device, newest, r.At, v.Received)
+		s.counts.Raise(t.key, v.Generation(t.generation()), r.Device, newest, r.At, v.Received)
 		s.reviews.Add(shared.DueReview{
 			Tenant: t.record.ID, Device: r.Device, Due: s.now().Add(s.options.Settle),
 			Former: newest.State,

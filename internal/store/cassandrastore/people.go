@@ -14,7 +14,9 @@ import (
 func (s *Store) OperatorEvents(
 	ctx context.Context, id andon.TenantID, operator andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	hour := func(ctx context.Context, t *tenant, u unit) ([]andon.Event, error) {
+	hour := func(
+		ctx context.Context, t *tenant, u unit, q andon.EventQuery,
+	) ([]andon.Event, error) {
 		return s.operatorHour(ctx, t, operator, u.number, q)
 	}
 	return s.person(ctx, id, ofOperator, string(operator), andon.Time.Hour, q, hour)
@@ -25,7 +27,9 @@ func (s *Store) OperatorEvents(
 func (s *Store) SupervisorEvents(
 	ctx context.Context, id andon.TenantID, supervisor andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	day := func(ctx context.Context, t *tenant, u unit) ([]andon.Event, error) {
+	day := func(
+		ctx context.Context, t *tenant, u unit, q andon.EventQuery,
+	) ([]andon.Event, error) {
 		return s.supervisorDay(ctx, t, supervisor, u.number, q)
 	}
 	return s.person(ctx, id, ofSupervisor, string(supervisor), andon.Time.Day, q, day)
@@ -36,7 +40,7 @@ func (s *Store) SupervisorEvents(
 func (s *Store) person(
 	ctx context.Context, id andon.TenantID, k kind, person string,
 	number func(andon.Time) uint32, q andon.EventQuery,
-	read func(context.Context, *tenant, unit) ([]andon.Event, error),
+	read func(context.Context, *tenant, unit, andon.EventQuery) ([]andon.Event, error),
 ) iter.Seq2[andon.Event, error] {
 	return func(yield func(andon.Event, error) bool) {
 		t, err := s.tenant(ctx, id)
@@ -44,6 +48,7 @@ func (s *Store) person(
 			yield(andon.Event{}, err)
 			return
 		}
+		q = t.inQuery(q)
 		span, left := q.Rest(), q.Limit
 		if span.Empty() {
 			return
@@ -52,14 +57,14 @@ func (s *Store) person(
 		for u, err := range s.units(ctx, t.key, k, person, number(span.From), to, q.Order) {
 			var events []andon.Event
 			if err == nil {
-				events, err = read(ctx, t, u)
+				events, err = read(ctx, t, u, q)
 			}
 			if err != nil {
 				yield(andon.Event{}, err)
 				return
 			}
 			for _, e := range events[:min(left, len(events))] {
-				if !yield(e, nil) {
+				if e.Device = idOf(e.Device); !yield(e, nil) {
 					return
 				}
 			}
@@ -89,7 +94,9 @@ func (s *Store) operatorHour(
 		"WHERE tenant = ? AND operator = ? AND hour = ?", 3}
 	args := []any{t.key, string(operator), int(hour)}
 	err := s.each(ctx, ask, args, []any{&device}, func() {
-		devices = append(devices, andon.DeviceID(device))
+		if id := andon.DeviceID(device); t.purged.present(id) {
+			devices = append(devices, id)
+		}
 	})
 	if err != nil {
 		return nil, err
@@ -136,7 +143,7 @@ func (s *Store) supervisorDay(
 			return nil, err
 		}
 		for _, e := range found {
-			if e != nil && e.EscalatedTo == supervisor {
+			if e != nil && e.Withdrawn == nil && e.EscalatedTo == supervisor {
 				events = append(events, e.Event)
 			}
 		}
@@ -156,9 +163,12 @@ func (s *Store) escalatedOn(
 		"WHERE tenant = ? AND supervisor = ? AND day = ?", 3}
 	args := []any{t.key, string(supervisor), int(day)}
 	err := s.each(ctx, ask, args, []any{&at, &state, &device}, func() {
-		entries = append(entries, andon.Event{
+		e := andon.Event{
 			Device: andon.DeviceID(device), Time: andon.Time(at), State: andon.State(state),
-		})
+		}
+		if t.purged.present(e.Device) {
+			entries = append(entries, e)
+		}
 	})
 	return entries, err
 }
@@ -169,29 +179,35 @@ func (s *Store) Escalate(
 ) (kept andon.Escalation, added bool, err error) {
 	ctx, end := s.within(ctx)
 	defer end()
+	if err := s.mayWrite(ctx); err != nil {
+		return e, false, err
+	}
 	t, err := s.tenant(ctx, id)
 	if err != nil {
 		return e, false, err
 	}
-	if err := s.mayWrite(ctx); err != nil {
-		return e, false, err
-	}
+	device := e.Device
+	e.Device = t.purged.in(device)
+	defer func() { kept.Device = device }()
 	slots, err := s.take(ctx, t.key, e.Device)
 	if err != nil {
 		return e, false, err
 	}
 	defer slots.Give()
 	defer slots.Forget() // its newest escalation may be another one now
-	records, shards, err := s.records(ctx, t, &e)
+	entry, shards, err := s.records(ctx, t, &e)
+	if err == nil && entry.Withdrawn != nil {
+		err = andon.NoEntry(device, e.Time, e.State)
+	}
 	if err != nil {
 		return e, false, err
 	}
 	var newest andon.Escalation
-	if len(records) > 0 {
-		newest = standing(records)
+	if len(entry.Escalations) > 0 {
+		newest = standing(entry.Escalations)
 	}
 	switch {
-	case slices.Contains(records, e):
+	case slices.Contains(entry.Escalations, e):
 	case newest.To != e.To:
 		added = true
 		if newest.At != 0 {
@@ -226,21 +242,21 @@ func (s *Store) escalate(
 	return s.inTime(began, s.processes.pace.MemberFor)
 }
 
-// records returns the escalations of an entry, and how many shards its device has; NotFound where
-// neither the entry is there nor the device shows it.
+// records returns an entry with its escalations, and how many shards its device has; NotFound where
+// neither the entry is there nor the device shows it. In the latter case it has nothing else.
 func (s *Store) records(
 	ctx context.Context, t *tenant, e *andon.Escalation,
-) ([]andon.Escalation, int, error) {
+) (*andon.Entry, int, error) {
 	entry, err := s.entry(ctx, t, e.Device, e.Time, e.State)
 	if err != nil {
 		return nil, 0, err
 	}
-	v, err := s.look(ctx, t.key, e.Device, false)
+	v, err := s.look(ctx, t, e.Device, false)
 	if err != nil {
 		return nil, 0, err
 	}
 	if entry != nil {
-		return entry.Escalations, v.shards, nil
+		return entry, v.shards, nil
 	}
 	kept, err := s.keptEscalations(ctx, t, e)
 	if err != nil {
@@ -249,7 +265,11 @@ func (s *Store) records(
 	n := v.Newest(t.record.States)
 	shown := v.Alive(t.record.States) && n.Time == e.Time && n.State == e.State
 	if !shown && (len(kept) == 0 || !v.Alive(t.record.States)) {
-		return nil, 0, andon.NoEntry(e.Device, e.Time, e.State)
+		return nil, 0, andon.NoEntry(idOf(e.Device), e.Time, e.State)
 	}
-	return kept, v.shards, nil
+	entry = &andon.Entry{Escalations: kept}
+	if v.IsWithdrawn(e.State, e.Time) {
+		entry.Withdrawn = &andon.Withdrawal{}
+	}
+	return entry, v.shards, nil
 }

@@ -2,37 +2,15 @@ package cassandrastore
 
 import (
 	"context"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/golden"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write the golden files again")
-
-// golden holds text against a file, or writes it there with -rewrite.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *rewrite {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := diff(string(want), got); d != "" {
-		t.Errorf("%s (-want +got; with -rewrite it is written again):\n%s", file, d)
-	}
-}
 
 // TestInitPrints all statements, and with DryRun runs none of them. The statements that all designs
 // have are printed once.
@@ -66,7 +44,7 @@ func TestInitPrints(t *testing.T) {
 		}
 		text.WriteString("\n")
 	}
-	golden(t, "init.cql", text.String())
+	golden.File(t, "testdata/init.cql", text.String())
 }
 
 // onlyDesign reports whether statements make nothing but a design, which is made sure of each time.
@@ -97,7 +75,7 @@ func TestPlans(t *testing.T) {
 				}
 				fmt.Fprintf(&text, "== %s\n%s", q.what, steps2text(plan))
 			}
-			golden(t, "plans-"+design+".txt", text.String())
+			golden.File(t, "testdata/plans-"+design+".txt", text.String())
 		})
 	}
 }

@@ -64,6 +64,9 @@ func (s *Store) mayWrite(ctx context.Context) error {
 	for waited := false; ; waited = true {
 		ok, at := a.MayWrite(a.now())
 		if ok || a.loose.Load() {
+			if waited {
+				s.tenants.allStale()
+			}
 			return nil
 		}
 		if err := a.failed.Load(); err != nil && waited {

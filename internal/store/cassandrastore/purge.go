@@ -2,40 +2,35 @@ package cassandrastore
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// Lives of tenants that are over are given back in the background, by whichever process comes to it
-// first; two at once do the same, which is harmless. What leads to other rows goes last, so that a
-// purge that was broken off can be gone on with.
+// Incarnations of tenants and of devices that are over are given back in the background, by
+// whichever process comes to it first; two at once do the same, which is harmless. What leads to
+// other rows goes last, so that a purge that was broken off can be gone on with.
 
 // purgeEvery is how often a process looks for what others left.
 const purgeEvery = time.Hour
 
-// purge waits for lives that are over.
+// purge waits for incarnations that are over.
 func (s *Store) purge(ctx context.Context) {
 	for {
 		if err := s.purgeAll(ctx); err != nil && ctx.Err() == nil {
-			s.options.Log.Warn("what is left of deleted tenants can't be removed yet", "error", err)
+			s.options.Log.Warn("what is left of deleted tenants and purged devices can't be "+
+				"removed yet", "error", err)
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-s.over:
-			s.wait(ctx, s.options.Settle) // others may still write to that life
+			_ = sleep.For(ctx, s.options.Settle) // others may still write to that incarnation
 		case <-time.After(purgeEvery):
 		}
-	}
-}
-
-// wait waits, or until ctx ends.
-func (s *Store) wait(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
 	}
 }
 
@@ -48,33 +43,38 @@ func (s *Store) purgeAll(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		err = s.purgeLife(ctx, key)
+		err = s.purgeIncarnation(ctx, key)
 	}
 	return err
 }
 
-func (s *Store) purgeLife(ctx context.Context, key string) error {
-	id := tenantOf(key)
-	row, err := s.tenantRow(ctx, id)
+func (s *Store) purgeIncarnation(ctx context.Context, key string) error {
+	tenant, device, ofDevice := strings.Cut(key, "\x00")
+	id := tenantOf(tenant)
+	s.tenants.stale(id)
+	t, err := s.tenant(ctx, id)
+	if err != nil && andon.KindOf(err) != andon.NotFound {
+		return err
+	}
+	over := t == nil || t.key != tenant
+	switch {
+	case over && !ofDevice:
+		err = s.purgeRows(ctx, tenant)
+	case !over && ofDevice && !t.purged.present(andon.DeviceID(device)):
+		err = s.purgeDevice(ctx, tenant, andon.DeviceID(device))
+	default: // the deletion did not come about, or takes the device along
+		err = nil
+	}
 	if err != nil {
 		return err
 	}
-	t, err := tenantFrom(id, row)
-	if err != nil {
-		return err
-	}
-	if row.standing() == 0 || t.key != key {
-		if err := s.purgeRows(ctx, key); err != nil {
-			return err
-		}
-	} // else the deletion did not come about
 	return s.write(ctx, []mutation{{{
 		"DELETE FROM purges USING TIMESTAMP ? WHERE part = 'purges' AND tenant = ?",
 		[]any{s.stamp(), key},
 	}}})
 }
 
-// gone deletes, of a life that is over, whatever was written at whatever time.
+// gone deletes, of an incarnation that is over, whatever was written at whatever time.
 func gone(text string, args ...any) mutation {
 	return mutation{{text, append([]any{int64(2 * aboveTimes)}, args...)}}
 }
@@ -107,8 +107,62 @@ func (s *Store) purgeRows(ctx context.Context, key string) error {
 	if err := s.purgeNames(ctx, key); err != nil {
 		return err
 	}
-	return s.write(ctx, []mutation{gone(
-		"DELETE FROM states_by_tenant USING TIMESTAMP ? WHERE tenant = ?", key)})
+	return s.write(ctx, []mutation{
+		gone("DELETE FROM states_by_tenant USING TIMESTAMP ? WHERE tenant = ?", key),
+		gone("DELETE FROM purged_devices USING TIMESTAMP ? WHERE tenant = ?", key),
+	})
+}
+
+// purgeDevice deletes the rows of an incarnation of a device. Left are which hours of operators it
+// had entries in, and the supervisor's row of an entry that a process writes later still: they lead
+// to nothing, and nothing leads to them.
+func (s *Store) purgeDevice(ctx context.Context, key string, device andon.DeviceID) error {
+	states, err := s.seenStates(ctx, key)
+	if err != nil {
+		return err
+	}
+	var all []mutation
+	for rows, err := range s.escalations(ctx, &tenant{key: key}, device, 0) {
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			if r.To != "" {
+				all = append(all, gone("DELETE FROM hints_by_supervisor USING TIMESTAMP ? WHERE "+
+					"tenant = ? AND supervisor = ? AND day = ? AND time = ? AND state = ? AND "+
+					"device = ?", key, string(r.To), int(r.Time.Day()), int64(r.Time),
+					string(r.State), string(device)))
+			}
+		}
+	}
+	bucket := bucketOf(string(device))
+	for of, text := range map[string]string{
+		ofMetric: "devices_by_metric USING TIMESTAMP ? WHERE tenant = ? AND bucket = ? AND " +
+			"metric = ? AND device = ?",
+		string(ofOperator): "devices_by_operator USING TIMESTAMP ? WHERE tenant = ? AND " +
+			"operator = ? AND device = ?",
+	} {
+		for u, err := range s.units(ctx, key, ofNames, of, 0, 0, andon.Desc) {
+			if err != nil {
+				return err
+			}
+			for _, name := range u.labels {
+				args := []any{key, name, string(device)}
+				if of == ofMetric {
+					args = []any{key, bucket, name, string(device)}
+				}
+				all = append(all, gone("DELETE FROM "+text, args...))
+			}
+		}
+	}
+	if err := s.write(ctx, all); err != nil {
+		return err
+	}
+	if err := s.purgeDevices(ctx, key, []andon.DeviceID{device}, states); err != nil {
+		return err
+	}
+	return s.write(ctx, []mutation{gone("DELETE FROM devices_by_tenant USING TIMESTAMP ? "+
+		"WHERE tenant = ? AND bucket = ? AND device = ?", key, bucket, string(device))})
 }
 
 func (s *Store) purgeDevices(
@@ -141,13 +195,15 @@ func (s *Store) purgeDevices(
 				"WHERE tenant = ? AND device = ? AND day = ?", key, device, int(u.number)))
 		}
 		all = append(all, goneFrom(key, ofEscalations, device))
-		v, err := s.look(ctx, key, ids[i], false)
+		v, err := s.lookOnly(ctx, key, ids[i], false)
 		if err != nil {
 			return err
 		}
 		p := place{tenant: key, device: device, at: andon.MaxTime}
 		for _, d := range w.writes {
-			for _, p.gen = range []shared.Generation{0, v.Run.Gen} {
+			for _, p.gen = range []shared.Generation{
+				0, v.Run.Gen, v.Generation(v.Run.Gen - v.Run.Gen.OfDevice()),
+			} {
 				all = append(all, d.retire(p, states)...)
 			}
 		}

@@ -73,10 +73,15 @@ func messageID(r *andon.Reading) []byte {
 func (s *Store) AppendReadings(
 	ctx context.Context, id andon.TenantID, received andon.Time, readings []andon.Reading,
 ) error {
+	if err := s.mayWrite(ctx); err != nil {
+		return err
+	}
 	t, err := s.tenant(ctx, id)
 	if err != nil || len(readings) == 0 {
 		return err
 	}
+	ofReading := func(r *andon.Reading) *andon.DeviceID { return &r.Device }
+	readings = inAll(t.purged, readings, ofReading)
 	w := s.working.Load()
 	messages := joinByTime(readings)
 	slots, began, err := s.hearing(ctx, t, messages)
@@ -122,9 +127,6 @@ func (s *Store) AppendReadings(
 func (s *Store) hearing(
 	ctx context.Context, t *tenant, messages []andon.Reading,
 ) (*taken, shared.Moment, error) {
-	if err := s.mayWrite(ctx); err != nil {
-		return nil, 0, err
-	}
 	began := s.processes.now()
 	var ids []andon.DeviceID
 	for i := range messages {
@@ -305,7 +307,11 @@ func (s *Store) DeviceReadings(
 			yield(andon.Reading{}, err)
 			return
 		}
-		s.measured(ctx, t, device, q)(yield)
+		for r, err := range s.measured(ctx, t, t.purged.in(device), q) {
+			if r.Device = device; !yield(r, err) {
+				return
+			}
+		}
 	}
 }
 
@@ -328,10 +334,11 @@ func (s *Store) LatestReadings(
 	found := make([]*andon.Reading, len(each))
 	q := andon.ReadingQuery{Span: andon.Span{From: from}, Limit: 1}
 	err = shared.Parallel(ctx, len(each), func(ctx context.Context, i int) error {
-		for r, err := range s.measured(ctx, t, each[i], q) {
+		for r, err := range s.measured(ctx, t, t.purged.in(each[i]), q) {
 			if err != nil {
 				return err
 			}
+			r.Device = each[i]
 			found[i] = &r
 		}
 		return nil
@@ -358,6 +365,9 @@ func (s *Store) MetricReadings(
 		left := q.Limit
 		bucket, from := 0, ""
 		if q.After != nil {
+			after := *q.After
+			after.Device = t.purged.in(after.Device)
+			q.After = &after
 			bucket, from = bucketOf(string(q.After.Device)), string(q.After.Device)
 		}
 		for ; bucket < deviceBuckets; bucket, from = bucket+1, "" {
@@ -390,6 +400,9 @@ func (s *Store) metricBucket(
 				return
 			}
 			device := andon.DeviceID(devices.Take())
+			if !t.purged.present(device) {
+				continue
+			}
 			only := andon.ReadingQuery{
 				Metrics: []andon.MetricName{q.Metric}, Span: q.Span, Limit: q.Limit,
 			}
@@ -397,7 +410,7 @@ func (s *Store) metricBucket(
 				only.After = q.After.Time
 			}
 			for r, err := range s.measured(ctx, t, device, only) {
-				m := andon.MetricReading{Device: device, Time: r.Time}
+				m := andon.MetricReading{Device: idOf(device), Time: r.Time}
 				if err == nil {
 					m.Value = r.Metrics[0].Value
 				}

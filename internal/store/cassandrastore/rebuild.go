@@ -6,9 +6,9 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -128,12 +128,7 @@ func (r *rebuild) follow(ctx context.Context, reads layout, also *layout) error 
 	if err := s.refresh(ctx); err != nil {
 		return err
 	}
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(2*every + s.options.Settle):
-		return nil
-	}
+	return sleep.For(ctx, 2*every+s.options.Settle)
 }
 
 // repair goes over all devices of all tenants.
@@ -168,6 +163,9 @@ func (s *Store) eachDevice(
 		ids, err := all.Next(ctx, "", 256)
 		if err == nil {
 			err = shared.Parallel(ctx, len(ids), func(ctx context.Context, i int) error {
+				if !t.purged.present(ids[i]) {
+					return nil
+				}
 				return do(ctx, t, ids[i])
 			})
 		}
@@ -202,7 +200,7 @@ func (s *Store) withDevice(
 	}
 	defer slots.Give()
 	slots.Forget()
-	v, err := s.look(ctx, t.key, device, false)
+	v, err := s.look(ctx, t, device, false)
 	if err != nil {
 		return err
 	}
@@ -217,13 +215,13 @@ func (s *Store) putRight(
 	if v.Newest(states) == nil {
 		return run, incident, nil // it only has readings, or assignments
 	}
+	index := restoredRows(t, device, v)
 	if !v.Alive(states) {
-		return run, incident, s.write(ctx, s.unlist(t, device, v))
+		return run, incident, s.write(ctx, append(index, s.unlist(t, device, v)...))
 	}
 	p := placeOf(t, device, v)
 	left := p
 	left.at--
-	var index []mutation
 	for _, d := range s.working.Load().writes {
 		index = append(index, d.add(p))
 		if s.quiet(v) { // else a process may just take the index row of another state for kept

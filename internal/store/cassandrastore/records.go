@@ -35,8 +35,8 @@ func (r *recordRow) into(is *andon.Record) {
 	is.Version, is.Due, is.Data = uint64(r.version), andon.Time(r.due), andon.JSON(r.data)
 }
 
-// recordTombstone is for how many seconds a deleted record keeps its version, so that its next life
-// has greater ones although another process, whose clock is behind, may begin it.
+// recordTombstone is for how many seconds a deleted record keeps its version, so that its next
+// incarnation has greater ones although another process, whose clock is behind, may begin it.
 const recordTombstone = 24 * 3600
 
 // owner returns what a tenant is in keys; "" is none.
@@ -267,7 +267,7 @@ func (s *Store) recordIDs(key string, kind andon.RecordKind, from string, limit 
 	return s.streams(all, andon.DeviceQuery{Limit: min(limit, pageRows)})
 }
 
-// purgeRecords deletes the records of a life that is over, with what finds them.
+// purgeRecords deletes the records of an incarnation that is over, with what finds them.
 func (s *Store) purgeRecords(ctx context.Context, key string, name string) error {
 	kind := andon.RecordKind(name)
 	found := s.recordIDs(key, kind, "", pageRows)
@@ -300,7 +300,7 @@ func (s *Store) purgeRecords(ctx context.Context, key string, name string) error
 	return s.write(ctx, all)
 }
 
-// tenantOf is the tenant of a key, whichever life it is of.
+// tenantOf is the tenant of a key, whichever incarnation it is of.
 func tenantOf(key string) andon.TenantID {
 	id, _, _ := strings.Cut(key, "\t")
 	return andon.TenantID(id)

@@ -28,7 +28,7 @@ func TestRecords(t *testing.T) {
 	o := newKeyspace(t, "buckets")
 	for name, test := range map[string]func(*recordTest){
 		"due is forgotten": dueIsForgotten, "stale due": staleDue,
-		"two processes claim": twoProcessesClaim, "next life": nextLifeOfARecord,
+		"two processes claim": twoProcessesClaim, "next incarnation": nextIncarnation,
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &recordTest{T: t, options: o, kind: andon.RecordKind(name)}
@@ -168,9 +168,9 @@ func twoProcessesClaim(t *recordTest) {
 	}
 }
 
-// nextLifeOfARecord: a process whose clock is behind gives greater versions, too, so that what
-// the former life left can't take its index rows away.
-func nextLifeOfARecord(t *recordTest) {
+// nextIncarnation: a process whose clock is behind gives greater versions, too, so that what
+// the former incarnation left can't take its index rows away.
+func nextIncarnation(t *recordTest) {
 	s := open(t, t.options)
 	t.ahead.Store(2 * dueMargin)
 	at := realClock()
@@ -189,6 +189,6 @@ func nextLifeOfARecord(t *recordTest) {
 	}
 	if ttl := scan[int](t.T, s, "SELECT TTL(version) FROM records WHERE tenant = 'default' "+
 		"AND kind = ? AND id = 'a'", string(t.kind)); !slices.Equal(ttl, []int{0}) {
-		t.Errorf("the next life ends after %v s", ttl)
+		t.Errorf("the next incarnation ends after %v s", ttl)
 	}
 }

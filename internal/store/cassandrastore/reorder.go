@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/store/shared"
 	doc "github.com/andonhq/andon/internal/store/tenants"
 )
@@ -148,7 +149,7 @@ func (s *Store) allFollow(ctx context.Context, t *tenant) error {
 	}
 	appends.Unlock()
 	if s.processes.Alone(s.processes.now()) == 0 {
-		s.wait(ctx, 2*every+s.options.Settle)
+		_ = sleep.For(ctx, 2*every+s.options.Settle)
 	}
 	return ctx.Err()
 }
@@ -160,7 +161,8 @@ func (s *Store) reorderDevice(ctx context.Context, t *tenant, device andon.Devic
 		if n == nil {
 			return nil
 		}
-		s.counts.Raise(t.key, t.generation(), device, n.Key(t.record.States), v.Retired, v.Received)
+		s.counts.Raise(t.key, v.Generation(t.generation()), device, n.Key(t.record.States),
+			v.Retired, v.Received)
 		s.listedDevices.Add(t.key, device)
 		if err := s.noteEscalation(ctx, t, device, v); err != nil {
 			return err
@@ -172,7 +174,7 @@ func (s *Store) reorderDevice(ctx context.Context, t *tenant, device andon.Devic
 		if run.First != 0 && !run.Final {
 			s.reviews.Add(shared.DueReview{
 				Tenant: t.record.ID, Device: device, Due: s.now().Add(s.options.Settle),
-				Review: shared.Review{Run: run.Base, Incident: incident.Base},
+				Review: shared.Review{Run: run.Base, Incident: incident.Base, Gen: run.Gen},
 			})
 		}
 		return err
@@ -198,11 +200,15 @@ func (s *Store) noteEscalation(
 
 // dropFormer takes the rows of former generations away. No process writes to them any more.
 func (s *Store) dropFormer(ctx context.Context, t *tenant, device andon.DeviceID) error {
+	v, err := s.lookOnly(ctx, t.key, device, false)
+	if err != nil {
+		return err
+	}
 	var all []mutation
 	p := place{tenant: t.key, device: string(device), at: andon.MaxTime}
 	for _, d := range s.working.Load().writes {
 		for _, f := range t.Former {
-			if p.gen = shared.Generation(f.Generation); d.rowADevice() {
+			if p.gen = v.Generation(shared.Generation(f.Generation)); d.rowADevice() {
 				all = append(all, d.retire(p, nil)...)
 			}
 		}

@@ -51,21 +51,28 @@ func (s *Store) reviewDevice(ctx context.Context, at shared.DueReview) error {
 	if err != nil {
 		return err
 	}
+	if !t.purged.present(at.Device) {
+		return nil
+	}
 	slots, err := s.take(ctx, t.key, at.Device)
 	if err != nil {
 		return err
 	}
 	defer slots.Give()
 	began := s.processes.now()
-	v, err := s.look(ctx, t.key, at.Device, true)
-	if err != nil || v.Newest(t.record.States) == nil {
+	v, err := s.look(ctx, t, at.Device, true)
+	if err != nil {
 		return err
 	}
+	index := restoredRows(t, at.Device, v)
+	if at.Withdrawn {
+		index = append(index, s.formerRows(t, at.Device, v)...)
+	}
 	if !v.Alive(t.record.States) {
-		return s.write(ctx, s.unlist(t, at.Device, v))
+		return s.write(ctx, append(index, s.unlist(t, at.Device, v)...))
 	}
 	at.Quiet = at.Quiet && s.quiet(v) // it may have been heard while this waited
-	changed := !v.Run.Begins(t.generation(), v.RunBase(t.record.States))
+	changed := !v.Run.Begins(v.Generation(t.generation()), v.RunBase(t.record.States))
 	run, incident, err := s.resolve(ctx, t, at.Device, v, &at.Review)
 	if err != nil {
 		return err
@@ -73,7 +80,6 @@ func (s *Store) reviewDevice(ctx context.Context, at shared.DueReview) error {
 	if changed {
 		s.listedDevices.Add(t.key, at.Device)
 	}
-	var index []mutation
 	p := placeOf(t, at.Device, v)
 	for _, d := range s.working.Load().writes {
 		if changed {
@@ -97,6 +103,9 @@ func (s *Store) reviewDevice(ctx context.Context, at shared.DueReview) error {
 
 // unlist takes away the index rows of a retired device.
 func (s *Store) unlist(t *tenant, device andon.DeviceID, v *view) (index []mutation) {
+	if v.Newest(t.record.States) == nil {
+		return nil // nothing leads to it, or everything was withdrawn
+	}
 	p := placeOf(t, device, v)
 	p.at = v.Retired - 1
 	for _, d := range s.working.Load().writes {
@@ -109,7 +118,8 @@ func placeOf(t *tenant, device andon.DeviceID, v *view) place {
 	n := v.Newest(t.record.States)
 	return place{
 		tenant: t.key, device: string(device), state: n.State,
-		severity: t.record.States.Severity(n.State), at: n.Time, gen: t.generation(),
+		severity: t.record.States.Severity(n.State), at: n.Time,
+		gen: v.Generation(t.generation()),
 	}
 }
 
@@ -123,9 +133,12 @@ func (s *Store) resolve(
 }
 
 // quiet reports whether nothing of a device can still be under way. When it was heard is when the
-// request arrived, of which this device may have been the last.
+// request arrived, of which this device may have been the last. Every process must know of each
+// withdrawal, too.
 func (s *Store) quiet(v *view) bool {
-	return s.now().Sub(v.Received.Std()) > s.options.Settle+longestRequest
+	now := s.now()
+	return now.Sub(v.Received.Std()) > s.options.Settle+longestRequest &&
+		now.Sub(v.withdrew) > s.options.Settle+longestRequest
 }
 
 // longestRequest is longer than a request may take by any setting of sense.

@@ -2,6 +2,7 @@ package cassandrastore
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/andonhq/andon/internal/store/shared"
 )
@@ -32,13 +33,22 @@ func types() []table {
 
 func tenantTables() []table {
 	return []table{
-		{"purges", "Lives of tenants that are over, of which rows may be left.",
+		{"purges", "Incarnations of tenants that are over, of which rows may be left; and of " +
+			"devices, each behind the key of its tenant and a zero byte.",
 			`(part text, tenant text, PRIMARY KEY (part, tenant))`},
+		purgedDevices(),
 		{"states_by_tenant", "The states that have entries.",
 			`(tenant text, state text, PRIMARY KEY (tenant, state))`},
 		{"devices_by_tenant", "The devices that anything is kept of, in 16 buckets.",
 			`(tenant text, bucket int, device text, PRIMARY KEY ((tenant, bucket), device))`},
 	}
+}
+
+func purgedDevices() table {
+	return table{"purged_devices", "The devices that were purged, by when, and how many " +
+		"incarnations of each were over then.",
+		`(tenant text, at bigint, device text, before int, PRIMARY KEY (tenant, at, device))
+  WITH CLUSTERING ORDER BY (at DESC, device ASC)`}
 }
 
 // recordTables: that an index row was deleted need not be remembered for long, since one that comes
@@ -48,7 +58,7 @@ func recordTables() []table {
 		{"records", "Versioned JSON documents, each a partition, written by compare-and-swap; " +
 			"tenants are those of kind tenant that belong to none. A deleted one keeps its " +
 			"version for a day. A deleted tenant keeps its row for ever, with the number of its " +
-			"lives in due, so that the next one has another key.",
+			"incarnations in due, so that the next one has another key.",
 			`(tenant text, kind text, id text, version bigint, due bigint, data text,
   PRIMARY KEY ((tenant, kind, id)))`},
 		{"records_by_kind", "Records that may be there, in 16 buckets, written at their version.",
@@ -69,8 +79,9 @@ func recordTables() []table {
 // logTables are the truth, and the readings.
 func logTables() []table {
 	return []table{
-		{"events_by_device", "The log: a row for each entry (at is 0), and behind it one for " +
-			"each of its escalations. Written at the time of the delivery, kept until the " +
+		{"events_by_device", "The log: a row for each entry (at is 0), and beside it one for " +
+			"each of its escalations and for its withdrawal (at is negative). Written at " +
+			"the time of the delivery, kept until the " +
 			"retention is over.",
 			`(tenant text, device text, day int, shard int,
   time bigint, state text, at bigint, supervisor text,
@@ -80,12 +91,13 @@ func logTables() []table {
   AND compaction = {'class': 'TimeWindowCompactionStrategy',
     'compaction_window_unit': 'DAYS', 'compaction_window_size': 1}`},
 		{"latest_by_device", "The newest entry of each state of a device, written at the entry's " +
-			"time. What is static is of the device: each at the time that it is ordered by.",
+			"time, and a row for each entry that was withdrawn, with the newest one before it. " +
+			"What is static is of the device: each at the time that it is ordered by.",
 			`(tenant text, device text, state text,
   time bigint, entry frozen<entry>,
   heard bigint STATIC, retired bigint STATIC, assigned frozen<assigned> STATIC,
   run blob STATIC, incident blob STATIC, shards int STATIC,
-  escalated bigint STATIC, escalation blob STATIC,
+  escalated bigint STATIC, escalation blob STATIC, withdrawn bigint STATIC,
   PRIMARY KEY ((tenant, device), state))`},
 		escalationsByDay(),
 		{"retirements_by_device", "When a device was retired, each time.",
@@ -148,4 +160,9 @@ const settingsTable = `(name text PRIMARY KEY, value text)`
 // part of what is stored.
 const deviceBuckets = 16
 
-func bucketOf(device string) int { return shared.Spread(shared.Hash(device), deviceBuckets) }
+// bucketOf is the bucket of an id. All incarnations of a device are in one, so that a list that
+// goes on bucket by bucket finds the next device where one was purged meanwhile.
+func bucketOf(id string) int {
+	id, _, _ = strings.Cut(id, "\t")
+	return shared.Spread(shared.Hash(id), deviceBuckets)
+}

@@ -152,6 +152,8 @@ func TestUpgrade(t *testing.T) {
 	const key = "'default', 'press-1', "
 	run(t, s, "DROP TABLE escalations_by_day")
 	run(t, s, "ALTER TABLE latest_by_device DROP escalation")
+	run(t, s, "ALTER TABLE latest_by_device DROP withdrawn")
+	run(t, s, "DROP TABLE purged_devices")
 	run(t, s, "DELETE FROM directory WHERE tenant = 'default' AND kind = 'escalation' "+
 		"AND id = 'press-1'")
 	run(t, s, "CREATE TABLE escalations_by_device (tenant text, device text, time bigint, "+
@@ -200,6 +202,13 @@ func TestUpgrade(t *testing.T) {
 	if n != 6 {
 		t.Errorf("%d of 6 entries are found", n)
 	}
+	w := andon.Withdrawal{Device: "press-1", Time: at + 20, State: "WARNING2", At: at + 30}
+	if _, added, err := s.Withdraw(t.Context(), andon.DefaultTenant, w); err != nil || !added {
+		t.Errorf("a withdrawal: %v, %v", added, err)
+	}
+	if err := s.Purge(t.Context(), andon.DefaultTenant, "press-1"); err != nil {
+		t.Error(err)
+	}
 	there, _ := tablesOf(t.Context(), s.session, o.Keyspace)
 	if there["escalations_by_device"] || there["tenants"] {
 		t.Error("a former table is still there")
@@ -219,7 +228,7 @@ func TestUpgradeBesideAProcess(t *testing.T) {
 		cluster: &cluster{options: s.options, session: s.session},
 		keep:    settings{Schema: 2}, text: "{}",
 	}
-	wantError(t, in.mayMove(t.Context()), andon.Conflict, "a process of Andon writes")
+	wantError(t, in.idle(t.Context()), andon.Conflict, "a process of Andon writes")
 }
 
 // formerTenants writes tenants as schema 2 had them, one of which was deleted.
@@ -265,7 +274,7 @@ func checkFormerTenants(t *testing.T, s *Store) {
 		t.Fatal(err)
 	}
 	if gone, err := s.tenant(t.Context(), "gone"); err != nil || gone.key != "gone\t1" {
-		t.Errorf("the next life of a tenant is %+v, %v", gone, err)
+		t.Errorf("the next incarnation of a tenant is %+v, %v", gone, err)
 	}
 }
 

@@ -17,6 +17,8 @@ import (
 
 // Store is an andon.Store on one keyspace.
 type Store struct {
+	shared.NoFeed
+
 	options     Options
 	session     *gocql.Session
 	version     string // of Cassandra
@@ -29,13 +31,13 @@ type Store struct {
 
 	working       atomic.Pointer[working]
 	tenants       *tenants // their records, for a second
-	admission     admission
+	admission     shared.Admission
 	devices       *shared.Devices[view] // what appends last saw of their devices
 	written       *cuckoo.Written       // index rows that need not be written again
 	fullness      *shared.Fullness      // of the partitions that most is written to
 	counts        *shared.Counts
 	reviews       *shared.Reviews
-	over          chan struct{} // a life of a tenant is over
+	over          chan struct{} // an incarnation of a tenant is over
 	reordered     chan struct{} // severities were changed
 	listedDevices shared.Listed // of the last list of scattered devices
 
@@ -200,8 +202,9 @@ func (s *Store) Capabilities() andon.Capabilities {
 	return andon.Capabilities{
 		Name:    "cassandra " + s.version + ", latest by " + w.Latest.Design,
 		Durable: true, Immediate: s.immediate && (s.alone || w.Latest.Design != "view"),
-		MetricReadings: true, Reorder: true, Explain: true,
+		MetricReadings: true, Withdraw: true, Purge: true, Reorder: true, Explain: true,
 		CountsBehind: andon.DurationOf(s.options.Recount),
+		ListsBehind:  andon.DurationOf(s.options.Settle),
 	}
 }
 

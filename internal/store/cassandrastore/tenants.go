@@ -19,6 +19,7 @@ type tenant struct {
 	key    string // in every table; "" of one that was deleted
 	record andon.Tenant
 	read   time.Time
+	purged *purged // nil: none was
 
 	doc.Own
 }
@@ -28,11 +29,14 @@ type tenants struct {
 	mu      sync.Mutex
 	byID    map[andon.TenantID]*tenant
 	appends map[andon.TenantID]*rwlock.Lock
+	purged  map[string]*purged   // by key
+	listed  map[string]time.Time // when those were read
 }
 
 func newTenants() *tenants {
 	return &tenants{
 		byID: map[andon.TenantID]*tenant{}, appends: map[andon.TenantID]*rwlock.Lock{},
+		purged: map[string]*purged{}, listed: map[string]time.Time{},
 	}
 }
 
@@ -53,8 +57,14 @@ func (t *tenants) fresh(id andon.TenantID, now time.Time) *tenant {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	found := t.byID[id]
-	if found == nil || found.key == "" || now.Sub(found.read).Abs() >= every {
+	if found == nil || found.key == "" || now.Sub(found.read).Abs() >= every ||
+		now.Sub(t.listed[found.key]).Abs() >= every { // a tenant that was written is not read
 		return nil
+	}
+	if now := t.purged[found.key]; now != found.purged {
+		is := *found
+		is.purged, found = now, &is
+		t.byID[id] = found
 	}
 	return found
 }
@@ -66,6 +76,16 @@ func (t *tenants) put(is *tenant) {
 	id := is.record.ID
 	if was := t.byID[id]; was == nil || was.record.Version <= is.record.Version {
 		t.byID[id] = is
+	}
+}
+
+// allStale has all tenants read again: another process that held itself for alone may have changed
+// them.
+func (t *tenants) allStale() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, is := range t.byID {
+		t.byID[is.record.ID] = &tenant{record: is.record, Own: is.Own}
 	}
 }
 
@@ -88,8 +108,8 @@ func (s *Store) tenantRow(ctx context.Context, id andon.TenantID) (recordRow, er
 	return s.recordRow(ctx, "", andon.TenantKind, string(id))
 }
 
-// tenantFrom reads the row of a tenant. Its place is the life that it is in. One that was deleted
-// has its next life in due, and nothing else.
+// tenantFrom reads the row of a tenant. Its place is the incarnation that it is in. One that was
+// deleted has its next incarnation in due, and nothing else.
 func tenantFrom(id andon.TenantID, row recordRow) (t *tenant, err error) {
 	t = &tenant{Own: doc.Own{Place: uint32(row.due)}}
 	if row.standing() != 0 {
@@ -121,9 +141,13 @@ func (s *Store) tenant(ctx context.Context, id andon.TenantID) (*tenant, error) 
 	if err != nil {
 		return nil, err
 	}
+	if t.purged, err = s.readPurged(ctx, t.key); err != nil {
+		return nil, err
+	}
 	s.clamp(&t.record)
 	t.read = began
 	s.tenants.put(t)
+	s.tenants.wasListed(t.key, began)
 	return t, nil
 }
 
@@ -203,8 +227,8 @@ func (s *Store) storeTenant(
 	return t.record, nil
 }
 
-// outlive waits, before the next life of a tenant begins, until no process takes the former one for
-// alive: what it wrote there would be acknowledged and lost.
+// outlive waits, before the next incarnation of a tenant begins, until no process takes the former
+// one for alive: what it wrote there would be acknowledged and lost.
 func (s *Store) outlive(ctx context.Context, row recordRow) error {
 	if row.version == 0 || row.standing() != 0 {
 		return nil
@@ -320,8 +344,8 @@ func (s *Store) ensureDefault(ctx context.Context) error {
 	return err
 }
 
-// DeleteTenant is of andon.Tenants. Its rows are given back in the background; the next life of a
-// tenant of that name has keys of its own.
+// DeleteTenant is of andon.Tenants. Its rows are given back in the background; the next incarnation
+// of a tenant of that name has keys of its own.
 func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 	if id == andon.DefaultTenant {
 		return andon.Errorf(andon.Conflict, "tenant %q always exists and can't be deleted", id)
@@ -360,7 +384,7 @@ func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 	return nil
 }
 
-// markOver notes that a life is over and its rows are to be given back.
+// markOver notes that an incarnation is over and its rows are to be given back.
 func (s *Store) markOver(ctx context.Context, key string) error {
 	return s.write(ctx, []mutation{{{
 		"INSERT INTO purges (part, tenant) VALUES ('purges', ?) USING TIMESTAMP ?",

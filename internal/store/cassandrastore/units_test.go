@@ -476,6 +476,7 @@ func TestRequestHasOneTimeout(t *testing.T) {
 		s.join, s.processes = func() {}, s.newAttendance()
 		s.processes.loose.Store(true) // it is alone
 		s.tenants.put(&tenant{key: "t", record: andon.NewTenant("t"), read: time.Now()})
+		s.tenants.wasListed("t", time.Now())
 		held, err := s.take(t.Context(), "t", "d")
 		if err != nil {
 			t.Fatal(err)

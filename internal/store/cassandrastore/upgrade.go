@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
-	"time"
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -38,6 +38,10 @@ func upgrades() []upgrade {
 		}, moveEscalations},
 		// Tenants are records.
 		{3, recordTables(), nil, moveTenants},
+		// Entries can be withdrawn, devices purged.
+		{4, []table{
+			{"latest_by_device", "", "COLUMN withdrawn bigint STATIC"}, purgedDevices(),
+		}, nil, nil},
 	}
 }
 
@@ -55,6 +59,11 @@ func (s *settings) upgrade() {
 
 // upgrade takes the upgrades that the keyspace lacks.
 func (in *setup) upgrade(ctx context.Context) error {
+	if in.text != "" && in.keep.Schema < schemaVersion() && !in.DryRun {
+		if err := in.idle(ctx); err != nil {
+			return err
+		}
+	}
 	for _, u := range upgrades() {
 		if u.to <= in.keep.Schema {
 			continue
@@ -65,8 +74,8 @@ func (in *setup) upgrade(ctx context.Context) error {
 		if u.move == nil || in.text == "" { // a new keyspace has nothing to move
 			continue
 		}
-		if err := in.mayMove(ctx); err != nil {
-			return err
+		if in.DryRun {
+			return in.cantMove()
 		}
 		if err := u.move(ctx, in); err != nil {
 			return err
@@ -75,22 +84,22 @@ func (in *setup) upgrade(ctx context.Context) error {
 	return nil
 }
 
-// mayMove reports why rows can't be moved: statements alone do not, and a process of a former Andon
-// that runs meanwhile goes on in the tables that are dropped.
-func (in *setup) mayMove(ctx context.Context) error {
-	if in.DryRun {
-		return andon.Errorf(andon.Conflict, "the keyspace %s has schema %d, and an upgrade moves "+
-			"rows, which no statements do: stop all processes and run `andon store init` without "+
-			"--dry-run", in.options.Keyspace, in.keep.Schema)
-	}
+// cantMove says that statements alone move no rows.
+func (in *setup) cantMove() error {
+	return andon.Errorf(andon.Conflict, "the keyspace %s has schema %d, and an upgrade moves "+
+		"rows, which no statements do: stop all processes and run `andon store init` without "+
+		"--dry-run", in.options.Keyspace, in.keep.Schema)
+}
+
+// idle reports that a process writes. One of a former Andon that runs meanwhile goes on in tables
+// that are dropped, and does not know what the next schema means.
+func (in *setup) idle(ctx context.Context) error {
 	before, err := in.beats(ctx)
 	if err != nil || len(before) == 0 {
 		return err
 	}
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(3 * shared.UsualPace().Beat):
+	if err := sleep.For(ctx, 3*shared.UsualPace().Beat); err != nil {
+		return err
 	}
 	after, err := in.beats(ctx)
 	if err != nil {
@@ -193,14 +202,14 @@ func moveTenants(ctx context.Context, in *setup) error {
 	}
 	var id, record string
 	var version int64
-	var life int
+	var incarnation int
 	it := in.session.Query("SELECT id, record, version, life FROM " + in.name(former)).
 		Consistency(gocql.All).IterContext(ctx)
-	for it.Scan(&id, &record, &version, &life) {
-		due, data := life, ""
+	for it.Scan(&id, &record, &version, &incarnation) {
+		due, data := incarnation, ""
 		if record != "" {
 			due = 0
-			if data, err = formerTenant(record, life); err != nil {
+			if data, err = formerTenant(record, incarnation); err != nil {
 				return failure("move tenant "+id, err)
 			}
 		}
@@ -221,8 +230,8 @@ func moveTenants(ctx context.Context, in *setup) error {
 }
 
 // formerTenant spells a record of schema 2 as it is spelled now: it had the floor as two numbers,
-// and its life in a column.
-func formerTenant(record string, life int) (data string, err error) {
+// and its incarnation in the column life.
+func formerTenant(record string, incarnation int) (data string, err error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(record), &fields); err != nil {
 		return "", err
@@ -237,7 +246,7 @@ func formerTenant(record string, life int) (data string, err error) {
 	if err != nil {
 		return "", err
 	}
-	fields["floor"], fields["place"] = horizon, json.RawMessage(strconv.Itoa(life))
+	fields["floor"], fields["place"] = horizon, json.RawMessage(strconv.Itoa(incarnation))
 	text, err := json.Marshal(fields)
 	return string(text), err
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/shared"
@@ -17,17 +18,34 @@ type view struct {
 	escalated  andon.Time
 	escalation newestEscalation
 	shards     int // partitions a day; 0 is 1
+
+	withdrew time.Time       // when an entry was withdrawn last
+	hidden   []shared.Newest // of a state, withdrawn: what is older may have lost to it
+	restored []shared.Newest // that were found in the log for those
 }
 
 const (
 	viewColumns = "SELECT state, time, heard, retired, assigned, " +
 		"run, writetime(run), incident, writetime(incident), " +
-		"escalated, escalation, writetime(escalation), shards"
+		"escalated, escalation, writetime(escalation), shards, withdrawn"
 	fromLatest = " FROM latest_by_device WHERE tenant = ? AND device = ?"
 )
 
-// look reads the view of a device, with the content of its entries where that is wanted.
+// look reads the view of a device, with the content of its entries where that is wanted. Until a
+// withdrawal is settled it asks the log for what may have lost to the withdrawn entry.
 func (s *Store) look(
+	ctx context.Context, t *tenant, device andon.DeviceID, content bool,
+) (*view, error) {
+	v, err := s.lookOnly(ctx, t.key, device, content)
+	gen := v.Generation(t.generation())
+	if settled := v.Run.Gen == gen && v.Run.Final; err != nil || len(v.hidden) == 0 || settled {
+		return v, err
+	}
+	return v, s.findHidden(ctx, t, device, v)
+}
+
+// lookOnly reads the view of a device, as it is in its partition.
+func (s *Store) lookOnly(
 	ctx context.Context, tenant string, device andon.DeviceID, content bool,
 ) (*view, error) {
 	var r viewRow
@@ -41,14 +59,26 @@ func (s *Store) look(
 	q := question{text + fromLatest, 2}
 	err := s.each(ctx, q, []any{tenant, string(device)}, into, func() {
 		r.fill(v)
-		if r.time != 0 {
-			v.States = append(v.States, shared.Newest{
-				State: andon.State(r.state), Time: andon.Time(r.time), Known: content,
-				Content: shared.Content(e),
-			})
-		}
+		v.take(r.state, r.time, content, shared.Content(e))
 	})
 	return v, err
+}
+
+// take takes a row in. Those of entries that were withdrawn come first, by time.
+func (v *view) take(name string, at int64, known bool, content shared.Content) {
+	state := andon.State(name)
+	if w, ok := withdrawnIn(name); ok {
+		v.Withdrawn, state = append(v.Withdrawn, w), w.State
+	}
+	if at == 0 {
+		return
+	}
+	n := shared.Newest{State: state, Time: andon.Time(at), Known: known, Content: content}
+	if v.IsWithdrawn(n.State, n.Time) {
+		v.hidden = append(v.hidden, n)
+	} else {
+		v.Raise(n)
+	}
 }
 
 // viewRow is a row of the partition. What is static stands in each.
@@ -63,17 +93,18 @@ type viewRow struct {
 	escalation          []byte
 	escalationStamp     int64
 	shards              int
+	withdrawn           int64
 }
 
 func (r *viewRow) into() []any {
 	return []any{&r.state, &r.time, &r.heard, &r.retired, &r.assigned,
 		&r.run, &r.runStamp, &r.incident, &r.incidents,
-		&r.escalated, &r.escalation, &r.escalationStamp, &r.shards}
+		&r.escalated, &r.escalation, &r.escalationStamp, &r.shards, &r.withdrawn}
 }
 
 func (r *viewRow) fill(v *view) {
 	v.Retired, v.Received, v.shards = andon.Time(r.retired), andon.Time(r.heard), r.shards
-	v.escalated = andon.Time(r.escalated)
+	v.escalated, v.withdrew = andon.Time(r.escalated), andon.Time(r.withdrawn).Std()
 	v.escalation = unpackEscalation(r.escalation, r.escalationStamp)
 	v.Assigned = andon.Assignment{
 		Operator: andon.PersonID(r.assigned.operator), From: andon.Time(r.assigned.since),

@@ -76,7 +76,7 @@ func (t *tenant) publish(kind andon.ChangeKind) (ring func()) {
 		}
 		f.shown[id] = c.After
 		if !andon.ShowAlike(c.Before, c.After) {
-			c.Before, c.After = bare(c.Before), bare(c.After)
+			c.Before, c.After = forFeed(c.Before), forFeed(c.After)
 			f.Add(c)
 		}
 	}
@@ -85,8 +85,8 @@ func (t *tenant) publish(kind andon.ChangeKind) (ring func()) {
 	return func() { f.Ring(newest.Sequence) }
 }
 
-// bare returns a device as the feed has it.
-func bare(d *andon.Device) *andon.Device {
+// forFeed returns a device as the feed has it.
+func forFeed(d *andon.Device) *andon.Device {
 	if d == nil {
 		return nil
 	}

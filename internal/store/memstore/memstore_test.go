@@ -43,7 +43,7 @@ func TestDevice(t *testing.T) {
 		log  []andon.Event
 		want andon.Device
 	}{
-		{"one calm entry", log("1 NORMAL"), andon.Device{
+		{"one normal entry", log("1 NORMAL"), andon.Device{
 			State: "NORMAL", Time: minute(1), Since: minute(1),
 		}},
 		{"an incident of two states", log("1 NORMAL", "2 WARNING1", "3 WARNING2", "4 WARNING2"),

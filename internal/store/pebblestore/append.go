@@ -22,80 +22,59 @@ func (s *Store) Append(
 	if err != nil {
 		return err
 	}
-	if err := s.room.check(); err != nil {
+	if err := s.disk.check(); err != nil {
 		return err
 	}
-	const eventBytes = 128 // about what one takes with its key
-	groups := byDevice(events)
-	w, err := s.newWrite(ctx, t, received, len(groups), len(events)*eventBytes+256)
+	if err := s.heads.awaitRoom(ctx, s); err != nil {
+		return err
+	}
+	const eventBytes = 48 // about what one takes in a row
+	w, err := s.newWrite(ctx, t, received, countDevices(events), len(events)*eventBytes+256)
 	if err != nil {
 		return err
 	}
 	w.kind = andon.ByEntry
 	defer w.close()
-	w.fold = func(i int, d *current.Device) error { return w.append(d, &groups[i]) }
-	ids := make([]andon.DeviceID, len(groups))
-	for i := range groups {
-		ids[i] = groups[i].events[0].Device
-	}
-	w.add(ids)
+	w.divide(events)
+	w.fold = func(i int, d *current.Device) error { return w.append(d, w.groups[i]) }
+	w.add(w.ids)
 	if err := w.foldAll(); err != nil {
 		return err
 	}
 	return s.commit(w)
 }
 
-// group is what a request has of one device.
-type group struct {
-	events []andon.Event // in the order of CompareInBatch
-	// kept says that their rows are in the batch, with the operators by these assignments.
-	kept bool
-	by   assigned
-}
-
-// assigned is what the operators of a group follow from.
-type assigned struct {
-	operator andon.PersonID // of the newest assignment
-	from     andon.Time
-	earlier  bool // assignments before the newest one count as well
-}
-
-// byDevice divides events, which stand device by device.
-func byDevice(events []andon.Event) []group {
-	devices := 0
+// countDevices returns how many devices events have, which stand device by device.
+func countDevices(events []andon.Event) (n int) {
 	for i := range events {
 		if i == 0 || events[i].Device != events[i-1].Device {
-			devices++
+			n++
 		}
 	}
-	groups := make([]group, 0, devices)
+	return n
+}
+
+// divide divides events by device.
+func (w *writing) divide(events []andon.Event) {
 	for len(events) > 0 {
 		n := 1
 		for n < len(events) && events[n].Device == events[0].Device {
 			n++
 		}
-		groups = append(groups, group{events: events[:n]})
+		w.groups = append(w.groups, events[:n])
+		w.ids = append(w.ids, events[0].Device)
 		events = events[n:]
 	}
-	return groups
 }
 
-// append folds the events of one device, and puts their rows into the batch. Where an assignment
-// came in since it did so before, it does so again: the later row of a key stands.
-func (w *writing) append(d *current.Device, g *group) error {
-	events := w.inLogOrder(g.events)
-	by, err := w.resolve(d, events)
-	if err != nil {
+// append encodes the entries of one device, and folds them.
+func (w *writing) append(d *current.Device, events []andon.Event) error {
+	events = w.inLogOrder(events)
+	if err := w.resolve(d, events); err != nil {
 		return err
 	}
-	if !g.kept || by.earlier || by != g.by {
-		for i := range events {
-			if err := w.event(w.tenant.number, &events[i], w.operators[i]); err != nil {
-				return err
-			}
-		}
-		g.kept, g.by = true, by
-	}
+	w.encoded = w.names.AppendEntries(w.encoded, w.received, events, w.operators)
+	w.base = events[len(events)-1].Time
 	return w.events(d, events)
 }
 
@@ -115,8 +94,7 @@ func (w *writing) inLogOrder(events []andon.Event) []andon.Event {
 
 // resolve sets w.operators to who answers for each event: whom it names, else who was assigned to
 // the device at its time. Nearly always that is the newest assignment.
-func (w *writing) resolve(d *current.Device, events []andon.Event) (by assigned, err error) {
-	by = assigned{operator: d.Assignee, from: d.AssignedFrom}
+func (w *writing) resolve(d *current.Device, events []andon.Event) error {
 	w.operators = w.operators[:0]
 	last := -1 // of those before the newest assignment
 	for i := range events {
@@ -129,10 +107,9 @@ func (w *writing) resolve(d *current.Device, events []andon.Event) (by assigned,
 		w.operators = append(w.operators, operator)
 	}
 	if last < 0 {
-		return by, nil
+		return nil
 	}
-	by.earlier = true
-	return by, w.resolveEarlier(events[:last+1])
+	return w.resolveEarlier(events[:last+1])
 }
 
 // resolveEarlier asks the list of assignments, once for all events of a device.
@@ -156,19 +133,6 @@ func (w *writing) resolveEarlier(events []andon.Event) error {
 	return nil
 }
 
-// event writes the row of an event, and of the escalation that it brings.
-func (x *encoder) event(tenant uint32, e *andon.Event, operator andon.PersonID) error {
-	x.key = x.key.begin(tableEvent, tenant).event(e.Device, e.Time, e.State)
-	x.value = appendEvent(x.value[:0], e, operator)
-	err := x.batch.Set(x.key, x.value, nil)
-	if err != nil || e.EscalatedTo == "" {
-		return err
-	}
-	return setEscalation(x.batch, tenant, &andon.Escalation{
-		Device: e.Device, Time: e.Time, State: e.State, At: e.Time, To: e.EscalatedTo,
-	})
-}
-
 // setEscalation writes an escalation beside its entry, and the index row for its supervisor.
 func setEscalation(batch *pebble.Batch, tenant uint32, e *andon.Escalation) error {
 	err := batch.Set(escalationKey(tenant, e), appendEscalation(nil, e), nil)
@@ -180,7 +144,8 @@ func setEscalation(batch *pebble.Batch, tenant uint32, e *andon.Escalation) erro
 }
 
 func escalationKey(tenant uint32, e *andon.Escalation) key {
-	return append(eventKey(tenant, e.Device, e.Time, e.State).invertedTime(e.At), e.To...)
+	k := newKey(tableEscalation, tenant).escalated(e.Device, e.Time, e.State)
+	return append(k.invertedTime(e.At), e.To...)
 }
 
 // events folds the events of one device, oldest first, with w.operators.
@@ -190,6 +155,9 @@ func (w *writing) events(d *current.Device, events []andon.Event) error {
 	gone := w.tenant.withdrawn.of(d.ID)
 	for i := range events {
 		e := &events[i]
+		if err := w.escalates(e); err != nil {
+			return err
+		}
 		if slices.Contains(gone, andon.EntryRef{Time: e.Time, State: e.State}) {
 			continue
 		}
@@ -217,11 +185,18 @@ func (w *writing) events(d *current.Device, events []andon.Event) error {
 		if e.EscalatedTo != "" || shownBy(d) != was {
 			f.entry = andon.EntryRef{Time: e.Time, State: state}
 		}
-		if err := w.index(f, d.ID, operator, e.Time); err != nil {
-			return err
-		}
 	}
 	return nil
+}
+
+// escalates writes the escalation that an event brings.
+func (w *writing) escalates(e *andon.Event) error {
+	if e.EscalatedTo == "" {
+		return nil
+	}
+	return setEscalation(w.batch, w.tenant.number, &andon.Escalation{
+		Device: e.Device, Time: e.Time, State: e.State, At: e.Time, To: e.EscalatedTo,
+	})
 }
 
 // shown is what an entry may change of what a device shows.
@@ -259,31 +234,4 @@ func (w *writing) state(name andon.State) (andon.State, error) {
 	w.newStates[kept] = kept
 	w.key = w.key.begin(tableStateSeen, w.tenant.number).text(string(kept))
 	return kept, w.batch.Set(w.key, nil, nil)
-}
-
-// index enters the day in the device's directory, and the hour in its operator's, unless that was
-// done for the device's entry before this one. A fleet that reports every five minutes pays one
-// key in 288 for the one, and one in twelve for the other.
-func (w *writing) index(
-	f *folded, id andon.DeviceID, operator andon.PersonID, at andon.Time,
-) error {
-	if day := at.Day(); f.day != day {
-		f.day = day
-		w.key = w.key.begin(tableDay, w.tenant.number).text(string(id)).inverted(day)
-		if err := w.once(); err != nil {
-			return err
-		}
-	}
-	if operator == "" {
-		return nil
-	}
-	const odd = 0x9e3779b97f4a7c15
-	hour := at.Hour()
-	if sum := w.store.written.SumText(string(operator)) + uint64(hour)*odd; f.operator != sum {
-		f.operator = sum
-		w.key = w.key.begin(tableOperator, w.tenant.number).
-			text(string(operator)).number(hour).text(string(id))
-		return w.once()
-	}
-	return nil
 }

@@ -52,11 +52,7 @@ func (h *history) close() {
 func (h *history) Next(behind andon.EventKey) (andon.Time, error) {
 	h.folded.looks++
 	if h.log == nil {
-		log, err := newEventReader(h.write.ctx, h.write.store.db, h.write.tenant)
-		if err != nil {
-			return 0, err
-		}
-		h.log = log
+		h.log = newEventReader(h.write.ctx, h.write.store, h.write.tenant)
 	}
 	behind.Device = h.device.ID
 	q := andon.EventQuery{

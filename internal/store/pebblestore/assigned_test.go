@@ -3,6 +3,7 @@ package pebblestore
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -43,6 +44,7 @@ func TestAssignedMeanwhile(t *testing.T) {
 				first := &waiting{Context: t.Context(), waits: make(chan struct{})}
 				go func() { changed <- c.change(first, s) }()
 				<-first.waits
+				<-time.After(20 * time.Millisecond) // until it has its place before the second
 				second := &waiting{Context: t.Context(), waits: make(chan struct{})}
 				go func() {
 					appended <- s.Append(second, andon.DefaultTenant, 1, []andon.Event{event})

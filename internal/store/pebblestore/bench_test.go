@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/eventlog"
 )
 
 // The benchmarks write what a fleet of 100,000 devices sends: each reports in turn, every five
@@ -101,7 +102,7 @@ func ceiling(b *testing.B, writers, size int) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = db.Close() })
-	perSecond(b, writers, size, func(n int) error { return keepBare(db, benchEvents(n, size)) })
+	perSecond(b, writers, size, func(n int) error { return keepAlone(db, benchEvents(n, size)) })
 }
 
 // BenchmarkAppendLate appends entries that split the present run of their device, so that each
@@ -126,10 +127,10 @@ func BenchmarkAppendLate(b *testing.B) {
 }
 
 func BenchmarkKeyCodec(b *testing.B) {
-	k := newKey(tableEvent, 1)
+	k := newKey(formerEvent, 1)
 	b.Run("encode", func(b *testing.B) {
 		for b.Loop() {
-			k = k.begin(tableEvent, 1).event("line-03/press-00017", benchBase, "WARNING2")
+			k = k.begin(formerEvent, 1).event("line-03/press-00017", benchBase, "WARNING2")
 		}
 	})
 	b.Run("decode", func(b *testing.B) {
@@ -314,13 +315,13 @@ func BenchmarkRecord(b *testing.B) {
 		s := benchStore(b)
 		events := benchEvents(0, benchBatch)
 		must(b, s.Append(context.Background(), andon.DefaultTenant, benchBase, events))
-		record, err := s.get(recordKey(s.order.next - 1))
+		record, err := s.get(rowKey(s.order.next - 1))
 		must(b, err)
 		t := s.tenants[andon.DefaultTenant]
 		b.SetBytes(int64(len(record)))
 		for b.Loop() {
 			r := &rebuilding{tenant: t}
-			must(b, replay(map[uint32]*rebuilding{t.number: r}, record))
+			must(b, replay(map[uint32]*rebuilding{t.number: r}, record, eventlog.NewHead()))
 		}
 	})
 }

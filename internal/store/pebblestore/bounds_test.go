@@ -34,7 +34,7 @@ func TestLargeWriteHasSmallRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	records := 0
-	for _, value := range s.rows(key{tableRecord}) {
+	for _, value := range s.rows(key{tableRow}) {
 		if records++; len(value) > 32<<10 {
 			t.Errorf("a record has %d bytes", len(value))
 		}
@@ -68,9 +68,12 @@ func TestReaderWhoLeftIsNotReadFor(t *testing.T) {
 	if err := s.Append(t.Context(), andon.DefaultTenant, 1, manyDevices()); err != nil {
 		t.Fatal(err)
 	}
+	if err := s.checkpoint(); err != nil {
+		t.Fatal(err)
+	}
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()
-	k := newKey(tableEvent, 1)
+	k := newKey(tableBlock, 1)
 	it, err := newIterator(ctx, s.db, k, k.end())
 	if err != nil {
 		t.Fatal(err)

@@ -10,31 +10,34 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// Bare is of wrap.Bare: raw Pebble with the store's own options, one key an event with as many
-// bytes, fsynced. It lives in a directory inside the store's, on the same disk, until end.
-func (s *Store) Bare(context.Context, andon.TenantID) (
+// Baseline is of wrap.Baseline: raw Pebble with the store's own options, one key an event with as
+// many bytes, fsynced. It lives in a directory inside the store's, on the same disk, until end.
+func (s *Store) Baseline(context.Context, andon.TenantID) (
 	keep func(ctx context.Context, received andon.Time, events []andon.Event) error,
 	end func() error,
 	err error,
 ) {
 	fs := s.options.FS
-	dir := fs.PathJoin(s.room.dir, "bare")
+	dir := fs.PathJoin(s.disk.dir, "bare")
 	db, err := pebble.Open(dir, pebbleOptions(&s.options))
 	if err != nil {
-		return nil, nil, fmt.Errorf("open bare Pebble in %s: %w", dir, err)
+		return nil, nil, fmt.Errorf("open Pebble alone in %s: %w", dir, err)
 	}
 	keep = func(_ context.Context, _ andon.Time, events []andon.Event) error {
-		return keepBare(db, events)
+		return keepAlone(db, events)
 	}
 	return keep, func() error { return errors.Join(db.Close(), fs.RemoveAll(dir)) }, nil
 }
 
-// keepBare writes the rows of events, and nothing that follows from them.
-func keepBare(db *pebble.DB, events []andon.Event) error {
+// keepAlone writes the rows of events, and nothing that follows from them.
+func keepAlone(db *pebble.DB, events []andon.Event) error {
 	x := encoder{batch: db.NewBatch(), key: newKey(0, 0)}
 	defer x.batch.Close()
 	for i := range events {
-		if err := x.event(1, &events[i], events[i].Operator); err != nil {
+		e := &events[i]
+		x.key = x.key.begin(formerEvent, 1).event(e.Device, e.Time, e.State)
+		x.value = appendEvent(x.value[:0], e, e.Operator)
+		if err := x.batch.Set(x.key, x.value, nil); err != nil {
 			return err
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"math"
 	"sync"
 	"sync/atomic"
 
@@ -12,27 +11,24 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/eventlog"
 )
 
-// A checkpoint is all devices as they are shown, so that opening replays only the records since. It
-// is fuzzy: it begins at a record N, is written while writing goes on, and says at its end, in the
-// batch that deletes the records before N, that replaying begins at N. Its devices may hold later
-// changes already; records hold whole values, so replaying those again changes nothing.
+// A checkpoint is all devices as they are shown, so that opening replays only the rows since. It is
+// written in rounds, with the blocks of the entries in those rows. It is fuzzy: it begins at a
+// sequence N, is written while writing goes on, and says at its end, in the batch that deletes the
+// rows before N, that replaying begins at N. Its devices may hold later changes already; rows hold
+// whole values, so replaying those again changes nothing.
 
-// Records are gathered into a checkpoint when they have grown to this many bytes, or to what the
-// devices take in a checkpoint, whichever is more.
-const (
-	checkpointBytes       = 32 << 20
-	checkpointDeviceBytes = 128
-)
+// checkpointBytes is how many bytes of rows make a round worth it, if the head is not full earlier.
+const checkpointBytes = 64 << 20
 
 type checkpoints struct {
-	grown  atomic.Int64 // bytes of records since the last one
-	enough atomic.Int64 // how many make the next one worth it
+	grown  atomic.Int64 // bytes of rows since the last one
 	wanted chan struct{}
 	ended  sync.WaitGroup
-	// running is held by a checkpoint, and by who must not come between: what a purge deletes, a
-	// checkpoint that had read it before would write again.
+	// running is held by a round, and by who must not come between: what a purge deletes, a round
+	// that had read it before would write again.
 	running sync.Mutex
 }
 
@@ -41,77 +37,74 @@ func (c *checkpoints) start(s *Store) {
 	c.ended.Go(func() {
 		for range c.wanted {
 			if err := s.checkpoint(); err != nil {
-				s.options.Log.Error("a checkpoint was not written; records go on", "error", err)
+				s.options.Log.Error("entries were not settled in blocks; they stay in rows",
+					"error", err)
 			}
 		}
 	})
 }
 
-// grow counts a record that was written, and asks for a checkpoint when there are enough.
-func (c *checkpoints) grow(bytes int) {
-	if c.grown.Add(int64(bytes)) < c.enough.Load() {
-		return
+// grow counts rows that were written, and asks for a round when there are enough.
+func (c *checkpoints) grow(s *Store, bytes int) {
+	if c.grown.Add(int64(bytes)) >= checkpointBytes || s.heads.full() {
+		c.want()
 	}
+}
+
+// want asks for a round.
+func (c *checkpoints) want() {
 	select {
 	case c.wanted <- struct{}{}:
 	default: // one is wanted already
 	}
 }
 
-// measure says how many bytes of records are worth a checkpoint of so many devices.
-func (c *checkpoints) measure(devices int) {
-	c.enough.Store(max(checkpointBytes, int64(devices)*checkpointDeviceBytes))
-}
-
-// stop ends the goroutine and writes a last checkpoint.
-func (c *checkpoints) stop(s *Store) error {
+// stop ends the goroutine.
+func (c *checkpoints) stop() {
 	close(c.wanted)
 	c.ended.Wait()
-	if c.grown.Load() == 0 {
-		return nil
-	}
-	return s.checkpoint()
 }
 
+// checkpoint is a round: all that is in rows now is settled in blocks and the checkpoint.
 func (s *Store) checkpoint() error {
 	s.checkpoints.running.Lock()
 	defer s.checkpoints.running.Unlock()
-	var first uint64
+	var rows int64
 	err := s.ordered(context.Background(), func() error {
-		first = s.order.next
+		s.heads.freeze(s.order.next)
+		rows = s.checkpoints.grown.Load()
 		return nil
 	})
-	if err != nil || first == 0 {
+	if err != nil {
 		return err
 	}
-	tenants := s.everyTenant()
-	held := s.checkpoints.grown.Load()
-	// Behind this the records before first are on the disk, and so may be published.
+	// Behind this the rows before are on the disk, and so may be in blocks, and be published.
 	if err := s.sync(); err != nil {
 		return err
 	}
-	s.publish(first - 1)
-	devices := 0
+	s.publishBefore(s.heads.behind)
+	tenants := s.everyTenant()
+	err = s.settle(tenants)
 	for _, t := range tenants {
-		n, err := s.checkpointTenant(t)
-		if err != nil {
-			return err
-		}
-		devices += n
+		err = firstError(err, s.checkpointTenant(t))
 	}
-	s.checkpoints.measure(devices)
+	if err != nil {
+		return err
+	}
 	batch := s.db.NewBatch()
 	defer batch.Close()
+	behind := binary.BigEndian.AppendUint64(nil, s.heads.behind)
 	if err := firstError(
-		batch.Set(fixedKey(fixedCheckpoint), binary.BigEndian.AppendUint64(nil, first), nil),
-		batch.DeleteRange(recordKey(0), recordKey(first), nil),
+		batch.Set(fixedKey(fixedCheckpoint), behind, nil),
+		batch.DeleteRange(rowKey(0), rowKey(s.heads.behind), nil),
 	); err != nil {
 		return err
 	}
 	if err := batch.Commit(pebble.Sync); err != nil {
 		return fmt.Errorf("write checkpoint: %w", err)
 	}
-	s.checkpoints.grown.Add(-held)
+	s.heads.drop()
+	s.checkpoints.grown.Add(-rows)
 	return nil
 }
 
@@ -125,9 +118,9 @@ func (s *Store) everyTenant() []*tenant {
 	return list
 }
 
-// checkpointTenant writes the devices of a tenant, a part at a time, without waiting for the disk:
-// the end of the checkpoint does that. It returns how many there are.
-func (s *Store) checkpointTenant(t *tenant) (devices int, err error) {
+// checkpointTenant writes the devices of a tenant that were changed since they were last written, a
+// part at a time, without waiting for the disk: the end of the checkpoint does that.
+func (s *Store) checkpointTenant(t *tenant) error {
 	const part = 2048
 	for from := 0; ; from += part {
 		var slots []*slot
@@ -138,12 +131,11 @@ func (s *Store) checkpointTenant(t *tenant) (devices int, err error) {
 			return nil
 		})
 		if err != nil || len(slots) == 0 {
-			return devices, err
+			return err
 		}
 		if err := s.checkpointSlots(t, slots); err != nil {
-			return devices, err
+			return err
 		}
-		devices += len(slots)
 	}
 }
 
@@ -152,10 +144,15 @@ func (s *Store) checkpointSlots(t *tenant, slots []*slot) error {
 	defer batch.Close()
 	k := newKey(tableCheckpoint, t.number)
 	var value []byte
+	written := map[*slot]uint32{}
 	s.mu.RLock()
 	for _, slot := range slots {
-		if slot == nil {
-			continue // it was purged
+		if slot == nil || slot.Changes() == slot.Note.checkpointed {
+			continue // it was purged, or is there
+		}
+		// In this order: a change that is pending is not shown, and makes the device due again.
+		if changes := slot.Changes(); slot.Latest() == slot.Shown() {
+			written[slot] = changes
 		}
 		value = appendCheckpointed(value[:0], slot.Shown())
 		k = k.begin(tableCheckpoint, t.number).number(slot.Note.number)
@@ -165,11 +162,18 @@ func (s *Store) checkpointSlots(t *tenant, slots []*slot) error {
 		}
 	}
 	s.mu.RUnlock()
-	return batch.Commit(pebble.NoSync)
+	if err := batch.Commit(pebble.NoSync); err != nil {
+		return err
+	}
+	for slot, changes := range written {
+		slot.Note.checkpointed = changes
+	}
+	return nil
 }
 
-// rebuild makes what is shown from the checkpoint and the records behind it.
-func (s *Store) rebuild() error {
+// rebuild makes what is shown from the checkpoint and the rows behind it, and takes their entries
+// into the head.
+func (s *Store) rebuild(context.Context) error {
 	byNumber := map[uint32]*rebuilding{}
 	for _, t := range s.tenants {
 		r := &rebuilding{tenant: t}
@@ -185,24 +189,21 @@ func (s *Store) rebuild() error {
 	if len(first) == 8 {
 		s.order.next = binary.BigEndian.Uint64(first)
 	}
-	for k, value := range s.rows(key{tableRecord}) {
+	for k, value := range s.rows(key{tableRow}) {
 		sequence := binary.BigEndian.Uint64(k)
 		if sequence < s.order.next {
 			continue
 		}
-		if err := replay(byNumber, value); err != nil {
+		if err := replay(byNumber, value, s.heads.live); err != nil {
 			return err
 		}
 		s.checkpoints.grown.Add(int64(len(value)))
 		s.order.next = sequence + 1
 	}
-	s.line.published = s.order.next
-	devices := 0
+	s.queue.published = s.order.next
 	for _, r := range byNumber {
 		r.finish()
-		devices += len(r.devices)
 	}
-	s.checkpoints.measure(devices)
 	return nil
 }
 
@@ -214,6 +215,8 @@ type rebuilding struct {
 	devices []current.Device
 	numbers []uint32       // of the devices
 	moved   map[uint32]int // where devices stand, if not where their number says
+	// replayed are those that rows name: they are not in the checkpoint as they are.
+	replayed map[uint32]bool
 }
 
 func (r *rebuilding) checkpoint(s *Store) error {
@@ -251,46 +254,70 @@ func (r *rebuilding) device(number uint32) *current.Device {
 	return &r.devices[at]
 }
 
-// replay folds a record in. One of a tenant that was deleted belongs to no one.
-func replay(tenants map[uint32]*rebuilding, record []byte) error {
-	w := wire{rest: record}
+// replay folds a row in. One of a tenant that was deleted belongs to no one.
+func replay(tenants map[uint32]*rebuilding, row []byte, head *eventlog.Head) error {
+	w := wire{rest: row}
 	r := tenants[uint32(w.count())]
 	received := w.time()
-	if w.bad {
+	var entries eventlog.Row
+	rest, err := entries.ReadNames(w.rest)
+	if w.bad || err != nil {
 		return errDamaged
 	}
-	if r == nil {
-		return nil
-	}
-	for len(w.rest) > 0 {
+	for r != nil && len(rest) > 0 {
+		w.rest = rest
 		number := w.count()
-		parts := w.byte()
-		if w.bad || number >= math.MaxUint32 {
+		if w.bad || number > mostDevices {
 			return errDamaged
 		}
-		d := r.device(uint32(number))
-		if parts&partNamed != 0 {
-			if d.ID = andon.DeviceID(w.text()); d.ID == "" { // it was purged
-				*d = current.Device{}
-			}
+		var base andon.Time
+		w.rest, base, err = entries.ReadEntries(w.rest, received, func(e eventlog.Entry) {
+			head.Add(r.tenant.number, uint32(number), e)
+		})
+		if err != nil {
+			return errDamaged
 		}
-		w.parts(parts, d, received)
-		d.Received = max(d.Received, received)
-	}
-	if w.bad {
-		return errDamaged
+		if err := r.change(&w, uint32(number), base, received, head); err != nil {
+			return err
+		}
+		rest = w.rest
 	}
 	return nil
 }
 
-// finish makes the fleet show the devices. One of which nothing is known but its ID was made by a
-// write of an older program that was given up: it gets another number when it is seen.
+// mostDevices bounds what a number that is damaged makes the store reserve.
+const mostDevices = 1 << 28
+
+// change folds in how a row says that a device changed.
+func (r *rebuilding) change(
+	w *wire, number uint32, base, received andon.Time, head *eventlog.Head,
+) error {
+	d, parts := r.device(number), w.byte()
+	if r.replayed == nil {
+		r.replayed = map[uint32]bool{}
+	}
+	r.replayed[number] = true
+	if parts&partNamed != 0 {
+		if d.ID = andon.DeviceID(w.text()); d.ID == "" { // it was purged
+			*d = current.Device{}
+			head.Forget(r.tenant.number, number)
+		}
+	}
+	w.parts(parts, d, base)
+	if w.bad {
+		return errDamaged
+	}
+	d.Received = max(d.Received, received)
+	return nil
+}
+
+// finish makes the fleet show the devices. A number without a device was one that was purged. Those
+// that no row names are in the checkpoint as they are.
 func (r *rebuilding) finish() {
 	t := r.tenant
 	changes := current.NewChanges[note](len(r.devices))
 	for i := range r.devices {
 		d, number := &r.devices[i], r.numbers[i]
-		t.nextNumber = max(t.nextNumber, number+1)
 		if d.ID == "" || !d.Known() {
 			continue
 		}
@@ -299,9 +326,17 @@ func (r *rebuilding) finish() {
 		}
 		slot := t.fleet.NewSlot(d.ID)
 		slot.Note.number = number
-		t.slots = append(t.slots, slot)
+		if grow := int(number) + 1 - len(t.slots); grow > 0 {
+			t.slots = append(t.slots, make([]*current.Slot[note], grow)...)
+		}
+		t.slots[number] = slot
 		*changes.Copy(slot, d.ID) = *d
 	}
 	changes.Stage()
 	t.fleet.Show(changes)
+	for number, slot := range t.slots {
+		if slot != nil && !r.replayed[uint32(number)] {
+			slot.Note.checkpointed = slot.Changes()
+		}
+	}
 }

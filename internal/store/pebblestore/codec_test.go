@@ -10,6 +10,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/eventlog"
 )
 
 // id makes an identifier out of anything, so that fuzzing wastes no input.
@@ -44,7 +45,8 @@ func FuzzEventKey(f *testing.F) {
 			}
 		}
 		a, b := event(d1, s1, t1), event(d2, s2, t2)
-		ka, kb := eventKey(7, a.Device, a.Time, a.State), eventKey(7, b.Device, b.Time, b.State)
+		ka := formerEventKey(7, a.Device, a.Time, a.State)
+		kb := formerEventKey(7, b.Device, b.Time, b.State)
 		day, rest, ok1 := takeNumber(ka[5:])
 		device, rest, ok2 := takeText(rest)
 		state, at, escalated, ok3 := splitState(rest)
@@ -92,7 +94,7 @@ func FuzzHintKeys(f *testing.F) {
 		if !ok || !ok2 || text != person || got != entry {
 			t.Errorf("supervisor: %q gave back %q and %+v", k, text, got)
 		}
-		k = newKey(tableOperator, 7).text(person).number(at.Hour()).text(string(device))
+		k = newKey(tablePosting, 7).text(person).number(at.Hour()).text(string(device))
 		text, rest, _ = takeText(k[5:])
 		hour, rest, _ := takeNumber(rest)
 		of, rest, ok := takeText(rest)
@@ -111,7 +113,7 @@ func FuzzHintKeys(f *testing.F) {
 		if back, _, ok := takeInvertedTime(rest); !ok || of != string(device) || back != at {
 			t.Errorf("assignment: %q gave back %q, %s", k, of, back)
 		}
-		k = newKey(tableDay, 7).text(string(device)).inverted(at.Day())
+		k = newKey(tableReadingDay, 7).text(string(device)).inverted(at.Day())
 		_, rest, _ = takeText(k[5:])
 		if n, _, ok := takeNumber(rest); !ok || ^n != at.Day() {
 			t.Errorf("day: %q gave back %d", k, ^n)
@@ -123,7 +125,7 @@ func FuzzHintKeys(f *testing.F) {
 func FuzzDamagedRows(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte("NORMAL\x00\xff\xff\xff\xff\xff\xff\xff\xff"))
-	f.Add(newRecord(1, 5))
+	f.Add(appendRow(nil, 1, 5, &eventlog.Names{}))
 	f.Add(appendCheckpointed(nil, &current.Device{ID: "d", State: "NORMAL"}))
 	f.Add(appendReading(nil, andon.Metrics{{Name: "t", Value: 1}}, `{"a":1}`))
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
@@ -138,7 +140,11 @@ func FuzzDamagedRows(f *testing.F) {
 			}
 		}
 		_, _ = readCheckpointed(b)
-		_ = replay(map[uint32]*rebuilding{1: {}}, b)
+		_ = replay(map[uint32]*rebuilding{1: {tenant: newTenant(1, andon.Tenant{})}}, b,
+			eventlog.NewHead())
+		splitEscalation(b)
+		splitBlock(b, 3)
+		_, _ = readPosting(nil, b)
 		_ = decodeDocument(&andon.Record{}, b)
 		splitDue(b)
 	})
@@ -158,7 +164,8 @@ func FuzzRecord(f *testing.F) {
 		is := was
 		changed := current.Device{
 			ID: was.ID, Time: instant(t2), State: andon.State(id(s2)), Since: instant(t3),
-			PrevTime: instant(t1), PrevState: was.State, Incident: instant(t3), Calm: instant(t2),
+			PrevTime: instant(t1), PrevState: was.State,
+			Incident: instant(t3), LastNormal: instant(t2),
 			Operator: andon.PersonID(p1),
 			Escalations: []current.Escalation{
 				{Entry: instant(t2), State: was.State, At: instant(t1), To: andon.PersonID(p2)},
@@ -171,12 +178,14 @@ func FuzzRecord(f *testing.F) {
 			is = changed
 		}
 		is.Received = instant(t3)
-		change := appendChange(nil, changedParts(&was, &is), parts&1 == 1, &is, is.Received)
-		record := appendNumbered(newRecord(1, is.Received), 3, change)
-		r := &rebuilding{}
+		var names eventlog.Names
+		change := names.AppendEntries(nil, 0, nil, nil)
+		change = appendChange(change, changedParts(&was, &is), parts&1 == 1, &is, is.Received)
+		record := appendNumbered(appendRow(nil, 1, is.Received, &names), 3, change)
+		r := &rebuilding{tenant: newTenant(1, andon.Tenant{})}
 		*r.device(3) = was
 		for range 2 {
-			if err := replay(map[uint32]*rebuilding{1: r}, record); err != nil {
+			if err := replay(map[uint32]*rebuilding{1: r}, record, eventlog.NewHead()); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(is, *r.device(3)); diff != "" {

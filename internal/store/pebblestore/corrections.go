@@ -1,9 +1,7 @@
 package pebblestore
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"iter"
 	"math"
 	"slices"
@@ -59,7 +57,9 @@ func (w *writing) withdraw(
 	d *current.Device, sent andon.Withdrawal, ref andon.EntryRef,
 ) (kept andon.Withdrawal, added bool, err error) {
 	w.past.folded.looks++
-	there, err := entry(w.ctx, w.store.db, w.tenant, sent.Device, sent.Time, sent.State)
+	r := newEventReader(w.ctx, w.store, w.tenant)
+	defer r.close()
+	there, err := r.whole(sent.Device, sent.Time, sent.State)
 	switch {
 	case err != nil:
 		return sent, false, err
@@ -85,29 +85,22 @@ func (w *writing) refoldFromLog(d *current.Device, gone func(andon.EntryRef) boo
 // log returns the entries of a device, withdrawn or not, newest first.
 func (w *writing) log(device andon.DeviceID) iter.Seq2[current.Logged, error] {
 	return func(yield func(current.Logged, error) bool) {
-		r, err := newEventReader(w.ctx, w.store.db, w.tenant)
-		if err != nil {
-			yield(current.Logged{}, err)
-			return
-		}
+		r := newEventReader(w.ctx, w.store, w.tenant)
 		defer r.close()
-		r.scan.states, r.scan.all = w.states, true
-		q := andon.EventQuery{Limit: math.MaxInt}
-		var hits []hit
-		for day, err := range r.directory.days(device, q.Span, q.Order) {
-			if err == nil {
-				hits, err = r.scan.day(hits[:0], device, day, &q, q.Limit)
-			}
+		r.states, r.all = w.states, true
+		var day uint32
+		for h, err := range r.hits(device, &andon.EventQuery{Limit: math.MaxInt}) {
 			if err != nil {
 				yield(current.Logged{}, err)
 				return
 			}
-			w.past.folded.looks++
-			w.past.folded.entries += len(hits)
-			for _, h := range sortHits(hits, q.Order, q.Limit) {
-				if !yield(h.logged(), nil) {
-					return
-				}
+			if is := h.key.Time.Day(); is != day {
+				day = is
+				w.past.folded.looks++
+			}
+			w.past.folded.entries++
+			if !yield(h.logged(), nil) {
+				return
 			}
 		}
 	}
@@ -126,24 +119,28 @@ func (h *hit) logged() current.Logged {
 	return e
 }
 
-// Purge is of andon.Corrections: one batch, with a record that ends what the device showed. It is
-// alone, because it deletes rows that another write may rely on; what takes long it reads before.
+// Purge is of andon.Corrections: one batch, with a row that ends what the device showed and drops
+// the entries of earlier rows. It is alone, because it deletes rows that another write may rely on,
+// and no round runs, which would write blocks of what it deletes.
 func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.DeviceID) error {
 	t, err := s.writable(ctx, id)
 	if err != nil {
 		return err
 	}
-	p := purging{store: s, ctx: ctx, tenant: t, device: device}
 	s.checkpoints.running.Lock()
 	defer s.checkpoints.running.Unlock()
-	if err := p.enter(); err != nil {
+	if err := t.writes.Lock(ctx); err != nil {
 		return err
 	}
 	defer t.writes.Unlock()
+	if err := s.failed(); err != nil {
+		return err
+	}
 	w := s.beginWrite(ctx, t, 0, 1, 4096)
 	w.alone, w.kind = true, andon.ByPurge
 	defer w.close()
-	if found, err := p.rows(w.batch); err != nil || !found {
+	p := purging{store: s, ctx: ctx, tenant: t, device: device, batch: w.batch}
+	if found, err := p.rows(); err != nil || !found {
 		return firstError(err, andon.Errorf(andon.NotFound, "nothing is kept of device %q", device))
 	}
 	w.fold = func(_ int, d *current.Device) error {
@@ -159,6 +156,7 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 	}
 	t.withdrawn.set(device, nil)
 	s.written.Forget()
+	s.heads.forget(t.number, w.changes.Slot(0).Note.number)
 	s.drop(t, w.changes.Slot(0))
 	return nil
 }
@@ -168,7 +166,7 @@ func (s *Store) drop(t *tenant, slot *slot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t.fleet.Drop(slot)
-	t.slots[slices.Index(t.slots, slot)] = nil
+	t.slots[slot.Note.number] = nil
 }
 
 // purging is one purge under way.
@@ -177,144 +175,88 @@ type purging struct {
 	ctx    context.Context
 	tenant *tenant
 	device andon.DeviceID
-	index  []key // of its entries
+	batch  *pebble.Batch
 }
 
-// enter gathers the index rows that name the device, which only its entries know, and has the store
-// to itself then. Where the device was written to meanwhile it gathers again, but not for ever.
-func (p *purging) enter() error {
-	const patience = 3
-	for tries := 0; ; tries++ {
-		slot, version := p.version()
-		if err := p.gather(); err != nil {
-			return err
-		}
-		if err := p.tenant.writes.Lock(p.ctx); err != nil {
-			return err
-		}
-		err := p.store.failed()
-		now, since := p.version()
-		if same := now == slot && since == version; err == nil && !same {
-			if tries < patience {
-				p.tenant.writes.Unlock()
-				continue
-			}
-			err = p.gather()
-		}
-		if err != nil {
-			p.tenant.writes.Unlock()
-		}
-		return err
-	}
-}
-
-// version tells whether the device was written to.
-func (p *purging) version() (*slot, uint32) {
-	p.store.mu.RLock()
-	defer p.store.mu.RUnlock()
-	slot := p.tenant.fleet.Slot(p.device)
-	if slot == nil {
-		return nil, 0
-	}
-	return slot, slot.Changes()
-}
-
-// gather reads the operators and supervisors of the device's entries.
-func (p *purging) gather() error {
-	p.index = nil
+// rows deletes all rows of the device, and reports whether anything was kept of it. Postings stay:
+// they only say where to look, and the device has no number any more.
+func (p *purging) rows() (found bool, err error) {
 	number := p.tenant.number
-	r, err := newEventReader(p.ctx, p.store.db, p.tenant)
+	readings := newKey(tableReadingDay, number).text(string(p.device))
+	found, err = p.days(readings, func(day uint32) key {
+		return newKey(tableReading, number).number(day).text(string(p.device))
+	})
+	if slot := p.tenant.fleet.Slot(p.device); slot != nil {
+		blocks, err2 := p.blocks(slot.Note.number)
+		found, err = found || blocks || slot.Latest().Known(), firstError(err, err2)
+	}
+	err = firstError(err, p.supervisors())
+	for _, table := range []byte{
+		tableReadingDay, tableEscalation, tableAside, tableAssignment, tableWithdrawal,
+		tableRetirement,
+	} {
+		k := newKey(table, number).text(string(p.device))
+		err = firstError(err, p.batch.DeleteRange(k, k.end(), nil))
+	}
+	e := expiry{ctx: p.ctx, store: p.store, tenant: number}
+	err = firstError(err, e.owners(tableMetric, func(_ *iterator, owner key) error {
+		return p.batch.Delete(owner.text(string(p.device)), nil)
+	}))
+	if p.tenant.hadReadings.Load() {
+		err = firstError(err, p.batch.Set(hadReadingsKey(number), []byte{1}, nil))
+	}
+	return found, err
+}
+
+// blocks deletes what is kept under the number of the device.
+func (p *purging) blocks(device uint32) (found bool, err error) {
+	number := p.tenant.number
+	days := newKey(tableDay, number).number(device)
+	found, err = p.days(days, func(day uint32) key {
+		return newKey(tableBlock, number).number(day).number(device)
+	})
+	return found, firstError(err, p.batch.DeleteRange(days, days.end(), nil),
+		p.batch.Delete(newKey(tableCheckpoint, number).number(device), nil))
+}
+
+// days deletes the rows of each day of the device in a directory.
+func (p *purging) days(prefix key, of func(day uint32) key) (found bool, err error) {
+	d, err := newDirectory(p.ctx, p.store.db, p.tenant, prefix[0])
+	if err != nil {
+		return false, err
+	}
+	defer d.close()
+	for day, err := range d.days(prefix, andon.Span{}, andon.Desc) {
+		if err != nil {
+			return false, err
+		}
+		found = true
+		k := of(day)
+		if err := p.batch.DeleteRange(k, k.end(), nil); err != nil {
+			return false, err
+		}
+	}
+	return found, nil
+}
+
+// supervisors deletes the index rows of the device's escalations.
+func (p *purging) supervisors() error {
+	prefix := newKey(tableEscalation, p.tenant.number).text(string(p.device))
+	it, err := newIterator(p.ctx, p.store.db, prefix, prefix.end())
 	if err != nil {
 		return err
 	}
-	defer r.close()
-	var hour uint32
-	var operator andon.PersonID
-	for day, err := range r.directory.days(p.device, andon.Span{}, andon.Desc) {
+	defer it.close()
+	for ok := it.First(); ok; ok = it.Next() {
+		e, ok := splitEscalation(it.Key()[len(prefix):])
+		if !ok {
+			return errDamaged
+		}
+		entry := andon.EventKey{Time: e.Time, State: e.State, Device: p.device}
+		err := p.batch.Delete(supervisorKey(p.tenant.number, e.To, entry), nil)
 		if err != nil {
 			return err
 		}
-		prefix := newKey(tableEvent, number).number(day).text(string(p.device))
-		it := r.scan.it
-		for ok := it.SeekGE(prefix); ok && bytes.HasPrefix(it.Key(), prefix); ok = it.Next() {
-			state, at, escalated, ok := splitState(it.Key()[len(prefix):])
-			if !ok {
-				return errDamaged
-			}
-			if escalated != 0 {
-				k := andon.EventKey{Time: at, State: andon.State(state), Device: p.device}
-				to := it.Key()[len(prefix)+len(state)+1+2*timeBytes:]
-				p.index = append(p.index, supervisorKey(number, andon.PersonID(to), k))
-				continue
-			}
-			var e andon.Event
-			value, err := it.ValueAndErr()
-			if err == nil {
-				err = readEvent(&e, value)
-			}
-			if err != nil {
-				return fmt.Errorf("read event: %w", err)
-			}
-			if e.Operator != "" && (e.Operator != operator || at.Hour() != hour) {
-				operator, hour = e.Operator, at.Hour()
-				p.index = append(p.index, newKey(tableOperator, number).
-					text(string(operator)).number(hour).text(string(p.device)))
-			}
-		}
-		if err := it.Error(); err != nil {
-			return err
-		}
 	}
-	return nil
-}
-
-// rows deletes all rows of the device, and reports whether anything was kept of it.
-func (p *purging) rows(batch *pebble.Batch) (found bool, err error) {
-	number, device := p.tenant.number, string(p.device)
-	for _, of := range []struct{ days, rows byte }{
-		{tableDay, tableEvent}, {tableReadingDay, tableReading},
-	} {
-		d, err := newDirectory(p.ctx, p.store.db, p.tenant, of.days)
-		if err != nil {
-			return false, err
-		}
-		for day, err := range d.days(p.device, andon.Span{}, andon.Desc) {
-			if err == nil {
-				found = true
-				k := newKey(of.rows, number).number(day).text(device)
-				err = batch.DeleteRange(k, k.end(), nil)
-			}
-			if err != nil {
-				d.close()
-				return false, err
-			}
-		}
-		d.close()
-	}
-	for _, k := range p.index {
-		if err := batch.Delete(k, nil); err != nil {
-			return false, err
-		}
-	}
-	for _, table := range []byte{
-		tableDay, tableReadingDay, tableAside, tableAssignment, tableWithdrawal, tableRetirement,
-	} {
-		k := newKey(table, number).text(device)
-		if err := batch.DeleteRange(k, k.end(), nil); err != nil {
-			return false, err
-		}
-	}
-	e := expiry{ctx: p.ctx, store: p.store, tenant: number}
-	err = e.owners(tableMetric, func(_ *iterator, owner key) error {
-		return batch.Delete(owner.text(device), nil)
-	})
-	if p.tenant.hadReadings.Load() {
-		err = firstError(err, batch.Set(hadReadingsKey(number), []byte{1}, nil))
-	}
-	if slot := p.tenant.fleet.Slot(p.device); slot != nil {
-		found = found || slot.Latest().Known()
-		k := newKey(tableCheckpoint, number).number(slot.Note.number)
-		err = firstError(err, batch.Delete(k, nil))
-	}
-	return found, err
+	return it.Error()
 }

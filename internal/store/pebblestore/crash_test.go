@@ -175,7 +175,7 @@ func TestFullDiskStopsWritesUntilThereIsRoom(t *testing.T) {
 	}
 	defer s.Close()
 	write := func() error {
-		s.room.looked.Store(0) // look again now
+		s.disk.looked.Store(0) // look again now
 		return s.Append(context.Background(), andon.DefaultTenant, 1,
 			[]andon.Event{{Device: "d", Time: andon.MinTime, State: "NORMAL"}})
 	}
@@ -213,13 +213,16 @@ func TestExpireGivesSpaceBack(t *testing.T) {
 	if err := s.AppendReadings(ctx, id, 1, readings); err != nil {
 		t.Fatal(err)
 	}
+	if err := s.checkpoint(); err != nil {
+		t.Fatal(err)
+	}
 	was, _ := s.Device(ctx, id, "d")
 	h := andon.DayStart(107) + 7
 	if err := s.Expire(ctx, id, andon.Horizon{Events: h, Readings: h}); err != nil {
 		t.Fatal(err)
 	}
 	for table, want := range map[byte]int{
-		tableEvent: 6, tableDay: 3, tableOperator: 3, tableSupervisor: 3,
+		tableBlock: 3, tableDay: 3, tablePosting: 3, tableSupervisor: 3, tableEscalation: 3,
 		tableReading: 3, tableReadingDay: 3,
 	} {
 		n := 0

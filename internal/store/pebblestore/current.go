@@ -24,17 +24,17 @@ func (s *Store) Device(
 	}
 	d := slot.Shown().Show(t.states())
 	s.mu.RUnlock()
-	return d, s.complete(t, &d)
+	r := newEventReader(ctx, s, t)
+	defer r.close()
+	return d, r.complete(&d)
 }
 
-// complete fills in what stays on disk with a device's newest entry; nothing, once that is gone.
-func (s *Store) complete(t *tenant, d *andon.Device) error {
-	value, err := s.get(eventKey(t.number, d.ID, d.Time, d.State))
-	if err != nil || value == nil {
-		return err
+// complete fills in what stays in the log with a device's newest entry; nothing, once that is gone.
+func (r *eventReader) complete(d *andon.Device) error {
+	e, err := r.entry(d.ID, d.Time, d.State)
+	if andon.KindOf(err) == andon.NotFound {
+		return nil
 	}
-	var e andon.Event
-	err = readEvent(&e, value)
 	d.Message, d.Attributes = e.Message, e.Attributes
 	return err
 }
@@ -64,10 +64,12 @@ func (s *Store) Devices(
 			t.fleet.Read(page, t.states(), listStep)
 			s.mu.RUnlock()
 		}
+		r := newEventReader(ctx, s, t)
+		defer r.close()
 		for _, d := range page.Devices {
 			var err error
-			if q.Kind == andon.ShownDevices {
-				err = s.complete(t, &d)
+			if q.Kind == andon.ShownDevices && !q.Brief {
+				err = r.complete(&d)
 			}
 			if !yield(d, err) || err != nil {
 				return

@@ -33,7 +33,7 @@ func storeWithHistory(t *testing.T, fs vfs.FS, compacted bool) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.db.Flush(); err != nil {
+	if err := firstError(s.checkpoint(), s.db.Flush()); err != nil {
 		t.Fatal(err)
 	}
 	if compacted {
@@ -165,14 +165,16 @@ func writeBesideDamage(t *testing.T, fs vfs.FS) error {
 	flip(t, fs, table, info.Size()/2)
 	quiet := newDamages(slog.New(slog.DiscardHandler))
 	quiet.pause = 20 * time.Millisecond
-	s, err := Open("store", Options{FS: fs, memTable: 64 << 10, damages: quiet})
+	s, err := Open("store", Options{
+		FS: fs, memTable: 64 << 10, head: 256 << 10, damages: quiet,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
 	rng := rand.New(rand.NewPCG(7, 7))
-	for range 200 {
-		s.room.looked.Store(0) // look again now
+	for range 500 {
+		s.disk.looked.Store(0) // look again now
 		if err := s.Append(t.Context(), andon.DefaultTenant, 1, someEvents(rng)); err != nil {
 			return err
 		}

@@ -93,7 +93,7 @@ func (s *Store) Record(
 
 // PutRecord is of andon.Records.
 func (s *Store) PutRecord(ctx context.Context, r andon.Record) (andon.Record, error) {
-	if err := firstError(r.Validate(), s.room.check()); err != nil {
+	if err := firstError(r.Validate(), s.disk.check()); err != nil {
 		return andon.Record{}, err
 	}
 	t, err := s.owner(ctx, r.Tenant)
@@ -111,7 +111,7 @@ func (s *Store) PutRecord(ctx context.Context, r andon.Record) (andon.Record, er
 // DeleteRecord is of andon.Records.
 func (s *Store) DeleteRecord(ctx context.Context, r andon.Record) error {
 	t, err := s.owner(ctx, r.Tenant)
-	if err = firstError(r.CheckOwned(), err, s.room.admit(true)); err != nil {
+	if err = firstError(r.CheckOwned(), err, s.disk.admit(true)); err != nil {
 		return err
 	}
 	return s.changeDocument(t, &r, func(b *pebble.Batch) error {

@@ -45,7 +45,7 @@ func due(t testing.TB, s *Store, until andon.Time, limit int) (ids []string) {
 }
 
 // TestClaimOnceAcrossCrashes has workers claim what is due while the power is cut again and again.
-// Each timer is claimed once in one of the lives, or is still due at the end.
+// Each timer is claimed once between two crashes, or is still due at the end.
 func TestClaimOnceAcrossCrashes(t *testing.T) {
 	const timers, crashes = 60, 6
 	fs := vfs.NewCrashableMem()

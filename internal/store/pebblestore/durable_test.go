@@ -94,11 +94,11 @@ func TestCheckpointDeletesNoRecordTooMany(t *testing.T) {
 		}
 		err := s.ordered(t.Context(), func() error {
 			first, err := s.fixed(fixedCheckpoint)
-			if err != nil || first == nil || string(recordKey(s.order.next)[1:]) == string(first) {
+			if err != nil || first == nil || string(rowKey(s.order.next)[1:]) == string(first) {
 				return err
 			}
 			beside++
-			record, err := s.get(append(key{tableRecord}, first...))
+			record, err := s.get(append(key{tableRow}, first...))
 			if record == nil {
 				t.Errorf("the record that replay begins at is not there, %v", err)
 			}

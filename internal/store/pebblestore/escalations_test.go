@@ -98,8 +98,8 @@ func TestEscalationsSetAsideComeBack(t *testing.T) {
 	if rows() == 0 {
 		t.Error("nothing was set aside")
 	}
-	calm := []andon.Event{{Device: "press-7", State: "NORMAL", Time: andon.MinTime + 5000}}
-	if err := s.Append(ctx, id, 1, calm); err != nil || rows() != 0 {
+	normal := []andon.Event{{Device: "press-7", State: "NORMAL", Time: andon.MinTime + 5000}}
+	if err := s.Append(ctx, id, 1, normal); err != nil || rows() != 0 {
 		t.Errorf("%v; %d rows are left behind the incident", err, rows())
 	}
 	if err := s.Close(); err != nil {

@@ -5,10 +5,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"math"
 	"slices"
-
-	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon"
 )
@@ -30,70 +27,10 @@ func (s *Store) DeviceEvents(
 		return failed[andon.Event](err)
 	}
 	return func(yield func(andon.Event, error) bool) {
-		r, err := newEventReader(ctx, s.db, t)
-		if err != nil {
-			yield(andon.Event{}, err)
-			return
-		}
+		r := newEventReader(ctx, s, t)
 		defer r.close()
 		for e, err := range r.device(device, q) {
 			if !yield(e, err) {
-				return
-			}
-		}
-	}
-}
-
-// eventReader reads the entries of any number of devices of a tenant, with two iterators.
-type eventReader struct {
-	scan      *scan
-	directory *directory
-}
-
-func newEventReader(ctx context.Context, r pebble.Reader, t *tenant) (*eventReader, error) {
-	scan, err := newScan(ctx, r, t)
-	if err != nil {
-		return nil, err
-	}
-	directory, err := newDirectory(ctx, r, t, tableDay)
-	if err != nil {
-		scan.close()
-		return nil, err
-	}
-	return &eventReader{scan, directory}, nil
-}
-
-func (r *eventReader) close() {
-	r.scan.close()
-	r.directory.close()
-}
-
-// device returns the entries of one device that a query selects. It reads a day at a time, of each
-// only as much as is still wanted.
-func (r *eventReader) device(
-	device andon.DeviceID, q andon.EventQuery,
-) iter.Seq2[andon.Event, error] {
-	return func(yield func(andon.Event, error) bool) {
-		if q.Span.Empty() {
-			return
-		}
-		left := q.Limit
-		var hits []hit
-		for day, err := range r.directory.days(device, q.Rest(), q.Order) {
-			if err == nil {
-				hits, err = r.scan.day(hits[:0], device, day, &q, left)
-			}
-			if err != nil {
-				yield(andon.Event{}, err)
-				return
-			}
-			hits = sortHits(hits, q.Order, left)
-			for i := range hits {
-				if !yield(hits[i].event, nil) {
-					return
-				}
-			}
-			if left -= len(hits); left == 0 {
 				return
 			}
 		}
@@ -108,40 +45,31 @@ func (s *Store) Entry(
 	if err != nil {
 		return andon.Entry{}, err
 	}
-	return entry(ctx, s.db, t, device, at, state)
+	r := newEventReader(ctx, s, t)
+	defer r.close()
+	return r.whole(device, at, state)
 }
 
-func entry(
-	ctx context.Context, r pebble.Reader, t *tenant,
+// whole returns one entry with all that is beside it.
+func (r *eventReader) whole(
 	device andon.DeviceID, at andon.Time, state andon.State,
-) (andon.Entry, error) {
-	e := andon.Entry{Event: andon.Event{Device: device, Time: at, State: state}}
-	k := eventKey(t.number, device, at, state)
-	it, err := newIterator(ctx, r, k, k.end())
+) (e andon.Entry, err error) {
+	if e.Event, err = r.entry(device, at, state); err != nil {
+		return e, err
+	}
+	if r.tenant.withdrawn.has(device, at, state) {
+		ref := andon.EntryRef{Time: at, State: state}
+		if e.Withdrawn, err = withdrawal(r.store.db, r.tenant, device, ref); err != nil {
+			return e, err
+		}
+	}
+	k := newKey(tableEscalation, r.tenant.number).escalated(device, at, state)
+	it, err := newIterator(r.ctx, r.store.db, k, k.end())
 	if err != nil {
 		return e, err
 	}
 	defer it.close()
-	if !it.First() || !bytes.Equal(it.Key(), k) {
-		if err := it.Error(); err != nil {
-			return e, err
-		}
-		return e, andon.NoEntry(device, at, state)
-	}
-	value, err := it.ValueAndErr()
-	if err != nil {
-		return e, fmt.Errorf("read entry: %w", err)
-	}
-	if err := readEvent(&e.Event, value); err != nil {
-		return e, err
-	}
-	if t.withdrawn.has(device, at, state) {
-		ref := andon.EntryRef{Time: at, State: state}
-		if e.Withdrawn, err = withdrawal(r, t, device, ref); err != nil {
-			return e, err
-		}
-	}
-	for it.Next() {
+	for ok := it.First(); ok; ok = it.Next() {
 		escalation, err := escalationAt(it, len(k))
 		if err != nil {
 			return e, err
@@ -155,7 +83,8 @@ func entry(
 	return e, it.Error()
 }
 
-// escalationAt reads the escalation that an iterator is at; the key of its entry is n bytes long.
+// escalationAt reads the escalation that an iterator is at; what its key has of the entry is n
+// bytes long.
 func escalationAt(it *iterator, n int) (e andon.Escalation, err error) {
 	at, to, ok := takeInvertedTime(it.Key()[n:])
 	if !ok {
@@ -182,17 +111,13 @@ func (s *Store) OperatorEvents(
 		if q.Span.Empty() {
 			return
 		}
-		scan, err := newScan(ctx, s.db, t)
-		if err != nil {
-			yield(andon.Event{}, err)
-			return
-		}
-		defer scan.close()
+		r := newEventReader(ctx, s, t)
+		defer r.close()
 		left := q.Limit
-		for hour, err := range s.operatorHours(ctx, t, operator, &q) {
+		for hour, err := range r.operatorHours(operator, &q) {
 			var hits []hit
 			if err == nil {
-				hits, err = scan.hour(hour, operator, &q, left)
+				hits, err = r.hour(hour, operator, &q, left)
 			}
 			if err != nil {
 				yield(andon.Event{}, err)
@@ -210,90 +135,6 @@ func (s *Store) OperatorEvents(
 	}
 }
 
-// devicesOfHour are the devices that an operator may have entries of in one hour.
-type devicesOfHour struct {
-	hour    uint32
-	devices []andon.DeviceID
-}
-
-// operatorHours returns the hours of an operator within a query's span, in its order.
-func (s *Store) operatorHours(
-	ctx context.Context, t *tenant, operator andon.PersonID, q *andon.EventQuery,
-) iter.Seq2[devicesOfHour, error] {
-	prefix := newKey(tableOperator, t.number).text(string(operator))
-	span := q.Rest()
-	from, behind := bytes.Clone(prefix.number(span.From.Hour())), prefix.end()
-	if span.To != 0 {
-		behind = prefix.number(span.To.Hour() + 1)
-	}
-	return func(yield func(devicesOfHour, error) bool) {
-		it, err := newIterator(ctx, s.db, from, behind)
-		if err != nil {
-			yield(devicesOfHour{}, err)
-			return
-		}
-		defer it.close()
-		start, move := it.byTime(q.Order)
-		var h devicesOfHour
-		for ok := start(); ok; ok = move() {
-			hour, rest, ok1 := takeNumber(it.Key()[len(prefix):])
-			device, _, ok2 := takeText(rest)
-			if !ok1 || !ok2 {
-				yield(h, errDamaged)
-				return
-			}
-			if hour != h.hour {
-				if len(h.devices) > 0 && !yield(h, nil) {
-					return
-				}
-				h = devicesOfHour{hour: hour}
-			}
-			h.devices = append(h.devices, andon.DeviceID(device))
-		}
-		if err := it.Error(); err != nil {
-			yield(h, err)
-		} else if len(h.devices) > 0 {
-			yield(h, nil)
-		}
-	}
-}
-
-// hour returns the entries of an operator in an hour, in the query's order, at most most of them.
-// What can't be among those any more is not read, so memory and work are bounded.
-func (s *scan) hour(
-	h devicesOfHour, operator andon.PersonID, q *andon.EventQuery, most int,
-) ([]hit, error) {
-	within := *q
-	first, last := andon.HourStart(h.hour), andon.HourStart(h.hour+1)-1
-	within.Span = q.Span.Since(first).Until(last)
-	var all, hits []hit
-	var err error
-	for _, device := range h.devices {
-		// All of the device's entries: whose they are is known only once they are read.
-		if hits, err = s.day(hits[:0], device, first.Day(), &within, math.MaxInt); err != nil {
-			return nil, err
-		}
-		for i := range hits {
-			if hits[i].event.Operator == operator {
-				all = append(all, hits[i])
-			}
-		}
-		if len(all) >= 2*most {
-			all = sortHits(all, q.Order, most)
-			within.Span = upTo(within.Span, all[most-1].key.Time, q.Order)
-		}
-	}
-	return sortHits(all, q.Order, most), nil
-}
-
-// upTo returns the part of a span that a list in an order has up to a time.
-func upTo(span andon.Span, last andon.Time, order andon.Order) andon.Span {
-	if order == andon.Desc {
-		return span.Since(last)
-	}
-	return span.Until(last)
-}
-
 // SupervisorEvents is of andon.Log. The index rows say which entries were ever escalated to the
 // supervisor; each entry is asked whether it is now.
 func (s *Store) SupervisorEvents(
@@ -307,11 +148,13 @@ func (s *Store) SupervisorEvents(
 		if q.Span.Empty() {
 			return
 		}
+		r := newEventReader(ctx, s, t)
+		defer r.close()
 		left := q.Limit
 		for k, err := range s.supervisorKeys(ctx, t, supervisor, &q) {
 			var e andon.Entry
 			if err == nil {
-				e, err = entry(ctx, s.db, t, k.Device, k.Time, k.State)
+				e, err = r.whole(k.Device, k.Time, k.State)
 			}
 			if err != nil && andon.KindOf(err) != andon.NotFound {
 				yield(andon.Event{}, err)

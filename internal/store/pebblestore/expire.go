@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -30,7 +31,7 @@ func (s *Store) Expire(ctx context.Context, id andon.TenantID, h andon.Horizon) 
 		return fmt.Errorf("expire: %w", err)
 	}
 	for table, before := range map[byte]uint32{
-		tableEvent: h.Events.Day(), tableReading: h.Readings.Day(),
+		tableBlock: h.Events.Day(), tableReading: h.Readings.Day(),
 	} {
 		s.reclaim.want(span{newKey(table, t.number), newKey(table, t.number).number(before)})
 	}
@@ -52,8 +53,8 @@ func (e *expiry) events(before uint32) error {
 	hour := func(k key) key { return k.number(before * 24) }
 	instant := func(k key) key { return k.time(andon.DayStart(before)) }
 	return errors.Join(
-		e.wholeDays(tableEvent, before), e.directory(tableDay, before),
-		e.indexRows(tableOperator, hour), e.indexRows(tableSupervisor, instant),
+		e.wholeDays(tableBlock, before), e.blockDays(before), e.escalations(before),
+		e.indexRows(tablePosting, hour), e.indexRows(tableSupervisor, instant),
 		e.indexRows(tableWithdrawal, instant),
 	)
 }
@@ -73,14 +74,47 @@ func (e *expiry) wholeDays(table byte, before uint32) error {
 // directory deletes the rows of days before one, device by device. Inverted days stand newest
 // first, so those to go are the last of each device.
 func (e *expiry) directory(table byte, before uint32) error {
-	return e.owners(table, func(it *iterator, owner key) error {
-		ok := it.SeekGE(owner.inverted(before - 1))
-		for ; ok && bytes.HasPrefix(it.Key(), owner); ok = it.Next() {
-			if err := e.batch.Delete(it.Key(), nil); err != nil {
-				return err
-			}
+	return e.owners(table, func(it *iterator, owner key) error { return e.days(it, owner, before) })
+}
+
+func (e *expiry) days(it *iterator, owner key, before uint32) error {
+	owner = slices.Clip(owner)
+	ok := it.SeekGE(owner.inverted(before - 1))
+	for ; ok && bytes.HasPrefix(it.Key(), owner); ok = it.Next() {
+		if err := e.batch.Delete(it.Key(), nil); err != nil {
+			return err
 		}
-		return e.flush()
+	}
+	return e.flush()
+}
+
+// blockDays is directory of tableDay, which stands by number.
+func (e *expiry) blockDays(before uint32) error {
+	prefix := newKey(tableDay, e.tenant)
+	it, err := newIterator(e.ctx, e.store.db, prefix, prefix.end())
+	if err != nil {
+		return err
+	}
+	defer it.close()
+	for ok := it.First(); ok; {
+		number, _, whole := takeNumber(it.Key()[len(prefix):])
+		if !whole {
+			return errDamaged
+		}
+		owner := newKey(tableDay, e.tenant).number(number)
+		if err := e.days(it, owner, before); err != nil {
+			return err
+		}
+		ok = it.SeekGE(owner.end())
+	}
+	return it.Error()
+}
+
+// escalations deletes those of entries before a day. They stand newest first.
+func (e *expiry) escalations(before uint32) error {
+	return e.owners(tableEscalation, func(_ *iterator, owner key) error {
+		from := key(bytes.Clone(owner)).invertedTime(andon.DayStart(before) - 1)
+		return e.batch.DeleteRange(from, owner.end(), nil)
 	})
 }
 

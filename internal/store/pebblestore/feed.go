@@ -63,7 +63,7 @@ type changesKept struct {
 }
 
 // openFeed begins an opening, behind the rebuilding.
-func (s *Store) openFeed() error {
+func (s *Store) openFeed(context.Context) error {
 	value, err := s.fixed(fixedFeed)
 	if err != nil {
 		return err
@@ -146,9 +146,9 @@ func (k *kept) resumes(t *tenant, p andon.Position, published uint64) error {
 
 // published returns the sequence before which all is visible.
 func (s *Store) published() uint64 {
-	s.line.Lock()
-	defer s.line.Unlock()
-	return s.line.published
+	s.queue.Lock()
+	defer s.queue.Unlock()
+	return s.queue.published
 }
 
 // ChangesKept is of andon.Feed.

@@ -1,9 +1,9 @@
 package pebblestore
 
 // Figures is of wrap.Figured.
-func (s *Store) Figures(tell func(name, help string, value float64)) {
+func (s *Store) Figures(tell func(name, help string, value float64, labels ...string)) {
 	m := s.db.Metrics()
-	level0 := &m.Levels[0]
+	level0, total := &m.Levels[0], m.Total()
 	for _, f := range []struct {
 		name, help string
 		value      float64
@@ -21,6 +21,9 @@ func (s *Store) Figures(tell func(name, help string, value float64)) {
 		{"wal_bytes", "Size of the write-ahead log.", float64(m.WAL.Size)},
 		{"wal_written_bytes_total", "Bytes that were written into the write-ahead log.",
 			float64(m.WAL.BytesWritten)},
+		{"written_bytes_total", "Bytes that were written into the log and, by flushes and " +
+			"compactions, into tables.", float64(m.WAL.BytesWritten +
+			total.TableBytesFlushed + total.TableBytesCompacted)},
 		{"disk_bytes", "Size of all files.", float64(m.DiskSpaceUsage())},
 		{"cache_bytes", "Blocks of files that are kept in memory.", float64(m.BlockCache.Size)},
 		{"cache_hits_total", "Blocks that were found in memory.", float64(m.BlockCache.Hits)},

@@ -14,10 +14,12 @@ import (
 // not used twice.
 //
 //	   table         key                                                    value
-//	e  event         tenant 4 | day 4 | device 0 | state 0 | ^time 8        event
-//	e  escalation    the key of its entry, which it follows | ^at 8 | to    escalation
-//	d  event days    tenant 4 | device 0 | ^day 4                           -
-//	o  operators     tenant 4 | operator 0 | hour 4 | device 0              -, index row
+//	g  row           sequence 8                                             row
+//	b  block         tenant 4 | day 4 | number 4 | ^newest 5 | oldest 5 |
+//	                 ^sequence 6                                            block
+//	i  block days    tenant 4 | number 4 | ^day 4                           -
+//	y  escalation    tenant 4 | device 0 | ^time 8 | state 0 | ^at 8 | to   escalation
+//	p  posting       tenant 4 | operator 0 | hour 4 | sequence 6 | part 2   numbers, index row
 //	x  set aside     tenant 4 | device 0 | ^entry 8 | state 0 | ^at 8 | to  -
 //	s  supervisors   tenant 4 | supervisor 0 | time 8 | device 0 | state 0  -, index row
 //	r  reading       tenant 4 | day 4 | device 0 | ^time 8                  reading, merged
@@ -31,22 +33,33 @@ import (
 //	u  due           kind 0 | due 8 | tenant id 0 | id 0                    tenant 4
 //	t  tenant        id 0                                                   format 2 had them
 //	c  checkpoint    tenant 4 | number 4                                    id 0 | device
-//	l  record        sequence 8                                             record
 //	h  changes       tenant 4 | sequence 8                                  changes
 //	f  fixed         name                                                   see store.go
 //
-// The day first makes expiry a range deletion, and keeps what is written together together. The
-// state before the time makes WARNING* a range, and newest first a merge of the device's few
-// states. d, q, n and the truth of e are written in one batch; o, s and m are index rows: each hit
-// is checked against. x holds the escalations of a present incident that are too many for memory
-// (current.Device): they outlive the entries, as all that a device shows does. j are the records of
-// andon.Records, tenants among them; each that has a time is in u, which is written with it. Only
-// rows of tenants that were deleted stay in u until they are met.
+// Up to format 4 there were these, which opening converts (convert.go):
+//
+//	e  event         tenant 4 | day 4 | device 0 | state 0 | ^time 8        event
+//	e  escalation    the key of its entry, which it follows | ^at 8 | to    escalation
+//	d  event days    tenant 4 | device 0 | ^day 4                           -
+//	o  operators     tenant 4 | operator 0 | hour 4 | device 0              -, index row
+//	l  record        sequence 8                                             record
+//
+// number is that of the device. The newest and the oldest time of a block are from the beginning of
+// its day. Of several blocks with one entry that of the highest sequence counts.
+//
+// The day first makes expiry a range deletion, and keeps what is written together together. o, p, s
+// and m are index rows: each hit is checked against the truth. x holds the escalations of a present
+// incident that are too many for memory (current.Device): they outlive the entries, as all that a
+// device shows does. j are the records of andon.Records, tenants among them; each that has a time
+// is in u, which is written with it. Only rows of tenants that were deleted stay in u until they
+// are met.
 const (
-	tableEvent      = 'e'
+	tableRow        = 'g'
+	tableBlock      = 'b'
+	tableDay        = 'i'
+	tableEscalation = 'y'
+	tablePosting    = 'p'
 	tableAside      = 'x'
-	tableDay        = 'd'
-	tableOperator   = 'o'
 	tableSupervisor = 's'
 	tableReading    = 'r'
 	tableReadingDay = 'q'
@@ -59,13 +72,17 @@ const (
 	tableDue        = 'u'
 	tableTenant     = 't'
 	tableCheckpoint = 'c'
-	tableRecord     = 'l'
 	tableChange     = 'h'
 	tableFixed      = 'f'
+
+	formerEvent    = 'e'
+	formerDay      = 'd'
+	formerOperator = 'o'
+	formerRecord   = 'l'
 )
 
 // tablesOfATenant are those whose keys begin with the tenant's number.
-const tablesOfATenant = "exdosrqmawzncjh"
+const tablesOfATenant = "biypxsrqmawzncjh"
 
 const (
 	textEnd    byte = 0
@@ -107,11 +124,81 @@ func (k key) end() key {
 	panic("pebblestore: no key is behind this one")
 }
 
-func eventKey(tenant uint32, device andon.DeviceID, at andon.Time, state andon.State) key {
-	return newKey(tableEvent, tenant).event(device, at, state)
+// short appends the last bytes of a number.
+func (k key) short(n uint64, bytes int) key {
+	for ; bytes > 0; bytes-- {
+		k = append(k, byte(n>>(8*(bytes-1))))
+	}
+	return k
 }
 
-// event continues a key of tableEvent with what identifies an entry.
+// The bytes of a time of day, and of a sequence where it is not the key of a row.
+const (
+	inDayBytes    = 5
+	sequenceBytes = 6
+)
+
+// spanned is where a block stands among those of its device and day.
+type spanned struct {
+	newest, oldest andon.Time
+	sequence       uint64
+}
+
+// block continues a key of tableBlock.
+func (k key) block(day, number uint32, b spanned) key {
+	start := andon.DayStart(day)
+	return k.number(day).number(number).short(^uint64(b.newest-start), inDayBytes).
+		short(uint64(b.oldest-start), inDayBytes).short(^b.sequence, sequenceBytes)
+}
+
+// splitBlock takes apart what follows the number of the device.
+func splitBlock(rest []byte, day uint32) (b spanned, ok bool) {
+	if len(rest) != 2*inDayBytes+sequenceBytes {
+		return b, false
+	}
+	start := andon.DayStart(day)
+	b.newest = start + andon.Time(low(rest[:inDayBytes])^(1<<(8*inDayBytes)-1))
+	b.oldest = start + andon.Time(low(rest[inDayBytes:2*inDayBytes]))
+	b.sequence = low(rest[2*inDayBytes:]) ^ (1<<(8*sequenceBytes) - 1)
+	return b, b.oldest <= b.newest
+}
+
+func low(b []byte) (n uint64) {
+	for _, c := range b {
+		n = n<<8 | uint64(c)
+	}
+	return n
+}
+
+// escalated continues a key of tableEscalation with an entry.
+func (k key) escalated(device andon.DeviceID, at andon.Time, state andon.State) key {
+	return k.text(string(device)).invertedTime(at).text(string(state))
+}
+
+// splitEscalation takes apart what follows the device.
+func splitEscalation(rest []byte) (e andon.Escalation, ok bool) {
+	if e.Time, rest, ok = takeInvertedTime(rest); !ok {
+		return e, false
+	}
+	state, rest, ok := takeText(rest)
+	if !ok {
+		return e, false
+	}
+	e.State = andon.State(state)
+	e.At, rest, ok = takeInvertedTime(rest)
+	e.To = andon.PersonID(rest)
+	return e, ok
+}
+
+// formerEventKey is that of an event up to format 4, and of raw Pebble beside which a store is
+// measured.
+func formerEventKey(
+	tenant uint32, device andon.DeviceID, at andon.Time, state andon.State,
+) key {
+	return newKey(formerEvent, tenant).event(device, at, state)
+}
+
+// event continues a key of formerEvent with what identifies an entry.
 func (k key) event(device andon.DeviceID, at andon.Time, state andon.State) key {
 	return k.number(at.Day()).text(string(device)).text(string(state)).invertedTime(at)
 }
@@ -125,8 +212,8 @@ func supervisorKey(tenant uint32, supervisor andon.PersonID, e andon.EventKey) k
 		time(e.Time).text(string(e.Device)).text(string(e.State))
 }
 
-func recordKey(sequence uint64) key {
-	return binary.BigEndian.AppendUint64(key{tableRecord}, sequence)
+func rowKey(sequence uint64) key {
+	return binary.BigEndian.AppendUint64(key{tableRow}, sequence)
 }
 
 func fixedKey(name string) key { return append(key{tableFixed}, name...) }

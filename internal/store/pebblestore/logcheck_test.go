@@ -228,7 +228,7 @@ func TestNoFalseAlarm(t *testing.T) {
 			cut = append(cut, fs.CrashClone(some))
 		}
 	}
-	s, err := Open("store", Options{FS: hookedFS{fs, hook}, memTable: 256 << 10})
+	s, err := Open("store", Options{FS: hookedFS{fs, hook}, memTable: 64 << 10})
 	if err != nil {
 		t.Fatal(err)
 	}

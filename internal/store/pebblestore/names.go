@@ -126,7 +126,7 @@ func (s *Store) names(
 	}
 	now := map[string]int{}
 	table := map[andon.NameKind]byte{
-		andon.OperatorNames: tableOperator, andon.SupervisorNames: tableSupervisor,
+		andon.OperatorNames: tablePosting, andon.SupervisorNames: tableSupervisor,
 		andon.MetricNames: tableMetric,
 	}[q.Of]
 	switch q.Of {
@@ -137,6 +137,9 @@ func (s *Store) names(
 			}
 			return string(d.Operator), d.Alive()
 		})
+		for _, operator := range s.heads.look().operators(t.number) {
+			now[string(operator)] += 0
+		}
 	case andon.SupervisorNames:
 		states := t.states()
 		s.tally(t, now, func(d *current.Device) (string, bool) {

@@ -23,7 +23,8 @@ func openEngine(
 		return nil, nil, err
 	}
 	p := pebbleOptions(o)
-	p.FS = fatalLogs{watchedFS{FS: o.FS, synced: s, pace: o.damages.pace}, o}
+	// A pointer, because Pebble compares it where it takes tables in.
+	p.FS = &fatalLogs{watchedFS{FS: o.FS, synced: s, pace: o.damages.pace}, o}
 	end := func(db *pebble.DB) {
 		if db != nil {
 			_ = db.Close() // it was not waited for

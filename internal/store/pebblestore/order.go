@@ -18,10 +18,9 @@ import (
 // note is what the store remembers of each device beyond what it shows.
 type note struct {
 	number uint32 // of the device within its tenant; never changes
-
-	// What is in the log of it for certain already, so that it is not written again.
-	day      atomic.Uint32 // the last day that was entered in the table of days
-	operator atomic.Uint64 // the last index row of an operator: written.hour
+	// checkpointed is what Slot.Changes was when it was written into a checkpoint. It belongs to
+	// the round.
+	checkpointed uint32
 }
 
 type (
@@ -56,12 +55,12 @@ func (s *Store) ordered(ctx context.Context, do func() error) error {
 func (s *Store) inTurn(ctx context.Context, large bool, do func() error) (err error) {
 	waiting := sinceStart()
 	if large {
-		if err := enter(ctx, s.order.large); err != nil {
+		if err := acquire(ctx, s.order.large); err != nil {
 			return err
 		}
 		defer func() { <-s.order.large }()
 	}
-	if err := enter(ctx, s.order.turn); err != nil {
+	if err := acquire(ctx, s.order.turn); err != nil {
 		return err
 	}
 	entered := sinceStart()
@@ -87,15 +86,15 @@ func (s *Store) inTurn(ctx context.Context, large bool, do func() error) (err er
 	return err
 }
 
-// enter waits for the room of a channel, unless the context ends before.
-func enter(ctx context.Context, room chan struct{}) error {
+// acquire waits until a channel has a free slot, unless the context ends before.
+func acquire(ctx context.Context, slot chan struct{}) error {
 	select {
-	case room <- struct{}{}:
+	case slot <- struct{}{}:
 		return nil
 	default:
 	}
 	select {
-	case room <- struct{}{}:
+	case slot <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -120,8 +119,8 @@ type pending struct {
 	fed      uint64   // the sequence behind its last changes for the feed; 0 where it has none
 }
 
-// line publishes what is pending, in the order of the log, once it is on the disk.
-type line struct {
+// queue publishes what is pending, in the order of the log, once it is on the disk.
+type queue struct {
 	sync.Mutex
 	pending   []pending
 	published uint64 // all records before this one are
@@ -131,16 +130,16 @@ type line struct {
 // returns an error that is not fatal, nothing of the write is left behind.
 func (s *Store) commit(w *writing) error {
 	const large = 64 << 10 // bytes
-	size, sequence, err := 0, uint64(0), errOvertaken
+	sequence, err := uint64(0), errOvertaken
 	for goes := 0; err == errOvertaken; goes++ {
 		err = s.inTurn(w.ctx, w.batch.Len() > large, func() (err error) {
 			if err = s.admit(w, goes); err == nil {
-				size, sequence, err = s.stage(w)
+				sequence, err = s.stage(w)
 			}
 			return err
 		})
 		if err == errOvertaken {
-			if again := w.refold(w.overtaken, s.mu.RLocker()); again != nil {
+			if again := w.refold(w.overtaken); again != nil {
 				return again
 			}
 		}
@@ -152,7 +151,8 @@ func (s *Store) commit(w *writing) error {
 		return s.fatal(fmt.Errorf("write store to disk: %w", err))
 	}
 	s.publish(sequence)
-	s.checkpoints.grow(size)
+	w.shown = true
+	s.checkpoints.grow(s, w.recorded)
 	s.feed.grow(s, w.received, len(w.feed), sequence)
 	w.remember()
 	return nil
@@ -169,13 +169,13 @@ func (s *Store) admit(w *writing, goes int) error {
 	if w.tenant.gone {
 		return andon.NoTenant(w.tenant.record.Load().ID)
 	}
-	if err := s.room.admit(w.frees); err != nil {
+	if err := s.disk.admit(w.frees); err != nil {
 		return err
 	}
 	if w.overtaken = w.old(); goes < patience && w.cost(w.overtaken) > dear {
 		return errOvertaken
 	}
-	if err := w.refold(w.overtaken, noLock{}); err != nil {
+	if err := w.refold(w.overtaken); err != nil {
 		return err
 	}
 	if w.rows != nil {
@@ -186,41 +186,29 @@ func (s *Store) admit(w *writing, goes int) error {
 	return w.setAside()
 }
 
-// noLock is for callers that need no lock: in the ordered section a device without a pending change
-// is not published again.
-type noLock struct{}
-
-func (noLock) Lock()   {}
-func (noLock) Unlock() {}
-
 // stage puts a write into the log and makes it pending, so that the next one is computed from it.
-// It can not be taken back. It returns the size of its records, and the sequence of the last one.
-func (s *Store) stage(w *writing) (size int, sequence uint64, err error) {
+// It can not be taken back. It returns the sequence of its last row.
+func (s *Store) stage(w *writing) (sequence uint64, err error) {
 	w.place()
-	records, fed := w.records(), uint64(0)
-	for i, r := range records {
-		size += len(r.record)
-		sequence = s.order.next + uint64(i)
-		err = errors.Join(err, w.setRecord(sequence, r))
-		if len(r.feed) > 0 {
-			fed = sequence + 1
-		}
-	}
+	p, err := w.setRows(s.order.next)
 	if err == nil {
 		err = s.db.ApplyNoSyncWait(w.batch, pebble.Sync)
 	}
 	if err != nil {
-		return 0, 0, s.fatal(fmt.Errorf("write store: %w", err))
+		return 0, s.fatal(fmt.Errorf("write store: %w", err))
+	}
+	if err := s.heads.add(w); err != nil {
+		return 0, s.fatal(fmt.Errorf("read what was just written: %w", err))
 	}
 	if w.ordered != nil {
 		w.ordered()
 	}
 	w.changes.Stage()
-	s.order.next = sequence + 1
-	s.line.Lock()
-	s.line.pending = append(s.line.pending, pending{sequence, w.tenant, w.changes, fed})
-	s.line.Unlock()
-	return size, sequence, nil
+	s.order.next = p.sequence + 1
+	s.queue.Lock()
+	s.queue.pending = append(s.queue.pending, p)
+	s.queue.Unlock()
+	return p.sequence, nil
 }
 
 // publish shows every write up to one that is on the disk: the log is written in order, so the
@@ -240,26 +228,26 @@ func (s *Store) publishBefore(next uint64) {
 
 // show returns the writes that are in the feed now.
 func (s *Store) show(sequence uint64) (fed []pending) {
-	s.line.Lock()
-	defer s.line.Unlock()
-	if s.line.published > sequence {
+	s.queue.Lock()
+	defer s.queue.Unlock()
+	if s.queue.published > sequence {
 		return nil
 	}
 	n := 0
 	s.mu.Lock()
-	for ; n < len(s.line.pending) && s.line.pending[n].sequence <= sequence; n++ {
-		p := s.line.pending[n]
+	for ; n < len(s.queue.pending) && s.queue.pending[n].sequence <= sequence; n++ {
+		p := s.queue.pending[n]
 		if p.changes != nil {
 			p.tenant.fleet.Show(p.changes)
 		}
 		if p.fed > 0 {
 			fed = append(fed, pending{fed: p.fed, tenant: p.tenant})
 		}
-		s.line.pending[n] = pending{}
+		s.queue.pending[n] = pending{}
 	}
 	s.mu.Unlock()
-	s.line.pending = s.line.pending[n:]
-	s.line.published = sequence + 1
+	s.queue.pending = s.queue.pending[n:]
+	s.queue.published = sequence + 1
 	return fed
 }
 

@@ -202,7 +202,7 @@ func TestRoomIsLookedAtInTurn(t *testing.T) {
 		go func() { written <- s.Append(client, andon.DefaultTenant, 1, warnings(1)) }()
 		<-client.waits
 		fs.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 100 << 20, TotalBytes: 1 << 40})
-		s.room.looked.Store(0) // look again now
+		s.disk.looked.Store(0) // look again now
 		return nil
 	})
 	if err != nil {

@@ -58,7 +58,7 @@ func (s *Store) sync() error {
 func (s *Store) writable(ctx context.Context, id andon.TenantID) (*tenant, error) {
 	t, err := s.tenant(ctx, id)
 	if err == nil {
-		err = s.room.check()
+		err = s.disk.check()
 	}
 	return t, err
 }
@@ -117,16 +117,18 @@ func (w *writing) standing(
 func (s *Store) escalation(
 	ctx context.Context, t *tenant, e *andon.Escalation,
 ) (newest andon.Escalation, again bool, err error) {
-	k := eventKey(t.number, e.Device, e.Time, e.State)
+	r := newEventReader(ctx, s, t)
+	defer r.close()
+	if _, err := r.entry(e.Device, e.Time, e.State); err != nil {
+		return newest, false, err
+	}
+	k := newKey(tableEscalation, t.number).escalated(e.Device, e.Time, e.State)
 	it, err := newIterator(ctx, s.db, k, k.end())
 	if err != nil {
 		return newest, false, err
 	}
 	defer it.close()
-	if !it.First() || !bytes.Equal(it.Key(), k) {
-		return newest, false, firstError(it.Error(), andon.NoEntry(e.Device, e.Time, e.State))
-	}
-	if !it.Next() {
+	if !it.First() {
 		return newest, false, it.Error()
 	}
 	if newest, err = escalationAt(it, len(k)); err != nil {

@@ -145,7 +145,8 @@ func (s *readingScan) device(
 		if span.Empty() {
 			return
 		}
-		for day, err := range s.directory.days(device, span, q.Order) {
+		for day, err := range s.directory.days(
+			newKey(tableReadingDay, s.tenant).text(string(device)), span, q.Order) {
 			if err != nil {
 				yield(andon.Reading{}, err)
 				return

@@ -19,6 +19,10 @@ type reclaim struct {
 // span is the keys from one to another, which is not in it.
 type span struct{ from, to key }
 
+func (s span) holds(part span) bool {
+	return bytes.Compare(s.from, part.from) <= 0 && bytes.Compare(part.to, s.to) <= 0
+}
+
 func (r *reclaim) start(s *Store) {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.wanted, r.cancel = make(chan struct{}, 1), cancel
@@ -56,7 +60,7 @@ func (r *reclaim) work(ctx context.Context, s *Store) error {
 	r.mu.Unlock()
 	for _, deleted := range spans {
 		bytes, err := s.db.EstimateDiskUsage(deleted.from, deleted.to)
-		if err == nil && (bytes >= little || s.room.check() != nil) {
+		if err == nil && (bytes >= little || s.disk.check() != nil) {
 			err = s.db.Compact(ctx, deleted.from, deleted.to, false)
 		}
 		if err != nil {

@@ -6,18 +6,19 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/eventlog"
 )
 
-// A record says how one write left the devices it touched; a large write has several. It goes into
-// the same batch as the write, so that current states are never older or newer than the log. It
-// holds only what changed, as whole values, so that replaying it twice, or onto a later state that
-// the same records led to, ends in the same state:
+// A row is what one write brings, and how it leaves the devices it touches; a large write has
+// several. So current states are never older or newer than the log. Of the states it holds only
+// what changed, as whole values, so that replaying it twice, or onto a later state that the same
+// rows led to, ends in the same state:
 //
-//	record  tenant count | arrival count, 0 where it was no message | { device }…
-//	device  number count | parts 1 byte | the parts that are there, in this order:
-//	  1 named      id text                            the first record of the device; no id: it
-//	                                                  was purged, and what stands before is over
-//	  2 newest     time zigzag, from the arrival
+//	row     tenant count | arrival count, 0 where it was no message | names | { device }…
+//	device  number count | entries | parts 1 byte | the parts that are there, in this order:
+//	  1 named      id text                            the first row of the device; no id: it was
+//	                                                  purged, and what stands before is over
+//	  2 newest     time zigzag, from the last of the entries, without them from the arrival
 //	  4 run        state text | since | before count | before's state text
 //	  8 incident   since count | normal count
 //	 16 operator   text
@@ -26,8 +27,9 @@ import (
 //	 64 assigned   operator text | from count
 //	128 retired    count
 //
-// A device of a checkpoint is the same, with all parts but the first, behind its id and
-// its arrival.
+// eventlog.Names and eventlog.Row have names and entries. Up to format 4 a record was the same
+// without both. A device of a checkpoint has all parts but the first, behind its id and its
+// arrival.
 const (
 	partNamed = 1 << iota
 	partNewest
@@ -39,9 +41,9 @@ const (
 	partRetired
 )
 
-func newRecord(tenant uint32, received andon.Time) []byte {
-	b := binary.AppendUvarint(make([]byte, 0, 64), uint64(tenant))
-	return binary.AppendUvarint(b, uint64(received))
+func appendRow(b []byte, tenant uint32, received andon.Time, names *eventlog.Names) []byte {
+	b = binary.AppendUvarint(b, uint64(tenant))
+	return names.Append(binary.AppendUvarint(b, uint64(received)))
 }
 
 // appendNumbered writes how a device changed, as appendChange encoded it.
@@ -50,7 +52,7 @@ func appendNumbered(b []byte, number uint32, change []byte) []byte {
 }
 
 // appendChange encodes how a device changed, without its number, which it may not have yet. base is
-// the arrival that the record begins with, and parts are those that did (changedParts).
+// the time that its newest is said from, and parts are those that did (changedParts).
 func appendChange(
 	b []byte, parts byte, named bool, is *current.Device, base andon.Time,
 ) []byte {
@@ -73,7 +75,7 @@ func changedParts(was, is *current.Device) (parts byte) {
 	set(was.Time != is.Time, partNewest)
 	set(was.State != is.State || was.Since != is.Since ||
 		was.PrevTime != is.PrevTime || was.PrevState != is.PrevState, partRun)
-	set(was.Incident != is.Incident || was.Calm != is.Calm, partIncident)
+	set(was.Incident != is.Incident || was.LastNormal != is.LastNormal, partIncident)
 	set(was.Operator != is.Operator, partOperator)
 	set(was.AsideAt != is.AsideAt || !slices.Equal(was.Escalations, is.Escalations),
 		partEscalated)
@@ -91,7 +93,7 @@ func appendParts(b []byte, parts byte, d *current.Device, base andon.Time) []byt
 		b = appendText(binary.AppendUvarint(b, uint64(d.PrevTime)), string(d.PrevState))
 	}
 	if parts&partIncident != 0 {
-		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(d.Incident)), uint64(d.Calm))
+		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(d.Incident)), uint64(d.LastNormal))
 	}
 	if parts&partOperator != 0 {
 		b = appendText(b, string(d.Operator))
@@ -170,7 +172,7 @@ func (w *wire) parts(parts byte, d *current.Device, base andon.Time) {
 		d.PrevTime, d.PrevState = w.time(), andon.State(w.text())
 	}
 	if parts&partIncident != 0 {
-		d.Incident, d.Calm = w.time(), w.time()
+		d.Incident, d.LastNormal = w.time(), w.time()
 	}
 	if parts&partOperator != 0 {
 		d.Operator = andon.PersonID(w.text())

@@ -1,16 +1,16 @@
 package pebblestore
 
 import (
-	"bytes"
 	"context"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
 )
 
-// EscalatedEntries is of andon.Log. It passes over the keys of a day and reads what was escalated.
+// EscalatedEntries is of andon.Log.
 func (s *Store) EscalatedEntries(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Entry, error] {
@@ -22,62 +22,49 @@ func (s *Store) EscalatedEntries(
 		if q.Span.Empty() {
 			return
 		}
-		r, err := newEventReader(ctx, s.db, t)
+		r := newEventReader(ctx, s, t)
+		defer r.close()
+		keys, err := r.escalated(device, &q)
 		if err != nil {
 			yield(andon.Entry{}, err)
 			return
 		}
-		defer r.close()
 		left := q.Limit
-		for day, err := range r.directory.days(device, q.Rest(), q.Order) {
-			var hits []hit
-			if err == nil {
-				hits, err = r.scan.escalated(device, day, &q)
+		for _, k := range keys {
+			e, err := r.whole(device, k.Time, k.State)
+			if andon.KindOf(err) == andon.NotFound {
+				continue // given back
 			}
-			for _, h := range sortHits(hits, q.Order, left) {
-				e, failed := entry(ctx, s.db, t, device, h.key.Time, h.key.State)
-				if failed != nil {
-					err = failed
-					break
-				}
-				if left--; !yield(e, nil) || left == 0 {
-					return
-				}
-			}
-			if err != nil {
-				yield(andon.Entry{}, err)
+			if left--; !yield(e, err) || err != nil || left == 0 {
 				return
 			}
 		}
 	}
 }
 
-// escalated returns where the entries of a device and day stand that were ever escalated.
-func (s *scan) escalated(
-	device andon.DeviceID, day uint32, q *andon.EventQuery,
-) (hits []hit, err error) {
-	prefix := newKey(tableEvent, s.tenant.number).number(day).text(string(device))
-	last := andon.EventKey{Device: device}
-	for ok := s.it.SeekGE(prefix); ok && bytes.HasPrefix(s.it.Key(), prefix); ok = s.it.Next() {
-		name, at, escalated, ok := splitState(s.it.Key()[len(prefix):])
-		if !ok {
-			return nil, errDamaged
+// escalated returns where the entries of a device stand that were ever escalated and the query
+// admits, in its order.
+func (r *eventReader) escalated(
+	device andon.DeviceID, q *andon.EventQuery,
+) (keys []andon.EventKey, err error) {
+	for e, err := range r.escalatedIn(device, q.Rest()) {
+		if err != nil {
+			return nil, err
 		}
-		if escalated == 0 || at == last.Time && string(name) == string(last.State) {
-			continue
+		k := andon.EventKey{
+			Time: e.Time, Severity: r.states.Severity(e.State), State: e.State, Device: device,
 		}
-		state := andon.State(name)
-		if s.tenant.withdrawn.has(device, at, state) {
-			continue
-		}
-		last = andon.EventKey{
-			Time: at, Severity: s.states.Severity(state), State: state, Device: device,
-		}
-		if q.Admits(last) {
-			hits = append(hits, hit{key: last})
+		if q.Admits(k) && !r.tenant.withdrawn.has(device, e.Time, e.State) {
+			keys = append(keys, k)
 		}
 	}
-	return hits, s.it.Error()
+	slices.SortFunc(keys, func(a, b andon.EventKey) int {
+		if q.Order == andon.Desc {
+			a, b = b, a
+		}
+		return a.Compare(b)
+	})
+	return keys, nil
 }
 
 // Restore is of andon.Restorer: one atomic batch.

@@ -7,10 +7,11 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/eventlog"
 )
 
-// TestPageOfManyStates: the page of a device costs a few seeks for each of its states, however much
-// history each has, and holds what it should.
+// TestPageOfManyStates: the page of a device opens the blocks that it needs, and holds what it
+// should, from the head and from blocks.
 func TestPageOfManyStates(t *testing.T) {
 	const states, each, begin = 300, 40, andon.Time(1_764_849_600_000_000) // midnight
 	s, err := Open("store", Options{FS: vfs.NewMem()})
@@ -29,28 +30,36 @@ func TestPageOfManyStates(t *testing.T) {
 		t.Fatal(err)
 	}
 	tenant, _ := s.tenant(t.Context(), andon.DefaultTenant)
-	for _, limit := range []int{1, 20, 100} {
-		for _, order := range []andon.Order{andon.Desc, andon.Asc} {
-			r, err := newEventReader(t.Context(), s.db, tenant)
-			if err != nil {
-				t.Fatal(err)
+	read := func(limit int, order andon.Order) (steps int) {
+		r := newEventReader(t.Context(), s, tenant)
+		defer r.close()
+		n := 0
+		for e, err := range r.device("d", andon.EventQuery{Order: order, Limit: limit}) {
+			want := events[n]
+			if order == andon.Desc {
+				want = events[len(events)-1-n]
 			}
-			n := 0
-			for e, err := range r.device("d", andon.EventQuery{Order: order, Limit: limit}) {
-				want := events[n]
-				if order == andon.Desc {
-					want = events[len(events)-1-n]
-				}
-				if err != nil || e != want {
-					t.Fatalf("item %d is %v, %v, want %v", n, e, err, want)
-				}
-				n++
+			if err != nil || e != want {
+				t.Fatalf("item %d is %v, %v, want %v", n, e, err, want)
 			}
-			if most := 4*states + 10*limit; n != limit || r.scan.it.steps > most {
-				t.Errorf("limit %d, order %v: %d items in %d steps, want at most %d",
-					limit, order, n, r.scan.it.steps, most)
+			n++
+		}
+		if n != limit {
+			t.Errorf("limit %d, order %v: %d items", limit, order, n)
+		}
+		return r.blocks.steps
+	}
+	for _, settled := range []bool{false, true} {
+		for _, limit := range []int{1, 20, 100, 1000} {
+			if n := read(limit, andon.Desc); n > 3+limit/eventlog.MaxBlock {
+				t.Errorf("settled %v: the newest %d took %d steps", settled, limit, n)
 			}
-			r.close()
+			if n := read(limit, andon.Asc); n > 3+len(events)/eventlog.MaxBlock {
+				t.Errorf("settled %v: the oldest %d took %d steps", settled, limit, n)
+			}
+		}
+		if err := s.checkpoint(); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

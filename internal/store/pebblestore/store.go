@@ -33,8 +33,9 @@ import (
 // changes whenever an old program could misread what a new one writes. Version 2 sets escalations
 // aside (keys.go), which a program of version 1 would not find, and has withdrawals, which it would
 // not heed; nothing of version 1 changes. Version 3 keeps tenants as documents. Version 4 has the
-// feed of changes, in which a program of version 3 would leave gaps.
-const formatVersion = 4
+// feed of changes, in which a program of version 3 would leave gaps. Version 5 keeps the log in
+// rows and blocks.
+const formatVersion = 5
 
 // The format of Pebble's own files. Raising it keeps older programs out.
 const engineFormat = pebble.FormatValueSeparation
@@ -46,6 +47,7 @@ const (
 	fixedVersion    = "last version" // the last that a document was given, 8 bytes
 	fixedCheckpoint = "checkpoint"   // the first record that the checkpoint does not hold, 8 bytes
 	fixedFeed       = "feed"         // which changes there are: kept, as JSON
+	fixedConvert    = "convert"      // see convert.go
 )
 
 const (
@@ -76,6 +78,9 @@ type Options struct {
 	FS vfs.FS
 
 	memTable uint64       // bytes of one; tests have small ones
+	head     int          // bytes of the entries that are in rows; tests have small ones
+	table    int          // bytes of a table that a round makes
+	part     int          // bytes of a part of the conversion
 	opened   *atomic.Bool // the engine is open
 	damages  *damages
 }
@@ -87,15 +92,18 @@ type Store struct {
 	release func() // gives the directory back
 	synced  *synced
 	damages *damages
-	room    room
+	disk    disk
 
 	mu      sync.RWMutex // guards tenants, and what every fleet shows
 	tenants map[andon.TenantID]*tenant
 
 	order   order // one write at a time becomes pending
-	line    line  // publishing, in the order of the log
+	queue   queue // publishing, in the order of the log
+	heads   heads
 	feed    changesKept
 	written *cuckoo.Written
+
+	writings sync.Pool // of *writing, whose room is used again
 
 	documents   documents
 	checkpoints checkpoints
@@ -132,14 +140,15 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Store, error) {
 	}
 	s := &Store{
 		db: db, options: o, release: release, synced: synced, damages: o.damages,
-		room:    room{fs: o.FS, dir: dir, reserve: o.Reserve},
+		disk:    disk{fs: o.FS, dir: dir, reserve: o.Reserve},
 		tenants: map[andon.TenantID]*tenant{},
 		written: cuckoo.NewWritten(writtenRows),
 	}
 	o.opened.Store(true)
 	s.order.turn, s.order.large = make(chan struct{}, 1), make(chan struct{}, 1)
-	s.room.stuck = s.stuck
-	if err := s.load(); err != nil {
+	s.disk.stuck = s.stuck
+	s.heads.begin(o.head)
+	if err := errors.Join(s.removeRound(), s.load(ctx)); err != nil {
 		return nil, errors.Join(fmt.Errorf("open store in %s: %w", dir, err), s.abandon())
 	}
 	o.keepPrivate(dir)
@@ -184,6 +193,15 @@ func (o *Options) complete() {
 	if o.damages == nil {
 		o.damages = newDamages(o.Log)
 	}
+	if o.head == 0 {
+		o.head = defaultHead
+	}
+	if o.table == 0 {
+		o.table = defaultTable
+	}
+	if o.part == 0 {
+		o.part = defaultPart
+	}
 	if o.memTable == 0 {
 		o.memTable = 64 << 20
 	}
@@ -192,11 +210,17 @@ func (o *Options) complete() {
 	}
 }
 
+// memTables is how many memtables Pebble has at once: one is written into while another is written
+// out, and the last one that was written out is kept to be used again.
+const memTables = 2
+
 // l0StopWrites is how many tables may lie above each other in level 0 before writing waits.
 const l0StopWrites = 64
 
 // pebbleOptions are what the prototypes of this layout measured best: a memtable of 64 MB, L0
-// compacted at 12, snappy.
+// compacted at 12, snappy. Pebble takes the room of memtables out of its cache, so the cache is
+// larger by that: else two memtables of 64 MB would leave none of 128 MB to the blocks, and each
+// read would decompress its blocks again.
 func pebbleOptions(o *Options) *pebble.Options {
 	p := &pebble.Options{
 		FS: o.FS,
@@ -209,7 +233,7 @@ func pebbleOptions(o *Options) *pebble.Options {
 		MemTableSize:          o.memTable,
 		L0CompactionThreshold: 12,
 		L0StopWritesThreshold: l0StopWrites,
-		CacheSize:             o.Cache,
+		CacheSize:             o.Cache + memTables*int64(o.memTable),
 		MaxOpenFiles:          1000,
 		BytesPerSync:          1 << 20,
 	}
@@ -238,7 +262,7 @@ func (l engineLog) Fatalf(format string, args ...any) {
 }
 
 // load reads what is in memory while the store is open.
-func (s *Store) load() (err error) {
+func (s *Store) load(ctx context.Context) (err error) {
 	defer recoverUnreadable(&err)
 	if err := s.checkFormat(); err != nil {
 		return err
@@ -252,8 +276,12 @@ func (s *Store) load() (err error) {
 			return err
 		}
 	}
-	if err := firstError(s.rebuild(), s.openFeed()); err != nil {
-		return err
+	for _, step := range []func(context.Context) error{
+		s.convertDevices, s.rebuild, s.convertEntries, s.openFeed,
+	} {
+		if err := step(ctx); err != nil {
+			return err
+		}
 	}
 	return s.reorderAll(context.Background())
 }
@@ -264,8 +292,15 @@ func (s *Store) checkFormat() error {
 		return err
 	}
 	if value == nil || (len(value) == 4 && binary.BigEndian.Uint32(value) < formatVersion) {
-		b := binary.BigEndian.AppendUint32(nil, formatVersion)
-		return s.db.Set(fixedKey(fixedFormat), b, pebble.Sync)
+		b := s.db.NewBatch()
+		defer b.Close()
+		version := binary.BigEndian.AppendUint32(nil, formatVersion)
+		err := b.Set(fixedKey(fixedFormat), version, nil)
+		if value != nil {
+			step := append([]byte{convertStates}, make([]byte, 8)...)
+			err = firstError(err, b.Set(fixedKey(fixedConvert), step, nil))
+		}
+		return firstError(err, b.Commit(pebble.Sync))
 	}
 	if len(value) != 4 {
 		return errDamaged
@@ -307,14 +342,14 @@ func (s *Store) Capabilities() andon.Capabilities {
 
 // Ready reports whether there is room to write, and whether writes get through.
 func (s *Store) Ready(context.Context) error {
-	return firstError(s.failed(), s.order.ready(), s.room.check())
+	return firstError(s.failed(), s.order.ready(), s.disk.check())
 }
 
-// Close writes a checkpoint, so that the next opening is quick, and closes the directory.
+// Close closes the directory. What is in rows stays there: opening reads it quickly.
 func (s *Store) Close() error {
 	s.reclaim.stop()
-	err := s.checkpoints.stop(s)
-	return errors.Join(err, s.abandon())
+	s.checkpoints.stop()
+	return s.abandon()
 }
 
 // abandon closes the directory as it is.

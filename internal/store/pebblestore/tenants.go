@@ -15,6 +15,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/eventlog"
 	"github.com/andonhq/andon/internal/feed"
 	"github.com/andonhq/andon/internal/rwlock"
 	"github.com/andonhq/andon/internal/store/tenants"
@@ -30,9 +31,8 @@ type tenant struct {
 	haveEntries atomic.Pointer[map[andon.State]andon.State]
 
 	// The rest belongs to the ordered section.
-	gone       bool
-	slots      []*slot // all devices, in the order in which they were made
-	nextNumber uint32  // of the next device
+	gone  bool
+	slots []*slot // all devices by number, nil where one was purged; written under Store.mu
 
 	hadReadings atomic.Bool // ever; once true, for good
 
@@ -61,6 +61,15 @@ func newTenant(number uint32, record andon.Tenant) *tenant {
 	t.record.Store(&record)
 	t.haveEntries.Store(&map[andon.State]andon.State{})
 	return t
+}
+
+// slot returns the place of a device by its number, nil where there is none. The caller has
+// Store.mu.
+func (t *tenant) slot(number uint32) *slot {
+	if uint64(number) >= uint64(len(t.slots)) {
+		return nil
+	}
+	return t.slots[number]
 }
 
 // states returns the tenant's set.
@@ -142,7 +151,7 @@ func (s *Store) Tenant(ctx context.Context, id andon.TenantID) (andon.Tenant, er
 // PutTenant is of andon.Tenants.
 func (s *Store) PutTenant(ctx context.Context, is andon.Tenant) (andon.Tenant, error) {
 	frees := is.Version != 0 // shorter retention is how a full disk is relieved
-	if err := s.room.admit(frees); err != nil {
+	if err := s.disk.admit(frees); err != nil {
 		return andon.Tenant{}, err
 	}
 	is.ID = andon.TenantID(strings.Clone(string(is.ID)))
@@ -206,7 +215,7 @@ func (s *Store) writeTenant(t *tenant, is andon.Tenant) (andon.Tenant, error) {
 		}
 		change := append([]byte{byte(andon.OfTenant)}, encodeDocument(&document)...)
 		return firstError(
-			b.Set(recordKey(s.order.next), newRecord(t.number, 0), nil),
+			b.Set(rowKey(s.order.next), appendRow(nil, t.number, 0, &eventlog.Names{}), nil),
 			b.Set(changeKey(t.number, s.order.next), change, nil),
 		)
 	})
@@ -214,10 +223,10 @@ func (s *Store) writeTenant(t *tenant, is andon.Tenant) (andon.Tenant, error) {
 		return andon.Tenant{}, err
 	}
 	if is.Version != 0 {
-		s.line.Lock()
-		s.line.pending = append(s.line.pending,
+		s.queue.Lock()
+		s.queue.pending = append(s.queue.pending,
 			pending{sequence: s.order.next, tenant: t, fed: s.order.next + 1})
-		s.line.Unlock()
+		s.queue.Unlock()
 		s.order.next++
 	}
 	is.Version = document.Version
@@ -231,12 +240,15 @@ func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 	if id == andon.DefaultTenant {
 		return andon.Errorf(andon.Conflict, "tenant %q always exists and can't be deleted", id)
 	}
+	s.checkpoints.running.Lock() // a round would write blocks of it
+	defer s.checkpoints.running.Unlock()
 	var t *tenant
 	err := s.ordered(ctx, func() (err error) {
 		t, err = s.deleteTenant(ctx, id)
 		return err
 	})
 	if err == nil {
+		s.heads.forgetTenant(t.number)
 		t.bell.End()
 	}
 	return err
@@ -268,7 +280,7 @@ func (s *Store) deleteTenant(ctx context.Context, id andon.TenantID) (*tenant, e
 	s.mu.Lock()
 	delete(s.tenants, id)
 	s.mu.Unlock()
-	for _, table := range []byte{tableEvent, tableReading} {
+	for _, table := range []byte{tableBlock, tableReading} {
 		k := newKey(table, t.number)
 		s.reclaim.want(span{k, k.end()})
 	}

@@ -3,12 +3,12 @@ package pebblestore
 import (
 	"context"
 	"slices"
-	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/eventlog"
 )
 
 // writing is one request on its way into the log. As much as possible is computed beside other
@@ -27,9 +27,13 @@ type writing struct {
 	alone    bool       // it holds tenant.writes alone
 
 	changes *changes
-	folded  []folded // what came of each of the changes
-	encoded []byte   // the changes, as records have them
-	feed    []byte   // what they change of what devices show
+	folded  []folded       // what came of each of the changes
+	names   eventlog.Names // of the entries
+	encoded []byte         // the entries and the changes, as rows have them
+	base    andon.Time     // the time of the last entry that was encoded
+	feed    []byte         // what they change of what devices show
+	row     []byte         // the row that is being put together
+	changed []byte         // and what stands of it in the feed
 	// fold works out one device. It may be called more than once, each time with a new copy.
 	fold func(i int, d *current.Device) error
 	// rows puts those rows into the batch that depend on how the devices were folded.
@@ -38,11 +42,15 @@ type writing struct {
 	ordered func()
 	kind    andon.ChangeKind // of what it changes of what devices show
 
+	groups    [][]andon.Event  // of an Append, by device
+	ids       []andon.DeviceID // of the groups
 	newStates map[andon.State]andon.State
 	overtaken []int            // devices that were changed meanwhile
 	indexRows map[uint64]bool  // rows that will be remembered as written
 	past      *history         // of the device that is being folded
 	operators []andon.PersonID // of the events that are being folded
+	recorded  int              // bytes of its rows
+	shown     bool             // its changes are published
 }
 
 // encoder puts rows into a batch. Its key and value are room for the next one.
@@ -61,9 +69,6 @@ type folded struct {
 	looks   int // into the store
 	aside   []current.Escalation
 	emptied bool // of the escalations that were set aside none is wanted any more
-
-	day      uint32 // to remember of it
-	operator uint64
 }
 
 // newWrite begins a write to a tenant that changes at most so many devices and has about so many
@@ -84,22 +89,49 @@ const deviceBytes = 24
 func (s *Store) beginWrite(
 	ctx context.Context, t *tenant, received andon.Time, devices, bytes int,
 ) *writing {
-	w := &writing{
-		store: s, ctx: ctx, tenant: t, states: t.states(), received: received,
-		encoder: encoder{batch: s.db.NewBatchWithSize(bytes), key: newKey(0, 0)},
-		changes: current.NewChanges[note](devices),
-		folded:  make([]folded, 0, devices),
-		encoded: make([]byte, 0, devices*deviceBytes),
+	w, _ := s.writings.Get().(*writing)
+	if w == nil {
+		w = &writing{changes: current.NewChanges[note](0)}
+		w.past = &history{write: w}
 	}
-	w.past = &history{write: w}
+	w.store, w.ctx, w.tenant, w.states, w.received = s, ctx, t, t.states(), received
+	w.batch = s.db.NewBatchWithSize(bytes)
+	w.changes.Reset(devices)
+	w.folded = slices.Grow(w.folded, devices)
+	w.encoded = slices.Grow(w.encoded, devices*deviceBytes)
 	return w
 }
 
+// close ends a write. One whose changes are published is used again: nothing points into it.
 func (w *writing) close() {
 	w.past.close()
 	_ = w.batch.Close()
 	if !w.alone {
 		w.tenant.writes.RUnlock()
+	}
+	const large = 4096 // devices, about 2 MB: not worth keeping
+	if s := w.store; w.shown && w.changes.Len() <= large {
+		w.reset()
+		s.writings.Put(w)
+	}
+}
+
+// reset forgets everything but the room that the write took.
+func (w *writing) reset() {
+	w.changes.Reset(0)
+	clear(w.folded)
+	clear(w.groups)
+	clear(w.ids)
+	clear(w.indexRows)
+	clear(w.operators[:cap(w.operators)])
+	w.names.Reset()
+	*w.past = history{write: w}
+	*w = writing{
+		encoder: encoder{key: w.key[:0], value: w.value[:0]},
+		changes: w.changes, past: w.past, indexRows: w.indexRows,
+		groups: w.groups[:0], ids: w.ids[:0], folded: w.folded[:0], operators: w.operators[:0],
+		encoded: w.encoded[:0], feed: w.feed[:0],
+		row: w.row, changed: w.changed, names: w.names,
 	}
 }
 
@@ -135,12 +167,13 @@ func (w *writing) foldOne(i int) error {
 	d, slot := w.changes.Device(i), w.changes.Slot(i)
 	was, f := *d, &w.folded[i]
 	*f = folded{}
-	if slot != nil {
-		f.day, f.operator = slot.Note.day.Load(), slot.Note.operator.Load()
-	}
+	f.encoded[0], w.base = len(w.encoded), w.received
 	w.past.begin(d, f)
 	if err := w.fold(i, d); err != nil {
 		return err
+	}
+	if len(w.encoded) == f.encoded[0] {
+		w.encoded = w.names.AppendEntries(w.encoded, 0, nil, nil)
 	}
 	d.Received = max(d.Received, w.received)
 	f.emptied = was.AsideAt != 0 && (d.AsideAt == 0 || w.past.anew)
@@ -154,8 +187,8 @@ func (w *writing) encode(f *folded, named bool, was, is *current.Device) {
 		named, is = true, &current.Device{}
 	}
 	parts := changedParts(was, is)
-	f.encoded[0], f.feed[0] = len(w.encoded), len(w.feed)
-	w.encoded = appendChange(w.encoded, parts, named, is, w.received)
+	f.feed[0] = len(w.feed)
+	w.encoded = appendChange(w.encoded, parts, named, is, w.base)
 	if parts&^partNewest != 0 { // else the state repeats
 		w.change(f, was, is)
 	}
@@ -190,12 +223,15 @@ func (w *writing) cost(numbers []int) (cost int) {
 	return cost
 }
 
-// refold folds devices again. Either it is done in the ordered section, or what is shown is kept
-// from changing by copying.
-func (w *writing) refold(numbers []int, copying sync.Locker) error {
+// refold folds devices again. While it copies, nothing is published: the room of what was is used
+// for other writes.
+func (w *writing) refold(numbers []int) error {
 	w.states = w.tenant.states()
 	w.past.close() // it is as old as the copies
-	copying.Lock()
+	if len(numbers) == 0 {
+		return nil
+	}
+	w.store.mu.RLock()
 	for _, i := range numbers {
 		id := w.changes.Device(i).ID
 		slot := w.tenant.fleet.Slot(id)
@@ -206,7 +242,7 @@ func (w *writing) refold(numbers []int, copying sync.Locker) error {
 			*w.changes.Device(i) = current.Device{ID: id}
 		}
 	}
-	copying.Unlock()
+	w.store.mu.RUnlock()
 	for _, i := range numbers {
 		if err := w.foldOne(i); err != nil {
 			return err
@@ -226,8 +262,7 @@ func (w *writing) place() {
 				continue
 			}
 			slot := t.fleet.NewSlot(w.changes.Device(i).ID)
-			slot.Note.number = t.nextNumber
-			t.nextNumber++
+			slot.Note.number = uint32(len(t.slots))
 			t.slots = append(t.slots, slot)
 			w.changes.Place(i, slot)
 		}
@@ -236,51 +271,48 @@ func (w *writing) place() {
 	t.sawStates(w.newStates)
 }
 
-// recorded is a record and what it changes of what devices show.
-type recorded struct{ record, feed []byte }
-
-// records puts the changes together, behind the numbers of their devices. A record that has grown
-// large is followed by another one: as one value it would fill a block that is too large for
-// Pebble's cache, and every seek that met it would read it again.
-func (w *writing) records() []recorded {
+// setRows puts the entries and changes into the batch from a sequence on, behind the numbers of
+// their devices. A row that has grown large is followed by another one: as one value its part of
+// the feed would fill a block that is too large for Pebble's cache, and every seek that met it
+// would read it again.
+func (w *writing) setRows(next uint64) (pending, error) {
 	const large = 16 << 10
-	first := recorded{
-		slices.Grow(newRecord(w.tenant.number, w.received), min(len(w.encoded), large)),
-		make([]byte, 0, min(len(w.feed), large)),
-	}
-	records := []recorded{first}
+	p := pending{sequence: next, tenant: w.tenant, changes: w.changes}
+	w.beginRow()
 	for i := range w.folded {
-		last := &records[len(records)-1]
-		if len(last.record)+len(last.feed) > large {
-			records = append(records, recorded{record: newRecord(w.tenant.number, w.received)})
-			last = &records[len(records)-1]
+		if len(w.row)+len(w.changed) > large {
+			if err := w.setRow(&p); err != nil {
+				return p, err
+			}
+			p.sequence++
+			w.beginRow()
 		}
 		f := &w.folded[i]
 		number := w.changes.Slot(i).Note.number
-		last.record = appendNumbered(last.record, number, w.encoded[f.encoded[0]:f.encoded[1]])
-		last.feed = append(last.feed, w.feed[f.feed[0]:f.feed[1]]...)
+		w.row = appendNumbered(w.row, number, w.encoded[f.encoded[0]:f.encoded[1]])
+		w.changed = append(w.changed, w.feed[f.feed[0]:f.feed[1]]...)
 	}
-	return records
+	return p, w.setRow(&p)
 }
 
-// setRecord puts a record into the batch.
-func (w *writing) setRecord(sequence uint64, r recorded) error {
-	err := w.batch.Set(recordKey(sequence), r.record, nil)
-	if err == nil && len(r.feed) > 0 {
-		err = w.batch.Set(changeKey(w.tenant.number, sequence), r.feed, nil)
+func (w *writing) beginRow() {
+	w.row = appendRow(w.row[:0], w.tenant.number, w.received, &w.names)
+	w.changed = w.changed[:0]
+}
+
+// setRow puts a row into the batch, and what it changes of what devices show.
+func (w *writing) setRow(p *pending) error {
+	w.recorded += len(w.row)
+	err := w.batch.Set(rowKey(p.sequence), w.row, nil)
+	if err != nil || len(w.changed) == 0 {
+		return err
 	}
-	return err
+	p.fed = p.sequence + 1
+	return w.batch.Set(changeKey(w.tenant.number, p.sequence), w.changed, nil)
 }
 
 // remember notes what need not be written again, now that it is on the disk.
-func (w *writing) remember() {
-	w.store.written.Add(w.indexRows)
-	for i := range w.folded {
-		n := &w.changes.Slot(i).Note
-		n.day.Store(w.folded[i].day)
-		n.operator.Store(w.folded[i].operator)
-	}
-}
+func (w *writing) remember() { w.store.written.Add(w.indexRows) }
 
 // writtenRows is how many rows are remembered: index rows, and days of directories.
 const writtenRows = 1 << 20 // 8 MiB

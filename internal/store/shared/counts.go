@@ -35,8 +35,9 @@ type tally struct {
 }
 
 type counted struct {
-	// Of the newest entry, in the order of the log. Of one instant, what a later generation of the
-	// severities says stands.
+	// Of the newest entry, in the order of the log; time is 0 where there is none. What is known
+	// after more withdrawals stands, and of one instant what a later generation of the severities
+	// says.
 	time     andon.Time
 	gen      Generation
 	severity uint8
@@ -62,8 +63,19 @@ func (c *Counts) Forget(tenant string) {
 	delete(c.tenants, tenant)
 }
 
+// Drop forgets a device.
+func (c *Counts) Drop(tenant string, device andon.DeviceID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t, sum := c.tally(tenant), maphash.String(c.seed, string(device))
+	if d, known := t.devices[sum]; known && d.alive() {
+		t.in[d.state]--
+	}
+	delete(t.devices, sum)
+}
+
 // Raise takes in what is known of a device: its newest entry, its retirement, 0 where there was
-// none, and when its newest message arrived. gen is the generation of the severities.
+// none, and when its newest message arrived.
 func (c *Counts) Raise(
 	tenant string, gen Generation,
 	device andon.DeviceID, newest andon.EventKey, retired, received andon.Time,
@@ -74,7 +86,7 @@ func (c *Counts) Raise(
 	was, known := t.devices[sum]
 	is := was
 	state := t.index(newest.State)
-	if was.time == 0 || t.compare(&was, gen, newest) < 0 {
+	if t.compare(&was, gen, newest) < 0 {
 		is.time, is.gen = newest.Time, gen
 		is.severity, is.state = newest.Severity, state
 	}
@@ -180,7 +192,8 @@ func (c *Counts) tally(tenant string) *tally {
 }
 
 func (t *tally) compare(d *counted, gen Generation, key andon.EventKey) int {
-	return cmp.Or(cmp.Compare(d.time, key.Time), cmp.Compare(d.gen, gen),
+	return cmp.Or(cmp.Compare(d.gen.OfDevice(), gen.OfDevice()),
+		cmp.Compare(d.time, key.Time), cmp.Compare(d.gen, gen),
 		cmp.Compare(d.severity, key.Severity), cmp.Compare(t.states[d.state], key.State))
 }
 

@@ -1,6 +1,7 @@
 package shared
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -13,12 +14,14 @@ import (
 // an order of its own. So processes that write to the device at once need not know of each other.
 // The zero value is a device of which nothing is kept.
 type Latest struct {
-	States   []Newest // in no order, retired or not
+	States   []Newest // in no order, retired or not; none that was withdrawn
 	Retired  andon.Time
 	Received andon.Time       // arrival of the newest message
 	Assigned andon.Assignment // the newest; From is 0 where there never was one
 	Run      Start
 	Incident Start
+
+	Withdrawn []andon.EntryRef // by time; never changed in place
 }
 
 // Newest is the newest entry of a device in one state.
@@ -69,6 +72,31 @@ func (l *Latest) Alive(states *andon.StateSet) bool {
 	n := l.Newest(states)
 	return n != nil && n.Time > l.Retired
 }
+
+// WithdrawnBehind returns the oldest entry of a state that was withdrawn and is not before a time.
+func (l *Latest) WithdrawnBehind(state andon.State, at andon.Time) (andon.EntryRef, bool) {
+	i, _ := slices.BinarySearchFunc(l.Withdrawn, at, compareTime)
+	for _, w := range l.Withdrawn[i:] {
+		if w.State == state {
+			return w, true
+		}
+	}
+	return andon.EntryRef{}, false
+}
+
+// IsWithdrawn reports whether an entry was withdrawn.
+func (l *Latest) IsWithdrawn(state andon.State, at andon.Time) bool {
+	w, found := l.WithdrawnBehind(state, at)
+	return found && w.Time == at
+}
+
+// withdrawnAt reports whether any entry of a time was withdrawn.
+func (l *Latest) withdrawnAt(at andon.Time) bool {
+	_, found := slices.BinarySearchFunc(l.Withdrawn, at, compareTime)
+	return found
+}
+
+func compareTime(w andon.EntryRef, at andon.Time) int { return cmp.Compare(w.Time, at) }
 
 // Raise takes an entry in. Of two deliveries of one entry the later stands; where the content of
 // one of them is not known, neither is that of the entry.

@@ -18,7 +18,7 @@ func TestRandomMemberships(t *testing.T) {
 	many(t, func(t *testing.T, r *rand.Rand) {
 		w := &world{T: t, r: r, table: map[string]stampedRow{}}
 		w.pace = pickOne(r, 0.02, 0.1, 0.4, 1)
-		w.calm, w.short = pickOne(r, 40, 80, 200), pickOne(r, 1, 1, 6)
+		w.steady, w.short = pickOne(r, 40, 80, 200), pickOne(r, 1, 1, 6)
 		for range 1000 {
 			w.step()
 			if t.Failed() {
@@ -35,16 +35,16 @@ func TestRandomMemberships(t *testing.T) {
 // world is the processes and their table. Its time is that which no one knows.
 type world struct {
 	*testing.T
-	r            *rand.Rand
-	now          float64
-	pace         float64 // seconds from one step to the next
-	calm, short  int     // how rarely a process is paused, how often one leaves
-	table        map[string]stampedRow
-	processes    []*simulated
-	late         []func() // statements that no answer came of
-	made         int
-	alone        int
-	acknowledged []acknowledgement
+	r             *rand.Rand
+	now           float64
+	pace          float64 // seconds from one step to the next
+	steady, short int     // how rarely a process is paused, how often one leaves
+	table         map[string]stampedRow
+	processes     []*simulated
+	late          []func() // statements that no answer came of
+	made          int
+	alone         int
+	acknowledged  []acknowledgement
 }
 
 type stampedRow struct {
@@ -94,7 +94,7 @@ func (w *world) step() {
 	}
 	i := w.r.IntN(len(w.processes))
 	p := w.processes[i]
-	if w.r.IntN(w.calm) == 0 {
+	if w.r.IntN(w.steady) == 0 {
 		p.paused = w.now + w.r.Float64()*50*float64(time.Second)
 	}
 	if w.now < p.paused {

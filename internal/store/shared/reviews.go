@@ -28,6 +28,9 @@ type DueReview struct {
 	Device andon.DeviceID
 	Former andon.State // that it may have left; absent where it is not known
 	Due    time.Time
+	// Withdrawn says that an entry was withdrawn, so that index rows of a former generation may be
+	// left.
+	Withdrawn bool
 	Review
 }
 

@@ -15,8 +15,27 @@ type Start struct {
 	Final bool           // First was looked up after everything that was under way had landed
 }
 
-// Generation counts the changes of severities, after which the entries have another order.
+// Generation counts what makes a start that was written before wrong: in its low 32 bits the
+// changes of the tenant's severities, after which the entries have another order; above them the
+// withdrawals of entries of the device, after which a base may be an older one.
 type Generation int64
+
+const oneWithdrawal Generation = 1 << 32
+
+// OfDevice is the generation without the changes of severities.
+func (g Generation) OfDevice() Generation { return g &^ (oneWithdrawal - 1) }
+
+// Before returns the generation that the device had so many withdrawals ago; ok is false where
+// there were fewer.
+func (g Generation) Before(withdrawals int) (former Generation, ok bool) {
+	former = g - Generation(withdrawals)*oneWithdrawal
+	return former, former >= 0
+}
+
+// Generation is that of the device, from that of the severities.
+func (l *Latest) Generation(severities Generation) Generation {
+	return severities + Generation(len(l.Withdrawn))*oneWithdrawal
+}
 
 // Retirement is the severity of a Base that is a retirement: behind all entries of its instant.
 const Retirement = 255
@@ -28,10 +47,10 @@ func (s Start) Begins(gen Generation, base andon.EventKey) bool {
 
 // recalls returns what is known of the first entry behind a base, also by a start of a former
 // generation for the same base; 0 where that is nothing. What is of the base's own instant may have
-// come before it then.
-func (s Start) recalls(gen Generation, base andon.EventKey) andon.Time {
+// come before it then, and what was first may have been withdrawn since.
+func (l *Latest) recalls(s Start, gen Generation, base andon.EventKey) andon.Time {
 	same := s.Base.Time == base.Time && s.Base.State == base.State && s.First > base.Time
-	if same || s.Begins(gen, base) {
+	if s.Begins(gen, base) || same && !l.withdrawnAt(s.First) {
 		return s.First
 	}
 	return 0
@@ -78,21 +97,22 @@ func (l *Latest) IncidentBase(states *andon.StateSet) (base andon.EventKey, open
 // that is alive. first returns the time of the first entry of that write strictly behind a key; 0
 // where there is none.
 func (l *Latest) Starts(
-	was *Latest, gen Generation, states *andon.StateSet, first func(andon.EventKey) andon.Time,
+	was *Latest, severities Generation, states *andon.StateSet,
+	first func(andon.EventKey) andon.Time,
 ) (run, incident NewStart) {
-	known := was.NewestKey(states)
+	known, gen := was.NewestKey(states), l.Generation(severities)
 	base := l.RunBase(states)
-	run = was.Run.next(gen, base, known, first(base))
+	run = l.next(was.Run, gen, base, known, first(base))
 	if base, open := l.IncidentBase(states); open {
-		incident = was.Incident.next(gen, base, known, first(base))
+		incident = l.next(was.Incident, gen, base, known, first(base))
 	}
 	return run, incident
 }
 
-// next returns the start behind a base after a write with an entry at first, where known is the
-// newest entry that was there before.
-func (s Start) next(
-	gen Generation, base, known andon.EventKey, first andon.Time,
+// next returns the start that comes after s, behind a base, after a write with an entry at first,
+// where known is the newest entry that was there before.
+func (l *Latest) next(
+	s Start, gen Generation, base, known andon.EventKey, first andon.Time,
 ) NewStart {
 	if s.Begins(gen, base) {
 		if first == 0 || first >= s.First {
@@ -101,7 +121,7 @@ func (s Start) next(
 		s.First = first
 		return NewStart{Start: s, Write: true}
 	}
-	first = andon.Earlier(first, s.recalls(gen, base))
+	first = andon.Earlier(first, l.recalls(s, gen, base))
 	return NewStart{
 		Start: Start{Gen: gen, Base: base, First: first}, Write: true,
 		Seek: known.Compare(base) > 0,
@@ -114,7 +134,8 @@ type Review struct {
 	// everything that was under way has landed. A start behind something else has a review of its
 	// own.
 	Run, Incident andon.EventKey
-	Quiet         bool // nothing has been under way for long: all starts become final
+	Gen           Generation // that those were of
+	Quiet         bool       // nothing has been under way for long: all starts become final
 }
 
 // Resolve works out the starts of a device that is alive where they are not final, and puts them
@@ -122,10 +143,10 @@ type Review struct {
 // written; without a review there are none. first returns the time of the device's first entry
 // strictly behind a key; 0 where the log has none left.
 func (l *Latest) Resolve(
-	gen Generation, states *andon.StateSet, review *Review,
+	severities Generation, states *andon.StateSet, review *Review,
 	first func(andon.EventKey) (andon.Time, error),
 ) (run, incident NewStart, err error) {
-	r := resolving{gen: gen, first: first, review: review}
+	r := resolving{Latest: l, gen: l.Generation(severities), first: first, review: review}
 	if review != nil {
 		r.seen = *review
 	}
@@ -143,6 +164,7 @@ func (l *Latest) Resolve(
 }
 
 type resolving struct {
+	*Latest
 	gen    Generation
 	first  func(andon.EventKey) (andon.Time, error)
 	review *Review // nil: a reader's
@@ -169,8 +191,8 @@ func (r *resolving) start(
 		r.found, r.base, r.at = true, base, at
 	}
 	is := Start{Gen: r.gen, Base: base}
-	is.First = andon.Earlier(andon.Earlier(r.at, was.recalls(r.gen, base)), latest)
-	is.Final = r.review != nil && (r.seen.Quiet || base == seen)
+	is.First = andon.Earlier(andon.Earlier(r.at, r.recalls(was, r.gen, base)), latest)
+	is.Final = r.review != nil && (r.seen.Quiet || base == seen && r.seen.Gen == r.gen)
 	moved := r.review != nil && was.Gen != r.gen
 	return NewStart{Start: is, Write: is.Final || moved}, nil
 }

@@ -21,7 +21,8 @@ func Around(s andon.Store, hook Hook) andon.Store { return &around{next: s, hook
 type around struct {
 	next andon.Store
 	hook Hook
-	shut func() error // in place of Close of next, unless nil
+	shut func() error    // in place of Close of next, unless nil
+	open context.Context // ends when the store is closed; may be nil
 }
 
 var _ andon.Store = (*around)(nil)
@@ -365,7 +366,17 @@ func (a *around) AwaitChange(
 	if err := a.do(ctx, "AwaitChange", func() error { return nil }); err != nil {
 		return err
 	}
-	return a.next.AwaitChange(ctx, tenant, after)
+	if a.open == nil {
+		return a.next.AwaitChange(ctx, tenant, after)
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	defer context.AfterFunc(a.open, func() { end(errClosed) })()
+	err := a.next.AwaitChange(ctx, tenant, after)
+	if context.Cause(ctx) == errClosed {
+		return errClosed
+	}
+	return err
 }
 
 func (a *around) ChangesKept(

@@ -205,6 +205,28 @@ func TestGuardWaits(t *testing.T) {
 	}
 }
 
+// TestGuardEndsWaiting: who waits for a change is told when the store is closed, and is not waited
+// for.
+func TestGuardEndsWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := wrap.Guard(memstore.New())
+		_, at, err := s.ChangesKept(t.Context(), andon.DefaultTenant)
+		if err != nil {
+			t.Fatal(err)
+		}
+		woken := make(chan error, 1)
+		go func() { woken <- s.AwaitChange(t.Context(), andon.DefaultTenant, at) }()
+		synctest.Wait()
+		begun := time.Now()
+		if err := s.Close(); err != nil || time.Since(begun) > 0 {
+			t.Errorf("closing: %v after %v", err, time.Since(begun))
+		}
+		if err := <-woken; andon.KindOf(err) != andon.Unavailable {
+			t.Errorf("who waits is told %v", err)
+		}
+	})
+}
+
 func TestFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var faults wrap.Faults

@@ -66,6 +66,10 @@ func declared(c andon.Capabilities) (facts []Fact) {
 		say("counts per state",
 			"of this process at once, of others within "+c.CountsBehind.String())
 	}
+	if c.ListsBehind > 0 {
+		say("a list by state, after an entry was withdrawn while another process wrote",
+			"has the device within "+c.ListsBehind.String())
+	}
 	if c.Changes {
 		say("feed of changes", either(c.ChangesShared, "of all that write", "of this process")+
 			"; "+either(c.ChangesDurable, "positions outlive a restart", "ends with it"))

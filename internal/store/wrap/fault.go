@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/sleep"
 )
 
 // Faults is a hook for tests: it makes methods of a store fail, wait or hang. The zero value does
@@ -31,16 +32,7 @@ func Hang(ctx context.Context) error {
 
 // Delay is the fault of a method that takes longer than usual.
 func Delay(d time.Duration) Fault {
-	return func(ctx context.Context) error {
-		t := time.NewTimer(d)
-		defer t.Stop()
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-t.C:
-			return nil
-		}
-	}
+	return func(ctx context.Context) error { return sleep.For(ctx, d) }
 }
 
 // Set gives methods a fault, or with nil takes it away. It panics where andon.Store has no such

@@ -4,17 +4,24 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/andonhq/andon"
 )
 
 // Guard returns s so that anyone may close it at any time: Close waits for the calls under way, and
-// a call after it is Unavailable. No call reaches an engine that is closed, which could crash.
+// a call after it is Unavailable, as is who waits for a change then. No call reaches an engine that
+// is closed, which could crash.
 func Guard(s andon.Store) andon.Store {
 	g := &guard{idle: make(chan struct{})}
-	shut := sync.OnceValue(func() error { return g.shut(s.Close) })
-	return &around{next: s, hook: g.enter, shut: shut}
+	g.ended = g.leave
+	open, closing := context.WithCancel(context.Background())
+	shut := sync.OnceValue(func() error {
+		closing()
+		return g.shut(s.Close)
+	})
+	return &around{next: s, hook: g.begin, shut: shut, open: open}
 }
 
 // patience is how long Close waits for calls under way. Their callers have ended them by then, if
@@ -23,41 +30,37 @@ const patience = 10 * time.Second
 
 // guard counts the calls under way.
 type guard struct {
-	mu      sync.Mutex
-	calls   int
-	closing bool
+	calls   atomic.Int64
+	closing atomic.Bool   // a call counts itself first and looks then; Close does it the other way
 	idle    chan struct{} // closed once closing and no call is under way
+	once    sync.Once     // of closing idle
+	ended   func(error)   // leave, made once and not for each call
 }
 
 var errClosed = andon.Errorf(andon.Unavailable, "the store is closed: the program is stopping")
 
-func (g *guard) enter(context.Context, string) (end func(error), err error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.closing {
+func (g *guard) begin(context.Context, string) (end func(error), err error) {
+	g.calls.Add(1)
+	if g.closing.Load() {
+		g.leave(nil)
 		return nil, errClosed
 	}
-	g.calls++
-	return g.leave, nil
+	return g.ended, nil
 }
 
 func (g *guard) leave(error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.calls--; g.calls == 0 && g.closing {
-		close(g.idle)
+	if g.calls.Add(-1) == 0 && g.closing.Load() {
+		g.once.Do(func() { close(g.idle) })
 	}
 }
 
 // shut lets no call in any more, waits for those under way, and closes. Where one does not end the
 // store is left as it is: what was acknowledged is kept, as after a crash.
 func (g *guard) shut(closeStore func() error) error {
-	g.mu.Lock()
-	g.closing = true
-	if g.calls == 0 {
-		close(g.idle)
+	g.closing.Store(true)
+	if g.calls.Load() == 0 {
+		g.once.Do(func() { close(g.idle) })
 	}
-	g.mu.Unlock()
 	t := time.NewTimer(patience)
 	defer t.Stop()
 	select {

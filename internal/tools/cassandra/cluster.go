@@ -58,7 +58,7 @@ func (c *cluster) launch(ctx context.Context) (running, error) {
 		}
 		return running{r.Nodes(), r.Stop}, nil
 	}
-	if err := c.settleAddr(); err != nil {
+	if err := c.chooseAddr(); err != nil {
 		return running{}, err
 	}
 	n, err := enginetest.StartCassandra(ctx, enginetest.Options{
@@ -70,9 +70,9 @@ func (c *cluster) launch(ctx context.Context) (running, error) {
 	return running{[]*enginetest.Node{n}, n.Stop}, nil
 }
 
-// settleAddr sees to it that the address of a node is free before anything is made. A node that ran
+// chooseAddr sees to it that the address of a node is free before anything is made. A node that ran
 // before keeps its address.
-func (c *cluster) settleAddr() error {
+func (c *cluster) chooseAddr() error {
 	found, err := enginetest.Find(c.aloneDir())
 	ran := err == nil
 	if ran {

@@ -1,4 +1,5 @@
-package clitest
+// Package golden compares what tests print with files of theirs.
+package golden
 
 import (
 	"flag"
@@ -10,8 +11,8 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the golden files again")
 
-// Golden compares what was printed with a file.
-func Golden(t *testing.T, path, got string) {
+// File compares what was printed with a file, and writes the file with -rewrite.
+func File(t *testing.T, path, got string) {
 	t.Helper()
 	if *rewrite {
 		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {

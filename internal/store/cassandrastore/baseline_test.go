@@ -16,7 +16,7 @@ import (
 
 // This file is the baseline that the store is measured beside: the driver without Andon around it.
 
-// newBare is the driver on a keyspace of its own. keep sends what Append sends, with the same
+// newBaseline is the driver on a keyspace of its own. keep sends what Append sends, with the same
 // texts, values, batches and consistency, and as many statements at once:
 //
 //   - for each device that was not looked at yet: the reading of its partition of
@@ -32,28 +32,28 @@ import (
 // views, no locks, no counts and no limit to what is under way. What looks at changed devices again
 // later is Andon's own on both sides, since that is no part of an append, but shares the cluster
 // with what comes behind.
-func newBare(b *testing.B, design string) *bare {
+func newBaseline(b *testing.B, design string) *baseline {
 	b.Helper()
 	s := open(b, newKeyspace(b, design))
 	t, err := s.tenant(b.Context(), andon.DefaultTenant)
 	if err != nil {
 		b.Fatal(err)
 	}
-	return &bare{store: s, tenant: t, devices: map[andon.DeviceID]*bareDevice{}}
+	return &baseline{store: s, tenant: t, devices: map[andon.DeviceID]*baselineDevice{}}
 }
 
-// bare is the driver with as much memory as it needs to send what Andon sends.
-type bare struct {
+// baseline is the driver with as much memory as it needs to send what Andon sends.
+type baseline struct {
 	store  *Store // its session, its background, and the texts of its statements
 	tenant *tenant
 
 	mu      sync.Mutex
-	devices map[andon.DeviceID]*bareDevice
+	devices map[andon.DeviceID]*baselineDevice
 }
 
-// bareDevice is what was last sent of a device. No one else has it meanwhile: who measures sends no
-// two requests with one device at once.
-type bareDevice struct {
+// baselineDevice is what was last sent of a device. No one else has it meanwhile: who measures
+// sends no two requests with one device at once.
+type baselineDevice struct {
 	read   bool
 	newest andon.EventKey
 	normal andon.EventKey // the newest entry of severity 0
@@ -61,19 +61,19 @@ type bareDevice struct {
 	open   shared.Start // of the incident
 }
 
-func (b *bare) device(id andon.DeviceID) *bareDevice {
+func (b *baseline) device(id andon.DeviceID) *baselineDevice {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	d := b.devices[id]
 	if d == nil {
-		d = &bareDevice{}
+		d = &baselineDevice{}
 		b.devices[id] = d
 	}
 	return d
 }
 
 // keep sends what belongs to an append.
-func (b *bare) keep(ctx context.Context, received andon.Time, events []andon.Event) error {
+func (b *baseline) keep(ctx context.Context, received andon.Time, events []andon.Event) error {
 	s, w := b.store, b.store.working.Load()
 	a := &appending{
 		store: s, working: w, tenant: b.tenant, received: received, stamp: s.stamp(),
@@ -109,7 +109,7 @@ func (b *bare) keep(ctx context.Context, received andon.Time, events []andon.Eve
 }
 
 // prepare gathers what is sent for a device, and returns its marks.
-func (b *bare) prepare(a *appending, d *bareDevice, events []andon.Event) mutation {
+func (b *baseline) prepare(a *appending, d *baselineDevice, events []andon.Event) mutation {
 	states, is := a.tenant.record.States, &view{}
 	former, run, open := d.newest.State, d.run, d.open
 	for i := range events {
@@ -137,7 +137,7 @@ func (b *bare) prepare(a *appending, d *bareDevice, events []andon.Event) mutati
 }
 
 // take notes an entry, which is newer than all before it.
-func (d *bareDevice) take(e *andon.Event, states *andon.StateSet) {
+func (d *baselineDevice) take(e *andon.Event, states *andon.StateSet) {
 	key := e.Key(states)
 	key.Device = ""
 	if d.run.First == 0 || key.State != d.newest.State {
@@ -152,7 +152,7 @@ func (d *bareDevice) take(e *andon.Event, states *andon.StateSet) {
 	d.newest = key
 }
 
-func (b *bare) look(ctx context.Context, device andon.DeviceID) error {
+func (b *baseline) look(ctx context.Context, device andon.DeviceID) error {
 	var r viewRow
 	it := b.store.session.Query(viewColumns+fromLatest, b.tenant.key, string(device)).
 		Consistency(b.store.options.read()).PageSize(pageRows).IterContext(ctx)
@@ -163,7 +163,7 @@ func (b *bare) look(ctx context.Context, device andon.DeviceID) error {
 }
 
 // send sends mutations side by side.
-func (b *bare) send(ctx context.Context, all []mutation) error {
+func (b *baseline) send(ctx context.Context, all []mutation) error {
 	level := b.store.options.write()
 	return shared.Parallel(ctx, len(all), func(ctx context.Context, i int) error {
 		m := all[i]
@@ -196,7 +196,7 @@ func (s *Store) insert(ctx context.Context, events []andon.Event) error {
 		a.entries(d)
 		events = events[n:]
 	}
-	return failure("write", (&bare{store: s}).send(ctx, a.log))
+	return failure("write", (&baseline{store: s}).send(ctx, a.log))
 }
 
 // size is what the tables of the keyspace have on the disks of all nodes, each

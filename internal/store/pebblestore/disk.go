@@ -9,9 +9,9 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// room watches how much of the disk is free. A full disk makes Pebble end the process, so writing
+// disk watches how much of the disk is free. A full disk makes Pebble end the process, so writing
 // stops while there is still a reserve, and goes on by itself once there is room again.
-type room struct {
+type disk struct {
 	fs      vfs.FS
 	dir     string
 	reserve int64
@@ -36,38 +36,38 @@ func sinceStart() time.Duration { return time.Since(processStart) + 1 }
 const scant = 64 << 20
 
 // check returns a Full error while the reserve is touched, and what else keeps from writing.
-func (r *room) check() error { return r.admit(false) }
+func (d *disk) check() error { return d.admit(false) }
 
 // admit is check for a write. One that frees space, or leads to it, may go into the reserve.
-func (r *room) admit(frees bool) error {
-	r.look()
-	least := r.reserve
+func (d *disk) admit(frees bool) error {
+	d.look()
+	least := d.reserve
 	if frees {
-		least = min(scant, r.reserve/2)
-	} else if why := r.why.Load(); *why != nil {
+		least = min(scant, d.reserve/2)
+	} else if why := d.why.Load(); *why != nil {
 		return *why
 	}
-	if free := r.free.Load(); free < least {
+	if free := d.free.Load(); free < least {
 		return andon.Errorf(andon.Full,
 			"the store's disk has %d MiB left, less than the %d MiB kept in reserve: "+
 				"make room on it, or shorten the retention of tenants",
-			free>>20, r.reserve>>20)
+			free>>20, d.reserve>>20)
 	}
 	return nil
 }
 
 // look looks at the disk again where the last look is old.
-func (r *room) look() {
+func (d *disk) look() {
 	now := int64(sinceStart())
-	if looked := r.looked.Load(); looked != 0 && now-looked <= int64(lookEvery) {
+	if looked := d.looked.Load(); looked != 0 && now-looked <= int64(lookEvery) {
 		return
 	}
-	if usage, err := r.fs.GetDiskUsage(r.dir); err == nil {
-		r.free.Store(int64(min(usage.AvailBytes, 1<<62)))
+	if usage, err := d.fs.GetDiskUsage(d.dir); err == nil {
+		d.free.Store(int64(min(usage.AvailBytes, 1<<62)))
 	} else {
-		r.free.Store(1 << 62) // a file system that can't say has no limit that we know of
+		d.free.Store(1 << 62) // a file system that can't say has no limit that we know of
 	}
-	why := r.stuck()
-	r.why.Store(&why)
-	r.looked.Store(now)
+	why := d.stuck()
+	d.why.Store(&why)
+	d.looked.Store(now)
 }

@@ -1,0 +1,434 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/andonhq/andon"
+)
+
+// Server is a server that is measured over its API: Andon, or a peer that takes the same requests.
+type Server struct {
+	Name string
+	// Dial opens a connection for one caller.
+	Dial func(ctx context.Context) (Conn, error)
+	// Usage returns what the server has used until now; nil: it does not say.
+	Usage   func(ctx context.Context) (Usage, error)
+	Answers bool // it answers questions, and does not only take events
+}
+
+// Conn is a connection to a server.
+type Conn interface {
+	// Do sends a request and returns the body of its answer, which holds until the next one. An
+	// answer that is no success is an error.
+	Do(ctx context.Context, method, path string, body []byte) ([]byte, error)
+	Close() error
+}
+
+// Usage is what a server has used since it was started. What it does not say is 0.
+type Usage struct {
+	CPU     time.Duration
+	Memory  int64 // resident, now
+	Written int64 // bytes, into all files
+	Kept    int64 // bytes of all files, now
+}
+
+// request is what is asked of all servers alike. It may be made concurrently.
+type request struct {
+	name    string
+	asks    bool
+	callers int
+	events  int // that one request brings; 0 of a question
+	make    func(n int64, body []byte) (method, path string, sent []byte)
+	least   int // devices that the answer names
+}
+
+const (
+	openCallers = 256 // of single events, where they begin at their time
+	openShare   = 0.7 // of what a server takes at most
+)
+
+// MeasureServers puts the same loads on servers, each load on one server behind the other. The rows
+// that were measured before an error are returned with it.
+func MeasureServers(ctx context.Context, servers []Server, o Options) (rows []Row, err error) {
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	r := &serverRun{run: run{Options: o, fleet: newFleet(o.Seed, o.Devices, o.Events/o.Devices)}}
+	loads := r.serverLoads()
+	for i, l := range loads {
+		for _, s := range servers {
+			r.step = Step{Load: l.name + " (" + s.Name + ")", Number: i + 1, Of: len(loads)}
+			r.tell(0)
+			if l.asks && !s.Answers {
+				continue
+			}
+			found, err := l.measure(ctx, s)
+			for j := range found {
+				found[j].Subject = s.Name
+			}
+			rows = append(rows, found...)
+			if err != nil {
+				return rows, fmt.Errorf("%s: %s: %w", s.Name, l.name, err)
+			}
+		}
+		r.round, r.most = r.round+r.most, 0
+	}
+	return rows, nil
+}
+
+// serverRun is servers being measured.
+type serverRun struct {
+	run
+	most int // rounds of the fleet that a server needed for the present load
+}
+
+// serverMeasure is one load, on one server behind the other.
+type serverMeasure struct {
+	name    string
+	asks    bool
+	measure func(context.Context, Server) ([]Row, error)
+}
+
+func (r *serverRun) serverLoads() (loads []serverMeasure) {
+	add := func(name string, asks bool, do func(context.Context, Server) ([]Row, error)) {
+		loads = append(loads, serverMeasure{name, asks, do})
+	}
+	add("fill", false, r.fillServer)
+	for _, q := range r.questions() {
+		for _, callers := range []int{1, 16} {
+			asked := q
+			asked.callers = callers
+			add(q.name, true, func(ctx context.Context, s Server) ([]Row, error) {
+				row, err := r.put(ctx, s, asked, job{length: r.Duration})
+				return []Row{row}, err
+			})
+		}
+	}
+	for _, w := range r.posts() {
+		add(w.name, false, func(ctx context.Context, s Server) ([]Row, error) {
+			return r.closedAndOpen(ctx, s, w)
+		})
+	}
+	add("soak", false, r.soak)
+	return loads
+}
+
+// put puts a load on a server.
+func (r *serverRun) put(ctx context.Context, s Server, q request, j job) (row Row, err error) {
+	row = Row{Load: q.name, Open: j.due != nil}
+	conns, end, err := connect(ctx, s, q.callers)
+	if err != nil {
+		return row, err
+	}
+	defer end()
+	before, err := s.usage(ctx)
+	if err != nil {
+		return row, err
+	}
+	j.callers = q.callers
+	if j.next == nil {
+		j.next = new(atomic.Int64)
+	}
+	j.do = func(ctx context.Context, n int64, w *stopwatch) error {
+		c := <-conns
+		defer func() { conns <- c }()
+		method, path, body := q.make(n, c.body[:0])
+		if c.body = body; j.due == nil {
+			w.start()
+		}
+		answer, err := c.Do(ctx, method, path, body)
+		if err == nil && bytes.Count(answer, []byte(`"device":`)) < q.least {
+			err = andon.Errorf(andon.Internal, "the answer to %s names fewer than %d devices",
+				path, q.least)
+		}
+		return err
+	}
+	went, err := r.drive(ctx, j)
+	if err != nil {
+		return row, err
+	}
+	row.note(q.callers, []*spell{went})
+	after, err := s.usage(ctx)
+	if q.events > 0 {
+		row.EventsRate = new(row.OpsRate * float64(q.events))
+		r.used(q, j.next.Load())
+	}
+	if err == nil && s.Usage != nil {
+		row.used(before, after, row.Ops*int64(max(q.events, 1)), q.events > 0)
+	}
+	return row, err
+}
+
+// used notes how many rounds of the fleet a load of events needs.
+func (r *serverRun) used(q request, next int64) {
+	r.most = max(r.most, int(next)*q.events/r.Devices+2)
+}
+
+func (s *Server) usage(ctx context.Context) (Usage, error) {
+	if s.Usage == nil {
+		return Usage{}, nil
+	}
+	return s.Usage(ctx)
+}
+
+// used notes what a server used for so many events or questions.
+func (r *Row) used(before, after Usage, n int64, written bool) {
+	each := func(before, after int64) float64 { return float64(after-before) / float64(max(n, 1)) }
+	r.CPU = new(time.Duration(each(int64(before.CPU), int64(after.CPU))))
+	r.Memory = new(after.Memory)
+	if written && after.Written > 0 {
+		r.WrittenPerEvent = new(each(before.Written, after.Written))
+	}
+}
+
+// caller is a connection with the body that was sent last.
+type caller struct {
+	Conn
+	body []byte
+}
+
+// connect opens connections; end closes those that are not in use.
+func connect(ctx context.Context, s Server, n int) (conns chan *caller, end func(), err error) {
+	conns = make(chan *caller, n)
+	end = func() {
+		for len(conns) > 0 {
+			_ = (<-conns).Close()
+		}
+	}
+	for range n {
+		c, err := s.Dial(ctx)
+		if err != nil {
+			end()
+			return nil, nil, err
+		}
+		conns <- &caller{Conn: c}
+	}
+	return conns, end, nil
+}
+
+// fillServer lets the fleet report for as long as its past is.
+func (r *serverRun) fillServer(ctx context.Context, s Server) ([]Row, error) {
+	size := min(r.Batch, r.Devices)
+	batches := r.Devices / size
+	busy := r.posting("", busyRounds, 1, func(n int64) slice {
+		return slice{device: r.fleet.busy(int(n)), devices: 1, rounds: busyRounds}
+	}, nil)
+	if _, err := r.put(ctx, s, busy, job{most: busyDevices}); err != nil {
+		return nil, err
+	}
+	name := fmt.Sprintf("fill: %s of %s", events(size), devices(size))
+	q := r.posting(name, size, batchWriters, func(n int64) slice {
+		first, round := int(n)%batches*size, busyRounds+int(n)/batches
+		return slice{device: first, devices: size, round: round, rounds: 1}
+	}, nil)
+	before, err := s.usage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	most := int64((r.fleet.past - busyRounds) * batches)
+	row, err := r.put(ctx, s, q, job{most: most})
+	if err != nil {
+		return nil, err
+	}
+	r.most = r.fleet.past
+	after, err := s.usage(ctx)
+	if grown := after.Kept - before.Kept; grown > 0 {
+		row.BytesPerEvent = new(float64(grown) / float64(most*int64(size)))
+	}
+	return []Row{row}, err
+}
+
+// posting is a request that brings the events of a slice, of whose warnings some are escalated.
+// change, unless it is nil, is made to each.
+func (r *serverRun) posting(
+	name string, size, callers int, of func(n int64) slice, change func(n int64, e *andon.Event),
+) request {
+	return request{name: name, callers: callers, events: size,
+		make: func(n int64, body []byte) (method, path string, sent []byte) {
+			for _, e := range r.fleet.events(of(n)) {
+				if e.State == "WARNING1" && e.Device[len(e.Device)-1]%4 == 0 {
+					e.EscalatedTo = supervisorOf(e.Operator)
+				}
+				if change != nil {
+					change(n, &e)
+				}
+				body = append(AppendEvent(body, &e), '\n')
+			}
+			return "POST", "/api/v1/events", body
+		},
+	}
+}
+
+// AppendEvent appends an event as JSON. Its texts must be such as need no escaping.
+func AppendEvent(b []byte, e *andon.Event) []byte {
+	b = append(append(b, `{"device":"`...), e.Device...)
+	b = append(b, `","time":"`...)
+	b, _ = e.Time.AppendText(b) // it can't fail
+	b = append(append(b, `","state":"`...), e.State...)
+	for _, member := range []struct{ name, text string }{
+		{"operator", string(e.Operator)}, {"escalated_to", string(e.EscalatedTo)},
+		{"message", e.Message},
+	} {
+		if member.text != "" {
+			b = append(append(b, `","`...), member.name...)
+			b = append(append(b, `":"`...), member.text...)
+		}
+	}
+	b = append(b, '"')
+	if e.Attributes != "" {
+		b = append(append(b, `,"attributes":`...), e.Attributes...)
+	}
+	return append(b, '}')
+}
+
+// supervisorOf is to whom the warnings of an operator's devices are escalated.
+func supervisorOf(operator andon.PersonID) andon.PersonID {
+	return "supervisor-" + operator[len(operator)-1:]
+}
+
+// single is one event of each device in turn.
+func (r *serverRun) single(n int64) slice {
+	at := r.fleet.turns.at(int(n) % r.Devices)
+	return slice{device: at, devices: 1, round: r.round + int(n)/r.Devices, rounds: 1}
+}
+
+// posts are the ways in which the fleet reports on.
+func (r *serverRun) posts() []request {
+	size := min(r.Batch, r.Devices)
+	states := func(n int64, e *andon.Event) {
+		e.State = []andon.State{"WARNING2", "WARNING3"}[int(n)/r.Devices%2]
+	}
+	return []request{
+		r.posting("write: 1 event", 1, r.Writers, r.single, nil),
+		r.posting("write: "+events(size), size, batchWriters, r.batch(size), nil),
+		r.posting("states: 1 event, in another state each time", 1, r.Writers, r.single, states),
+	}
+}
+
+// batch is one event of so many devices beside each other.
+func (r *serverRun) batch(size int) func(n int64) slice {
+	return func(n int64) slice {
+		groups := r.Devices / size
+		first := int(n) % groups * size
+		return slice{device: first, devices: size, round: r.round + int(n)/groups, rounds: 1}
+	}
+}
+
+// closedAndOpen measures what a server takes at most, each caller sending again once it is
+// answered; then how long it takes where requests come at their time, at a part of that: one by
+// one, and as a storm, when all of a while come at once.
+func (r *serverRun) closedAndOpen(ctx context.Context, s Server, q request) ([]Row, error) {
+	next := new(atomic.Int64)
+	row, err := r.put(ctx, s, q, job{next: next, length: r.Duration})
+	rows := []Row{row}
+	gap := time.Duration(float64(time.Second) / (row.OpsRate * openShare))
+	for _, open := range []struct {
+		name string
+		wave time.Duration
+	}{{"%s, at 70 %% of that", 1}, {"storm: %s, at 70 %% in waves", r.Duration / 4}} {
+		if err != nil {
+			return rows[:len(rows)-1], err
+		}
+		calm := q
+		calm.name = fmt.Sprintf(open.name, strings.TrimPrefix(q.name, "write: "))
+		calm.callers = max(openCallers/q.events, 16)
+		from := next.Load()
+		row, err = r.put(ctx, s, calm, job{
+			next: next, length: r.Duration,
+			due: func(n int64) time.Duration {
+				at := time.Duration(n-from) * gap
+				return at - at%open.wave
+			},
+		})
+		rows = append(rows, row)
+	}
+	return rows, err
+}
+
+// soak lets batches come for ten times as long as another load, and shows the first and the last
+// tenth: a server that slows down as it fills shows it there.
+func (r *serverRun) soak(ctx context.Context, s Server) (rows []Row, err error) {
+	const parts = 10
+	size, next := min(r.Batch, r.Devices), new(atomic.Int64)
+	for i := range parts {
+		q := r.posting(fmt.Sprintf("soak: %s, tenth %d", events(size), i+1), size, batchWriters,
+			r.batch(size), nil)
+		row, err := r.put(ctx, s, q, job{next: next, length: r.Duration})
+		if err != nil {
+			return rows, err
+		}
+		if i == 0 || i == parts-1 {
+			rows = append(rows, row)
+		}
+		r.tell(float64(i+1) / parts)
+	}
+	return rows, nil
+}
+
+// questions are the seven that people ask most.
+func (r *serverRun) questions() []request {
+	ask := func(name string, least int, path func(n int) string) request {
+		return request{name: name, asks: true, least: least,
+			make: func(n int64, body []byte) (string, string, []byte) {
+				return "GET", "/api/v1" + path(int(n)), body
+			},
+		}
+	}
+	device := func(n int) string {
+		return "/devices/" + strings.ReplaceAll(string(r.fleet.devices[n]), "/", "%2F")
+	}
+	busy := func(n int) string { return device(r.fleet.busy(n % busyDevices)) }
+	operator := func(n int) andon.PersonID { return r.fleet.operators[n%len(r.fleet.operators)] }
+	hour := r.fleet.timeOf(0, busyRounds).Hour()
+	between := "&from=" + andon.HourStart(hour).String() + "&to=" + andon.HourStart(hour+1).String()
+	home := r.fleet.homes[0]
+	return []request{
+		ask("last 100 of a device", 100, func(n int) string {
+			return busy(n) + "/events?limit=100"
+		}),
+		ask("last 100 warnings of a device", 1, func(n int) string {
+			return busy(n) + "/events?state=WARNING*&limit=100"
+		}),
+		ask("100 of an operator between two times", 1, func(n int) string {
+			return "/operators/" + string(operator(n)) + "/events?limit=100" + between
+		}),
+		ask("100 of a supervisor in a state", 0, func(n int) string {
+			return "/supervisors/" + string(supervisorOf(operator(n))) +
+				"/events?state=WARNING1&limit=100"
+		}),
+		ask("what a device shows", 1, func(n int) string {
+			return device(r.fleet.turns.at(n % r.Devices))
+		}),
+		ask("100 devices in a state", min(100, home.devices), func(int) string {
+			return "/devices?state=" + string(home.state) + "&limit=100"
+		}),
+		ask("counts of all states", 0, func(int) string { return "/states" }),
+	}
+}
+
+// Beside notes in the rows of a subject what another one came to under the same loads: the ceiling
+// of its writing, or of its answers.
+func Beside(rows []Row, subject, writes, asks string) {
+	for i := range rows {
+		r := &rows[i]
+		for j := range rows {
+			c, ceiling := &rows[j], asks
+			if r.EventsRate != nil {
+				ceiling = writes
+			}
+			if r.Subject != subject || c.Subject != ceiling || c.Load != r.Load ||
+				c.InFlight != r.InFlight {
+				continue
+			}
+			if !r.Open {
+				r.OfCeiling, r.CeilingRate = new(r.OpsRate/c.OpsRate), c.EventsRate
+			}
+			r.CeilingP50, r.CeilingP99 = new(c.P50), new(c.P99)
+		}
+	}
+}

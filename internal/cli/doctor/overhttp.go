@@ -1,0 +1,227 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/sleep"
+	"github.com/andonhq/andon/storecheck"
+)
+
+// overHTTP is a server as scenarios ask it, by the client that users have.
+type overHTTP struct {
+	client *client.Client // of the tenant that the clock of the server is asked in
+	asked  *atomic.Int64  // how often it was
+}
+
+func (o overHTTP) of(id andon.TenantID) *client.Client { return o.client.ForTenant(id) }
+
+// ahead is how far ahead of the server's clock the entries of a scenario may be.
+const ahead = 20 * 365 * 24 * time.Hour
+
+// list turns a list of the client into one of the domain.
+func list[From, To any](from iter.Seq2[From, error], turn func(From) To) iter.Seq2[To, error] {
+	return func(yield func(To, error) bool) {
+		for item, err := range from {
+			if !yield(turn(item), failure(err)) {
+				return
+			}
+		}
+	}
+}
+
+func same[T any](item T) T { return item }
+
+// failure gives an answer of the server the kind of error that it stands for.
+func failure(err error) error {
+	e, ok := errors.AsType[*client.Error](err)
+	if !ok {
+		return err
+	}
+	switch e.Status {
+	case http.StatusNotImplemented:
+		return storecheck.NotAsked{Why: "this store can't serve it"}
+	case http.StatusBadRequest:
+		return andon.Errorf(andon.Invalid, "%w", err)
+	case http.StatusNotFound:
+		return andon.Errorf(andon.NotFound, "%w", err)
+	case http.StatusConflict:
+		return andon.Errorf(andon.Conflict, "%w", err)
+	}
+	return err
+}
+
+// Capabilities is what every server may be asked; what this one's store can't serve is an answer of
+// status 501.
+func (o overHTTP) Capabilities() andon.Capabilities {
+	return andon.Capabilities{
+		AtomicBatch: true, // the client asks again by itself
+		SortDevices: true, MetricReadings: true, Withdraw: true, Purge: true, Reorder: true,
+		CountNames: true,
+	}
+}
+
+// Now takes the time of an assignment, which begins now unless it is that of the operator before.
+func (o overHTTP) Now(ctx context.Context) (andon.Time, error) {
+	operator := andon.PersonID(fmt.Sprint("asked ", o.asked.Add(1)))
+	kept, err := o.client.Assign(ctx, "clock", operator)
+	if err == nil && kept.From < andon.MinTime {
+		err = errors.New("the server does not say from when on an operator is assigned")
+	}
+	return kept.From, failure(err)
+}
+
+func (o overHTTP) Tenant(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
+	t, err := o.client.Tenant(ctx, id)
+	if err != nil {
+		return andon.Tenant{}, failure(err)
+	}
+	states, err := andon.NewStateSet(t.States)
+	return andon.Tenant{
+		ID: id, Events: t.Retention.Events, Readings: t.Retention.Readings, States: states,
+		MaxFuture: t.MaxFuture, SilentAfter: t.SilentAfter, Reordering: t.Reordering,
+	}, err
+}
+
+func (o overHTTP) MakeTenant(ctx context.Context, id andon.TenantID) error {
+	_, err := o.client.PutTenant(ctx, id, client.TenantChange{
+		MaxFuture: new(andon.DurationOf(ahead)),
+	})
+	return failure(err)
+}
+
+func (o overHTTP) ChangeTenant(
+	ctx context.Context, id andon.TenantID, change func(*andon.Tenant),
+) error {
+	t, err := o.Tenant(ctx, id)
+	if err != nil {
+		return err
+	}
+	change(&t)
+	is, err := o.client.PutTenant(ctx, id, client.TenantChange{
+		EventsRetention: &t.Events, ReadingsRetention: &t.Readings,
+		MaxFuture: &t.MaxFuture, SilentAfter: &t.SilentAfter, States: t.States.Defs(),
+	})
+	for err == nil && is.Reordering {
+		if err = sleep.For(ctx, 100*time.Millisecond); err == nil {
+			is, err = o.client.Tenant(ctx, id)
+		}
+	}
+	return failure(err)
+}
+
+func (o overHTTP) DeleteTenant(ctx context.Context, id andon.TenantID) error {
+	return failure(o.client.DeleteTenant(ctx, id))
+}
+
+func (o overHTTP) Expire(context.Context, andon.TenantID) error {
+	return storecheck.NotAsked{Why: "a server gives back space for all tenants at once"}
+}
+
+func (o overHTTP) Admit(
+	ctx context.Context, id andon.TenantID, events []andon.Event,
+) ([]andon.Rejection, error) {
+	result, err := o.of(id).AppendEvents(ctx, events)
+	return result.Rejected, accounted(result, len(events), err)
+}
+
+// accounted reports where a request is not accounted for as a whole.
+func accounted(r client.Result, sent int, err error) error {
+	if err == nil && r.Accepted+len(r.Rejected) != sent {
+		err = fmt.Errorf("of %d sent %d were accepted, %d rejected", sent, r.Accepted,
+			len(r.Rejected))
+	}
+	return failure(err)
+}
+
+// taken reports what should not have been rejected.
+func taken(r client.Result, sent int, err error) error {
+	if err = accounted(r, sent, err); err == nil && len(r.Rejected) > 0 {
+		err = andon.Errorf(andon.Invalid, "rejected: %s", r.Rejected[0].Error)
+	}
+	return err
+}
+
+func (o overHTTP) Append(
+	ctx context.Context, id andon.TenantID, _ andon.Time, events []andon.Event,
+) error {
+	result, err := o.of(id).AppendEvents(ctx, events)
+	return taken(result, len(events), err)
+}
+
+func (o overHTTP) AppendReadings(
+	ctx context.Context, id andon.TenantID, _ andon.Time, readings []andon.Reading,
+) error {
+	result, err := o.of(id).AppendReadings(ctx, readings)
+	return taken(result, len(readings), err)
+}
+
+func (o overHTTP) Assign(
+	ctx context.Context, id andon.TenantID, _ andon.Time, all []andon.Assignment,
+) ([]andon.Assignment, error) {
+	sent := make([]client.Assignment, len(all))
+	for i, a := range all {
+		sent[i] = client.Assignment{Device: a.Device, Operator: a.Operator}
+	}
+	result, err := o.of(id).AssignMany(ctx, sent)
+	return nil, taken(result, len(all), err)
+}
+
+func (o overHTTP) Escalate(
+	ctx context.Context, id andon.TenantID, e andon.Escalation,
+) (andon.Escalation, bool, error) {
+	kept, err := o.of(id).Escalate(ctx, escalationOf(e))
+	return andon.Escalation{}, !kept.Again, failure(err)
+}
+
+func escalationOf(e andon.Escalation) client.Escalation {
+	return client.Escalation{
+		Device: e.Device, Time: e.Time, State: e.State,
+		Record: client.Record{To: e.To, At: e.At, By: e.By, Note: e.Note},
+	}
+}
+
+func (o overHTTP) Retire(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID, _ andon.Time,
+) (andon.Time, error) {
+	at, err := o.of(id).Retire(ctx, device)
+	return at, failure(err)
+}
+
+func (o overHTTP) Withdraw(
+	ctx context.Context, id andon.TenantID, w andon.Withdrawal,
+) (andon.Withdrawal, bool, error) {
+	_, err := o.of(id).Withdraw(ctx, w.Device, w.Time, w.State,
+		client.Withdrawal{By: w.By, Note: w.Note})
+	return w, true, failure(err)
+}
+
+func (o overHTTP) Purge(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID,
+) error {
+	return failure(o.of(id).Purge(ctx, device))
+}
+
+func (o overHTTP) Restore(ctx context.Context, id andon.TenantID, h andon.History) error {
+	var sent client.History
+	for _, a := range h.Assignments {
+		sent.Assignments = append(sent.Assignments, client.Assignment{
+			Device: a.Device, Operator: a.Operator, From: a.From,
+		})
+	}
+	for _, e := range h.Escalations {
+		sent.Escalations = append(sent.Escalations, escalationOf(e))
+	}
+	for _, r := range h.Retirements {
+		sent.Retired = append(sent.Retired, client.Retirement{Device: r.Device, Retired: r.At})
+	}
+	_, err := o.of(id).Restore(ctx, sent) // what is of no entry is rejected
+	return failure(err)
+}

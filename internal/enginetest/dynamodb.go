@@ -1,0 +1,239 @@
+package enginetest
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// UserDynamoDB is the environment variable that says which DynamoDB tests use: the URL of one that
+// runs already, or "aws" for the service itself, with the credentials and the region of the
+// environment. Unless it is set, dynalite is started.
+const UserDynamoDB = "ANDON_DYNAMODB"
+
+// The versions of what is started are also in package-lock.json and requirements.txt.
+const (
+	dynaliteVersion = "4.0.0"
+	motoVersion     = "5.2.5"
+)
+
+//go:embed dynamodb
+var dynamoFiles embed.FS
+
+// errLocal keeps to the licence of DynamoDB Local, which the person who tests has to agree to.
+var errLocal = errors.New(`DynamoDB Local is not started from here. Its licence, the "DynamoDB ` +
+	`Local License Agreement" that comes with it, asks for an AWS account in good standing, and ` +
+	`forbids to pass it on. Who agrees starts it, on a loopback address, and names its URL: ` +
+	UserDynamoDB + `=http://127.0.0.1:8000`)
+
+// Service is a DynamoDB that tests use.
+type Service struct {
+	URL   string // "" for AWS itself
+	About string // what it is, and which version
+
+	process *process // nil: it was not started here
+}
+
+// DynamoDB returns the DynamoDB that all tests of a binary share: dynalite, unless UserDynamoDB
+// says otherwise. It is as strict as the service is about requests and limits. Each test makes
+// tables of its own there. Else it is as Cassandra.
+func DynamoDB(t testing.TB) *Service {
+	t.Helper()
+	if os.Getenv(UserDynamoDB) == "" {
+		skipUnlessAsked(t)
+	}
+	s, err := shared().dynamo()
+	require(t, err)
+	return s
+}
+
+// Moto returns a moto that all tests of a binary share. Other than dynalite it knows transactions,
+// the settings of TTL and auto scaling. It is lax about requests, and slow with a thousand items.
+func Moto(t testing.TB) *Service {
+	t.Helper()
+	skipUnlessAsked(t)
+	s, err := shared().moto()
+	require(t, err)
+	return s
+}
+
+// runLint is what cfn-lint's own script does. That script names the directory that it was installed
+// in, which is not the one that it is in now.
+const runLint = "import sys; from cfnlint.runner import main; sys.exit(main())"
+
+// CheckTemplate returns what cfn-lint says against a template of CloudFormation.
+func CheckTemplate(t testing.TB, path string) error {
+	t.Helper()
+	skipUnlessAsked(t)
+	python, err := installPython(t.Context())
+	require(t, err)
+	return run(exec.CommandContext(t.Context(), python, "-c", runLint, path))
+}
+
+func findDynamo() (*Service, error) {
+	switch url := os.Getenv(UserDynamoDB); url {
+	case "":
+		return startDynalite()
+	case "aws":
+		return &Service{About: "Amazon DynamoDB"}, nil
+	case "local":
+		return nil, errLocal
+	default:
+		return usersService(url)
+	}
+}
+
+// usersService is a service that somebody else runs.
+func usersService(url string) (*Service, error) {
+	const patience = 15 * time.Second // it should run already
+	client := http.Client{Timeout: patience}
+	answer, err := client.Get(url)
+	if err != nil {
+		return nil, fmt.Errorf("reach the DynamoDB of %s: %w", UserDynamoDB, err)
+	}
+	client.CloseIdleConnections()
+	return &Service{URL: url, About: "the DynamoDB on " + url}, answer.Body.Close()
+}
+
+func startDynalite() (*Service, error) {
+	about := "dynalite " + dynaliteVersion
+	node, dir, err := installDynalite(context.Background())
+	if err != nil {
+		return nil, fmt.Errorf("install %s: %w", about, err)
+	}
+	cmd := exec.Command(node, "listen.js")
+	cmd.Dir = dir
+	return startService(about, cmd)
+}
+
+func startMoto() (*Service, error) {
+	about := "moto " + motoVersion
+	python, err := installPython(context.Background())
+	if err != nil {
+		return nil, fmt.Errorf("install %s: %w", about, err)
+	}
+	// Port 0 is a free one.
+	return startService(about,
+		exec.Command(python, "-m", "moto.server", "-H", "127.0.0.1", "-p", "0"))
+}
+
+// installDynalite returns a node, and the directory with dynalite.
+func installDynalite(ctx context.Context) (node, dir string, err error) {
+	if node, err = findTool(ctx, "node", "dynalite runs on Node.js", "nodejs"); err != nil {
+		return "", "", err
+	}
+	name := "dynalite-" + dynaliteVersion
+	dir, err = cached(ctx, name, func(ctx context.Context, dir string) error {
+		npm, err := findTool(ctx, "npm", "it fetches dynalite", "npm")
+		if err != nil {
+			return err
+		}
+		if err := copyFiles(dir, "package.json", "package-lock.json", "listen.js"); err != nil {
+			return err
+		}
+		cmd := exec.CommandContext(ctx, npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+		cmd.Dir = dir
+		return run(cmd)
+	})
+	return node, dir, err
+}
+
+// installPython returns a python that has moto and cfn-lint.
+func installPython(ctx context.Context) (python string, err error) {
+	dir, err := cached(ctx, "moto-"+motoVersion, func(ctx context.Context, dir string) error {
+		python, err := findTool(ctx, "python3", "moto runs on it", "python3", "python3-venv")
+		if err != nil {
+			return err
+		}
+		if err := run(exec.CommandContext(ctx, python, "-m", "venv", dir)); err != nil {
+			return err
+		}
+		if err := copyFiles(dir, "requirements.txt"); err != nil {
+			return err
+		}
+		return run(exec.CommandContext(ctx, filepath.Join(dir, "bin", "python"), "-m", "pip",
+			"install", "--quiet", "--no-compile", "--disable-pip-version-check", "-r",
+			filepath.Join(dir, "requirements.txt")))
+	})
+	return filepath.Join(dir, "bin", "python"), err
+}
+
+func copyFiles(dir string, names ...string) error {
+	for _, name := range names {
+		text, err := dynamoFiles.ReadFile("dynamodb/" + name)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// startService starts a command that prints the URL on which it listens.
+func startService(about string, cmd *exec.Cmd) (*Service, error) {
+	printed := &output{url: make(chan string, 1)}
+	cmd.Stdout, cmd.Stderr = printed, printed
+	p, err := startProcess(cmd)
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", about, err)
+	}
+	s := &Service{About: about, process: p}
+	patience := time.NewTimer(defaultPatience)
+	defer patience.Stop()
+	select {
+	case s.URL = <-printed.url:
+		return s, nil
+	case <-p.ended.Done():
+		err = errors.New("it ended")
+	case <-patience.C:
+		s.end()
+		err = fmt.Errorf("it named no URL for %s", defaultPatience)
+	}
+	return nil, fmt.Errorf("start %s: %w; it printed\n%s", about, err, printed.text())
+}
+
+// end ends what was started here. Nothing is lost that is needed again.
+func (s *Service) end() { _ = s.process.end(syscall.SIGKILL) }
+
+// output reads what a process prints until it has named its URL.
+type output struct {
+	mu   sync.Mutex
+	read []byte
+	url  chan string // gets one URL
+	done bool
+}
+
+var printedURL = regexp.MustCompile(`http://127\.0\.0\.1:\d+\n`)
+
+// Write is of io.Writer.
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.done {
+		return len(p), nil
+	}
+	o.read = append(o.read, p...)
+	if url := printedURL.Find(o.read); url != nil {
+		o.done = true
+		o.url <- string(url[:len(url)-1])
+	}
+	return len(p), nil
+}
+
+func (o *output) text() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return string(o.read)
+}

@@ -1,0 +1,4 @@
+// Starts dynalite on a free port of the loopback, and prints its URL.
+const dynalite = require('dynalite')
+const server = dynalite({ createTableMs: 1, updateTableMs: 1, deleteTableMs: 1 })
+server.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}`))

@@ -1,0 +1,236 @@
+package eventlog
+
+import (
+	"encoding/binary"
+
+	"github.com/andonhq/andon"
+)
+
+// A block is entries of one device and day, newest first. What repeats is said once:
+//
+//	block     entries count | unit 1 byte | names | states | operators | times | texts
+//	names     how many count | { text }…          of the states and operators of the block
+//	states    { name count | entries count }…     runs, together as long as the block
+//	operators the same
+//	times     { zigzag }…                         of each but the first: how much longer it is
+//	                                              to the one before than from that to its own,
+//	                                              in units; the first one is known to the reader
+//	texts     { shared count | rest text }…       of the messages, then of the attributes:
+//	                                              how many bytes are those of the one before
+//	unit      0 µs, 1 ms, 2 s: the longest that all times are whole numbers of
+
+// MaxBlock is how many entries a block has at most, unless more are of one instant. It keeps the
+// reading of one entry short.
+const MaxBlock = 256
+
+// BlockOf returns how many of the entries of a device and day, newest first, the next block has:
+// MaxBlock, or more where more are of one instant. So no two blocks have entries of one instant.
+func BlockOf(entries []Entry) int {
+	n := min(MaxBlock, len(entries))
+	for n < len(entries) && entries[n].Time == entries[n-1].Time {
+		n++
+	}
+	return n
+}
+
+var units = [...]andon.Time{1, 1_000, 1_000_000}
+
+// Encoder encodes blocks, in room that it uses again.
+type Encoder struct {
+	number map[string]int
+	names  []string
+	ids    [2][]int // of the states and operators of the entries
+	texts  [2][][]byte
+}
+
+// Append encodes entries of one device, newest first, those of BlockOf.
+func (x *Encoder) Append(b []byte, entries []Entry) []byte {
+	x.gather(entries)
+	unit := unitOf(entries)
+	b = append(binary.AppendUvarint(b, uint64(len(entries))), unit)
+	b = binary.AppendUvarint(b, uint64(len(x.names)))
+	for _, name := range x.names {
+		b = appendText(b, name)
+	}
+	b = appendRuns(appendRuns(b, x.ids[0]), x.ids[1])
+	last := andon.Time(0)
+	for i := 1; i < len(entries); i++ {
+		gap := (entries[i-1].Time - entries[i].Time) / units[unit]
+		b = binary.AppendVarint(b, int64(gap-last))
+		last = gap
+	}
+	return appendTexts(appendTexts(b, x.texts[0]), x.texts[1])
+}
+
+func (x *Encoder) gather(entries []Entry) {
+	x.names = x.names[:0]
+	clear(x.number)
+	if x.number == nil {
+		x.number = map[string]int{}
+	}
+	for column := range 2 {
+		x.ids[column], x.texts[column] = x.ids[column][:0], x.texts[column][:0]
+	}
+	for i := range entries {
+		e := &entries[i]
+		x.ids[0] = append(x.ids[0], x.name(string(e.State)))
+		x.ids[1] = append(x.ids[1], x.name(string(e.Operator)))
+		x.texts[0] = append(x.texts[0], e.Message)
+		x.texts[1] = append(x.texts[1], e.Attributes)
+	}
+}
+
+func (x *Encoder) name(name string) int {
+	n, ok := x.number[name]
+	if !ok {
+		n = len(x.names)
+		x.names = append(x.names, name)
+		x.number[name] = n
+	}
+	return n
+}
+
+func unitOf(entries []Entry) byte {
+	unit := byte(len(units) - 1)
+	for i := range entries {
+		for unit > 0 && entries[i].Time%units[unit] != 0 {
+			unit--
+		}
+	}
+	return unit
+}
+
+func appendRuns(b []byte, ids []int) []byte {
+	for from := 0; from < len(ids); {
+		n := 1
+		for from+n < len(ids) && ids[from+n] == ids[from] {
+			n++
+		}
+		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(ids[from])), uint64(n))
+		from += n
+	}
+	return b
+}
+
+func appendTexts(b []byte, texts [][]byte) []byte {
+	var last []byte
+	for _, text := range texts {
+		shared := 0
+		for shared < min(len(text), len(last)) && text[shared] == last[shared] {
+			shared++
+		}
+		b = binary.AppendUvarint(b, uint64(shared))
+		b = binary.AppendUvarint(b, uint64(len(text)-shared))
+		b, last = append(b, text[shared:]...), text
+	}
+	return b
+}
+
+// Decoder decodes blocks, in room that it uses again: what it returns is valid until the next one.
+type Decoder struct {
+	reader
+	entries []Entry
+	names   []string
+	wanted  bool
+	columns [2][]byte // texts, one behind the other
+	ends    [2][]int
+}
+
+// Entries decodes a block whose newest entry is of a time; none, where it has no entry in a state
+// that is wanted. Strings are valid for good, texts until the next block.
+func (d *Decoder) Entries(
+	value []byte, newest andon.Time, want func(andon.State) bool,
+) ([]Entry, error) {
+	d.reader = reader{rest: value}
+	n := d.number(len(value)) // an entry takes more than a byte
+	unit := d.bytes(1)
+	if d.bad || n == 0 || int(unit[0]) >= len(units) {
+		return nil, ErrDamaged
+	}
+	d.entries = append(d.entries[:0], make([]Entry, n)...)
+	d.readNames()
+	d.wanted = false
+	d.runs(func(e *Entry, name string) { e.State = andon.State(name) },
+		func(name string) { d.wanted = d.wanted || want(andon.State(name)) })
+	if !d.wanted && !d.bad {
+		return nil, nil
+	}
+	d.runs(func(e *Entry, name string) { e.Operator = andon.PersonID(name) }, func(string) {})
+	d.times(newest, units[unit[0]])
+	d.column(0)
+	d.column(1)
+	if d.bad || len(d.rest) > 0 {
+		return nil, ErrDamaged
+	}
+	d.join()
+	return d.entries, nil
+}
+
+func (d *Decoder) readNames() {
+	n := d.number(len(d.rest))
+	if n > len(d.names) {
+		d.names = append(d.names, make([]string, n-len(d.names))...)
+	}
+	d.names = d.names[:n]
+	for i := range d.names {
+		// Blocks of a device have the same names, so nearly always the string is there.
+		if name := d.text(); string(name) != d.names[i] {
+			d.names[i] = string(name)
+		}
+	}
+}
+
+func (d *Decoder) runs(set func(*Entry, string), once func(string)) {
+	for i := 0; i < len(d.entries) && !d.bad; {
+		id, n := d.count(), d.number(len(d.entries)-i)
+		if d.bad || id >= uint64(len(d.names)) || n == 0 {
+			d.bad = true
+			return
+		}
+		once(d.names[id])
+		for ; n > 0; n-- {
+			set(&d.entries[i], d.names[id])
+			i++
+		}
+	}
+}
+
+func (d *Decoder) times(newest, unit andon.Time) {
+	d.entries[0].Time = newest
+	gap := andon.Time(0)
+	for i := 1; i < len(d.entries); i++ {
+		gap += andon.Time(d.signed())
+		d.entries[i].Time = d.entries[i-1].Time - gap*unit
+	}
+}
+
+// column decodes the texts of a column, one behind the other.
+func (d *Decoder) column(n int) {
+	all, ends, from := d.columns[n][:0], d.ends[n][:0], 0
+	for range d.entries {
+		shared := d.number(len(all) - from)
+		before := from
+		from = len(all)
+		all = append(all, all[before:before+shared]...)
+		all = append(all, d.text()...)
+		ends = append(ends, len(all))
+		if len(all)-from > andon.MaxJSONBytes+andon.MaxMessageBytes {
+			d.bad = true // so that damage takes no more memory than entries do
+		}
+		if d.bad {
+			break
+		}
+	}
+	d.columns[n], d.ends[n] = all, ends
+}
+
+// join gives each entry its texts.
+func (d *Decoder) join() {
+	var from [2]int
+	for i := range d.entries {
+		to := [2]int{d.ends[0][i], d.ends[1][i]}
+		d.entries[i].Message = d.columns[0][from[0]:to[0]]
+		d.entries[i].Attributes = d.columns[1][from[1]:to[1]]
+		from = to
+	}
+}

@@ -1,0 +1,198 @@
+package eventlog
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/andonhq/andon"
+)
+
+// randomEntries returns entries of one device, newest first.
+func randomEntries(rng *rand.Rand, n int) []Entry {
+	unit := []andon.Time{1, 1_000, 1_000_000, 300_000_000}[rng.IntN(4)]
+	at := andon.Time(1_764_806_400_000_000)
+	entries := make([]Entry, n)
+	for i := range entries {
+		at -= unit * andon.Time(rng.IntN(3))
+		entries[i] = Entry{
+			Time: at, State: andon.State(fmt.Sprint("S", rng.IntN(4))),
+			Operator: andon.PersonID([]string{"", "Liz", "Ödön"}[rng.IntN(3)]),
+		}
+		if rng.IntN(3) > 0 {
+			entries[i].Message = []byte(fmt.Sprintf("bearing %d is hot", rng.IntN(20)))
+			entries[i].Attributes = []byte(fmt.Sprintf(`{"line":"L3","t":%d}`, rng.IntN(1000)))
+		}
+	}
+	return entries
+}
+
+func equal(t *testing.T, want, got []Entry) {
+	t.Helper()
+	same := cmp.Comparer(func(a, b []byte) bool { return bytes.Equal(a, b) })
+	if diff := cmp.Diff(want, got, same); diff != "" {
+		t.Fatal(diff)
+	}
+}
+
+func anyState(andon.State) bool { return true }
+
+func TestBlocksKeepEntries(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	var x Encoder
+	var d Decoder
+	for range 300 {
+		want := randomEntries(rng, 1+rng.IntN(MaxBlock))
+		got, err := d.Entries(x.Append(nil, want), want[0].Time, anyState)
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, want, got)
+	}
+}
+
+func TestABlockWithoutAWantedStateHasNone(t *testing.T) {
+	var x Encoder
+	var d Decoder
+	b := x.Append(nil, []Entry{{Time: 9, State: "A"}, {Time: 8, State: "B"}})
+	got, err := d.Entries(b, 9, func(s andon.State) bool { return s == "C" })
+	if len(got) != 0 || err != nil {
+		t.Errorf("%v, %v", got, err)
+	}
+	got, err = d.Entries(b, 9, func(s andon.State) bool { return s == "B" })
+	if len(got) != 2 || err != nil {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// BenchmarkBlock says what a block of 16 entries costs.
+func BenchmarkBlock(b *testing.B) {
+	entries := randomEntries(rand.New(rand.NewPCG(1, 1)), 16)
+	var x Encoder
+	var d Decoder
+	block := x.Append(nil, entries)
+	b.Run("encode", func(b *testing.B) {
+		for b.Loop() {
+			block = x.Append(block[:0], entries)
+		}
+	})
+	b.Run("decode", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := d.Entries(block, entries[0].Time, anyState); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// row encodes entries as a request does, and reads them again.
+func row(t *testing.T, events []andon.Event, base andon.Time) (got []Entry) {
+	t.Helper()
+	var names Names
+	operators := make([]andon.PersonID, len(events))
+	for i := range events {
+		operators[i] = events[i].Operator
+	}
+	entries := names.AppendEntries(nil, base, events, operators)
+	var r Row
+	rest, err := r.ReadNames(append(names.Append(nil), append(entries, "behind"...)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest, last, err := r.ReadEntries(rest, base, func(e Entry) { got = append(got, e) })
+	if err != nil || string(rest) != "behind" || last != events[len(events)-1].Time {
+		t.Fatalf("%q, %d, %v", rest, last, err)
+	}
+	return got
+}
+
+func TestRowsKeepEvents(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	for range 100 {
+		want := randomEntries(rng, 1+rng.IntN(300))
+		events := make([]andon.Event, len(want))
+		for i, e := range want {
+			if i%7 == 0 { // more names than a row has room for
+				want[i].Operator = andon.PersonID(fmt.Sprint("person ", i))
+			}
+			events[i] = andon.Event{
+				Time: e.Time, State: e.State, Operator: want[i].Operator,
+				Message: string(e.Message), Attributes: andon.JSON(e.Attributes),
+			}
+		}
+		equal(t, want, row(t, events, andon.Time(rng.Int64N(1<<50))))
+	}
+}
+
+func TestHeadWalksFromTheLastAdded(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	h := NewHead()
+	want := map[[2]uint32][]Entry{}
+	for range 20_000 { // more than a slab of cells
+		e := randomEntries(rng, 1)[0]
+		of := [2]uint32{1 + rng.Uint32N(2), rng.Uint32N(50)}
+		h.Add(of[0], of[1], e)
+		want[of] = append(want[of], e)
+	}
+	h.Forget(1, 7)
+	delete(want, [2]uint32{1, 7})
+	for tenant := range uint32(3) {
+		for device := range uint32(60) {
+			var got []Entry
+			h.Walk(tenant, device, func(e Entry) bool { got = append(got, e); return true })
+			slices.Reverse(got)
+			equal(t, want[[2]uint32{tenant, device}], got)
+		}
+	}
+	if least := 20_000 * cellBytes; h.Bytes() < least {
+		t.Errorf("the head says %d bytes, and has at least %d", h.Bytes(), least)
+	}
+}
+
+func TestHeadKnowsWhetherAWalkIsSorted(t *testing.T) {
+	h := NewHead()
+	for device, times := range [][]andon.Time{{1, 2, 3}, {1, 2, 2}, {3, 1, 4}, {}} {
+		for _, at := range times {
+			h.Add(1, uint32(device), Entry{Time: at, State: "A"})
+		}
+	}
+	for device, want := range []bool{true, false, false, true} {
+		if got := h.Sorted(1, uint32(device)); got != want {
+			t.Errorf("device %d: %v", device, got)
+		}
+	}
+}
+
+func FuzzBlock(f *testing.F) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	var x Encoder
+	for range 20 {
+		f.Add(x.Append(nil, randomEntries(rng, 1+rng.IntN(20))))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var d Decoder
+		entries, err := d.Entries(b, 1<<50, anyState)
+		if err == nil && (len(entries) == 0 || len(entries) > len(b)) {
+			t.Errorf("%d entries", len(entries))
+		}
+	})
+}
+
+func FuzzRow(f *testing.F) {
+	var names Names
+	entries := names.AppendEntries(nil, 5, []andon.Event{{
+		Time: 7, State: "A", Message: "m", Attributes: "{}",
+	}}, []andon.PersonID{"Liz"})
+	f.Add(append(names.Append(nil), entries...))
+	f.Fuzz(func(_ *testing.T, b []byte) {
+		var r Row
+		rest, err := r.ReadNames(b)
+		for err == nil && len(rest) > 0 {
+			rest, _, err = r.ReadEntries(rest, 0, func(Entry) {})
+		}
+	})
+}

@@ -1,0 +1,241 @@
+package eventlog
+
+import (
+	"encoding/binary"
+	"maps"
+	"slices"
+
+	"github.com/andonhq/andon"
+)
+
+// Head is the newest part of the log in memory, of all tenants: the entries of rows that are not
+// in blocks yet. Adding is in the order of the log and needs the head for itself; reading may run
+// beside reading.
+//
+// An entry takes 24 bytes and its text, in slabs without pointers, so the collector of garbage has
+// nothing to follow. The entries of a device are a chain from the one that was added last.
+type Head struct {
+	tenants map[uint32]*tenantHead
+	cells   [][]cell
+	next    uint32 // number of the next cell; 0 is none
+	texts   [][]byte
+	bytes   int
+}
+
+const (
+	cellSlab  = 1 << 12 // cells
+	textSlab  = 1 << 20 // bytes
+	cellBytes = 24
+)
+
+type cell struct {
+	time     andon.Time
+	before   uint32 // the cell of the device that was added before; 0: none
+	text     uint32 // where it begins: the number of the slab, then 20 bits
+	state    uint32 // of tenantHead.names
+	operator uint32
+}
+
+type tenantHead struct {
+	names    []string // 0 is none
+	number   map[string]uint32
+	chains   []uint32        // by device: its last cell
+	unsorted map[uint32]bool // devices whose chain is not from new to old, or has equal times
+	days     map[uint32]bool
+	hours    map[uint32]map[uint32][]uint32 // by operator and hour: devices, some more than once
+}
+
+// NewHead makes an empty head.
+func NewHead() *Head { return &Head{tenants: map[uint32]*tenantHead{}, next: 1} }
+
+// Bytes is about how much memory the head takes.
+func (h *Head) Bytes() int { return h.bytes }
+
+func (h *Head) tenant(number uint32) *tenantHead {
+	t := h.tenants[number]
+	if t == nil {
+		t = &tenantHead{
+			names: []string{""}, number: map[string]uint32{"": 0}, unsorted: map[uint32]bool{},
+			days: map[uint32]bool{}, hours: map[uint32]map[uint32][]uint32{},
+		}
+		h.tenants[number] = t
+	}
+	return t
+}
+
+// Add adds an entry. It keeps nothing of what it is passed.
+func (h *Head) Add(tenant, device uint32, e Entry) {
+	t := h.tenant(tenant)
+	if int(device) >= len(t.chains) {
+		h.grow(t, int(device)+1)
+	}
+	c := cell{
+		time: e.Time, before: t.chains[device], text: h.keep(&e),
+		state: h.name(t, string(e.State)), operator: h.name(t, string(e.Operator)),
+	}
+	var last *cell
+	if c.before != 0 {
+		if last = h.cell(c.before); c.time <= last.time {
+			t.unsorted[device] = true
+		}
+	}
+	t.chains[device] = h.put(c)
+	if last == nil || last.time.Day() != c.time.Day() {
+		t.days[c.time.Day()] = true
+	}
+	h.enter(t, device, &c, last)
+}
+
+// enter notes in which hours a device has entries of a person.
+func (h *Head) enter(t *tenantHead, device uint32, c, last *cell) {
+	if c.operator == 0 {
+		return
+	}
+	hour := c.time.Hour()
+	if last != nil && last.operator == c.operator && last.time.Hour() == hour {
+		return
+	}
+	of := t.hours[c.operator]
+	if of == nil {
+		of = map[uint32][]uint32{}
+		t.hours[c.operator] = of
+	}
+	of[hour] = append(of[hour], device)
+	h.bytes += 8
+}
+
+func (h *Head) grow(t *tenantHead, devices int) {
+	grown := make([]uint32, max(devices, 2*len(t.chains), 64))
+	copy(grown, t.chains)
+	h.bytes += 4 * (len(grown) - len(t.chains))
+	t.chains = grown
+}
+
+func (h *Head) name(t *tenantHead, name string) uint32 {
+	n, ok := t.number[name]
+	if !ok {
+		const mapped = 64 // about what a name takes beside its bytes
+		n = uint32(len(t.names))
+		name = string(append([]byte(nil), name...))
+		t.names = append(t.names, name)
+		t.number[name] = n
+		h.bytes += len(name) + mapped
+	}
+	return n
+}
+
+func (h *Head) keep(e *Entry) (at uint32) {
+	n, most := len(h.texts), len(e.Message)+len(e.Attributes)+2*binary.MaxVarintLen32
+	if n == 0 || len(h.texts[n-1])+most > textSlab {
+		h.texts = append(h.texts, make([]byte, 0, textSlab))
+		n++
+	}
+	slab := &h.texts[n-1]
+	at = uint32(n-1)*textSlab + uint32(len(*slab))
+	*slab = appendText(appendText(*slab, e.Message), e.Attributes)
+	h.bytes += most
+	return at
+}
+
+func (h *Head) put(c cell) (number uint32) {
+	number = h.next
+	h.next++
+	if int(number/cellSlab) == len(h.cells) {
+		h.cells = append(h.cells, make([]cell, cellSlab))
+	}
+	h.bytes += cellBytes
+	h.cells[number/cellSlab][number%cellSlab] = c
+	return number
+}
+
+func (h *Head) cell(number uint32) *cell { return &h.cells[number/cellSlab][number%cellSlab] }
+
+func (h *Head) entry(t *tenantHead, c *cell) Entry {
+	r := reader{rest: h.texts[c.text/textSlab][c.text%textSlab:]}
+	return Entry{
+		c.time, andon.State(t.names[c.state]), andon.PersonID(t.names[c.operator]),
+		r.text(), r.text(),
+	}
+}
+
+// Walk visits the entries of a device from the one that was added last, until visit returns false.
+// Of several with one identity the first that it visits counts.
+func (h *Head) Walk(tenant, device uint32, visit func(Entry) bool) {
+	t := h.tenants[tenant]
+	if t == nil || int(device) >= len(t.chains) {
+		return
+	}
+	for n := t.chains[device]; n != 0; {
+		c := h.cell(n)
+		if !visit(h.entry(t, c)) {
+			return
+		}
+		n = c.before
+	}
+}
+
+// Sorted reports whether Walk goes strictly from new to old.
+func (h *Head) Sorted(tenant, device uint32) bool {
+	t := h.tenants[tenant]
+	return t == nil || !t.unsorted[device]
+}
+
+// Forget drops the entries of a device.
+func (h *Head) Forget(tenant, device uint32) {
+	if t := h.tenants[tenant]; t != nil && int(device) < len(t.chains) {
+		t.chains[device] = 0
+		delete(t.unsorted, device)
+	}
+}
+
+// ForgetTenant drops a tenant.
+func (h *Head) ForgetTenant(tenant uint32) { delete(h.tenants, tenant) }
+
+// Days returns the days on which a tenant has entries, in ascending order.
+func (h *Head) Days(tenant uint32) []uint32 {
+	if t := h.tenants[tenant]; t != nil {
+		return slices.Sorted(maps.Keys(t.days))
+	}
+	return nil
+}
+
+// Devices returns a number that is above that of each device of a tenant with an entry.
+func (h *Head) Devices(tenant uint32) int {
+	if t := h.tenants[tenant]; t != nil {
+		return len(t.chains)
+	}
+	return 0
+}
+
+// Operators returns who answers for entries of a tenant, by name.
+func (h *Head) Operators(tenant uint32) []andon.PersonID {
+	t := h.tenants[tenant]
+	if t == nil {
+		return nil
+	}
+	var all []andon.PersonID
+	for number := range t.hours {
+		all = append(all, andon.PersonID(t.names[number]))
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Hours returns the hours in which devices have entries of a person, in ascending order.
+func (h *Head) Hours(tenant uint32, operator andon.PersonID) []uint32 {
+	if t := h.tenants[tenant]; t != nil {
+		return slices.Sorted(maps.Keys(t.hours[t.number[string(operator)]]))
+	}
+	return nil
+}
+
+// HourDevices returns which devices have entries of a person in an hour, some more than once.
+func (h *Head) HourDevices(tenant uint32, operator andon.PersonID, hour uint32) []uint32 {
+	if t := h.tenants[tenant]; t != nil {
+		return t.hours[t.number[string(operator)]][hour]
+	}
+	return nil
+}
+
+// Tenants returns the tenants that have entries, in ascending order.
+func (h *Head) Tenants() []uint32 { return slices.Sorted(maps.Keys(h.tenants)) }

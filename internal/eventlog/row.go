@@ -1,0 +1,150 @@
+package eventlog
+
+import (
+	"encoding/binary"
+	"strings"
+
+	"github.com/andonhq/andon"
+)
+
+// The entries of one device in the row of a request. The names of states and people stand once, at
+// the beginning of the row:
+//
+//	names    how many count | { text }…
+//	entries  how many count | { entry }…
+//	entry    time zigzag, from that of the one before, the first from a base |
+//	         state name | operator name | message text | attributes text
+//	name     0 none; 1 text; 2 and more: the one of names, counted from 2
+//
+// A row is complete by itself: it is read again without anything else.
+const (
+	nameNone = iota
+	nameText
+	nameFirst
+)
+
+// mostNames keeps a row's names short however many there are: the others stand where they are
+// used. A name is one byte.
+const mostNames = 0x80 - nameFirst
+
+// Names are the names of a row that is being written.
+type Names struct {
+	list   []string
+	number map[string]byte
+	last   [2]named // the state and the operator that were used last: nearly always the next too
+}
+
+type named struct {
+	name   string
+	number byte
+}
+
+// Reset forgets the names, but for their room.
+func (n *Names) Reset() {
+	clear(n.list)
+	clear(n.number)
+	n.list, n.last = n.list[:0], [2]named{}
+}
+
+// Append encodes the names. No more may be used behind it.
+func (n *Names) Append(b []byte) []byte {
+	b = binary.AppendUvarint(b, uint64(len(n.list)))
+	for _, name := range n.list {
+		b = appendText(b, name)
+	}
+	return b
+}
+
+func (n *Names) use(b []byte, name string, last *named) []byte {
+	if name == "" {
+		return append(b, nameNone)
+	}
+	if last.name == name {
+		return append(b, last.number)
+	}
+	number, ok := n.number[name]
+	if !ok {
+		if len(n.list) == mostNames {
+			return appendText(append(b, nameText), name)
+		}
+		if n.number == nil {
+			n.number = map[string]byte{}
+		}
+		name = strings.Clone(name)
+		number = nameFirst + byte(len(n.list))
+		n.list = append(n.list, name)
+		n.number[name] = number
+	}
+	*last = named{name, number}
+	return append(b, number)
+}
+
+// AppendEntries encodes events of one device with the operators that answer for them.
+func (n *Names) AppendEntries(
+	b []byte, base andon.Time, events []andon.Event, operators []andon.PersonID,
+) []byte {
+	b = binary.AppendUvarint(b, uint64(len(events)))
+	for i := range events {
+		e := &events[i]
+		b = binary.AppendVarint(b, int64(e.Time-base))
+		b = n.use(b, string(e.State), &n.last[0])
+		b = n.use(b, string(operators[i]), &n.last[1])
+		b, base = appendText(appendText(b, e.Message), e.Attributes), e.Time
+	}
+	return b
+}
+
+// Row reads the row of a request.
+type Row struct {
+	reader
+	names []string
+}
+
+// ReadNames begins with the names of a row, and returns the bytes behind them.
+func (r *Row) ReadNames(b []byte) (rest []byte, err error) {
+	r.reader = reader{rest: b}
+	r.names = r.names[:0]
+	for n := r.number(mostNames); n > 0 && !r.bad; n-- {
+		r.names = append(r.names, string(r.text()))
+	}
+	return r.end()
+}
+
+func (r *Row) end() (rest []byte, err error) {
+	if r.bad {
+		return nil, ErrDamaged
+	}
+	return r.rest, nil
+}
+
+func (r *Row) name() string {
+	switch n := r.count(); {
+	case n == nameNone:
+	case n == nameText:
+		return string(r.text())
+	case n-nameFirst < uint64(len(r.names)):
+		return r.names[n-nameFirst]
+	default:
+		r.bad = true
+	}
+	return ""
+}
+
+// ReadEntries reads the entries of one device, and returns the bytes behind them. What it visits is
+// valid for as long as b, strings for good.
+func (r *Row) ReadEntries(
+	b []byte, base andon.Time, visit func(Entry),
+) (rest []byte, last andon.Time, err error) {
+	r.reader = reader{rest: b}
+	for n := r.count(); n > 0 && !r.bad; n-- {
+		e := Entry{Time: base + andon.Time(r.signed())}
+		e.State, e.Operator = andon.State(r.name()), andon.PersonID(r.name())
+		e.Message, e.Attributes = r.text(), r.text()
+		if !r.bad {
+			visit(e)
+		}
+		base = e.Time
+	}
+	rest, err = r.end()
+	return rest, base, err
+}

@@ -1,0 +1,235 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/live"
+)
+
+// heartbeat is how long a stream is silent at most: proxies and clients take a connection on which
+// nothing comes for a broken one.
+const heartbeat = 15 * time.Second
+
+// mostStreams is how many may be open at once; each takes some 40 KB and a connection.
+const mostStreams = 20_000
+
+var (
+	afterParam = param{
+		name: "after", example: "9ix4b1-sy",
+		detail: "A position of the feed (`position` of `/fleet`, `id` of a stream): what comes " +
+			"behind it. `Last-Event-ID` counts instead where it is sent; now, without both",
+	}
+	tenantParam = param{
+		name: "tenant", example: "plant-2",
+		detail: "As the header `Andon-Tenant`, which a browser's EventSource can't send",
+	}
+)
+
+func (a *API) streamRoute() *route {
+	return &route{
+		method: http.MethodGet, path: "/events/stream", name: "streamEvents", tag: "events",
+		summary: "What devices show, as it changes: server-sent events",
+		detail: "`event: state`: what a device shows has changed; `data` is the device as " +
+			"`/devices/{device}` gives it. `event: gone`: it shows nothing any more (retired, " +
+			"purged); `data` has `device` only. `event: tenant`: the tenant's settings have " +
+			"changed; `data` is they. With `state` a change comes that enters or leaves one of " +
+			"the states. `id` is a position: a client that sends the last one as " +
+			"`Last-Event-ID` misses nothing, also across a restart. `event: reset`: that is not " +
+			"possible any more: load `/fleet` again; what follows comes after. `event: slow`: " +
+			"the client was too slow, the stream ends, and it may resume. Changes come " +
+			"together at most four times a second; a comment comes after 15 s without any.",
+		query:    []param{stateParam, deviceParam, afterParam, tenantParam},
+		statuses: []int{http.StatusOK}, errors: []int{404, 429, 501}, long: true,
+		answer: &content{media: "text/event-stream", schema: textSchema()},
+		serve:  a.stream,
+	}
+}
+
+// streamQuery says which changes a stream is of.
+type streamQuery struct {
+	states  andon.StateFilter
+	devices andon.DeviceQuery // by its Prefix
+	device  andon.DeviceID    // only this one; absent: all
+	all     bool              // nothing is left out
+}
+
+func (q *streamQuery) admits(c *andon.Change) bool {
+	if q.all || c.Kind == andon.OfTenant {
+		return true
+	}
+	shows := func(d *andon.Device) bool { return d != nil && q.states.Match(d.State) }
+	return (q.device == "" || q.device == c.Device) &&
+		strings.HasPrefix(string(c.Device), q.devices.Prefix) &&
+		(shows(c.Before) || shows(c.After))
+}
+
+func (a *API) stream(c *call) error {
+	q := streamQuery{states: c.states()}
+	q.device = c.deviceOrPrefix(&q.devices)
+	q.all = c.text("state") == "" && c.text("device") == ""
+	after := c.position()
+	if err := c.fault(); err != nil {
+		return err
+	}
+	if a.live.Readers() >= mostStreams {
+		return andon.Errorf(andon.Busy,
+			"%d streams are open, as many as go: close some", mostStreams)
+	}
+	reader, err := a.live.Open(c.ctx(), c.tenant, after)
+	reset := andon.KindOf(err) == andon.Gone
+	if reset {
+		reader, err = a.live.Open(c.ctx(), c.tenant, nil)
+	}
+	if err != nil {
+		return err
+	}
+	defer reader.Close()
+	c.release()
+	h := c.x.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("X-Accel-Buffering", "no") // else nginx keeps it
+	s := streaming{x: c.x, control: http.NewResponseController(c.x.ResponseWriter)}
+	s.text = append(s.text, "retry: 1000\n"...)
+	if reset {
+		s.event("reset", "what came behind this position is no longer kept: load /fleet again")
+	}
+	s.position(reader.Position())
+	return s.follow(c.ctx(), reader, &q)
+}
+
+// position reads where a stream begins; nil: now.
+func (c *call) position() *andon.Position {
+	location, text := "header.Last-Event-ID", c.r.Header.Get("Last-Event-ID")
+	if text == "" {
+		location, text = "query.after", c.text("after")
+	}
+	if text == "" {
+		return nil
+	}
+	at, err := andon.ParsePosition(text)
+	c.check(location, err)
+	return &at
+}
+
+// streaming is an answer of server-sent events.
+type streaming struct {
+	x       *exchange
+	control *http.ResponseController
+	text    []byte // to be sent
+}
+
+// event appends an event that is about the stream itself, and says why it comes.
+func (s *streaming) event(name, why string) {
+	s.text = append(s.text, "event: "+name+"\ndata: {\"detail\":\""+why+"\"}\n\n"...)
+}
+
+// position appends where the client is now, which it remembers without an event.
+func (s *streaming) position(at andon.Position) {
+	s.text = append(append(s.text, ": andon\nid: "...), at.String()...)
+	s.text = append(s.text, "\n\n"...)
+}
+
+func (s *streaming) flush() error {
+	_, err := s.x.Write(s.text)
+	s.text = s.text[:0]
+	if err == nil {
+		err = s.control.Flush()
+	}
+	return err
+}
+
+// follow sends what a reader gets, until the client is gone, too slow, or the program stops.
+func (s *streaming) follow(ctx context.Context, reader *live.Reader, q *streamQuery) error {
+	for {
+		if err := s.flush(); err != nil {
+			return nil // the client is gone
+		}
+		b, err := reader.Next(ctx, heartbeat)
+		switch {
+		case errors.Is(err, live.ErrSlow):
+			s.event("slow", "changes came faster than they were taken: resume from the last id")
+			_ = s.flush()
+			return nil
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return err
+		case b == nil:
+			s.position(reader.Position())
+		case q.all:
+			s.text = append(s.text, b.Text...)
+		default:
+			for i := range b.Frames {
+				if q.admits(&b.Frames[i].Change) {
+					s.text = append(s.text, b.Frames[i].Text...)
+				}
+			}
+		}
+	}
+}
+
+// frames writes changes as events of a stream.
+func (a *API) frames(
+	ctx context.Context, id andon.TenantID, changes []andon.Change,
+) ([]live.Frame, error) {
+	tenant, err := a.store.Tenant(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	show := a.showDevice(&tenant)
+	frames := make([]live.Frame, len(changes))
+	for i := range changes {
+		c := &changes[i]
+		name, data := "state", any(nil)
+		switch {
+		case c.Kind == andon.OfTenant:
+			name, data = "tenant", showTenant(c.Tenant)
+		case c.After == nil:
+			name, data = "gone", map[string]andon.DeviceID{"device": c.Device}
+		default:
+			d, err := a.changed(ctx, id, c)
+			if err != nil {
+				return nil, err
+			}
+			data = show(&d)
+		}
+		text, err := frame(c.Position, name, data)
+		if err != nil {
+			return nil, err
+		}
+		frames[i] = live.Frame{Change: *c, Text: text}
+	}
+	return frames, nil
+}
+
+// changed returns what a device shows after a change: with message and attributes, unless it shows
+// something else by now. Then another change follows, which has them.
+func (a *API) changed(
+	ctx context.Context, id andon.TenantID, c *andon.Change,
+) (andon.Device, error) {
+	d, err := a.store.Device(ctx, id, c.Device)
+	switch {
+	case err == nil && andon.ShowAlike(&d, c.After):
+		return d, nil
+	case err != nil && andon.KindOf(err) != andon.NotFound:
+		return d, err
+	}
+	return *c.After, nil
+}
+
+func frame(at andon.Position, name string, data any) ([]byte, error) {
+	var text bytes.Buffer
+	text.WriteString("id: " + at.String() + "\nevent: " + name + "\ndata: ")
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(data) // with a line break behind it
+	text.WriteByte('\n')
+	return text.Bytes(), err
+}

@@ -1,0 +1,227 @@
+package httpapi_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/andonhq/andon"
+)
+
+// stream is a stream of changes as a client sees it.
+type stream struct {
+	*world
+	lines *bufio.Scanner
+	close func()
+	last  string // id
+}
+
+// told is one event of a stream.
+type told struct {
+	event, data string
+}
+
+func (w *world) stream(query string, headers ...string) *stream {
+	w.Helper()
+	r, err := http.NewRequestWithContext(
+		w.Context(), http.MethodGet, w.url+base+"/events/stream"+query, nil)
+	if err != nil {
+		w.Fatal(err)
+	}
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		r.Header.Set(name, value)
+	}
+	answer, err := http.DefaultClient.Do(r) //nolint:bodyclose // at the end of the test
+	if err != nil {
+		w.Fatal(err)
+	}
+	if kind := answer.Header.Get("Content-Type"); kind != "text/event-stream" {
+		w.Fatalf("status %d, content type %q", answer.StatusCode, kind)
+	}
+	s := &stream{world: w, lines: bufio.NewScanner(answer.Body)}
+	s.close = func() { answer.Body.Close() }
+	w.Cleanup(s.close)
+	return s
+}
+
+// next returns the next event; false: the stream has ended.
+func (s *stream) next() (e told, ok bool) {
+	s.Helper()
+	for s.lines.Scan() {
+		name, value, _ := strings.Cut(s.lines.Text(), ": ")
+		switch {
+		case name == "id":
+			s.last = value
+		case name == "event":
+			e.event = value
+		case name == "data":
+			e.data = value
+		case s.lines.Text() == "" && e.event != "":
+			return e, true
+		}
+	}
+	return e, false
+}
+
+// begun waits until the stream has said where it begins.
+func (s *stream) begun() *stream {
+	s.Helper()
+	for s.last == "" && s.lines.Scan() {
+		if name, value, _ := strings.Cut(s.lines.Text(), ": "); name == "id" {
+			s.last = value
+		}
+	}
+	return s
+}
+
+// shows checks that the next events are of devices in states: "press-1 WARNING1".
+func (s *stream) shows(want ...string) {
+	s.Helper()
+	for _, w := range want {
+		e, ok := s.next()
+		var d struct{ Device, State string }
+		if err := json.Unmarshal([]byte(e.data), &d); !ok || err != nil {
+			s.Fatalf("got %+v, %v, want %s", e, err, w)
+		}
+		got := strings.TrimSpace(d.Device + " " + d.State)
+		if e.event != "state" {
+			got = e.event + " " + got
+		}
+		if got != w {
+			s.Fatalf("got %s, want %s", got, w)
+		}
+	}
+}
+
+func TestStream(t *testing.T) {
+	w := newWorld(t)
+	w.event("press-1", "2020-04-24T11:00:00Z", "NORMAL")
+	s := w.stream("").begun()
+	w.post("/events", `{"device":"press-1","time":"2020-04-24T11:05:00Z","state":"WARNING1",`+
+		`"message":"overheat","attributes":{"line":"L3"}}`).is(http.StatusOK)
+	e, _ := s.next()
+	shown := w.get("/devices/press-1").is(http.StatusOK)
+	shown.json(e.data)
+	if e.event != "state" {
+		t.Errorf("event %q", e.event)
+	}
+	w.event("press-1", "2020-04-24T11:10:00Z", "WARNING1") // nothing new
+	w.event("press-1", "2020-04-24T10:00:00Z", "NORMAL")   // late: changes nothing that is shown
+	w.put("/devices/press-1/operator", `{"operator":"Liz"}`).is(http.StatusOK)
+	e, _ = s.next()
+	if !strings.Contains(e.data, `"operator":"Liz"`) {
+		t.Errorf("got %+v", e)
+	}
+	w.event("press-2", "2020-04-24T11:10:00Z", "NORMAL")
+	w.do(http.MethodDelete, base+"/devices/press-2", "").is(http.StatusOK)
+	s.shows("press-2 NORMAL", "gone press-2")
+	w.put("/tenants/default", `{"silent_after":"7m"}`).is(http.StatusOK)
+	if e, _ = s.next(); e.event != "tenant" || !strings.Contains(e.data, `"silent_after":"7m"`) {
+		t.Errorf("got %+v", e)
+	}
+}
+
+func TestStreamFilters(t *testing.T) {
+	w := newWorld(t)
+	w.put("/tenants/plant-2", `{}`).is(http.StatusCreated)
+	warnings := w.stream("?state=WARNING*").begun()
+	one := w.stream("?device=press-1").begun()
+	prefix := w.stream("?device=oven*&state=NORMAL").begun()
+	other := w.stream("?tenant=plant-2").begun()
+	for i, e := range []string{
+		"press-1 NORMAL", "press-10 WARNING1", "oven-1 NORMAL", "press-1 WARNING2",
+		"press-1 NORMAL", "oven-2 WARNING1", "oven-1 WARNING3",
+	} {
+		device, state, _ := strings.Cut(e, " ")
+		w.event(device, fmt.Sprintf("2020-04-24T11:00:%02dZ", i), state)
+	}
+	w.post("/events", `{"device":"far","time":"2020-04-24T11:00:00Z","state":"NORMAL"}`,
+		"Andon-Tenant: plant-2").is(http.StatusOK)
+	// A change comes that enters one of the states, or leaves it.
+	warnings.shows("press-10 WARNING1", "press-1 WARNING2", "press-1 NORMAL", "oven-2 WARNING1",
+		"oven-1 WARNING3")
+	one.shows("press-1 NORMAL", "press-1 WARNING2", "press-1 NORMAL")
+	prefix.shows("oven-1 NORMAL", "oven-1 WARNING3")
+	other.shows("far NORMAL")
+}
+
+func TestStreamResumes(t *testing.T) {
+	w := newWorld(t)
+	s := w.stream("").begun()
+	w.event("a", "2020-04-24T11:00:00Z", "NORMAL")
+	s.shows("a NORMAL")
+	s.close()
+	w.event("a", "2020-04-24T11:00:01Z", "WARNING1")
+	w.event("b", "2020-04-24T11:00:02Z", "NORMAL")
+	w.stream("", "Last-Event-ID: "+s.last).shows("a WARNING1", "b NORMAL")
+	w.stream("?after="+s.last).shows("a WARNING1", "b NORMAL")
+
+	// A position of another feed: load again, and go on.
+	lost := w.stream("", "Last-Event-ID: 1-1")
+	if e, _ := lost.next(); e.event != "reset" || !strings.Contains(e.data, "/fleet") {
+		t.Errorf("got %+v", e)
+	}
+	lost.begun()
+	w.event("b", "2020-04-24T11:00:03Z", "WARNING1")
+	lost.shows("b WARNING1")
+}
+
+func TestStreamsThatAreRefused(t *testing.T) {
+	w := newWorld(t)
+	w.get("/events/stream?tenant=absent").fails(http.StatusNotFound, "absent")
+	w.get("/events/stream?after=x").fails(http.StatusBadRequest, "query.after", "position")
+	w.get("/events/stream", "Last-Event-ID: 1-2-3-4").fails(
+		http.StatusBadRequest, "header.Last-Event-ID")
+	w.get("/devices?tenant=default").fails(http.StatusBadRequest, "query.tenant")
+}
+
+// A stream ends in order when the program stops.
+func TestStreamEnds(t *testing.T) {
+	w := newWorld(t)
+	s := w.stream("").begun()
+	w.api.EndLong()
+	if e, ok := s.next(); ok || s.lines.Err() != nil {
+		t.Errorf("got %+v, %v", e, s.lines.Err())
+	}
+}
+
+func TestFleet(t *testing.T) {
+	w := newWorld(t)
+	empty := w.get("/fleet").is(http.StatusOK)
+	if !strings.Contains(empty.body, `"devices":[],"silent":[]}`) {
+		t.Errorf("got %s", empty.body)
+	}
+	w.event("b", "2020-04-24T11:59:00Z", "WARNING1")
+	w.event(`"\ü`, "2020-04-24T11:59:01.5Z", "odd")
+	w.event("a", "2020-04-24T11:59:02Z", "NORMAL")
+	w.at("2020-04-24T13:00:00Z")
+	w.event("a", "2020-04-24T13:00:00Z", "NORMAL")
+	var got struct {
+		Position string
+		States   []andon.StateDef
+		Devices  [][]any
+		Silent   []int
+	}
+	answer := w.get("/fleet").is(http.StatusOK)
+	if err := json.Unmarshal([]byte(answer.body), &got); err != nil {
+		t.Fatal(answer.body, err)
+	}
+	var rows []string
+	for i, d := range got.Devices {
+		state := got.States[int(d[1].(float64))].Name
+		since := time.Unix(int64(d[2].(float64)), 0).UTC().Format(time.TimeOnly)
+		rows = append(rows, fmt.Sprint(i, d[0], " ", state, " ", since))
+	}
+	want := `0"\ü odd 11:59:01;1a NORMAL 11:59:02;2b WARNING1 11:59:00`
+	if text := strings.Join(rows, ";"); text != want || fmt.Sprint(got.Silent) != "[0 2]" {
+		t.Errorf("got %s, silent %v; want %s", text, got.Silent, want)
+	}
+	w.event("c", "2020-04-24T13:00:01Z", "NORMAL")
+	w.stream("?after=" + got.Position).shows("c NORMAL")
+	w.get("/fleet", "Andon-Tenant: absent").fails(http.StatusNotFound, "absent")
+}

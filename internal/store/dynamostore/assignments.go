@@ -1,0 +1,335 @@
+package dynamostore
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
+)
+
+// The newest assignment of a device is in its item, and so is its newest retirement. The former
+// ones are rows, written before another one takes the place of the newest: so the list is the rows
+// and the newest, whenever a writer ends.
+
+func assignmentKey(t *tenant, d *device, from andon.Time) item {
+	return keyed(recordKeys(), "assignment#"+d.rows(t), timeText(from))
+}
+
+// keepAssignment writes the row of an assignment.
+func (s *Store) keepAssignment(
+	ctx context.Context, t *tenant, d *device, a andon.Assignment,
+) error {
+	i := assignmentKey(t, d, a.From)
+	i.setText(attrOperator, string(a.Operator))
+	return s.writeAll(ctx, []write{{table: tableRecords, put: i}})
+}
+
+// assignments returns those of a device by From, each once, those that change nothing among them.
+func (s *Store) assignments(
+	ctx context.Context, t *tenant, d *device,
+) (all []andon.Assignment, err error) {
+	if d.AssignedFrom == 0 {
+		return nil, nil
+	}
+	q := s.record("assignment#" + d.rows(t))
+	q.order = andon.Asc
+	newest := andon.Assignment{Device: d.ID, Operator: d.Assignee, From: d.AssignedFrom}
+	for i, err := range s.each(ctx, q) {
+		if err != nil {
+			return nil, err
+		}
+		from, err := parseTime(i.text(attrSort))
+		if err != nil {
+			return nil, err
+		}
+		if from < newest.From {
+			operator := andon.PersonID(i.text(attrOperator))
+			all = append(all, andon.Assignment{Device: d.ID, Operator: operator, From: from})
+		}
+	}
+	return append(all, newest), nil
+}
+
+// Assign is of andon.Assignments. Assignments of several devices are side by side; those of one
+// device one after the other.
+func (s *Store) Assign(
+	ctx context.Context, id andon.TenantID, now andon.Time, assignments []andon.Assignment,
+) ([]andon.Assignment, error) {
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	kept := slices.Clone(assignments)
+	of := map[andon.DeviceID][]int{}
+	var ids []andon.DeviceID
+	index := indexRows{store: s, tenant: t}
+	for n, a := range assignments {
+		if of[a.Device] == nil {
+			ids = append(ids, a.Device)
+		}
+		of[a.Device] = append(of[a.Device], n)
+		index.name(andon.OperatorNames, string(a.Operator))
+	}
+	if err := index.write(ctx); err != nil {
+		return nil, err
+	}
+	err = shared.Parallel(ctx, len(ids), func(ctx context.Context, i int) error {
+		for _, n := range of[ids[i]] {
+			if err := s.assign(ctx, t, now, &kept[n]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return kept, err
+}
+
+// assign assigns one, unless the operator is assigned already.
+func (s *Store) assign(ctx context.Context, t *tenant, now andon.Time, a *andon.Assignment) error {
+	operator := andon.PersonID(strings.Clone(string(a.Operator)))
+	var put bool
+	err := s.withDevice(ctx, t, a.Device, func(t *tenant, d *device) (bool, error) {
+		*a = andon.Assignment{Device: d.ID, Operator: operator, From: d.AssignedFrom, Again: true}
+		if d.AssignedFrom != 0 && d.Assignee == operator {
+			a.Again = !put // this very call put it, and the answer was lost
+			return false, nil
+		}
+		if err := s.keepFormer(ctx, t, d); err != nil {
+			return false, err
+		}
+		a.Again = false
+		a.From = d.Assign(operator, now)
+		put = true
+		return true, nil
+	})
+	return err
+}
+
+// keepFormer writes the row of the assignment that is the newest.
+func (s *Store) keepFormer(ctx context.Context, t *tenant, d *device) error {
+	if d.AssignedFrom == 0 {
+		return nil
+	}
+	return s.keepAssignment(ctx, t, d, andon.Assignment{
+		Device: d.ID, Operator: d.Assignee, From: d.AssignedFrom,
+	})
+}
+
+// Assignments is of andon.Assignments.
+func (s *Store) Assignments(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.PageQuery,
+) iter.Seq2[andon.Assignment, error] {
+	return func(yield func(andon.Assignment, error) bool) {
+		found, err := s.assigned(ctx, id, device)
+		if err != nil {
+			yield(andon.Assignment{}, err)
+			return
+		}
+		if q.Order == andon.Desc {
+			slices.Reverse(found)
+		}
+		left := q.Limit
+		for _, a := range found {
+			behind := q.After == 0 || (q.Order == andon.Asc) == (a.From > q.After) &&
+				a.From != q.After
+			if left == 0 || behind && !yield(a, nil) {
+				return
+			}
+			if behind {
+				left--
+			}
+		}
+	}
+}
+
+// assigned returns the assignments of a device by From, each until the next one, without those that
+// were restored and change nothing.
+func (s *Store) assigned(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID,
+) (found []andon.Assignment, err error) {
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.look(ctx, t, []andon.DeviceID{device})
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.assignments(ctx, t, all[0])
+	for _, a := range rows {
+		last := len(found) - 1
+		if last >= 0 && found[last].Operator == a.Operator {
+			continue
+		}
+		if last >= 0 {
+			found[last].To = a.From
+		}
+		found = append(found, a)
+	}
+	return found, err
+}
+
+// Restore is of andon.Restorer: device by device.
+func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History) error {
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return err
+	}
+	of := map[andon.DeviceID]*andon.History{}
+	var ids []andon.DeviceID
+	history := func(id andon.DeviceID) *andon.History {
+		if of[id] == nil {
+			of[id], ids = &andon.History{}, append(ids, id)
+		}
+		return of[id]
+	}
+	index := indexRows{store: s, tenant: t}
+	for _, a := range h.Assignments {
+		is := history(a.Device)
+		is.Assignments = append(is.Assignments, a)
+		index.name(andon.OperatorNames, string(a.Operator))
+	}
+	for _, e := range h.Escalations {
+		is := history(e.Device)
+		is.Escalations = append(is.Escalations, e)
+		index.name(andon.SupervisorNames, string(e.To))
+	}
+	for _, r := range h.Retirements {
+		is := history(r.Device)
+		is.Retirements = append(is.Retirements, r)
+	}
+	if err := index.write(ctx); err != nil {
+		return err
+	}
+	return shared.Parallel(ctx, len(ids), func(ctx context.Context, i int) error {
+		return s.withDevice(ctx, t, ids[i], func(t *tenant, d *device) (bool, error) {
+			return s.restore(ctx, t, d, of[ids[i]])
+		})
+	})
+}
+
+// restore restores the history of one device.
+func (s *Store) restore(
+	ctx context.Context, t *tenant, d *device, h *andon.History,
+) (put bool, err error) {
+	for _, a := range h.Assignments {
+		if d.AssignedFrom <= a.From {
+			err = s.keepFormer(ctx, t, d)
+		} else {
+			err = s.keepAssignment(ctx, t, d, a)
+		}
+		if err != nil {
+			return false, err
+		}
+		put = true
+		d.RestoreAssignment(andon.PersonID(strings.Clone(string(a.Operator))), a.From)
+	}
+	for _, r := range h.Escalations {
+		done, err := s.restoreEscalation(ctx, t, d, r)
+		if err != nil {
+			return false, err
+		}
+		put = put || done
+	}
+	for _, r := range h.Retirements {
+		former := d.Retired
+		if !d.RestoreRetirement(r.At) {
+			continue
+		}
+		if err := s.keepRetirement(ctx, t, d, former); err != nil {
+			return false, err
+		}
+		put = true
+	}
+	return put, nil
+}
+
+func (s *Store) restoreEscalation(
+	ctx context.Context, t *tenant, d *device, r andon.Escalation,
+) (done bool, err error) {
+	ref := andon.EntryRef{Time: r.Time, State: r.State}
+	there, err := s.events(ctx, t, d, []andon.EntryRef{ref})
+	if err != nil || len(there) == 0 {
+		return false, err
+	}
+	if err := s.insert(ctx, t, d, standing{Escalation: r}); err != nil {
+		return false, err
+	}
+	d.HasEscalations = true
+	p := s.past(ctx, t, d)
+	hidden, err := p.withdrawn()
+	if err != nil || hidden[ref] {
+		return true, err
+	}
+	return true, p.escalate(r.Time, d.keep(r.State))
+}
+
+// keepRetirement writes the row of a retirement that is the newest no more; 0 is none.
+func (s *Store) keepRetirement(
+	ctx context.Context, t *tenant, d *device, at andon.Time,
+) error {
+	if at == 0 {
+		return nil
+	}
+	i := keyed(recordKeys(), "retirement#"+d.rows(t), timeText(at))
+	return s.writeAll(ctx, []write{{table: tableRecords, put: i}})
+}
+
+// Retire is of andon.Current.
+func (s *Store) Retire(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID, at andon.Time,
+) (kept andon.Time, err error) {
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	err = s.retire(ctx, t, device, at, &kept)
+	return kept, err
+}
+
+func (s *Store) retire(
+	ctx context.Context, t *tenant, id andon.DeviceID, at andon.Time, kept *andon.Time,
+) error {
+	return s.withDevice(ctx, t, id, func(t *tenant, d *device) (bool, error) {
+		if !d.Alive() {
+			return false, andon.NoDevice(id)
+		}
+		if err := s.keepRetirement(ctx, t, d, d.Retired); err != nil {
+			return false, err
+		}
+		*kept = d.Retire(at)
+		return true, nil
+	})
+}
+
+// Retirements is of andon.Current.
+func (s *Store) Retirements(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID,
+) (all []andon.Time, err error) {
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.look(ctx, t, []andon.DeviceID{device})
+	if err != nil || found[0].Retired == 0 {
+		return nil, err
+	}
+	q := s.record("retirement#" + found[0].rows(t))
+	q.order = andon.Asc
+	for i, err := range s.each(ctx, q) {
+		if err != nil {
+			return nil, err
+		}
+		at, err := parseTime(i.text(attrSort))
+		if err != nil {
+			return nil, err
+		}
+		if at < found[0].Retired {
+			all = append(all, at)
+		}
+	}
+	return append(all, found[0].Retired), nil
+}

@@ -1,0 +1,311 @@
+package dynamostore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
+	scalingtypes "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling/types"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/enginetest"
+	"github.com/andonhq/andon/internal/store/adapter"
+)
+
+// careTest is a set of tables of a test's own, of which none is there.
+type careTest struct {
+	*testing.T
+	Options
+	db *dynamodb.Client
+}
+
+func newCareTest(t *testing.T, on *enginetest.Service) careTest {
+	t.Helper()
+	o := defaults()
+	o.Endpoint, o.Region, o.Key, o.Secret = on.URL, "us-east-1", "test", "test"
+	o.Prefix = fmt.Sprintf("%s-%d-", t.Name(),
+		time.Now().UnixNano())
+	o.Prefix = strings.ReplaceAll(o.Prefix, "/", "-")
+	ct := careTest{t, o, rawClient(t, on.URL)}
+	t.Cleanup(func() {
+		for _, table := range o.tables() {
+			ct.delete(context.Background(), table.name)
+		}
+	})
+	return ct
+}
+
+func (ct careTest) delete(ctx context.Context, table string) {
+	// The test may have made less than all tables.
+	_, _ = ct.db.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &table})
+}
+
+// init returns what Init tells.
+func (ct careTest) init(s adapter.Setup) (told []string, err error) {
+	ct.Helper()
+	err = Init(ct.Context(), ct.Options, s, func(statement string) {
+		told = append(told, statement)
+	})
+	return told, err
+}
+
+func (ct careTest) mustInit(s adapter.Setup) []string {
+	ct.Helper()
+	told, err := ct.init(s)
+	if err != nil {
+		ct.Fatal(err)
+	}
+	return told
+}
+
+func (ct careTest) verify() error {
+	return verify(ct.Context(), ct.db, ct.tables())
+}
+
+// commands are the told commands of the AWS CLI, without their input.
+func commands(t *testing.T, told []string) (all []string) {
+	t.Helper()
+	for _, statement := range told {
+		statement = strings.TrimPrefix(statement, "aws ")
+		command, input, has := strings.Cut(statement, " --cli-input-json ")
+		if has && !json.Valid([]byte(strings.Trim(input, "'"))) {
+			t.Errorf("%s has an input that is no JSON: %s", command, input)
+		}
+		if has && strings.Contains(input, "null") {
+			t.Errorf("%s has an input with null, which the AWS CLI refuses: %s", command, input)
+		}
+		all = append(all, command)
+	}
+	return all
+}
+
+// TestInit makes tables with all that belongs to them, and what is missing of them.
+func TestInit(t *testing.T) {
+	ct := newCareTest(t, enginetest.Moto(t))
+	ct.Capacity.Mode, ct.Capacity.Read, ct.Capacity.Write = provisioned, Units{5, 100}, Units{7, 70}
+	if err := ct.verify(); andon.KindOf(err) != andon.Unavailable ||
+		!strings.Contains(err.Error(), "andon store init") {
+		t.Errorf("before there are tables: %v", err)
+	}
+	dry := commands(t, ct.mustInit(adapter.Setup{DryRun: true}))
+	if err := ct.verify(); err == nil {
+		t.Error("a dry run has made tables")
+	}
+	told := commands(t, ct.mustInit(adapter.Setup{}))
+	waits := func(c string) bool { return strings.HasPrefix(c, "dynamodb wait") }
+	if want := slices.DeleteFunc(dry, waits); !slices.Equal(told, want) {
+		t.Errorf("a dry run tells other calls than are done:\n%q\n%q", want, told)
+	}
+	if err := ct.verify(); err != nil {
+		t.Errorf("after andon store init: %v", err)
+	}
+	if again := ct.mustInit(adapter.Setup{}); len(again) > 0 {
+		t.Errorf("a second time it does %q", again)
+	}
+	ct.looksWhole()
+	ct.dropIndex(tableDevices, indexList)
+	if err := ct.verify(); err == nil || !strings.Contains(err.Error(), "lacks the index ByState") {
+		t.Errorf("without an index: %v", err)
+	}
+	if again := commands(t, ct.mustInit(adapter.Setup{})); !slices.Equal(again,
+		[]string{"dynamodb update-table"}) {
+		t.Errorf("without an index it does %q", again)
+	}
+	if err := ct.verify(); err != nil {
+		t.Errorf("after the index was made again: %v", err)
+	}
+}
+
+// looksWhole looks at what Init has made, other than by verify.
+func (ct careTest) looksWhole() {
+	ct.Helper()
+	for _, table := range ct.tables() {
+		name := table.name
+		is, err := describe(ct.Context(), ct.db, name)
+		if err != nil {
+			ct.Fatal(err)
+		}
+		if got := aws.ToInt64(is.ProvisionedThroughput.WriteCapacityUnits); got != 7 {
+			ct.Errorf("%s begins with %d write units, want 7", name, got)
+		}
+		if on, err := expiryOf(ct.Context(), ct.db, name); err != nil || on != table.ttl {
+			ct.Errorf("items of %s expire by %q, %v, want %q", name, on, err, table.ttl)
+		}
+		to, err := service(ct.Context(), ct.access())
+		if err != nil {
+			ct.Fatal(err)
+		}
+		out, err := applicationautoscaling.NewFromConfig(to).DescribeScalingPolicies(ct.Context(),
+			&applicationautoscaling.DescribeScalingPoliciesInput{
+				ServiceNamespace: scalingtypes.ServiceNamespaceDynamodb,
+			})
+		if err != nil {
+			ct.Fatal(err)
+		}
+		policies := slices.DeleteFunc(out.ScalingPolicies, func(p scalingtypes.ScalingPolicy) bool {
+			resource := aws.ToString(p.ResourceId)
+			return resource != "table/"+name && !strings.HasPrefix(resource, "table/"+name+"/")
+		})
+		if want := 2 + 2*len(table.indexes); len(policies) != want {
+			ct.Errorf("%s has %d scaling policies, want %d", name, len(policies), want)
+		}
+	}
+}
+
+func (ct careTest) dropIndex(table, index string) {
+	ct.Helper()
+	_, err := ct.db.UpdateTable(ct.Context(), &dynamodb.UpdateTableInput{
+		TableName: aws.String(ct.Prefix + table),
+		GlobalSecondaryIndexUpdates: []types.GlobalSecondaryIndexUpdate{{
+			Delete: &types.DeleteGlobalSecondaryIndexAction{IndexName: &index},
+		}},
+	})
+	if err != nil {
+		ct.Fatal(err)
+	}
+}
+
+// TestInitWithout makes tables on an engine that knows neither TTL nor auto scaling.
+func TestInitWithout(t *testing.T) {
+	ct := newCareTest(t, enginetest.DynamoDB(t))
+	for _, mode := range []string{onDemand, provisioned} {
+		ct.Capacity.Mode = mode
+		told := ct.mustInit(adapter.Setup{})
+		notes := slices.DeleteFunc(slices.Clone(told), func(s string) bool {
+			return !strings.HasPrefix(s, "# ")
+		})
+		t.Logf("%s: %q", mode, told)
+		if text := strings.Join(notes, "\n"); !strings.Contains(text, "no UpdateTimeToLive") &&
+			!strings.Contains(text, "deletes nothing") {
+			t.Errorf("%s: it does not say that nothing is deleted: %q", mode, notes)
+		}
+		if err := ct.verify(); err != nil {
+			t.Errorf("%s: %v", mode, err)
+		}
+	}
+}
+
+func TestInitNowhere(t *testing.T) {
+	alone(t)
+	o := defaults()
+	o.Region, o.Endpoint, o.Key, o.Secret = "eu-west-1", "http://127.0.0.1:1", "k", "s"
+	var told []string
+	tell := func(statement string) { told = append(told, statement) }
+	err := Init(t.Context(), o, adapter.Setup{}, tell)
+	if andon.KindOf(err) != andon.Unavailable || len(told) > 0 {
+		t.Errorf("an engine that is not there: %v, %q", err, told)
+	}
+	err = Init(t.Context(), o, adapter.Setup{DryRun: true}, tell)
+	if err != nil || !strings.HasPrefix(told[0], "# ") ||
+		!slices.Contains(commands(t, told), "dynamodb create-table") {
+		t.Errorf("a dry run for an engine that is yet to come: %v, %q", err, told)
+	}
+	err = Init(t.Context(), o, adapter.Setup{Replication: "3"}, tell)
+	if andon.KindOf(err) != andon.Invalid {
+		t.Errorf("copies are asked for: %v", err)
+	}
+}
+
+// TestOtherTables: a table of the name that is not Andon's is not used.
+func TestOtherTables(t *testing.T) {
+	ct := newCareTest(t, enginetest.DynamoDB(t))
+	remake := func(change func(*dynamodb.CreateTableInput)) {
+		t.Helper()
+		name := ct.Prefix + tableDevices
+		ct.delete(t.Context(), name)
+		c := &care{db: ct.db, tell: func(string) {}}
+		for gone := false; !gone; {
+			is, err := c.describe(t.Context(), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			gone = is == nil
+		}
+		in := c.create(name, tablesOf()[1])
+		change(in)
+		if _, err := ct.db.CreateTable(t.Context(), in); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.wait(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ct.mustInit(adapter.Setup{})
+	for want, change := range map[string]func(*dynamodb.CreateTableInput){
+		"has the key (device), and Andon needs (DeviceID)": func(in *dynamodb.CreateTableInput) {
+			in.KeySchema[0].AttributeName = aws.String("device")
+			in.AttributeDefinitions = append(in.AttributeDefinitions, types.AttributeDefinition{
+				AttributeName: aws.String("device"), AttributeType: types.ScalarAttributeTypeS})
+			in.AttributeDefinitions = slices.DeleteFunc(in.AttributeDefinitions,
+				func(a types.AttributeDefinition) bool { return *a.AttributeName == attrDevice })
+		},
+		"key attribute DeviceID of type N": func(in *dynamodb.CreateTableInput) {
+			for i, a := range in.AttributeDefinitions {
+				if *a.AttributeName == attrDevice {
+					in.AttributeDefinitions[i].AttributeType = types.ScalarAttributeTypeN
+				}
+			}
+		},
+		"index ByState of table": func(in *dynamodb.CreateTableInput) {
+			in.GlobalSecondaryIndexes[0].Projection = &types.Projection{
+				ProjectionType: types.ProjectionTypeKeysOnly}
+		},
+	} {
+		remake(change)
+		err := ct.verify()
+		if andon.KindOf(err) != andon.Conflict || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+		if _, err := ct.init(adapter.Setup{}); andon.KindOf(err) != andon.Conflict {
+			t.Errorf("andon store init: %v, want %q", err, want)
+		}
+	}
+}
+
+func TestUnready(t *testing.T) {
+	building := types.GlobalSecondaryIndexDescription{IndexName: aws.String("GSI1"),
+		IndexStatus: types.IndexStatusCreating}
+	for want, is := range map[string]types.TableDescription{
+		"table t is CREATING": {TableStatus: types.TableStatusCreating},
+		"index GSI1 of table t is still being built": {TableStatus: types.TableStatusUpdating,
+			GlobalSecondaryIndexes: []types.GlobalSecondaryIndexDescription{building}},
+	} {
+		err := unready("t", &is)
+		if andon.KindOf(err) != andon.Unavailable || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	if err := unready("t", &types.TableDescription{TableStatus: "ACTIVE"}); err != nil {
+		t.Errorf("a table that is active: %v", err)
+	}
+}
+
+func TestDiagnose(t *testing.T) {
+	o := newTables(t)
+	s := open(t, o)
+	var told []string
+	err := s.Diagnose(t.Context(), func(name, value, source string, advice ...string) {
+		told = append(told, strings.Join(append([]string{name, value, source}, advice...), " | "))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(told, "\n")
+	for _, want := range []string{
+		"table " + o.Prefix + "Devices | (DeviceID), active, on demand: about ",
+		"index ByState of it | (List, ID), active",
+		"aws dynamodb describe-table --table-name " + o.Prefix + "Records",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it does not say %q:\n%s", want, text)
+		}
+	}
+}

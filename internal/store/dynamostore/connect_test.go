@@ -1,0 +1,51 @@
+package dynamostore
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/andonhq/andon"
+)
+
+// alone takes away what the environment knows of AWS.
+func alone(t *testing.T) {
+	t.Helper()
+	nothing := filepath.Join(t.TempDir(), "none")
+	for name, value := range map[string]string{
+		"AWS_REGION": "", "AWS_DEFAULT_REGION": "", "AWS_PROFILE": "", "AWS_ACCESS_KEY_ID": "",
+		"AWS_SECRET_ACCESS_KEY": "", "AWS_SESSION_TOKEN": "", "AWS_EC2_METADATA_DISABLED": "true",
+		"AWS_CONFIG_FILE": nothing, "AWS_SHARED_CREDENTIALS_FILE": nothing,
+		"AWS_WEB_IDENTITY_TOKEN_FILE": "", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "",
+		"AWS_CONTAINER_CREDENTIALS_FULL_URI": "",
+	} {
+		t.Setenv(name, value)
+	}
+}
+
+func TestAccess(t *testing.T) {
+	alone(t)
+	for _, c := range []struct {
+		access
+		kind andon.Kind
+		want string
+	}{
+		{access{Key: "k", Secret: "s"}, andon.Invalid, "set dynamodb.region, or AWS_REGION"},
+		{access{Region: "eu-west-1"}, andon.Unavailable, "set dynamodb.key and dynamodb.secret"},
+		{access{Endpoint: "http://127.0.0.1:1"}, andon.Unavailable, "takes any"},
+	} {
+		_, err := service(t.Context(), c.access)
+		if andon.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %v with %q", c.access, err, c.kind, c.want)
+		}
+	}
+	got, err := service(t.Context(), access{Endpoint: "http://127.0.0.1:1", Key: "k", Secret: "s"})
+	if err != nil || *got.BaseEndpoint != "http://127.0.0.1:1" || got.Region == "" {
+		t.Errorf("an engine on this machine is reached by %+v, %v", got, err)
+	}
+	t.Setenv("AWS_REGION", "ap-south-1")
+	got, err = service(t.Context(), access{Key: "k", Secret: "s"})
+	if err != nil || got.Region != "ap-south-1" || got.BaseEndpoint != nil {
+		t.Errorf("the service of the environment is reached by %+v, %v", got, err)
+	}
+}

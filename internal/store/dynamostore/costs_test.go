@@ -1,0 +1,232 @@
+package dynamostore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/enginetest"
+)
+
+// page is the page of the store, which has what these tests measure.
+func page(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../../../docs/stores/dynamodb.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// guideModel makes a table of one of the reference's models, with its items.
+func guideModel(t *testing.T, db *dynamodb.Client, number int, key keys) string {
+	t.Helper()
+	path := fmt.Sprintf("../../../../shared/data/devicestatelog/DeviceStateLog_%d.json", number)
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skipf("the reference's items are not beside the checkout: %v", err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	var model struct {
+		DataModel []struct{ TableData []map[string]any }
+	}
+	if err := json.Unmarshal(data, &model); err != nil {
+		t.Fatal(err)
+	}
+	name := fmt.Sprintf("model%d_%08x", number, rand.Uint32())
+	c := &care{db: db, tell: func(string) {}}
+	if err := c.table(t.Context(), table{name: name, key: key}); err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range model.DataModel[0].TableData {
+		i := item{}
+		for name, value := range of {
+			i[name] = attribute(value)
+		}
+		_, err := db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &name, Item: i})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return name
+}
+
+// attribute reads {"S": ...} and {"M": ...}.
+func attribute(value any) types.AttributeValue {
+	m := value.(map[string]any)
+	if s, is := m["S"].(string); is {
+		return text(s)
+	}
+	of := map[string]types.AttributeValue{}
+	for name, value := range m["M"].(map[string]any) {
+		of[name] = attribute(value)
+	}
+	return &types.AttributeValueMemberM{Value: of}
+}
+
+// TestGuideComparison asks for the warnings of a device as the guide does at each step.
+func TestGuideComparison(t *testing.T) {
+	db := rawClient(t, enginetest.DynamoDB(t).URL)
+	byDate, byState := keys{attrDevice, attrDate}, keys{attrDevice, attrStateDate}
+	names := map[string]string{"#d": attrDevice, "#s": "State"}
+	values := item{":d": text("d#12345"), ":s": text("WARNING")}
+	for _, c := range []struct {
+		model  int
+		key    keys
+		how    string
+		filter bool
+	}{
+		{2, byDate, "a filter on State", true},
+		{3, byState, "a key condition on State#Date", false},
+		{7, byState, "a key condition on State#Date", false},
+	} {
+		name := guideModel(t, db, c.model, c.key)
+		in := &dynamodb.QueryInput{TableName: &name, ExpressionAttributeNames: names,
+			ExpressionAttributeValues: values,
+			KeyConditionExpression:    aws.String("#d = :d"),
+			FilterExpression:          aws.String("begins_with(#s, :s)"),
+			ReturnConsumedCapacity:    types.ReturnConsumedCapacityTotal,
+		}
+		if !c.filter {
+			in.KeyConditionExpression, in.FilterExpression = aws.String(
+				"#d = :d AND begins_with(#s, :s)"), nil
+			names["#s"] = attrStateDate
+		}
+		out, err := db.Query(t.Context(), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := fmt.Sprintf("| %d | %s | %d of %d | %s |", c.model, c.how, out.Count,
+			out.ScannedCount, units(aws.ToFloat64(out.ConsumedCapacity.CapacityUnits)))
+		if !strings.Contains(page(t), row) {
+			t.Errorf("docs/stores/dynamodb.md lacks the row that was measured:\n%s", row)
+		}
+	}
+}
+
+func units(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+
+// costTest is a store with a small fleet, of which each question is asked.
+type costTest struct {
+	*testing.T
+	s *Store
+}
+
+// consumed are the units that something consumed.
+func (ct costTest) consumed(do func(ctx context.Context) error) (reads, writes float64) {
+	ct.Helper()
+	before := ct.all()
+	if err := do(ct.Context()); err != nil {
+		ct.Fatal(err)
+	}
+	for of, n := range ct.all() {
+		switch of.operation {
+		case "GetItem", "BatchGetItem", "Query", "Scan":
+			reads += n - before[of]
+		default:
+			writes += n - before[of]
+		}
+	}
+	return reads, writes
+}
+
+func (ct costTest) all() map[consumer]float64 {
+	ct.s.meter.mu.Lock()
+	defer ct.s.meter.mu.Unlock()
+	all := map[consumer]float64{}
+	for of, n := range ct.s.meter.consumed {
+		all[of] = n
+	}
+	return all
+}
+
+// TestCosts measures what each question and each write costs, as the page of the store has it.
+func TestCosts(t *testing.T) {
+	o := newTables(t)
+	o.Shards = "1"
+	ct := costTest{t, open(t, o)}
+	s, def := ct.s, andon.DefaultTenant
+	start := andon.TimeOf(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	at := func(n int) andon.Time { return start.Add(andon.Duration(n) * 60e6) }
+	send := func(n int, device andon.DeviceID, state andon.State) func(context.Context) error {
+		return func(ctx context.Context) error {
+			return s.Append(ctx, def, at(n), []andon.Event{{
+				Device: device, Time: at(n), State: state, Operator: "Liz",
+				Message: "a message of some length, as machines send it",
+			}})
+		}
+	}
+	type list = func(context.Context) iter.Seq2[andon.Event, error]
+	read := func(all list) func(context.Context) error {
+		return func(ctx context.Context) error {
+			for _, err := range all(ctx) {
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	device := func(q andon.EventQuery) func(context.Context) iter.Seq2[andon.Event, error] {
+		return func(ctx context.Context) iter.Seq2[andon.Event, error] {
+			return s.DeviceEvents(ctx, def, "press-7", q)
+		}
+	}
+	for n := range 200 {
+		state := andon.State("NORMAL")
+		if n%20 > 17 {
+			state = "WARNING2"
+		}
+		if err := send(n, "press-7", state)(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	warnings := andon.EventQuery{Limit: 100, States: states(t, "WARNING*")}
+	hour := andon.EventQuery{Limit: 100, Span: andon.Span{From: at(100), To: at(160)}}
+	for _, c := range []struct {
+		what string
+		do   func(context.Context) error
+	}{
+		{"an entry with the state that the device has", send(200, "press-7", "WARNING2")},
+		{"an entry with another state", send(201, "press-7", "NORMAL")},
+		{"what a device shows", func(ctx context.Context) error {
+			_, err := s.Device(ctx, def, "press-7")
+			return err
+		}},
+		{"the last 100 entries of a device", read(device(andon.EventQuery{Limit: 100}))},
+		{"its warnings, 21 entries", read(device(warnings))},
+		{"an operator's hour, 61 entries", read(
+			func(ctx context.Context) iter.Seq2[andon.Event, error] {
+				return s.OperatorEvents(ctx, def, "Liz", hour)
+			})},
+	} {
+		if err := s.Ready(t.Context()); err != nil { // the record of the tenant is read each second
+			t.Fatal(err)
+		}
+		if _, err := s.tenant(t.Context(), def); err != nil {
+			t.Fatal(err)
+		}
+		reads, writes := ct.consumed(c.do)
+		row := fmt.Sprintf("| %s | %s | %s | $%.2f |", c.what, units(reads), units(writes),
+			reads*0.25+writes*1.25)
+		t.Log(row)
+		if !strings.Contains(page(t), row) {
+			t.Errorf("docs/stores/dynamodb.md lacks the row that was measured:\n%s", row)
+		}
+	}
+}

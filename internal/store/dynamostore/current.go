@@ -1,0 +1,231 @@
+package dynamostore
+
+import (
+	"context"
+	"iter"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
+)
+
+// Device is of andon.Current.
+func (s *Store) Device(
+	ctx context.Context, tenant andon.TenantID, id andon.DeviceID,
+) (andon.Device, error) {
+	t, err := s.tenant(ctx, tenant)
+	if err != nil {
+		return andon.Device{}, err
+	}
+	d, err := s.view(ctx, t, id)
+	if err == nil && !d.Alive() {
+		err = andon.NoDevice(id)
+	}
+	if err != nil {
+		return andon.Device{}, err
+	}
+	shown := []andon.Device{d.Show(t.record.States)}
+	err = s.contents(ctx, t, []*device{d}, shown)
+	return shown[0], err
+}
+
+// contents fills in what stays with the newest entries.
+func (s *Store) contents(
+	ctx context.Context, t *tenant, all []*device, shown []andon.Device,
+) error {
+	var places []item
+	at := map[andon.DeviceID]int{}
+	for i, d := range all {
+		at[d.ID] = i
+		ref := andon.EntryRef{Time: d.Time, State: d.State}
+		places = append(places, s.places(t, d, ref)...)
+	}
+	found, err := s.eventsAt(ctx, t, places)
+	for _, e := range found {
+		is := &shown[at[e.Device]]
+		is.Message, is.Attributes = e.Message, e.Attributes
+	}
+	return err
+}
+
+// Devices is of andon.Current. Devices are found through indexes, in the order of their ids, and
+// each is held against its item.
+func (s *Store) Devices(
+	ctx context.Context, id andon.TenantID, q andon.DeviceQuery,
+) iter.Seq2[andon.Device, error] {
+	return func(yield func(andon.Device, error) bool) {
+		if q.Sort != andon.ByDevice {
+			yield(andon.Device{}, andon.Errorf(andon.Unsupported,
+				"the dynamodb store lists devices by id only, since it would have to read all of "+
+					"them for another order: ask by state, or use sort=device"))
+			return
+		}
+		t, err := s.tenant(ctx, id)
+		if err != nil {
+			yield(andon.Device{}, err)
+			return
+		}
+		s.list(ctx, t, q, yield)
+	}
+}
+
+// list reads ahead as many devices as the page still wants.
+func (s *Store) list(
+	ctx context.Context, t *tenant, q andon.DeviceQuery, yield func(andon.Device, error) bool,
+) {
+	found, err := s.candidates(ctx, t, &q)
+	left := q.Limit
+	for err == nil && left > 0 {
+		var ids []andon.DeviceID
+		if ids, err = found.Next(ctx, q.Prefix, min(max(left, 16), 256)); len(ids) == 0 {
+			break
+		}
+		var shown []andon.Device
+		if shown, err = s.listed(ctx, t, ids, &q); err != nil {
+			break
+		}
+		for _, d := range shown {
+			if left == 0 {
+				return
+			}
+			if left--; !yield(d, nil) {
+				return
+			}
+		}
+	}
+	if err != nil {
+		yield(andon.Device{}, err)
+	}
+}
+
+// listed returns those of some devices that a query selects, as its list shows them.
+func (s *Store) listed(
+	ctx context.Context, t *tenant, ids []andon.DeviceID, q *andon.DeviceQuery,
+) (shown []andon.Device, err error) {
+	all, err := s.look(ctx, t, ids)
+	if err != nil {
+		return nil, err
+	}
+	var of []*device
+	for _, d := range all {
+		if err := s.present(ctx, t, d); err != nil {
+			return nil, err
+		}
+		is, in := d.List(q.Kind, t.record.States)
+		if q.Kind == andon.MeasuringDevices && d.Time == 0 && d.Retired == 0 {
+			is.Time, err = s.measured(ctx, t, d, q.MeasuredSince)
+			in = is.Time != 0
+		}
+		if err != nil {
+			return nil, err
+		}
+		if in && q.Admits(&is) {
+			of, shown = append(of, d), append(shown, is)
+		}
+	}
+	if q.Kind == andon.ShownDevices {
+		err = s.contents(ctx, t, of, shown)
+	}
+	return shown, err
+}
+
+// candidates are the devices that a query may select, in order, each once, by the index with the
+// fewest.
+func (s *Store) candidates(
+	ctx context.Context, t *tenant, q *andon.DeviceQuery,
+) (*shared.Merge[andon.DeviceID], error) {
+	list := func(names ...string) (all []question) {
+		for n := range buckets {
+			part := join(t.key, append(names, string(rune('0'+n)))...)
+			all = append(all, question{
+				index: indexList, key: keys{attrList, attrID}, partition: part,
+			})
+		}
+		return all
+	}
+	var all []question
+	switch {
+	case q.Kind == andon.RetiredDevices:
+		all = list(listRetired)
+	case q.Kind != andon.ShownDevices:
+		all = list(listSilent)
+	case q.EscalatedTo != "":
+		all = []question{{index: indexEscalated, key: keys{attrEscalated, attrID},
+			partition: join(t.key, string(q.EscalatedTo))}}
+	case q.Operator != "":
+		all = []question{{index: indexAnswers, key: keys{attrAnswers, attrID},
+			partition: join(t.key, string(q.Operator))}}
+	default:
+		seen, err := s.seenStates(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		for _, state := range seen {
+			if q.States.Match(state) {
+				all = append(all, list(listState, string(state))...)
+			}
+		}
+	}
+	return s.ids(all, q), nil
+}
+
+// ids are the devices of indexes, from where the page begins.
+func (s *Store) ids(all []question, q *andon.DeviceQuery) *shared.Merge[andon.DeviceID] {
+	streams := make([]*shared.Rows[andon.DeviceID], len(all))
+	for i, ask := range all {
+		ask.table, ask.order = tableDevices, andon.Asc
+		ask.page = pageOf(q.Limit, len(all))
+		ask.from = q.Prefix
+		if q.After != nil {
+			ask.from = max(ask.from, string(q.After.Device))
+		}
+		streams[i] = rows(s, ask, func(i item) (andon.DeviceID, bool, error) {
+			return andon.DeviceID(i.text(attrID)), true, nil
+		})
+	}
+	return shared.NewMerge(streams...)
+}
+
+// Counts is of andon.Current. What other processes wrote is in it since the last reading of all.
+func (s *Store) Counts(
+	ctx context.Context, id andon.TenantID, silentBefore andon.Time,
+) ([]andon.StateCount, error) {
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.tally.await(ctx); err != nil {
+		return nil, err
+	}
+	return s.tally.of(t.key, silentBefore), nil
+}
+
+// Names is of andon.Current.
+func (s *Store) Names(
+	ctx context.Context, id andon.TenantID, q andon.NameQuery,
+) iter.Seq2[andon.NameCount, error] {
+	return func(yield func(andon.NameCount, error) bool) {
+		t, err := s.tenant(ctx, id)
+		if err != nil {
+			yield(andon.NameCount{}, err)
+			return
+		}
+		ask := s.record(namesKey(t, q.Of))
+		ask.order, ask.from, ask.page = andon.Asc, q.After, q.Limit+1
+		left := q.Limit
+		for i, err := range s.each(ctx, ask) {
+			if err != nil || left == 0 {
+				if err != nil {
+					yield(andon.NameCount{}, err)
+				}
+				return
+			}
+			name := i.text(attrSort)
+			if name == q.After {
+				continue
+			}
+			if left--; !yield(andon.NameCount{Name: name}, nil) {
+				return
+			}
+		}
+	}
+}

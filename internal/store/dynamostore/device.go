@@ -1,0 +1,297 @@
+package dynamostore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/store/shared"
+)
+
+// device is the item of a device: all that must be known to fold its next entry, and to find its
+// rows. The zero value is a device of which nothing is kept.
+type device struct {
+	folded
+	version int64 // 0: there is no item
+}
+
+// folded is what the attribute Shown holds.
+type folded struct {
+	current.Device
+	also
+}
+
+// stored is the attribute Shown, as JSON. These names are part of what is stored.
+type stored struct {
+	shown
+	also
+}
+
+// shown is current.Device.
+type shown struct {
+	ID           andon.DeviceID       `json:"-"`
+	Time         andon.Time           `json:"time,omitempty"`
+	State        andon.State          `json:"state,omitempty"`
+	Since        andon.Time           `json:"since,omitempty"`
+	PrevTime     andon.Time           `json:"prev_time,omitempty"`
+	PrevState    andon.State          `json:"prev_state,omitempty"`
+	Incident     andon.Time           `json:"incident,omitempty"`
+	LastNormal   andon.Time           `json:"last_normal,omitempty"`
+	Operator     andon.PersonID       `json:"operator,omitempty"`
+	Escalations  []current.Escalation `json:"escalations,omitempty"`
+	AsideAt      andon.Time           `json:"aside_at,omitempty"`
+	Assignee     andon.PersonID       `json:"assignee,omitempty"`
+	AssignedFrom andon.Time           `json:"assigned_from,omitempty"`
+	Retired      andon.Time           `json:"retired,omitempty"`
+	Received     andon.Time           `json:"received,omitempty"`
+}
+
+// also is what is kept beside it.
+type also struct {
+	// States are those that the device has entries of, and so the ranges of its partitions.
+	States []andon.State `json:"states,omitempty"`
+	// Generation is that of the severities by which the device was folded.
+	Generation int32 `json:"generation,omitempty"`
+	// Shards is the largest number of partitions that any writer used; 0 is 1.
+	Shards int `json:"shards,omitempty"`
+	// Life is the version at which the device was purged last. It is in the keys of its rows, so
+	// what was written before is gone, and so is what another writer writes of it at that moment.
+	Life int64 `json:"life,omitempty"`
+	// Withdrawn and HasEscalations say that there are such records, so that readers need not look.
+	Withdrawn      bool `json:"withdrawn,omitempty"`
+	HasEscalations bool `json:"escalated,omitempty"`
+}
+
+const (
+	attrShown   = "Shown"
+	attrVersion = "Version"
+	attrList    = "List"
+	attrID      = "ID"
+	attrSince   = "Since"
+	attrAnswers = "AnswersTo"
+)
+
+func (d *device) shards() int { return max(d.Shards, 1) }
+
+// clone is a copy that may be changed. What a device's slices hold is never changed in place.
+func (d *device) clone() *device {
+	c := *d
+	c.States = slices.Clip(c.States)
+	return &c
+}
+
+// rows is <d>: what the partitions of the device begin with.
+func (d *device) rows(t *tenant) string {
+	key := deviceKey(t.key, d.ID)
+	if d.Life == 0 {
+		return key
+	}
+	return key + "#life" + strconv.FormatInt(d.Life, 36)
+}
+
+// devicesKey is the key of the item of a device.
+func devicesKey(tenant string, id andon.DeviceID) item {
+	return item{attrDevice: text(deviceKey(tenant, id))}
+}
+
+// readDevice reads an item; nil is a device of which nothing is kept.
+func readDevice(id andon.DeviceID, i item) (*device, error) {
+	d := &device{version: i.int(attrVersion)}
+	if i != nil {
+		var is stored
+		if err := json.Unmarshal([]byte(i.text(attrShown)), &is); err != nil {
+			return nil, andon.Errorf(andon.Damaged, "the item of device %q is damaged: %w", id, err)
+		}
+		d.Device, d.also = current.Device(is.shown), is.also
+	}
+	d.ID = id
+	return d, nil
+}
+
+// item is what is put, with the keys of the lists that the device is in.
+func (d *device) item(t *tenant, version int64) (item, error) {
+	is, err := json.Marshal(stored{shown(d.Device), d.also})
+	if err != nil {
+		return nil, err
+	}
+	i := devicesKey(t.key, d.ID)
+	i[attrShown], i[attrVersion] = text(string(is)), number(version)
+	i[attrID] = text(string(d.ID))
+	bucket := bucketOf(string(d.ID))
+	switch {
+	case d.Alive():
+		i[attrList] = text(join(t.key, listState, string(d.State), bucket))
+		i[attrSince] = number(d.Since)
+	case d.Retired != 0:
+		i[attrList] = text(join(t.key, listRetired, bucket))
+	default:
+		i[attrList] = text(join(t.key, listSilent, bucket))
+	}
+	show := d.Show(t.record.States)
+	if d.Alive() && show.Operator != "" {
+		i[attrAnswers] = text(join(t.key, string(show.Operator)))
+	}
+	if d.Alive() && show.EscalatedTo != "" {
+		i[attrEscalated] = text(join(t.key, string(show.EscalatedTo)))
+	}
+	return i, nil
+}
+
+// slots are those of the devices of one request.
+type slots = shared.Taken[device]
+
+// known has the slots of devices filled that are not.
+func (s *Store) known(ctx context.Context, t *tenant, taken *slots) error {
+	var missing []andon.DeviceID
+	at := map[andon.DeviceID]int{}
+	for i, slot := range taken.Slots {
+		if slot.View == nil {
+			at[taken.Keys[i].Device] = i
+			missing = append(missing, taken.Keys[i].Device)
+		}
+	}
+	found, err := s.look(ctx, t, missing)
+	if err != nil {
+		return err
+	}
+	for _, d := range found {
+		taken.Slots[at[d.ID]].View = d
+	}
+	return nil
+}
+
+// look reads devices as they are now, each named once, in the order in which they are named.
+func (s *Store) look(ctx context.Context, t *tenant, ids []andon.DeviceID) ([]*device, error) {
+	all := make([]*device, len(ids))
+	at := map[andon.DeviceID]int{}
+	keys := make([]item, len(ids))
+	for i, id := range ids {
+		at[id], keys[i] = i, devicesKey(t.key, id)
+		all[i], _ = readDevice(id, nil)
+	}
+	found, err := s.getAll(ctx, tableDevices, keys)
+	for _, i := range found {
+		_, id := splitDevice(i.text(attrDevice))
+		if all[at[id]], err = readDevice(ids[at[id]], i); err != nil {
+			return nil, err
+		}
+	}
+	return all, err
+}
+
+// view reads one device as it is now, folded by the present severities.
+func (s *Store) view(ctx context.Context, t *tenant, id andon.DeviceID) (*device, error) {
+	all, err := s.look(ctx, t, []andon.DeviceID{id})
+	if err != nil {
+		return nil, err
+	}
+	return all[0], s.present(ctx, t, all[0])
+}
+
+// present folds a device again that was folded by former severities.
+func (s *Store) present(ctx context.Context, t *tenant, d *device) error {
+	if d.version == 0 || d.Generation >= t.Generation {
+		return nil
+	}
+	return s.past(ctx, t, d).refold()
+}
+
+// update folds a change into a device, until no other writer is faster. change is told the device
+// as it is, which it changes, and whether its rows must be written, which is so the first time and
+// where the device was purged meanwhile. It returns whether there is anything to put.
+func (s *Store) update(
+	ctx context.Context, t *tenant, slot *shared.Slot[device], id andon.DeviceID,
+	change func(t *tenant, d *device) (put bool, err error),
+) error {
+	for tries := 0; ; tries++ {
+		if slot.View == nil {
+			all, err := s.look(ctx, t, []andon.DeviceID{id})
+			if err != nil {
+				return err
+			}
+			slot.View = all[0]
+		}
+		if slot.View.Generation > t.Generation {
+			return errFormer
+		}
+		is := slot.View.clone()
+		if err := s.present(ctx, t, is); err != nil {
+			return err
+		}
+		put, err := change(t, is)
+		if err != nil || !put {
+			return err
+		}
+		err = s.putDevice(ctx, t, slot.View.version, is)
+		if err == nil {
+			slot.View = is
+			s.tally.take(t.key, is)
+			return nil
+		}
+		slot.View = nil
+		if !errors.Is(err, errRaced) {
+			return err
+		}
+		if err := s.pause(ctx, tries, "PutItem", tableDevices); err != nil {
+			return err
+		}
+	}
+}
+
+// putDevice puts a device over the version that was read. A new item begins with a version that
+// none before it had.
+func (s *Store) putDevice(ctx context.Context, t *tenant, was int64, d *device) error {
+	d.Generation = t.Generation
+	d.version = max(was+1, s.stamp())
+	i, err := d.item(t, d.version)
+	if err != nil {
+		return err
+	}
+	c := isAbsent(attrDevice)
+	if was != 0 {
+		c = isStill(attrVersion, was)
+	}
+	return s.swap(ctx, tableDevices, devicesKey(t.key, d.ID), i, c)
+}
+
+// errFormer says that another process goes by later severities than this one knows of.
+var errFormer = errors.New("the severities were changed just now")
+
+// following does something by what a tenant is set to, again where that was changed.
+func (s *Store) following(
+	ctx context.Context, id andon.TenantID, do func(*tenant) error,
+) error {
+	for tries := 0; ; tries++ {
+		t, err := s.tenant(ctx, id)
+		if err == nil {
+			err = do(t)
+		}
+		if !errors.Is(err, errFormer) {
+			return err
+		}
+		s.tenants.stale(id)
+		if err := s.pause(ctx, tries, "follow changed severities in", tableDevices); err != nil {
+			return err
+		}
+	}
+}
+
+// withDevice updates one device as it is now.
+func (s *Store) withDevice(
+	ctx context.Context, t *tenant, id andon.DeviceID,
+	change func(t *tenant, d *device) (put bool, err error),
+) error {
+	taken, err := s.devices.Take(ctx, t.key, id)
+	if err != nil {
+		return err
+	}
+	defer taken.Give()
+	return s.following(ctx, t.record.ID, func(t *tenant) error {
+		taken.Forget()
+		return s.update(ctx, t, taken.Slots[0], id, change)
+	})
+}

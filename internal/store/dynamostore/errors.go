@@ -1,0 +1,61 @@
+package dynamostore
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/andonhq/andon"
+)
+
+// errRaced says that the condition of a put did not hold: another writer was faster.
+var errRaced = errors.New("another writer was faster")
+
+// failure turns an error of the SDK into one of Andon: what a caller can do about it. Errors of
+// Andon and of the context pass through.
+func failure(doing, table string, err error) error {
+	var own *andon.Error
+	var api smithy.APIError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &own), errors.Is(err, context.Canceled):
+		return err
+	case errors.As(err, new(*types.ConditionalCheckFailedException)):
+		return errRaced
+	case errors.As(err, &api):
+		kind, words := meaning(api.ErrorCode())
+		return andon.Errorf(kind, "%s %s: %s: %s", doing, table, words, api.ErrorMessage())
+	case errors.Is(err, context.DeadlineExceeded):
+		return andon.Errorf(andon.Unavailable, "%s %s: DynamoDB did not answer in time: %w",
+			doing, table, err)
+	}
+	return andon.Errorf(andon.Unavailable, "%s %s: DynamoDB can't be reached: check "+
+		"dynamodb.endpoint, dynamodb.region and the network: %w", doing, table, err)
+}
+
+// meaning says what a code of the service means for the caller.
+func meaning(code string) (andon.Kind, string) {
+	switch code {
+	case "ResourceNotFoundException":
+		return andon.Unavailable, "the table or an index is missing: run `andon store init`, or " +
+			"correct dynamodb.prefix and dynamodb.region"
+	case "ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded",
+		"ThrottledException":
+		return andon.Busy, "DynamoDB throttles: raise the capacity of the table, or the shards " +
+			"of a hot device"
+	case "ItemCollectionSizeLimitExceededException":
+		return andon.Internal, "a local index is full: the table is not one of Andon's"
+	case "AccessDeniedException":
+		return andon.Unavailable, "the credentials lack a right"
+	case "UnrecognizedClientException", "InvalidSignatureException", "ExpiredTokenException",
+		"MissingAuthenticationTokenException", "IncompleteSignatureException":
+		return andon.Unavailable, "the credentials are refused: check them and the clock"
+	case "ValidationException":
+		return andon.Internal, "DynamoDB refuses the call (a key of the table may differ: run " +
+			"`andon store init --dry-run`)"
+	}
+	return andon.Unavailable, "DynamoDB failed (" + code + ")"
+}

@@ -1,0 +1,277 @@
+package dynamostore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/andonhq/andon"
+)
+
+// The newest escalation record of an entry is one item, which alone is in GSI2, as long as it is
+// not a withdrawal. Before another one takes its place, it is copied to the former ones. So the
+// records of an entry are the former ones and the newest, whenever a writer ends, and the
+// thousandth costs what the first did.
+
+// Partitions of a device beside its shards.
+const (
+	partEscalated   = "escalated"
+	partEscalations = "escalations"
+)
+
+// standing is a newest escalation record. The zero value is that of an entry without one.
+type standing struct {
+	andon.Escalation
+	version int64
+}
+
+const (
+	attrAt   = "At"
+	attrTo   = "To"
+	attrBy   = "By"
+	attrNote = "Note"
+)
+
+func standingKey(t *tenant, d *device, at andon.Time, state andon.State) item {
+	return keyed(logKeys(), join(d.rows(t), partEscalated), stateDate(state, at))
+}
+
+func formerKey(t *tenant, d *device, r *andon.Escalation) item {
+	return keyed(logKeys(), join(d.rows(t), partEscalations),
+		stateDate(r.State, r.Time)+"#"+timeText(r.At)+"#"+escape(string(r.To)))
+}
+
+// escalationItem adds what is kept of a record to its key.
+func escalationItem(i item, r *andon.Escalation) item {
+	i[attrAt] = number(r.At)
+	i.setText(attrTo, string(r.To))
+	i.setText(attrBy, string(r.By))
+	i.setText(attrNote, r.Note)
+	return i
+}
+
+func readEscalation(i item) (andon.Escalation, bool, error) {
+	ref, _, err := splitStateDate(i.text(attrStateDate))
+	_, device := splitDevice(i.text(attrDevice))
+	return andon.Escalation{
+		Device: device, Time: ref.Time, State: ref.State, At: i.time(attrAt),
+		To: andon.PersonID(i.text(attrTo)), By: andon.PersonID(i.text(attrBy)),
+		Note: i.text(attrNote),
+	}, true, err
+}
+
+func readStanding(i item) (standing, error) {
+	r, _, err := readEscalation(i)
+	return standing{r, i.int(attrVersion)}, err
+}
+
+// standing reads the newest record of an entry.
+func (s *Store) standing(
+	ctx context.Context, t *tenant, d *device, at andon.Time, state andon.State,
+) (standing, error) {
+	i, err := s.get(ctx, tableLog, standingKey(t, d, at, state))
+	if err != nil || i == nil {
+		return standing{}, err
+	}
+	return readStanding(i)
+}
+
+// replaceStanding puts a newest record over the one that was read.
+func (s *Store) replaceStanding(
+	ctx context.Context, t *tenant, d *device, was, is standing,
+) error {
+	if was.version != 0 && (was.At != is.At || was.To != is.To) {
+		former := escalationItem(formerKey(t, d, &was.Escalation), &was.Escalation)
+		if err := s.writeAll(ctx, []write{{table: tableLog, put: former}}); err != nil {
+			return err
+		}
+	}
+	key := standingKey(t, d, is.Time, is.State)
+	i := escalationItem(standingKey(t, d, is.Time, is.State), &is.Escalation)
+	i[attrVersion] = number(max(was.version+1, s.stamp()))
+	if is.To != "" {
+		i[attrEscalated] = text(join(t.key, string(is.To)))
+	}
+	c := isAbsent(attrDevice)
+	if was.version != 0 {
+		c = isStill(attrVersion, was.version)
+	}
+	return s.swap(ctx, tableLog, key, i, c)
+}
+
+// compareRecords puts the newest record first; of two at one time the one whose To comes first.
+func compareRecords(a, b andon.Escalation) int {
+	return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.To, b.To))
+}
+
+// insert adds a record with its own time among those of its entry. The same record twice is one.
+func (s *Store) insert(ctx context.Context, t *tenant, d *device, r standing) error {
+	for tries := 0; ; tries++ {
+		was, err := s.standing(ctx, t, d, r.Time, r.State)
+		if err != nil {
+			return err
+		}
+		if was.version != 0 && compareRecords(r.Escalation, was.Escalation) > 0 {
+			former := escalationItem(formerKey(t, d, &r.Escalation), &r.Escalation)
+			return s.writeAll(ctx, []write{{table: tableLog, put: former}})
+		}
+		if was.version != 0 && was.Escalation == r.Escalation {
+			return nil
+		}
+		if err = s.replaceStanding(ctx, t, d, was, r); !errors.Is(err, errRaced) {
+			return err
+		}
+		if err := s.pause(ctx, tries, "PutItem", tableLog); err != nil {
+			return err
+		}
+	}
+}
+
+// escalations returns all records of an entry, newest first.
+func (s *Store) escalations(
+	ctx context.Context, t *tenant, d *device, at andon.Time, state andon.State,
+) (all []andon.Escalation, err error) {
+	newest, err := s.standing(ctx, t, d, at, state)
+	if err != nil || newest.version == 0 {
+		return nil, err
+	}
+	all = append(all, newest.Escalation)
+	q := question{
+		table: tableLog, key: logKeys(), partition: join(d.rows(t), partEscalations),
+		prefix: stateDate(state, at) + "#",
+	}
+	for i, err := range s.each(ctx, q) {
+		var r andon.Escalation
+		if err == nil {
+			r, _, err = readEscalation(i)
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	// The newest may be among the former already, where its successor was not put.
+	slices.SortStableFunc(all, compareRecords)
+	return slices.CompactFunc(all, func(a, b andon.Escalation) bool {
+		return compareRecords(a, b) == 0
+	}), nil
+}
+
+// Escalate is of andon.Log.
+func (s *Store) Escalate(
+	ctx context.Context, id andon.TenantID, r andon.Escalation,
+) (kept andon.Escalation, added bool, err error) {
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return r, false, err
+	}
+	index := indexRows{store: s, tenant: t}
+	if index.name(andon.SupervisorNames, string(r.To)); r.To != "" {
+		if err := index.write(ctx); err != nil {
+			return r, false, err
+		}
+	}
+	err = s.withDevice(ctx, t, r.Device, func(t *tenant, d *device) (bool, error) {
+		e, err := s.entry(ctx, t, d, r.Time, r.State)
+		if err == nil && e.Withdrawn != nil {
+			err = andon.NoEntry(r.Device, r.Time, r.State)
+		}
+		if err != nil {
+			return false, err
+		}
+		if !added {
+			if kept, added, err = s.addRecord(ctx, t, d, r, e.Escalations); err != nil {
+				return false, err
+			}
+		}
+		if len(e.Escalations) == 0 && !added {
+			return false, nil
+		}
+		d.HasEscalations = true
+		return true, s.past(ctx, t, d).escalate(r.Time, d.keep(r.State))
+	})
+	return kept, added, err
+}
+
+// addRecord adds a record as the newest, unless it changes nothing.
+func (s *Store) addRecord(
+	ctx context.Context, t *tenant, d *device, r andon.Escalation, records []andon.Escalation,
+) (kept andon.Escalation, added bool, err error) {
+	for tries := 0; ; tries++ {
+		was, err := s.standing(ctx, t, d, r.Time, r.State)
+		if err != nil {
+			return r, false, err
+		}
+		switch {
+		case slices.Contains(records, r):
+			return r, false, nil
+		case was.To == r.To:
+			kept = was.Escalation
+			kept.Device, kept.Time, kept.State = r.Device, r.Time, r.State
+			return kept, false, nil
+		case was.version != 0 && r.At <= was.At:
+			r.At = was.At + 1
+		}
+		err = s.replaceStanding(ctx, t, d, was, standing{Escalation: r})
+		if !errors.Is(err, errRaced) {
+			r.State = andon.State(strings.Clone(string(r.State)))
+			return r, err == nil, err
+		}
+		if err := s.pause(ctx, tries, "PutItem", tableLog); err != nil {
+			return r, false, err
+		}
+	}
+}
+
+// EscalatedEntries is of andon.Log.
+func (s *Store) EscalatedEntries(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
+) iter.Seq2[andon.Entry, error] {
+	return func(yield func(andon.Entry, error) bool) {
+		t, err := s.tenant(ctx, id)
+		if err != nil {
+			yield(andon.Entry{}, err)
+			return
+		}
+		all, err := s.look(ctx, t, []andon.DeviceID{device})
+		if err != nil {
+			yield(andon.Entry{}, err)
+			return
+		}
+		left := q.Limit
+		for e, err := range s.escalatedOf(ctx, t, all[0], q) {
+			if err != nil || left == 0 {
+				if err != nil {
+					yield(andon.Entry{}, err)
+				}
+				return
+			}
+			entry, err := s.entry(ctx, t, all[0], e.Time, e.State)
+			switch {
+			case err != nil && andon.KindOf(err) == andon.NotFound, entry.Withdrawn != nil:
+				continue // it has expired, or was wrong
+			case err != nil:
+				yield(andon.Entry{}, err)
+				return
+			}
+			if left--; !yield(entry, nil) {
+				return
+			}
+		}
+	}
+}
+
+// escalatedOf finds the entries of a device that were ever escalated.
+func (s *Store) escalatedOf(
+	ctx context.Context, t *tenant, d *device, q andon.EventQuery,
+) iter.Seq2[event, error] {
+	if !d.HasEscalations || q.Span.Empty() {
+		return func(func(event, error) bool) {}
+	}
+	return s.escalatedIn(ctx, t, d.States, q, func(state andon.State) question {
+		return s.stateRange(join(d.rows(t), partEscalated), state, q.Rest())
+	})
+}

@@ -1,0 +1,377 @@
+package dynamostore
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
+)
+
+// event is an entry of the log as it is kept, without its escalation.
+type event struct {
+	andon.Event
+	delivery int64 // of two deliveries of one entry in two shards the later stands
+}
+
+const (
+	attrDelivery   = "Delivery"
+	attrMessage    = "Message"
+	attrAttributes = "Attributes"
+)
+
+func logKeys() keys { return keys{attrDevice, attrStateDate} }
+
+func (e *event) at() int64 { return int64(e.Time) }
+
+// item is what is kept of an event in one of n shards.
+func (e *event) item(t *tenant, d *device, n int, expires expiry) item {
+	sort := stateDate(e.State, e.Time)
+	i := keyed(logKeys(), shardKey(d.rows(t), shardOf(sort, n)), sort)
+	i[attrDate], i[attrDelivery] = text(timeText(e.Time)), number(e.delivery)
+	if e.Operator != "" {
+		i[attrOperator] = text(join(t.key, string(e.Operator)))
+	}
+	i.setText(attrMessage, e.Message)
+	i.setText(attrAttributes, string(e.Attributes))
+	expires.set(i, e.Time)
+	return i
+}
+
+// readEvent reads an entry.
+func readEvent(i item) (e event, ok bool, err error) {
+	ref, _, err := splitStateDate(i.text(attrStateDate))
+	if err != nil {
+		return e, false, err
+	}
+	_, device := splitDevice(i.text(attrDevice))
+	_, operator := splitDevice(i.text(attrOperator))
+	return event{
+		Event: andon.Event{
+			Device: device, Time: ref.Time, State: ref.State, Operator: andon.PersonID(operator),
+			Message: i.text(attrMessage), Attributes: andon.JSON(i.text(attrAttributes)),
+		},
+		delivery: i.int(attrDelivery),
+	}, true, nil
+}
+
+// expiry says after how long the service deletes.
+type expiry andon.Retention
+
+// set sets when an item expires, by the second: not before it may.
+func (e expiry) set(i item, at andon.Time) {
+	if andon.Retention(e) != andon.Forever {
+		i[attrTTL] = number((int64(at)+int64(e))/1e6 + 1)
+	}
+}
+
+// stateRange asks for the entries, or what stands beside them, of one state in a span.
+func (s *Store) stateRange(partition string, state andon.State, span andon.Span) question {
+	q := question{table: tableLog, key: logKeys(), partition: partition}
+	return q.ofState(state, span)
+}
+
+// ofState bounds a sort key <state>#<time>. What stands behind the time is of the last one, too.
+func (q question) ofState(state andon.State, span andon.Span) question {
+	to := span.To
+	if to == 0 {
+		to = andon.MaxTime
+	}
+	q.from = stateDate(state, span.From)
+	q.to = stateDate(state, min(to, andon.MaxTime))
+	return q
+}
+
+// entriesOf asks for the entries of a device in one state, in all of its shards.
+func (s *Store) entriesOf(
+	t *tenant, d *device, state andon.State, q andon.EventQuery, page int,
+) (all []*shared.Rows[event]) {
+	key := d.rows(t)
+	for shard := range d.shards() {
+		ask := s.stateRange(shardKey(key, shard), state, q.Rest())
+		ask.order, ask.page = q.Order, page
+		all = append(all, rows(s, ask, readEvent))
+	}
+	return all
+}
+
+// entries returns the entries of a device that a query selects, withdrawn or not, in its order. It
+// goes on beyond the limit.
+func (s *Store) entries(
+	ctx context.Context, t *tenant, d *device, q andon.EventQuery,
+) iter.Seq2[event, error] {
+	var all []*shared.Rows[event]
+	var states []andon.State
+	for _, state := range d.States {
+		if q.States.Match(state) {
+			states = append(states, state)
+		}
+	}
+	page := pageOf(q.Limit, len(states)*d.shards())
+	for _, state := range states {
+		all = append(all, s.entriesOf(t, d, state, q, page)...)
+	}
+	if q.Span.Empty() {
+		all = nil
+	}
+	return merged(ctx, all, t, q)
+}
+
+// pageOf is how many items each of n questions is asked for at once.
+func pageOf(limit, n int) int { return min(max(2*limit/max(n, 1), 16), limit+1, pageItems) }
+
+// merged is one list of entries of several questions in one order of time: each identity once.
+func merged(
+	ctx context.Context, all []*shared.Rows[event], t *tenant, q andon.EventQuery,
+) iter.Seq2[event, error] {
+	return func(yield func(event, error) bool) {
+		err := shared.Parallel(ctx, len(all), func(ctx context.Context, i int) error {
+			_, err := all[i].Head(ctx)
+			return err
+		})
+		for err == nil {
+			var found []event
+			found, err = shared.Instant(ctx, all, (*event).at, q.Order)
+			if len(found) == 0 {
+				break
+			}
+			for _, e := range distinct(found, t.record.States, q.Order) {
+				if q.Admits(e.Key(t.record.States)) && !yield(e, nil) {
+					return
+				}
+			}
+		}
+		if err != nil {
+			yield(event{}, err)
+		}
+	}
+}
+
+// distinct sorts entries, each once: as its later delivery has it.
+func distinct(found []event, states *andon.StateSet, o andon.Order) []event {
+	slices.SortFunc(found, func(a, b event) int {
+		c := a.Key(states).Compare(b.Key(states))
+		if o == andon.Desc {
+			c = -c
+		}
+		return cmp.Or(c, cmp.Compare(b.delivery, a.delivery))
+	})
+	return slices.CompactFunc(found, func(a, b event) bool {
+		return a.Device == b.Device && a.Time == b.Time && a.State == b.State
+	})
+}
+
+// DeviceEvents is of andon.Log.
+func (s *Store) DeviceEvents(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
+) iter.Seq2[andon.Event, error] {
+	return func(yield func(andon.Event, error) bool) {
+		t, err := s.tenant(ctx, id)
+		if err != nil {
+			yield(andon.Event{}, err)
+			return
+		}
+		all, err := s.look(ctx, t, []andon.DeviceID{device})
+		if err != nil {
+			yield(andon.Event{}, err)
+			return
+		}
+		c := s.completing(ctx, t, all...)
+		each := func(*andon.Event) bool { return true }
+		c.answer(ctx, q.Limit, s.entries(ctx, t, all[0], q), each, yield)
+	}
+}
+
+// answer yields entries as they are shown: without those that are withdrawn, and with whom each is
+// escalated to. It completes them in pieces, and leaves out what is not wanted then.
+func (c *completing) answer(
+	ctx context.Context, left int, found iter.Seq2[event, error],
+	wanted func(*andon.Event) bool, yield func(andon.Event, error) bool,
+) {
+	var piece []event
+	flush := func() bool {
+		all, err := c.complete(ctx, piece)
+		piece = piece[:0]
+		for i := range all {
+			if !wanted(&all[i]) {
+				continue
+			}
+			if left--; !yield(all[i], nil) || left == 0 {
+				return false
+			}
+		}
+		if err != nil {
+			yield(andon.Event{}, err)
+		}
+		return err == nil
+	}
+	for e, err := range found {
+		if err != nil {
+			if flush() {
+				yield(andon.Event{}, err)
+			}
+			return
+		}
+		if piece = append(piece, e); len(piece) >= min(left, 256) && !flush() {
+			return
+		}
+	}
+	flush()
+}
+
+// completing knows the devices of the entries of one answer.
+type completing struct {
+	store   *Store
+	tenant  *tenant
+	devices map[andon.DeviceID]*past
+}
+
+// completing begins with devices that are known.
+func (s *Store) completing(ctx context.Context, t *tenant, known ...*device) *completing {
+	c := &completing{store: s, tenant: t, devices: map[andon.DeviceID]*past{}}
+	for _, d := range known {
+		c.devices[d.ID] = s.past(ctx, t, d)
+	}
+	return c
+}
+
+// complete returns the entries of a piece that are shown. Where a device has several shards, what
+// an index has of it may be a former delivery: then the entry itself is read.
+func (c *completing) complete(ctx context.Context, piece []event) (shown []andon.Event, err error) {
+	if err := c.learn(ctx, piece); err != nil {
+		return nil, err
+	}
+	var escalated []int // in shown
+	for i := range piece {
+		e := &piece[i]
+		p := c.devices[e.Device]
+		hidden, err := p.withdrawn()
+		if err != nil {
+			return nil, err
+		}
+		if !p.device.Known() || hidden[andon.EntryRef{Time: e.Time, State: e.State}] {
+			continue
+		}
+		if p.device.HasEscalations {
+			escalated = append(escalated, len(shown))
+		}
+		shown = append(shown, e.Event)
+	}
+	keys := make([]item, len(escalated))
+	for i, at := range escalated {
+		e := &shown[at]
+		keys[i] = standingKey(c.tenant, c.devices[e.Device].device, e.Time, e.State)
+	}
+	found, err := c.store.getAll(ctx, tableLog, keys)
+	if err != nil {
+		return nil, err
+	}
+	to := map[andon.EventKey]andon.PersonID{}
+	for _, i := range found {
+		r, err := readStanding(i)
+		if err != nil {
+			return nil, err
+		}
+		to[andon.EventKey{Device: r.Device, Time: r.Time, State: r.State}] = r.To
+	}
+	for _, at := range escalated {
+		e := &shown[at]
+		e.EscalatedTo = to[andon.EventKey{Device: e.Device, Time: e.Time, State: e.State}]
+	}
+	return shown, nil
+}
+
+// learn reads the devices of a piece that are not known yet.
+func (c *completing) learn(ctx context.Context, piece []event) error {
+	var ids []andon.DeviceID
+	for i := range piece {
+		if id := piece[i].Device; c.devices[id] == nil {
+			ids = append(ids, id)
+			c.devices[id] = &past{}
+		}
+	}
+	all, err := c.store.look(ctx, c.tenant, ids)
+	if err != nil {
+		return err
+	}
+	for _, d := range all {
+		c.devices[d.ID] = c.store.past(ctx, c.tenant, d)
+	}
+	return nil
+}
+
+// Entry is of andon.Log.
+func (s *Store) Entry(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID, at andon.Time, state andon.State,
+) (andon.Entry, error) {
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return andon.Entry{}, err
+	}
+	all, err := s.look(ctx, t, []andon.DeviceID{device})
+	if err != nil {
+		return andon.Entry{}, err
+	}
+	return s.entry(ctx, t, all[0], at, state)
+}
+
+// entry reads one entry with its records.
+func (s *Store) entry(
+	ctx context.Context, t *tenant, d *device, at andon.Time, state andon.State,
+) (is andon.Entry, err error) {
+	found, err := s.events(ctx, t, d, []andon.EntryRef{{Time: at, State: state}})
+	if err != nil {
+		return is, err
+	}
+	if len(found) == 0 {
+		return is, andon.NoEntry(d.ID, at, state)
+	}
+	is.Event = found[0].Event
+	if is.Escalations, err = s.escalations(ctx, t, d, at, state); err != nil {
+		return is, err
+	}
+	is.EscalatedTo = is.Standing().To
+	if d.Withdrawn {
+		is.Withdrawn, err = s.withdrawal(ctx, t, d, at, state)
+	}
+	return is, err
+}
+
+// events reads entries of a device as they are now; those that are not there are left out.
+func (s *Store) events(
+	ctx context.Context, t *tenant, d *device, refs []andon.EntryRef,
+) ([]event, error) {
+	var places []item
+	for _, ref := range refs {
+		places = append(places, s.places(t, d, ref)...)
+	}
+	return s.eventsAt(ctx, t, places)
+}
+
+// places are the keys that an entry can have.
+func (s *Store) places(t *tenant, d *device, ref andon.EntryRef) (all []item) {
+	key, sort := d.rows(t), stateDate(ref.State, ref.Time)
+	for _, shard := range shardsOf(sort, d.shards()) {
+		all = append(all, keyed(logKeys(), shardKey(key, shard), sort))
+	}
+	return all
+}
+
+// eventsAt reads entries by their places, each once, in no order of use.
+func (s *Store) eventsAt(ctx context.Context, t *tenant, places []item) ([]event, error) {
+	items, err := s.getAll(ctx, tableLog, places)
+	if err != nil {
+		return nil, err
+	}
+	var found []event
+	for _, i := range items {
+		e, _, err := readEvent(i)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, e)
+	}
+	return distinct(found, t.record.States, andon.Desc), nil
+}

@@ -1,0 +1,145 @@
+package dynamostore
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
+)
+
+// Keys of the layout andon. <d> is <tenant>#<device>, and once the device was purged behind it
+// #life and when that was; what a person named is escaped: % as %25 and # as %23. <time> is RFC
+// 3339 in UTC with six digits of a second, so that it sorts.
+//
+//	table            partition key                   sort key                  item
+//	DeviceStateLog   <d>, <d>#shard01 ...            <state>#<time>            an entry
+//	DeviceStateLog   <d>#escalated                   <state>#<time>            newest escalation
+//	DeviceStateLog   <d>#escalations                 <state>#<time>#<at>#<to>  a former one
+//	Devices          <tenant>#<device>                                         what it shows
+//	Readings         <d>, <d>#shard01 ...            <time>#<hash>             a message
+//	Records          record#<tenant>#<kind>          <id>                      a document
+//	Records          state#<tenant>                  <state>                   it has entries
+//	Records          name#<tenant>#<of>              <name>                    it is in use
+//	Records          metric#<tenant>#<name>#<n>      <device>                  it may have it
+//	Records          assignment#<d>                  <from>                    a former one
+//	Records          retirement#<d>                  <at>                      a former one
+//	Records          withdrawal#<d>                  <state>#<time>            a withdrawal
+//
+// In GSI1 the partition is <tenant>#<operator>, in GSI2 and BySupervisor <tenant>#<supervisor>, in
+// ByOperator <tenant>#<operator>. A list is <tenant>#state#<state>#<n>, <tenant>#retired#<n> or
+// <tenant>#silent#<n>, of devices without an entry. Due is in <kind>#<n> by
+// <time>#<tenant><tab><id>.
+//
+// A tenant that was deleted and made again must not meet what is left of its former life. So from
+// its second life on, <tenant> has ## and the number of lives before it behind the id.
+func tenantKey(id andon.TenantID, life int) string {
+	if life == 0 {
+		return escape(string(id))
+	}
+	return escape(string(id)) + "##" + strconv.Itoa(life)
+}
+
+// tenantOf is the tenant of a key, whichever life it is of.
+func tenantOf(key string) andon.TenantID {
+	id, _, _ := strings.Cut(key, "##")
+	return andon.TenantID(unescape(id))
+}
+
+func escape(s string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(s, "%", "%25"), "#", "%23")
+}
+
+func unescape(s string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(s, "%23", "#"), "%25", "%")
+}
+
+// join makes a key of a tenant's key and names.
+func join(tenant string, names ...string) string {
+	var b strings.Builder
+	b.WriteString(tenant)
+	for _, name := range names {
+		b.WriteByte('#')
+		b.WriteString(escape(name))
+	}
+	return b.String()
+}
+
+// deviceKey is <tenant>#<device>.
+func deviceKey(tenant string, device andon.DeviceID) string { return join(tenant, string(device)) }
+
+// splitDevice takes the tenant and the device from a key that begins with <d>.
+func splitDevice(key string) (tenant string, device andon.DeviceID) {
+	id, rest, _ := strings.Cut(key, "#")
+	if strings.HasPrefix(rest, "#") { // a later life
+		life, behind, _ := strings.Cut(rest[1:], "#")
+		id, rest = id+"##"+life, behind
+	}
+	name, _, _ := strings.Cut(rest, "#")
+	return id, andon.DeviceID(unescape(name))
+}
+
+// shardKey is the partition of a shard. The first is that of a device with one.
+func shardKey(key string, shard int) string {
+	if shard == 0 {
+		return key
+	}
+	return fmt.Sprintf("%s#shard%02d", key, shard)
+}
+
+// shardOf says which of n shards, a power of two, something of a device is in. It is in one of them
+// for each smaller n, too: those are all places where an item can be that was written before the
+// number grew, or by a process that had not seen it.
+func shardOf(name string, n int) int { return shared.Spread(shared.Hash(name), n) }
+
+// shardsOf returns all shards, of up to n, that something can be in.
+func shardsOf(name string, n int) []int {
+	all := []int{0}
+	for of := 2; of <= n; of *= 2 {
+		if shard := shardOf(name, of); shard != all[len(all)-1] {
+			all = append(all, shard)
+		}
+	}
+	return all
+}
+
+// fixed is a time of fixed width.
+const fixed = "2006-01-02T15:04:05.000000Z"
+
+func timeText(t andon.Time) string { return t.Std().Format(fixed) }
+
+func parseTime(text string) (andon.Time, error) {
+	t, err := time.Parse(fixed, text)
+	if err != nil {
+		return 0, andon.Errorf(andon.Damaged, "a key has the time %q: %w", text, err)
+	}
+	return andon.TimeOf(t), nil
+}
+
+// stateDate is <state>#<time>.
+func stateDate(state andon.State, at andon.Time) string {
+	return escape(string(state)) + "#" + timeText(at)
+}
+
+// splitStateDate reads what begins with <state>#<time>.
+func splitStateDate(text string) (ref andon.EntryRef, rest string, err error) {
+	state, date, _ := strings.Cut(text, "#")
+	date, rest, _ = strings.Cut(date, "#")
+	at, err := parseTime(date)
+	return andon.EntryRef{Time: at, State: andon.State(unescape(state))}, rest, err
+}
+
+// buckets is how many partitions each list of devices, and those of a metric, have. It is part of
+// what is stored.
+const buckets = 4
+
+func bucketOf(id string) string { return strconv.Itoa(shared.Spread(shared.Hash(id), buckets)) }
+
+// The lists of devices.
+const (
+	listState   = "state"
+	listRetired = "retired"
+	listSilent  = "silent" // without an entry
+)

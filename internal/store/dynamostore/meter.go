@@ -1,0 +1,82 @@
+package dynamostore
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/andonhq/andon/internal/store/wrap"
+)
+
+// meter counts what calls consume, as the service says, and how they fail.
+type meter struct {
+	unprocessed atomic.Int64 // answers that left a part undone
+
+	mu       sync.Mutex
+	consumed map[consumer]float64
+	failed   map[string]int64 // calls, by what went wrong
+}
+
+// consumer is an operation on a table, or on an index of it.
+type consumer struct{ operation, table, index string }
+
+// The ways in which a call can fail that a person can do something about.
+const (
+	failedThrottled = "throttled"
+	failedSystem    = "system_errors"
+)
+
+func (m *meter) note(operation string, all []types.ConsumedCapacity, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.consumed == nil {
+		m.consumed, m.failed = map[consumer]float64{}, map[string]int64{}
+	}
+	for _, c := range all {
+		table := aws.ToString(c.TableName)
+		if c.Table == nil && len(c.GlobalSecondaryIndexes) == 0 {
+			m.consumed[consumer{operation, table, ""}] += aws.ToFloat64(c.CapacityUnits)
+			continue
+		}
+		if c.Table != nil {
+			m.consumed[consumer{operation, table, ""}] += aws.ToFloat64(c.Table.CapacityUnits)
+		}
+		for index, of := range c.GlobalSecondaryIndexes {
+			m.consumed[consumer{operation, table, index}] += aws.ToFloat64(of.CapacityUnits)
+		}
+	}
+	var api smithy.APIError
+	if !errors.As(err, &api) {
+		return
+	}
+	switch code := api.ErrorCode(); {
+	case strings.Contains(code, "Throttl"), strings.Contains(code, "ThroughputExceeded"):
+		m.failed[failedThrottled]++
+	case api.ErrorFault() == smithy.FaultServer:
+		m.failed[failedSystem]++
+	}
+}
+
+var _ wrap.Figured = (*Store)(nil)
+
+// Figures is of wrap.Figured.
+func (s *Store) Figures(tell func(name, help string, value float64, labels ...string)) {
+	m := &s.meter
+	tell("unprocessed_total", "Answers of DynamoDB that left a part of a batch undone.",
+		float64(m.unprocessed.Load()))
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	tell("throttled_total", "Calls that DynamoDB throttled, after all repetitions.",
+		float64(m.failed[failedThrottled]))
+	tell("system_errors_total", "Calls that failed within DynamoDB, after all repetitions.",
+		float64(m.failed[failedSystem]))
+	for of, units := range m.consumed {
+		tell("consumed_units_total", "Capacity units that calls consumed, on a table or an index.",
+			units, "operation", of.operation, "table", of.table, "index", of.index)
+	}
+}

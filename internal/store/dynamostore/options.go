@@ -1,0 +1,123 @@
+package dynamostore
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/andonhq/andon"
+)
+
+// Options are what a store is opened with. Now must be given; the zero value of the rest works.
+type Options struct {
+	Now      func() andon.Time // the clock; must be given
+	Log      *slog.Logger
+	Region   string // that of the SDK's own configuration unless set
+	Endpoint string // URL of an engine other than the service in Region
+	Prefix   string // of the names of the tables
+
+	// Layout is layoutAndon or layoutReference, and Table the table of the latter.
+	Layout, Table string
+	// Capacity is that of tables that Init makes.
+	Capacity Capacity
+
+	// Key and Secret are credentials; those of the SDK's own configuration (environment, profile,
+	// role) unless set.
+	Key, Secret string
+
+	// Shards is how many partitions a device has: a power of two, or "auto", by its measured rate.
+	Shards string
+	// Readings is the consistency of reads of readings: "strong" or "eventual".
+	Readings string
+	// Retention and ReadingsRetention are after how long the service deletes entries and readings.
+	// A tenant may keep them for a shorter time, not longer.
+	Retention, ReadingsRetention andon.Retention
+
+	Timeout  time.Duration // of one call, with the SDK's own retries
+	InFlight int           // calls under way at once
+	// Recount is how often the devices of each state are counted again.
+	Recount time.Duration
+
+	purgeAfter time.Duration // how long after its deletion a tenant's rows are deleted
+}
+
+// defaults are what holds where nothing is set.
+func defaults() Options {
+	return Options{
+		Log:    slog.New(slog.DiscardHandler),
+		Prefix: "andon-", Shards: autoShards, Readings: "strong",
+		Capacity: defaultCapacity(),
+		Layout:   layoutAndon, Table: tableLog,
+		Retention: andon.Forever, ReadingsRetention: andon.Retention(30 * 24 * 3600 * 1e6),
+		Timeout: 10 * time.Second, InFlight: 256, Recount: 10 * time.Minute,
+		purgeAfter: 2 * every,
+	}
+}
+
+func (o Options) withDefaults() Options {
+	d := defaults()
+	o.Log = cmp.Or(o.Log, d.Log)
+	o.Prefix = cmp.Or(o.Prefix, d.Prefix)
+	o.Layout = cmp.Or(o.Layout, d.Layout)
+	o.Table = cmp.Or(o.Table, d.Table)
+	o.Shards = cmp.Or(o.Shards, d.Shards)
+	o.Readings = cmp.Or(o.Readings, d.Readings)
+	o.Timeout = cmp.Or(o.Timeout, d.Timeout)
+	o.InFlight = cmp.Or(o.InFlight, d.InFlight)
+	o.Recount = cmp.Or(o.Recount, d.Recount)
+	o.purgeAfter = cmp.Or(o.purgeAfter, d.purgeAfter)
+	return o
+}
+
+// The layouts: Andon's own tables, or one that was made from the reference's own model.
+const (
+	layoutAndon     = "andon"
+	layoutReference = "reference"
+)
+
+// tables are those of the layout, each with its whole name.
+func (o Options) tables() []table {
+	if o.Layout == layoutReference {
+		return []table{referenceTable(o.Table)}
+	}
+	all := tablesOf()
+	for i := range all {
+		all[i].name = o.Prefix + all[i].name
+	}
+	return all
+}
+
+func (o Options) access() access { return access{o.Region, o.Endpoint, o.Key, o.Secret} }
+
+// prefixes are what table names may begin with.
+var prefixes = regexp.MustCompile(`^[A-Za-z0-9_.-]{0,100}$`)
+
+func (o *Options) checkPrefix() error {
+	if !prefixes.MatchString(o.Prefix) {
+		return fmt.Errorf("%q is not of letters, digits, _, - and ., at most 100 of them", o.Prefix)
+	}
+	return nil
+}
+
+// autoShards is the setting by which the rate of a device decides.
+const autoShards = "auto"
+
+// mostShards bounds what one read of a device asks.
+const mostShards = 64
+
+func (o *Options) checkShards() error {
+	n, err := strconv.Atoi(o.Shards)
+	if o.Shards != autoShards && (err != nil || n < 1 || n > mostShards || n&(n-1) != 0) {
+		return fmt.Errorf("%q is neither auto nor a power of two up to %d", o.Shards, mostShards)
+	}
+	return nil
+}
+
+// fixedShards is the number that the settings ask for; 1 where it is automatic.
+func (o *Options) fixedShards() int {
+	n, _ := strconv.Atoi(o.Shards)
+	return max(n, 1)
+}

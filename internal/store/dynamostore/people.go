@@ -1,0 +1,156 @@
+package dynamostore
+
+import (
+	"context"
+	"iter"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
+)
+
+// OperatorEvents is of andon.Log: GSI1 by time.
+func (s *Store) OperatorEvents(
+	ctx context.Context, id andon.TenantID, operator andon.PersonID, q andon.EventQuery,
+) iter.Seq2[andon.Event, error] {
+	return func(yield func(andon.Event, error) bool) {
+		t, err := s.tenant(ctx, id)
+		if err != nil {
+			yield(andon.Event{}, err)
+			return
+		}
+		if q.Span.Empty() {
+			return
+		}
+		span := q.Rest()
+		ask := question{
+			table: tableLog, index: indexOperator, key: keys{attrOperator, attrDate},
+			partition: join(t.key, string(operator)), from: timeText(span.From), order: q.Order,
+			page: pageOf(q.Limit, 1),
+		}
+		if span.To != 0 {
+			ask.to = timeText(min(span.To, andon.MaxTime))
+		}
+		found := merged(ctx, []*shared.Rows[event]{rows(s, ask, readEvent)}, t, q)
+		theirs := func(e *andon.Event) bool { return e.Operator == operator }
+		c := s.completing(ctx, t)
+		c.answer(ctx, q.Limit, s.checked(ctx, c, q.Limit, found), theirs, yield)
+	}
+}
+
+// checked holds what an index has of entries against the entries, in pieces: a device with several
+// shards may have a former delivery of one, and an index is behind.
+func (s *Store) checked(
+	ctx context.Context, c *completing, limit int, found iter.Seq2[event, error],
+) iter.Seq2[event, error] {
+	return func(yield func(event, error) bool) {
+		var piece []event
+		flush := func() bool {
+			all, err := s.recheck(ctx, c, piece)
+			piece = piece[:0]
+			for i := range all {
+				if !yield(all[i], nil) {
+					return false
+				}
+			}
+			if err != nil {
+				yield(event{}, err)
+			}
+			return err == nil
+		}
+		for e, err := range found {
+			if err != nil {
+				if flush() {
+					yield(event{}, err)
+				}
+				return
+			}
+			if piece = append(piece, e); len(piece) >= min(limit, batchGets) && !flush() {
+				return
+			}
+		}
+		flush()
+	}
+}
+
+// recheck reads entries as they are now, in the order in which they are given.
+func (s *Store) recheck(ctx context.Context, c *completing, piece []event) ([]event, error) {
+	if err := c.learn(ctx, piece); err != nil {
+		return nil, err
+	}
+	t := c.tenant
+	var places []item
+	for i := range piece {
+		e := &piece[i]
+		ref := andon.EntryRef{Time: e.Time, State: e.State}
+		places = append(places, s.places(t, c.devices[e.Device].device, ref)...)
+	}
+	found, err := s.eventsAt(ctx, t, places)
+	if err != nil {
+		return nil, err
+	}
+	now := map[andon.EventKey]event{}
+	for _, e := range found {
+		now[andon.EventKey{Device: e.Device, Time: e.Time, State: e.State}] = e
+	}
+	kept := make([]event, 0, len(piece))
+	for i := range piece {
+		e := &piece[i]
+		if is, ok := now[andon.EventKey{Device: e.Device, Time: e.Time, State: e.State}]; ok {
+			kept = append(kept, is)
+		}
+	}
+	return kept, nil
+}
+
+// SupervisorEvents is of andon.Log: GSI2, a range of each state.
+func (s *Store) SupervisorEvents(
+	ctx context.Context, id andon.TenantID, supervisor andon.PersonID, q andon.EventQuery,
+) iter.Seq2[andon.Event, error] {
+	return func(yield func(andon.Event, error) bool) {
+		t, err := s.tenant(ctx, id)
+		if err != nil {
+			yield(andon.Event{}, err)
+			return
+		}
+		if q.Span.Empty() {
+			return
+		}
+		seen, err := s.seenStates(ctx, t)
+		if err != nil {
+			yield(andon.Event{}, err)
+			return
+		}
+		found := s.escalatedIn(ctx, t, seen, q, func(state andon.State) question {
+			ask := question{
+				table: tableLog, index: indexSupervisor, key: keys{attrEscalated, attrStateDate},
+				partition: join(t.key, string(supervisor)),
+			}
+			return ask.ofState(state, q.Rest())
+		})
+		theirs := func(e *andon.Event) bool { return e.EscalatedTo == supervisor }
+		c := s.completing(ctx, t)
+		c.answer(ctx, q.Limit, s.checked(ctx, c, q.Limit, found), theirs, yield)
+	}
+}
+
+// escalatedIn finds escalated entries by the items of their newest escalations: only where they
+// stand.
+func (s *Store) escalatedIn(
+	ctx context.Context, t *tenant, states []andon.State, q andon.EventQuery,
+	ask func(andon.State) question,
+) iter.Seq2[event, error] {
+	var all []*shared.Rows[event]
+	for _, state := range states {
+		if !q.States.Match(state) {
+			continue
+		}
+		is := ask(state)
+		is.order, is.page = q.Order, pageOf(q.Limit, len(states))
+		all = append(all, rows(s, is, func(i item) (event, bool, error) {
+			r, _, err := readEscalation(i)
+			e := andon.Event{Device: r.Device, Time: r.Time, State: r.State}
+			return event{Event: e}, true, err
+		}))
+	}
+	return merged(ctx, all, t, q)
+}

@@ -1,0 +1,394 @@
+package dynamostore
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
+)
+
+// A message is an item, told apart from others of its time by a hash of what it says: so one that
+// is sent again is the same item, messages are written in batches, and none is read before. Those
+// of one time are joined at read, by their deliveries.
+type message struct {
+	andon.Reading
+	delivery int64
+}
+
+const (
+	attrMetrics  = "metrics"
+	attrMetadata = "metadata"
+)
+
+func readingKeys() keys { return keys{attrReadingOf, attrTimestamp} }
+
+func (m *message) at() int64 { return int64(m.Time) }
+
+// messageID tells what a message says.
+func messageID(r *andon.Reading) string {
+	var text strings.Builder
+	for _, m := range r.Metrics {
+		fmt.Fprintf(&text, "%d %s%b ", len(m.Name), m.Name, m.Value)
+	}
+	text.WriteString(string(r.Metadata))
+	return strconv.FormatUint(shared.Hash(text.String()), 36)
+}
+
+// item is what is kept of a message in one of n shards.
+func (m *message) item(t *tenant, d *device, n int, expires expiry) item {
+	at := timeText(m.Time)
+	i := keyed(readingKeys(), shardKey(d.rows(t), shardOf(at, n)),
+		at+"#"+messageID(&m.Reading))
+	metrics := item{}
+	for _, x := range m.Metrics {
+		value := strconv.FormatFloat(x.Value, 'g', -1, 64)
+		metrics[string(x.Name)] = &types.AttributeValueMemberN{Value: value}
+	}
+	i[attrMetrics] = &types.AttributeValueMemberM{Value: metrics}
+	i[attrDelivery] = number(m.delivery)
+	i.setText(attrMetadata, string(m.Metadata))
+	expires.set(i, m.Time)
+	return i
+}
+
+func readMessage(i item) (m message, ok bool, err error) {
+	at, _, _ := strings.Cut(i.text(attrTimestamp), "#")
+	if m.Time, err = parseTime(at); err != nil {
+		return m, false, err
+	}
+	_, m.Device = splitDevice(i.text(attrReadingOf))
+	m.delivery, m.Metadata = i.int(attrDelivery), andon.JSON(i.text(attrMetadata))
+	metrics, _ := i[attrMetrics].(*types.AttributeValueMemberM)
+	if metrics == nil {
+		return m, true, nil
+	}
+	for name, value := range metrics.Value {
+		n, _ := value.(*types.AttributeValueMemberN)
+		if n == nil {
+			continue
+		}
+		x, err := strconv.ParseFloat(n.Value, 64)
+		if err != nil {
+			return m, false, andon.Errorf(andon.Damaged, "metric %q is %q", name, n.Value)
+		}
+		m.Metrics = append(m.Metrics, andon.Metric{Name: andon.MetricName(name), Value: x})
+	}
+	m.Metrics, err = m.Metrics.Sorted()
+	return m, true, err
+}
+
+// AppendReadings is of andon.Readings.
+func (s *Store) AppendReadings(
+	ctx context.Context, id andon.TenantID, received andon.Time, readings []andon.Reading,
+) error {
+	a := &measuring{store: s, received: received, of: map[andon.DeviceID][]message{}}
+	for i := range readings {
+		r := &readings[i]
+		a.of[r.Device] = append(a.of[r.Device], message{*r, s.stamp()})
+	}
+	a.ids = slices.Sorted(maps.Keys(a.of))
+	return s.following(ctx, id, func(t *tenant) error {
+		a.tenant, a.index = t, indexRows{store: s, tenant: t}
+		if len(a.ids) == 0 {
+			return nil
+		}
+		return a.run(ctx)
+	})
+}
+
+// measuring is one AppendReadings under way.
+type measuring struct {
+	store    *Store
+	tenant   *tenant
+	received andon.Time
+	ids      []andon.DeviceID
+	shards   []int // that the messages of each are in
+	of       map[andon.DeviceID][]message
+	index    indexRows
+}
+
+func (a *measuring) run(ctx context.Context) error {
+	taken, err := a.store.devices.Take(ctx, a.tenant.key, a.ids...)
+	if err != nil {
+		return err
+	}
+	defer taken.Give()
+	if err := a.store.known(ctx, a.tenant, taken); err != nil {
+		return err
+	}
+	var all []write
+	lives := make([]int64, len(a.ids))
+	a.shards = make([]int, len(a.ids))
+	for i, id := range a.ids {
+		view := taken.Slots[i].View
+		a.shards[i] = a.store.shardsFor(a.tenant, view, unitsOfMessages(a.of[id]))
+		lives[i] = taken.Slots[i].View.Life
+		all = append(all, a.rows(view, a.shards[i])...)
+	}
+	if err := a.index.write(ctx, all...); err != nil {
+		return err
+	}
+	err = shared.Parallel(ctx, len(a.ids), func(ctx context.Context, i int) error {
+		return a.store.update(ctx, a.tenant, taken.Slots[i], a.ids[i],
+			func(_ *tenant, d *device) (bool, error) {
+				if d.Life != lives[i] { // it was purged meanwhile
+					all := a.rows(d, max(a.shards[i], d.shards()))
+					if err := a.index.write(ctx, all...); err != nil {
+						return false, err
+					}
+					lives[i] = d.Life
+				}
+				d.Received = max(d.Received, a.received)
+				d.Shards = max(d.Shards, a.shards[i])
+				return true, nil
+			})
+	})
+	if err != nil {
+		taken.Forget()
+	}
+	return err
+}
+
+// unitsOfMessages is what the items of messages cost.
+func unitsOfMessages(all []message) (units int64) {
+	const keys, metric = 150, 30
+	for i := range all {
+		units += unitsOf(keys + metric*len(all[i].Metrics) + len(all[i].Metadata))
+	}
+	return units
+}
+
+// rows are the items of the messages of a device: of the same message twice the later.
+func (a *measuring) rows(d *device, n int) (all []write) {
+	at := map[string]int{}
+	for _, m := range a.of[d.ID] {
+		i := m.item(a.tenant, d, n, expiry(a.store.options.ReadingsRetention))
+		w := write{table: tableReadings, put: i}
+		if same, ok := at[i.text(attrTimestamp)]; ok {
+			all[same] = w
+			continue
+		}
+		at[i.text(attrTimestamp)] = len(all)
+		all = append(all, w)
+		for _, x := range m.Metrics {
+			a.index.metric(x.Name, d.ID)
+		}
+	}
+	return all
+}
+
+// messages returns the readings of a device in a span, joined, in an order.
+func (s *Store) messages(
+	ctx context.Context, t *tenant, d *device, span andon.Span, o andon.Order, limit int,
+) iter.Seq2[andon.Reading, error] {
+	return func(yield func(andon.Reading, error) bool) {
+		if span.Empty() || !d.Known() {
+			return
+		}
+		var all []*shared.Rows[message]
+		for shard := range d.shards() {
+			q := question{
+				table: tableReadings, key: readingKeys(),
+				partition: shardKey(d.rows(t), shard),
+				from:      timeText(span.From), to: timeText(andon.MaxTime) + "$", order: o,
+				page: pageOf(limit, d.shards()), eventual: s.options.Readings == "eventual",
+			}
+			if span.To != 0 {
+				q.to = timeText(min(span.To, andon.MaxTime)) + "$" // just behind #
+			}
+			all = append(all, rows(s, q, readMessage))
+		}
+		for {
+			found, err := shared.Instant(ctx, all, (*message).at, o)
+			if err != nil {
+				yield(andon.Reading{}, err)
+				return
+			}
+			if len(found) == 0 || !yield(joined(found), nil) {
+				return
+			}
+		}
+	}
+}
+
+// joined joins the messages of one time.
+func joined(found []message) andon.Reading {
+	slices.SortFunc(found, func(a, b message) int { return cmp.Compare(a.delivery, b.delivery) })
+	r := found[0].Reading
+	for _, m := range found[1:] {
+		r.Metrics, r.Metadata = r.Metrics.Join(m.Metrics), cmp.Or(m.Metadata, r.Metadata)
+	}
+	return r
+}
+
+// DeviceReadings is of andon.Readings.
+func (s *Store) DeviceReadings(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.ReadingQuery,
+) iter.Seq2[andon.Reading, error] {
+	return func(yield func(andon.Reading, error) bool) {
+		t, err := s.tenant(ctx, id)
+		if err != nil {
+			yield(andon.Reading{}, err)
+			return
+		}
+		all, err := s.look(ctx, t, []andon.DeviceID{device})
+		if err != nil {
+			yield(andon.Reading{}, err)
+			return
+		}
+		s.readings(ctx, t, all[0], q, yield)
+	}
+}
+
+// readings yields what a query selects, and reports whether more is wanted.
+func (s *Store) readings(
+	ctx context.Context, t *tenant, d *device, q andon.ReadingQuery,
+	yield func(andon.Reading, error) bool,
+) bool {
+	left := q.Limit
+	for r, err := range s.messages(ctx, t, d, q.Rest(), q.Order, q.Limit) {
+		if err != nil {
+			yield(r, err)
+			return false
+		}
+		r.Metrics = r.Metrics.Only(q.Metrics)
+		if len(q.Metrics) > 0 && len(r.Metrics) == 0 {
+			continue
+		}
+		if left--; !yield(r, nil) {
+			return false
+		}
+		if left == 0 {
+			break
+		}
+	}
+	return true
+}
+
+// newestReading returns the newest reading of a device not before a time; nil where there is none.
+func (s *Store) newestReading(
+	ctx context.Context, t *tenant, d *device, from andon.Time,
+) (*andon.Reading, error) {
+	for r, err := range s.messages(ctx, t, d, andon.Span{From: from}, andon.Desc, 1) {
+		return &r, err
+	}
+	return nil, nil
+}
+
+// measured returns when the newest reading of a device was that is not before a time; 0 where there
+// is none.
+func (s *Store) measured(
+	ctx context.Context, t *tenant, d *device, from andon.Time,
+) (andon.Time, error) {
+	r, err := s.newestReading(ctx, t, d, from)
+	if r == nil || err != nil {
+		return 0, err
+	}
+	return r.Time, nil
+}
+
+// LatestReadings is of andon.Readings: a query of each device, side by side.
+func (s *Store) LatestReadings(
+	ctx context.Context, id andon.TenantID, devices []andon.DeviceID, from andon.Time,
+) ([]andon.Reading, error) {
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	named := map[andon.DeviceID]bool{}
+	var ids []andon.DeviceID
+	for _, d := range devices {
+		if !named[d] {
+			named[d], ids = true, append(ids, d)
+		}
+	}
+	all, err := s.look(ctx, t, ids)
+	if err != nil {
+		return nil, err
+	}
+	found := make([]*andon.Reading, len(all))
+	err = shared.Parallel(ctx, len(all), func(ctx context.Context, i int) (err error) {
+		found[i], err = s.newestReading(ctx, t, all[i], from)
+		return err
+	})
+	var latest []andon.Reading
+	for _, r := range found {
+		if r != nil {
+			latest = append(latest, *r)
+		}
+	}
+	return latest, err
+}
+
+// MetricReadings is of andon.Readings: the devices by id.
+func (s *Store) MetricReadings(
+	ctx context.Context, id andon.TenantID, q andon.MetricQuery,
+) iter.Seq2[andon.MetricReading, error] {
+	return func(yield func(andon.MetricReading, error) bool) {
+		t, err := s.tenant(ctx, id)
+		if err != nil {
+			yield(andon.MetricReading{}, err)
+			return
+		}
+		var streams []*shared.Rows[andon.DeviceID]
+		for n := range buckets {
+			ask := s.record(metricKey(t, q.Metric, strconv.Itoa(n)))
+			ask.order, ask.page = andon.Asc, min(q.Limit, 256)
+			if q.After != nil {
+				ask.from = string(q.After.Device)
+			}
+			streams = append(streams, rows(s, ask, func(i item) (andon.DeviceID, bool, error) {
+				return andon.DeviceID(i.text(attrSort)), true, nil
+			}))
+		}
+		s.metric(ctx, t, q, shared.NewMerge(streams...), yield)
+	}
+}
+
+func (s *Store) metric(
+	ctx context.Context, t *tenant, q andon.MetricQuery, found *shared.Merge[andon.DeviceID],
+	yield func(andon.MetricReading, error) bool,
+) {
+	left := q.Limit
+	for left > 0 {
+		ids, err := found.Next(ctx, "", min(left, batchGets))
+		var all []*device
+		if err == nil {
+			all, err = s.look(ctx, t, ids)
+		}
+		if err != nil {
+			yield(andon.MetricReading{}, err)
+		}
+		if len(ids) == 0 || err != nil {
+			return
+		}
+		for _, d := range all {
+			only := andon.ReadingQuery{
+				Metrics: []andon.MetricName{q.Metric}, Span: q.Span, Limit: left,
+			}
+			if q.After != nil && d.ID == q.After.Device {
+				only.After = q.After.Time
+			}
+			more := s.readings(ctx, t, d, only, func(r andon.Reading, err error) bool {
+				if err != nil {
+					return yield(andon.MetricReading{}, err)
+				}
+				left--
+				value, _ := r.Metrics.Get(q.Metric)
+				return yield(andon.MetricReading{Device: d.ID, Time: r.Time, Value: value}, nil)
+			})
+			if !more || left <= 0 {
+				return
+			}
+		}
+	}
+}

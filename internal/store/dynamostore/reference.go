@@ -1,0 +1,555 @@
+package dynamostore
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
+)
+
+// reference is a store on a table that someone made from the model of "Monitoring device status
+// updates in DynamoDB": layout reference. The table stays what it is, so its other users go on.
+//
+//	DeviceID  State#Date                    Date                 State     Operator  EscalatedTo
+//	d#11223   WARNING4#2020-04-27T16:15:00  2020-04-27T16:15:00  WARNING4  Sue       Sara
+//
+// GSI1 is (Operator, Date), GSI2 is (EscalatedTo, State#Date). There is one tenant, and nothing is
+// escaped. A time has no zone, which means UTC, and no zeros at the end of a fraction. An entry is
+// written by UpdateItem of the device's own attributes, since a Put would undo its escalation.
+//
+// The states that a device has are found by skipping: one read for each, from behind the one
+// before. What a device shows is worked out from its entries. What would need a scan, or items that
+// the model does not have, is not served (unserved).
+type reference struct {
+	unserved
+	s      *Store
+	table  string
+	tenant *tenant
+}
+
+var _ andon.Store = (*reference)(nil)
+
+// referenceTable is the table of the layout reference.
+func referenceTable(name string) table {
+	t := tablesOf()[0]
+	t.name, t.ttl = name, ""
+	t.what = "The log as the reference's model has it: an item for each entry."
+	return t
+}
+
+// openReference opens a table of the layout reference.
+func openReference(ctx context.Context, o Options) (*reference, error) {
+	o = o.withDefaults()
+	db, err := connect(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	r := &reference{
+		s:     &Store{options: o, db: db, inFlight: make(chan struct{}, o.InFlight)},
+		table: o.Table, tenant: &tenant{record: andon.NewTenant(andon.DefaultTenant)},
+	}
+	r.s.options.Prefix = ""
+	r.tenant.record.Version = 1
+	if err := verify(ctx, db, o.tables()); err != nil {
+		r.s.idle()
+		return nil, err
+	}
+	return r, nil
+}
+
+// Capabilities is of andon.Store.
+func (r *reference) Capabilities() andon.Capabilities {
+	return andon.Capabilities{Name: "dynamodb, layout reference", Durable: true, Explain: true}
+}
+
+// Ready is of andon.Store.
+func (r *reference) Ready(ctx context.Context) error {
+	return verify(ctx, r.s.db, r.s.options.tables())
+}
+
+// Close is of andon.Store.
+func (r *reference) Close() error {
+	r.s.idle()
+	return nil
+}
+
+// Diagnose is of wrap.StoreDoctor.
+func (r *reference) Diagnose(
+	ctx context.Context, tell func(name, value, source string, advice ...string),
+) error {
+	return r.s.Diagnose(ctx, tell)
+}
+
+// Figures is of wrap.Figured.
+func (r *reference) Figures(tell func(name, help string, value float64, labels ...string)) {
+	r.s.Figures(tell)
+}
+
+// in reports that there is no other tenant than the default one.
+func (r *reference) in(ctx context.Context, id andon.TenantID) error {
+	if id != andon.DefaultTenant {
+		return andon.NoTenant(id)
+	}
+	return ctx.Err()
+}
+
+// referenceTime is a time as the model has it.
+func referenceTime(t andon.Time) string {
+	return t.Std().UTC().Format("2006-01-02T15:04:05.999999")
+}
+
+// referenceKey is the sort key of an entry.
+func referenceKey(state andon.State, at andon.Time) string {
+	return string(state) + "#" + referenceTime(at)
+}
+
+// referenceRef reads a sort key. The date has no #, and a state may have one.
+func referenceRef(key string) (andon.EntryRef, error) {
+	n := strings.LastIndexByte(key, '#')
+	at, err := andon.ParseTime(key[n+1:])
+	if n < 1 || err != nil {
+		return andon.EntryRef{}, andon.Errorf(andon.Damaged, "the table has an item with %s %q: "+
+			"Andon needs a state, # and a date in it", attrStateDate, key)
+	}
+	return andon.EntryRef{Time: at, State: andon.State(key[:n])}, nil
+}
+
+// readReference reads an item.
+func readReference(i item) (e event, ok bool, err error) {
+	ref, err := referenceRef(i.text(attrStateDate))
+	return event{Event: andon.Event{
+		Device: andon.DeviceID(i.text(attrDevice)), Time: ref.Time, State: ref.State,
+		Operator: andon.PersonID(i.text(attrOperator)), Message: i.text(attrMessage),
+		Attributes:  andon.JSON(i.text(attrAttributes)),
+		EscalatedTo: andon.PersonID(i.text(attrEscalated)),
+	}}, true, err
+}
+
+// inState bounds a question to a state in a span. Z is behind all digits of a fraction.
+func inState(q question, state andon.State, span andon.Span) question {
+	q.from, q.to = referenceKey(state, span.From), string(state)+"#Z"
+	if span.To != 0 {
+		q.to = referenceKey(state, span.To) + "Z"
+	}
+	return q
+}
+
+// ofDevice asks for the entries of a device, ofSupervisor for those that are escalated.
+func (r *reference) ofDevice(id andon.DeviceID) question {
+	return question{table: r.table, key: logKeys(), partition: string(id)}
+}
+
+func (r *reference) ofSupervisor(id andon.PersonID) question {
+	return question{table: r.table, index: indexSupervisor,
+		key: keys{attrEscalated, attrStateDate}, partition: string(id)}
+}
+
+// states finds the states of a partition that a filter admits. Names need no look.
+func (r *reference) states(
+	ctx context.Context, q question, f andon.StateFilter,
+) (all []andon.State, err error) {
+	if f.Prefix() == "" && len(f.Names()) > 0 {
+		return f.Names(), nil
+	}
+	q.order, q.page, q.from = andon.Asc, 1, f.Prefix()
+	for {
+		found, _, err := r.s.ask(ctx, q, nil)
+		if err != nil || len(found) == 0 {
+			return all, err
+		}
+		ref, err := referenceRef(found[0].text(attrStateDate))
+		if err != nil || !strings.HasPrefix(string(ref.State), f.Prefix()) {
+			return all, err
+		}
+		if f.Match(ref.State) {
+			all = append(all, ref.State)
+		}
+		q.from = string(ref.State) + "#:" // behind all dates: they begin with a digit
+	}
+}
+
+// inOrder returns the entries of a partition that a query selects, in its order.
+func (r *reference) inOrder(
+	ctx context.Context, ask question, q andon.EventQuery,
+) iter.Seq2[event, error] {
+	return func(yield func(event, error) bool) {
+		states, err := r.states(ctx, ask, q.States)
+		if err != nil {
+			yield(event{}, err)
+			return
+		}
+		var all []*shared.Rows[event]
+		if q.Span.Empty() {
+			states = nil
+		}
+		for _, state := range states {
+			of := inState(ask, state, q.Rest())
+			of.order, of.page = q.Order, pageOf(q.Limit, len(states))
+			all = append(all, rows(r.s, of, readReference))
+		}
+		merged(ctx, all, r.tenant, q)(yield)
+	}
+}
+
+// events are the first entries of a list, up to a limit.
+func (r *reference) events(
+	ctx context.Context, id andon.TenantID, limit int, found iter.Seq2[event, error],
+) iter.Seq2[andon.Event, error] {
+	return func(yield func(andon.Event, error) bool) {
+		if err := r.in(ctx, id); err != nil {
+			yield(andon.Event{}, err)
+			return
+		}
+		for e, err := range found {
+			if !yield(e.Event, err) || err != nil {
+				return
+			}
+			if limit--; limit == 0 {
+				return
+			}
+		}
+	}
+}
+
+// DeviceEvents is of andon.Log.
+func (r *reference) DeviceEvents(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
+) iter.Seq2[andon.Event, error] {
+	return r.events(ctx, id, q.Limit, r.inOrder(ctx, r.ofDevice(device), q))
+}
+
+// OperatorEvents is of andon.Log: GSI1 has them by time. A filter of states reads all states.
+func (r *reference) OperatorEvents(
+	ctx context.Context, id andon.TenantID, operator andon.PersonID, q andon.EventQuery,
+) iter.Seq2[andon.Event, error] {
+	span := q.Rest()
+	ask := question{
+		table: r.table, index: indexOperator, key: keys{attrOperator, attrDate},
+		partition: string(operator), from: referenceTime(span.From), order: q.Order,
+		page: pageOf(q.Limit, 1),
+	}
+	if span.To != 0 {
+		ask.to = referenceTime(span.To) + "Z"
+	}
+	all := []*shared.Rows[event]{rows(r.s, ask, readReference)}
+	if q.Span.Empty() {
+		all = nil
+	}
+	return r.events(ctx, id, q.Limit, merged(ctx, all, r.tenant, q))
+}
+
+// SupervisorEvents is of andon.Log.
+func (r *reference) SupervisorEvents(
+	ctx context.Context, id andon.TenantID, supervisor andon.PersonID, q andon.EventQuery,
+) iter.Seq2[andon.Event, error] {
+	return r.events(ctx, id, q.Limit, r.inOrder(ctx, r.ofSupervisor(supervisor), q))
+}
+
+// EscalatedEntries is of andon.Log. It reads all entries of the device in the span.
+func (r *reference) EscalatedEntries(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
+) iter.Seq2[andon.Entry, error] {
+	return func(yield func(andon.Entry, error) bool) {
+		left := q.Limit
+		q.Limit = pageItems
+		for e, err := range r.events(ctx, id, 0, r.inOrder(ctx, r.ofDevice(device), q)) {
+			if err == nil && e.EscalatedTo == "" {
+				continue
+			}
+			if !yield(referenceEntry(e), err) || err != nil {
+				return
+			}
+			if left--; left == 0 {
+				return
+			}
+		}
+	}
+}
+
+// referenceEntry is an entry with its escalation. The model does not say when that was.
+func referenceEntry(e andon.Event) andon.Entry {
+	entry := andon.Entry{Event: e}
+	if e.EscalatedTo != "" {
+		entry.Escalations = []andon.Escalation{{
+			Device: e.Device, Time: e.Time, State: e.State, At: e.Time, To: e.EscalatedTo,
+		}}
+	}
+	return entry
+}
+
+// find returns the item of an entry; nil where there is none. Its time may be written otherwise
+// than Andon writes it.
+func (r *reference) find(
+	ctx context.Context, device andon.DeviceID, at andon.Time, state andon.State,
+) (item, error) {
+	key := item{attrDevice: text(string(device)), attrStateDate: text(referenceKey(state, at))}
+	i, err := r.s.get(ctx, r.table, key)
+	if i != nil || err != nil {
+		return i, err
+	}
+	ask := inState(r.ofDevice(device), state, andon.Span{From: at, To: at})
+	for i, err := range r.s.each(ctx, ask) {
+		if err != nil {
+			return nil, err
+		}
+		ref, err := referenceRef(i.text(attrStateDate))
+		if err != nil || ref.Time == at {
+			return i, err
+		}
+	}
+	return nil, nil
+}
+
+// Entry is of andon.Log.
+func (r *reference) Entry(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID, at andon.Time, state andon.State,
+) (andon.Entry, error) {
+	if err := r.in(ctx, id); err != nil {
+		return andon.Entry{}, err
+	}
+	i, err := r.find(ctx, device, at, state)
+	if err == nil && i == nil {
+		err = andon.NoEntry(device, at, state)
+	}
+	if err != nil {
+		return andon.Entry{}, err
+	}
+	e, _, err := readReference(i)
+	return referenceEntry(e.Event), err
+}
+
+// Append is of andon.Log. Each event is an UpdateItem of its own.
+func (r *reference) Append(
+	ctx context.Context, id andon.TenantID, _ andon.Time, events []andon.Event,
+) error {
+	if err := r.in(ctx, id); err != nil {
+		return err
+	}
+	return shared.Parallel(ctx, len(events), func(ctx context.Context, n int) error {
+		e := &events[n]
+		u := update{
+			attrDate: referenceTime(e.Time), "State": string(e.State),
+			attrOperator: string(e.Operator), attrMessage: e.Message,
+			attrAttributes: string(e.Attributes),
+		}
+		if e.EscalatedTo != "" {
+			u[attrEscalated] = string(e.EscalatedTo)
+		}
+		return r.change(ctx, item{
+			attrDevice:    text(string(e.Device)),
+			attrStateDate: text(referenceKey(e.State, e.Time)),
+		}, u, "")
+	})
+}
+
+// Escalate is of andon.Log. The model has one escalation of an entry, and no note.
+func (r *reference) Escalate(
+	ctx context.Context, id andon.TenantID, e andon.Escalation,
+) (kept andon.Escalation, added bool, err error) {
+	if e.Note != "" {
+		return kept, false, unservedHere("a note beside an escalation")
+	}
+	is, err := r.Entry(ctx, id, e.Device, e.Time, e.State)
+	if err != nil {
+		return kept, false, err
+	}
+	if is.EscalatedTo == e.To {
+		kept = is.Standing()
+		kept.Device, kept.Time, kept.State = e.Device, e.Time, e.State
+		return kept, false, nil
+	}
+	i, err := r.find(ctx, e.Device, e.Time, e.State)
+	if err != nil || i == nil {
+		return kept, false, cmp.Or(err, error(andon.NoEntry(e.Device, e.Time, e.State)))
+	}
+	key := item{attrDevice: i[attrDevice], attrStateDate: i[attrStateDate]}
+	err = r.change(ctx, key, update{attrEscalated: string(e.To)}, "attribute_exists(#device)")
+	e.At = max(e.At, e.Time)
+	return e, err == nil, err
+}
+
+// update is what attributes are to be; "" removes one.
+type update map[string]string
+
+// change updates attributes of one item and leaves the others.
+func (r *reference) change(ctx context.Context, key item, u update, condition string) error {
+	in := &dynamodb.UpdateItemInput{
+		TableName: &r.table, Key: key, ExpressionAttributeNames: map[string]string{},
+		ExpressionAttributeValues: item{},
+		ReturnConsumedCapacity:    types.ReturnConsumedCapacityIndexes,
+	}
+	var set, remove []string
+	for name, value := range u {
+		in.ExpressionAttributeNames["#"+name] = name
+		if value == "" {
+			remove = append(remove, "#"+name)
+			continue
+		}
+		set = append(set, "#"+name+" = :"+name)
+		in.ExpressionAttributeValues[":"+name] = text(value)
+	}
+	var parts []string
+	if len(set) > 0 {
+		parts = append(parts, "SET "+strings.Join(set, ", "))
+	}
+	if len(remove) > 0 {
+		parts = append(parts, "REMOVE "+strings.Join(remove, ", "))
+	}
+	in.UpdateExpression = aws.String(strings.Join(parts, " "))
+	if len(in.ExpressionAttributeValues) == 0 {
+		in.ExpressionAttributeValues = nil
+	}
+	if condition != "" {
+		in.ConditionExpression = &condition
+		in.ExpressionAttributeNames["#device"] = attrDevice
+	}
+	return r.s.call(ctx, "UpdateItem", r.table,
+		func(ctx context.Context) ([]types.ConsumedCapacity, error) {
+			out, err := r.s.db.UpdateItem(ctx, in)
+			if err != nil {
+				return nil, err
+			}
+			return one(out.ConsumedCapacity), nil
+		})
+}
+
+// Device is of andon.Current: it is worked out from the newest entry of each state.
+func (r *reference) Device(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID,
+) (d andon.Device, err error) {
+	if err := r.in(ctx, id); err != nil {
+		return d, err
+	}
+	ask := r.ofDevice(device)
+	states, err := r.states(ctx, ask, andon.StateFilter{})
+	if err != nil {
+		return d, err
+	}
+	if len(states) == 0 {
+		return d, andon.NoDevice(device)
+	}
+	newest := make([]event, len(states))
+	err = shared.Parallel(ctx, len(states), func(ctx context.Context, n int) (err error) {
+		newest[n], err = r.first(ctx, ask, andon.EventQuery{Order: andon.Desc, Limit: 1}, states[n])
+		return err
+	})
+	if err != nil {
+		return d, err
+	}
+	return r.shown(ctx, ask, newest)
+}
+
+// first is the first entry of a state, in the order of a query.
+func (r *reference) first(
+	ctx context.Context, ask question, q andon.EventQuery, states ...andon.State,
+) (event, error) {
+	var all []*shared.Rows[event]
+	for _, state := range states {
+		of := inState(ask, state, q.Rest())
+		of.order, of.page = q.Order, 2 // the one before may be among them
+		all = append(all, rows(r.s, of, readReference))
+	}
+	for e, err := range merged(ctx, all, r.tenant, q) {
+		return e, err
+	}
+	return event{}, nil
+}
+
+// shown is what a device shows by the newest entry of each of its states.
+func (r *reference) shown(
+	ctx context.Context, ask question, newest []event,
+) (d andon.Device, err error) {
+	set := r.tenant.record.States
+	slices.SortFunc(newest, func(a, b event) int { return b.Key(set).Compare(a.Key(set)) })
+	e := newest[0]
+	d = andon.Device{
+		ID: e.Device, State: e.State, Severity: set.Severity(e.State), Time: e.Time,
+		Received: e.Time, Operator: e.Operator, Message: e.Message, Attributes: e.Attributes,
+	}
+	since := andon.EventQuery{Order: andon.Asc, Limit: 1}
+	if len(newest) > 1 {
+		key := newest[1].Key(set)
+		since.After = &key
+	}
+	began, err := r.first(ctx, ask, since, e.State)
+	d.Since = began.Time
+	if err != nil || d.Severity == 0 {
+		return d, err
+	}
+	return d, r.incident(ctx, ask, newest, &d)
+}
+
+// incident adds the open incident of a device: all entries behind the last of severity 0.
+func (r *reference) incident(
+	ctx context.Context, ask question, newest []event, d *andon.Device,
+) error {
+	set := r.tenant.record.States
+	q := andon.EventQuery{Order: andon.Asc, Limit: pageItems}
+	var open []andon.State
+	for _, e := range newest { // newest first
+		if set.Severity(e.State) > 0 {
+			open = append(open, e.State)
+			continue
+		}
+		if q.After == nil {
+			key := e.Key(set)
+			q.After = &key
+		}
+	}
+	var all []*shared.Rows[event]
+	for _, state := range open {
+		of := inState(ask, state, q.Rest())
+		of.order, of.page = q.Order, pageItems
+		all = append(all, rows(r.s, of, readReference))
+	}
+	for e, err := range merged(ctx, all, r.tenant, q) {
+		if err != nil {
+			return err
+		}
+		if d.IncidentSince == 0 {
+			d.IncidentSince = e.Time
+		}
+		if e.EscalatedTo != "" {
+			d.EscalatedTo = e.EscalatedTo
+			d.EscalatedEntry = andon.EntryRef{Time: e.Time, State: e.State}
+		}
+	}
+	return nil
+}
+
+// Tenants is of andon.Tenants.
+func (r *reference) Tenants(ctx context.Context) ([]andon.Tenant, error) {
+	return []andon.Tenant{r.tenant.record}, ctx.Err()
+}
+
+// Tenant is of andon.Tenants.
+func (r *reference) Tenant(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
+	return r.tenant.record, r.in(ctx, id)
+}
+
+// AdmitStates is of andon.Tenants: the table takes all states.
+func (r *reference) AdmitStates(
+	ctx context.Context, id andon.TenantID, _ []andon.State, _ int,
+) ([]andon.State, error) {
+	return nil, r.in(ctx, id)
+}
+
+// Had is of andon.Tenants. The table is of someone who has had events.
+func (r *reference) Had(
+	ctx context.Context, id andon.TenantID,
+) (events, readings bool, err error) {
+	return true, false, r.in(ctx, id)
+}
+
+// Expire is of andon.Tenants: nothing expires.
+func (r *reference) Expire(ctx context.Context, id andon.TenantID, _ andon.Horizon) error {
+	return r.in(ctx, id)
+}

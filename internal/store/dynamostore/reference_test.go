@@ -1,0 +1,243 @@
+package dynamostore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/enginetest"
+	"github.com/andonhq/andon/internal/store/adapter"
+)
+
+// referenceTest is a table with the items of the reference's final schema, opened.
+type referenceTest struct {
+	*testing.T
+	*reference
+	raw *dynamodb.Client
+}
+
+func newReferenceTest(t *testing.T) referenceTest {
+	t.Helper()
+	const file = "../../../../shared/data/devicestatelog/DeviceStateLog_7.json"
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skipf("the reference's items are not beside the checkout: %v", err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	service := enginetest.DynamoDB(t)
+	o := Options{
+		Now: realClock, Endpoint: service.URL, Key: "any", Secret: "any",
+		Layout: layoutReference, Table: fmt.Sprintf("DeviceStateLog_%08x", rand.Uint32()),
+	}
+	if err := Init(t.Context(), o, adapter.Setup{}, func(string) {}); err != nil {
+		t.Fatal(err)
+	}
+	rt := referenceTest{T: t, raw: rawClient(t, service.URL)}
+	var model struct {
+		DataModel []struct {
+			TableData []map[string]struct{ S string }
+		}
+	}
+	if err := json.Unmarshal(data, &model); err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range model.DataModel[0].TableData {
+		i := item{}
+		for name, value := range of {
+			i[name] = text(value.S)
+		}
+		_, err := rt.raw.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &o.Table, Item: i})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if rt.reference, err = openReference(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { rt.Close() })
+	return rt
+}
+
+func (rt referenceTest) at(text string) andon.Time {
+	rt.Helper()
+	at, err := andon.ParseTime(text)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	return at
+}
+
+// list is a list as text: "d#12345 WARNING1 14:50 Liz".
+func (rt referenceTest) list(events iter.Seq2[andon.Event, error]) string {
+	rt.Helper()
+	var all []string
+	for e, err := range events {
+		if err != nil {
+			rt.Fatal(err)
+		}
+		all = append(all, string(e.State)+" "+e.Time.Std().Format("02T15:04"))
+	}
+	return strings.Join(all, ", ")
+}
+
+func states(t *testing.T, text string) andon.StateFilter {
+	t.Helper()
+	f, err := andon.ParseStateFilter(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// TestReference asks the seven questions of the reference, of its own items.
+func TestReference(t *testing.T) {
+	rt := newReferenceTest(t)
+	ctx, def := t.Context(), andon.DefaultTenant
+	of := func(from, to string, f string) andon.EventQuery {
+		q := andon.EventQuery{Limit: 100}
+		if f != "" {
+			q.States = states(t, f)
+		}
+		if from != "" {
+			q.Span = andon.Span{From: rt.at(from), To: rt.at(to)}
+		}
+		return q
+	}
+	liz := func(from, to string) string {
+		return rt.list(rt.OperatorEvents(ctx, def, "Liz", of(from, to, "")))
+	}
+	sara := func(from, to, f string) string {
+		return rt.list(rt.SupervisorEvents(ctx, def, "Sara", of(from, to, f)))
+	}
+	device := func(id andon.DeviceID, q andon.EventQuery) string {
+		return rt.list(rt.DeviceEvents(ctx, def, id, q))
+	}
+	const warnings = "WARNING1 24T14:50, WARNING1 24T14:45, WARNING1 24T14:40"
+	one := of("", "", "")
+	one.Limit = 1
+	for name, c := range map[string][2]string{
+		"a device":     {device("d#12345", of("", "", "")), "NORMAL 24T14:55, " + warnings},
+		"its newest":   {device("d#12345", one), "NORMAL 24T14:55"},
+		"in a state":   {device("d#12345", of("", "", "WARNING1")), warnings},
+		"its warnings": {device("d#12345", of("", "", "WARNING*")), warnings},
+		"Liz, a week":  {liz("2020-04-20", "2020-04-26"), "NORMAL 24T14:55, " + warnings},
+		"Liz, both included": {
+			liz("2020-04-11T05:58:00", "2020-04-24T14:50:00"), warnings + ", NORMAL 11T06:00",
+		},
+		"Sara":          {sara("", "", ""), "WARNING4 27T16:15"},
+		"Sara, a state": {sara("", "", "WARNING4"), "WARNING4 27T16:15"},
+		"Sara, a date": {
+			sara("2020-04-27", "2020-04-27T23:59:59", "WARNING4"), "WARNING4 27T16:15",
+		},
+		"Sara, none": {sara("", "", "WARNING3"), ""},
+	} {
+		if c[0] != c[1] {
+			t.Errorf("%s: got %q, want %q", name, c[0], c[1])
+		}
+	}
+	for id, want := range map[andon.DeviceID]string{
+		"d#12345": "NORMAL since 2020-04-24T14:55:00Z, Liz, to ",
+		"d#54321": "NORMAL since 2020-04-11T09:30:00Z, Sue, to ",
+		"d#11223": "WARNING4 since 2020-04-27T16:10:00Z, Sue, to Sara",
+	} {
+		d, err := rt.Device(ctx, def, id)
+		got := fmt.Sprintf("%s since %s, %s, to %s", d.State, d.Since, d.Operator, d.EscalatedTo)
+		if err != nil || got != want {
+			t.Errorf("%s shows %s, %v, want %s", id, got, err, want)
+		}
+	}
+	if _, err := rt.Device(ctx, def, "d#0"); andon.KindOf(err) != andon.NotFound {
+		t.Errorf("a device that is not there: %v", err)
+	}
+}
+
+// TestReferenceWrites: what is written is as the model has it, and a redelivery undoes nothing.
+func TestReferenceWrites(t *testing.T) {
+	rt := newReferenceTest(t)
+	ctx, def := t.Context(), andon.DefaultTenant
+	e := andon.Event{Device: "d#11223", State: "WARNING4", Time: rt.at("2020-04-27T16:20:00.5"),
+		Operator: "Sue", Message: "hot"}
+	send := func() {
+		t.Helper()
+		if err := rt.Append(ctx, def, e.Time, []andon.Event{e}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send()
+	to := func(person andon.PersonID) bool {
+		t.Helper()
+		_, added, err := rt.Escalate(ctx, def, andon.Escalation{Device: e.Device, Time: e.Time,
+			State: e.State, At: e.Time + 1, To: person})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return added
+	}
+	if !to("Sam") || to("Sam") {
+		t.Error("the first escalation is no change, or the second is one")
+	}
+	e.Message = "hotter"
+	send()
+	entry, err := rt.Entry(ctx, def, e.Device, e.Time, e.State)
+	if err != nil || entry.EscalatedTo != "Sam" || entry.Message != "hotter" {
+		t.Errorf("after a redelivery there is %+v, %v", entry, err)
+	}
+	if got := rt.raws("d#11223", "WARNING4#2020-04-27T16:20:00.5"); got !=
+		"Date 2020-04-27T16:20:00.5, EscalatedTo Sam, Operator Sue, State WARNING4" {
+		t.Errorf("the item has %s", got)
+	}
+	if !to("") {
+		t.Error("withdrawing an escalation is no change")
+	}
+	if got := rt.list(rt.SupervisorEvents(ctx, def, "Sam", andon.EventQuery{Limit: 9})); got != "" {
+		t.Errorf("after the escalation was withdrawn there is %q", got)
+	}
+	for d, err := range rt.Devices(ctx, def, andon.DeviceQuery{Limit: 1}) {
+		if andon.KindOf(err) != andon.Unsupported {
+			t.Errorf("a list of devices has %+v, %v", d, err)
+		}
+	}
+}
+
+// raws are attributes of an item, as other users of the table see them.
+func (rt referenceTest) raws(device, key string) string {
+	rt.Helper()
+	out, err := rt.raw.GetItem(rt.Context(), &dynamodb.GetItemInput{TableName: &rt.table,
+		Key: map[string]types.AttributeValue{attrDevice: text(device), attrStateDate: text(key)}})
+	if err != nil {
+		rt.Fatal(err)
+	}
+	var all []string
+	for _, name := range []string{attrDate, attrEscalated, attrOperator, "State"} {
+		all = append(all, name+" "+item(out.Item).text(name))
+	}
+	return strings.Join(all, ", ")
+}
+
+// TestReferencePlans prints what each question costs on the reference's own items.
+func TestReferencePlans(t *testing.T) {
+	rt := newReferenceTest(t)
+	ctx, plan := andon.WithPlan(context.Background())
+	q := andon.EventQuery{States: states(t, "WARNING1"), Limit: 100}
+	for _, err := range rt.DeviceEvents(ctx, andon.DefaultTenant, "d#12345", q) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	steps := plan.Steps()
+	if len(steps) != 1 || steps[0].Rows != 3 || steps[0].Scanned != 3 || steps[0].Units != 1 {
+		t.Errorf("the warnings of a device cost %+v, want one call of 3 items, 1 unit", steps)
+	}
+}

@@ -1,0 +1,138 @@
+package dynamostore
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/cuckoo"
+	"github.com/andonhq/andon/internal/store/shared"
+)
+
+// Store is an andon.Store on tables of DynamoDB.
+type Store struct {
+	shared.NoFeed
+
+	options   Options
+	db        *dynamodb.Client
+	inFlight  chan struct{}
+	meter     meter
+	lastStamp atomic.Int64
+
+	tenants   tenants // their records, for a second
+	admission shared.Admission
+	devices   *shared.Devices[device] // what writes last saw of their devices
+	written   *cuckoo.Written         // index rows that need not be written again
+	tally     *tally
+	rates     *rates
+	over      chan struct{} // a life of a tenant is over
+
+	work sync.WaitGroup // of the store itself
+	quit context.CancelFunc
+}
+
+var _ andon.Store = (*Store)(nil)
+
+// writtenRows is how many index rows are remembered: 8 bytes each.
+const writtenRows = 1 << 20
+
+// Open opens tables that Init made. What is wrong with the settings, or is not as it must be, is
+// Invalid; what can't be reached is Unavailable.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	o = o.withDefaults()
+	db, err := connect(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{
+		options: o, db: db, inFlight: make(chan struct{}, o.InFlight),
+		tenants: tenants{byID: map[andon.TenantID]*tenant{}},
+		devices: shared.NewDevices[device](), written: cuckoo.NewWritten(writtenRows),
+		tally: newTally(), rates: newRates(), over: make(chan struct{}, 1),
+	}
+	if err := verify(ctx, db, o.tables()); err != nil {
+		s.idle()
+		return nil, err
+	}
+	if err := s.ensureDefault(ctx); err != nil {
+		s.idle()
+		return nil, err
+	}
+	background, quit := context.WithCancel(context.WithoutCancel(ctx))
+	s.quit = quit
+	s.work.Go(func() { s.count(background) })
+	s.work.Go(func() { s.purge(background) })
+	s.work.Go(func() { s.reorderAll(background) })
+	return s, nil
+}
+
+// connect makes a client.
+func connect(ctx context.Context, o Options) (*dynamodb.Client, error) {
+	c, err := service(ctx, o.access())
+	if err != nil {
+		return nil, err
+	}
+	return dynamodb.NewFromConfig(c, func(d *dynamodb.Options) { d.Retryer = again() }), nil
+}
+
+// again is how often and how late the SDK repeats a call. A request of Andon waits for it, so it is
+// repeated sooner and more often than the SDK would by itself.
+func again() aws.Retryer {
+	return retry.NewStandard(func(o *retry.StandardOptions) {
+		o.MaxAttempts, o.MaxBackoff = 6, 250*time.Millisecond
+	})
+}
+
+// Capabilities is of andon.Store. What is read by key is there at once; lists go by indexes, which
+// follow a moment later.
+func (s *Store) Capabilities() andon.Capabilities {
+	return andon.Capabilities{
+		Name: "dynamodb, layout andon", Durable: true, MetricReadings: true, Withdraw: true,
+		Purge: true, Reorder: true, Explain: true,
+		CountsBehind: andon.DurationOf(s.options.Recount),
+	}
+}
+
+// Ready is of andon.Store: it asks for what every request needs.
+func (s *Store) Ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	r := tenantRecord(andon.DefaultTenant)
+	_, err := s.document(ctx, "", &r)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return andon.Errorf(andon.Unavailable, "DynamoDB did not answer in time: %w", err)
+	}
+	return err
+}
+
+// Close is of andon.Store.
+func (s *Store) Close() error {
+	s.quit()
+	s.work.Wait()
+	s.idle()
+	return nil
+}
+
+// idle closes the connections.
+func (s *Store) idle() { closeIdle(s.db.Options().HTTPClient) }
+
+// now is the clock.
+func (s *Store) now() time.Time { return s.options.Now().Std() }
+
+// stamp is a time in µs, above all that this process took before.
+func (s *Store) stamp() int64 {
+	for {
+		last := s.lastStamp.Load()
+		next := max(last+1, int64(s.options.Now()))
+		if s.lastStamp.CompareAndSwap(last, next) {
+			return next
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package dynamostore
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/enginetest"
+)
+
+func TestTemplates(t *testing.T) {
+	for _, format := range (*Engine)(nil).Formats() {
+		for _, mode := range []string{onDemand, provisioned} {
+			t.Run(format+" "+mode, func(t *testing.T) {
+				e := &Engine{Options: defaults()}
+				e.Capacity = Capacity{Read: Units{11, 1100}, Write: Units{12, 1200}}
+				text, err := e.Template(format, mode)
+				if err != nil {
+					t.Fatal(err)
+				}
+				checkTemplate(t, format, text)
+				if got := strings.Contains(text, "1200"); got != (mode == provisioned) {
+					t.Errorf("it has the most of what is provisioned: %t", got)
+				}
+				for _, table := range tablesOf() {
+					for _, i := range table.indexes {
+						if !strings.Contains(text, i.name) {
+							t.Errorf("it lacks the index %s", i.name)
+						}
+					}
+				}
+			})
+		}
+	}
+	if _, err := (&Engine{}).Template("pulumi", ""); andon.KindOf(err) != andon.Invalid {
+		t.Errorf("an unknown format: %v", err)
+	}
+}
+
+// checkTemplate has a tool of the format's own look at a template.
+func checkTemplate(t *testing.T, format, text string) {
+	t.Helper()
+	if format == "cloudformation" {
+		path := filepath.Join(t.TempDir(), "template.yaml")
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := enginetest.CheckTemplate(t, path); err != nil {
+			t.Errorf("%v\n%s", err, text)
+		}
+		return
+	}
+	file, problems := hclsyntax.ParseConfig([]byte(text), "andon.tf", hcl.InitialPos)
+	if problems.HasErrors() {
+		t.Fatalf("%v\n%s", problems, text)
+	}
+	kinds := map[string]int{}
+	for _, block := range file.Body.(*hclsyntax.Body).Blocks {
+		if block.Type == "resource" {
+			kinds[block.Labels[0]]++
+		}
+	}
+	tables := len(tablesOf())
+	if kinds["aws_dynamodb_table"] != tables || kinds["aws_cloudwatch_metric_alarm"] != 4*tables {
+		t.Errorf("it has %v, want %d tables with 4 alarms each", kinds, tables)
+	}
+}

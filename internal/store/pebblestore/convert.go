@@ -1,0 +1,299 @@
+package pebblestore
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/eventlog"
+)
+
+// A store of format 4 or older has a key for each entry, and is converted when it is opened. First,
+// in one batch, the states of its devices become a checkpoint with numbers without gaps. Then its
+// entries become blocks, a part at a time: a batch has the blocks of some devices and deletes what
+// they were made from. So it can be broken off, and the next opening goes on. fixedConvert says how
+// far it is:
+//
+//	convert   step 1 byte, 1 before the states and 2 behind | the next part 8 bytes
+const (
+	convertStates = 1 + iota
+	convertLog
+)
+
+// defaultPart is how many bytes of a batch are one part.
+const defaultPart = 4 << 20
+
+// convertDevices is the first step. It comes before rebuilding.
+func (s *Store) convertDevices(context.Context) error {
+	step, err := s.fixed(fixedConvert)
+	if err != nil || step == nil || step[0] != convertStates {
+		return err
+	}
+	batch := s.db.NewBatch()
+	defer batch.Close()
+	byNumber := map[uint32]*rebuilding{}
+	for _, t := range s.tenants {
+		r := &rebuilding{tenant: t}
+		if err := r.checkpoint(s); err != nil {
+			return err
+		}
+		byNumber[t.number] = r
+	}
+	next, err := s.formerRecords(byNumber)
+	if err != nil {
+		return err
+	}
+	for _, r := range byNumber {
+		if err := r.renumber(s, batch); err != nil {
+			return err
+		}
+	}
+	if err := firstError(
+		batch.DeleteRange(key{formerRecord}, key{formerRecord}.end(), nil),
+		batch.Set(fixedKey(fixedCheckpoint), binary.BigEndian.AppendUint64(nil, next), nil),
+		batch.Set(fixedKey(fixedConvert), append([]byte{convertLog}, make([]byte, 8)...), nil),
+	); err != nil {
+		return err
+	}
+	return batch.Commit(pebble.Sync)
+}
+
+// formerRecords replays the records behind the checkpoint, and returns the next sequence.
+func (s *Store) formerRecords(tenants map[uint32]*rebuilding) (next uint64, err error) {
+	first, err := s.fixed(fixedCheckpoint)
+	if err != nil {
+		return 0, err
+	}
+	if len(first) == 8 {
+		next = binary.BigEndian.Uint64(first)
+	}
+	for k, value := range s.rows(key{formerRecord}) {
+		sequence := binary.BigEndian.Uint64(k)
+		if sequence < next {
+			continue
+		}
+		w := wire{rest: value}
+		r, received := tenants[uint32(w.count())], w.time()
+		for r != nil && len(w.rest) > 0 && !w.bad {
+			number := uint32(w.count())
+			if err := r.change(&w, number, received, received, eventlog.NewHead()); err != nil {
+				return 0, err
+			}
+		}
+		if w.bad {
+			return 0, errDamaged
+		}
+		next = sequence + 1
+	}
+	return next, nil
+}
+
+// renumber writes the devices into the checkpoint with numbers without gaps. One of which nothing
+// is known but its ID was made by a write of an older program that was given up.
+func (r *rebuilding) renumber(s *Store, batch *pebble.Batch) error {
+	prefix := newKey(tableCheckpoint, r.tenant.number)
+	if err := batch.DeleteRange(prefix, prefix.end(), nil); err != nil {
+		return err
+	}
+	known, number := map[andon.DeviceID]bool{}, uint32(0)
+	put := func(d *current.Device) error {
+		known[d.ID] = true
+		k := newKey(tableCheckpoint, r.tenant.number).number(number)
+		number++
+		return batch.Set(k, appendCheckpointed(nil, d), nil)
+	}
+	for i := range r.devices {
+		if d := &r.devices[i]; d.ID != "" && d.Known() {
+			if err := put(d); err != nil {
+				return err
+			}
+		}
+	}
+	// By now each device with entries is known. If one is not, its entries must not be lost.
+	for k := range s.rows(newKey(formerDay, r.tenant.number)) {
+		id, _, ok := takeText(k)
+		if !ok {
+			return errDamaged
+		}
+		if d := (current.Device{ID: andon.DeviceID(id), Received: 1}); !known[d.ID] {
+			if err := put(&d); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// convertEntries is the second step. It comes behind rebuilding, which gives the numbers.
+func (s *Store) convertEntries(ctx context.Context) error {
+	step, err := s.fixed(fixedConvert)
+	if err != nil || step == nil {
+		return err
+	}
+	if len(step) != 9 || step[0] != convertLog {
+		return errDamaged
+	}
+	c := conversion{
+		store: s, batch: s.db.NewBatch(), settling: settling{key: newKey(0, 0)},
+		part: binary.BigEndian.Uint64(step[1:]),
+	}
+	c.put = func(k key, value []byte) error { return c.batch.Set(k, value, nil) }
+	defer func() { _ = c.batch.Close() }()
+	for _, t := range s.everyTenant() {
+		if err := c.tenant(ctx, t); err != nil {
+			return fmt.Errorf("convert the log of tenant %s: %w", t.record.Load().ID, err)
+		}
+	}
+	for _, table := range []byte{formerEvent, formerDay, formerOperator} {
+		if err := c.batch.DeleteRange(key{table}, key{table}.end(), nil); err != nil {
+			return err
+		}
+		s.reclaim.spans = append(s.reclaim.spans, span{key{table}, key{table}.end()})
+	}
+	if err := c.batch.Delete(fixedKey(fixedConvert), nil); err != nil {
+		return err
+	}
+	return c.batch.Commit(pebble.Sync)
+}
+
+// conversion makes blocks of the entries of former tables.
+type conversion struct {
+	settling
+	store *Store
+	batch *pebble.Batch
+	part  uint64
+	hours map[andon.PersonID]map[uint32][]uint32 // of the part
+	of    *tenant
+	from  key // of what the part is made from
+}
+
+func (c *conversion) tenant(ctx context.Context, t *tenant) error {
+	prefix := newKey(formerEvent, t.number)
+	it, err := newIterator(ctx, c.store.db, prefix, prefix.end())
+	if err != nil {
+		return err
+	}
+	defer it.close()
+	c.of, c.from = t, bytes.Clone(prefix)
+	c.hours = map[andon.PersonID]map[uint32][]uint32{}
+	for ok := it.First(); ok; {
+		day, rest, whole := takeNumber(it.Key()[len(prefix):])
+		id, _, named := takeText(rest)
+		if !whole || !named {
+			return errDamaged
+		}
+		if ok, err = c.device(it, andon.DeviceID(id), day); err != nil {
+			return err
+		}
+		if c.batch.Len() >= c.store.options.part {
+			behind := newKey(formerEvent, t.number).number(day).text(id).end()
+			if err := firstError(c.commit(behind, day), ctx.Err()); err != nil {
+				return err
+			}
+		}
+	}
+	if err := it.Error(); err != nil {
+		return err
+	}
+	return c.commit(prefix.end(), 0)
+}
+
+// device reads the entries of a device and day, which the iterator is at, and writes their blocks
+// and escalations.
+func (c *conversion) device(
+	it *iterator, id andon.DeviceID, day uint32,
+) (more bool, err error) {
+	prefix := newKey(formerEvent, c.of.number).number(day).text(string(id))
+	slot := c.of.fleet.Slot(id)
+	if slot == nil {
+		return false, errDamaged // convertDevices has made one
+	}
+	c.entries = c.entries[:0]
+	for more = true; more && bytes.HasPrefix(it.Key(), prefix); more = it.Next() {
+		state, at, escalated, ok := splitState(it.Key()[len(prefix):])
+		value, err := it.ValueAndErr()
+		if err == nil && !ok {
+			err = errDamaged
+		}
+		if err == nil && escalated != 0 {
+			to := it.Key()[len(prefix)+len(state)+1+2*timeBytes:]
+			k := newKey(tableEscalation, c.of.number).
+				escalated(id, at, andon.State(state)).invertedTime(escalated)
+			err = c.batch.Set(append(k, to...), value, nil)
+		} else if err == nil {
+			err = c.entry(slot.Note.number, at, andon.State(state), value)
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	if err := it.Error(); err != nil {
+		return false, err // these are not all
+	}
+	slices.SortFunc(c.entries, compareEntries)
+	if len(c.entries) == 0 {
+		return more, nil
+	}
+	return more, c.day(c.of.number, slot.Note.number, day, c.entries)
+}
+
+func (c *conversion) entry(
+	device uint32, at andon.Time, state andon.State, value []byte,
+) error {
+	var e andon.Event
+	if err := readEvent(&e, value); err != nil {
+		return err
+	}
+	c.entries = append(c.entries, eventlog.Entry{
+		Time: at, State: state, Operator: e.Operator,
+		Message: []byte(e.Message), Attributes: []byte(e.Attributes),
+	})
+	if e.Operator == "" {
+		return nil
+	}
+	of := c.hours[e.Operator]
+	if of == nil {
+		of = map[uint32][]uint32{}
+		c.hours[e.Operator] = of
+	}
+	of[at.Hour()] = append(of[at.Hour()], device)
+	return nil
+}
+
+// commit ends a part: what was made of it, and what it was made from.
+func (c *conversion) commit(behind key, day uint32) error {
+	// Behind all sequences of rounds, so that no round writes a posting in its place.
+	c.sequence = 1<<(8*sequenceBytes-1) | c.part
+	for operator, hours := range c.hours {
+		for _, hour := range slices.Sorted(maps.Keys(hours)) {
+			if err := c.posting(c.of.number, operator, hour, hours[hour]); err != nil {
+				return err
+			}
+		}
+	}
+	c.sequence = 0 // every later delivery counts before those of blocks
+	c.part++
+	step := binary.BigEndian.AppendUint64([]byte{convertLog}, c.part)
+	if err := firstError(
+		c.batch.DeleteRange(c.from, behind, nil),
+		c.batch.Set(fixedKey(fixedConvert), step, nil),
+		c.batch.Commit(pebble.NoSync),
+	); err != nil {
+		return err
+	}
+	if day != 0 {
+		c.store.options.Log.Info("the store is converted to a new format",
+			"tenant", c.of.record.Load().ID, "day", andon.DayStart(day).String())
+	}
+	_ = c.batch.Close()
+	c.batch, c.from = c.store.db.NewBatch(), behind
+	c.hours = map[andon.PersonID]map[uint32][]uint32{}
+	return nil
+}

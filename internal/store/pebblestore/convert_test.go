@@ -1,0 +1,216 @@
+package pebblestore
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/andonhq/andon"
+)
+
+// setFormer makes a store one of format 4 that is opened next.
+func setFormer(t *testing.T, s *Store) {
+	t.Helper()
+	if err := s.db.Set(fixedKey(fixedFormat), []byte{0, 0, 0, 4}, pebble.Sync); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// formerRecordOf begins a record of format 4.
+func formerRecordOf(tenant uint32, received andon.Time) []byte {
+	b := binary.AppendUvarint(nil, uint64(tenant))
+	return binary.AppendUvarint(b, uint64(received))
+}
+
+// former rewrites what a store has into the tables of format 4, as a program of that time wrote
+// them: a key for each entry and its escalations, days, hours of operators, and a checkpoint, of
+// some devices as records behind it, with numbers that have gaps.
+func former(t *testing.T, s *Store) {
+	t.Helper()
+	ctx, id := t.Context(), andon.DefaultTenant
+	if err := s.checkpoint(); err != nil {
+		t.Fatal(err)
+	}
+	tenant := s.tenants[id]
+	b := s.db.NewBatch()
+	defer b.Close()
+	set := func(k key, value []byte) {
+		if err := b.Set(k, value, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, table := range []byte{
+		tableBlock, tableDay, tablePosting, tableEscalation, tableCheckpoint,
+	} {
+		if err := b.DeleteRange(key{table}, key{table + 1}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, slot := range tenant.slots {
+		d := slot.Shown()
+		number := slot.Note.number*3 + 1
+		if number%2 == 0 {
+			set(newKey(tableCheckpoint, tenant.number).number(number), appendCheckpointed(nil, d))
+		} else {
+			record := formerRecordOf(tenant.number, d.Received)
+			record = binary.AppendUvarint(record, uint64(number))
+			record = appendChange(record, allParts, true, d, d.Received)
+			set(binary.BigEndian.AppendUint64(key{formerRecord}, s.order.next), record)
+			s.order.next++
+		}
+		for e, err := range s.DeviceEvents(ctx, id, d.ID, andon.EventQuery{Limit: math.MaxInt}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			set(formerEventKey(tenant.number, e.Device, e.Time, e.State),
+				appendEvent(nil, &e, e.Operator))
+			set(newKey(formerDay, tenant.number).text(string(e.Device)).inverted(e.Time.Day()), nil)
+			entry, err := s.Entry(ctx, id, e.Device, e.Time, e.State)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, x := range entry.Escalations {
+				k := formerEventKey(tenant.number, e.Device, e.Time, e.State).invertedTime(x.At)
+				set(append(k, x.To...), appendEscalation(nil, &x))
+			}
+			if e.Operator != "" {
+				set(newKey(formerOperator, tenant.number).text(string(e.Operator)).
+					number(e.Time.Hour()).text(string(e.Device)), nil)
+			}
+		}
+	}
+	if err := b.Commit(pebble.Sync); err != nil {
+		t.Fatal(err)
+	}
+	setFormer(t, s)
+}
+
+// answers are those of a store to many questions.
+func answers(t *testing.T, s *Store) (all []any) {
+	t.Helper()
+	ctx, id := t.Context(), andon.DefaultTenant
+	whole := andon.EventQuery{Limit: math.MaxInt}
+	for d, err := range s.Devices(ctx, id, andon.DeviceQuery{Limit: math.MaxInt}) {
+		all = append(all, d, err)
+		for e, err := range s.EscalatedEntries(ctx, id, d.ID, whole) {
+			all = append(all, e, err)
+		}
+		for e, err := range s.DeviceEvents(ctx, id, d.ID, whole) {
+			all = append(all, e, err)
+		}
+	}
+	for _, person := range []andon.PersonID{"Liz", "Tom", "Sara"} {
+		for e, err := range s.OperatorEvents(ctx, id, person, whole) {
+			all = append(all, e, err)
+		}
+		for e, err := range s.SupervisorEvents(ctx, id, person, whole) {
+			all = append(all, e, err)
+		}
+	}
+	for name, err := range s.Names(ctx, id, andon.NameQuery{Limit: 100}) {
+		all = append(all, name, err)
+	}
+	return all
+}
+
+func report(t *testing.T, s *Store) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(9, 9))
+	for n := range 40 {
+		events := randomEvents(rng)
+		for i := range events {
+			events[i].Operator = []andon.PersonID{"", "Liz", "Tom"}[rng.IntN(3)]
+			events[i].Message = fmt.Sprint("message ", rng.IntN(9))
+			if rng.IntN(9) == 0 {
+				events[i].EscalatedTo = "Sara"
+			}
+		}
+		if err := s.Append(t.Context(), andon.DefaultTenant, andon.Time(n+1), events); err != nil {
+			t.Fatal(err)
+		}
+		e := andon.Escalation{
+			Device: events[0].Device, Time: events[0].Time, State: events[0].State,
+			At: andon.MaxTime/2 + andon.Time(n), By: "Liz", Note: "a note",
+			To: []andon.PersonID{"Sara", "Tom", ""}[rng.IntN(3)],
+		}
+		if _, _, err := s.Escalate(t.Context(), andon.DefaultTenant, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestAStoreOfFormat4IsConverted: it answers as before, behind a crash, too, and has no row of the
+// former tables. It is broken off after each part, as a power cut would.
+func TestAStoreOfFormat4IsConverted(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	s := openMem(t, fs)
+	report(t, s)
+	want := answers(t, s)
+	former(t, s)
+	s, fs = crashed(t, s, fs)
+	check := func(s *Store) {
+		t.Helper()
+		if diff := cmp.Diff(want, answers(t, s)); diff != "" {
+			t.Fatal(diff)
+		}
+		for _, table := range []byte{formerEvent, formerDay, formerOperator, formerRecord} {
+			for k := range s.rows(key{table}) {
+				t.Fatalf("table %c still has %q", table, k)
+			}
+		}
+	}
+	check(s)
+	if err := s.checkpoint(); err != nil {
+		t.Fatal(err)
+	}
+	s, _ = crashed(t, s, fs)
+	check(s)
+	report(t, s) // the same deliveries again
+	check(s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestConversionGoesOn breaks a conversion off behind each of its parts.
+func TestConversionGoesOn(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	s := openMem(t, fs)
+	report(t, s)
+	want := answers(t, s)
+	former(t, s)
+	former := fs.CrashClone(vfs.CrashCloneCfg{})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	parts := 0
+	for ; ; parts++ {
+		fs := former.CrashClone(vfs.CrashCloneCfg{})
+		o := Options{FS: fs, part: 1}
+		broken, err := OpenContext(&leaving{t.Context(), parts}, "store", o)
+		if err == nil {
+			_ = broken.Close()
+			break
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		s := openMem(t, fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: parts * 7 % 101,
+			RNG: rand.New(rand.NewPCG(1, 1))}))
+		if diff := cmp.Diff(want, answers(t, s)); diff != "" {
+			t.Fatalf("broken off after %d parts: %s", parts, diff)
+		}
+		_ = s.Close()
+	}
+	if parts < 10 {
+		t.Errorf("there were %d parts only", parts)
+	}
+}

@@ -1,0 +1,190 @@
+package pebblestore
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/eventlog"
+)
+
+// heads are the entries of all rows: those that a round is settling, and those behind it. Entries
+// are added in the ordered section.
+type heads struct {
+	mu     sync.RWMutex
+	live   *eventlog.Head
+	frozen *eventlog.Head // nil while there is no round
+	behind uint64         // the sequence behind the rows of frozen
+	ended  chan struct{}  // closed when frozen is dropped
+	most   int            // bytes of both
+}
+
+// defaultHead is how much memory heads take.
+const defaultHead = 128 << 20
+
+func (h *heads) begin(most int) { h.live, h.most = eventlog.NewHead(), most }
+
+// add takes in the entries of a write that has become pending. It reads them from the bytes of its
+// rows, as opening does, so that what is in memory is what a restart would read.
+func (h *heads) add(w *writing) error {
+	const step = 1024 // devices in one go, so that readers are not held up
+	var r eventlog.Row
+	if _, err := r.ReadNames(w.names.Append(nil)); err != nil {
+		return err
+	}
+	for from := 0; from < len(w.folded); from += step {
+		if err := h.addSome(w, &r, from, min(from+step, len(w.folded))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h *heads) addSome(w *writing, r *eventlog.Row, from, to int) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := from; i < to; i++ {
+		f, number := &w.folded[i], w.changes.Slot(i).Note.number
+		encoded := w.encoded[f.encoded[0]:f.encoded[1]]
+		_, _, err := r.ReadEntries(encoded, w.received, func(e eventlog.Entry) {
+			h.live.Add(w.tenant.number, number, e)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// full reports whether the live head is to be frozen.
+func (h *heads) full() bool {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.live.Bytes() >= h.most/2
+}
+
+// awaitRoom waits while the live head is full and a round is settling the other one.
+func (h *heads) awaitRoom(ctx context.Context, s *Store) error {
+	for {
+		h.mu.RLock()
+		ended := h.ended
+		if h.frozen == nil || h.live.Bytes() < h.most/2 {
+			ended = nil
+		}
+		h.mu.RUnlock()
+		if ended == nil {
+			return nil
+		}
+		s.checkpoints.want() // the round may have failed
+		select {
+		case <-ended:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// freeze begins a round, unless one that failed is to be done again: all rows before a sequence are
+// in frozen. It belongs to the ordered section.
+func (h *heads) freeze(next uint64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.frozen == nil {
+		h.frozen, h.live, h.behind = h.live, eventlog.NewHead(), next
+		h.ended = make(chan struct{})
+	}
+}
+
+// drop ends a round.
+func (h *heads) drop() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.frozen = nil
+	close(h.ended)
+}
+
+// forget drops the entries of a device.
+func (h *heads) forget(tenant, device uint32) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, head := range h.view() {
+		head.Forget(tenant, device)
+	}
+}
+
+// forgetTenant drops a tenant.
+func (h *heads) forgetTenant(tenant uint32) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, head := range h.view() {
+		head.ForgetTenant(tenant)
+	}
+}
+
+// view returns the heads, the newer one first. The caller has mu.
+func (h *heads) view() []*eventlog.Head {
+	if h.frozen == nil {
+		return []*eventlog.Head{h.live}
+	}
+	return []*eventlog.Head{h.live, h.frozen}
+}
+
+// headView is the heads as they were when a reader began: what comes later may be in it, what was
+// there stays. A reader takes it before it opens an iterator: a round that ends between leaves an
+// entry in both, and the other way round in none.
+type headView struct {
+	mu    *sync.RWMutex
+	heads []*eventlog.Head
+}
+
+func (h *heads) look() headView {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return headView{&h.mu, h.view()}
+}
+
+// walk visits the entries of a device in one of the heads until visit returns false. Of several
+// with one identity the first that it visits counts, and those of an earlier head before. sorted
+// says that they go strictly from new to old.
+func (v headView) walk(
+	head int, tenant, device uint32, visit func(e eventlog.Entry, sorted bool) bool,
+) {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	h := v.heads[head]
+	sorted := h.Sorted(tenant, device)
+	h.Walk(tenant, device, func(e eventlog.Entry) bool { return visit(e, sorted) })
+}
+
+// hours returns the hours of an operator, in ascending order.
+func (v headView) hours(tenant uint32, operator andon.PersonID) []uint32 {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	var all []uint32
+	for _, h := range v.heads {
+		all = append(all, h.Hours(tenant, operator)...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// devices returns the devices of an operator in an hour, some more than once.
+func (v headView) devices(tenant uint32, operator andon.PersonID, hour uint32) (all []uint32) {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	for _, h := range v.heads {
+		all = append(all, h.HourDevices(tenant, operator, hour)...)
+	}
+	return all
+}
+
+// operators returns who answers for entries.
+func (v headView) operators(tenant uint32) (all []andon.PersonID) {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	for _, h := range v.heads {
+		all = append(all, h.Operators(tenant)...)
+	}
+	return all
+}

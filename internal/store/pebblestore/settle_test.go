@@ -1,0 +1,295 @@
+package pebblestore
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/andonhq/andon"
+)
+
+// TestNoReaderMissesAnEntryInARound reads what was acknowledged while small heads are frozen,
+// settled and dropped all the time.
+func TestNoReaderMissesAnEntryInARound(t *testing.T) {
+	s, err := Open("store", Options{FS: vfs.NewMem(), head: 16 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	const writers, each = 4, 250
+	var running sync.WaitGroup
+	for w := range writers {
+		running.Go(func() {
+			device := andon.DeviceID(fmt.Sprint("d", w))
+			for n := range each {
+				e := andon.Event{
+					Device: device, Time: andon.MinTime + andon.Time(n)*1e9, State: "NORMAL",
+					Operator: "Liz", Message: fmt.Sprint("message ", n),
+				}
+				err := s.Append(t.Context(), andon.DefaultTenant, 1, []andon.Event{e})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if n%7 == 0 && !shows(t, s, e, n+1) {
+					return
+				}
+			}
+		})
+	}
+	running.Wait()
+	if s.heads.behind == 0 {
+		t.Error("there was no round")
+	}
+}
+
+// shows reports whether the newest entries of a device are there, by each way that leads to them.
+func shows(t *testing.T, s *Store, e andon.Event, entries int) bool {
+	ctx, id := context.Background(), andon.DefaultTenant
+	got, err := s.Entry(ctx, id, e.Device, e.Time, e.State)
+	if err != nil || got.Event != e {
+		t.Errorf("entry %+v, %v, want %+v", got, err, e)
+		return false
+	}
+	n := 0
+	for is, err := range s.DeviceEvents(ctx, id, e.Device, andon.EventQuery{Limit: 1000}) {
+		if want := e.Time - andon.Time(n)*1e9; err != nil || is.Time != want {
+			t.Errorf("entry %d of %s is %s, %v, want %s", n, e.Device, is.Time, err, want)
+			return false
+		}
+		n++
+	}
+	if n != entries {
+		t.Errorf("%s has %d entries, want %d", e.Device, n, entries)
+		return false
+	}
+	hour := andon.EventQuery{Limit: 1000, Span: andon.Span{From: e.Time, To: e.Time}}
+	for is, err := range s.OperatorEvents(ctx, id, "Liz", hour) {
+		if is == e && err == nil {
+			return true
+		}
+	}
+	t.Errorf("the operator's list has no %+v", e)
+	return false
+}
+
+// TestCrashInARound cuts the power at any moment of rounds, and goes on behind the cut. What was
+// acknowledged is there once, and no block has what no row had.
+func TestCrashInARound(t *testing.T) {
+	for seed := range uint64(6) {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { crashInRounds(t, seed) })
+	}
+}
+
+func crashInRounds(t *testing.T, seed uint64) {
+	rng := rand.New(rand.NewPCG(seed, 8))
+	fs := vfs.NewCrashableMem()
+	var certain []andon.Event
+	for range 4 {
+		s, err := Open("store", Options{
+			FS: fs, memTable: 64 << 10, head: 32 << 10, table: 1 << (8 + 2*seed),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := rng.IntN(60)
+		var after *vfs.MemFS
+		var then int
+		for n := range 60 {
+			events := randomEvents(rng)
+			if err := s.Append(t.Context(), andon.DefaultTenant, 1, events); err != nil {
+				t.Fatal(err)
+			}
+			certain = append(certain, events...)
+			if n == at { // a round may be under way
+				s.checkpoints.want()
+				then = len(certain)
+				after = fs.CrashClone(vfs.CrashCloneCfg{
+					UnsyncedDataPercent: rng.IntN(101), RNG: rng,
+				})
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		fs, certain = after, certain[:then]
+		checkAfterCrash(t, fs.CrashClone(vfs.CrashCloneCfg{}), certain)
+	}
+}
+
+// TestRoundIsDoneAgain has a round fail at its end: its blocks and the entries in the head are the
+// same entries, for readers, for the next round, and behind a restart.
+func TestRoundIsDoneAgain(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	s := openMem(t, fs)
+	first := warnings(50)
+	append1 := func(events []andon.Event) {
+		t.Helper()
+		if err := s.Append(t.Context(), andon.DefaultTenant, 1, events); err != nil {
+			t.Fatal(err)
+		}
+	}
+	append1(first)
+	s.checkpoints.running.Lock()
+	s.heads.freeze(s.order.next)
+	if err := s.settle(s.everyTenant()); err != nil { // and no further
+		t.Fatal(err)
+	}
+	s.checkpoints.running.Unlock()
+	again := warnings(50)
+	for i := range again {
+		again[i].Message = "again"
+	}
+	append1(again[:25])
+	check := func() {
+		t.Helper()
+		for i, want := range append(again[:25:25], first[25:]...) {
+			got, err := s.Entry(
+				t.Context(), andon.DefaultTenant, want.Device, want.Time, want.State)
+			if err != nil || got.Event != want {
+				t.Fatalf("entry %d is %+v, %v, want %+v", i, got.Event, err, want)
+			}
+			n := 0
+			all := andon.EventQuery{Limit: 10}
+			for e, err := range s.DeviceEvents(t.Context(), andon.DefaultTenant, want.Device, all) {
+				if n++; err != nil || e != want {
+					t.Fatalf("entry %d is listed as %+v, %v, want %+v", i, e, err, want)
+				}
+			}
+			if n != 1 {
+				t.Fatalf("entry %d is there %d times", i, n)
+			}
+		}
+	}
+	check()
+	if err := s.sync(); err != nil {
+		t.Fatal(err)
+	}
+	s, fs = crashed(t, s, fs)
+	check()
+	for range 2 {
+		if err := s.checkpoint(); err != nil {
+			t.Fatal(err)
+		}
+		check()
+		s, fs = crashed(t, s, fs)
+		check()
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestManyStatesAtOneInstant: an instant is in one block, however many entries it has.
+func TestManyStatesAtOneInstant(t *testing.T) {
+	s := openMem(t, vfs.NewCrashableMem())
+	defer s.Close()
+	var events []andon.Event
+	for n := range 700 {
+		events = append(events, andon.Event{
+			Device: "d", Time: andon.MinTime, State: andon.State(fmt.Sprintf("S%03d", n)),
+		})
+	}
+	if err := s.Append(t.Context(), andon.DefaultTenant, 1, events); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		n := 0
+		all := andon.EventQuery{Limit: 1000, Order: andon.Asc}
+		for e, err := range s.DeviceEvents(t.Context(), andon.DefaultTenant, "d", all) {
+			if err != nil || e != events[n] {
+				t.Fatalf("%+v, %v, want %+v", e, err, events[n])
+			}
+			n++
+		}
+		if n != len(events) {
+			t.Errorf("%d of %d", n, len(events))
+		}
+		if err := s.checkpoint(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// roundFS calls begins whenever a round begins to write blocks.
+type roundFS struct {
+	vfs.FS
+	begins func()
+}
+
+func (f *roundFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if strings.HasPrefix(f.PathBase(name), roundPrefix) {
+		f.begins()
+	}
+	return f.FS.Create(name, c)
+}
+
+func (f *roundFS) Unwrap() vfs.FS { return f.FS }
+
+// TestBlocksFollowTheirRows: when a round begins to write blocks, all rows that they are made from
+// are on the disk for certain. A block without its row would show an entry that no current state
+// has seen, and a row that is gone before its block is lost.
+func TestBlocksFollowTheirRows(t *testing.T) {
+	mem := vfs.NewCrashableMem()
+	type cut struct {
+		fs      *vfs.MemFS
+		behind  uint64 // the sequence behind the rows that are being settled
+		certain []andon.Event
+	}
+	var s *Store
+	var cuts []cut
+	var mu sync.Mutex
+	var certain []andon.Event
+	fs := &roundFS{mem, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		now := cut{behind: s.heads.behind, certain: slices.Clone(certain)}
+		now.fs = mem.CrashClone(vfs.CrashCloneCfg{})
+		cuts = append(cuts, now)
+	}}
+	s, err := Open("store", Options{FS: fs, head: 8 << 10, table: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var writers sync.WaitGroup
+	for w := range uint64(4) {
+		writers.Go(func() {
+			rng := rand.New(rand.NewPCG(w, 3))
+			for range 40 {
+				events := randomEvents(rng)
+				if err := s.Append(t.Context(), andon.DefaultTenant, 1, events); err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				certain = append(certain, events...)
+				mu.Unlock()
+			}
+		})
+	}
+	writers.Wait()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	const enough = 20
+	if len(cuts) < enough {
+		t.Errorf("%d tables were made: too few to show anything", len(cuts))
+	}
+	for i := 0; i < len(cuts); i += max(1, len(cuts)/enough) {
+		checkAfterCrash(t, cuts[i].fs.CrashClone(vfs.CrashCloneCfg{}), cuts[i].certain)
+		s := openMem(t, cuts[i].fs)
+		if next := s.order.next; next < cuts[i].behind {
+			t.Errorf("blocks of rows up to %d are written, and rows up to %d are certain",
+				cuts[i].behind, next)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

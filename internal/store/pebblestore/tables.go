@@ -1,0 +1,115 @@
+package pebblestore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
+	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// tables writes the rows of a round beside the log and the memtable: it sorts them, makes tables of
+// them and gives those to the engine, which syncs them. So each is written once, and not three
+// times. A round that has little goes through the log, because many small tables cost more.
+type tables struct {
+	store *Store
+	bytes []byte
+	rows  []putRow
+}
+
+// putRow is where in tables.bytes a row has its key and its value.
+type putRow struct{ key, value, end int }
+
+const (
+	defaultTable = 16 << 20       // bytes of one table, about
+	roundPrefix  = "andon.round-" // of tables that are being made
+)
+
+func (w *tables) put(k key, value []byte) error {
+	from := len(w.bytes)
+	w.bytes = append(append(w.bytes, k...), value...)
+	w.rows = append(w.rows, putRow{from, from + len(k), len(w.bytes)})
+	if len(w.bytes) < w.store.options.table {
+		return nil
+	}
+	return w.ingest()
+}
+
+// end writes what is left, without waiting for the disk where it goes through the log.
+func (w *tables) end() error {
+	const little = 16 // parts of a table
+	if len(w.bytes) >= w.store.options.table/little {
+		return w.ingest()
+	}
+	batch := w.store.db.NewBatch()
+	defer batch.Close()
+	for _, r := range w.rows {
+		if err := batch.Set(w.bytes[r.key:r.value], w.bytes[r.value:r.end], nil); err != nil {
+			return err
+		}
+	}
+	return batch.Commit(pebble.NoSync)
+}
+
+// ingest makes a table of what has come together in each of the store's tables.
+func (w *tables) ingest() (err error) {
+	slices.SortFunc(w.rows, func(a, b putRow) int {
+		return bytes.Compare(w.bytes[a.key:a.value], w.bytes[b.key:b.value])
+	})
+	var paths []string
+	for rest := w.rows; len(rest) > 0 && err == nil; {
+		n := 1
+		for n < len(rest) && w.bytes[rest[n].key] == w.bytes[rest[0].key] {
+			n++
+		}
+		fs := w.store.options.FS
+		path := fs.PathJoin(w.store.disk.dir, fmt.Sprintf("%s%d.sst", roundPrefix, len(paths)))
+		paths = append(paths, path)
+		err = w.write(path, rest[:n])
+		rest = rest[n:]
+	}
+	if err == nil {
+		err = w.store.db.Ingest(context.Background(), paths)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("write tables of a round: %w", err), w.store.removeRound())
+	}
+	w.bytes, w.rows = w.bytes[:0], w.rows[:0]
+	return nil
+}
+
+func (w *tables) write(path string, rows []putRow) error {
+	f, err := w.store.options.FS.Create(path, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	o := pebbleOptions(&w.store.options)
+	o.EnsureDefaults()
+	const lowest = 6
+	table := sstable.NewWriter(objstorageprovider.NewFileWritable(f),
+		o.MakeWriterOptions(lowest, w.store.db.TableFormat()))
+	for _, r := range rows {
+		if err := table.Set(w.bytes[r.key:r.value], w.bytes[r.value:r.end]); err != nil {
+			return errors.Join(err, table.Close())
+		}
+	}
+	return table.Close()
+}
+
+// removeRound removes what a round that was broken off has left in the directory.
+func (s *Store) removeRound() error {
+	fs := s.options.FS
+	names, err := fs.List(s.disk.dir)
+	for _, name := range names {
+		if strings.HasPrefix(name, roundPrefix) {
+			err = errors.Join(err, fs.Remove(fs.PathJoin(s.disk.dir, name)))
+		}
+	}
+	return err
+}
