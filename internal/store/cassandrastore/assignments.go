@@ -120,17 +120,15 @@ func (s *Store) assignStatements(t *tenant, a andon.Assignment, stamp int64) []s
 func (s *Store) Assignments(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.PageQuery,
 ) iter.Seq2[andon.Assignment, error] {
-	return func(yield func(andon.Assignment, error) bool) {
-		page, err := s.assignments(ctx, id, device, q)
+	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Assignment) bool) error {
+		page, err := s.assignments(ctx, t, device, q)
 		for _, a := range page {
-			if !yield(a, nil) {
-				return
+			if !yield(a) {
+				return nil
 			}
 		}
-		if err != nil {
-			yield(andon.Assignment{}, err)
-		}
-	}
+		return err
+	})
 }
 
 type assignmentRow struct {
@@ -144,12 +142,8 @@ func (r *assignmentRow) into() []any { return []any{&r.since, &r.operator} }
 // Two processes that assign one operator at once may both keep it: of a row of the same operator
 // only the first is an assignment.
 func (s *Store) assignments(
-	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.PageQuery,
+	ctx context.Context, t *tenant, device andon.DeviceID, q andon.PageQuery,
 ) (page []andon.Assignment, err error) {
-	t, err := s.tenant(ctx, id)
-	if err != nil {
-		return nil, err
-	}
 	ask, from, to := assignmentsDown, int64(0), int64(1<<62)
 	// To of a newer page's last one is the From that this page begins behind.
 	ends := andon.Time(0)

@@ -64,15 +64,11 @@ func (s *Store) countAll(ctx context.Context) error {
 		from := int64(i*step) + math.MinInt64
 		args := []any{from, from + int64(step-1)}
 		rows := newPages(s, countRange, args, pageRows, (*scanRow).into)
-		for {
-			r, err := rows.Head(ctx)
+		for r, err := range rows.All(ctx) {
+			if err == nil {
+				err = scan.take(ctx, r)
+			}
 			if err != nil {
-				return err
-			}
-			if r == nil {
-				break
-			}
-			if err := scan.take(ctx, rows.Take()); err != nil {
 				return err
 			}
 		}

@@ -64,56 +64,22 @@ func (s *Store) device(
 func (s *Store) Devices(
 	ctx context.Context, id andon.TenantID, q andon.DeviceQuery,
 ) iter.Seq2[andon.Device, error] {
-	return func(yield func(andon.Device, error) bool) {
-		if q.Sort != andon.ByDevice {
-			yield(andon.Device{}, andon.Errorf(andon.Unsupported,
-				"the cassandra store lists devices by id only, since it would have to read all of "+
-					"them for another order: ask by state, or use sort=device"))
-			return
-		}
-		t, err := s.tenant(ctx, id)
-		if err != nil {
-			yield(andon.Device{}, err)
-			return
-		}
-		s.list(ctx, t, q, yield)
-	}
-}
-
-// list reads ahead as many devices as the page still wants.
-func (s *Store) list(
-	ctx context.Context, t *tenant, q andon.DeviceQuery, yield func(andon.Device, error) bool,
-) {
-	found, err := s.candidates(ctx, t, q)
-	left := q.Limit
-	for err == nil && left > 0 {
-		var ids []andon.DeviceID
-		if ids, err = found.Next(ctx, q.Prefix, min(max(left, 16), 256)); len(ids) == 0 {
-			break
-		}
-		devices := make([]*andon.Device, len(ids))
-		err = shared.Parallel(ctx, len(ids), func(ctx context.Context, i int) (err error) {
-			devices[i], err = s.listed(ctx, t, ids[i], &q)
+	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Device) bool) error {
+		if err := shared.OnlyByDevice("cassandra", &q); err != nil {
 			return err
-		})
-		for _, d := range devices {
-			if err != nil || left == 0 {
-				break
-			}
-			if d == nil {
-				continue
-			}
-			if d.ID = idOf(d.ID); !q.Admits(d) {
-				continue
-			}
-			if left--; !yield(*d, nil) {
-				return
-			}
 		}
-	}
-	if err != nil {
-		yield(andon.Device{}, err)
-	}
+		found, err := s.candidates(ctx, t, q)
+		if err != nil {
+			return err
+		}
+		show := func(ids []andon.DeviceID) ([]andon.Device, error) {
+			return shared.Found(ctx, ids,
+				func(ctx context.Context, device andon.DeviceID) (*andon.Device, error) {
+					return s.listed(ctx, t, device, &q)
+				})
+		}
+		return shared.Select(ctx, &q, found, show, yield)
+	})
 }
 
 // Retire is of andon.Current.

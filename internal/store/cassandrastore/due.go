@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -84,7 +85,7 @@ type dueList struct {
 	kind  andon.RecordKind
 	until andon.Time
 	left  int
-	yield func(andon.Record, error) bool
+	yield func(andon.Record) bool
 	stale []mutation
 }
 
@@ -92,36 +93,23 @@ type dueList struct {
 func (s *Store) DueRecords(
 	ctx context.Context, kind andon.RecordKind, until andon.Time, limit int,
 ) iter.Seq2[andon.Record, error] {
-	return func(yield func(andon.Record, error) bool) {
+	return seq.Of(func(yield func(andon.Record) bool) error {
 		slots := newPages(s, question{
 			"SELECT slot, shard, version FROM due_slots WHERE kind = ? AND slot <= ?", 1,
 		}, []any{string(kind), int(min(until, andon.MaxTime) / dueSlot)}, pageRows, (*slotRow).into)
 		d := &dueList{Store: s, kind: kind, until: until, left: limit, yield: yield}
 		defer func() { s.forget(ctx, d.stale) }()
-		for d.left > 0 {
-			shards, err := nextSlot(ctx, slots)
-			if err == nil && len(shards) > 0 {
+		same := func(a, b *slotRow) bool { return a.slot == b.slot }
+		for shards, err := range slots.Groups(ctx, same) {
+			if err == nil {
 				err = d.slot(ctx, shards)
 			}
-			if err != nil {
-				yield(andon.Record{}, err)
-			}
-			if err != nil || len(shards) == 0 {
-				return
+			if err != nil || d.left == 0 {
+				return err
 			}
 		}
-	}
-}
-
-// nextSlot takes all shards of the next slot; none behind the last.
-func nextSlot(ctx context.Context, slots *shared.Rows[slotRow]) (shards []slotRow, err error) {
-	for {
-		r, err := slots.Head(ctx)
-		if err != nil || r == nil || len(shards) > 0 && r.slot != shards[0].slot {
-			return shards, err
-		}
-		shards = append(shards, slots.Take())
-	}
+		return nil
+	})
 }
 
 // slot goes through one slot, and notes its shards as stale that are over and empty.
@@ -204,7 +192,7 @@ func (d *dueList) show(ctx context.Context, rows []dueRow) error {
 		if r == nil || d.left == 0 {
 			continue
 		}
-		if d.left--; !d.yield(*r, nil) {
+		if d.left--; !d.yield(*r) {
 			d.left = 0
 		}
 	}

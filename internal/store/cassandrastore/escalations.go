@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -200,27 +201,23 @@ func (s *Store) escalations(
 	first := max(0, from-andon.Time(t.record.MaxFuture)).Day()
 	days := s.units(ctx, t.key, ofEscalations, string(device), first, lastDay, andon.Desc)
 	at := func(r *escalationRow) int64 { return r.at }
-	return func(yield func([]andon.Escalation, error) bool) {
+	return seq.Of(func(yield func([]andon.Escalation) bool) error {
 		for u, err := range days {
 			if err != nil {
-				yield(nil, err)
-				return
+				return err
 			}
 			args := []any{t.key, string(device), int(u.number)}
 			one := []*shared.Rows[escalationRow]{
 				newPages(s, escalationsDown, args, 16, (*escalationRow).into),
 			}
-			for {
-				rows, err := shared.Instant(ctx, one, at, andon.Desc)
-				if err == nil && len(rows) == 0 {
-					break
-				}
-				if !yield(escalationsOf(device, rows), err) || err != nil {
-					return
+			for rows, err := range shared.Instants(ctx, one, at, andon.Desc) {
+				if err != nil || !yield(escalationsOf(device, rows)) {
+					return err
 				}
 			}
 		}
-	}
+		return nil
+	})
 }
 
 func escalationsOf(device andon.DeviceID, rows []escalationRow) []andon.Escalation {

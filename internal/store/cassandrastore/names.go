@@ -6,19 +6,34 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // listed returns a device as a list of a kind shows it; nil where it is not in it.
 func (s *Store) listed(
 	ctx context.Context, t *tenant, device andon.DeviceID, q *andon.DeviceQuery,
-) (*andon.Device, error) {
-	if !t.purged.present(device) {
+) (d *andon.Device, err error) {
+	switch {
+	case !t.purged.present(device):
+	case q.Kind == andon.ShownDevices:
+		d, err = s.device(ctx, t, device)
+	default:
+		d, err = s.listedOnly(ctx, t, device, q)
+	}
+	if err != nil || d == nil {
+		return nil, err
+	}
+	if d.ID = idOf(d.ID); !q.Admits(d) {
 		return nil, nil
 	}
-	if q.Kind == andon.ShownDevices {
-		return s.device(ctx, t, device)
-	}
+	return d, nil
+}
+
+// listedOnly is listed of a kind of list that shows less of a device.
+func (s *Store) listedOnly(
+	ctx context.Context, t *tenant, device andon.DeviceID, q *andon.DeviceQuery,
+) (*andon.Device, error) {
 	v, err := s.look(ctx, t, device, false)
 	if err != nil {
 		return nil, err
@@ -50,38 +65,25 @@ func (s *Store) Names(
 		andon.OperatorNames: string(ofOperator), andon.SupervisorNames: string(ofSupervisor),
 		andon.MetricNames: ofMetric,
 	}[q.Of]
-	return func(yield func(andon.NameCount, error) bool) {
-		t, err := s.tenant(ctx, id)
-		if err != nil {
-			yield(andon.NameCount{}, err)
-			return
-		}
+	return listIn(ctx, s, id, func(t *tenant, yield func(andon.NameCount) bool) error {
 		ask := question{"SELECT label FROM directory WHERE tenant = ? AND kind = ? AND id = ? " +
 			"AND unit = 0 AND shard = 0 AND label > ?", 3}
 		args := []any{t.key, string(ofNames), of, q.After}
-		rows := newPages(s, ask, args, q.Limit, func(name *string) []any { return []any{name} })
-		for range q.Limit {
-			name, err := rows.Head(ctx)
-			if err != nil {
-				yield(andon.NameCount{}, err)
-			}
-			if name == nil || err != nil || !yield(andon.NameCount{Name: rows.Take()}, nil) {
-				return
+		yield = seq.UpTo(q.Limit, yield)
+		for name, err := range newPages(s, ask, args, q.Limit, oneText).All(ctx) {
+			if err != nil || !yield(andon.NameCount{Name: name}) {
+				return err
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // EscalatedEntries is of andon.Log.
 func (s *Store) EscalatedEntries(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Entry, error] {
-	return func(yield func(andon.Entry, error) bool) {
-		t, err := s.tenant(ctx, id)
-		if err != nil {
-			yield(andon.Entry{}, err)
-			return
-		}
+	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Entry) bool) error {
 		key := t.purged.in(device)
 		operators := s.operators(t, key, q.Order)
 		ever := func(ctx context.Context, e *andon.Entry) (bool, error) {
@@ -91,11 +93,12 @@ func (s *Store) EscalatedEntries(
 			return operators.all(ctx, e)
 		}
 		for e, err := range s.walk(ctx, t, key, t.inQuery(q), ever) {
-			if !yield(outside(e), err) {
-				return
+			if err != nil || !yield(outside(e)) {
+				return err
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // Restore is of andon.Restorer. What people do is little, so it is written device by device.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -42,17 +43,13 @@ func (s *Store) person(
 	number func(andon.Time) uint32, q andon.EventQuery,
 	read func(context.Context, *tenant, unit, andon.EventQuery) ([]andon.Event, error),
 ) iter.Seq2[andon.Event, error] {
-	return func(yield func(andon.Event, error) bool) {
-		t, err := s.tenant(ctx, id)
-		if err != nil {
-			yield(andon.Event{}, err)
-			return
-		}
+	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Event) bool) error {
 		q = t.inQuery(q)
-		span, left := q.Rest(), q.Limit
+		span := q.Rest()
 		if span.Empty() {
-			return
+			return nil
 		}
+		yield = seq.UpTo(q.Limit, yield)
 		to := lastUnit(span.To, number)
 		for u, err := range s.units(ctx, t.key, k, person, number(span.From), to, q.Order) {
 			var events []andon.Event
@@ -60,19 +57,16 @@ func (s *Store) person(
 				events, err = read(ctx, t, u, q)
 			}
 			if err != nil {
-				yield(andon.Event{}, err)
-				return
+				return err
 			}
-			for _, e := range events[:min(left, len(events))] {
-				if e.Device = idOf(e.Device); !yield(e, nil) {
-					return
+			for _, e := range events {
+				if e.Device = idOf(e.Device); !yield(e) {
+					return nil
 				}
 			}
-			if left -= len(events); left <= 0 {
-				return
-			}
 		}
-	}
+		return nil
+	})
 }
 
 // sortEvents puts entries into an order.

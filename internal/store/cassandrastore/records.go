@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -216,20 +217,17 @@ func (s *Store) swapRecord(
 func (s *Store) Records(
 	ctx context.Context, tenant andon.TenantID, kind andon.RecordKind, q andon.RecordQuery,
 ) iter.Seq2[andon.Record, error] {
-	return func(yield func(andon.Record, error) bool) {
+	return seq.Of(func(yield func(andon.Record) bool) error {
 		key, err := s.owner(ctx, tenant)
 		if err != nil {
-			yield(andon.Record{}, err)
-			return
+			return err
 		}
+		left := q.Limit
 		found := s.recordIDs(key, kind, max(q.Prefix, q.After), q.Limit)
-		for left := q.Limit; left > 0; {
+		for left > 0 {
 			ids, err := found.Next(ctx, q.Prefix, min(left, 255)+1)
-			if err != nil {
-				yield(andon.Record{}, err)
-			}
-			if len(ids) == 0 || err != nil {
-				return
+			if err != nil || len(ids) == 0 {
+				return err
 			}
 			rows := make([]recordRow, len(ids))
 			err = shared.Parallel(ctx, len(ids), func(ctx context.Context, i int) (err error) {
@@ -237,8 +235,7 @@ func (s *Store) Records(
 				return err
 			})
 			if err != nil {
-				yield(andon.Record{}, err)
-				return
+				return err
 			}
 			for i, row := range rows {
 				if row.standing() == 0 || !q.Admits(string(ids[i])) || left == 0 {
@@ -246,12 +243,13 @@ func (s *Store) Records(
 				}
 				r := andon.Record{Tenant: tenant, Kind: kind, ID: string(ids[i])}
 				row.into(&r)
-				if left--; !yield(r, nil) {
-					return
+				if left--; !yield(r) {
+					return nil
 				}
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // recordIDs finds the records of a kind, from an id on.

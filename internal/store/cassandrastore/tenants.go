@@ -3,6 +3,7 @@ package cassandrastore
 import (
 	"context"
 	"errors"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/rwlock"
+	"github.com/andonhq/andon/internal/seq"
 	doc "github.com/andonhq/andon/internal/store/tenants"
 )
 
@@ -176,6 +178,20 @@ func (s *Store) Tenant(ctx context.Context, id andon.TenantID) (andon.Tenant, er
 		return andon.Tenant{}, err
 	}
 	return t.record, nil
+}
+
+// listIn is what walk yields of a tenant.
+func listIn[T any](
+	ctx context.Context, s *Store, id andon.TenantID,
+	walk func(t *tenant, yield func(T) bool) error,
+) iter.Seq2[T, error] {
+	return seq.Of(func(yield func(T) bool) error {
+		t, err := s.tenant(ctx, id)
+		if err != nil {
+			return err
+		}
+		return walk(t, yield)
+	})
 }
 
 // PutTenant is of andon.Tenants.

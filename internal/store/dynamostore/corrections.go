@@ -101,11 +101,10 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 }
 
 func (s *Store) purgeOnce(ctx context.Context, t *tenant, id andon.DeviceID) error {
-	all, err := s.look(ctx, t, []andon.DeviceID{id})
+	was, err := s.lookAt(ctx, t, id)
 	if err != nil {
 		return err
 	}
-	was := all[0]
 	if !was.Known() {
 		return andon.Errorf(andon.NotFound, "nothing is kept of device %q", id)
 	}

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -52,49 +53,19 @@ func (s *Store) contents(
 func (s *Store) Devices(
 	ctx context.Context, id andon.TenantID, q andon.DeviceQuery,
 ) iter.Seq2[andon.Device, error] {
-	return func(yield func(andon.Device, error) bool) {
-		if q.Sort != andon.ByDevice {
-			yield(andon.Device{}, andon.Errorf(andon.Unsupported,
-				"the dynamodb store lists devices by id only, since it would have to read all of "+
-					"them for another order: ask by state, or use sort=device"))
-			return
+	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Device) bool) error {
+		if err := shared.OnlyByDevice("dynamodb", &q); err != nil {
+			return err
 		}
-		t, err := s.tenant(ctx, id)
+		found, err := s.candidates(ctx, t, &q)
 		if err != nil {
-			yield(andon.Device{}, err)
-			return
+			return err
 		}
-		s.list(ctx, t, q, yield)
-	}
-}
-
-// list reads ahead as many devices as the page still wants.
-func (s *Store) list(
-	ctx context.Context, t *tenant, q andon.DeviceQuery, yield func(andon.Device, error) bool,
-) {
-	found, err := s.candidates(ctx, t, &q)
-	left := q.Limit
-	for err == nil && left > 0 {
-		var ids []andon.DeviceID
-		if ids, err = found.Next(ctx, q.Prefix, min(max(left, 16), 256)); len(ids) == 0 {
-			break
+		show := func(ids []andon.DeviceID) ([]andon.Device, error) {
+			return s.listed(ctx, t, ids, &q)
 		}
-		var shown []andon.Device
-		if shown, err = s.listed(ctx, t, ids, &q); err != nil {
-			break
-		}
-		for _, d := range shown {
-			if left == 0 {
-				return
-			}
-			if left--; !yield(d, nil) {
-				return
-			}
-		}
-	}
-	if err != nil {
-		yield(andon.Device{}, err)
-	}
+		return shared.Select(ctx, &q, found, show, yield)
+	})
 }
 
 // listed returns those of some devices that a query selects, as its list shows them.
@@ -203,29 +174,19 @@ func (s *Store) Counts(
 func (s *Store) Names(
 	ctx context.Context, id andon.TenantID, q andon.NameQuery,
 ) iter.Seq2[andon.NameCount, error] {
-	return func(yield func(andon.NameCount, error) bool) {
-		t, err := s.tenant(ctx, id)
-		if err != nil {
-			yield(andon.NameCount{}, err)
-			return
-		}
+	return listIn(ctx, s, id, func(t *tenant, yield func(andon.NameCount) bool) error {
 		ask := s.record(namesKey(t, q.Of))
 		ask.order, ask.from, ask.page = andon.Asc, q.After, q.Limit+1
-		left := q.Limit
+		yield = seq.UpTo(q.Limit, yield)
 		for i, err := range s.each(ctx, ask) {
-			if err != nil || left == 0 {
-				if err != nil {
-					yield(andon.NameCount{}, err)
-				}
-				return
+			if err != nil {
+				return err
 			}
 			name := i.text(attrSort)
-			if name == q.After {
-				continue
-			}
-			if left--; !yield(andon.NameCount{Name: name}, nil) {
-				return
+			if name != q.After && !yield(andon.NameCount{Name: name}) {
+				return nil
 			}
 		}
-	}
+		return nil
+	})
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"slices"
 	"strconv"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -183,13 +185,48 @@ func (s *Store) look(ctx context.Context, t *tenant, ids []andon.DeviceID) ([]*d
 	return all, err
 }
 
-// view reads one device as it is now, folded by the present severities.
-func (s *Store) view(ctx context.Context, t *tenant, id andon.DeviceID) (*device, error) {
+// lookAt is look at one device.
+func (s *Store) lookAt(ctx context.Context, t *tenant, id andon.DeviceID) (*device, error) {
 	all, err := s.look(ctx, t, []andon.DeviceID{id})
 	if err != nil {
 		return nil, err
 	}
-	return all[0], s.present(ctx, t, all[0])
+	return all[0], nil
+}
+
+// find returns a device as it is now, with its tenant.
+func (s *Store) find(
+	ctx context.Context, tenant andon.TenantID, id andon.DeviceID,
+) (*tenant, *device, error) {
+	t, err := s.tenant(ctx, tenant)
+	if err != nil {
+		return nil, nil, err
+	}
+	d, err := s.lookAt(ctx, t, id)
+	return t, d, err
+}
+
+// listOfDevice is what walk yields of a device.
+func listOfDevice[T any](
+	ctx context.Context, s *Store, tenant andon.TenantID, id andon.DeviceID,
+	walk func(t *tenant, d *device, yield func(T) bool) error,
+) iter.Seq2[T, error] {
+	return seq.Of(func(yield func(T) bool) error {
+		t, d, err := s.find(ctx, tenant, id)
+		if err != nil {
+			return err
+		}
+		return walk(t, d, yield)
+	})
+}
+
+// view reads one device as it is now, folded by the present severities.
+func (s *Store) view(ctx context.Context, t *tenant, id andon.DeviceID) (*device, error) {
+	d, err := s.lookAt(ctx, t, id)
+	if err != nil {
+		return nil, err
+	}
+	return d, s.present(ctx, t, d)
 }
 
 // present folds a device again that was folded by former severities.
@@ -209,11 +246,11 @@ func (s *Store) update(
 ) error {
 	for tries := 0; ; tries++ {
 		if slot.View == nil {
-			all, err := s.look(ctx, t, []andon.DeviceID{id})
+			d, err := s.lookAt(ctx, t, id)
 			if err != nil {
 				return err
 			}
-			slot.View = all[0]
+			slot.View = d
 		}
 		if slot.View.Generation > t.Generation {
 			return errFormer

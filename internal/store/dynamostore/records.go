@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -186,34 +188,32 @@ func (s *Store) swapRecord(
 func (s *Store) Records(
 	ctx context.Context, tenant andon.TenantID, kind andon.RecordKind, q andon.RecordQuery,
 ) iter.Seq2[andon.Record, error] {
-	return func(yield func(andon.Record, error) bool) {
+	return seq.Of(func(yield func(andon.Record) bool) error {
 		key, err := s.owner(ctx, tenant)
 		if err != nil {
-			yield(andon.Record{}, err)
-			return
+			return err
 		}
 		ask := s.record(documentsKey(key, kind))
 		ask.order, ask.from, ask.page = andon.Asc, max(q.Prefix, q.After), min(q.Limit, 255)+1
-		left := q.Limit
+		yield = seq.UpTo(q.Limit, yield)
 		for i, err := range s.each(ctx, ask) {
 			if err != nil {
-				yield(andon.Record{}, err)
-				return
+				return err
 			}
 			is, id := readDocument(i), i.text(attrSort)
 			if !strings.HasPrefix(id, q.Prefix) && id > q.Prefix {
-				return
+				return nil
 			}
 			if is.standing() == 0 || !q.Admits(id) {
 				continue
 			}
 			r := andon.Record{Tenant: tenant, Kind: kind, ID: id}
-			is.into(&r)
-			if left--; !yield(r, nil) || left == 0 {
-				return
+			if is.into(&r); !yield(r) {
+				return nil
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // dueRow is a row of the index, as it sorts, and the partition of its record.
@@ -229,12 +229,12 @@ func (d dueRow) key() item {
 func (s *Store) DueRecords(
 	ctx context.Context, kind andon.RecordKind, until andon.Time, limit int,
 ) iter.Seq2[andon.Record, error] {
-	return func(yield func(andon.Record, error) bool) {
+	return seq.Of(func(yield func(andon.Record) bool) error {
 		var streams []*shared.Rows[dueRow]
 		for n := range buckets {
 			ask := question{
 				table: tableRecords, index: indexDue, key: keys{attrDueIn, attrDueAt},
-				partition: join(escape(string(kind)), string(rune('0'+n))), order: andon.Asc,
+				partition: join(escape(string(kind)), strconv.Itoa(n)), order: andon.Asc,
 				to: timeText(min(until, andon.MaxTime)) + "$", page: min(limit, 255) + 1,
 			}
 			streams = append(streams, rows(s, ask, func(i item) (dueRow, bool, error) {
@@ -244,26 +244,21 @@ func (s *Store) DueRecords(
 		found := shared.NewMerge(streams...)
 		for left := limit; left > 0; {
 			due, err := found.Next(ctx, "", min(left, batchGets))
-			var all []andon.Record
-			if err == nil {
-				all, err = s.stillDue(ctx, kind, due, until)
+			if err != nil || len(due) == 0 {
+				return err
 			}
+			all, err := s.stillDue(ctx, kind, due, until)
 			if err != nil {
-				yield(andon.Record{}, err)
-			}
-			if len(due) == 0 || err != nil {
-				return
+				return err
 			}
 			for _, r := range all {
-				if left == 0 {
-					return
-				}
-				if left--; !yield(r, nil) {
-					return
+				if left--; !yield(r) {
+					return nil
 				}
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // stillDue reads the records of an index as they are now, of the tenants that there are.

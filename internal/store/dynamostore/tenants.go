@@ -3,12 +3,14 @@ package dynamostore
 import (
 	"context"
 	"errors"
+	"iter"
 	"math"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/shared"
 	doc "github.com/andonhq/andon/internal/store/tenants"
 )
@@ -121,6 +123,20 @@ func (s *Store) Tenant(ctx context.Context, id andon.TenantID) (andon.Tenant, er
 		return andon.Tenant{}, err
 	}
 	return t.record, nil
+}
+
+// listIn is what walk yields of a tenant.
+func listIn[T any](
+	ctx context.Context, s *Store, id andon.TenantID,
+	walk func(t *tenant, yield func(T) bool) error,
+) iter.Seq2[T, error] {
+	return seq.Of(func(yield func(T) bool) error {
+		t, err := s.tenant(ctx, id)
+		if err != nil {
+			return err
+		}
+		return walk(t, yield)
+	})
 }
 
 // PutTenant is of andon.Tenants.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // Withdraw is of andon.Corrections. The record of the withdrawal and what the device shows without
@@ -84,26 +85,26 @@ func (w *writing) refoldFromLog(d *current.Device, gone func(andon.EntryRef) boo
 
 // log returns the entries of a device, withdrawn or not, newest first.
 func (w *writing) log(device andon.DeviceID) iter.Seq2[current.Logged, error] {
-	return func(yield func(current.Logged, error) bool) {
+	return seq.Of(func(yield func(current.Logged) bool) error {
 		r := newEventReader(w.ctx, w.store, w.tenant)
 		defer r.close()
 		r.states, r.all = w.states, true
 		var day uint32
 		for h, err := range r.hits(device, &andon.EventQuery{Limit: math.MaxInt}) {
 			if err != nil {
-				yield(current.Logged{}, err)
-				return
+				return err
 			}
 			if is := h.key.Time.Day(); is != day {
 				day = is
 				w.past.folded.looks++
 			}
 			w.past.folded.entries++
-			if !yield(h.logged(), nil) {
-				return
+			if !yield(h.logged()) {
+				return nil
 			}
 		}
-	}
+		return nil
+	})
 }
 
 func (h *hit) logged() current.Logged {

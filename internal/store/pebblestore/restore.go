@@ -8,38 +8,35 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // EscalatedEntries is of andon.Log.
 func (s *Store) EscalatedEntries(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Entry, error] {
-	t, err := s.tenant(ctx, id)
-	if err != nil {
-		return failed[andon.Entry](err)
-	}
-	return func(yield func(andon.Entry, error) bool) {
+	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Entry) bool) error {
 		if q.Span.Empty() {
-			return
+			return nil
 		}
 		r := newEventReader(ctx, s, t)
 		defer r.close()
 		keys, err := r.escalated(device, &q)
 		if err != nil {
-			yield(andon.Entry{}, err)
-			return
+			return err
 		}
-		left := q.Limit
+		yield = seq.UpTo(q.Limit, yield)
 		for _, k := range keys {
 			e, err := r.whole(device, k.Time, k.State)
 			if andon.KindOf(err) == andon.NotFound {
 				continue // given back
 			}
-			if left--; !yield(e, err) || err != nil || left == 0 {
-				return
+			if err != nil || !yield(e) {
+				return err
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // escalated returns where the entries of a device stand that were ever escalated and the query
@@ -58,12 +55,7 @@ func (r *eventReader) escalated(
 			keys = append(keys, k)
 		}
 	}
-	slices.SortFunc(keys, func(a, b andon.EventKey) int {
-		if q.Order == andon.Desc {
-			a, b = b, a
-		}
-		return a.Compare(b)
-	})
+	slices.SortFunc(keys, compareKeys(q.Order))
 	return keys, nil
 }
 
