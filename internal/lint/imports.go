@@ -90,7 +90,8 @@ func planOfCommands() []layer {
 // planOfStores is the part of the plan that a new store adds to.
 func planOfStores() []layer {
 	return []layer{
-		{dir: "internal/store/shared", pure: true, may: ". internal/current internal/seq"},
+		{dir: "internal/store/shared", pure: true, may: ". internal/current internal/seq " +
+			"internal/sleep internal/store/tenants"},
 		{dir: "internal/store/adapter", may: ". internal/config"},
 		{dir: "internal/store/tenants", pure: true, may: "."},
 		{dir: "internal/store/memstore", pure: true, may: ". internal/config internal/feed " +
@@ -102,8 +103,8 @@ func planOfStores() []layer {
 			"internal/current internal/rwlock internal/seq internal/sleep internal/store/adapter " +
 			"internal/store/shared internal/store/tenants internal/store/wrap"},
 		{dir: "internal/store/dynamostore", may: ". internal/config internal/cuckoo " +
-			"internal/current internal/seq internal/store/adapter internal/store/shared " +
-			"internal/store/tenants internal/store/wrap"},
+			"internal/current internal/seq internal/sleep internal/store/adapter " +
+			"internal/store/shared internal/store/tenants internal/store/wrap"},
 		{dir: "internal/store/all", may: ". internal/config internal/store/adapter " +
 			"internal/store/cassandrastore internal/store/dynamostore internal/store/memstore " +
 			"internal/store/pebblestore internal/store/wrap"},

@@ -116,13 +116,13 @@ func (s *Store) entryRows(
 	ctx context.Context, t *tenant, device andon.DeviceID, at andon.Time, state andon.State,
 ) (rows []eventRow, err error) {
 	day := at.Day()
-	for u, err := range s.units(ctx, t.key, ofEvents, string(device), day, day, andon.Desc) {
+	for u, err := range s.units(ctx, t.Key, ofEvents, string(device), day, day, andon.Desc) {
 		if err != nil {
 			return nil, err
 		}
 		for _, shard := range u.shardsOf(at, state) {
 			var r eventRow
-			args := []any{t.key, string(device), int(day), shard, int64(at), string(state)}
+			args := []any{t.Key, string(device), int(day), shard, int64(at), string(state)}
 			err := s.each(ctx, eventsEntry, args, r.into(), func() { rows = append(rows, r) })
 			if err != nil {
 				return nil, err
@@ -185,7 +185,7 @@ func (s *Store) walk(
 		}
 		yield = seq.UpTo(q.Limit, yield)
 		to := lastUnit(span.To, andon.Time.Day)
-		days := s.units(ctx, t.key, ofEvents, string(device), span.From.Day(), to, q.Order)
+		days := s.units(ctx, t.Key, ofEvents, string(device), span.From.Day(), to, q.Order)
 		for u, err := range days {
 			if err != nil {
 				return err
@@ -194,7 +194,7 @@ func (s *Store) walk(
 				continue
 			}
 			for e, err := range s.day(ctx, t, device, u, span, q) {
-				take := err == nil && e.Withdrawn == nil && q.Admits(e.Key(t.record.States))
+				take := err == nil && e.Withdrawn == nil && q.Admits(e.Key(t.Record.States))
 				if take && want != nil {
 					take, err = want(ctx, &e)
 				}
@@ -223,7 +223,7 @@ func (s *Store) day(
 	size := min(max(q.Limit+2, 10), 500)
 	var shards []*shared.Rows[eventRow]
 	for _, shard := range u.shards {
-		args := []any{t.key, string(device), int(u.number), shard, int64(span.From), int64(to)}
+		args := []any{t.Key, string(device), int(u.number), shard, int64(span.From), int64(to)}
 		shards = append(shards, newPages(s, ask, args, size, (*eventRow).into))
 	}
 	at := func(r *eventRow) int64 { return r.time }
@@ -232,7 +232,7 @@ func (s *Store) day(
 			if err != nil {
 				return err
 			}
-			for _, e := range entriesOf(device, rows, t.record.States, q.Order) {
+			for _, e := range entriesOf(device, rows, t.Record.States, q.Order) {
 				if !yield(e) {
 					return nil
 				}

@@ -38,9 +38,9 @@ func (s *Store) listedOnly(
 	if err != nil {
 		return nil, err
 	}
-	folded := v.Device(device, t.record.States)
+	folded := v.Device(device, t.Record.States)
 	if q.Kind != andon.MeasuringDevices {
-		d, in := folded.List(q.Kind, t.record.States)
+		d, in := folded.List(q.Kind, t.Record.States)
 		if !in {
 			return nil, nil
 		}
@@ -49,7 +49,7 @@ func (s *Store) listedOnly(
 	if folded.Time != 0 || folded.Retired != 0 {
 		return nil, nil
 	}
-	latest, err := s.LatestReadings(ctx, t.record.ID, []andon.DeviceID{device}, q.MeasuredSince)
+	latest, err := s.LatestReadings(ctx, t.Record.ID, []andon.DeviceID{device}, q.MeasuredSince)
 	if err != nil || len(latest) == 0 {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (s *Store) Names(
 	return listIn(ctx, s, id, func(t *tenant, yield func(andon.NameCount) bool) error {
 		ask := question{"SELECT label FROM directory WHERE tenant = ? AND kind = ? AND id = ? " +
 			"AND unit = 0 AND shard = 0 AND label > ?", 3}
-		args := []any{t.key, string(ofNames), of, q.After}
+		args := []any{t.Key, string(ofNames), of, q.After}
 		yield = seq.UpTo(q.Limit, yield)
 		for name, err := range newPages(s, ask, args, q.Limit, oneText).All(ctx) {
 			if err != nil || !yield(andon.NameCount{Name: name}) {
@@ -142,13 +142,13 @@ func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History)
 }
 
 func (s *Store) restoreAssignment(ctx context.Context, t *tenant, a andon.Assignment) error {
-	slots, err := s.take(ctx, t.key, a.Device)
+	slots, err := s.take(ctx, t.Key, a.Device)
 	if err != nil {
 		return err
 	}
 	defer slots.Give()
 	defer slots.Forget()
-	index := s.newIndexRows(t.key, s.ttl(s.working.Load().Retention))
+	index := s.newIndexRows(t.Key, s.ttl(s.working.Load().Retention))
 	index.device(string(a.Device))
 	if a.Operator != "" {
 		s.foresee(index, t, a.From, a)
@@ -163,7 +163,7 @@ func (s *Store) restoreEscalation(ctx context.Context, t *tenant, e andon.Escala
 	if err := s.mayWrite(ctx); err != nil {
 		return err
 	}
-	slots, err := s.take(ctx, t.key, e.Device)
+	slots, err := s.take(ctx, t.Key, e.Device)
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (s *Store) restoreEscalation(ctx context.Context, t *tenant, e andon.Escala
 }
 
 func (s *Store) restoreRetirement(ctx context.Context, t *tenant, r andon.Retirement) error {
-	slots, err := s.take(ctx, t.key, r.Device)
+	slots, err := s.take(ctx, t.Key, r.Device)
 	if err != nil {
 		return err
 	}
@@ -189,21 +189,21 @@ func (s *Store) restoreRetirement(ctx context.Context, t *tenant, r andon.Retire
 		return err
 	}
 	v := slots.Slots[0].View
-	newest := v.NewestKey(t.record.States)
+	newest := v.NewestKey(t.Record.States)
 	if newest.Time > r.At || v.Retired >= r.At {
 		return nil
 	}
-	alive := v.Alive(t.record.States)
+	alive := v.Alive(t.Record.States)
 	slots.Forget()
-	index := s.newIndexRows(t.key, s.ttl(andon.Forever))
+	index := s.newIndexRows(t.Key, s.ttl(andon.Forever))
 	index.device(string(r.Device))
 	if err := index.write(ctx, s.retireStatements(t, r.Device, r.At)...); err != nil {
 		return err
 	}
 	if alive {
-		s.counts.Raise(t.key, v.Generation(t.generation()), r.Device, newest, r.At, v.Received)
+		s.counts.Raise(t.Key, v.Generation(t.generation()), r.Device, newest, r.At, v.Received)
 		s.reviews.Add(shared.DueReview{
-			Tenant: t.record.ID, Device: r.Device, Due: s.now().Add(s.options.Settle),
+			Tenant: t.Record.ID, Device: r.Device, Due: s.now().Add(s.options.Settle),
 			Former: newest.State,
 		})
 	}

@@ -90,18 +90,18 @@ func (s *Store) AppendReadings(
 		return err
 	}
 	defer slots.Give()
-	stamp, index := s.stamp(), s.newIndexRows(t.key, s.ttl(w.Readings))
+	stamp, index := s.stamp(), s.newIndexRows(t.Key, s.ttl(w.Readings))
 	var all []mutation
 	for len(messages) > 0 {
 		n := 1
 		for n < len(messages) && messages[n].Device == messages[0].Device {
 			n++
 		}
-		all = append(all, measure(t.key, stamp, index, messages[:n])...)
+		all = append(all, measure(t.Key, stamp, index, messages[:n])...)
 		all = append(all, mutation{{
 			"UPDATE latest_by_device USING TIMESTAMP ? SET heard = ? " +
 				"WHERE tenant = ? AND device = ?",
-			[]any{int64(received), int64(received), t.key, string(messages[0].Device)},
+			[]any{int64(received), int64(received), t.Key, string(messages[0].Device)},
 		}})
 		messages = messages[n:]
 	}
@@ -119,7 +119,7 @@ func (s *Store) AppendReadings(
 		}
 	}
 	for i := range readings {
-		s.counts.Hear(t.key, readings[i].Device, received)
+		s.counts.Hear(t.Key, readings[i].Device, received)
 	}
 	return nil
 }
@@ -135,7 +135,7 @@ func (s *Store) hearing(
 			ids = append(ids, messages[i].Device)
 		}
 	}
-	slots, err := s.take(ctx, t.key, ids...)
+	slots, err := s.take(ctx, t.Key, ids...)
 	return slots, began, err
 }
 
@@ -236,7 +236,7 @@ func (s *Store) measured(
 		}
 		yield = seq.UpTo(q.Limit, yield)
 		to := lastUnit(span.To, andon.Time.Day)
-		days := s.units(ctx, t.key, ofReadings, string(device), span.From.Day(), to, q.Order)
+		days := s.units(ctx, t.Key, ofReadings, string(device), span.From.Day(), to, q.Order)
 		for u, err := range days {
 			if err != nil {
 				return err
@@ -273,7 +273,7 @@ func (s *Store) measuredOn(
 	at := func(r *readingRow) int64 { return r.time }
 	return seq.Of(func(yield func(andon.Reading) bool) error {
 		for _, shard := range shards {
-			args := []any{t.key, string(device), int(u.number), shard,
+			args := []any{t.Key, string(device), int(u.number), shard,
 				int64(span.From), int64(span.To)}
 			size := min(max(q.Limit+1, 10), 500)
 			one := []*shared.Rows[readingRow]{newPages(s, ask, args, size, (*readingRow).into)}
@@ -349,7 +349,7 @@ func (s *Store) metricBucket(
 ) iter.Seq2[andon.MetricReading, error] {
 	ask := question{"SELECT device FROM devices_by_metric " +
 		"WHERE tenant = ? AND metric = ? AND bucket = ? AND device >= ?", 3}
-	args := []any{t.key, string(q.Metric), bucket, from}
+	args := []any{t.Key, string(q.Metric), bucket, from}
 	return seq.Of(func(yield func(andon.MetricReading) bool) error {
 		for name, err := range newPages(s, ask, args, 100, oneText).All(ctx) {
 			if err != nil {

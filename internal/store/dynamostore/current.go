@@ -24,7 +24,7 @@ func (s *Store) Device(
 	if err != nil {
 		return andon.Device{}, err
 	}
-	shown := []andon.Device{d.Show(t.record.States)}
+	shown := []andon.Device{d.Show(t.Record.States)}
 	err = s.contents(ctx, t, []*device{d}, shown)
 	return shown[0], err
 }
@@ -81,7 +81,7 @@ func (s *Store) listed(
 		if err := s.present(ctx, t, d); err != nil {
 			return nil, err
 		}
-		is, in := d.List(q.Kind, t.record.States)
+		is, in := d.List(q.Kind, t.Record.States)
 		if q.Kind == andon.MeasuringDevices && d.Time == 0 && d.Retired == 0 {
 			is.Time, err = s.measured(ctx, t, d, q.MeasuredSince)
 			in = is.Time != 0
@@ -106,7 +106,7 @@ func (s *Store) candidates(
 ) (*shared.Merge[andon.DeviceID], error) {
 	list := func(names ...string) (all []question) {
 		for n := range buckets {
-			part := join(t.key, append(names, string(rune('0'+n)))...)
+			part := join(t.Key, append(names, string(rune('0'+n)))...)
 			all = append(all, question{
 				index: indexList, key: keys{attrList, attrID}, partition: part,
 			})
@@ -121,12 +121,12 @@ func (s *Store) candidates(
 		all = list(listSilent)
 	case q.EscalatedTo != "":
 		all = []question{{index: indexEscalated, key: keys{attrEscalated, attrID},
-			partition: join(t.key, string(q.EscalatedTo))}}
+			partition: join(t.Key, string(q.EscalatedTo))}}
 	case q.Operator != "":
 		all = []question{{index: indexAnswers, key: keys{attrAnswers, attrID},
-			partition: join(t.key, string(q.Operator))}}
+			partition: join(t.Key, string(q.Operator))}}
 	default:
-		seen, err := s.seenStates(ctx, t)
+		seen, err := s.seenStates(ctx, t.Key)
 		if err != nil {
 			return nil, err
 		}
@@ -167,7 +167,7 @@ func (s *Store) Counts(
 	if err := s.tally.await(ctx); err != nil {
 		return nil, err
 	}
-	return s.tally.of(t.key, silentBefore), nil
+	return s.tally.of(t.Key, silentBefore), nil
 }
 
 // Names is of andon.Current.

@@ -88,7 +88,7 @@ func (d *device) clone() *device {
 
 // rows is <d>: what the partitions of the device begin with.
 func (d *device) rows(t *tenant) string {
-	key := deviceKey(t.key, d.ID)
+	key := deviceKey(t.Key, d.ID)
 	if d.Life == 0 {
 		return key
 	}
@@ -120,25 +120,25 @@ func (d *device) item(t *tenant, version int64) (item, error) {
 	if err != nil {
 		return nil, err
 	}
-	i := devicesKey(t.key, d.ID)
+	i := devicesKey(t.Key, d.ID)
 	i[attrShown], i[attrVersion] = text(string(is)), number(version)
 	i[attrID] = text(string(d.ID))
 	bucket := bucketOf(string(d.ID))
 	switch {
 	case d.Alive():
-		i[attrList] = text(join(t.key, listState, string(d.State), bucket))
+		i[attrList] = text(join(t.Key, listState, string(d.State), bucket))
 		i[attrSince] = number(d.Since)
 	case d.Retired != 0:
-		i[attrList] = text(join(t.key, listRetired, bucket))
+		i[attrList] = text(join(t.Key, listRetired, bucket))
 	default:
-		i[attrList] = text(join(t.key, listSilent, bucket))
+		i[attrList] = text(join(t.Key, listSilent, bucket))
 	}
-	show := d.Show(t.record.States)
+	show := d.Show(t.Record.States)
 	if d.Alive() && show.Operator != "" {
-		i[attrAnswers] = text(join(t.key, string(show.Operator)))
+		i[attrAnswers] = text(join(t.Key, string(show.Operator)))
 	}
 	if d.Alive() && show.EscalatedTo != "" {
-		i[attrEscalated] = text(join(t.key, string(show.EscalatedTo)))
+		i[attrEscalated] = text(join(t.Key, string(show.EscalatedTo)))
 	}
 	return i, nil
 }
@@ -172,7 +172,7 @@ func (s *Store) look(ctx context.Context, t *tenant, ids []andon.DeviceID) ([]*d
 	at := map[andon.DeviceID]int{}
 	keys := make([]item, len(ids))
 	for i, id := range ids {
-		at[id], keys[i] = i, devicesKey(t.key, id)
+		at[id], keys[i] = i, devicesKey(t.Key, id)
 		all[i], _ = readDevice(id, nil)
 	}
 	found, err := s.getAll(ctx, tableDevices, keys)
@@ -266,7 +266,7 @@ func (s *Store) update(
 		err = s.putDevice(ctx, t, slot.View.version, is)
 		if err == nil {
 			slot.View = is
-			s.tally.take(t.key, is)
+			s.tally.take(t.Key, is)
 			return nil
 		}
 		slot.View = nil
@@ -292,7 +292,7 @@ func (s *Store) putDevice(ctx context.Context, t *tenant, was int64, d *device) 
 	if was != 0 {
 		c = isStill(attrVersion, was)
 	}
-	return s.swap(ctx, tableDevices, devicesKey(t.key, d.ID), i, c)
+	return s.swap(ctx, tableDevices, devicesKey(t.Key, d.ID), i, c)
 }
 
 // errFormer says that another process goes by later severities than this one knows of.
@@ -310,7 +310,7 @@ func (s *Store) following(
 		if !errors.Is(err, errFormer) {
 			return err
 		}
-		s.tenants.stale(id)
+		s.Stale(id)
 		if err := s.pause(ctx, tries, "follow changed severities in", tableDevices); err != nil {
 			return err
 		}
@@ -322,12 +322,12 @@ func (s *Store) withDevice(
 	ctx context.Context, t *tenant, id andon.DeviceID,
 	change func(t *tenant, d *device) (put bool, err error),
 ) error {
-	taken, err := s.devices.Take(ctx, t.key, id)
+	taken, err := s.devices.Take(ctx, t.Key, id)
 	if err != nil {
 		return err
 	}
 	defer taken.Give()
-	return s.following(ctx, t.record.ID, func(t *tenant) error {
+	return s.following(ctx, t.Record.ID, func(t *tenant) error {
 		taken.Forget()
 		return s.update(ctx, t, taken.Slots[0], id, change)
 	})

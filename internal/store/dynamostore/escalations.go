@@ -94,7 +94,7 @@ func (s *Store) replaceStanding(
 	i := escalationItem(standingKey(t, d, is.Time, is.State), &is.Escalation)
 	i[attrVersion] = number(max(was.version+1, s.stamp()))
 	if is.To != "" {
-		i[attrEscalated] = text(join(t.key, string(is.To)))
+		i[attrEscalated] = text(join(t.Key, string(is.To)))
 	}
 	c := isAbsent(attrDevice)
 	if was.version != 0 {

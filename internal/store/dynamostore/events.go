@@ -33,7 +33,7 @@ func (e *event) item(t *tenant, d *device, n int, expires expiry) item {
 	i := keyed(logKeys(), shardKey(d.rows(t), shardOf(sort, n)), sort)
 	i[attrDate], i[attrDelivery] = text(timeText(e.Time)), number(e.delivery)
 	if e.Operator != "" {
-		i[attrOperator] = text(join(t.key, string(e.Operator)))
+		i[attrOperator] = text(join(t.Key, string(e.Operator)))
 	}
 	i.setText(attrMessage, e.Message)
 	i.setText(attrAttributes, string(e.Attributes))
@@ -127,7 +127,7 @@ func pageOf(limit, n int) int { return min(max(2*limit/max(n, 1), 16), limit+1, 
 func merged(
 	ctx context.Context, all []*shared.Rows[event], t *tenant, q andon.EventQuery,
 ) iter.Seq2[event, error] {
-	states := t.record.States
+	states := t.Record.States
 	return seq.Of(func(yield func(event) bool) error {
 		for found, err := range shared.Instants(ctx, all, (*event).at, q.Order) {
 			if err != nil {
@@ -362,5 +362,5 @@ func (s *Store) eventsAt(ctx context.Context, t *tenant, places []item) ([]event
 		}
 		found = append(found, e)
 	}
-	return distinct(found, t.record.States, andon.Desc), nil
+	return distinct(found, t.Record.States, andon.Desc), nil
 }

@@ -57,7 +57,7 @@ func (p *past) Next(behind andon.EventKey) (andon.Time, error) {
 	if err != nil {
 		return 0, err
 	}
-	d, states := p.device, p.tenant.record.States
+	d, states := p.device, p.tenant.Record.States
 	first := andon.EventKey{Time: d.Since, Severity: states.Severity(d.State), State: d.State}
 	inRun := behind.Compare(first) > 0
 	next := d.Time // where the log has expired
@@ -137,7 +137,7 @@ func (p *past) refold() error {
 		return err
 	}
 	gone := func(e andon.EntryRef) bool { return hidden[e] }
-	return p.device.Refold(p.logged(), p.tenant.record.States, gone, p)
+	return p.device.Refold(p.logged(), p.tenant.Record.States, gone, p)
 }
 
 // logged is the log, withdrawn or not, newest first.
@@ -170,7 +170,7 @@ func (p *past) logged() iter.Seq2[current.Logged, error] {
 // entry is what folding needs of an event.
 func (p *past) entry(e *andon.Event) current.Entry {
 	return current.Entry{
-		Time: e.Time, Severity: p.tenant.record.States.Severity(e.State), State: e.State,
+		Time: e.Time, Severity: p.tenant.Record.States.Severity(e.State), State: e.State,
 		Operator: e.Operator,
 	}
 }

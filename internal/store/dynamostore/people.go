@@ -20,7 +20,7 @@ func (s *Store) OperatorEvents(
 		span := q.Rest()
 		ask := question{
 			table: tableLog, index: indexOperator, key: keys{attrOperator, attrDate},
-			partition: join(t.key, string(operator)), from: timeText(span.From), order: q.Order,
+			partition: join(t.Key, string(operator)), from: timeText(span.From), order: q.Order,
 			page: pageOf(q.Limit, 1),
 		}
 		if span.To != 0 {
@@ -90,14 +90,14 @@ func (s *Store) SupervisorEvents(
 		if q.Span.Empty() {
 			return nil
 		}
-		seen, err := s.seenStates(ctx, t)
+		seen, err := s.seenStates(ctx, t.Key)
 		if err != nil {
 			return err
 		}
 		found := s.escalatedIn(ctx, t, seen, q, func(state andon.State) question {
 			ask := question{
 				table: tableLog, index: indexSupervisor, key: keys{attrEscalated, attrStateDate},
-				partition: join(t.key, string(supervisor)),
+				partition: join(t.Key, string(supervisor)),
 			}
 			return ask.ofState(state, q.Rest())
 		})

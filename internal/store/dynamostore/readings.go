@@ -118,7 +118,7 @@ type measuring struct {
 }
 
 func (a *measuring) run(ctx context.Context) error {
-	taken, err := a.store.devices.Take(ctx, a.tenant.key, a.ids...)
+	taken, err := a.store.devices.Take(ctx, a.tenant.Key, a.ids...)
 	if err != nil {
 		return err
 	}

@@ -57,10 +57,10 @@ func openReference(ctx context.Context, o Options) (*reference, error) {
 	r := &reference{
 		Store: unserved(),
 		s:     &Store{options: o, db: db, inFlight: make(chan struct{}, o.InFlight)},
-		table: o.Table, tenant: &tenant{record: andon.NewTenant(andon.DefaultTenant)},
+		table: o.Table, tenant: &tenant{Record: andon.NewTenant(andon.DefaultTenant)},
 	}
 	r.s.options.Prefix = ""
-	r.tenant.record.Version = 1
+	r.tenant.Record.Version = 1
 	if err := verify(ctx, db, o.tables()); err != nil {
 		r.s.idle()
 		return nil, err
@@ -471,7 +471,7 @@ func (r *reference) first(
 func (r *reference) shown(
 	ctx context.Context, ask question, newest []event,
 ) (d andon.Device, err error) {
-	set := r.tenant.record.States
+	set := r.tenant.Record.States
 	slices.SortFunc(newest, func(a, b event) int { return b.Key(set).Compare(a.Key(set)) })
 	e := newest[0]
 	d = andon.Device{
@@ -495,7 +495,7 @@ func (r *reference) shown(
 func (r *reference) incident(
 	ctx context.Context, ask question, newest []event, d *andon.Device,
 ) error {
-	set := r.tenant.record.States
+	set := r.tenant.Record.States
 	q := andon.EventQuery{Order: andon.Asc, Limit: pageItems}
 	var open []andon.State
 	for _, e := range newest { // newest first
@@ -525,12 +525,12 @@ func (r *reference) incident(
 
 // Tenants is of andon.Tenants.
 func (r *reference) Tenants(ctx context.Context) ([]andon.Tenant, error) {
-	return []andon.Tenant{r.tenant.record}, ctx.Err()
+	return []andon.Tenant{r.tenant.Record}, ctx.Err()
 }
 
 // Tenant is of andon.Tenants.
 func (r *reference) Tenant(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
-	return r.tenant.record, r.in(ctx, id)
+	return r.tenant.Record, r.in(ctx, id)
 }
 
 // AdmitStates is of andon.Tenants: the table takes all states.

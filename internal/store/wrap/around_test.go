@@ -96,8 +96,8 @@ const passing = "AdmitStates Append AppendReadings Assign Assignments AwaitChang
 	"ChangesKept Close Counts DeleteRecord DeleteTenant DueRecords Expire Had Names Purge " +
 	"PutRecord PutTenant Ready Record Records Reorder Restore Retire Retirements Tenant Tenants"
 
-// TestNothingIsEmbedded: what is embedded would forward a method that no one has thought about. What
-// passes through retention is named above.
+// TestNothingIsEmbedded: what is embedded would forward a method that no one has thought about. The
+// methods that pass through retention are named above.
 func TestNothingIsEmbedded(t *testing.T) {
 	s := memstore.New()
 	for _, w := range []andon.Store{wrap.Guard(s), wrap.Retain(s, nil)} {

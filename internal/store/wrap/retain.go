@@ -1,6 +1,6 @@
 // Package wrap has stores that wrap a store: behaviour that every store would otherwise repeat is
-// written here once. A wrapper knows the contract of andon.Store and no engine. It names every method
-// itself: if it embedded the store, it would forward a new method without anyone noticing.
+// written here once. A wrapper knows the contract of andon.Store and no engine. It names every
+// method itself: if it embedded the store, it would forward a new method without anyone noticing.
 package wrap
 
 import (
