@@ -165,32 +165,17 @@ func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History)
 	if err != nil {
 		return err
 	}
-	of := map[andon.DeviceID]*andon.History{}
-	var ids []andon.DeviceID
-	history := func(id andon.DeviceID) *andon.History {
-		if of[id] == nil {
-			of[id], ids = &andon.History{}, append(ids, id)
-		}
-		return of[id]
-	}
 	index := indexRows{store: s, tenant: t}
 	for _, a := range h.Assignments {
-		is := history(a.Device)
-		is.Assignments = append(is.Assignments, a)
 		index.name(andon.OperatorNames, string(a.Operator))
 	}
 	for _, e := range h.Escalations {
-		is := history(e.Device)
-		is.Escalations = append(is.Escalations, e)
 		index.name(andon.SupervisorNames, string(e.To))
-	}
-	for _, r := range h.Retirements {
-		is := history(r.Device)
-		is.Retirements = append(is.Retirements, r)
 	}
 	if err := index.write(ctx); err != nil {
 		return err
 	}
+	ids, of := h.ByDevice()
 	return shared.Parallel(ctx, len(ids), func(ctx context.Context, i int) error {
 		return s.withDevice(ctx, t, ids[i], func(t *tenant, d *device) (bool, error) {
 			return s.restore(ctx, t, d, of[ids[i]])

@@ -21,35 +21,10 @@ type device struct {
 	version int64 // 0: there is no item
 }
 
-// folded is what the attribute Shown holds.
+// folded is what the attribute Shown holds, as JSON.
 type folded struct {
 	current.Device
 	also
-}
-
-// stored is the attribute Shown, as JSON. These names are part of what is stored.
-type stored struct {
-	shown
-	also
-}
-
-// shown is current.Device.
-type shown struct {
-	ID           andon.DeviceID       `json:"-"`
-	Time         andon.Time           `json:"time,omitempty"`
-	State        andon.State          `json:"state,omitempty"`
-	Since        andon.Time           `json:"since,omitempty"`
-	PrevTime     andon.Time           `json:"prev_time,omitempty"`
-	PrevState    andon.State          `json:"prev_state,omitempty"`
-	Incident     andon.Time           `json:"incident,omitempty"`
-	LastNormal   andon.Time           `json:"last_normal,omitempty"`
-	Operator     andon.PersonID       `json:"operator,omitempty"`
-	Escalations  []current.Escalation `json:"escalations,omitempty"`
-	AsideAt      andon.Time           `json:"aside_at,omitempty"`
-	Assignee     andon.PersonID       `json:"assignee,omitempty"`
-	AssignedFrom andon.Time           `json:"assigned_from,omitempty"`
-	Retired      andon.Time           `json:"retired,omitempty"`
-	Received     andon.Time           `json:"received,omitempty"`
 }
 
 // also is what is kept beside it.
@@ -104,11 +79,9 @@ func devicesKey(tenant string, id andon.DeviceID) item {
 func readDevice(id andon.DeviceID, i item) (*device, error) {
 	d := &device{version: i.int(attrVersion)}
 	if i != nil {
-		var is stored
-		if err := json.Unmarshal([]byte(i.text(attrShown)), &is); err != nil {
+		if err := json.Unmarshal([]byte(i.text(attrShown)), &d.folded); err != nil {
 			return nil, andon.Errorf(andon.Damaged, "the item of device %q is damaged: %w", id, err)
 		}
-		d.Device, d.also = current.Device(is.shown), is.also
 	}
 	d.ID = id
 	return d, nil
@@ -116,7 +89,7 @@ func readDevice(id andon.DeviceID, i item) (*device, error) {
 
 // item is what is put, with the keys of the lists that the device is in.
 func (d *device) item(t *tenant, version int64) (item, error) {
-	is, err := json.Marshal(stored{shown(d.Device), d.also})
+	is, err := json.Marshal(d.folded)
 	if err != nil {
 		return nil, err
 	}

@@ -24,32 +24,25 @@ func (s *Store) Withdraw(
 		return sent, false, err
 	}
 	ref := andon.EntryRef{Time: sent.Time, State: andon.State(strings.Clone(string(sent.State)))}
-	w, err := s.newWrite(ctx, t, 0, 1, 256)
-	if err != nil {
-		return sent, false, err
-	}
-	w.kind = andon.ByWithdrawal
-	defer w.close()
-	w.fold = func(_ int, d *current.Device) (err error) {
-		kept, added, err = w.withdraw(d, sent, ref)
-		return err
-	}
-	w.rows = func() error {
-		if !added {
-			return nil // that it is durable is known once this write is, which holds nothing
+	devices := []andon.DeviceID{sent.Device}
+	err = s.change(ctx, t, andon.ByWithdrawal, devices, 256, func(w *writing) {
+		w.fold = func(_ int, d *current.Device) (err error) {
+			kept, added, err = w.withdraw(d, sent, ref)
+			return err
 		}
-		k := withdrawalKey(t.number, sent.Device, ref)
-		return w.batch.Set(k, appendWithdrawal(nil, &kept), nil)
-	}
-	w.ordered = func() {
-		if d := w.changes.Device(0); added {
-			t.withdrawn.set(d.ID, append(slices.Clip(t.withdrawn.of(d.ID)), ref))
+		w.rows = func() error {
+			if !added {
+				return nil // that it is durable is known once this write is, which holds nothing
+			}
+			k := withdrawalKey(t.number, sent.Device, ref)
+			return w.batch.Set(k, appendWithdrawal(nil, &kept), nil)
 		}
-	}
-	w.add([]andon.DeviceID{sent.Device})
-	if err = w.foldAll(); err == nil {
-		err = s.commit(w)
-	}
+		w.ordered = func() {
+			if d := w.changes.Device(0); added {
+				t.withdrawn.set(d.ID, append(slices.Clip(t.withdrawn.of(d.ID)), ref))
+			}
+		}
+	})
 	return kept, added, err
 }
 

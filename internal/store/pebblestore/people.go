@@ -24,26 +24,19 @@ func (s *Store) Escalate(
 	if err != nil {
 		return e, false, err
 	}
-	w, err := s.newWrite(ctx, t, 0, 1, 256)
-	if err != nil {
-		return e, false, err
-	}
-	w.kind = andon.ByEscalation
-	defer w.close()
-	w.fold = func(_ int, d *current.Device) (err error) {
-		kept, added, err = w.escalate(d, e)
-		return err
-	}
-	w.rows = func() error {
-		if !added {
-			return nil
+	devices := []andon.DeviceID{e.Device}
+	err = s.change(ctx, t, andon.ByEscalation, devices, 256, func(w *writing) {
+		w.fold = func(_ int, d *current.Device) (err error) {
+			kept, added, err = w.escalate(d, e)
+			return err
 		}
-		return setEscalation(w.batch, t.number, &kept)
-	}
-	w.add([]andon.DeviceID{e.Device})
-	if err = w.foldAll(); err == nil {
-		err = s.commit(w)
-	}
+		w.rows = func() error {
+			if !added {
+				return nil
+			}
+			return setEscalation(w.batch, t.number, &kept)
+		}
+	})
 	return kept, added, err
 }
 
@@ -147,28 +140,21 @@ func (s *Store) Retire(
 	if err != nil {
 		return 0, err
 	}
-	w, err := s.newWrite(ctx, t, 0, 1, 256)
-	if err != nil {
-		return 0, err
-	}
-	w.kind = andon.ByRetirement
-	defer w.close()
-	w.frees = true // its history goes when it expires, and nothing comes after
-	w.fold = func(_ int, d *current.Device) error {
-		if !d.Alive() {
-			return andon.NoDevice(device)
+	devices := []andon.DeviceID{device}
+	err = s.change(ctx, t, andon.ByRetirement, devices, 256, func(w *writing) {
+		w.frees = true // its history goes when it expires, and nothing comes after
+		w.fold = func(_ int, d *current.Device) error {
+			if !d.Alive() {
+				return andon.NoDevice(device)
+			}
+			retired = d.Retire(at)
+			return nil
 		}
-		retired = d.Retire(at)
-		return nil
-	}
-	w.rows = func() error {
-		k := newKey(tableRetirement, t.number).text(string(device)).time(retired)
-		return w.batch.Set(k, nil, nil)
-	}
-	w.add([]andon.DeviceID{device})
-	if err = w.foldAll(); err == nil {
-		err = s.commit(w)
-	}
+		w.rows = func() error {
+			k := newKey(tableRetirement, t.number).text(string(device)).time(retired)
+			return w.batch.Set(k, nil, nil)
+		}
+	})
 	return retired, err
 }
 
@@ -210,31 +196,24 @@ func (s *Store) Assign(
 	if err != nil || len(assignments) == 0 {
 		return nil, err
 	}
-	w, err := s.newWrite(ctx, t, 0, len(assignments), 64*len(assignments)+256)
-	if err != nil {
-		return nil, err
-	}
-	w.kind = andon.ByAssignment
-	defer w.close()
 	devices, of := devicesOf(assignments)
 	kept := slices.Clone(assignments)
-	w.fold = func(i int, d *current.Device) error {
-		for _, n := range of[devices[i]] { // a device may be assigned more than once
-			a := &kept[n]
-			if a.Again = d.AssignedFrom != 0 && d.Assignee == a.Operator; a.Again {
-				a.From, a.To = d.AssignedFrom, 0
-				continue
+	bytes := 64*len(assignments) + 256
+	err = s.change(ctx, t, andon.ByAssignment, devices, bytes, func(w *writing) {
+		w.fold = func(i int, d *current.Device) error {
+			for _, n := range of[devices[i]] { // a device may be assigned more than once
+				a := &kept[n]
+				if a.Again = d.AssignedFrom != 0 && d.Assignee == a.Operator; a.Again {
+					a.From, a.To = d.AssignedFrom, 0
+					continue
+				}
+				a.From, a.To = d.Assign(retain(a.Operator, d.Assignee), now), 0
 			}
-			a.From, a.To = d.Assign(retain(a.Operator, d.Assignee), now), 0
+			return nil
 		}
-		return nil
-	}
-	w.rows = func() error { return w.assignments(kept) }
-	w.add(devices)
-	if err := w.foldAll(); err != nil {
-		return nil, err
-	}
-	return kept, s.commit(w)
+		w.rows = func() error { return w.assignments(kept) }
+	})
+	return kept, err
 }
 
 // devicesOf returns the devices that are assigned, each once, and which assignments are theirs.
