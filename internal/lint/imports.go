@@ -26,6 +26,7 @@ func plan() []layer {
 		{dir: "internal/tools/release", may: ". internal/lint/licences"},
 		{dir: "internal/spell", pure: true},
 		{dir: "internal/sleep", pure: true},
+		{dir: "internal/seq", pure: true},
 		{dir: "internal/golden"},
 		{dir: "internal/current", pure: true, may: "."},
 		{dir: "internal/feed", pure: true, may: "."},
@@ -38,7 +39,7 @@ func plan() []layer {
 		{dir: "internal/ingest/*", pure: true, may: ". internal/spell internal/ingest " +
 			"internal/ingest/jsonscan"},
 		{dir: "internal/intake", pure: true, may: ". internal/ingest"},
-		{dir: "internal/store/wrap", pure: true, may: ". internal/sleep"},
+		{dir: "internal/store/wrap", pure: true, may: ". internal/seq internal/sleep"},
 		{dir: "internal/bench", pure: true, may: ". internal/sleep internal/store/wrap"},
 		{dir: "internal/bench/peer", may: ". internal/bench internal/ingest " +
 			"internal/ingest/jsonfeed"},
@@ -89,20 +90,21 @@ func planOfCommands() []layer {
 // planOfStores is the part of the plan that a new store adds to.
 func planOfStores() []layer {
 	return []layer{
-		{dir: "internal/store/shared", pure: true, may: ". internal/current"},
+		{dir: "internal/store/shared", pure: true, may: ". internal/current internal/seq " +
+			"internal/sleep internal/store/tenants"},
 		{dir: "internal/store/adapter", may: ". internal/config"},
 		{dir: "internal/store/tenants", pure: true, may: "."},
 		{dir: "internal/store/memstore", pure: true, may: ". internal/config internal/feed " +
-			"internal/store/adapter internal/store/tenants"},
+			"internal/seq internal/store/adapter internal/store/tenants"},
 		{dir: "internal/store/pebblestore", may: ". internal/config internal/cuckoo " +
-			"internal/current internal/eventlog internal/feed internal/rwlock " +
+			"internal/current internal/eventlog internal/feed internal/rwlock internal/seq " +
 			"internal/store/adapter internal/store/tenants"},
 		{dir: "internal/store/cassandrastore", may: ". internal/config internal/cuckoo " +
-			"internal/current internal/rwlock internal/sleep internal/store/adapter " +
+			"internal/current internal/rwlock internal/seq internal/sleep internal/store/adapter " +
 			"internal/store/shared internal/store/tenants internal/store/wrap"},
 		{dir: "internal/store/dynamostore", may: ". internal/config internal/cuckoo " +
-			"internal/current internal/store/adapter internal/store/shared " +
-			"internal/store/tenants internal/store/wrap"},
+			"internal/current internal/seq internal/sleep internal/store/adapter " +
+			"internal/store/shared internal/store/tenants internal/store/wrap"},
 		{dir: "internal/store/all", may: ". internal/config internal/store/adapter " +
 			"internal/store/cassandrastore internal/store/dynamostore internal/store/memstore " +
 			"internal/store/pebblestore internal/store/wrap"},

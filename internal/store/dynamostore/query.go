@@ -115,27 +115,10 @@ func rows[R any](s *Store, q question, decode func(item) (R, bool, error)) *shar
 
 // each is the items of a question, page by page.
 func (s *Store) each(ctx context.Context, q question) iter.Seq2[item, error] {
-	return func(yield func(item, error) bool) {
-		if q.page == 0 {
-			q.page = pageItems
-		}
-		var behind item
-		for {
-			all, next, err := s.ask(ctx, q, behind)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for _, i := range all {
-				if !yield(i, nil) {
-					return
-				}
-			}
-			if behind = next; next == nil {
-				return
-			}
-		}
+	if q.page == 0 {
+		q.page = pageItems
 	}
+	return rows(s, q, func(i item) (item, bool, error) { return i, true, nil }).All(ctx)
 }
 
 // step is a call as a plan shows it.
