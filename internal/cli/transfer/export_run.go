@@ -52,7 +52,7 @@ func (r *exportRun) allOfKind(ctx context.Context, c *client.Client, w io.Writer
 		if err != nil {
 			return err
 		}
-		return copyAll(ctx, r, c, w, exportedReading(metrics), questions[andon.Reading]{
+		return copyAll(ctx, r, c, w, command.ReadingColumns(metrics), questions[andon.Reading]{
 			wanted: func(id andon.DeviceID) iter.Seq2[andon.Reading, error] {
 				return c.DeviceReadings(ctx, id, r.wanted(), metrics...)
 			},
@@ -68,12 +68,14 @@ func (r *exportRun) allOfKind(ctx context.Context, c *client.Client, w io.Writer
 			questions[client.Assignment]{wanted: read, any: read})
 	case kindEscalations:
 		read := func(id andon.DeviceID) iter.Seq2[client.Escalation, error] {
-			return escalationsOf(ctx, c, id, r.wanted())
+			return command.Records(c.Escalations(ctx, id, r.wanted()), andon.Asc)
 		}
-		return copyAll(ctx, r, c, w, escalationColumns(),
+		columns := command.Fields[client.Escalation]("device", "time", "state", "to", "at", "by",
+			"note")
+		return copyAll(ctx, r, c, w, columns,
 			questions[client.Escalation]{wanted: read, any: read})
 	}
-	return copyAll(ctx, r, c, w, command.EventColumns(), questions[andon.Event]{
+	return copyAll(ctx, r, c, w, command.EventColumns[andon.Event](), questions[andon.Event]{
 		wanted: func(id andon.DeviceID) iter.Seq2[andon.Event, error] {
 			return c.DeviceEvents(ctx, id, r.wanted())
 		},
