@@ -144,7 +144,13 @@ A model of NoSQL Workbench is recognized: see andon import workbench --help.`,
 		return importFiles(ctx, p, o, args)
 	})
 	cmd.AddCommand(importWorkbench(p))
+	cmd.ValidArgsFunction = files
 	return cmd
+}
+
+// files lets a shell complete the names of files beside those of the commands below.
+func files(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveDefault
 }
 
 // columnFlags are the flags that were given and that a file without columns can't obey.

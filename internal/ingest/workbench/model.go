@@ -335,7 +335,7 @@ func (r *reader) describe(t *table) {
 		}
 	}
 	if len(lacks) > 0 {
-		r.note("table %s lacks %s, which the last step of the reference has",
+		r.note("table %s lacks %s: DeviceStateLog_7, the last step, has them",
 			t.name, strings.Join(lacks, ", "))
 	}
 }

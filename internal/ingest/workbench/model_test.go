@@ -83,7 +83,7 @@ func TestSteps(t *testing.T) {
 				"DataAccess of table DeviceStateLog"}
 			if lack != "" {
 				notes = slices.Insert(notes, 0, "table DeviceStateLog lacks "+lack+
-					", which the last step of the reference has")
+					": DeviceStateLog_7, the last step, has them")
 			}
 			if diff := cmp.Diff(notes, m.Notes); diff != "" {
 				t.Error(diff)
