@@ -115,7 +115,7 @@ doubled, because device, time and state (of a reading: device and time) identify
 of one entry the last one stands. The outcome says how many entries are new, how many were there
 already, and how many replaced other content.
 
-A model of NoSQL Workbench is recognized: see andon import workbench --help.`,
+A model of NoSQL Workbench is told by how it begins: see andon import workbench --help.`,
 		Example: `  andon import log.csv --device unit --time at --state status --operator who
   andon import log.csv.gz --url http://andon:8080 --tenant metro --device unit_id --time time \
       --state symptom_category --message symptom_description --attributes update_type
@@ -128,24 +128,29 @@ A model of NoSQL Workbench is recognized: see andon import workbench --help.`,
 	}
 	importFlags(cmd, &o)
 	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
-		for _, field := range []string{"device", "time", "state"} {
-			if !cmd.Flags().Changed(field) {
-				o.mapping.Unnamed = append(o.mapping.Unnamed, field)
-			}
-		}
-		o.precisely = cmd.Flags().Changed("precision")
-		for field, flag := range optionalFields {
-			if !cmd.Flags().Changed(flag) {
-				o.mapping.Standard = append(o.mapping.Standard, field)
-				o.mapping.Unnamed = append(o.mapping.Unnamed, field)
-			}
-		}
-		o.columns = columnFlags(cmd)
+		o.learn(cmd)
 		return importFiles(ctx, p, o, args)
 	})
 	cmd.AddCommand(importWorkbench(p))
 	cmd.ValidArgsFunction = files
 	return cmd
+}
+
+// learn notes which flags were given.
+func (o *importOptions) learn(cmd *cobra.Command) {
+	for _, field := range []string{"device", "time", "state"} {
+		if !cmd.Flags().Changed(field) {
+			o.mapping.Unnamed = append(o.mapping.Unnamed, field)
+		}
+	}
+	for field, flag := range optionalFields {
+		if !cmd.Flags().Changed(flag) {
+			o.mapping.Standard = append(o.mapping.Standard, field)
+			o.mapping.Unnamed = append(o.mapping.Unnamed, field)
+		}
+	}
+	o.precisely = cmd.Flags().Changed("precision")
+	o.columns = columnFlags(cmd)
 }
 
 // files lets a shell complete the names of files beside those of the commands below.

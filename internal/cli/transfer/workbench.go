@@ -29,13 +29,13 @@ func importWorkbench(p *command.Program) *cobra.Command {
 		Use:   "workbench FILE...",
 		Short: "Import the device states of NoSQL Workbench models",
 		Long: `Import the device states of models of NoSQL Workbench for Amazon DynamoDB, version
-1.0 to 3.0: the items of their tables and facets. A file .csv is sample data, as Workbench imports it:
-the names of its columns are those of the attributes, and its values are texts.
+1.0 to 3.0: the items of their tables and facets. A file .csv is sample data, as Workbench imports
+it: the names of its columns are those of the attributes, and its values are texts.
 
-An item becomes an entry by the attributes that the DynamoDB reference uses: DeviceID, State#Date,
-or State and Date instead of it, Operator, EscalatedTo, and Message. All others are kept beside the
-entry. A date without a zone is UTC. A facet may say by its aliases which key is the DeviceID and
-which is State#Date.
+An item becomes an entry by the attributes that the DynamoDB guide to device states has: DeviceID,
+State#Date, or State and Date instead of it, Operator, EscalatedTo, and Message. All others are kept
+beside the entry. A date without a zone is UTC. A facet may say by its aliases which key is the
+DeviceID and which is State#Date.
 
 It says what a table lacks, and which parts of the model have no place in a log. An item that is no
 entry is reported as FILE:LINE with its table, its number, counted from 0, and the attribute at
@@ -180,9 +180,10 @@ func exportWorkbench(p *command.Program) *cobra.Command {
 		Use:   "workbench",
 		Short: "Export events as a model that NoSQL Workbench opens",
 		Long: `Export the events of a tenant as a model of NoSQL Workbench for Amazon DynamoDB,
-version 3.0. It has one table, that of the DynamoDB reference: DeviceID and State#Date are its keys, GSI1
-finds by Operator and Date, and GSI2 by EscalatedTo and State#Date. Each event is an item of it,
-device by device. An item has EscalatedTo only if its entry was escalated, so GSI2 is sparse.
+version 3.0. It has one table, that of the DynamoDB guide to device states: DeviceID and State#Date
+are its keys, GSI1 finds by Operator and Date, and GSI2 by EscalatedTo and State#Date. Each event is
+an item of it, device by device. An item has EscalatedTo only if its entry was escalated, so GSI2 is
+sparse.
 
 What is kept beside an event becomes attributes of its item. Workbench wants one type for each
 attribute, and a name that no field has. Where that does not hold, all that is beside the event

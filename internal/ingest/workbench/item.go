@@ -3,7 +3,6 @@ package workbench
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"github.com/andonhq/andon"
@@ -59,25 +58,20 @@ func readItem(text string, alias map[string]string) (Item, error) {
 	if err := json.Compact(&compact, []byte(text)); err != nil {
 		return i, &wrong{reason: err.Error()}
 	}
-	s = jsonscan.Scanner{Text: compact.String()}
-	seen, twice := map[string]bool{}, ""
-	f := object(&s, func(name string) *jsonscan.Fault {
-		value, f := skipped(&s)
+	if compact.Bytes()[0] != '{' {
+		s.At = 0
+		return i, &wrong{reason: s.Want("an object").Reason}
+	}
+	seen := map[string]bool{}
+	for name, value := range members(compact.String()) {
 		if other := alias[name]; other != "" {
 			name = other
 		}
 		if seen[name] {
-			twice = name
+			return i, &wrong{name, "it stands twice"}
 		}
 		seen[name] = true
 		i.attributes = append(i.attributes, attribute{name, value})
-		return f
-	})
-	if f != nil {
-		return i, &wrong{reason: f.Reason}
-	}
-	if twice != "" {
-		return i, &wrong{twice, "it stands twice"}
 	}
 	return i, nil
 }
@@ -126,17 +120,17 @@ func (i *Item) Event() (andon.Event, error) {
 		}
 		*f.into = text
 	}
-	if device == "" {
-		return andon.Event{}, &wrong{attrDevice, "it is missing, so the item is of no device"}
-	}
 	e := andon.Event{
 		Device: andon.DeviceID(device), Operator: andon.PersonID(operator),
 		EscalatedTo: andon.PersonID(escalated), Message: message,
 	}
-	if err := i.key(&e); err != nil {
+	if err := i.beside(&e); err != nil { // it tells more of an item that is of something else
 		return e, err
 	}
-	if err := i.beside(&e); err != nil {
+	if device == "" {
+		return e, &wrong{attrDevice, "it is missing, so the item is of no device"}
+	}
+	if err := i.key(&e); err != nil {
 		return e, err
 	}
 	return e, e.Validate()
@@ -205,36 +199,29 @@ func splitKey(e *andon.Event, joined, state, date string) error {
 
 // beside keeps all other attributes beside the entry. What stands in Attributes alone stays as it
 // was written.
-func (i *Item) beside(e *andon.Event) error {
+func (i *Item) beside(e *andon.Event) (err error) {
 	own, isObject := objectWithin(i.get(attrAttributes))
-	alone := func(a attribute) bool { return !isField(a.name) }
-	if isObject && !slices.ContainsFunc(i.attributes, alone) {
+	b, seen, others := []byte{'{'}, map[string]bool{}, 0
+	for _, a := range i.attributes {
+		if isField(a.name) && (a.name != attrAttributes || isObject) {
+			continue
+		}
+		if b, err = appendPlain(append(appendName(b, a.name), ':'), a.value, a.name); err != nil {
+			return err
+		}
+		seen[a.name] = true
+		others++
+	}
+	if isObject && others == 0 {
 		e.Attributes = andon.JSON(own)
 		return nil
 	}
-	b := []byte{'{'}
-	seen := map[string]bool{}
-	add := func(name string, value func([]byte) ([]byte, error)) (err error) {
+	for name, value := range members(own) {
 		if seen[name] {
 			return &wrong{name, "it stands twice, in the item or within Attributes"}
 		}
 		seen[name] = true
-		b, err = value(append(appendName(b, name), ':'))
-		return err
-	}
-	for _, a := range i.attributes {
-		var err error
-		switch plain := func(b []byte) ([]byte, error) {
-			return appendPlain(b, a.value, a.name)
-		}; {
-		case a.name == attrAttributes && isObject:
-			err = within(own, add)
-		case a.name == attrAttributes, !isField(a.name):
-			err = add(a.name, plain)
-		}
-		if err != nil {
-			return err
-		}
+		b = append(append(appendName(b, name), ':'), value...)
 	}
 	if len(b) > 1 {
 		e.Attributes = andon.JSON(append(b, '}'))
@@ -245,26 +232,13 @@ func (i *Item) beside(e *andon.Event) error {
 // objectWithin returns the text of the attribute Attributes, if that is an object of JSON. If it is
 // anything else, it is an attribute as others are.
 func objectWithin(value string) (text string, ok bool) {
-	if value == "" {
-		return "", false
-	}
 	_, content, _ := split(value)
 	text = unquoted(content)
 	s := jsonscan.Scanner{Text: text}
-	return text, s.Next() == '{' && s.Skip(0) == nil && s.End() == nil
-}
-
-// within adds the members of an object.
-func within(text string, add func(string, func([]byte) ([]byte, error)) error) (err error) {
-	s := jsonscan.Scanner{Text: text}
-	object(&s, func(name string) *jsonscan.Fault {
-		member, f := skipped(&s)
-		if err == nil {
-			err = add(name, func(b []byte) ([]byte, error) { return append(b, member...), nil })
-		}
-		return f
-	})
-	return err
+	if s.Next() != '{' || s.Skip(0) != nil || s.End() != nil {
+		return "", false
+	}
+	return text, true
 }
 
 // wrapText appends a text as a value of DynamoDB.

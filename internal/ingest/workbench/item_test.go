@@ -52,7 +52,7 @@ func TestItems(t *testing.T) {
 		},
 		`+, "Attributes": {"S": "{\"a\": 1}"}}`: {Attributes: `{"a": 1}`},
 		`+, "Attributes": {"S": "{\"a\": 1}"}, "b": {"S": "<&>"}}`: {
-			Attributes: `{"a":1,"b":"<&>"}`,
+			Attributes: `{"b":"<&>","a":1}`,
 		},
 		`+, "Attributes": {"S": "none"}}`:    {Attributes: `{"Attributes":"none"}`},
 		`+, "metadata": {"S": "{\"a\":1}"}}`: {Attributes: `{"metadata":"{\"a\":1}"}`},

@@ -112,7 +112,7 @@ func Parse(text string) (*Model, error) {
 		return nil, andon.Errorf(andon.Invalid, "nothing can be imported: %s",
 			strings.Join(r.model.Notes, "; "))
 	}
-	if len(r.unkept) > 0 {
+	if len(r.unkept) > 0 && slices.ContainsFunc(tables, aLog) {
 		r.note("not in the log, which has no place for it: %s", strings.Join(r.unkept, ", "))
 	}
 	return &r.model, nil
@@ -148,6 +148,40 @@ func (r *reader) read() (tables []*table, f *jsonscan.Fault) {
 		f = r.s.Fault(0, "it has no DataModel")
 	}
 	return tables, f
+}
+
+// object calls visit for each member of the object that stands here. visit passes over its value.
+func object(s *jsonscan.Scanner, visit func(name string) *jsonscan.Fault) *jsonscan.Fault {
+	if s.Next() != '{' {
+		return s.Want("an object")
+	}
+	s.At++
+	for first := true; ; first = false {
+		name, more, f := s.Member(first)
+		if f != nil || !more {
+			return f
+		}
+		if f := visit(name); f != nil {
+			return f
+		}
+	}
+}
+
+// array calls visit for each element of the array that stands here. visit passes over it.
+func array(s *jsonscan.Scanner, visit func(n int) *jsonscan.Fault) *jsonscan.Fault {
+	if s.Next() != '[' {
+		return s.Want("an array")
+	}
+	s.At++
+	for n := 0; ; n++ {
+		more, f := s.Element(n == 0)
+		if f != nil || !more {
+			return f
+		}
+		if f := visit(n); f != nil {
+			return f
+		}
+	}
 }
 
 // pass passes over a part that is not kept.
@@ -312,14 +346,14 @@ func (t *table) has(name string) bool {
 
 // describe notes what a table lacks of the reference's last step, and what of it is not kept.
 func (r *reader) describe(t *table) {
-	if len(t.unkept) > 0 {
-		r.unkept = append(r.unkept, fmt.Sprintf("%s of table %s",
-			strings.Join(t.unkept, ", "), t.name))
-	}
 	if !isLog(t.has) {
 		r.note("table %s is no log of device states: want %s; its keys are %s",
 			t.name, wantedAttributes, t.keys)
 		return
+	}
+	if len(t.unkept) > 0 {
+		r.unkept = append(r.unkept, fmt.Sprintf("%s of table %s",
+			strings.Join(t.unkept, ", "), t.name))
 	}
 	var lacks []string
 	for _, name := range []string{attrStateDate, attrState, attrDate, attrOperator, attrEscalated} {

@@ -2,6 +2,7 @@ package workbench
 
 import (
 	"encoding/base64"
+	"iter"
 	"strings"
 
 	"github.com/andonhq/andon/internal/ingest"
@@ -39,36 +40,42 @@ const (
 // two levels of JSON here, and what is read has at most andon.MaxJSONDepth.
 const maxDepth = 31
 
-// object calls visit for each member of the object that stands here. visit passes over its value.
-func object(s *jsonscan.Scanner, visit func(name string) *jsonscan.Fault) *jsonscan.Fault {
-	if s.Next() != '{' {
-		return s.Want("an object")
-	}
-	s.At++
-	for first := true; ; first = false {
-		name, more, f := s.Member(first)
-		if f != nil || !more {
-			return f
+// members returns the names and values of an object that is known to be JSON, and nothing of
+// anything else.
+func members(text string) iter.Seq2[string, string] {
+	return func(yield func(name, value string) bool) {
+		s := jsonscan.Scanner{Text: text}
+		if s.Next() != '{' {
+			return
 		}
-		if f := visit(name); f != nil {
-			return f
+		s.At++
+		for first := true; ; first = false {
+			name, more, f := s.Member(first)
+			if f != nil || !more {
+				return
+			}
+			if value, f := skipped(&s); f != nil || !yield(name, value) {
+				return
+			}
 		}
 	}
 }
 
-// array calls visit for each element of the array that stands here. visit passes over it.
-func array(s *jsonscan.Scanner, visit func(n int) *jsonscan.Fault) *jsonscan.Fault {
-	if s.Next() != '[' {
-		return s.Want("an array")
-	}
-	s.At++
-	for n := 0; ; n++ {
-		more, f := s.Element(n == 0)
-		if f != nil || !more {
-			return f
+// elements returns the elements of an array that is known to be JSON, and nothing of anything else.
+func elements(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		s := jsonscan.Scanner{Text: text}
+		if s.Next() != '[' {
+			return
 		}
-		if f := visit(n); f != nil {
-			return f
+		s.At++
+		for first := true; ; first = false {
+			if more, f := s.Element(first); f != nil || !more {
+				return
+			}
+			if element, f := skipped(&s); f != nil || !yield(element) {
+				return
+			}
 		}
 	}
 }
@@ -81,18 +88,13 @@ func skipped(s *jsonscan.Scanner) (string, *jsonscan.Fault) {
 	return s.Text[from:s.At], f
 }
 
-// split takes a value apart that is known to be JSON. ok is false where it is not one type with its
-// content.
+// split takes a value apart. ok is false where it is not one type with its content.
 func split(value string) (kind, content string, ok bool) {
-	s := jsonscan.Scanner{Text: value}
 	n := 0
-	f := object(&s, func(name string) (f *jsonscan.Fault) {
+	for kind, content = range members(value) {
 		n++
-		kind = name
-		content, f = skipped(&s)
-		return f
-	})
-	return kind, content, f == nil && n == 1
+	}
+	return kind, content, n == 1
 }
 
 // wrong says what is wrong with an attribute of an item.
@@ -169,15 +171,14 @@ func unless(ok bool, text string) string {
 
 // isSet reports whether content is an array with elements that are all good.
 func isSet(content string, good func(string) bool) bool {
-	s := jsonscan.Scanner{Text: content}
-	all, some := true, false
-	f := array(&s, func(int) *jsonscan.Fault {
-		element, f := skipped(&s)
+	some := false
+	for element := range elements(content) {
+		if !good(element) {
+			return false
+		}
 		some = true
-		all = all && f == nil && good(element)
-		return f
-	})
-	return f == nil && some && all
+	}
+	return some
 }
 
 // unquoted returns the text of a string of JSON; "" where it is none.
@@ -221,56 +222,46 @@ func isBase64(content string) bool {
 
 // appendMap appends the members of a map. Where the plain map would be taken for a value with its
 // type, the type stays.
-func appendMap(b []byte, value, content, path string) ([]byte, error) {
+func appendMap(b []byte, value, content, path string) (_ []byte, err error) {
 	if content[0] != '{' {
 		return b, &wrong{path, "M is an object, found " + ingest.Clip(content)}
 	}
 	from := len(b)
 	b = append(b, '{')
-	s := jsonscan.Scanner{Text: content}
-	var err error
-	object(&s, func(name string) *jsonscan.Fault {
-		member, f := skipped(&s)
-		if err == nil {
-			b = append(appendName(b, name), ':')
-			b, err = appendPlain(b, member, path+"."+name)
+	for name, member := range members(content) {
+		b = append(appendName(b, name), ':')
+		if b, err = appendPlain(b, member, path+"."+name); err != nil {
+			return b, err
 		}
-		return f
-	})
-	b = append(b, '}')
-	if err == nil && keepsType(string(b[from:])) {
-		return append(b[:from], value...), nil
 	}
-	return b, err
+	if b = append(b, '}'); keepsType(string(b[from:])) {
+		b = append(b[:from], value...)
+	}
+	return b, nil
 }
 
-func appendList(b []byte, content, path string) ([]byte, error) {
+func appendList(b []byte, content, path string) (_ []byte, err error) {
 	if content[0] != '[' {
 		return b, &wrong{path, "L is an array, found " + ingest.Clip(content)}
 	}
 	b = append(b, '[')
-	s := jsonscan.Scanner{Text: content}
-	var err error
-	array(&s, func(n int) *jsonscan.Fault {
-		element, f := skipped(&s)
-		if err == nil {
-			if n > 0 {
-				b = append(b, ',')
-			}
-			b, err = appendPlain(b, element, path)
+	for element := range elements(content) {
+		if b, err = appendPlain(comma(b), element, path); err != nil {
+			return b, err
 		}
-		return f
-	})
-	return append(b, ']'), err
+	}
+	return append(b, ']'), nil
 }
 
-// appendName appends the name of a member, behind a comma if it is not the first.
-func appendName(b []byte, name string) []byte {
-	if last := b[len(b)-1]; last != '{' {
+// comma appends a comma unless a member or an element is the first.
+func comma(b []byte) []byte {
+	if last := b[len(b)-1]; last != '{' && last != '[' {
 		b = append(b, ',')
 	}
-	return appendText(b, name)
+	return b
 }
+
+func appendName(b []byte, name string) []byte { return appendText(comma(b), name) }
 
 // keepsType reports whether plain JSON is a value that kept its type.
 func keepsType(plain string) bool {
@@ -324,32 +315,23 @@ func wrap(b []byte, kind, content string) []byte {
 }
 
 func typedMap(b []byte, plain string, depth int) (_ []byte, ok bool) {
-	s := jsonscan.Scanner{Text: plain}
 	ok = depth <= maxDepth
-	object(&s, func(name string) *jsonscan.Fault {
-		member, f := skipped(&s)
-		if ok && f == nil {
-			b = append(appendName(b, name), ':')
-			b, _, ok = appendTyped(b, member, depth)
-			ok = ok && name != ""
+	for name, member := range members(plain) {
+		if !ok || name == "" {
+			return b, false
 		}
-		return f
-	})
+		b, _, ok = appendTyped(append(appendName(b, name), ':'), member, depth)
+	}
 	return b, ok
 }
 
 func typedList(b []byte, plain string, depth int) (_ []byte, ok bool) {
-	s := jsonscan.Scanner{Text: plain}
 	ok = depth <= maxDepth
-	array(&s, func(n int) *jsonscan.Fault {
-		element, f := skipped(&s)
-		if ok && f == nil {
-			if n > 0 {
-				b = append(b, ',')
-			}
-			b, _, ok = appendTyped(b, element, depth)
+	for element := range elements(plain) {
+		if !ok {
+			return b, false
 		}
-		return f
-	})
+		b, _, ok = appendTyped(comma(b), element, depth)
+	}
 	return b, ok
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/ingest/jsonscan"
 )
 
 // Design is what a model has beside its items.
@@ -108,22 +107,17 @@ func (w *Writer) members(attributes string) (all []member, ok bool) {
 	if json.Compact(&compact, []byte(attributes)) != nil {
 		return nil, false
 	}
-	s := jsonscan.Scanner{Text: compact.String()}
 	seen := map[string]bool{}
-	ok = true
-	f := object(&s, func(name string) *jsonscan.Fault {
-		plain, f := skipped(&s)
-		if !ok || f != nil {
-			return f
-		}
+	for name, plain := range members(compact.String()) {
 		value, kind, fits := appendTyped(nil, plain, 0)
-		ok = fits && name != "" && !isField(name) && !seen[name] && kind != kindNull &&
-			(w.types[name] == "" || w.types[name] == kind)
+		taken := seen[name] || isField(name) || w.types[name] != "" && w.types[name] != kind
+		if !fits || name == "" || taken || kind == kindNull {
+			return nil, false
+		}
 		seen[name] = true
 		all = append(all, member{name, kind, string(value)})
-		return f
-	})
-	return all, ok && f == nil && len(all) > 0
+	}
+	return all, len(all) > 0
 }
 
 // written is a model as it is written: the parts of version 3.0, in the order in which Workbench
@@ -145,8 +139,10 @@ type writtenTable struct {
 	TableFacets            []struct{} // Workbench keeps items in the table or in facets
 	GlobalSecondaryIndexes []indexDef
 	TableData              []json.RawMessage
-	DataAccess             struct{ MySql struct{} }
-	BillingMode            string
+	DataAccess             struct {
+		MySQL struct{} `json:"MySql"`
+	}
+	BillingMode string
 }
 
 func textKeys(partition, sort string) keyDefs {
