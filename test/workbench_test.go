@@ -1,10 +1,12 @@
 package test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,10 +52,11 @@ func TestWorkbenchSteps(t *testing.T) {
 		was, is := fmt.Sprintf("was-%d", n), fmt.Sprintf("is-%d", n)
 		andon("tenant", "set", was)
 		andon("tenant", "set", is)
-		andon("import", "workbench", "--tenant", was,
-			data(t, fmt.Sprintf("devicestatelog/DeviceStateLog_%d.json", n)))
+		step := data(t, fmt.Sprintf("devicestatelog/DeviceStateLog_%d.json", n))
+		andon("import", "workbench", "--tenant", was, step)
 		model := filepath.Join(t.TempDir(), "model.json")
 		andon("export", "workbench", "--tenant", was, "--file", model)
+		keepsDesign(t, step, andon("export", "workbench", "--tenant", was, "--model", step))
 		out := andon("import", "workbench", "--tenant", is, model)
 		if !strings.Contains(out, ": 11 new, 0 there already, 0 replaced") {
 			t.Errorf("step %d: %s", n, out)
@@ -65,6 +68,29 @@ func TestWorkbenchSteps(t *testing.T) {
 		if lines := strings.Count(first, "\n"); lines != 11 {
 			t.Errorf("step %d has %d entries", n, lines)
 		}
+	}
+}
+
+// keepsDesign checks that a model was exported with the design of another, and has its items.
+func keepsDesign(t *testing.T, path, exported string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(text []byte) (model map[string]any) {
+		if err := json.Unmarshal(text, &model); err != nil {
+			t.Fatal(err)
+		}
+		delete(model["ModelMetadata"].(map[string]any), "DateLastModified")
+		items := model["DataModel"].([]any)[0].(map[string]any)["TableData"].([]any)
+		slices.SortFunc(items, func(a, b any) int { // of a map, by its members in order
+			return strings.Compare(fmt.Sprint(a), fmt.Sprint(b))
+		})
+		return model
+	}
+	if diff := cmp.Diff(read(text), read([]byte(exported))); diff != "" {
+		t.Errorf("%s: %s", path, diff)
 	}
 }
 

@@ -83,26 +83,30 @@ func openWorkbench(p *command.Program, o importOptions) (*source, error) {
 
 // readModel reads a model, which is held in memory.
 func (s *source) readModel(in io.Reader) error {
-	plain, err := table.PlainText(in)
-	if err != nil {
-		return err
-	}
-	var text strings.Builder
-	n, err := io.Copy(&text, io.LimitReader(plain, workbench.MaxBytes+1))
-	if err != nil {
-		return andon.Errorf(andon.Invalid, "read the file: %w", err)
-	}
-	if n > workbench.MaxBytes {
-		return andon.Errorf(andon.Invalid, "it is longer than %d MiB, the most that a model may "+
-			"have\nA log of any size can be imported as CSV or NDJSON: see andon import --help",
-			workbench.MaxBytes>>20)
-	}
-	model, err := workbench.Parse(text.String())
+	model, err := parseModel(in)
 	if err != nil {
 		return err
 	}
 	s.notes, s.events = model.Notes, inOrder(model.Batch)
 	return nil
+}
+
+func parseModel(in io.Reader) (*workbench.Model, error) {
+	plain, err := table.PlainText(in)
+	if err != nil {
+		return nil, err
+	}
+	var text strings.Builder
+	n, err := io.Copy(&text, io.LimitReader(plain, workbench.MaxBytes+1))
+	if err != nil {
+		return nil, andon.Errorf(andon.Invalid, "read the file: %w", err)
+	}
+	if n > workbench.MaxBytes {
+		return nil, andon.Errorf(andon.Invalid, "it is longer than %d MiB, the most that a model "+
+			"may have\nA log of any size can be imported as CSV or NDJSON: see andon import --help",
+			workbench.MaxBytes>>20)
+	}
+	return workbench.Parse(text.String())
 }
 
 // inOrder returns what could be read and what could not, as it stands in the file.
@@ -176,6 +180,7 @@ func exportWorkbench(p *command.Program) *cobra.Command {
 		format: &command.Choice{}}
 	e.Attempts = command.AttemptsRunning
 	var design workbench.Design
+	var model string
 	cmd := &cobra.Command{
 		Use:   "workbench",
 		Short: "Export events as a model that NoSQL Workbench opens",
@@ -189,12 +194,15 @@ What is kept beside an event becomes attributes of its item. Workbench wants one
 attribute, and a name that no field has. Where that does not hold, all that is beside the event
 stands in the attribute Attributes, as the text of a JSON object.
 
+With --model all of the design is that of a model that you have, and so are its other tables: only
+the items of its log are replaced, and what attributes they need are declared.
+
 Assignments, readings, notes of escalations and withdrawn entries are not in the model: see andon
 export --kind all. The model is made in memory and may have up to 64 MiB. Workbench itself is made
 for samples, so take few devices, or a short time.`,
 		Example: `  andon export workbench --file model.json
   andon export workbench --device 'press*' --from today --author 'Ann Lee' > model.json
-  andon export workbench --tenant plant --table PlantLog --file plant.json`,
+  andon export workbench --model DeviceStateLog_7.json --file DeviceStateLog_8.json`,
 		Args: cobra.NoArgs,
 	}
 	flags := cmd.Flags()
@@ -203,6 +211,7 @@ for samples, so take few devices, or a short time.`,
 		"only this `device`, or a prefix: 'press*'; once for each (default all that are listed)")
 	p.SpanFlags(cmd, &e.from, &e.to)
 	flags.StringVar(&e.file, "file", "", "`file` to write to (default standard output)")
+	flags.StringVar(&model, "model", "", "`file` of a model whose design is kept")
 	flags.StringVar(&design.Name, "name", "DeviceStateLog", "`name` of the model")
 	flags.StringVar(&design.Table, "table", "DeviceStateLog", "`name` of the table")
 	flags.StringVar(&design.Author, "author", "", "`name` of the author")
@@ -212,9 +221,37 @@ for samples, so take few devices, or a short time.`,
 			return err
 		}
 		design.Now = p.Now()
-		return e.toModel(ctx, workbench.NewWriter(design))
+		w := workbench.NewWriter(design)
+		if model != "" {
+			var err error
+			if w, err = refill(p, model, design.Now); err != nil {
+				return err
+			}
+		}
+		return e.toModel(ctx, w)
 	})
+	for _, name := range []string{"name", "table", "author", "description"} {
+		cmd.MarkFlagsMutuallyExclusive("model", name)
+	}
 	return cmd
+}
+
+// refill returns a Writer of a model that is there.
+func refill(p *command.Program, name string, now andon.Time) (*workbench.Writer, error) {
+	file, _, err := openFile(p, name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	model, err := parseModel(file)
+	if err != nil {
+		return nil, andon.Errorf(andon.KindOf(err), "%s: %w", name, err)
+	}
+	w, err := model.Refill(now)
+	if err != nil {
+		return nil, andon.Errorf(andon.KindOf(err), "%s: %w", name, err)
+	}
+	return w, nil
 }
 
 // modelSink puts events into a model.

@@ -31,6 +31,9 @@ type Model struct {
 	ingest.Batch[andon.Event]
 	// Notes say for people what the tables lack, and what of the model is not in its entries.
 	Notes []string
+
+	text   string
+	tables []*table
 }
 
 // The parts of a table that are read and written alike.
@@ -107,15 +110,21 @@ func Parse(text string) (*Model, error) {
 	if len(tables) == 0 {
 		return nil, andon.Errorf(andon.Invalid, "nothing can be imported: the model has no table")
 	}
-	aLog := func(t *table) bool { return isLog(t.has) }
-	if len(r.model.Items)+len(r.model.Rejected) == 0 && !slices.ContainsFunc(tables, aLog) {
+	r.model.text, r.model.tables = text, tables
+	hasLog := r.model.log() >= 0
+	if len(r.model.Items)+len(r.model.Rejected) == 0 && !hasLog {
 		return nil, andon.Errorf(andon.Invalid, "nothing can be imported: %s",
 			strings.Join(r.model.Notes, "; "))
 	}
-	if len(r.unkept) > 0 && slices.ContainsFunc(tables, aLog) {
+	if len(r.unkept) > 0 && hasLog {
 		r.note("not in the log, which has no place for it: %s", strings.Join(r.unkept, ", "))
 	}
 	return &r.model, nil
+}
+
+// log returns which of the tables is the first log; -1 where none is.
+func (m *Model) log() int {
+	return slices.IndexFunc(m.tables, func(t *table) bool { return isLog(t.has) })
 }
 
 func (r *reader) note(format string, args ...any) {

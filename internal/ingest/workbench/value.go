@@ -44,7 +44,7 @@ const maxDepth = 31
 // anything else.
 func members(text string) iter.Seq2[string, string] {
 	return func(yield func(name, value string) bool) {
-		s := jsonscan.Scanner{Text: text}
+		s := jsonscan.Scanner{Text: text, Tolerant: true}
 		if s.Next() != '{' {
 			return
 		}
@@ -64,7 +64,7 @@ func members(text string) iter.Seq2[string, string] {
 // elements returns the elements of an array that is known to be JSON, and nothing of anything else.
 func elements(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		s := jsonscan.Scanner{Text: text}
+		s := jsonscan.Scanner{Text: text, Tolerant: true}
 		if s.Next() != '[' {
 			return
 		}

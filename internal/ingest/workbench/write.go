@@ -24,6 +24,7 @@ type Design struct {
 // are free. If not, they stand together in the text Attributes.
 type Writer struct {
 	design   Design
+	base     *Model // whose design is kept; nil: the design is new
 	declared []attributeDef
 	types    map[string]string // of the declared ones, by name
 	items    []json.RawMessage
@@ -32,7 +33,9 @@ type Writer struct {
 
 // NewWriter returns a model without entries.
 func NewWriter(d Design) *Writer {
-	w := &Writer{design: d, types: map[string]string{}, items: []json.RawMessage{}}
+	w := &Writer{design: d, items: []json.RawMessage{}, types: map[string]string{
+		attrDevice: kindText, attrStateDate: kindText,
+	}}
 	for _, name := range []string{attrOperator, attrDate, attrState, attrEscalated} {
 		w.declare(name, kindText)
 	}
@@ -55,12 +58,11 @@ func (w *Writer) Add(e *andon.Event) error {
 		{attrOperator, string(e.Operator)}, {attrDate, date}, {attrState, string(e.State)},
 		{attrEscalated, string(e.EscalatedTo)}, {attrMessage, e.Message},
 	} {
-		if a.text == "" {
+		isKey := a.name == attrStateDate || a.name == attrDate || a.name == attrState
+		if a.text == "" || isKey && w.types[a.name] == "" {
 			continue
 		}
-		if a.name == attrMessage {
-			w.declare(attrMessage, kindText)
-		}
+		w.declare(a.name, kindText)
 		b = wrapText(append(appendName(b, a.name), ':'), a.text)
 	}
 	if e.Attributes != "" {
@@ -163,20 +165,9 @@ func logIndexes() []indexDef {
 
 // Write writes the model.
 func (w *Writer) Write(out io.Writer) error {
-	const date = "Jan 02, 2006, 03:04 PM"
-	now := w.design.Now.Std().Format(date)
-	model := written{
-		ModelName: w.design.Name,
-		ModelMetadata: metadata{
-			Author: w.design.Author, DateCreated: now, DateLastModified: now,
-			Description: w.design.Description, AWSService: "Amazon DynamoDB", Version: "3.0",
-		},
-		DataModel: []writtenTable{{
-			TableName: w.design.Table, KeyAttributes: textKeys(attrDevice, attrStateDate),
-			NonKeyAttributes: w.declared, TableFacets: []struct{}{},
-			GlobalSecondaryIndexes: logIndexes(), BillingMode: "PAY_PER_REQUEST",
-			TableData: w.items,
-		}},
+	var model any = w.whole()
+	if w.base != nil {
+		model = json.RawMessage(w.refilled())
 	}
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -190,4 +181,25 @@ func (w *Writer) Write(out io.Writer) error {
 	}
 	_, err := out.Write(text.Bytes())
 	return err
+}
+
+// modified is when the model was written, as Workbench writes it.
+func (d *Design) modified() string { return d.Now.Std().Format("Jan 02, 2006, 03:04 PM") }
+
+// whole is a model of the Writer's own design.
+func (w *Writer) whole() written {
+	now := w.design.modified()
+	return written{
+		ModelName: w.design.Name,
+		ModelMetadata: metadata{
+			Author: w.design.Author, DateCreated: now, DateLastModified: now,
+			Description: w.design.Description, AWSService: "Amazon DynamoDB", Version: "3.0",
+		},
+		DataModel: []writtenTable{{
+			TableName: w.design.Table, KeyAttributes: textKeys(attrDevice, attrStateDate),
+			NonKeyAttributes: w.declared, TableFacets: []struct{}{},
+			GlobalSecondaryIndexes: logIndexes(), BillingMode: "PAY_PER_REQUEST",
+			TableData: w.items,
+		}},
+	}
 }
