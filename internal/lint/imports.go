@@ -78,7 +78,8 @@ func planOfCommands() []layer {
 			"internal/store/all"},
 		{dir: "internal/cli/*", may: ". client internal/app internal/bench internal/bench/peer " +
 			"internal/cli/command internal/cli/draw internal/cli/local internal/config " +
-			"internal/httpapi internal/ingest internal/ingest/table internal/simulate " +
+			"internal/httpapi internal/ingest internal/ingest/table internal/ingest/workbench " +
+			"internal/simulate " +
 			"internal/sleep internal/spell internal/store/adapter internal/store/all " +
 			"internal/store/wrap storecheck"},
 		{dir: "internal/cli", may: ". client internal/cli/change internal/cli/command " +

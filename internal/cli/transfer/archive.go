@@ -66,7 +66,7 @@ type archiving struct {
 
 // archive exports all that the tenant has.
 func (e *export) archive(ctx context.Context) (err error) {
-	out, finish, err := e.archiveTarget()
+	out, finish, err := e.wholeTarget()
 	if err != nil {
 		return err
 	}
@@ -91,8 +91,8 @@ func (e *export) archive(ctx context.Context) (err error) {
 	return nil
 }
 
-// archiveTarget opens where an archive goes. A file gets its name when it is whole.
-func (e *export) archiveTarget() (w io.Writer, finish func(error) error, err error) {
+// wholeTarget opens where an archive or a model goes. A file gets its name when it is whole.
+func (e *export) wholeTarget() (w io.Writer, finish func(error) error, err error) {
 	if e.file == "" {
 		return e.Stdout, func(err error) error { return err }, nil
 	}
@@ -268,23 +268,30 @@ func (h *head) before(o *head) bool {
 
 func (h *head) advance() { h.device, h.err, h.ok = h.next() }
 
-// isArchive reports whether a file is an archive, by how it begins. Standard input is read again
-// from its start.
+// isArchive reports whether a file is an archive, by how it begins.
 func isArchive(p *command.Program, name string) bool {
+	return bytes.HasPrefix(beginning(p, name), []byte(archiveBegins))
+}
+
+// beginning returns the first bytes of a file. Standard input is read again from its start, and is
+// not waited for longer than it takes to tell an archive.
+func beginning(p *command.Program, name string) []byte {
+	const enough = 64
 	if name == "-" {
 		in := bufio.NewReaderSize(p.Stdin, 64<<10)
 		p.Stdin = in
-		begins, _ := in.Peek(len(archiveBegins))
-		return string(begins) == archiveBegins
+		_, _ = in.Peek(len(archiveBegins))
+		begins, _ := in.Peek(min(in.Buffered(), enough))
+		return begins
 	}
 	file, err := os.Open(name)
 	if err != nil {
-		return false // opening it again says why
+		return nil // opening it again says why
 	}
 	defer file.Close()
-	begins := make([]byte, len(archiveBegins))
-	_, err = io.ReadFull(file, begins)
-	return err == nil && bytes.Equal(begins, []byte(archiveBegins))
+	begins := make([]byte, enough)
+	n, _ := io.ReadFull(file, begins)
+	return begins[:n]
 }
 
 // importArchive takes back what an export of everything took out.

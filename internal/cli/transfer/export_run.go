@@ -75,14 +75,18 @@ func (r *exportRun) allOfKind(ctx context.Context, c *client.Client, w io.Writer
 		return copyAll(ctx, r, c, w, columns,
 			questions[client.Escalation]{wanted: read, any: read})
 	}
-	return copyAll(ctx, r, c, w, command.EventColumns[andon.Event](), questions[andon.Event]{
+	events := questions[andon.Event]{
 		wanted: func(id andon.DeviceID) iter.Seq2[andon.Event, error] {
 			return c.DeviceEvents(ctx, id, r.wanted())
 		},
 		any: func(id andon.DeviceID) iter.Seq2[andon.Event, error] {
 			return c.DeviceEvents(ctx, id, anyOne())
 		},
-	})
+	}
+	if r.model != nil {
+		return copyTo(ctx, r, c, r.model, events)
+	}
+	return copyAll(ctx, r, c, w, command.EventColumns[andon.Event](), events)
 }
 
 // questions are what the server is asked about a device.
@@ -105,6 +109,13 @@ func copyAll[T any](
 	ask questions[T],
 ) error {
 	s := command.NewSink(r.format.Value, w, columns, draw.Printer{}, command.Looks{}, r.header)
+	return copyTo(ctx, r, c, s, ask)
+}
+
+// copyTo puts the items of each device into a sink.
+func copyTo[T any](
+	ctx context.Context, r *exportRun, c *client.Client, s command.Sink[T], ask questions[T],
+) error {
 	for at, err := range r.places(ctx, c) {
 		if err == nil {
 			err = copyDevice(r, s, ask, at)
