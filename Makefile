@@ -1,4 +1,5 @@
-# Go, make and, for the race detector, a C compiler are all that is needed.
+# Go, make and, for the race detector, a C compiler are all that is needed; for the board also
+# Node.js 20 or later with npm.
 
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -21,10 +22,32 @@ BENCHTIME ?= 2s
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# Whether the board can be built: "yes", or empty. NODE= on the command line leaves it out.
+NODE := $(shell command -v npm >/dev/null && \
+	node -e 'process.exit(+process.versions.node.split(".")[0] < 20)' 2>/dev/null && echo yes)
+
 .PHONY: build
-build: ## Build bin/andon, one static binary; 2 minutes the first time, then seconds
+build: board ## Build bin/andon, one static binary; 2 minutes the first time, then seconds
 	@echo "building bin/andon; the first time it fetches and compiles its libraries: about 2 minutes"
 	CGO_ENABLED=0 go build -trimpath $(BUILDVCS) -ldflags '$(LDFLAGS)' -o bin/andon ./cmd/andon
+
+# The files of the board, which go build embeds, are made again when something below ui/ changed.
+DIST := internal/ui/dist/index.html
+UI := $(shell find ui -name node_modules -prune -o -path ui/e2e -prune -o -type f -print 2>/dev/null)
+
+.PHONY: board
+board: $(if $(NODE),$(DIST)) ## Build the pages of the board, which make build puts into the binary
+	@$(if $(NODE),,echo "the board is left out: its pages need Node.js 20 or later with npm. All else works.")
+
+$(DIST): ui/node_modules/.installed $(UI)
+	npm --prefix ui run build
+	@touch $@
+
+# npm keeps what it fetched in its own cache, so this is seconds where only node_modules is gone.
+ui/node_modules/.installed: ui/package.json ui/package-lock.json
+	@echo "fetching what the board is built with; 'make $(MAKECMDGOALS) NODE=' builds without it"
+	npm --prefix ui ci --no-audit --no-fund --prefer-offline
+	@touch $@
 
 .PHONY: demo
 demo: build ## A living factory: the server, what it is sent, a live table, until Ctrl-C

@@ -86,9 +86,14 @@ func newDocumenter(version string) *documenter {
 			Schemas: schemas,
 			SecuritySchemes: map[string]*huma.SecurityScheme{
 				"token": {Type: "http", Scheme: "bearer", Description: "Needed beyond loopback"},
+				"session": {
+					Type: "apiKey", In: "cookie", Name: "andon-session",
+					Description: "In place of the token, for a browser that signed in " +
+						"(POST /session); over TLS it is `__Host-andon-session`",
+				},
 			},
 		},
-		Security: []map[string][]string{{}, {"token": {}}},
+		Security: []map[string][]string{{}, {"token": {}}, {"session": {}}},
 	}}
 }
 

@@ -30,6 +30,7 @@ type route struct {
 	open       bool     // it needs no token
 	readOnly   bool     // it changes nothing, whatever its method
 	long       bool     // it may take longer than Options.Timeout: a stream, work on all tenants
+	anyQuery   bool     // its query is another's to read: that of a page
 	fixedOrder string   // of a list that takes no order: why
 
 	serve func(*call) error

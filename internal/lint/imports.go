@@ -31,6 +31,8 @@ func plan() []layer {
 		{dir: "internal/feed", pure: true, may: "."},
 		{dir: "internal/eventlog", pure: true, may: "."},
 		{dir: "internal/live", pure: true, may: "."},
+		{dir: "internal/session", pure: true},
+		{dir: "internal/ui"},
 		{dir: "internal/cuckoo", pure: true},
 		{dir: "internal/rwlock", pure: true},
 		{dir: "internal/simulate", pure: true, may: "."},
@@ -46,7 +48,8 @@ func plan() []layer {
 		{dir: "client", may: ". internal/sleep"},
 		{dir: "internal/config", may: ". internal/spell"},
 		{dir: "internal/httpapi", may: ". internal/intake internal/live internal/spell " +
-			"internal/ingest internal/ingest/jsonfeed internal/ingest/jsonscan"},
+			"internal/session internal/ui internal/ingest internal/ingest/jsonfeed " +
+			"internal/ingest/jsonscan"},
 
 		{dir: "storecheck", pure: true, may: ". internal/ingest internal/intake " +
 			"internal/store/wrap"},
