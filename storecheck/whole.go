@@ -114,6 +114,15 @@ func (w Whole) SupervisorEvents(
 	}, itself)
 }
 
+// TenantEvents is of andon.Log.
+func (w Whole) TenantEvents(
+	ctx context.Context, id andon.TenantID, q andon.EventQuery,
+) iter.Seq2[andon.Event, error] {
+	return keyed(ctx, w, id, q, func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
+		return w.Store.TenantEvents(ctx, id, q)
+	}, itself)
+}
+
 // EscalatedEntries is of andon.Log.
 func (w Whole) EscalatedEntries(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,

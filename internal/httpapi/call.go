@@ -51,7 +51,7 @@ func (a *API) newCall(x *exchange, r *http.Request, who string) *call {
 		API: a, x: x, r: r, context: &made.life, life: &made.life, route: x.route,
 		tenant: andon.DefaultTenant, turn: turn{of: a},
 	}
-	if c.route.long {
+	if c.route.isLong(r) {
 		c.untilStopped()
 	}
 	if len(c.route.statuses) > 0 {

@@ -235,6 +235,9 @@ func (d *documenter) responses(r *route) map[string]*huma.Response {
 		response := &huma.Response{Description: http.StatusText(status)}
 		if r.answer != nil {
 			response.Content = d.media(r.answer)
+			if r.lines {
+				response.Content[typeNDJSON] = &huma.MediaType{Schema: textSchema()}
+			}
 			if r.answer.list {
 				response.Headers = map[string]*huma.Param{"Link": {
 					Description: `The next page, rel="next"; absent on the last one`,

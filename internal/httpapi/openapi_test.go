@@ -17,7 +17,7 @@ import (
 
 // contract is every request of the contract but those of the live part.
 var contract = []string{
-	"POST /api/v1/events", "GET /api/v1/devices/{device}/events",
+	"POST /api/v1/events", "GET /api/v1/events", "GET /api/v1/devices/{device}/events",
 	"GET /api/v1/operators/{operator}/events", "GET /api/v1/supervisors/{supervisor}/events",
 	"GET /api/v1/devices/{device}/events/{time}/{state}",
 	"DELETE /api/v1/devices/{device}/events/{time}/{state}",

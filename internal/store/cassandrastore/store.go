@@ -18,6 +18,7 @@ import (
 // Store is an andon.Store on one keyspace.
 type Store struct {
 	shared.NoFeed
+	shared.NoTenantEvents
 
 	options     Options
 	session     *gocql.Session

@@ -19,6 +19,7 @@ import (
 // Store is an andon.Store on tables of DynamoDB.
 type Store struct {
 	shared.NoFeed
+	shared.NoTenantEvents
 
 	options   Options
 	db        *dynamodb.Client

@@ -26,6 +26,7 @@ func none[T any](what string) iter.Seq2[T, error] {
 
 const (
 	listOfDevices = "lists of devices"
+	tenantEvents  = "entries of all devices in one list"
 	assignments   = "assignments"
 	readings      = "readings"
 	documents     = "records"
@@ -103,6 +104,13 @@ func (unserved) MetricReadings(
 	context.Context, andon.TenantID, andon.MetricQuery,
 ) iter.Seq2[andon.MetricReading, error] {
 	return none[andon.MetricReading](readings)
+}
+
+// TenantEvents is of andon.Log.
+func (unserved) TenantEvents(
+	context.Context, andon.TenantID, andon.EventQuery,
+) iter.Seq2[andon.Event, error] {
+	return none[andon.Event](tenantEvents)
 }
 
 // Assign is of andon.Assignments.
