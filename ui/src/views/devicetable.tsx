@@ -1,0 +1,44 @@
+import type { Device } from "../model/fleet";
+import { Age, defOf, DeviceLink, OperatorLink, StateName, SupervisorLink, When } from "./parts";
+
+/** Devices as rows: what they show now. */
+export function DeviceTable({ devices, label }: { devices: Device[]; label: string }) {
+  return (
+    <table aria-label={label} class="wide">
+      <thead>
+        <tr>
+          <th>State</th>
+          <th>Device</th>
+          <th>For</th>
+          <th>Operator</th>
+          <th>Escalated to</th>
+          <th>Last heard</th>
+          <th>Message</th>
+        </tr>
+      </thead>
+      <tbody>
+        {devices.map((d) => (
+          <tr key={d.device} data-device={d.device} data-state={d.state} class={d.silent ? "silent" : ""}>
+            <td>{d.state ? <StateName def={defOf(d.state, d.severity)} /> : "–"}</td>
+            <td>
+              <DeviceLink id={d.device} /> {d.silent && <span class="tag">silent</span>}
+            </td>
+            <td class="when">{d.since ? <Age since={Date.parse(d.since)} /> : "–"}</td>
+            <td data-testid="operator">
+              <OperatorLink name={d.operator} />
+            </td>
+            <td data-testid="escalated">
+              <SupervisorLink name={d.escalated_to} />
+            </td>
+            <td class="when">
+              <When at={d.received} />
+            </td>
+            <td class="text" dir="auto">
+              {d.message}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

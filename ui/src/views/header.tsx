@@ -1,0 +1,84 @@
+import { zoneName } from "../model/time";
+import { tenant } from "../net/api";
+import { signOut, tokenRequired } from "../net/session";
+import { link as liveLink, type Phase } from "../state/live";
+import { nextTheme, sound, theme } from "../state/prefs";
+import { link, place } from "../state/route";
+import { helpOpen } from "./keys";
+import { chime } from "../state/sound";
+
+const phases: Record<Phase, string> = {
+  idle: "",
+  loading: "loading",
+  live: "live",
+  polling: "every 4 s",
+  lost: "lost",
+  failed: "failed",
+};
+
+export function Header() {
+  const phase = liveLink.value.phase;
+  return (
+    <header class="top">
+      <a class="brand" href={link("/")}>
+        <span class="lamp" aria-hidden="true">
+          <i />
+          <i />
+          <i />
+        </span>
+        Andon
+      </a>
+      {tenant.value !== "default" && (
+        <span class="tenant" title="Tenant">
+          <bdi>{tenant.value}</bdi>
+        </span>
+      )}
+      <nav aria-label="Views">
+        <Item path="/" view="fleet" text="Fleet" />
+        <Item path="/search" view="search" text="Search" />
+        <Item path="/wall" view="wall" text="Wall" />
+      </nav>
+      <span class={`phase ${phase}`}>{phases[phase]}</span>
+      <span class="zone" title="Times are in this zone">
+        {zoneName()}
+      </span>
+      <Tools />
+    </header>
+  );
+}
+
+function Item({ path, view, text }: { path: string; view: string; text: string }) {
+  return (
+    <a href={link(path)} aria-current={place.value.view === view ? "page" : undefined}>
+      {text}
+    </a>
+  );
+}
+
+const themeSigns = { system: "◐", light: "☀", dark: "☾" };
+
+function Tools() {
+  const on = sound.value === "on";
+  const toggle = () => {
+    sound.value = on ? "off" : "on";
+    if (!on) chime(0); // also the click that a browser wants before it plays anything
+  };
+  return (
+    <div class="tools">
+      <button type="button" aria-pressed={on} aria-label="Sound for new trouble" title="Sound (m)" onClick={toggle}>
+        {on ? "♪" : <s>♪</s>}
+      </button>
+      <button type="button" aria-label={`Change the theme, now ${theme.value}`} title={`Theme: ${theme.value} (t)`} onClick={nextTheme}>
+        {themeSigns[theme.value]}
+      </button>
+      <button type="button" aria-label="Help" title="Keys and help (?)" onClick={() => (helpOpen.value = true)}>
+        ?
+      </button>
+      {tokenRequired.value && (
+        <button type="button" class="words" onClick={() => void signOut()}>
+          Sign out
+        </button>
+      )}
+    </div>
+  );
+}
