@@ -27,6 +27,7 @@ export function stretches(runs: Run[], w: Window, pixels: number): Stretch[] {
   const at = (t: number) => ((t - w.from) / (w.to - w.from)) * pixels;
   const columns: (Run | undefined)[] = new Array(pixels);
   for (const run of runs) {
+    if (run.to <= w.from || run.from >= w.to) continue;
     const first = Math.max(0, Math.floor(at(run.from)));
     const behind = Math.min(pixels, Math.max(Math.ceil(at(run.to)), first + 1));
     for (let x = first; x < behind; x++) {
