@@ -6,17 +6,14 @@ export interface Grid {
   size: number; // of a cell; the rest of the pitch is the gap
 }
 
-const largest = 40;
-
 /**
- * The grid of the largest cells with which n of them fit into width and height. Where not even the
- * smallest fit, the grid is higher, and the page scrolls.
+ * The grid of the largest cells, with a pitch of least to most, with which n of them fit into width
+ * and height. Where not even the smallest fit, the grid is higher, and the page scrolls.
  */
-export function gridOf(n: number, width: number, height: number, scale = 1): Grid {
-  const most = Math.round(largest * scale);
+export function gridOf(n: number, width: number, height: number, least: number, most: number): Grid {
   let pitch = Math.min(most, Math.floor(Math.sqrt((width * height) / Math.max(n, 1))));
-  while (pitch > 2 && Math.floor(width / pitch) * Math.floor(height / pitch) < n) pitch--;
-  pitch = Math.max(pitch, Math.min(2 * Math.round(scale), most));
+  while (pitch > least && Math.floor(width / pitch) * Math.floor(height / pitch) < n) pitch--;
+  pitch = Math.max(pitch, least);
   const columns = Math.max(1, Math.floor(width / pitch));
   const gap = pitch >= 24 ? Math.round(pitch / 10) : pitch >= 8 ? 2 : pitch >= 3 ? 1 : 0;
   return { columns, rows: Math.ceil(n / columns), pitch, size: pitch - gap };

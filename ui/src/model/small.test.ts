@@ -5,7 +5,7 @@ import { cellAt, gridOf, hit, step } from "./cells";
 import { csv } from "./csv";
 import { seriesOf, shortNumber } from "./readings";
 import { contrast, inkOn, mix, tilesOf, unknownState } from "./states";
-import { queryOfRange, queryOfWindow, shownOf } from "./window";
+import { queryOfRange, queryOfWindow, shownOf, usualRange } from "./window";
 
 describe("addresses", () => {
   const ids = ["press-7", "d#1/2%", "a b?c", "<script>", "\u202eright", "😀", "."];
@@ -60,7 +60,8 @@ describe("new trouble", () => {
 describe("cells", () => {
   test("all fit, as large as they can be", () => {
     for (const [n, w, h] of [[1, 300, 200], [981, 800, 600], [100_000, 1400, 700], [7, 10, 900]]) {
-      const g = gridOf(n, w, h);
+      const g = gridOf(n, w, h, 2, 40);
+      expect(g.pitch).toBeLessThanOrEqual(40);
       expect(g.columns * g.rows).toBeGreaterThanOrEqual(n);
       expect(g.columns * g.pitch).toBeLessThanOrEqual(w);
       expect(g.rows * g.pitch).toBeLessThanOrEqual(h);
@@ -68,12 +69,12 @@ describe("cells", () => {
     }
   });
   test("that do not fit make the grid higher, not smaller than can be seen", () => {
-    const g = gridOf(100_000, 300, 200);
+    const g = gridOf(100_000, 300, 200, 2, 40);
     expect(g.pitch).toBe(2);
     expect(g.rows * g.pitch).toBeGreaterThan(200);
   });
   test("are found where they are drawn", () => {
-    const g = gridOf(500, 800, 600);
+    const g = gridOf(500, 800, 600, 2, 40);
     for (const cell of [0, 1, 77, 499]) {
       const [x, y] = cellAt(g, cell);
       expect(hit(g, 500, x + 1, y + 1)).toBe(cell);
@@ -128,6 +129,7 @@ describe("states", () => {
   });
   test("mix", () => {
     expect(mix("#000000", "#ffffff", 0.5)).toBe("#808080");
+    expect(mix("#000", "#fff", 0.5)).toBe("#808080");
   });
   test("have tiles, the severest first; of a large set only those with devices", () => {
     const set = Array.from({ length: 20 }, (_, i) => ({ ...unknownState(`S${i}`), severity: i * 10 }));
@@ -149,8 +151,11 @@ describe("the window in the address", () => {
     expect(shownOf({ range: "nonsense" }, now).range).toBe("24h");
     expect(shownOf({ from: "x", to: "y" }, now).range).toBe("24h");
   });
-  test("is short for the usual range", () => {
-    expect(queryOfRange("24h").range).toBeUndefined();
-    expect(queryOfRange("7d").range).toBe("7d");
+  test("follows how often the device changes, up to a day", () => {
+    const range = (ago: number) => usualRange(now - ago * 1000, now);
+    expect([60, 901, 3601, 40_000, 1e7].map(range)).toEqual(["15m", "1h", "8h", "24h", "24h"]);
+    expect(usualRange(undefined, now)).toBe("24h");
+    expect(shownOf({}, now, "1h").range).toBe("1h");
+    expect(shownOf(queryOfRange("24h"), now, "1h").range).toBe("24h");
   });
 });

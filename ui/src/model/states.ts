@@ -12,9 +12,10 @@ export function unknownState(name: string, severity = 16): StateDef {
   return { name, severity, letter: "?", colour: "#546e7a", symbol: "○" };
 }
 
-/** Red, green and blue of "#rrggbb". */
+/** Red, green and blue of "#rrggbb", or of "#rgb", as a style sheet may be after it was built. */
 export function rgb(colour: string): [number, number, number] {
-  const n = Number.parseInt(colour.slice(1), 16);
+  const digits = colour.length === 4 ? colour.replace(/[0-9a-f]/gi, "$&$&") : colour;
+  const n = Number.parseInt(digits.slice(1), 16);
   return Number.isNaN(n) ? [128, 128, 128] : [(n >> 16) & 255, (n >> 8) & 255, n & 255];
 }
 

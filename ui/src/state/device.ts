@@ -5,7 +5,10 @@ import { gaps, type Run, type Window } from "../model/strip";
 import { parseDuration } from "../model/time";
 import { Problem, all, reason, request, tenant } from "../net/api";
 import { follow } from "../net/stream";
-import { stateByName } from "./live";
+import { shownOf, usualRange } from "../model/window";
+import type { Query } from "../model/address";
+import { now } from "./clock";
+import { pagePhase, stateByName } from "./live";
 
 /** An entry of a device. */
 export interface Entry {
@@ -46,6 +49,8 @@ export interface Past {
 const mostEntries = 5000;
 const mostReadings = 10_000;
 const refreshEvery = 20_000;
+/** So many runs of one state are seen unless the address says otherwise. */
+const usualRuns = 15;
 
 interface Settings {
   silent_after: string;
@@ -61,16 +66,23 @@ export class DeviceModel {
   /** The device shows nothing now: never seen, retired, or it only sent readings. */
   absent = signal(false);
   lost = signal(false);
+  /** The part of time that is shown unless the address names one. */
+  usual = signal("24h");
   private end = new AbortController();
   private due: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
     readonly id: string,
-    private window: () => Window,
+    private query: () => Query,
   ) {}
+
+  private get window(): Window {
+    return shownOf(this.query(), now.peek(), this.usual.peek()).window;
+  }
 
   /** Opens the stream first and then asks, so that no change falls between the two. */
   start(): () => void {
+    pagePhase.value = "loading";
     const close = follow({
       query: { device: this.id },
       opened: () => void this.refresh(),
@@ -78,7 +90,9 @@ export class DeviceModel {
         for (const e of events) this.take(e.type, e.data);
       },
       status: ({ open, problem }) => {
-        this.lost.value = !open && problem?.status !== 501;
+        const polled = problem?.status === 501;
+        this.lost.value = !open && !polled;
+        pagePhase.value = open ? "live" : polled ? "polling" : "lost";
         if (problem?.status === 501 || problem?.status === 404) void this.refresh();
       },
     });
@@ -86,6 +100,7 @@ export class DeviceModel {
       if (!document.hidden) void this.refresh();
     }, refreshEvery);
     return () => {
+      pagePhase.value = undefined;
       close();
       clearInterval(timer);
       clearTimeout(this.due);
@@ -108,6 +123,7 @@ export class DeviceModel {
   async refresh(): Promise<void> {
     try {
       this.settings.value ??= await this.ask<Settings>(`/tenants/${encodeURIComponent(tenant.value)}`);
+      if (!this.past.peek()) await this.readUsual();
       await Promise.all([this.readNow(), this.readPast()]);
       this.problem.value = "";
     } catch (error) {
@@ -135,7 +151,7 @@ export class DeviceModel {
   }
 
   private async readPast(): Promise<void> {
-    const window = this.window();
+    const window = this.window;
     const span = { from: iso(window.from), to: iso(window.to) };
     const some = <T>(what: string, most: number) =>
       all<T>(`${this.path}/${what}`, span, most, this.end.signal);
@@ -155,6 +171,12 @@ export class DeviceModel {
       assignments: assignments.items,
       gaps: this.gapsOf(window, entries, readings),
     };
+  }
+
+  private async readUsual(): Promise<void> {
+    const last = await this.ask<{ items: Interval[] }>(`${this.path}/intervals?limit=${usualRuns}`);
+    const oldest = last.items.at(-1);
+    this.usual.value = usualRange(oldest && Date.parse(oldest.from), now.peek());
   }
 
   private run(i: Interval): Run {

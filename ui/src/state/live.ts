@@ -25,6 +25,9 @@ export const fleet = new Fleet();
 /** Grows with every change of the fleet. Who reads the fleet reads this, to be drawn again. */
 export const version = signal(0);
 export const link = signal<Link>({ phase: "idle" });
+/** How the picture of a page is that has a stream of its own. */
+export const pagePhase = signal<Phase | undefined>(undefined);
+export const shownPhase = computed(() => pagePhase.value ?? link.value.phase);
 /** When what is shown was last known to be true, in milliseconds. */
 export const asOf = signal(0);
 export const alarms = signal<Alarm[]>([]);

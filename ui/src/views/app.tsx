@@ -3,7 +3,7 @@ import { useEffect } from "preact/hooks";
 import { announcement, title } from "../model/alarms";
 import type { Place } from "../model/address";
 import { signInNeeded } from "../net/api";
-import { alarms, fleet, link, risen, version } from "../state/live";
+import { alarms, fleet, risen, shownPhase, version } from "../state/live";
 import { place } from "../state/route";
 import { Banner } from "./banner";
 import { Device } from "./device";
@@ -21,8 +21,9 @@ import { Wall } from "./wall";
 export function App() {
   useKeys();
   useSignalEffect(() => {
-    const phase = link.value.phase;
+    const phase = shownPhase.value;
     document.documentElement.dataset.live = signInNeeded.value ? "signed-out" : phase;
+    document.documentElement.dataset.view = place.value.view;
     document.title = title(alarms.value, placeName(place.value), phase === "lost");
   });
   useSignalEffect(() => {

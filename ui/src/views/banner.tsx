@@ -1,11 +1,12 @@
 import { duration } from "../model/time";
-import { asOf, link } from "../state/live";
+import { asOf, link, pagePhase } from "../state/live";
 import { now } from "../state/clock";
 import { clockAhead } from "../net/api";
 
 /** Says that what is shown is old, and how old, or that it comes by asking. */
 export function Banner() {
   const { phase, why } = link.value;
+  if (pagePhase.value) return null; // the page says it itself
   if (phase === "lost") {
     return (
       <div class="banner lost" role="alert" data-testid="lost">

@@ -1,6 +1,5 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { duration, moment } from "../model/time";
-import { shownOf } from "../model/window";
 import { now } from "../state/clock";
 import { DeviceModel, type Entry, type Past } from "../state/device";
 import { query, setQuery } from "../state/route";
@@ -13,7 +12,7 @@ import type { StateDef } from "../model/states";
 
 /** A device: what it shows now, what it was, and who answered for it. */
 export function Device({ id }: { id: string }) {
-  const model = useMemo(() => new DeviceModel(id, () => shownOf(query.peek(), now.peek()).window), [id]);
+  const model = useMemo(() => new DeviceModel(id, () => query.peek()), [id]);
   const [action, setAction] = useState<Action>();
   useEffect(() => model.start(), [model]);
   const { from, to, range } = query.value;

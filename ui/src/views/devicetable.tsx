@@ -4,7 +4,7 @@ import { Age, defOf, DeviceLink, OperatorLink, StateName, SupervisorLink, When }
 /** Devices as rows: what they show now. */
 export function DeviceTable({ devices, label }: { devices: Device[]; label: string }) {
   return (
-    <table aria-label={label} class="wide">
+    <table aria-label={label} class="wide devices">
       <thead>
         <tr>
           <th>State</th>
@@ -19,18 +19,18 @@ export function DeviceTable({ devices, label }: { devices: Device[]; label: stri
       <tbody>
         {devices.map((d) => (
           <tr key={d.device} data-device={d.device} data-state={d.state} class={d.silent ? "silent" : ""}>
-            <td>{d.state ? <StateName def={defOf(d.state, d.severity)} /> : "–"}</td>
-            <td>
+            <td class="c-state">{d.state ? <StateName def={defOf(d.state, d.severity)} /> : "–"}</td>
+            <td class="c-device">
               <DeviceLink id={d.device} /> {d.silent && <span class="tag">silent</span>}
             </td>
-            <td class="when">{d.since ? <Age since={Date.parse(d.since)} /> : "–"}</td>
-            <td data-testid="operator">
+            <td class="c-age">{d.since ? <Age since={Date.parse(d.since)} /> : "–"}</td>
+            <td class="c-operator" data-testid="operator">
               <OperatorLink name={d.operator} />
             </td>
-            <td data-testid="escalated">
+            <td class="c-supervisor" data-testid="escalated">
               <SupervisorLink name={d.escalated_to} />
             </td>
-            <td class="when">
+            <td class="c-heard">
               <When at={d.received} />
             </td>
             <td class="text" dir="auto">

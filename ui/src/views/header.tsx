@@ -1,7 +1,7 @@
 import { zoneName } from "../model/time";
 import { tenant } from "../net/api";
 import { signOut, tokenRequired } from "../net/session";
-import { link as liveLink, type Phase } from "../state/live";
+import { shownPhase, type Phase } from "../state/live";
 import { nextTheme, sound, theme } from "../state/prefs";
 import { link, place } from "../state/route";
 import { helpOpen } from "./keys";
@@ -17,7 +17,7 @@ const phases: Record<Phase, string> = {
 };
 
 export function Header() {
-  const phase = liveLink.value.phase;
+  const phase = shownPhase.value;
   return (
     <header class="top">
       <a class="brand" href={link("/")}>
@@ -55,6 +55,15 @@ function Item({ path, view, text }: { path: string; view: string; text: string }
   );
 }
 
+function Speaker({ on }: { on: boolean }) {
+  return (
+    <svg viewBox="0 0 24 24" width="20" height="20" fill="none" stroke="currentColor" stroke-width="2" aria-hidden="true">
+      <path d="M4 9.5v5h3.5L12 18.5v-13L7.5 9.5z" fill="currentColor" />
+      {on ? <path d="M15.5 9a4.5 4.5 0 0 1 0 6M18 6.5a8 8 0 0 1 0 11" /> : <path d="m16 9.5 5 5m0-5-5 5" />}
+    </svg>
+  );
+}
+
 const themeSigns = { system: "◐", light: "☀", dark: "☾" };
 
 function Tools() {
@@ -66,7 +75,7 @@ function Tools() {
   return (
     <div class="tools">
       <button type="button" aria-pressed={on} aria-label="Sound for new trouble" title="Sound (m)" onClick={toggle}>
-        {on ? "♪" : <s>♪</s>}
+        <Speaker on={on} />
       </button>
       <button type="button" aria-label={`Change the theme, now ${theme.value}`} title={`Theme: ${theme.value} (t)`} onClick={nextTheme}>
         {themeSigns[theme.value]}

@@ -22,7 +22,10 @@ export function FleetMap({ tall = false }: { tall?: boolean }) {
   const fit = () => {
     const place = box.current;
     if (!place || place.clientWidth === 0) return;
-    const look = { surface: style("--surface"), ink: style("--text"), still: reducedMotion.matches };
+    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+    const look = {
+      surface: style("--surface"), ink: style("--text"), still: reducedMotion.matches, largest: 2.6 * rem,
+    };
     painter.current?.fit(place.clientWidth, roomFor(place, tall), look);
   };
   useEffect(() => {
@@ -94,6 +97,7 @@ export function FleetMap({ tall = false }: { tall?: boolean }) {
 
 /** The height that is left for the map below where it begins; on a phone it has its own. */
 function roomFor(place: HTMLElement, tall: boolean): number {
+  if (!tall && matchMedia("(max-width: 52rem)").matches) return Math.max(innerHeight * 0.22, 140);
   const top = place.getBoundingClientRect().top + scrollY;
   const left = innerHeight - (tall ? place.getBoundingClientRect().top : Math.min(top, innerHeight * 0.5));
   return Math.max(left - (tall ? 24 : 32), 220);

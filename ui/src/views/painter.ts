@@ -7,6 +7,7 @@ export interface Look {
   surface: string;
   ink: string;
   still: boolean; // reduced motion
+  largest: number; // cell, in CSS pixels
 }
 
 /** A cell that is to be noticed. */
@@ -25,12 +26,12 @@ const mostRings = 40;
  * pictures of each state that are made once; rings are on a canvas of their own above.
  */
 export class Painter {
-  grid: Grid = gridOf(1, 1, 1);
+  grid: Grid = gridOf(1, 1, 1, 2, 2);
   selected = -1;
   private below: CanvasRenderingContext2D;
   private above: CanvasRenderingContext2D;
   private sprites: HTMLCanvasElement[][] = []; // by state, then whether silent
-  private look: Look = { surface: "#000000", ink: "#ffffff", still: false };
+  private look: Look = { surface: "#000000", ink: "#ffffff", still: false, largest: 40 };
   private marks: Mark[] = [];
   private rings: [number, number, number][] = []; // drawn last time: x, y, size
   private frame = 0;
@@ -50,7 +51,8 @@ export class Painter {
     const scale = devicePixelRatio || 1;
     this.look = look;
     const w = Math.max(1, Math.floor(width * scale));
-    this.grid = gridOf(this.fleet.ids.length, w, Math.floor(height * scale), scale);
+    const [least, most] = [2 * Math.round(scale), Math.round(look.largest * scale)];
+    this.grid = gridOf(this.fleet.ids.length, w, Math.floor(height * scale), least, most);
     const h = Math.max(1, this.grid.rows * this.grid.pitch);
     for (const canvas of [this.cells, this.overlay]) {
       canvas.width = w;

@@ -25,20 +25,20 @@ export function showWindow(w: Window): void {
 
 /** What a device was, over time. */
 export function StripPanel({ model, past }: { model: DeviceModel; past: Past }) {
-  const shown = shownOf(query.value, past.window.to);
+  const shown = shownOf(query.value, past.window.to, model.usual.value);
   const [draft, setDraft] = useState<Window>(); // while it is dragged
   const window = draft ?? (shown.range ? past.window : shown.window);
   const change = useSettled(setDraft);
   const at = now.peek();
   const keys = useMemo(() => {
-    const near = () => shownOf(query.peek(), now.peek()).window;
+    const near = () => shownOf(query.peek(), now.peek(), model.usual.peek()).window;
     const middle = (w: Window) => (w.from + w.to) / 2;
     return [
       { key: "+", does: "Nearer", run: () => showWindow(zoom(near(), 0.5, middle(near()), now.peek())) },
       { key: "-", does: "Further", run: () => showWindow(zoom(near(), 2, middle(near()), now.peek())) },
       { key: "h", does: "Earlier", run: () => showWindow(pan(near(), -0.5, now.peek())) },
       { key: "l", does: "Later", run: () => showWindow(pan(near(), 0.5, now.peek())) },
-      { key: "n", does: "Up to now", run: () => setQuery(queryOfRange("24h")) },
+      { key: "n", does: "Up to now", run: () => setQuery({ range: undefined, from: undefined, to: undefined }) },
     ];
   }, []);
   useViewKeys(keys);

@@ -66,7 +66,7 @@ function StateTile({ tile: { def, index, count }, rank }: { tile: Tile; rank: st
 function Longest({ index, severity }: { index: number; severity: number }) {
   const cell = fleet.trouble.longest(severity, (c) => fleet.state[c] === index);
   if (cell === undefined) return null;
-  return <span class="longest">since {duration(now.value / 1000 - fleet.since[cell])}</span>;
+  return <span class="longest">longest {duration(now.value / 1000 - fleet.since[cell])}</span>;
 }
 
 function SilentTile({ count }: { count: number }) {
@@ -81,7 +81,6 @@ function SilentTile({ count }: { count: number }) {
           {grouped.format(count)}
         </span>
         <span class="name">silent</span>
-        <span class="longest">not heard of</span>
       </a>
     </li>
   );

@@ -108,7 +108,7 @@ function WallList({ from, to }: { from: number; to: number }) {
     );
   }
   return (
-    <ol class="wall-list" aria-label="Not normal">
+    <ol class="wall-list" aria-label="Not normal" style={{ gridTemplateRows: `repeat(${to - from}, 1fr)` }}>
       {cells.map((cell) => {
         const [id, def, detail] = [fleet.ids[cell], fleet.states[fleet.state[cell]], fleet.details.get(cell)];
         const silent = fleet.silent[cell] === 1;
