@@ -1,7 +1,8 @@
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
-import { defineConfig, type Plugin } from "vite";
+import type { Plugin } from "vite";
+import { defineConfig } from "vitest/config";
 
 /** What a first visit may load of script, compressed. Charts come later, on the device's page. */
 const scriptBudget = 60 * 1024;
@@ -41,6 +42,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 300,
   },
+  test: { include: ["src/**/*.test.ts"] },
   server: {
     proxy: {
       "/api": { target: process.env.ANDON_URL ?? "http://127.0.0.1:8080", changeOrigin: true },

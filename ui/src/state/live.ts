@@ -1,5 +1,5 @@
 import { computed, effect, signal } from "@preact/signals";
-import { announcement, calm, expire, newFor, raise, type Alarm } from "../model/alarms";
+import { calm, expire, newFor, raise, type Alarm } from "../model/alarms";
 import { Fleet, type Device, type Rise, type Snapshot } from "../model/fleet";
 import type { ServerEvent } from "../model/sse";
 import type { StateDef } from "../model/states";
@@ -19,6 +19,7 @@ export type Phase =
 export interface Link {
   phase: Phase;
   why?: string;
+  again?: boolean; // the board tries again by itself
 }
 
 export const fleet = new Fleet();
@@ -99,7 +100,7 @@ async function load(ended: AbortSignal): Promise<void> {
 const isLasting = (p: Problem) => p.status === 401 || p.status === 403 || p.status === 404;
 
 function lose(why: string): void {
-  link.value = { phase: fleet.generation > 0 ? "lost" : "failed", why };
+  link.value = { phase: fleet.generation > 0 ? "lost" : "failed", why, again: true };
 }
 
 /** Follows the stream from where the snapshot was taken. */
@@ -257,4 +258,3 @@ export const isNew = (device: string): boolean => {
   return alarm !== undefined && Date.now() - alarm.at < newFor;
 };
 
-export { announcement };

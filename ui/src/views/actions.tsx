@@ -68,13 +68,14 @@ function Form(props: {
           </p>
         )}
         <div class="buttons">
-          {props.also}
           <button type="button" onClick={props.onClose}>
             Cancel
           </button>
           <button class={props.danger ? "danger" : "primary"} name="do" value="yes" disabled={busy}>
             {props.submit}
           </button>
+          {/* Behind the other, for Enter presses the first button that submits. */}
+          {props.also}
         </div>
       </form>
     </Dialog>

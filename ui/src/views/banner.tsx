@@ -1,5 +1,6 @@
 import { duration } from "../model/time";
 import { asOf, link, pagePhase } from "../state/live";
+import { place } from "../state/route";
 import { now } from "../state/clock";
 import { clockAhead } from "../net/api";
 
@@ -14,7 +15,7 @@ export function Banner() {
       </div>
     );
   }
-  if (phase === "failed") {
+  if (phase === "failed" && place.value.view !== "fleet") {
     return (
       <div class="banner lost" role="alert" data-testid="failed">
         <b>The fleet can't be shown.</b> {why}.

@@ -112,14 +112,14 @@ function NowPanel({ model, act }: { model: DeviceModel; act(a: Action): void }) 
         </dl>
       )}
       <div class="actions">
-        <button type="button" class="primary" onClick={() => act({ kind: "assign" })}>
+        <button type="button" class="primary" data-act="assign" onClick={() => act({ kind: "assign" })}>
           Assign…
         </button>
-        <button type="button" disabled={!d} onClick={() => act({ kind: "escalate" })}>
+        <button type="button" data-act="escalate" disabled={!d} onClick={() => act({ kind: "escalate" })}>
           Escalate…
         </button>
         {d?.escalated_to && (
-          <button type="button" onClick={() => act({ kind: "withdraw-escalation" })}>
+          <button type="button" data-act="withdraw-escalation" onClick={() => act({ kind: "withdraw-escalation" })}>
             Withdraw escalation…
           </button>
         )}
@@ -208,6 +208,7 @@ function EntryRow({ model, entry: e, act }: { model: DeviceModel; entry: Entry; 
         <button
           type="button"
           class="plain"
+          data-act="withdraw"
           aria-label={`Withdraw… ${e.state} of ${moment(new Date(e.time), new Date(now.peek()))}`}
           title="Withdraw this entry…"
           onClick={() => act({ kind: "withdraw", entry: e })}

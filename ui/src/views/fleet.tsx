@@ -2,7 +2,7 @@ import { useEffect } from "preact/hooks";
 import { tenant } from "../net/api";
 import { fleet, link, startFleet, version } from "../state/live";
 import { FleetMap } from "./map";
-import { Notice } from "./parts";
+import { Blank, Notice } from "./parts";
 import { Tiles } from "./tiles";
 import { TroubleList } from "./trouble";
 
@@ -21,6 +21,7 @@ export function FleetView() {
 }
 
 function Floor() {
+  version.value;
   return (
     <>
       <Tiles states={fleet.states} counts={fleet.counts} silent={fleet.silentCounts} />
@@ -33,7 +34,7 @@ function Floor() {
 }
 
 function Waiting() {
-  if (link.value.phase === "failed") return null; // the banner says it
+  if (link.value.phase === "failed") return <Failed />;
   return (
     <>
       <ul class="tiles" aria-hidden="true">
@@ -52,8 +53,7 @@ const example = `curl -H 'Content-Type: application/json' \\
 
 function NoDevices() {
   return (
-    <Notice kind="empty">
-      <h2>No device has reported yet</h2>
+    <Blank title="No device has reported yet">
       <p>It appears here by itself with its first event. To send one:</p>
       <pre>{example}</pre>
       <p>
@@ -61,6 +61,22 @@ function NoDevices() {
           How devices report
         </a>
       </p>
-    </Notice>
+    </Blank>
+  );
+}
+
+function Failed() {
+  const { why, again } = link.value;
+  return (
+    <Blank title="The fleet can't be shown" bad>
+      <p data-testid="failed">{why}.</p>
+      {again ? (
+        <p>The board tries again by itself, every few seconds.</p>
+      ) : (
+        <button type="button" onClick={() => location.reload()}>
+          Try again
+        </button>
+      )}
+    </Blank>
   );
 }

@@ -98,9 +98,9 @@ export function FleetMap({ tall = false }: { tall?: boolean }) {
 /** The height that is left for the map below where it begins; on a phone it has its own. */
 function roomFor(place: HTMLElement, tall: boolean): number {
   if (!tall && matchMedia("(max-width: 52rem)").matches) return Math.max(innerHeight * 0.22, 140);
+  if (tall) return place.closest(".scene")!.clientHeight - 2 * place.offsetTop;
   const top = place.getBoundingClientRect().top + scrollY;
-  const left = innerHeight - (tall ? place.getBoundingClientRect().top : Math.min(top, innerHeight * 0.5));
-  return Math.max(left - (tall ? 24 : 32), 220);
+  return Math.max(innerHeight - Math.min(top, innerHeight * 0.5) - 32, 220);
 }
 
 function CellText({ cell }: { cell: number }) {

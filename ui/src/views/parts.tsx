@@ -91,6 +91,21 @@ export function Notice(props: { kind: "empty" | "loading" | "error"; children: C
   );
 }
 
+/** A page that has nothing to show yet, or can't: what it is, and what to do. */
+export function Blank(props: { title: string; bad?: boolean; children: ComponentChildren }) {
+  return (
+    <section class={`blank ${props.bad ? "bad" : ""}`} role={props.bad ? "alert" : "status"}>
+      <span class="lamp big" aria-hidden="true">
+        <i />
+        <i />
+        <i />
+      </span>
+      <h2>{props.title}</h2>
+      {props.children}
+    </section>
+  );
+}
+
 export function Panel(props: {
   title: string;
   aside?: ComponentChildren;

@@ -66,6 +66,8 @@ function Person({ view, title, name, now: filter, children }: PersonProps) {
 }
 
 const refreshEvery = 5000;
+/** In a storm the list is not asked for with every change. */
+const refreshAtMostEvery = 3000;
 
 /** The devices that somebody has now: asked again with what the stream says, and now and then. */
 function MineNow({ filter }: { filter: Query }) {
@@ -84,7 +86,7 @@ function MineNow({ filter }: { filter: Query }) {
   };
   const changed = version.value;
   useEffect(() => {
-    const wait = Math.max(0, 1000 - (Date.now() - asked.current));
+    const wait = Math.max(0, refreshAtMostEvery - (Date.now() - asked.current));
     const timer = setTimeout(() => void read(), wait);
     return () => clearTimeout(timer);
   }, [Math.floor(changed / 4), liveLink.value.phase]);

@@ -69,10 +69,6 @@ export function StripPanel({ model, past }: { model: DeviceModel; past: Past }) 
       }
     >
       <Strip model={model} past={past} window={window} change={change} />
-      <p class="quiet axis-note">
-        {spanText(window)} · {zoneName(new Date(window.to))}
-        {past.cut && " · gaps are known for the newest 5,000 entries"}
-      </p>
     </Panel>
   );
 }
@@ -148,7 +144,16 @@ function Strip({ model, past, window: w, change }: StripProps) {
         onPointerLeave={() => (hover.value = undefined)}
         onDblClick={(e) => change(zoom(w, 0.4, timeAt(e.offsetX), now.peek()))}
       />
-      <output class="strip-text">{hover.value === undefined ? "" : textAt(past, hover.value)}</output>
+      <p class="quiet axis-note">
+        {hover.value !== undefined ? (
+          <output>{textAt(past, hover.value)}</output>
+        ) : (
+          <>
+            {spanText(w)} · {zoneName(new Date(w.to))}
+            {past.cut && ` · silences are known for the newest ${past.entries.length} entries`}
+          </>
+        )}
+      </p>
     </div>
   );
 }

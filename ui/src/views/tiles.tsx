@@ -64,6 +64,7 @@ function StateTile({ tile: { def, index, count }, rank }: { tile: Tile; rank: st
 
 /** For how long the device has been in a state that is in it longest. */
 function Longest({ index, severity }: { index: number; severity: number }) {
+  version.value;
   const cell = fleet.trouble.longest(severity, (c) => fleet.state[c] === index);
   if (cell === undefined) return null;
   return <span class="longest">longest {duration(now.value / 1000 - fleet.since[cell])}</span>;

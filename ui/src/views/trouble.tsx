@@ -70,6 +70,7 @@ function Heads() {
 }
 
 function Row({ cell, row, height }: { cell: number; row: number; height: number }) {
+  version.value;
   alarms.value; // what is new stops being new
   const id = fleet.ids[cell];
   const def = fleet.states[fleet.state[cell]];

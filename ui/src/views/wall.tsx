@@ -94,6 +94,7 @@ function WallLost() {
 }
 
 function WallList({ from, to }: { from: number; to: number }) {
+  version.value;
   alarms.value;
   const cells = fleet.trouble.slice(from, to);
   useEffect(() => want(cells), [version.value, from, to]);
