@@ -204,7 +204,7 @@ function EntryRow({ model, entry: e, act }: { model: DeviceModel; entry: Entry; 
         {e.message}
         <Attributes of={e.attributes} />
       </td>
-      <td>
+      <td class="act">
         <button
           type="button"
           class="plain"

@@ -18,6 +18,8 @@ export interface Mark {
 }
 
 const pulseFor = 4000;
+/** Rings grow in steps of so many milliseconds: 60 a second would cost more than all else. */
+const ringStep = 120;
 /** So many rings can be told apart; more would only hide the cells. */
 const mostRings = 40;
 
@@ -35,6 +37,7 @@ export class Painter {
   private marks: Mark[] = [];
   private rings: [number, number, number][] = []; // drawn last time: x, y, size
   private frame = 0;
+  private next: ReturnType<typeof setTimeout> | undefined; // step of the rings
   private generation = -1;
 
   constructor(
@@ -90,13 +93,19 @@ export class Painter {
 
   stop(): void {
     cancelAnimationFrame(this.frame);
+    clearTimeout(this.next);
   }
 
   private draw(): void {
     this.frame = 0;
     if (this.outgrown) return;
     for (const cell of this.fleet.takeTouched()) this.drawCell(cell, true);
-    if (this.drawRings(Date.now())) this.request();
+    if (this.drawRings(Date.now())) this.next ??= setTimeout(() => this.step(), ringStep);
+  }
+
+  private step(): void {
+    this.next = undefined;
+    this.request();
   }
 
   private drawCell(cell: number, clear: boolean): void {
