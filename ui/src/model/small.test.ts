@@ -4,7 +4,7 @@ import { announcement, calm, expire, newFor, raise, title } from "./alarms";
 import { cellAt, gridOf, hit, step } from "./cells";
 import { csv } from "./csv";
 import { seriesOf, shortNumber } from "./readings";
-import { contrast, inkOn, mix, tilesOf, unknownState } from "./states";
+import { contrast, mix, readable, tilesOf, unknownState } from "./states";
 import { queryOfRange, queryOfWindow, shownOf, usualRange } from "./window";
 
 describe("addresses", () => {
@@ -124,8 +124,13 @@ describe("readings", () => {
 describe("states", () => {
   test("have an ink that can be read (WCAG AA)", () => {
     for (const colour of ["#2e7d32", "#f9a825", "#ef6c00", "#d84315", "#b71c1c", "#546e7a", "#777777", "#ffffff"]) {
-      expect(contrast(colour, inkOn(colour))).toBeGreaterThanOrEqual(4.4);
+      const { ground, ink } = readable(colour);
+      expect(contrast(ground, ink)).toBeGreaterThanOrEqual(4.5);
     }
+  });
+  test("keep their colour where it can be read", () => {
+    expect(readable("#b71c1c")).toEqual({ ground: "#b71c1c", ink: "#ffffff" });
+    expect(contrast(readable("#d84315").ground, "#d84315")).toBeLessThan(1.2);
   });
   test("mix", () => {
     expect(mix("#000000", "#ffffff", 0.5)).toBe("#808080");

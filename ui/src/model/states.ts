@@ -39,6 +39,20 @@ export function inkOn(colour: string): string {
   return contrast(colour, "#ffffff") >= contrast(colour, "#101214") ? "#ffffff" : "#101214";
 }
 
+/** Contrast that small text needs (WCAG 2.2, AA). */
+const enough = 4.5;
+
+/** A colour to write on, as near to the given one as can be, and the ink that is read on it. */
+export function readable(colour: string): { ground: string; ink: string } {
+  const ink = inkOn(colour);
+  const away = ink === "#ffffff" ? "#000000" : "#ffffff";
+  let ground = colour;
+  for (let share = 0.98; contrast(ground, ink) < enough && share > 0; share -= 0.02) {
+    ground = mix(colour, away, share);
+  }
+  return { ground, ink };
+}
+
 /** A colour between two others; share is how much of the first one is in it. */
 export function mix(a: string, b: string, share: number): string {
   const [x, y] = [rgb(a), rgb(b)];

@@ -7,6 +7,7 @@ import { now } from "../state/clock";
 import { alarms, fleet, version } from "../state/live";
 import { dark, reducedMotion } from "../state/prefs";
 import { go, link } from "../state/route";
+import { countText } from "./parts";
 import { Painter } from "./painter";
 
 const style = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -73,7 +74,7 @@ export function FleetMap({ tall = false }: { tall?: boolean }) {
   return (
     <section class="map" aria-label="Map" data-testid="map">
       <h2>
-        All devices <span class="total">{fleet.size}</span>
+        All devices <span class="total">{countText(fleet.size)}</span>
         <CellText cell={at.value} />
       </h2>
       <div class="canvases" ref={box}>

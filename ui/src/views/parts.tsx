@@ -1,6 +1,6 @@
 import type { ComponentChildren, CSSProperties } from "preact";
 import { devicePath, operatorPath, supervisorPath } from "../model/address";
-import { inkOn, unknownState, type StateDef } from "../model/states";
+import { readable, unknownState, type StateDef } from "../model/states";
 import { duration, isoDuration, moment } from "../model/time";
 import { now } from "../state/clock";
 import { stateByName } from "../state/live";
@@ -8,7 +8,8 @@ import { link } from "../state/route";
 
 /** The colours of a state for the style sheets: --state and the ink that is read on it. */
 export function stateColours(def: StateDef): CSSProperties {
-  return { "--state": def.colour, "--ink": inkOn(def.colour) } as CSSProperties;
+  const { ground, ink } = readable(def.colour);
+  return { "--state": ground, "--ink": ink } as CSSProperties;
 }
 
 export function defOf(name: string | undefined, severity?: number): StateDef {
@@ -44,6 +45,11 @@ export function Age({ since, class: c = "age" }: { since: number; class?: string
     </time>
   );
 }
+
+const grouped = new Intl.NumberFormat("en");
+
+/** A count as it is read: 91,695. */
+export const countText = (n: number) => grouped.format(n);
 
 /** A moment in the viewer's zone. */
 export function When({ at }: { at: string | undefined }) {

@@ -73,6 +73,7 @@ const refreshAtMostEvery = 3000;
 function MineNow({ filter }: { filter: Query }) {
   const [found, setFound] = useState<{ devices: Device[]; more: boolean }>();
   const [problem, setProblem] = useState("");
+  const [shown, setShown] = useState(12); // the rest would hide the entries below
   const asked = useRef(0);
   const read = async () => {
     asked.current = Date.now();
@@ -103,7 +104,14 @@ function MineNow({ filter }: { filter: Query }) {
       ) : found.devices.length === 0 ? (
         <Notice kind="empty">Nothing now.</Notice>
       ) : (
-        <DeviceTable label="Mine now" devices={found.devices} />
+        <>
+          <DeviceTable label="Mine now" devices={found.devices.slice(0, shown)} />
+          {found.devices.length > shown && (
+            <button type="button" class="more" onClick={() => setShown(500)}>
+              All {found.devices.length}
+            </button>
+          )}
+        </>
       )}
     </Panel>
   );

@@ -3,7 +3,8 @@ import { duration } from "../model/time";
 import { now } from "../state/clock";
 import { alarms, fleet, version } from "../state/live";
 import { link } from "../state/route";
-import { stateColours } from "./parts";
+import type { CSSProperties } from "preact";
+import { countText, stateColours } from "./parts";
 
 interface Counts {
   states: StateDef[];
@@ -33,11 +34,8 @@ function rankOf(t: Tile, worst: Tile | undefined): string {
   return t === worst ? "worst" : "bad";
 }
 
-const grouped = new Intl.NumberFormat("en");
-
 function StateTile({ tile: { def, index, count }, rank }: { tile: Tile; rank: string }) {
   const rising = alarms.value.some((a) => a.state.name === def.name);
-  const devices = count === 1 ? "device" : "devices";
   return (
     <li
       class={`tile ${rank} ${rising ? "rising" : ""}`}
@@ -45,20 +43,29 @@ function StateTile({ tile: { def, index, count }, rank }: { tile: Tile; rank: st
       data-rank={rank}
       style={stateColours(def)}
     >
-      <a href={link("/search", { state: def.name })} aria-label={`${def.name}: ${count} ${devices}`}>
+      <a href={link("/search", { state: def.name })}>
         <span class="mark" aria-hidden="true">
           <i>{def.symbol}</i>
           <b>{def.letter}</b>
         </span>
-        <span class="count" data-count={count}>
-          {grouped.format(count)}
-        </span>
+        <Count of={count} />
         <span class="name">
           <bdi>{def.name}</bdi>
         </span>
         {def.severity > 0 && count > 0 && <Longest index={index} severity={def.severity} />}
       </a>
     </li>
+  );
+}
+
+/** A number that stays within its tile: from five characters on it is the smaller the longer. */
+function Count({ of }: { of: number }) {
+  const text = countText(of);
+  return (
+    <span class="count" data-count={of} style={{ "--fit": Math.min(1, 4.6 / text.length) } as CSSProperties}>
+      {text}
+      <span class="sr">{of === 1 ? " device " : " devices "}</span>
+    </span>
   );
 }
 
@@ -73,14 +80,12 @@ function Longest({ index, severity }: { index: number; severity: number }) {
 function SilentTile({ count }: { count: number }) {
   return (
     <li class="tile silent" data-state="silent">
-      <a href={link("/search", { silent: "true" })} aria-label={`Silent: ${count} devices`}>
+      <a href={link("/search", { silent: "true" })}>
         <span class="mark" aria-hidden="true">
           <i>▨</i>
           <b>–</b>
         </span>
-        <span class="count" data-count={count}>
-          {grouped.format(count)}
-        </span>
+        <Count of={count} />
         <span class="name">silent</span>
       </a>
     </li>

@@ -4,7 +4,7 @@ import { want } from "../state/details";
 import { alarms, fleet, isNew, version } from "../state/live";
 import { go, link } from "../state/route";
 import { useViewKeys, type Key } from "./keys";
-import { Age, OperatorLink, Sign, stateColours, SupervisorLink } from "./parts";
+import { Age, countText, OperatorLink, Sign, stateColours, SupervisorLink } from "./parts";
 import { useSeenRows } from "./rows";
 
 /** All that is not normal: severest first, then longest. */
@@ -19,7 +19,8 @@ export function TroubleList() {
   return (
     <section class="trouble" aria-label="Trouble">
       <h2>
-        Not normal <span class="total">{count}</span>
+        Not normal <span class="total">{countText(count)}</span>
+        <Fresh />
       </h2>
       {count === 0 ? (
         <AllNormal />
@@ -41,6 +42,26 @@ export function TroubleList() {
       )}
       {fleet.partial && count >= 1000 && <p class="quiet">The severest 1,000 are shown.</p>}
     </section>
+  );
+}
+
+/** How many of the new ones are named beside the heading. */
+const mostFresh = 4;
+
+/** What is new, by name: in a long list it stands far below, behind all that is older. */
+function Fresh() {
+  const fresh = alarms.value;
+  if (fresh.length === 0) return null;
+  return (
+    <span class="fresh">
+      <span class="word">new</span>
+      {fresh.slice(0, mostFresh).map((a) => (
+        <a key={a.device} href={link(devicePath(a.device))}>
+          <Sign def={a.state} /> <bdi>{a.device}</bdi>
+        </a>
+      ))}
+      {fresh.length > mostFresh && <span class="word">+{fresh.length - mostFresh}</span>}
+    </span>
   );
 }
 

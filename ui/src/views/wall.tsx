@@ -6,7 +6,7 @@ import { want } from "../state/details";
 import { alarms, asOf, fleet, isNew, link, startFleet, version } from "../state/live";
 import { query } from "../state/route";
 import { FleetMap } from "./map";
-import { Age, Sign, stateColours } from "./parts";
+import { Age, countText, Sign, stateColours } from "./parts";
 import { Tiles } from "./tiles";
 import { announcement } from "../model/alarms";
 import { risen } from "../state/live";
@@ -57,6 +57,7 @@ export function Wall() {
 }
 
 function WallHead() {
+  version.value;
   const at = new Date(now.value);
   return (
     <header class="wall-head">
@@ -68,7 +69,7 @@ function WallHead() {
         </span>
         <bdi>{tenant.value === "default" ? "Andon" : tenant.value}</bdi>
       </span>
-      <span class="total">{fleet.partial ? "" : `${fleet.size.toLocaleString("en")} devices`}</span>
+      <span class="total">{fleet.partial ? "" : `${countText(fleet.size)} devices`}</span>
       <span class="date">{dayName(at)}</span>
       <time class="clock" data-testid="clock" dateTime={at.toISOString()}>
         {clockTime(at)}
