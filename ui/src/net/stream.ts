@@ -20,7 +20,7 @@ export interface Follower {
 
 /** A heartbeat comes after 15 s; a connection that is quiet for longer than two of them is dead. */
 const quietAtMost = 35_000;
-const pauses = [250, 500, 1000, 2000, 4000, 5000];
+const pauses = [250, 500, 1000, 2000, 3000];
 
 /** Errors that another attempt does not mend. */
 const lasting = new Set([400, 401, 403, 404, 501]);

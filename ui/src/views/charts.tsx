@@ -4,9 +4,7 @@ import "uplot/dist/uPlot.min.css";
 import { shortNumber, type Series } from "../model/readings";
 import { ticks, type Window } from "../model/strip";
 import { dark } from "../state/prefs";
-import { gutter, showWindow, useWidth } from "./strip";
-
-const height = 120;
+import { showWindow, sizes, useWidth } from "./strip";
 
 /** A chart for each metric, on one axis of time. */
 export function Charts({ series, window }: { series: Series[]; window: Window }) {
@@ -40,7 +38,7 @@ function Chart({ series, window: w }: { series: Series; window: Window }) {
     plot.current = made;
     return () => made.destroy();
   }, [width === 0, dark.value]);
-  useEffect(() => plot.current?.setSize({ width, height }), [width]);
+  useEffect(() => plot.current?.setSize({ width, height: sizes().chart }), [width]);
   useEffect(() => {
     plot.current?.setData(data(series), false);
     plot.current?.setScale("x", { min: w.from / 1000, max: w.to / 1000 });
@@ -71,11 +69,12 @@ function options(
 ): uPlot.Options {
   const css = getComputedStyle(document.documentElement);
   const colour = (name: string) => css.getPropertyValue(name).trim();
+  const size = sizes();
   const grid = { stroke: colour("--line"), width: 1 };
   return {
     width,
-    height,
-    padding: [8, gutter.right, 4, 0],
+    height: size.chart,
+    padding: [8, size.right, 4, 0],
     legend: { show: false },
     cursor: {
       sync: { key: "device", scales: ["x", null] },
@@ -90,16 +89,16 @@ function options(
         size: 4,
         grid,
         ticks: { show: false },
-        splits: () => ticks(axis.current, 12).map((t) => t.at / 1000),
+        splits: () => ticks(axis.current, Math.max(2, Math.floor(width / (1.6 * size.left)))).map((t) => t.at / 1000),
         values: (_, splits) => splits.map(() => ""),
       },
       {
-        size: gutter.left,
+        size: size.left,
         grid,
         stroke: colour("--muted"),
-        font: "12px system-ui, sans-serif",
+        font: size.font,
         ticks: { show: false },
-        space: 34,
+        space: size.left * 0.6,
         values: (_, splits) => splits.map(shortNumber),
       },
     ],

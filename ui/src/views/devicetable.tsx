@@ -34,7 +34,7 @@ export function DeviceTable({ devices, label }: { devices: Device[]; label: stri
               <When at={d.received} />
             </td>
             <td class="text" dir="auto">
-              {d.message}
+              <span class="clamp">{d.message}</span>
             </td>
           </tr>
         ))}

@@ -57,7 +57,7 @@ function Item({ path, view, text }: { path: string; view: string; text: string }
 
 function Speaker({ on }: { on: boolean }) {
   return (
-    <svg viewBox="0 0 24 24" width="20" height="20" fill="none" stroke="currentColor" stroke-width="2" aria-hidden="true">
+    <svg viewBox="0 0 24 24" class="icon" fill="none" stroke="currentColor" stroke-width="2" aria-hidden="true">
       <path d="M4 9.5v5h3.5L12 18.5v-13L7.5 9.5z" fill="currentColor" />
       {on ? <path d="M15.5 9a4.5 4.5 0 0 1 0 6M18 6.5a8 8 0 0 1 0 11" /> : <path d="m16 9.5 5 5m0-5-5 5" />}
     </svg>
@@ -84,8 +84,10 @@ function Tools() {
         ?
       </button>
       {tokenRequired.value && (
-        <button type="button" class="words" onClick={() => void signOut()}>
-          Sign out
+        <button type="button" aria-label="Sign out" title="Sign out" onClick={() => void signOut()}>
+          <svg viewBox="0 0 24 24" class="icon" fill="none" stroke="currentColor" stroke-width="2" aria-hidden="true">
+            <path d="M10 4H5v16h5M9.5 12H20m-4.5-4.5L20 12l-4.5 4.5" />
+          </svg>
         </button>
       )}
     </div>

@@ -12,11 +12,24 @@ import { lookOf } from "./device";
 import { useViewKeys } from "./keys";
 import { Panel } from "./parts";
 
-/** Where the axis of time begins and ends, in pixels: the strip and all charts share it. */
-export const gutter = { left: 56, right: 12 };
+/** The sizes of what is drawn, in pixels: they follow the size of the text, which a television has larger. */
+export interface Sizes {
+  left: number; // where the axis of time begins: the strip and all charts share it
+  right: number; // and how far from the right it ends
+  bar: number;
+  axis: number;
+  chart: number;
+  font: string;
+  big: number;
+}
 
-const barHeight = 56;
-const axisHeight = 22;
+export function sizes(): Sizes {
+  const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+  return {
+    left: 3.5 * rem, right: 0.75 * rem, bar: Math.round(3.5 * rem), axis: Math.round(1.4 * rem),
+    chart: Math.round(7.5 * rem), font: `${0.75 * rem}px system-ui, sans-serif`, big: 0.95 * rem,
+  };
+}
 
 /** Shows a part of the axis; at most a few times a second, since each step asks the server. */
 export function showWindow(w: Window): void {
@@ -106,8 +119,9 @@ function Strip({ model, past, window: w, change }: StripProps) {
   useEffect(() => {
     if (width > 0) drawStrip(canvas.current!, width, model, past, w);
   }, [width, past, w.from, w.to, dark.value]);
-  const inner = Math.max(1, width - gutter.left - gutter.right);
-  const timeAt = (x: number) => w.from + ((x - gutter.left) / inner) * (w.to - w.from);
+  const { left, right } = sizes();
+  const inner = Math.max(1, width - left - right);
+  const timeAt = (x: number) => w.from + ((x - left) / inner) * (w.to - w.from);
   const onWheel = (e: WheelEvent) => {
     const sideways = Math.abs(e.deltaX) > Math.abs(e.deltaY);
     if (!e.ctrlKey && !e.metaKey && !sideways) return; // the page scrolls
@@ -183,51 +197,59 @@ function drawStrip(canvas: HTMLCanvasElement, width: number, model: DeviceModel,
   const scale = devicePixelRatio || 1;
   const css = getComputedStyle(document.documentElement);
   const colour = (name: string) => css.getPropertyValue(name).trim();
+  const size = sizes();
+  const { left, bar } = size;
   canvas.width = Math.round(width * scale);
-  canvas.height = Math.round((barHeight + axisHeight) * scale);
-  canvas.style.height = `${barHeight + axisHeight}px`;
+  canvas.height = Math.round((bar + size.axis) * scale);
+  canvas.style.height = `${bar + size.axis}px`;
   const c = canvas.getContext("2d")!;
   c.scale(scale, scale);
-  const inner = Math.floor(width - gutter.left - gutter.right);
-  const x = (t: number) => gutter.left + ((t - w.from) / (w.to - w.from)) * inner;
+  const inner = Math.floor(width - left - size.right);
+  const x = (t: number) => left + ((t - w.from) / (w.to - w.from)) * inner;
   c.fillStyle = colour("--sunken");
-  c.fillRect(gutter.left, 0, inner, barHeight);
+  c.fillRect(left, 0, inner, bar);
   for (const s of stretches(past.runs, w, inner)) {
     const def = lookOf(model, s.state);
     const well = def.severity === 0;
     const fill = well ? mix(def.colour, colour("--surface"), 0.55) : def.colour;
-    const height = well ? barHeight * 0.45 : barHeight * Math.min(1, 0.6 + def.severity / 200);
+    const height = well ? bar * 0.45 : bar * Math.min(1, 0.6 + def.severity / 200);
     c.fillStyle = fill;
-    c.fillRect(gutter.left + s.x, barHeight - height, s.width, height);
-    if (s.width >= 26 && !well) {
+    c.fillRect(left + s.x, bar - height, s.width, height);
+    if (s.width >= 1.8 * size.big && !well) {
       c.fillStyle = inkOn(def.colour);
-      c.font = "700 15px system-ui, sans-serif";
-      c.fillText(`${def.symbol} ${def.letter}`, gutter.left + s.x + 5, barHeight - 10, s.width - 8);
+      c.font = `700 ${size.big}px system-ui, sans-serif`;
+      c.fillText(`${def.symbol} ${def.letter}`, left + s.x + 5, bar - size.big * 0.7, s.width - 8);
     }
   }
   for (const g of past.gaps) {
-    drawGap(c, Math.max(x(g.from), gutter.left), Math.min(x(g.to), gutter.left + inner), colour);
+    drawGap(c, Math.max(x(g.from), left), Math.min(x(g.to), left + inner), bar, colour);
   }
-  drawAxis(c, w, x, inner, colour);
+  drawAxis(c, w, x, inner, size, colour);
 }
 
 /** A silence: what the device was in it is not known. */
-function drawGap(c: CanvasRenderingContext2D, from: number, to: number, colour: (n: string) => string): void {
+function drawGap(
+  c: CanvasRenderingContext2D,
+  from: number,
+  to: number,
+  bar: number,
+  colour: (n: string) => string,
+): void {
   if (to - from < 1) return;
   c.save();
   c.beginPath();
-  c.rect(from, 0, to - from, barHeight);
+  c.rect(from, 0, to - from, bar);
   c.clip();
   c.fillStyle = colour("--surface");
   c.globalAlpha = 0.78;
-  c.fillRect(from, 0, to - from, barHeight);
+  c.fillRect(from, 0, to - from, bar);
   c.globalAlpha = 1;
   c.strokeStyle = colour("--muted");
   c.lineWidth = 1;
   c.beginPath();
-  for (let at = from - barHeight; at < to; at += 8) {
-    c.moveTo(at, barHeight);
-    c.lineTo(at + barHeight, 0);
+  for (let at = from - bar; at < to; at += 8) {
+    c.moveTo(at, bar);
+    c.lineTo(at + bar, 0);
   }
   c.stroke();
   c.restore();
@@ -238,21 +260,22 @@ function drawAxis(
   w: Window,
   x: (t: number) => number,
   inner: number,
+  size: Sizes,
   colour: (n: string) => string,
 ): void {
   c.fillStyle = colour("--muted");
   c.strokeStyle = colour("--line");
-  c.font = "12px system-ui, sans-serif";
+  c.font = size.font;
   c.textAlign = "center";
-  for (const { at, step } of ticks(w, Math.max(2, Math.floor(inner / 90)))) {
+  for (const { at, step } of ticks(w, Math.max(2, Math.floor(inner / (1.6 * size.left))))) {
     const px = Math.round(x(at)) + 0.5;
     c.beginPath();
     c.moveTo(px, 0);
-    c.lineTo(px, barHeight + 4);
+    c.lineTo(px, size.bar + 4);
     c.stroke();
     const label = tickText(new Date(at), step);
     const half = c.measureText(label).width / 2;
-    c.fillText(label, Math.min(px, gutter.left + inner + gutter.right - half), barHeight + 17);
+    c.fillText(label, Math.min(px, size.left + inner + size.right - half), size.bar + size.axis * 0.8);
   }
 }
 

@@ -146,18 +146,26 @@ function WallList({ from, to }: { from: number; to: number }) {
 
 const silence = (received: string) => duration((now.value - Date.parse(received)) / 1000);
 
-/** Which scene is shown: in turn, and back to the worst as soon as there is new trouble. */
+/**
+ * Which scene is shown: in turn, and back to the worst when there is new trouble; in a storm not
+ * before all have had their turn.
+ */
 function useScene(scenes: number): number {
   const [scene, setScene] = useState(0);
   const every = Math.max(3, Number(query.value.every) || usualSeconds) * 1000;
-  const newest = alarms.value[0]?.at ?? 0;
+  const count = useRef(scenes);
+  count.current = scenes;
+  const jumped = useRef(0);
+  const trouble = alarms.value.length > 0;
   useEffect(() => {
-    if (newest > 0) setScene(0);
-  }, [newest > 0]);
+    if (!trouble || Date.now() - jumped.current < count.current * every) return;
+    jumped.current = Date.now();
+    setScene(0);
+  }, [trouble]);
   useEffect(() => {
-    const timer = setInterval(() => setScene((s) => (s + 1) % scenes), every);
+    const timer = setInterval(() => setScene((s) => (s + 1) % count.current), every);
     return () => clearInterval(timer);
-  }, [scenes, every]);
+  }, [every]);
   return scene % scenes;
 }
 
