@@ -51,3 +51,16 @@ const segment = (id: string) => encodeURIComponent(id);
 export const devicePath = (id: string) => `/devices/${segment(id)}`;
 export const operatorPath = (id: string) => `/operators/${segment(id)}`;
 export const supervisorPath = (id: string) => `/supervisors/${segment(id)}`;
+
+/** The query of the list that an address of the search names. */
+export function devicesQuery(q: Query): Query {
+  const device = q.device?.trim();
+  return {
+    device: device ? (device.endsWith("*") ? device : device + "*") : undefined,
+    operator: q.operator?.trim(),
+    escalated_to: q.escalated_to?.trim(),
+    state: q.state,
+    silent: q.silent,
+    sort: q.sort ?? "severity",
+  };
+}

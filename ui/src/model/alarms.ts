@@ -5,7 +5,7 @@ export interface Alarm extends Rise {
   at: number; // milliseconds
 }
 
-/** For how long trouble is new. Then the board is calm again, whatever is still wrong. */
+/** For how long trouble is new. Then nothing moves any more, whatever is still wrong. */
 export const newFor = 20_000;
 
 /** How many alarms are kept; in a storm the severest are what counts. */
@@ -27,7 +27,7 @@ export function expire(alarms: Alarm[], now: number): Alarm[] {
 }
 
 /** The alarms without a device that is normal again or gone. */
-export function calm(alarms: Alarm[], isWell: (device: string) => boolean): Alarm[] {
+export function settle(alarms: Alarm[], isWell: (device: string) => boolean): Alarm[] {
   return alarms.some((a) => isWell(a.device)) ? alarms.filter((a) => !isWell(a.device)) : alarms;
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Fleet, naturalOrder, type Device, type Snapshot } from "./fleet";
+import { Fleet, naturalOrder, snapshotOf, type Device, type Snapshot } from "./fleet";
 
 const states = [
   { name: "NORMAL", severity: 0, letter: "N", colour: "#2e7d32", symbol: "●" },
@@ -153,4 +153,14 @@ test("only cells that look different are drawn again", () => {
 test("neighbours on the floor are neighbours on the map", () => {
   const ids = ["a10", "a1b", "a2", "b", "a02", "a"];
   expect(naturalOrder(ids).map((i) => ids[i])).toEqual(["a", "a02", "a2", "a10", "a1b", "b"]);
+});
+
+test("a server without a feed gives a picture of what is not normal", () => {
+  const counts = {
+    items: states.map(({ name, ...look }) => ({ state: name, ...look, count: 7, silent: 1 })),
+    total: 21,
+    silent: 3,
+  };
+  const made = snapshotOf(counts, [device("a", "WARNING4", 10, { silent: true }), device("b", "unheard of", 5)]);
+  expect(made).toEqual({ position: "", states, devices: [["a", 2, 10]], silent: [0] });
 });

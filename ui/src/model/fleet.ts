@@ -298,3 +298,33 @@ export function naturalOrder(ids: string[]): number[] {
   };
   return ids.map((_, i) => i).sort(compare);
 }
+
+/** GET /states. */
+export interface StateCounts {
+  items: {
+    state: string;
+    severity: number;
+    letter: string;
+    colour: string;
+    symbol: string;
+    count: number;
+    silent: number;
+  }[];
+  total: number;
+  silent: number;
+}
+
+/** What a server without a feed tells, as a snapshot: of the devices only some. */
+export function snapshotOf(counts: StateCounts, devices: Device[]): Snapshot {
+  const states = counts.items.map(({ state, severity, letter, colour, symbol }) => (
+    { name: state, severity, letter, colour, symbol }
+  ));
+  const index = new Map(states.map((s, i) => [s.name, i]));
+  const known = devices.filter((d) => index.has(d.state ?? ""));
+  return {
+    position: "",
+    states,
+    devices: known.map((d) => [d.device, index.get(d.state!)!, Date.parse(d.since!) / 1000]),
+    silent: known.flatMap((d, i) => (d.silent ? [i] : [])),
+  };
+}

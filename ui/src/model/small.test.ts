@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { addressOf, devicePath, placeOf, queryOf } from "./address";
-import { announcement, calm, expire, newFor, raise, title } from "./alarms";
+import { addressOf, devicePath, devicesQuery, placeOf, queryOf } from "./address";
+import { announcement, expire, newFor, raise, settle, title } from "./alarms";
 import { cellAt, gridOf, hit, step } from "./cells";
 import { csv } from "./csv";
 import { seriesOf, shortNumber } from "./readings";
@@ -27,6 +27,12 @@ describe("addresses", () => {
   });
 });
 
+test("a search is for what begins so", () => {
+  expect(devicesQuery({ device: " press ", state: "A" })).toMatchObject({ device: "press*", state: "A", sort: "severity" });
+  expect(devicesQuery({ device: "press*" }).device).toBe("press*");
+  expect(devicesQuery({}).device).toBeUndefined();
+});
+
 describe("new trouble", () => {
   const rise = (device: string, severity: number) => (
     { cell: 0, device, state: { ...unknownState(`S${severity}`), severity } }
@@ -36,12 +42,12 @@ describe("new trouble", () => {
     expect(first.map((a) => a.device)).toEqual(["b", "a"]);
     expect(raise(first, [rise("a", 60)], 5).map((a) => [a.device, a.at])).toEqual([["a", 5], ["b", 0]]);
   });
-  test("is calm again by itself", () => {
+  test("is no longer new after a while", () => {
     const alarms = raise([], [rise("a", 10)], 0);
     expect(expire(alarms, newFor - 1)).toBe(alarms);
     expect(expire(alarms, newFor)).toEqual([]);
-    expect(calm(alarms, (d) => d === "a")).toEqual([]);
-    expect(calm(alarms, () => false)).toBe(alarms);
+    expect(settle(alarms, (d) => d === "a")).toEqual([]);
+    expect(settle(alarms, () => false)).toBe(alarms);
   });
   test("stays bounded in a storm", () => {
     const storm = Array.from({ length: 5000 }, (_, i) => rise(`d${i}`, i % 80));

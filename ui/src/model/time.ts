@@ -34,10 +34,15 @@ export function parseDuration(text: string): number {
 
 /** The viewer's zone, as it is named beside times. */
 export function zoneName(at: Date = new Date(), zone?: string): string {
-  const format = new Intl.DateTimeFormat(undefined, { timeZone: zone, timeZoneName: "short" });
-  const short = format.formatToParts(at).find((p) => p.type === "timeZoneName")?.value ?? "";
-  const name = format.resolvedOptions().timeZone;
+  const short = zoneShort(at, zone);
+  const name = zone ?? new Intl.DateTimeFormat().resolvedOptions().timeZone;
   return short && short !== name ? `${name} (${short})` : name;
+}
+
+/** The zone in few letters, for the head of a column. */
+export function zoneShort(at: Date = new Date(), zone?: string): string {
+  const format = new Intl.DateTimeFormat(undefined, { timeZone: zone, timeZoneName: "short" });
+  return format.formatToParts(at).find((p) => p.type === "timeZoneName")?.value ?? "";
 }
 
 // Making a format takes 50 µs, so each is made once.

@@ -1,6 +1,6 @@
 import { computed, effect, signal } from "@preact/signals";
-import { calm, expire, newFor, raise, type Alarm } from "../model/alarms";
-import { Fleet, type Device, type Rise, type Snapshot } from "../model/fleet";
+import { expire, newFor, raise, settle, type Alarm } from "../model/alarms";
+import { Fleet, snapshotOf, type Device, type Rise, type Snapshot, type StateCounts } from "../model/fleet";
 import type { ServerEvent } from "../model/sse";
 import type { StateDef } from "../model/states";
 import { Problem, all, list, reason, request, signInNeeded, tenant } from "../net/api";
@@ -156,7 +156,7 @@ function take(events: ServerEvent[]): Rise[] {
 function show(rises: Rise[]): void {
   asOf.value = Date.now();
   version.value++;
-  alarms.value = raise(calm(alarms.peek(), isWell), rises, Date.now());
+  alarms.value = raise(settle(alarms.peek(), isWell), rises, Date.now());
   if (rises.length > 0) risen.value = rises;
 }
 
@@ -164,12 +164,6 @@ const isWell = (device: string) => {
   const cell = fleet.find(device);
   return cell === undefined || fleet.severity(cell) === 0;
 };
-
-export interface StateCounts {
-  items: { state: string; severity: number; letter: string; colour: string; symbol: string; count: number; silent: number }[];
-  total: number;
-  silent: number;
-}
 
 export const states = (signal?: AbortSignal) => request<StateCounts>("GET", "/states", { signal });
 
@@ -196,20 +190,6 @@ async function poll(ended: AbortSignal): Promise<void> {
     }
     await new Promise((resolve) => setTimeout(resolve, pollEvery));
   }
-}
-
-export function snapshotOf(counts: StateCounts, devices: Device[]): Snapshot {
-  const states = counts.items.map(({ state, severity, letter, colour, symbol }) => (
-    { name: state, severity, letter, colour, symbol }
-  ));
-  const index = new Map(states.map((s, i) => [s.name, i]));
-  const known = devices.filter((d) => index.has(d.state ?? ""));
-  return {
-    position: "",
-    states,
-    devices: known.map((d) => [d.device, index.get(d.state!)!, Date.parse(d.since!) / 1000]),
-    silent: known.flatMap((d, i) => (d.silent ? [i] : [])),
-  };
 }
 
 /** Up to so many silent devices are asked for by list; beyond that the snapshot is shorter. */
@@ -239,7 +219,7 @@ async function refreshSilence(ended: AbortSignal): Promise<void> {
   }
 }
 
-/** Calm returns by itself, also where nothing else happens. */
+/** New trouble stops being new, also where nothing else happens. */
 export function startAlarms(): void {
   effect(() => {
     now.value;

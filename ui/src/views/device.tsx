@@ -1,10 +1,12 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { duration, moment } from "../model/time";
+import { duration, moment, zoneShort } from "../model/time";
 import { now } from "../state/clock";
 import { DeviceModel, type Entry, type Past } from "../state/device";
+import { queryOfWindow } from "../model/window";
 import { query, setQuery } from "../state/route";
 import { ActionDialog, type Action } from "./actions";
 import { ChartsPanel } from "./chartspanel";
+import { Download, entryColumns } from "./download";
 import { useViewKeys } from "./keys";
 import { Age, defOf, Notice, OperatorLink, Panel, Sign, stateColours, StateName, SupervisorLink, When } from "./parts";
 import { StripPanel } from "./strip";
@@ -146,11 +148,18 @@ function PastOf({ model, past, act }: { model: DeviceModel; past: Past; act(a: A
 
 const rowsAtOnce = 50;
 
+const spanOf = ({ window: { from, to } }: Past) => queryOfWindow({ from, to });
+
 function EntriesPanel({ model, past, act }: { model: DeviceModel; past: Past; act(a: Action): void }) {
   const [shown, setShown] = useState(rowsAtOnce);
   const entries = past.entries;
   return (
-    <Panel title="Entries" aside={<span class="total">{past.cut ? `newest ${entries.length}` : entries.length}</span>}>
+    <Panel title="Entries" aside={
+        <div class="filters">
+          <span class="total">{past.cut ? `newest ${entries.length}` : entries.length}</span>
+          <Download path={`${model.path}/events`} query={spanOf(past)} columns={entryColumns} name="entries" />
+        </div>
+      }>
       {entries.length === 0 ? (
         <Notice kind="empty">
           No entries in this window. <WiderWindow />
@@ -159,7 +168,7 @@ function EntriesPanel({ model, past, act }: { model: DeviceModel; past: Past; ac
         <table aria-label="Entries" class="wide">
           <thead>
             <tr>
-              <th>Time</th>
+              <th>Time, {zoneShort()}</th>
               <th>State</th>
               <th>Operator</th>
               <th>Escalated to</th>

@@ -1,9 +1,9 @@
 import { zoneName } from "../model/time";
-import { tenant } from "../net/api";
 import { signOut, tokenRequired } from "../net/session";
 import { shownPhase, type Phase } from "../state/live";
 import { nextTheme, sound, theme } from "../state/prefs";
 import { link, place } from "../state/route";
+import { Tenants } from "./tenants";
 import { helpOpen } from "./keys";
 import { chime } from "../state/sound";
 
@@ -28,11 +28,7 @@ export function Header() {
         </span>
         Andon
       </a>
-      {tenant.value !== "default" && (
-        <span class="tenant" title="Tenant">
-          <bdi>{tenant.value}</bdi>
-        </span>
-      )}
+      <Tenants />
       <nav aria-label="Views">
         <Item path="/" view="fleet" text="Fleet" />
         <Item path="/search" view="search" text="Search" />

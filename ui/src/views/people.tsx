@@ -2,13 +2,14 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
 import { operatorPath, supervisorPath, type Query } from "../model/address";
 import type { Device } from "../model/fleet";
-import { dayName, daySpan, toDateInput } from "../model/time";
+import { dayName, daySpan, toDateInput, zoneShort } from "../model/time";
 import { isAborted, list, reason, tenant } from "../net/api";
 import { now } from "../state/clock";
 import type { Entry } from "../state/device";
 import { link as liveLink, startFleet, stateByName, version } from "../state/live";
 import { query, setQuery } from "../state/route";
 import { DeviceTable } from "./devicetable";
+import { Download, entryColumns } from "./download";
 import { defOf, DeviceLink, Notice, OperatorLink, Panel, StateName, SupervisorLink, When } from "./parts";
 
 /** An operator: what is theirs now, and what they had between two dates. */
@@ -134,7 +135,13 @@ function Entries({ path, title, filters, span, who }: EntriesProps) {
   );
   const pages = usePages<Entry>(path, asked);
   return (
-    <Panel title={title} aside={<div class="filters">{filters}<StateFilter /></div>}>
+    <Panel title={title} aside={
+        <div class="filters">
+          {filters}
+          <StateFilter />
+          <Download path={path} query={asked} columns={entryColumns} name="entries" />
+        </div>
+      }>
       {pages.problem && <Notice kind="error">{pages.problem}</Notice>}
       {pages.items.length > 0 && <EntryTable entries={pages.items} who={who} />}
       {pages.items.length === 0 && !pages.problem && (
@@ -179,7 +186,7 @@ function EntryTable({ entries, who }: { entries: Entry[]; who: "operator" | "sup
     <table aria-label="Entries" class="wide">
       <thead>
         <tr>
-          <th>Time</th>
+          <th>Time, {zoneShort()}</th>
           <th>State</th>
           <th>Device</th>
           <th>{who === "operator" ? "Operator" : "Escalated to"}</th>

@@ -1,27 +1,13 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { operatorPath, supervisorPath, type Query } from "../model/address";
-import { csv } from "../model/csv";
+import { devicesQuery, operatorPath, supervisorPath } from "../model/address";
 import type { Device } from "../model/fleet";
-import { all, list, reason, tenant } from "../net/api";
+import { list, tenant } from "../net/api";
 import { startFleet, stateByName } from "../state/live";
 import { link, query, setQuery } from "../state/route";
 import { DeviceTable } from "./devicetable";
+import { deviceColumns, Download } from "./download";
 import { Notice, Panel } from "./parts";
 import { usePages } from "./people";
-import { say } from "./toast";
-
-/** The query of the list that an address of the search names. */
-export function devicesQuery(q: Query): Query {
-  const device = q.device?.trim();
-  return {
-    device: device ? (device.endsWith("*") ? device : device + "*") : undefined,
-    operator: q.operator?.trim(),
-    escalated_to: q.escalated_to?.trim(),
-    state: q.state,
-    silent: q.silent,
-    sort: q.sort ?? "severity",
-  };
-}
 
 export function Search() {
   useEffect(startFleet, [tenant.value]);
@@ -31,6 +17,7 @@ export function Search() {
     [device, operator, escalated_to, state, silent, sort],
   );
   const asked = useMemo(() => ({ ...filter, limit: "200" }), [filter]);
+  const byName = { ...filter, sort: "device" }; // by id each device is listed once, whatever changes
   const pages = usePages<Device>("/devices", asked);
   return (
     <main id="main" class="page search" data-view="search">
@@ -45,7 +32,7 @@ export function Search() {
             <span class="total" role="status">
               {pages.busy ? "…" : `${pages.items.length}${pages.more ? "+" : ""}`}
             </span>
-            <Download filter={filter} />
+            <Download path="/devices" query={byName} columns={deviceColumns} name="devices" />
           </div>
         }
       >
@@ -137,49 +124,6 @@ function SearchForm() {
       </label>
     </form>
   );
-}
-
-/** A download has this many devices at most: it is put together in memory. */
-const mostDownloaded = 200_000;
-
-const columns = [
-  "device", "state", "severity", "since", "time", "received", "operator", "escalated_to",
-  "incident_since", "silent", "message", "attributes",
-];
-
-function Download({ filter }: { filter: Query }) {
-  const [busy, setBusy] = useState(false);
-  const save = async (format: "csv" | "json") => {
-    setBusy(true);
-    try {
-      const { items, cut } = await all<Device>("/devices", { ...filter, sort: "device" }, mostDownloaded);
-      const text = format === "json" ? JSON.stringify(items, null, 1) + "\n" : csv(columns, items as never);
-      offer(text, `devices.${format}`, format === "json" ? "application/json" : "text/csv");
-      say(cut ? `The first ${items.length} devices: there are more` : `${items.length} devices`);
-    } catch (error) {
-      say(`No download: ${reason(error)}`);
-    }
-    setBusy(false);
-  };
-  return (
-    <span class="downloads" role="group" aria-label="Download">
-      <button type="button" disabled={busy} onClick={() => void save("csv")}>
-        CSV
-      </button>
-      <button type="button" disabled={busy} onClick={() => void save("json")}>
-        JSON
-      </button>
-    </span>
-  );
-}
-
-function offer(text: string, name: string, type: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
-  const anchor = document.createElement("a");
-  anchor.href = url;
-  anchor.download = name;
-  anchor.click();
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
 interface Name {
