@@ -8,6 +8,24 @@ import { defineConfig } from "vitest/config";
 const scriptBudget = 60 * 1024;
 const dist = join(import.meta.dirname, "../internal/ui/dist");
 
+/** What is in the script besides our own code: their licences want to be handed on with it. */
+const embedded = ["preact", "@preact/signals", "@preact/signals-core", "uplot"];
+
+function licences(): Plugin {
+  return {
+    name: "licences",
+    apply: "build",
+    generateBundle() {
+      const texts = embedded.map((name) => {
+        const folder = join(import.meta.dirname, "node_modules", name);
+        const { version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+        return `${name} ${version}\n\n${readFileSync(join(folder, "LICENSE"), "utf8").trim()}\n`;
+      });
+      this.emitFile({ type: "asset", fileName: "licences.txt", source: texts.join("\n\n") });
+    },
+  };
+}
+
 /** Writes each file compressed beside it, and fails where the script has grown beyond its budget. */
 function compressed(): Plugin {
   return {
@@ -16,7 +34,7 @@ function compressed(): Plugin {
     closeBundle() {
       let script = 0;
       for (const name of readdirSync(dist, { recursive: true, encoding: "utf8" })) {
-        if (!/\.(html|js|css|svg)$/.test(name)) continue;
+        if (!/\.(html|js|css|svg|txt)$/.test(name)) continue;
         const path = join(dist, name);
         const text = readFileSync(path);
         const br = brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } });
@@ -33,7 +51,7 @@ function compressed(): Plugin {
 }
 
 export default defineConfig({
-  plugins: [compressed()],
+  plugins: [licences(), compressed()],
   build: {
     outDir: dist,
     emptyOutDir: true,

@@ -88,6 +88,8 @@ async function load(ended: AbortSignal): Promise<void> {
       if (ended.aborted) return;
       if (error instanceof Problem && error.status === 501) return void poll(ended);
       if (error instanceof Problem && isLasting(error)) {
+        fleet.generation = 0; // what was there is of a tenant that is no more
+        version.value++;
         link.value = { phase: "failed", why: reason(error) };
         return;
       }

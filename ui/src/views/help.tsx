@@ -29,7 +29,8 @@ export function Help() {
       </label>
       <p class="quiet">
         Marks: colour, shape and letter say the same. A hollow, hatched cell is a device that has
-        fallen silent. The whole contract for programs is at <a href="/docs" target="_blank">/docs</a>.
+        fallen silent. The whole contract for programs is at <a href="/docs" target="_blank">/docs</a>,
+        and what this page is made with at <a href="/licences.txt" target="_blank">/licences.txt</a>.
       </p>
     </Dialog>
   );
