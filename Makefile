@@ -24,7 +24,7 @@ help: ## List the targets
 
 # Whether the board can be built: "yes", or empty. NODE= on the command line leaves it out.
 NODE := $(shell command -v npm >/dev/null && \
-	node -e 'process.exit(+process.versions.node.split(".")[0] < 20)' 2>/dev/null && echo yes)
+	node -e 'process.exit(+(process.versions.node.split(".")[0] < 20))' 2>/dev/null && echo yes)
 
 .PHONY: build
 build: board ## Build bin/andon, one static binary; 2 minutes the first time, then seconds
@@ -67,18 +67,30 @@ LONGEST := ./internal/store/cassandrastore ./test ./internal/store/pebblestore .
 PLAIN := ./internal/cli ./internal/cuckoo ./internal/ingest/... ./internal/simulate ./internal/tools/release
 RACED = $(filter-out $(shell go list $(PLAIN) ./internal/lint/...),$(shell go list $(LONGEST) ./...))
 
+# The board: its types, its logic, and a real browser on the real program. It has the machine to
+# itself, since it also measures how smoothly the board runs.
+.PHONY: test-board
+test-board: build ## Test the board: its logic, and the program in a real browser; 5 minutes
+	$(if $(NODE),npm --prefix ui test)
+	ui/e2e/run.sh
+
+.PHONY: screenshot
+screenshot: build ## Take the picture of the README from the demo: docs/board.png
+	ui/e2e/run.sh --project=picture
+
 # The limit of a package is a backstop for CI, which ends after 90 minutes: tests wait for progress.
 .PHONY: test
-test: check race-ready ## Check, and run all tests, with the race detector; about 15 minutes
-	@echo "make test: about 15 minutes on two cores; it starts Apache Cassandra (Java 17, 1.2 GB a node)," \
+test: check race-ready ## Check, and run all tests, with the race detector; about 20 minutes
+	@echo "make test: about 20 minutes on two cores; it starts Apache Cassandra (Java 17, 1.2 GB a node)," \
 		"which Maven fetches once (70 MB). 'go test ./...' leaves the engines out: 3 minutes."
-	@plain=0; go test $(PLAIN) || plain=$$?; \
-		CGO_ENABLED=1 ANDON_ENGINES=1 go test -race -p 3 -parallel 4 -timeout 75m $(RACED) && exit $$plain
+	@failed=0; $(MAKE) --no-print-directory test-board || failed=$$?; go test $(PLAIN) || failed=$$?; \
+		CGO_ENABLED=1 ANDON_ENGINES=1 go test -race -p 3 -parallel 4 -timeout 75m $(RACED) && exit $$failed
 
 .PHONY: test-long
 test-long: race-ready ## Many random histories, crashes, fuzzing, a ring of three Cassandra nodes; hours
 	CGO_ENABLED=1 ANDON_ENGINES=1 go test -race -timeout 6h -count $(COUNT) -run 'Histor|Crash|Kill|Random' ./...
 	CGO_ENABLED=1 ANDON_ENGINES=1 ANDON_LONG=1 go test -race -timeout 1h -run Ring ./...
+	$(MAKE) build && ANDON_LONG=1 ui/e2e/run.sh --project=load
 	@for package in $$(go list ./...); do \
 		for fuzz in $$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
 			go test -run '^$$' -fuzz "^$$fuzz$$" -fuzztime $(FUZZTIME) $$package; \
