@@ -1,4 +1,5 @@
-# Go, make and, for the race detector, a C compiler are all that is needed.
+# Go, make and, for the race detector, a C compiler are all that is needed; for the board also
+# Node.js 20 or later with npm.
 
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -21,10 +22,32 @@ BENCHTIME ?= 2s
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# Whether the board can be built: "yes", or empty. NODE= on the command line leaves it out.
+NODE := $(shell command -v npm >/dev/null && \
+	node -e 'process.exit(+(process.versions.node.split(".")[0] < 20))' 2>/dev/null && echo yes)
+
 .PHONY: build
-build: ## Build bin/andon, one static binary; 2 minutes the first time, then seconds
+build: board ## Build bin/andon, one static binary; 2 minutes the first time, then seconds
 	@echo "building bin/andon; the first time it fetches and compiles its libraries: about 2 minutes"
 	CGO_ENABLED=0 go build -trimpath $(BUILDVCS) -ldflags '$(LDFLAGS)' -o bin/andon ./cmd/andon
+
+# The files of the board, which go build embeds, are made again when something below ui/ changed.
+DIST := internal/ui/dist/index.html
+UI := $(shell find ui -name node_modules -prune -o -path ui/e2e -prune -o -type f -print 2>/dev/null)
+
+.PHONY: board
+board: $(if $(NODE),$(DIST)) ## Build the pages of the board, which make build puts into the binary
+	@$(if $(NODE),,echo "the board is left out: its pages need Node.js 20 or later with npm. All else works.")
+
+$(DIST): ui/node_modules/.installed $(UI)
+	npm --prefix ui run build
+	@touch $@
+
+# npm keeps what it fetched in its own cache, so this is seconds where only node_modules is gone.
+ui/node_modules/.installed: ui/package.json ui/package-lock.json
+	@echo "fetching what the board is built with; 'make $(MAKECMDGOALS) NODE=' builds without it"
+	npm --prefix ui ci --no-audit --no-fund --prefer-offline
+	@touch $@
 
 .PHONY: demo
 demo: build ## A living factory: the server, what it is sent, a live table, until Ctrl-C
@@ -48,20 +71,33 @@ RACED = $(filter-out $(shell go list $(PLAIN) ./internal/lint/...),$(shell go li
 # meet. The tests beside them in ./test have the detector watch a server under load.
 SERIAL := ^(TestTour|TestDCMetro|TestDCMetroDirectly|TestEnvSensor|TestNAB|TestKelmarsh)$$
 
+# The board: its types, its logic, and a real browser on the real program. It has the machine to
+# itself, since it also measures how smoothly the board runs.
+.PHONY: test-board
+test-board: build ## Test the board: its logic, and the program in a real browser; 5 minutes
+	$(if $(NODE),npm --prefix ui test)
+	ui/e2e/run.sh
+
+.PHONY: screenshot
+screenshot: build ## Take the picture of the README from the demo: docs/board.png
+	ui/e2e/run.sh --project=picture
+
 # The limit of a package is a backstop for CI, which ends after 90 minutes: tests wait for progress.
 .PHONY: test
-test: check race-ready ## Check, and run all tests, with the race detector; about 15 minutes
-	@echo "make test: about 15 minutes on two cores; it starts Apache Cassandra (Java 17, 1.2 GB a node)," \
+test: check race-ready ## Check, and run all tests, with the race detector; about 20 minutes
+	@echo "make test: about 20 minutes on two cores; it starts Apache Cassandra (Java 17, 1.2 GB a node)," \
 		"which Maven fetches once (70 MB). 'go test ./...' leaves the engines out: 3 minutes."
-	@plain=0; go test $(PLAIN) || plain=$$?; \
-		go test -run '$(SERIAL)' ./test || plain=$$?; \
+	@failed=0; $(MAKE) --no-print-directory test-board || failed=$$?; \
+		go test $(PLAIN) || failed=$$?; \
+		go test -run '$(SERIAL)' ./test || failed=$$?; \
 		CGO_ENABLED=1 ANDON_ENGINES=1 go test -race -p 3 -parallel 4 -timeout 75m \
-			-skip '$(SERIAL)' $(RACED) && exit $$plain
+			-skip '$(SERIAL)' $(RACED) && exit $$failed
 
 .PHONY: test-long
 test-long: race-ready ## Many random histories, crashes, fuzzing, a ring of three Cassandra nodes; hours
 	CGO_ENABLED=1 ANDON_ENGINES=1 go test -race -timeout 6h -count $(COUNT) -run 'Histor|Crash|Kill|Random' ./...
 	CGO_ENABLED=1 ANDON_ENGINES=1 ANDON_LONG=1 go test -race -timeout 1h -run Ring ./...
+	$(MAKE) build && ANDON_LONG=1 ui/e2e/run.sh --project=load
 	@for package in $$(go list ./...); do \
 		for fuzz in $$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
 			go test -run '^$$' -fuzz "^$$fuzz$$" -fuzztime $(FUZZTIME) $$package; \

@@ -55,6 +55,11 @@ type Log interface {
 		ctx context.Context, tenant TenantID, supervisor PersonID, q EventQuery,
 	) iter.Seq2[Event, error]
 
+	// TenantEvents returns entries of all devices, in the order of EventKey. A store that would have
+	// to ask each device declares no TenantEvents and answers Unsupported. It holds only as much of
+	// a long answer in memory as a page has.
+	TenantEvents(ctx context.Context, tenant TenantID, q EventQuery) iter.Seq2[Event, error]
+
 	// EscalatedEntries returns the entries of a device that were ever escalated, with all their
 	// records, in the order of EventKey.
 	EscalatedEntries(
@@ -246,6 +251,7 @@ type Capabilities struct {
 	AtomicAssign   bool   // the assignments of one Assign are kept all or none
 	SortDevices    bool   // Devices in orders other than by id
 	MetricReadings bool   // one metric across devices
+	TenantEvents   bool   // entries of all devices in one list
 	Withdraw       bool   // entries can be withdrawn
 	Purge          bool   // devices can be purged
 	Reorder        bool   // a state that has entries can change its severity

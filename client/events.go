@@ -15,6 +15,12 @@ func (c *Client) DeviceEvents(
 	return list[andon.Event](ctx, c, path("devices", string(id), "events"), q.values())
 }
 
+// Events returns the entries of all devices; an Error of status 501 where the store of the server
+// can't list them.
+func (c *Client) Events(ctx context.Context, q Query) iter.Seq2[andon.Event, error] {
+	return list[andon.Event](ctx, c, path("events"), q.values())
+}
+
 // OperatorEvents returns the entries of an operator, of all devices.
 func (c *Client) OperatorEvents(
 	ctx context.Context, operator andon.PersonID, q Query,

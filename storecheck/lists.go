@@ -38,6 +38,9 @@ func parseList(head []string) (lister, error) {
 	case ok:
 		o, err := parseOptions(head[2:])
 		return list(head[1], o), err
+	case head[0] == "events":
+		o, err := parseOptions(head[1:])
+		return tenantLog(o), err
 	case head[0] == "counts":
 		return counts, nil
 	case head[0] == "records":
@@ -143,6 +146,17 @@ func logOf(who string, o options) lister {
 
 func operatorLog(who string, o options) lister {
 	return events(System.OperatorEvents, who, o, (*Env).deviceEntryText)
+}
+
+// tenantLog is the entries of all devices.
+func tenantLog(o options) lister {
+	list := listing(func(a asked) iter.Seq2[andon.Event, error] {
+		return a.System.TenantEvents(a, a.id, o.events(a.Env, a.limit))
+	}, (*Env).deviceEntryText)
+	return func(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
+		items, err := list(ctx, e, id)
+		return items, declared(e.System.Capabilities().TenantEvents, err)
+	}
 }
 
 func supervisorLog(who string, o options) lister {

@@ -109,6 +109,18 @@ func (w Whole) SupervisorEvents(
 	return keyed(ctx, w, id, supervisor, q, w.Store.SupervisorEvents, itself)
 }
 
+// TenantEvents is of andon.Log.
+func (w Whole) TenantEvents(
+	ctx context.Context, id andon.TenantID, q andon.EventQuery,
+) iter.Seq2[andon.Event, error] {
+	list := func(
+		ctx context.Context, id andon.TenantID, _ andon.DeviceID, q andon.EventQuery,
+	) iter.Seq2[andon.Event, error] {
+		return w.Store.TenantEvents(ctx, id, q)
+	}
+	return keyed(ctx, w, id, "", q, list, itself)
+}
+
 // EscalatedEntries is of andon.Log.
 func (w Whole) EscalatedEntries(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,

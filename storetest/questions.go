@@ -43,6 +43,7 @@ func questions(h history, now andon.Time, r *rand.Rand) []question {
 		for _, p := range people {
 			a.personQuestions(p)
 		}
+		a.tenantList()
 		for _, e := range h.entries[tenant] {
 			a.entryQuestion(e)
 		}
@@ -211,6 +212,18 @@ func (a *asker) eventList(
 		a.add(text, func(ctx context.Context, s *subject) (any, error) {
 			return storecheck.Collect(list(ctx, s, q))
 		})
+	}
+}
+
+// tenantList asks for the entries of all devices.
+func (a *asker) tenantList() {
+	before := len(a.all)
+	a.eventList("entries of all devices",
+		func(ctx context.Context, s *subject, q andon.EventQuery) iter.Seq2[andon.Event, error] {
+			return s.whole().TenantEvents(ctx, a.tenant, q)
+		})
+	for i := range a.all[before:] {
+		a.all[before+i].needs = func(c andon.Capabilities) bool { return c.TenantEvents }
 	}
 }
 

@@ -226,7 +226,7 @@ func (s *speech) expect(
 			entries += " " + device + s.entry(e.Time, e.State)
 		}
 		if what == "log" || entries != "" {
-			s.shows("expect %s %s:%s", what, who, entries)
+			s.shows("expect %s:%s", strings.TrimSpace(what+" "+who), entries)
 		}
 	}
 	for _, d := range devices {
@@ -236,6 +236,7 @@ func (s *speech) expect(
 		s.device(ctx, tenant, d, store)
 		log("log", word(d), store.DeviceEvents(ctx, tenant, d, all))
 	}
+	log("events", "", store.TenantEvents(ctx, tenant, all))
 	for _, p := range people {
 		log("operator-log", word(p), store.OperatorEvents(ctx, tenant, p, all))
 		log("supervisor-log", word(p), store.SupervisorEvents(ctx, tenant, p, all))

@@ -26,7 +26,9 @@ func AuditTo(h slog.Handler) func(context.Context, intake.Change) {
 			slog.String("who", c.By.Who),
 			slog.String("remote", c.By.Remote),
 			slog.String("request_id", c.By.RequestID),
-			slog.String("tenant", string(c.Tenant)),
+		}
+		if c.Tenant != "" {
+			line = append(line, slog.String("tenant", string(c.Tenant)))
 		}
 		if c.Device != "" {
 			line = append(line, slog.String("device", string(c.Device)))

@@ -36,22 +36,22 @@ type call struct {
 	life *lifetime // context, unless the call may take long
 }
 
-// newCall begins a call; stop ends it.
-func (a *API) newCall(x *exchange, r *http.Request) *call {
+// newCall begins a call of a client that was let in as who; stop ends it.
+func (a *API) newCall(x *exchange, r *http.Request, who string) *call {
 	a.metrics.inFlight.Inc()
 	made := &struct { // in one piece
 		call
 		life lifetime
 	}{}
 	made.life = lifetime{request: r.Context(), end: x.begun.Add(a.options.Timeout), caller: caller{
-		who: a.guard.who(), x: x, r: r,
+		who: who, x: x, r: r,
 	}}
 	c := &made.call
 	*c = call{
 		API: a, x: x, r: r, context: &made.life, life: &made.life, route: x.route,
 		tenant: andon.DefaultTenant, turn: turn{of: a},
 	}
-	if c.route.long {
+	if c.route.isLong(r) {
 		c.untilStopped()
 	}
 	if len(c.route.statuses) > 0 {
@@ -85,7 +85,7 @@ func (c *call) ctx() context.Context { return c.context }
 
 // prepare reads what is the same for every route: the query as text, and the tenant.
 func (c *call) prepare() error {
-	if c.r.URL.RawQuery != "" {
+	if c.r.URL.RawQuery != "" && !c.route.anyQuery {
 		if err := c.readQuery(); err != nil {
 			return err
 		}

@@ -83,28 +83,8 @@ func (a *API) documentRoutes(described []*route) []*route {
 		c.send("application/openapi+yaml", yaml)
 		return nil
 	}
-	start := route{
-		method: http.MethodGet, path: "/{$}", outside: true, name: "start", hidden: true,
-		open: true, statuses: []int{http.StatusOK}, serve: start,
-	}
-	own = []*route{&page, &asset, &inJSON, &inYAML, &start}
+	own = []*route{&page, &asset, &inJSON, &inYAML}
 	return own
-}
-
-// startText is what somebody gets who opens the address alone.
-const startText = `Andon keeps the state of every device of a fleet.
-
-/docs           what can be asked, and how: the contract, to read and try
-/openapi.json   the contract for programs
-/api/v1         the API: /api/v1/devices, /api/v1/states, …
-/readyz         whether it can serve
-/metrics        metrics for Prometheus
-/version        which build this is
-`
-
-func start(c *call) error {
-	c.send("text/plain; charset=utf-8", []byte(startText))
-	return nil
 }
 
 func (a *API) docs(c *call) error {

@@ -51,6 +51,7 @@ func (a *API) eventRoutes() []*route {
 				stateParam, dateParam, fromParam, toParam, orderParam, limitParam, cursorParam,
 			},
 		}, exampleEvent(), a.supervisorEvents),
+		a.tenantEventsRoute(),
 		answering(route{
 			method: http.MethodGet, path: "/devices/{device}/events/{time}/{state}",
 			name: "getEvent",
@@ -206,6 +207,12 @@ func (a *API) supervisorEvents(c *call) (page[andon.Event], error) {
 func (c *call) events(
 	span andon.Span, read func(andon.EventQuery) iter.Seq2[andon.Event, error],
 ) (page[andon.Event], error) {
+	return c.eventsInSteps(stepItems, span, read)
+}
+
+func (c *call) eventsInSteps(
+	step int, span andon.Span, read func(andon.EventQuery) iter.Seq2[andon.Event, error],
+) (page[andon.Event], error) {
 	q := andon.EventQuery{States: c.states(), Span: span, Order: c.order()}
 	limit := c.limit()
 	if after := (andon.EventKey{}); c.cursor(&after) {
@@ -218,7 +225,7 @@ func (c *call) events(
 	if err != nil {
 		return page[andon.Event]{}, err
 	}
-	found := inSteps(limit+1, func(after *andon.Event, n int) iter.Seq2[andon.Event, error] {
+	found := inSteps(limit+1, step, func(after *andon.Event, n int) iter.Seq2[andon.Event, error] {
 		if after != nil {
 			q.After = new(after.Key(tenant.States))
 		}

@@ -22,9 +22,10 @@ type planJSON struct {
 	Statements []andon.PlanStep `json:"statements"`
 }
 
-// isExplained reports whether a route can be asked for its plan: whatever reads, and nothing else.
+// isExplained reports whether a route can be asked for its plan: whatever reads from the store, and
+// nothing else.
 func (r *route) isExplained() bool {
-	return !r.long && !r.outside && (r.method == http.MethodGet || r.readOnly)
+	return !r.long && !r.outside && !r.open && (r.method == http.MethodGet || r.readOnly)
 }
 
 // explainable gives the routes that read the parameter, and what it may answer.

@@ -9,43 +9,58 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/session"
 )
 
 // guard decides who may ask at all.
 //
 // On loopback anyone on the machine may, so what has to be kept out is another site in the same
 // person's browser: one that resolves its own name to 127.0.0.1 (seen by its Host), and one that
-// sends requests across (seen by Origin and Sec-Fetch-Site). Elsewhere a token is asked for, but
-// not for what holds no data: routes that are open.
+// sends requests across (seen by Origin and Sec-Fetch-Site). Elsewhere a token is asked for, or the
+// cookie of a browser that signed in with it, but not for what holds no data: routes that are open.
 type guard struct {
 	token    *[sha256.Size]byte // of the token; nil: none is asked for
 	loopback bool
 	crossing *http.CrossOriginProtection
+	sessions *session.Sessions // nil as token is
+	now      func() andon.Time
+	*signIns
 }
 
-func newGuard(token string, loopback bool) guard {
-	g := guard{loopback: loopback, crossing: http.NewCrossOriginProtection()}
-	if token != "" {
-		sum := sha256.Sum256([]byte(token))
-		g.token = &sum
+func newGuard(o *Options) guard {
+	g := guard{
+		loopback: o.Loopback, crossing: http.NewCrossOriginProtection(), now: o.Now,
+		signIns: newSignIns(),
+	}
+	if o.Token != "" {
+		sum := sha256.Sum256([]byte(o.Token))
+		g.token, g.sessions = &sum, session.New(o.Token)
 	}
 	return g
 }
 
-// check refuses a request; open says that it is for a route that needs no token.
-func (g guard) check(r *http.Request, open bool) error {
+// check refuses a request, or returns how the client was let in; open says that it is for a route
+// that needs no token.
+func (g guard) check(x *exchange, r *http.Request, open bool) (who string, err error) {
 	if g.loopback {
 		if err := checkLocal(r); err != nil {
-			return err
+			return "", err
 		}
 	}
 	if err := g.crossing.Check(r); err != nil {
-		return errOtherSite
+		return "", errOtherSite
 	}
-	if g.token == nil || open {
-		return nil
+	switch {
+	case g.token == nil:
+		return "loopback", nil
+	case open:
+		return "", nil
+	case r.Header.Get("Authorization") == "" && sessionText(r) != "":
+		return g.checkSession(x, r)
 	}
-	return g.checkToken(r)
+	return "token", g.checkToken(r)
 }
 
 var errOtherSite = &httpError{
@@ -88,9 +103,7 @@ func isLocal(host string) bool {
 // checkToken compares hashes, in constant time, so that neither the token nor its length leaks.
 func (g guard) checkToken(r *http.Request) error {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	sum := sha256.Sum256([]byte(strings.TrimLeft(token, " ")))
-	same := subtle.ConstantTimeCompare(sum[:], g.token[:]) == 1
-	if same && strings.EqualFold(scheme, "Bearer") {
+	if g.isToken(strings.TrimLeft(token, " ")) && strings.EqualFold(scheme, "Bearer") {
 		return nil
 	}
 	challenge, message := `Bearer realm="andon"`, "a token is needed: Authorization: Bearer <token>"
@@ -104,12 +117,9 @@ func (g guard) checkToken(r *http.Request) error {
 	}
 }
 
-// who says how the client was let in. There is one token, so nothing more is known of it.
-func (g guard) who() string {
-	if g.token != nil {
-		return "token"
-	}
-	return "loopback"
+func (g guard) isToken(text string) bool {
+	sum := sha256.Sum256([]byte(text))
+	return subtle.ConstantTimeCompare(sum[:], g.token[:]) == 1
 }
 
 // always is what every answer has. Answers are data, never pages, and old once they are sent; the

@@ -16,6 +16,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -27,6 +28,7 @@ import (
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/live"
+	"github.com/andonhq/andon/internal/ui"
 )
 
 // basePath is in front of every request of the contract but those about the program itself.
@@ -48,10 +50,13 @@ type Options struct {
 	// Registry is served at /metrics, and the API's own metrics are registered with it; a new one
 	// unless set. A registry serves one API.
 	Registry *prometheus.Registry
+	// Board is served to browsers; that of the binary unless set.
+	Board *ui.Board
 	// Version is served at /version, with what the store calls itself when it is asked.
 	Version client.Version
-	// Token must be sent as a bearer token with all requests but those whose routes are open: is
-	// the program well, and what is its contract. Without one nothing is asked for.
+	// Token must be sent as a bearer token, or a browser must have signed in with it, for all
+	// requests but those whose routes are open: is the program well, what is its contract, the
+	// files of the board. Without one nothing is asked for.
 	Token string
 	// Loopback says that only this machine can connect: requests that a browser sends here for
 	// another site are recognised by their Host and Origin and refused.
@@ -82,6 +87,9 @@ func (o Options) withDefaults() Options {
 	if o.Timeout == 0 {
 		o.Timeout = 60 * time.Second
 	}
+	if o.Board == nil {
+		o.Board = ui.New()
+	}
 	return o
 }
 
@@ -98,6 +106,7 @@ type API struct {
 	unpack   unpackers
 	shapes   sync.Map // of answers, by type
 	live     *live.Hub
+	board    *ui.Board
 	draining atomic.Bool
 
 	ending  context.Context // of answers that may take long
@@ -111,10 +120,11 @@ func New(o Options) *API {
 		options: o,
 		store:   o.Store,
 		intake:  o.Intake,
-		guard:   newGuard(o.Token, o.Loopback),
+		guard:   newGuard(&o),
 		mux:     http.NewServeMux(),
 		routes:  map[string]*route{},
 		metrics: newMetrics(o.Registry, &o.Intake.Shares),
+		board:   o.Board,
 	}
 	a.live = live.New(o.Store, a.frames)
 	a.metrics.streams(o.Registry, a.live.Readers)
@@ -142,14 +152,14 @@ func (a *API) allRoutes() []*route {
 	groups := [][]*route{
 		a.eventRoutes(), a.deviceRoutes(), a.peopleRoutes(), a.readingRoutes(), a.tenantRoutes(),
 		a.nameRoutes(), a.restoreRoutes(), a.operationRoutes(),
-		{a.sweepRoute(), a.fleetRoute(), a.streamRoute()},
+		{a.sweepRoute(), a.fleetRoute(), a.streamRoute()}, a.sessionRoutes(),
 	}
 	var all []*route
 	for _, group := range groups {
 		all = append(all, group...)
 	}
 	all = explainable(all)
-	return append(all, a.documentRoutes(all)...)
+	return slices.Concat(all, a.documentRoutes(all), a.boardRoutes())
 }
 
 // ServeHTTP serves one request. What the mux says of one that it has no route for is text, and for
@@ -173,13 +183,14 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// enter begins a request that a route was found for, or none.
-func (a *API) enter(x *exchange, r *http.Request, open bool) error {
+// enter begins a request that a route was found for, or none, and returns how the client was let
+// in.
+func (a *API) enter(x *exchange, r *http.Request, open bool) (who string, err error) {
 	x.unsent = false
 	if r.ContentLength != 0 {
 		x.setReadDeadline(x.begun.Add(a.options.BodyTimeout))
 	}
-	return a.guard.check(r, open)
+	return a.guard.check(x, r, open)
 }
 
 // finish turns a panic into an answer, and counts and logs the request.
@@ -207,7 +218,7 @@ func (a *API) unmatched(x *exchange, r *http.Request, clean bool) {
 	allow := x.Header().Get("Allow")
 	clear(x.Header())
 	setHeaders(x)
-	err := a.enter(x, r, clean && a.isOpen(r))
+	_, err := a.enter(x, r, clean && a.isOpen(r))
 	switch {
 	case err != nil:
 	case allow == "":
@@ -238,14 +249,14 @@ func (a *API) handler(to *route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		x := w.(*exchange)
 		x.route, x.counted = to, counted
-		if err := a.enter(x, r, to.open); err != nil {
+		who, err := a.enter(x, r, to.open)
+		if err != nil {
 			a.refuse(x, r, err)
 			return
 		}
-		c := a.newCall(x, r)
+		c := a.newCall(x, r, who)
 		defer c.stop()
-		err := c.prepare()
-		if err == nil {
+		if err = c.prepare(); err == nil {
 			err = c.beginEarly()
 		}
 		if err == nil {

@@ -86,9 +86,14 @@ func newDocumenter(version string) *documenter {
 			Schemas: schemas,
 			SecuritySchemes: map[string]*huma.SecurityScheme{
 				"token": {Type: "http", Scheme: "bearer", Description: "Needed beyond loopback"},
+				"session": {
+					Type: "apiKey", In: "cookie", Name: "andon-session",
+					Description: "In place of the token, for a browser that signed in " +
+						"(POST /session); over TLS it is `__Host-andon-session`",
+				},
 			},
 		},
-		Security: []map[string][]string{{}, {"token": {}}},
+		Security: []map[string][]string{{}, {"token": {}}, {"session": {}}},
 	}}
 }
 
@@ -230,6 +235,9 @@ func (d *documenter) responses(r *route) map[string]*huma.Response {
 		response := &huma.Response{Description: http.StatusText(status)}
 		if r.answer != nil {
 			response.Content = d.media(r.answer)
+			if r.lines {
+				response.Content[typeNDJSON] = &huma.MediaType{Schema: textSchema()}
+			}
 			if r.answer.list {
 				response.Headers = map[string]*huma.Param{"Link": {
 					Description: `The next page, rel="next"; absent on the last one`,

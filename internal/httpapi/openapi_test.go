@@ -17,7 +17,7 @@ import (
 
 // contract is every request of the contract but those of the live part.
 var contract = []string{
-	"POST /api/v1/events", "GET /api/v1/devices/{device}/events",
+	"POST /api/v1/events", "GET /api/v1/events", "GET /api/v1/devices/{device}/events",
 	"GET /api/v1/operators/{operator}/events", "GET /api/v1/supervisors/{supervisor}/events",
 	"GET /api/v1/devices/{device}/events/{time}/{state}",
 	"DELETE /api/v1/devices/{device}/events/{time}/{state}",
@@ -34,6 +34,7 @@ var contract = []string{
 	"GET /api/v1/operators", "GET /api/v1/supervisors", "GET /api/v1/metrics",
 	"GET /api/v1/devices/{device}/retirements",
 	"GET /api/v1/devices/{device}/escalations", "POST /api/v1/restore",
+	"GET /api/v1/session", "POST /api/v1/session", "DELETE /api/v1/session",
 	"GET /livez", "GET /readyz", "GET /metrics", "GET /version", "GET /openapi.json",
 	"GET /openapi.yaml", "GET /docs",
 }
@@ -300,25 +301,6 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// TestStart: who opens the address alone is told where to go, and may go there without a token.
-func TestStart(t *testing.T) {
-	w := newWorld(t, func(o *httpapi.Options) { o.Token = "s3cret" })
-	got := w.do(http.MethodGet, "/", "").is(http.StatusOK)
-	if kind := got.header.Get("Content-Type"); kind != "text/plain; charset=utf-8" {
-		t.Errorf("it is %s", kind)
-	}
-	paths := regexp.MustCompile(`(?m)^/\S+`).FindAllString(got.body, -1)
-	for _, want := range []string{"/docs", "/openapi.json", "/api/v1"} {
-		if !slices.Contains(paths, want) {
-			t.Errorf("%s is not named: %s", want, got.body)
-		}
-	}
-	for _, path := range slices.DeleteFunc(paths, func(p string) bool { return p == base }) {
-		w.do(http.MethodGet, path, "", "Authorization: Bearer s3cret").is(http.StatusOK)
-	}
-	w.do(http.MethodPost, "/", "").fails(http.StatusMethodNotAllowed, "GET")
-}
-
 // TestRefusalsAreDocumented: who may not ask is told so by the statuses that the document names,
 // and these are named only where they are sent. What each request is worth otherwise is
 // garbage_test.go's.
@@ -331,8 +313,12 @@ func TestRefusalsAreDocumented(t *testing.T) {
 		path = strings.NewReplacer("{time}", "2020-04-24", "{state}", "A", "{tenant}", "none",
 			"{device}", "d", "{operator}", "o", "{supervisor}", "s", "{metric}", "m").Replace(path)
 		responses := op["responses"].(object)
+		body := ""
+		if name == "POST /api/v1/session" {
+			body = `{"token":"wrong"}`
+		}
 		for status, got := range map[int]answer{
-			401: beyond.do(method, path, ""),
+			401: beyond.do(method, path, body),
 			403: here.do(method, path, "", "Origin: https://evil.example"),
 			421: here.do(method, path, "", "Host: evil.example"),
 		} {

@@ -258,7 +258,7 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 		w.do(http.MethodGet, path, "").fails(http.StatusNotFound)
 	}
 	for request, allow := range map[string]string{
-		"DELETE " + base + "/events":           "POST",
+		"DELETE " + base + "/events":           "GET, HEAD, POST",
 		"POST " + base + "/devices/d":          "DELETE, GET, HEAD",
 		"OPTIONS " + base + "/tenants/default": "DELETE, GET, HEAD, PUT",
 		"PATCH /livez":                         "GET, HEAD",

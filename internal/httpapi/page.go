@@ -72,15 +72,16 @@ func (c *call) endPage(s *sheet, next string) error {
 // The usual page of 100 is one step.
 const stepItems = 128
 
-// inSteps returns up to want items, which ask gives from behind an item on; nil: from the start.
+// inSteps returns up to want items, which ask gives from behind an item on, at most step of them;
+// nil: from the start.
 func inSteps[S any](
-	want int, ask func(after *S, n int) iter.Seq2[S, error],
+	want, step int, ask func(after *S, n int) iter.Seq2[S, error],
 ) iter.Seq2[S, error] {
 	return func(yield func(S, error) bool) {
 		var last S
 		var after *S
 		for want > 0 {
-			n, got := min(want, stepItems), 0
+			n, got := min(want, step), 0
 			for item, err := range ask(after, n) {
 				if !yield(item, err) || err != nil {
 					return

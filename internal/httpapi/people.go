@@ -146,7 +146,7 @@ func (a *API) assignmentsWithin(
 		return a.store.Assignments(c.ctx(), c.tenant, device, q)
 	}
 	return func(yield func(andon.Assignment, error) bool) {
-		for item, err := range inSteps(math.MaxInt, ask) {
+		for item, err := range inSteps(math.MaxInt, stepItems, ask) {
 			if err == nil && passed(&item, span, q.Order) {
 				return
 			}

@@ -30,6 +30,8 @@ type route struct {
 	open       bool     // it needs no token
 	readOnly   bool     // it changes nothing, whatever its method
 	long       bool     // it may take longer than Options.Timeout: a stream, work on all tenants
+	anyQuery   bool     // its query is another's to read: that of a page
+	lines      bool     // it answers with NDJSON where that is asked for, and then may take longer
 	fixedOrder string   // of a list that takes no order: why
 
 	serve func(*call) error
@@ -46,6 +48,14 @@ type content struct {
 }
 
 var pathName = regexp.MustCompile(`\{([a-z]+)\}`)
+
+// isLong reports whether the answer to a request may take longer than others.
+func (r *route) isLong(asked *http.Request) bool { return r.long || r.lines && wantsLines(asked) }
+
+// wantsLines reports whether a client asks for NDJSON.
+func wantsLines(r *http.Request) bool {
+	return strings.Contains(strings.Join(r.Header.Values("Accept"), ","), typeNDJSON)
+}
 
 // pattern is the route as http.ServeMux reads it.
 func (r *route) pattern() string { return r.method + " " + r.fullPath() }

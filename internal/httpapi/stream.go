@@ -11,6 +11,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/live"
+	"github.com/andonhq/andon/internal/session"
 )
 
 // heartbeat is how long a stream is silent at most: proxies and clients take a connection on which
@@ -92,6 +93,13 @@ func (a *API) stream(c *call) error {
 	}
 	defer reader.Close()
 	c.release()
+	ctx := c.ctx()
+	if c.bySession() {
+		// The browser resumes at once, and its session is checked and renewed.
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, session.Fresh)
+		defer cancel()
+	}
 	h := c.x.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no") // else nginx keeps it
@@ -101,7 +109,7 @@ func (a *API) stream(c *call) error {
 		s.event("reset", "what came behind this position is no longer kept: load /fleet again")
 	}
 	s.position(reader.Position())
-	return s.follow(c.ctx(), reader, &q)
+	return s.follow(ctx, reader, &q)
 }
 
 // position reads where a stream begins; nil: now.

@@ -18,7 +18,7 @@ type Change struct {
 	What    string // "assign"
 	Outcome string // "done"; "unknown" where it was broken off
 	By      Caller
-	Tenant  andon.TenantID
+	Tenant  andon.TenantID // absent where it is of no tenant: signing in and out
 	Device  andon.DeviceID // absent where it is of a tenant
 	Details []Detail       // none is called as a field of Change, nor time, level or msg
 }
@@ -31,7 +31,7 @@ type Detail struct {
 
 // Caller is who asked. What a client says of itself (the by of an escalation) is a Detail.
 type Caller struct {
-	Who       string // how the client was let in: "token"
+	Who       string // how the client was let in: "token", "session 1f2e3d4c", "loopback"
 	Remote    string // its address
 	RequestID string
 }
@@ -238,6 +238,12 @@ func (in *Intake) PutTenant(
 	in.audit(ctx, what, id, "", err, changes(&former, &tried, created)...)
 	return t, created, err
 }
+
+// SignedIn writes down that a browser signed in: the caller is its session from now on.
+func (in *Intake) SignedIn(ctx context.Context) { in.audit(ctx, "sign in", "", "", nil) }
+
+// SignedOut writes down that the session of the caller was signed out.
+func (in *Intake) SignedOut(ctx context.Context) { in.audit(ctx, "sign out", "", "", nil) }
 
 // DeleteTenant removes a tenant with all that it has.
 func (in *Intake) DeleteTenant(ctx context.Context, id andon.TenantID) error {

@@ -32,6 +32,8 @@ func plan() []layer {
 		{dir: "internal/feed", pure: true, may: "."},
 		{dir: "internal/eventlog", pure: true, may: "."},
 		{dir: "internal/live", pure: true, may: "."},
+		{dir: "internal/session", pure: true},
+		{dir: "internal/ui"},
 		{dir: "internal/cuckoo", pure: true},
 		{dir: "internal/rwlock", pure: true},
 		{dir: "internal/simulate", pure: true, may: "."},
@@ -48,7 +50,8 @@ func plan() []layer {
 		{dir: "internal/config", may: ". internal/spell"},
 		// The types of answers are the client's.
 		{dir: "internal/httpapi", may: ". client internal/intake internal/live internal/spell " +
-			"internal/ingest internal/ingest/jsonfeed internal/ingest/jsonscan"},
+			"internal/session internal/ui internal/ingest internal/ingest/jsonfeed " +
+			"internal/ingest/jsonscan"},
 
 		{dir: "storecheck", pure: true, may: ". internal/ingest internal/intake " +
 			"internal/store/wrap"},

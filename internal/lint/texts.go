@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -103,12 +104,9 @@ func deadLinks(t *Tree) (found []Problem) {
 
 // has reports whether there is a file or a directory.
 func (t *Tree) has(name string) bool {
-	for _, text := range t.Texts {
-		if text.Path == name || strings.HasPrefix(text.Path, name+"/") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.names, func(file string) bool {
+		return file == name || strings.HasPrefix(file, name+"/")
+	})
 }
 
 // hasHeading knows headings by the anchors that GitHub gives them.

@@ -20,6 +20,7 @@ const Module = "github.com/andonhq/andon"
 type Tree struct {
 	Go    []*File // by path
 	Texts []Text  // all files that are text, those of Go among them, by path
+	names []string
 	fset  *token.FileSet
 }
 
@@ -40,7 +41,8 @@ type Text struct {
 
 // skipped are the directories that are not the repository's.
 func skipped(name string) bool {
-	return slices.Contains([]string{".git", "bin", "dist", "andon-data", "node_modules"}, name)
+	return slices.Contains([]string{".git", "bin", "dist", "andon-data", "node_modules",
+		"test-results"}, name)
 }
 
 // Parse reads a tree.
@@ -65,6 +67,7 @@ func Parse(root fs.FS) (*Tree, error) {
 }
 
 func (t *Tree) add(name string, content []byte) error {
+	t.names = append(t.names, name)
 	const longest = 1 << 20 // what is longer is data
 	if len(content) > longest || !utf8.Valid(content) || bytes.IndexByte(content, 0) >= 0 {
 		return nil

@@ -59,6 +59,12 @@ func (o overHTTP) SupervisorEvents(
 	return list(o.of(id).SupervisorEvents(ctx, supervisor, queryOf(q)), same)
 }
 
+func (o overHTTP) TenantEvents(
+	ctx context.Context, id andon.TenantID, q andon.EventQuery,
+) iter.Seq2[andon.Event, error] {
+	return list(o.of(id).Events(ctx, queryOf(q)), same)
+}
+
 func (o overHTTP) EscalatedEntries(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Entry, error] {

@@ -64,7 +64,7 @@ func (o overHTTP) Capabilities() andon.Capabilities {
 	return andon.Capabilities{
 		AtomicBatch: true, // the client asks again by itself
 		SortDevices: true, MetricReadings: true, Withdraw: true, Purge: true, Reorder: true,
-		CountNames: true,
+		CountNames: true, TenantEvents: true,
 	}
 }
 

@@ -55,8 +55,9 @@ The factory lives faster than the clock: with --speed 60 its devices report ever
 every 5 minutes, and its shifts last 8 minutes. First it sends its last hours at once, then it goes
 on live. All times are those of the real clock.
 
-On a terminal a live table shows the counts and the worst devices; elsewhere it prints the address,
-then a line every few seconds. Ctrl-C ends it. It needs nothing but this program, and leaves nothing
+It prints the address of the board, to be opened in a browser. On a terminal a live table then shows
+the counts and the worst devices, from the stream that the board draws from; elsewhere it prints a
+line every few seconds. Ctrl-C ends it. It needs nothing but this program, and leaves nothing
 behind unless --keep names a directory.`,
 		Example: `  andon demo
   andon demo --devices 2000 --speed 200 --seed 7
@@ -181,6 +182,7 @@ func (d *demo) perform(ctx context.Context, f *factory, c *client.Client, url st
 	begun := d.Now()
 	out := d.Printer()
 	out.Line("Andon answers at %s%s", url, d.evasion(url))
+	out.Line("Open this address in a browser: it is the board.")
 	out.Line("It is sent what %s devices of a factory said in the last %d hours there:",
 		draw.Grouped(d.devices), pastHours(d.devices))
 	if err := d.setUp(ctx, c, f.every); err != nil {
@@ -195,6 +197,9 @@ func (d *demo) perform(ctx context.Context, f *factory, c *client.Client, url st
 	defer end()
 	s := d.newStage(c, url, end)
 	defer s.close()
+	if err := s.listen(shown); err != nil {
+		return err
+	}
 	err := d.goOn(shown, f, s, begun)
 	if shown.Err() != nil && ctx.Err() == nil { // a key ended it
 		return nil

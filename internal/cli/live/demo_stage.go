@@ -56,9 +56,18 @@ func (d *demo) newStage(c *client.Client, url string, end func()) *stage {
 	return s
 }
 
+// listen makes the table draw from the server's stream, as the board does.
+func (s *stage) listen(ctx context.Context) (err error) {
+	if s.screen != nil {
+		s.board.news, err = listen(ctx, s.client)
+	}
+	return err
+}
+
 // links are where to look next.
 func links(url string) []link {
 	return []link{
+		{url + "/", "the board, in a browser"},
 		{url + "/docs", "the API, to read and try"},
 		{url + "/api/v1/devices?sort=severity", "devices, the worst first"},
 		{url + "/api/v1/states", "how many in each state"},
@@ -67,6 +76,9 @@ func links(url string) []link {
 }
 
 func (s *stage) close() {
+	if s.board.news != nil {
+		s.board.news.stop()
+	}
 	if s.screen != nil {
 		s.screen.Close()
 		s.stderr.release()
@@ -90,8 +102,11 @@ func (s *stage) show(ctx context.Context, now andon.Time, sent tally) error {
 	if s.screen != nil {
 		rows = s.screen.rows()
 	}
-	if err := s.board.look(ctx, s.client, client.DeviceQuery{}, rows, false); err != nil {
-		return err
+	if s.board.due(now) {
+		if err := s.board.look(ctx, s.client, client.DeviceQuery{}, rows, false); err != nil {
+			return err
+		}
+		s.board.looked = now
 	}
 	s.board.now, s.board.asked = now, now
 	rate := s.rate(now, sent)

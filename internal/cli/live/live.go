@@ -34,6 +34,10 @@ type board struct {
 	hungry bool   // what is to be shown has to be asked for
 
 	unsorted bool // the server's store can't sort devices
+
+	news   *news      // nil: the server is asked again and again
+	old    bool       // it was told of changes since
+	looked andon.Time // when it was asked what to show, and answered
 }
 
 // link is an address and what is there.

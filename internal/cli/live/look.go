@@ -34,7 +34,8 @@ func (b *board) look(
 	if err != nil {
 		return err
 	}
-	b.states, b.total, b.devices, b.hungry = states, total, devices, false
+	b.states, b.total, b.devices = states, total, devices
+	b.hungry, b.old = false, false
 	return nil
 }
 

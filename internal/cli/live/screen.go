@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -32,10 +33,11 @@ func (s *screen) draw(b *board) error {
 	return nil
 }
 
-// pause waits, and does what is pressed meanwhile. It ends early where the board has to ask again.
+// pause waits, and does what is pressed and takes in what is told meanwhile. It ends early where the
+// board has to ask again.
 func (s *screen) pause(ctx context.Context, d time.Duration, b *board, wait pause) error {
 	if s.Keys == nil {
-		return wait(ctx, d)
+		return cmp.Or(wait(ctx, d), b.catchUp(ctx))
 	}
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -52,6 +54,13 @@ func (s *screen) pause(ctx context.Context, d time.Duration, b *board, wait paus
 			}
 			if b.hungry {
 				return nil
+			}
+		case told, ok := <-b.news.channel():
+			if !ok {
+				return b.news.ended(ctx)
+			}
+			if b.hear(told) {
+				t.Reset(min(d, newsBeat))
 			}
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,8 +39,11 @@ PgUp and PgDn scroll, / filters by name, state, person or message, q ends it. El
 printed for each device that changes its state, its operator or to whom it is escalated, that falls
 silent or is heard again.
 
-It asks the server every two seconds: what changes twice in between is seen once. When the server
-does not answer it goes on asking, and says since when what is shown is old.`,
+It follows the stream of the server, as the board does: each change is seen at once, and none is
+missed, also across a restart of the server. Silence is looked for every ten seconds. Where the
+store of the server has no stream, the server is asked every two seconds (--every), and what changes
+twice in between is seen once. When the server does not answer it goes on asking, and says since
+when what is shown is old.`,
 		Example: `  andon watch
   andon watch --url https://andon:8443 --token-file token --tenant metro --state 'WARNING*'
   andon watch --operator Liz --for 8h >> shift.log`,
@@ -56,7 +58,8 @@ func (w *watch) flags(cmd *cobra.Command) {
 	w.Flags(cmd)
 	flags.StringVar(&q.State, "state", "", command.StateHelp)
 	command.DeviceFlags(cmd, q)
-	flags.DurationVar(&w.every, "every", 2*time.Second, "how often to ask the server")
+	flags.DurationVar(&w.every, "every", 2*time.Second, "how often to draw the table, "+
+		"and to ask a server that has no stream")
 	flags.DurationVar(&w.length, "for", 0, "end after so long (default: at Ctrl-C)")
 }
 
@@ -98,9 +101,16 @@ func (w *watch) run(ctx context.Context) error {
 		}
 		ctx, end := context.WithCancel(ctx)
 		defer end()
-		v := w.newView(c, end)
+		n, err := w.listen(ctx, c)
+		if err != nil {
+			return unlessEnded(ctx, err)
+		}
+		if n != nil {
+			defer n.stop()
+		}
+		v := w.newView(c, n, end)
 		defer v.end() // whatever happens
-		err := w.follow(ctx, v, begun)
+		err = w.follow(ctx, v, begun)
 		seen := v.end()
 		if err = unlessEnded(ctx, err); err == nil {
 			w.Printer().Line("Watched for %s%s.", draw.Age(w.Now().Sub(begun)), seen)
@@ -116,14 +126,22 @@ func unlessEnded(ctx context.Context, err error) error {
 	return err
 }
 
-func (w *watch) newView(c *client.Client, end func()) view {
+// listen listens to the server, unless what is selected comes with the clock, which is not told.
+func (w *watch) listen(ctx context.Context, c *client.Client) (*news, error) {
+	if w.selected.Silent != nil {
+		return nil, nil
+	}
+	return listen(ctx, c)
+}
+
+func (w *watch) newView(c *client.Client, n *news, end func()) view {
 	if s := newScreen(w.Program, end); s != nil {
 		return &tableView{
 			watch: w, client: c, screen: s,
-			board: board{title: "Andon at " + w.what(), none: w.none()},
+			board: board{title: "Andon at " + w.what(), none: w.none(), news: n},
 		}
 	}
-	return &lineView{watch: w, client: c}
+	return &lineView{watch: w, client: c, news: n}
 }
 
 // what names what is watched.
@@ -202,18 +220,25 @@ type tableView struct {
 }
 
 func (v *tableView) show(ctx context.Context, now andon.Time) error {
-	if err := v.board.look(ctx, v.client, v.selected, v.screen.rows(), v.selects()); err != nil {
-		return err
+	b := &v.board
+	if b.due(now) {
+		if err := b.look(ctx, v.client, v.selected, v.screen.rows(), v.selects()); err != nil {
+			return err
+		}
+		b.looked, b.trouble = now, ""
 	}
-	v.board.now, v.board.asked, v.board.trouble = now, now, ""
-	v.board.notes = []string{fmt.Sprintf("%s, asked every %s.",
-		draw.GroupedCount(v.board.total, "device"), v.every)}
-	return v.screen.draw(&v.board)
+	b.now, b.asked = now, now
+	how := "live"
+	if b.news == nil {
+		how = fmt.Sprintf("asked every %s", v.every)
+	}
+	b.notes = []string{fmt.Sprintf("%s, %s.", draw.GroupedCount(b.total, "device"), how)}
+	return v.screen.draw(b)
 }
 
 func (v *tableView) stale(now andon.Time, reason error) error {
 	v.board.asked = now
-	v.board.trouble = strings.SplitN(reason.Error(), "\n", 2)[0]
+	v.board.trouble = firstLine(reason)
 	return v.screen.draw(&v.board)
 }
 

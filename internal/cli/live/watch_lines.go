@@ -21,29 +21,56 @@ type lineView struct {
 	devices map[andon.DeviceID]client.Device // as they were last; nil at first
 	changed int
 	failing bool
+
+	news   *news      // nil: all devices are asked for again and again
+	missed bool       // something was not told: they are asked for once
+	looked andon.Time // when they were asked for, or for those that are silent
 }
 
 func (v *lineView) show(ctx context.Context, now andon.Time) error {
-	devices := map[andon.DeviceID]client.Device{}
-	for d, err := range v.client.Devices(ctx, v.selected) {
-		if err != nil {
-			return err
-		}
-		d.Attributes = "" // may be long, and is not shown
-		devices[d.Device] = d
+	if v.news != nil && v.devices != nil && !v.missed {
+		return v.showSilent(ctx, now)
+	}
+	devices, err := v.list(ctx, v.selected)
+	if err != nil {
+		return err
 	}
 	was := v.devices
-	v.devices = devices
-	if v.failing {
-		v.failing = false
-		if err := v.print(now, "the server answers again"); err != nil {
-			return err
-		}
+	v.devices, v.missed, v.looked = devices, false, now
+	if err := v.answered(now); err != nil {
+		return err
 	}
 	if was == nil {
 		return v.begin(now)
 	}
-	for _, text := range changes(was, devices, now) {
+	return v.tell(now, changes(was, devices, now))
+}
+
+func (v *lineView) list(
+	ctx context.Context, q client.DeviceQuery,
+) (map[andon.DeviceID]client.Device, error) {
+	devices := map[andon.DeviceID]client.Device{}
+	for d, err := range v.client.Devices(ctx, q) {
+		if err != nil {
+			return nil, err
+		}
+		d.Attributes = "" // may be long, and is not shown
+		devices[d.Device] = d
+	}
+	return devices, nil
+}
+
+// answered says that the server answers, where it did not.
+func (v *lineView) answered(now andon.Time) error {
+	if !v.failing {
+		return nil
+	}
+	v.failing = false
+	return v.print(now, "the server answers again")
+}
+
+func (v *lineView) tell(now andon.Time, changes []string) error {
+	for _, text := range changes {
 		v.changed++
 		if err := v.print(now, text); err != nil {
 			return err
@@ -77,11 +104,14 @@ func (v *lineView) stale(now andon.Time, reason error) error {
 		return nil
 	}
 	v.failing = true
-	return v.print(now, draw.Legible("no answer: "+strings.SplitN(reason.Error(), "\n", 2)[0]))
+	return v.print(now, draw.Legible("no answer: "+firstLine(reason)))
 }
 
 func (v *lineView) pause(ctx context.Context, d time.Duration) error {
-	return v.watch.pause(ctx, d)
+	if v.news == nil {
+		return v.watch.pause(ctx, d)
+	}
+	return v.listen(ctx, d)
 }
 
 func (v *lineView) end() string { return ": " + draw.GroupedCount(v.changed, "change") }

@@ -36,6 +36,10 @@ func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked = append(s.asked, r.URL.RequestURI())
+	if strings.HasSuffix(r.URL.Path, "/stream") && s.status == 0 {
+		w.WriteHeader(http.StatusNotImplemented)
+		return
+	}
 	if s.status != 0 {
 		w.Header().Set("Content-Type", "application/problem+json")
 		w.WriteHeader(s.status)
@@ -133,7 +137,7 @@ func TestWatchAsksForWhatIsSelected(t *testing.T) {
 func TestWatchEnds(t *testing.T) {
 	same := []func(*script){fleet(), fleet(), fleet(), fleet(), fleet(), fleet()}
 	got, s, err := follow(t, func(w *watch) { w.length = 5 * time.Second }, same...)
-	if err != nil || !strings.HasSuffix(got, "Watched for 5s: 0 changes.\n") || len(s.asked) != 5 {
+	if err != nil || !strings.HasSuffix(got, "Watched for 5s: 0 changes.\n") || len(s.asked) != 6 {
 		t.Errorf("for 5 seconds: asked %q, printed %q, %v", s.asked, got, err)
 	}
 	for _, status := range []int{400, 401, 404} {

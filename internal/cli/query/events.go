@@ -14,14 +14,23 @@ import (
 
 func queryEvents(p *command.Program) *cobra.Command {
 	q, cmd := newList(p, question{
-		use: "events DEVICE", short: "Events of a device",
+		use: "events [DEVICE]", short: "Events of a device, or of all of them",
 		example: `  andon query events press-7
+  andon query events --state 'WARNING*' --from today
   andon query events press-7 --state 'WARNING*' --from 2020-04-24 --to 2020-04-27
   andon query events press-7 --all --output csv > press-7.csv`,
 	})
 	q.stateFlag(cmd)
 	q.selectFlags(cmd)
-	return q.asksOf(cmd, func(ctx context.Context, c *client.Client, id andon.DeviceID) error {
+	return q.asks(cmd, func(ctx context.Context, c *client.Client, args []string) error {
+		if len(args) == 0 {
+			return show(q, command.EventColumns[andon.Event](), c.Events(ctx, q.selected))
+		}
+		id, err := command.DeviceArg(args[0])
+		if err != nil {
+			return err
+		}
+		q.ofDevice(ctx, c, id)
 		return show(q, command.EventColumns[andon.Event](), c.DeviceEvents(ctx, id, q.selected))
 	})
 }

@@ -20,6 +20,7 @@ type Store struct {
 	shared.NoFeed
 	*shared.Documents
 	*shared.Tenancy
+	shared.NoTenantEvents
 
 	options     Options
 	session     *gocql.Session

@@ -21,6 +21,7 @@ type Store struct {
 	shared.NoFeed
 	*shared.Documents
 	*shared.Tenancy
+	shared.NoTenantEvents
 
 	options   Options
 	db        *dynamodb.Client

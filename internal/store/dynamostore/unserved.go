@@ -40,6 +40,8 @@ func wordsOf(method string) string {
 		return "withdrawing an entry"
 	case "Purge":
 		return "purging a device"
+	case "TenantEvents":
+		return "entries of all devices in one list"
 	case "Assign", "Assignments":
 		return "assignments"
 	case "Restore":

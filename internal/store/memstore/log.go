@@ -169,6 +169,15 @@ func (s *Store) OperatorEvents(
 	})
 }
 
+// TenantEvents returns entries of all devices.
+func (s *Store) TenantEvents(
+	ctx context.Context, id andon.TenantID, q andon.EventQuery,
+) iter.Seq2[andon.Event, error] {
+	return list(ctx, s, id, func(t *tenant) []andon.Event {
+		return t.events(t.all(), q, func(*andon.Event) bool { return true })
+	})
+}
+
 // SupervisorEvents returns entries of all devices that are escalated to that person now.
 func (s *Store) SupervisorEvents(
 	ctx context.Context, id andon.TenantID, supervisor andon.PersonID, q andon.EventQuery,

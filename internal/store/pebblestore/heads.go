@@ -175,6 +175,26 @@ func (v headView) walk(
 	h.Walk(tenant, device, func(e eventlog.Entry) bool { return visit(e, sorted) })
 }
 
+// days returns the days on which a tenant has entries, some more than once.
+func (v headView) days(tenant uint32) (all []uint32) {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	for _, h := range v.heads {
+		all = append(all, h.Days(tenant)...)
+	}
+	return all
+}
+
+// count returns a number that is above that of each device of a tenant with an entry.
+func (v headView) count(tenant uint32) (most int) {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	for _, h := range v.heads {
+		most = max(most, h.Devices(tenant))
+	}
+	return most
+}
+
 // hours returns the hours of an operator, in ascending order.
 func (v headView) hours(tenant uint32, operator andon.PersonID) []uint32 {
 	v.mu.RLock()

@@ -121,6 +121,14 @@ func (a *around) SupervisorEvents(
 	})
 }
 
+func (a *around) TenantEvents(
+	ctx context.Context, tenant andon.TenantID, q andon.EventQuery,
+) iter.Seq2[andon.Event, error] {
+	return each(ctx, a, "TenantEvents", func() iter.Seq2[andon.Event, error] {
+		return a.next.TenantEvents(ctx, tenant, q)
+	})
+}
+
 func (a *around) EscalatedEntries(
 	ctx context.Context, tenant andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Entry, error] {

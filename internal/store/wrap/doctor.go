@@ -82,6 +82,7 @@ func declared(c andon.Capabilities) (facts []Fact) {
 	}{
 		{c.SortDevices, "devices in orders other than by id"},
 		{c.MetricReadings, "one metric across devices"},
+		{c.TenantEvents, "entries of all devices in one list"},
 		{c.Withdraw, "withdrawing an entry"},
 		{c.Purge, "purging a device"},
 		{c.Reorder, "another severity of a state that has entries"},

@@ -45,6 +45,7 @@ func TestFacts(t *testing.T) {
 		{
 			Name: "can't serve", Source: declared,
 			Value: "devices in orders other than by id; one metric across devices; " +
+				"entries of all devices in one list; " +
 				"withdrawing an entry; purging a device; " +
 				"another severity of a state that has entries; " +
 				"how many devices a name has; a feed of changes",

@@ -124,6 +124,14 @@ func (r *retained) OperatorEvents(
 	})
 }
 
+func (r *retained) TenantEvents(
+	ctx context.Context, tenant andon.TenantID, q andon.EventQuery,
+) iter.Seq2[andon.Event, error] {
+	return r.events(ctx, tenant, q, func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
+		return r.next.TenantEvents(ctx, tenant, q)
+	})
+}
+
 func (r *retained) SupervisorEvents(
 	ctx context.Context, tenant andon.TenantID, supervisor andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {

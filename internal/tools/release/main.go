@@ -65,6 +65,9 @@ func (s *source) buildAll(ctx context.Context, out string) error {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
 	}
+	if err := s.buildBoard(ctx); err != nil {
+		return err
+	}
 	written, err := os.MkdirTemp("", "andon-release-")
 	if err != nil {
 		return err

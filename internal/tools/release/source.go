@@ -67,6 +67,18 @@ func (s *source) compile(ctx context.Context, p platform, to string) error {
 	return err
 }
 
+// buildBoard builds the pages that the binary embeds, for which make build would do without.
+func (s *source) buildBoard(ctx context.Context) error {
+	said, err := command(ctx, s.root, nil, "make", "--no-print-directory", "board")
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(s.root, "internal", "ui", "dist", "index.html")); err != nil {
+		return fmt.Errorf("a release has the board: %s", said)
+	}
+	return nil
+}
+
 // environ is the environment of the go command, without what a person may have set for themselves.
 func (s *source) environ(p platform) []string {
 	env := []string{

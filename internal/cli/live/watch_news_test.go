@@ -1,0 +1,254 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/cli/clitest"
+	"github.com/andonhq/andon/internal/cli/command"
+	"github.com/andonhq/andon/internal/cli/draw"
+)
+
+// printed is standard output that a test waits for.
+type printed struct {
+	*testing.T
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (p *printed) Write(text []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.Write(text)
+}
+
+// has waits until a text was printed.
+func (p *printed) has(want string) {
+	p.Helper()
+	const patience = 20 * time.Second
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		p.mu.Lock()
+		text := p.text.String()
+		p.mu.Unlock()
+		if strings.Contains(text, want) {
+			return
+		}
+		if time.Now().After(deadline) {
+			p.Fatalf("no %q in %s", want, text)
+		}
+	}
+}
+
+// TestWatchFollowsTheStream: each change is printed at once, also what is over again before the
+// server would be asked.
+func TestWatchFollowsTheStream(t *testing.T) {
+	s, out := clitest.NewServer(t), &printed{T: t}
+	s.Sends("/events", `{"device":"a","time":"2020-04-24T14:00:00Z","state":"NORMAL"}`)
+	p := &command.Program{Stdout: out, Stderr: io.Discard, Now: s.Clock}
+	w := &watch{Program: p, Target: p.NewTarget(), every: time.Hour}
+	w.URL, w.Tenant = s.URL, string(andon.DefaultTenant)
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- w.run(ctx) }()
+	out.has(": 1 device\n")
+	for i, e := range []string{"a WARNING1", "a NORMAL", "b NORMAL", "b WARNING2"} {
+		device, state, _ := strings.Cut(e, " ")
+		s.Sends("/events", fmt.Sprintf(
+			`{"device":%q,"time":"2020-04-24T14:00:%02dZ","state":%q}`, device, i+1, state))
+	}
+	out.has("a NORMAL → WARNING1\n")
+	out.has("a WARNING1 → NORMAL\n")
+	out.has("b is new here: NORMAL for 59m57s\n")
+	out.has("b NORMAL → WARNING2\n")
+	if _, err := s.Client("").Retire(t.Context(), "b"); err != nil {
+		t.Fatal(err)
+	}
+	out.has("b is not listed any more, was WARNING2\n")
+	end()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// told runs what a stream tells through a view of lines.
+func told(v *lineView, now andon.Time, all ...client.Told) string {
+	out := new(bytes.Buffer)
+	v.watch.Program = &command.Program{Stdout: out, Stderr: io.Discard}
+	for i := range all {
+		if err := v.hear(now, &all[i]); err != nil {
+			return err.Error()
+		}
+	}
+	return strings.ReplaceAll(out.String(), now.Std().Format("2006-01-02T15:04:05Z  "), "")
+}
+
+func TestWatchTakesInWhatIsTold(t *testing.T) {
+	now := newClockwork(t).now()
+	shows := func(id, state, operator string, received andon.Time) client.Told {
+		return client.Told{Kind: client.Shows, Device: client.Device{
+			Device: andon.DeviceID(id), State: andon.State(state), Received: received, Since: now,
+			Operator: andon.PersonID(operator), Attributes: `{"long":1}`,
+		}}
+	}
+	v := &lineView{
+		watch: &watch{selected: client.DeviceQuery{State: "WARNING*", Device: "press*"}},
+		devices: map[andon.DeviceID]client.Device{
+			"press-1": {Device: "press-1", State: "WARNING1", Received: now, Since: now},
+		},
+	}
+	lost := client.Told{Kind: client.Lost, Err: errors.New("it\nis away")}
+	got := told(v, now,
+		shows("press-1", "WARNING3", "", now-1), // before the list was read
+		shows("press-1", "WARNING1", "Liz", now), shows("oven-1", "WARNING1", "", now),
+		shows("press-2", "NORMAL", "", now), shows("press-2", "WARNING1", "", now),
+		lost, lost, client.Told{Kind: client.Connected},
+		shows("press-2", "NORMAL", "", now),
+		client.Told{Kind: client.Gone, Device: client.Device{Device: "press-1"}},
+		client.Told{Kind: client.Gone, Device: client.Device{Device: "press-1"}},
+	)
+	want := `press-1 operator Liz
+press-2 is new here: WARNING1 for 0s
+no answer: it
+the server answers again
+press-2 is not listed any more, was WARNING1
+press-1 is not listed any more, was WARNING1
+`
+	if diff := cmp.Diff(want, got); diff != "" || len(v.devices) != 0 || v.missed {
+		t.Errorf("%s%v", diff, v.devices)
+	}
+	for _, kind := range []client.ToldKind{client.Reset, client.Settings} {
+		if v.missed = false; told(v, now, client.Told{Kind: kind}) != "" || !v.missed {
+			t.Errorf("%d does not make it ask for all again", kind)
+		}
+	}
+}
+
+func TestWatchAdmits(t *testing.T) {
+	d := client.Device{Device: "press-1", State: "WARNING1", Operator: "Liz", EscalatedTo: "Sara"}
+	for q, want := range map[client.DeviceQuery]bool{
+		{}: true, {State: "NORMAL"}: false, {State: "WARNING*"}: true, {Device: "press"}: false,
+		{Device: "press*"}: true, {Device: "press-1"}: true, {Operator: "Liz"}: true,
+		{Operator: "Sue"}: false, {NoOperator: true}: false, {EscalatedTo: "Sara"}: true,
+		{EscalatedTo: "Omar"}: false, {State: "a*b"}: false,
+	} {
+		if w := (&watch{selected: q}); w.admits(&d) != want {
+			t.Errorf("%+v: %v", q, !want)
+		}
+	}
+}
+
+// TestWatchLooksForSilence now and then, since that is not told.
+func TestWatchLooksForSilence(t *testing.T) {
+	s := &script{fleet: []client.Device{{Device: "a"}, {Device: "b"}}}
+	server := httptest.NewServer(s)
+	defer server.Close()
+	c, err := client.New(client.Options{URL: server.URL, Attempts: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	out, now := new(bytes.Buffer), newClockwork(t).now()
+	v := &lineView{
+		watch:  &watch{Program: &command.Program{Stdout: out}, Target: command.Target{URL: "here"}},
+		client: c, news: &news{},
+	}
+	show := func(after andon.Duration) {
+		t.Helper()
+		now = now.Add(after)
+		if err := v.show(t.Context(), now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	show(0)
+	s.fleet = []client.Device{{Device: "b", Silent: true, Received: now}}
+	out.Reset()
+	show(lookAnyway - 1)
+	if out.Len() > 0 || len(s.asked) != 1 {
+		t.Errorf("it asked %q and printed %s", s.asked, out)
+	}
+	show(1)
+	if last := s.asked[len(s.asked)-1]; !strings.Contains(last, "silent=true") {
+		t.Errorf("it asked %s", last)
+	}
+	s.fleet = nil
+	show(lookAnyway)
+	want := "b silent for 10s\nb heard again\n"
+	text := ""
+	for line := range strings.Lines(out.String()) {
+		text += line[len("2025-12-04T13:00:00Z  "):]
+	}
+	if text != want {
+		t.Errorf("it printed %q, want %q", text, want)
+	}
+}
+
+// TestTableAsksWhenItIsTold: while nothing is told it draws what it knows, and asks for nothing but
+// now and then.
+func TestTableAsksWhenItIsTold(t *testing.T) {
+	s := &script{fleet: []client.Device{{Device: "a", State: "WARNING1", Severity: 32}}}
+	server := httptest.NewServer(s)
+	defer server.Close()
+	c, err := client.New(client.Options{URL: server.URL, Attempts: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	var out bytes.Buffer
+	n := &news{told: make(chan client.Told, 1)}
+	v := &tableView{
+		watch: &watch{every: time.Second}, client: c, board: board{title: "here", news: n},
+		screen: &screen{&draw.Screen{
+			Out: &out, Size: func() (int, int) { return 60, 20 }, Keys: make(chan draw.Key),
+		}},
+	}
+	now := newClockwork(t).now()
+	asks := func(want int, after andon.Duration) {
+		t.Helper()
+		now = now.Add(after)
+		before := len(s.asked)
+		if err := v.show(t.Context(), now); err != nil {
+			t.Fatal(err)
+		}
+		if got := len(s.asked) - before; got != want {
+			t.Errorf("it asked %d times, want %d", got, want)
+		}
+	}
+	tell := func(told client.Told, d time.Duration) {
+		t.Helper()
+		for n.told <- told; len(n.told) > 0; { // a pause may end before it is taken in
+			if err := v.pause(t.Context(), d); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	const once = 2 // for the counts, and for the devices
+	asks(once, 0)
+	asks(0, 1_000_000)
+	tell(client.Told{Kind: client.Shows}, time.Hour) // ends behind a beat
+	asks(once, 1)
+	tell(client.Told{Kind: client.Connected}, time.Millisecond)
+	asks(0, 1)
+	asks(once, lookAnyway)
+	tell(client.Told{Kind: client.Lost, Err: errors.New("away")}, time.Millisecond)
+	if v.board.trouble != "away" {
+		t.Errorf("trouble is %q", v.board.trouble)
+	}
+	asks(once, 1)
+	close(n.told)
+	n.err = errors.New("in vain")
+	if err := v.pause(t.Context(), time.Hour); err != n.err {
+		t.Errorf("the stream ended: %v", err)
+	}
+}

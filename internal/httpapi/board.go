@@ -1,0 +1,75 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/ui"
+)
+
+// boardPaths are the addresses of the board's views. A view finds out from its address what it
+// shows.
+var boardPaths = []string{
+	"/{$}", "/devices/{device}", "/operators/{operator}", "/supervisors/{supervisor}",
+	"/search", "/wall",
+}
+
+// boardRoutes serve the files of the board. They need no token: they hold no data, and a browser
+// can't send one with a page. What the board shows it asks for, once its user has signed in.
+func (a *API) boardRoutes() (all []*route) {
+	add := func(path string, serve func(*call) error) {
+		all = append(all, &route{
+			method: http.MethodGet, path: path, outside: true, name: "board", hidden: true,
+			open: true, anyQuery: true, statuses: []int{http.StatusOK}, serve: serve,
+		})
+	}
+	for _, path := range boardPaths {
+		add(path, a.boardPage)
+	}
+	for _, name := range a.board.Names() {
+		add("/"+name, a.boardFile(name))
+	}
+	add("/assets/{file...}", func(c *call) error {
+		return a.boardFile("assets/" + c.segment("file"))(c)
+	})
+	return all
+}
+
+// errNotAPage is for programs that ask for a page: they forgot the base path.
+var errNotAPage = andon.Errorf(andon.NotFound, "this is a page of the board, for browsers: the "+
+	"API is below "+basePath+", and /openapi.json lists all of it")
+
+// boardPage serves the page to browsers. Others get what they would without a board.
+func (a *API) boardPage(c *call) error {
+	c.x.Header().Add("Vary", "Accept")
+	switch {
+	case ui.AsksForPage(c.r):
+		a.board.ServePage(c.x, c.r)
+	case c.r.URL.Path == "/":
+		c.send("text/plain; charset=utf-8", []byte(startText))
+	default:
+		return errNotAPage
+	}
+	return nil
+}
+
+func (a *API) boardFile(name string) func(*call) error {
+	return func(c *call) error {
+		if !a.board.Has(name) {
+			return errNoSuchPath
+		}
+		a.board.ServeFile(c.x, c.r, name)
+		return nil
+	}
+}
+
+// startText is what a program gets that opens the address alone, such as curl.
+const startText = `Andon keeps the state of every device of a fleet. In a browser, this address is its board.
+
+/docs           what can be asked, and how: the contract, to read and try
+/openapi.json   the contract for programs
+/api/v1         the API: /api/v1/devices, /api/v1/states, …
+/readyz         whether it can serve
+/metrics        metrics for Prometheus
+/version        which build this is
+`

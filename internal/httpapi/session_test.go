@@ -1,0 +1,233 @@
+package httpapi_test
+
+import (
+	"crypto/tls"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/andonhq/andon/internal/httpapi"
+	"github.com/andonhq/andon/internal/session"
+)
+
+const secret = "0123456789abcdef"
+
+func withToken(o *httpapi.Options) { o.Token = secret }
+
+// signIn signs a browser in and returns its cookie as a header.
+func (w *world) signIn(headers ...string) (cookie string, set *http.Cookie) {
+	w.Helper()
+	got := w.post("/session", `{"token":"`+secret+`"}`, headers...).is(http.StatusNoContent)
+	set = got.cookie()
+	if set == nil {
+		w.Fatalf("there is no cookie: %v", got.header)
+	}
+	return "Cookie: " + set.Name + "=" + set.Value, set
+}
+
+// cookie returns the one that an answer sets; nil: none.
+func (a answer) cookie() *http.Cookie {
+	a.t.Helper()
+	all := (&http.Response{Header: a.header}).Cookies()
+	if len(all) == 0 {
+		return nil
+	}
+	return all[0]
+}
+
+const fromTheBoard = "Sec-Fetch-Site: same-origin"
+
+func TestSignIn(t *testing.T) {
+	w := newWorld(t, withToken)
+	w.get("/session").equals(`{"required":true,"signed_in":false}`)
+	w.get("/session", "Authorization: Bearer "+secret).
+		equals(`{"required":true,"signed_in":true}`)
+	w.get("/devices", fromTheBoard).fails(http.StatusUnauthorized)
+	cookie, set := w.signIn()
+	if !set.HttpOnly || set.SameSite != http.SameSiteStrictMode || set.Path != "/" || set.Secure ||
+		set.Domain != "" || set.MaxAge != int(session.Life/time.Second) ||
+		strings.Contains(set.Value, secret) {
+		t.Errorf("cookie %v", set)
+	}
+	w.get("/session", cookie, fromTheBoard).equals(`{"required":true,"signed_in":true}`)
+	w.get("/devices", cookie, fromTheBoard).is(http.StatusOK)
+	w.get("/devices", cookie).is(http.StatusOK) // plain HTTP beyond loopback has no Sec-Fetch-Site
+	w.post("/events", oneEvent, cookie, fromTheBoard).is(http.StatusOK)
+	w.post("/events", oneEvent, cookie, "Origin: "+w.url).is(http.StatusOK)
+	w.stream("", cookie, fromTheBoard).begun()
+
+	out := w.do(http.MethodDelete, base+"/session", "", cookie, fromTheBoard)
+	if c := out.is(http.StatusNoContent).cookie(); c == nil || c.MaxAge != -1 || c.Value != "" {
+		t.Errorf("signed out: %v", c)
+	}
+	w.get("/devices", cookie).fails(http.StatusUnauthorized, "sign in again") // a copy
+	w.get("/session", cookie).equals(`{"required":true,"signed_in":false}`)
+	w.do(http.MethodDelete, base+"/session", "").is(http.StatusNoContent)
+}
+
+func TestSignInWithoutToken(t *testing.T) {
+	w := newWorld(t, loopback)
+	w.get("/session").equals(`{"required":false,"signed_in":false}`)
+	got := w.post("/session", `{"token":"x"}`).is(http.StatusNoContent)
+	if got.cookie() != nil {
+		t.Errorf("a cookie: %v", got.header)
+	}
+	w.do(http.MethodDelete, base+"/session", "").is(http.StatusNoContent)
+}
+
+// TestSecureCookie: over TLS, here or at a proxy, the cookie goes over nothing else.
+func TestSecureCookie(t *testing.T) {
+	w := newWorld(t, withToken)
+	cookie, set := w.signIn("X-Forwarded-Proto: https")
+	if !set.Secure || !strings.HasPrefix(set.Name, "__Host-") {
+		t.Errorf("behind a proxy: %v", set)
+	}
+	w.get("/devices", cookie, "X-Forwarded-Proto: https").is(http.StatusOK)
+	w.get("/devices", cookie).fails(http.StatusUnauthorized)
+
+	r := httptest.NewRequest(http.MethodPost, base+"/session",
+		strings.NewReader(`{"token":"`+secret+`"}`))
+	r.TLS = &tls.ConnectionState{}
+	recorder := httptest.NewRecorder()
+	w.api.ServeHTTP(recorder, r)
+	if all := recorder.Result().Cookies(); len(all) != 1 || !all[0].Secure {
+		t.Errorf("over TLS: %v", all)
+	}
+}
+
+// TestForgedRequests: what another page makes a browser send with the cookie is refused, and what
+// is not known to come from the board is, where it could change something.
+func TestForgedRequests(t *testing.T) {
+	w := newWorld(t, withToken)
+	cookie, _ := w.signIn()
+	const form = "Content-Type: application/x-www-form-urlencoded"
+	changes := map[string]string{
+		"/events": oneEvent, "/assignments": `[{"device":"press-7","operator":"Eve"}]`,
+		"/sweep": "", "/restore": "{}",
+	}
+	for path, body := range changes {
+		for _, headers := range [][]string{
+			{"Sec-Fetch-Site: cross-site"}, {"Sec-Fetch-Site: same-site"}, // another port
+			{"Origin: https://evil.example"}, {"Origin: null"}, {"Origin: http://127.0.0.1:1"},
+			{}, {form}, {"Content-Type: text/plain"}, // no Origin: an old browser, or a trick
+		} {
+			got := w.post(path, body, append(headers, cookie)...)
+			if got.status != http.StatusForbidden {
+				t.Errorf("%s %q: %d %s", path, headers, got.status, got.body)
+			}
+		}
+	}
+	for _, media := range []string{form, "Content-Type: text/plain",
+		"Content-Type: multipart/form-data; boundary=x"} {
+		w.post("/events", oneEvent, cookie, fromTheBoard, media).
+			fails(http.StatusUnsupportedMediaType)
+		w.post("/session", `{"token":"`+secret+`"}`, media).fails(http.StatusUnsupportedMediaType)
+	}
+	w.do(http.MethodDelete, base+"/devices/press-7", "", cookie).fails(http.StatusForbidden)
+	w.do(http.MethodDelete, base+"/session", "", cookie).fails(http.StatusForbidden)
+	w.post("/session", `{"token":"`+secret+`"}`, "Origin: https://evil.example").
+		fails(http.StatusForbidden)
+	// Nothing is read for another origin either, though a browser would not show it the answer.
+	for _, site := range []string{"same-site", "cross-site"} {
+		w.get("/devices", cookie, "Sec-Fetch-Site: "+site).fails(http.StatusForbidden)
+		w.get("/events/stream", cookie, "Sec-Fetch-Site: "+site).fails(http.StatusForbidden)
+	}
+	w.get("/devices", cookie, fromTheBoard).equals(`{"items":[]}`) // nothing was changed
+	// A program with the token needs none of this.
+	w.post("/events", oneEvent, "Authorization: Bearer "+secret).is(http.StatusOK)
+}
+
+func TestWrongSessions(t *testing.T) {
+	w := newWorld(t, withToken)
+	cookie, set := w.signIn()
+	for name, value := range map[string]string{
+		"the token": secret, "nothing known": "x", "tampered": "A" + set.Value[1:], "half": set.Value[:40],
+		"another token's": otherSession(t), "half of it, quoted": `"` + set.Value + `x"`,
+	} {
+		got := w.get("/devices", "Cookie: "+set.Name+"="+value)
+		if got.status != http.StatusUnauthorized {
+			t.Errorf("%s: %d", name, got.status)
+		}
+	}
+	// A wrong token is not made right by a cookie.
+	w.get("/devices", cookie, "Authorization: Bearer x").fails(http.StatusUnauthorized)
+	w.at("2020-05-24T12:00:00Z")
+	w.get("/devices", cookie).is(http.StatusOK)
+	w.at("2020-05-24T12:00:01Z")
+	w.get("/devices", cookie).fails(http.StatusUnauthorized, "ended")
+	again := newWorld(t, withToken) // as after a restart
+	again.get("/devices", cookie).is(http.StatusOK)
+}
+
+func otherSession(t *testing.T) string {
+	other := newWorld(t, func(o *httpapi.Options) { o.Token = secret + "x" })
+	got := other.post("/session", `{"token":"`+secret+`x"}`).is(http.StatusNoContent)
+	return got.cookie().Value
+}
+
+// TestSessionsAreRenewed while they are used, so that a wallboard never has to sign in again.
+func TestSessionsAreRenewed(t *testing.T) {
+	w := newWorld(t, withToken)
+	cookie, set := w.signIn()
+	w.at("2020-04-25T11:00:00Z")
+	if c := w.get("/devices", cookie).is(http.StatusOK).cookie(); c != nil {
+		t.Errorf("renewed too early: %v", c)
+	}
+	w.at("2020-05-20T12:00:00Z")
+	renewed := w.get("/states", cookie).is(http.StatusOK).cookie()
+	if renewed == nil || renewed.Name != set.Name || !renewed.HttpOnly {
+		t.Fatalf("renewed: %v", renewed)
+	}
+	w.at("2020-06-10T12:00:00Z")
+	w.get("/devices", cookie).fails(http.StatusUnauthorized)
+	w.get("/devices", "Cookie: "+renewed.Name+"="+renewed.Value).is(http.StatusOK)
+}
+
+// TestGuessing: behind a wrong token the right one has to wait as well.
+func TestGuessing(t *testing.T) {
+	w := newWorld(t, withToken)
+	right := `{"token":"` + secret + `"}`
+	w.post("/session", `{"token":"guess"}`).fails(http.StatusUnauthorized, "not the one")
+	got := w.post("/session", right)
+	got.fails(http.StatusTooManyRequests, "in a second")
+	if got.header.Get("Retry-After") != "1" {
+		t.Errorf("%v", got.header)
+	}
+	w.get("/devices", "Authorization: Bearer "+secret).is(http.StatusOK) // devices go on
+	far := httptest.NewRequest(http.MethodPost, base+"/session", strings.NewReader(right))
+	far.RemoteAddr = "[2001:db8::1]:1234"
+	recorder := httptest.NewRecorder()
+	w.api.ServeHTTP(recorder, far)
+	if recorder.Code != http.StatusNoContent {
+		t.Errorf("another address: %d", recorder.Code)
+	}
+	w.at("2020-04-24T12:00:01Z")
+	w.post("/session", right).is(http.StatusNoContent)
+	for _, body := range []string{`{}`, `{"token":""}`, `{"token":7}`, `[]`, ``} {
+		w.post("/session", body).fails(http.StatusBadRequest)
+	}
+}
+
+// TestAuditOfSessions: what a browser changes is written down with its session, not its token.
+func TestAuditOfSessions(t *testing.T) {
+	w := newAudited(t, withToken)
+	w.post("/events", oneEvent, "Authorization: Bearer "+secret).is(http.StatusOK)
+	cookie, set := w.signIn(id)
+	w.put("/devices/d/operator", `{"operator":"Liz"}`, cookie, id, fromTheBoard).
+		is(http.StatusOK)
+	w.do(http.MethodDelete, base+"/session", "", cookie, id, fromTheBoard).
+		is(http.StatusNoContent)
+	who := regexp.MustCompile(`"who":"(session [0-9a-f]{8})"`).FindStringSubmatch(w.log.String())
+	if who == nil || strings.Contains(w.log.String(), set.Value) {
+		t.Fatalf("it says %s", w.log.String())
+	}
+	line := func(what, more string) string {
+		return `{"what":"` + what + `","outcome":"done","who":"` + who[1] + `","request_id":"r1"` +
+			more + `}`
+	}
+	w.wrote(line("sign in", ""), line("assign", `,"tenant":"default","device":"d",`+
+		`"before":"","after":"Liz","from":"2020-04-24T12:00:00Z"`), line("sign out", ""))
+}

@@ -1,0 +1,121 @@
+package httpapi
+
+import (
+	"iter"
+	"net/http"
+
+	"github.com/andonhq/andon"
+)
+
+func (a *API) tenantEventsRoute() *route {
+	r := listing(route{
+		method: http.MethodGet, path: "/events", name: "listEvents", tag: "events",
+		summary: "Events of all devices, newest first",
+		detail: "With `Accept: application/x-ndjson` the answer is all events that are selected, " +
+			"one a line, however many; `limit` and `cursor` do not go with it. An answer that " +
+			"is broken off has no end: the connection is cut. A page costs the store a look at " +
+			"each device that has events on the day, so ask for a device where it is about " +
+			"one, and follow `/events/stream` in place of asking again and again. What comes " +
+			"late stands at its own time, not at the end.",
+		query: []param{stateParam, fromParam, toParam, orderParam, limitParam, cursorParam},
+		lines: true, errors: []int{501},
+	}, exampleEvent(), a.tenantEvents)
+	page := r.serve
+	r.serve = func(c *call) error {
+		if wantsLines(c.r) {
+			return a.eventLines(c)
+		}
+		return page(c)
+	}
+	return r
+}
+
+func (a *API) tenantEvents(c *call) (page[andon.Event], error) {
+	span := c.span()
+	// In one step: a store looks at each device for each of them.
+	return c.eventsInSteps(andon.MaxLimit+1, span, a.allEvents(c))
+}
+
+func (a *API) allEvents(c *call) func(andon.EventQuery) iter.Seq2[andon.Event, error] {
+	return func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
+		return a.store.TenantEvents(c.ctx(), c.tenant, q)
+	}
+}
+
+// lineEvents is how many events are asked for at once of an answer that is sent line by line.
+const lineEvents = 8192
+
+// eventLines sends all events that are selected. It asks for a part of them, leaves its turn while
+// the client takes that, and goes on behind it: so a slow client holds nothing but the memory of
+// one part, which counts like that of any answer.
+func (a *API) eventLines(c *call) error {
+	q := andon.EventQuery{States: c.states(), Span: c.span(), Order: c.order(), Limit: lineEvents}
+	for _, name := range []string{limitParam.name, cursorParam.name} {
+		if c.text(name) != "" {
+			c.mark("query."+name, "%s does not go with %s: the answer is whole", name, typeNDJSON)
+		}
+	}
+	if err := c.fault(); err != nil {
+		return err
+	}
+	tenant, err := c.record()
+	s := c.newSheet()
+	for more := true; err == nil && more; {
+		if err = c.begin(c.intake.Reads, 1); err == nil {
+			more, err = c.sendLines(s, &q, tenant.States, a.allEvents(c))
+		}
+	}
+	if err == nil && c.x.status == 0 {
+		c.send(typeNDJSON, nil)
+	}
+	return err
+}
+
+// sendLines sends one part, and makes the query begin behind it. Nothing is sent where nothing is
+// left.
+func (c *call) sendLines(
+	s *sheet, q *andon.EventQuery, states *andon.StateSet,
+	read func(andon.EventQuery) iter.Seq2[andon.Event, error],
+) (more bool, err error) {
+	n := 0
+	var last andon.Event
+	for e, err := range read(*q) {
+		if err == nil {
+			err = s.json(&e)
+		}
+		if err == nil {
+			err = s.text("\n")
+		}
+		if err != nil {
+			return false, err
+		}
+		last, n = e, n+1
+		if s.size >= pageBytes {
+			break
+		}
+	}
+	c.end()
+	if n == 0 {
+		return false, nil
+	}
+	q.After = new(last.Key(states))
+	c.x.answers += n
+	more = n == q.Limit || s.size >= pageBytes
+	return more, s.flush(typeNDJSON)
+}
+
+// flush sends what is written so far of an answer that goes on, and gives its room back.
+func (s *sheet) flush(media string) error {
+	if s.c.x.status == 0 {
+		s.c.x.Header().Set("Content-Type", media)
+		s.c.x.WriteHeader(s.c.status)
+	}
+	for _, piece := range s.pieces {
+		if _, err := s.c.x.Write(piece); err != nil {
+			return err
+		}
+	}
+	s.pieces, s.size, s.room = nil, 0, 0
+	s.giveBack()
+	return nil
+}

@@ -1,0 +1,138 @@
+// Package session makes and checks the sessions of browsers that signed in with the server's token.
+//
+// A session is a text of its own that the server can check without keeping anything:
+//
+//	base64url( id, 16 random bytes | issued, 8 bytes, seconds | HMAC-SHA256 of both )
+//
+// The key follows from the token. So a session outlives a restart of the server, every server with
+// the same token takes it, and a new token ends all sessions. From the text nothing leads back to
+// the token, as long as that can't be guessed.
+//
+// The package is pure: it knows no HTTP, and the clock is passed in.
+package session
+
+import (
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+const (
+	// Life is how long a session holds that is not renewed.
+	Life = 30 * 24 * time.Hour
+	// Fresh is the age from which on a session that is used should be renewed.
+	Fresh = 24 * time.Hour
+	// skew is how far ahead the clock may be that another server issued a session by.
+	skew = 10 * time.Minute
+)
+
+const (
+	idBytes     = 16
+	signedBytes = idBytes + 8
+	allBytes    = signedBytes + sha256.Size
+)
+
+// Session is one browser that signed in.
+type Session struct {
+	id     [idBytes]byte
+	issued int64 // seconds
+}
+
+// Name names the session in logs. It is a part of the id, which alone signs no one in.
+func (s Session) Name() string { return fmt.Sprintf("%x", s.id[:4]) }
+
+// Age is how long ago the session was issued or renewed.
+func (s Session) Age(now time.Time) time.Duration { return now.Sub(time.Unix(s.issued, 0)) }
+
+// Sessions makes and checks the sessions of one token. Its methods may be called concurrently.
+type Sessions struct {
+	key []byte
+
+	mu    sync.Mutex
+	ended map[[idBytes]byte]time.Time // those that were signed out, until they expire
+}
+
+// New returns the sessions of a token.
+func New(token string) *Sessions {
+	key, err := hkdf.Key(sha256.New, []byte(token), nil, "andon session 1", sha256.Size)
+	if err != nil {
+		panic("session: a key of this length can be derived: " + err.Error())
+	}
+	return &Sessions{key: key, ended: map[[idBytes]byte]time.Time{}}
+}
+
+// Begin makes a session and its text.
+func (s *Sessions) Begin(now time.Time) (Session, string) {
+	made := Session{}
+	_, _ = rand.Read(made.id[:]) // it never fails
+	return s.Renew(made, now)
+}
+
+// Renew returns the session with a new age, and its text. The text that it had holds as long as it
+// did before.
+func (s *Sessions) Renew(old Session, now time.Time) (Session, string) {
+	old.issued = now.Unix()
+	return old, s.write(old)
+}
+
+func (s *Sessions) write(of Session) string {
+	text := make([]byte, 0, allBytes)
+	text = append(text, of.id[:]...)
+	text = binary.BigEndian.AppendUint64(text, uint64(of.issued))
+	return base64.RawURLEncoding.EncodeToString(s.sign(text))
+}
+
+// sign appends the code that only one who knows the key can make.
+func (s *Sessions) sign(text []byte) []byte {
+	code := hmac.New(sha256.New, s.key)
+	code.Write(text)
+	return code.Sum(text)
+}
+
+// ErrEnded is the error of a session that does not hold: signed out, expired, or of another token.
+var ErrEnded = errors.New("the session has ended")
+
+// Check returns the session of a text, or ErrEnded.
+func (s *Sessions) Check(text string, now time.Time) (Session, error) {
+	var found Session
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(raw) != allBytes {
+		return found, ErrEnded
+	}
+	if !hmac.Equal(raw, s.sign(raw[:signedBytes:signedBytes])) {
+		return found, ErrEnded
+	}
+	copy(found.id[:], raw)
+	found.issued = int64(binary.BigEndian.Uint64(raw[idBytes:]))
+	if age := found.Age(now); age > Life || age < -skew || s.hasEnded(found) {
+		return Session{}, ErrEnded
+	}
+	return found, nil
+}
+
+func (s *Sessions) hasEnded(of Session) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ended := s.ended[of.id]
+	return ended
+}
+
+// End signs a session out. Only this server, and only until it is restarted, refuses copies of its
+// text from now on.
+func (s *Sessions) End(of Session, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, until := range s.ended {
+		if now.After(until) {
+			delete(s.ended, id)
+		}
+	}
+	s.ended[of.id] = now.Add(Life + skew)
+}

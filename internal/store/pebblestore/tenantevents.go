@@ -1,0 +1,239 @@
+package pebblestore
+
+import (
+	"context"
+	"iter"
+	"math"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
+)
+
+// The entries of all devices have no order of their own on the disk: blocks stand by day and
+// device. So they are read a day at a time, and of a day a window at a time: as many entries as are
+// wanted, from where the last window ended. A window looks at each device of the day, and opens
+// only what can still be among the first entries of the window: once there are enough, that is the
+// time up to the last of them, which grows shorter as more devices are looked at. A device whose
+// newest entry is before that time is not looked for at all; so the newest entries of a fleet are
+// found without reading blocks, or few.
+
+const (
+	// windowEntries is how many entries a window has at most, and about half of what it holds.
+	windowEntries = 16_384
+	// windowBytes is how much text it holds at most, beside that of one device.
+	windowBytes = 16 << 20
+)
+
+// TenantEvents is of andon.Log.
+func (s *Store) TenantEvents(
+	ctx context.Context, id andon.TenantID, q andon.EventQuery,
+) iter.Seq2[andon.Event, error] {
+	return seq.Of(func(yield func(andon.Event) bool) error {
+		t, err := s.tenant(ctx, id)
+		if err != nil || q.Span.Empty() {
+			return err
+		}
+		r := newEventReader(ctx, s, t)
+		defer r.close()
+		for h, err := range r.ofTenant(q) {
+			if err != nil || !yield(h.event) {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// ofTenant returns the entries of all devices, window by window.
+func (r *eventReader) ofTenant(q andon.EventQuery) iter.Seq2[hit, error] {
+	return func(yield func(hit, error) bool) {
+		left := q.Limit
+		for {
+			day, ok, err := r.nextDay(&q)
+			var w window
+			if err == nil && ok {
+				w, err = r.window(day, q, min(left, windowEntries))
+			}
+			if err != nil {
+				yield(hit{}, err)
+				return
+			}
+			for i := range w.hits {
+				if left--; !yield(w.hits[i], nil) || left == 0 {
+					return
+				}
+			}
+			switch n := len(w.hits); {
+			case !ok, w.whole && !passDay(&q, day):
+				return
+			case !w.whole:
+				q.After = new(w.hits[n-1].key)
+			}
+		}
+	}
+}
+
+// passDay makes a query begin behind a day; false: there is nothing behind it.
+func passDay(q *andon.EventQuery, day uint32) bool {
+	if q.Order == andon.Asc {
+		q.Span = q.Span.Since(andon.DayStart(day + 1))
+	} else if day == 0 {
+		return false
+	} else {
+		q.Span = q.Span.Until(andon.DayStart(day) - 1)
+	}
+	return !q.Span.Empty()
+}
+
+// nextDay returns the first day, in the query's order, on which there may be entries.
+func (r *eventReader) nextDay(q *andon.EventQuery) (day uint32, ok bool, err error) {
+	if err := r.open(); err != nil {
+		return 0, false, err
+	}
+	span := q.Rest()
+	first, last := span.From.Day(), andon.Earlier(span.To, andon.MaxTime).Day()
+	k := newKey(tableBlock, r.tenant.number)
+	prefix, found := len(k), false
+	if q.Order == andon.Asc {
+		found = r.blocks.SeekGE(k.number(first))
+	} else {
+		found = r.blocks.SeekLT(k.number(last).end())
+	}
+	if found {
+		if day, _, ok = takeNumber(r.blocks.Key()[prefix:]); !ok {
+			return 0, false, errDamaged
+		}
+		ok = day >= first && day <= last
+	}
+	for _, is := range r.heads.days(r.tenant.number) {
+		sooner := !ok || (q.Order == andon.Asc) == (is < day)
+		if is >= first && is <= last && sooner {
+			day, ok = is, true
+		}
+	}
+	return day, ok, r.blocks.Error()
+}
+
+// window is the first entries of a day.
+type window struct {
+	reader *eventReader
+	query  andon.EventQuery // its span narrows
+	most   int
+	hits   []hit
+	bytes  int
+	whole  bool // there are no more on that day
+}
+
+func (r *eventReader) window(day uint32, q andon.EventQuery, most int) (window, error) {
+	q.Span = q.Span.Since(andon.DayStart(day)).Until(andon.DayStart(day+1) - 1)
+	w := window{reader: r, query: q, most: most, whole: true}
+	if err := w.addHeads(); err != nil {
+		return w, err
+	}
+	if err := w.addBlocks(day); err != nil {
+		return w, err
+	}
+	w.narrow()
+	for i := range w.hits {
+		if err := r.escalate(w.hits[i].event.Device, w.hits[i:i+1]); err != nil {
+			return w, err
+		}
+	}
+	return w, nil
+}
+
+// device returns a device by its number, unless it can have no entry that is wanted any more: no
+// entry of a device is newer than what it shows. A device that was purged has no place.
+func (w *window) device(number uint32) (d logged, ok bool) {
+	r := w.reader
+	r.store.mu.RLock()
+	defer r.store.mu.RUnlock()
+	slot := r.tenant.slot(number)
+	if slot == nil || slot.Shown().Time < w.query.Rest().From {
+		return d, false
+	}
+	return r.numbered(slot.Shown().ID, number), true
+}
+
+func (w *window) addHeads() error {
+	for number := range uint32(w.reader.heads.count(w.reader.tenant.number)) {
+		if err := w.reader.ctx.Err(); err != nil {
+			return err
+		}
+		if d, ok := w.device(number); ok {
+			w.add(w.reader.fromHeads(&d, &w.query, math.MaxInt))
+		}
+	}
+	return nil
+}
+
+// addBlocks goes through the blocks of a day, device by device, those of each from the newest on.
+func (w *window) addBlocks(day uint32) error {
+	it := w.reader.blocks
+	const numberBytes = 4
+	prefix := newKey(tableBlock, w.reader.tenant.number).number(day)
+	end, numbered := prefix.end(), len(prefix)+numberBytes
+	var d logged
+	wanted := false
+	last := uint32(math.MaxUint32)
+	for ok := it.SeekGE(prefix); ok && string(it.Key()) < string(end); {
+		number, rest, whole := takeNumber(it.Key()[len(prefix):])
+		at, split := splitBlock(rest, day)
+		if !whole || !split {
+			return errDamaged
+		}
+		if number != last {
+			last = number
+			d, wanted = w.device(number)
+		}
+		span := w.query.Rest()
+		if !wanted || at.newest < span.From { // as are all behind it
+			ok = it.SeekGE(key(it.Key()[:numbered]).end())
+			continue
+		}
+		if span.To == 0 || at.oldest <= span.To {
+			hits, err := w.reader.openBlock(nil, &d, at, &w.query)
+			if err != nil {
+				return err
+			}
+			w.add(hits)
+		}
+		ok = it.Next()
+	}
+	return it.Error()
+}
+
+// add adds entries, and narrows the window once it holds twice as many as are wanted, or too much
+// text.
+func (w *window) add(hits []hit) {
+	w.hits = append(w.hits, hits...)
+	for i := range hits {
+		w.bytes += len(hits[i].event.Message) + len(hits[i].event.Attributes)
+	}
+	for len(w.hits)/2 >= w.most || w.bytes > windowBytes && len(w.hits) > 1 {
+		if w.bytes > windowBytes {
+			w.most = min(w.most, max(len(w.hits)/2, 1))
+		}
+		if !w.narrow() {
+			return
+		}
+	}
+}
+
+// narrow keeps the first entries, and reports whether that was fewer than all: then nothing behind
+// the last of them is wanted any more.
+func (w *window) narrow() (less bool) {
+	before := len(w.hits)
+	w.hits = firstHits(w.hits, w.query.Order, w.most)
+	n := len(w.hits)
+	clear(w.hits[n:before]) // their texts
+	w.bytes = 0
+	for i := range w.hits {
+		w.bytes += len(w.hits[i].event.Message) + len(w.hits[i].event.Attributes)
+	}
+	if n == w.most && n > 0 {
+		w.whole = false
+		w.query.Span = upTo(w.query.Span, w.hits[n-1].key.Time, w.query.Order)
+	}
+	return n < before
+}

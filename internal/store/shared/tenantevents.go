@@ -1,0 +1,23 @@
+package shared
+
+import (
+	"context"
+	"iter"
+
+	"github.com/andonhq/andon"
+)
+
+// NoTenantEvents is of a store whose partitions are those of devices: it would have to ask all of
+// them for the newest entries of a tenant.
+type NoTenantEvents struct{}
+
+// TenantEvents is of andon.Log.
+func (NoTenantEvents) TenantEvents(
+	context.Context, andon.TenantID, andon.EventQuery,
+) iter.Seq2[andon.Event, error] {
+	return func(yield func(andon.Event, error) bool) {
+		yield(andon.Event{}, andon.Errorf(andon.Unsupported,
+			"this store keeps entries by device and can't list those of all: ask for those of a "+
+				"device, an operator or a supervisor"))
+	}
+}

@@ -1,0 +1,43 @@
+import { defineConfig } from "@playwright/test";
+
+/** The system's own browser: nothing is downloaded. */
+const chromium = process.env.CHROMIUM ?? "/usr/bin/chromium";
+
+/**
+ * Tests wait for what they wait for, so the limits only end what hangs. They hold on a machine that
+ * is several times as slow as a desk's.
+ */
+const second = 1000;
+
+export default defineConfig({
+  testDir: "tests",
+  forbidOnly: process.env.CI === "true",
+  fullyParallel: true,
+  workers: 2,
+  retries: 0,
+  reporter: [["list"]],
+  timeout: 180 * second,
+  expect: { timeout: 30 * second },
+  use: {
+    actionTimeout: 45 * second,
+    navigationTimeout: 60 * second,
+    locale: "en-GB",
+    timezoneId: "Europe/Berlin",
+    viewport: { width: 1440, height: 900 },
+    screenshot: "only-on-failure",
+    trace: "retain-on-failure",
+    launchOptions: {
+      executablePath: chromium,
+      // In a container /dev/shm is often too small for a browser; memory is told exactly.
+      args: ["--disable-dev-shm-usage", "--enable-precise-memory-info", "--js-flags=--expose-gc"],
+    },
+  },
+  projects: [
+    { name: "board", testIgnore: /(load|views|picture)\.spec\.ts/ },
+    { name: "views", testMatch: /views\.spec\.ts/ },
+    // Alone: it measures.
+    { name: "load", testMatch: /load\.spec\.ts/ },
+    // Not a test: it takes the picture of the README.
+    { name: "picture", testMatch: /picture\.spec\.ts/ },
+  ],
+});

@@ -1,0 +1,181 @@
+import { deviceAt } from "../board.ts";
+import { ago } from "../tenant.ts";
+import { expect, test } from "../test.ts";
+
+test("who is assigned on the page is assigned for all", async ({
+  board,
+  page,
+  tenant,
+  another,
+}) => {
+  await tenant.report({ device: "press-7", state: "WARNING2", message: "overheat" });
+  const second = await another();
+  await expect(second.row("press-7")).toBeVisible();
+  await expect(second.row("press-7")).not.toContainText("Liz");
+
+  await board.open(deviceAt("press-7"));
+  await board.assign("Liz");
+
+  await expect(page.getByTestId("operator")).toContainText("Liz");
+  await expect(second.row("press-7")).toContainText("Liz");
+  expect((await tenant.device("press-7")).operator).toBe("Liz");
+});
+
+test("Enter in the form assigns, also where another one answers so far", async ({
+  board,
+  page,
+  tenant,
+}) => {
+  await tenant.report({ device: "press-7", state: "WARNING2", operator: "Liz" });
+  await board.open(deviceAt("press-7"));
+  await page.getByRole("button", { name: /^Assign/ }).click();
+  await page.getByRole("dialog").getByLabel("Operator").fill("Tom");
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("dialog")).toBeHidden();
+  expect((await tenant.device("press-7")).operator).toBe("Tom");
+});
+
+test("what is escalated on the page reaches the supervisor, and can be taken back", async ({
+  board,
+  page,
+  tenant,
+  another,
+}) => {
+  await tenant.report({ device: "press-7", state: "WARNING3", message: "smoke", operator: "Liz" });
+  const second = await another();
+  await expect(second.row("press-7")).toBeVisible();
+
+  await board.open(deviceAt("press-7"));
+  await board.escalate("Sara", "for the second time");
+
+  await expect(page.getByTestId("escalated")).toContainText("Sara");
+  await expect(second.row("press-7")).toContainText("Sara");
+  expect((await tenant.device("press-7")).escalated_to).toBe("Sara");
+  const { items } = await tenant.ask<{ items: { device: string }[] }>(
+    "GET",
+    "/supervisors/Sara/events",
+  );
+  expect(items.map((i) => i.device)).toEqual(["press-7"]);
+
+  await second.open("/supervisors/Sara");
+  await expect(second.page.getByRole("main")).toContainText("press-7");
+
+  await board.withdrawEscalation();
+  await expect(page.getByTestId("escalated")).not.toContainText("Sara");
+  await expect.poll(async () => (await tenant.device("press-7")).escalated_to ?? "").toBe("");
+});
+
+test("an entry that is withdrawn counts no longer", async ({ board, page, tenant, another }) => {
+  await tenant.report(
+    { device: "press-7", state: "NORMAL", time: ago(600) },
+    { device: "press-7", state: "WARNING3", message: "sent by mistake" },
+  );
+  const second = await another();
+  await expect(second.row("press-7")).toBeVisible();
+  await board.open(deviceAt("press-7"));
+  await board.withdrawEntry("it was a test");
+  await expect(page.getByTestId("state")).toContainText("NORMAL");
+  await expect(second.row("press-7")).toHaveCount(0);
+  expect((await tenant.device("press-7")).state).toBe("NORMAL");
+});
+
+test("a change that the server refuses is told, and nothing is changed", async ({
+  board,
+  page,
+  tenant,
+}) => {
+  await tenant.report({ device: "press-7", state: "WARNING2", operator: "Liz" });
+  await board.open(deviceAt("press-7"));
+  await board.assign("x".repeat(129), { refused: true });
+  await expect(page.getByRole("dialog").getByRole("alert")).toContainText(/128|long/);
+  expect((await tenant.device("press-7")).operator).toBe("Liz");
+});
+
+test("a device's page tells its past", async ({ board, page, tenant }) => {
+  await tenant.report(
+    { device: "press-7", state: "NORMAL", time: ago(7200), operator: "Tom" },
+    { device: "press-7", state: "WARNING1", time: ago(3600), message: "vibrates" },
+    { device: "press-7", state: "WARNING2", time: ago(1800), message: "overheat" },
+  );
+  await tenant.ask(
+    "POST",
+    "/readings",
+    [60, 65, 71.5].map((temperature, i) => ({
+      device: "press-7",
+      time: ago(3000 - 600 * i),
+      metrics: { temperature, pressure: 1000 + i },
+    })),
+  );
+  await board.open(deviceAt("press-7"));
+
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("press-7");
+  await expect(page.getByTestId("state")).toContainText("WARNING2");
+  await expect(page.getByTestId("strip")).toBeVisible();
+  const main = page.getByRole("main");
+  await expect(main).toContainText("vibrates");
+  await expect(main).toContainText("overheat");
+  await expect(main).toContainText("temperature");
+  await expect(page.getByTestId("chart").first()).toBeVisible();
+
+  await tenant.report({ device: "press-7", state: "WARNING4", message: "stopped" });
+  await expect(page.getByTestId("state")).toContainText("WARNING4");
+  await expect(main).toContainText("stopped");
+});
+
+test("an operator sees what is his now, and what he had", async ({ board, page, tenant }) => {
+  await tenant.report(
+    { device: "mine-1", state: "WARNING2", operator: "Liz" },
+    { device: "had-2", state: "WARNING1", operator: "Liz", time: ago(3600) },
+    { device: "had-2", state: "NORMAL", operator: "Tom", time: ago(1800) },
+    { device: "not-3", state: "WARNING3", operator: "Tom" },
+  );
+  await board.open("/operators/Liz");
+  const main = page.getByRole("main");
+  await expect(main).toContainText("mine-1");
+  await expect(main).toContainText("had-2");
+  await expect(main).not.toContainText("not-3");
+
+  await tenant.ask("PUT", "/devices/not-3/operator", { operator: "Liz" });
+  await expect(main).toContainText("not-3");
+});
+
+test("a search has an address that can be shared, and can be taken along", async ({
+  board,
+  page,
+  tenant,
+  another,
+}) => {
+  await tenant.report(
+    { device: "press-1", state: "WARNING2", operator: "Liz" },
+    { device: "press-2", state: "NORMAL", operator: "Liz" },
+    { device: "oven-1", state: "WARNING2", operator: "Tom" },
+  );
+  await board.open("/search");
+  await page.getByLabel("Device", { exact: true }).fill("press");
+  await page.getByLabel("Operator", { exact: true }).fill("Liz");
+  await page.keyboard.press("Enter");
+  const main = page.getByRole("main");
+  await expect(main).toContainText("press-2");
+  await expect(main).not.toContainText("oven-1");
+
+  const second = await another();
+  await second.page.goto(page.url());
+  await expect(second.page.getByRole("main")).toContainText("press-1");
+  await expect(second.page.getByRole("main")).not.toContainText("oven-1");
+
+  for (const [name, begins] of [
+    ["CSV", "device,"],
+    ["JSON", "["],
+  ] as const) {
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("main").getByText(name, { exact: false }).first().click(),
+    ]);
+    const chunks: Buffer[] = [];
+    for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer);
+    const text = Buffer.concat(chunks).toString();
+    expect(text.trimStart()).toContain(begins);
+    expect(text).toContain("press-1");
+    expect(text).not.toContain("oven-1");
+  }
+});

@@ -1,0 +1,109 @@
+import { Board } from "../board.ts";
+import { Server } from "../server.ts";
+import { Tenant } from "../tenant.ts";
+import { expect, test } from "../test.ts";
+
+for (const view of ["/", "/wall"]) {
+  test(`a server that is killed and comes back, seen on ${view}`, async ({ page }) => {
+    const server = await Server.serve();
+    try {
+      const tenant = new Tenant(server, "default");
+      await tenant.report(
+        { device: "before", state: "WARNING2" },
+        { device: "acknowledged", state: "NORMAL" },
+      );
+      const board = new Board(page, tenant);
+      await board.open(view);
+      const main = page.getByRole("main");
+      await expect(main).toContainText("before");
+      await expect(board.lost).toBeHidden();
+      await page.evaluate(() => {
+        document.body.dataset.kept = "yes";
+      });
+
+      // The last one may not have reached the page, but the server has said that it keeps it.
+      await tenant.report({ device: "acknowledged", state: "WARNING3" });
+      await server.kill();
+      await expect(board.lost).toBeVisible();
+      await expect(main).toContainText("before");
+
+      await server.again();
+      await tenant.report({ device: "after", state: "WARNING4" });
+      await expect(board.lost).toBeHidden();
+      await expect(main).toContainText("after");
+      await expect(main).toContainText("acknowledged");
+      await expect(main).toContainText("before");
+      await expect(page.locator("body")).toHaveAttribute("data-kept", "yes");
+
+      const counts = await tenant.counts();
+      expect(counts).toMatchObject({ WARNING2: 1, WARNING3: 1, WARNING4: 1 });
+      if (view === "/") {
+        for (const [state, n] of Object.entries(counts)) await board.showsCount(state, n);
+      }
+    } finally {
+      await server.close();
+    }
+  });
+}
+
+test("the picture of the wall says how old it is", async ({ page }) => {
+  const server = await Server.serve();
+  try {
+    const board = new Board(page, new Tenant(server, "default"));
+    await board.tenant.report({ device: "press-7", state: "WARNING2" });
+    await board.open("/wall");
+    await server.kill();
+    await expect(board.lost).toContainText(/\d/);
+    const first = await board.lost.innerText();
+    await expect.poll(() => board.lost.innerText()).not.toBe(first);
+  } finally {
+    await server.close();
+  }
+});
+
+test("a server without a feed is polled, and the board says so", async ({
+  board,
+  page,
+  tenant,
+}) => {
+  const missing = { title: "Not Implemented", status: 501, detail: "this store has no feed" };
+  const refuse = { status: 501, contentType: "application/problem+json", json: missing };
+  await page.route(/\/api\/v1\/(fleet|events\/stream)(\?|$)/, (route) => route.fulfill(refuse));
+  await tenant.report({ device: "first", state: "WARNING2", message: "overheat" });
+  await page.goto(tenant.address());
+  await expect(page.locator("html")).toHaveAttribute("data-live", "polling");
+  await expect(board.row("first")).toBeVisible();
+  await board.showsCount("WARNING2", 1);
+
+  await tenant.report({ device: "second", state: "WARNING3" });
+  await expect(board.row("second")).toBeVisible();
+  await board.showsCount("WARNING3", 1);
+  await tenant.report({ device: "first", state: "NORMAL" });
+  await expect(board.row("first")).toHaveCount(0);
+});
+
+test("a reset of the stream loads the fleet again", async ({ board, page, tenant }) => {
+  await tenant.report({ device: "first", state: "WARNING2" });
+  await expect(board.row("first")).toBeVisible();
+  let asked = 0;
+  page.on("request", (r) => {
+    if (r.url().includes("/api/v1/fleet")) asked++;
+  });
+  // The next stream says that it can't resume, as a server does whose changes have gone.
+  await page.route(
+    /\/events\/stream/,
+    (route) =>
+      route.fulfill({
+        status: 200,
+        contentType: "text/event-stream",
+        body: 'retry: 100\nevent: reset\ndata: {"detail":"gone"}\n\n',
+      }),
+    { times: 1 },
+  );
+  await page.evaluate(() => window.dispatchEvent(new Event("offline")));
+  await page.reload();
+  await tenant.report({ device: "second", state: "WARNING3" });
+  await expect(board.row("second")).toBeVisible();
+  await expect.poll(() => asked).toBeGreaterThanOrEqual(2);
+  await board.showsCount("WARNING2", 1);
+});

@@ -1,0 +1,48 @@
+import type { Page } from "@playwright/test";
+import { deviceAt, stickingOut } from "../board.ts";
+import { expect, test } from "../test.ts";
+
+const names = {
+  markup: "<script>window.broken=1</script>",
+  image: '<img src=x onerror="window.broken=1">',
+  "right to left": "مضخة-٧",
+  "overriding the direction": "pump\u202e-7",
+  emoji: "🏭👩‍🔧-1",
+  "128 bytes": "d".repeat(128),
+  "128 bytes of emoji": "🔧".repeat(32),
+  "marks of addresses": "a/b?c=d#e%2F&f+g",
+  quotes: `"it's"\\`,
+  spaces: "press  7 ",
+};
+
+for (const [what, name] of Object.entries(names)) {
+  test(`names are text: ${what}`, async ({ board, page, tenant, watch }) => {
+    const state = "WARNING2";
+    await tenant.report({ device: name, state, operator: name, message: name });
+    const row = board.row(name);
+    await expect(row).toBeVisible();
+    expect((await row.textContent())?.replaceAll(/[\u2066-\u2069]/g, "")).toContain(name);
+
+    await row.getByRole("link").first().click();
+    await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+    const title = page.getByRole("heading", { level: 1 });
+    await expect.poll(async () => (await title.textContent()) ?? "").toContain(name);
+    expect(decodeURIComponent(new URL(page.url()).pathname)).toBe(`/devices/${name}`);
+    await expect(page.getByTestId("operator")).toContainText(name.trim().slice(0, 8));
+    await nothingSticksOut(page);
+
+    for (const path of [deviceAt(name), `/operators/${encodeURIComponent(name)}`]) {
+      await board.open(path);
+      await expect.poll(async () => (await title.textContent()) ?? "").toContain(name);
+      await nothingSticksOut(page);
+    }
+    expect(await page.evaluate(() => "broken" in window)).toBe(false);
+    expect(watch.take()).toEqual([]);
+  });
+}
+
+async function nothingSticksOut(page: Page): Promise<void> {
+  await page.setViewportSize({ width: 390, height: 844 });
+  await expect.poll(() => stickingOut(page), { message: "wider than a phone" }).toEqual([]);
+  await page.setViewportSize({ width: 1440, height: 900 });
+}

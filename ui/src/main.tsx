@@ -1,0 +1,22 @@
+import { render } from "preact";
+import "./style/tokens.css";
+import "./style/base.css";
+import "./style/shell.css";
+import "./style/fleet.css";
+import "./style/pages.css";
+import "./style/wall.css";
+import { readSession } from "./net/session";
+import { startClock } from "./state/clock";
+import { startAlarms } from "./state/live";
+import { startTheme } from "./state/prefs";
+import { startRoutes } from "./state/route";
+import { startSound } from "./state/sound";
+import { App } from "./views/app";
+
+startTheme();
+startRoutes();
+startClock();
+startAlarms();
+startSound();
+void readSession();
+render(<App />, document.getElementById("board")!);

@@ -1,0 +1,133 @@
+import { signal } from "@preact/signals";
+import { queryText, type Query } from "../model/address";
+
+/** Why a request failed: RFC 9457, or status 0 where no server was reached. */
+export class Problem extends Error {
+  constructor(
+    readonly status: number,
+    title: string,
+    readonly fields: { location: string; message: string }[] = [],
+    readonly retryAfter = 0, // seconds
+  ) {
+    super(title);
+  }
+}
+
+/** The tenant that all requests are for. */
+export const tenant = signal("default");
+
+/** True once a request was refused for lack of a token: the board asks for it then. */
+export const signInNeeded = signal(false);
+
+/** How far the server's clock is ahead of ours, in milliseconds, where that is worth a word. */
+export const clockAhead = signal(0);
+
+export interface Asked {
+  query?: Query;
+  body?: unknown;
+  signal?: AbortSignal;
+  /** A 401 is the answer, and not a reason to ask for a token. */
+  quiet?: boolean;
+}
+
+export const base = "/api/v1";
+
+/** Sends a request and returns the JSON of the answer; a Problem is thrown otherwise. */
+export async function request<T>(method: string, path: string, asked: Asked = {}): Promise<T> {
+  const response = await fetched(method, path, asked);
+  if (response.status === 204) return undefined as T;
+  try {
+    return (await response.json()) as T;
+  } catch (error) {
+    throw isAborted(error) ? error : new Problem(0, "The answer ended early");
+  }
+}
+
+/** Sends a request and returns the answer once its header is there. */
+export async function fetched(
+  method: string,
+  path: string,
+  asked: Asked & { header?: Record<string, string> } = {},
+): Promise<Response> {
+  const header: Record<string, string> = { Accept: "application/json", ...asked.header };
+  if (tenant.value !== "default") header["Andon-Tenant"] = encodedHeader(tenant.value);
+  if (asked.body !== undefined) header["Content-Type"] = "application/json";
+  let response: Response;
+  try {
+    response = await fetch(base + path + queryText(asked.query ?? {}), {
+      method,
+      headers: header,
+      body: asked.body === undefined ? undefined : JSON.stringify(asked.body),
+      signal: asked.signal,
+      credentials: "same-origin",
+      cache: "no-store",
+    });
+  } catch (error) {
+    throw isAborted(error) ? error : new Problem(0, "The server can't be reached");
+  }
+  noteClock(response);
+  if (response.ok) return response;
+  if (response.status === 401 && !asked.quiet) signInNeeded.value = true;
+  throw await problemOf(response);
+}
+
+export function isAborted(error: unknown): boolean {
+  return error instanceof DOMException && error.name === "AbortError";
+}
+
+/** What to show of an error that was caught. */
+export function reason(error: unknown): string {
+  if (error instanceof Problem && error.fields.length > 0) {
+    return error.fields.map((f) => f.message).join("; ");
+  }
+  return error instanceof Error ? error.message : String(error);
+}
+
+async function problemOf(response: Response): Promise<Problem> {
+  const retry = Number(response.headers.get("Retry-After")) || 0;
+  try {
+    const { title, detail, errors } = await response.json();
+    return new Problem(response.status, detail || title || response.statusText, errors ?? [], retry);
+  } catch {
+    return new Problem(response.status, `The server answered ${response.status}`, [], retry);
+  }
+}
+
+/** A header is sent as Latin-1 by fetch, which refuses the rest: so UTF-8 goes byte by byte. */
+function encodedHeader(text: string): string {
+  return String.fromCharCode(...new TextEncoder().encode(text));
+}
+
+function noteClock(response: Response): void {
+  const date = Date.parse(response.headers.get("Date") ?? "");
+  if (Number.isNaN(date)) return;
+  const ahead = date + 500 - Date.now(); // the header has whole seconds
+  clockAhead.value = Math.abs(ahead) > 5000 ? ahead : 0;
+}
+
+/** A page of a list. */
+export interface Page<T> {
+  items: T[];
+  next?: string;
+}
+
+export function list<T>(path: string, query: Query, signal?: AbortSignal): Promise<Page<T>> {
+  return request<Page<T>>("GET", path, { query, signal });
+}
+
+/** All items of a list, page by page, up to `most`; `cut` says that there are more. */
+export async function all<T>(
+  path: string,
+  query: Query,
+  most: number,
+  signal?: AbortSignal,
+): Promise<{ items: T[]; cut: boolean }> {
+  const items: T[] = [];
+  let cursor: string | undefined;
+  do {
+    const page: Page<T> = await list<T>(path, { ...query, limit: "1000", cursor }, signal);
+    items.push(...page.items);
+    cursor = page.next;
+  } while (cursor && items.length < most);
+  return { items: items.slice(0, most), cut: cursor !== undefined || items.length > most };
+}

@@ -1,0 +1,114 @@
+import { EventReader, type ServerEvent } from "../model/sse";
+import type { Query } from "../model/address";
+import { Problem, fetched, isAborted, tenant } from "./api";
+
+/** How a stream is: open, or since when it is not and why. */
+export interface StreamStatus {
+  open: boolean;
+  problem?: Problem;
+}
+
+export interface Follower {
+  query: Query;
+  after?: string; // a position of the feed; without one the stream begins now
+  /** The stream is open (again): from here on nothing is missed. */
+  opened?(): void;
+  /** Events in the order of the feed, and once in a while none, which says that nothing changed. */
+  events(events: ServerEvent[]): void;
+  status(status: StreamStatus): void;
+}
+
+/** A heartbeat comes after 15 s; a connection that is quiet for longer than two of them is dead. */
+const quietAtMost = 35_000;
+const pauses = [250, 500, 1000, 2000, 3000];
+
+/** Errors that another attempt does not mend. */
+const lasting = new Set([400, 401, 403, 404, 501]);
+
+/**
+ * Follows the stream of changes until the returned function is called. After a break it resumes at
+ * the last position, so that nothing is missed.
+ */
+export function follow(follower: Follower): () => void {
+  const stop = new AbortController();
+  void run(follower, stop.signal);
+  return () => stop.abort();
+}
+
+async function run(follower: Follower, stop: AbortSignal): Promise<void> {
+  let at = follower.after;
+  let failures = 0;
+  while (!stop.aborted) {
+    try {
+      await once(follower, stop, at, (id) => {
+        at = id;
+        failures = 0;
+      });
+      if (!stop.aborted) follower.status({ open: false });
+    } catch (error) {
+      if (stop.aborted) return;
+      const problem = error instanceof Problem ? error : new Problem(0, "The connection is lost");
+      follower.status({ open: false, problem });
+      if (lasting.has(problem.status)) return;
+    }
+    await pause(pauses[Math.min(failures++, pauses.length - 1)], stop);
+  }
+}
+
+/** One connection, until it ends. */
+async function once(
+  follower: Follower,
+  stop: AbortSignal,
+  after: string | undefined,
+  moved: (id: string) => void,
+): Promise<void> {
+  const connection = new AbortController();
+  const end = () => connection.abort();
+  stop.addEventListener("abort", end);
+  let watchdog = setTimeout(end, quietAtMost);
+  try {
+    const header: Record<string, string> = { Accept: "text/event-stream" };
+    if (after) header["Last-Event-ID"] = after;
+    const query = { ...follower.query, tenant: tenant.value === "default" ? undefined : tenant.value };
+    const asked = { query, header, signal: connection.signal };
+    const response = await fetched("GET", "/events/stream", asked);
+    const body = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+    const reader = new EventReader(after);
+    follower.status({ open: true });
+    follower.opened?.();
+    for (;;) {
+      const { done, value } = await body.read();
+      if (done || stop.aborted) return;
+      clearTimeout(watchdog);
+      watchdog = setTimeout(end, quietAtMost);
+      const events = reader.read(value);
+      if (events.length === 0) continue;
+      follower.events(events.filter((e) => e.type !== ""));
+      moved(events[events.length - 1].id);
+    }
+  } catch (error) {
+    if (isAborted(error)) throw new Problem(0, "The server is silent");
+    throw error;
+  } finally {
+    clearTimeout(watchdog);
+    stop.removeEventListener("abort", end);
+    connection.abort();
+  }
+}
+
+/** Waits, but not longer than until the network is back or somebody looks. */
+function pause(ms: number, stop: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      removeEventListener("online", done);
+      document.removeEventListener("visibilitychange", done);
+      stop.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms * (0.8 + 0.4 * Math.random()));
+    addEventListener("online", done);
+    document.addEventListener("visibilitychange", done);
+    stop.addEventListener("abort", done);
+  });
+}

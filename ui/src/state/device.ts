@@ -1,0 +1,209 @@
+import { signal } from "@preact/signals";
+import type { Device } from "../model/fleet";
+import type { Reading } from "../model/readings";
+import { gaps, type Run, type Window } from "../model/strip";
+import { parseDuration } from "../model/time";
+import { Problem, all, reason, request, tenant } from "../net/api";
+import { follow } from "../net/stream";
+import { shownOf, usualRange } from "../model/window";
+import type { Query } from "../model/address";
+import { now } from "./clock";
+import { pagePhase, stateByName } from "./live";
+
+/** An entry of a device. */
+export interface Entry {
+  device: string;
+  time: string;
+  state: string;
+  operator?: string;
+  escalated_to?: string;
+  message?: string;
+  attributes?: Record<string, unknown>;
+}
+
+export interface Assignment {
+  operator: string | null;
+  from: string;
+  to?: string;
+}
+
+interface Interval {
+  state: string;
+  from: string;
+  to?: string;
+  seconds: number;
+}
+
+/** What is known of a part of a device's past. */
+export interface Past {
+  window: Window;
+  runs: Run[];
+  entries: Entry[]; // newest first
+  cut: boolean; // there are older entries in the window
+  readings: Reading[];
+  readingsCut: boolean;
+  assignments: Assignment[];
+  gaps: Window[];
+}
+
+const mostEntries = 5000;
+const mostReadings = 10_000;
+const refreshEvery = 20_000;
+/** So many runs of one state are seen unless the address says otherwise. */
+const usualRuns = 15;
+
+interface Settings {
+  silent_after: string;
+  states: { name: string; severity: number; letter: string; colour: string; symbol: string }[];
+}
+
+/** A device as its page shows it: kept up to date from start until stop. */
+export class DeviceModel {
+  now = signal<Device | undefined>(undefined);
+  past = signal<Past | undefined>(undefined);
+  settings = signal<Settings | undefined>(undefined);
+  problem = signal<string>("");
+  /** The device shows nothing now: never seen, retired, or it only sent readings. */
+  absent = signal(false);
+  lost = signal(false);
+  /** The part of time that is shown unless the address names one. */
+  usual = signal("24h");
+  private end = new AbortController();
+  private due: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(
+    readonly id: string,
+    private query: () => Query,
+  ) {}
+
+  private get window(): Window {
+    return shownOf(this.query(), now.peek(), this.usual.peek()).window;
+  }
+
+  /** Opens the stream first and then asks, so that no change falls between the two. */
+  start(): () => void {
+    pagePhase.value = "loading";
+    const close = follow({
+      query: { device: this.id },
+      opened: () => void this.refresh(),
+      events: (events) => {
+        for (const e of events) this.take(e.type, e.data);
+      },
+      status: ({ open, problem }) => {
+        const polled = problem?.status === 501;
+        this.lost.value = !open && !polled;
+        pagePhase.value = open ? "live" : polled ? "polling" : "lost";
+        if (problem?.status === 501 || problem?.status === 404) void this.refresh();
+      },
+    });
+    const timer = setInterval(() => {
+      if (!document.hidden) void this.refresh();
+    }, refreshEvery);
+    return () => {
+      pagePhase.value = undefined;
+      close();
+      clearInterval(timer);
+      clearTimeout(this.due);
+      this.end.abort();
+    };
+  }
+
+  private take(type: string, data: string): void {
+    if (type === "state") {
+      const d = JSON.parse(data) as Device;
+      if (d.device !== this.id) return;
+      this.now.value = d;
+      this.absent.value = false;
+    }
+    clearTimeout(this.due);
+    this.due = setTimeout(() => void this.refresh(), 200);
+  }
+
+  /** Asks for all that the page shows. */
+  async refresh(): Promise<void> {
+    try {
+      this.settings.value ??= await this.ask<Settings>(`/tenants/${encodeURIComponent(tenant.value)}`);
+      if (!this.past.peek()) await this.readUsual();
+      await Promise.all([this.readNow(), this.readPast()]);
+      this.problem.value = "";
+    } catch (error) {
+      if (!this.end.signal.aborted) this.problem.value = reason(error);
+    }
+  }
+
+  private ask<T>(path: string): Promise<T> {
+    return request<T>("GET", path, { signal: this.end.signal });
+  }
+
+  get path(): string {
+    return `/devices/${encodeURIComponent(this.id)}`;
+  }
+
+  private async readNow(): Promise<void> {
+    try {
+      this.now.value = await this.ask<Device>(this.path);
+      this.absent.value = false;
+    } catch (error) {
+      if (!(error instanceof Problem) || error.status !== 404) throw error;
+      this.now.value = undefined;
+      this.absent.value = true;
+    }
+  }
+
+  private async readPast(): Promise<void> {
+    const window = this.window;
+    const span = { from: iso(window.from), to: iso(window.to) };
+    const some = <T>(what: string, most: number) =>
+      all<T>(`${this.path}/${what}`, span, most, this.end.signal);
+    const [intervals, entries, readings, assignments] = await Promise.all([
+      some<Interval>("intervals", mostEntries),
+      some<Entry>("events", mostEntries),
+      some<Reading>("readings", mostReadings),
+      some<Assignment>("assignments", 1000),
+    ]);
+    this.past.value = {
+      window,
+      runs: intervals.items.map((i) => this.run(i)),
+      entries: entries.items,
+      cut: entries.cut,
+      readings: readings.items,
+      readingsCut: readings.cut,
+      assignments: assignments.items,
+      gaps: this.gapsOf(window, entries, readings),
+    };
+  }
+
+  private async readUsual(): Promise<void> {
+    const last = await this.ask<{ items: Interval[] }>(`${this.path}/intervals?limit=${usualRuns}`);
+    const oldest = last.items.at(-1);
+    this.usual.value = usualRange(oldest && Date.parse(oldest.from), now.peek());
+  }
+
+  private run(i: Interval): Run {
+    const known = this.settings.value?.states.find((s) => s.name === i.state);
+    const severity = known?.severity ?? stateByName.peek().get(i.state)?.severity ?? 16;
+    return { state: i.state, severity, from: Date.parse(i.from), to: i.to ? Date.parse(i.to) : Infinity };
+  }
+
+  /** Where the device was silent, as far as all that it sent is known. */
+  private gapsOf(
+    window: Window,
+    entries: { items: Entry[]; cut: boolean },
+    readings: { items: Reading[]; cut: boolean },
+  ): Window[] {
+    const heard = [...entries.items, ...readings.items].map((e) => Date.parse(e.time));
+    heard.sort((a, b) => a - b);
+    const oldest = (items: { time: string }[], cut: boolean) =>
+      cut ? Date.parse(items[items.length - 1].time) : window.from;
+    const known = Math.max(oldest(entries.items, entries.cut), oldest(readings.items, readings.cut));
+    const silentAfter = this.silentAfter * 1000;
+    return gaps(heard.filter((t) => t >= known), { from: known, to: window.to }, silentAfter);
+  }
+
+  /** Seconds. */
+  get silentAfter(): number {
+    return parseDuration(this.settings.value?.silent_after ?? "15m") || 900;
+  }
+}
+
+const iso = (t: number) => new Date(t).toISOString();

@@ -1,0 +1,242 @@
+import { computed, effect, signal } from "@preact/signals";
+import { expire, newFor, raise, settle, type Alarm } from "../model/alarms";
+import { Fleet, snapshotOf, type Device, type Rise, type Snapshot, type StateCounts } from "../model/fleet";
+import type { ServerEvent } from "../model/sse";
+import type { StateDef } from "../model/states";
+import { Problem, all, list, reason, request, signInNeeded, tenant } from "../net/api";
+import { follow } from "../net/stream";
+import { now } from "./clock";
+
+/** How the picture of the fleet is. */
+export type Phase =
+  | "idle"
+  | "loading" // nothing is there yet
+  | "live"
+  | "polling" // the server has no feed: asked every few seconds
+  | "lost" // what is shown is old
+  | "failed"; // nothing can be shown
+
+export interface Link {
+  phase: Phase;
+  why?: string;
+  again?: boolean; // the board tries again by itself
+}
+
+export const fleet = new Fleet();
+/** Grows with every change of the fleet. Who reads the fleet reads this, to be drawn again. */
+export const version = signal(0);
+export const link = signal<Link>({ phase: "idle" });
+/** How the picture of a page is that has a stream of its own. */
+export const pagePhase = signal<Phase | undefined>(undefined);
+export const shownPhase = computed(() => pagePhase.value ?? link.value.phase);
+/** When what is shown was last known to be true, in milliseconds. */
+export const asOf = signal(0);
+export const alarms = signal<Alarm[]>([]);
+/** The newest trouble, for sound and screen readers. */
+export const risen = signal<Rise[]>([]);
+
+/** The states of the tenant, by name. */
+export const stateByName = computed(() => {
+  version.value;
+  return new Map<string, StateDef>(fleet.states.map((s) => [s.name, s]));
+});
+
+const pollEvery = 4000;
+const silenceEvery = 15_000;
+/** A break that is shorter is not worth a banner: a restart behind a proxy takes that long. */
+const lostAfter = 1000;
+
+let stop: (() => void) | undefined;
+let of = "";
+
+/** Makes the picture of the fleet live; it stays so until the tenant changes. */
+export function startFleet(): void {
+  if (stop && of === tenant.value) return;
+  stopFleet();
+  of = tenant.value;
+  const session = new AbortController();
+  stop = () => session.abort();
+  link.value = { phase: "loading" };
+  void load(session.signal);
+  const timer = setInterval(() => void refreshSilence(session.signal), silenceEvery);
+  session.signal.addEventListener("abort", () => clearInterval(timer));
+}
+
+export function stopFleet(): void {
+  stop?.();
+  stop = undefined;
+  alarms.value = [];
+  if (fleet.generation > 0 && of !== tenant.value) fleet.load(empty);
+  fleet.generation = 0;
+  link.value = { phase: "idle" };
+}
+
+const empty: Snapshot = { position: "", states: [], devices: [], silent: [] };
+
+/** Loads the fleet, as often as it takes, and goes on with the stream or by asking. */
+async function load(ended: AbortSignal): Promise<void> {
+  for (let failures = 0; !ended.aborted; failures++) {
+    try {
+      const snapshot = await request<Snapshot>("GET", "/fleet", { signal: ended });
+      if (ended.aborted) return;
+      fleet.partial = false;
+      show(fleet.load(snapshot));
+      link.value = { phase: "live" };
+      continueFrom(snapshot.position, ended);
+      return;
+    } catch (error) {
+      if (ended.aborted) return;
+      if (error instanceof Problem && error.status === 501) return void poll(ended);
+      if (error instanceof Problem && isLasting(error)) {
+        fleet.generation = 0; // what was there is of a tenant that is no more
+        version.value++;
+        link.value = { phase: "failed", why: reason(error) };
+        return;
+      }
+      lose(reason(error));
+    }
+    await new Promise((resolve) => setTimeout(resolve, Math.min(5000, 500 * 2 ** failures)));
+  }
+}
+
+const isLasting = (p: Problem) => p.status === 401 || p.status === 403 || p.status === 404;
+
+function lose(why: string): void {
+  link.value = { phase: fleet.generation > 0 ? "lost" : "failed", why, again: true };
+}
+
+/** Follows the stream from where the snapshot was taken. */
+function continueFrom(position: string, ended: AbortSignal): void {
+  let banner: ReturnType<typeof setTimeout> | undefined;
+  const reload = () => {
+    close();
+    void load(ended);
+  };
+  const end = follow({
+    query: {},
+    after: position,
+    events(events) {
+      if (events.some((e) => e.type === "reset" || e.type === "tenant")) return reload();
+      show(take(events));
+    },
+    status({ open, problem }) {
+      if (open) {
+        clearTimeout(banner);
+        banner = undefined;
+        link.value = { phase: "live" };
+        asOf.value = Date.now();
+      } else if (problem?.status === 404 || problem?.status === 400) {
+        reload(); // the tenant is gone, or the position is of another store
+      } else {
+        banner ??= setTimeout(() => lose(problem?.message ?? "The connection is lost"), lostAfter);
+      }
+    },
+  });
+  const close = () => {
+    clearTimeout(banner);
+    end();
+    ended.removeEventListener("abort", close);
+  };
+  ended.addEventListener("abort", close);
+}
+
+/** Takes the events of the stream into the fleet, in their order. */
+function take(events: ServerEvent[]): Rise[] {
+  const rises: Rise[] = [];
+  for (const event of events) {
+    if (event.type === "gone") {
+      fleet.remove((JSON.parse(event.data) as Device).device);
+    } else if (event.type === "state") {
+      const rise = fleet.apply(JSON.parse(event.data) as Device);
+      if (rise) rises.push(rise);
+    }
+  }
+  if (events.length > 0) version.value++;
+  return rises.filter((r) => fleet.severity(r.cell) > 0);
+}
+
+function show(rises: Rise[]): void {
+  asOf.value = Date.now();
+  version.value++;
+  alarms.value = raise(settle(alarms.peek(), isWell), rises, Date.now());
+  if (rises.length > 0) risen.value = rises;
+}
+
+const isWell = (device: string) => {
+  const cell = fleet.find(device);
+  return cell === undefined || fleet.severity(cell) === 0;
+};
+
+export const states = (signal?: AbortSignal) => request<StateCounts>("GET", "/states", { signal });
+
+/** Asks for counts and for what is not normal again and again: for a server without a feed. */
+async function poll(ended: AbortSignal): Promise<void> {
+  while (!ended.aborted) {
+    try {
+      const counts = await states(ended);
+      const bad = counts.items.filter((s) => s.severity > 0 && s.count > 0).map((s) => s.state);
+      const query = { state: bad.join(","), sort: "severity", limit: "1000" };
+      const devices = bad.length > 0 ? (await list<Device>("/devices", query, ended)).items : [];
+      fleet.partial = true;
+      show(fleet.load(snapshotOf(counts, devices)));
+      for (const d of devices) fleet.learn(d, 0);
+      counts.items.forEach((s, i) => {
+        fleet.counts[i] = s.count;
+        fleet.silentCounts[i] = s.silent;
+      });
+      version.value++;
+      link.value = { phase: "polling" };
+    } catch (error) {
+      if (ended.aborted) return;
+      lose(reason(error));
+    }
+    await new Promise((resolve) => setTimeout(resolve, pollEvery));
+  }
+}
+
+/** Up to so many silent devices are asked for by list; beyond that the snapshot is shorter. */
+const mostBySilentList = 5000;
+
+/**
+ * Asks which devices are silent. Silence is no change of what a device shows, so the stream does
+ * not tell; the counts tell cheaply whether there is anything to ask.
+ */
+async function refreshSilence(ended: AbortSignal): Promise<void> {
+  if (link.peek().phase !== "live" || document.hidden) return;
+  try {
+    const counts = await states(ended);
+    if (counts.silent === 0 && fleet.silentTotal === 0) return;
+    let silent: string[];
+    if (counts.silent <= mostBySilentList) {
+      const found = await all<Device>("/devices", { silent: "true" }, mostBySilentList * 2, ended);
+      silent = found.items.map((d) => d.device);
+    } else {
+      const snapshot = await request<Snapshot>("GET", "/fleet", { signal: ended });
+      silent = snapshot.silent.map((i) => snapshot.devices[i][0]);
+    }
+    fleet.setAllSilent(silent);
+    version.value++;
+  } catch {
+    // The stream says when the server is lost; the next round asks again.
+  }
+}
+
+/** New trouble stops being new, also where nothing else happens. */
+export function startAlarms(): void {
+  effect(() => {
+    now.value;
+    alarms.value = expire(alarms.peek(), Date.now());
+  });
+  let wasNeeded = signInNeeded.peek();
+  effect(() => {
+    const needed = signInNeeded.value;
+    if (needed && !wasNeeded) stopFleet();
+    wasNeeded = needed;
+  });
+}
+
+export const isNew = (device: string): boolean => {
+  const alarm = alarms.value.find((a) => a.device === device);
+  return alarm !== undefined && Date.now() - alarm.at < newFor;
+};
+

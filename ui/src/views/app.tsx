@@ -1,0 +1,104 @@
+import { useSignalEffect } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { announcement, title } from "../model/alarms";
+import type { Place } from "../model/address";
+import { signInNeeded } from "../net/api";
+import { alarms, fleet, risen, shownPhase, version } from "../state/live";
+import { place } from "../state/route";
+import { Banner } from "./banner";
+import { Device } from "./device";
+import { FleetView } from "./fleet";
+import { Header } from "./header";
+import { Help } from "./help";
+import { useKeys } from "./keys";
+import { showBadge } from "./badge";
+import { OperatorView, SupervisorView } from "./people";
+import { Search } from "./search";
+import { SignIn } from "./signin";
+import { Toast } from "./toast";
+import { Wall } from "./wall";
+
+export function App() {
+  useKeys();
+  useSignalEffect(() => {
+    const phase = shownPhase.value;
+    document.documentElement.dataset.live = signInNeeded.value ? "signed-out" : phase;
+    document.documentElement.dataset.view = place.value.view;
+    document.title = title(alarms.value, placeName(place.value), phase === "lost");
+  });
+  useSignalEffect(() => {
+    version.value;
+    const [worst] = fleet.trouble.slice(0, 1);
+    showBadge(worst === undefined ? undefined : fleet.states[fleet.state[worst]]);
+  });
+  if (signInNeeded.value) return <SignIn />;
+  if (place.value.view === "wall") return <Wall />;
+  return (
+    <>
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
+      <Header />
+      <Banner />
+      <View place={place.value} />
+      <Help />
+      <Toast />
+      <Announcer />
+    </>
+  );
+}
+
+function View({ place }: { place: Place }) {
+  switch (place.view) {
+    case "fleet":
+      return <FleetView />;
+    case "device":
+      return <Device key={place.device} id={place.device} />;
+    case "operator":
+      return <OperatorView key={place.operator} name={place.operator} />;
+    case "supervisor":
+      return <SupervisorView key={place.supervisor} name={place.supervisor} />;
+    case "search":
+      return <Search />;
+    default:
+      return <Unknown />;
+  }
+}
+
+function Unknown() {
+  useEffect(() => undefined, []);
+  return (
+    <main id="main" class="page">
+      <h1 tabIndex={-1}>There is nothing at this address</h1>
+      <p>
+        <a href="/">Show the fleet</a>
+      </p>
+    </main>
+  );
+}
+
+function placeName(p: Place): string {
+  switch (p.view) {
+    case "device":
+      return p.device;
+    case "operator":
+      return p.operator;
+    case "supervisor":
+      return p.supervisor;
+    case "search":
+      return "Search";
+    case "wall":
+      return "Wall";
+    default:
+      return "Fleet";
+  }
+}
+
+/** Says new trouble to a screen reader, not more often than it can be listened to. */
+function Announcer() {
+  return (
+    <div class="sr" role="log" aria-live="assertive" aria-label="New trouble">
+      {announcement(risen.value)}
+    </div>
+  );
+}

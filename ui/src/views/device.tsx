@@ -1,0 +1,327 @@
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { duration, moment, zoneShort } from "../model/time";
+import { now } from "../state/clock";
+import { DeviceModel, type Entry, type Past } from "../state/device";
+import { queryOfWindow } from "../model/window";
+import { query, setQuery } from "../state/route";
+import { ActionDialog, type Action } from "./actions";
+import { ChartsPanel } from "./chartspanel";
+import { Download, entryColumns } from "./download";
+import { useViewKeys } from "./keys";
+import { Age, defOf, Notice, OperatorLink, Panel, Sign, stateColours, StateName, SupervisorLink, When } from "./parts";
+import { StripPanel } from "./strip";
+import type { StateDef } from "../model/states";
+
+/** A device: what it shows now, what it was, and who answered for it. */
+export function Device({ id }: { id: string }) {
+  const model = useMemo(() => new DeviceModel(id, () => query.peek()), [id]);
+  const [action, setAction] = useState<Action>();
+  useEffect(() => model.start(), [model]);
+  const { from, to, range } = query.value;
+  useEffect(() => void model.refresh(), [from, to, range]);
+  const keys = useMemo(
+    () => [
+      { key: "a", does: "Assign an operator", run: () => setAction({ kind: "assign" }) },
+      { key: "e", does: "Escalate to a supervisor", run: () => setAction({ kind: "escalate" }) },
+    ],
+    [],
+  );
+  useViewKeys(keys);
+  const past = model.past.value;
+  return (
+    <main id="main" class="page device" data-view="device">
+      {model.lost.value && (
+        <div class="banner lost" role="alert" data-testid="lost">
+          <b>Connection lost.</b> What is shown here is old. Trying again.
+        </div>
+      )}
+      <NowPanel model={model} act={setAction} />
+      {model.problem.value && !model.lost.value && <Notice kind="error">{model.problem.value}</Notice>}
+      {past ? (
+        <PastOf model={model} past={past} act={setAction} />
+      ) : (
+        !model.problem.value && <Notice kind="loading">Loading…</Notice>
+      )}
+      {action && <ActionDialog model={model} action={action} onClose={() => setAction(undefined)} />}
+    </main>
+  );
+}
+
+/** The look of a state on this page, which does not need the fleet. */
+export function lookOf(model: DeviceModel, name: string): StateDef {
+  return model.settings.value?.states.find((s) => s.name === name) ?? defOf(name);
+}
+
+function NowPanel({ model, act }: { model: DeviceModel; act(a: Action): void }) {
+  const d = model.now.value;
+  const def = d?.state ? lookOf(model, d.state) : undefined;
+  return (
+    <header
+      class={`now ${def && def.severity > 0 ? "bad" : ""} ${d?.silent ? "silent" : ""}`}
+      style={def && stateColours(def)}
+    >
+      <div class="who">
+        <h1 tabIndex={-1}>
+          <bdi>{model.id}</bdi>
+        </h1>
+        {d?.message && (
+          <p class="message" dir="auto">
+            {d.message}
+          </p>
+        )}
+        {model.absent.value && <p class="message">It shows nothing now: never seen, retired, or only measuring.</p>}
+      </div>
+      {d && def && (
+        <dl class="facts">
+          <div class="fact state" data-testid="state" data-state={def.name}>
+            <dt>State</dt>
+            <dd>
+              <Sign def={def} /> <bdi>{def.name}</bdi>
+            </dd>
+          </div>
+          <div class="fact">
+            <dt>{d.incident_since && d.incident_since !== d.since ? "In this state" : "For"}</dt>
+            <dd>
+              <Age since={Date.parse(d.since!)} />
+            </dd>
+          </div>
+          {d.incident_since && d.incident_since !== d.since && (
+            <div class="fact">
+              <dt>Not normal for</dt>
+              <dd>
+                <Age since={Date.parse(d.incident_since)} class="incident" />
+              </dd>
+            </div>
+          )}
+          <div class="fact">
+            <dt>Operator</dt>
+            <dd data-testid="operator">
+              <OperatorLink name={d.operator} />
+            </dd>
+          </div>
+          <div class="fact">
+            <dt>Escalated to</dt>
+            <dd data-testid="escalated">
+              <SupervisorLink name={d.escalated_to} />
+            </dd>
+          </div>
+          <div class={`fact ${d.silent ? "warn" : ""}`}>
+            <dt>{d.silent ? "Silent: last heard" : "Last heard"}</dt>
+            <dd>
+              <When at={d.received} />
+            </dd>
+          </div>
+        </dl>
+      )}
+      <div class="actions">
+        <button type="button" class="primary" data-act="assign" onClick={() => act({ kind: "assign" })}>
+          Assign…
+        </button>
+        <button type="button" data-act="escalate" disabled={!d} onClick={() => act({ kind: "escalate" })}>
+          Escalate…
+        </button>
+        {d?.escalated_to && (
+          <button type="button" data-act="withdraw-escalation" onClick={() => act({ kind: "withdraw-escalation" })}>
+            Withdraw escalation…
+          </button>
+        )}
+      </div>
+    </header>
+  );
+}
+
+function PastOf({ model, past, act }: { model: DeviceModel; past: Past; act(a: Action): void }) {
+  return (
+    <>
+      <StripPanel model={model} past={past} />
+      <ChartsPanel model={model} past={past} />
+      <div class="columns">
+        <EntriesPanel model={model} past={past} act={act} />
+        <div class="column">
+          <AssignmentsPanel past={past} />
+          <RunsPanel model={model} past={past} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+const rowsAtOnce = 50;
+
+const spanOf = ({ window: { from, to } }: Past) => queryOfWindow({ from, to });
+
+function EntriesPanel({ model, past, act }: { model: DeviceModel; past: Past; act(a: Action): void }) {
+  const [shown, setShown] = useState(rowsAtOnce);
+  const entries = past.entries;
+  return (
+    <Panel title="Entries" aside={
+        <div class="filters">
+          <span class="total">{past.cut ? `newest ${entries.length}` : entries.length}</span>
+          <Download path={`${model.path}/events`} query={spanOf(past)} columns={entryColumns} name="entries" />
+        </div>
+      }>
+      {entries.length === 0 ? (
+        <Notice kind="empty">
+          No entries in this window. <WiderWindow />
+        </Notice>
+      ) : (
+        <table aria-label="Entries" class="wide">
+          <thead>
+            <tr>
+              <th>Time, {zoneShort()}</th>
+              <th>State</th>
+              <th>Operator</th>
+              <th>Escalated to</th>
+              <th>Message</th>
+              <th>
+                <span class="sr">Withdraw</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {entries.slice(0, shown).map((e) => (
+              <EntryRow key={e.time + e.state} model={model} entry={e} act={act} />
+            ))}
+          </tbody>
+        </table>
+      )}
+      {entries.length > shown && (
+        <button type="button" class="more" onClick={() => setShown(shown + 4 * rowsAtOnce)}>
+          More
+        </button>
+      )}
+    </Panel>
+  );
+}
+
+function EntryRow({ model, entry: e, act }: { model: DeviceModel; entry: Entry; act(a: Action): void }) {
+  return (
+    <tr data-state={e.state}>
+      <td class="when">
+        <When at={e.time} />
+      </td>
+      <td>
+        <StateName def={lookOf(model, e.state)} />
+      </td>
+      <td>
+        <OperatorLink name={e.operator} />
+      </td>
+      <td>
+        <SupervisorLink name={e.escalated_to} />
+      </td>
+      <td class="text" dir="auto">
+        {e.message}
+        <Attributes of={e.attributes} />
+      </td>
+      <td class="act">
+        <button
+          type="button"
+          class="plain"
+          data-act="withdraw"
+          aria-label={`Withdraw… ${e.state} of ${moment(new Date(e.time), new Date(now.peek()))}`}
+          title="Withdraw this entry…"
+          onClick={() => act({ kind: "withdraw", entry: e })}
+        >
+          ⌫
+        </button>
+      </td>
+    </tr>
+  );
+}
+
+export function Attributes({ of }: { of: Record<string, unknown> | undefined }) {
+  if (!of) return null;
+  return (
+    <span class="attributes">
+      {Object.entries(of).map(([name, value]) => (
+        <span key={name}>
+          <bdi>{name}</bdi>=<bdi>{typeof value === "string" ? value : JSON.stringify(value)}</bdi>
+        </span>
+      ))}
+    </span>
+  );
+}
+
+function WiderWindow() {
+  return (
+    <button type="button" class="linkish" onClick={() => setQuery({ range: "30d", from: undefined, to: undefined })}>
+      Show 30 days
+    </button>
+  );
+}
+
+function AssignmentsPanel({ past }: { past: Past }) {
+  return (
+    <Panel title="Who answered for it">
+      {past.assignments.length === 0 ? (
+        <Notice kind="empty">Nobody was assigned in this window.</Notice>
+      ) : (
+        <table aria-label="Operators">
+          <thead>
+            <tr>
+              <th>Operator</th>
+              <th>From</th>
+              <th>To</th>
+            </tr>
+          </thead>
+          <tbody>
+            {past.assignments.map((a) => (
+              <tr key={a.from}>
+                <td>
+                  <OperatorLink name={a.operator} />
+                </td>
+                <td class="when">
+                  <When at={a.from} />
+                </td>
+                <td class="when">{a.to ? <When at={a.to} /> : "now"}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </Panel>
+  );
+}
+
+function RunsPanel({ model, past }: { model: DeviceModel; past: Past }) {
+  const [shown, setShown] = useState(20);
+  if (past.runs.length === 0) return null;
+  return (
+    <Panel title="Runs of one state">
+      <table aria-label="Runs">
+        <thead>
+          <tr>
+            <th>State</th>
+            <th>From</th>
+            <th>For</th>
+          </tr>
+        </thead>
+        <tbody>
+          {past.runs.slice(0, shown).map((r) => (
+            <tr key={r.from}>
+              <td>
+                <StateName def={lookOf(model, r.state)} />
+              </td>
+              <td class="when">
+                <When at={new Date(r.from).toISOString()} />
+              </td>
+              <td class="when">
+                <RunLength from={r.from} to={r.to} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {past.runs.length > shown && (
+        <button type="button" class="more" onClick={() => setShown(shown + 100)}>
+          More
+        </button>
+      )}
+    </Panel>
+  );
+}
+
+function RunLength({ from, to }: { from: number; to: number }) {
+  if (to === Infinity) return <Age since={from} class="running" />;
+  return <span>{duration((to - from) / 1000)}</span>;
+}

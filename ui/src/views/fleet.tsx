@@ -1,0 +1,82 @@
+import { useEffect } from "preact/hooks";
+import { tenant } from "../net/api";
+import { fleet, link, startFleet, version } from "../state/live";
+import { FleetMap } from "./map";
+import { Blank, Notice } from "./parts";
+import { Tiles } from "./tiles";
+import { TroubleList } from "./trouble";
+
+/** What is wrong, since when, and who has it. */
+export function FleetView() {
+  useEffect(startFleet, [tenant.value]);
+  version.value;
+  return (
+    <main id="main" class="fleet" data-view="fleet">
+      <h1 class="sr" tabIndex={-1}>
+        Fleet
+      </h1>
+      {fleet.generation === 0 ? <Waiting /> : fleet.size === 0 && !fleet.partial ? <NoDevices /> : <Floor />}
+    </main>
+  );
+}
+
+function Floor() {
+  version.value;
+  return (
+    <>
+      <Tiles states={fleet.states} counts={fleet.counts} silent={fleet.silentCounts} />
+      <div class={`floor ${fleet.partial ? "no-map" : ""}`}>
+        <TroubleList />
+        {!fleet.partial && <FleetMap />}
+      </div>
+    </>
+  );
+}
+
+function Waiting() {
+  if (link.value.phase === "failed") return <Failed />;
+  return (
+    <>
+      <ul class="tiles" aria-hidden="true">
+        {[0, 1, 2, 3].map((i) => (
+          <li key={i} class="tile ghost" />
+        ))}
+      </ul>
+      <Notice kind="loading">Loading the fleet…</Notice>
+    </>
+  );
+}
+
+const example = `curl -H 'Content-Type: application/json' \\
+  -d '{"device":"press-7","state":"WARNING1","message":"overheat"}' \\
+  ${location.origin}/api/v1/events`;
+
+function NoDevices() {
+  return (
+    <Blank title="No device has reported yet">
+      <p>It appears here by itself with its first event. To send one:</p>
+      <pre>{example}</pre>
+      <p>
+        <a href="/docs" target="_blank">
+          How devices report
+        </a>
+      </p>
+    </Blank>
+  );
+}
+
+function Failed() {
+  const { why, again } = link.value;
+  return (
+    <Blank title="The fleet can't be shown" bad>
+      <p data-testid="failed">{why}.</p>
+      {again ? (
+        <p>The board tries again by itself, every few seconds.</p>
+      ) : (
+        <button type="button" onClick={() => location.reload()}>
+          Try again
+        </button>
+      )}
+    </Blank>
+  );
+}

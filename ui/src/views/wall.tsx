@@ -1,0 +1,209 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { clockTime, dayName, duration, zoneName } from "../model/time";
+import { tenant } from "../net/api";
+import { now } from "../state/clock";
+import { want } from "../state/details";
+import { alarms, asOf, fleet, isNew, link, startFleet, version } from "../state/live";
+import { query } from "../state/route";
+import { FleetMap } from "./map";
+import { Age, countText, Sign, stateColours } from "./parts";
+import { Tiles } from "./tiles";
+import { announcement } from "../model/alarms";
+import { risen } from "../state/live";
+import { PictureAge } from "./banner";
+
+const usualSeconds = 12;
+/** Of these pages the list has at most so many: the rest is too mild to be shown in turn. */
+const mostPages = 5;
+
+/** For a television: no controls, large, in turn the list and the map. */
+export function Wall() {
+  useEffect(startFleet, [tenant.value]);
+  useAwake();
+  version.value;
+  const [rows, list] = useRowsThatFit();
+  const pages = Math.min(mostPages, Math.max(1, Math.ceil(fleet.trouble.size / rows)));
+  const scene = useScene(fleet.partial ? pages : pages + 1);
+  const onMap = scene >= pages;
+  const old = link.value.phase === "lost" || link.value.phase === "failed";
+  return (
+    <main id="main" class={`wall ${old ? "old" : ""}`} data-view="wall" data-scene={onMap ? "map" : "trouble"}>
+      <h1 class="sr">Wall</h1>
+      <WallHead />
+      {old && <WallLost />}
+      {fleet.generation > 0 ? (
+        <>
+          <Tiles states={fleet.states} counts={fleet.counts} silent={fleet.silentCounts} />
+          <div class="scene" ref={list}>
+            {onMap ? <FleetMap tall /> : <WallList from={scene * rows} to={(scene + 1) * rows} />}
+          </div>
+        </>
+      ) : (
+        <div class="scene waiting">{link.value.phase === "loading" && "Loading the fleet…"}</div>
+      )}
+      <footer>
+        {Array.from({ length: fleet.partial ? pages : pages + 1 }, (_, i) => (
+          <i key={i} class={i === scene ? "here" : ""} />
+        ))}
+        <span class="turn">
+          {onMap ? "all devices" : pages > 1 ? `not normal, ${scene + 1} of ${pages}` : "not normal"}
+        </span>
+      </footer>
+      <div class="sr" role="log" aria-live="polite">
+        {announcement(risen.value)}
+      </div>
+    </main>
+  );
+}
+
+function WallHead() {
+  version.value;
+  const at = new Date(now.value);
+  return (
+    <header class="wall-head">
+      <span class="brand">
+        <span class="lamp" aria-hidden="true">
+          <i />
+          <i />
+          <i />
+        </span>
+        <bdi>{tenant.value === "default" ? "Andon" : tenant.value}</bdi>
+      </span>
+      <span class="total">{fleet.partial ? "" : `${countText(fleet.size)} devices`}</span>
+      <span class="date">{dayName(at)}</span>
+      <time class="clock" data-testid="clock" dateTime={at.toISOString()}>
+        {clockTime(at)}
+      </time>
+      <span class="zone">{zoneName(at)}</span>
+    </header>
+  );
+}
+
+function WallLost() {
+  return (
+    <div class="banner lost" role="alert" data-testid="lost">
+      <b>No connection to the server.</b>{" "}
+      {asOf.value > 0 ? (
+        <>
+          This picture is <PictureAge /> old.
+        </>
+      ) : (
+        link.value.why
+      )}
+    </div>
+  );
+}
+
+function WallList({ from, to }: { from: number; to: number }) {
+  version.value;
+  alarms.value;
+  const cells = fleet.trouble.slice(from, to);
+  useEffect(() => want(cells), [version.value, from, to]);
+  if (fleet.trouble.size === 0) {
+    return (
+      <div class="all-normal">
+        <span class="mark" aria-hidden="true">
+          ●
+        </span>
+        <p>All devices are normal.</p>
+      </div>
+    );
+  }
+  return (
+    <ol class="wall-list" aria-label="Not normal" style={{ gridTemplateRows: `repeat(${to - from}, 1fr)` }}>
+      {cells.map((cell) => {
+        const [id, def, detail] = [fleet.ids[cell], fleet.states[fleet.state[cell]], fleet.details.get(cell)];
+        const silent = fleet.silent[cell] === 1;
+        return (
+          <li
+            key={id}
+            data-device={id}
+            data-state={def.name}
+            class={`${isNew(id) ? "new" : ""} ${silent ? "silent" : ""}`}
+            style={stateColours(def)}
+          >
+            <Sign def={def} />
+            <bdi class="id">{id}</bdi>
+            <Age since={fleet.since[cell] * 1000} />
+            <span class="has">
+              {detail && (detail.operator ? <bdi>{detail.operator}</bdi> : <span class="none">nobody</span>)}
+              {detail?.escalatedTo && (
+                <>
+                  {" "}
+                  <span class="arrow">↑</span> <bdi>{detail.escalatedTo}</bdi>
+                </>
+              )}
+            </span>
+            <span class="c-message" dir="auto">
+              {silent ? `silent${detail?.received ? ` for ${silence(detail.received)}` : ""}` : detail?.message}
+            </span>
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+const silence = (received: string) => duration((now.value - Date.parse(received)) / 1000);
+
+/**
+ * Which scene is shown: in turn, and back to the worst when there is new trouble; in a storm not
+ * before all have had their turn.
+ */
+function useScene(scenes: number): number {
+  const [scene, setScene] = useState(0);
+  const every = Math.max(3, Number(query.value.every) || usualSeconds) * 1000;
+  const count = useRef(scenes);
+  count.current = scenes;
+  const jumped = useRef(0);
+  const trouble = alarms.value.length > 0;
+  useEffect(() => {
+    if (!trouble || Date.now() - jumped.current < count.current * every) return;
+    jumped.current = Date.now();
+    setScene(0);
+  }, [trouble]);
+  useEffect(() => {
+    const timer = setInterval(() => setScene((s) => (s + 1) % count.current), every);
+    return () => clearInterval(timer);
+  }, [every]);
+  return scene % scenes;
+}
+
+/** How many rows of the list fit below the tiles. */
+function useRowsThatFit() {
+  const [rows, setRows] = useState(8);
+  const ref = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const measure = () => {
+      const scene = ref.current;
+      if (!scene) return;
+      const row = parseFloat(getComputedStyle(scene).getPropertyValue("--wall-row"));
+      const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+      setRows(Math.max(1, Math.floor(scene.clientHeight / (row * rem))));
+    };
+    const observer = new ResizeObserver(measure);
+    if (ref.current) observer.observe(ref.current);
+    return () => observer.disconnect();
+  }, [fleet.generation > 0]);
+  return [rows, ref] as const;
+}
+
+/** A television must not fall asleep; where the browser can't promise it, its own settings decide. */
+function useAwake(): void {
+  useEffect(() => {
+    let lock: WakeLockSentinel | undefined;
+    const take = async () => {
+      try {
+        if (!document.hidden) lock = await navigator.wakeLock?.request("screen");
+      } catch {
+        // Not allowed here.
+      }
+    };
+    void take();
+    document.addEventListener("visibilitychange", take);
+    return () => {
+      document.removeEventListener("visibilitychange", take);
+      void lock?.release();
+    };
+  }, []);
+}
