@@ -58,7 +58,6 @@ func parseList(head []string) (lister, error) {
 	return devicesIn(filter, o), err
 }
 
-// options narrow a list.
 type options struct {
 	states    andon.StateFilter
 	from, to  *offset
@@ -180,7 +179,6 @@ func devicesIn(filter andon.StateFilter, o options) lister {
 	}
 }
 
-// devices reads a list of devices.
 func devices(q andon.DeviceQuery, render func(*Env, andon.Device) string) lister {
 	return listing(func(a asked) iter.Seq2[andon.Device, error] {
 		q := q

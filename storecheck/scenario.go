@@ -90,7 +90,6 @@ func (s *scenario) run(ctx context.Context, e *Env) error {
 	return notAsked
 }
 
-// runIn runs the scenario in one order.
 func (s *scenario) runIn(ctx context.Context, e *Env, order []step) error {
 	begun := time.Now()
 	if err := cmp.Or(e.Renew(ctx), e.begin(ctx, s.times.begins)); err != nil {
@@ -236,7 +235,6 @@ func (p *parser) bound(end bool) error {
 	return nil
 }
 
-// splitWords splits a line into words.
 func splitWords(line string) ([]string, error) {
 	var words []string
 	var word strings.Builder
@@ -334,7 +332,6 @@ func parseKind(word string) (andon.Kind, error) {
 	return 0, fmt.Errorf("%q is no kind of error", word)
 }
 
-// parseFields reads words of the form name=value.
 func parseFields(words []string, known ...string) (map[string]string, error) {
 	fields := map[string]string{}
 	for _, w := range words {

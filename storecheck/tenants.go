@@ -107,10 +107,8 @@ func writesOf(
 	}
 }
 
-// second returns the error of a call that returns more.
 func second[T any](_ T, err error) error { return err }
 
-// errOf returns the error of a list.
 func errOf[T any](seq iter.Seq2[T, error]) error {
 	_, err := Collect(seq)
 	return err

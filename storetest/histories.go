@@ -108,7 +108,6 @@ type history struct {
 	entries map[andon.TenantID][]andon.Event
 }
 
-// with returns the history with other steps.
 func (h history) with(steps []step) history {
 	h.steps = steps
 	return h
@@ -139,7 +138,6 @@ func newSubject(raw andon.Store, now func() andon.Time) *subject {
 	return &subject{raw, store, intake.New(store, intake.Options{Now: now})}
 }
 
-// whole reads the lists of the store to their ends.
 func (s *subject) whole() storecheck.Whole { return storecheck.Whole{Store: s.store} }
 
 // world is the two stores and their clock.
@@ -311,7 +309,6 @@ func (w *world) compare(ctx context.Context, h history, step int) error {
 	}
 }
 
-// difference reports the answers in which the two differ.
 func (w *world) difference(ctx context.Context) error {
 	var differ []string
 	able := w.store.store.Capabilities()

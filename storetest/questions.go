@@ -13,7 +13,6 @@ import (
 	"github.com/andonhq/andon/storecheck"
 )
 
-// question is one thing that both stores are asked.
 type question struct {
 	text  string
 	needs func(andon.Capabilities) bool // nil: every store can

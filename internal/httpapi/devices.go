@@ -106,7 +106,6 @@ var (
 	}
 )
 
-// showDevice returns how devices of a tenant are shown now.
 func (a *API) showDevice(t *andon.Tenant) func(*andon.Device) client.Device {
 	now := a.options.Now()
 	return func(d *andon.Device) client.Device {
@@ -292,7 +291,6 @@ func (a *API) retire(c *call) (retiredJSON, error) {
 	return retiredJSON{Device: device, Retired: at}, err
 }
 
-// statesJSON is how many devices are in each state.
 type statesJSON struct {
 	Items  []client.StateCount `json:"items"`
 	Total  int                 `json:"total" doc:"devices"`

@@ -8,7 +8,6 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// param is a parameter of the query.
 type param struct {
 	name    string
 	detail  string

@@ -129,7 +129,6 @@ type owner struct {
 	dirs    []string // none: tests only
 }
 
-// owners are all libraries of the house.
 func owners() []owner {
 	return []owner{
 		{"github.com/cockroachdb/pebble/v2", []string{"internal/store/pebblestore",

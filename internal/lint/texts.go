@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -73,7 +74,6 @@ func (p Text) links(visit func(line int, target, heading string)) {
 	}
 }
 
-// pages returns the pages of Markdown by path.
 func (t *Tree) pages() map[string]Text {
 	pages := map[string]Text{}
 	for _, text := range t.Texts {
@@ -101,24 +101,18 @@ func deadLinks(t *Tree) (found []Problem) {
 	return found
 }
 
-// has reports whether there is a file or a directory.
 func (t *Tree) has(name string) bool {
-	for _, text := range t.Texts {
-		if text.Path == name || strings.HasPrefix(text.Path, name+"/") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.Texts, func(text Text) bool {
+		return text.Path == name || strings.HasPrefix(text.Path, name+"/")
+	})
 }
 
 // hasHeading knows headings by the anchors that GitHub gives them.
 func (p Text) hasHeading(anchor string) bool {
-	for _, line := range prose(p.Lines) {
-		if text, ok := strings.CutPrefix(line, "#"); ok && anchorOf(text) == anchor {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(prose(p.Lines), func(line string) bool {
+		text, ok := strings.CutPrefix(line, "#")
+		return ok && anchorOf(text) == anchor
+	})
 }
 
 func anchorOf(heading string) string {

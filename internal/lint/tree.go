@@ -95,7 +95,6 @@ func (t *Tree) problem(at token.Pos, format string, args ...any) Problem {
 	return Problem{Path: place.Filename, Line: place.Line, Text: fmt.Sprintf(format, args...)}
 }
 
-// program returns the files that are not tests.
 func (t *Tree) program() []*File {
 	return slices.DeleteFunc(slices.Clone(t.Go), func(f *File) bool { return f.Test })
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/andonhq/andon/internal/cli/command"
 )
 
-// tenantChange is what the flags of tenant set ask for.
 type tenantChange struct {
 	events, readings       andon.Retention
 	maxFuture, silentAfter andon.Duration
@@ -174,7 +173,6 @@ func parseState(text string) (andon.StateDef, error) {
 	return d, nil
 }
 
-// readStates reads a set from a file.
 func readStates(path string) ([]andon.StateDef, error) {
 	f, err := os.Open(path)
 	if err != nil {

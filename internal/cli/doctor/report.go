@@ -16,7 +16,6 @@ const (
 	failed  status = "failed"
 )
 
-// finding is one thing that the doctor looked at.
 type finding struct {
 	Status status `json:"status"`
 	Area   string `json:"area"`             // "store", "disk", "clock", ...
@@ -26,7 +25,6 @@ type finding struct {
 	Advice string `json:"advice,omitempty"` // what to do, where something is to be done
 }
 
-// examination is all that the doctor found.
 type examination struct {
 	Target   string    `json:"target"` // what was looked at
 	Findings []finding `json:"findings"`

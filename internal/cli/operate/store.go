@@ -35,7 +35,6 @@ store has no schema.`,
 	return cmd
 }
 
-// storeSetup is what the flags of store init ask for.
 type storeSetup struct {
 	replication      string
 	events, readings andon.Retention

@@ -68,7 +68,6 @@ func querySupervisor(p *command.Program) *cobra.Command {
 	})
 }
 
-// dayOf returns the bounds of a UTC day.
 func dayOf(date string) (from, to andon.Time, err error) {
 	if from, err = andon.ParseTime(date); err != nil {
 		return 0, 0, err

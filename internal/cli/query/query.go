@@ -44,7 +44,6 @@ never seen, or because no state is so named, standard error says so.`,
 	return cmd
 }
 
-// query is one question, and how its answer is printed.
 type query struct {
 	*command.Program
 	command.Target
@@ -134,7 +133,6 @@ func (q *query) asksOf(
 	})
 }
 
-// show prints an answer.
 func show[T any](q *query, columns []command.Column[T], items iter.Seq2[T, error]) error {
 	return command.Show(q.Program, &q.Output, columns, items)
 }

@@ -64,7 +64,6 @@ type archiving struct {
 	expired []andon.DeviceID // shown, and none of their entries is kept any more
 }
 
-// archive exports all that the tenant has.
 func (e *export) archive(ctx context.Context) (err error) {
 	out, finish, err := e.archiveTarget()
 	if err != nil {
@@ -180,7 +179,6 @@ func (a *archiving) linesOf(
 		func(r *andon.Reading) archiveLine { return archiveLine{Reading: r} })
 }
 
-// asLines makes lines of items.
 func asLines[T any](
 	items iter.Seq2[T, error], line func(*T) archiveLine,
 ) iter.Seq2[archiveLine, error] {
@@ -408,7 +406,6 @@ func (l *archiveLine) kind() string {
 	return ""
 }
 
-// send sends what was gathered.
 func (r *restore) send(ctx context.Context) (err error) {
 	lines, at := r.lines, r.at
 	r.lines, r.at, r.bytes = nil, nil, 0

@@ -20,7 +20,6 @@ import (
 
 const assignBatch = 10_000 // assignments of one request
 
-// many assigns as a file says.
 func (a *assign) many(ctx context.Context) error {
 	format, err := formatOf(a.from)
 	if err != nil {
@@ -48,7 +47,6 @@ func (a *assign) many(ctx context.Context) error {
 	return errors.Join(a.finish(r, rows.ended.Load(), err), r.close())
 }
 
-// finish says what was done.
 func (a *assign) finish(r *report, ended int64, err error) error {
 	io.WriteString(a.Stderr, r.hidden())
 	accepted, rejected := r.counts()

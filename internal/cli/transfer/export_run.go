@@ -85,7 +85,6 @@ func (r *exportRun) allOfKind(ctx context.Context, c *client.Client, w io.Writer
 	})
 }
 
-// questions are what the server is asked about a device.
 type questions[T any] struct {
 	wanted func(andon.DeviceID) iter.Seq2[T, error]
 	// any is asked where nothing is wanted, to tell a device that has nothing from one that has
@@ -99,7 +98,6 @@ func (r *exportRun) wanted() client.Query {
 
 func anyOne() client.Query { return client.Query{Page: 1} }
 
-// copyAll writes the items of each device to w.
 func copyAll[T any](
 	ctx context.Context, r *exportRun, c *client.Client, w io.Writer, columns []command.Column[T],
 	ask questions[T],
@@ -151,7 +149,6 @@ func copyDevice[T any](r *exportRun, s command.Sink[T], ask questions[T], at pla
 	return nil
 }
 
-// isAny reports whether there is anything in a list.
 func isAny[T any](items iter.Seq2[T, error]) (bool, error) {
 	for _, err := range items {
 		return err == nil, err

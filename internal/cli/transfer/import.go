@@ -20,7 +20,6 @@ import (
 	"github.com/andonhq/andon/internal/ingest/table"
 )
 
-// importOptions are what the flags of import ask for.
 type importOptions struct {
 	command.Target
 	file      string // "-" is standard input
@@ -274,7 +273,6 @@ func (o *importOptions) name() string {
 	return o.file
 }
 
-// formatOf tells the format of a file by its name.
 func formatOf(o importOptions) (table.Format, error) {
 	if o.format != "" {
 		return table.ParseFormat(o.format)

@@ -205,7 +205,6 @@ func (pk *packer[T]) laneOf(entry *T) int {
 	return int(hash.Sum32() % uint32(len(pk.lanes)))
 }
 
-// hand gives a parcel to the sender of its lane.
 func (pk *packer[T]) hand(ctx context.Context, lane int) error {
 	if err := pk.tell(); err != nil {
 		return err
@@ -232,7 +231,6 @@ func (pk *packer[T]) handOld(ctx context.Context, index int) error {
 	return nil
 }
 
-// flush hands over what is left.
 func (pk *packer[T]) flush(ctx context.Context) error {
 	for lane := range pk.open {
 		if len(pk.open[lane].items) > 0 {

@@ -16,7 +16,6 @@ import (
 	"github.com/andonhq/andon/internal/ingest/table"
 )
 
-// source is a file being imported.
 type source struct {
 	io.Closer
 	options  importOptions
@@ -196,7 +195,6 @@ func namesColumn(err error) string {
 	return "\nSay which column it is: --" + strings.ReplaceAll(field, "_", "-") + " COLUMN"
 }
 
-// send sends the entries.
 func (s *source) send(ctx context.Context, c *client.Client, r *report) error {
 	c = c.WithOutcomes()
 	if s.isReadings() {

@@ -38,7 +38,6 @@ type reader[T any] interface {
 	beside() int64
 }
 
-// feed is one body being read.
 type feed[T any] struct {
 	reader reader[T]
 	size   int   // of the body

@@ -97,8 +97,7 @@ func invalid(err error) *jsonscan.Fault {
 		return nil
 	}
 	f := &jsonscan.Fault{At: jsonscan.NoPlace, Reason: err.Error()}
-	var e *andon.Error
-	if errors.As(err, &e) && len(e.Fields) > 0 {
+	if e, ok := errors.AsType[*andon.Error](err); ok && len(e.Fields) > 0 {
 		f.Field = strings.TrimPrefix(e.Fields[0].Location, "body.")
 	}
 	return f

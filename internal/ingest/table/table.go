@@ -61,7 +61,6 @@ type Table struct {
 	guesses []Guess
 }
 
-// source reads the rows of one format.
 type source interface {
 	// next returns the next row, or io.EOF behind the last. A RowError is about one row only; after
 	// any other error nothing more can be read.
@@ -100,7 +99,6 @@ func Open(r io.Reader, o Options) (*Table, error) {
 	return t, nil
 }
 
-// broken says that a file can't be read on.
 func broken(err error) error { return andon.Errorf(andon.Invalid, "read the file: %w", err) }
 
 // readAhead reads the first rows, to learn what columns there are.

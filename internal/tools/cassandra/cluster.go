@@ -23,7 +23,6 @@ func (c *cluster) aloneDir() string { return filepath.Join(c.dir, "alone") }
 
 func (c *cluster) ringDir() string { return filepath.Join(c.dir, "ring") }
 
-// running is what start has started.
 type running struct {
 	nodes []*enginetest.Node
 	stop  func() error
@@ -118,7 +117,6 @@ func tidy(dir string) {
 	}
 }
 
-// greet says what to do next.
 func (c *cluster) greet(nodes []*enginetest.Node) {
 	var addrs []string
 	for _, n := range nodes {

@@ -28,7 +28,6 @@ func main() {
 	}
 }
 
-// release does what the arguments ask for.
 func release(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
 	out := flags.String("out", "dist", "directory to write to")
@@ -130,7 +129,6 @@ func (s *source) checkAgain(ctx context.Context, out string) error {
 	return compareSums(out, second)
 }
 
-// compareSums is an error where two directories differ.
 func compareSums(first, second string) error {
 	a, errA := os.ReadFile(filepath.Join(first, sumsFile))
 	b, errB := os.ReadFile(filepath.Join(second, sumsFile))
