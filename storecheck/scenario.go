@@ -162,7 +162,6 @@ func permute(steps []step, fixed int, yield func([]step) bool) bool {
 	return true
 }
 
-// parser reads a scenario line by line.
 type parser struct {
 	scenario scenario
 	into     *[]step // where the next step goes

@@ -140,7 +140,6 @@ func newSubject(raw andon.Store, now func() andon.Time) *subject {
 
 func (s *subject) whole() storecheck.Whole { return storecheck.Whole{Store: s.store} }
 
-// world is the two stores and their clock.
 type world struct {
 	now         andon.Time
 	store, want *subject
@@ -202,7 +201,6 @@ func (w *world) leave(ctx context.Context, tenants []andon.TenantID) {
 	}
 }
 
-// step does one step on both stores and compares what they return.
 func (w *world) step(ctx context.Context, s step, o Options) error {
 	w.now = w.now.Add(s.wait)
 	w.restart(s.start, o)

@@ -19,7 +19,6 @@ type question struct {
 	ask   func(context.Context, *subject) (any, error)
 }
 
-// asker gathers the questions about one tenant.
 type asker struct {
 	*rand.Rand
 	tenant andon.TenantID

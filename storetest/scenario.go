@@ -184,7 +184,8 @@ func (s *speech) events(tenant andon.TenantID, events []andon.Event, answer any,
 		if refused[i] {
 			continue
 		}
-		s.add("%s %s %s %s%s", verb, s.offset(e.Time), word(e.Device), word(e.State), eventFields(e))
+		s.add("%s %s %s %s%s", verb, s.offset(e.Time), word(e.Device), word(e.State),
+			eventFields(e))
 		if !strings.Contains(s.lines[len(s.lines)-1], unsayable) {
 			verb = "and"
 		}
@@ -244,7 +245,6 @@ func (s *speech) shows(format string, args ...any) {
 	}
 }
 
-// device says what one device shows, and who was assigned to it.
 func (s *speech) device(
 	ctx context.Context, tenant andon.TenantID, id andon.DeviceID, store andon.Store,
 ) {

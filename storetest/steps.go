@@ -106,7 +106,6 @@ func newHistory(seed uint64, length int) history {
 	return h
 }
 
-// draw chooses the devices and states of a history.
 func (g *generator) draw() {
 	near := []andon.DeviceID{"d1", "d2", "d", "d#1", "d/1", "d!", "🏭", "dÿ"}
 	for range 1 + g.IntN(3) {

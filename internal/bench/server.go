@@ -86,7 +86,6 @@ type serverRun struct {
 	most int // rounds of the fleet that a server needed for the present load
 }
 
-// serverMeasure is one load, on one server behind the other.
 type serverMeasure struct {
 	name    string
 	asks    bool

@@ -200,16 +200,11 @@ func (c *call) deviceKind() (kind andon.DeviceKind) {
 }
 
 func (c *call) sort() andon.DeviceSort {
-	switch c.oneOf("sort", "device", "since", "severity") {
-	case "since":
-		return andon.BySince
-	case "severity":
-		return andon.BySeverity
-	}
-	return andon.ByDevice
+	return map[string]andon.DeviceSort{
+		"since": andon.BySince, "severity": andon.BySeverity,
+	}[c.oneOf("sort", "device", "since", "severity")]
 }
 
-// oneOf reads a parameter that is one of a few words.
 func (c *call) oneOf(name string, words ...string) string {
 	text := c.text(name)
 	if text != "" && !slices.Contains(words, text) {

@@ -14,9 +14,9 @@ import (
 	"github.com/andonhq/andon/internal/ingest/jsonscan"
 )
 
-// Answers are written by the tags of their types, from which the document is made too. The bytes are
-// those of encoding/json, which a test compares; that takes three times as long, most of it to check
-// and compact what the types write themselves.
+// Answers are written by the tags of their types, from which the document is made too. The bytes
+// are those of encoding/json, which a test compares; that takes three times as long, most of it to
+// check and compact what the types write themselves.
 
 // paper is what a value is written on. It may be used again for the next one.
 type paper struct {

@@ -180,7 +180,6 @@ func importRules() []Rule {
 	}
 }
 
-// imports calls visit for each import of a file.
 func (f *File) imports(visit func(spec *ast.ImportSpec, name string)) {
 	for _, spec := range f.AST.Imports {
 		if name, err := strconv.Unquote(spec.Path.Value); err == nil {

@@ -99,7 +99,6 @@ func (t *Tree) program() []*File {
 	return slices.DeleteFunc(slices.Clone(t.Go), func(f *File) bool { return f.Test })
 }
 
-// inspect calls visit for each node of a file.
 func (f *File) inspect(visit func(ast.Node)) {
 	ast.Inspect(f.AST, func(n ast.Node) bool {
 		if n != nil {

@@ -99,7 +99,6 @@ func (tc *tenantChange) flags(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("state", "states")
 }
 
-// wanted returns the change that the flags which were given ask for.
 func (tc *tenantChange) wanted(cmd *cobra.Command) (w client.TenantChange, err error) {
 	given := cmd.Flags().Changed
 	if given("events-retention") {
@@ -123,7 +122,6 @@ func (tc *tenantChange) wanted(cmd *cobra.Command) (w client.TenantChange, err e
 	return w, err
 }
 
-// setTenant makes or changes a tenant, and prints it as it is now.
 func setTenant(
 	ctx context.Context, p *command.Program, c *client.Client,
 	id andon.TenantID, wanted client.TenantChange, form *command.Choice,

@@ -91,13 +91,7 @@ func failures(n int) string {
 }
 
 func (s status) colour() string {
-	switch s {
-	case warning:
-		return "#b8860b"
-	case failed:
-		return "#c62828"
-	}
-	return "#2e7d32"
+	return map[status]string{well: "#2e7d32", warning: "#b8860b", failed: "#c62828"}[s]
 }
 
 func (f finding) source() string {

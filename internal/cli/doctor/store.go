@@ -252,7 +252,6 @@ func (c *checking) add(r storecheck.Result) {
 	}
 }
 
-// summary tells what passed, and what was not asked.
 func (c *checking) summary() {
 	found := fmt.Sprintf("all %d checks passed", c.passed)
 	if c.failed > 0 || len(c.notAsked) > 0 {

@@ -53,7 +53,6 @@ type query struct {
 	explained bool            // what the store sends to its engine is asked for, not the answer
 }
 
-// question is what a subcommand of query is made of.
 type question struct {
 	use, short, long, example string
 }

@@ -56,7 +56,6 @@ const (
 	archiveBegins  = `{"andon":"export"`
 )
 
-// archiving is an export of everything under way.
 type archiving struct {
 	*client.Client
 	lines   *json.Encoder
@@ -251,7 +250,6 @@ func devicesWith(
 	}
 }
 
-// head is where a list of devices is.
 type head struct {
 	next   func() (client.Device, error, bool)
 	device client.Device
@@ -285,7 +283,6 @@ func isArchive(p *command.Program, name string) bool {
 	return err == nil && bytes.Equal(begins, []byte(archiveBegins))
 }
 
-// importArchive takes back what an export of everything took out.
 func importArchive(ctx context.Context, p *command.Program, o importOptions) error {
 	file, _, err := openFile(p, o.file)
 	if err != nil {

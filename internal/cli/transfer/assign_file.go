@@ -90,7 +90,6 @@ func (as *assignments) send(ctx context.Context, c *client.Client, r *report) er
 	return im.run(ctx, as.items())
 }
 
-// items returns the rows that are not over.
 func (as *assignments) items() iter.Seq2[ingest.Item[client.Assignment], error] {
 	return func(yield func(ingest.Item[client.Assignment], error) bool) {
 		for row, err := range as.table.Rows() {

@@ -156,13 +156,8 @@ func (u *unknowns) add(what string) { *u = append(*u, what) }
 // note says what it is, a line each.
 func (u unknowns) note() string {
 	const most = 20
-	shown := u[:min(len(u), most)]
-	text := strings.Join(shown, "\n") + "\n"
-	switch {
-	case len(u) == 0:
-		return ""
-	case len(u) > most:
-		return text + "…\n"
+	if len(u) > most {
+		u = append(u[:most:most], "…")
 	}
-	return text
+	return strings.Join(append(u, ""), "\n") // nothing of none
 }

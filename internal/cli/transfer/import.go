@@ -265,7 +265,6 @@ func (o *importOptions) kind() string {
 	return kindEvents
 }
 
-// name is what a person calls the file.
 func (o *importOptions) name() string {
 	if o.file == "-" {
 		return "standard input"
@@ -277,13 +276,11 @@ func formatOf(o importOptions) (table.Format, error) {
 	if o.format != "" {
 		return table.ParseFormat(o.format)
 	}
-	switch o.extension() {
-	case ".csv", ".tsv":
-		return table.CSV, nil
-	case ".json":
-		return table.JSON, nil
-	case ".ndjson", ".jsonl":
-		return table.NDJSON, nil
+	if format, ok := map[string]table.Format{
+		".csv": table.CSV, ".tsv": table.CSV, ".json": table.JSON,
+		".ndjson": table.NDJSON, ".jsonl": table.NDJSON,
+	}[o.extension()]; ok {
+		return format, nil
 	}
 	if o.file == "-" {
 		return 0, andon.Errorf(andon.Invalid,

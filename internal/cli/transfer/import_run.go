@@ -169,7 +169,6 @@ func (pk *packer[T]) pack(ctx context.Context, items iter.Seq2[ingest.Item[T], e
 	return pk.flush(ctx)
 }
 
-// add puts an entry into the parcel of its lane.
 func (pk *packer[T]) add(ctx context.Context, item ingest.Item[T]) error {
 	lane := pk.laneOf(&item.Value)
 	p := &pk.open[lane]

@@ -15,7 +15,6 @@ type fieldReader interface {
 	field(s *jsonscan.Scanner, name string) (bit uint8, f *jsonscan.Fault)
 }
 
-// fields reads the object that an entry is.
 func fields(s *jsonscan.Scanner, r fieldReader) *jsonscan.Fault {
 	if s.Peek() != '{' {
 		return s.Want("an object")

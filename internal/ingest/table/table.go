@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest"
@@ -28,16 +29,12 @@ const (
 
 // ParseFormat reads csv, json or ndjson.
 func ParseFormat(text string) (Format, error) {
-	switch text {
-	case "csv":
-		return CSV, nil
-	case "json":
-		return JSON, nil
-	case "ndjson":
-		return NDJSON, nil
+	i := slices.Index([]string{CSV: "csv", JSON: "json", NDJSON: "ndjson"}, text)
+	if i < 0 {
+		return 0, andon.Errorf(andon.Invalid, "format %s is none of csv, json, ndjson",
+			ingest.Clip(text))
 	}
-	return 0, andon.Errorf(andon.Invalid, "format %s is none of csv, json, ndjson",
-		ingest.Clip(text))
+	return Format(i), nil
 }
 
 // Options say how to read a file.

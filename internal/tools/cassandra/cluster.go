@@ -93,7 +93,6 @@ func (c *cluster) chooseAddr() error {
 	return nil
 }
 
-// taken reports whether somebody listens at an address already.
 func taken(addr string) bool {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -132,7 +131,6 @@ Ctrl-C here ends Cassandra and keeps its data.
 `, strings.Join(addrs, ", "), strings.Join(addrs, ","))
 }
 
-// untilOneEnds waits for the first node to end.
 func untilOneEnds(ctx context.Context, nodes []*enginetest.Node) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

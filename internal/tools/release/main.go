@@ -56,7 +56,6 @@ func release(ctx context.Context, args []string) error {
 	return nil
 }
 
-// buildAll builds everything into an empty directory.
 func (s *source) buildAll(ctx context.Context, out string) error {
 	if err := os.RemoveAll(out); err != nil {
 		return err
@@ -80,7 +79,6 @@ func (s *source) buildAll(ctx context.Context, out string) error {
 	return writeSums(out)
 }
 
-// buildOne writes the archive and the bill of materials of one platform.
 func (s *source) buildOne(ctx context.Context, out string, p platform, written string) error {
 	dir, err := os.MkdirTemp("", "andon-release-")
 	if err != nil {
