@@ -152,7 +152,10 @@ func (f field[T]) cell(l Looks, item *T) draw.Cell {
 }
 
 // EventColumns are those of events.
-func EventColumns[T any]() Columns[T] {
+func EventColumns() Columns[andon.Event] { return EventFields[andon.Event]() }
+
+// EventFields are EventColumns of what has the fields of an event.
+func EventFields[T any]() Columns[T] {
 	return Fields[T]("device").Exact("time").Age("age", "time").State().
 		Fields("operator", "escalated_to", "message").Hidden("attributes")
 }

@@ -22,7 +22,7 @@ func queryEvents(p *command.Program) *cobra.Command {
 	q.stateFlag(cmd)
 	q.selectFlags(cmd)
 	return q.asksOf(cmd, func(ctx context.Context, c *client.Client, id andon.DeviceID) error {
-		return show(q, command.EventColumns[andon.Event](), c.DeviceEvents(ctx, id, q.selected))
+		return show(q, command.EventColumns(), c.DeviceEvents(ctx, id, q.selected))
 	})
 }
 
@@ -39,7 +39,7 @@ func queryOperator(p *command.Program) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return show(q, command.EventColumns[andon.Event](), c.OperatorEvents(ctx, id, q.selected))
+		return show(q, command.EventColumns(), c.OperatorEvents(ctx, id, q.selected))
 	})
 }
 
@@ -64,7 +64,7 @@ func querySupervisor(p *command.Program) *cobra.Command {
 				return err
 			}
 		}
-		return show(q, command.EventColumns[andon.Event](), c.SupervisorEvents(ctx, id, q.selected))
+		return show(q, command.EventColumns(), c.SupervisorEvents(ctx, id, q.selected))
 	})
 }
 
@@ -111,7 +111,7 @@ func (q *query) showEntry(entry client.Entry) error {
 }
 
 func entryColumns() []command.Column[client.Entry] {
-	columns := command.EventColumns[client.Entry]()
+	columns := command.EventFields[client.Entry]()
 	columns = columns[:len(columns)-1].Fields("attributes")
 	withdrawn := func(e *client.Entry) string {
 		w := e.Withdrawn

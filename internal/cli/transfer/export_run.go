@@ -75,7 +75,7 @@ func (r *exportRun) allOfKind(ctx context.Context, c *client.Client, w io.Writer
 	ask := func(id andon.DeviceID, q client.Query) iter.Seq2[andon.Event, error] {
 		return c.DeviceEvents(ctx, id, q)
 	}
-	return copyAll(ctx, r, c, w, command.EventColumns[andon.Event](), ask)
+	return copyAll(ctx, r, c, w, command.EventColumns(), ask)
 }
 
 func (r *exportRun) wanted() client.Query {
