@@ -5,6 +5,7 @@
 package client
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -47,21 +48,15 @@ func New(o Options) (*Client, error) {
 	if err != nil || base.Host == "" || base.User != nil || !isHTTP(base.Scheme) {
 		return nil, errors.New("the URL of the server is not of the form http://127.0.0.1:8080")
 	}
-	if o.Tenant == "" {
-		o.Tenant = andon.DefaultTenant
-	}
+	o.Tenant = cmp.Or(o.Tenant, andon.DefaultTenant)
 	if err := o.Tenant.Validate(); err != nil {
 		return nil, fmt.Errorf("check tenant: %w", err)
 	}
 	if o.HTTP == nil {
 		o.HTTP = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
 	}
-	if o.Attempts == 0 {
-		o.Attempts = 8
-	}
-	if o.Pause == 0 {
-		o.Pause = 200 * time.Millisecond
-	}
+	o.Attempts = cmp.Or(o.Attempts, 8)
+	o.Pause = cmp.Or(o.Pause, 200*time.Millisecond)
 	return &Client{base: base, options: o}, nil
 }
 

@@ -45,15 +45,10 @@ type DeviceQuery struct {
 }
 
 func (q DeviceQuery) values() url.Values {
-	v := url.Values{"limit": {limit(q.Page)}}
-	for name, value := range map[string]string{
+	v := valuesOf(q.Page, map[string]string{
 		"state": q.State, "operator": string(q.Operator), "escalated_to": string(q.EscalatedTo),
 		"device": q.Device, "sort": q.Sort,
-	} {
-		if value != "" {
-			v.Set(name, value)
-		}
-	}
+	})
 	if q.Silent != nil {
 		v.Set("silent", strconv.FormatBool(*q.Silent))
 	}

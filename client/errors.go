@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -25,10 +26,7 @@ type Error struct {
 
 // Error returns what the server said, and the status.
 func (e *Error) Error() string {
-	said := e.Detail
-	if said == "" {
-		said = e.Title
-	}
+	said := cmp.Or(e.Detail, e.Title)
 	for _, f := range e.Fields {
 		if !strings.Contains(said, f.Message) {
 			said += fmt.Sprintf("; %s: %s", f.Location, f.Message)

@@ -51,25 +51,32 @@ type Query struct {
 }
 
 func (q Query) values() url.Values {
-	v := url.Values{"limit": {limit(q.Page)}}
-	if q.State != "" {
-		v.Set("state", q.State)
-	}
-	if q.From != 0 {
-		v.Set("from", q.From.String())
-	}
-	if q.To != 0 {
-		v.Set("to", q.To.String())
-	}
+	order := ""
 	if q.Order == andon.Asc {
-		v.Set("order", "asc")
+		order = "asc"
+	}
+	return valuesOf(q.Page, map[string]string{
+		"state": q.State, "from": bound(q.From), "to": bound(q.To), "order": order,
+	})
+}
+
+// valuesOf are the parameters that are not empty, with how many items a page has.
+func valuesOf(page int, parameters map[string]string) url.Values {
+	if page <= 0 {
+		page = andon.MaxLimit
+	}
+	v := url.Values{"limit": {strconv.Itoa(page)}}
+	for name, value := range parameters {
+		if value != "" {
+			v.Set(name, value)
+		}
 	}
 	return v
 }
 
-func limit(page int) string {
-	if page <= 0 {
-		page = andon.MaxLimit
+func bound(t andon.Time) string {
+	if t == 0 {
+		return ""
 	}
-	return strconv.Itoa(page)
+	return t.String()
 }

@@ -112,7 +112,6 @@ func (b *batch) append(ctx context.Context, e *Env) error {
 	return e.append(ctx, id, b.from(e)...)
 }
 
-// send sends the entries to admission.
 func (b *batch) send(ctx context.Context, e *Env) error {
 	id, err := e.Here(ctx)
 	if err != nil {
@@ -329,7 +328,6 @@ func parseStates(words []string) (action, error) {
 	}, err
 }
 
-// changeTenant changes the settings of the tenant.
 func changeTenant(change func(*andon.Tenant)) action {
 	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
 		return e.System.ChangeTenant(ctx, id, change)

@@ -31,7 +31,6 @@ type spell struct {
 	as   andon.Time
 }
 
-// begin sets the clock to the time that a scenario begins with.
 func (e *Env) begin(ctx context.Context, at offset) error {
 	if e.server == nil {
 		return nil
@@ -43,7 +42,6 @@ func (e *Env) begin(ctx context.Context, at offset) error {
 	return err
 }
 
-// goTo sets the clock.
 func (e *Env) goTo(ctx context.Context, at offset) error {
 	before := e.Now()
 	e.SetNow(at.from(e))
@@ -73,7 +71,6 @@ func (e *Env) late(begun time.Time) error {
 	return nil
 }
 
-// times are those of a scenario.
 type times struct {
 	begins offset   // where its first statement sets the clock
 	set    []offset // by now

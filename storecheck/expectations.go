@@ -73,7 +73,6 @@ func parseExpect(words []string) (action, error) {
 	}), nil
 }
 
-// wantList reports where a list is not what is wanted.
 func (e *Env) wantList(ctx context.Context, id andon.TenantID, list lister, want []string) error {
 	return e.Eventually(ctx, func() error {
 		got, err := list(ctx, e, id)

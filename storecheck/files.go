@@ -14,7 +14,6 @@ import (
 //go:embed scenarios
 var files embed.FS
 
-// scenarioChecks returns the checks of all files, by file.
 func scenarioChecks() []Check {
 	names, err := fs.Glob(files, "scenarios/*.txt")
 	if err != nil {

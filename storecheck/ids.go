@@ -124,7 +124,6 @@ func (e *Env) checkStrangeReading(
 	return nil
 }
 
-// checkPrefixes asks for the devices that begin with each identifier.
 func (e *Env) checkPrefixes(ctx context.Context, id andon.TenantID, ids []string) error {
 	for _, prefix := range ids {
 		want := slices.DeleteFunc(slices.Clone(ids), func(text string) bool {

@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 )
 
-// leaving is what Leaving returns.
 type leaving struct {
 	context.Context
 	looks atomic.Int64

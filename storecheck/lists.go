@@ -18,7 +18,7 @@ func parseList(head []string) (lister, error) {
 	lists := map[string]func(who string, o options) lister{
 		"log": logOf, "operator-log": operatorLog, "supervisor-log": supervisorLog,
 		"assignments": assignmentsOf, "intervals": intervalsOf, "readings": readingsOf,
-		"metric": metricOf,
+		"metric": metricOf, "escalated": escalatedOf,
 	}
 	if kind, ok := kinds[head[0]]; ok {
 		return kind, nil
@@ -27,10 +27,6 @@ func parseList(head []string) (lister, error) {
 		return func(_ context.Context, e *Env, _ andon.TenantID) ([]string, error) {
 			return e.rejected, nil
 		}, nil
-	}
-	if head[0] == "escalated" && len(head) > 1 {
-		o, err := parseOptions(head[2:])
-		return escalatedOf(head[1], o), err
 	}
 	switch list, ok := lists[head[0]]; {
 	case ok && len(head) < 2:
@@ -61,7 +57,6 @@ func parseList(head []string) (lister, error) {
 	return devicesIn(filter, o), err
 }
 
-// options narrow a list.
 type options struct {
 	states    andon.StateFilter
 	from, to  *offset
@@ -131,7 +126,6 @@ func (o *options) events(e *Env, limit int) andon.EventQuery {
 	return andon.EventQuery{States: o.states, Span: o.span(e), Order: o.order, Limit: limit}
 }
 
-// entryText is an entry as a scenario writes it.
 func (e *Env) entryText(event andon.Event) string {
 	return string(event.State) + "@" + e.offsetOf(event.Time)
 }
@@ -194,7 +188,6 @@ func devicesIn(filter andon.StateFilter, o options) lister {
 	}
 }
 
-// devices reads a list of devices.
 func devices(q andon.DeviceQuery, render func(*Env, andon.Device) string) lister {
 	return listing(func(a asked) iter.Seq2[andon.Device, error] {
 		q := q
@@ -282,7 +275,6 @@ func intervalsOf(who string, o options) lister {
 	})
 }
 
-// readingText is a reading as a scenario writes it.
 func (e *Env) readingText(r andon.Reading) string {
 	var metrics []string
 	for _, m := range r.Metrics {

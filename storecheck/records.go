@@ -184,7 +184,6 @@ func ofStore(list lister) lister {
 	}
 }
 
-// noneDue checks that nothing is due now.
 func (e *Env) noneDue(ctx context.Context, id andon.TenantID) error {
 	return e.wantList(ctx, id, dueUntil(offset(e.Now()-e.Base), 1), nil)
 }

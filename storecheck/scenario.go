@@ -104,7 +104,6 @@ func (s *scenario) stride(e *Env) int {
 	return 7
 }
 
-// runIn runs the scenario in one order.
 func (s *scenario) runIn(ctx context.Context, e *Env, order []step) error {
 	begun := time.Now()
 	if err := cmp.Or(e.Renew(ctx), e.begin(ctx, s.times.begins)); err != nil {
@@ -177,7 +176,6 @@ func permute(steps []step, fixed int, yield func([]step) bool) bool {
 	return true
 }
 
-// parser reads a scenario line by line.
 type parser struct {
 	scenario scenario
 	into     *[]step // where the next step goes
@@ -250,7 +248,6 @@ func (p *parser) bound(end bool) error {
 	return nil
 }
 
-// splitWords splits a line into words.
 func splitWords(line string) ([]string, error) {
 	var words []string
 	var word strings.Builder
@@ -348,7 +345,6 @@ func parseKind(word string) (andon.Kind, error) {
 	return 0, fmt.Errorf("%q is no kind of error", word)
 }
 
-// parseFields reads words of the form name=value.
 func parseFields(words []string, known ...string) (map[string]string, error) {
 	fields := map[string]string{}
 	for _, w := range words {

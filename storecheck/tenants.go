@@ -48,14 +48,10 @@ func readsOf(
 		"OperatorEvents":   func() error { return errOf(s.OperatorEvents(ctx, id, "Liz", q)) },
 		"SupervisorEvents": func() error { return errOf(s.SupervisorEvents(ctx, id, "Sara", q)) },
 		"EscalatedEntries": func() error { return errOf(s.EscalatedEntries(ctx, id, "d1", q)) },
-		"Names": func() error {
-			return errOf(s.Names(ctx, id, andon.NameQuery{Limit: 1}))
-		},
-		"Device": func() error { return second(s.Device(ctx, id, "d1")) },
-		"Devices": func() error {
-			return errOf(s.Devices(ctx, id, andon.DeviceQuery{Limit: 1}))
-		},
-		"Counts": func() error { return second(s.Counts(ctx, id, 0)) },
+		"Names":            func() error { return errOf(s.Names(ctx, id, andon.NameQuery{Limit: 1})) },
+		"Device":           func() error { return second(s.Device(ctx, id, "d1")) },
+		"Devices":          func() error { return errOf(s.Devices(ctx, id, andon.DeviceQuery{Limit: 1})) },
+		"Counts":           func() error { return second(s.Counts(ctx, id, 0)) },
 		"Had": func() error {
 			_, _, err := s.Had(ctx, id)
 			return err
@@ -107,10 +103,8 @@ func writesOf(
 	}
 }
 
-// second returns the error of a call that returns more.
 func second[T any](_ T, err error) error { return err }
 
-// errOf returns the error of a list.
 func errOf[T any](seq iter.Seq2[T, error]) error {
 	_, err := Collect(seq)
 	return err

@@ -19,14 +19,12 @@ func (g *generator) append() step {
 	return g.appendOf(tenant, g.events(tenant))
 }
 
-// abort has a step given up at first.
 func (g *generator) abort(s step) step {
 	s.looks = 1 + g.IntN(12)
 	s.text = fmt.Sprintf("(given up after %d looks, and again) %s", s.looks, s.text)
 	return s
 }
 
-// events draws the events of a request.
 func (g *generator) events(tenant andon.TenantID) (events []andon.Event) {
 	for range 1 + g.IntN(1+g.IntN(8)) {
 		e := g.event(tenant)

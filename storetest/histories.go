@@ -108,7 +108,6 @@ type history struct {
 	entries map[andon.TenantID][]andon.Event
 }
 
-// with returns the history with other steps.
 func (h history) with(steps []step) history {
 	h.steps = steps
 	return h
@@ -139,10 +138,8 @@ func newSubject(raw andon.Store, now func() andon.Time) *subject {
 	return &subject{raw, store, intake.New(store, intake.Options{Now: now})}
 }
 
-// whole reads the lists of the store to their ends.
 func (s *subject) whole() storecheck.Whole { return storecheck.Whole{Store: s.store} }
 
-// world is the two stores and their clock.
 type world struct {
 	now         andon.Time
 	store, want *subject
@@ -204,7 +201,6 @@ func (w *world) leave(ctx context.Context, tenants []andon.TenantID) {
 	}
 }
 
-// step does one step on both stores and compares what they return.
 func (w *world) step(ctx context.Context, s step, o Options) error {
 	w.now = w.now.Add(s.wait)
 	w.restart(s.start, o)
@@ -311,7 +307,6 @@ func (w *world) compare(ctx context.Context, h history, step int) error {
 	}
 }
 
-// difference reports the answers in which the two differ.
 func (w *world) difference(ctx context.Context) error {
 	var differ []string
 	able := w.store.store.Capabilities()

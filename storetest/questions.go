@@ -13,14 +13,12 @@ import (
 	"github.com/andonhq/andon/storecheck"
 )
 
-// question is one thing that both stores are asked.
 type question struct {
 	text  string
 	needs func(andon.Capabilities) bool // nil: every store can
 	ask   func(context.Context, *subject) (any, error)
 }
 
-// asker gathers the questions about one tenant.
 type asker struct {
 	*rand.Rand
 	tenant andon.TenantID

@@ -107,7 +107,6 @@ func (s *speech) do(err error, format string, args ...any) {
 	s.add(format, args...)
 }
 
-// offset is a time as a scenario writes it.
 func (s *speech) offset(t andon.Time) string {
 	if t == 0 {
 		return "-"
@@ -137,7 +136,6 @@ func word[T ~string](name T) string {
 	}
 }
 
-// fields are those of name=value that have a value.
 func fields(pairs ...string) (text string) {
 	for i := 0; i < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
@@ -186,14 +184,14 @@ func (s *speech) events(tenant andon.TenantID, events []andon.Event, answer any,
 		if refused[i] {
 			continue
 		}
-		s.add("%s %s %s %s%s", verb, s.offset(e.Time), word(e.Device), word(e.State), eventFields(e))
+		s.add("%s %s %s %s%s", verb, s.offset(e.Time), word(e.Device), word(e.State),
+			eventFields(e))
 		if !strings.Contains(s.lines[len(s.lines)-1], unsayable) {
 			verb = "and"
 		}
 	}
 }
 
-// history says what people did elsewhere.
 func (s *speech) history(h andon.History) {
 	for _, a := range h.Assignments {
 		s.add("restore assign %s %s@%s", word(a.Device), orDash(a.Operator), s.offset(a.From))
@@ -207,7 +205,6 @@ func (s *speech) history(h andon.History) {
 	}
 }
 
-// expect says what devices and people have.
 func (s *speech) expect(
 	ctx context.Context, tenant andon.TenantID, devices []andon.DeviceID, store andon.Store,
 ) {
@@ -243,14 +240,12 @@ func (s *speech) expect(
 	}
 }
 
-// shows adds what is expected, unless it can't be said.
 func (s *speech) shows(format string, args ...any) {
 	if line := fmt.Sprintf(format, args...); !strings.Contains(line, unsayable) {
 		s.lines = append(s.lines, line)
 	}
 }
 
-// device says what one device shows, and who was assigned to it.
 func (s *speech) device(
 	ctx context.Context, tenant andon.TenantID, id andon.DeviceID, store andon.Store,
 ) {

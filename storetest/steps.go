@@ -30,13 +30,11 @@ type step struct {
 	needs      func(andon.Capabilities) bool // nil: every store can
 }
 
-// request is what a client asks of a store.
 type request func(context.Context, *subject) (any, error)
 
 // saying says a request and what came of it in the language of scenarios.
 type saying func(s *speech, answer any, err error)
 
-// start is how a store comes to be opened within a history.
 type start int
 
 const (
@@ -82,7 +80,6 @@ type generator struct {
 	sent    map[andon.TenantID][]andon.Event
 }
 
-// newHistory draws a history from a seed.
 func newHistory(seed uint64, length int) history {
 	g := &generator{
 		Rand: rand.New(rand.NewPCG(seed, 0)),
@@ -109,7 +106,6 @@ func newHistory(seed uint64, length int) history {
 	return h
 }
 
-// draw chooses the devices and states of a history.
 func (g *generator) draw() {
 	near := []andon.DeviceID{"d1", "d2", "d", "d#1", "d/1", "d!", "🏭", "dÿ"}
 	for range 1 + g.IntN(3) {
@@ -189,7 +185,6 @@ var states = []andon.State{
 	"NORMAL", "WARNING1", "WARNING2", "WARNING", "WARNING10", "ODD", "CALM",
 }
 
-// measure sends a request of readings.
 func (g *generator) measure() step {
 	tenant := pick(g, g.tenants)
 	var batch ingest.Batch[andon.Reading]
@@ -377,7 +372,6 @@ func (g *generator) restore() step {
 	}
 }
 
-// change is a step that changes the record of a tenant.
 func change(tenant andon.TenantID, text string, to func(*andon.Tenant)) step {
 	return step{
 		text: fmt.Sprintf("change %s: %s", short(tenant), text),
@@ -458,7 +452,6 @@ func (g *generator) expire() step {
 	return s
 }
 
-// deleteTenant deletes a tenant and makes it again.
 func (g *generator) deleteTenant() step {
 	tenant := pick(g, g.tenants)
 	return step{
@@ -506,7 +499,6 @@ func short(tenant andon.TenantID) string {
 	return string(tenant[strings.LastIndexByte(string(tenant), '-')+1:])
 }
 
-// timeText is a time, or that there is none.
 func timeText(t andon.Time) string {
 	if t == 0 {
 		return "-"

@@ -12,29 +12,20 @@ func LookAtDisk(dir string) (Disk, error) {
 		return Disk{}, fmt.Errorf("look at the disk of %s: %w", dir, err)
 	}
 	block := uint64(s.Bsize)
-	d := Disk{Free: s.Bavail * block, Size: s.Blocks * block, FreeFiles: s.Ffree, Files: s.Files}
-	// 32 bits: on some architectures the field is signed.
-	switch uint32(s.Type) {
-	case 0xEF53:
-		d.Type = "ext4"
-	case 0x58465342:
-		d.Type = "xfs"
-	case 0x9123683E:
-		d.Type = "btrfs"
-	case 0x2FC12FC1:
-		d.Type = "zfs"
-	case 0x01021994:
-		d.Type, d.Passing = "tmpfs", "it is in memory, and gone when the machine restarts"
-	case 0x794C7630:
-		d.Type, d.Passing = "overlay", "it is a container's own layer, and gone with the container"
-	case 0x6969:
-		d.Type, d.Network = "nfs", true
-	case 0xFF534D42, 0xFE534D42:
-		d.Type, d.Network = "smb", true
-	case 0x00C36400:
-		d.Type, d.Network = "ceph", true
-	case 0x65735546:
-		d.Type, d.Network = "fuse", true // what is behind it can't be told; most are a network's
-	}
+	d := fileSystems[uint32(s.Type)] // 32 bits: on some architectures the field is signed
+	d.Free, d.Size, d.FreeFiles, d.Files = s.Bavail*block, s.Blocks*block, s.Ffree, s.Files
 	return d, nil
+}
+
+// fileSystems are those of linux/magic.h that a store is likely to be on.
+var fileSystems = map[uint32]Disk{
+	0xEF53: {Type: "ext4"}, 0x58465342: {Type: "xfs"}, 0x9123683E: {Type: "btrfs"},
+	0x2FC12FC1: {Type: "zfs"}, 0x6969: {Type: "nfs", Network: true},
+	0xFF534D42: {Type: "smb", Network: true}, 0xFE534D42: {Type: "smb", Network: true},
+	0x00C36400: {Type: "ceph", Network: true},
+	0x65735546: {Type: "fuse", Network: true}, // what is behind it can't be told; most are so
+	0x01021994: {Type: "tmpfs", Passing: "it is in memory, and gone when the machine restarts"},
+	0x794C7630: {
+		Type: "overlay", Passing: "it is a container's own layer, and gone with the container",
+	},
 }

@@ -112,8 +112,8 @@ func (a *App) ready() float64 {
 	return oneIf(a.store.Ready(ctx) == nil)
 }
 
-// diskGauges looks at the disk. One that does not answer is left out: a wrong figure would hide what
-// is wrong.
+// diskGauges looks at the disk. One that does not answer is left out: a wrong figure would hide
+// what is wrong.
 func diskGauges(dir string, reserve adapter.Amount) looked {
 	return func(to chan<- prometheus.Metric) {
 		to <- gaugeOf("andon_disk_reserve_bytes", "Below so much free the store takes nothing ("+

@@ -145,7 +145,6 @@ func (o *Options) Check() error {
 	return nil
 }
 
-// run is one subject being measured.
 type run struct {
 	Options
 	subject  Subject
@@ -155,7 +154,6 @@ type run struct {
 	step     Step
 }
 
-// load is one thing to measure.
 type load struct {
 	name    string
 	measure func(context.Context) (Row, error)
@@ -178,7 +176,6 @@ func (r *run) tell(done float64) {
 	}
 }
 
-// openBaseline opens the baseline, where there is one.
 func (r *run) openBaseline(ctx context.Context) (end func() error, err error) {
 	if r.subject.Baseline == nil {
 		return func() error { return nil }, nil
@@ -190,7 +187,6 @@ func (r *run) openBaseline(ctx context.Context) (end func() error, err error) {
 	return end, nil
 }
 
-// tidy deletes what the run has made.
 func (r *run) tidy(ctx context.Context) error {
 	if r.Keep {
 		return nil

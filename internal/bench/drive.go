@@ -27,12 +27,10 @@ type spell struct {
 	times histogram // of the operations
 }
 
-// rate is operations in a second.
 func (s *spell) rate() float64 {
 	return float64(s.times.total) / max(s.took, time.Nanosecond).Seconds()
 }
 
-// stopwatch measures the operations of one caller.
 type stopwatch struct {
 	now   func() time.Time
 	begun time.Time

@@ -25,7 +25,6 @@ func (h *histogram) add(d time.Duration) {
 	h.total++
 }
 
-// merge adds what another one counted.
 func (h *histogram) merge(o *histogram) {
 	for i, n := range o.counts {
 		h.counts[i] += n

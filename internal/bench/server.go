@@ -81,13 +81,11 @@ func MeasureServers(ctx context.Context, servers []Server, o Options) (rows []Ro
 	return rows, nil
 }
 
-// serverRun is servers being measured.
 type serverRun struct {
 	run
 	most int // rounds of the fleet that a server needed for the present load
 }
 
-// serverMeasure is one load, on one server behind the other.
 type serverMeasure struct {
 	name    string
 	asks    bool
@@ -118,7 +116,6 @@ func (r *serverRun) serverLoads() (loads []serverMeasure) {
 	return loads
 }
 
-// put puts a load on a server.
 func (r *serverRun) put(ctx context.Context, s Server, q request, j job) (row Row, err error) {
 	row = Row{Load: q.name, Open: j.due != nil}
 	conns, end, err := connect(ctx, s, q.callers)

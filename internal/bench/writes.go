@@ -121,7 +121,6 @@ func (r *run) checkCounts(ctx context.Context) error {
 	return nil
 }
 
-// writeLoad is one way to write on.
 type writeLoad struct{ writers, devices, rounds int }
 
 func (r *run) writes() (loads []load) {

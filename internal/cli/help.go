@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,10 +20,7 @@ const helpWidth = 80
 // fitHelp makes the help of a command and of all below it fit a terminal.
 func fitHelp(root *cobra.Command) {
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
-		about := cmd.Long
-		if about == "" {
-			about = cmd.Short
-		}
+		about := cmp.Or(cmd.Long, cmd.Short)
 		listed := strings.TrimRight(cmd.LocalFlags().FlagUsages(), " \n")
 		usage := cmd.UsageString()
 		if listed != "" {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -39,9 +40,7 @@ func buildVersion(release string) client.Version {
 	if !ok {
 		return v
 	}
-	if v.Version == "" {
-		v.Version = info.Main.Version
-	}
+	v.Version = cmp.Or(v.Version, info.Main.Version)
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":

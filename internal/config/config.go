@@ -8,6 +8,7 @@
 package config
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/andonhq/andon"
@@ -103,9 +104,7 @@ func (o Origin) IsDefault() bool { return o.Place == defaultPlace }
 func Load(from Sources, groups ...Group) ([]Origin, error) {
 	l := newLoader(groups)
 	env := variables(from.Env)
-	if from.File == "" {
-		from.File = env[fileVariable]
-	}
+	from.File = cmp.Or(from.File, env[fileVariable])
 	if from.File != "" {
 		l.file(from.File)
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -110,7 +111,6 @@ func (l *loader) entry(path, group string, key, value *yaml.Node) {
 	}
 }
 
-// objects takes a list of objects.
 func (l *loader) objects(path string, s Setting, list *yaml.Node) {
 	if list.Kind != yaml.SequenceNode {
 		l.problem(placeOf(path, list), "%s is a list: write - before each of its objects", s.Key)
@@ -140,12 +140,9 @@ func (l *loader) items(s Setting, list *yaml.Node, place, name string) {
 func placeOf(path string, n *yaml.Node) string { return fmt.Sprintf("%s:%d", path, n.Line) }
 
 func (l *loader) isGroup(name string) bool {
-	for _, s := range l.settings {
-		if strings.HasPrefix(s.Key, name+".") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.settings, func(s Setting) bool {
+		return strings.HasPrefix(s.Key, name+".")
+	})
 }
 
 // nearKey proposes a key, or where the name is a group's, the group.

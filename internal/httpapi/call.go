@@ -160,7 +160,6 @@ func (c *call) mark(location, format string, args ...any) {
 	c.wrong = append(c.wrong, andon.FieldError{Location: location, Message: message})
 }
 
-// check writes down an error, if it is one.
 func (c *call) check(location string, err error) {
 	if err != nil {
 		c.mark(location, "%s", err)

@@ -32,7 +32,6 @@ func decode(text string, into any) error {
 	return located("body", s.End())
 }
 
-// located makes an error of a fault, if it is one.
 func located(location string, f *jsonscan.Fault) error {
 	if f == nil {
 		return nil

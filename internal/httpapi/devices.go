@@ -106,7 +106,6 @@ var (
 	}
 )
 
-// showDevice returns how devices of a tenant are shown now.
 func (a *API) showDevice(t *andon.Tenant) func(*andon.Device) client.Device {
 	now := a.options.Now()
 	return func(d *andon.Device) client.Device {
@@ -201,16 +200,11 @@ func (c *call) deviceKind() (kind andon.DeviceKind) {
 }
 
 func (c *call) sort() andon.DeviceSort {
-	switch c.oneOf("sort", "device", "since", "severity") {
-	case "since":
-		return andon.BySince
-	case "severity":
-		return andon.BySeverity
-	}
-	return andon.ByDevice
+	return map[string]andon.DeviceSort{
+		"since": andon.BySince, "severity": andon.BySeverity,
+	}[c.oneOf("sort", "device", "since", "severity")]
 }
 
-// oneOf reads a parameter that is one of a few words.
 func (c *call) oneOf(name string, words ...string) string {
 	text := c.text(name)
 	if text != "" && !slices.Contains(words, text) {
@@ -292,7 +286,6 @@ func (a *API) retire(c *call) (retiredJSON, error) {
 	return retiredJSON{Device: device, Retired: at}, err
 }
 
-// statesJSON is how many devices are in each state.
 type statesJSON struct {
 	Items  []client.StateCount `json:"items"`
 	Total  int                 `json:"total" doc:"devices"`

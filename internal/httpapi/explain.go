@@ -41,14 +41,7 @@ func explainable(routes []*route) []*route {
 
 // explains reads whether the plan is asked for.
 func (c *call) explains() bool {
-	switch text := c.text(explainParam.name); text {
-	case "true":
-		return c.route.isExplained()
-	case "", "false":
-	default:
-		c.mark("query.explain", "explain is true or false, not %q", text)
-	}
-	return false
+	return c.oneOf(explainParam.name, "true", "false") == "true" && c.route.isExplained()
 }
 
 // serve answers the call, or a call for the plan.

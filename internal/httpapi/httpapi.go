@@ -13,6 +13,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -75,18 +76,10 @@ func (o Options) withDefaults() Options {
 	if o.Damage == nil {
 		o.Damage = func() []string { return nil }
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.Registry == nil {
-		o.Registry = prometheus.NewRegistry()
-	}
-	if o.BodyTimeout == 0 {
-		o.BodyTimeout = 30 * time.Second
-	}
-	if o.Timeout == 0 {
-		o.Timeout = 60 * time.Second
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	o.Registry = cmp.Or(o.Registry, prometheus.NewRegistry())
+	o.BodyTimeout = cmp.Or(o.BodyTimeout, 30*time.Second)
+	o.Timeout = cmp.Or(o.Timeout, 60*time.Second)
 	if o.Board == nil {
 		o.Board = ui.New()
 	}
@@ -243,7 +236,6 @@ func (a *API) isOpen(r *http.Request) bool {
 	return to != nil && to.open
 }
 
-// handler makes the http.HandlerFunc of a route.
 func (a *API) handler(to *route) http.HandlerFunc {
 	counted := &counted{}
 	return func(w http.ResponseWriter, r *http.Request) {

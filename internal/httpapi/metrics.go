@@ -99,7 +99,6 @@ func newEntryCounters(auto promauto.Factory, noun string) entryCounters {
 	}
 }
 
-// count counts the entries of one request.
 func (c entryCounters) count(accepted, malformed, inadmissible int) {
 	c.accepted.Add(float64(accepted))
 	c.malformed.Add(float64(malformed))
@@ -130,7 +129,6 @@ func (c entryCounters) unadmitted(single bool, err error) {
 	}
 }
 
-// streams shows how many streams are open.
 func (m *metrics) streams(registry *prometheus.Registry, open func() int) {
 	promauto.With(registry).NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "andon_streams", Help: "Streams of changes that are open now.",
@@ -157,7 +155,6 @@ type series struct {
 	duration prometheus.Observer
 }
 
-// observe counts one request.
 func (m *metrics) observe(x *exchange, r *http.Request, now time.Time) {
 	class := classOf(x.status)
 	own := x.route != nil && r.Method == x.route.method
@@ -177,7 +174,6 @@ func (m *metrics) observe(x *exchange, r *http.Request, now time.Time) {
 	}
 }
 
-// series looks up where a request counts.
 func (m *metrics) series(to *route, method, class string) *series {
 	path := "unmatched"
 	if to != nil {

@@ -7,7 +7,6 @@ import (
 	"github.com/andonhq/andon/client"
 )
 
-// nameRoutes list the names that occur.
 func (a *API) nameRoutes() []*route {
 	one := func(path, name, tag, whose, count string, of andon.NameKind) *route {
 		return listing(route{

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -75,9 +76,7 @@ func newDocumenter(version string) *documenter {
 	schemas.RegisterTypeAlias(reflect.TypeFor[andon.Time](), reflect.TypeFor[timeSchema]())
 	schemas.RegisterTypeAlias(reflect.TypeFor[andon.JSON](), reflect.TypeFor[objectSchema]())
 	schemas.RegisterTypeAlias(reflect.TypeFor[andon.Metrics](), reflect.TypeFor[metricsSchema]())
-	if version == "" {
-		version = "0"
-	}
+	version = cmp.Or(version, "0")
 	return &documenter{schemas: schemas, api: &huma.OpenAPI{
 		OpenAPI: "3.1.0",
 		Info:    &huma.Info{Title: "Andon", Version: version, Description: description},
@@ -222,10 +221,7 @@ func (d *documenter) media(c *content) map[string]*huma.MediaType {
 	if c.kind != nil {
 		schema = d.schemas.Schema(c.kind, true, c.kind.Name())
 	}
-	media := c.media
-	if media == "" {
-		media = typeJSON
-	}
+	media := cmp.Or(c.media, typeJSON)
 	return map[string]*huma.MediaType{media: {Schema: schema, Example: c.example}}
 }
 

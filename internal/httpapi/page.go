@@ -96,7 +96,6 @@ func inSteps[S any](
 	}
 }
 
-// same shows an item as it is.
 func same[T any](item *T) T { return *item }
 
 // linkNext names the next page in the header too (RFC 8288).

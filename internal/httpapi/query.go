@@ -8,7 +8,6 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// param is a parameter of the query.
 type param struct {
 	name    string
 	detail  string
@@ -54,7 +53,6 @@ var (
 // text returns a parameter of the query; one that is empty is absent.
 func (c *call) text(name string) string { return c.query.Get(name) }
 
-// pathID reads an identifier of the path.
 func pathID[ID interface {
 	~string
 	Validate() error
@@ -66,7 +64,6 @@ func pathID[ID interface {
 	return id
 }
 
-// queryPerson reads a person, who may be absent.
 func (c *call) queryPerson(name string) andon.PersonID {
 	person := andon.PersonID(c.text(name))
 	if person != "" {
@@ -91,12 +88,8 @@ func (c *call) limit() int {
 }
 
 func (c *call) order() andon.Order {
-	switch text := c.text("order"); text {
-	case "", "desc":
-	case "asc":
+	if c.oneOf("order", "asc", "desc") == "asc" {
 		return andon.Asc
-	default:
-		c.mark("query.order", "order is asc or desc, not %q", text)
 	}
 	return andon.Desc
 }

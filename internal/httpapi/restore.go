@@ -7,7 +7,6 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// restoreRoutes take out what people did with all its history, and take it back.
 func (a *API) restoreRoutes() []*route {
 	return []*route{
 		listing(route{

@@ -32,7 +32,6 @@ const (
 	mostPiece  = 256 << 10
 )
 
-// newSheet begins an answer.
 func (c *call) newSheet() *sheet {
 	s := &sheet{c: c}
 	c.undo = append(c.undo, s.giveBack)

@@ -28,7 +28,6 @@ func (a *API) logSlow(x *exchange, r *http.Request, now time.Time) {
 	)
 }
 
-// worked returns how long the request was worked at until now.
 func (x *exchange) worked(now time.Time) time.Duration {
 	from, to := x.begun, x.answered
 	if !x.received.IsZero() {
@@ -40,7 +39,6 @@ func (x *exchange) worked(now time.Time) time.Duration {
 	return to.Sub(from)
 }
 
-// routeName is the pattern of the request's route, with its method.
 func (x *exchange) routeName() string {
 	if x.route == nil {
 		return "unmatched"

@@ -75,7 +75,6 @@ type stateBody struct {
 	Symbol   string      `json:"symbol,omitempty"`
 }
 
-// apply changes what the body names.
 func (b *tenantBody) apply(t *andon.Tenant) error {
 	if b.Retention != nil {
 		replace(&t.Events, b.Retention.Events)
@@ -118,7 +117,6 @@ func (a *API) tenants(c *call) (page[client.Tenant], error) {
 	return readPage(c, limit, behind(all, after), showTenant, position)
 }
 
-// behind returns the tenants whose id is greater.
 func behind(tenants []andon.Tenant, id andon.TenantID) iter.Seq2[andon.Tenant, error] {
 	return func(yield func(andon.Tenant, error) bool) {
 		for _, t := range tenants {

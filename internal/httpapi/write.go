@@ -14,9 +14,9 @@ import (
 	"github.com/andonhq/andon/internal/ingest/jsonscan"
 )
 
-// Answers are written by the tags of their types, from which the document is made too. The bytes are
-// those of encoding/json, which a test compares; that takes three times as long, most of it to check
-// and compact what the types write themselves.
+// Answers are written by the tags of their types, from which the document is made too. The bytes
+// are those of encoding/json, which a test compares; that takes three times as long, most of it to
+// check and compact what the types write themselves.
 
 // paper is what a value is written on. It may be used again for the next one.
 type paper struct {
@@ -101,43 +101,34 @@ func (s *shape) writerOf(t reflect.Type) writer {
 		return writing(appendWhole[uint8])
 	case reflect.Float64:
 		return writing(appendNumber)
-	case reflect.Pointer:
-		return writerOfPointer((&shape{}).writerOf(t.Elem()))
-	case reflect.Slice:
-		return writerOfSlice((&shape{}).writerOf(t.Elem()), t.Elem().Size())
+	case reflect.Pointer, reflect.Slice:
+		return writerOfMany((&shape{}).writerOf(t.Elem()), t)
 	case reflect.Struct:
 		return s.writerOfStruct(t)
 	}
 	return nil
 }
 
-func writerOfPointer(write writer) writer {
+// writerOfMany writes a pointer or a slice, each of which begins with where its first element is.
+func writerOfMany(write writer, t reflect.Type) writer {
+	size, many := t.Elem().Size(), t.Kind() == reflect.Slice
 	if write == nil {
 		return nil
 	}
 	return func(b []byte, at unsafe.Pointer) []byte {
-		if at = *(*unsafe.Pointer)(at); at == nil {
+		first := *(*unsafe.Pointer)(at)
+		switch {
+		case first == nil:
 			return append(b, "null"...)
-		}
-		return write(b, at)
-	}
-}
-
-func writerOfSlice(write writer, size uintptr) writer {
-	if write == nil {
-		return nil
-	}
-	return func(b []byte, at unsafe.Pointer) []byte {
-		all := *(*[]struct{})(at) // what its elements are makes no difference to its length
-		if all == nil {
-			return append(b, "null"...)
+		case !many:
+			return write(b, first)
 		}
 		b = append(b, '[')
-		for i := range uintptr(len(all)) {
+		for i := range uintptr(len(*(*[]struct{})(at))) { // whatever it is a slice of
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = write(b, unsafe.Add(unsafe.Pointer(unsafe.SliceData(all)), i*size))
+			b = write(b, unsafe.Add(first, i*size))
 		}
 		return append(b, ']')
 	}

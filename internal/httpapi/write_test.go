@@ -97,7 +97,8 @@ func TestWrittenAsByEncodingJSON(t *testing.T) {
 	r, api, p := random{rand.New(rand.NewPCG(seed, 0))}, &API{}, paper{}
 	for _, value := range []any{
 		&andon.Event{}, &andon.Reading{}, &andon.MetricReading{}, &entryJSON{}, &recordJSON{},
-		&client.Name{}, &client.Swept{}, &client.Device{}, &statesJSON{}, &client.StateCount{}, &client.Interval{}, &assignmentJSON{},
+		&client.Name{}, &client.Swept{}, &client.Device{}, &statesJSON{},
+		&client.StateCount{}, &client.Interval{}, &assignmentJSON{},
 	} {
 		for range 3000 {
 			v := reflect.ValueOf(value).Elem()

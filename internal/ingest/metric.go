@@ -17,6 +17,17 @@ func ParseMetric(text string) (float64, error) {
 	return v, andon.CheckMetric(v)
 }
 
+// ParseSwitch is ParseMetric that takes true and false, too, as 1 and 0.
+func ParseSwitch(text string) (float64, error) {
+	switch text {
+	case "true":
+		return 1, nil
+	case "false":
+		return 0, nil
+	}
+	return ParseMetric(text)
+}
+
 func parseDecimal(text string) (float64, error) {
 	if i := strings.IndexFunc(text, notDecimal); i >= 0 || text == "" {
 		return 0, andon.Errorf(andon.Invalid, "%s is not a number", Clip(text))

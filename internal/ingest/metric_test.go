@@ -55,3 +55,14 @@ func FuzzParseMetric(f *testing.F) {
 		}
 	})
 }
+
+func TestParseSwitch(t *testing.T) {
+	for text, want := range map[string]float64{"true": 1, "false": 0, "21.5": 21.5} {
+		if got, err := ingest.ParseSwitch(text); err != nil || got != want {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+	}
+	if got, err := ingest.ParseSwitch("True"); err == nil {
+		t.Errorf("True is %v", got)
+	}
+}

@@ -43,7 +43,6 @@ type CallerKey struct{}
 // list may hold 100,000, and must not take minutes because it is audited.
 const maxAuditReads = 1000
 
-// audits reports whether anyone wants to know of changes.
 func (in *Intake) audits() bool { return in.options.Audit != nil }
 
 // audit tells of a change; err is how it ended.

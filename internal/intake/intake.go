@@ -9,6 +9,7 @@
 package intake
 
 import (
+	"cmp"
 	"context"
 	"sync/atomic"
 	"time"
@@ -55,21 +56,11 @@ type Intake struct {
 
 // New makes an Intake before a store.
 func New(store andon.Store, o Options) *Intake {
-	if o.MaxBytes == 0 {
-		o.MaxBytes = 256 << 20
-	}
-	if o.MaxRequests == 0 {
-		o.MaxRequests = 1024
-	}
-	if o.MaxReads == 0 {
-		o.MaxReads = 32
-	}
-	if o.MaxStates == 0 {
-		o.MaxStates = 1000
-	}
-	if o.Patience == 0 {
-		o.Patience = time.Second
-	}
+	o.MaxBytes = cmp.Or(o.MaxBytes, 256<<20)
+	o.MaxRequests = cmp.Or(o.MaxRequests, 1024)
+	o.MaxReads = cmp.Or(o.MaxReads, 32)
+	o.MaxStates = cmp.Or(o.MaxStates, 1000)
+	o.Patience = cmp.Or(o.Patience, time.Second)
 	return &Intake{
 		Shares: newShares(&o), store: store, options: o, wanted: make(chan struct{}, 1),
 		Requests: &Budget{most: o.MaxBytes / 2}, Answers: &Budget{most: o.MaxBytes / 2},

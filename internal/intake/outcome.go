@@ -79,7 +79,6 @@ func (in *Intake) eventOutcomes(
 		})
 }
 
-// deviceOutcomes counts the events of one device.
 func (in *Intake) deviceOutcomes(
 	ctx context.Context, t *andon.Tenant, events []andon.Event,
 ) (o Outcomes, err error) {

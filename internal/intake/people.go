@@ -20,10 +20,16 @@ func (in *Intake) assign(
 
 // CheckAssignment reports what is wrong with an assignment by itself. No operator unassigns.
 func CheckAssignment(a *andon.Assignment) error {
-	if err := a.Device.Validate(); err != nil {
-		return andon.AtField("body.device", "%s", err)
+	return cmp.Or(wrongAt("body.device", a.Device.Validate()),
+		checkPerson("body.operator", a.Operator))
+}
+
+// wrongAt says where something is wrong, if it is.
+func wrongAt(location string, err error) error {
+	if err == nil {
+		return nil
 	}
-	return checkPerson("body.operator", a.Operator)
+	return andon.AtField(location, "%s", err)
 }
 
 func (in *Intake) escalate(
@@ -47,19 +53,19 @@ func (in *Intake) escalate(
 }
 
 func checkEscalation(e *andon.Escalation) error {
-	if err := e.Device.Validate(); err != nil {
-		return andon.AtField("path.device", "%s", err)
+	if err := wrongAt("path.device", e.Device.Validate()); err != nil {
+		return err
 	}
 	if (e.Time == 0) != (e.State == "") {
 		return andon.AtField("body.time",
 			"time and state name an entry together: give both or none")
 	}
+	var wrong error
 	if e.State != "" {
-		if err := e.State.Validate(); err != nil {
-			return andon.AtField("body.state", "%s", err)
-		}
+		wrong = wrongAt("body.state", e.State.Validate())
 	}
-	return cmp.Or(checkNote(e.Note), checkPerson("body.to", e.To), checkPerson("body.by", e.By))
+	return cmp.Or(wrong, checkNote(e.Note), checkPerson("body.to", e.To),
+		checkPerson("body.by", e.By))
 }
 
 func checkNote(note string) error {
@@ -74,10 +80,7 @@ func checkPerson(location string, p andon.PersonID) error {
 	if p == "" {
 		return nil
 	}
-	if err := p.Validate(); err != nil {
-		return andon.AtField(location, "%s", err)
-	}
-	return nil
+	return wrongAt(location, p.Validate())
 }
 
 func (in *Intake) retire(
@@ -100,13 +103,8 @@ func (in *Intake) withdraw(
 }
 
 func checkWithdrawal(w *andon.Withdrawal) error {
-	if err := w.Device.Validate(); err != nil {
-		return andon.AtField("path.device", "%s", err)
-	}
-	if err := w.State.Validate(); err != nil {
-		return andon.AtField("path.state", "%s", err)
-	}
-	return cmp.Or(checkNote(w.Note), checkPerson("body.by", w.By))
+	return cmp.Or(wrongAt("path.device", w.Device.Validate()),
+		wrongAt("path.state", w.State.Validate()), checkNote(w.Note), checkPerson("body.by", w.By))
 }
 
 func (in *Intake) purge(

@@ -39,7 +39,6 @@ func (in *Intake) restore(
 	return Result{Accepted: r.at - len(r.rejected), Rejected: r.rejected}, nil
 }
 
-// restoring accounts for a history.
 type restoring struct {
 	latest   andon.Time
 	at       int // how many were looked at

@@ -60,7 +60,6 @@ func strangeTerms(t *Tree) (found []Problem) {
 	return found
 }
 
-// words returns a text in one line.
 func words(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // archaic are words that need a dictionary.

@@ -135,7 +135,6 @@ type owner struct {
 	dirs    []string // none: tests only
 }
 
-// owners are all libraries of the house.
 func owners() []owner {
 	return []owner{
 		{"github.com/cockroachdb/pebble/v2", []string{"internal/store/pebblestore",
@@ -187,7 +186,6 @@ func importRules() []Rule {
 	}
 }
 
-// imports calls visit for each import of a file.
 func (f *File) imports(visit func(spec *ast.ImportSpec, name string)) {
 	for _, spec := range f.AST.Imports {
 		if name, err := strconv.Unquote(spec.Path.Value); err == nil {

@@ -74,7 +74,6 @@ func (p Text) links(visit func(line int, target, heading string)) {
 	}
 }
 
-// pages returns the pages of Markdown by path.
 func (t *Tree) pages() map[string]Text {
 	pages := map[string]Text{}
 	for _, text := range t.Texts {
@@ -102,7 +101,6 @@ func deadLinks(t *Tree) (found []Problem) {
 	return found
 }
 
-// has reports whether there is a file or a directory.
 func (t *Tree) has(name string) bool {
 	return slices.ContainsFunc(t.names, func(file string) bool {
 		return file == name || strings.HasPrefix(file, name+"/")
@@ -111,12 +109,10 @@ func (t *Tree) has(name string) bool {
 
 // hasHeading knows headings by the anchors that GitHub gives them.
 func (p Text) hasHeading(anchor string) bool {
-	for _, line := range prose(p.Lines) {
-		if text, ok := strings.CutPrefix(line, "#"); ok && anchorOf(text) == anchor {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(prose(p.Lines), func(line string) bool {
+		text, ok := strings.CutPrefix(line, "#")
+		return ok && anchorOf(text) == anchor
+	})
 }
 
 func anchorOf(heading string) string {

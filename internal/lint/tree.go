@@ -98,12 +98,10 @@ func (t *Tree) problem(at token.Pos, format string, args ...any) Problem {
 	return Problem{Path: place.Filename, Line: place.Line, Text: fmt.Sprintf(format, args...)}
 }
 
-// program returns the files that are not tests.
 func (t *Tree) program() []*File {
 	return slices.DeleteFunc(slices.Clone(t.Go), func(f *File) bool { return f.Test })
 }
 
-// inspect calls visit for each node of a file.
 func (f *File) inspect(visit func(ast.Node)) {
 	ast.Inspect(f.AST, func(n ast.Node) bool {
 		if n != nil {

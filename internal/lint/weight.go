@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -28,10 +29,7 @@ var budget = regexp.MustCompile("^\\| `([^`]+)` \\| (\\d+) \\| (\\d+) \\|$")
 func (t *Tree) weights() map[string]int {
 	lines := map[string]int{}
 	for _, f := range t.program() {
-		name := f.Dir
-		if name == "" {
-			name = "."
-		}
+		name := cmp.Or(f.Dir, ".")
 		lines[name] += len(f.Lines)
 	}
 	return lines

@@ -51,12 +51,8 @@ func emptyNames(t *Tree) (found []Problem) {
 }
 
 func hollow(name string) bool {
-	for _, end := range []string{"Manager", "Helper", "Util", "Utils"} {
-		if strings.HasSuffix(name, end) {
-			return true
-		}
-	}
-	return false
+	ends := func(end string) bool { return strings.HasSuffix(name, end) }
+	return slices.ContainsFunc([]string{"Manager", "Helper", "Util", "Utils"}, ends)
 }
 
 // namedByOthers are methods of interfaces of libraries, which have their names from there.

@@ -6,7 +6,6 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// machine is one device.
 type machine struct {
 	id         andon.DeviceID
 	line       *line

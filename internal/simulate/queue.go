@@ -14,7 +14,6 @@ type timed[T any] struct {
 	what  T
 }
 
-// queue is what is under way.
 type queue[T any] struct {
 	items  []timed[T]
 	sorted bool

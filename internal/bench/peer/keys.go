@@ -153,7 +153,6 @@ func (k *keys) states(w http.ResponseWriter, _ *http.Request) {
 	answer(w, fmt.Appendf(text, "],\"total\":%d}\n", total), nil)
 }
 
-// read appends the value of a key.
 func (k *keys) read(b, key []byte) ([]byte, error) {
 	value, closer, err := k.db.Get(key)
 	if err != nil {

@@ -57,7 +57,6 @@ func (quiet) Errorf(string, ...any) {}
 // Fatalf is of pebble.Logger.
 func (quiet) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 
-// server is one peer.
 type server struct {
 	db   *pebble.DB // nil: nothing is kept
 	keys *keys      // nil: there is one key an event

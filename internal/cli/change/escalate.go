@@ -11,7 +11,6 @@ import (
 	"github.com/andonhq/andon/internal/cli/draw"
 )
 
-// escalation is what the flags of escalate ask for.
 type escalation struct {
 	to, by, note string
 	withdraw     bool

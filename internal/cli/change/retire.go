@@ -13,7 +13,6 @@ import (
 	"github.com/andonhq/andon/internal/cli/draw"
 )
 
-// retirement is what the flags of retire ask for.
 type retirement struct {
 	*command.Program
 	command.Target

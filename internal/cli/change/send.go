@@ -1,6 +1,7 @@
 package change
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,7 +16,6 @@ import (
 	"github.com/andonhq/andon/internal/ingest"
 )
 
-// sending is what the flags of send ask for.
 type sending struct {
 	command.Target
 	at         andon.Time
@@ -58,9 +58,7 @@ state is the same entry.`,
 		if err != nil {
 			return err
 		}
-		if s.at == 0 {
-			s.at = p.Now()
-		}
+		s.at = cmp.Or(s.at, p.Now())
 		if len(s.metrics) > 0 {
 			return sendReading(ctx, p, s, device, args[1:])
 		}
@@ -104,7 +102,7 @@ func sendReading(
 	}
 	r := andon.Reading{Device: device, Time: s.at}
 	for name, text := range s.metrics {
-		value, err := metricValue(text)
+		value, err := ingest.ParseSwitch(strings.ToLower(text))
 		if err != nil {
 			return andon.Errorf(andon.Invalid, "--metric %s=%s: %w", name, text, err)
 		}
@@ -121,16 +119,6 @@ func sendReading(
 		result, err := c.AppendReadings(ctx, []andon.Reading{r})
 		return sent(p, s, &r, result, err)
 	})
-}
-
-func metricValue(text string) (float64, error) {
-	switch strings.ToLower(text) {
-	case "true":
-		return 1, nil
-	case "false":
-		return 0, nil
-	}
-	return ingest.ParseMetric(text)
 }
 
 // sent prints what the server took, or fails with why it did not.

@@ -32,7 +32,6 @@ func (l loss) String() string {
 // mostCounted bounds how long counting takes.
 const mostCounted = 10_000
 
-// losses returns what a change of a tenant would take away.
 func losses(
 	ctx context.Context, p *command.Program, c *client.Client, is client.Tenant,
 	wanted client.TenantChange,

@@ -16,7 +16,6 @@ import (
 	"github.com/andonhq/andon/internal/cli/command"
 )
 
-// tenantChange is what the flags of tenant set ask for.
 type tenantChange struct {
 	events, readings       andon.Retention
 	maxFuture, silentAfter andon.Duration
@@ -100,7 +99,6 @@ func (tc *tenantChange) flags(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("state", "states")
 }
 
-// wanted returns the change that the flags which were given ask for.
 func (tc *tenantChange) wanted(cmd *cobra.Command) (w client.TenantChange, err error) {
 	given := cmd.Flags().Changed
 	if given("events-retention") {
@@ -124,7 +122,6 @@ func (tc *tenantChange) wanted(cmd *cobra.Command) (w client.TenantChange, err e
 	return w, err
 }
 
-// setTenant makes or changes a tenant, and prints it as it is now.
 func setTenant(
 	ctx context.Context, p *command.Program, c *client.Client,
 	id andon.TenantID, wanted client.TenantChange, form *command.Choice,
@@ -174,7 +171,6 @@ func parseState(text string) (andon.StateDef, error) {
 	return d, nil
 }
 
-// readStates reads a set from a file.
 func readStates(path string) ([]andon.StateDef, error) {
 	f, err := os.Open(path)
 	if err != nil {

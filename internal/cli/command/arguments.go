@@ -145,7 +145,6 @@ func Few[T ~string](names []T, most int) string {
 // Quoted marks where something that was typed begins and ends.
 func Quoted(typed string) string { return `"` + draw.Legible(typed) + `"` }
 
-// usage is the usage line of a command, and its first example.
 func usage(cmd *cobra.Command) string {
 	text := "Usage:   " + cmd.UseLine()
 	first, _, _ := strings.Cut(strings.TrimSpace(cmd.Example), "\n")

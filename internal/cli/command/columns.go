@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"fmt"
@@ -140,7 +141,6 @@ func (f field[T]) text(item *T) string {
 	return text
 }
 
-// cell is the field for a person.
 func (f field[T]) cell(l Looks, item *T) draw.Cell {
 	if at, ok := f.value(item).Interface().(andon.Time); ok {
 		return draw.Cell{Text: TimeShown(at), Whole: true}
@@ -152,7 +152,10 @@ func (f field[T]) cell(l Looks, item *T) draw.Cell {
 }
 
 // EventColumns are those of events.
-func EventColumns[T any]() Columns[T] {
+func EventColumns() Columns[andon.Event] { return EventFields[andon.Event]() }
+
+// EventFields are EventColumns of what has the fields of an event.
+func EventFields[T any]() Columns[T] {
 	return Fields[T]("device").Exact("time").Age("age", "time").State().
 		Fields("operator", "escalated_to", "message").Hidden("attributes")
 }
@@ -163,10 +166,7 @@ func AssignmentColumns() []Column[client.Assignment] {
 		OrElse("operator", "(nobody)").OrElse("to", "now")
 	return append(columns, Column[client.Assignment]{
 		Name: "for", Cell: func(l Looks, a *client.Assignment) draw.Cell {
-			end := a.To
-			if end == 0 {
-				end = l.Now
-			}
+			end := cmp.Or(a.To, l.Now)
 			return draw.Cell{Text: draw.Age(end.Sub(a.From)), Right: true}
 		},
 	})

@@ -73,7 +73,6 @@ func destroys(name string) bool {
 	return name == "delete" || name == "retire" || name == "withdraw" || name == "restore"
 }
 
-// namesOf returns the names of the commands that the help lists.
 func namesOf(cmd *cobra.Command) (names []string) {
 	for _, sub := range cmd.Commands() {
 		if sub.IsAvailableCommand() {

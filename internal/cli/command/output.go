@@ -93,14 +93,12 @@ func NewSink[T any](
 	return jsonSink[T]{encoder}
 }
 
-// jsonSink writes an object a line.
 type jsonSink[T any] struct{ encoder *json.Encoder }
 
 func (s jsonSink[T]) Put(item *T) error { return s.encoder.Encode(item) }
 
 func (s jsonSink[T]) End() error { return nil }
 
-// csvSink writes a row an item.
 type csvSink[T any] struct {
 	w       *csv.Writer
 	columns []Column[T]

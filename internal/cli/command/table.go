@@ -15,7 +15,6 @@ type Column[T any] struct {
 	Cell func(Looks, *T) draw.Cell // for a table; nil: only programs see it
 }
 
-// title is the name as the heading of a column.
 func (c *Column[T]) title() string {
 	return strings.ToUpper(strings.ReplaceAll(c.Name, "_", " "))
 }

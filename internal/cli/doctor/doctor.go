@@ -16,7 +16,6 @@ import (
 	"github.com/andonhq/andon/storecheck"
 )
 
-// doctor looks at a store or a server and says in words what to do.
 type doctor struct {
 	*command.Program
 	origins []config.Origin
@@ -93,7 +92,6 @@ func (d *doctor) run(ctx context.Context, from config.Sources, form string) erro
 	return nil
 }
 
-// placeOf returns where a setting has its value from.
 func (d *doctor) placeOf(key string) string {
 	for _, o := range d.origins {
 		if o.Key == key {

@@ -15,7 +15,6 @@ import (
 	"github.com/andonhq/andon/internal/store/adapter"
 )
 
-// examineMachine looks at what the store and the server need of this machine.
 func (d *doctor) examineMachine(c app.Config) {
 	if c.Place() == adapter.Directory {
 		d.examineDisk(c)
@@ -167,7 +166,6 @@ func clock(m local.Machine) []finding {
 	return append(found, s)
 }
 
-// limits decides about what a process may do.
 func limits(m local.Machine) (found []finding) {
 	const source = "getrlimit of this process"
 	if m.Files > 0 {
@@ -198,7 +196,6 @@ func limits(m local.Machine) (found []finding) {
 	return found
 }
 
-// most is a limit in words.
 func most(n uint64) string {
 	if n > math.MaxInt64/2 {
 		return "unlimited"

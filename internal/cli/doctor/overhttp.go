@@ -45,15 +45,14 @@ func failure(err error) error {
 	if !ok {
 		return err
 	}
-	switch e.Status {
-	case http.StatusNotImplemented:
+	if e.Status == http.StatusNotImplemented {
 		return storecheck.NotAsked{Why: "this store can't serve it"}
-	case http.StatusBadRequest:
-		return andon.Errorf(andon.Invalid, "%w", err)
-	case http.StatusNotFound:
-		return andon.Errorf(andon.NotFound, "%w", err)
-	case http.StatusConflict:
-		return andon.Errorf(andon.Conflict, "%w", err)
+	}
+	if kind, ok := map[int]andon.Kind{
+		http.StatusBadRequest: andon.Invalid, http.StatusNotFound: andon.NotFound,
+		http.StatusConflict: andon.Conflict,
+	}[e.Status]; ok {
+		return andon.Errorf(kind, "%w", err)
 	}
 	return err
 }

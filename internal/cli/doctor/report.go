@@ -16,7 +16,6 @@ const (
 	failed  status = "failed"
 )
 
-// finding is one thing that the doctor looked at.
 type finding struct {
 	Status status `json:"status"`
 	Area   string `json:"area"`             // "store", "disk", "clock", ...
@@ -26,7 +25,6 @@ type finding struct {
 	Advice string `json:"advice,omitempty"` // what to do, where something is to be done
 }
 
-// examination is all that the doctor found.
 type examination struct {
 	Target   string    `json:"target"` // what was looked at
 	Findings []finding `json:"findings"`
@@ -93,13 +91,7 @@ func failures(n int) string {
 }
 
 func (s status) colour() string {
-	switch s {
-	case warning:
-		return "#b8860b"
-	case failed:
-		return "#c62828"
-	}
-	return "#2e7d32"
+	return map[status]string{well: "#2e7d32", warning: "#b8860b", failed: "#c62828"}[s]
 }
 
 func (f finding) source() string {

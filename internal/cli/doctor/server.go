@@ -98,7 +98,6 @@ func unsafeWay(address string, token bool) []finding {
 	return []finding{f}
 }
 
-// visit is the doctor at a server.
 type visit struct {
 	*client.Client
 	url   string

@@ -135,7 +135,6 @@ func unopened(c app.Config, err error) finding {
 	return f
 }
 
-// describe tells what the store says of itself.
 func (d *doctor) describe(ctx context.Context, store andon.Store, c app.Config) {
 	facts, err := wrap.Facts(ctx, store)
 	for _, f := range facts {
@@ -214,7 +213,6 @@ func (d *doctor) runChecks(ctx context.Context, store andon.Store, checks []stor
 	})
 }
 
-// checking is a run of checks.
 type checking struct {
 	*doctor
 	source, advice string
@@ -254,7 +252,6 @@ func (c *checking) add(r storecheck.Result) {
 	}
 }
 
-// summary tells what passed, and what was not asked.
 func (c *checking) summary() {
 	found := fmt.Sprintf("all %d checks passed", c.passed)
 	if c.failed > 0 || len(c.notAsked) > 0 {

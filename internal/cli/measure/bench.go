@@ -3,6 +3,7 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -139,9 +140,7 @@ func (b *benchmark) run(ctx context.Context) error {
 // complete fills in what was not asked for, and refuses what can't be.
 func (b *benchmark) complete() error {
 	o := &b.options
-	if b.events == 0 {
-		b.events = 2 * o.Devices
-	}
+	b.events = cmp.Or(b.events, 2*o.Devices)
 	o.Events, o.Now, o.Keep = b.events, time.Now, b.keep != ""
 	if err := o.Check(); err != nil { // it begins with the name of a flag
 		return andon.Errorf(andon.Invalid, "--%s", err)

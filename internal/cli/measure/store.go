@@ -14,7 +14,6 @@ import (
 	"github.com/andonhq/andon/internal/store/adapter"
 )
 
-// checkStores reads the settings and refuses what can't be measured.
 func (b *benchmark) checkStores() (err error) {
 	if b.config, err = b.load(); err != nil {
 		return err

@@ -45,7 +45,6 @@ server restarts it on all but 0 and 78.`,
 	return cmd
 }
 
-// serve runs the server until the context ends.
 func serve(ctx context.Context, p *command.Program, c app.Config) error {
 	a := local.NewApp(p, c, local.NewLog(p.Stderr, c.Log))
 	if err := a.Start(ctx); err != nil {

@@ -35,7 +35,6 @@ store has no schema.`,
 	return cmd
 }
 
-// storeSetup is what the flags of store init ask for.
 type storeSetup struct {
 	replication      string
 	events, readings andon.Retention
@@ -86,7 +85,6 @@ func (s *storeSetup) flags(cmd *cobra.Command) {
 	flags.BoolVar(&s.dryRun, "dry-run", false, "print the statements, and do nothing")
 }
 
-// of returns what the flags that were given ask for.
 func (s *storeSetup) of(cmd *cobra.Command) adapter.Setup {
 	setup := adapter.Setup{Replication: s.replication, DryRun: s.dryRun}
 	given := cmd.Flags().Changed

@@ -29,7 +29,6 @@ func storeRebuildCommand(p *command.Program) *cobra.Command {
 	return cmd
 }
 
-// rebuild is what the flags of store rebuild latest ask for.
 type rebuild struct {
 	*command.Program
 	to      *command.Choice // "" for the design in use
@@ -65,7 +64,6 @@ If it is interrupted, no answer changes: run the command again.`,
 	return cmd
 }
 
-// designs are those of all stores.
 func designs() (words []string) {
 	for _, e := range all.New() {
 		if d, ok := e.(adapter.Designer); ok {

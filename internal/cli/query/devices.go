@@ -99,7 +99,6 @@ func hiddenColumns() []command.Column[client.Device] {
 	return command.Fields[client.Device]("device", "state", "time", "retired")
 }
 
-// heardCell says when a device was last heard of.
 func heardCell(l command.Looks, d *client.Device) draw.Cell {
 	text := l.Ago(d.Received)
 	if d.Silent {

@@ -24,14 +24,14 @@ func queryEvents(p *command.Program) *cobra.Command {
 	q.selectFlags(cmd)
 	return q.asks(cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		if len(args) == 0 {
-			return show(q, command.EventColumns[andon.Event](), c.Events(ctx, q.selected))
+			return show(q, command.EventColumns(), c.Events(ctx, q.selected))
 		}
 		id, err := command.DeviceArg(args[0])
 		if err != nil {
 			return err
 		}
 		q.ofDevice(ctx, c, id)
-		return show(q, command.EventColumns[andon.Event](), c.DeviceEvents(ctx, id, q.selected))
+		return show(q, command.EventColumns(), c.DeviceEvents(ctx, id, q.selected))
 	})
 }
 
@@ -48,7 +48,7 @@ func queryOperator(p *command.Program) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return show(q, command.EventColumns[andon.Event](), c.OperatorEvents(ctx, id, q.selected))
+		return show(q, command.EventColumns(), c.OperatorEvents(ctx, id, q.selected))
 	})
 }
 
@@ -73,11 +73,10 @@ func querySupervisor(p *command.Program) *cobra.Command {
 				return err
 			}
 		}
-		return show(q, command.EventColumns[andon.Event](), c.SupervisorEvents(ctx, id, q.selected))
+		return show(q, command.EventColumns(), c.SupervisorEvents(ctx, id, q.selected))
 	})
 }
 
-// dayOf returns the bounds of a UTC day.
 func dayOf(date string) (from, to andon.Time, err error) {
 	if from, err = andon.ParseTime(date); err != nil {
 		return 0, 0, err
@@ -121,7 +120,7 @@ func (q *query) showEntry(entry client.Entry) error {
 }
 
 func entryColumns() []command.Column[client.Entry] {
-	columns := command.EventColumns[client.Entry]()
+	columns := command.EventFields[client.Entry]()
 	columns = columns[:len(columns)-1].Fields("attributes")
 	withdrawn := func(e *client.Entry) string {
 		w := e.Withdrawn

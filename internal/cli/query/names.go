@@ -10,7 +10,6 @@ import (
 	"github.com/andonhq/andon/internal/cli/command"
 )
 
-// queryNames makes the subcommands that list the names that occur.
 func queryNames(p *command.Program) (all []*cobra.Command) {
 	for _, ask := range []struct {
 		question

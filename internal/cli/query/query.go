@@ -44,7 +44,6 @@ never seen, or because no state is so named, standard error says so.`,
 	return cmd
 }
 
-// query is one question, and how its answer is printed.
 type query struct {
 	*command.Program
 	command.Target
@@ -54,7 +53,6 @@ type query struct {
 	explained bool            // what the store sends to its engine is asked for, not the answer
 }
 
-// question is what a subcommand of query is made of.
 type question struct {
 	use, short, long, example string
 }
@@ -134,7 +132,6 @@ func (q *query) asksOf(
 	})
 }
 
-// show prints an answer.
 func show[T any](q *query, columns []command.Column[T], items iter.Seq2[T, error]) error {
 	return command.Show(q.Program, &q.Output, columns, items)
 }

@@ -56,7 +56,6 @@ const (
 	archiveBegins  = `{"andon":"export"`
 )
 
-// archiving is an export of everything under way.
 type archiving struct {
 	*client.Client
 	lines   *json.Encoder
@@ -64,7 +63,6 @@ type archiving struct {
 	expired []andon.DeviceID // shown, and none of their entries is kept any more
 }
 
-// archive exports all that the tenant has.
 func (e *export) archive(ctx context.Context) (err error) {
 	out, finish, err := e.wholeTarget()
 	if err != nil {
@@ -180,7 +178,6 @@ func (a *archiving) linesOf(
 		func(r *andon.Reading) archiveLine { return archiveLine{Reading: r} })
 }
 
-// asLines makes lines of items.
 func asLines[T any](
 	items iter.Seq2[T, error], line func(*T) archiveLine,
 ) iter.Seq2[archiveLine, error] {
@@ -253,7 +250,6 @@ func devicesWith(
 	}
 }
 
-// head is where a list of devices is.
 type head struct {
 	next   func() (client.Device, error, bool)
 	device client.Device
@@ -294,7 +290,6 @@ func beginning(p *command.Program, name string) []byte {
 	return begins[:n]
 }
 
-// importArchive takes back what an export of everything took out.
 func importArchive(ctx context.Context, p *command.Program, o importOptions) error {
 	file, _, err := openFile(p, o.file)
 	if err != nil {
@@ -415,7 +410,6 @@ func (l *archiveLine) kind() string {
 	return ""
 }
 
-// send sends what was gathered.
 func (r *restore) send(ctx context.Context) (err error) {
 	lines, at := r.lines, r.at
 	r.lines, r.at, r.bytes = nil, nil, 0

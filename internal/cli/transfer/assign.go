@@ -11,7 +11,6 @@ import (
 	"github.com/andonhq/andon/internal/cli/draw"
 )
 
-// assign is what the flags of the command ask for.
 type assign struct {
 	*command.Program
 	command.Target

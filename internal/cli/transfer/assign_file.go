@@ -20,7 +20,6 @@ import (
 
 const assignBatch = 10_000 // assignments of one request
 
-// many assigns as a file says.
 func (a *assign) many(ctx context.Context) error {
 	format, err := formatOf(a.from)
 	if err != nil {
@@ -48,7 +47,6 @@ func (a *assign) many(ctx context.Context) error {
 	return errors.Join(a.finish(r, rows.ended.Load(), err), r.close())
 }
 
-// finish says what was done.
 func (a *assign) finish(r *report, ended int64, err error) error {
 	io.WriteString(a.Stderr, r.hidden())
 	accepted, rejected := r.counts()
@@ -92,7 +90,6 @@ func (as *assignments) send(ctx context.Context, c *client.Client, r *report) er
 	return im.run(ctx, as.items())
 }
 
-// items returns the rows that are not over.
 func (as *assignments) items() iter.Seq2[ingest.Item[client.Assignment], error] {
 	return func(yield func(ingest.Item[client.Assignment], error) bool) {
 		for row, err := range as.table.Rows() {

@@ -28,7 +28,6 @@ const (
 	kindAll         = "all"
 )
 
-// export is what the flags of the command ask for.
 type export struct {
 	*command.Program
 	command.Target
@@ -165,7 +164,6 @@ func (e *export) check() error {
 
 func isPrefix(text string) bool { return text != "" && text[len(text)-1] == '*' }
 
-// toStdout exports to standard output.
 func (e *export) toStdout(ctx context.Context) error {
 	w := bufio.NewWriter(e.Stdout)
 	run := exportRun{export: e, header: true}
@@ -184,7 +182,6 @@ func (e *export) toStdout(ctx context.Context) error {
 	return nil
 }
 
-// exportRun is one run of an export.
 type exportRun struct {
 	*export
 	header bool   // CSV still wants the names of its columns

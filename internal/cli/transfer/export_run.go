@@ -52,61 +52,46 @@ func (r *exportRun) allOfKind(ctx context.Context, c *client.Client, w io.Writer
 		if err != nil {
 			return err
 		}
-		return copyAll(ctx, r, c, w, command.ReadingColumns(metrics), questions[andon.Reading]{
-			wanted: func(id andon.DeviceID) iter.Seq2[andon.Reading, error] {
-				return c.DeviceReadings(ctx, id, r.wanted(), metrics...)
-			},
-			any: func(id andon.DeviceID) iter.Seq2[andon.Reading, error] {
-				return c.DeviceReadings(ctx, id, anyOne())
-			},
-		})
-	case kindAssignments:
-		read := func(id andon.DeviceID) iter.Seq2[client.Assignment, error] {
-			return c.Assignments(ctx, id, r.wanted())
+		ask := func(id andon.DeviceID, q client.Query) iter.Seq2[andon.Reading, error] {
+			if q == anyOne() {
+				return c.DeviceReadings(ctx, id, q)
+			}
+			return c.DeviceReadings(ctx, id, q, metrics...)
 		}
-		return copyAll(ctx, r, c, w, command.AssignmentColumns(),
-			questions[client.Assignment]{wanted: read, any: read})
+		return copyAll(ctx, r, c, w, command.ReadingColumns(metrics), ask)
+	case kindAssignments:
+		ask := func(id andon.DeviceID, q client.Query) iter.Seq2[client.Assignment, error] {
+			return c.Assignments(ctx, id, q)
+		}
+		return copyAll(ctx, r, c, w, command.AssignmentColumns(), ask)
 	case kindEscalations:
-		read := func(id andon.DeviceID) iter.Seq2[client.Escalation, error] {
-			return command.Records(c.Escalations(ctx, id, r.wanted()), andon.Asc)
+		ask := func(id andon.DeviceID, q client.Query) iter.Seq2[client.Escalation, error] {
+			return command.Records(c.Escalations(ctx, id, q), andon.Asc)
 		}
 		columns := command.Fields[client.Escalation]("device", "time", "state", "to", "at", "by",
 			"note")
-		return copyAll(ctx, r, c, w, columns,
-			questions[client.Escalation]{wanted: read, any: read})
+		return copyAll(ctx, r, c, w, columns, ask)
 	}
-	events := questions[andon.Event]{
-		wanted: func(id andon.DeviceID) iter.Seq2[andon.Event, error] {
-			return c.DeviceEvents(ctx, id, r.wanted())
-		},
-		any: func(id andon.DeviceID) iter.Seq2[andon.Event, error] {
-			return c.DeviceEvents(ctx, id, anyOne())
-		},
+	ask := func(id andon.DeviceID, q client.Query) iter.Seq2[andon.Event, error] {
+		return c.DeviceEvents(ctx, id, q)
 	}
 	if r.model != nil {
-		return copyTo(ctx, r, c, r.model, events)
+		return copyTo(ctx, r, c, r.model, ask)
 	}
-	return copyAll(ctx, r, c, w, command.EventColumns[andon.Event](), events)
-}
-
-// questions are what the server is asked about a device.
-type questions[T any] struct {
-	wanted func(andon.DeviceID) iter.Seq2[T, error]
-	// any is asked where nothing is wanted, to tell a device that has nothing from one that has
-	// nothing of those times and metrics.
-	any func(andon.DeviceID) iter.Seq2[T, error]
+	return copyAll(ctx, r, c, w, command.EventColumns(), ask)
 }
 
 func (r *exportRun) wanted() client.Query {
 	return client.Query{From: r.from, To: r.to, Order: andon.Asc}
 }
 
+// anyOne is asked where nothing is wanted, to tell a device that has nothing from one that has
+// nothing of those times and metrics.
 func anyOne() client.Query { return client.Query{Page: 1} }
 
-// copyAll writes the items of each device to w.
 func copyAll[T any](
 	ctx context.Context, r *exportRun, c *client.Client, w io.Writer, columns []command.Column[T],
-	ask questions[T],
+	ask func(andon.DeviceID, client.Query) iter.Seq2[T, error],
 ) error {
 	s := command.NewSink(r.format.Value, w, columns, draw.Printer{}, command.Looks{}, r.header)
 	return copyTo(ctx, r, c, s, ask)
@@ -114,7 +99,8 @@ func copyAll[T any](
 
 // copyTo puts the items of each device into a sink.
 func copyTo[T any](
-	ctx context.Context, r *exportRun, c *client.Client, s command.Sink[T], ask questions[T],
+	ctx context.Context, r *exportRun, c *client.Client, s command.Sink[T],
+	ask func(andon.DeviceID, client.Query) iter.Seq2[T, error],
 ) error {
 	for at, err := range r.places(ctx, c) {
 		if err == nil {
@@ -135,9 +121,12 @@ func copyTo[T any](
 
 // copyDevice writes the items of one device. A device that was named and is not known does not
 // count.
-func copyDevice[T any](r *exportRun, s command.Sink[T], ask questions[T], at place) error {
+func copyDevice[T any](
+	r *exportRun, s command.Sink[T], ask func(andon.DeviceID, client.Query) iter.Seq2[T, error],
+	at place,
+) error {
 	before := r.entries
-	for item, err := range ask.wanted(at.Device) {
+	for item, err := range ask(at.Device, r.wanted()) {
 		if err != nil {
 			return err
 		}
@@ -148,7 +137,7 @@ func copyDevice[T any](r *exportRun, s command.Sink[T], ask questions[T], at pla
 		r.shown.Add(1)
 	}
 	if r.entries == before && !isPrefix(r.export.devices[at.Selector]) {
-		known, err := isAny(ask.any(at.Device))
+		known, err := isAny(ask(at.Device, anyOne()))
 		if err != nil {
 			return err
 		}
@@ -162,7 +151,6 @@ func copyDevice[T any](r *exportRun, s command.Sink[T], ask questions[T], at pla
 	return nil
 }
 
-// isAny reports whether there is anything in a list.
 func isAny[T any](items iter.Seq2[T, error]) (bool, error) {
 	for _, err := range items {
 		return err == nil, err
@@ -179,13 +167,8 @@ func (u *unknowns) add(what string) { *u = append(*u, what) }
 // note says what it is, a line each.
 func (u unknowns) note() string {
 	const most = 20
-	shown := u[:min(len(u), most)]
-	text := strings.Join(shown, "\n") + "\n"
-	switch {
-	case len(u) == 0:
-		return ""
-	case len(u) > most:
-		return text + "…\n"
+	if len(u) > most {
+		u = append(u[:most:most], "…")
 	}
-	return text
+	return strings.Join(append(u, ""), "\n") // nothing of none
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/andonhq/andon/internal/ingest/table"
 )
 
-// importOptions are what the flags of import ask for.
 type importOptions struct {
 	command.Target
 	file      string // "-" is standard input
@@ -303,7 +302,6 @@ func (o *importOptions) kind() string {
 	return kindEvents
 }
 
-// name is what a person calls the file.
 func (o *importOptions) name() string {
 	if o.file == "-" {
 		return "standard input"
@@ -311,18 +309,15 @@ func (o *importOptions) name() string {
 	return o.file
 }
 
-// formatOf tells the format of a file by its name.
 func formatOf(o importOptions) (table.Format, error) {
 	if o.format != "" {
 		return table.ParseFormat(o.format)
 	}
-	switch o.extension() {
-	case ".csv", ".tsv":
-		return table.CSV, nil
-	case ".json":
-		return table.JSON, nil
-	case ".ndjson", ".jsonl":
-		return table.NDJSON, nil
+	if format, ok := map[string]table.Format{
+		".csv": table.CSV, ".tsv": table.CSV, ".json": table.JSON,
+		".ndjson": table.NDJSON, ".jsonl": table.NDJSON,
+	}[o.extension()]; ok {
+		return format, nil
 	}
 	if o.file == "-" {
 		return 0, andon.Errorf(andon.Invalid,

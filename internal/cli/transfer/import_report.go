@@ -16,7 +16,6 @@ import (
 // shownRejects is how many rejected lines are shown; more would hide what matters.
 const shownRejects = 20
 
-// report accounts for the lines of a file.
 type report struct {
 	file string
 	show io.Writer // gets the first rejected lines

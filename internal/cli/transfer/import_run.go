@@ -169,7 +169,6 @@ func (pk *packer[T]) pack(ctx context.Context, items iter.Seq2[ingest.Item[T], e
 	return pk.flush(ctx)
 }
 
-// add puts an entry into the parcel of its lane.
 func (pk *packer[T]) add(ctx context.Context, item ingest.Item[T]) error {
 	lane := pk.laneOf(&item.Value)
 	p := &pk.open[lane]
@@ -205,7 +204,6 @@ func (pk *packer[T]) laneOf(entry *T) int {
 	return int(hash.Sum32() % uint32(len(pk.lanes)))
 }
 
-// hand gives a parcel to the sender of its lane.
 func (pk *packer[T]) hand(ctx context.Context, lane int) error {
 	if err := pk.tell(); err != nil {
 		return err
@@ -232,7 +230,6 @@ func (pk *packer[T]) handOld(ctx context.Context, index int) error {
 	return nil
 }
 
-// flush hands over what is left.
 func (pk *packer[T]) flush(ctx context.Context) error {
 	for lane := range pk.open {
 		if len(pk.open[lane].items) > 0 {

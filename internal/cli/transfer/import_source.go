@@ -16,7 +16,6 @@ import (
 	"github.com/andonhq/andon/internal/ingest/table"
 )
 
-// source is a file being imported.
 type source struct {
 	io.Closer
 	options  importOptions
@@ -211,7 +210,6 @@ func namesColumn(err error) string {
 	return "\nSay which column it is: --" + strings.ReplaceAll(field, "_", "-") + " COLUMN"
 }
 
-// send sends the entries.
 func (s *source) send(ctx context.Context, c *client.Client, r *report) error {
 	c = c.WithOutcomes()
 	if s.isReadings() {
@@ -275,18 +273,13 @@ func (s *source) doubtTimes() error {
 	if !ok || s.options.precisely || likely == s.mapping.Precision {
 		return nil
 	}
-	unit, name := "", ""
-	switch likely {
-	case andon.Seconds:
-		unit, name = "s", "seconds"
-	case andon.Microseconds:
-		unit, name = "us", "microseconds"
-	case andon.Nanoseconds:
-		unit, name = "ns", "nanoseconds"
-	}
+	unit := map[andon.Precision][2]string{
+		andon.Seconds: {"s", "seconds"}, andon.Microseconds: {"us", "microseconds"},
+		andon.Nanoseconds: {"ns", "nanoseconds"},
+	}[likely]
 	return andon.Errorf(andon.Invalid, "%s: the times look like %s, and would be read as "+
 		"milliseconds\nSay --precision %s; or --precision ms, if they are right as they are",
-		s.options.name(), name, unit)
+		s.options.name(), unit[1], unit[0])
 }
 
 func eventSize(e *andon.Event) int {

@@ -26,7 +26,6 @@ type strangeStates struct {
 	names map[andon.State]bool
 }
 
-// learn takes the tenant's set.
 func (s *strangeStates) learn(set []andon.StateDef) {
 	s.known, s.names = map[andon.State]bool{}, map[andon.State]bool{}
 	for _, d := range set {
@@ -55,7 +54,6 @@ func (s *strangeStates) add(name andon.State) {
 	}
 }
 
-// all returns the states by name.
 func (s *strangeStates) all() []andon.State {
 	s.mu.Lock()
 	defer s.mu.Unlock()

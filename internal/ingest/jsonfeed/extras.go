@@ -19,7 +19,6 @@ type extras struct {
 	size    int      // of all that, in bytes
 }
 
-// member is one member of an object.
 type member struct {
 	name   string
 	text   string // name and value
@@ -91,7 +90,6 @@ func (x *extras) grow(at, n int) *jsonscan.Fault {
 	return &jsonscan.Fault{At: at, Field: x.field, Reason: reason}
 }
 
-// join returns one object of all.
 func (x *extras) join() (andon.JSON, *jsonscan.Fault) {
 	if len(x.members) == 0 {
 		return andon.JSON(x.own), nil

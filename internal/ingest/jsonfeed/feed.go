@@ -38,7 +38,6 @@ type reader[T any] interface {
 	beside() int64
 }
 
-// feed is one body being read.
 type feed[T any] struct {
 	reader reader[T]
 	size   int   // of the body
@@ -64,7 +63,6 @@ const (
 	takeAtOnce = 8 << 10
 )
 
-// account asks for the memory of an entry.
 func (fd *feed[T]) account(n int64) error {
 	if fd.owed += n; fd.owed <= 0 || fd.take == nil {
 		return nil
@@ -180,7 +178,6 @@ func (fd *feed[T]) accountLast() error {
 	return fd.account(itemBytes + fd.reader.beside())
 }
 
-// lines reads a body of lines, each by itself.
 func (fd *feed[T]) lines(body string, start int) error {
 	var s jsonscan.Scanner
 	for n, from := 1, 0; from < len(body); n++ {

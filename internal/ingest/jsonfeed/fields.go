@@ -15,7 +15,6 @@ type fieldReader interface {
 	field(s *jsonscan.Scanner, name string) (bit uint8, f *jsonscan.Fault)
 }
 
-// fields reads the object that an entry is.
 func fields(s *jsonscan.Scanner, r fieldReader) *jsonscan.Fault {
 	if s.Peek() != '{' {
 		return s.Want("an object")
@@ -97,8 +96,7 @@ func invalid(err error) *jsonscan.Fault {
 		return nil
 	}
 	f := &jsonscan.Fault{At: jsonscan.NoPlace, Reason: err.Error()}
-	var e *andon.Error
-	if errors.As(err, &e) && len(e.Fields) > 0 {
+	if e, ok := errors.AsType[*andon.Error](err); ok && len(e.Fields) > 0 {
 		f.Field = strings.TrimPrefix(e.Fields[0].Location, "body.")
 	}
 	return f

@@ -124,21 +124,11 @@ func metrics(row *Row, columns []string) (andon.Metrics, error) {
 		if !ok {
 			continue
 		}
-		value, err := metric(strings.TrimSpace(text))
+		value, err := ingest.ParseSwitch(strings.TrimSpace(text))
 		if err != nil {
 			return nil, &RowError{Column: c.column, Reason: err.Error()}
 		}
 		read = append(read, andon.Metric{Name: andon.MetricName(c.name), Value: value})
 	}
 	return read.Sorted()
-}
-
-func metric(text string) (float64, error) {
-	switch text {
-	case "true":
-		return 1, nil
-	case "false":
-		return 0, nil
-	}
-	return ingest.ParseMetric(text)
 }

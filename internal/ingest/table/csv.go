@@ -2,6 +2,7 @@ package table
 
 import (
 	"bufio"
+	"cmp"
 	"io"
 	"strconv"
 	"strings"
@@ -26,9 +27,7 @@ type csvSource struct {
 }
 
 func newCSV(r *bufio.Reader, o Options) (*csvSource, error) {
-	if o.Comma == 0 {
-		o.Comma = ','
-	}
+	o.Comma = cmp.Or(o.Comma, ',')
 	if strings.ContainsRune("\"\r\n\uFFFD", o.Comma) {
 		return nil, andon.Errorf(andon.Invalid, "%q can't stand between cells", o.Comma)
 	}

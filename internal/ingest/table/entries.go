@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"errors"
 	"iter"
 	"strings"
@@ -70,7 +71,6 @@ func entries[T any](t *Table, read func(*Row) (T, error)) Entries[T] {
 	}
 }
 
-// event makes an event of a row.
 func (m *Mapping) event(row *Row) (e andon.Event, err error) {
 	e = andon.Event{
 		Device:      andon.DeviceID(m.joined(row, m.Device)),
@@ -88,7 +88,6 @@ func (m *Mapping) event(row *Row) (e andon.Event, err error) {
 	return e, m.invalid(e.Validate(), m.eventFields)
 }
 
-// reading makes a reading of a row.
 func (m *Mapping) reading(row *Row) (r andon.Reading, err error) {
 	r.Device = andon.DeviceID(m.joined(row, m.Device))
 	if r.Time, err = m.time(row); err != nil {
@@ -108,10 +107,7 @@ func (m *Mapping) reading(row *Row) (r andon.Reading, err error) {
 
 // joined returns the text of columns, those that are empty left out.
 func (m *Mapping) joined(row *Row, columns []string) string {
-	join := m.Join
-	if join == "" {
-		join = "/"
-	}
+	join := cmp.Or(m.Join, "/")
 	return joinWith(row, columns, join)
 }
 
@@ -172,8 +168,7 @@ func (m *Mapping) invalid(err error, fields func() []field) error {
 		return nil
 	}
 	one := &RowError{Reason: err.Error()}
-	var e *andon.Error
-	if errors.As(err, &e) && len(e.Fields) > 0 {
+	if e, ok := errors.AsType[*andon.Error](err); ok && len(e.Fields) > 0 {
 		for _, f := range fields() {
 			if e.Fields[0].Location == "body."+f.name {
 				one.Column = strings.Join(*f.columns, ",")

@@ -6,7 +6,6 @@ import (
 	"strings"
 )
 
-// lines reads lines, with their numbers.
 type lines struct {
 	r     *bufio.Reader
 	n     int // the number of the line that was returned last, counted from 1

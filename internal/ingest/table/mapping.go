@@ -157,7 +157,6 @@ func (m *Mapping) takeStandard(have *columns) {
 	}
 }
 
-// usedBy are the columns of all fields.
 func usedBy(fields []field) (used []string) {
 	for _, f := range fields {
 		used = append(used, *f.columns...)

@@ -19,7 +19,6 @@ type Row struct {
 	object string   // of JSON
 }
 
-// columns are the columns of a table.
 type columns struct {
 	names  []string
 	places map[string]int // where each stands in names
@@ -75,7 +74,6 @@ func (r *Row) cell(column string) (cell string, ok bool) {
 	return "", false
 }
 
-// text turns what stands in a cell into text.
 func (r *Row) text(cell string) (text string, ok bool) {
 	if r.header != nil {
 		return cell, true
@@ -95,7 +93,6 @@ func jsonText(value string) (text string, ok bool) {
 	return value, true
 }
 
-// json turns what stands in a cell into JSON.
 func (r *Row) json(cell string) string {
 	if r.header == nil {
 		return cell
@@ -103,7 +100,6 @@ func (r *Row) json(cell string) string {
 	return quoted(cell)
 }
 
-// quoted writes text as a string of JSON.
 func quoted(text string) string {
 	b, err := json.Marshal(text)
 	if err != nil {

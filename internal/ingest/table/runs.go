@@ -100,7 +100,6 @@ func (r *runs) after(over *run, open []run) ingest.Item[andon.Event] {
 	return item
 }
 
-// runEntries makes entries of rows that have an end.
 func (t *Table) runEntries(m *Mapping) Entries[andon.Event] {
 	return func(yield func(ingest.Item[andon.Event], error) bool) {
 		r := runs{endState: m.EndState, devices: map[andon.DeviceID]*begun{}}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest"
@@ -28,16 +29,12 @@ const (
 
 // ParseFormat reads csv, json or ndjson.
 func ParseFormat(text string) (Format, error) {
-	switch text {
-	case "csv":
-		return CSV, nil
-	case "json":
-		return JSON, nil
-	case "ndjson":
-		return NDJSON, nil
+	i := slices.Index([]string{CSV: "csv", JSON: "json", NDJSON: "ndjson"}, text)
+	if i < 0 {
+		return 0, andon.Errorf(andon.Invalid, "format %s is none of csv, json, ndjson",
+			ingest.Clip(text))
 	}
-	return 0, andon.Errorf(andon.Invalid, "format %s is none of csv, json, ndjson",
-		ingest.Clip(text))
+	return Format(i), nil
 }
 
 // Options say how to read a file.
@@ -61,7 +58,6 @@ type Table struct {
 	guesses []Guess
 }
 
-// source reads the rows of one format.
 type source interface {
 	// next returns the next row, or io.EOF behind the last. A RowError is about one row only; after
 	// any other error nothing more can be read.
@@ -100,7 +96,6 @@ func Open(r io.Reader, o Options) (*Table, error) {
 	return t, nil
 }
 
-// broken says that a file can't be read on.
 func broken(err error) error { return andon.Errorf(andon.Invalid, "read the file: %w", err) }
 
 // readAhead reads the first rows, to learn what columns there are.

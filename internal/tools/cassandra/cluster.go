@@ -23,7 +23,6 @@ func (c *cluster) aloneDir() string { return filepath.Join(c.dir, "alone") }
 
 func (c *cluster) ringDir() string { return filepath.Join(c.dir, "ring") }
 
-// running is what start has started.
 type running struct {
 	nodes []*enginetest.Node
 	stop  func() error
@@ -94,7 +93,6 @@ func (c *cluster) chooseAddr() error {
 	return nil
 }
 
-// taken reports whether somebody listens at an address already.
 func taken(addr string) bool {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -118,7 +116,6 @@ func tidy(dir string) {
 	}
 }
 
-// greet says what to do next.
 func (c *cluster) greet(nodes []*enginetest.Node) {
 	var addrs []string
 	for _, n := range nodes {
@@ -134,7 +131,6 @@ Ctrl-C here ends Cassandra and keeps its data.
 `, strings.Join(addrs, ", "), strings.Join(addrs, ","))
 }
 
-// untilOneEnds waits for the first node to end.
 func untilOneEnds(ctx context.Context, nodes []*enginetest.Node) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

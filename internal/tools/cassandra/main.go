@@ -34,7 +34,6 @@ func main() {
 	}
 }
 
-// cluster is what the flags ask for.
 type cluster struct {
 	dir, addr, heap string
 	chosen          bool // addr was given

@@ -58,7 +58,6 @@ func (s *source) archive(ctx context.Context, name string, built ...string) ([]b
 // sumsFile has the checksums in the form that sha256sum --check reads.
 const sumsFile = "SHA256SUMS"
 
-// writeSums writes the checksums of all files of a directory.
 func writeSums(dir string) error {
 	entries, err := os.ReadDir(dir) // by name
 	if err != nil {

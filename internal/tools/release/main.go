@@ -28,7 +28,6 @@ func main() {
 	}
 }
 
-// release does what the arguments ask for.
 func release(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
 	out := flags.String("out", "dist", "directory to write to")
@@ -57,7 +56,6 @@ func release(ctx context.Context, args []string) error {
 	return nil
 }
 
-// buildAll builds everything into an empty directory.
 func (s *source) buildAll(ctx context.Context, out string) error {
 	if err := os.RemoveAll(out); err != nil {
 		return err
@@ -84,7 +82,6 @@ func (s *source) buildAll(ctx context.Context, out string) error {
 	return writeSums(out)
 }
 
-// buildOne writes the archive and the bill of materials of one platform.
 func (s *source) buildOne(ctx context.Context, out string, p platform, written string) error {
 	dir, err := os.MkdirTemp("", "andon-release-")
 	if err != nil {
@@ -133,7 +130,6 @@ func (s *source) checkAgain(ctx context.Context, out string) error {
 	return compareSums(out, second)
 }
 
-// compareSums is an error where two directories differ.
 func compareSums(first, second string) error {
 	a, errA := os.ReadFile(filepath.Join(first, sumsFile))
 	b, errB := os.ReadFile(filepath.Join(second, sumsFile))
