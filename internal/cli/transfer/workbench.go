@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -55,8 +56,24 @@ fault; the rest is imported, and the exit code is 3. A model may have up to 64 M
 	return cmd
 }
 
-// isModel reports whether a file is a model, by how it begins.
-func isModel(p *command.Program, name string) bool { return workbench.Begins(beginning(p, name)) }
+// isModel reports whether a file is a model, by how it begins. Standard input is not decompressed
+// for that.
+func isModel(p *command.Program, name string) bool {
+	if name == "-" {
+		return workbench.Begins(beginning(p, name))
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return false // opening it again says why
+	}
+	defer file.Close()
+	plain, err := table.PlainText(file)
+	if err != nil {
+		return false
+	}
+	begins, _ := plain.Peek(fileBegins)
+	return workbench.Begins(begins)
+}
 
 // openWorkbench opens a model, or a file of sample data for one.
 func openWorkbench(p *command.Program, o importOptions) (*source, error) {
