@@ -104,7 +104,7 @@ func (s *source) readModel(in io.Reader) error {
 	if err != nil {
 		return err
 	}
-	s.notes, s.events = model.Notes, inOrder(model.Batch)
+	s.notes, s.events = model.Notes, entriesOf(model.Batch)
 	return nil
 }
 
@@ -126,23 +126,19 @@ func parseModel(in io.Reader) (*workbench.Model, error) {
 	return workbench.Parse(text.String())
 }
 
-// inOrder returns what could be read and what could not, as it stands in the file.
-func inOrder(b ingest.Batch[andon.Event]) table.Entries[andon.Event] {
+// entriesOf returns what could not be read, and then what could: the report puts both in order.
+func entriesOf(b ingest.Batch[andon.Event]) table.Entries[andon.Event] {
 	return func(yield func(ingest.Item[andon.Event], error) bool) {
-		items, bad := b.Items, b.Rejected
-		for len(items)+len(bad) > 0 {
-			if len(bad) == 0 || len(items) > 0 && items[0].Index < bad[0].Index {
-				if !yield(items[0], nil) {
-					return
-				}
-				items = items[1:]
-				continue
-			}
-			at := ingest.Item[andon.Event]{Index: bad[0].Index, Line: bad[0].Line}
-			if !yield(at, rowError(at, bad[0].Error)) {
+		for _, why := range b.Rejected {
+			at := ingest.Item[andon.Event]{Index: why.Index, Line: why.Line}
+			if !yield(at, rowError(at, why.Error)) {
 				return
 			}
-			bad = bad[1:]
+		}
+		for _, item := range b.Items {
+			if !yield(item, nil) {
+				return
+			}
 		}
 	}
 }
