@@ -256,11 +256,11 @@ func refill(p *command.Program, name string, now andon.Time) (*workbench.Writer,
 		return nil, err
 	}
 	defer file.Close()
+	var w *workbench.Writer
 	model, err := parseModel(file)
-	if err != nil {
-		return nil, andon.Errorf(andon.KindOf(err), "%s: %w", name, err)
+	if err == nil {
+		w, err = model.Refill(now)
 	}
-	w, err := model.Refill(now)
 	if err != nil {
 		return nil, andon.Errorf(andon.KindOf(err), "%s: %w", name, err)
 	}
