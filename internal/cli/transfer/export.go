@@ -122,7 +122,6 @@ type formOrFile struct {
 	file *string
 }
 
-// Set is of pflag.Value.
 func (f formOrFile) Set(text string) error {
 	err := f.Choice.Set(text)
 	if err != nil && strings.ContainsAny(text, "./") {

@@ -52,7 +52,7 @@ func (r *exportRun) allOfKind(ctx context.Context, c *client.Client, w io.Writer
 		if err != nil {
 			return err
 		}
-		return copyAll(ctx, r, c, w, exportedReading(metrics), questions[andon.Reading]{
+		return copyAll(ctx, r, c, w, command.ReadingColumns(metrics), questions[andon.Reading]{
 			wanted: func(id andon.DeviceID) iter.Seq2[andon.Reading, error] {
 				return c.DeviceReadings(ctx, id, r.wanted(), metrics...)
 			},
@@ -68,9 +68,11 @@ func (r *exportRun) allOfKind(ctx context.Context, c *client.Client, w io.Writer
 			questions[client.Assignment]{wanted: read, any: read})
 	case kindEscalations:
 		read := func(id andon.DeviceID) iter.Seq2[client.Escalation, error] {
-			return escalationsOf(ctx, c, id, r.wanted())
+			return command.Records(c.Escalations(ctx, id, r.wanted()), andon.Asc)
 		}
-		return copyAll(ctx, r, c, w, escalationColumns(),
+		columns := command.Fields[client.Escalation]("device", "time", "state", "to", "at", "by",
+			"note")
+		return copyAll(ctx, r, c, w, columns,
 			questions[client.Escalation]{wanted: read, any: read})
 	}
 	events := questions[andon.Event]{
@@ -84,7 +86,7 @@ func (r *exportRun) allOfKind(ctx context.Context, c *client.Client, w io.Writer
 	if r.model != nil {
 		return copyTo(ctx, r, c, r.model, events)
 	}
-	return copyAll(ctx, r, c, w, command.EventColumns(), events)
+	return copyAll(ctx, r, c, w, command.EventColumns[andon.Event](), events)
 }
 
 // questions are what the server is asked about a device.
