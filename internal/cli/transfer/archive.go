@@ -269,15 +269,17 @@ func isArchive(p *command.Program, name string) bool {
 	return bytes.HasPrefix(beginning(p, name), []byte(archiveBegins))
 }
 
+// fileBegins is how many bytes tell what a file is.
+const fileBegins = 64
+
 // beginning returns the first bytes of a file. Standard input is read again from its start, and is
 // not waited for longer than it takes to tell an archive.
 func beginning(p *command.Program, name string) []byte {
-	const enough = 64
 	if name == "-" {
 		in := bufio.NewReaderSize(p.Stdin, 64<<10)
 		p.Stdin = in
 		_, _ = in.Peek(len(archiveBegins))
-		begins, _ := in.Peek(min(in.Buffered(), enough))
+		begins, _ := in.Peek(min(in.Buffered(), fileBegins))
 		return begins
 	}
 	file, err := os.Open(name)
@@ -285,7 +287,7 @@ func beginning(p *command.Program, name string) []byte {
 		return nil // opening it again says why
 	}
 	defer file.Close()
-	begins := make([]byte, enough)
+	begins := make([]byte, fileBegins)
 	n, _ := io.ReadFull(file, begins)
 	return begins[:n]
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -55,8 +56,24 @@ fault; the rest is imported, and the exit code is 3. A model may have up to 64 M
 	return cmd
 }
 
-// isModel reports whether a file is a model, by how it begins.
-func isModel(p *command.Program, name string) bool { return workbench.Begins(beginning(p, name)) }
+// isModel reports whether a file is a model, by how it begins. Standard input is not decompressed
+// for that.
+func isModel(p *command.Program, name string) bool {
+	if name == "-" {
+		return workbench.Begins(beginning(p, name))
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return false // opening it again says why
+	}
+	defer file.Close()
+	plain, err := table.PlainText(file)
+	if err != nil {
+		return false
+	}
+	begins, _ := plain.Peek(fileBegins)
+	return workbench.Begins(begins)
+}
 
 // openWorkbench opens a model, or a file of sample data for one.
 func openWorkbench(p *command.Program, o importOptions) (*source, error) {
@@ -87,7 +104,7 @@ func (s *source) readModel(in io.Reader) error {
 	if err != nil {
 		return err
 	}
-	s.notes, s.events = model.Notes, inOrder(model.Batch)
+	s.notes, s.events = model.Notes, entriesOf(model.Batch)
 	return nil
 }
 
@@ -109,23 +126,19 @@ func parseModel(in io.Reader) (*workbench.Model, error) {
 	return workbench.Parse(text.String())
 }
 
-// inOrder returns what could be read and what could not, as it stands in the file.
-func inOrder(b ingest.Batch[andon.Event]) table.Entries[andon.Event] {
+// entriesOf returns what could not be read, and then what could: the report puts both in order.
+func entriesOf(b ingest.Batch[andon.Event]) table.Entries[andon.Event] {
 	return func(yield func(ingest.Item[andon.Event], error) bool) {
-		items, bad := b.Items, b.Rejected
-		for len(items)+len(bad) > 0 {
-			if len(bad) == 0 || len(items) > 0 && items[0].Index < bad[0].Index {
-				if !yield(items[0], nil) {
-					return
-				}
-				items = items[1:]
-				continue
-			}
-			at := ingest.Item[andon.Event]{Index: bad[0].Index, Line: bad[0].Line}
-			if !yield(at, rowError(at, bad[0].Error)) {
+		for _, why := range b.Rejected {
+			at := ingest.Item[andon.Event]{Index: why.Index, Line: why.Line}
+			if !yield(at, rowError(at, why.Error)) {
 				return
 			}
-			bad = bad[1:]
+		}
+		for _, item := range b.Items {
+			if !yield(item, nil) {
+				return
+			}
 		}
 	}
 }
@@ -243,11 +256,11 @@ func refill(p *command.Program, name string, now andon.Time) (*workbench.Writer,
 		return nil, err
 	}
 	defer file.Close()
+	var w *workbench.Writer
 	model, err := parseModel(file)
-	if err != nil {
-		return nil, andon.Errorf(andon.KindOf(err), "%s: %w", name, err)
+	if err == nil {
+		w, err = model.Refill(now)
 	}
-	w, err := model.Refill(now)
 	if err != nil {
 		return nil, andon.Errorf(andon.KindOf(err), "%s: %w", name, err)
 	}

@@ -104,30 +104,32 @@ func (i *Item) text(name string) (string, error) {
 	return unquoted(content), nil
 }
 
-// Event makes an event of an item. Its error names the attribute and the reason.
-func (i *Item) Event() (andon.Event, error) {
-	var device, operator, escalated, message string
-	for _, f := range []struct {
-		name string
-		into *string
-	}{
-		{attrDevice, &device}, {attrOperator, &operator}, {attrEscalated, &escalated},
-		{attrMessage, &message},
-	} {
-		text, err := i.text(f.name)
+// texts is text for several attributes.
+func (i *Item) texts(names ...string) (all []string, err error) {
+	for _, name := range names {
+		text, err := i.text(name)
 		if err != nil {
-			return andon.Event{}, err
+			return nil, err
 		}
-		*f.into = text
+		all = append(all, text)
 	}
-	e := andon.Event{
-		Device: andon.DeviceID(device), Operator: andon.PersonID(operator),
-		EscalatedTo: andon.PersonID(escalated), Message: message,
+	return all, nil
+}
+
+// Event makes an event of an item. Its error names the attribute and the reason.
+func (i *Item) Event() (e andon.Event, err error) {
+	fields, err := i.texts(attrDevice, attrOperator, attrEscalated, attrMessage)
+	if err != nil {
+		return e, err
+	}
+	e = andon.Event{
+		Device: andon.DeviceID(fields[0]), Operator: andon.PersonID(fields[1]),
+		EscalatedTo: andon.PersonID(fields[2]), Message: fields[3],
 	}
 	if err := i.beside(&e); err != nil { // it tells more of an item that is of something else
 		return e, err
 	}
-	if device == "" {
+	if e.Device == "" {
 		return e, &wrong{attrDevice, "it is missing, so the item is of no device"}
 	}
 	if err := i.key(&e); err != nil {
@@ -139,22 +141,14 @@ func (i *Item) Event() (andon.Event, error) {
 // key takes the state and the time from the sort key, or from the two attributes that make it.
 // Where an item has both, they must agree.
 func (i *Item) key(e *andon.Event) error {
-	joined, err := i.text(attrStateDate)
+	fields, err := i.texts(attrStateDate, attrState, attrDate)
 	if err != nil {
 		return err
 	}
-	state, err := i.text(attrState)
-	if err != nil {
-		return err
-	}
-	date, err := i.text(attrDate)
-	if err != nil {
-		return err
-	}
-	if joined != "" {
-		return splitKey(e, joined, state, date)
-	}
+	joined, state, date := fields[0], fields[1], fields[2]
 	switch {
+	case joined != "":
+		return splitKey(e, joined, state, date)
 	case state == "" && date == "":
 		return &wrong{attrStateDate, "it is missing, and so are State and Date"}
 	case state == "":

@@ -206,13 +206,9 @@ func isDecimal(content string) bool {
 
 // significant counts the digits of a number without those zeros that only give its size.
 func significant(text string) int {
-	digits := 0
 	text, _, _ = strings.Cut(strings.ToLower(text), "e")
 	text = strings.Trim(strings.Replace(text, ".", "", 1), "+-")
-	for range strings.Trim(text, "0") {
-		digits++
-	}
-	return digits
+	return len(strings.Trim(text, "0"))
 }
 
 func isBase64(content string) bool {
