@@ -98,8 +98,8 @@ func listIn[T any](
 	})
 }
 
-// limits are those of the keyspace, by which Cassandra lets rows expire. They may have been shortened
-// since.
+// limits are those of the keyspace, by which Cassandra lets rows expire. They may have been
+// shortened since.
 func (s *Store) limits() doc.Limits {
 	w := s.working.Load()
 	const how = "it with `andon store init`"
