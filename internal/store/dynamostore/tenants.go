@@ -165,7 +165,7 @@ func (s *Store) markOver(ctx context.Context, key string) error {
 
 // ended has what is left of a life deleted.
 func (s *Store) ended(_ context.Context, key string) error {
-	s.tally.forget(key)
+	s.counts.Forget(key)
 	select {
 	case s.over <- struct{}{}:
 	default: // it is going to look anyway
@@ -227,7 +227,7 @@ func (s *Store) purgeAll(ctx context.Context) error {
 
 // purgeLife deletes what is not of a device, and that the life is over.
 func (s *Store) purgeLife(ctx context.Context, key string) error {
-	s.tally.forget(key)
+	s.counts.Forget(key)
 	for i, err := range s.each(ctx, s.record(kindsKey(key))) {
 		if err == nil {
 			err = s.deleteAll(ctx, s.record(documentsKey(key, andon.RecordKind(i.text(attrSort)))))
