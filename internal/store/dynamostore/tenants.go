@@ -19,13 +19,14 @@ type tenant = shared.Tenant
 // serveRecords has the records and the tenants served by their documents.
 func (s *Store) serveRecords() {
 	s.Documents = &shared.Documents{
-		Owner: s.owner, Read: s.document, Write: s.swapRecord, Stamp: s.stamp,
+		Read: s.document, Write: s.swapRecord, Stamp: s.stamp,
 	}
 	s.Tenancy = &shared.Tenancy{
 		Documents: s.Documents, Now: s.now, Limits: s.limits, Key: tenantKey,
 		List: s.Records, Seen: s.seenStates, Change: s.changeStates,
 		Over: s.markOver, Ended: s.ended,
 	}
+	s.Owner = s.KeyOf
 }
 
 // tenant returns a tenant that is there.
@@ -56,13 +57,7 @@ func listIn[T any](
 	ctx context.Context, s *Store, id andon.TenantID,
 	walk func(t *tenant, yield func(T) bool) error,
 ) iter.Seq2[T, error] {
-	return seq.Of(func(yield func(T) bool) error {
-		t, err := s.tenant(ctx, id)
-		if err != nil {
-			return err
-		}
-		return walk(t, yield)
-	})
+	return seq.Behind(func() (*tenant, error) { return s.tenant(ctx, id) }, walk)
 }
 
 // Reorder is of andon.Tenants. A device that is read or written meanwhile is folded again by the

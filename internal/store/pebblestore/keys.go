@@ -190,14 +190,6 @@ func splitEscalation(rest []byte) (e andon.Escalation, ok bool) {
 	return e, ok
 }
 
-// formerEventKey is that of an event up to format 4, and of raw Pebble beside which a store is
-// measured.
-func formerEventKey(
-	tenant uint32, device andon.DeviceID, at andon.Time, state andon.State,
-) key {
-	return newKey(formerEvent, tenant).event(device, at, state)
-}
-
 // event continues a key of formerEvent with what identifies an entry.
 func (k key) event(device andon.DeviceID, at andon.Time, state andon.State) key {
 	return k.number(at.Day()).text(string(device)).text(string(state)).invertedTime(at)

@@ -67,13 +67,7 @@ func (d *documents) process() *Tenancy {
 		},
 		Over: note("over"), Ended: note("ended"),
 	}
-	docs.Owner = func(ctx context.Context, id andon.TenantID) (string, error) {
-		is, err := t.Known(ctx, id)
-		if err != nil {
-			return "", err
-		}
-		return is.Key, nil
-	}
+	docs.Owner = t.KeyOf
 	return t
 }
 
