@@ -92,7 +92,8 @@ func TestMap(t *testing.T) {
 
 func TestBehind(t *testing.T) {
 	found := errBroken
-	all := seq.Behind(func() (int, error) { return 3, found }, func(n int, yield func(int) bool) error {
+	find := func() (int, error) { return 3, found }
+	all := seq.Behind(find, func(n int, yield func(int) bool) error {
 		return count(n, nil)(yield)
 	})
 	for want, err := range map[int]error{0: errBroken, 3: nil} {

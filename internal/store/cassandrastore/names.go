@@ -106,29 +106,29 @@ func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History)
 		return err
 	}
 	for _, a := range h.Assignments {
-		err := s.onDevice(ctx, id, a.Device, func(t *tenant, device andon.DeviceID, _ *taken) error {
+		restore := func(t *tenant, device andon.DeviceID, _ *taken) error {
 			a.Device = device
 			return s.restoreAssignment(ctx, t, a)
-		})
-		if err != nil {
+		}
+		if err := s.onDevice(ctx, id, a.Device, restore); err != nil {
 			return err
 		}
 	}
 	for _, e := range h.Escalations {
-		err := s.onDevice(ctx, id, e.Device, func(t *tenant, device andon.DeviceID, _ *taken) error {
+		restore := func(t *tenant, device andon.DeviceID, _ *taken) error {
 			e.Device = device
 			return s.restoreEscalation(ctx, t, e)
-		})
-		if err != nil {
+		}
+		if err := s.onDevice(ctx, id, e.Device, restore); err != nil {
 			return err
 		}
 	}
 	for _, r := range h.Retirements {
-		err := s.onDevice(ctx, id, r.Device, func(t *tenant, device andon.DeviceID, slots *taken) error {
+		restore := func(t *tenant, device andon.DeviceID, slots *taken) error {
 			r.Device = device
 			return s.restoreRetirement(ctx, t, r, slots)
-		})
-		if err != nil {
+		}
+		if err := s.onDevice(ctx, id, r.Device, restore); err != nil {
 			return err
 		}
 	}

@@ -74,8 +74,8 @@ func (s *Store) purgeIncarnation(ctx context.Context, key string) error {
 	}}})
 }
 
-// gone deletes, of an incarnation that is over, whatever was written at whatever time in a part of a
-// table: where columns, which stand with spaces between, have values.
+// gone deletes, of an incarnation that is over, whatever was written at whatever time in a part of
+// a table: where columns, which stand with spaces between, have values.
 func gone(table, columns string, values ...any) mutation {
 	where := strings.ReplaceAll(columns, " ", " = ? AND ") + " = ?"
 	return mutation{{

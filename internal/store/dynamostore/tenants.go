@@ -37,9 +37,11 @@ func (s *Store) tenant(ctx context.Context, id andon.TenantID) (*tenant, error) 
 // limits are those of the tables.
 func (s *Store) limits() doc.Limits {
 	return doc.Limits{
-		Keeps:    "these tables keep",
-		Events:   doc.Limit{Most: s.options.Retention, Raise: "dynamodb.retention"},
-		Readings: doc.Limit{Most: s.options.ReadingsRetention, Raise: "dynamodb.readings_retention"},
+		Keeps:  "these tables keep",
+		Events: doc.Limit{Most: s.options.Retention, Raise: "dynamodb.retention"},
+		Readings: doc.Limit{
+			Most: s.options.ReadingsRetention, Raise: "dynamodb.readings_retention",
+		},
 	}
 }
 

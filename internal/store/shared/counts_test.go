@@ -108,7 +108,7 @@ func TestCountsAwait(t *testing.T) {
 		if err := c.Await(t.Context()); err != nil || failures != 19 {
 			t.Errorf("after 19 failures: %v, %d", err, failures)
 		}
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		synctest.Wait()
 		cancel()
 		synctest.Wait()
