@@ -46,7 +46,8 @@ func plan() []layer {
 
 		{dir: "client", may: ". internal/sleep"},
 		{dir: "internal/config", may: ". internal/spell"},
-		{dir: "internal/httpapi", may: ". internal/intake internal/live internal/spell " +
+		// The types of answers are the client's.
+		{dir: "internal/httpapi", may: ". client internal/intake internal/live internal/spell " +
 			"internal/ingest internal/ingest/jsonfeed internal/ingest/jsonscan"},
 
 		{dir: "storecheck", pure: true, may: ". internal/ingest internal/intake " +
@@ -57,7 +58,7 @@ func plan() []layer {
 		{dir: "internal/enginetest"},
 		{dir: "internal/tools/cassandra", may: "internal/enginetest"},
 
-		{dir: "internal/app", may: ". internal/config internal/httpapi internal/intake " +
+		{dir: "internal/app", may: ". client internal/config internal/httpapi internal/intake " +
 			"internal/sleep internal/store/adapter internal/store/all internal/store/wrap"},
 		{dir: "cmd/andon", may: "internal/cli"},
 
@@ -71,19 +72,19 @@ func planOfCommands() []layer {
 		{dir: "internal/cli/clitest", may: ". client internal/httpapi internal/intake " +
 			"internal/store/memstore internal/store/wrap"},
 		{dir: "internal/cli/draw", may: "."},
-		{dir: "internal/cli/command", may: ". client internal/cli/draw internal/httpapi " +
+		{dir: "internal/cli/command", may: ". client internal/cli/draw " +
 			"internal/spell"},
 		{dir: "internal/cli/local", may: ". internal/app internal/cli/command internal/config " +
 			"internal/store/all"},
 		{dir: "internal/cli/*", may: ". client internal/app internal/bench internal/bench/peer " +
 			"internal/cli/command internal/cli/draw internal/cli/local internal/config " +
-			"internal/httpapi internal/ingest internal/ingest/table internal/simulate " +
+			"internal/httpapi internal/ingest internal/ingest/table internal/ingest/workbench " +
+			"internal/simulate " +
 			"internal/sleep internal/spell internal/store/adapter internal/store/all " +
 			"internal/store/wrap storecheck"},
-		{dir: "internal/cli", may: ". internal/cli/change internal/cli/command " +
+		{dir: "internal/cli", may: ". client internal/cli/change internal/cli/command " +
 			"internal/cli/doctor internal/cli/draw internal/cli/live internal/cli/measure " +
-			"internal/cli/operate internal/cli/query internal/cli/transfer internal/httpapi " +
-			"internal/store/all"},
+			"internal/cli/operate internal/cli/query internal/cli/transfer internal/store/all"},
 	}
 }
 

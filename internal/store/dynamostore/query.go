@@ -156,7 +156,7 @@ func (s *Store) explain(ctx context.Context, is step) {
 		words = append(words, "index "+is.index)
 	}
 	add := andon.PlanStep{Consistency: "eventual", Rows: is.rows, Scanned: is.scanned,
-		Took: s.now().Sub(is.began)}
+		Took: andon.Took(s.now().Sub(is.began))}
 	for _, c := range is.consumed {
 		add.Units += aws.ToFloat64(c.CapacityUnits)
 	}
