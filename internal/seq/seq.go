@@ -19,6 +19,20 @@ func Of[T any](walk func(yield func(T) bool) error) iter.Seq2[T, error] {
 	}
 }
 
+// Behind returns what walk yields of something that must be found first, each time that the
+// sequence is read.
+func Behind[A, T any](
+	find func() (A, error), walk func(found A, yield func(T) bool) error,
+) iter.Seq2[T, error] {
+	return Of(func(yield func(T) bool) error {
+		found, err := find()
+		if err != nil {
+			return err
+		}
+		return walk(found, yield)
+	})
+}
+
 // UpTo is yield for the first n values.
 func UpTo[T any](n int, yield func(T) bool) func(T) bool {
 	return func(value T) bool {

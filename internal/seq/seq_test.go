@@ -89,3 +89,26 @@ func TestMap(t *testing.T) {
 		t.Errorf("%v, %v", got, failed)
 	}
 }
+
+func TestBehind(t *testing.T) {
+	found := errBroken
+	find := func() (int, error) { return 3, found }
+	all := seq.Behind(find, func(n int, yield func(int) bool) error {
+		return count(n, nil)(yield)
+	})
+	for want, err := range map[int]error{0: errBroken, 3: nil} {
+		n := 0
+		found = err
+		for _, failed := range all {
+			if !errors.Is(failed, err) {
+				t.Errorf("%v, want %v", failed, err)
+			}
+			if failed == nil {
+				n++
+			}
+		}
+		if n != want {
+			t.Errorf("%d values, want %d", n, want)
+		}
+	}
+}

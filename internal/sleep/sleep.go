@@ -8,12 +8,20 @@ import (
 
 // For waits until d is over, or the context ends: then it returns why.
 func For(ctx context.Context, d time.Duration) error {
+	_, err := Until(ctx, nil, d)
+	return err
+}
+
+// Until is For that something may wake.
+func Until(ctx context.Context, wake <-chan struct{}, d time.Duration) (woken bool, err error) {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return false, context.Cause(ctx)
+	case <-wake:
+		return true, nil
 	case <-t.C:
-		return nil
+		return false, nil
 	}
 }

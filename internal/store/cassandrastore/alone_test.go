@@ -18,7 +18,7 @@ func TestAlone(t *testing.T) {
 	heard, observed := &sent{statements: map[string]int{}}, o
 	observed.observe = heard
 	one := open(t, observed)
-	if _, err := one.counts.Await(t.Context()); err != nil { // it has read all devices once
+	if err := one.counts.Await(t.Context()); err != nil { // it has read all devices once
 		t.Fatal(err)
 	}
 	at := realClock() // so that no device is quiet, and reviewed by the way

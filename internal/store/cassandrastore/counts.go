@@ -1,14 +1,11 @@
 package cassandrastore
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"strings"
-	"time"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -20,39 +17,25 @@ func (s *Store) Counts(
 	if err != nil {
 		return nil, err
 	}
-	patience, cancel := context.WithTimeout(ctx, countingPatience)
-	defer cancel()
-	if sofar, err := s.counts.Await(patience); err != nil {
-		return nil, cmp.Or(ctx.Err(), error(andon.Errorf(andon.Unavailable, "the devices of each "+
-			"state are still being counted since the start, %d of them so far: try again in a "+
-			"moment", sofar)))
+	if err := s.counts.Await(ctx); err != nil {
+		return nil, err
 	}
 	return s.counts.Of(t.Key, silentBefore), nil
 }
 
-// countingPatience is how long a request waits for the first reading.
-const countingPatience = 10 * time.Second
-
 // count reads all devices again and again.
 func (s *Store) count(ctx context.Context) {
-	for {
+	read := func(ctx context.Context) error {
 		began := s.now()
 		err := s.countAll(ctx)
-		pause := s.options.Recount
-		switch {
-		case ctx.Err() != nil:
-			return
-		case err != nil:
-			s.options.Log.Warn("the devices can't be counted", "error", err)
-			pause = time.Second
-		default:
-			s.counts.Done()
+		if err == nil {
 			s.options.Log.Debug("devices counted", "took", s.now().Sub(began))
 		}
-		if sleep.For(ctx, pause) != nil {
-			return
-		}
+		return err
 	}
+	s.counts.Recount(ctx, s.options.Recount, read, func(err error) {
+		s.options.Log.Warn("the devices can't be counted", "error", err)
+	})
 }
 
 // countAll reads the newest entries of all devices in the order of their tokens, in which the

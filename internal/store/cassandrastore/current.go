@@ -88,44 +88,40 @@ func (s *Store) Retire(
 ) (andon.Time, error) {
 	ctx, end := s.within(ctx)
 	defer end()
-	if err := s.mayWrite(ctx); err != nil {
-		return 0, err
-	}
-	t, err := s.tenant(ctx, id)
-	if err != nil {
-		return 0, err
-	}
-	device = t.purged.in(device)
-	slots, err := s.take(ctx, t.Key, device)
-	if err != nil {
-		return 0, err
-	}
-	defer slots.Give()
-	began := s.processes.now()
-	if err := s.views(ctx, t, slots, 0); err != nil {
-		return 0, err
-	}
-	v := slots.Slots[0].View
-	if !v.Alive(t.Record.States) {
-		return 0, andon.NoDevice(idOf(device))
-	}
-	newest := v.NewestKey(t.Record.States)
-	at = max(at, newest.Time+1)
-	slots.Forget()
-	// Its index rows stay until it is looked at again: an append that has not seen the retirement
-	// may bring it back and take them for kept. Those of a retired device are never shown.
-	err = s.write(ctx, s.retireStatements(t, device, at))
-	if err == nil {
-		err = s.inTime(began, s.processes.pace.MemberFor)
-	}
-	if err != nil {
-		return 0, err
-	}
-	s.counts.Raise(t.Key, v.Generation(t.generation()), device, newest, at, v.Received)
-	s.reviews.Add(shared.DueReview{
-		Tenant: id, Device: device, Due: s.now().Add(s.options.Settle), Former: newest.State,
+	err := s.onDevice(ctx, id, device, func(
+		t *tenant, device andon.DeviceID, slots *taken,
+	) error {
+		if err := s.views(ctx, t, slots, 0); err != nil {
+			return err
+		}
+		was := slots.Slots[0].View
+		if !was.Alive(t.Record.States) {
+			return andon.NoDevice(idOf(device))
+		}
+		at = max(at, was.NewestKey(t.Record.States).Time+1)
+		// Its index rows stay until it is looked at again: an append that has not seen the
+		// retirement may bring it back and take them for kept. Those of a retired device are never
+		// shown.
+		err := s.write(ctx, s.retireStatements(t, device, at))
+		if err == nil {
+			s.retired(t, device, was, at)
+		}
+		return err
 	})
+	if err != nil {
+		return 0, err
+	}
 	return at, nil
+}
+
+// retired takes note of a retirement of a device that showed something.
+func (s *Store) retired(t *tenant, device andon.DeviceID, was *view, at andon.Time) {
+	newest := was.NewestKey(t.Record.States)
+	s.counts.Raise(t.Key, was.Generation(t.generation()), device, newest, at, was.Received)
+	s.reviews.Add(shared.DueReview{
+		Tenant: t.Record.ID, Device: device, Due: s.now().Add(s.options.Settle),
+		Former: newest.State,
+	})
 }
 
 // Retirements is of andon.Current. A keyspace that an older program wrote has the newest one only.
@@ -184,11 +180,9 @@ func (s *Store) candidates(
 	case q.EscalatedTo != "":
 		return s.escalatedDevices(ctx, t, q.EscalatedTo, from)
 	case q.Operator != "":
-		return s.streams([]finding{{
-			question{"SELECT device FROM devices_by_operator " +
-				"WHERE tenant = ? AND operator = ? AND device >= ?", 2},
-			[]any{t.Key, string(q.Operator), from}, idsOnly,
-		}}, q), nil
+		theirs := idsFrom("devices_by_operator", 2, "tenant", "operator")
+		args := []any{t.Key, string(q.Operator), from}
+		return s.streams([]finding{{theirs, args, idsOnly}}, q), nil
 	case q.States.All():
 		return s.streams(allDevices(t.Key, from), q), nil
 	}
@@ -236,11 +230,8 @@ func (s *Store) found(
 func allDevices(tenant, from string) []finding {
 	all := make([]finding, deviceBuckets)
 	for bucket := range deviceBuckets {
-		all[bucket] = finding{
-			question{"SELECT device FROM devices_by_tenant " +
-				"WHERE tenant = ? AND bucket = ? AND device >= ?", 2},
-			[]any{tenant, bucket, from}, idsOnly,
-		}
+		ask := idsFrom("devices_by_tenant", 2, "tenant", "bucket")
+		all[bucket] = finding{ask, []any{tenant, bucket, from}, idsOnly}
 	}
 	return all
 }

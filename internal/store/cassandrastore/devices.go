@@ -21,6 +21,34 @@ func (s *Store) take(
 	return t, failure("wait for the device", err)
 }
 
+// onDevice does something to the present incarnation of a device, which no other write of this
+// process comes between. It is an error where it took so long that other processes may have
+// concluded something from not seeing it.
+func (s *Store) onDevice(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID,
+	do func(t *tenant, device andon.DeviceID, slots *taken) error,
+) error {
+	if err := s.mayWrite(ctx); err != nil {
+		return err
+	}
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return err
+	}
+	device = t.purged.in(device)
+	slots, err := s.take(ctx, t.Key, device)
+	if err != nil {
+		return err
+	}
+	defer slots.Give()
+	defer slots.Forget() // it is another one now
+	began := s.processes.now()
+	if err := do(t, device, slots); err != nil {
+		return err
+	}
+	return s.inTime(began, s.processes.pace.MemberFor)
+}
+
 // views reads the views that are older than age where other processes may write, all of them where
 // it is 0. It waits until this process may write: every write comes here before.
 func (s *Store) views(

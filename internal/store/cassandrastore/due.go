@@ -205,7 +205,7 @@ func (d *dueList) show(ctx context.Context, rows []dueRow) error {
 // stale for certain.
 func (d *dueList) look(ctx context.Context, h *dueRow) (*andon.Record, bool, error) {
 	r := h.record(d.kind)
-	key, err := d.owner(ctx, r.Tenant)
+	key, err := d.KeyOf(ctx, r.Tenant)
 	if andon.KindOf(err) == andon.NotFound || err == nil && key != h.tenant {
 		return nil, true, nil // of an incarnation of the tenant that is over
 	}

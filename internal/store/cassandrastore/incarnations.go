@@ -192,34 +192,23 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 		return err
 	}
 	s.staleTenants() // another process may have purged it
-	t, err := s.tenant(ctx, id)
-	if err != nil {
-		return err
-	}
-	former := t.purged.in(device)
-	slots, err := s.take(ctx, t.Key, former)
-	if err != nil {
-		return err
-	}
-	defer slots.Give()
-	defer slots.Forget()
-	began := s.processes.now()
-	known := false
-	q := question{"SELECT device FROM devices_by_tenant WHERE tenant = ? AND bucket = ? " +
-		"AND device = ?", 2}
-	args := []any{t.Key, bucketOf(string(former)), string(former)}
-	var row string
-	err = s.each(ctx, q, args, []any{&row}, func() { known = true })
-	if err == nil && !known {
-		err = andon.Errorf(andon.NotFound, "nothing is kept of device %q", device)
-	}
-	if err == nil {
-		err = s.beginIncarnation(ctx, t, device)
-	}
-	if err == nil {
-		err = s.inTime(began, s.processes.pace.MemberFor)
-	}
-	return err
+	return s.onDevice(ctx, id, device, func(
+		t *tenant, former andon.DeviceID, _ *taken,
+	) error {
+		known := false
+		q := question{"SELECT device FROM devices_by_tenant WHERE tenant = ? AND bucket = ? " +
+			"AND device = ?", 2}
+		args := []any{t.Key, bucketOf(string(former)), string(former)}
+		var row string
+		err := s.each(ctx, q, args, []any{&row}, func() { known = true })
+		if err == nil && !known {
+			err = andon.Errorf(andon.NotFound, "nothing is kept of device %q", device)
+		}
+		if err != nil {
+			return err
+		}
+		return s.beginIncarnation(ctx, t, device)
+	})
 }
 
 // beginIncarnation ends the present incarnation of a device.

@@ -113,14 +113,14 @@ func newDesign(l layout) (design, error) {
 	case "sai":
 		return newIndexDesign("latest_by_tenant_sai", " USING 'sai'"), nil
 	case "state":
-		return stateDesign{}, nil
+		return newStateDesign(), nil
 	case "tables":
 		return newTablesDesign(l.Tables), nil
 	case "tables-by-device":
 		return newScatteredTablesDesign(l.Tables), nil
 	case "buckets":
 		counts, err := parseBuckets(l.Buckets)
-		return bucketsDesign{counts}, err
+		return newBucketsDesign(counts), err
 	}
 	return nil, andon.Errorf(andon.Invalid,
 		"this keyspace finds devices by state with %q, which this version of Andon does not know: "+
@@ -136,6 +136,57 @@ func removeAll(
 		all = append(all, d.remove(p)...)
 	}
 	return all
+}
+
+// idsFrom asks a table for ids of devices from one on. The columns come before the device in its
+// key, so many of them are its partition.
+func idsFrom(table string, partition int, columns ...string) question {
+	return question{"SELECT device FROM " + table + " WHERE " +
+		strings.Join(columns, " = ? AND ") + " = ? AND device >= ?", partition}
+}
+
+// stateRows write and find index rows in a table with a row of a device in each state.
+type stateRows struct {
+	insert, remove string
+	find           question
+}
+
+func newStateRows(table string, partition int, columns ...string) *stateRows {
+	return &stateRows{
+		"INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ", device) VALUES (" +
+			strings.Repeat("?, ", len(columns)) + "?) USING TIMESTAMP ?",
+		"DELETE FROM " + table + " USING TIMESTAMP ? WHERE " +
+			strings.Join(columns, " = ? AND ") + " = ? AND device = ?",
+		idsFrom(table, partition, columns...),
+	}
+}
+
+// inStates is what designs share that have such rows. at returns those of a state, and the values
+// of their columns.
+type inStates struct {
+	at func(p place) (rows *stateRows, keys []any)
+}
+
+func (inStates) rowADevice() bool { return false }
+
+func (d inStates) add(p place) mutation {
+	rows, keys := d.at(p)
+	return mutation{{rows.insert, append(keys, p.rowInState(), int64(p.at))}}
+}
+
+func (d inStates) remove(p place) []mutation {
+	rows, keys := d.at(p)
+	args := append(append([]any{int64(p.at)}, keys...), p.rowInState())
+	return []mutation{{{rows.remove, args}}}
+}
+
+func (d inStates) retire(p place, states []andon.State) []mutation {
+	return removeAll(d, p, states)
+}
+
+func (d inStates) find(p place) []finding {
+	rows, keys := d.at(p)
+	return []finding{{rows.find, append(keys, p.device), idsOnly}}
 }
 
 // oneRow is one row of each device in a table, which says the key of its state.

@@ -1,9 +1,6 @@
 package cassandrastore
 
-import (
-	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/store/shared"
-)
+import "github.com/andonhq/andon/internal/store/shared"
 
 // bucketsDesign is the reference's fifth, and what is chosen unless another is: each state in a
 // number of partitions, which may differ by tenant and state.
@@ -12,7 +9,21 @@ import (
 // the number of buckets in a state. Write: one row at a change, and one deleted later. Read: as
 // many partitions as buckets, side by side: few buckets are faster for few devices, many for many.
 // What breaks it: a number that does not fit; `andon store rebuild latest` changes it.
-type bucketsDesign struct{ counts bucketCounts }
+type bucketsDesign struct {
+	inStates
+	rows   *stateRows
+	counts bucketCounts
+}
+
+func newBucketsDesign(counts bucketCounts) bucketsDesign {
+	rows := newStateRows("latest_by_bucket", 4, "tenant", "state", "buckets", "bucket")
+	at := func(p place) (*stateRows, []any) {
+		n := counts.of(p.tenant, p.state)
+		bucket := shared.Spread(shared.Hash(p.device), n)
+		return rows, []any{p.tenant, string(p.state), n, bucket}
+	}
+	return bucketsDesign{inStates{at}, rows, counts}
+}
 
 func (bucketsDesign) tables() []table {
 	return []table{{"latest_by_bucket", "Devices that may be in a state, by the number of " +
@@ -21,45 +32,12 @@ func (bucketsDesign) tables() []table {
   PRIMARY KEY ((tenant, state, buckets, bucket), device))`}}
 }
 
-// at returns the partition of a device.
-func (d bucketsDesign) at(p place) []any {
-	n := d.counts.of(p.tenant, p.state)
-	return []any{p.tenant, string(p.state), n, shared.Spread(shared.Hash(p.device), n)}
-}
-
-func (bucketsDesign) rowADevice() bool { return false }
-
-func (d bucketsDesign) add(p place) mutation {
-	return mutation{{
-		"INSERT INTO latest_by_bucket (tenant, state, buckets, bucket, device) " +
-			"VALUES (?, ?, ?, ?, ?) USING TIMESTAMP ?",
-		append(d.at(p), p.rowInState(), int64(p.at)),
-	}}
-}
-
-func (d bucketsDesign) remove(p place) []mutation {
-	return []mutation{{{
-		"DELETE FROM latest_by_bucket USING TIMESTAMP ? " +
-			"WHERE tenant = ? AND state = ? AND buckets = ? AND bucket = ? AND device = ?",
-		append(append([]any{int64(p.at)}, d.at(p)...), p.rowInState()),
-	}}}
-}
-
-func (d bucketsDesign) retire(p place, states []andon.State) []mutation {
-	return removeAll(d, p, states)
-}
-
 func (d bucketsDesign) find(p place) []finding {
 	n := d.counts.of(p.tenant, p.state)
 	all := make([]finding, n)
 	for bucket := range n {
-		all[bucket] = finding{
-			question{
-				"SELECT device FROM latest_by_bucket WHERE tenant = ? AND state = ? " +
-					"AND buckets = ? AND bucket = ? AND device >= ?", 4,
-			},
-			[]any{p.tenant, string(p.state), n, bucket, p.device}, idsOnly,
-		}
+		args := []any{p.tenant, string(p.state), n, bucket, p.device}
+		all[bucket] = finding{d.rows.find, args, idsOnly}
 	}
 	return all
 }

@@ -35,10 +35,6 @@ func (d indexDesign) findAll(p place) []finding {
 }
 
 func (d indexDesign) find(p place) []finding {
-	return []finding{{
-		question{
-			"SELECT device FROM " + d.name + " WHERE tenant = ? AND key = ? AND device >= ?", 1,
-		},
-		[]any{p.tenant, stateKey(p.severity, p.state), p.device}, idsOnly,
-	}}
+	args := []any{p.tenant, placeKey(p), p.device}
+	return []finding{{idsFrom(d.name, 1, "tenant", "key"), args, idsOnly}}
 }

@@ -63,7 +63,7 @@ func (scatteredIndexDesign) findAll(place) []finding {
 type scatteredTablesDesign struct{ stateTables }
 
 func newScatteredTablesDesign(states []andon.State) scatteredTablesDesign {
-	return scatteredTablesDesign{stateTables{"latest_of_", states}}
+	return scatteredTablesDesign{newStateTables("latest_of_", states)}
 }
 
 func (d scatteredTablesDesign) tables() []table {

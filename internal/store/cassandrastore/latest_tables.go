@@ -20,52 +20,36 @@ import (
 type tablesDesign struct{ stateTables }
 
 func newTablesDesign(states []andon.State) tablesDesign {
-	return tablesDesign{stateTables{"latest_in_", states}}
+	return tablesDesign{newStateTables("latest_in_", states)}
 }
 
 // stateTables are index rows in a table for each state, and in one for the rest.
 type stateTables struct {
+	inStates
 	prefix string // of the names of the tables
 	states []andon.State
+}
+
+func newStateTables(prefix string, states []andon.State) stateTables {
+	t := stateTables{prefix: prefix, states: states}
+	own := map[andon.State]*stateRows{}
+	for _, state := range states {
+		own[state] = newStateRows(t.of(state), 1, "tenant")
+	}
+	rest := newStateRows(t.rest(), 1, "tenant", "state")
+	t.at = func(p place) (*stateRows, []any) {
+		if rows := own[p.state]; rows != nil {
+			return rows, []any{p.tenant}
+		}
+		return rest, []any{p.tenant, string(p.state)}
+	}
+	return t
 }
 
 // of names the table of a state that has one of its own.
 func (t stateTables) of(state andon.State) string { return t.prefix + plain(state) }
 
 func (t stateTables) rest() string { return t.prefix + "other_states" }
-
-func (stateTables) rowADevice() bool { return false }
-
-func (t stateTables) add(p place) mutation {
-	if slices.Contains(t.states, p.state) {
-		return mutation{{
-			"INSERT INTO " + t.of(p.state) + " (tenant, device) VALUES (?, ?) USING TIMESTAMP ?",
-			[]any{p.tenant, p.rowInState(), int64(p.at)},
-		}}
-	}
-	return mutation{{
-		"INSERT INTO " + t.rest() + " (tenant, state, device) VALUES (?, ?, ?) USING TIMESTAMP ?",
-		[]any{p.tenant, string(p.state), p.rowInState(), int64(p.at)},
-	}}
-}
-
-func (t stateTables) remove(p place) []mutation {
-	if slices.Contains(t.states, p.state) {
-		return []mutation{{{
-			"DELETE FROM " + t.of(p.state) + " USING TIMESTAMP ? WHERE tenant = ? AND device = ?",
-			[]any{int64(p.at), p.tenant, p.rowInState()},
-		}}}
-	}
-	return []mutation{{{
-		"DELETE FROM " + t.rest() +
-			" USING TIMESTAMP ? WHERE tenant = ? AND state = ? AND device = ?",
-		[]any{int64(p.at), p.tenant, string(p.state), p.rowInState()},
-	}}}
-}
-
-func (t stateTables) retire(p place, states []andon.State) []mutation {
-	return removeAll(t, p, states)
-}
 
 var plainName = regexp.MustCompile(`^[a-z0-9]{1,20}$`)
 
@@ -98,22 +82,4 @@ func (d tablesDesign) tables() []table {
 			`(tenant text, device text, PRIMARY KEY (tenant, device))`})
 	}
 	return all
-}
-
-func (d tablesDesign) find(p place) []finding {
-	if slices.Contains(d.states, p.state) {
-		return []finding{{
-			question{
-				"SELECT device FROM " + d.of(p.state) + " WHERE tenant = ? AND device >= ?", 1,
-			},
-			[]any{p.tenant, p.device}, idsOnly,
-		}}
-	}
-	return []finding{{
-		question{
-			"SELECT device FROM " + d.rest() +
-				" WHERE tenant = ? AND state = ? AND device >= ?", 1,
-		},
-		[]any{p.tenant, string(p.state), p.device}, idsOnly,
-	}}
 }

@@ -25,10 +25,6 @@ func (viewDesign) tables() []table {
 }
 
 func (viewDesign) find(p place) []finding {
-	return []finding{{
-		question{
-			"SELECT device FROM latest_state_view WHERE tenant = ? AND key = ? AND device >= ?", 2,
-		},
-		[]any{p.tenant, stateKey(p.severity, p.state), p.device}, idsOnly,
-	}}
+	args := []any{p.tenant, placeKey(p), p.device}
+	return []finding{{idsFrom("latest_state_view", 2, "tenant", "key"), args, idsOnly}}
 }

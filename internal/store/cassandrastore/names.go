@@ -7,7 +7,6 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
-	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // listed returns a device as a list of a kind shows it; nil where it is not in it.
@@ -103,38 +102,33 @@ func (s *Store) EscalatedEntries(
 
 // Restore is of andon.Restorer. What people do is little, so it is written device by device.
 func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History) error {
-	if err := s.mayWrite(ctx); err != nil {
+	if _, err := s.tenant(ctx, id); err != nil {
 		return err
-	}
-	t, err := s.tenant(ctx, id)
-	if err != nil {
-		return err
-	}
-	one := func(restore func() error) error {
-		if err := s.mayWrite(ctx); err != nil {
-			return err
-		}
-		began := s.processes.now()
-		if err := restore(); err != nil {
-			return err
-		}
-		return s.inTime(began, s.processes.pace.MemberFor)
 	}
 	for _, a := range h.Assignments {
-		a.Device = t.purged.in(a.Device)
-		if err := one(func() error { return s.restoreAssignment(ctx, t, a) }); err != nil {
+		restore := func(t *tenant, device andon.DeviceID, _ *taken) error {
+			a.Device = device
+			return s.restoreAssignment(ctx, t, a)
+		}
+		if err := s.onDevice(ctx, id, a.Device, restore); err != nil {
 			return err
 		}
 	}
 	for _, e := range h.Escalations {
-		e.Device = t.purged.in(e.Device)
-		if err := s.restoreEscalation(ctx, t, e); err != nil {
+		restore := func(t *tenant, device andon.DeviceID, _ *taken) error {
+			e.Device = device
+			return s.restoreEscalation(ctx, t, e)
+		}
+		if err := s.onDevice(ctx, id, e.Device, restore); err != nil {
 			return err
 		}
 	}
 	for _, r := range h.Retirements {
-		r.Device = t.purged.in(r.Device)
-		if err := one(func() error { return s.restoreRetirement(ctx, t, r) }); err != nil {
+		restore := func(t *tenant, device andon.DeviceID, slots *taken) error {
+			r.Device = device
+			return s.restoreRetirement(ctx, t, r, slots)
+		}
+		if err := s.onDevice(ctx, id, r.Device, restore); err != nil {
 			return err
 		}
 	}
@@ -142,12 +136,6 @@ func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History)
 }
 
 func (s *Store) restoreAssignment(ctx context.Context, t *tenant, a andon.Assignment) error {
-	slots, err := s.take(ctx, t.Key, a.Device)
-	if err != nil {
-		return err
-	}
-	defer slots.Give()
-	defer slots.Forget()
 	index := s.newIndexRows(t.Key, s.ttl(s.working.Load().Retention))
 	index.device(string(a.Device))
 	if a.Operator != "" {
@@ -160,18 +148,9 @@ func (s *Store) restoreAssignment(ctx context.Context, t *tenant, a andon.Assign
 }
 
 func (s *Store) restoreEscalation(ctx context.Context, t *tenant, e andon.Escalation) error {
-	if err := s.mayWrite(ctx); err != nil {
-		return err
-	}
-	slots, err := s.take(ctx, t.Key, e.Device)
-	if err != nil {
-		return err
-	}
-	defer slots.Give()
-	defer slots.Forget() // its newest escalation may be another one now
 	entry, shards, err := s.records(ctx, t, &e)
 	switch {
-	case err != nil && andon.KindOf(err) == andon.NotFound:
+	case andon.KindOf(err) == andon.NotFound:
 		return nil
 	case err != nil || slices.Contains(entry.Escalations, e):
 		return err
@@ -179,33 +158,23 @@ func (s *Store) restoreEscalation(ctx context.Context, t *tenant, e andon.Escala
 	return s.escalate(ctx, t, e, shards)
 }
 
-func (s *Store) restoreRetirement(ctx context.Context, t *tenant, r andon.Retirement) error {
-	slots, err := s.take(ctx, t.Key, r.Device)
-	if err != nil {
-		return err
-	}
-	defer slots.Give()
+func (s *Store) restoreRetirement(
+	ctx context.Context, t *tenant, r andon.Retirement, slots *taken,
+) error {
 	if err := s.views(ctx, t, slots, 0); err != nil {
 		return err
 	}
-	v := slots.Slots[0].View
-	newest := v.NewestKey(t.Record.States)
-	if newest.Time > r.At || v.Retired >= r.At {
+	was := slots.Slots[0].View
+	if was.NewestKey(t.Record.States).Time > r.At || was.Retired >= r.At {
 		return nil
 	}
-	alive := v.Alive(t.Record.States)
-	slots.Forget()
 	index := s.newIndexRows(t.Key, s.ttl(andon.Forever))
 	index.device(string(r.Device))
 	if err := index.write(ctx, s.retireStatements(t, r.Device, r.At)...); err != nil {
 		return err
 	}
-	if alive {
-		s.counts.Raise(t.Key, v.Generation(t.generation()), r.Device, newest, r.At, v.Received)
-		s.reviews.Add(shared.DueReview{
-			Tenant: t.Record.ID, Device: r.Device, Due: s.now().Add(s.options.Settle),
-			Former: newest.State,
-		})
+	if was.Alive(t.Record.States) {
+		s.retired(t, r.Device, was, r.At)
 	}
 	return nil
 }

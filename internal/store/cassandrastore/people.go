@@ -173,55 +173,57 @@ func (s *Store) Escalate(
 ) (kept andon.Escalation, added bool, err error) {
 	ctx, end := s.within(ctx)
 	defer end()
-	if err := s.mayWrite(ctx); err != nil {
-		return e, false, err
-	}
-	t, err := s.tenant(ctx, id)
-	if err != nil {
-		return e, false, err
-	}
-	device := e.Device
-	e.Device = t.purged.in(device)
-	defer func() { kept.Device = device }()
-	slots, err := s.take(ctx, t.Key, e.Device)
-	if err != nil {
-		return e, false, err
-	}
-	defer slots.Give()
-	defer slots.Forget() // its newest escalation may be another one now
-	entry, shards, err := s.records(ctx, t, &e)
-	if err == nil && entry.Withdrawn != nil {
-		err = andon.NoEntry(device, e.Time, e.State)
-	}
-	if err != nil {
-		return e, false, err
-	}
+	kept = e
+	err = s.onDevice(ctx, id, e.Device, func(
+		t *tenant, device andon.DeviceID, _ *taken,
+	) error {
+		e.Device = device
+		entry, shards, err := s.records(ctx, t, &e)
+		if err == nil && entry.Withdrawn != nil {
+			err = andon.NoEntry(kept.Device, e.Time, e.State)
+		}
+		if err != nil {
+			return err
+		}
+		var none bool
+		if added, none = escalates(&e, entry.Escalations); none {
+			return nil
+		}
+		// What is there already is written again: an attempt before may have been broken off.
+		return s.escalate(ctx, t, e, shards)
+	})
+	e.Device = kept.Device
+	return e, added, err
+}
+
+// escalates makes of an escalation what is to be kept, beside those of its entry: the newest where
+// that is to the same person. none says that there is none to withdraw.
+func escalates(e *andon.Escalation, records []andon.Escalation) (added, none bool) {
 	var newest andon.Escalation
-	if len(entry.Escalations) > 0 {
-		newest = standing(entry.Escalations)
+	if len(records) > 0 {
+		newest = standing(records)
 	}
 	switch {
-	case slices.Contains(entry.Escalations, e):
+	case slices.Contains(records, *e):
 	case newest.To != e.To:
-		added = true
 		if newest.At != 0 {
 			e.At = max(e.At, newest.At+1)
 		}
+		return true, false
 	case newest.At == 0:
 		e.At, e.By, e.Note = 0, "", ""
-		return e, false, nil
+		return false, true
 	default:
-		e = newest
+		*e = newest
 	}
-	// What is there already is written again: an attempt before may have been broken off.
-	return e, added, s.escalate(ctx, t, e, shards)
+	return false, false
 }
 
 // escalate writes a record, and what leads to it.
 func (s *Store) escalate(
 	ctx context.Context, t *tenant, e andon.Escalation, shards int,
 ) error {
-	w, began := s.working.Load(), s.processes.now()
+	w := s.working.Load()
 	a := &appending{
 		store: s, working: w, tenant: t, stamp: s.stamp(),
 		index: s.newIndexRows(t.Key, s.ttl(w.Retention)),
@@ -230,10 +232,7 @@ func (s *Store) escalate(
 	a.index.exists(ofEvents, string(e.Device), e.Time.Day(), shared.ShardsOf(shards),
 		string(e.State), e.Time)
 	a.log = append(a.escalated(e), mutation{a.escalation(e, shard)})
-	if err := a.index.write(ctx, a.log...); err != nil {
-		return err
-	}
-	return s.inTime(began, s.processes.pace.MemberFor)
+	return a.index.write(ctx, a.log...)
 }
 
 // records returns an entry with its escalations, and how many shards its device has; NotFound where

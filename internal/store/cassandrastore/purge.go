@@ -24,12 +24,12 @@ func (s *Store) purge(ctx context.Context) {
 			s.options.Log.Warn("what is left of deleted tenants and purged devices can't be "+
 				"removed yet", "error", err)
 		}
-		select {
-		case <-ctx.Done():
+		woken, err := sleep.Until(ctx, s.over, purgeEvery)
+		if woken { // others may still write to that incarnation
+			err = sleep.For(ctx, s.options.Settle)
+		}
+		if err != nil {
 			return
-		case <-s.over:
-			_ = sleep.For(ctx, s.options.Settle) // others may still write to that incarnation
-		case <-time.After(purgeEvery):
 		}
 	}
 }
@@ -74,9 +74,14 @@ func (s *Store) purgeIncarnation(ctx context.Context, key string) error {
 	}}})
 }
 
-// gone deletes, of an incarnation that is over, whatever was written at whatever time.
-func gone(text string, args ...any) mutation {
-	return mutation{{text, append([]any{int64(2 * aboveTimes)}, args...)}}
+// gone deletes, of an incarnation that is over, whatever was written at whatever time in a part of
+// a table: where columns, which stand with spaces between, have values.
+func gone(table, columns string, values ...any) mutation {
+	where := strings.ReplaceAll(columns, " ", " = ? AND ") + " = ?"
+	return mutation{{
+		"DELETE FROM " + table + " USING TIMESTAMP ? WHERE " + where,
+		append([]any{int64(2 * aboveTimes)}, values...),
+	}}
 }
 
 func (s *Store) purgeRows(ctx context.Context, key string) error {
@@ -98,8 +103,7 @@ func (s *Store) purgeRows(ctx context.Context, key string) error {
 				return err
 			}
 		}
-		err := s.write(ctx, []mutation{gone("DELETE FROM devices_by_tenant USING TIMESTAMP ? "+
-			"WHERE tenant = ? AND bucket = ?", key, bucket)})
+		err := s.write(ctx, []mutation{gone("devices_by_tenant", "tenant bucket", key, bucket)})
 		if err != nil {
 			return err
 		}
@@ -108,8 +112,8 @@ func (s *Store) purgeRows(ctx context.Context, key string) error {
 		return err
 	}
 	return s.write(ctx, []mutation{
-		gone("DELETE FROM states_by_tenant USING TIMESTAMP ? WHERE tenant = ?", key),
-		gone("DELETE FROM purged_devices USING TIMESTAMP ? WHERE tenant = ?", key),
+		gone("states_by_tenant", "tenant", key),
+		gone("purged_devices", "tenant", key),
 	})
 }
 
@@ -128,30 +132,26 @@ func (s *Store) purgeDevice(ctx context.Context, key string, device andon.Device
 		}
 		for _, r := range rows {
 			if r.To != "" {
-				all = append(all, gone("DELETE FROM hints_by_supervisor USING TIMESTAMP ? WHERE "+
-					"tenant = ? AND supervisor = ? AND day = ? AND time = ? AND state = ? AND "+
-					"device = ?", key, string(r.To), int(r.Time.Day()), int64(r.Time),
-					string(r.State), string(device)))
+				all = append(all, gone("hints_by_supervisor",
+					"tenant supervisor day time state device", key, string(r.To),
+					int(r.Time.Day()), int64(r.Time), string(r.State), string(device)))
 			}
 		}
 	}
 	bucket := bucketOf(string(device))
-	for of, text := range map[string]string{
-		ofMetric: "devices_by_metric USING TIMESTAMP ? WHERE tenant = ? AND bucket = ? AND " +
-			"metric = ? AND device = ?",
-		string(ofOperator): "devices_by_operator USING TIMESTAMP ? WHERE tenant = ? AND " +
-			"operator = ? AND device = ?",
-	} {
+	for _, of := range []string{ofMetric, string(ofOperator)} {
 		for u, err := range s.units(ctx, key, ofNames, of, 0, 0, andon.Desc) {
 			if err != nil {
 				return err
 			}
 			for _, name := range u.labels {
-				args := []any{key, name, string(device)}
+				row := gone("devices_by_operator", "tenant operator device",
+					key, name, string(device))
 				if of == ofMetric {
-					args = []any{key, bucket, name, string(device)}
+					row = gone("devices_by_metric", "tenant metric bucket device",
+						key, name, bucket, string(device))
 				}
-				all = append(all, gone("DELETE FROM "+text, args...))
+				all = append(all, row)
 			}
 		}
 	}
@@ -161,8 +161,8 @@ func (s *Store) purgeDevice(ctx context.Context, key string, device andon.Device
 	if err := s.purgeDevices(ctx, key, []andon.DeviceID{device}, states); err != nil {
 		return err
 	}
-	return s.write(ctx, []mutation{gone("DELETE FROM devices_by_tenant USING TIMESTAMP ? "+
-		"WHERE tenant = ? AND bucket = ? AND device = ?", key, bucket, string(device))})
+	return s.write(ctx, []mutation{gone("devices_by_tenant", "tenant bucket device",
+		key, bucket, string(device))})
 }
 
 func (s *Store) purgeDevices(
@@ -180,8 +180,7 @@ func (s *Store) purgeDevices(
 					return err
 				}
 				for _, shard := range u.shards {
-					all = append(all, gone("DELETE FROM "+table+" USING TIMESTAMP ? WHERE "+
-						"tenant = ? AND device = ? AND day = ? AND shard = ?",
+					all = append(all, gone(table, "tenant device day shard",
 						key, device, int(u.number), shard))
 				}
 			}
@@ -191,8 +190,8 @@ func (s *Store) purgeDevices(
 			if err != nil {
 				return err
 			}
-			all = append(all, gone("DELETE FROM escalations_by_day USING TIMESTAMP ? "+
-				"WHERE tenant = ? AND device = ? AND day = ?", key, device, int(u.number)))
+			all = append(all, gone("escalations_by_day", "tenant device day",
+				key, device, int(u.number)))
 		}
 		all = append(all, goneFrom(key, ofEscalations, device))
 		v, err := s.lookOnly(ctx, key, ids[i], false)
@@ -213,8 +212,7 @@ func (s *Store) purgeDevices(
 		for i, table := range []string{
 			"latest_by_device", "assignments_by_device", "retirements_by_device",
 		} {
-			all[i] = gone("DELETE FROM "+table+" USING TIMESTAMP ? "+
-				"WHERE tenant = ? AND device = ?", key, device)
+			all[i] = gone(table, "tenant device", key, device)
 		}
 		return s.write(ctx, all[:3])
 	})
@@ -222,8 +220,7 @@ func (s *Store) purgeDevices(
 
 // goneFrom deletes a part of the directory.
 func goneFrom(key string, k kind, id string) mutation {
-	return gone("DELETE FROM directory USING TIMESTAMP ? WHERE tenant = ? AND kind = ? AND id = ?",
-		key, string(k), id)
+	return gone("directory", "tenant kind id", key, string(k), id)
 }
 
 // purgeNames deletes what is kept by operator, supervisor, metric and kind of record.
@@ -254,27 +251,23 @@ func (s *Store) purgeName(ctx context.Context, key, of, name string) error {
 	if of == ofMetric {
 		var all []mutation
 		for bucket := range deviceBuckets {
-			all = append(all, gone("DELETE FROM devices_by_metric USING TIMESTAMP ? "+
-				"WHERE tenant = ? AND metric = ? AND bucket = ?", key, name, bucket))
+			all = append(all, gone("devices_by_metric", "tenant metric bucket", key, name, bucket))
 		}
 		return s.write(ctx, all)
 	}
-	text := "DELETE FROM hints_by_supervisor USING TIMESTAMP ? " +
-		"WHERE tenant = ? AND supervisor = ? AND day = ?"
+	table, columns := "hints_by_supervisor", "tenant supervisor day"
 	if kind(of) == ofOperator {
-		text = "DELETE FROM hints_by_operator USING TIMESTAMP ? " +
-			"WHERE tenant = ? AND operator = ? AND hour = ?"
+		table, columns = "hints_by_operator", "tenant operator hour"
 	}
 	var all []mutation
 	for u, err := range s.units(ctx, key, kind(of), name, 0, 1<<31-1, andon.Desc) {
 		if err != nil {
 			return err
 		}
-		all = append(all, gone(text, key, name, int(u.number)))
+		all = append(all, gone(table, columns, key, name, int(u.number)))
 	}
 	if kind(of) == ofOperator {
-		all = append(all, gone("DELETE FROM devices_by_operator USING TIMESTAMP ? "+
-			"WHERE tenant = ? AND operator = ?", key, name))
+		all = append(all, gone("devices_by_operator", "tenant operator", key, name))
 	}
 	return s.write(ctx, append(all, goneFrom(key, kind(of), name)))
 }

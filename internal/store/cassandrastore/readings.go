@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
-	"fmt"
 	"iter"
 	"math"
 	"slices"
-	"strings"
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
@@ -59,15 +57,9 @@ func (r *reading) UnmarshalCQL(_ gocql.TypeInfo, b []byte) error {
 	return f.err
 }
 
-// messageID tells the messages of one device and time apart by what they say, so that one that is
-// sent again is the same row.
+// messageID tells the messages of one device and time apart.
 func messageID(r *andon.Reading) []byte {
-	var text strings.Builder
-	for _, m := range r.Metrics {
-		fmt.Fprintf(&text, "%d %s%b ", len(m.Name), m.Name, m.Value)
-	}
-	text.WriteString(string(r.Metadata))
-	return binary.BigEndian.AppendUint64(nil, shared.Hash(text.String()))
+	return binary.BigEndian.AppendUint64(nil, shared.MessageHash(r))
 }
 
 // AppendReadings is of andon.Readings.

@@ -21,18 +21,6 @@ import (
 // incarnation has greater ones although another process, whose clock is behind, may begin it.
 const recordTombstone = 24 * 3600
 
-// owner returns what a tenant is in keys; "" is none.
-func (s *Store) owner(ctx context.Context, id andon.TenantID) (string, error) {
-	if id == "" {
-		return "", ctx.Err()
-	}
-	t, err := s.tenant(ctx, id)
-	if err != nil {
-		return "", err
-	}
-	return t.Key, nil
-}
-
 // readDocument reads one row. That of a tenant that was deleted has in due how many of its
 // incarnations are over.
 func (s *Store) readDocument(
@@ -146,7 +134,7 @@ func (s *Store) Records(
 	ctx context.Context, tenant andon.TenantID, kind andon.RecordKind, q andon.RecordQuery,
 ) iter.Seq2[andon.Record, error] {
 	return seq.Of(func(yield func(andon.Record) bool) error {
-		key, err := s.owner(ctx, tenant)
+		key, err := s.KeyOf(ctx, tenant)
 		if err != nil {
 			return err
 		}
@@ -211,8 +199,8 @@ func (s *Store) purgeRecords(ctx context.Context, key string, name string) error
 			if err != nil {
 				return err
 			}
-			return s.write(ctx, append(noLongerDue(key, &r, row), gone("DELETE FROM records "+
-				"USING TIMESTAMP ? WHERE tenant = ? AND kind = ? AND id = ?", key, name, r.ID)))
+			return s.write(ctx, append(noLongerDue(key, &r, row),
+				gone("records", "tenant kind id", key, name, r.ID)))
 		})
 		if err != nil {
 			return err
@@ -220,8 +208,7 @@ func (s *Store) purgeRecords(ctx context.Context, key string, name string) error
 	}
 	var all []mutation
 	for bucket := range deviceBuckets {
-		all = append(all, gone("DELETE FROM records_by_kind USING TIMESTAMP ? "+
-			"WHERE tenant = ? AND kind = ? AND bucket = ?", key, name, bucket))
+		all = append(all, gone("records_by_kind", "tenant kind bucket", key, name, bucket))
 	}
 	return s.write(ctx, all)
 }

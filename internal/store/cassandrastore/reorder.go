@@ -99,11 +99,8 @@ func (s *Store) reorder(ctx context.Context) {
 				"error", err)
 			pause = every
 		}
-		select {
-		case <-ctx.Done():
+		if _, err := sleep.Until(ctx, s.reordered, pause); err != nil {
 			return
-		case <-s.reordered:
-		case <-time.After(pause):
 		}
 	}
 }

@@ -149,15 +149,7 @@ func (s *Store) within(ctx context.Context) (context.Context, context.CancelFunc
 // stamp returns the write timestamp of a delivery: µs on this process's clock, strictly rising. A
 // statement that is sent again keeps its stamp, so what a timeout left behind can't undo what came
 // later.
-func (s *Store) stamp() int64 {
-	for {
-		last := s.lastStamp.Load()
-		next := max(int64(s.options.Now()), last+1)
-		if s.lastStamp.CompareAndSwap(last, next) {
-			return next
-		}
-	}
-}
+func (s *Store) stamp() int64 { return s.stamps.Next(s.options.Now()) }
 
 // writeLogged writes what belongs together but lies in several partitions: once Cassandra has it,
 // all of it will be there.

@@ -30,7 +30,7 @@ type Store struct {
 	alone       bool // the cluster is one node
 	speculation gocql.SpeculativeExecutionPolicy
 	inFlight    chan struct{}
-	lastStamp   atomic.Int64
+	stamps      shared.Stamps
 
 	working       atomic.Pointer[working]
 	tenants       *tenants

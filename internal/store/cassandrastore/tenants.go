@@ -53,13 +53,14 @@ func (t *tenants) appendsOf(id andon.TenantID) *rwlock.Lock {
 // incarnation that it is in.
 func (s *Store) serveRecords() {
 	s.Documents = &shared.Documents{
-		Owner: s.owner, Read: s.readDocument, Write: s.writeDocument, Stamp: s.stamp,
+		Read: s.readDocument, Write: s.writeDocument, Stamp: s.stamp,
 	}
 	s.Tenancy = &shared.Tenancy{
 		Documents: s.Documents, Now: s.now, Limits: s.limits, Key: tenantKey,
 		List: s.Records, Seen: s.seenStates, Change: s.changeStates,
 		Over: s.markOver, Ended: s.ended,
 	}
+	s.Owner = s.KeyOf
 }
 
 // tenant returns a tenant that is there.
@@ -89,17 +90,11 @@ func listIn[T any](
 	ctx context.Context, s *Store, id andon.TenantID,
 	walk func(t *tenant, yield func(T) bool) error,
 ) iter.Seq2[T, error] {
-	return seq.Of(func(yield func(T) bool) error {
-		t, err := s.tenant(ctx, id)
-		if err != nil {
-			return err
-		}
-		return walk(t, yield)
-	})
+	return seq.Behind(func() (*tenant, error) { return s.tenant(ctx, id) }, walk)
 }
 
-// limits are those of the keyspace, by which Cassandra lets rows expire. They may have been shortened
-// since.
+// limits are those of the keyspace, by which Cassandra lets rows expire. They may have been
+// shortened since.
 func (s *Store) limits() doc.Limits {
 	w := s.working.Load()
 	const how = "it with `andon store init`"

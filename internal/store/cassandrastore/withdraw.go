@@ -25,38 +25,25 @@ func (s *Store) Withdraw(
 ) (kept andon.Withdrawal, added bool, err error) {
 	ctx, end := s.within(ctx)
 	defer end()
-	if err := s.mayWrite(ctx); err != nil {
-		return w, false, err
-	}
-	t, err := s.tenant(ctx, id)
-	if err != nil {
-		return w, false, err
-	}
-	device := w.Device
-	w.Device = t.purged.in(device)
-	defer func() { kept.Device = device }()
-	slots, err := s.take(ctx, t.Key, w.Device)
-	if err != nil {
-		return w, false, err
-	}
-	defer slots.Give()
-	defer slots.Forget()
-	began := s.processes.now()
-	e, err := s.entry(ctx, t, w.Device, w.Time, w.State)
-	if err == nil && e == nil {
-		err = andon.NoEntry(device, w.Time, w.State)
-	}
-	if err != nil {
-		return w, false, err
-	}
-	w.At = max(w.At, 1)
-	if kept, added = w, e.Withdrawn == nil; !added {
-		kept = *e.Withdrawn
-	}
-	// What is there already is written again: an attempt before may have been broken off.
-	if err = s.withdraw(ctx, t, &kept); err == nil {
-		err = s.inTime(began, s.processes.pace.MemberFor)
-	}
+	kept = w
+	err = s.onDevice(ctx, id, w.Device, func(
+		t *tenant, device andon.DeviceID, _ *taken,
+	) error {
+		e, err := s.entry(ctx, t, device, w.Time, w.State)
+		if err == nil && e == nil {
+			err = andon.NoEntry(w.Device, w.Time, w.State)
+		}
+		if err != nil {
+			return err
+		}
+		kept.Device, kept.At = device, max(w.At, 1)
+		if added = e.Withdrawn == nil; !added {
+			kept = *e.Withdrawn
+		}
+		// What is there already is written again: an attempt before may have been broken off.
+		return s.withdraw(ctx, t, &kept)
+	})
+	kept.Device = w.Device
 	return kept, added, err
 }
 

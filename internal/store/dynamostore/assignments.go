@@ -31,27 +31,19 @@ func (s *Store) keepAssignment(
 // assignments returns those of a device by From, each once, those that change nothing among them.
 func (s *Store) assignments(
 	ctx context.Context, t *tenant, d *device,
-) (all []andon.Assignment, err error) {
+) ([]andon.Assignment, error) {
 	if d.AssignedFrom == 0 {
 		return nil, nil
 	}
 	q := s.record("assignment#" + d.rows(t))
 	q.order = andon.Asc
 	newest := andon.Assignment{Device: d.ID, Operator: d.Assignee, From: d.AssignedFrom}
-	for i, err := range s.each(ctx, q) {
-		if err != nil {
-			return nil, err
-		}
-		from, err := parseTime(i.text(attrSort))
-		if err != nil {
-			return nil, err
-		}
-		if from < newest.From {
-			operator := andon.PersonID(i.text(attrOperator))
-			all = append(all, andon.Assignment{Device: d.ID, Operator: operator, From: from})
-		}
-	}
-	return append(all, newest), nil
+	former, err := collect(ctx, s, q, func(i item) (a andon.Assignment, before bool, err error) {
+		a.From, err = parseTime(i.text(attrSort))
+		a.Device, a.Operator = d.ID, andon.PersonID(i.text(attrOperator))
+		return a, a.From < newest.From, err
+	})
+	return append(former, newest), err
 }
 
 // Assign is of andon.Assignments. Assignments of several devices are side by side; those of one
@@ -280,24 +272,16 @@ func (s *Store) retire(
 // Retirements is of andon.Current.
 func (s *Store) Retirements(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID,
-) (all []andon.Time, err error) {
+) ([]andon.Time, error) {
 	t, d, err := s.find(ctx, id, device)
 	if err != nil || d.Retired == 0 {
 		return nil, err
 	}
 	q := s.record("retirement#" + d.rows(t))
 	q.order = andon.Asc
-	for i, err := range s.each(ctx, q) {
-		if err != nil {
-			return nil, err
-		}
-		at, err := parseTime(i.text(attrSort))
-		if err != nil {
-			return nil, err
-		}
-		if at < d.Retired {
-			all = append(all, at)
-		}
-	}
-	return append(all, d.Retired), nil
+	former, err := collect(ctx, s, q, func(i item) (at andon.Time, before bool, err error) {
+		at, err = parseTime(i.text(attrSort))
+		return at, at < d.Retired, err
+	})
+	return append(former, d.Retired), err
 }

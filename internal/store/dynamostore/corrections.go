@@ -124,7 +124,7 @@ func (s *Store) purgeOnce(ctx context.Context, t *tenant, id andon.DeviceID) err
 	if err := s.swap(ctx, tableDevices, key, i, isStill(attrVersion, was.version)); err != nil {
 		return err
 	}
-	s.tally.take(t.Key, is)
+	s.counted(t.Key, is)
 	return s.deleteRows(ctx, t, was) // what was under way
 }
 

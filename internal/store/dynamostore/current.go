@@ -164,10 +164,10 @@ func (s *Store) Counts(
 	if err != nil {
 		return nil, err
 	}
-	if err := s.tally.await(ctx); err != nil {
+	if err := s.counts.Await(ctx); err != nil {
 		return nil, err
 	}
-	return s.tally.of(t.Key, silentBefore), nil
+	return s.counts.Of(t.Key, silentBefore), nil
 }
 
 // Names is of andon.Current.

@@ -239,7 +239,7 @@ func (s *Store) update(
 		err = s.putDevice(ctx, t, slot.View.version, is)
 		if err == nil {
 			slot.View = is
-			s.tally.take(t.Key, is)
+			s.counted(t.Key, is)
 			return nil
 		}
 		slot.View = nil

@@ -139,21 +139,15 @@ func (s *Store) escalations(
 	if err != nil || newest.version == 0 {
 		return nil, err
 	}
-	all = append(all, newest.Escalation)
 	q := question{
 		table: tableLog, key: logKeys(), partition: join(d.rows(t), partEscalations),
 		prefix: stateDate(state, at) + "#",
 	}
-	for i, err := range s.each(ctx, q) {
-		var r andon.Escalation
-		if err == nil {
-			r, _, err = readEscalation(i)
-		}
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, r)
+	former, err := collect(ctx, s, q, readEscalation)
+	if err != nil {
+		return nil, err
 	}
+	all = append([]andon.Escalation{newest.Escalation}, former...)
 	// The newest may be among the former already, where its successor was not put.
 	slices.SortStableFunc(all, compareRecords)
 	return slices.CompactFunc(all, func(a, b andon.Escalation) bool {

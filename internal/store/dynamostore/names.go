@@ -76,16 +76,12 @@ func (x *indexRows) write(ctx context.Context, others ...write) error {
 }
 
 // seenStates returns the states that have entries, in order.
-func (s *Store) seenStates(ctx context.Context, key string) (seen []andon.State, err error) {
+func (s *Store) seenStates(ctx context.Context, key string) ([]andon.State, error) {
 	q := s.record("state#" + key)
 	q.order = andon.Asc
-	for i, err := range s.each(ctx, q) {
-		if err != nil {
-			return nil, err
-		}
-		seen = append(seen, andon.State(i.text(attrSort)))
-	}
-	return seen, nil
+	return collect(ctx, s, q, func(i item) (andon.State, bool, error) {
+		return andon.State(i.text(attrSort)), true, nil
+	})
 }
 
 // deleteNames deletes the index rows of a life that is over.

@@ -112,11 +112,8 @@ func (p *past) Aside(from andon.Time) iter.Seq2[current.Escalation, error] {
 		for _, state := range p.device.States {
 			span := andon.Span{From: from}
 			q := p.store.stateRange(join(p.device.rows(p.tenant), partEscalated), state, span)
-			for i, err := range p.store.each(p.ctx, q) {
-				var r standing
-				if err == nil {
-					r, err = readStanding(i)
-				}
+			q.page = pageItems
+			for r, err := range rows(p.store, q, readEscalation).All(p.ctx) {
 				if err != nil {
 					return err
 				}

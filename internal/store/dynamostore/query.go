@@ -113,6 +113,20 @@ func rows[R any](s *Store, q question, decode func(item) (R, bool, error)) *shar
 	})
 }
 
+// collect reads all answers of a question, each by decode.
+func collect[R any](
+	ctx context.Context, s *Store, q question, decode func(item) (R, bool, error),
+) (all []R, err error) {
+	q.page = pageItems
+	for r, err := range rows(s, q, decode).All(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
 // each is the items of a question, page by page.
 func (s *Store) each(ctx context.Context, q question) iter.Seq2[item, error] {
 	if q.page == 0 {

@@ -3,7 +3,6 @@ package dynamostore
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -34,21 +33,11 @@ func readingKeys() keys { return keys{attrReadingOf, attrTimestamp} }
 
 func (m *message) at() int64 { return int64(m.Time) }
 
-// messageID tells what a message says.
-func messageID(r *andon.Reading) string {
-	var text strings.Builder
-	for _, m := range r.Metrics {
-		fmt.Fprintf(&text, "%d %s%b ", len(m.Name), m.Name, m.Value)
-	}
-	text.WriteString(string(r.Metadata))
-	return strconv.FormatUint(shared.Hash(text.String()), 36)
-}
-
 // item is what is kept of a message in one of n shards.
 func (m *message) item(t *tenant, d *device, n int, expires expiry) item {
 	at := timeText(m.Time)
 	i := keyed(readingKeys(), shardKey(d.rows(t), shardOf(at, n)),
-		at+"#"+messageID(&m.Reading))
+		at+"#"+strconv.FormatUint(shared.MessageHash(&m.Reading), 36))
 	metrics := item{}
 	for _, x := range m.Metrics {
 		value := strconv.FormatFloat(x.Value, 'g', -1, 64)

@@ -39,18 +39,6 @@ func documentKey(tenant string, r *andon.Record) item {
 	return keyed(recordKeys(), documentsKey(tenant, r.Kind), r.ID)
 }
 
-// owner returns what a tenant is in keys; "" is none.
-func (s *Store) owner(ctx context.Context, id andon.TenantID) (string, error) {
-	if id == "" {
-		return "", ctx.Err()
-	}
-	t, err := s.tenant(ctx, id)
-	if err != nil {
-		return "", err
-	}
-	return t.Key, nil
-}
-
 func (s *Store) document(
 	ctx context.Context, tenant string, r *andon.Record,
 ) (shared.Document, error) {
@@ -101,7 +89,7 @@ func (s *Store) Records(
 	ctx context.Context, tenant andon.TenantID, kind andon.RecordKind, q andon.RecordQuery,
 ) iter.Seq2[andon.Record, error] {
 	return seq.Of(func(yield func(andon.Record) bool) error {
-		key, err := s.owner(ctx, tenant)
+		key, err := s.KeyOf(ctx, tenant)
 		if err != nil {
 			return err
 		}

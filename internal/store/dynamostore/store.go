@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -23,15 +22,15 @@ type Store struct {
 	*shared.Tenancy
 	shared.NoTenantEvents
 
-	options   Options
-	db        *dynamodb.Client
-	inFlight  chan struct{}
-	meter     meter
-	lastStamp atomic.Int64
+	options  Options
+	db       *dynamodb.Client
+	inFlight chan struct{}
+	meter    meter
+	stamps   shared.Stamps
 
 	devices *shared.Devices[device] // what writes last saw of their devices
 	written *cuckoo.Written         // index rows that need not be written again
-	tally   *tally
+	counts  *shared.Counts
 	rates   *rates
 	over    chan struct{} // a life of a tenant is over
 
@@ -55,7 +54,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	s := &Store{
 		options: o, db: db, inFlight: make(chan struct{}, o.InFlight),
 		devices: shared.NewDevices[device](), written: cuckoo.NewWritten(writtenRows),
-		tally: newTally(), rates: newRates(), over: make(chan struct{}, 1),
+		counts: shared.NewCounts(), rates: newRates(), over: make(chan struct{}, 1),
 	}
 	s.serveRecords()
 	if err := verify(ctx, db, o.tables()); err != nil {
@@ -127,12 +126,4 @@ func (s *Store) idle() { closeIdle(s.db.Options().HTTPClient) }
 func (s *Store) now() time.Time { return s.options.Now().Std() }
 
 // stamp is a time in µs, above all that this process took before.
-func (s *Store) stamp() int64 {
-	for {
-		last := s.lastStamp.Load()
-		next := max(last+1, int64(s.options.Now()))
-		if s.lastStamp.CompareAndSwap(last, next) {
-			return next
-		}
-	}
-}
+func (s *Store) stamp() int64 { return s.stamps.Next(s.options.Now()) }

@@ -67,68 +67,42 @@ func (stack) Target() int { return target }
 // Tables are those of the settings.
 func (s stack) Tables() (all []stackTable) {
 	for _, t := range s.tables() {
-		all = append(all, stackTable{t, s.Options})
+		is := stackTable{
+			ID: strings.TrimPrefix(t.name, s.Prefix), Name: t.name, TTL: t.ttl,
+			Hash: t.key.hash, Sort: t.key.sort,
+			Scaled: s.Capacity.scaledOf(t.name, t), capacity: s.Capacity,
+		}
+		for _, a := range t.attributes() {
+			is.Attributes = append(is.Attributes, *a.AttributeName)
+		}
+		for _, i := range t.indexes {
+			p := i.projection()
+			is.Indexes = append(is.Indexes, stackIndex{
+				i.name, i.key.hash, i.key.sort, string(p.ProjectionType), p.NonKeyAttributes,
+			})
+		}
+		all = append(all, is)
 	}
 	return all
 }
 
 // stackTable is one table as the templates show it.
 type stackTable struct {
-	t table
-	o Options
+	ID, Name   string   // without the prefix, and with it
+	TTL        string   // the attribute by which its items expire; "" for none
+	Hash, Sort string   // attributes of the key; Sort is "" for none
+	Attributes []string // of all keys
+	Indexes    []stackIndex
+	Scaled     []scaled // the dimensions that auto scaling moves
+	capacity   Capacity
 }
-
-// ID is its name without the prefix.
-func (t stackTable) ID() string { return strings.TrimPrefix(t.t.name, t.o.Prefix) }
-
-// Name is its name.
-func (t stackTable) Name() string { return t.t.name }
-
-// TTL is the attribute by which its items expire; "" for none.
-func (t stackTable) TTL() string { return t.t.ttl }
-
-// Hash is the partition key.
-func (t stackTable) Hash() string { return t.t.key.hash }
-
-// Sort is the sort key; "" for none.
-func (t stackTable) Sort() string { return t.t.key.sort }
-
-// Attributes are the names of those of all keys.
-func (t stackTable) Attributes() (all []string) {
-	for _, a := range t.t.attributes() {
-		all = append(all, *a.AttributeName)
-	}
-	return all
-}
-
-// Indexes are those of the table.
-func (t stackTable) Indexes() (all []stackIndex) {
-	for _, i := range t.t.indexes {
-		all = append(all, stackIndex{i})
-	}
-	return all
-}
-
-// Scaled are the dimensions that auto scaling moves.
-func (t stackTable) Scaled() []scaled { return t.o.Capacity.scaledOf(t.Name(), t.t) }
 
 // stackIndex is one index as the templates show it.
-type stackIndex struct{ i index }
-
-// Name is its name.
-func (i stackIndex) Name() string { return i.i.name }
-
-// Hash is the partition key.
-func (i stackIndex) Hash() string { return i.i.key.hash }
-
-// Sort is the sort key; "" for none.
-func (i stackIndex) Sort() string { return i.i.key.sort }
-
-// Projects is ALL, INCLUDE or KEYS_ONLY.
-func (i stackIndex) Projects() string { return string(i.i.projection().ProjectionType) }
-
-// Included are the attributes of INCLUDE.
-func (i stackIndex) Included() []string { return i.i.projection().NonKeyAttributes }
+type stackIndex struct {
+	Name, Hash, Sort string
+	Projects         string // ALL, INCLUDE or KEYS_ONLY
+	Included         []string
+}
 
 // alarm is one that the templates set on a table.
 type alarm struct {
@@ -143,8 +117,8 @@ const unitsOnDemand = 40_000
 // Alarms are those of the guide: consumed capacity, throttled requests, system errors.
 func (t stackTable) Alarms() []alarm {
 	reads, writes := unitsOnDemand, unitsOnDemand
-	if t.o.Capacity.Mode == provisioned {
-		reads, writes = t.o.Capacity.Read.Max, t.o.Capacity.Write.Max
+	if t.capacity.Mode == provisioned {
+		reads, writes = t.capacity.Read.Max, t.capacity.Write.Max
 	}
 	operations := []string{"BatchGetItem", "BatchWriteItem", "DeleteItem", "GetItem", "PutItem",
 		"Query", "UpdateItem"}

@@ -19,13 +19,14 @@ type tenant = shared.Tenant
 // serveRecords has the records and the tenants served by their documents.
 func (s *Store) serveRecords() {
 	s.Documents = &shared.Documents{
-		Owner: s.owner, Read: s.document, Write: s.swapRecord, Stamp: s.stamp,
+		Read: s.document, Write: s.swapRecord, Stamp: s.stamp,
 	}
 	s.Tenancy = &shared.Tenancy{
 		Documents: s.Documents, Now: s.now, Limits: s.limits, Key: tenantKey,
 		List: s.Records, Seen: s.seenStates, Change: s.changeStates,
 		Over: s.markOver, Ended: s.ended,
 	}
+	s.Owner = s.KeyOf
 }
 
 // tenant returns a tenant that is there.
@@ -36,9 +37,11 @@ func (s *Store) tenant(ctx context.Context, id andon.TenantID) (*tenant, error) 
 // limits are those of the tables.
 func (s *Store) limits() doc.Limits {
 	return doc.Limits{
-		Keeps:    "these tables keep",
-		Events:   doc.Limit{Most: s.options.Retention, Raise: "dynamodb.retention"},
-		Readings: doc.Limit{Most: s.options.ReadingsRetention, Raise: "dynamodb.readings_retention"},
+		Keeps:  "these tables keep",
+		Events: doc.Limit{Most: s.options.Retention, Raise: "dynamodb.retention"},
+		Readings: doc.Limit{
+			Most: s.options.ReadingsRetention, Raise: "dynamodb.readings_retention",
+		},
 	}
 }
 
@@ -56,13 +59,7 @@ func listIn[T any](
 	ctx context.Context, s *Store, id andon.TenantID,
 	walk func(t *tenant, yield func(T) bool) error,
 ) iter.Seq2[T, error] {
-	return seq.Of(func(yield func(T) bool) error {
-		t, err := s.tenant(ctx, id)
-		if err != nil {
-			return err
-		}
-		return walk(t, yield)
-	})
+	return seq.Behind(func() (*tenant, error) { return s.tenant(ctx, id) }, walk)
 }
 
 // Reorder is of andon.Tenants. A device that is read or written meanwhile is folded again by the
@@ -165,7 +162,7 @@ func (s *Store) markOver(ctx context.Context, key string) error {
 
 // ended has what is left of a life deleted.
 func (s *Store) ended(_ context.Context, key string) error {
-	s.tally.forget(key)
+	s.counts.Forget(key)
 	select {
 	case s.over <- struct{}{}:
 	default: // it is going to look anyway
@@ -227,7 +224,7 @@ func (s *Store) purgeAll(ctx context.Context) error {
 
 // purgeLife deletes what is not of a device, and that the life is over.
 func (s *Store) purgeLife(ctx context.Context, key string) error {
-	s.tally.forget(key)
+	s.counts.Forget(key)
 	for i, err := range s.each(ctx, s.record(kindsKey(key))) {
 		if err == nil {
 			err = s.deleteAll(ctx, s.record(documentsKey(key, andon.RecordKind(i.text(attrSort)))))

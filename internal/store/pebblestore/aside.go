@@ -180,15 +180,9 @@ func asideKey(tenant uint32, device andon.DeviceID, entry andon.Time, state ando
 
 // splitAside takes apart what follows the device.
 func splitAside(rest []byte) (r current.Escalation, ok bool) {
-	if r.Entry, rest, ok = takeInvertedTime(rest); !ok {
-		return r, false
-	}
-	var state string
-	if state, rest, ok = takeText(rest); !ok {
-		return r, false
-	}
-	r.State = andon.State(state)
-	r.At, rest, ok = takeInvertedTime(rest)
-	r.To = andon.PersonID(rest)
-	return r, ok
+	w := wire{rest: rest}
+	r.Entry, r.State = w.inverted(), andon.State(w.name())
+	r.At = w.inverted()
+	r.To = andon.PersonID(w.rest)
+	return r, !w.bad
 }

@@ -214,3 +214,10 @@ func TestConversionGoesOn(t *testing.T) {
 		t.Errorf("there were %d parts only", parts)
 	}
 }
+
+// formerEventKey is the key of an event up to format 4.
+func formerEventKey(
+	tenant uint32, device andon.DeviceID, at andon.Time, state andon.State,
+) key {
+	return newKey(formerEvent, tenant).event(device, at, state)
+}

@@ -16,13 +16,7 @@ func listIn[T any](
 	ctx context.Context, s *Store, id andon.TenantID,
 	walk func(t *tenant, yield func(T) bool) error,
 ) iter.Seq2[T, error] {
-	return seq.Of(func(yield func(T) bool) error {
-		t, err := s.tenant(ctx, id)
-		if err != nil {
-			return err
-		}
-		return walk(t, yield)
-	})
+	return seq.Behind(func() (*tenant, error) { return s.tenant(ctx, id) }, walk)
 }
 
 // DeviceEvents is of andon.Log.

@@ -177,25 +177,11 @@ func (k key) escalated(device andon.DeviceID, at andon.Time, state andon.State) 
 
 // splitEscalation takes apart what follows the device.
 func splitEscalation(rest []byte) (e andon.Escalation, ok bool) {
-	if e.Time, rest, ok = takeInvertedTime(rest); !ok {
-		return e, false
-	}
-	state, rest, ok := takeText(rest)
-	if !ok {
-		return e, false
-	}
-	e.State = andon.State(state)
-	e.At, rest, ok = takeInvertedTime(rest)
-	e.To = andon.PersonID(rest)
-	return e, ok
-}
-
-// formerEventKey is that of an event up to format 4, and of raw Pebble beside which a store is
-// measured.
-func formerEventKey(
-	tenant uint32, device andon.DeviceID, at andon.Time, state andon.State,
-) key {
-	return newKey(formerEvent, tenant).event(device, at, state)
+	w := wire{rest: rest}
+	e.Time, e.State = w.inverted(), andon.State(w.name())
+	e.At = w.inverted()
+	e.To = andon.PersonID(w.rest)
+	return e, !w.bad
 }
 
 // event continues a key of formerEvent with what identifies an entry.
@@ -276,31 +262,15 @@ func splitState(rest []byte) (state []byte, at, escalated andon.Time, ok bool) {
 }
 
 func splitSupervisor(rest []byte) (k andon.EventKey, ok bool) {
-	var device, state string
-	if k.Time, rest, ok = takeTime(rest); !ok {
-		return k, false
-	}
-	if device, rest, ok = takeText(rest); !ok {
-		return k, false
-	}
-	state, rest, ok = takeText(rest)
-	k.Device, k.State = andon.DeviceID(device), andon.State(state)
-	return k, ok && len(rest) == 0
+	w := wire{rest: rest}
+	k.Time = w.instant()
+	k.Device, k.State = andon.DeviceID(w.name()), andon.State(w.name())
+	return k, !w.bad && len(w.rest) == 0
 }
 
 func splitDue(k []byte) (r andon.Record, ok bool) {
-	kind, rest, ok := takeText(k[min(1, len(k)):])
-	if !ok {
-		return r, false
-	}
-	if r.Due, rest, ok = takeTime(rest); !ok {
-		return r, false
-	}
-	tenant, rest, ok := takeText(rest)
-	if !ok {
-		return r, false
-	}
-	r.Kind, r.Tenant = andon.RecordKind(kind), andon.TenantID(tenant)
-	r.ID, rest, ok = takeText(rest)
-	return r, ok && len(rest) == 0
+	w := wire{rest: k[min(1, len(k)):]}
+	r.Kind, r.Due = andon.RecordKind(w.name()), w.instant()
+	r.Tenant, r.ID = andon.TenantID(w.name()), w.name()
+	return r, !w.bad && len(w.rest) == 0
 }

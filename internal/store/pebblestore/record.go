@@ -123,45 +123,6 @@ func appendEscalations(b []byte, d *current.Device) []byte {
 	return b
 }
 
-// wire reads a record; after the first part that is not of its form it is bad and reads zeros.
-type wire struct {
-	rest []byte
-	bad  bool
-}
-
-func (w *wire) count() uint64 {
-	n, rest, ok := takeCount(w.rest)
-	w.rest, w.bad = rest, w.bad || !ok
-	return n
-}
-
-func (w *wire) time() andon.Time { return andon.Time(w.count()) }
-
-func (w *wire) text() string {
-	s, rest, ok := takeCounted(w.rest)
-	w.rest, w.bad = rest, w.bad || !ok
-	return s
-}
-
-func (w *wire) signed() int64 {
-	n, size := binary.Varint(w.rest)
-	if size <= 0 {
-		w.rest, w.bad = nil, true
-		return 0
-	}
-	w.rest = w.rest[size:]
-	return n
-}
-
-func (w *wire) byte() (c byte) {
-	if len(w.rest) == 0 {
-		w.bad = true
-		return 0
-	}
-	c, w.rest = w.rest[0], w.rest[1:]
-	return c
-}
-
 // parts reads into d what appendParts wrote.
 func (w *wire) parts(parts byte, d *current.Device, base andon.Time) {
 	if parts&partNewest != 0 {

@@ -40,6 +40,72 @@ func takeCounted(b []byte) (text string, rest []byte, ok bool) {
 	return string(rest[:n]), rest[n:], true
 }
 
+// wire reads values and keys. Behind the first part that is not of its form it is bad and reads
+// zeros.
+type wire struct {
+	rest []byte
+	bad  bool
+}
+
+// err reports that it is bad.
+func (w *wire) err() error {
+	if w.bad {
+		return errDamaged
+	}
+	return nil
+}
+
+// The parts of values.
+
+func (w *wire) count() uint64 {
+	n, rest, ok := takeCount(w.rest)
+	w.rest, w.bad = rest, w.bad || !ok
+	return n
+}
+
+func (w *wire) time() andon.Time { return andon.Time(w.count()) }
+
+func (w *wire) text() string {
+	s, rest, ok := takeCounted(w.rest)
+	w.rest, w.bad = rest, w.bad || !ok
+	return s
+}
+
+func (w *wire) signed() int64 {
+	n, size := binary.Varint(w.rest)
+	if size <= 0 {
+		w.rest, w.bad = nil, true
+		return 0
+	}
+	w.rest = w.rest[size:]
+	return n
+}
+
+func (w *wire) byte() (c byte) {
+	if len(w.rest) == 0 {
+		w.bad = true
+		return 0
+	}
+	c, w.rest = w.rest[0], w.rest[1:]
+	return c
+}
+
+// The parts of keys.
+
+func (w *wire) name() string {
+	s, rest, ok := takeText(w.rest)
+	w.rest, w.bad = rest, w.bad || !ok
+	return s
+}
+
+func (w *wire) instant() andon.Time {
+	t, rest, ok := takeTime(w.rest)
+	w.rest, w.bad = rest, w.bad || !ok
+	return t
+}
+
+func (w *wire) inverted() andon.Time { return andon.Time(^uint64(w.instant())) }
+
 func appendEvent(b []byte, e *andon.Event, operator andon.PersonID) []byte {
 	b = appendText(b, string(operator))
 	b = appendText(b, e.Message)
@@ -48,16 +114,10 @@ func appendEvent(b []byte, e *andon.Event, operator andon.PersonID) []byte {
 
 // readEvent fills in what the value holds of an event.
 func readEvent(e *andon.Event, value []byte) error {
-	operator, rest, ok := takeCounted(value)
-	if !ok {
-		return errDamaged
-	}
-	message, rest, ok := takeCounted(rest)
-	if !ok {
-		return errDamaged
-	}
-	e.Operator, e.Message, e.Attributes = andon.PersonID(operator), message, andon.JSON(rest)
-	return nil
+	w := wire{rest: value}
+	e.Operator, e.Message = andon.PersonID(w.text()), w.text()
+	e.Attributes = andon.JSON(w.rest)
+	return w.err()
 }
 
 func appendEscalation(b []byte, e *andon.Escalation) []byte {
@@ -66,12 +126,10 @@ func appendEscalation(b []byte, e *andon.Escalation) []byte {
 }
 
 func readEscalation(e *andon.Escalation, value []byte) error {
-	by, rest, ok := takeCounted(value)
-	if !ok {
-		return errDamaged
-	}
-	e.By, e.Note = andon.PersonID(by), string(rest)
-	return nil
+	w := wire{rest: value}
+	e.By = andon.PersonID(w.text())
+	e.Note = string(w.rest)
+	return w.err()
 }
 
 func appendReading(b []byte, metrics andon.Metrics, metadata andon.JSON) []byte {
@@ -84,19 +142,19 @@ func appendReading(b []byte, metrics andon.Metrics, metadata andon.JSON) []byte 
 }
 
 func readReading(value []byte) (metrics andon.Metrics, metadata andon.JSON, err error) {
-	n, rest, ok := takeCount(value)
-	if !ok || n > uint64(len(rest)) {
+	w := wire{rest: value}
+	n := w.count()
+	if n > uint64(len(w.rest)) {
 		return nil, "", errDamaged
 	}
 	metrics = make(andon.Metrics, n)
 	for i := range metrics {
-		name, after, ok := takeCounted(rest)
-		if !ok || len(after) < 8 {
+		metrics[i].Name = andon.MetricName(w.text())
+		if len(w.rest) < 8 {
 			return nil, "", errDamaged
 		}
-		metrics[i].Name = andon.MetricName(name)
-		metrics[i].Value = math.Float64frombits(binary.BigEndian.Uint64(after))
-		rest = after[8:]
+		metrics[i].Value = math.Float64frombits(binary.BigEndian.Uint64(w.rest))
+		w.rest = w.rest[8:]
 	}
-	return metrics, andon.JSON(rest), nil
+	return metrics, andon.JSON(w.rest), w.err()
 }

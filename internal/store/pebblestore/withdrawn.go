@@ -1,7 +1,6 @@
 package pebblestore
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -49,17 +48,11 @@ func appendWithdrawal(b []byte, w *andon.Withdrawal) []byte {
 	return append(b, w.Note...)
 }
 
-func readWithdrawal(w *andon.Withdrawal, value []byte) error {
-	at, rest, ok := takeCount(value)
-	if !ok {
-		return errDamaged
-	}
-	by, rest, ok := takeCounted(rest)
-	if !ok {
-		return errDamaged
-	}
-	w.At, w.By, w.Note = andon.Time(at), andon.PersonID(by), string(rest)
-	return nil
+func readWithdrawal(is *andon.Withdrawal, value []byte) error {
+	w := wire{rest: value}
+	is.At, is.By = w.time(), andon.PersonID(w.text())
+	is.Note = string(w.rest)
+	return w.err()
 }
 
 // withdrawal returns the record of an entry that was withdrawn; nil while that is not durable.
@@ -91,17 +84,8 @@ func (s *Store) loadWithdrawals(t *tenant) error {
 }
 
 func splitWithdrawal(rest []byte) (device andon.DeviceID, e andon.EntryRef, err error) {
-	id, rest, ok := takeText(bytes.Clone(rest))
-	if !ok {
-		return "", e, errDamaged
-	}
-	at, rest, ok := takeTime(rest)
-	if !ok {
-		return "", e, errDamaged
-	}
-	state, _, ok := takeText(rest)
-	if !ok {
-		return "", e, errDamaged
-	}
-	return andon.DeviceID(id), andon.EntryRef{Time: at, State: andon.State(state)}, nil
+	w := wire{rest: rest}
+	device = andon.DeviceID(w.name())
+	e.Time, e.State = w.instant(), andon.State(w.name())
+	return device, e, w.err()
 }

@@ -1,7 +1,9 @@
 package shared
 
 import (
+	"github.com/andonhq/andon"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -30,4 +32,18 @@ func (c *Clock) At(t time.Time) (now Moment, jumped bool) {
 	jumped = ahead > c.ahead+jumpOf
 	c.ahead = ahead
 	return Moment(passed) + 1, jumped
+}
+
+// Stamps are times in µs, each above all that were taken before.
+type Stamps struct{ last atomic.Int64 }
+
+// Next takes one, which is now where that is not taken.
+func (s *Stamps) Next(now andon.Time) int64 {
+	for {
+		last := s.last.Load()
+		next := max(last+1, int64(now))
+		if s.last.CompareAndSwap(last, next) {
+			return next
+		}
+	}
 }

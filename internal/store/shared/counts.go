@@ -8,8 +8,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/sleep"
 )
 
 // Counts are how many devices are in each state, by tenant, without asking for each device.
@@ -111,16 +113,45 @@ func (c *Counts) Hear(tenant string, device andon.DeviceID, received andon.Time)
 	t.devices[sum] = d
 }
 
-// Await waits until all devices were read once. It returns how many were so far where ctx ends
-// before.
-func (c *Counts) Await(ctx context.Context) (sofar int, err error) {
+// countingPatience is how long a request waits for the first reading.
+const countingPatience = 10 * time.Second
+
+// Await waits until all devices were read once, for a while.
+func (c *Counts) Await(ctx context.Context) error {
+	patience := time.NewTimer(countingPatience)
+	defer patience.Stop()
 	select {
 	case <-c.whole:
-		return 0, nil
+		return nil
 	case <-ctx.Done():
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		return c.read, ctx.Err()
+		return ctx.Err()
+	case <-patience.C:
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return andon.Errorf(andon.Unavailable, "the devices of each state are still being counted "+
+		"since the start, %d of them so far: try again in a moment", c.read)
+}
+
+// Recount has all devices read again and again, with a pause, until ctx ends. failed is told what
+// was in the way, and then it is tried again soon.
+func (c *Counts) Recount(
+	ctx context.Context, pause time.Duration, read func(context.Context) error, failed func(error),
+) {
+	for {
+		wait, err := pause, read(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			failed(err)
+			wait = time.Second
+		default:
+			c.Done()
+		}
+		if sleep.For(ctx, wait) != nil {
+			return
+		}
 	}
 }
 

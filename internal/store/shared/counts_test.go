@@ -2,9 +2,13 @@ package shared
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -84,18 +88,32 @@ func TestCountsOfGenerations(t *testing.T) {
 }
 
 // TestCountsAwait: counts are asked for once all devices were read, and else it is said how many
-// were.
+// were. What fails is tried again.
 func TestCountsAwait(t *testing.T) {
-	c := NewCounts()
-	c.Progress()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if sofar, err := c.Await(ctx); err == nil || sofar != 1 {
-		t.Errorf("%d devices were read, %v", sofar, err)
-	}
-	c.Done()
-	c.Done()
-	if _, err := c.Await(t.Context()); err != nil {
-		t.Error(err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c := NewCounts()
+		ctx, cancel := context.WithCancel(t.Context())
+		reads, failures := 0, 0
+		go c.Recount(ctx, time.Hour, func(ctx context.Context) error {
+			c.Progress()
+			if reads++; reads < 20 {
+				return errors.New("broken")
+			}
+			return nil
+		}, func(error) { failures++ })
+		err := c.Await(t.Context())
+		if err == nil || !strings.Contains(err.Error(), " of them so far") {
+			t.Errorf("after 10 s: %v", err)
+		}
+		if err := c.Await(t.Context()); err != nil || failures != 19 {
+			t.Errorf("after 19 failures: %v, %d", err, failures)
+		}
+		<-time.After(time.Hour)
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		if reads != 21 {
+			t.Errorf("the devices were read %d times, want once more after an hour", reads)
+		}
+	})
 }

@@ -30,7 +30,7 @@ func (d *Document) Into(r *andon.Record) {
 // Documents serves single records by what a database can do with their documents. A tenant is what
 // it is in keys; "" is none.
 type Documents struct {
-	// Owner returns what the tenant of a record is in keys.
+	// Owner returns what the tenant of a record is in keys; that of "" is "".
 	Owner func(context.Context, andon.TenantID) (string, error)
 	// Read returns the document of a record as it is now, the zero value where there is none.
 	Read func(ctx context.Context, tenant string, r *andon.Record) (Document, error)
@@ -43,10 +43,6 @@ type Documents struct {
 
 // read reads the document of a record, with what its tenant is in keys.
 func (d *Documents) read(ctx context.Context, r *andon.Record) (string, Document, error) {
-	if r.Tenant == "" {
-		is, err := d.Read(ctx, "", r)
-		return "", is, err
-	}
 	tenant, err := d.Owner(ctx, r.Tenant)
 	if err != nil {
 		return "", Document{}, err

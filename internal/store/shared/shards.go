@@ -1,7 +1,9 @@
 package shared
 
 import (
+	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/andonhq/andon"
 )
@@ -58,6 +60,17 @@ func Hash(text string) uint64 {
 		h = (h ^ uint64(text[i])) * 1099511628211
 	}
 	return h
+}
+
+// MessageHash tells the messages of one device and time apart by what they say, so that one that is
+// sent again is the same row. It is part of what is stored.
+func MessageHash(r *andon.Reading) uint64 {
+	var text strings.Builder
+	for _, m := range r.Metrics {
+		fmt.Fprintf(&text, "%d %s%b ", len(m.Name), m.Name, m.Value)
+	}
+	text.WriteString(string(r.Metadata))
+	return Hash(text.String())
 }
 
 // Spread chooses one of n partitions by a hash: it mixes the high bits into the low ones.

@@ -6,9 +6,10 @@
 //   - the devices that must be read again after a change (Reviews);
 //   - the other processes that write (Membership), and the devices that a process remembers
 //     (Devices);
+//   - the tenants and the records, which are documents (Tenancy, Documents);
 //   - when a device needs more partitions for a day (Fullness, ShardOf), and how rows of several
 //     partitions become one list (Rows, Instants, Merge).
 //
-// Its input is what the database answered. It must not know a database, its keys or its statements,
-// and does no I/O.
+// Its input is what the database answered, or a function that asks it. It must not know a database,
+// its keys or its statements, and does no I/O.
 package shared

@@ -23,8 +23,8 @@ type Tenant struct {
 	tenants.Own
 }
 
-// Tenancy serves the tenants of a store as documents. It keeps each for TenantAge, since every
-// request asks.
+// Tenancy serves the tenants of a store as documents, and who owns other documents. It keeps each
+// for TenantAge, since every request asks.
 type Tenancy struct {
 	*Documents
 	Now    func() time.Time
@@ -144,6 +144,18 @@ func (t *Tenancy) Known(ctx context.Context, id andon.TenantID) (*Tenant, error)
 	}
 	t.remember(is.Record.ID, knownTenant{is, is.Record.Version, began})
 	return is, nil
+}
+
+// KeyOf returns what the tenant of a record is in keys; "" is none.
+func (t *Tenancy) KeyOf(ctx context.Context, id andon.TenantID) (string, error) {
+	if id == "" {
+		return "", ctx.Err()
+	}
+	is, err := t.Known(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	return is.Key, nil
 }
 
 // Tenants is of andon.Tenants.

@@ -17,30 +17,38 @@ type unexpiring interface {
 	andon.Tenants
 	andon.Records
 
+	unexpiringWrites
+	unexpiringAnswers
+	Capabilities() andon.Capabilities
+	Ready(ctx context.Context) error
+	Close() error
+}
+
+type unexpiringWrites interface {
 	Append(
 		ctx context.Context, tenant andon.TenantID, received andon.Time, events []andon.Event,
 	) error
+	AppendReadings(
+		ctx context.Context, tenant andon.TenantID, received andon.Time, readings []andon.Reading,
+	) error
+	Retire(
+		ctx context.Context, tenant andon.TenantID, device andon.DeviceID, at andon.Time,
+	) (andon.Time, error)
+	Purge(ctx context.Context, tenant andon.TenantID, device andon.DeviceID) error
+}
+
+type unexpiringAnswers interface {
 	Counts(
 		ctx context.Context, tenant andon.TenantID, silentBefore andon.Time,
 	) ([]andon.StateCount, error)
 	Names(
 		ctx context.Context, tenant andon.TenantID, q andon.NameQuery,
 	) iter.Seq2[andon.NameCount, error]
-	Retire(
-		ctx context.Context, tenant andon.TenantID, device andon.DeviceID, at andon.Time,
-	) (andon.Time, error)
 	Retirements(
 		ctx context.Context, tenant andon.TenantID, device andon.DeviceID,
 	) ([]andon.Time, error)
-	Purge(ctx context.Context, tenant andon.TenantID, device andon.DeviceID) error
-	AppendReadings(
-		ctx context.Context, tenant andon.TenantID, received andon.Time, readings []andon.Reading,
-	) error
 	AwaitChange(ctx context.Context, tenant andon.TenantID, after andon.Position) error
 	ChangesKept(
 		ctx context.Context, tenant andon.TenantID,
 	) (oldest, newest andon.Position, err error)
-	Capabilities() andon.Capabilities
-	Ready(ctx context.Context) error
-	Close() error
 }

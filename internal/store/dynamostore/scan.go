@@ -1,0 +1,72 @@
+package dynamostore
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/andonhq/andon"
+)
+
+// counted takes in what is known of a device. Versions only rise, so they are the times that say
+// which of two stands.
+func (s *Store) counted(tenant string, d *device) {
+	key, over := andon.EventKey{Time: andon.Time(d.version), State: d.State}, andon.Time(0)
+	if !d.Alive() {
+		over = key.Time
+	}
+	s.counts.Raise(tenant, 0, d.ID, key, over, d.Received)
+}
+
+// count reads all devices, again and again.
+func (s *Store) count(ctx context.Context) {
+	read := func(ctx context.Context) error {
+		return s.scan(ctx, func(tenant string, d *device) error {
+			s.counted(tenant, d)
+			s.counts.Progress()
+			return nil
+		})
+	}
+	s.counts.Recount(ctx, s.options.Recount, read, func(err error) {
+		s.options.Log.Warn("the devices can't be counted", "error", err)
+	})
+}
+
+// scan reads all devices of all tenants, a page at a time.
+func (s *Store) scan(ctx context.Context, each func(tenant string, d *device) error) error {
+	var behind item
+	for {
+		var found []item
+		err := s.call(ctx, "Scan", tableDevices,
+			func(ctx context.Context) (consumption, error) {
+				out, err := s.db.Scan(ctx, &dynamodb.ScanInput{
+					TableName: s.table(tableDevices), ExclusiveStartKey: behind,
+					Limit: aws.Int32(pageItems), ConsistentRead: aws.Bool(true),
+					ReturnConsumedCapacity: types.ReturnConsumedCapacityIndexes,
+				})
+				if err != nil {
+					return nil, err
+				}
+				for _, i := range out.Items {
+					found = append(found, i)
+				}
+				behind = out.LastEvaluatedKey
+				return one(out.ConsumedCapacity), nil
+			})
+		for _, i := range found {
+			tenant, id := splitDevice(i.text(attrDevice))
+			d, err := readDevice(id, i)
+			if err == nil {
+				err = each(tenant, d)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if err != nil || behind == nil {
+			return err
+		}
+	}
+}
