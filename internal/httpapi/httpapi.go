@@ -14,6 +14,7 @@ package httpapi
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -37,6 +38,8 @@ type Options struct {
 	Store andon.Store
 	// Damage returns the damaged files of the store, which /readyz names; none unless set.
 	Damage func() []string
+	// Backup writes a backup of the store; without it the store has none.
+	Backup func(ctx context.Context, w io.Writer) error
 	// Intake takes what is written.
 	Intake *intake.Intake
 	// Now is the clock that running intervals and silent devices are measured with.
@@ -76,6 +79,11 @@ type Version struct {
 func (o Options) withDefaults() Options {
 	if o.Damage == nil {
 		o.Damage = func() []string { return nil }
+	}
+	if o.Backup == nil {
+		o.Backup = func(context.Context, io.Writer) error {
+			return andon.Errorf(andon.Unsupported, "this server takes no backup of its store")
+		}
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -148,7 +156,7 @@ func (a *API) allRoutes() []*route {
 	groups := [][]*route{
 		a.eventRoutes(), a.deviceRoutes(), a.peopleRoutes(), a.readingRoutes(), a.tenantRoutes(),
 		a.nameRoutes(), a.restoreRoutes(), a.operationRoutes(),
-		{a.sweepRoute(), a.fleetRoute(), a.streamRoute()},
+		{a.sweepRoute(), a.backupRoute(), a.fleetRoute(), a.streamRoute()},
 	}
 	var all []*route
 	for _, group := range groups {

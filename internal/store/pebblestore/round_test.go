@@ -41,22 +41,23 @@ func newHeldLogs(fs vfs.FS) *heldLogs {
 	return h
 }
 
-// awaitIn waits until a goroutine is in a method of the store, where the test keeps it.
-func awaitIn(t *testing.T, method string, or ...<-chan struct{}) {
+// awaitIn waits until a goroutine is in a method of the store, where the test keeps it. It returns
+// false where another thing happens before.
+func awaitIn(t *testing.T, method string, another <-chan struct{}) bool {
 	t.Helper()
-	or = append(or, nil)
 	stacks := make([]byte, 4<<20)
 	for begun := time.Now(); time.Since(begun) < time.Minute; runtime.Gosched() {
 		if strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "pebblestore."+method) {
-			return
+			return true
 		}
 		select {
-		case <-or[0]:
-			return
+		case <-another:
+			return false
 		default:
 		}
 	}
 	t.Fatalf("no goroutine came into %s", method)
+	return false
 }
 
 // pendingAppend sends entries that are in the log and not on the disk, until the log is released.
@@ -87,8 +88,7 @@ func TestRoundWaitsForItsRows(t *testing.T) {
 	appended := pendingAppend(t, s, h, warnings(1))
 	round := make(chan error, 1)
 	go func() { round <- s.checkpoint() }()
-	awaitIn(t, "(*Store).sync(", made)
-	if s.heads.behind == 0 || len(made) > 0 || len(round) > 0 {
+	if !awaitIn(t, "(*Store).sync(", made) || len(made) > 0 || len(round) > 0 {
 		t.Error("a round wrote blocks of rows that are not on the disk yet")
 	}
 	h.held.Unlock()
@@ -210,7 +210,7 @@ func TestReadersLookAtHeadsFirst(t *testing.T) {
 				}
 				found <- err
 			}()
-			awaitIn(t, "(*heads).look(")
+			awaitIn(t, "(*heads).look(", nil)
 			err := s.settle(s.everyTenant())
 			s.heads.frozen = nil // as drop does
 			close(s.heads.ended)
