@@ -108,7 +108,7 @@ func (a *App) wire(token string, loopback bool) {
 		Intake: a.intake, Now: a.Now, Log: a.Log, Registry: registry,
 		Version: a.Version, Token: token, Loopback: loopback,
 		BodyTimeout: t.Body, Timeout: t.Request,
-		Slow: a.Config.Log.Slow,
+		Slow: a.Config.Log.Slow, Backup: a.backup,
 	})
 	a.server = &http.Server{
 		Handler:           a.api,

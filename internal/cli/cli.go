@@ -22,6 +22,7 @@ import (
 	"github.com/andonhq/andon/internal/cli/live"
 	"github.com/andonhq/andon/internal/cli/measure"
 	"github.com/andonhq/andon/internal/cli/operate"
+	"github.com/andonhq/andon/internal/cli/preserve"
 	"github.com/andonhq/andon/internal/cli/query"
 	"github.com/andonhq/andon/internal/cli/transfer"
 )
@@ -95,6 +96,7 @@ the configuration of a server is wrong.`,
 	root.AddCommand(transfer.Export(p))
 	root.AddCommand(measure.Command(p))
 	root.AddCommand(operate.Store(p))
+	root.AddCommand(preserve.Backup(p), preserve.Restore(p), preserve.Verify(p))
 	root.SetHelpCommand(helpCommand())
 	command.CheckArguments(root)
 	fitHelp(root)

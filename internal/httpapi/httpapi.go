@@ -15,6 +15,7 @@ package httpapi
 import (
 	"cmp"
 	"context"
+	"io"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -42,6 +43,8 @@ type Options struct {
 	Store andon.Store
 	// Damage returns the damaged files of the store, which /readyz names; none unless set.
 	Damage func() []string
+	// Backup writes a backup of the store; without it the store has none.
+	Backup func(ctx context.Context, w io.Writer) error
 	// Intake takes what is written.
 	Intake *intake.Intake
 	// Now is the clock that running intervals and silent devices are measured with.
@@ -82,6 +85,11 @@ func (o Options) withDefaults() Options {
 	o.Timeout = cmp.Or(o.Timeout, 60*time.Second)
 	if o.Board == nil {
 		o.Board = ui.New()
+	}
+	if o.Backup == nil {
+		o.Backup = func(context.Context, io.Writer) error {
+			return andon.Errorf(andon.Unsupported, "this server takes no backup of its store")
+		}
 	}
 	return o
 }
@@ -145,7 +153,7 @@ func (a *API) allRoutes() []*route {
 	groups := [][]*route{
 		a.eventRoutes(), a.deviceRoutes(), a.peopleRoutes(), a.readingRoutes(), a.tenantRoutes(),
 		a.nameRoutes(), a.restoreRoutes(), a.operationRoutes(),
-		{a.sweepRoute(), a.fleetRoute(), a.streamRoute()}, a.sessionRoutes(),
+		{a.sweepRoute(), a.backupRoute(), a.fleetRoute(), a.streamRoute()}, a.sessionRoutes(),
 	}
 	var all []*route
 	for _, group := range groups {

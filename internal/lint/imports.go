@@ -41,6 +41,7 @@ func plan() []layer {
 		{dir: "internal/ingest/*", pure: true, may: ". internal/spell internal/ingest " +
 			"internal/ingest/jsonscan"},
 		{dir: "internal/intake", pure: true, may: ". internal/ingest"},
+		{dir: "internal/backup", may: "."},
 		{dir: "internal/store/wrap", pure: true, may: ". internal/seq internal/sleep"},
 		{dir: "internal/bench", pure: true, may: ". internal/sleep internal/store/wrap"},
 		{dir: "internal/bench/peer", may: ". internal/bench internal/ingest " +
@@ -61,7 +62,7 @@ func plan() []layer {
 		{dir: "internal/enginetest"},
 		{dir: "internal/tools/cassandra", may: "internal/enginetest"},
 
-		{dir: "internal/app", may: ". client internal/config internal/httpapi internal/intake " +
+		{dir: "internal/app", may: ". client internal/backup internal/config internal/httpapi internal/intake " +
 			"internal/sleep internal/store/adapter internal/store/all internal/store/wrap"},
 		{dir: "cmd/andon", may: "internal/cli"},
 
@@ -79,7 +80,7 @@ func planOfCommands() []layer {
 			"internal/spell"},
 		{dir: "internal/cli/local", may: ". internal/app internal/cli/command internal/config " +
 			"internal/store/all"},
-		{dir: "internal/cli/*", may: ". client internal/app internal/bench internal/bench/peer " +
+		{dir: "internal/cli/*", may: ". client internal/app internal/backup internal/bench internal/bench/peer " +
 			"internal/cli/command internal/cli/draw internal/cli/local internal/config " +
 			"internal/httpapi internal/ingest internal/ingest/table internal/ingest/workbench " +
 			"internal/simulate " +
@@ -87,7 +88,8 @@ func planOfCommands() []layer {
 			"internal/store/wrap storecheck"},
 		{dir: "internal/cli", may: ". client internal/cli/change internal/cli/command " +
 			"internal/cli/doctor internal/cli/draw internal/cli/live internal/cli/measure " +
-			"internal/cli/operate internal/cli/query internal/cli/transfer internal/store/all"},
+			"internal/cli/operate internal/cli/preserve internal/cli/query internal/cli/transfer " +
+			"internal/httpapi internal/store/all"},
 	}
 }
 
@@ -146,7 +148,7 @@ func owners() []owner {
 		{"github.com/danielgtaylor/huma/v2", []string{"internal/httpapi"}},
 		{"github.com/swaggest/swgui", []string{"internal/httpapi"}},
 		{"github.com/prometheus/client_golang", []string{"internal/httpapi", "internal/app"}},
-		{"github.com/klauspost/compress", []string{"internal/httpapi", "internal/ingest/table"}},
+		{"github.com/klauspost/compress", []string{"internal/backup", "internal/httpapi", "internal/ingest/table"}},
 		{"github.com/tidwall/btree", []string{"internal/current", "internal/store/memstore"}},
 		{"go.yaml.in/yaml/v3", []string{"internal/config"}},
 		{"github.com/spf13/cobra", []string{"internal/cli", "internal/cli/*"}},

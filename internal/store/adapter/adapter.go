@@ -94,6 +94,24 @@ type Repairer interface {
 	Repair(e Env, giveUp bool, tell func(line string)) error
 }
 
+// Copier is an engine whose store in Env.Dir is files that can be copied.
+type Copier interface {
+	// Copy has take copy the files of the store, by their names in dir. No process may have the
+	// store open, and none opens it meanwhile. Nothing is changed.
+	Copy(e Env, take func(dir string, files []string) error) error
+}
+
+// Verifier is an engine that can check all that a store in Env.Dir has.
+type Verifier interface {
+	// Verify reads all of the store, tells what is damaged, where and what that means, and returns
+	// how many rows it has read, by what they are. No process may have the store open, and none
+	// opens it meanwhile. Nothing is changed. An error is that it could not go on.
+	Verify(
+		ctx context.Context, e Env, tell func(place, what string),
+		progress func(done, total int64),
+	) (rows map[string]int64, err error)
+}
+
 // Designer is an engine that can find devices by state in several ways.
 type Designer interface {
 	Designs() []string

@@ -19,7 +19,8 @@ import (
 const (
 	manifestMarker = "marker.manifest."
 	ownPrefix      = "andon."
-	unfinished     = "MANIFEST-000001" // of a first start that was broken off: it names no table
+	restoringDir   = ownPrefix + "restoring" // of a restore that has not ended
+	unfinished     = "MANIFEST-000001"       // of a first start that was broken off: it names no table
 )
 
 // checkDirectory refuses a directory that is no store and is not empty: it belongs to another
@@ -28,6 +29,10 @@ func checkDirectory(fs vfs.FS, dir string) error {
 	names, err := fs.List(dir)
 	if err != nil {
 		return fmt.Errorf("list %s: %w", dir, err)
+	}
+	if slices.Contains(names, restoringDir) {
+		return andon.Errorf(andon.Invalid, "a restore into %s was broken off: empty the directory "+
+			"and restore again", dir)
 	}
 	if slices.ContainsFunc(names, isManifestMarker) {
 		return nil

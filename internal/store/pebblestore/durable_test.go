@@ -1,12 +1,10 @@
 package pebblestore
 
 import (
-	"strings"
 	"sync"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/andonhq/andon"
 )
@@ -14,32 +12,18 @@ import (
 // TestNothingIsShownBeforeTheDisk holds the disk up: what is pending by then is not shown, neither
 // by its own write nor by a checkpoint.
 func TestNothingIsShownBeforeTheDisk(t *testing.T) {
-	var held sync.RWMutex
-	reached := make(chan struct{}, 1)
-	on := errorfs.Toggle{Injector: errorfs.InjectorFunc(func(op errorfs.Op) error {
-		sync := op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData
-		if sync && strings.HasSuffix(op.Path, ".log") {
-			select {
-			case reached <- struct{}{}:
-			default:
-			}
-			held.RLock()
-			defer held.RUnlock()
-		}
-		return nil
-	})}
-	s, err := Open("store", Options{FS: errorfs.Wrap(vfs.NewMem(), &on)})
+	h := newHeldLogs(vfs.NewMem())
+	s, err := Open("store", Options{FS: h})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	on.On()
-	held.Lock()
+	h.held.Lock()
 	done := make(chan error, 2)
 	go func() {
 		done <- s.Append(t.Context(), andon.DefaultTenant, 1, warnings(1))
 	}()
-	<-reached // the log is being synced
+	<-h.reached // the log is being synced
 	go func() { done <- s.checkpoint() }()
 	for range 1000 {
 		_, err := s.Device(t.Context(), andon.DefaultTenant, "device-000000")
@@ -54,7 +38,7 @@ func TestNothingIsShownBeforeTheDisk(t *testing.T) {
 	if len(done) > 0 {
 		t.Error("something was acknowledged before it was on the disk")
 	}
-	held.Unlock()
+	h.held.Unlock()
 	for range 2 {
 		if err := <-done; err != nil {
 			t.Error(err)

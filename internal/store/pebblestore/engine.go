@@ -15,6 +15,8 @@ type Engine struct{ options Options }
 var (
 	_ adapter.Repairer = (*Engine)(nil)
 	_ adapter.Frugal   = (*Engine)(nil)
+	_ adapter.Copier   = (*Engine)(nil)
+	_ adapter.Verifier = (*Engine)(nil)
 )
 
 // NewEngine returns an Engine with the defaults of its settings.
@@ -66,6 +68,19 @@ func (e *Engine) Open(ctx context.Context, env adapter.Env) (andon.Store, error)
 // Repair is of adapter.Repairer.
 func (e *Engine) Repair(env adapter.Env, giveUp bool, tell func(line string)) error {
 	return Repair(env.Dir, e.in(env), giveUp, tell)
+}
+
+// Copy is of adapter.Copier.
+func (e *Engine) Copy(env adapter.Env, take func(dir string, files []string) error) error {
+	return Copy(env.Dir, e.in(env), take)
+}
+
+// Verify is of adapter.Verifier.
+func (e *Engine) Verify(
+	ctx context.Context, env adapter.Env, tell func(place, what string),
+	progress func(done, total int64),
+) (rows map[string]int64, err error) {
+	return Verify(ctx, env.Dir, e.in(env), tell, progress)
 }
 
 func (e *Engine) in(env adapter.Env) Options {

@@ -14,15 +14,20 @@ import (
 // turns that panic into a fatal error of Go's, which ends the process with the status of any crash.
 type fatalLogs struct {
 	vfs.FS
-	o *Options
+	home string // the directory of the store: logs elsewhere are those of a snapshot
+	o    *Options
 }
 
 // Unwrap is of vfs.Root.
 func (w fatalLogs) Unwrap() vfs.FS { return w.FS }
 
+func (w fatalLogs) isLog(name string) bool {
+	return strings.HasSuffix(name, ".log") && w.FS.PathDir(name) == w.home
+}
+
 // check ends the process where something that was done to a log failed.
 func (w fatalLogs) check(err error, done, name string) {
-	if err == nil || !strings.HasSuffix(name, ".log") || !w.o.opened.Load() {
+	if err == nil || !w.isLog(name) || !w.o.opened.Load() {
 		return
 	}
 	w.o.Fatal(andon.Errorf(andon.Unavailable, "the store's disk failed: %w",
@@ -45,7 +50,7 @@ func (w fatalLogs) ReuseForWrite(
 
 func (w fatalLogs) file(f vfs.File, err error, name string) (vfs.File, error) {
 	w.check(err, "begin", name)
-	if err != nil || !strings.HasSuffix(name, ".log") {
+	if err != nil || !w.isLog(name) {
 		return f, err
 	}
 	return fatalLog{f, w, name}, nil

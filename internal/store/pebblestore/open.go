@@ -23,8 +23,9 @@ func openEngine(
 		return nil, nil, err
 	}
 	p := pebbleOptions(o)
+	home := o.FS.PathDir(o.FS.PathJoin(dir, syncedFile))
 	// A pointer, because Pebble compares it where it takes tables in.
-	p.FS = &fatalLogs{watchedFS{FS: o.FS, synced: s, pace: o.damages.pace}, o}
+	p.FS = &fatalLogs{watchedFS{FS: o.FS, synced: s, home: home, pace: o.damages.pace}, home, o}
 	end := func(db *pebble.DB) {
 		if db != nil {
 			_ = db.Close() // it was not waited for

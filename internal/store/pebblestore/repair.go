@@ -14,25 +14,11 @@ import (
 // damage, and it and all later ones are kept whole in a directory beside. What stands behind the
 // damage is worked out from what is missing, so no part of it can be kept.
 func Repair(dir string, o Options, giveUp bool, tell func(line string)) error {
-	o.complete()
-	if _, err := o.FS.Stat(dir); err != nil {
-		return fmt.Errorf("look for a store: %w", err)
-	}
-	if err := checkDirectory(o.FS, dir); err != nil {
-		return err
-	}
-	release, err := occupy(o.FS, dir, o.Owner)
+	desc, release, err := closedStore(dir, &o)
 	if err != nil {
 		return err
 	}
 	defer release()
-	if err := checkMarker(o.FS, dir); err != nil {
-		return err
-	}
-	desc, err := pebble.Peek(dir, o.FS)
-	if err != nil {
-		return fmt.Errorf("look at the store in %s: %w", dir, err)
-	}
 	l, err := findLogs(o.FS, dir, desc)
 	if err != nil {
 		return err
@@ -46,6 +32,29 @@ func Repair(dir string, o Options, giveUp bool, tell func(line string)) error {
 		return nil
 	}
 	return l.repair(found, giveUp, tell)
+}
+
+// closedStore occupies the directory of a store without opening it. The caller releases it.
+func closedStore(dir string, o *Options) (desc *pebble.DBDesc, release func(), err error) {
+	o.complete()
+	if _, err := o.FS.Stat(dir); err != nil {
+		return nil, nil, fmt.Errorf("look for a store: %w", err)
+	}
+	if err := checkDirectory(o.FS, dir); err != nil {
+		return nil, nil, err
+	}
+	if release, err = occupy(o.FS, dir, o.Owner); err != nil {
+		return nil, nil, err
+	}
+	if err = checkMarker(o.FS, dir); err == nil {
+		if desc, err = pebble.Peek(dir, o.FS); err != nil {
+			err = fmt.Errorf("look at the store in %s: %w", dir, err)
+		}
+	}
+	if err != nil {
+		release()
+	}
+	return desc, release, err
 }
 
 func (l *logs) repair(found []logDamage, giveUp bool, tell func(line string)) error {

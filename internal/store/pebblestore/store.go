@@ -109,6 +109,7 @@ type Store struct {
 	documents   documents
 	checkpoints checkpoints
 	reclaim     reclaim
+	snapshot    sync.Mutex // held while one is taken
 }
 
 var _ andon.Store = (*Store)(nil)
@@ -149,7 +150,8 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Store, error) {
 	s.order.turn, s.order.large = make(chan struct{}, 1), make(chan struct{}, 1)
 	s.disk.stuck = s.stuck
 	s.heads.begin(o.head)
-	if err := errors.Join(s.removeRound(), s.load(ctx)); err != nil {
+	left := o.FS.RemoveAll(o.FS.PathJoin(dir, snapshotDir))
+	if err := errors.Join(left, s.removeRound(), s.load(ctx)); err != nil {
 		return nil, errors.Join(fmt.Errorf("open store in %s: %w", dir, err), s.abandon())
 	}
 	o.keepPrivate(dir)

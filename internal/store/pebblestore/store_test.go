@@ -17,7 +17,7 @@ func TestStore(t *testing.T) {
 }
 
 // TestHistories runs in memory, because it opens many stores, and opens each again in between, of
-// a directory that was closed, or as a power cut leaves it.
+// a directory that was closed, of a snapshot, or as a power cut leaves it. Each of them is whole.
 func TestHistories(t *testing.T) {
 	disks := map[andon.Store]*vfs.MemFS{}
 	onDisk := func(t *testing.T, fs *vfs.MemFS) andon.Store {
@@ -31,18 +31,24 @@ func TestHistories(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	reopened := 0
 	storetest.Histories(t,
 		func(t *testing.T) andon.Store { return onDisk(t, vfs.NewCrashableMem()) },
 		storetest.Options{
 			Abort: true, Parallel: true, Checkpoint: pebblestore.Checkpoint,
 			Reopen: func(s andon.Store) andon.Store {
 				fs := disks[s]
+				if reopened++; reopened%2 == 0 {
+					fs = snapshotOf(t, s, fs)
+				}
 				leave(s)
+				verify(t, fs)
 				return onDisk(t, fs)
 			},
 			Crash: func(s andon.Store) andon.Store {
 				after := disks[s].CrashClone(vfs.CrashCloneCfg{})
 				leave(s)
+				verify(t, after)
 				return onDisk(t, after)
 			},
 		},
@@ -57,4 +63,29 @@ func open(t *testing.T, dir string, fs vfs.FS) andon.Store {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// snapshotOf returns a file system that has a snapshot of a store.
+func snapshotOf(t *testing.T, s andon.Store, fs *vfs.MemFS) *vfs.MemFS {
+	t.Helper()
+	copied := vfs.NewCrashableMem()
+	err := s.(*pebblestore.Store).Snapshot(t.Context(), func(dir string, _ []string) error {
+		_, err := vfs.Clone(fs, copied, dir, "store", vfs.CloneSync)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return copied
+}
+
+// verify fails where something of a store is said to be damaged.
+func verify(t *testing.T, fs vfs.FS) {
+	t.Helper()
+	tell := func(place, what string) { t.Errorf("%s: %s", place, what) }
+	o := pebblestore.Options{FS: fs}
+	_, err := pebblestore.Verify(t.Context(), "store", o, tell, func(int64, int64) {})
+	if err != nil {
+		t.Error(err)
+	}
 }

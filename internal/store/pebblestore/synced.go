@@ -138,6 +138,7 @@ func (s *synced) close() error { return s.file.Close() }
 type watchedFS struct {
 	vfs.FS
 	synced *synced
+	home   string // the directory of the store: logs elsewhere are those of a snapshot
 	pace   func() // called before a file that is no log is made
 }
 
@@ -153,9 +154,17 @@ func logNumber(fs vfs.FS, path string) uint64 {
 	return uint64(n)
 }
 
+// log returns the number of a log of the store by its path, 0 for all other files.
+func (w watchedFS) log(path string) uint64 {
+	if w.FS.PathDir(path) != w.home {
+		return 0
+	}
+	return logNumber(w.FS, path)
+}
+
 // Create is of vfs.FS.
 func (w watchedFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	number := logNumber(w.FS, name)
+	number := w.log(name)
 	if number == 0 {
 		w.pace()
 		return w.FS.Create(name, c)
@@ -170,11 +179,11 @@ func (w watchedFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error
 func (w watchedFS) ReuseForWrite(
 	was, name string, c vfs.DiskWriteCategory,
 ) (vfs.File, error) {
-	number := logNumber(w.FS, name)
+	number := w.log(name)
 	if number == 0 {
 		return w.FS.ReuseForWrite(was, name, c)
 	}
-	if err := w.synced.change(number, logNumber(w.FS, was)); err != nil {
+	if err := w.synced.change(number, w.log(was)); err != nil {
 		return nil, err
 	}
 	return w.watch(number)(w.FS.ReuseForWrite(was, name, c))
@@ -182,7 +191,7 @@ func (w watchedFS) ReuseForWrite(
 
 // Remove is of vfs.FS.
 func (w watchedFS) Remove(name string) error {
-	if number := logNumber(w.FS, name); number != 0 {
+	if number := w.log(name); number != 0 {
 		if err := w.synced.change(0, number); err != nil {
 			return err
 		}

@@ -1,0 +1,138 @@
+package backup
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/andonhq/andon"
+)
+
+// Into returns what puts each file of a backup into a directory, readable for its owner alone and
+// on the disk.
+func Into(dir string) func(name string, content io.Reader) error {
+	return func(name string, content io.Reader) error {
+		f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+		if err != nil {
+			return err
+		}
+		if _, err = io.Copy(f, content); err == nil {
+			err = f.Sync()
+		}
+		return errors.Join(err, f.Close())
+	}
+}
+
+// IsOwn reports whether a file is of the backup, and not of the store that is in it.
+func IsOwn(name string) bool { return name == aboutFile || name == sumsFile }
+
+// Compress returns a writer whose Close ends what is compressed.
+func Compress(w io.Writer) (io.WriteCloser, error) {
+	return zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest))
+}
+
+// Open opens a backup for Read: a tar, compressed or not, or a directory. What is read of it goes
+// through passed.
+func Open(path string, passed func(io.Reader) io.Reader) (io.ReadCloser, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, andon.Errorf(andon.Invalid, "open the backup: %w", err)
+	}
+	is, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if is.IsDir() {
+		return openDirectory(path, passed), f.Close()
+	}
+	magic := make([]byte, 4)
+	n, err := f.ReadAt(magic, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, errors.Join(err, f.Close())
+	}
+	if !bytes.Equal(magic[:n], []byte{0x28, 0xb5, 0x2f, 0xfd}) {
+		return opened{passed(f), f}, nil
+	}
+	unpacked, err := zstd.NewReader(passed(f))
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return opened{unpacked, closing{unpacked, f}}, nil
+}
+
+type opened struct {
+	io.Reader
+	io.Closer
+}
+
+type closing struct {
+	unpacked *zstd.Decoder
+	f        *os.File
+}
+
+func (c closing) Close() error {
+	c.unpacked.Close()
+	return c.f.Close()
+}
+
+// openDirectory makes a tar of a backup in a directory, with the sums that it has.
+func openDirectory(dir string, passed func(io.Reader) io.Reader) io.ReadCloser {
+	r, w := io.Pipe()
+	go func() {
+		x := writer{ctx: context.Background(), tar: tar.NewWriter(w)}
+		w.CloseWithError(x.directory(dir))
+	}()
+	return opened{passed(r), r}
+}
+
+// directory writes the members of a backup in a directory, as far as it has them: Read finds out
+// what is missing. Other files in there are no part of it.
+func (x *writer) directory(dir string) error {
+	text, err := os.ReadFile(filepath.Join(dir, sumsFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return x.part(dir, aboutFile)
+	}
+	if err != nil {
+		return err
+	}
+	var sums []sum
+	if err := json.Unmarshal(text, &sums); err != nil {
+		return andon.Errorf(andon.Damaged, "the backup is damaged: %s can't be read: %w",
+			sumsFile, err)
+	}
+	if err := x.part(dir, aboutFile); err != nil {
+		return err
+	}
+	for _, s := range sums {
+		if !isPlain(s.Name) {
+			return andon.Errorf(andon.Damaged, "the backup is damaged: %s names %q", sumsFile, s.Name)
+		}
+		if err := x.part(dir, s.Name); err != nil {
+			return err
+		}
+	}
+	if err := x.part(dir, sumsFile); err != nil {
+		return err
+	}
+	return x.tar.Close()
+}
+
+// part writes a file, unless it is not there.
+func (x *writer) part(dir, name string) error {
+	err := x.file(filepath.Join(dir, name))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	return nil
+}

@@ -1,0 +1,201 @@
+// Package preserve is the commands that keep a store from being lost: "backup", "restore" and
+// "verify".
+package preserve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/app"
+	"github.com/andonhq/andon/internal/backup"
+	"github.com/andonhq/andon/internal/cli/command"
+	"github.com/andonhq/andon/internal/cli/draw"
+	"github.com/andonhq/andon/internal/cli/local"
+)
+
+// saving is a backup under way.
+type saving struct {
+	*command.Program
+	command.Target
+	data   string // the directory of a store that no process has open; "": a server's store
+	target string // file or directory, or "-"
+}
+
+// Backup is "andon backup".
+func Backup(p *command.Program) *cobra.Command {
+	s := &saving{Program: p, Target: p.NewTarget()}
+	cmd := &cobra.Command{
+		Use:   "backup TARGET",
+		Short: "Copy a whole embedded store, also of a running server",
+		Long: `Copy the whole embedded store of a running server, all tenants, as it is at one
+moment: all that was acknowledged before is in it. The server goes on. With --data the store is that
+in a directory that no server uses.
+
+TARGET is a file if its name ends in .tar.zst or .tar, and else a directory; "-" writes a .tar.zst to
+standard output. It gets its name when it is whole; until then it is TARGET.part. What is received is
+checked against the server's sums. andon restore makes a store of it.
+
+A backup has all that the store has, so it is readable for its owner alone.`,
+		Example: `  andon backup /backup/andon-2026-11-22.tar.zst
+  andon backup /backup/andon-2026-11-22 --url https://andon.example.com --token-file token
+  andon backup - | ssh backup.example.com 'cat > andon.tar.zst'
+  andon backup /backup/andon.tar.zst --data /var/lib/andon`,
+	}
+	s.ServerFlags(cmd)
+	cmd.Flags().StringVar(&s.data, "data", "",
+		"`directory` of a store that no server uses, in place of a server")
+	cmd.MarkFlagsMutuallyExclusive("url", "data")
+	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
+		s.target = args[0]
+		return s.run(ctx)
+	})
+	return cmd
+}
+
+func (s *saving) run(ctx context.Context) error {
+	out, err := newTarget(s.target, s.Stdout)
+	if err != nil {
+		return err
+	}
+	bar := draw.NewFileBar(s.Stderr, "backup", 0)
+	var kept backup.Contents
+	err = s.source(ctx, func(r io.Reader) (err error) {
+		kept, err = out.take(bar.Reader(r))
+		return err
+	})
+	bar.End()
+	if err = out.end(err); err != nil {
+		return command.UnlessInterrupted(ctx, err)
+	}
+	if s.target != standardOutput {
+		fmt.Fprintf(s.Stdout, "Backed up to %s: %s, %s.\n", s.target,
+			draw.Count(kept.Files, "file"), draw.Bytes(uint64(kept.Bytes)))
+	}
+	return nil
+}
+
+// source has take read a backup that is being made.
+func (s *saving) source(ctx context.Context, take func(io.Reader) error) error {
+	if s.data == "" {
+		return s.Ask(ctx, func(c *client.Client) error {
+			r, err := c.Backup(ctx)
+			if err != nil {
+				return err
+			}
+			defer r.Close()
+			return take(r)
+		})
+	}
+	r, w := io.Pipe()
+	go func() { w.CloseWithError(appOf(s.Program, s.data).Backup(ctx, w)) }()
+	err := take(r)
+	r.CloseWithError(err)
+	return err
+}
+
+// appOf is an App for the embedded store in a directory.
+func appOf(p *command.Program, dir string) *app.App {
+	c := app.DefaultConfig()
+	c.Data = dir
+	return local.NewQuietApp(p, c)
+}
+
+const standardOutput = "-"
+
+// target is where a backup goes.
+type target struct {
+	path  string // "" is standard output
+	part  string // until it is whole
+	isDir bool
+	file  *os.File
+	w     io.Writer      // nil for a directory
+	pack  io.WriteCloser // nil where it is not compressed
+}
+
+func newTarget(path string, stdout io.Writer) (*target, error) {
+	t := &target{path: path, part: path + ".part", w: stdout}
+	isTar := strings.HasSuffix(path, ".tar")
+	packed := path == standardOutput || strings.HasSuffix(path, ".tar.zst")
+	t.isDir = !isTar && !packed
+	if path == standardOutput {
+		t.path = ""
+	} else if _, err := os.Stat(path); err == nil {
+		return nil, andon.Errorf(andon.Invalid, "%s is there already: name another target", path)
+	}
+	var err error
+	switch {
+	case t.isDir:
+		err = firstError(os.RemoveAll(t.part), os.Mkdir(t.part, 0o700))
+	case t.path != "":
+		t.file, err = os.OpenFile(t.part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+		t.w = t.file
+	}
+	if err != nil {
+		return nil, andon.Errorf(andon.Invalid, "make the target: %w", err)
+	}
+	if packed {
+		t.pack, err = backup.Compress(t.w)
+		t.w = t.pack
+	}
+	return t, err
+}
+
+// take reads a backup to its end, checks it and writes it.
+func (t *target) take(r io.Reader) (backup.Contents, error) {
+	if t.isDir {
+		return backup.Read(r, backup.Into(t.part))
+	}
+	written := io.TeeReader(r, t.w)
+	kept, err := backup.Read(written, func(_ string, content io.Reader) error {
+		_, err := io.Copy(io.Discard, content)
+		return err
+	})
+	if err == nil {
+		_, err = io.Copy(io.Discard, written) // the end of a tar
+	}
+	return kept, err
+}
+
+// end gives what is whole its name, and removes what is not.
+func (t *target) end(err error) error {
+	if t.pack != nil {
+		err = errors.Join(err, t.pack.Close())
+	}
+	if t.path == "" {
+		return err
+	}
+	if t.file != nil {
+		err = errors.Join(err, t.file.Sync(), t.file.Close())
+	}
+	if err != nil {
+		return errors.Join(err, os.RemoveAll(t.part))
+	}
+	return firstError(os.Rename(t.part, t.path), syncDirectory(filepath.Dir(t.path)))
+}
+
+// syncDirectory makes the names in a directory outlive a power cut.
+func syncDirectory(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,147 @@
+package preserve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/backup"
+	"github.com/andonhq/andon/internal/cli/command"
+	"github.com/andonhq/andon/internal/cli/draw"
+)
+
+// restoring is a restore under way.
+type restoring struct {
+	*command.Program
+	source, data string
+}
+
+// Restore is "andon restore".
+func Restore(p *command.Program) *cobra.Command {
+	r := &restoring{Program: p}
+	cmd := &cobra.Command{
+		Use:   "restore BACKUP",
+		Short: "Make an embedded store of a backup",
+		Long: `Make an embedded store of what andon backup wrote, in a directory that is empty or
+does not exist yet. The backup is checked first: each file against its sum, then all that the store
+has, as andon verify does. Only then the directory becomes a store. If the backup is damaged, the
+directory stays empty.`,
+		Example: `  andon restore /backup/andon-2026-11-22.tar.zst --data /var/lib/andon`,
+	}
+	cmd.Flags().StringVar(&r.data, "data", "", "`directory` of the store to be")
+	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
+		if r.source = args[0]; r.data == "" {
+			return andon.Errorf(andon.Invalid, "name the directory of the store to be: --data DIR")
+		}
+		return command.UnlessInterrupted(ctx, r.run(ctx))
+	})
+	return cmd
+}
+
+// unpackedDir holds what is restored, below the directory of the store to be, until it is checked.
+// The store refuses to begin in a directory that has it.
+const unpackedDir = "andon.restoring"
+
+func (r *restoring) run(ctx context.Context) error {
+	if err := r.checkEmpty(); err != nil {
+		return err
+	}
+	unpacked := filepath.Join(r.data, unpackedDir)
+	if err := os.MkdirAll(unpacked, 0o700); err != nil {
+		return fmt.Errorf("make the directory: %w", err)
+	}
+	kept, err := r.unpack(ctx, unpacked)
+	if err == nil {
+		_, err = verifyStore(ctx, r.Program, unpacked)
+	}
+	if err == nil {
+		err = moveStore(unpacked, r.data)
+	}
+	if err != nil {
+		return errors.Join(err, os.RemoveAll(unpacked))
+	}
+	fmt.Fprintf(r.Stdout, "Restored into %s: %s, %s, as of %s.\n", r.data,
+		draw.Count(kept.Files, "file"), draw.Bytes(uint64(kept.Bytes)), kept.Taken)
+	return nil
+}
+
+// checkEmpty refuses a directory that holds anything but what a file system's root has.
+func (r *restoring) checkEmpty() error {
+	entries, err := os.ReadDir(r.data)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return andon.Errorf(andon.Invalid, "look into --data: %w", err)
+	}
+	for _, e := range entries {
+		if e.Name() == unpackedDir {
+			return andon.Errorf(andon.Invalid, "a restore into %s was broken off: empty the "+
+				"directory and restore again", r.data)
+		}
+		if e.Name() != "lost+found" {
+			return andon.Errorf(andon.Invalid, "%s is not empty (%s): name a directory that is, or "+
+				"does not exist yet", r.data, e.Name())
+		}
+	}
+	return nil
+}
+
+// unpack unpacks a backup and checks its sums.
+func (r *restoring) unpack(ctx context.Context, dir string) (kept backup.Contents, err error) {
+	size := int64(0)
+	if is, err := os.Stat(r.source); err == nil && !is.IsDir() {
+		size = is.Size()
+	}
+	bar := draw.NewFileBar(r.Stderr, "unpack", size)
+	defer bar.End()
+	from, err := backup.Open(r.source, bar.Reader)
+	if err != nil {
+		return kept, err
+	}
+	into := backup.Into(dir)
+	kept, err = backup.Read(from, func(name string, content io.Reader) error {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case backup.IsOwn(name):
+			return nil
+		}
+		return into(name, content)
+	})
+	return kept, errors.Join(err, from.Close())
+}
+
+// moveStore makes a directory the store that was unpacked below it. The file that makes a store of a
+// directory comes last: until then it is refused as damaged.
+func moveStore(from, to string) error {
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	last := func(e os.DirEntry) int {
+		if strings.HasPrefix(e.Name(), "marker.manifest.") {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(entries, func(a, b os.DirEntry) int { return last(a) - last(b) })
+	for _, e := range entries {
+		if last(e) > 0 {
+			err = firstError(syncDirectory(to))
+		}
+		err = firstError(err, os.Rename(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())))
+		if err != nil {
+			return err
+		}
+	}
+	return firstError(os.Remove(from), syncDirectory(to))
+}

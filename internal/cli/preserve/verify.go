@@ -1,0 +1,78 @@
+package preserve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/cli/command"
+	"github.com/andonhq/andon/internal/cli/draw"
+)
+
+// Verify is "andon verify".
+func Verify(p *command.Program) *cobra.Command {
+	var data string
+	cmd := &cobra.Command{
+		Use:   "verify --data DIR",
+		Short: "Read all of an embedded store, and name what is damaged",
+		Long: `Read all of the embedded store in a directory that no server uses: the write-ahead
+logs, the sums of all tables, each row, and whether they agree: what leads to entries with the
+entries, what each device shows with its history. What is damaged is named, with its file or key and
+what that means, and then the exit code is 1. Nothing is changed.
+
+Of a running server take a backup: andon restore verifies it.`,
+		Example: `  andon verify --data /var/lib/andon`,
+	}
+	cmd.Flags().StringVar(&data, "data", "", "`directory` of the store")
+	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error {
+		if data == "" {
+			return andon.Errorf(andon.Invalid, "name the directory of the store: --data DIR")
+		}
+		return command.UnlessInterrupted(ctx, verifyAndTell(ctx, p, data))
+	})
+	return cmd
+}
+
+func verifyAndTell(ctx context.Context, p *command.Program, dir string) error {
+	rows, err := verifyStore(ctx, p, dir)
+	for _, what := range slices.Sorted(maps.Keys(rows)) {
+		if rows[what] > 0 {
+			fmt.Fprintf(p.Stdout, "%14s  %s\n", draw.Grouped(int(rows[what])), what)
+		}
+	}
+	if err == nil {
+		fmt.Fprintf(p.Stdout, "The store in %s is whole.\n", dir)
+	}
+	return err
+}
+
+// verifyStore tells what is damaged of a store on standard error. Then that is the error.
+func verifyStore(
+	ctx context.Context, p *command.Program, dir string,
+) (rows map[string]int64, err error) {
+	const most = 100 // that are told
+	bar := draw.NewBar(p.Stderr, "verify", 1, func(done, total int64) string {
+		return fmt.Sprintf(" %d %%", 100*done/max(total, 1))
+	})
+	damages := 0
+	tell := func(place, what string) {
+		if damages++; damages <= most {
+			fmt.Fprintf(bar, "%s: %s\n", draw.Legible(place), draw.Legible(what))
+		}
+	}
+	rows, err = appOf(p, dir).VerifyStore(ctx, tell, bar.Show)
+	bar.End()
+	if damages > most {
+		fmt.Fprintf(p.Stderr, "and %s more\n", draw.Count(damages-most, "place"))
+	}
+	if err == nil && damages > 0 {
+		err = errors.New("the store is damaged in " + draw.Count(damages, "place") +
+			": restore it from a backup")
+	}
+	return rows, err
+}

@@ -1,0 +1,378 @@
+package pebblestore
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/andonhq/andon"
+)
+
+// The tests here stop a store at one step of a round, and look.
+
+// heldLogs is a file system whose write-ahead logs can be kept from the disk.
+type heldLogs struct {
+	vfs.FS
+	reached chan struct{} // a log is to be synced, and is held
+	held    sync.RWMutex
+}
+
+func newHeldLogs(fs vfs.FS) *heldLogs {
+	h := &heldLogs{reached: make(chan struct{}, 1)}
+	h.FS = errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		sync := op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData
+		if !sync || !strings.HasSuffix(op.Path, ".log") {
+			return nil
+		}
+		if !h.held.TryRLock() {
+			h.reached <- struct{}{}
+			h.held.RLock()
+		}
+		h.held.RUnlock()
+		return nil
+	}))
+	return h
+}
+
+// awaitIn waits until a goroutine is in a method of the store, where the test keeps it. It returns
+// false where another thing happens before.
+func awaitIn(t *testing.T, method string, another <-chan struct{}) bool {
+	t.Helper()
+	stacks := make([]byte, 4<<20)
+	for begun := time.Now(); time.Since(begun) < time.Minute; runtime.Gosched() {
+		if strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "pebblestore."+method) {
+			return true
+		}
+		select {
+		case <-another:
+			return false
+		default:
+		}
+	}
+	t.Fatalf("no goroutine came into %s", method)
+	return false
+}
+
+// pendingAppend sends entries that are in the log and not on the disk, until the log is released.
+func pendingAppend(t *testing.T, s *Store, h *heldLogs, events []andon.Event) (done chan error) {
+	t.Helper()
+	done = make(chan error, 1)
+	go func() { done <- s.Append(t.Context(), andon.DefaultTenant, 1, events) }()
+	<-h.reached
+	// The write is behind the ordered section now.
+	if err := s.ordered(t.Context(), func() error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return done
+}
+
+// TestRoundWaitsForItsRows keeps the log from the disk: a round makes no table of blocks while rows
+// that they come from may still be lost.
+func TestRoundWaitsForItsRows(t *testing.T) {
+	h := newHeldLogs(vfs.NewMem())
+	made := make(chan struct{}, 100)
+	fs := &roundFS{h, func() { made <- struct{}{} }}
+	s, err := Open("store", Options{FS: fs, table: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	h.held.Lock()
+	appended := pendingAppend(t, s, h, warnings(1))
+	round := make(chan error, 1)
+	go func() { round <- s.checkpoint() }()
+	if !awaitIn(t, "(*Store).sync(", made) || len(made) > 0 || len(round) > 0 {
+		t.Error("a round wrote blocks of rows that are not on the disk yet")
+	}
+	h.held.Unlock()
+	if err := firstError(<-appended, <-round); err != nil {
+		t.Error(err)
+	}
+	if len(made) == 0 {
+		t.Error("the round made no table")
+	}
+}
+
+// TestPowerCutAtEachStepOfARound cuts the power before each step that a round takes on the disk,
+// once with what was synced alone and once with all that was written: all rows have come back, or
+// are blocks, and nothing else has. Blocks go through tables and through the log.
+func TestPowerCutAtEachStepOfARound(t *testing.T) {
+	for _, table := range []int{1 << 10, defaultTable} {
+		t.Run(fmt.Sprintf("tables of %d bytes", table), func(t *testing.T) {
+			for unsynced := range 2 {
+				cutEachStep(t, table, 100*unsynced)
+			}
+		})
+	}
+}
+
+func cutEachStep(t *testing.T, table, unsyncedPercent int) {
+	t.Helper()
+	mem := vfs.NewCrashableMem()
+	rng := rand.New(rand.NewPCG(uint64(table), 5))
+	var mu sync.Mutex
+	var cuts []*vfs.MemFS
+	on := errorfs.Toggle{Injector: errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+			mu.Lock()
+			defer mu.Unlock()
+			cuts = append(cuts, mem.CrashClone(vfs.CrashCloneCfg{
+				UnsyncedDataPercent: unsyncedPercent, RNG: rng,
+			}))
+		}
+		return nil
+	})}
+	s, err := Open("store", Options{FS: errorfs.Wrap(mem, &on), table: table})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var certain []andon.Event
+	for range 4 {
+		events := randomEvents(rng)
+		if err := s.Append(t.Context(), andon.DefaultTenant, 1, events); err != nil {
+			t.Fatal(err)
+		}
+		certain = append(certain, events...)
+	}
+	on.On()
+	if err := firstError(s.checkpoint(), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	on.Off()
+	const enough = 2
+	if len(cuts) < enough {
+		t.Errorf("the round took %d steps: too few to show anything", len(cuts))
+	}
+	for _, fs := range append(cuts, mem) {
+		checkAfterCrash(t, fs, certain)
+	}
+}
+
+// TestReadersLookAtHeadsFirst has a round settle all entries and end when a reader is about to look
+// at the heads. One that had looked for blocks before would find the entries in neither.
+func TestReadersLookAtHeadsFirst(t *testing.T) {
+	const id = andon.DefaultTenant
+	e := andon.Event{
+		Device: "d", Time: andon.MinTime, State: "ODD", Operator: "Liz", EscalatedTo: "Sara",
+		Message: "m",
+	}
+	later := andon.Event{
+		Device: "d", Time: e.Time + 1, State: "ODD", Operator: "Tom", Message: "m",
+	}
+	all := andon.EventQuery{Limit: 10, Span: andon.Span{To: e.Time}}
+	for name, ask := range map[string]func(*Store) (n int, err error){
+		"an entry": func(s *Store) (int, error) {
+			_, err := s.Entry(t.Context(), id, e.Device, e.Time, e.State)
+			return 1, err
+		},
+		"a device": func(s *Store) (int, error) {
+			d, err := s.Device(t.Context(), id, e.Device)
+			return len(d.Message), err
+		},
+		"entries of a device": func(s *Store) (int, error) {
+			return howMany(s.DeviceEvents(t.Context(), id, e.Device, all))
+		},
+		"entries of an operator": func(s *Store) (int, error) {
+			return howMany(s.OperatorEvents(t.Context(), id, e.Operator, all))
+		},
+		"entries of a supervisor": func(s *Store) (int, error) {
+			return howMany(s.SupervisorEvents(t.Context(), id, e.EscalatedTo, all))
+		},
+		"escalated entries": func(s *Store) (int, error) {
+			return howMany(s.EscalatedEntries(t.Context(), id, e.Device, all))
+		},
+		"operators": func(s *Store) (int, error) {
+			q := andon.NameQuery{Of: andon.OperatorNames, Limit: 10}
+			n, err := howMany(s.Names(t.Context(), id, q))
+			return n - 1, err // Tom is named by what the device shows
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := openMem(t, vfs.NewMem())
+			defer s.Close()
+			if err := s.Append(t.Context(), id, 1, []andon.Event{e, later}); err != nil {
+				t.Fatal(err)
+			}
+			s.heads.freeze(s.order.next)
+			s.heads.mu.Lock()
+			found := make(chan error, 1)
+			go func() {
+				n, err := ask(s)
+				if err == nil && n != 1 {
+					err = fmt.Errorf("%d were found", n)
+				}
+				found <- err
+			}()
+			awaitIn(t, "(*heads).look(", nil)
+			err := s.settle(s.everyTenant())
+			s.heads.frozen = nil // as drop does
+			close(s.heads.ended)
+			s.heads.mu.Unlock()
+			if err := firstError(err, <-found); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// howMany returns how many items there are up to the first error.
+func howMany[T any](items func(func(T, error) bool)) (n int, err error) {
+	for _, err := range items {
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// TestLaterDeliveryStands sends an entry three times: in one head, in the other, and in blocks, the
+// last one counts, in every list.
+func TestLaterDeliveryStands(t *testing.T) {
+	const id = andon.DefaultTenant
+	s := openMem(t, vfs.NewMem())
+	defer s.Close()
+	e := andon.Event{Device: "d", Time: andon.MinTime, State: "ODD"}
+	send := func(n int) {
+		t.Helper()
+		e.Operator, e.Message = andon.PersonID(fmt.Sprint("person ", n)), fmt.Sprint("message ", n)
+		beside := []andon.Event{{Device: "d", Time: e.Time - 1, State: "ODD"}, e}
+		if err := s.Append(t.Context(), id, 1, beside); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(where string) {
+		t.Helper()
+		got, err := s.Entry(t.Context(), id, "d", e.Time, "ODD")
+		if err != nil || got.Event != e {
+			t.Errorf("%s: %+v, %v, want %+v", where, got.Event, err, e)
+		}
+		for _, order := range []andon.Order{andon.Asc, andon.Desc} {
+			n, only := 0, andon.EventQuery{
+				Order: order, Limit: 5, Span: andon.Span{From: e.Time, To: e.Time},
+			}
+			for got, err := range s.DeviceEvents(t.Context(), id, "d", only) {
+				if n++; err != nil || got != e {
+					t.Errorf("%s: listed %+v, %v, want %+v", where, got, err, e)
+				}
+			}
+			if n != 1 {
+				t.Errorf("%s: it is listed %d times", where, n)
+			}
+		}
+		for person := range 8 {
+			operator, want := andon.PersonID(fmt.Sprint("person ", person)), 0
+			if operator == e.Operator {
+				want = 1
+			}
+			all := andon.EventQuery{Limit: 5}
+			n, err := howMany(s.OperatorEvents(t.Context(), id, operator, all))
+			if err != nil || n != want {
+				t.Errorf("%s: %s has %d entries, %v, want %d", where, operator, n, err, want)
+			}
+		}
+	}
+	for round := range 2 {
+		for n := range 2 {
+			send(4*round + n)
+			check("one head")
+		}
+		s.heads.freeze(s.order.next)
+		check("the frozen head")
+		for n := range 2 {
+			send(4*round + 2 + n)
+			check("the live head, and the frozen one")
+		}
+		for range 2 { // the head that is frozen, and then the other
+			if err := s.checkpoint(); err != nil {
+				t.Fatal(err)
+			}
+			check("blocks")
+		}
+	}
+}
+
+// TestPendingDeviceIsWrittenAgain has a round meet a device with a change that is not on the disk:
+// it writes what the device shows, and the next round has to write the change.
+func TestPendingDeviceIsWrittenAgain(t *testing.T) {
+	const id = andon.DefaultTenant
+	mem := vfs.NewCrashableMem()
+	h := newHeldLogs(mem)
+	s, err := Open("store", Options{FS: h})
+	if err != nil {
+		t.Fatal(err)
+	}
+	event := andon.Event{Device: "d", Time: andon.MinTime, State: "NORMAL"}
+	if err := s.Append(t.Context(), id, 1, []andon.Event{event}); err != nil {
+		t.Fatal(err)
+	}
+	h.held.Lock()
+	event.Time, event.State = event.Time+1, "WARNING1"
+	appended := pendingAppend(t, s, h, []andon.Event{event})
+	err = s.checkpointTenant(s.tenants[id])
+	h.held.Unlock()
+	if err := firstError(err, <-appended, s.checkpoint()); err != nil {
+		t.Fatal(err)
+	}
+	s, _ = crashed(t, s, mem)
+	defer s.Close()
+	d, err := s.Device(t.Context(), id, "d")
+	if err != nil || d.State != event.State || d.Since != event.Time {
+		t.Errorf("behind a crash the device shows %+v, %v", d, err)
+	}
+}
+
+// TestPurgeLeavesNothingInTheHead purges a device whose entries are in a head: no round writes them
+// as blocks, neither at once nor behind a restart, because the next device gets its number then.
+func TestPurgeLeavesNothingInTheHead(t *testing.T) {
+	const id = andon.DefaultTenant
+	for _, step := range []string{"a round", "a crash"} {
+		t.Run(step, func(t *testing.T) {
+			fs := vfs.NewCrashableMem()
+			s := openMem(t, fs)
+			send := func(device andon.DeviceID, at andon.Time) {
+				t.Helper()
+				e := []andon.Event{{Device: device, Time: at, State: "ODD", Operator: "Liz"}}
+				if err := s.Append(t.Context(), id, 1, e); err != nil {
+					t.Fatal(err)
+				}
+			}
+			send("gone", andon.MinTime)
+			send("gone", andon.MinTime+2*86_400_000_000)
+			if err := s.Purge(t.Context(), id, "gone"); err != nil {
+				t.Fatal(err)
+			}
+			if step == "a crash" {
+				s, fs = crashed(t, s, fs)
+			}
+			if err := s.checkpoint(); err != nil {
+				t.Fatal(err)
+			}
+			for _, table := range []byte{tableBlock, tableDay, tableCheckpoint} {
+				for k := range s.rows(newKey(table, s.tenants[id].number)) {
+					t.Errorf("table %c has a row %x of the device", table, k)
+				}
+			}
+			s, _ = crashed(t, s, fs)
+			defer s.Close()
+			send("other", andon.MinTime+1)
+			if number := s.tenants[id].fleet.Slot("other").Note.number; number != 0 {
+				t.Errorf("the other device has number %d, and so shows nothing", number)
+			}
+			all := andon.EventQuery{Limit: 10}
+			if n, err := howMany(s.DeviceEvents(t.Context(), id, "other", all)); n != 1 || err != nil {
+				t.Errorf("the other device has %d entries, %v", n, err)
+			}
+			if n, err := howMany(s.OperatorEvents(t.Context(), id, "Liz", all)); n != 1 || err != nil {
+				t.Errorf("the operator has %d entries, %v", n, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,109 @@
+package pebblestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/andonhq/andon"
+)
+
+// snapshotDir holds the copy that a backup reads, below the directory of the store. What a process
+// that was killed has left of it, the next opening removes.
+const snapshotDir = ownPrefix + "snapshot"
+
+// Snapshot is of wrap.Snapshotter. Tables are hard links, so the copy takes no time; it takes room
+// as far as tables that it has are compacted meanwhile.
+func (s *Store) Snapshot(
+	ctx context.Context, take func(dir string, files []string) error,
+) error {
+	if !s.snapshot.TryLock() {
+		return andon.Errorf(andon.Conflict, "another backup is being taken: wait until it has ended")
+	}
+	defer s.snapshot.Unlock()
+	if err := firstError(ctx.Err(), s.failed(), s.disk.check()); err != nil {
+		return err
+	}
+	fs := s.options.FS
+	dir := fs.PathJoin(s.disk.dir, snapshotDir)
+	err := firstError(fs.RemoveAll(dir), s.copyTo(dir))
+	var files []string
+	if err == nil {
+		files, err = fs.List(dir)
+	}
+	if err == nil {
+		slices.Sort(files)
+		err = take(dir, files)
+	}
+	return errors.Join(err, fs.RemoveAll(dir))
+}
+
+// copyTo copies the store. No round runs meanwhile: the copy would have its blocks, and its logs
+// might end before the rows that those come from.
+func (s *Store) copyTo(dir string) error {
+	s.checkpoints.running.Lock()
+	defer s.checkpoints.running.Unlock()
+	if err := s.db.Checkpoint(dir, pebble.WithFlushedWAL()); err != nil {
+		return fmt.Errorf("copy the store: %w", err)
+	}
+	return endLog(s.options.FS, dir)
+}
+
+// endLog ends the newest log of a copy where replaying it ends. It was written to while it was
+// copied, so there may be a gap and valid bytes behind it, which look like damage. All that was
+// acknowledged before the copy began stands before the gap.
+func endLog(fs vfs.FS, dir string) error {
+	desc, err := pebble.Peek(dir, fs)
+	if err != nil {
+		return err
+	}
+	l, err := findLogs(fs, dir, desc)
+	if err != nil {
+		return err
+	}
+	number := newest(l.paths)
+	if number < l.first || number == 0 {
+		return nil
+	}
+	scan, err := l.scan(number)
+	if err != nil || scan.end == scan.size {
+		return err
+	}
+	path := l.paths[number]
+	short := path + ".short"
+	return firstError(vfs.LimitedCopy(fs, path, short, scan.end), fs.Rename(short, path),
+		syncDirectory(fs, dir))
+}
+
+// Copy has take copy the files of the store in dir, which no process may have open, and which stays
+// as it is.
+func Copy(dir string, o Options, take func(dir string, files []string) error) error {
+	desc, release, err := closedStore(dir, &o)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if !desc.Exists {
+		return andon.Errorf(andon.Invalid, "there is no store in %s", dir)
+	}
+	names, err := o.FS.List(dir)
+	if err != nil {
+		return fmt.Errorf("list %s: %w", dir, err)
+	}
+	slices.Sort(names)
+	return take(dir, slices.DeleteFunc(names, func(name string) bool {
+		is, err := o.FS.Stat(o.FS.PathJoin(dir, name))
+		return err == nil && is.IsDir() || isOfProcess(name)
+	}))
+}
+
+// isOfProcess reports whether a file is of the process that has a store open, and no part of it.
+func isOfProcess(name string) bool {
+	return name == lockFile || name == ownerFile || name == "LOCK" ||
+		strings.HasPrefix(name, roundPrefix)
+}

@@ -1,0 +1,334 @@
+package pebblestore
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/sstable"
+
+	"github.com/andonhq/andon"
+)
+
+// Verify reads all of the store in dir, which no process may have open and which stays as it is:
+// the logs, the sums of all tables, each row, and whether rows agree with each other. It tells what
+// is damaged: where, and what that means. rows is how many rows it has read of each table, by what
+// they are. An error is that it could not go on.
+func Verify(
+	ctx context.Context, dir string, o Options,
+	tell func(place, what string), progress func(done, total int64),
+) (rows map[string]int64, err error) {
+	desc, release, err := closedStore(dir, &o)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if !desc.Exists {
+		return nil, andon.Errorf(andon.Invalid, "there is no store in %s", dir)
+	}
+	o.damages = newDamages(slog.New(slog.DiscardHandler))
+	o.damages.pause = 0
+	v := verification{
+		ctx: ctx, tell: tell, show: progress, rows: map[string]int64{}, options: o, dir: dir,
+	}
+	return v.rows, v.all(desc)
+}
+
+// verification is a Verify under way.
+type verification struct {
+	ctx     context.Context
+	options Options
+	dir     string
+	store   *Store
+	tell    func(place, what string)
+	show    func(done, total int64)
+	rows    map[string]int64
+	bytes   int64 // of all tables
+	done    int64
+	// whole says that devices, with their numbers, could be read.
+	whole   bool
+	tenants map[uint32]*tenant
+	next    uint64 // the sequence that the next row of a request has
+	postings
+}
+
+// passes is how often all is gone over: the sums, the rows, the devices.
+const passes = 3
+
+func (v *verification) progress(part int64) { v.show(v.done+part, passes*v.bytes) }
+
+func (v *verification) all(desc *pebble.DBDesc) error {
+	if err := firstError(v.manifest(desc), v.logs(desc)); err != nil {
+		return err
+	}
+	db, err := v.open()
+	if err != nil {
+		v.tell(v.dir, fmt.Sprintf("the engine can't open it: %v. The sums of its tables alone are "+
+			"checked, and of tables that are no part of it any more", err))
+		return v.sums(v.allTables())
+	}
+	defer db.Close()
+	if err := v.tables(db); err != nil {
+		return err
+	}
+	v.done += v.bytes
+	if err := v.load(db); err != nil {
+		if e, ok := errors.AsType[*andon.Error](err); ok && e.Kind == andon.Conflict {
+			return err
+		}
+		v.tell(v.dir, fmt.Sprintf("what devices show can't be read: %v. The store does not open",
+			err))
+	}
+	if err := v.everyRow(); err != nil {
+		return err
+	}
+	v.done += v.bytes
+	return v.devices()
+}
+
+// manifest reads the list of tables. The engine takes it up to the first record that it can't read
+// and says nothing: the end may be torn, which a crash leaves.
+func (v *verification) manifest(desc *pebble.DBDesc) error {
+	content, err := readFile(v.options.FS, desc.ManifestFilename)
+	if err != nil {
+		return err
+	}
+	if at, damaged := manifestDamage(content); damaged {
+		v.tell(v.options.FS.PathBase(desc.ManifestFilename), fmt.Sprintf("it is damaged at byte %d "+
+			"of %d: the tables that it lists behind that place are not part of the store any more",
+			at, len(content)))
+	}
+	return nil
+}
+
+// manifestDamage returns where a manifest can't be read on, unless its end is torn there. It has the
+// chunks of a log (logscan.go) in their oldest form, of the types 1 to 4.
+func manifestDamage(content []byte) (at int, damaged bool) {
+	for at < len(content) {
+		if left := logBlock - at%logBlock; left < chunkHead {
+			at += left
+			continue
+		}
+		length, whole := oldChunk(content[at:])
+		if length == 0 {
+			return at, whole || chunkFollows(content[at:])
+		}
+		at += length
+	}
+	return at, false
+}
+
+// oldChunk returns the length of a chunk that is valid, else 0, and then whether all of it is there.
+func oldChunk(b []byte) (length int, whole bool) {
+	if len(b) < chunkHead || b[6] == 0 || b[6] >= typeLog {
+		return 0, false
+	}
+	length = chunkHead + int(binary.LittleEndian.Uint16(b[4:]))
+	if length > len(b) {
+		return 0, false
+	}
+	if chunkSum(b[6:length]) != binary.LittleEndian.Uint32(b) {
+		return 0, true
+	}
+	return length, true
+}
+
+// chunkFollows reports whether a valid chunk begins behind one that is not: then that is no end that
+// a crash tore.
+func chunkFollows(b []byte) bool {
+	for at := 1; at < min(len(b), logBlock); at++ {
+		if length, _ := oldChunk(b[at:]); length > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// logs looks at the write-ahead logs.
+func (v *verification) logs(desc *pebble.DBDesc) error {
+	l, err := findLogs(v.options.FS, v.dir, desc)
+	if err != nil {
+		return err
+	}
+	found, err := l.damage()
+	for _, d := range found {
+		v.tell(d.file, d.String()+". What was acknowledged behind that place can't be replayed: "+
+			"andon store repair says what giving it up costs")
+	}
+	return err
+}
+
+// open opens the engine so that it writes nothing.
+func (v *verification) open() (*pebble.DB, error) {
+	p := pebbleOptions(&v.options)
+	p.ReadOnly = true
+	return pebble.Open(v.dir, p)
+}
+
+// tables checks the tables that the store has.
+func (v *verification) tables(db *pebble.DB) error {
+	levels, err := db.SSTables()
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, level := range levels {
+		for _, table := range level {
+			names = append(names, fmt.Sprintf("%06d.sst", uint64(table.BackingSSTNum)))
+		}
+	}
+	slices.Sort(names)
+	return v.sums(slices.Compact(names))
+}
+
+// allTables returns the tables in the directory.
+func (v *verification) allTables() (names []string) {
+	all, _ := v.options.FS.List(v.dir) // what can't be listed has none
+	for _, name := range all {
+		if strings.HasSuffix(name, ".sst") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// sums reads all blocks of tables, and compares their sums.
+func (v *verification) sums(names []string) error {
+	fs := v.options.FS
+	sizes := make([]int64, len(names))
+	for i, name := range names {
+		if is, err := fs.Stat(fs.PathJoin(v.dir, name)); err == nil {
+			sizes[i] = is.Size()
+			v.bytes += sizes[i]
+		}
+	}
+	read := int64(0)
+	for i, name := range names {
+		if err := v.ctx.Err(); err != nil {
+			return err
+		}
+		if err := v.table(fs.PathJoin(v.dir, name)); err != nil {
+			v.tell(name, fmt.Sprintf("%v. Questions that need what can't be read of it are refused",
+				err))
+		}
+		read += sizes[i]
+		v.progress(read)
+	}
+	v.rows["tables of the engine"] = int64(len(names))
+	return nil
+}
+
+func (v *verification) table(path string) error {
+	f, err := v.options.FS.Open(path)
+	if err != nil {
+		return err
+	}
+	readable, err := sstable.NewSimpleReadable(f)
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	p := pebbleOptions(&v.options)
+	p.EnsureDefaults()
+	r, err := sstable.NewReader(v.ctx, readable, p.MakeReaderOptions())
+	if err != nil {
+		return errors.Join(err, readable.Close())
+	}
+	return errors.Join(r.ValidateBlockChecksums(), r.Close())
+}
+
+// load reads what opening keeps in memory, without what opening writes.
+func (v *verification) load(db *pebble.DB) (err error) {
+	defer recoverUnreadable(&err)
+	o := v.options
+	s := &Store{
+		db: db, options: o, damages: o.damages, disk: disk{fs: o.FS, dir: v.dir},
+		tenants: map[andon.TenantID]*tenant{},
+	}
+	s.order.turn, s.order.large = make(chan struct{}, 1), make(chan struct{}, 1)
+	s.heads.begin(o.head)
+	v.store, v.tenants = s, map[uint32]*tenant{}
+	format, err := s.fixed(fixedFormat)
+	if err != nil {
+		return err
+	}
+	if len(format) != 4 || binary.BigEndian.Uint32(format) != formatVersion {
+		return andon.Errorf(andon.Conflict, "the store is of another format than %d, which is what "+
+			"this program reads: use the program that wrote it, or start andon serve, which "+
+			"converts an older one", formatVersion)
+	}
+	if converting, err := s.fixed(fixedConvert); err != nil || converting != nil {
+		return firstError(err, andon.Errorf(andon.Conflict, "the store is being converted from an "+
+			"older format: start andon serve, which goes on with that"))
+	}
+	if err := s.loadTenants(); err != nil {
+		return err
+	}
+	for _, t := range s.tenants {
+		v.tenants[t.number] = t
+	}
+	first, err := s.fixed(fixedCheckpoint)
+	if err == nil && len(first) == 8 {
+		v.next = binary.BigEndian.Uint64(first)
+	}
+	err = firstError(err, s.rebuild(v.ctx))
+	v.whole = err == nil
+	return err
+}
+
+// largestPart is how many rows are read between two looks at the context.
+const largestPart = 4096
+
+// everyRow reads all rows, table by table: where one can't be read on, the next one is.
+func (v *verification) everyRow() error {
+	before := int64(0)
+	for _, table := range verified() {
+		if err := v.rowsOf(table, before); err != nil {
+			return err
+		}
+		prefix := key{table.name}
+		if size, err := v.store.db.EstimateDiskUsage(prefix, prefix.end()); err == nil {
+			before += int64(size)
+		}
+	}
+	return nil
+}
+
+func (v *verification) rowsOf(table verifiedTable, before int64) error {
+	prefix := key{table.name}
+	it, err := v.store.db.NewIter(&pebble.IterOptions{
+		LowerBound: prefix, UpperBound: prefix.end(),
+	})
+	if err != nil {
+		return err
+	}
+	defer it.Close()
+	n := int64(0)
+	for ok := it.First(); ok; ok = it.Next() {
+		if n++; n%largestPart == 0 {
+			if err := v.ctx.Err(); err != nil {
+				return err
+			}
+			if size, err := v.store.db.EstimateDiskUsage(prefix, it.Key()); err == nil {
+				v.progress(min(before+int64(size), v.bytes))
+			}
+		}
+		value, err := it.ValueAndErr()
+		if err == nil {
+			err = table.check(v, it.Key()[1:], value)
+		}
+		if err != nil {
+			v.tell(fmt.Sprintf("%s, key %x", table.what, it.Key()), err.Error())
+		}
+	}
+	v.rows[table.what] = n
+	if err := it.Error(); err != nil {
+		v.tell(table.what, fmt.Sprintf("behind %d rows they can't be read on: %v", n, err))
+	}
+	return nil
+}

@@ -1,0 +1,264 @@
+package pebblestore
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/andonhq/andon"
+)
+
+// verifyMem verifies the store of a file system, and returns what it tells.
+func verifyMem(t *testing.T, fs vfs.FS) (told []string, rows map[string]int64) {
+	t.Helper()
+	tell := func(place, what string) { told = append(told, place+": "+what) }
+	last := int64(0)
+	rows, err := Verify(t.Context(), "store", Options{FS: fs}, tell, func(done, total int64) {
+		if done < last || done > total {
+			t.Errorf("%d of %d are done, behind %d", done, total, last)
+		}
+		last = done
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return told, rows
+}
+
+// storeWithEverything makes a store that has rows of each table, in blocks and in requests.
+func storeWithEverything(t *testing.T, fs vfs.FS) {
+	t.Helper()
+	const id = andon.DefaultTenant
+	ctx := t.Context()
+	s, err := Open("store", Options{FS: fs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := func(device andon.DeviceID, at andon.Time, state andon.State) {
+		t.Helper()
+		e := andon.Event{Device: device, Time: at, State: state, Operator: "Liz"}
+		if state == "WARNING1" {
+			e.EscalatedTo = "Sara"
+		}
+		if err := s.Append(ctx, id, 1, []andon.Event{e}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := andon.DayStart(100)
+	for n := range andon.Time(40) {
+		send("press", at+n*3_600_000_000, []andon.State{"NORMAL", "WARNING1", "ODD"}[n%3])
+		send("robot", at+n*7_200_000_000, "NORMAL")
+	}
+	reading := andon.Reading{
+		Device: "press", Time: at, Metrics: andon.Metrics{{Name: "t", Value: 1}},
+	}
+	_, _, err = s.Withdraw(ctx, id, andon.Withdrawal{
+		Device: "press", Time: at + 39*3_600_000_000, State: "NORMAL", At: at,
+	})
+	_, err2 := s.Assign(ctx, id, at, []andon.Assignment{{Device: "press", Operator: "Tom"}})
+	if err := firstError(err, err2,
+		s.AppendReadings(ctx, id, 1, []andon.Reading{reading}), s.checkpoint()); err != nil {
+		t.Fatal(err)
+	}
+	for n := range andon.Time(5) {
+		send("late", at+n, "NORMAL")
+	}
+	if err := firstError(s.db.Flush(), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestVerifyWhole: a store that is whole is told to be so, and stays as it is.
+func TestVerifyWhole(t *testing.T) {
+	fs := vfs.NewMem()
+	storeWithEverything(t, fs)
+	before := list(t, fs)
+	told, rows := verifyMem(t, fs)
+	if len(told) > 0 {
+		t.Errorf("it is told to be damaged: %q", told)
+	}
+	for what, want := range map[string]int64{
+		"entries in blocks": 80, "rows of requests": 5, "devices": 3, "readings": 1,
+		"withdrawals": 1, "assignments": 1,
+	} {
+		if rows[what] != want {
+			t.Errorf("%d %s, want %d", rows[what], what, want)
+		}
+	}
+	if after := list(t, fs); !slices.Equal(before, after) {
+		t.Errorf("there were the files %q, and are %q", before, after)
+	}
+}
+
+// TestVerifyFindsWhatIsLeftOut deletes one row of each table, or changes it: it is told of, by what
+// it means.
+func TestVerifyFindsWhatIsLeftOut(t *testing.T) {
+	whole := vfs.NewCrashableMem()
+	storeWithEverything(t, whole)
+	for _, c := range []struct {
+		table byte
+		value string // in place of the row's; absent: the row is deleted
+		told  string
+	}{
+		{tableBlock, "", "has no block of the day"},
+		{tableBlock, "\x07", "can't be decoded: up to all entries of device press"},
+		{tableDay, "", "are not found"},
+		{tablePosting, "", "no posting says that Liz has an entry of device press"},
+		{tablePosting, "\xff", "is not of its form"},
+		{tableStateSeen, "", "is not among those that have entries"},
+		{tableSupervisor, "", "nothing says that Sara was handed the entry of device press"},
+		{tableCheckpoint, "", "device number 0, which there is not"},
+		{tableCheckpoint, "press\x00\x01", "can't be decoded"},
+		{tableRow, "", "the row before it is missing"},
+		{tableRow, "\x01", "can't be decoded"},
+		{tableReadingDay, "", "has readings on the day"},
+		{tableMetric, "", "has the metric t"},
+		{tableReading, "\x05", "reading of device press"},
+		{tableEscalation, "\x05", "the escalation of device press"},
+		{tableWithdrawal, "\x80", "key 77"},
+		{tableDocument, "\x80", "can't be read"},
+	} {
+		fs := again(whole)
+		s, err := Open("store", Options{FS: fs})
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(t, s, c.table, c.value)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		told, _ := verifyMem(t, fs)
+		if !slices.ContainsFunc(told, func(s string) bool { return strings.Contains(s, c.told) }) {
+			t.Errorf("table %c, value %q: told is %q, want %q", c.table, c.value, told, c.told)
+		}
+	}
+}
+
+// change deletes the first row of a table, or gives it another value.
+func change(t *testing.T, s *Store, table byte, value string) {
+	t.Helper()
+	for k := range s.rows(key{table}) {
+		k = append(key{table}, k...)
+		err := s.db.Delete(k, pebble.Sync)
+		if value != "" {
+			err = s.db.Set(k, []byte(value), pebble.Sync)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	t.Fatalf("table %c has no row", table)
+}
+
+// TestVerifyComparesDevicesWithTheirEntries has a checkpoint say what no entry does.
+func TestVerifyComparesDevicesWithTheirEntries(t *testing.T) {
+	fs := vfs.NewMem()
+	storeWithEverything(t, fs)
+	s, err := Open("store", Options{FS: fs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slot := s.tenants[andon.DefaultTenant].fleet.Slot("robot")
+	d := *slot.Shown()
+	d.State = "ODD"
+	k := newKey(tableCheckpoint, s.tenants[andon.DefaultTenant].number).number(slot.Note.number)
+	if err := firstError(s.db.Set(k, appendCheckpointed(nil, &d), pebble.Sync),
+		s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	told, _ := verifyMem(t, fs)
+	if len(told) != 1 || !strings.HasPrefix(told[0], "device robot: it shows ODD since ") ||
+		!strings.Contains(told[0], "its entries say NORMAL since ") {
+		t.Errorf("%q", told)
+	}
+}
+
+// TestVerifyFindsFlippedBits flips bits of tables, logs and the manifest, one at a time: each is
+// told of.
+func TestVerifyFindsFlippedBits(t *testing.T) {
+	was := vfs.NewCrashableMem()
+	storeWithHistory(t, was, true)
+	rng := rand.New(rand.NewPCG(3, 9))
+	for _, name := range list(t, was) {
+		table := strings.HasSuffix(name, ".sst")
+		if !table && !strings.HasPrefix(name, "MANIFEST-") {
+			continue
+		}
+		content, err := readFile(was, "store/"+name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 8 {
+			fs, at := again(was), rng.Int64N(int64(len(content)))
+			flip(t, fs, "store/"+name, at)
+			var told []string
+			tell := func(place, what string) { told = append(told, place+": "+what) }
+			_, err := Verify(t.Context(), "store", Options{FS: fs}, tell, func(int64, int64) {})
+			named := slices.ContainsFunc(told, func(s string) bool {
+				return strings.Contains(s, name)
+			})
+			if !named && err == nil {
+				t.Errorf("%s, bit at %d: %v, told is %q", name, at, err, told)
+			}
+		}
+	}
+}
+
+// TestVerifyFindsDamagedLogs cuts off what was on the disk of a log.
+func TestVerifyFindsDamagedLogs(t *testing.T) {
+	fs := vfs.NewMem()
+	s := openMem(t, fs)
+	for range 3 {
+		if err := s.Append(t.Context(), andon.DefaultTenant, 1, warnings(50)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range list(t, fs) {
+		if logNumber(fs, name) != 0 {
+			flip(t, fs, "store/"+name, 100)
+		}
+	}
+	told, _ := verifyMem(t, fs)
+	if len(told) == 0 || !strings.Contains(told[0], ".log is damaged at byte ") {
+		t.Errorf("%q", told)
+	}
+	// A log that the engine does not open with leaves the sums of tables to be checked.
+	fs = vfs.NewMem()
+	storeWithHistory(t, fs, true)
+	table := largestTable(t, fs)
+	flip(t, fs, table, 1000)
+	for _, name := range list(t, fs) {
+		if strings.HasPrefix(name, "MANIFEST-") {
+			write(t, fs, "store/"+name, []byte("no manifest"))
+		}
+	}
+	told, _ = verifyMem(t, fs)
+	if !slices.ContainsFunc(told, func(s string) bool { return strings.HasPrefix(s, table[6:]) }) {
+		t.Errorf("without a manifest: %q", told)
+	}
+}
+
+func TestVerifyNeedsAStore(t *testing.T) {
+	fs := vfs.NewMem()
+	if err := fs.MkdirAll("store", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Verify(t.Context(), "store", Options{FS: fs}, nil, nil)
+	if andon.KindOf(err) != andon.Invalid || !strings.Contains(err.Error(), "no store") {
+		t.Errorf("an empty directory: %v", err)
+	}
+	s := openMem(t, fs)
+	defer s.Close()
+	if _, err := Verify(t.Context(), "store", Options{FS: fs}, nil, nil); andon.KindOf(err) !=
+		andon.Conflict {
+		t.Errorf("a store in use: %v", err)
+	}
+}

@@ -1,0 +1,426 @@
+package pebblestore
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/eventlog"
+)
+
+// verifiedTable says how the rows of a table are checked.
+type verifiedTable struct {
+	name  byte
+	what  string
+	check func(v *verification, key, value []byte) error // key without the table's name
+}
+
+// verified are all tables, in the order of their names.
+func verified() []verifiedTable {
+	device := func(rest func(k []byte) bool) func(*verification, []byte, []byte) error {
+		return ofTenant(func(_ *verification, _ *tenant, k, _ []byte) error {
+			_, k, ok := takeText(k)
+			return wellFormed(ok && rest(k))
+		})
+	}
+	bytesLeft := func(n int) func([]byte) bool { return func(k []byte) bool { return len(k) == n } }
+	text := func(k []byte) bool { _, rest, ok := takeText(k); return ok && len(rest) == 0 }
+	return []verifiedTable{
+		{tableAssignment, "assignments", device(bytesLeft(timeBytes))},
+		{tableBlock, "blocks", ofTenant(verifyBlock)},
+		{tableCheckpoint, "checkpoints of devices", ofTenant(verifyCheckpoint)},
+		{tableChange, "changes", ofTenant(verifyChange)},
+		{tableDay, "days of devices", ofTenant(verifyDay)},
+		{tableDocument, "records", verifyDocument},
+		{tableMetric, "metrics of devices", device(text)},
+		{tableStateSeen, "states with entries", ofTenant(verifyState)},
+		{tablePosting, "postings", ofTenant(verifyPosting)},
+		{tableReadingDay, "days with readings", device(bytesLeft(4))},
+		{tableReading, "readings", ofTenant(verifyReading)},
+		{tableRow, "rows of requests", verifyRow},
+		{tableSupervisor, "entries of supervisors", ofTenant(verifySupervisor)},
+		{tableDue, "records that are due", verifyDue},
+		{tableWithdrawal, "withdrawals", ofTenant(verifyWithdrawal)},
+		{tableAside, "escalations set aside", ofTenant(verifyAside)},
+		{tableEscalation, "escalations", ofTenant(verifyEscalation)},
+		{tableRetirement, "retirements", device(bytesLeft(timeBytes))},
+	}
+}
+
+func wellFormed(ok bool) error {
+	if !ok {
+		return errors.New("it is not of its form")
+	}
+	return nil
+}
+
+// ofTenant checks a row of a tenant that there is. What may be left of one that was deleted belongs
+// to no one.
+func ofTenant(
+	check func(v *verification, t *tenant, k, value []byte) error,
+) func(*verification, []byte, []byte) error {
+	return func(v *verification, k, value []byte) error {
+		number, rest, ok := takeNumber(k)
+		if t := v.tenants[number]; ok && t != nil {
+			return check(v, t, rest, value)
+		}
+		return wellFormed(ok)
+	}
+}
+
+// has reports whether there is a row.
+func (v *verification) has(k key) (bool, error) {
+	_, closer, err := v.store.db.Get(k)
+	switch {
+	case errors.Is(err, pebble.ErrNotFound):
+		return false, nil
+	case err != nil:
+		return true, nil // that it can't be read is told of by itself
+	}
+	return true, closer.Close()
+}
+
+// verifyBlock checks that a block has the entries that its key says, in their order, and that all
+// that leads to them is there.
+func verifyBlock(v *verification, t *tenant, k, value []byte) error {
+	day, rest, _ := takeNumber(k)
+	number, rest, ok := takeNumber(rest)
+	at, whole := splitBlock(rest, day)
+	if !ok || !whole {
+		return errors.New("its key is not of its form")
+	}
+	var d eventlog.Decoder
+	any := func(andon.State) bool { return true }
+	entries, err := d.Entries(value, at.newest, any)
+	if err != nil {
+		return fmt.Errorf("it can't be decoded: up to all entries of device %s from %s to %s are "+
+			"lost", v.name(t, number), at.oldest, at.newest)
+	}
+	v.rows["entries in blocks"] += int64(len(entries))
+	oldest := entries[len(entries)-1].Time
+	sorted := slices.IsSortedFunc(entries, compareEntries)
+	switch {
+	case !sorted:
+		return fmt.Errorf("its entries of device %s are not in their order", v.name(t, number))
+	case oldest != at.oldest || oldest.Day() != day || at.newest.Day() != day:
+		return fmt.Errorf("its oldest entry is of %s, and its key says %s, on day %d",
+			oldest, at.oldest, day)
+	}
+	if there, err := v.has(newKey(tableDay, t.number).number(number).inverted(day)); !there {
+		return firstError(err, fmt.Errorf("nothing says that device %s has entries on the day of "+
+			"%s: they are not found", v.name(t, number), at.oldest))
+	}
+	if v.whole && (int(number) >= len(t.slots) || t.slots[number] == nil) {
+		return fmt.Errorf("its entries are of device number %d, which there is not", number)
+	}
+	return v.entries(t, number, entries)
+}
+
+// verifyDay checks that a device has blocks on a day. Days before all blocks of the tenant have
+// expired: their blocks are deleted before their days.
+func verifyDay(v *verification, t *tenant, k, _ []byte) error {
+	number, rest, ok := takeNumber(k)
+	inverted, rest, whole := takeNumber(rest)
+	if !ok || !whole || len(rest) > 0 {
+		return errors.New("it is not of its form")
+	}
+	day := ^inverted
+	first, there, err := v.firstBlock(newKey(tableBlock, t.number))
+	if err != nil || !there || day < first {
+		return err
+	}
+	_, there, err = v.firstBlock(newKey(tableBlock, t.number).number(day).number(number))
+	if err != nil || there {
+		return err
+	}
+	return fmt.Errorf("device %s has no block of the day that begins at %s: its entries of that day "+
+		"are lost", v.name(t, number), andon.DayStart(day))
+}
+
+// firstBlock returns the day of the first block whose key begins with a prefix.
+func (v *verification) firstBlock(prefix key) (day uint32, there bool, err error) {
+	it, err := v.store.db.NewIter(&pebble.IterOptions{
+		LowerBound: prefix, UpperBound: prefix.end(),
+	})
+	if err != nil {
+		return 0, false, err
+	}
+	defer it.Close()
+	const head = 1 + 4 // table and tenant
+	if there = it.First(); there {
+		day, _, _ = takeNumber(it.Key()[head:])
+	}
+	return day, there || it.Error() != nil, nil // damage is told of by itself
+}
+
+// name is a device by its number, for people.
+func (v *verification) name(t *tenant, number uint32) string {
+	if int(number) < len(t.slots) && t.slots[number] != nil {
+		return string(t.slots[number].Shown().ID)
+	}
+	return fmt.Sprintf("number %d", number)
+}
+
+// entries checks that states and operators lead to the entries of a block.
+func (v *verification) entries(t *tenant, number uint32, entries []eventlog.Entry) error {
+	for i := range entries {
+		e := &entries[i]
+		if _, seen := t.seen()[e.State]; !seen {
+			return fmt.Errorf("its state %s is not among those that have entries", e.State)
+		}
+		if e.Operator == "" {
+			continue
+		}
+		found, err := v.posted(v.store, t, e.Operator, e.Time, number)
+		if err != nil || !found {
+			return firstError(err, fmt.Errorf("no posting says that %s has an entry of device %s in "+
+				"the hour of %s: that list lacks it", e.Operator, v.name(t, number), e.Time))
+		}
+	}
+	return nil
+}
+
+// postings are those of some operators and hours: blocks come by the day, so few are in use.
+type postings struct {
+	of map[postedHour]map[uint32][]inHour
+}
+
+type postedHour struct {
+	tenant   uint32
+	operator andon.PersonID
+	hour     uint32
+}
+
+// posted reports whether a posting leads to the entry of a device at a time.
+func (p *postings) posted(
+	s *Store, t *tenant, operator andon.PersonID, when andon.Time, number uint32,
+) (bool, error) {
+	at := postedHour{t.number, operator, when.Hour()}
+	leads := func(d inHour) bool {
+		return d.device == number && d.oldest <= milliOf(when) && milliOf(when) <= d.newest
+	}
+	if devices, read := p.of[at]; read {
+		return slices.ContainsFunc(devices[number], leads), nil
+	}
+	const most = 10_000
+	if len(p.of) >= most || p.of == nil {
+		p.of = map[postedHour]map[uint32][]inHour{}
+	}
+	devices := map[uint32][]inHour{}
+	prefix := newKey(tablePosting, t.number).text(string(operator)).number(at.hour)
+	it, err := s.db.NewIter(nil)
+	if err != nil {
+		return false, err
+	}
+	defer it.Close()
+	for ok := it.SeekGE(prefix); ok && bytes.HasPrefix(it.Key(), prefix); ok = it.Next() {
+		value, err := it.ValueAndErr()
+		if err != nil {
+			return true, nil // it is told of by itself
+		}
+		list, _ := readPosting(nil, value) // likewise
+		for _, d := range list {
+			devices[d.device] = append(devices[d.device], d)
+		}
+	}
+	p.of[at] = devices
+	return slices.ContainsFunc(devices[number], leads), it.Error()
+}
+
+func verifyPosting(_ *verification, _ *tenant, k, value []byte) error {
+	const behind = 4 + sequenceBytes + 2
+	_, rest, ok := takeText(k)
+	numbers, err := readPosting(nil, value)
+	return firstError(wellFormed(ok && len(rest) == behind && len(numbers) > 0), err)
+}
+
+func verifyCheckpoint(_ *verification, _ *tenant, k, value []byte) error {
+	d, err := readCheckpointed(value)
+	if err != nil {
+		return fmt.Errorf("what device number %x shows can't be decoded", k)
+	}
+	return wellFormed(len(k) == 4 && d.ID != "")
+}
+
+func verifyChange(_ *verification, t *tenant, k, value []byte) error {
+	_, err := readChanges(t.record.Load().ID, value)
+	return firstError(wellFormed(len(k) == 8), err)
+}
+
+func verifyDocument(_ *verification, k, value []byte) error {
+	_, rest, ok := takeNumber(k)
+	_, rest, kind := takeText(rest)
+	id, rest, named := takeText(rest)
+	r := andon.Record{ID: id}
+	return firstError(wellFormed(ok && kind && named && len(rest) == 0), decodeDocument(&r, value))
+}
+
+func verifyDue(_ *verification, k, value []byte) error {
+	_, ok := splitDue(append(key{tableDue}, k...))
+	return wellFormed(ok && len(value) == 4)
+}
+
+func verifyState(_ *verification, _ *tenant, k, _ []byte) error {
+	state, rest, ok := takeText(k)
+	return firstError(wellFormed(ok && len(rest) == 0), andon.State(state).Validate())
+}
+
+// verifyReading checks that a reading is found, by its device's day and by its metrics.
+func verifyReading(v *verification, t *tenant, k, value []byte) error {
+	day, rest, ok := takeNumber(k)
+	device, rest, named := takeText(rest)
+	at, rest, timed := takeInvertedTime(rest)
+	if !ok || !named || !timed || len(rest) > 0 || at.Day() != day {
+		return errors.New("its key is not of its form")
+	}
+	metrics, _, err := readReading(value)
+	if err != nil {
+		return fmt.Errorf("the reading of device %s at %s can't be decoded", device, at)
+	}
+	if there, err := v.has(newKey(tableReadingDay, t.number).text(device).inverted(day)); !there {
+		return firstError(err, fmt.Errorf("nothing says that device %s has readings on the day of "+
+			"%s: they are not found", device, at))
+	}
+	for _, m := range metrics {
+		k := newKey(tableMetric, t.number).text(string(m.Name)).text(device)
+		if there, err := v.has(k); !there {
+			return firstError(err, fmt.Errorf("nothing says that device %s has the metric %s: that "+
+				"list lacks it", device, m.Name))
+		}
+	}
+	return nil
+}
+
+// verifyRow reads a row as opening does.
+func verifyRow(v *verification, k, value []byte) error {
+	w := wire{rest: value}
+	number := w.count()
+	if len(k) != 8 || w.bad || number > math.MaxUint32 {
+		return errors.New("it is not of its form")
+	}
+	sequence := binary.BigEndian.Uint64(k)
+	gap := v.next != 0 && sequence > v.next
+	v.next = sequence + 1
+	into := map[uint32]*rebuilding{}
+	if t := v.tenants[uint32(number)]; t != nil {
+		into[t.number] = &rebuilding{tenant: t}
+	}
+	if err := replay(into, value, eventlog.NewHead()); err != nil {
+		return errors.New("it can't be decoded: what a request brought is lost")
+	}
+	if gap {
+		return errors.New("the row before it is missing: what a request brought is lost")
+	}
+	return nil
+}
+
+func verifySupervisor(_ *verification, _ *tenant, k, _ []byte) error {
+	_, rest, ok := takeText(k)
+	if ok {
+		_, ok = splitSupervisor(rest)
+	}
+	return wellFormed(ok)
+}
+
+func verifyWithdrawal(_ *verification, _ *tenant, k, value []byte) error {
+	_, rest, ok := takeText(k)
+	_, rest, timed := takeTime(rest)
+	_, rest, named := takeText(rest)
+	var w andon.Withdrawal
+	return firstError(wellFormed(ok && timed && named && len(rest) == 0),
+		readWithdrawal(&w, value))
+}
+
+func verifyAside(_ *verification, _ *tenant, k, _ []byte) error {
+	_, rest, ok := takeText(k)
+	if ok {
+		_, ok = splitEscalation(rest)
+	}
+	return wellFormed(ok)
+}
+
+// verifyEscalation checks that an escalation is found by its supervisor.
+func verifyEscalation(v *verification, t *tenant, k, value []byte) error {
+	device, rest, ok := takeText(k)
+	if !ok {
+		return errors.New("its key is not of its form")
+	}
+	e, ok := splitEscalation(rest)
+	if e.Device = andon.DeviceID(device); !ok {
+		return errors.New("its key is not of its form")
+	}
+	if err := readEscalation(&e, value); err != nil {
+		return fmt.Errorf("the escalation of device %s at %s can't be decoded", device, e.Time)
+	}
+	if e.To == "" {
+		return nil
+	}
+	entry := andon.EventKey{Time: e.Time, State: e.State, Device: e.Device}
+	if there, err := v.has(supervisorKey(t.number, e.To, entry)); !there {
+		return firstError(err, fmt.Errorf("nothing says that %s was handed the entry of device %s "+
+			"at %s: that list lacks it", e.To, device, e.Time))
+	}
+	return nil
+}
+
+// devices works out again what each device shows, from its entries, and compares.
+func (v *verification) devices() error {
+	if !v.whole {
+		return nil
+	}
+	total, n := 0, 0
+	for _, t := range v.tenants {
+		total += len(t.slots)
+	}
+	for _, number := range slices.Sorted(maps.Keys(v.tenants)) {
+		t := v.tenants[number]
+		for part := range slices.Chunk(t.slots, reorderStep) {
+			if err := v.someDevices(t, part); err != nil {
+				return err
+			}
+			n += len(part)
+			v.progress(v.bytes * int64(n) / int64(total))
+		}
+	}
+	return nil
+}
+
+func (v *verification) someDevices(t *tenant, slots []*slot) error {
+	w := v.store.beginWrite(v.ctx, t, 0, len(slots), 0)
+	w.alone = true
+	defer w.close()
+	for _, slot := range slots {
+		if slot == nil {
+			continue
+		}
+		if err := v.ctx.Err(); err != nil {
+			return err
+		}
+		v.rows["devices"]++
+		d := w.changes.Copy(slot, slot.Shown().ID)
+		was := *d
+		w.past.begin(d, &folded{})
+		err := w.refoldFromLog(d, func(e andon.EntryRef) bool {
+			return t.withdrawn.has(d.ID, e.Time, e.State)
+		})
+		if err != nil {
+			v.tell("device "+string(was.ID), fmt.Sprintf("its entries can't be read: %v", err))
+			continue
+		}
+		parts := changedParts(&was, d) & (partNewest | partRun | partIncident | partOperator)
+		if parts != 0 && was.Alive() { // of a retired one nothing is shown
+			v.tell("device "+string(was.ID), fmt.Sprintf("it shows %s since %s, newest entry %s, "+
+				"operator %q; its entries say %s since %s, newest %s, operator %q",
+				was.State, was.Since, was.Time, was.Operator,
+				d.State, d.Since, d.Time, d.Operator))
+		}
+	}
+	return nil
+}
