@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -171,14 +172,26 @@ func (v *verification) sums(names []string) error {
 			return err
 		}
 		if err := v.table(fs.PathJoin(v.dir, name)); err != nil {
-			v.tell(name, fmt.Sprintf("%v. Questions that need what can't be read of it are refused",
-				err))
+			v.tell(name, blockError(err)+
+				". Questions that need what can't be read of it are refused")
 		}
 		read += sizes[i]
 		v.progress(read)
 	}
 	v.rows["tables of the engine"] = int64(len(names))
 	return nil
+}
+
+// damagedBlock is how Pebble names a block that is damaged: by its place and its length.
+var damagedBlock = regexp.MustCompile(`block (\d+)/(\d+): ([^<]*)`)
+
+func blockError(err error) string {
+	text := err.Error()
+	if m := damagedBlock.FindStringSubmatch(text); m != nil {
+		return fmt.Sprintf("the block of %s bytes at byte %s is damaged: %s", m[2], m[1],
+			strings.TrimSpace(m[3]))
+	}
+	return text
 }
 
 func (v *verification) table(path string) error {
@@ -285,7 +298,8 @@ func (v *verification) rowsOf(table verifiedTable, before int64) error {
 	}
 	v.rows[table.what] = n
 	if err := it.Error(); err != nil {
-		v.tell(table.what, fmt.Sprintf("behind %d rows they can't be read on: %v", n, err))
+		v.tell(table.what,
+			fmt.Sprintf("behind %d rows they can't be read on: %v", n, readError(err)))
 	}
 	return nil
 }

@@ -200,7 +200,8 @@ func TestVerifyFindsFlippedBits(t *testing.T) {
 			tell := func(place, what string) { told = append(told, place+": "+what) }
 			_, err := Verify(t.Context(), "store", Options{FS: fs}, tell, func(int64, int64) {})
 			named := slices.ContainsFunc(told, func(s string) bool {
-				return strings.Contains(s, name)
+				return strings.Contains(s, name+": the block of ") ||
+					strings.Contains(s, name) && !strings.Contains(s, "block")
 			})
 			if !named && err == nil {
 				t.Errorf("%s, bit at %d: %v, told is %q", name, at, err, told)
