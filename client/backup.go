@@ -6,9 +6,9 @@ import (
 	"net/http"
 )
 
-// Backup returns a backup of the whole store, all tenants, as it is at one moment: a tar, whose last
-// member has the sums of the others. The caller reads it to its end and closes it. The request is
-// sent once.
+// Backup returns a backup of the whole store, all tenants, as it is at one moment: a tar, whose
+// last member has the sums of the others. The caller reads it to its end and closes it. The request
+// is sent once.
 func (c *Client) Backup(ctx context.Context) (io.ReadCloser, error) {
 	req, err := c.build(ctx, request{method: http.MethodPost, path: path("backup")})
 	if err != nil {

@@ -113,7 +113,8 @@ func (x *writer) directory(dir string) error {
 	}
 	for _, s := range sums {
 		if !isPlain(s.Name) {
-			return andon.Errorf(andon.Damaged, "the backup is damaged: %s names %q", sumsFile, s.Name)
+			return andon.Errorf(andon.Damaged,
+				"the backup is damaged: %s names %q", sumsFile, s.Name)
 		}
 		if err := x.part(dir, s.Name); err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 
 // withoutAnswer are the commands that have no answer whose form could be chosen.
 var withoutAnswer = map[string]string{
+	"andon backup":               "a sentence, once it is done",
 	"andon bench peer":           "it is hidden, and run by andon bench alone",
 	"andon completion":           "prints a script",
 	"andon config check":         "its exit code is the answer",
@@ -22,10 +23,12 @@ var withoutAnswer = map[string]string{
 	"andon import":               "reports on a file as it is read",
 	"andon import workbench":     "reports on a file as it is read",
 	"andon man":                  "writes files",
+	"andon restore":              "a sentence, once it is done",
 	"andon serve":                "a server",
 	"andon store init":           "prints statements, to be run",
 	"andon store rebuild latest": "a sentence, once it is done",
 	"andon store repair":         "reports to a person who decides",
+	"andon verify":               "its exit code is the answer",
 	"andon watch":                "a picture that moves, or lines",
 	"andon store template":       "prints a template, in the form of another program",
 }

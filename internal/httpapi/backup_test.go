@@ -58,5 +58,6 @@ func TestBackup(t *testing.T) {
 }
 
 func TestAStoreWithoutBackup(t *testing.T) {
-	newWorld(t).post("/backup", "").fails(http.StatusNotImplemented, "takes no backup")
+	w := newWorld(t, func(o *httpapi.Options) { o.Backup = nil })
+	w.post("/backup", "").fails(http.StatusNotImplemented, "takes no backup")
 }

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -47,7 +48,8 @@ func newWorld(t testing.TB, change ...func(*httpapi.Options)) *world {
 	w.store = wrap.Retain(memory, now)
 	o := httpapi.Options{
 		Store: w.store, Intake: intake.New(w.store, intake.Options{Now: now}), Now: now,
-		Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Log:    slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Backup: backUpNothing,
 	}
 	for _, f := range change {
 		f(&o)
@@ -63,6 +65,12 @@ func newWorld(t testing.TB, change ...func(*httpapi.Options)) *world {
 		}
 	})
 	return w
+}
+
+// backUpNothing is a backup of an empty store.
+func backUpNothing(_ context.Context, to io.Writer) error {
+	_, err := io.WriteString(to, "nothing")
+	return err
 }
 
 func (w *world) at(text string) {

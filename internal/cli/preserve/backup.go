@@ -40,9 +40,9 @@ func Backup(p *command.Program) *cobra.Command {
 moment: all that was acknowledged before is in it. The server goes on. With --data the store is that
 in a directory that no server uses.
 
-TARGET is a file if its name ends in .tar.zst or .tar, and else a directory; "-" writes a .tar.zst to
-standard output. It gets its name when it is whole; until then it is TARGET.part. What is received is
-checked against the server's sums. andon restore makes a store of it.
+TARGET is a file if its name ends in .tar.zst or .tar, and else a directory; "-" writes a .tar.zst
+to standard output. It gets its name when it is whole; until then it is TARGET.part. What is
+received is checked against the server's sums. andon restore makes a store of it.
 
 A backup has all that the store has, so it is readable for its owner alone.`,
 		Example: `  andon backup /backup/andon-2026-11-22.tar.zst
@@ -127,7 +127,10 @@ func newTarget(path string, stdout io.Writer) (*target, error) {
 	packed := path == standardOutput || strings.HasSuffix(path, ".tar.zst")
 	t.isDir = !isTar && !packed
 	if path == standardOutput {
-		t.path = ""
+		if t.path = ""; draw.IsTerminal(stdout) {
+			return nil, andon.Errorf(andon.Invalid, "standard output is a terminal: "+
+				"send it to a file or a program")
+		}
 	} else if _, err := os.Stat(path); err == nil {
 		return nil, andon.Errorf(andon.Invalid, "%s is there already: name another target", path)
 	}

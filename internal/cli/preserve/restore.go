@@ -88,8 +88,8 @@ func (r *restoring) checkEmpty() error {
 				"directory and restore again", r.data)
 		}
 		if e.Name() != "lost+found" {
-			return andon.Errorf(andon.Invalid, "%s is not empty (%s): name a directory that is, or "+
-				"does not exist yet", r.data, e.Name())
+			return andon.Errorf(andon.Invalid, "%s is not empty (%s): name a directory that is, "+
+				"or does not exist yet", r.data, e.Name())
 		}
 	}
 	return nil
@@ -120,8 +120,8 @@ func (r *restoring) unpack(ctx context.Context, dir string) (kept backup.Content
 	return kept, errors.Join(err, from.Close())
 }
 
-// moveStore makes a directory the store that was unpacked below it. The file that makes a store of a
-// directory comes last: until then it is refused as damaged.
+// moveStore makes a directory the store that was unpacked below it. The file that makes a store of
+// a directory comes last: until then it is refused as damaged.
 func moveStore(from, to string) error {
 	entries, err := os.ReadDir(from)
 	if err != nil {

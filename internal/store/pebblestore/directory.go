@@ -19,8 +19,9 @@ import (
 const (
 	manifestMarker = "marker.manifest."
 	ownPrefix      = "andon."
-	restoringDir   = ownPrefix + "restoring" // of a restore that has not ended
-	unfinished     = "MANIFEST-000001"       // of a first start that was broken off: it names no table
+	unfinished     = "MANIFEST-000001" // of a first start that was broken off: it names no table
+
+	restoringDir = ownPrefix + "restoring" // of a restore that has not ended
 )
 
 // checkDirectory refuses a directory that is no store and is not empty: it belongs to another

@@ -46,7 +46,9 @@ func lookBeforeOpening(dir string, o *Options) (*logs, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := firstError(checkEngine(desc), checkOptions(desc, dir, o)); err != nil {
+	if err := firstError(
+		checkEngine(desc), checkOptions(desc, dir, o), checkManifest(o.FS, desc),
+	); err != nil {
 		return nil, err
 	}
 	l, err := findLogs(o.FS, dir, desc)

@@ -367,10 +367,12 @@ func TestPurgeLeavesNothingInTheHead(t *testing.T) {
 				t.Errorf("the other device has number %d, and so shows nothing", number)
 			}
 			all := andon.EventQuery{Limit: 10}
-			if n, err := howMany(s.DeviceEvents(t.Context(), id, "other", all)); n != 1 || err != nil {
+			n, err := howMany(s.DeviceEvents(t.Context(), id, "other", all))
+			if n != 1 || err != nil {
 				t.Errorf("the other device has %d entries, %v", n, err)
 			}
-			if n, err := howMany(s.OperatorEvents(t.Context(), id, "Liz", all)); n != 1 || err != nil {
+			n, err = howMany(s.OperatorEvents(t.Context(), id, "Liz", all))
+			if n != 1 || err != nil {
 				t.Errorf("the operator has %d entries, %v", n, err)
 			}
 		})

@@ -23,7 +23,8 @@ func (s *Store) Snapshot(
 	ctx context.Context, take func(dir string, files []string) error,
 ) error {
 	if !s.snapshot.TryLock() {
-		return andon.Errorf(andon.Conflict, "another backup is being taken: wait until it has ended")
+		return andon.Errorf(andon.Conflict,
+			"another backup is being taken: wait until it has ended")
 	}
 	defer s.snapshot.Unlock()
 	if err := firstError(ctx.Err(), s.failed(), s.disk.check()); err != nil {

@@ -95,7 +95,7 @@ func TestSnapshotLeavesTheStoreAlone(t *testing.T) {
 	after, _ := readSynced(mem, "store")
 	for log, bytes := range before {
 		if after[log] < bytes {
-			t.Errorf("of log %d %d bytes are on the disk; %d are said to be", log, bytes, after[log])
+			t.Errorf("log %d: %d bytes are on the disk, %d are said to be", log, bytes, after[log])
 		}
 	}
 	appendOne(t, s, "two")

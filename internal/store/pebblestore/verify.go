@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -72,7 +73,7 @@ func (v *verification) all(desc *pebble.DBDesc) error {
 			"checked, and of tables that are no part of it any more", err))
 		return v.sums(v.allTables())
 	}
-	defer db.Close()
+	defer func() { _ = db.Close() }() // nothing is written
 	if err := v.tables(db); err != nil {
 		return err
 	}
@@ -98,55 +99,12 @@ func (v *verification) manifest(desc *pebble.DBDesc) error {
 	if err != nil {
 		return err
 	}
-	if at, damaged := manifestDamage(content); damaged {
-		v.tell(v.options.FS.PathBase(desc.ManifestFilename), fmt.Sprintf("it is damaged at byte %d "+
-			"of %d: the tables that it lists behind that place are not part of the store any more",
-			at, len(content)))
+	if at, likely, _ := manifestDamage(content); likely {
+		v.tell(v.options.FS.PathBase(desc.ManifestFilename), fmt.Sprintf("it is damaged at byte "+
+			"%d of %d: the tables that it lists behind that place are not part of the store any "+
+			"more", at, len(content)))
 	}
 	return nil
-}
-
-// manifestDamage returns where a manifest can't be read on, unless its end is torn there. It has the
-// chunks of a log (logscan.go) in their oldest form, of the types 1 to 4.
-func manifestDamage(content []byte) (at int, damaged bool) {
-	for at < len(content) {
-		if left := logBlock - at%logBlock; left < chunkHead {
-			at += left
-			continue
-		}
-		length, whole := oldChunk(content[at:])
-		if length == 0 {
-			return at, whole || chunkFollows(content[at:])
-		}
-		at += length
-	}
-	return at, false
-}
-
-// oldChunk returns the length of a chunk that is valid, else 0, and then whether all of it is there.
-func oldChunk(b []byte) (length int, whole bool) {
-	if len(b) < chunkHead || b[6] == 0 || b[6] >= typeLog {
-		return 0, false
-	}
-	length = chunkHead + int(binary.LittleEndian.Uint16(b[4:]))
-	if length > len(b) {
-		return 0, false
-	}
-	if chunkSum(b[6:length]) != binary.LittleEndian.Uint32(b) {
-		return 0, true
-	}
-	return length, true
-}
-
-// chunkFollows reports whether a valid chunk begins behind one that is not: then that is no end that
-// a crash tore.
-func chunkFollows(b []byte) bool {
-	for at := 1; at < min(len(b), logBlock); at++ {
-		if length, _ := oldChunk(b[at:]); length > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // logs looks at the write-ahead logs.
@@ -214,14 +172,26 @@ func (v *verification) sums(names []string) error {
 			return err
 		}
 		if err := v.table(fs.PathJoin(v.dir, name)); err != nil {
-			v.tell(name, fmt.Sprintf("%v. Questions that need what can't be read of it are refused",
-				err))
+			v.tell(name, blockError(err)+
+				". Questions that need what can't be read of it are refused")
 		}
 		read += sizes[i]
 		v.progress(read)
 	}
 	v.rows["tables of the engine"] = int64(len(names))
 	return nil
+}
+
+// damagedBlock is how Pebble names a block that is damaged: by its place and its length.
+var damagedBlock = regexp.MustCompile(`block (\d+)/(\d+): ([^<]*)`)
+
+func blockError(err error) string {
+	text := err.Error()
+	if m := damagedBlock.FindStringSubmatch(text); m != nil {
+		return fmt.Sprintf("the block of %s bytes at byte %s is damaged: %s", m[2], m[1],
+			strings.TrimSpace(m[3]))
+	}
+	return text
 }
 
 func (v *verification) table(path string) error {
@@ -258,8 +228,8 @@ func (v *verification) load(db *pebble.DB) (err error) {
 		return err
 	}
 	if len(format) != 4 || binary.BigEndian.Uint32(format) != formatVersion {
-		return andon.Errorf(andon.Conflict, "the store is of another format than %d, which is what "+
-			"this program reads: use the program that wrote it, or start andon serve, which "+
+		return andon.Errorf(andon.Conflict, "the store is of another format than %d, which is "+
+			"what this program reads: use the program that wrote it, or start andon serve, which "+
 			"converts an older one", formatVersion)
 	}
 	if converting, err := s.fixed(fixedConvert); err != nil || converting != nil {
@@ -328,7 +298,8 @@ func (v *verification) rowsOf(table verifiedTable, before int64) error {
 	}
 	v.rows[table.what] = n
 	if err := it.Error(); err != nil {
-		v.tell(table.what, fmt.Sprintf("behind %d rows they can't be read on: %v", n, err))
+		v.tell(table.what,
+			fmt.Sprintf("behind %d rows they can't be read on: %v", n, readError(err)))
 	}
 	return nil
 }

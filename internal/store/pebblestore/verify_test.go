@@ -200,7 +200,8 @@ func TestVerifyFindsFlippedBits(t *testing.T) {
 			tell := func(place, what string) { told = append(told, place+": "+what) }
 			_, err := Verify(t.Context(), "store", Options{FS: fs}, tell, func(int64, int64) {})
 			named := slices.ContainsFunc(told, func(s string) bool {
-				return strings.Contains(s, name)
+				return strings.Contains(s, name+": the block of ") ||
+					strings.Contains(s, name) && !strings.Contains(s, "block")
 			})
 			if !named && err == nil {
 				t.Errorf("%s, bit at %d: %v, told is %q", name, at, err, told)
@@ -243,6 +244,45 @@ func TestVerifyFindsDamagedLogs(t *testing.T) {
 	told, _ = verifyMem(t, fs)
 	if !slices.ContainsFunc(told, func(s string) bool { return strings.HasPrefix(s, table[6:]) }) {
 		t.Errorf("without a manifest: %q", told)
+	}
+}
+
+// TestDamagedManifestIsRefused flips bits of each record but the last: the engine would go on with
+// the records before it, and delete tables.
+func TestDamagedManifestIsRefused(t *testing.T) {
+	was := vfs.NewCrashableMem()
+	storeWithHistory(t, was, true)
+	desc, err := pebble.Peek("store", was)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := readFile(was, desc.ManifestFilename)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := 0
+	for at := 0; at < len(content); {
+		length, _ := oldChunk(content[at:])
+		if length == 0 {
+			t.Fatalf("byte %d of a manifest that is whole", at)
+		}
+		last, at = at, at+length
+	}
+	rng := rand.New(rand.NewPCG(4, 4))
+	for range 30 {
+		fs, at := again(was), rng.Int64N(int64(last))
+		flip(t, fs, desc.ManifestFilename, at)
+		before := list(t, fs)
+		_, err := Open("store", Options{FS: fs})
+		if andon.KindOf(err) != andon.Damaged || !strings.Contains(err.Error(), "MANIFEST-") {
+			t.Errorf("bit at %d of %d: %v", at, len(content), err)
+		}
+		after := slices.DeleteFunc(list(t, fs), func(s string) bool { return s == ownerFile })
+		if before = slices.DeleteFunc(before, func(s string) bool {
+			return s == ownerFile
+		}); !slices.Equal(before, after) {
+			t.Errorf("bit at %d: there were %q, and are %q", at, before, after)
+		}
 	}
 }
 

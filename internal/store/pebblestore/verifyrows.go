@@ -97,8 +97,8 @@ func verifyBlock(v *verification, t *tenant, k, value []byte) error {
 		return errors.New("its key is not of its form")
 	}
 	var d eventlog.Decoder
-	any := func(andon.State) bool { return true }
-	entries, err := d.Entries(value, at.newest, any)
+	each := func(andon.State) bool { return true }
+	entries, err := d.Entries(value, at.newest, each)
 	if err != nil {
 		return fmt.Errorf("it can't be decoded: up to all entries of device %s from %s to %s are "+
 			"lost", v.name(t, number), at.oldest, at.newest)
@@ -140,8 +140,8 @@ func verifyDay(v *verification, t *tenant, k, _ []byte) error {
 	if err != nil || there {
 		return err
 	}
-	return fmt.Errorf("device %s has no block of the day that begins at %s: its entries of that day "+
-		"are lost", v.name(t, number), andon.DayStart(day))
+	return fmt.Errorf("device %s has no block of the day that begins at %s: its entries of that "+
+		"day are lost", v.name(t, number), andon.DayStart(day))
 }
 
 // firstBlock returns the day of the first block whose key begins with a prefix.
@@ -180,8 +180,8 @@ func (v *verification) entries(t *tenant, number uint32, entries []eventlog.Entr
 		}
 		found, err := v.posted(v.store, t, e.Operator, e.Time, number)
 		if err != nil || !found {
-			return firstError(err, fmt.Errorf("no posting says that %s has an entry of device %s in "+
-				"the hour of %s: that list lacks it", e.Operator, v.name(t, number), e.Time))
+			return firstError(err, fmt.Errorf("no posting says that %s has an entry of device %s "+
+				"in the hour of %s: that list lacks it", e.Operator, v.name(t, number), e.Time))
 		}
 	}
 	return nil
@@ -291,8 +291,8 @@ func verifyReading(v *verification, t *tenant, k, value []byte) error {
 	for _, m := range metrics {
 		k := newKey(tableMetric, t.number).text(string(m.Name)).text(device)
 		if there, err := v.has(k); !there {
-			return firstError(err, fmt.Errorf("nothing says that device %s has the metric %s: that "+
-				"list lacks it", device, m.Name))
+			return firstError(err, fmt.Errorf("nothing says that device %s has the metric %s: "+
+				"that list lacks it", device, m.Name))
 		}
 	}
 	return nil

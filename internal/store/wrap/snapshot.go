@@ -15,12 +15,12 @@ type Snapshotter interface {
 	Snapshot(ctx context.Context, take func(dir string, files []string) error) error
 }
 
-// Snapshot has take read a copy of a store, as Snapshotter has it. It is Unsupported where the store
-// has no files of its own.
+// Snapshot has take read a copy of a store, as Snapshotter has it. It is Unsupported where the
+// store has no files of its own.
 func Snapshot(
 	ctx context.Context, s andon.Store, take func(dir string, files []string) error,
 ) error {
-	return Ask(ctx, s, "Snapshot", "has no files of its own that could be copied: use the means of "+
-		"its engine, or andon export",
+	return Ask(ctx, s, "Snapshot", "has no files of its own that could be copied: use the means "+
+		"of its engine, or andon export",
 		func(store Snapshotter) error { return store.Snapshot(ctx, take) })
 }
