@@ -34,6 +34,7 @@ func plan() []layer {
 		{dir: "internal/cuckoo", pure: true},
 		{dir: "internal/rwlock", pure: true},
 		{dir: "internal/simulate", pure: true, may: "."},
+		{dir: "internal/plan", pure: true, may: "."},
 		{dir: "internal/ingest", pure: true, may: "."},
 		{dir: "internal/ingest/*", pure: true, may: ". internal/spell internal/ingest " +
 			"internal/ingest/jsonscan"},
@@ -76,12 +77,14 @@ func planOfCommands() []layer {
 			"internal/store/all"},
 		{dir: "internal/cli/*", may: ". client internal/app internal/bench internal/bench/peer " +
 			"internal/cli/command internal/cli/draw internal/cli/local internal/config " +
-			"internal/httpapi internal/ingest internal/ingest/table internal/simulate " +
+			"internal/httpapi internal/ingest internal/ingest/table internal/plan " +
+			"internal/simulate " +
 			"internal/sleep internal/spell internal/store/adapter internal/store/all " +
 			"internal/store/wrap storecheck"},
 		{dir: "internal/cli", may: ". internal/cli/change internal/cli/command " +
 			"internal/cli/doctor internal/cli/draw internal/cli/live internal/cli/measure " +
-			"internal/cli/operate internal/cli/query internal/cli/transfer internal/httpapi " +
+			"internal/cli/operate internal/cli/planner internal/cli/query " +
+			"internal/cli/transfer internal/httpapi " +
 			"internal/store/all"},
 	}
 }
@@ -90,18 +93,19 @@ func planOfCommands() []layer {
 func planOfStores() []layer {
 	return []layer{
 		{dir: "internal/store/shared", pure: true, may: ". internal/current"},
-		{dir: "internal/store/adapter", may: ". internal/config"},
+		{dir: "internal/store/adapter", may: ". internal/config internal/plan"},
 		{dir: "internal/store/tenants", pure: true, may: "."},
 		{dir: "internal/store/memstore", pure: true, may: ". internal/config internal/feed " +
 			"internal/store/adapter internal/store/tenants"},
 		{dir: "internal/store/pebblestore", may: ". internal/config internal/cuckoo " +
-			"internal/current internal/eventlog internal/feed internal/rwlock " +
+			"internal/current internal/eventlog internal/feed internal/plan internal/rwlock " +
 			"internal/store/adapter internal/store/tenants"},
 		{dir: "internal/store/cassandrastore", may: ". internal/config internal/cuckoo " +
-			"internal/current internal/rwlock internal/sleep internal/store/adapter " +
+			"internal/current internal/plan internal/rwlock internal/sleep " +
+			"internal/store/adapter " +
 			"internal/store/shared internal/store/tenants internal/store/wrap"},
 		{dir: "internal/store/dynamostore", may: ". internal/config internal/cuckoo " +
-			"internal/current internal/store/adapter internal/store/shared " +
+			"internal/current internal/plan internal/store/adapter internal/store/shared " +
 			"internal/store/tenants internal/store/wrap"},
 		{dir: "internal/store/all", may: ". internal/config internal/store/adapter " +
 			"internal/store/cassandrastore internal/store/dynamostore internal/store/memstore " +
@@ -143,7 +147,7 @@ func owners() []owner {
 		{"github.com/prometheus/client_golang", []string{"internal/httpapi", "internal/app"}},
 		{"github.com/klauspost/compress", []string{"internal/httpapi", "internal/ingest/table"}},
 		{"github.com/tidwall/btree", []string{"internal/current", "internal/store/memstore"}},
-		{"go.yaml.in/yaml/v3", []string{"internal/config"}},
+		{"go.yaml.in/yaml/v3", []string{"internal/config", "internal/plan"}},
 		{"github.com/spf13/cobra", []string{"internal/cli", "internal/cli/*"}},
 		{"github.com/spf13/pflag", []string{"internal/cli", "internal/cli/*"}},
 		{"github.com/vbauerster/mpb/v8", []string{"internal/cli/draw"}},

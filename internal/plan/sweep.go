@@ -1,0 +1,125 @@
+package plan
+
+import (
+	"math"
+	"slices"
+)
+
+// Sweep is what each store costs for fleets of different size.
+type Sweep struct {
+	Devices []int    `json:"devices"`
+	Series  []Series `json:"series"`
+	// Crossings are the sizes of the fleet at which another store becomes the cheapest.
+	Crossings []Crossing `json:"crossings"`
+}
+
+// Series is what the cheapest layout of a store that holds costs a month; NaN does not go into
+// JSON, so it is -1 where none holds.
+type Series struct {
+	Store string    `json:"store"`
+	Cost  []float64 `json:"cost_month"`
+}
+
+// Crossing is where the cheapest store changes. From or To is "" where none holds.
+type Crossing struct {
+	Devices int    `json:"devices"` // the first with To, to three digits
+	From    string `json:"from"`
+	To      string `json:"to"`
+	// Why says what is in the way of the former one from there on; "" where it only costs more.
+	Why string `json:"why,omitempty"`
+}
+
+// stepsOfDecade is how many sizes there are from one power of ten to the next.
+const stepsOfDecade = 4
+
+// MakeSweep works out a sweep over a number of devices, from one power of ten to another.
+func MakeSweep(in Input, from, to int) Sweep {
+	var w Sweep
+	for _, store := range stores(in.Layouts) {
+		w.Series = append(w.Series, Series{Store: store})
+	}
+	for step := 0; ; step++ {
+		devices := int(math.Round(float64(from) * math.Pow(10, float64(step)/stepsOfDecade)))
+		if devices > to {
+			break
+		}
+		w.Devices = append(w.Devices, devices)
+		costs := in.costs(devices)
+		for i := range w.Series {
+			cost, ok := costs[w.Series[i].Store]
+			if !ok {
+				cost = -1
+			}
+			w.Series[i].Cost = append(w.Series[i].Cost, cost)
+		}
+	}
+	for i := 1; i < len(w.Devices); i++ {
+		w.Crossings = in.cross(w.Crossings, w.Devices[i-1], w.Devices[i])
+	}
+	return w
+}
+
+// stores are the names of the stores of layouts, each once.
+func stores(all []Layout) (names []string) {
+	for _, l := range all {
+		if !slices.Contains(names, l.Store) {
+			names = append(names, l.Store)
+		}
+	}
+	return names
+}
+
+// costs is what the cheapest layout of each store costs that holds, for so many devices.
+func (in *Input) costs(devices int) map[string]float64 {
+	other := *in
+	other.Traffic.Devices = devices
+	costs := map[string]float64{}
+	for i := range in.Layouts {
+		r := other.result(&in.Layouts[i])
+		if best, ok := costs[r.Store]; r.Holds && r.Priced && (!ok || r.Cost < best) {
+			costs[r.Store] = r.Cost
+		}
+	}
+	return costs
+}
+
+// best is the cheapest store for so many devices; "" where none holds.
+func (in *Input) best(devices int) (store string) {
+	costs := in.costs(devices)
+	for _, name := range stores(in.Layouts) {
+		if cost, ok := costs[name]; ok && (store == "" || cost < costs[store]) {
+			store = name
+		}
+	}
+	return store
+}
+
+// cross adds the crossings between two sizes, of which there may be several.
+func (in *Input) cross(all []Crossing, low, high int) []Crossing {
+	for {
+		was := in.best(low)
+		if was == in.best(high) {
+			return all
+		}
+		at := last(low, high, func(devices int) bool { return in.best(devices) == was })
+		next := at + max(1, at/1000)
+		c := Crossing{Devices: next, From: was, To: in.best(next)}
+		if _, holds := in.costs(next)[was]; !holds && was != "" {
+			c.Why = in.obstacle(was, next)
+		}
+		all = append(all, c)
+		low = next
+	}
+}
+
+// obstacle says what is in the way of a store.
+func (in *Input) obstacle(store string, devices int) string {
+	other := *in
+	other.Traffic.Devices = devices
+	for i := range in.Layouts {
+		if r := other.result(&in.Layouts[i]); r.Store == store && len(r.Why) > 0 {
+			return r.Why[0]
+		}
+	}
+	return ""
+}
