@@ -1,6 +1,9 @@
 package plan
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Piece is how large the partitions of a table become.
 type Piece struct {
@@ -9,6 +12,17 @@ type Piece struct {
 	Rows  float64 `json:"rows"`
 	Bytes float64 `json:"bytes"`
 	Fits  bool    `json:"fits"`
+}
+
+// Common reports whether all layouts of the store have the table.
+func (r *Result) Common(table string, all []Result) bool {
+	for i := range all {
+		same := func(p Piece) bool { return p.Table == table }
+		if all[i].Store == r.Store && !slices.ContainsFunc(all[i].Pieces, same) {
+			return false
+		}
+	}
+	return true
 }
 
 // cluster works out a store on nodes of its own.
@@ -32,17 +46,21 @@ func (s *sheet) cluster(of *Cluster) {
 	busy := s.note("busy processors of all nodes", requests*t.Peak*each/1e6*float64(t.Replication),
 		"processors", "%s requests/s x peak %s x %s µs x %d replicas", show(requests),
 		show(t.Peak), show(each), t.Replication)
-	disk := s.keptBytes(m["event_bytes"], float64(of.ReadingBytes)) * float64(t.Replication)
+	disk := s.keptBytes(m["event_bytes"], m["message_byte"],
+		float64(of.ReadingBytes)) * float64(t.Replication)
 	s.of.Disk = s.note("on the disks of all nodes", disk, "bytes", "x %d replicas", t.Replication)
 	s.nodes(busy, disk)
 }
 
-// keptBytes is what is kept of events and readings, once.
-func (s *sheet) keptBytes(measured Measurement, reading float64) float64 {
+// keptBytes is what is kept of events and readings, once. measured is of an event without a message,
+// and each a byte of a message more.
+func (s *sheet) keptBytes(measured, each Measurement, reading float64) float64 {
 	t := &s.in.Traffic
 	more := max(0, t.EventBytes-int(measured.Of))
-	event := s.note("an event on the disk", s.take(measured)+float64(more), "bytes",
-		"measured with events of %s bytes, and %d more", show(measured.Of), more)
+	short, of := s.take(measured), s.take(each)
+	event := s.note("an event of this size on the disk", short+of*float64(more), "bytes",
+		"%s bytes as JSON are %s, and %d more are %s each", show(measured.Of), show(short), more,
+		show(of))
 	kept := s.note("events on the disk", t.events()*daySeconds*t.kept(PerEvent)*event, "bytes",
 		"%s/s x 86,400 x %s days x %s bytes", show(t.events()), show(t.kept(PerEvent)), show(event))
 	if t.ReadingsEvery > 0 {
@@ -103,29 +121,27 @@ func (s *sheet) nodes(busy, disk float64) {
 	g, r := s.in.Measured.Guide, s.in.Region
 	replicas := float64(s.in.Traffic.Replication)
 	cpu, used, most := s.take(g["node_cpu"]), s.take(g["node_disk"]), s.take(g["most_nodes"])
-	servers := s.servers()
+	servers, beside := s.servers()
 	if len(r.Nodes.List) == 0 || servers == nil {
 		s.remark("%s has no price of machines: add it with a file of prices", r.Name)
 		return
 	}
-	best := math.Inf(1)
+	best, way := math.Inf(1), ""
 	for _, kind := range r.Nodes.List {
 		byCPU := math.Ceil(busy / (float64(kind.Cores) * cpu))
 		byDisk := math.Ceil(disk / (kind.DiskGB * 1e9 * used))
 		n := s.note("nodes of "+kind.Name, max(replicas, byCPU, byDisk), "nodes",
 			"the most of %g replicas, %s by processors of which %g is used, %s by disks of which "+
 				"%g is used", replicas, show(byCPU), cpu, show(byDisk), used)
-		if n > most {
-			continue
-		}
 		cost := s.note("nodes of "+kind.Name, n*kind.Hour.Value*monthHours, "$ a month",
 			"%s x $%g x %d h", show(n), kind.Hour.Value, monthHours)
-		s.way(show(n)+" nodes of "+kind.Name, cost+*servers)
-		if cost < best {
-			best, s.of.Nodes = cost, int(n)
+		if n <= most && cost < best {
+			best, way, s.of.Nodes = cost, show(n)+" "+kind.Name, int(n)
 		}
 	}
-	if len(s.of.Ways) == 0 {
-		s.fails("more than %s nodes are needed", show(most))
+	if way != "" {
+		s.way(way+beside, best+*servers)
+		return
 	}
+	s.fails("more than %s nodes are needed", show(most))
 }

@@ -26,10 +26,12 @@ type Layout struct {
 	// Survives says that the store goes on while one of its machines is down.
 	Survives   bool
 	NoReadings bool // it does not keep readings
-	Notes      []string
-	Metered    *Metered
-	Cluster    *Cluster
-	Machine    *Machine
+	// Unserved are the questions that it does not answer.
+	Unserved []string
+	Notes    []string
+	Metered  *Metered
+	Cluster  *Cluster
+	Machine  *Machine
 }
 
 // Per is what a write belongs to.
@@ -96,6 +98,15 @@ func (w *ItemWrite) Units() float64 {
 		return WriteUnits(w.Before, w.After, false)
 	}
 	return IndexUnits(w.Before, w.After, w.Moves, w.Changed)
+}
+
+// KeyUnits is what it costs of one partition key: what moves is deleted under one, and put under
+// another.
+func (w *ItemWrite) KeyUnits() float64 {
+	if w.Moves {
+		return units(max(w.Before, w.After), writeUnit)
+	}
+	return w.Units()
 }
 
 // Place is the table, or its index.

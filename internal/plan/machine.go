@@ -1,6 +1,9 @@
 package plan
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // machine works out an embedded store: one machine with one disk.
 func (s *sheet) machine(of *Machine) {
@@ -12,7 +15,7 @@ func (s *sheet) machine(of *Machine) {
 			float64(t.Metrics), "bytes", "measured with %s metrics; it has %d",
 			show(m["reading_bytes"].Of), t.Metrics)
 	}
-	disk := s.keptBytes(m["event_bytes"], reading)
+	disk := s.keptBytes(m["event_bytes"], m["message_byte"], reading)
 	disk = s.note("the disk", disk*(1+s.take(g["compaction"]))+float64(of.Reserve), "bytes",
 		"%s bytes, %g of it for compaction, and a reserve of %s MiB", show(disk),
 		g["compaction"].Value, show(float64(of.Reserve)/mib))
@@ -54,8 +57,9 @@ func (s *sheet) oneMachine(busy, memory, disk float64) {
 		s.remark("%s has no price of machines: add it with a file of prices", r.Name)
 		return
 	}
-	if disk > r.Disk.MostGB*gib {
-		s.fails("the disk would have %s GB, and %s are the most that one has", show(disk/gib),
+	gb := math.Ceil(disk / gib)
+	if gb > r.Disk.MostGB {
+		s.fails("the disk would have %s GB, and %s are the most that one has", show(gb),
 			show(r.Disk.MostGB))
 	}
 	share := s.take(g["machine_cpu"])
@@ -66,10 +70,9 @@ func (s *sheet) oneMachine(busy, memory, disk float64) {
 		s.of.Servers = 1
 		cost := s.note("a machine", kind.Hour.Value*monthHours, "$ a month", "%s: $%g x %d h",
 			kind.Name, kind.Hour.Value, monthHours)
-		gb := math.Ceil(disk / gib)
 		cost += s.note("its disk", gb*r.Disk.GB.Value, "$ a month", "%s GB x $%g", show(gb),
 			r.Disk.GB.Value)
-		s.way("1 machine of "+kind.Name, cost)
+		s.way("1 "+kind.Name, cost)
 		return
 	}
 	largest := r.Machines.List[len(r.Machines.List)-1]
@@ -78,17 +81,17 @@ func (s *sheet) oneMachine(busy, memory, disk float64) {
 }
 
 // servers is what the machines cost that Andon runs on beside a store elsewhere: two at least, so
-// that one may be down. nil where the region has no price of machines.
-func (s *sheet) servers() *float64 {
+// that one may be down. nil where the region has no price of machines. name is what they are.
+func (s *sheet) servers() (cost *float64, name string) {
 	t := &s.in.Traffic
 	r, g := s.in.Region, s.in.Measured.Guide
 	if len(r.Machines.List) == 0 {
-		return nil
+		return nil, ""
 	}
 	busy := s.work()
 	memory := s.take(g["base_memory"]) + float64(t.Devices)*s.take(g["count_memory"])
 	share := s.take(g["machine_cpu"])
-	best, name, number := math.Inf(1), "", 0.0
+	best, number := math.Inf(1), 0.0
 	for _, kind := range r.Machines.List {
 		n := math.Ceil(busy/(float64(kind.Cores)*share)) + 1
 		if memory > kind.MemoryGiB*gib {
@@ -100,11 +103,11 @@ func (s *sheet) servers() *float64 {
 	}
 	if name == "" {
 		s.fails("%s GB of memory for counts are more than any machine has", show(memory/gib))
-		return nil
+		return nil, ""
 	}
 	s.of.Servers = int(number)
 	s.note("machines of Andon", best, "$ a month",
 		"%s of %s: %s busy processors, %g of each used, and one more; at least two", show(number),
 		name, show(busy), share)
-	return &best
+	return &best, fmt.Sprintf(", and %g %s", number, name)
 }

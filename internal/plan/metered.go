@@ -67,9 +67,9 @@ func (m *meter) write(w *ItemWrite) {
 	name := fmt.Sprintf("a write to %s with each %s", w.Place(), w.Per)
 	m.note(name, n, "units", "%s", howUnits(w))
 	m.part(w.Place()).Writes += often * n
-	peak := often * t.Peak * n
+	peak := often * t.Peak * w.KeyUnits()
 	keys := m.keys(w)
-	if peak/keys > m.of.KeyUnits {
+	if peak/keys > m.of.KeyUnits*(1+1e-9) { // a difference of less is from rounding
 		m.fails("at the peak, %s would take %s units a second of one partition key, and %s is the "+
 			"most", w.Place(), show(peak/keys), show(m.of.KeyUnits))
 	}
@@ -128,6 +128,9 @@ func (m *meter) keep() {
 // ask adds what a question reads.
 func (m *meter) ask(name string) {
 	often := m.in.Traffic.Questions[name]
+	if often == 0 {
+		return
+	}
 	for _, r := range m.of.Questions[name] {
 		place := placeOf(r.Table, r.Index)
 		n := m.note("reading "+place+" for "+QuestionNames()[name], r.Units(), "units",
@@ -169,7 +172,7 @@ func (m *meter) pay() {
 	m.note("write units", writes, "a second", "of all tables and indexes")
 	m.note("read units", reads, "a second", "of all tables and indexes")
 	r := m.in.Region
-	servers := m.servers()
+	servers, beside := m.servers()
 	if servers == nil {
 		m.remark("without the machines that Andon itself runs on: %s has no price of machines",
 			r.Name)
@@ -186,7 +189,7 @@ func (m *meter) pay() {
 		rd := m.note("reading, on demand", reads*monthSeconds/1e6*r.OnDemand.Read.Value,
 			"$ a month", "%s units/s x %d s / 1,000,000 x $%g", show(reads), monthSeconds,
 			r.OnDemand.Read.Value)
-		m.way("on demand", w+rd+storage)
+		m.way("on demand"+beside, w+rd+storage)
 	}
 	if r.Provisioned.has() {
 		w := m.note("writing, provisioned", scaledWrites*monthHours*r.Provisioned.Write.Value,
@@ -195,7 +198,7 @@ func (m *meter) pay() {
 		rd := m.note("reading, provisioned", scaledReads*monthHours*r.Provisioned.Read.Value,
 			"$ a month", "%s units x %d h x $%g", show(scaledReads), monthHours,
 			r.Provisioned.Read.Value)
-		m.way("provisioned, auto scaling", w+rd+storage)
+		m.way("provisioned"+beside, w+rd+storage)
 	}
 }
 

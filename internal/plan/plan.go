@@ -7,7 +7,6 @@ package plan
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 )
@@ -160,6 +159,11 @@ func (in *Input) result(l *Layout) Result {
 	if in.Traffic.ReadingsEvery > 0 && l.NoReadings {
 		s.fails("it keeps no readings")
 	}
+	for _, name := range l.Unserved {
+		if in.Traffic.Questions[name] > 0 {
+			s.fails("it does not serve %s", QuestionNames()[name])
+		}
+	}
 	if in.Traffic.Survive && !l.Survives {
 		s.fails("it does not go on while its machine is down")
 	}
@@ -195,8 +199,8 @@ func cheapest(all []Result, of func(*Result) bool) int {
 // mostDevices bounds what is looked for.
 const mostDevices = 1_000_000_000
 
-// most returns how many devices hold at most, to three digits, and what is in the way of more; 0
-// where not even one does.
+// most returns how many devices hold at most, and what is in the way of more; 0 where not even one
+// does.
 func (in *Input) most(l *Layout) (devices int, beyond string) {
 	with := func(devices int) Result {
 		other := *in
@@ -210,23 +214,20 @@ func (in *Input) most(l *Layout) (devices int, beyond string) {
 	if holds(1) {
 		devices = last(1, mostDevices, holds)
 	}
-	if r := with(devices + max(1, devices/500)); len(r.Why) > 0 {
+	if r := with(devices + 1); len(r.Why) > 0 {
 		beyond = r.Why[0]
 	}
 	return devices, beyond
 }
 
-// last returns the greatest number between two for which something holds, to three digits, where
-// it holds for the first.
+// last returns the greatest number between two for which something holds, where it holds for the
+// first.
 func last(low, high int, holds func(int) bool) int {
 	if holds(high) {
 		return high
 	}
-	for high-low > max(1, low/1000) {
+	for high-low > 1 {
 		middle := low + (high-low)/2
-		if far := math.Sqrt(float64(low)) * math.Sqrt(float64(high)); high > 4*low {
-			middle = max(int(far), low+1)
-		}
 		if holds(middle) {
 			low = middle
 		} else {

@@ -22,7 +22,7 @@ type Series struct {
 
 // Crossing is where the cheapest store changes. From or To is "" where none holds.
 type Crossing struct {
-	Devices int    `json:"devices"` // the first with To, to three digits
+	Devices int    `json:"devices"` // the first with To
 	From    string `json:"from"`
 	To      string `json:"to"`
 	// Why says what is in the way of the former one from there on; "" where it only costs more.
@@ -102,7 +102,7 @@ func (in *Input) cross(all []Crossing, low, high int) []Crossing {
 			return all
 		}
 		at := last(low, high, func(devices int) bool { return in.best(devices) == was })
-		next := at + max(1, at/1000)
+		next := at + 1
 		c := Crossing{Devices: next, From: was, To: in.best(next)}
 		if _, holds := in.costs(next)[was]; !holds && was != "" {
 			c.Why = in.obstacle(was, next)

@@ -169,15 +169,29 @@ func printParts(p draw.Printer, out *report) {
 		}
 		table(p, rows, 1)
 	}
+	printPieces(p, out)
+}
+
+// printPieces shows the partitions, once those that all layouts of a store have.
+func printPieces(p draw.Printer, out *report) {
 	var pieces [][]draw.Cell
+	shown := map[string]bool{}
 	for i := range out.Results {
 		r := &out.Results[i]
 		for _, piece := range r.Pieces {
+			name := r.Store
+			if shown[name+piece.Table] {
+				continue
+			}
+			shown[name+piece.Table] = true
+			if !r.Common(piece.Table, out.Results) {
+				name = r.Name()
+			}
 			fits := "yes"
 			if !piece.Fits {
 				fits = "no"
 			}
-			pieces = append(pieces, draw.Texts(r.Name(), piece.Table, piece.Of, fits,
+			pieces = append(pieces, draw.Texts(name, piece.Table, piece.Of, fits,
 				plan.Show(math.Round(piece.Rows)), size(piece.Bytes)))
 		}
 	}
@@ -197,7 +211,11 @@ func printFigures(p draw.Printer, out *report) {
 			if f.Measured != "" {
 				how = "measured: " + f.Measured
 			}
-			p.Line("  %s = %s %s  (%s)", f.Name, plan.Show(f.Value), f.Unit, how)
+			value := plan.Show(f.Value) + " " + f.Unit
+			if unit, isDollars := strings.CutPrefix(f.Unit, "$"); isDollars {
+				value = "$" + dollars(f.Value) + unit
+			}
+			p.Line("  %s = %s  (%s)", f.Name, value, how)
 		}
 	}
 }

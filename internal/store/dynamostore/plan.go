@@ -32,8 +32,9 @@ func (*Engine) Layouts(s plan.Sample) ([]plan.Layout, error) {
 		{Store: (*Engine)(nil).Name(), Name: layoutAndon, Survives: true, Metered: own},
 		{
 			Store: (*Engine)(nil).Name(), Name: layoutReference, Survives: true, NoReadings: true,
-			Notes: []string{"it has no lists of devices, no counts and no assignments, and what " +
-				"has expired is not deleted: the storage is that of entries that you delete"},
+			Unserved: []string{plan.AskList, plan.AskReading},
+			Notes: []string{"it has no counts and no assignments, and what has expired is not " +
+				"deleted: the storage is that of entries that you delete"},
 			Metered: planReference(s),
 		},
 	}, nil
@@ -127,7 +128,7 @@ const (
 // writes are the writes of one item: to the table, and to each index that has a copy of it.
 func (t *table) writes(per plan.Per, before, after item, l life) []plan.ItemWrite {
 	w := plan.ItemWrite{
-		Per: per, Table: t.name, Before: sizeOf(before), After: sizeOf(after),
+		Per: per, Table: t.name, Before: itemBytes(before), After: itemBytes(after),
 		Kept: l == kept, Standing: l == lasting,
 	}
 	all := []plan.ItemWrite{w}
@@ -138,7 +139,7 @@ func (t *table) writes(per plan.Per, before, after item, l life) []plan.ItemWrit
 			continue
 		}
 		c := w
-		c.Index, c.Before, c.After = x.name, sizeOf(was), sizeOf(is)
+		c.Index, c.Before, c.After = x.name, itemBytes(was), itemBytes(is)
 		c.Changed = !reflect.DeepEqual(was, is)
 		c.Moves = was != nil && is != nil && (was.text(x.key.hash) != is.text(x.key.hash) ||
 			was.text(x.key.sort) != is.text(x.key.sort))
@@ -184,7 +185,7 @@ func metricRows(t *tenant, r *andon.Reading) plan.ItemWrite {
 	for _, m := range r.Metrics {
 		row := keyed(recordKeys(), metricKey(t, m.Name, bucketOf(string(r.Device))),
 			string(r.Device))
-		size += sizeOf(row) + storedBeside
+		size += itemBytes(row) + storedBeside
 	}
 	return plan.ItemWrite{Per: plan.PerDevice, Table: tableRecords, After: size - storedBeside,
 		Standing: true}
@@ -198,9 +199,9 @@ func questionsOf(
 	states int, devices *table, shown, entry, reading item,
 ) map[string][]plan.ItemRead {
 	const limit = 100
-	device := plan.ItemRead{Table: tableDevices, Calls: 1, Items: 1, Bytes: sizeOf(shown),
+	device := plan.ItemRead{Table: tableDevices, Calls: 1, Items: 1, Bytes: itemBytes(shown),
 		Consistency: plan.Strong}
-	ofLog := plan.ItemRead{Table: tableLog, Calls: 1, Items: 1, Bytes: sizeOf(entry),
+	ofLog := plan.ItemRead{Table: tableLog, Calls: 1, Items: 1, Bytes: itemBytes(entry),
 		Consistency: plan.Strong}
 	many := func(r plan.ItemRead, items int) plan.ItemRead {
 		r.Items = float64(items)
@@ -214,7 +215,7 @@ func questionsOf(
 	ofOperator.Index, ofOperator.Consistency = indexOperator, plan.Eventual
 	list := device
 	list.Index, list.Consistency = indexList, plan.Eventual
-	list.Bytes = sizeOf(devices.copyIn(&devices.indexes[0], shown))
+	list.Bytes = itemBytes(devices.copyIn(&devices.indexes[0], shown))
 	names := plan.ItemRead{Table: tableRecords, Bytes: 40, Consistency: plan.Strong}
 	all := map[string][]plan.ItemRead{
 		plan.AskDevice: {device, ofLog},
@@ -226,7 +227,7 @@ func questionsOf(
 	}
 	if reading != nil {
 		all[plan.AskReading] = []plan.ItemRead{device, query(plan.ItemRead{
-			Table: tableReadings, Bytes: sizeOf(reading), Consistency: plan.Strong,
+			Table: tableReadings, Bytes: itemBytes(reading), Consistency: plan.Strong,
 		}, 1, pageOf(1, 1))}
 	}
 	return all
@@ -242,7 +243,7 @@ func planReference(s plan.Sample) *plan.Metered {
 	m := metered(t.writes(plan.PerEvent, nil, entry, kept))
 	ask := func(calls, items int) plan.ItemRead {
 		return plan.ItemRead{Table: tableLog, Calls: float64(calls), Items: float64(items),
-			Bytes: sizeOf(entry), Query: true, Consistency: plan.Strong}
+			Bytes: itemBytes(entry), Query: true, Consistency: plan.Strong}
 	}
 	const limit = 100
 	ofOperator := ask(1, pageOf(limit, 1))
@@ -257,29 +258,29 @@ func planReference(s plan.Sample) *plan.Metered {
 	return m
 }
 
-// sizeOf is the size of an item, as the service counts: its names and values, and nothing for what
+// itemBytes is the size of an item, as the service counts: its names and values, and nothing for what
 // is not there.
-func sizeOf(i item) (size int) {
+func itemBytes(i item) (size int) {
 	for name, value := range i {
-		size += len(name) + valueSize(value)
+		size += len(name) + valueBytes(value)
 	}
 	return size
 }
 
-func valueSize(value types.AttributeValue) int {
+func valueBytes(value types.AttributeValue) int {
 	switch v := value.(type) {
 	case *types.AttributeValueMemberS:
 		return len(v.Value)
 	case *types.AttributeValueMemberN:
-		return numberSize(v.Value)
+		return numberBytes(v.Value)
 	case *types.AttributeValueMemberM: // 3 bytes, and one for each of its elements
-		return 3 + len(v.Value) + sizeOf(v.Value)
+		return 3 + len(v.Value) + itemBytes(v.Value)
 	}
 	return 1
 }
 
-// numberSize is a byte for two significant digits, one more, and one for a sign.
-func numberSize(text string) int {
+// numberBytes is a byte for two significant digits, one more, and one for a sign.
+func numberBytes(text string) int {
 	digits, negative := strings.CutPrefix(text, "-")
 	digits, _, _ = strings.Cut(strings.ToLower(digits), "e")
 	if strings.Contains(digits, ".") {
