@@ -75,7 +75,7 @@ func (s *sheet) keptBytes(measured, each Measurement, reading float64) float64 {
 func (s *sheet) partitions(of *Cluster) {
 	t := &s.in.Traffic
 	for _, p := range of.Partitions {
-		rows := p.Rows * s.sharing(&p) / float64(max(1, p.Keys))
+		rows := p.Rows * s.sharing(&p) / s.keysOf(&p, of.MostRows)
 		if p.Hours > 0 {
 			every := t.Interval
 			if p.Readings {
@@ -98,6 +98,19 @@ func (s *sheet) partitions(of *Cluster) {
 		s.note("rows of a partition of "+p.Table, rows, "rows", "by %s, %d bytes each", piece.Of,
 			p.Bytes)
 	}
+}
+
+// keysOf is how many partitions share the rows: as many as the setting says, or as are needed where
+// the setting can be raised.
+func (s *sheet) keysOf(p *Partition, mostRows float64) float64 {
+	keys := float64(max(1, p.Keys))
+	needed := math.Ceil(p.Rows * s.sharing(p) / mostRows)
+	if needed <= keys || p.MostKeys == 0 {
+		return keys
+	}
+	keys = min(math.Pow(2, math.Ceil(math.Log2(needed))), float64(p.MostKeys))
+	s.remark("set %s to %s", p.Setting, show(keys))
+	return keys
 }
 
 // sharing is how many devices have their rows in one partition, or in its Keys.

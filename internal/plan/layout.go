@@ -71,6 +71,10 @@ type Metered struct {
 	Questions map[string][]ItemRead // by the name of a question
 	// KeyUnits is how many write units a second one partition key takes.
 	KeyUnits float64
+	// Places are all tables and indexes, which are provided for also where nothing uses them, with
+	// LeastWrite and LeastRead units at least.
+	Places                []string
+	LeastWrite, LeastRead float64
 	// Scaled is the share of what is provisioned that auto scaling keeps in use.
 	Scaled float64
 	// TableUnits is how many units a second a table takes unless more was asked for.
@@ -159,9 +163,12 @@ type RowWrite struct {
 type Partition struct {
 	Table   string
 	Sharing Sharing
-	Keys    int     // partitions of those that share; 0 is 1
-	Rows    float64 // of each device
-	Bytes   int     // of a row
+	Keys    int // partitions of those that share; 0 is 1
+	// MostKeys is how many there can be, by a setting; 0: there are Keys.
+	MostKeys int
+	Setting  string
+	Rows     float64 // of each device
+	Bytes    int     // of a row
 	// Hours: it has a row for each event of so many hours, or with Readings for each reading.
 	Hours    float64
 	Readings bool

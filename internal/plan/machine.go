@@ -25,12 +25,22 @@ func (s *sheet) machine(of *Machine) {
 		"the program, a cache of %s MiB, the head, and %s devices", show(float64(of.Cache)/mib),
 		show(float64(t.Devices)))
 	busy := s.work()
-	most := s.take(m["ordered_rate"]) * s.take(g["half"])
+	most := s.ordered(m)
 	if peak := (t.events() + t.readings()) * t.Peak; peak > most {
 		s.fails("at the peak %s entries a second come; writes are put in order one at a time, and "+
-			"half of what was measured is %s", show(peak), show(most))
+			"half of what was measured is %s", show(math.Ceil(peak)), show(most))
 	}
 	s.oneMachine(busy, memory, disk)
+}
+
+// ordered is how many entries a second can be put in order.
+func (s *sheet) ordered(m map[string]Measurement) float64 {
+	one, many := s.take(m["ordered_alone"]), s.take(m["ordered_batched"])
+	half := s.take(s.in.Measured.Guide["half"])
+	batch := float64(s.in.Traffic.Batch)
+	return s.note("entries that can be put in order", half/(1/many+(1/one-1/many)/batch),
+		"a second", "%g of what requests of %g reach, between %s alone and %s in large batches",
+		half, batch, show(one), show(many))
 }
 
 // work is how many processors are busy with what comes over HTTP, at the peak.

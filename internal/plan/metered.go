@@ -42,6 +42,9 @@ func (m *meter) part(name string) *Part {
 // metered works out a store that is paid for by units.
 func (s *sheet) metered(of *Metered) {
 	m := &meter{s, of, map[string]*Part{}}
+	for _, place := range of.Places {
+		m.part(place)
+	}
 	for i := range of.Writes {
 		m.write(&of.Writes[i])
 	}
@@ -71,7 +74,7 @@ func (m *meter) write(w *ItemWrite) {
 	keys := m.keys(w)
 	if peak/keys > m.of.KeyUnits*(1+1e-9) { // a difference of less is from rounding
 		m.fails("at the peak, %s would take %s units a second of one partition key, and %s is the "+
-			"most", w.Place(), show(peak/keys), show(m.of.KeyUnits))
+			"most", w.Place(), show(math.Ceil(peak/keys)), show(m.of.KeyUnits))
 	}
 }
 
@@ -149,12 +152,13 @@ func calls(n float64) string {
 
 // scale works out what auto scaling provisions: it follows the average of minutes.
 func (m *meter) scale(p *Part) {
-	provision := func(name string, units float64) float64 {
-		return m.note(name, max(1, math.Ceil(units/m.of.Scaled)), "units", "%s / %g, at least 1",
-			show(units), m.of.Scaled)
+	provision := func(name string, units, least float64) float64 {
+		least = max(1, least)
+		return m.note(name, max(least, math.Ceil(units/m.of.Scaled)), "units",
+			"%s / %g, at least %g", show(units), m.of.Scaled, least)
 	}
-	p.ScaledWrites = provision("provisioned write units of "+p.Name, p.Writes)
-	p.ScaledReads = provision("provisioned read units of "+p.Name, p.Reads)
+	p.ScaledWrites = provision("provisioned write units of "+p.Name, p.Writes, m.of.LeastWrite)
+	p.ScaledReads = provision("provisioned read units of "+p.Name, p.Reads, m.of.LeastRead)
 	if peak := p.Writes * m.in.Traffic.Peak; peak > m.of.TableUnits {
 		m.remark("%s takes %s write units a second at the peak; a table has at most %s unless the "+
 			"provider raises its quota", p.Name, show(peak), show(m.of.TableUnits))

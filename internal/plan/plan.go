@@ -189,11 +189,18 @@ func cheapest(all []Result, of func(*Result) bool) int {
 	best := -1
 	for i := range all {
 		r := &all[i]
-		if r.Holds && r.Priced && of(r) && (best < 0 || r.Cost < all[best].Cost) {
+		if r.Holds && r.Priced && of(r) && (best < 0 || r.before(&all[best])) {
 			best = i
 		}
 	}
 	return best
+}
+
+// before reports whether a result is better than another: it costs less, or the same and holds more
+// devices, or there is less to say about it.
+func (r *Result) before(o *Result) bool {
+	return cmp.Or(cmp.Compare(r.Cost, o.Cost), cmp.Compare(o.Most, r.Most),
+		cmp.Compare(len(r.Notes), len(o.Notes))) < 0
 }
 
 // mostDevices bounds what is looked for.

@@ -251,8 +251,8 @@ func (p Prices) Region(name string) (Region, error) {
 			return r, nil
 		}
 	}
-	return Region{}, andon.Errorf(andon.Invalid, "there are no prices of region %q: there are "+
-		"those of %s; a file of prices can add others", name, strings.Join(p.Names(), ", "))
+	return Region{}, andon.Errorf(andon.Invalid, "region %q has no prices: there are those "+
+		"of %s; --prices can add others", name, strings.Join(p.Names(), ", "))
 }
 
 // PriceSource says where the prices of a group are from.

@@ -71,11 +71,8 @@ func stores(all []Layout) (names []string) {
 
 // costs is what the cheapest layout of each store costs that holds, for so many devices.
 func (in *Input) costs(devices int) map[string]float64 {
-	other := *in
-	other.Traffic.Devices = devices
 	costs := map[string]float64{}
-	for i := range in.Layouts {
-		r := other.result(&in.Layouts[i])
+	for _, r := range in.with(devices) {
 		if best, ok := costs[r.Store]; r.Holds && r.Priced && (!ok || r.Cost < best) {
 			costs[r.Store] = r.Cost
 		}
@@ -83,15 +80,24 @@ func (in *Input) costs(devices int) map[string]float64 {
 	return costs
 }
 
-// best is the cheapest store for so many devices; "" where none holds.
-func (in *Input) best(devices int) (store string) {
-	costs := in.costs(devices)
-	for _, name := range stores(in.Layouts) {
-		if cost, ok := costs[name]; ok && (store == "" || cost < costs[store]) {
-			store = name
-		}
+// with are the results for so many devices.
+func (in *Input) with(devices int) []Result {
+	other := *in
+	other.Traffic.Devices = devices
+	all := make([]Result, len(in.Layouts))
+	for i := range in.Layouts {
+		all[i] = other.result(&in.Layouts[i])
 	}
-	return store
+	return all
+}
+
+// best is the cheapest store for so many devices; "" where none holds.
+func (in *Input) best(devices int) string {
+	all := in.with(devices)
+	if i := cheapest(all, func(*Result) bool { return true }); i >= 0 {
+		return all[i].Store
+	}
+	return ""
 }
 
 // cross adds the crossings between two sizes, of which there may be several.
@@ -102,24 +108,18 @@ func (in *Input) cross(all []Crossing, low, high int) []Crossing {
 			return all
 		}
 		at := last(low, high, func(devices int) bool { return in.best(devices) == was })
-		next := at + 1
-		c := Crossing{Devices: next, From: was, To: in.best(next)}
-		if _, holds := in.costs(next)[was]; !holds && was != "" {
-			c.Why = in.obstacle(was, next)
+		c := Crossing{Devices: at + 1, From: was, To: in.best(at + 1)}
+		if _, holds := in.costs(at + 1)[was]; !holds && was != "" {
+			c.Why = in.obstacle(was, at)
 		}
 		all = append(all, c)
-		low = next
+		low = at + 1
 	}
 }
 
-// obstacle says what is in the way of a store.
+// obstacle says what is in the way of a store with one device more, in the layout that is the
+// cheapest until then.
 func (in *Input) obstacle(store string, devices int) string {
-	other := *in
-	other.Traffic.Devices = devices
-	for i := range in.Layouts {
-		if r := other.result(&in.Layouts[i]); r.Store == store && len(r.Why) > 0 {
-			return r.Why[0]
-		}
-	}
-	return ""
+	i := cheapest(in.with(devices), func(r *Result) bool { return r.Store == store })
+	return in.with(devices + 1)[i].Why[0]
 }

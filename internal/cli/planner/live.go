@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -29,6 +30,8 @@ type live struct {
 	Entries int `json:"entries"`
 	// Taken are the settings that were measured; the others are as they were given.
 	Taken []string `json:"taken"`
+
+	asked map[string]float64 // questions a second, by name
 }
 
 // counters are the counters of /metrics that the traffic is measured by.
@@ -39,13 +42,12 @@ func (r *planner) measure(ctx context.Context, given []config.Origin) (*live, er
 	if r.listen < time.Second {
 		return nil, andon.Errorf(andon.Invalid, "--measure %s is less than 1s", r.listen)
 	}
-	r.target.Attempts = command.AttemptsWaiting
-	m := &live{}
+	r.target.Attempts, r.target.URL = command.AttemptsWaiting, command.WithScheme(r.target.URL)
+	m := &live{URL: r.target.URL}
+	if err := r.watch(ctx, m); err != nil {
+		return nil, command.UnlessInterrupted(ctx, err)
+	}
 	err := r.target.Ask(ctx, func(c *client.Client) error {
-		m.URL = r.target.URL
-		if err := r.watch(ctx, m); err != nil {
-			return err
-		}
 		states, total, err := c.States(ctx)
 		if err != nil {
 			return err
@@ -77,15 +79,13 @@ func (r *planner) watch(ctx context.Context, m *live) error {
 	rate := func(name string) float64 { return (after[name] - before[name]) / m.Seconds }
 	m.Events = rate("andon_events_accepted_total")
 	m.Readings = rate("andon_readings_accepted_total")
+	m.asked = map[string]float64{}
 	for name, route := range map[string]string{
 		plan.AskDevice: "/devices/{device}", plan.AskLog: "/devices/{device}/events",
 		plan.AskList: "/devices", plan.AskOperator: "/operators/{operator}/events",
 		plan.AskReading: "/devices/{device}/readings/latest",
 	} {
-		if n := rate("GET " + route); n > 0 {
-			r.fleet.traffic.Questions[name] = n
-			m.Taken = append(m.Taken, "ask_"+name)
-		}
+		m.asked[name] = rate("GET " + route)
 	}
 	if m.Events <= 0 {
 		return andon.Errorf(andon.Invalid, "no event came to %s within %s: measure for longer "+
@@ -110,7 +110,8 @@ func (r *planner) counters(ctx context.Context) (counters, error) {
 	}
 	answer, err := command.Impatient().Do(ask)
 	if err != nil {
-		return nil, fmt.Errorf("read the counters: %w", err)
+		return nil, fmt.Errorf("read the counters: %w\nIs a server running there? andon serve "+
+			"starts one", err)
 	}
 	defer answer.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(answer.Body, 16<<20))
@@ -173,6 +174,9 @@ func (r *planner) learn(
 	take("interval", func() { t.Interval = every(m.Devices, m.Events) })
 	if m.Readings > 0 {
 		take("readings_interval", func() { t.ReadingsEvery = every(m.Devices, m.Readings) })
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.asked)) {
+		take("ask_"+name, func() { t.Questions[name] = m.asked[name] })
 	}
 	take("largest_state", func() { t.LargestState = largest(states, m.Devices) })
 	tenant, err := c.Tenant(ctx, andon.TenantID(r.target.Tenant))

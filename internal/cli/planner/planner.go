@@ -148,6 +148,9 @@ func (r *planner) load() (origins []config.Origin, err error) {
 // input gathers what the plan is made from.
 func (r *planner) input() (in plan.Input, err error) {
 	in.Traffic, in.Now = r.fleet.traffic, r.Now().Std()
+	if in.Traffic.ReadingsEvery == 0 {
+		in.Traffic.Questions[plan.AskReading] = 0 // there are none
+	}
 	if in.Measured, err = plan.ReadMeasured(); err != nil {
 		return in, err
 	}

@@ -10,13 +10,18 @@ import (
 	"github.com/andonhq/andon/internal/plan"
 )
 
-// print prints a report for a person.
+// print prints a report for a person: of a sweep, and of the guide, that alone.
 func (r *planner) print(out *report) {
 	p := r.Printer()
-	r.printTraffic(p, out)
-	printResults(p, out)
-	printConclusion(p, out)
-	printParts(p, out)
+	if out.Guide == nil {
+		r.printTraffic(p, out)
+	}
+	if out.Guide == nil && out.Sweep == nil {
+		printRates(p, out)
+		printResults(p, out)
+		printConclusion(p, out)
+		printParts(p, out)
+	}
 	if r.explain {
 		printFigures(p, out)
 	}
@@ -26,7 +31,7 @@ func (r *planner) print(out *report) {
 	if out.Guide != nil {
 		printGuide(p, out.Guide)
 	}
-	printPrices(p, out)
+	r.printPrices(p, out)
 }
 
 func (r *planner) printTraffic(p draw.Printer, out *report) {
@@ -46,6 +51,9 @@ func (r *planner) printTraffic(p draw.Printer, out *report) {
 	if m := out.Live; m != nil {
 		p.Line("Measured on %s for %.0f s: %s.", m.URL, m.Seconds, strings.Join(m.Taken, ", "))
 	}
+}
+
+func printRates(p draw.Printer, out *report) {
 	p.Line("")
 	rows := [][]draw.Cell{draw.Texts("TRAFFIC", "A SECOND", "AT THE PEAK", "A DAY", "A MONTH")}
 	for _, rate := range out.Rates {
@@ -156,7 +164,7 @@ func printConclusion(p draw.Printer, out *report) {
 func printParts(p draw.Printer, out *report) {
 	for i := range out.Results {
 		r := &out.Results[i]
-		if len(r.Parts) == 0 {
+		if len(r.Parts) == 0 || !r.Holds {
 			continue
 		}
 		p.Heading("%s", r.Name())
@@ -266,13 +274,26 @@ func printGuide(p draw.Printer, g *plan.Guide) {
 	p.Table(rows)
 }
 
-func printPrices(p draw.Printer, out *report) {
-	p.Heading("Prices")
+// printPrices says of when the prices are. Those that are old are marked; all are named beside the
+// arithmetic.
+func (r *planner) printPrices(p draw.Printer, out *report) {
+	if len(out.Prices) == 0 {
+		return
+	}
+	p.Line("")
+	first, last := out.Prices[0].Date, out.Prices[0].Date
 	for _, s := range out.Prices {
-		old := ""
+		first, last = min(first, s.Date), max(last, s.Date)
+		mark := ""
 		if s.Old {
-			old = "  OLDER THAN A YEAR"
+			mark = "OLDER THAN A YEAR: "
 		}
-		p.Line("  %s: %s, %s%s", s.Of, s.Source, s.Date, old)
+		if s.Old || r.explain {
+			p.Line("%sthe price of %s is of %s, from %s.", mark, s.Of, s.Date, s.Source)
+		}
+	}
+	if !r.explain {
+		p.Line("Prices are of %s to %s; --explain names their sources, and shows the arithmetic.",
+			first, last)
 	}
 }

@@ -122,17 +122,19 @@ func designPartition(name string, d design, p place, counts bucketCounts) plan.P
 		}
 	}
 	part := plan.Partition{Table: d.tables()[0].name, Sharing: plan.ByState, Rows: 1, Bytes: size}
+	if own, ok := d.(interface{ of(andon.State) string }); ok {
+		part.Table = own.of(p.state)
+	}
 	switch name {
 	case "buckets":
-		part.Keys = counts.of(p.tenant, p.state)
+		part.Keys, part.MostKeys = counts.of(p.tenant, p.state), maxBuckets
+		part.Setting = "cassandra.buckets"
 	case "view":
 		part.Table = d.tables()[1].name
 	case "index", "sai":
 		part.Sharing = plan.ByTenant
 	case "index-by-device", "tables-by-device":
 		part.Sharing = plan.ByDevice
-	case "tables":
-		part.Table = d.(tablesDesign).of(p.state)
 	}
 	return part
 }

@@ -23,21 +23,39 @@ const (
 var _ adapter.Planned = (*Engine)(nil)
 
 // Layouts is of adapter.Planned: the items are made by the code that writes them.
-func (*Engine) Layouts(s plan.Sample) ([]plan.Layout, error) {
+func (e *Engine) Layouts(s plan.Sample) ([]plan.Layout, error) {
 	own, err := planOwn(s)
 	if err != nil {
 		return nil, err
 	}
+	reference := planReference(s)
+	for m, tables := range map[*plan.Metered][]table{
+		own: tablesOf(), reference: {referenceTable(tableLog)},
+	} {
+		m.LeastWrite, m.LeastRead = float64(e.Capacity.Write.Min), float64(e.Capacity.Read.Min)
+		m.Places = placesOf(tables)
+	}
 	return []plan.Layout{
-		{Store: (*Engine)(nil).Name(), Name: layoutAndon, Survives: true, Metered: own},
+		{Store: e.Name(), Name: layoutAndon, Survives: true, Metered: own},
 		{
-			Store: (*Engine)(nil).Name(), Name: layoutReference, Survives: true, NoReadings: true,
+			Store: e.Name(), Name: layoutReference, Survives: true, NoReadings: true,
 			Unserved: []string{plan.AskList, plan.AskReading},
 			Notes: []string{"it has no counts and no assignments, and what has expired is not " +
 				"deleted: the storage is that of entries that you delete"},
-			Metered: planReference(s),
+			Metered: reference,
 		},
 	}, nil
+}
+
+// placesOf are the tables and their indexes.
+func placesOf(tables []table) (places []string) {
+	for _, t := range tables {
+		places = append(places, t.name)
+		for _, x := range t.indexes {
+			places = append(places, t.name+"/"+x.name)
+		}
+	}
+	return places
 }
 
 func metered(writes ...[]plan.ItemWrite) *plan.Metered {
