@@ -138,7 +138,7 @@ func (r *ItemRead) Units() float64 {
 	if r.Query {
 		return r.Calls * QueryUnits(int(r.Items*float64(r.Bytes)), r.Consistency)
 	}
-	return r.Calls * r.Items * GetUnits(r.Bytes, r.Consistency)
+	return r.Calls * r.Items * ReadUnits(r.Bytes, r.Consistency)
 }
 
 // Cluster is a store on nodes of its own.

@@ -160,7 +160,7 @@ func TestMeasured(t *testing.T) {
 func TestSweep(t *testing.T) {
 	in := input(t)
 	w := MakeSweep(in, 100, 100_000_000)
-	if w.Devices[0] != 100 || w.Devices[len(w.Devices)-1] != 100_000_000 || len(w.Devices) != 25 {
+	if w.Devices[0] != 100 || w.Devices[len(w.Devices)-1] != 100_000_000 || len(w.Devices) < 25 {
 		t.Errorf("the sizes are %v", w.Devices)
 	}
 	if len(w.Crossings) == 0 {

@@ -36,8 +36,8 @@ func (w *Sweep) SVG(title string) string {
 	for i := range w.Series {
 		b.WriteString(w.line(s, i))
 	}
-	for _, c := range w.Crossings {
-		b.WriteString(s.crossing(c))
+	for i, c := range w.Crossings {
+		b.WriteString(s.crossing(c, i))
 	}
 	b.WriteString("</svg>\n")
 	return b.String()
@@ -100,8 +100,8 @@ func (w *Sweep) line(s scale, i int) string {
 	return b.String()
 }
 
-// crossing draws where another store becomes the cheapest.
-func (s scale) crossing(c Crossing) string {
+// crossing draws where another store becomes the cheapest; the texts stand below each other.
+func (s scale) crossing(c Crossing, row int) string {
 	x, y := s.pixels((math.Log10(float64(c.Devices))-s.minX)/(s.maxX-s.minX), 1)
 	text := c.To
 	if text == "" {
@@ -109,6 +109,6 @@ func (s scale) crossing(c Crossing) string {
 	}
 	return fmt.Sprintf(`<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#666666" `+
 		`stroke-dasharray="4 3"/>`+"\n"+`<text x="%.1f" y="%.1f" fill="#444444" font-size="11" `+
-		`text-anchor="end">%s from %s on</text>`+"\n", x, y, x, y+svgPlotHigh, x-4, y+12,
+		`text-anchor="end">%s from %s on</text>`+"\n", x, y, x, y+svgPlotHigh, x-4, y+12+float64(14*row),
 		html.EscapeString(text), show(float64(c.Devices)))
 }

@@ -13,8 +13,7 @@ type Sweep struct {
 	Crossings []Crossing `json:"crossings"`
 }
 
-// Series is what the cheapest layout of a store that holds costs a month; NaN does not go into
-// JSON, so it is -1 where none holds.
+// Series is what the cheapest layout of a store that holds costs a month; -1 where none holds.
 type Series struct {
 	Store string    `json:"store"`
 	Cost  []float64 `json:"cost_month"`
@@ -35,15 +34,25 @@ const stepsOfDecade = 4
 // MakeSweep works out a sweep over a number of devices, from one power of ten to another.
 func MakeSweep(in Input, from, to int) Sweep {
 	var w Sweep
-	for _, store := range stores(in.Layouts) {
-		w.Series = append(w.Series, Series{Store: store})
-	}
 	for step := 0; ; step++ {
 		devices := int(math.Round(float64(from) * math.Pow(10, float64(step)/stepsOfDecade)))
 		if devices > to {
 			break
 		}
 		w.Devices = append(w.Devices, devices)
+	}
+	for i := 1; i < len(w.Devices); i++ {
+		w.Crossings = in.cross(w.Crossings, w.Devices[i-1], w.Devices[i])
+	}
+	for _, c := range w.Crossings { // so that a line ends where its store does
+		w.Devices = append(w.Devices, c.Devices-1)
+	}
+	slices.Sort(w.Devices)
+	w.Devices = slices.Compact(w.Devices)
+	for _, store := range stores(in.Layouts) {
+		w.Series = append(w.Series, Series{Store: store})
+	}
+	for _, devices := range w.Devices {
 		costs := in.costs(devices)
 		for i := range w.Series {
 			cost, ok := costs[w.Series[i].Store]
@@ -52,9 +61,6 @@ func MakeSweep(in Input, from, to int) Sweep {
 			}
 			w.Series[i].Cost = append(w.Series[i].Cost, cost)
 		}
-	}
-	for i := 1; i < len(w.Devices); i++ {
-		w.Crossings = in.cross(w.Crossings, w.Devices[i-1], w.Devices[i])
 	}
 	return w
 }

@@ -53,8 +53,8 @@ func IndexUnits(before, after int, moves, changed bool) float64 {
 	return units(max(before, after), writeUnit)
 }
 
-// GetUnits is what one item costs by its key; each item of a batch is rounded alone.
-func GetUnits(bytes int, c Consistency) float64 { return units(bytes, readUnit) * float64(c) }
+// ReadUnits is what one item costs by its key; each item of a batch is rounded alone.
+func ReadUnits(bytes int, c Consistency) float64 { return units(bytes, readUnit) * float64(c) }
 
 // QueryUnits is what a query costs: its items are added up, and then rounded.
-func QueryUnits(bytes int, c Consistency) float64 { return GetUnits(bytes, c) }
+func QueryUnits(bytes int, c Consistency) float64 { return ReadUnits(bytes, c) }

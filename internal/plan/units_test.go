@@ -18,12 +18,12 @@ func TestUnits(t *testing.T) {
 		{"put 1,024 in a transaction", WriteUnits(0, 1024, true), 2},
 		{"put 1,025 in a transaction", WriteUnits(0, 1025, true), 4},
 
-		{"get 4,096, strong", GetUnits(4096, Strong), 1},
-		{"get 4,097, strong", GetUnits(4097, Strong), 2},
-		{"get 4,096, eventual", GetUnits(4096, Eventual), 0.5},
-		{"get 4,097, eventual", GetUnits(4097, Eventual), 1},
-		{"get 4,096 in a transaction", GetUnits(4096, Transactional), 2},
-		{"get what is not there", GetUnits(0, Strong), 1},
+		{"get 4,096, strong", ReadUnits(4096, Strong), 1},
+		{"get 4,097, strong", ReadUnits(4097, Strong), 2},
+		{"get 4,096, eventual", ReadUnits(4096, Eventual), 0.5},
+		{"get 4,097, eventual", ReadUnits(4097, Eventual), 1},
+		{"get 4,096 in a transaction", ReadUnits(4096, Transactional), 2},
+		{"get what is not there", ReadUnits(0, Strong), 1},
 		{"query what is not there, eventual", QueryUnits(0, Eventual), 0.5},
 		{"query 10 x 500: added up before rounding", QueryUnits(5000, Strong), 2},
 
