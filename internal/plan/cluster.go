@@ -52,8 +52,8 @@ func (s *sheet) cluster(of *Cluster) {
 	s.nodes(busy, disk)
 }
 
-// keptBytes is what is kept of events and readings, once. measured is of an event without a message,
-// and each a byte of a message more.
+// keptBytes is what is kept of events and readings, once. measured is of a short event, and each of
+// a byte that it has more.
 func (s *sheet) keptBytes(measured, each Measurement, reading float64) float64 {
 	t := &s.in.Traffic
 	more := max(0, t.EventBytes-int(measured.Of))

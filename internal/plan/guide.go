@@ -71,6 +71,7 @@ func claims(r *Region) []Claim {
 	month := float64(guideRate) * monthSeconds / 1e6 // millions
 	fixed := guideProvisioned * monthHours * r.Provisioned.Write.Value
 	needed := math.Ceil(guideRate / 0.7)
+	scaled := needed * monthHours * r.Provisioned.Write.Value
 	return []Claim{
 		{"writes a day", "26 million", show(guideRate*daySeconds/1e6) + " million",
 			"10,000/s x 86,400 s; 26 billion is a month"},
@@ -78,7 +79,8 @@ func claims(r *Region) []Claim {
 			fmt.Sprintf("%s million units x $%g", show(month), guideOldPrice)},
 		{"a month on demand, at the present price", "", dollars(month * r.OnDemand.Write.Value),
 			fmt.Sprintf("%s million units x $%g", show(month), r.OnDemand.Write.Value)},
-		{"a write unit an hour, provisioned", "$0.65", fmt.Sprintf("$%g", r.Provisioned.Write.Value),
+		{"a write unit an hour, provisioned", "$0.65",
+			fmt.Sprintf("$%g", r.Provisioned.Write.Value),
 			fmt.Sprintf("at $0.65, 5,000 units would be %s a month",
 				dollars(guideProvisioned*monthHours*0.65))},
 		{"5,000 provisioned units a month", "$2,300", dollars(fixed),
@@ -86,11 +88,11 @@ func claims(r *Region) []Claim {
 		{"units for 10,000 writes a second at 70 %", "5,000", show(needed),
 			"10,000 / 0.7; 5,000 units take 5,000 writes of 1 KB a second"},
 		{"a month of these, provisioned", "$2,300 and a buffer",
-			dollars(needed * monthHours * r.Provisioned.Write.Value),
+			dollars(scaled),
 			fmt.Sprintf("%s x %d h x $%g", show(needed), monthHours, r.Provisioned.Write.Value)},
 		{"on demand beside provisioned", "30 % more",
-			show(100*(month*r.OnDemand.Write.Value/(needed*monthHours*r.Provisioned.Write.Value)-1)) +
-				" % more", "for writes at a steady rate"},
+			show(100*(month*r.OnDemand.Write.Value/scaled-1)) + " % more",
+			"for writes at a steady rate"},
 	}
 }
 

@@ -198,8 +198,8 @@ func (t *Traffic) Sample() (Sample, error) {
 	}
 	least := bytesOf(&s.Events[0]) + len(`,"message":""`)
 	if t.EventBytes < least {
-		return s, fmt.Errorf("%d is less than %d, what an event with a device, a time, a state, an "+
-			"operator and an empty message has as JSON", t.EventBytes, least)
+		return s, fmt.Errorf("%d is less than %d, what an event with a device, a time, a state, "+
+			"an operator and an empty message has as JSON", t.EventBytes, least)
 	}
 	if most := least + andon.MaxMessageBytes; t.EventBytes > most {
 		return s, fmt.Errorf("%d is more than %d, what an event with the longest message has",

@@ -23,6 +23,15 @@ type Part struct {
 	ScaledReads  float64 `json:"provisioned_read_units"`
 }
 
+// Operation is what one of a kind costs in units.
+type Operation struct {
+	Name   string  `json:"name"`
+	Writes float64 `json:"write_units"`
+	Reads  float64 `json:"read_units"`
+	// Million is what a million of them cost on demand; 0 where the region has no such price.
+	Million float64 `json:"cost_million"`
+}
+
 // meter adds up what tables and indexes take.
 type meter struct {
 	*sheet
@@ -52,6 +61,7 @@ func (s *sheet) metered(of *Metered) {
 	for _, name := range slices.Sorted(maps.Keys(s.in.Traffic.Questions)) {
 		m.ask(name)
 	}
+	m.operations()
 	for _, name := range slices.Sorted(maps.Keys(m.parts)) {
 		m.scale(m.parts[name])
 		s.of.Parts = append(s.of.Parts, *m.parts[name])
@@ -88,6 +98,34 @@ func howUnits(w *ItemWrite) string {
 		return fmt.Sprintf("%d bytes over %d, rounded up to 1 KB", w.After, w.Before)
 	}
 	return fmt.Sprintf("%d bytes, rounded up to 1 KB", w.After)
+}
+
+// operations adds up what one of each kind costs.
+func (m *meter) operations() {
+	t, price := &m.in.Traffic, m.in.Region.OnDemand
+	add := func(name string, writes, reads float64) {
+		m.sheet.of.Operations = append(m.sheet.of.Operations, Operation{
+			name, writes, reads, writes*price.Write.Value + reads*price.Read.Value,
+		})
+	}
+	var per [PerReading + 1]float64
+	for i := range m.of.Writes {
+		if w := &m.of.Writes[i]; w.Per <= PerReading {
+			per[w.Per] += w.Units()
+		}
+	}
+	add("an event with the state that the device has", per[PerEvent], 0)
+	add("an event with another state", per[PerEvent]+per[PerChange], 0)
+	if t.ReadingsEvery > 0 {
+		add("a reading", per[PerReading], 0)
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.of.Questions)) {
+		reads := 0.0
+		for _, r := range m.of.Questions[name] {
+			reads += r.Units()
+		}
+		add(QuestionNames()[name], 0, reads)
+	}
 }
 
 // keys is how many partition keys share a write.

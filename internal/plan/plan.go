@@ -1,7 +1,7 @@
-// Package plan works out what a fleet needs of each store, and what that costs a month. The traffic,
-// the prices and what a store writes go in; figures come out, each with the arithmetic that led to
-// it. It does no I/O, asks no clock and knows no engine: an adapter describes its store as Layouts,
-// and what was measured of it is in measured.yaml.
+// Package plan works out what a fleet needs of each store, and what that costs a month. What goes
+// in is the traffic, the prices and what a store writes; what comes out is figures, each with the
+// arithmetic that led to it. It does no I/O, asks no clock and knows no engine: an adapter describes
+// its store as Layouts, and what was measured of it is in measured.yaml.
 package plan
 
 import (
@@ -55,16 +55,18 @@ type Result struct {
 	// Beyond says what is in the way of more; "" where nothing is.
 	Beyond string `json:"beyond,omitempty"`
 	// Priced is false where the region has no price of what is needed.
-	Priced  bool     `json:"priced"`
-	Cost    float64  `json:"cost_month"` // of the cheapest of Ways
-	Way     string   `json:"way"`
-	Ways    []Way    `json:"ways"`
-	Parts   []Part   `json:"parts,omitempty"`
-	Pieces  []Piece  `json:"partitions,omitempty"`
-	Nodes   int      `json:"nodes,omitempty"`   // of a cluster
-	Servers int      `json:"servers,omitempty"` // machines that Andon runs on
-	Disk    float64  `json:"disk_bytes"`
-	Notes   []string `json:"notes,omitempty"`
+	Priced bool    `json:"priced"`
+	Cost   float64 `json:"cost_month"` // of the cheapest of Ways
+	Way    string  `json:"way"`
+	Ways   []Way   `json:"ways"`
+	// Operations are what one event, reading or question costs in units.
+	Operations []Operation `json:"operations,omitempty"`
+	Parts      []Part      `json:"parts,omitempty"`
+	Pieces     []Piece     `json:"partitions,omitempty"`
+	Nodes      int         `json:"nodes,omitempty"`   // of a cluster
+	Servers    int         `json:"servers,omitempty"` // machines that Andon runs on
+	Disk       float64     `json:"disk_bytes"`
+	Notes      []string    `json:"notes,omitempty"`
 	// Figures are the arithmetic, line by line.
 	Figures []Figure `json:"figures"`
 }

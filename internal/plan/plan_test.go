@@ -82,6 +82,14 @@ func TestMetered(t *testing.T) {
 			t.Errorf("%s costs $%.2f, want $%.2f", r.Ways[i].Name, got, want)
 		}
 	}
+	for i, want := range []Operation{
+		{"an event with the state that the device has", 2, 0, 2 * 0.625},
+		{"an event with another state", 4, 0, 4 * 0.625},
+	} {
+		if got := r.Operations[i]; got != want {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	}
 	if r.Way != "provisioned, and 2 m7g.medium" || r.Cost != r.Ways[1].Cost {
 		t.Errorf("the cheapest way is %s at %g", r.Way, r.Cost)
 	}
@@ -225,7 +233,8 @@ func TestSample(t *testing.T) {
 		}
 	}
 	in.Traffic.EventBytes = 50
-	if _, err := in.Traffic.Sample(); err == nil || !strings.Contains(err.Error(), "less than 128") {
+	_, err := in.Traffic.Sample()
+	if err == nil || !strings.Contains(err.Error(), "less than 128") {
 		t.Errorf("50 bytes: %v", err)
 	}
 	in.Traffic.EventBytes = 1 << 20

@@ -107,8 +107,9 @@ func (s scale) crossing(c Crossing, row int) string {
 	if text == "" {
 		text = "none holds"
 	}
+	below := y + 12 + float64(14*row)
 	return fmt.Sprintf(`<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#666666" `+
 		`stroke-dasharray="4 3"/>`+"\n"+`<text x="%.1f" y="%.1f" fill="#444444" font-size="11" `+
-		`text-anchor="end">%s from %s on</text>`+"\n", x, y, x, y+svgPlotHigh, x-4, y+12+float64(14*row),
+		`text-anchor="end">%s from %s on</text>`+"\n", x, y, x, y+svgPlotHigh, x-4, below,
 		html.EscapeString(text), show(float64(c.Devices)))
 }

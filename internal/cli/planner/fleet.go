@@ -113,7 +113,7 @@ func (f *fleet) ofPeople() []config.Setting {
 	t := &f.traffic
 	settings := []config.Setting{
 		{Key: "tenants", Value: config.Count(&t.Tenants),
-			Help: "tenants, each with as many devices"},
+			Help: "tenants that share the devices"},
 		{Key: "devices_of_operator", Value: config.Count(&t.DevicesOfOperator),
 			Help: "devices that one operator answers for"},
 		{Key: "largest_state", Value: share(&f.largest, &t.LargestState),

@@ -214,7 +214,9 @@ func largest(states []client.StateCount, devices int) float64 {
 
 // entries looks at the newest entries of some devices: how large they are, and how many changed the
 // state.
-func entries(ctx context.Context, c *client.Client, m *live) (size int, changes float64, err error) {
+func entries(
+	ctx context.Context, c *client.Client, m *live,
+) (size int, changes float64, err error) {
 	const devices, entriesOf = 20, 20
 	bytes, changed, pairs, seen := 0, 0, 0, 0
 	for d, err := range c.Devices(ctx, client.DeviceQuery{Page: devices}) {

@@ -78,7 +78,7 @@ Nothing is asked of a store, and no account is needed.`,
 		"`file` that holds the server's token")
 	flags.StringVar(&r.prices, "prices", "", "YAML `file` of prices that go before the built-in "+
 		"ones")
-	print := flags.Bool("print-prices", false, "print the built-in prices, and do nothing else")
+	onlyPrices := flags.Bool("print-prices", false, "print the built-in prices, and do nothing else")
 	flags.BoolVar(&r.sweep, "sweep", false, "100 to 100,000,000 devices, as a chart")
 	flags.StringVar(&r.svg, "svg", "", "write the chart of --sweep into this `file`, too")
 	flags.BoolVar(&r.guide, "guide", false, "the cost figures of the guide to time series, and "+
@@ -86,7 +86,7 @@ Nothing is asked of a store, and no account is needed.`,
 	flags.BoolVar(&r.explain, "explain", false, "show the arithmetic, line by line")
 	r.format = command.ReportFlag(cmd)
 	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error {
-		if *print {
+		if *onlyPrices {
 			_, err := fmt.Fprint(p.Stdout, plan.PricesText())
 			return err
 		}

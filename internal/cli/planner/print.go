@@ -168,6 +168,7 @@ func printParts(p draw.Printer, out *report) {
 			continue
 		}
 		p.Heading("%s", r.Name())
+		printOperations(p, r)
 		rows := [][]draw.Cell{draw.Texts("TABLE OR INDEX", "WRITE UNITS/S", "READ UNITS/S",
 			"PROVISIONED", "STORED")}
 		for _, part := range r.Parts {
@@ -208,6 +209,17 @@ func printPieces(p draw.Printer, out *report) {
 		table(p, append([][]draw.Cell{draw.Texts("STORE", "TABLE", "BY", "FITS", "ROWS",
 			"SIZE")}, pieces...), 4)
 	}
+}
+
+// printOperations shows what one of each kind costs.
+func printOperations(p draw.Printer, r *plan.Result) {
+	rows := [][]draw.Cell{draw.Texts("EACH", "WRITE UNITS", "READ UNITS", "A MILLION")}
+	for _, o := range r.Operations {
+		rows = append(rows, draw.Texts(o.Name, plan.Show(o.Writes), plan.Show(o.Reads),
+			"$"+dollars(o.Million)))
+	}
+	table(p, rows, 1)
+	p.Line("")
 }
 
 func printFigures(p draw.Printer, out *report) {

@@ -276,8 +276,8 @@ func planReference(s plan.Sample) *plan.Metered {
 	return m
 }
 
-// itemBytes is the size of an item, as the service counts: its names and values, and nothing for what
-// is not there.
+// itemBytes is the size of an item, as the service counts: its names and values. What is not there
+// has none.
 func itemBytes(i item) (size int) {
 	for name, value := range i {
 		size += len(name) + valueBytes(value)

@@ -90,7 +90,7 @@ func TestPlannedItems(t *testing.T) {
 	}
 }
 
-// TestPlannedBoundary: with the byte that makes the item 1,025, each write of it costs another unit.
+// TestPlannedBoundary: with the byte that makes it 1,025, each write of an item costs another unit.
 func TestPlannedBoundary(t *testing.T) {
 	_, small := planned(t, 300)
 	size := writesOf(&small[0], plan.PerEvent)["DeviceStateLog"].After
