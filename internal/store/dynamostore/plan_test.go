@@ -165,17 +165,29 @@ func TestPlannedUnits(t *testing.T) {
 			t.Fatal(err)
 		}
 		ct.compare(o.Prefix, "a reading", own, plan.PerReading, measure)
-		want := 0.0
-		for _, r := range own.Metered.Questions[plan.AskDevice] {
-			want += r.Units()
-		}
-		reads, _ := ct.consumed(func(ctx context.Context) error {
+		ct.asks(own, plan.AskDevice, func(ctx context.Context) error {
 			_, err := s.Device(ctx, def, id)
 			return err
 		})
-		if reads != want {
-			t.Errorf("what a device shows: %g units were read, and %g are planned", reads, want)
-		}
+		ct.asks(own, plan.AskReading, func(ctx context.Context) error {
+			_, err := s.LatestReadings(ctx, def, []andon.DeviceID{id}, 0)
+			return err
+		})
+	}
+}
+
+// asks holds what the engine says of a question against the plan.
+func (ct costTest) asks(l *plan.Layout, question string, do func(context.Context) error) {
+	ct.Helper()
+	want := 0.0
+	for _, r := range l.Metered.Questions[question] {
+		want += r.Units()
+	}
+	if _, err := ct.s.tenant(ct.Context(), andon.DefaultTenant); err != nil { // read each second
+		ct.Fatal(err)
+	}
+	if reads, _ := ct.consumed(do); reads != want {
+		ct.Errorf("%s: %g units were read, and %g are planned", question, reads, want)
 	}
 }
 
