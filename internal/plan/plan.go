@@ -1,7 +1,7 @@
 // Package plan works out what a fleet needs of each store, and what that costs a month. What goes
 // in is the traffic, the prices and what a store writes; what comes out is figures, each with the
-// arithmetic that led to it. It does no I/O, asks no clock and knows no engine: an adapter describes
-// its store as Layouts, and what was measured of it is in measured.yaml.
+// arithmetic that led to it. It does no I/O, asks no clock and knows no engine: an adapter
+// describes its store as Layouts, and what was measured of it is in measured.yaml.
 package plan
 
 import (

@@ -78,7 +78,7 @@ Nothing is asked of a store, and no account is needed.`,
 		"`file` that holds the server's token")
 	flags.StringVar(&r.prices, "prices", "", "YAML `file` of prices that go before the built-in "+
 		"ones")
-	onlyPrices := flags.Bool("print-prices", false, "print the built-in prices, and do nothing else")
+	onlyPrices := flags.Bool("print-prices", false, "print the built-in prices, and nothing else")
 	flags.BoolVar(&r.sweep, "sweep", false, "100 to 100,000,000 devices, as a chart")
 	flags.StringVar(&r.svg, "svg", "", "write the chart of --sweep into this `file`, too")
 	flags.BoolVar(&r.guide, "guide", false, "the cost figures of the guide to time series, and "+
