@@ -139,8 +139,8 @@ func printConclusion(p draw.Printer, out *report) {
 		p.Line("The cheapest that holds is %s, %s: $%s a month.", r.Name(), r.Way, dollars(r.Cost))
 		if out.Next >= 0 {
 			n := &out.Results[out.Next]
-			p.Line("The next store is %s, %s: $%s, %.1f times as much.", n.Name(), n.Way,
-				dollars(n.Cost), n.Cost/r.Cost)
+			p.Line("The next store is %s, %s: $%s, %s.", n.Name(), n.Way, dollars(n.Cost),
+				margin(n.Cost/r.Cost))
 		}
 		if r.Most > out.Traffic.Devices && r.Most < 1_000_000_000 {
 			p.Line("%s holds until the fleet is %.1f times as large.", r.Name(),
@@ -158,6 +158,14 @@ func printConclusion(p draw.Printer, out *report) {
 			p.Line("%s: %s.", r.Name(), note)
 		}
 	}
+}
+
+// margin says how much more something costs.
+func margin(times float64) string {
+	if times < 2 {
+		return fmt.Sprintf("%.0f %% more", 100*(times-1))
+	}
+	return fmt.Sprintf("%.1f times as much", times)
 }
 
 // printParts shows the units of each table, and the partitions.
