@@ -44,13 +44,19 @@ LONGEST := ./internal/store/cassandrastore ./test ./internal/store/pebblestore .
 PLAIN := ./internal/cli ./internal/cuckoo ./internal/ingest/... ./internal/simulate ./internal/tools/release
 RACED = $(filter-out $(shell go list $(PLAIN) ./internal/lint/...),$(shell go list $(LONGEST) ./...))
 
+# These ask a server one thing after another, real data or a page's commands, so its requests do not
+# meet. The tests beside them in ./test have the detector watch a server under load.
+SERIAL := ^(TestTour|TestDCMetro|TestDCMetroDirectly|TestEnvSensor|TestNAB|TestKelmarsh)$$
+
 # The limit of a package is a backstop for CI, which ends after 90 minutes: tests wait for progress.
 .PHONY: test
 test: check race-ready ## Check, and run all tests, with the race detector; about 15 minutes
 	@echo "make test: about 15 minutes on two cores; it starts Apache Cassandra (Java 17, 1.2 GB a node)," \
 		"which Maven fetches once (70 MB). 'go test ./...' leaves the engines out: 3 minutes."
 	@plain=0; go test $(PLAIN) || plain=$$?; \
-		CGO_ENABLED=1 ANDON_ENGINES=1 go test -race -p 3 -parallel 4 -timeout 75m $(RACED) && exit $$plain
+		go test -run '$(SERIAL)' ./test || plain=$$?; \
+		CGO_ENABLED=1 ANDON_ENGINES=1 go test -race -p 3 -parallel 4 -timeout 75m \
+			-skip '$(SERIAL)' $(RACED) && exit $$plain
 
 .PHONY: test-long
 test-long: race-ready ## Many random histories, crashes, fuzzing, a ring of three Cassandra nodes; hours

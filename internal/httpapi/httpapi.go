@@ -17,12 +17,14 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/live"
 )
@@ -47,7 +49,7 @@ type Options struct {
 	// unless set. A registry serves one API.
 	Registry *prometheus.Registry
 	// Version is served at /version, with what the store calls itself when it is asked.
-	Version Version
+	Version client.Version
 	// Token must be sent as a bearer token with all requests but those whose routes are open: is
 	// the program well, and what is its contract. Without one nothing is asked for.
 	Token string
@@ -62,15 +64,6 @@ type Options struct {
 	Timeout time.Duration
 	// Slow is how long a request may be worked at without being logged; 0: none is logged.
 	Slow time.Duration
-}
-
-// Version says which build of the program answers.
-type Version struct {
-	Version  string `json:"version" doc:"Release, or the version of the module"`
-	Revision string `json:"revision,omitempty" doc:"Commit that it was built from"`
-	Time     string `json:"time,omitempty" doc:"Time of that commit"`
-	Go       string `json:"go,omitempty" doc:"Version of Go that it was built with"`
-	Store    string `json:"store,omitempty" doc:"The store with the version of its engine"`
 }
 
 func (o Options) withDefaults() Options {
@@ -103,6 +96,7 @@ type API struct {
 	routes   map[string]*route // by pattern
 	metrics  *metrics
 	unpack   unpackers
+	shapes   sync.Map // of answers, by type
 	live     *live.Hub
 	draining atomic.Bool
 

@@ -72,11 +72,11 @@ func metered(writes ...[]plan.ItemWrite) *plan.Metered {
 // planOwn is the layout andon.
 func planOwn(s plan.Sample) (*plan.Metered, error) {
 	t := &tenant{
-		key: tenantKey(andon.DefaultTenant, 0), record: andon.NewTenant(andon.DefaultTenant),
+		Key: tenantKey(andon.DefaultTenant, 0), Record: andon.NewTenant(andon.DefaultTenant),
 	}
 	d := &device{}
 	d.ID = s.Events[0].Device
-	shown, err := t.shownBy(d, s.Events[:])
+	shown, err := shownBy(t, d, s.Events[:])
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func planOwn(s plan.Sample) (*plan.Metered, error) {
 }
 
 // shownBy is the item of a device behind each of some events.
-func (t *tenant) shownBy(d *device, events []andon.Event) (shown []item, err error) {
+func shownBy(t *tenant, d *device, events []andon.Event) (shown []item, err error) {
 	for i := range events {
 		d.keep(events[i].State) // it has had all of them before
 	}
@@ -121,7 +121,7 @@ func (t *tenant) shownBy(d *device, events []andon.Event) (shown []item, err err
 	for i := range events {
 		e := &events[i]
 		d.Received, d.version = e.Time, int64(e.Time)
-		if err := d.Apply(p.entry(e), t.record.States, p); err != nil {
+		if err := d.Apply(p.entry(e), t.Record.States, p); err != nil {
 			return nil, err
 		}
 		is, err := d.item(t, d.version)
