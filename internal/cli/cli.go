@@ -22,6 +22,7 @@ import (
 	"github.com/andonhq/andon/internal/cli/live"
 	"github.com/andonhq/andon/internal/cli/measure"
 	"github.com/andonhq/andon/internal/cli/operate"
+	"github.com/andonhq/andon/internal/cli/planner"
 	"github.com/andonhq/andon/internal/cli/preserve"
 	"github.com/andonhq/andon/internal/cli/query"
 	"github.com/andonhq/andon/internal/cli/transfer"
@@ -94,7 +95,7 @@ the configuration of a server is wrong.`,
 	root.AddCommand(change.Withdraw(p))
 	root.AddCommand(change.Retire(p), change.Send(p), change.Sweep(p))
 	root.AddCommand(transfer.Export(p))
-	root.AddCommand(measure.Command(p))
+	root.AddCommand(measure.Command(p), planner.Command(p))
 	root.AddCommand(operate.Store(p))
 	root.AddCommand(preserve.Backup(p), preserve.Restore(p), preserve.Verify(p))
 	root.SetHelpCommand(helpCommand())

@@ -37,6 +37,7 @@ func plan() []layer {
 		{dir: "internal/cuckoo", pure: true},
 		{dir: "internal/rwlock", pure: true},
 		{dir: "internal/simulate", pure: true, may: "."},
+		{dir: "internal/plan", pure: true, may: "."},
 		{dir: "internal/ingest", pure: true, may: "."},
 		{dir: "internal/ingest/*", pure: true, may: ". internal/spell internal/ingest " +
 			"internal/ingest/jsonscan"},
@@ -83,13 +84,13 @@ func planOfCommands() []layer {
 		{dir: "internal/cli/*", may: ". client internal/app internal/backup internal/bench internal/bench/peer " +
 			"internal/cli/command internal/cli/draw internal/cli/local internal/config " +
 			"internal/httpapi internal/ingest internal/ingest/table internal/ingest/workbench " +
-			"internal/simulate " +
+			"internal/plan internal/simulate " +
 			"internal/sleep internal/spell internal/store/adapter internal/store/all " +
 			"internal/store/wrap storecheck"},
 		{dir: "internal/cli", may: ". client internal/cli/change internal/cli/command " +
 			"internal/cli/doctor internal/cli/draw internal/cli/live internal/cli/measure " +
-			"internal/cli/operate internal/cli/preserve internal/cli/query internal/cli/transfer " +
-			"internal/httpapi internal/store/all"},
+			"internal/cli/operate internal/cli/planner internal/cli/preserve internal/cli/query " +
+			"internal/cli/transfer internal/httpapi internal/store/all"},
 	}
 }
 
@@ -98,17 +99,20 @@ func planOfStores() []layer {
 	return []layer{
 		{dir: "internal/store/shared", pure: true, may: ". internal/current internal/seq " +
 			"internal/sleep internal/store/tenants"},
-		{dir: "internal/store/adapter", may: ". internal/config"},
+		{dir: "internal/store/adapter", may: ". internal/config internal/plan"},
 		{dir: "internal/store/tenants", pure: true, may: "."},
 		{dir: "internal/store/memstore", pure: true, may: ". internal/config internal/feed " +
 			"internal/seq internal/store/adapter internal/store/tenants"},
 		{dir: "internal/store/pebblestore", may: ". internal/config internal/cuckoo " +
+			"internal/plan " +
 			"internal/current internal/eventlog internal/feed internal/rwlock internal/seq " +
 			"internal/store/adapter internal/store/tenants"},
 		{dir: "internal/store/cassandrastore", may: ". internal/config internal/cuckoo " +
+			"internal/plan " +
 			"internal/current internal/rwlock internal/seq internal/sleep internal/store/adapter " +
 			"internal/store/shared internal/store/tenants internal/store/wrap"},
 		{dir: "internal/store/dynamostore", may: ". internal/config internal/cuckoo " +
+			"internal/plan " +
 			"internal/current internal/seq internal/sleep internal/store/adapter " +
 			"internal/store/shared internal/store/tenants internal/store/wrap"},
 		{dir: "internal/store/all", may: ". internal/config internal/store/adapter " +
@@ -150,7 +154,7 @@ func owners() []owner {
 		{"github.com/prometheus/client_golang", []string{"internal/httpapi", "internal/app"}},
 		{"github.com/klauspost/compress", []string{"internal/backup", "internal/httpapi", "internal/ingest/table"}},
 		{"github.com/tidwall/btree", []string{"internal/current", "internal/store/memstore"}},
-		{"go.yaml.in/yaml/v3", []string{"internal/config"}},
+		{"go.yaml.in/yaml/v3", []string{"internal/config", "internal/plan"}},
 		{"github.com/spf13/cobra", []string{"internal/cli", "internal/cli/*"}},
 		{"github.com/spf13/pflag", []string{"internal/cli", "internal/cli/*"}},
 		{"github.com/vbauerster/mpb/v8", []string{"internal/cli/draw"}},

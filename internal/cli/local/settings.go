@@ -39,9 +39,22 @@ func SourceFlags(p *command.Program, cmd *cobra.Command) (sources func() config.
 func flagsOf(
 	p *command.Program, cmd *cobra.Command, groups []config.Group,
 ) (sources func() config.Sources) {
+	const help = "YAML `file` to read the configuration from (or ANDON_CONFIG)"
+	given := GroupFlags(cmd, "config", help, groups)
+	return func() config.Sources {
+		from := given()
+		from.Env = p.Environ
+		return from
+	}
+}
+
+// GroupFlags gives a command a flag for each setting of groups, and one for a file that they are
+// read from. It returns where the flags say they are; the environment is none of it.
+func GroupFlags(
+	cmd *cobra.Command, fileFlag, help string, groups []config.Group,
+) (sources func() config.Sources) {
 	settings, flags := config.Settings(groups...), cmd.Flags() // what is named most comes first
-	file := flags.String("config", "",
-		"YAML `file` to read the configuration from (or ANDON_CONFIG)")
+	file := flags.String(fileFlag, "", help)
 	for _, s := range settings {
 		if !s.HasFlag() {
 			continue
@@ -50,7 +63,7 @@ func flagsOf(
 		command.CompleteWords(cmd, s.Flag(), s.Value.Type())
 	}
 	return func() config.Sources {
-		from := config.Sources{File: *file, Env: p.Environ, Flags: map[string]string{}}
+		from := config.Sources{File: *file, Flags: map[string]string{}}
 		for _, s := range settings {
 			if s.HasFlag() && flags.Changed(s.Flag()) {
 				from.Flags[s.Key] = flags.Lookup(s.Flag()).Value.String()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/plan"
 )
 
 // Engine is one kind of store, with settings that it is opened as.
@@ -115,6 +116,13 @@ type Verifier interface {
 // Designer is an engine that can find devices by state in several ways.
 type Designer interface {
 	Designs() []string
+}
+
+// Planned is an engine that can say what its store makes of the traffic of a fleet, in each of its
+// layouts.
+type Planned interface {
+	// Layouts asks no other machine. It is told what one device sends.
+	Layouts(plan.Sample) ([]plan.Layout, error)
 }
 
 // Frugal is an engine whose settings say what its store takes of this machine.

@@ -344,19 +344,25 @@ func (r *reference) Append(
 	}
 	return shared.Parallel(ctx, len(events), func(ctx context.Context, n int) error {
 		e := &events[n]
-		u := update{
-			attrDate: referenceTime(e.Time), "State": string(e.State),
-			attrOperator: string(e.Operator), attrMessage: e.Message,
-			attrAttributes: string(e.Attributes),
-		}
-		if e.EscalatedTo != "" {
-			u[attrEscalated] = string(e.EscalatedTo)
-		}
-		return r.change(ctx, item{
-			attrDevice:    text(string(e.Device)),
-			attrStateDate: text(referenceKey(e.State, e.Time)),
-		}, u, "")
+		key, u := referenceEvent(e)
+		return r.change(ctx, key, u, "")
 	})
+}
+
+// referenceEvent is the key of an entry, and its attributes.
+func referenceEvent(e *andon.Event) (key item, u update) {
+	u = update{
+		attrDate: referenceTime(e.Time), "State": string(e.State),
+		attrOperator: string(e.Operator), attrMessage: e.Message,
+		attrAttributes: string(e.Attributes),
+	}
+	if e.EscalatedTo != "" {
+		u[attrEscalated] = string(e.EscalatedTo)
+	}
+	return item{
+		attrDevice:    text(string(e.Device)),
+		attrStateDate: text(referenceKey(e.State, e.Time)),
+	}, u
 }
 
 // Escalate is of andon.Log. The model has one escalation of an entry, and no note.

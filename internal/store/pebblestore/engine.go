@@ -6,6 +6,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/config"
+	"github.com/andonhq/andon/internal/plan"
 	"github.com/andonhq/andon/internal/store/adapter"
 )
 
@@ -17,6 +18,7 @@ var (
 	_ adapter.Frugal   = (*Engine)(nil)
 	_ adapter.Copier   = (*Engine)(nil)
 	_ adapter.Verifier = (*Engine)(nil)
+	_ adapter.Planned  = (*Engine)(nil)
 )
 
 // NewEngine returns an Engine with the defaults of its settings.
@@ -54,6 +56,14 @@ func (e *Engine) Takes() adapter.Takes {
 		Cache:   adapter.Amount{Bytes: e.options.Cache, Key: "pebble.cache"},
 		Reserve: adapter.Amount{Bytes: e.options.Reserve, Key: "pebble.reserve"},
 	}
+}
+
+// Layouts is of adapter.Planned.
+func (e *Engine) Layouts(plan.Sample) ([]plan.Layout, error) {
+	return []plan.Layout{{
+		Store:   e.Name(),
+		Machine: &plan.Machine{Cache: e.options.Cache, Reserve: e.options.Reserve},
+	}}, nil
 }
 
 // Open is of adapter.Engine.

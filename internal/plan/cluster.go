@@ -1,0 +1,160 @@
+package plan
+
+import (
+	"math"
+	"slices"
+)
+
+// Piece is how large the partitions of a table become.
+type Piece struct {
+	Table string  `json:"table"`
+	Of    string  `json:"of"`
+	Rows  float64 `json:"rows"`
+	Bytes float64 `json:"bytes"`
+	Fits  bool    `json:"fits"`
+}
+
+// Common reports whether all layouts of the store have the table.
+func (r *Result) Common(table string, all []Result) bool {
+	for i := range all {
+		same := func(p Piece) bool { return p.Table == table }
+		if all[i].Store == r.Store && !slices.ContainsFunc(all[i].Pieces, same) {
+			return false
+		}
+	}
+	return true
+}
+
+// cluster works out a store on nodes of its own.
+func (s *sheet) cluster(of *Cluster) {
+	s.partitions(of)
+	t := &s.in.Traffic
+	m := s.in.Measured.of(s.of.Store)
+	var requests float64
+	for _, w := range of.Writes {
+		often := t.often(w.Per)
+		if often == 0 {
+			continue
+		}
+		requests += s.note("requests to "+w.Table, often*w.Requests, "a second",
+			"%s %ss a second x %s", show(often), w.Per, show(w.Requests))
+	}
+	for name, n := range of.ReadRequests {
+		requests += t.Questions[name] * n
+	}
+	each := s.take(m["request_cpu"])
+	busy := s.note("busy processors of all nodes", requests*t.Peak*each/1e6*float64(t.Replication),
+		"processors", "%s requests/s x peak %s x %s µs x %d replicas", show(requests),
+		show(t.Peak), show(each), t.Replication)
+	disk := s.keptBytes(m["event_bytes"], m["message_byte"],
+		float64(of.ReadingBytes)) * float64(t.Replication)
+	s.of.Disk = s.note("on the disks of all nodes", disk, "bytes", "x %d replicas", t.Replication)
+	s.nodes(busy, disk)
+}
+
+// keptBytes is what is kept of events and readings, once. measured is of a short event, and each of
+// a byte that it has more.
+func (s *sheet) keptBytes(measured, each Measurement, reading float64) float64 {
+	t := &s.in.Traffic
+	more := max(0, t.EventBytes-int(measured.Of))
+	short, of := s.take(measured), s.take(each)
+	event := s.note("an event of this size on the disk", short+of*float64(more), "bytes",
+		"%s bytes as JSON are %s, and %d more are %s each", show(measured.Of), show(short), more,
+		show(of))
+	kept := s.note("events on the disk", t.events()*daySeconds*t.kept(PerEvent)*event, "bytes",
+		"%s/s x 86,400 x %s days x %s bytes", show(t.events()), show(t.kept(PerEvent)), show(event))
+	if t.ReadingsEvery > 0 {
+		kept += s.note("readings on the disk", t.readings()*daySeconds*t.kept(PerReading)*reading,
+			"bytes", "%s/s x 86,400 x %s days x %s bytes", show(t.readings()),
+			show(t.kept(PerReading)), show(reading))
+	}
+	return kept
+}
+
+// partitions looks at how large each table's partitions become.
+func (s *sheet) partitions(of *Cluster) {
+	t := &s.in.Traffic
+	for _, p := range of.Partitions {
+		rows := p.Rows * s.sharing(&p) / s.keysOf(&p, of.MostRows)
+		if p.Hours > 0 {
+			every := t.Interval
+			if p.Readings {
+				every = t.ReadingsEvery
+			}
+			rows *= p.Hours * 3600 / every.Seconds()
+		}
+		if p.Most > 0 {
+			rows = min(rows, p.Most)
+		}
+		piece := Piece{Table: p.Table, Rows: rows, Bytes: rows * float64(p.Bytes)}
+		piece.Of = [...]string{"device", "operator", "state", "tenant"}[p.Sharing]
+		piece.Fits = rows <= of.MostRows && piece.Bytes <= of.MostBytes
+		if !piece.Fits {
+			s.fails("a partition of %s would have %s rows and %s MB; %s rows or %s MB are the most",
+				p.Table, show(rows), show(piece.Bytes/1e6), show(of.MostRows),
+				show(of.MostBytes/1e6))
+		}
+		s.of.Pieces = append(s.of.Pieces, piece)
+		s.note("rows of a partition of "+p.Table, rows, "rows", "by %s, %d bytes each", piece.Of,
+			p.Bytes)
+	}
+}
+
+// keysOf is how many partitions share the rows: as many as the setting says, or as are needed where
+// the setting can be raised.
+func (s *sheet) keysOf(p *Partition, mostRows float64) float64 {
+	keys := float64(max(1, p.Keys))
+	needed := math.Ceil(p.Rows * s.sharing(p) / mostRows)
+	if needed <= keys || p.MostKeys == 0 {
+		return keys
+	}
+	keys = min(math.Pow(2, math.Ceil(math.Log2(needed))), float64(p.MostKeys))
+	s.remark("set %s to %s", p.Setting, show(keys))
+	return keys
+}
+
+// sharing is how many devices have their rows in one partition, or in its Keys.
+func (s *sheet) sharing(p *Partition) float64 {
+	t := &s.in.Traffic
+	ofTenant := float64(t.Devices) / float64(t.Tenants)
+	switch p.Sharing {
+	case ByOperator:
+		return min(float64(t.DevicesOfOperator), ofTenant)
+	case ByState:
+		return math.Ceil(ofTenant * t.LargestState)
+	case ByTenant:
+		return math.Ceil(ofTenant)
+	}
+	return 1
+}
+
+// nodes finds out how many nodes of each kind are enough, and what they and the machines of Andon
+// cost.
+func (s *sheet) nodes(busy, disk float64) {
+	g, r := s.in.Measured.Guide, s.in.Region
+	replicas := float64(s.in.Traffic.Replication)
+	cpu, used, most := s.take(g["node_cpu"]), s.take(g["node_disk"]), s.take(g["most_nodes"])
+	servers, beside := s.servers()
+	if len(r.Nodes.List) == 0 || servers == nil {
+		s.remark("%s has no price of machines: add it with a file of prices", r.Name)
+		return
+	}
+	best, way := math.Inf(1), ""
+	for _, kind := range r.Nodes.List {
+		byCPU := math.Ceil(busy / (float64(kind.Cores) * cpu))
+		byDisk := math.Ceil(disk / (kind.DiskGB * 1e9 * used))
+		n := s.note("nodes of "+kind.Name, max(replicas, byCPU, byDisk), "nodes",
+			"the most of %g replicas, %s by processors of which %g is used, %s by disks of which "+
+				"%g is used", replicas, show(byCPU), cpu, show(byDisk), used)
+		cost := s.note("nodes of "+kind.Name, n*kind.Hour.Value*monthHours, "$ a month",
+			"%s x $%g x %d h", show(n), kind.Hour.Value, monthHours)
+		if n <= most && cost < best {
+			best, way, s.of.Nodes = cost, show(n)+" "+kind.Name, int(n)
+		}
+	}
+	if way != "" {
+		s.way(way+beside, best+*servers)
+		return
+	}
+	s.fails("more than %s nodes are needed", show(most))
+}

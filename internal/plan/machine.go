@@ -1,0 +1,123 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+)
+
+// machine works out an embedded store: one machine with one disk.
+func (s *sheet) machine(of *Machine) {
+	t := &s.in.Traffic
+	m, g := s.in.Measured.of(s.of.Store), s.in.Measured.Guide
+	reading := 0.0
+	if t.ReadingsEvery > 0 {
+		reading = s.note("a reading on the disk", s.take(m["reading_bytes"])/m["reading_bytes"].Of*
+			float64(t.Metrics), "bytes", "measured with %s metrics; it has %d",
+			show(m["reading_bytes"].Of), t.Metrics)
+	}
+	disk := s.keptBytes(m["event_bytes"], m["message_byte"], reading)
+	disk = s.note("the disk", disk*(1+s.take(g["compaction"]))+float64(of.Reserve), "bytes",
+		"%s bytes, %g of it for compaction, and a reserve of %s MiB", show(disk),
+		g["compaction"].Value, show(float64(of.Reserve)/mib))
+	s.of.Disk = disk
+	memory := s.note("memory", s.take(g["base_memory"])+float64(of.Cache)+s.take(m["head_memory"])+
+		float64(t.Devices)*s.take(m["device_memory"]), "bytes",
+		"the program, a cache of %s MiB, the head, and %s devices", show(float64(of.Cache)/mib),
+		show(float64(t.Devices)))
+	busy := s.work()
+	most := s.ordered(m)
+	if peak := (t.events() + t.readings()) * t.Peak; peak > most {
+		s.fails("at the peak %s entries a second come; writes are put in order one at a time, and "+
+			"half of what was measured is %s", show(math.Ceil(peak)), show(most))
+	}
+	s.oneMachine(busy, memory, disk)
+}
+
+// ordered is how many entries a second can be put in order.
+func (s *sheet) ordered(m map[string]Measurement) float64 {
+	one, many := s.take(m["ordered_alone"]), s.take(m["ordered_batched"])
+	half := s.take(s.in.Measured.Guide["half"])
+	batch := float64(s.in.Traffic.Batch)
+	return s.note("entries that can be put in order", half/(1/many+(1/one-1/many)/batch),
+		"a second", "%g of what requests of %g reach, between %s alone and %s in large batches",
+		half, batch, show(one), show(many))
+}
+
+// work is how many processors are busy with what comes over HTTP, at the peak.
+func (s *sheet) work() float64 {
+	t, m := &s.in.Traffic, s.in.Measured.Server
+	one, many := s.take(m["event_cpu"]), s.take(m["batched_event_cpu"])
+	each := s.note("processor time of an entry", many+(one-many)/float64(t.Batch), "µs",
+		"%s in large batches, and %s for its part of a request of %d", show(many), show(one-many),
+		t.Batch)
+	peak := (t.events() + t.readings()) * t.Peak
+	asked := 0.0
+	for name, often := range t.Questions {
+		asked += often * t.Peak * m["ask_"+name].Value
+	}
+	return s.note("busy processors", (peak*each+asked)/1e6, "processors",
+		"%s entries/s at the peak x %s µs, and %s µs/s for questions", show(peak), show(each),
+		show(asked))
+}
+
+// oneMachine finds the smallest machine that is enough.
+func (s *sheet) oneMachine(busy, memory, disk float64) {
+	r, g := s.in.Region, s.in.Measured.Guide
+	if len(r.Machines.List) == 0 {
+		s.remark("%s has no price of machines: add it with a file of prices", r.Name)
+		return
+	}
+	gb := math.Ceil(disk / gib)
+	if gb > r.Disk.MostGB {
+		s.fails("the disk would have %s GB, and %s are the most that one has", show(gb),
+			show(r.Disk.MostGB))
+	}
+	share := s.take(g["machine_cpu"])
+	for _, kind := range r.Machines.List {
+		if busy > float64(kind.Cores)*share || memory > kind.MemoryGiB*gib {
+			continue
+		}
+		s.of.Servers = 1
+		cost := s.note("a machine", kind.Hour.Value*monthHours, "$ a month", "%s: $%g x %d h",
+			kind.Name, kind.Hour.Value, monthHours)
+		cost += s.note("its disk", gb*r.Disk.GB.Value, "$ a month", "%s GB x $%g", show(gb),
+			r.Disk.GB.Value)
+		s.way("1 "+kind.Name, cost)
+		return
+	}
+	largest := r.Machines.List[len(r.Machines.List)-1]
+	s.fails("%s busy processors and %s GB of memory are more than %s has, of whose processors %g "+
+		"are used", show(busy), show(memory/gib), largest.Name, share)
+}
+
+// servers is what the machines cost that Andon runs on beside a store elsewhere: two at least, so
+// that one may be down. nil where the region has no price of machines. name is what they are.
+func (s *sheet) servers() (cost *float64, name string) {
+	t := &s.in.Traffic
+	r, g := s.in.Region, s.in.Measured.Guide
+	if len(r.Machines.List) == 0 {
+		return nil, ""
+	}
+	busy := s.work()
+	memory := s.take(g["base_memory"]) + float64(t.Devices)*s.take(g["count_memory"])
+	share := s.take(g["machine_cpu"])
+	best, number := math.Inf(1), 0.0
+	for _, kind := range r.Machines.List {
+		n := math.Ceil(busy/(float64(kind.Cores)*share)) + 1
+		if memory > kind.MemoryGiB*gib {
+			continue
+		}
+		if cost := max(2, n) * kind.Hour.Value * monthHours; cost < best {
+			best, name, number = cost, kind.Name, max(2, n)
+		}
+	}
+	if name == "" {
+		s.fails("%s GB of memory for counts are more than any machine has", show(memory/gib))
+		return nil, ""
+	}
+	s.of.Servers = int(number)
+	s.note("machines of Andon", best, "$ a month",
+		"%s of %s: %s busy processors, %g of each used, and one more; at least two", show(number),
+		name, show(busy), share)
+	return &best, fmt.Sprintf(", and %g %s", number, name)
+}

@@ -1,0 +1,282 @@
+package plan
+
+import (
+	"bytes"
+	_ "embed" // the prices
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/andonhq/andon"
+)
+
+//go:embed prices.yaml
+var builtInPrices string
+
+// PricesText is the file of the built-in prices, to be copied and changed.
+func PricesText() string { return builtInPrices }
+
+// Prices are what things cost, by region.
+type Prices struct {
+	Regions []Region `yaml:"regions"`
+}
+
+// Region is what things cost in one region, in US dollars. What has no price there is zero.
+type Region struct {
+	Name        string      `yaml:"name"`
+	OnDemand    OnDemand    `yaml:"on_demand"`
+	Provisioned Provisioned `yaml:"provisioned"`
+	Storage     Storage     `yaml:"storage"`
+	Machines    Machines    `yaml:"machines"`
+	Nodes       Machines    `yaml:"nodes"`
+	Disk        Disk        `yaml:"disk"`
+}
+
+// Origin is where prices are from. Note is beside them in the list of sources.
+type Origin struct {
+	Source string `yaml:"source"`
+	Date   Date   `yaml:"date"`
+}
+
+// OnDemand are the prices of a million units.
+type OnDemand struct {
+	Origin `yaml:",inline"`
+	Write  Price `yaml:"write_million"`
+	Read   Price `yaml:"read_million"`
+}
+
+// Provisioned are the prices of a unit a second, for an hour.
+type Provisioned struct {
+	Origin `yaml:",inline"`
+	Write  Price `yaml:"write_hour"`
+	Read   Price `yaml:"read_hour"`
+}
+
+// Storage is the price of a GB (2^30 bytes) of a metered store for a month.
+type Storage struct {
+	Origin `yaml:",inline"`
+	GB     Price `yaml:"gb_month"`
+}
+
+// Machines are kinds of machines, the smallest first.
+type Machines struct {
+	Origin `yaml:",inline"`
+	List   []Machinery `yaml:"kinds"`
+}
+
+// Machinery is one kind of machine.
+type Machinery struct {
+	Name      string  `yaml:"name"`
+	Cores     int     `yaml:"cores"`
+	MemoryGiB float64 `yaml:"memory_gib"`
+	DiskGB    float64 `yaml:"disk_gb"` // of its own; 0: it has none
+	Hour      Price   `yaml:"hour"`
+}
+
+// Disk is the price of a GB of a disk beside a machine, and how large one can be.
+type Disk struct {
+	Origin `yaml:",inline"`
+	GB     Price   `yaml:"gb_month"`
+	MostGB float64 `yaml:"most_gb"`
+}
+
+func (o OnDemand) has() bool    { return o.Write.Value > 0 }
+func (p Provisioned) has() bool { return p.Write.Value > 0 }
+func (s Storage) has() bool     { return s.GB.Value > 0 }
+
+// Price is an amount of dollars above 0.
+type Price struct{ Value float64 }
+
+// UnmarshalYAML is of yaml.Unmarshaler.
+func (p *Price) UnmarshalYAML(n *yaml.Node) error {
+	err := n.Decode(&p.Value)
+	if err != nil || p.Value <= 0 || math.IsInf(p.Value, 0) || math.IsNaN(p.Value) {
+		return fmt.Errorf("line %d: %q is not a price above 0", n.Line, n.Value)
+	}
+	return nil
+}
+
+// Date is a day.
+type Date struct{ time.Time }
+
+// UnmarshalYAML is of yaml.Unmarshaler.
+func (d *Date) UnmarshalYAML(n *yaml.Node) (err error) {
+	if d.Time, err = time.Parse(time.DateOnly, n.Value); err != nil {
+		return fmt.Errorf("line %d: %q is not a date of the form 2026-05-13", n.Line, n.Value)
+	}
+	return nil
+}
+
+// ReadPrices reads a file of prices. The error names the place: "prices.yaml:3: ...".
+func ReadPrices(name string, text []byte) (Prices, error) {
+	var p Prices
+	if err := readYAML(name, text, &p); err != nil {
+		return p, err
+	}
+	for i := range p.Regions {
+		if err := p.Regions[i].check(); err != nil {
+			return p, andon.Errorf(andon.Invalid, "%s: region %q: %w", name, p.Regions[i].Name, err)
+		}
+	}
+	if len(p.Regions) == 0 {
+		return p, andon.Errorf(andon.Invalid, "%s: there is no region", name)
+	}
+	return p, nil
+}
+
+// check finds what is missing. Each group is optional, but nothing in it.
+func (r *Region) check() error {
+	if r.Name == "" {
+		return errors.New("it has no name")
+	}
+	groups := []struct {
+		name string
+		Origin
+		whole, part bool
+	}{
+		{"on_demand", r.OnDemand.Origin, r.OnDemand.has() && r.OnDemand.Read.Value > 0,
+			r.OnDemand != OnDemand{}},
+		{"provisioned", r.Provisioned.Origin,
+			r.Provisioned.has() && r.Provisioned.Read.Value > 0, r.Provisioned != Provisioned{}},
+		{"storage", r.Storage.Origin, r.Storage.has(), r.Storage != Storage{}},
+		{"machines", r.Machines.Origin, r.Machines.whole(false), len(r.Machines.List) > 0},
+		{"nodes", r.Nodes.Origin, r.Nodes.whole(true), len(r.Nodes.List) > 0},
+		{"disk", r.Disk.Origin, r.Disk.GB.Value > 0 && r.Disk.MostGB > 0, r.Disk != Disk{}},
+	}
+	for _, g := range groups {
+		switch {
+		case !g.part:
+		case !g.whole:
+			return fmt.Errorf("%s lacks a price, or what it is of", g.name)
+		case g.Source == "" || g.Date.IsZero():
+			return fmt.Errorf("%s has no source, or no date", g.name)
+		}
+	}
+	if (len(r.Machines.List) > 0) != (r.Disk != Disk{}) {
+		return errors.New("machines and disk have prices together, or none")
+	}
+	return nil
+}
+
+func (m *Machines) whole(disks bool) bool {
+	for _, kind := range m.List {
+		if kind.Name == "" || kind.Cores <= 0 || kind.MemoryGiB <= 0 || kind.Hour.Value <= 0 ||
+			disks && kind.DiskGB <= 0 {
+			return false
+		}
+	}
+	return len(m.List) > 0
+}
+
+var (
+	yamlPlace = regexp.MustCompile(`^(?:yaml: )?line (\d+): `)
+	noField   = regexp.MustCompile(`field (\S+) not found in type \S+`)
+)
+
+// readYAML reads one document into a value. A field that it does not have is an error.
+func readYAML(name string, text []byte, into any) error {
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	d.KnownFields(true)
+	err := d.Decode(into)
+	if errors.Is(err, io.EOF) {
+		return andon.Errorf(andon.Invalid, "%s: it is empty", name)
+	}
+	var all *yaml.TypeError
+	if errors.As(err, &all) {
+		err = errors.New(all.Errors[0])
+	}
+	if err == nil {
+		return nil
+	}
+	what := noField.ReplaceAllString(err.Error(), `"$1" is not a field here`)
+	if m := yamlPlace.FindStringSubmatch(what); m != nil {
+		return andon.Errorf(andon.Invalid, "%s:%s: %s", name, m[1], what[len(m[0]):])
+	}
+	return andon.Errorf(andon.Invalid, "%s: %s", name, what)
+}
+
+// Over returns the prices with those of another file above them: a group that it has of a region
+// takes the place of that group.
+func (p Prices) Over(other Prices) Prices {
+	all := slices.Clone(p.Regions)
+	for _, r := range other.Regions {
+		i := slices.IndexFunc(all, func(is Region) bool { return is.Name == r.Name })
+		if i < 0 {
+			all = append(all, r)
+			continue
+		}
+		all[i].take(&r)
+	}
+	return Prices{all}
+}
+
+func (r *Region) take(over *Region) {
+	if over.OnDemand.has() {
+		r.OnDemand = over.OnDemand
+	}
+	if over.Provisioned.has() {
+		r.Provisioned = over.Provisioned
+	}
+	if over.Storage.has() {
+		r.Storage = over.Storage
+	}
+	if len(over.Machines.List) > 0 {
+		r.Machines, r.Disk = over.Machines, over.Disk
+	}
+	if len(over.Nodes.List) > 0 {
+		r.Nodes = over.Nodes
+	}
+}
+
+// Names are the names of the regions.
+func (p Prices) Names() (names []string) {
+	for _, r := range p.Regions {
+		names = append(names, r.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Region returns one by its name.
+func (p Prices) Region(name string) (Region, error) {
+	for _, r := range p.Regions {
+		if r.Name == name {
+			return r, nil
+		}
+	}
+	return Region{}, andon.Errorf(andon.Invalid, "region %q has no prices: there are those "+
+		"of %s; --prices can add others", name, strings.Join(p.Names(), ", "))
+}
+
+// PriceSource says where the prices of a group are from.
+type PriceSource struct {
+	Of     string `json:"of"`
+	Source string `json:"source"`
+	Date   string `json:"date"`
+	Old    bool   `json:"old"` // it is older than a year
+}
+
+// sources are those of all groups that have prices.
+func (r *Region) sources(now time.Time) (all []PriceSource) {
+	for _, g := range []struct {
+		of string
+		Origin
+	}{
+		{"units on demand", r.OnDemand.Origin}, {"provisioned units", r.Provisioned.Origin},
+		{"storage", r.Storage.Origin}, {"machines", r.Machines.Origin},
+		{"nodes", r.Nodes.Origin}, {"disks", r.Disk.Origin},
+	} {
+		if !g.Date.IsZero() {
+			all = append(all, PriceSource{g.of, g.Source, g.Date.Format(time.DateOnly),
+				g.Date.AddDate(1, 0, 0).Before(now)})
+		}
+	}
+	return all
+}

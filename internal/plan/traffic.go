@@ -1,0 +1,115 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// Traffic is what a fleet sends, and what is asked about it. A share is from 0 to 1.
+type Traffic struct {
+	Devices    int           `json:"devices"`
+	Interval   time.Duration `json:"interval_ns"` // between two events of a device
+	EventBytes int           `json:"event_bytes"` // as JSON
+	Changes    float64       `json:"changes"`     // share of the events that change the state
+	// ReadingsEvery is the time between two readings of a device, 0 where there are none, and
+	// Metrics how many values each has.
+	ReadingsEvery     time.Duration `json:"readings_interval_ns"`
+	Metrics           int           `json:"metrics"`
+	Retention         time.Duration `json:"retention_ns"`
+	ReadingsRetention time.Duration `json:"readings_retention_ns"`
+	Peak              float64       `json:"peak"`  // how many times the average
+	Batch             int           `json:"batch"` // events, or readings, of a request
+	DevicesOfOperator int           `json:"devices_of_operator"`
+	LargestState      float64       `json:"largest_state"` // share of the devices that are in it
+	Tenants           int           `json:"tenants"`
+	// Questions are how often each is asked a second.
+	Questions   map[string]float64 `json:"questions"`
+	Replication int                `json:"replication"` // of a cluster
+	Survive     bool               `json:"survive"`     // the store goes on while a machine is down
+}
+
+// The questions.
+const (
+	AskDevice   = "device"   // what a device shows
+	AskLog      = "log"      // the last 100 entries of a device
+	AskList     = "list"     // the first 100 devices in a state
+	AskOperator = "operator" // the last 100 entries of an operator
+	AskReading  = "reading"  // the newest reading of a device
+)
+
+// QuestionNames are the names of all questions, with what each asks.
+func QuestionNames() map[string]string {
+	return map[string]string{
+		AskDevice: "what a device shows", AskLog: "the last 100 entries of a device",
+		AskList: "the first 100 devices in a state", AskOperator: "100 entries of an operator",
+		AskReading: "the newest reading of a device",
+	}
+}
+
+// Rate is how often something happens.
+type Rate struct {
+	Kind   string  `json:"kind"`
+	Second float64 `json:"per_second"`
+	Peak   float64 `json:"per_second_peak"`
+	Day    float64 `json:"per_day"`
+	Month  float64 `json:"per_month"`
+}
+
+func (t *Traffic) rate(kind string, second float64) Rate {
+	return Rate{kind, second, second * t.Peak, second * daySeconds, second * monthSeconds}
+}
+
+// rates are all kinds of traffic.
+func (t *Traffic) rates() []Rate {
+	all := []Rate{
+		t.rate("events", t.events()),
+		t.rate("changes of state", t.events()*t.Changes),
+		t.rate("readings", t.readings()),
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.Questions)) {
+		all = append(all, t.rate("questions: "+QuestionNames()[name], t.Questions[name]))
+	}
+	return all
+}
+
+// events and readings are how many there are a second.
+func (t *Traffic) events() float64 { return float64(t.Devices) / t.Interval.Seconds() }
+
+func (t *Traffic) readings() float64 {
+	if t.ReadingsEvery == 0 {
+		return 0
+	}
+	return float64(t.Devices) / t.ReadingsEvery.Seconds()
+}
+
+// operators is how many there are, at least one.
+func (t *Traffic) operators() float64 {
+	return max(1, float64(t.Devices)/float64(t.DevicesOfOperator))
+}
+
+// often is how often a second something is written that belongs to something else.
+func (t *Traffic) often(per Per) float64 {
+	hourly := float64(t.Devices) / 3600
+	switch per {
+	case PerEvent:
+		return t.events()
+	case PerChange:
+		return t.events() * t.Changes
+	case PerReading:
+		return t.readings()
+	case PerDeviceHour:
+		return min(hourly, t.events())
+	case PerDeviceDay:
+		return min(hourly/24, t.events())
+	}
+	return 0 // once a device is nothing in the long run
+}
+
+// kept is for how many days events or readings are kept.
+func (t *Traffic) kept(per Per) float64 {
+	if per == PerReading {
+		return t.ReadingsRetention.Hours() / 24
+	}
+	return t.Retention.Hours() / 24
+}

@@ -1,0 +1,60 @@
+package plan
+
+import "math"
+
+// A metered store counts what is written and read in units, item by item, by these rules of
+// DynamoDB (Developer Guide, "Capacity unit consumption"; "Item sizes and formats"; "Provisioned
+// throughput considerations for global secondary indexes"). A KB has 1,024 bytes.
+const (
+	writeUnit = 1 << 10
+	readUnit  = 4 << 10
+	overhead  = 100 // bytes that each item, and each copy in an index, is stored with
+)
+
+// Consistency is how a read is paid for.
+type Consistency float64
+
+// The consistencies, by what one of 4 KB costs.
+const (
+	Eventual      Consistency = 0.5
+	Strong        Consistency = 1
+	Transactional Consistency = 2
+)
+
+// units rounds a size up. What is not there is paid for as the least that can be.
+func units(bytes, size int) float64 {
+	return max(1, math.Ceil(float64(bytes)/float64(size)))
+}
+
+// WriteUnits is what it costs to put, update or delete an item in a table: by the larger of what
+// was there and what is there then. In a transaction it costs twice.
+func WriteUnits(before, after int, transactional bool) float64 {
+	n := units(max(before, after), writeUnit)
+	if transactional {
+		n *= 2
+	}
+	return n
+}
+
+// IndexUnits is what the write of an item costs in an index that has a copy of it, of so many bytes
+// before and after: 0 is no copy. moves says that the copy has another key afterwards: then one is
+// deleted, and another put. A copy that stays the same costs nothing, which changed says.
+func IndexUnits(before, after int, moves, changed bool) float64 {
+	switch {
+	case before == 0 && after == 0, !changed:
+		return 0
+	case before == 0:
+		return units(after, writeUnit)
+	case after == 0:
+		return units(before, writeUnit)
+	case moves:
+		return units(before, writeUnit) + units(after, writeUnit)
+	}
+	return units(max(before, after), writeUnit)
+}
+
+// ReadUnits is what one item costs by its key; each item of a batch is rounded alone.
+func ReadUnits(bytes int, c Consistency) float64 { return units(bytes, readUnit) * float64(c) }
+
+// QueryUnits is what a query costs: its items are added up, and then rounded.
+func QueryUnits(bytes int, c Consistency) float64 { return ReadUnits(bytes, c) }
