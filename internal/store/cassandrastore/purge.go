@@ -126,7 +126,8 @@ func (s *Store) purgeDevice(ctx context.Context, key string, device andon.Device
 		return err
 	}
 	var all []mutation
-	for rows, err := range s.escalations(ctx, &tenant{Tenant: &shared.Tenant{Key: key}}, device, 0) {
+	t := &tenant{Tenant: &shared.Tenant{Key: key}}
+	for rows, err := range s.escalations(ctx, t, device, 0) {
 		if err != nil {
 			return err
 		}

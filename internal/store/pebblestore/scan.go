@@ -9,7 +9,6 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/seq"
 )
 
 // rows returns the rows whose keys begin with a prefix, in ascending order: the rest of the key,
@@ -59,7 +58,7 @@ func (d *directory) days(
 	prefix key, span andon.Span, order andon.Order,
 ) iter.Seq2[uint32, error] {
 	first, last := span.From.Day(), andon.Earlier(span.To, andon.MaxTime).Day()
-	return seq.Of(func(yield func(uint32) bool) error {
+	return func(yield func(uint32, error) bool) {
 		ok, move := false, d.it.Next
 		if order == andon.Desc {
 			ok = d.it.SeekGE(prefix.inverted(last))
@@ -70,12 +69,15 @@ func (d *directory) days(
 		for ; ok && bytes.HasPrefix(d.it.Key(), prefix); ok = move() {
 			n, _, ok := takeNumber(d.it.Key()[len(prefix):])
 			if !ok {
-				return errDamaged
+				yield(0, errDamaged)
+				return
 			}
-			if day := ^n; day < first || day > last || !yield(day) {
-				return nil
+			if day := ^n; day < first || day > last || !yield(day, nil) {
+				return
 			}
 		}
-		return d.it.Error()
-	})
+		if err := d.it.Error(); err != nil {
+			yield(0, err)
+		}
+	}
 }

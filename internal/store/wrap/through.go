@@ -19,8 +19,6 @@ type unexpiring interface {
 
 	unexpiringWrites
 	unexpiringAnswers
-	Capabilities() andon.Capabilities
-	Ready(ctx context.Context) error
 	Close() error
 }
 
@@ -38,6 +36,8 @@ type unexpiringWrites interface {
 }
 
 type unexpiringAnswers interface {
+	Capabilities() andon.Capabilities
+	Ready(ctx context.Context) error
 	Counts(
 		ctx context.Context, tenant andon.TenantID, silentBefore andon.Time,
 	) ([]andon.StateCount, error)
