@@ -24,7 +24,7 @@ help: ## List the targets
 
 # Whether the board can be built: "yes", or empty. NODE= on the command line leaves it out.
 NODE := $(shell command -v npm >/dev/null && \
-	node -e 'process.exit(+process.versions.node.split(".")[0] < 20)' 2>/dev/null && echo yes)
+	node -e 'process.exit(+(process.versions.node.split(".")[0] < 20))' 2>/dev/null && echo yes)
 
 .PHONY: build
 build: board ## Build bin/andon, one static binary; 2 minutes the first time, then seconds
@@ -67,13 +67,19 @@ LONGEST := ./internal/store/cassandrastore ./test ./internal/store/pebblestore .
 PLAIN := ./internal/cli ./internal/cuckoo ./internal/ingest/... ./internal/simulate ./internal/tools/release
 RACED = $(filter-out $(shell go list $(PLAIN) ./internal/lint/...),$(shell go list $(LONGEST) ./...))
 
+# These ask a server one thing after another, real data or a page's commands, so its requests do not
+# meet. The tests beside them in ./test have the detector watch a server under load.
+SERIAL := ^(TestTour|TestDCMetro|TestDCMetroDirectly|TestEnvSensor|TestNAB|TestKelmarsh)$$
+
 # The limit of a package is a backstop for CI, which ends after 90 minutes: tests wait for progress.
 .PHONY: test
 test: check race-ready ## Check, and run all tests, with the race detector; about 15 minutes
 	@echo "make test: about 15 minutes on two cores; it starts Apache Cassandra (Java 17, 1.2 GB a node)," \
 		"which Maven fetches once (70 MB). 'go test ./...' leaves the engines out: 3 minutes."
 	@plain=0; go test $(PLAIN) || plain=$$?; \
-		CGO_ENABLED=1 ANDON_ENGINES=1 go test -race -p 3 -parallel 4 -timeout 75m $(RACED) && exit $$plain
+		go test -run '$(SERIAL)' ./test || plain=$$?; \
+		CGO_ENABLED=1 ANDON_ENGINES=1 go test -race -p 3 -parallel 4 -timeout 75m \
+			-skip '$(SERIAL)' $(RACED) && exit $$plain
 
 .PHONY: test-long
 test-long: race-ready ## Many random histories, crashes, fuzzing, a ring of three Cassandra nodes; hours
