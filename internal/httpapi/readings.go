@@ -78,7 +78,9 @@ func (a *API) readings(c *call) (page[andon.Reading], error) {
 	if err := c.fault(); err != nil {
 		return page[andon.Reading]{}, err
 	}
-	kept := inSteps(limit+1, stepItems, func(after *andon.Reading, n int) iter.Seq2[andon.Reading, error] {
+	kept := inSteps(limit+1, stepItems, func(
+		after *andon.Reading, n int,
+	) iter.Seq2[andon.Reading, error] {
 		if after != nil {
 			q.After = after.Time
 		}
