@@ -202,6 +202,30 @@ type History struct {
 	Retirements []Retirement
 }
 
+// ByDevice returns the devices of a history, each once, and what is of each.
+func (h *History) ByDevice() (ids []DeviceID, of map[DeviceID]*History) {
+	of = map[DeviceID]*History{}
+	part := func(id DeviceID) *History {
+		if of[id] == nil {
+			ids, of[id] = append(ids, id), &History{}
+		}
+		return of[id]
+	}
+	for _, a := range h.Assignments {
+		is := part(a.Device)
+		is.Assignments = append(is.Assignments, a)
+	}
+	for _, e := range h.Escalations {
+		is := part(e.Device)
+		is.Escalations = append(is.Escalations, e)
+	}
+	for _, r := range h.Retirements {
+		is := part(r.Device)
+		is.Retirements = append(is.Retirements, r)
+	}
+	return ids, of
+}
+
 // Retirement says when a device was retired.
 type Retirement struct {
 	Device DeviceID

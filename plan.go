@@ -2,6 +2,8 @@ package andon
 
 import (
 	"context"
+	"encoding/json"
+	"math"
 	"sync"
 	"time"
 )
@@ -15,8 +17,25 @@ type PlanStep struct {
 	Rows        int      `json:"rows"`                  // that came back, of all times
 	Scanned     int      `json:"scanned,omitempty"`     // that were read for them, where known
 	// Units is what it cost of capacity, where the engine says so.
-	Units float64       `json:"units,omitempty"`
-	Took  time.Duration `json:"-"` // of all times together
+	Units float64 `json:"units,omitempty"`
+	Took  Took    `json:"ms"` // of all times together
+}
+
+// Took is a length of time that JSON has in milliseconds, cut to microseconds: finer ones
+// are noise.
+type Took time.Duration
+
+// MarshalJSON writes a number.
+func (m Took) MarshalJSON() ([]byte, error) {
+	return json.Marshal(math.Round(float64(m)/float64(time.Microsecond)) / 1000)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (m *Took) UnmarshalJSON(text []byte) error {
+	var ms float64
+	err := json.Unmarshal(text, &ms)
+	*m = Took(math.Round(ms * float64(time.Millisecond)))
+	return err
 }
 
 // Plan is what a store sent to its engine to answer one query, in the order of first use. A

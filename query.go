@@ -208,9 +208,23 @@ type MetricQuery struct {
 	Limit  int             // at most so many; must be above 0
 }
 
+// Of selects the readings of one of the devices, up to a limit.
+func (q *MetricQuery) Of(device DeviceID, limit int) ReadingQuery {
+	of := ReadingQuery{Metrics: []MetricName{q.Metric}, Span: q.Span, Limit: limit}
+	if q.After != nil && q.After.Device == device {
+		of.After = q.After.Time
+	}
+	return of
+}
+
 // PageQuery selects a page of what has a time and nothing else: the assignments of one device.
 type PageQuery struct {
 	Order Order
 	After Time // resume strictly behind this time, in Order; 0 from the start
 	Limit int  // at most so many; must be above 0
+}
+
+// Admits reports whether a time lies behind the place where the query resumes.
+func (q PageQuery) Admits(at Time) bool {
+	return q.After == 0 || at != q.After && (at > q.After) == (q.Order == Asc)
 }

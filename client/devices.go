@@ -13,19 +13,19 @@ import (
 // Device is what a device shows now.
 type Device struct {
 	Device        andon.DeviceID `json:"device"`
-	State         andon.State    `json:"state"`
-	Severity      uint8          `json:"severity"`
-	Since         andon.Time     `json:"since"`
-	Time          andon.Time     `json:"time"` // of its newest entry
-	Received      andon.Time     `json:"received"`
+	State         andon.State    `json:"state,omitempty"`
+	Severity      uint8          `json:"severity" doc:"0 is normal; higher is worse"`
+	Since         andon.Time     `json:"since,omitempty" doc:"when it entered the state"`
+	Time          andon.Time     `json:"time,omitempty" doc:"of its newest entry"`
+	Received      andon.Time     `json:"received,omitempty" doc:"arrival of its newest message"`
 	Operator      andon.PersonID `json:"operator,omitempty"`
 	EscalatedTo   andon.PersonID `json:"escalated_to,omitempty"`
-	IncidentSince andon.Time     `json:"incident_since,omitempty"` // only while one is open
-	Silent        bool           `json:"silent"`
+	IncidentSince andon.Time     `json:"incident_since,omitempty" doc:"only while one is open"`
+	Silent        bool           `json:"silent" doc:"nothing arrived for longer than silent_after"`
 	Message       string         `json:"message,omitempty"`
 	Attributes    andon.JSON     `json:"attributes,omitempty"`
-	Retired       andon.Time     `json:"retired,omitempty"`      // when it was retired, if it is
-	LastRetired   andon.Time     `json:"last_retired,omitempty"` // when it was, if it came back
+	Retired       andon.Time     `json:"retired,omitempty" doc:"when it was retired, if it is"`
+	LastRetired   andon.Time     `json:"last_retired,omitempty" doc:"when it was, if it came back"`
 }
 
 // DeviceQuery selects devices by what they show now. The zero value selects all, by id.
@@ -107,7 +107,7 @@ type StateCount struct {
 	Colour   string      `json:"colour"` // "#rrggbb"
 	Symbol   string      `json:"symbol"`
 	Count    int         `json:"count"`
-	Silent   int         `json:"silent"` // of them
+	Silent   int         `json:"silent" doc:"of them: nothing arrived for longer than silent_after"`
 }
 
 // States returns the states with their counts, by severity, and the number of all devices.
@@ -134,8 +134,8 @@ func (c *Client) States(ctx context.Context) (states []StateCount, total int, er
 type Interval struct {
 	State   andon.State `json:"state"`
 	From    andon.Time  `json:"from"`
-	To      andon.Time  `json:"to,omitempty"` // 0 for the running one
-	Seconds float64     `json:"seconds"`      // up to now for the running one
+	To      andon.Time  `json:"to,omitempty" doc:"when the next run began; absent while it runs"`
+	Seconds float64     `json:"seconds" doc:"up to now where it runs"`
 }
 
 // Intervals returns the runs of a device.

@@ -24,7 +24,7 @@ func serve(change ...func(*client.Options)) (c *client.Client, stop func()) {
 	store := wrap.Retain(memory, now)
 	server := httptest.NewServer(httpapi.New(httpapi.Options{
 		Store: store, Intake: intake.New(store, intake.Options{Now: now}), Now: now,
-		Version: httpapi.Version{Version: "v1.0.0"},
+		Version: client.Version{Version: "v1.0.0"},
 	}))
 	o := client.Options{URL: server.URL}
 	for _, f := range change {

@@ -2,13 +2,10 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"maps"
-	"math"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/andonhq/andon"
 )
@@ -42,26 +39,7 @@ var errExplained = errors.New("the question was explained, not answered")
 
 // plan is what a server answers to a question that is explained.
 type plan struct {
-	Statements []andon.PlanStep
-}
-
-// UnmarshalJSON reads what the server sent.
-func (p *plan) UnmarshalJSON(text []byte) error {
-	var answer struct {
-		Statements []struct {
-			andon.PlanStep
-			MS float64 `json:"ms"`
-		} `json:"statements"`
-	}
-	if err := json.Unmarshal(text, &answer); err != nil {
-		return err
-	}
-	p.Statements = make([]andon.PlanStep, len(answer.Statements))
-	for i, s := range answer.Statements {
-		p.Statements[i] = s.PlanStep
-		p.Statements[i].Took = time.Duration(math.Round(s.MS * float64(time.Millisecond)))
-	}
-	return nil
+	Statements []andon.PlanStep `json:"statements"`
 }
 
 // explained returns a request as it is when it is explained, and where its answer goes.

@@ -37,7 +37,7 @@ func TestExplain(t *testing.T) {
 		}
 		want := []andon.PlanStep{{
 			Statement: "SELECT 1", Partition: []string{"default", "d"},
-			Consistency: "LOCAL_QUORUM", Times: 2, Rows: 3, Took: 2018 * time.Microsecond,
+			Consistency: "LOCAL_QUORUM", Times: 2, Rows: 3, Took: andon.Took(2018 * time.Microsecond),
 		}}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)

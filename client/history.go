@@ -12,7 +12,7 @@ import (
 type Name struct {
 	Name string `json:"name"`
 	// Devices is how many devices it has now; nil where the server's store does not count them.
-	Devices *int `json:"devices,omitempty"`
+	Devices *int `json:"devices,omitempty" doc:"absent where the store does not count them"`
 }
 
 // Operators returns the operators that occur, by bytes.

@@ -7,11 +7,11 @@ import (
 
 // Version says which build of the program answers, and on which store.
 type Version struct {
-	Version  string `json:"version"`
-	Revision string `json:"revision,omitempty"` // commit that it was built from
-	Time     string `json:"time,omitempty"`     // of that commit
-	Go       string `json:"go,omitempty"`
-	Store    string `json:"store,omitempty"`
+	Version  string `json:"version" doc:"Release, or the version of the module"`
+	Revision string `json:"revision,omitempty" doc:"Commit that it was built from"`
+	Time     string `json:"time,omitempty" doc:"Time of that commit"`
+	Go       string `json:"go,omitempty" doc:"Version of Go that it was built with"`
+	Store    string `json:"store,omitempty" doc:"The store with the version of its engine"`
 }
 
 // Version returns which build answers. The request is sent once.

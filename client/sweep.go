@@ -11,8 +11,8 @@ import (
 // Swept says what went of a tenant, or would: all that is older than a time. 0: nothing.
 type Swept struct {
 	Tenant   andon.TenantID `json:"tenant"`
-	Events   andon.Time     `json:"events_before,omitzero"`
-	Readings andon.Time     `json:"readings_before,omitzero"`
+	Events   andon.Time     `json:"events_before,omitzero" doc:"absent: none of them"`
+	Readings andon.Time     `json:"readings_before,omitzero" doc:"absent: none of them"`
 }
 
 // Sweep gives back the space of what has expired, in all tenants, and returns those of which

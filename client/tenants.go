@@ -12,18 +12,18 @@ import (
 // Tenant is a tenant with its settings.
 type Tenant struct {
 	Tenant      andon.TenantID   `json:"tenant"`
-	Retention   Retention        `json:"retention"`
-	MaxFuture   andon.Duration   `json:"max_future"`   // how far ahead of the clock a time may be
-	SilentAfter andon.Duration   `json:"silent_after"` // how long a device may send nothing
-	States      []andon.StateDef `json:"states"`       // by severity, then by name
+	Retention   Retention        `json:"retention" doc:"how long entries are kept"`
+	MaxFuture   andon.Duration   `json:"max_future" doc:"how far ahead of the clock a time may be"`
+	SilentAfter andon.Duration   `json:"silent_after" doc:"how long a device may send nothing"`
+	States      []andon.StateDef `json:"states" doc:"by severity, then by name"`
 	// Reordering says that severities were changed, and that not all that is shown is by them yet.
-	Reordering bool `json:"reordering,omitempty"`
+	Reordering bool `json:"reordering,omitempty" doc:"not all is by the new severities yet"`
 }
 
 // Retention is how long a tenant keeps what it has.
 type Retention struct {
-	Events   andon.Retention `json:"events"`
-	Readings andon.Retention `json:"readings"`
+	Events   andon.Retention `json:"events" doc:"a duration, or forever"`
+	Readings andon.Retention `json:"readings" doc:"a duration, or forever"`
 }
 
 // TenantChange is what PutTenant changes; what is nil stays as it is.

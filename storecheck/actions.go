@@ -25,6 +25,7 @@ func parseAction(words []string) (action, error) {
 		"retention": {parseRetention, 2}, "states": {parseStates, 1}, "expire": {parseExpire, 0},
 		"tenant": {parseTenant, 1}, "fails": {parseFails, 2}, "expect": {parseExpect, 1},
 		"delete": {parseDelete, 0}, "future": {parseFuture, 1},
+		"put": {parsePut, 1}, "drop": {parseDrop, 1},
 	}
 	verb, ok := verbs[words[0]]
 	if !ok {
@@ -45,6 +46,13 @@ func inTenant(do func(context.Context, *Env, andon.TenantID) error) action {
 		}
 		return do(ctx, e, id)
 	}
+}
+
+// inTheEnd makes an action of one that an eventual system may not be ready for yet.
+func inTheEnd(do func(context.Context, *Env, andon.TenantID) error) action {
+	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
+		return e.Eventually(ctx, func() error { return do(ctx, e, id) })
+	})
 }
 
 // batch is the entries of one append, their times as offsets.
@@ -186,11 +194,8 @@ func parseEscalate(words []string) (action, error) {
 
 func parseRetire(words []string) (action, error) {
 	device := andon.DeviceID(words[0])
-	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
-		return e.Eventually(ctx, func() error {
-			_, err := e.System.Retire(ctx, id, device, e.Now())
-			return err
-		})
+	return inTheEnd(func(ctx context.Context, e *Env, id andon.TenantID) error {
+		return second(e.System.Retire(ctx, id, device, e.Now()))
 	}), nil
 }
 
@@ -200,24 +205,19 @@ func parseWithdraw(words []string) (action, error) {
 		return nil, err
 	}
 	fields, err := parseFields(words[2:], "by", "note")
-	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
-		record := andon.Withdrawal{
+	return inTheEnd(func(ctx context.Context, e *Env, id andon.TenantID) error {
+		_, _, err := e.System.Withdraw(ctx, id, andon.Withdrawal{
 			Device: andon.DeviceID(words[0]), Time: ref.time.from(e), State: ref.state,
 			At: e.Now(), By: andon.PersonID(fields["by"]), Note: fields["note"],
-		}
-		return e.Eventually(ctx, func() error {
-			_, _, err := e.System.Withdraw(ctx, id, record)
-			return declared(e.System.Capabilities().Withdraw, err)
 		})
+		return declared(e.System.Capabilities().Withdraw, err)
 	}), err
 }
 
 func parsePurge(words []string) (action, error) {
-	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
-		return e.Eventually(ctx, func() error {
-			err := e.System.Purge(ctx, id, andon.DeviceID(words[0]))
-			return declared(e.System.Capabilities().Purge, err)
-		})
+	return inTheEnd(func(ctx context.Context, e *Env, id andon.TenantID) error {
+		err := e.System.Purge(ctx, id, andon.DeviceID(words[0]))
+		return declared(e.System.Capabilities().Purge, err)
 	}), nil
 }
 

@@ -34,6 +34,8 @@ type Env struct {
 	feeds    map[andon.TenantID]andon.Position // up to where their feeds were looked at
 	tenant   string                            // the name of the one that a script is in
 	rejected []string                          // indexes of the last request of send
+	kind     andon.RecordKind                  // its own: what is due is asked for across tenants
+	versions map[string]uint64                 // of records, by tenant and id, or by a given name
 }
 
 // patience is how long an eventual store may take to show what it acknowledged.
@@ -75,6 +77,7 @@ func (e *Env) renew() {
 	e.tenant = firstTenant
 	e.tenants = map[string]andon.TenantID{}
 	e.feeds = map[andon.TenantID]andon.Position{}
+	e.kind, e.versions = andon.RecordKind("check-"+rand.Text()), map[string]uint64{}
 }
 
 // Tenant returns the throwaway tenant with that name, and makes it where there is none yet.
@@ -82,7 +85,7 @@ func (e *Env) Tenant(ctx context.Context, name string) (andon.TenantID, error) {
 	if id, ok := e.tenants[name]; ok {
 		return id, nil
 	}
-	id := andon.TenantID(fmt.Sprintf("andon-check-%s-%s", rand.Text(), name))
+	id := andon.TenantID(fmt.Sprintf("andon-check-%s-%s", name, rand.Text()))
 	e.made = append(e.made, id)
 	if err := e.System.MakeTenant(ctx, id); err != nil {
 		return "", fmt.Errorf("make throwaway tenant: %w", err)

@@ -33,6 +33,9 @@ import (
 //	expect latest d1 d2: d1/5m{a=1}     with from=1m
 //	expect metric a: d1/5m=1
 //	expect changes: d1:->WARNING1:entry what changed since the feed was looked at last (feed.go)
+//	expect record r1 due=5m             a record of put; no-record r1: NotFound
+//	expect stored prefix=r: r1 r2       the ids of the records
+//	expect due 9m limit=2: r1 r2        of all tenants
 //	expect retired: d1/WARNING1@5m-9m   see names.go: measuring, assigned, operators, supervisors,
 //	                                    metrics, escalated d1
 func parseExpect(words []string) (action, error) {
@@ -50,6 +53,10 @@ func parseExpect(words []string) (action, error) {
 		return parseEntry(words[1:], subject == "withdrawn")
 	case "no-entry":
 		return parseNoEntry(words[1:])
+	case "record":
+		return parseRecord(words[1:])
+	case "no-record":
+		return parseNoRecord(words[1:])
 	}
 	colon := slices.IndexFunc(words, func(w string) bool { return strings.HasSuffix(w, ":") })
 	if colon < 0 {
@@ -100,21 +107,19 @@ func parseDeviceField(
 		return nil, fmt.Errorf("expect %s needs a device and a value", name)
 	}
 	device, want := andon.DeviceID(words[0]), words[1]
-	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
-		return e.Eventually(ctx, func() error {
-			d, err := e.System.Device(ctx, id, device)
-			if err != nil {
-				return err
-			}
-			if got := read(e, &d); got != want {
-				return fmt.Errorf("it is %s", got)
-			}
-			listed, err := e.listed(ctx, id, device)
-			if err == nil && listed != d {
-				return fmt.Errorf("the list of devices shows %+v, the device %+v", listed, d)
-			}
+	return inTheEnd(func(ctx context.Context, e *Env, id andon.TenantID) error {
+		d, err := e.System.Device(ctx, id, device)
+		if err != nil {
 			return err
-		})
+		}
+		if got := read(e, &d); got != want {
+			return fmt.Errorf("it is %s", got)
+		}
+		listed, err := e.listed(ctx, id, device)
+		if err == nil && listed != d {
+			return fmt.Errorf("the list of devices shows %+v, the device %+v", listed, d)
+		}
+		return err
 	}), nil
 }
 
@@ -136,11 +141,8 @@ func parseGone(words []string) (action, error) {
 	if len(words) != 1 {
 		return nil, errors.New("expect gone needs a device")
 	}
-	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
-		return e.Eventually(ctx, func() error {
-			_, err := e.System.Device(ctx, id, andon.DeviceID(words[0]))
-			return wantKind(andon.NotFound, err)
-		})
+	return inTheEnd(func(ctx context.Context, e *Env, id andon.TenantID) error {
+		return wantKind(andon.NotFound, second(e.System.Device(ctx, id, andon.DeviceID(words[0]))))
 	}), nil
 }
 
@@ -158,17 +160,15 @@ func parseEntry(words []string, withdrawn bool) (action, error) {
 		known = []string{"by", "note", "at"}
 	}
 	want, err := parseFields(words[2:], known...)
-	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
-		return e.Eventually(ctx, func() error {
-			entry, err := e.entry(ctx, id, andon.DeviceID(words[0]), ref)
-			if err == nil && withdrawn && entry.Withdrawn == nil {
-				err = errors.New("it is not withdrawn")
-			}
-			if err != nil {
-				return err
-			}
-			return e.wantFields(&entry, want)
-		})
+	return inTheEnd(func(ctx context.Context, e *Env, id andon.TenantID) error {
+		entry, err := e.entry(ctx, id, andon.DeviceID(words[0]), ref)
+		if err == nil && withdrawn && entry.Withdrawn == nil {
+			err = errors.New("it is not withdrawn")
+		}
+		if err != nil {
+			return err
+		}
+		return e.wantFields(&entry, want)
 	}), err
 }
 
@@ -199,10 +199,8 @@ func parseNoEntry(words []string) (action, error) {
 		return nil, errors.New("expect no-entry needs a device and an entry")
 	}
 	ref, err := parseEntryRef(words[1])
-	return inTenant(func(ctx context.Context, e *Env, id andon.TenantID) error {
-		return e.Eventually(ctx, func() error {
-			_, err := e.entry(ctx, id, andon.DeviceID(words[0]), ref)
-			return wantKind(andon.NotFound, err)
-		})
+	return inTheEnd(func(ctx context.Context, e *Env, id andon.TenantID) error {
+		_, err := e.entry(ctx, id, andon.DeviceID(words[0]), ref)
+		return wantKind(andon.NotFound, err)
 	}), err
 }

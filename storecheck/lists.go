@@ -47,6 +47,11 @@ func parseList(head []string) (lister, error) {
 		return parseRecords(head[1:])
 	case head[0] == "latest":
 		return parseLatest(head[1:])
+	case head[0] == "due" && len(head) > 1:
+		return parseDue(head[1:])
+	case head[0] == "stored":
+		o, err := parseOptions(head[1:])
+		return storedBy(o.prefix), err
 	}
 	filter, err := andon.ParseStateFilter(head[0])
 	if err != nil {
@@ -136,27 +141,17 @@ func (e *Env) deviceEntryText(event andon.Event) string {
 }
 
 func logOf(who string, o options) lister {
-	return listing(func(
-		ctx context.Context, e *Env, id andon.TenantID, limit int,
-	) iter.Seq2[andon.Event, error] {
-		return e.System.DeviceEvents(ctx, id, andon.DeviceID(who), o.events(e, limit))
-	}, (*Env).entryText)
+	return events(System.DeviceEvents, who, o, (*Env).entryText)
 }
 
 func operatorLog(who string, o options) lister {
-	return listing(func(
-		ctx context.Context, e *Env, id andon.TenantID, limit int,
-	) iter.Seq2[andon.Event, error] {
-		return e.System.OperatorEvents(ctx, id, andon.PersonID(who), o.events(e, limit))
-	}, (*Env).deviceEntryText)
+	return events(System.OperatorEvents, who, o, (*Env).deviceEntryText)
 }
 
 // tenantLog is the entries of all devices.
 func tenantLog(o options) lister {
-	list := listing(func(
-		ctx context.Context, e *Env, id andon.TenantID, limit int,
-	) iter.Seq2[andon.Event, error] {
-		return e.System.TenantEvents(ctx, id, o.events(e, limit))
+	list := listing(func(a asked) iter.Seq2[andon.Event, error] {
+		return a.System.TenantEvents(a, a.id, o.events(a.Env, a.limit))
 	}, (*Env).deviceEntryText)
 	return func(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
 		items, err := list(ctx, e, id)
@@ -165,11 +160,19 @@ func tenantLog(o options) lister {
 }
 
 func supervisorLog(who string, o options) lister {
-	return listing(func(
-		ctx context.Context, e *Env, id andon.TenantID, limit int,
-	) iter.Seq2[andon.Event, error] {
-		return e.System.SupervisorEvents(ctx, id, andon.PersonID(who), o.events(e, limit))
-	}, (*Env).deviceEntryText)
+	return events(System.SupervisorEvents, who, o, (*Env).deviceEntryText)
+}
+
+// events reads a list of entries, of whom or what it is.
+func events[ID ~string](
+	list func(
+		System, context.Context, andon.TenantID, ID, andon.EventQuery,
+	) iter.Seq2[andon.Event, error],
+	who string, o options, text func(*Env, andon.Event) string,
+) lister {
+	return listing(func(a asked) iter.Seq2[andon.Event, error] {
+		return list(a.System, a, a.id, ID(who), o.events(a.Env, a.limit))
+	}, text)
 }
 
 func devicesIn(filter andon.StateFilter, o options) lister {
@@ -193,12 +196,10 @@ func devicesIn(filter andon.StateFilter, o options) lister {
 
 // devices reads a list of devices.
 func devices(q andon.DeviceQuery, render func(*Env, andon.Device) string) lister {
-	return listing(func(
-		ctx context.Context, e *Env, id andon.TenantID, limit int,
-	) iter.Seq2[andon.Device, error] {
+	return listing(func(a asked) iter.Seq2[andon.Device, error] {
 		q := q
-		q.Limit = limit
-		return e.System.Devices(ctx, id, q)
+		q.Limit = a.limit
+		return a.System.Devices(a, a.id, q)
 	}, render)
 }
 
@@ -254,11 +255,9 @@ func parseRecords(words []string) (lister, error) {
 }
 
 func assignmentsOf(who string, o options) lister {
-	return listing(func(
-		ctx context.Context, e *Env, id andon.TenantID, limit int,
-	) iter.Seq2[andon.Assignment, error] {
-		q := andon.PageQuery{Order: o.order, Limit: limit}
-		return e.System.Assignments(ctx, id, andon.DeviceID(who), q)
+	return listing(func(a asked) iter.Seq2[andon.Assignment, error] {
+		q := andon.PageQuery{Order: o.order, Limit: a.limit}
+		return a.System.Assignments(a, a.id, andon.DeviceID(who), q)
 	}, func(e *Env, a andon.Assignment) string {
 		return orDash(a.Operator) + "@" + e.fromTo(a.From, a.To)
 	})
@@ -274,11 +273,9 @@ func (e *Env) fromTo(from, to andon.Time) string {
 }
 
 func intervalsOf(who string, o options) lister {
-	return listing(func(
-		ctx context.Context, e *Env, id andon.TenantID, limit int,
-	) iter.Seq2[andon.Interval, error] {
-		return e.System.Intervals(ctx, id, andon.DeviceID(who), andon.IntervalQuery{
-			States: o.states, Span: o.span(e), Order: o.order, Limit: limit,
+	return listing(func(a asked) iter.Seq2[andon.Interval, error] {
+		return a.System.Intervals(a, a.id, andon.DeviceID(who), andon.IntervalQuery{
+			States: o.states, Span: o.span(a.Env), Order: o.order, Limit: a.limit,
 		})
 	}, func(e *Env, i andon.Interval) string {
 		return string(i.State) + "@" + e.fromTo(i.From, i.To)
@@ -296,11 +293,9 @@ func (e *Env) readingText(r andon.Reading) string {
 }
 
 func readingsOf(who string, o options) lister {
-	return listing(func(
-		ctx context.Context, e *Env, id andon.TenantID, limit int,
-	) iter.Seq2[andon.Reading, error] {
-		return e.System.DeviceReadings(ctx, id, andon.DeviceID(who), andon.ReadingQuery{
-			Metrics: o.metrics, Span: o.span(e), Order: o.order, Limit: limit,
+	return listing(func(a asked) iter.Seq2[andon.Reading, error] {
+		return a.System.DeviceReadings(a, a.id, andon.DeviceID(who), andon.ReadingQuery{
+			Metrics: o.metrics, Span: o.span(a.Env), Order: o.order, Limit: a.limit,
 		})
 	}, (*Env).readingText)
 }
@@ -332,11 +327,9 @@ func parseLatest(words []string) (lister, error) {
 // metricOf reads one metric across devices. The order of the devices is the store's own, so the
 // items are put in order by device, each device's as they came.
 func metricOf(name string, o options) lister {
-	list := listing(func(
-		ctx context.Context, e *Env, id andon.TenantID, limit int,
-	) iter.Seq2[andon.MetricReading, error] {
-		return e.System.MetricReadings(ctx, id, andon.MetricQuery{
-			Metric: andon.MetricName(name), Span: o.span(e), Limit: limit,
+	list := listing(func(a asked) iter.Seq2[andon.MetricReading, error] {
+		return a.System.MetricReadings(a, a.id, andon.MetricQuery{
+			Metric: andon.MetricName(name), Span: o.span(a.Env), Limit: a.limit,
 		})
 	}, func(e *Env, r andon.MetricReading) string {
 		value := strconv.FormatFloat(r.Value, 'g', -1, 64)

@@ -39,10 +39,8 @@ func devicesOf(kind andon.DeviceKind) lister {
 // namesOf writes a name with how many devices it has: Liz=2. Where the store does not count them
 // only the names of no one can be told from the others, so nothing is compared.
 func namesOf(kind andon.NameKind) lister {
-	list := listing(func(
-		ctx context.Context, e *Env, id andon.TenantID, limit int,
-	) iter.Seq2[andon.NameCount, error] {
-		return e.System.Names(ctx, id, andon.NameQuery{Of: kind, Limit: limit})
+	list := listing(func(a asked) iter.Seq2[andon.NameCount, error] {
+		return a.System.Names(a, a.id, andon.NameQuery{Of: kind, Limit: a.limit})
 	}, func(_ *Env, n andon.NameCount) string { return fmt.Sprintf("%s=%d", n.Name, n.Devices) })
 	return func(ctx context.Context, e *Env, id andon.TenantID) ([]string, error) {
 		items, err := list(ctx, e, id)
@@ -55,10 +53,8 @@ func namesOf(kind andon.NameKind) lister {
 
 // escalatedOf writes each record of a device that was ever made: WARNING1@5m/Sara@6m.
 func escalatedOf(who string, o options) lister {
-	return listing(func(
-		ctx context.Context, e *Env, id andon.TenantID, limit int,
-	) iter.Seq2[andon.Entry, error] {
-		return e.System.EscalatedEntries(ctx, id, andon.DeviceID(who), o.events(e, limit))
+	return listing(func(a asked) iter.Seq2[andon.Entry, error] {
+		return a.System.EscalatedEntries(a, a.id, andon.DeviceID(who), o.events(a.Env, a.limit))
 	}, func(e *Env, n andon.Entry) string {
 		text := e.entryText(n.Event)
 		for _, r := range n.Escalations {

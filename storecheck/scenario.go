@@ -31,6 +31,9 @@ import (
 //	future 10m                    how far ahead of the clock the time of an entry may be
 //	states CALM=0 ODD=50          change the state set
 //	expire                        update the floor and let the store give space back
+//	put r1 as=v1                  put a record over the version that was seen last; due=5m
+//	                              data={"a":2} kind=other; over=v1: over the one of that name
+//	drop r1                       delete a record; over=v1
 //	tenant other                  go on in another tenant
 //	delete                        delete the tenant, and make it again
 //	in any order                  run the scenario once for each order of the statements

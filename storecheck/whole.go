@@ -65,9 +65,10 @@ func orZero[P any](place *P) (p P) {
 
 // keyed yields the pages of a list in the order of EventKey, which needs the severities of the
 // tenant.
-func keyed[T any](
-	ctx context.Context, w Whole, id andon.TenantID, q andon.EventQuery,
-	list func(andon.EventQuery) iter.Seq2[T, error], event func(T) *andon.Event,
+func keyed[T, ID any](
+	ctx context.Context, w Whole, id andon.TenantID, of ID, q andon.EventQuery,
+	list func(context.Context, andon.TenantID, ID, andon.EventQuery) iter.Seq2[T, error],
+	event func(T) *andon.Event,
 ) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		t, err := w.Tenant(ctx, id)
@@ -78,7 +79,7 @@ func keyed[T any](
 		}
 		page := func(after *andon.EventKey) iter.Seq2[T, error] {
 			q.After = after
-			return list(q)
+			return list(ctx, id, of, q)
 		}
 		place := func(item T) andon.EventKey { return event(item).Key(t.States) }
 		pages(q.Limit, page, place)(yield)
@@ -91,45 +92,41 @@ func itself(e andon.Event) *andon.Event { return &e }
 func (w Whole) DeviceEvents(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	return keyed(ctx, w, id, q, func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
-		return w.Store.DeviceEvents(ctx, id, device, q)
-	}, itself)
+	return keyed(ctx, w, id, device, q, w.Store.DeviceEvents, itself)
 }
 
 // OperatorEvents is of andon.Log.
 func (w Whole) OperatorEvents(
 	ctx context.Context, id andon.TenantID, operator andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	return keyed(ctx, w, id, q, func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
-		return w.Store.OperatorEvents(ctx, id, operator, q)
-	}, itself)
+	return keyed(ctx, w, id, operator, q, w.Store.OperatorEvents, itself)
 }
 
 // SupervisorEvents is of andon.Log.
 func (w Whole) SupervisorEvents(
 	ctx context.Context, id andon.TenantID, supervisor andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	return keyed(ctx, w, id, q, func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
-		return w.Store.SupervisorEvents(ctx, id, supervisor, q)
-	}, itself)
+	return keyed(ctx, w, id, supervisor, q, w.Store.SupervisorEvents, itself)
 }
 
 // TenantEvents is of andon.Log.
 func (w Whole) TenantEvents(
 	ctx context.Context, id andon.TenantID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	return keyed(ctx, w, id, q, func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
+	list := func(
+		ctx context.Context, id, _ andon.TenantID, q andon.EventQuery,
+	) iter.Seq2[andon.Event, error] {
 		return w.Store.TenantEvents(ctx, id, q)
-	}, itself)
+	}
+	return keyed(ctx, w, id, id, q, list, itself)
 }
 
 // EscalatedEntries is of andon.Log.
 func (w Whole) EscalatedEntries(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Entry, error] {
-	return keyed(ctx, w, id, q, func(q andon.EventQuery) iter.Seq2[andon.Entry, error] {
-		return w.Store.EscalatedEntries(ctx, id, device, q)
-	}, func(e andon.Entry) *andon.Event { return &e.Event })
+	event := func(e andon.Entry) *andon.Event { return &e.Event }
+	return keyed(ctx, w, id, device, q, w.Store.EscalatedEntries, event)
 }
 
 // Intervals are those of andon.Intervals.

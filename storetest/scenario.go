@@ -147,6 +147,11 @@ func fields(pairs ...string) (text string) {
 	return text
 }
 
+func eventFields(e andon.Event) string {
+	return fields("op", string(e.Operator), "esc", string(e.EscalatedTo),
+		"msg", e.Message, "attr", string(e.Attributes))
+}
+
 // orDash is word, or a dash where there is none.
 func orDash[T ~string](name T) string {
 	if name == "" {
@@ -181,9 +186,7 @@ func (s *speech) events(tenant andon.TenantID, events []andon.Event, answer any,
 		if refused[i] {
 			continue
 		}
-		s.add("%s %s %s %s%s", verb, s.offset(e.Time), word(e.Device), word(e.State), fields(
-			"op", string(e.Operator), "esc", string(e.EscalatedTo),
-			"msg", e.Message, "attr", string(e.Attributes)))
+		s.add("%s %s %s %s%s", verb, s.offset(e.Time), word(e.Device), word(e.State), eventFields(e))
 		if !strings.Contains(s.lines[len(s.lines)-1], unsayable) {
 			verb = "and"
 		}
@@ -274,7 +277,7 @@ func (s *speech) device(
 	s.shows("expect assignments %s:%s", name, list)
 }
 
-// saySetting says a statement that has no devices in it.
+// saySetting says a statement that is the same whatever the answer is.
 func saySetting(tenant andon.TenantID, statement string) saying {
 	return func(s *speech, _ any, err error) {
 		s.in(tenant)

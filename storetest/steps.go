@@ -282,15 +282,16 @@ func (g *generator) escalate() step {
 
 func (g *generator) retire() step {
 	tenant, device := pick(g, g.tenants), g.device()
+	return ofDevice("retire", tenant, device, func(ctx context.Context, s *subject) (any, error) {
+		return s.intake.Retire(ctx, tenant, device)
+	})
+}
+
+// ofDevice makes a step that names a device and nothing else.
+func ofDevice(verb string, tenant andon.TenantID, device andon.DeviceID, do request) step {
 	return step{
-		text: fmt.Sprintf("retire %s: %q", short(tenant), device),
-		do: func(ctx context.Context, s *subject) (any, error) {
-			return s.intake.Retire(ctx, tenant, device)
-		},
-		say: func(s *speech, _ any, err error) {
-			s.in(tenant)
-			s.do(err, "retire %s", word(device))
-		},
+		text: fmt.Sprintf("%s %s: %q", verb, short(tenant), device), do: do,
+		say: saySetting(tenant, verb+" "+word(device)),
 	}
 }
 
@@ -330,18 +331,11 @@ func (g *generator) withdraw() step {
 // asked whether anything was there.
 func (g *generator) purge() step {
 	tenant, device := pick(g, g.tenants), g.device()
-	return step{
-		text:  fmt.Sprintf("purge %s: %q", short(tenant), device),
-		needs: func(c andon.Capabilities) bool { return c.Purge },
-		do: func(ctx context.Context, s *subject) (any, error) {
-			return nil, s.intake.Purge(ctx, tenant, device)
-		},
-		mayLack: true,
-		say: func(s *speech, _ any, err error) {
-			s.in(tenant)
-			s.do(err, "purge %s", word(device))
-		},
-	}
+	s := ofDevice("purge", tenant, device, func(ctx context.Context, s *subject) (any, error) {
+		return nil, s.intake.Purge(ctx, tenant, device)
+	})
+	s.needs, s.mayLack = func(c andon.Capabilities) bool { return c.Purge }, true
+	return s
 }
 
 // restore takes back what people did elsewhere: assignments before the entries that they are of,
@@ -521,14 +515,5 @@ func timeText(t andon.Time) string {
 }
 
 func eventText(e andon.Event) string {
-	text := fmt.Sprintf("%q %s %s", e.Device, timeText(e.Time), e.State)
-	for _, field := range []struct{ name, value string }{
-		{"op", string(e.Operator)}, {"esc", string(e.EscalatedTo)},
-		{"msg", e.Message}, {"attr", string(e.Attributes)},
-	} {
-		if field.value != "" {
-			text += " " + field.name + "=" + field.value
-		}
-	}
-	return text
+	return fmt.Sprintf("%q %s %s%s", e.Device, timeText(e.Time), e.State, eventFields(e))
 }

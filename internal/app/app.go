@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/httpapi"
 	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/sleep"
@@ -30,7 +31,7 @@ type Options struct {
 	Config  Config
 	Now     func() andon.Time
 	Log     *slog.Logger
-	Version httpapi.Version
+	Version client.Version
 	// Fatal is told that the store's disk failed. It must end the process: what is acknowledged is
 	// on the disk, and nothing more can be promised. The store panics unless it is set.
 	Fatal func(error)

@@ -51,5 +51,4 @@ func attrs(details []intake.Detail) (all []slog.Attr) {
 // everyLevel lets through what its handler's level would hold back.
 type everyLevel struct{ slog.Handler }
 
-// Enabled is of slog.Handler.
 func (everyLevel) Enabled(context.Context, slog.Level) bool { return true }

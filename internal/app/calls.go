@@ -73,33 +73,26 @@ func kindLabel(err error) string {
 	return strings.ReplaceAll(andon.KindOf(err).String(), " ", "_")
 }
 
-// engine shows the figures that the store's engine keeps of itself.
-type engine struct {
-	name  string
-	store andon.Store
-}
-
-// Describe is of prometheus.Collector.
-func (e engine) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByCollect(e, to) }
-
-// Collect is of prometheus.Collector. A store without figures shows none, nor does one that is
-// closed.
-func (e engine) Collect(to chan<- prometheus.Metric) {
-	tell := func(name, help string, value float64, labels ...string) {
-		kind := prometheus.GaugeValue
-		if strings.HasSuffix(name, "_total") {
-			kind = prometheus.CounterValue
+// engine shows the figures that the store's engine keeps of itself. A store without figures shows
+// none, nor does one that is closed.
+func engine(name string, store andon.Store) looked {
+	return func(to chan<- prometheus.Metric) {
+		tell := func(figure, help string, value float64, labels ...string) {
+			kind := prometheus.GaugeValue
+			if strings.HasSuffix(figure, "_total") {
+				kind = prometheus.CounterValue
+			}
+			of := prometheus.Labels{}
+			for i := 0; i < len(labels); i += 2 {
+				of[labels[i]] = labels[i+1]
+			}
+			desc := prometheus.NewDesc("andon_"+name+"_"+figure, help, nil, of)
+			to <- prometheus.MustNewConstMetric(desc, kind, value)
 		}
-		of := prometheus.Labels{}
-		for i := 0; i < len(labels); i += 2 {
-			of[labels[i]] = labels[i+1]
+		ask := func(f wrap.Figured) error {
+			f.Figures(tell)
+			return nil
 		}
-		desc := prometheus.NewDesc("andon_"+e.name+"_"+name, help, nil, of)
-		to <- prometheus.MustNewConstMetric(desc, kind, value)
+		_ = wrap.Ask(context.Background(), store, "Figures", "has no figures", ask)
 	}
-	ask := func(f wrap.Figured) error {
-		f.Figures(tell)
-		return nil
-	}
-	_ = wrap.Ask(context.Background(), e.store, "Figures", "has no figures", ask)
 }

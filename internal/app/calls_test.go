@@ -45,7 +45,7 @@ func TestStoreMetrics(t *testing.T) {
 	if err := a.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if found := gather(t, engine{"pebble", a.store}); len(found) > 0 {
+	if found := gather(t, engine("pebble", a.store)); len(found) > 0 {
 		t.Errorf("of a store that is closed: %v", found)
 	}
 }

@@ -49,7 +49,6 @@ func newFleetGauges(store andon.Store, now func() andon.Time, log *slog.Logger) 
 	}
 }
 
-// Describe is of prometheus.Collector.
 func (g *fleetGauges) Describe(to chan<- *prometheus.Desc) {
 	to <- g.devices
 	to <- g.silent

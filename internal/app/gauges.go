@@ -40,14 +40,14 @@ func (a *App) registerGauges(registry *prometheus.Registry) {
 			"clear, and plain_http does not allow it.",
 	}).Set(oneIf(a.plain))
 	registry.MustRegister(newFleetGauges(a.store, a.Now, a.Log), a.calls.duration,
-		a.calls.errors, engine{a.Config.Store, a.store}, a.tasks.succeeded, a.tasks.period,
+		a.calls.errors, engine(a.Config.Store, a.store), a.tasks.succeeded, a.tasks.period,
 		a.tasks.failures)
 	// A feed that is in memory costs only once it is asked for.
 	if able := a.store.Capabilities(); able.Changes && able.ChangesDurable {
-		registry.MustRegister(changesKept{a.store})
+		registry.MustRegister(changesKept(a.store))
 	}
 	if a.Config.Place() == adapter.Directory {
-		registry.MustRegister(diskGauges{a.Config.Data, a.Config.Takes().Reserve})
+		registry.MustRegister(diskGauges(a.Config.Data, a.Config.Takes().Reserve))
 		registry.MustRegister(a.ordered.waited, a.ordered.took)
 	}
 }
@@ -59,24 +59,28 @@ func oneIf(is bool) float64 {
 	return 0
 }
 
+// looked is a prometheus.Collector of what is looked at when it is asked.
+type looked func(to chan<- prometheus.Metric)
+
+func (l looked) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByCollect(l, to) }
+
+func (l looked) Collect(to chan<- prometheus.Metric) { l(to) }
+
 // changesKept shows what the store keeps of its feed of changes.
-type changesKept struct{ store andon.Store }
-
-// Describe is of prometheus.Collector.
-func (c changesKept) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByCollect(c, to) }
-
-// Collect is of prometheus.Collector.
-func (c changesKept) Collect(to chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), margin)
-	defer cancel()
-	oldest, newest, err := c.store.ChangesKept(ctx, andon.DefaultTenant)
-	if err != nil {
-		return
+func changesKept(store andon.Store) looked {
+	return func(to chan<- prometheus.Metric) {
+		ctx, cancel := context.WithTimeout(context.Background(), margin)
+		defer cancel()
+		oldest, newest, err := store.ChangesKept(ctx, andon.DefaultTenant)
+		if err != nil {
+			return
+		}
+		to <- gaugeOf("andon_changes_newest_position", "Where the feed of changes ends.",
+			float64(newest.Sequence))
+		to <- gaugeOf("andon_changes_oldest_position", "The oldest position from which a reader "+
+			"of the feed can go on; with one that is older it starts again.",
+			float64(oldest.Sequence))
 	}
-	to <- gaugeOf("andon_changes_newest_position", "Where the feed of changes ends.",
-		float64(newest.Sequence))
-	to <- gaugeOf("andon_changes_oldest_position", "The oldest position from which a reader of "+
-		"the feed can go on; with one that is older it starts again.", float64(oldest.Sequence))
 }
 
 // ordered is how the writes of a store that orders them get on with each other.
@@ -108,28 +112,21 @@ func (a *App) ready() float64 {
 	return oneIf(a.store.Ready(ctx) == nil)
 }
 
-// diskGauges looks at the disk when it is asked.
-type diskGauges struct {
-	dir     string
-	reserve adapter.Amount
-}
-
-// Describe is of prometheus.Collector.
-func (g diskGauges) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByCollect(g, to) }
-
-// Collect is of prometheus.Collector. A disk that does not answer is left out: a wrong figure would
-// hide what is wrong.
-func (g diskGauges) Collect(to chan<- prometheus.Metric) {
-	to <- gaugeOf("andon_disk_reserve_bytes", "Below so much free the store takes nothing ("+
-		g.reserve.Key+").", float64(g.reserve.Bytes))
-	disk, err := LookAtDisk(g.dir)
-	if err != nil || disk.Unsupported {
-		return
+// diskGauges looks at the disk. One that does not answer is left out: a wrong figure would hide what
+// is wrong.
+func diskGauges(dir string, reserve adapter.Amount) looked {
+	return func(to chan<- prometheus.Metric) {
+		to <- gaugeOf("andon_disk_reserve_bytes", "Below so much free the store takes nothing ("+
+			reserve.Key+").", float64(reserve.Bytes))
+		disk, err := LookAtDisk(dir)
+		if err != nil || disk.Unsupported {
+			return
+		}
+		to <- gaugeOf("andon_disk_free_bytes", "What the disk of the store has left.",
+			float64(disk.Free))
+		to <- gaugeOf("andon_disk_size_bytes", "How large the disk of the store is.",
+			float64(disk.Size))
 	}
-	to <- gaugeOf("andon_disk_free_bytes", "What the disk of the store has left.",
-		float64(disk.Free))
-	to <- gaugeOf("andon_disk_size_bytes", "How large the disk of the store is.",
-		float64(disk.Size))
 }
 
 // gaugeOf is a gauge as it stands, for a collector that looks when it is asked.

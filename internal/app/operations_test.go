@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/app"
 	"github.com/andonhq/andon/internal/config"
-	"github.com/andonhq/andon/internal/httpapi"
 )
 
 // startLogged starts an App whose log is kept. It is read once the App has stopped.
@@ -27,7 +27,7 @@ func startLogged(
 	c.Listen, c.Store, c.Timeouts.Stop = "127.0.0.1:0", "memory", 10*time.Second
 	change(&c)
 	a := app.New(app.Options{
-		Config: c, Now: clock, Version: httpapi.Version{Version: "v1.2.3"},
+		Config: c, Now: clock, Version: client.Version{Version: "v1.2.3"},
 		Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: level})),
 	})
 	if err := a.Start(t.Context()); err != nil {

@@ -17,8 +17,10 @@ var withoutAnswer = map[string]string{
 	"andon completion":           "prints a script",
 	"andon config check":         "its exit code is the answer",
 	"andon demo":                 "a picture that moves",
+	"andon export workbench":     "a model, in the form of another program",
 	"andon help":                 "prints help",
 	"andon import":               "reports on a file as it is read",
+	"andon import workbench":     "reports on a file as it is read",
 	"andon man":                  "writes files",
 	"andon serve":                "a server",
 	"andon store init":           "prints statements, to be run",
@@ -79,8 +81,8 @@ func leaves(cmd *cobra.Command) (all []*cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		all = append(all, leaves(sub)...)
 	}
-	if len(all) == 0 {
-		return []*cobra.Command{cmd}
+	if isGroup := cmd.DisableFlagParsing; !isGroup {
+		all = append(all, cmd)
 	}
 	return all
 }

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/cli/command"
-	"github.com/andonhq/andon/internal/httpapi"
 )
 
 func versionCommand(p *command.Program) *cobra.Command {
@@ -33,8 +33,8 @@ func printVersion(p *command.Program) error {
 }
 
 // buildVersion returns what the build wrote down. release is what the linker stamped, if it did.
-func buildVersion(release string) httpapi.Version {
-	v := httpapi.Version{Version: release, Go: runtime.Version()}
+func buildVersion(release string) client.Version {
+	v := client.Version{Version: release, Go: runtime.Version()}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return v

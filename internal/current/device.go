@@ -14,32 +14,42 @@ import (
 //
 // Two places in the past are kept, so that a late entry is judged without reading the log: the last
 // entry before the present run, and the last entry of severity 0 before the present incident.
+//
+// The names in JSON are part of what a store may have kept.
 type Device struct {
-	ID    andon.DeviceID
-	Time  andon.Time  // of the newest entry; 0 when never seen
-	State andon.State // of the newest entry
+	ID    andon.DeviceID `json:"-"`
+	Time  andon.Time     `json:"time,omitempty"`  // of the newest entry; 0 when never seen
+	State andon.State    `json:"state,omitempty"` // of the newest entry
 
-	Since     andon.Time  // first entry of the present run
-	PrevTime  andon.Time  // last entry before the present run; 0 when there is none
-	PrevState andon.State // the same entry's state
+	Since andon.Time `json:"since,omitempty"` // first entry of the present run
+	// last entry before the present run; 0 when there is none
+	PrevTime andon.Time `json:"prev_time,omitempty"`
+	// the same entry's state
+	PrevState andon.State `json:"prev_state,omitempty"`
 
-	Incident   andon.Time // first entry of the present incident; 0 while none is open
-	LastNormal andon.Time // last entry of severity 0 before it; 0 when there is none
+	// first entry of the present incident; 0 while none is open
+	Incident andon.Time `json:"incident,omitempty"`
+	// last entry of severity 0 before it; 0 when there is none
+	LastNormal andon.Time `json:"last_normal,omitempty"`
 
-	Operator andon.PersonID // of the newest entry
+	Operator andon.PersonID `json:"operator,omitempty"` // of the newest entry
 
 	// Escalations holds the newest record of each entry of the present incident that was escalated,
 	// withdrawn or not, but only of the few that were escalated last: the newest one standing is
 	// what the device is escalated to. All others were set aside (History), the newest of them at
 	// AsideAt; 0 when there are none. A change makes a new slice.
-	Escalations []Escalation
-	AsideAt     andon.Time
+	Escalations []Escalation `json:"escalations,omitempty"`
+	AsideAt     andon.Time   `json:"aside_at,omitempty"`
 
-	Assignee     andon.PersonID // of the newest assignment; absent when that unassigned
-	AssignedFrom andon.Time     // 0 where there never was an assignment
+	// of the newest assignment; absent when that unassigned
+	Assignee andon.PersonID `json:"assignee,omitempty"`
+	// 0 where there never was an assignment
+	AssignedFrom andon.Time `json:"assigned_from,omitempty"`
 
-	Retired  andon.Time // the newest retirement; entries up to it do not count
-	Received andon.Time // arrival of the newest message
+	// the newest retirement; entries up to it do not count
+	Retired andon.Time `json:"retired,omitempty"`
+	// arrival of the newest message
+	Received andon.Time `json:"received,omitempty"`
 }
 
 // Entry is what folding needs of a log entry.

@@ -181,14 +181,20 @@ func (c *call) fault() error {
 	}
 }
 
-// record returns the tenant's record.
-func (c *call) record() (andon.Tenant, error) { return c.store.Tenant(c.ctx(), c.tenant) }
+// record returns the tenant's record, unless a parameter is at fault.
+func (c *call) record() (andon.Tenant, error) {
+	if err := c.fault(); err != nil {
+		return andon.Tenant{}, err
+	}
+	return c.store.Tenant(c.ctx(), c.tenant)
+}
 
 // answer sends a value, which is a pointer, as JSON. It is written whole before the first byte goes
 // out, so that a value that can't be written is an error and not half an answer.
 func (c *call) answer(value any) error {
-	if v, ok := writtenAs(value); ok {
-		c.send(typeJSON, append(v.appendJSON(make([]byte, 0, 512)), '\n'))
+	p := paper{text: make([]byte, 0, 512)}
+	if p.json(c.API, value) {
+		c.send(typeJSON, append(p.text, '\n'))
 		return nil
 	}
 	var text bytes.Buffer

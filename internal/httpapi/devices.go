@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
 )
 
 func (a *API) deviceRoutes() []*route {
@@ -105,33 +106,15 @@ var (
 	}
 )
 
-// deviceJSON is what a device shows now.
-type deviceJSON struct {
-	Device        andon.DeviceID `json:"device"`
-	State         andon.State    `json:"state,omitempty"`
-	Severity      uint8          `json:"severity" doc:"0 is normal; higher is worse"`
-	Since         andon.Time     `json:"since,omitempty" doc:"when it entered the state"`
-	Time          andon.Time     `json:"time,omitempty" doc:"of its newest entry"`
-	Received      andon.Time     `json:"received,omitempty" doc:"arrival of its newest message"`
-	Operator      andon.PersonID `json:"operator,omitempty"`
-	EscalatedTo   andon.PersonID `json:"escalated_to,omitempty"`
-	IncidentSince andon.Time     `json:"incident_since,omitempty" doc:"only while one is open"`
-	Silent        bool           `json:"silent" doc:"nothing arrived for longer than silent_after"`
-	Message       string         `json:"message,omitempty"`
-	Attributes    andon.JSON     `json:"attributes,omitempty"`
-	Retired       andon.Time     `json:"retired,omitempty" doc:"when it was retired, if it is"`
-	LastRetired   andon.Time     `json:"last_retired,omitempty" doc:"when it was, if it came back"`
-}
-
 // showDevice returns how devices of a tenant are shown now.
-func (a *API) showDevice(t *andon.Tenant) func(*andon.Device) deviceJSON {
+func (a *API) showDevice(t *andon.Tenant) func(*andon.Device) client.Device {
 	now := a.options.Now()
-	return func(d *andon.Device) deviceJSON {
+	return func(d *andon.Device) client.Device {
 		lastRetired := d.LastRetired
 		if d.Retired != 0 {
 			lastRetired = 0
 		}
-		return deviceJSON{
+		return client.Device{
 			Retired: d.Retired, LastRetired: lastRetired,
 			Device: d.ID, State: d.State, Severity: d.Severity,
 			Since: d.Since, Time: d.Time, Received: d.Received,
@@ -142,23 +125,20 @@ func (a *API) showDevice(t *andon.Tenant) func(*andon.Device) deviceJSON {
 	}
 }
 
-func (a *API) device(c *call) (deviceJSON, error) {
+func (a *API) device(c *call) (client.Device, error) {
 	id := c.device()
-	if err := c.fault(); err != nil {
-		return deviceJSON{}, err
-	}
 	tenant, err := c.record()
 	if err != nil {
-		return deviceJSON{}, err
+		return client.Device{}, err
 	}
 	d, err := a.store.Device(c.ctx(), c.tenant, id)
 	if err != nil {
-		return deviceJSON{}, err
+		return client.Device{}, err
 	}
 	return a.showDevice(&tenant)(&d), nil
 }
 
-func (a *API) devices(c *call) (page[deviceJSON], error) {
+func (a *API) devices(c *call) (page[client.Device], error) {
 	q := andon.DeviceQuery{
 		States: c.states(), Sort: c.sort(), Kind: c.deviceKind(),
 		Operator: c.queryPerson("operator"), EscalatedTo: c.queryPerson("escalated_to"),
@@ -172,12 +152,9 @@ func (a *API) devices(c *call) (page[deviceJSON], error) {
 	if after := (andon.DevicePosition{}); c.cursor(&after) {
 		q.After = &after
 	}
-	if err := c.fault(); err != nil {
-		return page[deviceJSON]{}, err
-	}
 	tenant, err := c.record()
 	if err != nil {
-		return page[deviceJSON]{}, err
+		return page[client.Device]{}, err
 	}
 	switch before := andon.SilentBefore(a.options.Now(), tenant.SilentAfter); silent {
 	case "true":
@@ -317,10 +294,10 @@ func (a *API) retire(c *call) (retiredJSON, error) {
 
 // statesJSON is how many devices are in each state.
 type statesJSON struct {
-	Items  []stateCountJSON `json:"items"`
-	Total  int              `json:"total" doc:"devices"`
-	Silent int              `json:"silent" doc:"of them"`
-	Next   string           `json:"next,omitempty" doc:"cursor, where states are more than 2000"`
+	Items  []client.StateCount `json:"items"`
+	Total  int                 `json:"total" doc:"devices"`
+	Silent int                 `json:"silent" doc:"of them"`
+	Next   string              `json:"next,omitempty" doc:"cursor, where states are more than 2000"`
 }
 
 // statesPage bounds an answer that is whole for all but a tenant that was given a larger
@@ -337,39 +314,26 @@ func (p statePosition) compare(to statePosition) int {
 	return cmp.Or(cmp.Compare(p.Severity, to.Severity), cmp.Compare(p.State, to.State))
 }
 
-func (s *stateCountJSON) position() statePosition { return statePosition{s.Severity, s.State} }
+func positionOf(s client.StateCount) statePosition { return statePosition{s.Severity, s.State} }
 
 // cut leaves a page of the states behind a position.
 func (s *statesJSON) cut(c *call, after *statePosition) {
 	if after != nil {
-		s.Items = slices.DeleteFunc(s.Items, func(item stateCountJSON) bool {
-			return item.position().compare(*after) <= 0
+		s.Items = slices.DeleteFunc(s.Items, func(item client.StateCount) bool {
+			return positionOf(item).compare(*after) <= 0
 		})
 	}
 	if len(s.Items) > statesPage {
 		s.Items = s.Items[:statesPage]
-		s.Next = andon.EncodeCursor(c.scope(), s.Items[statesPage-1].position())
+		s.Next = andon.EncodeCursor(c.scope(), positionOf(s.Items[statesPage-1]))
 		c.linkNext(s.Next)
 	}
-}
-
-type stateCountJSON struct {
-	State    andon.State `json:"state"`
-	Severity uint8       `json:"severity"`
-	Letter   string      `json:"letter"`
-	Colour   string      `json:"colour"`
-	Symbol   string      `json:"symbol"`
-	Count    int         `json:"count"`
-	Silent   int         `json:"silent" doc:"of them: nothing arrived for longer than silent_after"`
 }
 
 func (a *API) states(c *call) (statesJSON, error) {
 	after := new(statePosition)
 	if !c.cursor(after) {
 		after = nil
-	}
-	if err := c.fault(); err != nil {
-		return statesJSON{}, err
 	}
 	tenant, err := c.record()
 	if err != nil {
@@ -380,7 +344,7 @@ func (a *API) states(c *call) (statesJSON, error) {
 	if err != nil {
 		return statesJSON{}, err
 	}
-	answer := statesJSON{Items: []stateCountJSON{}}
+	answer := statesJSON{Items: []client.StateCount{}}
 	count := map[andon.State]andon.StateCount{}
 	for _, def := range tenant.States.Defs() {
 		count[def.Name] = andon.StateCount{}
@@ -393,15 +357,15 @@ func (a *API) states(c *call) (statesJSON, error) {
 	for state, n := range count {
 		answer.Items = append(answer.Items, showCount(tenant.States.Look(state), n))
 	}
-	slices.SortFunc(answer.Items, func(a, b stateCountJSON) int {
-		return a.position().compare(b.position())
+	slices.SortFunc(answer.Items, func(a, b client.StateCount) int {
+		return positionOf(a).compare(positionOf(b))
 	})
 	answer.cut(c, after)
 	return answer, nil
 }
 
-func showCount(look andon.StateDef, n andon.StateCount) stateCountJSON {
-	return stateCountJSON{
+func showCount(look andon.StateDef, n andon.StateCount) client.StateCount {
+	return client.StateCount{
 		State: look.Name, Severity: look.Severity, Letter: look.Letter, Colour: look.Colour,
 		Symbol: look.Symbol, Count: n.Count, Silent: n.Silent,
 	}

@@ -1,6 +1,9 @@
 package httpapi
 
-import "github.com/andonhq/andon"
+import (
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
+)
 
 // The examples of the document: one afternoon of one press.
 
@@ -51,8 +54,8 @@ func exampleAssignment() assignmentJSON {
 	return assignmentJSON{Device: "press-7", Operator: &liz, From: exampleTime}
 }
 
-func exampleDevice() deviceJSON {
-	return deviceJSON{
+func exampleDevice() client.Device {
+	return client.Device{
 		Device: "press-7", State: "WARNING1", Severity: 32, Since: exampleTime,
 		Time:     exampleTime.Add(10 * exampleMinute),
 		Received: exampleTime.Add(10*exampleMinute) + 250_000,
@@ -64,7 +67,7 @@ func exampleDevice() deviceJSON {
 func exampleStates() statesJSON {
 	set := andon.DefaultStates()
 	return statesJSON{
-		Items: []stateCountJSON{
+		Items: []client.StateCount{
 			showCount(set.Look("NORMAL"), andon.StateCount{Count: 981, Silent: 3}),
 			showCount(set.Look("WARNING1"), andon.StateCount{Count: 19, Silent: 4}),
 		},
@@ -72,8 +75,8 @@ func exampleStates() statesJSON {
 	}
 }
 
-func exampleInterval() intervalJSON {
-	return intervalJSON{
+func exampleInterval() client.Interval {
+	return client.Interval{
 		State: "WARNING1", From: exampleTime, To: exampleTime.Add(15 * exampleMinute), Seconds: 900,
 	}
 }
@@ -108,7 +111,7 @@ func exampleLatest() latestJSON {
 	}
 }
 
-func exampleTenant() tenantJSON {
+func exampleTenant() client.Tenant {
 	t := andon.NewTenant("plant-2")
 	return showTenant(&t)
 }

@@ -1,9 +1,7 @@
 package httpapi
 
 import (
-	"math"
 	"net/http"
-	"time"
 
 	"github.com/andonhq/andon"
 )
@@ -21,13 +19,7 @@ var explainParam = param{
 // planJSON is what a store sent to its engine, in the order of first use. It has no schema in the
 // document: there every answer has one type, on which programs that are generated rely.
 type planJSON struct {
-	Statements []planStepJSON `json:"statements"`
-}
-
-// planStepJSON is an andon.PlanStep with its time in milliseconds.
-type planStepJSON struct {
-	andon.PlanStep
-	MS float64 `json:"ms"`
+	Statements []andon.PlanStep `json:"statements"`
 }
 
 // isExplained reports whether a route can be asked for its plan: whatever reads from the store, and
@@ -73,7 +65,7 @@ func (c *call) serve() error {
 		return err
 	}
 	c.x.answers = len(steps)
-	return c.answer(&planJSON{Statements: showSteps(steps)})
+	return c.answer(&planJSON{Statements: append([]andon.PlanStep{}, steps...)})
 }
 
 // explain runs the call and returns what the store sent to its engine. The answer goes nowhere; an
@@ -101,27 +93,11 @@ type nowhere struct {
 	header  http.Header
 }
 
-// Header is of http.ResponseWriter.
 func (n *nowhere) Header() http.Header { return n.header }
 
-// Write is of http.ResponseWriter.
 func (n *nowhere) Write(p []byte) (int, error) { return len(p), nil }
 
-// WriteHeader is of http.ResponseWriter.
 func (n *nowhere) WriteHeader(int) {}
 
 // Unwrap lets http.ResponseController set deadlines.
 func (n *nowhere) Unwrap() http.ResponseWriter { return n.instead }
-
-func showSteps(steps []andon.PlanStep) []planStepJSON {
-	shown := make([]planStepJSON, len(steps))
-	for i, s := range steps {
-		shown[i] = planStepJSON{PlanStep: s, MS: milliseconds(s.Took)}
-	}
-	return shown
-}
-
-// milliseconds are cut to microseconds: finer ones are noise.
-func milliseconds(d time.Duration) float64 {
-	return math.Round(float64(d)/float64(time.Microsecond)) / 1000
-}

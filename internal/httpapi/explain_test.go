@@ -26,7 +26,7 @@ func sent(ctx context.Context, statement string, partition ...string) {
 	if p := andon.PlanOf(ctx); p != nil {
 		p.Add(andon.PlanStep{
 			Statement: statement, Partition: partition, Consistency: "LOCAL_QUORUM", Rows: 2,
-			Took: 1_500_400 * time.Nanosecond,
+			Took: andon.Took(1_500_400 * time.Nanosecond),
 		})
 	}
 }

@@ -18,12 +18,14 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/live"
 	"github.com/andonhq/andon/internal/ui"
@@ -51,7 +53,7 @@ type Options struct {
 	// Board is served to browsers; that of the binary unless set.
 	Board *ui.Board
 	// Version is served at /version, with what the store calls itself when it is asked.
-	Version Version
+	Version client.Version
 	// Token must be sent as a bearer token, or a browser must have signed in with it, for all
 	// requests but those whose routes are open: is the program well, what is its contract, the
 	// files of the board. Without one nothing is asked for.
@@ -67,15 +69,6 @@ type Options struct {
 	Timeout time.Duration
 	// Slow is how long a request may be worked at without being logged; 0: none is logged.
 	Slow time.Duration
-}
-
-// Version says which build of the program answers.
-type Version struct {
-	Version  string `json:"version" doc:"Release, or the version of the module"`
-	Revision string `json:"revision,omitempty" doc:"Commit that it was built from"`
-	Time     string `json:"time,omitempty" doc:"Time of that commit"`
-	Go       string `json:"go,omitempty" doc:"Version of Go that it was built with"`
-	Store    string `json:"store,omitempty" doc:"The store with the version of its engine"`
 }
 
 func (o Options) withDefaults() Options {
@@ -111,6 +104,7 @@ type API struct {
 	routes   map[string]*route // by pattern
 	metrics  *metrics
 	unpack   unpackers
+	shapes   sync.Map // of answers, by type
 	live     *live.Hub
 	board    *ui.Board
 	draining atomic.Bool

@@ -31,7 +31,6 @@ type caller struct {
 	r   *http.Request
 }
 
-// Deadline is of context.Context.
 func (l *lifetime) Deadline() (end time.Time, ok bool) {
 	if l.end.IsZero() {
 		return l.request.Deadline()
@@ -39,7 +38,6 @@ func (l *lifetime) Deadline() (end time.Time, ok bool) {
 	return l.end, true
 }
 
-// Done is of context.Context.
 func (l *lifetime) Done() <-chan struct{} { return l.begun().Done() }
 
 // begun returns the context with the timer.
@@ -60,7 +58,6 @@ func (l *lifetime) begun() context.Context {
 	return l.timed
 }
 
-// Err is of context.Context.
 func (l *lifetime) Err() error {
 	l.mu.Lock()
 	timed, late := l.timed, l.ended || !l.end.IsZero() && !time.Now().Before(l.end)
@@ -74,7 +71,6 @@ func (l *lifetime) Err() error {
 	return timed.Err()
 }
 
-// Value is of context.Context.
 func (l *lifetime) Value(key any) any {
 	if key == (intake.CallerKey{}) {
 		c := &l.caller

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
 )
 
 // nameRoutes list the names that occur.
@@ -28,30 +29,21 @@ func (a *API) nameRoutes() []*route {
 	}
 }
 
-// nameJSON is a name that occurs.
-type nameJSON struct {
-	Name    string `json:"name"`
-	Devices *int   `json:"devices,omitempty" doc:"absent where the store does not count them"`
-}
-
-func exampleName(of andon.NameKind) nameJSON {
+func exampleName(of andon.NameKind) client.Name {
 	name := map[andon.NameKind]string{
 		andon.OperatorNames: "Liz", andon.SupervisorNames: "Sara", andon.MetricNames: "temperature",
 	}[of]
-	return nameJSON{Name: name, Devices: new(12)}
+	return client.Name{Name: name, Devices: new(12)}
 }
 
-func (a *API) names(of andon.NameKind) func(*call) (page[nameJSON], error) {
-	return func(c *call) (page[nameJSON], error) {
+func (a *API) names(of andon.NameKind) func(*call) (page[client.Name], error) {
+	return func(c *call) (page[client.Name], error) {
 		q, limit := andon.NameQuery{Of: of}, c.limit()
 		c.cursor(&q.After)
-		if err := c.fault(); err != nil {
-			return page[nameJSON]{}, err
-		}
 		q.Limit = limit + 1
 		counted := a.store.Capabilities().CountNames
-		show := func(n *andon.NameCount) nameJSON {
-			shown := nameJSON{Name: n.Name}
+		show := func(n *andon.NameCount) client.Name {
+			shown := client.Name{Name: n.Name}
 			if counted {
 				shown.Devices = &n.Devices
 			}

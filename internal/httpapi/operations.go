@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
 )
 
 // readyTimeout is how long the store may take to say that it is ready.
@@ -34,7 +35,7 @@ func (a *API) operationRoutes() []*route {
 			method: http.MethodGet, path: "/version", outside: true,
 			name: "version", tag: "operations",
 			summary: "Which build answers, on which store",
-		}, Version{Version: "1.0.0", Store: "pebble 2.1.7"}, a.version),
+		}, client.Version{Version: "1.0.0", Store: "pebble 2.1.7"}, a.version),
 		{
 			method: http.MethodGet, path: "/metrics", outside: true,
 			name: "metrics", tag: "operations",
@@ -55,7 +56,7 @@ type healthJSON struct {
 }
 
 // version asks the store again each time: a rebuild changes what it finds devices by.
-func (a *API) version(*call) (Version, error) {
+func (a *API) version(*call) (client.Version, error) {
 	v := a.options.Version
 	v.Store = a.store.Capabilities().Name
 	return v, nil

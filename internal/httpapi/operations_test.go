@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/httpapi"
 	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/store/wrap"
@@ -68,7 +69,7 @@ func TestReady(t *testing.T) {
 }
 
 func TestVersion(t *testing.T) {
-	w := newWorld(t, func(o *httpapi.Options) { o.Version = httpapi.Version{Version: "1.2.3"} })
+	w := newWorld(t, func(o *httpapi.Options) { o.Version = client.Version{Version: "1.2.3"} })
 	got := w.do(http.MethodGet, "/version", "").is(http.StatusOK)
 	if v := parse(t, got.body).(map[string]any); v["version"] != "1.2.3" || v["store"] == "" {
 		t.Errorf("got %s", got.body)

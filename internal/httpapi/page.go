@@ -22,12 +22,16 @@ const pageBytes = 4 << 20
 
 // readPage writes one page of items, which were asked for one more than limit: it is how the page
 // knows whether another follows. It ends before limit where it is full, but never before its first
-// item. The cursor is the position of the last item.
+// item. The cursor is the position of the last item. Where a parameter is at fault, the items are
+// not asked for.
 //
 // Each item is written as it comes, so that the page is in memory once and only as text.
 func readPage[S, T any](
 	c *call, limit int, items iter.Seq2[S, error], show func(*S) T, position func(*S) any,
 ) (page[T], error) {
+	if err := c.fault(); err != nil {
+		return page[T]{}, err
+	}
 	l := listed{sheet: c.newSheet()}
 	if err := l.text(`{"items":[`); err != nil {
 		return page[T]{}, err

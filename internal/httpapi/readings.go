@@ -75,9 +75,6 @@ func (a *API) readings(c *call) (page[andon.Reading], error) {
 	device, limit := c.device(), c.limit()
 	q := andon.ReadingQuery{Metrics: c.metricNames(), Span: c.span(), Order: c.order()}
 	c.cursor(&q.After)
-	if err := c.fault(); err != nil {
-		return page[andon.Reading]{}, err
-	}
 	kept := inSteps(limit+1, stepItems, func(
 		after *andon.Reading, n int,
 	) iter.Seq2[andon.Reading, error] {
@@ -228,9 +225,6 @@ func (a *API) metricReadings(c *call) (page[andon.MetricReading], error) {
 	}
 	if after := (andon.MetricPosition{}); c.cursor(&after) {
 		q.After = &after
-	}
-	if err := c.fault(); err != nil {
-		return page[andon.MetricReading]{}, err
 	}
 	kept := a.store.MetricReadings(c.ctx(), c.tenant, q)
 	return readPage(c, limit, kept, same, func(r *andon.MetricReading) any {

@@ -53,9 +53,6 @@ func (a *API) escalations(c *call) (page[entryJSON], error) {
 	if after := (andon.EventKey{}); c.cursor(&after) {
 		q.After = &after
 	}
-	if err := c.fault(); err != nil {
-		return page[entryJSON]{}, err
-	}
 	t, err := c.record()
 	if err != nil {
 		return page[entryJSON]{}, err

@@ -21,7 +21,7 @@ type sheet struct {
 	room   int64 // of the pieces
 	taken  int64 // of intake's room
 
-	line    []byte        // an item while it is written
+	line    paper         // an item while it is written
 	encoder *json.Encoder // of what does not write itself; nil until there is some
 }
 
@@ -105,9 +105,8 @@ func (s *sheet) text(t string) error {
 
 // json appends a value, which is a pointer.
 func (s *sheet) json(value any) error {
-	if v, ok := writtenAs(value); ok {
-		s.line = v.appendJSON(s.line[:0])
-		_, err := s.Write(s.line)
+	if s.line.json(s.c.API, value) {
+		_, err := s.Write(s.line.text)
 		return err
 	}
 	if s.encoder == nil {

@@ -3,18 +3,11 @@ package httpapi
 import (
 	"net/http"
 
-	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
 )
 
-// sweptJSON is what goes of one tenant: all that is older than a time.
-type sweptJSON struct {
-	Tenant   andon.TenantID `json:"tenant"`
-	Events   andon.Time     `json:"events_before,omitzero" doc:"absent: none of them"`
-	Readings andon.Time     `json:"readings_before,omitzero" doc:"absent: none of them"`
-}
-
 type sweepJSON struct {
-	Items []sweptJSON `json:"items" doc:"the tenants of which something goes"`
+	Items []client.Swept `json:"items" doc:"the tenants of which something goes"`
 }
 
 func (a *API) sweepRoute() *route {
@@ -28,7 +21,7 @@ func (a *API) sweepRoute() *route {
 			detail: "`true`: only say what would go",
 		}},
 		tenantless: true, long: true,
-	}, sweepJSON{Items: []sweptJSON{{Tenant: "default", Readings: exampleTime}}}, a.sweep)
+	}, sweepJSON{Items: []client.Swept{{Tenant: "default", Readings: exampleTime}}}, a.sweep)
 }
 
 func (a *API) sweep(c *call) (sweepJSON, error) {
@@ -41,10 +34,11 @@ func (a *API) sweep(c *call) (sweepJSON, error) {
 			return sweepJSON{}, err
 		}
 	}
-	answer := sweepJSON{Items: []sweptJSON{}}
+	answer := sweepJSON{Items: []client.Swept{}}
 	for _, d := range due {
-		answer.Items = append(answer.Items,
-			sweptJSON{d.Tenant, d.Horizon.Events, d.Horizon.Readings})
+		answer.Items = append(answer.Items, client.Swept{
+			Tenant: d.Tenant, Events: d.Horizon.Events, Readings: d.Horizon.Readings,
+		})
 	}
 	return answer, nil
 }

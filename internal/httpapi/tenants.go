@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
 )
 
 func (a *API) tenantRoutes() []*route {
@@ -40,26 +41,10 @@ func (a *API) tenantRoutes() []*route {
 	}
 }
 
-// tenantJSON is a tenant with its settings.
-type tenantJSON struct {
-	Tenant      andon.TenantID   `json:"tenant"`
-	Retention   retentionJSON    `json:"retention" doc:"how long entries are kept"`
-	MaxFuture   andon.Duration   `json:"max_future" doc:"how far ahead of the clock a time may be"`
-	SilentAfter andon.Duration   `json:"silent_after" doc:"how long a device may send nothing"`
-	States      []andon.StateDef `json:"states" doc:"by severity, then by name"`
-	// Reordering is said while not all that is shown is by the present severities yet.
-	Reordering bool `json:"reordering,omitempty" doc:"not all is by the new severities yet"`
-}
-
-type retentionJSON struct {
-	Events   andon.Retention `json:"events" doc:"a duration, or forever"`
-	Readings andon.Retention `json:"readings" doc:"a duration, or forever"`
-}
-
-func showTenant(t *andon.Tenant) tenantJSON {
-	return tenantJSON{
+func showTenant(t *andon.Tenant) client.Tenant {
+	return client.Tenant{
 		Tenant:    t.ID,
-		Retention: retentionJSON{Events: t.Events, Readings: t.Readings},
+		Retention: client.Retention{Events: t.Events, Readings: t.Readings},
 		MaxFuture: t.MaxFuture, SilentAfter: t.SilentAfter,
 		States: t.States.Defs(), Reordering: t.Reordering,
 	}
@@ -118,16 +103,16 @@ func replace[T any](setting *T, with *T) {
 	}
 }
 
-func (a *API) tenants(c *call) (page[tenantJSON], error) {
+func (a *API) tenants(c *call) (page[client.Tenant], error) {
 	var after andon.TenantID
 	limit := c.limit()
 	c.cursor(&after)
 	if err := c.fault(); err != nil {
-		return page[tenantJSON]{}, err
+		return page[client.Tenant]{}, err
 	}
 	all, err := a.store.Tenants(c.ctx())
 	if err != nil {
-		return page[tenantJSON]{}, err
+		return page[client.Tenant]{}, err
 	}
 	position := func(t *andon.Tenant) any { return t.ID }
 	return readPage(c, limit, behind(all, after), showTenant, position)
@@ -146,29 +131,29 @@ func behind(tenants []andon.Tenant, id andon.TenantID) iter.Seq2[andon.Tenant, e
 
 func (c *call) pathTenant() andon.TenantID { return pathID[andon.TenantID](c, "tenant") }
 
-func (a *API) tenant(c *call) (tenantJSON, error) {
+func (a *API) tenant(c *call) (client.Tenant, error) {
 	id := c.pathTenant()
 	if err := c.fault(); err != nil {
-		return tenantJSON{}, err
+		return client.Tenant{}, err
 	}
 	t, err := a.store.Tenant(c.ctx(), id)
 	if err != nil {
-		return tenantJSON{}, err
+		return client.Tenant{}, err
 	}
 	return showTenant(&t), nil
 }
 
-func (a *API) putTenant(c *call, sent tenantBody) (tenantJSON, error) {
+func (a *API) putTenant(c *call, sent tenantBody) (client.Tenant, error) {
 	id := c.pathTenant()
 	if sent.Tenant != "" && sent.Tenant != id {
 		c.mark("body.tenant", "the body is of tenant %q, the path of %q", sent.Tenant, id)
 	}
 	if err := c.fault(); err != nil {
-		return tenantJSON{}, err
+		return client.Tenant{}, err
 	}
 	t, created, err := c.intake.PutTenant(c.ctx(), id, sent.apply)
 	if err != nil {
-		return tenantJSON{}, err
+		return client.Tenant{}, err
 	}
 	if created {
 		c.status = http.StatusCreated

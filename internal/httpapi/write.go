@@ -1,45 +1,66 @@
 package httpapi
 
 import (
+	"encoding"
 	"encoding/json"
 	"math"
+	"reflect"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest/jsonscan"
 )
 
-// The items of long lists, and what is asked for most, are written by hand: encoding/json takes
-// three times as long for them, most of it to check and compact what their types write themselves.
-// The bytes are the same: what stands here about a type is also in the tags of its fields, from
-// which the document is made, and a test compares the two.
+// Answers are written by the tags of their types, from which the document is made too. The bytes are
+// those of encoding/json, which a test compares; that takes three times as long, most of it to check
+// and compact what the types write themselves.
 
-// written is a value that writes itself as JSON.
-type written interface {
-	appendJSON(b []byte) []byte
+// paper is what a value is written on. It may be used again for the next one.
+type paper struct {
+	text []byte
+	of   reflect.Type // of the last value
+	*shape
 }
 
-// writtenAs returns how a value is written by hand, if it is. One with an object that is damaged is
-// not: encoding/json says what is wrong with it.
-func writtenAs(value any) (by written, is bool) {
-	var object andon.JSON
-	switch v := value.(type) {
-	case *andon.Event:
-		by, object = (*eventJSON)(v), v.Attributes
-	case *entryJSON:
-		by, object = v, v.Attributes
-	case *deviceJSON:
-		by, object = v, v.Attributes
-	case *andon.Reading:
-		by, object = (*readingJSON)(v), v.Metadata
-	case *andon.MetricReading:
-		by = (*metricJSON)(v)
-	case written:
-		by = v
+// writer appends the value of a type that is at an address.
+type writer func([]byte, unsafe.Pointer) []byte
+
+// shape is how values of a type are written.
+type shape struct {
+	write   writer    // nil: by encoding/json
+	objects []uintptr // offsets of what is JSON already, unless it is damaged
+}
+
+// shapeOf returns how what pointers of a type point to is written.
+func (a *API) shapeOf(t reflect.Type) *shape {
+	known, ok := a.shapes.Load(t)
+	if !ok {
+		s := &shape{}
+		s.write = s.writerOf(t.Elem())
+		known, _ = a.shapes.LoadOrStore(t, s)
 	}
-	return by, by != nil && isObject(string(object))
+	return known.(*shape)
+}
+
+// json writes what a pointer points to. It reports false where encoding/json is to write it, which
+// says what is wrong with an object that is damaged.
+func (p *paper) json(a *API, value any) bool {
+	if t := reflect.TypeOf(value); t != p.of {
+		p.of, p.shape = t, a.shapeOf(t)
+	}
+	at := reflect.ValueOf(value).UnsafePointer()
+	for _, object := range p.objects {
+		if !isObject(*(*string)(unsafe.Add(at, object))) {
+			return false
+		}
+	}
+	if p.write != nil {
+		p.text = p.write(p.text[:0], at)
+	}
+	return p.write != nil
 }
 
 // isObject reports whether text is a JSON object, or absent.
@@ -48,216 +69,152 @@ func isObject(text string) bool {
 	return text == "" || s.Skip(0) == nil && s.End() == nil
 }
 
-type (
-	eventJSON   andon.Event
-	readingJSON andon.Reading
-	metricJSON  andon.MetricReading
-)
+// writing makes a writer of what appends a value, whose type may have another name.
+func writing[T any](appendTo func([]byte, T) []byte) writer {
+	return func(b []byte, at unsafe.Pointer) []byte { return appendTo(b, *(*T)(at)) }
+}
 
-// members writes the members of an object, behind its opening brace.
-type members []byte
+func appendWhole[T int | uint8](b []byte, n T) []byte { return strconv.AppendInt(b, int64(n), 10) }
 
-// name begins a member.
-func (m *members) name(name string) {
-	b := *m
-	if b[len(b)-1] != '{' {
-		b = append(b, ',')
+func (s *shape) writerOf(t reflect.Type) writer {
+	switch t {
+	case reflect.TypeFor[andon.Time]():
+		return func(b []byte, at unsafe.Pointer) []byte { return appendTime(b, *(*andon.Time)(at)) }
+	case reflect.TypeFor[andon.JSON]():
+		return writing(appendCompact)
+	case reflect.TypeFor[andon.Metrics]():
+		return writing(appendMetrics)
 	}
-	b = append(b, '"')
-	b = append(b, name...)
-	*m = append(b, '"', ':')
-}
-
-func (m *members) text(name, text string) {
-	m.name(name)
-	*m = appendText(*m, text)
-}
-
-// some writes a text, unless it is empty.
-func (m *members) some(name, text string) {
-	if text != "" {
-		m.text(name, text)
+	itself := reflect.PointerTo(t)
+	if itself.Implements(reflect.TypeFor[json.Marshaler]()) ||
+		itself.Implements(reflect.TypeFor[encoding.TextMarshaler]()) {
+		return nil
 	}
-}
-
-// person writes a person, who is null where there is none.
-func (m *members) person(name string, p *andon.PersonID) {
-	m.name(name)
-	if p == nil {
-		*m = append(*m, "null"...)
-		return
+	switch t.Kind() {
+	case reflect.String:
+		return func(b []byte, at unsafe.Pointer) []byte { return appendText(b, *(*string)(at)) }
+	case reflect.Bool:
+		return writing(strconv.AppendBool)
+	case reflect.Int:
+		return writing(appendWhole[int])
+	case reflect.Uint8:
+		return writing(appendWhole[uint8])
+	case reflect.Float64:
+		return writing(appendNumber)
+	case reflect.Pointer:
+		return writerOfPointer((&shape{}).writerOf(t.Elem()))
+	case reflect.Slice:
+		return writerOfSlice((&shape{}).writerOf(t.Elem()), t.Elem().Size())
+	case reflect.Struct:
+		return s.writerOfStruct(t)
 	}
-	*m = appendText(*m, string(*p))
+	return nil
 }
 
-func (m *members) time(name string, t andon.Time) {
-	m.name(name)
-	*m = appendTime(*m, t)
-}
-
-// when writes a time, unless there is none.
-func (m *members) when(name string, t andon.Time) {
-	if t != 0 {
-		m.time(name, t)
+func writerOfPointer(write writer) writer {
+	if write == nil {
+		return nil
 	}
-}
-
-func (m *members) whole(name string, n int) {
-	m.name(name)
-	*m = strconv.AppendInt(*m, int64(n), 10)
-}
-
-func (m *members) number(name string, x float64) {
-	m.name(name)
-	*m = appendNumber(*m, x)
-}
-
-func (m *members) truth(name string, is bool) {
-	m.name(name)
-	*m = strconv.AppendBool(*m, is)
-}
-
-// object writes an object as it was received, without its spaces, unless there is none.
-func (m *members) object(name string, text andon.JSON) {
-	if text != "" {
-		m.name(name)
-		*m = appendCompact(*m, string(text))
-	}
-}
-
-func (m *members) event(e *andon.Event) {
-	m.text("device", string(e.Device))
-	m.time("time", e.Time)
-	m.text("state", string(e.State))
-	m.some("operator", string(e.Operator))
-	m.some("escalated_to", string(e.EscalatedTo))
-	m.some("message", e.Message)
-	m.object("attributes", e.Attributes)
-}
-
-func (e *eventJSON) appendJSON(b []byte) []byte {
-	m := members(append(b, '{'))
-	m.event((*andon.Event)(e))
-	return append(m, '}')
-}
-
-func (e *entryJSON) appendJSON(b []byte) []byte {
-	m := members(append(b, '{'))
-	m.event(&e.Event)
-	m.name("escalations")
-	m = append(m, '[')
-	for i := range e.Escalations {
-		if i > 0 {
-			m = append(m, ',')
+	return func(b []byte, at unsafe.Pointer) []byte {
+		if at = *(*unsafe.Pointer)(at); at == nil {
+			return append(b, "null"...)
 		}
-		m = e.Escalations[i].appendJSON(m)
+		return write(b, at)
 	}
-	m = append(m, ']')
-	if w := e.Withdrawn; w != nil {
-		m.name("withdrawn")
-		m = append(m, '{')
-		m.time("at", w.At)
-		m.some("by", string(w.By))
-		m.some("note", w.Note)
-		m = append(m, '}')
+}
+
+func writerOfSlice(write writer, size uintptr) writer {
+	if write == nil {
+		return nil
 	}
-	return append(m, '}')
-}
-
-func (r *recordJSON) appendJSON(b []byte) []byte {
-	m := members(append(b, '{'))
-	m.person("to", r.To)
-	m.time("at", r.At)
-	m.some("by", string(r.By))
-	m.some("note", r.Note)
-	return append(m, '}')
-}
-
-func (d *deviceJSON) appendJSON(b []byte) []byte {
-	m := members(append(b, '{'))
-	m.text("device", string(d.Device))
-	m.some("state", string(d.State))
-	m.whole("severity", int(d.Severity))
-	m.when("since", d.Since)
-	m.when("time", d.Time)
-	m.when("received", d.Received)
-	m.some("operator", string(d.Operator))
-	m.some("escalated_to", string(d.EscalatedTo))
-	m.when("incident_since", d.IncidentSince)
-	m.truth("silent", d.Silent)
-	m.some("message", d.Message)
-	m.object("attributes", d.Attributes)
-	m.when("retired", d.Retired)
-	m.when("last_retired", d.LastRetired)
-	return append(m, '}')
-}
-
-func (s *statesJSON) appendJSON(b []byte) []byte {
-	m := members(append(b, `{"items":[`...))
-	for i := range s.Items {
-		if i > 0 {
-			m = append(m, ',')
+	return func(b []byte, at unsafe.Pointer) []byte {
+		all := *(*[]struct{})(at) // what its elements are makes no difference to its length
+		if all == nil {
+			return append(b, "null"...)
 		}
-		m = s.Items[i].appendJSON(m)
+		b = append(b, '[')
+		for i := range uintptr(len(all)) {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = write(b, unsafe.Add(unsafe.Pointer(unsafe.SliceData(all)), i*size))
+		}
+		return append(b, ']')
 	}
-	m = append(m, ']')
-	m.whole("total", s.Total)
-	m.whole("silent", s.Silent)
-	m.some("next", s.Next)
-	return append(m, '}')
 }
 
-func (s *stateCountJSON) appendJSON(b []byte) []byte {
-	m := members(append(b, '{'))
-	m.text("state", string(s.State))
-	m.whole("severity", int(s.Severity))
-	m.text("letter", s.Letter)
-	m.text("colour", s.Colour)
-	m.text("symbol", s.Symbol)
-	m.whole("count", s.Count)
-	m.whole("silent", s.Silent)
-	return append(m, '}')
+// member is a field of a struct, or of one that is embedded there.
+type member struct {
+	offset   uintptr
+	name     string       // with its quotes, comma and colon
+	optional reflect.Kind // it is left out where it is empty; Invalid: it never is
+	write    writer
 }
 
-func (i *intervalJSON) appendJSON(b []byte) []byte {
-	m := members(append(b, '{'))
-	m.text("state", string(i.State))
-	m.time("from", i.From)
-	m.when("to", i.To)
-	m.number("seconds", i.Seconds)
-	return append(m, '}')
-}
-
-func (a *assignmentJSON) appendJSON(b []byte) []byte {
-	m := members(append(b, '{'))
-	m.text("device", string(a.Device))
-	m.person("operator", a.Operator)
-	m.time("from", a.From)
-	m.when("to", a.To)
-	return append(m, '}')
-}
-
-func (r *readingJSON) appendJSON(b []byte) []byte {
-	m := members(append(b, '{'))
-	m.text("device", string(r.Device))
-	m.time("time", r.Time)
-	m.name("metrics")
-	m = append(m, '{')
-	for _, x := range r.Metrics {
-		m.name(escapedName(x.Name))
-		m = strconv.AppendFloat(m, x.Value, 'g', -1, 64)
+func (s *shape) writerOfStruct(t reflect.Type) writer {
+	var members []member
+	for _, f := range reflect.VisibleFields(t) {
+		name, option, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous || !f.IsExported() || name == "-" {
+			continue
+		}
+		m := member{name: `,"` + name + `":`, write: (&shape{}).writerOf(f.Type)}
+		for i := range f.Index {
+			m.offset += t.FieldByIndex(f.Index[:i+1]).Offset
+		}
+		if option != "" {
+			m.optional = f.Type.Kind()
+		}
+		if m.write == nil {
+			return nil
+		}
+		if f.Type == reflect.TypeFor[andon.JSON]() {
+			s.objects = append(s.objects, m.offset)
+		}
+		members = append(members, m)
 	}
-	m = append(m, '}')
-	m.object("metadata", r.Metadata)
-	return append(m, '}')
+	return func(b []byte, at unsafe.Pointer) []byte {
+		b = append(b, '{')
+		skipped := 1 // the comma of the first one
+		for i := range members {
+			m := &members[i]
+			if value := unsafe.Add(at, m.offset); !isEmpty(value, m.optional) {
+				b = m.write(append(b, m.name[skipped:]...), value)
+				skipped = 0
+			}
+		}
+		return append(b, '}')
+	}
 }
 
-func (r *metricJSON) appendJSON(b []byte) []byte {
-	m := members(append(b, '{'))
-	m.text("device", string(r.Device))
-	m.time("time", r.Time)
-	m.number("value", r.Value)
-	return append(m, '}')
+func isEmpty(at unsafe.Pointer, kind reflect.Kind) bool {
+	switch kind {
+	case reflect.String:
+		return *(*string)(at) == ""
+	case reflect.Int64, reflect.Float64:
+		return *(*int64)(at) == 0
+	case reflect.Int:
+		return *(*int)(at) == 0
+	case reflect.Bool, reflect.Uint8:
+		return *(*uint8)(at) == 0
+	case reflect.Pointer:
+		return *(*unsafe.Pointer)(at) == nil
+	case reflect.Slice:
+		return len(*(*[]struct{})(at)) == 0
+	}
+	return false
+}
+
+func appendMetrics(b []byte, all andon.Metrics) []byte {
+	b = append(b, '{')
+	for i, x := range all {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, '"'), escapedName(x.Name)...), `":`...)
+		b = strconv.AppendFloat(b, x.Value, 'g', -1, 64)
+	}
+	return append(b, '}')
 }
 
 // escapedName is the name of a metric without its quotes, escaped as andon.Metrics does: for HTML,

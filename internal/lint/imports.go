@@ -26,6 +26,7 @@ func plan() []layer {
 		{dir: "internal/tools/release", may: ". internal/lint/licences"},
 		{dir: "internal/spell", pure: true},
 		{dir: "internal/sleep", pure: true},
+		{dir: "internal/seq", pure: true},
 		{dir: "internal/golden"},
 		{dir: "internal/current", pure: true, may: "."},
 		{dir: "internal/feed", pure: true, may: "."},
@@ -40,14 +41,15 @@ func plan() []layer {
 		{dir: "internal/ingest/*", pure: true, may: ". internal/spell internal/ingest " +
 			"internal/ingest/jsonscan"},
 		{dir: "internal/intake", pure: true, may: ". internal/ingest"},
-		{dir: "internal/store/wrap", pure: true, may: ". internal/sleep"},
+		{dir: "internal/store/wrap", pure: true, may: ". internal/seq internal/sleep"},
 		{dir: "internal/bench", pure: true, may: ". internal/sleep internal/store/wrap"},
 		{dir: "internal/bench/peer", may: ". internal/bench internal/ingest " +
 			"internal/ingest/jsonfeed"},
 
 		{dir: "client", may: ". internal/sleep"},
 		{dir: "internal/config", may: ". internal/spell"},
-		{dir: "internal/httpapi", may: ". internal/intake internal/live internal/spell " +
+		// The types of answers are the client's.
+		{dir: "internal/httpapi", may: ". client internal/intake internal/live internal/spell " +
 			"internal/session internal/ui internal/ingest internal/ingest/jsonfeed " +
 			"internal/ingest/jsonscan"},
 
@@ -59,7 +61,7 @@ func plan() []layer {
 		{dir: "internal/enginetest"},
 		{dir: "internal/tools/cassandra", may: "internal/enginetest"},
 
-		{dir: "internal/app", may: ". internal/config internal/httpapi internal/intake " +
+		{dir: "internal/app", may: ". client internal/config internal/httpapi internal/intake " +
 			"internal/sleep internal/store/adapter internal/store/all internal/store/wrap"},
 		{dir: "cmd/andon", may: "internal/cli"},
 
@@ -73,39 +75,40 @@ func planOfCommands() []layer {
 		{dir: "internal/cli/clitest", may: ". client internal/httpapi internal/intake " +
 			"internal/store/memstore internal/store/wrap"},
 		{dir: "internal/cli/draw", may: "."},
-		{dir: "internal/cli/command", may: ". client internal/cli/draw internal/httpapi " +
+		{dir: "internal/cli/command", may: ". client internal/cli/draw " +
 			"internal/spell"},
 		{dir: "internal/cli/local", may: ". internal/app internal/cli/command internal/config " +
 			"internal/store/all"},
 		{dir: "internal/cli/*", may: ". client internal/app internal/bench internal/bench/peer " +
 			"internal/cli/command internal/cli/draw internal/cli/local internal/config " +
-			"internal/httpapi internal/ingest internal/ingest/table internal/simulate " +
+			"internal/httpapi internal/ingest internal/ingest/table internal/ingest/workbench " +
+			"internal/simulate " +
 			"internal/sleep internal/spell internal/store/adapter internal/store/all " +
 			"internal/store/wrap storecheck"},
-		{dir: "internal/cli", may: ". internal/cli/change internal/cli/command " +
+		{dir: "internal/cli", may: ". client internal/cli/change internal/cli/command " +
 			"internal/cli/doctor internal/cli/draw internal/cli/live internal/cli/measure " +
-			"internal/cli/operate internal/cli/query internal/cli/transfer internal/httpapi " +
-			"internal/store/all"},
+			"internal/cli/operate internal/cli/query internal/cli/transfer internal/store/all"},
 	}
 }
 
 // planOfStores is the part of the plan that a new store adds to.
 func planOfStores() []layer {
 	return []layer{
-		{dir: "internal/store/shared", pure: true, may: ". internal/current"},
+		{dir: "internal/store/shared", pure: true, may: ". internal/current internal/seq " +
+			"internal/sleep internal/store/tenants"},
 		{dir: "internal/store/adapter", may: ". internal/config"},
 		{dir: "internal/store/tenants", pure: true, may: "."},
 		{dir: "internal/store/memstore", pure: true, may: ". internal/config internal/feed " +
-			"internal/store/adapter internal/store/tenants"},
+			"internal/seq internal/store/adapter internal/store/tenants"},
 		{dir: "internal/store/pebblestore", may: ". internal/config internal/cuckoo " +
-			"internal/current internal/eventlog internal/feed internal/rwlock " +
+			"internal/current internal/eventlog internal/feed internal/rwlock internal/seq " +
 			"internal/store/adapter internal/store/tenants"},
 		{dir: "internal/store/cassandrastore", may: ". internal/config internal/cuckoo " +
-			"internal/current internal/rwlock internal/sleep internal/store/adapter " +
+			"internal/current internal/rwlock internal/seq internal/sleep internal/store/adapter " +
 			"internal/store/shared internal/store/tenants internal/store/wrap"},
 		{dir: "internal/store/dynamostore", may: ". internal/config internal/cuckoo " +
-			"internal/current internal/store/adapter internal/store/shared " +
-			"internal/store/tenants internal/store/wrap"},
+			"internal/current internal/seq internal/sleep internal/store/adapter " +
+			"internal/store/shared internal/store/tenants internal/store/wrap"},
 		{dir: "internal/store/all", may: ". internal/config internal/store/adapter " +
 			"internal/store/cassandrastore internal/store/dynamostore internal/store/memstore " +
 			"internal/store/pebblestore internal/store/wrap"},

@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/cli/command"
 )
@@ -29,7 +28,6 @@ every hour; this is for a disk that is full. Nothing goes that could still be re
 	form.OnceJSON(cmd)
 	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error {
 		return t.Ask(ctx, func(c *client.Client) error {
-			type swept = client.Swept
 			all, err := c.Sweep(ctx, dryRun)
 			if err != nil {
 				return err
@@ -37,13 +35,8 @@ every hour; this is for a disk that is full. Nothing goes that could still be re
 			o := command.Output{Format: form, All: true, None: func() string {
 				return "nothing has expired that is still there"
 			}}
-			return command.Show(p, &o, []command.Column[swept]{
-				command.TextColumn("tenant", func(s *swept) string { return string(s.Tenant) }),
-				command.TimeColumn("events_before", func(s *swept) andon.Time { return s.Events }),
-				command.TimeColumn("readings_before", func(s *swept) andon.Time {
-					return s.Readings
-				}),
-			}, command.Each(all))
+			columns := command.Fields[client.Swept]("tenant", "events_before", "readings_before")
+			return command.Show(p, &o, columns, command.Each(all))
 		})
 	})
 	return cmd

@@ -78,23 +78,12 @@ func tenantsNamed(
 }
 
 func tenantColumns() []command.Column[client.Tenant] {
-	type tenant = client.Tenant
-	return []command.Column[tenant]{
-		command.TextColumn("tenant", func(t *tenant) string { return string(t.Tenant) }),
-		command.TextColumn("events", func(t *tenant) string { return t.Retention.Events.String() }),
-		command.TextColumn("readings",
-			func(t *tenant) string { return t.Retention.Readings.String() }),
-		command.TextColumn("max_future", func(t *tenant) string { return t.MaxFuture.String() }),
-		command.TextColumn("silent_after",
-			func(t *tenant) string { return t.SilentAfter.String() }),
-		{
-			Name: "states",
-			Text: func(t *tenant) string { return command.JSONText(t.States) },
-			Cell: func(_ command.Looks, t *tenant) draw.Cell {
-				return draw.Cell{Text: statesShown(t.States)}
-			},
-		},
+	columns := command.Fields[client.Tenant]("tenant", "retention.events", "retention.readings",
+		"max_future", "silent_after", "states")
+	columns[len(columns)-1].Cell = func(_ command.Looks, t *client.Tenant) draw.Cell {
+		return draw.Cell{Text: statesShown(t.States)}
 	}
+	return columns
 }
 
 // statesShown is a set of states as --state takes it.

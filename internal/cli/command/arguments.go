@@ -25,7 +25,8 @@ func CheckArguments(cmd *cobra.Command) {
 		CheckArguments(below)
 	}
 	cmd.Flags().SortFlags = false
-	if a, plain := argumentsOf(cmd.Use); plain && !cmd.HasSubCommands() {
+	isGroup := cmd.DisableFlagParsing
+	if a, plain := argumentsOf(cmd.Use); plain && !isGroup {
 		cmd.Args = a.Check
 	}
 }

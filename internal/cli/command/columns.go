@@ -1,7 +1,11 @@
 package command
 
 import (
+	"encoding"
 	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/andonhq/andon"
@@ -9,92 +13,192 @@ import (
 	"github.com/andonhq/andon/internal/cli/draw"
 )
 
-// EventColumns are those of events.
-func EventColumns() []Column[andon.Event] {
-	type event = andon.Event
-	return []Column[event]{
-		TextColumn("device", func(e *event) string { return string(e.Device) }),
-		exactColumn("time", func(e *event) andon.Time { return e.Time }),
-		AgeColumn("age", func(e *event) andon.Time { return e.Time }),
-		StateColumn(func(e *event) andon.State { return e.State }),
-		TextColumn("operator", func(e *event) string { return string(e.Operator) }),
-		TextColumn("escalated_to", func(e *event) string { return string(e.EscalatedTo) }),
-		TextColumn("message", func(e *event) string { return e.Message }),
-		ProgramColumn("attributes", func(e *event) string { return string(e.Attributes) }),
-	}
-}
+// Columns are made by the names that JSON has for the fields of an item. In the name
+// "retention.events" the last part is that of the column.
+type Columns[T any] []Column[T]
 
-// UntilColumn is when something ended, or that it goes on.
-func UntilColumn[T any](at func(*T) andon.Time) Column[T] {
-	c := TimeColumn("to", at)
-	c.Cell = func(_ Looks, item *T) draw.Cell {
-		if at(item) == 0 {
-			return draw.Cell{Text: "now"}
-		}
-		return draw.Cell{Text: draw.Clock(at(item))}
+// Fields are columns that people and programs see alike, but that people see times to the second.
+func Fields[T any](names ...string) Columns[T] { return Columns[T]{}.Fields(names...) }
+
+// Fields adds such columns.
+func (c Columns[T]) Fields(names ...string) Columns[T] {
+	for _, name := range names {
+		f := fieldOf[T](name)
+		c = append(c, Column[T]{Name: f.name, Text: f.text, Cell: f.cell})
 	}
 	return c
 }
 
+// Hidden adds columns that only programs see.
+func (c Columns[T]) Hidden(names ...string) Columns[T] {
+	for _, name := range names {
+		f := fieldOf[T](name)
+		c = append(c, Column[T]{Name: f.name, Text: f.text})
+	}
+	return c
+}
+
+// Exact adds a time that names an entry, so that people see all of it, too.
+func (c Columns[T]) Exact(name string) Columns[T] {
+	at := TimeOf[T](name)
+	return append(c, Column[T]{
+		Name: name, Text: fieldOf[T](name).text,
+		Cell: func(_ Looks, item *T) draw.Cell {
+			return draw.Cell{Text: at(item).Std().Format("2006-01-02 15:04:05.999999"), Whole: true}
+		},
+	})
+}
+
+// Age adds how long ago a time was; programs can work it out.
+func (c Columns[T]) Age(heading, name string) Columns[T] {
+	at := TimeOf[T](name)
+	return append(c, Column[T]{Name: heading, Cell: func(l Looks, item *T) draw.Cell {
+		return draw.Cell{Text: l.age(at(item)), Right: true}
+	}})
+}
+
+// State adds the state, as its tenant wants it to look.
+func (c Columns[T]) State() Columns[T] {
+	text := fieldOf[T]("state").text
+	return append(c, Column[T]{Name: "state", Text: text, Cell: func(l Looks, item *T) draw.Cell {
+		return l.state(andon.State(text(item)))
+	}})
+}
+
+// OrElse has people see a text in a column where there is nothing.
+func (c Columns[T]) OrElse(name, text string) Columns[T] {
+	i := slices.IndexFunc(c, func(column Column[T]) bool { return column.Name == name })
+	cell := c[i].Cell
+	c[i].Cell = func(l Looks, item *T) draw.Cell {
+		if shown := cell(l, item); shown.Text != "" {
+			return shown
+		}
+		return draw.Cell{Text: text}
+	}
+	return c
+}
+
+// TimeOf returns what reads a time of an item.
+func TimeOf[T any](name string) func(*T) andon.Time {
+	f := fieldOf[T](name)
+	return func(item *T) andon.Time { return andon.Time(f.value(item).Int()) }
+}
+
+// field is a field of an item, as JSON names it.
+type field[T any] struct {
+	name     string
+	index    []int
+	optional bool // JSON leaves it out where it is zero
+	right    bool // it is a number
+}
+
+func fieldOf[T any](path string) field[T] {
+	f, t := field[T]{}, reflect.TypeFor[T]()
+	for f.name = range strings.SplitSeq(path, ".") {
+		fields := reflect.VisibleFields(t)
+		i := slices.IndexFunc(fields, func(s reflect.StructField) bool {
+			name, option, _ := strings.Cut(s.Tag.Get("json"), ",")
+			f.optional = option != ""
+			return name == f.name
+		})
+		if i < 0 {
+			panic(fmt.Sprintf("command: %s has no field %s", reflect.TypeFor[T](), path))
+		}
+		f.index, t = append(f.index, fields[i].Index...), fields[i].Type
+	}
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	f.right = t.Kind() >= reflect.Int && t.Kind() <= reflect.Float64 &&
+		!t.Implements(reflect.TypeFor[encoding.TextMarshaler]())
+	return f
+}
+
+func (f *field[T]) value(item *T) reflect.Value {
+	return reflect.ValueOf(item).Elem().FieldByIndex(f.index)
+}
+
+// text is the field for a program: as JSON has it, without the quotes; what is absent is empty.
+func (f field[T]) text(item *T) string {
+	v := f.value(item)
+	switch x := v.Interface().(type) {
+	case andon.Time:
+		return timeText(x)
+	case []string:
+		return strings.Join(x, ", ")
+	}
+	switch {
+	case v.Kind() == reflect.String:
+		return v.String()
+	case f.optional && v.IsZero():
+		return ""
+	}
+	text, plain := JSONText(v.Interface()), ""
+	if json.Unmarshal([]byte(text), &plain) == nil {
+		return plain
+	}
+	return text
+}
+
+// cell is the field for a person.
+func (f field[T]) cell(l Looks, item *T) draw.Cell {
+	if at, ok := f.value(item).Interface().(andon.Time); ok {
+		return draw.Cell{Text: TimeShown(at), Whole: true}
+	}
+	if f.right {
+		return draw.Cell{Text: f.text(item), Right: true}
+	}
+	return draw.Cell{Text: l.short(draw.Legible(f.text(item)))}
+}
+
+// EventColumns are those of events.
+func EventColumns[T any]() Columns[T] {
+	return Fields[T]("device").Exact("time").Age("age", "time").State().
+		Fields("operator", "escalated_to", "message").Hidden("attributes")
+}
+
 // AssignmentColumns are those of who is assigned to a device.
 func AssignmentColumns() []Column[client.Assignment] {
-	type assignment = client.Assignment
-	return []Column[assignment]{
-		TextColumn("device", func(a *assignment) string { return string(a.Device) }),
-		{
-			Name: "operator",
-			Text: func(a *assignment) string { return string(a.Operator) },
-			Cell: func(l Looks, a *assignment) draw.Cell {
-				if a.Operator == "" {
-					return draw.Cell{Text: "(nobody)"}
-				}
-				return draw.Cell{Text: l.short(draw.Legible(string(a.Operator)))}
-			},
-		},
-		TimeColumn("from", func(a *assignment) andon.Time { return a.From }),
-		UntilColumn(func(a *assignment) andon.Time { return a.To }),
-		{Name: "for", Cell: func(l Looks, a *assignment) draw.Cell {
+	columns := Fields[client.Assignment]("device", "operator", "from", "to").
+		OrElse("operator", "(nobody)").OrElse("to", "now")
+	return append(columns, Column[client.Assignment]{
+		Name: "for", Cell: func(l Looks, a *client.Assignment) draw.Cell {
 			end := a.To
 			if end == 0 {
 				end = l.Now
 			}
 			return draw.Cell{Text: draw.Age(end.Sub(a.From)), Right: true}
-		}},
-	}
+		},
+	})
 }
 
 // ReadingColumns are those of readings: with metrics named each has one of its own, and else they
 // share one.
 func ReadingColumns(metrics []andon.MetricName) []Column[andon.Reading] {
-	type reading = andon.Reading
-	columns := []Column[reading]{
-		TextColumn("device", func(r *reading) string { return string(r.Device) }),
-		TimeColumn("time", func(r *reading) andon.Time { return r.Time }),
-		AgeColumn("age", func(r *reading) andon.Time { return r.Time }),
-	}
+	columns := Fields[andon.Reading]("device", "time").Age("age", "time")
 	for _, name := range metrics {
 		columns = append(columns, metricColumn(name))
 	}
 	if len(metrics) == 0 {
-		columns = append(columns, Column[reading]{
-			Name: "metrics",
-			Text: func(r *reading) string { return JSONText(r.Metrics) },
-			Cell: func(_ Looks, r *reading) draw.Cell {
-				return draw.Cell{Text: metricsShown(r.Metrics)}
-			},
-		})
+		columns = columns.Hidden("metrics")
+		columns[len(columns)-1].Cell = func(_ Looks, r *andon.Reading) draw.Cell {
+			return draw.Cell{Text: metricsShown(r.Metrics)}
+		}
 	}
-	return append(columns,
-		ProgramColumn("metadata", func(r *reading) string { return string(r.Metadata) }))
+	return columns.Hidden("metadata")
 }
 
 func metricColumn(name andon.MetricName) Column[andon.Reading] {
-	return NumberColumn(string(name), func(r *andon.Reading) string {
+	text := func(r *andon.Reading) string {
 		if x, ok := r.Metrics.Get(name); ok {
-			return NumberText(x)
+			return JSONText(x) // 1234567 and not 1.234567e+06
 		}
 		return ""
-	})
+	}
+	cell := func(_ Looks, r *andon.Reading) draw.Cell {
+		return draw.Cell{Text: text(r), Right: true}
+	}
+	return Column[andon.Reading]{Name: string(name), Text: text, Cell: cell}
 }
 
 // JSONText is a value as JSON; what can't be written so is empty.
@@ -109,7 +213,7 @@ func JSONText(value any) string {
 func metricsShown(m andon.Metrics) string {
 	parts := make([]string, len(m))
 	for i, x := range m {
-		parts[i] = draw.Legible(string(x.Name)) + "=" + NumberText(x.Value)
+		parts[i] = draw.Legible(string(x.Name)) + "=" + JSONText(x.Value)
 	}
 	return strings.Join(parts, "  ")
 }

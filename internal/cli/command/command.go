@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/cli/draw"
-	"github.com/andonhq/andon/internal/httpapi"
 )
 
 // Program is one run of the command line.
@@ -22,7 +22,7 @@ type Program struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Environ        []string // "NAME=value"
-	Version        httpapi.Version
+	Version        client.Version
 	Now            func() andon.Time
 	Started        bool // the arguments were understood
 }

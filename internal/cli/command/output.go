@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/cli/draw"
 )
 
@@ -228,6 +230,29 @@ func Each[T any](items []T) iter.Seq2[T, error] {
 		for _, item := range items {
 			if !yield(item, nil) {
 				return
+			}
+		}
+	}
+}
+
+// Records gives each record of some entries with its entry; order is that of an entry's records.
+func Records(
+	entries iter.Seq2[client.Entry, error], order andon.Order,
+) iter.Seq2[client.Escalation, error] {
+	return func(yield func(client.Escalation, error) bool) {
+		for e, err := range entries {
+			if err != nil {
+				yield(client.Escalation{}, err)
+				return
+			}
+			if order == andon.Asc {
+				slices.Reverse(e.Escalations)
+			}
+			for _, r := range e.Escalations {
+				one := client.Escalation{Device: e.Device, Time: e.Time, State: e.State, Record: r}
+				if !yield(one, nil) {
+					return
+				}
 			}
 		}
 	}

@@ -2,7 +2,6 @@ package command
 
 import (
 	"bufio"
-	"strconv"
 	"strings"
 
 	"github.com/andonhq/andon"
@@ -19,73 +18,6 @@ type Column[T any] struct {
 // title is the name as the heading of a column.
 func (c *Column[T]) title() string {
 	return strings.ToUpper(strings.ReplaceAll(c.Name, "_", " "))
-}
-
-// TextColumn is a column that people and programs see alike.
-func TextColumn[T any](name string, text func(*T) string) Column[T] {
-	return Column[T]{Name: name, Text: text, Cell: func(l Looks, item *T) draw.Cell {
-		return draw.Cell{Text: l.short(draw.Legible(text(item)))}
-	}}
-}
-
-// TimeColumn is a time: of the second for people, whole for programs.
-func TimeColumn[T any](name string, at func(*T) andon.Time) Column[T] {
-	return Column[T]{
-		Name: name,
-		Text: func(item *T) string { return timeText(at(item)) },
-		Cell: func(_ Looks, item *T) draw.Cell {
-			return draw.Cell{Text: TimeShown(at(item)), Whole: true}
-		},
-	}
-}
-
-// exactColumn is a time that names an entry, so that people see all of it, too.
-func exactColumn[T any](name string, at func(*T) andon.Time) Column[T] {
-	c := TimeColumn(name, at)
-	c.Cell = func(_ Looks, item *T) draw.Cell {
-		return draw.Cell{Text: at(item).Std().Format("2006-01-02 15:04:05.999999"), Whole: true}
-	}
-	return c
-}
-
-// AgeColumn is how long ago a time was; programs can work it out.
-func AgeColumn[T any](name string, at func(*T) andon.Time) Column[T] {
-	return Column[T]{Name: name, Cell: func(l Looks, item *T) draw.Cell {
-		return draw.Cell{Text: l.age(at(item)), Right: true}
-	}}
-}
-
-// StateColumn is a state as its tenant wants it to look.
-func StateColumn[T any](name func(*T) andon.State) Column[T] {
-	return Column[T]{
-		Name: "state",
-		Text: func(item *T) string { return string(name(item)) },
-		Cell: func(l Looks, item *T) draw.Cell { return l.state(name(item)) },
-	}
-}
-
-// NumberColumn is a column of numbers.
-func NumberColumn[T any](name string, text func(*T) string) Column[T] {
-	return Column[T]{Name: name, Text: text, Cell: func(_ Looks, item *T) draw.Cell {
-		return draw.Cell{Text: text(item), Right: true}
-	}}
-}
-
-// ProgramColumn is a column that only programs see.
-func ProgramColumn[T any](name string, text func(*T) string) Column[T] {
-	return Column[T]{Name: name, Text: text}
-}
-
-// Of is a column of a part of an item.
-func Of[T, P any](c Column[P], part func(*T) *P) Column[T] {
-	of := Column[T]{Name: c.Name}
-	if c.Text != nil {
-		of.Text = func(item *T) string { return c.Text(part(item)) }
-	}
-	if c.Cell != nil {
-		of.Cell = func(l Looks, item *T) draw.Cell { return c.Cell(l, part(item)) }
-	}
-	return of
 }
 
 // Looks is what a table needs to know beside the items.
@@ -150,9 +82,6 @@ func TimeShown(at andon.Time) string {
 	}
 	return draw.Clock(at)
 }
-
-// NumberText is a number as short as it can be.
-func NumberText(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 // tableSink prints rows below each other. It holds some back to see how wide they are; of a long
 // list each part has a heading of its own.

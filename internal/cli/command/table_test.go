@@ -26,12 +26,13 @@ func TestStatesAreColoured(t *testing.T) {
 // behind it are seen, but never on its way into a file or a pipe.
 func TestOnlyTerminalsCut(t *testing.T) {
 	long := strings.Repeat("é", WidestCell+1)
-	c := TextColumn("note", func(text *string) string { return *text })
-	if got := c.Cell(Looks{}, &long).Text; got != long {
+	e := andon.Event{Message: long}
+	c := Fields[andon.Event]("message")[0]
+	if got := c.Cell(Looks{}, &e).Text; got != long {
 		t.Errorf("in a pipe it is %s", got)
 	}
 	want := strings.Repeat("é", WidestCell-1) + "…"
-	if got := c.Cell(Looks{brief: true}, &long).Text; got != want {
+	if got := c.Cell(Looks{brief: true}, &e).Text; got != want {
 		t.Errorf("on a terminal it is %s", got)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/app"
 	"github.com/andonhq/andon/internal/cli/command"
 	"github.com/andonhq/andon/internal/cli/draw"
@@ -171,7 +172,7 @@ func errPermission() error {
 func newDoctor() (*doctor, *bytes.Buffer) {
 	var out bytes.Buffer
 	return &doctor{Program: &command.Program{
-		Stdout: &out, Stderr: io.Discard, Version: httpapi.Version{Version: "v1"},
+		Stdout: &out, Stderr: io.Discard, Version: client.Version{Version: "v1"},
 		Now: func() andon.Time { return andon.TimeOf(time.Now()) },
 	}, asks: someAsks()}, &out
 }

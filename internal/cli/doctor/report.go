@@ -36,6 +36,16 @@ type examination struct {
 
 func (e *examination) add(all ...finding) { e.Findings = append(e.Findings, all...) }
 
+// fail adds what is wrong, with what to do about it.
+func (e *examination) fail(area, what, found, source, advice string) {
+	e.add(finding{failed, area, what, found, source, advice})
+}
+
+// warn adds what may become wrong.
+func (e *examination) warn(area, what, found, source, advice string) {
+	e.add(finding{warning, area, what, found, source, advice})
+}
+
 func (e *examination) tally(s status) (n int) {
 	for _, f := range e.Findings {
 		if f.Status == s {

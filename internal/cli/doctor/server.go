@@ -53,11 +53,8 @@ func (d *doctor) askServer(ctx context.Context, c *client.Client, clock andon.Te
 		defer cancel()
 		err := server.DeleteTenant(ctx, clock)
 		if err != nil && andon.KindOf(err) != andon.NotFound {
-			d.report.add(finding{
-				Status: failed, Area: "checks", What: "delete the throwaway tenant",
-				Found:  err.Error(),
-				Advice: "Delete it yourself: andon tenant delete " + string(clock),
-			})
+			d.report.fail("checks", "delete the throwaway tenant", err.Error(), "",
+				"Delete it yourself: andon tenant delete "+string(clock))
 		}
 	}()
 	err := server.MakeTenant(ctx, clock)
@@ -65,11 +62,8 @@ func (d *doctor) askServer(ctx context.Context, c *client.Client, clock andon.Te
 		_, err = server.Now(ctx)
 	}
 	if err != nil {
-		d.report.add(finding{
-			Status: failed, Area: "checks", What: "use a tenant",
-			Found: err.Error(), Source: overHTTPSource,
-			Advice: "Nothing can be checked without one. The log of the server has more.",
-		})
+		d.report.fail("checks", "use a tenant", err.Error(), overHTTPSource,
+			"Nothing can be checked without one. The log of the server has more.")
 		return
 	}
 	checks := checking{
@@ -116,21 +110,16 @@ type visit struct {
 func (d *doctor) reach(ctx context.Context, v *visit) bool {
 	version, err := v.Version(ctx)
 	if err != nil {
-		d.report.add(finding{
-			Status: failed, Area: "server", What: "reach", Found: firstLine(d.Explain(err)),
-			Source: "GET /version", Advice: afterFirstLine(d.Explain(err)),
-		})
+		d.report.fail("server", "reach", firstLine(d.Explain(err)), "GET /version",
+			afterFirstLine(d.Explain(err)))
 		return false
 	}
 	d.report.add(
 		finding{well, "server", "version", version.Version, "GET /version", ""},
 		finding{well, "server", "store", version.Store, "GET /version", ""})
 	if err := v.Ready(ctx); err != nil {
-		d.report.add(finding{
-			Status: failed, Area: "server", What: "ready",
-			Found: err.Error(), Source: "GET /readyz",
-			Advice: "It answers but can't serve: the message says why, and so does its log.",
-		})
+		d.report.fail("server", "ready", err.Error(), "GET /readyz",
+			"It answers but can't serve: the message says why, and so does its log.")
 		return false
 	}
 	d.report.add(finding{well, "server", "ready", "yes", "GET /readyz", ""})
@@ -145,9 +134,8 @@ func (d *doctor) findTenants(ctx context.Context, v *visit) {
 	n := 0
 	for t, err := range v.Tenants(ctx) {
 		if err != nil {
-			d.report.add(finding{Status: failed, Area: "server", What: "tenants",
-				Found:  err.Error(),
-				Source: "GET /api/v1/tenants", Advice: "See the log of the server."})
+			d.report.fail("server", "tenants", err.Error(), "GET /api/v1/tenants",
+				"See the log of the server.")
 			return
 		}
 		n++
@@ -156,7 +144,7 @@ func (d *doctor) findTenants(ctx context.Context, v *visit) {
 		}
 	}
 	d.report.add(finding{well, "server", "tenants", fmt.Sprint(n), "GET /api/v1/tenants", ""})
-	d.report.add(leftovers(left)...)
+	d.report.leftovers(left)
 }
 
 func firstLine(err error) string {
@@ -176,11 +164,8 @@ func afterFirstLine(err error) string {
 func (d *doctor) examineMetrics(ctx context.Context, v *visit) {
 	values, server, err := v.metrics(ctx)
 	if err != nil {
-		d.report.add(finding{
-			Status: warning, Area: "server", What: "metrics",
-			Found: err.Error(), Source: "GET /metrics",
-			Advice: "Limits and disk of the server were not looked at.",
-		})
+		d.report.warn("server", "metrics", err.Error(), "GET /metrics",
+			"Limits and disk of the server were not looked at.")
 		return
 	}
 	if !server.IsZero() {

@@ -58,12 +58,10 @@ func (d *doctor) standIn(c *app.Config) (remove func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	d.report.add(finding{
-		Status: warning, Area: "store", What: "directory", Source: d.placeOf("data"),
-		Found: "there is no store in " + c.Data + " yet; the checks ran in a new one beside it",
-		Advice: "andon serve makes it. If you expected one there, name its directory with " +
-			"--data, or the file of your configuration with --config.",
-	})
+	d.report.warn("store", "directory",
+		"there is no store in "+c.Data+" yet; the checks ran in a new one beside it",
+		d.placeOf("data"), "andon serve makes it. If you expected one there, name its directory "+
+			"with --data, or the file of your configuration with --config.")
 	c.Data = filepath.Join(beside, "store")
 	// Where it can't be removed, it is a small directory that says whose it is.
 	return func() { _ = os.RemoveAll(beside) }, nil
@@ -97,10 +95,7 @@ func (d *doctor) openAndCheck(ctx context.Context, c app.Config) error {
 	d.describe(ctx, store, c)
 	d.runChecks(ctx, store, d.checksOf(c))
 	if err := store.Close(); err != nil {
-		d.report.add(finding{
-			Status: failed, Area: "store", What: "closing", Found: err.Error(),
-			Advice: closingAdvice(err),
-		})
+		d.report.fail("store", "closing", err.Error(), "", closingAdvice(err))
 	}
 	return nil
 }
@@ -151,16 +146,13 @@ func (d *doctor) describe(ctx context.Context, store andon.Store, c app.Config) 
 		d.report.add(found)
 	}
 	if err != nil {
-		d.report.add(finding{Status: failed, Area: "store", What: "what it says of itself",
-			Found: err.Error(), Advice: "See docs/stores for what this store needs."})
+		d.report.fail("store", "what it says of itself", err.Error(), "",
+			"See docs/stores for what this store needs.")
 	}
 	if !store.Capabilities().Durable {
-		d.report.add(finding{
-			Status: warning, Area: "store", What: "durability", Source: d.placeOf("store"),
-			Found: "everything is lost when the program ends",
-			Advice: "This store is for trying things out. --store " + c.Engines[0].Name() +
-				" keeps what it acknowledges.",
-		})
+		d.report.warn("store", "durability", "everything is lost when the program ends",
+			d.placeOf("store"), "This store is for trying things out. --store "+
+				c.Engines[0].Name()+" keeps what it acknowledges.")
 	}
 	if takes := c.Takes(); takes.Cache.Key != "" {
 		d.report.add(
@@ -187,27 +179,17 @@ func (d *doctor) findLeftovers(ctx context.Context, store andon.Store) {
 			left = append(left, string(t.ID))
 		}
 	}
-	d.report.add(leftovers(left)...)
+	d.report.leftovers(left)
 }
 
-func leftovers(tenants []string) []finding {
+func (e *examination) leftovers(tenants []string) {
 	if len(tenants) == 0 {
-		return nil
+		return
 	}
-	return []finding{
-		{
-			Status: warning,
-			Area:   "store",
-			What:   "throwaway tenants",
-			Source: "the records of the " +
-				"tenants",
-			Found: fmt.Sprintf("%s of checks that were broken off: %s",
-				draw.Count(len(tenants), "tenant"),
-				strings.Join(tenants[:min(len(tenants), 5)], ", ")),
-			Advice: "If no other check is running now, delete each: andon tenant delete " +
-				tenants[0],
-		},
-	}
+	e.warn("store", "throwaway tenants", fmt.Sprintf("%s of checks that were broken off: %s",
+		draw.Count(len(tenants), "tenant"), strings.Join(tenants[:min(len(tenants), 5)], ", ")),
+		"the records of the tenants",
+		"If no other check is running now, delete each: andon tenant delete "+tenants[0])
 }
 
 // checksOf returns the checks to run: a few on a store that others may use at the same time, unless
@@ -264,10 +246,7 @@ func (c *checking) add(r storecheck.Result) {
 	switch {
 	case r.Err != nil:
 		c.failed++
-		c.report.add(finding{
-			Status: failed, Area: "checks", What: r.Check.String(), Found: r.Err.Error(),
-			Source: c.source, Advice: c.advice,
-		})
+		c.report.fail("checks", r.Check.String(), r.Err.Error(), c.source, c.advice)
 	case r.NotAsked != "":
 		c.notAsked[r.NotAsked] = append(c.notAsked[r.NotAsked], r.Check.String())
 	default:

@@ -64,11 +64,8 @@ func flagsOf(
 // variable and the key of a file are checked alike.
 type settingFlag struct{ text, form string }
 
-// Set is of pflag.Value.
 func (f *settingFlag) Set(text string) error { f.text = text; return nil }
 
-// String is of pflag.Value.
 func (f *settingFlag) String() string { return f.text }
 
-// Type is of pflag.Value.
 func (f *settingFlag) Type() string { return f.form }

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/bench"
 	"github.com/andonhq/andon/internal/cli/command"
 	"github.com/andonhq/andon/internal/golden"
-	"github.com/andonhq/andon/internal/httpapi"
 	"github.com/andonhq/andon/internal/store/memstore"
 )
 
@@ -29,7 +29,7 @@ func runBench(
 	t.Setenv("TMPDIR", dir)
 	var out, notes bytes.Buffer
 	p := &command.Program{
-		Stdout: &out, Stderr: &notes, Version: httpapi.Version{Version: "v1.2.3", Go: "go1.26"},
+		Stdout: &out, Stderr: &notes, Version: client.Version{Version: "v1.2.3", Go: "go1.26"},
 		Now: func() andon.Time { return andon.TimeOf(time.Now()) },
 	}
 	cmd := Command(p)
@@ -141,7 +141,7 @@ func TestBenchLeavesOthersAlone(t *testing.T) {
 // TestBenchGolden: what a person and a program see of one report.
 func TestBenchGolden(t *testing.T) {
 	r := benchReport{
-		Version: httpapi.Version{Version: "v1.2.3", Go: "go1.26.8"},
+		Version: client.Version{Version: "v1.2.3", Go: "go1.26.8"},
 		Machine: benchMachine{
 			CPU: "AMD EPYC", Processors: 2, Memory: 24 << 30, System: "linux/amd64",
 			Kernel: "6.18.44", Go: "go1.26.8", Directory: "/var/lib/andon", Disk: "ext4",

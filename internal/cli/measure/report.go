@@ -6,22 +6,22 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/bench"
 	"github.com/andonhq/andon/internal/cli/command"
 	"github.com/andonhq/andon/internal/cli/draw"
-	"github.com/andonhq/andon/internal/httpapi"
 )
 
 // benchReport is all that was measured, and on what.
 type benchReport struct {
-	Version  httpapi.Version `json:"version"`
-	Machine  benchMachine    `json:"machine"`
-	Devices  int             `json:"devices"`
-	Events   int             `json:"events"` // before anything was measured
-	Seed     uint64          `json:"seed"`
-	Duration time.Duration   `json:"duration_ns"` // of each load
-	Engines  []benchEngine   `json:"engines"`
-	Rows     []bench.Row     `json:"rows"`
+	Version  client.Version `json:"version"`
+	Machine  benchMachine   `json:"machine"`
+	Devices  int            `json:"devices"`
+	Events   int            `json:"events"` // before anything was measured
+	Seed     uint64         `json:"seed"`
+	Duration time.Duration  `json:"duration_ns"` // of each load
+	Engines  []benchEngine  `json:"engines"`
+	Rows     []bench.Row    `json:"rows"`
 }
 
 // benchEngine says what is behind the name of a store.
@@ -89,41 +89,10 @@ func (r *benchReport) table() [][]draw.Cell {
 
 // benchColumns are the columns of CSV, in the units of JSON.
 func benchColumns() []command.Column[bench.Row] {
-	text := command.ProgramColumn[bench.Row]
-	whole := func(name string, of func(*bench.Row) int64) command.Column[bench.Row] {
-		return text(name, func(r *bench.Row) string { return strconv.FormatInt(of(r), 10) })
-	}
-	exact := func(name string, of func(*bench.Row) *float64) command.Column[bench.Row] {
-		return text(name, func(r *bench.Row) string { return maybe(of(r), plainText) })
-	}
-	spell := func(name string, of func(*bench.Row) *time.Duration) command.Column[bench.Row] {
-		return text(name, func(r *bench.Row) string {
-			return maybe(of(r), func(d time.Duration) string {
-				return strconv.FormatInt(int64(d), 10)
-			})
-		})
-	}
-	return []command.Column[bench.Row]{
-		text("subject", func(r *bench.Row) string { return r.Subject }),
-		text("load", func(r *bench.Row) string { return r.Load }),
-		whole("in_flight", func(r *bench.Row) int64 { return int64(r.InFlight) }),
-		whole("ops", func(r *bench.Row) int64 { return r.Ops }),
-		exact("ops_per_second", func(r *bench.Row) *float64 { return &r.OpsRate }),
-		exact("events_per_second", func(r *bench.Row) *float64 { return r.EventsRate }),
-		whole("p50_ns", func(r *bench.Row) int64 { return int64(r.P50) }),
-		whole("p99_ns", func(r *bench.Row) int64 { return int64(r.P99) }),
-		exact("ceiling_events_per_second", func(r *bench.Row) *float64 { return r.CeilingRate }),
-		exact("of_ceiling", func(r *bench.Row) *float64 { return r.OfCeiling }),
-		spell("ceiling_p50_ns", func(r *bench.Row) *time.Duration { return r.CeilingP50 }),
-		spell("ceiling_p99_ns", func(r *bench.Row) *time.Duration { return r.CeilingP99 }),
-		exact("bytes_per_event", func(r *bench.Row) *float64 { return r.BytesPerEvent }),
-		whole("p999_ns", func(r *bench.Row) int64 { return int64(r.P999) }),
-		spell("cpu_ns", func(r *bench.Row) *time.Duration { return r.CPU }),
-		exact("written_per_event", func(r *bench.Row) *float64 { return r.WrittenPerEvent }),
-		text("memory_bytes", func(r *bench.Row) string {
-			return maybe(r.Memory, func(n int64) string { return strconv.FormatInt(n, 10) })
-		}),
-	}
+	return command.Fields[bench.Row]("subject", "load", "in_flight", "ops", "ops_per_second",
+		"events_per_second", "p50_ns", "p99_ns", "ceiling_events_per_second", "of_ceiling",
+		"ceiling_p50_ns", "ceiling_p99_ns", "bytes_per_event", "p999_ns", "cpu_ns",
+		"written_per_event", "memory_bytes")
 }
 
 // maybe is the text of what was measured; what was not is empty.
@@ -135,9 +104,6 @@ func maybe[T any](x *T, text func(T) string) string {
 }
 
 func memoryText(n int64) string { return draw.Bytes(uint64(n)) }
-
-// plainText has no exponent, whatever reads it.
-func plainText(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
 func ratioText(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }
 

@@ -113,7 +113,6 @@ func dial(ctx context.Context, address, head string) (*conn, error) {
 	}, nil
 }
 
-// Do is of bench.Conn.
 func (c *conn) Do(_ context.Context, method, path string, body []byte) ([]byte, error) {
 	const patience = time.Minute
 	b := append(append(append(c.sent[:0], method...), ' '), path...)

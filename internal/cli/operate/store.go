@@ -166,20 +166,9 @@ func isNothing(path string) bool {
 	return errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0
 }
 
-type factJSON struct {
-	Name   string `json:"name"`
-	Value  string `json:"value"`
-	Source string `json:"source"`
-	Advice string `json:"advice,omitempty"`
-}
-
 func printFacts(p *command.Program, facts []wrap.Fact, form string) error {
 	if form == command.FormatJSON {
-		shown := make([]factJSON, len(facts))
-		for i, f := range facts {
-			shown[i] = factJSON(f)
-		}
-		return p.PrintJSON(shown)
+		return p.PrintJSON(facts)
 	}
 	rows := [][]draw.Cell{draw.Texts("WHAT", "IS", "FROM")}
 	for _, f := range facts {

@@ -3,7 +3,6 @@ package query
 import (
 	"context"
 	"fmt"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -67,70 +66,37 @@ func hiddenFlags(cmd *cobra.Command, of *client.DeviceQuery) {
 	cmd.MarkFlagsMutuallyExclusive("retired", "measuring", "assigned")
 }
 
-// deviceColumns are all that a device shows.
+// deviceColumns are all that a device shows. Of one alone each time has its age beside it.
 func deviceColumns() []command.Column[client.Device] {
-	type device = client.Device
-	return []command.Column[device]{
-		command.TextColumn("device", func(d *device) string { return string(d.Device) }),
-		command.StateColumn(func(d *device) andon.State { return d.State }),
-		command.TextColumn("severity",
-			func(d *device) string { return strconv.Itoa(int(d.Severity)) }),
-		momentColumn("since", func(d *device) andon.Time { return d.Since }),
-		momentColumn("time", func(d *device) andon.Time { return d.Time }),
-		momentColumn("received", func(d *device) andon.Time { return d.Received }),
-		command.TextColumn("operator", func(d *device) string { return string(d.Operator) }),
-		command.TextColumn("escalated_to", func(d *device) string { return string(d.EscalatedTo) }),
-		momentColumn("incident_since", func(d *device) andon.Time { return d.IncidentSince }),
-		command.TextColumn("silent",
-			func(d *device) string { return strconv.FormatBool(d.Silent) }),
-		command.TextColumn("message", func(d *device) string { return d.Message }),
-		command.TextColumn("attributes", func(d *device) string { return string(d.Attributes) }),
-	}
-}
-
-// momentColumn is a time with its age, for one item alone.
-func momentColumn[T any](name string, at func(*T) andon.Time) command.Column[T] {
-	c := command.TimeColumn(name, at)
-	c.Cell = func(l command.Looks, item *T) draw.Cell {
-		if at(item) == 0 {
-			return draw.Cell{}
+	columns := command.Fields[client.Device]("device").State().Fields("severity", "since", "time",
+		"received", "operator", "escalated_to", "incident_since", "silent", "message", "attributes")
+	for i := range columns {
+		switch c := &columns[i]; c.Name {
+		case "since", "time", "received", "incident_since":
+			at := command.TimeOf[client.Device](c.Name)
+			c.Cell = func(l command.Looks, d *client.Device) draw.Cell {
+				if at(d) == 0 {
+					return draw.Cell{}
+				}
+				return draw.Cell{Text: draw.Clock(at(d)) + "  " + l.Ago(at(d))}
+			}
 		}
-		return draw.Cell{Text: draw.Clock(at(item)) + "  " + l.Ago(at(item))}
-	}
-	return c
-}
-
-// devicesColumns are what a list of devices shows: people get less than programs.
-func devicesColumns() (columns []command.Column[client.Device]) {
-	type device = client.Device
-	for _, c := range deviceColumns() {
-		switch c.Name {
-		case "device", "state", "operator", "escalated_to", "message":
-		case "since":
-			since := func(d *device) andon.Time { return d.Since }
-			columns = append(columns, command.TimeColumn(c.Name, since))
-			c = command.AgeColumn("for", since)
-		case "received":
-			c.Cell = nil
-			columns = append(columns, c)
-			c = command.Column[device]{Name: "heard", Cell: heardCell}
-		default:
-			c.Cell = nil // of all that, people need only when it was heard of
-		}
-		columns = append(columns, c)
 	}
 	return columns
 }
 
+// devicesColumns are what a list of devices shows: people get less than programs.
+func devicesColumns() []command.Column[client.Device] {
+	columns := command.Fields[client.Device]("device").State().Hidden("severity").
+		Fields("since").Age("for", "since").Hidden("time", "received")
+	columns = append(columns, command.Column[client.Device]{Name: "heard", Cell: heardCell})
+	return columns.Fields("operator", "escalated_to").Hidden("incident_since", "silent").
+		Fields("message").Hidden("attributes")
+}
+
 // hiddenColumns are what there is of devices that show nothing now.
 func hiddenColumns() []command.Column[client.Device] {
-	type device = client.Device
-	return []command.Column[device]{
-		command.TextColumn("device", func(d *device) string { return string(d.Device) }),
-		command.TextColumn("state", func(d *device) string { return string(d.State) }),
-		command.TimeColumn("time", func(d *device) andon.Time { return d.Time }),
-		command.TimeColumn("retired", func(d *device) andon.Time { return d.Retired }),
-	}
+	return command.Fields[client.Device]("device", "state", "time", "retired")
 }
 
 // heardCell says when a device was last heard of.
@@ -168,24 +134,10 @@ func queryStates(p *command.Program) *cobra.Command {
 }
 
 func countColumns() []command.Column[client.StateCount] {
-	type count = client.StateCount
-	return []command.Column[count]{
-		{
-			Name: "state",
-			Text: func(s *count) string { return string(s.State) },
-			Cell: func(_ command.Looks, s *count) draw.Cell {
-				return draw.Cell{
-					Text:   s.Symbol + " " + draw.Legible(string(s.State)),
-					Colour: s.Colour,
-				}
-			},
-		},
-		command.ProgramColumn("severity",
-			func(s *count) string { return strconv.Itoa(int(s.Severity)) }),
-		command.ProgramColumn("letter", func(s *count) string { return s.Letter }),
-		command.ProgramColumn("colour", func(s *count) string { return s.Colour }),
-		command.ProgramColumn("symbol", func(s *count) string { return s.Symbol }),
-		command.NumberColumn("count", func(s *count) string { return strconv.Itoa(s.Count) }),
-		command.NumberColumn("silent", func(s *count) string { return strconv.Itoa(s.Silent) }),
+	columns := command.Fields[client.StateCount]("state").
+		Hidden("severity", "letter", "colour", "symbol").Fields("count", "silent")
+	columns[0].Cell = func(_ command.Looks, s *client.StateCount) draw.Cell {
+		return draw.Cell{Text: s.Symbol + " " + draw.Legible(string(s.State)), Colour: s.Colour}
 	}
+	return columns
 }

@@ -24,14 +24,14 @@ func queryEvents(p *command.Program) *cobra.Command {
 	q.selectFlags(cmd)
 	return q.asks(cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		if len(args) == 0 {
-			return show(q, command.EventColumns(), c.Events(ctx, q.selected))
+			return show(q, command.EventColumns[andon.Event](), c.Events(ctx, q.selected))
 		}
 		id, err := command.DeviceArg(args[0])
 		if err != nil {
 			return err
 		}
 		q.ofDevice(ctx, c, id)
-		return show(q, command.EventColumns(), c.DeviceEvents(ctx, id, q.selected))
+		return show(q, command.EventColumns[andon.Event](), c.DeviceEvents(ctx, id, q.selected))
 	})
 }
 
@@ -48,7 +48,7 @@ func queryOperator(p *command.Program) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return show(q, command.EventColumns(), c.OperatorEvents(ctx, id, q.selected))
+		return show(q, command.EventColumns[andon.Event](), c.OperatorEvents(ctx, id, q.selected))
 	})
 }
 
@@ -73,7 +73,7 @@ func querySupervisor(p *command.Program) *cobra.Command {
 				return err
 			}
 		}
-		return show(q, command.EventColumns(), c.SupervisorEvents(ctx, id, q.selected))
+		return show(q, command.EventColumns[andon.Event](), c.SupervisorEvents(ctx, id, q.selected))
 	})
 }
 
@@ -117,18 +117,13 @@ func (q *query) showEntry(entry client.Entry) error {
 		return nil
 	}
 	fmt.Fprintln(q.Stdout)
-	return show(q, recordColumns(), command.Each(entry.Escalations))
+	return show(q, recordColumns(command.Fields[client.Record]()), command.Each(entry.Escalations))
 }
 
 func entryColumns() []command.Column[client.Entry] {
-	type entry = client.Entry
-	var columns []command.Column[entry]
-	for _, c := range command.EventColumns() {
-		columns = append(columns, command.Of(c, func(e *entry) *andon.Event { return &e.Event }))
-	}
-	attributes := &columns[len(columns)-1]
-	*attributes = command.TextColumn(attributes.Name, attributes.Text)
-	columns = append(columns, command.TextColumn("withdrawn", func(e *entry) string {
+	columns := command.EventColumns[client.Entry]()
+	columns = columns[:len(columns)-1].Fields("attributes")
+	withdrawn := func(e *client.Entry) string {
 		w := e.Withdrawn
 		if w == nil {
 			return ""
@@ -141,26 +136,18 @@ func entryColumns() []command.Column[client.Entry] {
 			text += ": " + w.Note
 		}
 		return text
-	}))
-	return append(columns, command.ProgramColumn("escalations",
-		func(e *entry) string { return command.JSONText(e.Escalations) }))
+	}
+	columns = append(columns, command.Column[client.Entry]{
+		Name: "withdrawn", Text: withdrawn,
+		Cell: func(_ command.Looks, e *client.Entry) draw.Cell {
+			return draw.Cell{Text: draw.Legible(withdrawn(e))}
+		},
+	})
+	return columns.Hidden("escalations")
 }
 
-func recordColumns() []command.Column[client.Record] {
-	type record = client.Record
-	to := command.TextColumn("to", func(r *record) string { return string(r.To) })
-	person := to.Cell
-	to.Cell = func(l command.Looks, r *record) draw.Cell {
-		if r.To == "" {
-			return draw.Cell{Text: "(withdrawn)"}
-		}
-		return person(l, r)
-	}
-	return []command.Column[record]{
-		command.TimeColumn("at", func(r *record) andon.Time { return r.At }),
-		command.AgeColumn("age", func(r *record) andon.Time { return r.At }),
-		to,
-		command.TextColumn("by", func(r *record) string { return string(r.By) }),
-		command.TextColumn("note", func(r *record) string { return r.Note }),
-	}
+// recordColumns adds those of a record of an escalation.
+func recordColumns[T any](columns command.Columns[T]) []command.Column[T] {
+	return columns.Fields("at").Age("age", "at").Fields("to", "by", "note").
+		OrElse("to", "(withdrawn)")
 }

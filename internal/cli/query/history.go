@@ -2,8 +2,6 @@ package query
 
 import (
 	"context"
-	"iter"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,21 +28,14 @@ before --from or ends after --to is given whole.`,
 }
 
 func intervalColumns() []command.Column[client.Interval] {
-	type interval = client.Interval
-	length := func(i *interval) andon.Duration {
-		return andon.DurationOf(time.Duration(i.Seconds * float64(time.Second)))
-	}
-	return []command.Column[interval]{
-		command.StateColumn(func(i *interval) andon.State { return i.State }),
-		command.TimeColumn("from", func(i *interval) andon.Time { return i.From }),
-		command.UntilColumn(func(i *interval) andon.Time { return i.To }),
-		command.ProgramColumn("seconds", func(i *interval) string {
-			return strconv.FormatFloat(i.Seconds, 'f', -1, 64) // no exponent: a sheet takes it
-		}),
-		{Name: "for", Cell: func(_ command.Looks, i *interval) draw.Cell {
-			return draw.Cell{Text: draw.Age(length(i)), Right: true}
-		}},
-	}
+	columns := command.Fields[client.Interval]().State().Fields("from", "to").OrElse("to", "now").
+		Hidden("seconds")
+	return append(columns, command.Column[client.Interval]{
+		Name: "for", Cell: func(_ command.Looks, i *client.Interval) draw.Cell {
+			length := andon.DurationOf(time.Duration(i.Seconds * float64(time.Second)))
+			return draw.Cell{Text: draw.Age(length), Right: true}
+		},
+	})
 }
 
 func queryAssignments(p *command.Program) *cobra.Command {
@@ -70,41 +61,10 @@ of each entry, the newest first. A withdrawal is to no one. The flags choose amo
 	q.stateFlag(cmd)
 	q.selectFlags(cmd)
 	return q.asksOf(cmd, func(ctx context.Context, c *client.Client, id andon.DeviceID) error {
-		return show(q, escalationColumns(), recordsOf(c.Escalations(ctx, id, q.selected)))
+		columns := recordColumns(command.Fields[client.Escalation]("device", "time").State())
+		return show(q, columns, command.Records(c.Escalations(ctx, id, q.selected),
+			andon.Desc))
 	})
-}
-
-// recordsOf gives each record of some entries with its entry.
-func recordsOf(entries iter.Seq2[client.Entry, error]) iter.Seq2[client.Escalation, error] {
-	return func(yield func(client.Escalation, error) bool) {
-		for e, err := range entries {
-			if err != nil {
-				yield(client.Escalation{}, err)
-				return
-			}
-			for _, r := range e.Escalations {
-				one := client.Escalation{Device: e.Device, Time: e.Time, State: e.State, Record: r}
-				if !yield(one, nil) {
-					return
-				}
-			}
-		}
-	}
-}
-
-func escalationColumns() []command.Column[client.Escalation] {
-	type escalation = client.Escalation
-	columns := []command.Column[escalation]{
-		command.TextColumn("device", func(e *escalation) string { return string(e.Device) }),
-		command.TimeColumn("time", func(e *escalation) andon.Time { return e.Time }),
-		command.StateColumn(func(e *escalation) andon.State { return e.State }),
-	}
-	for _, c := range recordColumns() {
-		columns = append(columns, command.Of(c, func(e *escalation) *client.Record {
-			return &e.Record
-		}))
-	}
-	return columns
 }
 
 func queryRetirements(p *command.Program) *cobra.Command {
@@ -122,16 +82,7 @@ func queryRetirements(p *command.Program) *cobra.Command {
 		for _, at := range all {
 			shown = append(shown, client.Retirement{Device: id, Retired: at})
 		}
-		return show(q, retirementColumns(), command.Each(shown))
+		columns := command.Fields[client.Retirement]("device", "retired").Age("age", "retired")
+		return show(q, columns, command.Each(shown))
 	})
-}
-
-func retirementColumns() []command.Column[client.Retirement] {
-	type retirement = client.Retirement
-	at := func(r *retirement) andon.Time { return r.Retired }
-	return []command.Column[retirement]{
-		command.TextColumn("device", func(r *retirement) string { return string(r.Device) }),
-		command.TimeColumn("retired", at),
-		command.AgeColumn("age", at),
-	}
 }

@@ -3,7 +3,6 @@ package query
 import (
 	"context"
 	"iter"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -39,21 +38,8 @@ the store can't say it. Names that have nothing any more may be listed, with 0.`
 		q, cmd := newList(p, ask.question)
 		all = append(all, q.asks(cmd,
 			func(ctx context.Context, c *client.Client, _ []string) error {
-				return show(q, nameColumns(), ask.list(c, ctx))
+				return show(q, command.Fields[client.Name]("name", "devices"), ask.list(c, ctx))
 			}))
 	}
 	return all
-}
-
-func nameColumns() []command.Column[client.Name] {
-	type name = client.Name
-	return []command.Column[name]{
-		command.TextColumn("name", func(n *name) string { return n.Name }),
-		command.NumberColumn("devices", func(n *name) string {
-			if n.Devices == nil {
-				return ""
-			}
-			return strconv.Itoa(*n.Devices)
-		}),
-	}
 }

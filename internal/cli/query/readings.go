@@ -107,17 +107,7 @@ devices is the store's own.`,
 			return err
 		}
 		readings := c.MetricReadings(ctx, metrics[0], q.selected)
-		return show(q, metricReadingColumns(), readings)
+		columns := command.Fields[andon.MetricReading]("device", "time").Age("age", "time")
+		return show(q, columns.Fields("value"), readings)
 	})
-}
-
-func metricReadingColumns() []command.Column[andon.MetricReading] {
-	type reading = andon.MetricReading
-	return []command.Column[reading]{
-		command.TextColumn("device", func(r *reading) string { return string(r.Device) }),
-		command.TimeColumn("time", func(r *reading) andon.Time { return r.Time }),
-		command.AgeColumn("age", func(r *reading) andon.Time { return r.Time }),
-		command.NumberColumn("value",
-			func(r *reading) string { return command.NumberText(r.Value) }),
-	}
 }

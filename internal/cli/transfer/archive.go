@@ -32,29 +32,21 @@ type archiveLine struct {
 	Escalation *client.Escalation `json:"escalation,omitempty"`
 	Reading    *andon.Reading     `json:"reading,omitempty"`
 	// End is on the last line: how many lines of each kind there were.
-	End *archived `json:"end,omitempty"`
+	End archived `json:"end,omitempty"`
 }
 
-// archived is how much an archive holds.
-type archived struct {
-	Assignments int `json:"assignments"`
-	Retired     int `json:"retired"`
-	Events      int `json:"events"`
-	Escalations int `json:"escalations"`
-	Readings    int `json:"readings"`
+// archiveKinds are the kinds of lines, in their order.
+var archiveKinds = []string{
+	kindAssignments, kindRetired, kindEvents, kindEscalations, kindReadings,
 }
 
-func (n *archived) of(kind string) *int {
-	return map[string]*int{
-		kindAssignments: &n.Assignments, kindRetired: &n.Retired, kindEvents: &n.Events,
-		kindEscalations: &n.Escalations, kindReadings: &n.Readings,
-	}[kind]
-}
+// archived is how much an archive holds of each kind.
+type archived map[string]int
 
 func (n archived) String() string {
-	return fmt.Sprintf("%s, %s, %s, %s, %s", draw.Count(n.Events, "event"),
-		draw.Count(n.Readings, "reading"), draw.Count(n.Assignments, "assignment"),
-		draw.Count(n.Escalations, "escalation"), draw.Count(n.Retired, "retirement"))
+	return fmt.Sprintf("%s, %s, %s, %s, %s", draw.Count(n[kindEvents], "event"),
+		draw.Count(n[kindReadings], "reading"), draw.Count(n[kindAssignments], "assignment"),
+		draw.Count(n[kindEscalations], "escalation"), draw.Count(n[kindRetired], "retirement"))
 }
 
 const (
@@ -74,14 +66,14 @@ type archiving struct {
 
 // archive exports all that the tenant has.
 func (e *export) archive(ctx context.Context) (err error) {
-	out, finish, err := e.archiveTarget()
+	out, finish, err := e.wholeTarget()
 	if err != nil {
 		return err
 	}
 	w := bufio.NewWriter(out)
 	var a archiving
 	err = e.Ask(ctx, func(c *client.Client) error {
-		a = archiving{Client: c, lines: json.NewEncoder(w)}
+		a = archiving{Client: c, lines: json.NewEncoder(w), n: archived{}}
 		a.lines.SetEscapeHTML(false)
 		return a.all(ctx, andon.TenantID(e.Tenant))
 	})
@@ -99,8 +91,8 @@ func (e *export) archive(ctx context.Context) (err error) {
 	return nil
 }
 
-// archiveTarget opens where an archive goes. A file gets its name when it is whole.
-func (e *export) archiveTarget() (w io.Writer, finish func(error) error, err error) {
+// wholeTarget opens where an archive or a model goes. A file gets its name when it is whole.
+func (e *export) wholeTarget() (w io.Writer, finish func(error) error, err error) {
 	if e.file == "" {
 		return e.Stdout, func(err error) error { return err }, nil
 	}
@@ -127,9 +119,7 @@ func (a *archiving) all(ctx context.Context, tenant andon.TenantID) error {
 	err = errors.Join(
 		a.lines.Encode(archiveLine{Andon: archiveName, Version: archiveVersion, Tenant: tenant}),
 		a.lines.Encode(archiveLine{Settings: &settings}))
-	for _, kind := range []string{
-		kindAssignments, kindRetired, kindEvents, kindEscalations, kindReadings,
-	} {
+	for _, kind := range archiveKinds {
 		if err == nil {
 			err = a.kind(ctx, kind)
 		}
@@ -137,27 +127,27 @@ func (a *archiving) all(ctx context.Context, tenant andon.TenantID) error {
 	if err != nil {
 		return err
 	}
-	return a.lines.Encode(archiveLine{End: &a.n})
+	return a.lines.Encode(archiveLine{End: a.n})
 }
 
 // kind exports the lines of a kind, device by device, and counts them.
 func (a *archiving) kind(ctx context.Context, kind string) error {
-	n := a.n.of(kind)
+	a.n[kind] = 0
 	for d, err := range devicesWith(ctx, a.Client, kind, "*") {
 		if err != nil {
 			return err
 		}
-		before := *n
+		before := a.n[kind]
 		for line, err := range a.linesOf(ctx, kind, d) {
 			if err != nil {
 				return err
 			}
-			*n++
+			a.n[kind]++
 			if err := a.lines.Encode(line); err != nil {
 				return err
 			}
 		}
-		if kind == kindEvents && *n == before && d.State != "" && d.Retired == 0 {
+		if kind == kindEvents && a.n[kind] == before && d.State != "" && d.Retired == 0 {
 			a.expired = append(a.expired, d.Device)
 		}
 	}
@@ -183,7 +173,7 @@ func (a *archiving) linesOf(
 			return archiveLine{Event: e}
 		})
 	case kindEscalations:
-		return asLines(escalationsOf(ctx, a.Client, id, q),
+		return asLines(command.Records(a.Escalations(ctx, id, q), andon.Asc),
 			func(e *client.Escalation) archiveLine { return archiveLine{Escalation: e} })
 	}
 	return asLines(a.DeviceReadings(ctx, id, q),
@@ -219,28 +209,6 @@ func (a *archiving) retirements(
 			one := client.Retirement{Device: d.Device, Retired: at}
 			if !yield(archiveLine{Retired: &one}, nil) {
 				return
-			}
-		}
-	}
-}
-
-// escalationsOf returns each record of a device's entries, of an entry the oldest first.
-func escalationsOf(
-	ctx context.Context, c *client.Client, device andon.DeviceID, q client.Query,
-) iter.Seq2[client.Escalation, error] {
-	return func(yield func(client.Escalation, error) bool) {
-		for e, err := range c.Escalations(ctx, device, q) {
-			if err != nil {
-				yield(client.Escalation{}, err)
-				return
-			}
-			for i := len(e.Escalations) - 1; i >= 0; i-- {
-				one := client.Escalation{
-					Device: device, Time: e.Time, State: e.State, Record: e.Escalations[i],
-				}
-				if !yield(one, nil) {
-					return
-				}
 			}
 		}
 	}
@@ -300,23 +268,30 @@ func (h *head) before(o *head) bool {
 
 func (h *head) advance() { h.device, h.err, h.ok = h.next() }
 
-// isArchive reports whether a file is an archive, by how it begins. Standard input is read again
-// from its start.
+// isArchive reports whether a file is an archive, by how it begins.
 func isArchive(p *command.Program, name string) bool {
+	return bytes.HasPrefix(beginning(p, name), []byte(archiveBegins))
+}
+
+// beginning returns the first bytes of a file. Standard input is read again from its start, and is
+// not waited for longer than it takes to tell an archive.
+func beginning(p *command.Program, name string) []byte {
+	const enough = 64
 	if name == "-" {
 		in := bufio.NewReaderSize(p.Stdin, 64<<10)
 		p.Stdin = in
-		begins, _ := in.Peek(len(archiveBegins))
-		return string(begins) == archiveBegins
+		_, _ = in.Peek(len(archiveBegins))
+		begins, _ := in.Peek(min(in.Buffered(), enough))
+		return begins
 	}
 	file, err := os.Open(name)
 	if err != nil {
-		return false // opening it again says why
+		return nil // opening it again says why
 	}
 	defer file.Close()
-	begins := make([]byte, len(archiveBegins))
-	_, err = io.ReadFull(file, begins)
-	return err == nil && bytes.Equal(begins, []byte(archiveBegins))
+	begins := make([]byte, enough)
+	n, _ := io.ReadFull(file, begins)
+	return begins[:n]
 }
 
 // importArchive takes back what an export of everything took out.
@@ -326,13 +301,15 @@ func importArchive(ctx context.Context, p *command.Program, o importOptions) err
 		return err
 	}
 	defer file.Close()
-	r := restore{Program: p, name: o.name(), tenant: andon.TenantID(o.Tenant), most: o.batch}
+	r := restore{
+		Program: p, name: o.name(), tenant: andon.TenantID(o.Tenant), most: o.batch, n: archived{},
+	}
 	err = o.Ask(ctx, func(c *client.Client) error {
 		r.Client = c
 		return r.all(ctx, bufio.NewReaderSize(file, 64<<10))
 	})
 	outcome := fmt.Sprintf("imported %s, rejected %d of %s", r.n, r.rejected, r.name)
-	return conclude(p, outcome, r.n != (archived{}), r.rejected, err)
+	return conclude(p, outcome, len(r.n) > 0, r.rejected, err)
 }
 
 // restore is an archive while it is taken back: lines of one kind are gathered and sent together.
@@ -464,7 +441,9 @@ func (r *restore) send(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	*r.n.of(r.kind) += result.Accepted
+	if result.Accepted > 0 {
+		r.n[r.kind] += result.Accepted
+	}
 	for _, rejected := range result.Rejected {
 		const most = 20
 		if r.rejected++; r.rejected <= most {
@@ -483,18 +462,4 @@ func each[T any](lines []archiveLine, of func(*archiveLine) *T) (found []T) {
 		}
 	}
 	return found
-}
-
-// escalationColumns are those of the records of escalations.
-func escalationColumns() []command.Column[client.Escalation] {
-	type escalation = client.Escalation
-	return []command.Column[escalation]{
-		command.TextColumn("device", func(e *escalation) string { return string(e.Device) }),
-		command.TimeColumn("time", func(e *escalation) andon.Time { return e.Time }),
-		command.TextColumn("state", func(e *escalation) string { return string(e.State) }),
-		command.TextColumn("to", func(e *escalation) string { return string(e.To) }),
-		command.TimeColumn("at", func(e *escalation) andon.Time { return e.At }),
-		command.TextColumn("by", func(e *escalation) string { return string(e.By) }),
-		command.TextColumn("note", func(e *escalation) string { return e.Note }),
-	}
 }

@@ -69,7 +69,9 @@ whole; what was written of others since then is not in it.
 What is exported can be imported again, CSV as well:
   andon import events.ndjson
   andon import readings.ndjson --metrics 'metrics.*' --metadata 'metadata.*'
-  andon assign --from assignments.ndjson`,
+  andon assign --from assignments.ndjson
+
+andon export workbench writes a model for NoSQL Workbench.`,
 		Example: `  andon export --kind all --file plant.ndjson
   andon export > events.ndjson
   andon export --tenant metro --file events.ndjson
@@ -90,6 +92,7 @@ What is exported can be imported again, CSV as well:
 		}
 		return e.toFile(ctx)
 	})
+	cmd.AddCommand(exportWorkbench(p))
 	return cmd
 }
 
@@ -119,7 +122,6 @@ type formOrFile struct {
 	file *string
 }
 
-// Set is of pflag.Value.
 func (f formOrFile) Set(text string) error {
 	err := f.Choice.Set(text)
 	if err != nil && strings.ContainsAny(text, "./") {
@@ -190,6 +192,8 @@ type exportRun struct {
 	// done is called behind each device that is whole; it may be nil.
 	done func(place) error
 
+	// model takes the events instead of a sink of the format.
+	model   command.Sink[andon.Event]
 	bar     *draw.Bar
 	shown   atomic.Int64 // entries, read by the bar
 	entries int

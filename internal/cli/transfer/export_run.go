@@ -52,7 +52,7 @@ func (r *exportRun) allOfKind(ctx context.Context, c *client.Client, w io.Writer
 		if err != nil {
 			return err
 		}
-		return copyAll(ctx, r, c, w, exportedReading(metrics), questions[andon.Reading]{
+		return copyAll(ctx, r, c, w, command.ReadingColumns(metrics), questions[andon.Reading]{
 			wanted: func(id andon.DeviceID) iter.Seq2[andon.Reading, error] {
 				return c.DeviceReadings(ctx, id, r.wanted(), metrics...)
 			},
@@ -68,19 +68,25 @@ func (r *exportRun) allOfKind(ctx context.Context, c *client.Client, w io.Writer
 			questions[client.Assignment]{wanted: read, any: read})
 	case kindEscalations:
 		read := func(id andon.DeviceID) iter.Seq2[client.Escalation, error] {
-			return escalationsOf(ctx, c, id, r.wanted())
+			return command.Records(c.Escalations(ctx, id, r.wanted()), andon.Asc)
 		}
-		return copyAll(ctx, r, c, w, escalationColumns(),
+		columns := command.Fields[client.Escalation]("device", "time", "state", "to", "at", "by",
+			"note")
+		return copyAll(ctx, r, c, w, columns,
 			questions[client.Escalation]{wanted: read, any: read})
 	}
-	return copyAll(ctx, r, c, w, command.EventColumns(), questions[andon.Event]{
+	events := questions[andon.Event]{
 		wanted: func(id andon.DeviceID) iter.Seq2[andon.Event, error] {
 			return c.DeviceEvents(ctx, id, r.wanted())
 		},
 		any: func(id andon.DeviceID) iter.Seq2[andon.Event, error] {
 			return c.DeviceEvents(ctx, id, anyOne())
 		},
-	})
+	}
+	if r.model != nil {
+		return copyTo(ctx, r, c, r.model, events)
+	}
+	return copyAll(ctx, r, c, w, command.EventColumns[andon.Event](), events)
 }
 
 // questions are what the server is asked about a device.
@@ -103,6 +109,13 @@ func copyAll[T any](
 	ask questions[T],
 ) error {
 	s := command.NewSink(r.format.Value, w, columns, draw.Printer{}, command.Looks{}, r.header)
+	return copyTo(ctx, r, c, s, ask)
+}
+
+// copyTo puts the items of each device into a sink.
+func copyTo[T any](
+	ctx context.Context, r *exportRun, c *client.Client, s command.Sink[T], ask questions[T],
+) error {
 	for at, err := range r.places(ctx, c) {
 		if err == nil {
 			err = copyDevice(r, s, ask, at)

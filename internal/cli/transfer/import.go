@@ -38,6 +38,9 @@ type importOptions struct {
 	rejects   string // file for all rejected lines; "" for none
 	dryRun    bool   // nothing is sent
 	appends   bool   // rejects has lines of other files
+	workbench bool   // the file is of NoSQL Workbench
+	// columns are the flags that were given and say what stands in which column.
+	columns []string
 }
 
 // importFiles imports files one after another, so that of two lines of one entry the later stands,
@@ -110,7 +113,9 @@ Lines that are rejected are reported with their numbers, as FILE:LINE: reason, a
 An import can be repeated, also after it was interrupted: an entry that is there already is not
 doubled, because device, time and state (of a reading: device and time) identify it. Of several rows
 of one entry the last one stands. The outcome says how many entries are new, how many were there
-already, and how many replaced other content.`,
+already, and how many replaced other content.
+
+A model of NoSQL Workbench is told by how it begins: see andon import workbench --help.`,
 		Example: `  andon import log.csv --device unit --time at --state status --operator who
   andon import log.csv.gz --url http://andon:8080 --tenant metro --device unit_id --time time \
       --state symptom_category --message symptom_description --attributes update_type
@@ -123,21 +128,47 @@ already, and how many replaced other content.`,
 	}
 	importFlags(cmd, &o)
 	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
-		for _, field := range []string{"device", "time", "state"} {
-			if !cmd.Flags().Changed(field) {
-				o.mapping.Unnamed = append(o.mapping.Unnamed, field)
-			}
-		}
-		o.precisely = cmd.Flags().Changed("precision")
-		for field, flag := range optionalFields {
-			if !cmd.Flags().Changed(flag) {
-				o.mapping.Standard = append(o.mapping.Standard, field)
-				o.mapping.Unnamed = append(o.mapping.Unnamed, field)
-			}
-		}
+		o.learn(cmd)
 		return importFiles(ctx, p, o, args)
 	})
+	cmd.AddCommand(importWorkbench(p))
+	cmd.ValidArgsFunction = files
 	return cmd
+}
+
+// learn notes which flags were given.
+func (o *importOptions) learn(cmd *cobra.Command) {
+	for _, field := range []string{"device", "time", "state"} {
+		if !cmd.Flags().Changed(field) {
+			o.mapping.Unnamed = append(o.mapping.Unnamed, field)
+		}
+	}
+	for field, flag := range optionalFields {
+		if !cmd.Flags().Changed(flag) {
+			o.mapping.Standard = append(o.mapping.Standard, field)
+			o.mapping.Unnamed = append(o.mapping.Unnamed, field)
+		}
+	}
+	o.precisely = cmd.Flags().Changed("precision")
+	o.columns = columnFlags(cmd)
+}
+
+// files lets a shell complete the names of files beside those of the commands below.
+func files(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveDefault
+}
+
+// columnFlags are the flags that were given and that a file without columns can't obey.
+func columnFlags(cmd *cobra.Command) (given []string) {
+	for _, name := range []string{
+		"comments", "no-header", "device", "time", "state", "map", "end", "end-state", "operator",
+		"message", "escalated-to", "attributes", "metrics", "metadata", "join", "precision", "zone",
+	} {
+		if cmd.Flags().Changed(name) {
+			given = append(given, "--"+name)
+		}
+	}
+	return given
 }
 
 // optionalFields are the fields that import takes by itself, with the flag that says otherwise.
@@ -179,7 +210,12 @@ func importFlags(cmd *cobra.Command, o *importOptions) {
 		"unit of times that are numbers: s, ms, us, ns")
 	flags.StringVar(&o.zone, "zone", "UTC",
 		"time `zone` of times that name none, such as Europe/Berlin or +02:00")
+	sendFlags(cmd, o)
+}
 
+// sendFlags say how the entries of a file are sent.
+func sendFlags(cmd *cobra.Command, o *importOptions) {
+	flags := cmd.Flags()
 	flags.StringVar(&o.newStates, "new-states", "",
 		"states outside the set: refuse, allow or 64")
 	flags.IntVar(&o.batch, "batch", defaultBatch, "entries of one request")
@@ -203,6 +239,7 @@ func importFile(ctx context.Context, p *command.Program, o importOptions) error 
 		return err
 	}
 	defer source.Close()
+	o.workbench = source.table == nil
 	r, err := newReport(o, source.progress)
 	if err != nil {
 		source.progress.End()

@@ -164,7 +164,7 @@ func (r *report) hidden() string {
 func (r *report) replacing(o *importOptions) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.done.replaced == 0 || o.kind() != kindEvents {
+	if r.done.replaced == 0 || o.kind() != kindEvents || o.workbench {
 		return ""
 	}
 	example := ""

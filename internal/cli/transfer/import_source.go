@@ -20,9 +20,10 @@ import (
 type source struct {
 	io.Closer
 	options  importOptions
-	table    *table.Table
+	table    *table.Table // nil: the file is of NoSQL Workbench
 	mapping  table.Mapping
 	progress *draw.Bar
+	notes    []string // about the file as a whole
 
 	// One of them is what the table holds, as the mapping says.
 	events   table.Entries[andon.Event]
@@ -31,6 +32,9 @@ type source struct {
 
 // openSource opens the file. What can't be right is refused before anything is sent.
 func openSource(p *command.Program, o importOptions) (*source, error) {
+	if o.workbench || isModel(p, o.file) {
+		return openWorkbench(p, o)
+	}
 	format, err := formatOf(o)
 	if err != nil {
 		return nil, err
@@ -128,8 +132,16 @@ func (s *source) translate() error {
 	return nil
 }
 
-// taken says which columns were taken because of their names; "" where none was.
+// taken says which columns were taken because of their names, or what there is to know about a
+// model; "" where there is nothing.
 func (s *source) taken() string {
+	if s.table == nil {
+		text := ""
+		for _, note := range s.notes {
+			text += s.options.name() + ": " + draw.Legible(note) + "\n"
+		}
+		return text
+	}
 	var all []string
 	for _, g := range s.table.Guesses() {
 		all = append(all, g.Field+" from "+draw.Legible(g.Column))
@@ -142,6 +154,9 @@ func (s *source) taken() string {
 
 // ambiguous says that the file has times that came twice; "" where it has none.
 func (s *source) ambiguous() string {
+	if s.table == nil {
+		return ""
+	}
 	n, line := s.mapping.Clock.Twice()
 	if n == 0 {
 		return ""
@@ -253,6 +268,9 @@ func (s *source) sendReadings(ctx context.Context, c *client.Client, r *report) 
 // doubtTimes reports times that are numbers of another unit than the one that holds where none is
 // given: seconds read as milliseconds would all be of January 1970.
 func (s *source) doubtTimes() error {
+	if s.table == nil {
+		return nil
+	}
 	likely, ok := s.table.Precision()
 	if !ok || s.options.precisely || likely == s.mapping.Precision {
 		return nil

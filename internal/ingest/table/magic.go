@@ -19,9 +19,9 @@ const (
 	maxWindow = 128 << 20
 )
 
-// plainText decompresses what is gzip or zstd, passes over a byte order mark, and refuses what is
+// PlainText decompresses what is gzip or zstd, passes over a byte order mark, and refuses what is
 // no text, by what it is.
-func plainText(r io.Reader) (*bufio.Reader, error) {
+func PlainText(r io.Reader) (*bufio.Reader, error) {
 	plain, err := decompressed(bufio.NewReaderSize(r, window))
 	if err != nil {
 		return nil, err

@@ -78,7 +78,7 @@ type result struct {
 // text, passes over a byte order mark, and learns the columns: of CSV from the header, of JSON from
 // its first rows.
 func Open(r io.Reader, o Options) (*Table, error) {
-	plain, err := plainText(r)
+	plain, err := PlainText(r)
 	if err != nil {
 		return nil, err
 	}

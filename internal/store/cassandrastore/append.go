@@ -90,7 +90,7 @@ func (s *Store) append(
 	w := s.working.Load()
 	a := &appending{
 		store: s, working: w, tenant: t, received: received, stamp: s.stamp(),
-		index: s.newIndexRows(t.key, s.ttl(w.Retention)),
+		index: s.newIndexRows(t.Key, s.ttl(w.Retention)),
 	}
 	var ids []andon.DeviceID
 	for len(events) > 0 {
@@ -105,7 +105,7 @@ func (s *Store) append(
 	if err := s.mayWrite(ctx); err != nil {
 		return err
 	}
-	slots, err := s.take(ctx, t.key, ids...)
+	slots, err := s.take(ctx, t.Key, ids...)
 	if err != nil {
 		return err
 	}
@@ -128,12 +128,12 @@ func (s *Store) append(
 func (s *Store) again(
 	ctx context.Context, t *tenant, ids []andon.DeviceID,
 ) (*tenant, error) {
-	now, err := s.tenant(ctx, t.record.ID)
+	now, err := s.tenant(ctx, t.Record.ID)
 	switch {
 	case err != nil:
 		return nil, err
-	case now.key != t.key:
-		return nil, andon.NoTenant(t.record.ID)
+	case now.Key != t.Key:
+		return nil, andon.NoTenant(t.Record.ID)
 	case now.purged == t.purged:
 		return now, nil
 	}
@@ -189,7 +189,7 @@ func (a *appending) run(ctx context.Context, slots *taken) error {
 
 // prepare works out what is written for a device.
 func (a *appending) prepare(d *deviceAppend) {
-	states := a.tenant.record.States
+	states := a.tenant.Record.States
 	d.is = d.was.clone()
 	for _, e := range d.newest() {
 		d.is.Raise(a.remembered(e))
@@ -206,7 +206,7 @@ func (a *appending) prepare(d *deviceAppend) {
 	d.run, d.incident = d.is.Starts(&d.was.Latest, severities, states, d.firstBehind(states))
 	d.changed = !d.was.Run.Begins(d.is.Generation(severities), d.run.Base)
 	if d.changed {
-		a.store.listedDevices.Add(a.tenant.key, d.events[0].Device)
+		a.store.listedDevices.Add(a.tenant.Key, d.events[0].Device)
 	}
 	newer := d.is.NewestKey(states).Compare(known) > 0
 	for _, design := range a.working.writes {
@@ -332,7 +332,7 @@ func (a *appending) entry(e *andon.Event, shard int) statement {
 	return statement{
 		"INSERT INTO events_by_device (tenant, device, day, shard, time, state, at, supervisor, " +
 			"entry) VALUES (?, ?, ?, ?, ?, ?, 0, '', ?) USING TIMESTAMP ? AND TTL ?",
-		[]any{a.tenant.key, string(e.Device), int(e.Time.Day()), shard, int64(e.Time),
+		[]any{a.tenant.Key, string(e.Device), int(e.Time.Day()), shard, int64(e.Time),
 			string(e.State), packEntry(a.stamp, e), a.stamp, a.index.ttl.seconds(e.Time)},
 	}
 }
@@ -342,7 +342,7 @@ func (a *appending) escalation(r andon.Escalation, shard int) statement {
 	return statement{
 		"INSERT INTO events_by_device (tenant, device, day, shard, time, state, at, supervisor, " +
 			"record) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?",
-		[]any{a.tenant.key, string(r.Device), int(r.Time.Day()), shard, int64(r.Time),
+		[]any{a.tenant.Key, string(r.Device), int(r.Time.Day()), shard, int64(r.Time),
 			string(r.State), int64(r.At), string(r.To), packRecord(&r),
 			a.stamp, a.index.ttl.seconds(r.Time)},
 	}
@@ -351,7 +351,7 @@ func (a *appending) escalation(r andon.Escalation, shard int) statement {
 // shown writes the newest entry of each state, and that the device was heard. What is known to be
 // older than what is there is left out; what only may be loses by its timestamp.
 func (a *appending) shown(d *deviceAppend) {
-	key, device := a.tenant.key, string(d.events[0].Device)
+	key, device := a.tenant.Key, string(d.events[0].Device)
 	m := mutation{{
 		"UPDATE latest_by_device USING TIMESTAMP ? SET heard = ? WHERE tenant = ? AND device = ?",
 		[]any{int64(a.received), int64(a.received), key, device},
@@ -395,7 +395,7 @@ func (a *appending) writeStarts(ctx context.Context) error {
 			m.First = andon.Earlier(m.First, first)
 			m.Write = m.First != 0 // else the log has expired there
 		}
-		starts[i] = startsToWrite(a.tenant.key, device, d.run, d.incident)
+		starts[i] = startsToWrite(a.tenant.Key, device, d.run, d.incident)
 		return nil
 	})
 	if err != nil {
@@ -444,7 +444,7 @@ func (v *view) small() bool { return len(v.States)+len(v.Withdrawn) <= statesRem
 
 // finish takes note of what is now acknowledged.
 func (a *appending) finish(d *deviceAppend) {
-	states := a.tenant.record.States
+	states := a.tenant.Record.States
 	if d.run.Write {
 		d.is.Run = d.run.Start
 	}
@@ -457,7 +457,7 @@ func (a *appending) finish(d *deviceAppend) {
 	}
 	device := d.events[0].Device
 	gen := d.is.Generation(a.tenant.generation())
-	a.store.counts.Raise(a.tenant.key, gen, device, d.is.NewestKey(states), d.is.Retired,
+	a.store.counts.Raise(a.tenant.Key, gen, device, d.is.NewestKey(states), d.is.Retired,
 		a.received)
 	if !d.changed && !d.run.Write && !d.incident.Write {
 		return
@@ -467,7 +467,7 @@ func (a *appending) finish(d *deviceAppend) {
 		former = n.State
 	}
 	a.store.reviews.Add(shared.DueReview{
-		Tenant: a.tenant.record.ID, Device: device, Former: former,
+		Tenant: a.tenant.Record.ID, Device: device, Former: former,
 		Due:    a.store.now().Add(a.store.options.Settle),
 		Review: shared.Review{Run: d.is.Run.Base, Incident: d.is.Incident.Base, Gen: gen},
 	})

@@ -43,7 +43,7 @@ func (s *Store) Assign(
 	}
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
-	slots, err := s.take(ctx, t.key, ids...)
+	slots, err := s.take(ctx, t.Key, ids...)
 	if err != nil {
 		return nil, err
 	}
@@ -68,11 +68,11 @@ func (s *Store) assign(
 ) ([]andon.Assignment, error) {
 	devices := map[andon.DeviceID]*current.Device{}
 	for i, k := range slots.Keys {
-		d := slots.Slots[i].View.Device(k.Device, t.record.States)
+		d := slots.Slots[i].View.Device(k.Device, t.Record.States)
 		devices[k.Device] = &d
 	}
 	stamp := s.stamp()
-	index := s.newIndexRows(t.key, s.ttl(s.working.Load().Retention))
+	index := s.newIndexRows(t.Key, s.ttl(s.working.Load().Retention))
 	var kept []andon.Assignment
 	var statements []statement
 	for _, a := range assignments {
@@ -108,11 +108,11 @@ func (s *Store) assignStatements(t *tenant, a andon.Assignment, stamp int64) []s
 	return []statement{{
 		"INSERT INTO assignments_by_device (tenant, device, since, operator) " +
 			"VALUES (?, ?, ?, ?) USING TIMESTAMP ?",
-		[]any{t.key, device, int64(a.From), string(a.Operator), stamp},
+		[]any{t.Key, device, int64(a.From), string(a.Operator), stamp},
 	}, {
 		"UPDATE latest_by_device USING TIMESTAMP ? SET assigned = ? " +
 			"WHERE tenant = ? AND device = ?",
-		[]any{int64(a.From), packAssigned(stamp, a), t.key, device},
+		[]any{int64(a.From), packAssigned(stamp, a), t.Key, device},
 	}}
 }
 
@@ -120,17 +120,15 @@ func (s *Store) assignStatements(t *tenant, a andon.Assignment, stamp int64) []s
 func (s *Store) Assignments(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.PageQuery,
 ) iter.Seq2[andon.Assignment, error] {
-	return func(yield func(andon.Assignment, error) bool) {
-		page, err := s.assignments(ctx, id, device, q)
+	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Assignment) bool) error {
+		page, err := s.assignments(ctx, t, device, q)
 		for _, a := range page {
-			if !yield(a, nil) {
-				return
+			if !yield(a) {
+				return nil
 			}
 		}
-		if err != nil {
-			yield(andon.Assignment{}, err)
-		}
-	}
+		return err
+	})
 }
 
 type assignmentRow struct {
@@ -144,12 +142,8 @@ func (r *assignmentRow) into() []any { return []any{&r.since, &r.operator} }
 // Two processes that assign one operator at once may both keep it: of a row of the same operator
 // only the first is an assignment.
 func (s *Store) assignments(
-	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.PageQuery,
+	ctx context.Context, t *tenant, device andon.DeviceID, q andon.PageQuery,
 ) (page []andon.Assignment, err error) {
-	t, err := s.tenant(ctx, id)
-	if err != nil {
-		return nil, err
-	}
 	ask, from, to := assignmentsDown, int64(0), int64(1<<62)
 	// To of a newer page's last one is the From that this page begins behind.
 	ends := andon.Time(0)
@@ -158,7 +152,7 @@ func (s *Store) assignments(
 	} else if q.After != 0 {
 		to, ends = int64(q.After)-1, q.After
 	}
-	args := []any{t.key, string(t.purged.in(device)), from, to}
+	args := []any{t.Key, string(t.purged.in(device)), from, to}
 	rows := newPages(s, ask, args, q.Limit+2, (*assignmentRow).into)
 	for len(page) < q.Limit {
 		first, last, err := sameOperator(ctx, rows)
@@ -263,7 +257,7 @@ func (o *operators) at(ctx context.Context, at andon.Time) (andon.PersonID, erro
 }
 
 func (o *operators) begin(ctx context.Context, at andon.Time) error {
-	key := []any{o.tenant.key, string(o.device)}
+	key := []any{o.tenant.Key, string(o.device)}
 	down := newPages(o.store, assignmentsDown, append(key, int64(0), int64(at)),
 		assignmentsAtOnce, (*assignmentRow).into)
 	if o.rows = down; o.order == andon.Desc {
@@ -315,7 +309,7 @@ func (a *appending) answering(ctx context.Context, d *deviceAppend) ([]andon.Per
 // when the assignment was written: those that another process takes in without knowing of it are at
 // most as far ahead as the tenant allows.
 func (s *Store) foresee(x *indexRows, t *tenant, now andon.Time, a andon.Assignment) {
-	last := now.Add(andon.DurationOf(s.options.Settle) + t.record.MaxFuture).Hour()
+	last := now.Add(andon.DurationOf(s.options.Settle) + t.Record.MaxFuture).Hour()
 	first := a.From.Hour()
 	for hour := first; hour <= max(first, min(last, first+hoursForeseen)); hour++ {
 		x.operator(string(a.Operator), string(a.Device), max(a.From, andon.HourStart(hour)))

@@ -77,7 +77,7 @@ func (b *baseline) keep(ctx context.Context, received andon.Time, events []andon
 	s, w := b.store, b.store.working.Load()
 	a := &appending{
 		store: s, working: w, tenant: b.tenant, received: received, stamp: s.stamp(),
-		index: s.newIndexRows(b.tenant.key, s.ttl(w.Retention)),
+		index: s.newIndexRows(b.tenant.Key, s.ttl(w.Retention)),
 	}
 	var stale []andon.DeviceID
 	var marks []mutation
@@ -110,7 +110,7 @@ func (b *baseline) keep(ctx context.Context, received andon.Time, events []andon
 
 // prepare gathers what is sent for a device, and returns its marks.
 func (b *baseline) prepare(a *appending, d *baselineDevice, events []andon.Event) mutation {
-	states, is := a.tenant.record.States, &view{}
+	states, is := a.tenant.Record.States, &view{}
 	former, run, open := d.newest.State, d.run, d.open
 	for i := range events {
 		is.Raise(shared.Newest{State: events[i].State, Time: events[i].Time})
@@ -124,11 +124,11 @@ func (b *baseline) prepare(a *appending, d *baselineDevice, events []andon.Event
 		a.log = append(a.log, a.working.reads.add(placeOf(a.tenant, events[0].Device, is)))
 	}
 	if d.run != run {
-		m = startsToWrite(a.tenant.key, events[0].Device,
+		m = startsToWrite(a.tenant.Key, events[0].Device,
 			shared.NewStart{Start: d.run, Write: true},
 			shared.NewStart{Start: d.open, Write: d.newest.Severity > 0 && d.open != open})
 		b.store.reviews.Add(shared.DueReview{
-			Tenant: a.tenant.record.ID, Device: events[0].Device, Former: former,
+			Tenant: a.tenant.Record.ID, Device: events[0].Device, Former: former,
 			Due:    b.store.now().Add(b.store.options.Settle),
 			Review: shared.Review{Run: d.run.Base, Incident: d.open.Base},
 		})
@@ -154,7 +154,7 @@ func (d *baselineDevice) take(e *andon.Event, states *andon.StateSet) {
 
 func (b *baseline) look(ctx context.Context, device andon.DeviceID) error {
 	var r viewRow
-	it := b.store.session.Query(viewColumns+fromLatest, b.tenant.key, string(device)).
+	it := b.store.session.Query(viewColumns+fromLatest, b.tenant.Key, string(device)).
 		Consistency(b.store.options.read()).PageSize(pageRows).IterContext(ctx)
 	for into := r.into(); it.Scan(into...); {
 		continue
@@ -184,7 +184,7 @@ func (b *baseline) send(ctx context.Context, all []mutation) error {
 func (s *Store) insert(ctx context.Context, events []andon.Event) error {
 	const key = "inserted"
 	a := &appending{
-		store: s, tenant: &tenant{key: key}, stamp: s.stamp(),
+		store: s, tenant: &tenant{Tenant: &shared.Tenant{Key: key}}, stamp: s.stamp(),
 		index: s.newIndexRows(key, s.ttl(andon.Forever)),
 	}
 	for len(events) > 0 {

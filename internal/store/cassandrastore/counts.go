@@ -27,7 +27,7 @@ func (s *Store) Counts(
 			"state are still being counted since the start, %d of them so far: try again in a "+
 			"moment", sofar)))
 	}
-	return s.counts.Of(t.key, silentBefore), nil
+	return s.counts.Of(t.Key, silentBefore), nil
 }
 
 // countingPatience is how long a request waits for the first reading.
@@ -64,15 +64,11 @@ func (s *Store) countAll(ctx context.Context) error {
 		from := int64(i*step) + math.MinInt64
 		args := []any{from, from + int64(step-1)}
 		rows := newPages(s, countRange, args, pageRows, (*scanRow).into)
-		for {
-			r, err := rows.Head(ctx)
+		for r, err := range rows.All(ctx) {
+			if err == nil {
+				err = scan.take(ctx, r)
+			}
 			if err != nil {
-				return err
-			}
-			if r == nil {
-				break
-			}
-			if err := scan.take(ctx, rows.Take()); err != nil {
 				return err
 			}
 		}
@@ -128,10 +124,10 @@ func (d *deviceScan) flush(ctx context.Context) error {
 		return nil
 	}
 	t, err := d.incarnation(ctx, d.tenant)
-	if t != nil && d.store.tenants.purgedOf(t.key).present(andon.DeviceID(d.device)) {
+	if t != nil && d.store.tenants.purgedOf(t.Key).present(andon.DeviceID(d.device)) {
 		gen := d.view.Generation(t.generation())
-		d.store.counts.Raise(t.key, gen, andon.DeviceID(d.device),
-			d.view.NewestKey(t.record.States), d.view.Retired, d.view.Received)
+		d.store.counts.Raise(t.Key, gen, andon.DeviceID(d.device),
+			d.view.NewestKey(t.Record.States), d.view.Retired, d.view.Received)
 		d.store.counts.Progress()
 	}
 	d.view = view{}
@@ -166,7 +162,7 @@ func (d *deviceScan) incarnation(ctx context.Context, key string) (*tenant, erro
 	if err != nil && andon.KindOf(err) != andon.NotFound {
 		return nil, err
 	}
-	if err != nil || t.key != key {
+	if err != nil || t.Key != key {
 		t = nil
 	}
 	d.tenants[key] = t

@@ -35,13 +35,13 @@ func (s *Store) device(
 	ctx context.Context, t *tenant, device andon.DeviceID,
 ) (*andon.Device, error) {
 	v, err := s.shown(ctx, t, device)
-	if err != nil || !v.Alive(t.record.States) {
+	if err != nil || !v.Alive(t.Record.States) {
 		return nil, err
 	}
 	if _, _, err := s.resolve(ctx, t, device, v, nil); err != nil {
 		return nil, err
 	}
-	d := v.shown(device, t.record.States)
+	d := v.shown(device, t.Record.States)
 	open := d.Severity > 0
 	if open && v.escalated >= d.IncidentSince {
 		r, err := s.escalatedNow(ctx, t, device, v)
@@ -53,7 +53,7 @@ func (s *Store) device(
 	}
 	if final := v.Run.Final && (!open || v.Incident.Final); !final && s.quiet(v) {
 		s.reviews.Add(shared.DueReview{
-			Tenant: t.record.ID, Device: device, Due: s.now(), Review: shared.Review{Quiet: true},
+			Tenant: t.Record.ID, Device: device, Due: s.now(), Review: shared.Review{Quiet: true},
 		})
 	}
 	return &d, nil
@@ -64,56 +64,22 @@ func (s *Store) device(
 func (s *Store) Devices(
 	ctx context.Context, id andon.TenantID, q andon.DeviceQuery,
 ) iter.Seq2[andon.Device, error] {
-	return func(yield func(andon.Device, error) bool) {
-		if q.Sort != andon.ByDevice {
-			yield(andon.Device{}, andon.Errorf(andon.Unsupported,
-				"the cassandra store lists devices by id only, since it would have to read all of "+
-					"them for another order: ask by state, or use sort=device"))
-			return
-		}
-		t, err := s.tenant(ctx, id)
-		if err != nil {
-			yield(andon.Device{}, err)
-			return
-		}
-		s.list(ctx, t, q, yield)
-	}
-}
-
-// list reads ahead as many devices as the page still wants.
-func (s *Store) list(
-	ctx context.Context, t *tenant, q andon.DeviceQuery, yield func(andon.Device, error) bool,
-) {
-	found, err := s.candidates(ctx, t, q)
-	left := q.Limit
-	for err == nil && left > 0 {
-		var ids []andon.DeviceID
-		if ids, err = found.Next(ctx, q.Prefix, min(max(left, 16), 256)); len(ids) == 0 {
-			break
-		}
-		devices := make([]*andon.Device, len(ids))
-		err = shared.Parallel(ctx, len(ids), func(ctx context.Context, i int) (err error) {
-			devices[i], err = s.listed(ctx, t, ids[i], &q)
+	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Device) bool) error {
+		if err := shared.OnlyByDevice("cassandra", &q); err != nil {
 			return err
-		})
-		for _, d := range devices {
-			if err != nil || left == 0 {
-				break
-			}
-			if d == nil {
-				continue
-			}
-			if d.ID = idOf(d.ID); !q.Admits(d) {
-				continue
-			}
-			if left--; !yield(*d, nil) {
-				return
-			}
 		}
-	}
-	if err != nil {
-		yield(andon.Device{}, err)
-	}
+		found, err := s.candidates(ctx, t, q)
+		if err != nil {
+			return err
+		}
+		show := func(ids []andon.DeviceID) ([]andon.Device, error) {
+			return shared.Found(ctx, ids,
+				func(ctx context.Context, device andon.DeviceID) (*andon.Device, error) {
+					return s.listed(ctx, t, device, &q)
+				})
+		}
+		return shared.Select(ctx, &q, found, show, yield)
+	})
 }
 
 // Retire is of andon.Current.
@@ -130,7 +96,7 @@ func (s *Store) Retire(
 		return 0, err
 	}
 	device = t.purged.in(device)
-	slots, err := s.take(ctx, t.key, device)
+	slots, err := s.take(ctx, t.Key, device)
 	if err != nil {
 		return 0, err
 	}
@@ -140,10 +106,10 @@ func (s *Store) Retire(
 		return 0, err
 	}
 	v := slots.Slots[0].View
-	if !v.Alive(t.record.States) {
+	if !v.Alive(t.Record.States) {
 		return 0, andon.NoDevice(idOf(device))
 	}
-	newest := v.NewestKey(t.record.States)
+	newest := v.NewestKey(t.Record.States)
 	at = max(at, newest.Time+1)
 	slots.Forget()
 	// Its index rows stay until it is looked at again: an append that has not seen the retirement
@@ -155,7 +121,7 @@ func (s *Store) Retire(
 	if err != nil {
 		return 0, err
 	}
-	s.counts.Raise(t.key, v.Generation(t.generation()), device, newest, at, v.Received)
+	s.counts.Raise(t.Key, v.Generation(t.generation()), device, newest, at, v.Received)
 	s.reviews.Add(shared.DueReview{
 		Tenant: id, Device: device, Due: s.now().Add(s.options.Settle), Former: newest.State,
 	})
@@ -174,13 +140,13 @@ func (s *Store) Retirements(
 	var at int64
 	var all []andon.Time
 	q := question{"SELECT at FROM retirements_by_device WHERE tenant = ? AND device = ?", 2}
-	err = s.each(ctx, q, []any{t.key, string(device)}, []any{&at}, func() {
+	err = s.each(ctx, q, []any{t.Key, string(device)}, []any{&at}, func() {
 		all = append(all, andon.Time(at))
 	})
 	if err != nil || len(all) > 0 {
 		return all, err
 	}
-	v, err := s.lookOnly(ctx, t.key, device, false)
+	v, err := s.lookOnly(ctx, t.Key, device, false)
 	if err == nil && v.Retired != 0 {
 		all = append(all, v.Retired)
 	}
@@ -191,10 +157,10 @@ func (s *Store) Retirements(
 func (s *Store) retireStatements(t *tenant, device andon.DeviceID, at andon.Time) []mutation {
 	return []mutation{{{
 		"INSERT INTO retirements_by_device (tenant, device, at) VALUES (?, ?, ?) USING TIMESTAMP ?",
-		[]any{t.key, string(device), int64(at), s.stamp()},
+		[]any{t.Key, string(device), int64(at), s.stamp()},
 	}}, {{
 		"UPDATE latest_by_device USING TIMESTAMP ? SET retired = ? WHERE tenant = ? AND device = ?",
-		[]any{int64(at), int64(at), t.key, string(device)},
+		[]any{int64(at), int64(at), t.Key, string(device)},
 	}}}
 }
 
@@ -214,25 +180,25 @@ func (s *Store) candidates(
 	}
 	switch {
 	case q.Kind != andon.ShownDevices:
-		return s.streams(allDevices(t.key, from), q), nil
+		return s.streams(allDevices(t.Key, from), q), nil
 	case q.EscalatedTo != "":
 		return s.escalatedDevices(ctx, t, q.EscalatedTo, from)
 	case q.Operator != "":
 		return s.streams([]finding{{
 			question{"SELECT device FROM devices_by_operator " +
 				"WHERE tenant = ? AND operator = ? AND device >= ?", 2},
-			[]any{t.key, string(q.Operator), from}, idsOnly,
+			[]any{t.Key, string(q.Operator), from}, idsOnly,
 		}}, q), nil
 	case q.States.All():
-		return s.streams(allDevices(t.key, from), q), nil
+		return s.streams(allDevices(t.Key, from), q), nil
 	}
 	var all []finding
 	reads := s.working.Load().reads
 	if d, ok := reads.(wholeDesign); ok && len(q.States.Names()) != 1 {
-		all = d.findAll(place{tenant: t.key, device: from})
+		all = d.findAll(place{tenant: t.Key, device: from})
 		return s.found(all, t, from, q), nil
 	}
-	seen, err := s.seenStates(ctx, t.key)
+	seen, err := s.seenStates(ctx, t.Key)
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +208,7 @@ func (s *Store) candidates(
 		}
 		for _, severity := range t.severitiesOf(state) {
 			all = append(all, reads.find(place{
-				tenant: t.key, device: from, state: state, severity: severity,
+				tenant: t.Key, device: from, state: state, severity: severity,
 			})...)
 			if !reads.rowADevice() {
 				break // it does not look at severities
@@ -322,7 +288,7 @@ func (s *Store) escalatedDevices(
 	ctx context.Context, t *tenant, supervisor andon.PersonID, from string,
 ) (*candidates, error) {
 	var ids []andon.DeviceID
-	days := s.units(ctx, t.key, ofSupervisor, string(supervisor), 0, 1<<31-1, andon.Desc)
+	days := s.units(ctx, t.Key, ofSupervisor, string(supervisor), 0, 1<<31-1, andon.Desc)
 	for u, err := range days {
 		if err != nil {
 			return nil, err

@@ -83,7 +83,7 @@ func crowdState(b *testing.B, s *Store, in, left int) {
 	var entered, changed []mutation
 	for i := range in + left {
 		id := fmt.Sprintf("device-%07d", i)
-		p := place{tenant: t.key, device: id, state: "WARNING2", severity: 48, at: at}
+		p := place{tenant: t.Key, device: id, state: "WARNING2", severity: 48, at: at}
 		entered = append(entered, design.add(p))
 		if i%6 == 5 { // one of six, which are left of in+left
 			p.at += 1_000_000
@@ -95,7 +95,7 @@ func crowdState(b *testing.B, s *Store, in, left int) {
 		}
 	}
 	states := []mutation{{{
-		"INSERT INTO states_by_tenant (tenant, state) VALUES (?, 'WARNING2')", []any{t.key},
+		"INSERT INTO states_by_tenant (tenant, state) VALUES (?, 'WARNING2')", []any{t.Key},
 	}}}
 	for _, all := range [][]mutation{states, entered, changed} {
 		var pieces []mutation
@@ -120,7 +120,7 @@ func remember(b *testing.B, s *Store, t *tenant, devices int, at andon.Time) {
 		<-time.After(10 * time.Millisecond)
 	}
 	for i := range devices {
-		slots, err := s.take(ctx, t.key, andon.DeviceID(fmt.Sprintf("device-%07d", i)))
+		slots, err := s.take(ctx, t.Key, andon.DeviceID(fmt.Sprintf("device-%07d", i)))
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -59,14 +59,14 @@ func (s *Store) shown(ctx context.Context, t *tenant, device andon.DeviceID) (*v
 	if alone == 0 {
 		return s.look(ctx, t, device, true)
 	}
-	slot, giveBack := s.devices.Borrow(shared.DeviceKey{Tenant: t.key, Device: device})
+	slot, giveBack := s.devices.Borrow(shared.DeviceKey{Tenant: t.Key, Device: device})
 	if slot == nil { // it is being written to
 		return s.look(ctx, t, device, true)
 	}
 	defer giveBack()
 	if slot.Stands(alone, now, 0) {
 		v := *slot.View
-		if n := v.Newest(t.record.States); n == nil || n.Known {
+		if n := v.Newest(t.Record.States); n == nil || n.Known {
 			andon.PlanOf(ctx).Add(andon.PlanStep{Statement: fromMemory, Rows: 1})
 			return &v, nil
 		}
@@ -76,7 +76,7 @@ func (s *Store) shown(ctx context.Context, t *tenant, device andon.DeviceID) (*v
 		return nil, err
 	}
 	own := *v
-	if own.ForgetOlder(t.record.States); own.small() {
+	if own.ForgetOlder(t.Record.States); own.small() {
 		slot.View, slot.Read = &own, now
 	}
 	return v, nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -183,33 +184,22 @@ func (s *Store) units(
 	}
 	args := []any{tenant, string(k), id, int(from), int(min(to, 1<<31-1))}
 	all := newPages(s, question{text, 3}, args, 64, (*unitRow).into)
-	return func(yield func(unit, error) bool) {
-		for {
-			r, err := all.Head(ctx)
-			if r == nil {
-				if err != nil {
-					yield(unit{}, err)
-				}
-				return
-			}
-			u := unit{number: uint32(r.unit)}
-			for ; r != nil && uint32(r.unit) == u.number; r, err = all.Head(ctx) {
-				u.add(all.Take())
-			}
-			if err != nil {
-				yield(unit{}, err)
-				return
-			}
-			for _, n := range u.stored {
-				u.shards = append(u.shards, shared.Expand(n)...)
-			}
-			slices.Sort(u.shards)
-			u.shards = slices.Compact(u.shards)
-			if !yield(u, nil) {
-				return
-			}
-		}
+	same := func(a, b *unitRow) bool { return a.unit == b.unit }
+	return seq.Map(all.Groups(ctx, same), newUnit)
+}
+
+// newUnit is the unit that rows are of.
+func newUnit(rows []unitRow) unit {
+	u := unit{number: uint32(rows[0].unit)}
+	for _, r := range rows {
+		u.add(r)
 	}
+	for _, n := range u.stored {
+		u.shards = append(u.shards, shared.Expand(n)...)
+	}
+	slices.Sort(u.shards)
+	u.shards = slices.Compact(u.shards)
+	return u
 }
 
 type unitRow struct {

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -27,30 +28,30 @@ func dueOf(key, id string, due int64) (slot, shard int) {
 }
 
 // dueRows find a record when it is due.
-func dueRows(key string, r *andon.Record, is recordRow) []mutation {
-	if is.due == 0 {
+func dueRows(key string, r *andon.Record, is shared.Document) []mutation {
+	if is.Due == 0 {
 		return nil
 	}
-	slot, shard := dueOf(key, r.ID, is.due)
+	slot, shard := dueOf(key, r.ID, int64(is.Due))
 	return []mutation{
 		{{"INSERT INTO due_slots (kind, slot, shard, version) VALUES (?, ?, ?, ?) " +
-			"USING TIMESTAMP ?", []any{string(r.Kind), slot, shard, is.version, is.version}}},
+			"USING TIMESTAMP ?", []any{string(r.Kind), slot, shard, is.Version, is.Version}}},
 		{{"INSERT INTO due_by_slot (kind, slot, shard, due, tenant, id, version) " +
 			"VALUES (?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ?", []any{
-			string(r.Kind), slot, shard, is.due, key, r.ID, is.version, is.version,
+			string(r.Kind), slot, shard, int64(is.Due), key, r.ID, is.Version, is.Version,
 		}}},
 	}
 }
 
 // noLongerDue takes away what finds a version when it is due.
-func noLongerDue(key string, r *andon.Record, was recordRow) []mutation {
-	if was.due == 0 {
+func noLongerDue(key string, r *andon.Record, was shared.Document) []mutation {
+	if was.Due == 0 {
 		return nil
 	}
-	slot, shard := dueOf(key, r.ID, was.due)
+	slot, shard := dueOf(key, r.ID, int64(was.Due))
 	return []mutation{{{"DELETE FROM due_by_slot USING TIMESTAMP ? WHERE kind = ? AND " +
 		"slot = ? AND shard = ? AND due = ? AND tenant = ? AND id = ?",
-		[]any{was.version, string(r.Kind), slot, shard, was.due, key, r.ID}}}}
+		[]any{was.Version, string(r.Kind), slot, shard, int64(was.Due), key, r.ID}}}}
 }
 
 // slotRow is a shard of a slot that may have rows.
@@ -70,7 +71,9 @@ type dueRow struct {
 
 func (r *dueRow) into() []any { return []any{&r.due, &r.tenant, &r.id, &r.version} }
 
-func (r *dueRow) row() recordRow { return recordRow{version: r.version, due: r.due} }
+func (r *dueRow) document() shared.Document {
+	return shared.Document{Version: r.version, Due: andon.Time(r.due)}
+}
 
 func (r *dueRow) record(kind andon.RecordKind) *andon.Record {
 	return &andon.Record{
@@ -84,7 +87,7 @@ type dueList struct {
 	kind  andon.RecordKind
 	until andon.Time
 	left  int
-	yield func(andon.Record, error) bool
+	yield func(andon.Record) bool
 	stale []mutation
 }
 
@@ -92,36 +95,23 @@ type dueList struct {
 func (s *Store) DueRecords(
 	ctx context.Context, kind andon.RecordKind, until andon.Time, limit int,
 ) iter.Seq2[andon.Record, error] {
-	return func(yield func(andon.Record, error) bool) {
+	return seq.Of(func(yield func(andon.Record) bool) error {
 		slots := newPages(s, question{
 			"SELECT slot, shard, version FROM due_slots WHERE kind = ? AND slot <= ?", 1,
 		}, []any{string(kind), int(min(until, andon.MaxTime) / dueSlot)}, pageRows, (*slotRow).into)
 		d := &dueList{Store: s, kind: kind, until: until, left: limit, yield: yield}
 		defer func() { s.forget(ctx, d.stale) }()
-		for d.left > 0 {
-			shards, err := nextSlot(ctx, slots)
-			if err == nil && len(shards) > 0 {
+		same := func(a, b *slotRow) bool { return a.slot == b.slot }
+		for shards, err := range slots.Groups(ctx, same) {
+			if err == nil {
 				err = d.slot(ctx, shards)
 			}
-			if err != nil {
-				yield(andon.Record{}, err)
-			}
-			if err != nil || len(shards) == 0 {
-				return
+			if err != nil || d.left == 0 {
+				return err
 			}
 		}
-	}
-}
-
-// nextSlot takes all shards of the next slot; none behind the last.
-func nextSlot(ctx context.Context, slots *shared.Rows[slotRow]) (shards []slotRow, err error) {
-	for {
-		r, err := slots.Head(ctx)
-		if err != nil || r == nil || len(shards) > 0 && r.slot != shards[0].slot {
-			return shards, err
-		}
-		shards = append(shards, slots.Take())
-	}
+		return nil
+	})
 }
 
 // slot goes through one slot, and notes its shards as stale that are over and empty.
@@ -199,12 +189,12 @@ func (d *dueList) show(ctx context.Context, rows []dueRow) error {
 	for i, r := range records {
 		if gone[i] {
 			h := &rows[i]
-			d.stale = append(d.stale, noLongerDue(h.tenant, h.record(d.kind), h.row())...)
+			d.stale = append(d.stale, noLongerDue(h.tenant, h.record(d.kind), h.document())...)
 		}
 		if r == nil || d.left == 0 {
 			continue
 		}
-		if d.left--; !d.yield(*r, nil) {
+		if d.left--; !d.yield(*r) {
 			d.left = 0
 		}
 	}
@@ -222,14 +212,14 @@ func (d *dueList) look(ctx context.Context, h *dueRow) (*andon.Record, bool, err
 	if err != nil {
 		return nil, false, err
 	}
-	row, err := d.recordRow(ctx, key, d.kind, r.ID)
+	is, err := d.readDocument(ctx, key, r)
 	switch {
 	case err != nil:
 		return nil, false, err
-	case row.standing() == 0 || row.due != h.due:
-		return nil, row.version >= h.version || d.old(h.version), nil
+	case is.Standing() == 0 || is.Due != r.Due:
+		return nil, is.Version >= h.version || d.old(h.version), nil
 	}
-	row.into(r)
+	is.Into(r)
 	return r, false, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -34,7 +35,7 @@ func packEscalation(r *andon.Escalation, t *tenant) packed {
 		b = binary.BigEndian.AppendUint32([]byte{255}, uint32(t.Generation))
 	}
 	b = binary.BigEndian.AppendUint64(b, uint64(r.Time))
-	b = append(b, t.record.States.Severity(r.State))
+	b = append(b, t.Record.States.Severity(r.State))
 	b = append(append(b, r.State...), 0)
 	for _, c := range []byte(r.To) {
 		b = append(b, ^c)
@@ -69,7 +70,7 @@ func unpackEscalation(b []byte, stamp int64) (e newestEscalation) {
 // escalated is what else is kept of an escalation: with the device, for the present incident, and
 // for its supervisor.
 func (a *appending) escalated(r andon.Escalation) []mutation {
-	key, device := a.tenant.key, string(r.Device)
+	key, device := a.tenant.Key, string(r.Device)
 	all := []mutation{
 		{{
 			"INSERT INTO escalations_by_day (tenant, device, day, at, time, state, supervisor) " +
@@ -102,7 +103,7 @@ func noteNewest(t *tenant, r *andon.Escalation) statement {
 	return statement{
 		"UPDATE latest_by_device USING TIMESTAMP ? SET escalation = ? " +
 			"WHERE tenant = ? AND device = ?",
-		[]any{max(1, int64(r.At)), packEscalation(r, t), t.key, string(r.Device)},
+		[]any{max(1, int64(r.At)), packEscalation(r, t), t.Key, string(r.Device)},
 	}
 }
 
@@ -112,7 +113,7 @@ func noteNewest(t *tenant, r *andon.Escalation) statement {
 func (s *Store) escalatedNow(
 	ctx context.Context, t *tenant, device andon.DeviceID, v *view,
 ) (andon.Escalation, error) {
-	states, incident := t.record.States, v.Incident.First
+	states, incident := t.Record.States, v.Incident.First
 	inIncident := func(r *andon.Escalation) bool {
 		return r.Time >= incident && states.Severity(r.State) > 0 && !v.IsWithdrawn(r.State, r.Time)
 	}
@@ -197,30 +198,26 @@ var escalationsDown = question{"SELECT at, time, state, supervisor FROM escalati
 func (s *Store) escalations(
 	ctx context.Context, t *tenant, device andon.DeviceID, from andon.Time,
 ) iter.Seq2[[]andon.Escalation, error] {
-	first := max(0, from-andon.Time(t.record.MaxFuture)).Day()
-	days := s.units(ctx, t.key, ofEscalations, string(device), first, lastDay, andon.Desc)
+	first := max(0, from-andon.Time(t.Record.MaxFuture)).Day()
+	days := s.units(ctx, t.Key, ofEscalations, string(device), first, lastDay, andon.Desc)
 	at := func(r *escalationRow) int64 { return r.at }
-	return func(yield func([]andon.Escalation, error) bool) {
+	return seq.Of(func(yield func([]andon.Escalation) bool) error {
 		for u, err := range days {
 			if err != nil {
-				yield(nil, err)
-				return
+				return err
 			}
-			args := []any{t.key, string(device), int(u.number)}
+			args := []any{t.Key, string(device), int(u.number)}
 			one := []*shared.Rows[escalationRow]{
 				newPages(s, escalationsDown, args, 16, (*escalationRow).into),
 			}
-			for {
-				rows, err := shared.Instant(ctx, one, at, andon.Desc)
-				if err == nil && len(rows) == 0 {
-					break
-				}
-				if !yield(escalationsOf(device, rows), err) || err != nil {
-					return
+			for rows, err := range shared.Instants(ctx, one, at, andon.Desc) {
+				if err != nil || !yield(escalationsOf(device, rows)) {
+					return err
 				}
 			}
 		}
-	}
+		return nil
+	})
 }
 
 func escalationsOf(device andon.DeviceID, rows []escalationRow) []andon.Escalation {

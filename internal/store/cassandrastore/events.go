@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -115,13 +116,13 @@ func (s *Store) entryRows(
 	ctx context.Context, t *tenant, device andon.DeviceID, at andon.Time, state andon.State,
 ) (rows []eventRow, err error) {
 	day := at.Day()
-	for u, err := range s.units(ctx, t.key, ofEvents, string(device), day, day, andon.Desc) {
+	for u, err := range s.units(ctx, t.Key, ofEvents, string(device), day, day, andon.Desc) {
 		if err != nil {
 			return nil, err
 		}
 		for _, shard := range u.shardsOf(at, state) {
 			var r eventRow
-			args := []any{t.key, string(device), int(day), shard, int64(at), string(state)}
+			args := []any{t.Key, string(device), int(day), shard, int64(at), string(state)}
 			err := s.each(ctx, eventsEntry, args, r.into(), func() { rows = append(rows, r) })
 			if err != nil {
 				return nil, err
@@ -135,20 +136,16 @@ func (s *Store) entryRows(
 func (s *Store) DeviceEvents(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	return func(yield func(andon.Event, error) bool) {
-		t, err := s.tenant(ctx, id)
-		if err != nil {
-			yield(andon.Event{}, err)
-			return
-		}
+	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Event) bool) error {
 		key := t.purged.in(device)
 		all := s.operators(t, key, q.Order).all
 		for e, err := range s.walk(ctx, t, key, t.inQuery(q), all) {
-			if e.Device = device; !yield(e.Event, err) || err != nil {
-				return
+			if e.Device = device; err != nil || !yield(e.Event) {
+				return err
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // first returns the time of a device's first entry strictly behind a base; 0 where there is none.
@@ -181,38 +178,33 @@ func (s *Store) walk(
 	ctx context.Context, t *tenant, device andon.DeviceID, q andon.EventQuery,
 	want wanted,
 ) iter.Seq2[andon.Entry, error] {
-	return func(yield func(andon.Entry, error) bool) {
-		span, left := q.Rest(), q.Limit
+	return seq.Of(func(yield func(andon.Entry) bool) error {
+		span := q.Rest()
 		if span.Empty() {
-			return
+			return nil
 		}
+		yield = seq.UpTo(q.Limit, yield)
 		to := lastUnit(span.To, andon.Time.Day)
-		days := s.units(ctx, t.key, ofEvents, string(device), span.From.Day(), to, q.Order)
+		days := s.units(ctx, t.Key, ofEvents, string(device), span.From.Day(), to, q.Order)
 		for u, err := range days {
 			if err != nil {
-				yield(andon.Entry{}, err)
-				return
+				return err
 			}
 			if !u.mayHave(q.States) {
 				continue
 			}
 			for e, err := range s.day(ctx, t, device, u, span, q) {
-				take := err != nil || e.Withdrawn == nil && q.Admits(e.Key(t.record.States))
-				if err == nil && take && want != nil {
+				take := err == nil && e.Withdrawn == nil && q.Admits(e.Key(t.Record.States))
+				if take && want != nil {
 					take, err = want(ctx, &e)
 				}
-				if err == nil && !take {
-					continue
-				}
-				if !yield(e, err) || err != nil {
-					return
-				}
-				if left--; left == 0 {
-					return
+				if err != nil || take && !yield(e) {
+					return err
 				}
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // day returns the entries of one day of a device in the order of the log.
@@ -231,27 +223,23 @@ func (s *Store) day(
 	size := min(max(q.Limit+2, 10), 500)
 	var shards []*shared.Rows[eventRow]
 	for _, shard := range u.shards {
-		args := []any{t.key, string(device), int(u.number), shard, int64(span.From), int64(to)}
+		args := []any{t.Key, string(device), int(u.number), shard, int64(span.From), int64(to)}
 		shards = append(shards, newPages(s, ask, args, size, (*eventRow).into))
 	}
-	return func(yield func(andon.Entry, error) bool) {
-		for {
-			at := func(r *eventRow) int64 { return r.time }
-			rows, err := shared.Instant(ctx, shards, at, q.Order)
+	at := func(r *eventRow) int64 { return r.time }
+	return seq.Of(func(yield func(andon.Entry) bool) error {
+		for rows, err := range shared.Instants(ctx, shards, at, q.Order) {
 			if err != nil {
-				yield(andon.Entry{}, err)
-				return
+				return err
 			}
-			if len(rows) == 0 {
-				return
-			}
-			for _, e := range entriesOf(device, rows, t.record.States, q.Order) {
-				if !yield(e, nil) {
-					return
+			for _, e := range entriesOf(device, rows, t.Record.States, q.Order) {
+				if !yield(e) {
+					return nil
 				}
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // entriesOf joins the rows of one instant into its entries, in an order.

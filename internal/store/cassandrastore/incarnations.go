@@ -90,6 +90,22 @@ func outside(e andon.Entry) andon.Entry {
 // clockSkew is how far apart the clocks of processes may be, in µs, so that none misses a row.
 const clockSkew = 10 * 60 * 1_000_000
 
+// purgedNow returns the purged devices of a tenant, as its documents are: at most a second old.
+func (s *Store) purgedNow(ctx context.Context, key string) (*purged, error) {
+	began := s.now()
+	s.tenants.mu.Lock()
+	known, listed := s.tenants.purged[key], s.tenants.listed[key]
+	s.tenants.mu.Unlock()
+	if began.Sub(listed).Abs() < every {
+		return known, nil
+	}
+	is, err := s.readPurged(ctx, key)
+	if err == nil {
+		s.tenants.wasListed(key, began)
+	}
+	return is, err
+}
+
 // readPurged reads what is new in the list of purged devices.
 func (s *Store) readPurged(ctx context.Context, key string) (*purged, error) {
 	was := s.tenants.purgedOf(key)
@@ -175,13 +191,13 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 	if err := s.mayWrite(ctx); err != nil {
 		return err
 	}
-	s.tenants.stale(id) // another process may have purged it
+	s.staleTenants() // another process may have purged it
 	t, err := s.tenant(ctx, id)
 	if err != nil {
 		return err
 	}
 	former := t.purged.in(device)
-	slots, err := s.take(ctx, t.key, former)
+	slots, err := s.take(ctx, t.Key, former)
 	if err != nil {
 		return err
 	}
@@ -191,7 +207,7 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 	known := false
 	q := question{"SELECT device FROM devices_by_tenant WHERE tenant = ? AND bucket = ? " +
 		"AND device = ?", 2}
-	args := []any{t.key, bucketOf(string(former)), string(former)}
+	args := []any{t.Key, bucketOf(string(former)), string(former)}
 	var row string
 	err = s.each(ctx, q, args, []any{&row}, func() { known = true })
 	if err == nil && !known {
@@ -209,7 +225,7 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 // beginIncarnation ends the present incarnation of a device.
 func (s *Store) beginIncarnation(ctx context.Context, t *tenant, device andon.DeviceID) error {
 	// Before, so that it is not forgotten; and after, since a purge may have found it too early.
-	over := t.key + "\x00" + string(t.purged.in(device))
+	over := t.Key + "\x00" + string(t.purged.in(device))
 	if err := s.markOver(ctx, over); err != nil {
 		return err
 	}
@@ -219,7 +235,7 @@ func (s *Store) beginIncarnation(ctx context.Context, t *tenant, device andon.De
 	}
 	err := s.write(ctx, []mutation{{{
 		"INSERT INTO purged_devices (tenant, at, device, before) VALUES (?, ?, ?, ?) " +
-			"USING TIMESTAMP ?", []any{t.key, at, string(device), before, at},
+			"USING TIMESTAMP ?", []any{t.Key, at, string(device), before, at},
 	}}})
 	if err == nil {
 		err = s.markOver(ctx, over)
@@ -227,7 +243,7 @@ func (s *Store) beginIncarnation(ctx context.Context, t *tenant, device andon.De
 	if err != nil {
 		return err
 	}
-	s.learnPurged(t.key, &purged{before: map[andon.DeviceID]int{device: before}, newest: at})
+	s.learnPurged(t.Key, &purged{before: map[andon.DeviceID]int{device: before}, newest: at})
 	select {
 	case s.over <- struct{}{}:
 	default: // it is going to look anyway

@@ -83,12 +83,12 @@ const lateState = "WARNING4"
 func (p *purgeTest) late(former *tenant, device andon.DeviceID) {
 	p.Helper()
 	two := p.stores[1]
-	slots, err := two.take(p.Context(), former.key, device)
+	slots, err := two.take(p.Context(), former.Key, device)
 	p.must(err)
 	defer slots.Give()
 	a := &appending{
 		store: two, working: two.working.Load(), tenant: former, received: p.at,
-		stamp: two.stamp(), index: two.newIndexRows(former.key, two.ttl(andon.Forever)),
+		stamp: two.stamp(), index: two.newIndexRows(former.Key, two.ttl(andon.Forever)),
 		devices: []*deviceAppend{{events: []andon.Event{{
 			Device: device, State: lateState, Time: p.at + 5, Operator: "Liz", EscalatedTo: "Sara",
 		}}}},

@@ -119,7 +119,7 @@ const scatteredPage = 5000
 func (s *Store) gather(
 	ctx context.Context, all []finding, t *tenant, from andon.DeviceID, q andon.DeviceQuery,
 ) ([]andon.DeviceID, error) {
-	key := t.key + "\x00" + q.States.String()
+	key := t.Key + "\x00" + q.States.String()
 	now := s.processes.now()
 	if alone := s.processes.Alone(now); q.After != nil && alone != 0 {
 		if ids, ok := s.listedDevices.From(key, alone, from); ok {
@@ -127,7 +127,7 @@ func (s *Store) gather(
 			return ids, nil
 		}
 	}
-	reading := s.listedDevices.Begin(t.key)
+	reading := s.listedDevices.Begin(t.Key)
 	ids, err := s.gatherAll(ctx, all, t, q)
 	if err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func (s *Store) gatherAll(
 			into = into[:2]
 		}
 		take := func() {
-			if r.tenant == t.key && (f.rows == scattered || q.States.Match(r.state(f.rows))) {
+			if r.tenant == t.Key && (f.rows == scattered || q.States.Match(r.state(f.rows))) {
 				found[i] = append(found[i], andon.DeviceID(deviceOf(r.device)))
 			}
 		}

@@ -155,7 +155,7 @@ func (m *melee) prepare(events []andon.Event, dies bool) *delivery {
 	d.append = &appending{
 		store: s, working: s.working.Load(), tenant: t, received: m.at,
 		stamp:   m.stores[0].stamp(),
-		index:   s.newIndexRows(t.key, s.ttl(andon.Forever)),
+		index:   s.newIndexRows(t.Key, s.ttl(andon.Forever)),
 		devices: []*deviceAppend{{events: events, slot: &slot{}}},
 	}
 	m.told = append(m.told, "begin "+d.name)

@@ -6,26 +6,41 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // listed returns a device as a list of a kind shows it; nil where it is not in it.
 func (s *Store) listed(
 	ctx context.Context, t *tenant, device andon.DeviceID, q *andon.DeviceQuery,
-) (*andon.Device, error) {
-	if !t.purged.present(device) {
+) (d *andon.Device, err error) {
+	switch {
+	case !t.purged.present(device):
+	case q.Kind == andon.ShownDevices:
+		d, err = s.device(ctx, t, device)
+	default:
+		d, err = s.listedOnly(ctx, t, device, q)
+	}
+	if err != nil || d == nil {
+		return nil, err
+	}
+	if d.ID = idOf(d.ID); !q.Admits(d) {
 		return nil, nil
 	}
-	if q.Kind == andon.ShownDevices {
-		return s.device(ctx, t, device)
-	}
+	return d, nil
+}
+
+// listedOnly is listed of a kind of list that shows less of a device.
+func (s *Store) listedOnly(
+	ctx context.Context, t *tenant, device andon.DeviceID, q *andon.DeviceQuery,
+) (*andon.Device, error) {
 	v, err := s.look(ctx, t, device, false)
 	if err != nil {
 		return nil, err
 	}
-	folded := v.Device(device, t.record.States)
+	folded := v.Device(device, t.Record.States)
 	if q.Kind != andon.MeasuringDevices {
-		d, in := folded.List(q.Kind, t.record.States)
+		d, in := folded.List(q.Kind, t.Record.States)
 		if !in {
 			return nil, nil
 		}
@@ -34,7 +49,7 @@ func (s *Store) listed(
 	if folded.Time != 0 || folded.Retired != 0 {
 		return nil, nil
 	}
-	latest, err := s.LatestReadings(ctx, t.record.ID, []andon.DeviceID{device}, q.MeasuredSince)
+	latest, err := s.LatestReadings(ctx, t.Record.ID, []andon.DeviceID{device}, q.MeasuredSince)
 	if err != nil || len(latest) == 0 {
 		return nil, err
 	}
@@ -50,38 +65,25 @@ func (s *Store) Names(
 		andon.OperatorNames: string(ofOperator), andon.SupervisorNames: string(ofSupervisor),
 		andon.MetricNames: ofMetric,
 	}[q.Of]
-	return func(yield func(andon.NameCount, error) bool) {
-		t, err := s.tenant(ctx, id)
-		if err != nil {
-			yield(andon.NameCount{}, err)
-			return
-		}
+	return listIn(ctx, s, id, func(t *tenant, yield func(andon.NameCount) bool) error {
 		ask := question{"SELECT label FROM directory WHERE tenant = ? AND kind = ? AND id = ? " +
 			"AND unit = 0 AND shard = 0 AND label > ?", 3}
-		args := []any{t.key, string(ofNames), of, q.After}
-		rows := newPages(s, ask, args, q.Limit, func(name *string) []any { return []any{name} })
-		for range q.Limit {
-			name, err := rows.Head(ctx)
-			if err != nil {
-				yield(andon.NameCount{}, err)
-			}
-			if name == nil || err != nil || !yield(andon.NameCount{Name: rows.Take()}, nil) {
-				return
+		args := []any{t.Key, string(ofNames), of, q.After}
+		yield = seq.UpTo(q.Limit, yield)
+		for name, err := range newPages(s, ask, args, q.Limit, oneText).All(ctx) {
+			if err != nil || !yield(andon.NameCount{Name: name}) {
+				return err
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // EscalatedEntries is of andon.Log.
 func (s *Store) EscalatedEntries(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Entry, error] {
-	return func(yield func(andon.Entry, error) bool) {
-		t, err := s.tenant(ctx, id)
-		if err != nil {
-			yield(andon.Entry{}, err)
-			return
-		}
+	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Entry) bool) error {
 		key := t.purged.in(device)
 		operators := s.operators(t, key, q.Order)
 		ever := func(ctx context.Context, e *andon.Entry) (bool, error) {
@@ -91,11 +93,12 @@ func (s *Store) EscalatedEntries(
 			return operators.all(ctx, e)
 		}
 		for e, err := range s.walk(ctx, t, key, t.inQuery(q), ever) {
-			if !yield(outside(e), err) {
-				return
+			if err != nil || !yield(outside(e)) {
+				return err
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // Restore is of andon.Restorer. What people do is little, so it is written device by device.
@@ -139,13 +142,13 @@ func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History)
 }
 
 func (s *Store) restoreAssignment(ctx context.Context, t *tenant, a andon.Assignment) error {
-	slots, err := s.take(ctx, t.key, a.Device)
+	slots, err := s.take(ctx, t.Key, a.Device)
 	if err != nil {
 		return err
 	}
 	defer slots.Give()
 	defer slots.Forget()
-	index := s.newIndexRows(t.key, s.ttl(s.working.Load().Retention))
+	index := s.newIndexRows(t.Key, s.ttl(s.working.Load().Retention))
 	index.device(string(a.Device))
 	if a.Operator != "" {
 		s.foresee(index, t, a.From, a)
@@ -160,7 +163,7 @@ func (s *Store) restoreEscalation(ctx context.Context, t *tenant, e andon.Escala
 	if err := s.mayWrite(ctx); err != nil {
 		return err
 	}
-	slots, err := s.take(ctx, t.key, e.Device)
+	slots, err := s.take(ctx, t.Key, e.Device)
 	if err != nil {
 		return err
 	}
@@ -177,7 +180,7 @@ func (s *Store) restoreEscalation(ctx context.Context, t *tenant, e andon.Escala
 }
 
 func (s *Store) restoreRetirement(ctx context.Context, t *tenant, r andon.Retirement) error {
-	slots, err := s.take(ctx, t.key, r.Device)
+	slots, err := s.take(ctx, t.Key, r.Device)
 	if err != nil {
 		return err
 	}
@@ -186,21 +189,21 @@ func (s *Store) restoreRetirement(ctx context.Context, t *tenant, r andon.Retire
 		return err
 	}
 	v := slots.Slots[0].View
-	newest := v.NewestKey(t.record.States)
+	newest := v.NewestKey(t.Record.States)
 	if newest.Time > r.At || v.Retired >= r.At {
 		return nil
 	}
-	alive := v.Alive(t.record.States)
+	alive := v.Alive(t.Record.States)
 	slots.Forget()
-	index := s.newIndexRows(t.key, s.ttl(andon.Forever))
+	index := s.newIndexRows(t.Key, s.ttl(andon.Forever))
 	index.device(string(r.Device))
 	if err := index.write(ctx, s.retireStatements(t, r.Device, r.At)...); err != nil {
 		return err
 	}
 	if alive {
-		s.counts.Raise(t.key, v.Generation(t.generation()), r.Device, newest, r.At, v.Received)
+		s.counts.Raise(t.Key, v.Generation(t.generation()), r.Device, newest, r.At, v.Received)
 		s.reviews.Add(shared.DueReview{
-			Tenant: t.record.ID, Device: r.Device, Due: s.now().Add(s.options.Settle),
+			Tenant: t.Record.ID, Device: r.Device, Due: s.now().Add(s.options.Settle),
 			Former: newest.State,
 		})
 	}

@@ -16,7 +16,7 @@ func (a *appending) grow(d *deviceAppend) {
 		l.Add(entrySize(e))
 		days[e.Time.Day()] = l
 	}
-	n, unsure := a.store.fullness.Grow(a.tenant.key, device, d.is.shards, days)
+	n, unsure := a.store.fullness.Grow(a.tenant.Key, device, d.is.shards, days)
 	a.unsure = append(a.unsure, unsure...)
 	if n == max(d.is.shards, 1) {
 		return
@@ -24,7 +24,7 @@ func (a *appending) grow(d *deviceAppend) {
 	d.is.shards = n
 	a.log = append(a.log, mutation{{
 		"UPDATE latest_by_device USING TIMESTAMP ? SET shards = ? WHERE tenant = ? AND device = ?",
-		[]any{int64(n), n, a.tenant.key, string(device)},
+		[]any{int64(n), n, a.tenant.Key, string(device)},
 	}})
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -42,37 +43,30 @@ func (s *Store) person(
 	number func(andon.Time) uint32, q andon.EventQuery,
 	read func(context.Context, *tenant, unit, andon.EventQuery) ([]andon.Event, error),
 ) iter.Seq2[andon.Event, error] {
-	return func(yield func(andon.Event, error) bool) {
-		t, err := s.tenant(ctx, id)
-		if err != nil {
-			yield(andon.Event{}, err)
-			return
-		}
+	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Event) bool) error {
 		q = t.inQuery(q)
-		span, left := q.Rest(), q.Limit
+		span := q.Rest()
 		if span.Empty() {
-			return
+			return nil
 		}
+		yield = seq.UpTo(q.Limit, yield)
 		to := lastUnit(span.To, number)
-		for u, err := range s.units(ctx, t.key, k, person, number(span.From), to, q.Order) {
+		for u, err := range s.units(ctx, t.Key, k, person, number(span.From), to, q.Order) {
 			var events []andon.Event
 			if err == nil {
 				events, err = read(ctx, t, u, q)
 			}
 			if err != nil {
-				yield(andon.Event{}, err)
-				return
+				return err
 			}
-			for _, e := range events[:min(left, len(events))] {
-				if e.Device = idOf(e.Device); !yield(e, nil) {
-					return
+			for _, e := range events {
+				if e.Device = idOf(e.Device); !yield(e) {
+					return nil
 				}
 			}
-			if left -= len(events); left <= 0 {
-				return
-			}
 		}
-	}
+		return nil
+	})
 }
 
 // sortEvents puts entries into an order.
@@ -92,7 +86,7 @@ func (s *Store) operatorHour(
 	var devices []andon.DeviceID
 	ask := question{"SELECT device FROM hints_by_operator " +
 		"WHERE tenant = ? AND operator = ? AND hour = ?", 3}
-	args := []any{t.key, string(operator), int(hour)}
+	args := []any{t.Key, string(operator), int(hour)}
 	err := s.each(ctx, ask, args, []any{&device}, func() {
 		if id := andon.DeviceID(device); t.purged.present(id) {
 			devices = append(devices, id)
@@ -115,7 +109,7 @@ func (s *Store) operatorHour(
 		return nil
 	})
 	events := slices.Concat(found...)
-	sortEvents(events, t.record.States, q.Order)
+	sortEvents(events, t.Record.States, q.Order)
 	return events, err
 }
 
@@ -127,9 +121,9 @@ func (s *Store) supervisorDay(
 		return nil, err
 	}
 	entries = slices.DeleteFunc(entries, func(e andon.Event) bool {
-		return !q.Admits(e.Key(t.record.States))
+		return !q.Admits(e.Key(t.Record.States))
 	})
-	sortEvents(entries, t.record.States, q.Order)
+	sortEvents(entries, t.Record.States, q.Order)
 	var events []andon.Event
 	for len(entries) > 0 && len(events) < q.Limit {
 		n := min(len(entries), shared.SideBySide)
@@ -161,7 +155,7 @@ func (s *Store) escalatedOn(
 	var entries []andon.Event
 	ask := question{"SELECT time, state, device FROM hints_by_supervisor " +
 		"WHERE tenant = ? AND supervisor = ? AND day = ?", 3}
-	args := []any{t.key, string(supervisor), int(day)}
+	args := []any{t.Key, string(supervisor), int(day)}
 	err := s.each(ctx, ask, args, []any{&at, &state, &device}, func() {
 		e := andon.Event{
 			Device: andon.DeviceID(device), Time: andon.Time(at), State: andon.State(state),
@@ -189,7 +183,7 @@ func (s *Store) Escalate(
 	device := e.Device
 	e.Device = t.purged.in(device)
 	defer func() { kept.Device = device }()
-	slots, err := s.take(ctx, t.key, e.Device)
+	slots, err := s.take(ctx, t.Key, e.Device)
 	if err != nil {
 		return e, false, err
 	}
@@ -230,7 +224,7 @@ func (s *Store) escalate(
 	w, began := s.working.Load(), s.processes.now()
 	a := &appending{
 		store: s, working: w, tenant: t, stamp: s.stamp(),
-		index: s.newIndexRows(t.key, s.ttl(w.Retention)),
+		index: s.newIndexRows(t.Key, s.ttl(w.Retention)),
 	}
 	shard := shared.ShardOf(e.Time, e.State, shards)
 	a.index.exists(ofEvents, string(e.Device), e.Time.Day(), shared.ShardsOf(shards),
@@ -262,9 +256,9 @@ func (s *Store) records(
 	if err != nil {
 		return nil, 0, err
 	}
-	n := v.Newest(t.record.States)
-	shown := v.Alive(t.record.States) && n.Time == e.Time && n.State == e.State
-	if !shown && (len(kept) == 0 || !v.Alive(t.record.States)) {
+	n := v.Newest(t.Record.States)
+	shown := v.Alive(t.Record.States) && n.Time == e.Time && n.State == e.State
+	if !shown && (len(kept) == 0 || !v.Alive(t.Record.States)) {
 		return nil, 0, andon.NoEntry(idOf(e.Device), e.Time, e.State)
 	}
 	entry = &andon.Entry{Escalations: kept}

@@ -65,7 +65,7 @@ func (s *Store) mayWrite(ctx context.Context) error {
 		ok, at := a.MayWrite(a.now())
 		if ok || a.loose.Load() {
 			if waited {
-				s.tenants.allStale()
+				s.staleTenants()
 			}
 			return nil
 		}

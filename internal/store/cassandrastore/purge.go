@@ -51,12 +51,12 @@ func (s *Store) purgeAll(ctx context.Context) error {
 func (s *Store) purgeIncarnation(ctx context.Context, key string) error {
 	tenant, device, ofDevice := strings.Cut(key, "\x00")
 	id := tenantOf(tenant)
-	s.tenants.stale(id)
+	s.staleTenants()
 	t, err := s.tenant(ctx, id)
 	if err != nil && andon.KindOf(err) != andon.NotFound {
 		return err
 	}
-	over := t == nil || t.key != tenant
+	over := t == nil || t.Key != tenant
 	switch {
 	case over && !ofDevice:
 		err = s.purgeRows(ctx, tenant)
@@ -122,7 +122,7 @@ func (s *Store) purgeDevice(ctx context.Context, key string, device andon.Device
 		return err
 	}
 	var all []mutation
-	for rows, err := range s.escalations(ctx, &tenant{key: key}, device, 0) {
+	for rows, err := range s.escalations(ctx, &tenant{Tenant: &shared.Tenant{Key: key}}, device, 0) {
 		if err != nil {
 			return err
 		}

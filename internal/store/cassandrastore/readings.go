@@ -13,6 +13,7 @@ import (
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -89,18 +90,18 @@ func (s *Store) AppendReadings(
 		return err
 	}
 	defer slots.Give()
-	stamp, index := s.stamp(), s.newIndexRows(t.key, s.ttl(w.Readings))
+	stamp, index := s.stamp(), s.newIndexRows(t.Key, s.ttl(w.Readings))
 	var all []mutation
 	for len(messages) > 0 {
 		n := 1
 		for n < len(messages) && messages[n].Device == messages[0].Device {
 			n++
 		}
-		all = append(all, measure(t.key, stamp, index, messages[:n])...)
+		all = append(all, measure(t.Key, stamp, index, messages[:n])...)
 		all = append(all, mutation{{
 			"UPDATE latest_by_device USING TIMESTAMP ? SET heard = ? " +
 				"WHERE tenant = ? AND device = ?",
-			[]any{int64(received), int64(received), t.key, string(messages[0].Device)},
+			[]any{int64(received), int64(received), t.Key, string(messages[0].Device)},
 		}})
 		messages = messages[n:]
 	}
@@ -118,7 +119,7 @@ func (s *Store) AppendReadings(
 		}
 	}
 	for i := range readings {
-		s.counts.Hear(t.key, readings[i].Device, received)
+		s.counts.Hear(t.Key, readings[i].Device, received)
 	}
 	return nil
 }
@@ -134,7 +135,7 @@ func (s *Store) hearing(
 			ids = append(ids, messages[i].Device)
 		}
 	}
-	slots, err := s.take(ctx, t.key, ids...)
+	slots, err := s.take(ctx, t.Key, ids...)
 	return slots, began, err
 }
 
@@ -228,34 +229,30 @@ func join(device andon.DeviceID, rows []readingRow) andon.Reading {
 func (s *Store) measured(
 	ctx context.Context, t *tenant, device andon.DeviceID, q andon.ReadingQuery,
 ) iter.Seq2[andon.Reading, error] {
-	return func(yield func(andon.Reading, error) bool) {
-		span, left := q.Rest(), q.Limit
+	return seq.Of(func(yield func(andon.Reading) bool) error {
+		span := q.Rest()
 		if span.Empty() {
-			return
+			return nil
 		}
+		yield = seq.UpTo(q.Limit, yield)
 		to := lastUnit(span.To, andon.Time.Day)
-		days := s.units(ctx, t.key, ofReadings, string(device), span.From.Day(), to, q.Order)
+		days := s.units(ctx, t.Key, ofReadings, string(device), span.From.Day(), to, q.Order)
 		for u, err := range days {
 			if err != nil {
-				yield(andon.Reading{}, err)
-				return
+				return err
 			}
 			for r, err := range s.measuredOn(ctx, t, device, u, span, q) {
-				if err == nil {
-					r.Metrics = r.Metrics.Only(q.Metrics)
-					if len(q.Metrics) > 0 && len(r.Metrics) == 0 {
-						continue
-					}
+				if err != nil {
+					return err
 				}
-				if !yield(r, err) || err != nil {
-					return
-				}
-				if left--; left == 0 {
-					return
+				r.Metrics = r.Metrics.Only(q.Metrics)
+				if (len(q.Metrics) == 0 || len(r.Metrics) > 0) && !yield(r) {
+					return nil
 				}
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // measuredOn returns the readings of one day, quarter by quarter.
@@ -274,45 +271,34 @@ func (s *Store) measuredOn(
 		span.To = andon.MaxTime
 	}
 	at := func(r *readingRow) int64 { return r.time }
-	return func(yield func(andon.Reading, error) bool) {
+	return seq.Of(func(yield func(andon.Reading) bool) error {
 		for _, shard := range shards {
-			args := []any{t.key, string(device), int(u.number), shard,
+			args := []any{t.Key, string(device), int(u.number), shard,
 				int64(span.From), int64(span.To)}
 			size := min(max(q.Limit+1, 10), 500)
 			one := []*shared.Rows[readingRow]{newPages(s, ask, args, size, (*readingRow).into)}
-			for {
-				rows, err := shared.Instant(ctx, one, at, q.Order)
-				if err != nil {
-					yield(andon.Reading{}, err)
-					return
-				}
-				if len(rows) == 0 {
-					break
-				}
-				if !yield(join(device, rows), nil) {
-					return
+			for rows, err := range shared.Instants(ctx, one, at, q.Order) {
+				if err != nil || !yield(join(device, rows)) {
+					return err
 				}
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // DeviceReadings is of andon.Readings.
 func (s *Store) DeviceReadings(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.ReadingQuery,
 ) iter.Seq2[andon.Reading, error] {
-	return func(yield func(andon.Reading, error) bool) {
-		t, err := s.tenant(ctx, id)
-		if err != nil {
-			yield(andon.Reading{}, err)
-			return
-		}
+	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Reading) bool) error {
 		for r, err := range s.measured(ctx, t, t.purged.in(device), q) {
-			if r.Device = device; !yield(r, err) {
-				return
+			if r.Device = device; err != nil || !yield(r) {
+				return err
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // LatestReadings is of andon.Readings.
@@ -323,46 +309,22 @@ func (s *Store) LatestReadings(
 	if err != nil {
 		return nil, err
 	}
-	var each []andon.DeviceID
-	named := map[andon.DeviceID]bool{}
-	for _, d := range devices {
-		if !named[d] {
-			each = append(each, d)
-		}
-		named[d] = true
-	}
-	found := make([]*andon.Reading, len(each))
 	q := andon.ReadingQuery{Span: andon.Span{From: from}, Limit: 1}
-	err = shared.Parallel(ctx, len(each), func(ctx context.Context, i int) error {
-		for r, err := range s.measured(ctx, t, t.purged.in(each[i]), q) {
-			if err != nil {
-				return err
-			}
-			r.Device = each[i]
-			found[i] = &r
+	newest := func(ctx context.Context, device andon.DeviceID) (*andon.Reading, error) {
+		for r, err := range s.measured(ctx, t, t.purged.in(device), q) {
+			r.Device = device
+			return &r, err
 		}
-		return nil
-	})
-	var latest []andon.Reading
-	for _, r := range found {
-		if r != nil {
-			latest = append(latest, *r)
-		}
+		return nil, nil
 	}
-	return latest, err
+	return shared.Found(ctx, shared.Distinct(devices), newest)
 }
 
 // MetricReadings is of andon.Readings: bucket by bucket, and in each by device.
 func (s *Store) MetricReadings(
 	ctx context.Context, id andon.TenantID, q andon.MetricQuery,
 ) iter.Seq2[andon.MetricReading, error] {
-	return func(yield func(andon.MetricReading, error) bool) {
-		t, err := s.tenant(ctx, id)
-		if err != nil {
-			yield(andon.MetricReading{}, err)
-			return
-		}
-		left := q.Limit
+	return listIn(ctx, s, id, func(t *tenant, yield func(andon.MetricReading) bool) error {
 		bucket, from := 0, ""
 		if q.After != nil {
 			after := *q.After
@@ -370,17 +332,16 @@ func (s *Store) MetricReadings(
 			q.After = &after
 			bucket, from = bucketOf(string(q.After.Device)), string(q.After.Device)
 		}
+		yield = seq.UpTo(q.Limit, yield)
 		for ; bucket < deviceBuckets; bucket, from = bucket+1, "" {
 			for r, err := range s.metricBucket(ctx, t, q, bucket, from) {
-				if !yield(r, err) || err != nil {
-					return
-				}
-				if left--; left == 0 {
-					return
+				if err != nil || !yield(r) {
+					return err
 				}
 			}
 		}
-	}
+		return nil
+	})
 }
 
 func (s *Store) metricBucket(
@@ -388,36 +349,26 @@ func (s *Store) metricBucket(
 ) iter.Seq2[andon.MetricReading, error] {
 	ask := question{"SELECT device FROM devices_by_metric " +
 		"WHERE tenant = ? AND metric = ? AND bucket = ? AND device >= ?", 3}
-	args := []any{t.key, string(q.Metric), bucket, from}
-	devices := newPages(s, ask, args, 100, oneText)
-	return func(yield func(andon.MetricReading, error) bool) {
-		for {
-			id, err := devices.Head(ctx)
-			if id == nil {
-				if err != nil {
-					yield(andon.MetricReading{}, err)
-				}
-				return
+	args := []any{t.Key, string(q.Metric), bucket, from}
+	return seq.Of(func(yield func(andon.MetricReading) bool) error {
+		for name, err := range newPages(s, ask, args, 100, oneText).All(ctx) {
+			if err != nil {
+				return err
 			}
-			device := andon.DeviceID(devices.Take())
+			device := andon.DeviceID(name)
 			if !t.purged.present(device) {
 				continue
 			}
-			only := andon.ReadingQuery{
-				Metrics: []andon.MetricName{q.Metric}, Span: q.Span, Limit: q.Limit,
-			}
-			if q.After != nil && q.After.Device == device {
-				only.After = q.After.Time
-			}
-			for r, err := range s.measured(ctx, t, device, only) {
-				m := andon.MetricReading{Device: idOf(device), Time: r.Time}
-				if err == nil {
-					m.Value = r.Metrics[0].Value
+			for r, err := range s.measured(ctx, t, device, q.Of(device, q.Limit)) {
+				if err != nil {
+					return err
 				}
-				if !yield(m, err) || err != nil {
-					return
+				value := r.Metrics[0].Value
+				if !yield(andon.MetricReading{Device: idOf(device), Time: r.Time, Value: value}) {
+					return nil
 				}
 			}
 		}
-	}
+		return nil
+	})
 }

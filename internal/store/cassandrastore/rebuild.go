@@ -158,7 +158,7 @@ func (s *Store) eachDevice(
 	ctx context.Context, t *tenant, do func(context.Context, *tenant, andon.DeviceID) error,
 	did func(n int),
 ) error {
-	all := s.streams(allDevices(t.key, ""), andon.DeviceQuery{Limit: pageRows})
+	all := s.streams(allDevices(t.Key, ""), andon.DeviceQuery{Limit: pageRows})
 	for {
 		ids, err := all.Next(ctx, "", 256)
 		if err == nil {
@@ -194,7 +194,7 @@ func (s *Store) withDevice(
 	if err := s.mayWrite(ctx); err != nil {
 		return err
 	}
-	slots, err := s.take(ctx, t.key, device)
+	slots, err := s.take(ctx, t.Key, device)
 	if err != nil {
 		return err
 	}
@@ -211,7 +211,7 @@ func (s *Store) withDevice(
 func (s *Store) putRight(
 	ctx context.Context, t *tenant, device andon.DeviceID, v *view, review *shared.Review,
 ) (run, incident shared.NewStart, err error) {
-	states := t.record.States
+	states := t.Record.States
 	if v.Newest(states) == nil {
 		return run, incident, nil // it only has readings, or assignments
 	}
@@ -232,7 +232,7 @@ func (s *Store) putRight(
 		return run, incident, err
 	}
 	run, incident, err = s.resolve(ctx, t, device, v, review)
-	if m := startsToWrite(t.key, device, run, incident); err == nil && len(m) > 0 {
+	if m := startsToWrite(t.Key, device, run, incident); err == nil && len(m) > 0 {
 		err = s.write(ctx, []mutation{m})
 	}
 	return run, incident, err
@@ -244,9 +244,9 @@ func (s *Store) raiseFromLog(
 	ctx context.Context, t *tenant, device andon.DeviceID, v *view,
 ) error {
 	for e, err := range s.walk(ctx, t, device, andon.EventQuery{Limit: 1}, nil) {
-		key := e.Key(t.record.States)
+		key := e.Key(t.Record.States)
 		key.Device = ""
-		if err != nil || key.Compare(v.NewestKey(t.record.States)) <= 0 {
+		if err != nil || key.Compare(v.NewestKey(t.Record.States)) <= 0 {
 			return err
 		}
 		a := &appending{

@@ -222,7 +222,7 @@ func (f *fleet) strayIndexRows() {
 	var stray []mutation
 	for i := range 3 {
 		stray = append(stray, f.store.working.Load().reads.add(place{
-			tenant: t.key, device: string(crowdDevice(i)), state: "WARNING4", severity: 80, at: 1,
+			tenant: t.Key, device: string(crowdDevice(i)), state: "WARNING4", severity: 80, at: 1,
 		}))
 	}
 	if err := f.store.write(f.Context(), stray); err != nil {
@@ -239,7 +239,7 @@ func (f *fleet) onlyInLog(device andon.DeviceID) {
 	events := []andon.Event{{Device: device, State: "WARNING3", Time: f.at + 1_000}}
 	a := &appending{
 		store: f.store, working: f.store.working.Load(), tenant: t, received: f.at,
-		stamp: f.store.stamp(), index: f.store.newIndexRows(t.key, f.store.ttl(andon.Forever)),
+		stamp: f.store.stamp(), index: f.store.newIndexRows(t.Key, f.store.ttl(andon.Forever)),
 	}
 	a.entries(&deviceAppend{events: events, is: &view{}, answers: named(events)})
 	if err := f.store.write(f.Context(), append(a.log, a.index.all...)); err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -15,25 +16,6 @@ import (
 // before it, and taken away behind it. A version is a time in µs, or more, and only ever rises; it
 // is the write timestamp of the index rows of that version, so that taking away those of one
 // version never takes away those of a later one, whatever the clocks say.
-
-// recordRow is a row of the table. One without data was deleted.
-type recordRow struct {
-	version, due int64
-	data         string
-}
-
-// standing is the version of a record that is there; 0 where there is none.
-func (r *recordRow) standing() uint64 {
-	if r.data == "" {
-		return 0
-	}
-	return uint64(r.version)
-}
-
-// into fills in what the row holds of a record.
-func (r *recordRow) into(is *andon.Record) {
-	is.Version, is.Due, is.Data = uint64(r.version), andon.Time(r.due), andon.JSON(r.data)
-}
 
 // recordTombstone is for how many seconds a deleted record keeps its version, so that its next
 // incarnation has greater ones although another process, whose clock is behind, may begin it.
@@ -48,19 +30,24 @@ func (s *Store) owner(ctx context.Context, id andon.TenantID) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return t.key, nil
+	return t.Key, nil
 }
 
-// recordRow reads one row; the zero row where there is none.
-func (s *Store) recordRow(
-	ctx context.Context, key string, kind andon.RecordKind, id string,
-) (row recordRow, err error) {
+// readDocument reads one row. That of a tenant that was deleted has in due how many of its
+// incarnations are over.
+func (s *Store) readDocument(
+	ctx context.Context, key string, r *andon.Record,
+) (is shared.Document, err error) {
 	q := question{
 		"SELECT version, due, data FROM records WHERE tenant = ? AND kind = ? AND id = ?", 3,
 	}
-	err = s.each(ctx, q, []any{key, string(kind), id}, []any{&row.version, &row.due, &row.data},
-		func() {})
-	return row, err
+	var due int64
+	args := []any{key, string(r.Kind), r.ID}
+	err = s.each(ctx, q, args, []any{&is.Version, &due, &is.Data}, func() {})
+	if is.Due = andon.Time(due); is.Standing() == 0 {
+		is.Lives, is.Due = int(due), 0
+	}
+	return is, err
 }
 
 // Record is of andon.Records.
@@ -69,103 +56,39 @@ func (s *Store) Record(
 ) (andon.Record, error) {
 	ctx, end := s.within(ctx)
 	defer end()
-	key, err := s.owner(ctx, tenant)
-	if err != nil {
-		return andon.Record{}, err
-	}
-	r := andon.Record{Tenant: tenant, Kind: kind, ID: id}
-	row, err := s.recordRow(ctx, key, kind, id)
-	if err == nil && row.standing() == 0 {
-		err = r.Missing()
-	}
-	if err != nil {
-		return andon.Record{}, err
-	}
-	row.into(&r)
-	return r, nil
+	return s.Documents.Record(ctx, tenant, kind, id)
 }
 
-// PutRecord is of andon.Records.
-func (s *Store) PutRecord(ctx context.Context, r andon.Record) (andon.Record, error) {
-	if err := r.Validate(); err != nil {
-		return andon.Record{}, err
-	}
-	key, was, err := s.read(ctx, &r)
-	if err == nil {
-		err = r.CheckPut(was.standing())
-	}
-	if err != nil {
-		return andon.Record{}, err
-	}
-	return s.putRecord(ctx, key, r, was)
-}
-
-// DeleteRecord is of andon.Records.
-func (s *Store) DeleteRecord(ctx context.Context, r andon.Record) error {
-	if err := r.CheckOwned(); err != nil {
+// writeDocument writes a row over the one that was read, and what finds it.
+func (s *Store) writeDocument(
+	ctx context.Context, key string, r *andon.Record, was, is shared.Document,
+) error {
+	if is.Standing() == 0 {
+		err := s.swapRecord(ctx, key, r, was, is)
+		if err == nil {
+			s.forget(ctx, append(noLongerDue(key, r, was),
+				unlisted(key, r.Kind, r.ID, was.Version)))
+		}
 		return err
 	}
-	key, was, err := s.read(ctx, &r)
-	if err == nil {
-		err = r.CheckDelete(was.standing())
-	}
-	if err != nil {
-		return err
-	}
-	_, err = s.dropRecord(ctx, key, &r, was, 0, recordTombstone)
-	return err
-}
-
-// read reads what is to be changed.
-func (s *Store) read(ctx context.Context, r *andon.Record) (string, recordRow, error) {
-	key, err := s.owner(ctx, r.Tenant)
-	if err != nil {
-		return "", recordRow{}, err
-	}
-	was, err := s.recordRow(ctx, key, r.Kind, r.ID)
-	return key, was, err
-}
-
-// next is the version behind one that was read.
-func (s *Store) next(was recordRow) int64 { return max(was.version+1, s.stamp()) }
-
-// putRecord puts a record over what was read.
-func (s *Store) putRecord(
-	ctx context.Context, key string, r andon.Record, was recordRow,
-) (andon.Record, error) {
-	is := recordRow{s.next(was), int64(r.Due), string(r.Data)}
 	index := s.newIndexRows(key, s.ttl(andon.Forever))
 	index.name(ofRecord, string(r.Kind))
-	all := dueRows(key, &r, is)
-	if was.standing() == 0 {
+	all := dueRows(key, r, is)
+	if was.Standing() == 0 {
 		all = append(all, mutation{{"INSERT INTO records_by_kind (tenant, kind, bucket, id) " +
 			"VALUES (?, ?, ?, ?) USING TIMESTAMP ?",
-			[]any{key, string(r.Kind), bucketOf(r.ID), r.ID, is.version}}})
+			[]any{key, string(r.Kind), bucketOf(r.ID), r.ID, is.Version}}})
 	}
 	if err := index.write(ctx, all...); err != nil {
-		return andon.Record{}, err
+		return err
 	}
-	if err := s.swapRecord(ctx, key, &r, was, is, 0); err != nil {
-		return andon.Record{}, err
+	if err := s.swapRecord(ctx, key, r, was, is); err != nil {
+		return err
 	}
-	if was.standing() != 0 && was.due != is.due {
-		s.forget(ctx, noLongerDue(key, &r, was))
+	if was.Standing() != 0 && was.Due != is.Due {
+		s.forget(ctx, noLongerDue(key, r, was))
 	}
-	is.into(&r)
-	return r, nil
-}
-
-// dropRecord deletes a record over what was read. What is left of it, for ttl seconds, 0 is for
-// ever, holds a number and the version that is returned.
-func (s *Store) dropRecord(
-	ctx context.Context, key string, r *andon.Record, was recordRow, number int64, ttl int,
-) (version int64, err error) {
-	is := recordRow{version: s.next(was), due: number}
-	if err := s.swapRecord(ctx, key, r, was, is, ttl); err != nil {
-		return 0, err
-	}
-	s.forget(ctx, append(noLongerDue(key, r, was), unlisted(key, r.Kind, r.ID, was.version)))
-	return is.version, nil
+	return nil
 }
 
 // unlisted takes away what lists a record of a version.
@@ -186,7 +109,7 @@ func (s *Store) forget(ctx context.Context, rows []mutation) {
 // swapRecord writes a row over the version that was read. It is written by UPDATE alone, so that
 // with a TTL nothing of the row is left.
 func (s *Store) swapRecord(
-	ctx context.Context, key string, r *andon.Record, was, is recordRow, ttl int,
+	ctx context.Context, key string, r *andon.Record, was, is shared.Document,
 ) error {
 	ctx, release, err := s.acquire(ctx)
 	if err != nil {
@@ -194,13 +117,19 @@ func (s *Store) swapRecord(
 	}
 	defer release()
 	var version any // nil: there is no row
-	if was.version != 0 {
-		version = was.version
+	if was.Version != 0 {
+		version = was.Version
+	}
+	due, ttl := int64(is.Due), 0
+	if is.Standing() == 0 {
+		if due = int64(is.Lives); due == 0 {
+			ttl = recordTombstone
+		}
 	}
 	const text = "UPDATE records USING TTL ? SET version = ?, due = ?, data = ? " +
 		"WHERE tenant = ? AND kind = ? AND id = ? IF version = ?"
 	// Not to be repeated by the driver: the first time may have happened, and the second would not.
-	applied, err := s.session.Query(text, ttl, is.version, is.due, is.data,
+	applied, err := s.session.Query(text, ttl, is.Version, due, is.Data,
 		key, string(r.Kind), r.ID, version).
 		Consistency(s.options.write()).Idempotent(false).MapScanCASContext(ctx, map[string]any{})
 	if err != nil {
@@ -216,42 +145,39 @@ func (s *Store) swapRecord(
 func (s *Store) Records(
 	ctx context.Context, tenant andon.TenantID, kind andon.RecordKind, q andon.RecordQuery,
 ) iter.Seq2[andon.Record, error] {
-	return func(yield func(andon.Record, error) bool) {
+	return seq.Of(func(yield func(andon.Record) bool) error {
 		key, err := s.owner(ctx, tenant)
 		if err != nil {
-			yield(andon.Record{}, err)
-			return
+			return err
 		}
+		left := q.Limit
 		found := s.recordIDs(key, kind, max(q.Prefix, q.After), q.Limit)
-		for left := q.Limit; left > 0; {
+		for left > 0 {
 			ids, err := found.Next(ctx, q.Prefix, min(left, 255)+1)
-			if err != nil {
-				yield(andon.Record{}, err)
-			}
-			if len(ids) == 0 || err != nil {
-				return
-			}
-			rows := make([]recordRow, len(ids))
-			err = shared.Parallel(ctx, len(ids), func(ctx context.Context, i int) (err error) {
-				rows[i], err = s.recordRow(ctx, key, kind, string(ids[i]))
+			if err != nil || len(ids) == 0 {
 				return err
-			})
-			if err != nil {
-				yield(andon.Record{}, err)
-				return
 			}
-			for i, row := range rows {
-				if row.standing() == 0 || !q.Admits(string(ids[i])) || left == 0 {
-					continue
-				}
-				r := andon.Record{Tenant: tenant, Kind: kind, ID: string(ids[i])}
-				row.into(&r)
-				if left--; !yield(r, nil) {
-					return
+			records, err := shared.Found(ctx, ids,
+				func(ctx context.Context, id andon.DeviceID) (*andon.Record, error) {
+					r := andon.Record{Tenant: tenant, Kind: kind, ID: string(id)}
+					is, err := s.readDocument(ctx, key, &r)
+					if err != nil || is.Standing() == 0 || !q.Admits(r.ID) {
+						return nil, err
+					}
+					is.Into(&r)
+					return &r, nil
+				})
+			if err != nil {
+				return err
+			}
+			for _, r := range records[:min(left, len(records))] {
+				if left--; !yield(r) {
+					return nil
 				}
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // recordIDs finds the records of a kind, from an id on.
@@ -280,11 +206,11 @@ func (s *Store) purgeRecords(ctx context.Context, key string, name string) error
 			break
 		}
 		err = shared.Parallel(ctx, len(ids), func(ctx context.Context, i int) error {
-			row, err := s.recordRow(ctx, key, kind, string(ids[i]))
+			r := andon.Record{Kind: kind, ID: string(ids[i])}
+			row, err := s.readDocument(ctx, key, &r)
 			if err != nil {
 				return err
 			}
-			r := andon.Record{Kind: kind, ID: string(ids[i])}
 			return s.write(ctx, append(noLongerDue(key, &r, row), gone("DELETE FROM records "+
 				"USING TIMESTAMP ? WHERE tenant = ? AND kind = ? AND id = ?", key, name, r.ID)))
 		})

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
 )
 
 func aTimer(tenant andon.TenantID, id string, due andon.Time) andon.Record {
@@ -111,12 +112,12 @@ func staleDue(t *recordTest) {
 	s := open(t, t.options)
 	at := t.options.Now()
 	stray := t.timer("stray", at)
-	row := recordRow{version: int64(at), due: int64(at), data: "{}"}
+	row := shared.Document{Version: int64(at), Due: at, Data: "{}"}
 	if err := s.write(t.Context(), dueRows("default", &stray, row)); err != nil {
 		t.Fatal(err)
 	}
 	there := t.put(s, t.timer("there", at))
-	overtaken := recordRow{version: int64(there.Version) - 1, due: int64(at) - 1, data: "{}"}
+	overtaken := shared.Document{Version: int64(there.Version) - 1, Due: at - 1, Data: "{}"}
 	if err := s.write(t.Context(), dueRows("default", &there, overtaken)); err != nil {
 		t.Fatal(err)
 	}

@@ -28,19 +28,19 @@ import (
 // generation is that of a tenant's severities.
 func (t *tenant) generation() shared.Generation { return shared.Generation(t.Generation) }
 
-// next is what is kept with the set that comes next.
-func (t *tenant) next(states *andon.StateSet, seen []andon.State) doc.Own {
-	own := t.Own
-	if _, changes := t.record.States.Reorders(states, seen); changes {
-		was := doc.Severities{Generation: t.Generation, States: t.record.States.Defs()}
-		own.Generation, own.Former = t.Generation+1, append(slices.Clip(t.Former), was)
+// follow begins the next generation where the states that a tenant is to have change the severity
+// of one that was seen.
+func follow(was, is *shared.Tenant, seen []andon.State) {
+	if _, changes := was.Record.States.Reorders(is.Record.States, seen); changes {
+		former := doc.Severities{Generation: was.Generation, States: was.Record.States.Defs()}
+		is.Generation, is.Former = was.Generation+1, append(slices.Clip(was.Former), former)
 	}
-	return own
+	is.Record.Reordering = len(is.Former) > 0
 }
 
 // severitiesOf returns what severities a state had that devices may be found by, the present first.
 func (t *tenant) severitiesOf(state andon.State) []uint8 {
-	all := []uint8{t.record.States.Severity(state)}
+	all := []uint8{t.Record.States.Severity(state)}
 	for _, f := range t.Former {
 		severity := andon.UnknownSeverity
 		for _, d := range f.States {
@@ -71,14 +71,14 @@ func (s *Store) Reorder(ctx context.Context, id andon.TenantID) (andon.Tenant, e
 		if err != nil {
 			return andon.Tenant{}, err
 		}
-		if !t.record.Reordering {
-			return t.record, nil
+		if !t.Record.Reordering {
+			return t.Record, nil
 		}
 		select {
 		case <-ctx.Done():
 			return andon.Tenant{}, ctx.Err()
 		case <-patience.C:
-			return t.record, nil
+			return t.Record, nil
 		case <-look.C:
 		}
 	}
@@ -120,7 +120,7 @@ func (s *Store) reorderAll(ctx context.Context) error {
 
 // reorderTenant ends a change of severities.
 func (s *Store) reorderTenant(ctx context.Context, id andon.TenantID) error {
-	s.tenants.stale(id)
+	s.Stale(id)
 	t, err := s.tenant(ctx, id)
 	if err != nil || len(t.Former) == 0 {
 		return err
@@ -143,7 +143,7 @@ func (s *Store) allFollow(ctx context.Context, t *tenant) error {
 	if err := s.mayWrite(ctx); err != nil {
 		return err
 	}
-	appends := s.tenants.appendsOf(t.record.ID)
+	appends := s.tenants.appendsOf(t.Record.ID)
 	if err := appends.Lock(ctx); err != nil {
 		return err
 	}
@@ -157,13 +157,13 @@ func (s *Store) allFollow(ctx context.Context, t *tenant) error {
 // reorderDevice writes down what a device shows.
 func (s *Store) reorderDevice(ctx context.Context, t *tenant, device andon.DeviceID) error {
 	return s.withDevice(ctx, t, device, func(v *view) error {
-		n := v.Newest(t.record.States)
+		n := v.Newest(t.Record.States)
 		if n == nil {
 			return nil
 		}
-		s.counts.Raise(t.key, v.Generation(t.generation()), device, n.Key(t.record.States),
+		s.counts.Raise(t.Key, v.Generation(t.generation()), device, n.Key(t.Record.States),
 			v.Retired, v.Received)
-		s.listedDevices.Add(t.key, device)
+		s.listedDevices.Add(t.Key, device)
 		if err := s.noteEscalation(ctx, t, device, v); err != nil {
 			return err
 		}
@@ -173,7 +173,7 @@ func (s *Store) reorderDevice(ctx context.Context, t *tenant, device andon.Devic
 		})
 		if run.First != 0 && !run.Final {
 			s.reviews.Add(shared.DueReview{
-				Tenant: t.record.ID, Device: device, Due: s.now().Add(s.options.Settle),
+				Tenant: t.Record.ID, Device: device, Due: s.now().Add(s.options.Settle),
 				Review: shared.Review{Run: run.Base, Incident: incident.Base, Gen: run.Gen},
 			})
 		}
@@ -192,7 +192,7 @@ func (s *Store) noteEscalation(
 		if err != nil {
 			return err
 		}
-		each := newestOfEach(rows, t.record.States, map[andon.EventKey]bool{})
+		each := newestOfEach(rows, t.Record.States, map[andon.EventKey]bool{})
 		return s.write(ctx, []mutation{{noteNewest(t, &each[len(each)-1])}})
 	}
 	return nil
@@ -200,12 +200,12 @@ func (s *Store) noteEscalation(
 
 // dropFormer takes the rows of former generations away. No process writes to them any more.
 func (s *Store) dropFormer(ctx context.Context, t *tenant, device andon.DeviceID) error {
-	v, err := s.lookOnly(ctx, t.key, device, false)
+	v, err := s.lookOnly(ctx, t.Key, device, false)
 	if err != nil {
 		return err
 	}
 	var all []mutation
-	p := place{tenant: t.key, device: string(device), at: andon.MaxTime}
+	p := place{tenant: t.Key, device: string(device), at: andon.MaxTime}
 	for _, d := range s.working.Load().writes {
 		for _, f := range t.Former {
 			if p.gen = v.Generation(shared.Generation(f.Generation)); d.rowADevice() {
@@ -219,20 +219,16 @@ func (s *Store) dropFormer(ctx context.Context, t *tenant, device andon.DeviceID
 // endReorder writes down that a change is over, unless there was another one meanwhile.
 func (s *Store) endReorder(ctx context.Context, t *tenant) error {
 	for {
-		row, err := s.tenantRow(ctx, t.record.ID)
-		if err != nil {
-			return err
-		}
-		now, err := tenantFrom(t.record.ID, row)
+		now, stored, err := s.Stored(ctx, t.Record.ID)
 		if err != nil || len(now.Former) == 0 {
-			s.tenants.stale(t.record.ID)
+			s.Stale(t.Record.ID)
 			return err
 		}
 		if now.Generation != t.Generation {
-			return s.reorderTenant(ctx, t.record.ID)
+			return s.reorderTenant(ctx, t.Record.ID)
 		}
-		now.Former = nil
-		_, err = s.storeTenant(ctx, row, now)
+		now.Former, now.Record.Reordering = nil, false
+		_, err = s.Replace(ctx, stored, now)
 		if err == nil || andon.KindOf(err) != andon.Conflict {
 			return err
 		}

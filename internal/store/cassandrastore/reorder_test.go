@@ -133,7 +133,7 @@ func (f *fleet) compareAll(when string, stores ...*Store) {
 	expected := countsOf(f.T, f.want)
 	for n, s := range stores {
 		is := fmt.Sprintf("process %d %s", n+1, when)
-		s.tenants.stale(andon.DefaultTenant) // what another changed is seen within a second
+		s.Stale(andon.DefaultTenant) // what another changed is seen within a second
 		f.compare(s, is)
 		if err := s.countAll(f.Context()); err != nil {
 			f.Fatal(err)

@@ -54,7 +54,7 @@ func (s *Store) reviewDevice(ctx context.Context, at shared.DueReview) error {
 	if !t.purged.present(at.Device) {
 		return nil
 	}
-	slots, err := s.take(ctx, t.key, at.Device)
+	slots, err := s.take(ctx, t.Key, at.Device)
 	if err != nil {
 		return err
 	}
@@ -68,17 +68,17 @@ func (s *Store) reviewDevice(ctx context.Context, at shared.DueReview) error {
 	if at.Withdrawn {
 		index = append(index, s.formerRows(t, at.Device, v)...)
 	}
-	if !v.Alive(t.record.States) {
+	if !v.Alive(t.Record.States) {
 		return s.write(ctx, append(index, s.unlist(t, at.Device, v)...))
 	}
 	at.Quiet = at.Quiet && s.quiet(v) // it may have been heard while this waited
-	changed := !v.Run.Begins(v.Generation(t.generation()), v.RunBase(t.record.States))
+	changed := !v.Run.Begins(v.Generation(t.generation()), v.RunBase(t.Record.States))
 	run, incident, err := s.resolve(ctx, t, at.Device, v, &at.Review)
 	if err != nil {
 		return err
 	}
 	if changed {
-		s.listedDevices.Add(t.key, at.Device)
+		s.listedDevices.Add(t.Key, at.Device)
 	}
 	p := placeOf(t, at.Device, v)
 	for _, d := range s.working.Load().writes {
@@ -94,7 +94,7 @@ func (s *Store) reviewDevice(ctx context.Context, at shared.DueReview) error {
 	if err := s.write(ctx, index); err != nil {
 		return err
 	}
-	if m := startsToWrite(t.key, at.Device, run, incident); len(m) > 0 {
+	if m := startsToWrite(t.Key, at.Device, run, incident); len(m) > 0 {
 		err = s.write(ctx, []mutation{m})
 	}
 	slots.Slots[0].View, slots.Slots[0].Read = v, began
@@ -103,7 +103,7 @@ func (s *Store) reviewDevice(ctx context.Context, at shared.DueReview) error {
 
 // unlist takes away the index rows of a retired device.
 func (s *Store) unlist(t *tenant, device andon.DeviceID, v *view) (index []mutation) {
-	if v.Newest(t.record.States) == nil {
+	if v.Newest(t.Record.States) == nil {
 		return nil // nothing leads to it, or everything was withdrawn
 	}
 	p := placeOf(t, device, v)
@@ -115,10 +115,10 @@ func (s *Store) unlist(t *tenant, device andon.DeviceID, v *view) (index []mutat
 }
 
 func placeOf(t *tenant, device andon.DeviceID, v *view) place {
-	n := v.Newest(t.record.States)
+	n := v.Newest(t.Record.States)
 	return place{
-		tenant: t.key, device: string(device), state: n.State,
-		severity: t.record.States.Severity(n.State), at: n.Time,
+		tenant: t.Key, device: string(device), state: n.State,
+		severity: t.Record.States.Severity(n.State), at: n.Time,
 		gen: v.Generation(t.generation()),
 	}
 }
@@ -128,7 +128,7 @@ func placeOf(t *tenant, device andon.DeviceID, v *view) place {
 func (s *Store) resolve(
 	ctx context.Context, t *tenant, device andon.DeviceID, v *view, review *shared.Review,
 ) (run, incident shared.NewStart, err error) {
-	return v.Resolve(t.generation(), t.record.States, review,
+	return v.Resolve(t.generation(), t.Record.States, review,
 		func(base andon.EventKey) (andon.Time, error) { return s.first(ctx, t, device, base) })
 }
 

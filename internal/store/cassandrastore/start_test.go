@@ -257,10 +257,10 @@ func checkFormerTenants(t *testing.T, s *Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	is := factory.record
-	if factory.key != "factory\t2" || is.Version != 3 || is.SilentAfter != 7_000_000 ||
+	is := factory.Record
+	if factory.Key != "factory\t2" || is.Version != 3 || is.SilentAfter != 7_000_000 ||
 		is.Floor.Readings != 1_764_806_400_000_000 || !is.States.Has("CALM") {
-		t.Errorf("the tenant is %+v, in keys %q", is, factory.key)
+		t.Errorf("the tenant is %+v, in keys %q", is, factory.Key)
 	}
 	is.MaxFuture++
 	if is, err = s.PutTenant(t.Context(), is); err != nil || is.Version <= 3 {
@@ -273,7 +273,7 @@ func checkFormerTenants(t *testing.T, s *Store) {
 	if _, err := s.PutTenant(t.Context(), andon.NewTenant("gone")); err != nil {
 		t.Fatal(err)
 	}
-	if gone, err := s.tenant(t.Context(), "gone"); err != nil || gone.key != "gone\t1" {
+	if gone, err := s.tenant(t.Context(), "gone"); err != nil || gone.Key != "gone\t1" {
 		t.Errorf("the next incarnation of a tenant is %+v, %v", gone, err)
 	}
 }

@@ -43,7 +43,8 @@ func (s *Store) readPage(
 	if plan := andon.PlanOf(ctx); plan != nil {
 		plan.Add(andon.PlanStep{
 			Statement: q.text, Partition: partitionOf(args[:q.partition]),
-			Consistency: s.options.ReadConsistency, Rows: rows, Took: s.now().Sub(began),
+			Consistency: s.options.ReadConsistency, Rows: rows,
+			Took: andon.Took(s.now().Sub(began)),
 		})
 	}
 	return next, failure("read", err)

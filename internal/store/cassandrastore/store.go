@@ -19,6 +19,8 @@ import (
 type Store struct {
 	shared.NoFeed
 	shared.NoTenantEvents
+	*shared.Documents
+	*shared.Tenancy
 
 	options     Options
 	session     *gocql.Session
@@ -31,8 +33,7 @@ type Store struct {
 	lastStamp   atomic.Int64
 
 	working       atomic.Pointer[working]
-	tenants       *tenants // their records, for a second
-	admission     shared.Admission
+	tenants       *tenants
 	devices       *shared.Devices[view] // what appends last saw of their devices
 	written       *cuckoo.Written       // index rows that need not be written again
 	fullness      *shared.Fullness      // of the partitions that most is written to
@@ -113,6 +114,7 @@ func newStore(c *cluster, session *gocql.Session, w *working) *Store {
 	}
 	s.working.Store(w)
 	s.processes = s.newAttendance()
+	s.serveRecords()
 	return s
 }
 
@@ -182,7 +184,7 @@ func (c *cluster) nodes() (n int) {
 
 // begin makes the default tenant and starts what works beside the calls.
 func (s *Store) begin(ctx context.Context) error {
-	if err := s.ensureDefault(ctx); err != nil {
+	if err := s.EnsureDefault(ctx); err != nil {
 		return err
 	}
 	background, quit := context.WithCancel(context.WithoutCancel(ctx))
@@ -240,7 +242,7 @@ func (s *Store) Close() error {
 func (s *Store) now() time.Time { return s.options.Now().Std() }
 
 // every is how old what a process knows of the settings and the tenants may be.
-const every = time.Second
+const every = shared.TenantAge
 
 // follow keeps up with the settings, so that a rebuild can go on while the process runs.
 func (s *Store) follow(ctx context.Context) {

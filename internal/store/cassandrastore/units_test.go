@@ -475,7 +475,8 @@ func TestRequestHasOneTimeout(t *testing.T) {
 		s.working.Store(&working{})
 		s.join, s.processes = func() {}, s.newAttendance()
 		s.processes.loose.Store(true) // it is alone
-		s.tenants.put(&tenant{key: "t", record: andon.NewTenant("t"), read: time.Now()})
+		s.serveRecords()
+		s.Know(&shared.Tenant{Key: "t", Record: andon.NewTenant("t")})
 		s.tenants.wasListed("t", time.Now())
 		held, err := s.take(t.Context(), "t", "d")
 		if err != nil {

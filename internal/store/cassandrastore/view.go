@@ -36,7 +36,7 @@ const (
 func (s *Store) look(
 	ctx context.Context, t *tenant, device andon.DeviceID, content bool,
 ) (*view, error) {
-	v, err := s.lookOnly(ctx, t.key, device, content)
+	v, err := s.lookOnly(ctx, t.Key, device, content)
 	gen := v.Generation(t.generation())
 	if settled := v.Run.Gen == gen && v.Run.Final; err != nil || len(v.hidden) == 0 || settled {
 		return v, err

@@ -35,7 +35,7 @@ func (s *Store) Withdraw(
 	device := w.Device
 	w.Device = t.purged.in(device)
 	defer func() { kept.Device = device }()
-	slots, err := s.take(ctx, t.key, w.Device)
+	slots, err := s.take(ctx, t.Key, w.Device)
 	if err != nil {
 		return w, false, err
 	}
@@ -66,11 +66,11 @@ func (s *Store) withdraw(ctx context.Context, t *tenant, w *andon.Withdrawal) er
 	if err != nil {
 		return err
 	}
-	index := s.newIndexRows(t.key, s.ttl(s.working.Load().Retention))
+	index := s.newIndexRows(t.Key, s.ttl(s.working.Load().Retention))
 	shard := shared.ShardOf(w.Time, w.State, was.shards)
 	index.exists(ofEvents, string(w.Device), w.Time.Day(), shared.ShardsOf(was.shards),
 		was.labelOf(w.State), w.Time)
-	err = index.write(ctx, withdrawalRows(t.key, w, shard, s.stamp(), index.ttl)...)
+	err = index.write(ctx, withdrawalRows(t.Key, w, shard, s.stamp(), index.ttl)...)
 	if err != nil {
 		return err
 	}
@@ -78,16 +78,16 @@ func (s *Store) withdraw(ctx context.Context, t *tenant, w *andon.Withdrawal) er
 	if err != nil {
 		return err
 	}
-	states, gen := t.record.States, v.Generation(t.generation())
+	states, gen := t.Record.States, v.Generation(t.generation())
 	alone := s.processes.Alone(s.processes.now()) != 0
 	run, incident, err := s.putRight(ctx, t, w.Device, v, &shared.Review{Quiet: alone})
 	if err != nil {
 		return err
 	}
-	s.listedDevices.Add(t.key, w.Device)
-	s.counts.Raise(t.key, gen, w.Device, v.NewestKey(states), v.Retired, v.Received)
+	s.listedDevices.Add(t.Key, w.Device)
+	s.counts.Raise(t.Key, gen, w.Device, v.NewestKey(states), v.Retired, v.Received)
 	again := shared.DueReview{
-		Tenant: t.record.ID, Device: w.Device, Due: s.now().Add(s.options.Settle), Withdrawn: true,
+		Tenant: t.Record.ID, Device: w.Device, Due: s.now().Add(s.options.Settle), Withdrawn: true,
 		Review: shared.Review{Run: run.Base, Incident: incident.Base, Gen: gen},
 	}
 	if n := was.Newest(states); n != nil {
@@ -156,7 +156,7 @@ func (s *Store) findHidden(
 			return err
 		}
 		if n == nil && s.expired(v.Run.First) {
-			n = v.recalled(hidden.State, t.record.States)
+			n = v.recalled(hidden.State, t.Record.States)
 		}
 		if n != nil && n.Time != span.From {
 			v.restored = append(v.restored, *n)
@@ -223,7 +223,7 @@ func restoredRows(t *tenant, device andon.DeviceID, v *view) (all []mutation) {
 			Operator: n.Operator, Message: n.Message, Attributes: n.Attributes,
 		})
 		row := v.rowOf(n.State, n.Time)
-		all = append(all, mutation{newestStatement(t.key, string(device), row, n.Time, content)})
+		all = append(all, mutation{newestStatement(t.Key, string(device), row, n.Time, content)})
 	}
 	return all
 }
@@ -241,7 +241,7 @@ func (s *Store) formerRows(t *tenant, device andon.DeviceID, v *view) (index []m
 		if !ok {
 			break
 		}
-		p := place{tenant: t.key, device: string(device), at: andon.MaxTime, gen: gen}
+		p := place{tenant: t.Key, device: string(device), at: andon.MaxTime, gen: gen}
 		for _, d := range s.working.Load().writes {
 			index = append(index, d.retire(p, states)...)
 		}

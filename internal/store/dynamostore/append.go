@@ -76,7 +76,7 @@ func (a *appending) run(ctx context.Context) error {
 	for i, d := range a.devices {
 		ids[i] = d.events[0].Device
 	}
-	taken, err := a.store.devices.Take(ctx, a.tenant.key, ids...)
+	taken, err := a.store.devices.Take(ctx, a.tenant.Key, ids...)
 	if err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func (a *appending) fold(
 func (a *appending) apply(ctx context.Context, d *deviceAppend, is *device) error {
 	is.Shards = max(is.Shards, d.shards)
 	is.Received = max(is.Received, a.received)
-	states := a.tenant.record.States
+	states := a.tenant.Record.States
 	p := a.store.past(ctx, a.tenant, is)
 	hidden, err := p.withdrawn()
 	if err != nil {
@@ -258,5 +258,5 @@ func (p *past) escalate(at andon.Time, state andon.State) error {
 	}
 	return p.device.Escalate(current.Escalation{
 		Entry: at, State: state, At: r.At, To: andon.PersonID(strings.Clone(string(r.To))),
-	}, p.tenant.record.States, p)
+	}, p.tenant.Record.States, p)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -120,45 +121,31 @@ func (s *Store) keepFormer(ctx context.Context, t *tenant, d *device) error {
 
 // Assignments is of andon.Assignments.
 func (s *Store) Assignments(
-	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.PageQuery,
+	ctx context.Context, owner andon.TenantID, id andon.DeviceID, q andon.PageQuery,
 ) iter.Seq2[andon.Assignment, error] {
-	return func(yield func(andon.Assignment, error) bool) {
-		found, err := s.assigned(ctx, id, device)
-		if err != nil {
-			yield(andon.Assignment{}, err)
-			return
-		}
+	return listOfDevice(ctx, s, owner, id, func(
+		t *tenant, d *device, yield func(andon.Assignment) bool,
+	) error {
+		found, err := s.assigned(ctx, t, d)
 		if q.Order == andon.Desc {
 			slices.Reverse(found)
 		}
-		left := q.Limit
+		yield = seq.UpTo(q.Limit, yield)
 		for _, a := range found {
-			behind := q.After == 0 || (q.Order == andon.Asc) == (a.From > q.After) &&
-				a.From != q.After
-			if left == 0 || behind && !yield(a, nil) {
-				return
-			}
-			if behind {
-				left--
+			if q.Admits(a.From) && !yield(a) {
+				return nil
 			}
 		}
-	}
+		return err
+	})
 }
 
 // assigned returns the assignments of a device by From, each until the next one, without those that
 // were restored and change nothing.
 func (s *Store) assigned(
-	ctx context.Context, id andon.TenantID, device andon.DeviceID,
+	ctx context.Context, t *tenant, d *device,
 ) (found []andon.Assignment, err error) {
-	t, err := s.tenant(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	all, err := s.look(ctx, t, []andon.DeviceID{device})
-	if err != nil {
-		return nil, err
-	}
-	rows, err := s.assignments(ctx, t, all[0])
+	rows, err := s.assignments(ctx, t, d)
 	for _, a := range rows {
 		last := len(found) - 1
 		if last >= 0 && found[last].Operator == a.Operator {
@@ -178,32 +165,17 @@ func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History)
 	if err != nil {
 		return err
 	}
-	of := map[andon.DeviceID]*andon.History{}
-	var ids []andon.DeviceID
-	history := func(id andon.DeviceID) *andon.History {
-		if of[id] == nil {
-			of[id], ids = &andon.History{}, append(ids, id)
-		}
-		return of[id]
-	}
 	index := indexRows{store: s, tenant: t}
 	for _, a := range h.Assignments {
-		is := history(a.Device)
-		is.Assignments = append(is.Assignments, a)
 		index.name(andon.OperatorNames, string(a.Operator))
 	}
 	for _, e := range h.Escalations {
-		is := history(e.Device)
-		is.Escalations = append(is.Escalations, e)
 		index.name(andon.SupervisorNames, string(e.To))
-	}
-	for _, r := range h.Retirements {
-		is := history(r.Device)
-		is.Retirements = append(is.Retirements, r)
 	}
 	if err := index.write(ctx); err != nil {
 		return err
 	}
+	ids, of := h.ByDevice()
 	return shared.Parallel(ctx, len(ids), func(ctx context.Context, i int) error {
 		return s.withDevice(ctx, t, ids[i], func(t *tenant, d *device) (bool, error) {
 			return s.restore(ctx, t, d, of[ids[i]])
@@ -309,15 +281,11 @@ func (s *Store) retire(
 func (s *Store) Retirements(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID,
 ) (all []andon.Time, err error) {
-	t, err := s.tenant(ctx, id)
-	if err != nil {
+	t, d, err := s.find(ctx, id, device)
+	if err != nil || d.Retired == 0 {
 		return nil, err
 	}
-	found, err := s.look(ctx, t, []andon.DeviceID{device})
-	if err != nil || found[0].Retired == 0 {
-		return nil, err
-	}
-	q := s.record("retirement#" + found[0].rows(t))
+	q := s.record("retirement#" + d.rows(t))
 	q.order = andon.Asc
 	for i, err := range s.each(ctx, q) {
 		if err != nil {
@@ -327,9 +295,9 @@ func (s *Store) Retirements(
 		if err != nil {
 			return nil, err
 		}
-		if at < found[0].Retired {
+		if at < d.Retired {
 			all = append(all, at)
 		}
 	}
-	return append(all, found[0].Retired), nil
+	return append(all, d.Retired), nil
 }

@@ -83,7 +83,7 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 	if err != nil {
 		return err
 	}
-	taken, err := s.devices.Take(ctx, t.key, device)
+	taken, err := s.devices.Take(ctx, t.Key, device)
 	if err != nil {
 		return err
 	}
@@ -101,11 +101,10 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 }
 
 func (s *Store) purgeOnce(ctx context.Context, t *tenant, id andon.DeviceID) error {
-	all, err := s.look(ctx, t, []andon.DeviceID{id})
+	was, err := s.lookAt(ctx, t, id)
 	if err != nil {
 		return err
 	}
-	was := all[0]
 	if !was.Known() {
 		return andon.Errorf(andon.NotFound, "nothing is kept of device %q", id)
 	}
@@ -121,11 +120,11 @@ func (s *Store) purgeOnce(ctx context.Context, t *tenant, id andon.DeviceID) err
 	}
 	delete(i, attrList)
 	i[attrTTL] = number(s.options.Now().Std().Add(tombstone).Unix())
-	key := devicesKey(t.key, id)
+	key := devicesKey(t.Key, id)
 	if err := s.swap(ctx, tableDevices, key, i, isStill(attrVersion, was.version)); err != nil {
 		return err
 	}
-	s.tally.take(t.key, is)
+	s.tally.take(t.Key, is)
 	return s.deleteRows(ctx, t, was) // what was under way
 }
 

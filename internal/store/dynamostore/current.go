@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -23,7 +24,7 @@ func (s *Store) Device(
 	if err != nil {
 		return andon.Device{}, err
 	}
-	shown := []andon.Device{d.Show(t.record.States)}
+	shown := []andon.Device{d.Show(t.Record.States)}
 	err = s.contents(ctx, t, []*device{d}, shown)
 	return shown[0], err
 }
@@ -52,49 +53,19 @@ func (s *Store) contents(
 func (s *Store) Devices(
 	ctx context.Context, id andon.TenantID, q andon.DeviceQuery,
 ) iter.Seq2[andon.Device, error] {
-	return func(yield func(andon.Device, error) bool) {
-		if q.Sort != andon.ByDevice {
-			yield(andon.Device{}, andon.Errorf(andon.Unsupported,
-				"the dynamodb store lists devices by id only, since it would have to read all of "+
-					"them for another order: ask by state, or use sort=device"))
-			return
+	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Device) bool) error {
+		if err := shared.OnlyByDevice("dynamodb", &q); err != nil {
+			return err
 		}
-		t, err := s.tenant(ctx, id)
+		found, err := s.candidates(ctx, t, &q)
 		if err != nil {
-			yield(andon.Device{}, err)
-			return
+			return err
 		}
-		s.list(ctx, t, q, yield)
-	}
-}
-
-// list reads ahead as many devices as the page still wants.
-func (s *Store) list(
-	ctx context.Context, t *tenant, q andon.DeviceQuery, yield func(andon.Device, error) bool,
-) {
-	found, err := s.candidates(ctx, t, &q)
-	left := q.Limit
-	for err == nil && left > 0 {
-		var ids []andon.DeviceID
-		if ids, err = found.Next(ctx, q.Prefix, min(max(left, 16), 256)); len(ids) == 0 {
-			break
+		show := func(ids []andon.DeviceID) ([]andon.Device, error) {
+			return s.listed(ctx, t, ids, &q)
 		}
-		var shown []andon.Device
-		if shown, err = s.listed(ctx, t, ids, &q); err != nil {
-			break
-		}
-		for _, d := range shown {
-			if left == 0 {
-				return
-			}
-			if left--; !yield(d, nil) {
-				return
-			}
-		}
-	}
-	if err != nil {
-		yield(andon.Device{}, err)
-	}
+		return shared.Select(ctx, &q, found, show, yield)
+	})
 }
 
 // listed returns those of some devices that a query selects, as its list shows them.
@@ -110,7 +81,7 @@ func (s *Store) listed(
 		if err := s.present(ctx, t, d); err != nil {
 			return nil, err
 		}
-		is, in := d.List(q.Kind, t.record.States)
+		is, in := d.List(q.Kind, t.Record.States)
 		if q.Kind == andon.MeasuringDevices && d.Time == 0 && d.Retired == 0 {
 			is.Time, err = s.measured(ctx, t, d, q.MeasuredSince)
 			in = is.Time != 0
@@ -135,7 +106,7 @@ func (s *Store) candidates(
 ) (*shared.Merge[andon.DeviceID], error) {
 	list := func(names ...string) (all []question) {
 		for n := range buckets {
-			part := join(t.key, append(names, string(rune('0'+n)))...)
+			part := join(t.Key, append(names, string(rune('0'+n)))...)
 			all = append(all, question{
 				index: indexList, key: keys{attrList, attrID}, partition: part,
 			})
@@ -150,12 +121,12 @@ func (s *Store) candidates(
 		all = list(listSilent)
 	case q.EscalatedTo != "":
 		all = []question{{index: indexEscalated, key: keys{attrEscalated, attrID},
-			partition: join(t.key, string(q.EscalatedTo))}}
+			partition: join(t.Key, string(q.EscalatedTo))}}
 	case q.Operator != "":
 		all = []question{{index: indexAnswers, key: keys{attrAnswers, attrID},
-			partition: join(t.key, string(q.Operator))}}
+			partition: join(t.Key, string(q.Operator))}}
 	default:
-		seen, err := s.seenStates(ctx, t)
+		seen, err := s.seenStates(ctx, t.Key)
 		if err != nil {
 			return nil, err
 		}
@@ -196,36 +167,26 @@ func (s *Store) Counts(
 	if err := s.tally.await(ctx); err != nil {
 		return nil, err
 	}
-	return s.tally.of(t.key, silentBefore), nil
+	return s.tally.of(t.Key, silentBefore), nil
 }
 
 // Names is of andon.Current.
 func (s *Store) Names(
 	ctx context.Context, id andon.TenantID, q andon.NameQuery,
 ) iter.Seq2[andon.NameCount, error] {
-	return func(yield func(andon.NameCount, error) bool) {
-		t, err := s.tenant(ctx, id)
-		if err != nil {
-			yield(andon.NameCount{}, err)
-			return
-		}
+	return listIn(ctx, s, id, func(t *tenant, yield func(andon.NameCount) bool) error {
 		ask := s.record(namesKey(t, q.Of))
 		ask.order, ask.from, ask.page = andon.Asc, q.After, q.Limit+1
-		left := q.Limit
+		yield = seq.UpTo(q.Limit, yield)
 		for i, err := range s.each(ctx, ask) {
-			if err != nil || left == 0 {
-				if err != nil {
-					yield(andon.NameCount{}, err)
-				}
-				return
+			if err != nil {
+				return err
 			}
 			name := i.text(attrSort)
-			if name == q.After {
-				continue
-			}
-			if left--; !yield(andon.NameCount{Name: name}, nil) {
-				return
+			if name != q.After && !yield(andon.NameCount{Name: name}) {
+				return nil
 			}
 		}
-	}
+		return nil
+	})
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"slices"
 	"strconv"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -19,35 +21,10 @@ type device struct {
 	version int64 // 0: there is no item
 }
 
-// folded is what the attribute Shown holds.
+// folded is what the attribute Shown holds, as JSON.
 type folded struct {
 	current.Device
 	also
-}
-
-// stored is the attribute Shown, as JSON. These names are part of what is stored.
-type stored struct {
-	shown
-	also
-}
-
-// shown is current.Device.
-type shown struct {
-	ID           andon.DeviceID       `json:"-"`
-	Time         andon.Time           `json:"time,omitempty"`
-	State        andon.State          `json:"state,omitempty"`
-	Since        andon.Time           `json:"since,omitempty"`
-	PrevTime     andon.Time           `json:"prev_time,omitempty"`
-	PrevState    andon.State          `json:"prev_state,omitempty"`
-	Incident     andon.Time           `json:"incident,omitempty"`
-	LastNormal   andon.Time           `json:"last_normal,omitempty"`
-	Operator     andon.PersonID       `json:"operator,omitempty"`
-	Escalations  []current.Escalation `json:"escalations,omitempty"`
-	AsideAt      andon.Time           `json:"aside_at,omitempty"`
-	Assignee     andon.PersonID       `json:"assignee,omitempty"`
-	AssignedFrom andon.Time           `json:"assigned_from,omitempty"`
-	Retired      andon.Time           `json:"retired,omitempty"`
-	Received     andon.Time           `json:"received,omitempty"`
 }
 
 // also is what is kept beside it.
@@ -86,7 +63,7 @@ func (d *device) clone() *device {
 
 // rows is <d>: what the partitions of the device begin with.
 func (d *device) rows(t *tenant) string {
-	key := deviceKey(t.key, d.ID)
+	key := deviceKey(t.Key, d.ID)
 	if d.Life == 0 {
 		return key
 	}
@@ -102,11 +79,9 @@ func devicesKey(tenant string, id andon.DeviceID) item {
 func readDevice(id andon.DeviceID, i item) (*device, error) {
 	d := &device{version: i.int(attrVersion)}
 	if i != nil {
-		var is stored
-		if err := json.Unmarshal([]byte(i.text(attrShown)), &is); err != nil {
+		if err := json.Unmarshal([]byte(i.text(attrShown)), &d.folded); err != nil {
 			return nil, andon.Errorf(andon.Damaged, "the item of device %q is damaged: %w", id, err)
 		}
-		d.Device, d.also = current.Device(is.shown), is.also
 	}
 	d.ID = id
 	return d, nil
@@ -114,29 +89,29 @@ func readDevice(id andon.DeviceID, i item) (*device, error) {
 
 // item is what is put, with the keys of the lists that the device is in.
 func (d *device) item(t *tenant, version int64) (item, error) {
-	is, err := json.Marshal(stored{shown(d.Device), d.also})
+	is, err := json.Marshal(d.folded)
 	if err != nil {
 		return nil, err
 	}
-	i := devicesKey(t.key, d.ID)
+	i := devicesKey(t.Key, d.ID)
 	i[attrShown], i[attrVersion] = text(string(is)), number(version)
 	i[attrID] = text(string(d.ID))
 	bucket := bucketOf(string(d.ID))
 	switch {
 	case d.Alive():
-		i[attrList] = text(join(t.key, listState, string(d.State), bucket))
+		i[attrList] = text(join(t.Key, listState, string(d.State), bucket))
 		i[attrSince] = number(d.Since)
 	case d.Retired != 0:
-		i[attrList] = text(join(t.key, listRetired, bucket))
+		i[attrList] = text(join(t.Key, listRetired, bucket))
 	default:
-		i[attrList] = text(join(t.key, listSilent, bucket))
+		i[attrList] = text(join(t.Key, listSilent, bucket))
 	}
-	show := d.Show(t.record.States)
+	show := d.Show(t.Record.States)
 	if d.Alive() && show.Operator != "" {
-		i[attrAnswers] = text(join(t.key, string(show.Operator)))
+		i[attrAnswers] = text(join(t.Key, string(show.Operator)))
 	}
 	if d.Alive() && show.EscalatedTo != "" {
-		i[attrEscalated] = text(join(t.key, string(show.EscalatedTo)))
+		i[attrEscalated] = text(join(t.Key, string(show.EscalatedTo)))
 	}
 	return i, nil
 }
@@ -170,7 +145,7 @@ func (s *Store) look(ctx context.Context, t *tenant, ids []andon.DeviceID) ([]*d
 	at := map[andon.DeviceID]int{}
 	keys := make([]item, len(ids))
 	for i, id := range ids {
-		at[id], keys[i] = i, devicesKey(t.key, id)
+		at[id], keys[i] = i, devicesKey(t.Key, id)
 		all[i], _ = readDevice(id, nil)
 	}
 	found, err := s.getAll(ctx, tableDevices, keys)
@@ -183,13 +158,48 @@ func (s *Store) look(ctx context.Context, t *tenant, ids []andon.DeviceID) ([]*d
 	return all, err
 }
 
-// view reads one device as it is now, folded by the present severities.
-func (s *Store) view(ctx context.Context, t *tenant, id andon.DeviceID) (*device, error) {
+// lookAt is look at one device.
+func (s *Store) lookAt(ctx context.Context, t *tenant, id andon.DeviceID) (*device, error) {
 	all, err := s.look(ctx, t, []andon.DeviceID{id})
 	if err != nil {
 		return nil, err
 	}
-	return all[0], s.present(ctx, t, all[0])
+	return all[0], nil
+}
+
+// find returns a device as it is now, with its tenant.
+func (s *Store) find(
+	ctx context.Context, tenant andon.TenantID, id andon.DeviceID,
+) (*tenant, *device, error) {
+	t, err := s.tenant(ctx, tenant)
+	if err != nil {
+		return nil, nil, err
+	}
+	d, err := s.lookAt(ctx, t, id)
+	return t, d, err
+}
+
+// listOfDevice is what walk yields of a device.
+func listOfDevice[T any](
+	ctx context.Context, s *Store, tenant andon.TenantID, id andon.DeviceID,
+	walk func(t *tenant, d *device, yield func(T) bool) error,
+) iter.Seq2[T, error] {
+	return seq.Of(func(yield func(T) bool) error {
+		t, d, err := s.find(ctx, tenant, id)
+		if err != nil {
+			return err
+		}
+		return walk(t, d, yield)
+	})
+}
+
+// view reads one device as it is now, folded by the present severities.
+func (s *Store) view(ctx context.Context, t *tenant, id andon.DeviceID) (*device, error) {
+	d, err := s.lookAt(ctx, t, id)
+	if err != nil {
+		return nil, err
+	}
+	return d, s.present(ctx, t, d)
 }
 
 // present folds a device again that was folded by former severities.
@@ -209,11 +219,11 @@ func (s *Store) update(
 ) error {
 	for tries := 0; ; tries++ {
 		if slot.View == nil {
-			all, err := s.look(ctx, t, []andon.DeviceID{id})
+			d, err := s.lookAt(ctx, t, id)
 			if err != nil {
 				return err
 			}
-			slot.View = all[0]
+			slot.View = d
 		}
 		if slot.View.Generation > t.Generation {
 			return errFormer
@@ -229,7 +239,7 @@ func (s *Store) update(
 		err = s.putDevice(ctx, t, slot.View.version, is)
 		if err == nil {
 			slot.View = is
-			s.tally.take(t.key, is)
+			s.tally.take(t.Key, is)
 			return nil
 		}
 		slot.View = nil
@@ -255,7 +265,7 @@ func (s *Store) putDevice(ctx context.Context, t *tenant, was int64, d *device) 
 	if was != 0 {
 		c = isStill(attrVersion, was)
 	}
-	return s.swap(ctx, tableDevices, devicesKey(t.key, d.ID), i, c)
+	return s.swap(ctx, tableDevices, devicesKey(t.Key, d.ID), i, c)
 }
 
 // errFormer says that another process goes by later severities than this one knows of.
@@ -273,7 +283,7 @@ func (s *Store) following(
 		if !errors.Is(err, errFormer) {
 			return err
 		}
-		s.tenants.stale(id)
+		s.Stale(id)
 		if err := s.pause(ctx, tries, "follow changed severities in", tableDevices); err != nil {
 			return err
 		}
@@ -285,12 +295,12 @@ func (s *Store) withDevice(
 	ctx context.Context, t *tenant, id andon.DeviceID,
 	change func(t *tenant, d *device) (put bool, err error),
 ) error {
-	taken, err := s.devices.Take(ctx, t.key, id)
+	taken, err := s.devices.Take(ctx, t.Key, id)
 	if err != nil {
 		return err
 	}
 	defer taken.Give()
-	return s.following(ctx, t.record.ID, func(t *tenant) error {
+	return s.following(ctx, t.Record.ID, func(t *tenant) error {
 		taken.Forget()
 		return s.update(ctx, t, taken.Slots[0], id, change)
 	})

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // The newest escalation record of an entry is one item, which alone is in GSI2, as long as it is
@@ -93,7 +94,7 @@ func (s *Store) replaceStanding(
 	i := escalationItem(standingKey(t, d, is.Time, is.State), &is.Escalation)
 	i[attrVersion] = number(max(was.version+1, s.stamp()))
 	if is.To != "" {
-		i[attrEscalated] = text(join(t.key, string(is.To)))
+		i[attrEscalated] = text(join(t.Key, string(is.To)))
 	}
 	c := isAbsent(attrDevice)
 	if was.version != 0 {
@@ -228,40 +229,26 @@ func (s *Store) addRecord(
 
 // EscalatedEntries is of andon.Log.
 func (s *Store) EscalatedEntries(
-	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
+	ctx context.Context, owner andon.TenantID, id andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Entry, error] {
-	return func(yield func(andon.Entry, error) bool) {
-		t, err := s.tenant(ctx, id)
-		if err != nil {
-			yield(andon.Entry{}, err)
-			return
-		}
-		all, err := s.look(ctx, t, []andon.DeviceID{device})
-		if err != nil {
-			yield(andon.Entry{}, err)
-			return
-		}
-		left := q.Limit
-		for e, err := range s.escalatedOf(ctx, t, all[0], q) {
-			if err != nil || left == 0 {
-				if err != nil {
-					yield(andon.Entry{}, err)
-				}
-				return
+	return listOfDevice(ctx, s, owner, id, func(
+		t *tenant, d *device, yield func(andon.Entry) bool,
+	) error {
+		yield = seq.UpTo(q.Limit, yield)
+		for e, err := range s.escalatedOf(ctx, t, d, q) {
+			if err != nil {
+				return err
 			}
-			entry, err := s.entry(ctx, t, all[0], e.Time, e.State)
-			switch {
-			case err != nil && andon.KindOf(err) == andon.NotFound, entry.Withdrawn != nil:
+			entry, err := s.entry(ctx, t, d, e.Time, e.State)
+			if andon.KindOf(err) == andon.NotFound || entry.Withdrawn != nil {
 				continue // it has expired, or was wrong
-			case err != nil:
-				yield(andon.Entry{}, err)
-				return
 			}
-			if left--; !yield(entry, nil) {
-				return
+			if err != nil || !yield(entry) {
+				return err
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // escalatedOf finds the entries of a device that were ever escalated.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -32,7 +33,7 @@ func (e *event) item(t *tenant, d *device, n int, expires expiry) item {
 	i := keyed(logKeys(), shardKey(d.rows(t), shardOf(sort, n)), sort)
 	i[attrDate], i[attrDelivery] = text(timeText(e.Time)), number(e.delivery)
 	if e.Operator != "" {
-		i[attrOperator] = text(join(t.key, string(e.Operator)))
+		i[attrOperator] = text(join(t.Key, string(e.Operator)))
 	}
 	i.setText(attrMessage, e.Message)
 	i.setText(attrAttributes, string(e.Attributes))
@@ -126,27 +127,20 @@ func pageOf(limit, n int) int { return min(max(2*limit/max(n, 1), 16), limit+1, 
 func merged(
 	ctx context.Context, all []*shared.Rows[event], t *tenant, q andon.EventQuery,
 ) iter.Seq2[event, error] {
-	return func(yield func(event, error) bool) {
-		err := shared.Parallel(ctx, len(all), func(ctx context.Context, i int) error {
-			_, err := all[i].Head(ctx)
-			return err
-		})
-		for err == nil {
-			var found []event
-			found, err = shared.Instant(ctx, all, (*event).at, q.Order)
-			if len(found) == 0 {
-				break
+	states := t.Record.States
+	return seq.Of(func(yield func(event) bool) error {
+		for found, err := range shared.Instants(ctx, all, (*event).at, q.Order) {
+			if err != nil {
+				return err
 			}
-			for _, e := range distinct(found, t.record.States, q.Order) {
-				if q.Admits(e.Key(t.record.States)) && !yield(e, nil) {
-					return
+			for _, e := range distinct(found, states, q.Order) {
+				if q.Admits(e.Key(states)) && !yield(e) {
+					return nil
 				}
 			}
 		}
-		if err != nil {
-			yield(event{}, err)
-		}
-	}
+		return nil
+	})
 }
 
 // distinct sorts entries, each once: as its later delivery has it.
@@ -165,60 +159,59 @@ func distinct(found []event, states *andon.StateSet, o andon.Order) []event {
 
 // DeviceEvents is of andon.Log.
 func (s *Store) DeviceEvents(
-	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
+	ctx context.Context, owner andon.TenantID, id andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	return func(yield func(andon.Event, error) bool) {
-		t, err := s.tenant(ctx, id)
-		if err != nil {
-			yield(andon.Event{}, err)
-			return
-		}
-		all, err := s.look(ctx, t, []andon.DeviceID{device})
-		if err != nil {
-			yield(andon.Event{}, err)
-			return
-		}
-		c := s.completing(ctx, t, all...)
+	return listOfDevice(ctx, s, owner, id, func(
+		t *tenant, d *device, yield func(andon.Event) bool,
+	) error {
 		each := func(*andon.Event) bool { return true }
-		c.answer(ctx, q.Limit, s.entries(ctx, t, all[0], q), each, yield)
-	}
+		return s.completing(ctx, t, d).answer(ctx, q.Limit, s.entries(ctx, t, d, q), each, yield)
+	})
 }
 
 // answer yields entries as they are shown: without those that are withdrawn, and with whom each is
 // escalated to. It completes them in pieces, and leaves out what is not wanted then.
 func (c *completing) answer(
 	ctx context.Context, left int, found iter.Seq2[event, error],
-	wanted func(*andon.Event) bool, yield func(andon.Event, error) bool,
-) {
-	var piece []event
-	flush := func() bool {
+	wanted func(*andon.Event) bool, yield func(andon.Event) bool,
+) error {
+	size := func() int { return min(left, 256) }
+	return inPieces(found, size, func(piece []event) (more bool, err error) {
 		all, err := c.complete(ctx, piece)
-		piece = piece[:0]
 		for i := range all {
 			if !wanted(&all[i]) {
 				continue
 			}
-			if left--; !yield(all[i], nil) || left == 0 {
-				return false
+			if left--; !yield(all[i]) || left == 0 {
+				return false, nil
 			}
 		}
-		if err != nil {
-			yield(andon.Event{}, err)
-		}
-		return err == nil
-	}
+		return true, err
+	})
+}
+
+// inPieces does something with a list in pieces of a size, until no more is wanted.
+func inPieces(
+	found iter.Seq2[event, error], size func() int, do func([]event) (more bool, err error),
+) error {
+	var piece []event
 	for e, err := range found {
 		if err != nil {
-			if flush() {
-				yield(andon.Event{}, err)
+			if more, failed := do(piece); failed != nil || !more {
+				return failed
 			}
-			return
+			return err
 		}
-		if piece = append(piece, e); len(piece) >= min(left, 256) && !flush() {
-			return
+		if piece = append(piece, e); len(piece) < size() {
+			continue
 		}
+		if more, err := do(piece); err != nil || !more {
+			return err
+		}
+		piece = piece[:0]
 	}
-	flush()
+	_, err := do(piece)
+	return err
 }
 
 // completing knows the devices of the entries of one answer.
@@ -306,15 +299,11 @@ func (c *completing) learn(ctx context.Context, piece []event) error {
 func (s *Store) Entry(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, at andon.Time, state andon.State,
 ) (andon.Entry, error) {
-	t, err := s.tenant(ctx, id)
+	t, d, err := s.find(ctx, id, device)
 	if err != nil {
 		return andon.Entry{}, err
 	}
-	all, err := s.look(ctx, t, []andon.DeviceID{device})
-	if err != nil {
-		return andon.Entry{}, err
-	}
-	return s.entry(ctx, t, all[0], at, state)
+	return s.entry(ctx, t, d, at, state)
 }
 
 // entry reads one entry with its records.
@@ -373,5 +362,5 @@ func (s *Store) eventsAt(ctx context.Context, t *tenant, places []item) ([]event
 		}
 		found = append(found, e)
 	}
-	return distinct(found, t.record.States, andon.Desc), nil
+	return distinct(found, t.Record.States, andon.Desc), nil
 }

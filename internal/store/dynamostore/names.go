@@ -41,13 +41,13 @@ func (x *indexRows) add(partition, sort string) {
 }
 
 // state says that a state has entries.
-func (x *indexRows) state(state andon.State) { x.add("state#"+x.tenant.key, string(state)) }
+func (x *indexRows) state(state andon.State) { x.add("state#"+x.tenant.Key, string(state)) }
 
 // name says that a name is in use.
 func (x *indexRows) name(of andon.NameKind, name string) { x.add(namesKey(x.tenant, of), name) }
 
 // kind says that there are records of a kind.
-func (x *indexRows) kind(kind andon.RecordKind) { x.add(kindsKey(x.tenant.key), string(kind)) }
+func (x *indexRows) kind(kind andon.RecordKind) { x.add(kindsKey(x.tenant.Key), string(kind)) }
 
 // metric says that a device may have a metric.
 func (x *indexRows) metric(name andon.MetricName, device andon.DeviceID) {
@@ -56,13 +56,13 @@ func (x *indexRows) metric(name andon.MetricName, device andon.DeviceID) {
 }
 
 func namesKey(t *tenant, of andon.NameKind) string {
-	return join("name#"+t.key, []string{"operator", "supervisor", "metric"}[of])
+	return join("name#"+t.Key, []string{"operator", "supervisor", "metric"}[of])
 }
 
 func kindsKey(key string) string { return join("name#"+key, "kind") }
 
 func metricKey(t *tenant, name andon.MetricName, bucket string) string {
-	return join("metric#"+t.key, string(name), bucket)
+	return join("metric#"+t.Key, string(name), bucket)
 }
 
 // write writes the rows and others.
@@ -76,8 +76,8 @@ func (x *indexRows) write(ctx context.Context, others ...write) error {
 }
 
 // seenStates returns the states that have entries, in order.
-func (s *Store) seenStates(ctx context.Context, t *tenant) (seen []andon.State, err error) {
-	q := s.record("state#" + t.key)
+func (s *Store) seenStates(ctx context.Context, key string) (seen []andon.State, err error) {
+	q := s.record("state#" + key)
 	q.order = andon.Asc
 	for i, err := range s.each(ctx, q) {
 		if err != nil {
@@ -90,7 +90,7 @@ func (s *Store) seenStates(ctx context.Context, t *tenant) (seen []andon.State, 
 
 // deleteNames deletes the index rows of a life that is over.
 func (s *Store) deleteNames(ctx context.Context, t *tenant) error {
-	all := []question{s.record("state#" + t.key), s.record(kindsKey(t.key))}
+	all := []question{s.record("state#" + t.Key), s.record(kindsKey(t.Key))}
 	metrics := s.record(namesKey(t, andon.MetricNames))
 	for i, err := range s.each(ctx, metrics) {
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // Options are what a store is opened with. Now must be given; the zero value of the rest works.
@@ -53,7 +54,7 @@ func defaults() Options {
 		Layout:   layoutAndon, Table: tableLog,
 		Retention: andon.Forever, ReadingsRetention: andon.Retention(30 * 24 * 3600 * 1e6),
 		Timeout: 10 * time.Second, InFlight: 256, Recount: 10 * time.Minute,
-		purgeAfter: 2 * every,
+		purgeAfter: 2 * shared.TenantAge,
 	}
 }
 

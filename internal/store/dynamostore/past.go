@@ -7,6 +7,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -56,7 +57,7 @@ func (p *past) Next(behind andon.EventKey) (andon.Time, error) {
 	if err != nil {
 		return 0, err
 	}
-	d, states := p.device, p.tenant.record.States
+	d, states := p.device, p.tenant.Record.States
 	first := andon.EventKey{Time: d.Since, Severity: states.Severity(d.State), State: d.State}
 	inRun := behind.Compare(first) > 0
 	next := d.Time // where the log has expired
@@ -66,12 +67,11 @@ func (p *past) Next(behind andon.EventKey) (andon.Time, error) {
 		}
 		q := andon.EventQuery{Span: andon.Span{From: behind.Time}, Order: andon.Asc}
 		all := p.store.entriesOf(p.tenant, d, state, q, 4)
-		for {
-			found, err := shared.Instant(p.ctx, all, (*event).at, q.Order)
+		for found, err := range shared.Instants(p.ctx, all, (*event).at, q.Order) {
 			if err != nil {
 				return 0, err
 			}
-			if len(found) == 0 || found[0].Time >= next {
+			if found[0].Time >= next {
 				break
 			}
 			key := found[0].Key(states)
@@ -104,11 +104,10 @@ func (p *past) AsideOf(entry andon.Time, state andon.State) (current.Escalation,
 
 // Aside is of current.History.
 func (p *past) Aside(from andon.Time) iter.Seq2[current.Escalation, error] {
-	return func(yield func(current.Escalation, error) bool) {
+	return seq.Of(func(yield func(current.Escalation) bool) error {
 		hidden, err := p.withdrawn()
 		if err != nil {
-			yield(current.Escalation{}, err)
-			return
+			return err
 		}
 		for _, state := range p.device.States {
 			span := andon.Span{From: from}
@@ -119,16 +118,16 @@ func (p *past) Aside(from andon.Time) iter.Seq2[current.Escalation, error] {
 					r, err = readStanding(i)
 				}
 				if err != nil {
-					yield(current.Escalation{}, err)
-					return
+					return err
 				}
 				e := current.Escalation{Entry: r.Time, State: r.State, At: r.At, To: r.To}
-				if !hidden[andon.EntryRef{Time: r.Time, State: r.State}] && !yield(e, nil) {
-					return
+				if !hidden[andon.EntryRef{Time: r.Time, State: r.State}] && !yield(e) {
+					return nil
 				}
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // refold works the device out again from its log.
@@ -138,18 +137,17 @@ func (p *past) refold() error {
 		return err
 	}
 	gone := func(e andon.EntryRef) bool { return hidden[e] }
-	return p.device.Refold(p.logged(), p.tenant.record.States, gone, p)
+	return p.device.Refold(p.logged(), p.tenant.Record.States, gone, p)
 }
 
 // logged is the log, withdrawn or not, newest first.
 func (p *past) logged() iter.Seq2[current.Logged, error] {
-	return func(yield func(current.Logged, error) bool) {
+	return seq.Of(func(yield func(current.Logged) bool) error {
 		escalated := map[andon.EntryRef]current.Escalation{}
 		if p.device.HasEscalations {
 			for r, err := range p.Aside(0) {
 				if err != nil {
-					yield(current.Logged{}, err)
-					return
+					return err
 				}
 				escalated[andon.EntryRef{Time: r.Entry, State: r.State}] = r
 			}
@@ -157,22 +155,22 @@ func (p *past) logged() iter.Seq2[current.Logged, error] {
 		q := andon.EventQuery{Limit: math.MaxInt}
 		for e, err := range p.store.entries(p.ctx, p.tenant, p.device, q) {
 			if err != nil {
-				yield(current.Logged{}, err)
-				return
+				return err
 			}
 			l := current.Logged{Entry: p.entry(&e.Event)}
 			l.Escalated = escalated[andon.EntryRef{Time: e.Time, State: e.State}]
-			if !yield(l, nil) {
-				return
+			if !yield(l) {
+				return nil
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // entry is what folding needs of an event.
 func (p *past) entry(e *andon.Event) current.Entry {
 	return current.Entry{
-		Time: e.Time, Severity: p.tenant.record.States.Severity(e.State), State: e.State,
+		Time: e.Time, Severity: p.tenant.Record.States.Severity(e.State), State: e.State,
 		Operator: e.Operator,
 	}
 }

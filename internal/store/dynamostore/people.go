@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -12,19 +13,14 @@ import (
 func (s *Store) OperatorEvents(
 	ctx context.Context, id andon.TenantID, operator andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	return func(yield func(andon.Event, error) bool) {
-		t, err := s.tenant(ctx, id)
-		if err != nil {
-			yield(andon.Event{}, err)
-			return
-		}
+	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Event) bool) error {
 		if q.Span.Empty() {
-			return
+			return nil
 		}
 		span := q.Rest()
 		ask := question{
 			table: tableLog, index: indexOperator, key: keys{attrOperator, attrDate},
-			partition: join(t.key, string(operator)), from: timeText(span.From), order: q.Order,
+			partition: join(t.Key, string(operator)), from: timeText(span.From), order: q.Order,
 			page: pageOf(q.Limit, 1),
 		}
 		if span.To != 0 {
@@ -33,8 +29,8 @@ func (s *Store) OperatorEvents(
 		found := merged(ctx, []*shared.Rows[event]{rows(s, ask, readEvent)}, t, q)
 		theirs := func(e *andon.Event) bool { return e.Operator == operator }
 		c := s.completing(ctx, t)
-		c.answer(ctx, q.Limit, s.checked(ctx, c, q.Limit, found), theirs, yield)
-	}
+		return c.answer(ctx, q.Limit, s.checked(ctx, c, q.Limit, found), theirs, yield)
+	})
 }
 
 // checked holds what an index has of entries against the entries, in pieces: a device with several
@@ -42,34 +38,18 @@ func (s *Store) OperatorEvents(
 func (s *Store) checked(
 	ctx context.Context, c *completing, limit int, found iter.Seq2[event, error],
 ) iter.Seq2[event, error] {
-	return func(yield func(event, error) bool) {
-		var piece []event
-		flush := func() bool {
+	size := func() int { return min(limit, batchGets) }
+	return seq.Of(func(yield func(event) bool) error {
+		return inPieces(found, size, func(piece []event) (more bool, err error) {
 			all, err := s.recheck(ctx, c, piece)
-			piece = piece[:0]
 			for i := range all {
-				if !yield(all[i], nil) {
-					return false
+				if !yield(all[i]) {
+					return false, nil
 				}
 			}
-			if err != nil {
-				yield(event{}, err)
-			}
-			return err == nil
-		}
-		for e, err := range found {
-			if err != nil {
-				if flush() {
-					yield(event{}, err)
-				}
-				return
-			}
-			if piece = append(piece, e); len(piece) >= min(limit, batchGets) && !flush() {
-				return
-			}
-		}
-		flush()
-	}
+			return true, err
+		})
+	})
 }
 
 // recheck reads entries as they are now, in the order in which they are given.
@@ -106,31 +86,25 @@ func (s *Store) recheck(ctx context.Context, c *completing, piece []event) ([]ev
 func (s *Store) SupervisorEvents(
 	ctx context.Context, id andon.TenantID, supervisor andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	return func(yield func(andon.Event, error) bool) {
-		t, err := s.tenant(ctx, id)
-		if err != nil {
-			yield(andon.Event{}, err)
-			return
-		}
+	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Event) bool) error {
 		if q.Span.Empty() {
-			return
+			return nil
 		}
-		seen, err := s.seenStates(ctx, t)
+		seen, err := s.seenStates(ctx, t.Key)
 		if err != nil {
-			yield(andon.Event{}, err)
-			return
+			return err
 		}
 		found := s.escalatedIn(ctx, t, seen, q, func(state andon.State) question {
 			ask := question{
 				table: tableLog, index: indexSupervisor, key: keys{attrEscalated, attrStateDate},
-				partition: join(t.key, string(supervisor)),
+				partition: join(t.Key, string(supervisor)),
 			}
 			return ask.ofState(state, q.Rest())
 		})
 		theirs := func(e *andon.Event) bool { return e.EscalatedTo == supervisor }
 		c := s.completing(ctx, t)
-		c.answer(ctx, q.Limit, s.checked(ctx, c, q.Limit, found), theirs, yield)
-	}
+		return c.answer(ctx, q.Limit, s.checked(ctx, c, q.Limit, found), theirs, yield)
+	})
 }
 
 // escalatedIn finds escalated entries by the items of their newest escalations: only where they

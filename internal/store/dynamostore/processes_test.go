@@ -187,7 +187,7 @@ func (c *crowd) folded(s *Store) {
 		if err := s.past(ctx, t, again).refold(); err != nil {
 			c.Fatal(err)
 		}
-		same(c.T, "device "+string(d.ID), again.Show(t.record.States), d.Show(t.record.States))
+		same(c.T, "device "+string(d.ID), again.Show(t.Record.States), d.Show(t.Record.States))
 	}
 }
 

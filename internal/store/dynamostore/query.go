@@ -115,27 +115,10 @@ func rows[R any](s *Store, q question, decode func(item) (R, bool, error)) *shar
 
 // each is the items of a question, page by page.
 func (s *Store) each(ctx context.Context, q question) iter.Seq2[item, error] {
-	return func(yield func(item, error) bool) {
-		if q.page == 0 {
-			q.page = pageItems
-		}
-		var behind item
-		for {
-			all, next, err := s.ask(ctx, q, behind)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for _, i := range all {
-				if !yield(i, nil) {
-					return
-				}
-			}
-			if behind = next; next == nil {
-				return
-			}
-		}
+	if q.page == 0 {
+		q.page = pageItems
 	}
+	return rows(s, q, func(i item) (item, bool, error) { return i, true, nil }).All(ctx)
 }
 
 // step is a call as a plan shows it.
@@ -159,7 +142,7 @@ func (s *Store) explain(ctx context.Context, is step) {
 		words = append(words, "index "+is.index)
 	}
 	add := andon.PlanStep{Consistency: "eventual", Rows: is.rows, Scanned: is.scanned,
-		Took: s.now().Sub(is.began)}
+		Took: andon.Took(s.now().Sub(is.began))}
 	for _, c := range is.consumed {
 		add.Units += aws.ToFloat64(c.CapacityUnits)
 	}

@@ -60,7 +60,7 @@ func (s *Store) shardsFor(t *tenant, d *device, units int64) int {
 	if s.options.Shards != autoShards {
 		return n
 	}
-	return s.rates.shards(s.now(), d, t.key, units, n)
+	return s.rates.shards(s.now(), d, t.Key, units, n)
 }
 
 // unitsOfEvents is what the items of events cost in the log.

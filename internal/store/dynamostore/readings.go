@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -117,7 +118,7 @@ type measuring struct {
 }
 
 func (a *measuring) run(ctx context.Context) error {
-	taken, err := a.store.devices.Take(ctx, a.tenant.key, a.ids...)
+	taken, err := a.store.devices.Take(ctx, a.tenant.Key, a.ids...)
 	if err != nil {
 		return err
 	}
@@ -190,34 +191,23 @@ func (a *measuring) rows(d *device, n int) (all []write) {
 func (s *Store) messages(
 	ctx context.Context, t *tenant, d *device, span andon.Span, o andon.Order, limit int,
 ) iter.Seq2[andon.Reading, error] {
-	return func(yield func(andon.Reading, error) bool) {
-		if span.Empty() || !d.Known() {
-			return
+	var all []*shared.Rows[message]
+	for shard := range d.shards() {
+		q := question{
+			table: tableReadings, key: readingKeys(),
+			partition: shardKey(d.rows(t), shard),
+			from:      timeText(span.From), to: timeText(andon.MaxTime) + "$", order: o,
+			page: pageOf(limit, d.shards()), eventual: s.options.Readings == "eventual",
 		}
-		var all []*shared.Rows[message]
-		for shard := range d.shards() {
-			q := question{
-				table: tableReadings, key: readingKeys(),
-				partition: shardKey(d.rows(t), shard),
-				from:      timeText(span.From), to: timeText(andon.MaxTime) + "$", order: o,
-				page: pageOf(limit, d.shards()), eventual: s.options.Readings == "eventual",
-			}
-			if span.To != 0 {
-				q.to = timeText(min(span.To, andon.MaxTime)) + "$" // just behind #
-			}
-			all = append(all, rows(s, q, readMessage))
+		if span.To != 0 {
+			q.to = timeText(min(span.To, andon.MaxTime)) + "$" // just behind #
 		}
-		for {
-			found, err := shared.Instant(ctx, all, (*message).at, o)
-			if err != nil {
-				yield(andon.Reading{}, err)
-				return
-			}
-			if len(found) == 0 || !yield(joined(found), nil) {
-				return
-			}
-		}
+		all = append(all, rows(s, q, readMessage))
 	}
+	if span.Empty() || !d.Known() {
+		all = nil
+	}
+	return seq.Map(shared.Instants(ctx, all, (*message).at, o), joined)
 }
 
 // joined joins the messages of one time.
@@ -232,46 +222,31 @@ func joined(found []message) andon.Reading {
 
 // DeviceReadings is of andon.Readings.
 func (s *Store) DeviceReadings(
-	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.ReadingQuery,
+	ctx context.Context, owner andon.TenantID, id andon.DeviceID, q andon.ReadingQuery,
 ) iter.Seq2[andon.Reading, error] {
-	return func(yield func(andon.Reading, error) bool) {
-		t, err := s.tenant(ctx, id)
-		if err != nil {
-			yield(andon.Reading{}, err)
-			return
-		}
-		all, err := s.look(ctx, t, []andon.DeviceID{device})
-		if err != nil {
-			yield(andon.Reading{}, err)
-			return
-		}
-		s.readings(ctx, t, all[0], q, yield)
-	}
+	return listOfDevice(ctx, s, owner, id, func(
+		t *tenant, d *device, yield func(andon.Reading) bool,
+	) error {
+		return s.readings(ctx, t, d, q, yield)
+	})
 }
 
-// readings yields what a query selects, and reports whether more is wanted.
+// readings yields what a query selects.
 func (s *Store) readings(
 	ctx context.Context, t *tenant, d *device, q andon.ReadingQuery,
-	yield func(andon.Reading, error) bool,
-) bool {
-	left := q.Limit
+	yield func(andon.Reading) bool,
+) error {
+	yield = seq.UpTo(q.Limit, yield)
 	for r, err := range s.messages(ctx, t, d, q.Rest(), q.Order, q.Limit) {
 		if err != nil {
-			yield(r, err)
-			return false
+			return err
 		}
 		r.Metrics = r.Metrics.Only(q.Metrics)
-		if len(q.Metrics) > 0 && len(r.Metrics) == 0 {
-			continue
-		}
-		if left--; !yield(r, nil) {
-			return false
-		}
-		if left == 0 {
-			break
+		if (len(q.Metrics) == 0 || len(r.Metrics) > 0) && !yield(r) {
+			return nil
 		}
 	}
-	return true
+	return nil
 }
 
 // newestReading returns the newest reading of a device not before a time; nil where there is none.
@@ -304,41 +279,20 @@ func (s *Store) LatestReadings(
 	if err != nil {
 		return nil, err
 	}
-	named := map[andon.DeviceID]bool{}
-	var ids []andon.DeviceID
-	for _, d := range devices {
-		if !named[d] {
-			named[d], ids = true, append(ids, d)
-		}
-	}
-	all, err := s.look(ctx, t, ids)
+	all, err := s.look(ctx, t, shared.Distinct(devices))
 	if err != nil {
 		return nil, err
 	}
-	found := make([]*andon.Reading, len(all))
-	err = shared.Parallel(ctx, len(all), func(ctx context.Context, i int) (err error) {
-		found[i], err = s.newestReading(ctx, t, all[i], from)
-		return err
+	return shared.Found(ctx, all, func(ctx context.Context, d *device) (*andon.Reading, error) {
+		return s.newestReading(ctx, t, d, from)
 	})
-	var latest []andon.Reading
-	for _, r := range found {
-		if r != nil {
-			latest = append(latest, *r)
-		}
-	}
-	return latest, err
 }
 
 // MetricReadings is of andon.Readings: the devices by id.
 func (s *Store) MetricReadings(
 	ctx context.Context, id andon.TenantID, q andon.MetricQuery,
 ) iter.Seq2[andon.MetricReading, error] {
-	return func(yield func(andon.MetricReading, error) bool) {
-		t, err := s.tenant(ctx, id)
-		if err != nil {
-			yield(andon.MetricReading{}, err)
-			return
-		}
+	return listIn(ctx, s, id, func(t *tenant, yield func(andon.MetricReading) bool) error {
 		var streams []*shared.Rows[andon.DeviceID]
 		for n := range buckets {
 			ask := s.record(metricKey(t, q.Metric, strconv.Itoa(n)))
@@ -350,45 +304,39 @@ func (s *Store) MetricReadings(
 				return andon.DeviceID(i.text(attrSort)), true, nil
 			}))
 		}
-		s.metric(ctx, t, q, shared.NewMerge(streams...), yield)
-	}
+		return s.metric(ctx, t, q, shared.NewMerge(streams...), yield)
+	})
 }
 
 func (s *Store) metric(
 	ctx context.Context, t *tenant, q andon.MetricQuery, found *shared.Merge[andon.DeviceID],
-	yield func(andon.MetricReading, error) bool,
-) {
+	yield func(andon.MetricReading) bool,
+) error {
 	left := q.Limit
 	for left > 0 {
 		ids, err := found.Next(ctx, "", min(left, batchGets))
-		var all []*device
-		if err == nil {
-			all, err = s.look(ctx, t, ids)
+		if err != nil || len(ids) == 0 {
+			return err
 		}
+		all, err := s.look(ctx, t, ids)
 		if err != nil {
-			yield(andon.MetricReading{}, err)
-		}
-		if len(ids) == 0 || err != nil {
-			return
+			return err
 		}
 		for _, d := range all {
-			only := andon.ReadingQuery{
-				Metrics: []andon.MetricName{q.Metric}, Span: q.Span, Limit: left,
+			if left <= 0 {
+				break
 			}
-			if q.After != nil && d.ID == q.After.Device {
-				only.After = q.After.Time
-			}
-			more := s.readings(ctx, t, d, only, func(r andon.Reading, err error) bool {
-				if err != nil {
-					return yield(andon.MetricReading{}, err)
-				}
-				left--
+			err := s.readings(ctx, t, d, q.Of(d.ID, left), func(r andon.Reading) bool {
 				value, _ := r.Metrics.Get(q.Metric)
-				return yield(andon.MetricReading{Device: d.ID, Time: r.Time, Value: value}, nil)
+				if left--; !yield(andon.MetricReading{Device: d.ID, Time: r.Time, Value: value}) {
+					left = 0
+				}
+				return left > 0
 			})
-			if !more || left <= 0 {
-				return
+			if err != nil {
+				return err
 			}
 		}
 	}
+	return nil
 }

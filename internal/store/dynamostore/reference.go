@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"math"
 	"slices"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -29,10 +31,10 @@ import (
 // before. What a device shows is worked out from its entries. What would need a scan, or items that
 // the model does not have, is not served (unserved).
 type reference struct {
-	unserved
-	s      *Store
-	table  string
-	tenant *tenant
+	andon.Store // unserved
+	s           *Store
+	table       string
+	tenant      *tenant
 }
 
 var _ andon.Store = (*reference)(nil)
@@ -53,11 +55,12 @@ func openReference(ctx context.Context, o Options) (*reference, error) {
 		return nil, err
 	}
 	r := &reference{
+		Store: unserved(),
 		s:     &Store{options: o, db: db, inFlight: make(chan struct{}, o.InFlight)},
-		table: o.Table, tenant: &tenant{record: andon.NewTenant(andon.DefaultTenant)},
+		table: o.Table, tenant: &tenant{Record: andon.NewTenant(andon.DefaultTenant)},
 	}
 	r.s.options.Prefix = ""
-	r.tenant.record.Version = 1
+	r.tenant.Record.Version = 1
 	if err := verify(ctx, db, o.tables()); err != nil {
 		r.s.idle()
 		return nil, err
@@ -180,43 +183,49 @@ func (r *reference) states(
 func (r *reference) inOrder(
 	ctx context.Context, ask question, q andon.EventQuery,
 ) iter.Seq2[event, error] {
-	return func(yield func(event, error) bool) {
+	return seq.Of(func(yield func(event) bool) error {
 		states, err := r.states(ctx, ask, q.States)
-		if err != nil {
-			yield(event{}, err)
-			return
+		if err != nil || q.Span.Empty() {
+			return err
 		}
-		var all []*shared.Rows[event]
-		if q.Span.Empty() {
-			states = nil
+		page := pageOf(q.Limit, len(states))
+		for e, err := range merged(ctx, r.inStates(ask, q, page, states), r.tenant, q) {
+			if err != nil || !yield(e) {
+				return err
+			}
 		}
-		for _, state := range states {
-			of := inState(ask, state, q.Rest())
-			of.order, of.page = q.Order, pageOf(q.Limit, len(states))
-			all = append(all, rows(r.s, of, readReference))
-		}
-		merged(ctx, all, r.tenant, q)(yield)
+		return nil
+	})
+}
+
+// inStates asks for the entries of a partition in each of some states.
+func (r *reference) inStates(
+	ask question, q andon.EventQuery, page int, states []andon.State,
+) (all []*shared.Rows[event]) {
+	for _, state := range states {
+		of := inState(ask, state, q.Rest())
+		of.order, of.page = q.Order, page
+		all = append(all, rows(r.s, of, readReference))
 	}
+	return all
 }
 
 // events are the first entries of a list, up to a limit.
 func (r *reference) events(
 	ctx context.Context, id andon.TenantID, limit int, found iter.Seq2[event, error],
 ) iter.Seq2[andon.Event, error] {
-	return func(yield func(andon.Event, error) bool) {
+	return seq.Of(func(yield func(andon.Event) bool) error {
 		if err := r.in(ctx, id); err != nil {
-			yield(andon.Event{}, err)
-			return
+			return err
 		}
+		yield = seq.UpTo(limit, yield)
 		for e, err := range found {
-			if !yield(e.Event, err) || err != nil {
-				return
-			}
-			if limit--; limit == 0 {
-				return
+			if err != nil || !yield(e.Event) {
+				return err
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // DeviceEvents is of andon.Log.
@@ -257,21 +266,21 @@ func (r *reference) SupervisorEvents(
 func (r *reference) EscalatedEntries(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Entry, error] {
-	return func(yield func(andon.Entry, error) bool) {
-		left := q.Limit
-		q.Limit = pageItems
-		for e, err := range r.events(ctx, id, 0, r.inOrder(ctx, r.ofDevice(device), q)) {
-			if err == nil && e.EscalatedTo == "" {
-				continue
+	all := q
+	all.Limit = pageItems
+	found := r.events(ctx, id, math.MaxInt, r.inOrder(ctx, r.ofDevice(device), all))
+	return seq.Of(func(yield func(andon.Entry) bool) error {
+		yield = seq.UpTo(q.Limit, yield)
+		for e, err := range found {
+			if err != nil {
+				return err
 			}
-			if !yield(referenceEntry(e), err) || err != nil {
-				return
-			}
-			if left--; left == 0 {
-				return
+			if e.EscalatedTo != "" && !yield(referenceEntry(e)) {
+				return nil
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // referenceEntry is an entry with its escalation. The model does not say when that was.
@@ -451,13 +460,8 @@ func (r *reference) Device(
 func (r *reference) first(
 	ctx context.Context, ask question, q andon.EventQuery, states ...andon.State,
 ) (event, error) {
-	var all []*shared.Rows[event]
-	for _, state := range states {
-		of := inState(ask, state, q.Rest())
-		of.order, of.page = q.Order, 2 // the one before may be among them
-		all = append(all, rows(r.s, of, readReference))
-	}
-	for e, err := range merged(ctx, all, r.tenant, q) {
+	const page = 2 // the one before may be among them
+	for e, err := range merged(ctx, r.inStates(ask, q, page, states), r.tenant, q) {
 		return e, err
 	}
 	return event{}, nil
@@ -467,7 +471,7 @@ func (r *reference) first(
 func (r *reference) shown(
 	ctx context.Context, ask question, newest []event,
 ) (d andon.Device, err error) {
-	set := r.tenant.record.States
+	set := r.tenant.Record.States
 	slices.SortFunc(newest, func(a, b event) int { return b.Key(set).Compare(a.Key(set)) })
 	e := newest[0]
 	d = andon.Device{
@@ -491,7 +495,7 @@ func (r *reference) shown(
 func (r *reference) incident(
 	ctx context.Context, ask question, newest []event, d *andon.Device,
 ) error {
-	set := r.tenant.record.States
+	set := r.tenant.Record.States
 	q := andon.EventQuery{Order: andon.Asc, Limit: pageItems}
 	var open []andon.State
 	for _, e := range newest { // newest first
@@ -504,13 +508,7 @@ func (r *reference) incident(
 			q.After = &key
 		}
 	}
-	var all []*shared.Rows[event]
-	for _, state := range open {
-		of := inState(ask, state, q.Rest())
-		of.order, of.page = q.Order, pageItems
-		all = append(all, rows(r.s, of, readReference))
-	}
-	for e, err := range merged(ctx, all, r.tenant, q) {
+	for e, err := range merged(ctx, r.inStates(ask, q, pageItems, open), r.tenant, q) {
 		if err != nil {
 			return err
 		}
@@ -527,12 +525,12 @@ func (r *reference) incident(
 
 // Tenants is of andon.Tenants.
 func (r *reference) Tenants(ctx context.Context) ([]andon.Tenant, error) {
-	return []andon.Tenant{r.tenant.record}, ctx.Err()
+	return []andon.Tenant{r.tenant.Record}, ctx.Err()
 }
 
 // Tenant is of andon.Tenants.
 func (r *reference) Tenant(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
-	return r.tenant.record, r.in(ctx, id)
+	return r.tenant.Record, r.in(ctx, id)
 }
 
 // AdmitStates is of andon.Tenants: the table takes all states.
@@ -552,4 +550,11 @@ func (r *reference) Had(
 // Expire is of andon.Tenants: nothing expires.
 func (r *reference) Expire(ctx context.Context, id andon.TenantID, _ andon.Horizon) error {
 	return r.in(ctx, id)
+}
+
+// Retirements is of andon.Current: there can be none, and intervals ask.
+func (r *reference) Retirements(
+	ctx context.Context, id andon.TenantID, _ andon.DeviceID,
+) ([]andon.Time, error) {
+	return nil, r.in(ctx, id)
 }

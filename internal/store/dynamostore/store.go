@@ -20,6 +20,8 @@ import (
 type Store struct {
 	shared.NoFeed
 	shared.NoTenantEvents
+	*shared.Documents
+	*shared.Tenancy
 
 	options   Options
 	db        *dynamodb.Client
@@ -27,13 +29,11 @@ type Store struct {
 	meter     meter
 	lastStamp atomic.Int64
 
-	tenants   tenants // their records, for a second
-	admission shared.Admission
-	devices   *shared.Devices[device] // what writes last saw of their devices
-	written   *cuckoo.Written         // index rows that need not be written again
-	tally     *tally
-	rates     *rates
-	over      chan struct{} // a life of a tenant is over
+	devices *shared.Devices[device] // what writes last saw of their devices
+	written *cuckoo.Written         // index rows that need not be written again
+	tally   *tally
+	rates   *rates
+	over    chan struct{} // a life of a tenant is over
 
 	work sync.WaitGroup // of the store itself
 	quit context.CancelFunc
@@ -54,15 +54,15 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	s := &Store{
 		options: o, db: db, inFlight: make(chan struct{}, o.InFlight),
-		tenants: tenants{byID: map[andon.TenantID]*tenant{}},
 		devices: shared.NewDevices[device](), written: cuckoo.NewWritten(writtenRows),
 		tally: newTally(), rates: newRates(), over: make(chan struct{}, 1),
 	}
+	s.serveRecords()
 	if err := verify(ctx, db, o.tables()); err != nil {
 		s.idle()
 		return nil, err
 	}
-	if err := s.ensureDefault(ctx); err != nil {
+	if err := s.EnsureDefault(ctx); err != nil {
 		s.idle()
 		return nil, err
 	}
@@ -105,8 +105,7 @@ func (s *Store) Capabilities() andon.Capabilities {
 func (s *Store) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	r := tenantRecord(andon.DefaultTenant)
-	_, err := s.document(ctx, "", &r)
+	_, _, err := s.Stored(ctx, andon.DefaultTenant)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return andon.Errorf(andon.Unavailable, "DynamoDB did not answer in time: %w", err)
 	}

@@ -13,7 +13,7 @@ import (
 
 // TestStoredDevice: what a program wrote must be read by the next one, so these names stay.
 func TestStoredDevice(t *testing.T) {
-	of := &tenant{key: "metro", record: andon.NewTenant("metro")}
+	of := &tenant{Key: "metro", Record: andon.NewTenant("metro")}
 	d := &device{version: 7}
 	at := func(s int) andon.Time { return andon.MinTime + andon.Time(s)*1_000_000 }
 	d.ID, d.Time, d.State, d.Since, d.Received = "a#1", at(5), "WARNING1", at(4), at(6)

@@ -54,7 +54,7 @@ func (s *Store) Assignments(
 			slices.Reverse(found)
 		}
 		found = slices.DeleteFunc(found, func(a andon.Assignment) bool {
-			return !behind(a.From, q.After, q.Order)
+			return !q.Admits(a.From)
 		})
 		return firstOf(found, q.Limit)
 	})
@@ -73,17 +73,6 @@ func (d *device) assigned() (all []andon.Assignment) {
 		all = append(all, a)
 	}
 	return all
-}
-
-// behind reports whether t comes strictly after the place where a page ended; 0 is the start.
-func behind(t, after andon.Time, order andon.Order) bool {
-	switch {
-	case after == 0:
-		return true
-	case order == andon.Asc:
-		return t > after
-	}
-	return t < after
 }
 
 // assignedAt returns who was assigned to the device at a time.

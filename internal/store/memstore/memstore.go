@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // Store is an andon.Store that lasts as long as the process.
@@ -82,22 +83,19 @@ func (s *Store) within(ctx context.Context, id andon.TenantID, do func(*tenant) 
 func list[T any](
 	ctx context.Context, s *Store, id andon.TenantID, gather func(*tenant) []T,
 ) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
+	return seq.Of(func(yield func(T) bool) error {
 		var page []T
 		err := s.within(ctx, id, func(t *tenant) error {
 			page = gather(t)
 			return nil
 		})
 		for _, item := range page {
-			if !yield(item, nil) {
-				return
+			if !yield(item) {
+				return nil
 			}
 		}
-		if err != nil {
-			var none T
-			yield(none, err)
-		}
-	}
+		return err
+	})
 }
 
 // device returns what is kept of a device, making room for it where there is none.

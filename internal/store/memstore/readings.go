@@ -57,10 +57,11 @@ func (s *Store) DeviceReadings(
 // measured returns the readings that a query selects, in its order.
 func (d *device) measured(q andon.ReadingQuery) []andon.Reading {
 	var found []andon.Reading
+	page := andon.PageQuery{Order: q.Order, After: q.After}
 	for _, r := range d.readings {
 		r.Metrics = slices.Clone(r.Metrics.Only(q.Metrics))
 		named := len(q.Metrics) == 0 || len(r.Metrics) > 0
-		if named && q.Span.Holds(r.Time) && behind(r.Time, q.After, q.Order) {
+		if named && q.Span.Holds(r.Time) && page.Admits(r.Time) {
 			found = append(found, r)
 		}
 	}
@@ -104,17 +105,11 @@ func (s *Store) MetricReadings(
 
 // metric returns what a query selects of one device, newest first.
 func (d *device) metric(q andon.MetricQuery) []andon.MetricReading {
-	only := andon.ReadingQuery{Metrics: []andon.MetricName{q.Metric}, Span: q.Span}
-	if q.After != nil {
-		switch cmp.Compare(d.id, q.After.Device) {
-		case -1:
-			return nil
-		case 0:
-			only.After = q.After.Time
-		}
+	if q.After != nil && d.id < q.After.Device {
+		return nil
 	}
 	var found []andon.MetricReading
-	for _, r := range d.measured(only) {
+	for _, r := range d.measured(q.Of(d.id, q.Limit)) {
 		found = append(found, andon.MetricReading{
 			Device: d.id, Time: r.Time, Value: r.Metrics[0].Value,
 		})

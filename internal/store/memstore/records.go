@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // recordKey is what a record is found by.
@@ -109,7 +110,7 @@ func (s *Store) listRecords(
 	ctx context.Context, tenant andon.TenantID, limit int,
 	wanted func(*andon.Record) bool, compare func(a, b andon.Record) int,
 ) iter.Seq2[andon.Record, error] {
-	return func(yield func(andon.Record, error) bool) {
+	return seq.Of(func(yield func(andon.Record) bool) error {
 		var found []andon.Record
 		err := s.recorded(ctx, tenant, func() error {
 			for _, r := range s.records {
@@ -119,14 +120,12 @@ func (s *Store) listRecords(
 			}
 			return nil
 		})
-		if err != nil {
-			yield(andon.Record{}, err)
-		}
 		slices.SortFunc(found, compare)
 		for _, r := range firstOf(found, limit) {
-			if !yield(r, nil) {
-				return
+			if !yield(r) {
+				return nil
 			}
 		}
-	}
+		return err
+	})
 }

@@ -116,21 +116,16 @@ func (w *writing) resolve(d *current.Device, events []andon.Event) error {
 func (w *writing) resolveEarlier(events []andon.Event) error {
 	w.past.folded.looks++
 	last := len(events) - 1
-	device, to := events[last].Device, events[last].Time+1
-	for a, err := range w.store.assignments(w.ctx, w.tenant, device, andon.Desc, to) {
-		if err != nil {
-			return err
-		}
+	before := andon.PageQuery{Order: andon.Desc, After: events[last].Time + 1}
+	take := func(a andon.Assignment) (more bool) {
 		for ; last >= 0 && events[last].Time >= a.From; last-- {
 			if events[last].Operator == "" {
 				w.operators[last] = a.Operator
 			}
 		}
-		if last < 0 {
-			break
-		}
+		return last >= 0
 	}
-	return nil
+	return w.store.assignments(w.ctx, w.tenant, events[last].Device, before, take)
 }
 
 // setEscalation writes an escalation beside its entry, and the index row for its supervisor.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // history is what a device that is folded asks of its past: the store as it was when the write
@@ -58,8 +59,8 @@ func (h *history) Next(behind andon.EventKey) (andon.Time, error) {
 	q := andon.EventQuery{
 		Span: andon.Span{From: behind.Time}, Order: andon.Asc, After: &behind, Limit: 1,
 	}
-	for e, err := range h.log.device(h.device.ID, q) {
-		return e.Time, err
+	for found, err := range h.log.hits(h.device.ID, &q) {
+		return found.key.Time, err
 	}
 	return h.device.Time, nil
 }
@@ -92,68 +93,59 @@ func (h *history) AsideOf(
 
 // Aside is of current.History.
 func (h *history) Aside(from andon.Time) iter.Seq2[current.Escalation, error] {
-	return func(yield func(current.Escalation, error) bool) {
+	return seq.Of(func(yield func(current.Escalation) bool) error {
 		for _, r := range h.put {
-			if r.Entry >= from && !yield(r, nil) {
-				return
+			if r.Entry >= from && !yield(r) {
+				return nil
 			}
 		}
 		var last entryID
 		for r, err := range h.rows(newKey(tableAside, h.write.tenant.number).
 			text(string(h.device.ID))) {
-			if err != nil {
-				yield(r, err)
-				return
+			if err != nil || r.Entry < from {
+				return err // all behind it are earlier, too
 			}
 			entry := entryID{r.Entry, r.State}
-			if r.Entry < from {
-				return // as are all behind it
-			}
 			if _, put := h.put[entry]; put || entry == last {
 				continue // there is a newer one
 			}
-			if last = entry; !yield(r, nil) {
-				return
+			if last = entry; !yield(r) {
+				return nil
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // rows reads the rows of the device that begin with a prefix: the entries newest first, and of each
 // the newest record first.
 func (h *history) rows(prefix key) iter.Seq2[current.Escalation, error] {
-	return func(yield func(current.Escalation, error) bool) {
+	return seq.Of(func(yield func(current.Escalation) bool) error {
 		if h.anew {
-			return
+			return nil
 		}
 		h.folded.looks++
 		if h.aside == nil {
 			k := newKey(tableAside, h.write.tenant.number)
 			it, err := newIterator(h.write.ctx, h.write.store.db, k, k.end())
 			if err != nil {
-				yield(current.Escalation{}, err)
-				return
+				return err
 			}
 			h.aside = it
 		}
 		device := len(newKey(tableAside, 0).text(string(h.device.ID)))
-		for ok := h.aside.SeekGE(prefix); ok && bytes.HasPrefix(h.aside.Key(), prefix); {
+		ok := h.aside.SeekGE(prefix)
+		for ; ok && bytes.HasPrefix(h.aside.Key(), prefix); ok = h.aside.Next() {
 			r, ok := splitAside(h.aside.Key()[device:])
 			if !ok {
-				yield(r, errDamaged)
-				return
+				return errDamaged
 			}
-			if !yield(r, nil) {
-				return
-			}
-			if !h.aside.Next() {
-				break
+			if !yield(r) {
+				return nil
 			}
 		}
-		if err := h.aside.Error(); err != nil {
-			yield(current.Escalation{}, err)
-		}
-	}
+		return h.aside.Error()
+	})
 }
 
 // setAside puts the rows of what was set aside into the batch, or takes all of a device out once

@@ -10,6 +10,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/eventlog"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // eventReader reads the entries of any number of devices of a tenant, from the heads and from
@@ -160,26 +161,13 @@ func firstHits(hits []hit, order andon.Order, most int) []hit {
 	return hits[:min(len(hits), most)]
 }
 
-// device returns the entries of one device that a query selects. It reads a day at a time, of each
-// only as much as is still wanted.
-func (r *eventReader) device(
-	device andon.DeviceID, q andon.EventQuery,
-) iter.Seq2[andon.Event, error] {
-	return func(yield func(andon.Event, error) bool) {
-		for h, err := range r.hits(device, &q) {
-			if !yield(h.event, err) {
-				return
-			}
-		}
-	}
-}
-
-// hits is device with where the entries stand.
+// hits returns the entries of one device that a query selects, and where they stand. It reads a day
+// at a time, of each only as much as is still wanted.
 func (r *eventReader) hits(device andon.DeviceID, q *andon.EventQuery) iter.Seq2[hit, error] {
-	return func(yield func(hit, error) bool) {
+	return seq.Of(func(yield func(hit) bool) error {
 		d, ok := r.logged(device)
 		if !ok || q.Span.Empty() {
-			return
+			return nil
 		}
 		left := q.Limit
 		head := r.fromHeads(&d, q, left)
@@ -194,19 +182,19 @@ func (r *eventReader) hits(device andon.DeviceID, q *andon.EventQuery) iter.Seq2
 				hits, err = r.day(hits, &d, day, q, left)
 			}
 			if err != nil {
-				yield(hit{}, err)
-				return
+				return err
 			}
 			for i := range hits {
-				if !yield(hits[i], nil) {
-					return
+				if !yield(hits[i]) {
+					return nil
 				}
 			}
 			if left -= len(hits); left == 0 {
-				return
+				break
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // days returns the days on which a device has entries, in the query's order: those of the directory
@@ -215,7 +203,7 @@ func (r *eventReader) days(
 	d *logged, q *andon.EventQuery, head []hit,
 ) iter.Seq2[uint32, error] {
 	before := func(a, b uint32) bool { return (a > b) == (q.Order == andon.Desc) && a != b }
-	return func(yield func(uint32, error) bool) {
+	return seq.Of(func(yield func(uint32) bool) error {
 		// Days of the head before the first block need no iterator.
 		yieldHead := func(until func(day uint32) bool) bool {
 			for len(head) > 0 && until(head[0].key.Time.Day()) {
@@ -223,30 +211,30 @@ func (r *eventReader) days(
 				for len(head) > 0 && head[0].key.Time.Day() == day {
 					head = head[1:]
 				}
-				if !yield(day, nil) {
+				if !yield(day) {
 					return false
 				}
 			}
 			return true
 		}
 		if err := r.open(); err != nil {
-			yield(0, err)
-			return
+			return err
 		}
 		prefix := newKey(tableDay, r.tenant.number).number(d.number)
 		for day, err := range r.directory.days(prefix, q.Rest(), q.Order) {
-			if err == nil && !yieldHead(func(is uint32) bool { return before(is, day) }) {
-				return
+			if err != nil || !yieldHead(func(is uint32) bool { return before(is, day) }) {
+				return err
 			}
 			for len(head) > 0 && head[0].key.Time.Day() == day {
 				head = head[1:]
 			}
-			if !yield(day, err) || err != nil {
-				return
+			if !yield(day) {
+				return nil
 			}
 		}
 		yieldHead(func(uint32) bool { return true })
-	}
+		return nil
+	})
 }
 
 // day returns the entries of a device and day that the query admits, in its order, at most most of
@@ -434,13 +422,12 @@ func (r *eventReader) escalate(device andon.DeviceID, hits []hit) error {
 func (r *eventReader) escalatedIn(
 	device andon.DeviceID, within andon.Span,
 ) iter.Seq2[andon.Escalation, error] {
-	return func(yield func(andon.Escalation, error) bool) {
+	return seq.Of(func(yield func(andon.Escalation) bool) error {
 		if r.escalations == nil {
 			k := newKey(tableEscalation, r.tenant.number)
 			it, err := newIterator(r.ctx, r.store.db, k, k.end())
 			if err != nil {
-				yield(andon.Escalation{}, err)
-				return
+				return err
 			}
 			r.escalations = it
 		}
@@ -454,24 +441,21 @@ func (r *eventReader) escalatedIn(
 			}
 			if !bytes.HasPrefix(r.escalations.Key(), prefix) {
 				r.none = span{at, bytes.Clone(r.escalations.Key())}
-				return
+				return nil
 			}
 			e, ok := splitEscalation(bytes.Clone(r.escalations.Key()[len(prefix):]))
 			if !ok {
-				yield(e, errDamaged)
-				return
+				return errDamaged
 			}
 			if e.Time < within.From {
 				r.none = span{at, bytes.Clone(r.escalations.Key())}
-				return
+				return nil
 			}
-			if e.Device = device; !yield(e, nil) {
-				return
+			if e.Device = device; !yield(e) {
+				return nil
 			}
 			at = newKey(tableEscalation, r.tenant.number).escalated(device, e.Time, e.State).end()
 		}
-		if err := r.escalations.Error(); err != nil {
-			yield(andon.Escalation{}, err)
-		}
-	}
+		return r.escalations.Error()
+	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // Withdraw is of andon.Corrections. The record of the withdrawal and what the device shows without
@@ -23,32 +24,25 @@ func (s *Store) Withdraw(
 		return sent, false, err
 	}
 	ref := andon.EntryRef{Time: sent.Time, State: andon.State(strings.Clone(string(sent.State)))}
-	w, err := s.newWrite(ctx, t, 0, 1, 256)
-	if err != nil {
-		return sent, false, err
-	}
-	w.kind = andon.ByWithdrawal
-	defer w.close()
-	w.fold = func(_ int, d *current.Device) (err error) {
-		kept, added, err = w.withdraw(d, sent, ref)
-		return err
-	}
-	w.rows = func() error {
-		if !added {
-			return nil // that it is durable is known once this write is, which holds nothing
+	devices := []andon.DeviceID{sent.Device}
+	err = s.change(ctx, t, andon.ByWithdrawal, devices, 256, func(w *writing) {
+		w.fold = func(_ int, d *current.Device) (err error) {
+			kept, added, err = w.withdraw(d, sent, ref)
+			return err
 		}
-		k := withdrawalKey(t.number, sent.Device, ref)
-		return w.batch.Set(k, appendWithdrawal(nil, &kept), nil)
-	}
-	w.ordered = func() {
-		if d := w.changes.Device(0); added {
-			t.withdrawn.set(d.ID, append(slices.Clip(t.withdrawn.of(d.ID)), ref))
+		w.rows = func() error {
+			if !added {
+				return nil // that it is durable is known once this write is, which holds nothing
+			}
+			k := withdrawalKey(t.number, sent.Device, ref)
+			return w.batch.Set(k, appendWithdrawal(nil, &kept), nil)
 		}
-	}
-	w.add([]andon.DeviceID{sent.Device})
-	if err = w.foldAll(); err == nil {
-		err = s.commit(w)
-	}
+		w.ordered = func() {
+			if d := w.changes.Device(0); added {
+				t.withdrawn.set(d.ID, append(slices.Clip(t.withdrawn.of(d.ID)), ref))
+			}
+		}
+	})
 	return kept, added, err
 }
 
@@ -84,26 +78,26 @@ func (w *writing) refoldFromLog(d *current.Device, gone func(andon.EntryRef) boo
 
 // log returns the entries of a device, withdrawn or not, newest first.
 func (w *writing) log(device andon.DeviceID) iter.Seq2[current.Logged, error] {
-	return func(yield func(current.Logged, error) bool) {
+	return seq.Of(func(yield func(current.Logged) bool) error {
 		r := newEventReader(w.ctx, w.store, w.tenant)
 		defer r.close()
 		r.states, r.all = w.states, true
 		var day uint32
 		for h, err := range r.hits(device, &andon.EventQuery{Limit: math.MaxInt}) {
 			if err != nil {
-				yield(current.Logged{}, err)
-				return
+				return err
 			}
 			if is := h.key.Time.Day(); is != day {
 				day = is
 				w.past.folded.looks++
 			}
 			w.past.folded.entries++
-			if !yield(h.logged(), nil) {
-				return
+			if !yield(h.logged()) {
+				return nil
 			}
 		}
-	}
+		return nil
+	})
 }
 
 func (h *hit) logged() current.Logged {

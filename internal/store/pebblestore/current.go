@@ -46,19 +46,14 @@ const listStep = 4096
 func (s *Store) Devices(
 	ctx context.Context, id andon.TenantID, q andon.DeviceQuery,
 ) iter.Seq2[andon.Device, error] {
-	t, err := s.tenant(ctx, id)
-	if err != nil {
-		return failed[andon.Device](err)
-	}
-	if q.Kind == andon.MeasuringDevices {
-		return s.measuring(ctx, t, q)
-	}
-	return func(yield func(andon.Device, error) bool) {
+	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Device) bool) error {
+		if q.Kind == andon.MeasuringDevices {
+			return s.measuring(ctx, t, q, yield)
+		}
 		page := current.NewPage(q)
 		for !page.Done {
 			if err := ctx.Err(); err != nil {
-				yield(andon.Device{}, err)
-				return
+				return err
 			}
 			s.mu.RLock()
 			t.fleet.Read(page, t.states(), listStep)
@@ -71,11 +66,12 @@ func (s *Store) Devices(
 			if q.Kind == andon.ShownDevices && !q.Brief {
 				err = r.complete(&d)
 			}
-			if !yield(d, err) || err != nil {
-				return
+			if err != nil || !yield(d) {
+				return err
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // Counts is of andon.Current.

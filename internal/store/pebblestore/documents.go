@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // documents are the records of andon.Records; record.go has those of current states. Their writes
@@ -194,41 +195,31 @@ func (s *Store) deleteDocument(b *pebble.Batch, number uint32, r *andon.Record) 
 func (s *Store) Records(
 	ctx context.Context, tenant andon.TenantID, kind andon.RecordKind, q andon.RecordQuery,
 ) iter.Seq2[andon.Record, error] {
-	return func(yield func(andon.Record, error) bool) {
+	return seq.Of(func(yield func(andon.Record) bool) error {
 		t, err := s.owner(ctx, tenant)
 		if err != nil {
-			yield(andon.Record{}, err)
-			return
+			return err
 		}
 		all := newKey(tableDocument, numberOf(t)).text(string(kind))
 		first := append(bytes.Clone(all), max(q.Prefix, q.After)...)
 		it, err := newIterator(ctx, s.db, first, all.end())
 		if err != nil {
-			yield(andon.Record{}, err)
-			return
+			return err
 		}
 		defer it.close()
-		left := q.Limit
-		for ok := it.First(); ok && left > 0; ok = it.Next() {
+		yield = seq.UpTo(q.Limit, yield)
+		for ok := it.First(); ok; ok = it.Next() {
 			r := andon.Record{Tenant: tenant, Kind: kind}
 			if err := readDocument(it, it.Key()[len(all):], &r); err != nil {
-				yield(andon.Record{}, err)
-				return
+				return err
 			}
-			if !strings.HasPrefix(r.ID, q.Prefix) && r.ID > q.Prefix {
-				return
-			}
-			if !q.Admits(r.ID) {
-				continue
-			}
-			if left--; !yield(r, nil) {
-				return
+			past := !strings.HasPrefix(r.ID, q.Prefix) && r.ID > q.Prefix
+			if past || q.Admits(r.ID) && !yield(r) {
+				return nil
 			}
 		}
-		if err := it.Error(); err != nil {
-			yield(andon.Record{}, err)
-		}
-	}
+		return it.Error()
+	})
 }
 
 // readDocument reads a row, of whose key id is the end.
@@ -249,33 +240,26 @@ func readDocument(it *iterator, id []byte, r *andon.Record) error {
 func (s *Store) DueRecords(
 	ctx context.Context, kind andon.RecordKind, until andon.Time, limit int,
 ) iter.Seq2[andon.Record, error] {
-	return func(yield func(andon.Record, error) bool) {
+	return seq.Of(func(yield func(andon.Record) bool) error {
 		it, err := s.firstDue(ctx, kind)
 		if err != nil {
-			yield(andon.Record{}, err)
-			return
+			return err
 		}
 		defer it.close()
-		for ok := it.Valid(); ok && limit > 0; ok = it.Next() {
+		yield = seq.UpTo(limit, yield)
+		for ok := it.Valid(); ok; ok = it.Next() {
 			r, there, err := s.dueRecord(it)
 			switch {
-			case err != nil:
-				yield(andon.Record{}, err)
-				return
-			case r.Due > until:
-				return
+			case err != nil || r.Due > until:
+				return err
 			case !there:
 				s.forgetDue(it.Key())
-				continue
-			}
-			if limit--; !yield(r, nil) {
-				return
+			case !yield(r):
+				return nil
 			}
 		}
-		if err := it.Error(); err != nil {
-			yield(andon.Record{}, err)
-		}
-	}
+		return it.Error()
+	})
 }
 
 // firstDue returns an iterator at the first record of a kind that is ever due, and remembers it.

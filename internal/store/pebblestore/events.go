@@ -8,33 +8,37 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 )
 
-// failed is the sequence that ends at once with an error.
-func failed[T any](err error) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		var none T
-		yield(none, err)
-	}
+// listIn is what walk yields of a tenant.
+func listIn[T any](
+	ctx context.Context, s *Store, id andon.TenantID,
+	walk func(t *tenant, yield func(T) bool) error,
+) iter.Seq2[T, error] {
+	return seq.Of(func(yield func(T) bool) error {
+		t, err := s.tenant(ctx, id)
+		if err != nil {
+			return err
+		}
+		return walk(t, yield)
+	})
 }
 
 // DeviceEvents is of andon.Log.
 func (s *Store) DeviceEvents(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	t, err := s.tenant(ctx, id)
-	if err != nil {
-		return failed[andon.Event](err)
-	}
-	return func(yield func(andon.Event, error) bool) {
+	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Event) bool) error {
 		r := newEventReader(ctx, s, t)
 		defer r.close()
-		for e, err := range r.device(device, q) {
-			if !yield(e, err) {
-				return
+		for h, err := range r.hits(device, &q) {
+			if err != nil || !yield(h.event) {
+				return err
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // Entry is of andon.Log.
@@ -103,13 +107,9 @@ func escalationAt(it *iterator, n int) (e andon.Escalation, err error) {
 func (s *Store) OperatorEvents(
 	ctx context.Context, id andon.TenantID, operator andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	t, err := s.tenant(ctx, id)
-	if err != nil {
-		return failed[andon.Event](err)
-	}
-	return func(yield func(andon.Event, error) bool) {
+	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Event) bool) error {
 		if q.Span.Empty() {
-			return
+			return nil
 		}
 		r := newEventReader(ctx, s, t)
 		defer r.close()
@@ -120,19 +120,19 @@ func (s *Store) OperatorEvents(
 				hits, err = r.hour(hour, operator, &q, left)
 			}
 			if err != nil {
-				yield(andon.Event{}, err)
-				return
+				return err
 			}
 			for i := range hits {
-				if !yield(hits[i].event, nil) {
-					return
+				if !yield(hits[i].event) {
+					return nil
 				}
 			}
 			if left -= len(hits); left == 0 {
-				return
+				break
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // SupervisorEvents is of andon.Log. The index rows say which entries were ever escalated to the
@@ -140,34 +140,28 @@ func (s *Store) OperatorEvents(
 func (s *Store) SupervisorEvents(
 	ctx context.Context, id andon.TenantID, supervisor andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	t, err := s.tenant(ctx, id)
-	if err != nil {
-		return failed[andon.Event](err)
-	}
-	return func(yield func(andon.Event, error) bool) {
+	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Event) bool) error {
 		if q.Span.Empty() {
-			return
+			return nil
 		}
 		r := newEventReader(ctx, s, t)
 		defer r.close()
-		left := q.Limit
+		yield = seq.UpTo(q.Limit, yield)
 		for k, err := range s.supervisorKeys(ctx, t, supervisor, &q) {
 			var e andon.Entry
 			if err == nil {
 				e, err = r.whole(k.Device, k.Time, k.State)
 			}
 			if err != nil && andon.KindOf(err) != andon.NotFound {
-				yield(andon.Event{}, err)
-				return
+				return err
 			}
-			if err != nil || e.EscalatedTo != supervisor || e.Withdrawn != nil {
-				continue
-			}
-			if left--; !yield(e.Event, nil) || left == 0 {
-				return
+			shown := err == nil && e.EscalatedTo == supervisor && e.Withdrawn == nil
+			if shown && !yield(e.Event) {
+				return nil
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // supervisorKeys returns the entries that the index rows name and the query admits, in its order.
@@ -181,24 +175,18 @@ func (s *Store) supervisorKeys(
 	if span.To != 0 {
 		behind = prefix.time(span.To + 1)
 	}
-	return func(yield func(andon.EventKey, error) bool) {
+	return seq.Of(func(yield func(andon.EventKey) bool) error {
 		it, err := newIterator(ctx, s.db, from, behind)
 		if err != nil {
-			yield(andon.EventKey{}, err)
-			return
+			return err
 		}
 		defer it.close()
 		start, move := it.byTime(q.Order)
 		var instant []andon.EventKey
 		flush := func() bool {
-			slices.SortFunc(instant, func(a, b andon.EventKey) int {
-				if q.Order == andon.Desc {
-					a, b = b, a
-				}
-				return a.Compare(b)
-			})
+			slices.SortFunc(instant, compareKeys(q.Order))
 			for _, k := range instant {
-				if !yield(k, nil) {
+				if !yield(k) {
 					return false
 				}
 			}
@@ -208,21 +196,28 @@ func (s *Store) supervisorKeys(
 		for ok := start(); ok; ok = move() {
 			k, ok := splitSupervisor(it.Key()[len(prefix):])
 			if !ok {
-				yield(k, errDamaged)
-				return
+				return errDamaged
 			}
 			k.Severity = t.states().Severity(k.State)
 			if len(instant) > 0 && instant[0].Time != k.Time && !flush() {
-				return
+				return nil
 			}
 			if q.Admits(k) {
 				instant = append(instant, k)
 			}
 		}
 		if err := it.Error(); err != nil {
-			yield(andon.EventKey{}, err)
-			return
+			return err
 		}
 		flush()
+		return nil
+	})
+}
+
+// compareKeys compares entries in an order.
+func compareKeys(order andon.Order) func(a, b andon.EventKey) int {
+	if order == andon.Asc {
+		return andon.EventKey.Compare
 	}
+	return func(a, b andon.EventKey) int { return b.Compare(a) }
 }

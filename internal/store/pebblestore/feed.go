@@ -194,25 +194,21 @@ func (s *Store) resumes(t *tenant, p andon.Position) error {
 func (s *Store) Changes(
 	ctx context.Context, id andon.TenantID, after andon.Position,
 ) iter.Seq2[andon.Change, error] {
-	return func(yield func(andon.Change, error) bool) {
-		t, err := s.tenant(ctx, id)
-		for end := s.published(); err == nil; {
-			var part []andon.Change
-			part, err = s.changes(ctx, t, after, end)
+	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Change) bool) error {
+		from := after
+		for end := s.published(); ; {
+			part, err := s.changes(ctx, t, from, end)
 			for _, c := range part {
-				if !yield(c, nil) {
-					return
+				if !yield(c) {
+					return nil
 				}
-				after = c.Position
+				from = c.Position
 			}
-			if len(part) == 0 {
-				break
+			if err != nil || len(part) == 0 {
+				return err
 			}
 		}
-		if err != nil {
-			yield(andon.Change{}, err)
-		}
-	}
+	})
 }
 
 // changes returns some changes behind a position and before a sequence; none when there are none.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // texts returns each text that the keys of a table have behind the tenant, from one on, and how
@@ -18,74 +19,66 @@ func (s *Store) texts(
 	ctx context.Context, t *tenant, table byte, from string, counted bool,
 ) iter.Seq2[andon.NameCount, error] {
 	prefix := newKey(table, t.number)
-	return func(yield func(andon.NameCount, error) bool) {
+	return seq.Of(func(yield func(andon.NameCount) bool) error {
 		it, err := newIterator(ctx, s.db, prefix, prefix.end())
 		if err != nil {
-			yield(andon.NameCount{}, err)
-			return
+			return err
 		}
 		defer it.close()
 		ok := it.SeekGE(append(bytes.Clone(prefix), from...))
 		for ok {
 			text, _, found := takeText(it.Key()[len(prefix):])
 			if !found {
-				yield(andon.NameCount{}, errDamaged)
-				return
+				return errDamaged
 			}
 			owner := newKey(table, t.number).text(text)
 			name := andon.NameCount{Name: text}
 			for ; counted && ok && bytes.HasPrefix(it.Key(), owner); ok = it.Next() {
 				name.Devices++
 			}
-			if !yield(name, nil) {
-				return
+			if !yield(name) {
+				return nil
 			}
 			if !counted {
 				ok = it.SeekGE(append(append(bytes.Clone(prefix), text...), behindText))
 			}
 		}
-		if err := it.Error(); err != nil {
-			yield(andon.NameCount{}, err)
-		}
-	}
+		return it.Error()
+	})
 }
 
-// measuring returns the devices that never had an entry and have a reading.
+// measuring yields the devices that never had an entry and have a reading.
 func (s *Store) measuring(
-	ctx context.Context, t *tenant, q andon.DeviceQuery,
-) iter.Seq2[andon.Device, error] {
+	ctx context.Context, t *tenant, q andon.DeviceQuery, yield func(andon.Device) bool,
+) error {
 	from := q.Prefix
 	if q.After != nil {
 		from = max(from, string(q.After.Device))
 	}
-	return func(yield func(andon.Device, error) bool) {
-		scan, err := s.newReadingScan(ctx, t)
-		if err != nil {
-			yield(andon.Device{}, err)
-			return
+	scan, err := s.newReadingScan(ctx, t)
+	if err != nil {
+		return err
+	}
+	defer scan.close()
+	yield = seq.UpTo(q.Limit, yield)
+	for name, err := range s.texts(ctx, t, tableReadingDay, from, false) {
+		if err != nil || !strings.HasPrefix(name.Name, q.Prefix) {
+			return err
 		}
-		defer scan.close()
-		left := q.Limit
-		for name, err := range s.texts(ctx, t, tableReadingDay, from, false) {
-			d := andon.Device{ID: andon.DeviceID(name.Name)}
-			if err == nil && !strings.HasPrefix(name.Name, q.Prefix) {
-				return
-			}
-			if err == nil && (!q.Admits(&d) || s.hasEntries(t, d.ID)) {
-				continue
-			}
-			newest := andon.ReadingQuery{Span: andon.Span{From: q.MeasuredSince}, Limit: 1}
-			for r, failed := range scan.device(d.ID, newest) {
-				d.Time, err = r.Time, failed
-			}
-			if err == nil && d.Time == 0 {
-				continue // they have expired
-			}
-			if left--; !yield(d, err) || err != nil || left == 0 {
-				return
-			}
+		d := andon.Device{ID: andon.DeviceID(name.Name)}
+		if !q.Admits(&d) || s.hasEntries(t, d.ID) {
+			continue
+		}
+		newest := andon.ReadingQuery{Span: andon.Span{From: q.MeasuredSince}, Limit: 1}
+		for r, failed := range scan.device(d.ID, newest) {
+			d.Time, err = r.Time, failed
+		}
+		expired := d.Time == 0
+		if err != nil || !expired && !yield(d) {
+			return err
 		}
 	}
+	return nil
 }
 
 // hasEntries reports whether a device ever had an entry or was retired.
@@ -100,21 +93,15 @@ func (s *Store) hasEntries(t *tenant, id andon.DeviceID) bool {
 func (s *Store) Names(
 	ctx context.Context, id andon.TenantID, q andon.NameQuery,
 ) iter.Seq2[andon.NameCount, error] {
-	t, err := s.tenant(ctx, id)
-	if err != nil {
-		return failed[andon.NameCount](err)
-	}
-	return func(yield func(andon.NameCount, error) bool) {
+	return listIn(ctx, s, id, func(t *tenant, yield func(andon.NameCount) bool) error {
 		names, err := s.names(ctx, t, q)
 		for _, name := range names[:min(len(names), q.Limit)] {
-			if !yield(name, nil) {
-				return
+			if !yield(name) {
+				return nil
 			}
 		}
-		if err != nil {
-			yield(andon.NameCount{}, err)
-		}
-	}
+		return err
+	})
 }
 
 func (s *Store) names(

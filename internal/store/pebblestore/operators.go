@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // A posting says which devices may have entries of an operator in an hour, and between which times:
@@ -91,34 +92,31 @@ func (r *eventReader) operatorHours(
 		slices.Reverse(inHeads)
 		before = func(a, b uint32) bool { return a > b }
 	}
-	return func(yield func(hourOf, error) bool) {
+	return seq.Of(func(yield func(hourOf) bool) error {
 		rest := inHeads
 		// headsUntil yields the hours that only the heads have.
 		headsUntil := func(wanted func(hour uint32) bool) bool {
 			for ; len(rest) > 0 && wanted(rest[0]); rest = rest[1:] {
-				if !yield(r.ofHour(operator, rest[0], nil), nil) {
+				if !yield(r.ofHour(operator, rest[0], nil)) {
 					return false
 				}
 			}
 			return true
 		}
 		for p, err := range r.postings(operator, first, last, q.Order) {
-			if err != nil {
-				yield(hourOf{}, err)
-				return
-			}
-			if !headsUntil(func(hour uint32) bool { return before(hour, p.hour) }) {
-				return
+			if err != nil || !headsUntil(func(hour uint32) bool { return before(hour, p.hour) }) {
+				return err
 			}
 			if len(rest) > 0 && rest[0] == p.hour {
 				rest = rest[1:]
 			}
-			if !yield(r.ofHour(operator, p.hour, p.devices), nil) {
-				return
+			if !yield(r.ofHour(operator, p.hour, p.devices)) {
+				return nil
 			}
 		}
 		headsUntil(func(uint32) bool { return true })
-	}
+		return nil
+	})
 }
 
 // ofHour joins the devices of postings with those of the heads.
@@ -133,24 +131,23 @@ func (r *eventReader) postings(
 ) iter.Seq2[hourOf, error] {
 	prefix := newKey(tablePosting, r.tenant.number).text(string(operator))
 	from := bytes.Clone(prefix.number(first))
-	return func(yield func(hourOf, error) bool) {
+	return seq.Of(func(yield func(hourOf) bool) error {
 		it, err := newIterator(r.ctx, r.store.db, from, prefix.number(last).end())
 		if err != nil {
-			yield(hourOf{}, err)
-			return
+			return err
 		}
 		defer it.close()
 		start, move := it.byTime(order)
 		var p hourOf
 		for ok := start(); ok; ok = move() {
 			hour, _, whole := takeNumber(it.Key()[len(prefix):])
-			value, err := it.ValueAndErr()
-			if err == nil && !whole {
-				err = errDamaged
+			if !whole {
+				return errDamaged
 			}
+			value, err := it.ValueAndErr()
 			if err == nil && hour != p.hour {
-				if len(p.devices) > 0 && !yield(p, nil) {
-					return
+				if len(p.devices) > 0 && !yield(p) {
+					return nil
 				}
 				p = hourOf{hour: hour}
 			}
@@ -158,16 +155,17 @@ func (r *eventReader) postings(
 				p.devices, err = readPosting(p.devices, value)
 			}
 			if err != nil {
-				yield(hourOf{}, err)
-				return
+				return err
 			}
 		}
 		if err := it.Error(); err != nil {
-			yield(hourOf{}, err)
-		} else if len(p.devices) > 0 {
-			yield(p, nil)
+			return err
 		}
-	}
+		if len(p.devices) > 0 {
+			yield(p)
+		}
+		return nil
+	})
 }
 
 // hour returns the entries of an operator in an hour, in the query's order, at most most of them. It

@@ -12,6 +12,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // Escalate is of andon.Log. An escalation that exists already may still be pending. It is durable
@@ -23,26 +24,19 @@ func (s *Store) Escalate(
 	if err != nil {
 		return e, false, err
 	}
-	w, err := s.newWrite(ctx, t, 0, 1, 256)
-	if err != nil {
-		return e, false, err
-	}
-	w.kind = andon.ByEscalation
-	defer w.close()
-	w.fold = func(_ int, d *current.Device) (err error) {
-		kept, added, err = w.escalate(d, e)
-		return err
-	}
-	w.rows = func() error {
-		if !added {
-			return nil
+	devices := []andon.DeviceID{e.Device}
+	err = s.change(ctx, t, andon.ByEscalation, devices, 256, func(w *writing) {
+		w.fold = func(_ int, d *current.Device) (err error) {
+			kept, added, err = w.escalate(d, e)
+			return err
 		}
-		return setEscalation(w.batch, t.number, &kept)
-	}
-	w.add([]andon.DeviceID{e.Device})
-	if err = w.foldAll(); err == nil {
-		err = s.commit(w)
-	}
+		w.rows = func() error {
+			if !added {
+				return nil
+			}
+			return setEscalation(w.batch, t.number, &kept)
+		}
+	})
 	return kept, added, err
 }
 
@@ -146,28 +140,21 @@ func (s *Store) Retire(
 	if err != nil {
 		return 0, err
 	}
-	w, err := s.newWrite(ctx, t, 0, 1, 256)
-	if err != nil {
-		return 0, err
-	}
-	w.kind = andon.ByRetirement
-	defer w.close()
-	w.frees = true // its history goes when it expires, and nothing comes after
-	w.fold = func(_ int, d *current.Device) error {
-		if !d.Alive() {
-			return andon.NoDevice(device)
+	devices := []andon.DeviceID{device}
+	err = s.change(ctx, t, andon.ByRetirement, devices, 256, func(w *writing) {
+		w.frees = true // its history goes when it expires, and nothing comes after
+		w.fold = func(_ int, d *current.Device) error {
+			if !d.Alive() {
+				return andon.NoDevice(device)
+			}
+			retired = d.Retire(at)
+			return nil
 		}
-		retired = d.Retire(at)
-		return nil
-	}
-	w.rows = func() error {
-		k := newKey(tableRetirement, t.number).text(string(device)).time(retired)
-		return w.batch.Set(k, nil, nil)
-	}
-	w.add([]andon.DeviceID{device})
-	if err = w.foldAll(); err == nil {
-		err = s.commit(w)
-	}
+		w.rows = func() error {
+			k := newKey(tableRetirement, t.number).text(string(device)).time(retired)
+			return w.batch.Set(k, nil, nil)
+		}
+	})
 	return retired, err
 }
 
@@ -209,31 +196,24 @@ func (s *Store) Assign(
 	if err != nil || len(assignments) == 0 {
 		return nil, err
 	}
-	w, err := s.newWrite(ctx, t, 0, len(assignments), 64*len(assignments)+256)
-	if err != nil {
-		return nil, err
-	}
-	w.kind = andon.ByAssignment
-	defer w.close()
 	devices, of := devicesOf(assignments)
 	kept := slices.Clone(assignments)
-	w.fold = func(i int, d *current.Device) error {
-		for _, n := range of[devices[i]] { // a device may be assigned more than once
-			a := &kept[n]
-			if a.Again = d.AssignedFrom != 0 && d.Assignee == a.Operator; a.Again {
-				a.From, a.To = d.AssignedFrom, 0
-				continue
+	bytes := 64*len(assignments) + 256
+	err = s.change(ctx, t, andon.ByAssignment, devices, bytes, func(w *writing) {
+		w.fold = func(i int, d *current.Device) error {
+			for _, n := range of[devices[i]] { // a device may be assigned more than once
+				a := &kept[n]
+				if a.Again = d.AssignedFrom != 0 && d.Assignee == a.Operator; a.Again {
+					a.From, a.To = d.AssignedFrom, 0
+					continue
+				}
+				a.From, a.To = d.Assign(retain(a.Operator, d.Assignee), now), 0
 			}
-			a.From, a.To = d.Assign(retain(a.Operator, d.Assignee), now), 0
+			return nil
 		}
-		return nil
-	}
-	w.rows = func() error { return w.assignments(kept) }
-	w.add(devices)
-	if err := w.foldAll(); err != nil {
-		return nil, err
-	}
-	return kept, s.commit(w)
+		w.rows = func() error { return w.assignments(kept) }
+	})
+	return kept, err
 }
 
 // devicesOf returns the devices that are assigned, each once, and which assignments are theirs.
@@ -268,67 +248,54 @@ func (w *writing) assignments(kept []andon.Assignment) error {
 func (s *Store) Assignments(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.PageQuery,
 ) iter.Seq2[andon.Assignment, error] {
-	t, err := s.tenant(ctx, id)
-	if err != nil {
-		return failed[andon.Assignment](err)
-	}
-	return func(yield func(andon.Assignment, error) bool) {
-		left := q.Limit
-		for a, err := range s.assignments(ctx, t, device, q.Order, q.After) {
-			if left--; left < 0 || !yield(a, err) || err != nil {
-				return
-			}
-		}
-	}
+	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Assignment) bool) error {
+		return s.assignments(ctx, t, device, q, seq.UpTo(q.Limit, yield))
+	})
 }
 
-// assignments returns the assignments of a device behind a time, each with the time of
-// the next one.
+// assignments yields the assignments of a device that a query selects, each with the time of the
+// next one.
 func (s *Store) assignments(
-	ctx context.Context, t *tenant, device andon.DeviceID, order andon.Order, after andon.Time,
-) iter.Seq2[andon.Assignment, error] {
+	ctx context.Context, t *tenant, device andon.DeviceID, q andon.PageQuery,
+	yield func(andon.Assignment) bool,
+) error {
 	prefix := newKey(tableAssignment, t.number).text(string(device))
 	from, behind := []byte(prefix), []byte(prefix.end())
 	switch {
-	case after == 0:
-	case order == andon.Desc:
-		from = prefix.invertedTime(after - 1)
+	case q.After == 0:
+	case q.Order == andon.Desc:
+		from = prefix.invertedTime(q.After - 1)
 	default: // with the one at that time
-		behind = prefix.invertedTime(after - 1)
+		behind = prefix.invertedTime(q.After - 1)
 	}
-	return func(yield func(andon.Assignment, error) bool) {
-		it, err := newIterator(ctx, s.db, from, behind)
-		if err != nil {
-			yield(andon.Assignment{}, err)
-			return
-		}
-		defer it.close()
-		read := func() (a andon.Assignment, err error) {
-			from, rest, ok := takeInvertedTime(it.Key()[len(prefix):])
-			if !ok || len(rest) != 0 {
-				return a, errDamaged
-			}
-			value, err := it.ValueAndErr()
-			operator := andon.PersonID(value)
-			return andon.Assignment{Device: device, Operator: operator, From: from}, err
-		}
-		if order == andon.Desc {
-			newestFirst(it, read, after, yield)
-		} else {
-			oldestFirst(it, read, after, yield)
-		}
-		if err := it.Error(); err != nil {
-			yield(andon.Assignment{}, err)
-		}
+	it, err := newIterator(ctx, s.db, from, behind)
+	if err != nil {
+		return err
 	}
+	defer it.close()
+	read := func() (a andon.Assignment, err error) {
+		from, rest, ok := takeInvertedTime(it.Key()[len(prefix):])
+		if !ok || len(rest) != 0 {
+			return a, errDamaged
+		}
+		value, err := it.ValueAndErr()
+		operator := andon.PersonID(value)
+		return andon.Assignment{Device: device, Operator: operator, From: from}, err
+	}
+	if q.Order == andon.Desc {
+		err = newestFirst(it, read, q.After, yield)
+	} else {
+		err = oldestFirst(it, read, q.After, yield)
+	}
+	return firstError(err, it.Error())
 }
 
 // newestFirst joins what stands side by side with one operator: it is one assignment, from the
 // oldest on.
 func newestFirst(
 	it *iterator, read func() (andon.Assignment, error), to andon.Time,
-	yield func(andon.Assignment, error) bool,
-) {
+	yield func(andon.Assignment) bool,
+) error {
 	var held *andon.Assignment // waits for the one before it
 	for ok := it.First(); ok; ok = it.Next() {
 		a, err := read()
@@ -338,29 +305,26 @@ func newestFirst(
 		}
 		if held != nil {
 			to = held.From
-			if !yield(*held, nil) {
-				return
-			}
 		}
-		if err != nil {
-			yield(a, err)
-			return
+		if held != nil && !yield(*held) || err != nil {
+			return err
 		}
 		a.To, held = to, &a
 	}
 	if held != nil {
-		yield(*held, nil)
+		yield(*held)
 	}
+	return nil
 }
 
 // oldestFirst does the same from the other end. The first may be that of a page before, which says
 // who was assigned there.
 func oldestFirst(
 	it *iterator, read func() (andon.Assignment, error), after andon.Time,
-	yield func(andon.Assignment, error) bool,
-) {
+	yield func(andon.Assignment) bool,
+) error {
 	var held *andon.Assignment // waits for the one behind it
-	show := func() bool { return held == nil || held.From <= after || yield(*held, nil) }
+	show := func() bool { return held == nil || held.From <= after || yield(*held) }
 	for ok := it.Last(); ok; ok = it.Prev() {
 		a, err := read()
 		if err == nil && held != nil && held.Operator == a.Operator {
@@ -369,14 +333,11 @@ func oldestFirst(
 		if held != nil {
 			held.To = a.From
 		}
-		if !show() {
-			return
-		}
-		if err != nil {
-			yield(a, err)
-			return
+		if !show() || err != nil {
+			return err
 		}
 		held = &a
 	}
 	show()
+	return nil
 }

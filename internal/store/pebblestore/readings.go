@@ -9,6 +9,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // AppendReadings is of andon.Readings.
@@ -91,23 +92,19 @@ func (w *writing) reading(r *andon.Reading) error {
 func (s *Store) DeviceReadings(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.ReadingQuery,
 ) iter.Seq2[andon.Reading, error] {
-	t, err := s.tenant(ctx, id)
-	if err != nil {
-		return failed[andon.Reading](err)
-	}
-	return func(yield func(andon.Reading, error) bool) {
+	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Reading) bool) error {
 		scan, err := s.newReadingScan(ctx, t)
 		if err != nil {
-			yield(andon.Reading{}, err)
-			return
+			return err
 		}
 		defer scan.close()
 		for r, err := range scan.device(device, q) {
-			if !yield(r, err) {
-				return
+			if err != nil || !yield(r) {
+				return err
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // readingScan reads the readings of any number of devices of a tenant, with two iterators.
@@ -140,32 +137,29 @@ func (s *readingScan) close() {
 func (s *readingScan) device(
 	device andon.DeviceID, q andon.ReadingQuery,
 ) iter.Seq2[andon.Reading, error] {
-	span, left := q.Rest(), q.Limit
-	return func(yield func(andon.Reading, error) bool) {
+	span := q.Rest()
+	return seq.Of(func(yield func(andon.Reading) bool) error {
 		if span.Empty() {
-			return
+			return nil
 		}
-		for day, err := range s.directory.days(
-			newKey(tableReadingDay, s.tenant).text(string(device)), span, q.Order) {
+		yield = seq.UpTo(q.Limit, yield)
+		days := newKey(tableReadingDay, s.tenant).text(string(device))
+		for day, err := range s.directory.days(days, span, q.Order) {
 			if err != nil {
-				yield(andon.Reading{}, err)
-				return
+				return err
 			}
 			for r, err := range s.day(device, day, span, q.Order) {
 				if err != nil {
-					yield(r, err)
-					return
+					return err
 				}
 				r.Metrics = r.Metrics.Only(q.Metrics)
-				if len(r.Metrics) == 0 && len(q.Metrics) > 0 {
-					continue
-				}
-				if left--; !yield(r, nil) || left == 0 {
-					return
+				if (len(r.Metrics) > 0 || len(q.Metrics) == 0) && !yield(r) {
+					return nil
 				}
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // day returns the readings of a device and day.
@@ -173,7 +167,7 @@ func (s *readingScan) day(
 	device andon.DeviceID, day uint32, span andon.Span, order andon.Order,
 ) iter.Seq2[andon.Reading, error] {
 	prefix := newKey(tableReading, s.tenant).number(day).text(string(device))
-	return func(yield func(andon.Reading, error) bool) {
+	return seq.Of(func(yield func(andon.Reading) bool) error {
 		ok, move := false, s.Next
 		if order == andon.Desc {
 			ok = s.SeekGE(prefix.invertedTime(andon.Earlier(span.To, andon.MaxTime)))
@@ -183,17 +177,12 @@ func (s *readingScan) day(
 		}
 		for ; ok && bytes.HasPrefix(s.Key(), prefix); ok = move() {
 			r, err := s.reading(device, len(prefix))
-			if err == nil && !span.Holds(r.Time) {
-				return
-			}
-			if !yield(r, err) || err != nil {
-				return
+			if err != nil || !span.Holds(r.Time) || !yield(r) {
+				return err
 			}
 		}
-		if err := s.Error(); err != nil {
-			yield(andon.Reading{}, err)
-		}
-	}
+		return s.Error()
+	})
 }
 
 func (s *readingScan) reading(device andon.DeviceID, prefix int) (r andon.Reading, err error) {
@@ -245,38 +234,29 @@ func (s *Store) LatestReadings(
 func (s *Store) MetricReadings(
 	ctx context.Context, id andon.TenantID, q andon.MetricQuery,
 ) iter.Seq2[andon.MetricReading, error] {
-	t, err := s.tenant(ctx, id)
-	if err != nil {
-		return failed[andon.MetricReading](err)
-	}
-	return func(yield func(andon.MetricReading, error) bool) {
+	return listIn(ctx, s, id, func(t *tenant, yield func(andon.MetricReading) bool) error {
 		scan, err := s.newReadingScan(ctx, t)
 		if err != nil {
-			yield(andon.MetricReading{}, err)
-			return
+			return err
 		}
 		defer scan.close()
-		left := q.Limit
+		yield = seq.UpTo(q.Limit, yield)
 		for device, err := range s.metricDevices(ctx, t, q) {
 			if err != nil {
-				yield(andon.MetricReading{}, err)
-				return
+				return err
 			}
-			of := andon.ReadingQuery{
-				Metrics: []andon.MetricName{q.Metric}, Span: q.Span, Limit: left,
-			}
-			if q.After != nil && q.After.Device == device {
-				of.After = q.After.Time
-			}
-			for r, err := range scan.device(device, of) {
-				m := andon.MetricReading{Device: device, Time: r.Time}
-				m.Value, _ = r.Metrics.Get(q.Metric)
-				if left--; !yield(m, err) || err != nil || left == 0 {
-					return
+			for r, err := range scan.device(device, q.Of(device, q.Limit)) {
+				if err != nil {
+					return err
+				}
+				value, _ := r.Metrics.Get(q.Metric)
+				if !yield(andon.MetricReading{Device: device, Time: r.Time, Value: value}) {
+					return nil
 				}
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // metricDevices returns the devices that ever had a metric, from the query's position on.
@@ -287,25 +267,21 @@ func (s *Store) metricDevices(
 	if q.After != nil {
 		from = prefix.text(string(q.After.Device))
 	}
-	return func(yield func(andon.DeviceID, error) bool) {
+	return seq.Of(func(yield func(andon.DeviceID) bool) error {
 		it, err := newIterator(ctx, s.db, from, behind)
 		if err != nil {
-			yield("", err)
-			return
+			return err
 		}
 		defer it.close()
 		for ok := it.First(); ok; ok = it.Next() {
 			device, _, ok := takeText(it.Key()[len(prefix):])
 			if !ok {
-				yield("", errDamaged)
-				return
+				return errDamaged
 			}
-			if !yield(andon.DeviceID(device), nil) {
-				return
+			if !yield(andon.DeviceID(device)) {
+				return nil
 			}
 		}
-		if err := it.Error(); err != nil {
-			yield("", err)
-		}
-	}
+		return it.Error()
+	})
 }

@@ -85,7 +85,7 @@ func (s *Store) reorderSlots(ctx context.Context, t *tenant, slots []*slot) erro
 	}
 	w.kind = andon.ByReorder
 	defer w.close()
-	var ids []andon.DeviceID
+	var ids []andon.DeviceID // from here on none is purged
 	s.mu.RLock()
 	for _, slot := range slots {
 		if slot != nil { // else it was purged

@@ -8,38 +8,35 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // EscalatedEntries is of andon.Log.
 func (s *Store) EscalatedEntries(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Entry, error] {
-	t, err := s.tenant(ctx, id)
-	if err != nil {
-		return failed[andon.Entry](err)
-	}
-	return func(yield func(andon.Entry, error) bool) {
+	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Entry) bool) error {
 		if q.Span.Empty() {
-			return
+			return nil
 		}
 		r := newEventReader(ctx, s, t)
 		defer r.close()
 		keys, err := r.escalated(device, &q)
 		if err != nil {
-			yield(andon.Entry{}, err)
-			return
+			return err
 		}
-		left := q.Limit
+		yield = seq.UpTo(q.Limit, yield)
 		for _, k := range keys {
 			e, err := r.whole(device, k.Time, k.State)
 			if andon.KindOf(err) == andon.NotFound {
 				continue // given back
 			}
-			if left--; !yield(e, err) || err != nil || left == 0 {
-				return
+			if err != nil || !yield(e) {
+				return err
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // escalated returns where the entries of a device stand that were ever escalated and the query
@@ -58,12 +55,7 @@ func (r *eventReader) escalated(
 			keys = append(keys, k)
 		}
 	}
-	slices.SortFunc(keys, func(a, b andon.EventKey) int {
-		if q.Order == andon.Desc {
-			a, b = b, a
-		}
-		return a.Compare(b)
-	})
+	slices.SortFunc(keys, compareKeys(q.Order))
 	return keys, nil
 }
 
@@ -73,22 +65,18 @@ func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History)
 	if err != nil {
 		return err
 	}
-	r := restoring{of: map[andon.DeviceID]*andon.History{}, counts: map[andon.Retirement]bool{}}
-	if err := r.gather(ctx, s, t, &h); err != nil || len(r.devices) == 0 {
+	if h.Escalations, err = s.withEntry(ctx, t, h.Escalations); err != nil {
 		return err
 	}
-	r.writing, err = s.newWrite(ctx, t, 0, len(r.devices), 128*len(r.devices)+256)
-	if err != nil {
-		return err
+	r := restoring{counts: map[andon.Retirement]bool{}}
+	if r.devices, r.of = h.ByDevice(); len(r.devices) == 0 {
+		return nil
 	}
-	r.kind = andon.ByRestore
-	defer r.close()
-	r.fold, r.rows = r.device, r.write
-	r.add(r.devices)
-	if err = r.foldAll(); err == nil {
-		err = s.commit(r.writing)
-	}
-	return err
+	bytes := 128*len(r.devices) + 256
+	return s.change(ctx, t, andon.ByRestore, r.devices, bytes, func(w *writing) {
+		r.writing = w
+		w.fold, w.rows = r.device, r.write
+	})
 }
 
 // restoring writes a history, device by device.
@@ -99,34 +87,20 @@ type restoring struct {
 	counts  map[andon.Retirement]bool
 }
 
-// gather sorts a history by device, without the records whose entry is not there.
-func (r *restoring) gather(ctx context.Context, s *Store, t *tenant, h *andon.History) error {
-	of := func(id andon.DeviceID) *andon.History {
-		if r.of[id] == nil {
-			r.devices, r.of[id] = append(r.devices, id), &andon.History{}
-		}
-		return r.of[id]
-	}
-	for _, a := range h.Assignments {
-		d := of(a.Device)
-		d.Assignments = append(d.Assignments, a)
-	}
-	for _, e := range h.Escalations {
+// withEntry returns the records whose entry is there.
+func (s *Store) withEntry(
+	ctx context.Context, t *tenant, all []andon.Escalation,
+) (there []andon.Escalation, err error) {
+	for _, e := range all {
 		_, _, err := s.escalation(ctx, t, &e)
-		if err != nil && andon.KindOf(err) == andon.NotFound {
-			continue
+		if err != nil && andon.KindOf(err) != andon.NotFound {
+			return nil, err
 		}
-		if err != nil {
-			return err
+		if err == nil {
+			there = append(there, e)
 		}
-		d := of(e.Device)
-		d.Escalations = append(d.Escalations, e)
 	}
-	for _, x := range h.Retirements {
-		d := of(x.Device)
-		d.Retirements = append(d.Retirements, x)
-	}
-	return nil
+	return there, nil
 }
 
 // device folds what was restored of one device.

@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // rows returns the rows whose keys begin with a prefix, in ascending order: the rest of the key,
@@ -58,7 +59,7 @@ func (d *directory) days(
 	prefix key, span andon.Span, order andon.Order,
 ) iter.Seq2[uint32, error] {
 	first, last := span.From.Day(), andon.Earlier(span.To, andon.MaxTime).Day()
-	return func(yield func(uint32, error) bool) {
+	return seq.Of(func(yield func(uint32) bool) error {
 		ok, move := false, d.it.Next
 		if order == andon.Desc {
 			ok = d.it.SeekGE(prefix.inverted(last))
@@ -69,15 +70,12 @@ func (d *directory) days(
 		for ; ok && bytes.HasPrefix(d.it.Key(), prefix); ok = move() {
 			n, _, ok := takeNumber(d.it.Key()[len(prefix):])
 			if !ok {
-				yield(0, errDamaged)
-				return
+				return errDamaged
 			}
-			if day := ^n; day < first || day > last || !yield(day, nil) {
-				return
+			if day := ^n; day < first || day > last || !yield(day) {
+				return nil
 			}
 		}
-		if err := d.it.Error(); err != nil {
-			yield(0, err)
-		}
-	}
+		return d.it.Error()
+	})
 }

@@ -34,13 +34,13 @@ func TestPageOfManyStates(t *testing.T) {
 		r := newEventReader(t.Context(), s, tenant)
 		defer r.close()
 		n := 0
-		for e, err := range r.device("d", andon.EventQuery{Order: order, Limit: limit}) {
+		for h, err := range r.hits("d", &andon.EventQuery{Order: order, Limit: limit}) {
 			want := events[n]
 			if order == andon.Desc {
 				want = events[len(events)-1-n]
 			}
-			if err != nil || e != want {
-				t.Fatalf("item %d is %v, %v, want %v", n, e, err, want)
+			if err != nil || h.event != want {
+				t.Fatalf("item %d is %v, %v, want %v", n, h.event, err, want)
 			}
 			n++
 		}

@@ -12,6 +12,7 @@
 package pebblestore
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -168,21 +169,11 @@ func checkEngine(desc *pebble.DBDesc) error {
 }
 
 func (o *Options) complete() {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.Reserve == 0 {
-		o.Reserve = defaultReserve
-	}
-	if o.Cache == 0 {
-		o.Cache = defaultCache
-	}
-	if o.ChangesFor == 0 {
-		o.ChangesFor = defaultChangesFor
-	}
-	if o.ChangesBytes == 0 {
-		o.ChangesBytes = defaultChangesBytes
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	o.Reserve = cmp.Or(o.Reserve, defaultReserve)
+	o.Cache = cmp.Or(o.Cache, defaultCache)
+	o.ChangesFor = cmp.Or(o.ChangesFor, defaultChangesFor)
+	o.ChangesBytes = cmp.Or(o.ChangesBytes, defaultChangesBytes)
 	if o.Fatal == nil {
 		o.Fatal = func(err error) { panic(err) }
 	}
@@ -190,24 +181,12 @@ func (o *Options) complete() {
 	if o.FS == nil {
 		o.FS = private{vfs.Default}
 	}
-	if o.damages == nil {
-		o.damages = newDamages(o.Log)
-	}
-	if o.head == 0 {
-		o.head = defaultHead
-	}
-	if o.table == 0 {
-		o.table = defaultTable
-	}
-	if o.part == 0 {
-		o.part = defaultPart
-	}
-	if o.memTable == 0 {
-		o.memTable = 64 << 20
-	}
-	if o.Owner == "" {
-		o.Owner = "a program that did not say its name"
-	}
+	o.damages = cmp.Or(o.damages, newDamages(o.Log))
+	o.head = cmp.Or(o.head, defaultHead)
+	o.table = cmp.Or(o.table, defaultTable)
+	o.part = cmp.Or(o.part, defaultPart)
+	o.memTable = cmp.Or(o.memTable, 64<<20)
+	o.Owner = cmp.Or(o.Owner, "a program that did not say its name")
 }
 
 // memTables is how many memtables Pebble has at once: one is written into while another is written
@@ -336,7 +315,7 @@ func (s *Store) Capabilities() andon.Capabilities {
 		Name: "pebble " + engineVersion(), Durable: true, Immediate: true,
 		AtomicBatch: true, AtomicAssign: true, SortDevices: true, MetricReadings: true,
 		TenantEvents: true,
-		Withdraw: true, Purge: true, Reorder: true, CountNames: true,
+		Withdraw:     true, Purge: true, Reorder: true, CountNames: true,
 		Changes: true, ChangesDurable: true, ChangesShared: true,
 	}
 }

@@ -27,22 +27,19 @@ const (
 func (s *Store) TenantEvents(
 	ctx context.Context, id andon.TenantID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	t, err := s.tenant(ctx, id)
-	if err != nil {
-		return failed[andon.Event](err)
-	}
-	return func(yield func(andon.Event, error) bool) {
+	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Event) bool) error {
 		if q.Span.Empty() {
-			return
+			return nil
 		}
 		r := newEventReader(ctx, s, t)
 		defer r.close()
 		for h, err := range r.ofTenant(q) {
-			if !yield(h.event, err) || err != nil {
-				return
+			if err != nil || !yield(h.event) {
+				return err
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // ofTenant returns the entries of all devices, window by window.

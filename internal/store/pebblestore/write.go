@@ -82,6 +82,25 @@ func (s *Store) newWrite(
 	return s.beginWrite(ctx, t, received, devices, bytes), nil
 }
 
+// change makes one write of a kind that changes devices, each named once. prepare says how.
+func (s *Store) change(
+	ctx context.Context, t *tenant, kind andon.ChangeKind, ids []andon.DeviceID, bytes int,
+	prepare func(w *writing),
+) error {
+	w, err := s.newWrite(ctx, t, 0, len(ids), bytes)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	w.kind = kind
+	prepare(w)
+	w.add(ids)
+	if err := w.foldAll(); err != nil {
+		return err
+	}
+	return s.commit(w)
+}
+
 // deviceBytes is about what a device takes in a record.
 const deviceBytes = 24
 

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // NoFeed is the feed of a store that has none.
@@ -12,24 +13,25 @@ type NoFeed struct{}
 
 var _ andon.Feed = NoFeed{}
 
-var errNoFeed = andon.Errorf(andon.Unsupported,
+// ErrNoFeed says that a store has no feed.
+var ErrNoFeed = andon.Errorf(andon.Unsupported,
 	"this store has no feed of changes: ask for the devices anew")
 
 // Changes is of andon.Feed.
 func (NoFeed) Changes(
 	context.Context, andon.TenantID, andon.Position,
 ) iter.Seq2[andon.Change, error] {
-	return func(yield func(andon.Change, error) bool) { yield(andon.Change{}, errNoFeed) }
+	return seq.Of(func(func(andon.Change) bool) error { return ErrNoFeed })
 }
 
 // AwaitChange is of andon.Feed.
 func (NoFeed) AwaitChange(context.Context, andon.TenantID, andon.Position) error {
-	return errNoFeed
+	return ErrNoFeed
 }
 
 // ChangesKept is of andon.Feed.
 func (NoFeed) ChangesKept(
 	context.Context, andon.TenantID,
 ) (oldest, newest andon.Position, err error) {
-	return oldest, newest, errNoFeed
+	return oldest, newest, ErrNoFeed
 }

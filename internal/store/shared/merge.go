@@ -3,6 +3,8 @@ package shared
 import (
 	"context"
 	"strings"
+
+	"github.com/andonhq/andon"
 )
 
 // Merge is one list of several questions whose rows are ids in order: each id once, also where a
@@ -19,10 +21,7 @@ func NewMerge[ID ~string](all ...*Rows[ID]) *Merge[ID] { return &Merge[ID]{all: 
 func (m *Merge[ID]) Next(ctx context.Context, prefix string, n int) (ids []ID, err error) {
 	if !m.begun { // all questions are asked at once, the first time
 		m.begun = true
-		err = Parallel(ctx, len(m.all), func(ctx context.Context, i int) error {
-			_, err := m.all[i].Head(ctx)
-			return err
-		})
+		err = askAll(ctx, m.all)
 	}
 	for err == nil && len(ids) < n {
 		var least *ID
@@ -64,4 +63,37 @@ func (m *Merge[ID]) skip(ctx context.Context, id ID) error {
 		}
 	}
 	return nil
+}
+
+// Select yields the devices that a query selects, up to its limit. It reads ahead as many as are
+// still wanted. show returns those of some devices that are on the list, as the list has them.
+func Select(
+	ctx context.Context, q *andon.DeviceQuery, found *Merge[andon.DeviceID],
+	show func([]andon.DeviceID) ([]andon.Device, error), yield func(andon.Device) bool,
+) error {
+	for left := q.Limit; left > 0; {
+		ids, err := found.Next(ctx, q.Prefix, min(max(left, 16), 256))
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		shown, err := show(ids)
+		if err != nil {
+			return err
+		}
+		for _, d := range shown[:min(left, len(shown))] {
+			if left--; !yield(d) {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// OnlyByDevice refuses other orders of a list of devices than by id.
+func OnlyByDevice(store string, q *andon.DeviceQuery) error {
+	if q.Sort == andon.ByDevice {
+		return nil
+	}
+	return andon.Errorf(andon.Unsupported, "the %s store lists devices by id only, since it would "+
+		"have to read all of them for another order: ask by state, or use sort=device", store)
 }

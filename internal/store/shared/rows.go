@@ -2,8 +2,10 @@ package shared
 
 import (
 	"context"
+	"iter"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // Rows are the rows of one question, read page by page as they are wanted.
@@ -44,9 +46,68 @@ func (r *Rows[R]) Take() R {
 	return row
 }
 
-// Instant takes all rows of the next time from several questions whose rows stand in one order of
-// time; none behind the last.
-func Instant[R any](
+// All are the rows from the next one on. Each is taken.
+func (r *Rows[R]) All(ctx context.Context) iter.Seq2[R, error] {
+	return seq.Of(func(yield func(R) bool) error {
+		for {
+			head, err := r.Head(ctx)
+			if err != nil || head == nil || !yield(r.Take()) {
+				return err
+			}
+		}
+	})
+}
+
+// Groups are the rows that stand together and are of one group, as same has it.
+func (r *Rows[R]) Groups(ctx context.Context, same func(a, b *R) bool) iter.Seq2[[]R, error] {
+	return seq.Of(func(yield func([]R) bool) error {
+		var group []R
+		for row, err := range r.All(ctx) {
+			if err != nil {
+				return err
+			}
+			if len(group) > 0 && !same(&group[0], &row) {
+				if !yield(group) {
+					return nil
+				}
+				group = nil
+			}
+			group = append(group, row)
+		}
+		if len(group) > 0 {
+			yield(group)
+		}
+		return nil
+	})
+}
+
+// askAll asks several questions for their first rows at once.
+func askAll[R any](ctx context.Context, all []*Rows[R]) error {
+	return Parallel(ctx, len(all), func(ctx context.Context, i int) error {
+		_, err := all[i].Head(ctx)
+		return err
+	})
+}
+
+// Instants are the rows of several questions, in one order of time, those of each time together.
+func Instants[R any](
+	ctx context.Context, all []*Rows[R], at func(*R) int64, o andon.Order,
+) iter.Seq2[[]R, error] {
+	return seq.Of(func(yield func([]R) bool) error {
+		if err := askAll(ctx, all); err != nil {
+			return err
+		}
+		for {
+			rows, err := instant(ctx, all, at, o)
+			if err != nil || len(rows) == 0 || !yield(rows) {
+				return err
+			}
+		}
+	})
+}
+
+// instant takes all rows of the next time; none behind the last.
+func instant[R any](
 	ctx context.Context, all []*Rows[R], at func(*R) int64, o andon.Order,
 ) (rows []R, err error) {
 	var next int64

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -50,13 +51,9 @@ func TestRandomInstants(t *testing.T) {
 		}
 		slices.SortFunc(want, compare)
 		at := func(row *int64) int64 { return *row }
-		for {
-			rows, err := Instant(t.Context(), all, at, order)
+		for rows, err := range Instants(t.Context(), all, at, order) {
 			if err != nil {
 				t.Fatal(err)
-			}
-			if len(rows) == 0 {
-				break
 			}
 			n := 1
 			for n < len(want) && want[n] == want[0] {
@@ -78,14 +75,44 @@ func TestRowsFail(t *testing.T) {
 	broken := errors.New("broken")
 	r := rand.New(rand.NewPCG(1, 1))
 	all := []*Rows[int64]{paged(r, []int64{1, 2}, nil), paged(r, []int64{1}, broken)}
-	for range 3 {
-		rows, err := Instant(t.Context(), all, func(row *int64) int64 { return *row }, andon.Asc)
+	at := func(row *int64) int64 { return *row }
+	for _, err := range Instants(t.Context(), all, at, andon.Asc) {
 		if errors.Is(err, broken) {
 			return
 		}
-		if len(rows) == 0 {
-			break
-		}
 	}
 	t.Error("the rows came to an end without an error")
+}
+
+// TestGroups: rows that stand together and are alike come together, whatever the pages are.
+func TestGroups(t *testing.T) {
+	broken := errors.New("broken")
+	same := func(a, b *int64) bool { return *a == *b }
+	for _, c := range []struct {
+		rows []int64
+		err  error
+		want [][]int64
+	}{
+		{nil, nil, nil},
+		{[]int64{1}, nil, [][]int64{{1}}},
+		{[]int64{1, 1, 2, 1}, nil, [][]int64{{1, 1}, {2}, {1}}},
+		{[]int64{1, 2, 2}, broken, [][]int64{{1}}}, // the last group may not be whole
+	} {
+		pages := func(_ context.Context, state []byte) ([]int64, []byte, error) {
+			if at := len(state); at < len(c.rows) {
+				return c.rows[at : at+1], make([]byte, at+1), nil
+			}
+			return nil, nil, c.err
+		}
+		var got [][]int64
+		var failed error
+		for group, err := range NewRows(pages).Groups(t.Context(), same) {
+			if failed = err; err == nil {
+				got = append(got, group)
+			}
+		}
+		if !reflect.DeepEqual(got, c.want) || !errors.Is(failed, c.err) {
+			t.Errorf("%v: %v, %v, want %v, %v", c.rows, got, failed, c.want, c.err)
+		}
+	}
 }

@@ -7,7 +7,7 @@
 //   - the other processes that write (Membership), and the devices that a process remembers
 //     (Devices);
 //   - when a device needs more partitions for a day (Fullness, ShardOf), and how rows of several
-//     partitions become one list (Rows, Instant).
+//     partitions become one list (Rows, Instants, Merge).
 //
 // Its input is what the database answered. It must not know a database, its keys or its statements,
 // and does no I/O.

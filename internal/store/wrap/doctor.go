@@ -21,10 +21,11 @@ type StoreDoctor interface {
 
 // Fact is one thing about a store, in words, and where it comes from.
 type Fact struct {
-	Name   string
-	Value  string
-	Source string
-	Advice string // what to do about it; absent where it is as it should be
+	Name   string `json:"name"`
+	Value  string `json:"value"`
+	Source string `json:"source"`
+	// Advice is what to do about it; absent where it is as it should be.
+	Advice string `json:"advice,omitempty"`
 }
 
 // Facts returns what a store says of itself: what it declares, what its tenants are set to, and

@@ -1,5 +1,5 @@
 // Package wrap has stores that wrap a store: behaviour that every store would otherwise repeat is
-// written here once. A wrapper knows the contract of andon.Store and no engine. It declares every
+// written here once. A wrapper knows the contract of andon.Store and no engine. It names every
 // method itself: if it embedded the store, it would forward a new method without anyone noticing.
 package wrap
 
@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
 )
 
 // Retain returns s with exact retention: what is older than the tenant's horizon at now is never
@@ -22,10 +23,11 @@ func Retain(s andon.Store, now func() andon.Time) andon.Store {
 // RetainBelieved is Retain by a clock that is not always believed. What has expired by what it says
 // now is hidden; it stays hidden, whatever the clock says later, by what was believed.
 func RetainBelieved(s andon.Store, now, believed func() andon.Time) andon.Store {
-	return &retained{next: s, clock: now, believed: believed}
+	return &retained{unexpiring: s, next: s, clock: now, believed: believed}
 }
 
 type retained struct {
+	unexpiring
 	next            andon.Store
 	clock, believed func() andon.Time
 	latest          atomic.Int64 // the latest that was ever believed
@@ -217,14 +219,10 @@ func (r *retained) Devices(
 	ctx context.Context, tenant andon.TenantID, q andon.DeviceQuery,
 ) iter.Seq2[andon.Device, error] {
 	return list(ctx, r, tenant, func(h andon.Horizon) iter.Seq2[andon.Device, error] {
-		return func(yield func(andon.Device, error) bool) {
-			q.MeasuredSince = max(q.MeasuredSince, h.Readings)
-			for d, err := range r.next.Devices(ctx, tenant, q) {
-				if !yield(shown(d, h), err) {
-					return
-				}
-			}
-		}
+		q.MeasuredSince = max(q.MeasuredSince, h.Readings)
+		return seq.Map(r.next.Devices(ctx, tenant, q), func(d andon.Device) andon.Device {
+			return shown(d, h)
+		})
 	})
 }
 
@@ -273,15 +271,11 @@ func (r *retained) Changes(
 	ctx context.Context, tenant andon.TenantID, after andon.Position,
 ) iter.Seq2[andon.Change, error] {
 	return list(ctx, r, tenant, func(h andon.Horizon) iter.Seq2[andon.Change, error] {
-		return func(yield func(andon.Change, error) bool) {
-			for c, err := range r.next.Changes(ctx, tenant, after) {
-				if c.Entry.Time < h.Events {
-					c.Entry = andon.EntryRef{}
-				}
-				if !yield(c, err) {
-					return
-				}
+		return seq.Map(r.next.Changes(ctx, tenant, after), func(c andon.Change) andon.Change {
+			if c.Entry.Time < h.Events {
+				c.Entry = andon.EntryRef{}
 			}
-		}
+			return c
+		})
 	})
 }

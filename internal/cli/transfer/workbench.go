@@ -1,0 +1,288 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/cli/command"
+	"github.com/andonhq/andon/internal/cli/draw"
+	"github.com/andonhq/andon/internal/ingest"
+	"github.com/andonhq/andon/internal/ingest/table"
+	"github.com/andonhq/andon/internal/ingest/workbench"
+)
+
+// importWorkbench is "andon import workbench".
+func importWorkbench(p *command.Program) *cobra.Command {
+	o := importOptions{Target: p.NewTarget(), workbench: true}
+	o.Attempts = command.AttemptsRunning
+	cmd := &cobra.Command{
+		Use:   "workbench FILE...",
+		Short: "Import the device states of NoSQL Workbench models",
+		Long: `Import the device states of models of NoSQL Workbench for Amazon DynamoDB, version
+1.0 to 3.0: the items of their tables and facets. A file .csv is sample data, as Workbench imports
+it: the names of its columns are those of the attributes, and its values are texts.
+
+An item becomes an entry by the attributes that the DynamoDB guide to device states has: DeviceID,
+State#Date, or State and Date instead of it, Operator, EscalatedTo, and Message. All others are kept
+beside the entry. A date without a zone is UTC. A facet may say by its aliases which key is the
+DeviceID and which is State#Date.
+
+It says what a table lacks, and which parts of the model have no place in a log. An item that is no
+entry is reported as FILE:LINE with its table, its number, counted from 0, and the attribute at
+fault; the rest is imported, and the exit code is 3. A model may have up to 64 MiB.`,
+		Example: `  andon import workbench DeviceStateLog_7.json
+  andon import workbench models/*.json --tenant plant --dry-run
+  andon import workbench sample-data.csv --new-states 64`,
+		Args: cobra.MinimumNArgs(1),
+	}
+	o.Flags(cmd)
+	cmd.Flags().StringVar(&o.delimiter, "delimiter", "",
+		"what stands between the cells of CSV, or tab (default , and of a .tsv tab)")
+	sendFlags(cmd, &o)
+	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
+		return importFiles(ctx, p, o, args)
+	})
+	return cmd
+}
+
+// isModel reports whether a file is a model, by how it begins.
+func isModel(p *command.Program, name string) bool { return workbench.Begins(beginning(p, name)) }
+
+// openWorkbench opens a model, or a file of sample data for one.
+func openWorkbench(p *command.Program, o importOptions) (*source, error) {
+	if len(o.columns) > 0 {
+		return nil, andon.Errorf(andon.Invalid, "%s is a model of NoSQL Workbench, and has no "+
+			"columns for %s: leave it out", o.name(), strings.Join(o.columns, ", "))
+	}
+	file, size, err := openFile(p, o.file)
+	if err != nil {
+		return nil, err
+	}
+	s := &source{options: o, Closer: file, progress: draw.NewFileBar(p.Stderr, o.name(), size)}
+	read := s.readModel
+	if slices.Contains([]string{".csv", ".tsv"}, o.extension()) {
+		read = s.readSample
+	}
+	if err := read(s.progress.Reader(file)); err != nil {
+		s.progress.End()
+		file.Close()
+		return nil, andon.Errorf(andon.KindOf(err), "%s: %w", o.name(), err)
+	}
+	return s, nil
+}
+
+// readModel reads a model, which is held in memory.
+func (s *source) readModel(in io.Reader) error {
+	model, err := parseModel(in)
+	if err != nil {
+		return err
+	}
+	s.notes, s.events = model.Notes, inOrder(model.Batch)
+	return nil
+}
+
+func parseModel(in io.Reader) (*workbench.Model, error) {
+	plain, err := table.PlainText(in)
+	if err != nil {
+		return nil, err
+	}
+	var text strings.Builder
+	n, err := io.Copy(&text, io.LimitReader(plain, workbench.MaxBytes+1))
+	if err != nil {
+		return nil, andon.Errorf(andon.Invalid, "read the file: %w", err)
+	}
+	if n > workbench.MaxBytes {
+		return nil, andon.Errorf(andon.Invalid, "it is longer than %d MiB, the most that a model "+
+			"may have\nA log of any size can be imported as CSV or NDJSON: see andon import --help",
+			workbench.MaxBytes>>20)
+	}
+	return workbench.Parse(text.String())
+}
+
+// inOrder returns what could be read and what could not, as it stands in the file.
+func inOrder(b ingest.Batch[andon.Event]) table.Entries[andon.Event] {
+	return func(yield func(ingest.Item[andon.Event], error) bool) {
+		items, bad := b.Items, b.Rejected
+		for len(items)+len(bad) > 0 {
+			if len(bad) == 0 || len(items) > 0 && items[0].Index < bad[0].Index {
+				if !yield(items[0], nil) {
+					return
+				}
+				items = items[1:]
+				continue
+			}
+			at := ingest.Item[andon.Event]{Index: bad[0].Index, Line: bad[0].Line}
+			if !yield(at, rowError(at, bad[0].Error)) {
+				return
+			}
+			bad = bad[1:]
+		}
+	}
+}
+
+func rowError(at ingest.Item[andon.Event], reason string) error {
+	return &table.RowError{Index: at.Index, Line: at.Line, Reason: reason}
+}
+
+// readSample reads a file of sample data, row by row.
+func (s *source) readSample(in io.Reader) error {
+	comma, err := s.options.comma()
+	if err != nil {
+		return err
+	}
+	rows, err := table.Open(in, table.Options{Format: table.CSV, Comma: comma})
+	if err != nil {
+		return err
+	}
+	columns := rows.Columns()
+	if err := workbench.CheckColumns(columns); err != nil {
+		return err
+	}
+	s.events = func(yield func(ingest.Item[andon.Event], error) bool) {
+		for row, err := range rows.Rows() {
+			item := ingest.Item[andon.Event]{Index: row.Index, Line: row.Line}
+			if err == nil {
+				if item.Value, err = sampleEvent(&row, columns); err != nil {
+					err = rowError(item, err.Error())
+				}
+			}
+			if !yield(item, err) {
+				return
+			}
+		}
+	}
+	return nil
+}
+
+func sampleEvent(row *table.Row, columns []string) (andon.Event, error) {
+	var item workbench.Item
+	for _, name := range columns {
+		if text, ok := row.Value(name); ok {
+			item.AddText(name, text)
+		}
+	}
+	return item.Event()
+}
+
+// exportWorkbench is "andon export workbench".
+func exportWorkbench(p *command.Program) *cobra.Command {
+	e := &export{Program: p, Target: p.NewTarget(), kind: &command.Choice{Value: kindEvents},
+		format: &command.Choice{}}
+	e.Attempts = command.AttemptsRunning
+	var design workbench.Design
+	var model string
+	cmd := &cobra.Command{
+		Use:   "workbench",
+		Short: "Export events as a model that NoSQL Workbench opens",
+		Long: `Export the events of a tenant as a model of NoSQL Workbench for Amazon DynamoDB,
+version 3.0. It has one table, that of the DynamoDB guide to device states: DeviceID and State#Date
+are its keys, GSI1 finds by Operator and Date, and GSI2 by EscalatedTo and State#Date. Each event is
+an item of it, device by device. An item has EscalatedTo only if its entry was escalated, so GSI2 is
+sparse.
+
+What is kept beside an event becomes attributes of its item. Workbench wants one type for each
+attribute, and a name that no field has. Where that does not hold, all that is beside the event
+stands in the attribute Attributes, as the text of a JSON object.
+
+With --model all of the design is that of a model that you have, and so are its other tables: only
+the items of its log are replaced, and what attributes they need are declared.
+
+Assignments, readings, notes of escalations and withdrawn entries are not in the model: see andon
+export --kind all. The model is made in memory and may have up to 64 MiB. Workbench itself is made
+for samples, so take few devices, or a short time.`,
+		Example: `  andon export workbench --file model.json
+  andon export workbench --device 'press*' --from today --author 'Ann Lee' > model.json
+  andon export workbench --model DeviceStateLog_7.json --file DeviceStateLog_8.json`,
+		Args: cobra.NoArgs,
+	}
+	flags := cmd.Flags()
+	e.Flags(cmd)
+	flags.StringArrayVar(&e.devices, "device", nil,
+		"only this `device`, or a prefix: 'press*'; once for each (default all that are listed)")
+	p.SpanFlags(cmd, &e.from, &e.to)
+	flags.StringVar(&e.file, "file", "", "`file` to write to (default standard output)")
+	flags.StringVar(&model, "model", "", "`file` of a model whose design is kept")
+	flags.StringVar(&design.Name, "name", "DeviceStateLog", "`name` of the model")
+	flags.StringVar(&design.Table, "table", "DeviceStateLog", "`name` of the table")
+	flags.StringVar(&design.Author, "author", "", "`name` of the author")
+	flags.StringVar(&design.Description, "description", "", "`text` that describes the model")
+	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error {
+		if err := e.check(); err != nil {
+			return err
+		}
+		design.Now = p.Now()
+		w := workbench.NewWriter(design)
+		if model != "" {
+			var err error
+			if w, err = refill(p, model, design.Now); err != nil {
+				return err
+			}
+		}
+		return e.toModel(ctx, w)
+	})
+	for _, name := range []string{"name", "table", "author", "description"} {
+		cmd.MarkFlagsMutuallyExclusive("model", name)
+	}
+	return cmd
+}
+
+// refill returns a Writer of a model that is there.
+func refill(p *command.Program, name string, now andon.Time) (*workbench.Writer, error) {
+	file, _, err := openFile(p, name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	model, err := parseModel(file)
+	if err != nil {
+		return nil, andon.Errorf(andon.KindOf(err), "%s: %w", name, err)
+	}
+	w, err := model.Refill(now)
+	if err != nil {
+		return nil, andon.Errorf(andon.KindOf(err), "%s: %w", name, err)
+	}
+	return w, nil
+}
+
+// modelSink puts events into a model.
+type modelSink struct{ w *workbench.Writer }
+
+// Put is of command.Sink.
+func (s modelSink) Put(e *andon.Event) error { return s.w.Add(e) }
+
+// End is of command.Sink. It is called behind each device; a model is written at its end.
+func (modelSink) End() error { return nil }
+
+// toModel exports events as a model.
+func (e *export) toModel(ctx context.Context, w *workbench.Writer) error {
+	out, finish, err := e.wholeTarget()
+	if err != nil {
+		return err
+	}
+	begun := time.Now()
+	run := exportRun{export: e, model: modelSink{w}}
+	err = e.Ask(ctx, func(c *client.Client) error { return run.all(ctx, c, nil) })
+	if err == nil {
+		err = w.Write(out)
+	}
+	if err = finish(err); err != nil && !errors.Is(err, syscall.EPIPE) {
+		return err
+	}
+	io.WriteString(e.Stderr, run.unknown.note())
+	if e.file == "" {
+		return nil
+	}
+	_, err = fmt.Fprintf(e.Stdout, "%s to %s in %.1fs\n",
+		run.outcome(), e.file, time.Since(begun).Seconds())
+	return err
+}

@@ -1,0 +1,91 @@
+package seq_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/andonhq/andon/internal/seq"
+)
+
+var errBroken = errors.New("broken")
+
+// count yields 1, 2 and so on up to n, also where no more is wanted, and ends with an error.
+func count(n int, err error) func(yield func(int) bool) error {
+	return func(yield func(int) bool) error {
+		for i := range n {
+			yield(i + 1)
+		}
+		return err
+	}
+}
+
+func TestOf(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		err    error // that walk returns
+		most   int   // values that are read
+		want   []int
+		failed error
+	}{
+		{"all values", nil, 9, []int{1, 2, 3}, nil},
+		{"the error comes last", errBroken, 9, []int{1, 2, 3}, errBroken},
+		{"nothing comes behind a reader who left", errBroken, 2, []int{1, 2}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var got []int
+			var failed error
+			all := seq.Of(count(3, c.err))
+			for range 2 { // it can be read again
+				got, failed = nil, nil
+				for value, err := range all {
+					if failed = err; err != nil {
+						continue
+					}
+					if got = append(got, value); len(got) == c.most {
+						break
+					}
+				}
+			}
+			if !slices.Equal(got, c.want) || !errors.Is(failed, c.failed) {
+				t.Errorf("%v, %v, want %v, %v", got, failed, c.want, c.failed)
+			}
+		})
+	}
+}
+
+func TestUpTo(t *testing.T) {
+	for n, want := range [][]int{{}, {1}, {1, 2}} {
+		var got []int
+		yield := seq.UpTo(n, func(value int) bool {
+			got = append(got, value)
+			return true
+		})
+		for i := range 4 {
+			if more := yield(i + 1); more != (i+1 < n) {
+				t.Errorf("up to %d: after %d more is wanted: %v", n, i+1, more)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("up to %d: %v, want %v", n, got, want)
+		}
+	}
+	stop := seq.UpTo(9, func(int) bool { return false })
+	if stop(1) {
+		t.Error("more is wanted after the reader left")
+	}
+}
+
+func TestMap(t *testing.T) {
+	double := seq.Map(seq.Of(count(2, errBroken)), func(value int) int { return 2 * value })
+	var got []int
+	var failed error
+	for value, err := range double {
+		if failed = err; err == nil {
+			got = append(got, value)
+		}
+	}
+	if !slices.Equal(got, []int{2, 4}) || !errors.Is(failed, errBroken) {
+		t.Errorf("%v, %v", got, failed)
+	}
+}

@@ -1,0 +1,117 @@
+package shared
+
+import (
+	"context"
+
+	"github.com/andonhq/andon"
+)
+
+// Document is what a database keeps of a record. One without data was deleted.
+type Document struct {
+	Version int64 // a time in µs, or more; it only ever rises
+	Due     andon.Time
+	Data    string
+	Lives   int // of a tenant that was deleted: how many are over
+}
+
+// Standing is the version of a record that is there; 0 where there is none.
+func (d *Document) Standing() uint64 {
+	if d.Data == "" {
+		return 0
+	}
+	return uint64(d.Version)
+}
+
+// Into fills in what is kept of a record.
+func (d *Document) Into(r *andon.Record) {
+	r.Version, r.Due, r.Data = uint64(d.Version), d.Due, andon.JSON(d.Data)
+}
+
+// Documents serves single records by what a database can do with their documents. A tenant is what
+// it is in keys; "" is none.
+type Documents struct {
+	// Owner returns what the tenant of a record is in keys.
+	Owner func(context.Context, andon.TenantID) (string, error)
+	// Read returns the document of a record as it is now, the zero value where there is none.
+	Read func(ctx context.Context, tenant string, r *andon.Record) (Document, error)
+	// Write writes a document over the one that was read, with all that finds it; Conflict where
+	// that was changed meanwhile.
+	Write func(ctx context.Context, tenant string, r *andon.Record, was, is Document) error
+	// Stamp is a time in µs, above all that this process took before.
+	Stamp func() int64
+}
+
+// read reads the document of a record, with what its tenant is in keys.
+func (d *Documents) read(ctx context.Context, r *andon.Record) (string, Document, error) {
+	if r.Tenant == "" {
+		is, err := d.Read(ctx, "", r)
+		return "", is, err
+	}
+	tenant, err := d.Owner(ctx, r.Tenant)
+	if err != nil {
+		return "", Document{}, err
+	}
+	is, err := d.Read(ctx, tenant, r)
+	return tenant, is, err
+}
+
+// Record is of andon.Records.
+func (d *Documents) Record(
+	ctx context.Context, tenant andon.TenantID, kind andon.RecordKind, id string,
+) (andon.Record, error) {
+	r := andon.Record{Tenant: tenant, Kind: kind, ID: id}
+	_, is, err := d.read(ctx, &r)
+	if err == nil && is.Standing() == 0 {
+		err = r.Missing()
+	}
+	if err != nil {
+		return andon.Record{}, err
+	}
+	is.Into(&r)
+	return r, nil
+}
+
+// PutRecord is of andon.Records.
+func (d *Documents) PutRecord(ctx context.Context, r andon.Record) (andon.Record, error) {
+	if err := r.Validate(); err != nil {
+		return andon.Record{}, err
+	}
+	tenant, was, err := d.read(ctx, &r)
+	if err == nil {
+		err = r.CheckPut(was.Standing())
+	}
+	if err != nil {
+		return andon.Record{}, err
+	}
+	return d.Put(ctx, tenant, r, was)
+}
+
+// Put puts a record over what was read.
+func (d *Documents) Put(
+	ctx context.Context, tenant string, r andon.Record, was Document,
+) (andon.Record, error) {
+	is := Document{Version: d.Next(was), Due: r.Due, Data: string(r.Data), Lives: was.Lives}
+	if err := d.Write(ctx, tenant, &r, was, is); err != nil {
+		return andon.Record{}, err
+	}
+	is.Into(&r)
+	return r, nil
+}
+
+// Next is the version behind one that was read.
+func (d *Documents) Next(was Document) int64 { return max(was.Version+1, d.Stamp()) }
+
+// DeleteRecord is of andon.Records.
+func (d *Documents) DeleteRecord(ctx context.Context, r andon.Record) error {
+	if err := r.CheckOwned(); err != nil {
+		return err
+	}
+	tenant, was, err := d.read(ctx, &r)
+	if err == nil {
+		err = r.CheckDelete(was.Standing())
+	}
+	if err != nil {
+		return err
+	}
+	return d.Write(ctx, tenant, &r, was, Document{Version: d.Next(was)})
+}

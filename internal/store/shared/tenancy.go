@@ -1,0 +1,272 @@
+package shared
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/sleep"
+	"github.com/andonhq/andon/internal/store/tenants"
+)
+
+// TenantAge is how old what a process knows of a tenant may be.
+const TenantAge = time.Second
+
+// Tenant is what a process knows of a tenant.
+type Tenant struct {
+	Key    string // what it is in keys: another one in each of its lives
+	Record andon.Tenant
+	tenants.Own
+}
+
+// Tenancy serves the tenants of a store as documents. It keeps each for TenantAge, since every
+// request asks.
+type Tenancy struct {
+	*Documents
+	Now    func() time.Time
+	Limits func() tenants.Limits
+
+	// Key is what a tenant is in keys that was deleted so many times.
+	Key func(id andon.TenantID, lives int) string
+	// List returns documents as andon.Records has it.
+	List func(
+		context.Context, andon.TenantID, andon.RecordKind, andon.RecordQuery,
+	) iter.Seq2[andon.Record, error]
+	// Seen returns the states that have entries, in order.
+	Seen func(ctx context.Context, key string) ([]andon.State, error)
+	// Change prepares a tenant for another set of states than it had; it is not stored before, and
+	// end is called behind that.
+	Change func(ctx context.Context, was, is *Tenant) (end func(), err error)
+	// Over notes that the life of a tenant ends and what is to be deleted then; Ended is told once
+	// it has.
+	Over, Ended func(ctx context.Context, key string) error
+
+	admission Admission
+
+	mu   sync.Mutex
+	byID map[andon.TenantID]knownTenant
+}
+
+// knownTenant is a tenant with the version and the time that it was read with. One that is not nil
+// may still have to be read again.
+type knownTenant struct {
+	*Tenant
+	version uint64
+	read    time.Time
+}
+
+func (t *Tenancy) fresh(id andon.TenantID, now time.Time) *Tenant {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if known := t.byID[id]; now.Sub(known.read).Abs() < TenantAge {
+		return known.Tenant
+	}
+	return nil
+}
+
+// remember keeps a tenant, unless a later version is known.
+func (t *Tenancy) remember(id andon.TenantID, is knownTenant) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.byID == nil {
+		t.byID = map[andon.TenantID]knownTenant{}
+	}
+	if t.byID[id].version <= is.version {
+		t.byID[id] = is
+	}
+}
+
+// Know takes a tenant as it is stored now.
+func (t *Tenancy) Know(is *Tenant) {
+	t.remember(is.Record.ID, knownTenant{is, is.Record.Version, t.Now()})
+}
+
+// Stale has a tenant read again.
+func (t *Tenancy) Stale(id andon.TenantID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if known, ok := t.byID[id]; ok {
+		t.byID[id] = knownTenant{version: known.version}
+	}
+}
+
+// AllStale has all tenants read again.
+func (t *Tenancy) AllStale() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for id, known := range t.byID {
+		t.byID[id] = knownTenant{version: known.version}
+	}
+}
+
+// Stored returns what is stored of a tenant, which may have been deleted.
+func (t *Tenancy) Stored(ctx context.Context, id andon.TenantID) (*Tenant, Document, error) {
+	r := andon.Record{Kind: andon.TenantKind, ID: string(id)}
+	stored, err := t.Read(ctx, "", &r)
+	if err != nil {
+		return nil, stored, err
+	}
+	is := &Tenant{Own: tenants.Own{Place: uint32(stored.Lives)}}
+	if stored.Standing() != 0 {
+		stored.Into(&r)
+		is.Record, is.Own, err = tenants.Decode(r)
+		t.Limits().Clamp(&is.Record)
+	}
+	is.Key = t.Key(id, max(stored.Lives, int(is.Place)))
+	return is, stored, err
+}
+
+// standing is Stored of a tenant that is there.
+func (t *Tenancy) standing(ctx context.Context, id andon.TenantID) (*Tenant, Document, error) {
+	is, stored, err := t.Stored(ctx, id)
+	if err == nil && stored.Standing() == 0 {
+		err = andon.NoTenant(id)
+	}
+	return is, stored, err
+}
+
+// Known returns a tenant that is there.
+func (t *Tenancy) Known(ctx context.Context, id andon.TenantID) (*Tenant, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	began := t.Now()
+	if is := t.fresh(id, began); is != nil {
+		return is, nil
+	}
+	is, _, err := t.standing(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	t.remember(is.Record.ID, knownTenant{is, is.Record.Version, began})
+	return is, nil
+}
+
+// Tenants is of andon.Tenants.
+func (t *Tenancy) Tenants(ctx context.Context) (all []andon.Tenant, damaged error) {
+	q := andon.RecordQuery{Limit: math.MaxInt}
+	for r, err := range t.List(ctx, "", andon.TenantKind, q) {
+		if err != nil {
+			return nil, err
+		}
+		record, _, err := tenants.Decode(r)
+		if damaged = errors.Join(damaged, err); err == nil {
+			t.Limits().Clamp(&record)
+			all = append(all, record)
+		}
+	}
+	return all, damaged
+}
+
+// Tenant is of andon.Tenants. What another process changed is seen within TenantAge.
+func (t *Tenancy) Tenant(ctx context.Context, id andon.TenantID) (andon.Tenant, error) {
+	is, err := t.Known(ctx, id)
+	if err != nil {
+		return andon.Tenant{}, err
+	}
+	return is.Record, nil
+}
+
+// PutTenant is of andon.Tenants.
+func (t *Tenancy) PutTenant(ctx context.Context, record andon.Tenant) (andon.Tenant, error) {
+	if err := t.Limits().Admit(&record); err != nil {
+		return andon.Tenant{}, err
+	}
+	was, stored, err := t.Stored(ctx, record.ID)
+	if err != nil {
+		return andon.Tenant{}, err
+	}
+	is := &Tenant{Key: was.Key, Record: record, Own: was.Own}
+	is.Record.Reordering = was.Record.Reordering
+	if stored.Standing() != 0 && stored.Standing() == record.Version {
+		end, err := t.Change(ctx, was, is)
+		if err != nil {
+			return andon.Tenant{}, err
+		}
+		defer end()
+	}
+	return t.Replace(ctx, stored, is)
+}
+
+// Replace stores a tenant over the document that was read.
+func (t *Tenancy) Replace(
+	ctx context.Context, stored Document, is *Tenant,
+) (andon.Tenant, error) {
+	r, err := tenants.Encode(&is.Record, is.Own)
+	if err == nil {
+		err = r.CheckPut(stored.Standing())
+	}
+	if err == nil && stored.Version != 0 && stored.Standing() == 0 {
+		// The next life begins when no process takes the former one for alive: what such a process
+		// wrote would be acknowledged and lost.
+		err = sleep.For(ctx, TenantAge)
+	}
+	if err == nil {
+		r, err = t.Put(ctx, "", r, stored)
+	}
+	if err != nil {
+		t.Stale(is.Record.ID)
+		return andon.Tenant{}, err
+	}
+	is.Record.Version = r.Version
+	t.Know(is)
+	return is.Record, nil
+}
+
+// EnsureDefault makes the default tenant where it is not there.
+func (t *Tenancy) EnsureDefault(ctx context.Context) error {
+	_, err := t.Known(ctx, andon.DefaultTenant)
+	if err == nil || andon.KindOf(err) != andon.NotFound {
+		return err
+	}
+	_, err = t.PutTenant(ctx, andon.NewTenant(andon.DefaultTenant))
+	if andon.KindOf(err) == andon.Conflict {
+		return nil // another process made it
+	}
+	return err
+}
+
+// DeleteTenant is of andon.Tenants. Its rows are deleted in the background; the next life of a
+// tenant of that name has keys of its own.
+func (t *Tenancy) DeleteTenant(ctx context.Context, id andon.TenantID) error {
+	if id == andon.DefaultTenant {
+		return andon.Errorf(andon.Conflict, "tenant %q always exists and can't be deleted", id)
+	}
+	was, stored, err := t.standing(ctx, id)
+	if err == nil {
+		err = t.Over(ctx, was.Key) // first, so that it is not forgotten
+	}
+	if err != nil {
+		return err
+	}
+	r := andon.Record{Kind: andon.TenantKind, ID: string(id)}
+	is := Document{Version: t.Next(stored), Lives: max(stored.Lives, int(was.Place)) + 1}
+	if err := t.Write(ctx, "", &r, stored, is); err != nil {
+		t.Stale(id)
+		return err
+	}
+	t.remember(was.Record.ID, knownTenant{version: uint64(is.Version)})
+	return t.Ended(ctx, was.Key)
+}
+
+// AdmitStates is of andon.Tenants.
+func (t *Tenancy) AdmitStates(
+	ctx context.Context, id andon.TenantID, states []andon.State, most int,
+) ([]andon.State, error) {
+	is, err := t.Known(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	read := func() ([]andon.State, error) { return t.Seen(ctx, is.Key) }
+	return t.admission.Admit(is.Key, is.Record.States, states, most, t.Now(), TenantAge, read)
+}
+
+// Expire is of andon.Tenants. The database deletes by itself what has expired.
+func (t *Tenancy) Expire(ctx context.Context, id andon.TenantID, _ andon.Horizon) error {
+	_, err := t.Known(ctx, id)
+	return err
+}

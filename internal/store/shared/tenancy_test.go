@@ -1,0 +1,237 @@
+package shared
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/tenants"
+)
+
+// documents is a database that keeps documents, and what it was told in which order.
+type documents struct {
+	kept  map[string]Document // by tenant, kind and id
+	stamp int64
+	told  []string
+	reads int
+}
+
+func placeOf(tenant string, r *andon.Record) string {
+	return strings.Join([]string{tenant, string(r.Kind), r.ID}, "/")
+}
+
+// process is a Tenancy of a process on that database.
+func (d *documents) process() *Tenancy {
+	docs := &Documents{
+		Read: func(_ context.Context, tenant string, r *andon.Record) (Document, error) {
+			d.reads++
+			return d.kept[placeOf(tenant, r)], nil
+		},
+		Write: func(
+			_ context.Context, tenant string, r *andon.Record, was, is Document,
+		) error {
+			if d.kept[placeOf(tenant, r)] != was {
+				return andon.Errorf(andon.Conflict, "it was changed")
+			}
+			d.kept[placeOf(tenant, r)] = is
+			d.told = append(d.told, "write "+r.ID)
+			return nil
+		},
+		Stamp: func() int64 { d.stamp++; return d.stamp },
+	}
+	note := func(what string) func(context.Context, string) error {
+		return func(_ context.Context, key string) error {
+			d.told = append(d.told, what+" "+key)
+			return nil
+		}
+	}
+	t := &Tenancy{
+		Documents: docs, Now: time.Now, List: d.list,
+		Limits: func() tenants.Limits { return tenants.Limits{} },
+		Key: func(id andon.TenantID, lives int) string {
+			return string(id) + "+" + strconv.Itoa(lives)
+		},
+		Seen: func(context.Context, string) ([]andon.State, error) {
+			return []andon.State{"ODD"}, nil
+		},
+		Change: func(_ context.Context, was, is *Tenant) (func(), error) {
+			is.Generation = was.Generation + 1
+			return func() { d.told = append(d.told, "changed") }, nil
+		},
+		Over: note("over"), Ended: note("ended"),
+	}
+	docs.Owner = func(ctx context.Context, id andon.TenantID) (string, error) {
+		is, err := t.Known(ctx, id)
+		if err != nil {
+			return "", err
+		}
+		return is.Key, nil
+	}
+	return t
+}
+
+func (d *documents) list(
+	_ context.Context, _ andon.TenantID, kind andon.RecordKind, _ andon.RecordQuery,
+) iter.Seq2[andon.Record, error] {
+	return seq.Of(func(yield func(andon.Record) bool) error {
+		for place, is := range d.kept {
+			r := andon.Record{Kind: kind, ID: place[strings.LastIndex(place, "/")+1:]}
+			if is.Into(&r); is.Standing() != 0 && !yield(r) {
+				return nil
+			}
+		}
+		return nil
+	})
+}
+
+func wantKind(t *testing.T, what string, err error, want andon.Kind) {
+	t.Helper()
+	if err == nil || andon.KindOf(err) != want {
+		t.Errorf("%s: %v, want kind %v", what, err, want)
+	}
+}
+
+func putTenant(t *testing.T, s *Tenancy, record andon.Tenant) andon.Tenant {
+	t.Helper()
+	record, err := s.PutTenant(t.Context(), record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return record
+}
+
+// TestTenantsOfTwoProcesses: what a process changed it knows at once, and the other a second later,
+// or when it is to read again.
+func TestTenantsOfTwoProcesses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &documents{kept: map[string]Document{}}
+		one, other := d.process(), d.process()
+		if err := one.EnsureDefault(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := other.EnsureDefault(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		silent := func(s *Tenancy, want andon.Duration) {
+			t.Helper()
+			is, err := s.Tenant(t.Context(), andon.DefaultTenant)
+			if err != nil || is.SilentAfter != want {
+				t.Errorf("silent after %v, %v, want %v", is.SilentAfter, err, want)
+			}
+		}
+		is, _ := one.Tenant(t.Context(), andon.DefaultTenant)
+		former := is.SilentAfter
+		is.SilentAfter = 7
+		newer := putTenant(t, one, is)
+		silent(one, 7)
+		silent(other, former)
+		_, err := other.PutTenant(t.Context(), is) // of a version that is over
+		wantKind(t, "an old version", err, andon.Conflict)
+		silent(other, 7) // since it has learned that what it knows is old
+		newer.SilentAfter = 8
+		putTenant(t, one, newer)
+		time.Sleep(TenantAge)
+		silent(other, 8)
+		reads := d.reads
+		if silent(other, 8); d.reads != reads {
+			t.Error("a tenant was read again within a second")
+		}
+		other.AllStale()
+		if silent(other, 8); d.reads != reads+1 {
+			t.Error("a tenant was not read again")
+		}
+		all, err := one.Tenants(t.Context())
+		if err != nil || len(all) != 1 || all[0].SilentAfter != 8 {
+			t.Errorf("the tenants are %+v, %v", all, err)
+		}
+	})
+}
+
+// TestLivesOfATenant: what a deleted tenant leaves is not met in its next life, which begins when
+// no process takes the former one for alive.
+func TestLivesOfATenant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &documents{kept: map[string]Document{}}
+		s := d.process()
+		wantKind(t, "the default", s.DeleteTenant(t.Context(), andon.DefaultTenant),
+			andon.Conflict)
+		wantKind(t, "no tenant", s.DeleteTenant(t.Context(), "metro"), andon.NotFound)
+		for life := range 3 {
+			begun := time.Now()
+			putTenant(t, s, andon.NewTenant("metro"))
+			if waited := time.Since(begun); (waited == TenantAge) != (life > 0) {
+				t.Errorf("life %d began after %s", life, waited)
+			}
+			is, err := s.Known(t.Context(), "metro")
+			key := "metro+" + strconv.Itoa(life)
+			if err != nil || is.Key != key {
+				t.Errorf("life %d is %+v, %v", life, is, err)
+			}
+			d.told = nil
+			if err := s.DeleteTenant(t.Context(), "metro"); err != nil {
+				t.Fatal(err)
+			}
+			want := []string{"over " + key, "write metro", "ended " + key}
+			if !slices.Equal(d.told, want) {
+				t.Errorf("it did %v, want %v", d.told, want)
+			}
+			_, err = s.Tenant(t.Context(), "metro")
+			wantKind(t, "a deleted tenant", err, andon.NotFound)
+		}
+	})
+}
+
+// TestChangedStates: a store prepares for other severities before they are stored, and is done once
+// they are.
+func TestChangedStates(t *testing.T) {
+	d := &documents{kept: map[string]Document{}}
+	s := d.process()
+	record := putTenant(t, s, andon.NewTenant("metro"))
+	d.told = nil
+	putTenant(t, s, record)
+	is, err := s.Known(t.Context(), "metro")
+	if err != nil || is.Generation != 1 || !slices.Equal(d.told, []string{"write metro", "changed"}) {
+		t.Errorf("generation %d, %v: it did %v", is.Generation, err, d.told)
+	}
+}
+
+// TestDocuments: records are written over the version that was read, and versions only rise.
+func TestDocuments(t *testing.T) {
+	d := &documents{kept: map[string]Document{}}
+	s := d.process()
+	putTenant(t, s, andon.NewTenant("metro"))
+	r := andon.Record{Tenant: "metro", Kind: "ack", ID: "a", Due: 5, Data: "{}"}
+	_, err := s.Record(t.Context(), r.Tenant, r.Kind, r.ID)
+	wantKind(t, "no record", err, andon.NotFound)
+	first, err := s.PutRecord(t.Context(), r)
+	if err != nil || first.Version == 0 {
+		t.Fatal(first, err)
+	}
+	_, err = s.PutRecord(t.Context(), r)
+	wantKind(t, "a record that is there", err, andon.Conflict)
+	second, err := s.PutRecord(t.Context(), first)
+	if err != nil || second.Version <= first.Version {
+		t.Errorf("version %d behind %d, %v", second.Version, first.Version, err)
+	}
+	if got, err := s.Record(t.Context(), r.Tenant, r.Kind, r.ID); err != nil || got != second {
+		t.Errorf("%+v, %v, want %+v", got, err, second)
+	}
+	wantKind(t, "an old version", s.DeleteRecord(t.Context(), first), andon.Conflict)
+	if err := s.DeleteRecord(t.Context(), second); err != nil {
+		t.Fatal(err)
+	}
+	again, err := s.PutRecord(t.Context(), r)
+	if err != nil || again.Version <= second.Version {
+		t.Errorf("version %d behind %d, %v", again.Version, second.Version, err)
+	}
+	r.Tenant = "none"
+	_, err = s.PutRecord(t.Context(), r)
+	wantKind(t, "no tenant", err, andon.NotFound)
+}
