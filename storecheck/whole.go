@@ -114,11 +114,11 @@ func (w Whole) TenantEvents(
 	ctx context.Context, id andon.TenantID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
 	list := func(
-		ctx context.Context, id andon.TenantID, _ andon.DeviceID, q andon.EventQuery,
+		ctx context.Context, id, _ andon.TenantID, q andon.EventQuery,
 	) iter.Seq2[andon.Event, error] {
 		return w.Store.TenantEvents(ctx, id, q)
 	}
-	return keyed(ctx, w, id, "", q, list, itself)
+	return keyed(ctx, w, id, id, q, list, itself)
 }
 
 // EscalatedEntries is of andon.Log.

@@ -64,7 +64,8 @@ func (a *API) boardFile(name string) func(*call) error {
 }
 
 // startText is what a program gets that opens the address alone, such as curl.
-const startText = `Andon keeps the state of every device of a fleet. In a browser, this address is its board.
+const startText = `Andon keeps the state of every device of a fleet.
+In a browser, this address is its board.
 
 /docs           what can be asked, and how: the contract, to read and try
 /openapi.json   the contract for programs

@@ -75,7 +75,9 @@ func (a *API) readings(c *call) (page[andon.Reading], error) {
 	device, limit := c.device(), c.limit()
 	q := andon.ReadingQuery{Metrics: c.metricNames(), Span: c.span(), Order: c.order()}
 	c.cursor(&q.After)
-	kept := inSteps(limit+1, stepItems, func(after *andon.Reading, n int) iter.Seq2[andon.Reading, error] {
+	kept := inSteps(limit+1, stepItems, func(
+		after *andon.Reading, n int,
+	) iter.Seq2[andon.Reading, error] {
 		if after != nil {
 			q.After = after.Time
 		}

@@ -56,7 +56,9 @@ func (a *API) escalations(c *call) (page[entryJSON], error) {
 	if err != nil {
 		return page[entryJSON]{}, err
 	}
-	kept := inSteps(limit+1, stepItems, func(after *andon.Entry, n int) iter.Seq2[andon.Entry, error] {
+	kept := inSteps(limit+1, stepItems, func(
+		after *andon.Entry, n int,
+	) iter.Seq2[andon.Entry, error] {
 		if after != nil {
 			key := after.Key(t.States)
 			q.After = &key

@@ -122,8 +122,8 @@ func (a *API) sessionRoutes() []*route {
 	begin := &route{
 		method: http.MethodPost, path: path, name: "signIn", tag: tag, open: true,
 		summary: "Sign a browser in",
-		detail: "The answer sets a cookie (`HttpOnly`, `SameSite=Strict`, over TLS `Secure`) that " +
-			"stands for the token for 30 days after its last use, also across a restart of " +
+		detail: "The answer sets a cookie (`HttpOnly`, `SameSite=Strict`, over TLS `Secure`) " +
+			"that stands for the token for 30 days after its last use, also across a restart of " +
 			"the server; a new token ends it. With the cookie, changes must have `Origin` or " +
 			"`Sec-Fetch-Site` of this server, as browsers send them. Programs send the token " +
 			"with each request instead. After a wrong token the next attempt from the same " +

@@ -144,7 +144,8 @@ func TestWrongSessions(t *testing.T) {
 	w := newWorld(t, withToken)
 	cookie, set := w.signIn()
 	for name, value := range map[string]string{
-		"the token": secret, "nothing known": "x", "tampered": "A" + set.Value[1:], "half": set.Value[:40],
+		"the token": secret, "nothing known": "x", "tampered": "A" + set.Value[1:],
+		"half":            set.Value[:40],
 		"another token's": otherSession(t), "half of it, quoted": `"` + set.Value + `x"`,
 	} {
 		got := w.get("/devices", "Cookie: "+set.Name+"="+value)

@@ -55,8 +55,9 @@ func get(b *ui.Board, name string, headers ...string) *httptest.ResponseRecorder
 func TestEncodings(t *testing.T) {
 	b := board(t, built())
 	for accepted, want := range map[string]string{
-		"": "<html>", "identity": "<html>", "gzip": "page, gzip", "gzip, deflate, br, zstd": "page, br",
-		"br;q=0, gzip;q=0.5": "page, gzip", "BR": "page, br", "gzip;q=0": "<html>",
+		"": "<html>", "identity": "<html>", "gzip": "page, gzip",
+		"gzip, deflate, br, zstd": "page, br",
+		"br;q=0, gzip;q=0.5":      "page, gzip", "BR": "page, br", "gzip;q=0": "<html>",
 		"gzip;q=x": "<html>", "brotli": "<html>", "br ; q=1": "page, br",
 	} {
 		got := get(b, "", "Accept-Encoding: "+accepted)
@@ -68,7 +69,8 @@ func TestEncodings(t *testing.T) {
 			t.Errorf("%q: %v", accepted, got.Header())
 		}
 	}
-	if got := get(b, "assets/a-1f2e.js", "Accept-Encoding: br, gzip"); got.Body.String() != "script, gzip" {
+	got := get(b, "assets/a-1f2e.js", "Accept-Encoding: br, gzip")
+	if got.Body.String() != "script, gzip" {
 		t.Errorf("without .br: %q", got.Body)
 	}
 }
@@ -76,9 +78,11 @@ func TestEncodings(t *testing.T) {
 func TestHeaders(t *testing.T) {
 	b := board(t, built())
 	for name, want := range map[string][2]string{
-		"":                 {"text/html; charset=utf-8", "no-cache"},
-		"icon.svg":         {"image/svg+xml", "no-cache"},
-		"assets/a-1f2e.js": {"text/javascript; charset=utf-8", "public, max-age=31536000, immutable"},
+		"":         {"text/html; charset=utf-8", "no-cache"},
+		"icon.svg": {"image/svg+xml", "no-cache"},
+		"assets/a-1f2e.js": {
+			"text/javascript; charset=utf-8", "public, max-age=31536000, immutable",
+		},
 	} {
 		got := get(b, name).Header()
 		if got.Get("Content-Type") != want[0] || got.Get("Cache-Control") != want[1] {
@@ -120,7 +124,9 @@ func TestETag(t *testing.T) {
 func TestWithoutBuiltFiles(t *testing.T) {
 	for name, files := range map[string]fstest.MapFS{
 		"nothing": {"dist.html": built()["dist.html"]},
-		"half":    {"dist.html": built()["dist.html"], "dist/assets/a.js": {Data: []byte("script")}},
+		"half": {
+			"dist.html": built()["dist.html"], "dist/assets/a.js": {Data: []byte("script")},
+		},
 	} {
 		b := board(t, files)
 		if got := get(b, ""); b.Built || got.Body.String() != "build it" || len(b.Names()) > 0 ||
@@ -137,7 +143,8 @@ func TestWithoutBuiltFiles(t *testing.T) {
 func TestBinary(t *testing.T) {
 	b := ui.New()
 	page := get(b, "").Body.String()
-	if says := strings.Contains(page, "make build"); says == b.Built || !strings.Contains(page, "<html") {
+	says := strings.Contains(page, "make build")
+	if says == b.Built || !strings.Contains(page, "<html") {
 		t.Errorf("built %v: %s", b.Built, page)
 	}
 }

@@ -80,8 +80,8 @@ const (
 	lookAnyway = andon.Duration(10_000_000)
 )
 
-// hear takes in what is told: a table asks for what it shows, so that it holds no more than that. It
-// reports whether that is old since this was told.
+// hear takes in what is told: a table asks for what it shows, so that it holds no more than that.
+// It reports whether that is old since this was told.
 func (b *board) hear(t client.Told) (first bool) {
 	b.trouble = ""
 	switch t.Kind {

@@ -33,8 +33,8 @@ func (s *screen) draw(b *board) error {
 	return nil
 }
 
-// pause waits, and does what is pressed and takes in what is told meanwhile. It ends early where the
-// board has to ask again.
+// pause waits, and does what is pressed and takes in what is told meanwhile. It ends early where
+// the board has to ask again.
 func (s *screen) pause(ctx context.Context, d time.Duration, b *board, wait pause) error {
 	if s.Keys == nil {
 		return cmp.Or(wait(ctx, d), b.catchUp(ctx))

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -24,29 +23,25 @@ import (
 // printed is standard output that a test waits for.
 type printed struct {
 	*testing.T
-	mu   sync.Mutex
-	text bytes.Buffer
+	parts chan string
+	text  string
 }
 
 func (p *printed) Write(text []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.text.Write(text)
+	p.parts <- string(text)
+	return len(text), nil
 }
 
 // has waits until a text was printed.
 func (p *printed) has(want string) {
 	p.Helper()
 	const patience = 20 * time.Second
-	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-		p.mu.Lock()
-		text := p.text.String()
-		p.mu.Unlock()
-		if strings.Contains(text, want) {
-			return
-		}
-		if time.Now().After(deadline) {
-			p.Fatalf("no %q in %s", want, text)
+	for !strings.Contains(p.text, want) {
+		select {
+		case part := <-p.parts:
+			p.text += part
+		case <-time.After(patience):
+			p.Fatalf("no %q in %s", want, p.text)
 		}
 	}
 }
@@ -54,7 +49,7 @@ func (p *printed) has(want string) {
 // TestWatchFollowsTheStream: each change is printed at once, also what is over again before the
 // server would be asked.
 func TestWatchFollowsTheStream(t *testing.T) {
-	s, out := clitest.NewServer(t), &printed{T: t}
+	s, out := clitest.NewServer(t), &printed{T: t, parts: make(chan string, 100)}
 	s.Sends("/events", `{"device":"a","time":"2020-04-24T14:00:00Z","state":"NORMAL"}`)
 	p := &command.Program{Stdout: out, Stderr: io.Discard, Now: s.Clock}
 	w := &watch{Program: p, Target: p.NewTarget(), every: time.Hour}

@@ -315,8 +315,9 @@ func (s *Store) get(k key) ([]byte, error) {
 func (s *Store) Capabilities() andon.Capabilities {
 	return andon.Capabilities{
 		Name: "pebble " + engineVersion(), Durable: true, Immediate: true,
-		AtomicBatch: true, AtomicAssign: true, SortDevices: true, MetricReadings: true, TenantEvents: true,
-		Withdraw: true, Purge: true, Reorder: true, CountNames: true,
+		AtomicBatch: true, AtomicAssign: true, SortDevices: true, MetricReadings: true,
+		TenantEvents: true,
+		Withdraw:     true, Purge: true, Reorder: true, CountNames: true,
 		Changes: true, ChangesDurable: true, ChangesShared: true,
 	}
 }

@@ -28,10 +28,9 @@ const (
 func (s *Store) TenantEvents(
 	ctx context.Context, id andon.TenantID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	return seq.Of(func(yield func(andon.Event) bool) error {
-		t, err := s.tenant(ctx, id)
-		if err != nil || q.Span.Empty() {
-			return err
+	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Event) bool) error {
+		if q.Span.Empty() {
+			return nil
 		}
 		r := newEventReader(ctx, s, t)
 		defer r.close()

@@ -73,7 +73,8 @@ func (s *source) buildBoard(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(s.root, "internal", "ui", "dist", "index.html")); err != nil {
+	page := filepath.Join(s.root, "internal", "ui", "dist", "index.html")
+	if _, err := os.Stat(page); err != nil {
 		return fmt.Errorf("a release has the board: %s", said)
 	}
 	return nil
