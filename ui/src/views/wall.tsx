@@ -8,8 +8,7 @@ import { query } from "../state/route";
 import { FleetMap } from "./map";
 import { Age, countText, Sign, stateColours } from "./parts";
 import { Tiles } from "./tiles";
-import { announcement } from "../model/alarms";
-import { risen } from "../state/live";
+import { Announcer } from "./announcer";
 import { PictureAge } from "./banner";
 
 const usualSeconds = 12;
@@ -51,9 +50,7 @@ export function Wall() {
           {onMap ? "all devices" : pages > 1 ? `not normal, ${scene + 1} of ${pages}` : "not normal"}
         </span>
       </footer>
-      <div class="sr" role="log" aria-live="polite">
-        {announcement(risen.value)}
-      </div>
+      <Announcer />
     </main>
   );
 }
