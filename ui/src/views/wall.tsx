@@ -134,7 +134,7 @@ function WallList({ from, to }: { from: number; to: number }) {
               )}
             </span>
             <span class="c-message" dir="auto">
-              {silent ? `silent${detail?.received ? ` for ${silence(detail.received)}` : ""}` : detail?.message}
+              {silent ? `silent${detail?.heard ? ` for ${silence(detail.heard)}` : ""}` : detail?.message}
             </span>
           </li>
         );
@@ -143,7 +143,7 @@ function WallList({ from, to }: { from: number; to: number }) {
   );
 }
 
-const silence = (received: string) => duration((now.value - Date.parse(received)) / 1000);
+const silence = (heard: string) => duration((now.value - Date.parse(heard)) / 1000);
 
 /**
  * Which scene is shown: in turn, and back to the worst when there is new trouble; in a storm not
