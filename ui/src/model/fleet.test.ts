@@ -134,6 +134,17 @@ describe("details", () => {
     expect(fleet.details.get(0)?.operator).toBe("newer");
   });
 
+  test("say since when a device is silent, and not when another was last heard", () => {
+    const fleet = loaded(["a", 1, 1], ["b", 1, 1]);
+    const mark = fleet.marks();
+    const received = "2026-01-01T00:00:00Z";
+    fleet.apply(device("b", "WARNING1", 1, { received }));
+    fleet.learn(device("a", "WARNING1", 1, { received, silent: true }), mark("a"));
+    fleet.learn(device("b", "WARNING1", 1, { received, silent: true }), mark("b"));
+    expect(fleet.details.get(0)?.heard).toBe(received);
+    expect(fleet.details.get(1)?.heard).toBe("");
+  });
+
   test("are forgotten of devices that are well", () => {
     const fleet = loaded(["a", 1, 1]);
     fleet.apply(device("a", "NORMAL", 2));

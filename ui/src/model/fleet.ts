@@ -31,7 +31,8 @@ export interface Detail {
   operator: string;
   escalatedTo: string;
   message: string;
-  received: string;
+  /** When a silent device was last heard. Of the others it is not known: repeats are no changes. */
+  heard: string;
 }
 
 /** A device whose state became worse. */
@@ -133,6 +134,12 @@ export class Fleet {
     const cell = this.index.get(d.device);
     if (cell === undefined || this.mark(cell) !== mark || this.severity(cell) === 0) return;
     this.details.set(cell, detailOf(d));
+  }
+
+  /** The marks of all devices, for answers about many. */
+  marks(): (id: string) => number {
+    const then = this.spoken.slice();
+    return (id) => then[this.index.get(id) ?? -1] ?? 0;
   }
 
   /** What `learn` needs to know whether an answer is stale. */
@@ -272,7 +279,7 @@ export function detailOf(d: Device): Detail {
     operator: d.operator ?? "",
     escalatedTo: d.escalated_to ?? "",
     message: d.message ?? "",
-    received: d.received ?? "",
+    heard: d.silent ? (d.received ?? "") : "",
   };
 }
 

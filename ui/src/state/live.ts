@@ -208,8 +208,10 @@ async function refreshSilence(ended: AbortSignal): Promise<void> {
     if (counts.silent === 0 && fleet.silentTotal === 0) return;
     let silent: string[];
     if (counts.silent <= mostBySilentList) {
+      const mark = fleet.marks();
       const found = await all<Device>("/devices", { silent: "true" }, mostBySilentList * 2, ended);
       silent = found.items.map((d) => d.device);
+      for (const d of found.items) fleet.learn(d, mark(d.device));
     } else {
       const snapshot = await request<Snapshot>("GET", "/fleet", { signal: ended });
       silent = snapshot.silent.map((i) => snapshot.devices[i][0]);

@@ -1,10 +1,10 @@
 import { useSignalEffect } from "@preact/signals";
-import { useEffect } from "preact/hooks";
-import { announcement, title } from "../model/alarms";
+import { title } from "../model/alarms";
 import type { Place } from "../model/address";
 import { signInNeeded } from "../net/api";
-import { alarms, fleet, risen, shownPhase, version } from "../state/live";
-import { place } from "../state/route";
+import { alarms, fleet, shownPhase, version } from "../state/live";
+import { link as href, place } from "../state/route";
+import { Announcer } from "./announcer";
 import { Banner } from "./banner";
 import { Device } from "./device";
 import { FleetView } from "./fleet";
@@ -66,12 +66,11 @@ function View({ place }: { place: Place }) {
 }
 
 function Unknown() {
-  useEffect(() => undefined, []);
   return (
     <main id="main" class="page">
       <h1 tabIndex={-1}>There is nothing at this address</h1>
       <p>
-        <a href="/">Show the fleet</a>
+        <a href={href("/")}>Show the fleet</a>
       </p>
     </main>
   );
@@ -92,13 +91,4 @@ function placeName(p: Place): string {
     default:
       return "Fleet";
   }
-}
-
-/** Says new trouble to a screen reader, not more often than it can be listened to. */
-function Announcer() {
-  return (
-    <div class="sr" role="log" aria-live="assertive" aria-label="New trouble">
-      {announcement(risen.value)}
-    </div>
-  );
 }

@@ -8,8 +8,7 @@ import { query } from "../state/route";
 import { FleetMap } from "./map";
 import { Age, countText, Sign, stateColours } from "./parts";
 import { Tiles } from "./tiles";
-import { announcement } from "../model/alarms";
-import { risen } from "../state/live";
+import { Announcer } from "./announcer";
 import { PictureAge } from "./banner";
 
 const usualSeconds = 12;
@@ -51,9 +50,7 @@ export function Wall() {
           {onMap ? "all devices" : pages > 1 ? `not normal, ${scene + 1} of ${pages}` : "not normal"}
         </span>
       </footer>
-      <div class="sr" role="log" aria-live="polite">
-        {announcement(risen.value)}
-      </div>
+      <Announcer />
     </main>
   );
 }
@@ -137,7 +134,7 @@ function WallList({ from, to }: { from: number; to: number }) {
               )}
             </span>
             <span class="c-message" dir="auto">
-              {silent ? `silent${detail?.received ? ` for ${silence(detail.received)}` : ""}` : detail?.message}
+              {silent ? `silent${detail?.heard ? ` for ${silence(detail.heard)}` : ""}` : detail?.message}
             </span>
           </li>
         );
@@ -146,7 +143,7 @@ function WallList({ from, to }: { from: number; to: number }) {
   );
 }
 
-const silence = (received: string) => duration((now.value - Date.parse(received)) / 1000);
+const silence = (heard: string) => duration((now.value - Date.parse(heard)) / 1000);
 
 /**
  * Which scene is shown: in turn, and back to the worst when there is new trouble; in a storm not
