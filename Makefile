@@ -67,6 +67,10 @@ LONGEST := ./internal/store/cassandrastore ./test ./internal/store/pebblestore .
 PLAIN := ./internal/cli ./internal/cuckoo ./internal/ingest/... ./internal/simulate ./internal/tools/release
 RACED = $(filter-out $(shell go list $(PLAIN) ./internal/lint/...),$(shell go list $(LONGEST) ./...))
 
+# These ask a server one thing after another, real data or a page's commands, so its requests do not
+# meet. The tests beside them in ./test have the detector watch a server under load.
+SERIAL := ^(TestTour|TestDCMetro|TestDCMetroDirectly|TestEnvSensor|TestNAB|TestKelmarsh)$$
+
 # The board: its types, its logic, and a real browser on the real program. It has the machine to
 # itself, since it also measures how smoothly the board runs.
 .PHONY: test-board
@@ -83,8 +87,11 @@ screenshot: build ## Take the picture of the README from the demo: docs/board.pn
 test: check race-ready ## Check, and run all tests, with the race detector; about 20 minutes
 	@echo "make test: about 20 minutes on two cores; it starts Apache Cassandra (Java 17, 1.2 GB a node)," \
 		"which Maven fetches once (70 MB). 'go test ./...' leaves the engines out: 3 minutes."
-	@failed=0; $(MAKE) --no-print-directory test-board || failed=$$?; go test $(PLAIN) || failed=$$?; \
-		CGO_ENABLED=1 ANDON_ENGINES=1 go test -race -p 3 -parallel 4 -timeout 75m $(RACED) && exit $$failed
+	@failed=0; $(MAKE) --no-print-directory test-board || failed=$$?; \
+		go test $(PLAIN) || failed=$$?; \
+		go test -run '$(SERIAL)' ./test || failed=$$?; \
+		CGO_ENABLED=1 ANDON_ENGINES=1 go test -race -p 3 -parallel 4 -timeout 75m \
+			-skip '$(SERIAL)' $(RACED) && exit $$failed
 
 .PHONY: test-long
 test-long: race-ready ## Many random histories, crashes, fuzzing, a ring of three Cassandra nodes; hours

@@ -201,16 +201,25 @@ func buildContext(t *testing.T) string {
 // TestRules: promtool reads rules and configuration, and the rules do what their tests say.
 func TestRules(t *testing.T) {
 	promtool := tool(t, "promtool", "prometheus")
-	run(t, "prometheus", promtool, "check", "rules", "andon.rules.yml")
 	run(t, "prometheus", promtool, "check", "config", "--syntax-only", "prometheus.yml")
-	run(t, "prometheus", promtool, "test", "rules", "andon.rules.test.yml")
+	for _, name := range rules() {
+		run(t, "prometheus", promtool, "check", "rules", name+".rules.yml")
+		run(t, "prometheus", promtool, "test", "rules", name+".rules.test.yml")
+	}
 }
+
+// rules are the files of alerts: those about Andon, and those about the devices.
+func rules() []string { return []string{"andon", "andon-fleet"} }
 
 // TestEachAlertIsTested: it is shown to fire, and not to where all is well.
 func TestEachAlertIsTested(t *testing.T) {
-	tests := read(t, "prometheus/andon.rules.test.yml")
-	alerts := regexp.MustCompile(`(?m)^\s+- alert: (\w+)$`).
-		FindAllStringSubmatch(read(t, "prometheus/andon.rules.yml"), -1)
+	var tests string
+	var alerts [][]string
+	for _, name := range rules() {
+		tests += read(t, "prometheus/"+name+".rules.test.yml")
+		alerts = append(alerts, regexp.MustCompile(`(?m)^\s+- alert: (\w+)$`).
+			FindAllStringSubmatch(read(t, "prometheus/"+name+".rules.yml"), -1)...)
+	}
 	if len(alerts) < 5 {
 		t.Fatalf("only %d alerts", len(alerts))
 	}

@@ -112,8 +112,11 @@ func TestMetricNames(t *testing.T) {
 		}
 	}
 	exprs := regexp.MustCompile(`(?m)^\s+expr: (?:\|\n((?: {10,}.*\n)+)|(.+)\n)`)
-	for _, m := range exprs.FindAllStringSubmatch(read(t, "prometheus/andon.rules.yml"), -1) {
-		asked = append(asked, m[1]+m[2])
+	for _, file := range rules() {
+		text := read(t, "prometheus/"+file+".rules.yml")
+		for _, m := range exprs.FindAllStringSubmatch(text, -1) {
+			asked = append(asked, m[1]+m[2])
+		}
 	}
 	if len(asked) < 30 {
 		t.Fatalf("only %d queries", len(asked))

@@ -126,6 +126,42 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// system declares what it can, and no more.
+type system struct {
+	System
+	can andon.Capabilities
+}
+
+func (s system) Capabilities() andon.Capabilities { return s.can }
+
+func declaring(atomicBatch bool) System {
+	return system{can: andon.Capabilities{AtomicBatch: atomicBatch}}
+}
+
+// TestStride: on a store on a network each of five statements still comes in each place.
+func TestStride(t *testing.T) {
+	var s scenario
+	for _, text := range strings.Fields("a b c d e") {
+		s.anyOrder = append(s.anyOrder, step{text: text})
+	}
+	stride := s.stride(&Env{System: declaring(false)})
+	seen, n := map[string]bool{}, 0
+	for order := range permutations(s.anyOrder) {
+		for place, st := range order {
+			if n%stride == 0 {
+				seen[fmt.Sprint(place, st.text)] = true
+			}
+		}
+		n++
+	}
+	if stride == 1 || len(seen) != 25 {
+		t.Errorf("stride %d, %d of 25 places", stride, len(seen))
+	}
+	if got := s.stride(&Env{System: declaring(true)}); got != 1 {
+		t.Errorf("stride %d on a local store", got)
+	}
+}
+
 func TestPermutations(t *testing.T) {
 	for texts, want := range map[string]int{"": 1, "a b c": 6, "a b c a": 12, "a a a": 1} {
 		var steps []step

@@ -39,7 +39,9 @@ func command(t testing.TB, args ...string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(self, args...)
-	cmd.Env = []string{asProgram + "=1", "TMPDIR=" + os.TempDir()}
+	cmd.Env = []string{
+		asProgram + "=1", "TMPDIR=" + os.TempDir(), "GOMAXPROCS=" + os.Getenv("GOMAXPROCS"),
+	}
 	return cmd
 }
 

@@ -19,9 +19,15 @@ const (
 // keeper keeps events, as a store or as a baseline.
 type keeper func(ctx context.Context, received andon.Time, events []andon.Event) error
 
-// keep does what the intake does with events that it has admitted.
+// keep does what the intake does with events that it has admitted, again where the store is busy, as
+// a client does.
 func (r *run) keep(ctx context.Context, received andon.Time, events []andon.Event) error {
-	return r.subject.Store.Append(ctx, r.Tenant, received, events)
+	for {
+		err := r.subject.Store.Append(ctx, r.Tenant, received, events)
+		if andon.KindOf(err) != andon.Busy {
+			return err
+		}
+	}
 }
 
 // fill lets the fleet report for as long as its past is, in batches of many devices: first to the

@@ -14,6 +14,10 @@ import (
 // beyond waits in the order of arrival, and is refused where it could not begin within the patience
 // of the share: a client that is refused can go elsewhere, one that waits without an end can't.
 //
+// A burst may wait that long. Where the queue has stood for longer than that, waiting brings no
+// client anything: the same number is let in, only later. Then the patience is workAim, and the
+// queue is short for those that are let in (controlled delay, as CoDel has it for routers).
+//
 // How much is let in follows from how long it takes. While work takes longer than its aim, less is
 // let in step by step, and more again once it is quick and more is asked for. So a slow disk or a
 // shared store does not turn what was admitted into another queue.
@@ -27,6 +31,7 @@ type Share struct {
 	used    int64
 	shrunk  andon.Time // when the limit was last made less
 	waiting list.List  // of *waiter
+	emptied andon.Time // when waiting was last empty before it got what it has now
 
 	least, most int64
 }
@@ -34,13 +39,14 @@ type Share struct {
 // waiter is work that waits. admitted is closed once it has been let in.
 type waiter struct {
 	weight   int64
+	patience time.Duration
 	place    *list.Element
 	admitted chan struct{}
 }
 
 const (
-	// workAim is how long admitted work may take before less is let in: with a patience of a second
-	// what is accepted then ends well within two.
+	// workAim is how long admitted work may take before less is let in, and how long work waits in a
+	// queue that stands: what is accepted then ends well within two seconds.
 	workAim = 300 * time.Millisecond
 	// shrinkPause lets what was admitted before a step end before the next one.
 	shrinkPause = 100 * time.Millisecond
@@ -73,7 +79,7 @@ func (t *Turn) Leave() {
 func (t *Turn) Entered() bool { return t.share != nil }
 
 // Enter waits until work of a weight may begin. It is Busy where that takes longer than the
-// patience.
+// patience, or, in a queue that stands, than workAim.
 func (s *Share) Enter(ctx context.Context, weight int64) (Turn, error) {
 	if w := s.queue(weight); w != nil {
 		if err := s.await(ctx, w); err != nil {
@@ -98,7 +104,14 @@ func (s *Share) queue(weight int64) *waiter {
 		s.used += weight
 		return nil
 	}
-	w := &waiter{weight: weight, admitted: make(chan struct{})}
+	now := s.now()
+	if s.waiting.Len() == 0 {
+		s.emptied = now
+	}
+	w := &waiter{weight: weight, patience: s.patience, admitted: make(chan struct{})}
+	if since(s.emptied, now) > s.patience {
+		w.patience = min(s.patience, workAim)
+	}
 	w.place = s.waiting.PushBack(w)
 	return w
 }
@@ -121,7 +134,7 @@ func (s *Share) admit() {
 }
 
 func (s *Share) await(ctx context.Context, w *waiter) error {
-	patience := time.NewTimer(s.patience)
+	patience := time.NewTimer(w.patience)
 	defer patience.Stop()
 	select {
 	case <-w.admitted:

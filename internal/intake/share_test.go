@@ -42,6 +42,7 @@ func TestOverloadIsRefused(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		var accepted, refused, most, now atomic.Int64
 		var all sync.WaitGroup
+		began := time.Now()
 		for range clients {
 			all.Go(func() {
 				for ctx.Err() == nil {
@@ -51,8 +52,10 @@ func TestOverloadIsRefused(t *testing.T) {
 					switch {
 					case err == nil && waited > time.Second:
 						t.Errorf("began after %s", waited)
-					case andon.KindOf(err) == andon.Busy && waited != time.Second:
+					case andon.KindOf(err) == andon.Busy && waited != time.Second && waited != workAim:
 						t.Errorf("refused after %s", waited)
+					case time.Since(began) > 2*time.Second && waited > workAim:
+						t.Errorf("waited %s in a queue that stands", waited)
 					}
 					if err != nil {
 						refused.Add(1)
@@ -80,7 +83,24 @@ func TestOverloadIsRefused(t *testing.T) {
 		if s.used != 0 || s.waiting.Len() != 0 {
 			t.Errorf("%d in use and %d waiting at the end", s.used, s.waiting.Len())
 		}
+		if w := waitInVain(t, s); w != time.Second {
+			t.Errorf("once it was empty, work waits %s", w)
+		}
 	})
+}
+
+// waitInVain returns how long work waits for a share that is taken, until it is refused.
+func waitInVain(t *testing.T, s *Share) time.Duration {
+	turn, err := s.Enter(t.Context(), s.most)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer turn.Leave()
+	from := time.Now()
+	if _, err := s.Enter(t.Context(), 1); andon.KindOf(err) != andon.Busy {
+		t.Errorf("got %v", err)
+	}
+	return time.Since(from)
 }
 
 // TestSlowWorkIsLetInLess has work that takes longer the more of it there is, as on a slow disk: so

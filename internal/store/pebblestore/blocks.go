@@ -26,6 +26,7 @@ type eventReader struct {
 	directory           *directory
 	decoder             eventlog.Decoder
 	none                span // of escalations: there are none in it
+	asked               int  // devices of operators whose entries were read
 }
 
 func newEventReader(ctx context.Context, s *Store, t *tenant) *eventReader {

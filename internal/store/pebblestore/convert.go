@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -169,7 +168,6 @@ type conversion struct {
 	store *Store
 	batch *pebble.Batch
 	part  uint64
-	hours map[andon.PersonID]map[uint32][]uint32 // of the part
 	of    *tenant
 	from  key // of what the part is made from
 }
@@ -182,7 +180,6 @@ func (c *conversion) tenant(ctx context.Context, t *tenant) error {
 	}
 	defer it.close()
 	c.of, c.from = t, bytes.Clone(prefix)
-	c.hours = map[andon.PersonID]map[uint32][]uint32{}
 	for ok := it.First(); ok; {
 		day, rest, whole := takeNumber(it.Key()[len(prefix):])
 		id, _, named := takeText(rest)
@@ -255,15 +252,7 @@ func (c *conversion) entry(
 		Time: at, State: state, Operator: e.Operator,
 		Message: []byte(e.Message), Attributes: []byte(e.Attributes),
 	})
-	if e.Operator == "" {
-		return nil
-	}
-	of := c.hours[e.Operator]
-	if of == nil {
-		of = map[uint32][]uint32{}
-		c.hours[e.Operator] = of
-	}
-	of[at.Hour()] = append(of[at.Hour()], device)
+	c.note(device, c.entries[len(c.entries)-1:])
 	return nil
 }
 
@@ -271,12 +260,8 @@ func (c *conversion) entry(
 func (c *conversion) commit(behind key, day uint32) error {
 	// Behind all sequences of rounds, so that no round writes a posting in its place.
 	c.sequence = 1<<(8*sequenceBytes-1) | c.part
-	for operator, hours := range c.hours {
-		for _, hour := range slices.Sorted(maps.Keys(hours)) {
-			if err := c.posting(c.of.number, operator, hour, hours[hour]); err != nil {
-				return err
-			}
-		}
+	if err := c.postings(c.of.number); err != nil {
+		return err
 	}
 	c.sequence = 0 // every later delivery counts before those of blocks
 	c.part++
@@ -294,6 +279,5 @@ func (c *conversion) commit(behind key, day uint32) error {
 	}
 	_ = c.batch.Close()
 	c.batch, c.from = c.store.db.NewBatch(), behind
-	c.hours = map[andon.PersonID]map[uint32][]uint32{}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/eventlog"
@@ -64,25 +65,42 @@ func (h *heads) full() bool {
 	return h.live.Bytes() >= h.most/2
 }
 
-// awaitRoom waits while the live head is full and a round is settling the other one.
+// roomPatience is how long a write waits for a round before it has begun. A round that takes longer,
+// or fails again and again, is not to hold clients up: they are told to come back.
+const roomPatience = time.Second
+
+// awaitRoom waits while the live head is full and a round is settling the other one. It is Busy
+// where that takes longer than roomPatience.
 func (h *heads) awaitRoom(ctx context.Context, s *Store) error {
-	for {
-		h.mu.RLock()
-		ended := h.ended
-		if h.frozen == nil || h.live.Bytes() < h.most/2 {
-			ended = nil
-		}
-		h.mu.RUnlock()
-		if ended == nil {
-			return nil
-		}
+	ended := h.crowded()
+	if ended == nil {
+		return nil
+	}
+	patience := time.NewTimer(roomPatience)
+	defer patience.Stop()
+	for ; ended != nil; ended = h.crowded() {
 		s.checkpoints.want() // the round may have failed
 		select {
 		case <-ended:
+		case <-patience.C:
+			return andon.Errorf(andon.Busy, "entries arrive faster than they are settled in blocks: "+
+				"try again in a second")
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
+	return nil
+}
+
+// crowded returns what ends with the round while the live head is full and the other one is being
+// settled; nil: there is room.
+func (h *heads) crowded() <-chan struct{} {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	if h.frozen == nil || h.live.Bytes() < h.most/2 {
+		return nil
+	}
+	return h.ended
 }
 
 // freeze begins a round, unless one that failed is to be done again: all rows before a sequence are
@@ -190,11 +208,18 @@ func (v headView) hours(tenant uint32, operator andon.PersonID) []uint32 {
 }
 
 // devices returns the devices of an operator in an hour, some more than once.
-func (v headView) devices(tenant uint32, operator andon.PersonID, hour uint32) (all []uint32) {
+func (v headView) devices(tenant uint32, operator andon.PersonID, hour uint32) (all []inHour) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
+	const last = 3_600_000 - 1 // millisecond
 	for _, h := range v.heads {
-		all = append(all, h.HourDevices(tenant, operator, hour)...)
+		for _, device := range h.HourDevices(tenant, operator, hour) {
+			d := inHour{device: device, newest: last}
+			if t, ok := h.Newest(tenant, device); ok && t.Hour() == hour {
+				d.newest = milliOf(t)
+			}
+			all = append(all, d)
+		}
 	}
 	return all
 }

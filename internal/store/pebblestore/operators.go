@@ -2,41 +2,79 @@ package pebblestore
 
 import (
 	"bytes"
+	"cmp"
+	"container/heap"
 	"encoding/binary"
 	"iter"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/andonhq/andon"
 )
 
-// A posting says which devices may have entries of an operator in an hour: their numbers in
-// ascending order, each as a count from the one before. Rounds write it, and a large one in parts.
+// A posting says which devices may have entries of an operator in an hour, and between which times:
+// for each its number, as a count from the one before, the millisecond of its oldest entry in that
+// hour, and how many more until that of its newest. Rounds write it, and a large one in parts.
 const postingDevices = 4096 // of one part
 
-func appendPosting(b []byte, numbers []uint32) []byte {
+// inHour is a device with entries of an operator in an hour.
+type inHour struct {
+	device         uint32
+	oldest, newest uint32 // milliseconds of the hour
+}
+
+const milli = andon.Time(time.Millisecond / time.Microsecond)
+
+// milliOf returns the millisecond of its hour that a time is in.
+func milliOf(t andon.Time) uint32 { return uint32((t - andon.HourStart(t.Hour())) / milli) }
+
+// joined puts devices into ascending order, each once.
+func joined(devices []inHour) []inHour {
+	slices.SortFunc(devices, func(a, b inHour) int { return cmp.Compare(a.device, b.device) })
+	all := devices[:0]
+	for _, d := range devices {
+		last := len(all) - 1
+		if last < 0 || all[last].device != d.device {
+			all = append(all, d)
+			continue
+		}
+		all[last].oldest = min(all[last].oldest, d.oldest)
+		all[last].newest = max(all[last].newest, d.newest)
+	}
+	return all
+}
+
+func appendPosting(b []byte, devices []inHour) []byte {
 	last := uint32(0)
-	for _, n := range numbers {
-		b, last = binary.AppendUvarint(b, uint64(n-last)), n
+	for _, d := range devices {
+		b = binary.AppendUvarint(b, uint64(d.device-last))
+		b = binary.AppendUvarint(b, uint64(d.oldest))
+		b = binary.AppendUvarint(b, uint64(d.newest-d.oldest))
+		last = d.device
 	}
 	return b
 }
 
-func readPosting(numbers []uint32, value []byte) ([]uint32, error) {
+func readPosting(devices []inHour, value []byte) ([]inHour, error) {
 	for last := uint64(0); len(value) > 0; {
 		n, rest, ok := takeCount(value)
-		if last += n; !ok || last > math.MaxUint32 {
-			return numbers, errDamaged
+		oldest, rest, ok2 := takeCount(rest)
+		more, rest, ok3 := takeCount(rest)
+		last += n
+		if !ok || !ok2 || !ok3 || last > math.MaxUint32 || max(oldest, more) >= 1<<31 {
+			return devices, errDamaged
 		}
-		numbers, value = append(numbers, uint32(last)), rest
+		devices = append(devices, inHour{uint32(last), uint32(oldest), uint32(oldest + more)})
+		value = rest
 	}
-	return numbers, nil
+	return devices, nil
 }
 
 // hourOf is an hour, and the devices that an operator may have entries of in it.
 type hourOf struct {
 	hour    uint32
-	devices []logged
+	devices []inHour
 }
 
 // operatorHours returns the hours of an operator within a query's span, in its order: those of
@@ -75,7 +113,7 @@ func (r *eventReader) operatorHours(
 			if len(rest) > 0 && rest[0] == p.hour {
 				rest = rest[1:]
 			}
-			if !yield(r.ofHour(operator, p.hour, p.numbers), nil) {
+			if !yield(r.ofHour(operator, p.hour, p.devices), nil) {
 				return
 			}
 		}
@@ -83,44 +121,27 @@ func (r *eventReader) operatorHours(
 	}
 }
 
-// ofHour joins the devices of postings with those of the heads. A device that was purged has no
-// place any more.
-func (r *eventReader) ofHour(operator andon.PersonID, hour uint32, numbers []uint32) hourOf {
-	numbers = append(numbers, r.heads.devices(r.tenant.number, operator, hour)...)
-	slices.Sort(numbers)
-	numbers = slices.Compact(numbers)
-	h := hourOf{hour: hour, devices: make([]logged, 0, len(numbers))}
-	r.store.mu.RLock()
-	defer r.store.mu.RUnlock()
-	for _, n := range numbers {
-		if slot := r.tenant.slot(n); slot != nil {
-			h.devices = append(h.devices, r.numbered(slot.Shown().ID, n))
-		}
-	}
-	return h
-}
-
-// posted is an hour of postings, all parts of it.
-type posted struct {
-	hour    uint32
-	numbers []uint32
+// ofHour joins the devices of postings with those of the heads.
+func (r *eventReader) ofHour(operator andon.PersonID, hour uint32, devices []inHour) hourOf {
+	devices = append(devices, r.heads.devices(r.tenant.number, operator, hour)...)
+	return hourOf{hour, joined(devices)}
 }
 
 // postings returns what is on the disk of the hours of an operator, from a first to a last one.
 func (r *eventReader) postings(
 	operator andon.PersonID, first, last uint32, order andon.Order,
-) iter.Seq2[posted, error] {
+) iter.Seq2[hourOf, error] {
 	prefix := newKey(tablePosting, r.tenant.number).text(string(operator))
 	from := bytes.Clone(prefix.number(first))
-	return func(yield func(posted, error) bool) {
+	return func(yield func(hourOf, error) bool) {
 		it, err := newIterator(r.ctx, r.store.db, from, prefix.number(last).end())
 		if err != nil {
-			yield(posted{}, err)
+			yield(hourOf{}, err)
 			return
 		}
 		defer it.close()
 		start, move := it.byTime(order)
-		var p posted
+		var p hourOf
 		for ok := start(); ok; ok = move() {
 			hour, _, whole := takeNumber(it.Key()[len(prefix):])
 			value, err := it.ValueAndErr()
@@ -128,29 +149,30 @@ func (r *eventReader) postings(
 				err = errDamaged
 			}
 			if err == nil && hour != p.hour {
-				if len(p.numbers) > 0 && !yield(p, nil) {
+				if len(p.devices) > 0 && !yield(p, nil) {
 					return
 				}
-				p = posted{hour: hour}
+				p = hourOf{hour: hour}
 			}
 			if err == nil {
-				p.numbers, err = readPosting(p.numbers, value)
+				p.devices, err = readPosting(p.devices, value)
 			}
 			if err != nil {
-				yield(posted{}, err)
+				yield(hourOf{}, err)
 				return
 			}
 		}
 		if err := it.Error(); err != nil {
-			yield(posted{}, err)
-		} else if len(p.numbers) > 0 {
+			yield(hourOf{}, err)
+		} else if len(p.devices) > 0 {
 			yield(p, nil)
 		}
 	}
 }
 
-// hour returns the entries of an operator in an hour, in the query's order, at most most of them.
-// What can't be among those any more is not read, so memory and work are bounded.
+// hour returns the entries of an operator in an hour, in the query's order, at most most of them. It
+// reads device by device, first those with what may come first, and ends where the next one can have
+// nothing among these any more: so work follows the answer, not the number of devices.
 func (r *eventReader) hour(
 	h hourOf, operator andon.PersonID, q *andon.EventQuery, most int,
 ) ([]hit, error) {
@@ -158,22 +180,20 @@ func (r *eventReader) hour(
 	first, last := andon.HourStart(h.hour), andon.HourStart(h.hour+1)-1
 	within.Span = q.Span.Since(first).Until(last)
 	var all []hit
-	for i := range h.devices {
-		d := &h.devices[i]
-		// All of the device's entries: whose they are is known only once they are read.
-		hits, err := r.fromBlocks(
-			r.fromHeads(d, &within, math.MaxInt), d, first.Day(), &within, math.MaxInt)
-		if err != nil {
+	enough := most // hits with which it is worth looking which are the first
+	for rest := newByBound(h, q.Order); rest.Len() > 0; {
+		d := heap.Pop(rest).(inHour)
+		if rest.beyond(d, within.Rest()) {
+			break
+		}
+		var err error
+		if all, err = r.ofOperator(all, d.device, operator, first.Day(), &within); err != nil {
 			return nil, err
 		}
-		for _, hit := range firstHits(hits, q.Order, math.MaxInt) {
-			if hit.event.Operator == operator {
-				all = append(all, hit)
-			}
-		}
-		if len(all)/2 >= most {
+		if len(all) >= enough {
 			all = firstHits(all, q.Order, most)
-			within.Span = upTo(within.Span, all[most-1].key.Time, q.Order)
+			within.Span = upTo(within.Span, all[len(all)-1].key.Time, q.Order)
+			enough = most + most/4 + 1
 		}
 	}
 	all = firstHits(all, q.Order, most)
@@ -183,4 +203,65 @@ func (r *eventReader) hour(
 		}
 	}
 	return all, nil
+}
+
+// byBound is a heap of the devices of an hour: first those whose entries may come first.
+type byBound struct {
+	hourOf
+	order andon.Order
+}
+
+func newByBound(h hourOf, order andon.Order) *byBound {
+	b := &byBound{h, order}
+	heap.Init(b)
+	return b
+}
+
+func (b *byBound) Len() int      { return len(b.devices) }
+func (b *byBound) Swap(i, j int) { b.devices[i], b.devices[j] = b.devices[j], b.devices[i] }
+func (b *byBound) Push(any)      {} // nothing comes back
+func (b *byBound) Less(i, j int) bool {
+	if b.order == andon.Desc {
+		return b.devices[i].newest > b.devices[j].newest
+	}
+	return b.devices[i].oldest < b.devices[j].oldest
+}
+
+// Pop is of heap.Interface.
+func (b *byBound) Pop() any {
+	last := len(b.devices) - 1
+	d := b.devices[last]
+	b.devices = b.devices[:last]
+	return d
+}
+
+// beyond reports whether neither a device nor those behind it have entries within a span.
+func (b *byBound) beyond(d inHour, span andon.Span) bool {
+	begin := andon.HourStart(b.hour)
+	if b.order == andon.Desc {
+		return begin+andon.Time(d.newest+1)*milli <= span.From
+	}
+	return span.To != 0 && begin+andon.Time(d.oldest)*milli > span.To
+}
+
+// ofOperator appends the entries of a device that are of an operator. All of its entries are read:
+// whose they are is known only then. A device that was purged has no place any more.
+func (r *eventReader) ofOperator(
+	all []hit, number uint32, operator andon.PersonID, day uint32, q *andon.EventQuery,
+) ([]hit, error) {
+	r.store.mu.RLock()
+	slot := r.tenant.slot(number)
+	r.store.mu.RUnlock()
+	if slot == nil {
+		return all, nil
+	}
+	r.asked++
+	d := r.numbered(slot.Shown().ID, number)
+	hits, err := r.fromBlocks(r.fromHeads(&d, q, math.MaxInt), &d, day, q, math.MaxInt)
+	for _, hit := range firstHits(hits, q.Order, math.MaxInt) {
+		if hit.event.Operator == operator {
+			all = append(all, hit)
+		}
+	}
+	return all, err
 }

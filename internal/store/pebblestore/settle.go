@@ -1,6 +1,8 @@
 package pebblestore
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/andonhq/andon"
@@ -15,8 +17,22 @@ type settling struct {
 	put      func(k key, value []byte) error
 	blocks   eventlog.Encoder
 	entries  []eventlog.Entry
+	hours    map[personHour]*posted // of the tenant
+	last     *posted
 	key      key
 	value    []byte
+}
+
+// personHour is an hour of an operator.
+type personHour struct {
+	operator andon.PersonID
+	hour     uint32
+}
+
+// posted are the devices with entries of an operator in an hour.
+type posted struct {
+	personHour
+	devices []inHour
 }
 
 // settle settles the frozen head. The caller holds checkpoints.running, so no tenant is deleted and
@@ -38,6 +54,7 @@ func (s *Store) settle(tenants []*tenant) error {
 func (x *settling) devices(tenant uint32) error {
 	for device := range uint32(x.head.Devices(tenant)) {
 		x.gather(tenant, device)
+		x.note(device, x.entries)
 		for rest := x.entries; len(rest) > 0; {
 			day, n := rest[0].Time.Day(), 1
 			for n < len(rest) && rest[n].Time.Day() == day {
@@ -92,28 +109,58 @@ func (x *settling) day(tenant, device, day uint32, entries []eventlog.Entry) err
 	return x.put(x.key, nil)
 }
 
+// note remembers in which hours a device has entries of whom.
+func (x *settling) note(device uint32, entries []eventlog.Entry) {
+	for i := range entries {
+		e := &entries[i]
+		if e.Operator == "" {
+			continue
+		}
+		x.find(personHour{e.Operator, e.Time.Hour()})
+		list, at := x.last.devices, milliOf(e.Time)
+		if n := len(list) - 1; n >= 0 && list[n].device == device {
+			list[n].oldest, list[n].newest = min(list[n].oldest, at), max(list[n].newest, at)
+			continue
+		}
+		x.last.devices = append(list, inHour{device, at, at})
+	}
+}
+
+// find makes last that of an hour, which nearly always is the one that it was.
+func (x *settling) find(of personHour) {
+	if x.last != nil && x.last.personHour == of {
+		return
+	}
+	if x.hours == nil {
+		x.hours = map[personHour]*posted{}
+	}
+	if x.last = x.hours[of]; x.last == nil {
+		x.last = &posted{personHour: of}
+		x.hours[of] = x.last
+	}
+}
+
 // postings writes in which hours which devices have entries of an operator.
 func (x *settling) postings(tenant uint32) error {
-	for _, operator := range x.head.Operators(tenant) {
-		for _, hour := range x.head.Hours(tenant, operator) {
-			devices := slices.Clone(x.head.HourDevices(tenant, operator, hour))
-			if err := x.posting(tenant, operator, hour, devices); err != nil {
-				return err
-			}
+	byName := func(a, b *posted) int {
+		return cmp.Or(cmp.Compare(a.operator, b.operator), cmp.Compare(a.hour, b.hour))
+	}
+	for _, of := range slices.SortedFunc(maps.Values(x.hours), byName) {
+		if err := x.posting(tenant, of.personHour, joined(of.devices)); err != nil {
+			return err
 		}
 	}
+	clear(x.hours)
+	x.last = nil
 	return nil
 }
 
-// posting writes the devices of an operator in an hour, which it puts into order.
-func (x *settling) posting(
-	tenant uint32, operator andon.PersonID, hour uint32, devices []uint32,
-) error {
-	slices.Sort(devices)
+// posting writes the devices of an operator in an hour.
+func (x *settling) posting(tenant uint32, of personHour, devices []inHour) error {
 	part := uint64(0)
-	for some := range slices.Chunk(slices.Compact(devices), postingDevices) {
+	for some := range slices.Chunk(devices, postingDevices) {
 		x.value = appendPosting(x.value[:0], some)
-		x.key = x.key.begin(tablePosting, tenant).text(string(operator)).number(hour).
+		x.key = x.key.begin(tablePosting, tenant).text(string(of.operator)).number(of.hour).
 			short(x.sequence, sequenceBytes).short(part, 2)
 		if err := x.put(x.key, x.value); err != nil {
 			return err

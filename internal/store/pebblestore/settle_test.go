@@ -186,6 +186,39 @@ func TestRoundIsDoneAgain(t *testing.T) {
 	}
 }
 
+// TestSlowRoundIsNotAwaited: where a round does not end, writes that find the head full are refused
+// in about a second, not held up, and go on once it has ended.
+func TestSlowRoundIsNotAwaited(t *testing.T) {
+	s, err := Open("store", Options{FS: vfs.NewMem(), Reserve: 1, head: 8 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	s.checkpoints.running.Lock() // no round begins, or ends
+	s.heads.freeze(s.order.next)
+	n := 0
+	write := func() error {
+		n++
+		events := warnings(50)
+		for i := range events {
+			events[i].Time += andon.Time(n)
+		}
+		return s.Append(t.Context(), andon.DefaultTenant, 1, events)
+	}
+	for err == nil && n < 1000 {
+		err = write()
+	}
+	if andon.KindOf(err) != andon.Busy {
+		t.Fatalf("write %d: %v, want Busy", n, err)
+	}
+	s.checkpoints.running.Unlock()
+	for err = write(); andon.KindOf(err) == andon.Busy; err = write() {
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // TestManyStatesAtOneInstant: an instant is in one block, however many entries it has.
 func TestManyStatesAtOneInstant(t *testing.T) {
 	s := openMem(t, vfs.NewCrashableMem())
