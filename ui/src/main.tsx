@@ -18,5 +18,9 @@ startRoutes();
 startClock();
 startAlarms();
 startSound();
-void readSession();
-render(<App />, document.getElementById("board")!);
+
+/** A server that does not say soon whether a token is needed is not waited for. */
+const patience = new Promise((resolve) => setTimeout(resolve, 1500));
+void Promise.race([readSession(), patience]).then(() => {
+  render(<App />, document.getElementById("board")!);
+});

@@ -70,6 +70,10 @@ export class DeviceModel {
   usual = signal("24h");
   private end = new AbortController();
   private due: ReturnType<typeof setTimeout> | undefined;
+  /** How often the stream has spoken: an answer that was asked for before that is stale. */
+  private spoken = 0;
+  /** Of two questions about the past, the later one counts, whichever is answered first. */
+  private turn = 0;
 
   constructor(
     readonly id: string,
@@ -83,6 +87,7 @@ export class DeviceModel {
   /** Opens the stream first and then asks, so that no change falls between the two. */
   start(): () => void {
     pagePhase.value = "loading";
+    let rounds = 0;
     const close = follow({
       query: { device: this.id },
       opened: () => void this.refresh(),
@@ -97,8 +102,10 @@ export class DeviceModel {
       },
     });
     const timer = setInterval(() => {
-      if (!document.hidden) void this.refresh();
-    }, refreshEvery);
+      if (document.hidden) return;
+      // Without a feed only asking tells, so it is done more often.
+      if (pagePhase.peek() === "polling" || ++rounds % 4 === 0) void this.refresh();
+    }, refreshEvery / 4);
     return () => {
       pagePhase.value = undefined;
       close();
@@ -112,6 +119,7 @@ export class DeviceModel {
     if (type === "state") {
       const d = JSON.parse(data) as Device;
       if (d.device !== this.id) return;
+      this.spoken++;
       this.now.value = d;
       this.absent.value = false;
     }
@@ -140,27 +148,32 @@ export class DeviceModel {
   }
 
   private async readNow(): Promise<void> {
+    const spoken = this.spoken;
     try {
-      this.now.value = await this.ask<Device>(this.path);
+      const d = await this.ask<Device>(this.path);
+      if (spoken !== this.spoken) return;
+      this.now.value = d;
       this.absent.value = false;
     } catch (error) {
       if (!(error instanceof Problem) || error.status !== 404) throw error;
+      if (spoken !== this.spoken) return;
       this.now.value = undefined;
       this.absent.value = true;
     }
   }
 
   private async readPast(): Promise<void> {
-    const window = this.window;
+    const [window, turn] = [this.window, ++this.turn];
     const span = { from: iso(window.from), to: iso(window.to) };
     const some = <T>(what: string, most: number) =>
-      all<T>(`${this.path}/${what}`, span, most, this.end.signal);
+      all<T>(`${this.path}/${what}`, span, most, this.end.signal).catch(orNothing<T>);
     const [intervals, entries, readings, assignments] = await Promise.all([
       some<Interval>("intervals", mostEntries),
       some<Entry>("events", mostEntries),
       some<Reading>("readings", mostReadings),
       some<Assignment>("assignments", 1000),
     ]);
+    if (turn !== this.turn) return;
     this.past.value = {
       window,
       runs: intervals.items.map((i) => this.run(i)),
@@ -174,7 +187,9 @@ export class DeviceModel {
   }
 
   private async readUsual(): Promise<void> {
-    const last = await this.ask<{ items: Interval[] }>(`${this.path}/intervals?limit=${usualRuns}`);
+    const last = await this.ask<{ items: Interval[] }>(
+      `${this.path}/intervals?limit=${usualRuns}`,
+    ).catch(orNothing<Interval>);
     const oldest = last.items.at(-1);
     this.usual.value = usualRange(oldest && Date.parse(oldest.from), now.peek());
   }
@@ -204,6 +219,12 @@ export class DeviceModel {
   get silentAfter(): number {
     return parseDuration(this.settings.value?.silent_after ?? "15m") || 900;
   }
+}
+
+/** What a store can't serve is left out; the rest of the page is still of use. */
+function orNothing<T>(error: unknown): { items: T[]; cut: boolean } {
+  if (error instanceof Problem && error.status === 501) return { items: [], cut: false };
+  throw error;
 }
 
 const iso = (t: number) => new Date(t).toISOString();

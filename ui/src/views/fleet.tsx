@@ -1,5 +1,6 @@
 import { useEffect } from "preact/hooks";
 import { tenant } from "../net/api";
+import { tokenRequired } from "../net/session";
 import { fleet, link, startFleet, version } from "../state/live";
 import { FleetMap } from "./map";
 import { Blank, Notice } from "./parts";
@@ -47,15 +48,23 @@ function Waiting() {
   );
 }
 
-const example = `curl -H 'Content-Type: application/json' \\
-  -d '{"device":"press-7","state":"WARNING1","message":"overheat"}' \\
-  ${location.origin}/api/v1/events`;
+/** What to type to send an event here, in the words of a shell. */
+function example(): string {
+  const quoted = `'${tenant.value.replaceAll("'", `'\\''`)}'`;
+  const options = [
+    "-H 'Content-Type: application/json'",
+    ...(tokenRequired.value ? [`-H "Authorization: Bearer $(cat token)"`] : []),
+    ...(tenant.value === "default" ? [] : [`-H Andon-Tenant:${quoted}`]),
+    `-d '{"device":"press-7","state":"WARNING1","message":"overheat"}'`,
+  ];
+  return ["curl", ...options, `${location.origin}/api/v1/events`].join(" \\\n  ");
+}
 
 function NoDevices() {
   return (
     <Blank title="No device has reported yet">
       <p>It appears here by itself with its first event. To send one:</p>
-      <pre>{example}</pre>
+      <pre>{example()}</pre>
       <p>
         <a href="/docs" target="_blank">
           How devices report

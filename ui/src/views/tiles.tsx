@@ -58,11 +58,11 @@ function StateTile({ tile: { def, index, count }, rank }: { tile: Tile; rank: st
   );
 }
 
-/** A number that stays within its tile: from five characters on it is the smaller the longer. */
+/** A number that stays within its tile: the style sheet needs to know how long it is. */
 function Count({ of }: { of: number }) {
   const text = countText(of);
   return (
-    <span class="count" data-count={of} style={{ "--fit": Math.min(1, 4.6 / text.length) } as CSSProperties}>
+    <span class="count" data-count={of} style={{ "--chars": text.length } as CSSProperties}>
       {text}
       <span class="sr">{of === 1 ? " device " : " devices "}</span>
     </span>
@@ -74,7 +74,12 @@ function Longest({ index, severity }: { index: number; severity: number }) {
   version.value;
   const cell = fleet.trouble.longest(severity, (c) => fleet.state[c] === index);
   if (cell === undefined) return null;
-  return <span class="longest">longest {duration(now.value / 1000 - fleet.since[cell])}</span>;
+  return (
+    <span class="longest">
+      <span class="word">longest </span>
+      {duration(now.value / 1000 - fleet.since[cell])}
+    </span>
+  );
 }
 
 function SilentTile({ count }: { count: number }) {

@@ -23,8 +23,10 @@ export function Wall() {
   version.value;
   const [rows, list] = useRowsThatFit();
   const pages = Math.min(mostPages, Math.max(1, Math.ceil(fleet.trouble.size / rows)));
-  const scene = useScene(fleet.partial ? pages : pages + 1);
-  const onMap = scene >= pages;
+  const only = query.value.show; // "trouble" or "map": for a hall with a television for each
+  const scenes = fleet.partial || only === "trouble" ? pages : pages + 1;
+  const scene = useScene(scenes);
+  const onMap = !fleet.partial && (only === "map" || scene >= pages);
   const old = link.value.phase === "lost" || link.value.phase === "failed";
   return (
     <main id="main" class={`wall ${old ? "old" : ""}`} data-view="wall" data-scene={onMap ? "map" : "trouble"}>
@@ -42,7 +44,7 @@ export function Wall() {
         <div class="scene waiting">{link.value.phase === "loading" && "Loading the fleet…"}</div>
       )}
       <footer>
-        {Array.from({ length: fleet.partial ? pages : pages + 1 }, (_, i) => (
+        {Array.from({ length: only === "map" ? 0 : scenes }, (_, i) => (
           <i key={i} class={i === scene ? "here" : ""} />
         ))}
         <span class="turn">
