@@ -1,3 +1,4 @@
+import { availableParallelism, loadavg } from "node:os";
 import type { CDPSession, Page } from "@playwright/test";
 import { Board } from "../board.ts";
 import { Load } from "../load.ts";
@@ -8,12 +9,14 @@ const changes = 1000; // a second
 const long = process.env.ANDON_LONG === "1";
 const seconds = long ? 300 : 60;
 const most = 20; // ms that 95 of 100 frames may take
+const crowded = 3; // who waits for each core: more is a machine that others use
 
 // A trace would film the page, which takes more time than the page itself.
 test.use({ trace: "off", screenshot: "off" });
 test.setTimeout(1000 * (600 + 4 * seconds));
 
-test("100,000 devices with 1,000 changes a second", async ({ page, tenant }) => {
+test("100,000 devices with 1,000 changes a second", async ({ browser, page, tenant }) => {
+  const processes = await browser.newBrowserCDPSession();
   const load = new Load(tenant, devices);
   await load.fill();
   const board = new Board(page, tenant);
@@ -29,9 +32,10 @@ test("100,000 devices with 1,000 changes a second", async ({ page, tenant }) => 
   await board.open();
   const cdp = await page.context().newCDPSession(page);
   await frames(page, 15); // it warms up
-  const before = await state(cdp);
+  const before = await state(cdp, processes);
   const times = await frames(page, seconds);
-  const after = await state(cdp);
+  const after = await state(cdp, processes);
+  const waiting = (loadavg()[0] ?? 0) / availableParallelism();
   await load.stop();
   const rate = load.rate;
 
@@ -50,16 +54,20 @@ test("100,000 devices with 1,000 changes a second", async ({ page, tenant }) => 
     `of a page with a single cell, before: ${first}`,
     `of a page with a single cell, after: ${second}`,
     `CPU time of the main thread: ${busy(before, after)}`,
+    `CPU time of the browser: ${perSecond(before, after, "all").toFixed(0)} ms a second`,
+    `the machine: ${availableParallelism()} cores, ${waiting.toFixed(1)} processes for each`,
     `heap: ${mb(before.heap)} before, ${mb(after.heap)} after; nodes: ${before.nodes}, ${after.nodes}`,
   ].join("\n");
   console.log(report);
 
   expect(rate).toBeGreaterThan(0.9 * changes);
-  // A machine that can't show a single cell in time is no measure of the board.
+  // A machine that can't show a single cell in time, or that others use, is no measure of the board.
   const allowed = Math.max(most, 1.5 * first.p95, 1.5 * second.p95);
-  expect.soft(times.p95, report).toBeLessThan(allowed);
-  // This does not depend on what else runs on the machine.
+  if (waiting < crowded) expect.soft(times.p95, report).toBeLessThan(allowed);
+  else console.log("the times of frames are not judged: others use this machine");
+  // These do not depend on what else runs on the machine.
   expect.soft(perSecond(before, after, "task"), report).toBeLessThan(300);
+  expect.soft(perSecond(before, after, "all"), report).toBeLessThan(900);
   expect.soft(after.heap, report).toBeLessThan(1.1 * before.heap + 4e6);
   expect.soft(after.nodes, report).toBeLessThan(1.2 * before.nodes + 1000);
 });
@@ -134,13 +142,15 @@ interface State {
   script: number;
   layout: number;
   style: number;
+  all: number; // of all processes of the browser
 }
 
 /** state asks once the garbage is collected. */
-async function state(cdp: CDPSession): Promise<State> {
+async function state(cdp: CDPSession, processes: CDPSession): Promise<State> {
   await cdp.send("Performance.enable", { timeDomain: "threadTicks" });
   for (let i = 0; i < 2; i++) await cdp.send("HeapProfiler.collectGarbage");
   const { metrics } = await cdp.send("Performance.getMetrics");
+  const { processInfo } = await processes.send("SystemInfo.getProcessInfo");
   const of = (name: string) => metrics.find((m) => m.name === name)?.value ?? NaN;
   return {
     heap: of("JSHeapUsedSize"),
@@ -150,12 +160,13 @@ async function state(cdp: CDPSession): Promise<State> {
     script: of("ScriptDuration"),
     layout: of("LayoutDuration"),
     style: of("RecalcStyleDuration"),
+    all: processInfo.reduce((sum, p) => sum + p.cpuTime, 0),
   };
 }
 
-type Work = "task" | "script" | "layout" | "style";
+type Work = "task" | "script" | "layout" | "style" | "all";
 
-/** perSecond is how many milliseconds of a second the main thread worked on something. */
+/** perSecond is how many milliseconds of a second were spent on something. */
 function perSecond(before: State, after: State, on: Work): number {
   return (1000 * (after[on] - before[on])) / (after.at - before.at);
 }
