@@ -48,10 +48,14 @@ func readsOf(
 		"OperatorEvents":   func() error { return errOf(s.OperatorEvents(ctx, id, "Liz", q)) },
 		"SupervisorEvents": func() error { return errOf(s.SupervisorEvents(ctx, id, "Sara", q)) },
 		"EscalatedEntries": func() error { return errOf(s.EscalatedEntries(ctx, id, "d1", q)) },
-		"Names":            func() error { return errOf(s.Names(ctx, id, andon.NameQuery{Limit: 1})) },
-		"Device":           func() error { return second(s.Device(ctx, id, "d1")) },
-		"Devices":          func() error { return errOf(s.Devices(ctx, id, andon.DeviceQuery{Limit: 1})) },
-		"Counts":           func() error { return second(s.Counts(ctx, id, 0)) },
+		"Names": func() error {
+			return errOf(s.Names(ctx, id, andon.NameQuery{Limit: 1}))
+		},
+		"Device": func() error { return second(s.Device(ctx, id, "d1")) },
+		"Devices": func() error {
+			return errOf(s.Devices(ctx, id, andon.DeviceQuery{Limit: 1}))
+		},
+		"Counts": func() error { return second(s.Counts(ctx, id, 0)) },
 		"Had": func() error {
 			_, _, err := s.Had(ctx, id)
 			return err

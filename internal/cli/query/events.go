@@ -24,7 +24,7 @@ func queryEvents(p *command.Program) *cobra.Command {
 	q.selectFlags(cmd)
 	return q.asks(cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		if len(args) == 0 {
-			return show(q, command.EventColumns[andon.Event](), c.Events(ctx, q.selected))
+			return show(q, command.EventColumns(), c.Events(ctx, q.selected))
 		}
 		id, err := command.DeviceArg(args[0])
 		if err != nil {

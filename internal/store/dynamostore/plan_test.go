@@ -3,6 +3,7 @@ package dynamostore
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/plan"
+	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // planned is the traffic of a plan: events of so many bytes, and readings of three metrics.
@@ -47,7 +49,7 @@ func writesOf(l *plan.Layout, per plan.Per) map[string]plan.ItemWrite {
 func TestPlannedItems(t *testing.T) {
 	sample, all := planned(t, 300)
 	own, reference := &all[0], &all[1]
-	hash := len(messageID(&sample.Reading))
+	hash := len(strconv.FormatUint(shared.MessageHash(&sample.Reading), 36))
 	const (
 		device  = len("DeviceID" + "default#line-07/press-0000123")
 		key     = device + len("State#Date"+"NORMAL#2026-01-01T00:05:00.123456Z")

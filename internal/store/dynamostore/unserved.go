@@ -30,8 +30,6 @@ func wordsOf(method string) string {
 	switch method {
 	case "Devices":
 		return "lists of devices"
-	case "TenantEvents":
-		return "entries of all devices in one list"
 	case "Counts":
 		return "counts of devices"
 	case "Names":

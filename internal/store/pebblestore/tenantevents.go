@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/seq"
 )
 
 // The entries of all devices have no order of their own on the disk: blocks stand by day and
