@@ -55,9 +55,9 @@ type Log interface {
 		ctx context.Context, tenant TenantID, supervisor PersonID, q EventQuery,
 	) iter.Seq2[Event, error]
 
-	// TenantEvents returns entries of all devices, in the order of EventKey. A store that would have
-	// to ask each device declares no TenantEvents and answers Unsupported. It holds only as much of
-	// a long answer in memory as a page has.
+	// TenantEvents returns entries of all devices, in the order of EventKey. A store that would
+	// have to ask each device declares no TenantEvents and answers Unsupported. It holds only as
+	// much of a long answer in memory as a page has.
 	TenantEvents(ctx context.Context, tenant TenantID, q EventQuery) iter.Seq2[Event, error]
 
 	// EscalatedEntries returns the entries of a device that were ever escalated, with all their

@@ -85,7 +85,7 @@ func (o *overload) open(connections int, rate float64, length time.Duration) tim
 			return false
 		}
 		if wait := due - time.Since(from); wait > 0 {
-			time.Sleep(wait)
+			<-time.After(wait)
 			o.mu.Lock()
 			o.late = append(o.late, time.Since(from)-due)
 			o.mu.Unlock()
@@ -173,6 +173,7 @@ func (s *caller) send() int {
 		s.close()
 		return http.StatusTooManyRequests
 	}
+	defer answer.Body.Close()
 	_, _ = io.Copy(io.Discard, answer.Body)
 	if answer.Close {
 		s.close()

@@ -19,8 +19,8 @@ const (
 // keeper keeps events, as a store or as a baseline.
 type keeper func(ctx context.Context, received andon.Time, events []andon.Event) error
 
-// keep does what the intake does with events that it has admitted, again where the store is busy, as
-// a client does.
+// keep does what the intake does with events that it has admitted, again where the store is busy,
+// as a client does.
 func (r *run) keep(ctx context.Context, received andon.Time, events []andon.Event) error {
 	for {
 		err := r.subject.Store.Append(ctx, r.Tenant, received, events)

@@ -180,7 +180,8 @@ func (h *Head) Sorted(tenant, device uint32) bool {
 	return t == nil || !t.unsorted[device]
 }
 
-// Newest returns the time of a device's newest entry, if that is known without a look at all of them.
+// Newest returns the time of a device's newest entry, if that is known without a look at all of
+// them.
 func (h *Head) Newest(tenant, device uint32) (t andon.Time, known bool) {
 	of := h.tenants[tenant]
 	if of == nil || int(device) >= len(of.chains) || of.chains[device] == 0 || of.unsorted[device] {

@@ -45,8 +45,8 @@ type waiter struct {
 }
 
 const (
-	// workAim is how long admitted work may take before less is let in, and how long work waits in a
-	// queue that stands: what is accepted then ends well within two seconds.
+	// workAim is how long admitted work may take before less is let in, and how long work waits in
+	// a queue that stands: what is accepted then ends well within two seconds.
 	workAim = 300 * time.Millisecond
 	// shrinkPause lets what was admitted before a step end before the next one.
 	shrinkPause = 100 * time.Millisecond

@@ -52,7 +52,8 @@ func TestOverloadIsRefused(t *testing.T) {
 					switch {
 					case err == nil && waited > time.Second:
 						t.Errorf("began after %s", waited)
-					case andon.KindOf(err) == andon.Busy && waited != time.Second && waited != workAim:
+					case andon.KindOf(err) == andon.Busy &&
+						waited != time.Second && waited != workAim:
 						t.Errorf("refused after %s", waited)
 					case time.Since(began) > 2*time.Second && waited > workAim:
 						t.Errorf("waited %s in a queue that stands", waited)

@@ -63,7 +63,8 @@ func plan() []layer {
 		{dir: "internal/enginetest"},
 		{dir: "internal/tools/cassandra", may: "internal/enginetest"},
 
-		{dir: "internal/app", may: ". client internal/backup internal/config internal/httpapi internal/intake " +
+		{dir: "internal/app", may: ". client internal/backup internal/config internal/httpapi " +
+			"internal/intake " +
 			"internal/sleep internal/store/adapter internal/store/all internal/store/wrap"},
 		{dir: "cmd/andon", may: "internal/cli"},
 
@@ -81,7 +82,8 @@ func planOfCommands() []layer {
 			"internal/spell"},
 		{dir: "internal/cli/local", may: ". internal/app internal/cli/command internal/config " +
 			"internal/store/all"},
-		{dir: "internal/cli/*", may: ". client internal/app internal/backup internal/bench internal/bench/peer " +
+		{dir: "internal/cli/*", may: ". client internal/app internal/backup internal/bench " +
+			"internal/bench/peer " +
 			"internal/cli/command internal/cli/draw internal/cli/local internal/config " +
 			"internal/httpapi internal/ingest internal/ingest/table internal/ingest/workbench " +
 			"internal/plan internal/simulate " +
@@ -152,7 +154,9 @@ func owners() []owner {
 		{"github.com/danielgtaylor/huma/v2", []string{"internal/httpapi"}},
 		{"github.com/swaggest/swgui", []string{"internal/httpapi"}},
 		{"github.com/prometheus/client_golang", []string{"internal/httpapi", "internal/app"}},
-		{"github.com/klauspost/compress", []string{"internal/backup", "internal/httpapi", "internal/ingest/table"}},
+		{"github.com/klauspost/compress", []string{
+			"internal/backup", "internal/httpapi", "internal/ingest/table",
+		}},
 		{"github.com/tidwall/btree", []string{"internal/current", "internal/store/memstore"}},
 		{"go.yaml.in/yaml/v3", []string{"internal/config", "internal/plan"}},
 		{"github.com/spf13/cobra", []string{"internal/cli", "internal/cli/*"}},

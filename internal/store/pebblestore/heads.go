@@ -65,8 +65,8 @@ func (h *heads) full() bool {
 	return h.live.Bytes() >= h.most/2
 }
 
-// roomPatience is how long a write waits for a round before it has begun. A round that takes longer,
-// or fails again and again, is not to hold clients up: they are told to come back.
+// roomPatience is how long a write waits for a round before it has begun. A round that takes
+// longer, or fails again and again, is not to hold clients up: they are told to come back.
 const roomPatience = time.Second
 
 // awaitRoom waits while the live head is full and a round is settling the other one. It is Busy
@@ -83,8 +83,8 @@ func (h *heads) awaitRoom(ctx context.Context, s *Store) error {
 		select {
 		case <-ended:
 		case <-patience.C:
-			return andon.Errorf(andon.Busy, "entries arrive faster than they are settled in blocks: "+
-				"try again in a second")
+			return andon.Errorf(andon.Busy,
+				"entries arrive faster than they are settled in blocks: try again in a second")
 		case <-ctx.Done():
 			return ctx.Err()
 		}

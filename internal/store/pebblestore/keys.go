@@ -19,7 +19,7 @@ import (
 //	                 ^sequence 6                                            block
 //	i  block days    tenant 4 | number 4 | ^day 4                           -
 //	y  escalation    tenant 4 | device 0 | ^time 8 | state 0 | ^at 8 | to   escalation
-//	p  posting       tenant 4 | operator 0 | hour 4 | sequence 6 | part 2   devices and times, index row
+//	p  posting       tenant 4 | operator 0 | hour 4 | sequence 6 | part 2   devices, index row
 //	x  set aside     tenant 4 | device 0 | ^entry 8 | state 0 | ^at 8 | to  -
 //	s  supervisors   tenant 4 | supervisor 0 | time 8 | device 0 | state 0  -, index row
 //	r  reading       tenant 4 | day 4 | device 0 | ^time 8                  reading, merged

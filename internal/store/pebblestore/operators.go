@@ -168,9 +168,9 @@ func (r *eventReader) postings(
 	})
 }
 
-// hour returns the entries of an operator in an hour, in the query's order, at most most of them. It
-// reads device by device, first those with what may come first, and ends where the next one can have
-// nothing among these any more: so work follows the answer, not the number of devices.
+// hour returns the entries of an operator in an hour, in the query's order, at most most of them.
+// It reads device by device, first those with what may come first, and ends where the next one can
+// have nothing among these any more: so work follows the answer, not the number of devices.
 func (r *eventReader) hour(
 	h hourOf, operator andon.PersonID, q *andon.EventQuery, most int,
 ) ([]hit, error) {

@@ -20,7 +20,7 @@ func TestOperatorsPageFollowsItsAnswer(t *testing.T) {
 	defer s.Close()
 	base := andon.HourStart(benchBase.Hour())
 	second := andon.Time(1_000_000)
-	at := func(device, round int) andon.Time { // spread over the minutes, each at a second of its own
+	at := func(device, round int) andon.Time { // spread over the minutes
 		return base + second*andon.Time(round*minutes*60) + second/4*andon.Time(device)
 	}
 	check := func(where string, rounds int) {
@@ -87,6 +87,7 @@ func checkPage(t *testing.T, s *Store, where string, order andon.Order, limit, e
 	}
 	// In the head nothing says which entry of a device is its oldest.
 	if most := 2*limit + 8; r.asked > most && (order == andon.Desc || where == "in blocks") {
-		t.Errorf("%s, limit %d: %d devices were read, at most %d are worth it", where, limit, r.asked, most)
+		t.Errorf("%s, limit %d: %d devices were read, at most %d are worth it",
+			where, limit, r.asked, most)
 	}
 }
