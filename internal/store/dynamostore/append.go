@@ -66,7 +66,9 @@ type appending struct {
 // deviceAppend is what it does to one device.
 type deviceAppend struct {
 	events  []andon.Event
-	written *device // the device by which the events were written; nil: they are not yet
+	written bool  // the events are, by the device of this version and life
+	version int64 // a copy: a put that was raced leaves the version that it tried in the device
+	life    int64
 	answers []andon.PersonID
 	shards  int // that the events are in
 }
@@ -110,17 +112,21 @@ func (a *appending) rows(ctx context.Context, d *deviceAppend, is *device) ([]wr
 	if err != nil {
 		return nil, err
 	}
-	purged := d.written != nil && d.written.Life != is.Life
-	if d.written == nil {
+	purged := d.written && d.life != is.Life
+	if !d.written {
 		d.shards = a.store.shardsFor(a.tenant, is, unitsOfEvents(d.events))
 	}
 	n := max(d.shards, is.shards())
+	stamp := a.stamp
+	if d.written { // in another partition, perhaps: of both the later stands
+		stamp = a.store.stamp()
+	}
 	var all []write
 	for i := range d.events {
-		if d.written != nil && !purged && d.answers[i] == answers[i] {
+		if d.written && !purged && d.answers[i] == answers[i] {
 			continue
 		}
-		e := event{Event: d.events[i], delivery: a.stamp}
+		e := event{Event: d.events[i], delivery: stamp}
 		e.Operator = answers[i]
 		all = append(all, write{
 			table: tableLog, put: e.item(a.tenant, is, n, expiry(a.store.options.Retention)),
@@ -129,7 +135,8 @@ func (a *appending) rows(ctx context.Context, d *deviceAppend, is *device) ([]wr
 		a.index.name(andon.OperatorNames, string(e.Operator))
 		a.index.name(andon.SupervisorNames, string(e.EscalatedTo))
 	}
-	d.written, d.answers, d.shards = is, answers, n
+	d.written, d.version, d.life = true, is.version, is.Life
+	d.answers, d.shards = answers, n
 	return all, nil
 }
 
@@ -173,7 +180,7 @@ func (a *appending) fold(
 	id := d.events[0].Device
 	return a.store.update(ctx, a.tenant, slot, id,
 		func(_ *tenant, is *device) (bool, error) {
-			if is.version != d.written.version {
+			if is.version != d.version {
 				again, err := a.rows(ctx, d, is)
 				if err == nil {
 					err = a.index.write(ctx, again...)

@@ -33,6 +33,11 @@ type consumption = []types.ConsumedCapacity
 func (s *Store) table(name string) *string { return aws.String(s.options.Prefix + name) }
 
 // call does one call once it may be under way, within the timeout, and counts what it consumed.
+//
+// A write that has begun is waited for, also where its client has left: given up, it may still be
+// done, at any time, and then put an entry back to what it was before the client sent it again. It
+// carries the operator that was assigned when it began. What is left is a write that is done after
+// its own timeout.
 func (s *Store) call(
 	ctx context.Context, operation, table string,
 	do func(context.Context) (consumption, error),
@@ -43,7 +48,14 @@ func (s *Store) call(
 		return ctx.Err()
 	}
 	defer func() { <-s.inFlight }()
-	within, cancel := context.WithTimeout(ctx, s.options.Timeout)
+	within := ctx
+	if !reads(operation) {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		within = context.WithoutCancel(ctx)
+	}
+	within, cancel := context.WithTimeout(within, s.options.Timeout)
 	defer cancel()
 	consumed, err := do(within)
 	s.meter.note(operation, consumed, err)
@@ -51,6 +63,14 @@ func (s *Store) call(
 		return ctx.Err()
 	}
 	return failure(operation, s.options.Prefix+table, err)
+}
+
+func reads(operation string) bool {
+	switch operation {
+	case "GetItem", "BatchGetItem", "Query", "Scan":
+		return true
+	}
+	return false
 }
 
 func one(c *types.ConsumedCapacity) consumption {
