@@ -145,7 +145,7 @@ func watchOnTerminal(t *testing.T, url string) {
 	pty := openTerminal(t, 70, 20)
 	before := pty.settings(t)
 	watch := pty.start(t, "watch", "--url", url, "--every", "100ms")
-	all := pty.read(regexp.MustCompile(`50 devices, asked every 100ms`))
+	all := pty.read(regexp.MustCompile(`50 devices, live\.`))
 	for _, press := range []struct{ keys, shows string }{
 		{"/zzzz", `filter: zzzz_.*None has this`}, {"\r", `filter: zzzz  / changes it`},
 		{"\x1b", `q ends, / filters`}, {"/-0q", `filter: -0q_`}, {"\x7f\r", `filter: -0  /`},

@@ -11,7 +11,7 @@ export function Banner() {
   if (phase === "lost") {
     return (
       <div class="banner lost" role="alert" data-testid="lost">
-        <b>Connection lost.</b> This picture is <PictureAge /> old. {why && `${why}. `}Trying again.
+        <b>{why || "The connection is lost"}.</b> This picture is <PictureAge /> old. Trying again.
       </div>
     );
   }
