@@ -33,7 +33,7 @@ func (s *Store) readDocument(
 	args := []any{key, string(r.Kind), r.ID}
 	err = s.each(ctx, q, args, []any{&is.Version, &due, &is.Data}, func() {})
 	if is.Due = andon.Time(due); is.Standing() == 0 {
-		is.Lives, is.Due = int(due), 0
+		is.Incarnations, is.Due = int(due), 0
 	}
 	return is, err
 }
@@ -110,7 +110,7 @@ func (s *Store) swapRecord(
 	}
 	due, ttl := int64(is.Due), 0
 	if is.Standing() == 0 {
-		if due = int64(is.Lives); due == 0 {
+		if due = int64(is.Incarnations); due == 0 {
 			ttl = recordTombstone
 		}
 	}

@@ -89,7 +89,7 @@ func ownDesigns() []string {
 }
 
 // TestHistories compares each design with the reference. All histories of a design are in one
-// keyspace, so that a tenant meets what is left of its former lives.
+// keyspace, so that a tenant meets what is left of its former incarnations.
 func TestHistories(t *testing.T) {
 	for _, design := range ownDesigns() {
 		t.Run(design, func(t *testing.T) {

@@ -65,12 +65,12 @@ type appending struct {
 
 // deviceAppend is what it does to one device.
 type deviceAppend struct {
-	events  []andon.Event
-	written bool  // the events are, by the device of this version and life
-	version int64 // a copy: a put that was raced leaves the version that it tried in the device
-	life    int64
-	answers []andon.PersonID
-	shards  int // that the events are in
+	events      []andon.Event
+	written     bool  // the events are, by the device of this version and incarnation
+	version     int64 // a copy: a put that was raced leaves the version that it tried in the device
+	incarnation int64
+	answers     []andon.PersonID
+	shards      int // that the events are in
 }
 
 func (a *appending) run(ctx context.Context) error {
@@ -112,7 +112,7 @@ func (a *appending) rows(ctx context.Context, d *deviceAppend, is *device) ([]wr
 	if err != nil {
 		return nil, err
 	}
-	purged := d.written && d.life != is.Life
+	purged := d.written && d.incarnation != is.Incarnation
 	if !d.written {
 		d.shards = a.store.shardsFor(a.tenant, is, unitsOfEvents(d.events))
 	}
@@ -135,7 +135,7 @@ func (a *appending) rows(ctx context.Context, d *deviceAppend, is *device) ([]wr
 		a.index.name(andon.OperatorNames, string(e.Operator))
 		a.index.name(andon.SupervisorNames, string(e.EscalatedTo))
 	}
-	d.written, d.version, d.life = true, is.version, is.Life
+	d.written, d.version, d.incarnation = true, is.version, is.Incarnation
 	d.answers, d.shards = answers, n
 	return all, nil
 }

@@ -77,7 +77,7 @@ func (s *Store) keepWithdrawal(
 const tombstone = 24 * time.Hour
 
 // Purge is of andon.Corrections. The rows are deleted before the item is emptied, so that it can be
-// repeated, and once more behind it. The next life of the device has other keys.
+// repeated, and once more behind it. The next incarnation of the device has other keys.
 func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.DeviceID) error {
 	t, err := s.tenant(ctx, id)
 	if err != nil {
@@ -113,7 +113,7 @@ func (s *Store) purgeOnce(ctx context.Context, t *tenant, id andon.DeviceID) err
 	}
 	version := max(was.version+1, s.stamp())
 	is := &device{version: version}
-	is.ID, is.Life, is.Generation = id, version, t.Generation
+	is.ID, is.Incarnation, is.Generation = id, version, t.Generation
 	i, err := is.item(t, version)
 	if err != nil {
 		return err

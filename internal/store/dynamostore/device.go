@@ -35,9 +35,10 @@ type also struct {
 	Generation int32 `json:"generation,omitempty"`
 	// Shards is the largest number of partitions that any writer used; 0 is 1.
 	Shards int `json:"shards,omitempty"`
-	// Life is the version at which the device was purged last. It is in the keys of its rows, so
-	// what was written before is gone, and so is what another writer writes of it at that moment.
-	Life int64 `json:"life,omitempty"`
+	// Incarnation is the version at which the device was purged last. It is in the keys of its
+	// rows, so what was written before is gone, and so is what another writer writes of it at that
+	// moment.
+	Incarnation int64 `json:"life,omitempty"`
 	// Withdrawn and HasEscalations say that there are such records, so that readers need not look.
 	Withdrawn      bool `json:"withdrawn,omitempty"`
 	HasEscalations bool `json:"escalated,omitempty"`
@@ -64,10 +65,10 @@ func (d *device) clone() *device {
 // rows is <d>: what the partitions of the device begin with.
 func (d *device) rows(t *tenant) string {
 	key := deviceKey(t.Key, d.ID)
-	if d.Life == 0 {
+	if d.Incarnation == 0 {
 		return key
 	}
-	return key + "#life" + strconv.FormatInt(d.Life, 36)
+	return key + "#life" + strconv.FormatInt(d.Incarnation, 36)
 }
 
 // devicesKey is the key of the item of a device.

@@ -33,16 +33,17 @@ import (
 // <tenant>#silent#<n>, of devices without an entry. Due is in <kind>#<n> by
 // <time>#<tenant><tab><id>.
 //
-// A tenant that was deleted and made again must not meet what is left of its former life. So from
-// its second life on, <tenant> has ## and the number of lives before it behind the id.
-func tenantKey(id andon.TenantID, life int) string {
-	if life == 0 {
+// A tenant that was deleted and made again must not meet what is left of its former incarnation. So
+// from its second incarnation on, <tenant> has ## and the number of incarnations before it behind
+// the id.
+func tenantKey(id andon.TenantID, incarnation int) string {
+	if incarnation == 0 {
 		return escape(string(id))
 	}
-	return escape(string(id)) + "##" + strconv.Itoa(life)
+	return escape(string(id)) + "##" + strconv.Itoa(incarnation)
 }
 
-// tenantOf is the tenant of a key, whichever life it is of.
+// tenantOf is the tenant of a key, whichever incarnation it is of.
 func tenantOf(key string) andon.TenantID {
 	id, _, _ := strings.Cut(key, "##")
 	return andon.TenantID(unescape(id))
@@ -73,9 +74,9 @@ func deviceKey(tenant string, device andon.DeviceID) string { return join(tenant
 // splitDevice takes the tenant and the device from a key that begins with <d>.
 func splitDevice(key string) (tenant string, device andon.DeviceID) {
 	id, rest, _ := strings.Cut(key, "#")
-	if strings.HasPrefix(rest, "#") { // a later life
-		life, behind, _ := strings.Cut(rest[1:], "#")
-		id, rest = id+"##"+life, behind
+	if strings.HasPrefix(rest, "#") { // a later incarnation
+		incarnation, behind, _ := strings.Cut(rest[1:], "#")
+		id, rest = id+"##"+incarnation, behind
 	}
 	name, _, _ := strings.Cut(rest, "#")
 	return id, andon.DeviceID(unescape(name))

@@ -84,7 +84,7 @@ func (s *Store) seenStates(ctx context.Context, key string) ([]andon.State, erro
 	})
 }
 
-// deleteNames deletes the index rows of a life that is over.
+// deleteNames deletes the index rows of a incarnation that is over.
 func (s *Store) deleteNames(ctx context.Context, t *tenant) error {
 	all := []question{s.record("state#" + t.Key), s.record(kindsKey(t.Key))}
 	metrics := s.record(namesKey(t, andon.MetricNames))

@@ -134,17 +134,17 @@ func shownBy(t *tenant, d *device, events []andon.Event) (shown []item, err erro
 	return shown, nil
 }
 
-// life is what becomes of an item.
-type life int
+// incarnation is what becomes of an item.
+type incarnation int
 
 const (
-	replaced life = iota // by the next one
-	kept                 // until it expires
-	lasting              // for ever
+	replaced incarnation = iota // by the next one
+	kept                        // until it expires
+	lasting                     // for ever
 )
 
 // writes are the writes of one item: to the table, and to each index that has a copy of it.
-func (t *table) writes(per plan.Per, before, after item, l life) []plan.ItemWrite {
+func (t *table) writes(per plan.Per, before, after item, l incarnation) []plan.ItemWrite {
 	w := plan.ItemWrite{
 		Per: per, Table: t.name, Before: itemBytes(before), After: itemBytes(after),
 		Kept: l == kept, Standing: l == lasting,

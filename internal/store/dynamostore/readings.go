@@ -116,12 +116,12 @@ func (a *measuring) run(ctx context.Context) error {
 		return err
 	}
 	var all []write
-	lives := make([]int64, len(a.ids))
+	incarnations := make([]int64, len(a.ids))
 	a.shards = make([]int, len(a.ids))
 	for i, id := range a.ids {
 		view := taken.Slots[i].View
 		a.shards[i] = a.store.shardsFor(a.tenant, view, unitsOfMessages(a.of[id]))
-		lives[i] = taken.Slots[i].View.Life
+		incarnations[i] = taken.Slots[i].View.Incarnation
 		all = append(all, a.rows(view, a.shards[i])...)
 	}
 	if err := a.index.write(ctx, all...); err != nil {
@@ -130,12 +130,12 @@ func (a *measuring) run(ctx context.Context) error {
 	err = shared.Parallel(ctx, len(a.ids), func(ctx context.Context, i int) error {
 		return a.store.update(ctx, a.tenant, taken.Slots[i], a.ids[i],
 			func(_ *tenant, d *device) (bool, error) {
-				if d.Life != lives[i] { // it was purged meanwhile
+				if d.Incarnation != incarnations[i] { // it was purged meanwhile
 					all := a.rows(d, max(a.shards[i], d.shards()))
 					if err := a.index.write(ctx, all...); err != nil {
 						return false, err
 					}
-					lives[i] = d.Life
+					incarnations[i] = d.Incarnation
 				}
 				d.Received = max(d.Received, a.received)
 				d.Shards = max(d.Shards, a.shards[i])

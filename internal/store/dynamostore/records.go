@@ -16,18 +16,18 @@ import (
 // finds those that are due is an index; each hit is held against the record.
 
 const (
-	attrDue   = "Due"
-	attrData  = "Data"
-	attrLife  = "Life"
-	attrDueIn = "DueIn"
-	attrDueAt = "DueAt"
+	attrDue         = "Due"
+	attrData        = "Data"
+	attrIncarnation = "Life"
+	attrDueIn       = "DueIn"
+	attrDueAt       = "DueAt"
 )
 
 // readDocument reads the item of a record.
 func readDocument(i item) shared.Document {
 	return shared.Document{
 		Version: i.int(attrVersion), Due: i.time(attrDue), Data: i.text(attrData),
-		Lives: int(i.int(attrLife)),
+		Incarnations: int(i.int(attrIncarnation)),
 	}
 }
 
@@ -47,8 +47,8 @@ func (s *Store) document(
 }
 
 // swapRecord puts a document over the one that was read. One that was deleted keeps its version for
-// a while, so that its next life has greater ones although the clock of another process, which may
-// begin it, is behind.
+// a while, so that its next incarnation has greater ones although the clock of another process,
+// which may begin it, is behind.
 func (s *Store) swapRecord(
 	ctx context.Context, key string, r *andon.Record, was, is shared.Document,
 ) error {
@@ -62,15 +62,15 @@ func (s *Store) swapRecord(
 	i := documentKey(key, r)
 	i[attrVersion] = number(is.Version)
 	i.setText(attrData, is.Data)
-	if is.Lives != 0 {
-		i[attrLife] = number(is.Lives)
+	if is.Incarnations != 0 {
+		i[attrIncarnation] = number(is.Incarnations)
 	}
 	if is.Due != 0 {
 		i[attrDue] = number(is.Due)
 		i[attrDueIn] = text(join(escape(string(r.Kind)), bucketOf(r.ID)))
 		i[attrDueAt] = text(timeText(is.Due) + "#" + string(r.Tenant) + "\t" + r.ID)
 	}
-	if is.Standing() == 0 && is.Lives == 0 {
+	if is.Standing() == 0 && is.Incarnations == 0 {
 		i[attrTTL] = number(s.options.Now().Std().Add(tombstone).Unix())
 	}
 	c := isAbsent(attrKey)

@@ -32,7 +32,7 @@ type Store struct {
 	written *cuckoo.Written         // index rows that need not be written again
 	counts  *shared.Counts
 	rates   *rates
-	over    chan struct{} // a life of a tenant is over
+	over    chan struct{} // a incarnation of a tenant is over
 
 	work sync.WaitGroup // of the store itself
 	quit context.CancelFunc

@@ -53,7 +53,7 @@ func dependsOnShards(c storecheck.Check) bool {
 }
 
 // TestHistories compares with the reference. All histories are in the same tables, so that a tenant
-// meets what is left of its former lives. Each opening asks for another number of shards.
+// meets what is left of its former incarnations. Each opening asks for another number of shards.
 func TestHistories(t *testing.T) {
 	o := newTables(t)
 	openings := 0

@@ -154,13 +154,13 @@ func (s *Store) Had(
 	return events, readings, nil
 }
 
-// markOver notes that a life is over and its rows are to be deleted.
+// markOver notes that a incarnation is over and its rows are to be deleted.
 func (s *Store) markOver(ctx context.Context, key string) error {
 	over := write{table: tableRecords, put: keyed(recordKeys(), "over", key)}
 	return s.writeAll(ctx, []write{over})
 }
 
-// ended has what is left of a life deleted.
+// ended has what is left of a incarnation deleted.
 func (s *Store) ended(_ context.Context, key string) error {
 	s.counts.Forget(key)
 	select {
@@ -170,7 +170,7 @@ func (s *Store) ended(_ context.Context, key string) error {
 	return nil
 }
 
-// purge deletes what is left of lives that are over, once no process takes them for alive.
+// purge deletes what is left of incarnations that are over, once no process takes them for alive.
 func (s *Store) purge(ctx context.Context) {
 	for {
 		if err := s.purgeAll(ctx); err != nil && ctx.Err() == nil {
@@ -188,7 +188,7 @@ func (s *Store) purge(ctx context.Context) {
 }
 
 func (s *Store) purgeAll(ctx context.Context) error {
-	var lives []string
+	var incarnations []string
 	for i, err := range s.each(ctx, s.record("over")) {
 		if err != nil {
 			return err
@@ -199,14 +199,14 @@ func (s *Store) purgeAll(ctx context.Context) error {
 			return err
 		}
 		if is.Key != key { // else its deletion was broken off
-			lives = append(lives, key)
+			incarnations = append(incarnations, key)
 		}
 	}
-	if len(lives) == 0 {
+	if len(incarnations) == 0 {
 		return nil
 	}
 	err := s.scan(ctx, func(key string, d *device) error {
-		if !slices.Contains(lives, key) {
+		if !slices.Contains(incarnations, key) {
 			return nil
 		}
 		if err := s.deleteRows(ctx, &tenant{Key: key}, d); err != nil {
@@ -214,16 +214,16 @@ func (s *Store) purgeAll(ctx context.Context) error {
 		}
 		return s.writeAll(ctx, []write{{table: tableDevices, remove: devicesKey(key, d.ID)}})
 	})
-	for _, key := range lives {
+	for _, key := range incarnations {
 		if err == nil {
-			err = s.purgeLife(ctx, key)
+			err = s.purgeIncarnation(ctx, key)
 		}
 	}
 	return err
 }
 
-// purgeLife deletes what is not of a device, and that the life is over.
-func (s *Store) purgeLife(ctx context.Context, key string) error {
+// purgeIncarnation deletes what is not of a device, and that the incarnation is over.
+func (s *Store) purgeIncarnation(ctx context.Context, key string) error {
 	s.counts.Forget(key)
 	for i, err := range s.each(ctx, s.record(kindsKey(key))) {
 		if err == nil {

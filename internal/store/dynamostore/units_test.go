@@ -21,7 +21,7 @@ func TestStoredDevice(t *testing.T) {
 	d.Operator, d.Assignee, d.AssignedFrom, d.Retired = "Liz", "Tom", at(2), at(1)
 	d.Escalations = []current.Escalation{{Entry: at(4), State: "WARNING1", At: at(8), To: "Sara"}}
 	d.AsideAt, d.States, d.Generation, d.Shards = at(9), []andon.State{"NORMAL", "WARNING1"}, 2, 4
-	d.Withdrawn, d.HasEscalations, d.Life = true, true, 36
+	d.Withdrawn, d.HasEscalations, d.Incarnation = true, true, 36
 	i, err := d.item(of, d.version)
 	if err != nil {
 		t.Fatal(err)
@@ -68,12 +68,13 @@ func TestRandomKeys(t *testing.T) {
 	seen := map[string][3]string{}
 	for range 3000 {
 		id, device, state := draw(), draw(), draw()
-		life := r.IntN(3)
-		key := shardKey(deviceKey(tenantKey(andon.TenantID(id), life), andon.DeviceID(device)),
+		incarnation := r.IntN(3)
+		key := shardKey(
+			deviceKey(tenantKey(andon.TenantID(id), incarnation), andon.DeviceID(device)),
 			r.IntN(4))
 		tenant, got := splitDevice(key)
 		if got != andon.DeviceID(device) || tenantOf(tenant) != andon.TenantID(id) ||
-			tenant != tenantKey(andon.TenantID(id), life) {
+			tenant != tenantKey(andon.TenantID(id), incarnation) {
 			t.Fatalf("%q is read as %q of %q, want %q of %q", key, got, tenant, device, id)
 		}
 		of := [3]string{id, device, tenant}

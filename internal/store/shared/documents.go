@@ -8,10 +8,10 @@ import (
 
 // Document is what a database keeps of a record. One without data was deleted.
 type Document struct {
-	Version int64 // a time in µs, or more; it only ever rises
-	Due     andon.Time
-	Data    string
-	Lives   int // of a tenant that was deleted: how many are over
+	Version      int64 // a time in µs, or more; it only ever rises
+	Due          andon.Time
+	Data         string
+	Incarnations int // of a tenant that was deleted: how many are over
 }
 
 // Standing is the version of a record that is there; 0 where there is none.
@@ -86,7 +86,9 @@ func (d *Documents) PutRecord(ctx context.Context, r andon.Record) (andon.Record
 func (d *Documents) Put(
 	ctx context.Context, tenant string, r andon.Record, was Document,
 ) (andon.Record, error) {
-	is := Document{Version: d.Next(was), Due: r.Due, Data: string(r.Data), Lives: was.Lives}
+	is := Document{
+		Version: d.Next(was), Due: r.Due, Data: string(r.Data), Incarnations: was.Incarnations,
+	}
 	if err := d.Write(ctx, tenant, &r, was, is); err != nil {
 		return andon.Record{}, err
 	}

@@ -18,7 +18,7 @@ const TenantAge = time.Second
 
 // Tenant is what a process knows of a tenant.
 type Tenant struct {
-	Key    string // what it is in keys: another one in each of its lives
+	Key    string // what it is in keys: another one in each of its incarnations
 	Record andon.Tenant
 	tenants.Own
 }
@@ -31,7 +31,7 @@ type Tenancy struct {
 	Limits func() tenants.Limits
 
 	// Key is what a tenant is in keys that was deleted so many times.
-	Key func(id andon.TenantID, lives int) string
+	Key func(id andon.TenantID, incarnations int) string
 	// List returns documents as andon.Records has it.
 	List func(
 		context.Context, andon.TenantID, andon.RecordKind, andon.RecordQuery,
@@ -41,8 +41,8 @@ type Tenancy struct {
 	// Change prepares a tenant for another set of states than it had; it is not stored before, and
 	// end is called behind that.
 	Change func(ctx context.Context, was, is *Tenant) (end func(), err error)
-	// Over notes that the life of a tenant ends and what is to be deleted then; Ended is told once
-	// it has.
+	// Over notes that the incarnation of a tenant ends and what is to be deleted then; Ended is
+	// told once it has.
 	Over, Ended func(ctx context.Context, key string) error
 
 	admission Admission
@@ -110,13 +110,13 @@ func (t *Tenancy) Stored(ctx context.Context, id andon.TenantID) (*Tenant, Docum
 	if err != nil {
 		return nil, stored, err
 	}
-	is := &Tenant{Own: tenants.Own{Place: uint32(stored.Lives)}}
+	is := &Tenant{Own: tenants.Own{Place: uint32(stored.Incarnations)}}
 	if stored.Standing() != 0 {
 		stored.Into(&r)
 		is.Record, is.Own, err = tenants.Decode(r)
 		t.Limits().Clamp(&is.Record)
 	}
-	is.Key = t.Key(id, max(stored.Lives, int(is.Place)))
+	is.Key = t.Key(id, max(stored.Incarnations, int(is.Place)))
 	return is, stored, err
 }
 
@@ -213,8 +213,8 @@ func (t *Tenancy) Replace(
 		err = r.CheckPut(stored.Standing())
 	}
 	if err == nil && stored.Version != 0 && stored.Standing() == 0 {
-		// The next life begins when no process takes the former one for alive: what such a process
-		// wrote would be acknowledged and lost.
+		// The next incarnation begins when no process takes the former one for alive: what such a
+		// process wrote would be acknowledged and lost.
 		err = sleep.For(ctx, TenantAge)
 	}
 	if err == nil {
@@ -242,8 +242,8 @@ func (t *Tenancy) EnsureDefault(ctx context.Context) error {
 	return err
 }
 
-// DeleteTenant is of andon.Tenants. Its rows are deleted in the background; the next life of a
-// tenant of that name has keys of its own.
+// DeleteTenant is of andon.Tenants. Its rows are deleted in the background; the next incarnation of
+// a tenant of that name has keys of its own.
 func (t *Tenancy) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 	if id == andon.DefaultTenant {
 		return andon.Errorf(andon.Conflict, "tenant %q always exists and can't be deleted", id)
@@ -256,7 +256,9 @@ func (t *Tenancy) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 		return err
 	}
 	r := andon.Record{Kind: andon.TenantKind, ID: string(id)}
-	is := Document{Version: t.Next(stored), Lives: max(stored.Lives, int(was.Place)) + 1}
+	is := Document{
+		Version: t.Next(stored), Incarnations: max(stored.Incarnations, int(was.Place)) + 1,
+	}
 	if err := t.Write(ctx, "", &r, stored, is); err != nil {
 		t.Stale(id)
 		return err

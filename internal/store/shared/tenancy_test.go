@@ -55,8 +55,8 @@ func (d *documents) process() *Tenancy {
 	t := &Tenancy{
 		Documents: docs, Now: time.Now, List: d.list,
 		Limits: func() tenants.Limits { return tenants.Limits{} },
-		Key: func(id andon.TenantID, lives int) string {
-			return string(id) + "+" + strconv.Itoa(lives)
+		Key: func(id andon.TenantID, incarnations int) string {
+			return string(id) + "+" + strconv.Itoa(incarnations)
 		},
 		Seen: func(context.Context, string) ([]andon.State, error) {
 			return []andon.State{"ODD"}, nil
@@ -152,8 +152,8 @@ func TestTenantsOfTwoProcesses(t *testing.T) {
 	})
 }
 
-// TestLivesOfATenant: what a deleted tenant leaves is not met in its next life, which begins when
-// no process takes the former one for alive.
+// TestLivesOfATenant: what a deleted tenant leaves is not met in its next incarnation, which begins
+// when no process takes the former one for alive.
 func TestLivesOfATenant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &documents{kept: map[string]Document{}}
@@ -161,16 +161,16 @@ func TestLivesOfATenant(t *testing.T) {
 		wantKind(t, "the default", s.DeleteTenant(t.Context(), andon.DefaultTenant),
 			andon.Conflict)
 		wantKind(t, "no tenant", s.DeleteTenant(t.Context(), "metro"), andon.NotFound)
-		for life := range 3 {
+		for incarnation := range 3 {
 			begun := time.Now()
 			putTenant(t, s, andon.NewTenant("metro"))
-			if waited := time.Since(begun); (waited == TenantAge) != (life > 0) {
-				t.Errorf("life %d began after %s", life, waited)
+			if waited := time.Since(begun); (waited == TenantAge) != (incarnation > 0) {
+				t.Errorf("incarnation %d began after %s", incarnation, waited)
 			}
 			is, err := s.Known(t.Context(), "metro")
-			key := "metro+" + strconv.Itoa(life)
+			key := "metro+" + strconv.Itoa(incarnation)
 			if err != nil || is.Key != key {
-				t.Errorf("life %d is %+v, %v", life, is, err)
+				t.Errorf("incarnation %d is %+v, %v", incarnation, is, err)
 			}
 			d.told = nil
 			if err := s.DeleteTenant(t.Context(), "metro"); err != nil {
