@@ -32,6 +32,9 @@ type demo struct {
 	pause   pause
 	// terminal takes the terminal, if there is one.
 	terminal func(end func()) *screen
+	// hear listens to the server's stream. It is nil where the clock is a test's: news come by the
+	// real one, and the table asks each time instead.
+	hear func(context.Context, *client.Client) (*news, error)
 	// beside takes the same messages as the server; nil but in tests.
 	beside receiver
 
@@ -41,7 +44,7 @@ type demo struct {
 
 // Demo is "andon demo".
 func Demo(p *command.Program) *cobra.Command {
-	d := &demo{Program: p, pause: sleep.For}
+	d := &demo{Program: p, pause: sleep.For, hear: listen}
 	d.terminal = func(end func()) *screen { return newScreen(p, end) }
 	cmd := &cobra.Command{
 		Use:   "demo",

@@ -58,8 +58,8 @@ func (d *demo) newStage(c *client.Client, url string, end func()) *stage {
 
 // listen makes the table draw from the server's stream, as the board does.
 func (s *stage) listen(ctx context.Context) (err error) {
-	if s.screen != nil {
-		s.board.news, err = listen(ctx, s.client)
+	if s.screen != nil && s.hear != nil {
+		s.board.news, err = s.hear(ctx, s.client)
 	}
 	return err
 }

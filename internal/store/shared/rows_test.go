@@ -14,6 +14,7 @@ import (
 
 // paged gives rows in pages of random sizes, some of them empty, and then fails where it is to.
 func paged(r *rand.Rand, rows []int64, failure error) *Rows[int64] {
+	r = rand.New(rand.NewPCG(r.Uint64(), r.Uint64())) // pages are asked for side by side
 	return NewRows(func(_ context.Context, state []byte) ([]int64, []byte, error) {
 		from := len(state) - 1 // one byte for each row that was read, and one
 		if state == nil {
