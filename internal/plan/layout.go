@@ -181,6 +181,10 @@ type Machine struct {
 	Cache, Reserve int64 // bytes of memory and of the disk that the settings say
 }
 
+// LeastEventBytes is what the event of a plan has as JSON with an empty message. Smaller ones are
+// planned as that.
+const LeastEventBytes = 128
+
 // Sample makes what one device sends. Its event has EventBytes as JSON.
 func (t *Traffic) Sample() (Sample, error) {
 	const at = andon.Time(1_767_225_600_123_456) // 2026-01-01T00:00:00.123456Z
@@ -196,10 +200,10 @@ func (t *Traffic) Sample() (Sample, error) {
 			Operator: "operator-0007",
 		}
 	}
-	least := bytesOf(&s.Events[0]) + len(`,"message":""`)
+	const least = LeastEventBytes
 	if t.EventBytes < least {
 		return s, fmt.Errorf("%d is less than %d, what an event with a device, a time, a state, "+
-			"an operator and an empty message has as JSON", t.EventBytes, least)
+			"an operator and an empty message has as JSON: plan with %[2]d", t.EventBytes, least)
 	}
 	if most := least + andon.MaxMessageBytes; t.EventBytes > most {
 		return s, fmt.Errorf("%d is more than %d, what an event with the longest message has",
@@ -221,10 +225,4 @@ func metrics(n int) andon.Metrics {
 		all[i] = andon.Metric{Name: andon.MetricName(fmt.Sprintf("metric-%04d", i+1)), Value: 21.57}
 	}
 	return all
-}
-
-// bytesOf is the length of an event as JSON.
-func bytesOf(e *andon.Event) int {
-	return len(`{"device":"","time":"","state":"","operator":""}`) + len(e.Device) +
-		len(e.Time.String()) + len(e.State) + len(e.Operator)
 }

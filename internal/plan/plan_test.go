@@ -232,8 +232,13 @@ func TestSample(t *testing.T) {
 			t.Errorf("the event has %d bytes as JSON, want %d", got, size)
 		}
 	}
+	in.Traffic.EventBytes = LeastEventBytes
+	s, err := in.Traffic.Sample()
+	if err != nil || s.Events[0].Message != "" {
+		t.Errorf("the least: %q, %v", s.Events[0].Message, err)
+	}
 	in.Traffic.EventBytes = 50
-	_, err := in.Traffic.Sample()
+	_, err = in.Traffic.Sample()
 	if err == nil || !strings.Contains(err.Error(), "less than 128") {
 		t.Errorf("50 bytes: %v", err)
 	}

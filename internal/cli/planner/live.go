@@ -195,7 +195,7 @@ func (r *planner) learn(
 	if err != nil || m.Entries == 0 {
 		return err
 	}
-	take("event_bytes", func() { t.EventBytes = size })
+	take("event_bytes", func() { t.EventBytes = max(size, plan.LeastEventBytes) })
 	take("changes", func() { t.Changes = changes })
 	return nil
 }

@@ -33,7 +33,7 @@ func Restore(p *command.Program) *cobra.Command {
 		Long: `Make an embedded store of what andon backup wrote, in a directory that is empty or
 does not exist yet. The backup is checked first: each file against its sum, then all that the store
 has, as andon verify does. Only then the directory becomes a store. If the backup is damaged, the
-directory stays empty.`,
+directory stays empty, or is not made.`,
 		Example: `  andon restore /backup/andon-2026-11-22.tar.zst --data /var/lib/andon`,
 	}
 	cmd.Flags().StringVar(&r.data, "data", "", "`directory` of the store to be")
@@ -54,6 +54,8 @@ func (r *restoring) run(ctx context.Context) error {
 	if err := r.checkEmpty(); err != nil {
 		return err
 	}
+	_, err := os.Stat(r.data)
+	made := errors.Is(err, os.ErrNotExist)
 	unpacked := filepath.Join(r.data, unpackedDir)
 	if err := os.MkdirAll(unpacked, 0o700); err != nil {
 		return fmt.Errorf("make the directory: %w", err)
@@ -66,7 +68,11 @@ func (r *restoring) run(ctx context.Context) error {
 		err = moveStore(unpacked, r.data)
 	}
 	if err != nil {
-		return errors.Join(err, os.RemoveAll(unpacked))
+		err = errors.Join(err, os.RemoveAll(unpacked))
+		if made { // else a server that is started on it begins an empty store
+			err = errors.Join(err, os.Remove(r.data))
+		}
+		return err
 	}
 	fmt.Fprintf(r.Stdout, "Restored into %s: %s, %s, as of %s.\n", r.data,
 		draw.Count(kept.Files, "file"), draw.Bytes(uint64(kept.Bytes)), kept.Taken)
