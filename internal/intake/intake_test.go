@@ -387,6 +387,35 @@ func TestOutcomesOfReadings(t *testing.T) {
 		reading(now+1, "a", 1), reading(now, "a", 1), reading(now, "b", 2), reading(now-1, "a", 1))
 }
 
+// TestOlderThanKept: what retention would hide at once is rejected, events and readings each by
+// their own, and what came with it is kept.
+func TestOlderThanKept(t *testing.T) {
+	in := intake.New(memstore.New(), intake.Options{Now: clock})
+	const day = 86_400_000_000
+	keep := func(t *andon.Tenant) error {
+		t.Events, t.Readings = andon.Retention(30*day), andon.Retention(7*day)
+		return nil
+	}
+	if _, _, err := in.PutTenant(t.Context(), andon.DefaultTenant, keep); err != nil {
+		t.Fatal(err)
+	}
+	old := now - 8*day
+	var b ingest.Batch[andon.Reading]
+	for i, at := range []andon.Time{old, now} {
+		b.Items = append(b.Items, ingest.Item[andon.Reading]{Index: i, Value: andon.Reading{
+			Device: "d", Time: at, Metrics: andon.Metrics{{Name: "a", Value: 1}},
+		}})
+	}
+	got, err := in.Readings(t.Context(), andon.DefaultTenant, b)
+	if err != nil || got.Accepted != 1 || len(got.Rejected) != 1 || got.Rejected[0].Index != 0 ||
+		!strings.Contains(got.Rejected[0].Error, "2025-11-26T12:34:56Z") {
+		t.Errorf("readings: %+v, %v", got, err)
+	}
+	if r := post(t, in, andon.Event{Device: "d", Time: old, State: "NORMAL"}); r.Accepted != 1 {
+		t.Errorf("an event that is kept longer: %+v", r)
+	}
+}
+
 // TestStatesOutsideTheSetAreLimited: entries with more are rejected one by one, those with states
 // that are there go on, and so do those of the set.
 func TestStatesOutsideTheSetAreLimited(t *testing.T) {
