@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/andonhq/andon"
@@ -15,11 +16,19 @@ import (
 // TestBackup: what the store writes is the answer, a failure before that is a problem, and one
 // behind it must not look whole.
 func TestBackup(t *testing.T) {
+	var mu sync.Mutex // of both
 	var parts []string
 	var failure error
+	set := func(is []string, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		parts, failure = is, err
+	}
 	w := newWorld(t, func(o *httpapi.Options) {
 		o.Token = "s3cret"
 		o.Backup = func(_ context.Context, to io.Writer) error {
+			mu.Lock()
+			defer mu.Unlock()
 			for _, part := range parts {
 				if _, err := io.WriteString(to, part); err != nil {
 					return err
@@ -29,7 +38,7 @@ func TestBackup(t *testing.T) {
 		}
 	})
 	const token = "Authorization: Bearer s3cret"
-	parts = []string{"one ", "two"}
+	set([]string{"one ", "two"}, nil)
 	w.post("/backup", "").fails(http.StatusUnauthorized, "a token is needed")
 	got := w.post("/backup", "", token).is(http.StatusOK)
 	if got.body != "one two" || got.header.Get("Content-Type") != "application/x-tar" {
@@ -37,7 +46,7 @@ func TestBackup(t *testing.T) {
 	}
 	w.do(http.MethodGet, base+"/backup", "", token).fails(http.StatusMethodNotAllowed)
 
-	failure = errors.New("the disk is gone")
+	set([]string{"one ", "two"}, errors.New("the disk is gone"))
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+base+"/backup",
 		strings.NewReader(""))
 	if err != nil {
@@ -53,7 +62,7 @@ func TestBackup(t *testing.T) {
 		t.Error("an answer that was broken off looks whole")
 	}
 
-	parts, failure = nil, andon.Errorf(andon.Conflict, "another backup is being taken")
+	set(nil, andon.Errorf(andon.Conflict, "another backup is being taken"))
 	w.post("/backup", "", token).fails(http.StatusConflict, "another backup")
 }
 

@@ -249,12 +249,16 @@ func (r *eventReader) ofOperator(
 ) ([]hit, error) {
 	r.store.mu.RLock()
 	slot := r.tenant.slot(number)
+	var id andon.DeviceID
+	if slot != nil {
+		id = slot.Shown().ID
+	}
 	r.store.mu.RUnlock()
 	if slot == nil {
 		return all, nil
 	}
 	r.asked++
-	d := r.numbered(slot.Shown().ID, number)
+	d := r.numbered(id, number)
 	hits, err := r.fromBlocks(r.fromHeads(&d, q, math.MaxInt), &d, day, q, math.MaxInt)
 	for _, hit := range firstHits(hits, q.Order, math.MaxInt) {
 		if hit.event.Operator == operator {
