@@ -3,6 +3,7 @@
 package preserve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -137,7 +138,7 @@ func newTarget(path string, stdout io.Writer) (*target, error) {
 	var err error
 	switch {
 	case t.isDir:
-		err = firstError(os.RemoveAll(t.part), os.Mkdir(t.part, 0o700))
+		err = cmp.Or(os.RemoveAll(t.part), os.Mkdir(t.part, 0o700))
 	case t.path != "":
 		t.file, err = os.OpenFile(t.part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 		t.w = t.file
@@ -182,7 +183,7 @@ func (t *target) end(err error) error {
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(t.part))
 	}
-	return firstError(os.Rename(t.part, t.path), syncDirectory(filepath.Dir(t.path)))
+	return cmp.Or(os.Rename(t.part, t.path), syncDirectory(filepath.Dir(t.path)))
 }
 
 // syncDirectory makes the names in a directory outlive a power cut.
@@ -192,13 +193,4 @@ func syncDirectory(path string) error {
 		return err
 	}
 	return errors.Join(d.Sync(), d.Close())
-}
-
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

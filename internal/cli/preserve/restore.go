@@ -1,6 +1,7 @@
 package preserve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -142,12 +143,12 @@ func moveStore(from, to string) error {
 	slices.SortStableFunc(entries, func(a, b os.DirEntry) int { return last(a) - last(b) })
 	for _, e := range entries {
 		if last(e) > 0 {
-			err = firstError(syncDirectory(to))
+			err = cmp.Or(syncDirectory(to))
 		}
-		err = firstError(err, os.Rename(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())))
+		err = cmp.Or(err, os.Rename(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())))
 		if err != nil {
 			return err
 		}
 	}
-	return firstError(os.Remove(from), syncDirectory(to))
+	return cmp.Or(os.Remove(from), syncDirectory(to))
 }
