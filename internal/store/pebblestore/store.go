@@ -78,11 +78,12 @@ type Options struct {
 	// FS is the file system; the operating system's unless set.
 	FS vfs.FS
 
-	memTable uint64       // bytes of one; tests have small ones
-	head     int          // bytes of the entries that are in rows; tests have small ones
-	table    int          // bytes of a table that a round makes
-	part     int          // bytes of a part of the conversion
-	opened   *atomic.Bool // the engine is open
+	memTable uint64        // bytes of one; tests have small ones
+	head     int           // bytes of the entries that are in rows; tests have small ones
+	patience time.Duration // of a write that finds heads full; tests do not depend on the clock
+	table    int           // bytes of a table that a round makes
+	part     int           // bytes of a part of the conversion
+	opened   *atomic.Bool  // the engine is open
 	damages  *damages
 }
 
@@ -149,7 +150,7 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Store, error) {
 	o.opened.Store(true)
 	s.order.turn, s.order.large = make(chan struct{}, 1), make(chan struct{}, 1)
 	s.disk.stuck = s.stuck
-	s.heads.begin(o.head)
+	s.heads.begin(o.head, o.patience)
 	left := o.FS.RemoveAll(o.FS.PathJoin(dir, snapshotDir))
 	if err := errors.Join(left, s.removeRound(), s.load(ctx)); err != nil {
 		return nil, errors.Join(fmt.Errorf("open store in %s: %w", dir, err), s.abandon())
@@ -185,6 +186,7 @@ func (o *Options) complete() {
 	}
 	o.damages = cmp.Or(o.damages, newDamages(o.Log))
 	o.head = cmp.Or(o.head, defaultHead)
+	o.patience = cmp.Or(o.patience, time.Second)
 	o.table = cmp.Or(o.table, defaultTable)
 	o.part = cmp.Or(o.part, defaultPart)
 	o.memTable = cmp.Or(o.memTable, 64<<20)
