@@ -35,8 +35,11 @@ import (
 // aside (keys.go), which a program of version 1 would not find, and has withdrawals, which it would
 // not heed; nothing of version 1 changes. Version 3 keeps tenants as documents. Version 4 has the
 // feed of changes, in which a program of version 3 would leave gaps. Version 5 keeps the log in
-// rows and blocks.
-const formatVersion = 5
+// rows and blocks. Version 6 packs rows.
+const formatVersion = 6
+
+// formerLog is the last version whose log is converted.
+const formerLog = 4
 
 // The format of Pebble's own files. Raising it keeps older programs out.
 const engineFormat = pebble.FormatValueSeparation
@@ -279,7 +282,7 @@ func (s *Store) checkFormat() error {
 		defer b.Close()
 		version := binary.BigEndian.AppendUint32(nil, formatVersion)
 		err := b.Set(fixedKey(fixedFormat), version, nil)
-		if value != nil {
+		if value != nil && binary.BigEndian.Uint32(value) <= formerLog {
 			step := append([]byte{convertStates}, make([]byte, 8)...)
 			err = firstError(err, b.Set(fixedKey(fixedConvert), step, nil))
 		}
