@@ -13,6 +13,7 @@ import (
 func (s *Store) Device(
 	ctx context.Context, tenant andon.TenantID, id andon.DeviceID,
 ) (andon.Device, error) {
+	ctx = s.asked(ctx)
 	t, err := s.tenant(ctx, tenant)
 	if err != nil {
 		return andon.Device{}, err
@@ -41,6 +42,10 @@ func (s *Store) contents(
 		places = append(places, s.places(t, d, ref)...)
 	}
 	found, err := s.eventsAt(ctx, t, places)
+	if err == nil && isEventual(ctx) && len(found) < len(all) {
+		// The device is of after an entry that this read does not know yet.
+		found, err = s.eventsAt(strongly(ctx), t, places)
+	}
 	for _, e := range found {
 		is := &shown[at[e.Device]]
 		is.Message, is.Attributes = e.Message, e.Attributes
@@ -53,7 +58,11 @@ func (s *Store) contents(
 func (s *Store) Devices(
 	ctx context.Context, id andon.TenantID, q andon.DeviceQuery,
 ) iter.Seq2[andon.Device, error] {
+	ctx = s.asked(ctx)
 	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Device) bool) error {
+		if err := byIndex(ctx, "lists of devices"); err != nil {
+			return err
+		}
 		if err := shared.OnlyByDevice("dynamodb", &q); err != nil {
 			return err
 		}
@@ -164,6 +173,10 @@ func (s *Store) Counts(
 	if err != nil {
 		return nil, err
 	}
+	if andon.ConsistencyOf(ctx) == andon.Strong {
+		return nil, andon.Errorf(andon.Unsupported, "what other processes wrote is counted up to "+
+			"%s later (dynamodb.recount): ask without consistency=strong", s.options.Recount)
+	}
 	if err := s.counts.Await(ctx); err != nil {
 		return nil, err
 	}
@@ -174,6 +187,7 @@ func (s *Store) Counts(
 func (s *Store) Names(
 	ctx context.Context, id andon.TenantID, q andon.NameQuery,
 ) iter.Seq2[andon.NameCount, error] {
+	ctx = s.asked(ctx)
 	return listIn(ctx, s, id, func(t *tenant, yield func(andon.NameCount) bool) error {
 		ask := s.record(namesKey(t, q.Of))
 		ask.order, ask.from, ask.page = andon.Asc, q.After, q.Limit+1
