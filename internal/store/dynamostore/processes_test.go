@@ -196,7 +196,7 @@ func (c *crowd) folded(s *Store) {
 func TestAssignMeanwhile(t *testing.T) {
 	c := newCrowd(t)
 	ctx, id := t.Context(), andon.DefaultTenant
-	c.write(8, func(r *rand.Rand, s *Store, device andon.DeviceID) error {
+	c.write(4, func(r *rand.Rand, s *Store, device andon.DeviceID) error {
 		if r.IntN(3) > 0 {
 			return c.append(r, s, c.events(r, device, false))
 		}
