@@ -45,12 +45,13 @@ type importOptions struct {
 // importFiles imports files one after another, so that of two lines of one entry the later stands,
 // in whichever of them. What can't be right in one of them is refused before anything is sent.
 func importFiles(ctx context.Context, p *command.Program, o importOptions, files []string) error {
-	if err := decideStates(ctx, p, o, files); err != nil {
+	refusal, err := decideStates(ctx, p, o, files)
+	if err != nil {
 		return err
 	}
 	if len(files) == 1 {
 		o.file = files[0]
-		return importFile(ctx, p, o)
+		return errors.Join(importFile(ctx, p, o), refusal)
 	}
 	quiet := *p
 	quiet.Stderr = io.Discard
@@ -76,9 +77,9 @@ func importFiles(ctx context.Context, p *command.Program, o importOptions, files
 		o.appends = true
 	}
 	if rejected {
-		return command.ErrRejected
+		return errors.Join(command.ErrRejected, refusal)
 	}
-	return nil
+	return refusal
 }
 
 // Import is "andon import".
@@ -258,7 +259,9 @@ func finishImport(
 	p *command.Program, o importOptions, r *report, took time.Duration, err error,
 ) error {
 	io.WriteString(p.Stderr, r.hidden()+r.tooOld(&o)+r.replacing(&o))
-	io.WriteString(p.Stderr, r.strange.note(o.Tenant))
+	if !o.dryRun || o.file == "-" || o.newStates == allowStates { // else it was told before
+		io.WriteString(p.Stderr, r.strange.note(o.Tenant))
+	}
 	accepted, rejected := r.counts()
 	did := "imported"
 	if o.dryRun {

@@ -237,7 +237,11 @@ func (s *source) sendEvents(ctx context.Context, c *client.Client, r *report) er
 		device: func(e *andon.Event) andon.DeviceID { return e.Device },
 		fold:   foldEvent, doubt: s.doubtTimes,
 	}
-	return im.run(ctx, s.events)
+	events := s.events
+	if s.options.file == "-" && s.options.newStates == refuseStates {
+		events = r.strange.refuse(events)
+	}
+	return im.run(ctx, events)
 }
 
 // dry returns what sends entries, or, where nothing is to be sent, what takes them all for
