@@ -96,11 +96,34 @@ func (s *saving) source(ctx context.Context, take func(io.Reader) error) error {
 			return take(r)
 		})
 	}
+	if err := checkData(s.data); err != nil {
+		return err
+	}
 	r, w := io.Pipe()
-	go func() { w.CloseWithError(appOf(s.Program, s.data).Backup(ctx, w)) }()
+	ended := make(chan error, 1)
+	go func() {
+		err := appOf(s.Program, s.data).Backup(ctx, w)
+		w.CloseWithError(err)
+		ended <- err
+	}()
 	err := take(r)
 	r.CloseWithError(err)
+	if cause := <-ended; err != nil && cause != nil {
+		return cause // and not that what it wrote ends early
+	}
 	return err
+}
+
+// checkData refuses what can't be the directory of a store.
+func checkData(dir string) error {
+	is, err := os.Stat(dir)
+	switch {
+	case err != nil:
+		return andon.Errorf(andon.Invalid, "look for a store: %w", err)
+	case !is.IsDir():
+		return andon.Errorf(andon.Invalid, "%s is no directory, so there is no store in it", dir)
+	}
+	return nil
 }
 
 // appOf is an App for the embedded store in a directory.

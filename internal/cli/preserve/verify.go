@@ -66,6 +66,9 @@ func verifyBackup(ctx context.Context, p *command.Program, path string) error {
 }
 
 func verifyAndTell(ctx context.Context, p *command.Program, dir string) error {
+	if err := checkData(dir); err != nil {
+		return err
+	}
 	rows, err := verifyStore(ctx, p, dir)
 	for _, what := range slices.Sorted(maps.Keys(rows)) {
 		if rows[what] > 0 {

@@ -45,6 +45,9 @@ type importOptions struct {
 // importFiles imports files one after another, so that of two lines of one entry the later stands,
 // in whichever of them. What can't be right in one of them is refused before anything is sent.
 func importFiles(ctx context.Context, p *command.Program, o importOptions, files []string) error {
+	if err := checkFiles(p, o, files); err != nil {
+		return err
+	}
 	refusal, err := decideStates(ctx, p, o, files)
 	if err != nil {
 		return err
@@ -52,19 +55,6 @@ func importFiles(ctx context.Context, p *command.Program, o importOptions, files
 	if len(files) == 1 {
 		o.file = files[0]
 		return errors.Join(importFile(ctx, p, o), refusal)
-	}
-	quiet := *p
-	quiet.Stderr = io.Discard
-	for _, file := range files {
-		if o.file = file; file == "-" {
-			return andon.Errorf(andon.Invalid, "standard input is imported alone, without files")
-		}
-		source, err := openSource(&quiet, o)
-		if err != nil {
-			return err
-		}
-		source.progress.End()
-		source.Close()
 	}
 	rejected := false
 	for _, file := range files {
@@ -80,6 +70,28 @@ func importFiles(ctx context.Context, p *command.Program, o importOptions, files
 		return errors.Join(command.ErrRejected, refusal)
 	}
 	return refusal
+}
+
+// checkFiles opens each file once, as far as that tells what can't be right.
+func checkFiles(p *command.Program, o importOptions, files []string) error {
+	quiet := *p
+	quiet.Stderr = io.Discard
+	for _, o.file = range files {
+		switch {
+		case o.file == "-" && len(files) > 1:
+			return andon.Errorf(andon.Invalid,
+				"standard input is imported alone, without files")
+		case o.file == "-", isArchive(p, o.file):
+			continue
+		}
+		source, err := openSource(&quiet, o)
+		if err != nil {
+			return err
+		}
+		source.progress.End()
+		source.Close()
+	}
+	return nil
 }
 
 // Import is "andon import".
