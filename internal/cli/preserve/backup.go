@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -114,14 +115,17 @@ func (s *saving) source(ctx context.Context, take func(io.Reader) error) error {
 	return err
 }
 
-// checkData refuses what can't be the directory of a store.
+// checkData refuses what can't be the directory of a store. An empty one stays so: looking for a
+// store leaves a lock behind, and then nothing could be restored into it.
 func checkData(dir string) error {
-	is, err := os.Stat(dir)
+	entries, err := os.ReadDir(dir)
 	switch {
+	case errors.Is(err, syscall.ENOTDIR):
+		return andon.Errorf(andon.Invalid, "%s is no directory, so there is no store in it", dir)
 	case err != nil:
 		return andon.Errorf(andon.Invalid, "look for a store: %w", err)
-	case !is.IsDir():
-		return andon.Errorf(andon.Invalid, "%s is no directory, so there is no store in it", dir)
+	case len(entries) == 0:
+		return andon.Errorf(andon.Invalid, "there is no store in %s: it is empty", dir)
 	}
 	return nil
 }

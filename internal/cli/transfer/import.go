@@ -28,6 +28,8 @@ type importOptions struct {
 	comments  bool
 	noHeader  bool
 	zone      string            // of times that name none
+	dateOrder string            // of dates such as 05/11/2026; "" is told by the file
+	ahead     bool              // the file is only looked through for that
 	states    map[string]string // what states of the file are called here
 	precision string
 	precisely bool // precision was given, so it is not doubted
@@ -110,7 +112,8 @@ within, and "data.*" all of its members; in CSV, of an object that is the text o
 Without --device, --time and --state the columns of these names are taken, or what they are usually
 called elsewhere, such as DeviceID, ts and status; what was taken is said. A file without a header
 is read with --no-header, and its columns are 1, 2, 3. --map 0=STOPPED,1=RUN renames states. A
-time without a zone is UTC, or as a clock in --zone shows it. Where rows have a start and an end,
+time without a zone is UTC, or as a clock in --zone shows it. A date such as 05/11/2026 is read as
+the file proves by one with a number above 12, or by --date-order. Where rows have a start and an end,
 --end names the column of the end: then a device is in --end-state, unless another row of it goes
 on; such rows have to stand in the order of their start.
 
@@ -175,6 +178,7 @@ func columnFlags(cmd *cobra.Command) (given []string) {
 	for _, name := range []string{
 		"comments", "no-header", "device", "time", "state", "map", "end", "end-state", "operator",
 		"message", "escalated-to", "attributes", "metrics", "metadata", "join", "precision", "zone",
+		"date-order",
 	} {
 		if cmd.Flags().Changed(name) {
 			given = append(given, "--"+name)
@@ -222,6 +226,8 @@ func importFlags(cmd *cobra.Command, o *importOptions) {
 		"unit of times that are numbers: s, ms, us, ns")
 	flags.StringVar(&o.zone, "zone", "UTC",
 		"time `zone` of times that name none, such as Europe/Berlin or +02:00")
+	flags.StringVar(&o.dateOrder, "date-order", "",
+		"`dmy|mdy|ymd`: how to read 05/11/2026 (default: as the file proves)")
 	sendFlags(cmd, o)
 }
 
