@@ -88,8 +88,8 @@ type Listener struct {
 	next  uint64
 }
 
-// Listen hears what turns from now on: whoever asks after it returned which devices are silent
-// misses none.
+// Listen hears what turns from now on. A client that asks which devices are silent once it has
+// returned misses none.
 func (s *Silences) Listen(ctx context.Context, id andon.TenantID) (*Listener, error) {
 	s.mu.Lock()
 	w := s.tenants[id]
