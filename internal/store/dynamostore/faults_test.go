@@ -185,9 +185,9 @@ func TestIndexesLag(t *testing.T) {
 	}
 }
 
-// TestHotKey: one device at 5,000 entries a second is throttled in one partition, and is not in 8.
-// The clock of the limits goes on by 5 ms with each batch of 25, however fast the machine is.
-func TestHotKey(t *testing.T) {
+// TestSerialHotKey: one device at 5,000 entries a second is throttled in one partition, and is not
+// in 8. The clock of the limits goes on by 5 ms with each batch of 25, however fast the machine is.
+func TestSerialHotKey(t *testing.T) {
 	for shards, stalls := range map[string]bool{"1": true, "8": false} {
 		t.Run(shards, func(t *testing.T) {
 			p, o := behindProxy(t)

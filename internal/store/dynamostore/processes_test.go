@@ -269,9 +269,9 @@ func TestPurgeMeanwhile(t *testing.T) {
 	c.folded(c.stores[1])
 }
 
-// TestGrowth: one process writes to a device with ever more partitions, another lags behind, and
-// some entries are delivered again: each is there once, in order, on pages across the growth.
-func TestGrowth(t *testing.T) {
+// TestSerialGrowth: one process writes to a device with ever more partitions, another lags behind,
+// and some entries are delivered again: each is there once, in order, on pages across the growth.
+func TestSerialGrowth(t *testing.T) {
 	o := newTables(t)
 	ctx, id := t.Context(), andon.DefaultTenant
 	stale := open(t, o) // one partition
