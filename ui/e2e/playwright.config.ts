@@ -33,8 +33,9 @@ export default defineConfig({
     },
   },
   projects: [
-    { name: "board", testIgnore: /(load|views|picture)\.spec\.ts/ },
+    // First: these take one worker for the whole time, and the other one does the rest meanwhile.
     { name: "views", testMatch: /views\.spec\.ts/ },
+    { name: "board", testIgnore: /(load|views|picture)\.spec\.ts/ },
     // Alone: it measures.
     { name: "load", testMatch: /load\.spec\.ts/ },
     // Not a test: it takes the picture of the README.
