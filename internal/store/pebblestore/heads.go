@@ -177,6 +177,21 @@ func (v headView) walk(
 	h.Walk(tenant, device, func(e eventlog.Entry) bool { return visit(e, sorted) })
 }
 
+// find passes on the entry with an identity, if a head has it: of several the one that counts. It is
+// valid until put returns.
+func (v headView) find(
+	tenant, device uint32, at andon.Time, state andon.State, put func(*eventlog.Entry),
+) {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	for _, h := range v.heads {
+		if e, ok := h.Find(tenant, device, at, state); ok {
+			put(&e)
+			return
+		}
+	}
+}
+
 // days returns the days on which a tenant has entries, some more than once.
 func (v headView) days(tenant uint32) (all []uint32) {
 	v.mu.RLock()
