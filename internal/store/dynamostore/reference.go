@@ -56,7 +56,8 @@ func openReference(ctx context.Context, o Options) (*reference, error) {
 		return nil, err
 	}
 	r := &reference{
-		Store: unserved(), s: s, table: o.Table, tenant: &tenant{Record: andon.NewTenant(andon.DefaultTenant)},
+		Store: unserved(), s: s, table: o.Table,
+		tenant: &tenant{Record: andon.NewTenant(andon.DefaultTenant)},
 	}
 	r.s.options.Prefix = ""
 	r.tenant.Record.Version = 1
