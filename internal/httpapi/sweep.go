@@ -15,8 +15,8 @@ func (a *API) sweepRoute() *route {
 		method: http.MethodPost, path: "/sweep", name: "sweep", tag: "operations",
 		summary: "Give back the space of what has expired, in all tenants",
 		detail: "The server does so by itself from time to time. Nothing goes that could still " +
-			"be read. A store whose service deletes what has expired, within days, deletes it now, " +
-			"at a rate that its settings name; what was broken off goes on next time.",
+			"be read. Where the engine of the store deletes in its own time, this deletes at " +
+			"once, as fast as the store is set to; what was broken off goes on next time.",
 		query: []param{{
 			name: "dry_run", example: "true", initial: "false", values: []any{"true", "false"},
 			detail: "`true`: only say what would go",
