@@ -1,6 +1,7 @@
 package dynamostore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -60,7 +61,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		s.idle()
 		return nil, err
 	}
-	if err := s.EnsureDefault(ctx); err != nil {
+	if err := cmp.Or(s.EnsureDefault(ctx), s.checkListed(ctx)); err != nil {
 		s.idle()
 		return nil, err
 	}
