@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/andonhq/andon"
 )
@@ -95,7 +94,7 @@ func TestSerialPurge(t *testing.T) {
 			}
 			useEverything(t, s, "metro", at)
 			has := map[string]bool{}
-			eventually(t, time.Minute, func() error { return s.noneBut(t, "metro\t2", has) })
+			eventually(t, func() error { return s.noneBut(t, "metro\t2", has) })
 			for _, table := range tenantTablesOf(t, s) {
 				if table != "purges" && !has[table] {
 					t.Errorf("the test keeps nothing in %s", table)

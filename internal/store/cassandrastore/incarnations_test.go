@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/shared"
@@ -70,7 +69,7 @@ func (p *purgeTest) purge() {
 	again.Time -= 10
 	p.must(one.Append(ctx, p.tenant, p.at, []andon.Event{again}))
 	p.sees(device, again.Time)
-	eventually(p.T, 2*time.Minute, func() error { return p.noRows(string(device)) })
+	eventually(p.T, func() error { return p.noRows(string(device)) })
 	p.sees(device, again.Time)
 	p.must(one.DeleteTenant(ctx, p.tenant))
 }

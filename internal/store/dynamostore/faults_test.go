@@ -220,10 +220,12 @@ func TestIndexesLag(t *testing.T) {
 // TestSlowPage: a page that comes later than a request may take is an error that says so.
 func TestSlowPage(t *testing.T) {
 	p, o := behindProxy(t)
-	o.Timeout = 300 * time.Millisecond
+	sendUntil(t, open(t, o), []andon.Event{{Device: "d1", Time: minute(0), State: "NORMAL"}})
+	o.Timeout = time.Second
 	s := open(t, o)
-	sendUntil(t, s, []andon.Event{{Device: "d1", Time: minute(0), State: "NORMAL"}})
-	p.inject(fault{operation: "Query", times: 9, do: slow(time.Second)})
+	later := make(chan struct{})
+	defer close(later)
+	p.inject(fault{operation: "Query", times: 9, do: until(later)})
 	for _, err := range s.DeviceEvents(t.Context(), andon.DefaultTenant, "d1",
 		andon.EventQuery{Limit: 9}) {
 		if andon.KindOf(err) != andon.Unavailable || errors.Is(err, context.Canceled) {

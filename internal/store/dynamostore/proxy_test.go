@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 // proxy stands between a store and an imitation of DynamoDB, and does what the imitation does not:
@@ -242,10 +241,10 @@ func loseAnswer(p *proxy, w http.ResponseWriter, c call) {
 // hang ends the connection without an answer; nothing was done.
 func hang(*proxy, http.ResponseWriter, call) { panic(http.ErrAbortHandler) }
 
-// slow answers late.
-func slow(by time.Duration) func(*proxy, http.ResponseWriter, call) {
+// until answers once a channel is closed.
+func until(later <-chan struct{}) func(*proxy, http.ResponseWriter, call) {
 	return func(p *proxy, w http.ResponseWriter, c call) {
-		<-time.After(by)
+		<-later
 		p.serve(w, c)
 	}
 }
