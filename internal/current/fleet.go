@@ -71,11 +71,14 @@ func (f *Fleet) Load(number uint32, d *Device) {
 func (f *Fleet) Loaded() {
 	f.behind = 0
 	for s := range f.all() {
-		if !f.known(s) {
+		if f.known(s) {
+			f.behind = s.number + 1
+			f.index.grow() // before there is anything to divide
+		} else {
 			f.vacate(s)
-			continue
 		}
-		f.behind = s.number + 1
+	}
+	for s := range f.all() {
 		f.enter(s)
 	}
 	lists := map[*sorted][]uint32{}
