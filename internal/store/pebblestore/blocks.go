@@ -73,7 +73,7 @@ func (r *eventReader) logged(id andon.DeviceID) (d logged, ok bool) {
 	if slot == nil {
 		return d, false
 	}
-	return r.numbered(id, slot.Note.number), true
+	return r.numbered(id, slot.Number()), true
 }
 
 func (r *eventReader) numbered(id andon.DeviceID, number uint32) logged {

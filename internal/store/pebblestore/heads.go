@@ -52,7 +52,7 @@ func (h *heads) addSome(w *writing, r *eventlog.Row, from, to int) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i := from; i < to; i++ {
-		f, number := &w.folded[i], w.changes.Slot(i).Note.number
+		f, number := &w.folded[i], w.changes.Slot(i).Number()
 		encoded := w.encoded[f.encoded[0]:f.encoded[1]]
 		_, _, err := r.ReadEntries(encoded, w.received, func(e eventlog.Entry) {
 			h.live.Add(w.tenant.number, number, e)
