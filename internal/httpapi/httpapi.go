@@ -221,9 +221,14 @@ func (a *API) unmatched(x *exchange, r *http.Request, clean bool) {
 	allow := x.Header().Get("Allow")
 	clear(x.Header())
 	setHeaders(x)
-	_, err := a.enter(x, r, clean && a.isOpen(r))
+	page := allow == "" && asksForPage(r)
+	open := page && !strings.HasPrefix(r.URL.Path, basePath) // that page holds no data
+	_, err := a.enter(x, r, open || clean && a.isOpen(r))
 	switch {
 	case err != nil:
+	case page:
+		sendNothingHere(x)
+		return
 	case allow == "":
 		err = errNoSuchPath
 	default:
