@@ -249,6 +249,14 @@ type Capabilities struct {
 	Immediate      bool   // an acknowledged write is visible at once; else eventually
 	AtomicBatch    bool   // the events of one Append are kept all or none
 	AtomicAssign   bool   // the assignments of one Assign are kept all or none
+	// Whole says that the store serves more than the log of the entries and what single devices
+	// show: lists and counts of devices, names, retirements, assignments, readings, records, and
+	// settings of tenants. Without it, all of that is Unsupported, and of the escalations of an
+	// entry only that which stands is kept, without a note, and not when it was or by whom: of
+	// several escalated entries of an incident the newest entry counts, and an event that names a
+	// supervisor escalates its entry each time it is sent. Nor is it kept when a message arrived,
+	// and all states are admitted.
+	Whole          bool
 	SortDevices    bool   // Devices in orders other than by id
 	MetricReadings bool   // one metric across devices
 	TenantEvents   bool   // entries of all devices in one list

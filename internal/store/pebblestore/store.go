@@ -321,8 +321,8 @@ func (s *Store) Capabilities() andon.Capabilities {
 	return andon.Capabilities{
 		Name: "pebble " + engineVersion(), Durable: true, Immediate: true,
 		AtomicBatch: true, AtomicAssign: true, SortDevices: true, MetricReadings: true,
-		TenantEvents: true,
-		Withdraw:     true, Purge: true, Reorder: true, CountNames: true,
+		Whole: true, TenantEvents: true,
+		Withdraw: true, Purge: true, Reorder: true, CountNames: true,
 		Changes: true, ChangesDurable: true, ChangesShared: true,
 	}
 }

@@ -83,6 +83,7 @@ func declared(c andon.Capabilities) (facts []Fact) {
 		serve bool
 		what  string
 	}{
+		{c.Whole, "more than the log of entries and what single devices show"},
 		{c.SortDevices, "devices in orders other than by id"},
 		{c.MetricReadings, "one metric across devices"},
 		{c.TenantEvents, "entries of all devices in one list"},

@@ -18,7 +18,9 @@ type talkative struct {
 	err error
 }
 
-func (t *talkative) Capabilities() andon.Capabilities { return andon.Capabilities{Name: "ring 5"} }
+func (t *talkative) Capabilities() andon.Capabilities {
+	return andon.Capabilities{Name: "ring 5", Whole: true}
+}
 
 func (t *talkative) Diagnose(
 	_ context.Context, tell func(name, value, source string, advice ...string),
