@@ -31,8 +31,9 @@ type Options struct {
 
 	// Shards is how many partitions a device has: a power of two, or "auto", by its measured rate.
 	Shards string
-	// Readings is the consistency of reads of readings: "strong" or "eventual".
-	Readings string
+	// Consistency is that of reads for answers, unless their request chooses: "strong" or
+	// "eventual". Readings is that of readings, which are eventual where either is.
+	Consistency, Readings string
 	// Retention and ReadingsRetention are after how long the service deletes entries and readings.
 	// A tenant may keep them for a shorter time, not longer.
 	Retention, ReadingsRetention andon.Retention
@@ -52,7 +53,7 @@ type Options struct {
 func defaults() Options {
 	return Options{
 		Log:    slog.New(slog.DiscardHandler),
-		Prefix: "andon-", Shards: autoShards, Readings: "strong",
+		Prefix: "andon-", Shards: autoShards, Consistency: strong, Readings: strong,
 		Capacity: defaultCapacity(),
 		Layout:   layoutAndon, Table: tableLog,
 		Retention: andon.Forever, ReadingsRetention: andon.Retention(30 * 24 * 3600 * 1e6),
@@ -69,6 +70,7 @@ func (o Options) withDefaults() Options {
 	o.Layout = cmp.Or(o.Layout, d.Layout)
 	o.Table = cmp.Or(o.Table, d.Table)
 	o.Shards = cmp.Or(o.Shards, d.Shards)
+	o.Consistency = cmp.Or(o.Consistency, d.Consistency)
 	o.Readings = cmp.Or(o.Readings, d.Readings)
 	o.Timeout = cmp.Or(o.Timeout, d.Timeout)
 	o.InFlight = cmp.Or(o.InFlight, d.InFlight)
