@@ -107,6 +107,7 @@ type API struct {
 	unpack   unpackers
 	shapes   sync.Map // of answers, by type
 	live     *live.Hub
+	silences *live.Silences
 	board    *ui.Board
 	draining atomic.Bool
 
@@ -128,6 +129,7 @@ func New(o Options) *API {
 		board:   o.Board,
 	}
 	a.live = live.New(o.Store, a.frames)
+	a.silences = live.NewSilences(o.Store, o.Now)
 	a.metrics.streams(o.Registry, a.live.Readers)
 	a.ending, a.endLong = context.WithCancel(context.Background())
 	for _, r := range a.allRoutes() {
