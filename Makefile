@@ -71,8 +71,8 @@ RACED = $(filter-out $(shell go list $(PLAIN) ./internal/lint/...),$(shell go li
 # would take it five to ten times as long. The tests beside it have the detector watch stores and
 # servers under load. What -run takes in one group -skip leaves out of the other, so each test is in
 # one of them.
-SERIAL := ^TestSerial
-SERIAL_IN = $(sort $(dir $(shell grep -rlE '^func TestSerial' --include='*_test.go' --exclude-dir=node_modules .)))
+SERIAL := ^TestSerial[A-Z]
+SERIAL_IN = $(sort $(dir $(shell grep -rlE '^func TestSerial[A-Z]' --include='*_test.go' --exclude-dir=node_modules .)))
 
 # The board: its types, its logic, and a real browser on the real program. It has the machine to
 # itself, since it also measures how smoothly the board runs.
