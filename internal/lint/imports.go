@@ -156,6 +156,7 @@ func owners() []owner {
 		{"github.com/prometheus/client_golang", []string{"internal/httpapi", "internal/app"}},
 		{"github.com/klauspost/compress", []string{
 			"internal/backup", "internal/httpapi", "internal/ingest/table",
+			"internal/store/pebblestore",
 		}},
 		{"go.yaml.in/yaml/v3", []string{"internal/config", "internal/plan"}},
 		{"github.com/spf13/cobra", []string{"internal/cli", "internal/cli/*"}},

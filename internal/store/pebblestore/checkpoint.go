@@ -106,7 +106,18 @@ func (s *Store) checkpoint() error {
 	}
 	s.heads.drop()
 	s.checkpoints.grown.Add(-rows)
-	return nil
+	return s.forgetRows(rows)
+}
+
+// forgetRows has the engine write out its memtable if much of it is rows that are deleted now. Those
+// leave it without being written once more; behind the next rows they would be written and compacted
+// away.
+func (s *Store) forgetRows(bytes int64) error {
+	if bytes < int64(s.options.memTable)/4 {
+		return nil
+	}
+	_, err := s.db.AsyncFlush()
+	return err
 }
 
 func (s *Store) everyTenant() []*tenant {
@@ -293,7 +304,11 @@ func (r *rebuilding) checkpoint(
 }
 
 // replay folds a row in. One of a tenant that was deleted belongs to no one.
-func replay(tenants map[uint32]*rebuilding, row []byte, head *eventlog.Head) error {
+func replay(tenants map[uint32]*rebuilding, value []byte, head *eventlog.Head) error {
+	row, err := unpackRow(value)
+	if err != nil {
+		return err
+	}
 	w := wire{rest: row}
 	r := tenants[uint32(w.count())]
 	received := w.time()

@@ -1,12 +1,14 @@
 package pebblestore
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -221,4 +223,78 @@ func formerEventKey(
 	tenant uint32, device andon.DeviceID, at andon.Time, state andon.State,
 ) key {
 	return newKey(formerEvent, tenant).event(device, at, state)
+}
+
+// TestAStoreOfFormat5IsOpened: its rows are not packed, and the next ones are.
+func TestAStoreOfFormat5IsOpened(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	s := openMem(t, fs)
+	first := warnings(200)
+	if err := s.Append(t.Context(), andon.DefaultTenant, 1, first); err != nil {
+		t.Fatal(err)
+	}
+	stored := map[string][]byte{}
+	for k, value := range s.rows(key{tableRow}) {
+		row, err := unpackRow(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored[string(k)] = bytes.Clone(row)
+	}
+	for k, row := range stored {
+		if err := s.db.Set(append(key{tableRow}, k...), row, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.db.Set(fixedKey(fixedFormat), []byte{0, 0, 0, 5}, pebble.Sync); err != nil {
+		t.Fatal(err)
+	}
+	s, fs = crashed(t, s, fs)
+	second := warnings(200)
+	for i := range second {
+		second[i].Time++
+	}
+	if err := s.Append(t.Context(), andon.DefaultTenant, 1, second); err != nil {
+		t.Fatal(err)
+	}
+	s, _ = crashed(t, s, fs)
+	defer s.Close()
+	if got, want := entriesOf(t, s), slices.Concat(first, second); len(got) != len(want) {
+		t.Errorf("%d entries, want %d", len(got), len(want))
+	}
+	value, err := s.get(rowKey(s.order.next - 1))
+	if err != nil || len(value) == 0 || value[0] != rowPacked {
+		t.Errorf("the last row is %.8x…, %v, want a packed one", value, err)
+	}
+}
+
+// entriesOf lists all entries of the first tenant.
+func entriesOf(t *testing.T, s *Store) (all []andon.Event) {
+	t.Helper()
+	q := andon.EventQuery{Limit: 10_000}
+	for e, err := range s.TenantEvents(t.Context(), andon.DefaultTenant, q) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// TestDamagedPackedRow: what is no row is an error, and takes no memory.
+func TestDamagedPackedRow(t *testing.T) {
+	row := bytes.Repeat([]byte("row"), 1000)
+	packed := packRow(nil, row)
+	if got, err := unpackRow(packed); !bytes.Equal(got, row) || err != nil {
+		t.Fatalf("%d bytes, %v", len(got), err)
+	}
+	if 4*len(packed) > len(row) {
+		t.Errorf("%d of %d bytes", len(packed), len(row))
+	}
+	huge := binary.AppendUvarint([]byte{rowPacked}, 1<<31)
+	for _, bad := range [][]byte{packed[:1], packed[:len(packed)-1], huge} {
+		if _, err := unpackRow(bad); !errors.Is(err, errDamaged) {
+			t.Errorf("%.8x…: %v", bad, err)
+		}
+	}
 }

@@ -166,7 +166,7 @@ func writeBesideDamage(t *testing.T, fs vfs.FS) error {
 	quiet := newDamages(slog.New(slog.DiscardHandler))
 	quiet.pause = 20 * time.Millisecond
 	s, err := Open("store", Options{
-		FS: fs, memTable: 64 << 10, head: 256 << 10, damages: quiet,
+		FS: fs, memTable: 64 << 10, head: 256 << 10, patience: time.Minute, damages: quiet,
 	})
 	if err != nil {
 		t.Fatal(err)

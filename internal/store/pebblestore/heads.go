@@ -19,12 +19,18 @@ type heads struct {
 	behind uint64         // the sequence behind the rows of frozen
 	ended  chan struct{}  // closed when frozen is dropped
 	most   int            // bytes of both
+
+	// patience is how long a write waits for a round before it has begun. A round that takes longer,
+	// or fails again and again, is not to hold clients up: they are told to come back.
+	patience time.Duration
 }
 
 // defaultHead is how much memory heads take.
 const defaultHead = 128 << 20
 
-func (h *heads) begin(most int) { h.live, h.most = eventlog.NewHead(), most }
+func (h *heads) begin(most int, patience time.Duration) {
+	h.live, h.most, h.patience = eventlog.NewHead(), most, patience
+}
 
 // add takes in the entries of a write that has become pending. It reads them from the bytes of its
 // rows, as opening does, so that what is in memory is what a restart would read.
@@ -65,18 +71,14 @@ func (h *heads) full() bool {
 	return h.live.Bytes() >= h.most/2
 }
 
-// roomPatience is how long a write waits for a round before it has begun. A round that takes
-// longer, or fails again and again, is not to hold clients up: they are told to come back.
-const roomPatience = time.Second
-
 // awaitRoom waits while the live head is full and a round is settling the other one. It is Busy
-// where that takes longer than roomPatience.
+// where that takes longer than its patience.
 func (h *heads) awaitRoom(ctx context.Context, s *Store) error {
 	ended := h.crowded()
 	if ended == nil {
 		return nil
 	}
-	patience := time.NewTimer(roomPatience)
+	patience := time.NewTimer(h.patience)
 	defer patience.Stop()
 	for ; ended != nil; ended = h.crowded() {
 		s.checkpoints.want() // the round may have failed

@@ -41,6 +41,21 @@ func newHeldLogs(fs vfs.FS) *heldLogs {
 	return h
 }
 
+// roundFS calls begins whenever a round begins to write blocks.
+type roundFS struct {
+	vfs.FS
+	begins func()
+}
+
+func (f *roundFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if strings.HasPrefix(f.PathBase(name), roundPrefix) {
+		f.begins()
+	}
+	return f.FS.Create(name, c)
+}
+
+func (f *roundFS) Unwrap() vfs.FS { return f.FS }
+
 // awaitIn waits until a goroutine is in a method of the store, where the test keeps it. It returns
 // false where another thing happens before.
 func awaitIn(t *testing.T, method string, another <-chan struct{}) bool {

@@ -4,10 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -17,7 +16,7 @@ import (
 // TestNoReaderMissesAnEntryInARound reads what was acknowledged while small heads are frozen,
 // settled and dropped all the time.
 func TestNoReaderMissesAnEntryInARound(t *testing.T) {
-	s, err := Open("store", Options{FS: vfs.NewMem(), head: 16 << 10})
+	s, err := Open("store", Options{FS: vfs.NewMem(), head: 16 << 10, patience: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +92,7 @@ func crashInRounds(t *testing.T, seed uint64) {
 	var certain []andon.Event
 	for range 4 {
 		s, err := Open("store", Options{
-			FS: fs, memTable: 64 << 10, head: 32 << 10, table: 1 << (8 + 2*seed),
+			FS: fs, memTable: 64 << 10, head: 32 << 10, table: 1 << (8 + 2*seed), patience: time.Hour,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -246,83 +245,6 @@ func TestManyStatesAtOneInstant(t *testing.T) {
 		}
 		if err := s.checkpoint(); err != nil {
 			t.Fatal(err)
-		}
-	}
-}
-
-// roundFS calls begins whenever a round begins to write blocks.
-type roundFS struct {
-	vfs.FS
-	begins func()
-}
-
-func (f *roundFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	if strings.HasPrefix(f.PathBase(name), roundPrefix) {
-		f.begins()
-	}
-	return f.FS.Create(name, c)
-}
-
-func (f *roundFS) Unwrap() vfs.FS { return f.FS }
-
-// TestBlocksFollowTheirRows: when a round begins to write blocks, all rows that they are made from
-// are on the disk for certain. A block without its row would show an entry that no current state
-// has seen, and a row that is gone before its block is lost.
-func TestBlocksFollowTheirRows(t *testing.T) {
-	mem := vfs.NewCrashableMem()
-	type cut struct {
-		fs      *vfs.MemFS
-		behind  uint64 // the sequence behind the rows that are being settled
-		certain []andon.Event
-	}
-	var s *Store
-	var cuts []cut
-	var mu sync.Mutex
-	var certain []andon.Event
-	fs := &roundFS{mem, func() {
-		mu.Lock()
-		defer mu.Unlock()
-		now := cut{behind: s.heads.behind, certain: slices.Clone(certain)}
-		now.fs = mem.CrashClone(vfs.CrashCloneCfg{})
-		cuts = append(cuts, now)
-	}}
-	s, err := Open("store", Options{FS: fs, head: 8 << 10, table: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var writers sync.WaitGroup
-	for w := range uint64(4) {
-		writers.Go(func() {
-			rng := rand.New(rand.NewPCG(w, 3))
-			for range 40 {
-				events := randomEvents(rng)
-				if err := s.Append(t.Context(), andon.DefaultTenant, 1, events); err != nil {
-					t.Error(err)
-					return
-				}
-				mu.Lock()
-				certain = append(certain, events...)
-				mu.Unlock()
-			}
-		})
-	}
-	writers.Wait()
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	const enough = 20
-	if len(cuts) < enough {
-		t.Errorf("%d tables were made: too few to show anything", len(cuts))
-	}
-	for i := 0; i < len(cuts); i += max(1, len(cuts)/enough) {
-		checkAfterCrash(t, cuts[i].fs.CrashClone(vfs.CrashCloneCfg{}), cuts[i].certain)
-		s := openMem(t, cuts[i].fs)
-		if next := s.order.next; next < cuts[i].behind {
-			t.Errorf("blocks of rows up to %d are written, and rows up to %d are certain",
-				cuts[i].behind, next)
-		}
-		if err := s.Close(); err != nil {
-			t.Error(err)
 		}
 	}
 }

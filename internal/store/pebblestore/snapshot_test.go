@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
@@ -17,7 +18,9 @@ import (
 // sent: each has all that was acknowledged before, and devices show what their histories say.
 func TestSnapshotsWhileWriting(t *testing.T) {
 	mem := vfs.NewMem()
-	s, err := Open("store", Options{FS: mem, memTable: 64 << 10, head: 32 << 10, table: 1 << 10})
+	s, err := Open("store", Options{
+		FS: mem, memTable: 64 << 10, head: 32 << 10, table: 1 << 10, patience: time.Hour,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

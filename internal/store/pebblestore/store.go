@@ -35,8 +35,11 @@ import (
 // aside (keys.go), which a program of version 1 would not find, and has withdrawals, which it would
 // not heed; nothing of version 1 changes. Version 3 keeps tenants as documents. Version 4 has the
 // feed of changes, in which a program of version 3 would leave gaps. Version 5 keeps the log in
-// rows and blocks.
-const formatVersion = 5
+// rows and blocks. Version 6 packs rows.
+const formatVersion = 6
+
+// formerLog is the last version whose log is converted.
+const formerLog = 4
 
 // The format of Pebble's own files. Raising it keeps older programs out.
 const engineFormat = pebble.FormatValueSeparation
@@ -78,11 +81,12 @@ type Options struct {
 	// FS is the file system; the operating system's unless set.
 	FS vfs.FS
 
-	memTable uint64       // bytes of one; tests have small ones
-	head     int          // bytes of the entries that are in rows; tests have small ones
-	table    int          // bytes of a table that a round makes
-	part     int          // bytes of a part of the conversion
-	opened   *atomic.Bool // the engine is open
+	memTable uint64        // bytes of one; tests have small ones
+	head     int           // bytes of the entries that are in rows; tests have small ones
+	patience time.Duration // of a write that finds heads full; tests do not depend on the clock
+	table    int           // bytes of a table that a round makes
+	part     int           // bytes of a part of the conversion
+	opened   *atomic.Bool  // the engine is open
 	damages  *damages
 }
 
@@ -149,7 +153,7 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Store, error) {
 	o.opened.Store(true)
 	s.order.turn, s.order.large = make(chan struct{}, 1), make(chan struct{}, 1)
 	s.disk.stuck = s.stuck
-	s.heads.begin(o.head)
+	s.heads.begin(o.head, o.patience)
 	left := o.FS.RemoveAll(o.FS.PathJoin(dir, snapshotDir))
 	if err := errors.Join(left, s.removeRound(), s.load(ctx)); err != nil {
 		return nil, errors.Join(fmt.Errorf("open store in %s: %w", dir, err), s.abandon())
@@ -185,6 +189,7 @@ func (o *Options) complete() {
 	}
 	o.damages = cmp.Or(o.damages, newDamages(o.Log))
 	o.head = cmp.Or(o.head, defaultHead)
+	o.patience = cmp.Or(o.patience, time.Second)
 	o.table = cmp.Or(o.table, defaultTable)
 	o.part = cmp.Or(o.part, defaultPart)
 	o.memTable = cmp.Or(o.memTable, 64<<20)
@@ -277,7 +282,7 @@ func (s *Store) checkFormat() error {
 		defer b.Close()
 		version := binary.BigEndian.AppendUint32(nil, formatVersion)
 		err := b.Set(fixedKey(fixedFormat), version, nil)
-		if value != nil {
+		if value != nil && binary.BigEndian.Uint32(value) <= formerLog {
 			step := append([]byte{convertStates}, make([]byte, 8)...)
 			err = firstError(err, b.Set(fixedKey(fixedConvert), step, nil))
 		}

@@ -300,9 +300,10 @@ func verifyReading(v *verification, t *tenant, k, value []byte) error {
 
 // verifyRow reads a row as opening does.
 func verifyRow(v *verification, k, value []byte) error {
-	w := wire{rest: value}
+	row, err := unpackRow(value)
+	w := wire{rest: row}
 	number := w.count()
-	if len(k) != 8 || w.bad || number > math.MaxUint32 {
+	if err != nil || len(k) != 8 || w.bad || number > math.MaxUint32 {
 		return errors.New("it is not of its form")
 	}
 	sequence := binary.BigEndian.Uint64(k)
@@ -312,7 +313,7 @@ func verifyRow(v *verification, k, value []byte) error {
 	if t := v.tenants[uint32(number)]; t != nil {
 		into[t.number] = loose{}.rebuilding(t)
 	}
-	if err := replay(into, value, eventlog.NewHead()); err != nil {
+	if err := replay(into, row, eventlog.NewHead()); err != nil {
 		return errors.New("it can't be decoded: what a request brought is lost")
 	}
 	if gap {

@@ -319,7 +319,8 @@ func (w *writing) beginRow() {
 // setRow puts a row into the batch, and what it changes of what devices show.
 func (w *writing) setRow(p *pending) error {
 	w.recorded += len(w.row)
-	err := w.batch.Set(rowKey(p.sequence), w.row, nil)
+	w.value = packRow(w.value, w.row)
+	err := w.batch.Set(rowKey(p.sequence), w.value, nil)
 	if err != nil || len(w.changed) == 0 {
 		return err
 	}
