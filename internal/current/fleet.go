@@ -16,8 +16,8 @@ import (
 // and call Stage. Show and making a place need the fleet for themselves; Copy and all that reads
 // what is published may run beside each other and beside Stage.
 type Fleet struct {
-	slabs  []*slab // the slots by number; nil where there are none
-	behind uint32  // the number behind the last one
+	slabs  []slab // the slots by number
+	behind uint32 // the number behind the last one
 	index  index
 	names  names
 	rests  rests
@@ -74,6 +74,7 @@ func (f *Fleet) Loaded() {
 		if f.known(s) {
 			f.behind = s.number + 1
 			f.index.grow() // before there is anything to divide
+			f.index.grow()
 		} else {
 			f.vacate(s)
 		}

@@ -131,7 +131,7 @@ func TestPacked(t *testing.T) {
 		if n := len(loaded.names.numbers); n != 0 {
 			t.Fatalf("%d names are kept of a fleet without devices", n)
 		}
-		if i := slices.IndexFunc(loaded.slabs, func(b *slab) bool { return b != nil }); i >= 0 {
+		if slices.ContainsFunc(loaded.slabs, func(b slab) bool { return b.slots != nil }) {
 			t.Fatalf("slots are kept of a fleet without devices")
 		}
 	}

@@ -87,6 +87,7 @@ type Options struct {
 	table    int           // bytes of a table that a round makes
 	part     int           // bytes of a part of the conversion
 	opened   *atomic.Bool  // the engine is open
+	blocks   *pebble.Cache
 	damages  *damages
 }
 
@@ -155,7 +156,9 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Store, error) {
 	s.disk.stuck = s.stuck
 	s.heads.begin(o.head, o.patience)
 	left := o.FS.RemoveAll(o.FS.PathJoin(dir, snapshotDir))
-	if err := errors.Join(left, s.removeRound(), s.load(ctx)); err != nil {
+	uncached := o.blocks.Reserve(int(o.blocks.MaxSize() - loadCache))
+	err = errors.Join(left, s.removeRound(), s.load(ctx))
+	if uncached(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open store in %s: %w", dir, err), s.abandon())
 	}
 	o.keepPrivate(dir)
@@ -195,6 +198,10 @@ func (o *Options) complete() {
 	o.memTable = cmp.Or(o.memTable, 64<<20)
 	o.Owner = cmp.Or(o.Owner, "a program that did not say its name")
 }
+
+// loadCache is how many bytes of blocks are kept in memory while the store is opened: nearly all
+// that it reads then, it reads once.
+const loadCache = 8 << 20
 
 // memTables is how many memtables Pebble has at once: one is written into while another is written
 // out, and the last one that was written out is kept to be used again.
@@ -342,6 +349,7 @@ func (s *Store) Close() error {
 // abandon closes the directory as it is.
 func (s *Store) abandon() error {
 	err := errors.Join(s.db.Close(), s.synced.close())
+	s.options.blocks.Unref()
 	s.release()
 	return err
 }
