@@ -55,7 +55,7 @@ func (s *Store) Capabilities() andon.Capabilities {
 	return andon.Capabilities{
 		Name: "memory", Immediate: true, AtomicBatch: true, AtomicAssign: true,
 		SortDevices: true, MetricReadings: true, TenantEvents: true,
-		Withdraw: true, Purge: true, Reorder: true, CountNames: true, Changes: true,
+		Withdraw: true, Purge: true, Reorder: true, CountNames: true, Changes: true, Arrivals: true,
 	}
 }
 

@@ -184,7 +184,7 @@ func (p *purging) rows() (found bool, err error) {
 		blocks, err2 := p.blocks(slot.Note.number)
 		found, err = found || blocks || slot.Latest().Known(), firstError(err, err2)
 	}
-	err = firstError(err, p.supervisors())
+	err = firstError(err, p.supervisors(), keepNumbers(p.batch, p.tenant))
 	for _, table := range []byte{
 		tableReadingDay, tableEscalation, tableAside, tableAssignment, tableWithdrawal,
 		tableRetirement,
