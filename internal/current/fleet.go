@@ -204,6 +204,7 @@ func (f *Fleet[Note]) Len() int { return len(f.slots) }
 type Page struct {
 	Devices []andon.Device // in the query's order once Done
 	Done    bool
+	Looked  int // how many devices were looked at
 
 	query andon.DeviceQuery
 	from  andon.DeviceID // where the next part begins
@@ -226,6 +227,7 @@ func (f *Fleet[Note]) Read(p *Page, states *andon.StateSet, budget int) {
 	}
 	for ; budget > 0 && len(merge) > 0; budget-- {
 		it := merge[0]
+		p.Looked++
 		id := it.Key()
 		if !hasPrefix(id, p.query.Prefix) {
 			break

@@ -24,6 +24,7 @@ func (s *Store) Device(
 	}
 	d := slot.Shown().Show(t.states())
 	s.mu.RUnlock()
+	explainMemory(andon.PlanOf(ctx), 1, 1, sinceStart())
 	r := newEventReader(ctx, s, t)
 	defer r.close()
 	return d, r.complete(&d)
@@ -50,7 +51,7 @@ func (s *Store) Devices(
 		if q.Kind == andon.MeasuringDevices {
 			return s.measuring(ctx, t, q, yield)
 		}
-		page := current.NewPage(q)
+		begun, page := sinceStart(), current.NewPage(q)
 		for !page.Done {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -59,6 +60,7 @@ func (s *Store) Devices(
 			t.fleet.Read(page, t.states(), listStep)
 			s.mu.RUnlock()
 		}
+		explainMemory(andon.PlanOf(ctx), page.Looked, len(page.Devices), begun)
 		r := newEventReader(ctx, s, t)
 		defer r.close()
 		for _, d := range page.Devices {

@@ -336,7 +336,7 @@ func (s *Store) Capabilities() andon.Capabilities {
 		TenantEvents: true,
 		Withdraw:     true, Purge: true, Reorder: true, CountNames: true,
 		Changes: true, ChangesDurable: true, ChangesShared: true,
-		Arrivals: true,
+		Arrivals: true, Explain: true,
 	}
 }
 
