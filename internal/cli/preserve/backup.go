@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -96,11 +97,37 @@ func (s *saving) source(ctx context.Context, take func(io.Reader) error) error {
 			return take(r)
 		})
 	}
+	if err := checkData(s.data); err != nil {
+		return err
+	}
 	r, w := io.Pipe()
-	go func() { w.CloseWithError(appOf(s.Program, s.data).Backup(ctx, w)) }()
+	ended := make(chan error, 1)
+	go func() {
+		err := appOf(s.Program, s.data).Backup(ctx, w)
+		w.CloseWithError(err)
+		ended <- err
+	}()
 	err := take(r)
 	r.CloseWithError(err)
+	if cause := <-ended; err != nil && cause != nil {
+		return cause // and not that what it wrote ends early
+	}
 	return err
+}
+
+// checkData refuses what can't be the directory of a store. An empty one stays so: looking for a
+// store leaves a lock behind, and then nothing could be restored into it.
+func checkData(dir string) error {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, syscall.ENOTDIR):
+		return andon.Errorf(andon.Invalid, "%s is no directory, so there is no store in it", dir)
+	case err != nil:
+		return andon.Errorf(andon.Invalid, "look for a store: %w", err)
+	case len(entries) == 0:
+		return andon.Errorf(andon.Invalid, "there is no store in %s: it is empty", dir)
+	}
+	return nil
 }
 
 // appOf is an App for the embedded store in a directory.

@@ -72,8 +72,9 @@ func tenantTablesOf(t *testing.T, s *Store) []string {
 	return append(slices.Compact(all), views...)
 }
 
-// TestPurge: of a deleted tenant no table has a row left, and its next incarnation has its own.
-func TestPurge(t *testing.T) {
+// TestSerialPurge: of a deleted tenant no table has a row left, and its next incarnation has its
+// own.
+func TestSerialPurge(t *testing.T) {
 	for _, design := range Designs() {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()
@@ -144,9 +145,9 @@ func (s *Store) noneBut(t *testing.T, incarnation string, has map[string]bool) e
 	return nil
 }
 
-// TestRetention: in a keyspace with a retention rows expire by themselves, two days later than by
-// the tenant's settings, and no tenant may keep more.
-func TestRetention(t *testing.T) {
+// TestSerialRetention: in a keyspace with a retention rows expire by themselves, two days later
+// than by the tenant's settings, and no tenant may keep more.
+func TestSerialRetention(t *testing.T) {
 	const day = andon.Retention(86_400_000_000)
 	events, readings := 7*day, 3*day
 	o := engine(t, "buckets")

@@ -10,10 +10,10 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// TestPurgedDevice: what a device sent is gone from every answer of two processes, also what one of
-// them still writes that does not know of the purge; what it sends afterwards is of a new device,
-// whichever process takes it; and no table has a row left of what it was.
-func TestPurgedDevice(t *testing.T) {
+// TestSerialPurgedDevice: what a device sent is gone from every answer of two processes, also what
+// one of them still writes that does not know of the purge; what it sends afterwards is of a new
+// device, whichever process takes it; and no table has a row left of what it was.
+func TestSerialPurgedDevice(t *testing.T) {
 	for _, design := range []string{"buckets", "index", "tables-by-device"} {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()

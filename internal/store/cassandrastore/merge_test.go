@@ -15,11 +15,11 @@ import (
 	"github.com/andonhq/andon/internal/store/memstore"
 )
 
-// TestRandomStatements delivers a few entries of one device from several processes at once, with
-// the statements of all of them in any order: processes that saw the device long ago, one that
+// TestSerialRandomStatements delivers a few entries of one device from several processes at once,
+// with the statements of all of them in any order: processes that saw the device long ago, one that
 // ended in between, statements that land twice. When all have landed the answers are those of the
 // reference, before any device is reviewed and after.
-func TestRandomStatements(t *testing.T) {
+func TestSerialRandomStatements(t *testing.T) {
 	for _, design := range ownDesigns() {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()

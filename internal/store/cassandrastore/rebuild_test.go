@@ -168,8 +168,8 @@ func onlyTables(t *testing.T, s *Store) {
 	}
 }
 
-// TestRebuildRefuses what makes no sense, and changes nothing.
-func TestRebuildRefuses(t *testing.T) {
+// TestSerialRebuildRefuses what makes no sense, and changes nothing.
+func TestSerialRebuildRefuses(t *testing.T) {
 	o := newKeyspace(t, "state")
 	s := open(t, o)
 	for _, test := range []struct{ design, buckets, want string }{
@@ -184,9 +184,9 @@ func TestRebuildRefuses(t *testing.T) {
 	onlyTables(t, s)
 }
 
-// TestRebuildMends: index rows that are gone, index rows of states that a device is not in, and a
-// newest entry that only the log has are put right in place.
-func TestRebuildMends(t *testing.T) {
+// TestSerialRebuildMends: index rows that are gone, index rows of states that a device is not in,
+// and a newest entry that only the log has are put right in place.
+func TestSerialRebuildMends(t *testing.T) {
 	for _, design := range Designs() {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()

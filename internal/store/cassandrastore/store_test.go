@@ -53,10 +53,11 @@ func dropShared() {
 	}
 }
 
-// TestStore runs the checks of every store, all of them under one design and under the others those
-// that ask for devices by state. In what order entries come matters to how a design writes; which
-// of those of one instant is the newest is decided before, and in histories of each design anyway.
-func TestStore(t *testing.T) {
+// TestSerialStore runs the checks of every store, all of them under one design and under the others
+// those that ask for devices by state. In what order entries come matters to how a design writes;
+// which of those of one instant is the newest is decided before, and in histories of each design
+// anyway.
+func TestSerialStore(t *testing.T) {
 	for _, design := range Designs() {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()
@@ -77,6 +78,12 @@ func TestStore(t *testing.T) {
 	}
 }
 
+// TestSideBySide runs those of the checks that call a store from several goroutines at once.
+func TestSideBySide(t *testing.T) {
+	o := sharedKeyspace(t, "buckets")
+	storetest.RunConcurrent(t, func(t *testing.T) andon.Store { return open(t, o) })
+}
+
 // longCheck takes a third of the time, and asks for nothing that depends on the design.
 const longCheck = "since survives states in between"
 
@@ -88,9 +95,9 @@ func ownDesigns() []string {
 	})
 }
 
-// TestHistories compares each design with the reference. All histories of a design are in one
+// TestSerialHistories compares each design with the reference. All histories of a design are in one
 // keyspace, so that a tenant meets what is left of its former incarnations.
-func TestHistories(t *testing.T) {
+func TestSerialHistories(t *testing.T) {
 	for _, design := range ownDesigns() {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()
@@ -128,6 +135,7 @@ func engine(t testing.TB, design string) Options {
 func on(n *enginetest.Node, design string) Options {
 	return Options{
 		Now: realClock, Hosts: []string{n.Addr()}, Latest: design,
+		Timeout:  time.Minute, // a machine that is held up is no failure
 		Keyspace: fmt.Sprintf("test_%s_%08x", strings.ReplaceAll(design, "-", "_"), rand.Uint32()),
 		pace:     quickPace,
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -182,47 +181,6 @@ func TestIndexesLag(t *testing.T) {
 	catchUp()
 	if got := list("NORMAL"); got != "d1" {
 		t.Errorf("after the index followed, NORMAL has %q", got)
-	}
-}
-
-// TestHotKey: one device at 5,000 entries a second is throttled in one partition, and is not in 8.
-// The clock of the limits goes on by 5 ms with each batch of 25, however fast the machine is.
-func TestHotKey(t *testing.T) {
-	for shards, stalls := range map[string]bool{"1": true, "8": false} {
-		t.Run(shards, func(t *testing.T) {
-			p, o := behindProxy(t)
-			var passed atomic.Int64
-			p.limits = documented(1)
-			p.limits.now = func() time.Time { return time.Unix(1000, passed.Load()) }
-			p.tick = func(target string) {
-				if strings.HasSuffix(target, "BatchWriteItem") {
-					passed.Add(int64(5 * time.Millisecond))
-				}
-			}
-			o.Shards = shards
-			s := open(t, o)
-			const requests, each = 40, 25
-			for r := range requests {
-				var events []andon.Event
-				for n := range each {
-					events = append(events, andon.Event{Device: "hot", State: "NORMAL",
-						Time: minute(r*each + n)})
-				}
-				sendUntil(t, s, events)
-			}
-			undone := s.meter.unprocessed.Load() + int64(p.refused("ThrottlingException"))
-			t.Logf("%d entries in %d calls, of which %d were throttled in whole or in part",
-				requests*each, p.called("BatchWriteItem"), undone)
-			if stalls != (undone > requests) || !stalls && undone > 0 {
-				t.Errorf("%s shards: %d of %d calls were throttled", shards, undone,
-					p.called("BatchWriteItem"))
-			}
-			q := andon.EventQuery{Limit: 1000}
-			got := entryList(t, s.DeviceEvents(context.Background(), andon.DefaultTenant, "hot", q))
-			if len(got) != requests*each {
-				t.Errorf("there are %d entries, want %d", len(got), requests*each)
-			}
-		})
 	}
 }
 

@@ -250,6 +250,27 @@ func slow(by time.Duration) func(*proxy, http.ResponseWriter, call) {
 	}
 }
 
+// held is a call that waits until the test releases it.
+type held struct {
+	reached, goOn, done chan struct{}
+	release             func()
+}
+
+// hold holds the next call of an operation.
+func (p *proxy) hold(t *testing.T, operation string) *held {
+	h := &held{make(chan struct{}), make(chan struct{}), make(chan struct{}), nil}
+	h.release = sync.OnceFunc(func() { close(h.goOn) })
+	t.Cleanup(h.release) // or the proxy could not end
+	p.inject(fault{operation: operation, times: 1,
+		do: func(p *proxy, w http.ResponseWriter, c call) {
+			defer close(h.done)
+			close(h.reached)
+			<-h.goOn
+			p.serve(w, c)
+		}})
+	return h
+}
+
 // half does the first half of a batch, and leaves the rest to be sent again.
 func half(p *proxy, w http.ResponseWriter, c call) {
 	items, _ := c.body["RequestItems"].(map[string]any)

@@ -186,7 +186,7 @@ func (s *Store) messages(
 			table: tableReadings, key: readingKeys(),
 			partition: shardKey(d.rows(t), shard),
 			from:      timeText(span.From), to: timeText(andon.MaxTime) + "$", order: o,
-			page: pageOf(limit, d.shards()), eventual: s.options.Readings == "eventual",
+			page: pageOf(limit, d.shards()),
 		}
 		if span.To != 0 {
 			q.to = timeText(min(span.To, andon.MaxTime)) + "$" // just behind #
@@ -213,6 +213,7 @@ func joined(found []message) andon.Reading {
 func (s *Store) DeviceReadings(
 	ctx context.Context, owner andon.TenantID, id andon.DeviceID, q andon.ReadingQuery,
 ) iter.Seq2[andon.Reading, error] {
+	ctx = s.askedReadings(ctx)
 	return listOfDevice(ctx, s, owner, id, func(
 		t *tenant, d *device, yield func(andon.Reading) bool,
 	) error {
@@ -264,6 +265,7 @@ func (s *Store) measured(
 func (s *Store) LatestReadings(
 	ctx context.Context, id andon.TenantID, devices []andon.DeviceID, from andon.Time,
 ) ([]andon.Reading, error) {
+	ctx = s.askedReadings(ctx)
 	t, err := s.tenant(ctx, id)
 	if err != nil {
 		return nil, err
@@ -281,6 +283,7 @@ func (s *Store) LatestReadings(
 func (s *Store) MetricReadings(
 	ctx context.Context, id andon.TenantID, q andon.MetricQuery,
 ) iter.Seq2[andon.MetricReading, error] {
+	ctx = s.askedReadings(ctx)
 	return listIn(ctx, s, id, func(t *tenant, yield func(andon.MetricReading) bool) error {
 		var streams []*shared.Rows[andon.DeviceID]
 		for n := range buckets {

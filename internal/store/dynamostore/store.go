@@ -95,7 +95,8 @@ func again() aws.Retryer {
 func (s *Store) Capabilities() andon.Capabilities {
 	return andon.Capabilities{
 		Name: "dynamodb, layout andon", Durable: true, MetricReadings: true, Withdraw: true,
-		Purge: true, Reorder: true, Explain: true,
+		Purge: true, Reorder: true, Explain: true, Consistency: true,
+		SortDevices:  true,
 		CountsBehind: andon.DurationOf(s.options.Recount),
 	}
 }

@@ -270,7 +270,7 @@ func (r *eventReader) fromBlocks(
 	span := q.Rest()
 	ok, move := false, r.blocks.Next
 	if q.Order == andon.Desc {
-		ok = r.blocks.SeekGE(prefix)
+		ok = r.blocks.Forward(prefix)
 	} else {
 		ok, move = r.blocks.SeekLT(prefix.end()), r.blocks.Prev
 	}

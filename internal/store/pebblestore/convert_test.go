@@ -182,8 +182,8 @@ func TestAStoreOfFormat4IsConverted(t *testing.T) {
 	}
 }
 
-// TestConversionGoesOn breaks a conversion off behind each of its parts.
-func TestConversionGoesOn(t *testing.T) {
+// TestSerialConversionGoesOn breaks a conversion off behind each of its parts.
+func TestSerialConversionGoesOn(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s := openMem(t, fs)
 	report(t, s)

@@ -21,7 +21,8 @@ export function want(cells: number[]): void {
   }
   wanted.clear();
   for (const cell of cells) {
-    if (!fleet.details.has(cell)) wanted.add(cell);
+    const detail = fleet.details.get(cell);
+    if (!detail || detail.heard === undefined) wanted.add(cell);
   }
   while (running < atOnce && wanted.size > 0) void next();
 }
