@@ -268,6 +268,7 @@ type Capabilities struct {
 	CountNames     bool   // Names says how many devices each has
 	Changes        bool   // the feed of changes is served
 	ChangesDurable bool   // positions in the feed outlive the process
+	Arrivals       bool   // entries are served in the order of their arrival
 	// ChangesShared says that the feed has the changes of other processes on the same store.
 	ChangesShared bool
 	// CountsBehind is how late Counts may include writes of other processes to the same store; 0:

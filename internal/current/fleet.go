@@ -257,11 +257,20 @@ func (f *Fleet) Len() int { return f.index.slots }
 // Numbers returns a number that is above that of each place.
 func (f *Fleet) Numbers() uint32 { return f.behind }
 
+// Reserve leaves out the numbers below one that have no place: no new device gets them.
+func (f *Fleet) Reserve(behind uint32) {
+	if behind > f.behind {
+		f.behind = behind
+		f.growSlabs()
+	}
+}
+
 // Page gathers the devices that a query selects, a part at a time, so that no one who holds a lock
 // for it holds it for long.
 type Page struct {
 	Devices []andon.Device // in the query's order once Done
 	Done    bool
+	Looked  int // how many devices were looked at
 
 	query andon.DeviceQuery
 	from  andon.DeviceID // where the next part begins
@@ -284,6 +293,7 @@ func (f *Fleet) Read(p *Page, states *andon.StateSet, budget int) {
 	}
 	var shown Device
 	for ; budget > 0 && len(merge) > 0; budget-- {
+		p.Looked++
 		id := merge[0].id
 		if !hasPrefix(id, p.query.Prefix) {
 			break

@@ -107,12 +107,17 @@ func (f *Fleet) all() iter.Seq[*Slot] {
 	}
 }
 
-// occupy makes the place of a number that of a device.
-func (f *Fleet) occupy(number uint32, id andon.DeviceID) *Slot {
-	if grow := int(number/slabSlots) + 1 - len(f.slabs); grow > 0 {
+// growSlabs makes room for slots of all numbers.
+func (f *Fleet) growSlabs() {
+	if grow := int((f.behind-1)/slabSlots) + 1 - len(f.slabs); grow > 0 {
 		f.slabs = append(f.slabs, make([]slab, grow)...)
 	}
+}
+
+// occupy makes the place of a number that of a device.
+func (f *Fleet) occupy(number uint32, id andon.DeviceID) *Slot {
 	f.behind = max(f.behind, number+1)
+	f.growSlabs()
 	b := &f.slabs[number/slabSlots]
 	if b.slots == nil {
 		b.slots = new([slabSlots]Slot)

@@ -56,6 +56,7 @@ func (s *Store) Capabilities() andon.Capabilities {
 		Name: "memory", Immediate: true, AtomicBatch: true, AtomicAssign: true,
 		Whole: true, SortDevices: true, MetricReadings: true, TenantEvents: true,
 		Withdraw: true, Purge: true, Reorder: true, CountNames: true, Changes: true,
+		Arrivals: true,
 	}
 }
 

@@ -184,7 +184,7 @@ func (p *purging) rows() (found bool, err error) {
 		latest := p.tenant.fleet.Latest(slot)
 		found, err = found || blocks || latest.Known(), firstError(err, err2)
 	}
-	err = firstError(err, p.supervisors())
+	err = firstError(err, p.supervisors(), keepNumbers(p.batch, p.tenant))
 	for _, table := range []byte{
 		tableReadingDay, tableEscalation, tableAside, tableAssignment, tableWithdrawal,
 		tableRetirement,

@@ -51,6 +51,7 @@ const (
 	fixedVersion    = "last version" // the last that a document was given, 8 bytes
 	fixedCheckpoint = "checkpoint"   // the first record that the checkpoint does not hold, 8 bytes
 	fixedFeed       = "feed"         // which changes there are: kept, as JSON
+	fixedArrivals   = "arrivals"     // the rounds whose rows are kept: settled, as JSON
 	fixedConvert    = "convert"      // see convert.go
 )
 
@@ -60,6 +61,9 @@ const (
 
 	defaultChangesFor   = 24 * time.Hour
 	defaultChangesBytes = 256 << 20
+
+	defaultArrivalsFor   = 24 * time.Hour
+	defaultArrivalsBytes = 1 << 30
 )
 
 // Options are how a store is opened. The zero value works.
@@ -72,6 +76,10 @@ type Options struct {
 	// many bytes: a day and 256 MiB unless set.
 	ChangesFor   time.Duration
 	ChangesBytes int64
+	// Entries are kept in the order of their arrival for about so long, and up to about so many
+	// bytes: a day and 1 GiB unless set.
+	ArrivalsFor   time.Duration
+	ArrivalsBytes int64
 	// Fatal is told that the disk failed, or the store is in a state that it must not go on in. It
 	// must end the process: nothing that was acknowledged is lost. It panics unless set.
 	Fatal func(error)
@@ -103,11 +111,12 @@ type Store struct {
 	mu      sync.RWMutex // guards tenants, and what every fleet shows
 	tenants map[andon.TenantID]*tenant
 
-	order   order // one write at a time becomes pending
-	queue   queue // publishing, in the order of the log
-	heads   heads
-	feed    changesKept
-	written *cuckoo.Written
+	order    order // one write at a time becomes pending
+	queue    queue // publishing, in the order of the log
+	heads    heads
+	feed     changesKept
+	arrivals arrivals
+	written  *cuckoo.Written
 
 	writings sync.Pool // of *writing, whose room is used again
 
@@ -183,6 +192,8 @@ func (o *Options) complete() {
 	o.Cache = cmp.Or(o.Cache, defaultCache)
 	o.ChangesFor = cmp.Or(o.ChangesFor, defaultChangesFor)
 	o.ChangesBytes = cmp.Or(o.ChangesBytes, defaultChangesBytes)
+	o.ArrivalsFor = cmp.Or(o.ArrivalsFor, defaultArrivalsFor)
+	o.ArrivalsBytes = cmp.Or(o.ArrivalsBytes, defaultArrivalsBytes)
 	if o.Fatal == nil {
 		o.Fatal = func(err error) { panic(err) }
 	}
@@ -270,7 +281,7 @@ func (s *Store) load(ctx context.Context) (err error) {
 		}
 	}
 	for _, step := range []func(context.Context) error{
-		s.convertDevices, s.rebuild, s.convertEntries, s.openFeed,
+		s.convertDevices, s.rebuild, s.convertEntries, s.openArrivals, s.openFeed,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -331,6 +342,7 @@ func (s *Store) Capabilities() andon.Capabilities {
 		Whole: true, TenantEvents: true,
 		Withdraw: true, Purge: true, Reorder: true, CountNames: true,
 		Changes: true, ChangesDurable: true, ChangesShared: true,
+		Arrivals: true, Explain: true,
 	}
 }
 

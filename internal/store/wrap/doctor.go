@@ -92,6 +92,7 @@ func declared(c andon.Capabilities) (facts []Fact) {
 		{c.Reorder, "another severity of a state that has entries"},
 		{c.CountNames, "how many devices a name has"},
 		{c.Changes, "a feed of changes"},
+		{c.Arrivals, "entries in the order of their arrival"},
 	} {
 		if !can.serve {
 			missing = append(missing, can.what)
