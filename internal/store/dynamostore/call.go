@@ -207,12 +207,26 @@ func (s *Store) writeChunk(ctx context.Context, all []write) (err error) {
 				left = out.UnprocessedItems
 				return out.ConsumedCapacity, nil
 			})
+		s.undone(left)
 		if err == nil && len(left) > 0 {
 			s.meter.unprocessed.Add(1)
 			err = s.pause(ctx, tries, "BatchWriteItem", table)
 		}
 	}
 	return err
+}
+
+// undone counts the entries and readings that the service left undone into what their devices need.
+func (s *Store) undone(left map[string][]types.WriteRequest) {
+	for _, name := range []string{tableLog, tableReadings} {
+		hash := map[string]string{tableLog: attrDevice, tableReadings: attrReadingOf}[name]
+		for _, r := range left[*s.table(name)] {
+			if r.PutRequest != nil {
+				is := item(r.PutRequest.Item)
+				s.rates.undone(is.text(hash), unitsOf(itemBytes(is)))
+			}
+		}
+	}
 }
 
 // condition is what must hold of the item that is there.

@@ -82,6 +82,8 @@ func (e *Engine) ofWork() []config.Setting {
 		{Key: "in_flight", Value: config.Count(&e.InFlight), Help: "most calls under way at once"},
 		{Key: "recount", Value: config.Span(&e.Recount, time.Second),
 			Help: "how often the devices of each state are counted again"},
+		{Key: "sweep_rate", Value: config.Count(&e.SweepRate),
+			Help: "most items a second that andon sweep deletes"},
 	}
 }
 

@@ -47,7 +47,10 @@ type Options struct {
 	InFlight int           // calls under way at once
 	// Recount is how often the devices of each state are counted again.
 	Recount time.Duration
+	// SweepRate is how many items a second a sweep deletes at most.
+	SweepRate int
 
+	sweepPage  int32         // devices that are swept before it is written down
 	purgeAfter time.Duration // how long after its deletion a tenant's rows are deleted
 }
 
@@ -61,6 +64,7 @@ func defaults() Options {
 		Layout:   layoutAndon, Table: tableLog,
 		Retention: andon.Forever, ReadingsRetention: andon.Retention(30 * 24 * 3600 * 1e6),
 		Timeout: 10 * time.Second, InFlight: 256, Recount: 10 * time.Minute,
+		SweepRate: 500, sweepPage: 100,
 		purgeAfter: 2 * shared.TenantAge,
 	}
 }
@@ -79,6 +83,8 @@ func (o Options) withDefaults() Options {
 	o.Timeout = cmp.Or(o.Timeout, d.Timeout)
 	o.InFlight = cmp.Or(o.InFlight, d.InFlight)
 	o.Recount = cmp.Or(o.Recount, d.Recount)
+	o.SweepRate = cmp.Or(o.SweepRate, d.SweepRate)
+	o.sweepPage = cmp.Or(o.sweepPage, d.sweepPage)
 	o.purgeAfter = cmp.Or(o.purgeAfter, d.purgeAfter)
 	return o
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/andonhq/andon/internal/enginetest"
 )
 
-func TestTemplates(t *testing.T) {
+func TestSerialTemplates(t *testing.T) {
 	for _, format := range (*Engine)(nil).Formats() {
 		for _, mode := range []string{onDemand, provisioned} {
 			t.Run(format+" "+mode, func(t *testing.T) {

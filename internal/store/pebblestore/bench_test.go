@@ -21,8 +21,10 @@ import (
 const (
 	benchDevices = 100_000
 	benchBatch   = 1_000
+	benchOfAnn   = 1_000                             // devices; the others are Liz's
 	benchBase    = andon.Time(1_764_806_400_000_000) // 2025-12-04T00:00:00Z
 	benchRound   = andon.Time(300_000_000)
+	benchApart   = andon.Time(2_000) // one device after the other
 )
 
 var benchNames = func() []andon.DeviceID {
@@ -41,8 +43,11 @@ func benchEvents(n, size int) []andon.Event {
 		device, round := at%benchDevices, at/benchDevices
 		e := andon.Event{
 			Device: benchNames[device], State: "NORMAL", Operator: "Liz",
-			Time:       benchBase + andon.Time(round)*benchRound + andon.Time(device),
+			Time:       benchBase + andon.Time(round)*benchRound + andon.Time(device)*benchApart,
 			Attributes: `{"line":"L3","temperature":71.5}`,
+		}
+		if device < benchOfAnn {
+			e.Operator = "Ann"
 		}
 		if (device+round)%20 == 0 {
 			e.State, e.Message = "WARNING2", "overheat"
@@ -244,8 +249,11 @@ func logQueries() []benchQuery {
 			must(q.b, err)
 			return 1
 		}},
-		{"operator_hour_first_100_of_1200000", func(q queried) int {
+		{"operator_hour_first_100_of_1188000", func(q queried) int {
 			return q.events(q.OperatorEvents(q, id, "Liz", hour))
+		}},
+		{"operator_hour_first_100_of_12000", func(q queried) int {
+			return q.events(q.OperatorEvents(q, id, "Ann", hour))
 		}},
 		{"supervisor", func(q queried) int {
 			return q.events(q.SupervisorEvents(q, id, "Sara", andon.EventQuery{Limit: 100}))
@@ -320,7 +328,7 @@ func BenchmarkRecord(b *testing.B) {
 		t := s.tenants[andon.DefaultTenant]
 		b.SetBytes(int64(len(record)))
 		for b.Loop() {
-			r := &rebuilding{tenant: t}
+			r := newRebuilding(newTenant(t.number, andon.Tenant{}))
 			must(b, replay(map[uint32]*rebuilding{t.number: r}, record, eventlog.NewHead()))
 		}
 	})

@@ -1,6 +1,7 @@
 package pebblestore
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 
@@ -16,6 +17,9 @@ type iterator struct {
 	ctx   context.Context
 	steps int
 	ended error
+	// forward is what Forward was asked for, empty once another one has moved the iterator than
+	// Next.
+	forward key
 }
 
 func newIterator(ctx context.Context, r pebble.Reader, from, behind []byte) (*iterator, error) {
@@ -37,12 +41,37 @@ func (it *iterator) goesOn() bool {
 
 // First, Last, Next, Prev, SeekGE and SeekLT are Pebble's.
 
-func (it *iterator) First() bool          { return it.goesOn() && it.Iterator.First() }
-func (it *iterator) Last() bool           { return it.goesOn() && it.Iterator.Last() }
+func (it *iterator) First() bool          { return it.jumps() && it.Iterator.First() }
+func (it *iterator) Last() bool           { return it.jumps() && it.Iterator.Last() }
 func (it *iterator) Next() bool           { return it.goesOn() && it.Iterator.Next() }
-func (it *iterator) Prev() bool           { return it.goesOn() && it.Iterator.Prev() }
-func (it *iterator) SeekGE(k []byte) bool { return it.goesOn() && it.Iterator.SeekGE(k) }
-func (it *iterator) SeekLT(k []byte) bool { return it.goesOn() && it.Iterator.SeekLT(k) }
+func (it *iterator) Prev() bool           { return it.jumps() && it.Iterator.Prev() }
+func (it *iterator) SeekGE(k []byte) bool { return it.jumps() && it.Iterator.SeekGE(k) }
+func (it *iterator) SeekLT(k []byte) bool { return it.jumps() && it.Iterator.SeekLT(k) }
+
+func (it *iterator) jumps() bool {
+	it.forward = it.forward[:0]
+	return it.goesOn()
+}
+
+// Forward is SeekGE for who reads rows with one prefix after the other, and at most one row behind
+// each. Of rising prefixes the rows often stand beside each other, where a few steps cost less.
+func (it *iterator) Forward(prefix key) bool {
+	const steps = 4
+	rising := len(it.forward) > 0 && bytes.Compare(it.forward, prefix) < 0
+	it.forward = append(it.forward[:0], prefix...)
+	if !rising || !it.Valid() {
+		return it.goesOn() && it.Iterator.SeekGE(prefix)
+	}
+	for range steps {
+		if bytes.Compare(it.Key(), prefix) >= 0 {
+			return it.ended == nil
+		}
+		if !it.Next() {
+			return false
+		}
+	}
+	return it.goesOn() && it.Iterator.SeekGE(prefix)
+}
 
 // byTime returns how rows that stand by rising time are read in an order.
 func (it *iterator) byTime(order andon.Order) (start, move func() bool) {

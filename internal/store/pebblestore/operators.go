@@ -32,7 +32,9 @@ func milliOf(t andon.Time) uint32 { return uint32((t - andon.HourStart(t.Hour())
 
 // joined puts devices into ascending order, each once.
 func joined(devices []inHour) []inHour {
-	slices.SortFunc(devices, func(a, b inHour) int { return cmp.Compare(a.device, b.device) })
+	if !slices.IsSortedFunc(devices, byDevice) { // else it is one posting
+		slices.SortFunc(devices, byDevice)
+	}
 	all := devices[:0]
 	for _, d := range devices {
 		last := len(all) - 1
@@ -45,6 +47,8 @@ func joined(devices []inHour) []inHour {
 	}
 	return all
 }
+
+func byDevice(a, b inHour) int { return cmp.Compare(a.device, b.device) }
 
 func appendPosting(b []byte, devices []inHour) []byte {
 	last := uint32(0)
@@ -169,32 +173,28 @@ func (r *eventReader) postings(
 }
 
 // hour returns the entries of an operator in an hour, in the query's order, at most most of them.
-// It reads device by device, first those with what may come first, and ends where the next one can
-// have nothing among these any more: so work follows the answer, not the number of devices.
+// A posting nearly always tells when a device has its first entry in the order. So the devices that
+// come first by that have enough entries up to the last of these times: they are read alone, and no
+// further. They are read as they stand beside each other in the store. Where entries are withdrawn,
+// or are another's by now, that may be too few, and all is read on.
 func (r *eventReader) hour(
 	h hourOf, operator andon.PersonID, q *andon.EventQuery, most int,
-) ([]hit, error) {
+) (all []hit, err error) {
 	within := *q
 	first, last := andon.HourStart(h.hour), andon.HourStart(h.hour+1)-1
 	within.Span = q.Span.Since(first).Until(last)
-	var all []hit
-	enough := most // hits with which it is worth looking which are the first
-	for rest := newByBound(h, q.Order); rest.Len() > 0; {
-		d := heap.Pop(rest).(inHour)
-		if rest.beyond(d, within.Rest()) {
-			break
-		}
-		var err error
-		if all, err = r.ofOperator(all, d.device, operator, first.Day(), &within); err != nil {
-			return nil, err
-		}
-		if len(all) >= enough {
-			all = firstHits(all, q.Order, most)
-			within.Span = upTo(within.Span, all[len(all)-1].key.Time, q.Order)
-			enough = most + most/4 + 1
-		}
+	rest := newByBound(h, &within)
+	some, until := rest.first(most)
+	slices.SortFunc(some, byDevice)
+	narrow := within
+	narrow.Span = upTo(within.Span, until, q.Order)
+	all, err = r.ofDevices(inTurn(some), operator, first.Day(), narrow, most)
+	if err == nil && len(all) < most && rest.Len() > 0 {
+		all, err = r.ofDevices(rest.behind(some), operator, first.Day(), within, most)
 	}
-	all = firstHits(all, q.Order, most)
+	if err != nil {
+		return nil, err
+	}
 	for i := range all {
 		if err := r.escalate(all[i].event.Device, all[i:i+1]); err != nil {
 			return nil, err
@@ -203,16 +203,109 @@ func (r *eventReader) hour(
 	return all, nil
 }
 
+// nextInHour returns the next device to read while a span of the hour is still wanted.
+type nextInHour func(wanted andon.Span) (d inHour, ok bool)
+
+func inTurn(devices []inHour) nextInHour {
+	return func(andon.Span) (d inHour, ok bool) {
+		if ok = len(devices) > 0; ok {
+			d, devices = devices[0], devices[1:]
+		}
+		return d, ok
+	}
+}
+
+// ofDevices returns the first entries of an operator in the devices that come next. What is wanted
+// becomes less when there are enough.
+func (r *eventReader) ofDevices(
+	next nextInHour, operator andon.PersonID, day uint32, q andon.EventQuery, most int,
+) (all []hit, err error) {
+	enough := most // hits with which it is worth looking which are the first
+	for d, ok := next(q.Rest()); ok; d, ok = next(q.Rest()) {
+		if all, err = r.ofOperator(all, d.device, operator, day, &q); err != nil {
+			return nil, err
+		}
+		if len(all) >= enough {
+			all = firstHits(all, q.Order, most)
+			q.Span = upTo(q.Span, all[len(all)-1].key.Time, q.Order)
+			enough = 2 * most
+		}
+	}
+	return firstHits(all, q.Order, most), nil
+}
+
 // byBound is a heap of the devices of an hour: first those whose entries may come first.
 type byBound struct {
 	hourOf
 	order andon.Order
+	span  andon.Span // that is wanted
+	on    bool       // it is read on behind an entry, where the span begins
 }
 
-func newByBound(h hourOf, order andon.Order) *byBound {
-	b := &byBound{h, order}
+// newByBound takes the devices that may have what a query wants.
+func newByBound(h hourOf, q *andon.EventQuery) *byBound {
+	b := &byBound{h, q.Order, q.Rest(), q.After != nil}
+	b.devices = slices.DeleteFunc(b.devices, func(d inHour) bool { return b.beyond(d, b.span) })
 	heap.Init(b)
 	return b
+}
+
+// at returns when a millisecond of the hour begins.
+func (b *byBound) at(millisecond uint32) andon.Time {
+	return andon.HourStart(b.hour) + andon.Time(millisecond)*milli
+}
+
+// first takes the first devices, so many of which begin within the span, and returns the span's end
+// up to which no other device has entries.
+func (b *byBound) first(n int) (some []inHour, until andon.Time) {
+	whole := b.at(0)
+	if b.order == andon.Asc {
+		whole = andon.HourStart(b.hour+1) - 1
+	}
+	until = whole
+	for b.Len() > 0 && (n > 0 || !b.beyond(b.devices[0], upTo(b.span, until, b.order))) {
+		d := heap.Pop(b).(inHour)
+		some = append(some, d)
+		if n > 0 && b.begins(d) {
+			if n--; n == 0 {
+				until = b.bound(d)
+			}
+		}
+	}
+	if b.Len() == 0 {
+		return some, whole
+	}
+	return some, until
+}
+
+// bound returns up to when a device has its first entry in the order.
+func (b *byBound) bound(d inHour) andon.Time {
+	if b.order == andon.Desc {
+		return b.at(d.newest)
+	}
+	return b.at(d.oldest+1) - 1
+}
+
+// begins reports whether a device has its first entry in the order within the span: of one that
+// goes beyond it is not known when its first is.
+func (b *byBound) begins(d inHour) bool {
+	if b.order == andon.Desc {
+		return b.span.To == 0 || b.at(d.newest+1) <= b.span.To
+	}
+	return b.at(d.oldest) > b.span.From || !b.on && b.at(d.oldest) == b.span.From
+}
+
+// behind returns devices, and then the others as long as they may have what is wanted: so work
+// follows the answer, not the number of devices.
+func (b *byBound) behind(devices []inHour) nextInHour {
+	first := inTurn(devices)
+	return func(wanted andon.Span) (d inHour, ok bool) {
+		if d, ok = first(wanted); ok || b.Len() == 0 {
+			return d, ok
+		}
+		d = heap.Pop(b).(inHour)
+		return d, !b.beyond(d, wanted)
+	}
 }
 
 func (b *byBound) Len() int      { return len(b.devices) }
@@ -235,11 +328,10 @@ func (b *byBound) Pop() any {
 
 // beyond reports whether neither a device nor those behind it have entries within a span.
 func (b *byBound) beyond(d inHour, span andon.Span) bool {
-	begin := andon.HourStart(b.hour)
 	if b.order == andon.Desc {
-		return begin+andon.Time(d.newest+1)*milli <= span.From
+		return b.at(d.newest+1) <= span.From
 	}
-	return span.To != 0 && begin+andon.Time(d.oldest)*milli > span.To
+	return span.To != 0 && b.at(d.oldest) > span.To
 }
 
 // ofOperator appends the entries of a device that are of an operator. All of its entries are read:
@@ -248,10 +340,10 @@ func (r *eventReader) ofOperator(
 	all []hit, number uint32, operator andon.PersonID, day uint32, q *andon.EventQuery,
 ) ([]hit, error) {
 	r.store.mu.RLock()
-	slot := r.tenant.slot(number)
+	slot := r.tenant.fleet.At(number)
 	var id andon.DeviceID
 	if slot != nil {
-		id = slot.Shown().ID
+		id = r.tenant.fleet.ID(number)
 	}
 	r.store.mu.RUnlock()
 	if slot == nil {

@@ -55,39 +55,46 @@ func TestOperatorsPageFollowsItsAnswer(t *testing.T) {
 	check("in both", rounds)
 }
 
+// checkPage reads two pages of an operator, one behind the other.
 func checkPage(t *testing.T, s *Store, where string, order andon.Order, limit, entries int) {
 	t.Helper()
 	tenant, err := s.tenant(t.Context(), andon.DefaultTenant)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newEventReader(t.Context(), s, tenant)
-	defer r.close()
 	q := andon.EventQuery{Order: order, Limit: limit}
-	var last andon.Time
-	n := 0
-	for hour, err := range r.operatorHours("Liz", &q) {
-		if err != nil {
-			t.Fatal(err)
+	for page := range 2 {
+		r := newEventReader(t.Context(), s, tenant)
+		hits := firstPage(t, r, &q)
+		r.close()
+		if len(hits) != limit {
+			t.Fatalf("%s: page %d has %d of %d entries", where, page, len(hits), entries)
 		}
-		hits, err := r.hour(hour, "Liz", &q, limit)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, h := range hits {
-			if n++; n > 1 && (h.key.Time > last) == (order == andon.Desc) {
-				t.Errorf("%s: %s comes behind %s", where, h.key.Time, last)
+		for i := range hits {
+			if q.After != nil && compareKeys(order)(*q.After, hits[i].key) >= 0 {
+				t.Errorf("%s: %+v comes behind %+v", where, hits[i].key, *q.After)
 			}
-			last = h.key.Time
+			q.After = &hits[i].key
 		}
-		break
+		// In the head nothing says which entry of a device is its oldest.
+		if most := 2*limit + 8; r.asked > most && (order == andon.Desc || where == "in blocks") {
+			t.Errorf("%s, page %d of %d: %d devices were read, at most %d are worth it",
+				where, page, limit, r.asked, most)
+		}
 	}
-	if n != limit {
-		t.Errorf("%s: %d of %d entries", where, n, entries)
+}
+
+func firstPage(t *testing.T, r *eventReader, q *andon.EventQuery) []hit {
+	t.Helper()
+	for hour, err := range r.operatorHours("Liz", q) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		hits, err := r.hour(hour, "Liz", q, q.Limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return hits
 	}
-	// In the head nothing says which entry of a device is its oldest.
-	if most := 2*limit + 8; r.asked > most && (order == andon.Desc || where == "in blocks") {
-		t.Errorf("%s, limit %d: %d devices were read, at most %d are worth it",
-			where, limit, r.asked, most)
-	}
+	return nil
 }
