@@ -141,7 +141,7 @@ type Readings interface {
 	) ([]Reading, error)
 
 	// MetricReadings returns one metric across devices: within a device newest first, the devices
-	// in an order of the store's own that does not change.
+	// one after the other or mingled, in an order of the store's own that does not change.
 	MetricReadings(
 		ctx context.Context, tenant TenantID, q MetricQuery,
 	) iter.Seq2[MetricReading, error]

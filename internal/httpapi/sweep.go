@@ -15,8 +15,8 @@ func (a *API) sweepRoute() *route {
 		method: http.MethodPost, path: "/sweep", name: "sweep", tag: "operations",
 		summary: "Give back the space of what has expired, in all tenants",
 		detail: "The server does so by itself from time to time. Nothing goes that could still " +
-			"be read. On DynamoDB, which deletes what has expired within days, this deletes it " +
-			"now, at the rate of `dynamodb.sweep_rate`; what was broken off goes on next time.",
+			"be read. Where the engine of the store deletes in its own time, this deletes at " +
+			"once, as fast as the store is set to; what was broken off goes on next time.",
 		query: []param{{
 			name: "dry_run", example: "true", initial: "false", values: []any{"true", "false"},
 			detail: "`true`: only say what would go",
@@ -34,7 +34,7 @@ func (a *API) sweep(c *call) (sweepJSON, error) {
 	for _, d := range all {
 		answer.Items = append(answer.Items, client.Swept{
 			Tenant: d.Tenant, Events: d.Horizon.Events, Readings: d.Horizon.Readings,
-			Deleted: d.Deleted,
+			Deleted: int(d.Deleted),
 		})
 	}
 	return answer, nil

@@ -185,7 +185,8 @@ func (t *target) take(r io.Reader) (backup.Contents, error) {
 	if t.isDir {
 		return backup.Read(r, backup.Into(t.part))
 	}
-	written := io.TeeReader(r, t.w)
+	w := &witness{Writer: t.w}
+	written := io.TeeReader(r, w)
 	kept, err := backup.Read(written, func(_ string, content io.Reader) error {
 		_, err := io.Copy(io.Discard, content)
 		return err
@@ -193,7 +194,23 @@ func (t *target) take(r io.Reader) (backup.Contents, error) {
 	if err == nil {
 		_, err = io.Copy(io.Discard, written) // the end of a tar
 	}
+	if w.err != nil { // and not that no more could be read
+		err = w.err
+	}
 	return kept, err
+}
+
+// witness is a writer that knows its error.
+type witness struct {
+	io.Writer
+	err error
+}
+
+// Write is of io.Writer.
+func (w *witness) Write(p []byte) (n int, err error) {
+	n, err = w.Writer.Write(p)
+	w.err = cmp.Or(w.err, err)
+	return n, err
 }
 
 // end gives what is whole its name, and removes what is not.

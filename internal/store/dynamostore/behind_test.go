@@ -58,7 +58,7 @@ func (b *behind) sending(ctx context.Context, after andon.Time) <-chan error {
 	return returned
 }
 
-// wantOne: the second entry is there once, and Liz answers for it, whoever asks how.
+// wantOne: the second entry is there once, with Liz, however it is asked for.
 func (b *behind) wantOne(after andon.Time) {
 	b.Helper()
 	ctx, id := b.Context(), andon.DefaultTenant

@@ -35,7 +35,9 @@ func (*Engine) Place() adapter.Place { return adapter.Elsewhere }
 // Settings is of adapter.Engine.
 func (e *Engine) Settings() config.Group {
 	g := config.Group{Name: e.Name(), Check: func(c *config.Check) { c.Pair("key", "secret") }}
-	for _, part := range [][]config.Setting{e.ofService(), e.ofWork(), e.Capacity.settings()} {
+	for _, part := range [][]config.Setting{
+		e.ofService(), e.ofWork(), e.ofIndexes(), e.Capacity.settings(),
+	} {
 		g.Settings = append(g.Settings, part...)
 	}
 	return g

@@ -131,6 +131,39 @@ func entryList(t *testing.T, events func(func(andon.Event, error) bool)) (all []
 	return all
 }
 
+// TestLostAnswer: a change that was made, of which the answer was lost, is not taken for the change
+// of another writer when the SDK sends it again.
+func TestLostAnswer(t *testing.T) {
+	p, o := behindProxy(t)
+	s := open(t, o)
+	ctx, id := t.Context(), andon.DefaultTenant
+	e := andon.Event{Device: "d", Time: minute(0), State: "WARNING1"}
+	sendUntil(t, s, []andon.Event{e})
+	lost := func() { p.inject(fault{operation: "PutItem", times: 1, do: loseAnswer}) }
+	lost()
+	r := andon.Record{Tenant: id, Kind: "note", ID: "1", Data: `{"a":1}`}
+	if _, err := s.PutRecord(ctx, r); err != nil {
+		t.Errorf("put a record: %v", err)
+	}
+	lost()
+	_, added, err := s.Escalate(ctx, id, andon.Escalation{Device: e.Device, Time: e.Time,
+		State: e.State, At: minute(1), To: "Sara"})
+	if !added || err != nil {
+		t.Errorf("escalate an entry: added %v, %v", added, err)
+	}
+	lost()
+	sent := []andon.Assignment{{Device: e.Device, Operator: "Liz"}}
+	if kept, err := s.Assign(ctx, id, minute(2), sent); err != nil || kept[0].Again {
+		t.Errorf("assign an operator: %+v, %v", kept, err)
+	}
+	lost()
+	_, added, err = s.Withdraw(ctx, id, andon.Withdrawal{Device: e.Device, Time: e.Time,
+		State: e.State, At: minute(3)})
+	if !added || err != nil {
+		t.Errorf("withdraw an entry: added %v, %v", added, err)
+	}
+}
+
 // TestIndexesLag: an index that is behind hides what is new for a moment, and never shows what is
 // not so any more.
 func TestIndexesLag(t *testing.T) {

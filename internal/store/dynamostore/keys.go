@@ -27,6 +27,7 @@ import (
 //	Records          assignment#<d>                  <from>                    a former one
 //	Records          retirement#<d>                  <at>                      a former one
 //	Records          withdrawal#<d>                  <state>#<time>            a withdrawal
+//	Records          index                           MetricGSI                 the listed metrics
 //
 // In GSI1 the partition is <tenant>#<operator>, in GSI2 and BySupervisor <tenant>#<supervisor>, in
 // ByOperator <tenant>#<operator>. A list is <tenant>#state#<state>#<n>, <tenant>#retired#<n> or

@@ -34,6 +34,11 @@ type Options struct {
 	// Consistency is that of reads for answers, unless their request chooses: "strong" or
 	// "eventual". Readings is that of readings, which are eventual where either is.
 	Consistency, Readings string
+	// LatestIndex, MetricIndex and MetricProjection are the optional indexes of readings.
+	LatestIndex      string
+	MetricIndex      []string
+	MetricProjection string
+
 	// Retention and ReadingsRetention are after how long the service deletes entries and readings.
 	// A tenant may keep them for a shorter time, not longer.
 	Retention, ReadingsRetention andon.Retention
@@ -54,6 +59,7 @@ func defaults() Options {
 	return Options{
 		Log:    slog.New(slog.DiscardHandler),
 		Prefix: "andon-", Shards: autoShards, Consistency: strong, Readings: strong,
+		LatestIndex: projectsNone, MetricProjection: projectsMetrics,
 		Capacity: defaultCapacity(),
 		Layout:   layoutAndon, Table: tableLog,
 		Retention: andon.Forever, ReadingsRetention: andon.Retention(30 * 24 * 3600 * 1e6),
@@ -72,6 +78,8 @@ func (o Options) withDefaults() Options {
 	o.Shards = cmp.Or(o.Shards, d.Shards)
 	o.Consistency = cmp.Or(o.Consistency, d.Consistency)
 	o.Readings = cmp.Or(o.Readings, d.Readings)
+	o.LatestIndex = cmp.Or(o.LatestIndex, d.LatestIndex)
+	o.MetricProjection = cmp.Or(o.MetricProjection, d.MetricProjection)
 	o.Timeout = cmp.Or(o.Timeout, d.Timeout)
 	o.InFlight = cmp.Or(o.InFlight, d.InFlight)
 	o.Recount = cmp.Or(o.Recount, d.Recount)
@@ -92,9 +100,20 @@ func (o Options) tables() []table {
 	if o.Layout == layoutReference {
 		return []table{referenceTable(o.Table)}
 	}
-	all := tablesOf()
+	all := o.ownTables()
 	for i := range all {
 		all[i].name = o.Prefix + all[i].name
+	}
+	return all
+}
+
+// ownTables are those of the layout andon, without the prefix.
+func (o Options) ownTables() []table {
+	all := tablesOf()
+	for i := range all {
+		if all[i].name == tableReadings {
+			all[i].indexes = o.readingIndexes()
+		}
 	}
 	return all
 }

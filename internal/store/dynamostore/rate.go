@@ -56,7 +56,7 @@ func (r *rates) shards(now time.Time, key string, units int64, n int) int {
 		needed *= 2
 	}
 	if needed > n {
-		all = 0 // what a larger number is asked for is measured anew
+		all = 0 // what a larger number is asked for is measured from there
 	}
 	r.units[sum] = all
 	return needed

@@ -3,6 +3,7 @@ package dynamostore
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"iter"
 	"math"
 	"slices"
@@ -50,18 +51,17 @@ func referenceTable(name string) table {
 // openReference opens a table of the layout reference.
 func openReference(ctx context.Context, o Options) (*reference, error) {
 	o = o.withDefaults()
-	db, err := connect(ctx, o)
-	if err != nil {
+	s := &Store{options: o, inFlight: make(chan struct{}, o.InFlight)}
+	if err := s.connect(ctx); err != nil {
 		return nil, err
 	}
 	r := &reference{
-		Store: unserved(),
-		s:     &Store{options: o, db: db, inFlight: make(chan struct{}, o.InFlight)},
-		table: o.Table, tenant: &tenant{Record: andon.NewTenant(andon.DefaultTenant)},
+		Store: unserved(), s: s, table: o.Table,
+		tenant: &tenant{Record: andon.NewTenant(andon.DefaultTenant)},
 	}
 	r.s.options.Prefix = ""
 	r.tenant.Record.Version = 1
-	if err := verify(ctx, db, o.tables()); err != nil {
+	if err := verify(ctx, s.db, o.tables()); err != nil {
 		r.s.idle()
 		return nil, err
 	}
@@ -367,7 +367,11 @@ func (r *reference) Append(
 	return shared.Parallel(ctx, len(events), func(ctx context.Context, n int) error {
 		e := &events[n]
 		key, u := referenceEvent(e)
-		return r.change(ctx, key, u, "")
+		err := r.change(ctx, key, u, "")
+		if andon.KindOf(err) == andon.Invalid {
+			err = fmt.Errorf("entry of device %q in %s at %s: %w", e.Device, e.State, e.Time, err)
+		}
+		return err
 	})
 }
 

@@ -56,9 +56,10 @@ func former(t *testing.T, s *Store) {
 			t.Fatal(err)
 		}
 	}
-	for _, slot := range tenant.slots {
-		d := slot.Shown()
-		number := slot.Note.number*3 + 1
+	for _, slot := range tenant.slots(0, 1000) {
+		shown := tenant.fleet.Shown(slot)
+		d := &shown
+		number := slot.Number()*3 + 1
 		if number%2 == 0 {
 			set(newKey(tableCheckpoint, tenant.number).number(number), appendCheckpointed(nil, d))
 		} else {

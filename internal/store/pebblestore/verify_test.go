@@ -164,9 +164,9 @@ func TestVerifyComparesDevicesWithTheirEntries(t *testing.T) {
 		t.Fatal(err)
 	}
 	slot := s.tenants[andon.DefaultTenant].fleet.Slot("robot")
-	d := *slot.Shown()
+	d := s.tenants[andon.DefaultTenant].fleet.Shown(slot)
 	d.State = "ODD"
-	k := newKey(tableCheckpoint, s.tenants[andon.DefaultTenant].number).number(slot.Note.number)
+	k := newKey(tableCheckpoint, s.tenants[andon.DefaultTenant].number).number(slot.Number())
 	if err := firstError(s.db.Set(k, appendCheckpointed(nil, &d), pebble.Sync),
 		s.Close()); err != nil {
 		t.Fatal(err)

@@ -9,9 +9,9 @@ import (
 // Sweeper is a store whose engine deletes what has expired in its own time, within days perhaps. A
 // store need not be one.
 type Sweeper interface {
-	// Sweep deletes what a tenant has that is older than the horizon, as fast as the settings of the
-	// store allow, and returns how much it deleted. The caller has stored a floor of the tenant as
-	// for Expire. What was broken off goes on where it was.
+	// Sweep deletes what a tenant has that is older than the horizon, as fast as the settings of
+	// the store allow, and returns how much it deleted. The caller has stored a floor of the tenant
+	// as for Expire. What was broken off goes on where it was.
 	Sweep(ctx context.Context, id andon.TenantID, h andon.Horizon) (deleted int64, err error)
 }
 

@@ -69,6 +69,8 @@ test("a server without a feed is polled, and the board says so", async ({
   const missing = { title: "Not Implemented", status: 501, detail: "this store has no feed" };
   const refuse = { status: 501, contentType: "application/problem+json", json: missing };
   await page.route(/\/api\/v1\/(fleet|events\/stream)(\?|$)/, (route) => route.fulfill(refuse));
+  // Nor do such stores list devices in another order than by id.
+  await page.route(/\/devices\?.*sort=(severity|since)/, (route) => route.fulfill(refuse));
   await tenant.report(
     { device: "first", state: "WARNING2", message: "overheat" },
     { device: "well", state: "NORMAL" },
@@ -89,6 +91,10 @@ test("a server without a feed is polled, and the board says so", async ({
   await board.focusMap();
   await page.keyboard.press("ArrowRight");
   await expect(page.getByTestId("cell")).toContainText("first NORMAL");
+
+  await page.goto(tenant.address("/search"));
+  const found = page.getByRole("table", { name: "Devices" }).getByRole("row");
+  await expect(found).toContainText([/State/, /second/, /first|well/, /first|well/]);
 });
 
 test("a reset of the stream loads the fleet again", async ({ board, page, tenant }) => {

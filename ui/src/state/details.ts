@@ -17,7 +17,7 @@ export function want(cells: number[]): void {
   if (generation !== fleet.generation) {
     generation = fleet.generation;
     wanted.clear();
-    void askForMany(cells.length);
+    if (cells.some((cell) => !fleet.details.has(cell))) void askForMany(cells.length);
   }
   wanted.clear();
   for (const cell of cells) {

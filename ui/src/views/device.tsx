@@ -301,7 +301,7 @@ function AnswerText({ model, answer: a }: { model: DeviceModel; answer: Answer }
   if (a.does === "assigned") {
     return (
       <>
-        <OperatorLink name={a.who} />{" "}
+        <span class="quiet">assigned to</span> <OperatorLink name={a.who} />{" "}
         {a.until && <span class="quiet">until <When at={a.until} /></span>}
       </>
     );
