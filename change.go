@@ -42,8 +42,8 @@ type Feed interface {
 	// also return nil without a change.
 	AwaitChange(ctx context.Context, tenant TenantID, after Position) error
 
-	// Arrivals returns entries in the order of their arrival (see Arrived). A store that declares no
-	// Arrivals answers Unsupported.
+	// Arrivals returns entries in the order of their arrival (see Arrived). A store that declares
+	// no Arrivals answers Unsupported.
 	Arrivals(ctx context.Context, tenant TenantID, q ArrivalQuery) (Arrived, error)
 
 	// ChangesKept returns the position before the oldest change of a tenant that is kept, and the

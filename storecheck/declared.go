@@ -92,9 +92,10 @@ func refuses(ctx context.Context, e *Env) error {
 	_, retired := store.Retire(ctx, id, "d", math.MaxInt64)
 	_, record := store.Record(ctx, id, e.kind, "r")
 	for what, err := range map[string]error{
-		"devices":     list(firstOf(store.Devices(ctx, id, andon.DeviceQuery{Limit: 1}))),
-		"names":       list(firstOf(store.Names(ctx, id, andon.NameQuery{Limit: 1}))),
-		"readings":    list(firstOf(store.DeviceReadings(ctx, id, "d", andon.ReadingQuery{Limit: 1}))),
+		"devices": list(firstOf(store.Devices(ctx, id, andon.DeviceQuery{Limit: 1}))),
+		"names":   list(firstOf(store.Names(ctx, id, andon.NameQuery{Limit: 1}))),
+		"readings": list(firstOf(
+			store.DeviceReadings(ctx, id, "d", andon.ReadingQuery{Limit: 1}))),
 		"assignments": list(firstOf(store.Assignments(ctx, id, "d", andon.PageQuery{Limit: 1}))),
 		"counts":      list(counts), "newest readings": list(latest), "retiring": list(retired),
 		"records": list(record),

@@ -78,7 +78,8 @@ func (w *world) arrivedSince(
 		return err
 	}
 	if !slices.Equal(got, wanted) {
-		return fmt.Errorf("it is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(wanted, "\n"))
+		return fmt.Errorf("it is\n%s\nwant\n%s",
+			strings.Join(got, "\n"), strings.Join(wanted, "\n"))
 	}
 	if r.IntN(2) == 0 { // else it looks at the same once more, after what comes next
 		a.at, a.want = at, want

@@ -54,7 +54,8 @@ default, press-7 LOCAL_QUORUM 12 34 40 1.5 5.25 SELECT entry FROM andon.latest_b
 		t.Error(diff)
 	}
 	got = d.does("query", "device", "press-7", "--explain", "--output", "csv")
-	if !strings.HasPrefix(got, "statement,partition,consistency,times,rows,scanned,bytes,units,ms\n") ||
+	const columns = "statement,partition,consistency,times,rows,scanned,bytes,units,ms\n"
+	if !strings.HasPrefix(got, columns) ||
 		!strings.Contains(got, `,"default, press-7",LOCAL_QUORUM,12,34,40,,1.5,5.25`) {
 		t.Errorf("got %s", got)
 	}

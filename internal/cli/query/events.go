@@ -15,10 +15,11 @@ import (
 func queryEvents(p *command.Program) *cobra.Command {
 	q, cmd := newList(p, question{
 		use: "events [DEVICE]", short: "Events of a device, or of all of them",
-		long: `Events of a device, or of all devices, by time. With --after those of all devices come in
-the order of their arrival, late ones too, behind a position: each event has the position behind it,
-and standard error says where to go on, also where there was nothing. oldest is all that the server
-keeps in that order, newest what arrives from now on. A sender that repeats itself is there twice.`,
+		long: `Events of a device, or of all devices, by time. With --after those of all devices
+come in the order of their arrival, late ones too, behind a position: each event has the position
+behind it, and standard error says where to go on, also where there was nothing. oldest is all that
+the server keeps in that order, newest what arrives from now on. A sender that repeats itself is
+there twice.`,
 		example: `  andon query events press-7
   andon query events --state 'WARNING*' --from today
   andon query events press-7 --state 'WARNING*' --from 2020-04-24 --to 2020-04-27

@@ -162,7 +162,9 @@ func (m *manyTables) Device(
 	return r.Device(ctx, there, device)
 }
 
-func (m *manyTables) Had(ctx context.Context, id andon.TenantID) (events, readings bool, err error) {
+func (m *manyTables) Had(
+	ctx context.Context, id andon.TenantID,
+) (events, readings bool, err error) {
 	r, there := m.to(id)
 	return r.Had(ctx, there)
 }
@@ -197,11 +199,12 @@ func TestReferenceStore(t *testing.T) {
 	}
 }
 
-// ofReference leaves the checks of order within a device and of pages to TestReferenceHistories, and
-// to ANDON_LONG: each makes a table for each order of its entries.
+// ofReference leaves the checks of order within a device and of pages to TestReferenceHistories,
+// and to ANDON_LONG: each makes a table for each order of its entries.
 func ofReference(c storecheck.Check) bool {
 	few := []string{"2.1", "2.7", "2.8", "2.9", "2.14", "3"}
-	return !takesLong(c) && (os.Getenv(enginetest.LongTests) != "" || slices.Contains(few, c.Section))
+	return !takesLong(c) &&
+		(os.Getenv(enginetest.LongTests) != "" || slices.Contains(few, c.Section))
 }
 
 // TestReferenceHistories appends random entries in any order to a table of the reference's own

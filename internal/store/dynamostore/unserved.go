@@ -16,7 +16,7 @@ func unserved() andon.Store {
 		case "Changes", "AwaitChange", "ChangesKept":
 			return nil, shared.ErrNoFeed
 		case "Arrivals":
-			_, err := shared.NoFeed{}.Arrivals(nil, "", andon.ArrivalQuery{})
+			_, err := shared.NoFeed{}.Arrivals(context.Background(), "", andon.ArrivalQuery{})
 			return nil, err
 		}
 		return nil, unservedHere(wordsOf(method))

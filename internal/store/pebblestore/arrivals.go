@@ -74,8 +74,8 @@ func (a *arrivals) arrived(at andon.Time) {
 const leastKept = 10 * time.Minute
 
 // settle is what a round does with the rows before its marker, of which it has settled so many
-// bytes: it puts into the batch which are kept, and deletes the others. It returns how many bytes of
-// those that it has settled it deletes. done is told once the batch is on the disk.
+// bytes: it puts into the batch which are kept, and deletes the others. It returns how many bytes
+// of those that it has settled it deletes. done is told once the batch is on the disk.
 func (a *arrivals) settle(
 	batch *pebble.Batch, o *Options, behind uint64, bytes int64,
 ) (deleted int64, done func(), err error) {

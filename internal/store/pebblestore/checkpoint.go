@@ -108,9 +108,9 @@ func (s *Store) checkpoint() error {
 	return s.forgetRows(deleted)
 }
 
-// forgetRows has the engine write out its memtable if much of it is rows that are deleted now. Those
-// leave it without being written once more; behind the next rows they would be written and compacted
-// away.
+// forgetRows has the engine write out its memtable if much of it is rows that are deleted now.
+// Those leave it without being written once more; behind the next rows they would be written and
+// compacted away.
 func (s *Store) forgetRows(bytes int64) error {
 	if bytes < int64(s.options.memTable)/4 {
 		return nil

@@ -52,8 +52,8 @@ func (e *Engine) Settings() config.Group {
 			Help: "how long entries can be read in the order of their arrival, from a position " +
 				"on; after that a reader goes by time"},
 		{Key: "arrivals_size", Value: config.Size(&e.options.ArrivalsBytes),
-			Help: "most bytes of such entries; beyond them the oldest go earlier, and none are kept " +
-				"that came so fast that they would go within ten minutes. 1 keeps none"},
+			Help: "most bytes of such entries; beyond them the oldest go earlier, and none are " +
+				"kept that came so fast that they would go within ten minutes. 1 keeps none"},
 	}}
 }
 

@@ -6,9 +6,10 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// What a question costs is told where its context asks for that (andon.WithPlan): each table that an
-// iterator reads, with the keys that it passed over and the values that it took; what is in a head;
-// and the entries within the blocks. Without a plan nothing is counted but what is counted anyway.
+// What a question costs is told where its context asks for that (andon.WithPlan): each table that
+// an iterator reads, with the keys that it passed over and the values that it took; what is in a
+// head; and the entries within the blocks. Without a plan nothing is counted but what is counted
+// anyway.
 
 // looked is how much was looked at, and how much of that was wanted.
 type looked struct{ scanned, rows int }

@@ -20,8 +20,8 @@ type heads struct {
 	ended  chan struct{}  // closed when frozen is dropped
 	most   int            // bytes of both
 
-	// patience is how long a write waits for a round before it has begun. A round that takes longer,
-	// or fails again and again, is not to hold clients up: they are told to come back.
+	// patience is how long a write waits for a round before it has begun. A round that takes
+	// longer, or fails again and again, is not to hold clients up: they are told to come back.
 	patience time.Duration
 }
 
