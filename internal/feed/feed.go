@@ -73,6 +73,6 @@ func Gone() error {
 // arrival.
 func GoneEntries(oldest andon.Position) error {
 	return andon.Errorf(andon.Gone, "the entries behind this position are no longer kept in "+
-		"the order of their arrival: the oldest position that is kept is %s. What came before it is "+
-		"in the list by time", oldest)
+		"the order of their arrival: the oldest position that is kept is %s. What came before it "+
+		"is in the list by time", oldest)
 }

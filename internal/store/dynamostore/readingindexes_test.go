@@ -240,7 +240,7 @@ func TestMetricIndexLater(t *testing.T) {
 	ct.LatestIndex, ct.MetricIndex = projectsNone, nil
 	kept := strings.Join(ct.mustInit(adapter.Setup{}), "\n")
 	if !strings.Contains(kept, "--remove-indexes deletes it") {
-		t.Errorf("of spare indexes it tells %q", told)
+		t.Errorf("of spare indexes it tells %q", kept)
 	}
 	ct.mustInit(adapter.Setup{RemoveIndexes: true})
 	is, err := describe(t.Context(), ct.db, ct.Prefix+tableReadings)
