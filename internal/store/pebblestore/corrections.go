@@ -76,9 +76,9 @@ func (w *writing) refoldFromLog(d *current.Device, gone func(andon.EntryRef) boo
 	return err
 }
 
-// log returns the entries of a device, withdrawn or not, newest first, down to the floor of what the
-// tenant keeps. Of what is older some may have been given back, and some still be there: the device
-// knows what mattered of it.
+// log returns the entries of a device, withdrawn or not, newest first, down to the floor of what
+// the tenant keeps. Of what is older some may have been given back, and some still be there: the
+// device knows what mattered of it.
 func (w *writing) log(device andon.DeviceID) iter.Seq2[current.Logged, error] {
 	return seq.Of(func(yield func(current.Logged) bool) error {
 		r := newEventReader(w.ctx, w.store, w.tenant)

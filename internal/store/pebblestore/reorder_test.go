@@ -80,8 +80,9 @@ func incidents(t *testing.T, s *Store) (n int) {
 	return n
 }
 
-// TestExpiredPartly has a late entry of an expired day stay in the head, while the newer ones of the
-// day are given back: neither a change of severities nor a verification takes it for the newest.
+// TestExpiredPartly has a late entry of an expired day stay in the head, while the newer ones of
+// the day are given back: neither a change of severities nor a verification takes it for the
+// newest.
 func TestExpiredPartly(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s := openMem(t, fs)
