@@ -59,7 +59,8 @@ cassandra: ## A local Cassandra to try Andon on, until Ctrl-C; needs Java 17 and
 	./bin/cassandra
 
 # What takes longest starts first, and the others run beside it, since much of it is waiting.
-LONGEST := ./internal/store/cassandrastore ./test ./internal/store/pebblestore ./internal/store/dynamostore
+LONGEST := ./internal/store/cassandrastore ./test ./internal/store/pebblestore ./internal/httpapi \
+	./internal/store/dynamostore ./internal/enginetest ./internal/cli/live
 
 # The race detector has nothing to find where nothing is concurrent. The scripts of internal/cli start
 # the program hundreds of times, which takes the detector longer than what the program does; test has
@@ -94,7 +95,7 @@ test: check race-ready ## Check, and run all tests, with the race detector; abou
 		go test $(PLAIN) || failed=$$?; \
 		ANDON_ENGINES=1 go test -p 3 -parallel 4 -timeout 75m -run '$(SERIAL)' $(SERIAL_IN) || \
 			failed=$$?; \
-		CGO_ENABLED=1 ANDON_ENGINES=1 go test -race -p 3 -parallel 4 -timeout 75m \
+		CGO_ENABLED=1 ANDON_ENGINES=1 go test -race -p 4 -parallel 4 -timeout 75m \
 			-skip '$(SERIAL)' $(RACED) && exit $$failed
 
 .PHONY: test-long
