@@ -22,12 +22,7 @@ func arrivalChecks() []Check {
 
 // ofArrivals makes a check of a store that keeps the order of arrival.
 func ofArrivals(name string, run func(context.Context, *Env, andon.TenantID) error) Check {
-	return check("2.17", name, func(ctx context.Context, e *Env, id andon.TenantID) error {
-		if !e.Store.Capabilities().Arrivals {
-			return errUndeclared
-		}
-		return run(ctx, e, id)
-	})
+	return ofDeclared(name, func(c andon.Capabilities) bool { return c.Arrivals }, run)
 }
 
 func undeclaredArrivals(ctx context.Context, e *Env, id andon.TenantID) error {
