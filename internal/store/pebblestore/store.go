@@ -103,6 +103,7 @@ type Options struct {
 type Store struct {
 	db      *pebble.DB
 	options Options
+	name    string // with the version of the engine
 	release func() // gives the directory back
 	synced  *synced
 	damages *damages
@@ -155,7 +156,8 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("open store in %s: %w", dir, err)
 	}
 	s := &Store{
-		db: db, options: o, release: release, synced: synced, damages: o.damages,
+		db: db, options: o, name: "pebble " + engineVersion(),
+		release: release, synced: synced, damages: o.damages,
 		disk:    disk{fs: o.FS, dir: dir, reserve: o.Reserve},
 		tenants: map[andon.TenantID]*tenant{},
 		written: cuckoo.NewWritten(writtenRows),
@@ -337,7 +339,7 @@ func (s *Store) get(k key) ([]byte, error) {
 // Capabilities is of andon.Store.
 func (s *Store) Capabilities() andon.Capabilities {
 	return andon.Capabilities{
-		Name: "pebble " + engineVersion(), Durable: true, Immediate: true,
+		Name: s.name, Durable: true, Immediate: true,
 		AtomicBatch: true, AtomicAssign: true, SortDevices: true, MetricReadings: true,
 		Whole: true, TenantEvents: true,
 		Withdraw: true, Purge: true, Reorder: true, CountNames: true,
