@@ -203,8 +203,9 @@ func (p *postings) posted(
 	s *Store, t *tenant, operator andon.PersonID, when andon.Time, number uint32,
 ) (bool, error) {
 	at := postedHour{t.number, operator, when.Hour()}
+	of := eventlog.MilliOf(when)
 	leads := func(d inHour) bool {
-		return d.device == number && d.oldest <= milliOf(when) && milliOf(when) <= d.newest
+		return d.Device == number && d.Oldest <= of && of <= d.Newest
 	}
 	if devices, read := p.of[at]; read {
 		return slices.ContainsFunc(devices[number], leads), nil
@@ -227,7 +228,7 @@ func (p *postings) posted(
 		}
 		list, _ := readPosting(nil, value) // likewise
 		for _, d := range list {
-			devices[d.device] = append(devices[d.device], d)
+			devices[d.Device] = append(devices[d.Device], d)
 		}
 	}
 	p.of[at] = devices
