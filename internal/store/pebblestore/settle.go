@@ -43,7 +43,7 @@ func (s *Store) settle(tenants []*tenant) error {
 		head: s.heads.frozen, sequence: s.heads.behind, put: out.put, key: newKey(0, 0),
 	}
 	for _, t := range tenants {
-		if err := firstError(x.devices(t.number), x.postings(t.number)); err != nil {
+		if err := cmp.Or(x.devices(t.number), x.postings(t.number)); err != nil {
 			return err
 		}
 	}

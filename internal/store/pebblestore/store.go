@@ -273,7 +273,7 @@ func (s *Store) load(ctx context.Context) (err error) {
 	if err := s.checkFormat(); err != nil {
 		return err
 	}
-	if err := firstError(s.loadDocuments(), s.moveTenants(), s.loadTenants()); err != nil {
+	if err := cmp.Or(s.loadDocuments(), s.moveTenants(), s.loadTenants()); err != nil {
 		return err
 	}
 	if len(s.tenants) == 0 {
@@ -304,9 +304,9 @@ func (s *Store) checkFormat() error {
 		err := b.Set(fixedKey(fixedFormat), version, nil)
 		if value != nil && binary.BigEndian.Uint32(value) <= formerLog {
 			step := append([]byte{convertStates}, make([]byte, 8)...)
-			err = firstError(err, b.Set(fixedKey(fixedConvert), step, nil))
+			err = cmp.Or(err, b.Set(fixedKey(fixedConvert), step, nil))
 		}
-		return firstError(err, b.Commit(pebble.Sync))
+		return cmp.Or(err, b.Commit(pebble.Sync))
 	}
 	if len(value) != 4 {
 		return errDamaged
@@ -350,7 +350,7 @@ func (s *Store) Capabilities() andon.Capabilities {
 
 // Ready reports whether there is room to write, and whether writes get through.
 func (s *Store) Ready(context.Context) error {
-	return firstError(s.failed(), s.order.ready(), s.disk.check())
+	return cmp.Or(s.failed(), s.order.ready(), s.disk.check())
 }
 
 // Close closes the directory. What is in rows stays there: opening reads it quickly.

@@ -2,6 +2,7 @@ package pebblestore
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -114,7 +115,7 @@ func verifyBlock(v *verification, t *tenant, k, value []byte) error {
 			oldest, at.oldest, day)
 	}
 	if there, err := v.has(newKey(tableDay, t.number).number(number).inverted(day)); !there {
-		return firstError(err, fmt.Errorf("nothing says that device %s has entries on the day of "+
+		return cmp.Or(err, fmt.Errorf("nothing says that device %s has entries on the day of "+
 			"%s: they are not found", v.name(t, number), at.oldest))
 	}
 	if v.whole && t.fleet.At(number) == nil {
@@ -180,7 +181,7 @@ func (v *verification) entries(t *tenant, number uint32, entries []eventlog.Entr
 		}
 		found, err := v.posted(v.store, t, e.Operator, e.Time, number)
 		if err != nil || !found {
-			return firstError(err, fmt.Errorf("no posting says that %s has an entry of device %s "+
+			return cmp.Or(err, fmt.Errorf("no posting says that %s has an entry of device %s "+
 				"in the hour of %s: that list lacks it", e.Operator, v.name(t, number), e.Time))
 		}
 	}
@@ -239,7 +240,7 @@ func verifyPosting(_ *verification, _ *tenant, k, value []byte) error {
 	const behind = 4 + sequenceBytes + 2
 	_, rest, ok := takeText(k)
 	numbers, err := readPosting(nil, value)
-	return firstError(wellFormed(ok && len(rest) == behind && len(numbers) > 0), err)
+	return cmp.Or(wellFormed(ok && len(rest) == behind && len(numbers) > 0), err)
 }
 
 func verifyCheckpoint(_ *verification, _ *tenant, k, value []byte) error {
@@ -252,7 +253,7 @@ func verifyCheckpoint(_ *verification, _ *tenant, k, value []byte) error {
 
 func verifyChange(_ *verification, t *tenant, k, value []byte) error {
 	_, err := readChanges(t.record.Load().ID, value)
-	return firstError(wellFormed(len(k) == 8), err)
+	return cmp.Or(wellFormed(len(k) == 8), err)
 }
 
 func verifyDocument(_ *verification, k, value []byte) error {
@@ -260,7 +261,7 @@ func verifyDocument(_ *verification, k, value []byte) error {
 	_, rest, kind := takeText(rest)
 	id, rest, named := takeText(rest)
 	r := andon.Record{ID: id}
-	return firstError(wellFormed(ok && kind && named && len(rest) == 0), decodeDocument(&r, value))
+	return cmp.Or(wellFormed(ok && kind && named && len(rest) == 0), decodeDocument(&r, value))
 }
 
 func verifyDue(_ *verification, k, value []byte) error {
@@ -270,7 +271,7 @@ func verifyDue(_ *verification, k, value []byte) error {
 
 func verifyState(_ *verification, _ *tenant, k, _ []byte) error {
 	state, rest, ok := takeText(k)
-	return firstError(wellFormed(ok && len(rest) == 0), andon.State(state).Validate())
+	return cmp.Or(wellFormed(ok && len(rest) == 0), andon.State(state).Validate())
 }
 
 // verifyReading checks that a reading is found, by its device's day and by its metrics.
@@ -286,13 +287,13 @@ func verifyReading(v *verification, t *tenant, k, value []byte) error {
 		return fmt.Errorf("the reading of device %s at %s can't be decoded", device, at)
 	}
 	if there, err := v.has(newKey(tableReadingDay, t.number).text(device).inverted(day)); !there {
-		return firstError(err, fmt.Errorf("nothing says that device %s has readings on the day of "+
+		return cmp.Or(err, fmt.Errorf("nothing says that device %s has readings on the day of "+
 			"%s: they are not found", device, at))
 	}
 	for _, m := range metrics {
 		k := newKey(tableMetric, t.number).text(string(m.Name)).text(device)
 		if there, err := v.has(k); !there {
-			return firstError(err, fmt.Errorf("nothing says that device %s has the metric %s: "+
+			return cmp.Or(err, fmt.Errorf("nothing says that device %s has the metric %s: "+
 				"that list lacks it", device, m.Name))
 		}
 	}
@@ -343,7 +344,7 @@ func verifyWithdrawal(_ *verification, _ *tenant, k, value []byte) error {
 	_, rest, timed := takeTime(rest)
 	_, rest, named := takeText(rest)
 	var w andon.Withdrawal
-	return firstError(wellFormed(ok && timed && named && len(rest) == 0),
+	return cmp.Or(wellFormed(ok && timed && named && len(rest) == 0),
 		readWithdrawal(&w, value))
 }
 
@@ -373,7 +374,7 @@ func verifyEscalation(v *verification, t *tenant, k, value []byte) error {
 	}
 	entry := andon.EventKey{Time: e.Time, State: e.State, Device: e.Device}
 	if there, err := v.has(supervisorKey(t.number, e.To, entry)); !there {
-		return firstError(err, fmt.Errorf("nothing says that %s was handed the entry of device %s "+
+		return cmp.Or(err, fmt.Errorf("nothing says that %s was handed the entry of device %s "+
 			"at %s: that list lacks it", e.To, device, e.Time))
 	}
 	return nil
