@@ -2,5 +2,7 @@ package pebblestore
 
 import "github.com/andonhq/andon"
 
-// Checkpoint has a store write a checkpoint now.
-func Checkpoint(s andon.Store) error { return s.(*Store).checkpoint() }
+// Checkpoint has a store write a checkpoint, and settle its readings, now.
+func Checkpoint(s andon.Store) error {
+	return firstError(s.(*Store).checkpoint(), s.(*Store).settleReadings())
+}
