@@ -67,9 +67,12 @@ LONGEST := ./internal/store/cassandrastore ./test ./internal/store/pebblestore .
 PLAIN := ./internal/cli ./internal/cuckoo ./internal/ingest/... ./internal/simulate ./internal/tools/release
 RACED = $(filter-out $(shell go list $(PLAIN) ./internal/lint/...),$(shell go list $(LONGEST) ./...))
 
-# These ask a server one thing after another, real data or a page's commands, so its requests do not
-# meet. The tests beside them in ./test have the detector watch a server under load.
-SERIAL := ^(TestTour|TestDCMetro|TestDCMetroDirectly|TestEnvSensor|TestNAB|TestKelmarsh)$$
+# A test that asks one thing after another has SERIAL before its name, and runs without the detector,
+# which would take it five to ten times as long. The tests beside it have the detector watch stores
+# and servers under load. What -run takes in one group -skip leaves out of the other, so each test is
+# in one of them.
+SERIAL := ^TestSerial
+SERIAL_IN = $(sort $(dir $(shell grep -rlE '^func TestSerial' --include='*_test.go' --exclude-dir=ui .)))
 
 # The board: its types, its logic, and a real browser on the real program. It has the machine to
 # itself, since it also measures how smoothly the board runs.
@@ -89,7 +92,8 @@ test: check race-ready ## Check, and run all tests, with the race detector; abou
 		"which Maven fetches once (70 MB). 'go test ./...' leaves the engines out: 3 minutes."
 	@failed=0; $(MAKE) --no-print-directory test-board || failed=$$?; \
 		go test $(PLAIN) || failed=$$?; \
-		go test -run '$(SERIAL)' ./test || failed=$$?; \
+		ANDON_ENGINES=1 go test -p 3 -parallel 4 -timeout 75m -run '$(SERIAL)' $(SERIAL_IN) || \
+			failed=$$?; \
 		CGO_ENABLED=1 ANDON_ENGINES=1 go test -race -p 3 -parallel 4 -timeout 75m \
 			-skip '$(SERIAL)' $(RACED) && exit $$failed
 

@@ -198,6 +198,7 @@ func (q *ReadingQuery) Rest() Span {
 type MetricPosition struct {
 	Device DeviceID
 	Time   Time
+	ByTime bool `json:",omitempty"` // the list goes by time
 }
 
 // MetricQuery selects one metric of all devices.

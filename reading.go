@@ -39,6 +39,13 @@ type MetricReading struct {
 	Device DeviceID `json:"device"`
 	Time   Time     `json:"time"`
 	Value  float64  `json:"value"`
+	// ByTime says that the list goes by time, and not device by device.
+	ByTime bool `json:"-"`
+}
+
+// Position returns where the reading stands in its list.
+func (r *MetricReading) Position() MetricPosition {
+	return MetricPosition{Device: r.Device, Time: r.Time, ByTime: r.ByTime}
 }
 
 // Validate reports what is wrong with the reading by itself, as an Error that names the field.

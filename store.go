@@ -141,7 +141,7 @@ type Readings interface {
 	) ([]Reading, error)
 
 	// MetricReadings returns one metric across devices: within a device newest first, the devices
-	// in an order of the store's own that does not change.
+	// one after the other or mingled, in an order of the store's own that does not change.
 	MetricReadings(
 		ctx context.Context, tenant TenantID, q MetricQuery,
 	) iter.Seq2[MetricReading, error]
@@ -256,6 +256,7 @@ type Capabilities struct {
 	Purge          bool   // devices can be purged
 	Reorder        bool   // a state that has entries can change its severity
 	Explain        bool   // a query's Plan is written down (WithPlan)
+	Consistency    bool   // a read is strong or eventual as its context asks (WithConsistency)
 	CountNames     bool   // Names says how many devices each has
 	Changes        bool   // the feed of changes is served
 	ChangesDurable bool   // positions in the feed outlive the process

@@ -24,6 +24,9 @@ type Options struct {
 
 	// HTTP is the client to send with; one of its own unless set.
 	HTTP *http.Client
+	// Consistency is how fresh answers must be: andon.Strong or andon.Eventual; unless set it is
+	// the server's to choose. Of many calls, At gives a client for some.
+	Consistency andon.Consistency
 	// Attempts is how often a request is sent at most, while the server answers that it is busy
 	// (429) or unavailable (503) or does not answer; 8 unless set, which is about 25 seconds.
 	Attempts int
@@ -64,6 +67,14 @@ func isHTTP(scheme string) bool { return scheme == "http" || scheme == "https" }
 
 // Close lets go of idle connections.
 func (c *Client) Close() { c.options.HTTP.CloseIdleConnections() }
+
+// At returns a client of the same server, and of the same connections, that asks for answers which
+// are so fresh.
+func (c *Client) At(freshness andon.Consistency) *Client {
+	as := *c
+	as.options.Consistency = freshness
+	return &as
+}
 
 // URL returns the address of a path of the API, its elements percent-encoded.
 func (c *Client) URL(elements ...string) string {

@@ -3,9 +3,6 @@ package client
 import (
 	"context"
 	"errors"
-	"maps"
-	"net/http"
-	"net/url"
 
 	"github.com/andonhq/andon"
 )
@@ -44,13 +41,8 @@ type plan struct {
 
 // explained returns a request as it is when it is explained, and where its answer goes.
 func (c *Client) explained(r request) (request, any, error) {
-	if r.plain || r.method != http.MethodGet && !r.readOnly {
+	if !r.reads() {
 		return r, nil, errors.New("what writes, or asks about the server itself, has no plan")
 	}
-	r.query = maps.Clone(r.query)
-	if r.query == nil {
-		r.query = url.Values{}
-	}
-	r.query.Set("explain", "true")
-	return r, c.plan, nil
+	return r.with("explain", "true"), c.plan, nil
 }

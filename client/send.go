@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -45,6 +46,19 @@ type request struct {
 	status *int
 }
 
+// reads reports whether a request asks what the server's store holds, and changes nothing.
+func (r *request) reads() bool { return !r.plain && (r.method == http.MethodGet || r.readOnly) }
+
+// with returns the request with one more parameter.
+func (r request) with(name, value string) request {
+	r.query = maps.Clone(r.query)
+	if r.query == nil {
+		r.query = url.Values{}
+	}
+	r.query.Set(name, value)
+	return r
+}
+
 // ask sends a request until it is answered, and returns the answer.
 func ask[T any](ctx context.Context, c *Client, r request) (answer T, err error) {
 	err = c.do(ctx, r, &answer)
@@ -63,6 +77,9 @@ func (c *Client) do(ctx context.Context, r request, out any) (err error) {
 			return err
 		}
 		r.form = jsonForm
+	}
+	if as := c.options.Consistency.String(); as != "" && r.reads() {
+		r = r.with("consistency", as)
 	}
 	if c.plan == nil {
 		return c.repeat(ctx, r, out)

@@ -13,6 +13,7 @@ type Swept struct {
 	Tenant   andon.TenantID `json:"tenant"`
 	Events   andon.Time     `json:"events_before,omitzero" doc:"absent: none of them"`
 	Readings andon.Time     `json:"readings_before,omitzero" doc:"absent: none of them"`
+	Deleted  int            `json:"deleted,omitzero" doc:"items, on a store that counts them"`
 }
 
 // Sweep gives back the space of what has expired, in all tenants, and returns those of which

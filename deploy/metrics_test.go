@@ -186,8 +186,8 @@ func labelsIn(q string) (all []string) {
 // exposition is what /metrics has: names and labels, and the labels that Prometheus adds.
 type exposition struct{ names, labels []string }
 
-// exposed starts the program, uses it once, and reads /metrics.
-func exposed(t *testing.T, set config.Sources) exposition {
+// started starts the program, until the end of the test.
+func started(t *testing.T, set config.Sources) *app.App {
 	t.Helper()
 	c, _, err := app.LoadConfig(set)
 	if err != nil {
@@ -205,11 +205,18 @@ func exposed(t *testing.T, set config.Sources) exposition {
 	if err := a.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	t.Cleanup(func() {
 		if err := a.Stop(context.Background()); err != nil {
 			t.Error(err)
 		}
-	}()
+	})
+	return a
+}
+
+// exposed starts the program, uses it once, and reads /metrics.
+func exposed(t *testing.T, set config.Sources) exposition {
+	t.Helper()
+	a := started(t, set)
 	get(t, a.URL()+"/livez") // what counts requests has no series before the first
 	line := regexp.MustCompile(`(?m)^([a-z_][a-z0-9_]*)(?:\{(.*)\})? `)
 	e := exposition{labels: []string{"job", "instance"}}

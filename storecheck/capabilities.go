@@ -16,7 +16,40 @@ func capabilityChecks() []Check {
 		check("2.11", "the assignments of a request whose client leaves are kept as declared",
 			assignLeaving),
 		check("2.14", "an ended context ends a call", endedContext),
+		check("2.9", "a read is as fresh as it asks to be", consistency),
 	}
+}
+
+// consistency asks for each write at once where the answer must be strong, and in time where it may
+// be eventual. A store that does not choose gives both as it always does.
+func consistency(ctx context.Context, e *Env, id andon.TenantID) error {
+	can := e.Store.Capabilities()
+	strong := andon.WithConsistency(ctx, andon.Strong)
+	eventual := andon.WithConsistency(ctx, andon.Eventual)
+	for n := range 8 {
+		at := e.Now() - andon.Time(10-n)
+		sent := []andon.Event{{Device: "d", Time: at, State: "NORMAL"}}
+		if err := e.Store.Append(ctx, id, e.Now(), sent); err != nil {
+			return err
+		}
+		shows := func(ctx context.Context) error {
+			d, err := e.Store.Device(ctx, id, "d")
+			if err == nil && d.Time != at {
+				err = fmt.Errorf("it shows the entry of %s, want that of %s", d.Time, at)
+			}
+			return err
+		}
+		if can.Consistency || can.Immediate {
+			if err := shows(strong); err != nil {
+				return fmt.Errorf("where it must be strong: %w", err)
+			}
+		}
+		err := e.Eventually(ctx, func() error { return shows(eventual) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func hasName(_ context.Context, e *Env) error {

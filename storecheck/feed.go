@@ -15,8 +15,8 @@ import (
 // feedChecks: the feed of changes.
 func feedChecks() []Check {
 	return []Check{
-		ofFeed("a snapshot goes on in the feed without a gap", snapshotGoesOn),
-		ofFeed("who waits for a change is woken by it", wokenByChange),
+		ofFeed("a snapshot goes on in the feed without a gap", snapshotGoesOn).concurrent(),
+		ofFeed("who waits for a change is woken by it", wokenByChange).concurrent(),
 		ofFeed("a position resumes where it is, also within a batch", eachPosition),
 		ofFeed("a position of another feed is gone", foreignPosition),
 		ofFeed("a deleted tenant's feed ends", deletedFeed),

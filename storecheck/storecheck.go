@@ -23,6 +23,9 @@ type Check struct {
 	Run     func(context.Context, *Env) error
 	// Server says that a server can be asked too: all scenarios are such checks.
 	Server bool
+	// Concurrent says that the check calls the store from several goroutines at once, so that a
+	// race detector may find something.
+	Concurrent bool
 }
 
 // check makes a check that is in a throwaway tenant from its start.
@@ -42,6 +45,12 @@ func (c Check) ofServers() Check {
 		e.spells = nil
 		return run(ctx, e)
 	}
+	return c
+}
+
+// concurrent makes it one that calls the store from several goroutines at once.
+func (c Check) concurrent() Check {
+	c.Concurrent = true
 	return c
 }
 

@@ -200,9 +200,7 @@ func (w Whole) MetricReadings(
 	return pages(q.Limit, func(after *andon.MetricPosition) iter.Seq2[andon.MetricReading, error] {
 		q.After = after
 		return w.Store.MetricReadings(ctx, id, q)
-	}, func(r andon.MetricReading) andon.MetricPosition {
-		return andon.MetricPosition{Device: r.Device, Time: r.Time}
-	})
+	}, func(r andon.MetricReading) andon.MetricPosition { return r.Position() })
 }
 
 // Records is of andon.Records.

@@ -4,6 +4,7 @@
 package storetest
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/andonhq/andon"
@@ -20,6 +21,14 @@ type Excuse struct {
 // log names the store, and a run of no checks fails.
 func Run(t *testing.T, open func(t *testing.T) andon.Store, excuses ...Excuse) {
 	RunSome(t, open, storecheck.Checks(), excuses...)
+}
+
+// RunConcurrent runs those checks of Run that call the store from several goroutines at once, for a
+// store whose Run is left to tests without the race detector.
+func RunConcurrent(t *testing.T, open func(t *testing.T) andon.Store) {
+	RunSome(t, open, slices.DeleteFunc(storecheck.Checks(), func(c storecheck.Check) bool {
+		return !c.Concurrent
+	}))
 }
 
 // RunSome runs some of them, where the others can't tell one set-up of a store from another that

@@ -12,6 +12,7 @@ import (
 // its device shows and its index rows that is, nothing acknowledged is lost, and sending the rest
 // again ends in the answers of the reference.
 func TestCassandraKillAndon(t *testing.T) {
+	t.Parallel()
 	rounds := 3
 	if testing.Short() {
 		rounds = 1
@@ -36,6 +37,7 @@ func TestCassandraKillAndon(t *testing.T) {
 // TestCassandraKillNode kills the only node of a cluster under load. It has everything when it is
 // back, and the server goes on by itself.
 func TestCassandraKillNode(t *testing.T) {
+	t.Parallel()
 	node := enginetest.OwnCassandra(t, enginetest.Options{})
 	k := newKeyspace(t, []string{node.Addr()}, "view", settling...)
 	s := k.serve(t, quickly...)

@@ -187,7 +187,7 @@ func (l *load) goOn(t *testing.T, requests int64) {
 	for _, s := range l.senders {
 		want = append(want, s.requests.Load()+requests)
 	}
-	eventually(t, 2*time.Minute, "requests are acknowledged", func() error {
+	eventually(t, patience, "requests are acknowledged", func() error {
 		for i, s := range l.senders {
 			if n := s.requests.Load(); n < want[i] {
 				return fmt.Errorf("%s has %d of %d", s.name, n, want[i])
@@ -248,7 +248,7 @@ func (l *load) kept(t *testing.T, c *client.Client) {
 func (l *load) sendAgain(t *testing.T, c *client.Client) {
 	t.Helper()
 	for _, s := range l.senders {
-		eventually(t, 2*time.Minute, "sending again is acknowledged", func() error {
+		eventually(t, patience, "sending again is acknowledged", func() error {
 			for len(s.open) > 0 {
 				events := s.open[0]
 				s.open = s.open[1:]
@@ -347,6 +347,9 @@ func counted(t *testing.T, c *client.Client) map[andon.State]int {
 	}
 	return counts
 }
+
+// patience is how long is waited for what has to come, on a machine that may be held up.
+const patience = 5 * time.Minute
 
 // eventually tries until there is no error, for so long; at least once.
 func eventually(t *testing.T, within time.Duration, what string, try func() error) {

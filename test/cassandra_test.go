@@ -92,11 +92,11 @@ func (k keyspace) drop(t *testing.T) {
 	}
 }
 
-// TestCassandraAnswers: under each design the answers are those that are known of the reference's
-// log and of the log of the escalators. That is imported in one of four orders, a part of the units
-// under each design, so that all of them are under some. The designs by device differ in the key of
-// their rows only, and are left to the store's own tests.
-func TestCassandraAnswers(t *testing.T) {
+// TestSerialCassandraAnswers: under each design the answers are those that are known of the
+// reference's log and of the log of the escalators. That is imported in one of four orders, a part
+// of the units under each design, so that all of them are under some. The designs by device differ
+// in the key of their rows only, and are left to the store's own tests.
+func TestSerialCassandraAnswers(t *testing.T) {
 	node := enginetest.Cassandra(t)
 	stateLog, metro := stateLogLines(t), metroLog(t)
 	names := []string{"shuffled", "reversed", "twice", "file"}

@@ -49,8 +49,8 @@ const metroTenant = `{"retention":{"events":"forever"},"states":[
 	{"name":"ON","severity":0},{"name":"INSPECTION","severity":20},{"name":"OFF","severity":40},
 	{"name":"REHAB","severity":48},{"name":"BROKEN","severity":80}]}`
 
-// TestDCMetro imports the log in four orders. The answers must be the same, and true.
-func TestDCMetro(t *testing.T) {
+// TestSerialDCMetro imports the log in four orders. The answers must be the same, and true.
+func TestSerialDCMetro(t *testing.T) {
 	log := metroLog(t)
 	byUnit := map[andon.DeviceID][]status{}
 	for _, s := range log {
@@ -175,8 +175,8 @@ func runsOf(rows []status) (runs []client.Interval) {
 	return runs
 }
 
-// TestDCMetroDirectly imports the file as it is, gzip and all its columns.
-func TestDCMetroDirectly(t *testing.T) {
+// TestSerialDCMetroDirectly imports the file as it is, gzip and all its columns.
+func TestSerialDCMetroDirectly(t *testing.T) {
 	path := data(t, "dcmetro/unit_statuses.csv.gz")
 	s := serve(t, "pebble", t.TempDir())
 	c := s.tenant(t, "metro", metroTenant)

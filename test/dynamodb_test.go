@@ -15,9 +15,9 @@ import (
 	"github.com/andonhq/andon/internal/enginetest"
 )
 
-// TestDynamoDBAnswers: the answers are those that are known of the reference's log, and of a fifth
-// of the log of the escalators, imported in any order.
-func TestDynamoDBAnswers(t *testing.T) {
+// TestSerialDynamoDBAnswers: the answers are those that are known of the reference's log, and of a
+// fifth of the log of the escalators, imported in any order.
+func TestSerialDynamoDBAnswers(t *testing.T) {
 	engine := enginetest.DynamoDB(t)
 	t.Log("engine: " + engine.About)
 	stateLog, metro := stateLogLines(t), unitsOf(metroLog(t), 0, 5)

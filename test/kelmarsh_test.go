@@ -11,15 +11,15 @@ import (
 	"github.com/andonhq/andon/client"
 )
 
-// TestKelmarsh is about a log in which several things are wrong with a turbine at one time. An
-// entry is (device, time, state):
+// TestSerialKelmarsh is about a log in which several things are wrong with a turbine at one time.
+// An entry is (device, time, state):
 //
 //   - With the status alone as the state, rows of one second and status are one entry. In a
 //     file the last of them stands, and the outcome says how many were replaced. In one request of
 //     another client the first stands and each other is refused and named, because no one could
 //     say which of the messages is meant.
 //   - With status and code joined ("Stop/111") each row is an entry of its own, nothing is lost.
-func TestKelmarsh(t *testing.T) {
+func TestSerialKelmarsh(t *testing.T) {
 	path := data(t, "kelmarsh/Status_Kelmarsh_1_sample_excerpt.csv")
 	onEachStore(t, func(t *testing.T, s *server) {
 		t.Run("status", func(t *testing.T) { kelmarshByStatus(t, s, path) })

@@ -64,7 +64,7 @@ func number(value any) float64 {
 	return 0
 }
 
-func TestEnvSensor(t *testing.T) {
+func TestSerialEnvSensor(t *testing.T) {
 	path := data(t, "env_sensor/raw_data_large.json.gz")
 	want := sensorReadings(t)
 	onEachStore(t, func(t *testing.T, s *server) {
@@ -153,9 +153,9 @@ func checkMetric(
 	}
 }
 
-// TestNAB: the clock of the machine jumps back by 55 minutes, so 12 stamps have two values. A
+// TestSerialNAB: the clock of the machine jumps back by 55 minutes, so 12 stamps have two values. A
 // reading is (device, time): of two values at one time the later in the file stands.
-func TestNAB(t *testing.T) {
+func TestSerialNAB(t *testing.T) {
 	path := data(t, "nab/machine_temperature_system_failure.csv")
 	rows, err := csv.NewReader(bytes.NewReader(
 		readData(t, "nab/machine_temperature_system_failure.csv"))).ReadAll()

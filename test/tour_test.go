@@ -41,9 +41,9 @@ var tours = []struct {
 	{page: "docs/from-postgresql.md"},
 }
 
-// TestTour runs each tour in the plain shell, which knows least, and in zsh, which differs most:
-// what works in both works in bash.
-func TestTour(t *testing.T) {
+// TestSerialTour runs each tour in the plain shell, which knows least, and in zsh, which differs
+// most: what works in both works in bash.
+func TestSerialTour(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("there is no curl to run the tours with")
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/andonhq/andon/internal/enginetest"
 )
 
-// TestWorkbenchModel: after the import of the reference's last model the answers are those that its
-// README was given by hand, and its items are in the model that is exported.
-func TestWorkbenchModel(t *testing.T) {
+// TestSerialWorkbenchModel: after the import of the reference's last model the answers are those
+// that its README was given by hand, and its items are in the model that is exported.
+func TestSerialWorkbenchModel(t *testing.T) {
 	const name = "devicestatelog/DeviceStateLog_7.json"
 	path := data(t, name)
 	onEachStore(t, func(t *testing.T, s *server) {
@@ -35,9 +35,9 @@ func TestWorkbenchModel(t *testing.T) {
 	})
 }
 
-// TestWorkbenchSteps: what was imported from each step of the reference, exported as a model and
-// imported again is the same, byte for byte.
-func TestWorkbenchSteps(t *testing.T) {
+// TestSerialWorkbenchSteps: what was imported from each step of the reference, exported as a model
+// and imported again is the same, byte for byte.
+func TestSerialWorkbenchSteps(t *testing.T) {
 	data(t, "devicestatelog/DeviceStateLog_1.json")
 	s := serve(t, "pebble", t.TempDir())
 	andon := func(args ...string) string {
@@ -94,8 +94,8 @@ func keepsDesign(t *testing.T, path, exported string) {
 	}
 }
 
-// TestDynamoDBWorkbench: the model that describes a table of the layout reference fills one.
-func TestDynamoDBWorkbench(t *testing.T) {
+// TestSerialDynamoDBWorkbench: the model that describes a table of the layout reference fills one.
+func TestSerialDynamoDBWorkbench(t *testing.T) {
 	path := data(t, "devicestatelog/DeviceStateLog_7.json")
 	engine := enginetest.DynamoDB(t)
 	t.Log("engine: " + engine.About)

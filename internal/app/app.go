@@ -100,7 +100,7 @@ func (a *App) wire(token string, loopback bool) {
 	a.intake = intake.New(a.store, intake.Options{
 		Now: a.Now, Clock: a.clock, MaxBytes: limits.Memory, MaxRequests: limits.Requests,
 		MaxReads: limits.Reads, Patience: limits.Wait, MaxStates: limits.States,
-		Audit: a.audit(),
+		Audit: a.audit(), Sweep: wrap.SweepOf(a.store),
 	})
 	t := a.Config.Timeouts
 	a.api = httpapi.New(httpapi.Options{

@@ -53,13 +53,15 @@ func Open(path string, passed func(io.Reader) io.Reader) (io.ReadCloser, error) 
 	if is.IsDir() {
 		return openDirectory(path, passed), f.Close()
 	}
-	magic := make([]byte, 4)
-	n, err := f.ReadAt(magic, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
+	begins := make([]byte, len(aboutFile)) // a tar begins with the name of its first member
+	if _, err := f.ReadAt(begins, 0); err != nil && !errors.Is(err, io.EOF) {
 		return nil, errors.Join(err, f.Close())
 	}
-	if !bytes.Equal(magic[:n], []byte{0x28, 0xb5, 0x2f, 0xfd}) {
+	if string(begins) == aboutFile {
 		return opened{passed(f), f}, nil
+	}
+	if !bytes.HasPrefix(begins, []byte{0x28, 0xb5, 0x2f, 0xfd}) {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, errNoBackup), f.Close())
 	}
 	unpacked, err := zstd.NewReader(passed(f))
 	if err != nil {

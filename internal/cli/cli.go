@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -56,7 +58,7 @@ func run(ctx context.Context, p *command.Program, args []string) int {
 		err = misuse(command, err)
 	}
 	if err != nil {
-		fmt.Fprintf(p.Stderr, "%s: %s\n", command.CommandPath(), err)
+		fmt.Fprintf(p.Stderr, "%s: %s\n", command.CommandPath(), once(err.Error()))
 	}
 	return exitCode(err)
 }
@@ -102,4 +104,17 @@ the configuration of a server is wrong.`,
 	command.CheckArguments(root)
 	fitHelp(root)
 	return root
+}
+
+// once leaves out lines that say again how a line above ends: what fails on a full disk fails in
+// writing, in syncing and in closing, and each of them says so.
+func once(text string) string {
+	var kept []string
+	for line := range strings.SplitSeq(text, "\n") {
+		again := func(before string) bool { return strings.HasSuffix(before, line) }
+		if line == "" || !slices.ContainsFunc(kept, again) {
+			kept = append(kept, line)
+		}
+	}
+	return strings.Join(kept, "\n")
 }

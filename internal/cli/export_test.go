@@ -104,6 +104,10 @@ func TestExportBeginsAnew(t *testing.T) {
 	whole := d.does("export")
 	file := filepath.Join(t.TempDir(), "out")
 	interrupted := func() {
+		t.Helper()
+		if err := os.RemoveAll(file); err != nil {
+			t.Fatal(err)
+		}
 		if code := d.types(d.interruptAt(4), "export", "--file", file); code != command.ExitFailed {
 			t.Fatalf("exit code %d", code)
 		}

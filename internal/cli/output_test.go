@@ -89,3 +89,17 @@ func leaves(cmd *cobra.Command) (all []*cobra.Command) {
 	}
 	return all
 }
+
+// TestOnce: what fails again for the same reason is said once.
+func TestOnce(t *testing.T) {
+	for text, want := range map[string]string{
+		"write x: full\nwrite x: full":                  "write x: full",
+		"1 event, then: write x: full\nwrite x: full\n": "1 event, then: write x: full\n",
+		"read x\n\nSay so\nSay no":                      "read x\n\nSay so\nSay no",
+		"one":                                           "one", "": "",
+	} {
+		if got := once(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,17 +26,36 @@ func TestMain(m *testing.M) {
 //
 //	exits CODE COMMAND ARG...   run a command, which must end with that exit code
 //	server [FLAG...]            start "andon serve" on a free port and set $URL
-//	stop                        end the server by SIGTERM; it must exit with 0
+//	shutdown                    end the server by SIGTERM; it must exit with 0
 func TestScript(t *testing.T) {
+	nothingIsLeftOut(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":  exits,
-			"server": startServer,
-			"stop":   stopServer,
+			"exits":    exits,
+			"server":   startServer,
+			"shutdown": shutDown,
 		},
 	})
+}
+
+// nothingIsLeftOut refuses the command of testscript that passes a script without the rest of it.
+func nothingIsLeftOut(t *testing.T) {
+	t.Helper()
+	scripts, err := filepath.Glob("testdata/script/*.txt")
+	if err != nil || len(scripts) == 0 {
+		t.Fatal(scripts, err)
+	}
+	for _, name := range scripts {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if regexp.MustCompile(`(?m)^(\[.*\] )?stop\b`).Match(text) {
+			t.Errorf("%s: stop ends a script as passed; shutdown ends the server", name)
+		}
+	}
 }
 
 func exits(ts *testscript.TestScript, neg bool, args []string) {
@@ -82,7 +103,7 @@ func startServer(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("SERVER_PID", strconv.Itoa(cmd.Process.Pid))
 }
 
-func stopServer(ts *testscript.TestScript, neg bool, args []string) {
+func shutDown(ts *testscript.TestScript, neg bool, args []string) {
 	pid, err := strconv.Atoi(ts.Getenv("SERVER_PID"))
 	ts.Check(err)
 	cmd, _ := servers.LoadAndDelete(pid)

@@ -5,9 +5,6 @@ import (
 	"container/heap"
 	"slices"
 	"strings"
-	"sync/atomic"
-
-	"github.com/tidwall/btree"
 
 	"github.com/andonhq/andon"
 )
@@ -17,84 +14,132 @@ import (
 //
 // One goroutine at a time may make places for new devices, ask whether a copy still is the newest,
 // and call Stage. Show and making a place need the fleet for themselves; Copy and all that reads
-// what is published may run beside each other and beside Stage. Note is what the store wants to
-// remember of each device.
-type Fleet[Note any] struct {
-	slots  map[andon.DeviceID]*Slot[Note]
-	states map[andon.State]*byDevice[Note] // the devices that are shown, by state
-	hidden byDevice[Note]                  // the others of which something is known
+// what is published may run beside each other and beside Stage.
+type Fleet struct {
+	slabs  []*slab // the slots by number; nil where there are none
+	behind uint32  // the number behind the last one
+	index  index
+	names  names
+	rests  rests
 
-	silence silence[Note]
-}
+	states map[andon.State]*sorted // the devices that are shown, by state
+	hidden sorted                  // the others of which something is known
 
-type byDevice[Note any] = btree.Map[andon.DeviceID, *Slot[Note]]
-
-// Slot is the place of one device.
-type Slot[Note any] struct {
-	Note    Note
-	shown   Device
-	pending atomic.Pointer[Device] // the newest change that is not published yet
-	changes atomic.Uint32          // how many there were, pending and published
+	silence silence
 }
 
 // NewFleet makes an empty fleet.
-func NewFleet[Note any]() *Fleet[Note] {
-	return &Fleet[Note]{
-		slots:  map[andon.DeviceID]*Slot[Note]{},
-		states: map[andon.State]*byDevice[Note]{},
-	}
+func NewFleet() *Fleet {
+	return &Fleet{names: newNames(), index: newIndex(), states: map[andon.State]*sorted{}}
 }
 
-// Slot returns the place of a device, or nil.
-func (f *Fleet[Note]) Slot(id andon.DeviceID) *Slot[Note] { return f.slots[id] }
-
-// NewSlot makes the place of a device that has none. It keeps id.
-func (f *Fleet[Note]) NewSlot(id andon.DeviceID) *Slot[Note] {
-	s := &Slot[Note]{shown: Device{ID: id}}
-	f.slots[id] = s
+// NewSlot makes the place of a device that has none.
+func (f *Fleet) NewSlot(id andon.DeviceID) *Slot {
+	s := f.occupy(f.behind, id)
+	f.enter(s)
 	return s
 }
 
-// Drop frees the place of a device of which nothing is known any more, if no change is pending. It
-// needs the fleet for itself, and must not run beside Stage.
-func (f *Fleet[Note]) Drop(s *Slot[Note]) {
-	if s.pending.Load() == nil && !s.shown.Known() && f.slots[s.shown.ID] == s {
-		delete(f.slots, s.shown.ID)
+// Drop gives back the place of a device of which nothing is known any more, if no change is
+// pending. It needs the fleet for itself, and must not run beside Stage.
+func (f *Fleet) Drop(s *Slot) {
+	if !s.Pending() && !f.known(s) && f.At(s.number) == s {
+		f.leave(s)
+		f.vacate(s)
 	}
 }
 
-// Changes says how often the device was changed by Stage.
-func (s *Slot[Note]) Changes() uint32 { return s.changes.Load() }
+// Load enters a device under a number, while a fleet is made from what is stored. A number may be
+// loaded again: the last one counts, and one without an ID means that there is none. The fleet is
+// made behind Loaded.
+func (f *Fleet) Load(number uint32, d *Device) {
+	s := f.At(number)
+	if s != nil && f.id(s) != d.ID {
+		f.vacate(s)
+		s = nil
+	}
+	if d.ID == "" {
+		return
+	}
+	if s == nil {
+		s = f.occupy(number, d.ID)
+	}
+	f.pack(s, d)
+}
 
-// Latest returns the device with its pending change, if there is one. It must not be changed.
-func (s *Slot[Note]) Latest() *Device {
+// Loaded ends loading. Places of devices of which nothing is known are given back.
+func (f *Fleet) Loaded() {
+	f.behind = 0
+	for s := range f.all() {
+		if f.known(s) {
+			f.behind = s.number + 1
+			f.index.grow() // before there is anything to divide
+		} else {
+			f.vacate(s)
+		}
+	}
+	for s := range f.all() {
+		f.enter(s)
+	}
+	lists := map[*sorted][]uint32{}
+	for _, number := range f.inOrder() {
+		o := f.listOf(f.At(number))
+		lists[o] = append(lists[o], number)
+	}
+	for o, numbers := range lists {
+		o.fill(numbers)
+	}
+}
+
+// Latest returns a device with its pending change, if there is one.
+func (f *Fleet) Latest(s *Slot) (d Device) {
+	f.latest(s, &d)
+	return d
+}
+
+func (f *Fleet) latest(s *Slot, d *Device) {
 	if pending := s.pending.Load(); pending != nil {
-		return pending
+		*d = *pending
+		return
 	}
-	return &s.shown
+	f.unpack(s, d)
 }
 
-// Shown returns the device as it is shown. It must not be changed.
-func (s *Slot[Note]) Shown() *Device { return &s.shown }
+// Shown returns a device as it is shown.
+func (f *Fleet) Shown(s *Slot) (d Device) {
+	f.unpack(s, &d)
+	return d
+}
+
+// known is Device.Known of what is shown.
+func (f *Fleet) known(s *Slot) bool { return s.time != 0 || s.received != 0 || s.rest != 0 }
+
+// alive is Device.Alive of what is shown.
+func (f *Fleet) alive(s *Slot) bool {
+	if s.rest == 0 {
+		return s.time > 0
+	}
+	return s.time > f.rests.of(&s.rest).retired
+}
 
 // Changes are devices as one write leaves them. They are computed from copies, while other
 // writes go on; before Stage the write asks which of the copies are old by then.
-type Changes[Note any] struct {
+type Changes struct {
 	devices []Device // its capacity is fixed: slots point into it
-	slots   []*Slot[Note]
+	slots   []*Slot
 	copied  []uint32 // what Slot.changes was then
 }
 
 // NewChanges makes room for changes of at most so many devices.
-func NewChanges[Note any](devices int) *Changes[Note] {
-	c := &Changes[Note]{}
+func NewChanges(devices int) *Changes {
+	c := &Changes{}
 	c.Reset(devices)
 	return c
 }
 
 // Reset makes room for changes of at most so many other devices. What was there before must
 // be published, and must not be copied any more.
-func (c *Changes[Note]) Reset(devices int) {
+func (c *Changes) Reset(devices int) {
 	clear(c.devices)
 	clear(c.slots)
 	c.devices = slices.Grow(c.devices[:0], devices)
@@ -105,7 +150,7 @@ func (c *Changes[Note]) Reset(devices int) {
 // Copy takes a copy of the newest state of a device for the caller to change. A device that has no
 // place yet begins with nothing but its ID, of which a clone is made. Each device is copied once
 // into a Changes.
-func (c *Changes[Note]) Copy(s *Slot[Note], id andon.DeviceID) *Device {
+func (c *Changes) Copy(f *Fleet, s *Slot, id andon.DeviceID) *Device {
 	if len(c.devices) == cap(c.devices) {
 		panic("current: more devices changed than there is room for")
 	}
@@ -116,38 +161,38 @@ func (c *Changes[Note]) Copy(s *Slot[Note], id andon.DeviceID) *Device {
 	if s == nil {
 		c.devices[i].ID = andon.DeviceID(strings.Clone(string(id)))
 	} else {
-		c.CopyAgain(i)
+		c.CopyAgain(f, i)
 	}
 	return &c.devices[i]
 }
 
 // CopyAgain takes a new copy of the i-th device, which has a place.
-func (c *Changes[Note]) CopyAgain(i int) *Device {
+func (c *Changes) CopyAgain(f *Fleet, i int) *Device {
 	s := c.slots[i]
 	// In this order: a change that comes between makes the copy look old, not the other way round.
 	c.copied[i] = s.changes.Load()
-	c.devices[i] = *s.Latest()
+	f.latest(s, &c.devices[i])
 	return &c.devices[i]
 }
 
 // Old reports whether the i-th device, which has a place, was changed since it was copied.
-func (c *Changes[Note]) Old(i int) bool { return c.slots[i].changes.Load() != c.copied[i] }
+func (c *Changes) Old(i int) bool { return c.slots[i].changes.Load() != c.copied[i] }
 
 // Len returns how many devices were copied.
-func (c *Changes[Note]) Len() int { return len(c.devices) }
+func (c *Changes) Len() int { return len(c.devices) }
 
 // Device returns the i-th device.
-func (c *Changes[Note]) Device(i int) *Device { return &c.devices[i] }
+func (c *Changes) Device(i int) *Device { return &c.devices[i] }
 
 // Slot returns the place of the i-th device; nil where it has none yet.
-func (c *Changes[Note]) Slot(i int) *Slot[Note] { return c.slots[i] }
+func (c *Changes) Slot(i int) *Slot { return c.slots[i] }
 
 // Place gives the i-th device its place.
-func (c *Changes[Note]) Place(i int, s *Slot[Note]) { c.slots[i] = s }
+func (c *Changes) Place(i int, s *Slot) { c.slots[i] = s }
 
 // Stage makes the changes what the next ones are worked out from. Nothing may change them any more.
 // All devices have their places.
-func (c *Changes[Note]) Stage() {
+func (c *Changes) Stage() {
 	for i, s := range c.slots {
 		s.pending.Store(&c.devices[i])
 		s.changes.Add(1)
@@ -155,49 +200,61 @@ func (c *Changes[Note]) Stage() {
 }
 
 // Show makes changes visible. Changes must be shown in the order in which they were copied.
-func (f *Fleet[Note]) Show(c *Changes[Note]) {
+func (f *Fleet) Show(c *Changes) {
 	for i, s := range c.slots {
-		id, before, wasAlive := s.shown.ID, s.shown.State, s.shown.Alive()
-		s.shown = c.devices[i]
-		switch isAlive := s.shown.Alive(); {
-		case !isAlive && s.shown.Known():
-			f.hidden.Set(id, s)
-		case !isAlive || !wasAlive: // it is shown now, or gone
-			f.hidden.Delete(id)
+		d := &c.devices[i]
+		if f.alive(s) && d.Alive() && f.names.name(s.state) == string(d.State) {
+			f.pack(s, d)
+		} else {
+			f.unlist(s)
+			f.pack(s, d)
+			f.list(s)
 		}
-		if now, isAlive := s.shown.State, s.shown.Alive(); now != before || isAlive != wasAlive {
-			if wasAlive {
-				f.remove(before, s.shown.ID)
-			}
-			if isAlive {
-				f.insert(now, s)
-			}
-		}
-		// After the copy: Latest reads shown without a lock when no change is pending.
-		s.pending.CompareAndSwap(&c.devices[i], nil)
+		// Behind packing: Latest takes what is shown where no change is pending.
+		s.pending.CompareAndSwap(d, nil)
 	}
 }
 
-func (f *Fleet[Note]) insert(state andon.State, s *Slot[Note]) {
-	devices := f.states[state]
-	if devices == nil {
-		devices = &byDevice[Note]{}
-		f.states[state] = devices
+// list enters a device in the order that it belongs to.
+func (f *Fleet) list(s *Slot) {
+	if f.alive(s) {
+		f.silence.meet(s.received)
 	}
-	devices.Set(s.shown.ID, s)
-	f.silence.meet(s.shown.Received)
+	if f.known(s) {
+		f.insert(f.listOf(s), s)
+	}
 }
 
-func (f *Fleet[Note]) remove(state andon.State, id andon.DeviceID) {
-	devices := f.states[state]
-	devices.Delete(id)
-	if devices.Len() == 0 {
-		delete(f.states, state)
+// unlist takes a device out of the order that it is in.
+func (f *Fleet) unlist(s *Slot) {
+	if !f.known(s) {
+		return
 	}
+	o := f.listOf(s)
+	if f.remove(o, s); o.count == 0 && o != &f.hidden {
+		delete(f.states, andon.State(f.names.name(s.state)))
+	}
+}
+
+// listOf returns the order that a device belongs to of which something is known.
+func (f *Fleet) listOf(s *Slot) *sorted {
+	if !f.alive(s) {
+		return &f.hidden
+	}
+	state := andon.State(f.names.name(s.state))
+	o := f.states[state]
+	if o == nil {
+		o = &sorted{}
+		f.states[state] = o
+	}
+	return o
 }
 
 // Len returns how many places there are.
-func (f *Fleet[Note]) Len() int { return len(f.slots) }
+func (f *Fleet) Len() int { return f.index.slots }
+
+// Numbers returns a number that is above that of each place.
+func (f *Fleet) Numbers() uint32 { return f.behind }
 
 // Page gathers the devices that a query selects, a part at a time, so that no one who holds a lock
 // for it holds it for long.
@@ -219,18 +276,19 @@ func NewPage(q andon.DeviceQuery) *Page {
 }
 
 // Read looks at up to budget devices more.
-func (f *Fleet[Note]) Read(p *Page, states *andon.StateSet, budget int) {
+func (f *Fleet) Read(p *Page, states *andon.StateSet, budget int) {
 	merge := f.merge(p.query.States, p.from)
 	if p.query.Kind != andon.ShownDevices {
-		merge = f.mergeHidden(p.from)
+		merge = f.join(nil, &f.hidden, p.from)
 	}
+	var shown Device
 	for ; budget > 0 && len(merge) > 0; budget-- {
-		it := merge[0]
-		id := it.Key()
+		id := merge[0].id
 		if !hasPrefix(id, p.query.Prefix) {
 			break
 		}
-		d, in := it.Value().shown.List(p.query.Kind, states)
+		f.unpack(f.At(merge[0].number()), &shown)
+		d, in := shown.List(p.query.Kind, states)
 		if in && p.query.Admits(&d) {
 			p.add(d)
 		}
@@ -238,7 +296,7 @@ func (f *Fleet[Note]) Read(p *Page, states *andon.StateSet, budget int) {
 			break
 		}
 		p.from = id + "\x00" // the next that can be
-		merge.next()
+		f.advance(&merge)
 	}
 	if budget > 0 {
 		p.finish()
@@ -283,66 +341,60 @@ func (p *Page) sort() {
 }
 
 // merge returns the devices of the selected states from an id on, as one ascending sequence.
-func (f *Fleet[Note]) merge(filter andon.StateFilter, from andon.DeviceID) merge[Note] {
-	var m merge[Note]
+func (f *Fleet) merge(filter andon.StateFilter, from andon.DeviceID) (m merge) {
 	for state, devices := range f.states {
-		if !filter.Match(state) {
-			continue
-		}
-		if it := devices.Iter(); it.Seek(from) {
-			m = append(m, &it)
+		if filter.Match(state) {
+			m = f.join(m, devices, from)
 		}
 	}
 	heap.Init(&m)
 	return m
 }
 
-func (f *Fleet[Note]) mergeHidden(from andon.DeviceID) (m merge[Note]) {
-	if it := f.hidden.Iter(); it.Seek(from) {
-		m = append(m, &it)
+func (f *Fleet) join(m merge, devices *sorted, from andon.DeviceID) merge {
+	if c, ok := f.seek(devices, from); ok {
+		m = append(m, &c)
 	}
 	return m
 }
 
-// Each calls visit with up to budget devices of which something is known, from an id on, and
-// returns where to go on.
-func (f *Fleet[Note]) Each(
-	from andon.DeviceID, budget int, visit func(*Device),
-) (next andon.DeviceID, more bool) {
-	merge := append(f.merge(andon.StateFilter{}, from), f.mergeHidden(from)...)
-	heap.Init(&merge)
-	for ; len(merge) > 0; budget-- {
-		if budget == 0 {
-			return merge[0].Key(), true
+// Each calls visit with up to budget devices of which something is known, by number from one on,
+// and returns where to go on. It must not keep what it is passed.
+func (f *Fleet) Each(
+	from uint32, budget int, visit func(*Device),
+) (next uint32, more bool) {
+	var d Device
+	for ; budget > 0 && from < f.behind; budget-- {
+		if s := f.At(from); s != nil && f.known(s) {
+			f.unpack(s, &d)
+			visit(&d)
 		}
-		visit(&merge[0].Value().shown)
-		merge.next()
+		from++
 	}
-	return "", false
+	return from, from < f.behind
 }
 
-// merge is a heap of iterators by their present id.
-type merge[Note any] []*btree.MapIter[andon.DeviceID, *Slot[Note]]
+// merge is a heap of places by their id.
+type merge []*cursor
 
-func (m *merge[Note]) next() {
-	if (*m)[0].Next() {
+// advance goes on to the next device.
+func (f *Fleet) advance(m *merge) {
+	if f.next((*m)[0]) {
 		heap.Fix(m, 0)
 	} else {
 		heap.Pop(m)
 	}
 }
 
-func (m merge[Note]) Len() int           { return len(m) }
-func (m merge[Note]) Less(i, j int) bool { return cmp.Less(m[i].Key(), m[j].Key()) }
-func (m merge[Note]) Swap(i, j int)      { m[i], m[j] = m[j], m[i] }
+func (m merge) Len() int           { return len(m) }
+func (m merge) Less(i, j int) bool { return cmp.Less(m[i].id, m[j].id) }
+func (m merge) Swap(i, j int)      { m[i], m[j] = m[j], m[i] }
 
 // Push is of heap.Interface.
-func (m *merge[Note]) Push(x any) {
-	*m = append(*m, x.(*btree.MapIter[andon.DeviceID, *Slot[Note]]))
-}
+func (m *merge) Push(x any) { *m = append(*m, x.(*cursor)) }
 
 // Pop is of heap.Interface.
-func (m *merge[Note]) Pop() any {
+func (m *merge) Pop() any {
 	last := (*m)[len(*m)-1]
 	*m = (*m)[:len(*m)-1]
 	return last

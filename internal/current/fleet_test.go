@@ -12,13 +12,13 @@ import (
 	"github.com/andonhq/andon"
 )
 
-func put(f *Fleet[int], id andon.DeviceID, e Entry) {
+func put(f *Fleet, id andon.DeviceID, e Entry) {
 	slot := f.Slot(id)
 	if slot == nil {
 		slot = f.NewSlot(id)
 	}
-	c := NewChanges[int](1)
-	if err := c.Copy(slot, id).Apply(e, andon.DefaultStates(), nil); err != nil {
+	c := NewChanges(1)
+	if err := c.Copy(f, slot, id).Apply(e, andon.DefaultStates(), nil); err != nil {
 		panic(err)
 	}
 	c.Stage()
@@ -32,7 +32,7 @@ func TestPages(t *testing.T) {
 	names := []andon.State{"NORMAL", "WARNING1", "WARNING2", "ODD"}
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 2))
-		f := NewFleet[int]()
+		f := NewFleet()
 		for n := range rng.IntN(60) {
 			id := andon.DeviceID(fmt.Sprintf("%c%d", 'a'+n%3, n))
 			put(f, id, entry(1+rng.IntN(5), names[rng.IntN(4)]))
@@ -43,8 +43,9 @@ func TestPages(t *testing.T) {
 			Sort: andon.DeviceSort(rng.IntN(3)), Limit: 1 + rng.IntN(7),
 		}
 		var want []andon.Device
-		for _, s := range f.slots {
-			if d := s.Shown().Show(states); q.Admits(&d) {
+		for s := range f.all() {
+			shown := f.Shown(s)
+			if d := shown.Show(states); q.Admits(&d) {
 				want = append(want, d)
 			}
 		}
@@ -75,28 +76,28 @@ func TestPages(t *testing.T) {
 
 func TestWhatIsStagedIsNotShown(t *testing.T) {
 	states := andon.DefaultStates()
-	f := NewFleet[int]()
+	f := NewFleet()
 	put(f, "d", entry(1, "NORMAL"))
 	slot := f.Slot("d")
-	first, second := NewChanges[int](1), NewChanges[int](1)
-	for i, c := range []*Changes[int]{first, second} {
-		if err := c.Copy(slot, "d").Apply(entry(2+i, "WARNING1"), states, nil); err != nil {
+	first, second := NewChanges(1), NewChanges(1)
+	for i, c := range []*Changes{first, second} {
+		if err := c.Copy(f, slot, "d").Apply(entry(2+i, "WARNING1"), states, nil); err != nil {
 			t.Fatal(err)
 		}
 		c.Stage()
 	}
-	if got := slot.Latest(); got.Time != 3 || got.Since != 2 {
+	if got := f.Latest(slot); got.Time != 3 || got.Since != 2 {
 		t.Errorf("latest: %+v", got)
 	}
-	if got := slot.Shown(); got.Time != 1 || got.State != "NORMAL" {
+	if got := f.Shown(slot); got.Time != 1 || got.State != "NORMAL" {
 		t.Errorf("shown: %+v", got)
 	}
 	f.Show(first)
-	if slot.Shown().Time != 2 || slot.Latest().Time != 3 {
+	if f.Shown(slot).Time != 2 || f.Latest(slot).Time != 3 {
 		t.Error("showing the first change lost the second")
 	}
 	f.Show(second)
-	if slot.Shown().Time != 3 || slot.Latest() != slot.Shown() {
+	if f.Shown(slot).Time != 3 || slot.Pending() {
 		t.Error("the second change is not shown")
 	}
 	counts := f.Counts(0, &sync.Mutex{})
@@ -109,8 +110,8 @@ func TestWhatIsStagedIsNotShown(t *testing.T) {
 // changing state.
 func BenchmarkUpdate(b *testing.B) {
 	states := andon.DefaultStates()
-	f := NewFleet[int]()
-	slots := make([]*Slot[int], 100_000)
+	f := NewFleet()
+	slots := make([]*Slot, 100_000)
 	for i := range slots {
 		id := andon.DeviceID(fmt.Sprintf("press-%05d", i))
 		put(f, id, entry(1, "NORMAL"))
@@ -119,13 +120,13 @@ func BenchmarkUpdate(b *testing.B) {
 	n := 1
 	for b.Loop() {
 		n++
-		c := NewChanges[int](1000)
+		c := NewChanges(1000)
 		for i := range 1000 {
 			e := Entry{Time: andon.Time(n), State: "NORMAL"}
 			if (i+n)%20 == 0 {
 				e.State, e.Severity = "WARNING1", 32
 			}
-			if err := c.Copy(slots[(n*1000+i)%len(slots)], "").Apply(e, states, nil); err != nil {
+			if err := c.Copy(f, slots[(n*1000+i)%len(slots)], "").Apply(e, states, nil); err != nil {
 				b.Fatal(err)
 			}
 		}

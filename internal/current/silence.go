@@ -13,11 +13,11 @@ import (
 //
 // The mutex is for readers among themselves. They hold the fleet's lock for readers too, so that
 // meet, which is called while the fleet is being shown, has the fields for itself.
-type silence[Note any] struct {
+type silence struct {
 	sync.Mutex
-	before andon.Time    // every device that is shown and was heard before this is in slots
-	slots  []*Slot[Note] //
-	met    andon.Time    // the earliest arrival of those that came in since a look began
+	before  andon.Time // every device that is shown and was heard before this is in numbers
+	numbers []uint32   //
+	met     andon.Time // the earliest arrival of those that came in since a look began
 }
 
 // silenceAhead is how much later than asked for all devices are looked at, so that this need not be
@@ -28,14 +28,14 @@ const silenceAhead = andon.Duration(60 * 1_000_000)
 const silenceStep = 4096
 
 // meet takes note of a device that came into a state.
-func (s *silence[Note]) meet(received andon.Time) {
+func (s *silence) meet(received andon.Time) {
 	s.met = min(s.met, received)
 	s.before = min(s.before, received)
 }
 
 // Counts returns how many devices are in each state, and how many of those were heard before a time
 // last. lock is the readers'.
-func (f *Fleet[Note]) Counts(silentBefore andon.Time, lock sync.Locker) []andon.StateCount {
+func (f *Fleet) Counts(silentBefore andon.Time, lock sync.Locker) []andon.StateCount {
 	f.silence.Lock()
 	defer f.silence.Unlock()
 	f.look(silentBefore, lock)
@@ -45,7 +45,7 @@ func (f *Fleet[Note]) Counts(silentBefore andon.Time, lock sync.Locker) []andon.
 	counts := make([]andon.StateCount, 0, len(f.states))
 	for state, devices := range f.states {
 		counts = append(counts, andon.StateCount{
-			State: state, Count: devices.Len(), Silent: silent[state],
+			State: state, Count: devices.count, Silent: silent[state],
 		})
 	}
 	return counts
@@ -53,56 +53,46 @@ func (f *Fleet[Note]) Counts(silentBefore andon.Time, lock sync.Locker) []andon.
 
 // look looks at all devices unless those are known that were heard before a time, and lets writers
 // in between.
-func (f *Fleet[Note]) look(silentBefore andon.Time, lock sync.Locker) {
+func (f *Fleet) look(silentBefore andon.Time, lock sync.Locker) {
 	lock.Lock()
 	defer lock.Unlock()
 	if silentBefore <= f.silence.before {
 		return
 	}
 	before := silentBefore.Add(silenceAhead)
-	f.silence.met, f.silence.slots = math.MaxInt64, nil
-	var from andon.DeviceID
-	for more := true; more; {
-		from, more = f.lookFrom(from, before)
+	f.silence.met, f.silence.numbers = math.MaxInt64, nil
+	for from := uint32(0); from < f.behind; from += silenceStep {
+		f.lookFrom(from, before)
 		lock.Unlock()
 		lock.Lock()
 	}
 	f.silence.before = min(before, f.silence.met)
 }
 
-// lookFrom looks at some devices from an id on, and returns where to go on.
-func (f *Fleet[Note]) lookFrom(
-	from andon.DeviceID, before andon.Time,
-) (next andon.DeviceID, more bool) {
-	merge := f.merge(andon.StateFilter{}, from)
-	for range silenceStep {
-		if len(merge) == 0 {
-			return "", false
+// lookFrom looks at some devices from a number on.
+func (f *Fleet) lookFrom(from uint32, before andon.Time) {
+	for number := from; number < from+silenceStep; number++ {
+		if s := f.At(number); s != nil && f.alive(s) && s.received < before {
+			f.silence.numbers = append(f.silence.numbers, number)
 		}
-		if s := merge[0].Value(); s.shown.Received < before {
-			f.silence.slots = append(f.silence.slots, s)
-		}
-		next = merge[0].Key() + "\x00"
-		merge.next()
 	}
-	return next, true
 }
 
 // silent counts the devices that were heard before a time last, and drops those from what is to be
 // looked at that were heard meanwhile.
-func (f *Fleet[Note]) silent(before andon.Time) map[andon.State]int {
+func (f *Fleet) silent(before andon.Time) map[andon.State]int {
 	in := map[andon.State]int{}
-	kept := f.silence.slots[:0]
-	for _, s := range f.silence.slots {
-		if !s.shown.Alive() || s.shown.Received >= f.silence.before {
+	kept := f.silence.numbers[:0]
+	for _, number := range f.silence.numbers {
+		s := f.At(number)
+		if s == nil || !f.alive(s) || s.received >= f.silence.before {
 			continue
 		}
-		kept = append(kept, s)
-		if s.shown.Received < before {
-			in[s.shown.State]++
+		kept = append(kept, number)
+		if s.received < before {
+			in[andon.State(f.names.name(s.state))]++
 		}
 	}
-	clear(f.silence.slots[len(kept):])
-	f.silence.slots = kept
+	f.silence.numbers = kept
 	return in
 }

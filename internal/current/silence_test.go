@@ -17,7 +17,7 @@ func TestSilence(t *testing.T) {
 	const minute = andon.Time(60_000_000)
 	for seed := range uint64(100) {
 		rng := rand.New(rand.NewPCG(seed, 3))
-		f, now := NewFleet[int](), 100*minute
+		f, now := NewFleet(), 100*minute
 		for range 60 {
 			now += 1 + andon.Time(rng.IntN(90))*minute/60
 			id := andon.DeviceID(fmt.Sprintf("d%d", rng.IntN(12)))
@@ -34,13 +34,14 @@ func TestSilence(t *testing.T) {
 			})
 			before := now - andon.Time(rng.IntN(15))*minute
 			want, got := map[andon.State][2]int{}, map[andon.State][2]int{}
-			for _, s := range f.slots {
-				if n := want[s.shown.State]; s.shown.Alive() {
+			for s := range f.all() {
+				d := f.Shown(s)
+				if n := want[d.State]; d.Alive() {
 					n[0]++
-					if s.shown.Received < before {
+					if d.Received < before {
 						n[1]++
 					}
-					want[s.shown.State] = n
+					want[d.State] = n
 				}
 			}
 			for _, n := range f.Counts(before, &sync.Mutex{}) {
@@ -55,7 +56,7 @@ func TestSilence(t *testing.T) {
 
 // TestSilenceLooksOnce counts the silent ones of a fleet without looking at all devices again.
 func TestSilenceLooksOnce(t *testing.T) {
-	f := NewFleet[int]()
+	f := NewFleet()
 	for i := range 10_000 {
 		change(f, andon.DeviceID(fmt.Sprintf("d%d", i)), func(d *Device) {
 			d.Received = andon.Time(1 + i)
@@ -85,7 +86,7 @@ func (l *countedLock) Lock() { l.Mutex.Lock(); l.n++ }
 
 // BenchmarkCounts counts a fleet of 100,000 of which one in a hundred is silent.
 func BenchmarkCounts(b *testing.B) {
-	f := NewFleet[int]()
+	f := NewFleet()
 	for i := range 100_000 {
 		change(f, andon.DeviceID(fmt.Sprintf("press-%05d", i)), func(d *Device) {
 			if d.Received = 1_000_000_000; i%100 == 0 {
@@ -103,13 +104,13 @@ func BenchmarkCounts(b *testing.B) {
 }
 
 // change stages and shows a change of one device.
-func change(f *Fleet[int], id andon.DeviceID, do func(*Device)) {
+func change(f *Fleet, id andon.DeviceID, do func(*Device)) {
 	slot := f.Slot(id)
 	if slot == nil {
 		slot = f.NewSlot(id)
 	}
-	c := NewChanges[int](1)
-	do(c.Copy(slot, id))
+	c := NewChanges(1)
+	do(c.Copy(f, slot, id))
 	c.Stage()
 	f.Show(c)
 }

@@ -174,6 +174,28 @@ func (h *Head) Walk(tenant, device uint32, visit func(Entry) bool) {
 	}
 }
 
+// Find returns the entry of a device with an identity: of several the one that was added last. It
+// reads the text of no other.
+func (h *Head) Find(tenant, device uint32, at andon.Time, state andon.State) (e Entry, ok bool) {
+	t := h.tenants[tenant]
+	if t == nil || int(device) >= len(t.chains) {
+		return e, false
+	}
+	name, known := t.number[string(state)]
+	sorted := !t.unsorted[device]
+	for n := t.chains[device]; known && n != 0; {
+		c := h.cell(n)
+		switch {
+		case c.time == at && c.state == name:
+			return h.entry(t, c), true
+		case sorted && c.time < at:
+			return e, false
+		}
+		n = c.before
+	}
+	return e, false
+}
+
 // Sorted reports whether Walk goes strictly from new to old.
 func (h *Head) Sorted(tenant, device uint32) bool {
 	t := h.tenants[tenant]

@@ -1,7 +1,9 @@
 package httpapi
 
 import (
+	"io"
 	"net/http"
+	"strconv"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ui"
@@ -62,6 +64,42 @@ func (a *API) boardFile(name string) func(*call) error {
 		return nil
 	}
 }
+
+// asksForPage reports whether a person opened an address in a browser.
+func asksForPage(r *http.Request) bool {
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && ui.AsksForPage(r)
+}
+
+// sendNothingHere answers a browser at a path where there is nothing. The page says nothing of the
+// request, and needs nothing that the policy of every other answer forbids.
+func sendNothingHere(x *exchange) {
+	x.Header().Add("Vary", "Accept")
+	x.Header().Set("Content-Type", "text/html; charset=utf-8")
+	x.Header().Set("Content-Length", strconv.Itoa(len(nothingHere)))
+	x.WriteHeader(http.StatusNotFound)
+	_, _ = io.WriteString(x, nothingHere) // that the client is gone changes nothing
+}
+
+const nothingHere = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Andon: nothing here</title>
+</head>
+<body>
+<h1>There is nothing at this address</h1>
+<p>This is the server of Andon, which keeps the state of every device of a fleet. It has:</p>
+<ul>
+<li><a href="/">/</a>: the board, which shows the fleet</li>
+<li><a href="/docs">/docs</a>: what can be asked of the API, and how</li>
+<li><a href="` + basePath + `/devices">` + basePath + `</a>: the API: ` + basePath + `/devices,
+` + basePath + `/states, …</li>
+<li><a href="/readyz">/readyz</a>: whether the server is well</li>
+</ul>
+</body>
+</html>
+`
 
 // startText is what a program gets that opens the address alone, such as curl.
 const startText = `Andon keeps the state of every device of a fleet.

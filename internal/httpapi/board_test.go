@@ -76,12 +76,45 @@ func TestWhatIsNotTheBoard(t *testing.T) {
 	for _, path := range []string{"/assets/", "/assets/b.js", "/assets/..%2Findex.html"} {
 		w.do(http.MethodGet, path, "", likeABrowser).fails(http.StatusNotFound)
 	}
-	for _, path := range []string{"/devices", "/index.html", "/wall/x", base + "/devices/press-7"} {
+	for _, path := range []string{base + "/devices/press-7", base + "/nothing", "/metrics"} {
 		w.do(http.MethodGet, path, "", likeABrowser).fails(http.StatusUnauthorized)
 	}
 	w.do(http.MethodGet, "/", "", likeABrowser, "Host: x.example").is(http.StatusOK)
 	here := newWorld(t, loopback)
 	here.do(http.MethodGet, "/wall", "", likeABrowser, "Host: evil.example").fails(421)
+}
+
+// TestNothingHere: a person at a path where there is nothing is told what there is, without a token,
+// and a program gets a problem.
+func TestNothingHere(t *testing.T) {
+	w := withBoard(t)
+	link := regexp.MustCompile(`href="([^"]+)"`)
+	for _, path := range []string{"/foo", "/devices", "/wall/x", "/%3Cscript%3E", "/a//b"} {
+		got := w.do(http.MethodGet, path, "", likeABrowser).is(http.StatusNotFound)
+		policy := got.header.Get("Content-Security-Policy")
+		if got.header.Get("Content-Type") != "text/html; charset=utf-8" ||
+			!strings.HasPrefix(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") ||
+			got.header.Get("X-Content-Type-Options") != "nosniff" ||
+			!slices.Contains(got.header.Values("Vary"), "Accept") {
+			t.Errorf("%s: %v", path, got.header)
+		}
+		for _, to := range link.FindAllStringSubmatch(got.body, -1) {
+			w.do(http.MethodGet, to[1], "", "Authorization: Bearer s3cret").is(http.StatusOK)
+		}
+		if strings.Contains(got.body, "<script") || strings.Count(got.body, "href") != 4 {
+			t.Errorf("%s: %s", path, got.body)
+		}
+		w.do(http.MethodGet, path, "").fails(http.StatusUnauthorized)
+		w.do(http.MethodPost, path, "", likeABrowser).fails(http.StatusUnauthorized)
+	}
+	head := w.do(http.MethodHead, "/foo", "", likeABrowser).is(http.StatusNotFound)
+	if head.body != "" || head.header.Get("Content-Length") == "" {
+		t.Errorf("HEAD: %q %v", head.body, head.header)
+	}
+	here := newWorld(t, loopback)
+	here.do(http.MethodGet, "/foo", "", likeABrowser, "Host: evil.example").fails(421)
+	here.do(http.MethodGet, base+"/foo", "", likeABrowser).is(http.StatusNotFound)
+	here.do(http.MethodGet, "/foo", "").fails(http.StatusNotFound, "openapi.json lists all")
 }
 
 // TestStart: a program that opens the address alone is told where to go, and may go there without a

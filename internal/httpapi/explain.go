@@ -32,7 +32,7 @@ func (r *route) isExplained() bool {
 func explainable(routes []*route) []*route {
 	for _, r := range routes {
 		if r.isExplained() {
-			r.query = append(r.query[:len(r.query):len(r.query)], explainParam)
+			r.query = append(r.query[:len(r.query):len(r.query)], consistencyParam, explainParam)
 			r.errors = append(r.errors[:len(r.errors):len(r.errors)], http.StatusNotImplemented)
 		}
 	}
@@ -47,11 +47,11 @@ func (c *call) explains() bool {
 // serve answers the call, or a call for the plan.
 func (c *call) serve() error {
 	asked := c.explains()
-	if err := c.fault(); err != nil || !asked {
-		if err == nil {
-			err = c.route.serve(c)
-		}
+	if err := c.consistent(); err != nil {
 		return err
+	}
+	if !asked {
+		return c.route.serve(c)
 	}
 	steps, err := c.explain()
 	if err != nil {

@@ -107,6 +107,7 @@ type API struct {
 	unpack   unpackers
 	shapes   sync.Map // of answers, by type
 	live     *live.Hub
+	silences *live.Silences
 	board    *ui.Board
 	draining atomic.Bool
 
@@ -128,6 +129,7 @@ func New(o Options) *API {
 		board:   o.Board,
 	}
 	a.live = live.New(o.Store, a.frames)
+	a.silences = live.NewSilences(o.Store, o.Now)
 	a.metrics.streams(o.Registry, a.live.Readers)
 	a.ending, a.endLong = context.WithCancel(context.Background())
 	for _, r := range a.allRoutes() {
@@ -219,9 +221,14 @@ func (a *API) unmatched(x *exchange, r *http.Request, clean bool) {
 	allow := x.Header().Get("Allow")
 	clear(x.Header())
 	setHeaders(x)
-	_, err := a.enter(x, r, clean && a.isOpen(r))
+	page := allow == "" && asksForPage(r)
+	open := page && !strings.HasPrefix(r.URL.Path, basePath) // that page holds no data
+	_, err := a.enter(x, r, open || clean && a.isOpen(r))
 	switch {
 	case err != nil:
+	case page:
+		sendNothingHere(x)
+		return
 	case allow == "":
 		err = errNoSuchPath
 	default:

@@ -228,6 +228,6 @@ func (a *API) metricReadings(c *call) (page[andon.MetricReading], error) {
 	}
 	kept := a.store.MetricReadings(c.ctx(), c.tenant, q)
 	return readPage(c, limit, kept, same, func(r *andon.MetricReading) any {
-		return andon.MetricPosition{Device: r.Device, Time: r.Time}
+		return r.Position()
 	})
 }

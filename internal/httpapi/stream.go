@@ -43,7 +43,11 @@ func (a *API) streamRoute() *route {
 			"changed; `data` is they. With `state` a change comes that enters or leaves one of " +
 			"the states. `id` is a position: a client that sends the last one as " +
 			"`Last-Event-ID` misses nothing, also across a restart. `event: reset`: that is not " +
-			"possible any more: load `/fleet` again; what follows comes after. `event: slow`: " +
+			"possible any more: load `/fleet` again; what follows comes after. `event: silence`: " +
+			"`data` has the devices that have fallen `silent` and those that are `heard` again, " +
+			"seconds after it happened; it has no `id` and is not sent again, so a client asks " +
+			"`/devices?silent=true` when its stream begins, and where `more` is true. " +
+			"`event: slow`: " +
 			"the client was too slow, the stream ends, and it may resume. Changes come " +
 			"together at most four times a second; a comment comes after 15 s without any.",
 		query:    []param{stateParam, deviceParam, afterParam, tenantParam},
@@ -66,9 +70,11 @@ func (q *streamQuery) admits(c *andon.Change) bool {
 		return true
 	}
 	shows := func(d *andon.Device) bool { return d != nil && q.states.Match(d.State) }
-	return (q.device == "" || q.device == c.Device) &&
-		strings.HasPrefix(string(c.Device), q.devices.Prefix) &&
-		(shows(c.Before) || shows(c.After))
+	return q.admitsDevice(c.Device) && (shows(c.Before) || shows(c.After))
+}
+
+func (q *streamQuery) admitsDevice(id andon.DeviceID) bool {
+	return (q.device == "" || q.device == id) && strings.HasPrefix(string(id), q.devices.Prefix)
 }
 
 func (a *API) stream(c *call) error {
@@ -92,6 +98,11 @@ func (a *API) stream(c *call) error {
 		return err
 	}
 	defer reader.Close()
+	quiet, err := a.silences.Listen(c.ctx(), c.tenant)
+	if err != nil {
+		return err
+	}
+	defer quiet.Close()
 	c.release()
 	ctx := c.ctx()
 	if c.bySession() {
@@ -103,7 +114,9 @@ func (a *API) stream(c *call) error {
 	h := c.x.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no") // else nginx keeps it
-	s := streaming{x: c.x, control: http.NewResponseController(c.x.ResponseWriter)}
+	s := streaming{
+		x: c.x, control: http.NewResponseController(c.x.ResponseWriter), quiet: quiet,
+	}
 	s.text = append(s.text, "retry: 1000\n"...)
 	if reset {
 		s.event("reset", "what came behind this position is no longer kept: load /fleet again")
@@ -130,6 +143,7 @@ func (c *call) position() *andon.Position {
 type streaming struct {
 	x       *exchange
 	control *http.ResponseController
+	quiet   *live.Listener
 	text    []byte // to be sent
 }
 
@@ -156,10 +170,12 @@ func (s *streaming) flush() error {
 // follow sends what a reader gets, until the client is gone, too slow, or the program stops.
 func (s *streaming) follow(ctx context.Context, reader *live.Reader, q *streamQuery) error {
 	for {
+		turned := s.quiet.News()
+		s.silence(q)
 		if err := s.flush(); err != nil {
 			return nil // the client is gone
 		}
-		b, err := reader.Next(ctx, heartbeat)
+		b, err := reader.Next(ctx, heartbeat, turned)
 		switch {
 		case errors.Is(err, live.ErrSlow):
 			s.event("slow", "changes came faster than they were taken: resume from the last id")
@@ -181,6 +197,35 @@ func (s *streaming) follow(ctx context.Context, reader *live.Reader, q *streamQu
 			}
 		}
 	}
+}
+
+// silenceJSON is not in the feed and has no position: a client that was away asks which devices are
+// silent.
+type silenceJSON struct {
+	Silent []andon.DeviceID `json:"silent"`
+	Heard  []andon.DeviceID `json:"heard"`
+	More   bool             `json:"more,omitempty"`
+}
+
+// silence appends which devices have fallen silent, and which are heard again.
+func (s *streaming) silence(q *streamQuery) {
+	turns, all := s.quiet.Take()
+	told := silenceJSON{Silent: []andon.DeviceID{}, Heard: []andon.DeviceID{}, More: !all}
+	for _, t := range turns {
+		switch {
+		case !q.admitsDevice(t.Device) || !q.all && !q.states.Match(t.State):
+		case t.Silent:
+			told.Silent = append(told.Silent, t.Device)
+		default:
+			told.Heard = append(told.Heard, t.Device)
+		}
+	}
+	if len(told.Silent)+len(told.Heard) == 0 && !told.More {
+		return
+	}
+	text, _ := json.Marshal(told)
+	s.text = append(s.text, "event: silence\ndata: "...)
+	s.text = append(append(s.text, text...), "\n\n"...)
 }
 
 // frames writes changes as events of a stream.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -148,6 +149,39 @@ func TestStreamFilters(t *testing.T) {
 	one.shows("press-1 NORMAL", "press-1 WARNING2", "press-1 NORMAL")
 	prefix.shows("oven-1 NORMAL", "oven-1 WARNING3")
 	other.shows("far NORMAL")
+}
+
+// Silence and its end are told, of the devices and states that a stream is of.
+func TestStreamTellsSilence(t *testing.T) {
+	w := newWorld(t)
+	w.event("a", "2020-04-24T11:00:00Z", "NORMAL")
+	w.at("2020-04-24T12:10:00Z")
+	w.event("b", "2020-04-24T11:00:00Z", "WARNING1")
+	w.event("c", "2020-04-24T11:00:00Z", "NORMAL")
+	w.at("2020-04-24T12:20:00Z") // a is silent
+	all, some := w.stream("").begun(), w.stream("?state=WARNING*").begun()
+	w.event("a", "2020-04-24T11:00:00Z", "NORMAL") // the same again: no change of what it shows
+	w.at("2020-04-24T12:30:00Z")                   // b and c are silent
+	got := map[string]bool{}
+	for len(got) < 3 {
+		e, ok := all.next()
+		var told struct{ Silent, Heard []string }
+		if err := json.Unmarshal([]byte(e.data), &told); !ok || err != nil || e.event != "silence" {
+			t.Fatalf("got %+v, %v", e, err)
+		}
+		for _, d := range told.Silent {
+			got["-"+d] = true
+		}
+		for _, d := range told.Heard {
+			got["+"+d] = true
+		}
+	}
+	if want := map[string]bool{"+a": true, "-b": true, "-c": true}; !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if e, _ := some.next(); e.data != `{"silent":["b"],"heard":[]}` {
+		t.Errorf("got %+v", e)
+	}
 }
 
 func TestStreamResumes(t *testing.T) {

@@ -92,10 +92,12 @@ func (in *Intake) overtaken(ctx context.Context, refused error, tried andon.Tena
 }
 
 // Due is how far the horizon of a tenant has moved since it was last written down: what is older
-// may go. 0 where nothing more has expired than has gone already.
+// may go. 0 where nothing more has expired than has gone already. Where the store's engine deletes
+// in its own time, it is the horizon itself.
 type Due struct {
 	Tenant  andon.TenantID
 	Horizon andon.Horizon
+	Deleted int64 // by Sweep
 }
 
 // Due returns the tenants of which a whole day or more has expired.
@@ -104,13 +106,17 @@ func (in *Intake) Due(ctx context.Context) (all []Due, err error) {
 	if err != nil {
 		return nil, err
 	}
+	of := in.due
+	if in.options.Sweep != nil {
+		of = in.floor
+	}
 	for _, t := range tenants {
-		h, err := in.due(ctx, t)
+		h, err := of(ctx, t)
 		if err != nil {
 			return nil, err
 		}
 		if h != (andon.Horizon{}) {
-			all = append(all, Due{t.ID, h})
+			all = append(all, Due{Tenant: t.ID, Horizon: h})
 		}
 	}
 	return all, nil
@@ -118,19 +124,56 @@ func (in *Intake) Due(ctx context.Context) (all []Due, err error) {
 
 // due returns how far the horizon of a tenant has moved by whole days.
 func (in *Intake) due(ctx context.Context, t andon.Tenant) (h andon.Horizon, err error) {
+	is, err := in.floor(ctx, t)
+	if err != nil {
+		return h, err
+	}
+	if is.Events.Day() > t.Floor.Events.Day() {
+		h.Events = is.Events
+	}
+	if is.Readings.Day() > t.Floor.Readings.Day() {
+		h.Readings = is.Readings
+	}
+	return h, nil
+}
+
+// floor returns the horizon of a tenant, of what it ever had any.
+func (in *Intake) floor(ctx context.Context, t andon.Tenant) (h andon.Horizon, err error) {
 	events, readings, err := in.store.Had(ctx, t.ID)
 	if err != nil {
 		return h, unlessGone(err)
 	}
-	is := t
-	is.UpdateFloor(in.believed(), events, readings)
-	if is.Floor.Events.Day() > t.Floor.Events.Day() {
-		h.Events = is.Floor.Events
+	t.UpdateFloor(in.believed(), events, readings)
+	return t.Floor, nil
+}
+
+// Sweep is Expire that says what went, and deletes it at once where the store's engine would delete
+// it in its own time. dryRun only says what would go.
+func (in *Intake) Sweep(ctx context.Context, dryRun bool) ([]Due, error) {
+	all, err := in.Due(ctx)
+	if err != nil || dryRun {
+		return all, err
 	}
-	if is.Floor.Readings.Day() > t.Floor.Readings.Day() {
-		h.Readings = is.Floor.Readings
+	if err := in.Expire(ctx); err != nil || in.options.Sweep == nil {
+		return all, err
 	}
-	return h, nil
+	for i := range all {
+		if err := in.sweep(ctx, &all[i]); unlessGone(err) != nil {
+			return all, fmt.Errorf("sweep tenant %q: %w", all[i].Tenant, err)
+		}
+	}
+	return all, nil
+}
+
+// sweep deletes what a tenant has before its horizon, which goes into the record first.
+func (in *Intake) sweep(ctx context.Context, d *Due) error {
+	updated, _, err := in.changeTenant(ctx, d.Tenant, stillThere)
+	if err != nil {
+		return err
+	}
+	d.Horizon = updated.Floor
+	d.Deleted, err = in.options.Sweep(ctx, d.Tenant, d.Horizon)
+	return err
 }
 
 // unlessGone returns err, or nil where it says that a tenant was deleted meanwhile.

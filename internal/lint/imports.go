@@ -159,7 +159,6 @@ func owners() []owner {
 			"internal/backup", "internal/httpapi", "internal/ingest/table",
 			"internal/store/pebblestore",
 		}},
-		{"github.com/tidwall/btree", []string{"internal/current", "internal/store/memstore"}},
 		{"go.yaml.in/yaml/v3", []string{"internal/config", "internal/plan"}},
 		{"github.com/spf13/cobra", []string{"internal/cli", "internal/cli/*"}},
 		{"github.com/spf13/pflag", []string{"internal/cli", "internal/cli/*"}},

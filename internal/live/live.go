@@ -268,8 +268,11 @@ func (t *tenant) failed() error {
 }
 
 // Next returns the changes behind the reader's position as soon as there are some; nil where there
-// are none until a time has passed. It is ErrSlow for a reader that fell too far behind.
-func (r *Reader) Next(ctx context.Context, patience time.Duration) (*Batch, error) {
+// are none until a time has passed, or something else is told by closing other, which may be nil.
+// It is ErrSlow for a reader that fell too far behind.
+func (r *Reader) Next(
+	ctx context.Context, patience time.Duration, other <-chan struct{},
+) (*Batch, error) {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	for {
@@ -280,6 +283,8 @@ func (r *Reader) Next(ctx context.Context, patience time.Duration) (*Batch, erro
 		select {
 		case <-news:
 		case <-timer.C:
+			return nil, nil
+		case <-other:
 			return nil, nil
 		case <-ctx.Done():
 			return nil, ctx.Err()

@@ -67,7 +67,7 @@ func (f *fleet) reads(r *live.Reader, want string) {
 	f.Helper()
 	var got strings.Builder
 	for got.Len() < len(want) {
-		b, err := r.Next(f.Context(), patience)
+		b, err := r.Next(f.Context(), patience, nil)
 		if err != nil || b == nil {
 			f.Fatalf("got %q, then %v, %v; want %q", got.String(), b, err, want)
 		}
@@ -91,7 +91,7 @@ func TestReadersFollow(t *testing.T) {
 	f.is("b", "WARNING2")
 	f.reads(one, "b WARNING2;")
 	f.reads(two, "a WARNING1;b NORMAL;b WARNING2;")
-	if b, err := one.Next(t.Context(), time.Millisecond); b != nil || err != nil {
+	if b, err := one.Next(t.Context(), time.Millisecond, nil); b != nil || err != nil {
 		t.Errorf("there was nothing, and the reader got %v, %v", b, err)
 	}
 	if n := f.hub.Readers(); n != 2 {
@@ -158,7 +158,7 @@ func TestBeat(t *testing.T) {
 	for changes < 300 {
 		f.is("a", andon.State(fmt.Sprint("S", changes)))
 		for {
-			b, err := r.Next(t.Context(), time.Millisecond)
+			b, err := r.Next(t.Context(), time.Millisecond, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -188,7 +188,7 @@ func TestSlowReader(t *testing.T) {
 	f.hub = live.New(f.store, long)
 	slow, quick := f.open(nil), f.open(nil)
 	f.is("a", "S0")
-	if b, err := slow.Next(t.Context(), patience); err != nil || len(b.Frames) != 1 {
+	if b, err := slow.Next(t.Context(), patience, nil); err != nil || len(b.Frames) != 1 {
 		t.Fatal(b, err)
 	}
 	for i := range 3 { // batches of 6 MB
@@ -196,19 +196,19 @@ func TestSlowReader(t *testing.T) {
 			f.is("a", andon.State(fmt.Sprintf("T%d%d", i, j)))
 		}
 		for n := 0; n < 6; {
-			b, err := quick.Next(t.Context(), patience)
+			b, err := quick.Next(t.Context(), patience, nil)
 			if err != nil || b == nil {
 				t.Fatal(b, err)
 			}
 			n += len(b.Frames)
 		}
 	}
-	_, err := slow.Next(t.Context(), patience)
+	_, err := slow.Next(t.Context(), patience, nil)
 	if !errors.Is(err, live.ErrSlow) {
 		t.Fatalf("the slow reader got %v", err)
 	}
 	at := slow.Position()
-	b, err := f.open(&at).Next(t.Context(), patience)
+	b, err := f.open(&at).Next(t.Context(), patience, nil)
 	if err != nil || !strings.HasPrefix(string(b.Text), "a T00;") {
 		t.Errorf("resumed: %.40s, %v", b.Text, err)
 	}
@@ -232,7 +232,7 @@ func TestDeletedTenant(t *testing.T) {
 	if err := f.store.DeleteTenant(t.Context(), "plant-2"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Next(t.Context(), patience); andon.KindOf(err) != andon.NotFound {
+	if _, err := r.Next(t.Context(), patience, nil); andon.KindOf(err) != andon.NotFound {
 		t.Fatalf("got %v", err)
 	}
 	create()

@@ -33,10 +33,11 @@ export default defineConfig({
     },
   },
   projects: [
-    { name: "board", testIgnore: /(load|views|picture)\.spec\.ts/ },
+    // First: these take one worker for the whole time, and the other one does the rest meanwhile.
     { name: "views", testMatch: /views\.spec\.ts/ },
-    // Alone: it measures.
-    { name: "load", testMatch: /load\.spec\.ts/ },
+    { name: "board", testIgnore: /(start|load|views|picture)\.spec\.ts/ },
+    // Alone, one behind the other: they measure.
+    { name: "load", testMatch: /(start|load)\.spec\.ts/, workers: 1 },
     // Not a test: it takes the picture of the README.
     { name: "picture", testMatch: /picture\.spec\.ts/ },
   ],

@@ -17,7 +17,11 @@ func Sweep(p *command.Program) *cobra.Command {
 		Use:   "sweep",
 		Short: "Give back the space of what has expired, now",
 		Long: `Give back the space of what has expired, in all tenants. The server does so by itself
-every hour; this is for a disk that is full. Nothing goes that could still be read.`,
+every hour; this is for a disk that is full. Nothing goes that could still be read.
+
+DynamoDB deletes what has expired by itself, within days; this deletes it now, at most
+dynamodb.sweep_rate items a second. It is paid for like other writes. What was broken off
+goes on next time.`,
 		Example: `  andon sweep --dry-run
   andon sweep`,
 		Args: cobra.NoArgs,
@@ -35,7 +39,8 @@ every hour; this is for a disk that is full. Nothing goes that could still be re
 			o := command.Output{Format: form, All: true, None: func() string {
 				return "nothing has expired that is still there"
 			}}
-			columns := command.Fields[client.Swept]("tenant", "events_before", "readings_before")
+			columns := command.Fields[client.Swept]("tenant", "events_before", "readings_before",
+				"deleted")
 			return command.Show(p, &o, columns, command.Each(all))
 		})
 	})

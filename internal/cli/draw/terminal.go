@@ -68,18 +68,38 @@ func WidthsOf(rows [][]Cell) (widths []int) {
 }
 
 // Fitted prints rows whose last cell says where the one before it is from. On a terminal that is
-// too narrow the last is left out, and then the one before it is cut.
+// too narrow the last is left out, and then the one before it is cut. Elsewhere a text that is
+// longer than a line is cut: the blanks that align the others would make all lines as long.
 func (p Printer) Fitted(rows [][]Cell) {
-	if !IsTerminal(p.W) {
+	const most = 100 // columns of a text
+	if IsTerminal(p.W) {
+		width, _ := SizeOf(p.W)
+		rows, whole := fit(rows, width)
 		p.Table(rows)
+		if !whole {
+			p.Line("\nThe terminal is too narrow for all of it: --output json has the rest.")
+		}
 		return
 	}
-	width, _ := SizeOf(p.W)
-	rows, whole := fit(rows, width)
+	rows, whole := cut(rows, most)
 	p.Table(rows)
 	if !whole {
-		p.Line("\nThe terminal is too narrow for all of it: --output json has the rest.")
+		p.Line("\nWhat ends in … is whole with --output json.")
 	}
+}
+
+// cut returns rows whose last cell but one is at most so long, and whether they are as they were.
+func cut(rows [][]Cell, most int) (short [][]Cell, whole bool) {
+	whole = true
+	for _, row := range rows {
+		row = slices.Clone(row)
+		text := &row[len(row)-2].Text
+		was := *text
+		*text = Clip(was, most)
+		whole = whole && *text == was
+		short = append(short, row)
+	}
+	return short, whole
 }
 
 // fit returns rows that are at most so wide, as far as their last two columns allow, and whether

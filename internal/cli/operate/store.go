@@ -38,7 +38,7 @@ store has no schema.`,
 type storeSetup struct {
 	replication      string
 	events, readings andon.Retention
-	dryRun           bool
+	dryRun, remove   bool
 }
 
 func storeInitCommand(p *command.Program) *cobra.Command {
@@ -83,10 +83,12 @@ func (s *storeSetup) flags(cmd *cobra.Command) {
 	flags.Var(&command.Unmarshaled{Into: &s.readings, Kind: "duration"}, "readings-retention",
 		"how long readings are kept at most, of any tenant (default 30d)")
 	flags.BoolVar(&s.dryRun, "dry-run", false, "print the statements, and do nothing")
+	flags.BoolVar(&s.remove, "remove-indexes", false,
+		"delete optional indexes that are not in the settings, of a store that has such")
 }
 
 func (s *storeSetup) of(cmd *cobra.Command) adapter.Setup {
-	setup := adapter.Setup{Replication: s.replication, DryRun: s.dryRun}
+	setup := adapter.Setup{Replication: s.replication, DryRun: s.dryRun, RemoveIndexes: s.remove}
 	given := cmd.Flags().Changed
 	if given("retention") {
 		setup.Retention = &s.events

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -96,11 +97,37 @@ func (s *saving) source(ctx context.Context, take func(io.Reader) error) error {
 			return take(r)
 		})
 	}
+	if err := checkData(s.data); err != nil {
+		return err
+	}
 	r, w := io.Pipe()
-	go func() { w.CloseWithError(appOf(s.Program, s.data).Backup(ctx, w)) }()
+	ended := make(chan error, 1)
+	go func() {
+		err := appOf(s.Program, s.data).Backup(ctx, w)
+		w.CloseWithError(err)
+		ended <- err
+	}()
 	err := take(r)
 	r.CloseWithError(err)
+	if cause := <-ended; err != nil && cause != nil {
+		return cause // and not that what it wrote ends early
+	}
 	return err
+}
+
+// checkData refuses what can't be the directory of a store. An empty one stays so: looking for a
+// store leaves a lock behind, and then nothing could be restored into it.
+func checkData(dir string) error {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, syscall.ENOTDIR):
+		return andon.Errorf(andon.Invalid, "%s is no directory, so there is no store in it", dir)
+	case err != nil:
+		return andon.Errorf(andon.Invalid, "look for a store: %w", err)
+	case len(entries) == 0:
+		return andon.Errorf(andon.Invalid, "there is no store in %s: it is empty", dir)
+	}
+	return nil
 }
 
 // appOf is an App for the embedded store in a directory.
@@ -158,7 +185,8 @@ func (t *target) take(r io.Reader) (backup.Contents, error) {
 	if t.isDir {
 		return backup.Read(r, backup.Into(t.part))
 	}
-	written := io.TeeReader(r, t.w)
+	w := &witness{Writer: t.w}
+	written := io.TeeReader(r, w)
 	kept, err := backup.Read(written, func(_ string, content io.Reader) error {
 		_, err := io.Copy(io.Discard, content)
 		return err
@@ -166,7 +194,23 @@ func (t *target) take(r io.Reader) (backup.Contents, error) {
 	if err == nil {
 		_, err = io.Copy(io.Discard, written) // the end of a tar
 	}
+	if w.err != nil { // and not that no more could be read
+		err = w.err
+	}
 	return kept, err
+}
+
+// witness is a writer that knows its error.
+type witness struct {
+	io.Writer
+	err error
+}
+
+// Write is of io.Writer.
+func (w *witness) Write(p []byte) (n int, err error) {
+	n, err = w.Writer.Write(p)
+	w.err = cmp.Or(w.err, err)
+	return n, err
 }
 
 // end gives what is whole its name, and removes what is not.

@@ -103,27 +103,41 @@ func (r *restoring) checkEmpty() error {
 }
 
 // unpack unpacks a backup and checks its sums.
-func (r *restoring) unpack(ctx context.Context, dir string) (kept backup.Contents, err error) {
+func (r *restoring) unpack(ctx context.Context, dir string) (backup.Contents, error) {
+	into := backup.Into(dir)
+	return readBackup(ctx, r.Program, "unpack", r.source,
+		func(name string, content io.Reader) error {
+			if backup.IsOwn(name) {
+				return nil
+			}
+			return into(name, content)
+		})
+}
+
+// readBackup reads a backup to its end, has put take each file, and checks the sums.
+func readBackup(
+	ctx context.Context, p *command.Program, doing, source string,
+	put func(name string, content io.Reader) error,
+) (kept backup.Contents, err error) {
 	size := int64(0)
-	if is, err := os.Stat(r.source); err == nil && !is.IsDir() {
+	if is, err := os.Stat(source); err == nil && !is.IsDir() {
 		size = is.Size()
 	}
-	bar := draw.NewFileBar(r.Stderr, "unpack", size)
+	bar := draw.NewFileBar(p.Stderr, doing, size)
 	defer bar.End()
-	from, err := backup.Open(r.source, bar.Reader)
+	from, err := backup.Open(source, bar.Reader)
 	if err != nil {
 		return kept, err
 	}
-	into := backup.Into(dir)
 	kept, err = backup.Read(from, func(name string, content io.Reader) error {
-		switch {
-		case ctx.Err() != nil:
+		if ctx.Err() != nil {
 			return ctx.Err()
-		case backup.IsOwn(name):
-			return nil
 		}
-		return into(name, content)
+		return put(name, content)
 	})
+	if err != nil {
+		err = andon.Errorf(andon.KindOf(err), "%s: %w", source, err)
+	}
 	return kept, errors.Join(err, from.Close())
 }
 

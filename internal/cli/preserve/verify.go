@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
+	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -18,27 +20,55 @@ import (
 func Verify(p *command.Program) *cobra.Command {
 	var data string
 	cmd := &cobra.Command{
-		Use:   "verify --data DIR",
-		Short: "Read all of an embedded store, and name what is damaged",
+		Use:   "verify [BACKUP]",
+		Short: "Read all of a store, or of a backup, and name what is damaged",
 		Long: `Read all of the embedded store in a directory that no server uses: the write-ahead
 logs, the sums of all tables, each row, and whether they agree: what leads to entries with the
 entries, what each device shows with its history. What is damaged is named, with its file or key and
 what that means, and then the exit code is 1. Nothing is changed.
 
-Of a running server take a backup: andon restore verifies it.`,
-		Example: `  andon verify --data /var/lib/andon`,
+Of a BACKUP, a file or a directory, each file is checked against its sum; andon restore then checks
+the store that is in it as well. Of a running server take a backup.`,
+		Example: `  andon verify --data /var/lib/andon
+  andon verify /backup/andon-2026-11-22.tar.zst`,
+		Args: cobra.MaximumNArgs(1),
 	}
 	cmd.Flags().StringVar(&data, "data", "", "`directory` of the store")
-	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error {
-		if data == "" {
-			return andon.Errorf(andon.Invalid, "name the directory of the store: --data DIR")
+	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
+		is, err := os.Stat(data)
+		switch {
+		case (data == "") == (len(args) == 0):
+			return andon.Errorf(andon.Invalid, "name the directory of a store, --data DIR, or a "+
+				"backup: one of them")
+		case len(args) > 0:
+			return command.UnlessInterrupted(ctx, verifyBackup(ctx, p, args[0]))
+		case err == nil && !is.IsDir(): // what else could be meant
+			return command.UnlessInterrupted(ctx, verifyBackup(ctx, p, data))
 		}
 		return command.UnlessInterrupted(ctx, verifyAndTell(ctx, p, data))
 	})
 	return cmd
 }
 
+// verifyBackup checks the sums of a backup.
+func verifyBackup(ctx context.Context, p *command.Program, path string) error {
+	kept, err := readBackup(ctx, p, "verify", path, func(_ string, content io.Reader) error {
+		_, err := io.Copy(io.Discard, content)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(p.Stdout, "The backup %s is whole: %s, %s, as of %s.\n"+
+		"andon restore also checks the store that is in it.\n", path,
+		draw.Count(kept.Files, "file"), draw.Bytes(uint64(kept.Bytes)), kept.Taken)
+	return nil
+}
+
 func verifyAndTell(ctx context.Context, p *command.Program, dir string) error {
+	if err := checkData(dir); err != nil {
+		return err
+	}
 	rows, err := verifyStore(ctx, p, dir)
 	for _, what := range slices.Sorted(maps.Keys(rows)) {
 		if rows[what] > 0 {

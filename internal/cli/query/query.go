@@ -26,13 +26,18 @@ chooses. Colours are those of the tenant's states; NO_COLOR takes them away.
 With --explain the answer is what the store sends to its engine for the question, with the figures
 of having been asked; a store that can't say, as one without an engine, says that.
 
+With --consistency eventual the answer may be a moment behind, where that costs the store less, as
+on DynamoDB; with strong it has all that was acknowledged before, or is refused where the store
+can't promise that. Without it the store's own setting decides.
+
 An empty answer is an answer: the exit code is 0. Where there is nothing because the device was
 never seen, or because no state is so named, standard error says so.`,
 		Example: `  andon query devices --state 'WARNING*' --sort severity
   andon query device press-7
   andon query events press-7 --from 2020-04-24 --output csv
   andon query operator Liz --state 'WARNING*' --limit 10
-  andon query devices --state WARNING2 --explain`,
+  andon query devices --state WARNING2 --explain
+  andon query latest press-7 press-8 --consistency eventual`,
 	})
 	cmd.AddCommand(
 		queryDevice(p), queryDevices(p), queryStates(p), queryEvents(p), queryEntry(p),
@@ -50,6 +55,7 @@ type query struct {
 	command.Output
 	selected  client.Query
 	order     *command.Choice // nil where there is none
+	freshness *command.Choice // how fresh the answer must be; empty: as the store is set
 	explained bool            // what the store sends to its engine is asked for, not the answer
 }
 
@@ -64,6 +70,9 @@ func newQuery(p *command.Program, ask question) (*query, *cobra.Command) {
 	q.Flags(cmd)
 	q.FormatFlag(cmd)
 	q.explainFlag(cmd)
+	q.freshness = command.ChoiceFlag(cmd, "consistency", "",
+		"an answer that has all that was acknowledged before (strong), or one that may be a "+
+			"moment behind and costs some stores half (eventual)", "strong", "eventual")
 	return q, cmd
 }
 
@@ -102,7 +111,12 @@ func (q *query) asks(
 		if q.order != nil && q.order.Value == "asc" {
 			q.selected.Order = andon.Asc
 		}
+		freshness, err := andon.ParseConsistency(q.freshness.Value)
+		if err != nil {
+			return err
+		}
 		return q.Ask(ctx, func(c *client.Client) error {
+			c = c.At(freshness)
 			if q.explained {
 				return q.showPlan(ctx, c, func(c *client.Client) error {
 					return work(ctx, c, args)

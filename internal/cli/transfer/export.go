@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"os"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -37,6 +38,7 @@ type export struct {
 	from, to     andon.Time
 	file         string // "" is standard output
 	goOn         bool
+	force        bool // a file that is there is replaced
 }
 
 // Export is "andon export".
@@ -61,9 +63,10 @@ nothing, ever, is told on standard error; if none has anything, the exit code is
 In CSV a cell of attributes, metadata or metrics is a JSON object; with --metrics each metric that
 is named has a column of its own. On a terminal standard error is told how much it was, too.
 
-With --file the file appears under its name only when it is whole; until then it is FILE.part. An
-export that was interrupted starts again, or with --continue goes on behind the last device that was
-whole; what was written of others since then is not in it.
+With --file the file appears under its name only when it is whole; until then it is FILE.part. A
+file that is there already is replaced only with --force. An export that was interrupted starts
+again, or with --continue goes on behind the last device that was whole; what was written of others
+since then is not in it.
 
 What is exported can be imported again, CSV as well:
   andon import events.ndjson
@@ -112,6 +115,11 @@ func (e *export) flags(cmd *cobra.Command) {
 	flags.Lookup("output").Value = formOrFile{e.format, &e.file}
 	flags.BoolVar(&e.goOn, "continue", false,
 		"go on with an export to --file that was interrupted")
+	e.forceFlag(cmd)
+}
+
+func (e *export) forceFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&e.force, "force", false, "replace --file if it is there already")
 }
 
 // formOrFile is --output, which in former versions named the file: what has a dot or a slash still
@@ -143,6 +151,8 @@ func (e *export) check() error {
 			"it goes with --file alone")
 	case e.goOn && e.file == "":
 		return andon.Errorf(andon.Invalid, "--continue goes with --file")
+	case e.force && e.file == "":
+		return andon.Errorf(andon.Invalid, "--force goes with --file")
 	case timed && e.kind.Value == kindAssignments:
 		return andon.Errorf(andon.Invalid,
 			"assignments are exported whole: without --from and --to")
@@ -158,6 +168,27 @@ func (e *export) check() error {
 	}
 	if len(e.devices) == 0 {
 		e.devices = []string{"*"}
+	}
+	return e.checkFile()
+}
+
+// checkFile refuses to replace what is there.
+func (e *export) checkFile() error {
+	if e.file == "" {
+		return nil
+	}
+	is, err := os.Stat(e.file)
+	switch {
+	case err != nil:
+		return nil // opening it says what is wrong
+	case is.IsDir():
+		return andon.Errorf(andon.Invalid, "%s is a directory: name a file in it", e.file)
+	case !is.Mode().IsRegular():
+		return andon.Errorf(andon.Invalid, "%s is no regular file: leave out --file, and send "+
+			"standard output there", e.file)
+	case !e.force:
+		return andon.Errorf(andon.Invalid,
+			"%s is there already: name another file, or replace it with --force", e.file)
 	}
 	return nil
 }

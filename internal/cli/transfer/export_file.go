@@ -200,6 +200,9 @@ func (p *partFile) abandon(run *exportRun, err error) error {
 		return errors.Join(err, os.Remove(p.Name()))
 	}
 	if failed := p.writeDown(); failed != nil {
+		if p.noted == 0 { // nothing could go on from it
+			failed = errors.Join(failed, os.Remove(p.Name()))
+		}
 		return errors.Join(err, failed)
 	}
 	// %s: what went well so far is no wrong use any more

@@ -28,6 +28,8 @@ type importOptions struct {
 	comments  bool
 	noHeader  bool
 	zone      string            // of times that name none
+	dateOrder string            // of dates such as 05/11/2026; "" is told by the file
+	ahead     bool              // the file is only looked through for that
 	states    map[string]string // what states of the file are called here
 	precision string
 	precisely bool // precision was given, so it is not doubted
@@ -45,25 +47,16 @@ type importOptions struct {
 // importFiles imports files one after another, so that of two lines of one entry the later stands,
 // in whichever of them. What can't be right in one of them is refused before anything is sent.
 func importFiles(ctx context.Context, p *command.Program, o importOptions, files []string) error {
-	if err := decideStates(ctx, p, o, files); err != nil {
+	if err := checkFiles(p, o, files); err != nil {
+		return err
+	}
+	refusal, err := decideStates(ctx, p, o, files)
+	if err != nil {
 		return err
 	}
 	if len(files) == 1 {
 		o.file = files[0]
-		return importFile(ctx, p, o)
-	}
-	quiet := *p
-	quiet.Stderr = io.Discard
-	for _, file := range files {
-		if o.file = file; file == "-" {
-			return andon.Errorf(andon.Invalid, "standard input is imported alone, without files")
-		}
-		source, err := openSource(&quiet, o)
-		if err != nil {
-			return err
-		}
-		source.progress.End()
-		source.Close()
+		return errors.Join(importFile(ctx, p, o), refusal)
 	}
 	rejected := false
 	for _, file := range files {
@@ -76,7 +69,29 @@ func importFiles(ctx context.Context, p *command.Program, o importOptions, files
 		o.appends = true
 	}
 	if rejected {
-		return command.ErrRejected
+		return errors.Join(command.ErrRejected, refusal)
+	}
+	return refusal
+}
+
+// checkFiles opens each file once, as far as that tells what can't be right.
+func checkFiles(p *command.Program, o importOptions, files []string) error {
+	quiet := *p
+	quiet.Stderr = io.Discard
+	for _, o.file = range files {
+		switch {
+		case o.file == "-" && len(files) > 1:
+			return andon.Errorf(andon.Invalid,
+				"standard input is imported alone, without files")
+		case o.file == "-", isArchive(p, o.file):
+			continue
+		}
+		source, err := openSource(&quiet, o)
+		if err != nil {
+			return err
+		}
+		source.progress.End()
+		source.Close()
 	}
 	return nil
 }
@@ -97,7 +112,8 @@ within, and "data.*" all of its members; in CSV, of an object that is the text o
 Without --device, --time and --state the columns of these names are taken, or what they are usually
 called elsewhere, such as DeviceID, ts and status; what was taken is said. A file without a header
 is read with --no-header, and its columns are 1, 2, 3. --map 0=STOPPED,1=RUN renames states. A
-time without a zone is UTC, or as a clock in --zone shows it. Where rows have a start and an end,
+time without a zone is UTC, or as a clock in --zone shows it. A date such as 05/11/2026 is read as
+the file proves by one with a number above 12, or by --date-order. Where rows have a start and an end,
 --end names the column of the end: then a device is in --end-state, unless another row of it goes
 on; such rows have to stand in the order of their start.
 
@@ -162,6 +178,7 @@ func columnFlags(cmd *cobra.Command) (given []string) {
 	for _, name := range []string{
 		"comments", "no-header", "device", "time", "state", "map", "end", "end-state", "operator",
 		"message", "escalated-to", "attributes", "metrics", "metadata", "join", "precision", "zone",
+		"date-order",
 	} {
 		if cmd.Flags().Changed(name) {
 			given = append(given, "--"+name)
@@ -209,6 +226,8 @@ func importFlags(cmd *cobra.Command, o *importOptions) {
 		"unit of times that are numbers: s, ms, us, ns")
 	flags.StringVar(&o.zone, "zone", "UTC",
 		"time `zone` of times that name none, such as Europe/Berlin or +02:00")
+	flags.StringVar(&o.dateOrder, "date-order", "",
+		"`dmy|mdy|ymd`: how to read 05/11/2026 (default: as the file proves)")
 	sendFlags(cmd, o)
 }
 
@@ -258,7 +277,9 @@ func finishImport(
 	p *command.Program, o importOptions, r *report, took time.Duration, err error,
 ) error {
 	io.WriteString(p.Stderr, r.hidden()+r.tooOld(&o)+r.replacing(&o))
-	io.WriteString(p.Stderr, r.strange.note(o.Tenant))
+	if !o.dryRun || o.file == "-" || o.newStates == allowStates { // else it was told before
+		io.WriteString(p.Stderr, r.strange.note(o.Tenant))
+	}
 	accepted, rejected := r.counts()
 	did := "imported"
 	if o.dryRun {

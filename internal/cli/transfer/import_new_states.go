@@ -21,16 +21,26 @@ const (
 
 // decideStates decides, before anything is sent, about the states of the files that the tenant does
 // not know: as --new-states says; else a person at a terminal is asked, and a program is refused.
-// Standard input can be read only once, so it is as if allowed there unless --new-states refuses.
-func decideStates(ctx context.Context, p *command.Program, o importOptions, files []string) error {
+// Where nothing is to be sent, it says what would be decided, and refusal is the error with which the
+// import would end. Standard input can be read only once: its states are kept, or their rows are
+// refused.
+func decideStates(
+	ctx context.Context, p *command.Program, o importOptions, files []string,
+) (refusal, err error) {
 	severity, err := parseNewStates(o.newStates)
 	isArchive := func(file string) bool { return isArchive(p, file) } // that brings its states
 	files = slices.DeleteFunc(slices.Clone(files), isArchive)
-	if err != nil || len(files) == 0 || slices.Contains(files, "-") || o.dryRun ||
-		o.kind() == kindReadings || o.newStates == allowStates {
-		return err
+	switch {
+	case err != nil || len(files) == 0 || o.kind() == kindReadings:
+		return nil, err
+	case slices.Contains(files, "-") && severity != nil:
+		return nil, andon.Errorf(andon.Invalid, "standard input is read only once, so its states "+
+			"can't be added to the set beforehand\nImport a file, or name the set first: "+
+			"andon tenant set %s --state NAME=%d ...", o.Tenant, *severity)
+	case slices.Contains(files, "-"), o.newStates == allowStates:
+		return nil, nil // what was kept is told at the end
 	}
-	return o.Ask(ctx, func(c *client.Client) error {
+	err = o.Ask(ctx, func(c *client.Client) error {
 		tenant, err := c.Tenant(ctx, andon.TenantID(o.Tenant))
 		if err != nil {
 			return err
@@ -38,6 +48,10 @@ func decideStates(ctx context.Context, p *command.Program, o importOptions, file
 		states, err := statesOf(ctx, p, o, files, tenant.States)
 		if err != nil || len(states) == 0 {
 			return err
+		}
+		if o.dryRun {
+			refusal = foretell(p, o, states)
+			return nil
 		}
 		if o.newStates == "" {
 			if severity, err = askAboutStates(ctx, p, o, states); err != nil {
@@ -56,6 +70,27 @@ func decideStates(ctx context.Context, p *command.Program, o importOptions, file
 		_, err = c.PutTenant(ctx, tenant.Tenant, client.TenantChange{States: tenant.States})
 		return err
 	})
+	return refusal, err
+}
+
+// foretell says what an import would do about states that the tenant does not know, or returns the
+// error with which it would end.
+func foretell(p *command.Program, o importOptions, states []andon.State) error {
+	would := "asks for their severity before it sends anything"
+	switch {
+	case o.newStates == refuseStates, o.newStates == "" && !asks(p):
+		return refusedStates(o, states)
+	case o.newStates != "":
+		would = "adds them to the set with severity " + o.newStates
+	}
+	fmt.Fprintf(p.Stderr, "%s\nThe import %s\n", unknownStates(o, states), would)
+	return nil
+}
+
+// asks reports whether there is a person at a terminal.
+func asks(p *command.Program) bool {
+	in, ok := p.Stdin.(io.Writer)
+	return ok && draw.IsTerminal(in)
 }
 
 // parseNewStates reads --new-states; severity is nil where it names none.
@@ -114,8 +149,7 @@ func unknownStates(o importOptions, states []andon.State) string {
 func askAboutStates(
 	ctx context.Context, p *command.Program, o importOptions, states []andon.State,
 ) (*uint8, error) {
-	in, ok := p.Stdin.(io.Writer)
-	if !ok || !draw.IsTerminal(in) {
+	if !asks(p) {
 		return nil, refusedStates(o, states)
 	}
 	fmt.Fprintf(p.Stderr, "%s\nTheir severity (0 is normal), enter for %d outside the set, or "+

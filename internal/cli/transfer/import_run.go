@@ -155,6 +155,7 @@ func (pk *packer[T]) pack(ctx context.Context, items iter.Seq2[ingest.Item[T], e
 				err = pk.tell()
 			}
 		case err != nil:
+			err = andon.Errorf(andon.KindOf(err), "%s: %w", pk.report.file, err)
 			return errors.Join(err, pk.flush(ctx))
 		default:
 			err = pk.add(ctx, item)

@@ -67,6 +67,9 @@ func openSource(p *command.Program, o importOptions) (*source, error) {
 	if err == nil {
 		err = s.read()
 	}
+	if err == nil && !o.ahead {
+		err = s.orderDates(p)
+	}
 	if err != nil {
 		s.progress.End()
 		file.Close()
@@ -119,6 +122,11 @@ func (s *source) translate() error {
 		return andon.Errorf(andon.Invalid, "--zone %w", err)
 	}
 	s.mapping.Clock = &table.Clock{Zone: zone}
+	if order := s.options.dateOrder; order != "" {
+		if s.mapping.Clock.Dates.Order, err = table.ParseDateOrder(order); err != nil {
+			return andon.Errorf(andon.Invalid, "--date-order %w", err)
+		}
+	}
 	if len(s.options.states) > 0 {
 		s.mapping.States = make(map[string]andon.State, len(s.options.states))
 	}
@@ -131,14 +139,61 @@ func (s *source) translate() error {
 	return nil
 }
 
+// orderDates finds out in which order the dates of the file stand that do not say it themselves, as
+// far as that was not said. It reads the file as far as it takes; standard input can't be read
+// twice.
+func (s *source) orderDates(p *command.Program) error {
+	dates := &s.mapping.Clock.Dates
+	if dates.Order != 0 || s.options.file == "-" {
+		return nil
+	}
+	quiet, o := *p, s.options
+	quiet.Stderr, o.ahead = io.Discard, true
+	probe, err := openSource(&quiet, o)
+	if err != nil {
+		return err
+	}
+	defer probe.Close()
+	defer probe.progress.End()
+	seen := &probe.mapping.Clock.Dates
+	if s.isReadings() {
+		passThrough(probe.readings, seen.Told)
+	} else {
+		passThrough(probe.events, seen.Told)
+	}
+	if doubt := seen.Doubt(); doubt != "" {
+		return andon.Errorf(andon.Invalid, "%s\nSay which: --date-order dmy, mdy or ymd", doubt)
+	}
+	order, example, line, proven := seen.Proven()
+	if proven {
+		dates.Order = order
+		note := fmt.Sprintf("dates are read as %s, which %s proves", order, example)
+		if line > 0 { // a format with lines
+			note = fmt.Sprintf("dates are read as %s, which %s in line %d proves",
+				order, example, line)
+		}
+		s.notes = append(s.notes, note)
+	}
+	return nil
+}
+
+// passThrough reads entries until it is done. What is wrong with a row is told when it is read to
+// be sent.
+func passThrough[T any](entries table.Entries[T], done func() bool) {
+	for range entries {
+		if done() {
+			return
+		}
+	}
+}
+
 // taken says which columns were taken because of their names, or what there is to know about a
 // model; "" where there is nothing.
-func (s *source) taken() string {
+func (s *source) taken() (text string) {
+	for _, note := range s.notes {
+		text += s.options.name() + ": " + draw.Legible(note) + "\n"
+	}
 	if s.table == nil {
-		text := ""
-		for _, note := range s.notes {
-			text += s.options.name() + ": " + draw.Legible(note) + "\n"
-		}
 		return text
 	}
 	var all []string
@@ -146,9 +201,9 @@ func (s *source) taken() string {
 		all = append(all, g.Field+" from "+draw.Legible(g.Column))
 	}
 	if len(all) == 0 {
-		return ""
+		return text
 	}
-	return fmt.Sprintf("%s: taken were %s\n", s.options.name(), strings.Join(all, ", "))
+	return fmt.Sprintf("%s: taken were %s\n", s.options.name(), strings.Join(all, ", ")) + text
 }
 
 // ambiguous says that the file has times that came twice; "" where it has none.
@@ -237,7 +292,11 @@ func (s *source) sendEvents(ctx context.Context, c *client.Client, r *report) er
 		device: func(e *andon.Event) andon.DeviceID { return e.Device },
 		fold:   foldEvent, doubt: s.doubtTimes,
 	}
-	return im.run(ctx, s.events)
+	events := s.events
+	if s.options.file == "-" && s.options.newStates == refuseStates {
+		events = r.strange.refuse(events)
+	}
+	return im.run(ctx, events)
 }
 
 // dry returns what sends entries, or, where nothing is to be sent, what takes them all for
@@ -264,10 +323,17 @@ func (s *source) sendReadings(ctx context.Context, c *client.Client, r *report) 
 }
 
 // doubtTimes reports times that are numbers of another unit than the one that holds where none is
-// given: seconds read as milliseconds would all be of January 1970.
+// given: seconds read as milliseconds would all be of January 1970. Of standard input it also
+// reports dates whose order is not known.
 func (s *source) doubtTimes() error {
 	if s.table == nil {
 		return nil
+	}
+	dates := &s.mapping.Clock.Dates
+	_, example, _, _ := dates.Proven()
+	if example != "" && dates.Order == 0 && s.options.file == "-" {
+		return andon.Errorf(andon.Invalid, "%s is read only once, so it can't prove the order of "+
+			"dates such as %s\nSay it: --date-order dmy, mdy or ymd", s.options.name(), example)
 	}
 	likely, ok := s.table.Precision()
 	if !ok || s.options.precisely || likely == s.mapping.Precision {

@@ -10,6 +10,8 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/cli/command"
+	"github.com/andonhq/andon/internal/ingest"
+	"github.com/andonhq/andon/internal/ingest/table"
 )
 
 const (
@@ -51,6 +53,20 @@ func (s *strangeStates) add(name andon.State) {
 	defer s.mu.Unlock()
 	if !s.known[name] && !s.names[name] && len(s.names) < keptStrange {
 		s.names[andon.State(strings.Clone(string(name)))] = true
+	}
+}
+
+// refuse makes events of states that are not in the set wrong rows.
+func (s *strangeStates) refuse(events table.Entries[andon.Event]) table.Entries[andon.Event] {
+	return func(yield func(ingest.Item[andon.Event], error) bool) {
+		for item, err := range events {
+			if state := item.Value.State; err == nil && !s.known[state] {
+				err = rowError(item, "the tenant does not know state "+ingest.Clip(string(state)))
+			}
+			if !yield(item, err) {
+				return
+			}
+		}
 	}
 }
 

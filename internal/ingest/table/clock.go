@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/ingest"
 )
 
 // Times in files are written in more ways than RFC 3339 has: PostgreSQL ends them with "+00", other
@@ -14,7 +15,8 @@ import (
 // Clock is the clock on a wall that times without a zone are read from. Where the clocks go back an
 // hour comes twice, and its times are taken as the first of the two.
 type Clock struct {
-	Zone *time.Location
+	Zone  *time.Location // nil is UTC
+	Dates Dates
 
 	twice     int // times that came twice
 	firstLine int // where the first of them stands
@@ -30,8 +32,24 @@ func (c *Clock) Twice() (n, line int) {
 
 // parse reads a time that is no number.
 func (c *Clock) parse(text string, line int) (andon.Time, error) {
+	if c == nil {
+		c = &Clock{}
+	}
+	rewritten, err := c.Dates.rewrite(text, line)
+	if err != nil {
+		return 0, err
+	}
+	t, err := c.read(rewritten, line)
+	if err != nil && rewritten != text { // the file does not have what that quotes
+		err = andon.Errorf(andon.Invalid, "%s: %w", ingest.Clip(text), err)
+	}
+	return t, err
+}
+
+// read reads a time whose date is that of RFC 3339.
+func (c *Clock) read(text string, line int) (andon.Time, error) {
 	wall, zone := splitZone(text)
-	if zone != "" || c == nil {
+	if zone != "" || c.Zone == nil {
 		return andon.ParseTime(wall + zone)
 	}
 	t, err := andon.ParseTime(wall)

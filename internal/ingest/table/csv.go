@@ -77,6 +77,10 @@ func newHeader(names []string) (*columns, error) {
 	h := &columns{places: map[string]int{}}
 	for i, name := range names {
 		name = strings.TrimSpace(name)
+		if strings.Contains(name, "\r") && !strings.Contains(name, "\n") {
+			return nil, andon.Errorf(andon.Invalid, "its lines end in CR alone: save it with LF, "+
+				"as tr '\\r' '\\n' does")
+		}
 		if _, twice := h.places[name]; twice && name != "" {
 			return nil, andon.Errorf(andon.Invalid, "the header has column %s twice",
 				ingest.Clip(name))

@@ -157,9 +157,9 @@ func (m *Mapping) state(row *Row) andon.State {
 	return andon.State(text)
 }
 
-// isNumber tells a number from a date, which has a '-' behind its year.
+// isNumber tells a number from a date, which has a '-' behind its year, or two points.
 func isNumber(text string) bool {
-	return strings.Trim(text, "0123456789.eE+") == "" && text[0] >= '0' && text[0] <= '9'
+	return strings.Count(text, ".") < 2 && strings.Trim(text, "0123456789.eE+") == "" && text[0] >= '0' && text[0] <= '9'
 }
 
 // invalid says what Validate found wrong, at the columns of that field.

@@ -104,6 +104,9 @@ func (s *array) next() (Row, error) {
 	if s.sequence && err == io.EOF {
 		return Row{}, io.EOF
 	}
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return Row{}, andon.Errorf(andon.Invalid, "the file ends within entry %d", s.index)
+	}
 	if err != nil {
 		return Row{}, s.broken("entry %d: %w; nothing behind it can be read", s.index, err)
 	}

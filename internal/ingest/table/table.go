@@ -96,7 +96,14 @@ func Open(r io.Reader, o Options) (*Table, error) {
 	return t, nil
 }
 
-func broken(err error) error { return andon.Errorf(andon.Invalid, "read the file: %w", err) }
+// broken is the error of a file that can't be read on. That one is cut off is known of compressed
+// ones alone.
+func broken(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return andon.Errorf(andon.Invalid, "the compressed file is cut off: it ends too early")
+	}
+	return andon.Errorf(andon.Invalid, "read the file: %w", err)
+}
 
 // readAhead reads the first rows, to learn what columns there are.
 func (t *Table) readAhead() error {

@@ -76,6 +76,7 @@ type Setup struct {
 	// nil: what the schema has stays, and a new one has the engine's own default.
 	Retention, ReadingsRetention *andon.Retention
 	DryRun                       bool // tell what would be done, and do nothing
+	RemoveIndexes                bool // delete optional indexes that the settings do not name
 }
 
 // Templater is an engine whose schema can be made by a tool that describes infrastructure.

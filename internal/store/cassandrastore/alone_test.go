@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/andonhq/andon"
 )
@@ -26,7 +25,7 @@ func TestAlone(t *testing.T) {
 		t.Helper()
 		at += 1000
 		events := []andon.Event{{Device: "press", State: state, Time: at, Message: string(state)}}
-		if err := appendAgain(t.Context(), s, at, events); err != nil {
+		if err := appendAgain(t.Context(), s, andon.DefaultTenant, at, events); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -44,7 +43,7 @@ func TestAlone(t *testing.T) {
 	}
 	report(one, "NORMAL")
 	for _, state := range []andon.State{"WARNING1", "WARNING2", "WARNING3"} {
-		eventually(t, time.Minute, func() error {
+		eventually(t, func() error {
 			awaitAlone(t, one)
 			report(one, "NORMAL")
 			shows(one, "NORMAL") // what it knows from before it was alone is read again
@@ -76,7 +75,7 @@ func TestAlone(t *testing.T) {
 // awaitAlone waits until a process holds itself for alone.
 func awaitAlone(t *testing.T, s *Store) {
 	t.Helper()
-	eventually(t, time.Minute, func() error {
+	eventually(t, func() error {
 		if s.processes.Alone(s.processes.now()) == 0 {
 			return errors.New("it does not hold itself for alone")
 		}

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -150,16 +148,7 @@ func engineTime(b *testing.B) time.Duration {
 	if err != nil {
 		return 0
 	}
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(node.PID) + "/stat")
-	if err != nil {
-		return 0
-	}
-	_, rest, _ := strings.Cut(string(text), ") ") // behind its name
-	f := strings.Fields(rest)
-	const user, system = 11, 12 // in hundredths of a second
-	mine, _ := strconv.Atoi(f[user])
-	kernels, _ := strconv.Atoi(f[system])
-	return time.Duration(mine+kernels) * 10 * time.Millisecond
+	return enginetest.CPUTime(node.PID)
 }
 
 // sent counts what a session sends. Nil counts nothing.

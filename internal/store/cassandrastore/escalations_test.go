@@ -6,9 +6,9 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// TestEscalationsCostTheSame: what a device shows costs the same after hundreds of escalations as
-// after the first, and one page more where the last was withdrawn.
-func TestEscalationsCostTheSame(t *testing.T) {
+// TestSerialEscalationsCostTheSame: what a device shows costs the same after hundreds of
+// escalations as after the first, and one page more where the last was withdrawn.
+func TestSerialEscalationsCostTheSame(t *testing.T) {
 	s := open(t, newKeyspace(t, "state"))
 	ctx, at := t.Context(), andon.DayStart(realClock().Day())
 	send := func(from, to int) {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/andonhq/andon"
 )
@@ -72,8 +71,9 @@ func tenantTablesOf(t *testing.T, s *Store) []string {
 	return append(slices.Compact(all), views...)
 }
 
-// TestPurge: of a deleted tenant no table has a row left, and its next incarnation has its own.
-func TestPurge(t *testing.T) {
+// TestSerialPurge: of a deleted tenant no table has a row left, and its next incarnation has its
+// own.
+func TestSerialPurge(t *testing.T) {
 	for _, design := range Designs() {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()
@@ -94,7 +94,7 @@ func TestPurge(t *testing.T) {
 			}
 			useEverything(t, s, "metro", at)
 			has := map[string]bool{}
-			eventually(t, time.Minute, func() error { return s.noneBut(t, "metro\t2", has) })
+			eventually(t, func() error { return s.noneBut(t, "metro\t2", has) })
 			for _, table := range tenantTablesOf(t, s) {
 				if table != "purges" && !has[table] {
 					t.Errorf("the test keeps nothing in %s", table)
@@ -144,9 +144,9 @@ func (s *Store) noneBut(t *testing.T, incarnation string, has map[string]bool) e
 	return nil
 }
 
-// TestRetention: in a keyspace with a retention rows expire by themselves, two days later than by
-// the tenant's settings, and no tenant may keep more.
-func TestRetention(t *testing.T) {
+// TestSerialRetention: in a keyspace with a retention rows expire by themselves, two days later
+// than by the tenant's settings, and no tenant may keep more.
+func TestSerialRetention(t *testing.T) {
 	const day = andon.Retention(86_400_000_000)
 	events, readings := 7*day, 3*day
 	o := engine(t, "buckets")

@@ -35,6 +35,10 @@ type setup struct {
 // Init makes or upgrades the keyspace, and may be repeated, also by two processes at once: every
 // statement is one that may be. tell is given each before it is run.
 func Init(ctx context.Context, o Options, s Setup, tell func(statement string)) error {
+	if s.RemoveIndexes {
+		return andon.Errorf(andon.Invalid, "Cassandra's schema has no optional indexes: leave out "+
+			"--remove-indexes")
+	}
 	c, err := reach(ctx, o)
 	if s.DryRun && err != nil && andon.KindOf(err) == andon.Unavailable {
 		tell(fmt.Sprintf("-- %s\n-- So this is for a new keyspace on a cluster that is yet to come",

@@ -15,11 +15,11 @@ import (
 	"github.com/andonhq/andon/internal/store/memstore"
 )
 
-// TestRandomStatements delivers a few entries of one device from several processes at once, with
-// the statements of all of them in any order: processes that saw the device long ago, one that
+// TestSerialRandomStatements delivers a few entries of one device from several processes at once,
+// with the statements of all of them in any order: processes that saw the device long ago, one that
 // ended in between, statements that land twice. When all have landed the answers are those of the
 // reference, before any device is reviewed and after.
-func TestRandomStatements(t *testing.T) {
+func TestSerialRandomStatements(t *testing.T) {
 	for _, design := range ownDesigns() {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()
@@ -237,9 +237,9 @@ func (m *melee) review() {
 // compare asks both processes and the reference all that can be asked of the device.
 func (m *melee) compare(when string, lists bool) {
 	m.Helper()
-	want := askAll(m.T, m.want, m.device)
+	want := askAll(m.T, m.want, andon.DefaultTenant, m.device)
 	for i, s := range m.stores {
-		got := askAll(m.T, s, m.device)
+		got := askAll(m.T, s, andon.DefaultTenant, m.device)
 		if !lists {
 			got.In = want.In
 		}
@@ -262,12 +262,12 @@ type answer struct {
 }
 
 // askAll asks all of one device.
-func askAll(t *testing.T, s andon.Store, device andon.DeviceID) answer {
+func askAll(t *testing.T, s andon.Store, tenant andon.TenantID, device andon.DeviceID) answer {
 	t.Helper()
 	ctx := t.Context()
 	a := answer{In: map[andon.State][]andon.DeviceID{}}
 	var err error
-	if a.Device, err = s.Device(ctx, andon.DefaultTenant, device); err != nil {
+	if a.Device, err = s.Device(ctx, tenant, device); err != nil {
 		a.Kind = andon.KindOf(err).String()
 	}
 	for _, state := range []string{"NORMAL", "WARNING1", "WARNING2", "WARNING*", "ODD", ""} {
@@ -276,25 +276,25 @@ func askAll(t *testing.T, s andon.Store, device andon.DeviceID) answer {
 			t.Fatal(err)
 		}
 		q := andon.DeviceQuery{States: filter, Prefix: string(device), Limit: 10}
-		for _, d := range gather(t, s.Devices(ctx, andon.DefaultTenant, q)) {
+		for _, d := range gather(t, s.Devices(ctx, tenant, q)) {
 			if d.ID == device {
 				a.In[andon.State(state)] = append(a.In[andon.State(state)], d.ID)
 			}
 		}
 	}
 	all := andon.EventQuery{Order: andon.Asc, Limit: 1000}
-	for _, e := range gather(t, s.DeviceEvents(ctx, andon.DefaultTenant, device, all)) {
-		entry, err := s.Entry(ctx, andon.DefaultTenant, e.Device, e.Time, e.State)
+	for _, e := range gather(t, s.DeviceEvents(ctx, tenant, device, all)) {
+		entry, err := s.Entry(ctx, tenant, e.Device, e.Time, e.State)
 		if err != nil {
 			t.Error(err)
 		}
 		a.Entries = append(a.Entries, entry)
 	}
-	is, err := s.Tenant(ctx, andon.DefaultTenant)
+	is, err := s.Tenant(ctx, tenant)
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs := andon.Intervals(ctx, s, andon.DefaultTenant, is.States, device,
+	runs := andon.Intervals(ctx, s, tenant, is.States, device,
 		andon.IntervalQuery{Limit: 1000})
 	for _, r := range gather(t, runs) {
 		a.Intervals = append(a.Intervals, r.Interval)

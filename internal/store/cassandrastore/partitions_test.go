@@ -7,10 +7,10 @@ import (
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// TestHotDevice: a device that two processes write to, one of which is started again and again and
-// again, has no partition with many more rows than there may be, and all of its entries are
-// returned once, also those that were sent again when it had more partitions.
-func TestHotDevice(t *testing.T) {
+// TestSerialHotDevice: a device that two processes write to, one of which is started again and
+// again and again, has no partition with many more rows than there may be, and all of its entries
+// are returned once, also those that were sent again when it had more partitions.
+func TestSerialHotDevice(t *testing.T) {
 	o := newKeyspace(t, "state")
 	const limit, each, requests = 500, 50, 60
 	start := func() *Store {

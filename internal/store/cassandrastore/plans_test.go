@@ -12,9 +12,9 @@ import (
 	"github.com/andonhq/andon/internal/golden"
 )
 
-// TestInitPrints all statements, and with DryRun runs none of them. The statements that all designs
-// have are printed once.
-func TestInitPrints(t *testing.T) {
+// TestSerialInitPrints all statements, and with DryRun runs none of them. The statements that all
+// designs have are printed once.
+func TestSerialInitPrints(t *testing.T) {
 	var text strings.Builder
 	var common []string
 	for i, design := range Designs() {
@@ -54,8 +54,8 @@ func onlyDesign(statements string) bool {
 		!strings.Contains(statements, "INSERT INTO")
 }
 
-// TestPlans writes down what each question sends under each design.
-func TestPlans(t *testing.T) {
+// TestSerialPlans writes down what each question sends under each design.
+func TestSerialPlans(t *testing.T) {
 	for _, design := range Designs() {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/memstore"
@@ -20,11 +19,13 @@ import (
 // withdrawals. When all is quiet both answer as the reference does for the same entries, and so
 // does a third that comes again.
 func TestTwoProcessesRandom(t *testing.T) {
+	t.Parallel()
 	for _, design := range ownDesigns() {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()
-			o := newSettling(t, design, 4*time.Second)
+			o := sharedKeyspace(t, design)
 			c := &crowd{T: t, stores: []*Store{open(t, o), open(t, o)}}
+			c.tenant = ownTenant(t, c.stores[0])
 			c.at = andon.DayStart(realClock().Day()) - 3_600_000_000
 			c.write()
 			want := c.reference()
@@ -42,6 +43,7 @@ func TestTwoProcessesRandom(t *testing.T) {
 type crowd struct {
 	*testing.T
 	stores []*Store
+	tenant andon.TenantID
 	at     andon.Time
 
 	mu      sync.Mutex
@@ -86,12 +88,12 @@ func (c *crowd) request(r *rand.Rand, s *Store, n int) error {
 		return c.withdraw(r, s)
 	case k < 4:
 		person := pickOne[andon.PersonID](r, "", "Liz", "Tom")
-		_, err := s.Assign(c.Context(), andon.DefaultTenant, c.at,
+		_, err := s.Assign(c.Context(), c.tenant, c.at,
 			[]andon.Assignment{{Device: device, Operator: person}})
 		return err
 	}
 	events := c.draw(r, n)
-	if err := appendAgain(c.Context(), s, c.at, events); err != nil {
+	if err := appendAgain(c.Context(), s, c.tenant, c.at, events); err != nil {
 		return err
 	}
 	c.mu.Lock()
@@ -102,10 +104,13 @@ func (c *crowd) request(r *rand.Rand, s *Store, n int) error {
 
 // appendAgain sends a request until it is acknowledged: what takes too long is given up by the
 // store, and sending it again converges.
-func appendAgain(ctx context.Context, s *Store, received andon.Time, events []andon.Event) error {
+func appendAgain(
+	ctx context.Context, s *Store, tenant andon.TenantID, received andon.Time,
+	events []andon.Event,
+) error {
 	var err error
 	for range 5 {
-		err = s.Append(ctx, andon.DefaultTenant, received, slices.Clone(events))
+		err = s.Append(ctx, tenant, received, slices.Clone(events))
 		if kind := andon.KindOf(err); err == nil || kind != andon.Unavailable {
 			return err
 		}
@@ -141,7 +146,7 @@ func (c *crowd) draw(r *rand.Rand, n int) []andon.Event {
 // retire retires the first two devices only, so that the others keep a long run.
 func (c *crowd) retire(r *rand.Rand, s *Store) error {
 	device := crowdDevice(r.IntN(2))
-	at, err := s.Retire(c.Context(), andon.DefaultTenant, device, c.at)
+	at, err := s.Retire(c.Context(), c.tenant, device, c.at)
 	if err != nil && andon.KindOf(err) == andon.NotFound {
 		return nil
 	}
@@ -163,7 +168,7 @@ func (c *crowd) withdraw(r *rand.Rand, s *Store) error {
 	}
 	e := pickOne(r, last...)
 	w := andon.Withdrawal{Device: e.Device, Time: e.Time, State: e.State, At: c.at}
-	_, _, err := s.Withdraw(c.Context(), andon.DefaultTenant, w)
+	_, _, err := s.Withdraw(c.Context(), c.tenant, w)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.wrong = append(c.wrong, w)
@@ -173,8 +178,11 @@ func (c *crowd) withdraw(r *rand.Rand, s *Store) error {
 // reference is told what is true now: when devices were retired, all entries, which were wrong.
 func (c *crowd) reference() *memstore.Store {
 	want := memstore.New()
+	if _, err := want.PutTenant(c.Context(), andon.NewTenant(c.tenant)); err != nil {
+		c.Fatal(err)
+	}
 	keep := func(events []andon.Event) {
-		err := want.Append(c.Context(), andon.DefaultTenant, c.at, slices.Clone(events))
+		err := want.Append(c.Context(), c.tenant, c.at, slices.Clone(events))
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -184,13 +192,13 @@ func (c *crowd) reference() *memstore.Store {
 		sent[i].Operator = c.assigned(sent[i].Device, sent[i].Time)
 	}
 	slices.SortFunc(c.retired, func(a, b andon.Retirement) int { return cmp.Compare(a.At, b.At) })
-	err := want.Restore(c.Context(), andon.DefaultTenant, andon.History{Retirements: c.retired})
+	err := want.Restore(c.Context(), c.tenant, andon.History{Retirements: c.retired})
 	if err != nil {
 		c.Fatal(err)
 	}
 	keep(sent)
 	for _, w := range c.wrong {
-		if _, _, err := want.Withdraw(c.Context(), andon.DefaultTenant, w); err != nil {
+		if _, _, err := want.Withdraw(c.Context(), c.tenant, w); err != nil {
 			c.Fatal(err)
 		}
 	}
@@ -202,7 +210,7 @@ func (c *crowd) assigned(device andon.DeviceID, at andon.Time) (operator andon.P
 	all, known := c.assignments[device]
 	if !known {
 		q := andon.PageQuery{Order: andon.Asc, Limit: 1000}
-		all = gather(c.T, c.stores[0].Assignments(c.Context(), andon.DefaultTenant, device, q))
+		all = gather(c.T, c.stores[0].Assignments(c.Context(), c.tenant, device, q))
 		c.assignments[device] = all
 	}
 	for _, a := range all {
@@ -216,7 +224,7 @@ func (c *crowd) assigned(device andon.DeviceID, at andon.Time) (operator andon.P
 // awaitSettled waits until both processes looked at all that they set out to look at.
 func (c *crowd) awaitSettled() {
 	for _, s := range c.stores {
-		eventually(c.T, 5*s.options.Settle+10*time.Second, func() error {
+		eventually(c.T, func() error {
 			if n := s.reviews.Len(); n > 0 {
 				return fmt.Errorf("%d devices are still to be looked at", n)
 			}
@@ -229,10 +237,10 @@ func (c *crowd) compare(want *memstore.Store, when string, lists bool) {
 	c.Helper()
 	for i := range crowdDevices {
 		device := crowdDevice(i)
-		expected := askAll(c.T, want, device)
+		expected := askAll(c.T, want, c.tenant, device)
 		var first *andon.Device
 		for n, s := range c.stores {
-			got := askAll(c.T, s, device)
+			got := askAll(c.T, s, c.tenant, device)
 			shown := got.Device
 			if first == nil {
 				first = &shown
@@ -254,20 +262,20 @@ func (c *crowd) compare(want *memstore.Store, when string, lists bool) {
 // compareCounts makes each process count again what the others wrote.
 func (c *crowd) compareCounts(want *memstore.Store) {
 	c.Helper()
-	expected := countsOf(c.T, want)
+	expected := countsOf(c.T, want, c.tenant)
 	for n, s := range c.stores {
 		if err := s.countAll(c.Context()); err != nil {
 			c.Fatal(err)
 		}
-		if d := diff(expected, countsOf(c.T, s)); d != "" {
+		if d := diff(expected, countsOf(c.T, s, c.tenant)); d != "" {
 			c.Errorf("process %d counts (-want +got):\n%s", n+1, d)
 		}
 	}
 }
 
-func countsOf(t *testing.T, s andon.Store) map[andon.State]int {
+func countsOf(t *testing.T, s andon.Store, tenant andon.TenantID) map[andon.State]int {
 	t.Helper()
-	all, err := s.Counts(t.Context(), andon.DefaultTenant, 0)
+	all, err := s.Counts(t.Context(), tenant, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -282,22 +290,24 @@ func countsOf(t *testing.T, s andon.Store) map[andon.State]int {
 // every reading of that list once, however fast it goes from one state to the other. Under the
 // design "view" it may be left out.
 func TestListsWhileStatesChange(t *testing.T) {
+	t.Parallel()
 	for _, design := range append(ownDesigns(), "index-by-device") {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()
-			o := newSettling(t, design, 3*time.Second)
+			o := sharedKeyspace(t, design)
 			writer, reader := open(t, o), open(t, o)
-			devices := flickering(t, writer)
+			tenant := ownTenant(t, writer)
+			devices := flickering(t, writer, tenant)
 			ctx, stop := context.WithCancel(t.Context())
 			var work sync.WaitGroup
 			defer work.Wait()
 			defer stop()
 			for _, device := range devices[:2] {
-				work.Go(func() { flicker(ctx, t, writer, device) })
+				work.Go(func() { flicker(ctx, t, writer, tenant, device) })
 			}
-			for reading := range 40 {
+			for reading := range 20 {
 				for _, s := range []*Store{writer, reader} {
-					want, got := devices, pageThrough(t, s, 3)
+					want, got := devices, pageThrough(t, s, tenant, 3)
 					if design == "view" { // its limit, see viewDesign
 						want, got = devices[2:], withoutFlicker(t, got)
 					}
@@ -322,7 +332,7 @@ func withoutFlicker(t *testing.T, got []andon.DeviceID) (rest []andon.DeviceID) 
 }
 
 // flickering makes devices in WARNING1.
-func flickering(t *testing.T, s *Store) (devices []andon.DeviceID) {
+func flickering(t *testing.T, s *Store, tenant andon.TenantID) (devices []andon.DeviceID) {
 	t.Helper()
 	var events []andon.Event
 	for i := range 10 {
@@ -330,19 +340,21 @@ func flickering(t *testing.T, s *Store) (devices []andon.DeviceID) {
 		devices = append(devices, id)
 		events = append(events, andon.Event{Device: id, State: "WARNING1", Time: realClock()})
 	}
-	if err := s.Append(t.Context(), andon.DefaultTenant, realClock(), events); err != nil {
+	if err := s.Append(t.Context(), tenant, realClock(), events); err != nil {
 		t.Fatal(err)
 	}
 	return devices
 }
 
 // flicker sends a device from one state to the other and back until ctx ends.
-func flicker(ctx context.Context, t *testing.T, s *Store, device andon.DeviceID) {
+func flicker(
+	ctx context.Context, t *testing.T, s *Store, tenant andon.TenantID, device andon.DeviceID,
+) {
 	for i := 0; ctx.Err() == nil; i++ {
 		state := []andon.State{"WARNING1", "WARNING2"}[i%2]
 		now := realClock()
 		events := []andon.Event{{Device: device, State: state, Time: now}}
-		err := appendAgain(ctx, s, now, events)
+		err := appendAgain(ctx, s, tenant, now, events)
 		if err != nil && ctx.Err() == nil && !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 			return
@@ -351,7 +363,9 @@ func flicker(ctx context.Context, t *testing.T, s *Store, device andon.DeviceID)
 }
 
 // pageThrough reads the list of all warnings in pages.
-func pageThrough(t *testing.T, s andon.Store, size int) (all []andon.DeviceID) {
+func pageThrough(
+	t *testing.T, s andon.Store, tenant andon.TenantID, size int,
+) (all []andon.DeviceID) {
 	t.Helper()
 	filter, err := andon.ParseStateFilter("WARNING*")
 	if err != nil {
@@ -359,7 +373,7 @@ func pageThrough(t *testing.T, s andon.Store, size int) (all []andon.DeviceID) {
 	}
 	q := andon.DeviceQuery{States: filter, Limit: size}
 	for {
-		page := gather(t, s.Devices(t.Context(), andon.DefaultTenant, q))
+		page := gather(t, s.Devices(t.Context(), tenant, q))
 		for _, d := range page {
 			all = append(all, d.ID)
 		}
@@ -374,6 +388,7 @@ func pageThrough(t *testing.T, s andon.Store, size int) (all []andon.DeviceID) {
 // TestAssignMeanwhile: an entry that one process takes in while another assigns its device has the
 // operator of its time, also when it is sent again.
 func TestAssignMeanwhile(t *testing.T) {
+	t.Parallel()
 	o := newKeyspace(t, "state")
 	one, two := open(t, o), open(t, o)
 	ctx, now := t.Context(), realClock()

@@ -46,7 +46,7 @@ func (f *fleet) report(ctx context.Context) error {
 	}
 	events = andon.SortBatch(events)
 	received := f.at + andon.Time(f.round*10+10)
-	if err := appendAgain(ctx, f.store, received, events); err != nil {
+	if err := appendAgain(ctx, f.store, andon.DefaultTenant, received, events); err != nil {
 		return err
 	}
 	return f.want.Append(ctx, andon.DefaultTenant, received, events)
@@ -78,7 +78,8 @@ func (f *fleet) reportUntil() (stop func()) {
 func (f *fleet) compare(s *Store, when string) {
 	f.Helper()
 	for i := range fleetDevices {
-		want, got := askAll(f.T, f.want, crowdDevice(i)), askAll(f.T, s, crowdDevice(i))
+		want := askAll(f.T, f.want, andon.DefaultTenant, crowdDevice(i))
+		got := askAll(f.T, s, andon.DefaultTenant, crowdDevice(i))
 		if d := diff(want, got); d != "" {
 			f.Errorf("%s (-want +got):\n%s", when, d)
 		}
@@ -88,37 +89,54 @@ func (f *fleet) compare(s *Store, when string) {
 // TestRebuild goes from each design to the next while two processes write and read, and is broken
 // off on the way: when writers have begun to keep both, and when devices are put into the new one.
 func TestRebuild(t *testing.T) {
-	t.Parallel() // it waits most of the time
-	o := newSettling(t, "view", 2*time.Second)
-	o.Latest = ""
-	one, two := open(t, o), open(t, o)
-	f := newFleet(t, two)
-	for i, to := range []struct{ design, buckets string }{
-		{"index-by-device", ""}, {"buckets", "4"}, {"buckets", "16,WARNING1=2"}, {"state", ""},
-		{"tables-by-device", ""}, {"sai", ""},
+	t.Parallel()
+	type step struct{ design, buckets string }
+	for from, steps := range map[string][]step{ // each waits most of the time
+		"view":  {{"index-by-device", ""}, {"buckets", "4"}, {"buckets", "16,WARNING1=2"}},
+		"state": {{"tables-by-device", ""}, {"sai", ""}, {"state", ""}},
 	} {
-		stop := f.reportUntil()
-		if i%3 == 0 {
-			breakOff(t, one, to.design, to.buckets, i == 0)
-		}
-		err := one.RebuildLatest(t.Context(), to.design, to.buckets, func(done, total int64) {
-			if done > total {
-				t.Errorf("%d of %d devices are done", done, total)
+		t.Run(from, func(t *testing.T) {
+			t.Parallel()
+			o := newSettling(t, from, 2*time.Second)
+			o.Latest = ""
+			one, two := open(t, o), open(t, o)
+			f := newFleet(t, two)
+			for i, to := range steps {
+				stop := f.reportUntil()
+				if i == 0 {
+					breakOff(t, one, to.design, to.buckets, from == "view")
+				}
+				f.rebuild(one, to.design, to.buckets)
+				stop()
+				f.rebuilt(to.design, one, two)
 			}
 		})
-		stop()
-		if err != nil {
-			t.Fatalf("to %s: %v", to.design, err)
-		}
-		for n, s := range []*Store{one, two} {
-			if got := s.working.Load(); got.Latest.Design != to.design || got.Next != nil {
-				t.Errorf("process %d is at %+v, want %s", n+1, got.settings, to.design)
-			}
-			f.compare(s, fmt.Sprintf("process %d after the rebuild to %s", n+1, to.design))
-		}
-		onlyTables(t, one)
-		t.Logf("rebuilt to %s after %d reports", one.working.Load().Latest, f.round)
 	}
+}
+
+func (f *fleet) rebuild(s *Store, design, buckets string) {
+	f.Helper()
+	err := s.RebuildLatest(f.Context(), design, buckets, func(done, total int64) {
+		if done > total {
+			f.Errorf("%d of %d devices are done", done, total)
+		}
+	})
+	if err != nil {
+		f.Errorf("to %s: %v", design, err)
+	}
+}
+
+// rebuilt checks that processes go by a design, and answer.
+func (f *fleet) rebuilt(design string, stores ...*Store) {
+	f.Helper()
+	for n, s := range stores {
+		if got := s.working.Load(); got.Latest.Design != design || got.Next != nil {
+			f.Errorf("process %d is at %+v, want %s", n+1, got.settings, design)
+		}
+		f.compare(s, fmt.Sprintf("process %d after the rebuild to %s", n+1, design))
+	}
+	onlyTables(f.T, stores[0])
+	f.Logf("rebuilt to %s after %d reports", design, f.round)
 }
 
 // breakOff begins a rebuild and ends it in the middle.
@@ -168,8 +186,8 @@ func onlyTables(t *testing.T, s *Store) {
 	}
 }
 
-// TestRebuildRefuses what makes no sense, and changes nothing.
-func TestRebuildRefuses(t *testing.T) {
+// TestSerialRebuildRefuses what makes no sense, and changes nothing.
+func TestSerialRebuildRefuses(t *testing.T) {
 	o := newKeyspace(t, "state")
 	s := open(t, o)
 	for _, test := range []struct{ design, buckets, want string }{
@@ -184,9 +202,9 @@ func TestRebuildRefuses(t *testing.T) {
 	onlyTables(t, s)
 }
 
-// TestRebuildMends: index rows that are gone, index rows of states that a device is not in, and a
-// newest entry that only the log has are put right in place.
-func TestRebuildMends(t *testing.T) {
+// TestSerialRebuildMends: index rows that are gone, index rows of states that a device is not in,
+// and a newest entry that only the log has are put right in place.
+func TestSerialRebuildMends(t *testing.T) {
 	for _, design := range Designs() {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()

@@ -15,6 +15,7 @@ import (
 // instant, and once more with the process ending before it is done: when it has ended both answer
 // as the reference does under the same set.
 func TestReorder(t *testing.T) {
+	t.Parallel()
 	for _, design := range []string{"buckets", "view", "index-by-device"} {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel() // it waits most of the time
@@ -60,7 +61,7 @@ func (f *fleet) tie() {
 	}
 	events = andon.SortBatch(events)
 	received := f.at + andon.Time(f.round*10+10)
-	if err := appendAgain(f.Context(), f.store, received, events); err != nil {
+	if err := appendAgain(f.Context(), f.store, andon.DefaultTenant, received, events); err != nil {
 		f.Error(err)
 		return
 	}
@@ -130,7 +131,7 @@ func (f *fleet) awaitOrder(s *Store) {
 
 func (f *fleet) compareAll(when string, stores ...*Store) {
 	f.Helper()
-	expected := countsOf(f.T, f.want)
+	expected := countsOf(f.T, f.want, andon.DefaultTenant)
 	for n, s := range stores {
 		is := fmt.Sprintf("process %d %s", n+1, when)
 		s.Stale(andon.DefaultTenant) // what another changed is seen within a second
@@ -138,7 +139,7 @@ func (f *fleet) compareAll(when string, stores ...*Store) {
 		if err := s.countAll(f.Context()); err != nil {
 			f.Fatal(err)
 		}
-		if d := diff(expected, countsOf(f.T, s)); d != "" {
+		if d := diff(expected, countsOf(f.T, s, andon.DefaultTenant)); d != "" {
 			f.Errorf("%s counts (-want +got):\n%s", is, d)
 		}
 	}

@@ -13,8 +13,9 @@ import (
 	"github.com/andonhq/andon/internal/enginetest"
 )
 
-// TestStartRefused: whatever is wrong at the start has one message of its own that says what to do.
-func TestStartRefused(t *testing.T) {
+// TestSerialStartRefused: whatever is wrong at the start has one message of its own that says what
+// to do.
+func TestSerialStartRefused(t *testing.T) {
 	whole := newKeyspace(t, "state")
 	for _, test := range []struct {
 		name   string
@@ -58,8 +59,9 @@ func TestStartRefused(t *testing.T) {
 	}
 }
 
-// TestOtherSchemas: a keyspace of a newer Andon is left alone, and one of an older is upgraded.
-func TestOtherSchemas(t *testing.T) {
+// TestSerialOtherSchemas: a keyspace of a newer Andon is left alone, and one of an older is
+// upgraded.
+func TestSerialOtherSchemas(t *testing.T) {
 	o := newKeyspace(t, "buckets")
 	s := open(t, o)
 	o.Buckets = "4"
@@ -91,9 +93,9 @@ func TestOtherSchemas(t *testing.T) {
 	wantError(t, err, andon.Internal, "settings of keyspace "+o.Keyspace+" are damaged")
 }
 
-// TestSettleIsTheKeyspaces: a process that is set to another time than the keyspace has is refused,
-// and one that is set to none has the keyspace's.
-func TestSettleIsTheKeyspaces(t *testing.T) {
+// TestSerialSettleIsTheKeyspaces: a process that is set to another time than the keyspace has is
+// refused, and one that is set to none has the keyspace's.
+func TestSerialSettleIsTheKeyspaces(t *testing.T) {
 	o := newSettling(t, "state", 7*time.Second)
 	o.Settle = 0
 	if s := open(t, o); s.options.Settle != 7*time.Second {
@@ -106,9 +108,9 @@ func TestSettleIsTheKeyspaces(t *testing.T) {
 	wantError(t, err, andon.Invalid, "cassandra.settle is 30s", "has 7s")
 }
 
-// TestMissingTables: where somebody dropped a table nothing starts, what runs is not ready and
-// answers that it is not available, each says what to do, and doing that mends it.
-func TestMissingTables(t *testing.T) {
+// TestSerialMissingTables: where somebody dropped a table nothing starts, what runs is not ready
+// and answers that it is not available, each says what to do, and doing that mends it.
+func TestSerialMissingTables(t *testing.T) {
 	o := newKeyspace(t, "state")
 	s := open(t, o)
 	f := newFleet(t, s)
@@ -139,9 +141,9 @@ func TestMissingTables(t *testing.T) {
 	wantError(t, f.report(t.Context()), andon.Unavailable, "run `andon store init`")
 }
 
-// TestUpgrade: a keyspace of schema 1, with a device that has several partitions a day and
+// TestSerialUpgrade: a keyspace of schema 1, with a device that has several partitions a day and
 // escalations in a table of their own, is upgraded and shows what it did.
-func TestUpgrade(t *testing.T) {
+func TestSerialUpgrade(t *testing.T) {
 	o := newKeyspace(t, "state")
 	s := open(t, o)
 	at := andon.DayStart(realClock().Day())
@@ -278,8 +280,8 @@ func checkFormerTenants(t *testing.T, s *Store) {
 	}
 }
 
-// TestInitRefuses what can't be, before anything is made.
-func TestInitRefuses(t *testing.T) {
+// TestSerialInitRefuses what can't be, before anything is made.
+func TestSerialInitRefuses(t *testing.T) {
 	o := engine(t, "buckets")
 	old := andon.Retention(21 * 365 * 24 * 3_600_000_000)
 	for _, test := range []struct {
@@ -322,8 +324,8 @@ func TestTwoInits(t *testing.T) {
 	}
 }
 
-// TestViewsDisabled: the design view is refused where views are disabled, the others work.
-func TestViewsDisabled(t *testing.T) {
+// TestSerialViewsDisabled: the design view is refused where views are disabled, the others work.
+func TestSerialViewsDisabled(t *testing.T) {
 	n := enginetest.OwnCassandra(t, enginetest.Options{WithoutViews: true, ForgetfulSchema: true})
 	o := on(n, "view")
 	err := Init(t.Context(), o, Setup{}, func(string) {})
@@ -339,8 +341,8 @@ func TestViewsDisabled(t *testing.T) {
 	}
 }
 
-// TestUsers: no password, a wrong one, too few rights, and what works.
-func TestUsers(t *testing.T) {
+// TestSerialUsers: no password, a wrong one, too few rights, and what works.
+func TestSerialUsers(t *testing.T) {
 	n := enginetest.OwnCassandra(t, enginetest.Options{
 		Authenticator: true, ForgetfulSchema: true,
 	})
@@ -388,8 +390,8 @@ func (o Options) as(other Options) Options {
 	return o
 }
 
-// TestTLS: a node that speaks TLS only, and asks for certificates.
-func TestTLS(t *testing.T) {
+// TestSerialTLS: a node that speaks TLS only, and asks for certificates.
+func TestSerialTLS(t *testing.T) {
 	n := enginetest.OwnCassandra(t, enginetest.Options{
 		TLS: true, ClientCertificates: true, ForgetfulSchema: true,
 	})

@@ -30,33 +30,59 @@ func (d dropping) Run() int { return enginetest.Engines{M: d.M}.RunAnd(dropShare
 
 // keyspaces are those, by design, of tests that do not mind each other's devices and tenants.
 // Making one, and dropping it, takes an engine longer than most tests.
-var keyspaces sync.Map // of string to Options
+var keyspaces sync.Map // of string to *sharedOptions
 
-// sharedKeyspace returns the keyspace of a design that tests share, one after the other.
+// sharedOptions are those of a keyspace, once it is made.
+type sharedOptions struct {
+	sync.Mutex
+	Options
+}
+
+// sharedKeyspace returns the keyspace of a design that tests share. Those that share it at the same
+// time have tenants of their own.
 func sharedKeyspace(t *testing.T, design string) Options {
 	t.Helper()
-	if o, ok := keyspaces.Load(design); ok {
-		return o.(Options)
+	n := enginetest.Cassandra(t)
+	of, _ := keyspaces.LoadOrStore(design, &sharedOptions{})
+	shared := of.(*sharedOptions)
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.Keyspace == "" {
+		o := on(n, design)
+		o.Settle = 4 * time.Second // a purge waits for it
+		makeSchema(t, o, Setup{ReadingsRetention: new(andon.Forever)})
+		shared.Options = o
 	}
-	o := on(enginetest.Cassandra(t), design)
-	o.Settle = 4 * time.Second // a purge waits for it
-	keyspaces.Store(design, o)
-	makeSchema(t, o, Setup{ReadingsRetention: new(andon.Forever)})
-	return o
+	return shared.Options
 }
 
 func dropShared() {
-	for _, o := range keyspaces.Range {
-		if err := dropKeyspace(o.(Options)); err != nil {
+	for _, of := range keyspaces.Range {
+		o := of.(*sharedOptions).Options
+		if o.Keyspace == "" {
+			continue // it could not be made
+		}
+		if err := dropKeyspace(o); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 		}
 	}
 }
 
-// TestStore runs the checks of every store, all of them under one design and under the others those
-// that ask for devices by state. In what order entries come matters to how a design writes; which
-// of those of one instant is the newest is decided before, and in histories of each design anyway.
-func TestStore(t *testing.T) {
+// ownTenant makes a tenant of a test's own, for one that shares its keyspace.
+func ownTenant(t *testing.T, s *Store) andon.TenantID {
+	t.Helper()
+	id := andon.TenantID(fmt.Sprintf("own-%08x", rand.Uint32()))
+	if _, err := s.PutTenant(t.Context(), andon.NewTenant(id)); err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// TestSerialStore runs the checks of every store, all of them under one design and under the others
+// those that ask for devices by state. In what order entries come matters to how a design writes;
+// which of those of one instant is the newest is decided before, and in histories of each design
+// anyway.
+func TestSerialStore(t *testing.T) {
 	for _, design := range Designs() {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()
@@ -77,6 +103,13 @@ func TestStore(t *testing.T) {
 	}
 }
 
+// TestSideBySide runs those of the checks that call a store from several goroutines at once.
+func TestSideBySide(t *testing.T) {
+	t.Parallel()
+	o := sharedKeyspace(t, "buckets")
+	storetest.RunConcurrent(t, func(t *testing.T) andon.Store { return open(t, o) })
+}
+
 // longCheck takes a third of the time, and asks for nothing that depends on the design.
 const longCheck = "since survives states in between"
 
@@ -88,9 +121,9 @@ func ownDesigns() []string {
 	})
 }
 
-// TestHistories compares each design with the reference. All histories of a design are in one
+// TestSerialHistories compares each design with the reference. All histories of a design are in one
 // keyspace, so that a tenant meets what is left of its former incarnations.
-func TestHistories(t *testing.T) {
+func TestSerialHistories(t *testing.T) {
 	for _, design := range ownDesigns() {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()
@@ -128,6 +161,7 @@ func engine(t testing.TB, design string) Options {
 func on(n *enginetest.Node, design string) Options {
 	return Options{
 		Now: realClock, Hosts: []string{n.Addr()}, Latest: design,
+		Timeout:  time.Minute, // a machine that is held up is no failure
 		Keyspace: fmt.Sprintf("test_%s_%08x", strings.ReplaceAll(design, "-", "_"), rand.Uint32()),
 		pace:     quickPace,
 	}
@@ -242,11 +276,14 @@ func scan[T any](t *testing.T, s *Store, text string, args ...any) (all []T) {
 	return all
 }
 
+// patience is how long is waited for what has to come, on a machine that may be held up.
+const patience = 5 * time.Minute
+
 // eventually waits until a condition holds, and fails with what it says otherwise. It asks ever
 // more rarely: what is waited for needs the processor more than the question does.
-func eventually(t testing.TB, most time.Duration, holds func() error) {
+func eventually(t testing.TB, holds func() error) {
 	t.Helper()
-	deadline := time.After(most)
+	deadline := time.After(patience)
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		err := holds()
 		if err == nil {
@@ -255,7 +292,7 @@ func eventually(t testing.TB, most time.Duration, holds func() error) {
 		select {
 		case <-time.After(pause):
 		case <-deadline:
-			t.Fatalf("after %s: %v", most, err)
+			t.Fatalf("after %s: %v", patience, err)
 		}
 	}
 }

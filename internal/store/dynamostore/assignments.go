@@ -115,6 +115,7 @@ func (s *Store) keepFormer(ctx context.Context, t *tenant, d *device) error {
 func (s *Store) Assignments(
 	ctx context.Context, owner andon.TenantID, id andon.DeviceID, q andon.PageQuery,
 ) iter.Seq2[andon.Assignment, error] {
+	ctx = s.asked(ctx)
 	return listOfDevice(ctx, s, owner, id, func(
 		t *tenant, d *device, yield func(andon.Assignment) bool,
 	) error {
@@ -273,6 +274,7 @@ func (s *Store) retire(
 func (s *Store) Retirements(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID,
 ) ([]andon.Time, error) {
+	ctx = s.asked(ctx)
 	t, d, err := s.find(ctx, id, device)
 	if err != nil || d.Retired == 0 {
 		return nil, err

@@ -1,15 +1,19 @@
 package dynamostore
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"github.com/andonhq/andon"
 )
 
-// behind is a process that knows a device as it was before another process wrote to it.
+// behind is a process that knows a device as it was before another process wrote to it. Its calls
+// go through a proxy, which can hold them. The other process gives a device four partitions.
 type behind struct {
 	*testing.T
+	proxy       *proxy
+	options     Options
 	late, other *Store
 	at          andon.Time
 }
@@ -17,18 +21,69 @@ type behind struct {
 func newBehind(t *testing.T) *behind {
 	t.Helper()
 	o := newTables(t)
-	b := &behind{T: t, late: open(t, o), other: open(t, o), at: realClock() - 3_600_000_000}
+	b := &behind{T: t, proxy: newProxy(t, o.Endpoint), options: o,
+		at: realClock() - 3_600_000_000}
+	o.Shards = "4"
+	b.other = open(t, o)
+	o.Shards, o.Endpoint = "", b.proxy.URL
+	b.late = open(t, o)
 	b.append(0, "NORMAL")
 	return b
 }
 
 func (b *behind) append(after andon.Time, state andon.State) {
 	b.Helper()
+	b.sent(b.send(b.Context(), b.late, after, state))
+}
+
+// send sends an entry without an operator.
+func (b *behind) send(
+	ctx context.Context, to *Store, after andon.Time, state andon.State,
+) error {
 	e := andon.Event{Device: "d", Time: b.at + after, State: state}
-	err := b.late.Append(b.Context(), andon.DefaultTenant, realClock(), []andon.Event{e})
+	return to.Append(ctx, andon.DefaultTenant, realClock(), []andon.Event{e})
+}
+
+func (b *behind) sent(err error) {
+	b.Helper()
 	if err != nil {
 		b.Fatal(err)
 	}
+}
+
+// sending is send by the process that is behind, beside what the test does.
+func (b *behind) sending(ctx context.Context, after andon.Time) <-chan error {
+	returned := make(chan error, 1)
+	go func() { returned <- b.send(ctx, b.late, after, "NORMAL") }()
+	return returned
+}
+
+// wantOne: the second entry is there once, with Liz, however it is asked for.
+func (b *behind) wantOne(after andon.Time) {
+	b.Helper()
+	ctx, id := b.Context(), andon.DefaultTenant
+	ref := andon.EventQuery{Span: andon.Span{From: b.at + after, To: b.at + after}, Limit: 9}
+	e, err := b.other.Entry(ctx, id, "d", b.at+after, "NORMAL")
+	b.sent(err)
+	lists := map[string][]andon.Event{
+		"log":      listOf(b.T, b.other.DeviceEvents(ctx, id, "d", ref)),
+		"operator": listOf(b.T, b.other.OperatorEvents(ctx, id, "Liz", ref)),
+		"entry":    {e.Event},
+	}
+	for name, got := range lists {
+		if len(got) != 1 || got[0].Operator != "Liz" {
+			b.Errorf("by %s the entry is %+v, want it once, with Liz", name, got)
+		}
+	}
+}
+
+func mustTenant(t *testing.T, s *Store) *tenant {
+	t.Helper()
+	is, err := s.tenant(t.Context(), andon.DefaultTenant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return is
 }
 
 func (b *behind) log() []andon.Event {
@@ -56,16 +111,92 @@ func TestBehindAnAssignment(t *testing.T) {
 	}
 }
 
+// inShardOfFour returns a time at which the entry is in the first of one partition, and in another
+// of four.
+func (b *behind) inShardOfFour() andon.Time {
+	after := andon.Time(5)
+	for shardOf(stateDate("NORMAL", b.at+after), 4) == 0 {
+		after++
+	}
+	return after
+}
+
+// TestBehindGrowth: between the two writes of an entry, the entry itself and the item of its
+// device, another process assigns an operator and gives the device more partitions. Then there are
+// two items of the entry, and the one that was written with the operator stands.
+func TestBehindGrowth(t *testing.T) {
+	b := newBehind(t)
+	after := b.inShardOfFour()
+	put := b.proxy.hold(t, "PutItem")
+	returned := b.sending(t.Context(), after)
+	<-put.reached
+	b.assign(b.other, "Liz")
+	b.sent(b.send(t.Context(), b.other, 2, "NORMAL"))
+	put.release()
+	b.sent(<-returned)
+	d, err := b.other.lookAt(t.Context(), mustTenant(t, b.other), "d")
+	if err != nil || d.shards() != 4 {
+		t.Fatalf("the device has %d partitions, %v; want it to have grown", d.shards(), err)
+	}
+	b.wantOne(after)
+}
+
+// TestBehindOneVersion: two processes whose clocks are behind the version of a device try the same
+// next one, twice. The one that was slower still sees that the device is not the one by which it
+// wrote.
+func TestBehindOneVersion(t *testing.T) {
+	b := newBehind(t)
+	ahead := b.options
+	ahead.Now = func() andon.Time { return realClock() + 3_600_000_000 }
+	b.sent(b.send(t.Context(), open(t, ahead), 1, "NORMAL"))
+	b.append(2, "NORMAL") // it learns that version
+	first, second := b.proxy.hold(t, "PutItem"), b.proxy.hold(t, "PutItem")
+	returned := b.sending(t.Context(), 9)
+	<-first.reached
+	b.sent(b.send(t.Context(), b.other, 3, "NORMAL"))
+	first.release()
+	<-second.reached
+	b.assign(b.other, "Liz")
+	second.release()
+	b.sent(<-returned)
+	b.wantOne(9)
+}
+
+// TestBehindAClientThatLeft: a write that has begun is not given up where its client leaves: done
+// later, it would put the entry back to what it was before the client sent it again.
+func TestBehindAClientThatLeft(t *testing.T) {
+	b := newBehind(t)
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	batch := b.proxy.hold(t, "BatchWriteItem")
+	returned := b.sending(ctx, 9)
+	<-batch.reached
+	leave()
+	sendAgain := func() {
+		b.assign(b.other, "Liz")
+		b.append(9, "NORMAL")
+	}
+	select {
+	case <-returned:
+		t.Error("the write was given up while it was under way")
+		sendAgain()
+		batch.release()
+	case <-time.After(100 * time.Millisecond): // the wait only lets a defect show
+		batch.release()
+		<-returned
+		sendAgain()
+	}
+	<-batch.done
+	b.wantOne(9)
+}
+
 // TestBehindAPurge: an entry is there that was sent after the purge, and an assignment is not whose
 // row landed after it.
 func TestBehindAPurge(t *testing.T) {
 	b := newBehind(t)
 	ctx, id := t.Context(), andon.DefaultTenant
 	b.assign(b.late, "Liz")
-	of, err := b.late.tenant(ctx, id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	of := mustTenant(t, b.late)
 	was, err := b.late.look(ctx, of, []andon.DeviceID{"d"})
 	if err != nil {
 		t.Fatal(err)
@@ -97,10 +228,7 @@ func TestBehindSeverities(t *testing.T) {
 	b.append(5, "WARNING2")
 	at := b.late.now()
 	b.late.Now = func() time.Time { return at } // what it knows stays new to it
-	_, err := b.late.tenant(ctx, id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustTenant(t, b.late)
 	record, err := b.other.Tenant(ctx, id)
 	if err != nil {
 		t.Fatal(err)

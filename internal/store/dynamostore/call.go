@@ -80,26 +80,26 @@ func one(c *types.ConsumedCapacity) consumption {
 	return consumption{*c}
 }
 
-// get reads one item as it is now; nil where there is none.
+// get reads one item; nil where there is none.
 func (s *Store) get(ctx context.Context, table string, key item) (is item, err error) {
-	began := s.now()
+	began, strong := s.now(), !isEventual(ctx)
 	err = s.call(ctx, "GetItem", table, func(ctx context.Context) (consumption, error) {
 		out, err := s.db.GetItem(ctx, &dynamodb.GetItemInput{
-			TableName: s.table(table), Key: key, ConsistentRead: aws.Bool(true),
+			TableName: s.table(table), Key: key, ConsistentRead: aws.Bool(strong),
 			ReturnConsumedCapacity: types.ReturnConsumedCapacityIndexes,
 		})
 		if err != nil {
 			return nil, err
 		}
 		is = out.Item
-		s.explain(ctx, step{operation: "GetItem", table: table, strong: true, began: began,
+		s.explain(ctx, step{operation: "GetItem", table: table, strong: strong, began: began,
 			rows: min(len(is), 1), scanned: min(len(is), 1), consumed: one(out.ConsumedCapacity)})
 		return one(out.ConsumedCapacity), nil
 	})
 	return is, err
 }
 
-// getAll reads items as they are now, in no order; those that are not there are left out. No key
+// getAll reads items, in no order; those that are not there are left out. No key
 // may stand twice.
 func (s *Store) getAll(ctx context.Context, table string, keys []item) (all []item, err error) {
 	chunks := slices.Collect(slices.Chunk(keys, batchGets))
@@ -113,7 +113,8 @@ func (s *Store) getAll(ctx context.Context, table string, keys []item) (all []it
 
 func (s *Store) getChunk(ctx context.Context, table string, keys []item) (all []item, err error) {
 	name := *s.table(table)
-	asked := types.KeysAndAttributes{ConsistentRead: aws.Bool(true)}
+	strong := !isEventual(ctx)
+	asked := types.KeysAndAttributes{ConsistentRead: aws.Bool(strong)}
 	for _, key := range keys {
 		asked.Keys = append(asked.Keys, key)
 	}
@@ -129,7 +130,7 @@ func (s *Store) getChunk(ctx context.Context, table string, keys []item) (all []
 				if err != nil {
 					return nil, err
 				}
-				s.explain(ctx, step{operation: "BatchGetItem", table: table, strong: true,
+				s.explain(ctx, step{operation: "BatchGetItem", table: table, strong: strong,
 					began: began, rows: len(out.Responses[name]), scanned: len(left[name].Keys),
 					consumed: out.ConsumedCapacity})
 				for _, i := range out.Responses[name] {
@@ -206,12 +207,26 @@ func (s *Store) writeChunk(ctx context.Context, all []write) (err error) {
 				left = out.UnprocessedItems
 				return out.ConsumedCapacity, nil
 			})
+		s.undone(left)
 		if err == nil && len(left) > 0 {
 			s.meter.unprocessed.Add(1)
 			err = s.pause(ctx, tries, "BatchWriteItem", table)
 		}
 	}
 	return err
+}
+
+// undone counts the entries and readings that the service left undone into what their devices need.
+func (s *Store) undone(left map[string][]types.WriteRequest) {
+	for _, name := range []string{tableLog, tableReadings} {
+		hash := map[string]string{tableLog: attrDevice, tableReadings: attrReadingOf}[name]
+		for _, r := range left[*s.table(name)] {
+			if r.PutRequest != nil {
+				is := item(r.PutRequest.Item)
+				s.rates.undone(is.text(hash), unitsOf(itemBytes(is)))
+			}
+		}
+	}
 }
 
 // condition is what must hold of the item that is there.

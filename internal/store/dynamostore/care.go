@@ -29,6 +29,7 @@ type care struct {
 	nowhere  bool // there is no service yet, so nothing is there
 	dryRun   bool
 	tell     func(statement string)
+	made     []string // tables that were not there
 }
 
 // Init makes the tables with their indexes, or what is missing of them, and may be repeated, also
@@ -57,7 +58,13 @@ func Init(ctx context.Context, o Options, s adapter.Setup, tell func(statement s
 			err = c.table(ctx, t)
 		}
 	}
-	return err
+	if err != nil || o.Layout == layoutReference {
+		return err
+	}
+	if err := c.list(ctx, o, s.RemoveIndexes); err != nil {
+		return err
+	}
+	return c.spare(ctx, o, s.RemoveIndexes)
 }
 
 // Init is of adapter.Initer.
@@ -122,6 +129,7 @@ func (c *care) table(ctx context.Context, t table) error {
 		return err
 	}
 	if is == nil {
+		c.made = append(c.made, name)
 		in := c.create(name, t)
 		err = c.do("dynamodb create-table", name, in, func() error {
 			_, err := c.db.CreateTable(ctx, in)

@@ -87,8 +87,8 @@ func commands(t *testing.T, told []string) (all []string) {
 	return all
 }
 
-// TestInit makes tables with all that belongs to them, and what is missing of them.
-func TestInit(t *testing.T) {
+// TestSerialInit makes tables with all that belongs to them, and what is missing of them.
+func TestSerialInit(t *testing.T) {
 	ct := newCareTest(t, enginetest.Moto(t))
 	ct.Capacity.Mode, ct.Capacity.Read, ct.Capacity.Write = provisioned, Units{5, 100}, Units{7, 70}
 	if err := ct.verify(); andon.KindOf(err) != andon.Unavailable ||
@@ -173,8 +173,8 @@ func (ct careTest) dropIndex(table, index string) {
 	}
 }
 
-// TestInitWithout makes tables on an engine that knows neither TTL nor auto scaling.
-func TestInitWithout(t *testing.T) {
+// TestSerialInitWithout makes tables on an engine that knows neither TTL nor auto scaling.
+func TestSerialInitWithout(t *testing.T) {
 	ct := newCareTest(t, enginetest.DynamoDB(t))
 	for _, mode := range []string{onDemand, provisioned} {
 		ct.Capacity.Mode = mode
@@ -214,8 +214,8 @@ func TestInitNowhere(t *testing.T) {
 	}
 }
 
-// TestOtherTables: a table of the name that is not Andon's is not used.
-func TestOtherTables(t *testing.T) {
+// TestSerialOtherTables: a table of the name that is not Andon's is not used.
+func TestSerialOtherTables(t *testing.T) {
 	ct := newCareTest(t, enginetest.DynamoDB(t))
 	remake := func(change func(*dynamodb.CreateTableInput)) {
 		t.Helper()

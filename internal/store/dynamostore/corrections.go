@@ -156,18 +156,27 @@ func (s *Store) deleteAll(ctx context.Context, q question) error {
 	q.page = pageItems
 	var behind item
 	for {
-		found, next, err := s.ask(ctx, q, behind)
-		if err != nil {
-			return err
-		}
-		all := make([]write, len(found))
-		for n, i := range found {
-			key := item{q.key.hash: i[q.key.hash], q.key.sort: i[q.key.sort]}
-			all[n] = write{table: q.table, remove: key}
-		}
-		if err := s.writeAll(ctx, all); err != nil || next == nil {
+		_, next, err := s.deletePage(ctx, q, behind)
+		if err != nil || next == nil {
 			return err
 		}
 		behind = next
 	}
+}
+
+// deletePage deletes one page of what a question finds, from behind a key, and returns how many
+// items that were; next is the key to go on behind, nil at the end.
+func (s *Store) deletePage(
+	ctx context.Context, q question, behind item,
+) (n int, next item, err error) {
+	found, next, err := s.ask(ctx, q, behind)
+	if err != nil {
+		return 0, nil, err
+	}
+	all := make([]write, len(found))
+	for n, i := range found {
+		key := item{q.key.hash: i[q.key.hash], q.key.sort: i[q.key.sort]}
+		all[n] = write{table: q.table, remove: key}
+	}
+	return len(all), next, s.writeAll(ctx, all)
 }

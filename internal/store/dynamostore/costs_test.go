@@ -20,6 +20,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/enginetest"
+	"github.com/andonhq/andon/internal/store/adapter"
 )
 
 // page is the page of the store, which has what these tests measure.
@@ -229,4 +230,86 @@ func TestCosts(t *testing.T) {
 			t.Errorf("docs/stores/dynamodb.md lacks the row that was measured:\n%s", row)
 		}
 	}
+}
+
+// TestReadingCosts measures what questions about readings cost, by the table and by the optional
+// indexes, as the page of the store has it.
+func TestReadingCosts(t *testing.T) {
+	o := newTables(t)
+	o.Prefix, o.Shards = o.Prefix+"idx_", "1"
+	indexed(projectsMetrics)(&o)
+	if err := Init(t.Context(), o, adapter.Setup{}, func(string) {}); err != nil {
+		t.Fatal(err)
+	}
+	ct := costTest{t, open(t, o)}
+	var sent []andon.Reading
+	var ids []andon.DeviceID
+	for d := range 50 {
+		ids = append(ids, andon.DeviceID(fmt.Sprintf("press-%03d", d)))
+		for n := range 2 {
+			sent = append(sent, reading(ids[d], n,
+				andon.Metric{Name: "humidity", Value: 40.5},
+				andon.Metric{Name: "temperature", Value: 21.25}))
+		}
+	}
+	measure(t, ct.s, sent...)
+	latest := func(as andon.Consistency, of int) float64 {
+		return ct.asked(as, func(ctx context.Context) error {
+			_, err := ct.s.LatestReadings(ctx, andon.DefaultTenant, ids[:of], 0)
+			return err
+		})
+	}
+	metric := func(as andon.Consistency) float64 {
+		q := andon.MetricQuery{Metric: "temperature", Limit: 100,
+			Span: andon.Span{From: minute(1)}}
+		return ct.asked(as, func(ctx context.Context) error {
+			if n := len(listOf(t, ct.s.MetricReadings(ctx, andon.DefaultTenant, q))); n != 50 {
+				t.Errorf("there are %d readings, want 50", n)
+			}
+			return nil
+		})
+	}
+	without := func(ask func(andon.Consistency) float64) float64 {
+		set := &ct.s.options
+		latest, metric := set.LatestIndex, set.MetricIndex
+		defer func() { set.LatestIndex, set.MetricIndex = latest, metric }()
+		set.LatestIndex, set.MetricIndex = projectsNone, nil
+		return ask(andon.Eventual)
+	}
+	for _, c := range []struct {
+		what string
+		ask  func(andon.Consistency) float64
+	}{
+		{"the newest reading of a device", func(as andon.Consistency) float64 {
+			return latest(as, 1)
+		}},
+		{"the newest readings of 50 devices", func(as andon.Consistency) float64 {
+			return latest(as, 50)
+		}},
+		{"a metric of 50 devices, one reading of each", metric},
+	} {
+		row := fmt.Sprintf("| %s | %s | %s | %s |", c.what, units(c.ask(andon.Strong)),
+			units(without(c.ask)), units(c.ask(andon.Eventual)))
+		t.Log(row)
+		if !strings.Contains(page(t), row) {
+			t.Errorf("docs/stores/dynamodb.md lacks the row that was measured:\n%s", row)
+		}
+	}
+}
+
+// asked are the read units of a question, without those of the tenant's record.
+func (ct costTest) asked(as andon.Consistency, ask func(context.Context) error) float64 {
+	ct.Helper()
+	ctx, plan := andon.WithPlan(andon.WithConsistency(ct.Context(), as))
+	if _, err := ct.s.tenant(ct.Context(), andon.DefaultTenant); err != nil {
+		ct.Fatal(err)
+	}
+	if err := ask(ctx); err != nil {
+		ct.Fatal(err)
+	}
+	sum := 0.0
+	for _, step := range plan.Steps() {
+		sum += step.Units
+	}
+	return sum
 }

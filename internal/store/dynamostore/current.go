@@ -3,6 +3,7 @@ package dynamostore
 import (
 	"context"
 	"iter"
+	"strconv"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
@@ -13,6 +14,7 @@ import (
 func (s *Store) Device(
 	ctx context.Context, tenant andon.TenantID, id andon.DeviceID,
 ) (andon.Device, error) {
+	ctx = s.asked(ctx)
 	t, err := s.tenant(ctx, tenant)
 	if err != nil {
 		return andon.Device{}, err
@@ -41,6 +43,10 @@ func (s *Store) contents(
 		places = append(places, s.places(t, d, ref)...)
 	}
 	found, err := s.eventsAt(ctx, t, places)
+	if err == nil && isEventual(ctx) && len(found) < len(all) {
+		// The device is of after an entry that this read does not know yet.
+		found, err = s.eventsAt(strongly(ctx), t, places)
+	}
 	for _, e := range found {
 		is := &shown[at[e.Device]]
 		is.Message, is.Attributes = e.Message, e.Attributes
@@ -48,14 +54,17 @@ func (s *Store) contents(
 	return err
 }
 
-// Devices is of andon.Current. Devices are found through indexes, in the order of their ids, and
-// each is held against its item.
+// Devices is of andon.Current. Devices are found through indexes, and each is held against its item.
 func (s *Store) Devices(
 	ctx context.Context, id andon.TenantID, q andon.DeviceQuery,
 ) iter.Seq2[andon.Device, error] {
+	ctx = s.asked(ctx)
 	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Device) bool) error {
-		if err := shared.OnlyByDevice("dynamodb", &q); err != nil {
+		if err := byIndex(ctx, "lists of devices"); err != nil {
 			return err
+		}
+		if q.Sort != andon.ByDevice && q.Kind == andon.ShownDevices {
+			return s.sorted(ctx, t, &q, yield)
 		}
 		found, err := s.candidates(ctx, t, &q)
 		if err != nil {
@@ -72,14 +81,24 @@ func (s *Store) Devices(
 func (s *Store) listed(
 	ctx context.Context, t *tenant, ids []andon.DeviceID, q *andon.DeviceQuery,
 ) (shown []andon.Device, err error) {
+	of, shown, err := s.admitted(ctx, t, ids, q)
+	if err == nil && q.Kind == andon.ShownDevices {
+		err = s.contents(ctx, t, of, shown)
+	}
+	return shown, err
+}
+
+// admitted is listed without what stays with the newest entries.
+func (s *Store) admitted(
+	ctx context.Context, t *tenant, ids []andon.DeviceID, q *andon.DeviceQuery,
+) (of []*device, shown []andon.Device, err error) {
 	all, err := s.look(ctx, t, ids)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var of []*device
 	for _, d := range all {
 		if err := s.present(ctx, t, d); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		is, in := d.List(q.Kind, t.Record.States)
 		if q.Kind == andon.MeasuringDevices && d.Time == 0 && d.Retired == 0 {
@@ -87,16 +106,13 @@ func (s *Store) listed(
 			in = is.Time != 0
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if in && q.Admits(&is) {
 			of, shown = append(of, d), append(shown, is)
 		}
 	}
-	if q.Kind == andon.ShownDevices {
-		err = s.contents(ctx, t, of, shown)
-	}
-	return shown, err
+	return of, shown, nil
 }
 
 // candidates are the devices that a query may select, in order, each once, by the index with the
@@ -104,21 +120,12 @@ func (s *Store) listed(
 func (s *Store) candidates(
 	ctx context.Context, t *tenant, q *andon.DeviceQuery,
 ) (*shared.Merge[andon.DeviceID], error) {
-	list := func(names ...string) (all []question) {
-		for n := range buckets {
-			part := join(t.Key, append(names, string(rune('0'+n)))...)
-			all = append(all, question{
-				index: indexList, key: keys{attrList, attrID}, partition: part,
-			})
-		}
-		return all
-	}
 	var all []question
 	switch {
 	case q.Kind == andon.RetiredDevices:
-		all = list(listRetired)
+		all = listQuestions(t, listRetired)
 	case q.Kind != andon.ShownDevices:
-		all = list(listSilent)
+		all = listQuestions(t, listSilent)
 	case q.EscalatedTo != "":
 		all = []question{{index: indexEscalated, key: keys{attrEscalated, attrID},
 			partition: join(t.Key, string(q.EscalatedTo))}}
@@ -132,11 +139,22 @@ func (s *Store) candidates(
 		}
 		for _, state := range seen {
 			if q.States.Match(state) {
-				all = append(all, list(listState, string(state))...)
+				all = append(all, listQuestions(t, listState, string(state))...)
 			}
 		}
 	}
 	return s.ids(all, q), nil
+}
+
+// listQuestions ask for a list of devices, bucket by bucket.
+func listQuestions(t *tenant, names ...string) (all []question) {
+	for n := range buckets {
+		part := join(t.Key, append(names[:len(names):len(names)], strconv.Itoa(n))...)
+		all = append(all, question{
+			index: indexList, key: keys{attrList, attrID}, partition: part,
+		})
+	}
+	return all
 }
 
 // ids are the devices of indexes, from where the page begins.
@@ -164,6 +182,10 @@ func (s *Store) Counts(
 	if err != nil {
 		return nil, err
 	}
+	if andon.ConsistencyOf(ctx) == andon.Strong {
+		return nil, andon.Errorf(andon.Unsupported, "what other processes wrote is counted up to "+
+			"%s later (dynamodb.recount): ask without consistency=strong", s.options.Recount)
+	}
 	if err := s.counts.Await(ctx); err != nil {
 		return nil, err
 	}
@@ -174,6 +196,7 @@ func (s *Store) Counts(
 func (s *Store) Names(
 	ctx context.Context, id andon.TenantID, q andon.NameQuery,
 ) iter.Seq2[andon.NameCount, error] {
+	ctx = s.asked(ctx)
 	return listIn(ctx, s, id, func(t *tenant, yield func(andon.NameCount) bool) error {
 		ask := s.record(namesKey(t, q.Of))
 		ask.order, ask.from, ask.page = andon.Asc, q.After, q.Limit+1

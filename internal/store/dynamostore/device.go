@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"strconv"
@@ -266,7 +267,12 @@ func (s *Store) putDevice(ctx context.Context, t *tenant, was int64, d *device) 
 	if was != 0 {
 		c = isStill(attrVersion, was)
 	}
-	return s.swap(ctx, tableDevices, devicesKey(t.Key, d.ID), i, c)
+	err = s.swap(ctx, tableDevices, devicesKey(t.Key, d.ID), i, c)
+	if andon.KindOf(err) == andon.Invalid {
+		err = fmt.Errorf("device %q, whose item names the %d states that it has had: %w", d.ID,
+			len(d.States), err)
+	}
+	return err
 }
 
 // errFormer says that another process goes by later severities than this one knows of.

@@ -35,7 +35,9 @@ func (*Engine) Place() adapter.Place { return adapter.Elsewhere }
 // Settings is of adapter.Engine.
 func (e *Engine) Settings() config.Group {
 	g := config.Group{Name: e.Name(), Check: func(c *config.Check) { c.Pair("key", "secret") }}
-	for _, part := range [][]config.Setting{e.ofService(), e.ofWork(), e.Capacity.settings()} {
+	for _, part := range [][]config.Setting{
+		e.ofService(), e.ofWork(), e.ofIndexes(), e.Capacity.settings(),
+	} {
 		g.Settings = append(g.Settings, part...)
 	}
 	return g
@@ -66,8 +68,11 @@ func (e *Engine) ofWork() []config.Setting {
 	return []config.Setting{
 		{Key: "shards", Value: config.Text(&e.Shards).That(e.checkShards),
 			Help: "partitions of a device: a power of two, or auto for as many as its rate needs"},
-		{Key: "readings", Value: config.Choice(&e.Readings, "strong", "eventual"),
-			Help: "consistency of reads of readings; eventual ones cost half"},
+		{Key: "consistency", Value: config.Choice(&e.Consistency, strong, eventual),
+			Help: "consistency of reads for answers, unless a request chooses with " +
+				"?consistency=; eventual ones cost half and may be a moment behind"},
+		{Key: "readings", Value: config.Choice(&e.Readings, strong, eventual),
+			Help: "the same for readings alone"},
 		{Key: "retention", Value: config.Text(&e.retention).That(e.checkRetention),
 			Help: "how long the service keeps entries; a tenant may keep them shorter, not longer"},
 		{Key: "readings_retention", Value: config.Text(&e.readings).That(e.checkRetention),
@@ -77,6 +82,8 @@ func (e *Engine) ofWork() []config.Setting {
 		{Key: "in_flight", Value: config.Count(&e.InFlight), Help: "most calls under way at once"},
 		{Key: "recount", Value: config.Span(&e.Recount, time.Second),
 			Help: "how often the devices of each state are counted again"},
+		{Key: "sweep_rate", Value: config.Count(&e.SweepRate),
+			Help: "most items a second that andon sweep deletes"},
 	}
 }
 

@@ -3,6 +3,7 @@ package dynamostore
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
@@ -25,6 +26,10 @@ func failure(doing, table string, err error) error {
 		return err
 	case errors.As(err, new(*types.ConditionalCheckFailedException)):
 		return errRaced
+	case errors.As(err, &api) && strings.Contains(api.ErrorMessage(), "maximum allowed size"):
+		return andon.Errorf(andon.Invalid, "%s %s: the item would be larger than the 400 KB that "+
+			"DynamoDB takes: shorten what is sent, or what other programs keep in this item",
+			doing, table)
 	case errors.As(err, &api):
 		kind, words := meaning(api.ErrorCode())
 		return andon.Errorf(kind, "%s %s: %s: %s", doing, table, words, api.ErrorMessage())

@@ -225,6 +225,7 @@ func (s *Store) addRecord(
 func (s *Store) EscalatedEntries(
 	ctx context.Context, owner andon.TenantID, id andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Entry, error] {
+	ctx = s.asked(ctx)
 	return listOfDevice(ctx, s, owner, id, func(
 		t *tenant, d *device, yield func(andon.Entry) bool,
 	) error {

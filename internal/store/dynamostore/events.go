@@ -161,6 +161,7 @@ func distinct(found []event, states *andon.StateSet, o andon.Order) []event {
 func (s *Store) DeviceEvents(
 	ctx context.Context, owner andon.TenantID, id andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
+	ctx = s.asked(ctx)
 	return listOfDevice(ctx, s, owner, id, func(
 		t *tenant, d *device, yield func(andon.Event) bool,
 	) error {
@@ -299,6 +300,7 @@ func (c *completing) learn(ctx context.Context, piece []event) error {
 func (s *Store) Entry(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, at andon.Time, state andon.State,
 ) (andon.Entry, error) {
+	ctx = s.asked(ctx)
 	t, d, err := s.find(ctx, id, device)
 	if err != nil {
 		return andon.Entry{}, err

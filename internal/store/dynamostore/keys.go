@@ -27,6 +27,7 @@ import (
 //	Records          assignment#<d>                  <from>                    a former one
 //	Records          retirement#<d>                  <at>                      a former one
 //	Records          withdrawal#<d>                  <state>#<time>            a withdrawal
+//	Records          index                           MetricGSI                 the listed metrics
 //
 // In GSI1 the partition is <tenant>#<operator>, in GSI2 and BySupervisor <tenant>#<supervisor>, in
 // ByOperator <tenant>#<operator>. A list is <tenant>#state#<state>#<n>, <tenant>#retired#<n> or
@@ -87,8 +88,11 @@ func shardKey(key string, shard int) string {
 	if shard == 0 {
 		return key
 	}
-	return fmt.Sprintf("%s#shard%02d", key, shard)
+	return fmt.Sprintf("%s%s%02d", key, shardMark, shard)
 }
+
+// shardMark begins what stands behind <d>. No name has it, since # is escaped.
+const shardMark = "#shard"
 
 // shardOf says which of n shards, a power of two, something of a device is in. It is in one of them
 // for each smaller n, too: those are all places where an item can be that was written before the

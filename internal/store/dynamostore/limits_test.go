@@ -91,7 +91,7 @@ func (p *proxy) limited(w http.ResponseWriter, c call) {
 	}
 }
 
-// limitedWrite does one write, and charges what the imitation says that it cost.
+// limitedWrite does one write within the limits of its keys.
 func (p *proxy) limitedWrite(w http.ResponseWriter, c call) {
 	table, _ := c.body["TableName"].(string)
 	s, err := p.schemaOf(c, table)
@@ -103,7 +103,12 @@ func (p *proxy) limitedWrite(w http.ResponseWriter, c call) {
 		p.pass(w, c)
 		return
 	}
-	uses := s.uses(table, item)
+	p.charged(w, c, s.uses(table, item))
+}
+
+// charged does a call where all keys that it uses have something left, and charges them what the
+// imitation says that it cost.
+func (p *proxy) charged(w http.ResponseWriter, c call, uses []keyUse) {
 	for _, k := range uses {
 		if !p.limits.admits(k) {
 			throttleKey(p, w, c)
@@ -230,7 +235,7 @@ func sizeOf(value any) (bytes int) {
 	return bytes
 }
 
-// limitedRead does a read where its key has something left, and charges what it cost.
+// limitedRead does a read within the limits of its key.
 func (p *proxy) limitedRead(w http.ResponseWriter, c call) {
 	table, _ := c.body["TableName"].(string)
 	s, err := p.schemaOf(c, table)
@@ -250,22 +255,5 @@ func (p *proxy) limitedRead(w http.ResponseWriter, c call) {
 		}
 		k.key = hashOf(c, of.hash)
 	}
-	if !p.limits.admits(k) {
-		throttleKey(p, w, c)
-		return
-	}
-	asked, _ := c.body["ReturnConsumedCapacity"].(string)
-	c.body = maps.Clone(c.body)
-	c.body["ReturnConsumedCapacity"] = "INDEXES"
-	status, answer, err := p.ask(c)
-	if err != nil {
-		serverError(p, w, c)
-		return
-	}
-	used, _ := answer["ConsumedCapacity"].(map[string]any)
-	p.limits.charge(k, consumed(used, k.index))
-	if asked == "" || asked == "NONE" {
-		delete(answer, "ConsumedCapacity")
-	}
-	reply(w, status, answer)
+	p.charged(w, c, []keyUse{k})
 }

@@ -20,6 +20,7 @@ type meter struct {
 	mu       sync.Mutex
 	consumed map[consumer]float64
 	failed   map[string]int64 // calls, by what went wrong
+	attempts map[string]int64 // the same, of each attempt of a call
 }
 
 // consumer is an operation on a table, or on an index of it.
@@ -50,16 +51,36 @@ func (m *meter) note(operation string, all []types.ConsumedCapacity, err error) 
 			m.consumed[consumer{operation, table, index}] += aws.ToFloat64(of.CapacityUnits)
 		}
 	}
+	if what := failing(err); what != "" {
+		m.failed[what]++
+	}
+}
+
+// attempt counts one that failed, whether it is repeated or not.
+func (m *meter) attempt(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.attempts == nil {
+		m.attempts = map[string]int64{}
+	}
+	if what := failing(err); what != "" {
+		m.attempts[what]++
+	}
+}
+
+// failing says in which of the ways an error failed; "" is in none.
+func failing(err error) string {
 	var api smithy.APIError
 	if !errors.As(err, &api) {
-		return
+		return ""
 	}
 	switch code := api.ErrorCode(); {
 	case strings.Contains(code, "Throttl"), strings.Contains(code, "ThroughputExceeded"):
-		m.failed[failedThrottled]++
+		return failedThrottled
 	case api.ErrorFault() == smithy.FaultServer:
-		m.failed[failedSystem]++
+		return failedSystem
 	}
+	return ""
 }
 
 var _ wrap.Figured = (*Store)(nil)
@@ -75,6 +96,10 @@ func (s *Store) Figures(tell func(name, help string, value float64, labels ...st
 		float64(m.failed[failedThrottled]))
 	tell("system_errors_total", "Calls that failed within DynamoDB, after all repetitions.",
 		float64(m.failed[failedSystem]))
+	for _, what := range []string{failedThrottled, failedSystem} {
+		tell("attempts_failed_total", "Attempts that DynamoDB throttled, or that failed within "+
+			"it, before they were repeated.", float64(m.attempts[what]), "reason", what)
+	}
 	for of, units := range m.consumed {
 		tell("consumed_units_total", "Capacity units that calls consumed, on a table or an index.",
 			units, "operation", of.operation, "table", of.table, "index", of.index)

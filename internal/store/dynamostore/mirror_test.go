@@ -6,8 +6,9 @@ import (
 	"sync"
 )
 
-// mirror lets indexes lag. It keeps a second table beside each, which gets the changes when the
-// test says so; a Query of an index is answered from there. So a lag does not depend on a clock.
+// mirror lets indexes lag, and eventual reads. It keeps a second table beside each, which gets the
+// changes when the test says so; a Query of an index and each read that is not strong are answered
+// from there. So a lag does not depend on a clock.
 type mirror struct {
 	p *proxy
 
@@ -37,11 +38,13 @@ func (m *mirror) serve(w http.ResponseWriter, c call) bool {
 	case "CreateTable", "DeleteTable":
 		_, _, _ = m.p.ask(as(c, mirrored(table))) // the table itself says what is wrong
 		return false
-	case "Query", "Scan":
-		if c.body["IndexName"] == nil {
+	case "Query", "Scan", "GetItem":
+		if c.body["ConsistentRead"] == true {
 			return false
 		}
 		m.p.pass(w, as(c, mirrored(table)))
+	case "BatchGetItem":
+		return m.serveBatch(w, c)
 	case "PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem":
 		m.mu.Lock()
 		defer m.mu.Unlock()
@@ -56,6 +59,28 @@ func (m *mirror) serve(w http.ResponseWriter, c call) bool {
 		reply(w, status, answer)
 	default:
 		return false
+	}
+	return true
+}
+
+// serveBatch answers a BatchGetItem of one table that is not strong. What is found is named by the
+// table that was asked for.
+func (m *mirror) serveBatch(w http.ResponseWriter, c call) bool {
+	for table, of := range c.body["RequestItems"].(map[string]any) {
+		if of.(map[string]any)["ConsistentRead"] == true {
+			return false
+		}
+		c.body = maps.Clone(c.body)
+		c.body["RequestItems"] = map[string]any{mirrored(table): of}
+		status, answer, err := m.p.ask(c)
+		if err != nil {
+			serverError(m.p, w, c)
+			return true
+		}
+		if found, ok := answer["Responses"].(map[string]any); ok {
+			answer["Responses"] = map[string]any{table: found[mirrored(table)]}
+		}
+		reply(w, status, answer)
 	}
 	return true
 }

@@ -31,8 +31,14 @@ type Options struct {
 
 	// Shards is how many partitions a device has: a power of two, or "auto", by its measured rate.
 	Shards string
-	// Readings is the consistency of reads of readings: "strong" or "eventual".
-	Readings string
+	// Consistency is that of reads for answers, unless their request chooses: "strong" or
+	// "eventual". Readings is that of readings, which are eventual where either is.
+	Consistency, Readings string
+	// LatestIndex, MetricIndex and MetricProjection are the optional indexes of readings.
+	LatestIndex      string
+	MetricIndex      []string
+	MetricProjection string
+
 	// Retention and ReadingsRetention are after how long the service deletes entries and readings.
 	// A tenant may keep them for a shorter time, not longer.
 	Retention, ReadingsRetention andon.Retention
@@ -41,7 +47,10 @@ type Options struct {
 	InFlight int           // calls under way at once
 	// Recount is how often the devices of each state are counted again.
 	Recount time.Duration
+	// SweepRate is how many items a second a sweep deletes at most.
+	SweepRate int
 
+	sweepPage  int32         // devices that are swept before it is written down
 	purgeAfter time.Duration // how long after its deletion a tenant's rows are deleted
 }
 
@@ -49,11 +58,13 @@ type Options struct {
 func defaults() Options {
 	return Options{
 		Log:    slog.New(slog.DiscardHandler),
-		Prefix: "andon-", Shards: autoShards, Readings: "strong",
+		Prefix: "andon-", Shards: autoShards, Consistency: strong, Readings: strong,
+		LatestIndex: projectsNone, MetricProjection: projectsMetrics,
 		Capacity: defaultCapacity(),
 		Layout:   layoutAndon, Table: tableLog,
 		Retention: andon.Forever, ReadingsRetention: andon.Retention(30 * 24 * 3600 * 1e6),
 		Timeout: 10 * time.Second, InFlight: 256, Recount: 10 * time.Minute,
+		SweepRate: 500, sweepPage: 100,
 		purgeAfter: 2 * shared.TenantAge,
 	}
 }
@@ -65,10 +76,15 @@ func (o Options) withDefaults() Options {
 	o.Layout = cmp.Or(o.Layout, d.Layout)
 	o.Table = cmp.Or(o.Table, d.Table)
 	o.Shards = cmp.Or(o.Shards, d.Shards)
+	o.Consistency = cmp.Or(o.Consistency, d.Consistency)
 	o.Readings = cmp.Or(o.Readings, d.Readings)
+	o.LatestIndex = cmp.Or(o.LatestIndex, d.LatestIndex)
+	o.MetricProjection = cmp.Or(o.MetricProjection, d.MetricProjection)
 	o.Timeout = cmp.Or(o.Timeout, d.Timeout)
 	o.InFlight = cmp.Or(o.InFlight, d.InFlight)
 	o.Recount = cmp.Or(o.Recount, d.Recount)
+	o.SweepRate = cmp.Or(o.SweepRate, d.SweepRate)
+	o.sweepPage = cmp.Or(o.sweepPage, d.sweepPage)
 	o.purgeAfter = cmp.Or(o.purgeAfter, d.purgeAfter)
 	return o
 }
@@ -84,9 +100,20 @@ func (o Options) tables() []table {
 	if o.Layout == layoutReference {
 		return []table{referenceTable(o.Table)}
 	}
-	all := tablesOf()
+	all := o.ownTables()
 	for i := range all {
 		all[i].name = o.Prefix + all[i].name
+	}
+	return all
+}
+
+// ownTables are those of the layout andon, without the prefix.
+func (o Options) ownTables() []table {
+	all := tablesOf()
+	for i := range all {
+		if all[i].name == tableReadings {
+			all[i].indexes = o.readingIndexes()
+		}
 	}
 	return all
 }

@@ -13,9 +13,10 @@ import (
 func (s *Store) OperatorEvents(
 	ctx context.Context, id andon.TenantID, operator andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
+	ctx = s.asked(ctx)
 	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Event) bool) error {
-		if q.Span.Empty() {
-			return nil
+		if err := byIndex(ctx, "the entries of an operator"); err != nil || q.Span.Empty() {
+			return err
 		}
 		span := q.Rest()
 		ask := question{
@@ -86,9 +87,10 @@ func (s *Store) recheck(ctx context.Context, c *completing, piece []event) ([]ev
 func (s *Store) SupervisorEvents(
 	ctx context.Context, id andon.TenantID, supervisor andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
+	ctx = s.asked(ctx)
 	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Event) bool) error {
-		if q.Span.Empty() {
-			return nil
+		if err := byIndex(ctx, "the entries of a supervisor"); err != nil || q.Span.Empty() {
+			return err
 		}
 		seen, err := s.seenStates(ctx, t.Key)
 		if err != nil {

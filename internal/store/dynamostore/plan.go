@@ -24,13 +24,13 @@ var _ adapter.Planned = (*Engine)(nil)
 
 // Layouts is of adapter.Planned: the items are made by the code that writes them.
 func (e *Engine) Layouts(s plan.Sample) ([]plan.Layout, error) {
-	own, err := planOwn(s)
+	own, err := e.planOwn(s)
 	if err != nil {
 		return nil, err
 	}
 	reference := planReference(s)
 	for m, tables := range map[*plan.Metered][]table{
-		own: tablesOf(), reference: {referenceTable(tableLog)},
+		own: e.ownTables(), reference: {referenceTable(tableLog)},
 	} {
 		m.LeastWrite, m.LeastRead = float64(e.Capacity.Write.Min), float64(e.Capacity.Read.Min)
 		m.Places = placesOf(tables)
@@ -70,7 +70,7 @@ func metered(writes ...[]plan.ItemWrite) *plan.Metered {
 }
 
 // planOwn is the layout andon.
-func planOwn(s plan.Sample) (*plan.Metered, error) {
+func (e *Engine) planOwn(s plan.Sample) (*plan.Metered, error) {
 	t := &tenant{
 		Key: tenantKey(andon.DefaultTenant, 0), Record: andon.NewTenant(andon.DefaultTenant),
 	}
@@ -81,9 +81,9 @@ func planOwn(s plan.Sample) (*plan.Metered, error) {
 		return nil, err
 	}
 	stamp := int64(s.Events[0].Time)
-	e := event{Event: s.Events[0], delivery: stamp}
-	entry := e.item(t, d, 1, expiry(s.Retention))
-	all := tablesOf()
+	first := event{Event: s.Events[0], delivery: stamp}
+	entry := first.item(t, d, 1, expiry(s.Retention))
+	all := e.ownTables()
 	tableOf := func(name string) *table {
 		for i := range all {
 			if all[i].name == name {
@@ -101,8 +101,10 @@ func planOwn(s plan.Sample) (*plan.Metered, error) {
 	)
 	var reading item
 	if len(s.Reading.Metrics) > 0 {
-		r := message{s.Reading, stamp}
-		reading = r.item(t, d, 1, expiry(s.ReadingsRetention))
+		o := e.Options
+		o.ReadingsRetention = s.ReadingsRetention
+		r := message{Reading: s.Reading, delivery: stamp}
+		reading = r.item(t, d, 1, &o)
 		m.Writes = append(m.Writes, readings.writes(plan.PerReading, nil, reading, kept)...)
 		m.Writes = append(m.Writes,
 			devices.writes(plan.PerReading, shown[1], shown[1], replaced)...)

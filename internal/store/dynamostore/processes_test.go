@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -196,7 +198,7 @@ func (c *crowd) folded(s *Store) {
 func TestAssignMeanwhile(t *testing.T) {
 	c := newCrowd(t)
 	ctx, id := t.Context(), andon.DefaultTenant
-	c.write(8, func(r *rand.Rand, s *Store, device andon.DeviceID) error {
+	c.write(4, func(r *rand.Rand, s *Store, device andon.DeviceID) error {
 		if r.IntN(3) > 0 {
 			return c.append(r, s, c.events(r, device, false))
 		}
@@ -269,67 +271,174 @@ func TestPurgeMeanwhile(t *testing.T) {
 	c.folded(c.stores[1])
 }
 
-// TestGrowth: one process writes to a device with ever more partitions, another lags behind, and
-// some entries are delivered again: each is there once, in order, on pages across the growth.
+// growth is one hot device that two processes write to side by side, behind the limits of the
+// service at a part of its speed. Time goes on with each batch, as if entries came at 5,000 a
+// second, or the same part of it.
+type growth struct {
+	*testing.T
+	growing, stale *Store // one gives the device partitions by its rate; one knows of one only
+	passed         *atomic.Int64
+	at             andon.Time
+	sent           int // entries
+	pages          []andon.Event
+}
+
+const (
+	growthSpeed = 40 // times slower than the service
+	growthBatch = 25 // entries of a request
+	growthPage  = 30 // entries of a page
+)
+
+func newGrowth(t *testing.T, shards string) *growth {
+	t.Helper()
+	p, o := behindProxy(t)
+	g := &growth{T: t, passed: new(atomic.Int64), at: minute(0)}
+	p.limits = documented(1. / growthSpeed)
+	p.limits.burst = time.Second
+	p.limits.now = func() time.Time { return time.Unix(1000, g.passed.Load()) }
+	p.tick = func(target string) {
+		if strings.HasSuffix(target, "BatchWriteItem") {
+			g.passed.Add(int64(growthSpeed * growthBatch * time.Second / 5000))
+		}
+	}
+	begun := realClock()
+	o.Now = func() andon.Time { return begun + andon.Time(g.passed.Load()/1000) }
+	o.Shards = shards
+	g.growing = open(t, o)
+	g.growing.rates.ofShard /= growthSpeed
+	o.Shards = "1"
+	g.stale = open(t, o)
+	return g
+}
+
+// entries are those of a request, which is the same each time that it is sent.
+func (g *growth) entries(request int) (all []andon.Event) {
+	for n := request * growthBatch; n < (request+1)*growthBatch; n++ {
+		all = append(all, andon.Event{Device: "hot", Time: g.at + andon.Time(n), State: "NORMAL"})
+	}
+	return all
+}
+
+// send sends three requests by the process that grows, beside them one by the other, and at times
+// an earlier one again.
+func (g *growth) send() {
+	g.Helper()
+	next := g.sent / growthBatch
+	var both sync.WaitGroup
+	both.Go(func() {
+		for n := range 3 {
+			sendUntil(g.T, g.growing, g.entries(next+n))
+		}
+	})
+	both.Go(func() {
+		sendUntil(g.T, g.stale, g.entries(next+3))
+		if next%8 == 0 {
+			sendUntil(g.T, g.stale, g.entries(next/2))
+		}
+	})
+	both.Wait()
+	g.sent += 4 * growthBatch
+}
+
+// undone is how many batches of the process that grows were throttled, in whole or in part.
+func (g *growth) undone() int64 { return g.growing.meter.unprocessed.Load() }
+
+// page reads the next page of the log, as a reader does who began before the device grew.
+func (g *growth) page(by *Store) {
+	g.Helper()
+	q := andon.EventQuery{Order: andon.Asc, Limit: growthPage}
+	if len(g.pages) > 0 {
+		after := g.pages[len(g.pages)-1].Key(andon.DefaultStates())
+		q.After = &after
+	}
+	g.passed.Add(int64(time.Second)) // reads have their limits, too
+	g.pages = append(g.pages,
+		listOf(g.T, by.DeviceEvents(g.Context(), andon.DefaultTenant, "hot", q))...)
+}
+
+func (g *growth) shards() int {
+	g.Helper()
+	d, err := g.stale.lookAt(g.Context(), mustTenant(g.T, g.stale), "hot")
+	if err != nil {
+		g.Fatal(err)
+	}
+	return d.shards()
+}
+
+// TestHotKey: one device at 5,000 entries a second stalls in one partition.
+func TestHotKey(t *testing.T) {
+	g := newGrowth(t, "1")
+	g.send()
+	g.send()
+	if g.undone() < 6 || g.shards() != 1 {
+		t.Errorf("of 6 batches to one partition %d were throttled, want each; there are %d "+
+			"partitions", g.undone(), g.shards())
+	}
+}
+
+// TestGrowth: one device at 5,000 entries a second is given partitions by its rate, one step after
+// the other, while another process lags behind and some entries are delivered again. Then it flows,
+// and each entry is there once, in order, on pages that were begun before.
 func TestGrowth(t *testing.T) {
-	o := newTables(t)
-	ctx, id := t.Context(), andon.DefaultTenant
-	stale := open(t, o) // one partition
-	at := andon.DayStart(realClock().Day()) - 3_600_000_000
-	var want []andon.Time
-	for n, shards := range []string{"1", "2", "4", "8"} {
-		o.Shards = shards
-		s := open(t, o)
-		var events []andon.Event
-		for i := range 40 {
-			e := andon.Event{Device: "hot", Time: at + andon.Time(40*n+i), State: "NORMAL"}
-			events, want = append(events, e), append(want, e.Time)
+	g := newGrowth(t, "auto")
+	steps := []int{1}
+	for g.sent < 200*growthBatch && steps[len(steps)-1] < 8 {
+		g.send()
+		if n := g.shards(); n != steps[len(steps)-1] {
+			steps = append(steps, n)
+			g.page(g.stale)
 		}
-		for _, to := range []*Store{stale, s, stale} {
-			part := events[:30]
-			if to == s {
-				part = events
-			}
-			if err := to.Append(ctx, id, realClock(), part); err != nil {
-				t.Fatal(err)
-			}
+	}
+	t.Logf("the device grew by %v, within %s and %d entries", steps,
+		time.Duration(g.passed.Load()), g.sent)
+	if n := steps[len(steps)-1]; n < 8 || !slices.IsSorted(steps) {
+		t.Errorf("the device grew by %v, want 1, 2, 4, 8", steps)
+	}
+	before := g.undone()
+	g.passed.Add(int64(time.Second)) // what was asked for before is done
+	for range 8 {
+		sendUntil(t, g.growing, g.entries(g.sent/growthBatch))
+		g.sent += growthBatch
+	}
+	if again := g.undone() - before; before == 0 || again > 0 {
+		t.Errorf("%d batches were throttled before, and %d with 8 partitions", before, again)
+	}
+	g.readAll()
+}
+
+// readAll reads the pages that are left, and holds all of them against what was sent.
+func (g *growth) readAll() {
+	g.Helper()
+	for more := true; more && !g.Failed(); {
+		had := len(g.pages)
+		g.page(g.growing)
+		more = len(g.pages) > had
+	}
+	if len(g.pages) != g.sent {
+		g.Fatalf("the pages have %d entries, want %d", len(g.pages), g.sent)
+	}
+	for n := range g.pages {
+		if want := g.at + andon.Time(n); g.pages[n].Time != want {
+			g.Fatalf("entry %d is of %s, want %s", n, g.pages[n].Time, want)
 		}
-		var got []andon.Time
-		q := andon.EventQuery{Order: andon.Asc, Limit: 7}
-		for {
-			page := listOf(t, stale.DeviceEvents(ctx, id, "hot", q))
-			for i := range page {
-				got = append(got, page[i].Time)
-				key := page[i].Key(andon.DefaultStates())
-				q.After = &key
-			}
-			if len(page) < q.Limit {
-				break
-			}
-		}
-		same(t, "the log at shards "+shards, got, want)
 	}
 }
 
 // TestHotDevice: a device is given partitions by the rate of what is written to it, and they stay.
 func TestHotDevice(t *testing.T) {
 	r, now := newRates(), time.Unix(1e9, 0)
-	d := &device{}
-	d.ID = "hot"
 	n := 1
 	for range 20 {
 		for range 50 { // 5,000 a second
-			n = r.shards(now, d, "t", 100, n)
+			n = r.shards(now, "hot", 100, n)
 			now = now.Add(20 * time.Millisecond)
 		}
 	}
 	if n < 8 || n > 16 {
 		t.Errorf("5,000 units a second have %d partitions, want 8 or 16", n)
 	}
-	cold := &device{}
-	cold.ID = "cold"
 	for range 100 {
-		if n := r.shards(now, cold, "t", 1, 1); n != 1 {
+		if n := r.shards(now, "cold", 1, 1); n != 1 {
 			t.Errorf("a cold device has %d partitions", n)
 		}
 		now = now.Add(time.Second)

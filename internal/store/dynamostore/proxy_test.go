@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 // proxy stands between a store and an imitation of DynamoDB, and does what the imitation does not:
@@ -242,12 +241,33 @@ func loseAnswer(p *proxy, w http.ResponseWriter, c call) {
 // hang ends the connection without an answer; nothing was done.
 func hang(*proxy, http.ResponseWriter, call) { panic(http.ErrAbortHandler) }
 
-// slow answers late.
-func slow(by time.Duration) func(*proxy, http.ResponseWriter, call) {
+// until answers once a channel is closed.
+func until(later <-chan struct{}) func(*proxy, http.ResponseWriter, call) {
 	return func(p *proxy, w http.ResponseWriter, c call) {
-		<-time.After(by)
+		<-later
 		p.serve(w, c)
 	}
+}
+
+// held is a call that waits until the test releases it.
+type held struct {
+	reached, goOn, done chan struct{}
+	release             func()
+}
+
+// hold holds the next call of an operation.
+func (p *proxy) hold(t *testing.T, operation string) *held {
+	h := &held{make(chan struct{}), make(chan struct{}), make(chan struct{}), nil}
+	h.release = sync.OnceFunc(func() { close(h.goOn) })
+	t.Cleanup(h.release) // or the proxy could not end
+	p.inject(fault{operation: operation, times: 1,
+		do: func(p *proxy, w http.ResponseWriter, c call) {
+			defer close(h.done)
+			close(h.reached)
+			<-h.goOn
+			p.serve(w, c)
+		}})
+	return h
 }
 
 // half does the first half of a batch, and leaves the rest to be sent again.

@@ -22,8 +22,7 @@ type question struct {
 	prefix       string // of the sort key; or
 	from, to     string // its bounds, both included; "" for none
 	order        andon.Order
-	page         int  // items of one call
-	eventual     bool // for a table; an index always is
+	page         int // items of one call
 }
 
 // condition is the key condition.
@@ -73,7 +72,7 @@ func (s *Store) ask(
 	if q.index != "" {
 		in.IndexName = aws.String(q.index)
 	}
-	strong := q.index == "" && !q.eventual
+	strong := q.index == "" && !isEventual(ctx)
 	in.ConsistentRead = aws.Bool(strong)
 	err = s.call(ctx, "Query", q.table, func(ctx context.Context) (consumption, error) {
 		out, err := s.db.Query(ctx, in)
@@ -155,13 +154,13 @@ func (s *Store) explain(ctx context.Context, is step) {
 	if is.index != "" {
 		words = append(words, "index "+is.index)
 	}
-	add := andon.PlanStep{Consistency: "eventual", Rows: is.rows, Scanned: is.scanned,
+	add := andon.PlanStep{Consistency: eventual, Rows: is.rows, Scanned: is.scanned,
 		Took: andon.Took(s.now().Sub(is.began))}
 	for _, c := range is.consumed {
 		add.Units += aws.ToFloat64(c.CapacityUnits)
 	}
 	if is.strong {
-		add.Consistency = "strong"
+		add.Consistency = strong
 	}
 	if is.condition.text != "" {
 		shown := is.condition.text

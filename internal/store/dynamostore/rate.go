@@ -2,53 +2,79 @@ package dynamostore
 
 import (
 	"hash/maphash"
-	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/andonhq/andon"
 )
 
-// rates measure what this process writes to each device, to know when one needs more partitions.
-// The service takes 1,000 write units a second for one partition key; a device whose partitions
-// take half of that gets twice as many. The number only grows, and is in the item of the device, so
-// that readers ask all of them, and writers that lag write to some of them.
+// rates measure what this process asks of each device, to know when one needs more partitions. The
+// service takes 1,000 write units a second for one partition key; a device whose partitions are
+// asked for half of that gets twice as many. What the service left undone counts each time that it
+// is asked for: else a device that several processes keep busy would never look busy to one of
+// them. The number of partitions only grows, and is in the item of the device, so that readers ask
+// all of them, and writers that lag write to some of them.
 type rates struct {
-	seed maphash.Seed
+	seed    maphash.Seed
+	ofShard int64 // units a second at which a partition is half busy
 
 	mu    sync.Mutex
-	begun time.Time // of the present window
-	units map[uint64]int64
+	begun time.Time        // of the present window
+	units map[uint64]int64 // by <d>
 }
 
 const (
 	rateWindow    = 10 * time.Second
-	unitsOfShard  = 500     // a second
+	unitsOfShard  = 500
 	mostMeasured  = 1 << 17 // devices of a window; it has no hot ones where there are more
 	bytesOfAnUnit = 1 << 10
 )
 
-func newRates() *rates { return &rates{seed: maphash.MakeSeed(), units: map[uint64]int64{}} }
+func newRates() *rates {
+	return &rates{
+		seed: maphash.MakeSeed(), ofShard: unitsOfShard, units: map[uint64]int64{},
+	}
+}
 
-// shards takes in what is about to be written to a device with n partitions, and returns how many
-// it needs.
-func (r *rates) shards(now time.Time, d *device, tenant string, units int64, n int) int {
+// shards takes in what is about to be written to the n partitions of <d>, and returns how many it
+// needs.
+func (r *rates) shards(now time.Time, key string, units int64, n int) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if now.Sub(r.begun).Abs() >= rateWindow {
 		r.begun = now
 		clear(r.units)
 	}
-	sum := maphash.String(r.seed, tenant+"\x00"+string(d.ID)+"\x00"+strconv.Itoa(n))
+	sum := maphash.String(r.seed, key)
 	all, known := r.units[sum]
 	if !known && len(r.units) >= mostMeasured {
 		return n
 	}
-	r.units[sum] = all + units
-	for n < mostShards && all+units > unitsOfShard*int64(n)*int64(rateWindow/time.Second) {
-		n *= 2
+	needed := n
+	for all += units; needed < mostShards && all > r.windowful(needed); {
+		needed *= 2
 	}
-	return n
+	if needed > n {
+		all = 0 // what a larger number is asked for is measured from there
+	}
+	r.units[sum] = all
+	return needed
+}
+
+// windowful is what half busy partitions take in a window.
+func (r *rates) windowful(shards int) int64 {
+	return r.ofShard * int64(shards) * int64(rateWindow/time.Second)
+}
+
+// undone counts once more what the service left undone, of a partition that is measured.
+func (r *rates) undone(partition string, units int64) {
+	key, _, _ := strings.Cut(partition, shardMark)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if sum := maphash.String(r.seed, key); r.units[sum] > 0 {
+		r.units[sum] += units
+	}
 }
 
 // unitsOf is what an item of so many bytes costs in one table.
@@ -60,7 +86,7 @@ func (s *Store) shardsFor(t *tenant, d *device, units int64) int {
 	if s.options.Shards != autoShards {
 		return n
 	}
-	return s.rates.shards(s.now(), d, t.Key, units, n)
+	return s.rates.shards(s.now(), d.rows(t), units, n)
 }
 
 // unitsOfEvents is what the items of events cost in the log.

@@ -21,7 +21,10 @@ import (
 // of one time are joined at read, by their deliveries.
 type message struct {
 	andon.Reading
-	delivery int64
+	delivery  int64
+	partition string // that it is in
+	place     string // what its key in MetricGSI begins with: <time>#<device>#
+	partial   bool   // it was read from an index that may lack its metadata
 }
 
 const (
@@ -34,7 +37,7 @@ func readingKeys() keys { return keys{attrReadingOf, attrTimestamp} }
 func (m *message) at() int64 { return int64(m.Time) }
 
 // item is what is kept of a message in one of n shards.
-func (m *message) item(t *tenant, d *device, n int, expires expiry) item {
+func (m *message) item(t *tenant, d *device, n int, o *Options) item {
 	at := timeText(m.Time)
 	i := keyed(readingKeys(), shardKey(d.rows(t), shardOf(at, n)),
 		at+"#"+strconv.FormatUint(shared.MessageHash(&m.Reading), 36))
@@ -46,7 +49,11 @@ func (m *message) item(t *tenant, d *device, n int, expires expiry) item {
 	i[attrMetrics] = &types.AttributeValueMemberM{Value: metrics}
 	i[attrDelivery] = number(m.delivery)
 	i.setText(attrMetadata, string(m.Metadata))
-	expires.set(i, m.Time)
+	if m.Metadata == "" && o.LatestIndex == projectsMetrics {
+		i[attrWhole] = number(1)
+	}
+	o.setMetric(i, t, m)
+	expiry(o.ReadingsRetention).set(i, m.Time)
 	return i
 }
 
@@ -55,8 +62,11 @@ func readMessage(i item) (m message, ok bool, err error) {
 	if m.Time, err = parseTime(at); err != nil {
 		return m, false, err
 	}
-	_, m.Device = splitDevice(i.text(attrReadingOf))
+	m.partition = i.text(attrReadingOf)
+	_, m.Device = splitDevice(m.partition)
 	m.delivery, m.Metadata = i.int(attrDelivery), andon.JSON(i.text(attrMetadata))
+	m.partial = m.Metadata == "" && i.int(attrWhole) == 0
+	m.place = at + "#" + escape(string(m.Device)) + "#"
 	metrics, _ := i[attrMetrics].(*types.AttributeValueMemberM)
 	if metrics == nil {
 		return m, true, nil
@@ -83,7 +93,7 @@ func (s *Store) AppendReadings(
 	a := &measuring{store: s, received: received, of: map[andon.DeviceID][]message{}}
 	for i := range readings {
 		r := &readings[i]
-		a.of[r.Device] = append(a.of[r.Device], message{*r, s.stamp()})
+		a.of[r.Device] = append(a.of[r.Device], message{Reading: *r, delivery: s.stamp()})
 	}
 	a.ids = slices.Sorted(maps.Keys(a.of))
 	return s.following(ctx, id, func(t *tenant) error {
@@ -161,7 +171,7 @@ func unitsOfMessages(all []message) (units int64) {
 func (a *measuring) rows(d *device, n int) (all []write) {
 	at := map[string]int{}
 	for _, m := range a.of[d.ID] {
-		i := m.item(a.tenant, d, n, expiry(a.store.options.ReadingsRetention))
+		i := m.item(a.tenant, d, n, &a.store.options)
 		w := write{table: tableReadings, put: i}
 		if same, ok := at[i.text(attrTimestamp)]; ok {
 			all[same] = w
@@ -176,17 +186,27 @@ func (a *measuring) rows(d *device, n int) (all []write) {
 	return all
 }
 
-// messages returns the readings of a device in a span, joined, in an order.
+// messages returns the readings of a device that a query selects by time, joined, in its order. It
+// goes on beyond the limit.
 func (s *Store) messages(
-	ctx context.Context, t *tenant, d *device, span andon.Span, o andon.Order, limit int,
+	ctx context.Context, t *tenant, d *device, q andon.ReadingQuery,
 ) iter.Seq2[andon.Reading, error] {
+	return seq.Map(s.instants(ctx, t, d, q, ""), joined)
+}
+
+// instants returns the messages of a device, those of one time together, from the table or an
+// index.
+func (s *Store) instants(
+	ctx context.Context, t *tenant, d *device, query andon.ReadingQuery, index string,
+) iter.Seq2[[]message, error] {
 	var all []*shared.Rows[message]
+	span := query.Rest()
 	for shard := range d.shards() {
 		q := question{
-			table: tableReadings, key: readingKeys(),
-			partition: shardKey(d.rows(t), shard),
-			from:      timeText(span.From), to: timeText(andon.MaxTime) + "$", order: o,
-			page: pageOf(limit, d.shards()), eventual: s.options.Readings == "eventual",
+			table: tableReadings, index: index, key: readingKeys(),
+			partition: shardKey(d.rows(t), shard), order: query.Order,
+			from: timeText(span.From), to: timeText(andon.MaxTime) + "$",
+			page: pageOf(query.Limit, d.shards()),
 		}
 		if span.To != 0 {
 			q.to = timeText(min(span.To, andon.MaxTime)) + "$" // just behind #
@@ -196,7 +216,7 @@ func (s *Store) messages(
 	if span.Empty() || !d.Known() {
 		all = nil
 	}
-	return seq.Map(shared.Instants(ctx, all, (*message).at, o), joined)
+	return shared.Instants(ctx, all, (*message).at, query.Order)
 }
 
 // joined joins the messages of one time.
@@ -213,6 +233,7 @@ func joined(found []message) andon.Reading {
 func (s *Store) DeviceReadings(
 	ctx context.Context, owner andon.TenantID, id andon.DeviceID, q andon.ReadingQuery,
 ) iter.Seq2[andon.Reading, error] {
+	ctx = s.askedReadings(ctx)
 	return listOfDevice(ctx, s, owner, id, func(
 		t *tenant, d *device, yield func(andon.Reading) bool,
 	) error {
@@ -226,7 +247,7 @@ func (s *Store) readings(
 	yield func(andon.Reading) bool,
 ) error {
 	yield = seq.UpTo(q.Limit, yield)
-	for r, err := range s.messages(ctx, t, d, q.Rest(), q.Order, q.Limit) {
+	for r, err := range s.messages(ctx, t, d, q) {
 		if err != nil {
 			return err
 		}
@@ -242,7 +263,13 @@ func (s *Store) readings(
 func (s *Store) newestReading(
 	ctx context.Context, t *tenant, d *device, from andon.Time,
 ) (*andon.Reading, error) {
-	for r, err := range s.messages(ctx, t, d, andon.Span{From: from}, andon.Desc, 1) {
+	if isEventual(ctx) && s.options.LatestIndex != projectsNone {
+		if r, ok, err := s.latestByIndex(ctx, t, d, from); ok || err != nil {
+			return r, err
+		}
+	}
+	q := andon.ReadingQuery{Span: andon.Span{From: from}, Limit: 1}
+	for r, err := range s.messages(ctx, t, d, q) {
 		return &r, err
 	}
 	return nil, nil
@@ -264,6 +291,7 @@ func (s *Store) measured(
 func (s *Store) LatestReadings(
 	ctx context.Context, id andon.TenantID, devices []andon.DeviceID, from andon.Time,
 ) ([]andon.Reading, error) {
+	ctx = s.askedReadings(ctx)
 	t, err := s.tenant(ctx, id)
 	if err != nil {
 		return nil, err
@@ -277,11 +305,24 @@ func (s *Store) LatestReadings(
 	})
 }
 
-// MetricReadings is of andon.Readings: the devices by id.
+// MetricReadings is of andon.Readings: by time from MetricGSI where the question and the settings
+// allow it, and else the devices by id.
 func (s *Store) MetricReadings(
 	ctx context.Context, id andon.TenantID, q andon.MetricQuery,
 ) iter.Seq2[andon.MetricReading, error] {
+	ctx = s.askedReadings(ctx)
 	return listIn(ctx, s, id, func(t *tenant, yield func(andon.MetricReading) bool) error {
+		place, err := s.metricPlace(ctx, &q)
+		if err != nil {
+			return err
+		}
+		if place >= 0 {
+			return s.metricByTime(ctx, t, q, place, yield)
+		}
+		if q.After != nil && q.After.ByTime {
+			return andon.Errorf(andon.Conflict, "this list was begun by the index %s, which does "+
+				"not answer it any more: begin again without the cursor", indexMetric)
+		}
 		var streams []*shared.Rows[andon.DeviceID]
 		for n := range buckets {
 			ask := s.record(metricKey(t, q.Metric, strconv.Itoa(n)))

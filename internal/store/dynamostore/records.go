@@ -42,7 +42,7 @@ func documentKey(tenant string, r *andon.Record) item {
 func (s *Store) document(
 	ctx context.Context, tenant string, r *andon.Record,
 ) (shared.Document, error) {
-	i, err := s.get(ctx, tableRecords, documentKey(tenant, r))
+	i, err := s.get(strongly(ctx), tableRecords, documentKey(tenant, r))
 	return readDocument(i), err
 }
 

@@ -3,6 +3,7 @@ package dynamostore
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"iter"
 	"math"
 	"slices"
@@ -50,18 +51,17 @@ func referenceTable(name string) table {
 // openReference opens a table of the layout reference.
 func openReference(ctx context.Context, o Options) (*reference, error) {
 	o = o.withDefaults()
-	db, err := connect(ctx, o)
-	if err != nil {
+	s := &Store{options: o, inFlight: make(chan struct{}, o.InFlight)}
+	if err := s.connect(ctx); err != nil {
 		return nil, err
 	}
 	r := &reference{
-		Store: unserved(),
-		s:     &Store{options: o, db: db, inFlight: make(chan struct{}, o.InFlight)},
-		table: o.Table, tenant: &tenant{Record: andon.NewTenant(andon.DefaultTenant)},
+		Store: unserved(), s: s, table: o.Table,
+		tenant: &tenant{Record: andon.NewTenant(andon.DefaultTenant)},
 	}
 	r.s.options.Prefix = ""
 	r.tenant.Record.Version = 1
-	if err := verify(ctx, db, o.tables()); err != nil {
+	if err := verify(ctx, s.db, o.tables()); err != nil {
 		r.s.idle()
 		return nil, err
 	}
@@ -70,7 +70,8 @@ func openReference(ctx context.Context, o Options) (*reference, error) {
 
 // Capabilities is of andon.Store.
 func (r *reference) Capabilities() andon.Capabilities {
-	return andon.Capabilities{Name: "dynamodb, layout reference", Durable: true, Explain: true}
+	return andon.Capabilities{Name: "dynamodb, layout reference", Durable: true, Explain: true,
+		Consistency: true}
 }
 
 // Ready is of andon.Store.
@@ -228,10 +229,28 @@ func (r *reference) events(
 	})
 }
 
+// strict is what an index finds, unless the answer must be strong.
+func strict(
+	ctx context.Context, what string, found iter.Seq2[event, error],
+) iter.Seq2[event, error] {
+	return seq.Of(func(yield func(event) bool) error {
+		if err := byIndex(ctx, what); err != nil {
+			return err
+		}
+		for e, err := range found {
+			if err != nil || !yield(e) {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // DeviceEvents is of andon.Log.
 func (r *reference) DeviceEvents(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
+	ctx = r.s.asked(ctx)
 	return r.events(ctx, id, q.Limit, r.inOrder(ctx, r.ofDevice(device), q))
 }
 
@@ -252,20 +271,23 @@ func (r *reference) OperatorEvents(
 	if q.Span.Empty() {
 		all = nil
 	}
-	return r.events(ctx, id, q.Limit, merged(ctx, all, r.tenant, q))
+	found := merged(ctx, all, r.tenant, q)
+	return r.events(ctx, id, q.Limit, strict(ctx, "the entries of an operator", found))
 }
 
 // SupervisorEvents is of andon.Log.
 func (r *reference) SupervisorEvents(
 	ctx context.Context, id andon.TenantID, supervisor andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
-	return r.events(ctx, id, q.Limit, r.inOrder(ctx, r.ofSupervisor(supervisor), q))
+	found := r.inOrder(ctx, r.ofSupervisor(supervisor), q)
+	return r.events(ctx, id, q.Limit, strict(ctx, "the entries of a supervisor", found))
 }
 
 // EscalatedEntries is of andon.Log. It reads all entries of the device in the span.
 func (r *reference) EscalatedEntries(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Entry, error] {
+	ctx = r.s.asked(ctx)
 	all := q
 	all.Limit = pageItems
 	found := r.events(ctx, id, math.MaxInt, r.inOrder(ctx, r.ofDevice(device), all))
@@ -324,7 +346,7 @@ func (r *reference) Entry(
 	if err := r.in(ctx, id); err != nil {
 		return andon.Entry{}, err
 	}
-	i, err := r.find(ctx, device, at, state)
+	i, err := r.find(r.s.asked(ctx), device, at, state)
 	if err == nil && i == nil {
 		err = andon.NoEntry(device, at, state)
 	}
@@ -345,7 +367,11 @@ func (r *reference) Append(
 	return shared.Parallel(ctx, len(events), func(ctx context.Context, n int) error {
 		e := &events[n]
 		key, u := referenceEvent(e)
-		return r.change(ctx, key, u, "")
+		err := r.change(ctx, key, u, "")
+		if andon.KindOf(err) == andon.Invalid {
+			err = fmt.Errorf("entry of device %q in %s at %s: %w", e.Device, e.State, e.Time, err)
+		}
+		return err
 	})
 }
 
@@ -443,6 +469,7 @@ func (r *reference) Device(
 	if err := r.in(ctx, id); err != nil {
 		return d, err
 	}
+	ctx = r.s.asked(ctx)
 	ask := r.ofDevice(device)
 	states, err := r.states(ctx, ask, andon.StateFilter{})
 	if err != nil {

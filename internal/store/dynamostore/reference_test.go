@@ -211,6 +211,30 @@ func TestReferenceWrites(t *testing.T) {
 	}
 }
 
+// TestReferenceTooLarge: other programs may keep so much in an item that an entry does not fit any
+// more. The error names the entry, and what to do.
+func TestReferenceTooLarge(t *testing.T) {
+	rt := newReferenceTest(t)
+	e := andon.Event{Device: "d#11223", State: "WARNING4", Time: rt.at("2020-04-27T16:20:00"),
+		Message: strings.Repeat("m", andon.MaxMessageBytes)}
+	_, err := rt.raw.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &rt.table, Item: item{
+		attrDevice: text(string(e.Device)), attrStateDate: text(referenceKey(e.State, e.Time)),
+		"Drawing": text(strings.Repeat("d", 390<<10)),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = rt.Append(t.Context(), andon.DefaultTenant, e.Time, []andon.Event{e})
+	if andon.KindOf(err) != andon.Invalid {
+		t.Errorf("an entry that does not fit: %v", err)
+	}
+	for _, want := range []string{`"d#11223"`, "WARNING4", "2020-04-27T16:20:00", "400 KB"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not say %s", err, want)
+		}
+	}
+}
+
 // raws are attributes of an item, as other users of the table see them.
 func (rt referenceTest) raws(device, key string) string {
 	rt.Helper()

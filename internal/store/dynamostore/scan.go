@@ -38,23 +38,10 @@ func (s *Store) count(ctx context.Context) {
 func (s *Store) scan(ctx context.Context, each func(tenant string, d *device) error) error {
 	var behind item
 	for {
-		var found []item
-		err := s.call(ctx, "Scan", tableDevices,
-			func(ctx context.Context) (consumption, error) {
-				out, err := s.db.Scan(ctx, &dynamodb.ScanInput{
-					TableName: s.table(tableDevices), ExclusiveStartKey: behind,
-					Limit: aws.Int32(pageItems), ConsistentRead: aws.Bool(true),
-					ReturnConsumedCapacity: types.ReturnConsumedCapacityIndexes,
-				})
-				if err != nil {
-					return nil, err
-				}
-				for _, i := range out.Items {
-					found = append(found, i)
-				}
-				behind = out.LastEvaluatedKey
-				return one(out.ConsumedCapacity), nil
-			})
+		found, next, err := s.scanPage(ctx, behind, pageItems)
+		if err != nil {
+			return err
+		}
 		for _, i := range found {
 			tenant, id := splitDevice(i.text(attrDevice))
 			d, err := readDevice(id, i)
@@ -65,8 +52,31 @@ func (s *Store) scan(ctx context.Context, each func(tenant string, d *device) er
 				return err
 			}
 		}
-		if err != nil || behind == nil {
-			return err
+		if behind = next; behind == nil {
+			return nil
 		}
 	}
+}
+
+// scanPage reads the items of the next devices from behind a key; next is the key to go on behind,
+// nil at the end.
+func (s *Store) scanPage(
+	ctx context.Context, behind item, most int32,
+) (found []item, next item, err error) {
+	err = s.call(ctx, "Scan", tableDevices, func(ctx context.Context) (consumption, error) {
+		out, err := s.db.Scan(ctx, &dynamodb.ScanInput{
+			TableName: s.table(tableDevices), ExclusiveStartKey: behind,
+			Limit: aws.Int32(most), ConsistentRead: aws.Bool(true),
+			ReturnConsumedCapacity: types.ReturnConsumedCapacityIndexes,
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range out.Items {
+			found = append(found, i)
+		}
+		next = out.LastEvaluatedKey
+		return one(out.ConsumedCapacity), nil
+	})
+	return found, next, err
 }

@@ -1,6 +1,7 @@
 package dynamostore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -47,21 +48,20 @@ const writtenRows = 1 << 20
 // Invalid; what can't be reached is Unavailable.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	o = o.withDefaults()
-	db, err := connect(ctx, o)
-	if err != nil {
-		return nil, err
-	}
 	s := &Store{
-		options: o, db: db, inFlight: make(chan struct{}, o.InFlight),
+		options: o, inFlight: make(chan struct{}, o.InFlight),
 		devices: shared.NewDevices[device](), written: cuckoo.NewWritten(writtenRows),
 		counts: shared.NewCounts(), rates: newRates(), over: make(chan struct{}, 1),
 	}
+	if err := s.connect(ctx); err != nil {
+		return nil, err
+	}
 	s.serveRecords()
-	if err := verify(ctx, db, o.tables()); err != nil {
+	if err := verify(ctx, s.db, o.tables()); err != nil {
 		s.idle()
 		return nil, err
 	}
-	if err := s.EnsureDefault(ctx); err != nil {
+	if err := cmp.Or(s.EnsureDefault(ctx), s.checkListed(ctx)); err != nil {
 		s.idle()
 		return nil, err
 	}
@@ -73,20 +73,25 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// connect makes a client.
-func connect(ctx context.Context, o Options) (*dynamodb.Client, error) {
-	c, err := service(ctx, o.access())
-	if err != nil {
-		return nil, err
+// connect makes the client.
+func (s *Store) connect(ctx context.Context) error {
+	c, err := service(ctx, s.options.access())
+	if err == nil {
+		s.db = dynamodb.NewFromConfig(c, func(d *dynamodb.Options) { d.Retryer = again(&s.meter) })
 	}
-	return dynamodb.NewFromConfig(c, func(d *dynamodb.Options) { d.Retryer = again() }), nil
+	return err
 }
 
 // again is how often and how late the SDK repeats a call. A request of Andon waits for it, so it is
-// repeated sooner and more often than the SDK would by itself.
-func again() aws.Retryer {
+// repeated sooner and more often than the SDK would by itself. The meter is told each failure.
+func again(m *meter) aws.Retryer {
 	return retry.NewStandard(func(o *retry.StandardOptions) {
 		o.MaxAttempts, o.MaxBackoff = 6, 250*time.Millisecond
+		o.Retryables = append([]retry.IsErrorRetryable{retry.IsErrorRetryableFunc(
+			func(err error) aws.Ternary {
+				m.attempt(err)
+				return aws.UnknownTernary
+			})}, o.Retryables...)
 	})
 }
 
@@ -95,7 +100,8 @@ func again() aws.Retryer {
 func (s *Store) Capabilities() andon.Capabilities {
 	return andon.Capabilities{
 		Name: "dynamodb, layout andon", Durable: true, MetricReadings: true, Withdraw: true,
-		Purge: true, Reorder: true, Explain: true,
+		Purge: true, Reorder: true, Explain: true, Consistency: true,
+		SortDevices:  true,
 		CountsBehind: andon.DurationOf(s.options.Recount),
 	}
 }

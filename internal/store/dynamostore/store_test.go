@@ -17,8 +17,8 @@ import (
 	"github.com/andonhq/andon/storetest"
 )
 
-// TestStore runs the checks of every store, with one partition a device and with several.
-func TestStore(t *testing.T) {
+// TestSerialStore runs the checks of every store, with one partition a device and with several.
+func TestSerialStore(t *testing.T) {
 	for _, shards := range []string{"1", "4"} {
 		t.Run("shards "+shards, func(t *testing.T) {
 			o := newTables(t)
@@ -40,6 +40,11 @@ func TestStore(t *testing.T) {
 	}
 }
 
+// TestSideBySide runs those of the checks that call a store from several goroutines at once.
+func TestSideBySide(t *testing.T) {
+	storetest.RunConcurrent(t, func(t *testing.T) andon.Store { return open(t, newTables(t)) })
+}
+
 // sideBySide is how many checks are under way at once: each is in a tenant of its own.
 const sideBySide = 24
 
@@ -52,9 +57,10 @@ func dependsOnShards(c storecheck.Check) bool {
 	return !long && slices.Contains(sections, c.Section)
 }
 
-// TestHistories compares with the reference. All histories are in the same tables, so that a tenant
-// meets what is left of its former incarnations. Each opening asks for another number of shards.
-func TestHistories(t *testing.T) {
+// TestSerialHistories compares with the reference. All histories are in the same tables, so that a
+// tenant meets what is left of its former incarnations. Each opening asks for another number of
+// shards.
+func TestSerialHistories(t *testing.T) {
 	o := newTables(t)
 	openings := 0
 	next := func() *Store {
@@ -86,6 +92,7 @@ func newTables(t testing.TB) Options {
 	t.Log("engine: " + service.About)
 	o := Options{
 		Now: realClock, Endpoint: service.URL, Prefix: fmt.Sprintf("test_%08x_", rand.Uint32()),
+		Timeout:   time.Minute, // a machine that is held up is no failure
 		Retention: andon.Forever, ReadingsRetention: andon.Forever, purgeAfter: time.Hour,
 	}
 	if service.URL != "" {

@@ -13,11 +13,12 @@ import (
 	"github.com/andonhq/andon/internal/enginetest"
 )
 
-func TestTemplates(t *testing.T) {
+func TestSerialTemplates(t *testing.T) {
 	for _, format := range (*Engine)(nil).Formats() {
 		for _, mode := range []string{onDemand, provisioned} {
 			t.Run(format+" "+mode, func(t *testing.T) {
 				e := &Engine{Options: defaults()}
+				indexed(projectsMetrics)(&e.Options)
 				e.Capacity = Capacity{Read: Units{11, 1100}, Write: Units{12, 1200}}
 				text, err := e.Template(format, mode)
 				if err != nil {
@@ -27,7 +28,7 @@ func TestTemplates(t *testing.T) {
 				if got := strings.Contains(text, "1200"); got != (mode == provisioned) {
 					t.Errorf("it has the most of what is provisioned: %t", got)
 				}
-				for _, table := range tablesOf() {
+				for _, table := range e.ownTables() {
 					for _, i := range table.indexes {
 						if !strings.Contains(text, i.name) {
 							t.Errorf("it lacks the index %s", i.name)

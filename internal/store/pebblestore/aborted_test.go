@@ -73,7 +73,7 @@ func TestAbortedAppend(t *testing.T) {
 			t.Fatal(err)
 		}
 		tenant := s.tenants[id]
-		if aborted && (tenant.fleet.Len()+len(tenant.slots)+len(tenant.seen()) != 0) {
+		if aborted && (tenant.fleet.Len()+int(tenant.fleet.Numbers())+len(tenant.seen()) != 0) {
 			t.Errorf("after %d looks there are places for %d devices, %d states",
 				looks, tenant.fleet.Len(), len(tenant.seen()))
 		}
@@ -152,7 +152,7 @@ func TestManyAbortedAppends(t *testing.T) {
 	}
 	s, _ = crashed(t, s, fs)
 	defer s.Close()
-	if n := len(s.tenants[andon.DefaultTenant].slots); n != 1 {
+	if n := s.tenants[andon.DefaultTenant].fleet.Numbers(); n != 1 {
 		t.Errorf("the next device has number %d", n)
 	}
 }

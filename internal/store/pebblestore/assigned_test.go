@@ -2,8 +2,9 @@ package pebblestore
 
 import (
 	"context"
+	"runtime"
+	"strings"
 	"testing"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -44,7 +45,7 @@ func TestAssignedMeanwhile(t *testing.T) {
 				first := &waiting{Context: t.Context(), waits: make(chan struct{})}
 				go func() { changed <- c.change(first, s) }()
 				<-first.waits
-				<-time.After(20 * time.Millisecond) // until it has its place before the second
+				awaitPlace() // before the second
 				second := &waiting{Context: t.Context(), waits: make(chan struct{})}
 				go func() {
 					appended <- s.Append(second, andon.DefaultTenant, 1, []andon.Event{event})
@@ -59,6 +60,22 @@ func TestAssignedMeanwhile(t *testing.T) {
 			defer s.Close()
 			wantOperator(t, s, &event)
 		})
+	}
+}
+
+// awaitPlace returns once a goroutine has its place among those that wait for the ordered section.
+// A context is asked whether it ended shortly before.
+func awaitPlace() {
+	stacks := make([]byte, 1<<20)
+	for {
+		all := string(stacks[:runtime.Stack(stacks, true)])
+		for one := range strings.SplitSeq(all, "\n\n") {
+			head, rest, _ := strings.Cut(one, "\n")
+			if strings.Contains(head, "[select") && strings.Contains(rest, ".inTurn(") {
+				return
+			}
+		}
+		runtime.Gosched()
 	}
 }
 

@@ -402,7 +402,7 @@ func BenchmarkRecord(b *testing.B) {
 		t := s.tenants[andon.DefaultTenant]
 		b.SetBytes(int64(len(record)))
 		for b.Loop() {
-			r := &rebuilding{tenant: t}
+			r := newRebuilding(newTenant(t.number, andon.Tenant{}))
 			must(b, replay(map[uint32]*rebuilding{t.number: r}, record, eventlog.NewHead()))
 		}
 	})

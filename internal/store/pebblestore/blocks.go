@@ -73,7 +73,7 @@ func (r *eventReader) logged(id andon.DeviceID) (d logged, ok bool) {
 	if slot == nil {
 		return d, false
 	}
-	return r.numbered(id, slot.Note.number), true
+	return r.numbered(id, slot.Number()), true
 }
 
 func (r *eventReader) numbered(id andon.DeviceID, number uint32) logged {
@@ -339,14 +339,7 @@ func (r *eventReader) entry(
 		e.Operator, e.Message = is.Operator, string(is.Message)
 		e.Attributes = andon.JSON(is.Attributes)
 	}
-	for n := 0; n < len(r.heads.heads) && !found; n++ {
-		r.heads.walk(n, r.tenant.number, d.number, func(is eventlog.Entry, sorted bool) bool {
-			if is.Time == at && is.State == state {
-				fill(&is)
-			}
-			return !found && (!sorted || is.Time >= at)
-		})
-	}
+	r.heads.find(r.tenant.number, d.number, at, state, fill)
 	if found {
 		return e, nil
 	}

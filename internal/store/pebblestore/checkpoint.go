@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -133,40 +134,53 @@ func (s *Store) everyTenant() []*tenant {
 // part at a time, without waiting for the disk: the end of the checkpoint does that.
 func (s *Store) checkpointTenant(t *tenant) error {
 	const part = 2048
-	for from := 0; ; from += part {
-		var slots []*slot
+	for from := uint32(0); ; from += part {
+		more := false
 		err := s.ordered(context.Background(), func() error {
-			if !t.gone {
-				slots = t.slots[min(from, len(t.slots)):min(from+part, len(t.slots))]
-			}
+			more = !t.gone && from < t.fleet.Numbers()
 			return nil
 		})
-		if err != nil || len(slots) == 0 {
+		if err != nil || !more {
 			return err
 		}
-		if err := s.checkpointSlots(t, slots); err != nil {
+		if err := s.checkpointSome(t, from, part); err != nil {
 			return err
 		}
 	}
 }
 
-func (s *Store) checkpointSlots(t *tenant, slots []*slot) error {
+// slots returns the places of up to so many numbers from one on. The caller has Store.mu, or no
+// place is made or given back meanwhile.
+func (t *tenant) slots(from, most uint32) []*slot {
+	behind := min(from+most, t.fleet.Numbers())
+	some := make([]*slot, 0, behind-min(from, behind))
+	for number := from; number < behind; number++ {
+		if slot := t.fleet.At(number); slot != nil { // else it was purged
+			some = append(some, slot)
+		}
+	}
+	return some
+}
+
+// checkpointSome writes up to so many devices, by number from one on.
+func (s *Store) checkpointSome(t *tenant, from, most uint32) error {
 	batch := s.db.NewBatch()
 	defer batch.Close()
 	k := newKey(tableCheckpoint, t.number)
 	var value []byte
 	written := map[*slot]uint32{}
 	s.mu.RLock()
-	for _, slot := range slots {
-		if slot == nil || slot.Changes() == slot.Note.checkpointed {
-			continue // it was purged, or is there
+	for _, slot := range t.slots(from, most) {
+		if slot.Changes() == slot.Note {
+			continue // it is there
 		}
 		// In this order: a change that is pending is not shown, and makes the device due again.
-		if changes := slot.Changes(); slot.Latest() == slot.Shown() {
+		if changes := slot.Changes(); !slot.Pending() {
 			written[slot] = changes
 		}
-		value = appendCheckpointed(value[:0], slot.Shown())
-		k = k.begin(tableCheckpoint, t.number).number(slot.Note.number)
+		shown := t.fleet.Shown(slot)
+		value = appendCheckpointed(value[:0], &shown)
+		k = k.begin(tableCheckpoint, t.number).number(slot.Number())
 		if err := batch.Set(k, value, nil); err != nil {
 			s.mu.RUnlock()
 			return err
@@ -177,7 +191,7 @@ func (s *Store) checkpointSlots(t *tenant, slots []*slot) error {
 		return err
 	}
 	for slot, changes := range written {
-		slot.Note.checkpointed = changes
+		slot.Note = changes
 	}
 	return nil
 }
@@ -187,9 +201,9 @@ func (s *Store) checkpointSlots(t *tenant, slots []*slot) error {
 func (s *Store) rebuild(context.Context) error {
 	byNumber := map[uint32]*rebuilding{}
 	for _, t := range s.tenants {
-		r := &rebuilding{tenant: t}
+		r := newRebuilding(t)
 		byNumber[t.number] = r
-		if err := r.checkpoint(s); err != nil {
+		if err := r.checkpoint(s, r.load); err != nil {
 			return err
 		}
 	}
@@ -212,57 +226,81 @@ func (s *Store) rebuild(context.Context) error {
 		s.order.next = sequence + 1
 	}
 	s.queue.published = s.order.next
-	for _, r := range byNumber {
-		r.finish()
+	for _, t := range s.tenants {
+		t.fleet.Loaded()
 	}
 	return nil
 }
 
-// rebuilding is the devices of one tenant while they are read. Numbers are given one after the
-// other, so nearly always a device stands where its number says; gaps, which older programs left,
-// take no room. A device without an ID was never named.
+// rebuilding is the devices of one tenant while they are read. A device without an ID was never
+// named.
 type rebuilding struct {
-	tenant  *tenant
-	devices []current.Device
-	numbers []uint32       // of the devices
-	moved   map[uint32]int // where devices stand, if not where their number says
-	// replayed are those that rows name: they are not in the checkpoint as they are.
-	replayed map[uint32]bool
+	tenant *tenant
+	names  map[string]string // each once, however many devices have it
+	// take copies the device of a number, and put takes in how it was changed.
+	take func(number uint32, d *current.Device)
+	put  func(number uint32, d *current.Device)
 }
 
-func (r *rebuilding) checkpoint(s *Store) error {
+func newRebuilding(t *tenant) *rebuilding {
+	r := &rebuilding{tenant: t, names: map[string]string{}}
+	r.take = func(number uint32, d *current.Device) {
+		if slot := t.fleet.At(number); slot != nil {
+			*d = t.fleet.Shown(slot)
+		}
+	}
+	r.put = func(number uint32, d *current.Device) {
+		t.fleet.Load(number, d)
+		if slot := t.fleet.At(number); slot != nil {
+			slot.Note = math.MaxUint32 // it is not in the checkpoint as it is
+		}
+	}
+	return r
+}
+
+// loose are devices of one tenant by number that are in no fleet.
+type loose map[uint32]current.Device
+
+func (f loose) put(number uint32, d *current.Device) { f[number] = *d }
+
+func (f loose) load(number uint32, d *current.Device) error {
+	f[number] = *d
+	return nil
+}
+
+func (f loose) rebuilding(t *tenant) *rebuilding {
+	return &rebuilding{
+		tenant: t, names: map[string]string{}, put: f.put,
+		take: func(number uint32, d *current.Device) { *d = f[number] },
+	}
+}
+
+// load takes in a device of the checkpoint.
+func (r *rebuilding) load(number uint32, d *current.Device) error {
+	if number > mostDevices {
+		return errDamaged
+	}
+	r.tenant.fleet.Load(number, d)
+	return nil
+}
+
+func (r *rebuilding) checkpoint(
+	s *Store, load func(number uint32, d *current.Device) error,
+) error {
 	for k, value := range s.rows(newKey(tableCheckpoint, r.tenant.number)) {
 		number, _, ok := takeNumber(k)
 		if !ok {
 			return errDamaged
 		}
-		d, err := readCheckpointed(value)
+		d, err := readCheckpointed(value, r.names)
 		if err != nil {
 			return err
 		}
-		*r.device(number) = d
-	}
-	return nil
-}
-
-// device returns the device of a number, and makes it when there is none.
-func (r *rebuilding) device(number uint32) *current.Device {
-	if uint64(number) < uint64(len(r.numbers)) && r.numbers[number] == number {
-		return &r.devices[number]
-	}
-	at, ok := r.moved[number]
-	if !ok {
-		at = len(r.devices)
-		r.devices = append(r.devices, current.Device{})
-		r.numbers = append(r.numbers, number)
-		if uint64(at) != uint64(number) {
-			if r.moved == nil {
-				r.moved = map[uint32]int{}
-			}
-			r.moved[number] = at
+		if err := load(number, &d); err != nil {
+			return err
 		}
 	}
-	return &r.devices[at]
+	return nil
 }
 
 // replay folds a row in. One of a tenant that was deleted belongs to no one.
@@ -307,51 +345,21 @@ const mostDevices = 1 << 28
 func (r *rebuilding) change(
 	w *wire, number uint32, base, received andon.Time, head *eventlog.Head,
 ) error {
-	d, parts := r.device(number), w.byte()
-	if r.replayed == nil {
-		r.replayed = map[uint32]bool{}
-	}
-	r.replayed[number] = true
+	var d current.Device
+	r.take(number, &d)
+	parts := w.byte()
 	if parts&partNamed != 0 {
 		if d.ID = andon.DeviceID(w.text()); d.ID == "" { // it was purged
-			*d = current.Device{}
+			d = current.Device{}
 			head.Forget(r.tenant.number, number)
 		}
 	}
-	w.parts(parts, d, base)
+	w.names = r.names
+	w.parts(parts, &d, base)
 	if w.bad {
 		return errDamaged
 	}
 	d.Received = max(d.Received, received)
+	r.put(number, &d)
 	return nil
-}
-
-// finish makes the fleet show the devices. A number without a device was one that was purged. Those
-// that no row names are in the checkpoint as they are.
-func (r *rebuilding) finish() {
-	t := r.tenant
-	changes := current.NewChanges[note](len(r.devices))
-	for i := range r.devices {
-		d, number := &r.devices[i], r.numbers[i]
-		if d.ID == "" || !d.Known() {
-			continue
-		}
-		if state, ok := t.seen()[d.State]; ok {
-			d.State = state // one string for all devices
-		}
-		slot := t.fleet.NewSlot(d.ID)
-		slot.Note.number = number
-		if grow := int(number) + 1 - len(t.slots); grow > 0 {
-			t.slots = append(t.slots, make([]*current.Slot[note], grow)...)
-		}
-		t.slots[number] = slot
-		*changes.Copy(slot, d.ID) = *d
-	}
-	changes.Stage()
-	t.fleet.Show(changes)
-	for number, slot := range t.slots {
-		if slot != nil && !r.replayed[uint32(number)] {
-			slot.Note.checkpointed = slot.Changes()
-		}
-	}
 }

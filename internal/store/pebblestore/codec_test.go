@@ -138,8 +138,8 @@ func FuzzDamagedRows(f *testing.F) {
 				t.Errorf("what was read can't be read again: %v", err)
 			}
 		}
-		_, _ = readCheckpointed(b)
-		_ = replay(map[uint32]*rebuilding{1: {tenant: newTenant(1, andon.Tenant{})}}, b,
+		_, _ = readCheckpointed(b, nil)
+		_ = replay(map[uint32]*rebuilding{1: newRebuilding(newTenant(1, andon.Tenant{}))}, b,
 			eventlog.NewHead())
 		splitEscalation(b)
 		splitBlock(b, 3)
@@ -181,17 +181,18 @@ func FuzzRecord(f *testing.F) {
 		change := names.AppendEntries(nil, 0, nil, nil)
 		change = appendChange(change, changedParts(&was, &is), parts&1 == 1, &is, is.Received)
 		record := appendNumbered(appendRow(nil, 1, is.Received, &names), 3, change)
-		r := &rebuilding{tenant: newTenant(1, andon.Tenant{})}
-		*r.device(3) = was
+		r := newRebuilding(newTenant(1, andon.Tenant{}))
+		fleet := r.tenant.fleet
+		fleet.Load(3, &was)
 		for range 2 {
 			if err := replay(map[uint32]*rebuilding{1: r}, record, eventlog.NewHead()); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(is, *r.device(3)); diff != "" {
+			if diff := cmp.Diff(is, fleet.Shown(fleet.At(3))); diff != "" {
 				t.Fatal(diff)
 			}
 		}
-		got, err := readCheckpointed(appendCheckpointed(nil, &is))
+		got, err := readCheckpointed(appendCheckpointed(nil, &is), r.names)
 		if diff := cmp.Diff(is, got); diff != "" || err != nil {
 			t.Fatal(err, diff)
 		}

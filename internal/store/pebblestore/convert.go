@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -37,20 +38,21 @@ func (s *Store) convertDevices(context.Context) error {
 	}
 	batch := s.db.NewBatch()
 	defer batch.Close()
-	byNumber := map[uint32]*rebuilding{}
+	byNumber, all := map[uint32]*rebuilding{}, map[uint32]loose{}
 	for _, t := range s.tenants {
-		r := &rebuilding{tenant: t}
-		if err := r.checkpoint(s); err != nil {
+		devices := loose{}
+		all[t.number] = devices
+		byNumber[t.number] = devices.rebuilding(t)
+		if err := byNumber[t.number].checkpoint(s, devices.load); err != nil {
 			return err
 		}
-		byNumber[t.number] = r
 	}
 	next, err := s.formerRecords(byNumber)
 	if err != nil {
 		return err
 	}
-	for _, r := range byNumber {
-		if err := r.renumber(s, batch); err != nil {
+	for tenant, devices := range all {
+		if err := devices.renumber(s, batch, tenant); err != nil {
 			return err
 		}
 	}
@@ -96,27 +98,27 @@ func (s *Store) formerRecords(tenants map[uint32]*rebuilding) (next uint64, err 
 
 // renumber writes the devices into the checkpoint with numbers without gaps. One of which nothing
 // is known but its ID was made by a write of an older program that was given up.
-func (r *rebuilding) renumber(s *Store, batch *pebble.Batch) error {
-	prefix := newKey(tableCheckpoint, r.tenant.number)
+func (f loose) renumber(s *Store, batch *pebble.Batch, tenant uint32) error {
+	prefix := newKey(tableCheckpoint, tenant)
 	if err := batch.DeleteRange(prefix, prefix.end(), nil); err != nil {
 		return err
 	}
 	known, number := map[andon.DeviceID]bool{}, uint32(0)
 	put := func(d *current.Device) error {
 		known[d.ID] = true
-		k := newKey(tableCheckpoint, r.tenant.number).number(number)
+		k := newKey(tableCheckpoint, tenant).number(number)
 		number++
 		return batch.Set(k, appendCheckpointed(nil, d), nil)
 	}
-	for i := range r.devices {
-		if d := &r.devices[i]; d.ID != "" && d.Known() {
-			if err := put(d); err != nil {
+	for _, former := range slices.Sorted(maps.Keys(f)) {
+		if d := f[former]; d.ID != "" && d.Known() {
+			if err := put(&d); err != nil {
 				return err
 			}
 		}
 	}
 	// By now each device with entries is known. If one is not, its entries must not be lost.
-	for k := range s.rows(newKey(formerDay, r.tenant.number)) {
+	for k := range s.rows(newKey(formerDay, tenant)) {
 		id, _, ok := takeText(k)
 		if !ok {
 			return errDamaged
@@ -225,7 +227,7 @@ func (c *conversion) device(
 				escalated(id, at, andon.State(state)).invertedTime(escalated)
 			err = c.batch.Set(append(k, to...), value, nil)
 		} else if err == nil {
-			err = c.entry(slot.Note.number, at, andon.State(state), value)
+			err = c.entry(slot.Number(), at, andon.State(state), value)
 		}
 		if err != nil {
 			return false, err
@@ -238,7 +240,7 @@ func (c *conversion) device(
 	if len(c.entries) == 0 {
 		return more, nil
 	}
-	return more, c.day(c.of.number, slot.Note.number, day, c.entries)
+	return more, c.day(c.of.number, slot.Number(), day, c.entries)
 }
 
 func (c *conversion) entry(

@@ -56,9 +56,10 @@ func former(t *testing.T, s *Store) {
 			t.Fatal(err)
 		}
 	}
-	for _, slot := range tenant.slots {
-		d := slot.Shown()
-		number := slot.Note.number*3 + 1
+	for _, slot := range tenant.slots(0, 1000) {
+		shown := tenant.fleet.Shown(slot)
+		d := &shown
+		number := slot.Number()*3 + 1
 		if number%2 == 0 {
 			set(newKey(tableCheckpoint, tenant.number).number(number), appendCheckpointed(nil, d))
 		} else {
@@ -182,8 +183,8 @@ func TestAStoreOfFormat4IsConverted(t *testing.T) {
 	}
 }
 
-// TestConversionGoesOn breaks a conversion off behind each of its parts.
-func TestConversionGoesOn(t *testing.T) {
+// TestSerialConversionGoesOn breaks a conversion off behind each of its parts.
+func TestSerialConversionGoesOn(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s := openMem(t, fs)
 	report(t, s)

@@ -152,7 +152,7 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 	}
 	t.withdrawn.set(device, nil)
 	s.written.Forget()
-	s.heads.forget(t.number, w.changes.Slot(0).Note.number)
+	s.heads.forget(t.number, w.changes.Slot(0).Number())
 	s.drop(t, w.changes.Slot(0))
 	return nil
 }
@@ -162,7 +162,6 @@ func (s *Store) drop(t *tenant, slot *slot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t.fleet.Drop(slot)
-	t.slots[slot.Note.number] = nil
 }
 
 // purging is one purge under way.
@@ -188,8 +187,9 @@ func (p *purging) rows() (found bool, err error) {
 		return all
 	})
 	if slot := p.tenant.fleet.Slot(p.device); slot != nil {
-		blocks, err2 := p.blocks(slot.Note.number)
-		found, err = found || blocks || slot.Latest().Known(), firstError(err, err2)
+		blocks, err2 := p.blocks(slot.Number())
+		latest := p.tenant.fleet.Latest(slot)
+		found, err = found || blocks || latest.Known(), firstError(err, err2)
 	}
 	err = firstError(err, p.supervisors())
 	for _, table := range []byte{

@@ -17,13 +17,15 @@ func (s *Store) Device(
 		return andon.Device{}, err
 	}
 	s.mu.RLock()
-	slot := t.fleet.Slot(device)
-	if slot == nil || !slot.Shown().Alive() {
-		s.mu.RUnlock()
+	var shown current.Device
+	if slot := t.fleet.Slot(device); slot != nil {
+		shown = t.fleet.Shown(slot)
+	}
+	s.mu.RUnlock()
+	if !shown.Alive() {
 		return andon.Device{}, andon.NoDevice(device)
 	}
-	d := slot.Shown().Show(t.states())
-	s.mu.RUnlock()
+	d := shown.Show(t.states())
 	r := newEventReader(ctx, s, t)
 	defer r.close()
 	return d, r.complete(&d)

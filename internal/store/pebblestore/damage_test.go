@@ -92,10 +92,10 @@ func ask(t *testing.T, s *Store) (answered int, refused error) {
 	return answered, refused
 }
 
-// TestDamagedTable flips bits of the largest table, one at a time. The store opens or says what is
-// damaged; no answer is wrong; what needs the damaged block is refused, the rest is answered; and
-// what is written then is there.
-func TestDamagedTable(t *testing.T) {
+// TestSerialDamagedTable flips bits of the largest table, one at a time. The store opens or says
+// what is damaged; no answer is wrong; what needs the damaged block is refused, the rest is
+// answered; and what is written then is there.
+func TestSerialDamagedTable(t *testing.T) {
 	was := vfs.NewCrashableMem()
 	storeWithHistory(t, was, true)
 	table := largestTable(t, was)
@@ -141,10 +141,10 @@ func TestDamagedTable(t *testing.T) {
 	}
 }
 
-// TestDamageDoesNotStopWriting damages a table that compactions need, and writes until they are due
-// again and again. Where it is in level 0, Pebble can't go on for ever, and writing would hang
-// then: it is refused before.
-func TestDamageDoesNotStopWriting(t *testing.T) {
+// TestSerialDamageDoesNotStopWriting damages a table that compactions need, and writes until they
+// are due again and again. Where it is in level 0, Pebble can't go on for ever, and writing would
+// hang then: it is refused before.
+func TestSerialDamageDoesNotStopWriting(t *testing.T) {
 	for _, compacted := range []bool{true, false} {
 		fs := vfs.NewCrashableMem()
 		storeWithHistory(t, fs, compacted)

@@ -47,7 +47,8 @@ func TestEscalationsWriteTheSame(t *testing.T) {
 	if large := perEvent(1, 10_000); large > early {
 		t.Errorf("in a large request an event writes %d bytes, a single one %d", large, early)
 	}
-	d := s.tenants[andon.DefaultTenant].fleet.Slot("press-7").Latest()
+	fleet := s.tenants[andon.DefaultTenant].fleet
+	d := fleet.Latest(fleet.Slot("press-7"))
 	if len(d.Escalations) > 8 || cap(d.Escalations) > 8 {
 		t.Errorf("%d escalations are in memory", len(d.Escalations))
 	}

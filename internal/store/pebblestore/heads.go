@@ -52,7 +52,7 @@ func (h *heads) addSome(w *writing, r *eventlog.Row, from, to int) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i := from; i < to; i++ {
-		f, number := &w.folded[i], w.changes.Slot(i).Note.number
+		f, number := &w.folded[i], w.changes.Slot(i).Number()
 		encoded := w.encoded[f.encoded[0]:f.encoded[1]]
 		_, _, err := r.ReadEntries(encoded, w.received, func(e eventlog.Entry) {
 			h.live.Add(w.tenant.number, number, e)
@@ -175,6 +175,21 @@ func (v headView) walk(
 	h := v.heads[head]
 	sorted := h.Sorted(tenant, device)
 	h.Walk(tenant, device, func(e eventlog.Entry) bool { return visit(e, sorted) })
+}
+
+// find passes on the entry with an identity, if a head has it: of several the one that counts. It is
+// valid until put returns.
+func (v headView) find(
+	tenant, device uint32, at andon.Time, state andon.State, put func(*eventlog.Entry),
+) {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	for _, h := range v.heads {
+		if e, ok := h.Find(tenant, device, at, state); ok {
+			put(&e)
+			return
+		}
+	}
 }
 
 // days returns the days on which a tenant has entries, some more than once.

@@ -98,9 +98,9 @@ func opens(t *testing.T, fs vfs.FS, n int) (there int, err error) {
 	return there, s.Close()
 }
 
-// TestFlippedBitInALog flips single bits of a log. What is behind them is never lost without a
-// word, and nothing is changed: restored, the store is whole.
-func TestFlippedBitInALog(t *testing.T) {
+// TestSerialFlippedBitInALog flips single bits of a log. What is behind them is never lost without
+// a word, and nothing is changed: restored, the store is whole.
+func TestSerialFlippedBitInALog(t *testing.T) {
 	const events = 400
 	was := killed(t, events)
 	path, end := newestLog(t, was)

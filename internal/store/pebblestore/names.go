@@ -86,7 +86,11 @@ func (s *Store) hasEntries(t *tenant, id andon.DeviceID) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	slot := t.fleet.Slot(id)
-	return slot != nil && (slot.Shown().Time != 0 || slot.Shown().Retired != 0)
+	if slot == nil {
+		return false
+	}
+	d := t.fleet.Shown(slot)
+	return d.Time != 0 || d.Retired != 0
 }
 
 // Names is of andon.Current. Those of people are in index rows, and with what the devices show.
@@ -165,7 +169,7 @@ func (s *Store) tally(
 			now[name] += 0
 		}
 	}
-	var from andon.DeviceID
+	var from uint32
 	for more := true; more; {
 		s.mu.RLock()
 		from, more = t.fleet.Each(from, listStep, visit)

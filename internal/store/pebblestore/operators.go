@@ -340,10 +340,10 @@ func (r *eventReader) ofOperator(
 	all []hit, number uint32, operator andon.PersonID, day uint32, q *andon.EventQuery,
 ) ([]hit, error) {
 	r.store.mu.RLock()
-	slot := r.tenant.slot(number)
+	slot := r.tenant.fleet.At(number)
 	var id andon.DeviceID
 	if slot != nil {
-		id = slot.Shown().ID
+		id = r.tenant.fleet.ID(number)
 	}
 	r.store.mu.RUnlock()
 	if slot == nil {

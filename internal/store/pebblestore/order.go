@@ -15,18 +15,12 @@ import (
 	"github.com/andonhq/andon/internal/current"
 )
 
-// note is what the store remembers of each device beyond what it shows.
-type note struct {
-	number uint32 // of the device within its tenant; never changes
-	// checkpointed is what Slot.Changes was when it was written into a checkpoint. It belongs to
-	// the round.
-	checkpointed uint32
-}
-
+// A slot's note is what Slot.Changes was when it was written into a checkpoint. It belongs to the
+// round.
 type (
-	fleet   = current.Fleet[note]
-	slot    = current.Slot[note]
-	changes = current.Changes[note]
+	fleet   = current.Fleet
+	slot    = current.Slot
+	changes = current.Changes
 )
 
 // order lets one write at a time become pending. It goes into the write-ahead log before the next

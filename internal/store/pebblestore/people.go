@@ -182,8 +182,10 @@ func (s *Store) Retirements(
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if slot := t.fleet.Slot(device); len(all) == 0 && slot != nil && slot.Shown().Retired != 0 {
-		all = append(all, slot.Shown().Retired)
+	if slot := t.fleet.Slot(device); len(all) == 0 && slot != nil {
+		if d := t.fleet.Shown(slot); d.Retired != 0 {
+			all = append(all, d.Retired)
+		}
 	}
 	return all, it.Error()
 }

@@ -162,20 +162,20 @@ func (w *wire) parts(parts byte, d *current.Device, base andon.Time) {
 		d.Time = base + andon.Time(w.signed())
 	}
 	if parts&partRun != 0 {
-		d.State, d.Since = andon.State(w.text()), w.time()
-		d.PrevTime, d.PrevState = w.time(), andon.State(w.text())
+		d.State, d.Since = andon.State(w.called()), w.time()
+		d.PrevTime, d.PrevState = w.time(), andon.State(w.called())
 	}
 	if parts&partIncident != 0 {
 		d.Incident, d.LastNormal = w.time(), w.time()
 	}
 	if parts&partOperator != 0 {
-		d.Operator = andon.PersonID(w.text())
+		d.Operator = andon.PersonID(w.called())
 	}
 	if parts&partEscalated != 0 {
 		w.escalations(d)
 	}
 	if parts&partAssigned != 0 {
-		d.Assignee, d.AssignedFrom = andon.PersonID(w.text()), w.time()
+		d.Assignee, d.AssignedFrom = andon.PersonID(w.called()), w.time()
 	}
 	if parts&partRetired != 0 {
 		d.Retired = w.time()
@@ -185,8 +185,8 @@ func (w *wire) parts(parts byte, d *current.Device, base andon.Time) {
 func (w *wire) escalations(d *current.Device) {
 	d.Escalations, d.AsideAt = nil, 0
 	for n := w.count(); n > 0 && !w.bad; n-- {
-		e := current.Escalation{Entry: w.time(), State: andon.State(w.text())}
-		e.At, e.To = w.time(), andon.PersonID(w.text())
+		e := current.Escalation{Entry: w.time(), State: andon.State(w.called())}
+		e.At, e.To = w.time(), andon.PersonID(w.called())
 		if e.Entry == 0 && e.State == "" {
 			d.AsideAt = e.At
 		} else {
@@ -205,12 +205,15 @@ func appendCheckpointed(b []byte, d *current.Device) []byte {
 	return appendParts(b, allParts, d, 0)
 }
 
-func readCheckpointed(value []byte) (d current.Device, err error) {
+// readCheckpointed reads what appendCheckpointed wrote. names are those that were met before.
+func readCheckpointed(
+	value []byte, names map[string]string,
+) (d current.Device, err error) {
 	id, rest, ok := takeText(value)
 	if !ok {
 		return d, errDamaged
 	}
-	w := wire{rest: rest}
+	w := wire{rest: rest, names: names}
 	d.ID, d.Received = andon.DeviceID(id), w.time()
 	w.parts(allParts, &d, 0)
 	if w.bad || len(w.rest) != 0 {

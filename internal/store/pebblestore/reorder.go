@@ -63,23 +63,24 @@ func (s *Store) reorderAll(ctx context.Context) error {
 // reorderDevices works the devices of a tenant out again that there are now. Those that are made
 // later follow the new set from their first entry on.
 func (s *Store) reorderDevices(ctx context.Context, t *tenant) error {
-	for from := 0; ; from += reorderStep {
-		var slots []*slot
+	for from := uint32(0); ; from += reorderStep {
+		more := false
 		err := s.ordered(ctx, func() error {
-			slots = t.slots[min(from, len(t.slots)):min(from+reorderStep, len(t.slots))]
+			more = from < t.fleet.Numbers()
 			return nil
 		})
-		if err != nil || len(slots) == 0 {
+		if err != nil || !more {
 			return err
 		}
-		if err := s.reorderSlots(ctx, t, slots); err != nil {
+		if err := s.reorderSome(ctx, t, from); err != nil {
 			return err
 		}
 	}
 }
 
-func (s *Store) reorderSlots(ctx context.Context, t *tenant, slots []*slot) error {
-	w, err := s.newWrite(ctx, t, 0, len(slots), 1<<10)
+// reorderSome works some devices out again, by number from one on.
+func (s *Store) reorderSome(ctx context.Context, t *tenant, from uint32) error {
+	w, err := s.newWrite(ctx, t, 0, reorderStep, 1<<10)
 	if err != nil {
 		return err
 	}
@@ -87,10 +88,8 @@ func (s *Store) reorderSlots(ctx context.Context, t *tenant, slots []*slot) erro
 	defer w.close()
 	var ids []andon.DeviceID // from here on none is purged
 	s.mu.RLock()
-	for _, slot := range slots {
-		if slot != nil { // else it was purged
-			ids = append(ids, slot.Shown().ID)
-		}
+	for _, slot := range t.slots(from, reorderStep) {
+		ids = append(ids, t.fleet.ID(slot.Number()))
 	}
 	s.mu.RUnlock()
 	w.fold = func(_ int, d *current.Device) error {

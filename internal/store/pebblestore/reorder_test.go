@@ -43,8 +43,7 @@ func TestReorderAfterCrash(t *testing.T) {
 	if record, err = s.PutTenant(ctx, record); err != nil || !record.Reordering {
 		t.Fatalf("%+v, error %v", record, err)
 	}
-	slots := s.tenants[andon.DefaultTenant].slots[:reorderStep]
-	if err := s.reorderSlots(ctx, s.tenants[andon.DefaultTenant], slots); err != nil {
+	if err := s.reorderSome(ctx, s.tenants[andon.DefaultTenant], 0); err != nil {
 		t.Fatal(err)
 	}
 	if got := incidents(t, s); got != devices-reorderStep {

@@ -378,7 +378,7 @@ func TestPurgeLeavesNothingInTheHead(t *testing.T) {
 			s, _ = crashed(t, s, fs)
 			defer s.Close()
 			send("other", andon.MinTime+1)
-			if number := s.tenants[id].fleet.Slot("other").Note.number; number != 0 {
+			if number := s.tenants[id].fleet.Slot("other").Number(); number != 0 {
 				t.Errorf("the other device has number %d, and so shows nothing", number)
 			}
 			all := andon.EventQuery{Limit: 10}

@@ -16,9 +16,16 @@ func TestStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) andon.Store { return open(t, t.TempDir(), nil) })
 }
 
-// TestHistories runs in memory, because it opens many stores, and opens each again in between, of
+// TestHistories sends what belongs together at the same time. The race detector makes a history ten
+// times as long, so most of them are those of TestSerialHistories.
+func TestHistories(t *testing.T) { histories(t, storetest.Options{Parallel: true, Rounds: 5}) }
+
+func TestSerialHistories(t *testing.T) { histories(t, storetest.Options{}) }
+
+// histories runs in memory, because it opens many stores, and opens each again in between, of
 // a directory that was closed, of a snapshot, or as a power cut leaves it. Each of them is whole.
-func TestHistories(t *testing.T) {
+func histories(t *testing.T, o storetest.Options) {
+	t.Helper()
 	disks := map[andon.Store]*vfs.MemFS{}
 	onDisk := func(t *testing.T, fs *vfs.MemFS) andon.Store {
 		s := open(t, "store", fs)
@@ -32,27 +39,24 @@ func TestHistories(t *testing.T) {
 		}
 	}
 	reopened := 0
+	o.Abort, o.Checkpoint = true, pebblestore.Checkpoint
+	o.Reopen = func(s andon.Store) andon.Store {
+		fs := disks[s]
+		if reopened++; reopened%2 == 0 {
+			fs = snapshotOf(t, s, fs)
+		}
+		leave(s)
+		verify(t, fs)
+		return onDisk(t, fs)
+	}
+	o.Crash = func(s andon.Store) andon.Store {
+		after := disks[s].CrashClone(vfs.CrashCloneCfg{})
+		leave(s)
+		verify(t, after)
+		return onDisk(t, after)
+	}
 	storetest.Histories(t,
-		func(t *testing.T) andon.Store { return onDisk(t, vfs.NewCrashableMem()) },
-		storetest.Options{
-			Abort: true, Parallel: true, Checkpoint: pebblestore.Checkpoint,
-			Reopen: func(s andon.Store) andon.Store {
-				fs := disks[s]
-				if reopened++; reopened%2 == 0 {
-					fs = snapshotOf(t, s, fs)
-				}
-				leave(s)
-				verify(t, fs)
-				return onDisk(t, fs)
-			},
-			Crash: func(s andon.Store) andon.Store {
-				after := disks[s].CrashClone(vfs.CrashCloneCfg{})
-				leave(s)
-				verify(t, after)
-				return onDisk(t, after)
-			},
-		},
-	)
+		func(t *testing.T) andon.Store { return onDisk(t, vfs.NewCrashableMem()) }, o)
 }
 
 func open(t *testing.T, dir string, fs vfs.FS) andon.Store {

@@ -146,11 +146,12 @@ func (w *window) device(number uint32) (d logged, ok bool) {
 	r := w.reader
 	r.store.mu.RLock()
 	defer r.store.mu.RUnlock()
-	slot := r.tenant.slot(number)
-	if slot == nil || slot.Shown().Time < w.query.Rest().From {
+	slot := r.tenant.fleet.At(number)
+	if slot == nil {
 		return d, false
 	}
-	return r.numbered(slot.Shown().ID, number), true
+	shown := r.tenant.fleet.Shown(slot)
+	return r.numbered(shown.ID, number), shown.Time >= w.query.Rest().From
 }
 
 func (w *window) addHeads() error {

@@ -31,8 +31,7 @@ type tenant struct {
 	haveEntries atomic.Pointer[map[andon.State]andon.State]
 
 	// The rest belongs to the ordered section.
-	gone  bool
-	slots []*slot // all devices by number, nil where one was purged; written under Store.mu
+	gone bool
 
 	hadReadings atomic.Bool // ever; once true, for good
 
@@ -56,20 +55,11 @@ type tenant struct {
 
 func newTenant(number uint32, record andon.Tenant) *tenant {
 	t := &tenant{
-		number: number, fleet: current.NewFleet[note](), admitted: map[andon.State]bool{},
+		number: number, fleet: current.NewFleet(), admitted: map[andon.State]bool{},
 	}
 	t.record.Store(&record)
 	t.haveEntries.Store(&map[andon.State]andon.State{})
 	return t
-}
-
-// slot returns the place of a device by its number, nil where there is none. The caller has
-// Store.mu.
-func (t *tenant) slot(number uint32) *slot {
-	if uint64(number) >= uint64(len(t.slots)) {
-		return nil
-	}
-	return t.slots[number]
 }
 
 // states returns the tenant's set.

@@ -45,6 +45,8 @@ func takeCounted(b []byte) (text string, rest []byte, ok bool) {
 type wire struct {
 	rest []byte
 	bad  bool
+	// names are those that called has met; nil where they are not kept.
+	names map[string]string
 }
 
 // err reports that it is bad.
@@ -69,6 +71,21 @@ func (w *wire) text() string {
 	s, rest, ok := takeCounted(w.rest)
 	w.rest, w.bad = rest, w.bad || !ok
 	return s
+}
+
+// called is text of a name that is likely to come again: it is one string then.
+func (w *wire) called() string {
+	n, rest, ok := takeCount(w.rest)
+	if w.names == nil || !ok || n > uint64(len(rest)) {
+		return w.text()
+	}
+	name, met := w.names[string(rest[:n])]
+	if !met {
+		name = string(rest[:n])
+		w.names[name] = name
+	}
+	w.rest = rest[n:]
+	return name
 }
 
 func (w *wire) signed() int64 {

@@ -70,7 +70,7 @@ func (v *verification) all(desc *pebble.DBDesc) error {
 	db, err := v.open()
 	if err != nil {
 		v.tell(v.dir, fmt.Sprintf("the engine can't open it: %v. The sums of its tables alone are "+
-			"checked, and of tables that are no part of it any more", err))
+			"checked, and of tables that are no part of it any more", lostFormat(v.dir, err)))
 		return v.sums(v.allTables())
 	}
 	defer func() { _ = db.Close() }() // nothing is written

@@ -171,9 +171,9 @@ func TestVerifyComparesDevicesWithTheirEntries(t *testing.T) {
 		t.Fatal(err)
 	}
 	slot := s.tenants[andon.DefaultTenant].fleet.Slot("robot")
-	d := *slot.Shown()
+	d := s.tenants[andon.DefaultTenant].fleet.Shown(slot)
 	d.State = "ODD"
-	k := newKey(tableCheckpoint, s.tenants[andon.DefaultTenant].number).number(slot.Note.number)
+	k := newKey(tableCheckpoint, s.tenants[andon.DefaultTenant].number).number(slot.Number())
 	if err := firstError(s.db.Set(k, appendCheckpointed(nil, &d), pebble.Sync),
 		s.Close()); err != nil {
 		t.Fatal(err)
@@ -185,9 +185,9 @@ func TestVerifyComparesDevicesWithTheirEntries(t *testing.T) {
 	}
 }
 
-// TestVerifyFindsFlippedBits flips bits of tables, logs and the manifest, one at a time: each is
-// told of.
-func TestVerifyFindsFlippedBits(t *testing.T) {
+// TestSerialVerifyFindsFlippedBits flips bits of tables, logs and the manifest, one at a time: each
+// is told of.
+func TestSerialVerifyFindsFlippedBits(t *testing.T) {
 	was := vfs.NewCrashableMem()
 	storeWithHistory(t, was, true)
 	rng := rand.New(rand.NewPCG(3, 9))
@@ -254,9 +254,9 @@ func TestVerifyFindsDamagedLogs(t *testing.T) {
 	}
 }
 
-// TestDamagedManifestIsRefused flips bits of each record but the last: the engine would go on with
-// the records before it, and delete tables.
-func TestDamagedManifestIsRefused(t *testing.T) {
+// TestSerialDamagedManifestIsRefused flips bits of each record but the last: the engine would go on
+// with the records before it, and delete tables.
+func TestSerialDamagedManifestIsRefused(t *testing.T) {
 	was := vfs.NewCrashableMem()
 	storeWithHistory(t, was, true)
 	desc, err := pebble.Peek("store", was)

@@ -119,7 +119,7 @@ func verifyBlock(v *verification, t *tenant, k, value []byte) error {
 		return firstError(err, fmt.Errorf("nothing says that device %s has entries on the day of "+
 			"%s: they are not found", v.name(t, number), at.oldest))
 	}
-	if v.whole && (int(number) >= len(t.slots) || t.slots[number] == nil) {
+	if v.whole && t.fleet.At(number) == nil {
 		return fmt.Errorf("its entries are of device number %d, which there is not", number)
 	}
 	return v.entries(t, number, entries)
@@ -164,8 +164,8 @@ func (v *verification) firstBlock(prefix key) (day uint32, there bool, err error
 
 // name is a device by its number, for people.
 func (v *verification) name(t *tenant, number uint32) string {
-	if int(number) < len(t.slots) && t.slots[number] != nil {
-		return string(t.slots[number].Shown().ID)
+	if t.fleet.At(number) != nil {
+		return string(t.fleet.ID(number))
 	}
 	return fmt.Sprintf("number %d", number)
 }
@@ -244,7 +244,7 @@ func verifyPosting(_ *verification, _ *tenant, k, value []byte) error {
 }
 
 func verifyCheckpoint(_ *verification, _ *tenant, k, value []byte) error {
-	d, err := readCheckpointed(value)
+	d, err := readCheckpointed(value, nil)
 	if err != nil {
 		return fmt.Errorf("what device number %x shows can't be decoded", k)
 	}
@@ -349,7 +349,7 @@ func verifyRow(v *verification, k, value []byte) error {
 	v.next = sequence + 1
 	into := map[uint32]*rebuilding{}
 	if t := v.tenants[uint32(number)]; t != nil {
-		into[t.number] = &rebuilding{tenant: t}
+		into[t.number] = loose{}.rebuilding(t)
 	}
 	if err := replay(into, row, eventlog.NewHead()); err != nil {
 		return errors.New("it can't be decoded: what a request brought is lost")
@@ -416,16 +416,16 @@ func (v *verification) devices() error {
 	}
 	total, n := 0, 0
 	for _, t := range v.tenants {
-		total += len(t.slots)
+		total += int(t.fleet.Numbers())
 	}
 	for _, number := range slices.Sorted(maps.Keys(v.tenants)) {
 		t := v.tenants[number]
-		for part := range slices.Chunk(t.slots, reorderStep) {
-			if err := v.someDevices(t, part); err != nil {
+		for from := uint32(0); from < t.fleet.Numbers(); from += reorderStep {
+			if err := v.someDevices(t, t.slots(from, reorderStep)); err != nil {
 				return err
 			}
-			n += len(part)
-			v.progress(v.bytes * int64(n) / int64(total))
+			n += reorderStep
+			v.progress(v.bytes * int64(min(n, total)) / int64(total))
 		}
 	}
 	return nil
@@ -436,14 +436,11 @@ func (v *verification) someDevices(t *tenant, slots []*slot) error {
 	w.alone = true
 	defer w.close()
 	for _, slot := range slots {
-		if slot == nil {
-			continue
-		}
 		if err := v.ctx.Err(); err != nil {
 			return err
 		}
 		v.rows["devices"]++
-		d := w.changes.Copy(slot, slot.Shown().ID)
+		d := w.changes.Copy(t.fleet, slot, t.fleet.ID(slot.Number()))
 		was := *d
 		w.past.begin(d, &folded{})
 		err := w.refoldFromLog(d, func(e andon.EntryRef) bool {

@@ -110,7 +110,7 @@ func (s *Store) beginWrite(
 ) *writing {
 	w, _ := s.writings.Get().(*writing)
 	if w == nil {
-		w = &writing{changes: current.NewChanges[note](0)}
+		w = &writing{changes: current.NewChanges(0)}
 		w.past = &history{write: w}
 	}
 	w.store, w.ctx, w.tenant, w.states, w.received = s, ctx, t, t.states(), received
@@ -160,7 +160,7 @@ func (w *writing) add(ids []andon.DeviceID) {
 	for part := range slices.Chunk(ids, step) {
 		w.store.mu.RLock()
 		for _, id := range part {
-			w.changes.Copy(w.tenant.fleet.Slot(id), id)
+			w.changes.Copy(w.tenant.fleet, w.tenant.fleet.Slot(id), id)
 		}
 		w.store.mu.RUnlock()
 	}
@@ -256,7 +256,7 @@ func (w *writing) refold(numbers []int) error {
 		slot := w.tenant.fleet.Slot(id)
 		w.changes.Place(i, slot)
 		if slot != nil {
-			w.changes.CopyAgain(i)
+			w.changes.CopyAgain(w.tenant.fleet, i)
 		} else {
 			*w.changes.Device(i) = current.Device{ID: id}
 		}
@@ -280,10 +280,7 @@ func (w *writing) place() {
 			if w.changes.Slot(i) != nil {
 				continue
 			}
-			slot := t.fleet.NewSlot(w.changes.Device(i).ID)
-			slot.Note.number = uint32(len(t.slots))
-			t.slots = append(t.slots, slot)
-			w.changes.Place(i, slot)
+			w.changes.Place(i, t.fleet.NewSlot(w.changes.Device(i).ID))
 		}
 		w.store.mu.Unlock()
 	}
@@ -307,7 +304,7 @@ func (w *writing) setRows(next uint64) (pending, error) {
 			w.beginRow()
 		}
 		f := &w.folded[i]
-		number := w.changes.Slot(i).Note.number
+		number := w.changes.Slot(i).Number()
 		w.row = appendNumbered(w.row, number, w.encoded[f.encoded[0]:f.encoded[1]])
 		w.changed = append(w.changed, w.feed[f.feed[0]:f.feed[1]]...)
 	}

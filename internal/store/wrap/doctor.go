@@ -61,6 +61,9 @@ func declared(c andon.Capabilities) (facts []Fact) {
 	const whole, parts = "all or none", "may be in part"
 	say("engine", c.Name)
 	say("acknowledged events are shown", either(c.Immediate, "at once", "in a moment"))
+	if c.Consistency {
+		say("consistency of a read", "strong or eventual, as its request asks")
+	}
 	say("the events of a request are kept", either(c.AtomicBatch, whole, parts))
 	say("the assignments of a request are kept", either(c.AtomicAssign, whole, parts))
 	if c.CountsBehind > 0 {

@@ -41,7 +41,8 @@ test("what is escalated on the page reaches the supervisor, and can be taken bac
   tenant,
   another,
 }) => {
-  await tenant.report({ device: "press-7", state: "WARNING3", message: "smoke", operator: "Liz" });
+  await tenant.report({ device: "press-7", state: "WARNING3", message: "smoke" });
+  await tenant.ask("PUT", "/devices/press-7/operator", { operator: "Liz" });
   const second = await another();
   await expect(second.row("press-7")).toBeVisible();
 
@@ -60,7 +61,11 @@ test("what is escalated on the page reaches the supervisor, and can be taken bac
   await second.open("/supervisors/Sara");
   await expect(second.page.getByRole("main")).toContainText("press-7");
 
+  const answered = page.getByRole("table", { name: "Who answered for it" }).locator("[data-does]");
+  await expect(answered).toHaveText([/Sara.*WARNING3.*for the second time/, /Liz ?$/]);
+
   await board.withdrawEscalation();
+  await expect(answered.first()).toHaveAttribute("data-does", "escalation withdrawn");
   await expect(page.getByTestId("escalated")).not.toContainText("Sara");
   await expect.poll(async () => (await tenant.device("press-7")).escalated_to ?? "").toBe("");
 });
@@ -120,6 +125,29 @@ test("a device's page tells its past", async ({ board, page, tenant }) => {
   await tenant.report({ device: "press-7", state: "WARNING4", message: "stopped" });
   await expect(page.getByTestId("state")).toContainText("WARNING4");
   await expect(main).toContainText("stopped");
+});
+
+test("a device that was heard long ago leads to its newest entry", async ({ board, page, tenant }) => {
+  const day = 86_400;
+  await tenant.report(
+    { device: "old", state: "NORMAL", time: ago(500 * day) },
+    { device: "old", state: "WARNING2", time: ago(400 * day), message: "the last word" },
+  );
+  await board.open(deviceAt("old"));
+  const strip = page.getByTestId("strip");
+  for (const range of ["24h", "7d"]) {
+    await page.getByRole("button", { name: range }).click();
+    await expect(strip, "all of it is silence").toHaveAttribute("data-gaps", "1");
+  }
+  await page.getByRole("button", { name: "Go to the newest entry" }).click();
+  await expect(page.getByRole("table", { name: "Entries" })).toContainText("the last word");
+  await page.goto(tenant.address(`${deviceAt("old")}?range=600d`));
+  await expect(page.getByRole("table", { name: "Runs" })).toContainText("400 d");
+  const wider = await page.getByRole("table", { name: "Runs" }).evaluate((table) => {
+    const panel = table.parentElement!;
+    return table.getBoundingClientRect().right - panel.getBoundingClientRect().right;
+  });
+  expect(wider, "the table stays in its panel").toBeLessThanOrEqual(0);
 });
 
 test("an operator sees what is his now, and what he had", async ({ board, page, tenant }) => {

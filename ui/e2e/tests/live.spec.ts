@@ -108,17 +108,26 @@ test("new trouble is told in the title, and goes away by itself", async ({
   await expect(page).toHaveTitle(before);
 });
 
-test("a device that has fallen silent looks different from one that is well", async ({
+test("a device that falls silent looks different, and one that is heard again, without asking", async ({
   page,
   board,
   tenant,
 }) => {
-  await tenant.make({ silent_after: "2s" });
-  await tenant.report({ device: "quiet", state: "NORMAL" });
-  await expect.poll(async () => (await tenant.device("quiet")).silent).toBe(true);
-  await page.reload();
-  await board.live();
+  await tenant.make({ silent_after: "3s" });
+  await tenant.report({ device: "quiet", state: "WARNING2" });
+  await expect(board.row("quiet")).toBeVisible();
   await board.showsCount("silent", 1);
+  await expect(board.row("quiet").getByText("silent")).toHaveAttribute("title", /^last heard /);
+
+  const asked: string[] = [];
+  page.on("request", (r) => asked.push(new URL(r.url()).pathname));
+  // The same again is no change of what it shows.
+  await expect(async () => {
+    await tenant.report({ device: "quiet", state: "WARNING2" });
+    expect(await board.row("quiet").innerText()).not.toContain("silent");
+  }).toPass({ intervals: [300] });
+  await board.showsCount("silent", 1);
+  expect(asked.filter((path) => path !== "/api/v1/devices/quiet")).toEqual([]);
 });
 
 test("states of the tenant's own", async ({ board, page, tenant }) => {

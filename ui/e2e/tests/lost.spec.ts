@@ -69,9 +69,16 @@ test("a server without a feed is polled, and the board says so", async ({
   const missing = { title: "Not Implemented", status: 501, detail: "this store has no feed" };
   const refuse = { status: 501, contentType: "application/problem+json", json: missing };
   await page.route(/\/api\/v1\/(fleet|events\/stream)(\?|$)/, (route) => route.fulfill(refuse));
-  await tenant.report({ device: "first", state: "WARNING2", message: "overheat" });
+  // Nor do such stores list devices in another order than by id.
+  await page.route(/\/devices\?.*sort=(severity|since)/, (route) => route.fulfill(refuse));
+  await tenant.report(
+    { device: "first", state: "WARNING2", message: "overheat" },
+    { device: "well", state: "NORMAL" },
+  );
   await page.goto(tenant.address());
   await expect(page.locator("html")).toHaveAttribute("data-live", "polling");
+  await expect(page.getByTestId("polling")).toContainText("every 4 seconds");
+  await expect(page.getByTestId("map").getByRole("heading")).toContainText("2");
   await expect(board.row("first")).toBeVisible();
   await board.showsCount("WARNING2", 1);
 
@@ -80,6 +87,14 @@ test("a server without a feed is polled, and the board says so", async ({
   await board.showsCount("WARNING3", 1);
   await tenant.report({ device: "first", state: "NORMAL" });
   await expect(board.row("first")).toHaveCount(0);
+  await expect(page.getByTestId("map").getByRole("heading")).toContainText("3");
+  await board.focusMap();
+  await page.keyboard.press("ArrowRight");
+  await expect(page.getByTestId("cell")).toContainText("first NORMAL");
+
+  await page.goto(tenant.address("/search"));
+  const found = page.getByRole("table", { name: "Devices" }).getByRole("row");
+  await expect(found).toContainText([/State/, /second/, /first|well/, /first|well/]);
 });
 
 test("a reset of the stream loads the fleet again", async ({ board, page, tenant }) => {

@@ -13,25 +13,37 @@ import { expect, test } from "../test.ts";
 
 const folder = fileURLToPath(new URL("../shots", import.meta.url));
 
-const sizes = {
+/** What a page is opened in: a window grows on a screen, and a phone is another thing. */
+const screens = {
+  screen: { viewport: { width: 1440, height: 900 } },
   phone: { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, hasTouch: true },
-  laptop: { viewport: { width: 1440, height: 900 } },
-  "4k": { viewport: { width: 3840, height: 2160 } },
 } satisfies Record<string, BrowserContextOptions>;
+
+const large = { width: 3840, height: 2160 };
 
 const themes = ["light", "dark"] as const;
 
 /** What a view shows, and when it shows it. */
 interface View {
-  path: (day: Day) => string;
-  shows: (board: Board, day: Day) => Promise<void>;
+  path?: (day: Day) => string;
+  tenant?: (day: Day) => Tenant;
+  /** What is done to the page before it is opened. */
+  before?: (page: Page) => Promise<unknown>;
+  /** What data-live is once it is open. */
+  live?: string;
+  shows: (board: Board, day: Day) => Promise<unknown>;
 }
 
 const main = (b: Board) => b.page.getByRole("main");
 
+const refusal = (status: number, title: string, detail: string) => ({
+  status,
+  contentType: "application/problem+json",
+  json: { title, status, detail },
+});
+
 const views: Record<string, View> = {
   fleet: {
-    path: () => "/",
     shows: async (b) => expect(b.rows.nth(3)).toBeVisible(),
   },
   device: {
@@ -51,15 +63,48 @@ const views: Record<string, View> = {
     shows: async (b) => expect(main(b)).toContainText("WARNING"),
   },
   wall: {
-    path: () => "/wall",
+    path: () => "/wall?show=trouble&every=600",
     shows: async (b) => expect(main(b)).toContainText("WARNING"),
   },
+  "wall-map": {
+    path: () => "/wall?show=map",
+    shows: async (b) => expect(main(b)).toHaveAttribute("data-scene", "map"),
+  },
   help: {
-    path: () => "/",
     shows: async (b) => {
       await b.page.keyboard.press("?");
       await expect(b.page.getByRole("dialog")).toBeVisible();
     },
+  },
+  empty: {
+    tenant: (day) => day.empty,
+    shows: async (b) => expect(main(b)).toContainText("No device has reported yet"),
+  },
+  loading: {
+    before: (page) => page.route(/\/api\/v1\/(fleet|states)/, () => {}), // it never answers
+    live: "loading",
+    shows: async (b) => expect(main(b)).toBeVisible(),
+  },
+  polled: {
+    before: (page) =>
+      page.route(/\/api\/v1\/(fleet|events\/stream)(\?|$)/, (route) =>
+        route.fulfill(refusal(501, "Not Implemented", "this store has no feed")),
+      ),
+    live: "polling",
+    shows: async (b) => expect(b.map).toBeVisible(),
+  },
+  error: {
+    path: (day) => deviceAt(day.worst),
+    before: (page) =>
+      page.route(/\/api\/v1\/devices\//, (route) =>
+        route.fulfill(refusal(503, "Service Unavailable", "the store is not available")),
+      ),
+    live: "",
+    shows: async (b) => expect(main(b)).toContainText("the store is not available"),
+  },
+  unknown: {
+    path: () => deviceAt("no-such-device"),
+    shows: async (b) => expect(main(b)).toContainText("It shows nothing now"),
   },
 };
 
@@ -78,66 +123,19 @@ test.beforeEach(async () => day.look());
 
 test.afterAll(async () => day?.server.close());
 
-for (const theme of themes) {
-  for (const [size, look] of Object.entries(sizes)) {
-    const options = { ...look, colorScheme: theme };
-
-    for (const [name, view] of Object.entries(views)) {
-      test(`${name}, ${theme}, ${size}`, async ({ browser }) => {
-        await inPage(browser, options, async (page) => {
-          const board = new Board(page, day.factory);
-          await board.open(view.path(day));
-          await view.shows(board, day);
-          await looksRight(page, `${name}-${theme}-${size}`);
-        });
-      });
-    }
-
-    test(`empty, ${theme}, ${size}`, async ({ browser }) => {
-      await inPage(browser, options, async (page) => {
-        const board = new Board(page, day.empty);
-        await board.open();
-        await looksRight(page, `empty-${theme}-${size}`);
-      });
+for (const [name, view] of Object.entries(views)) {
+  test(`${name}, in both themes at three sizes`, async ({ browser }) => {
+    await onEachScreen(browser, name, async (page) => {
+      const tenant = view.tenant?.(day) ?? day.factory;
+      const board = new Board(page, tenant);
+      await view.before?.(page);
+      await page.goto(tenant.address(view.path?.(day)));
+      if (view.live !== "") {
+        await expect(page.locator("html")).toHaveAttribute("data-live", view.live ?? "live");
+      }
+      await view.shows(board, day);
     });
-
-    test(`loading, ${theme}, ${size}`, async ({ browser }) => {
-      await inPage(browser, options, async (page) => {
-        const board = new Board(page, day.factory);
-        await page.route(/\/api\/v1\/(fleet|states)/, () => {}); // it never answers
-        await page.goto(day.factory.address());
-        await expect(page.locator("html")).toHaveAttribute("data-live", "loading");
-        await expect(main(board)).toBeVisible();
-        await looksRight(page, `loading-${theme}-${size}`);
-      });
-    });
-
-    test(`error, ${theme}, ${size}`, async ({ browser }) => {
-      await inPage(browser, options, async (page) => {
-        const board = new Board(page, day.factory);
-        const detail = "the store is not available";
-        await page.route(/\/api\/v1\/devices\//, (route) =>
-          route.fulfill({
-            status: 503,
-            contentType: "application/problem+json",
-            json: { title: "Service Unavailable", status: 503, detail },
-          }),
-        );
-        await page.goto(day.factory.address(deviceAt(day.worst)));
-        await expect(main(board)).toContainText(detail);
-        await looksRight(page, `error-${theme}-${size}`);
-      });
-    });
-
-    test(`unknown device, ${theme}, ${size}`, async ({ browser }) => {
-      await inPage(browser, options, async (page) => {
-        const board = new Board(page, day.factory);
-        await board.open(deviceAt("no-such-device"));
-        await expect(main(board)).toContainText("no-such-device");
-        await looksRight(page, `unknown-${theme}-${size}`);
-      });
-    });
-  }
+  });
 }
 
 test("sign-in, in both themes at three sizes", async ({ browser }) => {
@@ -146,10 +144,9 @@ test("sign-in, in both themes at three sizes", async ({ browser }) => {
   await writeFile(file, "a-token-of-32-characters-or-more-0123456789", { mode: 0o600 });
   const locked = await Server.serve("--token-file", file);
   try {
-    await eachLook(browser, async (page, look) => {
+    await onEachScreen(browser, "sign-in", async (page) => {
       await page.goto(locked.url);
       await expect(page.getByLabel("Token")).toBeVisible();
-      await looksRight(page, `sign-in-${look}`);
     });
   } finally {
     await locked.close();
@@ -158,24 +155,23 @@ test("sign-in, in both themes at three sizes", async ({ browser }) => {
 });
 
 test("offline, in both themes at three sizes", async ({ browser }) => {
-  await eachLook(browser, async (page, look) => {
-    const server = await Server.serve();
-    try {
-      const plant = new Tenant(server, "default");
-      await plant.report(...troubles());
-      const board = new Board(page, plant);
-      for (const [name, path] of Object.entries({ offline: "/", "offline-wall": "/wall" })) {
+  const server = await Server.serve();
+  try {
+    const plant = new Tenant(server, "default");
+    await plant.report(...troubles());
+    for (const [name, path] of Object.entries({ offline: "/", "offline-wall": "/wall" })) {
+      await onEachScreen(browser, name, async (page) => {
+        const board = new Board(page, plant);
         await board.open(path);
         await expect(board.rows.first()).toBeVisible();
         await server.kill();
         await expect(board.lost).toBeVisible();
-        await looksRight(page, `${name}-${look}`);
-        await server.again();
-      }
-    } finally {
-      await server.close();
+        return () => server.again();
+      });
     }
-  });
+  } finally {
+    await server.close();
+  }
 });
 
 /** troubles are what a small plant reports. */
@@ -189,41 +185,58 @@ function troubles(): Entry[] {
   }));
 }
 
-async function eachLook(
+/**
+ * onEachScreen opens a view on a screen and on a phone, and looks at it in both themes. What visit
+ * returns is done at the end.
+ */
+async function onEachScreen(
   browser: Browser,
-  visit: (page: Page, look: string) => Promise<void>,
+  name: string,
+  visit: (page: Page) => Promise<(() => Promise<void>) | void>,
 ): Promise<void> {
-  for (const theme of themes) {
-    for (const [size, look] of Object.entries(sizes)) {
-      await inPage(browser, { ...look, colorScheme: theme }, (page) =>
-        visit(page, `${theme}-${size}`),
-      );
+  for (const [screen, options] of Object.entries(screens)) {
+    const context = await browser.newContext({ ...options, reducedMotion: "reduce" });
+    const watch = new Watch();
+    await watch.over(context);
+    const page = await context.newPage();
+    const end = await visit(page);
+    // Colours are the same at each size, so axe looks at both themes on the screen only.
+    if (screen === "phone") await inThemes(page, `${name}-phone`, ["light"]);
+    else {
+      await inThemes(page, `${name}-laptop`, themes);
+      await page.setViewportSize(large);
+      await inThemes(page, `${name}-4k`, []);
     }
+    await context.close();
+    await end?.();
+    expect(watch.take()).toEqual([]);
   }
 }
 
-/** inPage opens a page of its own, in which nothing may go wrong that none may. */
-async function inPage(
-  browser: Browser,
-  options: BrowserContextOptions,
-  visit: (page: Page) => Promise<void>,
+/** inThemes takes a picture in each theme, and checks what a machine can see of it. */
+async function inThemes(
+  page: Page,
+  name: string,
+  axeIn: readonly string[],
 ): Promise<void> {
-  const context = await browser.newContext({ ...options, reducedMotion: "reduce" });
-  const watch = new Watch();
-  await watch.over(context);
-  await visit(await context.newPage());
-  await context.close();
-  expect(watch.take()).toEqual([]);
+  for (const theme of themes) {
+    await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
+    await expect(page.locator("html")).toHaveAttribute("data-theme", theme);
+    await drawn(page);
+    await page.screenshot({ path: join(folder, `${name}-${theme}.png`), animations: "disabled" });
+    expect.soft(await stickingOut(page), `${name}: nothing sticks out to the side`).toEqual([]);
+    if (axeIn.includes(theme)) await accessible(page, `${name}-${theme}`);
+  }
 }
 
-/** looksRight takes the picture, and checks what a machine can see of it. */
-async function looksRight(page: Page, name: string): Promise<void> {
-  await page.screenshot({ path: join(folder, `${name}.png`), animations: "disabled" });
-  expect.soft(await stickingOut(page), "nothing sticks out to the side").toEqual([]);
-  await accessible(page);
+/** drawn waits until what a change led to is drawn: canvases follow in the next frames. */
+async function drawn(page: Page): Promise<void> {
+  await page.evaluate(async () => {
+    for (let i = 0; i < 4; i++) await new Promise((resolve) => requestAnimationFrame(resolve));
+  });
 }
 
-async function accessible(page: Page): Promise<void> {
+async function accessible(page: Page, name: string): Promise<void> {
   // It comes from the debugger, so the page's policy does not apply to it.
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate(() =>
@@ -232,5 +245,5 @@ async function accessible(page: Page): Promise<void> {
   const grave = violations
     .filter((v) => v.impact === "serious" || v.impact === "critical")
     .map((v) => `${v.id} (${v.impact}): ${v.help}: ${v.nodes.map((n) => n.html).join(" ")}`);
-  expect.soft(grave, "axe finds nothing serious").toEqual([]);
+  expect.soft(grave, `${name}: axe finds nothing serious`).toEqual([]);
 }

@@ -28,6 +28,24 @@ function loaded(...devices: Snapshot["devices"]): Fleet {
 
 const listed = (fleet: Fleet) => fleet.trouble.slice(0, 1e9).map((cell) => fleet.ids[cell]);
 
+describe("silence", () => {
+  test("begins and ends without a change of state", () => {
+    const fleet = loaded(["a", 0, 10], ["b", 1, 20]);
+    fleet.learn({ ...device("b", "WARNING1", 20), operator: "Liz" }, 0);
+    fleet.takeTouched();
+    fleet.turn("b", true);
+    fleet.turn("unknown", true);
+    expect(fleet.silentCounts).toEqual([0, 1, 0]);
+    expect(fleet.takeTouched()).toEqual([fleet.find("b")]);
+    // Since when is asked for, and who has it stays on the screen meanwhile.
+    expect(fleet.details.get(fleet.find("b")!)).toMatchObject({ operator: "Liz", heard: undefined });
+    fleet.turn("b", false);
+    fleet.turn("b", false);
+    expect(fleet.silentTotal).toBe(0);
+    expect(fleet.details.get(fleet.find("b")!)?.heard).toBe("");
+  });
+});
+
 describe("the list of trouble", () => {
   test("is severest first, then longest, then by id", () => {
     const fleet = loaded(["d", 1, 20], ["a", 1, 10], ["b", 2, 30], ["n", 0, 1], ["c", 1, 20]);

@@ -26,13 +26,22 @@ export interface Device {
   retired?: string;
 }
 
+/** The orders that GET /devices has beside that by id: "severity", and "since". */
+export function inOrder(sort: string): (a: Device, b: Device) => number {
+  const worse = (a: Device, b: Device) => (sort === "severity" ? b.severity - a.severity : 0);
+  return (a, b) => worse(a, b) || seconds(a.since) - seconds(b.since);
+}
+
 /** What is known of a device beyond its cell. */
 export interface Detail {
   operator: string;
   escalatedTo: string;
   message: string;
-  /** When a silent device was last heard. Of the others it is not known: repeats are no changes. */
-  heard: string;
+  /**
+   * When a silent device was last heard; undefined where it has fallen silent and has not been asked
+   * for. Of the others it is not known: repeats are no changes.
+   */
+  heard?: string;
 }
 
 /** A device whose state became worse. */
@@ -126,6 +135,24 @@ export class Fleet {
     }
     for (let cell = 0; cell < this.ids.length; cell++) {
       if (this.shows(cell)) this.setSilent(cell, cells.has(cell));
+    }
+  }
+
+  /** A device has fallen silent, or is heard again. */
+  turn(id: string, silent: boolean): void {
+    const cell = this.index.get(id);
+    if (cell === undefined || (this.silent[cell] === 1) === silent) return;
+    this.setSilent(cell, silent);
+    const detail = this.details.get(cell);
+    if (detail) this.details.set(cell, { ...detail, heard: silent ? undefined : "" });
+  }
+
+  /** Takes counts that the server made: where not all devices are known they are what is shown. */
+  setCounts(counts: StateCounts): void {
+    for (const { state, severity, count, silent } of counts.items) {
+      const at = this.stateOf(state, severity);
+      this.counts[at] = count;
+      this.silentCounts[at] = silent;
     }
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { gaps, pan, runAt, stretches, ticks, zoom, type Run } from "./strip";
+import { gaps, pan, runAt, stretches, ticks, windowTo, zoom, type Run } from "./strip";
 
 const run = (state: string, severity: number, from: number, to: number): Run => ({ state, severity, from, to });
 const w = { from: 0, to: 1000 };
@@ -38,6 +38,10 @@ describe("gaps", () => {
       { from: 750, to: 1000 },
     ]);
   });
+  test("go through all of a window in which nothing was heard", () => {
+    expect(gaps([-500], w, 150)).toEqual([{ from: 0, to: 1000 }]);
+    expect(gaps([-100], w, 150)).toEqual([{ from: 50, to: 1000 }]);
+  });
   test("are none while it reports", () => {
     expect(gaps([0, 100, 200, 300, 400, 500, 600, 700, 800, 900], w, 150)).toEqual([]);
     expect(gaps([], w, 150)).toEqual([]);
@@ -47,6 +51,10 @@ describe("gaps", () => {
 describe("the window", () => {
   test("is nearer around what is under the pointer", () => {
     expect(zoom({ from: 0, to: 1e9 }, 0.5, 2.5e8, 2e9)).toEqual({ from: 1.25e8, to: 6.25e8 });
+  });
+  test("goes to an instant, and keeps its length", () => {
+    expect(windowTo(5e8, { from: 9e8, to: 1e9 }, 1e9)).toEqual({ from: 4.05e8, to: 5.05e8 });
+    expect(windowTo(1e9, { from: 0, to: 1e8 }, 1e9)).toEqual({ from: 9e8, to: 1e9 });
   });
   test("never ends behind now, and is never shorter than a minute", () => {
     expect(zoom({ from: 0, to: 1e9 }, 2, 5e8, 1e9)).toEqual({ from: -1e9, to: 1e9 });

@@ -74,6 +74,12 @@ export function pan(w: Window, share: number, now: number): Window {
   return within({ from: w.from + by, to: w.to + by }, now);
 }
 
+/** A window as long as another, at whose end an instant is seen with a little behind it. */
+export function windowTo(at: number, w: Window, now: number): Window {
+  const length = w.to - w.from;
+  return within({ from: at - 0.95 * length, to: at + 0.05 * length }, now);
+}
+
 const shortest = 60_000;
 const longest = 5 * 366 * 86_400_000;
 

@@ -1,5 +1,6 @@
 import { signal } from "@preact/signals";
 import { queryText, type Query } from "../model/address";
+import { inOrder, type Device } from "../model/fleet";
 
 /** Why a request failed: RFC 9457, or status 0 where no server was reached. */
 export class Problem extends Error {
@@ -111,8 +112,27 @@ export interface Page<T> {
   next?: string;
 }
 
-export function list<T>(path: string, query: Query, signal?: AbortSignal): Promise<Page<T>> {
-  return request<Page<T>>("GET", path, { query, signal });
+/** True once the store has said that it lists devices by id only: it would have to read all others. */
+export const onlyById = signal(false);
+
+/**
+ * Asks for a page of a list. Where the store has no other order of devices than by id, those of the
+ * page are put into the order that was asked for.
+ */
+export async function list<T>(path: string, query: Query, signal?: AbortSignal): Promise<Page<T>> {
+  const ask = (query: Query) => request<Page<T>>("GET", path, { query, signal });
+  if (path !== "/devices" || !query.sort || query.sort === "device") return ask(query);
+  if (!onlyById.peek()) {
+    try {
+      return await ask(query);
+    } catch (error) {
+      if (!(error instanceof Problem) || error.status !== 501) throw error;
+    }
+  }
+  const page = await ask({ ...query, sort: undefined });
+  onlyById.value = true;
+  (page.items as Device[]).sort(inOrder(query.sort));
+  return page;
 }
 
 /** All items of a list, page by page, up to `most`; `cut` says that there are more. */

@@ -17,11 +17,12 @@ export function want(cells: number[]): void {
   if (generation !== fleet.generation) {
     generation = fleet.generation;
     wanted.clear();
-    void askForMany(cells.length);
+    if (cells.some((cell) => !fleet.details.has(cell))) void askForMany(cells.length);
   }
   wanted.clear();
   for (const cell of cells) {
-    if (!fleet.details.has(cell)) wanted.add(cell);
+    const detail = fleet.details.get(cell);
+    if (!detail || detail.heard === undefined) wanted.add(cell);
   }
   while (running < atOnce && wanted.size > 0) void next();
 }

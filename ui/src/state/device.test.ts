@@ -44,6 +44,7 @@ async function answerAll(state: string): Promise<void> {
   await answer(/limit=15/, { items: [] });
   await answer(/\/devices\/a$/, device(state));
   await answer(/\/devices\/a\//, { items: [] });
+  await answer(/events\?limit=1$/, { items: [] }); // there is no newest entry either
 }
 
 test("what was asked for before the stream spoke does not count", async () => {
@@ -89,4 +90,22 @@ test("another failure is told", async () => {
   void model.refresh();
   await answer(/^\/tenants/, { title: "the store is unavailable" }, 503);
   expect(model.problem.value).toBe("the store is unavailable");
+});
+
+test("silence is the same in every window, also in one in which nothing was heard", async () => {
+  const now = Date.parse("2026-01-02T00:00:00Z");
+  vi.setSystemTime(now);
+  const { now: clock } = await import("./clock");
+  clock.value = now;
+  void model.refresh();
+  await answer(/^\/tenants/, { silent_after: "15m", states: [] });
+  await answer(/limit=15/, { items: [] });
+  await answer(/\/devices\/a$/, device("X"));
+  const heard = { items: [{ device: "a", time: "2025-12-01T00:00:00Z", state: "X" }] };
+  await answer(/events\?limit=1&to=/, heard);
+  await answer(/\/devices\/a\//, { items: [] });
+  await answer(/events\?limit=1$/, heard);
+  const past = model.past.value!;
+  expect(past.gaps).toEqual([{ from: now - 86_400_000, to: now }]);
+  expect(past.newest).toBe("2025-12-01T00:00:00Z");
 });

@@ -1,9 +1,10 @@
 import { signal } from "@preact/signals";
+import { answersOf, type Answer, type Assignment, type Escalated } from "../model/answered";
 import type { Device } from "../model/fleet";
 import type { Reading } from "../model/readings";
 import { gaps, type Run, type Window } from "../model/strip";
 import { parseDuration } from "../model/time";
-import { Problem, all, reason, request, tenant } from "../net/api";
+import { Problem, all, list, reason, request, tenant } from "../net/api";
 import { follow } from "../net/stream";
 import { shownOf, usualRange } from "../model/window";
 import type { Query } from "../model/address";
@@ -21,12 +22,6 @@ export interface Entry {
   attributes?: Record<string, unknown>;
 }
 
-export interface Assignment {
-  operator: string | null;
-  from: string;
-  to?: string;
-}
-
 interface Interval {
   state: string;
   from: string;
@@ -42,8 +37,10 @@ export interface Past {
   cut: boolean; // there are older entries in the window
   readings: Reading[];
   readingsCut: boolean;
-  assignments: Assignment[];
+  answers: Answer[]; // newest first
   gaps: Window[];
+  /** The newest entry of all, where the window has none; absent: there is none at all. */
+  newest?: string;
 }
 
 const mostEntries = 5000;
@@ -167,12 +164,18 @@ export class DeviceModel {
     const span = { from: iso(window.from), to: iso(window.to) };
     const some = <T>(what: string, most: number) =>
       all<T>(`${this.path}/${what}`, span, most, this.end.signal).catch(orNothing<T>);
-    const [intervals, entries, readings, assignments] = await Promise.all([
+    const [intervals, entries, readings, assignments, escalated, before] = await Promise.all([
       some<Interval>("intervals", mostEntries),
       some<Entry>("events", mostEntries),
       some<Reading>("readings", mostReadings),
       some<Assignment>("assignments", 1000),
+      // By when they were made, which only their records say: also that of an older entry.
+      all<Escalated>(`${this.path}/escalations`, { to: span.to }, 1000, this.end.signal).catch(
+        orNothing<Escalated>,
+      ),
+      this.heardBefore(span.from),
     ]);
+    const newest = entries.items[0] ?? (await this.newest<Entry>("events"));
     if (turn !== this.turn) return;
     this.past.value = {
       window,
@@ -181,9 +184,26 @@ export class DeviceModel {
       cut: entries.cut,
       readings: readings.items,
       readingsCut: readings.cut,
-      assignments: assignments.items,
-      gaps: this.gapsOf(window, entries, readings),
+      answers: answersOf(assignments.items, escalated.items, window),
+      gaps: this.gapsOf(window, entries, readings, before),
+      newest: newest?.time,
     };
+  }
+
+  /** The newest item of a list, or the newest before a time. */
+  private async newest<T>(what: string, before?: string): Promise<T | undefined> {
+    const query = { limit: "1", to: before };
+    const page = await list<T>(`${this.path}/${what}`, query, this.end.signal).catch(orNothing<T>);
+    return page.items[0];
+  }
+
+  /** When the device was heard last before a window: what it was silent for may begin there. */
+  private async heardBefore(from: string): Promise<number[]> {
+    const last = await Promise.all([
+      this.newest<Entry>("events", from),
+      this.newest<Reading>("readings", from),
+    ]);
+    return last.flatMap((e) => (e ? [Date.parse(e.time)] : []));
   }
 
   private async readUsual(): Promise<void> {
@@ -205,14 +225,17 @@ export class DeviceModel {
     window: Window,
     entries: { items: Entry[]; cut: boolean },
     readings: { items: Reading[]; cut: boolean },
+    before: number[],
   ): Window[] {
-    const heard = [...entries.items, ...readings.items].map((e) => Date.parse(e.time));
-    heard.sort((a, b) => a - b);
+    const inside = [...entries.items, ...readings.items].map((e) => Date.parse(e.time));
     const oldest = (items: { time: string }[], cut: boolean) =>
       cut ? Date.parse(items[items.length - 1].time) : window.from;
     const known = Math.max(oldest(entries.items, entries.cut), oldest(readings.items, readings.cut));
-    const silentAfter = this.silentAfter * 1000;
-    return gaps(heard.filter((t) => t >= known), { from: known, to: window.to }, silentAfter);
+    const heard = inside.filter((t) => t >= known);
+    if (known === window.from) heard.push(...before);
+    heard.sort((a, b) => a - b);
+    const to = Math.min(window.to, now.peek()); // nothing has been missed yet of what is to come
+    return gaps(heard, { from: known, to }, this.silentAfter * 1000);
   }
 
   /** Seconds. */

@@ -1,10 +1,11 @@
 import { computed, effect, signal } from "@preact/signals";
 import { expire, newFor, raise, settle, type Alarm } from "../model/alarms";
-import { Fleet, snapshotOf, type Device, type Rise, type Snapshot, type StateCounts } from "../model/fleet";
+import { Fleet, type Device, type Rise, type Snapshot, type StateCounts } from "../model/fleet";
 import type { ServerEvent } from "../model/sse";
 import type { StateDef } from "../model/states";
-import { Problem, all, list, reason, request, signInNeeded, tenant } from "../net/api";
+import { Problem, all, reason, request, signInNeeded, tenant } from "../net/api";
 import { follow } from "../net/stream";
+import { Poller } from "./poll";
 import { now } from "./clock";
 
 /** How the picture of the fleet is. */
@@ -41,8 +42,6 @@ export const stateByName = computed(() => {
   return new Map<string, StateDef>(fleet.states.map((s) => [s.name, s]));
 });
 
-const pollEvery = 4000;
-const silenceEvery = 15_000;
 /** A break that is shorter is not worth a banner: a restart behind a proxy takes that long. */
 const lostAfter = 1000;
 
@@ -58,8 +57,6 @@ export function startFleet(): void {
   stop = () => session.abort();
   link.value = { phase: "loading" };
   void load(session.signal);
-  const timer = setInterval(() => void refreshSilence(session.signal), silenceEvery);
-  session.signal.addEventListener("abort", () => clearInterval(timer));
 }
 
 export function stopFleet(): void {
@@ -115,8 +112,11 @@ function continueFrom(position: string, ended: AbortSignal): void {
   const end = follow({
     query: {},
     after: position,
+    opened: () => void refreshSilence(ended),
     events(events) {
       if (events.some((e) => e.type === "reset" || e.type === "tenant")) return reload();
+      const more = events.filter((e) => e.type === "silence").map((e) => takeSilence(e.data));
+      if (more.includes(true)) void refreshSilence(ended);
       show(take(events));
     },
     status({ open, problem }) {
@@ -169,40 +169,27 @@ const isWell = (device: string) => {
 
 export const states = (signal?: AbortSignal) => request<StateCounts>("GET", "/states", { signal });
 
-/** Asks for counts and for what is not normal again and again: for a server without a feed. */
-async function poll(ended: AbortSignal): Promise<void> {
-  while (!ended.aborted) {
-    try {
-      const counts = await states(ended);
-      const bad = counts.items.filter((s) => s.severity > 0 && s.count > 0).map((s) => s.state);
-      const query = { state: bad.join(","), sort: "severity", limit: "1000" };
-      const devices = bad.length > 0 ? (await list<Device>("/devices", query, ended)).items : [];
-      fleet.partial = true;
-      show(fleet.load(snapshotOf(counts, devices)));
-      for (const d of devices) fleet.learn(d, 0);
-      counts.items.forEach((s, i) => {
-        fleet.counts[i] = s.count;
-        fleet.silentCounts[i] = s.silent;
-      });
-      version.value++;
-      link.value = { phase: "polling" };
-    } catch (error) {
-      if (ended.aborted) return;
-      lose(reason(error));
-    }
-    await new Promise((resolve) => setTimeout(resolve, pollEvery));
-  }
+/** For a server without a feed. */
+function poll(ended: AbortSignal): Promise<void> {
+  const shown = (rises: Rise[]) => {
+    show(rises);
+    link.value = { phase: "polling" };
+  };
+  return new Poller({ fleet, show: shown, lose: (error) => lose(reason(error)) }, ended).run();
 }
 
 /** Up to so many silent devices are asked for by list; beyond that the snapshot is shorter. */
 const mostBySilentList = 5000;
 
+/** What the stream said of silence while the answer to a question about it was awaited. */
+let turned: Map<string, boolean> | undefined;
+
 /**
- * Asks which devices are silent. Silence is no change of what a device shows, so the stream does
- * not tell; the counts tell cheaply whether there is anything to ask.
+ * Asks which devices are silent, once the stream is open: it tells the rest. The counts tell cheaply
+ * whether there is anything to ask.
  */
 async function refreshSilence(ended: AbortSignal): Promise<void> {
-  if (link.peek().phase !== "live" || document.hidden) return;
+  const meanwhile = (turned = new Map<string, boolean>());
   try {
     const counts = await states(ended);
     if (counts.silent === 0 && fleet.silentTotal === 0) return;
@@ -216,11 +203,27 @@ async function refreshSilence(ended: AbortSignal): Promise<void> {
       const snapshot = await request<Snapshot>("GET", "/fleet", { signal: ended });
       silent = snapshot.silent.map((i) => snapshot.devices[i][0]);
     }
+    if (ended.aborted || turned !== meanwhile) return; // a later question is asked
     fleet.setAllSilent(silent);
+    for (const [id, is] of meanwhile) fleet.turn(id, is);
     version.value++;
   } catch {
-    // The stream says when the server is lost; the next round asks again.
+    // The stream says when the server is lost; when it is open again this is asked again.
+  } finally {
+    if (turned === meanwhile) turned = undefined;
   }
+}
+
+/** Takes what the stream says of silence; true: it was too much to be said. */
+function takeSilence(data: string): boolean {
+  const { silent, heard, more } = JSON.parse(data) as { silent: string[]; heard: string[]; more?: boolean };
+  for (const [ids, is] of [[silent, true], [heard, false]] as const) {
+    for (const id of ids) {
+      fleet.turn(id, is);
+      turned?.set(id, is);
+    }
+  }
+  return more === true;
 }
 
 /** New trouble stops being new, also where nothing else happens. */

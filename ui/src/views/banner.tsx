@@ -25,7 +25,8 @@ export function Banner() {
   if (phase === "polling") {
     return (
       <div class="banner" role="status" data-testid="polling">
-        This server has no live feed: the board asks every 4 seconds.
+        The store of this server has no feed of changes: what is not normal is asked for every 4 seconds, all other
+        devices within two minutes.
       </div>
     );
   }

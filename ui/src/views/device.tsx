@@ -1,4 +1,6 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
+import type { Answer } from "../model/answered";
+import { windowTo } from "../model/strip";
 import { duration, moment, zoneShort } from "../model/time";
 import { now } from "../state/clock";
 import { DeviceModel, type Entry, type Past } from "../state/device";
@@ -138,7 +140,7 @@ function PastOf({ model, past, act }: { model: DeviceModel; past: Past; act(a: A
       <div class="columns">
         <EntriesPanel model={model} past={past} act={act} />
         <div class="column">
-          <AssignmentsPanel past={past} />
+          <AnswersPanel model={model} past={past} />
           <RunsPanel model={model} past={past} />
         </div>
       </div>
@@ -162,7 +164,7 @@ function EntriesPanel({ model, past, act }: { model: DeviceModel; past: Past; ac
       }>
       {entries.length === 0 ? (
         <Notice kind="empty">
-          No entries in this window. <WiderWindow />
+          <NoEntries past={past} />
         </Notice>
       ) : (
         <table aria-label="Entries" class="wide">
@@ -242,44 +244,85 @@ export function Attributes({ of }: { of: Record<string, unknown> | undefined }) 
   );
 }
 
-function WiderWindow() {
+/** Says where the entries are that this window has not, and goes there. */
+function NoEntries({ past: { window, newest } }: { past: Past }) {
+  if (!newest) return <>There are no entries of this device.</>;
+  const at = Date.parse(newest);
+  const show = () => setQuery(queryOfWindow(windowTo(at, window, now.peek())));
   return (
-    <button type="button" class="linkish" onClick={() => setQuery({ range: "30d", from: undefined, to: undefined })}>
-      Show 30 days
-    </button>
+    <>
+      No entries in this window. The newest is of <When at={newest} />:{" "}
+      <button type="button" class="linkish" onClick={show}>
+        Go to the newest entry
+      </button>
+    </>
   );
 }
 
-function AssignmentsPanel({ past }: { past: Past }) {
+/** Who was assigned, and what was escalated to whom, in one order of time. */
+function AnswersPanel({ model, past }: { model: DeviceModel; past: Past }) {
+  const [shown, setShown] = useState(20);
   return (
     <Panel title="Who answered for it">
-      {past.assignments.length === 0 ? (
-        <Notice kind="empty">Nobody was assigned in this window.</Notice>
+      {past.answers.length === 0 ? (
+        <Notice kind="empty">Nobody was assigned in this window, and nothing was escalated.</Notice>
       ) : (
-        <table aria-label="Operators">
+        <table aria-label="Who answered for it">
           <thead>
             <tr>
-              <th>Operator</th>
-              <th>From</th>
-              <th>To</th>
+              <th>Time, {zoneShort()}</th>
+              <th>Who</th>
             </tr>
           </thead>
           <tbody>
-            {past.assignments.map((a) => (
-              <tr key={a.from}>
-                <td>
-                  <OperatorLink name={a.operator} />
-                </td>
+            {past.answers.slice(0, shown).map((a) => (
+              <tr key={`${a.at} ${a.does} ${a.of?.time}`} data-does={a.does}>
                 <td class="when">
-                  <When at={a.from} />
+                  <When at={a.at} />
                 </td>
-                <td class="when">{a.to ? <When at={a.to} /> : "now"}</td>
+                <td class="text">
+                  <AnswerText model={model} answer={a} />
+                </td>
               </tr>
             ))}
           </tbody>
         </table>
       )}
+      {past.answers.length > shown && (
+        <button type="button" class="more" onClick={() => setShown(shown + 100)}>
+          More
+        </button>
+      )}
     </Panel>
+  );
+}
+
+function AnswerText({ model, answer: a }: { model: DeviceModel; answer: Answer }) {
+  if (a.does === "assigned") {
+    return (
+      <>
+        <span class="quiet">assigned to</span> <OperatorLink name={a.who} />{" "}
+        {a.until && <span class="quiet">until <When at={a.until} /></span>}
+      </>
+    );
+  }
+  return (
+    <>
+      {a.does === "escalated" ? (
+        <>
+          <span class="quiet">↑ escalated to</span> <SupervisorLink name={a.who} />
+        </>
+      ) : (
+        <span class="quiet">↓ escalation withdrawn</span>
+      )}
+      {a.by && <span class="quiet"> by <bdi>{a.by}</bdi></span>}
+      {a.of && (
+        <span class="of">
+          <StateName def={lookOf(model, a.of.state)} /> <span class="quiet">of <When at={a.of.time} /></span>
+        </span>
+      )}
+      {a.note && <q dir="auto">{a.note}</q>}
+    </>
   );
 }
 

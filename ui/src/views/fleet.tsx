@@ -2,8 +2,9 @@ import { useEffect } from "preact/hooks";
 import { tenant } from "../net/api";
 import { tokenRequired } from "../net/session";
 import { fleet, link, startFleet, version } from "../state/live";
+import { collected } from "../state/poll";
 import { FleetMap } from "./map";
-import { Blank, Notice } from "./parts";
+import { Blank, countText, Notice } from "./parts";
 import { Tiles } from "./tiles";
 import { TroubleList } from "./trouble";
 
@@ -26,11 +27,24 @@ function Floor() {
   return (
     <>
       <Tiles states={fleet.states} counts={fleet.counts} silent={fleet.silentCounts} />
-      <div class={`floor ${fleet.partial ? "no-map" : ""}`}>
+      <div class="floor">
         <TroubleList />
-        {!fleet.partial && <FleetMap />}
+        {fleet.partial ? <MapComes /> : <FleetMap />}
       </div>
     </>
+  );
+}
+
+/** In the place of the map, while a server without a feed is asked for all devices page by page. */
+function MapComes() {
+  const total = fleet.counts.reduce((sum, n) => sum + n, 0);
+  return (
+    <section class="map" aria-label="Map">
+      <h2>All devices</h2>
+      <Notice kind="loading">
+        {countText(collected.value)} of {countText(total)} devices have been asked for…
+      </Notice>
+    </section>
   );
 }
 

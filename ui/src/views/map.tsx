@@ -74,7 +74,7 @@ export function FleetMap({ tall = false }: { tall?: boolean }) {
   return (
     <section class="map" aria-label="Map" data-testid="map">
       <h2>
-        All devices <span class="total">{countText(fleet.size)}</span>
+        All devices <Total />
         <CellText cell={at.value} />
       </h2>
       <div class="canvases" ref={box}>
@@ -102,6 +102,11 @@ function roomFor(place: HTMLElement, tall: boolean): number {
   if (tall) return place.closest(".scene")!.clientHeight - 2 * place.offsetTop;
   const top = place.getBoundingClientRect().top + scrollY;
   return Math.max(innerHeight - Math.min(top, innerHeight * 0.5) - 32, 220);
+}
+
+function Total() {
+  version.value;
+  return <span class="total">{countText(fleet.size)}</span>;
 }
 
 function CellText({ cell }: { cell: number }) {

@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { devicesQuery, operatorPath, supervisorPath } from "../model/address";
 import type { Device } from "../model/fleet";
-import { list, tenant } from "../net/api";
+import { list, onlyById, tenant } from "../net/api";
 import { startFleet, stateByName } from "../state/live";
 import { link, query, setQuery } from "../state/route";
 import { DeviceTable } from "./devicetable";
@@ -42,6 +42,9 @@ export function Search() {
           <Notice kind={pages.busy ? "loading" : "empty"}>
             {pages.busy ? "Searching…" : "No device fits. Fewer filters find more."}
           </Notice>
+        )}
+        {pages.more && onlyById.value && (
+          <p class="quiet note">The store of this server lists devices by name; each part of 200 is sorted by itself.</p>
         )}
         {pages.more && (
           <button type="button" class="more" disabled={pages.busy} onClick={pages.next}>

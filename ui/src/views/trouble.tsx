@@ -1,5 +1,7 @@
 import { useEffect, useMemo } from "preact/hooks";
 import { devicePath } from "../model/address";
+import { moment } from "../model/time";
+import { now } from "../state/clock";
 import { want } from "../state/details";
 import { alarms, fleet, isNew, version } from "../state/live";
 import { go, link } from "../state/route";
@@ -40,7 +42,7 @@ export function TroubleList() {
           </div>
         </div>
       )}
-      {fleet.partial && count >= 1000 && <p class="quiet">The severest 1,000 are shown.</p>}
+      {fleet.partial && count >= 1000 && <p class="quiet">1,000 of them are shown so far.</p>}
     </section>
   );
 }
@@ -119,7 +121,11 @@ function Row({ cell, row, height }: { cell: number; row: number; height: number 
         <a class="id" href={link(devicePath(id))}>
           <bdi>{id}</bdi>
         </a>
-        {silent && <span class="tag">silent</span>}
+        {silent && (
+          <span class="tag" title={detail?.heard && `last heard ${moment(new Date(detail.heard), new Date(now.peek()))}`}>
+            silent
+          </span>
+        )}
       </span>
       <span role="cell" class="c-age">
         <Age since={fleet.since[cell] * 1000} />

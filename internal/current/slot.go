@@ -1,0 +1,206 @@
+package current
+
+import (
+	"iter"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/andonhq/andon"
+)
+
+// Slot is the place of one device, whose number never changes. At a million devices their memory is
+// what a slot takes, so it is packed: names are numbers, and what few devices have is aside.
+type Slot struct {
+	pending atomic.Pointer[Device] // the newest change that is not published yet
+	changes atomic.Uint32          // how many there were, pending and published
+	// Note is what the store remembers of the device, as Changes says it.
+	Note   uint32
+	number uint32
+	next   uint32 // in its chain of the index: the number and 1; 0 is none
+
+	// of Device
+	time, since, prevTime      andon.Time
+	received                   andon.Time
+	state, prevState, operator uint32 // of names
+	rest                       uint32 // of Fleet.rests; 0 is none
+
+	at     uint32 // where its id begins in slab.ids
+	length uint32 // of its id; 0 is a place that no device has
+}
+
+// rest is what of a device most devices do not have.
+type rest struct {
+	incident, lastNormal  andon.Time
+	asideAt               andon.Time
+	assignedFrom, retired andon.Time
+	assignee              uint32 // of names
+	escalations           []Escalation
+}
+
+// slab are some slots, which stay where they are, and their ids.
+type slab struct {
+	slots []Slot
+	ids   strings.Builder
+	there int // slots that devices have
+}
+
+const slabSlots = 128
+
+func (b *slab) id(s *Slot) andon.DeviceID {
+	return andon.DeviceID(b.ids.String()[s.at : s.at+s.length])
+}
+
+// Number is the device's number in its fleet.
+func (s *Slot) Number() uint32 { return s.number }
+
+// Changes says how often the device was changed by Stage.
+func (s *Slot) Changes() uint32 { return s.changes.Load() }
+
+// Pending reports whether a change of the device is not published yet.
+func (s *Slot) Pending() bool { return s.pending.Load() != nil }
+
+// At returns the place of the device that has a number, or nil.
+func (f *Fleet) At(number uint32) *Slot {
+	if number >= f.behind || f.slabs[number/slabSlots] == nil {
+		return nil
+	}
+	if s := &f.slabs[number/slabSlots].slots[number%slabSlots]; s.length > 0 {
+		return s
+	}
+	return nil
+}
+
+// ID returns the id of the device that has a number, which there is.
+func (f *Fleet) ID(number uint32) andon.DeviceID {
+	b := f.slabs[number/slabSlots]
+	return b.id(&b.slots[number%slabSlots])
+}
+
+func (f *Fleet) id(s *Slot) andon.DeviceID { return f.slabs[s.number/slabSlots].id(s) }
+
+// all visits the slots that devices have, by number.
+func (f *Fleet) all() iter.Seq[*Slot] {
+	return func(yield func(*Slot) bool) {
+		for _, b := range f.slabs {
+			for i := 0; b != nil && i < len(b.slots); i++ {
+				if s := &b.slots[i]; s.length > 0 && !yield(s) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// occupy makes the place of a number that of a device. The ids of a slab that has become full take
+// no more room than they need.
+func (f *Fleet) occupy(number uint32, id andon.DeviceID) *Slot {
+	if grow := int(number/slabSlots) + 1 - len(f.slabs); grow > 0 {
+		f.slabs = append(f.slabs, make([]*slab, grow)...)
+	}
+	f.behind = max(f.behind, number+1)
+	b := f.slabs[number/slabSlots]
+	if b == nil {
+		b = &slab{slots: make([]Slot, slabSlots)}
+		f.slabs[number/slabSlots] = b
+	}
+	s := &b.slots[number%slabSlots]
+	s.number, s.at, s.length = number, uint32(b.ids.Len()), uint32(len(id))
+	b.ids.WriteString(string(id))
+	if b.there++; b.there == slabSlots {
+		ids := b.ids.String()
+		b.ids.Reset()
+		b.ids.Grow(len(ids))
+		b.ids.WriteString(ids)
+	}
+	return s
+}
+
+// vacate gives back the place of a device, and a slab with its last one.
+func (f *Fleet) vacate(s *Slot) {
+	number := s.number
+	f.pack(s, &Device{})
+	b := f.slabs[number/slabSlots]
+	*s = Slot{}
+	if b.there--; b.there == 0 {
+		f.slabs[number/slabSlots] = nil
+	}
+}
+
+// pack makes a slot show a device.
+func (f *Fleet) pack(s *Slot, d *Device) {
+	s.time, s.since, s.prevTime, s.received = d.Time, d.Since, d.PrevTime, d.Received
+	f.names.set(&s.state, string(d.State))
+	f.names.set(&s.prevState, string(d.PrevState))
+	f.names.set(&s.operator, string(d.Operator))
+	plain := d.Incident == 0 && d.LastNormal == 0 && d.AsideAt == 0 &&
+		d.AssignedFrom == 0 && d.Retired == 0 && len(d.Escalations) == 0 && d.Assignee == ""
+	if plain && s.rest == 0 {
+		return
+	}
+	r := f.rests.of(&s.rest)
+	f.names.set(&r.assignee, string(d.Assignee))
+	if plain {
+		f.rests.drop(&s.rest)
+		return
+	}
+	*r = rest{
+		d.Incident, d.LastNormal, d.AsideAt, d.AssignedFrom, d.Retired, r.assignee,
+		slices.Clip(d.Escalations),
+	}
+}
+
+// unpack makes d the device that a slot shows.
+func (f *Fleet) unpack(s *Slot, d *Device) {
+	*d = Device{
+		ID: f.id(s), Time: s.time, Since: s.since, PrevTime: s.prevTime, Received: s.received,
+		State:     andon.State(f.names.name(s.state)),
+		PrevState: andon.State(f.names.name(s.prevState)),
+		Operator:  andon.PersonID(f.names.name(s.operator)),
+	}
+	if s.rest == 0 {
+		return
+	}
+	r := f.rests.of(&s.rest)
+	d.Incident, d.LastNormal, d.Escalations, d.AsideAt =
+		r.incident, r.lastNormal, r.escalations, r.asideAt
+	d.AssignedFrom, d.Retired = r.assignedFrom, r.retired
+	d.Assignee = andon.PersonID(f.names.name(r.assignee))
+}
+
+// rests are the parts that few devices have, by number from 1 on.
+type rests struct {
+	pages [][]rest
+	made  uint32
+	free  []uint32
+}
+
+const restPage = 128
+
+// of returns the part of a number, and makes one where that is 0.
+func (p *rests) of(number *uint32) *rest {
+	if *number == 0 {
+		*number = p.take()
+	}
+	return &p.pages[(*number-1)/restPage][(*number-1)%restPage]
+}
+
+func (p *rests) take() uint32 {
+	if last := len(p.free) - 1; last >= 0 {
+		number := p.free[last]
+		p.free = p.free[:last]
+		return number
+	}
+	if p.made%restPage == 0 {
+		p.pages = append(p.pages, make([]rest, restPage))
+	}
+	p.made++
+	return p.made
+}
+
+// drop gives a part back.
+func (p *rests) drop(number *uint32) {
+	*p.of(number) = rest{}
+	p.free = append(p.free, *number)
+	*number = 0
+}

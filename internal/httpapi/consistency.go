@@ -1,0 +1,35 @@
+package httpapi
+
+import "github.com/andonhq/andon"
+
+// How fresh an answer must be is chosen by each request that reads. Every store takes the parameter,
+// so that a program need not know which one it asks: an answer that is always up to date may be
+// given to one that would take an older one, and never the other way round.
+
+var consistencyParam = param{
+	name: "consistency", example: "eventual", values: []any{"strong", "eventual"},
+	detail: "`eventual`: the answer may be a moment behind, where that costs the store less; " +
+		"elsewhere it changes nothing. `strong`: it has all that was acknowledged before; 501 " +
+		"where the store can't promise that. Unless given, as the store is set",
+}
+
+// consistent has the store read as the call asks for.
+func (c *call) consistent() error {
+	text := c.oneOf(consistencyParam.name, "strong", "eventual")
+	if err := c.fault(); err != nil || !c.route.isExplained() {
+		return err
+	}
+	asked, err := andon.ParseConsistency(text)
+	if err != nil {
+		return err
+	}
+	can := c.store.Capabilities()
+	if asked == andon.Strong && !can.Immediate && !can.Consistency {
+		return andon.Errorf(andon.Unsupported, "this store (%s) shows what it acknowledged a "+
+			"moment later: ask without consistency=strong", can.Name)
+	}
+	if can.Consistency {
+		c.context = andon.WithConsistency(c.context, asked)
+	}
+	return nil
+}

@@ -1,0 +1,292 @@
+package live
+
+import (
+	"context"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/andonhq/andon"
+)
+
+// Shown is what devices show now, as far as silence needs it.
+type Shown interface {
+	Tenant(ctx context.Context, id andon.TenantID) (andon.Tenant, error)
+	Counts(
+		ctx context.Context, tenant andon.TenantID, silentBefore andon.Time,
+	) ([]andon.StateCount, error)
+	Devices(
+		ctx context.Context, tenant andon.TenantID, q andon.DeviceQuery,
+	) iter.Seq2[andon.Device, error]
+}
+
+// Turn is a device that has fallen silent, or that is heard again.
+type Turn struct {
+	Device andon.DeviceID
+	State  andon.State // that it showed when it was seen to be silent
+	Silent bool
+}
+
+const (
+	// lookEvery is how long it takes at most until silence is told of a fleet of up to lookPart
+	// devices. To look at a device takes 0.1 µs where it is in memory; a fleet that is larger is
+	// looked at less often, so that looking always costs less than a part in 50 of a core.
+	lookEvery = time.Second
+	lookPart  = 100_000
+	// lookWhole is after how many looks the devices are listed although as many are silent as
+	// before: one may have fallen silent in the moment in which another one was heard.
+	lookWhole = 10
+	// mostTurns is how many turns are kept for listeners who are behind. An event of a stream with
+	// all of them stays below a megabyte.
+	mostTurns = 4096
+)
+
+// Silences tells which devices fall silent and which are heard again. Neither changes what a device
+// shows, so the feed has neither. A tenant is looked at once, however many listen, and only while
+// someone does. Its methods may be called concurrently.
+type Silences struct {
+	store Shown
+	now   func() andon.Time
+
+	mu      sync.Mutex
+	tenants map[andon.TenantID]*watch
+}
+
+// NewSilences makes Silences of the devices that a store shows.
+func NewSilences(store Shown, now func() andon.Time) *Silences {
+	return &Silences{store: store, now: now, tenants: map[andon.TenantID]*watch{}}
+}
+
+// watch is the silence of one tenant, while someone listens.
+type watch struct {
+	of        *Silences
+	id        andon.TenantID
+	listeners int // guarded by Silences.mu
+	stop      context.CancelFunc
+	ended     chan struct{}
+	begun     chan struct{} // closed once it is known which devices are silent, or err is set
+	err       error
+
+	// What the last look found, for the goroutine that looks.
+	silent  map[andon.DeviceID]andon.State
+	counts  map[andon.State]int // of silent ones
+	devices int                 // in all
+	same    int                 // looks that found the same counts
+
+	mu    sync.Mutex
+	turns []Turn
+	first uint64        // number of turns[0]
+	news  chan struct{} // closed by the next turn
+}
+
+// Listener hears the turns of one tenant. It is for one goroutine; Close ends it.
+type Listener struct {
+	watch *watch
+	next  uint64
+}
+
+// Listen hears what turns from now on. A client that asks which devices are silent once it has
+// returned misses none.
+func (s *Silences) Listen(ctx context.Context, id andon.TenantID) (*Listener, error) {
+	s.mu.Lock()
+	w := s.tenants[id]
+	if w == nil {
+		w = s.start(id)
+		s.tenants[id] = w
+	}
+	w.listeners++
+	s.mu.Unlock()
+	l := &Listener{watch: w}
+	select {
+	case <-w.begun:
+	case <-ctx.Done():
+		l.Close()
+		return nil, ctx.Err()
+	}
+	if w.err != nil {
+		l.Close()
+		return nil, w.err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	l.next = w.first + uint64(len(w.turns))
+	return l, nil
+}
+
+func (s *Silences) start(id andon.TenantID) *watch {
+	ctx, stop := context.WithCancel(context.Background())
+	w := &watch{
+		of: s, id: id, stop: stop, ended: make(chan struct{}), begun: make(chan struct{}),
+		news: make(chan struct{}),
+	}
+	go func() {
+		defer close(w.ended)
+		w.follow(ctx)
+	}()
+	return w
+}
+
+// Close ends the listening. The last listener of a tenant waits until it is not looked at any more.
+func (l *Listener) Close() {
+	w := l.watch
+	w.of.mu.Lock()
+	w.listeners--
+	last := w.listeners == 0
+	if last {
+		delete(w.of.tenants, w.id)
+	}
+	w.of.mu.Unlock()
+	if last {
+		w.stop()
+		<-w.ended
+	}
+}
+
+// News is closed by the next turn behind what was taken before it is asked for. So it is asked for
+// first, then Take, and then it is waited for.
+func (l *Listener) News() <-chan struct{} {
+	l.watch.mu.Lock()
+	defer l.watch.mu.Unlock()
+	return l.watch.news
+}
+
+// Take returns what turned since it was called last, in order. Where that is more than is kept it
+// is false: the listener has to ask which devices are silent.
+func (l *Listener) Take() (turns []Turn, all bool) {
+	w := l.watch
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if all = l.next >= w.first; all {
+		turns = slices.Clone(w.turns[l.next-w.first:])
+	}
+	l.next = w.first + uint64(len(w.turns))
+	return turns, all
+}
+
+// follow looks again and again. A look that fails is made up for by the next.
+func (w *watch) follow(ctx context.Context) {
+	w.err = w.look(ctx)
+	close(w.begun)
+	if w.err != nil {
+		return
+	}
+	timer := time.NewTimer(w.pause())
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return
+		}
+		_ = w.look(ctx)
+		timer.Reset(w.pause())
+	}
+}
+
+func (w *watch) pause() time.Duration {
+	return lookEvery * time.Duration(1+w.devices/lookPart)
+}
+
+// look finds out which devices are silent, and tells what turned since the look before.
+func (w *watch) look(ctx context.Context) error {
+	tenant, err := w.of.store.Tenant(ctx, w.id)
+	if err != nil {
+		return err
+	}
+	before := andon.SilentBefore(w.of.now(), tenant.SilentAfter)
+	counts, err := w.of.store.Counts(ctx, w.id, before)
+	if err != nil {
+		return err
+	}
+	if !w.mayDiffer(counts) {
+		return nil
+	}
+	silent, err := w.list(ctx, before)
+	if err != nil {
+		w.same = lookWhole // the next look lists them
+		return err
+	}
+	if w.silent != nil {
+		w.tell(turnsOf(w.silent, silent))
+	}
+	w.silent = silent
+	return nil
+}
+
+// mayDiffer takes note of counts, and reports whether other devices may be silent than before.
+func (w *watch) mayDiffer(counts []andon.StateCount) bool {
+	silent := map[andon.State]int{}
+	w.devices = 0
+	for _, n := range counts {
+		w.devices += n.Count
+		if n.Silent > 0 {
+			silent[n.State] = n.Silent
+		}
+	}
+	same := w.silent != nil && maps.Equal(silent, w.counts)
+	w.counts = silent
+	w.same++
+	if same && (w.same < lookWhole || len(w.silent) == 0 && len(silent) == 0) {
+		return false
+	}
+	w.same = 0
+	return true
+}
+
+// list returns the devices of which nothing arrived since a time, and their states.
+func (w *watch) list(
+	ctx context.Context, before andon.Time,
+) (map[andon.DeviceID]andon.State, error) {
+	const part = 4096
+	silent := map[andon.DeviceID]andon.State{}
+	q := andon.DeviceQuery{HeardBefore: before, Brief: true, Limit: part}
+	for more := true; more; {
+		found := 0
+		for d, err := range w.of.store.Devices(ctx, w.id, q) {
+			if err != nil {
+				return nil, err
+			}
+			silent[d.ID] = d.State
+			q.After, found = new(d.Position()), found+1
+		}
+		more = found == part
+	}
+	return silent, nil
+}
+
+// turnsOf returns what differs between two looks, by device.
+func turnsOf(before, after map[andon.DeviceID]andon.State) []Turn {
+	var turns []Turn
+	for id, state := range after {
+		if _, was := before[id]; !was {
+			turns = append(turns, Turn{Device: id, State: state, Silent: true})
+		}
+	}
+	for id, state := range before {
+		if _, is := after[id]; !is {
+			turns = append(turns, Turn{Device: id, State: state})
+		}
+	}
+	slices.SortFunc(turns, func(a, b Turn) int {
+		return strings.Compare(string(a.Device), string(b.Device))
+	})
+	return turns
+}
+
+// tell adds turns to those that are kept, and drops the oldest beyond what is.
+func (w *watch) tell(turns []Turn) {
+	if len(turns) == 0 {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.turns = append(w.turns, turns...)
+	if n := len(w.turns) - mostTurns; n > 0 {
+		w.turns, w.first = slices.Clone(w.turns[n:]), w.first+uint64(n)
+	}
+	close(w.news)
+	w.news = make(chan struct{})
+}

@@ -1,0 +1,195 @@
+package live_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/live"
+	"github.com/andonhq/andon/internal/store/memstore"
+)
+
+// floor is a store whose devices are heard and fall silent by the clock of a synctest bubble.
+type floor struct {
+	*testing.T
+	*memstore.Store
+	silences *live.Silences
+	listed   atomic.Int32 // how often devices were listed
+	fails    atomic.Bool  // the next list
+}
+
+func newFloor(t *testing.T) *floor {
+	f := &floor{T: t, Store: memstore.New()}
+	f.silences = live.NewSilences(f, f.now)
+	tenant, err := f.Tenant(t.Context(), andon.DefaultTenant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tenant.SilentAfter = andon.Duration(time.Minute.Microseconds())
+	if _, err := f.PutTenant(t.Context(), tenant); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func (f *floor) now() andon.Time { return andon.TimeOf(time.Now()) }
+
+func (f *floor) Devices(
+	ctx context.Context, id andon.TenantID, q andon.DeviceQuery,
+) iter.Seq2[andon.Device, error] {
+	f.listed.Add(1)
+	if f.fails.Swap(false) {
+		return func(yield func(andon.Device, error) bool) {
+			yield(andon.Device{}, andon.Errorf(andon.Busy, "the store is busy"))
+		}
+	}
+	return f.Store.Devices(ctx, id, q)
+}
+
+func (f *floor) hears(devices ...andon.DeviceID) {
+	f.Helper()
+	var events []andon.Event
+	for _, d := range devices {
+		events = append(events, andon.Event{Device: d, Time: f.now(), State: "NORMAL"})
+	}
+	if err := f.Append(f.Context(), andon.DefaultTenant, f.now(), events); err != nil {
+		f.Fatal(err)
+	}
+}
+
+func (f *floor) listen() *live.Listener {
+	f.Helper()
+	l, err := f.silences.Listen(f.Context(), andon.DefaultTenant)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(l.Close)
+	return l
+}
+
+// told returns what turned within a time: "-a" has fallen silent, "+a" is heard again.
+func (f *floor) told(l *live.Listener, within time.Duration) string {
+	f.Helper()
+	end := time.After(within)
+	var told []string
+	for {
+		news := l.News()
+		turns, all := l.Take()
+		if !all {
+			told = append(told, "more")
+		}
+		for _, t := range turns {
+			told = append(told, map[bool]string{true: "-", false: "+"}[t.Silent]+string(t.Device))
+		}
+		select {
+		case <-news:
+		case <-end:
+			return strings.Join(told, " ")
+		}
+	}
+}
+
+func (f *floor) tells(l *live.Listener, within time.Duration, want string) {
+	f.Helper()
+	if got := f.told(l, within); got != want {
+		f.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// Silence is told within two seconds, and so is its end.
+func TestSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFloor(t)
+		f.hears("a", "b", "c")
+		l := f.listen()
+		time.Sleep(30 * time.Second)
+		f.hears("a")
+		f.tells(l, 30*time.Second, "")
+		f.tells(l, 2*time.Second, "-b -c")
+		f.hears("c")
+		f.tells(l, 2*time.Second, "+c")
+		f.tells(l, 30*time.Second, "-a")
+
+		f.tells(f.listen(), 10*time.Second, "") // what was before is asked for
+		f.tells(l, 20*time.Second, "-c")
+	})
+}
+
+// As many are silent as before, but others.
+func TestSilenceOfOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFloor(t)
+		f.hears("a")
+		time.Sleep(10 * time.Second)
+		f.hears("b")
+		l := f.listen()
+		f.tells(l, 55*time.Second, "-a")
+		time.Sleep(4500 * time.Millisecond)
+		f.hears("a") // half a second before b is silent
+		f.tells(l, 15*time.Second, "+a -b")
+	})
+}
+
+// Where nothing is silent or nothing turns, counting is enough.
+func TestSilenceIsCheap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFloor(t)
+		f.hears("a")
+		l, err := f.silences.Listen(t.Context(), andon.DefaultTenant)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.tells(l, 50*time.Second, "")
+		if n := f.listed.Load(); n != 1 {
+			t.Errorf("listed %d times while none was silent", n)
+		}
+		f.tells(l, 100*time.Second, "-a")
+		if n := f.listed.Load(); n > 12 {
+			t.Errorf("listed %d times in 100 s", n)
+		}
+		l.Close()
+		before := f.listed.Load()
+		f.hears("a")
+		time.Sleep(time.Minute)
+		if f.listed.Load() != before {
+			t.Error("it looks although no one listens")
+		}
+	})
+}
+
+// What is more than is kept is said to be more.
+func TestSilenceOfManyAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFloor(t)
+		var many []andon.DeviceID
+		for i := range 5000 {
+			many = append(many, andon.DeviceID(fmt.Sprintf("d-%d", i)))
+		}
+		f.hears(many...)
+		l := f.listen()
+		f.tells(l, 70*time.Second, "more")
+		f.hears("d-1")
+		f.tells(l, 3*time.Second, "+d-1")
+	})
+}
+
+// A look that fails is made up for, and a tenant that is not there is an error at once.
+func TestSilenceAfterAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFloor(t)
+		f.hears("a")
+		l := f.listen()
+		f.fails.Store(true)
+		f.tells(l, 65*time.Second, "-a")
+		_, err := f.silences.Listen(t.Context(), "absent")
+		if andon.KindOf(err) != andon.NotFound {
+			t.Errorf("got %v", err)
+		}
+	})
+}

@@ -1,0 +1,302 @@
+package dynamostore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
+)
+
+// MetricGSI finds the readings of all devices that have a metric, by time. The item of a message is
+// in it once, under the first of the listed metrics that the message has:
+//
+//	metricType  <tenant>#<metric>#<n>, n by the device, so that no partition takes all
+//	metricTime  <time>#<device>#<hash>
+//
+// So the readings of the second metric are in the partitions of the first, too, and a question for
+// it reads both. A message costs one write unit more, however many metrics it has.
+//
+// Messages that were written before the index, or by another list, have no keys or other ones. A
+// record of the tables says which metrics are listed, and from which time of readings on all
+// messages have such keys: a day after `andon store init` was told of the list, within which every
+// process is started again with it. Earlier times are asked for device by device.
+
+const (
+	indexMetric = "MetricGSI"
+
+	attrMetricType = "metricType"
+	attrMetricTime = "metricTime"
+	attrMetricList = "Metrics"
+	attrMetricFrom = "From"
+
+	// metricBuckets is how many partitions each metric of a tenant has: part of what is stored. The
+	// service takes 1,000 write units a second for each.
+	metricBuckets = 16
+	mostMetrics   = 8
+
+	// untilAllWrite is how long a fleet of processes has for starting again with another list.
+	untilAllWrite = andon.Duration(24 * 3600 * 1_000_000)
+)
+
+// checkMetrics says what is wrong with the list.
+func (o *Options) checkMetrics() error {
+	if len(o.MetricIndex) > mostMetrics {
+		return fmt.Errorf("has %d metrics: at most %d", len(o.MetricIndex), mostMetrics)
+	}
+	for i, name := range o.MetricIndex {
+		if err := andon.MetricName(name).Validate(); err != nil {
+			return fmt.Errorf("%q can't be a metric: %w", name, err)
+		}
+		if slices.Contains(o.MetricIndex[:i], name) {
+			return fmt.Errorf("has %q twice", name)
+		}
+	}
+	return nil
+}
+
+// setMetric gives the item of a message the keys of the index, where it has a listed metric.
+func (o *Options) setMetric(i item, t *tenant, m *message) {
+	for _, name := range o.MetricIndex {
+		if _, has := m.Metrics.Get(andon.MetricName(name)); has {
+			n := shared.Spread(shared.Hash(string(m.Device)), metricBuckets)
+			at, hash, _ := strings.Cut(i.text(attrTimestamp), "#")
+			i[attrMetricType] = text(join(t.Key, name, strconv.Itoa(n)))
+			i[attrMetricTime] = text(at + "#" + escape(string(m.Device)) + "#" + hash)
+			return
+		}
+	}
+}
+
+// metricsListed is what the tables say of the index.
+type metricsListed struct {
+	list string     // joined by commas; "" for none
+	from andon.Time // of the readings that all have its keys
+}
+
+// listedKey is the key of the record that says it.
+func listedKey() item { return keyed(recordKeys(), "index", indexMetric) }
+
+func readListed(i item) metricsListed {
+	return metricsListed{i.text(attrMetricList), i.time(attrMetricFrom)}
+}
+
+// checkListed refuses to open tables whose list another one is set than this process has: its
+// messages would be missing from what others find.
+func (s *Store) checkListed(ctx context.Context) error {
+	i, err := s.get(ctx, tableRecords, listedKey())
+	is, set := readListed(i).list, strings.Join(s.options.MetricIndex, ",")
+	if err != nil || is == set {
+		return err
+	}
+	return andon.Errorf(andon.Conflict, "the tables index the readings of %s in %s, and "+
+		"dynamodb.metric_index is %s: set it as the tables have it, or run `andon store init` "+
+		"with what is to be (and --remove-indexes for none) and start all processes with that",
+		cmp.Or(is, "no metric"), indexMetric, cmp.Or(set, "empty"))
+}
+
+// metricPlace returns the position in the list of metrics that a question can be answered from the
+// index with; -1 where it can't.
+func (s *Store) metricPlace(ctx context.Context, q *andon.MetricQuery) (int, error) {
+	n := slices.Index(s.options.MetricIndex, string(q.Metric))
+	if n < 0 || !isEventual(ctx) || q.After != nil && !q.After.ByTime {
+		return -1, nil
+	}
+	i, err := s.get(ctx, tableRecords, listedKey())
+	is := readListed(i)
+	if err == nil && is.list == strings.Join(s.options.MetricIndex, ",") && q.Span.From >= is.from {
+		return n, nil
+	}
+	return -1, err
+}
+
+// metricByTime answers from the index: newest first, whichever device it is.
+func (s *Store) metricByTime(
+	ctx context.Context, t *tenant, q andon.MetricQuery, place int,
+	yield func(andon.MetricReading) bool,
+) error {
+	streams := s.metricStreams(t, &q, place)
+	left := q.Limit
+	for left > 0 {
+		found, err := nextMessages(ctx, streams, min(left, batchGets))
+		if err != nil || len(found) == 0 {
+			return err
+		}
+		found, err = s.stillOf(ctx, t, found)
+		if err != nil {
+			return err
+		}
+		for _, of := range found {
+			r := joined(of)
+			value, has := r.Metrics.Get(q.Metric)
+			if !has || left <= 0 {
+				continue
+			}
+			left--
+			if !yield(andon.MetricReading{
+				Device: r.Device, Time: r.Time, Value: value, ByTime: true,
+			}) {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// metricStreams ask for the messages under the metric and under those that are listed before it.
+func (s *Store) metricStreams(
+	t *tenant, q *andon.MetricQuery, place int,
+) (all []*shared.Rows[message]) {
+	from, to := timeText(q.Span.From), timeText(andon.MaxTime)+"$"
+	if q.Span.To != 0 {
+		to = timeText(min(q.Span.To, andon.MaxTime)) + "$" // just behind #
+	}
+	if q.After != nil {
+		to = min(to, timeText(q.After.Time)+"#"+escape(string(q.After.Device))+"#")
+	}
+	if q.Span.Empty() {
+		return nil
+	}
+	for _, name := range s.options.MetricIndex[:place+1] {
+		for n := range metricBuckets {
+			ask := question{
+				table: tableReadings, index: indexMetric, key: keys{attrMetricType, attrMetricTime},
+				partition: join(t.Key, name, strconv.Itoa(n)), from: from, to: to,
+				page: pageOf(q.Limit, metricBuckets),
+			}
+			all = append(all, rows(s, ask, readMessage))
+		}
+	}
+	return all
+}
+
+// nextMessages takes the messages of up to n readings, those of one device and time together.
+func nextMessages(
+	ctx context.Context, streams []*shared.Rows[message], n int,
+) (found [][]message, err error) {
+	err = shared.Parallel(ctx, len(streams), func(ctx context.Context, i int) error {
+		_, err := streams[i].Head(ctx)
+		return err
+	})
+	for err == nil && len(found) < n {
+		var last string
+		for _, rows := range streams {
+			head, failed := rows.Head(ctx)
+			err = errors.Join(err, failed)
+			if head != nil {
+				last = max(last, head.place)
+			}
+		}
+		if last == "" || err != nil {
+			break
+		}
+		var of []message
+		for _, rows := range streams {
+			for {
+				head, failed := rows.Head(ctx)
+				err = errors.Join(err, failed)
+				if head == nil || head.place != last {
+					break
+				}
+				of = append(of, rows.Take())
+			}
+		}
+		found = append(found, of)
+	}
+	return found, err
+}
+
+// stillOf leaves out what is of a former incarnation of its device.
+func (s *Store) stillOf(
+	ctx context.Context, t *tenant, found [][]message,
+) (kept [][]message, err error) {
+	ids := make([]andon.DeviceID, len(found))
+	for i, of := range found {
+		ids[i] = of[0].Device
+	}
+	all, err := s.look(ctx, t, shared.Distinct(ids))
+	if err != nil {
+		return nil, err
+	}
+	rows := map[andon.DeviceID]string{}
+	for _, d := range all {
+		rows[d.ID] = d.rows(t)
+	}
+	for _, of := range found {
+		of = slices.DeleteFunc(of, func(m message) bool {
+			shard, is := strings.CutPrefix(m.partition, rows[m.Device])
+			return !is || shard != "" && !strings.HasPrefix(shard, "#shard")
+		})
+		if len(of) > 0 {
+			kept = append(kept, of)
+		}
+	}
+	return kept, nil
+}
+
+// list writes which metrics are listed, where that was another list. Of tables that were made just
+// now all readings will have the keys.
+func (c *care) list(ctx context.Context, o Options, remove bool) error {
+	was, err := c.listed(ctx, o)
+	is := metricsListed{list: strings.Join(o.MetricIndex, ",")}
+	switch {
+	case err != nil || is.list == was.list:
+		return err
+	case is.list == "" && !remove:
+		return nil // the note on the index says it
+	case !slices.Contains(c.made, o.Prefix+tableReadings):
+		is.from = o.Now().Add(untilAllWrite)
+		c.tell("# " + indexMetric + " is asked for readings from " + is.from.String() + " on: start " +
+			"all processes with dynamodb.metric_index: " + cmp.Or(is.list, `""`) + " before")
+	}
+	i := listedKey()
+	i.setText(attrMetricList, is.list)
+	i[attrMetricFrom] = number(is.from)
+	in := &dynamodb.PutItemInput{TableName: aws.String(o.Prefix + tableRecords), Item: i}
+	shown := map[string]any{"TableName": in.TableName, "Item": shownItem(i)}
+	return c.do("dynamodb put-item", *in.TableName, shown, func() error {
+		_, err := c.db.PutItem(ctx, in)
+		return err
+	})
+}
+
+// listed reads it, where the table is there.
+func (c *care) listed(ctx context.Context, o Options) (metricsListed, error) {
+	if c.nowhere {
+		return metricsListed{}, nil
+	}
+	out, err := c.db.GetItem(ctx, &dynamodb.GetItemInput{
+		TableName: aws.String(o.Prefix + tableRecords), Key: listedKey(),
+		ConsistentRead: aws.Bool(true),
+	})
+	if errors.As(err, new(*types.ResourceNotFoundException)) {
+		return metricsListed{}, nil
+	}
+	if err != nil {
+		return metricsListed{}, failure("GetItem", o.Prefix+tableRecords, err)
+	}
+	return readListed(out.Item), nil
+}
+
+// shownItem is an item as the AWS CLI takes it.
+func shownItem(i item) map[string]any {
+	shown := map[string]any{}
+	for name, value := range i {
+		switch v := value.(type) {
+		case *types.AttributeValueMemberS:
+			shown[name] = map[string]string{"S": v.Value}
+		case *types.AttributeValueMemberN:
+			shown[name] = map[string]string{"N": v.Value}
+		}
+	}
+	return shown
+}

@@ -1,0 +1,189 @@
+package dynamostore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/sleep"
+	"github.com/andonhq/andon/internal/store/wrap"
+)
+
+// The service deletes what has expired for nothing, within days. A sweep is for those who must not
+// keep it so long, and for tenants that keep less than the tables do. It goes through the devices
+// in the order in which the service keeps them, and writes down behind each page where it is.
+
+var _ wrap.Sweeper = (*Store)(nil)
+
+// sweeping is a sweep of one tenant under way.
+type sweeping struct {
+	store   *Store
+	tenant  *tenant
+	deleted int64
+	swept
+}
+
+// swept is how far a sweep has come, as its item holds it.
+type swept struct {
+	Horizon andon.Horizon
+	Device  string // the last of Devices that is done; "" at the beginning
+}
+
+// sweptKey is the key of that item.
+func sweptKey(t *tenant) item { return keyed(recordKeys(), "sweep", t.Key) }
+
+// Sweep is of wrap.Sweeper. One that was broken off is ended first, by the horizon that it had.
+func (s *Store) Sweep(
+	ctx context.Context, id andon.TenantID, h andon.Horizon,
+) (deleted int64, err error) {
+	t, err := s.tenant(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	w := sweeping{store: s, tenant: t}
+	there, err := s.get(ctx, tableRecords, sweptKey(t))
+	if err != nil {
+		return 0, err
+	}
+	if there != nil {
+		if err := json.Unmarshal([]byte(there.text(attrData)), &w.swept); err != nil {
+			return 0, andon.Errorf(andon.Damaged, "the item of the sweep is damaged: %w", err)
+		}
+		err = w.run(ctx)
+	}
+	if err == nil && w.before(h) {
+		w.swept = swept{Horizon: h}
+		err = w.run(ctx)
+	}
+	if err != nil {
+		err = fmt.Errorf("after %d deletions (sweep again, and it goes on): %w", w.deleted, err)
+	}
+	return w.deleted, err
+}
+
+// before reports whether a horizon is a day or more behind what was swept.
+func (s *swept) before(h andon.Horizon) bool {
+	return s.Horizon.Events.Day() < h.Events.Day() || s.Horizon.Readings.Day() < h.Readings.Day()
+}
+
+// run sweeps the devices that are left.
+func (w *sweeping) run(ctx context.Context) error {
+	for {
+		devices, last, err := w.page(ctx)
+		if err != nil {
+			return err
+		}
+		for _, d := range devices {
+			if err := w.device(ctx, d); err != nil {
+				return err
+			}
+		}
+		if last == "" {
+			return w.store.writeAll(ctx, []write{{table: tableRecords, remove: sweptKey(w.tenant)}})
+		}
+		w.Device = last
+		if err := w.save(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// save writes down how far it has come.
+func (w *sweeping) save(ctx context.Context) error {
+	data, err := json.Marshal(w.swept)
+	if err != nil {
+		return err
+	}
+	w.store.options.Log.Info("a sweep goes on", "tenant", w.tenant.Record.ID,
+		"deleted", w.deleted)
+	i := sweptKey(w.tenant)
+	i[attrData] = text(string(data))
+	return w.store.writeAll(ctx, []write{{table: tableRecords, put: i}})
+}
+
+// page reads the next devices of the tenant, and returns the key of the last device of the page, of
+// any tenant; "" at the end.
+func (w *sweeping) page(ctx context.Context) (devices []*device, last string, err error) {
+	var behind item
+	if w.Device != "" {
+		behind = item{attrDevice: text(w.Device)}
+	}
+	found, next, err := w.store.scanPage(ctx, behind, w.store.options.sweepPage)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, i := range found {
+		key, id := splitDevice(i.text(attrDevice))
+		if key != w.tenant.Key {
+			continue
+		}
+		d, err := readDevice(id, i)
+		if err != nil {
+			return nil, "", err
+		}
+		devices = append(devices, d)
+	}
+	return devices, next.text(attrDevice), nil
+}
+
+// device deletes what a device has that is older than the horizon.
+func (w *sweeping) device(ctx context.Context, d *device) error {
+	for _, q := range w.expired(d) {
+		if err := w.delete(ctx, q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// expired asks for what a device has that is older than the horizon. Escalations of the incident
+// that is open stay: what the device shows may come from them.
+func (w *sweeping) expired(d *device) (all []question) {
+	s, of := w.store, d.rows(w.tenant)
+	if h := w.Horizon.Events; h > 0 {
+		entries := andon.Span{To: h - 1}
+		beside := entries
+		if d.Incident != 0 {
+			beside.To = min(entries.To, d.Incident-1)
+		}
+		for _, state := range d.States {
+			for shard := range d.shards() {
+				all = append(all, s.stateRange(shardKey(of, shard), state, entries))
+			}
+			all = append(all, s.record("withdrawal#"+of).ofState(state, entries),
+				s.stateRange(join(of, partEscalated), state, beside),
+				s.stateRange(join(of, partEscalations), state, beside))
+		}
+	}
+	if h := w.Horizon.Readings; h > 0 {
+		for shard := range d.shards() {
+			all = append(all, question{table: tableReadings, key: readingKeys(),
+				partition: shardKey(of, shard), to: timeText(h)})
+		}
+	}
+	return all
+}
+
+// delete deletes what a question finds, no faster than it may.
+func (w *sweeping) delete(ctx context.Context, q question) error {
+	rate := w.store.options.SweepRate
+	q.page = min(rate, pageItems)
+	var behind item
+	for more := true; more; more = behind != nil {
+		n, next, err := w.store.deletePage(ctx, q, behind)
+		if err != nil {
+			return err
+		}
+		w.deleted += int64(n)
+		behind = next
+		if n == 0 {
+			continue
+		}
+		if err := sleep.For(ctx, time.Duration(n)*time.Second/time.Duration(rate)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
