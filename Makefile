@@ -59,7 +59,8 @@ cassandra: ## A local Cassandra to try Andon on, until Ctrl-C; needs Java 17 and
 	./bin/cassandra
 
 # What takes longest starts first, and the others run beside it, since much of it is waiting.
-LONGEST := ./internal/store/cassandrastore ./test ./internal/store/pebblestore ./internal/store/dynamostore
+LONGEST := ./internal/store/cassandrastore ./test ./internal/store/pebblestore ./internal/httpapi \
+	./internal/store/dynamostore ./internal/enginetest ./internal/cli/live
 
 # The race detector has nothing to find where nothing is concurrent. The scripts of internal/cli start
 # the program hundreds of times, which takes the detector longer than what the program does; test has
@@ -67,12 +68,12 @@ LONGEST := ./internal/store/cassandrastore ./test ./internal/store/pebblestore .
 PLAIN := ./internal/cli ./internal/cuckoo ./internal/ingest/... ./internal/simulate ./internal/tools/release
 RACED = $(filter-out $(shell go list $(PLAIN) ./internal/lint/...),$(shell go list $(LONGEST) ./...))
 
-# A test that asks one thing after another has SERIAL before its name, and runs without the detector,
-# which would take it five to ten times as long. The tests beside it have the detector watch stores
-# and servers under load. What -run takes in one group -skip leaves out of the other, so each test is
-# in one of them.
-SERIAL := ^TestSerial
-SERIAL_IN = $(sort $(dir $(shell grep -rlE '^func TestSerial' --include='*_test.go' --exclude-dir=ui .)))
+# A test that asks one thing after another is called TestSerial…, and runs without the detector, which
+# would take it five to ten times as long. The tests beside it have the detector watch stores and
+# servers under load. What -run takes in one group -skip leaves out of the other, so each test is in
+# one of them.
+SERIAL := ^TestSerial[A-Z]
+SERIAL_IN = $(sort $(dir $(shell grep -rlE '^func TestSerial[A-Z]' --include='*_test.go' --exclude-dir=node_modules .)))
 
 # The board: its types, its logic, and a real browser on the real program. It has the machine to
 # itself, since it also measures how smoothly the board runs.
@@ -87,14 +88,14 @@ screenshot: build ## Take the picture of the README from the demo: docs/board.pn
 
 # The limit of a package is a backstop for CI, which ends after 90 minutes: tests wait for progress.
 .PHONY: test
-test: check race-ready ## Check, and run all tests, with the race detector; about 20 minutes
-	@echo "make test: about 20 minutes on two cores; it starts Apache Cassandra (Java 17, 1.2 GB a node)," \
+test: check race-ready ## Check, and run all tests, with the race detector; about 15 minutes
+	@echo "make test: about 15 minutes on two cores; it starts Apache Cassandra (Java 17, 1.2 GB a node)," \
 		"which Maven fetches once (70 MB). 'go test ./...' leaves the engines out: 3 minutes."
 	@failed=0; $(MAKE) --no-print-directory test-board || failed=$$?; \
 		go test $(PLAIN) || failed=$$?; \
 		ANDON_ENGINES=1 go test -p 3 -parallel 4 -timeout 75m -run '$(SERIAL)' $(SERIAL_IN) || \
 			failed=$$?; \
-		CGO_ENABLED=1 ANDON_ENGINES=1 go test -race -p 3 -parallel 4 -timeout 75m \
+		CGO_ENABLED=1 ANDON_ENGINES=1 go test -race -p 4 -parallel 4 -timeout 75m \
 			-skip '$(SERIAL)' $(RACED) && exit $$failed
 
 .PHONY: test-long

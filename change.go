@@ -42,6 +42,10 @@ type Feed interface {
 	// also return nil without a change.
 	AwaitChange(ctx context.Context, tenant TenantID, after Position) error
 
+	// Arrivals returns entries in the order of their arrival (see Arrived). A store that declares
+	// no Arrivals answers Unsupported.
+	Arrivals(ctx context.Context, tenant TenantID, q ArrivalQuery) (Arrived, error)
+
 	// ChangesKept returns the position before the oldest change of a tenant that is kept, and the
 	// position after the newest one.
 	ChangesKept(ctx context.Context, tenant TenantID) (oldest, newest Position, err error)
@@ -52,7 +56,8 @@ type Feed interface {
 type Position struct {
 	Feed     uint64 // which feed, random
 	Sequence uint64 // of the next write
-	Index    uint32 // of the next change among those of that write
+	// Index is that of the next change among those of that write, or of the next entry (Entries).
+	Index uint32
 }
 
 // String writes the position as text: feed, sequence and index in base 36, joined by hyphens.

@@ -16,6 +16,7 @@ type PlanStep struct {
 	Times       int      `json:"times"`                 // how often, with other partitions
 	Rows        int      `json:"rows"`                  // that came back, of all times
 	Scanned     int      `json:"scanned,omitempty"`     // that were read for them, where known
+	Bytes       int      `json:"bytes,omitempty"`       // of the blocks that hold them, where known
 	// Units is what it cost of capacity, where the engine says so.
 	Units float64 `json:"units,omitempty"`
 	Took  Took    `json:"ms"` // of all times together
@@ -80,6 +81,7 @@ func (p *Plan) Add(s PlanStep) {
 	p.steps[i].Times++
 	p.steps[i].Rows += s.Rows
 	p.steps[i].Scanned += s.Scanned
+	p.steps[i].Bytes += s.Bytes
 	p.steps[i].Units += s.Units
 	p.steps[i].Took += s.Took
 }

@@ -244,22 +244,31 @@ type Store interface {
 // Capabilities is what a store can serve. The zero value is the least capable. A query beyond it is
 // an Unsupported error, never an empty answer.
 type Capabilities struct {
-	Name           string // of the store, with its engine's version: "pebble 2.1.7"
-	Durable        bool   // an acknowledged write survives the end of the process
-	Immediate      bool   // an acknowledged write is visible at once; else eventually
-	AtomicBatch    bool   // the events of one Append are kept all or none
-	AtomicAssign   bool   // the assignments of one Assign are kept all or none
-	SortDevices    bool   // Devices in orders other than by id
-	MetricReadings bool   // one metric across devices
-	TenantEvents   bool   // entries of all devices in one list
-	Withdraw       bool   // entries can be withdrawn
-	Purge          bool   // devices can be purged
-	Reorder        bool   // a state that has entries can change its severity
-	Explain        bool   // a query's Plan is written down (WithPlan)
-	Consistency    bool   // a read is strong or eventual as its context asks (WithConsistency)
-	CountNames     bool   // Names says how many devices each has
-	Changes        bool   // the feed of changes is served
-	ChangesDurable bool   // positions in the feed outlive the process
+	Name         string // of the store, with its engine's version: "pebble 2.1.7"
+	Durable      bool   // an acknowledged write survives the end of the process
+	Immediate    bool   // an acknowledged write is visible at once; else eventually
+	AtomicBatch  bool   // the events of one Append are kept all or none
+	AtomicAssign bool   // the assignments of one Assign are kept all or none
+	// Whole says that the store serves more than the log of the entries and what single devices
+	// show: lists and counts of devices, names, retirements, assignments, readings, records, and
+	// settings of tenants. Without it, all of that is Unsupported, and of the escalations of an
+	// entry only that which stands is kept, without a note, and not when it was or by whom: of
+	// several escalated entries of an incident the newest entry counts, and an event that names a
+	// supervisor escalates its entry each time it is sent. Nor is it kept when a message arrived,
+	// and all states are admitted.
+	Whole          bool
+	SortDevices    bool // Devices in orders other than by id
+	MetricReadings bool // one metric across devices
+	TenantEvents   bool // entries of all devices in one list
+	Withdraw       bool // entries can be withdrawn
+	Purge          bool // devices can be purged
+	Reorder        bool // a state that has entries can change its severity
+	Explain        bool // a query's Plan is written down (WithPlan)
+	Consistency    bool // a read is strong or eventual as its context asks (WithConsistency)
+	CountNames     bool // Names says how many devices each has
+	Changes        bool // the feed of changes is served
+	ChangesDurable bool // positions in the feed outlive the process
+	Arrivals       bool // entries are served in the order of their arrival
 	// ChangesShared says that the feed has the changes of other processes on the same store.
 	ChangesShared bool
 	// CountsBehind is how late Counts may include writes of other processes to the same store; 0:

@@ -23,6 +23,7 @@ func parseAction(words []string) (action, error) {
 		"restore":   {parseRestore, 2},
 		"measure":   {parseMeasure, 3},
 		"retention": {parseRetention, 2}, "states": {parseStates, 1}, "expire": {parseExpire, 0},
+		"needs":  {needsWhole, 1},
 		"tenant": {parseTenant, 1}, "fails": {parseFails, 2}, "expect": {parseExpect, 1},
 		"delete": {parseDelete, 0}, "future": {parseFuture, 1},
 		"put": {parsePut, 1}, "drop": {parseDrop, 1},

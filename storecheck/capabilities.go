@@ -13,6 +13,7 @@ func capabilityChecks() []Check {
 	return []Check{
 		{Name: "the store has a name", Section: "2.14", Run: hasName},
 		{Name: "the store is ready", Section: "2.14", Run: isReady},
+		{Name: "what is not declared is refused", Section: "2.14", Run: refuses},
 		check("2.11", "the assignments of a request whose client leaves are kept as declared",
 			assignLeaving),
 		check("2.14", "an ended context ends a call", endedContext),

@@ -55,7 +55,8 @@ func (r running) Assign(
 func TestTimesOfAServer(t *testing.T) {
 	now := andon.TimeOf(time.Now())
 	clock := func() andon.Time { now += 1000; return now }
-	server := running{local: local{Whole: Whole{memstore.New()}, now: clock}}
+	store := memstore.New()
+	server := running{local: local{Whole: Whole{store}, store: store, now: clock}}
 	check := ChecksOf("", `check 2.6 times
 		now 6m
 		assign d1 Liz

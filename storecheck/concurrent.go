@@ -17,13 +17,13 @@ func concurrentChecks() []Check {
 		check("2.4", "appends side by side end as one after the other",
 			appendSideBySide).ofServers().concurrent(),
 		check("limits", "appends side by side can't pass the limit of states",
-			statesSideBySide).concurrent(),
+			ofWhole(statesSideBySide)).concurrent(),
 		check("2.6", "one assignment comes of several that ask for the same",
 			assignSideBySide).concurrent(),
 		check("2.6", "an entry sent beside assignments has the operator of its time",
 			appendBesideAssign).concurrent(),
 		check("2.7", "one record comes of several that ask for the same",
-			escalateSideBySide).concurrent(),
+			ofWhole(escalateSideBySide)).concurrent(),
 	}
 }
 

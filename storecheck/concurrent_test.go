@@ -62,7 +62,8 @@ func (s piecemeal) Assign(
 }
 
 func (s piecemeal) Capabilities() andon.Capabilities {
-	return andon.Capabilities{Immediate: true, AtomicAssign: s.Store.Capabilities().AtomicAssign}
+	assign := s.Store.Capabilities().AtomicAssign
+	return andon.Capabilities{Whole: true, Immediate: true, AtomicAssign: assign}
 }
 
 // TestPartsOfAssign: a check finds a store that keeps a part of what it declares to keep as a
@@ -81,10 +82,10 @@ func TestPartsOfAssign(t *testing.T) {
 	}
 }
 
-// modest declares nothing.
+// modest declares nothing that it need not.
 type modest struct{ andon.Store }
 
-func (modest) Capabilities() andon.Capabilities { return andon.Capabilities{} }
+func (modest) Capabilities() andon.Capabilities { return andon.Capabilities{Whole: true} }
 
 // TestDefectsOfAppend: a check finds a store that resolves an operator at another moment than it
 // keeps the entry, and one that changes what it was given.

@@ -23,6 +23,8 @@ type Env struct {
 	// now when a scenario begins.
 	Base andon.Time
 
+	undeclared andon.Store // what Store is around
+
 	now      atomic.Int64
 	server   Server                            // whose clock goes on by itself; nil of a store
 	spells   []spell                           // of the server's clock
@@ -52,9 +54,10 @@ func NewEnv(store andon.Store) *Env {
 	e := &Env{
 		Base: andon.DayStart(andon.TimeOf(time.Now()).Day()) - twoHours, patience: patience,
 	}
-	e.Store = wrap.Retain(store, e.Now)
+	e.Store = wrap.Retain(asDeclared(store), e.Now)
+	e.undeclared = store
 	e.Intake = intake.New(e.Store, intake.Options{Now: e.Now})
-	e.System = local{Whole{e.Store}, e.Intake, e.Now}
+	e.System = local{Whole{e.Store}, store, e.Intake, e.Now}
 	e.renew()
 	return e
 }

@@ -108,6 +108,9 @@ func parseDeviceField(
 	device, want := andon.DeviceID(words[0]), words[1]
 	return inTheEnd(func(ctx context.Context, e *Env, id andon.TenantID) error {
 		d, err := e.System.Device(ctx, id, device)
+		if err == nil && name == "received" && !e.System.Capabilities().Whole {
+			err = errUndeclared
+		}
 		if err != nil {
 			return err
 		}

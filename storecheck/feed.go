@@ -26,8 +26,16 @@ func feedChecks() []Check {
 
 // ofFeed makes a check of a store that serves a feed.
 func ofFeed(name string, run func(context.Context, *Env, andon.TenantID) error) Check {
+	return ofDeclared(name, func(c andon.Capabilities) bool { return c.Changes }, run)
+}
+
+// ofDeclared makes a check of a store that declares a kind of feed.
+func ofDeclared(
+	name string, declares func(andon.Capabilities) bool,
+	run func(context.Context, *Env, andon.TenantID) error,
+) Check {
 	return check("2.17", name, func(ctx context.Context, e *Env, id andon.TenantID) error {
-		if !e.Store.Capabilities().Changes {
+		if !declares(e.Store.Capabilities()) {
 			return errUndeclared
 		}
 		return run(ctx, e, id)

@@ -40,7 +40,8 @@ func parseList(head []string) (lister, error) {
 	case head[0] == "counts":
 		return counts, nil
 	case head[0] == "records":
-		return parseRecords(head[1:])
+		list, err := parseRecords(head[1:])
+		return ofAWhole(list), err
 	case head[0] == "latest":
 		return parseLatest(head[1:])
 	case head[0] == "due" && len(head) > 1:

@@ -36,6 +36,7 @@ import (
 //	drop r1                       delete a record; over=v1
 //	tenant other                  go on in another tenant
 //	delete                        delete the tenant, and make it again
+//	needs whole                   leave out what follows where the store is not whole
 //	in any order                  run the scenario once for each order of the statements
 //	end                           ... that stand between these two lines
 //	fails conflict: STATEMENT     the statement must fail with an error of that kind

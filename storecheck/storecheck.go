@@ -62,7 +62,7 @@ func Checks() []Check {
 	return slices.Concat(
 		scenarioChecks(), identityChecks(), pagingChecks(),
 		capabilityChecks(), tenantChecks(), idChecks(), concurrentChecks(),
-		recordChecks(), feedChecks(),
+		recordChecks(), feedChecks(), arrivalChecks(),
 	)
 }
 

@@ -83,12 +83,13 @@ var errUndeclared = NotAsked{"the store declares that it can't serve this"}
 // local is a store in this process as a System.
 type local struct {
 	Whole
+	store  andon.Store // itself, whose tenants may not be changed
 	intake *intake.Intake
 	now    func() andon.Time
 }
 
 func (l local) MakeTenant(ctx context.Context, id andon.TenantID) error {
-	return second(l.PutTenant(ctx, andon.NewTenant(id)))
+	return unlessWhole(l.Store, second(l.store.PutTenant(ctx, andon.NewTenant(id))))
 }
 
 func (l local) Admit(
@@ -110,10 +111,12 @@ func (l local) Admit(
 func (l local) Escalate(
 	ctx context.Context, id andon.TenantID, e andon.Escalation,
 ) (kept andon.Escalation, added bool, err error) {
+	escalate := l.Whole.Escalate
 	if e.Time == 0 {
-		return l.intake.Escalate(ctx, id, e)
+		escalate = l.intake.Escalate
 	}
-	return l.Whole.Escalate(ctx, id, e)
+	kept, added, err = escalate(ctx, id, e)
+	return kept, added, unlessWhole(l.Store, err)
 }
 
 // ChangeTenant brings the floor of the tenant up to date, as admission does.

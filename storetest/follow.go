@@ -32,12 +32,20 @@ func (w *world) restarted() {
 			f.ended = true
 		}
 	}
+	for _, all := range w.arriving {
+		for _, a := range all {
+			a.ended = true
+		}
+	}
 }
 
 // deleted says that a tenant was deleted, and perhaps made again.
 func (w *world) deleted(tenant andon.TenantID) {
 	for _, f := range w.followers[tenant] {
 		f.ended = true
+	}
+	for _, a := range w.arriving[tenant] {
+		a.ended = true
 	}
 }
 

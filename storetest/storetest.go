@@ -50,6 +50,9 @@ func RunSome(
 		t.Run(c.String(), func(t *testing.T) {
 			ran++
 			result := storecheck.RunOne(t.Context(), store, c)
+			if result.NotAsked != "" {
+				t.Log("not all of it was asked: " + result.NotAsked)
+			}
 			judge(t, result.Err, known, reason)
 		})
 	}

@@ -34,6 +34,16 @@ type memoryBound struct {
 	set         int64 // what Go was told last
 }
 
+// garbage is how much of it may come together, about: Go would let it become as much as is in use,
+// and most of what is in use is slabs without pointers, which are cheap to collect beside.
+const garbage = 128 << 20
+
+// collectAt returns at how many percent of what is in use garbage is collected.
+func collectAt(inUse int64) int {
+	const least, most = 25, 100
+	return int(max(least, min(most, 100*garbage/max(inUse, 1))))
+}
+
 // isOurs reports whether there is a bound to keep: GOMEMLIMIT names one that counts more, and the
 // store that keeps all of its history in memory has none.
 func (m *memoryBound) isOurs() bool {
@@ -46,6 +56,12 @@ func (m *memoryBound) follow(ctx context.Context) error {
 	n, err := countDevices(ctx, m.app.store)
 	if err == nil {
 		m.devices = n
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(collectAt(inUse()))
+	}
+	if m.set == 0 { // the store was just opened
+		debug.FreeOSMemory()
 	}
 	if bytes := m.bytes(); bytes != m.set {
 		m.set = bytes

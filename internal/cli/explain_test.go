@@ -36,7 +36,7 @@ func newPlanner(t *testing.T, plan string) *desk {
 
 func TestExplain(t *testing.T) {
 	d := newPlanner(t, planned)
-	const table = `PARTITION CONSISTENCY TIMES ROWS SCANNED UNITS MS STATEMENT
+	const table = `PARTITION CONSISTENCY TIMES ROWS SCANNED BYTES UNITS MS STATEMENT
 default, press-7 LOCAL_QUORUM 12 34 40 1.5 5.25 SELECT entry FROM andon.latest_by_device ` +
 		`WHERE tenant = ? AND device = ?
 1 1 0.5 SELECT record FROM andon.tenants
@@ -54,8 +54,9 @@ default, press-7 LOCAL_QUORUM 12 34 40 1.5 5.25 SELECT entry FROM andon.latest_b
 		t.Error(diff)
 	}
 	got = d.does("query", "device", "press-7", "--explain", "--output", "csv")
-	if !strings.HasPrefix(got, "statement,partition,consistency,times,rows,scanned,units,ms\n") ||
-		!strings.Contains(got, `,"default, press-7",LOCAL_QUORUM,12,34,40,1.5,5.25`) {
+	const columns = "statement,partition,consistency,times,rows,scanned,bytes,units,ms\n"
+	if !strings.HasPrefix(got, columns) ||
+		!strings.Contains(got, `,"default, press-7",LOCAL_QUORUM,12,34,40,,1.5,5.25`) {
 		t.Errorf("got %s", got)
 	}
 }

@@ -16,8 +16,8 @@ import (
 // and call Stage. Show and making a place need the fleet for themselves; Copy and all that reads
 // what is published may run beside each other and beside Stage.
 type Fleet struct {
-	slabs  []*slab // the slots by number; nil where there are none
-	behind uint32  // the number behind the last one
+	slabs  []slab // the slots by number
+	behind uint32 // the number behind the last one
 	index  index
 	names  names
 	rests  rests
@@ -74,6 +74,7 @@ func (f *Fleet) Loaded() {
 		if f.known(s) {
 			f.behind = s.number + 1
 			f.index.grow() // before there is anything to divide
+			f.index.grow()
 		} else {
 			f.vacate(s)
 		}
@@ -256,11 +257,20 @@ func (f *Fleet) Len() int { return f.index.slots }
 // Numbers returns a number that is above that of each place.
 func (f *Fleet) Numbers() uint32 { return f.behind }
 
+// Reserve leaves out the numbers below one that have no place: no new device gets them.
+func (f *Fleet) Reserve(behind uint32) {
+	if behind > f.behind {
+		f.behind = behind
+		f.growSlabs()
+	}
+}
+
 // Page gathers the devices that a query selects, a part at a time, so that no one who holds a lock
 // for it holds it for long.
 type Page struct {
 	Devices []andon.Device // in the query's order once Done
 	Done    bool
+	Looked  int // how many devices were looked at
 
 	query andon.DeviceQuery
 	from  andon.DeviceID // where the next part begins
@@ -283,6 +293,7 @@ func (f *Fleet) Read(p *Page, states *andon.StateSet, budget int) {
 	}
 	var shown Device
 	for ; budget > 0 && len(merge) > 0; budget-- {
+		p.Looked++
 		id := merge[0].id
 		if !hasPrefix(id, p.query.Prefix) {
 			break

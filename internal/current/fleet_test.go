@@ -126,7 +126,8 @@ func BenchmarkUpdate(b *testing.B) {
 			if (i+n)%20 == 0 {
 				e.State, e.Severity = "WARNING1", 32
 			}
-			if err := c.Copy(f, slots[(n*1000+i)%len(slots)], "").Apply(e, states, nil); err != nil {
+			d := c.Copy(f, slots[(n*1000+i)%len(slots)], "")
+			if err := d.Apply(e, states, nil); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -8,10 +8,10 @@ import (
 
 // index finds the slots of a fleet by id. It is a hash table that grows by one bucket at a time
 // (linear hashing), so that no write waits while all of a million devices move. A slot is in the
-// chain of its bucket, which takes 8 bytes a device with the bucket.
+// chain of its bucket. There are two buckets a slot, so that few chains have a second one.
 type index struct {
 	seed    maphash.Seed
-	pages   [][]uint32 // the first slot of each bucket: its number and 1; 0 is none
+	pages   [][]link // the first slot of each bucket
 	buckets uint64
 	round   uint64 // the power of two that buckets has reached
 	slots   int
@@ -28,35 +28,44 @@ func newIndex() index {
 // grow adds an empty bucket.
 func (x *index) grow() {
 	if x.buckets%indexPage == 0 {
-		x.pages = append(x.pages, make([]uint32, indexPage))
+		x.pages = append(x.pages, make([]link, indexPage))
 	}
 	if x.buckets++; x.buckets > 2*x.round {
 		x.round *= 2
 	}
 }
 
-func (x *index) head(bucket uint64) *uint32 { return &x.pages[bucket/indexPage][bucket%indexPage] }
+func (x *index) head(bucket uint64) *link { return &x.pages[bucket/indexPage][bucket%indexPage] }
 
-// first returns where the chain of an id begins. Buckets from round on were split off from those
-// before it.
-func (x *index) first(id andon.DeviceID) *uint32 {
+// A link names a slot: its number and 1 in the lower 29 bits, 0 being none, and 3 bits of the hash
+// of its id, so that most of the ids that are others are not looked at.
+type link uint32
+
+const linkNumber = 1<<29 - 1
+
+func (l link) number() uint32 { return uint32(l)&linkNumber - 1 }
+
+// first returns where the chain of an id begins, and what a link to it has of its hash. Buckets
+// from round on were split off from those before it.
+func (x *index) first(id andon.DeviceID) (head *link, tag link) {
 	sum := maphash.String(x.seed, string(id))
 	bucket := sum & (2*x.round - 1)
 	if bucket >= x.buckets {
 		bucket &= x.round - 1
 	}
-	return x.head(bucket)
+	return x.head(bucket), link(sum>>32) &^ linkNumber
 }
 
 // Slot returns the place of a device, or nil.
 func (f *Fleet) Slot(id andon.DeviceID) *Slot {
-	for n := *f.index.first(id); n != 0; {
-		slab := f.slabs[(n-1)/slabSlots]
-		s := &slab.slots[(n-1)%slabSlots]
-		if slab.id(s) == id {
+	head, tag := f.index.first(id)
+	for l := *head; l != 0; {
+		slab := &f.slabs[l.number()/slabSlots]
+		s := &slab.slots[l.number()%slabSlots]
+		if l&^linkNumber == tag && slab.id(s) == id {
 			return s
 		}
-		n = s.next
+		l = s.next
 	}
 	return nil
 }
@@ -64,30 +73,30 @@ func (f *Fleet) Slot(id andon.DeviceID) *Slot {
 // enter puts a slot that has its id into the index.
 func (f *Fleet) enter(s *Slot) {
 	x := &f.index
-	if x.slots++; uint64(x.slots) > x.buckets {
+	for x.slots++; uint64(2*x.slots) > x.buckets; {
 		x.grow()
 		f.split()
 	}
-	head := x.first(f.id(s))
-	s.next, *head = *head, s.number+1
+	head, tag := x.first(f.id(s))
+	s.next, *head = *head, link(s.number+1)|tag
 }
 
 // split divides the chain of the bucket that the last one was split off from.
 func (f *Fleet) split() {
 	head := f.index.head(f.index.buckets - 1 - f.index.round)
-	n := *head
-	for *head = 0; n != 0; {
-		s := f.At(n - 1)
-		to := f.index.first(f.id(s))
-		n, s.next, *to = s.next, *to, n
+	l := *head
+	for *head = 0; l != 0; {
+		s := f.At(l.number())
+		to, _ := f.index.first(f.id(s))
+		l, s.next, *to = s.next, *to, l
 	}
 }
 
 // leave takes a slot out of the index.
 func (f *Fleet) leave(s *Slot) {
-	at := f.index.first(f.id(s))
-	for *at != s.number+1 {
-		at = &f.At(*at - 1).next
+	at, _ := f.index.first(f.id(s))
+	for at.number() != s.number {
+		at = &f.At(at.number()).next
 	}
 	*at = s.next
 	f.index.slots--

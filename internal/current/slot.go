@@ -17,7 +17,7 @@ type Slot struct {
 	// Note is what the store remembers of the device, as Changes says it.
 	Note   uint32
 	number uint32
-	next   uint32 // in its chain of the index: the number and 1; 0 is none
+	next   link // in its chain of the index
 
 	// of Device
 	time, since, prevTime      andon.Time
@@ -40,15 +40,29 @@ type rest struct {
 
 // slab are some slots, which stay where they are, and their ids.
 type slab struct {
-	slots []Slot
-	ids   strings.Builder
-	there int // slots that devices have
+	slots *[slabSlots]Slot // nil where no device has one of them
+	ids   string
+	more  *strings.Builder // of ids; nil once the slab was full
+	there int              // slots that devices have
 }
 
 const slabSlots = 128
 
-func (b *slab) id(s *Slot) andon.DeviceID {
-	return andon.DeviceID(b.ids.String()[s.at : s.at+s.length])
+func (b *slab) id(s *Slot) andon.DeviceID { return andon.DeviceID(b.ids[s.at : s.at+s.length]) }
+
+// add adds the id of a slot. The ids of a slab that is full take no more room than they need; a
+// slot of it that is given to another device then begins to add to them again.
+func (b *slab) add(s *Slot, id andon.DeviceID) {
+	if b.more == nil {
+		b.more = &strings.Builder{}
+		b.more.WriteString(b.ids)
+	}
+	s.at, s.length = uint32(b.more.Len()), uint32(len(id))
+	b.more.WriteString(string(id))
+	b.ids = b.more.String()
+	if b.there++; b.there == slabSlots {
+		b.ids, b.more = strings.Clone(b.ids), nil
+	}
 }
 
 // Number is the device's number in its fleet.
@@ -62,7 +76,7 @@ func (s *Slot) Pending() bool { return s.pending.Load() != nil }
 
 // At returns the place of the device that has a number, or nil.
 func (f *Fleet) At(number uint32) *Slot {
-	if number >= f.behind || f.slabs[number/slabSlots] == nil {
+	if number >= f.behind || f.slabs[number/slabSlots].slots == nil {
 		return nil
 	}
 	if s := &f.slabs[number/slabSlots].slots[number%slabSlots]; s.length > 0 {
@@ -73,7 +87,7 @@ func (f *Fleet) At(number uint32) *Slot {
 
 // ID returns the id of the device that has a number, which there is.
 func (f *Fleet) ID(number uint32) andon.DeviceID {
-	b := f.slabs[number/slabSlots]
+	b := &f.slabs[number/slabSlots]
 	return b.id(&b.slots[number%slabSlots])
 }
 
@@ -82,9 +96,10 @@ func (f *Fleet) id(s *Slot) andon.DeviceID { return f.slabs[s.number/slabSlots].
 // all visits the slots that devices have, by number.
 func (f *Fleet) all() iter.Seq[*Slot] {
 	return func(yield func(*Slot) bool) {
-		for _, b := range f.slabs {
-			for i := 0; b != nil && i < len(b.slots); i++ {
-				if s := &b.slots[i]; s.length > 0 && !yield(s) {
+		for from := range f.slabs {
+			slots := f.slabs[from].slots
+			for i := 0; slots != nil && i < slabSlots; i++ {
+				if s := &slots[i]; s.length > 0 && !yield(s) {
 					return
 				}
 			}
@@ -92,27 +107,24 @@ func (f *Fleet) all() iter.Seq[*Slot] {
 	}
 }
 
-// occupy makes the place of a number that of a device. The ids of a slab that has become full take
-// no more room than they need.
-func (f *Fleet) occupy(number uint32, id andon.DeviceID) *Slot {
-	if grow := int(number/slabSlots) + 1 - len(f.slabs); grow > 0 {
-		f.slabs = append(f.slabs, make([]*slab, grow)...)
+// growSlabs makes room for slots of all numbers.
+func (f *Fleet) growSlabs() {
+	if grow := int((f.behind-1)/slabSlots) + 1 - len(f.slabs); grow > 0 {
+		f.slabs = append(f.slabs, make([]slab, grow)...)
 	}
+}
+
+// occupy makes the place of a number that of a device.
+func (f *Fleet) occupy(number uint32, id andon.DeviceID) *Slot {
 	f.behind = max(f.behind, number+1)
-	b := f.slabs[number/slabSlots]
-	if b == nil {
-		b = &slab{slots: make([]Slot, slabSlots)}
-		f.slabs[number/slabSlots] = b
+	f.growSlabs()
+	b := &f.slabs[number/slabSlots]
+	if b.slots == nil {
+		b.slots = new([slabSlots]Slot)
 	}
 	s := &b.slots[number%slabSlots]
-	s.number, s.at, s.length = number, uint32(b.ids.Len()), uint32(len(id))
-	b.ids.WriteString(string(id))
-	if b.there++; b.there == slabSlots {
-		ids := b.ids.String()
-		b.ids.Reset()
-		b.ids.Grow(len(ids))
-		b.ids.WriteString(ids)
-	}
+	s.number = number
+	b.add(s, id)
 	return s
 }
 
@@ -120,10 +132,10 @@ func (f *Fleet) occupy(number uint32, id andon.DeviceID) *Slot {
 func (f *Fleet) vacate(s *Slot) {
 	number := s.number
 	f.pack(s, &Device{})
-	b := f.slabs[number/slabSlots]
+	b := &f.slabs[number/slabSlots]
 	*s = Slot{}
 	if b.there--; b.there == 0 {
-		f.slabs[number/slabSlots] = nil
+		*b = slab{}
 	}
 }
 

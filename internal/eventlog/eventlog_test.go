@@ -164,7 +164,9 @@ func TestHeadFinds(t *testing.T) {
 		}
 	}
 	h.Add(1, 3, Entry{Time: 9, State: "B"})
-	for device, want := range []string{"0 1 2 - 3 - ", "0 3 4 - 1 - ", "- - - - - - ", "- - - - - - "} {
+	for device, want := range []string{
+		"0 1 2 - 3 - ", "0 3 4 - 1 - ", "- - - - - - ", "- - - - - - ",
+	} {
 		got := ""
 		for at := andon.Time(1); at <= 6; at++ {
 			message := "-"

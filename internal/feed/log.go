@@ -10,46 +10,89 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// kept is how many changes of a tenant stay in memory at least; at most it is twice as many.
-const kept = 1 << 13
+// kept is how many changes and entries of a tenant stay in memory at least; at most it is twice as
+// many, and those of one write.
+const kept = 1 << 15
 
-// Log is the feed of one tenant in memory: it ends with the process.
+// Log is the feed of one tenant in memory, and the entries in the order of their arrival: it ends
+// with the process.
 type Log struct {
 	Bell
-	mu      sync.Mutex
-	id      uint64
-	changes []andon.Change // one for each sequence
-	next    uint64         // of the next change
+	mu     sync.Mutex
+	id     uint64
+	writes []write // one for each sequence
+	held   int     // changes and entries
+	next   uint64  // of the next write
+}
+
+// write is what one write brought.
+type write struct {
+	changes []andon.Change
+	entries []andon.Event // those of a device that was purged have no device
 }
 
 // NewLog begins a feed.
 func NewLog() *Log { return &Log{id: rand.Uint64()} }
 
-// Add puts changes behind the others and gives them their positions. The caller rings, outside its
-// locks.
-func (l *Log) Add(changes ...andon.Change) (next uint64) {
+// Add puts a write behind the others and gives its changes their positions. The caller rings,
+// outside its locks, where there are changes.
+func (l *Log) Add(changes []andon.Change, entries []andon.Event) (next uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, c := range changes {
-		l.next++
-		c.Position = l.at(l.next)
-		l.changes = append(l.changes, c)
+	if len(changes)+len(entries) == 0 {
+		return l.next
 	}
-	if len(l.changes) > 2*kept {
-		l.changes = slices.Clone(l.changes[len(l.changes)-kept:])
+	at := l.at(l.next)
+	l.next++
+	for i := range changes {
+		at.Index++
+		changes[i].Position = at
 	}
+	if n := len(changes); n > 0 {
+		changes[n-1].Position = l.at(l.next)
+	}
+	l.writes = append(l.writes, write{changes, entries})
+	l.held += len(changes) + len(entries)
+	l.trim()
 	return l.next
+}
+
+// trim drops the oldest writes once there are too many.
+func (l *Log) trim() {
+	if l.held <= 2*kept {
+		return
+	}
+	n := 0
+	for ; l.held > kept && n < len(l.writes)-1; n++ {
+		l.held -= len(l.writes[n].changes) + len(l.writes[n].entries)
+	}
+	l.writes = slices.Clone(l.writes[n:])
+}
+
+// Forget drops the entries of a device.
+func (l *Log) Forget(device andon.DeviceID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, w := range l.writes {
+		for i := range w.entries {
+			if w.entries[i].Device == device {
+				w.entries[i] = andon.Event{}
+			}
+		}
+	}
 }
 
 func (l *Log) at(sequence uint64) andon.Position {
 	return andon.Position{Feed: l.id, Sequence: sequence}
 }
 
-// Kept returns the positions before the oldest and behind the newest change.
+func (l *Log) oldest() uint64 { return l.next - uint64(len(l.writes)) }
+
+// Kept returns the positions before the oldest and behind the newest write.
 func (l *Log) Kept() (oldest, newest andon.Position) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.at(l.next - uint64(len(l.changes))), l.at(l.next)
+	return l.at(l.oldest()), l.at(l.next)
 }
 
 // Changes yields the changes behind a position.
@@ -57,32 +100,68 @@ func (l *Log) Changes(
 	ctx context.Context, after andon.Position,
 ) iter.Seq2[andon.Change, error] {
 	return func(yield func(andon.Change, error) bool) {
-		changes, err := l.behind(after)
-		for _, c := range changes {
-			if err = ctx.Err(); err != nil || !yield(c, nil) {
-				break
-			}
-		}
+		after = after.OfChanges()
+		writes, err := l.behind(after)
 		if err != nil {
-			yield(andon.Change{}, err)
+			yield(andon.Change{}, Gone())
+			return
+		}
+		for i := range writes {
+			changes := writes[i].changes
+			if i == 0 {
+				changes = changes[min(int(after.Index), len(changes)):]
+			}
+			for _, c := range changes {
+				if err := ctx.Err(); !yield(c, err) || err != nil {
+					return
+				}
+			}
 		}
 	}
 }
 
-func (l *Log) behind(after andon.Position) ([]andon.Change, error) {
+// Entries yields the entries behind a position that exist now, each with the position behind it,
+// and returns the position behind all of them.
+func (l *Log) Entries(after andon.Position) (items []andon.Arrival, end andon.Position, err error) {
+	writes, err := l.behind(after)
+	if err != nil {
+		return nil, after, err
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	oldest := l.next - uint64(len(l.changes))
-	if after.Feed != l.id || after.Sequence < oldest || after.Sequence > l.next {
-		return nil, Gone()
+	end = l.at(after.Sequence)
+	skip := after.Entries()
+	for _, w := range writes {
+		at := end
+		end.Sequence++
+		for i, e := range w.entries {
+			is := at.BehindEntry(i + 1)
+			if i+1 == len(w.entries) {
+				is = end
+			}
+			if i >= skip && e.Device != "" {
+				items = append(items, andon.Arrival{Event: e, Position: is})
+			}
+		}
+		skip = 0
 	}
-	return l.changes[after.Sequence-oldest:], nil
+	return items, end, nil
+}
+
+func (l *Log) behind(after andon.Position) ([]write, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	oldest := l.oldest()
+	if after.Feed != l.id || after.Sequence < oldest || after.Sequence > l.next {
+		return nil, GoneEntries(l.at(oldest))
+	}
+	return l.writes[after.Sequence-oldest:], nil
 }
 
 // Await waits for a change behind a position.
 func (l *Log) Await(ctx context.Context, after andon.Position) error {
 	if _, err := l.behind(after); err != nil {
-		return err
+		return Gone()
 	}
 	return l.Wait(ctx, after.Sequence)
 }

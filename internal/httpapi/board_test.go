@@ -84,8 +84,8 @@ func TestWhatIsNotTheBoard(t *testing.T) {
 	here.do(http.MethodGet, "/wall", "", likeABrowser, "Host: evil.example").fails(421)
 }
 
-// TestNothingHere: a person at a path where there is nothing is told what there is, without a token,
-// and a program gets a problem.
+// TestNothingHere: a person at a path where there is nothing is told what there is, without a
+// token, and a program gets a problem.
 func TestNothingHere(t *testing.T) {
 	w := withBoard(t)
 	link := regexp.MustCompile(`href="([^"]+)"`)
@@ -93,7 +93,8 @@ func TestNothingHere(t *testing.T) {
 		got := w.do(http.MethodGet, path, "", likeABrowser).is(http.StatusNotFound)
 		policy := got.header.Get("Content-Security-Policy")
 		if got.header.Get("Content-Type") != "text/html; charset=utf-8" ||
-			!strings.HasPrefix(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") ||
+			!strings.HasPrefix(policy, "default-src 'none'") ||
+			strings.Contains(policy, "unsafe") ||
 			got.header.Get("X-Content-Type-Options") != "nosniff" ||
 			!slices.Contains(got.header.Values("Vary"), "Accept") {
 			t.Errorf("%s: %v", path, got.header)

@@ -2,9 +2,9 @@ package httpapi
 
 import "github.com/andonhq/andon"
 
-// How fresh an answer must be is chosen by each request that reads. Every store takes the parameter,
-// so that a program need not know which one it asks: an answer that is always up to date may be
-// given to one that would take an older one, and never the other way round.
+// How fresh an answer must be is chosen by each request that reads. Every store takes the
+// parameter, so that a program need not know which one it asks: an answer that is always up to date
+// may be given to one that would take an older one, and never the other way round.
 
 var consistencyParam = param{
 	name: "consistency", example: "eventual", values: []any{"strong", "eventual"},

@@ -245,7 +245,7 @@ func TestWrongQueries(t *testing.T) {
 		"/devices?device=%01*":                                  "query.device",
 		"/devices?silent=maybe":                                 "query.silent",
 		"/devices?operator=%FF":                                 "query.operator",
-		"/states?limit=1":                                       "only cursor, consistency, explain",
+		"/states?limit=1":                                       "cursor, consistency, explain",
 		"/devices/d/readings?metrics=a,,b":                      "query.metrics",
 		"/devices/d/readings?date=2020-04-24":                   "query.date",
 		"/metrics/%00/readings":                                 "path.metric",

@@ -13,7 +13,9 @@ var explainParam = param{
 	name: "explain", example: "true", values: []any{"true", "false"}, initial: "false",
 	detail: "Runs the query, and answers not with what it found but with what the store sent to " +
 		"its engine for it: `{\"statements\":[{\"statement\",\"partition\",\"consistency\"," +
-		"\"times\",\"rows\",\"ms\"}, …]}`. 501 where the store can't say",
+		"\"times\",\"rows\",\"ms\"}, …]}`, with `scanned`, `bytes` and `units` where " +
+		"they are known. The embedded store tells which tables it read, and what it found in " +
+		"memory. 501 where the store can't say",
 }
 
 // planJSON is what a store sent to its engine, in the order of first use. It has no schema in the

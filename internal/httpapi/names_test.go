@@ -114,6 +114,12 @@ func TestRestore(t *testing.T) {
 		{"device":"d","operator":null,"from":"2020-04-24T11:00:00Z"},
 		{"device":"d","operator":"Liz","from":"2020-04-24T09:00:00Z",
 		"to":"2020-04-24T11:00:00Z"}]}`)
+	// Each is given whole, also where the span ends within it.
+	w.get("/devices/d/assignments?to=2020-04-24T10:00:00Z").equals(`{"items":[
+		{"device":"d","operator":"Liz","from":"2020-04-24T09:00:00Z",
+		"to":"2020-04-24T11:00:00Z"}]}`)
+	w.get("/devices/d/assignments?from=2020-04-24T12:00:00Z&to=2020-04-24T13:00:00Z").
+		equals(`{"items":[{"device":"d","operator":null,"from":"2020-04-24T11:00:00Z"}]}`)
 	w.get("/devices/gone").fails(http.StatusNotFound)
 	w.post("/restore", `{"assignments":[{"device":"d","from":"2020-04-24"}]}`).
 		fails(http.StatusBadRequest, "body.assignments[0].operator")

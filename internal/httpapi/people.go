@@ -134,10 +134,6 @@ func (a *API) assignments(c *call) (page[assignmentJSON], error) {
 func (a *API) assignmentsWithin(
 	c *call, device andon.DeviceID, q andon.PageQuery, span andon.Span,
 ) iter.Seq2[andon.Assignment, error] {
-	behindSpan := span.To + 1
-	if q.Order == andon.Desc && span.To != 0 && (q.After == 0 || q.After > behindSpan) {
-		q.After = behindSpan
-	}
 	ask := func(after *andon.Assignment, n int) iter.Seq2[andon.Assignment, error] {
 		if after != nil {
 			q.After = after.From

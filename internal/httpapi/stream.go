@@ -136,6 +136,7 @@ func (c *call) position() *andon.Position {
 	}
 	at, err := andon.ParsePosition(text)
 	c.check(location, err)
+	at = at.OfChanges()
 	return &at
 }
 

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"iter"
 	"net/http"
+	"reflect"
 
 	"github.com/andonhq/andon"
 )
@@ -16,13 +17,26 @@ func (a *API) tenantEventsRoute() *route {
 			"is broken off has no end: the connection is cut. A page costs the store a look at " +
 			"each device that has events on the day, so ask for a device where it is about " +
 			"one, and follow `/events/stream` in place of asking again and again. What comes " +
-			"late stands at its own time, not at the end.",
-		query: []param{stateParam, fromParam, toParam, orderParam, limitParam, cursorParam},
-		lines: true, errors: []int{501},
+			"late stands at its own time, not at the end. With `after` events come in the " +
+			"order of their arrival instead: a reader goes on from `position`, or with NDJSON " +
+			"from the header `Andon-Position`, and misses none, nor one that comes late. A page " +
+			"may have fewer than `limit`, also none, and a `next`: much was read for few.",
+		query: []param{
+			stateParam, fromParam, toParam, orderParam, sinceParam, limitParam, cursorParam,
+		},
+		lines: true, errors: []int{http.StatusGone, http.StatusNotImplemented},
 	}, exampleEvent(), a.tenantEvents)
+	r.answer.kind = reflect.TypeFor[eventPage]()
+	r.answer.example = eventPage{Items: []eventItem{{Event: exampleEvent()}}}
 	page := r.serve
 	r.serve = func(c *call) error {
-		if wantsLines(c.r) {
+		since, lines := c.text(sinceParam.name) != "", wantsLines(c.r)
+		switch {
+		case since && lines:
+			return a.linesSince(c)
+		case since:
+			return a.eventsSince(c)
+		case lines:
 			return a.eventLines(c)
 		}
 		return page(c)
@@ -50,11 +64,7 @@ const lineEvents = 8192
 // one part, which counts like that of any answer.
 func (a *API) eventLines(c *call) error {
 	q := andon.EventQuery{States: c.states(), Span: c.span(), Order: c.order(), Limit: lineEvents}
-	for _, name := range []string{limitParam.name, cursorParam.name} {
-		if c.text(name) != "" {
-			c.mark("query."+name, "%s does not go with %s: the answer is whole", name, typeNDJSON)
-		}
-	}
+	c.whole()
 	if err := c.fault(); err != nil {
 		return err
 	}
@@ -69,6 +79,15 @@ func (a *API) eventLines(c *call) error {
 		c.send(typeNDJSON, nil)
 	}
 	return err
+}
+
+// whole refuses what selects a page, of an answer that has none.
+func (c *call) whole() {
+	for _, name := range []string{limitParam.name, cursorParam.name} {
+		if c.text(name) != "" {
+			c.mark("query."+name, "%s does not go with %s: the answer is whole", name, typeNDJSON)
+		}
+	}
 }
 
 // sendLines sends one part, and makes the query begin behind it. Nothing is sent where nothing is

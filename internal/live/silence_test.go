@@ -108,7 +108,7 @@ func TestSilence(t *testing.T) {
 		f := newFloor(t)
 		f.hears("a", "b", "c")
 		l := f.listen()
-		time.Sleep(30 * time.Second)
+		<-time.After(30 * time.Second)
 		f.hears("a")
 		f.tells(l, 30*time.Second, "")
 		f.tells(l, 2*time.Second, "-b -c")
@@ -126,11 +126,11 @@ func TestSilenceOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFloor(t)
 		f.hears("a")
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 		f.hears("b")
 		l := f.listen()
 		f.tells(l, 55*time.Second, "-a")
-		time.Sleep(4500 * time.Millisecond)
+		<-time.After(4500 * time.Millisecond)
 		f.hears("a") // half a second before b is silent
 		f.tells(l, 15*time.Second, "+a -b")
 	})
@@ -150,13 +150,13 @@ func TestSilenceIsCheap(t *testing.T) {
 			t.Errorf("listed %d times while none was silent", n)
 		}
 		f.tells(l, 100*time.Second, "-a")
-		if n := f.listed.Load(); n > 12 {
+		if n := f.listed.Load(); n > 32 {
 			t.Errorf("listed %d times in 100 s", n)
 		}
 		l.Close()
 		before := f.listed.Load()
 		f.hears("a")
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		if f.listed.Load() != before {
 			t.Error("it looks although no one listens")
 		}

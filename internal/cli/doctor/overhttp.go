@@ -62,7 +62,8 @@ func failure(err error) error {
 func (o overHTTP) Capabilities() andon.Capabilities {
 	return andon.Capabilities{
 		AtomicBatch: true, // the client asks again by itself
-		SortDevices: true, MetricReadings: true, Withdraw: true, Purge: true, Reorder: true,
+		Whole:       true, SortDevices: true, MetricReadings: true,
+		Withdraw: true, Purge: true, Reorder: true,
 		CountNames: true, TenantEvents: true,
 	}
 }

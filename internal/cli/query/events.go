@@ -15,14 +15,27 @@ import (
 func queryEvents(p *command.Program) *cobra.Command {
 	q, cmd := newList(p, question{
 		use: "events [DEVICE]", short: "Events of a device, or of all of them",
+		long: `Events of a device, or of all devices, by time. With --after those of all devices
+come in the order of their arrival, late ones too, behind a position: each event has the position
+behind it, and standard error says where to go on, also where there was nothing. oldest is all that
+the server keeps in that order, newest what arrives from now on. A sender that repeats itself is
+there twice.`,
 		example: `  andon query events press-7
   andon query events --state 'WARNING*' --from today
   andon query events press-7 --state 'WARNING*' --from 2020-04-24 --to 2020-04-27
-  andon query events press-7 --all --output csv > press-7.csv`,
+  andon query events press-7 --all --output csv > press-7.csv
+  andon query events --after oldest --all > arrived.ndjson
+  andon query events --after 9ix4b1-sy --all >> arrived.ndjson`,
 	})
 	q.stateFlag(cmd)
 	q.selectFlags(cmd)
+	after := cmd.Flags().String("after", "",
+		"what arrived behind this `position` of all devices; oldest, newest")
+	cmd.MarkFlagsMutuallyExclusive("after", "order")
 	return q.asks(cmd, func(ctx context.Context, c *client.Client, args []string) error {
+		if *after != "" {
+			return q.since(ctx, c, args, *after)
+		}
 		if len(args) == 0 {
 			return show(q, command.EventColumns(), c.Events(ctx, q.selected))
 		}
@@ -33,6 +46,30 @@ func queryEvents(p *command.Program) *cobra.Command {
 		q.ofDevice(ctx, c, id)
 		return show(q, command.EventColumns(), c.DeviceEvents(ctx, id, q.selected))
 	})
+}
+
+// since shows what arrived behind a position, and says where to go on: behind the last event that
+// was shown, if a limit ended the answer.
+func (q *query) since(ctx context.Context, c *client.Client, args []string, after string) error {
+	if len(args) > 0 {
+		return andon.Errorf(andon.Invalid, "--after is of all devices: without %s", args[0])
+	}
+	at := after
+	behind := func(p andon.Position) { at = p.String() }
+	columns := command.EventFields[andon.Arrival]().Fields("position")
+	items := c.AllEventsSince(ctx, after, q.selected, behind)
+	err := show(q, columns, func(yield func(andon.Arrival, error) bool) {
+		for item, err := range items {
+			if !yield(item, err) {
+				return
+			}
+			behind(item.Position)
+		}
+	})
+	if err == nil && at != after {
+		fmt.Fprintln(q.Stderr, "go on with --after "+at)
+	}
+	return err
 }
 
 func queryOperator(p *command.Program) *cobra.Command {

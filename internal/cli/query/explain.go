@@ -42,7 +42,7 @@ func (q *query) showPlan(
 // sight, so people see it last; it is never cut, since half of it says nothing.
 func planColumns() []command.Column[andon.PlanStep] {
 	columns := command.Fields[andon.PlanStep]().Hidden("statement").
-		Fields("partition", "consistency", "times", "rows", "scanned", "units", "ms")
+		Fields("partition", "consistency", "times", "rows", "scanned", "bytes", "units", "ms")
 	return append(columns, command.Column[andon.PlanStep]{
 		Name: "statement", Cell: func(_ command.Looks, s *andon.PlanStep) draw.Cell {
 			return draw.Cell{Text: draw.Legible(s.Statement)}

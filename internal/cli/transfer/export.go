@@ -107,7 +107,7 @@ func (e *export) flags(cmd *cobra.Command) {
 		"only this `device`, or a prefix: 'press*'; once for each (default all that are listed)")
 	e.SpanFlags(cmd, &e.from, &e.to)
 	command.MetricsFlag(cmd, &e.metrics)
-	flags.StringVar(&e.file, "file", "", "`file` to write to (default standard output)")
+	e.fileFlags(cmd)
 	e.format = command.OutputFlag(cmd, command.FormatNDJSON,
 		"form of the entries; in CSV attributes and metadata are JSON in one cell",
 		command.FormatNDJSON, command.FormatCSV)
@@ -115,11 +115,12 @@ func (e *export) flags(cmd *cobra.Command) {
 	flags.Lookup("output").Value = formOrFile{e.format, &e.file}
 	flags.BoolVar(&e.goOn, "continue", false,
 		"go on with an export to --file that was interrupted")
-	e.forceFlag(cmd)
 }
 
-func (e *export) forceFlag(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&e.force, "force", false, "replace --file if it is there already")
+func (e *export) fileFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&e.file, "file", "", "`file` to write to (default standard output)")
+	flags.BoolVar(&e.force, "force", false, "replace --file if it is there already")
 }
 
 // formOrFile is --output, which in former versions named the file: what has a dot or a slash still

@@ -111,9 +111,9 @@ within, and "data.*" all of its members; in CSV, of an object that is the text o
 
 Without --device, --time and --state the columns of these names are taken, or what they are usually
 called elsewhere, such as DeviceID, ts and status; what was taken is said. A file without a header
-is read with --no-header, and its columns are 1, 2, 3. --map 0=STOPPED,1=RUN renames states. A
-time without a zone is UTC, or as a clock in --zone shows it. A date such as 05/11/2026 is read as
-the file proves by one with a number above 12, or by --date-order. Where rows have a start and an end,
+is read with --no-header, and its columns are 1, 2, 3. --map 0=STOPPED,1=RUN renames states. A time
+without a zone is UTC, or as a clock in --zone shows it. A date such as 05/11/2026 is read as the
+file proves by one with a number above 12, or by --date-order. Where rows have a start and an end,
 --end names the column of the end: then a device is in --end-state, unless another row of it goes
 on; such rows have to stand in the order of their start.
 

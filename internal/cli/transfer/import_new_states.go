@@ -21,9 +21,9 @@ const (
 
 // decideStates decides, before anything is sent, about the states of the files that the tenant does
 // not know: as --new-states says; else a person at a terminal is asked, and a program is refused.
-// Where nothing is to be sent, it says what would be decided, and refusal is the error with which the
-// import would end. Standard input can be read only once: its states are kept, or their rows are
-// refused.
+// Where nothing is to be sent, it says what would be decided, and refusal is the error with which
+// the import would end. Standard input can be read only once: its states are kept, or their rows
+// are refused.
 func decideStates(
 	ctx context.Context, p *command.Program, o importOptions, files []string,
 ) (refusal, err error) {

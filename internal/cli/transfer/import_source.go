@@ -180,11 +180,17 @@ func (s *source) orderDates(p *command.Program) error {
 // passThrough reads entries until it is done. What is wrong with a row is told when it is read to
 // be sent.
 func passThrough[T any](entries table.Entries[T], done func() bool) {
-	for range entries {
-		if done() {
+	for _, err := range entries {
+		if done() || err != nil && !isOfRow(err) {
 			return
 		}
 	}
+}
+
+// isOfRow reports whether an error is about one row, and others follow.
+func isOfRow(err error) bool {
+	_, one := errors.AsType[*table.RowError](err)
+	return one
 }
 
 // taken says which columns were taken because of their names, or what there is to know about a

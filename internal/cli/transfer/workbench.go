@@ -223,8 +223,7 @@ for samples, so take few devices, or a short time.`,
 	flags.StringArrayVar(&e.devices, "device", nil,
 		"only this `device`, or a prefix: 'press*'; once for each (default all that are listed)")
 	p.SpanFlags(cmd, &e.from, &e.to)
-	flags.StringVar(&e.file, "file", "", "`file` to write to (default standard output)")
-	e.forceFlag(cmd)
+	e.fileFlags(cmd)
 	flags.StringVar(&model, "model", "", "`file` of a model whose design is kept")
 	flags.StringVar(&design.Name, "name", "DeviceStateLog", "`name` of the model")
 	flags.StringVar(&design.Table, "table", "DeviceStateLog", "`name` of the table")

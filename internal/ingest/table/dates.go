@@ -203,8 +203,8 @@ func yearOf(text string) (year int, ok bool) {
 	return 2000 + year, true
 }
 
-// timeOfDay returns what stands behind a date as RFC 3339 has it: with two digits of the hour, of 24
-// hours, and "" where there is nothing.
+// timeOfDay returns what stands behind a date as RFC 3339 has it: with two digits of the hour, of
+// 24 hours, and "" where there is nothing.
 func timeOfDay(text string) string {
 	text = strings.TrimLeft(text, "Tt, ")
 	if text == "" {

@@ -159,7 +159,8 @@ func (m *Mapping) state(row *Row) andon.State {
 
 // isNumber tells a number from a date, which has a '-' behind its year, or two points.
 func isNumber(text string) bool {
-	return strings.Count(text, ".") < 2 && strings.Trim(text, "0123456789.eE+") == "" && text[0] >= '0' && text[0] <= '9'
+	return strings.Count(text, ".") < 2 && strings.Trim(text, "0123456789.eE+") == "" &&
+		text[0] >= '0' && text[0] <= '9'
 }
 
 // invalid says what Validate found wrong, at the columns of that field.

@@ -205,7 +205,8 @@ func (s *Store) Capabilities() andon.Capabilities {
 	return andon.Capabilities{
 		Name:    "cassandra " + s.version + ", latest by " + w.Latest.Design,
 		Durable: true, Immediate: s.immediate && (s.alone || w.Latest.Design != "view"),
-		MetricReadings: true, Withdraw: true, Purge: true, Reorder: true, Explain: true,
+		Whole: true, MetricReadings: true, Withdraw: true, Purge: true, Reorder: true,
+		Explain:      true,
 		CountsBehind: andon.DurationOf(s.options.Recount),
 		ListsBehind:  andon.DurationOf(s.options.Settle),
 	}

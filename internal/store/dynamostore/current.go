@@ -54,7 +54,8 @@ func (s *Store) contents(
 	return err
 }
 
-// Devices is of andon.Current. Devices are found through indexes, and each is held against its item.
+// Devices is of andon.Current. Devices are found through indexes, and each is held against its
+// item.
 func (s *Store) Devices(
 	ctx context.Context, id andon.TenantID, q andon.DeviceQuery,
 ) iter.Seq2[andon.Device, error] {

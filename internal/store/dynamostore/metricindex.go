@@ -255,8 +255,9 @@ func (c *care) list(ctx context.Context, o Options, remove bool) error {
 		return nil // the note on the index says it
 	case !slices.Contains(c.made, o.Prefix+tableReadings):
 		is.from = o.Now().Add(untilAllWrite)
-		c.tell("# " + indexMetric + " is asked for readings from " + is.from.String() + " on: start " +
-			"all processes with dynamodb.metric_index: " + cmp.Or(is.list, `""`) + " before")
+		c.tell("# " + indexMetric + " is asked for readings from " + is.from.String() +
+			" on: start all processes with dynamodb.metric_index: " + cmp.Or(is.list, `""`) +
+			" before")
 	}
 	i := listedKey()
 	i.setText(attrMetricList, is.list)

@@ -97,11 +97,12 @@ func (pt proxyTest) put(keys ...string) error {
 	return err
 }
 
-// count returns how many items of the partition a, or of the index, there are.
+// count returns how many items of the partition a, strongly read, or of the index, there are.
 func (pt proxyTest) count(index, key, value string) int {
 	pt.Helper()
 	in := &dynamodb.QueryInput{
 		TableName: &pt.table, KeyConditionExpression: aws.String("#k = :v"),
+		ConsistentRead:            aws.Bool(index == ""),
 		ExpressionAttributeNames:  map[string]string{"#k": key},
 		ExpressionAttributeValues: map[string]types.AttributeValue{":v": pt.item(value)["a"]},
 	}

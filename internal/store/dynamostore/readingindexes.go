@@ -92,8 +92,8 @@ func (c *care) spare(ctx context.Context, o Options, remove bool) error {
 			continue
 		}
 		if !remove {
-			c.tell("# " + name + " has the index " + spare + ", which is not in the settings, and " +
-				"each reading pays for it: --remove-indexes deletes it")
+			c.tell("# " + name + " has the index " + spare + ", which is not in the settings, " +
+				"and each reading pays for it: --remove-indexes deletes it")
 			continue
 		}
 		in := &dynamodb.UpdateTableInput{TableName: &name,

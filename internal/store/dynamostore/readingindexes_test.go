@@ -238,8 +238,9 @@ func TestMetricIndexLater(t *testing.T) {
 		}
 	}
 	ct.LatestIndex, ct.MetricIndex = projectsNone, nil
-	if told := ct.mustInit(adapter.Setup{}); !strings.Contains(strings.Join(told, "\n"), "--remove-indexes deletes it") {
-		t.Errorf("of spare indexes it tells %q", told)
+	kept := strings.Join(ct.mustInit(adapter.Setup{}), "\n")
+	if !strings.Contains(kept, "--remove-indexes deletes it") {
+		t.Errorf("of spare indexes it tells %q", kept)
 	}
 	ct.mustInit(adapter.Setup{RemoveIndexes: true})
 	is, err := describe(t.Context(), ct.db, ct.Prefix+tableReadings)
@@ -253,7 +254,8 @@ func TestMetricIndexLater(t *testing.T) {
 func TestMetricList(t *testing.T) {
 	alone(t)
 	for text, want := range map[string]string{
-		"a,b,a": `"a" twice`, "a,b,c,d,e,f,g,h,i": "9 metrics", strings.Repeat("x", 200): "can't be",
+		"a,b,a": `"a" twice`, "a,b,c,d,e,f,g,h,i": "9 metrics",
+		strings.Repeat("x", 200): "can't be",
 	} {
 		e := NewEngine().(*Engine)
 		e.MetricIndex = strings.Split(text, ",")

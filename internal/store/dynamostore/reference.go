@@ -199,14 +199,18 @@ func (r *reference) inOrder(
 	})
 }
 
-// inStates asks for the entries of a partition in each of some states.
+// inStates asks for the entries of a partition in each of some states. Within the range of a state
+// stand those of another whose name goes on with # and a digit, in an order of their own.
 func (r *reference) inStates(
 	ask question, q andon.EventQuery, page int, states []andon.State,
 ) (all []*shared.Rows[event]) {
 	for _, state := range states {
 		of := inState(ask, state, q.Rest())
 		of.order, of.page = q.Order, page
-		all = append(all, rows(r.s, of, readReference))
+		all = append(all, rows(r.s, of, func(i item) (event, bool, error) {
+			e, _, err := readReference(i)
+			return e, e.State == state, err
+		}))
 	}
 	return all
 }

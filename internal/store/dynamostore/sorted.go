@@ -23,7 +23,8 @@ type place struct {
 }
 
 // sorted yields the devices that a query selects, in an order other than by id. A device of which
-// an index is behind is not where its list would have it, so it is left out until the index follows.
+// an index is behind is not where its list would have it, so it is left out until the index
+// follows.
 func (s *Store) sorted(
 	ctx context.Context, t *tenant, q *andon.DeviceQuery, yield func(andon.Device) bool,
 ) error {
@@ -54,7 +55,8 @@ func (s *Store) sorted(
 	return nil
 }
 
-// sortedOfPerson is sorted for the devices of one person: they are few, and their index has no times.
+// sortedOfPerson is sorted for the devices of one person: they are few, and their index has no
+// times.
 func (s *Store) sortedOfPerson(
 	ctx context.Context, t *tenant, q *andon.DeviceQuery, yield func(andon.Device) bool,
 ) error {

@@ -101,7 +101,7 @@ func (s *Store) Capabilities() andon.Capabilities {
 	return andon.Capabilities{
 		Name: "dynamodb, layout andon", Durable: true, MetricReadings: true, Withdraw: true,
 		Purge: true, Reorder: true, Explain: true, Consistency: true,
-		SortDevices:  true,
+		SortDevices: true, Whole: true,
 		CountsBehind: andon.DurationOf(s.options.Recount),
 	}
 }

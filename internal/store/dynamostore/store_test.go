@@ -49,12 +49,16 @@ func TestSideBySide(t *testing.T) {
 const sideBySide = 24
 
 // dependsOnShards leaves out what asks for no entries or readings, and two checks that take half of
-// the time and go through all orders of a few entries.
+// the time.
 func dependsOnShards(c storecheck.Check) bool {
-	long := strings.HasPrefix(c.Name, "since survives states in between") ||
-		strings.HasPrefix(c.Name, "every order of A, B, late C")
 	sections := []string{"2.1", "2.2", "2.4", "2.5", "2.10", "2.12", "2.13", "3"}
-	return !long && slices.Contains(sections, c.Section)
+	return !takesLong(c) && slices.Contains(sections, c.Section)
+}
+
+// takesLong are two checks that go through all orders of a few entries.
+func takesLong(c storecheck.Check) bool {
+	return strings.HasPrefix(c.Name, "since survives states in between") ||
+		strings.HasPrefix(c.Name, "every order of A, B, late C")
 }
 
 // TestSerialHistories compares with the reference. All histories are in the same tables, so that a

@@ -15,6 +15,9 @@ func unserved() andon.Store {
 		switch method {
 		case "Changes", "AwaitChange", "ChangesKept":
 			return nil, shared.ErrNoFeed
+		case "Arrivals":
+			_, err := shared.NoFeed{}.Arrivals(context.Background(), "", andon.ArrivalQuery{})
+			return nil, err
 		}
 		return nil, unservedHere(wordsOf(method))
 	})

@@ -15,6 +15,7 @@ type following struct {
 	*feed.Log
 	shown map[andon.DeviceID]*andon.Device // by each device before the write under way
 	by    map[andon.DeviceID]cause         // in the write under way
+	came  []andon.Event                    // in the write under way
 }
 
 // cause is the last entry of a write that made a difference, and what the device showed behind the
@@ -64,9 +65,10 @@ func (t *tenant) publish(kind andon.ChangeKind) (ring func()) {
 	if f == nil {
 		return func() {}
 	}
+	var changes []andon.Change
 	if kind == andon.OfTenant {
 		record := t.record
-		f.Add(andon.Change{Kind: kind, Tenant: &record})
+		changes = append(changes, andon.Change{Kind: kind, Tenant: &record})
 		kind = andon.ByReorder
 	}
 	for _, id := range touched {
@@ -77,12 +79,17 @@ func (t *tenant) publish(kind andon.ChangeKind) (ring func()) {
 		f.shown[id] = c.After
 		if !andon.ShowAlike(c.Before, c.After) {
 			c.Before, c.After = forFeed(c.Before), forFeed(c.After)
-			f.Add(c)
+			changes = append(changes, c)
 		}
 	}
 	clear(f.by)
-	_, newest := f.Kept()
-	return func() { f.Ring(newest.Sequence) }
+	f.inOrder(t.record.States)
+	next := f.Add(changes, f.came)
+	f.came = nil
+	if len(changes) == 0 {
+		return func() {}
+	}
+	return func() { f.Ring(next) }
 }
 
 // forFeed returns a device as the feed has it.

@@ -25,6 +25,7 @@ func (s *Store) Append(
 			d.keep(t.record.States, e)
 			d.hear(received)
 			t.feed.note(d, &e)
+			t.feed.take(e)
 		}
 		return nil
 	})

@@ -54,8 +54,9 @@ func New() *Store {
 func (s *Store) Capabilities() andon.Capabilities {
 	return andon.Capabilities{
 		Name: "memory", Immediate: true, AtomicBatch: true, AtomicAssign: true,
-		SortDevices: true, MetricReadings: true, TenantEvents: true,
+		Whole: true, SortDevices: true, MetricReadings: true, TenantEvents: true,
 		Withdraw: true, Purge: true, Reorder: true, CountNames: true, Changes: true,
+		Arrivals: true,
 	}
 }
 

@@ -27,6 +27,7 @@ type eventReader struct {
 	decoder             eventlog.Decoder
 	none                span // of escalations: there are none in it
 	asked               int  // devices of operators whose entries were read
+	inHeads, inBlocks   looked
 }
 
 func newEventReader(ctx context.Context, s *Store, t *tenant) *eventReader {
@@ -56,6 +57,7 @@ func (r *eventReader) close() {
 			it.close()
 		}
 	}
+	r.explain()
 }
 
 // logged is a device whose entries are read.
@@ -99,6 +101,11 @@ const inHead = math.MaxUint64
 func (r *eventReader) take(
 	hits []hit, d *logged, e *eventlog.Entry, delivery uint64, q *andon.EventQuery,
 ) []hit {
+	from := &r.inBlocks
+	if delivery == inHead {
+		from = &r.inHeads
+	}
+	from.scanned++
 	k := andon.EventKey{Time: e.Time, State: e.State, Device: d.id}
 	if !q.Span.Holds(e.Time) || !q.States.Match(e.State) ||
 		slices.Contains(d.gone, andon.EntryRef{Time: e.Time, State: e.State}) {
@@ -107,6 +114,7 @@ func (r *eventReader) take(
 	if k.Severity = r.states.Severity(e.State); !q.Admits(k) {
 		return hits
 	}
+	from.rows++
 	return append(hits, hit{key: k, delivery: delivery, event: andon.Event{
 		Device: d.id, Time: e.Time, State: e.State, Operator: e.Operator,
 		Message: string(e.Message), Attributes: andon.JSON(e.Attributes),

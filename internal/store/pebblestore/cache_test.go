@@ -1,12 +1,37 @@
 package pebblestore
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/andonhq/andon"
 )
+
+// TestOpeningLeavesTheCacheEmpty: what is read once, at opening, takes no room in memory behind it.
+func TestOpeningLeavesTheCacheEmpty(t *testing.T) {
+	fs := vfs.NewMem()
+	s := openMem(t, fs)
+	message := strings.Repeat("-", 2000)
+	for n := range 40 {
+		events := benchEvents(n, 200)
+		for i := range events {
+			events[i].Message = message
+		}
+		if err := s.Append(t.Context(), andon.DefaultTenant, benchBase, events); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openMem(t, fs)
+	defer func() { _ = s.Close() }()
+	if kept := s.db.Metrics().BlockCache.Size; kept > loadCache {
+		t.Errorf("%d MiB of blocks are in memory", kept>>20)
+	}
+}
 
 // TestCacheBesideMemtables: memtables leave the blocks the room that Options.Cache names, so that
 // what was just read is not read from the disk again.

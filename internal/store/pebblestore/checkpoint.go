@@ -95,23 +95,22 @@ func (s *Store) checkpoint() error {
 	batch := s.db.NewBatch()
 	defer batch.Close()
 	behind := binary.BigEndian.AppendUint64(nil, s.heads.behind)
-	if err := firstError(
-		batch.Set(fixedKey(fixedCheckpoint), behind, nil),
-		batch.DeleteRange(rowKey(0), rowKey(s.heads.behind), nil),
-	); err != nil {
+	deleted, done, err := s.arrivals.settle(batch, &s.options, s.heads.behind, rows)
+	if err := firstError(err, batch.Set(fixedKey(fixedCheckpoint), behind, nil)); err != nil {
 		return err
 	}
 	if err := batch.Commit(pebble.Sync); err != nil {
 		return fmt.Errorf("write checkpoint: %w", err)
 	}
+	done()
 	s.heads.drop()
 	s.checkpoints.grown.Add(-rows)
-	return s.forgetRows(rows)
+	return s.forgetRows(deleted)
 }
 
-// forgetRows has the engine write out its memtable if much of it is rows that are deleted now. Those
-// leave it without being written once more; behind the next rows they would be written and compacted
-// away.
+// forgetRows has the engine write out its memtable if much of it is rows that are deleted now.
+// Those leave it without being written once more; behind the next rows they would be written and
+// compacted away.
 func (s *Store) forgetRows(bytes int64) error {
 	if bytes < int64(s.options.memTable)/4 {
 		return nil
@@ -214,11 +213,8 @@ func (s *Store) rebuild(context.Context) error {
 	if len(first) == 8 {
 		s.order.next = binary.BigEndian.Uint64(first)
 	}
-	for k, value := range s.rows(key{tableRow}) {
+	for k, value := range s.rowsOf(rowKey(s.order.next), key{tableRow}.end(), 1) {
 		sequence := binary.BigEndian.Uint64(k)
-		if sequence < s.order.next {
-			continue
-		}
 		if err := replay(byNumber, value, s.heads.live); err != nil {
 			return err
 		}
@@ -228,6 +224,9 @@ func (s *Store) rebuild(context.Context) error {
 	s.queue.published = s.order.next
 	for _, t := range s.tenants {
 		t.fleet.Loaded()
+		if err := s.reserveNumbers(t); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -76,14 +76,18 @@ func (w *writing) refoldFromLog(d *current.Device, gone func(andon.EntryRef) boo
 	return err
 }
 
-// log returns the entries of a device, withdrawn or not, newest first.
+// log returns the entries of a device, withdrawn or not, newest first, down to the floor of what
+// the tenant keeps. Of what is older some may have been given back, and some still be there: the
+// device knows what mattered of it.
 func (w *writing) log(device andon.DeviceID) iter.Seq2[current.Logged, error] {
 	return seq.Of(func(yield func(current.Logged) bool) error {
 		r := newEventReader(w.ctx, w.store, w.tenant)
 		defer r.close()
 		r.states, r.all = w.states, true
 		var day uint32
-		for h, err := range r.hits(device, &andon.EventQuery{Limit: math.MaxInt}) {
+		kept := andon.EventQuery{Limit: math.MaxInt}
+		kept.Span.From = w.tenant.record.Load().Floor.Events
+		for h, err := range r.hits(device, &kept) {
 			if err != nil {
 				return err
 			}
@@ -191,7 +195,7 @@ func (p *purging) rows() (found bool, err error) {
 		latest := p.tenant.fleet.Latest(slot)
 		found, err = found || blocks || latest.Known(), firstError(err, err2)
 	}
-	err = firstError(err, p.supervisors())
+	err = firstError(err, p.supervisors(), keepNumbers(p.batch, p.tenant))
 	for _, table := range []byte{
 		tableReadingDay, tableEscalation, tableAside, tableAssignment, tableWithdrawal,
 		tableRetirement,

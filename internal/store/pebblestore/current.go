@@ -25,6 +25,7 @@ func (s *Store) Device(
 	if !shown.Alive() {
 		return andon.Device{}, andon.NoDevice(device)
 	}
+	explainMemory(andon.PlanOf(ctx), 1, 1, sinceStart())
 	d := shown.Show(t.states())
 	r := newEventReader(ctx, s, t)
 	defer r.close()
@@ -52,7 +53,7 @@ func (s *Store) Devices(
 		if q.Kind == andon.MeasuringDevices {
 			return s.measuring(ctx, t, q, yield)
 		}
-		page := current.NewPage(q)
+		begun, page := sinceStart(), current.NewPage(q)
 		for !page.Done {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -61,6 +62,7 @@ func (s *Store) Devices(
 			t.fleet.Read(page, t.states(), listStep)
 			s.mu.RUnlock()
 		}
+		explainMemory(andon.PlanOf(ctx), page.Looked, len(page.Devices), begun)
 		r := newEventReader(ctx, s, t)
 		defer r.close()
 		for _, d := range page.Devices {

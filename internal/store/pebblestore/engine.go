@@ -26,6 +26,7 @@ func NewEngine() adapter.Engine {
 	return &Engine{Options{
 		Cache: defaultCache, Reserve: defaultReserve,
 		ChangesFor: defaultChangesFor, ChangesBytes: defaultChangesBytes,
+		ArrivalsFor: defaultArrivalsFor, ArrivalsBytes: defaultArrivalsBytes,
 	}}
 }
 
@@ -47,6 +48,12 @@ func (e *Engine) Settings() config.Group {
 				"that was away continues where it was; after that it starts again"},
 		{Key: "changes_size", Value: config.Size(&e.options.ChangesBytes),
 			Help: "most bytes of such changes; beyond them the oldest go earlier"},
+		{Key: "arrivals_for", Value: config.Span(&e.options.ArrivalsFor, time.Minute),
+			Help: "how long entries can be read in the order of their arrival, from a position " +
+				"on; after that a reader goes by time"},
+		{Key: "arrivals_size", Value: config.Size(&e.options.ArrivalsBytes),
+			Help: "most bytes of such entries; beyond them the oldest go earlier, and none are " +
+				"kept that came so fast that they would go within ten minutes. 1 keeps none"},
 	}}
 }
 

@@ -133,15 +133,21 @@ func (k *kept) position(t *tenant, sequence uint64) andon.Position {
 
 // resumes reports a position from which not all changes are there.
 func (k *kept) resumes(t *tenant, p andon.Position, published uint64) error {
+	if !k.gave(t, p, published) || p.Sequence < t.lost {
+		return feed.Gone()
+	}
+	return nil
+}
+
+// gave reports whether a position is of this store: given in one of its openings, and not behind
+// where that ended.
+func (k *kept) gave(t *tenant, p andon.Position, published uint64) bool {
 	i := slices.IndexFunc(k.Openings, func(o opening) bool { return o.feedID(t) == p.Feed })
 	behind := published
 	if i >= 0 && i+1 < len(k.Openings) {
 		behind = k.Openings[i+1].From
 	}
-	if i < 0 || p.Sequence < t.lost || p.Sequence > behind {
-		return feed.Gone()
-	}
-	return nil
+	return i >= 0 && p.Sequence <= behind
 }
 
 // published returns the sequence before which all is visible.
@@ -195,7 +201,7 @@ func (s *Store) Changes(
 	ctx context.Context, id andon.TenantID, after andon.Position,
 ) iter.Seq2[andon.Change, error] {
 	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Change) bool) error {
-		from := after
+		from := after.OfChanges()
 		for end := s.published(); ; {
 			part, err := s.changes(ctx, t, from, end)
 			for _, c := range part {

@@ -20,8 +20,8 @@ type heads struct {
 	ended  chan struct{}  // closed when frozen is dropped
 	most   int            // bytes of both
 
-	// patience is how long a write waits for a round before it has begun. A round that takes longer,
-	// or fails again and again, is not to hold clients up: they are told to come back.
+	// patience is how long a write waits for a round before it has begun. A round that takes
+	// longer, or fails again and again, is not to hold clients up: they are told to come back.
 	patience time.Duration
 }
 
@@ -177,8 +177,8 @@ func (v headView) walk(
 	h.Walk(tenant, device, func(e eventlog.Entry) bool { return visit(e, sorted) })
 }
 
-// find passes on the entry with an identity, if a head has it: of several the one that counts. It is
-// valid until put returns.
+// find passes on the entry with an identity, if a head has it: of several the one that counts. It
+// is valid until put returns.
 func (v headView) find(
 	tenant, device uint32, at andon.Time, state andon.State, put func(*eventlog.Entry),
 ) {

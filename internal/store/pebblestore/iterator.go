@@ -14,9 +14,12 @@ import (
 // left is not read for. Every loop ends as at the last row, and Error says why.
 type iterator struct {
 	*pebble.Iterator
-	ctx   context.Context
-	steps int
-	ended error
+	ctx    context.Context
+	table  byte
+	steps  int
+	keys   int // that it was at
+	values int // that were taken
+	ended  error
 	// forward is what Forward was asked for, empty once another one has moved the iterator than
 	// Next.
 	forward key
@@ -27,7 +30,7 @@ func newIterator(ctx context.Context, r pebble.Reader, from, behind []byte) (*it
 	if err != nil {
 		return nil, fmt.Errorf("read store: %w", readError(err))
 	}
-	return &iterator{Iterator: it, ctx: ctx}, nil
+	return &iterator{Iterator: it, ctx: ctx, table: from[0]}, nil
 }
 
 // goesOn looks at the context now and then: that costs more than a step.
@@ -39,14 +42,22 @@ func (it *iterator) goesOn() bool {
 	return it.ended == nil
 }
 
+// at counts a key.
+func (it *iterator) at(ok bool) bool {
+	if ok {
+		it.keys++
+	}
+	return ok
+}
+
 // First, Last, Next, Prev, SeekGE and SeekLT are Pebble's.
 
-func (it *iterator) First() bool          { return it.jumps() && it.Iterator.First() }
-func (it *iterator) Last() bool           { return it.jumps() && it.Iterator.Last() }
-func (it *iterator) Next() bool           { return it.goesOn() && it.Iterator.Next() }
-func (it *iterator) Prev() bool           { return it.jumps() && it.Iterator.Prev() }
-func (it *iterator) SeekGE(k []byte) bool { return it.jumps() && it.Iterator.SeekGE(k) }
-func (it *iterator) SeekLT(k []byte) bool { return it.jumps() && it.Iterator.SeekLT(k) }
+func (it *iterator) First() bool          { return it.jumps() && it.at(it.Iterator.First()) }
+func (it *iterator) Last() bool           { return it.jumps() && it.at(it.Iterator.Last()) }
+func (it *iterator) Next() bool           { return it.goesOn() && it.at(it.Iterator.Next()) }
+func (it *iterator) Prev() bool           { return it.jumps() && it.at(it.Iterator.Prev()) }
+func (it *iterator) SeekGE(k []byte) bool { return it.jumps() && it.at(it.Iterator.SeekGE(k)) }
+func (it *iterator) SeekLT(k []byte) bool { return it.jumps() && it.at(it.Iterator.SeekLT(k)) }
 
 func (it *iterator) jumps() bool {
 	it.forward = it.forward[:0]
@@ -60,7 +71,7 @@ func (it *iterator) Forward(prefix key) bool {
 	rising := len(it.forward) > 0 && bytes.Compare(it.forward, prefix) < 0
 	it.forward = append(it.forward[:0], prefix...)
 	if !rising || !it.Valid() {
-		return it.goesOn() && it.Iterator.SeekGE(prefix)
+		return it.goesOn() && it.at(it.Iterator.SeekGE(prefix))
 	}
 	for range steps {
 		if bytes.Compare(it.Key(), prefix) >= 0 {
@@ -70,7 +81,7 @@ func (it *iterator) Forward(prefix key) bool {
 			return false
 		}
 	}
-	return it.goesOn() && it.Iterator.SeekGE(prefix)
+	return it.goesOn() && it.at(it.Iterator.SeekGE(prefix))
 }
 
 // byTime returns how rows that stand by rising time are read in an order.
@@ -94,9 +105,13 @@ func (it *iterator) Error() error {
 
 // ValueAndErr is Pebble's.
 func (it *iterator) ValueAndErr() ([]byte, error) {
+	it.values++
 	value, err := it.Iterator.ValueAndErr()
 	return value, readError(err)
 }
 
 // close drops the error: it is that of the last step, which was looked at.
-func (it *iterator) close() { _ = it.Close() }
+func (it *iterator) close() {
+	it.explain()
+	_ = it.Close()
+}

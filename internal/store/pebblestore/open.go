@@ -23,6 +23,8 @@ func openEngine(
 		return nil, nil, err
 	}
 	p := pebbleOptions(o)
+	o.blocks = pebble.NewCache(p.CacheSize)
+	p.Cache = o.blocks
 	home := o.FS.PathDir(o.FS.PathJoin(dir, syncedFile))
 	// A pointer, because Pebble compares it where it takes tables in.
 	p.FS = &fatalLogs{watchedFS{FS: o.FS, synced: s, home: home, pace: o.damages.pace}, home, o}
@@ -31,6 +33,7 @@ func openEngine(
 			_ = db.Close() // it was not waited for
 		}
 		_ = s.close()
+		o.blocks.Unref()
 		release()
 	}
 	db, err := openWithin(ctx, dir, p, o, end)

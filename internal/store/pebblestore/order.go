@@ -147,6 +147,7 @@ func (s *Store) commit(w *writing) error {
 	s.publish(sequence)
 	w.shown = true
 	s.checkpoints.grow(s, w.recorded)
+	s.arrivals.arrived(w.received)
 	s.feed.grow(s, w.received, len(w.feed), sequence)
 	w.remember()
 	return nil

@@ -79,3 +79,58 @@ func incidents(t *testing.T, s *Store) (n int) {
 	}
 	return n
 }
+
+// TestExpiredPartly has a late entry of an expired day stay in the head, while the newer ones of
+// the day are given back: neither a change of severities nor a verification takes it for the
+// newest.
+func TestExpiredPartly(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	s := openMem(t, fs)
+	ctx, id := t.Context(), andon.DefaultTenant
+	noon := andon.DayStart(100) + andon.Time(12*3600*1_000_000)
+	send := func(at andon.Time, state andon.State) {
+		t.Helper()
+		e := []andon.Event{{Device: "d", Time: at, State: state}}
+		if err := s.Append(ctx, id, 1, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send(noon, "WARNING3")
+	if err := s.checkpoint(); err != nil {
+		t.Fatal(err)
+	}
+	send(noon-1, "WARNING1")
+	was, err := s.Device(ctx, id, "d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, err := s.Tenant(ctx, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record.Floor.Events = andon.DayStart(102)
+	record.States, err = andon.NewStateSet(append(record.States.Defs(),
+		andon.StateDef{Name: "WARNING5", Severity: 90}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.PutTenant(ctx, record); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Expire(ctx, id, record.Floor); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.reorderSome(ctx, s.tenants[id], 0); err != nil {
+		t.Fatal(err)
+	}
+	is, err := s.Device(ctx, id, "d")
+	if err != nil || is.State != was.State || is.Since != was.Since {
+		t.Errorf("it shows %+v, %v; before it expired %+v", is, err, was)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if told, _ := verifyMem(t, fs); len(told) > 0 {
+		t.Errorf("verify tells %q", told)
+	}
+}

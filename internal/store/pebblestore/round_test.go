@@ -378,8 +378,13 @@ func TestPurgeLeavesNothingInTheHead(t *testing.T) {
 			s, _ = crashed(t, s, fs)
 			defer s.Close()
 			send("other", andon.MinTime+1)
-			if number := s.tenants[id].fleet.Slot("other").Number(); number != 0 {
-				t.Errorf("the other device has number %d, and so shows nothing", number)
+			if number := s.tenants[id].fleet.Slot("other").Number(); number == 0 {
+				t.Error("the other device has the number of the one that was purged, of which " +
+					"there are rows")
+			}
+			arrived, err := s.Arrivals(t.Context(), id, andon.ArrivalQuery{Limit: 10})
+			if len(arrived.Items) != 1 || err != nil {
+				t.Errorf("what arrived is %+v, %v", arrived, err)
 			}
 			all := andon.EventQuery{Limit: 10}
 			n, err := howMany(s.DeviceEvents(t.Context(), id, "other", all))

@@ -15,8 +15,13 @@ import (
 // and the value. Both are valid until the next one. It is for load, which the panic of a row that
 // can't be read ends.
 func (s *Store) rows(prefix key) iter.Seq2[[]byte, []byte] {
+	return s.rowsOf(prefix, prefix.end(), len(prefix))
+}
+
+// rowsOf is rows between two keys, of which n bytes are left out.
+func (s *Store) rowsOf(from, behind key, n int) iter.Seq2[[]byte, []byte] {
 	return func(yield func([]byte, []byte) bool) {
-		it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: prefix.end()})
+		it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: behind})
 		if err != nil {
 			panic(unreadable{fmt.Errorf("read store: %w", err)})
 		}
@@ -26,7 +31,7 @@ func (s *Store) rows(prefix key) iter.Seq2[[]byte, []byte] {
 			if err != nil {
 				panic(unreadable{fmt.Errorf("read store: %w", err)})
 			}
-			if !yield(it.Key()[len(prefix):], value) {
+			if !yield(it.Key()[n:], value) {
 				return
 			}
 		}

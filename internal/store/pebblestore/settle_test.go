@@ -92,7 +92,8 @@ func crashInRounds(t *testing.T, seed uint64) {
 	var certain []andon.Event
 	for range 4 {
 		s, err := Open("store", Options{
-			FS: fs, memTable: 64 << 10, head: 32 << 10, table: 1 << (8 + 2*seed), patience: time.Hour,
+			FS: fs, memTable: 64 << 10, head: 32 << 10, table: 1 << (8 + 2*seed),
+			patience: time.Hour,
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -30,7 +30,7 @@ func TestSnapshotsWhileWriting(t *testing.T) {
 	for w := range uint64(4) {
 		writers.Go(func() {
 			rng := rand.New(rand.NewPCG(w, 11))
-			for range 150 {
+			for range 60 {
 				events := randomEvents(rng)
 				if err := s.Append(t.Context(), andon.DefaultTenant, 1, events); err != nil {
 					t.Error(err)
@@ -42,7 +42,7 @@ func TestSnapshotsWhileWriting(t *testing.T) {
 			}
 		})
 	}
-	for range 5 {
+	for range 3 {
 		mu.Lock()
 		before := slices.Clone(certain)
 		mu.Unlock()

@@ -51,6 +51,7 @@ const (
 	fixedVersion    = "last version" // the last that a document was given, 8 bytes
 	fixedCheckpoint = "checkpoint"   // the first record that the checkpoint does not hold, 8 bytes
 	fixedFeed       = "feed"         // which changes there are: kept, as JSON
+	fixedArrivals   = "arrivals"     // the rounds whose rows are kept: settled, as JSON
 	fixedConvert    = "convert"      // see convert.go
 	fixedReadings   = "readings"     // the first generation that is not in blocks, 8 bytes
 )
@@ -61,6 +62,9 @@ const (
 
 	defaultChangesFor   = 24 * time.Hour
 	defaultChangesBytes = 256 << 20
+
+	defaultArrivalsFor   = 24 * time.Hour
+	defaultArrivalsBytes = 1 << 30
 )
 
 // Options are how a store is opened. The zero value works.
@@ -73,6 +77,10 @@ type Options struct {
 	// many bytes: a day and 256 MiB unless set.
 	ChangesFor   time.Duration
 	ChangesBytes int64
+	// Entries are kept in the order of their arrival for about so long, and up to about so many
+	// bytes: a day and 1 GiB unless set.
+	ArrivalsFor   time.Duration
+	ArrivalsBytes int64
 	// Fatal is told that the disk failed, or the store is in a state that it must not go on in. It
 	// must end the process: nothing that was acknowledged is lost. It panics unless set.
 	Fatal func(error)
@@ -89,6 +97,7 @@ type Options struct {
 	part     int           // bytes of a part of the conversion
 	readings int64         // bytes of rows of readings that make a round worth it
 	opened   *atomic.Bool  // the engine is open
+	blocks   *pebble.Cache
 	damages  *damages
 }
 
@@ -104,12 +113,13 @@ type Store struct {
 	mu      sync.RWMutex // guards tenants, and what every fleet shows
 	tenants map[andon.TenantID]*tenant
 
-	order   order // one write at a time becomes pending
-	queue   queue // publishing, in the order of the log
-	heads   heads
-	measure readingRows
-	feed    changesKept
-	written *cuckoo.Written
+	order    order // one write at a time becomes pending
+	queue    queue // publishing, in the order of the log
+	heads    heads
+	measure  readingRows
+	feed     changesKept
+	arrivals arrivals
+	written  *cuckoo.Written
 
 	writings sync.Pool // of *writing, whose room is used again
 
@@ -158,7 +168,9 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Store, error) {
 	s.disk.stuck = s.stuck
 	s.heads.begin(o.head, o.patience)
 	left := o.FS.RemoveAll(o.FS.PathJoin(dir, snapshotDir))
-	if err := errors.Join(left, s.removeRound(roundPrefix), s.load(ctx)); err != nil {
+	uncached := o.blocks.Reserve(int(o.blocks.MaxSize() - loadCache))
+	err = errors.Join(left, s.removeRound(roundPrefix), s.load(ctx))
+	if uncached(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open store in %s: %w", dir, err), s.abandon())
 	}
 	o.keepPrivate(dir)
@@ -184,6 +196,8 @@ func (o *Options) complete() {
 	o.Cache = cmp.Or(o.Cache, defaultCache)
 	o.ChangesFor = cmp.Or(o.ChangesFor, defaultChangesFor)
 	o.ChangesBytes = cmp.Or(o.ChangesBytes, defaultChangesBytes)
+	o.ArrivalsFor = cmp.Or(o.ArrivalsFor, defaultArrivalsFor)
+	o.ArrivalsBytes = cmp.Or(o.ArrivalsBytes, defaultArrivalsBytes)
 	if o.Fatal == nil {
 		o.Fatal = func(err error) { panic(err) }
 	}
@@ -200,6 +214,10 @@ func (o *Options) complete() {
 	o.memTable = cmp.Or(o.memTable, 64<<20)
 	o.Owner = cmp.Or(o.Owner, "a program that did not say its name")
 }
+
+// loadCache is how many bytes of blocks are kept in memory while the store is opened: nearly all
+// that it reads then, it reads once.
+const loadCache = 8 << 20
 
 // memTables is how many memtables Pebble has at once: one is written into while another is written
 // out, and the last one that was written out is kept to be used again.
@@ -268,7 +286,7 @@ func (s *Store) load(ctx context.Context) (err error) {
 		}
 	}
 	for _, step := range []func(context.Context) error{
-		s.convertDevices, s.rebuild, s.convertEntries, s.openReadings, s.openFeed,
+		s.convertDevices, s.rebuild, s.convertEntries, s.openReadings, s.openArrivals, s.openFeed,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -326,9 +344,10 @@ func (s *Store) Capabilities() andon.Capabilities {
 	return andon.Capabilities{
 		Name: "pebble " + engineVersion(), Durable: true, Immediate: true,
 		AtomicBatch: true, AtomicAssign: true, SortDevices: true, MetricReadings: true,
-		TenantEvents: true,
-		Withdraw:     true, Purge: true, Reorder: true, CountNames: true,
+		Whole: true, TenantEvents: true,
+		Withdraw: true, Purge: true, Reorder: true, CountNames: true,
 		Changes: true, ChangesDurable: true, ChangesShared: true,
+		Arrivals: true, Explain: true,
 	}
 }
 
@@ -348,6 +367,7 @@ func (s *Store) Close() error {
 // abandon closes the directory as it is.
 func (s *Store) abandon() error {
 	err := errors.Join(s.db.Close(), s.synced.close())
+	s.options.blocks.Unref()
 	s.release()
 	return err
 }

@@ -62,7 +62,9 @@ func histories(t *testing.T, o storetest.Options) {
 func open(t *testing.T, dir string, fs vfs.FS) andon.Store {
 	t.Helper()
 	const years = 100 * 365 * 24 * time.Hour // histories go on by days
-	s, err := pebblestore.Open(dir, pebblestore.Options{FS: fs, ChangesFor: years})
+	s, err := pebblestore.Open(dir, pebblestore.Options{
+		FS: fs, ChangesFor: years, ArrivalsFor: years,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,6 +54,7 @@ type verification struct {
 	// whole says that devices, with their numbers, could be read.
 	whole   bool
 	tenants map[uint32]*tenant
+	marker  uint64 // the sequence of the first row that is not in blocks
 	next    uint64 // the sequence that the next row of a request has
 	postings
 }
@@ -244,7 +245,7 @@ func (v *verification) load(db *pebble.DB) (err error) {
 	}
 	first, err := s.fixed(fixedCheckpoint)
 	if err == nil && len(first) == 8 {
-		v.next = binary.BigEndian.Uint64(first)
+		v.marker = binary.BigEndian.Uint64(first)
 	}
 	err = firstError(err, s.rebuild(v.ctx))
 	v.whole = err == nil

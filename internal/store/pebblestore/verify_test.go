@@ -1,6 +1,7 @@
 package pebblestore
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -87,7 +88,7 @@ func TestVerifyWhole(t *testing.T) {
 		t.Errorf("it is told to be damaged: %q", told)
 	}
 	for what, want := range map[string]int64{
-		"entries in blocks": 80, "rows of requests": 6, "devices": 3, "readings": 1,
+		"entries in blocks": 80, "rows of requests": 89, "devices": 3, "readings": 1,
 		"readings in blocks": 1,
 		"withdrawals":        1, "assignments": 1,
 	} {
@@ -119,8 +120,8 @@ func TestVerifyFindsWhatIsLeftOut(t *testing.T) {
 		{tableSupervisor, "", "nothing says that Sara was handed the entry of device press"},
 		{tableCheckpoint, "", "device number 0, which there is not"},
 		{tableCheckpoint, "press\x00\x01", "can't be decoded"},
-		{tableRow, "", "the row before it is missing"},
-		{tableRow, "\x01", "can't be decoded"},
+		{tableRow, "", "the row before it is missing: what a request brought is lost"},
+		{tableRow, "\x01", "can't be decoded: what a request brought is lost"},
 		{tableReadingDay, "", "has readings on the day"},
 		{tableMetric, "", "has the metric t"},
 		{tableReading, "\x05", "the reading of device press"},
@@ -148,8 +149,19 @@ func TestVerifyFindsWhatIsLeftOut(t *testing.T) {
 // change deletes the first row of a table, or gives it another value.
 func change(t *testing.T, s *Store, table byte, value string) {
 	t.Helper()
-	for k := range s.rows(key{table}) {
-		k = append(key{table}, k...)
+	from := key{table}
+	if table == tableRow { // those before are kept for their order alone
+		marker, _ := s.fixed(fixedCheckpoint)
+		from = append(from, marker...)
+	}
+	changeFrom(t, s, from, value)
+}
+
+// changeFrom changes the first row of a table that is not before a key.
+func changeFrom(t *testing.T, s *Store, from key, value string) {
+	t.Helper()
+	for k := range s.rowsOf(from, from[:1].end(), 0) {
+		k := bytes.Clone(k)
 		err := s.db.Delete(k, pebble.Sync)
 		if value != "" {
 			err = s.db.Set(k, []byte(value), pebble.Sync)
@@ -159,7 +171,27 @@ func change(t *testing.T, s *Store, table byte, value string) {
 		}
 		return
 	}
-	t.Fatalf("table %c has no row", table)
+	t.Fatalf("table %c has no row", from[0])
+}
+
+// TestVerifyKeptRows: of a row that only the order of arrival needs, nothing else is lost.
+func TestVerifyKeptRows(t *testing.T) {
+	for value, want := range map[string]string{
+		"": "the row before it is missing: what", "\x01": "can't be decoded: what",
+	} {
+		fs := vfs.NewMem()
+		storeWithEverything(t, fs)
+		s := openMem(t, fs)
+		changeFrom(t, s, rowKey(s.arrivals.first+2), value)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		told, _ := verifyMem(t, fs)
+		all := strings.Join(told, "\n")
+		if len(told) != 1 || !strings.Contains(all, want+" a request brought is in blocks, and") {
+			t.Errorf("it is told %q, want %q", all, want)
+		}
+	}
 }
 
 // TestVerifyComparesDevicesWithTheirEntries has a checkpoint say what no entry does.

@@ -29,6 +29,14 @@ func (NoFeed) AwaitChange(context.Context, andon.TenantID, andon.Position) error
 	return ErrNoFeed
 }
 
+// Arrivals is of andon.Feed.
+func (NoFeed) Arrivals(
+	context.Context, andon.TenantID, andon.ArrivalQuery,
+) (none andon.Arrived, err error) {
+	return none, andon.Errorf(andon.Unsupported, "this store does not keep the order in which "+
+		"entries arrive: ask for those of a device since a time")
+}
+
 // ChangesKept is of andon.Feed.
 func (NoFeed) ChangesKept(
 	context.Context, andon.TenantID,

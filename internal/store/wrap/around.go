@@ -387,6 +387,14 @@ func (a *around) AwaitChange(
 	return err
 }
 
+func (a *around) Arrivals(
+	ctx context.Context, tenant andon.TenantID, q andon.ArrivalQuery,
+) (andon.Arrived, error) {
+	return get(ctx, a, "Arrivals", func() (andon.Arrived, error) {
+		return a.next.Arrivals(ctx, tenant, q)
+	})
+}
+
 func (a *around) ChangesKept(
 	ctx context.Context, tenant andon.TenantID,
 ) (oldest, newest andon.Position, err error) {

@@ -83,6 +83,7 @@ func declared(c andon.Capabilities) (facts []Fact) {
 		serve bool
 		what  string
 	}{
+		{c.Whole, "more than the log of entries and what single devices show"},
 		{c.SortDevices, "devices in orders other than by id"},
 		{c.MetricReadings, "one metric across devices"},
 		{c.TenantEvents, "entries of all devices in one list"},
@@ -91,6 +92,7 @@ func declared(c andon.Capabilities) (facts []Fact) {
 		{c.Reorder, "another severity of a state that has entries"},
 		{c.CountNames, "how many devices a name has"},
 		{c.Changes, "a feed of changes"},
+		{c.Arrivals, "entries in the order of their arrival"},
 	} {
 		if !can.serve {
 			missing = append(missing, can.what)

@@ -18,7 +18,9 @@ type talkative struct {
 	err error
 }
 
-func (t *talkative) Capabilities() andon.Capabilities { return andon.Capabilities{Name: "ring 5"} }
+func (t *talkative) Capabilities() andon.Capabilities {
+	return andon.Capabilities{Name: "ring 5", Whole: true}
+}
 
 func (t *talkative) Diagnose(
 	_ context.Context, tell func(name, value, source string, advice ...string),
@@ -48,7 +50,8 @@ func TestFacts(t *testing.T) {
 				"entries of all devices in one list; " +
 				"withdrawing an entry; purging a device; " +
 				"another severity of a state that has entries; " +
-				"how many devices a name has; a feed of changes",
+				"how many devices a name has; a feed of changes; " +
+				"entries in the order of their arrival",
 		},
 		{Name: "tenants", Value: "2", Source: records},
 		{Name: "retention of 2 tenants", Value: "events forever, readings 30d", Source: records},

@@ -279,3 +279,15 @@ func (r *retained) Changes(
 		})
 	})
 }
+
+// Arrivals leaves out the entries that have expired. The positions go on.
+func (r *retained) Arrivals(
+	ctx context.Context, tenant andon.TenantID, q andon.ArrivalQuery,
+) (part andon.Arrived, err error) {
+	h, err := r.horizon(ctx, tenant)
+	if err != nil {
+		return part, err
+	}
+	q.Span = q.Span.Since(h.Events)
+	return r.next.Arrivals(ctx, tenant, q)
+}

@@ -6,7 +6,7 @@ const w = { from: Date.parse(at(8)), to: Date.parse(at(18)) };
 
 test("assignments and escalations are in one order of time, with who did it and why", () => {
   const assignments = [
-    { operator: null, from: at(16), to: at(18) }, // to the end of what was asked for, at least
+    { operator: null, from: at(16), to: at(18) }, // where the window ends
     { operator: "Liz", from: at(6), to: at(16) },
   ];
   const escalated = [
@@ -23,7 +23,7 @@ test("assignments and escalations are in one order of time, with who did it and 
     "assigned null", "escalation withdrawn null", "escalated Sara", "assigned Liz",
   ]);
   expect(answers[2]).toMatchObject({ by: "Liz", note: "for the second time", of: { state: "WARNING3" } });
-  expect(answers[0].until).toBeUndefined();
+  expect(answers[0].until).toBe(at(18));
   expect(answers[3].until).toBe(at(16));
 });
 

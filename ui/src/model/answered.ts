@@ -19,7 +19,7 @@ export interface Answer {
   at: string;
   does: "assigned" | "escalated" | "escalation withdrawn";
   who: string | null; // of an assignment null is nobody
-  until?: string; // of an assignment that ended in the window
+  until?: string; // of an assignment that has ended
   by?: string;
   note?: string;
   of?: { time: string; state: string }; // the entry that was escalated
@@ -32,7 +32,7 @@ export interface Answer {
 export function answersOf(assignments: Assignment[], escalated: Escalated[], w: Window): Answer[] {
   const answers: Answer[] = assignments.map((a) => ({
     at: a.from, does: "assigned", who: a.operator,
-    until: a.to && Date.parse(a.to) < w.to ? a.to : undefined,
+    until: a.to,
   }));
   for (const { time, state, escalations } of escalated) {
     for (const { to, at, by, note } of escalations) {

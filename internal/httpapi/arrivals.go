@@ -1,0 +1,197 @@
+package httpapi
+
+import (
+	"github.com/andonhq/andon"
+)
+
+// The entries of all devices in the order of their arrival: what came behind a position.
+
+var sinceParam = param{
+	name: "after", example: "9ix4b1-sy",
+	detail: "What arrived behind this position, late entries too, in the order of arrival: " +
+		"`position` of the page before, of an item or of `/fleet`, `id` of a stream; `oldest` is " +
+		"all that is kept so, and `newest` what comes from now on. Each delivery of an entry is " +
+		"there once. 410 where that is no longer kept; the detail names the oldest position",
+}
+
+// The words that stand for a position.
+const (
+	afterOldest = "oldest"
+	afterNewest = "newest"
+)
+
+// eventPage is a page of events of all devices.
+type eventPage struct {
+	Items []eventItem `json:"items"`
+	Next  string      `json:"next,omitempty" doc:"cursor of the next page; absent on the last one"`
+	// Position is where a reader goes on that has read all pages.
+	Position andon.Position `json:"position,omitzero" doc:"only with after: where to go on"`
+}
+
+type eventItem struct {
+	andon.Event
+	Position andon.Position `json:"position,omitzero" doc:"only with after: behind this event"`
+}
+
+// since reads which entries are asked for in the order of their arrival.
+func (c *call) since() (q andon.ArrivalQuery, err error) {
+	q = andon.ArrivalQuery{States: c.states(), Span: c.span()}
+	if c.oneOf("order", "asc", "desc") == "desc" {
+		c.mark("query.order", "with after events come in the order of their arrival: asc")
+	}
+	switch text := c.text(sinceParam.name); text {
+	case afterOldest:
+	case afterNewest:
+		var newest andon.Position
+		if _, newest, err = c.store.ChangesKept(c.ctx(), c.tenant); err != nil {
+			return q, err
+		}
+		q.After = &newest
+	default:
+		at, err := andon.ParsePosition(text)
+		c.check("query."+sinceParam.name, err)
+		q.After = &at
+	}
+	return q, nil
+}
+
+// arrivals asks for a part of the entries. A position that is gone is a fault of the parameter.
+func (c *call) arrivals(q *andon.ArrivalQuery) (part andon.Arrived, err error) {
+	part, err = c.store.Arrivals(c.ctx(), c.tenant, *q)
+	if andon.KindOf(err) == andon.Gone {
+		gone := andon.Errorf(andon.Gone, "%w", err)
+		gone.Fields = []andon.FieldError{{
+			Location: "query." + sinceParam.name, Message: gone.Message,
+		}}
+		err = gone
+	}
+	q.After = &part.Next
+	return part, err
+}
+
+// eventsSince answers with a page. A store ends a part early that it has read much for; a page goes
+// on a few times, so that a rare state is not one page after the other without an item.
+func (a *API) eventsSince(c *call) error {
+	q, err := c.since()
+	limit := c.limit()
+	if at := (andon.Position{}); c.cursor(&at) {
+		q.After = &at
+	}
+	if err == nil {
+		err = c.fault()
+	}
+	if err != nil {
+		return err
+	}
+	l := listed{sheet: c.newSheet()}
+	if err := l.text(`{"items":[`); err != nil {
+		return err
+	}
+	const mostEarly = 8
+	more := true
+	for early := 0; more && l.count < limit && l.size < pageBytes && early < mostEarly; {
+		q.Limit = min(limit-l.count, stepItems)
+		part, err := c.arrivals(&q)
+		if err != nil {
+			return err
+		}
+		if more = part.More; len(part.Items) < q.Limit {
+			early++
+		}
+		for i := range part.Items {
+			if l.size >= pageBytes {
+				q.After, more = &part.Items[i-1].Position, true
+				break
+			}
+			if err := l.add(&part.Items[i], limit, pageBytes); err != nil {
+				return err
+			}
+		}
+	}
+	c.x.answers = l.count
+	if err := c.endSince(l.sheet, *q.After, more); err != nil {
+		return err
+	}
+	l.send()
+	return nil
+}
+
+// endSince closes a page with the position behind it.
+func (c *call) endSince(s *sheet, at andon.Position, more bool) error {
+	text := `],"position":"` + at.String() + `"`
+	if more {
+		next := andon.EncodeCursor(c.scope(), at)
+		c.linkNext(next)
+		text += `,"next":"` + next + `"`
+	}
+	return s.text(text + "}\n")
+}
+
+// positionHeader says where a reader goes on who has read all lines of an answer.
+const positionHeader = "Andon-Position"
+
+// linesSince sends all entries behind a position that are there when it begins, part by part as
+// eventLines does.
+func (a *API) linesSince(c *call) error {
+	q, err := c.since()
+	c.whole()
+	if err == nil {
+		err = c.fault()
+	}
+	if err != nil {
+		return err
+	}
+	_, end, err := a.store.ChangesKept(c.ctx(), c.tenant)
+	c.x.Header().Set(positionHeader, end.String())
+	s := c.newSheet()
+	for more := true; err == nil && more; {
+		if err = c.begin(c.intake.Reads, 1); err == nil {
+			more, err = c.sendSince(s, &q, end)
+		}
+	}
+	if err == nil && c.x.status == 0 {
+		c.send(typeNDJSON, nil)
+	}
+	if err != nil && c.x.status == 0 {
+		c.x.Header().Del(positionHeader)
+	}
+	return err
+}
+
+// sendSince sends one part, and makes the query begin behind it.
+func (c *call) sendSince(
+	s *sheet, q *andon.ArrivalQuery, end andon.Position,
+) (more bool, err error) {
+	q.Limit = lineEvents
+	part, err := c.arrivals(q)
+	if err != nil {
+		return false, err
+	}
+	more = part.More && part.Next.Compare(end) < 0
+	n := 0
+	for ; n < len(part.Items) && s.size < pageBytes; n++ {
+		item := &part.Items[n]
+		if item.Position.Compare(end) > 0 {
+			more = false
+			break
+		}
+		if err = s.json(item); err == nil {
+			err = s.text("\n")
+		}
+		if err != nil {
+			return false, err
+		}
+		q.After = &item.Position
+	}
+	if n == len(part.Items) {
+		q.After = &part.Next
+	} else if s.size >= pageBytes {
+		more = true
+	}
+	c.end()
+	c.x.answers += n
+	if n == 0 {
+		return more, nil
+	}
+	return more, s.flush(typeNDJSON)
+}

@@ -1,0 +1,64 @@
+package memstore
+
+import (
+	"context"
+	"slices"
+
+	"github.com/andonhq/andon"
+)
+
+// take notes an entry of the write under way, as it came.
+func (f *following) take(e andon.Event) {
+	if f != nil {
+		f.came = append(f.came, e)
+	}
+}
+
+// forget drops the entries of a device that is purged.
+func (f *following) forget(device andon.DeviceID) {
+	if f != nil {
+		f.Forget(device)
+	}
+}
+
+// inOrder puts the entries of the write under way into the order of the log.
+func (f *following) inOrder(states *andon.StateSet) {
+	slices.SortStableFunc(f.came, func(a, b andon.Event) int {
+		if a.Device != b.Device {
+			return andon.CompareInBatch(&a, &b)
+		}
+		return a.Key(states).Compare(b.Key(states))
+	})
+}
+
+// Arrivals returns entries in the order of their arrival.
+func (s *Store) Arrivals(
+	ctx context.Context, id andon.TenantID, q andon.ArrivalQuery,
+) (part andon.Arrived, err error) {
+	f, err := s.follow(ctx, id)
+	if err != nil {
+		return part, err
+	}
+	err = s.within(ctx, id, func(t *tenant) error {
+		after, _ := f.Kept()
+		if q.After != nil {
+			after = *q.After
+		}
+		all, end, err := f.Entries(after)
+		part.Next = end
+		for _, a := range all {
+			d, there := t.devices[a.Device]
+			if !there || d.isWithdrawn(&a.Event) || !q.Admits(a.Time, a.State) {
+				continue
+			}
+			if len(part.Items) == q.Limit {
+				part.Next, part.More = part.Items[q.Limit-1].Position, true
+				break
+			}
+			a.Event = d.answer(&a.Event)
+			part.Items = append(part.Items, a)
+		}
+		return err
+	})
+	return part, err
+}
