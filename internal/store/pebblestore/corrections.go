@@ -128,6 +128,8 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 	}
 	s.checkpoints.running.Lock()
 	defer s.checkpoints.running.Unlock()
+	s.measure.running.Lock()
+	defer s.measure.running.Unlock()
 	if err := t.writes.Lock(ctx); err != nil {
 		return err
 	}
@@ -181,8 +183,13 @@ type purging struct {
 func (p *purging) rows() (found bool, err error) {
 	number := p.tenant.number
 	readings := newKey(tableReadingDay, number).text(string(p.device))
-	found, err = p.days(readings, func(day uint32) key {
-		return newKey(tableReading, number).number(day).text(string(p.device))
+	found, err = p.days(readings, func(day uint32) []key {
+		all := []key{newKey(tableMeasured, number).number(day).text(string(p.device))}
+		for generation := range p.store.measure.kept() {
+			k := newKey(tableReading, number).short(generation, sequenceBytes)
+			all = append(all, k.number(day).text(string(p.device)))
+		}
+		return all
 	})
 	if slot := p.tenant.fleet.Slot(p.device); slot != nil {
 		blocks, err2 := p.blocks(slot.Number())
@@ -211,15 +218,16 @@ func (p *purging) rows() (found bool, err error) {
 func (p *purging) blocks(device uint32) (found bool, err error) {
 	number := p.tenant.number
 	days := newKey(tableDay, number).number(device)
-	found, err = p.days(days, func(day uint32) key {
-		return newKey(tableBlock, number).number(day).number(device)
+	found, err = p.days(days, func(day uint32) []key {
+		return []key{newKey(tableBlock, number).number(day).number(device)}
 	})
 	return found, cmp.Or(err, p.batch.DeleteRange(days, days.end(), nil),
 		p.batch.Delete(newKey(tableCheckpoint, number).number(device), nil))
 }
 
-// days deletes the rows of each day of the device in a directory.
-func (p *purging) days(prefix key, of func(day uint32) key) (found bool, err error) {
+// days deletes the rows of each day of the device in a directory: those whose keys begin with what
+// of returns.
+func (p *purging) days(prefix key, of func(day uint32) []key) (found bool, err error) {
 	d, err := newDirectory(p.ctx, p.store.db, p.tenant, prefix[0])
 	if err != nil {
 		return false, err
@@ -230,9 +238,10 @@ func (p *purging) days(prefix key, of func(day uint32) key) (found bool, err err
 			return false, err
 		}
 		found = true
-		k := of(day)
-		if err := p.batch.DeleteRange(k, k.end(), nil); err != nil {
-			return false, err
+		for _, k := range of(day) {
+			if err := p.batch.DeleteRange(k, k.end(), nil); err != nil {
+				return false, err
+			}
 		}
 	}
 	return found, nil

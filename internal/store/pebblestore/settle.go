@@ -38,7 +38,7 @@ type posted struct {
 // settle settles the frozen head. The caller holds checkpoints.running, so no tenant is deleted and
 // no device purged meanwhile.
 func (s *Store) settle(tenants []*tenant) error {
-	out := tables{store: s}
+	out := tables{store: s, name: entryTables}
 	x := settling{
 		head: s.heads.frozen, sequence: s.heads.behind, put: out.put, key: newKey(0, 0),
 	}

@@ -232,6 +232,8 @@ func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 	}
 	s.checkpoints.running.Lock() // a round would write blocks of it
 	defer s.checkpoints.running.Unlock()
+	s.measure.running.Lock()
+	defer s.measure.running.Unlock()
 	var t *tenant
 	err := s.ordered(ctx, func() (err error) {
 		t, err = s.deleteTenant(ctx, id)
@@ -270,7 +272,7 @@ func (s *Store) deleteTenant(ctx context.Context, id andon.TenantID) (*tenant, e
 	s.mu.Lock()
 	delete(s.tenants, id)
 	s.mu.Unlock()
-	for _, table := range []byte{tableBlock, tableReading} {
+	for _, table := range []byte{tableBlock, tableMeasured} {
 		k := newKey(table, t.number)
 		s.reclaim.want(span{k, k.end()})
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/eventlog"
+	"github.com/andonhq/andon/internal/readingblock"
 )
 
 // verifiedTable says how the rows of a table are checked.
@@ -40,14 +41,15 @@ func verified() []verifiedTable {
 		{tableChange, "changes", ofTenant(verifyChange)},
 		{tableDay, "days of devices", ofTenant(verifyDay)},
 		{tableDocument, "records", verifyDocument},
+		{tableReading, "readings", ofTenant(verifyReading)},
 		{tableMetric, "metrics of devices", device(text)},
 		{tableStateSeen, "states with entries", ofTenant(verifyState)},
 		{tablePosting, "postings", ofTenant(verifyPosting)},
 		{tableReadingDay, "days with readings", device(bytesLeft(4))},
-		{tableReading, "readings", ofTenant(verifyReading)},
 		{tableRow, "rows of requests", verifyRow},
 		{tableSupervisor, "entries of supervisors", ofTenant(verifySupervisor)},
 		{tableDue, "records that are due", verifyDue},
+		{tableMeasured, "blocks of readings", ofTenant(verifyMeasured)},
 		{tableWithdrawal, "withdrawals", ofTenant(verifyWithdrawal)},
 		{tableAside, "escalations set aside", ofTenant(verifyAside)},
 		{tableEscalation, "escalations", ofTenant(verifyEscalation)},
@@ -276,19 +278,24 @@ func verifyState(_ *verification, _ *tenant, k, _ []byte) error {
 
 // verifyReading checks that a reading is found, by its device's day and by its metrics.
 func verifyReading(v *verification, t *tenant, k, value []byte) error {
-	day, rest, ok := takeNumber(k)
-	device, rest, named := takeText(rest)
-	at, rest, timed := takeInvertedTime(rest)
-	if !ok || !named || !timed || len(rest) > 0 || at.Day() != day {
+	row, ok := splitReading(k)
+	if !ok {
 		return errors.New("its key is not of its form")
 	}
 	metrics, _, err := readReading(value)
 	if err != nil {
-		return fmt.Errorf("the reading of device %s at %s can't be decoded", device, at)
+		return fmt.Errorf("the reading of device %s at %s can't be decoded", row.device, row.at)
 	}
+	return v.measured(t, row.day, string(row.device), metrics)
+}
+
+// measured checks that what leads to readings is there.
+func (v *verification) measured(
+	t *tenant, day uint32, device string, metrics andon.Metrics,
+) error {
 	if there, err := v.has(newKey(tableReadingDay, t.number).text(device).inverted(day)); !there {
 		return cmp.Or(err, fmt.Errorf("nothing says that device %s has readings on the day of "+
-			"%s: they are not found", device, at))
+			"%s: they are not found", device, andon.DayStart(day)))
 	}
 	for _, m := range metrics {
 		k := newKey(tableMetric, t.number).text(string(m.Name)).text(device)
@@ -298,6 +305,37 @@ func verifyReading(v *verification, t *tenant, k, value []byte) error {
 		}
 	}
 	return nil
+}
+
+// verifyMeasured checks that a block has the readings that its key says, and that all that leads to
+// them is there.
+func verifyMeasured(v *verification, t *tenant, k, value []byte) error {
+	day, rest, ok := takeNumber(k)
+	device, rest, named := takeText(rest)
+	at, whole := splitBlock(rest, day)
+	if !ok || !named || !whole {
+		return errors.New("its key is not of its form")
+	}
+	var d readingblock.Decoder
+	readings, err := d.Readings(value, at.newest, readingblock.Wanted{})
+	if err != nil {
+		return fmt.Errorf("it can't be decoded: up to all readings of device %s from %s to %s are "+
+			"lost", device, at.oldest, at.newest)
+	}
+	v.rows["readings in blocks"] += int64(len(readings))
+	var all andon.Metrics
+	for i := range readings {
+		for _, m := range readings[i].Metrics {
+			if _, known := all.Get(m.Name); !known {
+				all = all.Join(andon.Metrics{m})
+			}
+		}
+	}
+	if oldest := readings[len(readings)-1].Time; oldest != at.oldest || at.newest.Day() != day {
+		return fmt.Errorf("its readings of device %s are not those from %s to %s that its key says",
+			device, at.oldest, at.newest)
+	}
+	return v.measured(t, day, device, all)
 }
 
 // verifyRow reads a row as opening does.
