@@ -1,6 +1,7 @@
 package pebblestore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -334,7 +335,7 @@ var measuredFleet = sync.OnceValue(func() *Store {
 		}
 		err := s.AppendReadings(ctx, id, benchBase, readings)
 		if n%288 == 0 {
-			err = firstError(err, s.settleReadings())
+			err = cmp.Or(err, s.settleReadings())
 		}
 		if err != nil {
 			panic(err)

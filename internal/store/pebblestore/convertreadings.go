@@ -2,6 +2,7 @@ package pebblestore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 
@@ -82,7 +83,7 @@ func (c *readingConversion) row(ctx context.Context, it *iterator, prefix int) e
 		}
 		if c.batch.Len() >= c.store.options.part {
 			behind := newKey(formerReading, of.tenant).number(day).text(device)
-			if err := firstError(c.commit(behind), ctx.Err()); err != nil {
+			if err := cmp.Or(c.commit(behind), ctx.Err()); err != nil {
 				return err
 			}
 			c.store.options.Log.Info("the readings are converted to a new format",
@@ -99,7 +100,7 @@ func (c *readingConversion) row(ctx context.Context, it *iterator, prefix int) e
 
 // commit writes what has come together, and deletes what it was made from.
 func (c *readingConversion) commit(behind key) error {
-	err := firstError(c.batch.DeleteRange(c.from, behind, nil), c.batch.Commit(pebble.NoSync))
+	err := cmp.Or(c.batch.DeleteRange(c.from, behind, nil), c.batch.Commit(pebble.NoSync))
 	_ = c.batch.Close()
 	c.batch, c.from = c.store.db.NewBatch(), bytes.Clone(behind)
 	return err

@@ -1,6 +1,7 @@
 package pebblestore
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"math"
@@ -141,7 +142,7 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 	defer w.close()
 	p := purging{store: s, ctx: ctx, tenant: t, device: device, batch: w.batch}
 	if found, err := p.rows(); err != nil || !found {
-		return firstError(err, andon.Errorf(andon.NotFound, "nothing is kept of device %q", device))
+		return cmp.Or[error](err, andon.Errorf(andon.NotFound, "nothing is kept of device %q", device))
 	}
 	w.fold = func(_ int, d *current.Device) error {
 		*d = current.Device{ID: d.ID}
@@ -193,22 +194,22 @@ func (p *purging) rows() (found bool, err error) {
 	if slot := p.tenant.fleet.Slot(p.device); slot != nil {
 		blocks, err2 := p.blocks(slot.Number())
 		latest := p.tenant.fleet.Latest(slot)
-		found, err = found || blocks || latest.Known(), firstError(err, err2)
+		found, err = found || blocks || latest.Known(), cmp.Or(err, err2)
 	}
-	err = firstError(err, p.supervisors(), keepNumbers(p.batch, p.tenant))
+	err = cmp.Or(err, p.supervisors(), keepNumbers(p.batch, p.tenant))
 	for _, table := range []byte{
 		tableReadingDay, tableEscalation, tableAside, tableAssignment, tableWithdrawal,
 		tableRetirement,
 	} {
 		k := newKey(table, number).text(string(p.device))
-		err = firstError(err, p.batch.DeleteRange(k, k.end(), nil))
+		err = cmp.Or(err, p.batch.DeleteRange(k, k.end(), nil))
 	}
 	e := expiry{ctx: p.ctx, store: p.store, tenant: number}
-	err = firstError(err, e.owners(tableMetric, func(_ *iterator, owner key) error {
+	err = cmp.Or(err, e.owners(tableMetric, func(_ *iterator, owner key) error {
 		return p.batch.Delete(owner.text(string(p.device)), nil)
 	}))
 	if p.tenant.hadReadings.Load() {
-		err = firstError(err, p.batch.Set(hadReadingsKey(number), []byte{1}, nil))
+		err = cmp.Or(err, p.batch.Set(hadReadingsKey(number), []byte{1}, nil))
 	}
 	return found, err
 }
@@ -220,7 +221,7 @@ func (p *purging) blocks(device uint32) (found bool, err error) {
 	found, err = p.days(days, func(day uint32) []key {
 		return []key{newKey(tableBlock, number).number(day).number(device)}
 	})
-	return found, firstError(err, p.batch.DeleteRange(days, days.end(), nil),
+	return found, cmp.Or(err, p.batch.DeleteRange(days, days.end(), nil),
 		p.batch.Delete(newKey(tableCheckpoint, number).number(device), nil))
 }
 

@@ -1,8 +1,12 @@
 package pebblestore
 
-import "github.com/andonhq/andon"
+import (
+	"cmp"
+
+	"github.com/andonhq/andon"
+)
 
 // Checkpoint has a store write a checkpoint, and settle its readings, now.
 func Checkpoint(s andon.Store) error {
-	return firstError(s.(*Store).checkpoint(), s.(*Store).settleReadings())
+	return cmp.Or(s.(*Store).checkpoint(), s.(*Store).settleReadings())
 }

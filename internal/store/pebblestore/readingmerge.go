@@ -200,7 +200,7 @@ func (m *merging) merge(all []sequenced) error {
 func (m *merging) read(page *dayPage, b spanned) error {
 	m.key = m.key.begin(tableMeasured, m.of.tenant).measured(m.of.day, m.of.device, b)
 	if !m.blocks.SeekGE(m.key) || !bytes.Equal(m.blocks.Key(), m.key) {
-		return firstError(m.blocks.Error(), errDamaged)
+		return cmp.Or[error](m.blocks.Error(), errDamaged)
 	}
 	value, err := m.blocks.ValueAndErr()
 	if err != nil {

@@ -1,6 +1,7 @@
 package pebblestore
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -94,7 +95,7 @@ func (s *Store) openReadings(ctx context.Context) error {
 				err = errDamaged
 			}
 		}
-		err = firstError(err, it.Error())
+		err = cmp.Or(err, it.Error())
 		it.close()
 		if err != nil {
 			return err
@@ -163,7 +164,7 @@ func (s *Store) settleReadings() error {
 	if m.rounds%rounds == 0 {
 		err = s.mergeReadings(context.Background())
 	}
-	return firstError(err, s.forgetRows(grown))
+	return cmp.Or(err, s.forgetRows(grown))
 }
 
 // freeze begins the next generation, unless a former one is not settled yet.
@@ -293,7 +294,7 @@ func (x *readingRound) mark(tenants []*tenant) error {
 	for _, t := range tenants {
 		from, to := x.span(t)
 		at := binary.BigEndian.AppendUint64(nil, uint64(t.settled.Load()))
-		err = firstError(err, batch.DeleteRange(from, to, nil),
+		err = cmp.Or(err, batch.DeleteRange(from, to, nil),
 			batch.Set(settledKey(t.number), at, nil))
 	}
 	if err == nil {

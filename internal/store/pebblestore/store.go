@@ -105,6 +105,7 @@ type Options struct {
 type Store struct {
 	db      *pebble.DB
 	options Options
+	name    string // with the version of the engine
 	release func() // gives the directory back
 	synced  *synced
 	damages *damages
@@ -158,7 +159,8 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("open store in %s: %w", dir, err)
 	}
 	s := &Store{
-		db: db, options: o, release: release, synced: synced, damages: o.damages,
+		db: db, options: o, name: "pebble " + engineVersion(),
+		release: release, synced: synced, damages: o.damages,
 		disk:    disk{fs: o.FS, dir: dir, reserve: o.Reserve},
 		tenants: map[andon.TenantID]*tenant{},
 		written: cuckoo.NewWritten(writtenRows),
@@ -276,7 +278,7 @@ func (s *Store) load(ctx context.Context) (err error) {
 	if err := s.checkFormat(); err != nil {
 		return err
 	}
-	if err := firstError(s.loadDocuments(), s.moveTenants(), s.loadTenants()); err != nil {
+	if err := cmp.Or(s.loadDocuments(), s.moveTenants(), s.loadTenants()); err != nil {
 		return err
 	}
 	if len(s.tenants) == 0 {
@@ -307,9 +309,9 @@ func (s *Store) checkFormat() error {
 		err := b.Set(fixedKey(fixedFormat), version, nil)
 		if value != nil && binary.BigEndian.Uint32(value) <= formerLog {
 			step := append([]byte{convertStates}, make([]byte, 8)...)
-			err = firstError(err, b.Set(fixedKey(fixedConvert), step, nil))
+			err = cmp.Or(err, b.Set(fixedKey(fixedConvert), step, nil))
 		}
-		return firstError(err, b.Commit(pebble.Sync))
+		return cmp.Or(err, b.Commit(pebble.Sync))
 	}
 	if len(value) != 4 {
 		return errDamaged
@@ -342,7 +344,7 @@ func (s *Store) get(k key) ([]byte, error) {
 // Capabilities is of andon.Store.
 func (s *Store) Capabilities() andon.Capabilities {
 	return andon.Capabilities{
-		Name: "pebble " + engineVersion(), Durable: true, Immediate: true,
+		Name: s.name, Durable: true, Immediate: true,
 		AtomicBatch: true, AtomicAssign: true, SortDevices: true, MetricReadings: true,
 		Whole: true, TenantEvents: true,
 		Withdraw: true, Purge: true, Reorder: true, CountNames: true,
@@ -353,7 +355,7 @@ func (s *Store) Capabilities() andon.Capabilities {
 
 // Ready reports whether there is room to write, and whether writes get through.
 func (s *Store) Ready(context.Context) error {
-	return firstError(s.failed(), s.order.ready(), s.disk.check())
+	return cmp.Or(s.failed(), s.order.ready(), s.disk.check())
 }
 
 // Close closes the directory. What is in rows stays there: opening reads it quickly.

@@ -208,7 +208,7 @@ func (s *Store) writeTenant(t *tenant, is andon.Tenant) (andon.Tenant, error) {
 			return err
 		}
 		change := append([]byte{byte(andon.OfTenant)}, encodeDocument(&document)...)
-		return firstError(
+		return cmp.Or(
 			b.Set(rowKey(s.order.next), appendRow(nil, t.number, 0, &eventlog.Names{}), nil),
 			b.Set(changeKey(t.number, s.order.next), change, nil),
 		)
@@ -298,7 +298,7 @@ func (s *Store) moveTenants() error {
 			return err
 		}
 		document, err := tenants.Encode(&former, tenants.Own{Place: number})
-		if err = firstError(err, s.putDocument(b, everywhere, &document),
+		if err = cmp.Or(err, s.putDocument(b, everywhere, &document),
 			b.Delete(key{tableTenant}.text(id), nil)); err != nil {
 			return err
 		}
@@ -357,13 +357,4 @@ func (s *Store) Had(
 		return false, false, err
 	}
 	return len(t.seen()) > 0, t.hadReadings.Load(), nil
-}
-
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -2,6 +2,7 @@ package pebblestore
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -116,7 +117,7 @@ func verifyBlock(v *verification, t *tenant, k, value []byte) error {
 			oldest, at.oldest, day)
 	}
 	if there, err := v.has(newKey(tableDay, t.number).number(number).inverted(day)); !there {
-		return firstError(err, fmt.Errorf("nothing says that device %s has entries on the day of "+
+		return cmp.Or(err, fmt.Errorf("nothing says that device %s has entries on the day of "+
 			"%s: they are not found", v.name(t, number), at.oldest))
 	}
 	if v.whole && t.fleet.At(number) == nil {
@@ -182,7 +183,7 @@ func (v *verification) entries(t *tenant, number uint32, entries []eventlog.Entr
 		}
 		found, err := v.posted(v.store, t, e.Operator, e.Time, number)
 		if err != nil || !found {
-			return firstError(err, fmt.Errorf("no posting says that %s has an entry of device %s "+
+			return cmp.Or(err, fmt.Errorf("no posting says that %s has an entry of device %s "+
 				"in the hour of %s: that list lacks it", e.Operator, v.name(t, number), e.Time))
 		}
 	}
@@ -205,8 +206,9 @@ func (p *postings) posted(
 	s *Store, t *tenant, operator andon.PersonID, when andon.Time, number uint32,
 ) (bool, error) {
 	at := postedHour{t.number, operator, when.Hour()}
+	of := eventlog.MilliOf(when)
 	leads := func(d inHour) bool {
-		return d.device == number && d.oldest <= milliOf(when) && milliOf(when) <= d.newest
+		return d.Device == number && d.Oldest <= of && of <= d.Newest
 	}
 	if devices, read := p.of[at]; read {
 		return slices.ContainsFunc(devices[number], leads), nil
@@ -229,7 +231,7 @@ func (p *postings) posted(
 		}
 		list, _ := readPosting(nil, value) // likewise
 		for _, d := range list {
-			devices[d.device] = append(devices[d.device], d)
+			devices[d.Device] = append(devices[d.Device], d)
 		}
 	}
 	p.of[at] = devices
@@ -240,7 +242,7 @@ func verifyPosting(_ *verification, _ *tenant, k, value []byte) error {
 	const behind = 4 + sequenceBytes + 2
 	_, rest, ok := takeText(k)
 	numbers, err := readPosting(nil, value)
-	return firstError(wellFormed(ok && len(rest) == behind && len(numbers) > 0), err)
+	return cmp.Or(wellFormed(ok && len(rest) == behind && len(numbers) > 0), err)
 }
 
 func verifyCheckpoint(_ *verification, _ *tenant, k, value []byte) error {
@@ -253,7 +255,7 @@ func verifyCheckpoint(_ *verification, _ *tenant, k, value []byte) error {
 
 func verifyChange(_ *verification, t *tenant, k, value []byte) error {
 	_, err := readChanges(t.record.Load().ID, value)
-	return firstError(wellFormed(len(k) == 8), err)
+	return cmp.Or(wellFormed(len(k) == 8), err)
 }
 
 func verifyDocument(_ *verification, k, value []byte) error {
@@ -261,7 +263,7 @@ func verifyDocument(_ *verification, k, value []byte) error {
 	_, rest, kind := takeText(rest)
 	id, rest, named := takeText(rest)
 	r := andon.Record{ID: id}
-	return firstError(wellFormed(ok && kind && named && len(rest) == 0), decodeDocument(&r, value))
+	return cmp.Or(wellFormed(ok && kind && named && len(rest) == 0), decodeDocument(&r, value))
 }
 
 func verifyDue(_ *verification, k, value []byte) error {
@@ -271,7 +273,7 @@ func verifyDue(_ *verification, k, value []byte) error {
 
 func verifyState(_ *verification, _ *tenant, k, _ []byte) error {
 	state, rest, ok := takeText(k)
-	return firstError(wellFormed(ok && len(rest) == 0), andon.State(state).Validate())
+	return cmp.Or(wellFormed(ok && len(rest) == 0), andon.State(state).Validate())
 }
 
 // verifyReading checks that a reading is found, by its device's day and by its metrics.
@@ -292,13 +294,13 @@ func (v *verification) measured(
 	t *tenant, day uint32, device string, metrics andon.Metrics,
 ) error {
 	if there, err := v.has(newKey(tableReadingDay, t.number).text(device).inverted(day)); !there {
-		return firstError(err, fmt.Errorf("nothing says that device %s has readings on the day of "+
+		return cmp.Or(err, fmt.Errorf("nothing says that device %s has readings on the day of "+
 			"%s: they are not found", device, andon.DayStart(day)))
 	}
 	for _, m := range metrics {
 		k := newKey(tableMetric, t.number).text(string(m.Name)).text(device)
 		if there, err := v.has(k); !there {
-			return firstError(err, fmt.Errorf("nothing says that device %s has the metric %s: "+
+			return cmp.Or(err, fmt.Errorf("nothing says that device %s has the metric %s: "+
 				"that list lacks it", device, m.Name))
 		}
 	}
@@ -380,7 +382,7 @@ func verifyWithdrawal(_ *verification, _ *tenant, k, value []byte) error {
 	_, rest, timed := takeTime(rest)
 	_, rest, named := takeText(rest)
 	var w andon.Withdrawal
-	return firstError(wellFormed(ok && timed && named && len(rest) == 0),
+	return cmp.Or(wellFormed(ok && timed && named && len(rest) == 0),
 		readWithdrawal(&w, value))
 }
 
@@ -410,7 +412,7 @@ func verifyEscalation(v *verification, t *tenant, k, value []byte) error {
 	}
 	entry := andon.EventKey{Time: e.Time, State: e.State, Device: e.Device}
 	if there, err := v.has(supervisorKey(t.number, e.To, entry)); !there {
-		return firstError(err, fmt.Errorf("nothing says that %s was handed the entry of device %s "+
+		return cmp.Or(err, fmt.Errorf("nothing says that %s was handed the entry of device %s "+
 			"at %s: that list lacks it", e.To, device, e.Time))
 	}
 	return nil
