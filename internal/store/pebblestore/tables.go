@@ -20,6 +20,7 @@ import (
 // times. A round that has little goes through the log, because many small tables cost more.
 type tables struct {
 	store *Store
+	name  string // of the files that are being made
 	bytes []byte
 	rows  map[byte][]putRow // by table, where rows mostly come in their order
 }
@@ -30,6 +31,8 @@ type putRow struct{ key, value, end uint32 }
 const (
 	defaultTable = 16 << 20       // bytes of one table, about
 	roundPrefix  = "andon.round-" // of tables that are being made
+	entryTables  = roundPrefix + "entries-"
+	readTables   = roundPrefix + "readings-"
 )
 
 func (w *tables) put(k key, value []byte) error {
@@ -76,7 +79,7 @@ func (w *tables) ingest() (err error) {
 			return bytes.Compare(w.bytes[a.key:a.value], w.bytes[b.key:b.value])
 		})
 		fs := w.store.options.FS
-		path := fs.PathJoin(w.store.disk.dir, fmt.Sprintf("%s%d.sst", roundPrefix, len(paths)))
+		path := fs.PathJoin(w.store.disk.dir, fmt.Sprintf("%s%d.sst", w.name, len(paths)))
 		paths = append(paths, path)
 		err = w.write(path, rows)
 	}
@@ -84,7 +87,8 @@ func (w *tables) ingest() (err error) {
 		err = w.store.db.Ingest(context.Background(), paths)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("write tables of a round: %w", err), w.store.removeRound())
+		err = fmt.Errorf("write tables of a round: %w", err)
+		return errors.Join(err, w.store.removeRound(w.name))
 	}
 	w.bytes = w.bytes[:0]
 	for table, rows := range w.rows {
@@ -111,12 +115,13 @@ func (w *tables) write(path string, rows []putRow) error {
 	return table.Close()
 }
 
-// removeRound removes what a round that was broken off has left in the directory.
-func (s *Store) removeRound() error {
+// removeRound removes what a round that was broken off has left in the directory: files whose names
+// have a prefix.
+func (s *Store) removeRound(prefix string) error {
 	fs := s.options.FS
 	names, err := fs.List(s.disk.dir)
 	for _, name := range names {
-		if strings.HasPrefix(name, roundPrefix) {
+		if strings.HasPrefix(name, prefix) {
 			err = errors.Join(err, fs.Remove(fs.PathJoin(s.disk.dir, name)))
 		}
 	}
