@@ -150,7 +150,11 @@ func (s *Store) checkpointSome(t *tenant, from, most uint32) error {
 	defer batch.Close()
 	k := newKey(tableCheckpoint, t.number)
 	var value []byte
-	written := map[*slot]uint32{}
+	type writtenSlot struct {
+		*slot
+		changes uint32
+	}
+	written := make([]writtenSlot, 0, most)
 	s.mu.RLock()
 	for _, slot := range t.slots(from, most) {
 		if slot.Changes() == slot.Note {
@@ -158,7 +162,7 @@ func (s *Store) checkpointSome(t *tenant, from, most uint32) error {
 		}
 		// In this order: a change that is pending is not shown, and makes the device due again.
 		if changes := slot.Changes(); !slot.Pending() {
-			written[slot] = changes
+			written = append(written, writtenSlot{slot, changes})
 		}
 		shown := t.fleet.Shown(slot)
 		value = appendCheckpointed(value[:0], &shown)
@@ -172,8 +176,8 @@ func (s *Store) checkpointSome(t *tenant, from, most uint32) error {
 	if err := batch.Commit(pebble.NoSync); err != nil {
 		return err
 	}
-	for slot, changes := range written {
-		slot.Note = changes
+	for _, w := range written {
+		w.Note = w.changes
 	}
 	return nil
 }
