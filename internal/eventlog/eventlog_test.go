@@ -203,6 +203,58 @@ func TestHeadKnowsWhetherAWalkIsSorted(t *testing.T) {
 	}
 }
 
+// TestHeadKnowsWhenAPersonHasEntries: the devices of an hour are those that have entries of a person
+// in it; of those whose entries came in order it says between which times they are.
+func TestHeadKnowsWhenAPersonHasEntries(t *testing.T) {
+	const hour = 3_600_000
+	rng := rand.New(rand.NewPCG(5, 5))
+	h := NewHead()
+	type of struct{ hour, device uint32 }
+	want := map[of]InHour{}
+	for device := range uint32(200) {
+		at := andon.Time(0)
+		for range rng.IntN(20) {
+			e := Entry{State: "A", Operator: []andon.PersonID{"", "Liz", "Ann"}[rng.IntN(3)]}
+			at += andon.Time(1+rng.IntN(hour/3)) * milli
+			if e.Time = at; device%7 == 0 && rng.IntN(2) == 0 {
+				e.Time = at / 2
+			}
+			h.Add(1, device, e)
+			if e.Operator != "Liz" {
+				continue
+			}
+			k, ms := of{e.Time.Hour(), device}, MilliOf(e.Time)
+			w, seen := want[k]
+			if !seen {
+				w = InHour{device, ms, ms}
+			}
+			w.Oldest, w.Newest = min(w.Oldest, ms), max(w.Newest, ms)
+			want[k] = w
+		}
+	}
+	for k := range want {
+		if !h.Sorted(1, k.device) {
+			want[k] = InHour{k.device, 0, lastMilli}
+		}
+	}
+	got := map[of]InHour{}
+	for n := range uint32(10) {
+		for _, d := range h.HourDevices(1, "Liz", n) {
+			k := of{n, d.Device}
+			if g, seen := got[k]; seen {
+				d.Oldest, d.Newest = min(d.Oldest, g.Oldest), max(d.Newest, g.Newest)
+			}
+			got[k] = d
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if got := h.HourDevices(2, "Liz", 0); got != nil {
+		t.Errorf("another tenant has %v", got)
+	}
+}
+
 func FuzzBlock(f *testing.F) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	var x Encoder

@@ -39,11 +39,25 @@ type cell struct {
 type tenantHead struct {
 	names    []string // 0 is none
 	number   map[string]uint32
+	last     [2]uint32       // the state and the operator of the entry before: mostly the next's too
 	chains   []uint32        // by device: its last cell
 	unsorted map[uint32]bool // devices whose chain is not from new to old, or has equal times
 	days     map[uint32]bool
-	hours    map[uint32]map[uint32][]uint32 // by operator and hour: devices, some more than once
+	hours    map[uint32]map[uint32][]InHour // by operator and hour: devices, some more than once
+	listed   []uint32                       // by device: where it was last put into hours
 }
+
+// InHour is a device with entries of a person in an hour, and between which milliseconds of the
+// hour they are.
+type InHour struct{ Device, Oldest, Newest uint32 }
+
+const (
+	milli     = andon.Time(1000)
+	lastMilli = 3_600_000 - 1
+)
+
+// MilliOf returns the millisecond of its hour that a time is in.
+func MilliOf(t andon.Time) uint32 { return uint32((t - andon.HourStart(t.Hour())) / milli) }
 
 // NewHead makes an empty head.
 func NewHead() *Head { return &Head{tenants: map[uint32]*tenantHead{}, next: 1} }
@@ -56,7 +70,7 @@ func (h *Head) tenant(number uint32) *tenantHead {
 	if t == nil {
 		t = &tenantHead{
 			names: []string{""}, number: map[string]uint32{"": 0}, unsorted: map[uint32]bool{},
-			days: map[uint32]bool{}, hours: map[uint32]map[uint32][]uint32{},
+			days: map[uint32]bool{}, hours: map[uint32]map[uint32][]InHour{},
 		}
 		h.tenants[number] = t
 	}
@@ -71,7 +85,8 @@ func (h *Head) Add(tenant, device uint32, e Entry) {
 	}
 	c := cell{
 		time: e.Time, before: t.chains[device], text: h.keep(&e),
-		state: h.name(t, string(e.State)), operator: h.name(t, string(e.Operator)),
+		state:    h.name(t, string(e.State), &t.last[0]),
+		operator: h.name(t, string(e.Operator), &t.last[1]),
 	}
 	var last *cell
 	if c.before != 0 {
@@ -86,32 +101,40 @@ func (h *Head) Add(tenant, device uint32, e Entry) {
 	h.enter(t, device, &c, last)
 }
 
-// enter notes in which hours a device has entries of a person.
+// enter notes in which hours a device has entries of a person, and between which times.
 func (h *Head) enter(t *tenantHead, device uint32, c, last *cell) {
-	if c.operator == 0 {
-		return
-	}
 	hour := c.time.Hour()
-	if last != nil && last.operator == c.operator && last.time.Hour() == hour {
+	if last != nil && last.operator != 0 {
+		if last.operator == c.operator && last.time.Hour() == hour {
+			return
+		}
+		t.hours[last.operator][last.time.Hour()][t.listed[device]].Newest = MilliOf(last.time)
+	}
+	if c.operator == 0 {
 		return
 	}
 	of := t.hours[c.operator]
 	if of == nil {
-		of = map[uint32][]uint32{}
+		of = map[uint32][]InHour{}
 		t.hours[c.operator] = of
 	}
-	of[hour] = append(of[hour], device)
-	h.bytes += 8
+	const listedBytes = 12
+	t.listed[device] = uint32(len(of[hour]))
+	of[hour] = append(of[hour], InHour{device, MilliOf(c.time), lastMilli})
+	h.bytes += listedBytes
 }
 
 func (h *Head) grow(t *tenantHead, devices int) {
-	grown := make([]uint32, max(devices, 2*len(t.chains), 64))
-	copy(grown, t.chains)
-	h.bytes += 4 * (len(grown) - len(t.chains))
-	t.chains = grown
+	before := len(t.chains)
+	grown := make([]uint32, max(devices, 2*before, 64)-before)
+	t.chains, t.listed = append(t.chains, grown...), append(t.listed, grown...)
+	h.bytes += 2 * 4 * len(grown)
 }
 
-func (h *Head) name(t *tenantHead, name string) uint32 {
+func (h *Head) name(t *tenantHead, name string, last *uint32) uint32 {
+	if t.names[*last] == name {
+		return *last
+	}
 	n, ok := t.number[name]
 	if !ok {
 		const mapped = 64 // about what a name takes beside its bytes
@@ -121,6 +144,7 @@ func (h *Head) name(t *tenantHead, name string) uint32 {
 		t.number[name] = n
 		h.bytes += len(name) + mapped
 	}
+	*last = n
 	return n
 }
 
@@ -202,16 +226,6 @@ func (h *Head) Sorted(tenant, device uint32) bool {
 	return t == nil || !t.unsorted[device]
 }
 
-// Newest returns the time of a device's newest entry, if that is known without a look at all of
-// them.
-func (h *Head) Newest(tenant, device uint32) (t andon.Time, known bool) {
-	of := h.tenants[tenant]
-	if of == nil || int(device) >= len(of.chains) || of.chains[device] == 0 || of.unsorted[device] {
-		return 0, false
-	}
-	return h.cell(of.chains[device]).time, true
-}
-
 // Forget drops the entries of a device.
 func (h *Head) Forget(tenant, device uint32) {
 	if t := h.tenants[tenant]; t != nil && int(device) < len(t.chains) {
@@ -261,12 +275,25 @@ func (h *Head) Hours(tenant uint32, operator andon.PersonID) []uint32 {
 	return nil
 }
 
-// HourDevices returns which devices have entries of a person in an hour, some more than once.
-func (h *Head) HourDevices(tenant uint32, operator andon.PersonID, hour uint32) []uint32 {
-	if t := h.tenants[tenant]; t != nil {
-		return t.hours[t.number[string(operator)]][hour]
+// HourDevices returns which devices have entries of a person in an hour, some more than once. Of a
+// device whose entries are not sorted, and of one that was forgotten, it does not know when.
+func (h *Head) HourDevices(tenant uint32, operator andon.PersonID, hour uint32) []InHour {
+	t := h.tenants[tenant]
+	if t == nil {
+		return nil
 	}
-	return nil
+	devices := slices.Clone(t.hours[t.number[string(operator)]][hour])
+	for i := range devices {
+		d := &devices[i]
+		if t.unsorted[d.Device] {
+			d.Oldest, d.Newest = 0, lastMilli
+		} else if n := t.chains[d.Device]; n != 0 && d.Newest == lastMilli {
+			if newest := h.cell(n).time; newest.Hour() == hour {
+				d.Newest = MilliOf(newest)
+			}
+		}
+	}
+	return devices
 }
 
 // Tenants returns the tenants that have entries, in ascending order.

@@ -437,7 +437,7 @@ func (r *eventReader) escalatedIn(
 		until := andon.Earlier(within.To, andon.MaxTime)
 		behind := bytes.Clone(prefix.invertedTime(max(within.From, 1) - 1))
 		for at := bytes.Clone(prefix.invertedTime(until)); !r.none.holds(span{at, behind}); {
-			if !r.escalations.SeekGE(at) {
+			if !r.escalations.Forward(at) {
 				r.none = span{at, newKey(tableEscalation, r.tenant.number).end()}
 				break
 			}

@@ -228,15 +228,8 @@ func (v headView) hours(tenant uint32, operator andon.PersonID) []uint32 {
 func (v headView) devices(tenant uint32, operator andon.PersonID, hour uint32) (all []inHour) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
-	const last = 3_600_000 - 1 // millisecond
 	for _, h := range v.heads {
-		for _, device := range h.HourDevices(tenant, operator, hour) {
-			d := inHour{device: device, newest: last}
-			if t, ok := h.Newest(tenant, device); ok && t.Hour() == hour {
-				d.newest = milliOf(t)
-			}
-			all = append(all, d)
-		}
+		all = append(all, h.HourDevices(tenant, operator, hour)...)
 	}
 	return all
 }

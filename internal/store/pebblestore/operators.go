@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/eventlog"
 	"github.com/andonhq/andon/internal/seq"
 )
 
@@ -19,16 +20,9 @@ import (
 // hour, and how many more until that of its newest. Rounds write it, and a large one in parts.
 const postingDevices = 4096 // of one part
 
-// inHour is a device with entries of an operator in an hour.
-type inHour struct {
-	device         uint32
-	oldest, newest uint32 // milliseconds of the hour
-}
+type inHour = eventlog.InHour
 
 const milli = andon.Time(time.Millisecond / time.Microsecond)
-
-// milliOf returns the millisecond of its hour that a time is in.
-func milliOf(t andon.Time) uint32 { return uint32((t - andon.HourStart(t.Hour())) / milli) }
 
 // joined puts devices into ascending order, each once.
 func joined(devices []inHour) []inHour {
@@ -38,25 +32,25 @@ func joined(devices []inHour) []inHour {
 	all := devices[:0]
 	for _, d := range devices {
 		last := len(all) - 1
-		if last < 0 || all[last].device != d.device {
+		if last < 0 || all[last].Device != d.Device {
 			all = append(all, d)
 			continue
 		}
-		all[last].oldest = min(all[last].oldest, d.oldest)
-		all[last].newest = max(all[last].newest, d.newest)
+		all[last].Oldest = min(all[last].Oldest, d.Oldest)
+		all[last].Newest = max(all[last].Newest, d.Newest)
 	}
 	return all
 }
 
-func byDevice(a, b inHour) int { return cmp.Compare(a.device, b.device) }
+func byDevice(a, b inHour) int { return cmp.Compare(a.Device, b.Device) }
 
 func appendPosting(b []byte, devices []inHour) []byte {
 	last := uint32(0)
 	for _, d := range devices {
-		b = binary.AppendUvarint(b, uint64(d.device-last))
-		b = binary.AppendUvarint(b, uint64(d.oldest))
-		b = binary.AppendUvarint(b, uint64(d.newest-d.oldest))
-		last = d.device
+		b = binary.AppendUvarint(b, uint64(d.Device-last))
+		b = binary.AppendUvarint(b, uint64(d.Oldest))
+		b = binary.AppendUvarint(b, uint64(d.Newest-d.Oldest))
+		last = d.Device
 	}
 	return b
 }
@@ -70,7 +64,9 @@ func readPosting(devices []inHour, value []byte) ([]inHour, error) {
 		if !ok || !ok2 || !ok3 || last > math.MaxUint32 || max(oldest, more) >= 1<<31 {
 			return devices, errDamaged
 		}
-		devices = append(devices, inHour{uint32(last), uint32(oldest), uint32(oldest + more)})
+		devices = append(devices, inHour{
+			Device: uint32(last), Oldest: uint32(oldest), Newest: uint32(oldest + more),
+		})
 		value = rest
 	}
 	return devices, nil
@@ -101,7 +97,7 @@ func (r *eventReader) operatorHours(
 		// headsUntil yields the hours that only the heads have.
 		headsUntil := func(wanted func(hour uint32) bool) bool {
 			for ; len(rest) > 0 && wanted(rest[0]); rest = rest[1:] {
-				if !yield(r.ofHour(operator, rest[0], nil)) {
+				if !yield(r.ofHour(operator, hourOf{hour: rest[0]}, span)) {
 					return false
 				}
 			}
@@ -114,7 +110,7 @@ func (r *eventReader) operatorHours(
 			if len(rest) > 0 && rest[0] == p.hour {
 				rest = rest[1:]
 			}
-			if !yield(r.ofHour(operator, p.hour, p.devices)) {
+			if !yield(r.ofHour(operator, p, span)) {
 				return nil
 			}
 		}
@@ -123,10 +119,20 @@ func (r *eventReader) operatorHours(
 	})
 }
 
-// ofHour joins the devices of postings with those of the heads.
-func (r *eventReader) ofHour(operator andon.PersonID, hour uint32, devices []inHour) hourOf {
-	devices = append(devices, r.heads.devices(r.tenant.number, operator, hour)...)
-	return hourOf{hour, joined(devices)}
+// ofHour joins the devices of postings with those of the heads, without those that have nothing
+// within a span.
+func (r *eventReader) ofHour(operator andon.PersonID, h hourOf, span andon.Span) hourOf {
+	devices := append(h.devices, r.heads.devices(r.tenant.number, operator, h.hour)...)
+	h.devices = slices.DeleteFunc(devices, func(d inHour) bool {
+		return h.at(d.Newest+1) <= span.From || span.To != 0 && h.at(d.Oldest) > span.To
+	})
+	h.devices = joined(h.devices)
+	return h
+}
+
+// at returns when a millisecond of the hour begins.
+func (h *hourOf) at(millisecond uint32) andon.Time {
+	return andon.HourStart(h.hour) + andon.Time(millisecond)*milli
 }
 
 // postings returns what is on the disk of the hours of an operator, from a first to a last one.
@@ -195,12 +201,25 @@ func (r *eventReader) hour(
 	if err != nil {
 		return nil, err
 	}
-	for i := range all {
-		if err := r.escalate(all[i].event.Device, all[i:i+1]); err != nil {
-			return nil, err
+	return all, r.escalateEach(all)
+}
+
+// escalateEach enters the newest escalations into hits of several devices: in the order in which
+// escalations stand beside each other.
+func (r *eventReader) escalateEach(hits []hit) error {
+	turns := make([]int, len(hits))
+	for i := range turns {
+		turns[i] = i
+	}
+	slices.SortFunc(turns, func(a, b int) int {
+		return cmp.Compare(hits[a].key.Device, hits[b].key.Device)
+	})
+	for _, i := range turns {
+		if err := r.escalate(hits[i].key.Device, hits[i:i+1]); err != nil {
+			return err
 		}
 	}
-	return all, nil
+	return nil
 }
 
 // nextInHour returns the next device to read while a span of the hour is still wanted.
@@ -222,7 +241,7 @@ func (r *eventReader) ofDevices(
 ) (all []hit, err error) {
 	enough := most // hits with which it is worth looking which are the first
 	for d, ok := next(q.Rest()); ok; d, ok = next(q.Rest()) {
-		if all, err = r.ofOperator(all, d.device, operator, day, &q); err != nil {
+		if all, err = r.ofOperator(all, d.Device, operator, day, &q); err != nil {
 			return nil, err
 		}
 		if len(all) >= enough {
@@ -242,17 +261,10 @@ type byBound struct {
 	on    bool       // it is read on behind an entry, where the span begins
 }
 
-// newByBound takes the devices that may have what a query wants.
 func newByBound(h hourOf, q *andon.EventQuery) *byBound {
 	b := &byBound{h, q.Order, q.Rest(), q.After != nil}
-	b.devices = slices.DeleteFunc(b.devices, func(d inHour) bool { return b.beyond(d, b.span) })
 	heap.Init(b)
 	return b
-}
-
-// at returns when a millisecond of the hour begins.
-func (b *byBound) at(millisecond uint32) andon.Time {
-	return andon.HourStart(b.hour) + andon.Time(millisecond)*milli
 }
 
 // first takes the first devices, so many of which begin within the span, and returns the span's end
@@ -281,18 +293,18 @@ func (b *byBound) first(n int) (some []inHour, until andon.Time) {
 // bound returns up to when a device has its first entry in the order.
 func (b *byBound) bound(d inHour) andon.Time {
 	if b.order == andon.Desc {
-		return b.at(d.newest)
+		return b.at(d.Newest)
 	}
-	return b.at(d.oldest+1) - 1
+	return b.at(d.Oldest+1) - 1
 }
 
 // begins reports whether a device has its first entry in the order within the span: of one that
 // goes beyond it is not known when its first is.
 func (b *byBound) begins(d inHour) bool {
 	if b.order == andon.Desc {
-		return b.span.To == 0 || b.at(d.newest+1) <= b.span.To
+		return b.span.To == 0 || b.at(d.Newest+1) <= b.span.To
 	}
-	return b.at(d.oldest) > b.span.From || !b.on && b.at(d.oldest) == b.span.From
+	return b.at(d.Oldest) > b.span.From || !b.on && b.at(d.Oldest) == b.span.From
 }
 
 // behind returns devices, and then the others as long as they may have what is wanted: so work
@@ -313,9 +325,9 @@ func (b *byBound) Swap(i, j int) { b.devices[i], b.devices[j] = b.devices[j], b.
 func (b *byBound) Push(any)      {} // nothing comes back
 func (b *byBound) Less(i, j int) bool {
 	if b.order == andon.Desc {
-		return b.devices[i].newest > b.devices[j].newest
+		return b.devices[i].Newest > b.devices[j].Newest
 	}
-	return b.devices[i].oldest < b.devices[j].oldest
+	return b.devices[i].Oldest < b.devices[j].Oldest
 }
 
 // Pop is of heap.Interface.
@@ -329,9 +341,9 @@ func (b *byBound) Pop() any {
 // beyond reports whether neither a device nor those behind it have entries within a span.
 func (b *byBound) beyond(d inHour, span andon.Span) bool {
 	if b.order == andon.Desc {
-		return b.at(d.newest+1) <= span.From
+		return b.at(d.Newest+1) <= span.From
 	}
-	return span.To != 0 && b.at(d.oldest) > span.To
+	return span.To != 0 && b.at(d.Oldest) > span.To
 }
 
 // ofOperator appends the entries of a device that are of an operator. All of its entries are read:
