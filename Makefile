@@ -64,7 +64,8 @@ LONGEST := ./internal/store/cassandrastore ./test ./internal/store/pebblestore .
 
 # The race detector has nothing to find where nothing is concurrent. The scripts of internal/cli start
 # the program hundreds of times, which takes the detector longer than what the program does; test has
-# it do the same with the detector. The rules of the house ran in check.
+# it do the same with the detector. PLAIN runs beside SERIAL, which waits for engines to start. The
+# rules of the house ran in check.
 PLAIN := ./internal/cli ./internal/cuckoo ./internal/ingest/... ./internal/simulate ./internal/tools/release
 RACED = $(filter-out $(shell go list $(PLAIN) ./internal/lint/...),$(shell go list $(LONGEST) ./...))
 
@@ -92,9 +93,10 @@ test: check race-ready ## Check, and run all tests, with the race detector; abou
 	@echo "make test: about 15 minutes on two cores; it starts Apache Cassandra (Java 17, 1.2 GB a node)," \
 		"which Maven fetches once (70 MB). 'go test ./...' leaves the engines out: 3 minutes."
 	@failed=0; $(MAKE) --no-print-directory test-board || failed=$$?; \
-		go test $(PLAIN) || failed=$$?; \
+		go test $(PLAIN) & plain=$$!; \
 		ANDON_ENGINES=1 go test -p 3 -parallel 4 -timeout 75m -run '$(SERIAL)' $(SERIAL_IN) || \
 			failed=$$?; \
+		wait $$plain || failed=$$?; \
 		CGO_ENABLED=1 ANDON_ENGINES=1 go test -race -p 4 -parallel 4 -timeout 75m \
 			-skip '$(SERIAL)' $(RACED) && exit $$failed
 

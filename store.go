@@ -230,7 +230,8 @@ type Store interface {
 	Records
 	Feed
 
-	// Capabilities says what the store can serve. It does not change while the store is open.
+	// Capabilities says what the store can serve. It does not change while the store is open, and
+	// takes next to no time: it is asked in each request.
 	Capabilities() Capabilities
 
 	// Ready reports why the store can't serve now, or nil.

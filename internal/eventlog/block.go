@@ -71,22 +71,28 @@ func (x *Encoder) gather(entries []Entry) {
 	for column := range 2 {
 		x.ids[column], x.texts[column] = x.ids[column][:0], x.texts[column][:0]
 	}
+	var last [2]int
 	for i := range entries {
 		e := &entries[i]
-		x.ids[0] = append(x.ids[0], x.name(string(e.State)))
-		x.ids[1] = append(x.ids[1], x.name(string(e.Operator)))
+		x.ids[0] = append(x.ids[0], x.name(string(e.State), &last[0]))
+		x.ids[1] = append(x.ids[1], x.name(string(e.Operator), &last[1]))
 		x.texts[0] = append(x.texts[0], e.Message)
 		x.texts[1] = append(x.texts[1], e.Attributes)
 	}
 }
 
-func (x *Encoder) name(name string) int {
+// name returns the number of a name; last is that of the entry before, which mostly has the same.
+func (x *Encoder) name(name string, last *int) int {
+	if *last < len(x.names) && x.names[*last] == name {
+		return *last
+	}
 	n, ok := x.number[name]
 	if !ok {
 		n = len(x.names)
 		x.names = append(x.names, name)
 		x.number[name] = n
 	}
+	*last = n
 	return n
 }
 

@@ -31,6 +31,7 @@ func plan() []layer {
 		{dir: "internal/current", pure: true, may: "."},
 		{dir: "internal/feed", pure: true, may: "."},
 		{dir: "internal/eventlog", pure: true, may: "."},
+		{dir: "internal/readingblock", pure: true, may: "."},
 		{dir: "internal/live", pure: true, may: "."},
 		{dir: "internal/session", pure: true},
 		{dir: "internal/ui"},
@@ -107,8 +108,8 @@ func planOfStores() []layer {
 			"internal/seq internal/store/adapter internal/store/tenants"},
 		{dir: "internal/store/pebblestore", may: ". internal/config internal/cuckoo " +
 			"internal/plan " +
-			"internal/current internal/eventlog internal/feed internal/rwlock internal/seq " +
-			"internal/store/adapter internal/store/tenants"},
+			"internal/current internal/eventlog internal/feed internal/readingblock " +
+			"internal/rwlock internal/seq internal/store/adapter internal/store/tenants"},
 		{dir: "internal/store/cassandrastore", may: ". internal/config internal/cuckoo " +
 			"internal/plan " +
 			"internal/current internal/rwlock internal/seq internal/sleep internal/store/adapter " +

@@ -224,6 +224,28 @@ func TestDoctorOfStores(t *testing.T) {
 	}
 }
 
+// TestDoctorOfRefusals: what refuses every check alike is told once, with how many there were; what
+// refuses one of them is told as any other failure.
+func TestDoctorOfRefusals(t *testing.T) {
+	for method, want := range map[string]string{
+		"Append": "failed checks semantics: 7 checks could not be made: no room left ->\n" +
+			"ok checks semantics: 2 checks passed",
+		"Retire": "failed checks 2.10 a retired device leaves counts and lists, its history " +
+			"stays: scenarios/retirement.txt: line ",
+	} {
+		for _, kind := range []andon.Kind{andon.Full, andon.Unavailable} {
+			var faults wrap.Faults
+			faults.Set(wrap.Fail(andon.Errorf(kind, "no room left")), method)
+			d, _ := newDoctor()
+			d.runChecks(t.Context(), wrap.Around(memstore.New(), faults.Hook), storecheck.Few())
+			says(t, method, d.report.Findings, want)
+			if n := d.report.tally(failed); n != 1 {
+				t.Errorf("%s: %d failures:\n%s", method, n, told(d.report.Findings...))
+			}
+		}
+	}
+}
+
 // TestDoctorIsGentle: on a store that others use a few checks run, and all of them when asked.
 func TestDoctorIsGentle(t *testing.T) {
 	c := app.DefaultConfig()

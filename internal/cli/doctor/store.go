@@ -220,11 +220,12 @@ type checking struct {
 	every          int // of how many; 0: of all that there are
 
 	passed, failed int
-	notAsked       map[string][]string // why, and the checks
+	notAsked       map[string][]string                // why, and the checks
+	refused        map[andon.Kind][]storecheck.Result // why they could not be made
 }
 
 func (c *checking) run(ctx context.Context, run func(report func(storecheck.Result)) error) {
-	c.notAsked = map[string][]string{}
+	c.notAsked, c.refused = map[string][]string{}, map[andon.Kind][]storecheck.Result{}
 	bar := draw.NewBar(c.Stderr, "checks", int64(c.all), func(done, total int64) string {
 		return fmt.Sprintf(" %d of %d", done, total)
 	})
@@ -235,13 +236,18 @@ func (c *checking) run(ctx context.Context, run func(report func(storecheck.Resu
 		}
 	})
 	bar.End()
+	c.tellRefused()
 	if err == nil && ctx.Err() == nil { // else it was interrupted; doctor.run says so
 		c.summary()
 	}
 }
 
 func (c *checking) add(r storecheck.Result) {
+	kind := andon.KindOf(r.Err)
 	switch {
+	case r.Err != nil && (kind == andon.Full || kind == andon.Unavailable):
+		c.failed++
+		c.refused[kind] = append(c.refused[kind], r)
 	case r.Err != nil:
 		c.failed++
 		c.report.fail("checks", r.Check.String(), r.Err.Error(), c.source, c.advice)
@@ -249,6 +255,24 @@ func (c *checking) add(r storecheck.Result) {
 		c.notAsked[r.NotAsked] = append(c.notAsked[r.NotAsked], r.Check.String())
 	default:
 		c.passed++
+	}
+}
+
+// tellRefused says once why checks could not be made: a store that is full or out of reach refuses
+// all of them, and that says nothing of each.
+func (c *checking) tellRefused() {
+	for _, kind := range slices.Sorted(maps.Keys(c.refused)) {
+		all := c.refused[kind]
+		what, found := all[0].Check.String(), all[0].Err.Error()
+		if refusal, ok := errors.AsType[*andon.Error](all[0].Err); ok && len(all) > 1 {
+			what = "semantics"
+			found = fmt.Sprintf("%d checks could not be made: %s", len(all), refusal)
+		}
+		advice := "See that the store can be reached, and check again."
+		if kind == andon.Full {
+			advice = "Make room for it, and check again."
+		}
+		c.report.fail("checks", what, found, c.source, advice)
 	}
 }
 

@@ -96,7 +96,7 @@ func (a *arrivals) settle(
 		deleted = bytes
 	}
 	value, err := json.Marshal(rounds)
-	err = firstError(err, batch.Set(fixedKey(fixedArrivals), value, nil),
+	err = cmp.Or(err, batch.Set(fixedKey(fixedArrivals), value, nil),
 		batch.DeleteRange(rowKey(0), rowKey(first), nil))
 	return deleted, func() {
 		a.mu.Lock()

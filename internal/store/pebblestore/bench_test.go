@@ -1,12 +1,15 @@
 package pebblestore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -309,6 +312,78 @@ func fleetQueries() []benchQuery {
 		{"metric_across_devices_first_100", func(q queried) int {
 			return count(q.b, q.MetricReadings(q, id, metric))
 		}},
+	}
+}
+
+// measuredFleet returns a store with a day of readings, settled in many rounds: of 1,000 devices
+// every 5 minutes, and of the first of them every 10 seconds.
+var measuredFleet = sync.OnceValue(func() *Store {
+	s, err := Open("", Options{FS: vfs.NewMem()})
+	if err != nil {
+		panic(err)
+	}
+	ctx, id, step := context.Background(), andon.DefaultTenant, andon.Duration(10_000_000)
+	for n := range 8640 {
+		readings := benchReadings(0)
+		if n%30 != 0 {
+			readings = readings[:1]
+		}
+		for i := range readings {
+			r := &readings[i]
+			r.Time = benchBase + andon.Time(n)*andon.Time(step) + andon.Time(i)*1000
+			r.Metrics[1].Value = float64(650+(n*7+i)%100) / 10
+		}
+		err := s.AppendReadings(ctx, id, benchBase, readings)
+		if n%288 == 0 {
+			err = cmp.Or(err, s.settleReadings())
+		}
+		if err != nil {
+			panic(err)
+		}
+	}
+	return s
+})
+
+// BenchmarkReadings asks for readings, and reports how long the slowest of a hundred answers took.
+func BenchmarkReadings(b *testing.B) {
+	const id = andon.DefaultTenant
+	day := andon.Span{From: benchBase, To: benchBase + 86_399_999_999}
+	for _, c := range []benchQuery{
+		{"a_day_of_a_device", func(q queried) int {
+			within := andon.ReadingQuery{Span: day, Order: andon.Asc, Limit: 10_000}
+			return count(q.b, q.DeviceReadings(q, id, benchNames[0], within))
+		}},
+		{"a_day_of_one_metric", func(q queried) int {
+			within := andon.ReadingQuery{
+				Span: day, Limit: 10_000, Metrics: []andon.MetricName{"temperature"},
+			}
+			return count(q.b, q.DeviceReadings(q, id, benchNames[0], within))
+		}},
+		{"latest_of_a_device", func(q queried) int {
+			return count(q.b, q.DeviceReadings(q, id, benchNames[0], andon.ReadingQuery{Limit: 1}))
+		}},
+		{"latest_of_1000_devices", func(q queried) int {
+			latest, err := q.LatestReadings(q, id, benchNames[:1000], 0)
+			must(q.b, err)
+			return len(latest)
+		}},
+		{"one_metric_of_all_first_1000", func(q queried) int {
+			metric := andon.MetricQuery{Metric: "temperature", Limit: 1000}
+			return count(q.b, q.MetricReadings(q, id, metric))
+		}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			q, n := queried{measuredFleet(), context.Background(), b}, 0
+			var took []time.Duration
+			for b.Loop() {
+				begun := time.Now()
+				n = c.query(q)
+				took = append(took, time.Since(begun))
+			}
+			slices.Sort(took)
+			b.ReportMetric(float64(n), "answers")
+			b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+		})
 	}
 }
 

@@ -1,6 +1,7 @@
 package pebblestore
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -87,7 +88,7 @@ func (s *Store) checkpoint() error {
 	tenants := s.everyTenant()
 	err = s.settle(tenants)
 	for _, t := range tenants {
-		err = firstError(err, s.checkpointTenant(t))
+		err = cmp.Or(err, s.checkpointTenant(t))
 	}
 	if err != nil {
 		return err
@@ -96,7 +97,7 @@ func (s *Store) checkpoint() error {
 	defer batch.Close()
 	behind := binary.BigEndian.AppendUint64(nil, s.heads.behind)
 	deleted, done, err := s.arrivals.settle(batch, &s.options, s.heads.behind, rows)
-	if err := firstError(err, batch.Set(fixedKey(fixedCheckpoint), behind, nil)); err != nil {
+	if err := cmp.Or(err, batch.Set(fixedKey(fixedCheckpoint), behind, nil)); err != nil {
 		return err
 	}
 	if err := batch.Commit(pebble.Sync); err != nil {

@@ -101,12 +101,11 @@ func FuzzHintKeys(f *testing.F) {
 		if text != person || hour != at.Hour() || of != string(device) || !ok || len(rest) != 0 {
 			t.Errorf("operator: %q gave back %q, %d, %q", k, text, hour, of)
 		}
-		k = readingKey(7, device, at)
-		day, rest, _ := takeNumber(k[5:])
-		of, rest, _ = takeText(rest)
-		back, rest, ok := takeInvertedTime(rest)
-		if day != at.Day() || of != string(device) || back != at || !ok || len(rest) != 0 {
-			t.Errorf("reading: %q gave back %d, %q, %s", k, day, of, back)
+		k = newKey(tableReading, 7).reading(0x123456789abc, device, at)
+		row, ok := splitReading(k[5:])
+		if !ok || row.generation != 0x123456789abc || row.day != at.Day() || row.at != at ||
+			string(row.device) != string(device) {
+			t.Errorf("reading: %q gave back %+v", k, row)
 		}
 		k = newKey(tableAssignment, 7).text(string(device)).invertedTime(at)
 		of, rest, _ = takeText(k[5:])

@@ -2,6 +2,7 @@ package pebblestore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -56,7 +57,7 @@ func (s *Store) convertDevices(context.Context) error {
 			return err
 		}
 	}
-	if err := firstError(
+	if err := cmp.Or(
 		batch.DeleteRange(key{formerRecord}, key{formerRecord}.end(), nil),
 		batch.Set(fixedKey(fixedCheckpoint), binary.BigEndian.AppendUint64(nil, next), nil),
 		batch.Set(fixedKey(fixedConvert), append([]byte{convertLog}, make([]byte, 8)...), nil),
@@ -193,7 +194,7 @@ func (c *conversion) tenant(ctx context.Context, t *tenant) error {
 		}
 		if c.batch.Len() >= c.store.options.part {
 			behind := newKey(formerEvent, t.number).number(day).text(id).end()
-			if err := firstError(c.commit(behind, day), ctx.Err()); err != nil {
+			if err := cmp.Or(c.commit(behind, day), ctx.Err()); err != nil {
 				return err
 			}
 		}
@@ -268,7 +269,7 @@ func (c *conversion) commit(behind key, day uint32) error {
 	c.sequence = 0 // every later delivery counts before those of blocks
 	c.part++
 	step := binary.BigEndian.AppendUint64([]byte{convertLog}, c.part)
-	if err := firstError(
+	if err := cmp.Or(
 		c.batch.DeleteRange(c.from, behind, nil),
 		c.batch.Set(fixedKey(fixedConvert), step, nil),
 		c.batch.Commit(pebble.NoSync),

@@ -1,6 +1,7 @@
 package pebblestore
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"math"
@@ -127,6 +128,8 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 	}
 	s.checkpoints.running.Lock()
 	defer s.checkpoints.running.Unlock()
+	s.measure.running.Lock()
+	defer s.measure.running.Unlock()
 	if err := t.writes.Lock(ctx); err != nil {
 		return err
 	}
@@ -139,7 +142,7 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 	defer w.close()
 	p := purging{store: s, ctx: ctx, tenant: t, device: device, batch: w.batch}
 	if found, err := p.rows(); err != nil || !found {
-		return firstError(err, andon.Errorf(andon.NotFound, "nothing is kept of device %q", device))
+		return cmp.Or[error](err, andon.Errorf(andon.NotFound, "nothing is kept of device %q", device))
 	}
 	w.fold = func(_ int, d *current.Device) error {
 		*d = current.Device{ID: d.ID}
@@ -180,28 +183,33 @@ type purging struct {
 func (p *purging) rows() (found bool, err error) {
 	number := p.tenant.number
 	readings := newKey(tableReadingDay, number).text(string(p.device))
-	found, err = p.days(readings, func(day uint32) key {
-		return newKey(tableReading, number).number(day).text(string(p.device))
+	found, err = p.days(readings, func(day uint32) []key {
+		all := []key{newKey(tableMeasured, number).number(day).text(string(p.device))}
+		for generation := range p.store.measure.kept() {
+			k := newKey(tableReading, number).short(generation, sequenceBytes)
+			all = append(all, k.number(day).text(string(p.device)))
+		}
+		return all
 	})
 	if slot := p.tenant.fleet.Slot(p.device); slot != nil {
 		blocks, err2 := p.blocks(slot.Number())
 		latest := p.tenant.fleet.Latest(slot)
-		found, err = found || blocks || latest.Known(), firstError(err, err2)
+		found, err = found || blocks || latest.Known(), cmp.Or(err, err2)
 	}
-	err = firstError(err, p.supervisors(), keepNumbers(p.batch, p.tenant))
+	err = cmp.Or(err, p.supervisors(), keepNumbers(p.batch, p.tenant))
 	for _, table := range []byte{
 		tableReadingDay, tableEscalation, tableAside, tableAssignment, tableWithdrawal,
 		tableRetirement,
 	} {
 		k := newKey(table, number).text(string(p.device))
-		err = firstError(err, p.batch.DeleteRange(k, k.end(), nil))
+		err = cmp.Or(err, p.batch.DeleteRange(k, k.end(), nil))
 	}
 	e := expiry{ctx: p.ctx, store: p.store, tenant: number}
-	err = firstError(err, e.owners(tableMetric, func(_ *iterator, owner key) error {
+	err = cmp.Or(err, e.owners(tableMetric, func(_ *iterator, owner key) error {
 		return p.batch.Delete(owner.text(string(p.device)), nil)
 	}))
 	if p.tenant.hadReadings.Load() {
-		err = firstError(err, p.batch.Set(hadReadingsKey(number), []byte{1}, nil))
+		err = cmp.Or(err, p.batch.Set(hadReadingsKey(number), []byte{1}, nil))
 	}
 	return found, err
 }
@@ -210,15 +218,16 @@ func (p *purging) rows() (found bool, err error) {
 func (p *purging) blocks(device uint32) (found bool, err error) {
 	number := p.tenant.number
 	days := newKey(tableDay, number).number(device)
-	found, err = p.days(days, func(day uint32) key {
-		return newKey(tableBlock, number).number(day).number(device)
+	found, err = p.days(days, func(day uint32) []key {
+		return []key{newKey(tableBlock, number).number(day).number(device)}
 	})
-	return found, firstError(err, p.batch.DeleteRange(days, days.end(), nil),
+	return found, cmp.Or(err, p.batch.DeleteRange(days, days.end(), nil),
 		p.batch.Delete(newKey(tableCheckpoint, number).number(device), nil))
 }
 
-// days deletes the rows of each day of the device in a directory.
-func (p *purging) days(prefix key, of func(day uint32) key) (found bool, err error) {
+// days deletes the rows of each day of the device in a directory: those whose keys begin with what
+// of returns.
+func (p *purging) days(prefix key, of func(day uint32) []key) (found bool, err error) {
 	d, err := newDirectory(p.ctx, p.store.db, p.tenant, prefix[0])
 	if err != nil {
 		return false, err
@@ -229,9 +238,10 @@ func (p *purging) days(prefix key, of func(day uint32) key) (found bool, err err
 			return false, err
 		}
 		found = true
-		k := of(day)
-		if err := p.batch.DeleteRange(k, k.end(), nil); err != nil {
-			return false, err
+		for _, k := range of(day) {
+			if err := p.batch.DeleteRange(k, k.end(), nil); err != nil {
+				return false, err
+			}
 		}
 	}
 	return found, nil

@@ -2,6 +2,7 @@ package pebblestore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -94,7 +95,7 @@ func (s *Store) Record(
 
 // PutRecord is of andon.Records.
 func (s *Store) PutRecord(ctx context.Context, r andon.Record) (andon.Record, error) {
-	if err := firstError(r.Validate(), s.disk.check()); err != nil {
+	if err := cmp.Or(r.Validate(), s.disk.check()); err != nil {
 		return andon.Record{}, err
 	}
 	t, err := s.owner(ctx, r.Tenant)
@@ -112,7 +113,7 @@ func (s *Store) PutRecord(ctx context.Context, r andon.Record) (andon.Record, er
 // DeleteRecord is of andon.Records.
 func (s *Store) DeleteRecord(ctx context.Context, r andon.Record) error {
 	t, err := s.owner(ctx, r.Tenant)
-	if err = firstError(r.CheckOwned(), err, s.disk.admit(true)); err != nil {
+	if err = cmp.Or(r.CheckOwned(), err, s.disk.admit(true)); err != nil {
 		return err
 	}
 	return s.changeDocument(t, &r, func(b *pebble.Batch) error {
@@ -133,7 +134,7 @@ func (s *Store) changeDocument(
 		if t != nil && t.gone {
 			return andon.NoTenant(r.Tenant)
 		}
-		if err := firstError(s.failed(), change(b)); err != nil {
+		if err := cmp.Or(s.failed(), change(b)); err != nil {
 			return err
 		}
 		if err := s.db.ApplyNoSyncWait(b, pebble.Sync); err != nil {
@@ -154,19 +155,19 @@ func (s *Store) changeDocument(
 // until the batch is in the log.
 func (s *Store) putDocument(b *pebble.Batch, number uint32, r *andon.Record) error {
 	was := *r
-	if err := firstError(s.fill(number, &was), r.CheckPut(was.Version)); err != nil {
+	if err := cmp.Or(s.fill(number, &was), r.CheckPut(was.Version)); err != nil {
 		return err
 	}
 	d := &s.documents
 	d.version++
 	r.Version = d.version
 	version := binary.BigEndian.AppendUint64(nil, d.version)
-	err := firstError(
+	err := cmp.Or(
 		b.Set(fixedKey(fixedVersion), version, nil),
 		b.Set(documentKey(number, r.Kind, r.ID), encodeDocument(r), nil),
 	)
 	if was.Version != 0 && was.Due != 0 && was.Due != r.Due {
-		err = firstError(err, b.Delete(dueKey(&was), nil))
+		err = cmp.Or(err, b.Delete(dueKey(&was), nil))
 	}
 	if r.Due == 0 {
 		return err
@@ -175,18 +176,18 @@ func (s *Store) putDocument(b *pebble.Batch, number uint32, r *andon.Record) err
 	if first, ok := d.put[r.Kind]; !ok || bytes.Compare(k, first) < 0 {
 		d.put[r.Kind] = k
 	}
-	return firstError(err, b.Set(k, binary.BigEndian.AppendUint32(nil, number), nil))
+	return cmp.Or(err, b.Set(k, binary.BigEndian.AppendUint32(nil, number), nil))
 }
 
 // deleteDocument puts the deletion of a record into a batch, as putDocument does.
 func (s *Store) deleteDocument(b *pebble.Batch, number uint32, r *andon.Record) error {
 	was := *r
-	if err := firstError(s.fill(number, &was), r.CheckDelete(was.Version)); err != nil {
+	if err := cmp.Or(s.fill(number, &was), r.CheckDelete(was.Version)); err != nil {
 		return err
 	}
 	err := b.Delete(documentKey(number, r.Kind, r.ID), nil)
 	if was.Due != 0 {
-		err = firstError(err, b.Delete(dueKey(&was), nil))
+		err = cmp.Or(err, b.Delete(dueKey(&was), nil))
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package pebblestore
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -244,7 +245,7 @@ func TestTenantsOfFormat2(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := s.db.NewBatch()
-	if err := firstError(
+	if err := cmp.Or(
 		b.DeleteRange(key{tableDocument}, key{tableDocument}.end(), nil),
 		b.Delete(fixedKey(fixedVersion), nil),
 		b.Set(fixedKey(fixedFormat), []byte{0, 0, 0, 2}, nil),
@@ -314,7 +315,7 @@ func TestManyTimers(t *testing.T) {
 			}
 			found++
 			b := s.db.NewBatch()
-			err = firstError(s.deleteDocument(b, 1, &r), b.Commit(pebble.NoSync), b.Close())
+			err = cmp.Or(s.deleteDocument(b, 1, &r), b.Commit(pebble.NoSync), b.Close())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -353,7 +354,7 @@ const dueAtOnce = 100
 func claimDue(b *testing.B, s *Store, batch *pebble.Batch, from int) {
 	until := andon.MinTime + andon.Time(from+dueAtOnce)
 	for r, err := range s.DueRecords(context.Background(), "timer", until, dueAtOnce) {
-		if err := firstError(err, s.deleteDocument(batch, 1, &r)); err != nil {
+		if err := cmp.Or(err, s.deleteDocument(batch, 1, &r)); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -364,7 +365,7 @@ func claimByKey(b *testing.B, s *Store, batch *pebble.Batch, from int) {
 		r := timer(fmt.Sprint(i), andon.MinTime+1+andon.Time(i))
 		k := documentKey(1, r.Kind, r.ID)
 		_, err := s.get(k)
-		err = firstError(err, batch.Delete(k, nil), batch.Delete(dueKey(&r), nil))
+		err = cmp.Or(err, batch.Delete(k, nil), batch.Delete(dueKey(&r), nil))
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -19,6 +19,8 @@ func (s *Store) Expire(ctx context.Context, id andon.TenantID, h andon.Horizon) 
 	if err != nil {
 		return err
 	}
+	s.measure.running.Lock() // a round would write blocks of what is deleted here
+	defer s.measure.running.Unlock()
 	e := expiry{ctx: ctx, store: s, tenant: t.number, batch: s.db.NewBatch()}
 	defer func() { _ = e.batch.Close() }()
 	if err := errors.Join(e.events(h.Events.Day()), e.readings(h.Readings.Day())); err != nil {
@@ -31,7 +33,7 @@ func (s *Store) Expire(ctx context.Context, id andon.TenantID, h andon.Horizon) 
 		return fmt.Errorf("expire: %w", err)
 	}
 	for table, before := range map[byte]uint32{
-		tableBlock: h.Events.Day(), tableReading: h.Readings.Day(),
+		tableBlock: h.Events.Day(), tableMeasured: h.Readings.Day(),
 	} {
 		s.reclaim.want(span{newKey(table, t.number), newKey(table, t.number).number(before)})
 	}
@@ -63,7 +65,13 @@ func (e *expiry) readings(before uint32) error {
 	if before == 0 {
 		return nil
 	}
-	return errors.Join(e.wholeDays(tableReading, before), e.directory(tableReadingDay, before))
+	err := errors.Join(e.wholeDays(tableMeasured, before), e.directory(tableReadingDay, before))
+	for generation := range e.store.measure.kept() {
+		k := newKey(tableReading, e.tenant).short(generation, sequenceBytes)
+		behind := key(bytes.Clone(k)).number(before)
+		err = errors.Join(err, e.batch.DeleteRange(k.number(0), behind, nil))
+	}
+	return err
 }
 
 func (e *expiry) wholeDays(table byte, before uint32) error {

@@ -1,6 +1,7 @@
 package pebblestore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -137,7 +138,7 @@ func TestExplainRareDevice(t *testing.T) {
 		}
 	}
 	err := s.Append(t.Context(), andon.DefaultTenant, 1, andon.SortBatch(all))
-	if err := firstError(err, s.checkpoint(), s.db.Flush()); err != nil {
+	if err := cmp.Or(err, s.checkpoint(), s.db.Flush()); err != nil {
 		t.Fatal(err)
 	}
 	for _, limit := range []int{1, 10} {

@@ -1,6 +1,12 @@
 package pebblestore
 
-import "github.com/andonhq/andon"
+import (
+	"cmp"
 
-// Checkpoint has a store write a checkpoint now.
-func Checkpoint(s andon.Store) error { return s.(*Store).checkpoint() }
+	"github.com/andonhq/andon"
+)
+
+// Checkpoint has a store write a checkpoint, and settle its readings, now.
+func Checkpoint(s andon.Store) error {
+	return cmp.Or(s.(*Store).checkpoint(), s.(*Store).settleReadings())
+}

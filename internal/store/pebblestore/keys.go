@@ -22,7 +22,9 @@ import (
 //	p  posting       tenant 4 | operator 0 | hour 4 | sequence 6 | part 2   devices, index row
 //	x  set aside     tenant 4 | device 0 | ^entry 8 | state 0 | ^at 8 | to  -
 //	s  supervisors   tenant 4 | supervisor 0 | time 8 | device 0 | state 0  -, index row
-//	r  reading       tenant 4 | day 4 | device 0 | ^time 8                  reading, merged
+//	k  reading       tenant 4 | generation 6 | day 4 | device 0 | ^time 8   reading, merged
+//	v  reading block tenant 4 | day 4 | device 0 | ^newest 5 | oldest 5 |
+//	                 ^generation 6                                          readings
 //	q  reading days  tenant 4 | device 0 | ^day 4                           -
 //	m  metrics       tenant 4 | metric 0 | device 0                         -, index row
 //	a  assignment    tenant 4 | device 0 | ^from 8                          operator
@@ -44,6 +46,10 @@ import (
 //	o  operators     tenant 4 | operator 0 | hour 4 | device 0              -, index row
 //	l  record        sequence 8                                             record
 //
+// and up to format 6 this one (convertreadings.go):
+//
+//	r  reading       tenant 4 | day 4 | device 0 | ^time 8                  reading, merged
+//
 // number is that of the device. The newest and the oldest time of a block are from the beginning of
 // its day. Of several blocks with one entry that of the highest sequence counts.
 //
@@ -61,7 +67,8 @@ const (
 	tablePosting    = 'p'
 	tableAside      = 'x'
 	tableSupervisor = 's'
-	tableReading    = 'r'
+	tableReading    = 'k'
+	tableMeasured   = 'v'
 	tableReadingDay = 'q'
 	tableMetric     = 'm'
 	tableAssignment = 'a'
@@ -79,10 +86,11 @@ const (
 	formerDay      = 'd'
 	formerOperator = 'o'
 	formerRecord   = 'l'
+	formerReading  = 'r'
 )
 
 // tablesOfATenant are those whose keys begin with the tenant's number.
-const tablesOfATenant = "biypxsrqmawzncjh"
+const tablesOfATenant = "biypxskvrqmawzncjh"
 
 const (
 	textEnd    byte = 0
@@ -146,12 +154,21 @@ type spanned struct {
 
 // block continues a key of tableBlock.
 func (k key) block(day, number uint32, b spanned) key {
+	return k.number(day).number(number).spanned(day, b)
+}
+
+func (k key) spanned(day uint32, b spanned) key {
 	start := andon.DayStart(day)
-	return k.number(day).number(number).short(^uint64(b.newest-start), inDayBytes).
+	return k.short(^uint64(b.newest-start), inDayBytes).
 		short(uint64(b.oldest-start), inDayBytes).short(^b.sequence, sequenceBytes)
 }
 
-// splitBlock takes apart what follows the number of the device.
+// measured continues a key of tableMeasured. The sequence is that of the generation.
+func (k key) measured(day uint32, device andon.DeviceID, b spanned) key {
+	return k.number(day).text(string(device)).spanned(day, b)
+}
+
+// splitBlock takes apart what follows the device.
 func splitBlock(rest []byte, day uint32) (b spanned, ok bool) {
 	if len(rest) != 2*inDayBytes+sequenceBytes {
 		return b, false
@@ -189,8 +206,33 @@ func (k key) event(device andon.DeviceID, at andon.Time, state andon.State) key 
 	return k.number(at.Day()).text(string(device)).text(string(state)).invertedTime(at)
 }
 
-func readingKey(tenant uint32, device andon.DeviceID, at andon.Time) key {
-	return newKey(tableReading, tenant).number(at.Day()).text(string(device)).invertedTime(at)
+// reading continues a key of tableReading.
+func (k key) reading(generation uint64, device andon.DeviceID, at andon.Time) key {
+	return k.short(generation, sequenceBytes).number(at.Day()).text(string(device)).invertedTime(at)
+}
+
+// readingRow is where a reading stands in tableReading.
+type readingRow struct {
+	generation uint64
+	day        uint32
+	device     []byte
+	at         andon.Time
+}
+
+// splitReading takes apart what follows the tenant. The device is valid for as long as the key.
+func splitReading(rest []byte) (r readingRow, ok bool) {
+	if len(rest) < sequenceBytes {
+		return r, false
+	}
+	r.generation = low(rest[:sequenceBytes])
+	r.day, rest, ok = takeNumber(rest[sequenceBytes:])
+	i := bytes.IndexByte(rest, textEnd)
+	if !ok || i < 0 {
+		return r, false
+	}
+	r.device = rest[:i]
+	r.at, rest, ok = takeInvertedTime(rest[i+1:])
+	return r, ok && len(rest) == 0 && r.at.Day() == r.day
 }
 
 func supervisorKey(tenant uint32, supervisor andon.PersonID, e andon.EventKey) key {

@@ -69,7 +69,8 @@ func readOwner(fs vfs.FS, dir string) string {
 	return string(text)
 }
 
-// engineVersion returns the version of Pebble that this program was built with.
+// engineVersion returns the version of Pebble that this program was built with. It reads the names
+// of all modules, which takes longer than most requests.
 func engineVersion() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, dep := range info.Deps {

@@ -1,6 +1,7 @@
 package pebblestore
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -49,7 +50,7 @@ func lookBeforeOpening(dir string, o *Options) (*logs, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := firstError(
+	if err := cmp.Or(
 		checkEngine(desc), checkOptions(desc, dir, o), checkManifest(o.FS, desc),
 	); err != nil {
 		return nil, err
@@ -58,7 +59,7 @@ func lookBeforeOpening(dir string, o *Options) (*logs, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l, firstError(l.check(), l.fits())
+	return l, cmp.Or(l.check(), l.fits())
 }
 
 // openWithin opens Pebble, or leaves it to itself where the context ends, or the disk is full: what

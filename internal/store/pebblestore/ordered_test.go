@@ -2,6 +2,7 @@ package pebblestore
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"os"
 	"os/exec"
@@ -132,7 +133,10 @@ func failLog(t *testing.T, kind string, fatal func(error)) {
 		t.Fatal(err)
 	}
 	on.On()
-	large := strings.Repeat("x", 64<<10)
+	large := rand.Text() // which can't be packed, so that logs become full
+	for len(large) < 64<<10 {
+		large += rand.Text()
+	}
 	for n := range 2000 {
 		events := warnings(1)
 		events[0].Time += andon.Time(n)

@@ -2,6 +2,7 @@ package pebblestore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -289,7 +290,7 @@ func (s *Store) assignments(
 	} else {
 		err = oldestFirst(it, read, q.After, yield)
 	}
-	return firstError(err, it.Error())
+	return cmp.Or(err, it.Error())
 }
 
 // newestFirst joins what stands side by side with one operator: it is one assignment, from the

@@ -1,9 +1,8 @@
 package pebblestore
 
 import (
-	"bytes"
+	"cmp"
 	"context"
-	"fmt"
 	"iter"
 	"slices"
 
@@ -27,17 +26,14 @@ func (s *Store) AppendReadings(
 		return err
 	}
 	defer w.close()
-	var value []byte
-	for i := range readings {
-		r := &readings[i]
-		value = appendReading(value[:0], r.Metrics, r.Metadata)
-		if err := w.batch.Merge(readingKey(t.number, r.Device, r.Time), value, nil); err != nil {
-			return err
-		}
-		if err := w.reading(r); err != nil {
-			return err
-		}
+	if err := s.measure.turn.RLock(ctx); err != nil {
+		return err
 	}
+	defer s.measure.turn.RUnlock()
+	if err := w.readings(readings); err != nil {
+		return err
+	}
+	defer s.measure.grow(s, w.batch.Len())
 	w.fold = func(int, *current.Device) error { return nil } // but the arrival, as of all writes
 	w.add(devices)
 	err = w.foldAll()
@@ -69,6 +65,20 @@ func (s *Store) known(t *tenant, readings []andon.Reading) (devices []andon.Devi
 		}
 	}
 	return devices
+}
+
+// readings puts rows of readings into the batch, in the generation of now.
+func (w *writing) readings(readings []andon.Reading) error {
+	generation := w.store.measure.generation.Load()
+	for i := range readings {
+		r := &readings[i]
+		w.value = appendReading(w.value[:0], r.Metrics, r.Metadata)
+		w.key = w.key.begin(tableReading, w.tenant.number).reading(generation, r.Device, r.Time)
+		if err := cmp.Or(w.batch.Merge(w.key, w.value, nil), w.reading(r)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // reading enters a reading's day and metrics in their tables, unless that was done before.
@@ -107,98 +117,6 @@ func (s *Store) DeviceReadings(
 	})
 }
 
-// readingScan reads the readings of any number of devices of a tenant, with two iterators.
-type readingScan struct {
-	*iterator
-	tenant    uint32
-	directory *directory
-}
-
-func (s *Store) newReadingScan(ctx context.Context, t *tenant) (*readingScan, error) {
-	directory, err := newDirectory(ctx, s.db, t, tableReadingDay)
-	if err != nil {
-		return nil, err
-	}
-	k := newKey(tableReading, t.number)
-	it, err := newIterator(ctx, s.db, k, k.end())
-	if err != nil {
-		directory.close()
-		return nil, err
-	}
-	return &readingScan{it, t.number, directory}, nil
-}
-
-func (s *readingScan) close() {
-	s.iterator.close()
-	s.directory.close()
-}
-
-// device returns the readings of one device that a query selects.
-func (s *readingScan) device(
-	device andon.DeviceID, q andon.ReadingQuery,
-) iter.Seq2[andon.Reading, error] {
-	span := q.Rest()
-	return seq.Of(func(yield func(andon.Reading) bool) error {
-		if span.Empty() {
-			return nil
-		}
-		yield = seq.UpTo(q.Limit, yield)
-		days := newKey(tableReadingDay, s.tenant).text(string(device))
-		for day, err := range s.directory.days(days, span, q.Order) {
-			if err != nil {
-				return err
-			}
-			for r, err := range s.day(device, day, span, q.Order) {
-				if err != nil {
-					return err
-				}
-				r.Metrics = r.Metrics.Only(q.Metrics)
-				if (len(r.Metrics) > 0 || len(q.Metrics) == 0) && !yield(r) {
-					return nil
-				}
-			}
-		}
-		return nil
-	})
-}
-
-// day returns the readings of a device and day.
-func (s *readingScan) day(
-	device andon.DeviceID, day uint32, span andon.Span, order andon.Order,
-) iter.Seq2[andon.Reading, error] {
-	prefix := newKey(tableReading, s.tenant).number(day).text(string(device))
-	return seq.Of(func(yield func(andon.Reading) bool) error {
-		ok, move := false, s.Next
-		if order == andon.Desc {
-			ok = s.SeekGE(prefix.invertedTime(andon.Earlier(span.To, andon.MaxTime)))
-		} else {
-			move = s.Prev
-			ok = s.SeekLT(prefix.invertedTime(max(span.From, 1) - 1))
-		}
-		for ; ok && bytes.HasPrefix(s.Key(), prefix); ok = move() {
-			r, err := s.reading(device, len(prefix))
-			if err != nil || !span.Holds(r.Time) || !yield(r) {
-				return err
-			}
-		}
-		return s.Error()
-	})
-}
-
-func (s *readingScan) reading(device andon.DeviceID, prefix int) (r andon.Reading, err error) {
-	at, rest, ok := takeInvertedTime(s.Key()[prefix:])
-	if !ok || len(rest) != 0 {
-		return r, errDamaged
-	}
-	value, err := s.ValueAndErr()
-	if err != nil {
-		return r, fmt.Errorf("read reading: %w", err)
-	}
-	r.Device, r.Time = device, at
-	r.Metrics, r.Metadata, err = readReading(value)
-	return r, err
-}
-
 // LatestReadings is of andon.Readings.
 func (s *Store) LatestReadings(
 	ctx context.Context, id andon.TenantID, devices []andon.DeviceID, from andon.Time,
@@ -212,19 +130,21 @@ func (s *Store) LatestReadings(
 		return nil, err
 	}
 	defer scan.close()
-	latest := make([]andon.Reading, 0, len(devices))
-	met := make(map[andon.DeviceID]bool, len(devices))
-	for _, device := range devices {
-		if met[device] {
-			continue
-		}
-		met[device] = true
+	found := make(map[andon.DeviceID]andon.Reading, len(devices))
+	for _, device := range slices.Compact(slices.Sorted(slices.Values(devices))) {
 		q := andon.ReadingQuery{Span: andon.Span{From: from}, Limit: 1}
 		for r, err := range scan.device(device, q) {
 			if err != nil {
 				return nil, err
 			}
+			found[device] = r
+		}
+	}
+	latest := make([]andon.Reading, 0, len(found))
+	for _, device := range devices {
+		if r, ok := found[device]; ok {
 			latest = append(latest, r)
+			delete(found, device)
 		}
 	}
 	return latest, nil

@@ -1,6 +1,7 @@
 package pebblestore
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -107,7 +108,7 @@ func TestRoundWaitsForItsRows(t *testing.T) {
 		t.Error("a round wrote blocks of rows that are not on the disk yet")
 	}
 	h.held.Unlock()
-	if err := firstError(<-appended, <-round); err != nil {
+	if err := cmp.Or(<-appended, <-round); err != nil {
 		t.Error(err)
 	}
 	if len(made) == 0 {
@@ -157,7 +158,7 @@ func cutEachStep(t *testing.T, table, unsyncedPercent int) {
 		certain = append(certain, events...)
 	}
 	on.On()
-	if err := firstError(s.checkpoint(), s.Close()); err != nil {
+	if err := cmp.Or(s.checkpoint(), s.Close()); err != nil {
 		t.Fatal(err)
 	}
 	on.Off()
@@ -230,7 +231,7 @@ func TestReadersLookAtHeadsFirst(t *testing.T) {
 			s.heads.frozen = nil // as drop does
 			close(s.heads.ended)
 			s.heads.mu.Unlock()
-			if err := firstError(err, <-found); err != nil {
+			if err := cmp.Or(err, <-found); err != nil {
 				t.Error(err)
 			}
 		})
@@ -333,7 +334,7 @@ func TestPendingDeviceIsWrittenAgain(t *testing.T) {
 	appended := pendingAppend(t, s, h, []andon.Event{event})
 	err = s.checkpointTenant(s.tenants[id])
 	h.held.Unlock()
-	if err := firstError(err, <-appended, s.checkpoint()); err != nil {
+	if err := cmp.Or(err, <-appended, s.checkpoint()); err != nil {
 		t.Fatal(err)
 	}
 	s, _ = crashed(t, s, mem)

@@ -1,6 +1,7 @@
 package pebblestore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,12 +28,12 @@ func (s *Store) Snapshot(
 			"another backup is being taken: wait until it has ended")
 	}
 	defer s.snapshot.Unlock()
-	if err := firstError(ctx.Err(), s.failed(), s.disk.check()); err != nil {
+	if err := cmp.Or(ctx.Err(), s.failed(), s.disk.check()); err != nil {
 		return err
 	}
 	fs := s.options.FS
 	dir := fs.PathJoin(s.disk.dir, snapshotDir)
-	err := firstError(fs.RemoveAll(dir), s.copyTo(dir))
+	err := cmp.Or(fs.RemoveAll(dir), s.copyTo(dir))
 	var files []string
 	if err == nil {
 		files, err = fs.List(dir)
@@ -77,7 +78,7 @@ func endLog(fs vfs.FS, dir string) error {
 	}
 	path := l.paths[number]
 	short := path + ".short"
-	return firstError(vfs.LimitedCopy(fs, path, short, scan.end), fs.Rename(short, path),
+	return cmp.Or(vfs.LimitedCopy(fs, path, short, scan.end), fs.Rename(short, path),
 		syncDirectory(fs, dir))
 }
 

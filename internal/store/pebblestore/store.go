@@ -35,8 +35,8 @@ import (
 // aside (keys.go), which a program of version 1 would not find, and has withdrawals, which it would
 // not heed; nothing of version 1 changes. Version 3 keeps tenants as documents. Version 4 has the
 // feed of changes, in which a program of version 3 would leave gaps. Version 5 keeps the log in
-// rows and blocks. Version 6 packs rows.
-const formatVersion = 6
+// rows and blocks. Version 6 packs rows. Version 7 keeps readings in blocks.
+const formatVersion = 7
 
 // formerLog is the last version whose log is converted.
 const formerLog = 4
@@ -53,6 +53,7 @@ const (
 	fixedFeed       = "feed"         // which changes there are: kept, as JSON
 	fixedArrivals   = "arrivals"     // the rounds whose rows are kept: settled, as JSON
 	fixedConvert    = "convert"      // see convert.go
+	fixedReadings   = "readings"     // the first generation that is not in blocks, 8 bytes
 )
 
 const (
@@ -94,6 +95,7 @@ type Options struct {
 	patience time.Duration // of a write that finds heads full; tests do not depend on the clock
 	table    int           // bytes of a table that a round makes
 	part     int           // bytes of a part of the conversion
+	readings int64         // bytes of rows of readings that make a round worth it
 	opened   *atomic.Bool  // the engine is open
 	blocks   *pebble.Cache
 	damages  *damages
@@ -103,6 +105,7 @@ type Options struct {
 type Store struct {
 	db      *pebble.DB
 	options Options
+	name    string // with the version of the engine
 	release func() // gives the directory back
 	synced  *synced
 	damages *damages
@@ -114,6 +117,7 @@ type Store struct {
 	order    order // one write at a time becomes pending
 	queue    queue // publishing, in the order of the log
 	heads    heads
+	measure  readingRows
 	feed     changesKept
 	arrivals arrivals
 	written  *cuckoo.Written
@@ -156,7 +160,8 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("open store in %s: %w", dir, err)
 	}
 	s := &Store{
-		db: db, options: o, release: release, synced: synced, damages: o.damages,
+		db: db, options: o, name: "pebble " + engineVersion(),
+		release: release, synced: synced, damages: o.damages,
 		disk:    disk{fs: o.FS, dir: dir, reserve: o.Reserve},
 		tenants: map[andon.TenantID]*tenant{},
 		written: cuckoo.NewWritten(writtenRows),
@@ -167,12 +172,13 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Store, error) {
 	s.heads.begin(o.head, o.patience)
 	left := o.FS.RemoveAll(o.FS.PathJoin(dir, snapshotDir))
 	uncached := o.blocks.Reserve(int(o.blocks.MaxSize() - loadCache))
-	err = errors.Join(left, s.removeRound(), s.load(ctx))
+	err = errors.Join(left, s.removeRound(roundPrefix), s.load(ctx))
 	if uncached(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open store in %s: %w", dir, err), s.abandon())
 	}
 	o.keepPrivate(dir)
 	s.checkpoints.start(s)
+	s.measure.start(s)
 	s.reclaim.start(s)
 	return s, nil
 }
@@ -204,6 +210,7 @@ func (o *Options) complete() {
 	}
 	o.damages = cmp.Or(o.damages, newDamages(o.Log))
 	o.head = cmp.Or(o.head, defaultHead)
+	o.readings = cmp.Or(o.readings, checkpointBytes)
 	o.patience = cmp.Or(o.patience, time.Second)
 	o.table = cmp.Or(o.table, defaultTable)
 	o.part = cmp.Or(o.part, defaultPart)
@@ -272,7 +279,7 @@ func (s *Store) load(ctx context.Context) (err error) {
 	if err := s.checkFormat(); err != nil {
 		return err
 	}
-	if err := firstError(s.loadDocuments(), s.moveTenants(), s.loadTenants()); err != nil {
+	if err := cmp.Or(s.loadDocuments(), s.moveTenants(), s.loadTenants()); err != nil {
 		return err
 	}
 	if len(s.tenants) == 0 {
@@ -282,7 +289,7 @@ func (s *Store) load(ctx context.Context) (err error) {
 		}
 	}
 	for _, step := range []func(context.Context) error{
-		s.convertDevices, s.rebuild, s.convertEntries, s.openArrivals, s.openFeed,
+		s.convertDevices, s.rebuild, s.convertEntries, s.openReadings, s.openArrivals, s.openFeed,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -303,9 +310,9 @@ func (s *Store) checkFormat() error {
 		err := b.Set(fixedKey(fixedFormat), version, nil)
 		if value != nil && binary.BigEndian.Uint32(value) <= formerLog {
 			step := append([]byte{convertStates}, make([]byte, 8)...)
-			err = firstError(err, b.Set(fixedKey(fixedConvert), step, nil))
+			err = cmp.Or(err, b.Set(fixedKey(fixedConvert), step, nil))
 		}
-		return firstError(err, b.Commit(pebble.Sync))
+		return cmp.Or(err, b.Commit(pebble.Sync))
 	}
 	if len(value) != 4 {
 		return errDamaged
@@ -338,7 +345,7 @@ func (s *Store) get(k key) ([]byte, error) {
 // Capabilities is of andon.Store.
 func (s *Store) Capabilities() andon.Capabilities {
 	return andon.Capabilities{
-		Name: "pebble " + engineVersion(), Durable: true, Immediate: true,
+		Name: s.name, Durable: true, Immediate: true,
 		AtomicBatch: true, AtomicAssign: true, SortDevices: true, MetricReadings: true,
 		Whole: true, TenantEvents: true,
 		Withdraw: true, Purge: true, Reorder: true, CountNames: true,
@@ -349,13 +356,14 @@ func (s *Store) Capabilities() andon.Capabilities {
 
 // Ready reports whether there is room to write, and whether writes get through.
 func (s *Store) Ready(context.Context) error {
-	return firstError(s.failed(), s.order.ready(), s.disk.check())
+	return cmp.Or(s.failed(), s.order.ready(), s.disk.check())
 }
 
 // Close closes the directory. What is in rows stays there: opening reads it quickly.
 func (s *Store) Close() error {
 	s.reclaim.stop()
 	s.checkpoints.stop()
+	s.measure.stop()
 	return s.abandon()
 }
 

@@ -16,6 +16,14 @@ func TestStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) andon.Store { return open(t, t.TempDir(), nil) })
 }
 
+// TestCapabilitiesTakeNoTime: the version of the engine is not looked up for each request.
+func TestCapabilitiesTakeNoTime(t *testing.T) {
+	s := open(t, "store", vfs.NewMem())
+	if n := testing.AllocsPerRun(10, func() { s.Capabilities() }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
 // TestHistories sends what belongs together at the same time. The race detector makes a history ten
 // times as long, so most of them are those of TestSerialHistories.
 func TestHistories(t *testing.T) { histories(t, storetest.Options{Parallel: true, Rounds: 5}) }

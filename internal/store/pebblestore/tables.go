@@ -19,6 +19,7 @@ import (
 // times. A round that has little goes through the log, because many small tables cost more.
 type tables struct {
 	store *Store
+	name  string // of the files that are being made
 	bytes []byte
 	rows  []putRow
 }
@@ -29,6 +30,8 @@ type putRow struct{ key, value, end int }
 const (
 	defaultTable = 16 << 20       // bytes of one table, about
 	roundPrefix  = "andon.round-" // of tables that are being made
+	entryTables  = roundPrefix + "entries-"
+	readTables   = roundPrefix + "readings-"
 )
 
 func (w *tables) put(k key, value []byte) error {
@@ -69,7 +72,7 @@ func (w *tables) ingest() (err error) {
 			n++
 		}
 		fs := w.store.options.FS
-		path := fs.PathJoin(w.store.disk.dir, fmt.Sprintf("%s%d.sst", roundPrefix, len(paths)))
+		path := fs.PathJoin(w.store.disk.dir, fmt.Sprintf("%s%d.sst", w.name, len(paths)))
 		paths = append(paths, path)
 		err = w.write(path, rest[:n])
 		rest = rest[n:]
@@ -78,7 +81,8 @@ func (w *tables) ingest() (err error) {
 		err = w.store.db.Ingest(context.Background(), paths)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("write tables of a round: %w", err), w.store.removeRound())
+		err = fmt.Errorf("write tables of a round: %w", err)
+		return errors.Join(err, w.store.removeRound(w.name))
 	}
 	w.bytes, w.rows = w.bytes[:0], w.rows[:0]
 	return nil
@@ -102,12 +106,13 @@ func (w *tables) write(path string, rows []putRow) error {
 	return table.Close()
 }
 
-// removeRound removes what a round that was broken off has left in the directory.
-func (s *Store) removeRound() error {
+// removeRound removes what a round that was broken off has left in the directory: files whose names
+// have a prefix.
+func (s *Store) removeRound(prefix string) error {
 	fs := s.options.FS
 	names, err := fs.List(s.disk.dir)
 	for _, name := range names {
-		if strings.HasPrefix(name, roundPrefix) {
+		if strings.HasPrefix(name, prefix) {
 			err = errors.Join(err, fs.Remove(fs.PathJoin(s.disk.dir, name)))
 		}
 	}

@@ -204,7 +204,7 @@ func (s *Store) writeTenant(t *tenant, is andon.Tenant) (andon.Tenant, error) {
 			return err
 		}
 		change := append([]byte{byte(andon.OfTenant)}, encodeDocument(&document)...)
-		return firstError(
+		return cmp.Or(
 			b.Set(rowKey(s.order.next), appendRow(nil, t.number, 0, &eventlog.Names{}), nil),
 			b.Set(changeKey(t.number, s.order.next), change, nil),
 		)
@@ -232,6 +232,8 @@ func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 	}
 	s.checkpoints.running.Lock() // a round would write blocks of it
 	defer s.checkpoints.running.Unlock()
+	s.measure.running.Lock()
+	defer s.measure.running.Unlock()
 	var t *tenant
 	err := s.ordered(ctx, func() (err error) {
 		t, err = s.deleteTenant(ctx, id)
@@ -270,7 +272,7 @@ func (s *Store) deleteTenant(ctx context.Context, id andon.TenantID) (*tenant, e
 	s.mu.Lock()
 	delete(s.tenants, id)
 	s.mu.Unlock()
-	for _, table := range []byte{tableBlock, tableReading} {
+	for _, table := range []byte{tableBlock, tableMeasured} {
 		k := newKey(table, t.number)
 		s.reclaim.want(span{k, k.end()})
 	}
@@ -292,7 +294,7 @@ func (s *Store) moveTenants() error {
 			return err
 		}
 		document, err := tenants.Encode(&former, tenants.Own{Place: number})
-		if err = firstError(err, s.putDocument(b, everywhere, &document),
+		if err = cmp.Or(err, s.putDocument(b, everywhere, &document),
 			b.Delete(key{tableTenant}.text(id), nil)); err != nil {
 			return err
 		}
@@ -351,13 +353,4 @@ func (s *Store) Had(
 		return false, false, err
 	}
 	return len(t.seen()) > 0, t.hadReadings.Load(), nil
-}
-
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

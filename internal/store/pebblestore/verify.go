@@ -1,6 +1,7 @@
 package pebblestore
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -65,7 +66,7 @@ const passes = 3
 func (v *verification) progress(part int64) { v.show(v.done+part, passes*v.bytes) }
 
 func (v *verification) all(desc *pebble.DBDesc) error {
-	if err := firstError(v.manifest(desc), v.logs(desc)); err != nil {
+	if err := cmp.Or(v.manifest(desc), v.logs(desc)); err != nil {
 		return err
 	}
 	db, err := v.open()
@@ -234,7 +235,7 @@ func (v *verification) load(db *pebble.DB) (err error) {
 			"converts an older one", formatVersion)
 	}
 	if converting, err := s.fixed(fixedConvert); err != nil || converting != nil {
-		return firstError(err, andon.Errorf(andon.Conflict, "the store is being converted from an "+
+		return cmp.Or[error](err, andon.Errorf(andon.Conflict, "the store is being converted from an "+
 			"older format: start andon serve, which goes on with that"))
 	}
 	if err := s.loadTenants(); err != nil {
@@ -247,7 +248,7 @@ func (v *verification) load(db *pebble.DB) (err error) {
 	if err == nil && len(first) == 8 {
 		v.marker = binary.BigEndian.Uint64(first)
 	}
-	err = firstError(err, s.rebuild(v.ctx))
+	err = cmp.Or(err, s.rebuild(v.ctx))
 	v.whole = err == nil
 	return err
 }

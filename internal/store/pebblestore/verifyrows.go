@@ -2,6 +2,7 @@ package pebblestore
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/eventlog"
+	"github.com/andonhq/andon/internal/readingblock"
 )
 
 // verifiedTable says how the rows of a table are checked.
@@ -39,14 +41,15 @@ func verified() []verifiedTable {
 		{tableChange, "changes", ofTenant(verifyChange)},
 		{tableDay, "days of devices", ofTenant(verifyDay)},
 		{tableDocument, "records", verifyDocument},
+		{tableReading, "readings", ofTenant(verifyReading)},
 		{tableMetric, "metrics of devices", device(text)},
 		{tableStateSeen, "states with entries", ofTenant(verifyState)},
 		{tablePosting, "postings", ofTenant(verifyPosting)},
 		{tableReadingDay, "days with readings", device(bytesLeft(4))},
-		{tableReading, "readings", ofTenant(verifyReading)},
 		{tableRow, "rows of requests", verifyRow},
 		{tableSupervisor, "entries of supervisors", ofTenant(verifySupervisor)},
 		{tableDue, "records that are due", verifyDue},
+		{tableMeasured, "blocks of readings", ofTenant(verifyMeasured)},
 		{tableWithdrawal, "withdrawals", ofTenant(verifyWithdrawal)},
 		{tableAside, "escalations set aside", ofTenant(verifyAside)},
 		{tableEscalation, "escalations", ofTenant(verifyEscalation)},
@@ -113,7 +116,7 @@ func verifyBlock(v *verification, t *tenant, k, value []byte) error {
 			oldest, at.oldest, day)
 	}
 	if there, err := v.has(newKey(tableDay, t.number).number(number).inverted(day)); !there {
-		return firstError(err, fmt.Errorf("nothing says that device %s has entries on the day of "+
+		return cmp.Or(err, fmt.Errorf("nothing says that device %s has entries on the day of "+
 			"%s: they are not found", v.name(t, number), at.oldest))
 	}
 	if v.whole && t.fleet.At(number) == nil {
@@ -179,7 +182,7 @@ func (v *verification) entries(t *tenant, number uint32, entries []eventlog.Entr
 		}
 		found, err := v.posted(v.store, t, e.Operator, e.Time, number)
 		if err != nil || !found {
-			return firstError(err, fmt.Errorf("no posting says that %s has an entry of device %s "+
+			return cmp.Or(err, fmt.Errorf("no posting says that %s has an entry of device %s "+
 				"in the hour of %s: that list lacks it", e.Operator, v.name(t, number), e.Time))
 		}
 	}
@@ -238,7 +241,7 @@ func verifyPosting(_ *verification, _ *tenant, k, value []byte) error {
 	const behind = 4 + sequenceBytes + 2
 	_, rest, ok := takeText(k)
 	numbers, err := readPosting(nil, value)
-	return firstError(wellFormed(ok && len(rest) == behind && len(numbers) > 0), err)
+	return cmp.Or(wellFormed(ok && len(rest) == behind && len(numbers) > 0), err)
 }
 
 func verifyCheckpoint(_ *verification, _ *tenant, k, value []byte) error {
@@ -251,7 +254,7 @@ func verifyCheckpoint(_ *verification, _ *tenant, k, value []byte) error {
 
 func verifyChange(_ *verification, t *tenant, k, value []byte) error {
 	_, err := readChanges(t.record.Load().ID, value)
-	return firstError(wellFormed(len(k) == 8), err)
+	return cmp.Or(wellFormed(len(k) == 8), err)
 }
 
 func verifyDocument(_ *verification, k, value []byte) error {
@@ -259,7 +262,7 @@ func verifyDocument(_ *verification, k, value []byte) error {
 	_, rest, kind := takeText(rest)
 	id, rest, named := takeText(rest)
 	r := andon.Record{ID: id}
-	return firstError(wellFormed(ok && kind && named && len(rest) == 0), decodeDocument(&r, value))
+	return cmp.Or(wellFormed(ok && kind && named && len(rest) == 0), decodeDocument(&r, value))
 }
 
 func verifyDue(_ *verification, k, value []byte) error {
@@ -269,33 +272,69 @@ func verifyDue(_ *verification, k, value []byte) error {
 
 func verifyState(_ *verification, _ *tenant, k, _ []byte) error {
 	state, rest, ok := takeText(k)
-	return firstError(wellFormed(ok && len(rest) == 0), andon.State(state).Validate())
+	return cmp.Or(wellFormed(ok && len(rest) == 0), andon.State(state).Validate())
 }
 
 // verifyReading checks that a reading is found, by its device's day and by its metrics.
 func verifyReading(v *verification, t *tenant, k, value []byte) error {
-	day, rest, ok := takeNumber(k)
-	device, rest, named := takeText(rest)
-	at, rest, timed := takeInvertedTime(rest)
-	if !ok || !named || !timed || len(rest) > 0 || at.Day() != day {
+	row, ok := splitReading(k)
+	if !ok {
 		return errors.New("its key is not of its form")
 	}
 	metrics, _, err := readReading(value)
 	if err != nil {
-		return fmt.Errorf("the reading of device %s at %s can't be decoded", device, at)
+		return fmt.Errorf("the reading of device %s at %s can't be decoded", row.device, row.at)
 	}
+	return v.measured(t, row.day, string(row.device), metrics)
+}
+
+// measured checks that what leads to readings is there.
+func (v *verification) measured(
+	t *tenant, day uint32, device string, metrics andon.Metrics,
+) error {
 	if there, err := v.has(newKey(tableReadingDay, t.number).text(device).inverted(day)); !there {
-		return firstError(err, fmt.Errorf("nothing says that device %s has readings on the day of "+
-			"%s: they are not found", device, at))
+		return cmp.Or(err, fmt.Errorf("nothing says that device %s has readings on the day of "+
+			"%s: they are not found", device, andon.DayStart(day)))
 	}
 	for _, m := range metrics {
 		k := newKey(tableMetric, t.number).text(string(m.Name)).text(device)
 		if there, err := v.has(k); !there {
-			return firstError(err, fmt.Errorf("nothing says that device %s has the metric %s: "+
+			return cmp.Or(err, fmt.Errorf("nothing says that device %s has the metric %s: "+
 				"that list lacks it", device, m.Name))
 		}
 	}
 	return nil
+}
+
+// verifyMeasured checks that a block has the readings that its key says, and that all that leads to
+// them is there.
+func verifyMeasured(v *verification, t *tenant, k, value []byte) error {
+	day, rest, ok := takeNumber(k)
+	device, rest, named := takeText(rest)
+	at, whole := splitBlock(rest, day)
+	if !ok || !named || !whole {
+		return errors.New("its key is not of its form")
+	}
+	var d readingblock.Decoder
+	readings, err := d.Readings(value, at.newest, readingblock.Wanted{})
+	if err != nil {
+		return fmt.Errorf("it can't be decoded: up to all readings of device %s from %s to %s are "+
+			"lost", device, at.oldest, at.newest)
+	}
+	v.rows["readings in blocks"] += int64(len(readings))
+	var all andon.Metrics
+	for i := range readings {
+		for _, m := range readings[i].Metrics {
+			if _, known := all.Get(m.Name); !known {
+				all = all.Join(andon.Metrics{m})
+			}
+		}
+	}
+	if oldest := readings[len(readings)-1].Time; oldest != at.oldest || at.newest.Day() != day {
+		return fmt.Errorf("its readings of device %s are not those from %s to %s that its key says",
+			device, at.oldest, at.newest)
+	}
+	return v.measured(t, day, device, all)
 }
 
 // verifyRow reads a row as opening does.
@@ -342,7 +381,7 @@ func verifyWithdrawal(_ *verification, _ *tenant, k, value []byte) error {
 	_, rest, timed := takeTime(rest)
 	_, rest, named := takeText(rest)
 	var w andon.Withdrawal
-	return firstError(wellFormed(ok && timed && named && len(rest) == 0),
+	return cmp.Or(wellFormed(ok && timed && named && len(rest) == 0),
 		readWithdrawal(&w, value))
 }
 
@@ -372,7 +411,7 @@ func verifyEscalation(v *verification, t *tenant, k, value []byte) error {
 	}
 	entry := andon.EventKey{Time: e.Time, State: e.State, Device: e.Device}
 	if there, err := v.has(supervisorKey(t.number, e.To, entry)); !there {
-		return firstError(err, fmt.Errorf("nothing says that %s was handed the entry of device %s "+
+		return cmp.Or(err, fmt.Errorf("nothing says that %s was handed the entry of device %s "+
 			"at %s: that list lacks it", e.To, device, e.Time))
 	}
 	return nil

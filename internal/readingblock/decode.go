@@ -1,0 +1,274 @@
+package readingblock
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/andonhq/andon"
+)
+
+// Count returns how many readings a block has.
+func Count(block []byte) (int, error) {
+	r := reader{rest: block}
+	n := r.number(MaxBlock)
+	if r.bad || n == 0 {
+		return 0, ErrDamaged
+	}
+	return n, nil
+}
+
+// Wanted is what is wanted of a block.
+type Wanted struct {
+	Span    andon.Span
+	Metrics []andon.MetricName // none: all
+	Most    int                // readings, the newest in the span; 0: all
+}
+
+// Decoder decodes blocks, in room that it uses again.
+type Decoder struct {
+	reader
+	numbers  []int64
+	of       []int64
+	values   []float64
+	names    []andon.MetricName
+	readings []andon.Reading
+	texts    []andon.JSON
+	columns  []column
+}
+
+// column is a metric that is wanted, behind the count of its values.
+type column struct {
+	name   andon.MetricName
+	values int
+	reader
+}
+
+// Readings decodes what is wanted of a block whose newest reading is of a time, newest first: all
+// readings in the span, also those that have none of the metrics. The list is valid until the next
+// block, what is in it for good.
+func (d *Decoder) Readings(
+	block []byte, newest andon.Time, want Wanted,
+) ([]andon.Reading, error) {
+	d.reader = reader{rest: block}
+	n := d.number(MaxBlock)
+	unit := d.byte()
+	if d.bad || n == 0 || int(unit) >= len(units) {
+		return nil, ErrDamaged
+	}
+	first, behind := d.times(n, newest, units[unit], want)
+	d.readTexts(n, first, behind)
+	d.find(want.Metrics)
+	if d.bad || len(d.rest) > 0 {
+		return nil, ErrDamaged
+	}
+	d.room(behind - first)
+	for i := range d.columns {
+		d.fill(&d.columns[i], n, first, behind)
+	}
+	if d.bad {
+		return nil, ErrDamaged
+	}
+	return d.readings, nil
+}
+
+// times makes d.readings those that are wanted, the first up to the one before behind.
+func (d *Decoder) times(
+	n int, newest, unit andon.Time, want Wanted,
+) (first, behind int) {
+	column := d.sized()
+	d.numbers = slices.Grow(d.numbers[:0], n)[:n]
+	column.integers(d.numbers, n)
+	d.bad = d.bad || column.bad
+	d.readings = d.readings[:0]
+	first = n
+	for i, ago := range d.numbers {
+		at := newest - andon.Time(ago)*unit
+		if i == 0 && ago != 0 || i > 0 && ago <= d.numbers[i-1] || at < 0 {
+			d.bad = true // they go from new to old
+			return 0, 0
+		}
+		if !want.Span.Holds(at) {
+			continue
+		}
+		if len(d.readings) == 0 {
+			first = i
+		}
+		d.readings = append(d.readings, andon.Reading{Time: at})
+		if len(d.readings) == want.Most {
+			break
+		}
+	}
+	return first, first + len(d.readings)
+}
+
+// readTexts gives each reading its metadata.
+func (d *Decoder) readTexts(n, first, behind int) {
+	d.texts = append(d.texts[:0], "")
+	all := 0
+	for k := d.number(n); k > 0 && !d.bad; k-- {
+		last := d.texts[len(d.texts)-1]
+		shared := d.number(len(last))
+		text := last[:shared] + andon.JSON(d.text())
+		if all += len(text); all > maxTexts {
+			d.bad = true // so that damage takes no more memory than metadata do
+		}
+		d.texts = append(d.texts, text)
+	}
+	if d.bad || len(d.texts) == 1 {
+		return
+	}
+	column := d.sized()
+	column.integers(d.numbers[:behind], n)
+	d.bad = d.bad || column.bad
+	for i := first; i < behind && !d.bad; i++ {
+		which := d.numbers[i]
+		if which < 0 || which >= int64(len(d.texts)) {
+			d.bad = true
+			return
+		}
+		d.readings[i-first].Metadata = d.texts[which]
+	}
+}
+
+// find finds the columns of the metrics that are wanted.
+func (d *Decoder) find(wanted []andon.MetricName) {
+	d.columns = d.columns[:0]
+	for i := range d.number(len(d.rest)) { // each takes more than a byte
+		name := d.name(i)
+		c := column{name: name, reader: d.sized()}
+		if d.bad {
+			return
+		}
+		if len(wanted) == 0 || slices.Contains(wanted, name) {
+			c.values = c.number(MaxBlock)
+			d.bad = d.bad || c.bad
+			d.columns = append(d.columns, c)
+		}
+	}
+}
+
+// name reads the name of a metric. Blocks have the same names, so nearly always the string is
+// there.
+func (d *Decoder) name(i int) andon.MetricName {
+	text := d.text()
+	if i < len(d.names) && string(text) == string(d.names[i]) {
+		return d.names[i]
+	}
+	name := andon.MetricName(text)
+	if i == len(d.names) {
+		d.names = append(d.names, name)
+	} else if i < len(d.names) {
+		d.names[i] = name
+	}
+	return name
+}
+
+// room gives each of the readings room for its metrics.
+func (d *Decoder) room(readings int) {
+	all := 0
+	for i := range d.columns {
+		all += d.columns[i].values
+	}
+	if d.bad = d.bad || all > maxSamples; d.bad {
+		return
+	}
+	const few = 64
+	if len(d.columns)*readings > 2*all+few {
+		return // most have not all metrics: each makes the room that it needs
+	}
+	metrics := make(andon.Metrics, len(d.columns)*readings)
+	for i := range d.readings {
+		from := i * len(d.columns)
+		d.readings[i].Metrics = metrics[from : from : from+len(d.columns)]
+	}
+}
+
+// fill gives each of the readings its value of a metric.
+func (d *Decoder) fill(c *column, n, first, behind int) {
+	d.of = d.of[:0]
+	if c.values < n {
+		positions := c.sized()
+		d.of = slices.Grow(d.of, c.values)[:c.values]
+		positions.integers(d.of, c.values)
+		c.bad = c.bad || positions.bad
+	} else {
+		for i := range n {
+			d.of = append(d.of, int64(i))
+		}
+	}
+	upTo := 0
+	for upTo < len(d.of) && d.of[upTo] < int64(behind) {
+		if d.of[upTo] < 0 || upTo > 0 && d.of[upTo] <= d.of[upTo-1] {
+			c.bad = true
+			break
+		}
+		upTo++
+	}
+	d.values = slices.Grow(d.values[:0], upTo)[:upTo]
+	d.numbers = slices.Grow(d.numbers[:0], upTo)[:upTo]
+	c.reader.values(d.values, c.values, d.numbers)
+	if d.bad = d.bad || c.bad || c.values > n; d.bad {
+		return
+	}
+	for i, value := range d.values {
+		if at := int(d.of[i]) - first; at >= 0 {
+			r := &d.readings[at]
+			r.Metrics = append(r.Metrics, andon.Metric{Name: c.name, Value: value})
+		}
+	}
+}
+
+// reader takes bytes apart. Behind the first part that is not of its form it is bad, and reads
+// zeros: so each decoder looks at bad once, at its end, and can't read beyond what there is.
+type reader struct {
+	rest []byte
+	bad  bool
+}
+
+func (r *reader) count() uint64 {
+	n, size := binary.Uvarint(r.rest)
+	if size <= 0 {
+		r.rest, r.bad = nil, true
+		return 0
+	}
+	r.rest = r.rest[size:]
+	return n
+}
+
+func (r *reader) signed() int64 { return unzigzag(r.count()) }
+
+// number reads a count that may be at most most.
+func (r *reader) number(most int) int {
+	n := r.count()
+	if n > uint64(most) {
+		r.rest, r.bad = nil, true
+		return 0
+	}
+	return int(n)
+}
+
+func (r *reader) byte() (c byte) {
+	if len(r.rest) == 0 {
+		r.bad = true
+		return 0
+	}
+	c, r.rest = r.rest[0], r.rest[1:]
+	return c
+}
+
+func (r *reader) text() []byte {
+	n := r.count()
+	if n > uint64(len(r.rest)) {
+		r.rest, r.bad = nil, true
+		return nil
+	}
+	b := r.rest[:n:n]
+	r.rest = r.rest[n:]
+	return b
+}
+
+// sized returns a reader of a part that says its length.
+func (r *reader) sized() reader {
+	b := r.text()
+	return reader{rest: b, bad: r.bad}
+}

@@ -1,0 +1,238 @@
+package pebblestore
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/readingblock"
+)
+
+// A device that sends little in the time of a round gets a small block in each. Blocks of one
+// device and day are merged where there are mergeAt of about one size, so a reading is written
+// again once for each time that its block has grown mergeAt fold: three times at most.
+//
+// A later delivery stands above an earlier one, by the sequences of their blocks. So only blocks
+// are merged between whose sequences there is no other of the device and day, and all of one
+// sequence together. The new block has the highest sequence of them.
+const (
+	mergeAt    = 8
+	mergeTiers = 3  // of sizes: MaxBlock is mergeAt to the power of it
+	mergeMost  = 64 // blocks at once, so that no merge takes much memory
+)
+
+// merging merges blocks of one tenant and day.
+type merging struct {
+	readingRound
+	batch   *pebble.Batch
+	blocks  *iterator
+	decoder readingblock.Decoder
+}
+
+// mergeReadings merges the blocks of the days that got some since it was last called. The caller
+// holds readingRows.running.
+func (s *Store) mergeReadings(ctx context.Context) error {
+	for of := range s.measure.loose {
+		if err := s.mergeDay(ctx, of); err != nil {
+			return fmt.Errorf("merge blocks of readings: %w", err)
+		}
+		delete(s.measure.loose, of)
+	}
+	return nil
+}
+
+func (s *Store) mergeDay(ctx context.Context, of tenantDay) error {
+	prefix := newKey(tableMeasured, of.tenant).number(of.day)
+	it, err := newIterator(ctx, s.db, prefix, prefix.end())
+	if err != nil {
+		return err
+	}
+	defer it.close()
+	m := merging{batch: s.db.NewBatch()}
+	m.readingRound = readingRound{
+		store: s, key: newKey(0, 0), of: readingDay{tenant: of.tenant, day: of.day},
+		put: func(k key, value []byte) error { return m.batch.Set(k, value, nil) },
+	}
+	defer func() { _ = m.batch.Close() }()
+	if m.blocks, err = newIterator(ctx, s.db, prefix, prefix.end()); err != nil {
+		return err
+	}
+	defer m.blocks.close()
+	for ok := it.First(); ok; {
+		device, _, found := takeText(it.Key()[len(prefix):])
+		if !found {
+			return errDamaged
+		}
+		m.of.device = andon.DeviceID(device)
+		var all []sequenced
+		if all, ok, err = blocksOf(it, of, m.of.device); err != nil {
+			return err
+		}
+		if err := m.merge(toMerge(all)); err != nil {
+			return err
+		}
+	}
+	if err := it.Error(); err != nil {
+		return err
+	}
+	return m.batch.Commit(pebble.NoSync)
+}
+
+// sequenced is the blocks of one device, day and sequence.
+type sequenced struct {
+	sequence       uint64
+	blocks         []spanned
+	newest, oldest andon.Time
+	largest        int // readings of its largest block
+}
+
+// tier says of about which size the blocks are.
+func (s *sequenced) tier() (tier int) {
+	for most := mergeAt; s.largest >= most && tier < mergeTiers; most *= mergeAt {
+		tier++
+	}
+	return tier
+}
+
+// blocksOf returns the blocks of a device and day, which the iterator is at, by their sequence.
+func blocksOf(
+	it *iterator, of tenantDay, device andon.DeviceID,
+) (all []sequenced, more bool, err error) {
+	prefix := newKey(tableMeasured, of.tenant).number(of.day).text(string(device))
+	at := map[uint64]int{}
+	for more = true; more && bytes.HasPrefix(it.Key(), prefix); more = it.Next() {
+		b, ok := splitBlock(it.Key()[len(prefix):], of.day)
+		value, err := it.ValueAndErr()
+		if err != nil {
+			return nil, false, err
+		}
+		n, err := readingblock.Count(value)
+		if err != nil || !ok {
+			return nil, false, errDamaged
+		}
+		i, known := at[b.sequence]
+		if !known {
+			i = len(all)
+			at[b.sequence] = i
+			all = append(all, sequenced{sequence: b.sequence, newest: b.newest, oldest: b.oldest})
+		}
+		s := &all[i]
+		s.blocks = append(s.blocks, b)
+		s.newest, s.oldest = max(s.newest, b.newest), min(s.oldest, b.oldest)
+		s.largest = max(s.largest, n)
+	}
+	slices.SortFunc(all, func(a, b sequenced) int { return cmp.Compare(a.sequence, b.sequence) })
+	return all, more, it.Error()
+}
+
+// toMerge returns which of the blocks of a device and day are to be merged, which stand by their
+// sequence: mergeAt of one size, with the smaller ones between them, or mergeAt that overlap, as
+// they do where readings were sent again.
+func toMerge(all []sequenced) []sequenced {
+	for tier := range mergeTiers {
+		for from := 0; from < len(all); {
+			n, like := 0, 0
+			for ; from+n < len(all) && all[from+n].tier() <= tier; n++ {
+				if all[from+n].tier() == tier {
+					like++
+				}
+			}
+			if like >= mergeAt {
+				return few(all[from : from+n])
+			}
+			from += n + 1
+		}
+	}
+	return few(overlapping(all))
+}
+
+// overlapping returns the blocks from the first that overlaps another to the last, if they are
+// enough.
+func overlapping(all []sequenced) []sequenced {
+	first, last, overlaps := len(all), 0, 0
+	for i := range all {
+		over := func(b sequenced) bool {
+			return b.sequence != all[i].sequence &&
+				b.oldest <= all[i].newest && b.newest >= all[i].oldest
+		}
+		if len(all) >= mergeAt && slices.ContainsFunc(all, over) {
+			first, last, overlaps = min(first, i), i, overlaps+1
+		}
+	}
+	if overlaps < mergeAt {
+		return nil
+	}
+	return all[first : last+1]
+}
+
+// few returns the first of blocks that are not too many to be merged at once, none where that would
+// be a single sequence.
+func few(all []sequenced) []sequenced {
+	n, blocks := 0, 0
+	for ; n < len(all); n++ {
+		if blocks += len(all[n].blocks); blocks > mergeMost {
+			break
+		}
+	}
+	if n < 2 {
+		return nil
+	}
+	return all[:n]
+}
+
+// merge writes blocks of a device and day as one, or as few as they fit into.
+func (m *merging) merge(all []sequenced) error {
+	if len(all) == 0 {
+		return nil
+	}
+	page := dayPage{query: &andon.ReadingQuery{Order: andon.Desc}}
+	for i := range all {
+		m.of.sequence = all[i].sequence
+		for _, b := range all[i].blocks {
+			if err := m.read(&page, b); err != nil {
+				return err
+			}
+		}
+	}
+	page.sort()
+	for rest := joinParts(page.parts, page.wanted); len(rest) > 0; {
+		n, err := m.block(rest)
+		if err != nil {
+			return err
+		}
+		rest = rest[n:]
+	}
+	const part = 1 << 20
+	if m.batch.Len() < part {
+		return nil
+	}
+	err := m.batch.Commit(pebble.NoSync)
+	_ = m.batch.Close()
+	m.batch = m.store.db.NewBatch()
+	return err
+}
+
+// read reads a block, and deletes it.
+func (m *merging) read(page *dayPage, b spanned) error {
+	m.key = m.key.begin(tableMeasured, m.of.tenant).measured(m.of.day, m.of.device, b)
+	if !m.blocks.SeekGE(m.key) || !bytes.Equal(m.blocks.Key(), m.key) {
+		return cmp.Or[error](m.blocks.Error(), errDamaged)
+	}
+	value, err := m.blocks.ValueAndErr()
+	if err != nil {
+		return err
+	}
+	readings, err := m.decoder.Readings(value, b.newest, readingblock.Wanted{})
+	if err != nil {
+		return errDamaged
+	}
+	for i := range readings {
+		page.take(readings[i], b.sequence)
+	}
+	return m.batch.Delete(m.key, nil)
+}

@@ -1,0 +1,293 @@
+package pebblestore
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/readingblock"
+	"github.com/andonhq/andon/internal/rwlock"
+)
+
+// A reading is first a row of its own, in the generation of now. When there are many, a round
+// begins the next generation, writes the readings of the former ones as blocks of one device and
+// day, and deletes those rows. docs/design/pebblestore.md says why no head is needed.
+
+type readingRows struct {
+	// turn is held for reading while rows are written, and alone while the next generation begins:
+	// behind that all rows of the former one are on the disk.
+	turn       rwlock.Lock
+	generation atomic.Uint64 // of the rows that are written now
+	settled    atomic.Uint64 // the rows of the generations before it are in blocks
+	grown      atomic.Int64  // bytes of rows since the last round
+	wanted     chan struct{}
+	ended      sync.WaitGroup
+	// running is held by a round, and by who must not come between, as in checkpoints.
+	running sync.Mutex
+	loose   map[tenantDay]bool // days with blocks that were not looked at for merging
+	rounds  int
+}
+
+type tenantDay struct {
+	tenant uint32
+	day    uint32
+}
+
+func (m *readingRows) start(s *Store) {
+	m.wanted = make(chan struct{}, 1)
+	m.ended.Go(func() {
+		for range m.wanted {
+			if err := s.settleReadings(); err != nil {
+				s.options.Log.Error("readings were not settled in blocks; they stay in rows",
+					"error", err)
+			}
+		}
+	})
+	if m.grown.Load() >= s.options.readings || m.settled.Load()+1 < m.generation.Load() {
+		m.want() // with each generation a reader has more to look at
+	}
+}
+
+func (m *readingRows) stop() {
+	close(m.wanted)
+	m.ended.Wait()
+}
+
+// grow counts rows that were written, and asks for a round when there are enough.
+func (m *readingRows) grow(s *Store, bytes int) {
+	if m.grown.Add(int64(bytes)) >= s.options.readings {
+		m.want()
+	}
+}
+
+func (m *readingRows) want() {
+	select {
+	case m.wanted <- struct{}{}:
+	default: // one is wanted already
+	}
+}
+
+// kept returns the generations that may have rows.
+func (m *readingRows) kept() iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		last := m.generation.Load()
+		for g := m.settled.Load(); g <= last && yield(g); g++ {
+		}
+	}
+}
+
+// openReadings finds the generations. The next one begins: a round may have been at the last.
+func (s *Store) openReadings(ctx context.Context) error {
+	m := &s.measure
+	m.loose = map[tenantDay]bool{}
+	first, err := s.fixed(fixedReadings)
+	if err != nil {
+		return err
+	}
+	m.settled.Store(1)
+	if len(first) == 8 {
+		m.settled.Store(binary.BigEndian.Uint64(first))
+	}
+	last := m.settled.Load() - 1
+	for _, t := range s.tenants {
+		k := newKey(tableReading, t.number)
+		it, err := newIterator(ctx, s.db, k, k.end())
+		if err != nil {
+			return err
+		}
+		if it.Last() {
+			row, ok := splitReading(it.Key()[len(k):])
+			if last = max(last, row.generation); !ok {
+				err = errDamaged
+			}
+		}
+		err = cmp.Or(err, it.Error())
+		it.close()
+		if err != nil {
+			return err
+		}
+	}
+	m.generation.Store(last + 1)
+	bytes, err := s.db.EstimateDiskUsage(key{tableReading}, key{tableReading}.end())
+	if err != nil {
+		return fmt.Errorf("read store: %w", readError(err))
+	}
+	m.grown.Store(int64(bytes))
+	return s.convertReadings(ctx)
+}
+
+// settleReadings is a round: all readings that are in rows now come into blocks. A round that fails
+// is done again with the same generations.
+func (s *Store) settleReadings() error {
+	m := &s.measure
+	m.running.Lock()
+	defer m.running.Unlock()
+	err := m.freeze()
+	if err != nil {
+		return err
+	}
+	grown, tenants := m.grown.Load(), s.everyTenant()
+	out := tables{store: s, name: readTables}
+	x := readingRound{store: s, put: out.put, key: newKey(0, 0)}
+	for _, t := range tenants {
+		if err := x.tenant(t); err != nil {
+			return err
+		}
+	}
+	if err := out.end(); err != nil {
+		return err
+	}
+	if err := x.mark(tenants); err != nil {
+		return err
+	}
+	m.grown.Add(-grown)
+	m.rounds++
+	const rounds = 8 // between merges
+	if m.rounds%rounds == 0 {
+		err = s.mergeReadings(context.Background())
+	}
+	return cmp.Or(err, s.forgetRows(grown))
+}
+
+// freeze begins the next generation, unless a former one is not settled yet.
+func (m *readingRows) freeze() error {
+	if m.settled.Load() < m.generation.Load() {
+		return nil
+	}
+	if err := m.turn.Lock(context.Background()); err != nil {
+		return err
+	}
+	defer m.turn.Unlock()
+	m.generation.Add(1)
+	return nil
+}
+
+// readingRound writes the rows of the generations that are no longer written as blocks.
+type readingRound struct {
+	store    *Store
+	put      func(k key, value []byte) error
+	blocks   readingblock.Encoder
+	of       readingDay
+	readings []andon.Reading // of it, newest first
+	key      key
+	value    []byte
+}
+
+// readingDay is where a block stands.
+type readingDay struct {
+	tenant   uint32
+	sequence uint64 // the generation
+	day      uint32
+	device   andon.DeviceID
+}
+
+func (x *readingRound) span(t *tenant) (from, behind key) {
+	m := &x.store.measure
+	return newKey(tableReading, t.number).short(m.settled.Load(), sequenceBytes),
+		newKey(tableReading, t.number).short(m.generation.Load(), sequenceBytes)
+}
+
+func (x *readingRound) tenant(t *tenant) error {
+	from, behind := x.span(t)
+	it, err := newIterator(context.Background(), x.store.db, from, behind)
+	if err != nil {
+		return err
+	}
+	defer it.close()
+	x.of = readingDay{}
+	for ok := it.First(); ok; ok = it.Next() {
+		row, whole := splitReading(it.Key()[1+4:])
+		if !whole {
+			return errDamaged
+		}
+		if row.generation != x.of.sequence || row.day != x.of.day ||
+			string(row.device) != string(x.of.device) {
+			if err := x.flush(); err != nil {
+				return err
+			}
+			x.of = readingDay{t.number, row.generation, row.day, andon.DeviceID(row.device)}
+		}
+		value, err := it.ValueAndErr()
+		if err != nil {
+			return fmt.Errorf("read reading: %w", err)
+		}
+		if err := x.add(row.at, value); err != nil {
+			return err
+		}
+	}
+	if err := it.Error(); err != nil {
+		return err // these are not all
+	}
+	return x.flush()
+}
+
+// add adds a reading, and writes the first block where there is enough for one.
+func (x *readingRound) add(at andon.Time, value []byte) error {
+	metrics, metadata, err := readReading(value)
+	if err != nil {
+		return err
+	}
+	x.readings = append(x.readings,
+		andon.Reading{Time: at, Metrics: metrics, Metadata: metadata})
+	if len(x.readings) <= readingblock.MaxBlock {
+		return nil
+	}
+	n, err := x.block(x.readings)
+	x.readings = append(x.readings[:0], x.readings[n:]...)
+	return err
+}
+
+// flush writes what is left of a device and day.
+func (x *readingRound) flush() error {
+	if len(x.readings) > 0 {
+		x.store.measure.loose[tenantDay{x.of.tenant, x.of.day}] = true
+	}
+	for rest := x.readings; len(rest) > 0; {
+		n, err := x.block(rest)
+		if err != nil {
+			return err
+		}
+		rest = rest[n:]
+	}
+	clear(x.readings)
+	x.readings = x.readings[:0]
+	return nil
+}
+
+// block writes the first of readings as a block.
+func (x *readingRound) block(readings []andon.Reading) (n int, err error) {
+	n = readingblock.BlockOf(readings)
+	x.value = x.blocks.Append(x.value[:0], readings[:n])
+	x.key = x.key.begin(tableMeasured, x.of.tenant).measured(x.of.day, x.of.device, spanned{
+		newest: readings[0].Time, oldest: readings[n-1].Time, sequence: x.of.sequence,
+	})
+	return n, x.put(x.key, x.value)
+}
+
+// mark ends a round: the rows are in blocks. The log is written in order, so what went into it
+// before is on the disk as well.
+func (x *readingRound) mark(tenants []*tenant) error {
+	m, batch := &x.store.measure, x.store.db.NewBatch()
+	defer batch.Close()
+	behind := m.generation.Load()
+	err := batch.Set(fixedKey(fixedReadings), binary.BigEndian.AppendUint64(nil, behind), nil)
+	for _, t := range tenants {
+		from, to := x.span(t)
+		err = cmp.Or(err, batch.DeleteRange(from, to, nil))
+	}
+	if err == nil {
+		err = batch.Commit(pebble.Sync)
+	}
+	if err != nil {
+		return fmt.Errorf("write the end of a round: %w", err)
+	}
+	m.settled.Store(behind)
+	return nil
+}

@@ -1,0 +1,374 @@
+package pebblestore
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/readingblock"
+	"github.com/andonhq/andon/internal/seq"
+)
+
+// readingScan reads the readings of any number of devices of a tenant, from rows and from blocks,
+// of one snapshot: so a round that ends meanwhile takes no row away before its block is there.
+type readingScan struct {
+	snapshot     *pebble.Snapshot
+	tenant       uint32
+	first, last  uint64 // generations that may have rows
+	directory    *directory
+	rows, blocks *iterator
+	none         span // of rows: there are none in it
+	decoder      readingblock.Decoder
+	opened       int // blocks that were decoded
+}
+
+func (s *Store) newReadingScan(ctx context.Context, t *tenant) (*readingScan, error) {
+	// What is settled behind this was in rows when the snapshot was taken, or is in its blocks.
+	first := s.measure.settled.Load()
+	scan := &readingScan{snapshot: s.db.NewSnapshot(), tenant: t.number, first: first}
+	scan.last = s.measure.generation.Load()
+	err := scan.open(ctx, t)
+	if err != nil {
+		scan.close()
+		return nil, err
+	}
+	return scan, nil
+}
+
+func (s *readingScan) open(ctx context.Context, t *tenant) (err error) {
+	if s.directory, err = newDirectory(ctx, s.snapshot, t, tableReadingDay); err != nil {
+		return err
+	}
+	k := newKey(tableReading, t.number)
+	if s.rows, err = newIterator(ctx, s.snapshot, k, k.end()); err != nil {
+		return err
+	}
+	k = newKey(tableMeasured, t.number)
+	s.blocks, err = newIterator(ctx, s.snapshot, k, k.end())
+	return err
+}
+
+func (s *readingScan) close() {
+	if s.directory != nil {
+		s.directory.close()
+	}
+	for _, it := range []*iterator{s.rows, s.blocks} {
+		if it != nil {
+			it.close()
+		}
+	}
+	_ = s.snapshot.Close()
+}
+
+// device returns the readings of one device that a query selects.
+func (s *readingScan) device(
+	device andon.DeviceID, q andon.ReadingQuery,
+) iter.Seq2[andon.Reading, error] {
+	span := q.Rest()
+	return seq.Of(func(yield func(andon.Reading) bool) error {
+		if span.Empty() {
+			return nil
+		}
+		yield = seq.UpTo(q.Limit, yield)
+		days := newKey(tableReadingDay, s.tenant).text(string(device))
+		for day, err := range s.directory.days(days, span, q.Order) {
+			if err != nil {
+				return err
+			}
+			more, err := s.day(device, day, span, &q, yield)
+			if err != nil || !more {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// readingPage is how many readings of a day are in memory at a time, about.
+const readingPage = 1024
+
+// day yields the readings of a device and day, a page at a time.
+func (s *readingScan) day(
+	device andon.DeviceID, day uint32, span andon.Span, q *andon.ReadingQuery,
+	yield func(andon.Reading) bool,
+) (more bool, err error) {
+	p := dayPage{
+		readingScan: s, query: q, device: device, day: day,
+		most: readingPage, span: span.Since(andon.DayStart(day)).Until(andon.DayStart(day+1) - 1),
+	}
+	if q.Limit > 0 {
+		p.most = min(p.most, q.Limit)
+	}
+	for {
+		readings, full, err := p.read()
+		if err != nil {
+			return false, err
+		}
+		for i := range readings {
+			if !yield(readings[i]) {
+				return false, nil
+			}
+		}
+		if !full {
+			return true, nil
+		}
+		last := readings[len(readings)-1].Time
+		if p.span = behind(p.span, last, q.Order); p.span.Empty() {
+			return true, nil
+		}
+	}
+}
+
+// behind returns what a span has behind a time, in an order.
+func behind(span andon.Span, last andon.Time, order andon.Order) andon.Span {
+	if order == andon.Desc {
+		span.To = last - 1
+	} else {
+		span.From = last + 1
+	}
+	return span
+}
+
+// dayPage is the next readings of a device and day in a span.
+type dayPage struct {
+	*readingScan
+	query    *andon.ReadingQuery
+	device   andon.DeviceID
+	day      uint32
+	span     andon.Span // narrower, as soon as there are enough
+	most     int
+	parts    []part
+	unsorted bool
+}
+
+// part is what one source has of a reading. Later deliveries stand above earlier ones.
+type part struct {
+	andon.Reading
+	delivery uint64
+}
+
+// read returns the readings of the page in the query's order, and whether there may be more.
+func (p *dayPage) read() (readings []andon.Reading, full bool, err error) {
+	p.parts, p.unsorted = p.parts[:0], false
+	span := p.span
+	// Rows are mostly newer than blocks: in this order what comes first often is enough.
+	sources := []func() error{p.fromRows, p.fromBlocks}
+	if p.query.Order == andon.Asc {
+		slices.Reverse(sources)
+	}
+	for _, source := range sources {
+		if err := source(); err != nil {
+			return nil, false, err
+		}
+		p.cut()
+	}
+	p.sort()
+	p.span = span
+	readings = joinParts(p.parts, p.wanted)
+	return readings, len(readings) >= p.most, nil
+}
+
+// wanted reports whether the query lists a reading.
+func (p *dayPage) wanted(r *andon.Reading) bool {
+	return len(r.Metrics) > 0 || len(p.query.Metrics) == 0
+}
+
+// take appends a part. One without what the query wants may have the metadata of one that has it.
+func (p *dayPage) take(r andon.Reading, delivery uint64) {
+	if p.wanted(&r) || r.Metadata != "" {
+		r.Device = p.device
+		is, n := part{r, delivery}, len(p.parts)
+		p.unsorted = p.unsorted || n > 0 && p.compare(p.parts[n-1], is) > 0
+		p.parts = append(p.parts, is)
+	}
+}
+
+// fromRows takes the parts of rows.
+func (p *dayPage) fromRows() error {
+	for generation := p.first; generation <= p.last; generation++ {
+		if err := p.fromGeneration(generation); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *dayPage) fromGeneration(generation uint64) error {
+	prefix := newKey(tableReading, p.tenant).short(generation, sequenceBytes).
+		number(p.day).text(string(p.device))
+	ok, move := false, p.rows.Next
+	if p.query.Order == andon.Desc {
+		ok = p.seekRows(prefix.invertedTime(p.span.To), prefix)
+	} else {
+		// Without the bounds it would go on through the rows of generations that are settled.
+		move = p.rows.Prev
+		p.rows.SetBounds(prefix, prefix.end())
+		ok = p.rows.SeekLT(prefix.invertedTime(max(p.span.From, 1) - 1))
+	}
+	for left := p.most; ok && left > 0 && bytes.HasPrefix(p.rows.Key(), prefix); ok = move() {
+		at, rest, whole := takeInvertedTime(p.rows.Key()[len(prefix):])
+		if !whole || len(rest) != 0 {
+			return errDamaged
+		}
+		if !p.span.Holds(at) {
+			return nil
+		}
+		r, err := p.row(at)
+		if err != nil {
+			return err
+		}
+		if p.take(r, generation); p.wanted(&r) {
+			left--
+		}
+	}
+	return p.rows.Error()
+}
+
+// seekRows goes to the first row from a key on, and remembers where there are none: so devices
+// without rows cost one seek together.
+func (s *readingScan) seekRows(from, prefix key) bool {
+	end := prefix.end()
+	if s.none.holds(span{from, end}) {
+		return false
+	}
+	if s.rows.SeekGE(from) {
+		if bytes.HasPrefix(s.rows.Key(), prefix) {
+			return true
+		}
+		end = append(end[:0], s.rows.Key()...)
+	} else if s.rows.Error() == nil {
+		end = newKey(tableReading, s.tenant).end()
+	}
+	s.none = span{bytes.Clone(from), end}
+	return false
+}
+
+func (p *dayPage) row(at andon.Time) (r andon.Reading, err error) {
+	value, err := p.rows.ValueAndErr()
+	if err != nil {
+		return r, fmt.Errorf("read reading: %w", err)
+	}
+	r.Time = at
+	r.Metrics, r.Metadata, err = readReading(value)
+	r.Metrics = r.Metrics.Only(p.query.Metrics)
+	return r, err
+}
+
+// fromBlocks takes the parts of the day's blocks. Once there are enough, only blocks are opened
+// that may have what comes before the last of them.
+func (p *dayPage) fromBlocks() error {
+	prefix := newKey(tableMeasured, p.tenant).number(p.day).text(string(p.device))
+	ok, move, desc := false, p.blocks.Next, p.query.Order == andon.Desc
+	if desc {
+		ok = p.blocks.Forward(prefix)
+	} else {
+		p.blocks.SetBounds(prefix, prefix.end())
+		ok, move = p.blocks.SeekLT(prefix.end()), p.blocks.Prev
+	}
+	for ; ok && bytes.HasPrefix(p.blocks.Key(), prefix); ok = move() {
+		at, whole := splitBlock(p.blocks.Key()[len(prefix):], p.day)
+		if !whole {
+			return errDamaged
+		}
+		if desc && at.newest < p.span.From {
+			break // as are all behind it
+		}
+		if at.newest < p.span.From || at.oldest > p.span.To {
+			continue
+		}
+		if err := p.openBlock(at, desc); err != nil {
+			return err
+		}
+		p.cut()
+	}
+	return p.blocks.Error()
+}
+
+func (p *dayPage) openBlock(at spanned, desc bool) error {
+	value, err := p.blocks.ValueAndErr()
+	if err != nil {
+		return fmt.Errorf("read block of readings: %w", err)
+	}
+	want := readingblock.Wanted{Span: p.span, Metrics: p.query.Metrics}
+	if desc && len(want.Metrics) == 0 {
+		want.Most = p.most
+	}
+	p.opened++
+	readings, err := p.decoder.Readings(value, at.newest, want)
+	if err != nil {
+		return errDamaged
+	}
+	if !desc {
+		slices.Reverse(readings)
+	}
+	for i := range readings {
+		p.take(readings[i], at.sequence)
+	}
+	return nil
+}
+
+// cut puts the parts into order, and where there are enough readings it drops those behind them,
+// and what the span has behind them.
+func (p *dayPage) cut() {
+	if len(p.parts) < p.most {
+		return
+	}
+	p.sort()
+	readings := 0
+	for i := 0; i < len(p.parts); {
+		n, wanted := 0, false
+		for ; i+n < len(p.parts) && p.parts[i+n].Time == p.parts[i].Time; n++ {
+			wanted = wanted || p.wanted(&p.parts[i+n].Reading)
+		}
+		if i += n; wanted {
+			readings++
+		}
+		if readings == p.most {
+			p.parts = p.parts[:i]
+			p.span = upTo(p.span, p.parts[i-1].Time, p.query.Order)
+			return
+		}
+	}
+}
+
+// sort puts the parts into the query's order, those of one reading from the earliest delivery to
+// the latest. Nearly always they are.
+func (p *dayPage) sort() {
+	if p.unsorted {
+		slices.SortFunc(p.parts, p.compare)
+		p.unsorted = false
+	}
+}
+
+func (p *dayPage) compare(a, b part) int {
+	c := cmp.Compare(a.Time, b.Time)
+	if p.query.Order == andon.Desc {
+		c = -c
+	}
+	return cmp.Or(c, cmp.Compare(a.delivery, b.delivery))
+}
+
+// joinParts joins the parts of each reading, which stand one behind the other.
+func joinParts(parts []part, wanted func(*andon.Reading) bool) []andon.Reading {
+	readings := make([]andon.Reading, 0, len(parts))
+	for len(parts) > 0 {
+		r, n := parts[0].Reading, 1
+		for ; n < len(parts) && parts[n].Time == r.Time; n++ {
+			r.Metrics = r.Metrics.Join(parts[n].Metrics)
+			if parts[n].Metadata != "" {
+				r.Metadata = parts[n].Metadata
+			}
+		}
+		if wanted(&r) {
+			readings = append(readings, r)
+		}
+		parts = parts[n:]
+	}
+	return readings
+}
