@@ -102,7 +102,7 @@ func TestExplainSupervisor(t *testing.T) {
 			}
 		}
 		err := s.Append(t.Context(), andon.DefaultTenant, 1, all)
-		if err := firstError(err, s.checkpoint()); err != nil {
+		if err := cmp.Or(err, s.checkpoint()); err != nil {
 			t.Fatal(err)
 		}
 	}
