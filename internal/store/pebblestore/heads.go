@@ -177,21 +177,19 @@ func (v headView) walk(
 	h.Walk(tenant, device, func(e eventlog.Entry) bool { return visit(e, sorted) })
 }
 
-// find passes on the entry with an identity, if a head has it: of several the one that counts. It
-// is put into e, and valid until put returns.
+// find returns the entry with an identity, if a head has it: of several the one that counts. What a
+// head has is not changed, so its texts stay.
 func (v headView) find(
 	tenant, device uint32, at andon.Time, state andon.State,
-	e *eventlog.Entry, put func(*eventlog.Entry),
-) {
+) (e eventlog.Entry, ok bool) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
 	for _, h := range v.heads {
-		found := false
-		if *e, found = h.Find(tenant, device, at, state); found {
-			put(e)
-			return
+		if e, ok = h.Find(tenant, device, at, state); ok {
+			break
 		}
 	}
+	return e, ok
 }
 
 // days returns the days on which a tenant has entries, some more than once.
