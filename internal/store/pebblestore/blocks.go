@@ -25,8 +25,9 @@ type eventReader struct {
 
 	blocks, escalations *iterator
 	directory           *directory
-	none                span // of escalations: there are none in it
-	asked               int  // devices of operators whose entries were read
+	found               eventlog.Entry // in a head, last
+	none                span           // of escalations: there are none in it
+	asked               int            // devices of operators whose entries were read
 	inHeads, inBlocks   looked
 	*room
 }
@@ -400,7 +401,7 @@ func (r *eventReader) entry(
 		e.Operator, e.Message = is.Operator, string(is.Message)
 		e.Attributes = andon.JSON(is.Attributes)
 	}
-	r.heads.find(r.tenant.number, d.number, at, state, fill)
+	r.heads.find(r.tenant.number, d.number, at, state, &r.found, fill)
 	if found {
 		return e, nil
 	}

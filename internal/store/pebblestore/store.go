@@ -124,6 +124,7 @@ type Store struct {
 
 	writings sync.Pool // of *writing, whose room is used again
 	rooms    sync.Pool // of *room, of readers
+	pages    sync.Pool // of *current.Page, likewise
 
 	documents   documents
 	checkpoints checkpoints
