@@ -26,22 +26,18 @@ import (
 const checkpointBytes = 64 << 20
 
 type checkpoints struct {
-	grown  atomic.Int64 // bytes of rows since the last one
-	wanted chan struct{}
-	ended  sync.WaitGroup
+	errand
+	grown atomic.Int64 // bytes of rows since the last one
 	// running is held by a round, and by who must not come between: what a purge deletes, a round
 	// that had read it before would write again.
 	running sync.Mutex
 }
 
 func (c *checkpoints) start(s *Store) {
-	c.wanted = make(chan struct{}, 1)
-	c.ended.Go(func() {
-		for range c.wanted {
-			if err := s.checkpoint(); err != nil {
-				s.options.Log.Error("entries were not settled in blocks; they stay in rows",
-					"error", err)
-			}
+	c.errand.start(func() {
+		if err := s.checkpoint(); err != nil {
+			s.options.Log.Error("entries were not settled in blocks; they stay in rows",
+				"error", err)
 		}
 	})
 }
@@ -51,20 +47,6 @@ func (c *checkpoints) grow(s *Store, bytes int) {
 	if c.grown.Add(int64(bytes)) >= checkpointBytes || s.heads.full() {
 		c.want()
 	}
-}
-
-// want asks for a round.
-func (c *checkpoints) want() {
-	select {
-	case c.wanted <- struct{}{}:
-	default: // one is wanted already
-	}
-}
-
-// stop ends the goroutine.
-func (c *checkpoints) stop() {
-	close(c.wanted)
-	c.ended.Wait()
 }
 
 // checkpoint is a round: all that is in rows now is settled in blocks and the checkpoint.
@@ -168,7 +150,11 @@ func (s *Store) checkpointSome(t *tenant, from, most uint32) error {
 	defer batch.Close()
 	k := newKey(tableCheckpoint, t.number)
 	var value []byte
-	written := map[*slot]uint32{}
+	type writtenSlot struct {
+		*slot
+		changes uint32
+	}
+	written := make([]writtenSlot, 0, most)
 	s.mu.RLock()
 	for _, slot := range t.slots(from, most) {
 		if slot.Changes() == slot.Note {
@@ -176,7 +162,7 @@ func (s *Store) checkpointSome(t *tenant, from, most uint32) error {
 		}
 		// In this order: a change that is pending is not shown, and makes the device due again.
 		if changes := slot.Changes(); !slot.Pending() {
-			written[slot] = changes
+			written = append(written, writtenSlot{slot, changes})
 		}
 		shown := t.fleet.Shown(slot)
 		value = appendCheckpointed(value[:0], &shown)
@@ -190,8 +176,8 @@ func (s *Store) checkpointSome(t *tenant, from, most uint32) error {
 	if err := batch.Commit(pebble.NoSync); err != nil {
 		return err
 	}
-	for slot, changes := range written {
-		slot.Note = changes
+	for _, w := range written {
+		w.Note = w.changes
 	}
 	return nil
 }

@@ -178,15 +178,17 @@ func (v headView) walk(
 }
 
 // find passes on the entry with an identity, if a head has it: of several the one that counts. It
-// is valid until put returns.
+// is put into e, and valid until put returns.
 func (v headView) find(
-	tenant, device uint32, at andon.Time, state andon.State, put func(*eventlog.Entry),
+	tenant, device uint32, at andon.Time, state andon.State,
+	e *eventlog.Entry, put func(*eventlog.Entry),
 ) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
 	for _, h := range v.heads {
-		if e, ok := h.Find(tenant, device, at, state); ok {
-			put(&e)
+		found := false
+		if *e, found = h.Find(tenant, device, at, state); found {
+			put(e)
 			return
 		}
 	}

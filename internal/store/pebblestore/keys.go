@@ -250,6 +250,10 @@ func fixedKey(name string) key { return append(key{tableFixed}, name...) }
 // ones.
 func hadReadingsKey(tenant uint32) key { return fixedKey("had readings ").number(tenant) }
 
+// settledKey has the time that no block of readings of a tenant was behind when a round ended, 8
+// bytes.
+func settledKey(tenant uint32) key { return fixedKey("settled readings ").number(tenant) }
+
 func documentKey(tenant uint32, kind andon.RecordKind, id string) key {
 	return newKey(tableDocument, tenant).text(string(kind)).text(id)
 }

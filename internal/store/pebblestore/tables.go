@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -21,11 +22,11 @@ type tables struct {
 	store *Store
 	name  string // of the files that are being made
 	bytes []byte
-	rows  []putRow
+	rows  map[byte][]putRow // by table, where rows mostly come in their order
 }
 
 // putRow is where in tables.bytes a row has its key and its value.
-type putRow struct{ key, value, end int }
+type putRow struct{ key, value, end uint32 }
 
 const (
 	defaultTable = 16 << 20       // bytes of one table, about
@@ -35,9 +36,13 @@ const (
 )
 
 func (w *tables) put(k key, value []byte) error {
-	from := len(w.bytes)
+	if w.rows == nil {
+		w.rows = map[byte][]putRow{}
+	}
+	from := uint32(len(w.bytes))
 	w.bytes = append(append(w.bytes, k...), value...)
-	w.rows = append(w.rows, putRow{from, from + len(k), len(w.bytes)})
+	row := putRow{from, from + uint32(len(k)), uint32(len(w.bytes))}
+	w.rows[k[0]] = append(w.rows[k[0]], row)
 	if len(w.bytes) < w.store.options.table {
 		return nil
 	}
@@ -52,9 +57,11 @@ func (w *tables) end() error {
 	}
 	batch := w.store.db.NewBatch()
 	defer batch.Close()
-	for _, r := range w.rows {
-		if err := batch.Set(w.bytes[r.key:r.value], w.bytes[r.value:r.end], nil); err != nil {
-			return err
+	for _, rows := range w.rows {
+		for _, r := range rows {
+			if err := batch.Set(w.bytes[r.key:r.value], w.bytes[r.value:r.end], nil); err != nil {
+				return err
+			}
 		}
 	}
 	return batch.Commit(pebble.NoSync)
@@ -62,20 +69,19 @@ func (w *tables) end() error {
 
 // ingest makes a table of what has come together in each of the store's tables.
 func (w *tables) ingest() (err error) {
-	slices.SortFunc(w.rows, func(a, b putRow) int {
-		return bytes.Compare(w.bytes[a.key:a.value], w.bytes[b.key:b.value])
-	})
 	var paths []string
-	for rest := w.rows; len(rest) > 0 && err == nil; {
-		n := 1
-		for n < len(rest) && w.bytes[rest[n].key] == w.bytes[rest[0].key] {
-			n++
+	for _, table := range slices.Sorted(maps.Keys(w.rows)) {
+		rows := w.rows[table]
+		if len(rows) == 0 || err != nil {
+			continue
 		}
+		slices.SortFunc(rows, func(a, b putRow) int {
+			return bytes.Compare(w.bytes[a.key:a.value], w.bytes[b.key:b.value])
+		})
 		fs := w.store.options.FS
 		path := fs.PathJoin(w.store.disk.dir, fmt.Sprintf("%s%d.sst", w.name, len(paths)))
 		paths = append(paths, path)
-		err = w.write(path, rest[:n])
-		rest = rest[n:]
+		err = w.write(path, rows)
 	}
 	if err == nil {
 		err = w.store.db.Ingest(context.Background(), paths)
@@ -84,7 +90,10 @@ func (w *tables) ingest() (err error) {
 		err = fmt.Errorf("write tables of a round: %w", err)
 		return errors.Join(err, w.store.removeRound(w.name))
 	}
-	w.bytes, w.rows = w.bytes[:0], w.rows[:0]
+	w.bytes = w.bytes[:0]
+	for table, rows := range w.rows {
+		w.rows[table] = rows[:0]
+	}
 	return nil
 }
 
