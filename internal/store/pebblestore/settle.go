@@ -38,7 +38,10 @@ type posted struct {
 // settle settles the frozen head. The caller holds checkpoints.running, so no tenant is deleted and
 // no device purged meanwhile.
 func (s *Store) settle(tenants []*tenant) error {
-	out := tables{store: s, name: entryTables}
+	most := s.options.table + s.options.table/16 // where one more row fills it
+	out := tables{
+		store: s, name: entryTables, bytes: make([]byte, 0, min(s.heads.frozen.Bytes(), most)),
+	}
 	x := settling{
 		head: s.heads.frozen, sequence: s.heads.behind, put: out.put, key: newKey(0, 0),
 	}

@@ -123,6 +123,7 @@ type Store struct {
 	written  *cuckoo.Written
 
 	writings sync.Pool // of *writing, whose room is used again
+	rooms    sync.Pool // of *room, of readers
 
 	documents   documents
 	checkpoints checkpoints

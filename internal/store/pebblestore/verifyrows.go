@@ -100,8 +100,7 @@ func verifyBlock(v *verification, t *tenant, k, value []byte) error {
 		return errors.New("its key is not of its form")
 	}
 	var d eventlog.Decoder
-	each := func(andon.State) bool { return true }
-	entries, err := d.Entries(value, at.newest, each)
+	entries, err := d.Entries(value, at.newest)
 	if err != nil {
 		return fmt.Errorf("it can't be decoded: up to all entries of device %s from %s to %s are "+
 			"lost", v.name(t, number), at.oldest, at.newest)
