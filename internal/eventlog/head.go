@@ -65,6 +65,9 @@ func NewHead() *Head { return &Head{tenants: map[uint32]*tenantHead{}, next: 1} 
 // Bytes is about how much memory the head takes.
 func (h *Head) Bytes() int { return h.bytes }
 
+// Entries is how many entries were added.
+func (h *Head) Entries() int { return int(h.next) - 1 }
+
 func (h *Head) tenant(number uint32) *tenantHead {
 	t := h.tenants[number]
 	if t == nil {
