@@ -36,6 +36,12 @@ type EntryRef struct {
 	State State
 }
 
+// Shows reports whether the device shows an entry, or its escalation. Current state does not expire,
+// so the entry may be gone.
+func (d *Device) Shows(e EntryRef) bool {
+	return e == EntryRef{d.Time, d.State} || e == d.EscalatedEntry
+}
+
 // Silent reports whether the newest message arrived longer ago than after.
 func (d *Device) Silent(now Time, after Duration) bool {
 	return d.Received < SilentBefore(now, after)

@@ -89,11 +89,10 @@ func NoEntry(device DeviceID, at Time, state State) *Error {
 // KindOf returns the kind of the outermost Error that err wraps. An error of the context is
 // Unavailable: no one waits for its answer any more. Any other error is Internal.
 func KindOf(err error) Kind {
-	var e *Error
-	switch {
-	case errors.As(err, &e):
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return Unavailable
 	}
 	return Internal

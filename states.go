@@ -181,7 +181,12 @@ func (s *StateSet) Severity(name State) uint8 {
 
 // Has reports whether the set has a state.
 func (s *StateSet) Has(name State) bool {
-	return slices.ContainsFunc(s.Defs(), func(d StateDef) bool { return d.Name == name })
+	for i := range s.Defs() {
+		if s.defs[i].Name == name {
+			return true
+		}
+	}
+	return false
 }
 
 // Look returns the definition of a state, or for one outside the set what stands in for it.

@@ -172,7 +172,7 @@ type Restorer interface {
 	// time the later in the list counts. Assignments and retirements are restored before the
 	// entries of their devices: a retirement counts only if there is no later entry, and each store
 	// decides whether an assignment counts for entries that are stored already. Records of an entry
-	// that is not there are left out.
+	// that is not there are left out, unless the device shows it: current state does not expire.
 	Restore(ctx context.Context, tenant TenantID, h History) error
 }
 

@@ -1,7 +1,9 @@
 package andon_test
 
 import (
+	"math"
 	"math/big"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
@@ -293,6 +295,46 @@ func TestHorizonOnlyMovesForward(t *testing.T) {
 	if tenant.CheckEventTime(week-1, now) == nil || tenant.CheckEventTime(tooFar, now) == nil {
 		t.Error("times outside were admitted")
 	}
+}
+
+// TestTimeAsText: times are written as package time writes them: the first and the last instant of
+// each day of 430 years, and times with fractions of all lengths.
+func TestTimeAsText(t *testing.T) {
+	const day, days, last = 86_400_000_000, 430 * 366, int64(andon.MaxTime)
+	check := func(at int64) {
+		std := time.UnixMicro(at).UTC().Format(time.RFC3339Nano)
+		if got := andon.Time(at).String(); got != std {
+			t.Fatalf("%d: got %s, want %s", at, got, std)
+		}
+	}
+	for at := int64(0); at < days*day; at += day {
+		check(at)
+		check(at + day - 1)
+	}
+	dice := rand.New(rand.NewPCG(1, 2))
+	for cut := int64(1); cut <= 1_000_000; cut *= 10 {
+		for range 1000 {
+			check(dice.Int64N(last) / cut * cut)
+		}
+	}
+	for _, outside := range []int64{-1, -day, math.MinInt64 / 2, last + 1} {
+		check(outside)
+	}
+}
+
+func BenchmarkTimeAsText(b *testing.B) {
+	var text []byte
+	b.Run("ceiling", func(b *testing.B) {
+		for b.Loop() {
+			std := time.UnixMicro(1_764_806_400_021_000).UTC()
+			text = std.AppendFormat(text[:0], time.RFC3339Nano)
+		}
+	})
+	b.Run("andon", func(b *testing.B) {
+		for b.Loop() {
+			text, _ = andon.Time(1_764_806_400_021_000).AppendText(text[:0])
+		}
+	})
 }
 
 func BenchmarkParseTime(b *testing.B) {

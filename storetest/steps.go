@@ -334,8 +334,7 @@ func (g *generator) purge() step {
 }
 
 // restore takes back what people did elsewhere: assignments before the entries that they are of,
-// escalations at any time, retirements that count only where no entry is behind them. An escalation
-// needs its entry: where entries expire, the stores go by what they still have, as in withdraw.
+// escalations at any time, retirements that count only where no entry is behind them.
 func (g *generator) restore() step {
 	tenant, at := pick(g, g.tenants), g.now-andon.Time(g.IntN(3*60))*andon.Time(minute)
 	var h andon.History
@@ -347,7 +346,7 @@ func (g *generator) restore() step {
 	}
 	sent := g.sent[tenant]
 	for range min(len(sent), g.IntN(3)) {
-		if e := pick(g, sent); e.Time != 0 && !g.expires {
+		if e := pick(g, sent); e.Time != 0 {
 			h.Escalations = append(h.Escalations, andon.Escalation{
 				Device: e.Device, Time: e.Time, State: e.State, At: max(at, e.Time) + 1,
 				To: g.person(30), By: g.person(50),

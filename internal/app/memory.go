@@ -33,13 +33,15 @@ type memoryBound struct {
 	set         int64 // what Go was told last
 }
 
-// garbage is how much of it may come together, about: Go would let it become as much as is in use,
-// and most of what is in use is slabs without pointers, which are cheap to collect beside.
+// garbage is how much of it may come together, about. Go would let it become as much as is in use:
+// much in a large fleet, though most of that is slabs without pointers, which are cheap to collect
+// beside; and little in a small one, which would be collected again and again.
 const garbage = 128 << 20
 
-// collectAt returns at how many percent of what is in use garbage is collected.
+// collectAt returns at how many percent of what is in use garbage is collected. What is in use may
+// grow until that is set again, so more than most would become too much.
 func collectAt(inUse int64) int {
-	const least, most = 25, 100
+	const least, most = 25, 200
 	return int(max(least, min(most, 100*garbage/max(inUse, 1))))
 }
 

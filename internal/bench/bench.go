@@ -28,6 +28,8 @@ type Options struct {
 	Writers  int              // of one event each, at once
 	Batch    int              // events of a batch
 	Duration time.Duration    // of each load
+	Loads    []string         // kinds of loads; empty: all
+	Soak     int              // events of the soak; 0: as many as fit into ten times Duration
 	// Told hears how far the run is. It may be called concurrently and must return at once.
 	Told func(Step)
 }
@@ -77,6 +79,8 @@ type Row struct {
 	CeilingRate *float64 `json:"ceiling_events_per_second"`
 	// OfCeiling is the median of what each go reached of the baseline's go behind it.
 	OfCeiling *float64 `json:"of_ceiling"`
+	// OfRaw is what a server reached of its engine alone, in process.
+	OfRaw *float64 `json:"of_raw,omitempty"`
 	// CeilingP50 and CeilingP99 are the baseline's, where waiting is what is measured.
 	CeilingP50 *time.Duration `json:"ceiling_p50_ns"`
 	CeilingP99 *time.Duration `json:"ceiling_p99_ns"`
@@ -96,7 +100,7 @@ type Row struct {
 // measured before an error are returned with it. Nothing is left in the store, unless Keep is set,
 // also when the context ends.
 func Measure(ctx context.Context, s Subject, o Options) (rows []Row, err error) {
-	if err := o.Check(); err != nil {
+	if err := errors.Join(o.Check(), o.CheckLoads(StoreLoads())); err != nil {
 		return nil, err
 	}
 	r := &run{Options: o, subject: s, fleet: newFleet(o.Seed, o.Devices, o.Events/o.Devices)}
@@ -133,6 +137,7 @@ func (o *Options) Check() error {
 		{"events", o.Events, 1_000_000_000, o.Devices},
 		{"writers", o.Writers, 4096, 1},
 		{"batch", o.Batch, andon.MaxRequestEntries, 1},
+		{"soak", o.Soak, 1_000_000_000, 0},
 	} {
 		if n.value < n.least || n.value > n.most {
 			return andon.Errorf(andon.Invalid, "%s %s is not within %s to %s",
@@ -160,11 +165,20 @@ type load struct {
 }
 
 func (r *run) loads() []load {
-	loads := []load{r.fill()}
-	loads = append(loads, r.asks()...)
-	loads = append(loads, r.writes()...)
-	loads = append(loads, r.beside())
-	return append(loads, r.asking("devices in a state that most left", r.askLeft))
+	var loads []load
+	add := func(kind string, more ...load) {
+		if r.wants(kind) {
+			loads = append(loads, more...)
+		}
+	}
+	writes := r.writes()
+	add(kindFill, r.fill())
+	add(kindQuestions, r.asks()...)
+	add(kindSingle, writes[0])
+	add(kindBatch, writes[1:]...)
+	add(kindImport, r.beside())
+	add(kindQuestions, r.asking("devices in a state that most left", r.askLeft))
+	return loads
 }
 
 // tell says how far the present load is.

@@ -17,8 +17,9 @@ type job struct {
 	length  time.Duration // after which no operation is begun; 0: until the numbers end
 	// due is when an operation is to begin, from the beginning of the job on. What it takes counts
 	// from then on, also where no caller was free. Nil: as soon as a caller is free.
-	due func(n int64) time.Duration
-	do  func(ctx context.Context, n int64, w *stopwatch) error
+	due  func(n int64) time.Duration
+	over <-chan struct{} // once it is closed, no operation behind the first is begun
+	do   func(ctx context.Context, n int64, w *stopwatch) error
 }
 
 // spell is what a job came to in one go.
@@ -40,14 +41,15 @@ type stopwatch struct {
 // start starts again: an operation that has something to prepare calls it then.
 func (w *stopwatch) start() { w.begun = w.now() }
 
-// until waits for the time from which on it measures, which may be past.
-func (w *stopwatch) until(ctx context.Context, due time.Time) error {
+// until waits for the time from which on it measures, which may be past. It says whether that came.
+func (w *stopwatch) until(ctx context.Context, due time.Time, over <-chan struct{}) bool {
 	wait := due.Sub(w.begun)
 	w.begun = due
 	if wait <= 0 {
-		return nil
+		return true
 	}
-	return sleep.For(ctx, wait)
+	ended, err := sleep.Until(ctx, over, wait)
+	return !ended && err == nil
 }
 
 // stop counts the time since start, and returns what time it is.
@@ -91,18 +93,29 @@ func (j *job) repeat(ctx context.Context, w *stopwatch, begun time.Time) error {
 		w.start()
 		if j.due != nil {
 			due := j.due(n)
-			if j.length > 0 && due >= j.length || w.until(ctx, begun.Add(due)) != nil {
+			if j.length > 0 && due >= j.length || !w.until(ctx, begun.Add(due), j.over) {
 				return nil
 			}
 		}
 		if err := j.do(ctx, n, w); err != nil {
 			return err
 		}
-		if now := w.stop(); j.length > 0 && now.Sub(begun) >= j.length {
+		now := w.stop()
+		if j.length > 0 && now.Sub(begun) >= j.length || ended(j.over) {
 			return nil
 		}
 	}
 	return nil
+}
+
+// ended says whether a channel is closed.
+func ended(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }
 
 // note puts into a row what spells of one job came to: the median of their rates, so that a spell

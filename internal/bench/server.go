@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -17,9 +18,19 @@ type Server struct {
 	// Dial opens a connection for one caller.
 	Dial func(ctx context.Context) (Conn, error)
 	// Usage returns what the server has used until now; nil: it does not say.
-	Usage   func(ctx context.Context) (Usage, error)
-	Answers bool // it answers questions, and does not only take events
+	Usage func(ctx context.Context) (Usage, error)
+	Able  Abilities
 }
+
+// Abilities are what a server does beyond taking events.
+type Abilities uint8
+
+// The abilities of a server.
+const (
+	Answers Abilities = 1 << iota // questions about events
+	TakesReadings
+	AnswersReadings // questions about them
+)
 
 // Conn is a connection to a server.
 type Conn interface {
@@ -27,6 +38,11 @@ type Conn interface {
 	// answer that is no success is an error.
 	Do(ctx context.Context, method, path string, body []byte) ([]byte, error)
 	Close() error
+}
+
+// Keeper is a Conn that keeps events as they are: what it leads to has neither HTTP nor JSON.
+type Keeper interface {
+	Keep(ctx context.Context, events []andon.Event) error
 }
 
 // Usage is what a server has used since it was started. What it does not say is 0.
@@ -40,9 +56,10 @@ type Usage struct {
 // request is what is asked of all servers alike. It may be made concurrently.
 type request struct {
 	name    string
-	asks    bool
 	callers int
-	events  int // that one request brings; 0 of a question
+	events  int                         // that one request brings; 0 of a question
+	rounds  int                         // of the fleet from one of its own to the next; 0: all are its own
+	brings  func(n int64) []andon.Event // nil where it brings none
 	make    func(n int64, body []byte) (method, path string, sent []byte)
 	least   int // devices that the answer names
 }
@@ -55,7 +72,7 @@ const (
 // MeasureServers puts the same loads on servers, each load on one server behind the other. The rows
 // that were measured before an error are returned with it.
 func MeasureServers(ctx context.Context, servers []Server, o Options) (rows []Row, err error) {
-	if err := o.Check(); err != nil {
+	if err := errors.Join(o.Check(), o.CheckLoads(ServerLoads())); err != nil {
 		return nil, err
 	}
 	r := &serverRun{run: run{Options: o, fleet: newFleet(o.Seed, o.Devices, o.Events/o.Devices)}}
@@ -64,7 +81,7 @@ func MeasureServers(ctx context.Context, servers []Server, o Options) (rows []Ro
 		for _, s := range servers {
 			r.step = Step{Load: l.name + " (" + s.Name + ")", Number: i + 1, Of: len(loads)}
 			r.tell(0)
-			if l.asks && !s.Answers {
+			if !l.suits(s) {
 				continue
 			}
 			found, err := l.measure(ctx, s)
@@ -88,31 +105,45 @@ type serverRun struct {
 
 type serverMeasure struct {
 	name    string
-	asks    bool
+	needs   Abilities
 	measure func(context.Context, Server) ([]Row, error)
 }
 
+// suits says whether a server can be measured with the load.
+func (m *serverMeasure) suits(s Server) bool { return s.Able&m.needs == m.needs }
+
 func (r *serverRun) serverLoads() (loads []serverMeasure) {
-	add := func(name string, asks bool, do func(context.Context, Server) ([]Row, error)) {
-		loads = append(loads, serverMeasure{name, asks, do})
+	add := func(
+		kind, name string, needs Abilities, do func(context.Context, Server) ([]Row, error),
+	) {
+		if r.wants(kind) {
+			loads = append(loads, serverMeasure{name, needs, do})
+		}
 	}
-	add("fill", false, r.fillServer)
-	for _, q := range r.questions() {
+	ask := func(kind string, needs Abilities, q request) {
 		for _, callers := range []int{1, 16} {
 			asked := q
 			asked.callers = callers
-			add(q.name, true, func(ctx context.Context, s Server) ([]Row, error) {
+			add(kind, q.name, needs, func(ctx context.Context, s Server) ([]Row, error) {
 				row, err := r.put(ctx, s, asked, job{length: r.Duration})
 				return []Row{row}, err
 			})
 		}
 	}
+	add(kindFill, "fill", 0, r.fillServer)
+	for _, q := range r.questions() {
+		ask(kindQuestions, Answers, q)
+	}
 	for _, w := range r.posts() {
-		add(w.name, false, func(ctx context.Context, s Server) ([]Row, error) {
-			return r.closedAndOpen(ctx, s, w)
+		add(w.kind, w.name, 0, func(ctx context.Context, s Server) ([]Row, error) {
+			return r.closedAndOpen(ctx, s, w.request)
 		})
 	}
-	add("soak", false, r.soak)
+	add(kindSoak, "soak", 0, r.soak)
+	add(kindReadings, "readings", TakesReadings, r.readings)
+	for _, q := range r.readingQuestions() {
+		ask(kindReadings, AnswersReadings, q)
+	}
 	return loads
 }
 
@@ -134,16 +165,11 @@ func (r *serverRun) put(ctx context.Context, s Server, q request, j job) (row Ro
 	j.do = func(ctx context.Context, n int64, w *stopwatch) error {
 		c := <-conns
 		defer func() { conns <- c }()
-		method, path, body := q.make(n, c.body[:0])
-		if c.body = body; j.due == nil {
-			w.start()
+		ready := w.start
+		if j.due != nil { // what it takes counts from when it was due
+			ready = func() {}
 		}
-		answer, err := c.Do(ctx, method, path, body)
-		if err == nil && bytes.Count(answer, []byte(`"device":`)) < q.least {
-			err = andon.Errorf(andon.Internal, "the answer to %s names fewer than %d devices",
-				path, q.least)
-		}
-		return err
+		return c.send(ctx, q, n, ready)
 	}
 	went, err := r.drive(ctx, j)
 	if err != nil {
@@ -161,9 +187,27 @@ func (r *serverRun) put(ctx context.Context, s Server, q request, j job) (row Ro
 	return row, err
 }
 
+// send sends a request. It says when it is ready to be sent.
+func (c *caller) send(ctx context.Context, q request, n int64, ready func()) error {
+	if k, direct := c.Conn.(Keeper); direct && q.brings != nil {
+		events := q.brings(n)
+		ready()
+		return k.Keep(ctx, events)
+	}
+	method, path, body := q.make(n, c.body[:0])
+	c.body = body
+	ready()
+	answer, err := c.Do(ctx, method, path, body)
+	if err == nil && bytes.Count(answer, []byte(`"device":`)) < q.least {
+		err = andon.Errorf(andon.Internal, "the answer to %s names fewer than %d devices",
+			path, q.least)
+	}
+	return err
+}
+
 // used notes how many rounds of the fleet a load of events needs.
 func (r *serverRun) used(q request, next int64) {
-	r.most = max(r.most, int(next)*q.events/r.Devices+2)
+	r.most = max(r.most, (int(next)*q.events/r.Devices+2)*max(q.rounds, 1))
 }
 
 func (s *Server) usage(ctx context.Context) (Usage, error) {
@@ -176,10 +220,17 @@ func (s *Server) usage(ctx context.Context) (Usage, error) {
 // used notes what a server used for so many events or questions.
 func (r *Row) used(before, after Usage, n int64, written bool) {
 	each := func(before, after int64) float64 { return float64(after-before) / float64(max(n, 1)) }
-	r.CPU = new(time.Duration(each(int64(before.CPU), int64(after.CPU))))
-	r.Memory = new(after.Memory)
+	if after.CPU > 0 {
+		r.CPU = new(time.Duration(each(int64(before.CPU), int64(after.CPU))))
+	}
+	if after.Memory > 0 {
+		r.Memory = new(after.Memory)
+	}
 	if written && after.Written > 0 {
 		r.WrittenPerEvent = new(each(before.Written, after.Written))
+	}
+	if written && after.Kept > before.Kept {
+		r.BytesPerEvent = new(each(before.Kept, after.Kept))
 	}
 }
 
@@ -223,20 +274,8 @@ func (r *serverRun) fillServer(ctx context.Context, s Server) ([]Row, error) {
 		first, round := int(n)%batches*size, busyRounds+int(n)/batches
 		return slice{device: first, devices: size, round: round, rounds: 1}
 	}, nil)
-	before, err := s.usage(ctx)
-	if err != nil {
-		return nil, err
-	}
-	most := int64((r.fleet.past - busyRounds) * batches)
-	row, err := r.put(ctx, s, q, job{most: most})
-	if err != nil {
-		return nil, err
-	}
+	row, err := r.put(ctx, s, q, job{most: int64((r.fleet.past - busyRounds) * batches)})
 	r.most = r.fleet.past
-	after, err := s.usage(ctx)
-	if grown := after.Kept - before.Kept; grown > 0 {
-		row.BytesPerEvent = new(float64(grown) / float64(most*int64(size)))
-	}
 	return []Row{row}, err
 }
 
@@ -245,15 +284,22 @@ func (r *serverRun) fillServer(ctx context.Context, s Server) ([]Row, error) {
 func (r *serverRun) posting(
 	name string, size, callers int, of func(n int64) slice, change func(n int64, e *andon.Event),
 ) request {
-	return request{name: name, callers: callers, events: size,
+	brings := func(n int64) []andon.Event {
+		events := r.fleet.events(of(n))
+		for i := range events {
+			e := &events[i]
+			if e.State == "WARNING1" && e.Device[len(e.Device)-1]%4 == 0 {
+				e.EscalatedTo = supervisorOf(e.Operator)
+			}
+			if change != nil {
+				change(n, e)
+			}
+		}
+		return events
+	}
+	return request{name: name, callers: callers, events: size, brings: brings,
 		make: func(n int64, body []byte) (method, path string, sent []byte) {
-			for _, e := range r.fleet.events(of(n)) {
-				if e.State == "WARNING1" && e.Device[len(e.Device)-1]%4 == 0 {
-					e.EscalatedTo = supervisorOf(e.Operator)
-				}
-				if change != nil {
-					change(n, &e)
-				}
+			for _, e := range brings(n) {
 				body = append(AppendEvent(body, &e), '\n')
 			}
 			return "POST", "/api/v1/events", body
@@ -294,16 +340,22 @@ func (r *serverRun) single(n int64) slice {
 	return slice{device: at, devices: 1, round: r.round + int(n)/r.Devices, rounds: 1}
 }
 
+type post struct {
+	kind string
+	request
+}
+
 // posts are the ways in which the fleet reports on.
-func (r *serverRun) posts() []request {
+func (r *serverRun) posts() []post {
 	size := min(r.Batch, r.Devices)
 	states := func(n int64, e *andon.Event) {
 		e.State = []andon.State{"WARNING2", "WARNING3"}[int(n)/r.Devices%2]
 	}
-	return []request{
-		r.posting("write: 1 event", 1, r.Writers, r.single, nil),
-		r.posting("write: "+events(size), size, batchWriters, r.batch(size), nil),
-		r.posting("states: 1 event, in another state each time", 1, r.Writers, r.single, states),
+	return []post{
+		{kindSingle, r.posting("write: 1 event", 1, r.Writers, r.single, nil)},
+		{kindBatch, r.posting("write: "+events(size), size, batchWriters, r.batch(size), nil)},
+		{kindStates, r.posting(
+			"states: 1 event, in another state each time", 1, r.Writers, r.single, states)},
 	}
 }
 
@@ -347,39 +399,21 @@ func (r *serverRun) closedAndOpen(ctx context.Context, s Server, q request) ([]R
 	return rows, err
 }
 
-// soak lets batches come for ten times as long as another load, and shows the first and the last
-// tenth: a server that slows down as it fills shows it there.
-func (r *serverRun) soak(ctx context.Context, s Server) (rows []Row, err error) {
-	const parts = 10
-	size, next := min(r.Batch, r.Devices), new(atomic.Int64)
-	for i := range parts {
-		q := r.posting(fmt.Sprintf("soak: %s, tenth %d", events(size), i+1), size, batchWriters,
-			r.batch(size), nil)
-		row, err := r.put(ctx, s, q, job{next: next, length: r.Duration})
-		if err != nil {
-			return rows, err
-		}
-		if i == 0 || i == parts-1 {
-			rows = append(rows, row)
-		}
-		r.tell(float64(i+1) / parts)
-	}
-	return rows, nil
+// devicePath is where a device is in the API.
+func (r *serverRun) devicePath(n int) string {
+	return "/devices/" + strings.ReplaceAll(string(r.fleet.devices[n]), "/", "%2F")
 }
 
 // questions are the seven that people ask most.
 func (r *serverRun) questions() []request {
 	ask := func(name string, least int, path func(n int) string) request {
-		return request{name: name, asks: true, least: least,
+		return request{name: name, least: least,
 			make: func(n int64, body []byte) (string, string, []byte) {
 				return "GET", "/api/v1" + path(int(n)), body
 			},
 		}
 	}
-	device := func(n int) string {
-		return "/devices/" + strings.ReplaceAll(string(r.fleet.devices[n]), "/", "%2F")
-	}
-	busy := func(n int) string { return device(r.fleet.busy(n % busyDevices)) }
+	busy := func(n int) string { return r.devicePath(r.fleet.busy(n % busyDevices)) }
 	operator := func(n int) andon.PersonID { return r.fleet.operators[n%len(r.fleet.operators)] }
 	hour := r.fleet.timeOf(0, busyRounds).Hour()
 	between := "&from=" + andon.HourStart(hour).String() + "&to=" + andon.HourStart(hour+1).String()
@@ -399,7 +433,7 @@ func (r *serverRun) questions() []request {
 				"/events?state=WARNING1&limit=100"
 		}),
 		ask("what a device shows", 1, func(n int) string {
-			return device(r.fleet.turns.at(n % r.Devices))
+			return r.devicePath(r.fleet.turns.at(n % r.Devices))
 		}),
 		ask("100 devices in a state", min(100, home.devices), func(int) string {
 			return "/devices?state=" + string(home.state) + "&limit=100"
@@ -408,24 +442,35 @@ func (r *serverRun) questions() []request {
 	}
 }
 
-// Beside notes in the rows of a subject what another one came to under the same loads: the ceiling
-// of its writing, or of its answers.
-func Beside(rows []Row, subject, writes, asks string) {
+// Ceilings are the subjects that another one is compared with.
+type Ceilings struct {
+	Raw    string // of its writing, without a server around it
+	Writes string // of its writing
+	Asks   string // of its answers
+}
+
+// Beside notes in the rows of a subject what its ceilings came to under the same loads.
+func Beside(rows []Row, subject string, of Ceilings) {
 	for i := range rows {
 		r := &rows[i]
 		for j := range rows {
-			c, ceiling := &rows[j], asks
-			if r.EventsRate != nil {
-				ceiling = writes
-			}
-			if r.Subject != subject || c.Subject != ceiling || c.Load != r.Load ||
-				c.InFlight != r.InFlight {
+			c := &rows[j]
+			if r.Subject != subject || c.Load != r.Load || c.InFlight != r.InFlight {
 				continue
 			}
-			if !r.Open {
-				r.OfCeiling, r.CeilingRate = new(r.OpsRate/c.OpsRate), c.EventsRate
+			switch writes := r.EventsRate != nil; {
+			case writes && c.Subject == of.Raw && !r.Open:
+				r.OfRaw = new(r.OpsRate / c.OpsRate)
+			case writes && c.Subject == of.Writes, !writes && c.Subject == of.Asks:
+				r.beside(c)
 			}
-			r.CeilingP50, r.CeilingP99 = new(c.P50), new(c.P99)
 		}
 	}
+}
+
+func (r *Row) beside(c *Row) {
+	if !r.Open {
+		r.OfCeiling, r.CeilingRate = new(r.OpsRate/c.OpsRate), c.EventsRate
+	}
+	r.CeilingP50, r.CeilingP99 = new(c.P50), new(c.P99)
 }

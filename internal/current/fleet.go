@@ -278,11 +278,19 @@ type Page struct {
 
 // NewPage begins a page.
 func NewPage(q andon.DeviceQuery) *Page {
-	p := &Page{query: q, from: andon.DeviceID(q.Prefix)}
+	p := &Page{}
+	p.Begin(q)
+	return p
+}
+
+// Begin begins a page in the room that another one had.
+func (p *Page) Begin(q andon.DeviceQuery) {
+	room := p.Devices[:cap(p.Devices)]
+	clear(room) // of texts that may have gone from the fleet
+	*p = Page{query: q, from: andon.DeviceID(q.Prefix), Devices: room[:0]}
 	if q.Sort == andon.ByDevice && q.After != nil {
 		p.from = max(p.from, q.After.Device)
 	}
-	return p
 }
 
 // Read looks at up to budget devices more.

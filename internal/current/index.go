@@ -70,6 +70,18 @@ func (f *Fleet) Slot(id andon.DeviceID) *Slot {
 	return nil
 }
 
+// SlotBehind is Slot where before is the place of the device that was asked for before, or nil. Who
+// sends for many devices names them in the same order each time, so it first looks at the place
+// that was made next, which is near in memory.
+func (f *Fleet) SlotBehind(before *Slot, id andon.DeviceID) *Slot {
+	if before != nil {
+		if s := f.At(before.number + 1); s != nil && f.id(s) == id {
+			return s
+		}
+	}
+	return f.Slot(id)
+}
+
 // enter puts a slot that has its id into the index.
 func (f *Fleet) enter(s *Slot) {
 	x := &f.index

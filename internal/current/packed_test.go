@@ -186,3 +186,26 @@ func TestMemory(t *testing.T) {
 	runtime.KeepAlive(made)
 	runtime.KeepAlive(loaded)
 }
+
+// A request that names devices in the order in which they were made finds each behind the one
+// before; any other order finds the same places.
+func TestSlotBehind(t *testing.T) {
+	f := NewFleet()
+	ids := make([]andon.DeviceID, 2*slabSlots)
+	for i := range ids {
+		ids[i] = andon.DeviceID(fmt.Sprintf("press-%03d", i))
+		f.NewSlot(ids[i])
+	}
+	f.Drop(f.Slot(ids[7]))
+	for i, id := range ids {
+		want := f.Slot(id)
+		for _, before := range []*Slot{nil, f.Slot(ids[max(i-1, 0)]), f.Slot(ids[len(ids)-1]), want} {
+			if got := f.SlotBehind(before, id); got != want {
+				t.Fatalf("SlotBehind(%v, %s) = %v, want %v", before, id, got, want)
+			}
+		}
+	}
+	if got := f.SlotBehind(f.Slot(ids[3]), "press"); got != nil {
+		t.Errorf("SlotBehind finds %v for a device that has no place", got)
+	}
+}

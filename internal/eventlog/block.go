@@ -71,22 +71,28 @@ func (x *Encoder) gather(entries []Entry) {
 	for column := range 2 {
 		x.ids[column], x.texts[column] = x.ids[column][:0], x.texts[column][:0]
 	}
+	var last [2]int
 	for i := range entries {
 		e := &entries[i]
-		x.ids[0] = append(x.ids[0], x.name(string(e.State)))
-		x.ids[1] = append(x.ids[1], x.name(string(e.Operator)))
+		x.ids[0] = append(x.ids[0], x.name(string(e.State), &last[0]))
+		x.ids[1] = append(x.ids[1], x.name(string(e.Operator), &last[1]))
 		x.texts[0] = append(x.texts[0], e.Message)
 		x.texts[1] = append(x.texts[1], e.Attributes)
 	}
 }
 
-func (x *Encoder) name(name string) int {
+// name returns the number of a name; last is that of the entry before, which mostly has the same.
+func (x *Encoder) name(name string, last *int) int {
+	if *last < len(x.names) && x.names[*last] == name {
+		return *last
+	}
 	n, ok := x.number[name]
 	if !ok {
 		n = len(x.names)
 		x.names = append(x.names, name)
 		x.number[name] = n
 	}
+	*last = n
 	return n
 }
 
@@ -131,14 +137,25 @@ type Decoder struct {
 	reader
 	entries []Entry
 	names   []string
-	wanted  bool
-	columns [2][]byte // texts, one behind the other
-	ends    [2][]int
+	texts   []byte // of a column, one behind the other
+	ends    []int
 }
 
-// Entries decodes a block whose newest entry is of a time; none, where it has no entry in a state
-// that is wanted. Strings are valid for good, texts until the next block.
-func (d *Decoder) Entries(
+// Entries decodes a block whose newest entry is of a time.
+func (d *Decoder) Entries(value []byte, newest andon.Time) ([]Entry, error) {
+	entries, err := d.Rows(value, newest, func(andon.State) bool { return true })
+	if err == nil {
+		err = d.Texts(len(entries))
+	}
+	if err == nil && len(d.rest) > 0 {
+		err = ErrDamaged
+	}
+	return entries, err
+}
+
+// Rows decodes the entries of a block without their texts; none, where it has no entry in a state
+// that is wanted. Strings are valid for good.
+func (d *Decoder) Rows(
 	value []byte, newest andon.Time, want func(andon.State) bool,
 ) ([]Entry, error) {
 	d.reader = reader{rest: value}
@@ -149,21 +166,46 @@ func (d *Decoder) Entries(
 	}
 	d.entries = append(d.entries[:0], make([]Entry, n)...)
 	d.readNames()
-	d.wanted = false
-	d.runs(func(e *Entry, name string) { e.State = andon.State(name) },
-		func(name string) { d.wanted = d.wanted || want(andon.State(name)) })
-	if !d.wanted && !d.bad {
+	wanted := false
+	d.runs(func(run []Entry, name string) {
+		wanted = wanted || want(andon.State(name))
+		for i := range run {
+			run[i].State = andon.State(name)
+		}
+	})
+	if !wanted && !d.bad {
 		return nil, nil
 	}
-	d.runs(func(e *Entry, name string) { e.Operator = andon.PersonID(name) }, func(string) {})
+	d.runs(func(run []Entry, name string) {
+		for i := range run {
+			run[i].Operator = andon.PersonID(name)
+		}
+	})
 	d.times(newest, units[unit[0]])
-	d.column(0)
-	d.column(1)
-	if d.bad || len(d.rest) > 0 {
+	if d.bad {
 		return nil, ErrDamaged
 	}
-	d.join()
 	return d.entries, nil
+}
+
+// Texts gives the first n of the entries that Rows returned their texts, once, and at least one.
+// Texts are valid until the next block.
+func (d *Decoder) Texts(n int) error {
+	d.texts, d.ends = d.texts[:0], d.ends[:0]
+	d.column(n)
+	d.pass(len(d.entries) - n)
+	d.column(n)
+	if d.bad {
+		return ErrDamaged
+	}
+	from := [2]int{0, d.ends[n-1]}
+	for i := range n {
+		to := [2]int{d.ends[i], d.ends[n+i]}
+		d.entries[i].Message = d.texts[from[0]:to[0]:to[0]]
+		d.entries[i].Attributes = d.texts[from[1]:to[1]:to[1]]
+		from = to
+	}
+	return nil
 }
 
 func (d *Decoder) readNames() {
@@ -180,18 +222,15 @@ func (d *Decoder) readNames() {
 	}
 }
 
-func (d *Decoder) runs(set func(*Entry, string), once func(string)) {
-	for i := 0; i < len(d.entries) && !d.bad; {
-		id, n := d.count(), d.number(len(d.entries)-i)
+func (d *Decoder) runs(each func(run []Entry, name string)) {
+	for rest := d.entries; len(rest) > 0 && !d.bad; {
+		id, n := d.count(), d.number(len(rest))
 		if d.bad || id >= uint64(len(d.names)) || n == 0 {
 			d.bad = true
 			return
 		}
-		once(d.names[id])
-		for ; n > 0; n-- {
-			set(&d.entries[i], d.names[id])
-			i++
-		}
+		each(rest[:n], d.names[id])
+		rest = rest[n:]
 	}
 }
 
@@ -204,33 +243,29 @@ func (d *Decoder) times(newest, unit andon.Time) {
 	}
 }
 
-// column decodes the texts of a column, one behind the other.
+// column decodes the first n texts of a column.
 func (d *Decoder) column(n int) {
-	all, ends, from := d.columns[n][:0], d.ends[n][:0], 0
-	for range d.entries {
-		shared := d.number(len(all) - from)
+	from := len(d.texts)
+	for range n {
 		before := from
-		from = len(all)
-		all = append(all, all[before:before+shared]...)
-		all = append(all, d.text()...)
-		ends = append(ends, len(all))
-		if len(all)-from > andon.MaxJSONBytes+andon.MaxMessageBytes {
+		from = len(d.texts)
+		shared := d.number(from - before)
+		d.texts = append(d.texts, d.texts[before:before+shared]...)
+		d.texts = append(d.texts, d.text()...)
+		d.ends = append(d.ends, len(d.texts))
+		if len(d.texts)-from > andon.MaxJSONBytes+andon.MaxMessageBytes {
 			d.bad = true // so that damage takes no more memory than entries do
 		}
 		if d.bad {
-			break
+			return
 		}
 	}
-	d.columns[n], d.ends[n] = all, ends
 }
 
-// join gives each entry its texts.
-func (d *Decoder) join() {
-	var from [2]int
-	for i := range d.entries {
-		to := [2]int{d.ends[0][i], d.ends[1][i]}
-		d.entries[i].Message = d.columns[0][from[0]:to[0]]
-		d.entries[i].Attributes = d.columns[1][from[1]:to[1]]
-		from = to
+// pass passes over n texts.
+func (d *Decoder) pass(n int) {
+	for ; n > 0 && !d.bad; n-- {
+		d.count()
+		d.text()
 	}
 }

@@ -2,6 +2,7 @@ package eventlog
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -39,19 +40,24 @@ func equal(t *testing.T, want, got []Entry) {
 	}
 }
 
-func anyState(andon.State) bool { return true }
-
 func TestBlocksKeepEntries(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	var x Encoder
 	var d Decoder
 	for range 300 {
 		want := randomEntries(rng, 1+rng.IntN(MaxBlock))
-		got, err := d.Entries(x.Append(nil, want), want[0].Time, anyState)
+		block := x.Append(nil, want)
+		got, err := d.Entries(block, want[0].Time)
 		if err != nil {
 			t.Fatal(err)
 		}
 		equal(t, want, got)
+		first := 1 + rng.IntN(len(want))
+		got, err = d.Rows(block, want[0].Time, func(andon.State) bool { return true })
+		if err = errors.Join(err, d.Texts(first)); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, want[:first], got[:first])
 	}
 }
 
@@ -59,11 +65,11 @@ func TestABlockWithoutAWantedStateHasNone(t *testing.T) {
 	var x Encoder
 	var d Decoder
 	b := x.Append(nil, []Entry{{Time: 9, State: "A"}, {Time: 8, State: "B"}})
-	got, err := d.Entries(b, 9, func(s andon.State) bool { return s == "C" })
+	got, err := d.Rows(b, 9, func(s andon.State) bool { return s == "C" })
 	if len(got) != 0 || err != nil {
 		t.Errorf("%v, %v", got, err)
 	}
-	got, err = d.Entries(b, 9, func(s andon.State) bool { return s == "B" })
+	got, err = d.Rows(b, 9, func(s andon.State) bool { return s == "B" })
 	if len(got) != 2 || err != nil {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -82,7 +88,7 @@ func BenchmarkBlock(b *testing.B) {
 	})
 	b.Run("decode", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := d.Entries(block, entries[0].Time, anyState); err != nil {
+			if _, err := d.Entries(block, entries[0].Time); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -203,8 +209,8 @@ func TestHeadKnowsWhetherAWalkIsSorted(t *testing.T) {
 	}
 }
 
-// TestHeadKnowsWhenAPersonHasEntries: the devices of an hour are those that have entries of a person
-// in it; of those whose entries came in order it says between which times they are.
+// TestHeadKnowsWhenAPersonHasEntries: the devices of an hour are those that have entries of a
+// person in it; of those whose entries came in order it says between which times they are.
 func TestHeadKnowsWhenAPersonHasEntries(t *testing.T) {
 	const hour = 3_600_000
 	rng := rand.New(rand.NewPCG(5, 5))
@@ -263,7 +269,7 @@ func FuzzBlock(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var d Decoder
-		entries, err := d.Entries(b, 1<<50, anyState)
+		entries, err := d.Entries(b, 1<<50)
 		if err == nil && (len(entries) == 0 || len(entries) > len(b)) {
 			t.Errorf("%d entries", len(entries))
 		}
@@ -283,4 +289,26 @@ func FuzzRow(f *testing.F) {
 			rest, _, err = r.ReadEntries(rest, 0, func(Entry) {})
 		}
 	})
+}
+
+// A Row that reads one row behind the other has the names of the last one.
+func TestRowsOneBehindTheOther(t *testing.T) {
+	var r Row
+	for _, states := range [][]andon.State{{"N", "W"}, {"N", "X", "Y"}, {"X"}, {"W", "X", "Y"}} {
+		var names Names
+		events := make([]andon.Event, len(states))
+		for i, state := range states {
+			events[i] = andon.Event{Time: andon.Time(i + 1), State: state}
+		}
+		operators := make([]andon.PersonID, len(events))
+		entries := names.AppendEntries(nil, 0, events, operators)
+		if _, err := r.ReadNames(names.Append(nil)); err != nil {
+			t.Fatal(err)
+		}
+		var got []andon.State
+		_, _, err := r.ReadEntries(entries, 0, func(e Entry) { got = append(got, e.State) })
+		if err != nil || !slices.Equal(got, states) {
+			t.Errorf("read %v, %v; want %v", got, err, states)
+		}
+	}
 }

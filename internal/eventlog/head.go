@@ -39,6 +39,7 @@ type cell struct {
 type tenantHead struct {
 	names    []string // 0 is none
 	number   map[string]uint32
+	last     [2]uint32       // the state and the operator of the entry before: mostly the next's too
 	chains   []uint32        // by device: its last cell
 	unsorted map[uint32]bool // devices whose chain is not from new to old, or has equal times
 	days     map[uint32]bool
@@ -87,7 +88,8 @@ func (h *Head) Add(tenant, device uint32, e Entry) {
 	}
 	c := cell{
 		time: e.Time, before: t.chains[device], text: h.keep(&e),
-		state: h.name(t, string(e.State)), operator: h.name(t, string(e.Operator)),
+		state:    h.name(t, string(e.State), &t.last[0]),
+		operator: h.name(t, string(e.Operator), &t.last[1]),
 	}
 	var last *cell
 	if c.before != 0 {
@@ -132,7 +134,10 @@ func (h *Head) grow(t *tenantHead, devices int) {
 	h.bytes += 2 * 4 * len(grown)
 }
 
-func (h *Head) name(t *tenantHead, name string) uint32 {
+func (h *Head) name(t *tenantHead, name string, last *uint32) uint32 {
+	if t.names[*last] == name {
+		return *last
+	}
 	n, ok := t.number[name]
 	if !ok {
 		const mapped = 64 // about what a name takes beside its bytes
@@ -142,6 +147,7 @@ func (h *Head) name(t *tenantHead, name string) uint32 {
 		t.number[name] = n
 		h.bytes += len(name) + mapped
 	}
+	*last = n
 	return n
 }
 

@@ -191,9 +191,12 @@ func (c *call) record() (andon.Tenant, error) {
 // answer sends a value, which is a pointer, as JSON. It is written whole before the first byte goes
 // out, so that a value that can't be written is an error and not half an answer.
 func (c *call) answer(value any) error {
-	p := paper{text: make([]byte, 0, 512)}
+	piece := c.scratch.get()
+	p := paper{text: piece[:0]}
 	if p.json(c.API, value) {
-		c.send(typeJSON, append(p.text, '\n'))
+		if c.send(typeJSON, append(p.text, '\n')) {
+			c.scratch.put(piece)
+		}
 		return nil
 	}
 	var text bytes.Buffer
@@ -206,12 +209,13 @@ func (c *call) answer(value any) error {
 	return nil
 }
 
-// send sends a whole answer. That the client is gone by now changes nothing.
-func (c *call) send(contentType string, body []byte) {
+// send sends a whole answer, and reports whether all of it was taken. That the client is gone by
+// now changes nothing.
+func (c *call) send(contentType string, body []byte) bool {
 	c.end()
-	h := c.x.Header()
-	h["Content-Type"] = []string{contentType}
-	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	c.x.set("Content-Type", contentType)
+	c.x.set("Content-Length", strconv.Itoa(len(body)))
 	c.x.WriteHeader(c.status)
-	_, _ = c.x.Write(body)
+	_, err := c.x.Write(body)
+	return err == nil
 }

@@ -337,21 +337,21 @@ func (a *API) states(c *call) (statesJSON, error) {
 	if err != nil {
 		return statesJSON{}, err
 	}
-	answer := statesJSON{Items: []client.StateCount{}}
-	count := map[andon.State]andon.StateCount{}
-	for _, def := range tenant.States.Defs() {
-		count[def.Name] = andon.StateCount{}
-	}
+	defs := tenant.States.Defs()
+	answer := statesJSON{Items: make([]client.StateCount, 0, len(counts)+len(defs))}
 	for _, n := range counts {
-		count[n.State] = n
+		answer.Items = append(answer.Items, showCount(tenant.States.Look(n.State), n))
 		answer.Total += n.Count
 		answer.Silent += n.Silent
 	}
-	for state, n := range count {
-		answer.Items = append(answer.Items, showCount(tenant.States.Look(state), n))
+	for _, def := range defs { // it stays where no device is in it
+		answer.Items = append(answer.Items, showCount(def, andon.StateCount{}))
 	}
-	slices.SortFunc(answer.Items, func(a, b client.StateCount) int {
+	slices.SortStableFunc(answer.Items, func(a, b client.StateCount) int {
 		return positionOf(a).compare(positionOf(b))
+	})
+	answer.Items = slices.CompactFunc(answer.Items, func(a, b client.StateCount) bool {
+		return a.State == b.State
 	})
 	answer.cut(c, after)
 	return answer, nil

@@ -31,6 +31,20 @@ type exchange struct {
 	// eachWrite is how long the client may take to fetch what is written, each time; 0: the
 	// deadline of the whole answer holds.
 	eachWrite time.Duration
+
+	values [3]string // of headers that are set for each answer
+	valued int
+}
+
+// set sets a header of the answer, whose name is in its canonical form.
+func (x *exchange) set(name, value string) {
+	if x.valued == len(x.values) {
+		x.Header()[name] = []string{value}
+		return
+	}
+	at := x.valued
+	x.values[at], x.valued = value, at+1
+	x.Header()[name] = x.values[at:x.valued:x.valued]
 }
 
 // WriteHeader begins the answer.

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"crypto/sha256"
 	"crypto/subtle"
-	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -124,17 +123,22 @@ func (g guard) isToken(text string) bool {
 
 // always is what every answer has. Answers are data, never pages, and old once they are sent; the
 // few that are otherwise set these headers themselves.
-var always = http.Header{
-	"X-Content-Type-Options":       {"nosniff"},
-	"Content-Security-Policy":      {"default-src 'none'; frame-ancestors 'none'"},
-	"Referrer-Policy":              {"no-referrer"},
-	"Cross-Origin-Resource-Policy": {"same-origin"},
-	"Cache-Control":                {"no-store"},
+var always = [...]struct {
+	name  string
+	value []string
+}{
+	{"X-Content-Type-Options", []string{"nosniff"}},
+	{"Content-Security-Policy", []string{"default-src 'none'; frame-ancestors 'none'"}},
+	{"Referrer-Policy", []string{"no-referrer"}},
+	{"Cross-Origin-Resource-Policy", []string{"same-origin"}},
+	{"Cache-Control", []string{"no-store"}},
 }
 
 // setHeaders sets what every answer has, and the id of this one.
 func setHeaders(x *exchange) {
 	h := x.Header()
-	maps.Copy(h, always)
-	h["X-Request-Id"] = []string{x.id}
+	for i := range always {
+		h[always[i].name] = always[i].value
+	}
+	x.set("X-Request-Id", x.id)
 }

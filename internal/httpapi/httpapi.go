@@ -106,6 +106,7 @@ type API struct {
 	metrics  *metrics
 	unpack   unpackers
 	shapes   sync.Map // of answers, by type
+	scratch  scratch
 	live     *live.Hub
 	silences *live.Silences
 	board    *ui.Board
@@ -176,7 +177,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	clean := isClean(path)
 	if clean {
 		if strings.Contains(path, "%") {
-			r = withLoneSlash(r)
+			r = withLoneSlash(r, path)
 		}
 		x.unsent = true
 		a.mux.ServeHTTP(x, r)

@@ -190,7 +190,7 @@ func TestNoRoomForAnswers(t *testing.T) {
 // TestRoomIsGivenBack: an answer that fails on its way gives back what it took.
 func TestRoomIsGivenBack(t *testing.T) {
 	w, s := newSick(t, func(o *httpapi.Options) {
-		o.Intake = intake.New(o.Store, intake.Options{Now: o.Now, MaxBytes: 64 << 10})
+		o.Intake = intake.New(o.Store, intake.Options{Now: o.Now, MaxBytes: 128 << 10})
 	})
 	for range 20 {
 		w.get("/devices").fails(http.StatusInsufficientStorage)

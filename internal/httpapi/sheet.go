@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"sync"
 
 	"github.com/andonhq/andon"
 )
@@ -17,20 +18,38 @@ import (
 type sheet struct {
 	c      *call
 	pieces [][]byte
-	size   int64 // of the content
-	room   int64 // of the pieces
-	taken  int64 // of intake's room
+	first  *[leastPiece]byte // the first of them
+	size   int64             // of the content
+	room   int64             // of the pieces
+	taken  int64             // of intake's room
 
 	line    paper         // an item while it is written
 	encoder *json.Encoder // of what does not write itself; nil until there is some
 }
 
 const (
-	// leastPiece spares most answers from asking for more room than once, and from being sent in
-	// many parts: each is a call of the operating system or two.
-	leastPiece = 16 << 10
+	// leastPiece has room for a page of 100 items as they usually are: each piece is sent by a call
+	// of the operating system or two.
+	leastPiece = 48 << 10
 	mostPiece  = 256 << 10
 )
+
+// scratch has pieces that are not in use, since most answers need one.
+type scratch struct{ pool sync.Pool }
+
+func (s *scratch) get() *[leastPiece]byte {
+	if p, ok := s.pool.Get().(*[leastPiece]byte); ok {
+		return p
+	}
+	return new([leastPiece]byte)
+}
+
+// put gives a piece back that was sent whole. Where that failed HTTP/2 may still be reading it.
+func (s *scratch) put(p *[leastPiece]byte) {
+	if p != nil {
+		s.pool.Put(p)
+	}
+}
 
 func (c *call) newSheet() *sheet {
 	s := &sheet{c: c}
@@ -68,19 +87,22 @@ func (s *sheet) keep(n int64) {
 func (s *sheet) giveBack() { s.keep(0) }
 
 // Write appends p.
-func (s *sheet) Write(p []byte) (int, error) {
-	n := len(p)
+func (s *sheet) Write(p []byte) (int, error) { return len(p), put(s, p) }
+
+func (s *sheet) text(t string) error { return put(s, t) }
+
+func put[T string | []byte](s *sheet, p T) error {
+	s.size += int64(len(p))
 	for len(p) > 0 {
 		last, err := s.piece()
 		if err != nil {
-			return 0, err
+			return err
 		}
 		part := min(len(p), cap(*last)-len(*last))
 		*last = append(*last, p[:part]...)
 		p = p[part:]
 	}
-	s.size += int64(n)
-	return n, nil
+	return nil
 }
 
 // piece returns the last piece, which has room.
@@ -91,15 +113,16 @@ func (s *sheet) piece() (*[]byte, error) {
 		if err := s.expect(s.room + size); err != nil {
 			return nil, err
 		}
-		s.pieces, s.room = append(s.pieces, make([]byte, 0, size)), s.room+size
+		if n == 0 {
+			s.first = s.c.scratch.get()
+			s.pieces = append(s.pieces, s.first[:0])
+		} else {
+			s.pieces = append(s.pieces, make([]byte, 0, size))
+		}
+		s.room += size
 		n++
 	}
 	return &s.pieces[n-1], nil
-}
-
-func (s *sheet) text(t string) error {
-	_, err := s.Write([]byte(t))
-	return err
 }
 
 // json appends a value, which is a pointer.
@@ -157,14 +180,21 @@ func (l *listed) add(item any, many int, most int64) error {
 func (s *sheet) send() {
 	s.c.end()
 	s.keep(s.room)
-	h := s.c.x.Header()
-	h.Set("Content-Type", typeJSON)
-	h.Set("Content-Length", strconv.FormatInt(s.size, 10))
+	s.c.x.set("Content-Type", typeJSON)
+	s.c.x.set("Content-Length", strconv.FormatInt(s.size, 10))
 	s.c.x.WriteHeader(s.c.status)
+	_ = s.write() // that the client is gone changes nothing
+}
+
+// write sends the pieces.
+func (s *sheet) write() error {
 	for i, piece := range s.pieces {
 		if _, err := s.c.x.Write(piece); err != nil {
-			return // that the client is gone changes nothing
+			return err
 		}
 		s.pieces[i] = nil
 	}
+	s.c.scratch.put(s.first)
+	s.pieces, s.first = nil, nil
+	return nil
 }

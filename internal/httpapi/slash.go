@@ -9,24 +9,28 @@ import (
 // The mux has a use of its own for a segment that is nothing but a slash, so %2F alone matches no
 // wildcard. "/" is an identifier like any other, so until the route is found the segment is another
 // one, which no identifier is: it is not valid UTF-8.
-const standIn = "%FF%2F%FF"
+const slash, standIn = "%2F", "%FF%2F%FF"
 
 var standInID, _ = url.PathUnescape(standIn)
 
-// withLoneSlash returns the request with the stand-in for each segment that is a slash.
-func withLoneSlash(r *http.Request) *http.Request {
-	segments := strings.Split(r.URL.EscapedPath(), "/")
+// withLoneSlash returns the request with the stand-in for each segment of its path, which is
+// escaped, that is a slash.
+func withLoneSlash(r *http.Request, path string) *http.Request {
 	found := false
-	for i, s := range segments {
-		switch sent, _ := url.PathUnescape(s); sent {
-		case "/":
-			segments[i], found = standIn, true
-		case standInID:
-			segments[i], found = "%FF", true // refused as well, and not the stand-in
-		}
+	for s := range strings.SplitSeq(path, "/") {
+		found = found || strings.EqualFold(s, slash) || strings.EqualFold(s, standIn)
 	}
 	if !found {
 		return r
+	}
+	segments := strings.Split(path, "/")
+	for i, s := range segments {
+		switch {
+		case strings.EqualFold(s, slash):
+			segments[i] = standIn
+		case strings.EqualFold(s, standIn):
+			segments[i] = "%FF" // refused as well, and not the stand-in
+		}
 	}
 	raw := strings.Join(segments, "/")
 	path, err := url.PathUnescape(raw)

@@ -129,12 +129,10 @@ func (s *sheet) flush(media string) error {
 		s.c.x.Header().Set("Content-Type", media)
 		s.c.x.WriteHeader(s.c.status)
 	}
-	for _, piece := range s.pieces {
-		if _, err := s.c.x.Write(piece); err != nil {
-			return err
-		}
+	if err := s.write(); err != nil {
+		return err
 	}
-	s.pieces, s.size, s.room = nil, 0, 0
+	s.size, s.room = 0, 0
 	s.giveBack()
 	return nil
 }

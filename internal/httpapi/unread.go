@@ -53,7 +53,8 @@ func (c *problemConn) Write(p []byte) (int, error) {
 func unread(p []byte) []byte {
 	const begins, headers = "HTTP/1.1 ",
 		"\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
-	if !bytes.HasPrefix(p, []byte(begins)) {
+	// Most of what is written is an answer of success, which is not looked at further.
+	if !bytes.HasPrefix(p, []byte(begins)) || bytes.HasPrefix(p[len(begins):], []byte("2")) {
 		return nil
 	}
 	line, text, found := strings.Cut(string(p[len(begins):min(len(p), 1024)]), headers)

@@ -83,11 +83,13 @@ func (in *Intake) withStates(
 	ctx context.Context, a *admission[andon.Event], t *andon.Tenant,
 	items []*ingest.Item[andon.Event],
 ) ([]*ingest.Item[andon.Event], error) {
-	outside := map[andon.State]bool{}
+	outside, last := map[andon.State]bool{}, andon.State("")
 	for _, item := range items {
-		if state := item.Value.State; !outside[state] && !t.States.Has(state) {
+		state := item.Value.State
+		if state != last && !outside[state] && !t.States.Has(state) {
 			outside[state] = true
 		}
+		last = state
 	}
 	if len(outside) == 0 {
 		return items, nil

@@ -131,6 +131,10 @@ func (k *keys) route(mux *http.ServeMux) {
 	list("/devices", func(_ *http.Request, state string) []byte {
 		return appendPart([]byte{'s'}, state)
 	}, true)
+	list("/devices/{device}/readings", func(r *http.Request, _ string) []byte {
+		return appendPart([]byte{'r'}, r.PathValue("device"))
+	}, true)
+	mux.HandleFunc("POST /api/v1/readings/latest", k.latest)
 	mux.HandleFunc("GET /api/v1/devices/{device}", k.device)
 	mux.HandleFunc("GET /api/v1/states", k.states)
 }

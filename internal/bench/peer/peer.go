@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net"
 	"net/http"
 	"os"
@@ -23,12 +24,20 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/ingest"
+	"github.com/andonhq/andon/internal/bench"
 	"github.com/andonhq/andon/internal/ingest/jsonfeed"
 )
 
 // Kinds returns the names of the peers, from the least on.
 func Kinds() []string { return []string{"read", "key", "keys"} }
+
+// Able returns what a peer can do.
+func Able(kind string) bench.Abilities {
+	if kind == "keys" {
+		return bench.Answers | bench.TakesReadings | bench.AnswersReadings
+	}
+	return bench.TakesReadings
+}
 
 // Open opens raw Pebble in a directory.
 func Open(dir string) (*pebble.DB, error) {
@@ -73,6 +82,7 @@ func Serve(l net.Listener, kind, dir string) (err error) {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /api/v1/events", s.post)
+	mux.HandleFunc("POST /api/v1/readings", s.postReadings)
 	mux.HandleFunc("GET /metrics", s.metrics)
 	if kind == "keys" {
 		s.keys = newKeys(s.db)
@@ -85,11 +95,17 @@ func Serve(l net.Listener, kind, dir string) (err error) {
 }
 
 // post takes events and answers once they are on the disk.
-func (s *server) post(w http.ResponseWriter, r *http.Request) {
+func (s *server) post(w http.ResponseWriter, r *http.Request) { s.take(w, r, s.keep) }
+
+func (s *server) postReadings(w http.ResponseWriter, r *http.Request) {
+	s.take(w, r, s.keepReadings)
+}
+
+func (s *server) take(w http.ResponseWriter, r *http.Request, keep func(body string) error) {
 	body := make([]byte, max(r.ContentLength, 0))
 	_, err := io.ReadFull(r.Body, body)
 	if err == nil && s.db != nil {
-		err = s.keep(unsafe.String(unsafe.SliceData(body), len(body)))
+		err = keep(unsafe.String(unsafe.SliceData(body), len(body)))
 	}
 	answer(w, []byte("{}\n"), err)
 }
@@ -104,14 +120,19 @@ func (s *server) keep(body string) error {
 	if s.keys != nil {
 		return s.keys.keep(b, sent.Items)
 	}
-	return KeepOne(b, sent.Items)
+	return keepOne(b, func(yield func(*andon.Event) bool) {
+		for i := range sent.Items {
+			if !yield(&sent.Items[i].Value) {
+				return
+			}
+		}
+	})
 }
 
-// KeepOne keeps each event under one key.
-func KeepOne(b *pebble.Batch, events []ingest.Item[andon.Event]) error {
+// keepOne keeps each event under one key.
+func keepOne(b *pebble.Batch, events iter.Seq[*andon.Event]) error {
 	var key, value []byte
-	for i := range events {
-		e := &events[i].Value
+	for e := range events {
 		key = append(appendNewest(appendPart(key[:0], string(e.Device)), e.Time), e.State...)
 		value = appendPart(appendPart(value[:0], string(e.Operator)), e.Message)
 		value = append(value, e.Attributes...)
@@ -148,10 +169,16 @@ func (s *server) metrics(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintf(w, "process_resident_memory_bytes %d\n", pages*os.Getpagesize())
 	}
 	if s.db != nil {
-		m := s.db.Metrics()
-		total := m.Total()
-		fmt.Fprintf(w, "andon_pebble_disk_bytes %d\n", m.DiskSpaceUsage())
-		fmt.Fprintf(w, "andon_pebble_written_bytes_total %d\n", m.WAL.BytesWritten+
-			total.TableBytesFlushed+total.TableBytesCompacted)
+		kept, written := filesOf(s.db)
+		fmt.Fprintf(w, "andon_pebble_disk_bytes %d\n", kept)
+		fmt.Fprintf(w, "andon_pebble_written_bytes_total %d\n", written)
 	}
+}
+
+// filesOf returns how many bytes all files have now, and how many were ever written.
+func filesOf(db *pebble.DB) (kept, written uint64) {
+	m := db.Metrics()
+	total := m.Total()
+	return m.DiskSpaceUsage(),
+		m.WAL.BytesWritten + total.TableBytesFlushed + total.TableBytesCompacted
 }

@@ -104,3 +104,66 @@ func TestPeers(t *testing.T) {
 		}
 	}
 }
+
+// TestPeersTakeReadings: each takes readings, and the last answers what is asked of them.
+func TestPeersTakeReadings(t *testing.T) {
+	var sent []string
+	for i := range 3 {
+		r := andon.Reading{
+			Device: "line/1", Time: 1_587_729_600_000_000 + andon.Time(i)*60_000_000,
+			Metrics: andon.Metrics{{Name: "a", Value: float64(i) / 4}, {Name: "b", Value: 1e9}},
+		}
+		sent = append(sent, string(bench.AppendReading(nil, &r)))
+	}
+	for _, kind := range peer.Kinds() {
+		url := serve(t, kind)
+		r, err := http.Post(url+"/api/v1/readings", "application/x-ndjson",
+			strings.NewReader(strings.Join(sent, "\n")))
+		body(t, r, err)
+		if peer.Able(kind)&bench.AnswersReadings == 0 {
+			continue
+		}
+		r, err = http.Get(url + "/api/v1/devices/line%2F1/readings?limit=2")
+		if got, want := body(t, r, err), `{"items":[`+sent[2]+","+sent[1]+"]}\n"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		r, err = http.Post(url+"/api/v1/readings/latest", "application/json",
+			strings.NewReader(`{"devices":["line/1"]}`))
+		if got, want := body(t, r, err), `{"items":[`+sent[2]+"]}\n"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+// TestRaw: Pebble in this process keeps each event, and says what it wrote.
+func TestRaw(t *testing.T) {
+	db, err := peer.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	s := peer.NewRaw(db)
+	c, err := s.Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := []andon.Event{
+		{Device: "a", Time: 1, State: "NORMAL"}, {Device: "a", Time: 2, State: "NORMAL"},
+	}
+	if err := c.(bench.Keeper).Keep(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+	all, err := db.NewIter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer all.Close()
+	n := 0
+	for more := all.First(); more; more = all.Next() {
+		n++
+	}
+	used, err := s.Usage(t.Context())
+	if n != 2 || err != nil || used.Written == 0 || used.Kept == 0 {
+		t.Errorf("%d events, used %+v, %v", n, used, err)
+	}
+}

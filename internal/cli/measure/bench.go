@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -66,10 +67,15 @@ With --url a running server is measured over its API instead, in a throwaway ten
 asked seven questions by 1 and by 16 clients, and takes single events, batches, and events that
 change their devices' states (states): as fast as it can, then at 70 % of that, one by one and in
 waves (storm), where P50, P99 and P99.9 count from when a request was due; then batches for ten
-times as long (soak). With --peers the same is done in turn with servers that this program starts:
-one that only reads what is sent, one that keeps each event under one key in Pebble, and one that
-keeps a key for every question. OF CEILING is beside the second for writing, and beside the third
-for questions. CPU is the server's, for an event or a question.
+times as long, or --soak events, as fast as it can, with 200 single events a second beside them
+(soak: the first and the last tenth); then readings. With --peers the same is done in turn with
+servers that this program starts: one that only reads what is sent, one that keeps each event under
+one key in Pebble, and one that keeps a key for every question; and with Pebble in this process, one
+key an event, without HTTP and JSON. OF CEILING is beside the second for writing, and beside the
+third for questions; OF RAW is beside the last. CPU is the server's, for an event or a question.
+
+--loads measures only some loads, behind the filling of the fleet: to repeat one of them, with
+fewer --devices, takes seconds.
 
 A shared store is the one that the settings name, and is measured in a throwaway tenant, which is
 deleted at the end. It has to be empty, and should be idle: make one beside the one in use with
@@ -78,7 +84,9 @@ andon store init.`,
   andon bench --store pebble,memory --devices 10000 --duration 1s
   andon bench --store cassandra --cassandra-hosts 10.0.0.1 --cassandra-keyspace bench
   TMPDIR=/var/lib/andon andon bench --output json > bench.json
-  andon bench --url http://127.0.0.1:8080 --peers --devices 100000`,
+  andon bench --url http://127.0.0.1:8080 --peers --devices 100000
+  andon bench --url http://127.0.0.1:8080 --loads single,states --devices 10000
+  andon bench --url http://127.0.0.1:8080 --loads soak --soak 100000000`,
 	}
 	b.flags(cmd)
 	b.load = local.StoreFlags(p, cmd)
@@ -98,10 +106,16 @@ func (b *benchmark) flags(cmd *cobra.Command) {
 	flags.DurationVar(&o.Duration, "duration", 2*time.Second, "how long each load is measured")
 	flags.IntVar(&o.Writers, "writers", 64, "how `many` events are written one by one at once")
 	flags.IntVar(&o.Batch, "batch", 1000, "how `many` events a batch has")
+	flags.StringSliceVar(&o.Loads, "loads", nil, "only these `loads` behind the filling: "+
+		strings.Join(bench.StoreLoads()[1:], ", ")+"; with --url "+
+		strings.Join(bench.ServerLoads()[1:], ", "))
+	flags.IntVar(&o.Soak, "soak", 0, "with --url: how `many` events the soak brings "+
+		"(default as many as fit into ten times --duration)")
 	flags.Uint64Var(&o.Seed, "seed", 1, "another `number` makes another fleet")
 	b.format = command.ReportFlag(cmd, command.FormatCSV)
 	b.format.Once(cmd, "format")
-	flags.StringVar(&b.keep, "keep", "", "keep the stores in this `directory`")
+	flags.StringVar(&b.keep, "keep", "", "keep the stores in this `directory`; with --url "+
+		"those of the peers, and the tenant of the server")
 	flags.StringVar(&b.target.URL, "url", "", "`address` of a running server to measure instead")
 	flags.StringVar(&b.target.TokenFile, "token-file", b.Variable("ANDON_TOKEN_FILE"),
 		"`file` that holds the server's token")
@@ -142,19 +156,33 @@ func (b *benchmark) complete() error {
 	o := &b.options
 	b.events = cmp.Or(b.events, 2*o.Devices)
 	o.Events, o.Now, o.Keep = b.events, time.Now, b.keep != ""
-	if err := o.Check(); err != nil { // it begins with the name of a flag
-		return andon.Errorf(andon.Invalid, "--%s", err)
+	if err := asFlag(o.Check()); err != nil {
+		return err
 	}
 	o.Tenant = andon.TenantID("andon-check-bench-" + b.Now().Std().Format("20060102T150405.000000"))
 	b.report.Devices, b.report.Events = o.Devices, o.Events/o.Devices*o.Devices
 	b.report.Seed, b.report.Duration = o.Seed, o.Duration
 	if b.target.URL != "" {
-		return nil
+		return asFlag(o.CheckLoads(bench.ServerLoads()))
 	}
 	if b.peers {
 		return andon.Errorf(andon.Invalid, "--peers are measured beside a server: name it by --url")
 	}
+	if o.Soak > 0 {
+		return andon.Errorf(andon.Invalid, "--soak is a load of a server: name it by --url")
+	}
+	if err := asFlag(o.CheckLoads(bench.StoreLoads())); err != nil {
+		return err
+	}
 	return b.checkStores()
+}
+
+// asFlag puts the name of a flag, with which the error begins, as people write it.
+func asFlag(err error) error {
+	if err != nil {
+		err = andon.Errorf(andon.Invalid, "--%s", err)
+	}
+	return err
 }
 
 func (b *benchmark) measureAll(ctx context.Context, dir string) error {

@@ -82,6 +82,16 @@ func TestBenchForPrograms(t *testing.T) {
 	}
 }
 
+// TestBenchLoads: only the loads that are asked for are measured.
+func TestBenchLoads(t *testing.T) {
+	out, _, err := runBench(t, t.Context(), small("--loads", "single,import", "-o", "json")...)
+	var r benchReport
+	if err != nil || json.Unmarshal([]byte(out), &r) != nil || len(r.Rows) != 3 ||
+		r.Rows[1].Load != "write: 1 event of 1 device" {
+		t.Errorf("%v, %s", err, out)
+	}
+}
+
 func TestBenchKeeps(t *testing.T) {
 	kept := t.TempDir()
 	if _, _, err := runBench(t, t.Context(), small("--keep", kept)...); err != nil {
@@ -103,13 +113,17 @@ func TestBenchInterrupted(t *testing.T) {
 
 func TestBenchMisuse(t *testing.T) {
 	for want, args := range map[string][]string{
-		"--devices 5 is not within 10 to 10,000,000":       {"--devices", "5"},
-		"--events 40 is not within 50 to 1,000,000,000":    {"--devices", "50", "--events", "40"},
-		`--store "pebbel" can't be measured: there are`:    {"--store", "pebbel"},
-		"dynamodb: no AWS region is set":                   {"--store", "dynamodb"},
-		"--store pebble is named twice":                    {"--store", "pebble,pebble"},
-		"cassandra.hosts is empty: name at least one node": {"--store", "pebble,cassandra"},
-		"the configuration is wrong":                       {"--pebble-cache", "much"},
+		"--devices 5 is not within 10 to 10,000,000":         {"--devices", "5"},
+		"--events 40 is not within 50 to 1,000,000,000":      {"--devices", "50", "--events", "40"},
+		`--store "pebbel" can't be measured: there are`:      {"--store", "pebbel"},
+		"dynamodb: no AWS region is set":                     {"--store", "dynamodb"},
+		`--loads: there is no "write" here: there are fill,`: {"--loads", "write"},
+		`--loads: there is no "states" here: there are fill`: {"--loads", "fill,states"},
+		"--soak is a load of a server":                       {"--soak", "1000"},
+		"--soak -1 is not within 0 to":                       {"--soak", "-1"},
+		"--store pebble is named twice":                      {"--store", "pebble,pebble"},
+		"cassandra.hosts is empty: name at least one node":   {"--store", "pebble,cassandra"},
+		"the configuration is wrong":                         {"--pebble-cache", "much"},
 	} {
 		out, _, err := runBench(t, t.Context(), args...)
 		if err == nil || !strings.HasPrefix(err.Error(), want) ||

@@ -66,19 +66,20 @@ func (r *benchReport) printHead(out draw.Printer) {
 func (r *benchReport) table() [][]draw.Cell {
 	rows := [][]draw.Cell{draw.Texts("SUBJECT", "LOAD", "IN FLIGHT", "OPS/S", "EVENTS/S", "P50",
 		"P99", "P99.9", "OF CEILING", "CEILING P99", "BYTES/EVENT", "CPU", "WRITTEN/EVENT",
-		"MEMORY")}
+		"MEMORY", "OF RAW")}
 	for _, row := range r.Rows {
 		rows = append(rows, draw.Texts(row.Subject, row.Load, strconv.Itoa(row.InFlight),
 			rateText(row.OpsRate), maybe(row.EventsRate, rateText), spellText(row.P50),
 			spellText(row.P99), spellText(row.P999), maybe(row.OfCeiling, ratioText),
 			maybe(row.CeilingP99, spellText),
 			maybe(row.BytesPerEvent, rateText), maybe(row.CPU, spellText),
-			maybe(row.WrittenPerEvent, rateText), maybe(row.Memory, memoryText)))
+			maybe(row.WrittenPerEvent, rateText), maybe(row.Memory, memoryText),
+			maybe(row.OfRaw, ratioText)))
 	}
 	used := slices.ContainsFunc(r.Rows, func(row bench.Row) bool { return row.CPU != nil })
 	for i, row := range rows {
 		if !used { // only a server says what it used
-			rows[i] = row[:len(row)-3]
+			rows[i] = row[:len(row)-4]
 		}
 		for j := 2; j < len(row); j++ { // behind the names
 			row[j].Right = true
@@ -92,7 +93,7 @@ func benchColumns() []command.Column[bench.Row] {
 	return command.Fields[bench.Row]("subject", "load", "in_flight", "ops", "ops_per_second",
 		"events_per_second", "p50_ns", "p99_ns", "ceiling_events_per_second", "of_ceiling",
 		"ceiling_p50_ns", "ceiling_p99_ns", "bytes_per_event", "p999_ns", "cpu_ns",
-		"written_per_event", "memory_bytes")
+		"written_per_event", "memory_bytes", "of_raw")
 }
 
 // maybe is the text of what was measured; what was not is empty.

@@ -26,6 +26,8 @@ import (
 	"github.com/andonhq/andon/internal/cli/command"
 )
 
+const ours = "server" // the subject that is compared with the others
+
 // measureServer measures a running server in a throwaway tenant and, where that is on this machine,
 // the peers in turn with it.
 func (b *benchmark) measureServer(ctx context.Context, dir string) error {
@@ -38,30 +40,42 @@ func (b *benchmark) measureServer(ctx context.Context, dir string) error {
 	return b.target.Ask(ctx, func(c *client.Client) error {
 		version, err := c.Version(ctx)
 		if err == nil {
-			_, err = c.PutTenant(ctx, b.options.Tenant, client.TenantChange{})
+			// The fleet's readings are of a year that is past.
+			_, err = c.PutTenant(ctx, b.options.Tenant, client.TenantChange{
+				ReadingsRetention: new(andon.Forever),
+			})
 		}
 		if err != nil {
 			return err
 		}
-		defer func() {
-			err := c.DeleteTenant(context.WithoutCancel(ctx), b.options.Tenant)
-			if err != nil {
-				fmt.Fprintf(b.Stderr, "Note: tenant %s is left behind: %s\n", b.options.Tenant, err)
-			}
-		}()
-		const ours = "server"
+		defer b.tidyServer(context.WithoutCancel(ctx), c)
 		b.report.Engines = append(b.report.Engines, benchEngine{ours, version.Store})
 		defer b.showSteps(ours, 0)()
-		servers := []bench.Server{newServer(ours, b.target.URL, token, b.options.Tenant)}
+		server := newServer(ours, b.target.URL, token, b.options.Tenant)
+		server.Able = bench.Answers | bench.TakesReadings | bench.AnswersReadings
 		peers, end, err := b.startPeers(ctx, dir)
 		defer end()
 		if err != nil {
 			return err
 		}
-		b.report.Rows, err = bench.MeasureServers(ctx, append(servers, peers...), b.options)
-		bench.Beside(b.report.Rows, ours, "peer key", "peer keys")
+		b.report.Rows, err = bench.MeasureServers(ctx,
+			append([]bench.Server{server}, peers...), b.options)
+		bench.Beside(b.report.Rows, ours, bench.Ceilings{
+			Raw: peer.Raw, Writes: "peer key", Asks: "peer keys",
+		})
 		return err
 	})
+}
+
+// tidyServer deletes the tenant of the run, unless it is to be kept.
+func (b *benchmark) tidyServer(ctx context.Context, c *client.Client) {
+	if b.keep != "" {
+		fmt.Fprintf(b.Stderr, "Kept: tenant %s of the server\n", b.options.Tenant)
+		return
+	}
+	if err := c.DeleteTenant(ctx, b.options.Tenant); err != nil {
+		fmt.Fprintf(b.Stderr, "Note: tenant %s is left behind: %s\n", b.options.Tenant, err)
+	}
 }
 
 // newServer returns a server at an address.
@@ -74,7 +88,8 @@ func newServer(name, address, token string, tenant andon.TenantID) bench.Server 
 		head += "Andon-Tenant: " + string(tenant) + "\r\n"
 	}
 	dial := func(ctx context.Context) (bench.Conn, error) { return dial(ctx, address, head) }
-	return bench.Server{Name: name, Dial: dial, Answers: name != "peer read" && name != "peer key",
+	return bench.Server{
+		Name: name, Dial: dial,
 		Usage: func(ctx context.Context) (bench.Usage, error) { return readUsage(ctx, dial) },
 	}
 }
@@ -118,7 +133,11 @@ func (c *conn) Do(_ context.Context, method, path string, body []byte) ([]byte, 
 	b := append(append(append(c.sent[:0], method...), ' '), path...)
 	b = append(append(b, " HTTP/1.1\r\n"...), c.head...)
 	if method != http.MethodGet {
-		b = append(b, "Content-Type: application/x-ndjson\r\nContent-Length: "...)
+		form := "application/json"
+		if bytes.HasSuffix(body, []byte("\n")) {
+			form = "application/x-ndjson" // lines
+		}
+		b = append(append(append(b, "Content-Type: "...), form...), "\r\nContent-Length: "...)
 		b = append(strconv.AppendInt(b, int64(len(body)), 10), "\r\n"...)
 	}
 	c.sent = append(append(b, "\r\n"...), body...)
@@ -193,9 +212,16 @@ func (b *benchmark) startPeers(
 			return nil, end, fmt.Errorf("start the peer %q: %w", kind, err)
 		}
 		stops = append(stops, stop)
-		peers = append(peers, newServer("peer "+kind, address, "", ""))
+		p := newServer("peer "+kind, address, "", "")
+		p.Able = peer.Able(kind)
+		peers = append(peers, p)
 	}
-	return peers, end, nil
+	db, err := peer.Open(filepath.Join(dir, "raw"))
+	if err != nil {
+		return nil, end, err
+	}
+	stops = append(stops, func() { _ = db.Close() }) // it is removed
+	return append(peers, peer.NewRaw(db)), end, nil
 }
 
 // startPeer starts a peer, which ends with its standard input.

@@ -234,14 +234,19 @@ func (fd *feed[T]) keep(s *jsonscan.Scanner, done, line int) *jsonscan.Fault {
 }
 
 // grow makes room for as many items as the rest of the body holds if they are as long as those
-// before.
+// before: at first for some, which say better how long items are than one does.
 func (fd *feed[T]) grow(done int) {
+	const some = 32
 	n := len(fd.batch.Items)
 	if n < cap(fd.batch.Items) || n == 0 {
 		return
 	}
 	rest := (fd.size-done)/(done/n) + 1
-	fd.batch.Items = slices.Grow(fd.batch.Items, min(rest+rest/16, andon.MaxRequestEntries))
+	rest = min(rest+rest/16, andon.MaxRequestEntries)
+	if n < some {
+		rest = min(rest, some-n)
+	}
+	fd.batch.Items = slices.Grow(fd.batch.Items, rest)
 }
 
 func (fd *feed[T]) count() int { return len(fd.batch.Items) + len(fd.batch.Rejected) }

@@ -217,7 +217,7 @@ func (s *Store) restoreEscalation(
 ) (done bool, err error) {
 	ref := andon.EntryRef{Time: r.Time, State: r.State}
 	there, err := s.events(ctx, t, d, []andon.EntryRef{ref})
-	if err != nil || len(there) == 0 {
+	if err != nil || (len(there) == 0 && !d.shows(t, r)) {
 		return false, err
 	}
 	if err := s.insert(ctx, t, d, standing{Escalation: r}); err != nil {

@@ -170,7 +170,7 @@ func (s *Store) Escalate(
 		}
 	}
 	err = s.withDevice(ctx, t, r.Device, func(t *tenant, d *device) (bool, error) {
-		e, err := s.entry(ctx, t, d, r.Time, r.State)
+		e, err := s.escalable(ctx, t, d, r)
 		if err == nil && e.Withdrawn != nil {
 			err = andon.NoEntry(r.Device, r.Time, r.State)
 		}
@@ -189,6 +189,24 @@ func (s *Store) Escalate(
 		return true, s.past(ctx, t, d).escalate(r.Time, d.keep(r.State))
 	})
 	return kept, added, err
+}
+
+// escalable returns an entry that can be escalated, with its records: one that is there, or that the
+// device shows although it has been deleted since it expired.
+func (s *Store) escalable(
+	ctx context.Context, t *tenant, d *device, r andon.Escalation,
+) (andon.Entry, error) {
+	e, err := s.entry(ctx, t, d, r.Time, r.State)
+	if andon.KindOf(err) == andon.NotFound && d.shows(t, r) {
+		e.Escalations, err = s.escalations(ctx, t, d, r.Time, r.State)
+	}
+	return e, err
+}
+
+// shows reports whether the device shows the entry of an escalation.
+func (d *device) shows(t *tenant, r andon.Escalation) bool {
+	shown := d.Show(t.Record.States)
+	return d.Alive() && shown.Shows(andon.EntryRef{Time: r.Time, State: r.State})
 }
 
 // addRecord adds a record as the newest, unless it changes nothing.

@@ -1,6 +1,7 @@
 package dynamostore
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -107,8 +108,36 @@ func TestSweep(t *testing.T) {
 	}
 }
 
+// TestSweepsAtOnce: of two sweeps of one tenant at once each ends, all that has expired is gone and
+// nothing else, and where they were is written down no more.
+func TestSweepsAtOnce(t *testing.T) {
+	w := newSwepts(t)
+	ctx, id := t.Context(), andon.DefaultTenant
+	both := make(chan error)
+	for range 2 {
+		go func() {
+			_, err := w.s.Sweep(ctx, id, w.horizon)
+			both <- err
+		}()
+	}
+	if err := errors.Join(<-both, <-both); err != nil {
+		t.Fatal(err)
+	}
+	w.left()
+	tenant, err := w.s.tenant(ctx, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i, err := w.s.get(ctx, tableRecords, sweptKey(tenant)); i != nil || err != nil {
+		t.Errorf("a sweep is still under way: %v, %v", i, err)
+	}
+	if n, err := w.s.Sweep(ctx, id, w.horizon); n != 0 || err != nil {
+		t.Errorf("once more it deleted %d items, %v", n, err)
+	}
+}
+
 // TestSweepIncident: the escalations of an incident that is open stay, and so does what the device
-// shows.
+// shows. Who answers for that can change, though its entries are gone.
 func TestSweepIncident(t *testing.T) {
 	_, o := behindProxy(t)
 	s := open(t, o)
@@ -126,5 +155,35 @@ func TestSweepIncident(t *testing.T) {
 	}
 	if log := entryList(t, s.DeviceEvents(ctx, id, "d", andon.EventQuery{Limit: 9})); log != nil {
 		t.Errorf("the log still has %q", log)
+	}
+	record := func(n int, state andon.State, to andon.PersonID) andon.Escalation {
+		return andon.Escalation{
+			Device: "d", Time: minute(n), State: state, At: minute(5), To: to,
+		}
+	}
+	for _, test := range []struct {
+		escalate *andon.Escalation
+		restore  andon.History
+		shown    andon.PersonID
+	}{
+		{escalate: new(record(1, "WARNING2", "Max")), shown: "Max"},
+		{escalate: new(record(1, "WARNING2", "")), shown: "Sara"},
+		{restore: andon.History{Escalations: []andon.Escalation{
+			record(0, "WARNING1", "Kim"), record(2, "WARNING2", "Bob"),
+		}}, shown: "Kim"},
+	} {
+		err := s.Restore(ctx, id, test.restore)
+		if test.escalate != nil {
+			_, _, err = s.Escalate(ctx, id, *test.escalate)
+		}
+		d, err2 := s.Device(ctx, id, "d")
+		if err != nil || err2 != nil || d.EscalatedTo != test.shown {
+			t.Errorf("%+v: escalated to %q, %v, %v; want %q", test, d.EscalatedTo, err, err2,
+				test.shown)
+		}
+	}
+	nothing := record(2, "WARNING2", "Max")
+	if _, _, err := s.Escalate(ctx, id, nothing); andon.KindOf(err) != andon.NotFound {
+		t.Errorf("an entry that was never there: %v", err)
 	}
 }

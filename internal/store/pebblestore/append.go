@@ -216,7 +216,11 @@ func retain(p, kept andon.PersonID) andon.PersonID {
 
 // state returns a state to keep, and enters it among those that have entries.
 func (w *writing) state(name andon.State) (andon.State, error) {
+	if name == w.lastState { // as nearly always
+		return w.lastState, nil
+	}
 	if kept, ok := w.tenant.seen()[name]; ok {
+		w.lastState = kept
 		return kept, nil
 	}
 	if kept, ok := w.newStates[name]; ok {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
-	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/eventlog"
 )
 
@@ -228,7 +227,7 @@ func (m *blockMerge) block(it *iterator, at spanned) error {
 	if err != nil {
 		return fmt.Errorf("read block: %w", err)
 	}
-	all, err := m.decoder.Entries(value, at.newest, func(andon.State) bool { return true })
+	all, err := m.decoder.Entries(value, at.newest)
 	if err != nil {
 		return errDamaged
 	}
@@ -285,7 +284,7 @@ func (m *blockMerge) write(s *Store) error {
 	of := func(device uint32) key {
 		return newKey(tableBlock, m.day.Tenant).number(m.day.Day).number(device)
 	}
-	m.out.parts[tableBlock].instead = span{of(m.from), of(m.behind)}
+	m.out.instead = span{of(m.from), of(m.behind)}
 	s.merges.mu.Lock()
 	defer s.merges.mu.Unlock()
 	if m.day.Day < s.merges.expired[m.day.Tenant] || m.before == 0 {

@@ -2,6 +2,7 @@ package pebblestore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -24,15 +25,30 @@ type eventReader struct {
 
 	blocks, escalations *iterator
 	directory           *directory
-	decoder             eventlog.Decoder
 	none                span // of escalations: there are none in it
 	asked               int  // devices of operators whose entries were read
 	inHeads, inBlocks   looked
+	*room
+}
+
+// room is what a reader needs and the next one uses again.
+type room struct {
+	decoder eventlog.Decoder
+	hits    []hit
+	picked  []int // of the rows of a block
+	text    []byte
+	key     key // of blocks
+
+	of, at, behind key // of escalations: of a device, from one place to another
 }
 
 func newEventReader(ctx context.Context, s *Store, t *tenant) *eventReader {
+	used, ok := s.rooms.Get().(*room)
+	if !ok {
+		used = &room{}
+	}
 	return &eventReader{
-		ctx: ctx, store: s, tenant: t, states: t.states(), heads: s.heads.look(),
+		ctx: ctx, store: s, tenant: t, states: t.states(), heads: s.heads.look(), room: used,
 	}
 }
 
@@ -58,6 +74,8 @@ func (r *eventReader) close() {
 		}
 	}
 	r.explain()
+	r.store.rooms.Put(r.room)
+	r.room = nil // for a reader that is used behind its end
 }
 
 // logged is a device whose entries are read.
@@ -94,24 +112,26 @@ type hit struct {
 	escalated andon.Time // when its newest escalation was made
 }
 
-// inHead is the delivery of an entry that is in a head. Of those one is found.
-const inHead = math.MaxUint64
+// inHead is the least delivery of an entry that is in a head: of blocks that is their sequence.
+const inHead = 1 << 63
 
 // take appends an entry to hits, unless the query leaves it out.
 func (r *eventReader) take(
 	hits []hit, d *logged, e *eventlog.Entry, delivery uint64, q *andon.EventQuery,
 ) []hit {
 	from := &r.inBlocks
-	if delivery == inHead {
+	if delivery >= inHead {
 		from = &r.inHeads
 	}
 	from.scanned++
-	k := andon.EventKey{Time: e.Time, State: e.State, Device: d.id}
 	if !q.Span.Holds(e.Time) || !q.States.Match(e.State) ||
 		slices.Contains(d.gone, andon.EntryRef{Time: e.Time, State: e.State}) {
 		return hits
 	}
-	if k.Severity = r.states.Severity(e.State); !q.Admits(k) {
+	k := andon.EventKey{
+		Time: e.Time, Severity: r.states.Severity(e.State), State: e.State, Device: d.id,
+	}
+	if !q.Admits(k) {
 		return hits
 	}
 	from.rows++
@@ -121,51 +141,49 @@ func (r *eventReader) take(
 	}})
 }
 
-// fromHeads returns the entries of a device that the query admits and the heads have, in its order,
-// at most most of them.
-func (r *eventReader) fromHeads(d *logged, q *andon.EventQuery, most int) []hit {
-	var hits, all []hit
+// fromHeads appends to hits the entries of a device that the query admits and the heads have, in
+// its order, at most most of them.
+func (r *eventReader) fromHeads(hits []hit, d *logged, q *andon.EventQuery, most int) []hit {
+	begin := len(hits)
 	span := q.Rest()
+	delivery := uint64(math.MaxUint64)
 	for n := range r.heads.heads {
 		before := len(hits)
 		add := func(e eventlog.Entry, sorted bool) bool {
-			hits = r.take(hits, d, &e, inHead, q)
+			hits = r.take(hits, d, &e, delivery, q)
+			delivery-- // of two the one that was found first stands
 			enough := q.Order == andon.Desc && len(hits)-before >= most
 			return !sorted || !enough && e.Time >= span.From
 		}
 		r.heads.walk(n, r.tenant.number, d.number, add)
 	}
-	// Sorting is stable: of two deliveries the newer one was found first, and stands.
-	slices.SortStableFunc(hits, compareHits(q.Order))
-	for i := range hits {
-		if len(all) == 0 || all[len(all)-1].key != hits[i].key {
-			all = append(all, hits[i])
-		}
-	}
-	return all[:min(len(all), most)]
+	return hits[:begin+len(firstHits(hits[begin:], q.Order, most))]
 }
 
-func compareHits(order andon.Order) func(a, b hit) int {
+// compare compares hits in an order: the negative one comes first.
+func (h *hit) compare(is *hit, order andon.Order) int {
 	if order == andon.Desc {
-		return func(a, b hit) int { return b.key.Compare(a.key) }
+		h, is = is, h
 	}
-	return func(a, b hit) int { return a.key.Compare(b.key) }
+	return h.key.Compare(is.key)
 }
 
 // firstHits puts hits into an order, keeps one delivery of each, and cuts them to the first most.
 func firstHits(hits []hit, order andon.Order, most int) []hit {
-	compare := compareHits(order)
-	slices.SortFunc(hits, func(a, b hit) int {
-		if c := compare(a, b); c != 0 {
-			return c
+	for i := 1; i < len(hits); i++ {
+		if hits[i-1].compare(&hits[i], order) >= 0 {
+			hits = ordered(hits, order)
+			break
 		}
-		if a.delivery > b.delivery {
-			return -1
-		}
-		return 1
-	})
-	hits = slices.CompactFunc(hits, func(a, b hit) bool { return a.key == b.key })
+	}
 	return hits[:min(len(hits), most)]
+}
+
+func ordered(hits []hit, order andon.Order) []hit {
+	slices.SortFunc(hits, func(a, b hit) int {
+		return cmp.Or(a.compare(&b, order), cmp.Compare(b.delivery, a.delivery))
+	})
+	return slices.CompactFunc(hits, func(a, b hit) bool { return a.key == b.key })
 }
 
 // hits returns the entries of one device that a query selects, and where they stand. It reads a day
@@ -178,7 +196,7 @@ func (r *eventReader) hits(device andon.DeviceID, q *andon.EventQuery) iter.Seq2
 			return
 		}
 		left := q.Limit
-		head := r.fromHeads(&d, q, left)
+		head := r.fromHeads(nil, &d, q, left)
 		for day, err := range r.days(&d, q, head) {
 			var hits []hit
 			if err == nil {
@@ -186,8 +204,8 @@ func (r *eventReader) hits(device andon.DeviceID, q *andon.EventQuery) iter.Seq2
 				for n < len(head) && head[n].key.Time.Day() == day {
 					n++
 				}
-				hits, head = slices.Clip(head[:n]), head[n:]
-				hits, err = r.day(hits, &d, day, q, left)
+				hits, err = r.day(append(r.room.hits[:0], head[:n]...), &d, day, q, left)
+				head, r.room.hits = head[n:], hits
 			}
 			if err != nil {
 				yield(hit{}, err)
@@ -266,8 +284,8 @@ func (r *eventReader) fromBlocks(
 	if err := r.open(); err != nil {
 		return hits, err
 	}
-	prefix := newKey(tableBlock, r.tenant.number).number(day).number(d.number)
-	span := q.Rest()
+	r.key = r.key.begin(tableBlock, r.tenant.number).number(day).number(d.number)
+	prefix, span := r.key, q.Rest()
 	ok, move := false, r.blocks.Next
 	if q.Order == andon.Desc {
 		ok = r.blocks.Forward(prefix)
@@ -286,7 +304,7 @@ func (r *eventReader) fromBlocks(
 			continue
 		}
 		var err error
-		if hits, err = r.openBlock(hits, d, at, q); err != nil {
+		if hits, err = r.openBlock(hits, d, at, q, most); err != nil {
 			return hits, err
 		}
 		if len(hits) >= most {
@@ -298,29 +316,64 @@ func (r *eventReader) fromBlocks(
 	return hits, r.blocks.Error()
 }
 
-// openBlock appends what the query admits of the block that the iterator is at.
+// openBlock appends what the query admits of the block that the iterator is at, of a list that
+// begins with the newest at most most and what is of one instant with the last.
 func (r *eventReader) openBlock(
-	hits []hit, d *logged, at spanned, q *andon.EventQuery,
+	hits []hit, d *logged, at spanned, q *andon.EventQuery, most int,
 ) ([]hit, error) {
-	entries, err := r.decode(at, q.States.Match)
-	for i := range entries {
-		hits = r.take(hits, d, &entries[i], at.sequence, q)
+	rows, err := r.rows(at, q.States.Match)
+	if err != nil {
+		return hits, err
 	}
-	return hits, err
+	begin := len(hits)
+	r.picked = r.picked[:0]
+	for i := range rows {
+		before := len(hits)
+		enough := q.Order == andon.Desc && before-begin >= most
+		if enough && rows[i].Time < hits[before-1].key.Time {
+			break
+		}
+		if hits = r.take(hits, d, &rows[i], at.sequence, q); len(hits) > before {
+			r.picked = append(r.picked, i)
+		}
+	}
+	return hits, r.texts(rows, hits[begin:])
 }
 
-func (r *eventReader) decode(
+// rows decodes the block that the iterator is at, without texts.
+func (r *eventReader) rows(
 	at spanned, want func(andon.State) bool,
 ) ([]eventlog.Entry, error) {
 	value, err := r.blocks.ValueAndErr()
 	if err != nil {
 		return nil, fmt.Errorf("read block: %w", err)
 	}
-	entries, err := r.decoder.Entries(value, at.newest, want)
+	rows, err := r.decoder.Rows(value, at.newest, want)
 	if err != nil {
 		return nil, errDamaged
 	}
-	return entries, nil
+	return rows, nil
+}
+
+// texts enters the texts of the rows that were picked into their hits, all as parts of one string.
+func (r *eventReader) texts(rows []eventlog.Entry, hits []hit) error {
+	if len(hits) == 0 {
+		return nil
+	}
+	if r.decoder.Texts(r.picked[len(hits)-1]+1) != nil {
+		return errDamaged
+	}
+	r.text = r.text[:0]
+	for _, i := range r.picked {
+		r.text = append(append(r.text, rows[i].Message...), rows[i].Attributes...)
+	}
+	rest := string(r.text)
+	for i := range hits {
+		row, e := &rows[r.picked[i]], &hits[i].event
+		e.Message, rest = rest[:len(row.Message)], rest[len(row.Message):]
+		e.Attributes, rest = andon.JSON(rest[:len(row.Attributes)]), rest[len(row.Attributes):]
+	}
+	return nil
 }
 
 // upTo returns the part of a span that a list in an order has up to a time.
@@ -341,40 +394,37 @@ func (r *eventReader) entry(
 	if !ok {
 		return e, andon.NoEntry(device, at, state)
 	}
-	found := false
-	fill := func(is *eventlog.Entry) {
-		found = true
-		e.Operator, e.Message = is.Operator, string(is.Message)
-		e.Attributes = andon.JSON(is.Attributes)
-	}
-	r.heads.find(r.tenant.number, d.number, at, state, fill)
-	if found {
+	if is, ok := r.heads.find(r.tenant.number, d.number, at, state); ok {
+		fillIn(&e, &is)
 		return e, nil
 	}
-	if err := r.entryInBlocks(&d, &e, fill); err != nil {
-		return e, err
+	found, err := r.entryInBlocks(&d, &e)
+	if err == nil && !found {
+		err = andon.NoEntry(device, at, state)
 	}
-	if !found {
-		return e, andon.NoEntry(device, at, state)
-	}
-	return e, nil
+	return e, err
 }
 
-// entryInBlocks finds the delivery of an entry that counts: that of the highest sequence.
-func (r *eventReader) entryInBlocks(
-	d *logged, e *andon.Event, fill func(*eventlog.Entry),
-) error {
+// fillIn enters what is kept of an entry beside its identity.
+func fillIn(e *andon.Event, is *eventlog.Entry) {
+	e.Operator, e.Message = is.Operator, string(is.Message)
+	e.Attributes = andon.JSON(is.Attributes)
+}
+
+// entryInBlocks fills in the delivery of an entry that counts: that of the highest sequence.
+func (r *eventReader) entryInBlocks(d *logged, e *andon.Event) (found bool, err error) {
 	if err := r.open(); err != nil {
-		return err
+		return false, err
 	}
 	is := func(state andon.State) bool { return state == e.State }
 	day, highest := e.Time.Day(), uint64(0)
-	prefix := newKey(tableBlock, r.tenant.number).number(day).number(d.number)
-	ok := r.blocks.SeekGE(prefix)
+	r.key = r.key.begin(tableBlock, r.tenant.number).number(day).number(d.number)
+	prefix := r.key
+	ok := r.blocks.Forward(prefix)
 	for ; ok && bytes.HasPrefix(r.blocks.Key(), prefix); ok = r.blocks.Next() {
 		at, whole := splitBlock(r.blocks.Key()[len(prefix):], day)
 		if !whole {
-			return errDamaged
+			return false, errDamaged
 		}
 		if at.newest < e.Time {
 			break
@@ -382,18 +432,25 @@ func (r *eventReader) entryInBlocks(
 		if at.oldest > e.Time || at.sequence < highest {
 			continue
 		}
-		entries, err := r.decode(at, is)
+		rows, err := r.rows(at, is)
 		if err != nil {
-			return err
+			return false, err
 		}
-		for i := range entries {
-			if entries[i].Time == e.Time && entries[i].State == e.State {
-				highest = at.sequence
-				fill(&entries[i])
+		for i := range rows {
+			if rows[i].Time != e.Time || rows[i].State != e.State {
+				continue
 			}
+			if r.decoder.Texts(i+1) != nil {
+				return false, errDamaged
+			}
+			r.inBlocks.scanned += i + 1
+			r.inBlocks.rows++
+			found, highest = true, at.sequence
+			fillIn(e, &rows[i])
+			break
 		}
 	}
-	return r.blocks.Error()
+	return found, r.blocks.Error()
 }
 
 // escalate enters the newest escalation into each of the hits of a device, which are in the order
@@ -433,25 +490,26 @@ func (r *eventReader) escalatedIn(
 			}
 			r.escalations = it
 		}
-		prefix := newKey(tableEscalation, r.tenant.number).text(string(device))
-		until := andon.Earlier(within.To, andon.MaxTime)
-		behind := bytes.Clone(prefix.invertedTime(max(within.From, 1) - 1))
-		for at := bytes.Clone(prefix.invertedTime(until)); !r.none.holds(span{at, behind}); {
-			if !r.escalations.Forward(at) {
-				r.none = span{at, newKey(tableEscalation, r.tenant.number).end()}
+		r.of = r.of.begin(tableEscalation, r.tenant.number).text(string(device))
+		r.behind = append(r.behind[:0], r.of...).invertedTime(max(within.From, 1) - 1)
+		r.at = append(r.at[:0], r.of...).invertedTime(andon.Earlier(within.To, andon.MaxTime))
+		for at := r.at; !r.none.holds(span{at, r.behind}); {
+			found := r.escalations.Forward(at)
+			r.none.from = append(r.none.from[:0], at...)
+			if !found {
+				r.none.to = newKey(tableEscalation, r.tenant.number).end()
 				break
 			}
-			if !bytes.HasPrefix(r.escalations.Key(), prefix) {
-				r.none = span{at, bytes.Clone(r.escalations.Key())}
+			r.none.to = append(r.none.to[:0], r.escalations.Key()...)
+			if !bytes.HasPrefix(r.none.to, r.of) {
 				return
 			}
-			e, ok := splitEscalation(bytes.Clone(r.escalations.Key()[len(prefix):]))
+			e, ok := splitEscalation(r.none.to[len(r.of):])
 			if !ok {
 				yield(e, errDamaged)
 				return
 			}
 			if e.Time < within.From {
-				r.none = span{at, bytes.Clone(r.escalations.Key())}
 				return
 			}
 			if e.Device = device; !yield(e, nil) {

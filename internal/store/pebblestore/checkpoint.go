@@ -26,32 +26,28 @@ import (
 const checkpointBytes = 64 << 20
 
 type checkpoints struct {
-	grown  atomic.Int64 // bytes of rows since the last one
-	wanted chan struct{}
-	ended  sync.WaitGroup
+	errand
+	grown atomic.Int64 // bytes of rows since the last one
 	// running is held by a round, and by who must not come between: what a purge deletes, a round
 	// that had read it before would write again.
 	running sync.Mutex
 }
 
 func (c *checkpoints) start(s *Store) {
-	c.wanted = make(chan struct{}, 1)
-	c.ended.Go(func() {
-		for range c.wanted {
-			begun := sinceStart()
-			err := s.checkpoint()
-			s.rounds.took.Add(int64(sinceStart() - begun))
-			if err != nil {
-				s.rounds.failed.Add(1)
-				s.options.Log.Error("entries were not settled in blocks; they stay in rows",
-					"error", err)
-				continue
-			}
-			s.rounds.done.Add(1)
-			err = s.mergeBlocks(func() bool { return len(c.wanted) > 0 })
-			if err != nil && s.options.pacing.stopping.Err() == nil {
-				s.options.Log.Error("blocks were not merged; all of them are there", "error", err)
-			}
+	c.errand.start(func() {
+		begun := sinceStart()
+		err := s.checkpoint()
+		s.rounds.took.Add(int64(sinceStart() - begun))
+		if err != nil {
+			s.rounds.failed.Add(1)
+			s.options.Log.Error("entries were not settled in blocks; they stay in rows",
+				"error", err)
+			return
+		}
+		s.rounds.done.Add(1)
+		err = s.mergeBlocks(func() bool { return len(c.wanted) > 0 })
+		if err != nil && s.options.pacing.stopping.Err() == nil {
+			s.options.Log.Error("blocks were not merged; all of them are there", "error", err)
 		}
 	})
 }
@@ -61,20 +57,6 @@ func (c *checkpoints) grow(s *Store, bytes int) {
 	if c.grown.Add(int64(bytes)) >= checkpointBytes || s.heads.full() {
 		c.want()
 	}
-}
-
-// want asks for a round.
-func (c *checkpoints) want() {
-	select {
-	case c.wanted <- struct{}{}:
-	default: // one is wanted already
-	}
-}
-
-// stop ends the goroutine.
-func (c *checkpoints) stop() {
-	close(c.wanted)
-	c.ended.Wait()
 }
 
 // checkpoint is a round: all that is in rows now is settled in blocks and the checkpoint.
@@ -182,7 +164,11 @@ func (s *Store) checkpointSome(t *tenant, from, most uint32, p *pace) error {
 	defer batch.Close()
 	k := newKey(tableCheckpoint, t.number)
 	var value []byte
-	written := map[*slot]uint32{}
+	type writtenSlot struct {
+		*slot
+		changes uint32
+	}
+	written := make([]writtenSlot, 0, most)
 	s.mu.RLock()
 	for _, slot := range t.slots(from, most) {
 		if slot.Changes() == slot.Note {
@@ -190,7 +176,7 @@ func (s *Store) checkpointSome(t *tenant, from, most uint32, p *pace) error {
 		}
 		// In this order: a change that is pending is not shown, and makes the device due again.
 		if changes := slot.Changes(); !slot.Pending() {
-			written[slot] = changes
+			written = append(written, writtenSlot{slot, changes})
 		}
 		shown := t.fleet.Shown(slot)
 		value = appendCheckpointed(value[:0], &shown)
@@ -205,8 +191,8 @@ func (s *Store) checkpointSome(t *tenant, from, most uint32, p *pace) error {
 	if err := batch.Commit(pebble.NoSync); err != nil {
 		return err
 	}
-	for slot, changes := range written {
-		slot.Note = changes
+	for _, w := range written {
+		w.Note = w.changes
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func (s *Store) convertReadingsOf(ctx context.Context, t *tenant) error {
 	// Sequence 0: every later delivery stands above these.
 	c.round = readingRound{store: s, key: newKey(0, 0), put: func(k key, value []byte) error {
 		return c.batch.Set(k, value, nil)
-	}}
+	}, from: t}
 	for ok := true; ok; ok = it.Next() {
 		if err := c.row(ctx, it, len(prefix)); err != nil {
 			return err

@@ -142,20 +142,42 @@ func (s *Store) SupervisorEvents(
 		defer r.close()
 		yield = seq.UpTo(q.Limit, yield)
 		for k, err := range s.supervisorKeys(ctx, t, supervisor, &q) {
-			var e andon.Entry
+			var e andon.Event
 			if err == nil {
-				e, err = r.whole(k.Device, k.Time, k.State)
+				e, err = r.escalatedTo(supervisor, k)
 			}
 			if err != nil && andon.KindOf(err) != andon.NotFound {
 				return err
 			}
-			shown := err == nil && e.EscalatedTo == supervisor && e.Withdrawn == nil
-			if shown && !yield(e.Event) {
+			if err == nil && !yield(e) {
 				return nil
 			}
 		}
 		return nil
 	})
+}
+
+// escalatedTo returns an entry that is escalated to a supervisor now; NotFound where it is not
+// there, or not escalated to that one any more.
+func (r *eventReader) escalatedTo(
+	supervisor andon.PersonID, k andon.EventKey,
+) (andon.Event, error) {
+	at := andon.Span{From: k.Time, To: k.Time}
+	for is, err := range r.escalatedIn(k.Device, at) {
+		if err != nil {
+			return andon.Event{}, err
+		}
+		if is.State != k.State {
+			continue
+		}
+		if is.To != supervisor || r.tenant.withdrawn.has(k.Device, k.Time, k.State) {
+			break
+		}
+		e, err := r.entry(k.Device, k.Time, k.State)
+		e.EscalatedTo = supervisor
+		return e, err
+	}
+	return andon.Event{}, andon.NoEntry(k.Device, k.Time, k.State)
 }
 
 // supervisorKeys returns the entries that the index rows name and the query admits, in its order.

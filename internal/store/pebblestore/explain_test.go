@@ -84,6 +84,43 @@ func TestExplainOperator(t *testing.T) {
 	}
 }
 
+// TestExplainSupervisor: each entry of a supervisor's list is one block and one escalation. One
+// iterator reads all blocks, and one all escalations.
+func TestExplainSupervisor(t *testing.T) {
+	s := openMem(t, vfs.NewMem())
+	defer s.Close()
+	const devices, rounds, limit = 500, 3, 20
+	for round := range andon.Duration(rounds) {
+		all := make([]andon.Event, devices)
+		for i := range all {
+			all[i] = andon.Event{
+				Device: andon.DeviceID(fmt.Sprintf("d%03d", i)), State: "WARNING1",
+				Time: andon.MinTime.Add(round*300_000_000 + andon.Duration(i*7%devices)),
+			}
+			if i%5 == 0 {
+				all[i].EscalatedTo = "Sara"
+			}
+		}
+		err := s.Append(t.Context(), andon.DefaultTenant, 1, all)
+		if err := cmp.Or(err, s.checkpoint()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	steps := explained(t, func(ctx context.Context) (int, error) {
+		return howMany(s.SupervisorEvents(ctx, andon.DefaultTenant, "Sara",
+			andon.EventQuery{Limit: limit}))
+	}, limit)
+	atMost(t, steps, "table s", limit+1, 0)
+	atMost(t, steps, "table y", 3*limit, 0)
+	atMost(t, steps, "table b", 5*limit, limit)
+	atMost(t, steps, "entries within blocks or rows", limit, limit)
+	for name, step := range steps {
+		if step.Times > 1 {
+			t.Errorf("%s was begun %d times: %+v", name, step.Times, step)
+		}
+	}
+}
+
 // TestExplainRareDevice: of a device with an entry a week as many blocks are read as it answers
 // entries, and one more, however many others there are.
 func TestExplainRareDevice(t *testing.T) {

@@ -26,6 +26,9 @@ type heads struct {
 	// patience is how long a write waits for a round before it has begun. A round that takes
 	// longer, or fails again and again, is not to hold clients up: they are told to come back.
 	patience time.Duration
+
+	row   eventlog.Row // room for add, which is in the ordered section
+	names []byte
 }
 
 // defaultHead is how much memory heads take. A round also writes each device that has changed since
@@ -51,25 +54,25 @@ func (h *heads) begin(most int, patience time.Duration) {
 // rows, as opening does, so that what is in memory is what a restart would read.
 func (h *heads) add(w *writing) error {
 	const step = 1024 // devices in one go, so that readers are not held up
-	var r eventlog.Row
-	if _, err := r.ReadNames(w.names.Append(nil)); err != nil {
+	h.names = w.names.Append(h.names[:0])
+	if _, err := h.row.ReadNames(h.names); err != nil {
 		return err
 	}
 	for from := 0; from < len(w.folded); from += step {
-		if err := h.addSome(w, &r, from, min(from+step, len(w.folded))); err != nil {
+		if err := h.addSome(w, from, min(from+step, len(w.folded))); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (h *heads) addSome(w *writing, r *eventlog.Row, from, to int) error {
+func (h *heads) addSome(w *writing, from, to int) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i := from; i < to; i++ {
 		f, number := &w.folded[i], w.changes.Slot(i).Number()
 		encoded := w.encoded[f.encoded[0]:f.encoded[1]]
-		_, _, err := r.ReadEntries(encoded, w.received, func(e eventlog.Entry) {
+		_, _, err := h.row.ReadEntries(encoded, w.received, func(e eventlog.Entry) {
 			h.live.Add(w.tenant.number, number, e)
 		})
 		if err != nil {
@@ -212,19 +215,19 @@ func (v headView) walk(
 	h.Walk(tenant, device, func(e eventlog.Entry) bool { return visit(e, sorted) })
 }
 
-// find passes on the entry with an identity, if a head has it: of several the one that counts. It
-// is valid until put returns.
+// find returns the entry with an identity, if a head has it: of several the one that counts. What a
+// head has is not changed, so its texts stay.
 func (v headView) find(
-	tenant, device uint32, at andon.Time, state andon.State, put func(*eventlog.Entry),
-) {
+	tenant, device uint32, at andon.Time, state andon.State,
+) (e eventlog.Entry, ok bool) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
 	for _, h := range v.heads {
-		if e, ok := h.Find(tenant, device, at, state); ok {
-			put(&e)
-			return
+		if e, ok = h.Find(tenant, device, at, state); ok {
+			break
 		}
 	}
+	return e, ok
 }
 
 // days returns the days on which a tenant has entries, some more than once.

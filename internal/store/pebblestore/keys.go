@@ -240,8 +240,11 @@ func supervisorKey(tenant uint32, supervisor andon.PersonID, e andon.EventKey) k
 		time(e.Time).text(string(e.Device)).text(string(e.State))
 }
 
-func rowKey(sequence uint64) key {
-	return binary.BigEndian.AppendUint64(key{tableRow}, sequence)
+func rowKey(sequence uint64) key { return key(nil).row(sequence) }
+
+// row is rowKey in the room of k.
+func (k key) row(sequence uint64) key {
+	return binary.BigEndian.AppendUint64(append(k[:0], tableRow), sequence)
 }
 
 func fixedKey(name string) key { return append(key{tableFixed}, name...) }
@@ -249,6 +252,10 @@ func fixedKey(name string) key { return append(key{tableFixed}, name...) }
 // hadReadingsKey is there where a purge deleted readings of a tenant, which may have been the only
 // ones.
 func hadReadingsKey(tenant uint32) key { return fixedKey("had readings ").number(tenant) }
+
+// settledKey has the time that no block of readings of a tenant was behind when a round ended, 8
+// bytes.
+func settledKey(tenant uint32) key { return fixedKey("settled readings ").number(tenant) }
 
 func documentKey(tenant uint32, kind andon.RecordKind, id string) key {
 	return newKey(tableDocument, tenant).text(string(kind)).text(id)

@@ -56,18 +56,18 @@ func appendPosting(b []byte, devices []inHour) []byte {
 }
 
 func readPosting(devices []inHour, value []byte) ([]inHour, error) {
-	for last := uint64(0); len(value) > 0; {
-		n, rest, ok := takeCount(value)
-		oldest, rest, ok2 := takeCount(rest)
-		more, rest, ok3 := takeCount(rest)
-		last += n
-		if !ok || !ok2 || !ok3 || last > math.MaxUint32 || max(oldest, more) >= 1<<31 {
+	const about = 7 // bytes
+	devices = slices.Grow(devices, len(value)/about+1)
+	w := wire{rest: value}
+	for last := uint64(0); len(w.rest) > 0; {
+		last += w.count()
+		oldest, more := w.count(), w.count()
+		if w.bad || last > math.MaxUint32 || max(oldest, more) >= 1<<31 {
 			return devices, errDamaged
 		}
 		devices = append(devices, inHour{
 			Device: uint32(last), Oldest: uint32(oldest), Newest: uint32(oldest + more),
 		})
-		value = rest
 	}
 	return devices, nil
 }
@@ -276,7 +276,7 @@ func (b *byBound) first(n int) (some []inHour, until andon.Time) {
 	}
 	until = whole
 	for b.Len() > 0 && (n > 0 || !b.beyond(b.devices[0], upTo(b.span, until, b.order))) {
-		d := heap.Pop(b).(inHour)
+		d := b.next()
 		some = append(some, d)
 		if n > 0 && b.begins(d) {
 			if n--; n == 0 {
@@ -315,7 +315,7 @@ func (b *byBound) behind(devices []inHour) nextInHour {
 		if d, ok = first(wanted); ok || b.Len() == 0 {
 			return d, ok
 		}
-		d = heap.Pop(b).(inHour)
+		d = b.next()
 		return d, !b.beyond(d, wanted)
 	}
 }
@@ -330,12 +330,17 @@ func (b *byBound) Less(i, j int) bool {
 	return b.devices[i].Oldest < b.devices[j].Oldest
 }
 
-// Pop is of heap.Interface.
-func (b *byBound) Pop() any {
-	last := len(b.devices) - 1
-	d := b.devices[last]
-	b.devices = b.devices[:last]
+// next takes the first device out.
+func (b *byBound) next() inHour {
+	d := b.devices[0]
+	heap.Pop(b)
 	return d
+}
+
+// Pop is of heap.Interface. What it would return costs memory, and next has it.
+func (b *byBound) Pop() any {
+	b.devices = b.devices[:len(b.devices)-1]
+	return nil
 }
 
 // beyond reports whether neither a device nor those behind it have entries within a span.
@@ -363,7 +368,9 @@ func (r *eventReader) ofOperator(
 	}
 	r.asked++
 	d := r.numbered(id, number)
-	hits, err := r.fromBlocks(r.fromHeads(&d, q, math.MaxInt), &d, day, q, math.MaxInt)
+	hits := r.fromHeads(r.room.hits[:0], &d, q, math.MaxInt)
+	hits, err := r.fromBlocks(hits, &d, day, q, math.MaxInt)
+	r.room.hits = hits
 	for _, hit := range firstHits(hits, q.Order, math.MaxInt) {
 		if hit.event.Operator == operator {
 			all = append(all, hit)

@@ -85,10 +85,9 @@ func (s *Store) mergeDay(ctx context.Context, of tenantDay) error {
 
 // sequenced is the blocks of one device, day and sequence.
 type sequenced struct {
-	sequence       uint64
-	blocks         []spanned
-	newest, oldest andon.Time
-	largest        int // readings of its largest block
+	sequence uint64
+	blocks   []spanned
+	largest  int // readings of its largest block
 }
 
 // tier says of about which size the blocks are.
@@ -119,11 +118,10 @@ func blocksOf(
 		if !known {
 			i = len(all)
 			at[b.sequence] = i
-			all = append(all, sequenced{sequence: b.sequence, newest: b.newest, oldest: b.oldest})
+			all = append(all, sequenced{sequence: b.sequence})
 		}
 		s := &all[i]
 		s.blocks = append(s.blocks, b)
-		s.newest, s.oldest = max(s.newest, b.newest), min(s.oldest, b.oldest)
 		s.largest = max(s.largest, n)
 	}
 	slices.SortFunc(all, func(a, b sequenced) int { return cmp.Compare(a.sequence, b.sequence) })
@@ -131,8 +129,8 @@ func blocksOf(
 }
 
 // toMerge returns which of the blocks of a device and day are to be merged, which stand by their
-// sequence: mergeAt of one size, with the smaller ones between them, or mergeAt that overlap, as
-// they do where readings were sent again.
+// sequence: mergeAt of one size, with the smaller ones between them. Full blocks stay, also where
+// their readings were sent again.
 func toMerge(all []sequenced) []sequenced {
 	for tier := range mergeTiers {
 		for from := 0; from < len(all); {
@@ -148,26 +146,7 @@ func toMerge(all []sequenced) []sequenced {
 			from += n + 1
 		}
 	}
-	return few(overlapping(all))
-}
-
-// overlapping returns the blocks from the first that overlaps another to the last, if they are
-// enough.
-func overlapping(all []sequenced) []sequenced {
-	first, last, overlaps := len(all), 0, 0
-	for i := range all {
-		over := func(b sequenced) bool {
-			return b.sequence != all[i].sequence &&
-				b.oldest <= all[i].newest && b.newest >= all[i].oldest
-		}
-		if len(all) >= mergeAt && slices.ContainsFunc(all, over) {
-			first, last, overlaps = min(first, i), i, overlaps+1
-		}
-	}
-	if overlaps < mergeAt {
-		return nil
-	}
-	return all[first : last+1]
+	return nil
 }
 
 // few returns the first of blocks that are not too many to be merged at once, none where that would

@@ -27,8 +27,7 @@ type readingRows struct {
 	generation atomic.Uint64 // of the rows that are written now
 	settled    atomic.Uint64 // the rows of the generations before it are in blocks
 	grown      atomic.Int64  // bytes of rows since the last round
-	wanted     chan struct{}
-	ended      sync.WaitGroup
+	errand
 	// running is held by a round, and by who must not come between, as in checkpoints.
 	running sync.Mutex
 	loose   map[tenantDay]bool // days with blocks that were not looked at for merging
@@ -41,13 +40,10 @@ type tenantDay struct {
 }
 
 func (m *readingRows) start(s *Store) {
-	m.wanted = make(chan struct{}, 1)
-	m.ended.Go(func() {
-		for range m.wanted {
-			if err := s.settleReadings(); err != nil {
-				s.options.Log.Error("readings were not settled in blocks; they stay in rows",
-					"error", err)
-			}
+	m.errand.start(func() {
+		if err := s.settleReadings(); err != nil {
+			s.options.Log.Error("readings were not settled in blocks; they stay in rows",
+				"error", err)
 		}
 	})
 	if m.grown.Load() >= s.options.readings || m.settled.Load()+1 < m.generation.Load() {
@@ -55,22 +51,10 @@ func (m *readingRows) start(s *Store) {
 	}
 }
 
-func (m *readingRows) stop() {
-	close(m.wanted)
-	m.ended.Wait()
-}
-
 // grow counts rows that were written, and asks for a round when there are enough.
 func (m *readingRows) grow(s *Store, bytes int) {
 	if m.grown.Add(int64(bytes)) >= s.options.readings {
 		m.want()
-	}
-}
-
-func (m *readingRows) want() {
-	select {
-	case m.wanted <- struct{}{}:
-	default: // one is wanted already
 	}
 }
 
@@ -97,6 +81,9 @@ func (s *Store) openReadings(ctx context.Context) error {
 	}
 	last := m.settled.Load() - 1
 	for _, t := range s.tenants {
+		if err := s.openSettled(ctx, t); err != nil {
+			return err
+		}
 		k := newKey(tableReading, t.number)
 		it, err := newIterator(ctx, s.db, k, k.end())
 		if err != nil {
@@ -121,6 +108,30 @@ func (s *Store) openReadings(ctx context.Context) error {
 	}
 	m.grown.Store(int64(bytes))
 	return s.convertReadings(ctx)
+}
+
+// openSettled finds the time that no block of readings is behind. A round that was broken off may
+// have left newer blocks: what they have is in rows as well. A conversion leaves none.
+func (s *Store) openSettled(ctx context.Context, t *tenant) error {
+	at, err := s.get(settledKey(t.number))
+	if err != nil {
+		return err
+	}
+	if len(at) == 8 {
+		t.settled.Store(int64(binary.BigEndian.Uint64(at)))
+		return nil
+	}
+	k := newKey(tableMeasured, t.number)
+	it, err := newIterator(ctx, s.db, k, k.end())
+	if err != nil {
+		return err
+	}
+	defer it.close()
+	if it.Last() {
+		day, _, _ := takeNumber(it.Key()[len(k):])
+		t.settled.Store(int64(andon.DayStart(day+1) - 1))
+	}
+	return it.Error()
 }
 
 // settleReadings is a round: all readings that are in rows now come into blocks. A round that fails
@@ -175,6 +186,7 @@ type readingRound struct {
 	store    *Store
 	put      func(k key, value []byte) error
 	blocks   readingblock.Encoder
+	from     *tenant
 	of       readingDay
 	readings []andon.Reading // of it, newest first
 	key      key
@@ -203,7 +215,7 @@ func (x *readingRound) tenant(t *tenant) error {
 		return err
 	}
 	defer it.close()
-	x.of = readingDay{}
+	x.from, x.of = t, readingDay{}
 	for ok := it.First(); ok; ok = it.Next() {
 		row, whole := splitReading(it.Key()[1+4:])
 		if !whole {
@@ -239,6 +251,7 @@ func (x *readingRound) add(at andon.Time, value []byte) error {
 	}
 	x.readings = append(x.readings,
 		andon.Reading{Time: at, Metrics: metrics, Metadata: metadata})
+	x.from.settled.Store(max(x.from.settled.Load(), int64(at))) // before a reader can see the block
 	if len(x.readings) <= readingblock.MaxBlock {
 		return nil
 	}
@@ -283,7 +296,9 @@ func (x *readingRound) mark(tenants []*tenant) error {
 	err := batch.Set(fixedKey(fixedReadings), binary.BigEndian.AppendUint64(nil, behind), nil)
 	for _, t := range tenants {
 		from, to := x.span(t)
-		err = cmp.Or(err, batch.DeleteRange(from, to, nil))
+		at := binary.BigEndian.AppendUint64(nil, uint64(t.settled.Load()))
+		err = cmp.Or(err, batch.DeleteRange(from, to, nil),
+			batch.Set(settledKey(t.number), at, nil))
 	}
 	if err == nil {
 		err = batch.Commit(pebble.Sync)

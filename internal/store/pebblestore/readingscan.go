@@ -20,7 +20,8 @@ import (
 type readingScan struct {
 	snapshot     *pebble.Snapshot
 	tenant       uint32
-	first, last  uint64 // generations that may have rows
+	first, last  uint64     // generations that may have rows
+	settled      andon.Time // no block has a newer reading
 	directory    *directory
 	rows, blocks *iterator
 	none         span // of rows: there are none in it
@@ -33,6 +34,7 @@ func (s *Store) newReadingScan(ctx context.Context, t *tenant) (*readingScan, er
 	first := s.measure.settled.Load()
 	scan := &readingScan{snapshot: s.db.NewSnapshot(), tenant: t.number, first: first}
 	scan.last = s.measure.generation.Load()
+	scan.settled = andon.Time(t.settled.Load())
 	err := scan.open(ctx, t)
 	if err != nil {
 		scan.close()
@@ -211,7 +213,7 @@ func (p *dayPage) fromGeneration(generation uint64) error {
 		p.rows.SetBounds(prefix, prefix.end())
 		ok = p.rows.SeekLT(prefix.invertedTime(max(p.span.From, 1) - 1))
 	}
-	for left := p.most; ok && left > 0 && bytes.HasPrefix(p.rows.Key(), prefix); ok = move() {
+	for left := p.most; ok && bytes.HasPrefix(p.rows.Key(), prefix); ok = move() {
 		at, rest, whole := takeInvertedTime(p.rows.Key()[len(prefix):])
 		if !whole || len(rest) != 0 {
 			return errDamaged
@@ -224,7 +226,9 @@ func (p *dayPage) fromGeneration(generation uint64) error {
 			return err
 		}
 		if p.take(r, generation); p.wanted(&r) {
-			left--
+			if left--; left == 0 {
+				return nil
+			}
 		}
 	}
 	return p.rows.Error()
@@ -263,6 +267,9 @@ func (p *dayPage) row(at andon.Time) (r andon.Reading, err error) {
 // fromBlocks takes the parts of the day's blocks. Once there are enough, only blocks are opened
 // that may have what comes before the last of them.
 func (p *dayPage) fromBlocks() error {
+	if p.span.From > p.settled {
+		return nil
+	}
 	prefix := newKey(tableMeasured, p.tenant).number(p.day).text(string(p.device))
 	ok, move, desc := false, p.blocks.Next, p.query.Order == andon.Desc
 	if desc {

@@ -9,11 +9,10 @@ import (
 // reclaim gives the space of what was deleted back to the disk. Pebble does by itself what costs it
 // nothing: while a deletion is in memory, or covers tables in part only, nothing is removed.
 type reclaim struct {
+	errand
 	mu     sync.Mutex
 	spans  []span
-	wanted chan struct{}
 	cancel context.CancelFunc
-	ended  sync.WaitGroup
 }
 
 // span is the keys from one to another, which is not in it.
@@ -25,13 +24,11 @@ func (s span) holds(part span) bool {
 
 func (r *reclaim) start(s *Store) {
 	ctx, cancel := context.WithCancel(context.Background())
-	r.wanted, r.cancel = make(chan struct{}, 1), cancel
-	r.ended.Go(func() {
-		for range r.wanted {
-			if err := r.work(ctx, s); err != nil && ctx.Err() == nil {
-				s.options.Log.Error("the space of what was deleted is not given back yet",
-					"error", readError(err))
-			}
+	r.cancel = cancel
+	r.errand.start(func() {
+		if err := r.work(ctx, s); err != nil && ctx.Err() == nil {
+			s.options.Log.Error("the space of what was deleted is not given back yet",
+				"error", readError(err))
 		}
 	})
 }
@@ -44,10 +41,7 @@ func (r *reclaim) want(deleted span) {
 	r.mu.Lock()
 	r.spans = append(r.spans, deleted)
 	r.mu.Unlock()
-	select {
-	case r.wanted <- struct{}{}:
-	default: // somebody asked already
-	}
+	r.errand.want()
 }
 
 // work compacts the spans that are wanted. One that gives little back costs more than that, so it
@@ -72,6 +66,5 @@ func (r *reclaim) work(ctx context.Context, s *Store) error {
 
 func (r *reclaim) stop() {
 	r.cancel()
-	close(r.wanted)
-	r.ended.Wait()
+	r.errand.stop()
 }

@@ -65,7 +65,7 @@ func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History)
 	if err != nil {
 		return err
 	}
-	if h.Escalations, err = s.withEntry(ctx, t, h.Escalations); err != nil {
+	if h.Escalations, err = s.withEntry(ctx, id, t, h.Escalations); err != nil {
 		return err
 	}
 	r := restoring{counts: map[andon.Retirement]bool{}}
@@ -87,17 +87,24 @@ type restoring struct {
 	counts  map[andon.Retirement]bool
 }
 
-// withEntry returns the records whose entry is there.
+// withEntry returns the records whose entry is there, or is shown by its device.
 func (s *Store) withEntry(
-	ctx context.Context, t *tenant, all []andon.Escalation,
+	ctx context.Context, id andon.TenantID, t *tenant, all []andon.Escalation,
 ) (there []andon.Escalation, err error) {
 	for _, e := range all {
 		_, _, err := s.escalation(ctx, t, &e)
-		if err != nil && andon.KindOf(err) != andon.NotFound {
-			return nil, err
+		if andon.KindOf(err) == andon.NotFound {
+			var d andon.Device
+			d, err = s.Device(ctx, id, e.Device)
+			if err == nil && !d.Shows(andon.EntryRef{Time: e.Time, State: e.State}) {
+				continue
+			}
 		}
-		if err == nil {
+		switch {
+		case err == nil:
 			there = append(there, e)
+		case andon.KindOf(err) != andon.NotFound:
+			return nil, err
 		}
 	}
 	return there, nil

@@ -2,6 +2,7 @@ package pebblestore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -247,5 +248,39 @@ func TestManyStatesAtOneInstant(t *testing.T) {
 		if err := s.checkpoint(); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestVerifyBehindABrokenRound: a crash may leave a block of a round without what leads to it. The
+// rows still have its entries, so that is no damage.
+func TestVerifyBehindABrokenRound(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	s := openMem(t, fs)
+	if err := s.Append(t.Context(), andon.DefaultTenant, 1, warnings(5)); err != nil {
+		t.Fatal(err)
+	}
+	s.checkpoints.running.Lock()
+	s.heads.freeze(s.order.next)
+	broken, written := errors.New("broken off"), 0
+	x := settling{
+		head: s.heads.frozen, sequence: s.heads.behind, key: newKey(0, 0),
+		did: func(int) {}, days: map[tenantDay]bool{},
+		put: func(k key, value []byte) error {
+			if written++; written > 1 {
+				return broken
+			}
+			return s.db.Set(k, value, nil)
+		},
+	}
+	if err := x.devices(s.tenants[andon.DefaultTenant].number); !errors.Is(err, broken) {
+		t.Fatal(err)
+	}
+	s.checkpoints.running.Unlock()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	told, rows := verifyMem(t, fs)
+	if len(told) > 0 || rows["blocks"] != 1 {
+		t.Errorf("told is %q; %d blocks", told, rows["blocks"])
 	}
 }

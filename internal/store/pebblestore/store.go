@@ -125,6 +125,8 @@ type Store struct {
 	written  *cuckoo.Written
 
 	writings sync.Pool // of *writing, whose room is used again
+	rooms    sync.Pool // of *room, of readers
+	pages    sync.Pool // of *current.Page, likewise
 
 	documents   documents
 	checkpoints checkpoints

@@ -132,12 +132,7 @@ func (r *eventReader) window(day uint32, q andon.EventQuery, most int) (window, 
 		return w, err
 	}
 	w.narrow()
-	for i := range w.hits {
-		if err := r.escalate(w.hits[i].event.Device, w.hits[i:i+1]); err != nil {
-			return w, err
-		}
-	}
-	return w, nil
+	return w, r.escalateEach(w.hits)
 }
 
 // device returns a device by its number, unless it can have no entry that is wanted any more: no
@@ -160,7 +155,7 @@ func (w *window) addHeads() error {
 			return err
 		}
 		if d, ok := w.device(number); ok {
-			w.add(w.reader.fromHeads(&d, &w.query, math.MaxInt))
+			w.add(w.reader.fromHeads(nil, &d, &w.query, math.MaxInt))
 		}
 	}
 	return nil
@@ -191,7 +186,7 @@ func (w *window) addBlocks(day uint32) error {
 			continue
 		}
 		if span.To == 0 || at.oldest <= span.To {
-			hits, err := w.reader.openBlock(nil, &d, at, &w.query)
+			hits, err := w.reader.openBlock(nil, &d, at, &w.query, w.most)
 			if err != nil {
 				return err
 			}

@@ -35,6 +35,10 @@ type tenant struct {
 
 	hadReadings atomic.Bool // ever; once true, for good
 
+	// settled is a time that no block of readings is behind. A reader that has newer ones from rows
+	// need not look for blocks.
+	settled atomic.Int64
+
 	bell feed.Bell // rung behind changes that are published
 
 	// lost is the sequence behind its newest change that was given back, or that may have been in

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -15,10 +16,16 @@ import (
 // withdrawals knows which entries of a tenant were withdrawn, by device. There are few: people make
 // them. So each reader of the log asks here, and an entry's row stays as it was sent. It is
 // changed under Store.order; a list, once made, is not changed.
-type withdrawals struct{ byDevice sync.Map }
+type withdrawals struct {
+	byDevice sync.Map
+	some     atomic.Bool // there may be some: most tenants have none, and each write asks
+}
 
 // of returns the entries of a device that were withdrawn.
 func (w *withdrawals) of(device andon.DeviceID) []andon.EntryRef {
+	if !w.some.Load() {
+		return nil
+	}
 	list, ok := w.byDevice.Load(device)
 	if !ok {
 		return nil
@@ -36,6 +43,7 @@ func (w *withdrawals) set(device andon.DeviceID, list []andon.EntryRef) {
 		w.byDevice.Delete(device)
 		return
 	}
+	w.some.Store(true)
 	w.byDevice.Store(device, list)
 }
 

@@ -45,6 +45,7 @@ type writing struct {
 	groups    [][]andon.Event  // of an Append, by device
 	ids       []andon.DeviceID // of the groups
 	newStates map[andon.State]andon.State
+	lastState andon.State      // one that has entries
 	overtaken []int            // devices that were changed meanwhile
 	indexRows map[uint64]bool  // rows that will be remembered as written
 	past      *history         // of the device that is being folded
@@ -157,10 +158,12 @@ func (w *writing) reset() {
 // add copies devices, each named once, those that have no place too.
 func (w *writing) add(ids []andon.DeviceID) {
 	const step = 1024 // devices in one go, so that what is shown is not held up
+	var last *slot
 	for part := range slices.Chunk(ids, step) {
 		w.store.mu.RLock()
 		for _, id := range part {
-			w.changes.Copy(w.tenant.fleet, w.tenant.fleet.Slot(id), id)
+			last = w.tenant.fleet.SlotBehind(last, id)
+			w.changes.Copy(w.tenant.fleet, last, id)
 		}
 		w.store.mu.RUnlock()
 	}
@@ -169,9 +172,12 @@ func (w *writing) add(ids []andon.DeviceID) {
 // foldAll folds the devices that were added. All of them are copied before the first look into the
 // log, so that the log is never behind a copy.
 func (w *writing) foldAll() error {
+	const step = 64 // devices, so that asking for the time costs little beside them
 	for i := range w.changes.Len() {
-		if err := w.ctx.Err(); err != nil {
-			return err
+		if i%step == 0 {
+			if err := w.ctx.Err(); err != nil {
+				return err
+			}
 		}
 		w.folded = append(w.folded, folded{})
 		if err := w.foldOne(i); err != nil {
@@ -320,7 +326,8 @@ func (w *writing) beginRow() {
 func (w *writing) setRow(p *pending) error {
 	w.recorded += len(w.row)
 	w.value = packRow(w.value, w.row)
-	err := w.batch.Set(rowKey(p.sequence), w.value, nil)
+	w.key = w.key.row(p.sequence)
+	err := w.batch.Set(w.key, w.value, nil)
 	if err != nil || len(w.changed) == 0 {
 		return err
 	}

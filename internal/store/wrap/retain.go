@@ -4,6 +4,7 @@
 package wrap
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"sync/atomic"
@@ -173,23 +174,51 @@ func (r *retained) Withdraw(
 func (r *retained) Escalate(
 	ctx context.Context, tenant andon.TenantID, e andon.Escalation,
 ) (kept andon.Escalation, added bool, err error) {
-	err = r.checkEntry(ctx, tenant, e.Device, e.Time, e.State)
-	if andon.KindOf(err) == andon.NotFound && r.shows(ctx, tenant, &e) {
-		err = nil
-	}
+	h, err := r.horizon(ctx, tenant)
 	if err != nil {
 		return andon.Escalation{}, false, err
+	}
+	if there, err := r.escalates(ctx, tenant, h, &e); err != nil || !there {
+		return andon.Escalation{}, false, cmp.Or[error](err, andon.NoEntry(e.Device, e.Time, e.State))
 	}
 	return r.next.Escalate(ctx, tenant, e)
 }
 
-// shows reports whether a device shows an entry, or its escalation: current state does not expire,
-// and who answers for it must be able to change.
-func (r *retained) shows(ctx context.Context, tenant andon.TenantID, e *andon.Escalation) bool {
+// Restore leaves out the escalations of entries that have expired and that no device shows.
+func (r *retained) Restore(
+	ctx context.Context, tenant andon.TenantID, history andon.History,
+) error {
+	h, err := r.horizon(ctx, tenant)
+	if err != nil {
+		return err
+	}
+	var kept []andon.Escalation
+	for _, e := range history.Escalations {
+		there, err := r.escalates(ctx, tenant, h, &e)
+		if err != nil {
+			return err
+		}
+		if there {
+			kept = append(kept, e)
+		}
+	}
+	history.Escalations = kept
+	return r.next.Restore(ctx, tenant, history)
+}
+
+// escalates reports whether the entry of an escalation may be there, or the device shows the entry
+// or its escalation: current state does not expire, and who answers for it must be able to change.
+func (r *retained) escalates(
+	ctx context.Context, tenant andon.TenantID, h andon.Horizon, e *andon.Escalation,
+) (bool, error) {
+	if e.Time >= h.Events {
+		return true, nil
+	}
 	d, err := r.next.Device(ctx, tenant, e.Device)
-	entry := andon.EntryRef{Time: e.Time, State: e.State}
-	shown := andon.EntryRef{Time: d.Time, State: d.State}
-	return err == nil && (entry == shown || entry == d.EscalatedEntry)
+	if andon.KindOf(err) == andon.NotFound {
+		return false, nil
+	}
+	return d.Shows(andon.EntryRef{Time: e.Time, State: e.State}), err
 }
 
 // checkEntry reports an entry that has expired as one that is not there.

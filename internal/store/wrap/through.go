@@ -13,7 +13,6 @@ import (
 // its answers expire.
 type unexpiring interface {
 	andon.Assignments
-	andon.Restorer
 	andon.Tenants
 	andon.Records
 

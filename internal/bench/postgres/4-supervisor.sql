@@ -1,0 +1,3 @@
+\set n random(0, 9)
+SELECT * FROM event WHERE escalated_to = 'supervisor-' || :n AND state = 'WARNING1'
+ORDER BY time DESC LIMIT 100;

@@ -1,0 +1,1 @@
+SELECT state, count(*) FROM shown GROUP BY state;
