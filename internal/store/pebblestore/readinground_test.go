@@ -238,11 +238,11 @@ func TestNoReaderMissesAReadingInARound(t *testing.T) {
 		}
 	}
 	running.Wait()
+	if err := s.Close(); err != nil { // it waits for the round that is wanted
+		t.Fatal(err)
+	}
 	if s.measure.settled.Load() < 2 {
 		t.Error("there was no round")
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
 	}
 }
 
