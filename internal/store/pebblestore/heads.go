@@ -2,8 +2,10 @@ package pebblestore
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/andonhq/andon"
@@ -13,12 +15,13 @@ import (
 // heads are the entries of all rows: those that a round is settling, and those behind it. Entries
 // are added in the ordered section.
 type heads struct {
-	mu     sync.RWMutex
-	live   *eventlog.Head
-	frozen *eventlog.Head // nil while there is no round
-	behind uint64         // the sequence behind the rows of frozen
-	ended  chan struct{}  // closed when frozen is dropped
-	most   int            // bytes of both
+	mu      sync.RWMutex
+	live    *eventlog.Head
+	frozen  *eventlog.Head // nil while there is no round
+	behind  uint64         // the sequence behind the rows of frozen
+	ended   chan struct{}  // closed when frozen is dropped
+	most    int            // bytes of both
+	settled atomic.Int64   // entries of frozen
 
 	// patience is how long a write waits for a round before it has begun. A round that takes
 	// longer, or fails again and again, is not to hold clients up: they are told to come back.
@@ -28,8 +31,20 @@ type heads struct {
 	names []byte
 }
 
-// defaultHead is how much memory heads take.
-const defaultHead = 128 << 20
+// defaultHead is how much memory heads take. A round also writes each device that has changed since
+// the last one, so that half of the head means up to twice as many of those.
+const (
+	defaultHead = 128 << 20
+	leastHead   = 1 << 20
+)
+
+// enoughHead is the rule of the setting.
+func (o *Options) enoughHead() error {
+	if o.Head < leastHead {
+		return fmt.Errorf("is less than %d bytes, or 1MiB", leastHead)
+	}
+	return nil
+}
 
 func (h *heads) begin(most int, patience time.Duration) {
 	h.live, h.most, h.patience = eventlog.NewHead(), most, patience
@@ -67,6 +82,16 @@ func (h *heads) addSome(w *writing, from, to int) error {
 	return nil
 }
 
+// bytes is about how much memory the entries take.
+func (h *heads) bytes() (n int) {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	for _, head := range h.view() {
+		n += head.Bytes()
+	}
+	return n
+}
+
 // full reports whether the live head is to be frozen.
 func (h *heads) full() bool {
 	h.mu.RLock()
@@ -81,6 +106,7 @@ func (h *heads) awaitRoom(ctx context.Context, s *Store) error {
 	if ended == nil {
 		return nil
 	}
+	s.rounds.waits.Add(1)
 	patience := time.NewTimer(h.patience)
 	defer patience.Stop()
 	for ; ended != nil; ended = h.crowded() {
@@ -116,7 +142,16 @@ func (h *heads) freeze(next uint64) {
 	if h.frozen == nil {
 		h.frozen, h.live, h.behind = h.live, eventlog.NewHead(), next
 		h.ended = make(chan struct{})
+		h.settled.Store(0)
 	}
+}
+
+// late reports whether a round is behind the requests: it should have settled all entries by the
+// time that the live head is half full.
+func (h *heads) late() bool {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return 2*h.live.Bytes()*h.frozen.Entries() > int(h.settled.Load())*h.most/2
 }
 
 // drop ends a round.
