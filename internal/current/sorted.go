@@ -13,6 +13,7 @@ import (
 type sorted struct {
 	parts [][]uint32 // none is empty
 	count int
+	near  int // the part that was changed last: those of one write stand near each other
 }
 
 const partSlots = 256
@@ -27,9 +28,11 @@ type cursor struct {
 // seek returns the place of the first device from an id on; false: there is none.
 func (f *Fleet) seek(o *sorted, from andon.DeviceID) (c cursor, ok bool) {
 	c.of = o
-	c.part = sort.Search(len(o.parts), func(i int) bool {
-		return f.ID(o.parts[i][0]) > from
-	})
+	behind := func(i int) bool { return f.ID(o.parts[i][0]) > from }
+	c.part = o.near + 1
+	if c.part > len(o.parts) || behind(o.near) || c.part < len(o.parts) && !behind(c.part) {
+		c.part = sort.Search(len(o.parts), behind)
+	}
 	if c.part == 0 {
 		return c, f.see(&c)
 	}
@@ -72,6 +75,7 @@ func (f *Fleet) insert(o *sorted, s *Slot) {
 	if len(o.parts[c.part]) == partSlots {
 		o.divide(&c, more)
 	}
+	o.near = c.part
 	o.parts[c.part] = slices.Insert(o.parts[c.part], c.at, s.number)
 }
 
@@ -93,6 +97,7 @@ func (o *sorted) divide(c *cursor, more bool) {
 // remove takes a device out that is there.
 func (f *Fleet) remove(o *sorted, s *Slot) {
 	c, _ := f.seek(o, f.id(s))
+	o.near = c.part
 	part := slices.Delete(o.parts[c.part], c.at, c.at+1)
 	o.parts[c.part] = part
 	o.count--

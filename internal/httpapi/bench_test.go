@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -84,8 +85,7 @@ func BenchmarkPostEvent(b *testing.B) {
 	})
 }
 
-// BenchmarkListEvents reads the last 100 events of a device from memory, beside sending an answer
-// of that length that is there already.
+// BenchmarkListEvents reads the last 100 events of a device from memory.
 func BenchmarkListEvents(b *testing.B) {
 	store := memstore.New()
 	events := make([]andon.Event, 100)
@@ -100,7 +100,61 @@ func BenchmarkListEvents(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	api, path := benchAPI(store), "/devices/press-7/events"
+	besideSending(b, store, "/devices/press-7/events")
+}
+
+// shown is a store that has found what devices show already.
+type shown struct {
+	andon.Store
+	devices []andon.Device
+}
+
+func (s shown) Device(context.Context, andon.TenantID, andon.DeviceID) (andon.Device, error) {
+	return s.devices[0], nil
+}
+
+func (s shown) Devices(
+	context.Context, andon.TenantID, andon.DeviceQuery,
+) iter.Seq2[andon.Device, error] {
+	return func(yield func(andon.Device, error) bool) {
+		for _, d := range s.devices {
+			if !yield(d, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (s shown) Counts(
+	context.Context, andon.TenantID, andon.Time,
+) ([]andon.StateCount, error) {
+	return []andon.StateCount{{State: "NORMAL", Count: 95}, {State: "WARNING1", Count: 5}}, nil
+}
+
+// BenchmarkShown asks what a device shows, for 100 devices in a state, and for the counts.
+func BenchmarkShown(b *testing.B) {
+	devices := make([]andon.Device, 100)
+	for i := range devices {
+		const at = 1_587_729_600_123_000
+		devices[i] = andon.Device{
+			ID: "line-07/press-7", State: "WARNING1", Severity: 20, Since: at, Time: at + 1,
+			Received: at + 2, IncidentSince: at, Operator: "Liz", Message: "overheat",
+			Attributes: `{"line":"L3","temperature":71.5}`,
+		}
+	}
+	for name, path := range map[string]string{
+		"device": "/devices/line-07%2Fpress-7", "devices": "/devices?state=WARNING1",
+		"counts": "/states",
+	} {
+		b.Run(name, func(b *testing.B) {
+			besideSending(b, shown{memstore.New(), devices}, path)
+		})
+	}
+}
+
+// besideSending asks for a path, beside sending an answer of the same length that is there already.
+func besideSending(b *testing.B, store andon.Store, path string) {
+	api := benchAPI(store)
 	recorder := httptest.NewRecorder()
 	made := httptest.NewRequestWithContext(b.Context(), http.MethodGet, base+path, nil)
 	made.Host = "localhost"

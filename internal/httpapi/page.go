@@ -36,23 +36,24 @@ func readPage[S, T any](
 	if err := l.text(`{"items":[`); err != nil {
 		return page[T]{}, err
 	}
-	var item, last S // one of each for the page, and not for each item
+	var room [2]S // for the page, and not for each item
+	item, last := &room[0], &room[1]
 	var shown T
 	next := ""
 	for found, err := range items {
 		if err != nil {
 			return page[T]{}, err
 		}
-		item = found
+		*item = found
 		if l.count == limit || l.size >= pageBytes {
-			next = andon.EncodeCursor(c.scope(), position(&last))
+			next = andon.EncodeCursor(c.scope(), position(last))
 			break
 		}
-		shown = show(&item)
+		shown = show(item)
 		if err := l.add(&shown, limit, pageBytes); err != nil {
 			return page[T]{}, err
 		}
-		last = item
+		item, last = last, item
 	}
 	c.x.answers = l.count
 	return page[T]{l.sheet}, c.endPage(l.sheet, next)

@@ -12,7 +12,15 @@ func For(ctx context.Context, d time.Duration) error {
 	return err
 }
 
-// Until is For that something may wake.
+// Wake wakes who waits for c in Until, or who waits next. c has room for one.
+func Wake(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default: // it is awake already
+	}
+}
+
+// Until is For that Wake ends early.
 func Until(ctx context.Context, wake <-chan struct{}, d time.Duration) (woken bool, err error) {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -23,21 +23,6 @@ func (s *Store) Counts(
 	return s.counts.Of(t.Key, silentBefore), nil
 }
 
-// count reads all devices again and again.
-func (s *Store) count(ctx context.Context) {
-	read := func(ctx context.Context) error {
-		began := s.now()
-		err := s.countAll(ctx)
-		if err == nil {
-			s.options.Log.Debug("devices counted", "took", s.now().Sub(began))
-		}
-		return err
-	}
-	s.counts.Recount(ctx, s.options.Recount, read, func(err error) {
-		s.options.Log.Warn("the devices can't be counted", "error", err)
-	})
-}
-
 // countAll reads the newest entries of all devices in the order of their tokens, in which the
 // states of a device stand together: gently, one page at a time.
 func (s *Store) countAll(ctx context.Context) error {

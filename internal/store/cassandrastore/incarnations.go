@@ -233,10 +233,7 @@ func (s *Store) beginIncarnation(ctx context.Context, t *tenant, device andon.De
 		return err
 	}
 	s.learnPurged(t.Key, &purged{before: map[andon.DeviceID]int{device: before}, newest: at})
-	select {
-	case s.over <- struct{}{}:
-	default: // it is going to look anyway
-	}
+	sleep.Wake(s.over)
 	if s.processes.Alone(s.processes.now()) != 0 {
 		return nil
 	}

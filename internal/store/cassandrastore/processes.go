@@ -9,6 +9,7 @@ import (
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -107,10 +108,7 @@ func (a *attendance) attend(ctx context.Context) {
 		if a.failed.Store(nil); err != nil {
 			a.failed.Store(&err)
 		}
-		select {
-		case a.met <- struct{}{}:
-		default:
-		}
+		sleep.Wake(a.met)
 		if again {
 			continue // it can be alone as soon as it has said so
 		}

@@ -62,10 +62,7 @@ func (s *Store) Reorder(ctx context.Context, id andon.TenantID) (andon.Tenant, e
 	defer patience.Stop()
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()
-	select {
-	case s.reordered <- struct{}{}:
-	default: // it is going to look anyway
-	}
+	sleep.Wake(s.reordered)
 	for {
 		t, err := s.tenant(ctx, id)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/rwlock"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/store/shared"
 	doc "github.com/andonhq/andon/internal/store/tenants"
 )
@@ -164,10 +165,7 @@ func (s *Store) Had(
 func (s *Store) ended(ctx context.Context, key string) error {
 	err := s.markOver(ctx, key)
 	s.counts.Forget(key)
-	select {
-	case s.over <- struct{}{}:
-	default: // it is going to look anyway
-	}
+	sleep.Wake(s.over)
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/smithy-go/logging"
 
 	"github.com/andonhq/andon"
 )
@@ -29,7 +30,8 @@ func closeIdle(c aws.HTTPClient) {
 // service returns how a service is reached. It asks for the credentials, so what is missing is said
 // now and not in the middle of the first call.
 func service(ctx context.Context, o access) (aws.Config, error) {
-	var load []func(*config.LoadOptions) error
+	// What the SDK has to say on the way is in the error, where it matters.
+	load := []func(*config.LoadOptions) error{config.WithLogger(logging.Nop{})}
 	if o.Region != "" {
 		load = append(load, config.WithRegion(o.Region))
 	}

@@ -1,9 +1,13 @@
 package dynamostore
 
 import (
+	"fmt"
+	"net"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/aws/smithy-go"
 
 	"github.com/andonhq/andon"
 )
@@ -20,6 +24,29 @@ func alone(t *testing.T) {
 		"AWS_CONTAINER_CREDENTIALS_FULL_URI": "",
 	} {
 		t.Setenv(name, value)
+	}
+}
+
+// TestFailure: an error that the operator can mend names what to do.
+func TestFailure(t *testing.T) {
+	lookup := &net.DNSError{Err: "no such host", Name: "dynamodb.us-est-1.amazonaws.com"}
+	elsewhere := *lookup
+	elsewhere.IsNotFound = true
+	code := func(code string) error { return &smithy.GenericAPIError{Code: code} }
+	for want, err := range map[string]error{
+		"no host dynamodb.us-est-1.amazonaws.com: correct dynamodb.region": fmt.Errorf(
+			"send: %w", &elsewhere),
+		"can't be reached: check dynamodb.endpoint": lookup,
+		"give it to their role or user":             code("AccessDeniedException"),
+		"check them, the clock, and that the account uses dynamodb.region": code(
+			"UnrecognizedClientException"),
+		"run `andon store init`, or correct dynamodb.prefix and dynamodb.region": code(
+			"ResourceNotFoundException"),
+	} {
+		got := failure("DescribeTable", "andon-Devices", err)
+		if andon.KindOf(got) != andon.Unavailable || !strings.Contains(got.Error(), want) {
+			t.Errorf("%v: %v, want %q", err, got, want)
+		}
 	}
 }
 

@@ -29,16 +29,11 @@ func (s *Store) askedReadings(ctx context.Context) context.Context {
 }
 
 func (s *Store) reading(ctx context.Context, asSet bool) context.Context {
-	switch andon.ConsistencyOf(ctx) {
-	case andon.Eventual:
-	case andon.AsSet:
-		if !asSet {
-			return ctx
-		}
-	default:
-		return ctx
+	is := andon.ConsistencyOf(ctx)
+	if is == andon.Eventual || (is == andon.AsSet && asSet) {
+		return context.WithValue(ctx, eventualKey{}, true)
 	}
-	return context.WithValue(ctx, eventualKey{}, true)
+	return ctx
 }
 
 // strongly returns a context for reads that are strong within an answer that is not.

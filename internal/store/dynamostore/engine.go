@@ -48,7 +48,7 @@ func (e *Engine) ofService() []config.Setting {
 	return []config.Setting{
 		{Key: "region", Value: config.Text(&e.Region),
 			Help: "the AWS region; that of the environment or profile unless set"},
-		{Key: "endpoint", Value: config.Text(&e.Endpoint),
+		{Key: "endpoint", Value: config.Text(&e.Endpoint).That(e.checkEndpoint),
 			Help: "URL of another engine than the service in the region"},
 		{Key: "prefix", Value: config.Text(&e.Prefix).That(e.checkPrefix),
 			Help: "what the names of the tables begin with"},

@@ -3,6 +3,7 @@ package dynamostore
 import (
 	"context"
 	"errors"
+	"net"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -19,6 +20,7 @@ var errRaced = errors.New("another writer was faster")
 func failure(doing, table string, err error) error {
 	var own *andon.Error
 	var api smithy.APIError
+	var name *net.DNSError
 	switch {
 	case err == nil:
 		return nil
@@ -36,6 +38,10 @@ func failure(doing, table string, err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		return andon.Errorf(andon.Unavailable, "%s %s: DynamoDB did not answer in time: %w",
 			doing, table, err)
+	case errors.As(err, &name) && name.IsNotFound:
+		return andon.Errorf(andon.Unavailable, "%s %s: there is no host %s: correct "+
+			"dynamodb.region (or AWS_REGION) or dynamodb.endpoint, unless this machine can't look "+
+			"up any name", doing, table, name.Name)
 	}
 	return andon.Errorf(andon.Unavailable, "%s %s: DynamoDB can't be reached: check "+
 		"dynamodb.endpoint, dynamodb.region and the network: %w", doing, table, err)
@@ -54,10 +60,11 @@ func meaning(code string) (andon.Kind, string) {
 	case "ItemCollectionSizeLimitExceededException":
 		return andon.Internal, "a local index is full: the table is not one of Andon's"
 	case "AccessDeniedException":
-		return andon.Unavailable, "the credentials lack a right"
+		return andon.Unavailable, "the credentials lack a right: give it to their role or user"
 	case "UnrecognizedClientException", "InvalidSignatureException", "ExpiredTokenException",
 		"MissingAuthenticationTokenException", "IncompleteSignatureException":
-		return andon.Unavailable, "the credentials are refused: check them and the clock"
+		return andon.Unavailable, "the credentials are refused: check them, the clock, and that " +
+			"the account uses dynamodb.region"
 	case "ValidationException":
 		return andon.Internal, "DynamoDB refuses the call (a key of the table may differ: run " +
 			"`andon store init --dry-run`)"

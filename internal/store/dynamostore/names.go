@@ -97,11 +97,9 @@ func (s *Store) deleteNames(ctx context.Context, t *tenant) error {
 			all = append(all, s.record(key))
 		}
 	}
-	for _, of := range []andon.NameKind{
-		andon.OperatorNames, andon.SupervisorNames, andon.MetricNames,
-	} {
-		all = append(all, s.record(namesKey(t, of)))
-	}
+	// The names of metrics go last: a deletion that was broken off goes by them.
+	all = append(all, s.record(namesKey(t, andon.OperatorNames)),
+		s.record(namesKey(t, andon.SupervisorNames)), metrics)
 	for _, q := range all {
 		if err := s.deleteAll(ctx, q); err != nil {
 			return err

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/andonhq/andon"
@@ -128,6 +130,14 @@ func (o *Options) checkPrefix() error {
 		return fmt.Errorf("%q is not of letters, digits, _, - and ., at most 100 of them", o.Prefix)
 	}
 	return nil
+}
+
+func (o *Options) checkEndpoint() error {
+	u, err := url.Parse(o.Endpoint)
+	if o.Endpoint == "" || (err == nil && u.Host != "" && strings.HasPrefix(u.Scheme, "http")) {
+		return nil
+	}
+	return fmt.Errorf("%q is not a URL of the form http://127.0.0.1:8000", o.Endpoint)
 }
 
 // autoShards is the setting by which the rate of a device decides.

@@ -20,17 +20,12 @@ func (s *Store) counted(tenant string, d *device) {
 	s.counts.Raise(tenant, 0, d.ID, key, over, d.Received)
 }
 
-// count reads all devices, again and again.
-func (s *Store) count(ctx context.Context) {
-	read := func(ctx context.Context) error {
-		return s.scan(ctx, func(tenant string, d *device) error {
-			s.counted(tenant, d)
-			s.counts.Progress()
-			return nil
-		})
-	}
-	s.counts.Recount(ctx, s.options.Recount, read, func(err error) {
-		s.options.Log.Warn("the devices can't be counted", "error", err)
+// countAll reads all devices.
+func (s *Store) countAll(ctx context.Context) error {
+	return s.scan(ctx, func(tenant string, d *device) error {
+		s.counted(tenant, d)
+		s.counts.Progress()
+		return nil
 	})
 }
 

@@ -1,6 +1,7 @@
 package dynamostore
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -104,6 +105,34 @@ func TestSweep(t *testing.T) {
 	w.left()
 	if third, err := w.s.Sweep(ctx, id, w.horizon); third != 0 || err != nil {
 		t.Errorf("once more it deleted %d items, %v", third, err)
+	}
+}
+
+// TestSweepsAtOnce: of two sweeps of one tenant at once each ends, all that has expired is gone and
+// nothing else, and where they were is written down no more.
+func TestSweepsAtOnce(t *testing.T) {
+	w := newSwepts(t)
+	ctx, id := t.Context(), andon.DefaultTenant
+	both := make(chan error)
+	for range 2 {
+		go func() {
+			_, err := w.s.Sweep(ctx, id, w.horizon)
+			both <- err
+		}()
+	}
+	if err := errors.Join(<-both, <-both); err != nil {
+		t.Fatal(err)
+	}
+	w.left()
+	tenant, err := w.s.tenant(ctx, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i, err := w.s.get(ctx, tableRecords, sweptKey(tenant)); i != nil || err != nil {
+		t.Errorf("a sweep is still under way: %v, %v", i, err)
+	}
+	if n, err := w.s.Sweep(ctx, id, w.horizon); n != 0 || err != nil {
+		t.Errorf("once more it deleted %d items, %v", n, err)
 	}
 }
 

@@ -163,10 +163,7 @@ func (s *Store) markOver(ctx context.Context, key string) error {
 // ended has what is left of a incarnation deleted.
 func (s *Store) ended(_ context.Context, key string) error {
 	s.counts.Forget(key)
-	select {
-	case s.over <- struct{}{}:
-	default: // it is going to look anyway
-	}
+	sleep.Wake(s.over)
 	return nil
 }
 

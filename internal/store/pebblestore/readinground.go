@@ -142,8 +142,9 @@ func (s *Store) settleReadings() error {
 		return err
 	}
 	grown, tenants := m.grown.Load(), s.everyTenant()
-	out := tables{store: s, name: readTables}
-	x := readingRound{store: s, put: out.put, key: newKey(0, 0)}
+	pace := s.options.pacing.begin(func() bool { return m.grown.Load() > 2*s.options.readings })
+	out := tables{store: s, name: readTables, pace: &pace}
+	x := readingRound{store: s, put: out.put, key: newKey(0, 0), pace: &pace}
 	for _, t := range tenants {
 		if err := x.tenant(t); err != nil {
 			return err
@@ -187,6 +188,7 @@ type readingRound struct {
 	readings []andon.Reading // of it, newest first
 	key      key
 	value    []byte
+	pace     *pace
 }
 
 // readingDay is where a block stands.
@@ -239,6 +241,7 @@ func (x *readingRound) tenant(t *tenant) error {
 
 // add adds a reading, and writes the first block where there is enough for one.
 func (x *readingRound) add(at andon.Time, value []byte) error {
+	x.pace.did(len(value))
 	metrics, metadata, err := readReading(value)
 	if err != nil {
 		return err

@@ -224,7 +224,7 @@ func (v *verification) load(db *pebble.DB) (err error) {
 		tenants: map[andon.TenantID]*tenant{},
 	}
 	s.order.turn, s.order.large = make(chan struct{}, 1), make(chan struct{}, 1)
-	s.heads.begin(o.head, o.patience)
+	s.heads.begin(int(o.Head), o.patience)
 	v.store, v.tenants = s, map[uint32]*tenant{}
 	format, err := s.fixed(fixedFormat)
 	if err != nil {

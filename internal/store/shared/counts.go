@@ -133,10 +133,11 @@ func (c *Counts) Await(ctx context.Context) error {
 		"since the start, %d of them so far: try again in a moment", c.read)
 }
 
-// Recount has all devices read again and again, with a pause, until ctx ends. failed is told what
-// was in the way, and then it is tried again soon.
+// Recount has all devices read again and again, with a pause, until ctx ends. warn, of a
+// log, is told what was in the way, and then it is tried again soon.
 func (c *Counts) Recount(
-	ctx context.Context, pause time.Duration, read func(context.Context) error, failed func(error),
+	ctx context.Context, pause time.Duration, warn func(text string, args ...any),
+	read func(context.Context) error,
 ) {
 	for {
 		wait, err := pause, read(ctx)
@@ -144,7 +145,7 @@ func (c *Counts) Recount(
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			failed(err)
+			warn("the devices can't be counted", "error", err)
 			wait = time.Second
 		default:
 			c.Done()

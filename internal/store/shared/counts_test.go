@@ -3,6 +3,7 @@ package shared
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -93,20 +94,22 @@ func TestCountsAwait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := NewCounts()
 		ctx, cancel := context.WithCancel(t.Context())
-		reads, failures := 0, 0
-		go c.Recount(ctx, time.Hour, func(ctx context.Context) error {
+		reads := 0
+		var said strings.Builder
+		log := slog.New(slog.NewTextHandler(&said, nil))
+		go c.Recount(ctx, time.Hour, log.Warn, func(ctx context.Context) error {
 			c.Progress()
 			if reads++; reads < 20 {
 				return errors.New("broken")
 			}
 			return nil
-		}, func(error) { failures++ })
+		})
 		err := c.Await(t.Context())
 		if err == nil || !strings.Contains(err.Error(), " of them so far") {
 			t.Errorf("after 10 s: %v", err)
 		}
-		if err := c.Await(t.Context()); err != nil || failures != 19 {
-			t.Errorf("after 19 failures: %v, %d", err, failures)
+		if err := c.Await(t.Context()); err != nil || strings.Count(said.String(), "broken") != 19 {
+			t.Errorf("after 19 failures: %v, %s", err, &said)
 		}
 		<-time.After(time.Hour)
 		synctest.Wait()
