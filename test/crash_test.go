@@ -67,8 +67,9 @@ func killUnderLoad(t *testing.T, s *server, writers []*writer) {
 type writer struct {
 	device       andon.DeviceID
 	batch        int
-	sent         int // entries that were sent
-	acknowledged int // of those, how many are promised to be there
+	text         string // of each message
+	sent         int    // entries that were sent
+	acknowledged int    // of those, how many are promised to be there
 }
 
 // event is the entry i of the device: its state changes each seventh time.
@@ -77,7 +78,7 @@ func (w *writer) event(i int) andon.Event {
 	states := []andon.State{"NORMAL", "WARNING1", "WARNING2"}
 	return andon.Event{
 		Device: w.device, Time: andon.Time(1_700_000_000+i) * second,
-		State: states[i/7%len(states)], Operator: "Liz", Message: fmt.Sprint(i),
+		State: states[i/7%len(states)], Operator: "Liz", Message: fmt.Sprint(i, w.text),
 	}
 }
 

@@ -74,7 +74,16 @@ func serve(t *testing.T, store, dir string) *server {
 // start starts a server with flags of its own, which ends with the test.
 func start(t testing.TB, flags ...string) *server {
 	t.Helper()
-	cmd := command(t, append([]string{"serve", "--listen", "127.0.0.1:0"}, flags...)...)
+	return startProgram(t, command(t, serving(flags...)...))
+}
+
+func serving(flags ...string) []string {
+	return append([]string{"serve", "--listen", "127.0.0.1:0"}, flags...)
+}
+
+// startProgram starts what is a server, which ends with the test.
+func startProgram(t testing.TB, cmd *exec.Cmd) *server {
+	t.Helper()
 	cmd.Stderr = t.Output()
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -16,9 +16,8 @@ import (
 // What the program takes of memory beside what its settings name.
 const (
 	// programMemory is the program itself, what the embedded store writes before it is on the disk
-	// (two tables of 64 MiB and what compactions hold), its newest entries (heads of 128 MiB), and
-	// what pages hold while they are read.
-	programMemory = 512 << 20
+	// (two tables of 64 MiB and what compactions hold), and what pages hold while they are read.
+	programMemory = 384 << 20
 	// deviceMemory is what a device with a long name takes, while the table of them grows too.
 	deviceMemory = 1 << 10
 	// connectionMemory is the buffers and the stack of a connection.
@@ -76,7 +75,8 @@ func (m *memoryBound) follow(ctx context.Context) error {
 // what is in use: a limit that can't be kept would keep the processor busy and nothing else.
 func (m *memoryBound) bytes() int64 {
 	c := m.app.Config
-	stated := programMemory + c.Limits.Memory + c.Takes().Cache.Bytes +
+	takes := c.Takes()
+	stated := programMemory + c.Limits.Memory + takes.Cache.Bytes + takes.Newest.Bytes +
 		m.devices*deviceMemory + m.connections.Load()*connectionMemory
 	return max(stated, inUse()+inUse()/4)
 }

@@ -290,3 +290,25 @@ func FuzzRow(f *testing.F) {
 		}
 	})
 }
+
+// A Row that reads one row behind the other has the names of the last one.
+func TestRowsOneBehindTheOther(t *testing.T) {
+	var r Row
+	for _, states := range [][]andon.State{{"N", "W"}, {"N", "X", "Y"}, {"X"}, {"W", "X", "Y"}} {
+		var names Names
+		events := make([]andon.Event, len(states))
+		for i, state := range states {
+			events[i] = andon.Event{Time: andon.Time(i + 1), State: state}
+		}
+		operators := make([]andon.PersonID, len(events))
+		entries := names.AppendEntries(nil, 0, events, operators)
+		if _, err := r.ReadNames(names.Append(nil)); err != nil {
+			t.Fatal(err)
+		}
+		var got []andon.State
+		_, _, err := r.ReadEntries(entries, 0, func(e Entry) { got = append(got, e.State) })
+		if err != nil || !slices.Equal(got, states) {
+			t.Errorf("read %v, %v; want %v", got, err, states)
+		}
+	}
+}

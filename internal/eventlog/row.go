@@ -103,9 +103,15 @@ type Row struct {
 // ReadNames begins with the names of a row, and returns the bytes behind them.
 func (r *Row) ReadNames(b []byte) (rest []byte, err error) {
 	r.reader = reader{rest: b}
+	before := r.names
 	r.names = r.names[:0]
 	for n := r.number(mostNames); n > 0 && !r.bad; n-- {
-		r.names = append(r.names, string(r.text()))
+		name := r.text()
+		if at := len(r.names); at < len(before) && before[at] == string(name) {
+			r.names = before[:at+1] // as where rows of the same devices follow each other
+		} else {
+			r.names = append(r.names, string(name))
+		}
 	}
 	return r.end()
 }

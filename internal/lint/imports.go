@@ -109,7 +109,8 @@ func planOfStores() []layer {
 		{dir: "internal/store/pebblestore", may: ". internal/config internal/cuckoo " +
 			"internal/plan " +
 			"internal/current internal/eventlog internal/feed internal/readingblock " +
-			"internal/rwlock internal/seq internal/store/adapter internal/store/tenants"},
+			"internal/rwlock internal/seq internal/sleep internal/store/adapter " +
+			"internal/store/tenants"},
 		{dir: "internal/store/cassandrastore", may: ". internal/config internal/cuckoo " +
 			"internal/plan " +
 			"internal/current internal/rwlock internal/seq internal/sleep internal/store/adapter " +

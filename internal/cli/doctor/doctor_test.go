@@ -105,7 +105,7 @@ func TestDoctorOfMachines(t *testing.T) {
 	says(t, "too few files", limits(local.Machine{Files: 1024}), "failed limits open files")
 	c := app.DefaultConfig()
 	says(t, "memory", room(local.Machine{Cpus: 2, Memory: 8 << 30}, c),
-		"ok machine processors: 2", "ok machine memory: 8 GiB, of which 576 MiB")
+		"ok machine processors: 2", "ok machine memory: 8 GiB, of which 704 MiB")
 	says(t, "little memory", room(local.Machine{Cpus: 1, Memory: 512 << 20}, c),
 		"warning machine memory")
 	if found := limits((local.Machine{})); found != nil {

@@ -212,8 +212,9 @@ func room(m local.Machine, c app.Config) []finding {
 	}
 	const writing = 3 * 64 << 20 // tables in memory that are filled or being written
 	need := uint64(c.Limits.Memory) + writing
-	cache := c.Takes().Cache
-	need += uint64(cache.Bytes)
+	takes := c.Takes()
+	cache := takes.Cache
+	need += uint64(cache.Bytes + takes.Newest.Bytes)
 	f := finding{
 		Status: well, Area: "machine", What: "memory", Source: m.MemorySource,
 		Found: fmt.Sprintf("%s, of which %s may be taken beside the fleet", draw.Bytes(m.Memory),
@@ -223,7 +224,7 @@ func room(m local.Machine, c app.Config) []finding {
 		f.Status = warning
 		lower := "limits.memory"
 		if cache.Key != "" {
-			lower += " or " + cache.Key
+			lower += ", " + cache.Key + " or " + takes.Newest.Key
 		}
 		f.Advice = "Lower " + lower + ", or give it more memory: the kernel ends a process that " +
 			"takes too much."

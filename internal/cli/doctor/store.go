@@ -157,6 +157,8 @@ func (d *doctor) describe(ctx context.Context, store andon.Store, c app.Config) 
 		d.report.add(
 			finding{well, "store", "cache", draw.Bytes(uint64(takes.Cache.Bytes)),
 				d.placeOf(takes.Cache.Key), ""},
+			finding{well, "store", "head", draw.Bytes(uint64(takes.Newest.Bytes)),
+				d.placeOf(takes.Newest.Key), ""},
 			finding{well, "store", "reserve", draw.Bytes(uint64(takes.Reserve.Bytes)),
 				d.placeOf(takes.Reserve.Key), ""})
 	}

@@ -134,6 +134,7 @@ type Frugal interface {
 // Takes is what a store takes of this machine.
 type Takes struct {
 	Cache   Amount // memory, for what is in Env.Dir
+	Newest  Amount // memory, for what is not yet where it stays there
 	Reserve Amount // of the disk of Env.Dir, left free
 }
 

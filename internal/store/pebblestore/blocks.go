@@ -8,6 +8,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/eventlog"
@@ -25,9 +26,8 @@ type eventReader struct {
 
 	blocks, escalations *iterator
 	directory           *directory
-	found               eventlog.Entry // in a head, last
-	none                span           // of escalations: there are none in it
-	asked               int            // devices of operators whose entries were read
+	none                span // of escalations: there are none in it
+	asked               int  // devices of operators whose entries were read
 	inHeads, inBlocks   looked
 	*room
 }
@@ -395,31 +395,32 @@ func (r *eventReader) entry(
 	if !ok {
 		return e, andon.NoEntry(device, at, state)
 	}
-	found := false
-	fill := func(is *eventlog.Entry) {
-		found = true
-		e.Operator, e.Message = is.Operator, string(is.Message)
-		e.Attributes = andon.JSON(is.Attributes)
-	}
-	r.heads.find(r.tenant.number, d.number, at, state, &r.found, fill)
-	if found {
+	if is, ok := r.heads.find(r.tenant.number, d.number, at, state); ok {
+		fillIn(&e, &is)
 		return e, nil
 	}
-	if err := r.entryInBlocks(&d, &e, fill); err != nil {
-		return e, err
+	found, err := r.entryInBlocks(&d, &e)
+	if err == nil && !found {
+		err = andon.NoEntry(device, at, state)
 	}
-	if !found {
-		return e, andon.NoEntry(device, at, state)
-	}
-	return e, nil
+	return e, err
 }
 
-// entryInBlocks finds the delivery of an entry that counts: that of the highest sequence.
-func (r *eventReader) entryInBlocks(
-	d *logged, e *andon.Event, fill func(*eventlog.Entry),
-) error {
+// fillIn enters what is kept of an entry beside its identity.
+func fillIn(e *andon.Event, is *eventlog.Entry) {
+	var b strings.Builder
+	b.Grow(len(is.Message) + len(is.Attributes))
+	b.Write(is.Message)
+	b.Write(is.Attributes)
+	text := b.String()
+	e.Operator, e.Message = is.Operator, text[:len(is.Message)]
+	e.Attributes = andon.JSON(text[len(is.Message):])
+}
+
+// entryInBlocks fills in the delivery of an entry that counts: that of the highest sequence.
+func (r *eventReader) entryInBlocks(d *logged, e *andon.Event) (found bool, err error) {
 	if err := r.open(); err != nil {
-		return err
+		return false, err
 	}
 	is := func(state andon.State) bool { return state == e.State }
 	day, highest := e.Time.Day(), uint64(0)
@@ -429,7 +430,7 @@ func (r *eventReader) entryInBlocks(
 	for ; ok && bytes.HasPrefix(r.blocks.Key(), prefix); ok = r.blocks.Next() {
 		at, whole := splitBlock(r.blocks.Key()[len(prefix):], day)
 		if !whole {
-			return errDamaged
+			return false, errDamaged
 		}
 		if at.newest < e.Time {
 			break
@@ -439,23 +440,23 @@ func (r *eventReader) entryInBlocks(
 		}
 		rows, err := r.rows(at, is)
 		if err != nil {
-			return err
+			return false, err
 		}
 		for i := range rows {
 			if rows[i].Time != e.Time || rows[i].State != e.State {
 				continue
 			}
 			if r.decoder.Texts(i+1) != nil {
-				return errDamaged
+				return false, errDamaged
 			}
 			r.inBlocks.scanned += i + 1
 			r.inBlocks.rows++
-			highest = at.sequence
-			fill(&rows[i])
+			found, highest = true, at.sequence
+			fillIn(e, &rows[i])
 			break
 		}
 	}
-	return r.blocks.Error()
+	return found, r.blocks.Error()
 }
 
 // escalate enters the newest escalation into each of the hits of a device, which are in the order

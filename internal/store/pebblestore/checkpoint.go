@@ -35,9 +35,19 @@ type checkpoints struct {
 
 func (c *checkpoints) start(s *Store) {
 	c.errand.start(func() {
-		if err := s.checkpoint(); err != nil {
+		begun := sinceStart()
+		err := s.checkpoint()
+		s.rounds.took.Add(int64(sinceStart() - begun))
+		if err != nil {
+			s.rounds.failed.Add(1)
 			s.options.Log.Error("entries were not settled in blocks; they stay in rows",
 				"error", err)
+			return
+		}
+		s.rounds.done.Add(1)
+		err = s.mergeBlocks(func() bool { return len(c.wanted) > 0 })
+		if err != nil && s.options.pacing.stopping.Err() == nil {
+			s.options.Log.Error("blocks were not merged; all of them are there", "error", err)
 		}
 	})
 }
@@ -68,24 +78,28 @@ func (s *Store) checkpoint() error {
 	}
 	s.publishBefore(s.heads.behind)
 	tenants := s.everyTenant()
-	err = s.settle(tenants)
+	pace := s.options.pacing.begin(s.heads.late)
+	days, err := s.settle(tenants, &pace)
 	for _, t := range tenants {
-		err = cmp.Or(err, s.checkpointTenant(t))
+		err = cmp.Or(err, s.checkpointTenant(t, &pace))
 	}
 	if err != nil {
 		return err
 	}
 	batch := s.db.NewBatch()
 	defer batch.Close()
+	loose := s.merges.after(days)
 	behind := binary.BigEndian.AppendUint64(nil, s.heads.behind)
 	deleted, done, err := s.arrivals.settle(batch, &s.options, s.heads.behind, rows)
-	if err := cmp.Or(err, batch.Set(fixedKey(fixedCheckpoint), behind, nil)); err != nil {
+	if err := cmp.Or(err, batch.Set(fixedKey(fixedCheckpoint), behind, nil), s.merges.put(batch, loose)); err != nil {
 		return err
 	}
 	if err := batch.Commit(pebble.Sync); err != nil {
 		return fmt.Errorf("write checkpoint: %w", err)
 	}
 	done()
+	s.merges.loose = loose
+	s.rounds.entries.Add(int64(s.heads.frozen.Entries()))
 	s.heads.drop()
 	s.checkpoints.grown.Add(-rows)
 	return s.forgetRows(deleted)
@@ -114,8 +128,8 @@ func (s *Store) everyTenant() []*tenant {
 
 // checkpointTenant writes the devices of a tenant that were changed since they were last written, a
 // part at a time, without waiting for the disk: the end of the checkpoint does that.
-func (s *Store) checkpointTenant(t *tenant) error {
-	const part = 2048
+func (s *Store) checkpointTenant(t *tenant, p *pace) error {
+	const part = 512
 	for from := uint32(0); ; from += part {
 		more := false
 		err := s.ordered(context.Background(), func() error {
@@ -125,7 +139,7 @@ func (s *Store) checkpointTenant(t *tenant) error {
 		if err != nil || !more {
 			return err
 		}
-		if err := s.checkpointSome(t, from, part); err != nil {
+		if err := s.checkpointSome(t, from, part, p); err != nil {
 			return err
 		}
 	}
@@ -145,7 +159,7 @@ func (t *tenant) slots(from, most uint32) []*slot {
 }
 
 // checkpointSome writes up to so many devices, by number from one on.
-func (s *Store) checkpointSome(t *tenant, from, most uint32) error {
+func (s *Store) checkpointSome(t *tenant, from, most uint32, p *pace) error {
 	batch := s.db.NewBatch()
 	defer batch.Close()
 	k := newKey(tableCheckpoint, t.number)
@@ -173,6 +187,7 @@ func (s *Store) checkpointSome(t *tenant, from, most uint32) error {
 		}
 	}
 	s.mu.RUnlock()
+	p.did(batch.Len())
 	if err := batch.Commit(pebble.NoSync); err != nil {
 		return err
 	}

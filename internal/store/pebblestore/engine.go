@@ -24,7 +24,7 @@ var (
 // NewEngine returns an Engine with the defaults of its settings.
 func NewEngine() adapter.Engine {
 	return &Engine{Options{
-		Cache: defaultCache, Reserve: defaultReserve,
+		Cache: defaultCache, Head: defaultHead, Reserve: defaultReserve,
 		ChangesFor: defaultChangesFor, ChangesBytes: defaultChangesBytes,
 		ArrivalsFor: defaultArrivalsFor, ArrivalsBytes: defaultArrivalsBytes,
 	}}
@@ -41,6 +41,9 @@ func (e *Engine) Settings() config.Group {
 	return config.Group{Name: e.Name(), Settings: []config.Setting{
 		{Key: "cache", Value: config.Size(&e.options.Cache),
 			Help: "bytes of the store kept in memory for reading"},
+		{Key: "head", Value: config.Size(&e.options.Head).That(e.options.enoughHead),
+			Help: "bytes of the newest entries kept in memory until they are written in blocks, at " +
+				"least 1MiB; with less, each part of the log is written more often"},
 		{Key: "reserve", Value: config.Size(&e.options.Reserve),
 			Help: "bytes kept free on the store's disk; below them writes get 507"},
 		{Key: "changes_for", Value: config.Span(&e.options.ChangesFor, time.Minute),
@@ -61,6 +64,7 @@ func (e *Engine) Settings() config.Group {
 func (e *Engine) Takes() adapter.Takes {
 	return adapter.Takes{
 		Cache:   adapter.Amount{Bytes: e.options.Cache, Key: "pebble.cache"},
+		Newest:  adapter.Amount{Bytes: e.options.Head, Key: "pebble.head"},
 		Reserve: adapter.Amount{Bytes: e.options.Reserve, Key: "pebble.reserve"},
 	}
 }

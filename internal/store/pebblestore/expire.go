@@ -52,6 +52,7 @@ func (e *expiry) events(before uint32) error {
 	if before == 0 {
 		return nil
 	}
+	e.store.merges.expire(e.tenant, before)
 	hour := func(k key) key { return k.number(before * 24) }
 	instant := func(k key) key { return k.time(andon.DayStart(before)) }
 	return errors.Join(

@@ -1,7 +1,38 @@
 package pebblestore
 
+import (
+	"sync/atomic"
+	"time"
+)
+
+// roundCounts is what rounds have done since the store was opened.
+type roundCounts struct {
+	done, failed, entries, merged, waits atomic.Int64
+	took                                 atomic.Int64 // nanoseconds
+}
+
 // Figures is of wrap.Figured.
 func (s *Store) Figures(tell func(name, help string, value float64, labels ...string)) {
+	s.roundFigures(tell)
+	s.engineFigures(tell)
+}
+
+func (s *Store) roundFigures(tell func(name, help string, value float64, labels ...string)) {
+	r := &s.rounds
+	count := func(name, help string, n int64) { tell(name, help, float64(n)) }
+	count("head_bytes", "Memory of entries that are not in blocks yet.", int64(s.heads.bytes()))
+	count("head_limit_bytes", "The most that it may be: pebble.head.", int64(s.heads.most))
+	count("head_waits_total", "Writes that waited because the head was full.", r.waits.Load())
+	count("rounds_total", "Rounds, which settle the head in blocks.", r.done.Load())
+	count("round_failures_total", "Rounds that failed and are done again.", r.failed.Load())
+	tell("round_seconds_total", "How long rounds took, with their rests.",
+		time.Duration(r.took.Load()).Seconds())
+	count("settled_entries_total", "Entries that rounds have settled.", r.entries.Load())
+	count("merged_blocks_total", "Small blocks that were merged into larger ones.",
+		r.merged.Load())
+}
+
+func (s *Store) engineFigures(tell func(name, help string, value float64, labels ...string)) {
 	m := s.db.Metrics()
 	level0, total := &m.Levels[0], m.Total()
 	for _, f := range []struct {
@@ -21,9 +52,9 @@ func (s *Store) Figures(tell func(name, help string, value float64, labels ...st
 		{"wal_bytes", "Size of the write-ahead log.", float64(m.WAL.Size)},
 		{"wal_written_bytes_total", "Bytes that were written into the write-ahead log.",
 			float64(m.WAL.BytesWritten)},
-		{"written_bytes_total", "Bytes that were written into the log and, by flushes and " +
+		{"written_bytes_total", "Bytes that were written into the log and, by flushes, rounds and " +
 			"compactions, into tables.", float64(m.WAL.BytesWritten +
-			total.TableBytesFlushed + total.TableBytesCompacted)},
+			total.TableBytesFlushed + total.TableBytesCompacted + total.TableBytesIngested)},
 		{"disk_bytes", "Size of all files.", float64(m.DiskSpaceUsage())},
 		{"cache_bytes", "Blocks of files that are kept in memory.", float64(m.BlockCache.Size)},
 		{"cache_hits_total", "Blocks that were found in memory.", float64(m.BlockCache.Hits)},

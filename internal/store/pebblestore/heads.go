@@ -2,8 +2,10 @@ package pebblestore
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/andonhq/andon"
@@ -13,20 +15,36 @@ import (
 // heads are the entries of all rows: those that a round is settling, and those behind it. Entries
 // are added in the ordered section.
 type heads struct {
-	mu     sync.RWMutex
-	live   *eventlog.Head
-	frozen *eventlog.Head // nil while there is no round
-	behind uint64         // the sequence behind the rows of frozen
-	ended  chan struct{}  // closed when frozen is dropped
-	most   int            // bytes of both
+	mu      sync.RWMutex
+	live    *eventlog.Head
+	frozen  *eventlog.Head // nil while there is no round
+	behind  uint64         // the sequence behind the rows of frozen
+	ended   chan struct{}  // closed when frozen is dropped
+	most    int            // bytes of both
+	settled atomic.Int64   // entries of frozen
 
 	// patience is how long a write waits for a round before it has begun. A round that takes
 	// longer, or fails again and again, is not to hold clients up: they are told to come back.
 	patience time.Duration
+
+	row   eventlog.Row // room for add, which is in the ordered section
+	names []byte
 }
 
-// defaultHead is how much memory heads take.
-const defaultHead = 128 << 20
+// defaultHead is how much memory heads take. A round also writes each device that has changed since
+// the last one, so that half of the head means up to twice as many of those.
+const (
+	defaultHead = 128 << 20
+	leastHead   = 1 << 20
+)
+
+// enoughHead is the rule of the setting.
+func (o *Options) enoughHead() error {
+	if o.Head < leastHead {
+		return fmt.Errorf("is less than %d bytes, or 1MiB", leastHead)
+	}
+	return nil
+}
 
 func (h *heads) begin(most int, patience time.Duration) {
 	h.live, h.most, h.patience = eventlog.NewHead(), most, patience
@@ -36,25 +54,25 @@ func (h *heads) begin(most int, patience time.Duration) {
 // rows, as opening does, so that what is in memory is what a restart would read.
 func (h *heads) add(w *writing) error {
 	const step = 1024 // devices in one go, so that readers are not held up
-	var r eventlog.Row
-	if _, err := r.ReadNames(w.names.Append(nil)); err != nil {
+	h.names = w.names.Append(h.names[:0])
+	if _, err := h.row.ReadNames(h.names); err != nil {
 		return err
 	}
 	for from := 0; from < len(w.folded); from += step {
-		if err := h.addSome(w, &r, from, min(from+step, len(w.folded))); err != nil {
+		if err := h.addSome(w, from, min(from+step, len(w.folded))); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (h *heads) addSome(w *writing, r *eventlog.Row, from, to int) error {
+func (h *heads) addSome(w *writing, from, to int) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i := from; i < to; i++ {
 		f, number := &w.folded[i], w.changes.Slot(i).Number()
 		encoded := w.encoded[f.encoded[0]:f.encoded[1]]
-		_, _, err := r.ReadEntries(encoded, w.received, func(e eventlog.Entry) {
+		_, _, err := h.row.ReadEntries(encoded, w.received, func(e eventlog.Entry) {
 			h.live.Add(w.tenant.number, number, e)
 		})
 		if err != nil {
@@ -62,6 +80,16 @@ func (h *heads) addSome(w *writing, r *eventlog.Row, from, to int) error {
 		}
 	}
 	return nil
+}
+
+// bytes is about how much memory the entries take.
+func (h *heads) bytes() (n int) {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	for _, head := range h.view() {
+		n += head.Bytes()
+	}
+	return n
 }
 
 // full reports whether the live head is to be frozen.
@@ -78,6 +106,7 @@ func (h *heads) awaitRoom(ctx context.Context, s *Store) error {
 	if ended == nil {
 		return nil
 	}
+	s.rounds.waits.Add(1)
 	patience := time.NewTimer(h.patience)
 	defer patience.Stop()
 	for ; ended != nil; ended = h.crowded() {
@@ -113,7 +142,16 @@ func (h *heads) freeze(next uint64) {
 	if h.frozen == nil {
 		h.frozen, h.live, h.behind = h.live, eventlog.NewHead(), next
 		h.ended = make(chan struct{})
+		h.settled.Store(0)
 	}
+}
+
+// late reports whether a round is behind the requests: it should have settled all entries by the
+// time that the live head is half full.
+func (h *heads) late() bool {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return 2*h.live.Bytes()*h.frozen.Entries() > int(h.settled.Load())*h.most/2
 }
 
 // drop ends a round.
@@ -177,21 +215,19 @@ func (v headView) walk(
 	h.Walk(tenant, device, func(e eventlog.Entry) bool { return visit(e, sorted) })
 }
 
-// find passes on the entry with an identity, if a head has it: of several the one that counts. It
-// is put into e, and valid until put returns.
+// find returns the entry with an identity, if a head has it: of several the one that counts. What a
+// head has is not changed, so its texts stay.
 func (v headView) find(
 	tenant, device uint32, at andon.Time, state andon.State,
-	e *eventlog.Entry, put func(*eventlog.Entry),
-) {
+) (e eventlog.Entry, ok bool) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
 	for _, h := range v.heads {
-		found := false
-		if *e, found = h.Find(tenant, device, at, state); found {
-			put(e)
-			return
+		if e, ok = h.Find(tenant, device, at, state); ok {
+			break
 		}
 	}
+	return e, ok
 }
 
 // days returns the days on which a tenant has entries, some more than once.

@@ -240,8 +240,11 @@ func supervisorKey(tenant uint32, supervisor andon.PersonID, e andon.EventKey) k
 		time(e.Time).text(string(e.Device)).text(string(e.State))
 }
 
-func rowKey(sequence uint64) key {
-	return binary.BigEndian.AppendUint64(key{tableRow}, sequence)
+func rowKey(sequence uint64) key { return key(nil).row(sequence) }
+
+// row is rowKey in the room of k.
+func (k key) row(sequence uint64) key {
+	return binary.BigEndian.AppendUint64(append(k[:0], tableRow), sequence)
 }
 
 func fixedKey(name string) key { return append(key{tableFixed}, name...) }

@@ -81,9 +81,6 @@ func (s *Store) openReadings(ctx context.Context) error {
 	}
 	last := m.settled.Load() - 1
 	for _, t := range s.tenants {
-		if err := s.openSettled(ctx, t); err != nil {
-			return err
-		}
 		k := newKey(tableReading, t.number)
 		it, err := newIterator(ctx, s.db, k, k.end())
 		if err != nil {
@@ -110,9 +107,9 @@ func (s *Store) openReadings(ctx context.Context) error {
 	return s.convertReadings(ctx)
 }
 
-// openSettled finds the time that no block of readings is behind. A round that was broken off may
+// loadSettled finds the time that no block of readings is behind. A round that was broken off may
 // have left newer blocks: what they have is in rows as well. A conversion leaves none.
-func (s *Store) openSettled(ctx context.Context, t *tenant) error {
+func (s *Store) loadSettled(t *tenant) error {
 	at, err := s.get(settledKey(t.number))
 	if err != nil {
 		return err
@@ -122,7 +119,7 @@ func (s *Store) openSettled(ctx context.Context, t *tenant) error {
 		return nil
 	}
 	k := newKey(tableMeasured, t.number)
-	it, err := newIterator(ctx, s.db, k, k.end())
+	it, err := newIterator(context.Background(), s.db, k, k.end())
 	if err != nil {
 		return err
 	}
@@ -145,8 +142,9 @@ func (s *Store) settleReadings() error {
 		return err
 	}
 	grown, tenants := m.grown.Load(), s.everyTenant()
-	out := tables{store: s, name: readTables}
-	x := readingRound{store: s, put: out.put, key: newKey(0, 0)}
+	pace := s.options.pacing.begin(func() bool { return m.grown.Load() > 2*s.options.readings })
+	out := tables{store: s, name: readTables, pace: &pace}
+	x := readingRound{store: s, put: out.put, key: newKey(0, 0), pace: &pace}
 	for _, t := range tenants {
 		if err := x.tenant(t); err != nil {
 			return err
@@ -190,6 +188,7 @@ type readingRound struct {
 	readings []andon.Reading // of it, newest first
 	key      key
 	value    []byte
+	pace     *pace
 }
 
 // readingDay is where a block stands.
@@ -242,6 +241,7 @@ func (x *readingRound) tenant(t *tenant) error {
 
 // add adds a reading, and writes the first block where there is enough for one.
 func (x *readingRound) add(at andon.Time, value []byte) error {
+	x.pace.did(len(value))
 	metrics, metadata, err := readReading(value)
 	if err != nil {
 		return err

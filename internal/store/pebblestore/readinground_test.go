@@ -488,6 +488,11 @@ func TestReadingsOfFormat6AreConverted(t *testing.T) {
 		} else if broken++; !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
+		if _, err := Verify(t.Context(), "store", Options{FS: fs},
+			func(_, _ string) {}, func(_, _ int64) {}); !whole &&
+			andon.KindOf(err) != andon.Conflict {
+			t.Errorf("verified, broken off after %d looks: %v", looks, err)
+		}
 		s = openMem(t, fs.CrashClone(vfs.CrashCloneCfg{
 			UnsyncedDataPercent: looks * 7 % 101, RNG: rand.New(rand.NewPCG(1, 1)),
 		}))

@@ -227,7 +227,7 @@ func TestReadersLookAtHeadsFirst(t *testing.T) {
 				found <- err
 			}()
 			awaitIn(t, "(*heads).look(", nil)
-			err := s.settle(s.everyTenant())
+			_, err := s.settle(s.everyTenant(), nil)
 			s.heads.frozen = nil // as drop does
 			close(s.heads.ended)
 			s.heads.mu.Unlock()
@@ -332,7 +332,7 @@ func TestPendingDeviceIsWrittenAgain(t *testing.T) {
 	h.held.Lock()
 	event.Time, event.State = event.Time+1, "WARNING1"
 	appended := pendingAppend(t, s, h, []andon.Event{event})
-	err = s.checkpointTenant(s.tenants[id])
+	err = s.checkpointTenant(s.tenants[id], nil)
 	h.held.Unlock()
 	if err := cmp.Or(err, <-appended, s.checkpoint()); err != nil {
 		t.Fatal(err)

@@ -21,6 +21,8 @@ type settling struct {
 	last     *posted
 	key      key
 	value    []byte
+	did      func(entries int)
+	days     map[tenantDay]bool // that got blocks
 }
 
 // personHour is an hour of an operator.
@@ -35,34 +37,45 @@ type posted struct {
 	devices []inHour
 }
 
-// settle settles the frozen head. The caller holds checkpoints.running, so no tenant is deleted and
-// no device purged meanwhile.
-func (s *Store) settle(tenants []*tenant) error {
-	most := s.options.table + s.options.table/16 // where one more row fills it
-	out := tables{
-		store: s, name: entryTables, bytes: make([]byte, 0, min(s.heads.frozen.Bytes(), most)),
-	}
-	x := settling{
-		head: s.heads.frozen, sequence: s.heads.behind, put: out.put, key: newKey(0, 0),
-	}
+// settle settles the frozen head, and returns which days got blocks. The caller holds
+// checkpoints.running, so no tenant is deleted and no device purged meanwhile.
+func (s *Store) settle(tenants []*tenant, p *pace) (days map[tenantDay]bool, err error) {
+	out := tables{store: s, name: entryTables, pace: p}
+	x := s.settling(out.put, p)
 	for _, t := range tenants {
 		if err := cmp.Or(x.devices(t.number), x.postings(t.number)); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return out.end()
+	return x.days, out.end()
 }
+
+func (s *Store) settling(put func(key, []byte) error, p *pace) settling {
+	return settling{
+		head: s.heads.frozen, sequence: s.heads.behind, put: put, key: newKey(0, 0),
+		days: map[tenantDay]bool{},
+		did: func(entries int) {
+			s.heads.settled.Add(int64(entries))
+			p.did(entries * entryWork)
+		},
+	}
+}
+
+// entryWork is about how many bytes an entry is where it is settled.
+const entryWork = 100
 
 // devices writes the blocks of a tenant, and the days of its devices.
 func (x *settling) devices(tenant uint32) error {
 	for device := range uint32(x.head.Devices(tenant)) {
 		x.gather(tenant, device)
 		x.note(device, x.entries)
+		x.did(len(x.entries))
 		for rest := x.entries; len(rest) > 0; {
 			day, n := rest[0].Time.Day(), 1
 			for n < len(rest) && rest[n].Time.Day() == day {
 				n++
 			}
+			x.days[tenantDay{tenant, day}] = true
 			if err := x.day(tenant, device, day, rest[:n]); err != nil {
 				return err
 			}

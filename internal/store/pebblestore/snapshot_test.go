@@ -20,7 +20,7 @@ import (
 func TestSnapshotsWhileWriting(t *testing.T) {
 	mem := vfs.NewMem()
 	s, err := Open("store", Options{
-		FS: mem, memTable: 64 << 10, head: 32 << 10, table: 1 << 10, patience: time.Hour,
+		FS: mem, memTable: 64 << 10, Head: 32 << 10, table: 1 << 10, patience: time.Hour,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -52,6 +52,7 @@ const (
 	fixedCheckpoint = "checkpoint"   // the first record that the checkpoint does not hold, 8 bytes
 	fixedFeed       = "feed"         // which changes there are: kept, as JSON
 	fixedArrivals   = "arrivals"     // the rounds whose rows are kept: settled, as JSON
+	fixedLoose      = "loose"        // which days are to be merged: looseDay, as JSON
 	fixedConvert    = "convert"      // see convert.go
 	fixedReadings   = "readings"     // the first generation that is not in blocks, 8 bytes
 )
@@ -72,6 +73,7 @@ type Options struct {
 	Log     *slog.Logger
 	Reserve int64  // bytes of the disk that are left free: 512 MiB unless set
 	Cache   int64  // bytes of blocks that are kept in memory: 128 MiB unless set
+	Head    int64  // bytes of the entries in memory that are in rows: see defaultHead
 	Owner   string // what this process says of itself to a second one that opens the directory
 	// Changes are kept for the feed for about so long, by the arrival of events, and up to about so
 	// many bytes: a day and 256 MiB unless set.
@@ -91,7 +93,6 @@ type Options struct {
 	FS vfs.FS
 
 	memTable uint64        // bytes of one; tests have small ones
-	head     int           // bytes of the entries that are in rows; tests have small ones
 	patience time.Duration // of a write that finds heads full; tests do not depend on the clock
 	table    int           // bytes of a table that a round makes
 	part     int           // bytes of a part of the conversion
@@ -99,6 +100,7 @@ type Options struct {
 	opened   *atomic.Bool  // the engine is open
 	blocks   *pebble.Cache
 	damages  *damages
+	pacing   *pacing
 }
 
 // Store is an open directory.
@@ -129,6 +131,8 @@ type Store struct {
 	documents   documents
 	checkpoints checkpoints
 	reclaim     reclaim
+	merges      merges
+	rounds      roundCounts
 	snapshot    sync.Mutex // held while one is taken
 }
 
@@ -168,9 +172,10 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Store, error) {
 		written: cuckoo.NewWritten(writtenRows),
 	}
 	o.opened.Store(true)
+	o.pacing.db.Store(db)
 	s.order.turn, s.order.large = make(chan struct{}, 1), make(chan struct{}, 1)
 	s.disk.stuck = s.stuck
-	s.heads.begin(o.head, o.patience)
+	s.heads.begin(int(o.Head), o.patience)
 	left := o.FS.RemoveAll(o.FS.PathJoin(dir, snapshotDir))
 	uncached := o.blocks.Reserve(int(o.blocks.MaxSize() - loadCache))
 	err = errors.Join(left, s.removeRound(roundPrefix), s.load(ctx))
@@ -210,12 +215,13 @@ func (o *Options) complete() {
 		o.FS = private{vfs.Default}
 	}
 	o.damages = cmp.Or(o.damages, newDamages(o.Log))
-	o.head = cmp.Or(o.head, defaultHead)
+	o.Head = cmp.Or(o.Head, defaultHead)
 	o.readings = cmp.Or(o.readings, checkpointBytes)
 	o.patience = cmp.Or(o.patience, time.Second)
 	o.table = cmp.Or(o.table, defaultTable)
 	o.part = cmp.Or(o.part, defaultPart)
 	o.memTable = cmp.Or(o.memTable, 64<<20)
+	o.pacing = newPacing(o.memTable)
 	o.Owner = cmp.Or(o.Owner, "a program that did not say its name")
 }
 
@@ -290,7 +296,7 @@ func (s *Store) load(ctx context.Context) (err error) {
 		}
 	}
 	for _, step := range []func(context.Context) error{
-		s.convertDevices, s.rebuild, s.convertEntries, s.openReadings, s.openArrivals, s.openFeed,
+		s.convertDevices, s.rebuild, s.convertEntries, s.openReadings, s.openArrivals, s.openMerges, s.openFeed,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -362,6 +368,7 @@ func (s *Store) Ready(context.Context) error {
 
 // Close closes the directory. What is in rows stays there: opening reads it quickly.
 func (s *Store) Close() error {
+	s.options.pacing.stop()
 	s.reclaim.stop()
 	s.checkpoints.stop()
 	s.measure.stop()

@@ -140,6 +140,7 @@ type watchedFS struct {
 	synced *synced
 	home   string // the directory of the store: logs elsewhere are those of a snapshot
 	pace   func() // called before a file that is no log is made
+	pacing *pacing
 }
 
 // Unwrap is of vfs.Root.
@@ -167,7 +168,11 @@ func (w watchedFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error
 	number := w.log(name)
 	if number == 0 {
 		w.pace()
-		return w.FS.Create(name, c)
+		f, err := w.FS.Create(name, c)
+		if err == nil && isPaced(c) {
+			f = w.pacing.paced(f)
+		}
+		return f, err
 	}
 	if err := w.synced.change(number, 0); err != nil {
 		return nil, err

@@ -60,8 +60,17 @@ func (w *wire) err() error {
 // The parts of values.
 
 func (w *wire) count() uint64 {
-	n, rest, ok := takeCount(w.rest)
-	w.rest, w.bad = rest, w.bad || !ok
+	if len(w.rest) > 0 && w.rest[0] < 0x80 { // as many are
+		n := w.rest[0]
+		w.rest = w.rest[1:]
+		return uint64(n)
+	}
+	n, size := binary.Uvarint(w.rest)
+	if size <= 0 {
+		w.rest, w.bad = nil, true
+		return 0
+	}
+	w.rest = w.rest[size:]
 	return n
 }
 

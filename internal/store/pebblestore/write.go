@@ -326,7 +326,8 @@ func (w *writing) beginRow() {
 func (w *writing) setRow(p *pending) error {
 	w.recorded += len(w.row)
 	w.value = packRow(w.value, w.row)
-	err := w.batch.Set(rowKey(p.sequence), w.value, nil)
+	w.key = w.key.row(p.sequence)
+	err := w.batch.Set(w.key, w.value, nil)
 	if err != nil || len(w.changed) == 0 {
 		return err
 	}

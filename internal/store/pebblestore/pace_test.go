@@ -1,0 +1,163 @@
+package pebblestore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/eventlog"
+)
+
+// TestPace works for a millisecond at a time, and looks at how long that takes with its rests.
+func TestPace(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		bytes  int // of ten pieces of work
+		late   bool
+		closes bool
+		took   time.Duration
+	}{
+		{name: "in no hurry", bytes: paceBytes, took: 30 * time.Millisecond},
+		{name: "small pieces", bytes: paceBytes / 2, took: 30 * time.Millisecond},
+		{name: "late", bytes: paceBytes, late: true, took: 10 * time.Millisecond},
+		{name: "closing", bytes: paceBytes, closes: true, took: 10 * time.Millisecond},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				all := newPacing(1)
+				defer all.stop()
+				p := all.begin(func() bool { return c.late })
+				if c.closes {
+					all.stop()
+				}
+				begun := time.Now()
+				for range 10 {
+					<-time.After(time.Millisecond)
+					p.did(c.bytes)
+				}
+				if took := time.Since(begun); took != c.took {
+					t.Errorf("took %s, want %s", took, c.took)
+				}
+			})
+		})
+	}
+}
+
+// TestLongWorkIsNoReasonForALongRest is of a process that was stopped in the middle of its work.
+func TestLongWorkIsNoReasonForALongRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := newPacing(1)
+		defer all.stop()
+		p := all.begin(func() bool { return false })
+		<-time.After(time.Hour)
+		begun := time.Now()
+		p.did(paceBytes)
+		if rest := time.Since(begun); rest != longestRest {
+			t.Errorf("rested %s, want %s", rest, longestRest)
+		}
+	})
+}
+
+// TestLateRound fills the live head while a round is at work.
+func TestLateRound(t *testing.T) {
+	var h heads
+	h.begin(1<<20, time.Second)
+	fill := func(bytes int) {
+		for n := 0; h.live.Bytes() < bytes; n++ {
+			h.live.Add(1, 0, eventlog.Entry{Time: andon.MinTime + andon.Time(n), State: "NORMAL"})
+		}
+	}
+	fill(100 << 10)
+	h.freeze(1)
+	all := int64(h.frozen.Entries())
+	for _, c := range []struct {
+		settled int64
+		live    int
+		late    bool
+	}{
+		{0, 0, false},
+		{0, 64 << 10, true},
+		{all / 2, 64 << 10, false}, // an eighth of the half that it may have
+		{all / 2, 192 << 10, true},
+		{all, 192 << 10, false},
+		{all, 320 << 10, true},
+	} {
+		h.settled.Store(c.settled)
+		if fill(c.live); h.late() != c.late {
+			t.Errorf("%d of %d settled, %d bytes wait: late is %v", c.settled, all, c.live, !c.late)
+		}
+	}
+}
+
+// restingFS lets the tables that the engine writes be told from the others.
+type restingFS struct {
+	vfs.FS
+	tables chan vfs.DiskWriteCategory
+}
+
+// Create is of vfs.FS.
+func (f *restingFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if isPaced(c) {
+		select {
+		case f.tables <- c:
+		default:
+		}
+	}
+	return f.FS.Create(name, c)
+}
+
+// Unwrap is of vfs.Root.
+func (f *restingFS) Unwrap() vfs.FS { return f.FS }
+
+// TestEngineIsPaced sees that the engine names its files as isPaced knows them, and that a file of
+// it rests.
+func TestEngineIsPaced(t *testing.T) {
+	f := &restingFS{FS: vfs.NewMem(), tables: make(chan vfs.DiskWriteCategory, 100)}
+	s, err := Open("store", Options{FS: f})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for n := range 2 {
+		err := cmp.Or(s.db.Set(key{tableFixed, byte(n)}, nil, pebble.Sync), s.db.Flush())
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	from := key{tableFixed}
+	if err := s.db.Compact(context.Background(), from, from.end(), false); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[vfs.DiskWriteCategory]bool{}
+	for len(seen) < 2 {
+		select {
+		case c := <-f.tables:
+			seen[c] = true
+		default:
+			t.Fatalf("paced tables are of %v only: a flush and a compaction were made", seen)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		all := newPacing(1)
+		all.db.Store(s.db)
+		all.looked.Store(int64(sinceStart())) // the engine is not asked from here
+		defer all.stop()
+		file, err := vfs.NewMem().Create("table", vfs.WriteCategoryUnspecified)
+		paced, begun := all.paced(file), time.Now()
+		for range 3 {
+			<-time.After(time.Millisecond)
+			_, failed := paced.Write(make([]byte, paceBytes/2))
+			err = errors.Join(err, failed)
+		}
+		if took := time.Since(begun); took != 9*time.Millisecond || err != nil {
+			t.Errorf("took %s, %v, want 9ms", took, err)
+		}
+	})
+}
