@@ -241,8 +241,8 @@ func (v *verification) load(db *pebble.DB) (err error) {
 		break
 	}
 	if err != nil || converting != nil {
-		return cmp.Or[error](err, andon.Errorf(andon.Conflict, "the store is being converted from an "+
-			"older format: start andon serve, which goes on with that"))
+		return cmp.Or[error](err, andon.Errorf(andon.Conflict, "the store is being converted "+
+			"from an older format: start andon serve, which goes on with that"))
 	}
 	if err := s.loadTenants(); err != nil {
 		return err
