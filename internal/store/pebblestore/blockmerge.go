@@ -284,7 +284,7 @@ func (m *blockMerge) write(s *Store) error {
 	of := func(device uint32) key {
 		return newKey(tableBlock, m.day.Tenant).number(m.day.Day).number(device)
 	}
-	m.out.parts[tableBlock].instead = span{of(m.from), of(m.behind)}
+	m.out.instead = span{of(m.from), of(m.behind)}
 	s.merges.mu.Lock()
 	defer s.merges.mu.Unlock()
 	if m.day.Day < s.merges.expired[m.day.Tenant] || m.before == 0 {

@@ -40,7 +40,11 @@ type posted struct {
 // settle settles the frozen head, and returns which days got blocks. The caller holds
 // checkpoints.running, so no tenant is deleted and no device purged meanwhile.
 func (s *Store) settle(tenants []*tenant, p *pace) (days map[tenantDay]bool, err error) {
-	out := tables{store: s, name: entryTables, pace: p}
+	most := s.options.table + s.options.table/16 // where one more row fills it
+	out := tables{
+		store: s, name: entryTables, pace: p,
+		bytes: make([]byte, 0, min(s.heads.frozen.Bytes(), most)),
+	}
 	x := s.settling(out.put, p)
 	for _, t := range tenants {
 		if err := cmp.Or(x.devices(t.number), x.postings(t.number)); err != nil {

@@ -44,6 +44,8 @@ func TestNoReaderMissesAnEntryInARound(t *testing.T) {
 		})
 	}
 	running.Wait()
+	s.heads.mu.Lock() // another round may begin
+	defer s.heads.mu.Unlock()
 	if s.heads.behind == 0 {
 		t.Error("there was no round")
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -21,22 +22,14 @@ type tables struct {
 	store *Store
 	name  string // of the files that are being made
 	pace  *pace
-	parts [256]tableRows // by the first byte of their keys
-	bytes int
-}
-
-// tableRows is the rows of one of the store's tables. Within one of them rows come nearly sorted.
-type tableRows struct {
 	bytes []byte
-	rows  []putRow
-	// instead is what the rows stand in place of: all that is there of it is deleted.
+	rows  map[byte][]putRow // by table, where rows mostly come in their order
+	// instead is what rows of the same table stand in place of: all that is there of it is deleted.
 	instead span
 }
 
-// putRow is where in tableRows.bytes a row has its key and its value.
+// putRow is where in tables.bytes a row has its key and its value.
 type putRow struct{ key, value, end uint32 }
-
-func (p *tableRows) key(r putRow) []byte { return p.bytes[r.key:r.value] }
 
 const (
 	defaultTable = 8 << 20        // bytes of tables that are made at once, about
@@ -47,7 +40,7 @@ const (
 )
 
 func (w *tables) put(k key, value []byte) error {
-	if w.add(k, value); w.bytes < w.store.options.table {
+	if w.add(k, value); len(w.bytes) < w.store.options.table {
 		return nil
 	}
 	return w.ingest()
@@ -55,25 +48,26 @@ func (w *tables) put(k key, value []byte) error {
 
 // add is put of what is to be in one table.
 func (w *tables) add(k key, value []byte) {
-	p := &w.parts[k[0]]
-	from := uint32(len(p.bytes))
-	p.bytes = append(append(p.bytes, k...), value...)
-	p.rows = append(p.rows, putRow{from, from + uint32(len(k)), uint32(len(p.bytes))})
-	w.bytes += len(k) + len(value)
+	if w.rows == nil {
+		w.rows = map[byte][]putRow{}
+	}
+	from := uint32(len(w.bytes))
+	w.bytes = append(append(w.bytes, k...), value...)
+	row := putRow{from, from + uint32(len(k)), uint32(len(w.bytes))}
+	w.rows[k[0]] = append(w.rows[k[0]], row)
 }
 
 // end writes what is left, without waiting for the disk where it goes through the log.
 func (w *tables) end() error {
 	const little = 16 // parts of a table
-	if w.bytes >= w.store.options.table/little {
+	if len(w.bytes) >= w.store.options.table/little {
 		return w.ingest()
 	}
 	batch := w.store.db.NewBatch()
 	defer batch.Close()
-	for i := range w.parts {
-		p := &w.parts[i]
-		for _, r := range p.rows {
-			if err := batch.Set(p.key(r), p.bytes[r.value:r.end], nil); err != nil {
+	for _, rows := range w.rows {
+		for _, r := range rows {
+			if err := batch.Set(w.bytes[r.key:r.value], w.bytes[r.value:r.end], nil); err != nil {
 				return err
 			}
 		}
@@ -84,16 +78,18 @@ func (w *tables) end() error {
 // ingest makes a table of what has come together in each of the store's tables.
 func (w *tables) ingest() (err error) {
 	var paths []string
-	for i := range w.parts {
-		p := &w.parts[i]
-		if len(p.rows) == 0 || err != nil {
+	for _, table := range slices.Sorted(maps.Keys(w.rows)) {
+		rows := w.rows[table]
+		if len(rows) == 0 || err != nil {
 			continue
 		}
-		slices.SortFunc(p.rows, func(a, b putRow) int { return bytes.Compare(p.key(a), p.key(b)) })
+		slices.SortFunc(rows, func(a, b putRow) int {
+			return bytes.Compare(w.bytes[a.key:a.value], w.bytes[b.key:b.value])
+		})
 		fs := w.store.options.FS
 		path := fs.PathJoin(w.store.disk.dir, fmt.Sprintf("%s%d.sst", w.name, len(paths)))
 		paths = append(paths, path)
-		err = w.write(path, p)
+		err = w.write(path, rows)
 	}
 	if err == nil {
 		err = w.store.db.Ingest(context.Background(), paths)
@@ -102,14 +98,14 @@ func (w *tables) ingest() (err error) {
 		err = fmt.Errorf("write tables of a round: %w", err)
 		return errors.Join(err, w.store.removeRound(w.name))
 	}
-	for i := range w.parts {
-		w.parts[i].bytes, w.parts[i].rows = w.parts[i].bytes[:0], w.parts[i].rows[:0]
+	w.bytes = w.bytes[:0]
+	for table, rows := range w.rows {
+		w.rows[table] = rows[:0]
 	}
-	w.bytes = 0
 	return nil
 }
 
-func (w *tables) write(path string, p *tableRows) error {
+func (w *tables) write(path string, rows []putRow) error {
 	f, err := w.store.options.FS.Create(path, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return err
@@ -119,14 +115,14 @@ func (w *tables) write(path string, p *tableRows) error {
 	const lowest = 6
 	table := sstable.NewWriter(objstorageprovider.NewFileWritable(f),
 		o.MakeWriterOptions(lowest, w.store.db.TableFormat()))
-	if p.instead.from != nil {
-		if err := table.DeleteRange(p.instead.from, p.instead.to); err != nil {
+	if of := w.instead.from; of != nil && of[0] == w.bytes[rows[0].key] {
+		if err := table.DeleteRange(of, w.instead.to); err != nil {
 			return errors.Join(err, table.Close())
 		}
 	}
-	for _, r := range p.rows {
+	for _, r := range rows {
 		w.pace.did(int(r.end - r.key))
-		if err := table.Set(p.key(r), p.bytes[r.value:r.end]); err != nil {
+		if err := table.Set(w.bytes[r.key:r.value], w.bytes[r.value:r.end]); err != nil {
 			return errors.Join(err, table.Close())
 		}
 	}
