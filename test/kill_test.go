@@ -64,7 +64,7 @@ func killOnce(t *testing.T, cmd *exec.Cmd, ended <-chan struct{}, is func() bool
 	}
 	after := time.Duration(rand.Int64N(int64(150 * time.Millisecond)))
 	t.Logf("killed %s behind the beginning", after)
-	time.Sleep(after)
+	<-time.After(after)
 	_ = cmd.Process.Signal(syscall.SIGKILL) // it may have ended
 }
 

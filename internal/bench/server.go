@@ -58,7 +58,7 @@ type request struct {
 	name    string
 	callers int
 	events  int                         // that one request brings; 0 of a question
-	rounds  int                         // of the fleet from one of its own to the next; 0: all are its own
+	rounds  int                         // each so many is its own; 0: each
 	brings  func(n int64) []andon.Event // nil where it brings none
 	make    func(n int64, body []byte) (method, path string, sent []byte)
 	least   int // devices that the answer names

@@ -81,7 +81,9 @@ func newNoted(devices int) *noted {
 func TestMeasureServers(t *testing.T) {
 	whole, least := newNoted(720), newNoted(0)
 	o := options()
-	servers := []bench.Server{whole.server("whole", all), least.server("least", bench.TakesReadings)}
+	servers := []bench.Server{
+		whole.server("whole", all), least.server("least", bench.TakesReadings),
+	}
 	rows, err := bench.MeasureServers(t.Context(), servers, o)
 	if err != nil {
 		t.Fatal(err)

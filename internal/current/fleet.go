@@ -299,6 +299,9 @@ func (f *Fleet) Read(p *Page, states *andon.StateSet, budget int) {
 	if p.query.Kind != andon.ShownDevices {
 		merge = f.join(nil, &f.hidden, p.from)
 	}
+	if p.Devices == nil {
+		p.Devices = make([]andon.Device, 0, min(p.most(), f.count(p.query.States)))
+	}
 	var shown Device
 	for ; budget > 0 && len(merge) > 0; budget-- {
 		p.Looked++
@@ -314,12 +317,24 @@ func (f *Fleet) Read(p *Page, states *andon.StateSet, budget int) {
 		if p.full() {
 			break
 		}
-		p.from = id + "\x00" // the next that can be
+		p.from = id
 		f.advance(&merge)
 	}
 	if budget > 0 {
 		p.finish()
+		return
 	}
+	p.from += "\x00" // the next that can be
+}
+
+// count returns how many devices are in states.
+func (f *Fleet) count(states andon.StateFilter) (n int) {
+	for state, devices := range f.states {
+		if states.Match(state) {
+			n += devices.count
+		}
+	}
+	return n
 }
 
 func hasPrefix(id andon.DeviceID, prefix string) bool {
@@ -334,9 +349,17 @@ func (p *Page) full() bool {
 // be among them is dropped whenever twice the page has come together.
 func (p *Page) add(d andon.Device) {
 	p.Devices = append(p.Devices, d)
-	if p.query.Sort != andon.ByDevice && len(p.Devices) >= 2*p.query.Limit {
+	if p.query.Sort != andon.ByDevice && len(p.Devices) >= p.most() {
 		p.sort()
 	}
+}
+
+// most returns how many devices a page holds meanwhile.
+func (p *Page) most() int {
+	if p.query.Sort == andon.ByDevice {
+		return p.query.Limit
+	}
+	return 2 * p.query.Limit
 }
 
 func (p *Page) finish() {

@@ -199,7 +199,8 @@ func TestSlotBehind(t *testing.T) {
 	f.Drop(f.Slot(ids[7]))
 	for i, id := range ids {
 		want := f.Slot(id)
-		for _, before := range []*Slot{nil, f.Slot(ids[max(i-1, 0)]), f.Slot(ids[len(ids)-1]), want} {
+		earlier, last := f.Slot(ids[max(i-1, 0)]), f.Slot(ids[len(ids)-1])
+		for _, before := range []*Slot{nil, earlier, last, want} {
 			if got := f.SlotBehind(before, id); got != want {
 				t.Fatalf("SlotBehind(%v, %s) = %v, want %v", before, id, got, want)
 			}

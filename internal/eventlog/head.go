@@ -39,7 +39,7 @@ type cell struct {
 type tenantHead struct {
 	names    []string // 0 is none
 	number   map[string]uint32
-	last     [2]uint32       // the state and the operator of the entry before: mostly the next's too
+	last     [2]uint32       // the state and operator of the entry before: mostly the next's too
 	chains   []uint32        // by device: its last cell
 	unsorted map[uint32]bool // devices whose chain is not from new to old, or has equal times
 	days     map[uint32]bool

@@ -94,6 +94,52 @@ func (s stuck) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// interrupted is a client that asks something else before it takes a part of its answer, and may be
+// gone then.
+type interrupted struct {
+	*httptest.ResponseRecorder
+	other func()
+	gone  bool
+	shown []byte // what was to be taken
+}
+
+func (i *interrupted) Write(p []byte) (int, error) {
+	i.other()
+	if i.shown = p; i.gone {
+		return 0, http.ErrHandlerTimeout
+	}
+	return i.ResponseRecorder.Write(p)
+}
+
+// TestAnswersKeepTheirRoom: an answer is not written into the room of one that is on its way, nor
+// of one that could not be sent, which HTTP/2 may still be reading.
+func TestAnswersKeepTheirRoom(t *testing.T) {
+	w := newWorld(t)
+	w.event("d1", noon, "NORMAL")
+	w.event("d2", noon, "NORMAL")
+	ask := func(to http.ResponseWriter, device, path string) {
+		r := httptest.NewRequestWithContext(
+			t.Context(), http.MethodGet, base+"/devices/"+device+path, nil)
+		w.api.ServeHTTP(to, r)
+	}
+	for range 10 { // with the race detector some of the room is not used again
+		for _, path := range []string{"", "/events"} {
+			other := func() { ask(httptest.NewRecorder(), "d2", path) }
+			late := &interrupted{ResponseRecorder: httptest.NewRecorder(), other: other}
+			ask(late, "d1", path)
+			if got := late.Body.String(); !strings.Contains(got, `"d1"`) {
+				t.Errorf("the answer of another came: %s", got)
+			}
+			late.gone = true
+			ask(late, "d1", path)
+			other()
+			if got := string(late.shown); !strings.Contains(got, `"d1"`) {
+				t.Errorf("the room was used again: %s", got)
+			}
+		}
+	}
+}
+
 // readers asks n times for a path, by clients that do not read. It returns how often there was each
 // status; letGo ends them.
 func (w *world) readers(n int, method, path, body string) (statuses map[int]int, letGo func()) {

@@ -1,17 +1,22 @@
 #!/bin/sh
 # run.sh [seconds]: asks PostgreSQL the seven questions of "andon bench --url --loads questions", by
 # 1 and by 16 clients, with prepared statements. PGHOST, PGUSER and PGDATABASE name the database,
-# into which schema.sql was read. It needs pgbench.
+# into which schema.sql was read; a PGHOST of 127.0.0.1 has it go over TCP. With JSON=1 the answers
+# are JSON, as those of an API are. It needs pgbench.
 set -eu
 cd "$(dirname "$0")"
 logs=$(mktemp -d)
 trap 'rm -r "$logs"' EXIT
 printf '%-16s %8s %10s %10s %10s\n' question clients 'answers/s' 'p50 µs' 'p99 µs'
 for question in [1-7]-*.sql; do
+	cp "$question" "$logs/question"
+	if [ -n "${JSON:-}" ]; then
+		sed -i 's/^SELECT/SELECT json_agg(t) FROM (SELECT/; s/;$/) t;/' "$logs/question"
+	fi
 	for clients in 1 16; do
-		rm -f "$logs"/*
+		rm -f "$logs"/log*
 		rate=$(pgbench --no-vacuum --protocol=prepared --client=$clients --time="${1:-2}" \
-			--log --log-prefix="$logs/log" --file="$question" 2>&1 |
+			--log --log-prefix="$logs/log" --file="$logs/question" 2>&1 |
 			sed -n 's/^tps = \([0-9]*\).*/\1/p')
 		# The third field of a log is how long a transaction took.
 		cut -d ' ' -f 3 "$logs"/log* | sort -n | awk -v q="${question%.sql}" -v c=$clients \

@@ -191,7 +191,9 @@ func (s *Store) begin(ctx context.Context) error {
 	s.quit = quit
 	s.join = sync.OnceFunc(func() { s.work.Go(func() { s.processes.attend(background) }) })
 	s.work.Go(func() { s.follow(background) })
-	s.work.Go(func() { s.counts.Recount(background, s.options.Recount, s.options.Log, s.countAll) })
+	s.work.Go(func() {
+		s.counts.Recount(background, s.options.Recount, s.options.Log.Warn, s.countAll)
+	})
 	s.work.Go(func() { s.review(background) })
 	s.work.Go(func() { s.purge(background) })
 	s.work.Go(func() { s.reorder(background) })

@@ -191,8 +191,8 @@ func (s *Store) Escalate(
 	return kept, added, err
 }
 
-// escalable returns an entry that can be escalated, with its records: one that is there, or that the
-// device shows although it has been deleted since it expired.
+// escalable returns an entry that can be escalated, with its records: one that is there, or that
+// the device shows although it has been deleted since it expired.
 func (s *Store) escalable(
 	ctx context.Context, t *tenant, d *device, r andon.Escalation,
 ) (andon.Entry, error) {

@@ -67,7 +67,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	background, quit := context.WithCancel(context.WithoutCancel(ctx))
 	s.quit = quit
-	s.work.Go(func() { s.counts.Recount(background, o.Recount, o.Log, s.countAll) })
+	s.work.Go(func() { s.counts.Recount(background, o.Recount, o.Log.Warn, s.countAll) })
 	s.work.Go(func() { s.purge(background) })
 	s.work.Go(func() { s.reorderAll(background) })
 	return s, nil

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/eventlog"
@@ -407,8 +408,13 @@ func (r *eventReader) entry(
 
 // fillIn enters what is kept of an entry beside its identity.
 func fillIn(e *andon.Event, is *eventlog.Entry) {
-	e.Operator, e.Message = is.Operator, string(is.Message)
-	e.Attributes = andon.JSON(is.Attributes)
+	var b strings.Builder
+	b.Grow(len(is.Message) + len(is.Attributes))
+	b.Write(is.Message)
+	b.Write(is.Attributes)
+	text := b.String()
+	e.Operator, e.Message = is.Operator, text[:len(is.Message)]
+	e.Attributes = andon.JSON(text[len(is.Message):])
 }
 
 // entryInBlocks fills in the delivery of an entry that counts: that of the highest sequence.

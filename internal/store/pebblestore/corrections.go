@@ -142,7 +142,8 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 	defer w.close()
 	p := purging{store: s, ctx: ctx, tenant: t, device: device, batch: w.batch}
 	if found, err := p.rows(); err != nil || !found {
-		return cmp.Or[error](err, andon.Errorf(andon.NotFound, "nothing is kept of device %q", device))
+		return cmp.Or[error](err,
+			andon.Errorf(andon.NotFound, "nothing is kept of device %q", device))
 	}
 	w.fold = func(_ int, d *current.Device) error {
 		*d = current.Device{ID: d.ID}

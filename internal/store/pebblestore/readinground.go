@@ -81,9 +81,6 @@ func (s *Store) openReadings(ctx context.Context) error {
 	}
 	last := m.settled.Load() - 1
 	for _, t := range s.tenants {
-		if err := s.openSettled(ctx, t); err != nil {
-			return err
-		}
 		k := newKey(tableReading, t.number)
 		it, err := newIterator(ctx, s.db, k, k.end())
 		if err != nil {
@@ -110,9 +107,9 @@ func (s *Store) openReadings(ctx context.Context) error {
 	return s.convertReadings(ctx)
 }
 
-// openSettled finds the time that no block of readings is behind. A round that was broken off may
+// loadSettled finds the time that no block of readings is behind. A round that was broken off may
 // have left newer blocks: what they have is in rows as well. A conversion leaves none.
-func (s *Store) openSettled(ctx context.Context, t *tenant) error {
+func (s *Store) loadSettled(t *tenant) error {
 	at, err := s.get(settledKey(t.number))
 	if err != nil {
 		return err
@@ -122,7 +119,7 @@ func (s *Store) openSettled(ctx context.Context, t *tenant) error {
 		return nil
 	}
 	k := newKey(tableMeasured, t.number)
-	it, err := newIterator(ctx, s.db, k, k.end())
+	it, err := newIterator(context.Background(), s.db, k, k.end())
 	if err != nil {
 		return err
 	}

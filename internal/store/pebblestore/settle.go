@@ -45,20 +45,24 @@ func (s *Store) settle(tenants []*tenant, p *pace) (days map[tenantDay]bool, err
 		store: s, name: entryTables, pace: p,
 		bytes: make([]byte, 0, min(s.heads.frozen.Bytes(), most)),
 	}
-	x := settling{
-		head: s.heads.frozen, sequence: s.heads.behind, put: out.put, key: newKey(0, 0),
-		days: map[tenantDay]bool{},
-		did: func(entries int) {
-			s.heads.settled.Add(int64(entries))
-			p.did(entries * entryWork)
-		},
-	}
+	x := s.settling(out.put, p)
 	for _, t := range tenants {
 		if err := cmp.Or(x.devices(t.number), x.postings(t.number)); err != nil {
 			return nil, err
 		}
 	}
 	return x.days, out.end()
+}
+
+func (s *Store) settling(put func(key, []byte) error, p *pace) settling {
+	return settling{
+		head: s.heads.frozen, sequence: s.heads.behind, put: put, key: newKey(0, 0),
+		days: map[tenantDay]bool{},
+		did: func(entries int) {
+			s.heads.settled.Add(int64(entries))
+			p.did(entries * entryWork)
+		},
+	}
 }
 
 // entryWork is about how many bytes an entry is where it is settled.

@@ -44,6 +44,8 @@ func TestNoReaderMissesAnEntryInARound(t *testing.T) {
 		})
 	}
 	running.Wait()
+	s.heads.mu.Lock() // another round may begin
+	defer s.heads.mu.Unlock()
 	if s.heads.behind == 0 {
 		t.Error("there was no round")
 	}
@@ -262,16 +264,12 @@ func TestVerifyBehindABrokenRound(t *testing.T) {
 	s.checkpoints.running.Lock()
 	s.heads.freeze(s.order.next)
 	broken, written := errors.New("broken off"), 0
-	x := settling{
-		head: s.heads.frozen, sequence: s.heads.behind, key: newKey(0, 0),
-		did: func(int) {}, days: map[tenantDay]bool{},
-		put: func(k key, value []byte) error {
-			if written++; written > 1 {
-				return broken
-			}
-			return s.db.Set(k, value, nil)
-		},
-	}
+	x := s.settling(func(k key, value []byte) error {
+		if written++; written > 1 {
+			return broken
+		}
+		return s.db.Set(k, value, nil)
+	}, nil)
 	if err := x.devices(s.tenants[andon.DefaultTenant].number); !errors.Is(err, broken) {
 		t.Fatal(err)
 	}

@@ -341,7 +341,7 @@ func (s *Store) loadTenants() error {
 		} else if had != nil {
 			t.hadReadings.Store(true)
 		}
-		if err := s.loadWithdrawals(t); err != nil {
+		if err := cmp.Or(s.loadSettled(t), s.loadWithdrawals(t)); err != nil {
 			return err
 		}
 	}

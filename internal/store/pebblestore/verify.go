@@ -56,6 +56,7 @@ type verification struct {
 	whole   bool
 	tenants map[uint32]*tenant
 	marker  uint64 // the sequence of the first row that is not in blocks
+	settled uint64 // the same of the generations of readings
 	next    uint64 // the sequence that the next row of a request has
 	postings
 }
@@ -234,9 +235,14 @@ func (v *verification) load(db *pebble.DB) (err error) {
 			"what this program reads: use the program that wrote it, or start andon serve, which "+
 			"converts an older one", formatVersion)
 	}
-	if converting, err := s.fixed(fixedConvert); err != nil || converting != nil {
-		return cmp.Or[error](err, andon.Errorf(andon.Conflict, "the store is being converted from an "+
-			"older format: start andon serve, which goes on with that"))
+	converting, err := s.fixed(fixedConvert)
+	for range s.rows(key{formerReading}) {
+		converting = []byte{}
+		break
+	}
+	if err != nil || converting != nil {
+		return cmp.Or[error](err, andon.Errorf(andon.Conflict, "the store is being converted "+
+			"from an older format: start andon serve, which goes on with that"))
 	}
 	if err := s.loadTenants(); err != nil {
 		return err
@@ -248,7 +254,11 @@ func (v *verification) load(db *pebble.DB) (err error) {
 	if err == nil && len(first) == 8 {
 		v.marker = binary.BigEndian.Uint64(first)
 	}
-	err = cmp.Or(err, s.rebuild(v.ctx))
+	first, err2 := s.fixed(fixedReadings)
+	if err2 == nil && len(first) == 8 {
+		v.settled = binary.BigEndian.Uint64(first)
+	}
+	err = cmp.Or(err, err2, s.rebuild(v.ctx))
 	v.whole = err == nil
 	return err
 }

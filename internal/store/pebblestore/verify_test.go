@@ -127,6 +127,7 @@ func TestVerifyFindsWhatIsLeftOut(t *testing.T) {
 		{tableMetric, "", "has the metric t"},
 		{tableReading, "\x05", "the reading of device press"},
 		{tableMeasured, "\x05", "can't be decoded: up to all readings of device press"},
+		{tableFixed, "\x00\x00\x00\x00\x00\x00\x00\x01", "a question for the latest may miss them"},
 		{tableEscalation, "\x05", "the escalation of device press"},
 		{tableWithdrawal, "\x80", "key 77"},
 		{tableDocument, "\x80", "can't be read"},
@@ -154,6 +155,9 @@ func change(t *testing.T, s *Store, table byte, value string) {
 	if table == tableRow { // those before are kept for their order alone
 		marker, _ := s.fixed(fixedCheckpoint)
 		from = append(from, marker...)
+	}
+	if table == tableFixed {
+		from = settledKey(s.tenants[andon.DefaultTenant].number)
 	}
 	changeFrom(t, s, from, value)
 }

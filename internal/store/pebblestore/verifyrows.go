@@ -337,6 +337,11 @@ func verifyMeasured(v *verification, t *tenant, k, value []byte) error {
 		return fmt.Errorf("its readings of device %s are not those from %s to %s that its key says",
 			device, at.oldest, at.newest)
 	}
+	// A round that has not ended has its readings in rows as well.
+	if ended := at.sequence < v.settled; ended && at.newest > andon.Time(t.settled.Load()) {
+		return fmt.Errorf("its readings of device %s are up to %s, and blocks are said to end "+
+			"before: a question for the latest may miss them", device, at.newest)
+	}
 	return v.measured(t, day, device, all)
 }
 

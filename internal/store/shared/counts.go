@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"hash/maphash"
-	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -134,10 +133,11 @@ func (c *Counts) Await(ctx context.Context) error {
 		"since the start, %d of them so far: try again in a moment", c.read)
 }
 
-// Recount has all devices read again and again, with a pause, until ctx ends. The log is told
-// what was in the way, and then it is tried again soon.
+// Recount has all devices read again and again, with a pause, until ctx ends. warn, of a
+// log, is told what was in the way, and then it is tried again soon.
 func (c *Counts) Recount(
-	ctx context.Context, pause time.Duration, log *slog.Logger, read func(context.Context) error,
+	ctx context.Context, pause time.Duration, warn func(text string, args ...any),
+	read func(context.Context) error,
 ) {
 	for {
 		wait, err := pause, read(ctx)
@@ -145,11 +145,10 @@ func (c *Counts) Recount(
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			log.Warn("the devices can't be counted", "error", err)
+			warn("the devices can't be counted", "error", err)
 			wait = time.Second
 		default:
 			c.Done()
-			log.Debug("devices counted", "devices", c.Devices())
 		}
 		if sleep.For(ctx, wait) != nil {
 			return

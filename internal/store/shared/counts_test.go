@@ -97,7 +97,7 @@ func TestCountsAwait(t *testing.T) {
 		reads := 0
 		var said strings.Builder
 		log := slog.New(slog.NewTextHandler(&said, nil))
-		go c.Recount(ctx, time.Hour, log, func(ctx context.Context) error {
+		go c.Recount(ctx, time.Hour, log.Warn, func(ctx context.Context) error {
 			c.Progress()
 			if reads++; reads < 20 {
 				return errors.New("broken")

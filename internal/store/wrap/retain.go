@@ -4,7 +4,6 @@
 package wrap
 
 import (
-	"cmp"
 	"context"
 	"iter"
 	"sync/atomic"
@@ -178,8 +177,12 @@ func (r *retained) Escalate(
 	if err != nil {
 		return andon.Escalation{}, false, err
 	}
-	if there, err := r.escalates(ctx, tenant, h, &e); err != nil || !there {
-		return andon.Escalation{}, false, cmp.Or[error](err, andon.NoEntry(e.Device, e.Time, e.State))
+	there, err := r.escalates(ctx, tenant, h, &e)
+	if err == nil && !there {
+		err = andon.NoEntry(e.Device, e.Time, e.State)
+	}
+	if err != nil {
+		return andon.Escalation{}, false, err
 	}
 	return r.next.Escalate(ctx, tenant, e)
 }
