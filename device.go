@@ -36,8 +36,8 @@ type EntryRef struct {
 	State State
 }
 
-// Shows reports whether the device shows an entry, or its escalation. Current state does not expire,
-// so the entry may be gone.
+// Shows reports whether the device shows an entry, or its escalation. Current state does not
+// expire, so the entry may be gone.
 func (d *Device) Shows(e EntryRef) bool {
 	return e == EntryRef{d.Time, d.State} || e == d.EscalatedEntry
 }

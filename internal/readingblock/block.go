@@ -19,8 +19,8 @@ var ErrDamaged = errors.New("damaged")
 //	block     readings count | unit 1 byte | times sized | texts | metrics
 //	times     integers: by how many units a reading is older than the newest, whose time the
 //	          reader knows
-//	texts     count | { shared count | rest text }… | integers, sized, where there are texts: which
-//	          one each reading has, 0 none. Texts are metadata, each once; shared: how many bytes
+//	texts     count | { shared count | rest text }… | integers, sized, where there are texts:
+//	          which one each reading has, 0 none. Texts are metadata, each once; shared: how many bytes
 //	          are those of the one before
 //	metrics   count | { name text | metric sized }…
 //	metric    values count | integers: which readings have it, only where not all | values

@@ -19,8 +19,8 @@ import (
 // blocks go into a table that also deletes all that stood in its place: the engine takes both in at
 // once, or nothing.
 //
-// A day is merged when it has blocks of mergeRounds rounds, then each time that these are twice as many,
-// and at last when rounds no longer add to it. So an entry is written again twice for each time
+// A day is merged when it has blocks of mergeRounds rounds, then each time that these are twice as
+// many, and at last when rounds no longer add to it. So an entry is written again twice for each time
 // that mergeRounds rounds became more, halved each time: three times at most, and mostly once.
 //
 // It runs behind the marker of a round, whose sequence is the highest. A block that a round that is
@@ -150,7 +150,8 @@ func (s *Store) mergeStep(p *pace) (more bool, err error) {
 	return true, nil
 }
 
-// blockMerge merges the blocks of some devices of a day, which are all that it has between two numbers.
+// blockMerge merges the blocks of some devices of a day, which are all that it has between two
+// numbers.
 type blockMerge struct {
 	day          looseDay
 	from, behind uint32 // numbers of devices

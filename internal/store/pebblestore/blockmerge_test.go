@@ -17,8 +17,8 @@ import (
 
 const mergedDevices = 5
 
-// inRounds settles an entry of each device in each of some rounds, and sends each of the first again
-// with another message in the last one.
+// inRounds settles an entry of each device in each of some rounds, and sends each of the first
+// again with another message in the last one.
 func inRounds(t *testing.T, s *Store, rounds int) {
 	t.Helper()
 	for n := range rounds {

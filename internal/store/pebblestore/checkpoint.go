@@ -91,7 +91,8 @@ func (s *Store) checkpoint() error {
 	loose := s.merges.after(days)
 	behind := binary.BigEndian.AppendUint64(nil, s.heads.behind)
 	deleted, done, err := s.arrivals.settle(batch, &s.options, s.heads.behind, rows)
-	if err := cmp.Or(err, batch.Set(fixedKey(fixedCheckpoint), behind, nil), s.merges.put(batch, loose)); err != nil {
+	if err := cmp.Or(err, batch.Set(fixedKey(fixedCheckpoint), behind, nil),
+		s.merges.put(batch, loose)); err != nil {
 		return err
 	}
 	if err := batch.Commit(pebble.Sync); err != nil {

@@ -42,8 +42,8 @@ func (e *Engine) Settings() config.Group {
 		{Key: "cache", Value: config.Size(&e.options.Cache),
 			Help: "bytes of the store kept in memory for reading"},
 		{Key: "head", Value: config.Size(&e.options.Head).That(e.options.enoughHead),
-			Help: "bytes of the newest entries kept in memory until they are written in blocks, at " +
-				"least 1MiB; with less, each part of the log is written more often"},
+			Help: "bytes of the newest entries kept in memory until they are written in blocks, " +
+				"at least 1MiB; with less, each part of the log is written more often"},
 		{Key: "reserve", Value: config.Size(&e.options.Reserve),
 			Help: "bytes kept free on the store's disk; below them writes get 507"},
 		{Key: "changes_for", Value: config.Span(&e.options.ChangesFor, time.Minute),

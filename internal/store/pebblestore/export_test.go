@@ -6,8 +6,8 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// Checkpoint has a store write a checkpoint, merge what is loose behind it, and settle its readings,
-// now.
+// Checkpoint has a store write a checkpoint, merge what is loose behind it, and settle its
+// readings, now.
 func Checkpoint(s andon.Store) error {
 	return cmp.Or(s.(*Store).checkpoint(), s.(*Store).mergeAll(), s.(*Store).settleReadings())
 }
@@ -15,7 +15,8 @@ func Checkpoint(s andon.Store) error {
 // mergeAll merges all days that are loose, whether they are due or not.
 func (s *Store) mergeAll() error {
 	for i := range s.merges.loose {
-		s.merges.loose[i].Quiet, s.merges.loose[i].Rounds = quietAt, max(restRounds, s.merges.loose[i].Rounds)
+		day := &s.merges.loose[i]
+		day.Quiet, day.Rounds = quietAt, max(restRounds, day.Rounds)
 	}
 	return s.mergeBlocks(func() bool { return false })
 }

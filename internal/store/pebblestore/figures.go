@@ -52,8 +52,8 @@ func (s *Store) engineFigures(tell func(name, help string, value float64, labels
 		{"wal_bytes", "Size of the write-ahead log.", float64(m.WAL.Size)},
 		{"wal_written_bytes_total", "Bytes that were written into the write-ahead log.",
 			float64(m.WAL.BytesWritten)},
-		{"written_bytes_total", "Bytes that were written into the log and, by flushes, rounds and " +
-			"compactions, into tables.", float64(m.WAL.BytesWritten +
+		{"written_bytes_total", "Bytes that were written into the log and, by flushes, rounds " +
+			"and compactions, into tables.", float64(m.WAL.BytesWritten +
 			total.TableBytesFlushed + total.TableBytesCompacted + total.TableBytesIngested)},
 		{"disk_bytes", "Size of all files.", float64(m.DiskSpaceUsage())},
 		{"cache_bytes", "Blocks of files that are kept in memory.", float64(m.BlockCache.Size)},

@@ -28,7 +28,9 @@ func openEngine(
 	p.Cache = o.blocks
 	home := o.FS.PathDir(o.FS.PathJoin(dir, syncedFile))
 	// A pointer, because Pebble compares it where it takes tables in.
-	p.FS = &fatalLogs{watchedFS{FS: o.FS, synced: s, home: home, pace: o.damages.pace, pacing: o.pacing}, home, o}
+	p.FS = &fatalLogs{watchedFS{
+		FS: o.FS, synced: s, home: home, pace: o.damages.pace, pacing: o.pacing,
+	}, home, o}
 	end := func(db *pebble.DB) {
 		if db != nil {
 			_ = db.Close() // it was not waited for

@@ -296,7 +296,8 @@ func (s *Store) load(ctx context.Context) (err error) {
 		}
 	}
 	for _, step := range []func(context.Context) error{
-		s.convertDevices, s.rebuild, s.convertEntries, s.openReadings, s.openArrivals, s.openMerges, s.openFeed,
+		s.convertDevices, s.rebuild, s.convertEntries, s.openReadings, s.openArrivals,
+		s.openMerges, s.openFeed,
 	} {
 		if err := step(ctx); err != nil {
 			return err

@@ -119,7 +119,7 @@ func verifyBlock(v *verification, t *tenant, k, value []byte) error {
 		return fmt.Errorf("its entries are of device number %d, which there is not", number)
 	}
 	if at.sequence > v.marker {
-		return nil // of a round that was broken off: the rows have its entries, and it is done again
+		return nil // of a round that was broken off: rows have its entries, and it is done again
 	}
 	if there, err := v.has(newKey(tableDay, t.number).number(number).inverted(day)); !there {
 		return cmp.Or(err, fmt.Errorf("nothing says that device %s has entries on the day of "+
