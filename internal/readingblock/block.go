@@ -20,8 +20,8 @@ var ErrDamaged = errors.New("damaged")
 //	times     integers: by how many units a reading is older than the newest, whose time the
 //	          reader knows
 //	texts     count | { shared count | rest text }… | integers, sized, where there are texts:
-//	          which one each reading has, 0 none. Texts are metadata, each once; shared: how many bytes
-//	          are those of the one before
+//	          which one each reading has, 0 none. Texts are metadata, each once; shared: how many
+//	          bytes are those of the one before
 //	metrics   count | { name text | metric sized }…
 //	metric    values count | integers: which readings have it, only where not all | values
 //	unit      0 µs, 1 ms, 2 s: the longest that all differences are whole numbers of

@@ -20,8 +20,8 @@ import (
 // once, or nothing.
 //
 // A day is merged when it has blocks of mergeRounds rounds, then each time that these are twice as
-// many, and at last when rounds no longer add to it. So an entry is written again twice for each time
-// that mergeRounds rounds became more, halved each time: three times at most, and mostly once.
+// many, and at last when rounds no longer add to it. So an entry is written again twice for each
+// time that mergeRounds rounds became more, halved each time: three times at most, and mostly once.
 //
 // It runs behind the marker of a round, whose sequence is the highest. A block that a round that is
 // broken off leaves has a higher one, so it is never taken for what it is merged into.
