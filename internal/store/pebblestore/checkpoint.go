@@ -108,9 +108,10 @@ func (s *Store) checkpoint() error {
 
 // forgetRows has the engine write out its memtable if much of it is rows that are deleted now.
 // Those leave it without being written once more; behind the next rows they would be written and
-// compacted away.
+// compacted away. While another memtable is being written out the engine would have all writes wait
+// for that: then they leave with the memtable once it is full.
 func (s *Store) forgetRows(bytes int64) error {
-	if bytes < int64(s.options.memTable)/4 {
+	if bytes < int64(s.options.memTable)/4 || s.db.Metrics().MemTable.Count > 1 {
 		return nil
 	}
 	_, err := s.db.AsyncFlush()

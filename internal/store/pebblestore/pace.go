@@ -33,6 +33,7 @@ type pacing struct {
 	mostLog  uint64                    // bytes of it that are no sign of a flush that is late
 	looked   atomic.Int64              // when db was last asked, in nanoseconds of the process
 	behind   atomic.Bool               // what it said
+	stalled  atomic.Bool               // writes wait for the engine to write a memtable out
 }
 
 func newPacing(memTable uint64) *pacing {
@@ -69,8 +70,8 @@ func (p *pace) did(bytes int) {
 	p.begun = sinceStart()
 }
 
-// engineLate reports whether the engine has so much to write out or to compact that it would make
-// writes wait some time. The engine is asked now and then.
+// engineLate reports whether the engine makes writes wait, or has so much to write out or to compact
+// that it would some time. The engine is asked for that now and then.
 func (p *pacing) engineLate() bool {
 	const now = 100 * time.Millisecond
 	at, looked := sinceStart(), p.looked.Load()
@@ -79,7 +80,7 @@ func (p *pacing) engineLate() bool {
 		m := db.Metrics()
 		p.behind.Store(m.Levels[0].Sublevels > l0StopWrites/4 || m.WAL.Size > p.mostLog)
 	}
-	return db == nil || p.behind.Load()
+	return db == nil || p.behind.Load() || p.stalled.Load()
 }
 
 // isPaced reports whether a file is a table that the engine makes of a memtable, or of others.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"runtime"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -160,4 +162,64 @@ func TestEngineIsPaced(t *testing.T) {
 			t.Errorf("took %s, %v, want 9ms", took, err)
 		}
 	})
+}
+
+// heldFS holds up the engine where it begins to write a memtable out.
+type heldFS struct {
+	vfs.FS
+	holds atomic.Bool
+	begun chan struct{} // gets one for each
+	held  chan struct{} // ends when they may go on
+}
+
+// Create is of vfs.FS.
+func (f *heldFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if f.holds.Load() && c == "pebble-memtable-flush" {
+		f.begun <- struct{}{}
+		<-f.held
+	}
+	return f.FS.Create(name, c)
+}
+
+// Unwrap is of vfs.Root.
+func (f *heldFS) Unwrap() vfs.FS { return f.FS }
+
+// TestRoundBesideAFlush ends a round while a memtable is being written out: no write waits for that.
+// Where writes do wait, the engine does not rest.
+func TestRoundBesideAFlush(t *testing.T) {
+	f := &heldFS{FS: vfs.NewMem(), begun: make(chan struct{}, 9), held: make(chan struct{})}
+	s, err := Open("store", Options{FS: f, memTable: 64 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	f.holds.Store(true)
+	err = s.db.Set(key{tableFixed}, nil, pebble.Sync)
+	first, err2 := s.db.AsyncFlush()
+	if err := cmp.Or(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	<-f.begun
+	late := func() bool { return s.options.pacing.stalled.Load() }
+	forgot := make(chan error, 1)
+	go func() { forgot <- s.forgetRows(int64(s.options.memTable)) }()
+	for len(forgot) == 0 && !late() {
+		runtime.Gosched()
+	}
+	if late() {
+		t.Error("the end of a round has all writes wait")
+	}
+	second := make(chan error, 1)
+	go func() { second <- s.db.Flush() }()
+	for !late() {
+		runtime.Gosched()
+	}
+	if !s.options.pacing.engineLate() {
+		t.Error("the engine rests while writes wait for it")
+	}
+	close(f.held)
+	<-first
+	if err := cmp.Or(<-forgot, <-second); err != nil || late() {
+		t.Errorf("flushed: %v; writes wait still: %v", err, late())
+	}
 }

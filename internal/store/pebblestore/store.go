@@ -245,6 +245,8 @@ func pebbleOptions(o *Options) *pebble.Options {
 		FS: o.FS,
 		EventListener: &pebble.EventListener{
 			DataCorruption: o.damages.found, BackgroundError: o.damages.failed,
+			WriteStallBegin: func(pebble.WriteStallBeginInfo) { o.pacing.stalled.Store(true) },
+			WriteStallEnd:   func() { o.pacing.stalled.Store(false) },
 		},
 		Logger:                engineLog{o},
 		Merger:                readingMerger,
