@@ -70,8 +70,8 @@ func (p *pace) did(bytes int) {
 	p.begun = sinceStart()
 }
 
-// engineLate reports whether the engine makes writes wait, or has so much to write out or to compact
-// that it would some time. The engine is asked for that now and then.
+// engineLate reports whether the engine makes writes wait, or has so much to write out or to
+// compact that it would some time. The engine is asked for that now and then.
 func (p *pacing) engineLate() bool {
 	const now = 100 * time.Millisecond
 	at, looked := sinceStart(), p.looked.Load()

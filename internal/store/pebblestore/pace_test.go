@@ -184,8 +184,8 @@ func (f *heldFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) 
 // Unwrap is of vfs.Root.
 func (f *heldFS) Unwrap() vfs.FS { return f.FS }
 
-// TestRoundBesideAFlush ends a round while a memtable is being written out: no write waits for that.
-// Where writes do wait, the engine does not rest.
+// TestRoundBesideAFlush ends a round while a memtable is being written out: no write waits for
+// that. Where writes do wait, the engine does not rest.
 func TestRoundBesideAFlush(t *testing.T) {
 	f := &heldFS{FS: vfs.NewMem(), begun: make(chan struct{}, 9), held: make(chan struct{})}
 	s, err := Open("store", Options{FS: f, memTable: 64 << 10})
