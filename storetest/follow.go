@@ -17,6 +17,9 @@ type follower struct {
 	at      andon.Position
 	devices map[andon.DeviceID]andon.Device
 	ended   bool // the position must be gone: its tenant was deleted, or its process ended
+	// reordered is which devices have had no change since the severities changed: their next one
+	// begins as the new ones have it.
+	reordered map[andon.DeviceID]bool
 }
 
 // mostFollowers is how many positions of a tenant are followed at once.
@@ -112,6 +115,17 @@ func (f *follower) follow(
 	return nil
 }
 
+// note keeps which devices have had no change since the severities changed.
+func (f *follower) note(c andon.Change) {
+	delete(f.reordered, c.Device)
+	if c.Tenant != nil {
+		f.reordered = map[andon.DeviceID]bool{}
+		for id := range f.devices {
+			f.reordered[id] = true
+		}
+	}
+}
+
 // read folds some changes, and holds each against the one before it.
 func (f *follower) read(
 	ctx context.Context, s andon.Store, tenant andon.TenantID, most int,
@@ -129,13 +143,15 @@ func (f *follower) read(
 			before = &d
 		}
 		severities = severities || c.Tenant != nil
-		if c.Tenant == nil && !severities && !andon.ShowAlike(before, c.Before) {
+		follows := severities || f.reordered[c.Device]
+		if c.Tenant == nil && !follows && !andon.ShowAlike(before, c.Before) {
 			return fmt.Errorf("%s of %q began with\n%+v\nand before it was\n%+v",
 				c.Kind, c.Device, c.Before, before)
 		}
 		if c.Kind == andon.ByEntry && c.Entry.Time == 0 {
 			return fmt.Errorf("a change by an entry names none: %+v", c)
 		}
+		f.note(c)
 		c.Fold(f.devices)
 		soon, end := context.WithTimeout(ctx, time.Minute)
 		told := s.AwaitChange(soon, tenant, f.at)
