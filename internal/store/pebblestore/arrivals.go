@@ -40,11 +40,7 @@ type settled struct {
 
 // openArrivals finds the oldest row: a program that keeps none may have deleted some meanwhile.
 func (s *Store) openArrivals(context.Context) error {
-	value, err := s.fixed(fixedArrivals)
-	if err == nil && value != nil {
-		err = json.Unmarshal(value, &s.arrivals.rounds)
-	}
-	if err != nil {
+	if err := s.fixedJSON(fixedArrivals, &s.arrivals.rounds); err != nil {
 		return fmt.Errorf("read which rows are kept: %w", err)
 	}
 	if n := len(s.arrivals.rounds); n > 0 {

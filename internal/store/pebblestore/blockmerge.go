@@ -88,11 +88,7 @@ func (m *merges) put(batch *pebble.Batch, loose []looseDay) error {
 }
 
 func (s *Store) openMerges(context.Context) error {
-	value, err := s.fixed(fixedLoose)
-	if err == nil && value != nil {
-		err = json.Unmarshal(value, &s.merges.loose)
-	}
-	if err != nil {
+	if err := s.fixedJSON(fixedLoose, &s.merges.loose); err != nil {
 		return fmt.Errorf("read which days are to be merged: %w", err)
 	}
 	return nil
