@@ -25,6 +25,7 @@ type eventReader struct {
 	heads  headView
 
 	blocks, escalations *iterator
+	runs                *runList // that blocks has
 	directory           *directory
 	none                span // of escalations: there are none in it
 	asked               int  // devices of operators whose entries were read
@@ -57,12 +58,42 @@ func (r *eventReader) open() (err error) {
 	if r.blocks != nil {
 		return nil
 	}
-	k := newKey(tableBlock, r.tenant.number)
-	if r.blocks, err = newIterator(r.ctx, r.store.db, k, k.end()); err != nil {
+	if err := r.openBlocks(); err != nil {
 		return err
 	}
 	r.directory, err = newDirectory(r.ctx, r.store.db, r.tenant, tableDay)
 	return err
+}
+
+// openBlocks opens the iterator, and finds which runs it has: those that were there before and
+// behind it. A merge says what is right before and behind its last step.
+func (r *eventReader) openBlocks() (err error) {
+	k := newKey(tableBlock, r.tenant.number)
+	for {
+		r.runs = r.tenant.runs.Load()
+		if r.blocks, err = newIterator(r.ctx, r.store.db, k, k.end()); err != nil {
+			return err
+		}
+		if r.runs == r.tenant.runs.Load() {
+			return nil
+		}
+		r.blocks.close()
+	}
+}
+
+// runsOf returns the runs of a day in an order: that in which entries mostly arrive.
+func (r *eventReader) runsOf(day uint32, order andon.Order) iter.Seq[run] {
+	runs := r.runs.on(day)
+	return func(yield func(run) bool) {
+		for i := range runs {
+			if order == andon.Desc {
+				i = len(runs) - 1 - i
+			}
+			if !yield(runs[i]) {
+				return
+			}
+		}
+	}
 }
 
 func (r *eventReader) close() {
@@ -285,8 +316,26 @@ func (r *eventReader) fromBlocks(
 	if err := r.open(); err != nil {
 		return hits, err
 	}
-	r.key = r.key.begin(tableBlock, r.tenant.number).number(day).number(d.number)
-	prefix, span := r.key, q.Rest()
+	span := q.Rest()
+	for run := range r.runsOf(day, q.Order) {
+		if !run.meets(span) {
+			continue
+		}
+		var err error
+		if hits, span, err = r.fromRun(hits, d, day, run.sequence, span, q, most); err != nil {
+			return hits, err
+		}
+	}
+	return hits, r.blocks.Error()
+}
+
+// fromRun is fromBlocks of one run. It returns the span that is still wanted.
+func (r *eventReader) fromRun(
+	hits []hit, d *logged, day uint32, sequence uint64, span andon.Span, q *andon.EventQuery,
+	most int,
+) ([]hit, andon.Span, error) {
+	r.key = r.key.begin(tableBlock, r.tenant.number).run(day, sequence).number(d.number)
+	prefix := r.key
 	ok, move := false, r.blocks.Next
 	if q.Order == andon.Desc {
 		ok = r.blocks.Forward(prefix)
@@ -294,9 +343,9 @@ func (r *eventReader) fromBlocks(
 		ok, move = r.blocks.SeekLT(prefix.end()), r.blocks.Prev
 	}
 	for ; ok && bytes.HasPrefix(r.blocks.Key(), prefix); ok = move() {
-		at, whole := splitBlock(r.blocks.Key()[len(prefix):], day)
+		at, whole := splitTimes(r.blocks.Key()[len(prefix):], day)
 		if !whole {
-			return hits, errDamaged
+			return hits, span, errDamaged
 		}
 		if q.Order == andon.Desc && at.newest < span.From {
 			break // as are all behind it
@@ -304,9 +353,10 @@ func (r *eventReader) fromBlocks(
 		if at.newest < span.From || span.To != 0 && at.oldest > span.To {
 			continue
 		}
+		at.sequence = sequence
 		var err error
 		if hits, err = r.openBlock(hits, d, at, q, most); err != nil {
-			return hits, err
+			return hits, span, err
 		}
 		if len(hits) >= most {
 			if hits = firstHits(hits, q.Order, most); len(hits) == most {
@@ -314,7 +364,7 @@ func (r *eventReader) fromBlocks(
 			}
 		}
 	}
-	return hits, r.blocks.Error()
+	return hits, span, nil
 }
 
 // openBlock appends what the query admits of the block that the iterator is at, of a list that
@@ -417,25 +467,40 @@ func fillIn(e *andon.Event, is *eventlog.Entry) {
 	e.Attributes = andon.JSON(text[len(is.Message):])
 }
 
-// entryInBlocks fills in the delivery of an entry that counts: that of the highest sequence.
+// entryInBlocks fills in the delivery of an entry that counts: that of the highest run.
 func (r *eventReader) entryInBlocks(d *logged, e *andon.Event) (found bool, err error) {
 	if err := r.open(); err != nil {
 		return false, err
 	}
+	at := andon.Span{From: e.Time, To: e.Time}
+	for run := range r.runsOf(e.Time.Day(), andon.Desc) {
+		if !run.meets(at) {
+			continue
+		}
+		if found, err = r.entryInRun(d, run.sequence, e); found || err != nil {
+			return found, err
+		}
+	}
+	return false, r.blocks.Error()
+}
+
+func (r *eventReader) entryInRun(
+	d *logged, sequence uint64, e *andon.Event,
+) (found bool, err error) {
 	is := func(state andon.State) bool { return state == e.State }
-	day, highest := e.Time.Day(), uint64(0)
-	r.key = r.key.begin(tableBlock, r.tenant.number).number(day).number(d.number)
+	day := e.Time.Day()
+	r.key = r.key.begin(tableBlock, r.tenant.number).run(day, sequence).number(d.number)
 	prefix := r.key
 	ok := r.blocks.Forward(prefix)
 	for ; ok && bytes.HasPrefix(r.blocks.Key(), prefix); ok = r.blocks.Next() {
-		at, whole := splitBlock(r.blocks.Key()[len(prefix):], day)
+		at, whole := splitTimes(r.blocks.Key()[len(prefix):], day)
 		if !whole {
 			return false, errDamaged
 		}
 		if at.newest < e.Time {
 			break
 		}
-		if at.oldest > e.Time || at.sequence < highest {
+		if at.oldest > e.Time {
 			continue
 		}
 		rows, err := r.rows(at, is)
@@ -451,12 +516,11 @@ func (r *eventReader) entryInBlocks(d *logged, e *andon.Event) (found bool, err 
 			}
 			r.inBlocks.scanned += i + 1
 			r.inBlocks.rows++
-			found, highest = true, at.sequence
 			fillIn(e, &rows[i])
-			break
+			return true, nil
 		}
 	}
-	return found, r.blocks.Error()
+	return false, nil
 }
 
 // escalate enters the newest escalation into each of the hits of a device, which are in the order
