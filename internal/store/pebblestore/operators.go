@@ -58,11 +58,11 @@ func appendPosting(b []byte, devices []inHour) []byte {
 func readPosting(devices []inHour, value []byte) ([]inHour, error) {
 	const about = 7 // bytes
 	devices = slices.Grow(devices, len(value)/about+1)
-	w := wire{rest: value}
-	for last := uint64(0); len(w.rest) > 0; {
-		last += w.count()
-		oldest, more := w.count(), w.count()
-		if w.bad || last > math.MaxUint32 || max(oldest, more) >= 1<<31 {
+	w := wireOf(value)
+	for last := uint64(0); len(w.Rest) > 0; {
+		last += w.Count()
+		oldest, more := w.Count(), w.Count()
+		if w.Bad || last > math.MaxUint32 || max(oldest, more) >= 1<<31 {
 			return devices, errDamaged
 		}
 		devices = append(devices, inHour{
