@@ -27,7 +27,8 @@ type eventReader struct {
 	blocks, escalations *iterator
 	directory           *directory
 	none                span // of escalations: there are none in it
-	asked               int  // devices of operators whose entries were read
+	kept                strings.Builder
+	asked               int // devices of operators whose entries were read
 	inHeads, inBlocks   looked
 	*room
 }
@@ -37,6 +38,9 @@ type room struct {
 	decoder eventlog.Decoder
 	hits    []hit
 	picked  []int // of the rows of a block
+	devices []inHour
+	newest  []andon.Event // of devices
+	wanted  []wanted
 	text    []byte
 	key     key // of blocks
 
@@ -156,7 +160,7 @@ func (r *eventReader) fromHeads(hits []hit, d *logged, q *andon.EventQuery, most
 			enough := q.Order == andon.Desc && len(hits)-before >= most
 			return !sorted || !enough && e.Time >= span.From
 		}
-		r.heads.walk(n, r.tenant.number, d.number, add)
+		r.heads.walk(n, r.tenant.number, d.number, span, add)
 	}
 	return hits[:begin+len(firstHits(hits[begin:], q.Order, most))]
 }
@@ -368,7 +372,7 @@ func (r *eventReader) texts(rows []eventlog.Entry, hits []hit) error {
 	for _, i := range r.picked {
 		r.text = append(append(r.text, rows[i].Message...), rows[i].Attributes...)
 	}
-	rest := string(r.text)
+	rest := r.keep(r.text)
 	for i := range hits {
 		row, e := &rows[r.picked[i]], &hits[i].event
 		e.Message, rest = rest[:len(row.Message)], rest[len(row.Message):]
@@ -396,7 +400,7 @@ func (r *eventReader) entry(
 		return e, andon.NoEntry(device, at, state)
 	}
 	if is, ok := r.heads.find(r.tenant.number, d.number, at, state); ok {
-		fillIn(&e, &is)
+		r.fillIn(&e, &is)
 		return e, nil
 	}
 	found, err := r.entryInBlocks(&d, &e)
@@ -407,14 +411,30 @@ func (r *eventReader) entry(
 }
 
 // fillIn enters what is kept of an entry beside its identity.
-func fillIn(e *andon.Event, is *eventlog.Entry) {
-	var b strings.Builder
-	b.Grow(len(is.Message) + len(is.Attributes))
-	b.Write(is.Message)
-	b.Write(is.Attributes)
-	text := b.String()
+func (r *eventReader) fillIn(e *andon.Event, is *eventlog.Entry) {
+	text := r.keep(is.Message, is.Attributes)
 	e.Operator, e.Message = is.Operator, text[:len(is.Message)]
 	e.Attributes = andon.JSON(text[len(is.Message):])
+}
+
+// keep returns texts as one string, which is valid for good. The texts of an answer share memory:
+// each with its own costs more than to decode it.
+func (r *eventReader) keep(texts ...[]byte) string {
+	const share = 4 << 10 // at most: what one keeps, all stay for
+	n := 0
+	for _, text := range texts {
+		n += len(text)
+	}
+	if free := r.kept.Cap() - r.kept.Len(); n > free {
+		grown := max(n, min(2*r.kept.Cap(), share))
+		r.kept = strings.Builder{}
+		r.kept.Grow(grown)
+	}
+	from := r.kept.Len()
+	for _, text := range texts {
+		r.kept.Write(text)
+	}
+	return r.kept.String()[from:]
 }
 
 // entryInBlocks fills in the delivery of an entry that counts: that of the highest sequence.
@@ -452,11 +472,19 @@ func (r *eventReader) entryInBlocks(d *logged, e *andon.Event) (found bool, err 
 			r.inBlocks.scanned += i + 1
 			r.inBlocks.rows++
 			found, highest = true, at.sequence
-			fillIn(e, &rows[i])
+			r.fillIn(e, &rows[i])
 			break
 		}
 	}
 	return found, r.blocks.Error()
+}
+
+func (r *eventReader) openEscalations() (err error) {
+	if r.escalations == nil {
+		k := newKey(tableEscalation, r.tenant.number)
+		r.escalations, err = newIterator(r.ctx, r.store.db, k, k.end())
+	}
+	return err
 }
 
 // escalate enters the newest escalation into each of the hits of a device, which are in the order
@@ -487,14 +515,9 @@ func (r *eventReader) escalatedIn(
 	device andon.DeviceID, within andon.Span,
 ) iter.Seq2[andon.Escalation, error] {
 	return func(yield func(andon.Escalation, error) bool) {
-		if r.escalations == nil {
-			k := newKey(tableEscalation, r.tenant.number)
-			it, err := newIterator(r.ctx, r.store.db, k, k.end())
-			if err != nil {
-				yield(andon.Escalation{}, err)
-				return
-			}
-			r.escalations = it
+		if err := r.openEscalations(); err != nil {
+			yield(andon.Escalation{}, err)
+			return
 		}
 		r.of = r.of.begin(tableEscalation, r.tenant.number).text(string(device))
 		r.behind = append(r.behind[:0], r.of...).invertedTime(max(within.From, 1) - 1)
