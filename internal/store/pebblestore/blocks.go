@@ -28,7 +28,8 @@ type eventReader struct {
 	runs                *runList // that blocks has
 	directory           *directory
 	none                span // of escalations: there are none in it
-	asked               int  // devices of operators whose entries were read
+	kept                strings.Builder
+	asked               int // devices of operators whose entries were read
 	inHeads, inBlocks   looked
 	*room
 }
@@ -38,6 +39,9 @@ type room struct {
 	decoder eventlog.Decoder
 	hits    []hit
 	picked  []int // of the rows of a block
+	devices []inHour
+	newest  []andon.Event // of devices
+	wanted  []wanted
 	text    []byte
 	key     key // of blocks
 
@@ -187,7 +191,7 @@ func (r *eventReader) fromHeads(hits []hit, d *logged, q *andon.EventQuery, most
 			enough := q.Order == andon.Desc && len(hits)-before >= most
 			return !sorted || !enough && e.Time >= span.From
 		}
-		r.heads.walk(n, r.tenant.number, d.number, add)
+		r.heads.walk(n, r.tenant.number, d.number, span, add)
 	}
 	return hits[:begin+len(firstHits(hits[begin:], q.Order, most))]
 }
@@ -418,7 +422,7 @@ func (r *eventReader) texts(rows []eventlog.Entry, hits []hit) error {
 	for _, i := range r.picked {
 		r.text = append(append(r.text, rows[i].Message...), rows[i].Attributes...)
 	}
-	rest := string(r.text)
+	rest := r.keep(r.text)
 	for i := range hits {
 		row, e := &rows[r.picked[i]], &hits[i].event
 		e.Message, rest = rest[:len(row.Message)], rest[len(row.Message):]
@@ -446,7 +450,7 @@ func (r *eventReader) entry(
 		return e, andon.NoEntry(device, at, state)
 	}
 	if is, ok := r.heads.find(r.tenant.number, d.number, at, state); ok {
-		fillIn(&e, &is)
+		r.fillIn(&e, &is)
 		return e, nil
 	}
 	found, err := r.entryInBlocks(&d, &e)
@@ -457,14 +461,30 @@ func (r *eventReader) entry(
 }
 
 // fillIn enters what is kept of an entry beside its identity.
-func fillIn(e *andon.Event, is *eventlog.Entry) {
-	var b strings.Builder
-	b.Grow(len(is.Message) + len(is.Attributes))
-	b.Write(is.Message)
-	b.Write(is.Attributes)
-	text := b.String()
+func (r *eventReader) fillIn(e *andon.Event, is *eventlog.Entry) {
+	text := r.keep(is.Message, is.Attributes)
 	e.Operator, e.Message = is.Operator, text[:len(is.Message)]
 	e.Attributes = andon.JSON(text[len(is.Message):])
+}
+
+// keep returns texts as one string, which is valid for good. The texts of an answer share memory:
+// each with its own costs more than to decode it.
+func (r *eventReader) keep(texts ...[]byte) string {
+	const share = 4 << 10 // at most: what one keeps, all stay for
+	n := 0
+	for _, text := range texts {
+		n += len(text)
+	}
+	if free := r.kept.Cap() - r.kept.Len(); n > free {
+		grown := max(n, min(2*r.kept.Cap(), share))
+		r.kept = strings.Builder{}
+		r.kept.Grow(grown)
+	}
+	from := r.kept.Len()
+	for _, text := range texts {
+		r.kept.Write(text)
+	}
+	return r.kept.String()[from:]
 }
 
 // entryInBlocks fills in the delivery of an entry that counts: that of the highest run.
@@ -516,11 +536,19 @@ func (r *eventReader) entryInRun(
 			}
 			r.inBlocks.scanned += i + 1
 			r.inBlocks.rows++
-			fillIn(e, &rows[i])
+			r.fillIn(e, &rows[i])
 			return true, nil
 		}
 	}
 	return false, nil
+}
+
+func (r *eventReader) openEscalations() (err error) {
+	if r.escalations == nil {
+		k := newKey(tableEscalation, r.tenant.number)
+		r.escalations, err = newIterator(r.ctx, r.store.db, k, k.end())
+	}
+	return err
 }
 
 // escalate enters the newest escalation into each of the hits of a device, which are in the order
@@ -551,14 +579,9 @@ func (r *eventReader) escalatedIn(
 	device andon.DeviceID, within andon.Span,
 ) iter.Seq2[andon.Escalation, error] {
 	return func(yield func(andon.Escalation, error) bool) {
-		if r.escalations == nil {
-			k := newKey(tableEscalation, r.tenant.number)
-			it, err := newIterator(r.ctx, r.store.db, k, k.end())
-			if err != nil {
-				yield(andon.Escalation{}, err)
-				return
-			}
-			r.escalations = it
+		if err := r.openEscalations(); err != nil {
+			yield(andon.Escalation{}, err)
+			return
 		}
 		r.of = r.of.begin(tableEscalation, r.tenant.number).text(string(device))
 		r.behind = append(r.behind[:0], r.of...).invertedTime(max(within.From, 1) - 1)
