@@ -38,17 +38,41 @@ func (r *eventReader) entries(all []wanted) error {
 		return cmp.Or(cmp.Compare(is.event.Time.Day(), other.event.Time.Day()),
 			cmp.Compare(is.device.number, other.device.number))
 	})
-	for _, i := range turns {
-		w := &all[i]
-		if !w.placed || w.found {
-			continue
+	for len(turns) > 0 {
+		day, n := all[turns[0]].event.Time.Day(), 1
+		for n < len(turns) && all[turns[n]].event.Time.Day() == day {
+			n++
 		}
-		var err error
-		if w.found, err = r.entryInBlocks(&w.device, w.event); err != nil {
+		if err := r.entriesOfDay(all, turns[:n], day); err != nil {
 			return err
 		}
+		turns = turns[n:]
 	}
 	return nil
+}
+
+// entriesOfDay looks for entries of a day, by rising numbers of devices, in blocks.
+func (r *eventReader) entriesOfDay(all []wanted, turns []int, day uint32) error {
+	left := func(i int) bool { return all[i].placed && !all[i].found }
+	if !slices.ContainsFunc(turns, left) {
+		return nil
+	}
+	if err := r.open(); err != nil {
+		return err
+	}
+	for run := range r.runsOf(day, andon.Desc) {
+		for _, i := range turns {
+			w := &all[i]
+			if !left(i) || !run.holds(w.event.Time) {
+				continue
+			}
+			var err error
+			if w.found, err = r.entryInRun(&w.device, run.sequence, w.event); err != nil {
+				return err
+			}
+		}
+	}
+	return r.blocks.Error()
 }
 
 func (r *eventReader) entriesInHeads(all []wanted) {
