@@ -62,7 +62,10 @@ func (r *eventReader) open() (err error) {
 	if r.blocks != nil {
 		return nil
 	}
-	if err := r.openBlocks(); err != nil {
+	if err := r.openBlocks(func() (*iterator, error) {
+		k := newKey(tableBlock, r.tenant.number)
+		return newIterator(r.ctx, r.store.db, k, k.end())
+	}); err != nil {
 		return err
 	}
 	r.directory, err = newDirectory(r.ctx, r.store.db, r.tenant, tableDay)
@@ -71,11 +74,10 @@ func (r *eventReader) open() (err error) {
 
 // openBlocks opens the iterator, and finds which runs it has: those that were there before and
 // behind it. A merge says what is right before and behind its last step.
-func (r *eventReader) openBlocks() (err error) {
-	k := newKey(tableBlock, r.tenant.number)
+func (r *eventReader) openBlocks(open func() (*iterator, error)) (err error) {
 	for {
 		r.runs = r.tenant.runs.Load()
-		if r.blocks, err = newIterator(r.ctx, r.store.db, k, k.end()); err != nil {
+		if r.blocks, err = open(); err != nil {
 			return err
 		}
 		if r.runs == r.tenant.runs.Load() {
