@@ -25,9 +25,11 @@ type eventReader struct {
 	heads  headView
 
 	blocks, escalations *iterator
+	runs                *runList // that blocks has
 	directory           *directory
 	none                span // of escalations: there are none in it
-	asked               int  // devices of operators whose entries were read
+	kept                strings.Builder
+	asked               int // devices of operators whose entries were read
 	inHeads, inBlocks   looked
 	*room
 }
@@ -37,6 +39,9 @@ type room struct {
 	decoder eventlog.Decoder
 	hits    []hit
 	picked  []int // of the rows of a block
+	devices []inHour
+	newest  []andon.Event // of devices
+	wanted  []wanted
 	text    []byte
 	key     key // of blocks
 
@@ -57,12 +62,42 @@ func (r *eventReader) open() (err error) {
 	if r.blocks != nil {
 		return nil
 	}
-	k := newKey(tableBlock, r.tenant.number)
-	if r.blocks, err = newIterator(r.ctx, r.store.db, k, k.end()); err != nil {
+	if err := r.openBlocks(); err != nil {
 		return err
 	}
 	r.directory, err = newDirectory(r.ctx, r.store.db, r.tenant, tableDay)
 	return err
+}
+
+// openBlocks opens the iterator, and finds which runs it has: those that were there before and
+// behind it. A merge says what is right before and behind its last step.
+func (r *eventReader) openBlocks() (err error) {
+	k := newKey(tableBlock, r.tenant.number)
+	for {
+		r.runs = r.tenant.runs.Load()
+		if r.blocks, err = newIterator(r.ctx, r.store.db, k, k.end()); err != nil {
+			return err
+		}
+		if r.runs == r.tenant.runs.Load() {
+			return nil
+		}
+		r.blocks.close()
+	}
+}
+
+// runsOf returns the runs of a day in an order: that in which entries mostly arrive.
+func (r *eventReader) runsOf(day uint32, order andon.Order) iter.Seq[run] {
+	runs := r.runs.on(day)
+	return func(yield func(run) bool) {
+		for i := range runs {
+			if order == andon.Desc {
+				i = len(runs) - 1 - i
+			}
+			if !yield(runs[i]) {
+				return
+			}
+		}
+	}
 }
 
 func (r *eventReader) close() {
@@ -156,7 +191,7 @@ func (r *eventReader) fromHeads(hits []hit, d *logged, q *andon.EventQuery, most
 			enough := q.Order == andon.Desc && len(hits)-before >= most
 			return !sorted || !enough && e.Time >= span.From
 		}
-		r.heads.walk(n, r.tenant.number, d.number, add)
+		r.heads.walk(n, r.tenant.number, d.number, span, add)
 	}
 	return hits[:begin+len(firstHits(hits[begin:], q.Order, most))]
 }
@@ -285,8 +320,26 @@ func (r *eventReader) fromBlocks(
 	if err := r.open(); err != nil {
 		return hits, err
 	}
-	r.key = r.key.begin(tableBlock, r.tenant.number).number(day).number(d.number)
-	prefix, span := r.key, q.Rest()
+	span := q.Rest()
+	for run := range r.runsOf(day, q.Order) {
+		if !run.meets(span) {
+			continue
+		}
+		var err error
+		if hits, span, err = r.fromRun(hits, d, day, run.sequence, span, q, most); err != nil {
+			return hits, err
+		}
+	}
+	return hits, r.blocks.Error()
+}
+
+// fromRun is fromBlocks of one run. It returns the span that is still wanted.
+func (r *eventReader) fromRun(
+	hits []hit, d *logged, day uint32, sequence uint64, span andon.Span, q *andon.EventQuery,
+	most int,
+) ([]hit, andon.Span, error) {
+	r.key = r.key.begin(tableBlock, r.tenant.number).run(day, sequence).number(d.number)
+	prefix := r.key
 	ok, move := false, r.blocks.Next
 	if q.Order == andon.Desc {
 		ok = r.blocks.Forward(prefix)
@@ -294,9 +347,9 @@ func (r *eventReader) fromBlocks(
 		ok, move = r.blocks.SeekLT(prefix.end()), r.blocks.Prev
 	}
 	for ; ok && bytes.HasPrefix(r.blocks.Key(), prefix); ok = move() {
-		at, whole := splitBlock(r.blocks.Key()[len(prefix):], day)
+		at, whole := splitTimes(r.blocks.Key()[len(prefix):], day)
 		if !whole {
-			return hits, errDamaged
+			return hits, span, errDamaged
 		}
 		if q.Order == andon.Desc && at.newest < span.From {
 			break // as are all behind it
@@ -304,9 +357,10 @@ func (r *eventReader) fromBlocks(
 		if at.newest < span.From || span.To != 0 && at.oldest > span.To {
 			continue
 		}
+		at.sequence = sequence
 		var err error
 		if hits, err = r.openBlock(hits, d, at, q, most); err != nil {
-			return hits, err
+			return hits, span, err
 		}
 		if len(hits) >= most {
 			if hits = firstHits(hits, q.Order, most); len(hits) == most {
@@ -314,7 +368,7 @@ func (r *eventReader) fromBlocks(
 			}
 		}
 	}
-	return hits, r.blocks.Error()
+	return hits, span, nil
 }
 
 // openBlock appends what the query admits of the block that the iterator is at, of a list that
@@ -368,7 +422,7 @@ func (r *eventReader) texts(rows []eventlog.Entry, hits []hit) error {
 	for _, i := range r.picked {
 		r.text = append(append(r.text, rows[i].Message...), rows[i].Attributes...)
 	}
-	rest := string(r.text)
+	rest := r.keep(r.text)
 	for i := range hits {
 		row, e := &rows[r.picked[i]], &hits[i].event
 		e.Message, rest = rest[:len(row.Message)], rest[len(row.Message):]
@@ -396,7 +450,7 @@ func (r *eventReader) entry(
 		return e, andon.NoEntry(device, at, state)
 	}
 	if is, ok := r.heads.find(r.tenant.number, d.number, at, state); ok {
-		fillIn(&e, &is)
+		r.fillIn(&e, &is)
 		return e, nil
 	}
 	found, err := r.entryInBlocks(&d, &e)
@@ -407,35 +461,65 @@ func (r *eventReader) entry(
 }
 
 // fillIn enters what is kept of an entry beside its identity.
-func fillIn(e *andon.Event, is *eventlog.Entry) {
-	var b strings.Builder
-	b.Grow(len(is.Message) + len(is.Attributes))
-	b.Write(is.Message)
-	b.Write(is.Attributes)
-	text := b.String()
+func (r *eventReader) fillIn(e *andon.Event, is *eventlog.Entry) {
+	text := r.keep(is.Message, is.Attributes)
 	e.Operator, e.Message = is.Operator, text[:len(is.Message)]
 	e.Attributes = andon.JSON(text[len(is.Message):])
 }
 
-// entryInBlocks fills in the delivery of an entry that counts: that of the highest sequence.
+// keep returns texts as one string, which is valid for good. The texts of an answer share memory:
+// each with its own costs more than to decode it.
+func (r *eventReader) keep(texts ...[]byte) string {
+	const share = 4 << 10 // at most: what one keeps, all stay for
+	n := 0
+	for _, text := range texts {
+		n += len(text)
+	}
+	if free := r.kept.Cap() - r.kept.Len(); n > free {
+		grown := max(n, min(2*r.kept.Cap(), share))
+		r.kept = strings.Builder{}
+		r.kept.Grow(grown)
+	}
+	from := r.kept.Len()
+	for _, text := range texts {
+		r.kept.Write(text)
+	}
+	return r.kept.String()[from:]
+}
+
+// entryInBlocks fills in the delivery of an entry that counts: that of the highest run.
 func (r *eventReader) entryInBlocks(d *logged, e *andon.Event) (found bool, err error) {
 	if err := r.open(); err != nil {
 		return false, err
 	}
+	for run := range r.runsOf(e.Time.Day(), andon.Desc) {
+		if !run.holds(e.Time) {
+			continue
+		}
+		if found, err = r.entryInRun(d, run.sequence, e); found || err != nil {
+			return found, err
+		}
+	}
+	return false, r.blocks.Error()
+}
+
+func (r *eventReader) entryInRun(
+	d *logged, sequence uint64, e *andon.Event,
+) (found bool, err error) {
 	is := func(state andon.State) bool { return state == e.State }
-	day, highest := e.Time.Day(), uint64(0)
-	r.key = r.key.begin(tableBlock, r.tenant.number).number(day).number(d.number)
+	day := e.Time.Day()
+	r.key = r.key.begin(tableBlock, r.tenant.number).run(day, sequence).number(d.number)
 	prefix := r.key
 	ok := r.blocks.Forward(prefix)
 	for ; ok && bytes.HasPrefix(r.blocks.Key(), prefix); ok = r.blocks.Next() {
-		at, whole := splitBlock(r.blocks.Key()[len(prefix):], day)
+		at, whole := splitTimes(r.blocks.Key()[len(prefix):], day)
 		if !whole {
 			return false, errDamaged
 		}
 		if at.newest < e.Time {
 			break
 		}
-		if at.oldest > e.Time || at.sequence < highest {
+		if at.oldest > e.Time {
 			continue
 		}
 		rows, err := r.rows(at, is)
@@ -451,12 +535,19 @@ func (r *eventReader) entryInBlocks(d *logged, e *andon.Event) (found bool, err 
 			}
 			r.inBlocks.scanned += i + 1
 			r.inBlocks.rows++
-			found, highest = true, at.sequence
-			fillIn(e, &rows[i])
-			break
+			r.fillIn(e, &rows[i])
+			return true, nil
 		}
 	}
-	return found, r.blocks.Error()
+	return false, nil
+}
+
+func (r *eventReader) openEscalations() (err error) {
+	if r.escalations == nil {
+		k := newKey(tableEscalation, r.tenant.number)
+		r.escalations, err = newIterator(r.ctx, r.store.db, k, k.end())
+	}
+	return err
 }
 
 // escalate enters the newest escalation into each of the hits of a device, which are in the order
@@ -487,14 +578,9 @@ func (r *eventReader) escalatedIn(
 	device andon.DeviceID, within andon.Span,
 ) iter.Seq2[andon.Escalation, error] {
 	return func(yield func(andon.Escalation, error) bool) {
-		if r.escalations == nil {
-			k := newKey(tableEscalation, r.tenant.number)
-			it, err := newIterator(r.ctx, r.store.db, k, k.end())
-			if err != nil {
-				yield(andon.Escalation{}, err)
-				return
-			}
-			r.escalations = it
+		if err := r.openEscalations(); err != nil {
+			yield(andon.Escalation{}, err)
+			return
 		}
 		r.of = r.of.begin(tableEscalation, r.tenant.number).text(string(device))
 		r.behind = append(r.behind[:0], r.of...).invertedTime(max(within.From, 1) - 1)
