@@ -74,8 +74,8 @@ func (r *eventRooms) get(n int) []andon.Event {
 func (r *eventRooms) put(events []andon.Event) {
 	if n := cap(events); n >= leastEvents && n <= mostEvents {
 		clear(events) // they hold the body
-		events = events[:0]
-		r.pool.Put(&events)
+		room := events[:0]
+		r.pool.Put(&room)
 	}
 }
 

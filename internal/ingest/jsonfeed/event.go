@@ -53,8 +53,8 @@ func (r *EventRooms) Reuse(items eventItems) {
 	const few, many = 32, 4096 // about 4 KB, and half a MB
 	if n := cap(items); n >= few && n <= many {
 		clear(items) // they hold the body
-		items = items[:0]
-		r.pool.Put(&items)
+		room := items[:0]
+		r.pool.Put(&room)
 	}
 }
 
