@@ -240,8 +240,8 @@ const memTables = 2
 // l0StopWrites is how many tables may lie above each other in level 0 before writing waits.
 const l0StopWrites = 64
 
-// defaultMemTable is as fast as twice as much, which took 64 bytes more for each of a million
-// devices: what is in a memtable is in the heads, too, and is deleted once it is settled.
+// defaultMemTable is half of what is fastest in a burst: twice as much puts off work for two
+// seconds, and takes 64 bytes more for each of a million devices (docs/benchmarks.md).
 const defaultMemTable = 32 << 20
 
 // pebbleOptions are what the prototypes of this layout measured best: L0 compacted at 12, snappy.
