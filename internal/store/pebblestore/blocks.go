@@ -25,6 +25,7 @@ type eventReader struct {
 	heads  headView
 
 	blocks, escalations *iterator
+	runs                *runList // that blocks has
 	directory           *directory
 	none                span // of escalations: there are none in it
 	kept                strings.Builder
@@ -39,6 +40,7 @@ type room struct {
 	hits    []hit
 	picked  []int // of the rows of a block
 	devices []inHour
+	placed  []logged
 	newest  []andon.Event // of devices
 	wanted  []wanted
 	text    []byte
@@ -61,12 +63,42 @@ func (r *eventReader) open() (err error) {
 	if r.blocks != nil {
 		return nil
 	}
-	k := newKey(tableBlock, r.tenant.number)
-	if r.blocks, err = newIterator(r.ctx, r.store.db, k, k.end()); err != nil {
+	if err := r.openBlocks(); err != nil {
 		return err
 	}
 	r.directory, err = newDirectory(r.ctx, r.store.db, r.tenant, tableDay)
 	return err
+}
+
+// openBlocks opens the iterator, and finds which runs it has: those that were there before and
+// behind it. A merge says what is right before and behind its last step.
+func (r *eventReader) openBlocks() (err error) {
+	k := newKey(tableBlock, r.tenant.number)
+	for {
+		r.runs = r.tenant.runs.Load()
+		if r.blocks, err = newIterator(r.ctx, r.store.db, k, k.end()); err != nil {
+			return err
+		}
+		if r.runs == r.tenant.runs.Load() {
+			return nil
+		}
+		r.blocks.close()
+	}
+}
+
+// runsOf returns the runs of a day in an order: that in which entries mostly arrive.
+func (r *eventReader) runsOf(day uint32, order andon.Order) iter.Seq[run] {
+	runs := r.runs.on(day)
+	return func(yield func(run) bool) {
+		for i := range runs {
+			if order == andon.Desc {
+				i = len(runs) - 1 - i
+			}
+			if !yield(runs[i]) {
+				return
+			}
+		}
+	}
 }
 
 func (r *eventReader) close() {
@@ -289,8 +321,26 @@ func (r *eventReader) fromBlocks(
 	if err := r.open(); err != nil {
 		return hits, err
 	}
-	r.key = r.key.begin(tableBlock, r.tenant.number).number(day).number(d.number)
-	prefix, span := r.key, q.Rest()
+	span := q.Rest()
+	for run := range r.runsOf(day, q.Order) {
+		if !run.meets(span) {
+			continue
+		}
+		var err error
+		if hits, span, err = r.fromRun(hits, d, day, run.sequence, span, q, most); err != nil {
+			return hits, err
+		}
+	}
+	return hits, r.blocks.Error()
+}
+
+// fromRun is fromBlocks of one run. It returns the span that is still wanted.
+func (r *eventReader) fromRun(
+	hits []hit, d *logged, day uint32, sequence uint64, span andon.Span, q *andon.EventQuery,
+	most int,
+) ([]hit, andon.Span, error) {
+	r.key = r.key.begin(tableBlock, r.tenant.number).run(day, sequence).number(d.number)
+	prefix := r.key
 	ok, move := false, r.blocks.Next
 	if q.Order == andon.Desc {
 		ok = r.blocks.Forward(prefix)
@@ -298,9 +348,9 @@ func (r *eventReader) fromBlocks(
 		ok, move = r.blocks.SeekLT(prefix.end()), r.blocks.Prev
 	}
 	for ; ok && bytes.HasPrefix(r.blocks.Key(), prefix); ok = move() {
-		at, whole := splitBlock(r.blocks.Key()[len(prefix):], day)
+		at, whole := splitTimes(r.blocks.Key()[len(prefix):], day)
 		if !whole {
-			return hits, errDamaged
+			return hits, span, errDamaged
 		}
 		if q.Order == andon.Desc && at.newest < span.From {
 			break // as are all behind it
@@ -308,9 +358,10 @@ func (r *eventReader) fromBlocks(
 		if at.newest < span.From || span.To != 0 && at.oldest > span.To {
 			continue
 		}
+		at.sequence = sequence
 		var err error
 		if hits, err = r.openBlock(hits, d, at, q, most); err != nil {
-			return hits, err
+			return hits, span, err
 		}
 		if len(hits) >= most {
 			if hits = firstHits(hits, q.Order, most); len(hits) == most {
@@ -318,7 +369,7 @@ func (r *eventReader) fromBlocks(
 			}
 		}
 	}
-	return hits, r.blocks.Error()
+	return hits, span, nil
 }
 
 // openBlock appends what the query admits of the block that the iterator is at, of a list that
@@ -437,25 +488,40 @@ func (r *eventReader) keep(texts ...[]byte) string {
 	return r.kept.String()[from:]
 }
 
-// entryInBlocks fills in the delivery of an entry that counts: that of the highest sequence.
+// entryInBlocks fills in the delivery of an entry that counts: that of the highest run.
 func (r *eventReader) entryInBlocks(d *logged, e *andon.Event) (found bool, err error) {
 	if err := r.open(); err != nil {
 		return false, err
 	}
+	at := andon.Span{From: e.Time, To: e.Time}
+	for run := range r.runsOf(e.Time.Day(), andon.Desc) {
+		if !run.meets(at) {
+			continue
+		}
+		if found, err = r.entryInRun(d, run.sequence, e); found || err != nil {
+			return found, err
+		}
+	}
+	return false, r.blocks.Error()
+}
+
+func (r *eventReader) entryInRun(
+	d *logged, sequence uint64, e *andon.Event,
+) (found bool, err error) {
 	is := func(state andon.State) bool { return state == e.State }
-	day, highest := e.Time.Day(), uint64(0)
-	r.key = r.key.begin(tableBlock, r.tenant.number).number(day).number(d.number)
+	day := e.Time.Day()
+	r.key = r.key.begin(tableBlock, r.tenant.number).run(day, sequence).number(d.number)
 	prefix := r.key
 	ok := r.blocks.Forward(prefix)
 	for ; ok && bytes.HasPrefix(r.blocks.Key(), prefix); ok = r.blocks.Next() {
-		at, whole := splitBlock(r.blocks.Key()[len(prefix):], day)
+		at, whole := splitTimes(r.blocks.Key()[len(prefix):], day)
 		if !whole {
 			return false, errDamaged
 		}
 		if at.newest < e.Time {
 			break
 		}
-		if at.oldest > e.Time || at.sequence < highest {
+		if at.oldest > e.Time {
 			continue
 		}
 		rows, err := r.rows(at, is)
@@ -471,83 +537,9 @@ func (r *eventReader) entryInBlocks(d *logged, e *andon.Event) (found bool, err 
 			}
 			r.inBlocks.scanned += i + 1
 			r.inBlocks.rows++
-			found, highest = true, at.sequence
 			r.fillIn(e, &rows[i])
-			break
+			return true, nil
 		}
 	}
-	return found, r.blocks.Error()
-}
-
-func (r *eventReader) openEscalations() (err error) {
-	if r.escalations == nil {
-		k := newKey(tableEscalation, r.tenant.number)
-		r.escalations, err = newIterator(r.ctx, r.store.db, k, k.end())
-	}
-	return err
-}
-
-// escalate enters the newest escalation into each of the hits of a device, which are in the order
-// of a list.
-func (r *eventReader) escalate(device andon.DeviceID, hits []hit) error {
-	if len(hits) == 0 {
-		return nil
-	}
-	newest, oldest := hits[0].key.Time, hits[len(hits)-1].key.Time
-	within := andon.Span{From: min(newest, oldest), To: max(newest, oldest)}
-	for e, err := range r.escalatedIn(device, within) {
-		if err != nil {
-			return err
-		}
-		for i := range hits {
-			if h := &hits[i]; h.key.Time == e.Time && h.key.State == e.State {
-				h.event.EscalatedTo, h.escalated = e.To, e.At
-			}
-		}
-	}
-	return nil
-}
-
-// escalatedIn returns the newest escalation of each entry of a device in a span, newest first. It
-// passes over the others, and remembers where there are none, so that devices without any cost one
-// seek together.
-func (r *eventReader) escalatedIn(
-	device andon.DeviceID, within andon.Span,
-) iter.Seq2[andon.Escalation, error] {
-	return func(yield func(andon.Escalation, error) bool) {
-		if err := r.openEscalations(); err != nil {
-			yield(andon.Escalation{}, err)
-			return
-		}
-		r.of = r.of.begin(tableEscalation, r.tenant.number).text(string(device))
-		r.behind = append(r.behind[:0], r.of...).invertedTime(max(within.From, 1) - 1)
-		r.at = append(r.at[:0], r.of...).invertedTime(andon.Earlier(within.To, andon.MaxTime))
-		for at := r.at; !r.none.holds(span{at, r.behind}); {
-			found := r.escalations.Forward(at)
-			r.none.from = append(r.none.from[:0], at...)
-			if !found {
-				r.none.to = newKey(tableEscalation, r.tenant.number).end()
-				break
-			}
-			r.none.to = append(r.none.to[:0], r.escalations.Key()...)
-			if !bytes.HasPrefix(r.none.to, r.of) {
-				return
-			}
-			e, ok := splitEscalation(r.none.to[len(r.of):])
-			if !ok {
-				yield(e, errDamaged)
-				return
-			}
-			if e.Time < within.From {
-				return
-			}
-			if e.Device = device; !yield(e, nil) {
-				return
-			}
-			at = newKey(tableEscalation, r.tenant.number).escalated(device, e.Time, e.State).end()
-		}
-		if err := r.escalations.Error(); err != nil {
-			yield(andon.Escalation{}, err)
-		}
-	}
+	return false, nil
 }

@@ -38,17 +38,39 @@ func (r *eventReader) entries(all []wanted) error {
 		return cmp.Or(cmp.Compare(is.event.Time.Day(), other.event.Time.Day()),
 			cmp.Compare(is.device.number, other.device.number))
 	})
-	for _, i := range turns {
-		w := &all[i]
-		if !w.placed || w.found {
-			continue
+	turns = slices.DeleteFunc(turns, func(i int) bool { return !all[i].placed || all[i].found })
+	for len(turns) > 0 {
+		day, n := all[turns[0]].event.Time.Day(), 1
+		for n < len(turns) && all[turns[n]].event.Time.Day() == day {
+			n++
 		}
-		var err error
-		if w.found, err = r.entryInBlocks(&w.device, w.event); err != nil {
+		if err := r.entriesOfDay(day, all, turns[:n]); err != nil {
 			return err
 		}
+		turns = turns[n:]
 	}
 	return nil
+}
+
+// entriesOfDay looks into one run of a day behind the other, the newest first: in each for the
+// devices that are not found yet, as they stand beside each other there.
+func (r *eventReader) entriesOfDay(day uint32, all []wanted, turns []int) error {
+	if err := r.open(); err != nil {
+		return err
+	}
+	for run := range r.runsOf(day, andon.Desc) {
+		for _, i := range turns {
+			w := &all[i]
+			if w.found || !run.meets(andon.Span{From: w.event.Time, To: w.event.Time}) {
+				continue
+			}
+			var err error
+			if w.found, err = r.entryInRun(&w.device, run.sequence, w.event); err != nil {
+				return err
+			}
+		}
+	}
+	return r.blocks.Error()
 }
 
 func (r *eventReader) entriesInHeads(all []wanted) {

@@ -141,7 +141,7 @@ func TestRoundIsDoneAgain(t *testing.T) {
 	append1(first)
 	s.checkpoints.running.Lock()
 	s.heads.freeze(s.order.next)
-	if _, err := s.settle(s.everyTenant(), nil); err != nil { // and no further
+	if err := s.settle(s.everyTenant()); err != nil { // and no further
 		t.Fatal(err)
 	}
 	s.checkpoints.running.Unlock()
@@ -265,12 +265,12 @@ func TestVerifyBehindABrokenRound(t *testing.T) {
 	s.heads.freeze(s.order.next)
 	broken, written := errors.New("broken off"), 0
 	x := s.settling(func(k key, value []byte) error {
-		if written++; written > 1 {
+		if written++; written > 2 { // the run and a block
 			return broken
 		}
 		return s.db.Set(k, value, nil)
 	}, nil)
-	if err := x.devices(s.tenants[andon.DefaultTenant].number); !errors.Is(err, broken) {
+	if err := x.devices(s.tenants[andon.DefaultTenant]); !errors.Is(err, broken) {
 		t.Fatal(err)
 	}
 	s.checkpoints.running.Unlock()

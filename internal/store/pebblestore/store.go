@@ -36,8 +36,9 @@ import (
 // aside (keys.go), which a program of version 1 would not find, and has withdrawals, which it would
 // not heed; nothing of version 1 changes. Version 3 keeps tenants as documents. Version 4 has the
 // feed of changes, in which a program of version 3 would leave gaps. Version 5 keeps the log in
-// rows and blocks. Version 6 packs rows. Version 7 keeps readings in blocks.
-const formatVersion = 7
+// rows and blocks. Version 6 packs rows. Version 7 keeps readings in blocks. Version 8 has blocks in
+// runs.
+const formatVersion = 8
 
 // formerLog is the last version whose log is converted.
 const formerLog = 4
@@ -53,7 +54,7 @@ const (
 	fixedCheckpoint = "checkpoint"   // the first record that the checkpoint does not hold, 8 bytes
 	fixedFeed       = "feed"         // which changes there are: kept, as JSON
 	fixedArrivals   = "arrivals"     // the rounds whose rows are kept: settled, as JSON
-	fixedLoose      = "loose"        // which days are to be merged: looseDay, as JSON
+	fixedLoose      = "loose"        // up to version 7: which days are to be merged
 	fixedConvert    = "convert"      // see convert.go
 	fixedReadings   = "readings"     // the first generation that is not in blocks, 8 bytes
 )
@@ -187,6 +188,8 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Store, error) {
 	s.checkpoints.start(s)
 	s.measure.start(s)
 	s.reclaim.start(s)
+	s.merges.start(s)
+	s.merges.want()
 	return s, nil
 }
 
@@ -299,8 +302,8 @@ func (s *Store) load(ctx context.Context) (err error) {
 		}
 	}
 	for _, step := range []func(context.Context) error{
-		s.convertDevices, s.rebuild, s.convertEntries, s.openReadings, s.openArrivals,
-		s.openMerges, s.openFeed,
+		s.convertDevices, s.rebuild, s.openRuns, s.convertBlocks, s.convertEntries,
+		s.openReadings, s.openArrivals, s.openFeed,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -384,6 +387,7 @@ func (s *Store) Close() error {
 	s.options.pacing.stop()
 	s.reclaim.stop()
 	s.checkpoints.stop()
+	s.merges.stop()
 	s.measure.stop()
 	return s.abandon()
 }
