@@ -2,6 +2,7 @@ package pebblestore
 
 import (
 	"context"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -63,7 +64,9 @@ func (p *pace) did(bytes int) {
 		return
 	}
 	p.bytes = 0
-	if !p.late() {
+	if p.late() {
+		runtime.Gosched() // requests that wait for a processor come first all the same
+	} else {
 		worked := sinceStart() - p.begun
 		_ = sleep.For(p.stopping, min(restShare*worked, longestRest))
 	}
