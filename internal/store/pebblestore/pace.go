@@ -2,7 +2,6 @@ package pebblestore
 
 import (
 	"context"
-	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -64,9 +63,7 @@ func (p *pace) did(bytes int) {
 		return
 	}
 	p.bytes = 0
-	if p.late() {
-		runtime.Gosched() // requests that wait for a processor come first all the same
-	} else {
+	if !p.late() {
 		worked := sinceStart() - p.begun
 		_ = sleep.For(p.stopping, min(restShare*worked, longestRest))
 	}
