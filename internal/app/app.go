@@ -144,7 +144,8 @@ func (a *App) background() []task {
 		{name: "clock", every: every, do: a.intake.KeepClock},
 	}
 	if a.memory.isOurs() {
-		all = append(all, task{name: "memory", every: 10 * time.Second, do: a.memory.follow})
+		all = append(all, task{name: "memory", every: 10 * time.Second, do: a.memory.follow},
+			task{name: "garbage", every: time.Second, do: a.memory.giveBack})
 	}
 	return all
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/varint"
 )
 
 // A block is entries of one device and day, newest first. What repeats is said once:
@@ -50,7 +51,7 @@ func (x *Encoder) Append(b []byte, entries []Entry) []byte {
 	b = append(binary.AppendUvarint(b, uint64(len(entries))), unit)
 	b = binary.AppendUvarint(b, uint64(len(x.names)))
 	for _, name := range x.names {
-		b = appendText(b, name)
+		b = varint.AppendText(b, name)
 	}
 	b = appendRuns(appendRuns(b, x.ids[0]), x.ids[1])
 	last := andon.Time(0)
@@ -134,7 +135,7 @@ func appendTexts(b []byte, texts [][]byte) []byte {
 
 // Decoder decodes blocks, in room that it uses again: what it returns is valid until the next one.
 type Decoder struct {
-	reader
+	varint.Reader
 	entries []Entry
 	names   []string
 	texts   []byte // of a column, one behind the other
@@ -147,7 +148,7 @@ func (d *Decoder) Entries(value []byte, newest andon.Time) ([]Entry, error) {
 	if err == nil {
 		err = d.Texts(len(entries))
 	}
-	if err == nil && len(d.rest) > 0 {
+	if err == nil && len(d.Rest) > 0 {
 		err = ErrDamaged
 	}
 	return entries, err
@@ -158,10 +159,10 @@ func (d *Decoder) Entries(value []byte, newest andon.Time) ([]Entry, error) {
 func (d *Decoder) Rows(
 	value []byte, newest andon.Time, want func(andon.State) bool,
 ) ([]Entry, error) {
-	d.reader = reader{rest: value}
-	n := d.number(len(value)) // an entry takes more than a byte
-	unit := d.bytes(1)
-	if d.bad || n == 0 || int(unit[0]) >= len(units) {
+	d.Reader = varint.Reader{Rest: value}
+	n := d.Number(len(value)) // an entry takes more than a byte
+	unit := d.Byte()
+	if d.Bad || n == 0 || int(unit) >= len(units) {
 		return nil, ErrDamaged
 	}
 	d.entries = append(d.entries[:0], make([]Entry, n)...)
@@ -173,7 +174,7 @@ func (d *Decoder) Rows(
 			run[i].State = andon.State(name)
 		}
 	})
-	if !wanted && !d.bad {
+	if !wanted && !d.Bad {
 		return nil, nil
 	}
 	d.runs(func(run []Entry, name string) {
@@ -181,8 +182,8 @@ func (d *Decoder) Rows(
 			run[i].Operator = andon.PersonID(name)
 		}
 	})
-	d.times(newest, units[unit[0]])
-	if d.bad {
+	d.times(newest, units[unit])
+	if d.Bad {
 		return nil, ErrDamaged
 	}
 	return d.entries, nil
@@ -195,7 +196,7 @@ func (d *Decoder) Texts(n int) error {
 	d.column(n)
 	d.pass(len(d.entries) - n)
 	d.column(n)
-	if d.bad {
+	if d.Bad {
 		return ErrDamaged
 	}
 	from := [2]int{0, d.ends[n-1]}
@@ -209,24 +210,24 @@ func (d *Decoder) Texts(n int) error {
 }
 
 func (d *Decoder) readNames() {
-	n := d.number(len(d.rest))
+	n := d.Number(len(d.Rest))
 	if n > len(d.names) {
 		d.names = append(d.names, make([]string, n-len(d.names))...)
 	}
 	d.names = d.names[:n]
 	for i := range d.names {
 		// Blocks of a device have the same names, so nearly always the string is there.
-		if name := d.text(); string(name) != d.names[i] {
+		if name := d.Text(); string(name) != d.names[i] {
 			d.names[i] = string(name)
 		}
 	}
 }
 
 func (d *Decoder) runs(each func(run []Entry, name string)) {
-	for rest := d.entries; len(rest) > 0 && !d.bad; {
-		id, n := d.count(), d.number(len(rest))
-		if d.bad || id >= uint64(len(d.names)) || n == 0 {
-			d.bad = true
+	for rest := d.entries; len(rest) > 0 && !d.Bad; {
+		id, n := d.Count(), d.Number(len(rest))
+		if d.Bad || id >= uint64(len(d.names)) || n == 0 {
+			d.Bad = true
 			return
 		}
 		each(rest[:n], d.names[id])
@@ -238,7 +239,7 @@ func (d *Decoder) times(newest, unit andon.Time) {
 	d.entries[0].Time = newest
 	gap := andon.Time(0)
 	for i := 1; i < len(d.entries); i++ {
-		gap += andon.Time(d.signed())
+		gap += andon.Time(d.Signed())
 		d.entries[i].Time = d.entries[i-1].Time - gap*unit
 	}
 }
@@ -249,14 +250,14 @@ func (d *Decoder) column(n int) {
 	for range n {
 		before := from
 		from = len(d.texts)
-		shared := d.number(from - before)
+		shared := d.Number(from - before)
 		d.texts = append(d.texts, d.texts[before:before+shared]...)
-		d.texts = append(d.texts, d.text()...)
+		d.texts = append(d.texts, d.Text()...)
 		d.ends = append(d.ends, len(d.texts))
 		if len(d.texts)-from > andon.MaxJSONBytes+andon.MaxMessageBytes {
-			d.bad = true // so that damage takes no more memory than entries do
+			d.Bad = true // so that damage takes no more memory than entries do
 		}
-		if d.bad {
+		if d.Bad {
 			return
 		}
 	}
@@ -264,8 +265,8 @@ func (d *Decoder) column(n int) {
 
 // pass passes over n texts.
 func (d *Decoder) pass(n int) {
-	for ; n > 0 && !d.bad; n-- {
-		d.count()
-		d.text()
+	for ; n > 0 && !d.Bad; n-- {
+		d.Count()
+		d.Text()
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/varint"
 )
 
 // Head is the newest part of the log in memory, of all tenants: the entries of rows that are not
@@ -159,7 +160,7 @@ func (h *Head) keep(e *Entry) (at uint32) {
 	}
 	slab := &h.texts[n-1]
 	at = uint32(n-1)*textSlab + uint32(len(*slab))
-	*slab = appendText(appendText(*slab, e.Message), e.Attributes)
+	*slab = varint.AppendText(varint.AppendText(*slab, e.Message), e.Attributes)
 	h.bytes += most
 	return at
 }
@@ -178,10 +179,10 @@ func (h *Head) put(c cell) (number uint32) {
 func (h *Head) cell(number uint32) *cell { return &h.cells[number/cellSlab][number%cellSlab] }
 
 func (h *Head) entry(t *tenantHead, c *cell) Entry {
-	r := reader{rest: h.texts[c.text/textSlab][c.text%textSlab:]}
+	r := varint.Reader{Rest: h.texts[c.text/textSlab][c.text%textSlab:]}
 	return Entry{
 		c.time, andon.State(t.names[c.state]), andon.PersonID(t.names[c.operator]),
-		r.text(), r.text(),
+		r.Text(), r.Text(),
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/varint"
 )
 
 // The entries of one device in the row of a request. The names of states and people stand once, at
@@ -50,7 +51,7 @@ func (n *Names) Reset() {
 func (n *Names) Append(b []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(len(n.list)))
 	for _, name := range n.list {
-		b = appendText(b, name)
+		b = varint.AppendText(b, name)
 	}
 	return b
 }
@@ -65,7 +66,7 @@ func (n *Names) use(b []byte, name string, last *named) []byte {
 	number, ok := n.number[name]
 	if !ok {
 		if len(n.list) == mostNames {
-			return appendText(append(b, nameText), name)
+			return varint.AppendText(append(b, nameText), name)
 		}
 		if n.number == nil {
 			n.number = map[string]byte{}
@@ -89,24 +90,24 @@ func (n *Names) AppendEntries(
 		b = binary.AppendVarint(b, int64(e.Time-base))
 		b = n.use(b, string(e.State), &n.last[0])
 		b = n.use(b, string(operators[i]), &n.last[1])
-		b, base = appendText(appendText(b, e.Message), e.Attributes), e.Time
+		b, base = varint.AppendText(varint.AppendText(b, e.Message), e.Attributes), e.Time
 	}
 	return b
 }
 
 // Row reads the row of a request.
 type Row struct {
-	reader
+	varint.Reader
 	names []string
 }
 
 // ReadNames begins with the names of a row, and returns the bytes behind them.
 func (r *Row) ReadNames(b []byte) (rest []byte, err error) {
-	r.reader = reader{rest: b}
+	r.Reader = varint.Reader{Rest: b}
 	before := r.names
 	r.names = r.names[:0]
-	for n := r.number(mostNames); n > 0 && !r.bad; n-- {
-		name := r.text()
+	for n := r.Number(mostNames); n > 0 && !r.Bad; n-- {
+		name := r.Text()
 		if at := len(r.names); at < len(before) && before[at] == string(name) {
 			r.names = before[:at+1] // as where rows of the same devices follow each other
 		} else {
@@ -117,21 +118,21 @@ func (r *Row) ReadNames(b []byte) (rest []byte, err error) {
 }
 
 func (r *Row) end() (rest []byte, err error) {
-	if r.bad {
+	if r.Bad {
 		return nil, ErrDamaged
 	}
-	return r.rest, nil
+	return r.Rest, nil
 }
 
 func (r *Row) name() string {
-	switch n := r.count(); {
+	switch n := r.Count(); {
 	case n == nameNone:
 	case n == nameText:
-		return string(r.text())
+		return string(r.Text())
 	case n-nameFirst < uint64(len(r.names)):
 		return r.names[n-nameFirst]
 	default:
-		r.bad = true
+		r.Bad = true
 	}
 	return ""
 }
@@ -141,12 +142,12 @@ func (r *Row) name() string {
 func (r *Row) ReadEntries(
 	b []byte, base andon.Time, visit func(Entry),
 ) (rest []byte, last andon.Time, err error) {
-	r.reader = reader{rest: b}
-	for n := r.count(); n > 0 && !r.bad; n-- {
-		e := Entry{Time: base + andon.Time(r.signed())}
+	r.Reader = varint.Reader{Rest: b}
+	for n := r.Count(); n > 0 && !r.Bad; n-- {
+		e := Entry{Time: base + andon.Time(r.Signed())}
 		e.State, e.Operator = andon.State(r.name()), andon.PersonID(r.name())
-		e.Message, e.Attributes = r.text(), r.text()
-		if !r.bad {
+		e.Message, e.Attributes = r.Text(), r.Text()
+		if !r.Bad {
 			visit(e)
 		}
 		base = e.Time

@@ -30,8 +30,9 @@ func plan() []layer {
 		{dir: "internal/golden"},
 		{dir: "internal/current", pure: true, may: "."},
 		{dir: "internal/feed", pure: true, may: "."},
-		{dir: "internal/eventlog", pure: true, may: "."},
-		{dir: "internal/readingblock", pure: true, may: "."},
+		{dir: "internal/varint", pure: true},
+		{dir: "internal/eventlog", pure: true, may: ". internal/varint"},
+		{dir: "internal/readingblock", pure: true, may: ". internal/varint"},
 		{dir: "internal/live", pure: true, may: "."},
 		{dir: "internal/session", pure: true},
 		{dir: "internal/ui"},
@@ -110,7 +111,7 @@ func planOfStores() []layer {
 			"internal/plan " +
 			"internal/current internal/eventlog internal/feed internal/readingblock " +
 			"internal/rwlock internal/seq internal/sleep internal/store/adapter " +
-			"internal/store/tenants"},
+			"internal/store/tenants internal/varint"},
 		{dir: "internal/store/cassandrastore", may: ". internal/config internal/cuckoo " +
 			"internal/plan " +
 			"internal/current internal/rwlock internal/seq internal/sleep internal/store/adapter " +

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/varint"
 )
 
 // ErrDamaged says that bytes are not of their form.
@@ -85,17 +86,17 @@ func (x *Encoder) Append(b []byte, readings []andon.Reading) []byte {
 		x.numbers = append(x.numbers, int64((readings[0].Time-readings[i].Time)/units[unit]))
 	}
 	x.column = x.integers.append(x.column[:0], x.numbers)
-	b = x.appendTexts(appendText(b, x.column), readings)
+	b = x.appendTexts(varint.AppendText(b, x.column), readings)
 	x.gather(readings)
 	b = binary.AppendUvarint(b, uint64(len(x.metrics)))
 	for i := range x.metrics {
 		m := &x.metrics[i]
 		x.column = binary.AppendUvarint(x.column[:0], uint64(len(m.of)))
 		if len(m.of) < len(readings) {
-			x.column = appendText(x.column, x.integers.append(nil, m.of))
+			x.column = varint.AppendText(x.column, x.integers.append(nil, m.of))
 		}
 		x.column = x.values.append(x.column, m.values)
-		b = appendText(appendText(b, m.name), x.column)
+		b = varint.AppendText(varint.AppendText(b, m.name), x.column)
 	}
 	return b
 }
@@ -108,10 +109,6 @@ func unitOf(readings []andon.Reading) byte {
 		}
 	}
 	return unit
-}
-
-func appendText[S ~string | ~[]byte](b []byte, s S) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
 func (x *Encoder) appendTexts(b []byte, readings []andon.Reading) []byte {
@@ -138,13 +135,13 @@ func (x *Encoder) appendTexts(b []byte, readings []andon.Reading) []byte {
 		for shared < min(len(text), len(last)) && text[shared] == last[shared] {
 			shared++
 		}
-		b, last = appendText(binary.AppendUvarint(b, uint64(shared)), text[shared:]), text
+		b, last = varint.AppendText(binary.AppendUvarint(b, uint64(shared)), text[shared:]), text
 	}
 	if len(list) == 0 {
 		return b
 	}
 	x.column = x.integers.append(x.column[:0], x.numbers)
-	return appendText(b, x.column)
+	return varint.AppendText(b, x.column)
 }
 
 // gather makes x.metrics the metrics of readings, by name.

@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"github.com/andonhq/andon/internal/varint"
 )
 
 // A column of integers is
@@ -32,9 +34,6 @@ const (
 	noRests = 63
 	said    = 0x3f
 )
-
-func zigzag(v int64) uint64   { return uint64(v<<1) ^ uint64(v>>63) }
-func unzigzag(v uint64) int64 { return int64(v>>1) ^ -int64(v&1) }
 
 // integers encodes integers, in room that it uses again.
 type integers struct {
@@ -130,15 +129,15 @@ func foretell(rests []uint64, v []int64, model byte) []uint64 {
 			about = middle(v)
 		}
 		for _, n := range v {
-			rests = append(rests, zigzag(n-about))
+			rests = append(rests, varint.Zigzag(n-about))
 		}
 	case level:
 		for i := 1; i < len(v); i++ {
-			rests = append(rests, zigzag(v[i]-v[i-1]))
+			rests = append(rests, varint.Zigzag(v[i]-v[i-1]))
 		}
 	case slope:
 		for i := 2; i < len(v); i++ {
-			rests = append(rests, zigzag(v[i]-2*v[i-1]+v[i-2]))
+			rests = append(rests, varint.Zigzag(v[i]-2*v[i-1]+v[i-2]))
 		}
 	}
 	return rests
@@ -146,15 +145,15 @@ func foretell(rests []uint64, v []int64, model byte) []uint64 {
 
 // integers reads the first of n integers of a column, as many as v has.
 func (r *reader) integers(v []int64, n int) {
-	form := r.byte()
+	form := r.Byte()
 	var first, step int64
 	if n > 0 {
-		first = r.signed()
+		first = r.Signed()
 	}
 	if form&^said == slope && n > 1 {
-		step = r.signed()
+		step = r.Signed()
 	}
-	rests := rice{bitReader{b: r.rest}, uint(form & said)}
+	rests := rice{bitReader{b: r.Rest}, uint(form & said)}
 	switch form &^ said {
 	case around:
 		for i := range v {
@@ -173,9 +172,9 @@ func (r *reader) integers(v []int64, n int) {
 			v[i] = first
 		}
 	default:
-		r.bad = true
+		r.Bad = true
 	}
-	r.bad = r.bad || rests.bad
+	r.Bad = r.Bad || rests.bad
 }
 
 type rice struct {
@@ -189,9 +188,9 @@ func (r *rice) next() int64 {
 	}
 	q := r.ones(farOff)
 	if q == farOff {
-		return unzigzag(r.read(64))
+		return varint.Unzigzag(r.read(64))
 	}
-	return unzigzag(uint64(q)<<r.width | r.read(r.width))
+	return varint.Unzigzag(uint64(q)<<r.width | r.read(r.width))
 }
 
 // A column of values is
@@ -231,7 +230,7 @@ func (x *values) append(b []byte, v []float64) []byte {
 	x.coded = binary.AppendUvarint(append(x.coded[:0], listed), uint64(len(x.list)))
 	var list []byte
 	list = x.appendPlain(list, x.list)
-	x.coded = appendText(x.coded, list)
+	x.coded = varint.AppendText(x.coded, list)
 	x.whole = x.whole[:0]
 	for _, is := range v {
 		at, _ := slices.BinarySearchFunc(x.list, is, compareBits)
@@ -339,19 +338,19 @@ func appendDifferent(b []byte, v []float64) []byte {
 
 // values reads the first of n values of a column, as many as v has. whole is room for as many.
 func (r *reader) values(v []float64, n int, whole []int64) {
-	if len(r.rest) == 0 || r.rest[0] != listed {
+	if len(r.Rest) == 0 || r.Rest[0] != listed {
 		r.plain(v, n, whole)
 		return
 	}
-	r.byte()
-	list := make([]float64, r.number(n))
+	r.Byte()
+	list := make([]float64, r.Number(n))
 	column := r.sized()
 	column.plain(list, len(list), make([]int64, len(list)))
-	r.bad = r.bad || column.bad
+	r.Bad = r.Bad || column.Bad
 	r.integers(whole, n)
 	for i, at := range whole {
-		if r.bad || at < 0 || at >= int64(len(list)) {
-			r.bad = true
+		if r.Bad || at < 0 || at >= int64(len(list)) {
+			r.Bad = true
 			return
 		}
 		v[i] = list[at]
@@ -359,13 +358,13 @@ func (r *reader) values(v []float64, n int, whole []int64) {
 }
 
 func (r *reader) plain(v []float64, n int, whole []int64) {
-	kind := r.byte()
+	kind := r.Byte()
 	if kind == different {
 		r.different(v)
 		return
 	}
 	if kind > mostDigits {
-		r.bad = true
+		r.Bad = true
 		return
 	}
 	r.integers(whole, n)
@@ -375,7 +374,7 @@ func (r *reader) plain(v []float64, n int, whole []int64) {
 }
 
 func (r *reader) different(v []float64) {
-	b := bitReader{b: r.rest}
+	b := bitReader{b: r.Rest}
 	var last uint64
 	zeros, width := uint(0), uint(0)
 	for i := range v {
@@ -387,12 +386,12 @@ func (r *reader) different(v []float64) {
 				width = uint(b.read(6)) + 1
 			}
 			if width == 0 || zeros+width > 64 {
-				r.bad = true
+				r.Bad = true
 				return
 			}
 			last ^= b.read(width) << (64 - zeros - width)
 		}
 		v[i] = math.Float64frombits(last)
 	}
-	r.bad = r.bad || b.bad
+	r.Bad = r.Bad || b.bad
 }

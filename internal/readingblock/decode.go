@@ -1,17 +1,17 @@
 package readingblock
 
 import (
-	"encoding/binary"
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/varint"
 )
 
 // Count returns how many readings a block has.
 func Count(block []byte) (int, error) {
-	r := reader{rest: block}
-	n := r.number(MaxBlock)
-	if r.bad || n == 0 {
+	r := readerOf(block)
+	n := r.Number(MaxBlock)
+	if r.Bad || n == 0 {
 		return 0, ErrDamaged
 	}
 	return n, nil
@@ -49,23 +49,23 @@ type column struct {
 func (d *Decoder) Readings(
 	block []byte, newest andon.Time, want Wanted,
 ) ([]andon.Reading, error) {
-	d.reader = reader{rest: block}
-	n := d.number(MaxBlock)
-	unit := d.byte()
-	if d.bad || n == 0 || int(unit) >= len(units) {
+	d.reader = readerOf(block)
+	n := d.Number(MaxBlock)
+	unit := d.Byte()
+	if d.Bad || n == 0 || int(unit) >= len(units) {
 		return nil, ErrDamaged
 	}
 	first, behind := d.times(n, newest, units[unit], want)
 	d.readTexts(n, first, behind)
 	d.find(want.Metrics)
-	if d.bad || len(d.rest) > 0 {
+	if d.Bad || len(d.Rest) > 0 {
 		return nil, ErrDamaged
 	}
 	d.room(behind - first)
 	for i := range d.columns {
 		d.fill(&d.columns[i], n, first, behind)
 	}
-	if d.bad {
+	if d.Bad {
 		return nil, ErrDamaged
 	}
 	return d.readings, nil
@@ -78,13 +78,13 @@ func (d *Decoder) times(
 	column := d.sized()
 	d.numbers = slices.Grow(d.numbers[:0], n)[:n]
 	column.integers(d.numbers, n)
-	d.bad = d.bad || column.bad
+	d.Bad = d.Bad || column.Bad
 	d.readings = d.readings[:0]
 	first = n
 	for i, ago := range d.numbers {
 		at := newest - andon.Time(ago)*unit
 		if i == 0 && ago != 0 || i > 0 && ago <= d.numbers[i-1] || at < 0 {
-			d.bad = true // they go from new to old
+			d.Bad = true // they go from new to old
 			return 0, 0
 		}
 		if !want.Span.Holds(at) {
@@ -105,25 +105,25 @@ func (d *Decoder) times(
 func (d *Decoder) readTexts(n, first, behind int) {
 	d.texts = append(d.texts[:0], "")
 	all := 0
-	for k := d.number(n); k > 0 && !d.bad; k-- {
+	for k := d.Number(n); k > 0 && !d.Bad; k-- {
 		last := d.texts[len(d.texts)-1]
-		shared := d.number(len(last))
-		text := last[:shared] + andon.JSON(d.text())
+		shared := d.Number(len(last))
+		text := last[:shared] + andon.JSON(d.Text())
 		if all += len(text); all > maxTexts {
-			d.bad = true // so that damage takes no more memory than metadata do
+			d.Bad = true // so that damage takes no more memory than metadata do
 		}
 		d.texts = append(d.texts, text)
 	}
-	if d.bad || len(d.texts) == 1 {
+	if d.Bad || len(d.texts) == 1 {
 		return
 	}
 	column := d.sized()
 	column.integers(d.numbers[:behind], n)
-	d.bad = d.bad || column.bad
-	for i := first; i < behind && !d.bad; i++ {
+	d.Bad = d.Bad || column.Bad
+	for i := first; i < behind && !d.Bad; i++ {
 		which := d.numbers[i]
 		if which < 0 || which >= int64(len(d.texts)) {
-			d.bad = true
+			d.Bad = true
 			return
 		}
 		d.readings[i-first].Metadata = d.texts[which]
@@ -133,15 +133,15 @@ func (d *Decoder) readTexts(n, first, behind int) {
 // find finds the columns of the metrics that are wanted.
 func (d *Decoder) find(wanted []andon.MetricName) {
 	d.columns = d.columns[:0]
-	for i := range d.number(len(d.rest)) { // each takes more than a byte
+	for i := range d.Number(len(d.Rest)) { // each takes more than a byte
 		name := d.name(i)
 		c := column{name: name, reader: d.sized()}
-		if d.bad {
+		if d.Bad {
 			return
 		}
 		if len(wanted) == 0 || slices.Contains(wanted, name) {
-			c.values = c.number(MaxBlock)
-			d.bad = d.bad || c.bad
+			c.values = c.Number(MaxBlock)
+			d.Bad = d.Bad || c.Bad
 			d.columns = append(d.columns, c)
 		}
 	}
@@ -150,7 +150,7 @@ func (d *Decoder) find(wanted []andon.MetricName) {
 // name reads the name of a metric. Blocks have the same names, so nearly always the string is
 // there.
 func (d *Decoder) name(i int) andon.MetricName {
-	text := d.text()
+	text := d.Text()
 	if i < len(d.names) && string(text) == string(d.names[i]) {
 		return d.names[i]
 	}
@@ -169,7 +169,7 @@ func (d *Decoder) room(readings int) {
 	for i := range d.columns {
 		all += d.columns[i].values
 	}
-	if d.bad = d.bad || all > maxSamples; d.bad {
+	if d.Bad = d.Bad || all > maxSamples; d.Bad {
 		return
 	}
 	const few = 64
@@ -190,7 +190,7 @@ func (d *Decoder) fill(c *column, n, first, behind int) {
 		positions := c.sized()
 		d.of = slices.Grow(d.of, c.values)[:c.values]
 		positions.integers(d.of, c.values)
-		c.bad = c.bad || positions.bad
+		c.Bad = c.Bad || positions.Bad
 	} else {
 		for i := range n {
 			d.of = append(d.of, int64(i))
@@ -199,7 +199,7 @@ func (d *Decoder) fill(c *column, n, first, behind int) {
 	upTo := 0
 	for upTo < len(d.of) && d.of[upTo] < int64(behind) {
 		if d.of[upTo] < 0 || upTo > 0 && d.of[upTo] <= d.of[upTo-1] {
-			c.bad = true
+			c.Bad = true
 			break
 		}
 		upTo++
@@ -207,7 +207,7 @@ func (d *Decoder) fill(c *column, n, first, behind int) {
 	d.values = slices.Grow(d.values[:0], upTo)[:upTo]
 	d.numbers = slices.Grow(d.numbers[:0], upTo)[:upTo]
 	c.reader.values(d.values, c.values, d.numbers)
-	if d.bad = d.bad || c.bad || c.values > n; d.bad {
+	if d.Bad = d.Bad || c.Bad || c.values > n; d.Bad {
 		return
 	}
 	for i, value := range d.values {
@@ -218,57 +218,10 @@ func (d *Decoder) fill(c *column, n, first, behind int) {
 	}
 }
 
-// reader takes bytes apart. Behind the first part that is not of its form it is bad, and reads
-// zeros: so each decoder looks at bad once, at its end, and can't read beyond what there is.
-type reader struct {
-	rest []byte
-	bad  bool
-}
+// reader reads the columns of a block.
+type reader struct{ varint.Reader }
 
-func (r *reader) count() uint64 {
-	n, size := binary.Uvarint(r.rest)
-	if size <= 0 {
-		r.rest, r.bad = nil, true
-		return 0
-	}
-	r.rest = r.rest[size:]
-	return n
-}
-
-func (r *reader) signed() int64 { return unzigzag(r.count()) }
-
-// number reads a count that may be at most most.
-func (r *reader) number(most int) int {
-	n := r.count()
-	if n > uint64(most) {
-		r.rest, r.bad = nil, true
-		return 0
-	}
-	return int(n)
-}
-
-func (r *reader) byte() (c byte) {
-	if len(r.rest) == 0 {
-		r.bad = true
-		return 0
-	}
-	c, r.rest = r.rest[0], r.rest[1:]
-	return c
-}
-
-func (r *reader) text() []byte {
-	n := r.count()
-	if n > uint64(len(r.rest)) {
-		r.rest, r.bad = nil, true
-		return nil
-	}
-	b := r.rest[:n:n]
-	r.rest = r.rest[n:]
-	return b
-}
+func readerOf(b []byte) reader { return reader{varint.Reader{Rest: b}} }
 
 // sized returns a reader of a part that says its length.
-func (r *reader) sized() reader {
-	b := r.text()
-	return reader{rest: b, bad: r.bad}
-}
+func (r *reader) sized() reader { return reader{r.Sized()} }

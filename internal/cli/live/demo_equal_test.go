@@ -107,7 +107,7 @@ func TestDemoEqualsMemstore(t *testing.T) {
 	var out bytes.Buffer
 	c := newClockwork(t)
 	d := newDemo(c, &out, time.Minute)
-	d.devices, d.keep = 500, t.TempDir()
+	d.devices, d.keep = 200, t.TempDir()
 	if testing.Short() {
 		d.devices, d.length = 100, 10*time.Second
 	}

@@ -116,13 +116,15 @@ func (d *device) show(states *andon.StateSet) *andon.Device {
 
 // live returns the entries after the newest retirement that were not withdrawn: a device that comes
 // back starts again.
-func (d *device) live() (live []andon.Event) {
-	for i := range d.entries {
-		if e := &d.entries[i]; !d.isWithdrawn(e) && e.Time > d.retiredAt() {
-			live = append(live, *e)
-		}
+func (d *device) live() []andon.Event {
+	retired := d.retiredAt()
+	behind := func(e *andon.Event) bool { return e.Time > retired }
+	live := lastWhile(d.entries, behind)
+	if len(d.withdrawn) == 0 {
+		return live // almost always: copying all for each entry would take minutes
 	}
-	return live
+	isWithdrawn := func(e andon.Event) bool { return d.isWithdrawn(&e) }
+	return slices.DeleteFunc(slices.Clone(live), isWithdrawn)
 }
 
 // retiredAt returns the newest retirement; 0 where there never was one.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/varint"
 )
 
 // leaving is the context of a client that leaves once it was looked at so many times.
@@ -165,12 +166,12 @@ func yesterday(t *testing.T, s *Store) {
 	t.Helper()
 	number := s.tenants[andon.DefaultTenant].number
 	named := binary.AppendUvarint(formerRecordOf(number, 1), 7)
-	named = appendText(append(named, partNamed), "given up")
+	named = varint.AppendText(append(named, partNamed), "given up")
 	far := binary.AppendUvarint(formerRecordOf(number, 1), 3_000_000_000)
-	far = appendText(append(far, partNamed|partNewest|partRun), "far")
+	far = varint.AppendText(append(far, partNamed|partNewest|partRun), "far")
 	far = binary.AppendVarint(far, int64(andon.MinTime-1))
-	far = binary.AppendUvarint(appendText(far, "WARNING1"), uint64(andon.MinTime))
-	far = appendText(binary.AppendUvarint(far, 0), "")
+	far = binary.AppendUvarint(varint.AppendText(far, "WARNING1"), uint64(andon.MinTime))
+	far = varint.AppendText(binary.AppendUvarint(far, 0), "")
 	for n, record := range [][]byte{named, far} {
 		k := binary.BigEndian.AppendUint64(key{formerRecord}, s.order.next+uint64(n))
 		if err := s.db.Set(k, record, pebble.Sync); err != nil {

@@ -254,17 +254,17 @@ func (r *arrivalReader) entries(
 		return nil, nil, err
 	}
 	r.bytes += len(row)
-	w := wire{rest: row}
-	if uint32(w.count()) != r.tenant.number {
+	w := wireOf(row)
+	if uint32(w.Count()) != r.tenant.number {
 		return nil, nil, nil
 	}
 	received := w.time()
-	if w.rest, err = r.row.ReadNames(w.rest); err != nil || w.bad {
+	if w.Rest, err = r.row.ReadNames(w.Rest); err != nil || w.Bad {
 		return nil, nil, errDamaged
 	}
-	for len(w.rest) > 0 && !w.bad {
-		number, base := uint32(w.count()), andon.Time(0)
-		w.rest, base, err = r.row.ReadEntries(w.rest, received, func(e eventlog.Entry) {
+	for len(w.Rest) > 0 && !w.Bad {
+		number, base := uint32(w.Count()), andon.Time(0)
+		w.Rest, base, err = r.row.ReadEntries(w.Rest, received, func(e eventlog.Entry) {
 			entries, numbers = append(entries, e), append(numbers, number)
 		})
 		if err != nil {
@@ -272,7 +272,7 @@ func (r *arrivalReader) entries(
 		}
 		w.skipChange(base)
 	}
-	if w.bad {
+	if w.Bad {
 		return nil, nil, errDamaged
 	}
 	return entries, numbers, nil
@@ -280,7 +280,7 @@ func (r *arrivalReader) entries(
 
 // skipChange passes over how a device changed.
 func (w *wire) skipChange(base andon.Time) {
-	parts := w.byte()
+	parts := w.Byte()
 	if parts&partNamed != 0 {
 		w.text()
 	}

@@ -180,9 +180,9 @@ func asideKey(tenant uint32, device andon.DeviceID, entry andon.Time, state ando
 
 // splitAside takes apart what follows the device.
 func splitAside(rest []byte) (r current.Escalation, ok bool) {
-	w := wire{rest: rest}
+	w := wireOf(rest)
 	r.Entry, r.State = w.inverted(), andon.State(w.name())
 	r.At = w.inverted()
-	r.To = andon.PersonID(w.rest)
-	return r, !w.bad
+	r.To = andon.PersonID(w.Rest)
+	return r, !w.Bad
 }

@@ -493,9 +493,8 @@ func (r *eventReader) entryInBlocks(d *logged, e *andon.Event) (found bool, err 
 	if err := r.open(); err != nil {
 		return false, err
 	}
-	at := andon.Span{From: e.Time, To: e.Time}
 	for run := range r.runsOf(e.Time.Day(), andon.Desc) {
-		if !run.meets(at) {
+		if !run.holds(e.Time) {
 			continue
 		}
 		if found, err = r.entryInRun(d, run.sequence, e); found || err != nil {

@@ -6,6 +6,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/store/tenants"
+	"github.com/andonhq/andon/internal/varint"
 )
 
 // What a record changes of what devices show stands beside it, in the same batch. Unlike the record
@@ -67,7 +68,7 @@ func appendChanged(b []byte, c *andon.Change) []byte {
 	if c.Kind == andon.ByEntry && c.Entry != newest {
 		parts |= changeEntry
 	}
-	b = appendText(append(b, byte(c.Kind), parts), string(c.Device))
+	b = varint.AppendText(append(b, byte(c.Kind), parts), c.Device)
 	if c.Before != nil {
 		b = appendShown(b, c.Before, &andon.Device{})
 	}
@@ -81,7 +82,7 @@ func appendChanged(b []byte, c *andon.Change) []byte {
 		b = binary.AppendVarint(b, int64(c.After.Received-c.After.Time))
 	}
 	if parts&changeEntry != 0 {
-		b = appendText(binary.AppendVarint(b, int64(c.Entry.Time)), string(c.Entry.State))
+		b = varint.AppendText(binary.AppendVarint(b, int64(c.Entry.Time)), c.Entry.State)
 	}
 	return b
 }
@@ -98,15 +99,15 @@ func appendShown(b []byte, d, before *andon.Device) []byte {
 	set(d.IncidentSince != 0, shownIncident)
 	set(d.LastRetired != 0, shownRetired)
 	set(d.Operator == before.Operator, shownOperator)
-	b = append(appendText(append(b, flags), string(d.State)), d.Severity)
+	b = append(varint.AppendText(append(b, flags), d.State), d.Severity)
 	b = binary.AppendVarint(b, int64(d.Since-before.Since))
 	if flags&shownOperator == 0 {
-		b = appendText(b, string(d.Operator))
+		b = varint.AppendText(b, d.Operator)
 	}
 	if flags&shownEscalated != 0 {
-		b = appendText(b, string(d.EscalatedTo))
+		b = varint.AppendText(b, d.EscalatedTo)
 		b = binary.AppendVarint(b, int64(d.EscalatedEntry.Time-d.Since))
-		b = appendText(b, string(d.EscalatedEntry.State))
+		b = varint.AppendText(b, d.EscalatedEntry.State)
 	}
 	if flags&shownIncident != 0 {
 		b = binary.AppendVarint(b, int64(d.IncidentSince-d.Since))
@@ -119,12 +120,12 @@ func appendShown(b []byte, d, before *andon.Device) []byte {
 
 // readChanges reads a row into the changes of a tenant, without their positions.
 func readChanges(id andon.TenantID, row []byte) (changes []andon.Change, err error) {
-	w := wire{rest: row}
-	for len(w.rest) > 0 || len(changes) == 0 {
-		c := andon.Change{Kind: andon.ChangeKind(w.byte())}
+	w := wireOf(row)
+	for len(w.Rest) > 0 || len(changes) == 0 {
+		c := andon.Change{Kind: andon.ChangeKind(w.Byte())}
 		if c.Kind == andon.OfTenant {
 			r := andon.Record{Kind: andon.TenantKind, ID: string(id)}
-			if err := decodeDocument(&r, w.rest); err != nil {
+			if err := decodeDocument(&r, w.Rest); err != nil {
 				return nil, err
 			}
 			t, _, err := tenants.Decode(r)
@@ -132,7 +133,7 @@ func readChanges(id andon.TenantID, row []byte) (changes []andon.Change, err err
 			return []andon.Change{c}, err
 		}
 		w.changed(&c)
-		if w.bad {
+		if w.Bad {
 			return nil, errDamaged
 		}
 		changes = append(changes, c)
@@ -142,7 +143,7 @@ func readChanges(id andon.TenantID, row []byte) (changes []andon.Change, err err
 
 // changed reads what appendChanged wrote, behind the kind.
 func (w *wire) changed(c *andon.Change) {
-	parts := w.byte()
+	parts := w.Byte()
 	c.Device = andon.DeviceID(w.text())
 	before := &andon.Device{}
 	if parts&changeBefore != 0 {
@@ -151,13 +152,13 @@ func (w *wire) changed(c *andon.Change) {
 	}
 	if parts&changeSince != 0 {
 		d := w.shown(c.Device, before)
-		d.Time = d.Since + andon.Time(w.signed())
-		d.Received = d.Time + andon.Time(w.signed())
+		d.Time = d.Since + andon.Time(w.Signed())
+		d.Received = d.Time + andon.Time(w.Signed())
 		c.After, c.Entry = d, andon.EntryRef{Time: d.Time, State: d.State}
 	}
 	switch {
 	case parts&changeEntry != 0:
-		c.Entry = andon.EntryRef{Time: andon.Time(w.signed()), State: andon.State(w.text())}
+		c.Entry = andon.EntryRef{Time: andon.Time(w.Signed()), State: andon.State(w.text())}
 	case c.Kind != andon.ByEntry:
 		c.Entry = andon.EntryRef{}
 	}
@@ -165,22 +166,22 @@ func (w *wire) changed(c *andon.Change) {
 
 // shown reads what appendShown wrote.
 func (w *wire) shown(id andon.DeviceID, before *andon.Device) *andon.Device {
-	flags := w.byte()
-	d := &andon.Device{ID: id, State: andon.State(w.text()), Severity: w.byte()}
-	d.Since, d.Operator = before.Since+andon.Time(w.signed()), before.Operator
+	flags := w.Byte()
+	d := &andon.Device{ID: id, State: andon.State(w.text()), Severity: w.Byte()}
+	d.Since, d.Operator = before.Since+andon.Time(w.Signed()), before.Operator
 	if flags&shownOperator == 0 {
 		d.Operator = andon.PersonID(w.text())
 	}
 	if flags&shownEscalated != 0 {
 		d.EscalatedTo = andon.PersonID(w.text())
-		d.EscalatedEntry.Time = d.Since + andon.Time(w.signed())
+		d.EscalatedEntry.Time = d.Since + andon.Time(w.Signed())
 		d.EscalatedEntry.State = andon.State(w.text())
 	}
 	if flags&shownIncident != 0 {
-		d.IncidentSince = d.Since + andon.Time(w.signed())
+		d.IncidentSince = d.Since + andon.Time(w.Signed())
 	}
 	if flags&shownRetired != 0 {
-		d.LastRetired = d.Since + andon.Time(w.signed())
+		d.LastRetired = d.Since + andon.Time(w.Signed())
 	}
 	return d
 }

@@ -303,22 +303,22 @@ func replay(tenants map[uint32]*rebuilding, value []byte, head *eventlog.Head) e
 	if err != nil {
 		return err
 	}
-	w := wire{rest: row}
-	r := tenants[uint32(w.count())]
+	w := wireOf(row)
+	r := tenants[uint32(w.Count())]
 	received := w.time()
 	var entries eventlog.Row
-	rest, err := entries.ReadNames(w.rest)
-	if w.bad || err != nil {
+	rest, err := entries.ReadNames(w.Rest)
+	if w.Bad || err != nil {
 		return errDamaged
 	}
 	for r != nil && len(rest) > 0 {
-		w.rest = rest
-		number := w.count()
-		if w.bad || number > mostDevices {
+		w.Rest = rest
+		number := w.Count()
+		if w.Bad || number > mostDevices {
 			return errDamaged
 		}
 		var base andon.Time
-		w.rest, base, err = entries.ReadEntries(w.rest, received, func(e eventlog.Entry) {
+		w.Rest, base, err = entries.ReadEntries(w.Rest, received, func(e eventlog.Entry) {
 			head.Add(r.tenant.number, uint32(number), e)
 		})
 		if err != nil {
@@ -327,7 +327,7 @@ func replay(tenants map[uint32]*rebuilding, value []byte, head *eventlog.Head) e
 		if err := r.change(&w, uint32(number), base, received, head); err != nil {
 			return err
 		}
-		rest = w.rest
+		rest = w.Rest
 	}
 	return nil
 }
@@ -341,7 +341,7 @@ func (r *rebuilding) change(
 ) error {
 	var d current.Device
 	r.take(number, &d)
-	parts := w.byte()
+	parts := w.Byte()
 	if parts&partNamed != 0 {
 		if d.ID = andon.DeviceID(w.text()); d.ID == "" { // it was purged
 			d = current.Device{}
@@ -350,7 +350,7 @@ func (r *rebuilding) change(
 	}
 	w.names = r.names
 	w.parts(parts, &d, base)
-	if w.bad {
+	if w.Bad {
 		return errDamaged
 	}
 	d.Received = max(d.Received, received)

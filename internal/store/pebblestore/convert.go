@@ -81,15 +81,15 @@ func (s *Store) formerRecords(tenants map[uint32]*rebuilding) (next uint64, err 
 		if sequence < next {
 			continue
 		}
-		w := wire{rest: value}
-		r, received := tenants[uint32(w.count())], w.time()
-		for r != nil && len(w.rest) > 0 && !w.bad {
-			number := uint32(w.count())
+		w := wireOf(value)
+		r, received := tenants[uint32(w.Count())], w.time()
+		for r != nil && len(w.Rest) > 0 && !w.Bad {
+			number := uint32(w.Count())
 			if err := r.change(&w, number, received, received, eventlog.NewHead()); err != nil {
 				return 0, err
 			}
 		}
-		if w.bad {
+		if w.Bad {
 			return 0, errDamaged
 		}
 		next = sequence + 1

@@ -38,13 +38,12 @@ func (r *eventReader) entries(all []wanted) error {
 		return cmp.Or(cmp.Compare(is.event.Time.Day(), other.event.Time.Day()),
 			cmp.Compare(is.device.number, other.device.number))
 	})
-	turns = slices.DeleteFunc(turns, func(i int) bool { return !all[i].placed || all[i].found })
 	for len(turns) > 0 {
 		day, n := all[turns[0]].event.Time.Day(), 1
 		for n < len(turns) && all[turns[n]].event.Time.Day() == day {
 			n++
 		}
-		if err := r.entriesOfDay(day, all, turns[:n]); err != nil {
+		if err := r.entriesOfDay(all, turns[:n], day); err != nil {
 			return err
 		}
 		turns = turns[n:]
@@ -52,16 +51,19 @@ func (r *eventReader) entries(all []wanted) error {
 	return nil
 }
 
-// entriesOfDay looks into one run of a day behind the other, the newest first: in each for the
-// devices that are not found yet, as they stand beside each other there.
-func (r *eventReader) entriesOfDay(day uint32, all []wanted, turns []int) error {
+// entriesOfDay looks for entries of a day, by rising numbers of devices, in blocks.
+func (r *eventReader) entriesOfDay(all []wanted, turns []int, day uint32) error {
+	left := func(i int) bool { return all[i].placed && !all[i].found }
+	if !slices.ContainsFunc(turns, left) {
+		return nil
+	}
 	if err := r.open(); err != nil {
 		return err
 	}
 	for run := range r.runsOf(day, andon.Desc) {
 		for _, i := range turns {
 			w := &all[i]
-			if w.found || !run.meets(andon.Span{From: w.event.Time, To: w.event.Time}) {
+			if !left(i) || !run.holds(w.event.Time) {
 				continue
 			}
 			var err error

@@ -232,11 +232,11 @@ func (k key) escalated(device andon.DeviceID, at andon.Time, state andon.State) 
 
 // splitEscalation takes apart what follows the device.
 func splitEscalation(rest []byte) (e andon.Escalation, ok bool) {
-	w := wire{rest: rest}
+	w := wireOf(rest)
 	e.Time, e.State = w.inverted(), andon.State(w.name())
 	e.At = w.inverted()
-	e.To = andon.PersonID(w.rest)
-	return e, !w.bad
+	e.To = andon.PersonID(w.Rest)
+	return e, !w.Bad
 }
 
 // event continues a key of formerEvent with what identifies an entry.
@@ -349,15 +349,15 @@ func splitState(rest []byte) (state []byte, at, escalated andon.Time, ok bool) {
 }
 
 func splitSupervisor(rest []byte) (k andon.EventKey, ok bool) {
-	w := wire{rest: rest}
+	w := wireOf(rest)
 	k.Time = w.instant()
 	k.Device, k.State = andon.DeviceID(w.name()), andon.State(w.name())
-	return k, !w.bad && len(w.rest) == 0
+	return k, !w.Bad && len(w.Rest) == 0
 }
 
 func splitDue(k []byte) (r andon.Record, ok bool) {
-	w := wire{rest: k[min(1, len(k)):]}
+	w := wireOf(k[min(1, len(k)):])
 	r.Kind, r.Due = andon.RecordKind(w.name()), w.instant()
 	r.Tenant, r.ID = andon.TenantID(w.name()), w.name()
-	return r, !w.bad && len(w.rest) == 0
+	return r, !w.Bad && len(w.Rest) == 0
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/eventlog"
+	"github.com/andonhq/andon/internal/varint"
 )
 
 // A row is what one write brings, and how it leaves the devices it touches; a large write has
@@ -94,7 +95,7 @@ func appendChange(
 	}
 	b = append(b, parts)
 	if named {
-		b = appendText(b, string(is.ID))
+		b = varint.AppendText(b, is.ID)
 	}
 	return appendParts(b, parts, is, base)
 }
@@ -122,20 +123,20 @@ func appendParts(b []byte, parts byte, d *current.Device, base andon.Time) []byt
 		b = binary.AppendVarint(b, int64(d.Time-base))
 	}
 	if parts&partRun != 0 {
-		b = binary.AppendUvarint(appendText(b, string(d.State)), uint64(d.Since))
-		b = appendText(binary.AppendUvarint(b, uint64(d.PrevTime)), string(d.PrevState))
+		b = binary.AppendUvarint(varint.AppendText(b, d.State), uint64(d.Since))
+		b = varint.AppendText(binary.AppendUvarint(b, uint64(d.PrevTime)), d.PrevState)
 	}
 	if parts&partIncident != 0 {
 		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(d.Incident)), uint64(d.LastNormal))
 	}
 	if parts&partOperator != 0 {
-		b = appendText(b, string(d.Operator))
+		b = varint.AppendText(b, d.Operator)
 	}
 	if parts&partEscalated != 0 {
 		b = appendEscalations(b, d)
 	}
 	if parts&partAssigned != 0 {
-		b = binary.AppendUvarint(appendText(b, string(d.Assignee)), uint64(d.AssignedFrom))
+		b = binary.AppendUvarint(varint.AppendText(b, d.Assignee), uint64(d.AssignedFrom))
 	}
 	if parts&partRetired != 0 {
 		b = binary.AppendUvarint(b, uint64(d.Retired))
@@ -150,8 +151,8 @@ func appendEscalations(b []byte, d *current.Device) []byte {
 	}
 	b = binary.AppendUvarint(b, uint64(len(list)))
 	for _, e := range list {
-		b = appendText(binary.AppendUvarint(b, uint64(e.Entry)), string(e.State))
-		b = appendText(binary.AppendUvarint(b, uint64(e.At)), string(e.To))
+		b = varint.AppendText(binary.AppendUvarint(b, uint64(e.Entry)), e.State)
+		b = varint.AppendText(binary.AppendUvarint(b, uint64(e.At)), e.To)
 	}
 	return b
 }
@@ -159,7 +160,7 @@ func appendEscalations(b []byte, d *current.Device) []byte {
 // parts reads into d what appendParts wrote.
 func (w *wire) parts(parts byte, d *current.Device, base andon.Time) {
 	if parts&partNewest != 0 {
-		d.Time = base + andon.Time(w.signed())
+		d.Time = base + andon.Time(w.Signed())
 	}
 	if parts&partRun != 0 {
 		d.State, d.Since = andon.State(w.called()), w.time()
@@ -184,7 +185,7 @@ func (w *wire) parts(parts byte, d *current.Device, base andon.Time) {
 
 func (w *wire) escalations(d *current.Device) {
 	d.Escalations, d.AsideAt = nil, 0
-	for n := w.count(); n > 0 && !w.bad; n-- {
+	for n := w.Count(); n > 0 && !w.Bad; n-- {
 		e := current.Escalation{Entry: w.time(), State: andon.State(w.called())}
 		e.At, e.To = w.time(), andon.PersonID(w.called())
 		if e.Entry == 0 && e.State == "" {
@@ -213,10 +214,10 @@ func readCheckpointed(
 	if !ok {
 		return d, errDamaged
 	}
-	w := wire{rest: rest, names: names}
+	w := wire{Reader: varint.Reader{Rest: rest}, names: names}
 	d.ID, d.Received = andon.DeviceID(id), w.time()
 	w.parts(allParts, &d, 0)
-	if w.bad || len(w.rest) != 0 {
+	if w.Bad || len(w.Rest) != 0 {
 		return d, errDamaged
 	}
 	return d, nil

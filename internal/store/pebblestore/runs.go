@@ -26,6 +26,9 @@ func (r *run) meets(span andon.Span) bool {
 	return r.newest >= span.From && (span.To == 0 || r.oldest <= span.To)
 }
 
+// holds reports whether a run may have entries of a time.
+func (r *run) holds(t andon.Time) bool { return r.oldest <= t && t <= r.newest }
+
 // wholeDay is a run of which it is not known when it begins and ends.
 func wholeDay(day uint32, sequence uint64) run {
 	return run{

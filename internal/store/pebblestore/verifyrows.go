@@ -357,9 +357,9 @@ func verifyMeasured(v *verification, t *tenant, k, value []byte) error {
 // verifyRow reads a row as opening does.
 func verifyRow(v *verification, k, value []byte) error {
 	row, err := unpackRow(value)
-	w := wire{rest: row}
-	number := w.count()
-	if err != nil || len(k) != 8 || w.bad || number > math.MaxUint32 {
+	w := wireOf(row)
+	number := w.Count()
+	if err != nil || len(k) != 8 || w.Bad || number > math.MaxUint32 {
 		return errors.New("it is not of its form")
 	}
 	sequence := binary.BigEndian.Uint64(k)

@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/varint"
 )
 
 // withdrawals knows which entries of a tenant were withdrawn, by device. There are few: people make
@@ -52,14 +53,14 @@ func withdrawalKey(tenant uint32, device andon.DeviceID, e andon.EntryRef) key {
 }
 
 func appendWithdrawal(b []byte, w *andon.Withdrawal) []byte {
-	b = appendText(binary.AppendUvarint(b, uint64(w.At)), string(w.By))
+	b = varint.AppendText(binary.AppendUvarint(b, uint64(w.At)), w.By)
 	return append(b, w.Note...)
 }
 
 func readWithdrawal(is *andon.Withdrawal, value []byte) error {
-	w := wire{rest: value}
+	w := wireOf(value)
 	is.At, is.By = w.time(), andon.PersonID(w.text())
-	is.Note = string(w.rest)
+	is.Note = string(w.Rest)
 	return w.err()
 }
 
@@ -92,7 +93,7 @@ func (s *Store) loadWithdrawals(t *tenant) error {
 }
 
 func splitWithdrawal(rest []byte) (device andon.DeviceID, e andon.EntryRef, err error) {
-	w := wire{rest: rest}
+	w := wireOf(rest)
 	device = andon.DeviceID(w.name())
 	e.Time, e.State = w.instant(), andon.State(w.name())
 	return device, e, w.err()

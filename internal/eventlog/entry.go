@@ -1,0 +1,22 @@
+// Package eventlog holds the forms that the entries of a log take on their way to rest: the rows
+// of requests, the head in memory, and blocks by device and day. It is pure: it knows no engine,
+// no clock and no locks. Devices are numbers here, which the store gives; tenants too.
+package eventlog
+
+import (
+	"errors"
+
+	"github.com/andonhq/andon"
+)
+
+// ErrDamaged says that bytes are not of their form.
+var ErrDamaged = errors.New("damaged")
+
+// Entry is one entry of a device.
+type Entry struct {
+	Time       andon.Time
+	State      andon.State
+	Operator   andon.PersonID
+	Message    []byte
+	Attributes []byte
+}
