@@ -127,7 +127,8 @@ func checkServerRow(t *testing.T, r bench.Row) {
 	if strings.HasPrefix(r.Load, "storm") && (!r.Open || r.P99 == 0) {
 		t.Errorf("%+v", r)
 	}
-	if compared := r.OfCeiling != nil; compared != (writes && r.Subject == "whole" && !r.Open && !list) {
+	compared := writes && r.Subject == "whole" && !r.Open && !list
+	if compared != (r.OfCeiling != nil) {
 		t.Errorf("%s: of the ceiling: %v", r.Load, r.OfCeiling)
 	}
 	if used := r.Memory != nil; used == beside || used && *r.Memory != 7 {
@@ -285,7 +286,8 @@ func TestListsBesideIngest(t *testing.T) {
 		"list: 100 devices in a state beside that", "list: counts beside that",
 	} {
 		r := rows[1+i]
-		if writes := i < 2; r.Load != want || r.Open != (i > 0) || writes != (r.EventsRate != nil) ||
+		writes := i < 2
+		if r.Load != want || r.Open != (i > 0) || writes != (r.EventsRate != nil) ||
 			writes != (r.CPU != nil) || r.Ops == 0 {
 			t.Errorf("row %d: %+v", i, r)
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 // lifetime is the context of a call: that of its request, with the time that a call has, and who
-// asks. It sets no timer until someone waits for its end, which most calls are answered without, and
+// asks. It sets no timer until someone waits for its end, which most calls are answered without. It
 // does not see that the client is gone until then, or until the call takes long.
 type lifetime struct {
 	request context.Context

@@ -11,8 +11,8 @@ import (
 
 // watchedConn is a connection whose end is seen only where someone asks for it. While a request is
 // served, net/http reads a byte in a goroutine of its own, and that read fails when the client is
-// gone. To break it off and to wait for its end takes a third as long as to answer a short question.
-// So that read is told at once that there is nothing. A request that waits for something, or that
+// gone. To break it off and to wait for its end takes a third of the time of a short question. So
+// that read is told at once that there is nothing. A request that waits for something, or that
 // takes long, watches the connection itself, until the next read.
 type watchedConn struct {
 	*problemConn
@@ -26,8 +26,8 @@ type watchedConn struct {
 	gone     bool          // the client
 }
 
-// Read reads. One byte without a deadline is what net/http watches a connection by. If it does so in
-// another way some day, it will watch again.
+// Read reads. One byte without a deadline is what net/http watches a connection by. If it does so
+// in another way some day, it will watch again.
 func (c *watchedConn) Read(p []byte) (int, error) {
 	c.mu.Lock()
 	if len(p) == 1 && !c.deadline.IsZero() && !time.Now().Before(c.deadline) {

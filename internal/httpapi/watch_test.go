@@ -86,7 +86,8 @@ func TestShortRequestsDoNotWatch(t *testing.T) {
 		if _, err := io.WriteString(c, requests); err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{fmt.Sprintf("/%d  <nil>", i), fmt.Sprintf("/%d body <nil>", i)} {
+		for _, body := range []string{"", "body"} {
+			want := fmt.Sprintf("/%d %s <nil>", i, body)
 			answer, err := http.ReadResponse(answers, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -165,8 +166,8 @@ func TestAWatchedRequestIsFollowedByOthers(t *testing.T) {
 	}
 }
 
-// TestDeadlinesOfAWatchedConnection: what the client sends while a request watches is read next, and
-// deadlines hold then and later.
+// TestDeadlinesOfAWatchedConnection: what the client sends while a request watches is read next,
+// and deadlines hold then and later.
 func TestDeadlinesOfAWatchedConnection(t *testing.T) {
 	ours, theirs := net.Pipe()
 	defer theirs.Close()

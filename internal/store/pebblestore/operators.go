@@ -390,8 +390,8 @@ func (b *byBound) beyond(d inHour, span andon.Span) bool {
 	return span.To != 0 && b.at(d.Oldest) > span.To
 }
 
-// place takes the next devices, at most n, in ascending order. A device that was purged has no place
-// any more.
+// place takes the next devices, at most n, in ascending order. A device that was purged has no
+// place any more.
 func (r *eventReader) place(next nextInHour, wanted andon.Span, n int) []logged {
 	some := r.placed[:0]
 	r.store.mu.RLock()
