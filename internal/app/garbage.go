@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"sync/atomic"
 )
 
 // garbage is how much of it may come together, about. Go would let it become as much as is in use:
@@ -19,15 +20,15 @@ func collectAt(inUse int64) int {
 	return int(max(least, min(most, 100*garbage/max(inUse, 1))))
 }
 
-// tuner sets that percentage now and behind each collection, until the context ends: a fleet that
+// tuner sets that percentage now and behind each collection, until it is stopped: a fleet that
 // reports for the first time makes what is in use many times as much within seconds.
 type tuner struct {
-	ctx context.Context
-	set func(percent int)
+	set     func(percent int)
+	stopped atomic.Bool
 }
 
 func (t *tuner) tune() {
-	if t.ctx.Err() != nil {
+	if t.stopped.Load() {
 		return
 	}
 	t.set(collectAt(inUse()))
@@ -35,6 +36,8 @@ func (t *tuner) tune() {
 	// none may share its place with what lives on.
 	runtime.AddCleanup(new(*tuner), (*tuner).tune, t)
 }
+
+func (t *tuner) stop() { t.stopped.Store(true) }
 
 // heap is what the program made on its heap.
 type heap struct {

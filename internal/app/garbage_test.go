@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"runtime"
 	"runtime/debug"
 	"testing"
@@ -21,9 +20,10 @@ func TestCollectAt(t *testing.T) {
 
 // TestTuneBehindEach: the percentage follows what is in use without being asked to, until the end.
 func TestTuneBehindEach(t *testing.T) {
-	ctx, end := context.WithCancel(t.Context())
 	sets := make(chan int, 1000)
-	(&tuner{ctx, func(percent int) { sets <- percent }}).tune()
+	tuned := &tuner{set: func(percent int) { sets <- percent }}
+	defer tuned.stop()
+	tuned.tune()
 	first := <-sets
 	much := make([]byte, 256<<20) // untouched, so it takes no memory
 	for now := first; now > 50; { // garbage of 256 MiB or more
@@ -37,8 +37,9 @@ func TestTuneBehindEach(t *testing.T) {
 	if first <= 50 {
 		t.Errorf("%d %% at first", first)
 	}
-	end()
-	(&tuner{ctx, func(percent int) { t.Errorf("%d %% behind the end", percent) }}).tune()
+	ended := &tuner{set: func(percent int) { t.Errorf("%d %% behind the end", percent) }}
+	ended.stop()
+	ended.tune()
 }
 
 // TestGiveBack: memory goes back once a program that made much makes little, and once only.

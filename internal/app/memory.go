@@ -49,7 +49,9 @@ func (m *memoryBound) follow(ctx context.Context) error {
 	if m.set == 0 { // the store was just opened
 		debug.FreeOSMemory()
 		if os.Getenv("GOGC") == "" {
-			(&tuner{ctx, func(percent int) { debug.SetGCPercent(percent) }}).tune()
+			t := &tuner{set: func(percent int) { debug.SetGCPercent(percent) }}
+			context.AfterFunc(ctx, t.stop) // a cleanup is no place to ask a context
+			t.tune()
 		}
 	}
 	if bytes := m.bytes(); bytes != m.set {
