@@ -118,6 +118,7 @@ func (a *App) wire(token string, loopback bool) {
 		IdleTimeout:       t.Idle,
 		MaxHeaderBytes:    int(limits.Headers),
 		ConnState:         a.memory.connected,
+		ConnContext:       httpapi.Watched,
 		ErrorLog:          slog.NewLogLogger(a.Log.Handler(), slog.LevelWarn),
 	}
 	a.server.RegisterOnShutdown(a.api.EndLong)

@@ -30,7 +30,10 @@ type Fleet struct {
 
 // NewFleet makes an empty fleet.
 func NewFleet() *Fleet {
-	return &Fleet{names: newNames(), index: newIndex(), states: map[andon.State]*sorted{}}
+	return &Fleet{
+		names: newNames(), index: newIndex(), states: map[andon.State]*sorted{},
+		silence: silence{in: map[andon.State]int{}},
+	}
 }
 
 // NewSlot makes the place of a device that has none.
@@ -204,6 +207,7 @@ func (c *Changes) Stage() {
 func (f *Fleet) Show(c *Changes) {
 	for i, s := range c.slots {
 		d := &c.devices[i]
+		heard := f.uncounted(s)
 		if f.alive(s) && d.Alive() && f.names.name(s.state) == string(d.State) {
 			f.pack(s, d)
 		} else {
@@ -211,6 +215,7 @@ func (f *Fleet) Show(c *Changes) {
 			f.pack(s, d)
 			f.list(s)
 		}
+		f.counted(s, heard)
 		// Behind packing: Latest takes what is shown where no change is pending.
 		s.pending.CompareAndSwap(d, nil)
 	}
@@ -218,9 +223,6 @@ func (f *Fleet) Show(c *Changes) {
 
 // list enters a device in the order that it belongs to.
 func (f *Fleet) list(s *Slot) {
-	if f.alive(s) {
-		f.silence.meet(s.received)
-	}
 	if f.known(s) {
 		f.insert(f.listOf(s), s)
 	}

@@ -1,24 +1,40 @@
 package current
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/andonhq/andon"
 )
 
-// silence knows which devices may be silent, so that counting those does not look at every device
-// of a fleet. A device can only become silent by not being heard: one that was heard after a time
-// when all were looked at need not be looked at again until that time counts as silent.
+// silence knows how many devices are silent, that is, were not heard since a time that was asked
+// for. Asking for another time looks only at the devices that were heard between the two. So a
+// count costs the same when a whole fleet is silent.
 //
 // The mutex is for readers among themselves. They hold the fleet's lock for readers too, so that
-// meet, which is called while the fleet is being shown, has the fields for itself.
+// uncounted and counted, which are called while the fleet is being shown, have the fields for
+// themselves.
 type silence struct {
 	sync.Mutex
-	before  andon.Time // every device that is shown and was heard before this is in numbers
-	numbers []uint32   //
-	met     andon.Time // the earliest arrival of those that came in since a look began
+	asked andon.Time          // what in was counted for; at most before
+	in    map[andon.State]int // of the devices that are shown and were heard before asked
+
+	before andon.Time // each device that is shown and was heard before this is in list
+	list   []heard    // by time; those that were heard again count no longer
+	next   int        // the first of list that was not heard before asked
+	met    andon.Time // the earliest time at which one was heard that a look may have missed
 }
+
+// heard is when a device was heard last.
+type heard struct {
+	at     andon.Time
+	number uint32
+}
+
+// notShown is when a device was heard last that is not shown.
+const notShown andon.Time = math.MaxInt64
 
 // silenceAhead is how much later than asked for all devices are looked at, so that this need not be
 // done again soon.
@@ -27,10 +43,42 @@ const silenceAhead = andon.Duration(60 * 1_000_000)
 // silenceStep is how many devices are looked at before writers are let in.
 const silenceStep = 4096
 
-// meet takes note of a device that came into a state.
-func (s *silence) meet(received andon.Time) {
-	s.met = min(s.met, received)
-	s.before = min(s.before, received)
+func (f *Fleet) heardAt(s *Slot) andon.Time {
+	if s == nil || !f.alive(s) {
+		return notShown
+	}
+	return s.received
+}
+
+// uncounted takes a device that is about to change out of the count, and returns when it was heard.
+func (f *Fleet) uncounted(s *Slot) (at andon.Time) {
+	if at = f.heardAt(s); at < f.silence.asked {
+		f.silence.in[f.stateOf(s)]--
+	}
+	return at
+}
+
+// counted takes a device into the count that has changed, and was heard at a time before.
+func (f *Fleet) counted(s *Slot, before andon.Time) {
+	at := f.heardAt(s)
+	if at != before {
+		f.silence.meet(at)
+	}
+	if at < f.silence.asked {
+		f.silence.in[f.stateOf(s)]++
+	}
+}
+
+func (f *Fleet) stateOf(s *Slot) andon.State { return andon.State(f.names.name(s.state)) }
+
+// meet takes note of a device that is not in the list as it is now. One that came back as it was
+// long ago, as when its retirement is taken back, makes the count begin again.
+func (s *silence) meet(at andon.Time) {
+	s.met, s.before = min(s.met, at), min(s.before, at)
+	if s.before < s.asked {
+		s.asked, s.next = 0, 0
+		clear(s.in)
+	}
 }
 
 // Counts returns how many devices are in each state, and how many of those were heard before a time
@@ -38,61 +86,83 @@ func (s *silence) meet(received andon.Time) {
 func (f *Fleet) Counts(silentBefore andon.Time, lock sync.Locker) []andon.StateCount {
 	f.silence.Lock()
 	defer f.silence.Unlock()
-	f.look(silentBefore, lock)
 	lock.Lock()
 	defer lock.Unlock()
-	silent := f.silent(silentBefore)
+	if silentBefore > f.silence.before {
+		f.look(silentBefore, lock)
+	}
+	if silentBefore > f.silence.before { // something came back meanwhile
+		f.look(silentBefore, heldLock{})
+	}
+	if silentBefore > 0 {
+		f.ask(silentBefore)
+	}
 	counts := make([]andon.StateCount, 0, len(f.states))
 	for state, devices := range f.states {
-		counts = append(counts, andon.StateCount{
-			State: state, Count: devices.count, Silent: silent[state],
-		})
+		is := andon.StateCount{State: state, Count: devices.count}
+		if silentBefore > 0 {
+			is.Silent = f.silence.in[state]
+		}
+		counts = append(counts, is)
 	}
 	return counts
 }
 
-// look looks at all devices unless those are known that were heard before a time, and lets writers
-// in between.
+// heldLock is a lock that is not let go.
+type heldLock struct{}
+
+// Lock is of sync.Locker.
+func (heldLock) Lock() {}
+
+// Unlock is of sync.Locker.
+func (heldLock) Unlock() {}
+
+// look lists the devices that were heard before a time, and lets writers in between. Those that are
+// known already need no order.
 func (f *Fleet) look(silentBefore andon.Time, lock sync.Locker) {
-	lock.Lock()
-	defer lock.Unlock()
-	if silentBefore <= f.silence.before {
-		return
-	}
-	before := silentBefore.Add(silenceAhead)
-	f.silence.met, f.silence.numbers = math.MaxInt64, nil
+	s := &f.silence
+	known, before := s.before, silentBefore.Add(silenceAhead)
+	s.met = notShown
+	list := slices.DeleteFunc(s.list, func(h heard) bool {
+		return h.at >= known || f.heardAt(f.At(h.number)) != h.at
+	})
+	sorted := len(list)
 	for from := uint32(0); from < f.behind; from += silenceStep {
-		f.lookFrom(from, before)
+		for number := from; number < from+silenceStep; number++ {
+			if at := f.heardAt(f.At(number)); at >= known && at < before {
+				list = append(list, heard{at, number})
+			}
+		}
 		lock.Unlock()
 		lock.Lock()
 	}
-	f.silence.before = min(before, f.silence.met)
+	lock.Unlock()
+	slices.SortFunc(list[sorted:], func(a, b heard) int { return cmp.Compare(a.at, b.at) })
+	lock.Lock()
+	if cap(list) > 2*len(list)+silenceStep { // a fleet that was silent is heard again
+		list = slices.Clone(list)
+	}
+	s.list, s.before = list, min(before, s.met)
+	s.next, _ = slices.BinarySearchFunc(list, s.asked, func(h heard, asked andon.Time) int {
+		return cmp.Compare(h.at, asked)
+	})
 }
 
-// lookFrom looks at some devices from a number on.
-func (f *Fleet) lookFrom(from uint32, before andon.Time) {
-	for number := from; number < from+silenceStep; number++ {
-		if s := f.At(number); s != nil && f.alive(s) && s.received < before {
-			f.silence.numbers = append(f.silence.numbers, number)
-		}
+// ask counts the devices that were heard before a time, which is at most silence.before.
+func (f *Fleet) ask(silentBefore andon.Time) {
+	s := &f.silence
+	for ; s.next < len(s.list) && s.list[s.next].at < silentBefore; s.next++ {
+		f.add(s.list[s.next], 1)
 	}
+	for ; s.next > 0 && s.list[s.next-1].at >= silentBefore; s.next-- {
+		f.add(s.list[s.next-1], -1)
+	}
+	s.asked = silentBefore
 }
 
-// silent counts the devices that were heard before a time last, and drops those from what is to be
-// looked at that were heard meanwhile.
-func (f *Fleet) silent(before andon.Time) map[andon.State]int {
-	in := map[andon.State]int{}
-	kept := f.silence.numbers[:0]
-	for _, number := range f.silence.numbers {
-		s := f.At(number)
-		if s == nil || !f.alive(s) || s.received >= f.silence.before {
-			continue
-		}
-		kept = append(kept, number)
-		if s.received < before {
-			in[andon.State(f.names.name(s.state))]++
-		}
+// add adds to the count of a device's state, if it was not heard again.
+func (f *Fleet) add(h heard, n int) {
+	if s := f.At(h.number); f.heardAt(s) == h.at {
+		f.silence.in[f.stateOf(s)] += n
 	}
-	f.silence.numbers = kept
-	return in
 }

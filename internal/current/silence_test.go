@@ -22,8 +22,15 @@ func TestSilence(t *testing.T) {
 			now += 1 + andon.Time(rng.IntN(90))*minute/60
 			id := andon.DeviceID(fmt.Sprintf("d%d", rng.IntN(12)))
 			change(f, id, func(d *Device) {
-				if rng.IntN(6) == 0 && d.Alive() {
+				switch k := rng.IntN(6); {
+				case k == 0 && d.Alive():
 					d.Retire(now)
+					return
+				case k == 1 && d.Retired > 0:
+					d.Retired = 0 // it is back, and was not heard
+					return
+				case k == 2 && d.Alive():
+					d.State = "WARNING2"
 					return
 				}
 				name := []andon.State{"NORMAL", "WARNING1"}[rng.IntN(2)]
@@ -84,23 +91,52 @@ type countedLock struct {
 
 func (l *countedLock) Lock() { l.Mutex.Lock(); l.n++ }
 
-// BenchmarkCounts counts a fleet of 100,000 of which one in a hundred is silent.
+// TestSilentFleetIsCountedOnce: what is silent is not looked at again to count it.
+func TestSilentFleetIsCountedOnce(t *testing.T) {
+	f := silentFleet(t, 10_000, 1)
+	if got := f.Counts(500_000_000, &sync.Mutex{})[0].Silent; got != 10_000 {
+		t.Fatalf("%d of 10000 devices are silent", got)
+	}
+	f.silence.list = f.silence.list[:f.silence.next]
+	clear(f.silence.list) // so that a look at them would find none
+	change(f, "press-00007", func(d *Device) { d.Received = 550_000_000 })
+	change(f, "press-00008", func(d *Device) { d.State = "WARNING1" })
+	for _, c := range f.Counts(501_000_000, &sync.Mutex{}) {
+		if want := map[andon.State]int{"NORMAL": 9_998, "WARNING1": 1}[c.State]; c.Silent != want {
+			t.Errorf("%d devices in %s are silent, want %d", c.Silent, c.State, want)
+		}
+	}
+}
+
+// BenchmarkCounts counts a fleet of 100,000 of which some are silent.
 func BenchmarkCounts(b *testing.B) {
-	f := NewFleet()
-	for i := range 100_000 {
-		change(f, andon.DeviceID(fmt.Sprintf("press-%05d", i)), func(d *Device) {
-			if d.Received = 1_000_000_000; i%100 == 0 {
-				d.Received = 1
-			}
-			if err := d.Apply(entry(1, "NORMAL"), andon.DefaultStates(), nil); err != nil {
-				b.Fatal(err)
+	for _, each := range []int{100, 1} {
+		b.Run(fmt.Sprintf("silent=%d", 100_000/each), func(b *testing.B) {
+			f := silentFleet(b, 100_000, each)
+			var lock sync.RWMutex
+			before := andon.Time(500_000_000)
+			for b.Loop() {
+				before += 1000
+				f.Counts(before, lock.RLocker())
 			}
 		})
 	}
-	var lock sync.RWMutex
-	for b.Loop() {
-		f.Counts(500_000_000, lock.RLocker())
+}
+
+// silentFleet makes a fleet of which one in so many is silent.
+func silentFleet(t testing.TB, devices, each int) *Fleet {
+	f := NewFleet()
+	for i := range devices {
+		change(f, andon.DeviceID(fmt.Sprintf("press-%05d", i)), func(d *Device) {
+			if d.Received = 1_000_000_000_000; i%each == 0 {
+				d.Received = 1
+			}
+			if err := d.Apply(entry(1, "NORMAL"), andon.DefaultStates(), nil); err != nil {
+				t.Fatal(err)
+			}
+		})
 	}
+	return f
 }
 
 // change stages and shows a change of one device.

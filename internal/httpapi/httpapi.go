@@ -284,7 +284,7 @@ func (a *API) handler(to *route) http.HandlerFunc {
 
 // brokenOff ends an answer that failed when a part of it was sent: it must not look whole.
 func (a *API) brokenOff(x *exchange, r *http.Request, err error) {
-	if a.ending.Err() == nil && r.Context().Err() == nil {
+	if a.ending.Err() == nil && !clientGone(r) {
 		a.options.Log.LogAttrs(r.Context(), slog.LevelError, "answer broken off",
 			slog.String("request_id", x.id), slog.String("route", x.routeName()),
 			slog.Any("error", err))

@@ -40,6 +40,7 @@ type room struct {
 	hits    []hit
 	picked  []int // of the rows of a block
 	devices []inHour
+	placed  []logged
 	newest  []andon.Event // of devices
 	wanted  []wanted
 	text    []byte
@@ -62,7 +63,10 @@ func (r *eventReader) open() (err error) {
 	if r.blocks != nil {
 		return nil
 	}
-	if err := r.openBlocks(); err != nil {
+	if err := r.openBlocks(func() (*iterator, error) {
+		k := newKey(tableBlock, r.tenant.number)
+		return newIterator(r.ctx, r.store.db, k, k.end())
+	}); err != nil {
 		return err
 	}
 	r.directory, err = newDirectory(r.ctx, r.store.db, r.tenant, tableDay)
@@ -71,11 +75,10 @@ func (r *eventReader) open() (err error) {
 
 // openBlocks opens the iterator, and finds which runs it has: those that were there before and
 // behind it. A merge says what is right before and behind its last step.
-func (r *eventReader) openBlocks() (err error) {
-	k := newKey(tableBlock, r.tenant.number)
+func (r *eventReader) openBlocks(open func() (*iterator, error)) (err error) {
 	for {
 		r.runs = r.tenant.runs.Load()
-		if r.blocks, err = newIterator(r.ctx, r.store.db, k, k.end()); err != nil {
+		if r.blocks, err = open(); err != nil {
 			return err
 		}
 		if r.runs == r.tenant.runs.Load() {
@@ -437,180 +440,4 @@ func upTo(span andon.Span, last andon.Time, order andon.Order) andon.Span {
 		return span.Since(last)
 	}
 	return span.Until(last)
-}
-
-// entry returns one entry, withdrawn or not, without its escalations; NotFound where it is not
-// there.
-func (r *eventReader) entry(
-	device andon.DeviceID, at andon.Time, state andon.State,
-) (andon.Event, error) {
-	e := andon.Event{Device: device, Time: at, State: state}
-	d, ok := r.logged(device)
-	if !ok {
-		return e, andon.NoEntry(device, at, state)
-	}
-	if is, ok := r.heads.find(r.tenant.number, d.number, at, state); ok {
-		r.fillIn(&e, &is)
-		return e, nil
-	}
-	found, err := r.entryInBlocks(&d, &e)
-	if err == nil && !found {
-		err = andon.NoEntry(device, at, state)
-	}
-	return e, err
-}
-
-// fillIn enters what is kept of an entry beside its identity.
-func (r *eventReader) fillIn(e *andon.Event, is *eventlog.Entry) {
-	text := r.keep(is.Message, is.Attributes)
-	e.Operator, e.Message = is.Operator, text[:len(is.Message)]
-	e.Attributes = andon.JSON(text[len(is.Message):])
-}
-
-// keep returns texts as one string, which is valid for good. The texts of an answer share memory:
-// each with its own costs more than to decode it.
-func (r *eventReader) keep(texts ...[]byte) string {
-	const share = 4 << 10 // at most: what one keeps, all stay for
-	n := 0
-	for _, text := range texts {
-		n += len(text)
-	}
-	if free := r.kept.Cap() - r.kept.Len(); n > free {
-		grown := max(n, min(2*r.kept.Cap(), share))
-		r.kept = strings.Builder{}
-		r.kept.Grow(grown)
-	}
-	from := r.kept.Len()
-	for _, text := range texts {
-		r.kept.Write(text)
-	}
-	return r.kept.String()[from:]
-}
-
-// entryInBlocks fills in the delivery of an entry that counts: that of the highest run.
-func (r *eventReader) entryInBlocks(d *logged, e *andon.Event) (found bool, err error) {
-	if err := r.open(); err != nil {
-		return false, err
-	}
-	for run := range r.runsOf(e.Time.Day(), andon.Desc) {
-		if !run.holds(e.Time) {
-			continue
-		}
-		if found, err = r.entryInRun(d, run.sequence, e); found || err != nil {
-			return found, err
-		}
-	}
-	return false, r.blocks.Error()
-}
-
-func (r *eventReader) entryInRun(
-	d *logged, sequence uint64, e *andon.Event,
-) (found bool, err error) {
-	is := func(state andon.State) bool { return state == e.State }
-	day := e.Time.Day()
-	r.key = r.key.begin(tableBlock, r.tenant.number).run(day, sequence).number(d.number)
-	prefix := r.key
-	ok := r.blocks.Forward(prefix)
-	for ; ok && bytes.HasPrefix(r.blocks.Key(), prefix); ok = r.blocks.Next() {
-		at, whole := splitTimes(r.blocks.Key()[len(prefix):], day)
-		if !whole {
-			return false, errDamaged
-		}
-		if at.newest < e.Time {
-			break
-		}
-		if at.oldest > e.Time {
-			continue
-		}
-		rows, err := r.rows(at, is)
-		if err != nil {
-			return false, err
-		}
-		for i := range rows {
-			if rows[i].Time != e.Time || rows[i].State != e.State {
-				continue
-			}
-			if r.decoder.Texts(i+1) != nil {
-				return false, errDamaged
-			}
-			r.inBlocks.scanned += i + 1
-			r.inBlocks.rows++
-			r.fillIn(e, &rows[i])
-			return true, nil
-		}
-	}
-	return false, nil
-}
-
-func (r *eventReader) openEscalations() (err error) {
-	if r.escalations == nil {
-		k := newKey(tableEscalation, r.tenant.number)
-		r.escalations, err = newIterator(r.ctx, r.store.db, k, k.end())
-	}
-	return err
-}
-
-// escalate enters the newest escalation into each of the hits of a device, which are in the order
-// of a list.
-func (r *eventReader) escalate(device andon.DeviceID, hits []hit) error {
-	if len(hits) == 0 {
-		return nil
-	}
-	newest, oldest := hits[0].key.Time, hits[len(hits)-1].key.Time
-	within := andon.Span{From: min(newest, oldest), To: max(newest, oldest)}
-	for e, err := range r.escalatedIn(device, within) {
-		if err != nil {
-			return err
-		}
-		for i := range hits {
-			if h := &hits[i]; h.key.Time == e.Time && h.key.State == e.State {
-				h.event.EscalatedTo, h.escalated = e.To, e.At
-			}
-		}
-	}
-	return nil
-}
-
-// escalatedIn returns the newest escalation of each entry of a device in a span, newest first. It
-// passes over the others, and remembers where there are none, so that devices without any cost one
-// seek together.
-func (r *eventReader) escalatedIn(
-	device andon.DeviceID, within andon.Span,
-) iter.Seq2[andon.Escalation, error] {
-	return func(yield func(andon.Escalation, error) bool) {
-		if err := r.openEscalations(); err != nil {
-			yield(andon.Escalation{}, err)
-			return
-		}
-		r.of = r.of.begin(tableEscalation, r.tenant.number).text(string(device))
-		r.behind = append(r.behind[:0], r.of...).invertedTime(max(within.From, 1) - 1)
-		r.at = append(r.at[:0], r.of...).invertedTime(andon.Earlier(within.To, andon.MaxTime))
-		for at := r.at; !r.none.holds(span{at, r.behind}); {
-			found := r.escalations.Forward(at)
-			r.none.from = append(r.none.from[:0], at...)
-			if !found {
-				r.none.to = newKey(tableEscalation, r.tenant.number).end()
-				break
-			}
-			r.none.to = append(r.none.to[:0], r.escalations.Key()...)
-			if !bytes.HasPrefix(r.none.to, r.of) {
-				return
-			}
-			e, ok := splitEscalation(r.none.to[len(r.of):])
-			if !ok {
-				yield(e, errDamaged)
-				return
-			}
-			if e.Time < within.From {
-				return
-			}
-			if e.Device = device; !yield(e, nil) {
-				return
-			}
-			at = newKey(tableEscalation, r.tenant.number).escalated(device, e.Time, e.State).end()
-		}
-		if err := r.escalations.Error(); err != nil {
-			yield(andon.Escalation{}, err)
-		}
-	}
 }

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/eventlog"
 )
 
 // entriesStep is how many entries are looked for at once, so that writers are not held up.
@@ -150,4 +152,107 @@ func (r *eventReader) standsWith(supervisor andon.PersonID, k *andon.EventKey) (
 		return false, errDamaged
 	}
 	return string(to) == string(supervisor), nil
+}
+
+// entry returns one entry, withdrawn or not, without its escalations; NotFound where it is not
+// there.
+func (r *eventReader) entry(
+	device andon.DeviceID, at andon.Time, state andon.State,
+) (andon.Event, error) {
+	e := andon.Event{Device: device, Time: at, State: state}
+	d, ok := r.logged(device)
+	if !ok {
+		return e, andon.NoEntry(device, at, state)
+	}
+	if is, ok := r.heads.find(r.tenant.number, d.number, at, state); ok {
+		r.fillIn(&e, &is)
+		return e, nil
+	}
+	found, err := r.entryInBlocks(&d, &e)
+	if err == nil && !found {
+		err = andon.NoEntry(device, at, state)
+	}
+	return e, err
+}
+
+// fillIn enters what is kept of an entry beside its identity.
+func (r *eventReader) fillIn(e *andon.Event, is *eventlog.Entry) {
+	text := r.keep(is.Message, is.Attributes)
+	e.Operator, e.Message = is.Operator, text[:len(is.Message)]
+	e.Attributes = andon.JSON(text[len(is.Message):])
+}
+
+// keep returns texts as one string, which is valid for good. The texts of an answer share memory:
+// each with its own costs more than to decode it.
+func (r *eventReader) keep(texts ...[]byte) string {
+	const share = 4 << 10 // at most: what one keeps, all stay for
+	n := 0
+	for _, text := range texts {
+		n += len(text)
+	}
+	if free := r.kept.Cap() - r.kept.Len(); n > free {
+		grown := max(n, min(2*r.kept.Cap(), share))
+		r.kept = strings.Builder{}
+		r.kept.Grow(grown)
+	}
+	from := r.kept.Len()
+	for _, text := range texts {
+		r.kept.Write(text)
+	}
+	return r.kept.String()[from:]
+}
+
+// entryInBlocks fills in the delivery of an entry that counts: that of the highest run.
+func (r *eventReader) entryInBlocks(d *logged, e *andon.Event) (found bool, err error) {
+	if err := r.open(); err != nil {
+		return false, err
+	}
+	for run := range r.runsOf(e.Time.Day(), andon.Desc) {
+		if !run.holds(e.Time) {
+			continue
+		}
+		if found, err = r.entryInRun(d, run.sequence, e); found || err != nil {
+			return found, err
+		}
+	}
+	return false, r.blocks.Error()
+}
+
+func (r *eventReader) entryInRun(
+	d *logged, sequence uint64, e *andon.Event,
+) (found bool, err error) {
+	is := func(state andon.State) bool { return state == e.State }
+	day := e.Time.Day()
+	r.key = r.key.begin(tableBlock, r.tenant.number).run(day, sequence).number(d.number)
+	prefix := r.key
+	ok := r.blocks.Forward(prefix)
+	for ; ok && bytes.HasPrefix(r.blocks.Key(), prefix); ok = r.blocks.Next() {
+		at, whole := splitTimes(r.blocks.Key()[len(prefix):], day)
+		if !whole {
+			return false, errDamaged
+		}
+		if at.newest < e.Time {
+			break
+		}
+		if at.oldest > e.Time {
+			continue
+		}
+		rows, err := r.rows(at, is)
+		if err != nil {
+			return false, err
+		}
+		for i := range rows {
+			if rows[i].Time != e.Time || rows[i].State != e.State {
+				continue
+			}
+			if r.decoder.Texts(i+1) != nil {
+				return false, errDamaged
+			}
+			r.inBlocks.scanned += i + 1
+			r.inBlocks.rows++
+			r.fillIn(e, &rows[i])
+			return true, nil
+		}
+	}
+	return false, nil
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/andonhq/andon/internal/eventlog"
 )
 
-// TestASupervisorsEntriesInSteps: a supervisor has more entries than are looked for at once, some in
-// blocks and some in memory, and every third was handed on to someone else. A list has the others,
-// in both orders and in pages of any size.
+// TestASupervisorsEntriesInSteps: a supervisor has more entries than are looked for at once, some
+// in blocks and some in memory, and every third was handed on to someone else. A list has the
+// others, in both orders and in pages of any size.
 func TestASupervisorsEntriesInSteps(t *testing.T) {
 	const id, rounds, devices = andon.DefaultTenant, 3, 400
 	s := openMem(t, vfs.NewMem())
@@ -62,7 +62,8 @@ func TestASupervisorsEntriesInSteps(t *testing.T) {
 				slices.Reverse(got)
 			}
 			if !slices.Equal(got, want) {
-				t.Errorf("order %v, pages of %d: %d entries, want %d", order, limit, len(got), len(want))
+				t.Errorf("order %v, pages of %d: %d entries, want %d",
+					order, limit, len(got), len(want))
 			}
 		}
 	}
@@ -116,7 +117,8 @@ func TestAPostingOfAPartOfItsHour(t *testing.T) {
 			must(t, err)
 			var want []inHour
 			for _, d := range devices {
-				oldest, behind := start+andon.Time(d.Oldest)*milli, start+andon.Time(d.Newest+1)*milli
+				oldest := start + andon.Time(d.Oldest)*milli
+				behind := start + andon.Time(d.Newest+1)*milli
 				if behind > from && (to == 0 || oldest <= to) {
 					want = append(want, d)
 				}

@@ -263,16 +263,25 @@ func inTurn(devices []inHour) nextInHour {
 	}
 }
 
-// ofDevices returns the first entries of an operator in the devices that come next. What is wanted
-// becomes less when there are enough.
+// ofDevices returns the first entries of an operator in the devices that come next. All of their
+// entries are read: whose they are is known only then. What is wanted becomes less when there are
+// enough.
 func (r *eventReader) ofDevices(
 	next nextInHour, operator andon.PersonID, day uint32, q andon.EventQuery, most int,
 ) (all []hit, err error) {
+	const few = 16 // devices that are looked for at once for a shorter list
+	step := min(max(most, few), entriesStep)
+	all = make([]hit, 0, step)
 	enough := most // hits with which it is worth looking which are the first
-	all = make([]hit, 0, min(most, entriesStep)+1)
-	for d, ok := next(q.Rest()); ok; d, ok = next(q.Rest()) {
-		if all, err = r.ofOperator(all, d.Device, operator, day, &q); err != nil {
+	for some := r.place(next, q.Rest(), step); len(some) > 0; some = r.place(next, q.Rest(), step) {
+		hits, err := r.ofSome(some, day, &q)
+		if err != nil {
 			return nil, err
+		}
+		for i := range hits {
+			if hits[i].event.Operator == operator {
+				all = append(all, hits[i])
+			}
 		}
 		if len(all) >= enough {
 			all = firstHits(all, q.Order, most)
@@ -381,31 +390,52 @@ func (b *byBound) beyond(d inHour, span andon.Span) bool {
 	return span.To != 0 && b.at(d.Oldest) > span.To
 }
 
-// ofOperator appends the entries of a device that are of an operator. All of its entries are read:
-// whose they are is known only then. A device that was purged has no place any more.
-func (r *eventReader) ofOperator(
-	all []hit, number uint32, operator andon.PersonID, day uint32, q *andon.EventQuery,
-) ([]hit, error) {
+// place takes the next devices, at most n, in ascending order. A device that was purged has no
+// place any more.
+func (r *eventReader) place(next nextInHour, wanted andon.Span, n int) []logged {
+	some := r.placed[:0]
 	r.store.mu.RLock()
-	slot := r.tenant.fleet.At(number)
-	var id andon.DeviceID
-	if slot != nil {
-		id = r.tenant.fleet.ID(number)
-	}
-	r.store.mu.RUnlock()
-	if slot == nil {
-		return all, nil
-	}
-	r.asked++
-	d := r.numbered(id, number)
-	hits := r.fromHeads(r.room.hits[:0], &d, q, math.MaxInt)
-	hits, err := r.fromBlocks(hits, &d, day, q, math.MaxInt)
-	r.room.hits = hits
-	hits = firstHits(hits, q.Order, math.MaxInt)
-	for i := range hits {
-		if hits[i].event.Operator == operator {
-			all = append(all, hits[i])
+	for len(some) < n {
+		d, ok := next(wanted)
+		if !ok {
+			break
+		}
+		if r.tenant.fleet.At(d.Device) != nil {
+			some = append(some, logged{id: r.tenant.fleet.ID(d.Device), number: d.Device})
 		}
 	}
-	return all, err
+	r.store.mu.RUnlock()
+	slices.SortFunc(some, func(a, b logged) int { return cmp.Compare(a.number, b.number) })
+	for i := range some {
+		some[i] = r.numbered(some[i].id, some[i].number)
+	}
+	r.asked, r.placed = r.asked+len(some), some
+	return some
+}
+
+// ofSome returns the entries of devices in a query's order. It looks into one run behind the other,
+// in each for the devices as they stand beside each other there.
+func (r *eventReader) ofSome(devices []logged, day uint32, q *andon.EventQuery) ([]hit, error) {
+	hits := r.room.hits[:0]
+	for i := range devices {
+		hits = r.fromHeads(hits, &devices[i], q, math.MaxInt)
+	}
+	if err := r.open(); err != nil {
+		return nil, err
+	}
+	span := q.Rest()
+	for run := range r.runsOf(day, q.Order) {
+		if !run.meets(span) {
+			continue
+		}
+		for i := range devices {
+			var err error
+			hits, _, err = r.fromRun(hits, &devices[i], day, run.sequence, span, q, math.MaxInt)
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	r.room.hits = hits
+	return firstHits(hits, q.Order, math.MaxInt), r.blocks.Error()
 }

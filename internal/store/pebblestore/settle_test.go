@@ -1,15 +1,18 @@
 package pebblestore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/andonhq/andon"
 )
@@ -250,6 +253,77 @@ func TestManyStatesAtOneInstant(t *testing.T) {
 		if err := s.checkpoint(); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestRoundIsDoneAgainBehindAMerge: a merge leaves the blocks of a round that was broken off, which
+// writes under the same keys when it is done again.
+func TestRoundIsDoneAgainBehindAMerge(t *testing.T) {
+	s := openMem(t, vfs.NewMem())
+	defer s.Close()
+	send := func(times ...andon.Time) {
+		t.Helper()
+		var events []andon.Event
+		for _, at := range times {
+			events = append(events,
+				andon.Event{Device: "d", Time: andon.MinTime + at, State: "NORMAL"})
+		}
+		if err := s.Append(t.Context(), andon.DefaultTenant, 1, events); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for at := range andon.Time(3) {
+		send(50 + at)
+		if err := s.checkpoint(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send(1, 99) // before and behind the others, so that their block has the key of the merged one
+	s.checkpoints.running.Lock()
+	s.heads.freeze(s.order.next)
+	err := s.settle(s.everyTenant()) // and no further
+	s.checkpoints.running.Unlock()
+	if err := cmp.Or(err, s.mergeAll(), s.checkpoint()); err != nil {
+		t.Fatal(err)
+	}
+	n, err := howMany(s.DeviceEvents(t.Context(), andon.DefaultTenant, "d",
+		andon.EventQuery{Limit: 10}))
+	if n != 5 || err != nil {
+		t.Errorf("%d entries are left of 5, %v", n, err)
+	}
+}
+
+// TestDevicesAreWrittenAgain: where the engine does not take in the tables of a round, the next one
+// writes the devices that were in them.
+func TestDevicesAreWrittenAgain(t *testing.T) {
+	mem := vfs.NewCrashableMem()
+	failing := errorfs.Toggle{Injector: errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind == errorfs.OpLink {
+			return os.ErrPermission // of others the engine makes a copy
+		}
+		return nil
+	})}
+	s, err := Open("store", Options{FS: errorfs.Wrap(mem, &failing), table: 16 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Append(t.Context(), andon.DefaultTenant, 1, warnings(50)); err != nil {
+		t.Fatal(err)
+	}
+	failing.On()
+	err = s.checkpoint()
+	failing.Off()
+	if err == nil {
+		t.Error("the tables were taken in nevertheless")
+	}
+	if err := s.checkpoint(); err != nil {
+		t.Fatal(err)
+	}
+	s, _ = crashed(t, s, mem)
+	defer s.Close()
+	n, err := howMany(s.Devices(t.Context(), andon.DefaultTenant, andon.DeviceQuery{Limit: 100}))
+	if n != 50 || err != nil {
+		t.Errorf("%d devices, %v, want 50", n, err)
 	}
 }
 
