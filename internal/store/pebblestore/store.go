@@ -36,8 +36,8 @@ import (
 // aside (keys.go), which a program of version 1 would not find, and has withdrawals, which it would
 // not heed; nothing of version 1 changes. Version 3 keeps tenants as documents. Version 4 has the
 // feed of changes, in which a program of version 3 would leave gaps. Version 5 keeps the log in
-// rows and blocks. Version 6 packs rows. Version 7 keeps readings in blocks. Version 8 has blocks in
-// runs.
+// rows and blocks. Version 6 packs rows. Version 7 keeps readings in blocks. Version 8 keeps blocks
+// in runs.
 const formatVersion = 8
 
 // formerLog is the last version whose log is converted.
