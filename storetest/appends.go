@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest"
@@ -50,10 +51,39 @@ func (g *generator) appendOf(tenant andon.TenantID, events []andon.Event) step {
 	return step{
 		text: fmt.Sprintf("append %s: %s", short(tenant), strings.Join(text, "; ")),
 		do: func(ctx context.Context, s *subject) (any, error) {
-			items := slices.Clone(batch.Items) // admission fills in what is missing
-			return s.intake.Events(ctx, tenant, ingest.Batch[andon.Event]{Items: items})
+			items, reuse := asSent(batch.Items)
+			answer, err := s.intake.Events(ctx, tenant, ingest.Batch[andon.Event]{Items: items})
+			if err == nil {
+				reuse()
+			}
+			return answer, err
 		},
 		say: func(s *speech, answer any, err error) { s.events(tenant, events, answer, err) },
+	}
+}
+
+// asSent returns the items as a request brings them, whose texts are parts of its body. reuse does
+// to them what becomes of a body whose request succeeded: other bytes stand there.
+func asSent(items []ingest.Item[andon.Event]) (sent []ingest.Item[andon.Event], reuse func()) {
+	sent = slices.Clone(items) // admission fills in what is missing
+	var body [][]byte
+	part := func(text string) string {
+		p := []byte(text)
+		body = append(body, p)
+		return unsafe.String(unsafe.SliceData(p), len(p))
+	}
+	for i := range sent {
+		e := &sent[i].Value
+		e.Device = andon.DeviceID(part(string(e.Device)))
+		e.State = andon.State(part(string(e.State)))
+		e.Operator = andon.PersonID(part(string(e.Operator)))
+		e.EscalatedTo = andon.PersonID(part(string(e.EscalatedTo)))
+		e.Message, e.Attributes = part(e.Message), andon.JSON(part(string(e.Attributes)))
+	}
+	return sent, func() {
+		for _, p := range body {
+			clear(p)
+		}
 	}
 }
 

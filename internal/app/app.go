@@ -118,6 +118,7 @@ func (a *App) wire(token string, loopback bool) {
 		IdleTimeout:       t.Idle,
 		MaxHeaderBytes:    int(limits.Headers),
 		ConnState:         a.memory.connected,
+		ConnContext:       httpapi.Watched,
 		ErrorLog:          slog.NewLogLogger(a.Log.Handler(), slog.LevelWarn),
 	}
 	a.server.RegisterOnShutdown(a.api.EndLong)
@@ -143,7 +144,8 @@ func (a *App) background() []task {
 		{name: "clock", every: every, do: a.intake.KeepClock},
 	}
 	if a.memory.isOurs() {
-		all = append(all, task{name: "memory", every: 10 * time.Second, do: a.memory.follow})
+		all = append(all, task{name: "memory", every: 10 * time.Second, do: a.memory.follow},
+			task{name: "garbage", every: time.Second, do: a.memory.giveBack})
 	}
 	return all
 }

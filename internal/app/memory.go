@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"os"
 	"runtime/debug"
-	"runtime/metrics"
 	"sync/atomic"
 
 	"github.com/andonhq/andon"
@@ -16,7 +15,7 @@ import (
 // What the program takes of memory beside what its settings name.
 const (
 	// programMemory is the program itself, what the embedded store writes before it is on the disk
-	// (two tables of 64 MiB and what compactions hold), and what pages hold while they are read.
+	// (two tables of 32 MiB and what compactions hold), and what pages hold while they are read.
 	programMemory = 384 << 20
 	// deviceMemory is what a device with a long name takes, while the table of them grows too.
 	deviceMemory = 1 << 10
@@ -31,18 +30,7 @@ type memoryBound struct {
 	connections atomic.Int64
 	devices     int64 // when they were last counted
 	set         int64 // what Go was told last
-}
-
-// garbage is how much of it may come together, about. Go would let it become as much as is in use:
-// much in a large fleet, though most of that is slabs without pointers, which are cheap to collect
-// beside; and little in a small one, which would be collected again and again.
-const garbage = 128 << 20
-
-// collectAt returns at how many percent of what is in use garbage is collected. What is in use may
-// grow until that is set again, so more than most would become too much.
-func collectAt(inUse int64) int {
-	const least, most = 25, 200
-	return int(max(least, min(most, 100*garbage/max(inUse, 1))))
+	heap        heap
 }
 
 // isOurs reports whether there is a bound to keep: GOMEMLIMIT names one that counts more, and the
@@ -58,11 +46,13 @@ func (m *memoryBound) follow(ctx context.Context) error {
 	if err == nil {
 		m.devices = n
 	}
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(collectAt(inUse()))
-	}
 	if m.set == 0 { // the store was just opened
 		debug.FreeOSMemory()
+		if os.Getenv("GOGC") == "" {
+			t := &tuner{set: func(percent int) { debug.SetGCPercent(percent) }}
+			context.AfterFunc(ctx, t.stop) // a cleanup is no place to ask a context
+			t.tune()
+		}
 	}
 	if bytes := m.bytes(); bytes != m.set {
 		m.set = bytes
@@ -79,13 +69,6 @@ func (m *memoryBound) bytes() int64 {
 	stated := programMemory + c.Limits.Memory + takes.Cache.Bytes + takes.Newest.Bytes +
 		m.devices*deviceMemory + m.connections.Load()*connectionMemory
 	return max(stated, inUse()+inUse()/4)
-}
-
-// inUse is what the last garbage collection left.
-func inUse() int64 {
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(live)
-	return int64(live[0].Value.Uint64())
 }
 
 func countDevices(ctx context.Context, store andon.Store) (n int64, err error) {

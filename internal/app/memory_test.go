@@ -46,17 +46,6 @@ func TestMemoryLimitFollows(t *testing.T) {
 	}
 }
 
-// TestCollectAt: so much garbage may come together, whatever is in use, within reason.
-func TestCollectAt(t *testing.T) {
-	for inUse, want := range map[int64]int{
-		0: 200, 1 << 20: 200, 64 << 20: 200, 100 << 20: 128, 256 << 20: 50, 2 << 30: 25,
-	} {
-		if got := collectAt(inUse); got != want {
-			t.Errorf("with %d MB in use it is %d %%, want %d", inUse>>20, got, want)
-		}
-	}
-}
-
 func TestWhoseMemoryLimitItIs(t *testing.T) {
 	a := New(Options{Config: DefaultConfig()})
 	if !a.memory.isOurs() {

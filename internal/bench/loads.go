@@ -16,6 +16,7 @@ const (
 	kindBatch     = "batch"
 	kindStates    = "states"
 	kindImport    = "import"
+	kindList      = "list"
 	kindSoak      = "soak"
 	kindReadings  = "readings"
 )
@@ -28,7 +29,8 @@ func StoreLoads() []string {
 // ServerLoads are the kinds of loads that a server is measured with.
 func ServerLoads() []string {
 	return []string{
-		kindFill, kindQuestions, kindSingle, kindBatch, kindStates, kindSoak, kindReadings,
+		kindFill, kindQuestions, kindSingle, kindBatch, kindStates, kindList, kindSoak,
+		kindReadings,
 	}
 }
 

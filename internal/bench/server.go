@@ -139,6 +139,7 @@ func (r *serverRun) serverLoads() (loads []serverMeasure) {
 			return r.closedAndOpen(ctx, s, w.request)
 		})
 	}
+	add(kindList, "list", Answers, r.listBeside)
 	add(kindSoak, "soak", 0, r.soak)
 	add(kindReadings, "readings", TakesReadings, r.readings)
 	for _, q := range r.readingQuestions() {

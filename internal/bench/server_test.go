@@ -92,7 +92,7 @@ func TestMeasureServers(t *testing.T) {
 	callers := map[string][]int{}
 	for _, r := range rows {
 		checkServerRow(t, r)
-		if r.EventsRate == nil {
+		if r.EventsRate == nil && !r.Open {
 			callers[r.Load] = append(callers[r.Load], r.InFlight)
 		}
 	}
@@ -118,7 +118,8 @@ func TestMeasureServers(t *testing.T) {
 // checkServerRow checks a row of TestMeasureServers.
 func checkServerRow(t *testing.T, r bench.Row) {
 	t.Helper()
-	writes, beside := r.EventsRate != nil, strings.Contains(r.Load, "event beside")
+	writes, beside := r.EventsRate != nil, strings.Contains(r.Load, "beside that")
+	list := strings.HasPrefix(r.Load, "list") // is of servers that answer
 	if r.Ops == 0 || r.P50 > r.P99 || r.P99 > r.P999 {
 		t.Errorf("%+v", r)
 	}
@@ -126,7 +127,8 @@ func checkServerRow(t *testing.T, r bench.Row) {
 	if strings.HasPrefix(r.Load, "storm") && (!r.Open || r.P99 == 0) {
 		t.Errorf("%+v", r)
 	}
-	if compared := r.OfCeiling != nil; compared != (writes && r.Subject == "whole" && !r.Open) {
+	compared := writes && r.Subject == "whole" && !r.Open && !list
+	if compared != (r.OfCeiling != nil) {
 		t.Errorf("%s: of the ceiling: %v", r.Load, r.OfCeiling)
 	}
 	if used := r.Memory != nil; used == beside || used && *r.Memory != 7 {
@@ -151,7 +153,8 @@ func checkServerRow(t *testing.T, r bench.Row) {
 func TestMeasureChosenLoads(t *testing.T) {
 	for kind, want := range map[string]string{
 		"single": "write: 1 event", "batch": "write: 50 events", "states": "states: ",
-		"soak": "soak: 50 events", "readings": "readings: ", "questions": "last 100 of a device",
+		"list": "list: 50 events", "soak": "soak: 50 events", "readings": "readings: ",
+		"questions": "last 100 of a device",
 	} {
 		o := options()
 		o.Loads = []string{kind}
@@ -173,7 +176,7 @@ func TestMeasureChosenLoads(t *testing.T) {
 	o := options()
 	o.Loads = []string{"import"}
 	_, err := bench.MeasureServers(t.Context(), nil, o)
-	if andon.KindOf(err) != andon.Invalid || !strings.Contains(err.Error(), "states, soak") {
+	if andon.KindOf(err) != andon.Invalid || !strings.Contains(err.Error(), "states, list, soak") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -266,5 +269,35 @@ func TestMeasureServersThatIsWrong(t *testing.T) {
 	}
 	if short.open != 0 {
 		t.Errorf("%d connections are open", short.open)
+	}
+}
+
+// TestListsBesideIngest: batches come as fast as they are taken and then at half of that, and both
+// questions beside the latter, open loop. No event comes twice.
+func TestListsBesideIngest(t *testing.T) {
+	s, o := newNoted(100), options()
+	o.Loads = []string{"list"}
+	rows, err := bench.MeasureServers(t.Context(), []bench.Server{s.server("server", all)}, o)
+	if err != nil || len(rows) != 5 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	for i, want := range []string{
+		"list: 50 events", "list: 50 events, at half of that",
+		"list: 100 devices in a state beside that", "list: counts beside that",
+	} {
+		r := rows[1+i]
+		writes := i < 2
+		if r.Load != want || r.Open != (i > 0) || writes != (r.EventsRate != nil) ||
+			writes != (r.CPU != nil) || r.Ops == 0 {
+			t.Errorf("row %d: %+v", i, r)
+		}
+	}
+	if s.asked["/api/v1/devices"] == 0 || s.asked["/api/v1/states"] == 0 {
+		t.Errorf("asked %v", s.asked)
+	}
+	for line, times := range s.lines {
+		if times > 1 {
+			t.Fatalf("%d times: %s", times, line)
+		}
 	}
 }

@@ -245,7 +245,7 @@ func TestHeadKnowsWhenAPersonHasEntries(t *testing.T) {
 	}
 	got := map[of]InHour{}
 	for n := range uint32(10) {
-		for _, d := range h.HourDevices(1, "Liz", n) {
+		for _, d := range h.AppendHour(nil, 1, "Liz", n) {
 			k := of{n, d.Device}
 			if g, seen := got[k]; seen {
 				d.Oldest, d.Newest = min(d.Oldest, g.Oldest), max(d.Newest, g.Newest)
@@ -256,7 +256,7 @@ func TestHeadKnowsWhenAPersonHasEntries(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if got := h.HourDevices(2, "Liz", 0); got != nil {
+	if got := h.AppendHour(nil, 2, "Liz", 0); got != nil {
 		t.Errorf("another tenant has %v", got)
 	}
 }

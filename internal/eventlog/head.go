@@ -189,13 +189,19 @@ func (h *Head) entry(t *tenantHead, c *cell) Entry {
 // Walk visits the entries of a device from the one that was added last, until visit returns false.
 // Of several with one identity the first that it visits counts.
 func (h *Head) Walk(tenant, device uint32, visit func(Entry) bool) {
+	h.WalkIn(tenant, device, andon.Span{}, visit)
+}
+
+// WalkIn is Walk for the entries within a span. It reads the text of no other.
+func (h *Head) WalkIn(tenant, device uint32, span andon.Span, visit func(Entry) bool) {
 	t := h.tenants[tenant]
 	if t == nil || int(device) >= len(t.chains) {
 		return
 	}
+	sorted := !t.unsorted[device]
 	for n := t.chains[device]; n != 0; {
 		c := h.cell(n)
-		if !visit(h.entry(t, c)) {
+		if sorted && c.time < span.From || span.Holds(c.time) && !visit(h.entry(t, c)) {
 			return
 		}
 		n = c.before
@@ -279,15 +285,18 @@ func (h *Head) Hours(tenant uint32, operator andon.PersonID) []uint32 {
 	return nil
 }
 
-// HourDevices returns which devices have entries of a person in an hour, some more than once. Of a
+// AppendHour appends which devices have entries of a person in an hour, some more than once. Of a
 // device whose entries are not sorted, and of one that was forgotten, it does not know when.
-func (h *Head) HourDevices(tenant uint32, operator andon.PersonID, hour uint32) []InHour {
+func (h *Head) AppendHour(
+	devices []InHour, tenant uint32, operator andon.PersonID, hour uint32,
+) []InHour {
 	t := h.tenants[tenant]
 	if t == nil {
-		return nil
+		return devices
 	}
-	devices := slices.Clone(t.hours[t.number[string(operator)]][hour])
-	for i := range devices {
+	begin := len(devices)
+	devices = append(devices, t.hours[t.number[string(operator)]][hour]...)
+	for i := begin; i < len(devices); i++ {
 		d := &devices[i]
 		if t.unsorted[d.Device] {
 			d.Oldest, d.Newest = 0, lastMilli

@@ -32,9 +32,13 @@ type call struct {
 	status  int // of the answer, if it succeeds
 	wrong   []andon.FieldError
 	undo    []func() // at the end of the call
+	sent    []byte   // the body, decompressed
 	turn
 	life *lifetime // context, unless the call may take long
 }
+
+// longCall is how long a call takes until it asks whether its client is still there.
+const longCall = 50 * time.Millisecond
 
 // newCall begins a call of a client that was let in as who; stop ends it.
 func (a *API) newCall(x *exchange, r *http.Request, who string) *call {
@@ -43,9 +47,10 @@ func (a *API) newCall(x *exchange, r *http.Request, who string) *call {
 		call
 		life lifetime
 	}{}
-	made.life = lifetime{request: r.Context(), end: x.begun.Add(a.options.Timeout), caller: caller{
-		who: who, x: x, r: r,
-	}}
+	made.life = lifetime{
+		request: r.Context(), end: x.begun.Add(a.options.Timeout), long: x.begun.Add(longCall),
+		caller: caller{who: who, x: x, r: r},
+	}
 	c := &made.call
 	*c = call{
 		API: a, x: x, r: r, context: &made.life, life: &made.life, route: x.route,

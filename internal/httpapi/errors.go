@@ -94,7 +94,7 @@ func (a *API) refuse(x *exchange, r *http.Request, err error) {
 		maps.Copy(x.Header(), e.header)
 	}
 	x.writeProblem(p)
-	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
+	if errors.Is(err, context.Canceled) && clientGone(r) {
 		x.status = statusClientGone
 		return
 	}

@@ -28,6 +28,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/ingest/jsonfeed"
 	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/live"
 	"github.com/andonhq/andon/internal/ui"
@@ -97,20 +98,22 @@ func (o Options) withDefaults() Options {
 // API serves the contract. It is an http.Handler whose methods may be called concurrently. It
 // starts goroutines only for streams, and none outlives them.
 type API struct {
-	options  Options
-	store    andon.Store
-	intake   *intake.Intake
-	guard    guard
-	mux      *http.ServeMux
-	routes   map[string]*route // by pattern
-	metrics  *metrics
-	unpack   unpackers
-	shapes   sync.Map // of answers, by type
-	scratch  scratch
-	live     *live.Hub
-	silences *live.Silences
-	board    *ui.Board
-	draining atomic.Bool
+	options    Options
+	store      andon.Store
+	intake     *intake.Intake
+	guard      guard
+	mux        *http.ServeMux
+	routes     map[string]*route // by pattern
+	metrics    *metrics
+	unpack     unpackers
+	shapes     sync.Map // of answers, by type
+	scratch    scratch
+	bodies     bodies
+	eventRooms jsonfeed.EventRooms
+	live       *live.Hub
+	silences   *live.Silences
+	board      *ui.Board
+	draining   atomic.Bool
 
 	ending  context.Context // of answers that may take long
 	endLong context.CancelFunc
@@ -281,7 +284,7 @@ func (a *API) handler(to *route) http.HandlerFunc {
 
 // brokenOff ends an answer that failed when a part of it was sent: it must not look whole.
 func (a *API) brokenOff(x *exchange, r *http.Request, err error) {
-	if a.ending.Err() == nil && r.Context().Err() == nil {
+	if a.ending.Err() == nil && !clientGone(r) {
 		a.options.Log.LogAttrs(r.Context(), slog.LevelError, "answer broken off",
 			slog.String("request_id", x.id), slog.String("route", x.routeName()),
 			slog.Any("error", err))

@@ -10,10 +10,12 @@ import (
 )
 
 // lifetime is the context of a call: that of its request, with the time that a call has, and who
-// asks. It sets no timer until someone waits for its end, which most calls are answered without.
+// asks. It sets no timer until someone waits for its end, which most calls are answered without. It
+// does not see that the client is gone until then, or until the call takes long.
 type lifetime struct {
 	request context.Context
 	end     time.Time // zero: the end of the request
+	long    time.Time // from when on it is worth knowing whether the client is gone; zero: never
 	caller  caller
 
 	mu     sync.Mutex
@@ -54,15 +56,19 @@ func (l *lifetime) begun() context.Context {
 	}
 	if l.ended {
 		l.cancel()
+	} else {
+		watchClient(l.request, l.cancel)
 	}
 	return l.timed
 }
 
 func (l *lifetime) Err() error {
 	l.mu.Lock()
-	timed, late := l.timed, l.ended || !l.end.IsZero() && !time.Now().Before(l.end)
+	timed, now := l.timed, time.Now()
+	late := l.ended || !l.end.IsZero() && !now.Before(l.end)
+	long := !l.long.IsZero() && now.After(l.long)
 	l.mu.Unlock()
-	if timed == nil && late {
+	if timed == nil && (late || long) {
 		timed = l.begun() // which says why
 	}
 	if timed == nil {

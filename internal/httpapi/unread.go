@@ -22,7 +22,7 @@ func (l problemListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &problemConn{conn}, nil
+	return &watchedConn{problemConn: &problemConn{conn}}, nil
 }
 
 type problemConn struct{ net.Conn }

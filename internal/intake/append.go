@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest"
@@ -37,7 +38,7 @@ func (in *Intake) Events(
 	if err != nil {
 		return a.result(), err
 	}
-	events := sorted(&a, good)
+	events := in.sorted(&a, good)
 	if len(events) == 0 {
 		return a.result(), nil
 	}
@@ -47,9 +48,35 @@ func (in *Intake) Events(
 		}
 	}
 	if err := in.store.Append(ctx, tenant, now, events); err != nil {
-		return Result{}, err
+		return Result{}, err // and events stay: something may be working at them yet
 	}
+	in.events.put(events)
 	return a.result(), nil
+}
+
+// eventRooms has room for events that was used before.
+type eventRooms struct{ pool sync.Pool }
+
+// For fewer it is not worth it, and more, about half a MB, is too much to keep.
+const leastEvents, mostEvents = 32, 4096
+
+// get returns room for n events.
+func (r *eventRooms) get(n int) []andon.Event {
+	if n < leastEvents {
+		return make([]andon.Event, 0, n)
+	}
+	if room, ok := r.pool.Get().(*[]andon.Event); ok && cap(*room) >= n {
+		return *room
+	}
+	return make([]andon.Event, 0, n)
+}
+
+func (r *eventRooms) put(events []andon.Event) {
+	if n := cap(events); n >= leastEvents && n <= mostEvents {
+		clear(events) // they hold the body
+		room := events[:0]
+		r.pool.Put(&room)
+	}
 }
 
 // timely returns the events whose form and time are admissible, and gives a time to those that have
@@ -112,7 +139,7 @@ func (in *Intake) withStates(
 }
 
 // sorted returns events in the order that a store takes them in, each entry once.
-func sorted(
+func (in *Intake) sorted(
 	a *admission[andon.Event], good []*ingest.Item[andon.Event],
 ) []andon.Event {
 	slices.SortFunc(good, func(x, y *ingest.Item[andon.Event]) int {
@@ -121,7 +148,7 @@ func sorted(
 		}
 		return cmp.Compare(x.Index, y.Index)
 	})
-	events := make([]andon.Event, 0, len(good))
+	events := in.events.get(len(good))
 	for i, item := range good {
 		if i > 0 && sameEntry(&events[len(events)-1], &item.Value) {
 			a.again(item, good[i-1], events[len(events)-1] == item.Value)

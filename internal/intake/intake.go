@@ -53,6 +53,7 @@ type Intake struct {
 	options Options
 
 	lastArrival atomic.Int64
+	events      eventRooms
 
 	wanted chan struct{} // holds one value while a sweep is wanted
 }

@@ -66,9 +66,10 @@ at Ctrl-C: let that be on the disk that the store shall be on.
 With --url a running server is measured over its API instead, in a throwaway tenant: it is filled,
 asked seven questions by 1 and by 16 clients, and takes single events, batches, and events that
 change their devices' states (states): as fast as it can, then at 70 % of that, one by one and in
-waves (storm), where P50, P99 and P99.9 count from when a request was due; then batches for ten
-times as long, or --soak events, as fast as it can, with 200 single events a second beside them
-(soak: the first and the last tenth); then readings. With --peers the same is done in turn with
+waves (storm), where P50, P99 and P99.9 count from when a request was due; lists of devices beside
+batches at half of what it takes (list); then batches for ten times as long, or --soak events, as
+fast as it can, with 200 single events a second beside them (soak: the first and the last tenth);
+then readings. With --peers the same is done in turn with
 servers that this program starts: one that only reads what is sent, one that keeps each event under
 one key in Pebble, and one that keeps a key for every question; and with Pebble in this process, one
 key an event, without HTTP and JSON. OF CEILING is beside the second for writing, and beside the

@@ -73,13 +73,15 @@ func (fd *feed[T]) account(n int64) error {
 }
 
 // read reads a body. The error is an andon.Error: the body is empty, has too many entries or none
-// that is JSON, is an array whose syntax breaks, or is one object alone, and that is refused.
+// that is JSON, is an array whose syntax breaks, or is one object alone, and that is refused. The
+// items are put into room as far as that goes.
 func read[T any](
-	body string, format Format, r reader[T], take Take,
+	body string, format Format, r reader[T], take Take, room []ingest.Item[T],
 ) (ingest.Batch[T], error) {
 	start := len(body) - len(strings.TrimPrefix(body, byteOrderMark))
 	s := &jsonscan.Scanner{Text: body, At: start}
 	fd := &feed[T]{reader: r, size: len(body), take: take}
+	fd.batch.Items = room[:0]
 	var err error
 	switch c := s.Next(); {
 	case s.At == len(body):
@@ -105,7 +107,7 @@ func read[T any](
 // object reads a body that is one object alone: it is kept or refused as a whole.
 func (fd *feed[T]) object(s *jsonscan.Scanner) error {
 	fd.batch.Single = true
-	fd.batch.Items = make([]ingest.Item[T], 1)
+	fd.batch.Items = append(fd.batch.Items, ingest.Item[T]{})
 	start := s.At
 	if f := fd.reader.entry(s, &fd.batch.Items[0].Value); f != nil {
 		if _, grave := pass(s.Text, start); grave != nil {

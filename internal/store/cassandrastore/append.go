@@ -3,6 +3,7 @@ package cassandrastore
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/andonhq/andon"
@@ -226,7 +227,8 @@ func (a *appending) remembered(e *andon.Event) shared.Newest {
 	if m+len(e.Attributes) > contentRemembered {
 		return n
 	}
-	text := string(e.Operator) + e.Message + string(e.Attributes)
+	// Not joined by +, which copies nothing where all but one are empty.
+	text := strings.Join([]string{string(e.Operator), e.Message, string(e.Attributes)}, "")
 	n.Known = true
 	n.Content = shared.Content{
 		Delivery: a.stamp, Operator: andon.PersonID(text[:o]), Message: text[o:m],

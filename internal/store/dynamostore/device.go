@@ -8,6 +8,7 @@ import (
 	"iter"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
@@ -127,8 +128,10 @@ func (s *Store) known(ctx context.Context, t *tenant, taken *slots) error {
 	at := map[andon.DeviceID]int{}
 	for i, slot := range taken.Slots {
 		if slot.View == nil {
-			at[taken.Keys[i].Device] = i
-			missing = append(missing, taken.Keys[i].Device)
+			id := taken.Keys[i].Device
+			id = andon.DeviceID(strings.Clone(string(id))) // it may be a part of a request
+			at[id] = i
+			missing = append(missing, id)
 		}
 	}
 	found, err := s.look(ctx, t, missing)

@@ -1,11 +1,10 @@
 package pebblestore
 
 import (
-	"bytes"
 	"cmp"
-	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 
@@ -14,279 +13,378 @@ import (
 	"github.com/andonhq/andon/internal/eventlog"
 )
 
-// A device that sends little in the time of a round gets a small block in each. So the blocks of a
-// day are merged: all of one device become as few as they fit into. Some devices at a time, the new
-// blocks go into a table that also deletes all that stood in its place: the engine takes both in at
-// once, or nothing.
+// Each round adds a run to a day, in which a device that sends little has a small block. So runs of
+// one day are merged, neighbours of one level into one of the next level, when there are mergeRuns
+// of them, and those that were never merged when rounds no longer add to the day. An entry is
+// written again once in a day of 256 rounds, and twice in one of 4,096.
 //
-// A day is merged when it has blocks of mergeRounds rounds, then each time that these are twice as
-// many, and at last when rounds no longer add to it. So an entry is written again twice for each
-// time that mergeRounds rounds became more, halved each time: three times at most, and mostly once.
+// A merge runs beside rounds. It reads runs that do not change any more, writes the tables of the
+// new run beside the store, and has the engine take these in and drop the old runs in one step. The
+// new run has the highest sequence of the old ones. Until the last step a crash, or what deletes
+// rows that it has read, leaves everything as it was.
 //
-// It runs behind the marker of a round, whose sequence is the highest. A block that a round that is
-// broken off leaves has a higher one, so it is never taken for what it is merged into.
+// Only runs up to the marker of the last round are merged: a round that is done again writes under
+// the same keys, and would take the place of merged blocks with its own part of them alone.
 const (
-	mergeRounds = 16      // rounds that make a merge worth it
-	restRounds  = 4       // ... of a day that has rest
-	quietAt     = 8       // rounds that make a day one that has rest
-	mergeBytes  = 4 << 20 // of blocks at once
-	mostLoose   = 1024    // days that are remembered
+	mergeRuns = 16 // that make a merge worth it
+	restRuns  = 4  // ... of a day that has rest
+	quietAt   = 8  // rounds that make a day one that has rest
+	mostRuns  = 64 // that are merged at once
 )
 
-// looseDay is a day of a tenant with blocks that are not merged. It is stored.
-type looseDay struct {
-	Tenant uint32 `json:"tenant"`
-	Day    uint32 `json:"day"`
-	Rounds int    `json:"rounds"`           // that gave it blocks since it was merged
-	Merged int    `json:"merged,omitempty"` // that gave it blocks before
-	Quiet  int    `json:"quiet,omitempty"`  // rounds since the last of them
-	next   uint32 // the device at which a merge that has begun goes on
-	begun  int    // Rounds when it began
-}
-
-func (d *looseDay) due() bool {
-	return d.begun > 0 || d.Rounds >= max(mergeRounds, d.Merged) ||
-		d.Quiet >= quietAt && d.Rounds >= restRounds
-}
-
-// merges is which days are to be merged. It belongs to rounds.
+// merges is what is merged when.
 type merges struct {
-	loose []looseDay
-	// mu is held while a table is taken in, so that none comes behind the deletion of its day.
-	mu      sync.Mutex
-	expired map[uint32]uint32 // by tenant: all days before are deleted
+	errand
+	running sync.Mutex // held by a merge
+	mu      sync.Mutex // held by who changes which runs there are
+	// loose are the days that may have runs to merge.
+	loose map[tenantDay]bool
+	// deleted counts deletions of rows that a merge may have read.
+	deleted int
+	// settled are the sequences behind the rows of the last rounds, the newest first.
+	settled [quietAt + 1]uint64
+	rest    int // restRuns; tests have fewer
 }
 
-// after returns what is loose behind a round that wrote blocks of some days. Of too many those with
-// the most rounds are kept.
-func (m *merges) after(days map[tenantDay]bool) []looseDay {
-	all := make([]looseDay, 0, len(m.loose)+len(days))
-	for _, d := range m.loose {
-		d.Quiet++
-		if is := (tenantDay{d.Tenant, d.Day}); days[is] {
-			d.Rounds, d.Quiet = d.Rounds+1, 0
-			delete(days, is)
-		}
-		if d.Quiet < quietAt || d.due() {
-			all = append(all, d)
-		}
-	}
-	for d := range days {
-		all = append(all, looseDay{Tenant: d.tenant, Day: d.day, Rounds: 1})
-	}
-	slices.SortFunc(all, func(a, b looseDay) int {
-		return cmp.Or(cmp.Compare(b.Rounds, a.Rounds), cmp.Compare(a.Tenant, b.Tenant),
-			cmp.Compare(b.Day, a.Day))
-	})
-	return all[:min(len(all), mostLoose)]
-}
-
-// put stores what is loose, in the batch of a marker.
-func (m *merges) put(batch *pebble.Batch, loose []looseDay) error {
-	value, err := json.Marshal(loose)
-	return cmp.Or(err, batch.Set(fixedKey(fixedLoose), value, nil))
-}
-
-func (s *Store) openMerges(context.Context) error {
-	if err := s.fixedJSON(fixedLoose, &s.merges.loose); err != nil {
-		return fmt.Errorf("read which days are to be merged: %w", err)
-	}
-	return nil
-}
-
-// expire says that all days of a tenant before one are about to be deleted.
-func (m *merges) expire(tenant, before uint32) {
+// ended says that a round has ended, with the sequence behind its rows.
+func (m *merges) ended(behind uint64) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.expired == nil {
-		m.expired = map[uint32]uint32{}
-	}
-	m.expired[tenant] = max(m.expired[tenant], before)
+	copy(m.settled[1:], m.settled[:])
+	m.settled[0] = behind
+	m.mu.Unlock()
+	m.want()
 }
 
-// mergeBlocks merges the days that are due, until nothing is left to do, or a round is wanted.
-func (s *Store) mergeBlocks(wanted func() bool) error {
-	pace := s.options.pacing.begin(wanted)
-	for more := true; more && !wanted() && s.options.pacing.stopping.Err() == nil; {
+// deleting keeps merges from writing again what is deleted until its end is called.
+func (m *merges) deleting() (end func()) {
+	m.mu.Lock()
+	m.deleted++
+	return m.mu.Unlock
+}
+
+func (m *merges) start(s *Store) {
+	m.errand.start(func() {
+		if err := s.mergeBlocks(); err != nil && s.options.pacing.stopping.Err() == nil {
+			s.options.Log.Error("blocks were not merged; all of them are there", "error", err)
+		}
+	})
+}
+
+// mergeBlocks merges until nothing is due.
+func (s *Store) mergeBlocks() error {
+	for more := true; more && s.options.pacing.stopping.Err() == nil && s.disk.check() == nil; {
 		var err error
-		if more, err = s.mergeStep(&pace); err != nil {
-			return fmt.Errorf("merge blocks: %w", err)
+		if more, err = s.mergeNext(); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// mergeStep merges the blocks of the next devices, and reports whether it is to be called again.
-func (s *Store) mergeStep(p *pace) (more bool, err error) {
-	s.checkpoints.running.Lock()
-	defer s.checkpoints.running.Unlock()
-	i := slices.IndexFunc(s.merges.loose, func(d looseDay) bool { return d.due() })
-	if i < 0 {
+// due returns which of the runs of a day are to be merged: neighbours of one level.
+func (m *merges) due(runs []run) []run {
+	for len(runs) > 0 && runs[len(runs)-1].sequence > m.settled[0] {
+		runs = runs[:len(runs)-1]
+	}
+	rest := m.hasRest(runs)
+	for to := len(runs); to > 0; {
+		from, level := to-1, runs[to-1].level
+		for from > 0 && runs[from-1].level == level && to-from < mostRuns {
+			from--
+		}
+		if n := to - from; n >= mergeRuns || rest && level == 0 && n >= m.rest {
+			return runs[from:to]
+		}
+		to = from
+	}
+	return nil
+}
+
+// hasRest reports whether the last rounds gave a day no run.
+func (m *merges) hasRest(runs []run) bool {
+	return len(runs) > 0 && runs[len(runs)-1].sequence <= m.settled[quietAt]
+}
+
+// mergeNext merges the runs of a day that is due, and reports whether there may be more.
+func (s *Store) mergeNext() (more bool, err error) {
+	s.merges.running.Lock()
+	defer s.merges.running.Unlock()
+	m := s.nextMerge()
+	if m == nil {
 		return false, nil
 	}
-	d := &s.merges.loose[i]
-	if d.begun == 0 {
-		d.begun = d.Rounds
-	}
-	m := blockMerge{
-		day: *d, from: d.next, out: tables{store: s, name: mergeTables, pace: p}, pace: p,
-		key: newKey(0, 0),
-	}
-	if err := m.read(s); err != nil {
-		return false, err
-	}
-	if err := m.write(s); err != nil {
-		return false, err
-	}
-	d.next = m.behind
-	if m.last {
-		d.Merged, d.Rounds = d.Merged+d.begun, d.Rounds-d.begun
-		d.next, d.begun = 0, 0
+	defer m.close()
+	if err := cmp.Or(m.open(), m.devices(), m.commit()); err != nil {
+		s.merges.mu.Lock()
+		delete(s.merges.loose, tenantDay{m.tenant.number, m.day}) // until it has another run
+		s.merges.mu.Unlock()
+		return false, errors.Join(fmt.Errorf("merge blocks: %w", err), s.removeRound(mergeTables))
 	}
 	return true, nil
 }
 
-// blockMerge merges the blocks of some devices of a day, which are all that it has between two
-// numbers.
-type blockMerge struct {
-	day          looseDay
-	from, behind uint32 // numbers of devices
-	last         bool   // it has none behind them
-	out          tables
-	before       int // blocks that were read
-	after        int // blocks that are in their place
-	bytes        int // of those that were read
-	pace         *pace
+// nextMerge returns the merge of a day that is due, nil if there is none.
+func (s *Store) nextMerge() *blockMerge {
+	tenants := map[uint32]*tenant{}
+	for _, t := range s.everyTenant() {
+		tenants[t.number] = t
+	}
+	s.merges.mu.Lock()
+	defer s.merges.mu.Unlock()
+	for of := range s.merges.loose {
+		t := tenants[of.tenant]
+		if t == nil {
+			delete(s.merges.loose, of)
+			continue
+		}
+		runs := t.runs.Load().on(of.day)
+		if some := s.merges.due(runs); some != nil {
+			return s.newMerge(t, of.day, some)
+		}
+		if len(runs) == 0 || s.merges.hasRest(runs) {
+			delete(s.merges.loose, of) // nothing will be due, until it has another run
+		}
+	}
+	return nil
+}
 
+// blockMerge makes one run of several.
+type blockMerge struct {
+	store   *Store
+	tenant  *tenant
+	day     uint32
+	of      []run
+	into    run
+	deleted int // merges.deleted at its beginning
+	inputs  []*mergeInput
+	out     tables
+	pace    pace
+	blocks  int // that were read
+	joined  deliveries
+	key     key
+}
+
+// newMerge begins a merge. The caller holds merges.mu.
+func (s *Store) newMerge(t *tenant, day uint32, of []run) *blockMerge {
+	m := &blockMerge{
+		store: s, tenant: t, day: day, of: of, deleted: s.merges.deleted, key: newKey(0, 0),
+	}
+	last := of[len(of)-1]
+	m.into = run{last.sequence, last.level + 1, last.oldest, last.newest}
+	for _, r := range of {
+		m.into.oldest, m.into.newest = min(m.into.oldest, r.oldest), max(m.into.newest, r.newest)
+	}
+	// It is late when the day has as many runs again.
+	m.pace = s.options.pacing.begin(func() bool {
+		return len(t.runs.Load().on(day)) >= len(of)+2*mergeRuns
+	})
+	m.out = tables{store: s, name: mergeTables, pace: &m.pace}
+	m.out.instead = span{
+		newKey(tableBlock, t.number).run(day, of[0].sequence),
+		newKey(tableBlock, t.number).run(day, last.sequence).end(),
+	}
+	return m
+}
+
+// mergeInput reads the blocks of a run.
+type mergeInput struct {
+	it *iterator
+	placed
+	left bool // it is at a block
+}
+
+func (in *mergeInput) read(ok bool) error {
+	const prefix = 1 + 4 // table and tenant
+	if in.left = ok; !ok {
+		return in.it.Error()
+	}
+	if in.placed, ok = splitBlock(in.it.Key()[prefix:]); !ok {
+		return errDamaged
+	}
+	return nil
+}
+
+func (m *blockMerge) open() error {
+	for _, r := range slices.Backward(m.of) { // so that entries mostly come newest first
+		k := newKey(tableBlock, m.tenant.number).run(m.day, r.sequence)
+		it, err := newIterator(m.store.options.pacing.stopping, m.store.db, k, k.end())
+		if err != nil {
+			return err
+		}
+		in := &mergeInput{it: it}
+		m.inputs = append(m.inputs, in)
+		if err := in.read(it.First()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *blockMerge) close() {
+	for _, in := range m.inputs {
+		in.it.close()
+	}
+}
+
+// devices merges the blocks of all devices.
+func (m *blockMerge) devices() error {
+	for {
+		device, left := uint32(math.MaxUint32), 0
+		for _, in := range m.inputs {
+			if in.left && in.number <= device {
+				if in.number < device {
+					device, left = in.number, 0
+				}
+				left++
+			}
+		}
+		if left == 0 {
+			return nil
+		}
+		if err := m.device(device, left == 1); err != nil {
+			return err
+		}
+	}
+}
+
+// device merges the blocks of a device. Those of one run alone stay as they are.
+func (m *blockMerge) device(device uint32, alone bool) error {
+	m.joined.begin()
+	for _, in := range m.inputs {
+		for in.left && in.number == device {
+			value, err := in.it.ValueAndErr()
+			if err != nil {
+				return fmt.Errorf("read block: %w", err)
+			}
+			m.blocks++
+			if alone {
+				err = m.put(device, in.spanned, value)
+			} else {
+				err = m.joined.take(value, in.spanned)
+			}
+			if err := cmp.Or(err, in.read(in.it.Next())); err != nil {
+				return err
+			}
+		}
+	}
+	m.pace.did(len(m.joined.entries) * entryWork)
+	return m.joined.blocks(func(at spanned, value []byte) error {
+		return m.put(device, at, value)
+	})
+}
+
+func (m *blockMerge) put(device uint32, at spanned, value []byte) error {
+	m.key = m.key.begin(tableBlock, m.tenant.number).run(m.day, m.into.sequence).number(device).
+		times(m.day, at.newest, at.oldest)
+	return m.out.put(m.key, value)
+}
+
+// commit has the new run stand in place of the old ones. First the run whose sequence it has is
+// said to be as long as the new one: until the others are forgotten, readers look into all.
+func (m *blockMerge) commit() error {
+	s := m.store
+	s.merges.mu.Lock()
+	defer s.merges.mu.Unlock()
+	if s.merges.deleted != m.deleted {
+		return s.removeRound(mergeTables) // it is done again
+	}
+	wide := m.of[len(m.of)-1]
+	wide.oldest, wide.newest = m.into.oldest, m.into.newest
+	if err := m.list(pebble.Sync, wide, nil); err != nil {
+		return err
+	}
+	if err := m.out.ingest(); err != nil {
+		return err
+	}
+	s.rounds.merged.Add(int64(m.blocks))
+	return m.list(pebble.NoSync, m.into, m.of[:len(m.of)-1])
+}
+
+// list enters a run of the day, and drops others.
+func (m *blockMerge) list(sync *pebble.WriteOptions, r run, gone []run) error {
+	batch := m.store.db.NewBatch()
+	defer batch.Close()
+	of := func(r run) key { return newKey(tableRun, m.tenant.number).run(m.day, r.sequence) }
+	err := batch.Set(of(r), r.value(m.day), nil)
+	for _, r := range gone {
+		err = cmp.Or(err, batch.Delete(of(r), nil))
+	}
+	if err := cmp.Or(err, batch.Commit(sync)); err != nil {
+		return fmt.Errorf("write runs: %w", err)
+	}
+	l := *m.tenant.runs.Load()
+	runs := slices.DeleteFunc(withRun(l.on(m.day), r), func(r run) bool {
+		return slices.ContainsFunc(gone, func(g run) bool { return g.sequence == r.sequence })
+	})
+	l = l.with(m.day, runs)
+	m.tenant.runs.Store(&l)
+	return nil
+}
+
+// deliveries are the entries of a device and day, of which several may be one.
+type deliveries struct {
 	decoder  eventlog.Decoder
 	encoder  eventlog.Encoder
 	entries  []delivered
 	distinct []eventlog.Entry
 	texts    []byte
-	key      key
 	value    []byte
 }
 
-// delivered is an entry, and the sequence of the block that it was in.
+// delivered is an entry, and the sequence of the run that it was in.
 type delivered struct {
 	eventlog.Entry
 	sequence uint64
 }
 
-// read merges devices until there is enough for a table.
-func (m *blockMerge) read(s *Store) error {
-	prefix := newKey(tableBlock, m.day.Tenant).number(m.day.Day)
-	from := newKey(tableBlock, m.day.Tenant).number(m.day.Day).number(m.from)
-	it, err := newIterator(s.options.pacing.stopping, s.db, from, prefix.end())
-	if err != nil {
-		return err
-	}
-	defer it.close()
-	ok := it.First()
-	for ok && m.bytes < mergeBytes {
-		device, _, whole := takeNumber(it.Key()[len(prefix):])
-		if !whole {
-			return errDamaged
-		}
-		m.behind = device + 1
-		if ok, err = m.device(it, device); err != nil {
-			return err
-		}
-	}
-	m.last = !ok
-	return it.Error()
-}
+func (d *deliveries) begin() { d.entries, d.texts = d.entries[:0], d.texts[:0] }
 
-// device merges the blocks of a device, at which the iterator is.
-func (m *blockMerge) device(it *iterator, device uint32) (more bool, err error) {
-	prefix := newKey(tableBlock, m.day.Tenant).number(m.day.Day).number(device)
-	m.entries, m.texts = m.entries[:0], m.texts[:0]
-	var highest uint64
-	for more = true; more && bytes.HasPrefix(it.Key(), prefix); more = it.Next() {
-		at, whole := splitBlock(it.Key()[len(prefix):], m.day.Day)
-		if !whole {
-			return false, errDamaged
-		}
-		if err := m.block(it, at); err != nil {
-			return false, err
-		}
-		highest = max(highest, at.sequence)
-	}
-	if err := it.Error(); err != nil {
-		return false, err
-	}
-	return more, m.put(device, m.standing(), highest)
-}
-
-// block reads a block. Its texts are copied, for the decoder uses their room again.
-func (m *blockMerge) block(it *iterator, at spanned) error {
-	value, err := it.ValueAndErr()
-	if err != nil {
-		return fmt.Errorf("read block: %w", err)
-	}
-	all, err := m.decoder.Entries(value, at.newest)
+// take decodes a block. Its texts are copied, for the decoder uses their room again.
+func (d *deliveries) take(value []byte, at spanned) error {
+	all, err := d.decoder.Entries(value, at.newest)
 	if err != nil {
 		return errDamaged
 	}
 	for _, e := range all {
-		e.Message, e.Attributes = m.keep(e.Message), m.keep(e.Attributes)
-		m.entries = append(m.entries, delivered{e, at.sequence})
+		e.Message, e.Attributes = d.keep(e.Message), d.keep(e.Attributes)
+		d.entries = append(d.entries, delivered{e, at.sequence})
 	}
-	m.before++
-	m.bytes += len(value)
-	m.pace.did(len(all) * entryWork)
 	return nil
 }
 
-func (m *blockMerge) keep(text []byte) []byte {
-	from := len(m.texts)
-	m.texts = append(m.texts, text...)
-	return m.texts[from:len(m.texts):len(m.texts)]
+func (d *deliveries) keep(text []byte) []byte {
+	from := len(d.texts)
+	d.texts = append(d.texts, text...)
+	return d.texts[from:len(d.texts):len(d.texts)]
 }
 
-// standing returns the entries of a device, newest first, of each the delivery that counts.
-func (m *blockMerge) standing() []eventlog.Entry {
-	slices.SortFunc(m.entries, func(a, b delivered) int {
+// blocks makes as few blocks of the entries as they fit into, of each the delivery that counts.
+func (d *deliveries) blocks(put func(at spanned, value []byte) error) error {
+	for rest := d.standing(); len(rest) > 0; {
+		n := eventlog.BlockOf(rest)
+		d.value = d.encoder.Append(d.value[:0], rest[:n])
+		at := spanned{newest: rest[0].Time, oldest: rest[n-1].Time}
+		if err := put(at, d.value); err != nil {
+			return err
+		}
+		rest = rest[n:]
+	}
+	return nil
+}
+
+// standing returns the entries, newest first, of each the delivery that counts.
+func (d *deliveries) standing() []eventlog.Entry {
+	order := func(a, b delivered) int {
 		return cmp.Or(compareEntries(a.Entry, b.Entry), cmp.Compare(b.sequence, a.sequence))
-	})
-	m.distinct = m.distinct[:0]
-	for i := range m.entries {
-		if i == 0 || compareEntries(m.entries[i-1].Entry, m.entries[i].Entry) != 0 {
-			m.distinct = append(m.distinct, m.entries[i].Entry)
+	}
+	if !slices.IsSortedFunc(d.entries, order) {
+		slices.SortFunc(d.entries, order)
+	}
+	d.distinct = d.distinct[:0]
+	for i := range d.entries {
+		if i == 0 || compareEntries(d.entries[i-1].Entry, d.entries[i].Entry) != 0 {
+			d.distinct = append(d.distinct, d.entries[i].Entry)
 		}
 	}
-	return m.distinct
-}
-
-// put puts the blocks of a device into the table.
-func (m *blockMerge) put(device uint32, entries []eventlog.Entry, sequence uint64) error {
-	for len(entries) > 0 {
-		n := eventlog.BlockOf(entries)
-		m.value = m.encoder.Append(m.value[:0], entries[:n])
-		m.key = m.key.begin(tableBlock, m.day.Tenant).block(m.day.Day, device, spanned{
-			newest: entries[0].Time, oldest: entries[n-1].Time, sequence: sequence,
-		})
-		m.out.add(m.key, m.value)
-		m.after++
-		entries = entries[n:]
-	}
-	return nil
-}
-
-// write has the new blocks stand in place of all that were read, unless they are hardly fewer.
-func (m *blockMerge) write(s *Store) error {
-	if m.before < 2*m.after {
-		return nil
-	}
-	of := func(device uint32) key {
-		return newKey(tableBlock, m.day.Tenant).number(m.day.Day).number(device)
-	}
-	m.out.instead = span{of(m.from), of(m.behind)}
-	s.merges.mu.Lock()
-	defer s.merges.mu.Unlock()
-	if m.day.Day < s.merges.expired[m.day.Tenant] || m.before == 0 {
-		return nil
-	}
-	s.rounds.merged.Add(int64(m.before))
-	return m.out.ingest()
+	return d.distinct
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 
@@ -18,7 +19,7 @@ import (
 const mergedDevices = 5
 
 // inRounds settles an entry of each device in each of some rounds, and sends each of the first
-// again with another message in the last one.
+// again with another message in the last but one.
 func inRounds(t *testing.T, s *Store, rounds int) {
 	t.Helper()
 	for n := range rounds {
@@ -30,7 +31,7 @@ func inRounds(t *testing.T, s *Store, rounds int) {
 				Attributes: `{"line":"L3"}`,
 			}
 			events = append(events, e)
-			if n > 0 && n == rounds-1 {
+			if n == rounds-2 {
 				e.Time, e.Message = andon.MinTime, "sent again"
 				events = append(events, e)
 			}
@@ -74,9 +75,9 @@ func told(t *testing.T, s *Store) (all []andon.Event) {
 func TestBlocksAreMerged(t *testing.T) {
 	fs := vfs.NewMem()
 	s := openMem(t, fs)
-	const rounds = mergeRounds - 1
+	const rounds = mergeRuns - 1
 	inRounds(t, s, rounds)
-	if err := s.mergeBlocks(func() bool { return false }); err != nil {
+	if err := s.mergeBlocks(); err != nil {
 		t.Fatal(err)
 	}
 	if n := s.blocks(t); n != rounds*mergedDevices {
@@ -86,21 +87,24 @@ func TestBlocksAreMerged(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s = openMem(t, fs) // which days are loose is stored
+	s = openMem(t, fs) // which runs there are is stored
 	defer s.Close()
 	later := andon.Event{
 		Device: "d0", Time: andon.MinTime + rounds*1e6, State: "NORMAL", Message: "the last",
 	}
 	err := s.Append(t.Context(), andon.DefaultTenant, 1, []andon.Event{later})
-	if err := cmp.Or(err, s.checkpoint()); err != nil {
+	if err := cmp.Or(err, s.checkpoint(), s.mergeBlocks()); err != nil {
 		t.Fatal(err)
 	}
 	want = append([]andon.Event{later}, want...)
-	if err := s.mergeBlocks(func() bool { return false }); err != nil {
-		t.Fatal(err)
-	}
 	if n := s.blocks(t); n != mergedDevices {
 		t.Errorf("%d blocks, want one of each device", n)
+	}
+	day := andon.MinTime.Day()
+	runs := s.tenants[andon.DefaultTenant].runs.Load().on(day)
+	if len(runs) != 1 || runs[0].level != 1 ||
+		runs[0].oldest != andon.MinTime || runs[0].newest != later.Time {
+		t.Errorf("there are the runs %+v", runs)
 	}
 	if diff := gocmp.Diff(want, told(t, s)); diff != "" {
 		t.Error(diff)
@@ -109,7 +113,7 @@ func TestBlocksAreMerged(t *testing.T) {
 		return howMany(s.DeviceEvents(ctx, andon.DefaultTenant, "d1",
 			andon.EventQuery{Limit: rounds}))
 	}, rounds)
-	atMost(t, steps, "table b", 2, 1)
+	atMost(t, steps, "table B", 2, 1)
 	if err := s.db.Compact(t.Context(), key{tableBlock}, key{tableBlock}.end(), false); err != nil {
 		t.Fatal(err)
 	}
@@ -118,40 +122,108 @@ func TestBlocksAreMerged(t *testing.T) {
 	}
 }
 
-// TestMergeGoesOn merges devices in several steps, and goes on where it was interrupted.
-func TestMergeGoesOn(t *testing.T) {
-	s := openMem(t, vfs.NewMem())
+// TestReaderBesideAMerge: a reader that has begun sees what there was, and one that begins at any
+// step of a merge sees all.
+func TestReaderBesideAMerge(t *testing.T) {
+	mem := vfs.NewMem()
+	asked, steps := make(chan func(), 1), 0
+	on := errorfs.Toggle{Injector: errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+			select {
+			case ask := <-asked:
+				steps++
+				ask()
+				asked <- ask
+			default: // the question's own step
+			}
+		}
+		return nil
+	})}
+	s, err := Open("store", Options{FS: errorfs.Wrap(mem, &on)})
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer s.Close()
-	inRounds(t, s, mergeRounds)
+	inRounds(t, s, mergeRuns-1)
 	want := told(t, s)
-	m := blockMerge{
-		day: s.merges.loose[0], key: newKey(0, 0), from: 1, bytes: mergeBytes - 1,
-		out: tables{store: s, name: mergeTables},
-	}
-	if err := cmp.Or(m.read(s), m.write(s)); err != nil {
+	s.merges.mu.Lock()
+	s.merges.rest, s.merges.settled[quietAt] = 2, s.merges.settled[0]
+	s.merges.mu.Unlock()
+	r := newEventReader(t.Context(), s, s.tenants[andon.DefaultTenant])
+	defer r.close()
+	if err := r.open(); err != nil {
 		t.Fatal(err)
 	}
-	if m.last || m.behind != 2 {
-		t.Errorf("a step ended before device %d, and was the last: %v", m.behind, m.last)
+	asked <- func() {
+		if diff := gocmp.Diff(want, told(t, s)); diff != "" {
+			t.Error(diff)
+		}
 	}
-	if n := s.blocks(t); n != (mergedDevices-1)*mergeRounds+1 {
-		t.Errorf("%d blocks behind the merge of one device", n)
+	on.On()
+	err = s.mergeBlocks()
+	on.Off()
+	if n := s.blocks(t); err != nil || n != mergedDevices || steps < 3 {
+		t.Errorf("%d blocks behind a merge of %d steps, %v", n, steps, err)
 	}
-	asked := 0
-	if err := s.mergeBlocks(func() bool { asked++; return asked > 1 }); err != nil {
-		t.Fatal(err)
+	var all []andon.Event
+	for d := range mergedDevices {
+		q := andon.EventQuery{Limit: 1000}
+		for h, err := range r.hits(andon.DeviceID(fmt.Sprint("d", d)), &q) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, h.event)
+		}
 	}
-	if err := s.mergeBlocks(func() bool { return false }); err != nil {
-		t.Fatal(err)
+	if diff := gocmp.Diff(want, all); diff != "" {
+		t.Errorf("a reader that had begun: %s", diff)
 	}
-	if n := s.blocks(t); n != mergedDevices {
-		t.Errorf("%d blocks, want one of each device", n)
-	}
-	if diff := gocmp.Diff(want, told(t, s)); diff != "" {
-		t.Error(diff)
-	}
-	if d := s.merges.loose[0]; d.due() || d.Merged != mergeRounds || d.next != 0 {
-		t.Errorf("%+v behind its merge", d)
+}
+
+// TestReaderThatOpensBesideAMerge has a merge begin and end while a reader opens: before or behind
+// its iterator.
+func TestReaderThatOpensBesideAMerge(t *testing.T) {
+	for _, before := range []bool{true, false} {
+		s := openMem(t, vfs.NewMem())
+		inRounds(t, s, mergeRuns-1)
+		want := told(t, s)[:mergeRuns-1] // of the first device
+		r := newEventReader(t.Context(), s, s.tenants[andon.DefaultTenant])
+		times := 0
+		err := r.openBlocks(func() (*iterator, error) {
+			merge := func(now bool) {
+				if times == 0 && now {
+					if err := s.mergeAll(); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			merge(before)
+			k := newKey(tableBlock, r.tenant.number)
+			it, err := newIterator(r.ctx, s.db, k, k.end())
+			merge(!before)
+			times++
+			return it, err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.directory, err = newDirectory(r.ctx, s.db, r.tenant, tableDay); err != nil {
+			t.Fatal(err)
+		}
+		var got []andon.Event
+		for h, err := range r.hits("d0", &andon.EventQuery{Limit: 1000}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, h.event)
+		}
+		if diff := gocmp.Diff(want, got); diff != "" || times != 2 {
+			t.Errorf("opened %d times, a merge before the iterator %v: %s", times, before, diff)
+		}
+		r.close()
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -177,13 +249,15 @@ func TestPowerCutInAMerge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inRounds(t, s, mergeRounds)
+	inRounds(t, s, mergeRuns-1)
 	want := told(t, s)
 	on.On()
-	if err := s.mergeBlocks(func() bool { return false }); err != nil {
+	if err := s.mergeAll(); err != nil {
 		t.Fatal(err)
 	}
 	on.Off()
+	// The last step is not synced.
+	cuts = append(cuts, mem.CrashClone(vfs.CrashCloneCfg{}))
 	merged := s.blocks(t)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -198,6 +272,9 @@ func TestPowerCutInAMerge(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
+		if told, _ := verifyMem(t, fs); len(told) > 0 {
+			t.Errorf("verification: %q", told)
+		}
 	}
 	if merged != mergedDevices || len(both) != 2 || !both[merged] {
 		t.Errorf("%d blocks were left, by power cuts %v: want those of before or behind the merge",
@@ -205,66 +282,96 @@ func TestPowerCutInAMerge(t *testing.T) {
 	}
 }
 
-// TestMergeLeavesExpiredDays: a day that expires while it is merged does not come back.
-func TestMergeLeavesExpiredDays(t *testing.T) {
-	s := openMem(t, vfs.NewMem())
-	defer s.Close()
-	inRounds(t, s, mergeRounds)
-	m := blockMerge{
-		day: s.merges.loose[0], key: newKey(0, 0),
-		out: tables{store: s, name: mergeTables},
-	}
-	if err := m.read(s); err != nil {
-		t.Fatal(err)
-	}
-	horizon := andon.Horizon{Events: andon.MinTime.Add(2 * 86_400_000_000)}
-	if err := cmp.Or(s.Expire(t.Context(), andon.DefaultTenant, horizon), m.write(s)); err != nil {
-		t.Fatal(err)
-	}
-	if n := s.blocks(t); n != 0 {
-		t.Errorf("%d blocks of a day that expired", n)
+// TestMergeLeavesWhatIsDeleted: what a merge has read comes not back when it is deleted meanwhile:
+// a day that expires, a device that is purged, a tenant.
+func TestMergeLeavesWhatIsDeleted(t *testing.T) {
+	for name, remove := range map[string]func(s *Store) error{
+		"a day": func(s *Store) error {
+			horizon := andon.Horizon{Events: andon.MinTime.Add(2 * 86_400_000_000)}
+			return s.Expire(t.Context(), andon.DefaultTenant, horizon)
+		},
+		"a device": func(s *Store) error {
+			return s.Purge(t.Context(), andon.DefaultTenant, "d1")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fs := vfs.NewMem()
+			s := openMem(t, fs)
+			inRounds(t, s, mergeRuns-1)
+			tenant := s.tenants[andon.DefaultTenant]
+			day := andon.MinTime.Day()
+			s.merges.mu.Lock()
+			m := s.newMerge(tenant, day, tenant.runs.Load().on(day))
+			s.merges.mu.Unlock()
+			if err := cmp.Or(m.open(), m.devices(), remove(s)); err != nil {
+				t.Fatal(err)
+			}
+			want, blocks := told(t, s), s.blocks(t)
+			if err := m.commit(); err != nil {
+				t.Fatal(err)
+			}
+			m.close()
+			if n := s.blocks(t); n != blocks {
+				t.Errorf("%d blocks behind the merge, %d before", n, blocks)
+			}
+			if diff := gocmp.Diff(want, told(t, s)); diff != "" {
+				t.Error(diff)
+			}
+			if err := s.mergeAll(); err != nil { // it is done again
+				t.Fatal(err)
+			}
+			if diff := gocmp.Diff(want, told(t, s)); diff != "" {
+				t.Error(diff)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if told, _ := verifyMem(t, fs); len(told) > 0 {
+				t.Errorf("verification: %q", told)
+			}
+		})
 	}
 }
 
-// TestWhichDaysAreMerged goes through rounds that give two days blocks.
-func TestWhichDaysAreMerged(t *testing.T) {
-	var m merges
-	today, before := tenantDay{1, 11}, tenantDay{1, 10}
-	round := func(days ...tenantDay) (due []uint32) {
-		of := map[tenantDay]bool{}
-		for _, d := range days {
-			of[d] = true
+// TestWhichRunsAreMerged goes through rounds that give two days runs.
+func TestWhichRunsAreMerged(t *testing.T) {
+	m := merges{rest: restRuns}
+	days := map[string][]run{}
+	type merged struct{ runs, level int }
+	got := map[int]map[string]merged{}
+	for n := 1; n <= 280; n++ {
+		sequence := uint64(n)
+		days["today"] = append(days["today"], run{sequence: sequence})
+		if n <= restRuns {
+			days["before"] = append(days["before"], run{sequence: sequence})
 		}
-		m.loose = m.after(of)
-		for i := range m.loose {
-			if d := &m.loose[i]; d.due() {
-				due = append(due, d.Day)
-				d.Merged, d.Rounds = d.Merged+d.Rounds, 0
+		copy(m.settled[1:], m.settled[:])
+		m.settled[0] = sequence
+		got[n] = map[string]merged{}
+		for name, runs := range days {
+			some := m.due(runs)
+			if len(some) == 0 {
+				continue
 			}
+			last := some[len(some)-1]
+			last.level++
+			got[n][name] = merged{len(some), int(last.level)}
+			i := slices.IndexFunc(runs, func(r run) bool { return r.sequence == some[0].sequence })
+			days[name] = slices.Replace(slices.Clone(runs), i, i+len(some), last)
 		}
-		return due
-	}
-	got := map[int][]uint32{}
-	for n := 1; n <= 100; n++ {
-		days := []tenantDay{today}
-		if n <= restRounds {
-			days = append(days, before)
-		}
-		if due := round(days...); len(due) > 0 {
-			got[n] = due
+		if len(got[n]) == 0 {
+			delete(got, n)
 		}
 	}
-	want := map[int][]uint32{
-		restRounds + quietAt: {10}, mergeRounds: {11}, 2 * mergeRounds: {11}, 4 * mergeRounds: {11},
+	want := map[int]map[string]merged{restRuns + quietAt: {"before": {restRuns, 1}}}
+	for n := 1; n <= 17; n++ {
+		want[n*mergeRuns] = map[string]merged{"today": {mergeRuns, 1}}
 	}
-	if diff := gocmp.Diff(want, got); diff != "" {
+	want[16*mergeRuns+1] = map[string]merged{"today": {mergeRuns, 2}}
+	if diff := gocmp.Diff(want, got, gocmp.AllowUnexported(merged{})); diff != "" {
 		t.Error(diff)
 	}
-	many := map[tenantDay]bool{}
-	for day := range uint32(2 * mostLoose) {
-		many[tenantDay{2, day}] = true
-	}
-	if all := m.after(many); len(all) != mostLoose {
-		t.Errorf("%d days are remembered, want %d", len(all), mostLoose)
+	if some := m.due([]run{{sequence: 281}, {sequence: 282}}); some != nil {
+		t.Errorf("runs of a round that has not ended are merged: %v", some)
 	}
 }

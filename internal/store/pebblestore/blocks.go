@@ -25,9 +25,11 @@ type eventReader struct {
 	heads  headView
 
 	blocks, escalations *iterator
+	runs                *runList // that blocks has
 	directory           *directory
 	none                span // of escalations: there are none in it
-	asked               int  // devices of operators whose entries were read
+	kept                strings.Builder
+	asked               int // devices of operators whose entries were read
 	inHeads, inBlocks   looked
 	*room
 }
@@ -37,6 +39,10 @@ type room struct {
 	decoder eventlog.Decoder
 	hits    []hit
 	picked  []int // of the rows of a block
+	devices []inHour
+	placed  []logged
+	newest  []andon.Event // of devices
+	wanted  []wanted
 	text    []byte
 	key     key // of blocks
 
@@ -57,12 +63,44 @@ func (r *eventReader) open() (err error) {
 	if r.blocks != nil {
 		return nil
 	}
-	k := newKey(tableBlock, r.tenant.number)
-	if r.blocks, err = newIterator(r.ctx, r.store.db, k, k.end()); err != nil {
+	if err := r.openBlocks(func() (*iterator, error) {
+		k := newKey(tableBlock, r.tenant.number)
+		return newIterator(r.ctx, r.store.db, k, k.end())
+	}); err != nil {
 		return err
 	}
 	r.directory, err = newDirectory(r.ctx, r.store.db, r.tenant, tableDay)
 	return err
+}
+
+// openBlocks opens the iterator, and finds which runs it has: those that were there before and
+// behind it. A merge says what is right before and behind its last step.
+func (r *eventReader) openBlocks(open func() (*iterator, error)) (err error) {
+	for {
+		r.runs = r.tenant.runs.Load()
+		if r.blocks, err = open(); err != nil {
+			return err
+		}
+		if r.runs == r.tenant.runs.Load() {
+			return nil
+		}
+		r.blocks.close()
+	}
+}
+
+// runsOf returns the runs of a day in an order: that in which entries mostly arrive.
+func (r *eventReader) runsOf(day uint32, order andon.Order) iter.Seq[run] {
+	runs := r.runs.on(day)
+	return func(yield func(run) bool) {
+		for i := range runs {
+			if order == andon.Desc {
+				i = len(runs) - 1 - i
+			}
+			if !yield(runs[i]) {
+				return
+			}
+		}
+	}
 }
 
 func (r *eventReader) close() {
@@ -156,7 +194,7 @@ func (r *eventReader) fromHeads(hits []hit, d *logged, q *andon.EventQuery, most
 			enough := q.Order == andon.Desc && len(hits)-before >= most
 			return !sorted || !enough && e.Time >= span.From
 		}
-		r.heads.walk(n, r.tenant.number, d.number, add)
+		r.heads.walk(n, r.tenant.number, d.number, span, add)
 	}
 	return hits[:begin+len(firstHits(hits[begin:], q.Order, most))]
 }
@@ -285,8 +323,26 @@ func (r *eventReader) fromBlocks(
 	if err := r.open(); err != nil {
 		return hits, err
 	}
-	r.key = r.key.begin(tableBlock, r.tenant.number).number(day).number(d.number)
-	prefix, span := r.key, q.Rest()
+	span := q.Rest()
+	for run := range r.runsOf(day, q.Order) {
+		if !run.meets(span) {
+			continue
+		}
+		var err error
+		if hits, span, err = r.fromRun(hits, d, day, run.sequence, span, q, most); err != nil {
+			return hits, err
+		}
+	}
+	return hits, r.blocks.Error()
+}
+
+// fromRun is fromBlocks of one run. It returns the span that is still wanted.
+func (r *eventReader) fromRun(
+	hits []hit, d *logged, day uint32, sequence uint64, span andon.Span, q *andon.EventQuery,
+	most int,
+) ([]hit, andon.Span, error) {
+	r.key = r.key.begin(tableBlock, r.tenant.number).run(day, sequence).number(d.number)
+	prefix := r.key
 	ok, move := false, r.blocks.Next
 	if q.Order == andon.Desc {
 		ok = r.blocks.Forward(prefix)
@@ -294,9 +350,9 @@ func (r *eventReader) fromBlocks(
 		ok, move = r.blocks.SeekLT(prefix.end()), r.blocks.Prev
 	}
 	for ; ok && bytes.HasPrefix(r.blocks.Key(), prefix); ok = move() {
-		at, whole := splitBlock(r.blocks.Key()[len(prefix):], day)
+		at, whole := splitTimes(r.blocks.Key()[len(prefix):], day)
 		if !whole {
-			return hits, errDamaged
+			return hits, span, errDamaged
 		}
 		if q.Order == andon.Desc && at.newest < span.From {
 			break // as are all behind it
@@ -304,9 +360,10 @@ func (r *eventReader) fromBlocks(
 		if at.newest < span.From || span.To != 0 && at.oldest > span.To {
 			continue
 		}
+		at.sequence = sequence
 		var err error
 		if hits, err = r.openBlock(hits, d, at, q, most); err != nil {
-			return hits, err
+			return hits, span, err
 		}
 		if len(hits) >= most {
 			if hits = firstHits(hits, q.Order, most); len(hits) == most {
@@ -314,7 +371,7 @@ func (r *eventReader) fromBlocks(
 			}
 		}
 	}
-	return hits, r.blocks.Error()
+	return hits, span, nil
 }
 
 // openBlock appends what the query admits of the block that the iterator is at, of a list that
@@ -368,7 +425,7 @@ func (r *eventReader) texts(rows []eventlog.Entry, hits []hit) error {
 	for _, i := range r.picked {
 		r.text = append(append(r.text, rows[i].Message...), rows[i].Attributes...)
 	}
-	rest := string(r.text)
+	rest := r.keep(r.text)
 	for i := range hits {
 		row, e := &rows[r.picked[i]], &hits[i].event
 		e.Message, rest = rest[:len(row.Message)], rest[len(row.Message):]
@@ -383,148 +440,4 @@ func upTo(span andon.Span, last andon.Time, order andon.Order) andon.Span {
 		return span.Since(last)
 	}
 	return span.Until(last)
-}
-
-// entry returns one entry, withdrawn or not, without its escalations; NotFound where it is not
-// there.
-func (r *eventReader) entry(
-	device andon.DeviceID, at andon.Time, state andon.State,
-) (andon.Event, error) {
-	e := andon.Event{Device: device, Time: at, State: state}
-	d, ok := r.logged(device)
-	if !ok {
-		return e, andon.NoEntry(device, at, state)
-	}
-	if is, ok := r.heads.find(r.tenant.number, d.number, at, state); ok {
-		fillIn(&e, &is)
-		return e, nil
-	}
-	found, err := r.entryInBlocks(&d, &e)
-	if err == nil && !found {
-		err = andon.NoEntry(device, at, state)
-	}
-	return e, err
-}
-
-// fillIn enters what is kept of an entry beside its identity.
-func fillIn(e *andon.Event, is *eventlog.Entry) {
-	var b strings.Builder
-	b.Grow(len(is.Message) + len(is.Attributes))
-	b.Write(is.Message)
-	b.Write(is.Attributes)
-	text := b.String()
-	e.Operator, e.Message = is.Operator, text[:len(is.Message)]
-	e.Attributes = andon.JSON(text[len(is.Message):])
-}
-
-// entryInBlocks fills in the delivery of an entry that counts: that of the highest sequence.
-func (r *eventReader) entryInBlocks(d *logged, e *andon.Event) (found bool, err error) {
-	if err := r.open(); err != nil {
-		return false, err
-	}
-	is := func(state andon.State) bool { return state == e.State }
-	day, highest := e.Time.Day(), uint64(0)
-	r.key = r.key.begin(tableBlock, r.tenant.number).number(day).number(d.number)
-	prefix := r.key
-	ok := r.blocks.Forward(prefix)
-	for ; ok && bytes.HasPrefix(r.blocks.Key(), prefix); ok = r.blocks.Next() {
-		at, whole := splitBlock(r.blocks.Key()[len(prefix):], day)
-		if !whole {
-			return false, errDamaged
-		}
-		if at.newest < e.Time {
-			break
-		}
-		if at.oldest > e.Time || at.sequence < highest {
-			continue
-		}
-		rows, err := r.rows(at, is)
-		if err != nil {
-			return false, err
-		}
-		for i := range rows {
-			if rows[i].Time != e.Time || rows[i].State != e.State {
-				continue
-			}
-			if r.decoder.Texts(i+1) != nil {
-				return false, errDamaged
-			}
-			r.inBlocks.scanned += i + 1
-			r.inBlocks.rows++
-			found, highest = true, at.sequence
-			fillIn(e, &rows[i])
-			break
-		}
-	}
-	return found, r.blocks.Error()
-}
-
-// escalate enters the newest escalation into each of the hits of a device, which are in the order
-// of a list.
-func (r *eventReader) escalate(device andon.DeviceID, hits []hit) error {
-	if len(hits) == 0 {
-		return nil
-	}
-	newest, oldest := hits[0].key.Time, hits[len(hits)-1].key.Time
-	within := andon.Span{From: min(newest, oldest), To: max(newest, oldest)}
-	for e, err := range r.escalatedIn(device, within) {
-		if err != nil {
-			return err
-		}
-		for i := range hits {
-			if h := &hits[i]; h.key.Time == e.Time && h.key.State == e.State {
-				h.event.EscalatedTo, h.escalated = e.To, e.At
-			}
-		}
-	}
-	return nil
-}
-
-// escalatedIn returns the newest escalation of each entry of a device in a span, newest first. It
-// passes over the others, and remembers where there are none, so that devices without any cost one
-// seek together.
-func (r *eventReader) escalatedIn(
-	device andon.DeviceID, within andon.Span,
-) iter.Seq2[andon.Escalation, error] {
-	return func(yield func(andon.Escalation, error) bool) {
-		if r.escalations == nil {
-			k := newKey(tableEscalation, r.tenant.number)
-			it, err := newIterator(r.ctx, r.store.db, k, k.end())
-			if err != nil {
-				yield(andon.Escalation{}, err)
-				return
-			}
-			r.escalations = it
-		}
-		r.of = r.of.begin(tableEscalation, r.tenant.number).text(string(device))
-		r.behind = append(r.behind[:0], r.of...).invertedTime(max(within.From, 1) - 1)
-		r.at = append(r.at[:0], r.of...).invertedTime(andon.Earlier(within.To, andon.MaxTime))
-		for at := r.at; !r.none.holds(span{at, r.behind}); {
-			found := r.escalations.Forward(at)
-			r.none.from = append(r.none.from[:0], at...)
-			if !found {
-				r.none.to = newKey(tableEscalation, r.tenant.number).end()
-				break
-			}
-			r.none.to = append(r.none.to[:0], r.escalations.Key()...)
-			if !bytes.HasPrefix(r.none.to, r.of) {
-				return
-			}
-			e, ok := splitEscalation(r.none.to[len(r.of):])
-			if !ok {
-				yield(e, errDamaged)
-				return
-			}
-			if e.Time < within.From {
-				return
-			}
-			if e.Device = device; !yield(e, nil) {
-				return
-			}
-			at = newKey(tableEscalation, r.tenant.number).escalated(device, e.Time, e.State).end()
-		}
-		if err := r.escalations.Error(); err != nil {
-			yield(andon.Escalation{}, err)
-		}
-	}
 }

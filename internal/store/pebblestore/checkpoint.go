@@ -45,10 +45,6 @@ func (c *checkpoints) start(s *Store) {
 			return
 		}
 		s.rounds.done.Add(1)
-		err = s.mergeBlocks(func() bool { return len(c.wanted) > 0 })
-		if err != nil && s.options.pacing.stopping.Err() == nil {
-			s.options.Log.Error("blocks were not merged; all of them are there", "error", err)
-		}
 	})
 }
 
@@ -78,28 +74,22 @@ func (s *Store) checkpoint() error {
 	}
 	s.publishBefore(s.heads.behind)
 	tenants := s.everyTenant()
-	pace := s.options.pacing.begin(s.heads.late)
-	days, err := s.settle(tenants, &pace)
-	for _, t := range tenants {
-		err = cmp.Or(err, s.checkpointTenant(t, &pace))
-	}
-	if err != nil {
+	if err := s.settle(tenants); err != nil {
+		s.unwritten(tenants)
 		return err
 	}
 	batch := s.db.NewBatch()
 	defer batch.Close()
-	loose := s.merges.after(days)
 	behind := binary.BigEndian.AppendUint64(nil, s.heads.behind)
 	deleted, done, err := s.arrivals.settle(batch, &s.options, s.heads.behind, rows)
-	if err := cmp.Or(err, batch.Set(fixedKey(fixedCheckpoint), behind, nil),
-		s.merges.put(batch, loose)); err != nil {
+	if err := cmp.Or(err, batch.Set(fixedKey(fixedCheckpoint), behind, nil)); err != nil {
 		return err
 	}
 	if err := batch.Commit(pebble.Sync); err != nil {
 		return fmt.Errorf("write checkpoint: %w", err)
 	}
 	done()
-	s.merges.loose = loose
+	s.merges.ended(s.heads.behind)
 	s.rounds.entries.Add(int64(s.heads.frozen.Entries()))
 	s.heads.drop()
 	s.checkpoints.grown.Add(-rows)
@@ -129,8 +119,8 @@ func (s *Store) everyTenant() []*tenant {
 }
 
 // checkpointTenant writes the devices of a tenant that were changed since they were last written, a
-// part at a time, without waiting for the disk: the end of the checkpoint does that.
-func (s *Store) checkpointTenant(t *tenant, p *pace) error {
+// part at a time.
+func (s *Store) checkpointTenant(t *tenant, out *tables) error {
 	const part = 512
 	for from := uint32(0); ; from += part {
 		more := false
@@ -141,7 +131,8 @@ func (s *Store) checkpointTenant(t *tenant, p *pace) error {
 		if err != nil || !more {
 			return err
 		}
-		if err := s.checkpointSome(t, from, part, p); err != nil {
+		s.checkpointSome(t, from, part, out)
+		if err := out.settleSome(); err != nil {
 			return err
 		}
 	}
@@ -160,17 +151,12 @@ func (t *tenant) slots(from, most uint32) []*slot {
 	return some
 }
 
-// checkpointSome writes up to so many devices, by number from one on.
-func (s *Store) checkpointSome(t *tenant, from, most uint32, p *pace) error {
-	batch := s.db.NewBatch()
-	defer batch.Close()
+// checkpointSome writes up to so many devices, by number from one on. What is shown of them is on
+// the disk already, in rows.
+func (s *Store) checkpointSome(t *tenant, from, most uint32, out *tables) {
 	k := newKey(tableCheckpoint, t.number)
 	var value []byte
-	type writtenSlot struct {
-		*slot
-		changes uint32
-	}
-	written := make([]writtenSlot, 0, most)
+	begun := len(out.bytes)
 	s.mu.RLock()
 	for _, slot := range t.slots(from, most) {
 		if slot.Changes() == slot.Note {
@@ -178,26 +164,31 @@ func (s *Store) checkpointSome(t *tenant, from, most uint32, p *pace) error {
 		}
 		// In this order: a change that is pending is not shown, and makes the device due again.
 		if changes := slot.Changes(); !slot.Pending() {
-			written = append(written, writtenSlot{slot, changes})
+			slot.Note = changes
 		}
 		shown := t.fleet.Shown(slot)
 		value = appendCheckpointed(value[:0], &shown)
 		k = k.begin(tableCheckpoint, t.number).number(slot.Number())
-		if err := batch.Set(k, value, nil); err != nil {
-			s.mu.RUnlock()
-			return err
-		}
+		out.add(k, value)
 	}
 	s.mu.RUnlock()
-	p.did(batch.Len())
-	if err := batch.Commit(pebble.NoSync); err != nil {
-		return err
-	}
-	for _, w := range written {
-		w.Note = w.changes
-	}
-	return nil
+	out.pace.did(len(out.bytes) - begun)
 }
+
+// unwritten has all devices written again, for a checkpoint failed, and which it wrote is not
+// known.
+func (s *Store) unwritten(tenants []*tenant) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, t := range tenants {
+		for _, slot := range t.slots(0, t.fleet.Numbers()) {
+			slot.Note = neverWritten
+		}
+	}
+}
+
+// neverWritten is the Note of a slot that is not in the checkpoint as it is.
+const neverWritten = math.MaxUint32
 
 // rebuild makes what is shown from the checkpoint and the rows behind it, and takes their entries
 // into the head.
@@ -255,7 +246,7 @@ func newRebuilding(t *tenant) *rebuilding {
 	r.put = func(number uint32, d *current.Device) {
 		t.fleet.Load(number, d)
 		if slot := t.fleet.At(number); slot != nil {
-			slot.Note = math.MaxUint32 // it is not in the checkpoint as it is
+			slot.Note = neverWritten
 		}
 	}
 	return r

@@ -142,7 +142,8 @@ func FuzzDamagedRows(f *testing.F) {
 		_ = replay(map[uint32]*rebuilding{1: newRebuilding(newTenant(1, andon.Tenant{}))}, b,
 			eventlog.NewHead())
 		splitEscalation(b)
-		splitBlock(b, 3)
+		splitBlock(b)
+		splitMeasured(b, 3)
 		_, _ = readPosting(nil, b)
 		_ = decodeDocument(&andon.Record{}, b)
 		splitDue(b)

@@ -147,9 +147,10 @@ func (s *Store) convertEntries(ctx context.Context) error {
 		part: binary.BigEndian.Uint64(step[1:]),
 	}
 	c.put = func(k key, value []byte) error { return c.batch.Set(k, value, nil) }
+	c.list = s.listing(c.put)
 	defer func() { _ = c.batch.Close() }()
 	for _, t := range s.everyTenant() {
-		if err := c.tenant(ctx, t); err != nil {
+		if err := c.ofTenant(ctx, t); err != nil {
 			return fmt.Errorf("convert the log of tenant %s: %w", t.record.Load().ID, err)
 		}
 	}
@@ -171,18 +172,18 @@ type conversion struct {
 	store *Store
 	batch *pebble.Batch
 	part  uint64
-	of    *tenant
 	from  key // of what the part is made from
 }
 
-func (c *conversion) tenant(ctx context.Context, t *tenant) error {
+func (c *conversion) ofTenant(ctx context.Context, t *tenant) error {
 	prefix := newKey(formerEvent, t.number)
 	it, err := newIterator(ctx, c.store.db, prefix, prefix.end())
 	if err != nil {
 		return err
 	}
 	defer it.close()
-	c.of, c.from = t, bytes.Clone(prefix)
+	c.from = bytes.Clone(prefix)
+	c.begin(t)
 	for ok := it.First(); ok; {
 		day, rest, whole := takeNumber(it.Key()[len(prefix):])
 		id, _, named := takeText(rest)
@@ -210,8 +211,8 @@ func (c *conversion) tenant(ctx context.Context, t *tenant) error {
 func (c *conversion) device(
 	it *iterator, id andon.DeviceID, day uint32,
 ) (more bool, err error) {
-	prefix := newKey(formerEvent, c.of.number).number(day).text(string(id))
-	slot := c.of.fleet.Slot(id)
+	prefix := newKey(formerEvent, c.tenant.number).number(day).text(string(id))
+	slot := c.tenant.fleet.Slot(id)
 	if slot == nil {
 		return false, errDamaged // convertDevices has made one
 	}
@@ -224,7 +225,7 @@ func (c *conversion) device(
 		}
 		if err == nil && escalated != 0 {
 			to := it.Key()[len(prefix)+len(state)+1+2*timeBytes:]
-			k := newKey(tableEscalation, c.of.number).
+			k := newKey(tableEscalation, c.tenant.number).
 				escalated(id, at, andon.State(state)).invertedTime(escalated)
 			err = c.batch.Set(append(k, to...), value, nil)
 		} else if err == nil {
@@ -241,7 +242,7 @@ func (c *conversion) device(
 	if len(c.entries) == 0 {
 		return more, nil
 	}
-	return more, c.day(c.of.number, slot.Number(), day, c.entries)
+	return more, c.blocksOf(slot.Number(), day, c.entries)
 }
 
 func (c *conversion) entry(
@@ -263,7 +264,7 @@ func (c *conversion) entry(
 func (c *conversion) commit(behind key, day uint32) error {
 	// Behind all sequences of rounds, so that no round writes a posting in its place.
 	c.sequence = 1<<(8*sequenceBytes-1) | c.part
-	if err := c.postings(c.of.number); err != nil {
+	if err := c.postings(c.tenant.number); err != nil {
 		return err
 	}
 	c.sequence = 0 // every later delivery counts before those of blocks
@@ -278,7 +279,7 @@ func (c *conversion) commit(behind key, day uint32) error {
 	}
 	if day != 0 {
 		c.store.options.Log.Info("the store is converted to a new format",
-			"tenant", c.of.record.Load().ID, "day", andon.DayStart(day).String())
+			"tenant", c.tenant.record.Load().ID, "day", andon.DayStart(day).String())
 	}
 	_ = c.batch.Close()
 	c.batch, c.from = c.store.db.NewBatch(), behind

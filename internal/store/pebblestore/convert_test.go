@@ -2,6 +2,7 @@ package pebblestore
 
 import (
 	"bytes"
+	gocmp "cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/eventlog"
 )
 
 // setFormer makes a store one of format 4 that is opened next.
@@ -50,7 +52,7 @@ func former(t *testing.T, s *Store) {
 		}
 	}
 	for _, table := range []byte{
-		tableBlock, tableDay, tablePosting, tableEscalation, tableCheckpoint,
+		tableBlock, tableRun, tableDay, tablePosting, tableEscalation, tableCheckpoint,
 	} {
 		if err := b.DeleteRange(key{table}, key{table + 1}, nil); err != nil {
 			t.Fatal(err)
@@ -185,23 +187,38 @@ func TestAStoreOfFormat4IsConverted(t *testing.T) {
 
 // TestSerialConversionGoesOn breaks a conversion off behind each of its parts.
 func TestSerialConversionGoesOn(t *testing.T) {
-	fs := vfs.NewCrashableMem()
-	s := openMem(t, fs)
-	report(t, s)
-	want := answers(t, s)
-	former(t, s)
-	former := fs.CrashClone(vfs.CrashCloneCfg{})
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
+	for _, c := range []struct {
+		format string
+		former func(*testing.T, *Store)
+		parts  int // at least
+	}{{"4", former, 10}, {"7", formerBlocks, 5}} {
+		t.Run("format "+c.format, func(t *testing.T) {
+			fs := vfs.NewCrashableMem()
+			s := openMem(t, fs)
+			report(t, s)
+			want := answers(t, s)
+			c.former(t, s)
+			former := fs.CrashClone(vfs.CrashCloneCfg{})
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if parts := breakingOff(t, former, want); parts < c.parts {
+				t.Errorf("there were %d parts only", parts)
+			}
+		})
 	}
-	parts := 0
+}
+
+// breakingOff breaks a conversion off behind each of its parts, and returns how many these are.
+func breakingOff(t *testing.T, former *vfs.MemFS, want []any) (parts int) {
+	t.Helper()
 	for ; ; parts++ {
 		fs := former.CrashClone(vfs.CrashCloneCfg{})
 		o := Options{FS: fs, part: 1}
 		broken, err := OpenContext(&leaving{t.Context(), parts}, "store", o)
 		if err == nil {
 			_ = broken.Close()
-			break
+			return parts
 		}
 		if !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
@@ -213,8 +230,93 @@ func TestSerialConversionGoesOn(t *testing.T) {
 		}
 		_ = s.Close()
 	}
-	if parts < 10 {
-		t.Errorf("there were %d parts only", parts)
+}
+
+// formerBlocks rewrites the runs of a store into the blocks of format 7, of two rounds, of which
+// the second has most entries again.
+func formerBlocks(t *testing.T, s *Store) {
+	t.Helper()
+	if err := s.checkpoint(); err != nil {
+		t.Fatal(err)
+	}
+	b := s.db.NewBatch()
+	defer b.Close()
+	n := 0
+	for k, value := range s.rows(key{tableBlock}) {
+		tenant, rest, _ := takeNumber(k)
+		at, ok := splitBlock(rest)
+		if !ok {
+			t.Fatalf("key %x", k)
+		}
+		set := func(sequence uint64, value []byte) {
+			k := newKey(formerBlock, tenant).number(at.day).number(at.number).
+				times(at.day, at.newest, at.oldest).short(^sequence, sequenceBytes)
+			if err := b.Set(k, value, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		set(at.sequence, value)
+		if n++; n%3 > 0 {
+			set(at.sequence-1, otherTexts(t, value, at.newest))
+		}
+	}
+	for _, table := range []byte{tableBlock, tableRun} {
+		if err := b.DeleteRange(key{table}, key{table + 1}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Set(fixedKey(fixedFormat), []byte{0, 0, 0, 7}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Commit(pebble.Sync); err != nil || n < 5 {
+		t.Fatalf("%d blocks, %v", n, err)
+	}
+}
+
+// otherTexts returns a block with the same entries, and other texts.
+func otherTexts(t *testing.T, value []byte, newest andon.Time) []byte {
+	t.Helper()
+	var d eventlog.Decoder
+	entries, err := d.Entries(value, newest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range entries {
+		entries[i].Message = []byte("an earlier delivery")
+	}
+	var x eventlog.Encoder
+	return x.Append(nil, entries)
+}
+
+// TestAStoreOfFormat7IsConverted: it answers as before, also behind a crash and later deliveries,
+// has no row of the former table, and is whole.
+func TestAStoreOfFormat7IsConverted(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	s := openMem(t, fs)
+	report(t, s)
+	want := answers(t, s)
+	formerBlocks(t, s)
+	check := func() {
+		t.Helper()
+		s, fs = crashed(t, s, fs)
+		if diff := cmp.Diff(want, answers(t, s)); diff != "" {
+			t.Fatal(diff)
+		}
+		for k := range s.rows(key{formerBlock}) {
+			t.Fatalf("there still is %x", k)
+		}
+	}
+	check()
+	report(t, s) // the same deliveries again
+	if err := s.checkpoint(); err != nil {
+		t.Fatal(err)
+	}
+	check()
+	if err := gocmp.Or(s.mergeAll(), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if told, _ := verifyMem(t, fs); len(told) > 0 {
+		t.Errorf("verification: %q", told)
 	}
 }
 

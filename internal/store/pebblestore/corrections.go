@@ -137,6 +137,7 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 	if err := s.failed(); err != nil {
 		return err
 	}
+	defer s.merges.deleting()()
 	w := s.beginWrite(ctx, t, 0, 1, 4096)
 	w.alone, w.kind = true, andon.ByPurge
 	defer w.close()
@@ -219,8 +220,12 @@ func (p *purging) rows() (found bool, err error) {
 func (p *purging) blocks(device uint32) (found bool, err error) {
 	number := p.tenant.number
 	days := newKey(tableDay, number).number(device)
-	found, err = p.days(days, func(day uint32) []key {
-		return []key{newKey(tableBlock, number).number(day).number(device)}
+	runs := *p.tenant.runs.Load()
+	found, err = p.days(days, func(day uint32) (all []key) {
+		for _, r := range runs.on(day) {
+			all = append(all, newKey(tableBlock, number).run(day, r.sequence).number(device))
+		}
+		return all
 	})
 	return found, cmp.Or(err, p.batch.DeleteRange(days, days.end(), nil),
 		p.batch.Delete(newKey(tableCheckpoint, number).number(device), nil))

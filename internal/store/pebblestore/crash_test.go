@@ -223,8 +223,9 @@ func TestExpireGivesSpaceBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	for table, want := range map[byte]int{
-		tableBlock: 3, tableDay: 3, tablePosting: 3, tableSupervisor: 3, tableEscalation: 3,
-		tableReading: 3, tableMeasured: 3, tableReadingDay: 3,
+		tableBlock: 3, tableRun: 3, tableDay: 3, tablePosting: 3, tableSupervisor: 3,
+		tableEscalation: 3,
+		tableReading:    3, tableMeasured: 3, tableReadingDay: 3,
 	} {
 		n := 0
 		for range s.rows(newKey(table, s.tenants[id].number)) {

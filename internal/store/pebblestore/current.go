@@ -3,6 +3,7 @@ package pebblestore
 import (
 	"context"
 	"iter"
+	"slices"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
@@ -85,17 +86,39 @@ func (s *Store) Devices(
 		explainMemory(andon.PlanOf(ctx), page.Looked, len(page.Devices), begun)
 		r := newEventReader(ctx, s, t)
 		defer r.close()
-		for _, d := range page.Devices {
-			var err error
+		for some := range slices.Chunk(page.Devices, entriesStep) {
 			if q.Kind == andon.ShownDevices && !q.Brief {
-				err = r.complete(&d)
+				if err := r.completeAll(some); err != nil {
+					return err
+				}
 			}
-			if err != nil || !yield(d) {
-				return err
+			for i := range some {
+				if !yield(some[i]) {
+					return nil
+				}
 			}
 		}
 		return nil
 	})
+}
+
+// completeAll is complete for devices of a list.
+func (r *eventReader) completeAll(devices []andon.Device) error {
+	r.newest, r.wanted = r.newest[:0], r.wanted[:0]
+	for i := range devices {
+		d := &devices[i]
+		r.newest = append(r.newest, andon.Event{Device: d.ID, Time: d.Time, State: d.State})
+	}
+	for i := range r.newest {
+		r.wanted = append(r.wanted, wanted{event: &r.newest[i]})
+	}
+	if err := r.entries(r.wanted); err != nil {
+		return err
+	}
+	for i := range devices {
+		devices[i].Message, devices[i].Attributes = r.newest[i].Message, r.newest[i].Attributes
+	}
+	return nil
 }
 
 // Counts is of andon.Current.

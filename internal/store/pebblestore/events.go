@@ -140,44 +140,32 @@ func (s *Store) SupervisorEvents(
 		}
 		r := newEventReader(ctx, s, t)
 		defer r.close()
-		yield = seq.UpTo(q.Limit, yield)
-		for k, err := range s.supervisorKeys(ctx, t, supervisor, &q) {
-			var e andon.Event
-			if err == nil {
-				e, err = r.escalatedTo(supervisor, k)
+		left := q.Limit
+		var keys []andon.EventKey
+		// answer yields those of the keys that are escalated to the supervisor now.
+		answer := func() error {
+			events, err := r.escalatedTo(supervisor, keys)
+			for i := 0; err == nil && i < len(events) && left > 0; i++ {
+				if left--; !yield(events[i]) {
+					left = 0
+				}
 			}
-			if err != nil && andon.KindOf(err) != andon.NotFound {
+			keys = keys[:0]
+			return err
+		}
+		for k, err := range s.supervisorKeys(ctx, t, supervisor, &q) {
+			if err != nil {
 				return err
 			}
-			if err == nil && !yield(e) {
-				return nil
+			if keys = append(keys, k); len(keys) < min(left, entriesStep) {
+				continue
+			}
+			if err := answer(); err != nil || left == 0 {
+				return err
 			}
 		}
-		return nil
+		return answer()
 	})
-}
-
-// escalatedTo returns an entry that is escalated to a supervisor now; NotFound where it is not
-// there, or not escalated to that one any more.
-func (r *eventReader) escalatedTo(
-	supervisor andon.PersonID, k andon.EventKey,
-) (andon.Event, error) {
-	at := andon.Span{From: k.Time, To: k.Time}
-	for is, err := range r.escalatedIn(k.Device, at) {
-		if err != nil {
-			return andon.Event{}, err
-		}
-		if is.State != k.State {
-			continue
-		}
-		if is.To != supervisor || r.tenant.withdrawn.has(k.Device, k.Time, k.State) {
-			break
-		}
-		e, err := r.entry(k.Device, k.Time, k.State)
-		e.EscalatedTo = supervisor
-		return e, err
-	}
-	return andon.Event{}, andon.NoEntry(k.Device, k.Time, k.State)
 }
 
 // supervisorKeys returns the entries that the index rows name and the query admits, in its order.

@@ -19,8 +19,11 @@ func (s *Store) Expire(ctx context.Context, id andon.TenantID, h andon.Horizon) 
 	if err != nil {
 		return err
 	}
-	s.measure.running.Lock() // a round would write blocks of what is deleted here
+	s.checkpoints.running.Lock() // a round would write blocks of what is deleted here
+	defer s.checkpoints.running.Unlock()
+	s.measure.running.Lock()
 	defer s.measure.running.Unlock()
+	defer s.merges.deleting()()
 	e := expiry{ctx: ctx, store: s, tenant: t.number, batch: s.db.NewBatch()}
 	defer func() { _ = e.batch.Close() }()
 	if err := errors.Join(e.events(h.Events.Day()), e.readings(h.Readings.Day())); err != nil {
@@ -32,6 +35,7 @@ func (s *Store) Expire(ctx context.Context, id andon.TenantID, h andon.Horizon) 
 	if err := e.batch.Commit(pebble.Sync); err != nil {
 		return fmt.Errorf("expire: %w", err)
 	}
+	t.forgetDays(h.Events.Day())
 	for table, before := range map[byte]uint32{
 		tableBlock: h.Events.Day(), tableMeasured: h.Readings.Day(),
 	} {
@@ -52,11 +56,11 @@ func (e *expiry) events(before uint32) error {
 	if before == 0 {
 		return nil
 	}
-	e.store.merges.expire(e.tenant, before)
 	hour := func(k key) key { return k.number(before * 24) }
 	instant := func(k key) key { return k.time(andon.DayStart(before)) }
 	return errors.Join(
-		e.wholeDays(tableBlock, before), e.blockDays(before), e.escalations(before),
+		e.wholeDays(tableBlock, before), e.wholeDays(tableRun, before), e.blockDays(before),
+		e.escalations(before),
 		e.indexRows(tablePosting, hour), e.indexRows(tableSupervisor, instant),
 		e.indexRows(tableWithdrawal, instant),
 	)

@@ -75,7 +75,7 @@ func TestExplainOperator(t *testing.T) {
 				continue
 			}
 			atMost(t, steps, "table p", 20, 20)
-			atMost(t, steps, "table b", 20, 10)
+			atMost(t, steps, "table B", 20, 10)
 			atMost(t, steps, "entries within blocks or rows", 20, 10)
 		}
 		if err := s.checkpoint(); err != nil {
@@ -112,7 +112,7 @@ func TestExplainSupervisor(t *testing.T) {
 	}, limit)
 	atMost(t, steps, "table s", limit+1, 0)
 	atMost(t, steps, "table y", 3*limit, 0)
-	atMost(t, steps, "table b", 5*limit, limit)
+	atMost(t, steps, "table B", 5*limit, limit)
 	atMost(t, steps, "entries within blocks or rows", limit, limit)
 	for name, step := range steps {
 		if step.Times > 1 {
@@ -147,9 +147,9 @@ func TestExplainRareDevice(t *testing.T) {
 				andon.EventQuery{Limit: limit}))
 		}, limit)
 		atMost(t, steps, "table i", limit+1, 0)
-		atMost(t, steps, "table b", 2*limit+1, limit+1)
+		atMost(t, steps, "table B", 2*limit+1, limit+1)
 		atMost(t, steps, "entries within blocks or rows", limit+1, limit)
-		if steps["table b"].Bytes == 0 {
+		if steps["table B"].Bytes == 0 {
 			t.Errorf("no bytes were read: %+v", steps)
 		}
 	}

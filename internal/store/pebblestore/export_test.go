@@ -12,11 +12,13 @@ func Checkpoint(s andon.Store) error {
 	return cmp.Or(s.(*Store).checkpoint(), s.(*Store).mergeAll(), s.(*Store).settleReadings())
 }
 
-// mergeAll merges all days that are loose, whether they are due or not.
+// mergeAll merges all days as if they had rest, also where there are only two runs.
 func (s *Store) mergeAll() error {
-	for i := range s.merges.loose {
-		day := &s.merges.loose[i]
-		day.Quiet, day.Rounds = quietAt, max(restRounds, day.Rounds)
+	s.merges.mu.Lock()
+	for i := range s.merges.settled {
+		s.merges.settled[i] = s.merges.settled[0]
 	}
-	return s.mergeBlocks(func() bool { return false })
+	s.merges.rest = 2
+	s.merges.mu.Unlock()
+	return s.mergeBlocks()
 }

@@ -3,6 +3,8 @@ package pebblestore
 import (
 	"sync/atomic"
 	"time"
+
+	"github.com/cockroachdb/pebble/v2"
 )
 
 // roundCounts is what rounds have done since the store was opened.
@@ -32,9 +34,16 @@ func (s *Store) roundFigures(tell func(name, help string, value float64, labels 
 		r.merged.Load())
 }
 
+// writtenBytes is what the engine has written. In a total of levels, what was flushed has the log
+// and the tables of rounds in it.
+func writtenBytes(m *pebble.Metrics) uint64 {
+	total := m.Total()
+	return total.TableBytesFlushed + total.TableBytesCompacted
+}
+
 func (s *Store) engineFigures(tell func(name, help string, value float64, labels ...string)) {
 	m := s.db.Metrics()
-	level0, total := &m.Levels[0], m.Total()
+	level0 := &m.Levels[0]
 	for _, f := range []struct {
 		name, help string
 		value      float64
@@ -53,8 +62,7 @@ func (s *Store) engineFigures(tell func(name, help string, value float64, labels
 		{"wal_written_bytes_total", "Bytes that were written into the write-ahead log.",
 			float64(m.WAL.BytesWritten)},
 		{"written_bytes_total", "Bytes that were written into the log and, by flushes, rounds " +
-			"and compactions, into tables.", float64(m.WAL.BytesWritten +
-			total.TableBytesFlushed + total.TableBytesCompacted + total.TableBytesIngested)},
+			"and compactions, into tables.", float64(writtenBytes(m))},
 		{"disk_bytes", "Size of all files.", float64(m.DiskSpaceUsage())},
 		{"cache_bytes", "Blocks of files that are kept in memory.", float64(m.BlockCache.Size)},
 		{"cache_hits_total", "Blocks that were found in memory.", float64(m.BlockCache.Hits)},

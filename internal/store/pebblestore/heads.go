@@ -202,17 +202,18 @@ func (h *heads) look() headView {
 	return headView{&h.mu, h.view()}
 }
 
-// walk visits the entries of a device in one of the heads until visit returns false. Of several
-// with one identity the first that it visits counts, and those of an earlier head before. sorted
-// says that they go strictly from new to old.
+// walk visits the entries of a device in one of the heads that are within a span, until visit
+// returns false. Of several with one identity the first that it visits counts, and those of an
+// earlier head before. sorted says that they go strictly from new to old.
 func (v headView) walk(
-	head int, tenant, device uint32, visit func(e eventlog.Entry, sorted bool) bool,
+	head int, tenant, device uint32, span andon.Span,
+	visit func(e eventlog.Entry, sorted bool) bool,
 ) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
 	h := v.heads[head]
 	sorted := h.Sorted(tenant, device)
-	h.Walk(tenant, device, func(e eventlog.Entry) bool { return visit(e, sorted) })
+	h.WalkIn(tenant, device, span, func(e eventlog.Entry) bool { return visit(e, sorted) })
 }
 
 // find returns the entry with an identity, if a head has it: of several the one that counts. What a
@@ -222,6 +223,13 @@ func (v headView) find(
 ) (e eventlog.Entry, ok bool) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
+	return v.findLocked(tenant, device, at, state)
+}
+
+// findLocked is find for a caller that has mu.
+func (v headView) findLocked(
+	tenant, device uint32, at andon.Time, state andon.State,
+) (e eventlog.Entry, ok bool) {
 	for _, h := range v.heads {
 		if e, ok = h.Find(tenant, device, at, state); ok {
 			break
@@ -262,14 +270,16 @@ func (v headView) hours(tenant uint32, operator andon.PersonID) []uint32 {
 	return slices.Compact(all)
 }
 
-// devices returns the devices of an operator in an hour, some more than once.
-func (v headView) devices(tenant uint32, operator andon.PersonID, hour uint32) (all []inHour) {
+// appendHour appends the devices of an operator in an hour, some more than once.
+func (v headView) appendHour(
+	devices []inHour, tenant uint32, operator andon.PersonID, hour uint32,
+) []inHour {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
 	for _, h := range v.heads {
-		all = append(all, h.HourDevices(tenant, operator, hour)...)
+		devices = h.AppendHour(devices, tenant, operator, hour)
 	}
-	return all
+	return devices
 }
 
 // operators returns who answers for entries.

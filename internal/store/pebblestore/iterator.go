@@ -23,6 +23,7 @@ type iterator struct {
 	// forward is what Forward was asked for, empty once another one has moved the iterator than
 	// Next.
 	forward key
+	far     int // times in a row that steps did not lead there
 }
 
 func newIterator(ctx context.Context, r pebble.Reader, from, behind []byte) (*iterator, error) {
@@ -66,6 +67,7 @@ func (it *iterator) jumps() bool {
 
 // Forward is SeekGE for who reads rows with one prefix after the other, and at most one row behind
 // each. Of rising prefixes the rows often stand beside each other, where a few steps cost less.
+// Where they did not, it takes fewer steps.
 func (it *iterator) Forward(prefix key) bool {
 	const steps = 4
 	rising := len(it.forward) > 0 && bytes.Compare(it.forward, prefix) < 0
@@ -73,14 +75,16 @@ func (it *iterator) Forward(prefix key) bool {
 	if !rising || !it.Valid() {
 		return it.goesOn() && it.at(it.Iterator.SeekGE(prefix))
 	}
-	for range steps {
+	for range steps >> it.far {
 		if bytes.Compare(it.Key(), prefix) >= 0 {
+			it.far = 0
 			return it.ended == nil
 		}
 		if !it.Next() {
 			return false
 		}
 	}
+	it.far = min(it.far+1, 2)
 	return it.goesOn() && it.at(it.Iterator.SeekGE(prefix))
 }
 

@@ -15,8 +15,9 @@ import (
 //
 //	   table         key                                                    value
 //	g  row           sequence 8                                             row
-//	b  block         tenant 4 | day 4 | number 4 | ^newest 5 | oldest 5 |
-//	                 ^sequence 6                                            block
+//	B  block         tenant 4 | day 4 | run 6 | number 4 | ^newest 5 |
+//	                 oldest 5                                               block
+//	R  run           tenant 4 | day 4 | run 6                               run
 //	i  block days    tenant 4 | number 4 | ^day 4                           -
 //	y  escalation    tenant 4 | device 0 | ^time 8 | state 0 | ^at 8 | to   escalation
 //	p  posting       tenant 4 | operator 0 | hour 4 | sequence 6 | part 2   devices, index row
@@ -50,8 +51,13 @@ import (
 //
 //	r  reading       tenant 4 | day 4 | device 0 | ^time 8                  reading, merged
 //
+// and up to format 7 this one (convertblocks.go):
+//
+//	b  block         tenant 4 | day 4 | number 4 | ^newest 5 | oldest 5 |
+//	                 ^sequence 6                                            block
+//
 // number is that of the device. The newest and the oldest time of a block are from the beginning of
-// its day. Of several blocks with one entry that of the highest sequence counts.
+// its day. A run is a sequence: of several blocks with one entry that of the highest run counts.
 //
 // The day first makes expiry a range deletion, and keeps what is written together together. o, p, s
 // and m are index rows: each hit is checked against the truth. x holds the escalations of a present
@@ -61,7 +67,8 @@ import (
 // are met.
 const (
 	tableRow        = 'g'
-	tableBlock      = 'b'
+	tableBlock      = 'B'
+	tableRun        = 'R'
 	tableDay        = 'i'
 	tableEscalation = 'y'
 	tablePosting    = 'p'
@@ -87,10 +94,11 @@ const (
 	formerOperator = 'o'
 	formerRecord   = 'l'
 	formerReading  = 'r'
+	formerBlock    = 'b'
 )
 
 // tablesOfATenant are those whose keys begin with the tenant's number.
-const tablesOfATenant = "biypxskvrqmawzncjh"
+const tablesOfATenant = "BRbiypxskvrqmawzncjh"
 
 const (
 	textEnd    byte = 0
@@ -152,32 +160,62 @@ type spanned struct {
 	sequence       uint64
 }
 
-// block continues a key of tableBlock.
-func (k key) block(day, number uint32, b spanned) key {
-	return k.number(day).number(number).spanned(day, b)
+// run continues a key of tableRun, or of tableBlock with a run of a day.
+func (k key) run(day uint32, sequence uint64) key {
+	return k.number(day).short(sequence, sequenceBytes)
 }
 
-func (k key) spanned(day uint32, b spanned) key {
+// times continues a key with when a block of a day begins and ends.
+func (k key) times(day uint32, newest, oldest andon.Time) key {
 	start := andon.DayStart(day)
-	return k.short(^uint64(b.newest-start), inDayBytes).
-		short(uint64(b.oldest-start), inDayBytes).short(^b.sequence, sequenceBytes)
+	return k.short(^uint64(newest-start), inDayBytes).short(uint64(oldest-start), inDayBytes)
 }
 
 // measured continues a key of tableMeasured. The sequence is that of the generation.
 func (k key) measured(day uint32, device andon.DeviceID, b spanned) key {
-	return k.number(day).text(string(device)).spanned(day, b)
+	return k.number(day).text(string(device)).times(day, b.newest, b.oldest).
+		short(^b.sequence, sequenceBytes)
 }
 
-// splitBlock takes apart what follows the device.
-func splitBlock(rest []byte, day uint32) (b spanned, ok bool) {
+// splitMeasured takes apart what follows the device.
+func splitMeasured(rest []byte, day uint32) (b spanned, ok bool) {
 	if len(rest) != 2*inDayBytes+sequenceBytes {
+		return b, false
+	}
+	b, ok = splitTimes(rest[:2*inDayBytes], day)
+	b.sequence = low(rest[2*inDayBytes:]) ^ (1<<(8*sequenceBytes) - 1)
+	return b, ok
+}
+
+// splitTimes takes apart what follows the device: when a block begins and ends.
+func splitTimes(rest []byte, day uint32) (b spanned, ok bool) {
+	if len(rest) != 2*inDayBytes {
 		return b, false
 	}
 	start := andon.DayStart(day)
 	b.newest = start + andon.Time(low(rest[:inDayBytes])^(1<<(8*inDayBytes)-1))
-	b.oldest = start + andon.Time(low(rest[inDayBytes:2*inDayBytes]))
-	b.sequence = low(rest[2*inDayBytes:]) ^ (1<<(8*sequenceBytes) - 1)
+	b.oldest = start + andon.Time(low(rest[inDayBytes:]))
 	return b, b.oldest <= b.newest
+}
+
+// placed is where a block stands.
+type placed struct {
+	day, number uint32
+	spanned
+}
+
+// splitBlock takes apart what follows the tenant in a key of tableBlock.
+func splitBlock(rest []byte) (b placed, ok bool) {
+	const place = 4 + sequenceBytes + 4
+	if len(rest) < place {
+		return b, false
+	}
+	b.day, rest, _ = takeNumber(rest)
+	sequence := low(rest[:sequenceBytes])
+	b.number, rest, _ = takeNumber(rest[sequenceBytes:])
+	b.spanned, ok = splitTimes(rest, b.day)
+	b.sequence = sequence
+	return b, ok
 }
 
 func low(b []byte) (n uint64) {

@@ -105,7 +105,7 @@ func blocksOf(
 	prefix := newKey(tableMeasured, of.tenant).number(of.day).text(string(device))
 	at := map[uint64]int{}
 	for more = true; more && bytes.HasPrefix(it.Key(), prefix); more = it.Next() {
-		b, ok := splitBlock(it.Key()[len(prefix):], of.day)
+		b, ok := splitMeasured(it.Key()[len(prefix):], of.day)
 		value, err := it.ValueAndErr()
 		if err != nil {
 			return nil, false, err

@@ -279,7 +279,7 @@ func (p *dayPage) fromBlocks() error {
 		ok, move = p.blocks.SeekLT(prefix.end()), p.blocks.Prev
 	}
 	for ; ok && bytes.HasPrefix(p.blocks.Key(), prefix); ok = move() {
-		at, whole := splitBlock(p.blocks.Key()[len(prefix):], p.day)
+		at, whole := splitMeasured(p.blocks.Key()[len(prefix):], p.day)
 		if !whole {
 			return errDamaged
 		}

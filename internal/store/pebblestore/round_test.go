@@ -227,7 +227,7 @@ func TestReadersLookAtHeadsFirst(t *testing.T) {
 				found <- err
 			}()
 			awaitIn(t, "(*heads).look(", nil)
-			_, err := s.settle(s.everyTenant(), nil)
+			err := s.settle(s.everyTenant())
 			s.heads.frozen = nil // as drop does
 			close(s.heads.ended)
 			s.heads.mu.Unlock()
@@ -332,7 +332,8 @@ func TestPendingDeviceIsWrittenAgain(t *testing.T) {
 	h.held.Lock()
 	event.Time, event.State = event.Time+1, "WARNING1"
 	appended := pendingAppend(t, s, h, []andon.Event{event})
-	err = s.checkpointTenant(s.tenants[id], nil)
+	out := tables{store: s, name: entryTables}
+	err = cmp.Or(s.checkpointTenant(s.tenants[id], &out), out.end())
 	h.held.Unlock()
 	if err := cmp.Or(err, <-appended, s.checkpoint()); err != nil {
 		t.Fatal(err)

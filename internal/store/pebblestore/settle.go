@@ -22,7 +22,9 @@ type settling struct {
 	key      key
 	value    []byte
 	did      func(entries int)
-	days     map[tenantDay]bool // that got blocks
+	tenant   *tenant
+	runs     map[uint32]*run                  // by day: those that got blocks
+	list     func(*tenant, uint32, run) error // enters a run of a day
 }
 
 // personHour is an hour of an operator.
@@ -37,31 +39,45 @@ type posted struct {
 	devices []inHour
 }
 
-// settle settles the frozen head, and returns which days got blocks. The caller holds
+// settle settles the frozen head, and writes the devices that have changed. The caller holds
 // checkpoints.running, so no tenant is deleted and no device purged meanwhile.
-func (s *Store) settle(tenants []*tenant, p *pace) (days map[tenantDay]bool, err error) {
+func (s *Store) settle(tenants []*tenant) error {
+	p := s.options.pacing.begin(s.heads.late)
 	most := s.options.table + s.options.table/16 // where one more row fills it
 	out := tables{
-		store: s, name: entryTables, pace: p,
+		store: s, name: entryTables, pace: &p,
 		bytes: make([]byte, 0, min(s.heads.frozen.Bytes(), most)),
 	}
-	x := s.settling(out.put, p)
+	x := s.settling(out.put, &p)
 	for _, t := range tenants {
-		if err := cmp.Or(x.devices(t.number), x.postings(t.number)); err != nil {
-			return nil, err
+		if err := cmp.Or(x.devices(t), x.postings(t.number)); err != nil {
+			return err
 		}
 	}
-	return x.days, out.end()
+	for _, t := range tenants {
+		if err := s.checkpointTenant(t, &out); err != nil {
+			return err
+		}
+	}
+	return out.end()
 }
 
 func (s *Store) settling(put func(key, []byte) error, p *pace) settling {
 	return settling{
 		head: s.heads.frozen, sequence: s.heads.behind, put: put, key: newKey(0, 0),
-		days: map[tenantDay]bool{},
 		did: func(entries int) {
 			s.heads.settled.Add(int64(entries))
 			p.did(entries * entryWork)
 		},
+		list: s.listing(put),
+	}
+}
+
+// listing returns what enters a run of a day: with its rows on the disk, and for readers.
+func (s *Store) listing(put func(key, []byte) error) func(*tenant, uint32, run) error {
+	return func(t *tenant, day uint32, r run) error {
+		s.addRun(t, day, r)
+		return put(newKey(tableRun, t.number).run(day, r.sequence), r.value(day))
 	}
 }
 
@@ -69,9 +85,10 @@ func (s *Store) settling(put func(key, []byte) error, p *pace) settling {
 const entryWork = 100
 
 // devices writes the blocks of a tenant, and the days of its devices.
-func (x *settling) devices(tenant uint32) error {
-	for device := range uint32(x.head.Devices(tenant)) {
-		x.gather(tenant, device)
+func (x *settling) devices(t *tenant) error {
+	x.begin(t)
+	for device := range uint32(x.head.Devices(t.number)) {
+		x.gather(t.number, device)
 		x.note(device, x.entries)
 		x.did(len(x.entries))
 		for rest := x.entries; len(rest) > 0; {
@@ -79,14 +96,39 @@ func (x *settling) devices(tenant uint32) error {
 			for n < len(rest) && rest[n].Time.Day() == day {
 				n++
 			}
-			x.days[tenantDay{tenant, day}] = true
-			if err := x.day(tenant, device, day, rest[:n]); err != nil {
+			if err := x.blocksOf(device, day, rest[:n]); err != nil {
 				return err
 			}
 			rest = rest[n:]
 		}
 	}
+	return x.end()
+}
+
+func (x *settling) begin(t *tenant) { x.tenant, x.runs = t, map[uint32]*run{} }
+
+// end says when the runs begin and end that got blocks.
+func (x *settling) end() error {
+	for day, r := range x.runs {
+		if err := x.list(x.tenant, day, *r); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// run returns the run of a day. It is entered before it has blocks, and as of the whole day.
+func (x *settling) run(day uint32) (*run, error) {
+	if r := x.runs[day]; r != nil {
+		return r, nil
+	}
+	r := wholeDay(day, x.sequence)
+	if err := x.list(x.tenant, day, r); err != nil {
+		return nil, err
+	}
+	r.oldest, r.newest = r.newest, r.oldest
+	x.runs[day] = &r
+	return &r, nil
 }
 
 // gather reads the entries of a device, newest first, of each the delivery that counts.
@@ -112,20 +154,25 @@ func compareEntries(a, b eventlog.Entry) int {
 		Compare(andon.EventKey{Time: a.Time, State: a.State})
 }
 
-// day writes the blocks of a device and day.
-func (x *settling) day(tenant, device, day uint32, entries []eventlog.Entry) error {
+// blocksOf writes the blocks of a device and day.
+func (x *settling) blocksOf(device, day uint32, entries []eventlog.Entry) error {
+	r, err := x.run(day)
+	if err != nil {
+		return err
+	}
+	r.newest = max(r.newest, entries[0].Time)
+	r.oldest = min(r.oldest, entries[len(entries)-1].Time)
 	for len(entries) > 0 {
 		n := eventlog.BlockOf(entries)
 		x.value = x.blocks.Append(x.value[:0], entries[:n])
-		x.key = x.key.begin(tableBlock, tenant).block(day, device, spanned{
-			newest: entries[0].Time, oldest: entries[n-1].Time, sequence: x.sequence,
-		})
+		x.key = x.key.begin(tableBlock, x.tenant.number).run(day, x.sequence).number(device).
+			times(day, entries[0].Time, entries[n-1].Time)
 		if err := x.put(x.key, x.value); err != nil {
 			return err
 		}
 		entries = entries[n:]
 	}
-	x.key = x.key.begin(tableDay, tenant).number(device).inverted(day)
+	x.key = x.key.begin(tableDay, x.tenant.number).number(device).inverted(day)
 	return x.put(x.key, nil)
 }
 

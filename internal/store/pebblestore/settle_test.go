@@ -1,15 +1,18 @@
 package pebblestore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/andonhq/andon"
 )
@@ -141,7 +144,7 @@ func TestRoundIsDoneAgain(t *testing.T) {
 	append1(first)
 	s.checkpoints.running.Lock()
 	s.heads.freeze(s.order.next)
-	if _, err := s.settle(s.everyTenant(), nil); err != nil { // and no further
+	if err := s.settle(s.everyTenant()); err != nil { // and no further
 		t.Fatal(err)
 	}
 	s.checkpoints.running.Unlock()
@@ -253,6 +256,77 @@ func TestManyStatesAtOneInstant(t *testing.T) {
 	}
 }
 
+// TestRoundIsDoneAgainBehindAMerge: a merge leaves the blocks of a round that was broken off, which
+// writes under the same keys when it is done again.
+func TestRoundIsDoneAgainBehindAMerge(t *testing.T) {
+	s := openMem(t, vfs.NewMem())
+	defer s.Close()
+	send := func(times ...andon.Time) {
+		t.Helper()
+		var events []andon.Event
+		for _, at := range times {
+			events = append(events,
+				andon.Event{Device: "d", Time: andon.MinTime + at, State: "NORMAL"})
+		}
+		if err := s.Append(t.Context(), andon.DefaultTenant, 1, events); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for at := range andon.Time(3) {
+		send(50 + at)
+		if err := s.checkpoint(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send(1, 99) // before and behind the others, so that their block has the key of the merged one
+	s.checkpoints.running.Lock()
+	s.heads.freeze(s.order.next)
+	err := s.settle(s.everyTenant()) // and no further
+	s.checkpoints.running.Unlock()
+	if err := cmp.Or(err, s.mergeAll(), s.checkpoint()); err != nil {
+		t.Fatal(err)
+	}
+	n, err := howMany(s.DeviceEvents(t.Context(), andon.DefaultTenant, "d",
+		andon.EventQuery{Limit: 10}))
+	if n != 5 || err != nil {
+		t.Errorf("%d entries are left of 5, %v", n, err)
+	}
+}
+
+// TestDevicesAreWrittenAgain: where the engine does not take in the tables of a round, the next one
+// writes the devices that were in them.
+func TestDevicesAreWrittenAgain(t *testing.T) {
+	mem := vfs.NewCrashableMem()
+	failing := errorfs.Toggle{Injector: errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind == errorfs.OpLink {
+			return os.ErrPermission // of others the engine makes a copy
+		}
+		return nil
+	})}
+	s, err := Open("store", Options{FS: errorfs.Wrap(mem, &failing), table: 16 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Append(t.Context(), andon.DefaultTenant, 1, warnings(50)); err != nil {
+		t.Fatal(err)
+	}
+	failing.On()
+	err = s.checkpoint()
+	failing.Off()
+	if err == nil {
+		t.Error("the tables were taken in nevertheless")
+	}
+	if err := s.checkpoint(); err != nil {
+		t.Fatal(err)
+	}
+	s, _ = crashed(t, s, mem)
+	defer s.Close()
+	n, err := howMany(s.Devices(t.Context(), andon.DefaultTenant, andon.DeviceQuery{Limit: 100}))
+	if n != 50 || err != nil {
+		t.Errorf("%d devices, %v, want 50", n, err)
+	}
+}
+
 // TestVerifyBehindABrokenRound: a crash may leave a block of a round without what leads to it. The
 // rows still have its entries, so that is no damage.
 func TestVerifyBehindABrokenRound(t *testing.T) {
@@ -265,12 +339,12 @@ func TestVerifyBehindABrokenRound(t *testing.T) {
 	s.heads.freeze(s.order.next)
 	broken, written := errors.New("broken off"), 0
 	x := s.settling(func(k key, value []byte) error {
-		if written++; written > 1 {
+		if written++; written > 2 { // the run and a block
 			return broken
 		}
 		return s.db.Set(k, value, nil)
 	}, nil)
-	if err := x.devices(s.tenants[andon.DefaultTenant].number); !errors.Is(err, broken) {
+	if err := x.devices(s.tenants[andon.DefaultTenant]); !errors.Is(err, broken) {
 		t.Fatal(err)
 	}
 	s.checkpoints.running.Unlock()

@@ -36,8 +36,9 @@ import (
 // aside (keys.go), which a program of version 1 would not find, and has withdrawals, which it would
 // not heed; nothing of version 1 changes. Version 3 keeps tenants as documents. Version 4 has the
 // feed of changes, in which a program of version 3 would leave gaps. Version 5 keeps the log in
-// rows and blocks. Version 6 packs rows. Version 7 keeps readings in blocks.
-const formatVersion = 7
+// rows and blocks. Version 6 packs rows. Version 7 keeps readings in blocks. Version 8 keeps blocks
+// in runs.
+const formatVersion = 8
 
 // formerLog is the last version whose log is converted.
 const formerLog = 4
@@ -53,7 +54,7 @@ const (
 	fixedCheckpoint = "checkpoint"   // the first record that the checkpoint does not hold, 8 bytes
 	fixedFeed       = "feed"         // which changes there are: kept, as JSON
 	fixedArrivals   = "arrivals"     // the rounds whose rows are kept: settled, as JSON
-	fixedLoose      = "loose"        // which days are to be merged: looseDay, as JSON
+	fixedLoose      = "loose"        // up to version 7: which days are to be merged
 	fixedConvert    = "convert"      // see convert.go
 	fixedReadings   = "readings"     // the first generation that is not in blocks, 8 bytes
 )
@@ -187,6 +188,8 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Store, error) {
 	s.checkpoints.start(s)
 	s.measure.start(s)
 	s.reclaim.start(s)
+	s.merges.start(s)
+	s.merges.want()
 	return s, nil
 }
 
@@ -221,7 +224,7 @@ func (o *Options) complete() {
 	o.patience = cmp.Or(o.patience, time.Second)
 	o.table = cmp.Or(o.table, defaultTable)
 	o.part = cmp.Or(o.part, defaultPart)
-	o.memTable = cmp.Or(o.memTable, 64<<20)
+	o.memTable = cmp.Or(o.memTable, defaultMemTable)
 	o.pacing = newPacing(o.memTable)
 	o.Owner = cmp.Or(o.Owner, "a program that did not say its name")
 }
@@ -237,10 +240,13 @@ const memTables = 2
 // l0StopWrites is how many tables may lie above each other in level 0 before writing waits.
 const l0StopWrites = 64
 
-// pebbleOptions are what the prototypes of this layout measured best: a memtable of 64 MB, L0
-// compacted at 12, snappy. Pebble takes the room of memtables out of its cache, so the cache is
-// larger by that: else two memtables of 64 MB would leave none of 128 MB to the blocks, and each
-// read would decompress its blocks again.
+// defaultMemTable is half of what is fastest in a burst: twice as much puts off work for two
+// seconds, and takes 64 bytes more for each of a million devices (docs/benchmarks.md).
+const defaultMemTable = 32 << 20
+
+// pebbleOptions are what the prototypes of this layout measured best: L0 compacted at 12, snappy.
+// Pebble takes the room of memtables out of its cache, so the cache is larger by that: else they
+// would leave little of a small one to the blocks, and each read would decompress its blocks again.
 func pebbleOptions(o *Options) *pebble.Options {
 	p := &pebble.Options{
 		FS: o.FS,
@@ -299,8 +305,8 @@ func (s *Store) load(ctx context.Context) (err error) {
 		}
 	}
 	for _, step := range []func(context.Context) error{
-		s.convertDevices, s.rebuild, s.convertEntries, s.openReadings, s.openArrivals,
-		s.openMerges, s.openFeed,
+		s.convertDevices, s.rebuild, s.openRuns, s.convertBlocks, s.convertEntries,
+		s.openReadings, s.openArrivals, s.openFeed,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -384,6 +390,7 @@ func (s *Store) Close() error {
 	s.options.pacing.stop()
 	s.reclaim.stop()
 	s.checkpoints.stop()
+	s.merges.stop()
 	s.measure.stop()
 	return s.abandon()
 }

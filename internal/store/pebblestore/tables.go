@@ -24,7 +24,10 @@ type tables struct {
 	pace  *pace
 	bytes []byte
 	rows  map[byte][]putRow // by table, where rows mostly come in their order
-	// instead is what rows of the same table stand in place of: all that is there of it is deleted.
+	files int               // that were made
+	paths []string          // of those that the engine has not taken in
+	// instead is what the rows stand in place of. The engine drops it when it takes them in, which
+	// is all at once then.
 	instead span
 }
 
@@ -40,13 +43,22 @@ const (
 )
 
 func (w *tables) put(k key, value []byte) error {
-	if w.add(k, value); len(w.bytes) < w.store.options.table {
+	w.add(k, value)
+	return w.settleSome()
+}
+
+// settleSome writes what has come together when it is enough for a table.
+func (w *tables) settleSome() error {
+	switch {
+	case len(w.bytes) < w.store.options.table:
 		return nil
+	case w.instead.from != nil:
+		return w.flush()
 	}
 	return w.ingest()
 }
 
-// add is put of what is to be in one table.
+// add is put of one of several rows that settleSome is called behind.
 func (w *tables) add(k key, value []byte) {
 	if w.rows == nil {
 		w.rows = map[byte][]putRow{}
@@ -56,6 +68,8 @@ func (w *tables) add(k key, value []byte) {
 	row := putRow{from, from + uint32(len(k)), uint32(len(w.bytes))}
 	w.rows[k[0]] = append(w.rows[k[0]], row)
 }
+
+func (w *tables) key(r putRow) key { return w.bytes[r.key:r.value] }
 
 // end writes what is left, without waiting for the disk where it goes through the log.
 func (w *tables) end() error {
@@ -67,7 +81,7 @@ func (w *tables) end() error {
 	defer batch.Close()
 	for _, rows := range w.rows {
 		for _, r := range rows {
-			if err := batch.Set(w.bytes[r.key:r.value], w.bytes[r.value:r.end], nil); err != nil {
+			if err := batch.Set(w.key(r), w.bytes[r.value:r.end], nil); err != nil {
 				return err
 			}
 		}
@@ -75,38 +89,79 @@ func (w *tables) end() error {
 	return batch.Commit(pebble.NoSync)
 }
 
-// ingest makes a table of what has come together in each of the store's tables.
-func (w *tables) ingest() (err error) {
-	var paths []string
-	for _, table := range slices.Sorted(maps.Keys(w.rows)) {
-		rows := w.rows[table]
-		if len(rows) == 0 || err != nil {
-			continue
-		}
-		slices.SortFunc(rows, func(a, b putRow) int {
-			return bytes.Compare(w.bytes[a.key:a.value], w.bytes[b.key:b.value])
-		})
-		fs := w.store.options.FS
-		path := fs.PathJoin(w.store.disk.dir, fmt.Sprintf("%s%d.sst", w.name, len(paths)))
-		paths = append(paths, path)
-		err = w.write(path, rows)
+// ingest has the engine take in what was put.
+func (w *tables) ingest() error {
+	err := w.flush()
+	switch {
+	case err != nil:
+		return err
+	case w.instead.from != nil:
+		_, err = w.store.db.IngestAndExcise(context.Background(), w.paths, nil, nil,
+			pebble.KeyRange{Start: w.instead.from, End: w.instead.to})
+	default:
+		err = w.store.db.Ingest(context.Background(), w.paths)
 	}
-	if err == nil {
-		err = w.store.db.Ingest(context.Background(), paths)
-	}
+	w.paths = w.paths[:0]
+	return w.failed(err)
+}
+
+func (w *tables) failed(err error) error {
 	if err != nil {
 		err = fmt.Errorf("write tables of a round: %w", err)
-		return errors.Join(err, w.store.removeRound(w.name))
+		err = errors.Join(err, w.store.removeRound(w.name))
+	}
+	return err
+}
+
+// flush makes a file of what has come together in each of the store's tables.
+func (w *tables) flush() error {
+	for _, table := range slices.Sorted(maps.Keys(w.rows)) {
+		rows := w.rows[table]
+		slices.SortStableFunc(rows, func(a, b putRow) int {
+			return bytes.Compare(w.key(a), w.key(b))
+		})
+		for len(rows) > 0 {
+			n := w.part(rows)
+			if err := w.write(rows[:n]); err != nil {
+				return w.failed(err)
+			}
+			rows = rows[n:]
+		}
+		w.rows[table] = w.rows[table][:0]
 	}
 	w.bytes = w.bytes[:0]
-	for table, rows := range w.rows {
-		w.rows[table] = rows[:0]
-	}
 	return nil
 }
 
-func (w *tables) write(path string, rows []putRow) error {
-	f, err := w.store.options.FS.Create(path, vfs.WriteCategoryUnspecified)
+// part returns how many rows go into one file. Blocks of two days are in two, if these are not very
+// small: a merge drops a day, and the file with it.
+func (w *tables) part(rows []putRow) (n int) {
+	const (
+		day  = 1 + 4 + 4 // table, tenant, day
+		some = 64        // parts of a table
+	)
+	first := rows[0]
+	if w.bytes[first.key] != tableBlock {
+		return len(rows)
+	}
+	size := uint32(0)
+	for ; n < len(rows); n++ {
+		r := rows[n]
+		if size >= uint32(w.store.options.table/some) &&
+			!bytes.Equal(w.bytes[r.key:r.key+day], w.bytes[first.key:first.key+day]) {
+			break
+		}
+		size += r.end - r.key
+	}
+	return n
+}
+
+func (w *tables) write(rows []putRow) error {
+	fs := w.store.options.FS
+	path := fs.PathJoin(w.store.disk.dir, fmt.Sprintf("%s%d.sst", w.name, w.files))
+	w.paths = append(w.paths, path)
+	w.files++
+	f, err := fs.Create(path, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return err
 	}
@@ -115,14 +170,12 @@ func (w *tables) write(path string, rows []putRow) error {
 	const lowest = 6
 	table := sstable.NewWriter(objstorageprovider.NewFileWritable(f),
 		o.MakeWriterOptions(lowest, w.store.db.TableFormat()))
-	if of := w.instead.from; of != nil && of[0] == w.bytes[rows[0].key] {
-		if err := table.DeleteRange(of, w.instead.to); err != nil {
-			return errors.Join(err, table.Close())
+	for i, r := range rows {
+		if i+1 < len(rows) && bytes.Equal(w.key(r), w.key(rows[i+1])) {
+			continue // it was put again
 		}
-	}
-	for _, r := range rows {
 		w.pace.did(int(r.end - r.key))
-		if err := table.Set(w.bytes[r.key:r.value], w.bytes[r.value:r.end]); err != nil {
+		if err := table.Set(w.key(r), w.bytes[r.value:r.end]); err != nil {
 			return errors.Join(err, table.Close())
 		}
 	}

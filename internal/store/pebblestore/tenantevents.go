@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"math"
+	"slices"
 
 	"github.com/andonhq/andon"
 )
@@ -90,26 +91,14 @@ func (r *eventReader) nextDay(q *andon.EventQuery) (day uint32, ok bool, err err
 	}
 	span := q.Rest()
 	first, last := span.From.Day(), andon.Earlier(span.To, andon.MaxTime).Day()
-	k := newKey(tableBlock, r.tenant.number)
-	prefix, found := len(k), false
-	if q.Order == andon.Asc {
-		found = r.blocks.SeekGE(k.number(first))
-	} else {
-		found = r.blocks.SeekLT(k.number(last).end())
-	}
-	if found {
-		if day, _, ok = takeNumber(r.blocks.Key()[prefix:]); !ok {
-			return 0, false, errDamaged
-		}
-		ok = day >= first && day <= last
-	}
-	for _, is := range r.heads.days(r.tenant.number) {
+	days := slices.Concat(r.heads.days(r.tenant.number), r.runs.days())
+	for _, is := range days {
 		sooner := !ok || (q.Order == andon.Asc) == (is < day)
 		if is >= first && is <= last && sooner {
 			day, ok = is, true
 		}
 	}
-	return day, ok, r.blocks.Error()
+	return day, ok, nil
 }
 
 // window is the first entries of a day.
@@ -161,24 +150,35 @@ func (w *window) addHeads() error {
 	return nil
 }
 
-// addBlocks goes through the blocks of a day, device by device, those of each from the newest on.
+// addBlocks goes through the runs of a day.
 func (w *window) addBlocks(day uint32) error {
+	for run := range w.reader.runsOf(day, w.query.Order) {
+		if run.meets(w.query.Rest()) {
+			if err := w.addRun(day, run.sequence); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// addRun goes through the blocks of a run, device by device, those of each from the newest on.
+func (w *window) addRun(day uint32, sequence uint64) error {
 	it := w.reader.blocks
-	const numberBytes = 4
-	prefix := newKey(tableBlock, w.reader.tenant.number).number(day)
+	const numberBytes, tenantEnd = 4, 1 + 4
+	prefix := newKey(tableBlock, w.reader.tenant.number).run(day, sequence)
 	end, numbered := prefix.end(), len(prefix)+numberBytes
 	var d logged
 	wanted := false
 	last := uint32(math.MaxUint32)
 	for ok := it.SeekGE(prefix); ok && string(it.Key()) < string(end); {
-		number, rest, whole := takeNumber(it.Key()[len(prefix):])
-		at, split := splitBlock(rest, day)
-		if !whole || !split {
+		at, whole := splitBlock(it.Key()[tenantEnd:])
+		if !whole {
 			return errDamaged
 		}
-		if number != last {
-			last = number
-			d, wanted = w.device(number)
+		if at.number != last {
+			last = at.number
+			d, wanted = w.device(at.number)
 		}
 		span := w.query.Rest()
 		if !wanted || at.newest < span.From { // as are all behind it
@@ -186,7 +186,7 @@ func (w *window) addBlocks(day uint32) error {
 			continue
 		}
 		if span.To == 0 || at.oldest <= span.To {
-			hits, err := w.reader.openBlock(nil, &d, at, &w.query, w.most)
+			hits, err := w.reader.openBlock(nil, &d, at.spanned, &w.query, w.most)
 			if err != nil {
 				return err
 			}

@@ -25,6 +25,7 @@ import (
 type tenant struct {
 	number uint32
 	record atomic.Pointer[andon.Tenant]
+	runs   atomic.Pointer[runList]
 	fleet  *fleet // what it shows is guarded by Store.mu
 
 	// states that have entries. Only in the ordered section another map takes its place.
@@ -62,6 +63,7 @@ func newTenant(number uint32, record andon.Tenant) *tenant {
 		number: number, fleet: current.NewFleet(), admitted: map[andon.State]bool{},
 	}
 	t.record.Store(&record)
+	t.runs.Store(&runList{})
 	t.haveEntries.Store(&map[andon.State]andon.State{})
 	return t
 }
@@ -238,6 +240,7 @@ func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 	defer s.checkpoints.running.Unlock()
 	s.measure.running.Lock()
 	defer s.measure.running.Unlock()
+	defer s.merges.deleting()()
 	var t *tenant
 	err := s.ordered(ctx, func() (err error) {
 		t, err = s.deleteTenant(ctx, id)

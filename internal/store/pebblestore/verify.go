@@ -236,9 +236,11 @@ func (v *verification) load(db *pebble.DB) (err error) {
 			"converts an older one", formatVersion)
 	}
 	converting, err := s.fixed(fixedConvert)
-	for range s.rows(key{formerReading}) {
-		converting = []byte{}
-		break
+	for _, former := range []byte{formerReading, formerBlock} {
+		for range s.rows(key{former}) {
+			converting = []byte{}
+			break
+		}
 	}
 	if err != nil || converting != nil {
 		return cmp.Or[error](err, andon.Errorf(andon.Conflict, "the store is being converted "+
@@ -258,7 +260,7 @@ func (v *verification) load(db *pebble.DB) (err error) {
 	if err2 == nil && len(first) == 8 {
 		v.settled = binary.BigEndian.Uint64(first)
 	}
-	err = cmp.Or(err, err2, s.rebuild(v.ctx))
+	err = cmp.Or(err, err2, s.rebuild(v.ctx), s.openRuns(v.ctx))
 	v.whole = err == nil
 	return err
 }

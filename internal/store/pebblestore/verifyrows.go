@@ -35,8 +35,9 @@ func verified() []verifiedTable {
 	bytesLeft := func(n int) func([]byte) bool { return func(k []byte) bool { return len(k) == n } }
 	text := func(k []byte) bool { _, rest, ok := takeText(k); return ok && len(rest) == 0 }
 	return []verifiedTable{
-		{tableAssignment, "assignments", device(bytesLeft(timeBytes))},
 		{tableBlock, "blocks", ofTenant(verifyBlock)},
+		{tableRun, "runs of days", ofTenant(verifyRun)},
+		{tableAssignment, "assignments", device(bytesLeft(timeBytes))},
 		{tableCheckpoint, "checkpoints of devices", ofTenant(verifyCheckpoint)},
 		{tableChange, "changes", ofTenant(verifyChange)},
 		{tableDay, "days of devices", ofTenant(verifyDay)},
@@ -93,12 +94,11 @@ func (v *verification) has(k key) (bool, error) {
 // verifyBlock checks that a block has the entries that its key says, in their order, and that all
 // that leads to them is there.
 func verifyBlock(v *verification, t *tenant, k, value []byte) error {
-	day, rest, _ := takeNumber(k)
-	number, rest, ok := takeNumber(rest)
-	at, whole := splitBlock(rest, day)
-	if !ok || !whole {
+	at, ok := splitBlock(k)
+	if !ok {
 		return errors.New("its key is not of its form")
 	}
+	day, number := at.day, at.number
 	var d eventlog.Decoder
 	entries, err := d.Entries(value, at.newest)
 	if err != nil {
@@ -125,7 +125,19 @@ func verifyBlock(v *verification, t *tenant, k, value []byte) error {
 		return cmp.Or(err, fmt.Errorf("nothing says that device %s has entries on the day of "+
 			"%s: they are not found", v.name(t, number), at.oldest))
 	}
+	runs := t.runs.Load().on(day)
+	if !slices.ContainsFunc(runs, func(r run) bool {
+		return r.sequence == at.sequence && r.oldest <= oldest && at.newest <= r.newest
+	}) {
+		return fmt.Errorf("no run of the day has its entries of device %s from %s to %s: they "+
+			"are not found", v.name(t, number), oldest, at.newest)
+	}
 	return v.entries(t, number, entries)
+}
+
+func verifyRun(_ *verification, _ *tenant, k, value []byte) error {
+	_, _, ok := readRun(k, value)
+	return wellFormed(ok)
 }
 
 // verifyDay checks that a device has blocks on a day. Days before all blocks of the tenant have
@@ -137,32 +149,29 @@ func verifyDay(v *verification, t *tenant, k, _ []byte) error {
 		return errors.New("it is not of its form")
 	}
 	day := ^inverted
-	first, there, err := v.firstBlock(newKey(tableBlock, t.number))
-	if err != nil || !there || day < first {
-		return err
+	if days := t.runs.Load().days(); len(days) == 0 || day < days[0] {
+		return nil
 	}
-	_, there, err = v.firstBlock(newKey(tableBlock, t.number).number(day).number(number))
-	if err != nil || there {
-		return err
+	for _, r := range t.runs.Load().on(day) {
+		k := newKey(tableBlock, t.number).run(day, r.sequence).number(number)
+		if there, err := v.begins(k); err != nil || there {
+			return err
+		}
 	}
 	return fmt.Errorf("device %s has no block of the day that begins at %s: its entries of that "+
 		"day are lost", v.name(t, number), andon.DayStart(day))
 }
 
-// firstBlock returns the day of the first block whose key begins with a prefix.
-func (v *verification) firstBlock(prefix key) (day uint32, there bool, err error) {
+// begins reports whether there is a row whose key begins with a prefix.
+func (v *verification) begins(prefix key) (bool, error) {
 	it, err := v.store.db.NewIter(&pebble.IterOptions{
 		LowerBound: prefix, UpperBound: prefix.end(),
 	})
 	if err != nil {
-		return 0, false, err
+		return false, err
 	}
 	defer it.Close()
-	const head = 1 + 4 // table and tenant
-	if there = it.First(); there {
-		day, _, _ = takeNumber(it.Key()[head:])
-	}
-	return day, there || it.Error() != nil, nil // damage is told of by itself
+	return it.First() || it.Error() != nil, nil // damage is told of by itself
 }
 
 // name is a device by its number, for people.
@@ -314,7 +323,7 @@ func (v *verification) measured(
 func verifyMeasured(v *verification, t *tenant, k, value []byte) error {
 	day, rest, ok := takeNumber(k)
 	device, rest, named := takeText(rest)
-	at, whole := splitBlock(rest, day)
+	at, whole := splitMeasured(rest, day)
 	if !ok || !named || !whole {
 		return errors.New("its key is not of its form")
 	}

@@ -1,0 +1,82 @@
+package bench
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	listCallers = 16
+	listGap     = 10 * time.Millisecond // from one look at the fleet to the next
+	listShare   = 0.5                   // of the batches that a server takes at most
+)
+
+// listBeside measures what people wait for who look at the devices in a state and at the counts of
+// all states, while the fleet reports: batches come at half of the rate that the server takes at
+// most, and both questions at once, as a board asks them, at a fixed rate beside them, open loop.
+// Batches have come at that rate for as long before: what the server has left to do of the filling
+// is not measured.
+func (r *serverRun) listBeside(ctx context.Context, s Server) (rows []Row, err error) {
+	size := min(r.Batch, r.Devices)
+	batches := r.posting("list: "+events(size), size, batchWriters, r.batch(size), nil)
+	next := new(atomic.Int64)
+	most, err := r.put(ctx, s, batches, job{next: next, length: r.Duration})
+	if err != nil {
+		return nil, err
+	}
+	half := batches
+	half.name += ", at half of that"
+	half.callers = listCallers
+	gap := time.Duration(float64(time.Second) / (most.OpsRate * listShare))
+	atHalf := func() (Row, error) {
+		from := next.Load()
+		return r.put(ctx, s, half, job{next: next, length: r.Duration,
+			due: func(n int64) time.Duration { return time.Duration(n-from) * gap }})
+	}
+	if _, err := atHalf(); err != nil {
+		return nil, err
+	}
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	over := make(chan struct{})
+	unmeasured := s // what the server uses is in the row of the batches
+	unmeasured.Usage = nil
+	questions := r.listQuestions()
+	rows = make([]Row, 1+len(questions))
+	var beside sync.WaitGroup
+	for i, q := range questions {
+		beside.Go(func() {
+			row, err := r.put(ctx, unmeasured, q, job{over: over,
+				due: func(n int64) time.Duration { return time.Duration(n) * listGap }})
+			if rows[1+i] = row; err != nil {
+				fail(err)
+			}
+		})
+	}
+	row, err := atHalf()
+	if rows[0] = row; err != nil {
+		fail(err)
+	}
+	close(over)
+	beside.Wait()
+	return append([]Row{most}, rows...), context.Cause(ctx)
+}
+
+// listQuestions are asked beside batches. Some of the devices have left their home then.
+func (r *serverRun) listQuestions() []request {
+	ask := func(name string, least int, path string) request {
+		return request{name: name, callers: listCallers, least: least,
+			make: func(_ int64, body []byte) (string, string, []byte) {
+				return "GET", "/api/v1" + path, body
+			},
+		}
+	}
+	home := r.fleet.homes[0]
+	return []request{
+		ask("list: 100 devices in a state beside that", min(100, home.devices)/2,
+			"/devices?state="+string(home.state)+"&limit=100"),
+		ask("list: counts beside that", 0, "/states"),
+	}
+}

@@ -1,0 +1,68 @@
+-- questions.lua makes wrk ask Andon one of the seven questions of "andon bench --url --loads
+-- questions", with the random choices of the SQL files beside it:
+--
+--	wrk -s questions.lua http://… -- question tenant
+--
+-- Requests are made ahead, so that asking costs the client no more than pgbench. It prints answers a
+-- second and two quantiles in µs. An answer that is not a success ends it with an error, and so do
+-- answers that are too short for what was asked: those of a tenant without the fleet.
+local requests = {}
+local asking
+
+local function device(i)
+	return string.format("/devices/line-%02d%%2Fpress-%07d", math.floor(i * 40 / 100000), i)
+end
+
+local between = "&from=2025-12-04T08:00:00Z&to=2025-12-04T09:00:00Z"
+
+-- How many choices a question has, the path of each, and how long an answer is at least.
+local questions = {
+	["1-last"] = { 10, function(n) return device(n * 10000) .. "/events?limit=100" end, 10000 },
+	["2-warnings"] = { 10, function(n)
+		return device(n * 10000) .. "/events?state=WARNING*&limit=100"
+	end, 600 },
+	["3-operator"] = { 100, function(n)
+		return string.format("/operators/operator-%04d/events?limit=100", n) .. between
+	end, 10000 },
+	["4-supervisor"] = { 10, function(n)
+		return "/supervisors/supervisor-" .. n .. "/events?state=WARNING1&limit=100"
+	end, 10000 },
+	["5-device"] = { 100000, device, 100 },
+	["6-devices"] = { 1, function() return "/devices?state=WARNING4&limit=100" end, 10000 },
+	["7-counts"] = { 1, function() return "/states" end, 100 },
+}
+
+function setup(thread)
+	asking = thread
+end
+
+-- init runs in the thread that asks; done does not.
+function init(args)
+	local question = questions[args[1]] or error("no question " .. tostring(args[1]))
+	for n = 0, question[1] - 1 do
+		requests[n + 1] = wrk.format("GET", "/api/v1" .. question[2](n),
+			{ Host = wrk.host, ["Andon-Tenant"] = args[2] })
+	end
+	least = question[3]
+	math.randomseed(os.time())
+end
+
+function request()
+	return requests[math.random(#requests)]
+end
+
+function done(summary, latency)
+	local e = summary.errors
+	if e.status + e.connect + e.read + e.write + e.timeout > 0 or summary.requests == 0 then
+		io.stderr:write(string.format("of %d answers %d are no success; %d errors of connections\n",
+			summary.requests, e.status, e.connect + e.read + e.write + e.timeout))
+		os.exit(1)
+	end
+	if summary.bytes / summary.requests < asking:get("least") then
+		io.stderr:write(string.format("an answer has %d bytes: is the tenant one of the bench?\n",
+			summary.bytes / summary.requests))
+		os.exit(1)
+	end
+	print(string.format("answers %d %d %d", summary.requests / summary.duration * 1e6,
+		latency:percentile(50), latency:percentile(99)))
+end

@@ -1,0 +1,258 @@
+package pebblestore
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/eventlog"
+)
+
+// entriesStep is how many entries are looked for at once, so that writers are not held up.
+const entriesStep = 256
+
+// wanted is an entry that is looked for among others.
+type wanted struct {
+	event  *andon.Event // who and when it is; the rest is filled in
+	device logged
+	placed bool // the device has a place
+	found  bool
+}
+
+// entries looks for entries of many devices, at most entriesStep of them: in the heads under one
+// lock, then in blocks in the order in which these stand. To look for each by itself takes as long
+// for locks and seeks as for all that is found.
+func (r *eventReader) entries(all []wanted) error {
+	r.store.mu.RLock()
+	for i := range all {
+		w := &all[i]
+		w.device.id = w.event.Device
+		if slot := r.tenant.fleet.Slot(w.event.Device); slot != nil {
+			w.device.number, w.placed = slot.Number(), true
+		}
+	}
+	r.store.mu.RUnlock()
+	r.entriesInHeads(all)
+	turns := turnsOf(len(all), func(a, b int) int {
+		is, other := &all[a], &all[b]
+		return cmp.Or(cmp.Compare(is.event.Time.Day(), other.event.Time.Day()),
+			cmp.Compare(is.device.number, other.device.number))
+	})
+	for len(turns) > 0 {
+		day, n := all[turns[0]].event.Time.Day(), 1
+		for n < len(turns) && all[turns[n]].event.Time.Day() == day {
+			n++
+		}
+		if err := r.entriesOfDay(all, turns[:n], day); err != nil {
+			return err
+		}
+		turns = turns[n:]
+	}
+	return nil
+}
+
+// entriesOfDay looks for entries of a day, by rising numbers of devices, in blocks.
+func (r *eventReader) entriesOfDay(all []wanted, turns []int, day uint32) error {
+	left := func(i int) bool { return all[i].placed && !all[i].found }
+	if !slices.ContainsFunc(turns, left) {
+		return nil
+	}
+	if err := r.open(); err != nil {
+		return err
+	}
+	for run := range r.runsOf(day, andon.Desc) {
+		for _, i := range turns {
+			w := &all[i]
+			if !left(i) || !run.holds(w.event.Time) {
+				continue
+			}
+			var err error
+			if w.found, err = r.entryInRun(&w.device, run.sequence, w.event); err != nil {
+				return err
+			}
+		}
+	}
+	return r.blocks.Error()
+}
+
+func (r *eventReader) entriesInHeads(all []wanted) {
+	r.heads.mu.RLock()
+	defer r.heads.mu.RUnlock()
+	for i := range all {
+		w := &all[i]
+		if !w.placed {
+			continue
+		}
+		is, ok := r.heads.findLocked(
+			r.tenant.number, w.device.number, w.event.Time, w.event.State)
+		if ok {
+			r.fillIn(w.event, &is)
+			w.found = true
+		}
+	}
+}
+
+// turnsOf returns the numbers below n in an order.
+func turnsOf(n int, compare func(a, b int) int) []int {
+	turns := make([]int, n)
+	for i := range turns {
+		turns[i] = i
+	}
+	slices.SortFunc(turns, compare)
+	return turns
+}
+
+// escalatedTo returns those of entries that are escalated to a supervisor now, in their order.
+func (r *eventReader) escalatedTo(
+	supervisor andon.PersonID, keys []andon.EventKey,
+) ([]andon.Event, error) {
+	events := make([]andon.Event, len(keys))
+	asked := make([]wanted, 0, len(keys))
+	for _, i := range turnsOf(len(keys), func(a, b int) int {
+		is, other := &keys[a], &keys[b]
+		return cmp.Or(cmp.Compare(is.Device, other.Device), cmp.Compare(other.Time, is.Time),
+			cmp.Compare(is.State, other.State))
+	}) {
+		k := &keys[i]
+		stands, err := r.standsWith(supervisor, k)
+		if err != nil {
+			return nil, err
+		}
+		if stands && !r.tenant.withdrawn.has(k.Device, k.Time, k.State) {
+			events[i] = andon.Event{
+				Device: k.Device, Time: k.Time, State: k.State, EscalatedTo: supervisor,
+			}
+			asked = append(asked, wanted{event: &events[i]})
+		}
+	}
+	if err := r.entries(asked); err != nil {
+		return nil, err
+	}
+	for _, w := range asked {
+		if !w.found {
+			*w.event = andon.Event{}
+		}
+	}
+	return slices.DeleteFunc(events, func(e andon.Event) bool { return e.Device == "" }), nil
+}
+
+// standsWith reports whether the newest escalation of an entry is to a supervisor.
+func (r *eventReader) standsWith(supervisor andon.PersonID, k *andon.EventKey) (bool, error) {
+	if err := r.openEscalations(); err != nil {
+		return false, err
+	}
+	r.of = r.of.begin(tableEscalation, r.tenant.number).escalated(k.Device, k.Time, k.State)
+	if !r.escalations.SeekGE(r.of) || !bytes.HasPrefix(r.escalations.Key(), r.of) {
+		return false, r.escalations.Error()
+	}
+	_, to, ok := takeInvertedTime(r.escalations.Key()[len(r.of):])
+	if !ok {
+		return false, errDamaged
+	}
+	return string(to) == string(supervisor), nil
+}
+
+// entry returns one entry, withdrawn or not, without its escalations; NotFound where it is not
+// there.
+func (r *eventReader) entry(
+	device andon.DeviceID, at andon.Time, state andon.State,
+) (andon.Event, error) {
+	e := andon.Event{Device: device, Time: at, State: state}
+	d, ok := r.logged(device)
+	if !ok {
+		return e, andon.NoEntry(device, at, state)
+	}
+	if is, ok := r.heads.find(r.tenant.number, d.number, at, state); ok {
+		r.fillIn(&e, &is)
+		return e, nil
+	}
+	found, err := r.entryInBlocks(&d, &e)
+	if err == nil && !found {
+		err = andon.NoEntry(device, at, state)
+	}
+	return e, err
+}
+
+// fillIn enters what is kept of an entry beside its identity.
+func (r *eventReader) fillIn(e *andon.Event, is *eventlog.Entry) {
+	text := r.keep(is.Message, is.Attributes)
+	e.Operator, e.Message = is.Operator, text[:len(is.Message)]
+	e.Attributes = andon.JSON(text[len(is.Message):])
+}
+
+// keep returns texts as one string, which is valid for good. The texts of an answer share memory:
+// each with its own costs more than to decode it.
+func (r *eventReader) keep(texts ...[]byte) string {
+	const share = 4 << 10 // at most: what one keeps, all stay for
+	n := 0
+	for _, text := range texts {
+		n += len(text)
+	}
+	if free := r.kept.Cap() - r.kept.Len(); n > free {
+		grown := max(n, min(2*r.kept.Cap(), share))
+		r.kept = strings.Builder{}
+		r.kept.Grow(grown)
+	}
+	from := r.kept.Len()
+	for _, text := range texts {
+		r.kept.Write(text)
+	}
+	return r.kept.String()[from:]
+}
+
+// entryInBlocks fills in the delivery of an entry that counts: that of the highest run.
+func (r *eventReader) entryInBlocks(d *logged, e *andon.Event) (found bool, err error) {
+	if err := r.open(); err != nil {
+		return false, err
+	}
+	for run := range r.runsOf(e.Time.Day(), andon.Desc) {
+		if !run.holds(e.Time) {
+			continue
+		}
+		if found, err = r.entryInRun(d, run.sequence, e); found || err != nil {
+			return found, err
+		}
+	}
+	return false, r.blocks.Error()
+}
+
+func (r *eventReader) entryInRun(
+	d *logged, sequence uint64, e *andon.Event,
+) (found bool, err error) {
+	is := func(state andon.State) bool { return state == e.State }
+	day := e.Time.Day()
+	r.key = r.key.begin(tableBlock, r.tenant.number).run(day, sequence).number(d.number)
+	prefix := r.key
+	ok := r.blocks.Forward(prefix)
+	for ; ok && bytes.HasPrefix(r.blocks.Key(), prefix); ok = r.blocks.Next() {
+		at, whole := splitTimes(r.blocks.Key()[len(prefix):], day)
+		if !whole {
+			return false, errDamaged
+		}
+		if at.newest < e.Time {
+			break
+		}
+		if at.oldest > e.Time {
+			continue
+		}
+		rows, err := r.rows(at, is)
+		if err != nil {
+			return false, err
+		}
+		for i := range rows {
+			if rows[i].Time != e.Time || rows[i].State != e.State {
+				continue
+			}
+			if r.decoder.Texts(i+1) != nil {
+				return false, errDamaged
+			}
+			r.inBlocks.scanned += i + 1
+			r.inBlocks.rows++
+			r.fillIn(e, &rows[i])
+			return true, nil
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,81 @@
+package pebblestore
+
+import (
+	"bytes"
+	"iter"
+
+	"github.com/andonhq/andon"
+)
+
+func (r *eventReader) openEscalations() (err error) {
+	if r.escalations == nil {
+		k := newKey(tableEscalation, r.tenant.number)
+		r.escalations, err = newIterator(r.ctx, r.store.db, k, k.end())
+	}
+	return err
+}
+
+// escalate enters the newest escalation into each of the hits of a device, which are in the order
+// of a list.
+func (r *eventReader) escalate(device andon.DeviceID, hits []hit) error {
+	if len(hits) == 0 {
+		return nil
+	}
+	newest, oldest := hits[0].key.Time, hits[len(hits)-1].key.Time
+	within := andon.Span{From: min(newest, oldest), To: max(newest, oldest)}
+	for e, err := range r.escalatedIn(device, within) {
+		if err != nil {
+			return err
+		}
+		for i := range hits {
+			if h := &hits[i]; h.key.Time == e.Time && h.key.State == e.State {
+				h.event.EscalatedTo, h.escalated = e.To, e.At
+			}
+		}
+	}
+	return nil
+}
+
+// escalatedIn returns the newest escalation of each entry of a device in a span, newest first. It
+// passes over the others, and remembers where there are none, so that devices without any cost one
+// seek together.
+func (r *eventReader) escalatedIn(
+	device andon.DeviceID, within andon.Span,
+) iter.Seq2[andon.Escalation, error] {
+	return func(yield func(andon.Escalation, error) bool) {
+		if err := r.openEscalations(); err != nil {
+			yield(andon.Escalation{}, err)
+			return
+		}
+		r.of = r.of.begin(tableEscalation, r.tenant.number).text(string(device))
+		r.behind = append(r.behind[:0], r.of...).invertedTime(max(within.From, 1) - 1)
+		r.at = append(r.at[:0], r.of...).invertedTime(andon.Earlier(within.To, andon.MaxTime))
+		for at := r.at; !r.none.holds(span{at, r.behind}); {
+			found := r.escalations.Forward(at)
+			r.none.from = append(r.none.from[:0], at...)
+			if !found {
+				r.none.to = newKey(tableEscalation, r.tenant.number).end()
+				break
+			}
+			r.none.to = append(r.none.to[:0], r.escalations.Key()...)
+			if !bytes.HasPrefix(r.none.to, r.of) {
+				return
+			}
+			e, ok := splitEscalation(r.none.to[len(r.of):])
+			if !ok {
+				yield(e, errDamaged)
+				return
+			}
+			if e.Time < within.From {
+				return
+			}
+			if e.Device = device; !yield(e, nil) {
+				return
+			}
+			at = newKey(tableEscalation, r.tenant.number).escalated(device, e.Time, e.State).end()
+		}
+		if err := r.escalations.Error(); err != nil {
+			yield(andon.Escalation{}, err)
+		}
+	}
+}
