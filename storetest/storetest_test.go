@@ -55,8 +55,8 @@ func TestHistoriesFind(t *testing.T) {
 	t.Error("20 histories found nothing")
 }
 
-// TestAttemptsAreLetGo: while a shorter history is looked for, one store is open at a time, and none
-// is behind that. The number of attempts is bounded.
+// TestAttemptsAreLetGo: while a shorter history is looked for, one store is open at a time, and
+// none is behind that. The number of attempts is bounded.
 func TestAttemptsAreLetGo(t *testing.T) {
 	opened, closed := 0, 0
 	open := func(t *testing.T) andon.Store {
