@@ -30,6 +30,9 @@ type Options struct {
 	// Crash cuts the power of a store, and opens what its disk then holds for certain. Without it
 	// no power is cut.
 	Crash func(andon.Store) andon.Store
+	// Close lets go of a store and all that it holds when its history ends. Without it the store
+	// is left as it is, as one that histories share.
+	Close func(andon.Store) error
 	// Checkpoint has a store write a checkpoint, where it has such a thing.
 	Checkpoint func(andon.Store) error
 	// Abort has some requests given up while they are under way, and sent again. It is for
@@ -149,7 +152,9 @@ type world struct {
 }
 
 // run does the steps on a new store and a new reference, and reports the first difference.
-func (h history) run(t *testing.T, open func(t *testing.T) andon.Store, o Options) error {
+func (h history) run(
+	t *testing.T, open func(t *testing.T) andon.Store, o Options,
+) (err error) {
 	ctx := t.Context()
 	w := &world{
 		now: beginning(), followers: map[andon.TenantID][]*follower{},
@@ -157,7 +162,7 @@ func (h history) run(t *testing.T, open func(t *testing.T) andon.Store, o Option
 	}
 	clock := func() andon.Time { return w.now }
 	w.store, w.want = newSubject(open(t), clock), newSubject(memstore.New(), clock)
-	defer func() { w.leave(context.WithoutCancel(ctx), h.tenants) }()
+	defer func() { err = errors.Join(err, w.leave(context.WithoutCancel(ctx), h.tenants, o)) }()
 	if err := w.makeTenants(ctx, h.tenants); err != nil {
 		return err
 	}
@@ -197,12 +202,16 @@ func (w *world) makeTenants(ctx context.Context, tenants []andon.TenantID) error
 	return nil
 }
 
-// leave deletes the tenants, since the store may be a shared one.
-func (w *world) leave(ctx context.Context, tenants []andon.TenantID) {
+// leave closes the store, and deletes the tenants before, since it may be a shared one.
+func (w *world) leave(ctx context.Context, tenants []andon.TenantID, o Options) error {
 	for _, id := range tenants {
 		// A history may have deleted it, or broken the store.
 		_ = w.store.store.DeleteTenant(ctx, id)
 	}
+	if o.Close == nil {
+		return nil
+	}
+	return o.Close(w.store.raw)
 }
 
 func (w *world) step(ctx context.Context, s step, o Options) error {
@@ -355,13 +364,17 @@ func without(steps []step, at, size int) []step {
 	return slices.Concat(steps[:at], rest)
 }
 
+// mostAttempts are three times as many as a history of 60 steps mostly takes.
+const mostAttempts = 300
+
 // shrink leaves out ever smaller parts of the history as long as it still fails, and compares after
-// each step that is left. It gives up after a while.
+// each step that is left. It gives up after a while, and after mostAttempts.
 func (h history) shrink(
 	t *testing.T, open func(t *testing.T) andon.Store, o Options, failure error,
 ) (history, error) {
-	deadline := time.Now().Add(20 * time.Second)
+	deadline, attempts := time.Now().Add(20*time.Second), 0
 	try := func(steps []step) bool {
+		attempts++
 		shorter := h.with(steps)
 		err := shorter.run(t, open, o)
 		if err != nil {
@@ -376,7 +389,8 @@ func (h history) shrink(
 	}
 	try(each)
 	for size := len(h.steps) / 2; size > 0; size /= 2 {
-		for at := 0; at+size <= len(h.steps) && time.Now().Before(deadline); {
+		for at := 0; at+size <= len(h.steps) && attempts < mostAttempts &&
+			time.Now().Before(deadline); {
 			if !try(without(h.steps, at, size)) {
 				at += size
 			}

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -52,6 +53,30 @@ func TestHistoriesFind(t *testing.T) {
 		return
 	}
 	t.Error("20 histories found nothing")
+}
+
+// TestAttemptsAreLetGo: while a shorter history is looked for, one store is open at a time, and
+// none is behind that. The number of attempts is bounded.
+func TestAttemptsAreLetGo(t *testing.T) {
+	opened, closed := 0, 0
+	open := func(t *testing.T) andon.Store {
+		if opened++; opened-closed > 1 {
+			t.Errorf("%d stores are open at once", opened-closed)
+		}
+		return &forgetful{memstore.New(), map[andon.DeviceID]bool{}}
+	}
+	fails := errors.New("it can't be closed")
+	o := Options{Close: func(andon.Store) error { closed++; return fails }}
+	h := history{steps: make([]step, mostAttempts)} // of which no step can be left out
+	if err := h.run(t, open, o); !errors.Is(err, fails) {
+		t.Fatalf("a history whose store can't be closed ends with %v", err)
+	}
+	fails = nil
+	_, _ = h.shrink(t, open, o, errors.New("it differed once"))
+	if opened != closed || opened != 1+mostAttempts {
+		t.Errorf("%d stores were opened, %d closed, want 1 and %d attempts",
+			opened, closed, mostAttempts)
+	}
 }
 
 // TestHistoryAsScenario: what a shrunk history prints is a check that the reference passes and the

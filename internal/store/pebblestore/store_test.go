@@ -40,9 +40,12 @@ func histories(t *testing.T, o storetest.Options) {
 		disks[s] = fs
 		return s
 	}
-	leave := func(s andon.Store) {
+	o.Close = func(s andon.Store) error {
 		delete(disks, s)
-		if err := s.Close(); err != nil {
+		return s.Close()
+	}
+	leave := func(s andon.Store) {
+		if err := o.Close(s); err != nil {
 			t.Fatal(err)
 		}
 	}
