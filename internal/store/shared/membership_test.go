@@ -27,7 +27,7 @@ func TestRandomMemberships(t *testing.T) {
 		}
 		alone, acknowledged = alone+w.alone, acknowledged+len(w.acknowledged)
 	})
-	if alone < 10_000 || acknowledged < 10_000 {
+	if alone < 1_000 || acknowledged < 1_000 {
 		t.Errorf("%d times alone, %d acknowledged: that shows nothing", alone, acknowledged)
 	}
 }
