@@ -162,6 +162,7 @@ func TestReaderBesideAMerge(t *testing.T) {
 	on.On()
 	err = s.mergeBlocks()
 	on.Off()
+	<-asked // a flush may be asking
 	if n := s.blocks(t); err != nil || n != mergedDevices || steps < 3 {
 		t.Errorf("%d blocks behind a merge of %d steps, %v", n, steps, err)
 	}
