@@ -270,12 +270,7 @@ func TestPowerCutInAMerge(t *testing.T) {
 		if diff := gocmp.Diff(want, told(t, s)); diff != "" {
 			t.Error(diff)
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if told, _ := verifyMem(t, fs); len(told) > 0 {
-			t.Errorf("verification: %q", told)
-		}
+		closeWhole(t, s, fs)
 	}
 	if merged != mergedDevices || len(both) != 2 || !both[merged] {
 		t.Errorf("%d blocks were left, by power cuts %v: want those of before or behind the merge",
@@ -284,7 +279,7 @@ func TestPowerCutInAMerge(t *testing.T) {
 }
 
 // TestMergeLeavesWhatIsDeleted: what a merge has read comes not back when it is deleted meanwhile:
-// a day that expires, a device that is purged, a tenant.
+// a day that expires, a device that is purged.
 func TestMergeLeavesWhatIsDeleted(t *testing.T) {
 	for name, remove := range map[string]func(s *Store) error{
 		"a day": func(s *Store) error {
@@ -324,12 +319,7 @@ func TestMergeLeavesWhatIsDeleted(t *testing.T) {
 			if diff := gocmp.Diff(want, told(t, s)); diff != "" {
 				t.Error(diff)
 			}
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
-			if told, _ := verifyMem(t, fs); len(told) > 0 {
-				t.Errorf("verification: %q", told)
-			}
+			closeWhole(t, s, fs)
 		})
 	}
 }

@@ -31,6 +31,17 @@ func verifyMem(t *testing.T, fs vfs.FS) (told []string, rows map[string]int64) {
 	return told, rows
 }
 
+// closeWhole closes a store, which is whole then.
+func closeWhole(t *testing.T, s *Store, fs vfs.FS) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if told, _ := verifyMem(t, fs); len(told) > 0 {
+		t.Errorf("verification: %q", told)
+	}
+}
+
 // storeWithEverything makes a store that has rows of each table, in blocks and in requests.
 func storeWithEverything(t *testing.T, fs vfs.FS) {
 	t.Helper()
