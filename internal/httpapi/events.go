@@ -148,7 +148,7 @@ func serveFeed[T any](
 }
 
 func (c *call) reuseEvents(items []ingest.Item[andon.Event]) {
-	c.eventRooms.Reuse(items)
+	c.eventRooms.Put(items)
 	c.reuseBody()
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest"
@@ -50,33 +49,8 @@ func (in *Intake) Events(
 	if err := in.store.Append(ctx, tenant, now, events); err != nil {
 		return Result{}, err // and events stay: something may be working at them yet
 	}
-	in.events.put(events)
+	in.events.Put(events)
 	return a.result(), nil
-}
-
-// eventRooms has room for events that was used before.
-type eventRooms struct{ pool sync.Pool }
-
-// For fewer it is not worth it, and more, about half a MB, is too much to keep.
-const leastEvents, mostEvents = 32, 4096
-
-// get returns room for n events.
-func (r *eventRooms) get(n int) []andon.Event {
-	if n < leastEvents {
-		return make([]andon.Event, 0, n)
-	}
-	if room, ok := r.pool.Get().(*[]andon.Event); ok && cap(*room) >= n {
-		return *room
-	}
-	return make([]andon.Event, 0, n)
-}
-
-func (r *eventRooms) put(events []andon.Event) {
-	if n := cap(events); n >= leastEvents && n <= mostEvents {
-		clear(events) // they hold the body
-		room := events[:0]
-		r.pool.Put(&room)
-	}
 }
 
 // timely returns the events whose form and time are admissible, and gives a time to those that have
@@ -148,7 +122,10 @@ func (in *Intake) sorted(
 		}
 		return cmp.Compare(x.Index, y.Index)
 	})
-	events := in.events.get(len(good))
+	events := in.events.Get()
+	if cap(events) < len(good) {
+		events = make([]andon.Event, 0, len(good))
+	}
 	for i, item := range good {
 		if i > 0 && sameEntry(&events[len(events)-1], &item.Value) {
 			a.again(item, good[i-1], events[len(events)-1] == item.Value)

@@ -1,8 +1,6 @@
 package jsonfeed
 
 import (
-	"sync"
-
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest"
 	"github.com/andonhq/andon/internal/ingest/jsonscan"
@@ -26,36 +24,23 @@ func newEventReader(unit andon.Precision) *eventReader {
 	return &eventReader{unit: unit, extra: extras{field: "attributes"}}
 }
 
-// EventRooms has room for the items of requests that was used before: those of a request of many
-// events are most of the garbage that it makes. The zero value is ready.
-type EventRooms struct{ pool sync.Pool }
-
-// worthRoom is how long a body is that such room is worth it for.
+// worthRoom is how long a body is that used room is worth it for.
 const worthRoom = 4 << 10
 
-type eventItems = []ingest.Item[andon.Event]
+// EventRooms has such room for items. The zero value is ready.
+type EventRooms struct {
+	ingest.Spare[ingest.Item[andon.Event]]
+}
 
 // Events is Events, whose items may be in such room.
 func (r *EventRooms) Events(
 	body string, f Format, unit andon.Precision, take Take,
 ) (ingest.Batch[andon.Event], error) {
-	var room eventItems
+	var room []ingest.Item[andon.Event]
 	if len(body) >= worthRoom {
-		if used, ok := r.pool.Get().(*eventItems); ok {
-			room = *used
-		}
+		room = r.Get()
 	}
 	return read(body, f, newEventReader(unit), take, room)
-}
-
-// Reuse takes the items of a batch, which nothing may look at any more.
-func (r *EventRooms) Reuse(items eventItems) {
-	const few, many = 32, 4096 // about 4 KB, and half a MB
-	if n := cap(items); n >= few && n <= many {
-		clear(items) // they hold the body
-		room := items[:0]
-		r.pool.Put(&room)
-	}
 }
 
 type eventReader struct {

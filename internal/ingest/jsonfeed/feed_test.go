@@ -373,7 +373,7 @@ func TestEventsInUsedRoom(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Error(err, diff)
 		}
-		rooms.Reuse(got.Items)
+		rooms.Put(got.Items)
 	}
 }
 
