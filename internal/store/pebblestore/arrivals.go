@@ -17,9 +17,9 @@ import (
 	"github.com/andonhq/andon/internal/feed"
 )
 
-// The entries in the order of their arrival are the rows of requests, which have it. A round has
-// settled the rows before its marker, and no one else needs them: they stay for their order alone,
-// for as long as they are kept.
+// The entries in the order of their arrival are the rows of requests, which have it. No one else
+// needs the rows that the checkpoint holds: they stay for their order alone, for as long as they
+// are kept.
 
 // arrivals is which rows are kept behind those that a round has settled. It changes with a round,
 // in the batch of its marker.
@@ -69,21 +69,22 @@ func (a *arrivals) arrived(at andon.Time) {
 // halves what is written.
 const leastKept = 10 * time.Minute
 
-// settle is what a round does with the rows before its marker, of which it has settled so many
-// bytes: it puts into the batch which are kept, and deletes the others. It returns how many bytes
-// of those that it has settled it deletes. done is told once the batch is on the disk.
+// settle is what a round does with the settled rows, of which it has settled so many bytes: it puts
+// into the batch which are kept, those that the checkpoint does not hold among them, and deletes
+// the others. It returns how many bytes of those that it has settled it deletes. done is told once
+// the batch is on the disk.
 func (a *arrivals) settle(
-	batch *pebble.Batch, o *Options, behind uint64, bytes int64,
+	batch *pebble.Batch, o *Options, m marker, bytes int64,
 ) (deleted int64, done func(), err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	until := cmp.Or(a.latest, a.until)
-	rounds := append(slices.Clip(a.rounds), settled{behind, int64(until), bytes})
+	rounds := append(slices.Clip(a.rounds), settled{m.settled, int64(until), bytes})
 	first, fast := a.first, isFast(bytes, until.Sub(a.until), o.ArrivalsBytes)
 	for total := bytesOf(rounds); len(rounds) > 0; rounds = rounds[1:] {
 		oldest := rounds[0]
 		near := isNear(andon.Time(oldest.Until), until, o.ArrivalsFor)
-		if total <= o.ArrivalsBytes && near && !fast {
+		if wanted := total <= o.ArrivalsBytes && near && !fast; wanted || oldest.Behind > m.shown {
 			break
 		}
 		first, total = oldest.Behind, total-oldest.Bytes

@@ -118,7 +118,7 @@ func verifyBlock(v *verification, t *tenant, k, value []byte) error {
 	if v.whole && t.fleet.At(number) == nil {
 		return fmt.Errorf("its entries are of device number %d, which there is not", number)
 	}
-	if at.sequence > v.marker {
+	if at.sequence > v.marker.settled {
 		return nil // of a round that was broken off: rows have its entries, and it is done again
 	}
 	if there, err := v.has(newKey(tableDay, t.number).number(number).inverted(day)); !there {
@@ -364,13 +364,16 @@ func verifyRow(v *verification, k, value []byte) error {
 	}
 	sequence := binary.BigEndian.Uint64(k)
 	if v.next == 0 { // the first row: those before it are not kept
-		v.next = min(sequence, v.marker)
+		v.next = min(sequence, v.marker.shown)
 	}
-	gap := v.marker != 0 && sequence > v.next
+	gap := v.marker.settled != 0 && sequence > v.next
 	v.next = sequence + 1
 	lost := "what a request brought is lost"
-	if sequence < v.marker {
+	switch {
+	case sequence < v.marker.shown:
 		lost = "what a request brought is in blocks, and is missing in the order of arrival only"
+	case sequence < v.marker.settled:
+		lost = "entries that a request brought are in blocks, but devices may show what was before"
 	}
 	into := map[uint32]*rebuilding{}
 	if t := v.tenants[uint32(number)]; t != nil {
