@@ -12,7 +12,6 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/eventlog"
 	"github.com/andonhq/andon/internal/feed"
 )
@@ -181,7 +180,6 @@ type arrivalReader struct {
 	query *andon.ArrivalQuery
 	at    andon.Position // before the row
 	part  andon.Arrived
-	row   eventlog.Row
 	bytes int // of rows, as they are unpacked
 }
 
@@ -217,14 +215,14 @@ func (r *arrivalReader) read(it *iterator, end uint64, skip int) (andon.Arrived,
 // add adds the entries of a row behind the first few, unless it is another tenant's, and goes
 // behind it.
 func (r *arrivalReader) add(row []byte, skip int) error {
-	entries, numbers, err := r.entries(row)
+	of, err := r.entries(row)
 	if err != nil {
 		return fmt.Errorf("read row: %w", err)
 	}
 	next := r.at
 	next.Sequence++
-	for i := skip; i < len(entries); i++ {
-		hit, ok := r.hit(&entries[i], numbers[i])
+	for i := skip; i < len(of.entries); i++ {
+		hit, ok := r.hit(&of.entries[i], of.numbers[i])
 		if !ok {
 			continue
 		}
@@ -236,7 +234,7 @@ func (r *arrivalReader) add(row []byte, skip int) error {
 			return err
 		}
 		at := next
-		if i+1 < len(entries) {
+		if i+1 < len(of.entries) {
 			at = r.at.BehindEntry(i + 1)
 		}
 		r.part.Items = append(r.part.Items, andon.Arrival{Event: hit[0].event, Position: at})
@@ -247,46 +245,30 @@ func (r *arrivalReader) add(row []byte, skip int) error {
 
 // entries reads the entries of a row, and the number of the device of each; none of a row of
 // another tenant.
-func (r *arrivalReader) entries(
-	value []byte,
-) (entries []eventlog.Entry, numbers []uint32, err error) {
-	row, err := unpackRow(value)
+func (r *arrivalReader) entries(value []byte) (c arrivalRow, err error) {
+	row, err := unpackRow(nil, value)
 	if err != nil {
-		return nil, nil, err
+		return c, err
 	}
 	r.bytes += len(row)
-	w := wireOf(row)
-	if uint32(w.Count()) != r.tenant.number {
-		return nil, nil, nil
-	}
-	received := w.time()
-	if w.Rest, err = r.row.ReadNames(w.Rest); err != nil || w.Bad {
-		return nil, nil, errDamaged
-	}
-	for len(w.Rest) > 0 && !w.Bad {
-		number, base := uint32(w.Count()), andon.Time(0)
-		w.Rest, base, err = r.row.ReadEntries(w.Rest, received, func(e eventlog.Entry) {
-			entries, numbers = append(entries, e), append(numbers, number)
-		})
-		if err != nil {
-			return nil, nil, errDamaged
-		}
-		w.skipChange(base)
-	}
-	if w.Bad {
-		return nil, nil, errDamaged
-	}
-	return entries, numbers, nil
+	c.tenant = r.tenant.number
+	return c, newRowReader(&c).read(row)
 }
 
-// skipChange passes over how a device changed.
-func (w *wire) skipChange(base andon.Time) {
-	parts := w.Byte()
-	if parts&partNamed != 0 {
-		w.text()
-	}
-	w.parts(parts, &current.Device{}, base)
+// arrivalRow is the entries of a row of a tenant.
+type arrivalRow struct {
+	tenant  uint32
+	entries []eventlog.Entry
+	numbers []uint32
 }
+
+func (c *arrivalRow) begin(tenant uint32, _ andon.Time) bool { return tenant == c.tenant }
+
+func (c *arrivalRow) entry(number uint32, e eventlog.Entry) {
+	c.entries, c.numbers = append(c.entries, e), append(c.numbers, number)
+}
+
+func (*arrivalRow) change(w *wire, _ uint32, base andon.Time) { w.skipChange(base) }
 
 // hit returns the entry as one hit, unless it is left out. A device without a place was purged.
 func (r *arrivalReader) hit(e *eventlog.Entry, number uint32) (one []hit, ok bool) {

@@ -3,17 +3,12 @@ package pebblestore
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"sync"
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
-
-	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/current"
-	"github.com/andonhq/andon/internal/eventlog"
 )
 
 // A checkpoint is all devices as they are shown, so that opening replays only the rows since. It is
@@ -97,7 +92,7 @@ func (s *Store) checkpoint() error {
 // round would cost more than their entries. So rounds put it off until bytes of rows for each
 // device have come, about two entries, or as many as opening reads in a second.
 const (
-	defaultLag = 64 // bytes a device
+	defaultLag = 128 // bytes a device
 	mostLag    = 4 * checkpointBytes
 )
 
@@ -227,188 +222,3 @@ func (s *Store) unwritten(tenants []*tenant) {
 
 // neverWritten is the Note of a slot that is not in the checkpoint as it is.
 const neverWritten = math.MaxUint32
-
-// rebuild makes what is shown from the checkpoint and the rows behind it, and takes their entries
-// into the head.
-func (s *Store) rebuild(context.Context) error {
-	byNumber := map[uint32]*rebuilding{}
-	for _, t := range s.tenants {
-		r := newRebuilding(t)
-		byNumber[t.number] = r
-		if err := r.checkpoint(s, r.load); err != nil {
-			return err
-		}
-	}
-	if err := s.replayRows(byNumber); err != nil {
-		return err
-	}
-	s.queue.published = s.order.next
-	for _, t := range s.tenants {
-		t.fleet.Loaded()
-		if err := s.reserveNumbers(t); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// replayRows folds in the rows behind the checkpoint, and takes the entries that no block has into
-// the head.
-func (s *Store) replayRows(tenants map[uint32]*rebuilding) error {
-	m, err := s.readMarker()
-	if err != nil {
-		return err
-	}
-	s.checkpoints.marker, s.order.next = m, m.settled
-	for k, value := range s.rowsOf(rowKey(m.shown), key{tableRow}.end(), 1) {
-		head, sequence := s.heads.live, binary.BigEndian.Uint64(k)
-		if sequence < m.settled {
-			head = nil
-			s.checkpoints.lag += int64(len(value))
-		} else {
-			s.checkpoints.grown.Add(int64(len(value)))
-			s.order.next = sequence + 1
-		}
-		if err := replay(tenants, value, head); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// rebuilding is the devices of one tenant while they are read. A device without an ID was never
-// named.
-type rebuilding struct {
-	tenant *tenant
-	names  map[string]string // each once, however many devices have it
-	// take copies the device of a number, and put takes in how it was changed.
-	take func(number uint32, d *current.Device)
-	put  func(number uint32, d *current.Device)
-}
-
-func newRebuilding(t *tenant) *rebuilding {
-	r := &rebuilding{tenant: t, names: map[string]string{}}
-	r.take = func(number uint32, d *current.Device) {
-		if slot := t.fleet.At(number); slot != nil {
-			*d = t.fleet.Shown(slot)
-		}
-	}
-	r.put = func(number uint32, d *current.Device) {
-		t.fleet.Load(number, d)
-		if slot := t.fleet.At(number); slot != nil {
-			slot.Note = neverWritten
-		}
-	}
-	return r
-}
-
-// loose are devices of one tenant by number that are in no fleet.
-type loose map[uint32]current.Device
-
-func (f loose) put(number uint32, d *current.Device) { f[number] = *d }
-
-func (f loose) load(number uint32, d *current.Device) error {
-	f[number] = *d
-	return nil
-}
-
-func (f loose) rebuilding(t *tenant) *rebuilding {
-	return &rebuilding{
-		tenant: t, names: map[string]string{}, put: f.put,
-		take: func(number uint32, d *current.Device) { *d = f[number] },
-	}
-}
-
-// load takes in a device of the checkpoint.
-func (r *rebuilding) load(number uint32, d *current.Device) error {
-	if number > mostDevices {
-		return errDamaged
-	}
-	r.tenant.fleet.Load(number, d)
-	return nil
-}
-
-func (r *rebuilding) checkpoint(
-	s *Store, load func(number uint32, d *current.Device) error,
-) error {
-	for k, value := range s.rows(newKey(tableCheckpoint, r.tenant.number)) {
-		number, _, ok := takeNumber(k)
-		if !ok {
-			return errDamaged
-		}
-		d, err := readCheckpointed(value, r.names)
-		if err != nil {
-			return err
-		}
-		if err := load(number, &d); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// replay folds a row in, and adds its entries to a head, if there is one. A row of a tenant that
-// was deleted belongs to no one.
-func replay(tenants map[uint32]*rebuilding, value []byte, head *eventlog.Head) error {
-	row, err := unpackRow(value)
-	if err != nil {
-		return err
-	}
-	w := wireOf(row)
-	r := tenants[uint32(w.Count())]
-	received := w.time()
-	var entries eventlog.Row
-	rest, err := entries.ReadNames(w.Rest)
-	if w.Bad || err != nil {
-		return errDamaged
-	}
-	for r != nil && len(rest) > 0 {
-		w.Rest = rest
-		number := w.Count()
-		if w.Bad || number > mostDevices {
-			return errDamaged
-		}
-		var base andon.Time
-		w.Rest, base, err = entries.ReadEntries(w.Rest, received, func(e eventlog.Entry) {
-			if head != nil {
-				head.Add(r.tenant.number, uint32(number), e)
-			}
-		})
-		if err != nil {
-			return errDamaged
-		}
-		if err := r.change(&w, uint32(number), base, received, head); err != nil {
-			return err
-		}
-		rest = w.Rest
-	}
-	return nil
-}
-
-// mostDevices bounds what a number that is damaged makes the store reserve.
-const mostDevices = 1 << 28
-
-// change folds in how a row says that a device changed.
-func (r *rebuilding) change(
-	w *wire, number uint32, base, received andon.Time, head *eventlog.Head,
-) error {
-	var d current.Device
-	r.take(number, &d)
-	parts := w.Byte()
-	if parts&partNamed != 0 {
-		if d.ID = andon.DeviceID(w.text()); d.ID == "" { // it was purged
-			d = current.Device{}
-			if head != nil {
-				head.Forget(r.tenant.number, number)
-			}
-		}
-	}
-	w.names = r.names
-	w.parts(parts, &d, base)
-	if w.Bad {
-		return errDamaged
-	}
-	d.Received = max(d.Received, received)
-	r.put(number, &d)
-	return nil
-}

@@ -356,7 +356,7 @@ func verifyMeasured(v *verification, t *tenant, k, value []byte) error {
 
 // verifyRow reads a row as opening does.
 func verifyRow(v *verification, k, value []byte) error {
-	row, err := unpackRow(value)
+	row, err := unpackRow(nil, value)
 	w := wireOf(row)
 	number := w.Count()
 	if err != nil || len(k) != 8 || w.Bad || number > math.MaxUint32 {
@@ -379,7 +379,7 @@ func verifyRow(v *verification, k, value []byte) error {
 	if t := v.tenants[uint32(number)]; t != nil {
 		into[t.number] = loose{}.rebuilding(t)
 	}
-	if err := replay(into, row, eventlog.NewHead()); err != nil {
+	if err := newRowReader(&folding{tenants: into}).read(row); err != nil {
 		return errors.New("it can't be decoded: " + lost)
 	}
 	if gap {
