@@ -90,7 +90,7 @@ func (s *Store) checkpoint() error {
 // A row of the checkpoint costs about what a block of one entry does, and is written again by
 // compactions. Where a round has less than an entry of each device, writing all devices in each
 // round would cost more than their entries. So rounds put it off until bytes of rows for each
-// device have come, about two entries, or as many as opening reads in a second.
+// device have come, about four entries, or as many as opening reads in a second.
 const (
 	defaultLag = 128 // bytes a device
 	mostLag    = 4 * checkpointBytes
