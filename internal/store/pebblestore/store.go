@@ -119,6 +119,8 @@ type Store struct {
 
 	mu      sync.RWMutex // guards tenants, and what every fleet shows
 	tenants map[andon.TenantID]*tenant
+	// found is a copy of tenants, for who looks for one: mu is held while changes are shown.
+	found atomic.Pointer[map[andon.TenantID]*tenant]
 
 	order    order // one write at a time becomes pending
 	queue    queue // publishing, in the order of the log
