@@ -277,9 +277,19 @@ func appendEscaped(b []byte, text string) []byte {
 	return append(b, strings.TrimSuffix(out.String(), "\n")...)
 }
 
+// mayHaveSpace is false for most objects, which were written without spaces.
+func mayHaveSpace(text string) bool {
+	for i := range len(text) {
+		if text[i] <= ' ' {
+			return true
+		}
+	}
+	return false
+}
+
 // appendCompact writes valid JSON without the spaces between its tokens.
 func appendCompact(b []byte, text string) []byte {
-	if !strings.ContainsAny(text, " \t\r\n") {
+	if !mayHaveSpace(text) {
 		return append(b, text...)
 	}
 	quoted := false
