@@ -128,6 +128,7 @@ type Store struct {
 
 	writings sync.Pool // of *writing, whose room is used again
 	rooms    sync.Pool // of *room, of readers
+	postings readPostings
 	pages    sync.Pool // of *current.Page, likewise
 
 	documents   documents
