@@ -128,8 +128,9 @@ type Store struct {
 
 	writings sync.Pool // of *writing, whose room is used again
 	rooms    sync.Pool // of *room, of readers
-	postings readPostings
+	measured sync.Pool // of *readingRoom, likewise
 	pages    sync.Pool // of *current.Page, likewise
+	postings readPostings
 
 	documents   documents
 	checkpoints checkpoints
