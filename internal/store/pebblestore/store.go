@@ -132,7 +132,9 @@ type Store struct {
 
 	writings sync.Pool // of *writing, whose room is used again
 	rooms    sync.Pool // of *room, of readers
+	measured sync.Pool // of *readingRoom, likewise
 	pages    sync.Pool // of *current.Page, likewise
+	postings readPostings
 
 	documents   documents
 	checkpoints checkpoints
