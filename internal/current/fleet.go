@@ -92,7 +92,7 @@ func (f *Fleet) Loaded() {
 		lists[o] = append(lists[o], number)
 	}
 	for o, numbers := range lists {
-		o.fill(numbers)
+		f.fill(o, numbers)
 	}
 }
 

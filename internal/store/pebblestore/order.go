@@ -192,6 +192,7 @@ func (s *Store) stage(w *writing) (sequence uint64, err error) {
 	if err != nil {
 		return 0, s.fatal(fmt.Errorf("write store: %w", err))
 	}
+	s.synced.crowd.joined()
 	if err := s.heads.add(w); err != nil {
 		return 0, s.fatal(fmt.Errorf("read what was just written: %w", err))
 	}

@@ -47,6 +47,8 @@ type tenant struct {
 	// while others of the store are given back. Guarded by Store.feed.
 	lost uint64
 
+	entered dayNumbers // of tableDay. Guarded by Store.checkpoints.running
+
 	// writes is held for reading by each write from its beginning to its end, and alone by who
 	// deletes rows that another write may rely on.
 	writes rwlock.Lock
