@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/andonhq/andon"
 )
@@ -11,9 +12,16 @@ import (
 // sorted are devices in the order of their ids, as numbers: 4 bytes each, in parts of a bounded
 // length, so that a change moves little. A tree would compare and move the same and take pointers.
 type sorted struct {
-	parts [][]uint32 // none is empty
+	parts []part // none is empty
 	count int
 	near  int // the part that was changed last: those of one write stand near each other
+}
+
+// part is some devices of an order. It is found by an id, because a look at those of its devices
+// leads to memory that is in no cache.
+type part struct {
+	from    andon.DeviceID // no id is before it, and those of all parts before are
+	numbers []uint32
 }
 
 const partSlots = 256
@@ -25,26 +33,47 @@ type cursor struct {
 	id       andon.DeviceID
 }
 
+// find returns the part that an id is in, or belongs into. What is before all others belongs into
+// the first one.
+func (o *sorted) find(id andon.DeviceID) int {
+	behind := func(i int) bool { return o.parts[i].from > id }
+	next := o.near + 1
+	if next > len(o.parts) || behind(o.near) || next < len(o.parts) && !behind(next) {
+		next = sort.Search(len(o.parts), behind)
+	}
+	return max(next-1, 0)
+}
+
 // seek returns the place of the first device from an id on; false: there is none.
 func (f *Fleet) seek(o *sorted, from andon.DeviceID) (c cursor, ok bool) {
-	c.of = o
-	behind := func(i int) bool { return f.ID(o.parts[i][0]) > from }
-	c.part = o.near + 1
-	if c.part > len(o.parts) || behind(o.near) || c.part < len(o.parts) && !behind(c.part) {
-		c.part = sort.Search(len(o.parts), behind)
+	if c.of = o; o.count == 0 {
+		return c, false
 	}
-	if c.part == 0 {
-		return c, f.see(&c)
-	}
-	c.part--
-	part := o.parts[c.part]
-	c.at = sort.Search(len(part), func(i int) bool { return f.ID(part[i]) >= from })
+	c.part = o.find(from)
+	c.at = f.search(o.parts[c.part].numbers, from)
 	return c, f.see(&c)
+}
+
+// search returns where the first of some devices from an id on is.
+func (f *Fleet) search(numbers []uint32, from andon.DeviceID) int {
+	return sort.Search(len(numbers), func(i int) bool { return f.ID(numbers[i]) >= from })
+}
+
+// placeOf returns where a device belongs among others. Where devices were made in the order of
+// their ids, as those of a file, its number says so.
+func (f *Fleet) placeOf(s *Slot, numbers []uint32) int {
+	id := f.id(s)
+	at, _ := slices.BinarySearch(numbers, s.number)
+	before := at == 0 || f.ID(numbers[at-1]) < id
+	if before && (at == len(numbers) || f.ID(numbers[at]) > id) {
+		return at
+	}
+	return f.search(numbers, id)
 }
 
 // see makes the id of a cursor that of its place, which may be behind the end of a part.
 func (f *Fleet) see(c *cursor) bool {
-	if c.part < len(c.of.parts) && c.at == len(c.of.parts[c.part]) {
+	if c.part < len(c.of.parts) && c.at == len(c.of.parts[c.part].numbers) {
 		c.part, c.at = c.part+1, 0
 	}
 	if c.part == len(c.of.parts) {
@@ -54,7 +83,7 @@ func (f *Fleet) see(c *cursor) bool {
 	return true
 }
 
-func (c *cursor) number() uint32 { return c.of.parts[c.part][c.at] }
+func (c *cursor) number() uint32 { return c.of.parts[c.part].numbers[c.at] }
 
 // next goes on to the next device; false: there is none.
 func (f *Fleet) next(c *cursor) bool {
@@ -64,58 +93,75 @@ func (f *Fleet) next(c *cursor) bool {
 
 // insert adds a device that is not there.
 func (f *Fleet) insert(o *sorted, s *Slot) {
-	c, more := f.seek(o, f.id(s))
-	o.count++
-	if len(o.parts) == 0 {
-		o.parts = append(o.parts, nil)
-	} else if c.at == 0 && c.part > 0 { // behind the part before
-		c.part--
-		c.at = len(o.parts[c.part])
+	if o.count++; len(o.parts) == 0 {
+		o.parts = append(o.parts, part{})
 	}
-	if len(o.parts[c.part]) == partSlots {
-		o.divide(&c, more)
+	i := o.find(f.id(s))
+	at := f.placeOf(s, o.parts[i].numbers)
+	if len(o.parts[i].numbers) == partSlots {
+		i, at = f.divide(o, i, at)
 	}
-	o.near = c.part
-	o.parts[c.part] = slices.Insert(o.parts[c.part], c.at, s.number)
+	o.near = i
+	p := &o.parts[i]
+	p.numbers = slices.Insert(p.numbers, at, s.number)
+	if at == 0 {
+		f.begin(p)
+	}
 }
 
-// divide divides the full part that a cursor is in. Where devices are made in the order of their
-// ids, parts stay full.
-func (o *sorted) divide(c *cursor, more bool) {
-	full, half := o.parts[c.part], partSlots/2
-	if !more {
+// begin makes a part begin with the first of its devices. It keeps a copy of the id, which may stay
+// behind the device.
+func (f *Fleet) begin(p *part) {
+	p.from = andon.DeviceID(strings.Clone(string(f.ID(p.numbers[0]))))
+}
+
+// divide divides a full part, and returns where a place in it is then. Where devices are made in
+// the order of their ids, parts stay full.
+func (f *Fleet) divide(o *sorted, i, at int) (part, place int) {
+	full, half := o.parts[i].numbers, partSlots/2
+	if i == len(o.parts)-1 && at == partSlots {
 		half = partSlots
 	}
-	second := append(make([]uint32, 0, partSlots), full[half:]...)
-	o.parts[c.part] = full[:half]
-	o.parts = slices.Insert(o.parts, c.part+1, second)
-	if c.at >= half {
-		c.part, c.at = c.part+1, c.at-half
+	o.parts[i].numbers = full[:half]
+	o.parts = slices.Insert(o.parts, i+1, newPart(full[half:]))
+	if half < partSlots {
+		f.begin(&o.parts[i+1])
 	}
+	if at >= half {
+		return i + 1, at - half
+	}
+	return i, at
+}
+
+func newPart(numbers []uint32) part {
+	return part{numbers: append(make([]uint32, 0, partSlots), numbers...)}
 }
 
 // remove takes a device out that is there.
 func (f *Fleet) remove(o *sorted, s *Slot) {
-	c, _ := f.seek(o, f.id(s))
-	o.near = c.part
-	part := slices.Delete(o.parts[c.part], c.at, c.at+1)
-	o.parts[c.part] = part
+	i := o.find(f.id(s))
+	o.near = i
 	o.count--
+	p := &o.parts[i]
+	at := slices.Index(p.numbers, s.number)
+	p.numbers = slices.Delete(p.numbers, at, at+1)
 	const few = partSlots / 2
-	switch next := c.part + 1; {
-	case len(part) == 0:
-		o.parts = slices.Delete(o.parts, c.part, next)
-	case next < len(o.parts) && len(part)+len(o.parts[next]) <= few:
-		o.parts[c.part] = append(part, o.parts[next]...)
+	switch next := i + 1; {
+	case len(p.numbers) == 0:
+		o.parts = slices.Delete(o.parts, i, next)
+	case next < len(o.parts) && len(p.numbers)+len(o.parts[next].numbers) <= few:
+		p.numbers = append(p.numbers, o.parts[next].numbers...)
 		o.parts = slices.Delete(o.parts, next, next+1)
 	}
 }
 
 // fill adds devices to an order that is empty.
-func (o *sorted) fill(numbers []uint32) {
+func (f *Fleet) fill(o *sorted, numbers []uint32) {
 	o.count = len(numbers)
-	for part := range slices.Chunk(numbers, partSlots) {
-		o.parts = append(o.parts, slices.Clone(part))
+	for some := range slices.Chunk(numbers, partSlots) {
+		p := part{numbers: slices.Clone(some)}
+		f.begin(&p)
+		o.parts = append(o.parts, p)
 	}
 }
 

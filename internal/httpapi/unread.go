@@ -12,9 +12,12 @@ import (
 // Problems returns a listener whose connections answer with a problem where net/http can't read a
 // request at all: it has a text of its own for a path such as /%zz and for a header that is too
 // large, and asks no handler. Behind TLS that text is encrypted before it comes here, and stays.
-func Problems(l net.Listener) net.Listener { return problemListener{l} }
+func Problems(l net.Listener) net.Listener { return problemListener{l, newCrowd()} }
 
-type problemListener struct{ net.Listener }
+type problemListener struct {
+	net.Listener
+	crowd *crowd
+}
 
 // Accept waits for the next connection.
 func (l problemListener) Accept() (net.Conn, error) {
@@ -22,27 +25,22 @@ func (l problemListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &watchedConn{problemConn: &problemConn{conn}}, nil
+	return &watchedConn{
+		problemConn: &problemConn{deadlineConn{Conn: conn}}, place: place{crowd: l.crowd},
+	}, nil
 }
 
-type problemConn struct{ net.Conn }
-
-// CloseWrite lets net/http end its side and wait for the client, which would else not read what
-// was said.
-func (c *problemConn) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return nil
-}
+// problemConn can end its side alone, so that net/http waits for the client, which would else not
+// read what was said.
+type problemConn struct{ deadlineConn }
 
 // Write sends p, or the problem in its place.
 func (c *problemConn) Write(p []byte) (int, error) {
 	problem := unread(p)
 	if problem == nil {
-		return c.Conn.Write(p)
+		return c.deadlineConn.Write(p)
 	}
-	if _, err := c.Conn.Write(problem); err != nil {
+	if _, err := c.deadlineConn.Write(problem); err != nil {
 		return 0, err
 	}
 	return len(p), nil

@@ -16,6 +16,7 @@ import (
 // takes long, watches the connection itself, until the next read.
 type watchedConn struct {
 	*problemConn
+	place
 	mu       sync.Mutex
 	deadline time.Time     // of reads
 	told     bool          // net/http was told that there is nothing
@@ -48,7 +49,18 @@ func (c *watchedConn) Read(p []byte) (int, error) {
 	if watching != nil && c.endWatch(watching) {
 		return copy(p, c.first[:]), nil
 	}
-	return c.problemConn.Read(p)
+	c.leave()
+	n, err := c.problemConn.Read(p)
+	if n > 0 {
+		c.enter()
+	}
+	return n, err
+}
+
+// Close is of net.Conn.
+func (c *watchedConn) Close() error {
+	c.place.end()
+	return c.problemConn.Close()
 }
 
 // watch calls left once the client is gone, unless net/http is to find that out.

@@ -171,7 +171,7 @@ func TestAWatchedRequestIsFollowedByOthers(t *testing.T) {
 func TestDeadlinesOfAWatchedConnection(t *testing.T) {
 	ours, theirs := net.Pipe()
 	defer theirs.Close()
-	c := &watchedConn{problemConn: &problemConn{ours}}
+	c := &watchedConn{problemConn: &problemConn{deadlineConn{Conn: ours}}}
 	defer c.Close()
 	room := make([]byte, 10)
 	if n, err := c.Read(room[:1]); n > 0 || err != nil {

@@ -192,13 +192,14 @@ func (s *Store) stage(w *writing) (sequence uint64, err error) {
 	if err != nil {
 		return 0, s.fatal(fmt.Errorf("write store: %w", err))
 	}
+	s.synced.crowd.joined()
 	if err := s.heads.add(w); err != nil {
 		return 0, s.fatal(fmt.Errorf("read what was just written: %w", err))
 	}
 	if w.ordered != nil {
 		w.ordered()
 	}
-	w.changes.Stage()
+	w.changes.Stage(w.tenant.fleet)
 	s.order.next = p.sequence + 1
 	s.queue.Lock()
 	s.queue.pending = append(s.queue.pending, p)

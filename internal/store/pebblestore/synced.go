@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"io"
 	"maps"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -37,6 +38,8 @@ type synced struct {
 	file       vfs.File
 	generation uint64
 	logs       map[uint64]int64
+
+	crowd crowd
 }
 
 // readSynced returns what syncedFile says; none where it is not there, or damaged.
@@ -93,7 +96,9 @@ func openSynced(fs vfs.FS, dir string, logs map[uint64]int64) (*synced, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &synced{file: f, generation: generation, logs: logs}
+	s := &synced{
+		file: f, generation: generation, logs: logs, crowd: crowd{giveWay: runtime.Gosched},
+	}
 	if err := errors.Join(s.put(false), s.put(true)); err != nil { // room for both slots
 		return nil, errors.Join(err, f.Close())
 	}
@@ -223,6 +228,7 @@ type watchedLog struct {
 
 // Write is of vfs.File.
 func (l *watchedLog) Write(p []byte) (int, error) {
+	l.synced.crowd.gather()
 	n, err := l.File.Write(p)
 	l.written.Add(int64(n))
 	return n, err

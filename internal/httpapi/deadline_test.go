@@ -1,0 +1,147 @@
+package httpapi
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// timedConn counts how often its timers are set.
+type timedConn struct {
+	net.Conn
+	reads, writes int
+}
+
+func (c *timedConn) SetReadDeadline(t time.Time) error {
+	c.reads++
+	return c.Conn.SetReadDeadline(t)
+}
+
+func (c *timedConn) SetWriteDeadline(t time.Time) error {
+	c.writes++
+	return c.Conn.SetWriteDeadline(t)
+}
+
+// timedPipe returns a connection with deadlines, what it counts, and the other end.
+func timedPipe() (c *deadlineConn, timers *timedConn, other net.Conn) {
+	ours, other := net.Pipe()
+	timers = &timedConn{Conn: ours}
+	return &deadlineConn{Conn: timers}, timers, other
+}
+
+// TestLaterDeadlinesSetNoTimer: of deadlines that each request moves on, the first one alone sets a
+// timer, and one that comes nearer does so, too.
+func TestLaterDeadlinesSetNoTimer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, timers, _ := timedPipe()
+		defer c.Close()
+		for range 100 {
+			for _, deadline := range []time.Time{
+				time.Now().Add(10 * time.Second), {}, time.Now().Add(time.Minute), {},
+			} {
+				if err := c.SetDeadline(deadline); err != nil {
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(time.Millisecond)
+		}
+		if timers.reads != 1 || timers.writes != 1 {
+			t.Errorf("timers were set %d and %d times, want once", timers.reads, timers.writes)
+		}
+		if err := c.SetReadDeadline(time.Now().Add(time.Second)); err != nil || timers.reads != 2 {
+			t.Errorf("%v, and the timer was set %d times, want twice", err, timers.reads)
+		}
+	})
+}
+
+// TestDeadlinesThatAreMoved: a read and a write end at their deadline, wherever the timer of an
+// earlier or later one stood; without one they go on.
+func TestDeadlinesThatAreMoved(t *testing.T) {
+	for name, moved := range map[string][]time.Duration{
+		"on":   {time.Second, time.Minute},
+		"back": {time.Hour, time.Minute},
+		"off":  {time.Second, 0, time.Minute},
+		"past": {-time.Second, time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, _, _ := timedPipe()
+				defer c.Close()
+				begun := time.Now()
+				for _, after := range moved {
+					deadline := begun.Add(after)
+					if after == 0 {
+						deadline = time.Time{}
+					}
+					if err := c.SetDeadline(deadline); err != nil {
+						t.Fatal(err)
+					}
+				}
+				_, readErr := c.Read(make([]byte, 1))
+				took := time.Since(begun)
+				_, writeErr := c.Write([]byte("a"))
+				for _, err := range []error{readErr, writeErr} {
+					if !errors.Is(err, os.ErrDeadlineExceeded) || took != time.Minute {
+						t.Errorf("%v after %s, want a timeout after a minute", err, took)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestADeadlineThatIsLifted: what waits beyond the timer of a deadline that is lifted meanwhile
+// goes on, and what was written before is not written again.
+func TestADeadlineThatIsLifted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _, other := timedPipe()
+		if err := c.SetDeadline(time.Now().Add(time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			_, err := c.Write([]byte("answer"))
+			_ = c.Close()
+			if err != nil {
+				t.Error(err)
+			}
+		}()
+		first := make([]byte, 2)
+		if _, err := io.ReadFull(other, first); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.SetDeadline(time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if rest, err := io.ReadAll(other); string(first)+string(rest) != "answer" || err != nil {
+			t.Errorf("got %q and %q, %v; want all of the answer once", first, rest, err)
+		}
+	})
+}
+
+// TestADeadlineEndsAReadThatWaits: net/http breaks off a read by a deadline in the past.
+func TestADeadlineEndsAReadThatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _, _ := timedPipe()
+		defer c.Close()
+		if err := c.SetReadDeadline(time.Now().Add(time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error)
+		go func() {
+			_, err := c.Read(make([]byte, 1))
+			ended <- err
+		}()
+		synctest.Wait()
+		if err := c.SetReadDeadline(time.Unix(1, 0)); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-ended; !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("the read ended with %v, want a timeout", err)
+		}
+	})
+}
