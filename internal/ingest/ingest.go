@@ -10,6 +10,21 @@ type Item[T any] struct {
 	Value T
 	Index int // entries are counted from 0
 	Line  int // lines are counted from 1; 0 where the format has none
+
+	valid bool // Check found nothing wrong with the value
+}
+
+// Check returns what validate finds wrong with the value. A decoder checks what it reads, to say
+// where that stands, and who admits an item checks it wherever it is from: behind a check that found
+// nothing it is not looked at again. So a value must not be changed behind its check, but for what
+// validate does not look at.
+func (i *Item[T]) Check(validate func(*T) error) error {
+	if i.valid {
+		return nil
+	}
+	err := validate(&i.Value)
+	i.valid = err == nil
+	return err
 }
 
 // Batch is one request as it was read: what could be read, by index, and what could not.

@@ -62,7 +62,7 @@ func (in *Intake) timely(
 	for i := range items {
 		item := &items[i]
 		e := &item.Value
-		err := e.Validate()
+		err := item.Check((*andon.Event).Validate)
 		if e.Time == 0 {
 			e.Time = in.arrival(now) // admissible by itself, even once the clock was set back
 		} else if err == nil {
@@ -176,7 +176,7 @@ func (in *Intake) admitReadings(
 	readings, metrics := make([]andon.Reading, 0, len(items)), 0
 	for i := range items {
 		r := &items[i].Value
-		err := r.Validate()
+		err := items[i].Check((*andon.Reading).Validate)
 		if r.Time == 0 {
 			r.Time = in.arrival(now)
 		} else if err == nil {

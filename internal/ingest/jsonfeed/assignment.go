@@ -19,8 +19,10 @@ type assignmentReader struct {
 	null       bool
 }
 
-func (r *assignmentReader) entry(s *jsonscan.Scanner, a *andon.Assignment) *jsonscan.Fault {
-	r.assignment, r.operator, r.null = a, false, false
+func (r *assignmentReader) entry(
+	s *jsonscan.Scanner, into *ingest.Item[andon.Assignment],
+) *jsonscan.Fault {
+	r.assignment, r.operator, r.null = &into.Value, false, false
 	if f := fields(s, r); f != nil {
 		return f
 	}

@@ -49,16 +49,18 @@ type eventReader struct {
 	extra extras
 }
 
-func (r *eventReader) entry(s *jsonscan.Scanner, e *andon.Event) (f *jsonscan.Fault) {
-	r.event = e
+func (r *eventReader) entry(
+	s *jsonscan.Scanner, into *ingest.Item[andon.Event],
+) (f *jsonscan.Fault) {
+	r.event = &into.Value
 	r.extra.reset()
 	if f = fields(s, r); f != nil {
 		return f
 	}
-	if e.Attributes, f = r.extra.join(); f != nil {
+	if r.event.Attributes, f = r.extra.join(); f != nil {
 		return f
 	}
-	return invalid(e.Validate())
+	return invalid(into.Check((*andon.Event).Validate))
 }
 
 func (r *eventReader) beside() int64 { return int64(len(r.event.Attributes)) }

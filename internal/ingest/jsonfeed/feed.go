@@ -33,7 +33,7 @@ const byteOrderMark = "\uFEFF"
 
 // reader reads one kind of entry. The scanner stands at the value, and behind it afterwards.
 type reader[T any] interface {
-	entry(s *jsonscan.Scanner, into *T) *jsonscan.Fault
+	entry(s *jsonscan.Scanner, into *ingest.Item[T]) *jsonscan.Fault
 	// beside returns what the entry read last takes of memory beyond an item.
 	beside() int64
 }
@@ -109,7 +109,7 @@ func (fd *feed[T]) object(s *jsonscan.Scanner) error {
 	fd.batch.Single = true
 	fd.batch.Items = append(fd.batch.Items, ingest.Item[T]{})
 	start := s.At
-	if f := fd.reader.entry(s, &fd.batch.Items[0].Value); f != nil {
+	if f := fd.reader.entry(s, &fd.batch.Items[0]); f != nil {
 		if _, grave := pass(s.Text, start); grave != nil {
 			f = grave
 		}
@@ -225,7 +225,7 @@ func (fd *feed[T]) keep(s *jsonscan.Scanner, done, line int) *jsonscan.Fault {
 	index := fd.count()
 	fd.grow(done)
 	items := append(fd.batch.Items, ingest.Item[T]{Index: index, Line: line})
-	f := fd.reader.entry(s, &items[len(items)-1].Value)
+	f := fd.reader.entry(s, &items[len(items)-1])
 	if f == nil && line > 0 {
 		f = s.End()
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest"
@@ -30,10 +31,16 @@ func TestEventIsReadWhole(t *testing.T) {
 	}
 	if diff := cmp.Diff(ingest.Batch[andon.Event]{
 		Items: []ingest.Item[andon.Event]{{Value: want}}, Single: true,
-	}, batch); diff != "" {
+	}, batch, uncheckedItems); diff != "" {
 		t.Error(diff)
 	}
+	err = batch.Items[0].Check(func(*andon.Event) error { return errors.New("again") })
+	if err != nil {
+		t.Error("an event that was read is checked", err)
+	}
 }
+
+var uncheckedItems = cmpopts.IgnoreUnexported(ingest.Item[andon.Event]{})
 
 // TestEventForms has what is accepted: the members beside device and state, and what they become.
 func TestEventForms(t *testing.T) {
@@ -370,7 +377,7 @@ func TestEventsInUsedRoom(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := rooms.Events(body, jsonfeed.NDJSON, andon.Milliseconds, nil)
-		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		if diff := cmp.Diff(want, got, uncheckedItems); diff != "" || err != nil {
 			t.Error(err, diff)
 		}
 		rooms.Put(got.Items)

@@ -26,8 +26,10 @@ type readingReader struct {
 	extra   extras
 }
 
-func (r *readingReader) entry(s *jsonscan.Scanner, into *andon.Reading) (f *jsonscan.Fault) {
-	r.reading, r.metrics = into, r.metrics[:0]
+func (r *readingReader) entry(
+	s *jsonscan.Scanner, into *ingest.Item[andon.Reading],
+) (f *jsonscan.Fault) {
+	r.reading, r.metrics = &into.Value, r.metrics[:0]
 	r.extra.reset()
 	if f = fields(s, r); f != nil {
 		return f
@@ -36,11 +38,11 @@ func (r *readingReader) entry(s *jsonscan.Scanner, into *andon.Reading) (f *json
 	if err != nil {
 		return invalid(err)
 	}
-	into.Metrics = slices.Clone(sorted)
-	if into.Metadata, f = r.extra.join(); f != nil {
+	r.reading.Metrics = slices.Clone(sorted)
+	if r.reading.Metadata, f = r.extra.join(); f != nil {
 		return f
 	}
-	return invalid(into.Validate())
+	return invalid(into.Check((*andon.Reading).Validate))
 }
 
 func (r *readingReader) beside() int64 {

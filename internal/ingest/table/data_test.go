@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest"
@@ -75,7 +76,7 @@ func TestDCMetro(t *testing.T) {
 		Device: "A01E02ESCALATOR", Time: mustTime(t, "2013-06-01T16:38:21.475Z"), State: "ON",
 		Message: "OPERATIONAL", Attributes: `{"update_type":"Update"}`,
 	}}
-	if diff := cmp.Diff(want, all[0]); diff != "" {
+	if diff := cmp.Diff(want, all[0], cmpopts.IgnoreUnexported(want)); diff != "" {
 		t.Error(diff)
 	}
 	if last := all[len(all)-1]; last.Line != 41_400 {
@@ -102,7 +103,7 @@ func TestEnvSensor(t *testing.T) {
 			{Name: "temp", Value: 27},
 		},
 	}}
-	if diff := cmp.Diff(want, all[0]); diff != "" {
+	if diff := cmp.Diff(want, all[0], cmpopts.IgnoreUnexported(want)); diff != "" {
 		t.Error(diff)
 	}
 	for _, item := range all {
