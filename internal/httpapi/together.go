@@ -7,9 +7,9 @@ import (
 )
 
 // leaving is the writing side of a watchedConn. An answer goes out by one call of the operating
-// system: net/http sends what fills its buffer, the header and the first 4 KB, and then the rest. To
-// send is the dearest part of a page of a hundred items, and a client that is woken up by the first
-// part waits for the second.
+// system: net/http sends what fills its buffer, the header and the first 4 KB, and then the rest.
+// To send is the dearest part of a page of a hundred items, and a client that is woken up by the
+// first part waits for the second.
 type leaving struct {
 	begins  bool   // what is written next waits for what follows
 	waiting []byte // the beginning of an answer

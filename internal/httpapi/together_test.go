@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestAnAnswerLeavesTogether: whatever its length, and from one request of a connection to the next,
-// the client reads what was written.
+// TestAnAnswerLeavesTogether: whatever its length, and from one request of a connection to the
+// next, the client reads what was written.
 func TestAnAnswerLeavesTogether(t *testing.T) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")

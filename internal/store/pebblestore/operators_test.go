@@ -100,8 +100,8 @@ func firstPage(t *testing.T, r *eventReader, q *andon.EventQuery) []hit {
 	return nil
 }
 
-// TestAPagePassesOverWhatIsBetweenItsDevices: of a device whose block has all that is wanted, no key
-// behind it is looked at.
+// TestAPagePassesOverWhatIsBetweenItsDevices: of a device whose block has all that is wanted, no
+// key behind it is looked at.
 func TestAPagePassesOverWhatIsBetweenItsDevices(t *testing.T) {
 	const devices, each, limit = 400, 20, 10
 	s, err := Open("store", Options{FS: vfs.NewMem(), Reserve: 1})
@@ -116,10 +116,10 @@ func TestAPagePassesOverWhatIsBetweenItsDevices(t *testing.T) {
 		if d%each == 0 {
 			operator = "Liz"
 		}
-		for time := base + andon.Time(d)*milli; time < base+3*devices*milli; time += devices * milli {
+		for i := range andon.Time(3) {
 			events = append(events, andon.Event{
 				Device: andon.DeviceID(fmt.Sprintf("press-%04d", d)), State: "NORMAL",
-				Time: time, Operator: operator,
+				Time: base + (andon.Time(d)+i*devices)*milli, Operator: operator,
 			})
 		}
 	}

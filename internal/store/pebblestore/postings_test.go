@@ -56,7 +56,8 @@ func TestDevicesOfAnHourAreGivenOutInOrder(t *testing.T) {
 			}
 		}
 		got := givenOut(h, q)
-		if !slices.IsSortedFunc(got, func(a, b inHour) int { return cmp.Compare(bound(a), bound(b)) }) {
+		byBound := func(a, b inHour) int { return cmp.Compare(bound(a), bound(b)) }
+		if !slices.IsSortedFunc(got, byBound) {
 			t.Fatalf("%d: not in order: %v", i, got)
 		}
 		for _, d := range got {
