@@ -95,17 +95,18 @@ const pairs = "00010203040506070809101112131415161718192021222324252627282930313
 func setPair(to []byte, n uint32) { to[0], to[1] = pairs[2*n], pairs[2*n+1] }
 
 // calendar returns the date of a day as Time.Day counts them. Years are taken from March on, so
-// that the leap day is the last of a year, and months are 153 days in five (Howard Hinnant,
-// chrono-Compatible Low-Level Date Algorithms, civil_from_days).
+// that the leap day is the last of a year, and a day is about 2141/65536 of a month (Neri and
+// Schneider, Euclidean affine functions and their application to calendar algorithms, 2023).
 func calendar(day uint32) (year, month, date uint32) {
 	const toMarch0, era = 719_468, 146_097 // days from 0000-03-01 to 1970-01-01; of 400 years
-	day += toMarch0
-	ofEra := day % era
-	yearOfEra := (ofEra - ofEra/1460 + ofEra/36_524 - ofEra/(era-1)) / 365
-	ofYear := ofEra - (365*yearOfEra + yearOfEra/4 - yearOfEra/100)
-	fromMarch := (5*ofYear + 2) / 153
-	date = ofYear - (153*fromMarch+2)/5 + 1
-	year, month = day/era*400+yearOfEra, fromMarch+3
+	quarters := 4*(day+toMarch0) + 3
+	century, ofCentury := quarters/era, quarters%era/4
+	const yearly = 1<<32/1461 + 1 // of a quarter of a day: 2^32 is a year
+	scaled := yearly * uint64(4*ofCentury+3)
+	year = 100*century + uint32(scaled>>32)
+	ofYear := uint32(scaled) / yearly / 4
+	months := 2141*ofYear + 197_913
+	month, date = months>>16, months&0xffff/2141+1
 	if month > 12 {
 		year, month = year+1, month-12
 	}

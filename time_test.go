@@ -299,6 +299,22 @@ func TestHorizonOnlyMovesForward(t *testing.T) {
 
 // TestTimeAsText: times are written as package time writes them: the first and the last instant of
 // each day of 430 years, and times with fractions of all lengths.
+// TestDatesOfAllDays: each day of 400 years, after which the calendar repeats, and of the last year.
+func TestDatesOfAllDays(t *testing.T) {
+	const day = andon.Time(24 * time.Hour / time.Microsecond)
+	check := func(from andon.Time, days int) {
+		at := time.UnixMicro(int64(from)).UTC()
+		for range days {
+			if got, want := andon.Time(at.UnixMicro()).String(), at.Format(time.RFC3339); got != want {
+				t.Fatalf("%s, want %s", got, want)
+			}
+			at = at.AddDate(0, 0, 1)
+		}
+	}
+	check(0, 400*365+97)
+	check(andon.MaxTime/day*day-365*day, 366)
+}
+
 func TestTimeAsText(t *testing.T) {
 	const day, days, last = 86_400_000_000, 430 * 366, int64(andon.MaxTime)
 	check := func(at int64) {

@@ -11,6 +11,9 @@ const (
 	listCallers = 16
 	listGap     = 10 * time.Millisecond // from one look at the fleet to the next
 	listShare   = 0.5                   // of the batches that a server takes at most
+	// mostParts is how often batches come as fast as they can, of which the last time counts: at
+	// first a server puts off what it will have to do for each event some time.
+	mostParts = 5
 )
 
 // listBeside measures what people wait for who look at the devices in a state and at the counts of
@@ -22,7 +25,7 @@ func (r *serverRun) listBeside(ctx context.Context, s Server) (rows []Row, err e
 	size := min(r.Batch, r.Devices)
 	batches := r.posting("list: "+events(size), size, batchWriters, r.batch(size), nil)
 	next := new(atomic.Int64)
-	most, err := r.put(ctx, s, batches, job{next: next, length: r.Duration})
+	most, err := r.mostOf(ctx, s, batches, next)
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +65,19 @@ func (r *serverRun) listBeside(ctx context.Context, s Server) (rows []Row, err e
 	close(over)
 	beside.Wait()
 	return append([]Row{most}, rows...), context.Cause(ctx)
+}
+
+// mostOf is what a server takes at most, and can go on taking.
+func (r *serverRun) mostOf(
+	ctx context.Context, s Server, q request, next *atomic.Int64,
+) (row Row, err error) {
+	for part := range mostParts {
+		r.tell(float64(part) / (mostParts + 2)) // two loads of that length follow
+		if row, err = r.put(ctx, s, q, job{next: next, length: r.Duration}); err != nil {
+			return row, err
+		}
+	}
+	return row, nil
 }
 
 // listQuestions are asked beside batches. Some of the devices have left their home then.

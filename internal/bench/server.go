@@ -84,6 +84,9 @@ func MeasureServers(ctx context.Context, servers []Server, o Options) (rows []Ro
 			if !l.suits(s) {
 				continue
 			}
+			if err := r.rest(ctx, servers); err != nil {
+				return rows, err
+			}
 			found, err := l.measure(ctx, s)
 			for j := range found {
 				found[j].Subject = s.Name
@@ -100,7 +103,8 @@ func MeasureServers(ctx context.Context, servers []Server, o Options) (rows []Ro
 
 type serverRun struct {
 	run
-	most int // rounds of the fleet that a server needed for the present load
+	most  int  // rounds of the fleet that a server needed for the present load
+	wrote bool // since the last rest
 }
 
 type serverMeasure struct {
@@ -208,6 +212,7 @@ func (c *caller) send(ctx context.Context, q request, n int64, ready func()) err
 
 // used notes how many rounds of the fleet a load of events needs.
 func (r *serverRun) used(q request, next int64) {
+	r.wrote = true
 	r.most = max(r.most, (int(next)*q.events/r.Devices+2)*max(q.rounds, 1))
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -207,6 +208,40 @@ func TestSoakOfEvents(t *testing.T) {
 		if times > 1 {
 			t.Fatalf("%d times: %s", times, line)
 		}
+	}
+}
+
+// tiring is a server that takes some batches at once, and then needs a while for each.
+type tiring struct {
+	*noted
+	left atomic.Int64 // batches that it takes at once
+}
+
+const tired = 2 * time.Millisecond
+
+// Do is of bench.Conn.
+func (s *tiring) Do(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+	if method == "POST" && s.left.Add(-1) < 0 {
+		time.Sleep(tired)
+	}
+	return s.noted.Do(ctx, method, path, body)
+}
+
+// TestListsBesideIngestThatLasts: what a server takes for a moment only is not the maximum.
+func TestListsBesideIngestThatLasts(t *testing.T) {
+	const filling, callers = 10 + 3*200/50, 4
+	s, o := &tiring{noted: newNoted(100)}, options()
+	s.left.Store(filling + 2*callers) // less than come in the parts that do not count
+	o.Loads = []string{"list"}
+	rows, err := bench.MeasureServers(t.Context(), []bench.Server{{
+		Name: "server", Able: all,
+		Dial: func(context.Context) (bench.Conn, error) { return s, nil },
+	}}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if most := callers / tired.Seconds(); rows[1].OpsRate > most {
+		t.Errorf("%.0f batches in a second at most, and it takes %.0f", rows[1].OpsRate, most)
 	}
 }
 

@@ -16,11 +16,12 @@ import (
 // and call Stage. Show and making a place need the fleet for themselves; Copy and all that reads
 // what is published may run beside each other and beside Stage.
 type Fleet struct {
-	slabs  []slab // the slots by number
-	behind uint32 // the number behind the last one
-	index  index
-	names  names
-	rests  rests
+	slabs   []slab // the slots by number
+	behind  uint32 // the number behind the last one
+	index   index
+	names   names
+	rests   rests
+	pending pendingChanges
 
 	states map[andon.State]*sorted // the devices that are shown, by state
 	hidden sorted                  // the others of which something is known
@@ -102,8 +103,8 @@ func (f *Fleet) Latest(s *Slot) (d Device) {
 }
 
 func (f *Fleet) latest(s *Slot, d *Device) {
-	if pending := s.pending.Load(); pending != nil {
-		*d = *pending
+	if pending := s.pending.Load(); pending != 0 {
+		*d = *f.pending.device(pending)
 		return
 	}
 	f.unpack(s, d)
@@ -129,9 +130,10 @@ func (f *Fleet) alive(s *Slot) bool {
 // Changes are devices as one write leaves them. They are computed from copies, while other
 // writes go on; before Stage the write asks which of the copies are old by then.
 type Changes struct {
-	devices []Device // its capacity is fixed: slots point into it
+	devices []Device
 	slots   []*Slot
 	copied  []uint32 // what Slot.changes was then
+	number  uint32   // of pendingChanges
 }
 
 // NewChanges makes room for changes of at most so many devices.
@@ -196,14 +198,15 @@ func (c *Changes) Place(i int, s *Slot) { c.slots[i] = s }
 
 // Stage makes the changes what the next ones are worked out from. Nothing may change them any more.
 // All devices have their places.
-func (c *Changes) Stage() {
+func (c *Changes) Stage(f *Fleet) {
+	f.pending.add(c)
 	for i, s := range c.slots {
-		s.pending.Store(&c.devices[i])
+		s.pending.Store(c.at(i))
 		s.changes.Add(1)
 	}
 }
 
-// Show makes changes visible. Changes must be shown in the order in which they were copied.
+// Show makes changes visible. Changes must be shown in the order of Stage.
 func (f *Fleet) Show(c *Changes) {
 	for i, s := range c.slots {
 		d := &c.devices[i]
@@ -217,8 +220,9 @@ func (f *Fleet) Show(c *Changes) {
 		}
 		f.counted(s, heard)
 		// Behind packing: Latest takes what is shown where no change is pending.
-		s.pending.CompareAndSwap(d, nil)
+		s.pending.CompareAndSwap(c.at(i), 0)
 	}
+	f.pending.remove()
 }
 
 // list enters a device in the order that it belongs to.

@@ -3,8 +3,10 @@ package current
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,7 +23,7 @@ func put(f *Fleet, id andon.DeviceID, e Entry) {
 	if err := c.Copy(f, slot, id).Apply(e, andon.DefaultStates(), nil); err != nil {
 		panic(err)
 	}
-	c.Stage()
+	c.Stage(f)
 	f.Show(c)
 }
 
@@ -84,7 +86,7 @@ func TestWhatIsStagedIsNotShown(t *testing.T) {
 		if err := c.Copy(f, slot, "d").Apply(entry(2+i, "WARNING1"), states, nil); err != nil {
 			t.Fatal(err)
 		}
-		c.Stage()
+		c.Stage(f)
 	}
 	if got := f.Latest(slot); got.Time != 3 || got.Since != 2 {
 		t.Errorf("latest: %+v", got)
@@ -103,6 +105,68 @@ func TestWhatIsStagedIsNotShown(t *testing.T) {
 	counts := f.Counts(0, &sync.Mutex{})
 	if diff := cmp.Diff([]andon.StateCount{{State: "WARNING1", Count: 1}}, counts); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestManyPending makes many changes pending, shows some, and goes on, while another goroutine looks
+// at the newest of each device: that is the last change, however many are pending.
+func TestManyPending(t *testing.T) {
+	const devices, rounds = 50, 300
+	f := NewFleet()
+	for n := range devices {
+		put(f, andon.DeviceID(fmt.Sprint(n)), entry(1, "NORMAL"))
+	}
+	var mu sync.RWMutex // as the store has it: while something is shown, no one looks
+	var newest [devices]atomic.Int64
+	var waiting []*Changes
+	stop, looking := make(chan struct{}), sync.WaitGroup{}
+	looking.Go(func() {
+		for n := 0; ; n = (n + 1) % devices {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			least := newest[n].Load()
+			mu.RLock()
+			got := f.Latest(f.Slot(andon.DeviceID(fmt.Sprint(n))))
+			mu.RUnlock()
+			if int64(got.Time) < least {
+				t.Errorf("device %d is of %d, not of %d or later", n, got.Time, least)
+				return
+			}
+			runtime.Gosched()
+		}
+	})
+	rng := rand.New(rand.NewPCG(1, 1))
+	for round := range rounds {
+		c := NewChanges(devices)
+		for n := rng.IntN(devices); n < devices; n += 1 + rng.IntN(devices) {
+			id := andon.DeviceID(fmt.Sprint(n))
+			c.Copy(f, f.Slot(id), id).Time = andon.Time(10 + round)
+		}
+		c.Stage(f)
+		for i := range c.Len() {
+			newest[c.Slot(i).Number()].Store(int64(10 + round))
+		}
+		waiting = append(waiting, c)
+		for len(waiting) > 0 && rng.IntN(rounds) < round {
+			mu.Lock()
+			f.Show(waiting[0])
+			mu.Unlock()
+			waiting = waiting[1:]
+		}
+	}
+	close(stop)
+	looking.Wait()
+	for _, c := range waiting {
+		f.Show(c)
+	}
+	for n := range devices {
+		slot := f.Slot(andon.DeviceID(fmt.Sprint(n)))
+		if got := f.Shown(slot); int64(got.Time) != newest[n].Load() || slot.Pending() {
+			t.Errorf("device %d shows %d at the end, pending %t", n, got.Time, slot.Pending())
+		}
 	}
 }
 
@@ -131,7 +195,7 @@ func BenchmarkUpdate(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-		c.Stage()
+		c.Stage(f)
 		f.Show(c)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*1000), "ns/device")

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"reflect"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -208,5 +210,19 @@ func TestSlotBehind(t *testing.T) {
 	}
 	if got := f.SlotBehind(f.Slot(ids[3]), "press"); got != nil {
 		t.Errorf("SlotBehind finds %v for a device that has no place", got)
+	}
+}
+
+// TestSlotsHaveNoPointers: the collector of garbage would follow them in all of a million slots.
+func TestSlotsHaveNoPointers(t *testing.T) {
+	for field := range reflect.TypeFor[Slot]().Fields() {
+		switch kind := field.Type.Kind(); kind {
+		case reflect.Pointer, reflect.String, reflect.Slice, reflect.Map, reflect.Interface,
+			reflect.Chan, reflect.Func, reflect.UnsafePointer:
+			t.Errorf("%s is a %s", field.Name, kind)
+		}
+		if strings.Contains(field.Type.String(), "Pointer") {
+			t.Errorf("%s is a %s", field.Name, field.Type)
+		}
 	}
 }

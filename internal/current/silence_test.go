@@ -147,6 +147,6 @@ func change(f *Fleet, id andon.DeviceID, do func(*Device)) {
 	}
 	c := NewChanges(1)
 	do(c.Copy(f, slot, id))
-	c.Stage()
+	c.Stage(f)
 	f.Show(c)
 }

@@ -10,10 +10,11 @@ import (
 )
 
 // Slot is the place of one device, whose number never changes. At a million devices their memory is
-// what a slot takes, so it is packed: names are numbers, and what few devices have is aside.
+// what a slot takes, so it is packed: names are numbers, and what few devices have is aside. It has
+// no pointers, so that the collector of garbage has nothing to follow.
 type Slot struct {
-	pending atomic.Pointer[Device] // the newest change that is not published yet
-	changes atomic.Uint32          // how many there were, pending and published
+	pending atomic.Uint64 // the newest change that is not published yet, by pendingChanges
+	changes atomic.Uint32 // how many there were, pending and published
 	// Note is what the store remembers of the device, as Changes says it.
 	Note   uint32
 	number uint32
@@ -72,7 +73,7 @@ func (s *Slot) Number() uint32 { return s.number }
 func (s *Slot) Changes() uint32 { return s.changes.Load() }
 
 // Pending reports whether a change of the device is not published yet.
-func (s *Slot) Pending() bool { return s.pending.Load() != nil }
+func (s *Slot) Pending() bool { return s.pending.Load() != 0 }
 
 // At returns the place of the device that has a number, or nil.
 func (f *Fleet) At(number uint32) *Slot {

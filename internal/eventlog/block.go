@@ -2,6 +2,7 @@ package eventlog
 
 import (
 	"encoding/binary"
+	"math"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/varint"
@@ -250,9 +251,9 @@ func (d *Decoder) column(n int) {
 	for range n {
 		before := from
 		from = len(d.texts)
-		shared := d.Number(from - before)
+		shared, rest := d.text(from - before)
 		d.texts = append(d.texts, d.texts[before:before+shared]...)
-		d.texts = append(d.texts, d.Text()...)
+		d.texts = append(d.texts, rest...)
 		d.ends = append(d.ends, len(d.texts))
 		if len(d.texts)-from > andon.MaxJSONBytes+andon.MaxMessageBytes {
 			d.Bad = true // so that damage takes no more memory than entries do
@@ -263,10 +264,22 @@ func (d *Decoder) column(n int) {
 	}
 }
 
+// text reads how many bytes a text has of the one before, at most most, and its rest. Nearly all
+// are short, which is read at once.
+func (d *Decoder) text(most int) (shared int, rest []byte) {
+	const long = 0x80 // as a count of one byte is not
+	if b := d.Rest; len(b) > 1 && b[0] < long && b[1] < long && int(b[0]) <= most {
+		if end := 2 + int(b[1]); end <= len(b) {
+			d.Rest = b[end:]
+			return int(b[0]), b[2:end]
+		}
+	}
+	return d.Number(most), d.Text()
+}
+
 // pass passes over n texts.
 func (d *Decoder) pass(n int) {
 	for ; n > 0 && !d.Bad; n-- {
-		d.Count()
-		d.Text()
+		d.text(math.MaxInt)
 	}
 }

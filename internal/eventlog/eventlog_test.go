@@ -138,16 +138,17 @@ func TestHeadWalksFromTheLastAdded(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	h := NewHead()
 	want := map[[2]uint32][]Entry{}
+	const apart = pageDevices * 2 / 3
 	for range 20_000 { // more than a slab of cells
 		e := randomEntries(rng, 1)[0]
-		of := [2]uint32{1 + rng.Uint32N(2), rng.Uint32N(50)}
+		of := [2]uint32{1 + rng.Uint32N(2), apart * rng.Uint32N(50)}
 		h.Add(of[0], of[1], e)
 		want[of] = append(want[of], e)
 	}
-	h.Forget(1, 7)
-	delete(want, [2]uint32{1, 7})
+	h.Forget(1, 7*apart)
+	delete(want, [2]uint32{1, 7 * apart})
 	for tenant := range uint32(3) {
-		for device := range uint32(60) {
+		for device := range uint32(60 * apart) {
 			var got []Entry
 			h.Walk(tenant, device, func(e Entry) bool { got = append(got, e); return true })
 			slices.Reverse(got)

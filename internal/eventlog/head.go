@@ -27,6 +27,8 @@ const (
 	cellSlab  = 1 << 12 // cells
 	textSlab  = 1 << 20 // bytes
 	cellBytes = 24
+
+	pageDevices = 1 << 10
 )
 
 type cell struct {
@@ -41,12 +43,21 @@ type tenantHead struct {
 	names    []string // 0 is none
 	number   map[string]uint32
 	last     [2]uint32       // the state and operator of the entry before: mostly the next's too
-	chains   []uint32        // by device: its last cell
+	pages    []*headPage     // by number of the device; nil: none of them has entries
 	unsorted map[uint32]bool // devices whose chain is not from new to old, or has equal times
 	days     map[uint32]bool
 	hours    map[uint32]map[uint32][]InHour // by operator and hour: devices, some more than once
-	listed   []uint32                       // by device: where it was last put into hours
 }
+
+// headDevice is what of a device the head has at hand.
+type headDevice struct {
+	chain  uint32 // its last cell; 0: none
+	listed uint32 // where it was last put into hours
+}
+
+// headPage has devices of neighbouring numbers. The head grows by one of them: where it would move
+// what it knows of a million devices, all readers would wait.
+type headPage [pageDevices]headDevice
 
 // InHour is a device with entries of a person in an hour, and between which milliseconds of the
 // hour they are.
@@ -84,11 +95,9 @@ func (h *Head) tenant(number uint32) *tenantHead {
 // Add adds an entry. It keeps nothing of what it is passed.
 func (h *Head) Add(tenant, device uint32, e Entry) {
 	t := h.tenant(tenant)
-	if int(device) >= len(t.chains) {
-		h.grow(t, int(device)+1)
-	}
+	d := h.place(t, device)
 	c := cell{
-		time: e.Time, before: t.chains[device], text: h.keep(&e),
+		time: e.Time, before: d.chain, text: h.keep(&e),
 		state:    h.name(t, string(e.State), &t.last[0]),
 		operator: h.name(t, string(e.Operator), &t.last[1]),
 	}
@@ -98,21 +107,21 @@ func (h *Head) Add(tenant, device uint32, e Entry) {
 			t.unsorted[device] = true
 		}
 	}
-	t.chains[device] = h.put(c)
+	d.chain = h.put(c)
 	if last == nil || last.time.Day() != c.time.Day() {
 		t.days[c.time.Day()] = true
 	}
-	h.enter(t, device, &c, last)
+	h.enter(t, device, d, &c, last)
 }
 
 // enter notes in which hours a device has entries of a person, and between which times.
-func (h *Head) enter(t *tenantHead, device uint32, c, last *cell) {
+func (h *Head) enter(t *tenantHead, device uint32, d *headDevice, c, last *cell) {
 	hour := c.time.Hour()
 	if last != nil && last.operator != 0 {
 		if last.operator == c.operator && last.time.Hour() == hour {
 			return
 		}
-		t.hours[last.operator][last.time.Hour()][t.listed[device]].Newest = MilliOf(last.time)
+		t.hours[last.operator][last.time.Hour()][d.listed].Newest = MilliOf(last.time)
 	}
 	if c.operator == 0 {
 		return
@@ -123,16 +132,32 @@ func (h *Head) enter(t *tenantHead, device uint32, c, last *cell) {
 		t.hours[c.operator] = of
 	}
 	const listedBytes = 12
-	t.listed[device] = uint32(len(of[hour]))
+	d.listed = uint32(len(of[hour]))
 	of[hour] = append(of[hour], InHour{device, MilliOf(c.time), lastMilli})
 	h.bytes += listedBytes
 }
 
-func (h *Head) grow(t *tenantHead, devices int) {
-	before := len(t.chains)
-	grown := make([]uint32, max(devices, 2*before, 64)-before)
-	t.chains, t.listed = append(t.chains, grown...), append(t.listed, grown...)
-	h.bytes += 2 * 4 * len(grown)
+// place returns where a device is kept, and makes the page of those that have none.
+func (h *Head) place(t *tenantHead, device uint32) *headDevice {
+	const deviceBytes = 8
+	for n := int(device/pageDevices) + 1 - len(t.pages); n > 0; n-- {
+		t.pages = append(t.pages, nil)
+	}
+	page := &t.pages[device/pageDevices]
+	if *page == nil {
+		*page = new(headPage)
+		h.bytes += pageDevices * deviceBytes
+	}
+	return &(*page)[device%pageDevices]
+}
+
+// device returns what is known of a device, or nil.
+func (h *Head) device(tenant, device uint32) (*tenantHead, *headDevice) {
+	t := h.tenants[tenant]
+	if t == nil || int(device/pageDevices) >= len(t.pages) || t.pages[device/pageDevices] == nil {
+		return t, nil
+	}
+	return t, &t.pages[device/pageDevices][device%pageDevices]
 }
 
 func (h *Head) name(t *tenantHead, name string, last *uint32) uint32 {
@@ -194,12 +219,12 @@ func (h *Head) Walk(tenant, device uint32, visit func(Entry) bool) {
 
 // WalkIn is Walk for the entries within a span. It reads the text of no other.
 func (h *Head) WalkIn(tenant, device uint32, span andon.Span, visit func(Entry) bool) {
-	t := h.tenants[tenant]
-	if t == nil || int(device) >= len(t.chains) {
+	t, d := h.device(tenant, device)
+	if d == nil {
 		return
 	}
 	sorted := !t.unsorted[device]
-	for n := t.chains[device]; n != 0; {
+	for n := d.chain; n != 0; {
 		c := h.cell(n)
 		if sorted && c.time < span.From || span.Holds(c.time) && !visit(h.entry(t, c)) {
 			return
@@ -211,13 +236,13 @@ func (h *Head) WalkIn(tenant, device uint32, span andon.Span, visit func(Entry) 
 // Find returns the entry of a device with an identity: of several the one that was added last. It
 // reads the text of no other.
 func (h *Head) Find(tenant, device uint32, at andon.Time, state andon.State) (e Entry, ok bool) {
-	t := h.tenants[tenant]
-	if t == nil || int(device) >= len(t.chains) {
+	t, d := h.device(tenant, device)
+	if d == nil {
 		return e, false
 	}
 	name, known := t.number[string(state)]
 	sorted := !t.unsorted[device]
-	for n := t.chains[device]; known && n != 0; {
+	for n := d.chain; known && n != 0; {
 		c := h.cell(n)
 		switch {
 		case c.time == at && c.state == name:
@@ -238,8 +263,8 @@ func (h *Head) Sorted(tenant, device uint32) bool {
 
 // Forget drops the entries of a device.
 func (h *Head) Forget(tenant, device uint32) {
-	if t := h.tenants[tenant]; t != nil && int(device) < len(t.chains) {
-		t.chains[device] = 0
+	if t, d := h.device(tenant, device); d != nil {
+		d.chain = 0
 		delete(t.unsorted, device)
 	}
 }
@@ -258,7 +283,7 @@ func (h *Head) Days(tenant uint32) []uint32 {
 // Devices returns a number that is above that of each device of a tenant with an entry.
 func (h *Head) Devices(tenant uint32) int {
 	if t := h.tenants[tenant]; t != nil {
-		return len(t.chains)
+		return len(t.pages) * pageDevices
 	}
 	return 0
 }
@@ -298,9 +323,10 @@ func (h *Head) AppendHour(
 	devices = append(devices, t.hours[t.number[string(operator)]][hour]...)
 	for i := begin; i < len(devices); i++ {
 		d := &devices[i]
+		_, has := h.device(tenant, d.Device)
 		if t.unsorted[d.Device] {
 			d.Oldest, d.Newest = 0, lastMilli
-		} else if n := t.chains[d.Device]; n != 0 && d.Newest == lastMilli {
+		} else if n := has.chain; n != 0 && d.Newest == lastMilli {
 			if newest := h.cell(n).time; newest.Hour() == hour {
 				d.Newest = MilliOf(newest)
 			}

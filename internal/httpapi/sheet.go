@@ -183,7 +183,7 @@ func (s *sheet) send() {
 	s.c.x.set("Content-Type", typeJSON)
 	s.c.x.set("Content-Length", strconv.FormatInt(s.size, 10))
 	s.c.x.WriteHeader(s.c.status)
-	_ = s.write() // that the client is gone changes nothing
+	_ = s.c.x.together(s.c.r.Context(), s.write) // that the client is gone changes nothing
 }
 
 // write sends the pieces.

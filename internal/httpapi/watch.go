@@ -25,6 +25,7 @@ type watchedConn struct {
 	first    [1]byte       // what that has read
 	held     bool          // and the next read returns
 	gone     bool          // the client
+	out      leaving
 }
 
 // Read reads. One byte without a deadline is what net/http watches a connection by. If it does so

@@ -203,9 +203,33 @@ func appendMetrics(b []byte, all andon.Metrics) []byte {
 			b = append(b, ',')
 		}
 		b = append(append(append(b, '"'), escapedName(x.Name)...), `":`...)
-		b = strconv.AppendFloat(b, x.Value, 'g', -1, 64)
+		b = appendValue(b, x.Value)
 	}
 	return append(b, '}')
+}
+
+// appendValue writes a number as strconv does, with the fewest digits that are read as the same
+// number. Nearly all are of few digits: a number of six before the point and three behind it is the
+// only one of less than 16 digits that is read so.
+func appendValue(b []byte, x float64) []byte {
+	const parts, most = 1000, 1e6 // from which on strconv writes an exponent
+	size := math.Abs(x)
+	n := uint64(size*parts + 0.5)
+	if !(size >= 1./parts && size < most) || float64(n)/parts != size {
+		return strconv.AppendFloat(b, x, 'g', -1, 64)
+	}
+	if x < 0 {
+		b = append(b, '-')
+	}
+	b = strconv.AppendUint(b, n/parts, 10)
+	if n %= parts; n == 0 {
+		return b
+	}
+	b = append(b, '.', byte('0'+n/100), byte('0'+n/10%10), byte('0'+n%10))
+	for b[len(b)-1] == '0' {
+		b = b[:len(b)-1]
+	}
+	return b
 }
 
 // escapedName is the name of a metric without its quotes, escaped as andon.Metrics does: for HTML,
@@ -277,9 +301,19 @@ func appendEscaped(b []byte, text string) []byte {
 	return append(b, strings.TrimSuffix(out.String(), "\n")...)
 }
 
+// mayHaveSpace is false for most objects, which were written without spaces.
+func mayHaveSpace(text string) bool {
+	for i := range len(text) {
+		if text[i] <= ' ' {
+			return true
+		}
+	}
+	return false
+}
+
 // appendCompact writes valid JSON without the spaces between its tokens.
 func appendCompact(b []byte, text string) []byte {
-	if !strings.ContainsAny(text, " \t\r\n") {
+	if !mayHaveSpace(text) {
 		return append(b, text...)
 	}
 	quoted := false

@@ -3,8 +3,10 @@ package httpapi
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"math/rand/v2"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -144,4 +146,29 @@ func FuzzWrittenText(f *testing.F) {
 			t.Errorf("compact: got %s, want %s", got, compact.Bytes())
 		}
 	})
+}
+
+// TestValuesAsByStrconv: of few digits and of many, small and large.
+func TestValuesAsByStrconv(t *testing.T) {
+	dice := rand.New(rand.NewPCG(1, 1))
+	check := func(x float64) {
+		got, want := string(appendValue(nil, x)), strconv.FormatFloat(x, 'g', -1, 64)
+		if got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	for _, x := range []float64{
+		0, math.Copysign(0, -1), 1, 0.001, 0.0009, 0.0005, 999_999.999, 999_999.9999, 999_999,
+		1e6, 1_234_567, 1e126, 1e-130, math.Nextafter(0.1, 1), math.Nextafter(999_999.999, 0),
+	} {
+		check(x)
+		check(-x)
+	}
+	for range 20_000 {
+		decimal := float64(dice.Int64N(1e10)) / 1000
+		check(decimal)
+		check(math.Nextafter(decimal, 1e9))
+		check(dice.NormFloat64() * 1000)
+		check(math.Round(dice.NormFloat64()*10_000) / 100)
+	}
 }

@@ -183,6 +183,35 @@ func TestWhatRegularMachinesSendIsSmall(t *testing.T) {
 	}
 }
 
+// TestTheNewestReadingIsDecodedAlone: of a whole block no other's time or value.
+func TestTheNewestReadingIsDecodedAlone(t *testing.T) {
+	readings := make([]andon.Reading, MaxBlock)
+	for i := range readings {
+		readings[i] = andon.Reading{
+			Time: newest - andon.Time(i*i), Metrics: andon.Metrics{{Name: "a", Value: float64(i)}},
+		}
+	}
+	var x Encoder
+	block := x.Append(nil, readings)
+	for _, span := range []andon.Span{{}, {To: newest}, {From: newest - 5, To: newest + 1}} {
+		var d Decoder
+		got, err := d.Readings(block, newest, Wanted{Span: span, Most: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "the newest", readings[:1], got)
+		if room := max(cap(d.numbers), cap(d.of), cap(d.values)); room > 16 {
+			t.Errorf("%+v: room for %d numbers was made", span, room)
+		}
+	}
+	var d Decoder
+	got, err := d.Readings(block, newest, Wanted{Span: andon.Span{To: newest - 1}, Most: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "behind the newest", readings[1:3], got)
+}
+
 func FuzzDecode(f *testing.F) {
 	var x Encoder
 	for seed := range uint64(20) {

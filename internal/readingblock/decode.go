@@ -76,7 +76,11 @@ func (d *Decoder) times(
 	n int, newest, unit andon.Time, want Wanted,
 ) (first, behind int) {
 	column := d.sized()
-	d.numbers = slices.Grow(d.numbers[:0], n)[:n]
+	some := n
+	if to := want.Span.To; want.Most > 0 && (to == 0 || to >= newest) {
+		some = min(n, want.Most) // the first ones: of most blocks the newest reading alone
+	}
+	d.numbers = slices.Grow(d.numbers[:0], some)[:some]
 	column.integers(d.numbers, n)
 	d.Bad = d.Bad || column.Bad
 	d.readings = d.readings[:0]
@@ -118,7 +122,8 @@ func (d *Decoder) readTexts(n, first, behind int) {
 		return
 	}
 	column := d.sized()
-	column.integers(d.numbers[:behind], n)
+	d.numbers = slices.Grow(d.numbers[:0], behind)[:behind]
+	column.integers(d.numbers, n)
 	d.Bad = d.Bad || column.Bad
 	for i := first; i < behind && !d.Bad; i++ {
 		which := d.numbers[i]
@@ -192,7 +197,7 @@ func (d *Decoder) fill(c *column, n, first, behind int) {
 		positions.integers(d.of, c.values)
 		c.Bad = c.Bad || positions.Bad
 	} else {
-		for i := range n {
+		for i := range behind {
 			d.of = append(d.of, int64(i))
 		}
 	}

@@ -112,6 +112,8 @@ func (b *benchmark) flags(cmd *cobra.Command) {
 		strings.Join(bench.ServerLoads()[1:], ", "))
 	flags.IntVar(&o.Soak, "soak", 0, "with --url: how `many` events the soak brings "+
 		"(default as many as fit into ten times --duration)")
+	flags.DurationVar(&o.Rest, "rest", 20*time.Second, "with --url: wait `so long` at most "+
+		"before a load until the servers have done what earlier ones have left; 0: not at all")
 	flags.Uint64Var(&o.Seed, "seed", 1, "another `number` makes another fleet")
 	b.format = command.ReportFlag(cmd, command.FormatCSV)
 	b.format.Once(cmd, "format")

@@ -50,6 +50,7 @@ func serve(ctx context.Context, p *command.Program, c app.Config) error {
 	if err := a.Start(ctx); err != nil {
 		return command.UnlessInterrupted(ctx, err)
 	}
+	local.AnotherProcessor() // behind the start, which goes by how many there are
 	fmt.Fprintf(p.Stdout, "andon: listening on %s\n", a.URL())
 	err := a.Wait(ctx)
 	return errors.Join(err, a.Stop(context.WithoutCancel(ctx)))

@@ -12,14 +12,13 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/eventlog"
 	"github.com/andonhq/andon/internal/feed"
 )
 
-// The entries in the order of their arrival are the rows of requests, which have it. A round has
-// settled the rows before its marker, and no one else needs them: they stay for their order alone,
-// for as long as they are kept.
+// The entries in the order of their arrival are the rows of requests, which have it. No one else
+// needs the rows that the checkpoint holds: they stay for their order alone, for as long as they
+// are kept.
 
 // arrivals is which rows are kept behind those that a round has settled. It changes with a round,
 // in the batch of its marker.
@@ -69,21 +68,22 @@ func (a *arrivals) arrived(at andon.Time) {
 // halves what is written.
 const leastKept = 10 * time.Minute
 
-// settle is what a round does with the rows before its marker, of which it has settled so many
-// bytes: it puts into the batch which are kept, and deletes the others. It returns how many bytes
-// of those that it has settled it deletes. done is told once the batch is on the disk.
+// settle is what a round does with the settled rows, of which it has settled so many bytes: it puts
+// into the batch which are kept, those that the checkpoint does not hold among them, and deletes
+// the others. It returns how many bytes of those that it has settled it deletes. done is told once
+// the batch is on the disk.
 func (a *arrivals) settle(
-	batch *pebble.Batch, o *Options, behind uint64, bytes int64,
+	batch *pebble.Batch, o *Options, m marker, bytes int64,
 ) (deleted int64, done func(), err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	until := cmp.Or(a.latest, a.until)
-	rounds := append(slices.Clip(a.rounds), settled{behind, int64(until), bytes})
+	rounds := append(slices.Clip(a.rounds), settled{m.settled, int64(until), bytes})
 	first, fast := a.first, isFast(bytes, until.Sub(a.until), o.ArrivalsBytes)
 	for total := bytesOf(rounds); len(rounds) > 0; rounds = rounds[1:] {
 		oldest := rounds[0]
 		near := isNear(andon.Time(oldest.Until), until, o.ArrivalsFor)
-		if total <= o.ArrivalsBytes && near && !fast {
+		if wanted := total <= o.ArrivalsBytes && near && !fast; wanted || oldest.Behind > m.shown {
 			break
 		}
 		first, total = oldest.Behind, total-oldest.Bytes
@@ -180,7 +180,6 @@ type arrivalReader struct {
 	query *andon.ArrivalQuery
 	at    andon.Position // before the row
 	part  andon.Arrived
-	row   eventlog.Row
 	bytes int // of rows, as they are unpacked
 }
 
@@ -216,14 +215,14 @@ func (r *arrivalReader) read(it *iterator, end uint64, skip int) (andon.Arrived,
 // add adds the entries of a row behind the first few, unless it is another tenant's, and goes
 // behind it.
 func (r *arrivalReader) add(row []byte, skip int) error {
-	entries, numbers, err := r.entries(row)
+	of, err := r.entries(row)
 	if err != nil {
 		return fmt.Errorf("read row: %w", err)
 	}
 	next := r.at
 	next.Sequence++
-	for i := skip; i < len(entries); i++ {
-		hit, ok := r.hit(&entries[i], numbers[i])
+	for i := skip; i < len(of.entries); i++ {
+		hit, ok := r.hit(&of.entries[i], of.numbers[i])
 		if !ok {
 			continue
 		}
@@ -235,7 +234,7 @@ func (r *arrivalReader) add(row []byte, skip int) error {
 			return err
 		}
 		at := next
-		if i+1 < len(entries) {
+		if i+1 < len(of.entries) {
 			at = r.at.BehindEntry(i + 1)
 		}
 		r.part.Items = append(r.part.Items, andon.Arrival{Event: hit[0].event, Position: at})
@@ -246,46 +245,30 @@ func (r *arrivalReader) add(row []byte, skip int) error {
 
 // entries reads the entries of a row, and the number of the device of each; none of a row of
 // another tenant.
-func (r *arrivalReader) entries(
-	value []byte,
-) (entries []eventlog.Entry, numbers []uint32, err error) {
-	row, err := unpackRow(value)
+func (r *arrivalReader) entries(value []byte) (c arrivalRow, err error) {
+	row, err := unpackRow(nil, value)
 	if err != nil {
-		return nil, nil, err
+		return c, err
 	}
 	r.bytes += len(row)
-	w := wireOf(row)
-	if uint32(w.Count()) != r.tenant.number {
-		return nil, nil, nil
-	}
-	received := w.time()
-	if w.Rest, err = r.row.ReadNames(w.Rest); err != nil || w.Bad {
-		return nil, nil, errDamaged
-	}
-	for len(w.Rest) > 0 && !w.Bad {
-		number, base := uint32(w.Count()), andon.Time(0)
-		w.Rest, base, err = r.row.ReadEntries(w.Rest, received, func(e eventlog.Entry) {
-			entries, numbers = append(entries, e), append(numbers, number)
-		})
-		if err != nil {
-			return nil, nil, errDamaged
-		}
-		w.skipChange(base)
-	}
-	if w.Bad {
-		return nil, nil, errDamaged
-	}
-	return entries, numbers, nil
+	c.tenant = r.tenant.number
+	return c, newRowReader(&c).read(row)
 }
 
-// skipChange passes over how a device changed.
-func (w *wire) skipChange(base andon.Time) {
-	parts := w.Byte()
-	if parts&partNamed != 0 {
-		w.text()
-	}
-	w.parts(parts, &current.Device{}, base)
+// arrivalRow is the entries of a row of a tenant.
+type arrivalRow struct {
+	tenant  uint32
+	entries []eventlog.Entry
+	numbers []uint32
 }
+
+func (c *arrivalRow) begin(tenant uint32, _ andon.Time) bool { return tenant == c.tenant }
+
+func (c *arrivalRow) entry(number uint32, e eventlog.Entry) {
+	c.entries, c.numbers = append(c.entries, e), append(c.numbers, number)
+}
+
+func (*arrivalRow) change(w *wire, _ uint32, base andon.Time) { w.skipChange(base) }
 
 // hit returns the entry as one hit, unless it is left out. A device without a place was purged.
 func (r *arrivalReader) hit(e *eventlog.Entry, number uint32) (one []hit, ok bool) {

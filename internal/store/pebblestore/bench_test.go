@@ -15,7 +15,6 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/eventlog"
 )
 
 // The benchmarks write what a fleet of 100,000 devices sends: each reports in turn, every five
@@ -404,7 +403,8 @@ func BenchmarkRecord(b *testing.B) {
 		b.SetBytes(int64(len(record)))
 		for b.Loop() {
 			r := newRebuilding(newTenant(t.number, andon.Tenant{}))
-			must(b, replay(map[uint32]*rebuilding{t.number: r}, record, eventlog.NewHead()))
+			rows := newRowReader(&folding{tenants: map[uint32]*rebuilding{t.number: r}})
+			must(b, rows.unpack(record))
 		}
 	})
 }

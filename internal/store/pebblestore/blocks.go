@@ -38,8 +38,11 @@ type eventReader struct {
 type room struct {
 	decoder eventlog.Decoder
 	hits    []hit
-	picked  []int // of the rows of a block
-	devices []inHour
+	picked  []int    // of the rows of a block
+	devices []inHour // of heads
+	some    []inHour // that are read
+	seen    map[uint32]bool
+	all     []hit // of an operator
 	placed  []logged
 	newest  []andon.Event // of devices
 	wanted  []wanted
@@ -63,13 +66,17 @@ func (r *eventReader) open() (err error) {
 	if r.blocks != nil {
 		return nil
 	}
-	if err := r.openBlocks(func() (*iterator, error) {
+	return r.openBlocks(func() (*iterator, error) {
 		k := newKey(tableBlock, r.tenant.number)
 		return newIterator(r.ctx, r.store.db, k, k.end())
-	}); err != nil {
-		return err
+	})
+}
+
+// openDirectory is for who does not know the day.
+func (r *eventReader) openDirectory() (err error) {
+	if r.directory == nil {
+		r.directory, err = newDirectory(r.ctx, r.store.db, r.tenant, tableDay)
 	}
-	r.directory, err = newDirectory(r.ctx, r.store.db, r.tenant, tableDay)
 	return err
 }
 
@@ -282,7 +289,7 @@ func (r *eventReader) days(
 			}
 			return true
 		}
-		if err := r.open(); err != nil {
+		if err := cmp.Or(r.open(), r.openDirectory()); err != nil {
 			yield(0, err)
 			return
 		}
@@ -365,6 +372,9 @@ func (r *eventReader) fromRun(
 		if hits, err = r.openBlock(hits, d, at, q, most); err != nil {
 			return hits, span, err
 		}
+		if at.reaches(span, q.Order) {
+			break // no two blocks of a run have entries of one instant
+		}
 		if len(hits) >= most {
 			if hits = firstHits(hits, q.Order, most); len(hits) == most {
 				span = upTo(span, hits[most-1].key.Time, q.Order)
@@ -372,6 +382,14 @@ func (r *eventReader) fromRun(
 		}
 	}
 	return hits, span, nil
+}
+
+// reaches reports whether a block goes up to the end of a span in an order, or beyond it.
+func (b *spanned) reaches(span andon.Span, order andon.Order) bool {
+	if order == andon.Desc {
+		return b.oldest <= span.From
+	}
+	return span.To != 0 && b.newest >= span.To
 }
 
 // openBlock appends what the query admits of the block that the iterator is at, of a list that

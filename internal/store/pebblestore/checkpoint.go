@@ -3,33 +3,31 @@ package pebblestore
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"sync"
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
-
-	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/current"
-	"github.com/andonhq/andon/internal/eventlog"
 )
 
 // A checkpoint is all devices as they are shown, so that opening replays only the rows since. It is
-// written in rounds, with the blocks of the entries in those rows. It is fuzzy: it begins at a
-// sequence N, is written while writing goes on, and says at its end, in the batch that deletes the
-// rows before N, that replaying begins at N. Its devices may hold later changes already; rows hold
-// whole values, so replaying those again changes nothing.
+// written in rounds, with the blocks of the entries in those rows, but not in each: see due. It is
+// fuzzy: it begins at a sequence N, is written while writing goes on, and says at its end, in the
+// batch that deletes the rows before N, that replaying begins at N. Its devices may hold later
+// changes already; rows hold whole values, so replaying those again changes nothing.
 
 // checkpointBytes is how many bytes of rows make a round worth it, if the head is not full earlier.
 const checkpointBytes = 64 << 20
 
 type checkpoints struct {
 	errand
-	grown atomic.Int64 // bytes of rows since the last one
-	// running is held by a round, and by who must not come between: what a purge deletes, a round
-	// that had read it before would write again.
+	grown atomic.Int64 // bytes of rows since the last round
+	// lag is how many bytes of rows rounds have settled since the last that wrote the devices.
+	lag    int64
+	marker marker
+	// running guards lag and marker. It is held by a round, and by who must not come between: what
+	// a purge deletes, a round that had read it before would write again.
 	running sync.Mutex
 }
 
@@ -74,22 +72,56 @@ func (s *Store) checkpoint() error {
 	}
 	s.publishBefore(s.heads.behind)
 	tenants := s.everyTenant()
-	if err := s.settle(tenants); err != nil {
+	next, lag := marker{s.checkpoints.marker.shown, s.heads.behind}, s.checkpoints.lag+rows
+	if s.due(lag, tenants) {
+		next.shown, lag = next.settled, 0
+	}
+	if err := s.settle(tenants, lag == 0); err != nil {
 		s.unwritten(tenants)
 		return err
 	}
+	if err := s.settled(next, rows); err != nil {
+		return err
+	}
+	s.checkpoints.lag = lag
+	return nil
+}
+
+// A row of the checkpoint costs about what a block of one entry does, and is written again by
+// compactions. Where a round has less than an entry of each device, writing all devices in each
+// round would cost more than their entries. So rounds put it off until bytes of rows for each
+// device have come, about four entries, or as many as opening reads in a second.
+const (
+	defaultLag = 128 // bytes a device
+	mostLag    = 4 * checkpointBytes
+)
+
+// due reports whether a round writes the devices, too, when so many bytes of rows were settled
+// since one did.
+func (s *Store) due(lag int64, tenants []*tenant) bool {
+	devices := int64(0)
+	s.mu.RLock()
+	for _, t := range tenants {
+		devices += int64(t.fleet.Numbers())
+	}
+	s.mu.RUnlock()
+	return lag >= min(devices*s.options.lag, mostLag)
+}
+
+// settled ends a round that has settled so many bytes of rows.
+func (s *Store) settled(next marker, rows int64) error {
 	batch := s.db.NewBatch()
 	defer batch.Close()
-	behind := binary.BigEndian.AppendUint64(nil, s.heads.behind)
-	deleted, done, err := s.arrivals.settle(batch, &s.options, s.heads.behind, rows)
-	if err := cmp.Or(err, batch.Set(fixedKey(fixedCheckpoint), behind, nil)); err != nil {
+	deleted, done, err := s.arrivals.settle(batch, &s.options, next, rows)
+	if err := cmp.Or(err, next.put(batch)); err != nil {
 		return err
 	}
 	if err := batch.Commit(pebble.Sync); err != nil {
 		return fmt.Errorf("write checkpoint: %w", err)
 	}
 	done()
-	s.merges.ended(s.heads.behind)
+	s.checkpoints.marker = next
+	s.merges.ended(next.settled)
 	s.rounds.entries.Add(int64(s.heads.frozen.Entries()))
 	s.heads.drop()
 	s.checkpoints.grown.Add(-rows)
@@ -175,12 +207,13 @@ func (s *Store) checkpointSome(t *tenant, from, most uint32, out *tables) {
 	out.pace.did(len(out.bytes) - begun)
 }
 
-// unwritten has all devices written again, for a checkpoint failed, and which it wrote is not
-// known.
+// unwritten has all devices and their days written again, for a round failed, and which it wrote is
+// not known.
 func (s *Store) unwritten(tenants []*tenant) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for _, t := range tenants {
+		t.entered = nil
 		for _, slot := range t.slots(0, t.fleet.Numbers()) {
 			slot.Note = neverWritten
 		}
@@ -189,171 +222,3 @@ func (s *Store) unwritten(tenants []*tenant) {
 
 // neverWritten is the Note of a slot that is not in the checkpoint as it is.
 const neverWritten = math.MaxUint32
-
-// rebuild makes what is shown from the checkpoint and the rows behind it, and takes their entries
-// into the head.
-func (s *Store) rebuild(context.Context) error {
-	byNumber := map[uint32]*rebuilding{}
-	for _, t := range s.tenants {
-		r := newRebuilding(t)
-		byNumber[t.number] = r
-		if err := r.checkpoint(s, r.load); err != nil {
-			return err
-		}
-	}
-	first, err := s.fixed(fixedCheckpoint)
-	if err != nil {
-		return err
-	}
-	if len(first) == 8 {
-		s.order.next = binary.BigEndian.Uint64(first)
-	}
-	for k, value := range s.rowsOf(rowKey(s.order.next), key{tableRow}.end(), 1) {
-		sequence := binary.BigEndian.Uint64(k)
-		if err := replay(byNumber, value, s.heads.live); err != nil {
-			return err
-		}
-		s.checkpoints.grown.Add(int64(len(value)))
-		s.order.next = sequence + 1
-	}
-	s.queue.published = s.order.next
-	for _, t := range s.tenants {
-		t.fleet.Loaded()
-		if err := s.reserveNumbers(t); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// rebuilding is the devices of one tenant while they are read. A device without an ID was never
-// named.
-type rebuilding struct {
-	tenant *tenant
-	names  map[string]string // each once, however many devices have it
-	// take copies the device of a number, and put takes in how it was changed.
-	take func(number uint32, d *current.Device)
-	put  func(number uint32, d *current.Device)
-}
-
-func newRebuilding(t *tenant) *rebuilding {
-	r := &rebuilding{tenant: t, names: map[string]string{}}
-	r.take = func(number uint32, d *current.Device) {
-		if slot := t.fleet.At(number); slot != nil {
-			*d = t.fleet.Shown(slot)
-		}
-	}
-	r.put = func(number uint32, d *current.Device) {
-		t.fleet.Load(number, d)
-		if slot := t.fleet.At(number); slot != nil {
-			slot.Note = neverWritten
-		}
-	}
-	return r
-}
-
-// loose are devices of one tenant by number that are in no fleet.
-type loose map[uint32]current.Device
-
-func (f loose) put(number uint32, d *current.Device) { f[number] = *d }
-
-func (f loose) load(number uint32, d *current.Device) error {
-	f[number] = *d
-	return nil
-}
-
-func (f loose) rebuilding(t *tenant) *rebuilding {
-	return &rebuilding{
-		tenant: t, names: map[string]string{}, put: f.put,
-		take: func(number uint32, d *current.Device) { *d = f[number] },
-	}
-}
-
-// load takes in a device of the checkpoint.
-func (r *rebuilding) load(number uint32, d *current.Device) error {
-	if number > mostDevices {
-		return errDamaged
-	}
-	r.tenant.fleet.Load(number, d)
-	return nil
-}
-
-func (r *rebuilding) checkpoint(
-	s *Store, load func(number uint32, d *current.Device) error,
-) error {
-	for k, value := range s.rows(newKey(tableCheckpoint, r.tenant.number)) {
-		number, _, ok := takeNumber(k)
-		if !ok {
-			return errDamaged
-		}
-		d, err := readCheckpointed(value, r.names)
-		if err != nil {
-			return err
-		}
-		if err := load(number, &d); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// replay folds a row in. One of a tenant that was deleted belongs to no one.
-func replay(tenants map[uint32]*rebuilding, value []byte, head *eventlog.Head) error {
-	row, err := unpackRow(value)
-	if err != nil {
-		return err
-	}
-	w := wireOf(row)
-	r := tenants[uint32(w.Count())]
-	received := w.time()
-	var entries eventlog.Row
-	rest, err := entries.ReadNames(w.Rest)
-	if w.Bad || err != nil {
-		return errDamaged
-	}
-	for r != nil && len(rest) > 0 {
-		w.Rest = rest
-		number := w.Count()
-		if w.Bad || number > mostDevices {
-			return errDamaged
-		}
-		var base andon.Time
-		w.Rest, base, err = entries.ReadEntries(w.Rest, received, func(e eventlog.Entry) {
-			head.Add(r.tenant.number, uint32(number), e)
-		})
-		if err != nil {
-			return errDamaged
-		}
-		if err := r.change(&w, uint32(number), base, received, head); err != nil {
-			return err
-		}
-		rest = w.Rest
-	}
-	return nil
-}
-
-// mostDevices bounds what a number that is damaged makes the store reserve.
-const mostDevices = 1 << 28
-
-// change folds in how a row says that a device changed.
-func (r *rebuilding) change(
-	w *wire, number uint32, base, received andon.Time, head *eventlog.Head,
-) error {
-	var d current.Device
-	r.take(number, &d)
-	parts := w.Byte()
-	if parts&partNamed != 0 {
-		if d.ID = andon.DeviceID(w.text()); d.ID == "" { // it was purged
-			d = current.Device{}
-			head.Forget(r.tenant.number, number)
-		}
-	}
-	w.names = r.names
-	w.parts(parts, &d, base)
-	if w.Bad {
-		return errDamaged
-	}
-	d.Received = max(d.Received, received)
-	r.put(number, &d)
-	return nil
-}

@@ -139,8 +139,10 @@ func FuzzDamagedRows(f *testing.F) {
 			}
 		}
 		_, _ = readCheckpointed(b, nil)
-		_ = replay(map[uint32]*rebuilding{1: newRebuilding(newTenant(1, andon.Tenant{}))}, b,
-			eventlog.NewHead())
+		r := newRebuilding(newTenant(1, andon.Tenant{}))
+		_ = newRowReader(&folding{tenants: map[uint32]*rebuilding{1: r}}).unpack(b)
+		filled := filling{tenants: map[uint32]bool{1: true}, head: eventlog.NewHead()}
+		_ = newRowReader(&filled).unpack(b)
 		splitEscalation(b)
 		splitBlock(b)
 		splitMeasured(b, 3)
@@ -186,7 +188,8 @@ func FuzzRecord(f *testing.F) {
 		fleet := r.tenant.fleet
 		fleet.Load(3, &was)
 		for range 2 {
-			if err := replay(map[uint32]*rebuilding{1: r}, record, eventlog.NewHead()); err != nil {
+			rows := newRowReader(&folding{tenants: map[uint32]*rebuilding{1: r}})
+			if err := rows.unpack(record); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(is, fleet.Shown(fleet.At(3))); diff != "" {

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -44,7 +45,8 @@ func (s *Store) convertDevices(context.Context) error {
 		devices := loose{}
 		all[t.number] = devices
 		byNumber[t.number] = devices.rebuilding(t)
-		if err := byNumber[t.number].checkpoint(s, devices.load); err != nil {
+		err := s.checkpointed(t.number, 0, math.MaxUint32, byNumber[t.number].names, devices.put)
+		if err != nil {
 			return err
 		}
 	}
@@ -85,9 +87,7 @@ func (s *Store) formerRecords(tenants map[uint32]*rebuilding) (next uint64, err 
 		r, received := tenants[uint32(w.Count())], w.time()
 		for r != nil && len(w.Rest) > 0 && !w.Bad {
 			number := uint32(w.Count())
-			if err := r.change(&w, number, received, received, eventlog.NewHead()); err != nil {
-				return 0, err
-			}
+			r.change(&w, number, received, received)
 		}
 		if w.Bad {
 			return 0, errDamaged

@@ -334,7 +334,7 @@ func TestAStoreOfFormat5IsOpened(t *testing.T) {
 	}
 	stored := map[string][]byte{}
 	for k, value := range s.rows(key{tableRow}) {
-		row, err := unpackRow(value)
+		row, err := unpackRow(nil, value)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -384,7 +384,7 @@ func entriesOf(t *testing.T, s *Store) (all []andon.Event) {
 func TestDamagedPackedRow(t *testing.T) {
 	row := bytes.Repeat([]byte("row"), 1000)
 	packed := packRow(nil, row)
-	if got, err := unpackRow(packed); !bytes.Equal(got, row) || err != nil {
+	if got, err := unpackRow(nil, packed); !bytes.Equal(got, row) || err != nil {
 		t.Fatalf("%d bytes, %v", len(got), err)
 	}
 	if 4*len(packed) > len(row) {
@@ -392,7 +392,7 @@ func TestDamagedPackedRow(t *testing.T) {
 	}
 	huge := binary.AppendUvarint([]byte{rowPacked}, 1<<31)
 	for _, bad := range [][]byte{packed[:1], packed[:len(packed)-1], huge} {
-		if _, err := unpackRow(bad); !errors.Is(err, errDamaged) {
+		if _, err := unpackRow(nil, bad); !errors.Is(err, errDamaged) {
 			t.Errorf("%.8x…: %v", bad, err)
 		}
 	}

@@ -36,6 +36,7 @@ func (s *Store) Expire(ctx context.Context, id andon.TenantID, h andon.Horizon) 
 		return fmt.Errorf("expire: %w", err)
 	}
 	t.forgetDays(h.Events.Day())
+	t.entered = nil
 	for table, before := range map[byte]uint32{
 		tableBlock: h.Events.Day(), tableMeasured: h.Readings.Day(),
 	} {

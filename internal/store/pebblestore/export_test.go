@@ -12,6 +12,9 @@ func Checkpoint(s andon.Store) error {
 	return cmp.Or(s.(*Store).checkpoint(), s.(*Store).mergeAll(), s.(*Store).settleReadings())
 }
 
+// PutOff has a store write devices in each round, where bytes are few, or in none.
+func PutOff(s andon.Store, bytes int64) { s.(*Store).options.lag = bytes }
+
 // mergeAll merges all days as if they had rest, also where there are only two runs.
 func (s *Store) mergeAll() error {
 	s.merges.mu.Lock()

@@ -53,7 +53,7 @@ func (h *heads) begin(most int, patience time.Duration) {
 // add takes in the entries of a write that has become pending. It reads them from the bytes of its
 // rows, as opening does, so that what is in memory is what a restart would read.
 func (h *heads) add(w *writing) error {
-	const step = 1024 // devices in one go, so that readers are not held up
+	const step = 256 // devices in one go, so that readers are not held up
 	h.names = w.names.Append(h.names[:0])
 	if _, err := h.row.ReadNames(h.names); err != nil {
 		return err

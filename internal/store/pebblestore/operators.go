@@ -3,8 +3,6 @@ package pebblestore
 import (
 	"bytes"
 	"cmp"
-	"container/heap"
-	"encoding/binary"
 	"iter"
 	"math"
 	"slices"
@@ -15,72 +13,7 @@ import (
 	"github.com/andonhq/andon/internal/seq"
 )
 
-// A posting says which devices may have entries of an operator in an hour, and between which times:
-// for each its number, as a count from the one before, the millisecond of its oldest entry in that
-// hour, and how many more until that of its newest. Rounds write it, and a large one in parts.
-const postingDevices = 4096 // of one part
-
-type inHour = eventlog.InHour
-
 const milli = andon.Time(time.Millisecond / time.Microsecond)
-
-// joined puts devices into ascending order, each once.
-func joined(devices []inHour) []inHour {
-	if !slices.IsSortedFunc(devices, byDevice) { // else it is one posting
-		slices.SortFunc(devices, byDevice)
-	}
-	all := devices[:0]
-	for _, d := range devices {
-		last := len(all) - 1
-		if last < 0 || all[last].Device != d.Device {
-			all = append(all, d)
-			continue
-		}
-		all[last].Oldest = min(all[last].Oldest, d.Oldest)
-		all[last].Newest = max(all[last].Newest, d.Newest)
-	}
-	return all
-}
-
-func byDevice(a, b inHour) int { return cmp.Compare(a.Device, b.Device) }
-
-func appendPosting(b []byte, devices []inHour) []byte {
-	last := uint32(0)
-	for _, d := range devices {
-		b = binary.AppendUvarint(b, uint64(d.Device-last))
-		b = binary.AppendUvarint(b, uint64(d.Oldest))
-		b = binary.AppendUvarint(b, uint64(d.Newest-d.Oldest))
-		last = d.Device
-	}
-	return b
-}
-
-func readPosting(devices []inHour, value []byte) ([]inHour, error) {
-	return readPostingIn(devices, value, milliSpan{0, math.MaxUint32})
-}
-
-// readPostingIn reads those devices of a posting that may have entries within a part of the hour.
-// It reads numbers without a wire, which takes twice as long for a thousand devices.
-func readPostingIn(devices []inHour, value []byte, within milliSpan) ([]inHour, error) {
-	last := uint64(0)
-	for at := 0; at < len(value); {
-		device, n := binary.Uvarint(value[at:])
-		at += max(n, 0)
-		oldest, m := binary.Uvarint(value[at:])
-		at += max(m, 0)
-		more, k := binary.Uvarint(value[at:])
-		at += max(k, 0)
-		last += device
-		if min(n, m, k) <= 0 || max(device, last) > math.MaxUint32 || max(oldest, more) >= 1<<31 {
-			return devices, errDamaged
-		}
-		d := inHour{Device: uint32(last), Oldest: uint32(oldest), Newest: uint32(oldest + more)}
-		if within.meets(d) {
-			devices = append(devices, d)
-		}
-	}
-	return devices, nil
-}
 
 // milliSpan is from one millisecond of an hour to another, both within it.
 type milliSpan struct{ from, to uint32 }
@@ -99,10 +32,12 @@ func milliSpanOf(hour uint32, span andon.Span) milliSpan {
 
 func (s milliSpan) meets(d inHour) bool { return d.Newest >= s.from && d.Oldest <= s.to }
 
-// hourOf is an hour, and the devices that an operator may have entries of in it.
+// hourOf is an hour, and the devices that an operator may have entries of in it: those of heads, in
+// no order, and those of each posting, in that of the query. A device may be in more than one.
 type hourOf struct {
-	hour    uint32
-	devices []inHour
+	hour     uint32
+	inHeads  []inHour
+	postings [][]inHour
 }
 
 // operatorHours returns the hours of an operator within a query's span, in its order: those of
@@ -146,28 +81,21 @@ func (r *eventReader) operatorHours(
 	})
 }
 
-// ofHour joins the devices of postings with those of the heads, without those that have nothing
-// within a span.
+// ofHour adds what the heads have of an hour within a span. It is valid until the next one.
 func (r *eventReader) ofHour(operator andon.PersonID, h hourOf, span andon.Span) hourOf {
-	before := len(h.devices)
-	h.devices = r.heads.appendHour(h.devices, r.tenant.number, operator, h.hour)
-	within, kept := milliSpanOf(h.hour, span), h.devices[:before]
-	for _, d := range h.devices[before:] {
-		if within.meets(d) {
-			kept = append(kept, d)
-		}
-	}
-	h.devices = joined(kept)
+	all := r.heads.appendHour(r.room.devices[:0], r.tenant.number, operator, h.hour)
+	r.room.devices = all
+	within := milliSpanOf(h.hour, span)
+	h.inHeads = slices.DeleteFunc(all, func(d inHour) bool { return !within.meets(d) })
 	return h
 }
 
 // at returns when a millisecond of the hour begins.
-func (h *hourOf) at(millisecond uint32) andon.Time {
-	return andon.HourStart(h.hour) + andon.Time(millisecond)*milli
+func (b *byBound) at(millisecond uint32) andon.Time {
+	return andon.HourStart(b.hour) + andon.Time(millisecond)*milli
 }
 
-// postings returns what is on the disk of the hours of an operator within a span. The devices of
-// an hour are valid until the next one.
+// postings returns what is on the disk of the hours of an operator within a span.
 func (r *eventReader) postings(
 	operator andon.PersonID, span andon.Span, order andon.Order,
 ) iter.Seq2[hourOf, error] {
@@ -181,31 +109,32 @@ func (r *eventReader) postings(
 		}
 		defer it.close()
 		start, move := it.byTime(order)
-		p := hourOf{devices: r.room.devices[:0]}
-		defer func() { r.room.devices = p.devices }()
+		var p hourOf
 		for ok := start(); ok; ok = move() {
 			hour, _, whole := takeNumber(it.Key()[len(prefix):])
 			if !whole {
 				return errDamaged
 			}
-			value, err := it.ValueAndErr()
-			if err == nil && hour != p.hour {
-				if len(p.devices) > 0 && !yield(p) {
+			if hour != p.hour {
+				if len(p.postings) > 0 && !yield(p) {
 					return nil
 				}
-				p = hourOf{hour, p.devices[:0]}
+				p = hourOf{hour: hour}
 			}
+			value, err := it.ValueAndErr()
+			var devices []inHour
 			if err == nil {
-				p.devices, err = readPostingIn(p.devices, value, milliSpanOf(hour, span))
+				devices, err = r.store.postings.read(it.Key(), value, order)
 			}
 			if err != nil {
 				return err
 			}
+			p.postings = append(p.postings, devices)
 		}
 		if err := it.Error(); err != nil {
 			return err
 		}
-		if len(p.devices) > 0 {
+		if len(p.postings) > 0 {
 			yield(p)
 		}
 		return nil
@@ -223,13 +152,13 @@ func (r *eventReader) hour(
 	within := *q
 	first, last := andon.HourStart(h.hour), andon.HourStart(h.hour+1)-1
 	within.Span = q.Span.Since(first).Until(last)
-	rest := newByBound(h, &within)
+	rest := newByBound(h, &within, r.room)
 	some, until := rest.first(most)
 	slices.SortFunc(some, byDevice)
 	narrow := within
 	narrow.Span = upTo(within.Span, until, q.Order)
 	all, err = r.ofDevices(inTurn(some), operator, first.Day(), narrow, most)
-	if err == nil && len(all) < most && rest.Len() > 0 {
+	if err == nil && len(all) < most && len(rest.sources) > 0 {
 		all, err = r.ofDevices(rest.behind(some), operator, first.Day(), within, most)
 	}
 	if err != nil {
@@ -271,7 +200,8 @@ func (r *eventReader) ofDevices(
 ) (all []hit, err error) {
 	const few = 16 // devices that are looked for at once for a shorter list
 	step := min(max(most, few), entriesStep)
-	all = make([]hit, 0, step)
+	all = r.room.all[:0]
+	defer func() { r.room.all = all[:0] }()
 	enough := most // hits with which it is worth looking which are the first
 	for some := r.place(next, q.Rest(), step); len(some) > 0; some = r.place(next, q.Rest(), step) {
 		hits, err := r.ofSome(some, day, &q)
@@ -292,19 +222,124 @@ func (r *eventReader) ofDevices(
 	return firstHits(all, q.Order, most), nil
 }
 
-// byBound is a heap of the devices of an hour: first those whose entries may come first.
+// byBound gives out the devices of an hour, each once: first those whose entries may come first.
 type byBound struct {
-	hourOf
-	order andon.Order
-	span  andon.Span // that is wanted
-	on    bool       // it is read on behind an entry, where the span begins
+	hour    uint32
+	order   andon.Order
+	span    andon.Span // that is wanted
+	on      bool       // it is read on behind an entry, where the span begins
+	within  milliSpan  // the part of the hour that is in the span
+	sources []source   // a heap by their first devices, which are to be given out
+	seen    map[uint32]bool
+	some    *[]inHour // room for first
 }
 
-func newByBound(h hourOf, q *andon.EventQuery) *byBound {
-	b := &byBound{h, q.Order, q.Rest(), q.After != nil}
-	heap.Init(b)
+// source is devices of an hour, the first one first. The others are in order, or a heap.
+type source struct {
+	devices []inHour
+	heap    bool
+}
+
+func newByBound(h hourOf, q *andon.EventQuery, room *room) *byBound {
+	b := &byBound{
+		hour: h.hour, order: q.Order, span: q.Rest(), on: q.After != nil, some: &room.some,
+	}
+	b.within = milliSpanOf(h.hour, b.span)
+	if len(h.inHeads) > 0 {
+		heapify(h.inHeads, b.before)
+		b.sources = append(b.sources, source{h.inHeads, true})
+	}
+	for _, devices := range h.postings {
+		b.sources = append(b.sources, source{devices, false})
+	}
+	if len(b.sources) > 1 || len(h.inHeads) > 0 { // a posting has each once
+		if room.seen == nil {
+			room.seen = map[uint32]bool{}
+		}
+		clear(room.seen)
+		b.seen = room.seen
+	}
+	heapify(b.sources, b.beginsBefore)
+	b.pass()
 	return b
 }
+
+func (b *byBound) before(x, y *inHour) bool       { return inOrder(b.order)(*x, *y) < 0 }
+func (b *byBound) beginsBefore(x, y *source) bool { return b.before(&x.devices[0], &y.devices[0]) }
+
+// heapify makes a heap: no element is before the one at half of its place.
+func heapify[T any](heap []T, before func(x, y *T) bool) {
+	for i := len(heap)/2 - 1; i >= 0; i-- {
+		sink(heap, i, before)
+	}
+}
+
+// sink moves an element down to its place in a heap.
+func sink[T any](heap []T, i int, before func(x, y *T) bool) {
+	for {
+		child := 2*i + 1
+		if child+1 < len(heap) && before(&heap[child+1], &heap[child]) {
+			child++
+		}
+		if child >= len(heap) || !before(&heap[child], &heap[i]) {
+			return
+		}
+		heap[i], heap[child] = heap[child], heap[i]
+		i = child
+	}
+}
+
+// drop drops the first device of all.
+func (b *byBound) drop() {
+	s := &b.sources[0]
+	if s.heap {
+		last := len(s.devices) - 1
+		s.devices[0] = s.devices[last]
+		s.devices = s.devices[:last]
+		sink(s.devices, 0, b.before)
+	} else {
+		s.devices = s.devices[1:]
+	}
+	b.dropped()
+}
+
+// dropped puts the first source to its place, or drops it where it is empty.
+func (b *byBound) dropped() {
+	if last := len(b.sources) - 1; len(b.sources[0].devices) == 0 {
+		b.sources[0] = b.sources[last]
+		b.sources = b.sources[:last]
+	}
+	sink(b.sources, 0, b.beginsBefore)
+}
+
+// pass passes over devices that have nothing in the span, and those that were given out. Those of a
+// posting that are in order it passes over together: they may be all.
+func (b *byBound) pass() {
+	for len(b.sources) > 0 {
+		s := &b.sources[0]
+		n := 0
+		for n < len(s.devices) && !b.wants(s.devices[n]) && !s.heap {
+			n++
+		}
+		switch {
+		case s.heap && !b.wants(s.devices[0]):
+			b.drop()
+		case n > 0:
+			s.devices = s.devices[n:]
+			b.dropped()
+		case b.beyond(s.devices[0], b.span):
+			b.sources = nil // as are all behind it
+		default:
+			return
+		}
+	}
+}
+
+// wants reports whether a device may have something in the span, and was not given out.
+func (b *byBound) wants(d inHour) bool { return b.within.meets(d) && !b.seen[d.Device] }
+
+// peek returns the next device, where there is one.
+func (b *byBound) peek() inHour { return b.sources[0].devices[0] }
 
 // first takes the first devices, so many of which begin within the span, and returns the span's end
 // up to which no other device has entries.
@@ -314,7 +349,8 @@ func (b *byBound) first(n int) (some []inHour, until andon.Time) {
 		whole = andon.HourStart(b.hour+1) - 1
 	}
 	until = whole
-	for b.Len() > 0 && (n > 0 || !b.beyond(b.devices[0], upTo(b.span, until, b.order))) {
+	some = (*b.some)[:0]
+	for len(b.sources) > 0 && (n > 0 || !b.beyond(b.peek(), upTo(b.span, until, b.order))) {
 		d := b.next()
 		some = append(some, d)
 		if n > 0 && b.begins(d) {
@@ -323,7 +359,8 @@ func (b *byBound) first(n int) (some []inHour, until andon.Time) {
 			}
 		}
 	}
-	if b.Len() == 0 {
+	*b.some = some
+	if len(b.sources) == 0 {
 		return some, whole
 	}
 	return some, until
@@ -351,7 +388,7 @@ func (b *byBound) begins(d inHour) bool {
 func (b *byBound) behind(devices []inHour) nextInHour {
 	first := inTurn(devices)
 	return func(wanted andon.Span) (d inHour, ok bool) {
-		if d, ok = first(wanted); ok || b.Len() == 0 {
+		if d, ok = first(wanted); ok || len(b.sources) == 0 {
 			return d, ok
 		}
 		d = b.next()
@@ -359,27 +396,15 @@ func (b *byBound) behind(devices []inHour) nextInHour {
 	}
 }
 
-func (b *byBound) Len() int      { return len(b.devices) }
-func (b *byBound) Swap(i, j int) { b.devices[i], b.devices[j] = b.devices[j], b.devices[i] }
-func (b *byBound) Push(any)      {} // nothing comes back
-func (b *byBound) Less(i, j int) bool {
-	if b.order == andon.Desc {
-		return b.devices[i].Newest > b.devices[j].Newest
-	}
-	return b.devices[i].Oldest < b.devices[j].Oldest
-}
-
 // next takes the first device out.
 func (b *byBound) next() inHour {
-	d := b.devices[0]
-	heap.Pop(b)
+	d := b.peek()
+	if b.seen != nil {
+		b.seen[d.Device] = true
+	}
+	b.drop()
+	b.pass()
 	return d
-}
-
-// Pop is of heap.Interface. What it would return costs memory, and next has it.
-func (b *byBound) Pop() any {
-	b.devices = b.devices[:len(b.devices)-1]
-	return nil
 }
 
 // beyond reports whether neither a device nor those behind it have entries within a span.

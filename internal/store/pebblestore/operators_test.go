@@ -2,6 +2,7 @@ package pebblestore
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -94,7 +95,45 @@ func firstPage(t *testing.T, r *eventReader, q *andon.EventQuery) []hit {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return hits
+		return slices.Clone(hits) // the next reader has their room
 	}
 	return nil
+}
+
+// TestAPagePassesOverWhatIsBetweenItsDevices: of a device whose block has all that is wanted, no key
+// behind it is looked at.
+func TestAPagePassesOverWhatIsBetweenItsDevices(t *testing.T) {
+	const devices, each, limit = 400, 20, 10
+	s, err := Open("store", Options{FS: vfs.NewMem(), Reserve: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	base := andon.HourStart(benchBase.Hour())
+	var events []andon.Event
+	for d := range devices {
+		operator := andon.PersonID("Bob")
+		if d%each == 0 {
+			operator = "Liz"
+		}
+		for time := base + andon.Time(d)*milli; time < base+3*devices*milli; time += devices * milli {
+			events = append(events, andon.Event{
+				Device: andon.DeviceID(fmt.Sprintf("press-%04d", d)), State: "NORMAL",
+				Time: time, Operator: operator,
+			})
+		}
+	}
+	must(t, s.Append(t.Context(), andon.DefaultTenant, base, events))
+	must(t, s.checkpoint())
+	tenant, err := s.tenant(t.Context(), andon.DefaultTenant)
+	must(t, err)
+	for _, order := range []andon.Order{andon.Desc, andon.Asc} {
+		r := newEventReader(t.Context(), s, tenant)
+		hits := firstPage(t, r, &andon.EventQuery{Order: order, Limit: limit})
+		// A step or more to find out that the next device is far, and a seek.
+		if keys := r.blocks.keys; len(hits) != limit || keys > 2*limit+4 {
+			t.Errorf("order %d: %d entries by %d keys", order, len(hits), keys)
+		}
+		r.close()
+	}
 }

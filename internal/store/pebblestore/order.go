@@ -199,7 +199,7 @@ func (s *Store) stage(w *writing) (sequence uint64, err error) {
 	if w.ordered != nil {
 		w.ordered()
 	}
-	w.changes.Stage()
+	w.changes.Stage(w.tenant.fleet)
 	s.order.next = p.sequence + 1
 	s.queue.Lock()
 	s.queue.pending = append(s.queue.pending, p)

@@ -179,7 +179,7 @@ func (m *merging) merge(all []sequenced) error {
 		}
 	}
 	page.sort()
-	for rest := joinParts(page.parts, page.wanted); len(rest) > 0; {
+	for rest := joinParts(nil, page.parts, page.wanted); len(rest) > 0; {
 		n, err := m.block(rest)
 		if err != nil {
 			return err

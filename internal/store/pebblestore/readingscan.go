@@ -18,6 +18,7 @@ import (
 // readingScan reads the readings of any number of devices of a tenant, from rows and from blocks,
 // of one snapshot: so a round that ends meanwhile takes no row away before its block is there.
 type readingScan struct {
+	store        *Store
 	snapshot     *pebble.Snapshot
 	tenant       uint32
 	first, last  uint64     // generations that may have rows
@@ -25,14 +26,29 @@ type readingScan struct {
 	directory    *directory
 	rows, blocks *iterator
 	none         span // of rows: there are none in it
-	decoder      readingblock.Decoder
-	opened       int // blocks that were decoded
+	opened       int  // blocks that were decoded
+	*readingRoom
+}
+
+// readingRoom is what a scan needs for each device, and the next one uses again.
+type readingRoom struct {
+	decoder         readingblock.Decoder
+	parts           []part
+	readings        []andon.Reading
+	days, ofBlocks  key // while a device is read
+	ofRows, farther key
 }
 
 func (s *Store) newReadingScan(ctx context.Context, t *tenant) (*readingScan, error) {
 	// What is settled behind this was in rows when the snapshot was taken, or is in its blocks.
 	first := s.measure.settled.Load()
-	scan := &readingScan{snapshot: s.db.NewSnapshot(), tenant: t.number, first: first}
+	used, ok := s.measured.Get().(*readingRoom)
+	if !ok {
+		used = &readingRoom{}
+	}
+	scan := &readingScan{
+		store: s, snapshot: s.db.NewSnapshot(), tenant: t.number, first: first, readingRoom: used,
+	}
 	scan.last = s.measure.generation.Load()
 	scan.settled = andon.Time(t.settled.Load())
 	err := scan.open(ctx, t)
@@ -66,6 +82,8 @@ func (s *readingScan) close() {
 		}
 	}
 	_ = s.snapshot.Close()
+	s.store.measured.Put(s.readingRoom)
+	s.readingRoom = nil // for a scan that is used behind its end
 }
 
 // device returns the readings of one device that a query selects.
@@ -78,8 +96,8 @@ func (s *readingScan) device(
 			return nil
 		}
 		yield = seq.UpTo(q.Limit, yield)
-		days := newKey(tableReadingDay, s.tenant).text(string(device))
-		for day, err := range s.directory.days(days, span, q.Order) {
+		s.days = s.days.begin(tableReadingDay, s.tenant).text(string(device))
+		for day, err := range s.directory.days(s.days, span, q.Order) {
 			if err != nil {
 				return err
 			}
@@ -101,12 +119,13 @@ func (s *readingScan) day(
 	yield func(andon.Reading) bool,
 ) (more bool, err error) {
 	p := dayPage{
-		readingScan: s, query: q, device: device, day: day,
+		readingScan: s, query: q, device: device, day: day, parts: s.parts,
 		most: readingPage, span: span.Since(andon.DayStart(day)).Until(andon.DayStart(day+1) - 1),
 	}
 	if q.Limit > 0 {
 		p.most = min(p.most, q.Limit)
 	}
+	defer func() { s.parts = p.parts }()
 	for {
 		readings, full, err := p.read()
 		if err != nil {
@@ -172,8 +191,8 @@ func (p *dayPage) read() (readings []andon.Reading, full bool, err error) {
 	}
 	p.sort()
 	p.span = span
-	readings = joinParts(p.parts, p.wanted)
-	return readings, len(readings) >= p.most, nil
+	p.readings = joinParts(p.readings[:0], p.parts, p.wanted)
+	return p.readings, len(p.readings) >= p.most, nil
 }
 
 // wanted reports whether the query lists a reading.
@@ -202,8 +221,9 @@ func (p *dayPage) fromRows() error {
 }
 
 func (p *dayPage) fromGeneration(generation uint64) error {
-	prefix := newKey(tableReading, p.tenant).short(generation, sequenceBytes).
+	prefix := p.ofRows.begin(tableReading, p.tenant).short(generation, sequenceBytes).
 		number(p.day).text(string(p.device))
+	p.ofRows = prefix
 	ok, move := false, p.rows.Next
 	if p.query.Order == andon.Desc {
 		ok = p.seekRows(prefix.invertedTime(p.span.To), prefix)
@@ -237,19 +257,20 @@ func (p *dayPage) fromGeneration(generation uint64) error {
 // seekRows goes to the first row from a key on, and remembers where there are none: so devices
 // without rows cost one seek together.
 func (s *readingScan) seekRows(from, prefix key) bool {
-	end := prefix.end()
-	if s.none.holds(span{from, end}) {
+	end := append(s.farther[:0], prefix...)
+	end[len(end)-1] = behindText
+	if s.farther = end; s.none.holds(span{from, end}) {
 		return false
 	}
 	if s.rows.SeekGE(from) {
 		if bytes.HasPrefix(s.rows.Key(), prefix) {
 			return true
 		}
-		end = append(end[:0], s.rows.Key()...)
+		end = s.rows.Key()
 	} else if s.rows.Error() == nil {
 		end = newKey(tableReading, s.tenant).end()
 	}
-	s.none = span{bytes.Clone(from), end}
+	s.none.from, s.none.to = append(s.none.from[:0], from...), append(s.none.to[:0], end...)
 	return false
 }
 
@@ -270,7 +291,8 @@ func (p *dayPage) fromBlocks() error {
 	if p.span.From > p.settled {
 		return nil
 	}
-	prefix := newKey(tableMeasured, p.tenant).number(p.day).text(string(p.device))
+	prefix := p.ofBlocks.begin(tableMeasured, p.tenant).number(p.day).text(string(p.device))
+	p.ofBlocks = prefix
 	ok, move, desc := false, p.blocks.Next, p.query.Order == andon.Desc
 	if desc {
 		ok = p.blocks.Forward(prefix)
@@ -361,9 +383,11 @@ func (p *dayPage) compare(a, b part) int {
 	return cmp.Or(c, cmp.Compare(a.delivery, b.delivery))
 }
 
-// joinParts joins the parts of each reading, which stand one behind the other.
-func joinParts(parts []part, wanted func(*andon.Reading) bool) []andon.Reading {
-	readings := make([]andon.Reading, 0, len(parts))
+// joinParts appends what the parts of each reading make, which stand one behind the other.
+func joinParts(
+	readings []andon.Reading, parts []part, wanted func(*andon.Reading) bool,
+) []andon.Reading {
+	readings = slices.Grow(readings, len(parts))
 	for len(parts) > 0 {
 		r, n := parts[0].Reading, 1
 		for ; n < len(parts) && parts[n].Time == r.Time; n++ {

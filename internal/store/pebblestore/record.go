@@ -60,8 +60,8 @@ func packRow(room, row []byte) []byte {
 	return room[:1+len(s2.Encode(room[1:cap(room)], row))]
 }
 
-// unpackRow returns the row that is stored as value.
-func unpackRow(value []byte) (row []byte, err error) {
+// unpackRow returns the row that is stored as value: value itself, or in room if that is enough.
+func unpackRow(room, value []byte) (row []byte, err error) {
 	if len(value) == 0 || value[0] != rowPacked {
 		return value, nil
 	}
@@ -69,7 +69,7 @@ func unpackRow(value []byte) (row []byte, err error) {
 	if n, err := s2.DecodedLen(value[1:]); err != nil || n > most {
 		return nil, errDamaged
 	}
-	if row, err = s2.Decode(nil, value[1:]); err != nil {
+	if row, err = s2.Decode(room[:cap(room)], value[1:]); err != nil {
 		return nil, errDamaged
 	}
 	return row, nil

@@ -227,7 +227,7 @@ func TestReadersLookAtHeadsFirst(t *testing.T) {
 				found <- err
 			}()
 			awaitIn(t, "(*heads).look(", nil)
-			err := s.settle(s.everyTenant())
+			err := s.settle(s.everyTenant(), true)
 			s.heads.frozen = nil // as drop does
 			close(s.heads.ended)
 			s.heads.mu.Unlock()

@@ -3,7 +3,6 @@ package pebblestore
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"slices"
 
 	"github.com/andonhq/andon"
@@ -130,13 +129,11 @@ func (s *Store) addRun(t *tenant, day uint32, r run) {
 // openRuns reads which runs there are.
 func (s *Store) openRuns(context.Context) error {
 	s.merges.loose, s.merges.rest = map[tenantDay]bool{}, restRuns
-	marker, err := s.fixed(fixedCheckpoint)
+	m, err := s.readMarker()
 	if err != nil {
 		return err
 	}
-	if len(marker) == 8 {
-		s.merges.settled[0] = binary.BigEndian.Uint64(marker)
-	}
+	s.merges.settled[0] = m.settled
 	for _, t := range s.tenants {
 		var l runList
 		for k, value := range s.rows(newKey(tableRun, t.number)) {

@@ -39,9 +39,9 @@ type posted struct {
 	devices []inHour
 }
 
-// settle settles the frozen head, and writes the devices that have changed. The caller holds
-// checkpoints.running, so no tenant is deleted and no device purged meanwhile.
-func (s *Store) settle(tenants []*tenant) error {
+// settle settles the frozen head, and writes the devices that have changed if it is to. The caller
+// holds checkpoints.running, so no tenant is deleted and no device purged meanwhile.
+func (s *Store) settle(tenants []*tenant, devices bool) error {
 	p := s.options.pacing.begin(s.heads.late)
 	most := s.options.table + s.options.table/16 // where one more row fills it
 	out := tables{
@@ -55,6 +55,9 @@ func (s *Store) settle(tenants []*tenant) error {
 		}
 	}
 	for _, t := range tenants {
+		if !devices {
+			break
+		}
 		if err := s.checkpointTenant(t, &out); err != nil {
 			return err
 		}
@@ -171,6 +174,9 @@ func (x *settling) blocksOf(device, day uint32, entries []eventlog.Entry) error 
 			return err
 		}
 		entries = entries[n:]
+	}
+	if !x.tenant.entered.add(day, device) {
+		return nil
 	}
 	x.key = x.key.begin(tableDay, x.tenant.number).number(device).inverted(day)
 	return x.put(x.key, nil)

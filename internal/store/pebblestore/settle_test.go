@@ -99,7 +99,7 @@ func crashInRounds(t *testing.T, seed uint64) {
 	for range 4 {
 		s, err := Open("store", Options{
 			FS: fs, memTable: 64 << 10, Head: 32 << 10, table: 1 << (8 + 2*seed),
-			patience: time.Hour,
+			patience: time.Hour, lag: 1 << (20 * (seed % 3)),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -144,7 +144,7 @@ func TestRoundIsDoneAgain(t *testing.T) {
 	append1(first)
 	s.checkpoints.running.Lock()
 	s.heads.freeze(s.order.next)
-	if err := s.settle(s.everyTenant()); err != nil { // and no further
+	if err := s.settle(s.everyTenant(), true); err != nil { // and no further
 		t.Fatal(err)
 	}
 	s.checkpoints.running.Unlock()
@@ -281,7 +281,7 @@ func TestRoundIsDoneAgainBehindAMerge(t *testing.T) {
 	send(1, 99) // before and behind the others, so that their block has the key of the merged one
 	s.checkpoints.running.Lock()
 	s.heads.freeze(s.order.next)
-	err := s.settle(s.everyTenant()) // and no further
+	err := s.settle(s.everyTenant(), true) // and no further
 	s.checkpoints.running.Unlock()
 	if err := cmp.Or(err, s.mergeAll(), s.checkpoint()); err != nil {
 		t.Fatal(err)
@@ -294,7 +294,7 @@ func TestRoundIsDoneAgainBehindAMerge(t *testing.T) {
 }
 
 // TestDevicesAreWrittenAgain: where the engine does not take in the tables of a round, the next one
-// writes the devices that were in them.
+// writes the devices that were in them, and their days.
 func TestDevicesAreWrittenAgain(t *testing.T) {
 	mem := vfs.NewCrashableMem()
 	failing := errorfs.Toggle{Injector: errorfs.InjectorFunc(func(op errorfs.Op) error {
@@ -303,7 +303,7 @@ func TestDevicesAreWrittenAgain(t *testing.T) {
 		}
 		return nil
 	})}
-	s, err := Open("store", Options{FS: errorfs.Wrap(mem, &failing), table: 16 << 10})
+	s, err := Open("store", Options{FS: errorfs.Wrap(mem, &failing), table: 4 << 10, lag: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -319,11 +319,38 @@ func TestDevicesAreWrittenAgain(t *testing.T) {
 	if err := s.checkpoint(); err != nil {
 		t.Fatal(err)
 	}
-	s, _ = crashed(t, s, mem)
-	defer s.Close()
+	s, mem = crashed(t, s, mem)
 	n, err := howMany(s.Devices(t.Context(), andon.DefaultTenant, andon.DeviceQuery{Limit: 100}))
 	if n != 50 || err != nil {
 		t.Errorf("%d devices, %v, want 50", n, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if told, _ := verifyMem(t, mem); len(told) > 0 {
+		t.Errorf("told is %q", told)
+	}
+}
+
+// TestDayIsEnteredAgain: a late entry of a day that has expired is found.
+func TestDayIsEnteredAgain(t *testing.T) {
+	s := openMem(t, vfs.NewMem())
+	defer s.Close()
+	id, late := andon.DefaultTenant, andon.Event{Device: "d", Time: andon.MinTime, State: "ODD"}
+	beyond := andon.Horizon{Events: andon.DayStart(late.Time.Day() + 1)}
+	for range 2 {
+		err := cmp.Or(s.Append(t.Context(), id, 1, []andon.Event{late}), s.checkpoint())
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := andon.EventQuery{Limit: 10}
+		if n, err := howMany(s.DeviceEvents(t.Context(), id, "d", all)); n != 1 || err != nil {
+			t.Errorf("%d entries, %v, want 1", n, err)
+		}
+		if err := s.Expire(t.Context(), id, beyond); err != nil {
+			t.Fatal(err)
+		}
+		late.Time += 1000
 	}
 }
 

@@ -51,7 +51,8 @@ const (
 	fixedFormat     = "format"       // formatVersion, 4 bytes
 	fixedTenant     = "next tenant"  // the next tenant's number, 4 bytes
 	fixedVersion    = "last version" // the last that a document was given, 8 bytes
-	fixedCheckpoint = "checkpoint"   // the first record that the checkpoint does not hold, 8 bytes
+	fixedCheckpoint = "checkpoint"   // the first row that the checkpoint does not hold, 8 bytes
+	fixedSettled    = "settled"      // the first row whose entries are not in blocks, 8 bytes
 	fixedFeed       = "feed"         // which changes there are: kept, as JSON
 	fixedArrivals   = "arrivals"     // the rounds whose rows are kept: settled, as JSON
 	fixedLoose      = "loose"        // up to version 7: which days are to be merged
@@ -97,6 +98,7 @@ type Options struct {
 	memTable uint64        // bytes of one; tests have small ones
 	patience time.Duration // of a write that finds heads full; tests do not depend on the clock
 	table    int           // bytes of a table that a round makes
+	lag      int64         // see checkpoints.due
 	part     int           // bytes of a part of the conversion
 	readings int64         // bytes of rows of readings that make a round worth it
 	opened   *atomic.Bool  // the engine is open
@@ -117,6 +119,8 @@ type Store struct {
 
 	mu      sync.RWMutex // guards tenants, and what every fleet shows
 	tenants map[andon.TenantID]*tenant
+	// found is a copy of tenants, for who looks for one: mu is held while changes are shown.
+	found atomic.Pointer[map[andon.TenantID]*tenant]
 
 	order    order // one write at a time becomes pending
 	queue    queue // publishing, in the order of the log
@@ -128,7 +132,9 @@ type Store struct {
 
 	writings sync.Pool // of *writing, whose room is used again
 	rooms    sync.Pool // of *room, of readers
+	measured sync.Pool // of *readingRoom, likewise
 	pages    sync.Pool // of *current.Page, likewise
+	postings readPostings
 
 	documents   documents
 	checkpoints checkpoints
@@ -223,6 +229,7 @@ func (o *Options) complete() {
 	o.readings = cmp.Or(o.readings, checkpointBytes)
 	o.patience = cmp.Or(o.patience, time.Second)
 	o.table = cmp.Or(o.table, defaultTable)
+	o.lag = cmp.Or(o.lag, defaultLag)
 	o.part = cmp.Or(o.part, defaultPart)
 	o.memTable = cmp.Or(o.memTable, defaultMemTable)
 	o.pacing = newPacing(o.memTable)

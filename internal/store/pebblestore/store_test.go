@@ -34,9 +34,11 @@ func TestSerialHistories(t *testing.T) { histories(t, storetest.Options{}) }
 // a directory that was closed, of a snapshot, or as a power cut leaves it. Each of them is whole.
 func histories(t *testing.T, o storetest.Options) {
 	t.Helper()
-	disks := map[andon.Store]*vfs.MemFS{}
+	disks, opened := map[andon.Store]*vfs.MemFS{}, 0
 	onDisk := func(t *testing.T, fs *vfs.MemFS) andon.Store {
 		s := open(t, "store", fs)
+		opened++
+		pebblestore.PutOff(s, []int64{1, 1 << 8, 1 << 40}[opened%3])
 		disks[s] = fs
 		return s
 	}

@@ -47,6 +47,8 @@ type tenant struct {
 	// while others of the store are given back. Guarded by Store.feed.
 	lost uint64
 
+	entered dayNumbers // of tableDay. Guarded by Store.checkpoints.running
+
 	// writes is held for reading by each write from its beginning to its end, and alone by who
 	// deletes rows that another write may rely on.
 	writes rwlock.Lock
@@ -114,14 +116,15 @@ func (s *Store) tenant(ctx context.Context, id andon.TenantID) (*tenant, error) 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	s.mu.RLock()
-	t := s.tenants[id]
-	s.mu.RUnlock()
-	if t == nil {
-		return nil, andon.NoTenant(id)
+	if t := (*s.found.Load())[id]; t != nil {
+		return t, nil
 	}
-	return t, nil
+	return nil, andon.NoTenant(id)
 }
+
+// find makes the tenants that there are now those that requests find. The caller has mu, or is
+// alone.
+func (s *Store) find() { s.found.Store(new(maps.Clone(s.tenants))) }
 
 // Tenants is of andon.Tenants.
 func (s *Store) Tenants(context.Context) ([]andon.Tenant, error) {
@@ -188,6 +191,7 @@ func (s *Store) putTenant(ctx context.Context, is andon.Tenant) (andon.Tenant, e
 	}
 	s.mu.Lock()
 	s.tenants[is.ID] = t
+	s.find()
 	s.mu.Unlock()
 	return is, nil
 }
@@ -278,6 +282,7 @@ func (s *Store) deleteTenant(ctx context.Context, id andon.TenantID) (*tenant, e
 	}
 	s.mu.Lock()
 	delete(s.tenants, id)
+	s.find()
 	s.mu.Unlock()
 	for _, table := range []byte{tableBlock, tableMeasured} {
 		k := newKey(table, t.number)
@@ -348,6 +353,7 @@ func (s *Store) loadTenants() error {
 			return err
 		}
 	}
+	s.find()
 	return nil
 }
 

@@ -55,8 +55,8 @@ type verification struct {
 	// whole says that devices, with their numbers, could be read.
 	whole   bool
 	tenants map[uint32]*tenant
-	marker  uint64 // the sequence of the first row that is not in blocks
-	settled uint64 // the same of the generations of readings
+	marker  marker
+	settled uint64 // the first generation of readings that is not in blocks
 	next    uint64 // the sequence that the next row of a request has
 	postings
 }
@@ -252,10 +252,7 @@ func (v *verification) load(db *pebble.DB) (err error) {
 	for _, t := range s.tenants {
 		v.tenants[t.number] = t
 	}
-	first, err := s.fixed(fixedCheckpoint)
-	if err == nil && len(first) == 8 {
-		v.marker = binary.BigEndian.Uint64(first)
-	}
+	v.marker, err = s.readMarker()
 	first, err2 := s.fixed(fixedReadings)
 	if err2 == nil && len(first) == 8 {
 		v.settled = binary.BigEndian.Uint64(first)

@@ -118,7 +118,7 @@ func verifyBlock(v *verification, t *tenant, k, value []byte) error {
 	if v.whole && t.fleet.At(number) == nil {
 		return fmt.Errorf("its entries are of device number %d, which there is not", number)
 	}
-	if at.sequence > v.marker {
+	if at.sequence > v.marker.settled {
 		return nil // of a round that was broken off: rows have its entries, and it is done again
 	}
 	if there, err := v.has(newKey(tableDay, t.number).number(number).inverted(day)); !there {
@@ -356,7 +356,7 @@ func verifyMeasured(v *verification, t *tenant, k, value []byte) error {
 
 // verifyRow reads a row as opening does.
 func verifyRow(v *verification, k, value []byte) error {
-	row, err := unpackRow(value)
+	row, err := unpackRow(nil, value)
 	w := wireOf(row)
 	number := w.Count()
 	if err != nil || len(k) != 8 || w.Bad || number > math.MaxUint32 {
@@ -364,19 +364,22 @@ func verifyRow(v *verification, k, value []byte) error {
 	}
 	sequence := binary.BigEndian.Uint64(k)
 	if v.next == 0 { // the first row: those before it are not kept
-		v.next = min(sequence, v.marker)
+		v.next = min(sequence, v.marker.shown)
 	}
-	gap := v.marker != 0 && sequence > v.next
+	gap := v.marker.settled != 0 && sequence > v.next
 	v.next = sequence + 1
 	lost := "what a request brought is lost"
-	if sequence < v.marker {
+	switch {
+	case sequence < v.marker.shown:
 		lost = "what a request brought is in blocks, and is missing in the order of arrival only"
+	case sequence < v.marker.settled:
+		lost = "entries that a request brought are in blocks, but devices may show what was before"
 	}
 	into := map[uint32]*rebuilding{}
 	if t := v.tenants[uint32(number)]; t != nil {
 		into[t.number] = loose{}.rebuilding(t)
 	}
-	if err := replay(into, row, eventlog.NewHead()); err != nil {
+	if err := newRowReader(&folding{tenants: into}).read(row); err != nil {
 		return errors.New("it can't be decoded: " + lost)
 	}
 	if gap {

@@ -1,0 +1,66 @@
+package current
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// pendingChanges are those of a fleet, by number, from Stage to Show. Slots name them and do not
+// point to them: a pointer in each of a million slots would have the collector of garbage go
+// through all of them again and again, while requests wait.
+type pendingChanges struct {
+	mu    sync.Mutex // of who adds and who removes
+	ring  atomic.Pointer[[]atomic.Pointer[Changes]]
+	first uint32 // number of the oldest
+	next  uint32 // that of the next one
+}
+
+// pendingAt names the i-th device of some changes: their number, and 32 bits with i and 1. 0 is none.
+type pendingAt = uint64
+
+func (c *Changes) at(i int) pendingAt { return pendingAt(c.number)<<32 | pendingAt(i+1) }
+
+// add gives changes their number.
+func (p *pendingChanges) add(c *Changes) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	ring := p.ring.Load()
+	if ring == nil || int(p.next-p.first) == len(*ring) {
+		ring = p.grow()
+	}
+	c.number = p.next
+	p.next++
+	place(*ring, c.number).Store(c)
+}
+
+// grow makes room for more. Who reads goes by the former ring meanwhile, which has the same.
+func (p *pendingChanges) grow() *[]atomic.Pointer[Changes] {
+	const least = 8
+	former := p.ring.Load()
+	if former == nil {
+		former = &[]atomic.Pointer[Changes]{}
+	}
+	ring := make([]atomic.Pointer[Changes], max(least, 2*len(*former))) // a power of two
+	for n := p.first; n != p.next; n++ {
+		place(ring, n).Store(place(*former, n).Load())
+	}
+	p.ring.Store(&ring)
+	return &ring
+}
+
+// remove removes the oldest.
+func (p *pendingChanges) remove() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	place(*p.ring.Load(), p.first).Store(nil) // so that it does not stay in memory
+	p.first++
+}
+
+// device returns a device as a pending change leaves it.
+func (p *pendingChanges) device(at pendingAt) *Device {
+	return &place(*p.ring.Load(), uint32(at>>32)).Load().devices[uint32(at)-1]
+}
+
+func place(ring []atomic.Pointer[Changes], number uint32) *atomic.Pointer[Changes] {
+	return &ring[number&uint32(len(ring)-1)]
+}

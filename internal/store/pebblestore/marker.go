@@ -1,0 +1,39 @@
+package pebblestore
+
+import (
+	"cmp"
+	"encoding/binary"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// marker is up to where rounds have come, as sequences of rows. It changes in the last batch of a
+// round, which deletes rows.
+type marker struct {
+	// shown is the first row that the checkpoint does not hold: opening reads rows from here on.
+	shown uint64
+	// settled is the first row whose entries are not in blocks: opening takes them into the head
+	// from here on. It is shown, or behind it.
+	settled uint64
+}
+
+func (s *Store) readMarker() (m marker, err error) {
+	for _, part := range []struct {
+		name string
+		into *uint64
+	}{{fixedCheckpoint, &m.shown}, {fixedSettled, &m.settled}} {
+		value, err2 := s.fixed(part.name)
+		if err = cmp.Or(err, err2); len(value) == 8 {
+			*part.into = binary.BigEndian.Uint64(value)
+		}
+	}
+	m.settled = max(m.settled, m.shown) // a program that knows no such row wrote the other alone
+	return m, err
+}
+
+func (m marker) put(batch *pebble.Batch) error {
+	return cmp.Or(
+		batch.Set(fixedKey(fixedCheckpoint), binary.BigEndian.AppendUint64(nil, m.shown), nil),
+		batch.Set(fixedKey(fixedSettled), binary.BigEndian.AppendUint64(nil, m.settled), nil),
+	)
+}

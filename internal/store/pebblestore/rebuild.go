@@ -1,0 +1,270 @@
+package pebblestore
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"runtime"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/eventlog"
+)
+
+// rebuild makes what is shown from the checkpoint and the rows behind it, and beside that the head
+// from the rows whose entries are in no block.
+func (s *Store) rebuild(context.Context) error {
+	m, err := s.readMarker()
+	if err != nil {
+		return err
+	}
+	s.checkpoints.marker, s.order.next = m, m.settled
+	err = atOnce(func() error { return s.fillHead(m) }, func() error { return s.loadFleets(m) })
+	s.queue.published = s.order.next
+	return err
+}
+
+// atOnce calls functions beside each other, and returns the error of the first that has one. A row
+// that can't be read ends one of them as it ends load.
+func atOnce(steps ...func() error) error {
+	errs := make([]error, len(steps))
+	var running sync.WaitGroup
+	for i, step := range steps {
+		running.Go(func() {
+			defer recoverUnreadable(&errs[i])
+			errs[i] = step()
+		})
+	}
+	running.Wait()
+	return cmp.Or(errs...)
+}
+
+// fillHead takes the entries of rows into the head.
+func (s *Store) fillHead(m marker) error {
+	tenants := map[uint32]bool{}
+	for _, t := range s.tenants {
+		tenants[t.number] = true
+	}
+	r := newRowReader(&filling{tenants: tenants, head: s.heads.live})
+	for k, value := range s.rowsOf(rowKey(m.settled), key{tableRow}.end(), 1) {
+		if err := r.unpack(value); err != nil {
+			return err
+		}
+		s.checkpoints.grown.Add(int64(len(value)))
+		s.order.next = binary.BigEndian.Uint64(k) + 1
+	}
+	return nil
+}
+
+// loadFleets makes what is shown.
+func (s *Store) loadFleets(m marker) error {
+	byNumber := map[uint32]*rebuilding{}
+	for _, t := range s.tenants {
+		byNumber[t.number] = newRebuilding(t)
+		if err := s.loadCheckpoint(t); err != nil {
+			return err
+		}
+	}
+	r := newRowReader(&folding{tenants: byNumber})
+	for k, value := range s.rowsOf(rowKey(m.shown), key{tableRow}.end(), 1) {
+		if err := r.unpack(value); err != nil {
+			return err
+		}
+		if binary.BigEndian.Uint64(k) < m.settled {
+			s.checkpoints.lag += int64(len(value))
+		}
+	}
+	for _, t := range s.tenants {
+		t.fleet.Loaded()
+		if err := s.reserveNumbers(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadCheckpoint loads the devices of the checkpoint: many in parts, beside each other.
+func (s *Store) loadCheckpoint(t *tenant) error {
+	const least = 1 << 12 // devices in a part
+	behind, err := s.behindCheckpoint(t.number)
+	if err != nil {
+		return err
+	}
+	parts := min(uint32(runtime.GOMAXPROCS(0)), behind/least+1)
+	var loading sync.Mutex
+	steps := make([]func() error, parts)
+	for i := range parts {
+		from, to := behind/parts*i, behind/parts*(i+1)
+		if i == parts-1 {
+			to = behind
+		}
+		steps[i] = func() error { return s.loadPart(t, from, to, &loading) }
+	}
+	return atOnce(steps...)
+}
+
+// behindCheckpoint returns the number behind the last device of the checkpoint.
+func (s *Store) behindCheckpoint(tenant uint32) (uint32, error) {
+	prefix := newKey(tableCheckpoint, tenant)
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: prefix.end()})
+	if err != nil {
+		return 0, err
+	}
+	defer it.Close()
+	if !it.Last() {
+		return 0, it.Error()
+	}
+	number, _, ok := takeNumber(it.Key()[len(prefix):])
+	if !ok || number > mostDevices {
+		return 0, errDamaged
+	}
+	return number + 1, nil
+}
+
+// loadPart loads the devices whose numbers are in [from, to), some at a time.
+func (s *Store) loadPart(t *tenant, from, to uint32, loading *sync.Mutex) error {
+	const some = 256
+	var numbers [some]uint32
+	var devices [some]current.Device
+	n := 0
+	load := func() {
+		loading.Lock()
+		defer loading.Unlock()
+		for i := range n {
+			t.fleet.Load(numbers[i], &devices[i])
+		}
+		n = 0
+	}
+	err := s.checkpointed(t.number, from, to, map[string]string{},
+		func(number uint32, d *current.Device) {
+			if numbers[n], devices[n] = number, *d; n == some-1 {
+				n++
+				load()
+				return
+			}
+			n++
+		})
+	load()
+	return err
+}
+
+// checkpointed visits the devices of the checkpoint whose numbers are in [from, to). names are
+// those that were met before.
+func (s *Store) checkpointed(
+	tenant, from, to uint32, names map[string]string, visit func(uint32, *current.Device),
+) error {
+	at := func(number uint32) key { return newKey(tableCheckpoint, tenant).number(number) }
+	prefix := len(newKey(tableCheckpoint, tenant))
+	for k, value := range s.rowsOf(at(from), at(to), prefix) {
+		number, _, ok := takeNumber(k)
+		if !ok || number > mostDevices {
+			return errDamaged
+		}
+		d, err := readCheckpointed(value, names)
+		if err != nil {
+			return err
+		}
+		visit(number, &d)
+	}
+	return nil
+}
+
+// rebuilding is the devices of one tenant while they are read. A device without an ID was never
+// named.
+type rebuilding struct {
+	tenant *tenant
+	names  map[string]string // each once, however many devices have it
+	// take copies the device of a number, and put takes in how it was changed.
+	take func(number uint32, d *current.Device)
+	put  func(number uint32, d *current.Device)
+}
+
+func newRebuilding(t *tenant) *rebuilding {
+	r := &rebuilding{tenant: t, names: map[string]string{}}
+	r.take = func(number uint32, d *current.Device) {
+		if slot := t.fleet.At(number); slot != nil {
+			*d = t.fleet.Shown(slot)
+		}
+	}
+	r.put = func(number uint32, d *current.Device) {
+		t.fleet.Load(number, d)
+		if slot := t.fleet.At(number); slot != nil {
+			slot.Note = neverWritten
+		}
+	}
+	return r
+}
+
+// loose are devices of one tenant by number that are in no fleet.
+type loose map[uint32]current.Device
+
+func (f loose) put(number uint32, d *current.Device) { f[number] = *d }
+
+func (f loose) rebuilding(t *tenant) *rebuilding {
+	return &rebuilding{
+		tenant: t, names: map[string]string{}, put: f.put,
+		take: func(number uint32, d *current.Device) { *d = f[number] },
+	}
+}
+
+// mostDevices bounds what a number that is damaged makes the store reserve.
+const mostDevices = 1 << 28
+
+// folding folds rows in. A row of a tenant that was deleted belongs to no one.
+type folding struct {
+	tenants  map[uint32]*rebuilding
+	into     *rebuilding
+	received andon.Time
+}
+
+func (f *folding) begin(tenant uint32, received andon.Time) bool {
+	f.into, f.received = f.tenants[tenant], received
+	return f.into != nil
+}
+
+func (*folding) entry(uint32, eventlog.Entry) {}
+
+func (f *folding) change(w *wire, number uint32, base andon.Time) {
+	f.into.change(w, number, base, f.received)
+}
+
+// change folds in how a row says that a device changed.
+func (r *rebuilding) change(w *wire, number uint32, base, received andon.Time) {
+	var d current.Device
+	r.take(number, &d)
+	parts := w.Byte()
+	if parts&partNamed != 0 {
+		if d.ID = andon.DeviceID(w.text()); d.ID == "" { // it was purged
+			d = current.Device{}
+		}
+	}
+	w.names = r.names
+	w.parts(parts, &d, base)
+	if !w.Bad {
+		d.Received = max(d.Received, received)
+		r.put(number, &d)
+	}
+}
+
+// filling adds the entries of rows to a head.
+type filling struct {
+	tenants map[uint32]bool
+	head    *eventlog.Head
+	tenant  uint32
+}
+
+func (f *filling) begin(tenant uint32, _ andon.Time) bool {
+	f.tenant = tenant
+	return f.tenants[tenant]
+}
+
+func (f *filling) entry(number uint32, e eventlog.Entry) { f.head.Add(f.tenant, number, e) }
+
+func (f *filling) change(w *wire, number uint32, base andon.Time) {
+	if w.skipChange(base) {
+		f.head.Forget(f.tenant, number)
+	}
+}
