@@ -30,8 +30,8 @@ type Options struct {
 	Duration time.Duration    // of each load
 	Loads    []string         // kinds of loads; empty: all
 	Soak     int              // events of the soak; 0: as many as fit into ten times Duration
-	// Rest is how long to wait at most before a load until no server is busy with what earlier loads
-	// have left it to do; 0: not at all.
+	// Rest is how long to wait at most before a load until no server is busy with what earlier
+	// loads have left it to do; 0: not at all.
 	Rest time.Duration
 	// Told hears how far the run is. It may be called concurrently and must return at once.
 	Told func(Step)

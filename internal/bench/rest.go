@@ -50,7 +50,8 @@ func usages(ctx context.Context, servers []Server) ([]Usage, error) {
 // busy reports whether one of several servers has worked between two looks.
 func busy(before, after []Usage) bool {
 	for i := range before {
-		if after[i].CPU-before[i].CPU > restCPU || after[i].Written-before[i].Written > restWritten {
+		cpu, written := after[i].CPU-before[i].CPU, after[i].Written-before[i].Written
+		if cpu > restCPU || written > restWritten {
 			return true
 		}
 	}

@@ -8,10 +8,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/bench"
+	"github.com/andonhq/andon/internal/sleep"
 )
 
 // noted is a server that notes what it is sent and takes no time.
@@ -222,27 +224,31 @@ const tired = 2 * time.Millisecond
 // Do is of bench.Conn.
 func (s *tiring) Do(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	if method == "POST" && s.left.Add(-1) < 0 {
-		time.Sleep(tired)
+		if err := sleep.For(ctx, tired); err != nil {
+			return nil, err
+		}
 	}
 	return s.noted.Do(ctx, method, path, body)
 }
 
 // TestListsBesideIngestThatLasts: what a server takes for a moment only is not the maximum.
 func TestListsBesideIngestThatLasts(t *testing.T) {
-	const filling, callers = 10 + 3*200/50, 4
-	s, o := &tiring{noted: newNoted(100)}, options()
-	s.left.Store(filling + 2*callers) // less than come in the parts that do not count
-	o.Loads = []string{"list"}
-	rows, err := bench.MeasureServers(t.Context(), []bench.Server{{
-		Name: "server", Able: all,
-		Dial: func(context.Context) (bench.Conn, error) { return s, nil },
-	}}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if most := callers / tired.Seconds(); rows[1].OpsRate > most {
-		t.Errorf("%.0f batches in a second at most, and it takes %.0f", rows[1].OpsRate, most)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		const filling, callers = 10 + 3*200/50, 4
+		s, o := &tiring{noted: newNoted(100)}, options()
+		s.left.Store(filling + 2*callers) // less than come in the parts that do not count
+		o.Loads = []string{"list"}
+		rows, err := bench.MeasureServers(t.Context(), []bench.Server{{
+			Name: "server", Able: all,
+			Dial: func(context.Context) (bench.Conn, error) { return s, nil },
+		}}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if most := callers / tired.Seconds(); rows[1].OpsRate > most {
+			t.Errorf("%.0f batches in a second at most, not %.0f", most, rows[1].OpsRate)
+		}
+	})
 }
 
 // direct is a server that keeps events as they are.

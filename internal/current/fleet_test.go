@@ -108,8 +108,8 @@ func TestWhatIsStagedIsNotShown(t *testing.T) {
 	}
 }
 
-// TestManyPending makes many changes pending, shows some, and goes on, while another goroutine looks
-// at the newest of each device: that is the last change, however many are pending.
+// TestManyPending makes many changes pending, shows some, and goes on, while another goroutine
+// looks at the newest of each device: that is the last change, however many are pending.
 func TestManyPending(t *testing.T) {
 	const devices, rounds = 50, 300
 	f := NewFleet()

@@ -15,7 +15,8 @@ type pendingChanges struct {
 	next  uint32 // that of the next one
 }
 
-// pendingAt names the i-th device of some changes: their number, and 32 bits with i and 1. 0 is none.
+// pendingAt names the i-th device of some changes: their number, and 32 bits with i and 1. 0 is
+// none.
 type pendingAt = uint64
 
 func (c *Changes) at(i int) pendingAt { return pendingAt(c.number)<<32 | pendingAt(i+1) }

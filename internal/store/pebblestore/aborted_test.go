@@ -43,7 +43,7 @@ func warnings(devices int) []andon.Event {
 
 func openMem(t *testing.T, fs *vfs.MemFS) *Store {
 	t.Helper()
-	s, err := Open("store", Options{FS: fs})
+	s, err := Open("store", Options{FS: fs, lag: 1}) // each round writes the devices
 	if err != nil {
 		t.Fatal(err)
 	}

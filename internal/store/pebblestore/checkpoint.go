@@ -22,12 +22,12 @@ const checkpointBytes = 64 << 20
 
 type checkpoints struct {
 	errand
-	grown atomic.Int64 // bytes of rows since the last round
+	grown atomic.Int64 // bytes of rows since the last round, as they are unpacked
 	// lag is how many bytes of rows rounds have settled since the last that wrote the devices.
-	lag    int64
+	lag    atomic.Int64
 	marker marker
-	// running guards lag and marker. It is held by a round, and by who must not come between: what
-	// a purge deletes, a round that had read it before would write again.
+	// running guards marker. It is held by a round, and by who must not come between: what a purge
+	// deletes, a round that had read it before would write again.
 	running sync.Mutex
 }
 
@@ -72,7 +72,7 @@ func (s *Store) checkpoint() error {
 	}
 	s.publishBefore(s.heads.behind)
 	tenants := s.everyTenant()
-	next, lag := marker{s.checkpoints.marker.shown, s.heads.behind}, s.checkpoints.lag+rows
+	next, lag := marker{s.checkpoints.marker.shown, s.heads.behind}, s.checkpoints.lag.Load()+rows
 	if s.due(lag, tenants) {
 		next.shown, lag = next.settled, 0
 	}
@@ -83,14 +83,14 @@ func (s *Store) checkpoint() error {
 	if err := s.settled(next, rows); err != nil {
 		return err
 	}
-	s.checkpoints.lag = lag
+	s.checkpoints.lag.Store(lag)
 	return nil
 }
 
 // A row of the checkpoint costs about what a block of one entry does, and is written again by
 // compactions. Where a round has less than an entry of each device, writing all devices in each
 // round would cost more than their entries. So rounds put it off until bytes of rows for each
-// device have come, about four entries, or as many as opening reads in a second.
+// device have come, about two entries, or as many as opening reads in a second.
 const (
 	defaultLag = 128 // bytes a device
 	mostLag    = 4 * checkpointBytes

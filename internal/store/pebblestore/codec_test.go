@@ -140,9 +140,9 @@ func FuzzDamagedRows(f *testing.F) {
 		}
 		_, _ = readCheckpointed(b, nil)
 		r := newRebuilding(newTenant(1, andon.Tenant{}))
-		_ = newRowReader(&folding{tenants: map[uint32]*rebuilding{1: r}}).unpack(b)
+		_, _ = newRowReader(&folding{tenants: map[uint32]*rebuilding{1: r}}).unpack(b)
 		filled := filling{tenants: map[uint32]bool{1: true}, head: eventlog.NewHead()}
-		_ = newRowReader(&filled).unpack(b)
+		_, _ = newRowReader(&filled).unpack(b)
 		splitEscalation(b)
 		splitBlock(b)
 		splitMeasured(b, 3)
@@ -189,7 +189,7 @@ func FuzzRecord(f *testing.F) {
 		fleet.Load(3, &was)
 		for range 2 {
 			rows := newRowReader(&folding{tenants: map[uint32]*rebuilding{1: r}})
-			if err := rows.unpack(record); err != nil {
+			if _, err := rows.unpack(record); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(is, fleet.Shown(fleet.At(3))); diff != "" {

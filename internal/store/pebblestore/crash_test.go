@@ -28,7 +28,7 @@ func TestCrash(t *testing.T) {
 
 func crash(t *testing.T, seed uint64) {
 	fs := vfs.NewCrashableMem()
-	s, err := Open("store", Options{ // with the devices in each round, or in none, and few rows kept
+	s, err := Open("store", Options{ // devices in each round, or in none; no rows kept
 		FS: fs, lag: []int64{1, 1 << 40}[seed%2], ArrivalsBytes: 1,
 	})
 	if err != nil {

@@ -1,7 +1,7 @@
 package pebblestore
 
 // dayNumbers are numbers of devices by day: those of which a directory is known to have the day. A
-// row that is there is not written again. It is a hint: what is not in it may be there.
+// row that is there is not written again. One that is not known may be there as well.
 type dayNumbers map[uint32][]uint64
 
 // mostDayNumbers bounds the memory of those that report for many days at once.

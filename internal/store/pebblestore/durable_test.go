@@ -1,6 +1,7 @@
 package pebblestore
 
 import (
+	"cmp"
 	"sync"
 	"testing"
 
@@ -141,5 +142,48 @@ func TestCheckpointHoldsAllDevices(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestDevicesArePutOff: a round that does not write the devices keeps the rows that opening makes
+// them of, and opening knows how many there are. The next round that writes them gives all back.
+func TestDevicesArePutOff(t *testing.T) {
+	fs := vfs.NewMem()
+	o := Options{FS: fs, lag: 1 << 40, ArrivalsBytes: 1}
+	begin := func() *Store {
+		s, err := Open("store", o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	s := begin()
+	err := s.Append(t.Context(), andon.DefaultTenant, 1, warnings(50))
+	if err := cmp.Or(err, s.checkpoint()); err != nil {
+		t.Fatal(err)
+	}
+	lag := s.checkpoints.lag.Load()
+	if err := s.Close(); lag == 0 || err != nil {
+		t.Fatalf("%d bytes of rows are settled and kept, %v", lag, err)
+	}
+	o.lag = 1
+	s = begin()
+	defer s.Close()
+	if got := s.checkpoints.lag.Load(); got != lag || s.heads.live.Entries() != 0 {
+		t.Errorf("opening found %d bytes of %d, and %d entries that are in no block",
+			got, lag, s.heads.live.Entries())
+	}
+	n, err := howMany(s.Devices(t.Context(), andon.DefaultTenant, andon.DeviceQuery{Limit: 100}))
+	if n != 50 || err != nil {
+		t.Errorf("%d devices, %v, want 50", n, err)
+	}
+	if err := s.checkpoint(); err != nil {
+		t.Fatal(err)
+	}
+	for range s.rows(key{tableRow}) {
+		t.Fatal("rows are left")
+	}
+	if lag := s.checkpoints.lag.Load(); lag != 0 {
+		t.Errorf("%d bytes of rows are said to be left", lag)
 	}
 }

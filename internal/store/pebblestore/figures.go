@@ -29,6 +29,8 @@ func (s *Store) roundFigures(tell func(name, help string, value float64, labels 
 	count("round_failures_total", "Rounds that failed and are done again.", r.failed.Load())
 	tell("round_seconds_total", "How long rounds took, with their rests.",
 		time.Duration(r.took.Load()).Seconds())
+	count("checkpoint_lag_bytes", "Rows that are settled, and that opening reads for what devices "+
+		"show.", s.checkpoints.lag.Load())
 	count("settled_entries_total", "Entries that rounds have settled.", r.entries.Load())
 	count("merged_blocks_total", "Small blocks that were merged into larger ones.",
 		r.merged.Load())

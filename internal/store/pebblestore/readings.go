@@ -130,24 +130,30 @@ func (s *Store) LatestReadings(
 		return nil, err
 	}
 	defer scan.close()
-	found := make(map[andon.DeviceID]andon.Reading, len(devices))
-	for _, device := range slices.Compact(slices.Sorted(slices.Values(devices))) {
-		q := andon.ReadingQuery{Span: andon.Span{From: from}, Limit: 1}
-		for r, err := range scan.device(device, q) {
-			if err != nil {
-				return nil, err
-			}
-			found[device] = r
+	latest := make([]andon.Reading, len(devices))
+	last := andon.DeviceID("")
+	for _, i := range turnsOf(len(devices), func(a, b int) int {
+		return cmp.Or(cmp.Compare(devices[a], devices[b]), cmp.Compare(a, b))
+	}) {
+		if devices[i] == last {
+			continue // each device once, where it is named first
+		}
+		last = devices[i]
+		if latest[i], err = scan.newest(last, from); err != nil {
+			return nil, err
 		}
 	}
-	latest := make([]andon.Reading, 0, len(found))
-	for _, device := range devices {
-		if r, ok := found[device]; ok {
-			latest = append(latest, r)
-			delete(found, device)
-		}
+	none := func(r andon.Reading) bool { return r.Device == "" }
+	return slices.DeleteFunc(latest, none), nil
+}
+
+// newest returns the newest reading of a device from a time on, if it has one.
+func (s *readingScan) newest(device andon.DeviceID, from andon.Time) (andon.Reading, error) {
+	q := andon.ReadingQuery{Span: andon.Span{From: from}, Limit: 1}
+	for r, err := range s.device(device, q) {
+		return r, err
 	}
-	return latest, nil
+	return andon.Reading{}, nil
 }
 
 // MetricReadings is of andon.Readings. Its devices are in ascending order.

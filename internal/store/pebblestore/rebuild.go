@@ -50,10 +50,11 @@ func (s *Store) fillHead(m marker) error {
 	}
 	r := newRowReader(&filling{tenants: tenants, head: s.heads.live})
 	for k, value := range s.rowsOf(rowKey(m.settled), key{tableRow}.end(), 1) {
-		if err := r.unpack(value); err != nil {
+		bytes, err := r.unpack(value)
+		if err != nil {
 			return err
 		}
-		s.checkpoints.grown.Add(int64(len(value)))
+		s.checkpoints.grown.Add(int64(bytes))
 		s.order.next = binary.BigEndian.Uint64(k) + 1
 	}
 	return nil
@@ -70,11 +71,12 @@ func (s *Store) loadFleets(m marker) error {
 	}
 	r := newRowReader(&folding{tenants: byNumber})
 	for k, value := range s.rowsOf(rowKey(m.shown), key{tableRow}.end(), 1) {
-		if err := r.unpack(value); err != nil {
+		bytes, err := r.unpack(value)
+		if err != nil {
 			return err
 		}
 		if binary.BigEndian.Uint64(k) < m.settled {
-			s.checkpoints.lag += int64(len(value))
+			s.checkpoints.lag.Add(int64(bytes))
 		}
 	}
 	for _, t := range s.tenants {

@@ -31,16 +31,16 @@ func newRowReader(v rowVisitor) *rowReader {
 	return r
 }
 
-// unpack reads a row as it is stored.
-func (r *rowReader) unpack(value []byte) error {
+// unpack reads a row as it is stored, and returns how many bytes it is unpacked.
+func (r *rowReader) unpack(value []byte) (int, error) {
 	row, err := unpackRow(r.room, value)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if len(value) > 0 && value[0] == rowPacked {
 		r.room = row
 	}
-	return r.read(row)
+	return len(row), r.read(row)
 }
 
 func (r *rowReader) read(row []byte) (err error) {
