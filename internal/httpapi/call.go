@@ -68,6 +68,7 @@ func (a *API) newCall(x *exchange, r *http.Request, who string) *call {
 // untilStopped gives a call that may take long the time until the program stops, and its client
 // the time of a call for each piece of the answer.
 func (c *call) untilStopped() {
+	leaveCrowd(c.r)
 	c.x.eachWrite = c.options.Timeout
 	c.x.setWriteDeadline(time.Time{})
 	c.life.end = time.Time{}

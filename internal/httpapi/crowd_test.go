@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 )
 
@@ -39,15 +40,8 @@ func TestACrowdGivesWay(t *testing.T) {
 // TestAConnectionIsServedUntilItIsAnswered: connections count while their requests are served, and
 // those that wait for one, or are closed, do not.
 func TestAConnectionIsServedUntilItIsAnswered(t *testing.T) {
-	var lc net.ListenConfig
-	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	problems := Problems(l).(problemListener)
-	served := problems.crowd.served.Load
 	asked, answered, closed := make(chan struct{}), make(chan struct{}), make(chan struct{}, 3)
-	server := &http.Server{
+	address, problems := served(t, &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			asked <- struct{}{}
 			<-answered
@@ -58,22 +52,16 @@ func TestAConnectionIsServedUntilItIsAnswered(t *testing.T) {
 				closed <- struct{}{}
 			}
 		},
-	}
-	done := make(chan error, 1)
-	go func() { done <- server.Serve(problems) }()
-	defer func() {
-		server.Close()
-		<-done
-	}()
+	})
 	const conns = 3
 	clients := [conns]net.Conn{}
 	for i := range clients {
-		clients[i] = dial(t, l.Addr().String())
+		clients[i] = dial(t, address)
 		end := []string{"close", "keep-alive", "keep-alive"}[i] // by the server, or by the client
 		fmt.Fprintf(clients[i], "GET / HTTP/1.1\r\nHost: a\r\nConnection: %s\r\n\r\n", end)
 		<-asked
 	}
-	if n := served(); n != conns {
+	if n := problems.crowd.served.Load(); n != conns {
 		t.Errorf("%d connections are served, want %d", n, conns)
 	}
 	close(answered)
@@ -86,7 +74,44 @@ func TestAConnectionIsServedUntilItIsAnswered(t *testing.T) {
 		c.Close()
 		<-closed
 	}
-	if n := served(); n != 0 {
+	if n := problems.crowd.served.Load(); n != 0 {
 		t.Errorf("%d connections are served behind their end", n)
 	}
+}
+
+// TestALongCallIsNotOfTheCrowd: many streams may be open, and have nothing to do.
+func TestALongCallIsNotOfTheCrowd(t *testing.T) {
+	crowd := &crowd{enough: 1}
+	w := &watchedConn{place: place{crowd: crowd}}
+	w.enter()
+	r := httptest.NewRequestWithContext(Watched(t.Context(), w), "GET", "/", nil)
+	c := &call{
+		API: &API{ending: t.Context()}, r: r, life: &lifetime{request: r.Context()},
+		x: &exchange{ResponseWriter: httptest.NewRecorder()},
+	}
+	c.untilStopped()
+	for _, end := range c.undo {
+		end()
+	}
+	if n := crowd.served.Load(); n != 0 {
+		t.Errorf("%d connections are served beside a stream", n)
+	}
+}
+
+// served serves by a server until the end of the test.
+func served(t *testing.T, s *http.Server) (address string, l problemListener) {
+	t.Helper()
+	var lc net.ListenConfig
+	below, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l = Problems(below).(problemListener)
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(l) }()
+	t.Cleanup(func() {
+		s.Close()
+		<-done
+	})
+	return below.Addr().String(), l
 }

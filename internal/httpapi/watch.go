@@ -149,3 +149,10 @@ func clientGone(r *http.Request) bool {
 	defer w.mu.Unlock()
 	return w.gone
 }
+
+// leaveCrowd says that a request may be served for long without anything to do.
+func leaveCrowd(r *http.Request) {
+	if w, ok := r.Context().Value(watchedKey{}).(*watchedConn); ok {
+		w.place.end()
+	}
+}
