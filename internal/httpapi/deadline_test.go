@@ -47,7 +47,7 @@ func TestLaterDeadlinesSetNoTimer(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			time.Sleep(time.Millisecond)
+			<-time.After(time.Millisecond)
 		}
 		if timers.reads != 1 || timers.writes != 1 {
 			t.Errorf("timers were set %d and %d times, want once", timers.reads, timers.writes)
@@ -116,7 +116,7 @@ func TestADeadlineThatIsLifted(t *testing.T) {
 		if err := c.SetDeadline(time.Time{}); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		if rest, err := io.ReadAll(other); string(first)+string(rest) != "answer" || err != nil {
 			t.Errorf("got %q and %q, %v; want all of the answer once", first, rest, err)
 		}

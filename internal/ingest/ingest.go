@@ -15,9 +15,9 @@ type Item[T any] struct {
 }
 
 // Check returns what validate finds wrong with the value. A decoder checks what it reads, to say
-// where that stands, and who admits an item checks it wherever it is from: behind a check that found
-// nothing it is not looked at again. So a value must not be changed behind its check, but for what
-// validate does not look at.
+// where that stands, and intake checks each item, wherever it is from. Once a check found nothing,
+// the value is not looked at again: it must not be changed any more, but for what validate does
+// not look at.
 func (i *Item[T]) Check(validate func(*T) error) error {
 	if i.valid {
 		return nil

@@ -186,13 +186,13 @@ func (s *Store) admit(w *writing, goes int) error {
 func (s *Store) stage(w *writing) (sequence uint64, err error) {
 	w.place()
 	p, err := w.setRows(s.order.next)
+	s.synced.crowd.joined() // before it is written out
 	if err == nil {
 		err = s.db.ApplyNoSyncWait(w.batch, pebble.Sync)
 	}
 	if err != nil {
 		return 0, s.fatal(fmt.Errorf("write store: %w", err))
 	}
-	s.synced.crowd.joined()
 	if err := s.heads.add(w); err != nil {
 		return 0, s.fatal(fmt.Errorf("read what was just written: %w", err))
 	}
