@@ -53,6 +53,17 @@ func (c *deadlineConn) Write(p []byte) (n int, err error) {
 	}
 }
 
+// writeBuffers writes several parts by one call of the operating system, where the connection can.
+func (c *deadlineConn) writeBuffers(parts net.Buffers) (n int, err error) {
+	for {
+		sent, err := parts.WriteTo(c.Conn) // takes out what is sent
+		n += int(sent)
+		if err == nil || !c.writes.early(err, c.Conn.SetWriteDeadline) {
+			return n, err
+		}
+	}
+}
+
 // CloseWrite ends this side of the connection, where it can be ended alone.
 func (c *deadlineConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {

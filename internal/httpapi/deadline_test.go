@@ -123,6 +123,36 @@ func TestADeadlineThatIsLifted(t *testing.T) {
 	})
 }
 
+// TestPartsGoOnBehindATimer: an answer in two parts is sent behind the timer of an earlier request,
+// and what waits when that comes goes on.
+func TestPartsGoOnBehindATimer(t *testing.T) {
+	for name, readsAt := range map[string]time.Duration{"past": 0, "while it waits": time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				inner, _, other := timedPipe()
+				c := &watchedConn{problemConn: &problemConn{deadlineConn{Conn: inner.Conn}}}
+				_ = c.SetWriteDeadline(time.Now().Add(time.Second))
+				if readsAt == 0 {
+					<-time.After(time.Minute)
+				}
+				_ = c.SetWriteDeadline(time.Now().Add(time.Hour))
+				c.out.waiting = []byte("head, ")
+				go func() {
+					n, err := c.Write([]byte("rest"))
+					_ = c.Close()
+					if n != len("rest") || err != nil {
+						t.Errorf("%d bytes, %v", n, err)
+					}
+				}()
+				<-time.After(readsAt)
+				if got, err := io.ReadAll(other); string(got) != "head, rest" || err != nil {
+					t.Errorf("got %q, %v", got, err)
+				}
+			})
+		})
+	}
+}
+
 // TestADeadlineEndsAReadThatWaits: net/http breaks off a read by a deadline in the past.
 func TestADeadlineEndsAReadThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -47,8 +47,7 @@ func (c *watchedConn) Write(p []byte) (int, error) {
 	if before == 0 {
 		return c.problemConn.Write(p)
 	}
-	both := net.Buffers{o.waiting, p}
-	sent, err := both.WriteTo(c.Conn)
+	sent, err := c.writeBuffers(net.Buffers{o.waiting, p})
 	o.waiting = o.waiting[:0]
-	return max(int(sent)-before, 0), err
+	return max(sent-before, 0), err
 }
