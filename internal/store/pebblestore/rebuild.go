@@ -142,12 +142,10 @@ func (s *Store) loadPart(t *tenant, from, to uint32, loading *sync.Mutex) error 
 	}
 	err := s.checkpointed(t.number, from, to, map[string]string{},
 		func(number uint32, d *current.Device) {
-			if numbers[n], devices[n] = number, *d; n == some-1 {
-				n++
+			numbers[n], devices[n] = number, *d
+			if n++; n == some {
 				load()
-				return
 			}
-			n++
 		})
 	load()
 	return err

@@ -54,10 +54,10 @@ func (s *Store) settle(tenants []*tenant, devices bool) error {
 			return err
 		}
 	}
+	if !devices {
+		return out.end()
+	}
 	for _, t := range tenants {
-		if !devices {
-			break
-		}
 		if err := s.checkpointTenant(t, &out); err != nil {
 			return err
 		}
