@@ -50,7 +50,8 @@ func (c *watchedConn) setAsking(ctx context.Context) {
 	}
 	by, _ := server.Handler.(answerer)
 	c.asking = asking{
-		context: ctx, server: server, by: by, remote: c.RemoteAddr().String(), poll: newPoll(c.Conn),
+		context: ctx, server: server, by: by, remote: c.RemoteAddr().String(),
+		poll: newPoll(c.Conn),
 	}
 }
 
@@ -160,7 +161,7 @@ func (q *question) read(text []byte, most int) *http.Request {
 	q.text.Reset(text)
 	q.reader.Reset(&q.text)
 	r, err := http.ReadRequest(q.reader)
-	if err != nil || q.reader.Buffered()+q.text.Len() > 0 || !isPlainRequest(r) {
+	if err != nil || !isPlainRequest(r) {
 		return nil
 	}
 	return r
@@ -186,8 +187,8 @@ func isOneHeader(text []byte) bool {
 	return true
 }
 
-// isPlainRequest reports whether a request without a body says nothing of how it, or the connection, is to
-// be used.
+// isPlainRequest reports whether a request without a body says nothing of how it, or the
+// connection, is to be used.
 func isPlainRequest(r *http.Request) bool {
 	for _, name := range [...]string{
 		"Content-Length", "Expect", "Te", "Trailer", "Transfer-Encoding", "Upgrade",

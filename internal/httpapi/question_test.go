@@ -100,6 +100,9 @@ func (a *asker) answer() (status int, body string, err error) {
 		return 0, "", err
 	}
 	defer answer.Body.Close()
+	if answer.StatusCode == http.StatusNoContent && answer.Header.Get("Content-Length") != "" {
+		a.Error("an answer without a body says its length")
+	}
 	text, err := io.ReadAll(answer.Body)
 	return answer.StatusCode, string(text), err
 }
@@ -119,7 +122,8 @@ func (a *asker) get(path string) string {
 // comes that is no question. Whatever that is, net/http reads it, with all that follows.
 func TestQuestionsAreAnsweredByTheirConnection(t *testing.T) {
 	newAsker := askers(t, &http.Server{Handler: &asked{HandlerFunc: who}})
-	const read, plain = `: GET /short "" <nil>`, "GET /short HTTP/1.1\r\nHost: a\r\n\r\n"
+	const nets, conn = `net/http: GET /short "" <nil>`, `connection: GET /short "" <nil>`
+	const plain = "GET /short HTTP/1.1\r\nHost: a\r\n\r\n"
 	with := func(header string) string {
 		return "GET /short HTTP/1.1\r\nHost: a\r\n" + header + "\r\n\r\n"
 	}
@@ -128,14 +132,17 @@ func TestQuestionsAreAnsweredByTheirConnection(t *testing.T) {
 		want  string // the answers
 		next  string // who reads the next request; no one: the connection ends
 	}{
-		"plain":       {[]string{plain}, "connection" + read, "connection"},
-		"kept":        {[]string{with("connection: Keep-Alive")}, "connection" + read, "connection"},
-		"long":        {[]string{"GET /l HTTP/1.1\r\nHost: a\r\n\r\n"}, `net/http: GET /l "" <nil>`, "connection"},
-		"two at once": {[]string{plain + plain}, "net/http" + read + "|net/http" + read, "net/http"},
-		"in parts":    {[]string{plain[:20], plain[20:]}, "net/http" + read, "net/http"},
-		"then more":   {[]string{plain + "G", plain[1:]}, "net/http" + read + "|net/http" + read, "net/http"},
-		"large":       {[]string{with("A: " + strings.Repeat("a", netReads))}, "net/http" + read, "net/http"},
-		"empty body":  {[]string{with("Content-Length: 0")}, "net/http" + read, "net/http"},
+		"plain": {[]string{plain}, conn, "connection"},
+		"kept":  {[]string{with("connection: Keep-Alive")}, conn, "connection"},
+		"long": {
+			[]string{"GET /l HTTP/1.1\r\nHost: a\r\n\r\n"}, `net/http: GET /l "" <nil>`,
+			"connection",
+		},
+		"two at once": {[]string{plain + plain}, nets + "|" + nets, "net/http"},
+		"in parts":    {[]string{plain[:20], plain[20:]}, nets, "net/http"},
+		"then more":   {[]string{plain + "G", plain[1:]}, nets + "|" + nets, "net/http"},
+		"large":       {[]string{with("A: " + strings.Repeat("a", netReads))}, nets, "net/http"},
+		"empty body":  {[]string{with("Content-Length: 0")}, nets, "net/http"},
 		"body in a part of its own": {
 			[]string{fmt.Sprintf("POST /short HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n",
 				len(plain)), plain},
@@ -146,11 +153,11 @@ func TestQuestionsAreAnsweredByTheirConnection(t *testing.T) {
 			`net/http: GET /short "body" <nil>`, "net/http",
 		},
 		"chunks behind a space": {
-			[]string{with("A: b\r\n Transfer-Encoding: chunked")}, "net/http" + read, "net/http",
+			[]string{with("A: b\r\n Transfer-Encoding: chunked")}, nets, "net/http",
 		},
 		"expects":      {[]string{with("Expect: something")}, "417", ""},
-		"ends":         {[]string{with("Connection: close")}, "net/http" + read, ""},
-		"before 1.1":   {[]string{"GET /short HTTP/1.0\r\nHost: a\r\n\r\n"}, "net/http" + read, ""},
+		"ends":         {[]string{with("Connection: close")}, nets, ""},
+		"before 1.1":   {[]string{"GET /short HTTP/1.0\r\nHost: a\r\n\r\n"}, nets, ""},
 		"no host":      {[]string{"GET /short HTTP/1.1\r\n\r\n"}, "400", ""},
 		"two hosts":    {[]string{with("Host: b")}, "400", ""},
 		"strange host": {[]string{"GET /short HTTP/1.1\r\nHost: a b\r\n\r\n"}, "400", ""},
@@ -159,13 +166,13 @@ func TestQuestionsAreAnsweredByTheirConnection(t *testing.T) {
 		"control":      {[]string{with("A: \x01")}, "400", ""},
 		"lines that end with \\n alone": {
 			[]string{"GET /short HTTP/1.1\nHost: a\n\nGET /short HTTP/1.1\r\nHost: b\r\n\r\n"},
-			"net/http" + read + "|net/http" + read, "net/http",
+			nets + "|" + nets, "net/http",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newAsker()
 			a.TB = t
-			if got := a.get("/short"); got != "net/http"+read {
+			if got := a.get("/short"); got != nets {
 				t.Fatalf("the first request: %s", got)
 			}
 			a.send(c.parts...)
@@ -179,7 +186,7 @@ func TestQuestionsAreAnsweredByTheirConnection(t *testing.T) {
 				if _, err := a.answers.ReadByte(); !errors.Is(err, io.EOF) {
 					t.Errorf("behind it: %v", err)
 				}
-			} else if got := a.get("/short"); got != c.next+read {
+			} else if got := a.get("/short"); got != c.next+nets[len("net/http"):] {
 				t.Errorf("then: %s", got)
 			}
 		})
@@ -274,10 +281,15 @@ func TestAWatchedQuestionIsFollowedByOthers(t *testing.T) {
 	}}})
 	a := newAsker()
 	a.get("/short")
-	a.send("GET /short/watch HTTP/1.1\r\nHost: a\r\n\r\n", "G", "ET /short HTTP/1.1\r\nHost: a\r\n\r\n")
+	for _, part := range []string{"GET /short/watch HTTP/1.1\r\nHost: a\r\n\r\n", "X"} {
+		if _, err := io.WriteString(a, part); err != nil { // it returns once all was read
+			t.Fatal(err)
+		}
+	}
+	a.send("GET /short HTTP/1.1\r\nHost: a\r\n\r\n")
 	goOn <- struct{}{}
 	for _, want := range []string{
-		`connection: GET /short/watch "" <nil>`, `net/http: GET /short "" <nil>`,
+		`connection: GET /short/watch "" <nil>`, `net/http: XGET /short "" <nil>`,
 	} {
 		if _, body, err := a.answer(); body != want || err != nil {
 			t.Errorf("got %s, %v; want %s", body, err, want)
