@@ -38,7 +38,10 @@ const (
 	roundPrefix  = "andon.round-" // of tables that are being made
 	entryTables  = roundPrefix + "entries-"
 	readTables   = roundPrefix + "readings-"
+	deviceTables = roundPrefix + "devices-"
 	mergeTables  = roundPrefix + "merge-"
+
+	little = 16 // parts of a table: less than one of them goes through the log
 )
 
 func (w *tables) put(k key, value []byte) error {
@@ -70,7 +73,6 @@ func (w *tables) key(r putRow) key { return w.bytes[r.key:r.value] }
 
 // end writes what is left, without waiting for the disk where it goes through the log.
 func (w *tables) end() error {
-	const little = 16 // parts of a table
 	if len(w.bytes) >= w.store.options.table/little {
 		return w.ingest()
 	}
