@@ -14,6 +14,9 @@ import (
 const (
 	openCallers = 256 // of single events, where they begin at their time
 	openShare   = 0.7 // of what a server takes at most
+	// longestIdle is how long a connection is left alone: servers, and proxies before them, close
+	// those that send nothing for long.
+	longestIdle = 10 * time.Second
 )
 
 // lane is a server under loads of one kind.
@@ -24,6 +27,7 @@ type lane struct {
 
 	q      request      // that is put to the server now
 	conns  chan *caller // those that are not in use
+	used   time.Time    // the connections were, at last
 	before Usage
 	open   bool // requests begin at their time
 	spells []*spell
@@ -58,7 +62,7 @@ func (r *serverRun) takeTurns(
 ) ([]Row, error) {
 	for _, l := range lanes {
 		l.q, l.conns, l.spells = q, make(chan *caller, q.callers), nil
-		defer l.end()
+		defer l.disconnect()
 	}
 	order := slices.Clone(lanes)
 	for turn := range turns {
@@ -122,29 +126,34 @@ func (l *lane) every(gap, wave time.Duration) (due func(n int64) time.Duration) 
 	}
 }
 
-// begin connects to the server, and notes what it has used before.
-func (l *lane) begin(ctx context.Context) (err error) {
+// connect opens connections, instead of those that there were.
+func (l *lane) connect(ctx context.Context) error {
+	l.disconnect()
 	for range l.q.callers {
-		conn, err := l.Dial(ctx)
+		c, err := l.Dial(ctx)
 		if err != nil {
 			return err
 		}
-		l.conns <- &caller{Conn: conn}
+		l.conns <- &caller{Conn: c}
 	}
-	l.before, err = l.usage(ctx)
-	return err
+	return nil
 }
 
-func (l *lane) end() {
+func (l *lane) disconnect() {
 	for len(l.conns) > 0 {
 		_ = (<-l.conns).Close()
 	}
 }
 
 // spell puts requests to a server in one go.
-func (r *serverRun) spell(ctx context.Context, l *lane, j job) error {
+func (r *serverRun) spell(ctx context.Context, l *lane, j job) (err error) {
 	if l.spells == nil {
-		if err := l.begin(ctx); err != nil {
+		if l.before, err = l.usage(ctx); err != nil {
+			return err
+		}
+	}
+	if l.spells == nil || r.Now().Sub(l.used) > longestIdle {
+		if err = l.connect(ctx); err != nil {
 			return err
 		}
 	}
@@ -155,7 +164,7 @@ func (r *serverRun) spell(ctx context.Context, l *lane, j job) error {
 		return c.send(ctx, l.q, n, w.start)
 	}
 	went, err := r.drive(ctx, j)
-	l.spells = append(l.spells, went)
+	l.spells, l.used = append(l.spells, went), r.Now()
 	return err
 }
 

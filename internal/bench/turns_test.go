@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/sleep"
 )
 
@@ -21,11 +22,12 @@ type diary struct {
 	at     time.Time // of the last request
 	pauses []time.Duration
 	dialed int
+	takes  time.Duration // each request
 }
 
 const (
-	takes    = time.Millisecond
 	leftover = 3 * time.Second
+	patience = 50 * time.Second // with a connection that sends nothing
 )
 
 // note notes a request to a server.
@@ -44,27 +46,29 @@ func (d *diary) note(name string) {
 // server is one that writes into the diary.
 func (d *diary) server(name string) Server {
 	begun := time.Now()
-	s := &noting{diary: d, name: name, until: begun}
+	until := begun
 	return Server{
 		Name: name, Able: Answers,
 		Dial: func(context.Context) (Conn, error) {
 			d.mu.Lock()
 			defer d.mu.Unlock()
 			d.dialed++
-			return s, nil
+			return &noting{diary: d, name: name, until: &until, at: time.Now()}, nil
 		},
 		Usage: func(context.Context) (Usage, error) {
 			d.mu.Lock()
 			defer d.mu.Unlock()
-			return Usage{CPU: min(time.Since(begun), s.until.Sub(begun))}, nil
+			return Usage{CPU: min(time.Since(begun), until.Sub(begun))}, nil
 		},
 	}
 }
 
+// noting is a connection to such a server.
 type noting struct {
 	*diary
 	name  string
-	until time.Time // it is busy
+	until *time.Time // the server is busy
+	at    time.Time  // of the last request
 }
 
 // Do is of Conn.
@@ -72,10 +76,16 @@ func (s *noting) Do(ctx context.Context, method, _ string, _ []byte) ([]byte, er
 	s.note(s.name)
 	if method == "POST" {
 		s.mu.Lock()
-		s.until = time.Now().Add(leftover)
+		*s.until = time.Now().Add(leftover)
 		s.mu.Unlock()
 	}
-	return bytes.Repeat([]byte(`{"device":"d"}`), 100), sleep.For(ctx, takes)
+	idle := time.Since(s.at)
+	if idle > patience {
+		return nil, andon.Errorf(andon.Unavailable, "closed, as nothing came for %s", idle)
+	}
+	err := sleep.For(ctx, s.takes)
+	s.at = time.Now()
+	return bytes.Repeat([]byte(`{"device":"d"}`), 100), err
 }
 
 // Close is of Conn.
@@ -88,7 +98,7 @@ func (d *diary) measure(t *testing.T, names string, o Options) []Row {
 		servers = append(servers, d.server(string(name)))
 	}
 	o.Now, o.Devices, o.Events, o.Batch, o.Writers = time.Now, 200, 2000, 50, 8
-	o.Duration = 50 * time.Millisecond
+	o.Duration = 50 * d.takes
 	far := 0.0
 	o.Told = func(s Step) {
 		if now := float64(s.Number-1) + s.Done; now < far || now > float64(s.Of) {
@@ -109,7 +119,7 @@ func (d *diary) measure(t *testing.T, names string, o Options) []Row {
 func TestServersTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const turns = "abc" + "cba" + "abc" + "cba" + "abc"
-		d := &diary{}
+		d := &diary{takes: time.Millisecond}
 		rows := d.measure(t, "abc", Options{Loads: []string{"questions", "single"}})
 		const loads = 1 + 7*2 + 3
 		want := "abc" + strings.Repeat(turns, loads) // what makes devices busy is in front
@@ -133,7 +143,7 @@ func TestServersTakeTurns(t *testing.T) {
 				len(r.rates) != spells {
 				t.Errorf("row %d: %+v", i, r)
 			}
-			if most := float64(8 / takes.Seconds()); r.Open &&
+			if most := float64(8 / d.takes.Seconds()); r.Open &&
 				(r.OpsRate < 0.6*most || r.OpsRate > 0.75*most) {
 				t.Errorf("%s: %.0f in a second, at 70 %% of %.0f", r.Load, r.OpsRate, most)
 			}
@@ -145,7 +155,7 @@ func TestServersTakeTurns(t *testing.T) {
 // one by itself, they all get the time to do what is left.
 func TestServersRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &diary{}
+		d := &diary{takes: time.Millisecond}
 		d.measure(t, "ab", Options{Loads: []string{"single", "list", "soak"}, Rest: time.Minute})
 		if len(d.pauses) != 3+2+2 { // three loads of single events
 			t.Errorf("they rested %d times", len(d.pauses))
@@ -155,6 +165,14 @@ func TestServersRest(t *testing.T) {
 				t.Errorf("they rested for %s", pause)
 			}
 		}
+	})
+}
+
+// TestServersCloseWhatIsIdle: where a spell is long, others come over new connections behind it.
+func TestServersCloseWhatIsIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &diary{takes: 2 * time.Second}
+		d.measure(t, "abc", Options{Loads: []string{"single"}}) // else it fails
 	})
 }
 
