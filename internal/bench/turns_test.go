@@ -21,7 +21,7 @@ type diary struct {
 	last   string
 	at     time.Time // of the last request
 	pauses []time.Duration
-	dialed int
+	dials  int
 	takes  time.Duration // each request
 }
 
@@ -52,7 +52,7 @@ func (d *diary) server(name string) Server {
 		Dial: func(context.Context) (Conn, error) {
 			d.mu.Lock()
 			defer d.mu.Unlock()
-			d.dialed++
+			d.dials++
 			return &noting{diary: d, name: name, until: &until, at: time.Now()}, nil
 		},
 		Usage: func(context.Context) (Usage, error) {
@@ -129,8 +129,8 @@ func TestServersTakeTurns(t *testing.T) {
 		if got := d.order.String(); got != want {
 			t.Errorf("asked in the order\n%s, not\n%s", got, want)
 		}
-		if want := 3 * (1 + 4 + 7*(1+16) + 8 + 2*openCallers); d.dialed != want {
-			t.Errorf("%d connections, not %d", d.dialed, want)
+		if want := 3 * (1 + 4 + 7*(1+16) + 8 + 2*openCallers); d.dials != want {
+			t.Errorf("%d connections, not %d", d.dials, want)
 		}
 		if len(rows) != 3*loads {
 			t.Fatalf("%d rows", len(rows))
