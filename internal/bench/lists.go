@@ -19,7 +19,7 @@ const (
 // all states, while the fleet reports: batches come at half of the rate that the server takes at
 // most, and both questions at once, as a board asks them, at a fixed rate beside them, open loop.
 // Batches have come at that rate for as long before: what the server has left to do of the filling
-// is not measured.
+// is not measured. A server that only echoes is asked beside both: what it takes, the machine takes.
 func (r *serverRun) listBeside(ctx context.Context, l *lane) (rows []Row, err error) {
 	size := min(r.Batch, r.Devices)
 	batches := r.posting("list: "+events(size), size, batchWriters, r.batch(size), nil)
@@ -40,12 +40,12 @@ func (r *serverRun) listBeside(ctx context.Context, l *lane) (rows []Row, err er
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	over := make(chan struct{})
-	questions := r.listQuestions()
-	rows = make([]Row, 1+len(questions))
+	asked := r.besideList(l)
+	rows = make([]Row, 1+len(asked))
 	var beside sync.WaitGroup
-	for i, q := range questions {
+	for i, of := range asked {
 		beside.Go(func() {
-			own := l.unmeasured()
+			own, q := of.lane, of.request
 			row, err := r.put(ctx, own, q, job{over: over, due: own.every(listGap, 1)})
 			if rows[1+i] = row; err != nil {
 				fail(err)
@@ -70,6 +70,24 @@ func (r *serverRun) mostOf(ctx context.Context, l *lane, q request) (row Row, er
 		}
 	}
 	return row, nil
+}
+
+// asked is a question that is put to a server.
+type asked struct {
+	*lane
+	request
+}
+
+// besideList is what is asked beside batches that a server takes.
+func (r *serverRun) besideList(l *lane) (all []asked) {
+	questions := r.listQuestions()
+	for _, q := range questions {
+		all = append(all, asked{l.unmeasured(), q})
+	}
+	for _, echo := range r.lanes(Echoes) {
+		all = append(all, asked{echo.unmeasured(), questions[len(questions)-1]})
+	}
+	return all
 }
 
 // listQuestions are asked beside batches. Some of the devices have left their home then.

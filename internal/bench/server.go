@@ -28,6 +28,7 @@ const (
 	Answers Abilities = 1 << iota // questions about events
 	TakesReadings
 	AnswersReadings // questions about them
+	Echoes          // /states, with nothing to look for: what remains is what the machine takes
 )
 
 // Conn is a connection to a server.
