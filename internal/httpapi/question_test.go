@@ -267,32 +267,37 @@ func TestAQuestionEndsWithItsClient(t *testing.T) {
 	}
 }
 
-// TestAWatchedQuestionIsFollowedByOthers: what is read while a question watches is not lost.
+// TestAWatchedQuestionIsFollowedByOthers: what is read while one watches is not lost, and what
+// follows is not taken for a request of its own.
 func TestAWatchedQuestionIsFollowedByOthers(t *testing.T) {
 	goOn := make(chan struct{})
 	newAsker := askers(t, &http.Server{Handler: &asked{HandlerFunc: func(
 		w http.ResponseWriter, r *http.Request,
 	) {
-		if r.URL.Path == "/short/watch" {
+		if strings.HasSuffix(r.URL.Path, "/watch") {
 			watchClient(r.Context(), func() {})
 			<-goOn
 		}
 		who(w, r)
 	}}})
-	a := newAsker()
-	a.get("/short")
-	for _, part := range []string{"GET /short/watch HTTP/1.1\r\nHost: a\r\n\r\n", "X"} {
-		if _, err := io.WriteString(a, part); err != nil { // it returns once all was read
-			t.Fatal(err)
-		}
-	}
-	a.send("GET /short HTTP/1.1\r\nHost: a\r\n\r\n")
-	goOn <- struct{}{}
-	for _, want := range []string{
-		`connection: GET /short/watch "" <nil>`, `net/http: XGET /short "" <nil>`,
+	for path, by := range map[string]string{
+		"/short/watch": "connection", "/long/watch": "net/http",
 	} {
-		if _, body, err := a.answer(); body != want || err != nil {
-			t.Errorf("got %s, %v; want %s", body, err, want)
+		a := newAsker()
+		a.get("/short")
+		for _, part := range []string{"GET " + path + " HTTP/1.1\r\nHost: a\r\n\r\n", "X"} {
+			if _, err := io.WriteString(a, part); err != nil { // it returns once all was read
+				t.Fatal(err)
+			}
+		}
+		a.send("GET /short HTTP/1.1\r\nHost: a\r\n\r\n")
+		goOn <- struct{}{}
+		for _, want := range []string{
+			by + ": GET " + path + ` "" <nil>`, `net/http: XGET /short "" <nil>`,
+		} {
+			if _, body, err := a.answer(); body != want || err != nil {
+				t.Errorf("got %s, %v; want %s", body, err, want)
+			}
 		}
 	}
 }
