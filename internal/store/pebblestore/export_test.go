@@ -25,3 +25,12 @@ func (s *Store) mergeAll() error {
 	s.merges.mu.Unlock()
 	return s.mergeBlocks()
 }
+
+// unpack reads a row as it is stored.
+func (r *rowReader) unpack(value []byte) error {
+	row, err := unpackRow(nil, value)
+	if err != nil {
+		return err
+	}
+	return r.read(row)
+}
