@@ -187,7 +187,8 @@ func (a *App) Stop(ctx context.Context) error {
 
 // endRequests lets requests end by themselves, then cuts them off.
 func (a *App) endRequests(ctx context.Context) error {
-	if a.server.Shutdown(ctx) == nil {
+	questions, others := a.api.EndQuestions(ctx), a.server.Shutdown(ctx)
+	if questions == nil && others == nil {
 		return nil
 	}
 	return errors.Join(

@@ -1,9 +1,15 @@
 package app
 
 import (
+	"bufio"
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -82,5 +88,51 @@ func TestStopEndsLongAnswers(t *testing.T) {
 	}
 	if got := <-answer; got != "503 again after 5" {
 		t.Errorf("the client got %s", got)
+	}
+}
+
+// TestStopKnowsOfQuestions: one that a connection answers by itself is a request under way, too.
+func TestStopKnowsOfQuestions(t *testing.T) {
+	var faults wrap.Faults
+	asked, goOn := make(chan struct{}), make(chan struct{})
+	faults.Set(func(ctx context.Context) error {
+		if ctx.Value(http.ServerContextKey) != nil {
+			asked <- struct{}{}
+			<-goOn
+		}
+		return nil
+	}, "Counts")
+	a := serveOn(t, wrap.Around(memstore.New(), faults.Hook))
+	var d net.Dialer
+	client, err := d.DialContext(t.Context(), "tcp", a.listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	answers := bufio.NewReader(client)
+	for n := range 2 { // net/http reads one, and the connection the other
+		fmt.Fprint(client, "GET /api/v1/states HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		<-asked
+		if n > 0 {
+			break
+		}
+		goOn <- struct{}{}
+		answer, err := http.ReadResponse(answers, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, answer.Body)
+		answer.Body.Close()
+	}
+	stopped := make(chan error, 1)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	go func() { stopped <- a.Stop(gone) }()
+	if _, err := answers.ReadByte(); !errors.Is(err, io.EOF) {
+		t.Errorf("the client reads %v", err)
+	}
+	close(goOn)
+	if err := <-stopped; err == nil || !strings.Contains(err.Error(), "were cut off") {
+		t.Errorf("got %v", err)
 	}
 }

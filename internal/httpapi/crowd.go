@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"runtime"
+	"sync"
 	"sync/atomic"
 )
 
@@ -14,6 +15,8 @@ type crowd struct {
 	served  atomic.Int64
 	enough  int64 // of them are a crowd
 	giveWay func()
+
+	questions sync.Pool // room for them
 }
 
 // newCrowd makes a crowd of more connections than can be served at once. Where there are fewer,

@@ -31,6 +31,7 @@ import (
 	"github.com/andonhq/andon/internal/ingest/jsonfeed"
 	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/live"
+	"github.com/andonhq/andon/internal/rwlock"
 	"github.com/andonhq/andon/internal/ui"
 )
 
@@ -104,6 +105,7 @@ type API struct {
 	guard      guard
 	mux        *http.ServeMux
 	routes     map[string]*route // by pattern
+	long       []string          // paths of routes that may take long
 	metrics    *metrics
 	unpack     unpackers
 	shapes     sync.Map // of answers, by type
@@ -114,6 +116,7 @@ type API struct {
 	silences   *live.Silences
 	board      *ui.Board
 	draining   atomic.Bool
+	questions  rwlock.Lock // is held while connections answer some
 
 	ending  context.Context // of answers that may take long
 	endLong context.CancelFunc
@@ -144,6 +147,9 @@ func New(o Options) *API {
 
 func (a *API) add(r *route) {
 	a.routes[r.pattern()] = r
+	if r.long {
+		a.long = append(a.long, r.fullPath())
+	}
 	a.mux.HandleFunc(r.pattern(), a.handler(r))
 }
 

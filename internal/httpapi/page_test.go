@@ -377,3 +377,52 @@ func TestAPageLeavesTogether(t *testing.T) {
 		}
 	}
 }
+
+// TestAnswersAreTheSame: whether net/http has read a request or its connection, the answer is the
+// same, but for its time and id.
+func TestAnswersAreTheSame(t *testing.T) {
+	w, s := newGenerous(t)
+	s.size = 100
+	server := httptest.NewUnstartedServer(w.api)
+	server.Config.ConnContext = httpapi.Watched
+	server.Listener = httpapi.Problems(server.Listener)
+	server.Start()
+	defer server.Close()
+	answer := func(path string, end bool) string {
+		r, err := http.NewRequestWithContext(
+			t.Context(), http.MethodGet, server.URL+"/api/v1"+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Close = end // else its connection may read it
+		got, err := server.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer got.Body.Close()
+		for _, name := range []string{"Date", "X-Request-Id"} {
+			if got.Header.Get(name) == "" {
+				t.Errorf("%s: no %s", path, name)
+			}
+			got.Header.Del(name)
+		}
+		got.Header.Del("Connection")
+		text, err := io.ReadAll(got.Body)
+		if id := `"request_id":"`; strings.Contains(string(text), id) {
+			text = text[:strings.Index(string(text), id)]
+			got.Header.Del("Content-Length")
+		}
+		return fmt.Sprint(got.Proto, got.Status, got.Header, got.ContentLength, string(text), err)
+	}
+	for path, length := range map[string]int{
+		"/states": 100, "/devices/d/events?limit=1": 100, "/devices/d/events?limit=1000": 10_000,
+		"/devices/none": 100, "/devices?limit=x": 100, "/none": 100, "/session": 10,
+	} {
+		want := answer(path, true)
+		answer("/states", false) // the first of its connection
+		got := answer(path, false)
+		if got != want || len(got) < length {
+			t.Errorf("%s:\n%s, want\n%s", path, got, want)
+		}
+	}
+}

@@ -26,6 +26,7 @@ type watchedConn struct {
 	held     bool          // and the next read returns
 	gone     bool          // the client
 	out      leaving
+	asking   asking
 }
 
 // Read reads. One byte without a deadline is what net/http watches a connection by. If it does so
@@ -49,6 +50,15 @@ func (c *watchedConn) Read(p []byte) (int, error) {
 	if watching != nil && c.endWatch(watching) {
 		return copy(p, c.first[:]), nil
 	}
+	n, err := c.readNext(p)
+	if len(p) > 1 {
+		n, err = c.ask(p, n, err)
+	}
+	return n, err
+}
+
+// readNext reads once the client was answered.
+func (c *watchedConn) readNext(p []byte) (int, error) {
 	c.leave()
 	n, err := c.problemConn.Read(p)
 	if n > 0 {
@@ -124,7 +134,8 @@ type watchedKey struct{}
 // connection.
 func Watched(ctx context.Context, c net.Conn) context.Context {
 	if w, ok := c.(*watchedConn); ok {
-		return context.WithValue(ctx, watchedKey{}, w)
+		ctx = context.WithValue(ctx, watchedKey{}, w)
+		w.setAsking(ctx)
 	}
 	return ctx
 }

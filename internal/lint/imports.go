@@ -55,7 +55,7 @@ func plan() []layer {
 		// The types of answers are the client's.
 		{dir: "internal/httpapi", may: ". client internal/intake internal/live internal/spell " +
 			"internal/session internal/ui internal/ingest internal/ingest/jsonfeed " +
-			"internal/ingest/jsonscan"},
+			"internal/ingest/jsonscan internal/rwlock"},
 
 		{dir: "storecheck", pure: true, may: ". internal/ingest internal/intake " +
 			"internal/store/wrap"},

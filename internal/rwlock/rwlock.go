@@ -27,7 +27,18 @@ func (l *Lock) RLock(ctx context.Context) error {
 	return err
 }
 
-// RUnlock undoes one RLock.
+// TryRLock locks for reading, unless a writer holds the lock or waits for it.
+func (l *Lock) TryRLock() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.writer != nil {
+		return false
+	}
+	l.readers++
+	return true
+}
+
+// RUnlock undoes one RLock or TryRLock.
 func (l *Lock) RUnlock() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

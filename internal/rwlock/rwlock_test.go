@@ -21,7 +21,9 @@ func TestWaiting(t *testing.T) {
 		soon, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
 		must(t, l.RLock(ctx))
-		must(t, l.RLock(ctx)) // beside it
+		if !l.TryRLock() {
+			t.Error("a reader beside another waits")
+		}
 
 		locked := make(chan error)
 		go func() { locked <- l.Lock(soon) }()
@@ -38,6 +40,9 @@ func TestWaiting(t *testing.T) {
 
 		go func() { locked <- l.Lock(ctx) }()
 		synctest.Wait()
+		if l.TryRLock() {
+			t.Error("a reader goes before a writer that waits")
+		}
 		for range 3 {
 			select {
 			case <-locked:

@@ -64,6 +64,9 @@ func (s *Store) reviewDevice(ctx context.Context, at shared.DueReview) error {
 	if err != nil {
 		return err
 	}
+	if err := s.rereadNewest(ctx, t, at.Device, v); err != nil {
+		return err
+	}
 	index := restoredRows(t, at.Device, v)
 	if at.Withdrawn {
 		index = append(index, s.formerRows(t, at.Device, v)...)

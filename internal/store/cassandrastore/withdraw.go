@@ -166,16 +166,44 @@ func (s *Store) newestOf(
 		if err != nil {
 			return nil, err
 		}
-		rows, err := s.entryRows(ctx, t, device, e.Time, state)
-		n := &shared.Newest{State: state, Time: e.Time, Known: true}
-		for i := range rows {
-			if r := &rows[i]; r.at == 0 && r.Delivery > n.Delivery {
-				n.Content = shared.Content(r.entry)
-			}
-		}
-		return n, err
+		content, err := s.contentOf(ctx, t, device, e.Time, state)
+		return &shared.Newest{State: state, Time: e.Time, Known: true, Content: content}, err
 	}
 	return nil, nil
+}
+
+// contentOf returns what the last delivery of an entry in the log has; the zero value where the log
+// has expired.
+func (s *Store) contentOf(
+	ctx context.Context, t *tenant, device andon.DeviceID, at andon.Time, state andon.State,
+) (last shared.Content, err error) {
+	rows, err := s.entryRows(ctx, t, device, at, state)
+	for i := range rows {
+		if r := &rows[i]; r.at == 0 && r.Delivery > last.Delivery {
+			last = shared.Content(r.entry)
+		}
+	}
+	return last, err
+}
+
+// rereadNewest takes in what the log has of the newest entry, if a newer one of its state was
+// withdrawn: a later delivery, which knew of the newer one alone, may have left out to show it.
+func (s *Store) rereadNewest(
+	ctx context.Context, t *tenant, device andon.DeviceID, v *view,
+) error {
+	n := v.Newest(t.Record.States)
+	if n == nil {
+		return nil
+	}
+	if _, behind := v.WithdrawnBehind(n.State, n.Time); !behind {
+		return nil
+	}
+	last, err := s.contentOf(ctx, t, device, n.Time, n.State)
+	if err == nil && last.Delivery > n.Delivery {
+		n.Known, n.Content = true, last
+		v.restored = append(v.restored, *n)
+	}
+	return err
 }
 
 // expired reports whether the log has lost what it had of a time.

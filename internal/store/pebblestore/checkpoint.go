@@ -3,6 +3,7 @@ package pebblestore
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -150,11 +151,45 @@ func (s *Store) everyTenant() []*tenant {
 	return list
 }
 
-// checkpointTenant writes the devices of a tenant that were changed since they were last written, a
-// part at a time.
+// checkpointTenant writes the devices of a tenant that were changed since they were last written.
+// Where that is most of them, all are written, in place of those that are there: so the engine has
+// nothing to compact.
 func (s *Store) checkpointTenant(t *tenant, out *tables) error {
-	const part = 512
-	for from := uint32(0); ; from += part {
+	if !s.mostChanged(t) {
+		return s.checkpointDevices(t, out, false)
+	}
+	k := newKey(tableCheckpoint, t.number)
+	whole := tables{store: s, name: deviceTables, pace: out.pace, instead: span{k, k.end()}}
+	if err := s.checkpointDevices(t, &whole, true); err != nil {
+		return errors.Join(err, s.removeRound(deviceTables))
+	}
+	return whole.ingest()
+}
+
+// checkpointPart is how many devices are looked at in one go, so that requests are not held up.
+const checkpointPart = 512
+
+// mostChanged reports whether most devices of a tenant were changed since they were last written,
+// and are more than go through the log.
+func (s *Store) mostChanged(t *tenant) bool {
+	const rowBytes = 64 // about
+	changed, all := 0, 0
+	for from := 0; from <= all; from += checkpointPart {
+		s.mu.RLock()
+		all = int(t.fleet.Numbers())
+		for _, slot := range t.slots(uint32(from), checkpointPart) {
+			if slot.Changes() != slot.Note {
+				changed++
+			}
+		}
+		s.mu.RUnlock()
+	}
+	return changed > all/2 && changed*rowBytes >= s.options.table/little
+}
+
+// checkpointDevices writes the devices of a tenant, all or those that were changed.
+func (s *Store) checkpointDevices(t *tenant, out *tables, all bool) error {
+	for from := uint32(0); ; from += checkpointPart {
 		more := false
 		err := s.ordered(context.Background(), func() error {
 			more = !t.gone && from < t.fleet.Numbers()
@@ -163,7 +198,7 @@ func (s *Store) checkpointTenant(t *tenant, out *tables) error {
 		if err != nil || !more {
 			return err
 		}
-		s.checkpointSome(t, from, part, out)
+		s.checkpointSome(t, from, out, all)
 		if err := out.settleSome(); err != nil {
 			return err
 		}
@@ -183,15 +218,15 @@ func (t *tenant) slots(from, most uint32) []*slot {
 	return some
 }
 
-// checkpointSome writes up to so many devices, by number from one on. What is shown of them is on
+// checkpointSome writes a part of the devices, by number from one on. What is shown of them is on
 // the disk already, in rows.
-func (s *Store) checkpointSome(t *tenant, from, most uint32, out *tables) {
+func (s *Store) checkpointSome(t *tenant, from uint32, out *tables, all bool) {
 	k := newKey(tableCheckpoint, t.number)
 	var value []byte
 	begun := len(out.bytes)
 	s.mu.RLock()
-	for _, slot := range t.slots(from, most) {
-		if slot.Changes() == slot.Note {
+	for _, slot := range t.slots(from, checkpointPart) {
+		if !all && slot.Changes() == slot.Note {
 			continue // it is there
 		}
 		// In this order: a change that is pending is not shown, and makes the device due again.

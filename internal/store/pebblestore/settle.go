@@ -89,11 +89,17 @@ const entryWork = 100
 
 // devices writes the blocks of a tenant, and the days of its devices.
 func (x *settling) devices(t *tenant) error {
+	const some = 64 // entries that are told of at once: each time costs
 	x.begin(t)
+	done := 0
+	defer func() { x.did(done) }()
 	for device := range uint32(x.head.Devices(t.number)) {
 		x.gather(t.number, device)
 		x.note(device, x.entries)
-		x.did(len(x.entries))
+		if done += len(x.entries); done >= some {
+			x.did(done)
+			done = 0
+		}
 		for rest := x.entries; len(rest) > 0; {
 			day, n := rest[0].Time.Day(), 1
 			for n < len(rest) && rest[n].Time.Day() == day {

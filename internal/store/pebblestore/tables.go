@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -23,9 +22,9 @@ type tables struct {
 	name  string // of the files that are being made
 	pace  *pace
 	bytes []byte
-	rows  map[byte][]putRow // by table, where rows mostly come in their order
-	files int               // that were made
-	paths []string          // of those that the engine has not taken in
+	rows  [256][]putRow // by table, where rows mostly come in their order
+	files int           // that were made
+	paths []string      // of those that the engine has not taken in
 	// instead is what the rows stand in place of. The engine drops it when it takes them in, which
 	// is all at once then.
 	instead span
@@ -39,7 +38,10 @@ const (
 	roundPrefix  = "andon.round-" // of tables that are being made
 	entryTables  = roundPrefix + "entries-"
 	readTables   = roundPrefix + "readings-"
+	deviceTables = roundPrefix + "devices-"
 	mergeTables  = roundPrefix + "merge-"
+
+	little = 16 // parts of a table: less than one of them goes through the log
 )
 
 func (w *tables) put(k key, value []byte) error {
@@ -60,26 +62,23 @@ func (w *tables) settleSome() error {
 
 // add is put of one of several rows that settleSome is called behind.
 func (w *tables) add(k key, value []byte) {
-	if w.rows == nil {
-		w.rows = map[byte][]putRow{}
-	}
 	from := uint32(len(w.bytes))
 	w.bytes = append(append(w.bytes, k...), value...)
 	row := putRow{from, from + uint32(len(k)), uint32(len(w.bytes))}
-	w.rows[k[0]] = append(w.rows[k[0]], row)
+	rows := &w.rows[k[0]]
+	*rows = append(*rows, row)
 }
 
 func (w *tables) key(r putRow) key { return w.bytes[r.key:r.value] }
 
 // end writes what is left, without waiting for the disk where it goes through the log.
 func (w *tables) end() error {
-	const little = 16 // parts of a table
 	if len(w.bytes) >= w.store.options.table/little {
 		return w.ingest()
 	}
 	batch := w.store.db.NewBatch()
 	defer batch.Close()
-	for _, rows := range w.rows {
+	for _, rows := range &w.rows {
 		for _, r := range rows {
 			if err := batch.Set(w.key(r), w.bytes[r.value:r.end], nil); err != nil {
 				return err
@@ -115,11 +114,11 @@ func (w *tables) failed(err error) error {
 
 // flush makes a file of what has come together in each of the store's tables.
 func (w *tables) flush() error {
-	for _, table := range slices.Sorted(maps.Keys(w.rows)) {
-		rows := w.rows[table]
-		slices.SortStableFunc(rows, func(a, b putRow) int {
-			return bytes.Compare(w.key(a), w.key(b))
-		})
+	byKey := func(a, b putRow) int { return bytes.Compare(w.key(a), w.key(b)) }
+	for table, rows := range &w.rows {
+		if !slices.IsSortedFunc(rows, byKey) {
+			slices.SortStableFunc(rows, byKey)
+		}
 		for len(rows) > 0 {
 			n := w.part(rows)
 			if err := w.write(rows[:n]); err != nil {

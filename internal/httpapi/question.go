@@ -1,0 +1,294 @@
+package httpapi
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A question, which is a request without a body, is answered where it is read: by the connection,
+// while net/http waits for the next request. For each request that it reads, net/http starts a
+// goroutine that sees whether the client leaves. That wakes another thread, which then waits for
+// the next request in the place of the one that answers. So where one client asks, each question
+// moves from one processor to the other, which takes longer than most answers.
+//
+// Only what is beyond doubt is answered here: one whole request of the plainest form, with nothing
+// before and nothing behind it. net/http reads everything else: the first request of a connection,
+// and all from the first that is no question.
+
+// answerer is a handler that questions may be answered by. What begins is ended.
+type answerer interface {
+	http.Handler
+	beginQuestion(r *http.Request) bool
+	endQuestion()
+}
+
+// asking is what a connection knows of its questions.
+type asking struct {
+	context context.Context // of its requests
+	server  *http.Server
+	by      answerer // nil: net/http reads all
+	known   bool     // net/http has read the first, and knows a connection that waits for the next
+	remote  string
+}
+
+// setAsking has a connection answer questions, where the handler of its server can.
+func (c *watchedConn) setAsking(ctx context.Context) {
+	server, ok := ctx.Value(http.ServerContextKey).(*http.Server)
+	if !ok {
+		return
+	}
+	by, _ := server.Handler.(answerer)
+	c.asking = asking{context: ctx, server: server, by: by, remote: c.RemoteAddr().String()}
+}
+
+// ask answers questions until something else comes. It gets the bytes that were read into p, and
+// returns those that net/http is to read.
+func (c *watchedConn) ask(p []byte, n int, err error) (int, error) {
+	a := &c.asking
+	for err == nil && a.by != nil {
+		q := c.crowd.question()
+		r := q.read(p[:n], len(p))
+		switch {
+		case r == nil:
+			a.by = nil // where the next request begins, net/http alone knows
+		case !a.known || !a.by.beginQuestion(r):
+			a.known = true
+			c.crowd.questions.Put(q)
+			return n, nil
+		default:
+			n, err = 0, c.answer(q, r)
+			if err == nil {
+				n, err = c.next(p)
+			}
+		}
+		c.crowd.questions.Put(q)
+	}
+	return n, err
+}
+
+// answer answers a question. Where that panics, net/http closes the connection, as it does for
+// those that it reads.
+func (c *watchedConn) answer(q *question, r *http.Request) error {
+	a := &c.asking
+	defer a.by.endQuestion()
+	ctx, cancel := context.WithCancel(a.context)
+	defer cancel()
+	r = r.WithContext(ctx)
+	r.RemoteAddr = a.remote
+	c.mu.Lock()
+	c.told = true // for watch: nothing reads meanwhile
+	c.mu.Unlock()
+	if most := a.server.WriteTimeout; most > 0 {
+		_ = c.SetWriteDeadline(time.Now().Add(most))
+	}
+	q.begin(c)
+	a.by.ServeHTTP(q, r)
+	return q.end()
+}
+
+// next waits for the next request as net/http does.
+func (c *watchedConn) next(p []byte) (int, error) {
+	var until time.Time
+	if most := cmp.Or(c.asking.server.IdleTimeout, c.asking.server.ReadTimeout); most > 0 {
+		until = time.Now().Add(most)
+	}
+	_ = c.SetReadDeadline(until)
+	c.mu.Lock()
+	c.told = false
+	watching := c.watching
+	c.mu.Unlock()
+	if watching != nil && c.endWatch(watching) {
+		return copy(p, c.first[:]), nil
+	}
+	return c.readNext(p)
+}
+
+// question is one while it is read and answered, in room that is used again.
+type question struct {
+	text   bytes.Reader
+	reader *bufio.Reader
+
+	conn   *watchedConn
+	header http.Header
+	head   bytes.Buffer
+	status int // 0 until the answer begins
+	length int // of the answer; -1 where its header does not say it
+	sent   int
+	body   []byte // where its length is not known yet
+	err    error  // of sending
+}
+
+// question returns room for one.
+func (c *crowd) question() *question {
+	if q, ok := c.questions.Get().(*question); ok {
+		return q
+	}
+	q := &question{header: http.Header{}}
+	q.reader = bufio.NewReader(&q.text)
+	return q
+}
+
+// netReads is how much net/http reads at once where nothing is left of what it has read.
+const netReads = 4096
+
+// read returns the request that text is, unless it is something else than one question. most is how
+// much was asked for.
+func (q *question) read(text []byte, most int) *http.Request {
+	if most != netReads || !isOneHeader(text) {
+		return nil
+	}
+	q.text.Reset(text)
+	q.reader.Reset(&q.text)
+	r, err := http.ReadRequest(q.reader)
+	if err != nil || q.reader.Buffered()+q.text.Len() > 0 || !isPlainRequest(r) {
+		return nil
+	}
+	return r
+}
+
+// isOneHeader reports whether text is lines of printable ASCII up to the first empty one, and the
+// first begins as a question does.
+func isOneHeader(text []byte) bool {
+	text, ended := bytes.CutSuffix(text, []byte("\r\n\r\n"))
+	if !ended || !bytes.HasPrefix(text, []byte("GET /")) {
+		return false
+	}
+	for line := range bytes.SplitSeq(text, []byte("\r\n")) {
+		if len(line) == 0 || line[0] == ' ' {
+			return false
+		}
+		for _, c := range line {
+			if c < ' ' || c > '~' {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// isPlainRequest reports whether a request without a body says nothing of how it, or the connection, is to
+// be used.
+func isPlainRequest(r *http.Request) bool {
+	for _, name := range [...]string{
+		"Content-Length", "Expect", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
+	} {
+		if _, ok := r.Header[name]; ok {
+			return false
+		}
+	}
+	for _, value := range r.Header["Connection"] {
+		if !strings.EqualFold(value, "keep-alive") {
+			return false
+		}
+	}
+	strange := func(c rune) bool {
+		return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
+			strings.ContainsRune(".-_:[]", c))
+	}
+	return r.ProtoAtLeast(1, 1) && r.Body == http.NoBody && r.Host != "" &&
+		!strings.ContainsFunc(r.Host, strange)
+}
+
+// begin makes room for the answer.
+func (q *question) begin(c *watchedConn) {
+	clear(q.header)
+	q.head.Reset()
+	q.conn, q.status, q.sent, q.body, q.err = c, 0, 0, q.body[:0], nil
+}
+
+// Header is of http.ResponseWriter.
+func (q *question) Header() http.Header { return q.header }
+
+// SetReadDeadline is of http.ResponseController.
+func (q *question) SetReadDeadline(t time.Time) error { return q.conn.SetReadDeadline(t) }
+
+// SetWriteDeadline is of http.ResponseController.
+func (q *question) SetWriteDeadline(t time.Time) error { return q.conn.SetWriteDeadline(t) }
+
+// WriteHeader is of http.ResponseWriter.
+func (q *question) WriteHeader(status int) {
+	if q.status != 0 || status < http.StatusOK {
+		return
+	}
+	q.status, q.length = status, -1
+	if status == http.StatusNoContent || status == http.StatusNotModified {
+		q.length = 0
+	} else if n, err := strconv.Atoi(q.header.Get("Content-Length")); err == nil {
+		q.length = n
+	}
+}
+
+// Write is of http.ResponseWriter.
+func (q *question) Write(p []byte) (int, error) {
+	q.WriteHeader(http.StatusOK)
+	if q.length < 0 {
+		q.body = append(q.body, p...)
+		return len(p), nil
+	}
+	if len(p) > q.length-q.sent {
+		return 0, http.ErrContentLength
+	}
+	q.send(p)
+	return len(p), q.err
+}
+
+// send sends a part of the answer, the first one with the header by one call.
+func (q *question) send(p []byte) {
+	switch {
+	case q.err != nil:
+	case q.head.Len() == 0:
+		q.writeHead()
+		_, q.err = q.conn.writeBuffers(net.Buffers{q.head.Bytes(), p})
+	default:
+		_, q.err = q.conn.deadlineConn.Write(p)
+	}
+	q.sent += len(p)
+}
+
+func (q *question) writeHead() {
+	b := append(q.head.AvailableBuffer(), "HTTP/1.1 "...)
+	b = append(strconv.AppendInt(b, int64(q.status), 10), ' ')
+	b = append(append(b, http.StatusText(q.status)...), "\r\nDate: "...)
+	b = append(time.Now().UTC().AppendFormat(b, http.TimeFormat), "\r\n"...)
+	q.head.Write(b)
+	_ = q.header.Write(&q.head) // into memory
+	q.head.WriteString("\r\n")
+}
+
+// end sends what is left. An answer that is shorter than it says ends the connection.
+func (q *question) end() error {
+	q.WriteHeader(http.StatusOK)
+	if q.length < 0 {
+		q.length = len(q.body)
+		q.header.Set("Content-Length", strconv.Itoa(q.length))
+	}
+	if q.head.Len() == 0 {
+		q.send(q.body)
+	}
+	if q.err == nil && q.sent < q.length {
+		q.err = fmt.Errorf("%w: %d bytes of an answer of %d", io.ErrShortWrite, q.sent, q.length)
+	}
+	return q.err
+}
+
+// beginQuestion takes a question of the API, but none that may take long, until EndQuestions.
+func (a *API) beginQuestion(r *http.Request) bool {
+	return strings.HasPrefix(r.URL.Path, basePath+"/") && !slices.Contains(a.long, r.URL.Path) &&
+		!wantsLines(r) && a.questions.TryRLock()
+}
+
+func (a *API) endQuestion() { a.questions.RUnlock() }
+
+// EndQuestions waits until those are answered that connections have taken, which a server that
+// shuts down does not know of. From now on net/http reads all.
+func (a *API) EndQuestions(ctx context.Context) error { return a.questions.Lock(ctx) }

@@ -1,0 +1,376 @@
+package httpapi
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/andonhq/andon/internal/rwlock"
+)
+
+// asked is a handler that says who reads its requests, and that answers questions below /short.
+type asked struct {
+	http.HandlerFunc
+	taken rwlock.Lock
+}
+
+func (a *asked) beginQuestion(r *http.Request) bool {
+	return strings.HasPrefix(r.URL.Path, "/short") && a.taken.TryRLock()
+}
+
+func (a *asked) endQuestion() { a.taken.RUnlock() }
+
+// who says by whom a request was read, and what it is.
+func who(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	by := "net/http"
+	if _, ok := w.(*question); ok {
+		by = "connection"
+	}
+	fmt.Fprintf(w, "%s: %s %s %q %v", by, r.Method, r.URL.Path, body, err)
+}
+
+// pipes is a listener whose connections are in memory: what is written by one call, and no more, is
+// read by one.
+type pipes struct{ made chan net.Conn }
+
+func (p pipes) Accept() (net.Conn, error) {
+	c, ok := <-p.made
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return c, nil
+}
+
+func (p pipes) Close() error {
+	close(p.made)
+	return nil
+}
+
+func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+// asker is a client in memory.
+type asker struct {
+	testing.TB
+	net.Conn
+	answers *bufio.Reader
+}
+
+// askers serves by a handler until the end of the test, and makes clients.
+func askers(t testing.TB, s *http.Server) (newAsker func() *asker) {
+	t.Helper()
+	p, done := pipes{make(chan net.Conn)}, make(chan error, 1)
+	s.ConnContext = Watched
+	go func() { done <- s.Serve(Problems(p)) }()
+	t.Cleanup(func() {
+		s.Close()
+		<-done
+	})
+	return func() *asker {
+		ours, theirs := net.Pipe()
+		t.Cleanup(func() { ours.Close() })
+		p.made <- theirs
+		return &asker{t, ours, bufio.NewReader(ours)}
+	}
+}
+
+// send sends the parts of requests, each by one call, without waiting for answers.
+func (a *asker) send(parts ...string) {
+	go func() {
+		for _, part := range parts {
+			if _, err := io.WriteString(a, part); err != nil {
+				return // the server had enough
+			}
+		}
+	}()
+}
+
+// answer reads the next answer.
+func (a *asker) answer() (status int, body string, err error) {
+	answer, err := http.ReadResponse(a.answers, nil)
+	if err != nil {
+		return 0, "", err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	return answer.StatusCode, string(text), err
+}
+
+// get asks and returns the answer.
+func (a *asker) get(path string) string {
+	a.Helper()
+	a.send("GET " + path + " HTTP/1.1\r\nHost: a\r\n\r\n")
+	status, body, err := a.answer()
+	if err != nil || status != http.StatusOK {
+		a.Fatalf("%s: %d %s, %v", path, status, body, err)
+	}
+	return body
+}
+
+// TestQuestionsAreAnsweredByTheirConnection: of each connection all but the first, until something
+// comes that is no question. Whatever that is, net/http reads it, with all that follows.
+func TestQuestionsAreAnsweredByTheirConnection(t *testing.T) {
+	newAsker := askers(t, &http.Server{Handler: &asked{HandlerFunc: who}})
+	const read, plain = `: GET /short "" <nil>`, "GET /short HTTP/1.1\r\nHost: a\r\n\r\n"
+	with := func(header string) string {
+		return "GET /short HTTP/1.1\r\nHost: a\r\n" + header + "\r\n\r\n"
+	}
+	for name, c := range map[string]struct {
+		parts []string
+		want  string // the answers
+		next  string // who reads the next request; no one: the connection ends
+	}{
+		"plain":       {[]string{plain}, "connection" + read, "connection"},
+		"kept":        {[]string{with("connection: Keep-Alive")}, "connection" + read, "connection"},
+		"long":        {[]string{"GET /l HTTP/1.1\r\nHost: a\r\n\r\n"}, `net/http: GET /l "" <nil>`, "connection"},
+		"two at once": {[]string{plain + plain}, "net/http" + read + "|net/http" + read, "net/http"},
+		"in parts":    {[]string{plain[:20], plain[20:]}, "net/http" + read, "net/http"},
+		"then more":   {[]string{plain + "G", plain[1:]}, "net/http" + read + "|net/http" + read, "net/http"},
+		"large":       {[]string{with("A: " + strings.Repeat("a", netReads))}, "net/http" + read, "net/http"},
+		"empty body":  {[]string{with("Content-Length: 0")}, "net/http" + read, "net/http"},
+		"body in a part of its own": {
+			[]string{fmt.Sprintf("POST /short HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n",
+				len(plain)), plain},
+			fmt.Sprintf(`net/http: POST /short %q <nil>`, plain), "net/http",
+		},
+		"chunks": {
+			[]string{with("Transfer-Encoding: chunked"), "4\r\nbody\r\n0\r\n\r\n"},
+			`net/http: GET /short "body" <nil>`, "net/http",
+		},
+		"chunks behind a space": {
+			[]string{with("A: b\r\n Transfer-Encoding: chunked")}, "net/http" + read, "net/http",
+		},
+		"expects":      {[]string{with("Expect: something")}, "417", ""},
+		"ends":         {[]string{with("Connection: close")}, "net/http" + read, ""},
+		"before 1.1":   {[]string{"GET /short HTTP/1.0\r\nHost: a\r\n\r\n"}, "net/http" + read, ""},
+		"no host":      {[]string{"GET /short HTTP/1.1\r\n\r\n"}, "400", ""},
+		"two hosts":    {[]string{with("Host: b")}, "400", ""},
+		"strange host": {[]string{"GET /short HTTP/1.1\r\nHost: a b\r\n\r\n"}, "400", ""},
+		"no version":   {[]string{"GET /short\r\nHost: a\r\n\r\n"}, "400", ""},
+		"no name":      {[]string{with(": b")}, "400", ""},
+		"control":      {[]string{with("A: \x01")}, "400", ""},
+		"lines that end with \\n alone": {
+			[]string{"GET /short HTTP/1.1\nHost: a\n\nGET /short HTTP/1.1\r\nHost: b\r\n\r\n"},
+			"net/http" + read + "|net/http" + read, "net/http",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newAsker()
+			a.TB = t
+			if got := a.get("/short"); got != "net/http"+read {
+				t.Fatalf("the first request: %s", got)
+			}
+			a.send(c.parts...)
+			for want := range strings.SplitSeq(c.want, "|") {
+				status, body, err := a.answer()
+				if got := fmt.Sprint(status); body != want && got != want || err != nil {
+					t.Errorf("got %s %s, %v; want %s", got, body, err, want)
+				}
+			}
+			if c.next == "" {
+				if _, err := a.answers.ReadByte(); !errors.Is(err, io.EOF) {
+					t.Errorf("behind it: %v", err)
+				}
+			} else if got := a.get("/short"); got != c.next+read {
+				t.Errorf("then: %s", got)
+			}
+		})
+	}
+}
+
+// TestAnswersToQuestionsAreWhole: an answer has the length that it says; one that does not, or
+// whose handler panics, ends the connection.
+func TestAnswersToQuestionsAreWhole(t *testing.T) {
+	newAsker := askers(t, &http.Server{Handler: &asked{HandlerFunc: func(
+		w http.ResponseWriter, r *http.Request,
+	) {
+		switch r.URL.Path {
+		case "/short/status":
+			w.WriteHeader(http.StatusNoContent)
+		case "/short/parts":
+			w.Header().Set("Content-Length", "4")
+			_, _ = io.WriteString(w, "ab")
+			_, _ = io.WriteString(w, "cd")
+		case "/short/unsaid":
+			w.WriteHeader(http.StatusTeapot)
+			_, _ = io.WriteString(w, "ab")
+			_, _ = io.WriteString(w, "cd")
+		case "/short/more":
+			w.Header().Set("Content-Length", "2")
+			_, _ = io.WriteString(w, "ab")
+			if _, err := io.WriteString(w, "c"); !errors.Is(err, http.ErrContentLength) {
+				t.Errorf("more than was said: %v", err)
+			}
+		case "/short/less":
+			w.Header().Set("Content-Length", "3")
+			_, _ = io.WriteString(w, "ab")
+		case "/short/panic":
+			w.Header().Set("Content-Length", "3")
+			_, _ = io.WriteString(w, "ab")
+			panic(http.ErrAbortHandler)
+		}
+	}}})
+	for path, want := range map[string]string{
+		"nothing": "200  <nil>", "status": "204  <nil>", "parts": "200 abcd <nil>",
+		"unsaid": "418 abcd <nil>", "more": "200 ab <nil>",
+		"less": "200 ab unexpected EOF", "panic": "200 ab unexpected EOF",
+	} {
+		a := newAsker()
+		a.get("/short/first")
+		a.send("GET /short/" + path + " HTTP/1.1\r\nHost: a\r\n\r\n")
+		status, body, err := a.answer()
+		if got := fmt.Sprint(status, " ", body, " ", err); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		} else if err == nil {
+			a.get("/short/next")
+		}
+	}
+}
+
+// TestAQuestionEndsWithItsClient: as a call that net/http has read.
+func TestAQuestionEndsWithItsClient(t *testing.T) {
+	begun, ended := make(chan struct{}), make(chan error, 1)
+	newAsker := askers(t, &http.Server{Handler: &asked{HandlerFunc: func(
+		_ http.ResponseWriter, r *http.Request,
+	) {
+		if r.URL.Path == "/short" {
+			return
+		}
+		l := &lifetime{request: r.Context(), end: time.Now().Add(time.Hour)}
+		defer l.stop()
+		close(begun)
+		<-l.Done()
+		ended <- l.Err()
+	}}})
+	a := newAsker()
+	a.get("/short")
+	a.send("GET /short/wait HTTP/1.1\r\nHost: a\r\n\r\n")
+	<-begun
+	a.Close()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestAWatchedQuestionIsFollowedByOthers: what is read while a question watches is not lost.
+func TestAWatchedQuestionIsFollowedByOthers(t *testing.T) {
+	goOn := make(chan struct{})
+	newAsker := askers(t, &http.Server{Handler: &asked{HandlerFunc: func(
+		w http.ResponseWriter, r *http.Request,
+	) {
+		if r.URL.Path == "/short/watch" {
+			watchClient(r.Context(), func() {})
+			<-goOn
+		}
+		who(w, r)
+	}}})
+	a := newAsker()
+	a.get("/short")
+	a.send("GET /short/watch HTTP/1.1\r\nHost: a\r\n\r\n", "G", "ET /short HTTP/1.1\r\nHost: a\r\n\r\n")
+	goOn <- struct{}{}
+	for _, want := range []string{
+		`connection: GET /short/watch "" <nil>`, `net/http: GET /short "" <nil>`,
+	} {
+		if _, body, err := a.answer(); body != want || err != nil {
+			t.Errorf("got %s, %v; want %s", body, err, want)
+		}
+	}
+}
+
+// TestDeadlinesOfQuestions: a connection is there as long as it asks, and a client that does not
+// fetch its answer is not waited for.
+func TestDeadlinesOfQuestions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		newAsker := askers(t, &http.Server{
+			Handler: &asked{HandlerFunc: who}, IdleTimeout: time.Minute, WriteTimeout: time.Hour,
+		})
+		a := newAsker()
+		for range 5 {
+			a.get("/short")
+			time.Sleep(time.Minute - time.Second)
+		}
+		time.Sleep(2 * time.Second)
+		if _, err := a.answers.ReadByte(); !errors.Is(err, io.EOF) {
+			t.Errorf("a connection that asks no more: %v", err)
+		}
+		a = newAsker()
+		a.get("/short")
+		a.send("GET /short HTTP/1.1\r\nHost: a\r\n\r\n")
+		time.Sleep(time.Hour + time.Second)
+		if _, err := a.answers.ReadByte(); !errors.Is(err, io.EOF) {
+			t.Errorf("an answer that was not fetched: %v", err)
+		}
+	})
+}
+
+// ofAPI takes questions as an API does.
+type ofAPI struct {
+	*API
+	serve http.HandlerFunc
+}
+
+func (a ofAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.serve(w, r) }
+
+// TestEndQuestions: it waits for those that are being answered, and then net/http reads all.
+func TestEndQuestions(t *testing.T) {
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	api := &API{}
+	newAsker := askers(t, &http.Server{Handler: ofAPI{api, func(
+		w http.ResponseWriter, r *http.Request,
+	) {
+		if r.URL.Path == basePath+"/wait" {
+			begun <- struct{}{}
+			<-goOn
+		}
+		who(w, r)
+	}}})
+	a := newAsker()
+	a.get(basePath + "/first")
+	a.send("GET " + basePath + "/wait HTTP/1.1\r\nHost: a\r\n\r\n")
+	<-begun
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := api.EndQuestions(gone); !errors.Is(err, context.Canceled) {
+		t.Errorf("while one is answered: %v", err)
+	}
+	close(goOn)
+	if _, body, err := a.answer(); !strings.HasPrefix(body, "connection") || err != nil {
+		t.Errorf("got %s, %v", body, err)
+	}
+	if err := api.EndQuestions(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if got := a.get(basePath + "/last"); !strings.HasPrefix(got, "net/http") {
+		t.Errorf("then %s", got)
+	}
+}
+
+// TestLongQuestionsAreKnown: those that may take long are told apart by their whole path, or by
+// what the client accepts.
+func TestLongQuestionsAreKnown(t *testing.T) {
+	a := &API{long: []string{basePath + "/events/stream"}}
+	for text, want := range map[string]bool{
+		"/api/v1/states": true, "/api/v1/events/stream": false, "/metrics": false,
+		"/api/v1/events Accept:" + typeNDJSON: false,
+	} {
+		path, accepts, _ := strings.Cut(text, " Accept:")
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Accept", accepts)
+		if got := a.beginQuestion(r); got != want {
+			t.Errorf("%s: %v", text, got)
+		} else if got {
+			a.endQuestion()
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package pebblestore
+
+import (
+	"cmp"
+	"fmt"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/andonhq/andon"
+)
+
+// TestDevicesTakeThePlaceOfTheFormer has most devices change, one be purged and some stay as they
+// were: the round writes all that there are, in place of what it wrote before.
+func TestDevicesTakeThePlaceOfTheFormer(t *testing.T) {
+	const id, devices, changed, purged = andon.DefaultTenant, 8, 5, 7
+	fs := vfs.NewCrashableMem()
+	s, err := Open("store", Options{FS: fs, lag: 1, table: 1 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := func(n int) andon.DeviceID { return andon.DeviceID(fmt.Sprintf("d%d", n)) }
+	report := func(some int, state andon.State) {
+		t.Helper()
+		for n := range some {
+			e := []andon.Event{{Device: name(n), Time: andon.MinTime + 1, State: state}}
+			if err := s.Append(t.Context(), id, 1, e); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	report(devices, "NORMAL")
+	err = s.checkpoint()
+	report(changed, "WARNING1")
+	if err := cmp.Or(err, s.Purge(t.Context(), id, name(purged)), s.checkpoint()); err != nil {
+		t.Fatal(err)
+	}
+	prefix := newKey(tableCheckpoint, s.tenants[id].number)
+	levels, err := s.db.SSTables(pebble.WithKeyRangeFilter(prefix, prefix.end()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	among := 0
+	for _, tables := range levels {
+		among += min(len(tables), 1)
+	}
+	if among != 1 {
+		t.Errorf("devices are in %d levels, so the engine compacts them", among)
+	}
+	s, _ = crashed(t, s, fs)
+	defer s.Close()
+	rows := 0
+	for range s.rows(prefix) {
+		rows++
+	}
+	if rows != devices-1 {
+		t.Errorf("the checkpoint has %d devices, want %d", rows, devices-1)
+	}
+	for n := range devices {
+		want := andon.State("NORMAL")
+		if n < changed {
+			want = "WARNING1"
+		}
+		d, err := s.Device(t.Context(), id, name(n))
+		if gone := andon.KindOf(err) == andon.NotFound; gone != (n == purged) ||
+			!gone && d.State != want {
+			t.Errorf("behind a crash %s shows %q, %v", name(n), d.State, err)
+		}
+	}
+}
