@@ -165,8 +165,9 @@ func (f *Fleet) fill(o *sorted, numbers []uint32) {
 	}
 }
 
-// inOrder returns the numbers of all slots, so many, by their ids. Ids of one fleet mostly begin alike; the 8
-// bytes behind that are compared as a number, which spares nearly all looks at the ids themselves.
+// inOrder returns the numbers of all slots, so many, by their ids. Ids of one fleet mostly begin
+// alike; the 8 bytes behind that are compared as a number, which spares nearly all looks at the ids
+// themselves.
 func (f *Fleet) inOrder(count int) []uint32 {
 	type sortable struct {
 		key    uint64

@@ -216,7 +216,8 @@ func appendCheckpointed(b []byte, d *current.Device) []byte {
 	return appendParts(b, allParts, d, 0)
 }
 
-// readCheckpointed reads into d what appendCheckpointed wrote. names are those that were met before.
+// readCheckpointed reads into d what appendCheckpointed wrote. names are those that were met
+// before.
 func readCheckpointed(d *current.Device, value []byte, names *metNames) error {
 	id, rest, ok := takeText(value)
 	if !ok {

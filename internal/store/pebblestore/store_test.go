@@ -13,7 +13,9 @@ import (
 
 // TestStore runs on a real directory.
 func TestStore(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) andon.Store { return open(t, t.TempDir(), pebblestore.Options{}) })
+	storetest.Run(t, func(t *testing.T) andon.Store {
+		return open(t, t.TempDir(), pebblestore.Options{})
+	})
 }
 
 // TestCapabilitiesTakeNoTime: the version of the engine is not looked up for each request.
