@@ -170,8 +170,8 @@ func (a *App) Wait(ctx context.Context) error {
 }
 
 // Stop ends the App: /readyz says no, then the listener closes, then requests under way end, then
-// the store closes. It takes no longer than the timeouts of the configuration and the context
-// allow; requests that take longer are cut off, and that is the error.
+// the store finishes and closes. It takes no longer than the timeouts of the configuration and the
+// context allow; requests that take longer are cut off, and that is the error.
 func (a *App) Stop(ctx context.Context) error {
 	a.api.Drain()
 	_ = sleep.For(ctx, a.Config.Timeouts.Drain)
@@ -180,6 +180,9 @@ func (a *App) Stop(ctx context.Context) error {
 	a.tasks.stop()
 	cut := errors.Join(a.endRequests(ctx), a.profiles.stop(ctx))
 	a.tasks.wait()
+	if err := wrap.Finish(ctx, a.store); err != nil {
+		a.Log.Info("the store could not finish: the next start takes longer", "error", err)
+	}
 	err := errors.Join(cut, a.store.Close()) // it waits for requests that were cut off
 	a.Log.Info("stopped")
 	return err

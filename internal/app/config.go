@@ -179,7 +179,8 @@ func (c *Config) ofBounds() []config.Setting {
 			Help: "at the end, time between /readyz saying no and the listener closing, for load " +
 				"balancers"},
 		{Key: "timeouts.stop", Value: config.Span(&c.Timeouts.Stop, ms),
-			Help: "at the end, time for requests under way"},
+			Help: "at the end, time for requests under way, and for what makes the next start " +
+				"quick"},
 		{Key: "expiry.every", Value: config.Span(&c.Expiry.Every, time.Second),
 			Help: "how often what has expired is swept"},
 		{Key: "expiry.clock", Value: config.Text(&c.Expiry.Clock),

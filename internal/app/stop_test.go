@@ -136,3 +136,40 @@ func TestStopKnowsOfQuestions(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// finishing is a store that says with which deadline it was asked to finish, and can't.
+type finishing struct {
+	closing
+	asked chan time.Time
+}
+
+func (f *finishing) Finish(ctx context.Context) error {
+	if f.closed.Load() {
+		return nil // too late
+	}
+	until, _ := ctx.Deadline()
+	f.asked <- until
+	return context.DeadlineExceeded
+}
+
+// TestStopHasTheStoreFinish before it closes, within the time for stopping. The store need not
+// succeed: it says no more than that the next start takes longer.
+func TestStopHasTheStoreFinish(t *testing.T) {
+	s := &finishing{closing{Store: memstore.New()}, make(chan time.Time, 1)}
+	a := serveOn(t, s)
+	a.Config.Timeouts.Stop = time.Hour
+	if err := a.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if !s.closed.Load() {
+		t.Error("the store was not closed")
+	}
+	select {
+	case until := <-s.asked:
+		if latest := time.Now().Add(time.Hour); until.IsZero() || until.After(latest) {
+			t.Errorf("finishing may take until %v, want %v at the latest", until, latest)
+		}
+	default:
+		t.Error("the store was closed without finishing")
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"container/heap"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/andonhq/andon"
 )
@@ -74,20 +75,31 @@ func (f *Fleet) Load(number uint32, d *Device) {
 // Loaded ends loading. Places of devices of which nothing is known are given back.
 func (f *Fleet) Loaded() {
 	f.behind = 0
+	known := 0
 	for s := range f.all() {
 		if f.known(s) {
 			f.behind = s.number + 1
+			known++
 			f.index.grow() // before there is anything to divide
 			f.index.grow()
 		} else {
 			f.vacate(s)
 		}
 	}
-	for s := range f.all() {
-		f.enter(s)
-	}
+	var entered sync.WaitGroup // what is found by id is beside what is in its order
+	entered.Go(func() {
+		for s := range f.all() {
+			f.enter(s)
+		}
+	})
+	f.listAll(known)
+	entered.Wait()
+}
+
+// listAll lists all devices, so many.
+func (f *Fleet) listAll(count int) {
 	lists := map[*sorted][]uint32{}
-	for _, number := range f.inOrder() {
+	for _, number := range f.inOrder(count) {
 		o := f.listOf(f.At(number))
 		lists[o] = append(lists[o], number)
 	}

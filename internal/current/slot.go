@@ -56,6 +56,7 @@ func (b *slab) id(s *Slot) andon.DeviceID { return andon.DeviceID(b.ids[s.at : s
 func (b *slab) add(s *Slot, id andon.DeviceID) {
 	if b.more == nil {
 		b.more = &strings.Builder{}
+		b.more.Grow(slabSlots * (len(id) + 1)) // those of one slab are mostly as long
 		b.more.WriteString(b.ids)
 	}
 	s.at, s.length = uint32(b.more.Len()), uint32(len(id))

@@ -165,14 +165,15 @@ func (f *Fleet) fill(o *sorted, numbers []uint32) {
 	}
 }
 
-// inOrder returns the numbers of all slots by their ids. Ids of one fleet mostly begin alike; the 8
-// bytes behind that are compared as a number, which spares nearly all looks at the ids themselves.
-func (f *Fleet) inOrder() []uint32 {
+// inOrder returns the numbers of all slots, so many, by their ids. Ids of one fleet mostly begin
+// alike; the 8 bytes behind that are compared as a number, which spares nearly all looks at the ids
+// themselves.
+func (f *Fleet) inOrder(count int) []uint32 {
 	type sortable struct {
 		key    uint64
 		number uint32
 	}
-	all, alike := make([]sortable, 0, f.index.slots), f.alike()
+	all, alike := make([]sortable, 0, count), f.alike()
 	for s := range f.all() {
 		var key [8]byte
 		copy(key[:], f.id(s)[alike:])

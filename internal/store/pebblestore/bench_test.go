@@ -404,7 +404,7 @@ func BenchmarkRecord(b *testing.B) {
 		for b.Loop() {
 			r := newRebuilding(newTenant(t.number, andon.Tenant{}))
 			rows := newRowReader(&folding{tenants: map[uint32]*rebuilding{t.number: r}})
-			_, err := rows.unpack(record)
+			err := rows.unpack(record)
 			must(b, err)
 		}
 	})

@@ -58,8 +58,14 @@ func (c *checkpoints) grow(s *Store, bytes int) {
 func (s *Store) checkpoint() error {
 	s.checkpoints.running.Lock()
 	defer s.checkpoints.running.Unlock()
+	return s.round(context.Background(), false)
+}
+
+// round is checkpoint for a caller that holds checkpoints.running. It writes the devices if it is
+// to, or if they are due. Where it is broken off, the next round does all of it again.
+func (s *Store) round(ctx context.Context, devices bool) error {
 	var rows int64
-	err := s.ordered(context.Background(), func() error {
+	err := s.ordered(ctx, func() error {
 		s.heads.freeze(s.order.next)
 		rows = s.checkpoints.grown.Load()
 		return nil
@@ -74,10 +80,10 @@ func (s *Store) checkpoint() error {
 	s.publishBefore(s.heads.behind)
 	tenants := s.everyTenant()
 	next, lag := marker{s.checkpoints.marker.shown, s.heads.behind}, s.checkpoints.lag.Load()+rows
-	if s.due(lag, tenants) {
+	if devices || s.due(lag, tenants) {
 		next.shown, lag = next.settled, 0
 	}
-	if err := s.settle(tenants, lag == 0); err != nil {
+	if err := s.settle(ctx, tenants, lag == 0); err != nil {
 		s.unwritten(tenants)
 		return err
 	}
@@ -154,13 +160,13 @@ func (s *Store) everyTenant() []*tenant {
 // checkpointTenant writes the devices of a tenant that were changed since they were last written.
 // Where that is most of them, all are written, in place of those that are there: so the engine has
 // nothing to compact.
-func (s *Store) checkpointTenant(t *tenant, out *tables) error {
+func (s *Store) checkpointTenant(ctx context.Context, t *tenant, out *tables) error {
 	if !s.mostChanged(t) {
-		return s.checkpointDevices(t, out, false)
+		return s.checkpointDevices(ctx, t, out, false)
 	}
 	k := newKey(tableCheckpoint, t.number)
 	whole := tables{store: s, name: deviceTables, pace: out.pace, instead: span{k, k.end()}}
-	if err := s.checkpointDevices(t, &whole, true); err != nil {
+	if err := s.checkpointDevices(ctx, t, &whole, true); err != nil {
 		return errors.Join(err, s.removeRound(deviceTables))
 	}
 	return whole.ingest()
@@ -188,10 +194,12 @@ func (s *Store) mostChanged(t *tenant) bool {
 }
 
 // checkpointDevices writes the devices of a tenant, all or those that were changed.
-func (s *Store) checkpointDevices(t *tenant, out *tables, all bool) error {
+func (s *Store) checkpointDevices(
+	ctx context.Context, t *tenant, out *tables, all bool,
+) error {
 	for from := uint32(0); ; from += checkpointPart {
 		more := false
-		err := s.ordered(context.Background(), func() error {
+		err := s.ordered(ctx, func() error {
 			more = !t.gone && from < t.fleet.Numbers()
 			return nil
 		})

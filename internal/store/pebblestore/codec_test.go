@@ -138,11 +138,11 @@ func FuzzDamagedRows(f *testing.F) {
 				t.Errorf("what was read can't be read again: %v", err)
 			}
 		}
-		_, _ = readCheckpointed(b, nil)
+		_ = readCheckpointed(new(current.Device), b, nil)
 		r := newRebuilding(newTenant(1, andon.Tenant{}))
-		_, _ = newRowReader(&folding{tenants: map[uint32]*rebuilding{1: r}}).unpack(b)
+		_ = newRowReader(&folding{tenants: map[uint32]*rebuilding{1: r}}).unpack(b)
 		filled := filling{tenants: map[uint32]bool{1: true}, head: eventlog.NewHead()}
-		_, _ = newRowReader(&filled).unpack(b)
+		_ = newRowReader(&filled).unpack(b)
 		splitEscalation(b)
 		splitBlock(b)
 		splitMeasured(b, 3)
@@ -189,14 +189,15 @@ func FuzzRecord(f *testing.F) {
 		fleet.Load(3, &was)
 		for range 2 {
 			rows := newRowReader(&folding{tenants: map[uint32]*rebuilding{1: r}})
-			if _, err := rows.unpack(record); err != nil {
+			if err := rows.unpack(record); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(is, fleet.Shown(fleet.At(3))); diff != "" {
 				t.Fatal(diff)
 			}
 		}
-		got, err := readCheckpointed(appendCheckpointed(nil, &is), r.names)
+		var got current.Device
+		err := readCheckpointed(&got, appendCheckpointed(nil, &is), r.names)
 		if diff := cmp.Diff(is, got); diff != "" || err != nil {
 			t.Fatal(err, diff)
 		}

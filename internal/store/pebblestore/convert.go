@@ -45,7 +45,12 @@ func (s *Store) convertDevices(context.Context) error {
 		devices := loose{}
 		all[t.number] = devices
 		byNumber[t.number] = devices.rebuilding(t)
-		err := s.checkpointed(t.number, 0, math.MaxUint32, byNumber[t.number].names, devices.put)
+		err := s.checkpointed(t.number, 0, math.MaxUint32, func(number uint32, v []byte) error {
+			var d current.Device
+			err := readCheckpointed(&d, v, byNumber[t.number].names)
+			devices.put(number, &d)
+			return err
+		})
 		if err != nil {
 			return err
 		}

@@ -29,7 +29,8 @@ func TestCrash(t *testing.T) {
 func crash(t *testing.T, seed uint64) {
 	fs := vfs.NewCrashableMem()
 	s, err := Open("store", Options{ // devices in each round, or in none; no rows kept
-		FS: fs, lag: []int64{1, 1 << 40}[seed%2], ArrivalsBytes: 1,
+		FS: fs, lag: []int64{1, 1 << 40}[seed%2], table: []int{1 << 8, 0}[seed/2%2],
+		ArrivalsBytes: 1,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package pebblestore
 
 import (
 	"cmp"
+	"context"
 
 	"github.com/andonhq/andon"
 )
@@ -12,8 +13,19 @@ func Checkpoint(s andon.Store) error {
 	return cmp.Or(s.(*Store).checkpoint(), s.(*Store).mergeAll(), s.(*Store).settleReadings())
 }
 
-// PutOff has a store write devices in each round, where bytes are few, or in none.
-func PutOff(s andon.Store, bytes int64) { s.(*Store).options.lag = bytes }
+// PutOff has a store write devices in each round, where bytes are few, or in none. Each second
+// store writes all of them where most have changed, however few there are.
+func PutOff(o *Options, bytes int64, second bool) {
+	if o.lag = bytes; second {
+		o.table = 1 << 8
+	}
+}
+
+// Finish has a store finish, however little there is.
+func Finish(ctx context.Context, s andon.Store) error {
+	s.(*Store).options.unread = 1
+	return s.(*Store).Finish(ctx)
+}
 
 // mergeAll merges all days as if they had rest, also where there are only two runs.
 func (s *Store) mergeAll() error {
@@ -24,4 +36,13 @@ func (s *Store) mergeAll() error {
 	s.merges.rest = 2
 	s.merges.mu.Unlock()
 	return s.mergeBlocks()
+}
+
+// unpack reads a row as it is stored.
+func (r *rowReader) unpack(value []byte) error {
+	row, err := unpackRow(nil, value)
+	if err != nil {
+		return err
+	}
+	return r.read(row)
 }

@@ -3,7 +3,6 @@ package pebblestore
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"runtime"
 	"sync"
 
@@ -49,15 +48,12 @@ func (s *Store) fillHead(m marker) error {
 		tenants[t.number] = true
 	}
 	r := newRowReader(&filling{tenants: tenants, head: s.heads.live})
-	for k, value := range s.rowsOf(rowKey(m.settled), key{tableRow}.end(), 1) {
-		bytes, err := r.unpack(value)
-		if err != nil {
-			return err
-		}
-		s.checkpoints.grown.Add(int64(bytes))
-		s.order.next = binary.BigEndian.Uint64(k) + 1
-	}
-	return nil
+	err := s.readAhead(m.settled, func(sequence uint64, row []byte) error {
+		s.checkpoints.grown.Add(int64(len(row)))
+		s.order.next = sequence + 1
+		return r.read(row)
+	})
+	return err
 }
 
 // loadFleets makes what is shown.
@@ -70,14 +66,14 @@ func (s *Store) loadFleets(m marker) error {
 		}
 	}
 	r := newRowReader(&folding{tenants: byNumber})
-	for k, value := range s.rowsOf(rowKey(m.shown), key{tableRow}.end(), 1) {
-		bytes, err := r.unpack(value)
-		if err != nil {
-			return err
+	err := s.readAhead(m.shown, func(sequence uint64, row []byte) error {
+		if sequence < m.settled {
+			s.checkpoints.lag.Add(int64(len(row)))
 		}
-		if binary.BigEndian.Uint64(k) < m.settled {
-			s.checkpoints.lag.Add(int64(bytes))
-		}
+		return r.read(row)
+	})
+	if err != nil {
+		return err
 	}
 	for _, t := range s.tenants {
 		t.fleet.Loaded()
@@ -140,21 +136,23 @@ func (s *Store) loadPart(t *tenant, from, to uint32, loading *sync.Mutex) error 
 		}
 		n = 0
 	}
-	err := s.checkpointed(t.number, from, to, map[string]string{},
-		func(number uint32, d *current.Device) {
-			numbers[n], devices[n] = number, *d
-			if n++; n == some {
-				load()
-			}
-		})
+	names := newMetNames()
+	err := s.checkpointed(t.number, from, to, func(number uint32, value []byte) error {
+		numbers[n] = number
+		err := readCheckpointed(&devices[n], value, names)
+		if n++; n == some {
+			load()
+		}
+		return err
+	})
 	load()
 	return err
 }
 
-// checkpointed visits the devices of the checkpoint whose numbers are in [from, to). names are
-// those that were met before.
+// checkpointed visits the devices of the checkpoint whose numbers are in [from, to): each as
+// readCheckpointed reads it.
 func (s *Store) checkpointed(
-	tenant, from, to uint32, names map[string]string, visit func(uint32, *current.Device),
+	tenant, from, to uint32, visit func(number uint32, value []byte) error,
 ) error {
 	at := func(number uint32) key { return newKey(tableCheckpoint, tenant).number(number) }
 	prefix := len(newKey(tableCheckpoint, tenant))
@@ -163,11 +161,9 @@ func (s *Store) checkpointed(
 		if !ok || number > mostDevices {
 			return errDamaged
 		}
-		d, err := readCheckpointed(value, names)
-		if err != nil {
+		if err := visit(number, value); err != nil {
 			return err
 		}
-		visit(number, &d)
 	}
 	return nil
 }
@@ -176,14 +172,15 @@ func (s *Store) checkpointed(
 // named.
 type rebuilding struct {
 	tenant *tenant
-	names  map[string]string // each once, however many devices have it
+	names  *metNames
 	// take copies the device of a number, and put takes in how it was changed.
-	take func(number uint32, d *current.Device)
-	put  func(number uint32, d *current.Device)
+	take   func(number uint32, d *current.Device)
+	put    func(number uint32, d *current.Device)
+	device current.Device // room for change
 }
 
 func newRebuilding(t *tenant) *rebuilding {
-	r := &rebuilding{tenant: t, names: map[string]string{}}
+	r := &rebuilding{tenant: t, names: newMetNames()}
 	r.take = func(number uint32, d *current.Device) {
 		if slot := t.fleet.At(number); slot != nil {
 			*d = t.fleet.Shown(slot)
@@ -205,7 +202,7 @@ func (f loose) put(number uint32, d *current.Device) { f[number] = *d }
 
 func (f loose) rebuilding(t *tenant) *rebuilding {
 	return &rebuilding{
-		tenant: t, names: map[string]string{}, put: f.put,
+		tenant: t, names: newMetNames(), put: f.put,
 		take: func(number uint32, d *current.Device) { *d = f[number] },
 	}
 }
@@ -233,19 +230,20 @@ func (f *folding) change(w *wire, number uint32, base andon.Time) {
 
 // change folds in how a row says that a device changed.
 func (r *rebuilding) change(w *wire, number uint32, base, received andon.Time) {
-	var d current.Device
-	r.take(number, &d)
+	d := &r.device
+	*d = current.Device{}
+	r.take(number, d)
 	parts := w.Byte()
 	if parts&partNamed != 0 {
 		if d.ID = andon.DeviceID(w.text()); d.ID == "" { // it was purged
-			d = current.Device{}
+			*d = current.Device{}
 		}
 	}
 	w.names = r.names
-	w.parts(parts, &d, base)
+	w.parts(parts, d, base)
 	if !w.Bad {
 		d.Received = max(d.Received, received)
-		r.put(number, &d)
+		r.put(number, d)
 	}
 }
 

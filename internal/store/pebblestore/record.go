@@ -65,14 +65,24 @@ func unpackRow(room, value []byte) (row []byte, err error) {
 	if len(value) == 0 || value[0] != rowPacked {
 		return value, nil
 	}
+	return appendUnpacked(room[:0], value)
+}
+
+// appendUnpacked appends the row that is stored as value.
+func appendUnpacked(b, value []byte) ([]byte, error) {
+	if len(value) == 0 || value[0] != rowPacked {
+		return append(b, value...), nil
+	}
 	const most = 1 << 28 // so that damage does not take all memory
-	if n, err := s2.DecodedLen(value[1:]); err != nil || n > most {
+	n, err := s2.DecodedLen(value[1:])
+	if err != nil || n > most {
 		return nil, errDamaged
 	}
-	if row, err = s2.Decode(room[:cap(room)], value[1:]); err != nil {
+	b = slices.Grow(b, n)
+	if _, err := s2.Decode(b[len(b):len(b)+n], value[1:]); err != nil {
 		return nil, errDamaged
 	}
-	return row, nil
+	return b[:len(b)+n], nil
 }
 
 func appendRow(b []byte, tenant uint32, received andon.Time, names *eventlog.Names) []byte {
@@ -206,19 +216,19 @@ func appendCheckpointed(b []byte, d *current.Device) []byte {
 	return appendParts(b, allParts, d, 0)
 }
 
-// readCheckpointed reads what appendCheckpointed wrote. names are those that were met before.
-func readCheckpointed(
-	value []byte, names map[string]string,
-) (d current.Device, err error) {
+// readCheckpointed reads into d what appendCheckpointed wrote. names are those that were met
+// before.
+func readCheckpointed(d *current.Device, value []byte, names *metNames) error {
 	id, rest, ok := takeText(value)
 	if !ok {
-		return d, errDamaged
+		return errDamaged
 	}
 	w := wire{Reader: varint.Reader{Rest: rest}, names: names}
+	*d = current.Device{}
 	d.ID, d.Received = andon.DeviceID(id), w.time()
-	w.parts(allParts, &d, 0)
+	w.parts(allParts, d, 0)
 	if w.Bad || len(w.Rest) != 0 {
-		return d, errDamaged
+		return errDamaged
 	}
-	return d, nil
+	return nil
 }

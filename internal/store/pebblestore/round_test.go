@@ -118,9 +118,10 @@ func TestRoundWaitsForItsRows(t *testing.T) {
 
 // TestPowerCutAtEachStepOfARound cuts the power before each step that a round takes on the disk,
 // once with what was synced alone and once with all that was written: all rows have come back, or
-// are blocks, and nothing else has. Blocks go through tables and through the log.
+// are blocks, and nothing else has. Blocks go through tables and through the log. Finishing writes
+// the devices behind it.
 func TestPowerCutAtEachStepOfARound(t *testing.T) {
-	for _, table := range []int{1 << 10, defaultTable} {
+	for _, table := range []int{1 << 9, defaultTable} {
 		t.Run(fmt.Sprintf("tables of %d bytes", table), func(t *testing.T) {
 			for unsynced := range 2 {
 				cutEachStep(t, table, 100*unsynced)
@@ -145,7 +146,9 @@ func cutEachStep(t *testing.T, table, unsyncedPercent int) {
 		}
 		return nil
 	})}
-	s, err := Open("store", Options{FS: errorfs.Wrap(mem, &on), table: table})
+	s, err := Open("store", Options{ // the devices are left to finishing
+		FS: errorfs.Wrap(mem, &on), table: table, lag: 1 << 40, unread: 1,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +161,7 @@ func cutEachStep(t *testing.T, table, unsyncedPercent int) {
 		certain = append(certain, events...)
 	}
 	on.On()
-	if err := cmp.Or(s.checkpoint(), s.Close()); err != nil {
+	if err := cmp.Or(s.checkpoint(), s.Finish(t.Context()), s.Close()); err != nil {
 		t.Fatal(err)
 	}
 	on.Off()
@@ -227,7 +230,7 @@ func TestReadersLookAtHeadsFirst(t *testing.T) {
 				found <- err
 			}()
 			awaitIn(t, "(*heads).look(", nil)
-			err := s.settle(s.everyTenant(), true)
+			err := s.settle(t.Context(), s.everyTenant(), true)
 			s.heads.frozen = nil // as drop does
 			close(s.heads.ended)
 			s.heads.mu.Unlock()
@@ -333,7 +336,7 @@ func TestPendingDeviceIsWrittenAgain(t *testing.T) {
 	event.Time, event.State = event.Time+1, "WARNING1"
 	appended := pendingAppend(t, s, h, []andon.Event{event})
 	out := tables{store: s, name: entryTables}
-	err = cmp.Or(s.checkpointTenant(s.tenants[id], &out), out.end())
+	err = cmp.Or(s.checkpointTenant(t.Context(), s.tenants[id], &out), out.end())
 	h.held.Unlock()
 	if err := cmp.Or(err, <-appended, s.checkpoint()); err != nil {
 		t.Fatal(err)

@@ -16,11 +16,10 @@ type rowVisitor interface {
 	change(w *wire, number uint32, base andon.Time)
 }
 
-// rowReader reads rows, in room that it uses again.
+// rowReader reads rows.
 type rowReader struct {
 	visitor rowVisitor
 	entries eventlog.Row
-	room    []byte
 	number  uint32
 	entry   func(eventlog.Entry)
 }
@@ -29,18 +28,6 @@ func newRowReader(v rowVisitor) *rowReader {
 	r := &rowReader{visitor: v}
 	r.entry = func(e eventlog.Entry) { v.entry(r.number, e) }
 	return r
-}
-
-// unpack reads a row as it is stored, and returns how many bytes it is unpacked.
-func (r *rowReader) unpack(value []byte) (int, error) {
-	row, err := unpackRow(r.room, value)
-	if err != nil {
-		return 0, err
-	}
-	if len(value) > 0 && value[0] == rowPacked {
-		r.room = row
-	}
-	return len(row), r.read(row)
 }
 
 func (r *rowReader) read(row []byte) (err error) {

@@ -2,6 +2,7 @@ package pebblestore
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"slices"
 
@@ -41,7 +42,7 @@ type posted struct {
 
 // settle settles the frozen head, and writes the devices that have changed if it is to. The caller
 // holds checkpoints.running, so no tenant is deleted and no device purged meanwhile.
-func (s *Store) settle(tenants []*tenant, devices bool) error {
+func (s *Store) settle(ctx context.Context, tenants []*tenant, devices bool) error {
 	p := s.options.pacing.begin(s.heads.late)
 	most := s.options.table + s.options.table/16 // where one more row fills it
 	out := tables{
@@ -50,7 +51,7 @@ func (s *Store) settle(tenants []*tenant, devices bool) error {
 	}
 	x := s.settling(out.put, &p)
 	for _, t := range tenants {
-		if err := cmp.Or(x.devices(t), x.postings(t.number)); err != nil {
+		if err := cmp.Or(x.devices(ctx, t), x.postings(t.number)); err != nil {
 			return err
 		}
 	}
@@ -58,7 +59,7 @@ func (s *Store) settle(tenants []*tenant, devices bool) error {
 		return out.end()
 	}
 	for _, t := range tenants {
-		if err := s.checkpointTenant(t, &out); err != nil {
+		if err := s.checkpointTenant(ctx, t, &out); err != nil {
 			return err
 		}
 	}
@@ -88,12 +89,18 @@ func (s *Store) listing(put func(key, []byte) error) func(*tenant, uint32, run) 
 const entryWork = 100
 
 // devices writes the blocks of a tenant, and the days of its devices.
-func (x *settling) devices(t *tenant) error {
-	const some = 64 // entries that are told of at once: each time costs
+func (x *settling) devices(ctx context.Context, t *tenant) error {
+	const (
+		some = 64  // entries that are told of at once: each time costs
+		part = 256 // devices, before it looks whether it is broken off
+	)
 	x.begin(t)
 	done := 0
 	defer func() { x.did(done) }()
 	for device := range uint32(x.head.Devices(t.number)) {
+		if device%part == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
 		x.gather(t.number, device)
 		x.note(device, x.entries)
 		if done += len(x.entries); done >= some {

@@ -144,7 +144,7 @@ func TestRoundIsDoneAgain(t *testing.T) {
 	append1(first)
 	s.checkpoints.running.Lock()
 	s.heads.freeze(s.order.next)
-	if err := s.settle(s.everyTenant(), true); err != nil { // and no further
+	if err := s.settle(t.Context(), s.everyTenant(), true); err != nil { // and no further
 		t.Fatal(err)
 	}
 	s.checkpoints.running.Unlock()
@@ -281,7 +281,7 @@ func TestRoundIsDoneAgainBehindAMerge(t *testing.T) {
 	send(1, 99) // before and behind the others, so that their block has the key of the merged one
 	s.checkpoints.running.Lock()
 	s.heads.freeze(s.order.next)
-	err := s.settle(s.everyTenant(), true) // and no further
+	err := s.settle(t.Context(), s.everyTenant(), true) // and no further
 	s.checkpoints.running.Unlock()
 	if err := cmp.Or(err, s.mergeAll(), s.checkpoint()); err != nil {
 		t.Fatal(err)
@@ -371,7 +371,7 @@ func TestVerifyBehindABrokenRound(t *testing.T) {
 		}
 		return s.db.Set(k, value, nil)
 	}, nil)
-	if err := x.devices(s.tenants[andon.DefaultTenant]); !errors.Is(err, broken) {
+	if err := x.devices(t.Context(), s.tenants[andon.DefaultTenant]); !errors.Is(err, broken) {
 		t.Fatal(err)
 	}
 	s.checkpoints.running.Unlock()

@@ -99,6 +99,7 @@ type Options struct {
 	patience time.Duration // of a write that finds heads full; tests do not depend on the clock
 	table    int           // bytes of a table that a round makes
 	lag      int64         // see checkpoints.due
+	unread   int64         // see Finish
 	part     int           // bytes of a part of the conversion
 	readings int64         // bytes of rows of readings that make a round worth it
 	opened   *atomic.Bool  // the engine is open
@@ -230,6 +231,7 @@ func (o *Options) complete() {
 	o.patience = cmp.Or(o.patience, time.Second)
 	o.table = cmp.Or(o.table, defaultTable)
 	o.lag = cmp.Or(o.lag, defaultLag)
+	o.unread = cmp.Or(o.unread, defaultUnread)
 	o.part = cmp.Or(o.part, defaultPart)
 	o.memTable = cmp.Or(o.memTable, defaultMemTable)
 	o.pacing = newPacing(o.memTable)

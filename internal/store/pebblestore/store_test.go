@@ -13,12 +13,14 @@ import (
 
 // TestStore runs on a real directory.
 func TestStore(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) andon.Store { return open(t, t.TempDir(), nil) })
+	storetest.Run(t, func(t *testing.T) andon.Store {
+		return open(t, t.TempDir(), pebblestore.Options{})
+	})
 }
 
 // TestCapabilitiesTakeNoTime: the version of the engine is not looked up for each request.
 func TestCapabilitiesTakeNoTime(t *testing.T) {
-	s := open(t, "store", vfs.NewMem())
+	s := open(t, "store", pebblestore.Options{FS: vfs.NewMem()})
 	if n := testing.AllocsPerRun(10, func() { s.Capabilities() }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
@@ -36,9 +38,10 @@ func histories(t *testing.T, o storetest.Options) {
 	t.Helper()
 	disks, opened := map[andon.Store]*vfs.MemFS{}, 0
 	onDisk := func(t *testing.T, fs *vfs.MemFS) andon.Store {
-		s := open(t, "store", fs)
 		opened++
-		pebblestore.PutOff(s, []int64{1, 1 << 8, 1 << 40}[opened%3])
+		o := pebblestore.Options{FS: fs}
+		pebblestore.PutOff(&o, []int64{1, 1 << 8, 1 << 40}[opened%3], opened%2 == 0)
+		s := open(t, "store", o)
 		disks[s] = fs
 		return s
 	}
@@ -57,6 +60,8 @@ func histories(t *testing.T, o storetest.Options) {
 		fs := disks[s]
 		if reopened++; reopened%2 == 0 {
 			fs = snapshotOf(t, s, fs)
+		} else if err := pebblestore.Finish(t.Context(), s); err != nil {
+			t.Error(err)
 		}
 		leave(s)
 		verify(t, fs)
@@ -72,12 +77,11 @@ func histories(t *testing.T, o storetest.Options) {
 		func(t *testing.T) andon.Store { return onDisk(t, vfs.NewCrashableMem()) }, o)
 }
 
-func open(t *testing.T, dir string, fs vfs.FS) andon.Store {
+func open(t *testing.T, dir string, o pebblestore.Options) andon.Store {
 	t.Helper()
 	const years = 100 * 365 * 24 * time.Hour // histories go on by days
-	s, err := pebblestore.Open(dir, pebblestore.Options{
-		FS: fs, ChangesFor: years, ArrivalsFor: years,
-	})
+	o.ChangesFor, o.ArrivalsFor = years, years
+	s, err := pebblestore.Open(dir, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -167,8 +167,11 @@ func (w *tables) write(rows []putRow) error {
 	o := pebbleOptions(&w.store.options)
 	o.EnsureDefaults()
 	const lowest = 6
-	table := sstable.NewWriter(objstorageprovider.NewFileWritable(f),
-		o.MakeWriterOptions(lowest, w.store.db.TableFormat()))
+	of := o.MakeWriterOptions(lowest, w.store.db.TableFormat())
+	if w.name == deviceTables {
+		of.BlockSize = 32 << 10 // opening reads all of them, and the engine does not compact them
+	}
+	table := sstable.NewWriter(objstorageprovider.NewFileWritable(f), of)
 	for i, r := range rows {
 		if i+1 < len(rows) && bytes.Equal(w.key(r), w.key(rows[i+1])) {
 			continue // it was put again

@@ -24,8 +24,7 @@ var errDamaged = andon.Errorf(andon.Damaged,
 // wire reads values and keys.
 type wire struct {
 	varint.Reader
-	// names are those that called has met; nil where they are not kept.
-	names map[string]string
+	names *metNames // those that called has met; nil where they are not kept
 }
 
 func wireOf(b []byte) wire { return wire{Reader: varint.Reader{Rest: b}} }
@@ -45,15 +44,37 @@ func (w *wire) text() string     { return string(w.Text()) }
 
 // called is text of a name that is likely to come again: it is one string then.
 func (w *wire) called() string {
-	text := w.Text()
-	name, met := w.names[string(text)]
-	if met {
-		return name
+	if text := w.Text(); len(text) > 0 {
+		return w.names.of(text)
 	}
-	name = string(text)
-	if w.names != nil {
-		w.names[name] = name
+	return ""
+}
+
+// metNames are names that were met, each as one string. Nearly all that are asked for are recent:
+// then no map is asked, which is a third of what it takes to read a device.
+type metNames struct {
+	all    map[string]string
+	recent [256]string // by the last bytes and the length
+}
+
+func newMetNames() *metNames { return &metNames{all: map[string]string{}} }
+
+// of returns a name that has at least a byte.
+func (m *metNames) of(text []byte) string {
+	if m == nil {
+		return string(text)
 	}
+	n := len(text)
+	recent := &m.recent[(n+int(text[n-1])+7*int(text[max(n-2, 0)]))%len(m.recent)]
+	if *recent == string(text) {
+		return *recent
+	}
+	name, met := m.all[string(text)]
+	if !met {
+		name = string(text)
+		m.all[name] = name
+	}
+	*recent = name
 	return name
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/eventlog"
 	"github.com/andonhq/andon/internal/readingblock"
 )
@@ -257,8 +258,8 @@ func verifyPosting(_ *verification, _ *tenant, k, value []byte) error {
 }
 
 func verifyCheckpoint(_ *verification, _ *tenant, k, value []byte) error {
-	d, err := readCheckpointed(value, nil)
-	if err != nil {
+	var d current.Device
+	if readCheckpointed(&d, value, nil) != nil {
 		return fmt.Errorf("what device number %x shows can't be decoded", k)
 	}
 	return wellFormed(len(k) == 4 && d.ID != "")

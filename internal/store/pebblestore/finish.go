@@ -1,0 +1,36 @@
+package pebblestore
+
+import "context"
+
+// defaultUnread is how many bytes of rows may be left to opening, as they are unpacked. Up to a
+// million changes of devices are in them, which it reads in a third of a second. A fleet has more
+// of them only where rounds put devices off, or cannot follow.
+const defaultUnread = checkpointBytes
+
+// Finish is of wrap.Finisher. Its round writes the devices, too, and it leaves no log to replay.
+func (s *Store) Finish(ctx context.Context) error {
+	s.options.pacing.stop()
+	s.checkpoints.running.Lock()
+	defer s.checkpoints.running.Unlock()
+	if s.unread() <= s.options.unread {
+		return nil
+	}
+	for s.unread() > s.options.unread { // twice where a round is done again
+		if err := s.round(ctx, true); err != nil {
+			return err
+		}
+	}
+	flushed, err := s.db.AsyncFlush()
+	if err != nil {
+		return err
+	}
+	select {
+	case <-flushed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// unread is how many bytes of rows opening would read, as they are unpacked.
+func (s *Store) unread() int64 { return s.checkpoints.lag.Load() + s.checkpoints.grown.Load() }

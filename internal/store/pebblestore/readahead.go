@@ -1,0 +1,77 @@
+package pebblestore
+
+import "encoding/binary"
+
+// Opening reads many rows, and what it makes of them takes longer than finding and unpacking them.
+// So the next rows are unpacked meanwhile, some at a time.
+
+// unpacked are some rows that follow each other, as they are unpacked.
+type unpacked struct {
+	bytes []byte
+	rows  []unpackedRow
+}
+
+type unpackedRow struct {
+	sequence uint64
+	end      int // in bytes
+}
+
+func (u *unpacked) add(sequence uint64, value []byte) (err error) {
+	u.bytes, err = appendUnpacked(u.bytes, value)
+	u.rows = append(u.rows, unpackedRow{sequence, len(u.bytes)})
+	return err
+}
+
+// each visits the rows, and makes room.
+func (u *unpacked) each(visit func(sequence uint64, row []byte) error) error {
+	from := 0
+	for _, r := range u.rows {
+		if err := visit(r.sequence, u.bytes[from:r.end:r.end]); err != nil {
+			return err
+		}
+		from = r.end
+	}
+	u.bytes, u.rows = u.bytes[:0], u.rows[:0]
+	return nil
+}
+
+// readAhead visits the rows from a sequence on, in their order. A row is valid until the next one.
+func (s *Store) readAhead(from uint64, visit func(sequence uint64, row []byte) error) error {
+	const parts = 4
+	free, full := make(chan *unpacked, parts), make(chan *unpacked, parts)
+	for range parts {
+		free <- new(unpacked)
+	}
+	return atOnce(func() error {
+		defer close(full)
+		return s.unpackInto(full, free, from)
+	}, func() error {
+		defer close(free) // also behind an error, which ends the other one
+		for some := range full {
+			if err := some.each(visit); err != nil {
+				return err
+			}
+			free <- some
+		}
+		return nil
+	})
+}
+
+func (s *Store) unpackInto(full chan<- *unpacked, free <-chan *unpacked, from uint64) error {
+	const enough = 64 << 10 // bytes
+	some := <-free
+	for k, value := range s.rowsOf(rowKey(from), key{tableRow}.end(), 1) {
+		if err := some.add(binary.BigEndian.Uint64(k), value); err != nil {
+			return err
+		}
+		if len(some.bytes) < enough {
+			continue
+		}
+		full <- some
+		if some = <-free; some == nil {
+			return nil
+		}
+	}
+	full <- some
+	return nil
+}
