@@ -156,21 +156,29 @@ func (q *question) read(text []byte, most int) *http.Request {
 	return r
 }
 
-// isOneHeader reports whether text is lines of printable ASCII up to the first empty one, and the
-// first begins as a question does.
+// isOneHeader reports whether text is lines of printable ASCII up to the first empty one, of which
+// the first begins and ends as a question does, and no name has a space: http.ReadRequest lets
+// "Transfer-Encoding : chunked" pass, which a server must refuse (RFC 9112, 5.1).
 func isOneHeader(text []byte) bool {
 	text, ended := bytes.CutSuffix(text, []byte("\r\n\r\n"))
-	if !ended || !bytes.HasPrefix(text, []byte("GET /")) {
+	asked, fields, _ := bytes.Cut(text, []byte("\r\n"))
+	if !ended || !bytes.HasPrefix(asked, []byte("GET /")) ||
+		!bytes.HasSuffix(asked, []byte(" HTTP/1.1")) || !isPrintable(asked) {
 		return false
 	}
-	for line := range bytes.SplitSeq(text, []byte("\r\n")) {
-		if len(line) == 0 || line[0] == ' ' {
+	for line := range bytes.SplitSeq(fields, []byte("\r\n")) {
+		name, _, _ := bytes.Cut(line, []byte(":"))
+		if len(line) == 0 || bytes.IndexByte(name, ' ') >= 0 || !isPrintable(line) {
 			return false
 		}
-		for _, c := range line {
-			if c < ' ' || c > '~' {
-				return false
-			}
+	}
+	return true
+}
+
+func isPrintable(text []byte) bool {
+	for _, c := range text {
+		if c < ' ' || c > '~' {
+			return false
 		}
 	}
 	return true
@@ -195,8 +203,7 @@ func isPlainRequest(r *http.Request) bool {
 		return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
 			strings.ContainsRune(".-_:[]", c))
 	}
-	return r.ProtoAtLeast(1, 1) && r.Body == http.NoBody && r.Host != "" &&
-		!strings.ContainsFunc(r.Host, strange)
+	return r.Body == http.NoBody && r.Host != "" && !strings.ContainsFunc(r.Host, strange)
 }
 
 // begin makes room for the answer.
