@@ -58,20 +58,19 @@ func (c *watchedConn) ask(p []byte, n int, err error) (int, error) {
 	for err == nil && a.by != nil {
 		q := c.crowd.question()
 		r := q.read(p[:n], len(p))
-		switch {
-		case r == nil:
+		if r == nil {
 			a.by = nil // where the next request begins, net/http alone knows
-		case !a.known || !a.by.beginQuestion(r):
+		}
+		if r == nil || !a.known || !a.by.beginQuestion(r) {
 			a.known = true
 			c.crowd.questions.Put(q)
 			return n, nil
-		default:
-			n, err = 0, c.answer(q, r)
-			if err == nil {
-				n, err = c.next(p)
-			}
 		}
-		c.crowd.questions.Put(q)
+		n, err = 0, c.answer(q, r)
+		c.crowd.questions.Put(q) // a connection that waits needs none
+		if err == nil {
+			n, err = c.next(p)
+		}
 	}
 	return n, err
 }
@@ -85,6 +84,7 @@ func (c *watchedConn) answer(q *question, r *http.Request) error {
 	defer cancel()
 	r = r.WithContext(ctx)
 	r.RemoteAddr = a.remote
+	_ = c.SetReadDeadline(time.Time{}) // which would end a read that watches
 	c.mu.Lock()
 	c.told = true // for watch: nothing reads meanwhile
 	c.mu.Unlock()

@@ -260,6 +260,54 @@ func TestAQuestionEndsWithItsClient(t *testing.T) {
 	}
 }
 
+// TestAQuestionIsWatchedToItsEnd: also beyond the time that its connection could have been idle.
+func TestAQuestionIsWatchedToItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended := make(chan error, 1)
+		newAsker := askers(t, &http.Server{IdleTimeout: time.Minute, Handler: &asked{HandlerFunc: func(
+			_ http.ResponseWriter, r *http.Request,
+		) {
+			if r.URL.Path == "/short/wait" {
+				l := &lifetime{request: r.Context(), end: time.Now().Add(time.Hour)}
+				defer l.stop()
+				<-l.Done()
+				ended <- l.Err()
+			}
+		}}})
+		a := newAsker()
+		a.get("/short")
+		time.Sleep(time.Minute - time.Second)
+		a.send("GET /short/wait HTTP/1.1\r\nHost: a\r\n\r\n")
+		time.Sleep(time.Minute)
+		a.Close()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// TestIdleConnectionsHoldNoRoom: those that wait for their next request share what a question needs.
+func TestIdleConnectionsHoldNoRoom(t *testing.T) {
+	rooms := map[http.ResponseWriter]bool{} // in use one after the other
+	newAsker := askers(t, &http.Server{Handler: &asked{HandlerFunc: func(
+		w http.ResponseWriter, r *http.Request,
+	) {
+		if q, ok := w.(*question); ok {
+			rooms[q] = true
+		}
+		who(w, r)
+	}}})
+	const connections = 30
+	for range connections {
+		a := newAsker()
+		a.get("/short")
+		a.get("/short")
+	}
+	if n := len(rooms); n == 0 || n == connections {
+		t.Errorf("%d connections hold room for %d questions", connections, n)
+	}
+}
+
 // TestAWatchedQuestionIsFollowedByOthers: what is read while a question watches is not lost.
 func TestAWatchedQuestionIsFollowedByOthers(t *testing.T) {
 	goOn := make(chan struct{})
