@@ -177,7 +177,10 @@ func TestStopKnowsOfQuestions(t *testing.T) {
 func TestStopBeginsBesideQuestions(t *testing.T) {
 	a := newAsking(t)
 	swept, stopped := make(chan string, 1), make(chan error, 1)
-	go func() { swept <- exchangeOf(t, http.MethodPost, a.URL()+"/api/v1/sweep", "") }()
+	go func() {
+		defer close(swept)
+		swept <- exchangeOf(t, http.MethodPost, a.URL()+"/api/v1/sweep", "")
+	}()
 	<-a.hangs
 	go func() { stopped <- a.Stop(t.Context()) }()
 	if got := <-swept; got != "503 again after 5" {
