@@ -80,9 +80,9 @@ type Row struct {
 	EventsRate *float64 `json:"events_per_second"`
 	// CeilingRate is events written in a second by the baseline, in the same run.
 	CeilingRate *float64 `json:"ceiling_events_per_second"`
-	// OfCeiling is the median of what each go reached of the baseline's go behind it.
+	// OfCeiling is the median of what each spell reached of the baseline's in the same turn.
 	OfCeiling *float64 `json:"of_ceiling"`
-	// OfRaw is what a server reached of its engine alone, in process.
+	// OfRaw is, likewise, what a server reached of its engine alone, in process.
 	OfRaw *float64 `json:"of_raw,omitempty"`
 	// CeilingP50 and CeilingP99 are the baseline's, where waiting is what is measured.
 	CeilingP50 *time.Duration `json:"ceiling_p50_ns"`
@@ -97,6 +97,8 @@ type Row struct {
 	WrittenPerEvent *float64 `json:"written_per_event,omitempty"`
 	// Memory is the resident memory of a server behind the load.
 	Memory *int64 `json:"memory_bytes,omitempty"`
+
+	rates []float64 // of its spells
 }
 
 // Measure runs all loads on a subject: it fills the store, asks, and writes on. The rows that were

@@ -26,7 +26,7 @@ func (r *run) beside() load {
 		singles := max(ours.next.Load(), baseline.next.Load())
 		r.round += 2 * (int(imported)/(r.Devices/size) + int(singles)/r.Devices + 2)
 		row.note(singleWriters, ours.spells)
-		row.compare(1, ours.spells, baseline.spells)
+		row.compare(1, baseline.spells)
 		if len(baseline.spells) > 0 {
 			var ceiling Row
 			ceiling.note(singleWriters, baseline.spells)

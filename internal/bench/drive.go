@@ -34,17 +34,22 @@ func (s *spell) rate() float64 {
 
 type stopwatch struct {
 	now   func() time.Time
+	open  bool // it measures from when an operation was due
 	begun time.Time
 	times histogram
 }
 
 // start starts again: an operation that has something to prepare calls it then.
-func (w *stopwatch) start() { w.begun = w.now() }
+func (w *stopwatch) start() {
+	if !w.open {
+		w.begun = w.now()
+	}
+}
 
 // until waits for the time from which on it measures, which may be past. It says whether that came.
 func (w *stopwatch) until(ctx context.Context, due time.Time, over <-chan struct{}) bool {
-	wait := due.Sub(w.begun)
 	w.begun = due
+	wait := due.Sub(w.now())
 	if wait <= 0 {
 		return true
 	}
@@ -69,7 +74,7 @@ func (r *run) drive(ctx context.Context, j job) (*spell, error) {
 	begun := r.Now()
 	var running sync.WaitGroup
 	for i := range watches {
-		watches[i].now = r.Now
+		watches[i].now, watches[i].open = r.Now, j.due != nil
 		running.Go(func() {
 			if err := j.repeat(ctx, &watches[i], begun); err != nil {
 				fail(err)
@@ -77,7 +82,13 @@ func (r *run) drive(ctx context.Context, j job) (*spell, error) {
 		})
 	}
 	running.Wait()
+	if j.most > 0 { // callers also took numbers that they found to be too high
+		j.next.Store(min(j.next.Load(), j.most))
+	}
 	s := &spell{took: r.Now().Sub(begun)}
+	if j.due != nil { // else one that is done early would have a higher rate than was asked for
+		s.took = max(s.took, j.length)
+	}
 	for i := range watches {
 		s.times.merge(&watches[i].times)
 	}
@@ -122,11 +133,21 @@ func ended(c <-chan struct{}) bool {
 // in which the machine was busy otherwise does not count, and the times of all operations.
 func (r *Row) note(callers int, spells []*spell) {
 	var all histogram
-	rates := make([]float64, len(spells))
+	r.rates = make([]float64, len(spells))
 	for i, s := range spells {
 		all.merge(&s.times)
-		rates[i] = s.rate()
+		r.rates[i] = s.rate()
 	}
-	r.InFlight, r.Ops, r.OpsRate = callers, all.total, median(rates)
+	r.InFlight, r.Ops, r.OpsRate = callers, all.total, median(r.rates)
 	r.P50, r.P99, r.P999 = all.quantile(0.5), all.quantile(0.99), all.quantile(0.999)
+}
+
+// of is what a row reached of another one: the median of what each spell reached of the other's
+// spell in the same turn.
+func (r *Row) of(ceiling *Row) float64 {
+	parts := make([]float64, len(r.rates))
+	for i, rate := range r.rates {
+		parts[i] = rate / ceiling.rates[i]
+	}
+	return median(parts)
 }

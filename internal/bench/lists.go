@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -20,12 +19,11 @@ const (
 // all states, while the fleet reports: batches come at half of the rate that the server takes at
 // most, and both questions at once, as a board asks them, at a fixed rate beside them, open loop.
 // Batches have come at that rate for as long before: what the server has left to do of the filling
-// is not measured.
-func (r *serverRun) listBeside(ctx context.Context, s Server) (rows []Row, err error) {
+// is not measured. A server that only echoes is asked beside both: what it takes, the machine takes.
+func (r *serverRun) listBeside(ctx context.Context, l *lane) (rows []Row, err error) {
 	size := min(r.Batch, r.Devices)
 	batches := r.posting("list: "+events(size), size, batchWriters, r.batch(size), nil)
-	next := new(atomic.Int64)
-	most, err := r.mostOf(ctx, s, batches, next)
+	most, err := r.mostOf(ctx, l, batches)
 	if err != nil {
 		return nil, err
 	}
@@ -34,9 +32,7 @@ func (r *serverRun) listBeside(ctx context.Context, s Server) (rows []Row, err e
 	half.callers = listCallers
 	gap := time.Duration(float64(time.Second) / (most.OpsRate * listShare))
 	atHalf := func() (Row, error) {
-		from := next.Load()
-		return r.put(ctx, s, half, job{next: next, length: r.Duration,
-			due: func(n int64) time.Duration { return time.Duration(n-from) * gap }})
+		return r.put(ctx, l, half, job{length: r.Duration, due: l.every(gap, 1)})
 	}
 	if _, err := atHalf(); err != nil {
 		return nil, err
@@ -44,15 +40,13 @@ func (r *serverRun) listBeside(ctx context.Context, s Server) (rows []Row, err e
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	over := make(chan struct{})
-	unmeasured := s // what the server uses is in the row of the batches
-	unmeasured.Usage = nil
-	questions := r.listQuestions()
-	rows = make([]Row, 1+len(questions))
+	asked := r.besideList(l)
+	rows = make([]Row, 1+len(asked))
 	var beside sync.WaitGroup
-	for i, q := range questions {
+	for i, of := range asked {
 		beside.Go(func() {
-			row, err := r.put(ctx, unmeasured, q, job{over: over,
-				due: func(n int64) time.Duration { return time.Duration(n) * listGap }})
+			own, q := of.lane, of.request
+			row, err := r.put(ctx, own, q, job{over: over, due: own.every(listGap, 1)})
 			if rows[1+i] = row; err != nil {
 				fail(err)
 			}
@@ -68,16 +62,32 @@ func (r *serverRun) listBeside(ctx context.Context, s Server) (rows []Row, err e
 }
 
 // mostOf is what a server takes at most, and can go on taking.
-func (r *serverRun) mostOf(
-	ctx context.Context, s Server, q request, next *atomic.Int64,
-) (row Row, err error) {
+func (r *serverRun) mostOf(ctx context.Context, l *lane, q request) (row Row, err error) {
 	for part := range mostParts {
 		r.tell(float64(part) / (mostParts + 2)) // two loads of that length follow
-		if row, err = r.put(ctx, s, q, job{next: next, length: r.Duration}); err != nil {
+		if row, err = r.put(ctx, l, q, job{length: r.Duration}); err != nil {
 			return row, err
 		}
 	}
 	return row, nil
+}
+
+// asked is a question that is put to a server.
+type asked struct {
+	*lane
+	request
+}
+
+// besideList is what is asked beside batches that a server takes.
+func (r *serverRun) besideList(l *lane) (all []asked) {
+	questions := r.listQuestions()
+	for _, q := range questions {
+		all = append(all, asked{l.unmeasured(), q})
+	}
+	for _, echo := range r.lanes(Echoes) {
+		all = append(all, asked{echo.unmeasured(), questions[len(questions)-1]})
+	}
+	return all
 }
 
 // listQuestions are asked beside batches. Some of the devices have left their home then.

@@ -16,27 +16,26 @@ const (
 	latestAsked  = 1000 // devices of one question
 )
 
-// readings measures how a server takes readings of three metrics, each device's every 10 seconds.
-// A few devices have sent readings all day before, so that a day can be asked about.
-func (r *serverRun) readings(ctx context.Context, s Server) ([]Row, error) {
+// fillReadings lets all devices send their first reading, behind a day of readings of a few.
+func (r *serverRun) fillReadings(ctx context.Context) ([]Row, error) {
 	past := r.readingPost("", sparseADay, 1, func(n, i int) (int, andon.Time) {
 		return r.fleet.busy(n), base.Add(andon.Duration(i-sparseADay) * sparseEvery)
 	})
-	if _, err := r.put(ctx, s, past, job{most: busyDevices}); err != nil {
+	if err := r.prepare(ctx, TakesReadings, past, busyDevices); err != nil {
 		return nil, err
 	}
+	groups := r.Devices / min(r.Batch, r.Devices)
+	return nil, r.prepare(ctx, TakesReadings, r.readings(0), groups)
+}
+
+// readings are of three metrics, each device's every 10 seconds, from a round of them on.
+func (r *serverRun) readings(round int) request {
 	size := min(r.Batch, r.Devices)
 	groups := r.Devices / size
-	from := func(round int) request {
-		name := fmt.Sprintf("readings: %s of 3 metrics", grouped(size))
-		return r.readingPost(name, size, batchWriters, func(n, i int) (int, andon.Time) {
-			return n%groups*size + i, base.Add(andon.Duration(round+n/groups) * readingEvery)
-		})
-	}
-	if _, err := r.put(ctx, s, from(0), job{most: int64(groups)}); err != nil {
-		return nil, err
-	}
-	return r.closedAndOpen(ctx, s, from(1))
+	name := fmt.Sprintf("readings: %s of 3 metrics", grouped(size))
+	return r.readingPost(name, size, batchWriters, func(n, i int) (int, andon.Time) {
+		return n%groups*size + i, base.Add(andon.Duration(round+n/groups) * readingEvery)
+	})
 }
 
 // readingPost is a request that brings so many readings. of says of which device the i-th reading

@@ -16,24 +16,23 @@ const (
 // rest waits until no server does anything, so that a short load is not measured together with what
 // an earlier one has left, on this server or on another one. What a load leaves, a soak has paid
 // for: it is as long as that takes.
-func (r *serverRun) rest(ctx context.Context, servers []Server) error {
-	if r.Rest == 0 || !r.wrote {
+func (r *serverRun) rest(ctx context.Context) error {
+	if !r.wrote {
 		return nil
 	}
 	r.wrote = false
-	begun := r.Now()
-	before, err := usages(ctx, servers)
-	for err == nil && r.Now().Sub(begun) < r.Rest {
-		if err = sleep.For(ctx, restLook); err != nil {
-			break
+	var before []Usage
+	for begun := r.Now(); r.Now().Sub(begun) < r.Rest; {
+		now, err := usages(ctx, r.servers)
+		if err != nil || before != nil && !busy(before, now) {
+			return err
 		}
-		var after []Usage
-		if after, err = usages(ctx, servers); err == nil && !busy(before, after) {
-			break
+		before = now
+		if err := sleep.For(ctx, restLook); err != nil {
+			return err
 		}
-		before = after
 	}
-	return err
+	return nil
 }
 
 func usages(ctx context.Context, servers []Server) ([]Usage, error) {

@@ -1,12 +1,10 @@
 package bench
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/andonhq/andon"
@@ -30,6 +28,7 @@ const (
 	Answers Abilities = 1 << iota // questions about events
 	TakesReadings
 	AnswersReadings // questions about them
+	Echoes          // /states, with nothing to look for: what remains is what the machine takes
 )
 
 // Conn is a connection to a server.
@@ -64,225 +63,139 @@ type request struct {
 	least   int // devices that the answer names
 }
 
-const (
-	openCallers = 256 // of single events, where they begin at their time
-	openShare   = 0.7 // of what a server takes at most
-)
-
-// MeasureServers puts the same loads on servers, each load on one server behind the other. The rows
-// that were measured before an error are returned with it.
+// MeasureServers puts the same loads on servers: the long ones on one server behind the other, and
+// all others in turn, so that all servers meet the same moods of the machine. The rows that were
+// measured before an error are returned with it.
 func MeasureServers(ctx context.Context, servers []Server, o Options) (rows []Row, err error) {
 	if err := errors.Join(o.Check(), o.CheckLoads(ServerLoads())); err != nil {
 		return nil, err
 	}
-	r := &serverRun{run: run{Options: o, fleet: newFleet(o.Seed, o.Devices, o.Events/o.Devices)}}
+	r := &serverRun{
+		run:     run{Options: o, fleet: newFleet(o.Seed, o.Devices, o.Events/o.Devices)},
+		servers: servers,
+	}
 	loads := r.serverLoads()
 	for i, l := range loads {
-		for _, s := range servers {
-			r.step = Step{Load: l.name + " (" + s.Name + ")", Number: i + 1, Of: len(loads)}
-			r.tell(0)
-			if !l.suits(s) {
-				continue
-			}
-			if err := r.rest(ctx, servers); err != nil {
-				return rows, err
-			}
-			found, err := l.measure(ctx, s)
-			for j := range found {
-				found[j].Subject = s.Name
-			}
-			rows = append(rows, found...)
-			if err != nil {
-				return rows, fmt.Errorf("%s: %s: %w", s.Name, l.name, err)
-			}
+		r.step = Step{Load: l.name, Number: i + 1, Of: len(loads)}
+		r.tell(0)
+		if err := r.rest(ctx); err != nil {
+			return rows, err
 		}
-		r.round, r.most = r.round+r.most, 0
+		found, err := l.measure(ctx)
+		rows = append(rows, found...)
+		if err != nil {
+			return rows, fmt.Errorf("%s: %w", l.name, err)
+		}
+		if i+1 == len(loads) || loads[i+1].kind != l.kind {
+			r.round, r.most = r.round+r.most, 0
+		}
 	}
 	return rows, nil
 }
 
 type serverRun struct {
 	run
-	most  int  // rounds of the fleet that a server needed for the present load
-	wrote bool // since the last rest
+	servers []Server
+	most    int  // rounds of the fleet that a server needed for the present kind of loads
+	wrote   bool // since the last rest
 }
 
-type serverMeasure struct {
-	name    string
-	needs   Abilities
-	measure func(context.Context, Server) ([]Row, error)
+type serverLoad struct {
+	kind, name string
+	measure    func(context.Context) ([]Row, error)
 }
 
-// suits says whether a server can be measured with the load.
-func (m *serverMeasure) suits(s Server) bool { return s.Able&m.needs == m.needs }
+func (r *serverRun) serverLoads() []serverLoad {
+	size := min(r.Batch, r.Devices)
+	l := &serverLoads{serverRun: r}
+	l.add(kindFill, "fill", r.fillServers)
+	l.ask(kindQuestions, Answers, r.questions())
+	l.post(kindSingle, 0, r.posting("write: 1 event", 1, r.Writers, r.single, nil))
+	l.post(kindBatch, 0, r.posting("write: "+events(size), size, batchWriters, r.batch(size), nil))
+	l.post(kindStates, 0, r.posting("states: 1 event, in another state each time", 1, r.Writers,
+		r.single, func(n int64, e *andon.Event) {
+			e.State = []andon.State{"WARNING2", "WARNING3"}[int(n)/r.Devices%2]
+		}))
+	l.oneByOne(kindList, Answers, r.listBeside)
+	l.oneByOne(kindSoak, 0, r.soak)
+	l.add(kindReadings, "readings: a day before", r.fillReadings)
+	l.post(kindReadings, TakesReadings, r.readings(1))
+	l.ask(kindReadings, AnswersReadings, r.readingQuestions())
+	return l.all
+}
 
-func (r *serverRun) serverLoads() (loads []serverMeasure) {
-	add := func(
-		kind, name string, needs Abilities, do func(context.Context, Server) ([]Row, error),
-	) {
-		if r.wants(kind) {
-			loads = append(loads, serverMeasure{name, needs, do})
+// serverLoads collects those loads that are wanted.
+type serverLoads struct {
+	*serverRun
+	all []serverLoad
+}
+
+func (l *serverLoads) add(kind, name string, measure func(context.Context) ([]Row, error)) {
+	if l.wants(kind) {
+		l.all = append(l.all, serverLoad{kind, name, measure})
+	}
+}
+
+func (l *serverLoads) inTurn(kind string, lanes []*lane, q request, jobOf jobOf) {
+	l.add(kind, q.name, func(ctx context.Context) ([]Row, error) {
+		return l.takeTurns(ctx, lanes, q, spells, jobOf)
+	})
+}
+
+func (l *serverLoads) ask(kind string, needs Abilities, questions []request) {
+	for _, q := range questions {
+		for _, q.callers = range []int{1, 16} {
+			l.inTurn(kind, l.lanes(needs), q, l.closed)
 		}
 	}
-	ask := func(kind string, needs Abilities, q request) {
-		for _, callers := range []int{1, 16} {
-			asked := q
-			asked.callers = callers
-			add(kind, q.name, needs, func(ctx context.Context, s Server) ([]Row, error) {
-				row, err := r.put(ctx, s, asked, job{length: r.Duration})
-				return []Row{row}, err
-			})
-		}
-	}
-	add(kindFill, "fill", 0, r.fillServer)
-	for _, q := range r.questions() {
-		ask(kindQuestions, Answers, q)
-	}
-	for _, w := range r.posts() {
-		add(w.kind, w.name, 0, func(ctx context.Context, s Server) ([]Row, error) {
-			return r.closedAndOpen(ctx, s, w.request)
+}
+
+// post adds what servers take at most, each caller sending again once it is answered; then how long
+// they take where requests come at their time, at a part of that: one by one, and as a storm, when
+// all of a spell come at once.
+func (l *serverLoads) post(kind string, needs Abilities, q request) {
+	lanes, name := l.lanes(needs), strings.TrimPrefix(q.name, "write: ")
+	l.inTurn(kind, lanes, q, l.closed)
+	q.callers = max(openCallers/q.events, 16)
+	q.name = name + ", at 70 % of that"
+	l.inTurn(kind, lanes, q, l.open(1))
+	q.name = "storm: " + name + ", at 70 % in waves"
+	l.inTurn(kind, lanes, q, l.open(l.Duration/spells))
+}
+
+func (l *serverLoads) oneByOne(
+	kind string, needs Abilities, measure func(context.Context, *lane) ([]Row, error),
+) {
+	for _, of := range l.lanes(needs) {
+		l.add(kind, kind+" ("+of.Name+")", func(ctx context.Context) ([]Row, error) {
+			return measure(ctx, of)
 		})
 	}
-	add(kindList, "list", Answers, r.listBeside)
-	add(kindSoak, "soak", 0, r.soak)
-	add(kindReadings, "readings", TakesReadings, r.readings)
-	for _, q := range r.readingQuestions() {
-		ask(kindReadings, AnswersReadings, q)
-	}
-	return loads
 }
 
-func (r *serverRun) put(ctx context.Context, s Server, q request, j job) (row Row, err error) {
-	row = Row{Load: q.name, Open: j.due != nil}
-	conns, end, err := connect(ctx, s, q.callers)
-	if err != nil {
-		return row, err
-	}
-	defer end()
-	before, err := s.usage(ctx)
-	if err != nil {
-		return row, err
-	}
-	j.callers = q.callers
-	if j.next == nil {
-		j.next = new(atomic.Int64)
-	}
-	j.do = func(ctx context.Context, n int64, w *stopwatch) error {
-		c := <-conns
-		defer func() { conns <- c }()
-		ready := w.start
-		if j.due != nil { // what it takes counts from when it was due
-			ready = func() {}
-		}
-		return c.send(ctx, q, n, ready)
-	}
-	went, err := r.drive(ctx, j)
-	if err != nil {
-		return row, err
-	}
-	row.note(q.callers, []*spell{went})
-	after, err := s.usage(ctx)
-	if q.events > 0 {
-		row.EventsRate = new(row.OpsRate * float64(q.events))
-		r.used(q, j.next.Load())
-	}
-	if err == nil && s.Usage != nil {
-		row.used(before, after, row.Ops*int64(max(q.events, 1)), q.events > 0)
-	}
-	return row, err
-}
-
-// send sends a request. It says when it is ready to be sent.
-func (c *caller) send(ctx context.Context, q request, n int64, ready func()) error {
-	if k, direct := c.Conn.(Keeper); direct && q.brings != nil {
-		events := q.brings(n)
-		ready()
-		return k.Keep(ctx, events)
-	}
-	method, path, body := q.make(n, c.body[:0])
-	c.body = body
-	ready()
-	answer, err := c.Do(ctx, method, path, body)
-	if err == nil && bytes.Count(answer, []byte(`"device":`)) < q.least {
-		err = andon.Errorf(andon.Internal, "the answer to %s names fewer than %d devices",
-			path, q.least)
-	}
-	return err
-}
-
-// used notes how many rounds of the fleet a load of events needs.
-func (r *serverRun) used(q request, next int64) {
-	r.wrote = true
-	r.most = max(r.most, (int(next)*q.events/r.Devices+2)*max(q.rounds, 1))
-}
-
-func (s *Server) usage(ctx context.Context) (Usage, error) {
-	if s.Usage == nil {
-		return Usage{}, nil
-	}
-	return s.Usage(ctx)
-}
-
-// used notes what a server used for so many events or questions.
-func (r *Row) used(before, after Usage, n int64, written bool) {
-	each := func(before, after int64) float64 { return float64(after-before) / float64(max(n, 1)) }
-	if after.CPU > 0 {
-		r.CPU = new(time.Duration(each(int64(before.CPU), int64(after.CPU))))
-	}
-	if after.Memory > 0 {
-		r.Memory = new(after.Memory)
-	}
-	if written && after.Written > 0 {
-		r.WrittenPerEvent = new(each(before.Written, after.Written))
-	}
-	if written && after.Kept > before.Kept {
-		r.BytesPerEvent = new(each(before.Kept, after.Kept))
-	}
-}
-
-// caller is a connection with the body that was sent last.
-type caller struct {
-	Conn
-	body []byte
-}
-
-// connect opens connections; end closes those that are not in use.
-func connect(ctx context.Context, s Server, n int) (conns chan *caller, end func(), err error) {
-	conns = make(chan *caller, n)
-	end = func() {
-		for len(conns) > 0 {
-			_ = (<-conns).Close()
-		}
-	}
-	for range n {
-		c, err := s.Dial(ctx)
-		if err != nil {
-			end()
-			return nil, nil, err
-		}
-		conns <- &caller{Conn: c}
-	}
-	return conns, end, nil
-}
-
-// fillServer lets the fleet report for as long as its past is.
-func (r *serverRun) fillServer(ctx context.Context, s Server) ([]Row, error) {
-	size := min(r.Batch, r.Devices)
-	batches := r.Devices / size
+// fillServers lets the fleet report for as long as its past is.
+func (r *serverRun) fillServers(ctx context.Context) ([]Row, error) {
 	busy := r.posting("", busyRounds, 1, func(n int64) slice {
 		return slice{device: r.fleet.busy(int(n)), devices: 1, rounds: busyRounds}
 	}, nil)
-	if _, err := r.put(ctx, s, busy, job{most: busyDevices}); err != nil {
+	if err := r.prepare(ctx, 0, busy, busyDevices); err != nil {
 		return nil, err
 	}
+	size := min(r.Batch, r.Devices)
+	batches := r.Devices / size
 	name := fmt.Sprintf("fill: %s of %s", events(size), devices(size))
 	q := r.posting(name, size, batchWriters, func(n int64) slice {
 		first, round := int(n)%batches*size, busyRounds+int(n)/batches
 		return slice{device: first, devices: size, round: round, rounds: 1}
 	}, nil)
-	row, err := r.put(ctx, s, q, job{most: int64((r.fleet.past - busyRounds) * batches)})
+	total := (r.fleet.past - busyRounds) * batches
+	turns := min(spells, total)
+	rows, err := r.takeTurns(ctx, r.lanes(0), q, turns, func(_ *lane, turn int) job {
+		r.tell(float64(turn) / float64(turns))
+		return job{most: int64(total * (turn + 1) / turns)}
+	})
 	r.most = r.fleet.past
-	return []Row{row}, err
+	return rows, err
 }
 
 // posting is a request that brings the events of a slice, of whose warnings some are escalated.
@@ -346,25 +259,6 @@ func (r *serverRun) single(n int64) slice {
 	return slice{device: at, devices: 1, round: r.round + int(n)/r.Devices, rounds: 1}
 }
 
-type post struct {
-	kind string
-	request
-}
-
-// posts are the ways in which the fleet reports on.
-func (r *serverRun) posts() []post {
-	size := min(r.Batch, r.Devices)
-	states := func(n int64, e *andon.Event) {
-		e.State = []andon.State{"WARNING2", "WARNING3"}[int(n)/r.Devices%2]
-	}
-	return []post{
-		{kindSingle, r.posting("write: 1 event", 1, r.Writers, r.single, nil)},
-		{kindBatch, r.posting("write: "+events(size), size, batchWriters, r.batch(size), nil)},
-		{kindStates, r.posting(
-			"states: 1 event, in another state each time", 1, r.Writers, r.single, states)},
-	}
-}
-
 // batch is one event of so many devices beside each other.
 func (r *serverRun) batch(size int) func(n int64) slice {
 	return func(n int64) slice {
@@ -372,37 +266,6 @@ func (r *serverRun) batch(size int) func(n int64) slice {
 		first := int(n) % groups * size
 		return slice{device: first, devices: size, round: r.round + int(n)/groups, rounds: 1}
 	}
-}
-
-// closedAndOpen measures what a server takes at most, each caller sending again once it is
-// answered; then how long it takes where requests come at their time, at a part of that: one by
-// one, and as a storm, when all of a while come at once.
-func (r *serverRun) closedAndOpen(ctx context.Context, s Server, q request) ([]Row, error) {
-	next := new(atomic.Int64)
-	row, err := r.put(ctx, s, q, job{next: next, length: r.Duration})
-	rows := []Row{row}
-	gap := time.Duration(float64(time.Second) / (row.OpsRate * openShare))
-	for _, open := range []struct {
-		name string
-		wave time.Duration
-	}{{"%s, at 70 %% of that", 1}, {"storm: %s, at 70 %% in waves", r.Duration / 4}} {
-		if err != nil {
-			return rows[:len(rows)-1], err
-		}
-		calm := q
-		calm.name = fmt.Sprintf(open.name, strings.TrimPrefix(q.name, "write: "))
-		calm.callers = max(openCallers/q.events, 16)
-		from := next.Load()
-		row, err = r.put(ctx, s, calm, job{
-			next: next, length: r.Duration,
-			due: func(n int64) time.Duration {
-				at := time.Duration(n-from) * gap
-				return at - at%open.wave
-			},
-		})
-		rows = append(rows, row)
-	}
-	return rows, err
 }
 
 // devicePath is where a device is in the API.
@@ -466,17 +329,13 @@ func Beside(rows []Row, subject string, of Ceilings) {
 			}
 			switch writes := r.EventsRate != nil; {
 			case writes && c.Subject == of.Raw && !r.Open:
-				r.OfRaw = new(r.OpsRate / c.OpsRate)
+				r.OfRaw = new(r.of(c))
 			case writes && c.Subject == of.Writes, !writes && c.Subject == of.Asks:
-				r.beside(c)
+				r.CeilingP50, r.CeilingP99 = new(c.P50), new(c.P99)
+				if !r.Open {
+					r.OfCeiling, r.CeilingRate = new(r.of(c)), c.EventsRate
+				}
 			}
 		}
 	}
-}
-
-func (r *Row) beside(c *Row) {
-	if !r.Open {
-		r.OfCeiling, r.CeilingRate = new(r.OpsRate/c.OpsRate), c.EventsRate
-	}
-	r.CeilingP50, r.CeilingP99 = new(c.P50), new(c.P99)
 }

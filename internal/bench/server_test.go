@@ -251,6 +251,24 @@ func TestListsBesideIngestThatLasts(t *testing.T) {
 	})
 }
 
+// TestListsBesideAnEcho: a server that only echoes is asked beside the batches of another.
+func TestListsBesideAnEcho(t *testing.T) {
+	whole, echo := newNoted(720), newNoted(0)
+	o := options()
+	o.Loads = []string{"list"}
+	rows, err := bench.MeasureServers(t.Context(), []bench.Server{
+		whole.server("whole", all), echo.server("echo", bench.Echoes),
+	}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := rows[len(rows)-1]
+	asked := echo.asked["/api/v1/states"]
+	if last.Subject != "echo" || last.Ops == 0 || last.Ops != int64(asked) {
+		t.Errorf("asked %d times, and the last row is %+v", asked, last)
+	}
+}
+
 // direct is a server that keeps events as they are.
 type direct struct {
 	*noted

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/andonhq/andon/internal/sleep"
@@ -21,15 +20,14 @@ const (
 // beside them at a fixed rate.
 type soaking struct {
 	*serverRun
-	server           Server
 	batch, single    request
-	batches, singles atomic.Int64 // the numbers of the next
+	batches, singles *lane
 }
 
 // soak lets them come for ten times as long as another load, or until there are as many events as
 // Soak says. It shows the first and the last tenth: a server that slows down as it fills, or needs
 // more memory, shows it there.
-func (r *serverRun) soak(ctx context.Context, s Server) (rows []Row, err error) {
+func (r *serverRun) soak(ctx context.Context, l *lane) (rows []Row, err error) {
 	size := min(r.Batch, r.Devices)
 	// Batches bring the even rounds of the fleet and single events the odd ones.
 	many, one := r.batch(size), r.single
@@ -41,7 +39,7 @@ func (r *serverRun) soak(ctx context.Context, s Server) (rows []Row, err error) 
 		}
 	}
 	k := &soaking{
-		serverRun: r, server: s,
+		serverRun: r, batches: l, singles: l.unmeasured(),
 		batch:  r.posting("soak: "+events(size), size, batchWriters, apart(many, 0), nil),
 		single: r.posting("soak: 1 event beside that", 1, soakSingles, apart(one, 1), nil),
 	}
@@ -65,34 +63,25 @@ func (k *soaking) part(ctx context.Context, i int) (rows []Row, err error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	over := make(chan struct{})
-	from := k.singles.Load()
-	jobs := []job{{next: &k.batches, length: k.Duration}, {
-		next: &k.singles, over: over,
-		due: func(n int64) time.Duration { return time.Duration(n-from) * soakGap },
-	}}
+	jobs := []job{{length: k.Duration}, {over: over, due: k.singles.every(soakGap, 1)}}
 	if k.Soak > 0 {
 		jobs[0].length, jobs[0].most = 0, int64(max((i+1)*k.Soak/soakParts/k.batch.events, i+1))
 	}
-	unmeasured := k.server
-	unmeasured.Usage = nil
 	rows = make([]Row, 2)
-	put := func(at int, s Server, q request) {
+	put := func(at int, l *lane, q request) {
 		q.name = fmt.Sprintf("%s, tenth %d", q.name, i+1)
-		row, err := k.put(ctx, s, q, jobs[at])
+		row, err := k.put(ctx, l, q, jobs[at])
 		if rows[at] = row; err != nil {
 			fail(err)
 		}
 	}
 	var most int64
 	var beside sync.WaitGroup
-	beside.Go(func() { put(1, unmeasured, k.single) })
+	beside.Go(func() { put(1, k.singles, k.single) })
 	beside.Go(func() { most = k.watchMemory(ctx, over) })
-	put(0, k.server, k.batch)
+	put(0, k.batches, k.batch)
 	close(over)
 	beside.Wait()
-	if jobs[0].most > 0 { // callers also took numbers that they found to be too high
-		k.batches.Store(jobs[0].most)
-	}
 	if rows[0].Memory != nil {
 		*rows[0].Memory = max(*rows[0].Memory, most)
 	}
@@ -105,7 +94,7 @@ func (k *soaking) watchMemory(ctx context.Context, over <-chan struct{}) (most i
 		if ended, err := sleep.Until(ctx, over, soakLook); ended || err != nil {
 			return most
 		}
-		if u, err := k.server.usage(ctx); err == nil { // an error is told by the row of the load
+		if u, err := k.batches.usage(ctx); err == nil { // an error is told by the row of the load
 			most = max(most, u.Memory)
 		}
 	}

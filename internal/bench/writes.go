@@ -53,7 +53,7 @@ func (r *run) fill() load {
 		}
 		r.round = r.fleet.past
 		row.note(batchWriters, ours)
-		row.compare(float64(r.Devices)/float64(batches), ours, ceiling)
+		row.compare(float64(r.Devices)/float64(batches), ceiling)
 		return row, r.awaitShown(ctx)
 	}}
 }
@@ -171,7 +171,7 @@ func (r *run) measureWrites(ctx context.Context, l writeLoad) (row Row, err erro
 	most := max(ours.next.Load(), baseline.next.Load())
 	r.round += (int(most)/(r.Devices/l.devices) + 1) * l.rounds
 	row.note(l.writers, ours.spells)
-	row.compare(float64(size), ours.spells, baseline.spells)
+	row.compare(float64(size), baseline.spells)
 	return row, nil
 }
 
@@ -212,16 +212,14 @@ func (r *run) inTurn(
 }
 
 // compare notes events in a second, and what of the ceiling that is.
-func (r *Row) compare(events float64, ours, ceiling []*spell) {
+func (r *Row) compare(events float64, ceiling []*spell) {
 	r.EventsRate = new(r.OpsRate * events)
 	if len(ceiling) == 0 {
 		return
 	}
-	rates, parts := make([]float64, len(ceiling)), make([]float64, len(ceiling))
-	for i, s := range ceiling {
-		rates[i], parts[i] = s.rate(), ours[i].rate()/s.rate()
-	}
-	r.CeilingRate, r.OfCeiling = new(median(rates)*events), new(median(parts))
+	var c Row
+	c.note(r.InFlight, ceiling)
+	r.CeilingRate, r.OfCeiling = new(c.OpsRate*events), new(r.of(&c))
 }
 
 func events(n int) string  { return plural(n, "event") }

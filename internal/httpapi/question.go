@@ -39,6 +39,7 @@ type asking struct {
 	by      answerer // nil: net/http reads all
 	known   bool     // net/http has read the first, and knows a connection that waits for the next
 	remote  string
+	poll    *poll
 }
 
 // setAsking has a connection answer questions, where the handler of its server can.
@@ -48,7 +49,9 @@ func (c *watchedConn) setAsking(ctx context.Context) {
 		return
 	}
 	by, _ := server.Handler.(answerer)
-	c.asking = asking{context: ctx, server: server, by: by, remote: c.RemoteAddr().String()}
+	c.asking = asking{
+		context: ctx, server: server, by: by, remote: c.RemoteAddr().String(), poll: newPoll(c.Conn),
+	}
 }
 
 // ask answers questions until something else comes. It gets the bytes that were read into p, and
@@ -110,7 +113,14 @@ func (c *watchedConn) next(p []byte) (int, error) {
 	if watching != nil && c.endWatch(watching) {
 		return copy(p, c.first[:]), nil
 	}
-	return c.readNext(p)
+	begun := time.Now()
+	alone := func() bool { return c.crowd.served.Load() <= 1 }
+	if n := c.asking.poll.read(p, begun, alone); n > 0 {
+		return n, nil
+	}
+	n, err := c.readNext(p)
+	c.asking.poll.waited(time.Since(begun))
+	return n, err
 }
 
 // question is one while it is read and answered, in room that is used again.

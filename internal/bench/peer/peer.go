@@ -33,8 +33,11 @@ func Kinds() []string { return []string{"read", "key", "keys"} }
 
 // Able returns what a peer can do.
 func Able(kind string) bench.Abilities {
-	if kind == "keys" {
+	switch kind {
+	case "keys":
 		return bench.Answers | bench.TakesReadings | bench.AnswersReadings
+	case "read":
+		return bench.Echoes | bench.TakesReadings
 	}
 	return bench.TakesReadings
 }
@@ -74,13 +77,17 @@ type server struct {
 // Serve serves a peer until its listener is closed.
 func Serve(l net.Listener, kind, dir string) (err error) {
 	s := &server{}
-	if kind != "read" {
+	mux := http.NewServeMux()
+	if kind == "read" {
+		mux.HandleFunc("GET /api/v1/states", func(w http.ResponseWriter, _ *http.Request) {
+			answer(w, []byte("{}\n"), nil)
+		})
+	} else {
 		if s.db, err = Open(dir); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, s.db.Close()) }()
 	}
-	mux := http.NewServeMux()
 	mux.HandleFunc("POST /api/v1/events", s.post)
 	mux.HandleFunc("POST /api/v1/readings", s.postReadings)
 	mux.HandleFunc("GET /metrics", s.metrics)

@@ -72,6 +72,12 @@ func TestPeers(t *testing.T) {
 		if got := body(t, r, err); kind != "read" && !strings.Contains(got, "written_bytes_total") {
 			t.Errorf("%s: metrics %s", kind, got)
 		}
+		if able := peer.Able(kind); able&(bench.Answers|bench.Echoes) != 0 {
+			r, err = http.Get(url + "/api/v1/states")
+			if got := body(t, r, err); r.StatusCode != http.StatusOK || got == "" {
+				t.Errorf("%s: states %q", kind, got)
+			}
+		}
 		if kind != "keys" {
 			continue
 		}

@@ -69,11 +69,13 @@ change their devices' states (states): as fast as it can, then at 70 % of that, 
 waves (storm), where P50, P99 and P99.9 count from when a request was due; lists of devices beside
 batches at half of what it takes (list); then batches for ten times as long, or --soak events, as
 fast as it can, with 200 single events a second beside them (soak: the first and the last tenth);
-then readings. With --peers the same is done in turn with
-servers that this program starts: one that only reads what is sent, one that keeps each event under
-one key in Pebble, and one that keeps a key for every question; and with Pebble in this process, one
-key an event, without HTTP and JSON. OF CEILING is beside the second for writing, and beside the
-third for questions; OF RAW is beside the last. CPU is the server's, for an event or a question.
+then readings. With --peers the same is done with servers that this program starts: one that only
+reads what is sent, one that keeps each event under one key in Pebble, and one that keeps a key for
+every question; and with Pebble in this process, one key an event, without HTTP and JSON. They take
+turns, 5 of them with a fifth of --duration each; list and soak come to one server after the other.
+OF CEILING is beside the second for writing, and beside the third for questions; OF RAW is beside
+the last: the median of what the server reached of it in the same turn. CPU is the server's, for an
+event or a question.
 
 --loads measures only some loads, behind the filling of the fleet: to repeat one of them, with
 fewer --devices, takes seconds.
