@@ -38,8 +38,8 @@ func newPoll(c net.Conn) *poll {
 	return p
 }
 
-// read reads what comes soon, while no others are served: they need the processor. It returns 0 where
-// nothing came, or where the next read is to say what is wrong.
+// read reads what comes soon, while no others are served: they need the processor. It returns 0
+// where nothing came, or where the next read is to say what is wrong.
 func (p *poll) read(into []byte, begun time.Time, alone func() bool) int {
 	if !p.quick || p.raw == nil {
 		return 0

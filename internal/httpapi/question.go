@@ -50,7 +50,8 @@ func (c *watchedConn) setAsking(ctx context.Context) {
 	}
 	by, _ := server.Handler.(answerer)
 	c.asking = asking{
-		context: ctx, server: server, by: by, remote: c.RemoteAddr().String(), poll: newPoll(c.Conn),
+		context: ctx, server: server, by: by, remote: c.RemoteAddr().String(),
+		poll: newPoll(c.Conn),
 	}
 }
 
@@ -194,8 +195,8 @@ func isPrintable(text []byte) bool {
 	return true
 }
 
-// isPlainRequest reports whether a request without a body says nothing of how it, or the connection, is to
-// be used.
+// isPlainRequest reports whether a request without a body says nothing of how it, or the
+// connection, is to be used.
 func isPlainRequest(r *http.Request) bool {
 	for _, name := range [...]string{
 		"Content-Length", "Expect", "Te", "Trailer", "Transfer-Encoding", "Upgrade",

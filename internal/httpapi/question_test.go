@@ -120,6 +120,8 @@ func (a *asker) get(path string) string {
 func TestQuestionsAreAnsweredByTheirConnection(t *testing.T) {
 	newAsker := askers(t, &http.Server{Handler: &asked{HandlerFunc: who}})
 	const read, plain = `: GET /short "" <nil>`, "GET /short HTTP/1.1\r\nHost: a\r\n\r\n"
+	const byHTTP, byConnection = "net/http" + read, "connection" + read
+	const long = "GET /l HTTP/1.1\r\nHost: a\r\n\r\n"
 	with := func(header string) string {
 		return "GET /short HTTP/1.1\r\nHost: a\r\n" + header + "\r\n\r\n"
 	}
@@ -128,13 +130,13 @@ func TestQuestionsAreAnsweredByTheirConnection(t *testing.T) {
 		want  string // the answers
 		next  string // who reads the next request; no one: the connection ends
 	}{
-		"plain":       {[]string{plain}, "connection" + read, "connection"},
-		"kept":        {[]string{with("connection: Keep-Alive")}, "connection" + read, "connection"},
-		"long":        {[]string{"GET /l HTTP/1.1\r\nHost: a\r\n\r\n"}, `net/http: GET /l "" <nil>`, "connection"},
-		"two at once": {[]string{plain + plain}, "net/http" + read + "|net/http" + read, "net/http"},
+		"plain":       {[]string{plain}, byConnection, "connection"},
+		"keeps":       {[]string{with("connection: Keep-Alive")}, byConnection, "connection"},
+		"long":        {[]string{long}, `net/http: GET /l "" <nil>`, "connection"},
+		"two at once": {[]string{plain + plain}, byHTTP + "|" + byHTTP, "net/http"},
 		"in parts":    {[]string{plain[:20], plain[20:]}, "net/http" + read, "net/http"},
-		"then more":   {[]string{plain + "G", plain[1:]}, "net/http" + read + "|net/http" + read, "net/http"},
-		"large":       {[]string{with("A: " + strings.Repeat("a", netReads))}, "net/http" + read, "net/http"},
+		"then more":   {[]string{plain + "G", plain[1:]}, byHTTP + "|" + byHTTP, "net/http"},
+		"large":       {[]string{with("A: " + strings.Repeat("a", netReads))}, byHTTP, "net/http"},
 		"empty body":  {[]string{with("Content-Length: 0")}, "net/http" + read, "net/http"},
 		"body in a part of its own": {
 			[]string{fmt.Sprintf("POST /short HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n",
@@ -264,16 +266,15 @@ func TestAQuestionEndsWithItsClient(t *testing.T) {
 func TestAQuestionIsWatchedToItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan error, 1)
-		newAsker := askers(t, &http.Server{IdleTimeout: time.Minute, Handler: &asked{HandlerFunc: func(
-			_ http.ResponseWriter, r *http.Request,
-		) {
+		handler := &asked{HandlerFunc: func(_ http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/short/wait" {
 				l := &lifetime{request: r.Context(), end: time.Now().Add(time.Hour)}
 				defer l.stop()
 				<-l.Done()
 				ended <- l.Err()
 			}
-		}}})
+		}}
+		newAsker := askers(t, &http.Server{Handler: handler, IdleTimeout: time.Minute})
 		a := newAsker()
 		a.get("/short")
 		time.Sleep(time.Minute - time.Second)
@@ -286,7 +287,7 @@ func TestAQuestionIsWatchedToItsEnd(t *testing.T) {
 	})
 }
 
-// TestIdleConnectionsHoldNoRoom: those that wait for their next request share what a question needs.
+// TestIdleConnectionsHoldNoRoom: those that wait for the next request share what a question needs.
 func TestIdleConnectionsHoldNoRoom(t *testing.T) {
 	rooms := map[http.ResponseWriter]bool{} // in use one after the other
 	newAsker := askers(t, &http.Server{Handler: &asked{HandlerFunc: func(
@@ -322,7 +323,8 @@ func TestAWatchedQuestionIsFollowedByOthers(t *testing.T) {
 	}}})
 	a := newAsker()
 	a.get("/short")
-	a.send("GET /short/watch HTTP/1.1\r\nHost: a\r\n\r\n", "G", "ET /short HTTP/1.1\r\nHost: a\r\n\r\n")
+	const next = "GET /short HTTP/1.1\r\nHost: a\r\n\r\n"
+	a.send("GET /short/watch HTTP/1.1\r\nHost: a\r\n\r\n", next[:1], next[1:])
 	goOn <- struct{}{}
 	for _, want := range []string{
 		`connection: GET /short/watch "" <nil>`, `net/http: GET /short "" <nil>`,
