@@ -121,7 +121,6 @@ func (a *App) wire(token string, loopback bool) {
 		ConnContext:       httpapi.Watched,
 		ErrorLog:          slog.NewLogLogger(a.Log.Handler(), slog.LevelWarn),
 	}
-	a.server.RegisterOnShutdown(a.api.EndLong)
 }
 
 // margin is what a connection may live longer than its request, so that the request's own end comes
@@ -130,7 +129,8 @@ const margin = 5 * time.Second
 
 func (a *App) goServe() {
 	go func() {
-		if err := a.server.Serve(a.listener); !errors.Is(err, http.ErrServerClosed) {
+		err := a.server.Serve(a.listener)
+		if !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
 			a.failed <- fmt.Errorf("serve: %w", err)
 		}
 	}()
@@ -188,8 +188,11 @@ func (a *App) Stop(ctx context.Context) error {
 	return err
 }
 
-// endRequests lets requests end by themselves, then cuts them off.
+// endRequests lets requests end by themselves, then cuts them off. Shutdown would close connections
+// that answer questions, so it comes behind them; no more come, and long answers end, before.
 func (a *App) endRequests(ctx context.Context) error {
+	_ = a.listener.Close()
+	a.api.EndLong()
 	questions, others := a.api.EndQuestions(ctx), a.server.Shutdown(ctx)
 	if questions == nil && others == nil {
 		return nil

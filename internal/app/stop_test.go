@@ -47,7 +47,7 @@ func TestStopWaitsForTheSweep(t *testing.T) {
 		}, "Tenants")
 		a.store = wrap.Around(engine, faults.Hook)
 		a.wire("", true)
-		a.server = &http.Server{} // without a listener
+		a.server, a.listener = &http.Server{}, listenNowhere(t)
 		a.tasks.start(a.background()...)
 		synctest.Wait()
 		stopped := make(chan error, 1)
@@ -91,47 +91,82 @@ func TestStopEndsLongAnswers(t *testing.T) {
 	}
 }
 
-// TestStopKnowsOfQuestions: one that a connection answers by itself is a request under way, too.
-func TestStopKnowsOfQuestions(t *testing.T) {
-	var faults wrap.Faults
-	asked, goOn := make(chan struct{}), make(chan struct{})
-	faults.Set(func(ctx context.Context) error {
-		if ctx.Value(http.ServerContextKey) != nil {
-			asked <- struct{}{}
-			<-goOn
-		}
-		return nil
-	}, "Counts")
-	a := serveOn(t, wrap.Around(memstore.New(), faults.Hook))
-	var d net.Dialer
-	client, err := d.DialContext(t.Context(), "tcp", a.listener.Addr().String())
+// listenNowhere returns a listener that nothing accepts from.
+func listenNowhere(t *testing.T) net.Listener {
+	t.Helper()
+	var lc net.ListenConfig
+	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer client.Close()
-	answers := bufio.NewReader(client)
-	for n := range 2 { // net/http reads one, and the connection the other
-		fmt.Fprint(client, "GET /api/v1/states HTTP/1.1\r\nHost: localhost\r\n\r\n")
-		<-asked
-		if n > 0 {
-			break
+	return l
+}
+
+// asking is an App with a client that has asked a question, which its connection answers.
+type asking struct {
+	*App
+	answers *bufio.Reader // of the client
+	goOn    chan struct{} // closed so that the question is answered
+	hangs   chan struct{} // closed once a sweep is under way, which never ends by itself
+}
+
+func newAsking(t *testing.T) *asking {
+	t.Helper()
+	var counts, sweeps wrap.Faults
+	q := &asking{goOn: make(chan struct{}), hangs: make(chan struct{})}
+	asked := make(chan struct{})
+	counts.Set(func(ctx context.Context) error {
+		if ctx.Value(http.ServerContextKey) != nil {
+			asked <- struct{}{}
+			<-q.goOn
 		}
-		goOn <- struct{}{}
-		answer, err := http.ReadResponse(answers, nil)
-		if err != nil {
-			t.Fatal(err)
+		return nil
+	}, "Counts")
+	sweeps.Set(func(ctx context.Context) error {
+		if ctx.Value(http.ServerContextKey) == nil {
+			return nil // it is not of a request
 		}
-		_, _ = io.Copy(io.Discard, answer.Body)
-		answer.Body.Close()
+		close(q.hangs)
+		return wrap.Hang(ctx)
+	}, "Had")
+	q.App = serveOn(t, wrap.Around(wrap.Around(memstore.New(), sweeps.Hook), counts.Hook))
+	var d net.Dialer
+	client, err := d.DialContext(t.Context(), "tcp", q.listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
 	}
+	t.Cleanup(func() { client.Close() })
+	q.answers = bufio.NewReader(client)
+	fmt.Fprint(client, "GET /api/v1/version HTTP/1.1\r\nHost: localhost\r\n\r\n") // by net/http
+	q.answer(t)
+	fmt.Fprint(client, "GET /api/v1/states HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	<-asked
+	return q
+}
+
+// answer reads the next answer.
+func (q *asking) answer(t *testing.T) (status int) {
+	t.Helper()
+	answer, err := http.ReadResponse(q.answers, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	_, _ = io.Copy(io.Discard, answer.Body)
+	return answer.StatusCode
+}
+
+// TestStopKnowsOfQuestions: one that a connection answers by itself is a request under way, too.
+func TestStopKnowsOfQuestions(t *testing.T) {
+	a := newAsking(t)
 	stopped := make(chan error, 1)
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	go func() { stopped <- a.Stop(gone) }()
-	if _, err := answers.ReadByte(); !errors.Is(err, io.EOF) {
+	if _, err := a.answers.ReadByte(); !errors.Is(err, io.EOF) {
 		t.Errorf("the client reads %v", err)
 	}
-	close(goOn)
+	close(a.goOn)
 	if err := <-stopped; err == nil || !strings.Contains(err.Error(), "were cut off") {
 		t.Errorf("got %v", err)
 	}
@@ -171,5 +206,33 @@ func TestStopHasTheStoreFinish(t *testing.T) {
 		}
 	default:
 		t.Error("the store was closed without finishing")
+	}
+}
+
+// TestStopBeginsBesideQuestions: while one is answered, answers that may take long end already, and
+// no client can come any more.
+func TestStopBeginsBesideQuestions(t *testing.T) {
+	a := newAsking(t)
+	swept, stopped := make(chan string, 1), make(chan error, 1)
+	go func() {
+		defer close(swept)
+		swept <- exchangeOf(t, http.MethodPost, a.URL()+"/api/v1/sweep", "")
+	}()
+	<-a.hangs
+	go func() { stopped <- a.Stop(t.Context()) }()
+	if got := <-swept; got != "503 again after 5" {
+		t.Errorf("the client of a sweep got %s", got)
+	}
+	var d net.Dialer
+	if c, err := d.DialContext(t.Context(), "tcp", a.listener.Addr().String()); err == nil {
+		c.Close()
+		t.Error("another client came")
+	}
+	close(a.goOn)
+	if status := a.answer(t); status != http.StatusOK {
+		t.Errorf("the question was answered %d", status)
+	}
+	if err := <-stopped; err != nil {
+		t.Error(err)
 	}
 }

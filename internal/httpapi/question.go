@@ -62,20 +62,19 @@ func (c *watchedConn) ask(p []byte, n int, err error) (int, error) {
 	for err == nil && a.by != nil {
 		q := c.crowd.question()
 		r := q.read(p[:n], len(p))
-		switch {
-		case r == nil:
+		if r == nil {
 			a.by = nil // where the next request begins, net/http alone knows
-		case !a.known || !a.by.beginQuestion(r):
+		}
+		if r == nil || !a.known || !a.by.beginQuestion(r) {
 			a.known = true
 			c.crowd.questions.Put(q)
 			return n, nil
-		default:
-			n, err = 0, c.answer(q, r)
-			if err == nil {
-				n, err = c.next(p)
-			}
 		}
-		c.crowd.questions.Put(q)
+		n, err = 0, c.answer(q, r)
+		c.crowd.questions.Put(q) // a connection that waits needs none
+		if err == nil {
+			n, err = c.next(p)
+		}
 	}
 	return n, err
 }
@@ -89,6 +88,7 @@ func (c *watchedConn) answer(q *question, r *http.Request) error {
 	defer cancel()
 	r = r.WithContext(ctx)
 	r.RemoteAddr = a.remote
+	_ = c.SetReadDeadline(time.Time{}) // which would end a read that watches
 	c.mu.Lock()
 	c.told = true // for watch: nothing reads meanwhile
 	c.mu.Unlock()
@@ -167,21 +167,29 @@ func (q *question) read(text []byte, most int) *http.Request {
 	return r
 }
 
-// isOneHeader reports whether text is lines of printable ASCII up to the first empty one, and the
-// first begins as a question does.
+// isOneHeader reports whether text is lines of printable ASCII up to the first empty one, of which
+// the first begins and ends as a question does, and no name has a space: http.ReadRequest lets
+// "Transfer-Encoding : chunked" pass, which a server must refuse (RFC 9112, 5.1).
 func isOneHeader(text []byte) bool {
 	text, ended := bytes.CutSuffix(text, []byte("\r\n\r\n"))
-	if !ended || !bytes.HasPrefix(text, []byte("GET /")) {
+	asked, fields, _ := bytes.Cut(text, []byte("\r\n"))
+	if !ended || !bytes.HasPrefix(asked, []byte("GET /")) ||
+		!bytes.HasSuffix(asked, []byte(" HTTP/1.1")) || !isPrintable(asked) {
 		return false
 	}
-	for line := range bytes.SplitSeq(text, []byte("\r\n")) {
-		if len(line) == 0 || line[0] == ' ' {
+	for line := range bytes.SplitSeq(fields, []byte("\r\n")) {
+		name, _, _ := bytes.Cut(line, []byte(":"))
+		if len(line) == 0 || bytes.IndexByte(name, ' ') >= 0 || !isPrintable(line) {
 			return false
 		}
-		for _, c := range line {
-			if c < ' ' || c > '~' {
-				return false
-			}
+	}
+	return true
+}
+
+func isPrintable(text []byte) bool {
+	for _, c := range text {
+		if c < ' ' || c > '~' {
+			return false
 		}
 	}
 	return true
@@ -206,8 +214,7 @@ func isPlainRequest(r *http.Request) bool {
 		return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
 			strings.ContainsRune(".-_:[]", c))
 	}
-	return r.ProtoAtLeast(1, 1) && r.Body == http.NoBody && r.Host != "" &&
-		!strings.ContainsFunc(r.Host, strange)
+	return r.Body == http.NoBody && r.Host != "" && !strings.ContainsFunc(r.Host, strange)
 }
 
 // begin makes room for the answer.

@@ -122,8 +122,9 @@ func (a *asker) get(path string) string {
 // comes that is no question. Whatever that is, net/http reads it, with all that follows.
 func TestQuestionsAreAnsweredByTheirConnection(t *testing.T) {
 	newAsker := askers(t, &http.Server{Handler: &asked{HandlerFunc: who}})
-	const nets, conn = `net/http: GET /short "" <nil>`, `connection: GET /short "" <nil>`
-	const plain = "GET /short HTTP/1.1\r\nHost: a\r\n\r\n"
+	const read, plain = `: GET /short "" <nil>`, "GET /short HTTP/1.1\r\nHost: a\r\n\r\n"
+	const byHTTP, byConnection = "net/http" + read, "connection" + read
+	const long = "GET /l HTTP/1.1\r\nHost: a\r\n\r\n"
 	with := func(header string) string {
 		return "GET /short HTTP/1.1\r\nHost: a\r\n" + header + "\r\n\r\n"
 	}
@@ -132,17 +133,14 @@ func TestQuestionsAreAnsweredByTheirConnection(t *testing.T) {
 		want  string // the answers
 		next  string // who reads the next request; no one: the connection ends
 	}{
-		"plain": {[]string{plain}, conn, "connection"},
-		"kept":  {[]string{with("connection: Keep-Alive")}, conn, "connection"},
-		"long": {
-			[]string{"GET /l HTTP/1.1\r\nHost: a\r\n\r\n"}, `net/http: GET /l "" <nil>`,
-			"connection",
-		},
-		"two at once": {[]string{plain + plain}, nets + "|" + nets, "net/http"},
-		"in parts":    {[]string{plain[:20], plain[20:]}, nets, "net/http"},
-		"then more":   {[]string{plain + "G", plain[1:]}, nets + "|" + nets, "net/http"},
-		"large":       {[]string{with("A: " + strings.Repeat("a", netReads))}, nets, "net/http"},
-		"empty body":  {[]string{with("Content-Length: 0")}, nets, "net/http"},
+		"plain":       {[]string{plain}, byConnection, "connection"},
+		"keeps":       {[]string{with("connection: Keep-Alive")}, byConnection, "connection"},
+		"long":        {[]string{long}, `net/http: GET /l "" <nil>`, "connection"},
+		"two at once": {[]string{plain + plain}, byHTTP + "|" + byHTTP, "net/http"},
+		"in parts":    {[]string{plain[:20], plain[20:]}, "net/http" + read, "net/http"},
+		"then more":   {[]string{plain + "G", plain[1:]}, byHTTP + "|" + byHTTP, "net/http"},
+		"large":       {[]string{with("A: " + strings.Repeat("a", netReads))}, byHTTP, "net/http"},
+		"empty body":  {[]string{with("Content-Length: 0")}, "net/http" + read, "net/http"},
 		"body in a part of its own": {
 			[]string{fmt.Sprintf("POST /short HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n",
 				len(plain)), plain},
@@ -153,11 +151,11 @@ func TestQuestionsAreAnsweredByTheirConnection(t *testing.T) {
 			`net/http: GET /short "body" <nil>`, "net/http",
 		},
 		"chunks behind a space": {
-			[]string{with("A: b\r\n Transfer-Encoding: chunked")}, nets, "net/http",
+			[]string{with("A: b\r\n Transfer-Encoding: chunked")}, byHTTP, "net/http",
 		},
 		"expects":      {[]string{with("Expect: something")}, "417", ""},
-		"ends":         {[]string{with("Connection: close")}, nets, ""},
-		"before 1.1":   {[]string{"GET /short HTTP/1.0\r\nHost: a\r\n\r\n"}, nets, ""},
+		"ends":         {[]string{with("Connection: close")}, byHTTP, ""},
+		"before 1.1":   {[]string{"GET /short HTTP/1.0\r\nHost: a\r\n\r\n"}, byHTTP, ""},
 		"no host":      {[]string{"GET /short HTTP/1.1\r\n\r\n"}, "400", ""},
 		"two hosts":    {[]string{with("Host: b")}, "400", ""},
 		"strange host": {[]string{"GET /short HTTP/1.1\r\nHost: a b\r\n\r\n"}, "400", ""},
@@ -166,13 +164,13 @@ func TestQuestionsAreAnsweredByTheirConnection(t *testing.T) {
 		"control":      {[]string{with("A: \x01")}, "400", ""},
 		"lines that end with \\n alone": {
 			[]string{"GET /short HTTP/1.1\nHost: a\n\nGET /short HTTP/1.1\r\nHost: b\r\n\r\n"},
-			nets + "|" + nets, "net/http",
+			byHTTP + "|" + byHTTP, "net/http",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newAsker()
 			a.TB = t
-			if got := a.get("/short"); got != nets {
+			if got := a.get("/short"); got != byHTTP {
 				t.Fatalf("the first request: %s", got)
 			}
 			a.send(c.parts...)
@@ -186,7 +184,7 @@ func TestQuestionsAreAnsweredByTheirConnection(t *testing.T) {
 				if _, err := a.answers.ReadByte(); !errors.Is(err, io.EOF) {
 					t.Errorf("behind it: %v", err)
 				}
-			} else if got := a.get("/short"); got != c.next+nets[len("net/http"):] {
+			} else if got := a.get("/short"); got != c.next+byHTTP[len("net/http"):] {
 				t.Errorf("then: %s", got)
 			}
 		})
@@ -264,6 +262,53 @@ func TestAQuestionEndsWithItsClient(t *testing.T) {
 	a.Close()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestAQuestionIsWatchedToItsEnd: also beyond the time that its connection could have been idle.
+func TestAQuestionIsWatchedToItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended := make(chan error, 1)
+		handler := &asked{HandlerFunc: func(_ http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/short/wait" {
+				l := &lifetime{request: r.Context(), end: time.Now().Add(time.Hour)}
+				defer l.stop()
+				<-l.Done()
+				ended <- l.Err()
+			}
+		}}
+		newAsker := askers(t, &http.Server{Handler: handler, IdleTimeout: time.Minute})
+		a := newAsker()
+		a.get("/short")
+		time.Sleep(time.Minute - time.Second)
+		a.send("GET /short/wait HTTP/1.1\r\nHost: a\r\n\r\n")
+		time.Sleep(time.Minute)
+		a.Close()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// TestIdleConnectionsHoldNoRoom: those that wait for the next request share what a question needs.
+func TestIdleConnectionsHoldNoRoom(t *testing.T) {
+	rooms := map[http.ResponseWriter]bool{} // in use one after the other
+	newAsker := askers(t, &http.Server{Handler: &asked{HandlerFunc: func(
+		w http.ResponseWriter, r *http.Request,
+	) {
+		if q, ok := w.(*question); ok {
+			rooms[q] = true
+		}
+		who(w, r)
+	}}})
+	const connections = 30
+	for range connections {
+		a := newAsker()
+		a.get("/short")
+		a.get("/short")
+	}
+	if n := len(rooms); n == 0 || n == connections {
+		t.Errorf("%d connections hold room for %d questions", connections, n)
 	}
 }
 
