@@ -19,7 +19,7 @@ const (
 // all states, while the fleet reports: batches come at half of the rate that the server takes at
 // most, and both questions at once, as a board asks them, at a fixed rate beside them, open loop.
 // Batches have come at that rate for as long before: what the server has left to do of the filling
-// is not measured. A server that only echoes is asked beside both: what it takes, the machine takes.
+// is not measured. A server that only echoes is asked, too: what it takes, the machine takes.
 func (r *serverRun) listBeside(ctx context.Context, l *lane) (rows []Row, err error) {
 	size := min(r.Batch, r.Devices)
 	batches := r.posting("list: "+events(size), size, batchWriters, r.batch(size), nil)
