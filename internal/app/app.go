@@ -128,8 +128,9 @@ func (a *App) wire(token string, loopback bool) {
 const margin = 5 * time.Second
 
 func (a *App) goServe() {
+	l := a.listener
 	go func() {
-		err := a.server.Serve(a.listener)
+		err := a.server.Serve(l)
 		if !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
 			a.failed <- fmt.Errorf("serve: %w", err)
 		}
@@ -194,8 +195,8 @@ func (a *App) endRequests(ctx context.Context) error {
 	_ = a.listener.Close()
 	a.api.EndLong()
 	questions, others := a.api.EndQuestions(ctx), a.server.Shutdown(ctx)
-	if questions == nil && others == nil {
-		return nil
+	if questions == nil && (others == nil || errors.Is(others, net.ErrClosed)) {
+		return nil // Shutdown may have closed the listener once more
 	}
 	return errors.Join(
 		errors.New("requests under way took too long and were cut off"), a.server.Close())

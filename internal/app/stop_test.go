@@ -236,3 +236,41 @@ func TestStopBeginsBesideQuestions(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// lingering is a listener that a server still accepts from when Shutdown closes it.
+type lingering struct {
+	net.Listener
+	accepting, again chan struct{}
+	closed           atomic.Int32
+}
+
+func (l *lingering) Accept() (net.Conn, error) {
+	close(l.accepting)
+	<-l.again
+	return nil, net.ErrClosed
+}
+
+func (l *lingering) Close() error {
+	switch l.closed.Add(1) {
+	case 1:
+		return nil
+	case 2:
+		close(l.again)
+	}
+	return net.ErrClosed
+}
+
+// TestStopClosesItsListenerTwice where the server has not yet seen that it was closed: no request is
+// cut off by that.
+func TestStopClosesItsListenerTwice(t *testing.T) {
+	a := serveOn(t, memstore.New())
+	l := &lingering{
+		Listener: a.listener, accepting: make(chan struct{}), again: make(chan struct{}),
+	}
+	a.listener = l
+	a.goServe()
+	<-l.accepting
+	if err := a.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
