@@ -260,8 +260,8 @@ func (l *lingering) Close() error {
 	return net.ErrClosed
 }
 
-// TestStopClosesItsListenerTwice where the server has not yet seen that it was closed: no request is
-// cut off by that.
+// TestStopClosesItsListenerTwice where the server has not seen yet that it was closed: no request
+// is cut off by that.
 func TestStopClosesItsListenerTwice(t *testing.T) {
 	a := serveOn(t, memstore.New())
 	l := &lingering{
