@@ -40,13 +40,12 @@ func (r *serverRun) listBeside(ctx context.Context, l *lane) (rows []Row, err er
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	over := make(chan struct{})
-	asked := r.besideList(l)
-	rows = make([]Row, 1+len(asked))
+	questions := r.besideList(l)
+	rows = make([]Row, 1+len(questions))
 	var beside sync.WaitGroup
-	for i, of := range asked {
+	for i, q := range questions {
 		beside.Go(func() {
-			own, q := of.lane, of.request
-			row, err := r.put(ctx, own, q, job{over: over, due: own.every(listGap, 1)})
+			row, err := r.put(ctx, q.lane, q.request, job{over: over, due: q.every(listGap, 1)})
 			if rows[1+i] = row; err != nil {
 				fail(err)
 			}
