@@ -15,6 +15,11 @@ import (
 type deadlineConn struct {
 	net.Conn
 	reads, writes deadline
+	reading       *reading // nil: it can't be read without waiting
+}
+
+func newDeadlineConn(c net.Conn) deadlineConn {
+	return deadlineConn{Conn: c, reading: newReading(c)}
 }
 
 // SetReadDeadline is of net.Conn.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"strconv"
 
 	"github.com/andonhq/andon"
 )
@@ -126,7 +127,9 @@ func (x *exchange) writeProblem(p problem) {
 	if wait := retryAfter[p.Status]; wait != "" {
 		x.Header().Set("Retry-After", wait)
 	}
+	text = append(text, '\n')
 	x.Header().Set("Content-Type", "application/problem+json")
+	x.Header().Set("Content-Length", strconv.Itoa(len(text)))
 	x.WriteHeader(p.Status)
-	_, _ = x.Write(append(text, '\n')) // where it can't be sent, no one is there to be told
+	_, _ = x.Write(text) // where it can't be sent, no one is there to be told
 }

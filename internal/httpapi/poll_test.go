@@ -24,7 +24,8 @@ func TestPoll(t *testing.T) {
 	}
 	defer c.Close()
 	yes, no := func() bool { return true }, func() bool { return false }
-	p, room := newPoll(c), make([]byte, 10)
+	conn := newDeadlineConn(c)
+	p, room := poll{conn: &conn}, make([]byte, 10)
 	none := func(what string, alone func() bool) {
 		t.Helper()
 		if n := p.read(room, time.Now(), alone); n != 0 {
@@ -60,7 +61,8 @@ func TestPoll(t *testing.T) {
 		t.Errorf("then: %v", err)
 	}
 	ours, _ := net.Pipe()
-	p = newPoll(ours)
+	conn = newDeadlineConn(ours)
+	p = poll{conn: &conn}
 	p.waited(0)
 	none("what can't be polled", yes)
 }

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -15,15 +14,16 @@ import (
 	"time"
 )
 
-// A question, which is a request without a body, is answered where it is read: by the connection,
-// while net/http waits for the next request. For each request that it reads, net/http starts a
-// goroutine that sees whether the client leaves. That wakes another thread, which then waits for
-// the next request in the place of the one that answers. So where one client asks, each question
-// moves from one processor to the other, which takes longer than most answers.
+// A question is answered where it is read: by the connection, while net/http waits for the next
+// request. For each request that it reads, net/http starts a goroutine that sees whether the client
+// leaves. That wakes another thread, which then waits for the next request in the place of the one
+// that answers. So where one client asks, each question moves from one processor to the other,
+// which takes longer than most answers. And to read a request and to write its answer takes
+// net/http longer than most events take.
 //
-// Only what is beyond doubt is answered here: one whole request of the plainest form, with nothing
-// before and nothing behind it. net/http reads everything else: the first request of a connection,
-// and all from the first that is no question.
+// Only what is beyond doubt is a question: one whole request of the plainest form, with a short
+// body or none, and with nothing before and nothing behind it. net/http reads everything else: the
+// first request of a connection, and all from the first that is no question.
 
 // answerer is a handler that questions may be answered by. What begins is ended.
 type answerer interface {
@@ -39,7 +39,8 @@ type asking struct {
 	by      answerer // nil: net/http reads all
 	known   bool     // net/http has read the first, and knows a connection that waits for the next
 	remote  string
-	poll    *poll
+	poll    poll
+	heading heading // of the last one
 }
 
 // setAsking has a connection answer questions, where the handler of its server can.
@@ -51,7 +52,7 @@ func (c *watchedConn) setAsking(ctx context.Context) {
 	by, _ := server.Handler.(answerer)
 	c.asking = asking{
 		context: ctx, server: server, by: by, remote: c.RemoteAddr().String(),
-		poll: newPoll(c.Conn),
+		poll: poll{conn: &c.deadlineConn},
 	}
 }
 
@@ -61,7 +62,10 @@ func (c *watchedConn) ask(p []byte, n int, err error) (int, error) {
 	a := &c.asking
 	for err == nil && a.by != nil {
 		q := c.crowd.question()
-		r := q.read(p[:n], len(p))
+		var r *http.Request
+		if len(p) == netReads {
+			r = a.heading.next(&q.reader, p[:n], a.context)
+		}
 		if r == nil {
 			a.by = nil // where the next request begins, net/http alone knows
 		}
@@ -84,9 +88,6 @@ func (c *watchedConn) ask(p []byte, n int, err error) (int, error) {
 func (c *watchedConn) answer(q *question, r *http.Request) error {
 	a := &c.asking
 	defer a.by.endQuestion()
-	ctx, cancel := context.WithCancel(a.context)
-	defer cancel()
-	r = r.WithContext(ctx)
 	r.RemoteAddr = a.remote
 	_ = c.SetReadDeadline(time.Time{}) // which would end a read that watches
 	c.mu.Lock()
@@ -112,7 +113,7 @@ func (c *watchedConn) next(p []byte) (int, error) {
 	watching := c.watching
 	c.mu.Unlock()
 	if watching != nil && c.endWatch(watching) {
-		return copy(p, c.first[:]), nil
+		return c.held(p), nil
 	}
 	begun := time.Now()
 	alone := func() bool { return c.crowd.served.Load() <= 1 }
@@ -126,8 +127,7 @@ func (c *watchedConn) next(p []byte) (int, error) {
 
 // question is one while it is read and answered, in room that is used again.
 type question struct {
-	text   bytes.Reader
-	reader *bufio.Reader
+	reader headReader
 
 	conn   *watchedConn
 	header http.Header
@@ -144,78 +144,11 @@ func (c *crowd) question() *question {
 	if q, ok := c.questions.Get().(*question); ok {
 		return q
 	}
-	q := &question{header: http.Header{}}
-	q.reader = bufio.NewReader(&q.text)
-	return q
+	return &question{header: http.Header{}}
 }
 
 // netReads is how much net/http reads at once where nothing is left of what it has read.
 const netReads = 4096
-
-// read returns the request that text is, unless it is something else than one question. most is how
-// much was asked for.
-func (q *question) read(text []byte, most int) *http.Request {
-	if most != netReads || !isOneHeader(text) {
-		return nil
-	}
-	q.text.Reset(text)
-	q.reader.Reset(&q.text)
-	r, err := http.ReadRequest(q.reader)
-	if err != nil || !isPlainRequest(r) {
-		return nil
-	}
-	return r
-}
-
-// isOneHeader reports whether text is lines of printable ASCII up to the first empty one, of which
-// the first begins and ends as a question does, and no name has a space: http.ReadRequest lets
-// "Transfer-Encoding : chunked" pass, which a server must refuse (RFC 9112, 5.1).
-func isOneHeader(text []byte) bool {
-	text, ended := bytes.CutSuffix(text, []byte("\r\n\r\n"))
-	asked, fields, _ := bytes.Cut(text, []byte("\r\n"))
-	if !ended || !bytes.HasPrefix(asked, []byte("GET /")) ||
-		!bytes.HasSuffix(asked, []byte(" HTTP/1.1")) || !isPrintable(asked) {
-		return false
-	}
-	for line := range bytes.SplitSeq(fields, []byte("\r\n")) {
-		name, _, _ := bytes.Cut(line, []byte(":"))
-		if len(line) == 0 || bytes.IndexByte(name, ' ') >= 0 || !isPrintable(line) {
-			return false
-		}
-	}
-	return true
-}
-
-func isPrintable(text []byte) bool {
-	for _, c := range text {
-		if c < ' ' || c > '~' {
-			return false
-		}
-	}
-	return true
-}
-
-// isPlainRequest reports whether a request without a body says nothing of how it, or the
-// connection, is to be used.
-func isPlainRequest(r *http.Request) bool {
-	for _, name := range [...]string{
-		"Content-Length", "Expect", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
-	} {
-		if _, ok := r.Header[name]; ok {
-			return false
-		}
-	}
-	for _, value := range r.Header["Connection"] {
-		if !strings.EqualFold(value, "keep-alive") {
-			return false
-		}
-	}
-	strange := func(c rune) bool {
-		return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
-			strings.ContainsRune(".-_:[]", c))
-	}
-	return r.Body == http.NoBody && r.Host != "" && !strings.ContainsFunc(r.Host, strange)
-}
 
 // begin makes room for the answer.
 func (q *question) begin(c *watchedConn) {
@@ -262,16 +195,23 @@ func (q *question) Write(p []byte) (int, error) {
 
 // send sends a part of the answer, the first one with the header by one call.
 func (q *question) send(p []byte) {
+	q.sent += len(p)
 	switch {
 	case q.err != nil:
-	case q.head.Len() == 0:
+	case q.head.Len() > 0:
+		_, q.err = q.conn.deadlineConn.Write(p)
+	case len(p) <= shortAnswer:
+		q.writeHead()
+		q.head.Write(p)
+		_, q.err = q.conn.deadlineConn.Write(q.head.Bytes())
+	default:
 		q.writeHead()
 		_, q.err = q.conn.writeBuffers(net.Buffers{q.head.Bytes(), p})
-	default:
-		_, q.err = q.conn.deadlineConn.Write(p)
 	}
-	q.sent += len(p)
 }
+
+// shortAnswer is what is sooner copied than sent as a part of its own.
+const shortAnswer = 1 << 10
 
 func (q *question) writeHead() {
 	b := append(q.head.AvailableBuffer(), "HTTP/1.1 "...)
@@ -283,7 +223,8 @@ func (q *question) writeHead() {
 	q.head.WriteString("\r\n")
 }
 
-// end sends what is left. An answer that is shorter than it says ends the connection.
+// end sends what is left. An answer that says so, or that is shorter than it says, ends the
+// connection.
 func (q *question) end() error {
 	q.WriteHeader(http.StatusOK)
 	if q.length < 0 {
@@ -295,6 +236,9 @@ func (q *question) end() error {
 	}
 	if q.err == nil && q.sent < q.length {
 		q.err = fmt.Errorf("%w: %d bytes of an answer of %d", io.ErrShortWrite, q.sent, q.length)
+	}
+	if q.err == nil && q.header.Get("Connection") == "close" {
+		q.err = io.EOF
 	}
 	return q.err
 }

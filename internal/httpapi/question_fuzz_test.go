@@ -177,18 +177,49 @@ func requestsInDoubt() []string {
 	}
 }
 
+// postsInDoubt are what they may send in the place of a plain post.
+func postsInDoubt() []string {
+	const plain, post, event = plainQuestion, plainPost, `{"device":"a","state":"WARNING1"}`
+	heading := strings.TrimSuffix(post, event)
+	posted := func(length string, parts ...string) string {
+		return strings.Replace(heading, "33", length, 1) + strings.Join(parts, "")
+	}
+	with := func(line string) string { return posted("33\r\n"+line, event) }
+	return []string{
+		post, post + post, post + plain, posted("32", event), posted("34", event), posted("0"),
+		posted("33"), posted("033", event), posted(" 33", event), posted("33 ", event),
+		posted("+33", event), posted("3x", event), posted("", event), posted("99999", event),
+		posted("9", "{\"device\""), posted("4", "\r\n\r\n"),
+		posted(fmt.Sprint(len(plain)), plain), posted("3900", strings.Repeat(" ", 3900)),
+		posted("5000", strings.Repeat(" ", 5000)),
+		with("Content-Length: 33"), with("Content-Length: 32"), with("Transfer-Encoding: chunked"),
+		with("Content-Encoding: gzip"), with("Expect: 100-continue"), with("Connection: close"),
+		with("Authorization: Basic a"), with("Origin: http://evil.example"),
+		strings.Replace(post, "json", "xml", 1), strings.Replace(post, "events", "states", 1),
+		strings.Replace(post, "events", "sweep", 1), strings.Replace(post, "events", "readings", 1),
+		strings.Replace(post, "POST", "PUT", 1), strings.Replace(post, "POST", "GET", 1),
+		strings.Replace(post, "Content-Length", "content-length", 1),
+		strings.Replace(post, "Content-Length", "Content-Length ", 1),
+		strings.Replace(post, "Content-Length: 33\r\n", "", 1),
+	}
+}
+
 // FuzzQuestions: whatever comes in whatever pieces, it is answered as if net/http read all.
 func FuzzQuestions(f *testing.F) {
 	const plain, post = plainQuestion, plainPost
-	for _, seed := range requestsInDoubt() {
+	for _, seed := range append(requestsInDoubt(), postsInDoubt()...) {
 		f.Add([]byte(seed), uint16(0))
 	}
 	for at := range len(plain) {
 		f.Add([]byte(plain+plain), uint16(at))
 	}
+	for at := range len(post) {
+		f.Add([]byte(post+post), uint16(at))
+	}
 	for _, cut := range []int{-1, 0, 1} {
 		f.Add([]byte(plain+plain), uint16(len(plain)+cut))
 		f.Add([]byte(plain+post+plain), uint16(len(plain+post)+cut))
+		f.Add([]byte(post+post), uint16(len(post)+cut))
 	}
 	f.Fuzz(func(t *testing.T, requests []byte, at uint16) {
 		synctest.Test(t, func(t *testing.T) {

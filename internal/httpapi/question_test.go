@@ -128,11 +128,7 @@ func TestQuestionsAreAnsweredByTheirConnection(t *testing.T) {
 	with := func(header string) string {
 		return "GET /short HTTP/1.1\r\nHost: a\r\n" + header + "\r\n\r\n"
 	}
-	for name, c := range map[string]struct {
-		parts []string
-		want  string // the answers
-		next  string // who reads the next request; no one: the connection ends
-	}{
+	converse(t, newAsker, map[string]conversation{
 		"plain":       {[]string{plain}, byConnection, "connection"},
 		"keeps":       {[]string{with("connection: Keep-Alive")}, byConnection, "connection"},
 		"long":        {[]string{long}, `net/http: GET /l "" <nil>`, "connection"},
@@ -166,11 +162,24 @@ func TestQuestionsAreAnsweredByTheirConnection(t *testing.T) {
 			[]string{"GET /short HTTP/1.1\nHost: a\n\nGET /short HTTP/1.1\r\nHost: b\r\n\r\n"},
 			byHTTP + "|" + byHTTP, "net/http",
 		},
-	} {
+	})
+}
+
+// conversation is what a client sends behind its first request, each part by one call.
+type conversation struct {
+	parts []string
+	want  string // the answers
+	next  string // who reads the next request; no one: the connection ends
+}
+
+func converse(t *testing.T, newAsker func() *asker, all map[string]conversation) {
+	t.Helper()
+	const read = `: GET /short "" <nil>`
+	for name, c := range all {
 		t.Run(name, func(t *testing.T) {
 			a := newAsker()
 			a.TB = t
-			if got := a.get("/short"); got != byHTTP {
+			if got := a.get("/short"); got != "net/http"+read {
 				t.Fatalf("the first request: %s", got)
 			}
 			a.send(c.parts...)
@@ -184,11 +193,56 @@ func TestQuestionsAreAnsweredByTheirConnection(t *testing.T) {
 				if _, err := a.answers.ReadByte(); !errors.Is(err, io.EOF) {
 					t.Errorf("behind it: %v", err)
 				}
-			} else if got := a.get("/short"); got != c.next+byHTTP[len("net/http"):] {
+			} else if got := a.get("/short"); got != c.next+read {
 				t.Errorf("then: %s", got)
 			}
 		})
 	}
+}
+
+// TestPostsAreAnsweredByTheirConnection: where all of the body has come, and where it ends is
+// beyond doubt.
+func TestPostsAreAnsweredByTheirConnection(t *testing.T) {
+	newAsker := askers(t, &http.Server{Handler: &asked{HandlerFunc: who}})
+	const plain = "GET /short HTTP/1.1\r\nHost: a\r\n\r\n"
+	posted := func(header, body string) string {
+		return "POST /short HTTP/1.1\r\nHost: a\r\n" + header + "\r\n\r\n" + body
+	}
+	sized := func(length any, body string) string {
+		return posted(fmt.Sprint("Content-Length: ", length), body)
+	}
+	answers := func(by string, bodies ...string) string {
+		for i, body := range bodies {
+			bodies[i] = fmt.Sprintf("%s: POST /short %q <nil>", by, body)
+		}
+		return strings.Join(bodies, "|")
+	}
+	const conn, std, chunks = "connection", "net/http", "1\r\na\r\n0\r\n\r\n"
+	converse(t, newAsker, map[string]conversation{
+		"of other lengths": {
+			[]string{sized(1, "a"), sized(12, "0123456789ab"), sized(0, ""), sized("02", "cd")},
+			answers(conn, "a", "0123456789ab", "", "cd"), conn,
+		},
+		"in other words": {
+			[]string{sized(1, "a"), posted("content-length: 1", "b"), posted("A: b", ""),
+				sized("1\r\nA: b", "c")},
+			answers(conn, "a", "b", "", "c"), conn,
+		},
+		"a question":    {[]string{sized(len(plain), plain)}, answers(conn, plain), conn},
+		"two at once":   {[]string{sized(1, "a") + sized(1, "b")}, answers(std, "a", "b"), std},
+		"in parts":      {[]string{sized(2, "a"), "b"}, answers(std, "ab"), std},
+		"then more":     {[]string{sized(1, "a"+sized(1, "b"))}, answers(std, "a", "b"), std},
+		"length twice":  {[]string{sized("1\r\nContent-Length: 1", "a")}, answers(std, "a"), std},
+		"two lengths":   {[]string{sized("1\r\nContent-Length: 2", "ab")}, "400", ""},
+		"no length":     {[]string{sized("", "")}, "400", ""},
+		"signed length": {[]string{sized("+1", "a")}, "400", ""},
+		"chunks": {
+			[]string{posted("Transfer-Encoding: chunked", chunks)}, answers(std, "a"), std,
+		},
+		"chunks and a length": {
+			[]string{sized("1\r\nTransfer-Encoding: chunked", chunks)}, answers(std, "a"), std,
+		},
+	})
 }
 
 // TestAnswersToQuestionsAreWhole: an answer has the length that it says; one that does not, or
@@ -343,6 +397,51 @@ func TestAWatchedQuestionIsFollowedByOthers(t *testing.T) {
 			if _, body, err := a.answer(); body != want || err != nil {
 				t.Errorf("got %s, %v; want %s", body, err, want)
 			}
+		}
+	}
+}
+
+// TestWhatIsReadAheadIsAQuestion: where the next request comes while one watches, the first byte of
+// it is read before the rest, and the connection answers it all the same.
+func TestWhatIsReadAheadIsAQuestion(t *testing.T) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun, done := make(chan struct{}), make(chan error, 1)
+	server := &http.Server{
+		ReadHeaderTimeout: time.Minute, IdleTimeout: time.Hour, ConnContext: Watched,
+		Handler: &asked{HandlerFunc: func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasSuffix(r.URL.Path, "/watch") {
+				c := r.Context().Value(watchedKey{}).(*watchedConn)
+				watchClient(r.Context(), func() {})
+				begun <- struct{}{}
+				for ahead := false; !ahead; time.Sleep(time.Millisecond) {
+					c.mu.Lock()
+					ahead = c.ahead
+					c.mu.Unlock()
+				}
+			}
+			who(w, r)
+		}},
+	}
+	go func() { done <- server.Serve(Problems(l)) }()
+	defer func() {
+		server.Close()
+		<-done
+	}()
+	c := dial(t, l.Addr().String())
+	a := &asker{t, c, bufio.NewReader(c)}
+	a.get("/short")
+	a.send("GET /short/watch HTTP/1.1\r\nHost: a\r\n\r\n")
+	<-begun
+	a.send("POST /short HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\na")
+	for _, want := range []string{
+		`connection: GET /short/watch "" <nil>`, `connection: POST /short "a" <nil>`,
+	} {
+		if _, body, err := a.answer(); body != want || err != nil {
+			t.Errorf("got %s, %v; want %s", body, err, want)
 		}
 	}
 }

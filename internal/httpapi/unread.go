@@ -26,7 +26,7 @@ func (l problemListener) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	return &watchedConn{
-		problemConn: &problemConn{deadlineConn{Conn: conn}}, place: place{crowd: l.crowd},
+		problemConn: &problemConn{newDeadlineConn(conn)}, place: place{crowd: l.crowd},
 	}, nil
 }
 

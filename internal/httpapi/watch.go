@@ -23,7 +23,7 @@ type watchedConn struct {
 	wanted   bool          // net/http is to watch: the request asked before it did
 	watching chan struct{} // closed at the end of the read that watches; nil: there is none
 	first    [1]byte       // what that has read
-	held     bool          // and the next read returns
+	ahead    bool          // and the next read returns
 	gone     bool          // the client
 	out      leaving
 	asking   asking
@@ -47,14 +47,23 @@ func (c *watchedConn) Read(p []byte) (int, error) {
 	if told {
 		return 0, nil
 	}
+	n, err := 0, error(nil)
 	if watching != nil && c.endWatch(watching) {
-		return copy(p, c.first[:]), nil
+		n = c.held(p)
+	} else {
+		n, err = c.readNext(p)
 	}
-	n, err := c.readNext(p)
 	if len(p) > 1 {
 		n, err = c.ask(p, n, err)
 	}
 	return n, err
+}
+
+// held returns what the read that watched has read, with what is there behind it: most often the
+// rest of a request.
+func (c *watchedConn) held(p []byte) int {
+	n := copy(p, c.first[:])
+	return n + max(c.readNow(p[n:]), 0)
 }
 
 // readNext reads once the client was answered.
@@ -86,7 +95,7 @@ func (c *watchedConn) watch(left func()) {
 	go func() {
 		n, err := c.problemConn.Read(c.first[:])
 		c.mu.Lock()
-		c.held, c.gone = n > 0, err != nil && !isTimeout(err)
+		c.ahead, c.gone = n > 0, err != nil && !isTimeout(err)
 		gone := c.gone
 		c.mu.Unlock()
 		close(ended)
@@ -102,14 +111,14 @@ func isTimeout(err error) bool {
 }
 
 // endWatch ends the read that watches, and reports whether it has read something.
-func (c *watchedConn) endWatch(watching <-chan struct{}) (held bool) {
+func (c *watchedConn) endWatch(watching <-chan struct{}) (ahead bool) {
 	_ = c.problemConn.SetReadDeadline(time.Unix(1, 0)) // in the past
 	<-watching
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_ = c.problemConn.SetReadDeadline(c.deadline)
-	held, c.held, c.watching = c.held, false, nil
-	return held
+	ahead, c.ahead, c.watching = c.ahead, false, nil
+	return ahead
 }
 
 // SetReadDeadline is of net.Conn.

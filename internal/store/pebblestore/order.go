@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -80,12 +81,17 @@ func (s *Store) inTurn(ctx context.Context, large bool, do func() error) (err er
 	return err
 }
 
-// acquire waits until a channel has a free slot, unless the context ends before.
+// acquire waits until a channel has a free slot, unless the context ends before. To have the
+// context tell takes longer than most turns, so others go on a few times first.
 func acquire(ctx context.Context, slot chan struct{}) error {
-	select {
-	case slot <- struct{}{}:
-		return nil
-	default:
+	const patience = 4
+	for range patience {
+		select {
+		case slot <- struct{}{}:
+			return nil
+		default:
+			runtime.Gosched()
+		}
 	}
 	select {
 	case slot <- struct{}{}:
