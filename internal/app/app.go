@@ -194,6 +194,7 @@ func (a *App) Stop(ctx context.Context) error {
 func (a *App) endRequests(ctx context.Context) error {
 	_ = a.listener.Close()
 	a.api.EndLong()
+	_ = sleep.For(ctx, 50*time.Millisecond) // clients that ask on and on are told to close
 	questions, others := a.api.EndQuestions(ctx), a.server.Shutdown(ctx)
 	if questions == nil && (others == nil || errors.Is(others, net.ErrClosed)) {
 		return nil // Shutdown may have closed the listener once more

@@ -88,6 +88,7 @@ func headingOf(read *headReader, head string) (h heading) {
 	read.http.Reset(&read.text)
 	r, err := http.ReadRequest(read.http)
 	if err == nil && isPlainRequest(r) && (r.Body == http.NoBody || h.sized) {
+		r.Body = http.NoBody // that of the reader, whose room is used again
 		h.request = r
 	}
 	return h

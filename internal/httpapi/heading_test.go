@@ -3,8 +3,10 @@ package httpapi
 import (
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
+	"weak"
 )
 
 // TestHeadingsAreReadOnce: a request in the words of the last one is that one with its own body,
@@ -57,4 +59,24 @@ func TestHeadingsAreReadOnce(t *testing.T) {
 			t.Errorf("%q: its header says %q", c.text, length)
 		}
 	}
+}
+
+// TestAHeadingKeepsNoRoomOfReading: what a connection keeps of its last heading does not hold the
+// room that it was read in, which is used again for other connections, or collected.
+func TestAHeadingKeepsNoRoomOfReading(t *testing.T) {
+	const text = "POST /api/v1/events HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody"
+	var h heading
+	read := func() weak.Pointer[question] {
+		q := &question{}
+		if h.next(&q.reader, []byte(text), t.Context()) == nil {
+			t.Fatal("not a question")
+		}
+		return weak.Make(q)
+	}
+	q := read()
+	runtime.GC()
+	if q.Value() != nil {
+		t.Error("the heading holds the question that it was read in")
+	}
+	runtime.KeepAlive(&h)
 }

@@ -182,6 +182,9 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{ResponseWriter: w, id: requestID(r), begun: time.Now()}
 	defer a.finish(x, r)
 	setHeaders(x)
+	if a.ending.Err() != nil { // a client that asks on and on is told, not cut off
+		x.Header()["Connection"] = []string{"close"}
+	}
 	path := r.URL.EscapedPath()
 	clean := isClean(path)
 	if clean {
