@@ -190,11 +190,13 @@ func (a *App) Stop(ctx context.Context) error {
 }
 
 // endRequests lets requests end by themselves, then cuts them off. Shutdown would close connections
-// that answer questions, so it comes behind them; no more come, and long answers end, before.
+// that answer questions, so it comes behind them; no more come, and long answers end, before. From
+// then on each answer ends its connection, so clients that ask on and on get some time to be told.
 func (a *App) endRequests(ctx context.Context) error {
 	_ = a.listener.Close()
 	a.api.EndLong()
-	_ = sleep.For(ctx, 50*time.Millisecond) // clients that ask on and on are told to close
+	const farewell = 50 * time.Millisecond
+	_ = sleep.For(ctx, farewell)
 	questions, others := a.api.EndQuestions(ctx), a.server.Shutdown(ctx)
 	if questions == nil && (others == nil || errors.Is(others, net.ErrClosed)) {
 		return nil // Shutdown may have closed the listener once more

@@ -135,10 +135,13 @@ var always = [...]struct {
 }
 
 // setHeaders sets what every answer has, and the id of this one.
-func setHeaders(x *exchange) {
+func (a *API) setHeaders(x *exchange) {
 	h := x.Header()
 	for i := range always {
 		h[always[i].name] = always[i].value
 	}
 	x.set("X-Request-Id", x.id)
+	if a.ending.Err() != nil { // a client that asks on and on is told before it is cut off
+		h["Connection"] = []string{"close"}
+	}
 }

@@ -27,7 +27,7 @@ const endOfHead = "\r\n\r\n"
 
 // next returns the request that text is, unless that is something else than one of the plainest
 // form with all of its body. It lasts no longer than text.
-func (h *heading) next(read *headReader, text []byte, from context.Context) *http.Request {
+func (h *heading) next(ctx context.Context, read *headReader, text []byte) *http.Request {
 	head, body, ended := bytes.Cut(text, []byte(endOfHead))
 	if !ended {
 		return nil
@@ -44,7 +44,7 @@ func (h *heading) next(read *headReader, text []byte, from context.Context) *htt
 		h.request.ContentLength = int64(length)
 		h.request.Header["Content-Length"] = []string{strconv.Itoa(length)}
 	}
-	r := h.request.WithContext(from)
+	r := h.request.WithContext(ctx)
 	if r.Body = http.NoBody; length > 0 {
 		held := &heldBody{}
 		held.Reset(body)
@@ -87,7 +87,7 @@ func headingOf(read *headReader, head string) (h heading) {
 	}
 	read.http.Reset(&read.text)
 	r, err := http.ReadRequest(read.http)
-	if err == nil && isPlainRequest(r) && (r.Body == http.NoBody || h.sized) {
+	if err == nil && isPlainRequest(r) {
 		r.Body = http.NoBody // that of the reader, whose room is used again
 		h.request = r
 	}

@@ -43,7 +43,7 @@ func TestHeadingsAreReadOnce(t *testing.T) {
 		{text: "GET /a HTTP/1.1\r\nHost: ab\r\n", again: true, none: true},
 	} {
 		former := h.request
-		r := h.next(&read, []byte(c.text), t.Context())
+		r := h.next(t.Context(), &read, []byte(c.text))
 		if (h.request == former) != c.again || (r == nil) != c.none {
 			t.Fatalf("%q: read again: %v, request %v", c.text, h.request != former, r)
 		}
@@ -68,7 +68,7 @@ func TestAHeadingKeepsNoRoomOfReading(t *testing.T) {
 	var h heading
 	read := func() weak.Pointer[question] {
 		q := &question{}
-		if h.next(&q.reader, []byte(text), t.Context()) == nil {
+		if h.next(t.Context(), &q.reader, []byte(text)) == nil {
 			t.Fatal("not a question")
 		}
 		return weak.Make(q)

@@ -181,10 +181,7 @@ func (a *API) allRoutes() []*route {
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{ResponseWriter: w, id: requestID(r), begun: time.Now()}
 	defer a.finish(x, r)
-	setHeaders(x)
-	if a.ending.Err() != nil { // a client that asks on and on is told, not cut off
-		x.Header()["Connection"] = []string{"close"}
-	}
+	a.setHeaders(x)
 	path := r.URL.EscapedPath()
 	clean := isClean(path)
 	if clean {
@@ -233,7 +230,7 @@ var errNoSuchPath = andon.Errorf(
 func (a *API) unmatched(x *exchange, r *http.Request, clean bool) {
 	allow := x.Header().Get("Allow")
 	clear(x.Header())
-	setHeaders(x)
+	a.setHeaders(x)
 	page := allow == "" && asksForPage(r)
 	open := page && !strings.HasPrefix(r.URL.Path, basePath) // that page holds no data
 	_, err := a.enter(x, r, open || clean && a.isOpen(r))

@@ -64,7 +64,7 @@ func (c *watchedConn) ask(p []byte, n int, err error) (int, error) {
 		q := c.crowd.question()
 		var r *http.Request
 		if len(p) == netReads {
-			r = a.heading.next(&q.reader, p[:n], a.context)
+			r = a.heading.next(a.context, &q.reader, p[:n])
 		}
 		if r == nil {
 			a.by = nil // where the next request begins, net/http alone knows

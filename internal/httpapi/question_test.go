@@ -13,7 +13,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/rwlock"
+	"github.com/andonhq/andon/internal/store/memstore"
 )
 
 // asked is a handler that says who reads its requests, and that answers questions below /short.
@@ -404,34 +407,20 @@ func TestAWatchedQuestionIsFollowedByOthers(t *testing.T) {
 // TestWhatIsReadAheadIsAQuestion: where the next request comes while one watches, the first byte of
 // it is read before the rest, and the connection answers it all the same.
 func TestWhatIsReadAheadIsAQuestion(t *testing.T) {
-	var lc net.ListenConfig
-	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	begun, done := make(chan struct{}), make(chan error, 1)
-	server := &http.Server{
-		ReadHeaderTimeout: time.Minute, IdleTimeout: time.Hour, ConnContext: Watched,
-		Handler: &asked{HandlerFunc: func(w http.ResponseWriter, r *http.Request) {
-			if strings.HasSuffix(r.URL.Path, "/watch") {
-				c := r.Context().Value(watchedKey{}).(*watchedConn)
-				watchClient(r.Context(), func() {})
-				begun <- struct{}{}
-				for ahead := false; !ahead; time.Sleep(time.Millisecond) {
-					c.mu.Lock()
-					ahead = c.ahead
-					c.mu.Unlock()
-				}
+	begun := make(chan struct{})
+	c := dial(t, serve(t, &asked{HandlerFunc: func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/watch") {
+			c := r.Context().Value(watchedKey{}).(*watchedConn)
+			watchClient(r.Context(), func() {})
+			begun <- struct{}{}
+			for ahead := false; !ahead; time.Sleep(time.Millisecond) {
+				c.mu.Lock()
+				ahead = c.ahead
+				c.mu.Unlock()
 			}
-			who(w, r)
-		}},
-	}
-	go func() { done <- server.Serve(Problems(l)) }()
-	defer func() {
-		server.Close()
-		<-done
-	}()
-	c := dial(t, l.Addr().String())
+		}
+		who(w, r)
+	}}, plainly))
 	a := &asker{t, c, bufio.NewReader(c)}
 	a.get("/short")
 	a.send("GET /short/watch HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -511,6 +500,42 @@ func TestEndQuestions(t *testing.T) {
 	}
 	if got := a.get(basePath + "/last"); !strings.HasPrefix(got, "net/http") {
 		t.Errorf("then %s", got)
+	}
+}
+
+// TestAnswersOfAStopEndTheirConnection: by whom the request is read, and also where there is
+// nothing. Else a client that asks on and on would be cut off with its next request under way.
+func TestAnswersOfAStopEndTheirConnection(t *testing.T) {
+	for _, c := range []struct {
+		path   string
+		before int // questions of the connection, of which net/http reads the first
+		status int
+	}{
+		{"/states", 0, http.StatusOK}, {"/states", 1, http.StatusOK},
+		{"/nothing", 0, http.StatusNotFound}, {"/nothing", 1, http.StatusNotFound},
+	} {
+		store := memstore.New()
+		now := func() andon.Time { return andon.MinTime }
+		api := New(Options{
+			Store: store, Now: now, Intake: intake.New(store, intake.Options{Now: now}),
+		})
+		a := askers(t, &http.Server{Handler: api})()
+		ask := func(path string, want int) {
+			t.Helper()
+			a.send("GET " + basePath + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n")
+			if status, body, err := a.answer(); status != want || err != nil {
+				t.Errorf("%s: %d %s, %v", path, status, body, err)
+			}
+		}
+		for range c.before {
+			ask("/states", http.StatusOK)
+		}
+		api.EndLong()
+		ask(c.path, c.status)
+		a.send("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		if status, _, err := a.answer(); err == nil {
+			t.Errorf("%s behind %d questions: the next gets %d", c.path, c.before, status)
+		}
 	}
 }
 

@@ -41,23 +41,32 @@ func (c countedConn) Read(p []byte) (int, error) {
 // watchedServer serves by a handler, and counts how often it watched a connection.
 func watchedServer(t *testing.T, h http.HandlerFunc) (address string, watches *atomic.Int64) {
 	t.Helper()
+	watches = new(atomic.Int64)
+	counted := func(l net.Listener) net.Listener { return countedListener{l, watches} }
+	return serve(t, h, counted), watches
+}
+
+// serve serves by a handler until the end of the test.
+func serve(t *testing.T, h http.Handler, on func(net.Listener) net.Listener) (address string) {
+	t.Helper()
 	var lc net.ListenConfig
 	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	watches = new(atomic.Int64)
 	server := &http.Server{
 		Handler: h, ConnContext: Watched, ReadHeaderTimeout: time.Minute, IdleTimeout: time.Minute,
 	}
 	done := make(chan error, 1)
-	go func() { done <- server.Serve(Problems(countedListener{l, watches})) }()
+	go func() { done <- server.Serve(Problems(on(l))) }()
 	t.Cleanup(func() {
 		server.Close()
 		<-done
 	})
-	return l.Addr().String(), watches
+	return l.Addr().String()
 }
+
+func plainly(l net.Listener) net.Listener { return l }
 
 func dial(t *testing.T, address string) net.Conn {
 	t.Helper()
