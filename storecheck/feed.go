@@ -1,7 +1,6 @@
 package storecheck
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,7 +44,10 @@ func ofDeclared(
 func undeclaredFeed(ctx context.Context, e *Env, id andon.TenantID) error {
 	able := e.Store.Capabilities().Changes
 	_, at, err := e.Store.ChangesKept(ctx, id)
-	return cmp.Or(declared(able, err), declared(able, errOf(e.Store.Changes(ctx, id, at))))
+	if err := declared(able, err); err != nil {
+		return err
+	}
+	return declared(able, errOf(e.Store.Changes(ctx, id, at)))
 }
 
 // told writes a change as d1:WARNING1/Liz/Sara>-:retirement, with operator and supervisor, and one

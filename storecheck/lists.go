@@ -344,5 +344,8 @@ func declared(able bool, err error) error {
 	if able {
 		return err
 	}
-	return cmp.Or(wantKind(andon.Unsupported, err), error(errUndeclared))
+	if err := wantKind(andon.Unsupported, err); err != nil {
+		return err
+	}
+	return errUndeclared
 }

@@ -1,7 +1,6 @@
 package storecheck
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,7 +83,7 @@ func (s *scenario) run(ctx context.Context, e *Env) error {
 		err := s.runIn(ctx, e, order)
 		switch {
 		case isNotAsked(err):
-			notAsked = cmp.Or(notAsked, err)
+			notAsked = err
 		case err != nil:
 			return fmt.Errorf("%w%s", err, inOrder(order))
 		}
@@ -107,7 +106,10 @@ func (s *scenario) stride(e *Env) int {
 
 func (s *scenario) runIn(ctx context.Context, e *Env, order []step) error {
 	begun := time.Now()
-	if err := cmp.Or(e.Renew(ctx), e.begin(ctx, s.times.begins)); err != nil {
+	if err := e.Renew(ctx); err != nil {
+		return err
+	}
+	if err := e.begin(ctx, s.times.begins); err != nil {
 		return err
 	}
 	var notAsked error
@@ -118,15 +120,21 @@ func (s *scenario) runIn(ctx context.Context, e *Env, order []step) error {
 		}
 		switch {
 		case isNotAsked(err):
-			notAsked = cmp.Or(notAsked, err)
+			notAsked = err
 			if !strings.HasPrefix(st.text, "expect") {
 				return notAsked // what comes behind would show nothing
 			}
 		case err != nil:
-			return cmp.Or(e.late(begun), err)
+			if late := e.late(begun); late != nil {
+				return late
+			}
+			return err
 		}
 	}
-	return cmp.Or(notAsked, e.late(begun))
+	if notAsked != nil {
+		return notAsked
+	}
+	return e.late(begun)
 }
 
 // repeat does a statement, and does it again where a store on a network was not there for it.

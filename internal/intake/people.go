@@ -1,7 +1,6 @@
 package intake
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/andonhq/andon"
@@ -20,8 +19,10 @@ func (in *Intake) assign(
 
 // CheckAssignment reports what is wrong with an assignment by itself. No operator unassigns.
 func CheckAssignment(a *andon.Assignment) error {
-	return cmp.Or(wrongAt("body.device", a.Device.Validate()),
-		checkPerson("body.operator", a.Operator))
+	if err := a.Device.Validate(); err != nil {
+		return wrongAt("body.device", err)
+	}
+	return checkPerson("body.operator", a.Operator)
 }
 
 // wrongAt says where something is wrong, if it is.
@@ -60,12 +61,18 @@ func checkEscalation(e *andon.Escalation) error {
 		return andon.AtField("body.time",
 			"time and state name an entry together: give both or none")
 	}
-	var wrong error
 	if e.State != "" {
-		wrong = wrongAt("body.state", e.State.Validate())
+		if err := e.State.Validate(); err != nil {
+			return wrongAt("body.state", err)
+		}
 	}
-	return cmp.Or(wrong, checkNote(e.Note), checkPerson("body.to", e.To),
-		checkPerson("body.by", e.By))
+	if err := checkNote(e.Note); err != nil {
+		return err
+	}
+	if err := checkPerson("body.to", e.To); err != nil {
+		return err
+	}
+	return checkPerson("body.by", e.By)
 }
 
 func checkNote(note string) error {
@@ -103,8 +110,16 @@ func (in *Intake) withdraw(
 }
 
 func checkWithdrawal(w *andon.Withdrawal) error {
-	return cmp.Or(wrongAt("path.device", w.Device.Validate()),
-		wrongAt("path.state", w.State.Validate()), checkNote(w.Note), checkPerson("body.by", w.By))
+	if err := w.Device.Validate(); err != nil {
+		return wrongAt("path.device", err)
+	}
+	if err := w.State.Validate(); err != nil {
+		return wrongAt("path.state", err)
+	}
+	if err := checkNote(w.Note); err != nil {
+		return err
+	}
+	return checkPerson("body.by", w.By)
 }
 
 func (in *Intake) purge(

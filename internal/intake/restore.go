@@ -1,7 +1,6 @@
 package intake
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/andonhq/andon"
@@ -16,19 +15,29 @@ func (in *Intake) restore(
 	}
 	r := restoring{latest: in.options.Now().Add(t.MaxFuture + 1)}
 	h.Assignments = kept(&r, h.Assignments, func(a *andon.Assignment) error {
-		return cmp.Or(CheckAssignment(a), r.time("body.from", a.From))
-	})
-	h.Escalations = kept(&r, h.Escalations, func(e *andon.Escalation) error {
-		err := cmp.Or(
-			checkEscalation(e), r.time("body.time", e.Time), r.time("body.at", e.At))
-		if err != nil {
+		if err := CheckAssignment(a); err != nil {
 			return err
 		}
-		_, err = in.store.Entry(ctx, tenant, e.Device, e.Time, e.State)
+		return r.time("body.from", a.From)
+	})
+	h.Escalations = kept(&r, h.Escalations, func(e *andon.Escalation) error {
+		if err := checkEscalation(e); err != nil {
+			return err
+		}
+		if err := r.time("body.time", e.Time); err != nil {
+			return err
+		}
+		if err := r.time("body.at", e.At); err != nil {
+			return err
+		}
+		_, err := in.store.Entry(ctx, tenant, e.Device, e.Time, e.State)
 		return err
 	})
 	h.Retirements = kept(&r, h.Retirements, func(x *andon.Retirement) error {
-		return cmp.Or(x.Device.Validate(), r.time("body.retired", x.At))
+		if err := x.Device.Validate(); err != nil {
+			return err
+		}
+		return r.time("body.retired", x.At)
 	})
 	if r.failed != nil {
 		return Result{}, r.failed

@@ -1,7 +1,6 @@
 package live
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -37,7 +36,10 @@ func (s *screen) draw(b *board) error {
 // the board has to ask again.
 func (s *screen) pause(ctx context.Context, d time.Duration, b *board, wait pause) error {
 	if s.Keys == nil {
-		return cmp.Or(wait(ctx, d), b.catchUp(ctx))
+		if err := wait(ctx, d); err != nil {
+			return err
+		}
+		return b.catchUp(ctx)
 	}
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -3,7 +3,6 @@
 package preserve
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -165,7 +164,9 @@ func newTarget(path string, stdout io.Writer) (*target, error) {
 	var err error
 	switch {
 	case t.isDir:
-		err = cmp.Or(os.RemoveAll(t.part), os.Mkdir(t.part, 0o700))
+		if err = os.RemoveAll(t.part); err == nil {
+			err = os.Mkdir(t.part, 0o700)
+		}
 	case t.path != "":
 		t.file, err = os.OpenFile(t.part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 		t.w = t.file
@@ -209,7 +210,9 @@ type witness struct {
 // Write is of io.Writer.
 func (w *witness) Write(p []byte) (n int, err error) {
 	n, err = w.Writer.Write(p)
-	w.err = cmp.Or(w.err, err)
+	if w.err == nil {
+		w.err = err
+	}
 	return n, err
 }
 
@@ -227,7 +230,10 @@ func (t *target) end(err error) error {
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(t.part))
 	}
-	return cmp.Or(os.Rename(t.part, t.path), syncDirectory(filepath.Dir(t.path)))
+	if err := os.Rename(t.part, t.path); err != nil {
+		return err
+	}
+	return syncDirectory(filepath.Dir(t.path))
 }
 
 // syncDirectory makes the names in a directory outlive a power cut.

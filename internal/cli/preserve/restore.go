@@ -1,7 +1,6 @@
 package preserve
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -157,12 +156,17 @@ func moveStore(from, to string) error {
 	slices.SortStableFunc(entries, func(a, b os.DirEntry) int { return last(a) - last(b) })
 	for _, e := range entries {
 		if last(e) > 0 {
-			err = cmp.Or(syncDirectory(to))
+			if err := syncDirectory(to); err != nil {
+				return err
+			}
 		}
-		err = cmp.Or(err, os.Rename(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())))
+		err := os.Rename(filepath.Join(from, e.Name()), filepath.Join(to, e.Name()))
 		if err != nil {
 			return err
 		}
 	}
-	return cmp.Or(os.Remove(from), syncDirectory(to))
+	if err := os.Remove(from); err != nil {
+		return err
+	}
+	return syncDirectory(to)
 }

@@ -134,9 +134,11 @@ func (in *setup) keyspace(ctx context.Context) (there bool, err error) {
 
 // meets reports whether the consistencies can be met by a replication.
 func (c *cluster) meets(r replication) error {
-	return cmp.Or(
-		c.check(r, "cassandra.read_consistency", c.options.ReadConsistency),
-		c.check(r, "cassandra.write_consistency", c.options.WriteConsistency))
+	err := c.check(r, "cassandra.read_consistency", c.options.ReadConsistency)
+	if err != nil {
+		return err
+	}
+	return c.check(r, "cassandra.write_consistency", c.options.WriteConsistency)
 }
 
 // asked reads the replication that is asked for.

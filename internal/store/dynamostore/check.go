@@ -1,8 +1,8 @@
 package dynamostore
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -175,11 +175,25 @@ func verify(ctx context.Context, db *dynamodb.Client, all []table) error {
 				"store init`, or correct dynamodb.region, dynamodb.prefix or dynamodb.table", name,
 				db.Options().Region)
 		default:
-			found[n] = cmp.Or(all[n].differs(name, is), all[n].lacks(name, is), unready(name, is))
+			found[n] = all[n].wrong(name, is)
 		}
 		return nil
 	})
-	return cmp.Or(err, cmp.Or(found...))
+	if err != nil {
+		return err
+	}
+	return errors.Join(found...)
+}
+
+// wrong says what keeps a table from being used.
+func (t table) wrong(name string, is *types.TableDescription) error {
+	if err := t.differs(name, is); err != nil {
+		return err
+	}
+	if err := t.lacks(name, is); err != nil {
+		return err
+	}
+	return unready(name, is)
 }
 
 // lacks says which index is missing.

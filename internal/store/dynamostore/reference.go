@@ -1,7 +1,6 @@
 package dynamostore
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -412,8 +411,11 @@ func (r *reference) Escalate(
 		return kept, false, nil
 	}
 	i, err := r.find(ctx, e.Device, e.Time, e.State)
-	if err != nil || i == nil {
-		return kept, false, cmp.Or(err, error(andon.NoEntry(e.Device, e.Time, e.State)))
+	if err == nil && i == nil {
+		err = andon.NoEntry(e.Device, e.Time, e.State)
+	}
+	if err != nil {
+		return kept, false, err
 	}
 	key := item{attrDevice: i[attrDevice], attrStateDate: i[attrStateDate]}
 	err = r.change(ctx, key, update{attrEscalated: string(e.To)}, "attribute_exists(#device)")

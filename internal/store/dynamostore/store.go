@@ -1,7 +1,6 @@
 package dynamostore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -61,7 +60,11 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		s.idle()
 		return nil, err
 	}
-	if err := cmp.Or(s.EnsureDefault(ctx), s.checkListed(ctx)); err != nil {
+	err := s.EnsureDefault(ctx)
+	if err == nil {
+		err = s.checkListed(ctx)
+	}
+	if err != nil {
 		s.idle()
 		return nil, err
 	}
