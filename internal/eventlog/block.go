@@ -283,3 +283,9 @@ func (d *Decoder) pass(n int) {
 		d.text(math.MaxInt)
 	}
 }
+
+// BlockEntries returns how many entries a block has.
+func BlockEntries(block []byte) (n int, ok bool) {
+	entries, size := binary.Uvarint(block)
+	return int(entries), size > 0 && entries > 0 && entries <= math.MaxInt32
+}

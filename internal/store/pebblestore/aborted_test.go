@@ -2,18 +2,14 @@ package pebblestore
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"runtime"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/varint"
 )
 
 // leaving is the context of a client that leaves once it was looked at so many times.
@@ -156,62 +152,5 @@ func TestManyAbortedAppends(t *testing.T) {
 	defer s.Close()
 	if n := s.tenants[andon.DefaultTenant].fleet.Numbers(); n != 1 {
 		t.Errorf("the next device has number %d", n)
-	}
-}
-
-// yesterday writes what an older program left: a record of a device with a number far behind the
-// others, and one that says of a device only that there is one. The checkpoint of that program left
-// out the latter.
-func yesterday(t *testing.T, s *Store) {
-	t.Helper()
-	number := s.tenants[andon.DefaultTenant].number
-	named := binary.AppendUvarint(formerRecordOf(number, 1), 7)
-	named = varint.AppendText(append(named, partNamed), "given up")
-	far := binary.AppendUvarint(formerRecordOf(number, 1), 3_000_000_000)
-	far = varint.AppendText(append(far, partNamed|partNewest|partRun), "far")
-	far = binary.AppendVarint(far, int64(andon.MinTime-1))
-	far = binary.AppendUvarint(varint.AppendText(far, "WARNING1"), uint64(andon.MinTime))
-	far = varint.AppendText(binary.AppendUvarint(far, 0), "")
-	for n, record := range [][]byte{named, far} {
-		k := binary.BigEndian.AppendUint64(key{formerRecord}, s.order.next+uint64(n))
-		if err := s.db.Set(k, record, pebble.Sync); err != nil {
-			t.Fatal(err)
-		}
-	}
-	setFormer(t, s)
-}
-
-// TestGapInNumbers opens a store that has lost numbers, without memory in proportion.
-func TestGapInNumbers(t *testing.T) {
-	fs := vfs.NewCrashableMem()
-	s := openMem(t, fs)
-	yesterday(t, s)
-	after := fs.CrashClone(vfs.CrashCloneCfg{})
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	var before, behind runtime.MemStats
-	runtime.ReadMemStats(&before)
-	s = openMem(t, after)
-	runtime.ReadMemStats(&behind)
-	if took := behind.TotalAlloc - before.TotalAlloc; took > 512<<20 {
-		t.Errorf("opening took %d MiB", took>>20)
-	}
-	d, err := s.Device(t.Context(), andon.DefaultTenant, "far")
-	if err != nil || d.State != "WARNING1" {
-		t.Errorf("%+v, %v", d, err)
-	}
-	// A device that only an aborted write of an older program had named is there once it is seen.
-	event := []andon.Event{{Device: "given up", Time: andon.MinTime, State: "NORMAL"}}
-	if err := errors.Join(s.checkpoint(),
-		s.Append(t.Context(), andon.DefaultTenant, 1, event)); err != nil {
-		t.Fatal(err)
-	}
-	s, _ = crashed(t, s, after)
-	defer s.Close()
-	for _, device := range []andon.DeviceID{"far", "given up"} {
-		if _, err := s.Device(t.Context(), andon.DefaultTenant, device); err != nil {
-			t.Error(err)
-		}
 	}
 }

@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2"
-
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/eventlog"
 	"github.com/andonhq/andon/internal/feed"
@@ -73,8 +71,8 @@ const leastKept = 10 * time.Minute
 // the others. It returns how many bytes of those that it has settled it deletes. done is told once
 // the batch is on the disk.
 func (a *arrivals) settle(
-	batch *pebble.Batch, o *Options, m marker, bytes int64,
-) (deleted int64, done func(), err error) {
+	b *batch, o *Options, m marker, bytes int64,
+) (deleted int64, done func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	until := cmp.Or(a.latest, a.until)
@@ -92,13 +90,14 @@ func (a *arrivals) settle(
 		deleted = bytes
 	}
 	value, err := json.Marshal(rounds)
-	err = cmp.Or(err, batch.Set(fixedKey(fixedArrivals), value, nil),
-		batch.DeleteRange(rowKey(0), rowKey(first), nil))
+	b.keep(err)
+	b.set(fixedKey(fixedArrivals), value)
+	b.deleteRange(rowKey(0), rowKey(first))
 	return deleted, func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.first, a.rounds, a.until = first, rounds, until
-	}, err
+	}
 }
 
 // isFast reports whether rows that came within a time are so many that they would go sooner than
@@ -293,9 +292,8 @@ func (r *arrivalReader) hit(e *eventlog.Entry, number uint32) (one []hit, ok boo
 func numbersKey(tenant uint32) key { return fixedKey("numbers ").number(tenant) }
 
 // keepNumbers puts into the batch of a purge that no number is given again.
-func keepNumbers(batch *pebble.Batch, t *tenant) error {
-	count := key(nil).number(t.fleet.Numbers())
-	return batch.Set(numbersKey(t.number), count, nil)
+func keepNumbers(b *batch, t *tenant) {
+	b.set(numbersKey(t.number), key(nil).number(t.fleet.Numbers()))
 }
 
 // reserveNumbers leaves out the numbers of devices that were purged.

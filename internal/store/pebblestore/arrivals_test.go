@@ -1,7 +1,7 @@
 package pebblestore
 
 import (
-	"cmp"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -112,7 +112,7 @@ func TestRowsOfAProgramThatKeepsNone(t *testing.T) {
 	arrive(t, s, andon.MinTime, 10)
 	arrive(t, s, andon.MinTime, 10)
 	gone := s.arrivals.first + 15
-	if err := cmp.Or(s.db.DeleteRange(rowKey(0), rowKey(gone), nil), s.Close()); err != nil {
+	if err := errors.Join(s.db.DeleteRange(rowKey(0), rowKey(gone), nil), s.Close()); err != nil {
 		t.Fatal(err)
 	}
 	s = openMem(t, fs)

@@ -1,8 +1,8 @@
 package pebblestore
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -130,24 +130,6 @@ func BenchmarkAppendLate(b *testing.B) {
 	}
 	perSecond(b, 4, benchBatch, func(n int) error {
 		return write(n, 1+andon.Time(n), "NORMAL")
-	})
-}
-
-func BenchmarkKeyCodec(b *testing.B) {
-	k := newKey(formerEvent, 1)
-	b.Run("encode", func(b *testing.B) {
-		for b.Loop() {
-			k = k.begin(formerEvent, 1).event("line-03/press-00017", benchBase, "WARNING2")
-		}
-	})
-	b.Run("decode", func(b *testing.B) {
-		rest := k[1+4+4:]
-		for b.Loop() {
-			_, tail, _ := takeText(rest)
-			if _, _, _, ok := splitState(tail); !ok {
-				b.Fatal("not an event's key")
-			}
-		}
 	})
 }
 
@@ -334,7 +316,7 @@ var measuredFleet = sync.OnceValue(func() *Store {
 		}
 		err := s.AppendReadings(ctx, id, benchBase, readings)
 		if n%288 == 0 {
-			err = cmp.Or(err, s.settleReadings())
+			err = errors.Join(err, s.settleReadings())
 		}
 		if err != nil {
 			panic(err)

@@ -114,7 +114,7 @@ func (s *Store) mergeNext() (more bool, err error) {
 		return false, nil
 	}
 	defer m.close()
-	if err := cmp.Or(m.open(), m.devices(), m.commit()); err != nil {
+	if err := m.merge(); err != nil {
 		s.merges.mu.Lock()
 		delete(s.merges.loose, tenantDay{m.tenant.number, m.day}) // until it has another run
 		s.merges.mu.Unlock()
@@ -159,7 +159,8 @@ type blockMerge struct {
 	inputs  []*mergeInput
 	out     tables
 	pace    pace
-	blocks  int // that were read
+	blocks  int    // that were read
+	again   uint64 // entries that were read, and are left out: a later delivery of them counts
 	joined  deliveries
 	key     key
 }
@@ -170,7 +171,9 @@ func (s *Store) newMerge(t *tenant, day uint32, of []run) *blockMerge {
 		store: s, tenant: t, day: day, of: of, deleted: s.merges.deleted, key: newKey(0, 0),
 	}
 	last := of[len(of)-1]
-	m.into = run{last.sequence, last.level + 1, last.oldest, last.newest}
+	m.into = run{
+		sequence: last.sequence, level: last.level + 1, oldest: last.oldest, newest: last.newest,
+	}
 	for _, r := range of {
 		m.into.oldest, m.into.newest = min(m.into.oldest, r.oldest), max(m.into.newest, r.newest)
 	}
@@ -189,8 +192,10 @@ func (s *Store) newMerge(t *tenant, day uint32, of []run) *blockMerge {
 // mergeInput reads the blocks of a run.
 type mergeInput struct {
 	it *iterator
+	of run
 	placed
-	left bool // it is at a block
+	left    bool   // it is at a block
+	entries uint64 // of the blocks that were read
 }
 
 func (in *mergeInput) read(ok bool) error {
@@ -204,6 +209,36 @@ func (in *mergeInput) read(ok bool) error {
 	return nil
 }
 
+// merge reads all runs to their ends, and has the new one take their place only then.
+func (m *blockMerge) merge() error {
+	if err := m.open(); err != nil {
+		return err
+	}
+	if err := m.devices(); err != nil {
+		return err
+	}
+	if err := m.count(); err != nil {
+		return err
+	}
+	return m.commit()
+}
+
+// count compares what was read with what the runs say that they have, and with what was written.
+func (m *blockMerge) count() error {
+	read := uint64(0)
+	for _, in := range m.inputs {
+		if err := in.of.lacks(in.entries); err != nil {
+			return err
+		}
+		read += in.entries
+	}
+	if read != m.into.entries+m.again {
+		return fmt.Errorf("%d entries were read, %d written, and %d left out that came again",
+			read, m.into.entries, m.again)
+	}
+	return nil
+}
+
 func (m *blockMerge) open() error {
 	for _, r := range slices.Backward(m.of) { // so that entries mostly come newest first
 		k := newKey(tableBlock, m.tenant.number).run(m.day, r.sequence)
@@ -211,7 +246,7 @@ func (m *blockMerge) open() error {
 		if err != nil {
 			return err
 		}
-		in := &mergeInput{it: it}
+		in := &mergeInput{it: it, of: r}
 		m.inputs = append(m.inputs, in)
 		if err := in.read(it.First()); err != nil {
 			return err
@@ -257,30 +292,47 @@ func (m *blockMerge) device(device uint32, alone bool) error {
 				return fmt.Errorf("read block: %w", err)
 			}
 			m.blocks++
+			n, ok := eventlog.BlockEntries(value)
+			if !ok {
+				return errDamaged
+			}
+			in.entries += uint64(n)
 			if alone {
 				err = m.put(device, in.spanned, value)
 			} else {
 				err = m.joined.take(value, in.spanned)
 			}
-			if err := cmp.Or(err, in.read(in.it.Next())); err != nil {
+			if err != nil {
+				return err
+			}
+			if err := in.read(in.it.Next()); err != nil {
 				return err
 			}
 		}
 	}
 	m.pace.did(len(m.joined.entries) * entryWork)
-	return m.joined.blocks(func(at spanned, value []byte) error {
+	again, err := m.joined.blocks(func(at spanned, value []byte) error {
 		return m.put(device, at, value)
 	})
+	m.again += uint64(again)
+	return err
 }
 
+// put writes a block into the new run, and counts its entries.
 func (m *blockMerge) put(device uint32, at spanned, value []byte) error {
+	n, ok := eventlog.BlockEntries(value)
+	if !ok {
+		return errDamaged
+	}
+	m.into.entries += uint64(n)
 	m.key = m.key.begin(tableBlock, m.tenant.number).run(m.day, m.into.sequence).number(device).
 		times(m.day, at.newest, at.oldest)
 	return m.out.put(m.key, value)
 }
 
 // commit has the new run stand in place of the old ones. First the run whose sequence it has is
-// said to be as long as the new one: until the others are forgotten, readers look into all.
+// said to be as long as the new one, and none says how many entries it has: until the others are
+// forgotten, readers look into all, and a crash leaves runs without blocks.
 func (m *blockMerge) commit() error {
 	s := m.store
 	s.merges.mu.Lock()
@@ -288,32 +340,39 @@ func (m *blockMerge) commit() error {
 	if s.merges.deleted != m.deleted {
 		return s.removeRound(mergeTables) // it is done again
 	}
-	wide := m.of[len(m.of)-1]
+	uncertain := slices.Clone(m.of)
+	for i := range uncertain {
+		uncertain[i].entries = uncounted
+	}
+	wide := &uncertain[len(uncertain)-1]
 	wide.oldest, wide.newest = m.into.oldest, m.into.newest
-	if err := m.list(pebble.Sync, wide, nil); err != nil {
+	if err := m.list(pebble.Sync, uncertain, nil); err != nil {
 		return err
 	}
 	if err := m.out.ingest(); err != nil {
 		return err
 	}
 	s.rounds.merged.Add(int64(m.blocks))
-	return m.list(pebble.NoSync, m.into, m.of[:len(m.of)-1])
+	return m.list(pebble.NoSync, []run{m.into}, m.of[:len(m.of)-1])
 }
 
-// list enters a run of the day, and drops others.
-func (m *blockMerge) list(sync *pebble.WriteOptions, r run, gone []run) error {
-	batch := m.store.db.NewBatch()
-	defer batch.Close()
-	of := func(r run) key { return newKey(tableRun, m.tenant.number).run(m.day, r.sequence) }
-	err := batch.Set(of(r), r.value(m.day), nil)
-	for _, r := range gone {
-		err = cmp.Or(err, batch.Delete(of(r), nil))
+// list enters runs of the day, and drops others.
+func (m *blockMerge) list(sync *pebble.WriteOptions, entered, gone []run) error {
+	batch := m.store.newBatch()
+	defer batch.close()
+	l := *m.tenant.runs.Load()
+	runs := l.on(m.day)
+	for _, r := range entered {
+		batch.set(runKey(m.tenant.number, m.day, r.sequence), r.value(m.day))
+		runs = withRun(runs, r)
 	}
-	if err := cmp.Or(err, batch.Commit(sync)); err != nil {
+	for _, r := range gone {
+		batch.delete(runKey(m.tenant.number, m.day, r.sequence))
+	}
+	if err := batch.commit(sync); err != nil {
 		return fmt.Errorf("write runs: %w", err)
 	}
-	l := *m.tenant.runs.Load()
-	runs := slices.DeleteFunc(withRun(l.on(m.day), r), func(r run) bool {
+	runs = slices.DeleteFunc(slices.Clone(runs), func(r run) bool {
 		return slices.ContainsFunc(gone, func(g run) bool { return g.sequence == r.sequence })
 	})
 	l = l.with(m.day, runs)
@@ -358,18 +417,21 @@ func (d *deliveries) keep(text []byte) []byte {
 	return d.texts[from:len(d.texts):len(d.texts)]
 }
 
-// blocks makes as few blocks of the entries as they fit into, of each the delivery that counts.
-func (d *deliveries) blocks(put func(at spanned, value []byte) error) error {
-	for rest := d.standing(); len(rest) > 0; {
+// blocks makes as few blocks of the entries as they fit into, of each the delivery that counts. It
+// returns how many others it left out.
+func (d *deliveries) blocks(put func(at spanned, value []byte) error) (again int, err error) {
+	rest := d.standing()
+	again = len(d.entries) - len(rest)
+	for len(rest) > 0 {
 		n := eventlog.BlockOf(rest)
 		d.value = d.encoder.Append(d.value[:0], rest[:n])
 		at := spanned{newest: rest[0].Time, oldest: rest[n-1].Time}
 		if err := put(at, d.value); err != nil {
-			return err
+			return again, err
 		}
 		rest = rest[n:]
 	}
-	return nil
+	return again, nil
 }
 
 // standing returns the entries, newest first, of each the delivery that counts.

@@ -1,8 +1,8 @@
 package pebblestore
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -38,7 +38,7 @@ func inRounds(t *testing.T, s *Store, rounds int) {
 		}
 		events = andon.SortBatch(events)
 		err := s.Append(t.Context(), andon.DefaultTenant, 1, events)
-		if err := cmp.Or(err, s.checkpoint()); err != nil {
+		if err := errors.Join(err, s.checkpoint()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -93,7 +93,7 @@ func TestBlocksAreMerged(t *testing.T) {
 		Device: "d0", Time: andon.MinTime + rounds*1e6, State: "NORMAL", Message: "the last",
 	}
 	err := s.Append(t.Context(), andon.DefaultTenant, 1, []andon.Event{later})
-	if err := cmp.Or(err, s.checkpoint(), s.mergeBlocks()); err != nil {
+	if err := errors.Join(err, s.checkpoint(), s.mergeBlocks()); err != nil {
 		t.Fatal(err)
 	}
 	want = append([]andon.Event{later}, want...)
@@ -299,7 +299,7 @@ func TestMergeLeavesWhatIsDeleted(t *testing.T) {
 			s.merges.mu.Lock()
 			m := s.newMerge(tenant, day, tenant.runs.Load().on(day))
 			s.merges.mu.Unlock()
-			if err := cmp.Or(m.open(), m.devices(), remove(s)); err != nil {
+			if err := errors.Join(m.open(), m.devices(), remove(s)); err != nil {
 				t.Fatal(err)
 			}
 			want, blocks := told(t, s), s.blocks(t)

@@ -80,6 +80,13 @@ func (r *eventReader) openDirectory() (err error) {
 	return err
 }
 
+func (r *eventReader) openBoth() error {
+	if err := r.open(); err != nil {
+		return err
+	}
+	return r.openDirectory()
+}
+
 // openBlocks opens the iterator, and finds which runs it has: those that were there before and
 // behind it. A merge says what is right before and behind its last step.
 func (r *eventReader) openBlocks(open func() (*iterator, error)) (err error) {
@@ -289,7 +296,7 @@ func (r *eventReader) days(
 			}
 			return true
 		}
-		if err := cmp.Or(r.open(), r.openDirectory()); err != nil {
+		if err := r.openBoth(); err != nil {
 			yield(0, err)
 			return
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/varint"
 )
 
 // Baseline is of wrap.Baseline: raw Pebble with the store's own options, one key an event with as
@@ -35,13 +36,26 @@ func keepAlone(db *pebble.DB, events []andon.Event) error {
 	defer x.batch.Close()
 	for i := range events {
 		e := &events[i]
-		x.key = x.key.begin(formerEvent, 1).event(e.Device, e.Time, e.State)
+		x.key = aloneKey(x.key, e)
 		x.value = appendEvent(x.value[:0], e, e.Operator)
 		if err := x.batch.Set(x.key, x.value, nil); err != nil {
 			return err
 		}
 	}
 	return x.batch.Commit(pebble.Sync)
+}
+
+// aloneKey is the key of an event that is kept alone: day 4 | device 0 | state 0 | ^time 8.
+func aloneKey(k key, e *andon.Event) key {
+	return k.begin('e', 1).number(e.Time.Day()).text(string(e.Device)).text(string(e.State)).
+		invertedTime(e.Time)
+}
+
+// appendEvent appends operator text | message text | attributes, the rest.
+func appendEvent(b []byte, e *andon.Event, operator andon.PersonID) []byte {
+	b = varint.AppendText(b, operator)
+	b = varint.AppendText(b, e.Message)
+	return append(b, e.Attributes...)
 }
 
 // Size is of wrap.Sized: the bytes of the tables that are in use. Those that a compaction has made

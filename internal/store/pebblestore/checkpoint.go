@@ -1,7 +1,6 @@
 package pebblestore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -117,13 +116,11 @@ func (s *Store) due(lag int64, tenants []*tenant) bool {
 
 // settled ends a round that has settled so many bytes of rows.
 func (s *Store) settled(next marker, rows int64) error {
-	batch := s.db.NewBatch()
-	defer batch.Close()
-	deleted, done, err := s.arrivals.settle(batch, &s.options, next, rows)
-	if err := cmp.Or(err, next.put(batch)); err != nil {
-		return err
-	}
-	if err := batch.Commit(pebble.Sync); err != nil {
+	b := s.newBatch()
+	defer b.close()
+	deleted, done := s.arrivals.settle(b, &s.options, next, rows)
+	next.put(b)
+	if err := b.commit(pebble.Sync); err != nil {
 		return fmt.Errorf("write checkpoint: %w", err)
 	}
 	done()

@@ -2,7 +2,7 @@ package pebblestore
 
 import (
 	"bytes"
-	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -35,7 +35,7 @@ func TestDevicesTakeThePlaceOfTheFormer(t *testing.T) {
 	report(devices, "NORMAL")
 	err = s.checkpoint()
 	report(changed, "WARNING1")
-	if err := cmp.Or(err, s.Purge(t.Context(), id, name(purged)), s.checkpoint()); err != nil {
+	if err := errors.Join(err, s.Purge(t.Context(), id, name(purged)), s.checkpoint()); err != nil {
 		t.Fatal(err)
 	}
 	prefix := newKey(tableCheckpoint, s.tenants[id].number)

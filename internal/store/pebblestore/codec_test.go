@@ -2,11 +2,12 @@ package pebblestore
 
 import (
 	"bytes"
+	"cmp"
 	"math"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
@@ -31,53 +32,36 @@ func instant(n uint64) andon.Time {
 	return andon.MinTime + andon.Time(n%uint64(andon.MaxTime-andon.MinTime))
 }
 
-// FuzzEventKey proves that a key gives back what it was built from, and that keys stand in the
-// order that reads rely on: by day, device, state, and the newest first.
-func FuzzEventKey(f *testing.F) {
+// FuzzEscalationKey proves that a key gives back what it was built from, and that keys stand in the
+// order that reads rely on: by device, the newest entry first, then by state.
+func FuzzEscalationKey(f *testing.F) {
 	f.Add("press-7", "NORMAL", uint64(5), "press-7", "NORMAL", uint64(6))
 	f.Add("a", "A", uint64(0), "a!", "A#", uint64(1)<<62)
 	f.Add("a#b/c% d😀", "WARNING1", uint64(1), "a", "WARNING", uint64(86_400_000_000))
 	f.Fuzz(func(t *testing.T, d1, s1 string, t1 uint64, d2, s2 string, t2 uint64) {
-		event := func(device, state string, at uint64) andon.Event {
-			return andon.Event{
+		escalation := func(device, state string, at uint64) andon.Escalation {
+			return andon.Escalation{
 				Device: andon.DeviceID(id(device)), State: andon.State(id(state)),
-				Time: instant(at),
+				Time: instant(at), At: instant(at / 2), To: "Sara",
 			}
 		}
-		a, b := event(d1, s1, t1), event(d2, s2, t2)
-		ka := formerEventKey(7, a.Device, a.Time, a.State)
-		kb := formerEventKey(7, b.Device, b.Time, b.State)
-		day, rest, ok1 := takeNumber(ka[5:])
-		device, rest, ok2 := takeText(rest)
-		state, at, escalated, ok3 := splitState(rest)
-		got := andon.Event{Device: andon.DeviceID(device), State: andon.State(state), Time: at}
-		if !ok1 || !ok2 || !ok3 || got != a || escalated != 0 || day != a.Time.Day() {
+		keyOf := func(e *andon.Escalation) key {
+			k := newKey(tableEscalation, 7).escalated(e.Device, e.Time, e.State)
+			return append(k.invertedTime(e.At), e.To...)
+		}
+		a, b := escalation(d1, s1, t1), escalation(d2, s2, t2)
+		ka, kb := keyOf(&a), keyOf(&b)
+		device, rest, ok := takeText(ka[5:])
+		got, whole := splitEscalation(rest)
+		if got.Device = andon.DeviceID(device); !ok || !whole || got != a {
 			t.Fatalf("%q gave back %+v, want %+v", ka, got, a)
 		}
-		if got, want := bytes.Compare(ka, kb), compareStored(a, b); got != want {
+		want := cmp.Or(cmp.Compare(a.Device, b.Device), cmp.Compare(b.Time, a.Time),
+			cmp.Compare(a.State, b.State), cmp.Compare(b.At, a.At))
+		if got := bytes.Compare(ka, kb); got != want {
 			t.Errorf("%+v against %+v: keys compare %d, want %d", a, b, got, want)
 		}
-		escalation := ka.invertedTime(b.Time)
-		if _, _, at, ok := splitState(escalation[5+4+len(device)+1:]); !ok || at != b.Time {
-			t.Errorf("an escalation of %s at %s gave back %s", ka, b.Time, at)
-		}
-		if !bytes.HasPrefix(escalation, ka) || bytes.Compare(escalation, ka.end()) >= 0 {
-			t.Errorf("an escalation does not follow its entry")
-		}
 	})
-}
-
-func compareStored(a, b andon.Event) int {
-	if a.Time.Day() != b.Time.Day() {
-		return int(min(max(int64(a.Time.Day())-int64(b.Time.Day()), -1), 1))
-	}
-	if c := strings.Compare(string(a.Device), string(b.Device)); c != 0 {
-		return c
-	}
-	if c := strings.Compare(string(a.State), string(b.State)); c != 0 {
-		return c
-	}
-	return int(min(max(int64(b.Time-a.Time), -1), 1))
 }
 
 // FuzzHintKeys proves that the keys of the other tables give back what they were built from, and
@@ -129,9 +113,7 @@ func FuzzDamagedRows(f *testing.F) {
 	f.Add(appendReading(nil, andon.Metrics{{Name: "t", Value: 1}}, `{"a":1}`))
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		splitState(b)
 		splitSupervisor(b)
-		_ = readEvent(&andon.Event{}, b)
 		_ = readEscalation(&andon.Escalation{}, b)
 		if metrics, metadata, err := readReading(b); err == nil {
 			if _, _, err := readReading(appendReading(nil, metrics, metadata)); err != nil {
@@ -192,13 +174,13 @@ func FuzzRecord(f *testing.F) {
 			if err := rows.unpack(record); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(is, fleet.Shown(fleet.At(3))); diff != "" {
+			if diff := gocmp.Diff(is, fleet.Shown(fleet.At(3))); diff != "" {
 				t.Fatal(diff)
 			}
 		}
 		var got current.Device
 		err := readCheckpointed(&got, appendCheckpointed(nil, &is), r.names)
-		if diff := cmp.Diff(is, got); diff != "" || err != nil {
+		if diff := gocmp.Diff(is, got); diff != "" || err != nil {
 			t.Fatal(err, diff)
 		}
 	})

@@ -1,17 +1,16 @@
 package pebblestore
 
 import (
-	"cmp"
 	"context"
+	"fmt"
 	"iter"
 	"math"
 	"slices"
 	"strings"
 
-	"github.com/cockroachdb/pebble/v2"
-
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/eventlog"
 	"github.com/andonhq/andon/internal/seq"
 )
 
@@ -141,10 +140,13 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 	w := s.beginWrite(ctx, t, 0, 1, 4096)
 	w.alone, w.kind = true, andon.ByPurge
 	defer w.close()
-	p := purging{store: s, ctx: ctx, tenant: t, device: device, batch: w.batch}
-	if found, err := p.rows(); err != nil || !found {
-		return cmp.Or[error](err,
-			andon.Errorf(andon.NotFound, "nothing is kept of device %q", device))
+	p := purging{store: s, ctx: ctx, tenant: t, device: device, batch: batch{Batch: w.batch}}
+	found, err := p.rows()
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		return andon.Errorf(andon.NotFound, "nothing is kept of device %q", device)
 	}
 	w.fold = func(_ int, d *current.Device) error {
 		*d = current.Device{ID: d.ID}
@@ -159,6 +161,7 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 	}
 	t.withdrawn.set(device, nil)
 	s.written.Forget()
+	p.entered()
 	s.heads.forget(t.number, w.changes.Slot(0).Number())
 	s.drop(t, w.changes.Slot(0))
 	return nil
@@ -177,63 +180,135 @@ type purging struct {
 	ctx    context.Context
 	tenant *tenant
 	device andon.DeviceID
-	batch  *pebble.Batch
+	batch  batch
+	runs   runList // of the tenant, with the entries that each is left with
 }
 
 // rows deletes all rows of the device, and reports whether anything was kept of it. Postings stay:
 // they only say where to look, and the device has no number any more.
 func (p *purging) rows() (found bool, err error) {
 	number := p.tenant.number
-	readings := newKey(tableReadingDay, number).text(string(p.device))
-	found, err = p.days(readings, func(day uint32) []key {
-		all := []key{newKey(tableMeasured, number).number(day).text(string(p.device))}
-		for generation := range p.store.measure.kept() {
-			k := newKey(tableReading, number).short(generation, sequenceBytes)
-			all = append(all, k.number(day).text(string(p.device)))
-		}
-		return all
-	})
-	if slot := p.tenant.fleet.Slot(p.device); slot != nil {
-		blocks, err2 := p.blocks(slot.Number())
-		latest := p.tenant.fleet.Latest(slot)
-		found, err = found || blocks || latest.Known(), cmp.Or(err, err2)
+	found, err = p.readings()
+	if err != nil {
+		return false, err
 	}
-	err = cmp.Or(err, p.supervisors(), keepNumbers(p.batch, p.tenant))
+	if slot := p.tenant.fleet.Slot(p.device); slot != nil {
+		blocks, err := p.blocks(slot.Number())
+		if err != nil {
+			return false, err
+		}
+		latest := p.tenant.fleet.Latest(slot)
+		found = found || blocks || latest.Known()
+	}
+	if err := p.supervisors(); err != nil {
+		return false, err
+	}
+	keepNumbers(&p.batch, p.tenant)
 	for _, table := range []byte{
 		tableReadingDay, tableEscalation, tableAside, tableAssignment, tableWithdrawal,
 		tableRetirement,
 	} {
-		k := newKey(table, number).text(string(p.device))
-		err = cmp.Or(err, p.batch.DeleteRange(k, k.end(), nil))
+		p.batch.deleteBelow(newKey(table, number).text(string(p.device)))
 	}
 	e := expiry{ctx: p.ctx, store: p.store, tenant: number}
-	err = cmp.Or(err, e.owners(tableMetric, func(_ *iterator, owner key) error {
-		return p.batch.Delete(owner.text(string(p.device)), nil)
-	}))
-	if p.tenant.hadReadings.Load() {
-		err = cmp.Or(err, p.batch.Set(hadReadingsKey(number), []byte{1}, nil))
+	err = e.owners(tableMetric, func(_ *iterator, owner key) error {
+		p.batch.delete(owner.text(string(p.device)))
+		return nil
+	})
+	if err != nil {
+		return false, err
 	}
-	return found, err
+	if p.tenant.hadReadings.Load() {
+		p.batch.set(hadReadingsKey(number), []byte{1})
+	}
+	return found, p.batch.err
 }
 
-// blocks deletes what is kept under the number of the device.
+// readings deletes the readings of the device.
+func (p *purging) readings() (found bool, err error) {
+	number := p.tenant.number
+	directory := newKey(tableReadingDay, number).text(string(p.device))
+	return p.days(directory, func(day uint32) error {
+		p.batch.deleteBelow(newKey(tableMeasured, number).number(day).text(string(p.device)))
+		for generation := range p.store.measure.kept() {
+			k := newKey(tableReading, number).short(generation, sequenceBytes)
+			p.batch.deleteBelow(k.number(day).text(string(p.device)))
+		}
+		return nil
+	})
+}
+
+// blocks deletes what is kept under the number of the device, and says of each run how many entries
+// it is left with.
 func (p *purging) blocks(device uint32) (found bool, err error) {
 	number := p.tenant.number
 	days := newKey(tableDay, number).number(device)
-	runs := *p.tenant.runs.Load()
-	found, err = p.days(days, func(day uint32) (all []key) {
-		for _, r := range runs.on(day) {
-			all = append(all, newKey(tableBlock, number).run(day, r.sequence).number(device))
+	p.runs = *p.tenant.runs.Load()
+	found, err = p.days(days, func(day uint32) error {
+		for _, r := range p.runs.on(day) {
+			if err := p.run(day, r, device); err != nil {
+				return err
+			}
 		}
-		return all
+		return nil
 	})
-	return found, cmp.Or(err, p.batch.DeleteRange(days, days.end(), nil),
-		p.batch.Delete(newKey(tableCheckpoint, number).number(device), nil))
+	if err != nil {
+		return false, err
+	}
+	p.batch.deleteBelow(days)
+	p.batch.delete(newKey(tableCheckpoint, number).number(device))
+	return found, nil
 }
 
-// days deletes the rows of each day of the device in a directory: those whose keys begin with what
-// of returns.
-func (p *purging) days(prefix key, of func(day uint32) []key) (found bool, err error) {
+// run deletes the blocks of the device in a run of a day.
+func (p *purging) run(day uint32, r run, device uint32) error {
+	blocks := newKey(tableBlock, p.tenant.number).run(day, r.sequence).number(device)
+	entries, err := p.count(blocks)
+	switch {
+	case andon.KindOf(err) == andon.Damaged:
+		r.entries = uncounted // what is damaged goes, too
+	case err != nil || entries == 0:
+		return err
+	case r.entries != uncounted:
+		r.entries -= min(r.entries, entries)
+	}
+	p.batch.deleteBelow(blocks)
+	p.runs = p.runs.with(day, withRun(p.runs.on(day), r))
+	p.batch.set(runKey(p.tenant.number, day, r.sequence), r.value(day))
+	return nil
+}
+
+// count returns how many entries blocks have.
+func (p *purging) count(blocks key) (entries uint64, err error) {
+	it, err := newIterator(p.ctx, p.store.db, blocks, blocks.end())
+	if err != nil {
+		return 0, err
+	}
+	defer it.close()
+	for ok := it.First(); ok; ok = it.Next() {
+		value, err := it.ValueAndErr()
+		if err != nil {
+			return 0, fmt.Errorf("read block: %w", err)
+		}
+		n, ok := eventlog.BlockEntries(value)
+		if !ok {
+			return 0, errDamaged
+		}
+		entries += uint64(n)
+	}
+	return entries, it.Error()
+}
+
+// entered has readers and merges know how many entries the runs are left with. The caller holds
+// merges.mu.
+func (p *purging) entered() {
+	if p.runs != nil {
+		p.tenant.runs.Store(&p.runs)
+	}
+}
+
+// days goes over the days of the device in a directory.
+func (p *purging) days(prefix key, visit func(day uint32) error) (found bool, err error) {
 	d, err := newDirectory(p.ctx, p.store.db, p.tenant, prefix[0])
 	if err != nil {
 		return false, err
@@ -244,10 +319,8 @@ func (p *purging) days(prefix key, of func(day uint32) []key) (found bool, err e
 			return false, err
 		}
 		found = true
-		for _, k := range of(day) {
-			if err := p.batch.DeleteRange(k, k.end(), nil); err != nil {
-				return false, err
-			}
+		if err := visit(day); err != nil {
+			return false, err
 		}
 	}
 	return found, nil
@@ -267,10 +340,7 @@ func (p *purging) supervisors() error {
 			return errDamaged
 		}
 		entry := andon.EventKey{Time: e.Time, State: e.State, Device: p.device}
-		err := p.batch.Delete(supervisorKey(p.tenant.number, e.To, entry), nil)
-		if err != nil {
-			return err
-		}
+		p.batch.delete(supervisorKey(p.tenant.number, e.To, entry))
 	}
 	return it.Error()
 }

@@ -24,16 +24,64 @@ type damages struct {
 
 	full  chan error  // work in the background found the disk full
 	tired atomic.Bool // it was full just now
+	met   atomic.Bool // a compaction met damage just now
 
 	mu    sync.Mutex
 	files []string // sorted
 	told  time.Duration
 }
 
-// damagePause is how long the reading of a table waits that is known to be damaged. Pebble begins
-// a compaction that failed again at once, without end; this keeps it from taking a core and the
-// disk for it.
+// damagePause is how long a compaction that met damage waits before the next one may begin. Pebble
+// begins one that failed again at once, without end; this keeps it from taking a core and the disk
+// for it. Queries that meet damage do not wait: they hold a reader's slot.
 const damagePause = time.Second
+
+// restedCompactions is Pebble's scheduler of compactions with that pause.
+type restedCompactions struct {
+	pebble.CompactionScheduler
+	damages *damages
+}
+
+// newRestedCompactions returns one for one database. The scheduler that it wraps has "ForTest" in its
+// name, and is what Pebble itself takes, but for a poll for a limit that rises while a compaction
+// runs. The limit here is always one.
+func newRestedCompactions(d *damages) restedCompactions {
+	return restedCompactions{pebble.NewConcurrencyLimitSchedulerWithNoPeriodicGrantingForTest(), d}
+}
+
+// Register passes on a database whose compactions pause.
+func (c restedCompactions) Register(goroutines int, db pebble.DBForCompaction) {
+	c.CompactionScheduler.Register(goroutines, restedDB{db, c.damages})
+}
+
+// TrySchedule returns a grant that pauses.
+func (c restedCompactions) TrySchedule() (bool, pebble.CompactionGrantHandle) {
+	ok, grant := c.CompactionScheduler.TrySchedule()
+	return ok, restedGrant{grant, c.damages}
+}
+
+type restedDB struct {
+	pebble.DBForCompaction
+	damages *damages
+}
+
+// Schedule passes on a grant that pauses.
+func (db restedDB) Schedule(grant pebble.CompactionGrantHandle) bool {
+	return db.DBForCompaction.Schedule(restedGrant{grant, db.damages})
+}
+
+type restedGrant struct {
+	pebble.CompactionGrantHandle
+	damages *damages
+}
+
+// Done is called without a lock of Pebble's, after a compaction has ended and before the next one.
+func (g restedGrant) Done() {
+	if g.damages.met.Swap(false) {
+		<-time.After(g.damages.pause)
+	}
+	g.CompactionGrantHandle.Done()
+}
 
 func newDamages(log *slog.Logger) *damages {
 	return &damages{log: log, pause: damagePause, full: make(chan error, 1)}
@@ -49,7 +97,6 @@ func (d *damages) found(info pebble.DataCorruptionInfo) {
 	}
 	d.mu.Unlock()
 	if known {
-		<-time.After(d.pause)
 		return
 	}
 	d.log.Error("a file of the store is damaged: questions that need what can't be read of it are "+
@@ -61,6 +108,7 @@ func (d *damages) found(info pebble.DataCorruptionInfo) {
 // damaged was told of. What failed is tried again at once, so it is not told of each time.
 func (d *damages) failed(err error) {
 	if pebble.IsCorruptionError(err) {
+		d.met.Store(true)
 		return
 	}
 	if errors.Is(err, syscall.ENOSPC) {

@@ -1,7 +1,7 @@
 package pebblestore
 
 import (
-	"cmp"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
@@ -34,7 +34,7 @@ func storeWithHistory(t *testing.T, fs vfs.FS, compacted bool) {
 			t.Fatal(err)
 		}
 	}
-	if err := cmp.Or(s.checkpoint(), s.db.Flush()); err != nil {
+	if err := errors.Join(s.checkpoint(), s.db.Flush()); err != nil {
 		t.Fatal(err)
 	}
 	if compacted {

@@ -2,7 +2,6 @@ package pebblestore
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -95,12 +94,15 @@ func (s *Store) Record(
 
 // PutRecord is of andon.Records.
 func (s *Store) PutRecord(ctx context.Context, r andon.Record) (andon.Record, error) {
-	if err := cmp.Or(r.Validate(), s.disk.check()); err != nil {
+	if err := r.Validate(); err != nil {
+		return andon.Record{}, err
+	}
+	if err := s.disk.check(); err != nil {
 		return andon.Record{}, err
 	}
 	t, err := s.owner(ctx, r.Tenant)
 	if err == nil {
-		err = s.changeDocument(t, &r, func(b *pebble.Batch) error {
+		err = s.changeDocument(t, &r, func(b *batch) error {
 			return s.putDocument(b, numberOf(t), &r)
 		})
 	}
@@ -112,11 +114,17 @@ func (s *Store) PutRecord(ctx context.Context, r andon.Record) (andon.Record, er
 
 // DeleteRecord is of andon.Records.
 func (s *Store) DeleteRecord(ctx context.Context, r andon.Record) error {
-	t, err := s.owner(ctx, r.Tenant)
-	if err = cmp.Or(r.CheckOwned(), err, s.disk.admit(true)); err != nil {
+	if err := r.CheckOwned(); err != nil {
 		return err
 	}
-	return s.changeDocument(t, &r, func(b *pebble.Batch) error {
+	t, err := s.owner(ctx, r.Tenant)
+	if err != nil {
+		return err
+	}
+	if err := s.disk.admit(true); err != nil {
+		return err
+	}
+	return s.changeDocument(t, &r, func(b *batch) error {
 		return s.deleteDocument(b, numberOf(t), &r)
 	})
 }
@@ -124,20 +132,26 @@ func (s *Store) DeleteRecord(ctx context.Context, r andon.Record) error {
 // changeDocument writes what change puts into a batch, before the next change looks at what is
 // there, and waits until it is on the disk.
 func (s *Store) changeDocument(
-	t *tenant, r *andon.Record, change func(*pebble.Batch) error,
+	t *tenant, r *andon.Record, change func(*batch) error,
 ) error {
-	b := s.db.NewBatch()
-	defer b.Close()
+	b := s.newBatch()
+	defer b.close()
 	err := func() error {
 		s.documents.mu.Lock()
 		defer s.documents.mu.Unlock()
 		if t != nil && t.gone {
 			return andon.NoTenant(r.Tenant)
 		}
-		if err := cmp.Or(s.failed(), change(b)); err != nil {
+		if err := s.failed(); err != nil {
 			return err
 		}
-		if err := s.db.ApplyNoSyncWait(b, pebble.Sync); err != nil {
+		if err := change(b); err != nil {
+			return err
+		}
+		if b.err != nil {
+			return b.err
+		}
+		if err := s.db.ApplyNoSyncWait(b.Batch, pebble.Sync); err != nil {
 			return s.fatal(fmt.Errorf("write %s: %w", r, err))
 		}
 		return nil
@@ -153,43 +167,47 @@ func (s *Store) changeDocument(
 
 // putDocument puts a record into a batch, with its next version. The caller holds documents.mu
 // until the batch is in the log.
-func (s *Store) putDocument(b *pebble.Batch, number uint32, r *andon.Record) error {
+func (s *Store) putDocument(b *batch, number uint32, r *andon.Record) error {
 	was := *r
-	if err := cmp.Or(s.fill(number, &was), r.CheckPut(was.Version)); err != nil {
+	if err := s.fill(number, &was); err != nil {
+		return err
+	}
+	if err := r.CheckPut(was.Version); err != nil {
 		return err
 	}
 	d := &s.documents
 	d.version++
 	r.Version = d.version
-	version := binary.BigEndian.AppendUint64(nil, d.version)
-	err := cmp.Or(
-		b.Set(fixedKey(fixedVersion), version, nil),
-		b.Set(documentKey(number, r.Kind, r.ID), encodeDocument(r), nil),
-	)
+	b.set(fixedKey(fixedVersion), binary.BigEndian.AppendUint64(nil, d.version))
+	b.set(documentKey(number, r.Kind, r.ID), encodeDocument(r))
 	if was.Version != 0 && was.Due != 0 && was.Due != r.Due {
-		err = cmp.Or(err, b.Delete(dueKey(&was), nil))
+		b.delete(dueKey(&was))
 	}
 	if r.Due == 0 {
-		return err
+		return nil
 	}
 	k := dueKey(r)
 	if first, ok := d.put[r.Kind]; !ok || bytes.Compare(k, first) < 0 {
 		d.put[r.Kind] = k
 	}
-	return cmp.Or(err, b.Set(k, binary.BigEndian.AppendUint32(nil, number), nil))
+	b.set(k, binary.BigEndian.AppendUint32(nil, number))
+	return nil
 }
 
 // deleteDocument puts the deletion of a record into a batch, as putDocument does.
-func (s *Store) deleteDocument(b *pebble.Batch, number uint32, r *andon.Record) error {
+func (s *Store) deleteDocument(b *batch, number uint32, r *andon.Record) error {
 	was := *r
-	if err := cmp.Or(s.fill(number, &was), r.CheckDelete(was.Version)); err != nil {
+	if err := s.fill(number, &was); err != nil {
 		return err
 	}
-	err := b.Delete(documentKey(number, r.Kind, r.ID), nil)
-	if was.Due != 0 {
-		err = cmp.Or(err, b.Delete(dueKey(&was), nil))
+	if err := r.CheckDelete(was.Version); err != nil {
+		return err
 	}
-	return err
+	b.delete(documentKey(number, r.Kind, r.ID))
+	if was.Due != 0 {
+		b.delete(dueKey(&was))
+	}
+	return nil
 }
 
 // Records is of andon.Records.

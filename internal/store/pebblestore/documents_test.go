@@ -1,9 +1,8 @@
 package pebblestore
 
 import (
-	"cmp"
 	"context"
-	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -232,66 +231,6 @@ func TestDueIsSoughtBesideWrites(t *testing.T) {
 	}
 }
 
-// TestTenantsOfFormat2 become documents.
-func TestTenantsOfFormat2(t *testing.T) {
-	fs := vfs.NewMem()
-	s := memory(t, fs)
-	ctx := t.Context()
-	if _, err := s.PutTenant(ctx, andon.NewTenant("factory")); err != nil {
-		t.Fatal(err)
-	}
-	event := andon.Event{Device: "d", State: "WARNING1", Time: andon.MinTime}
-	if err := s.Append(ctx, "factory", 1, []andon.Event{event}); err != nil {
-		t.Fatal(err)
-	}
-	b := s.db.NewBatch()
-	if err := cmp.Or(
-		b.DeleteRange(key{tableDocument}, key{tableDocument}.end(), nil),
-		b.Delete(fixedKey(fixedVersion), nil),
-		b.Set(fixedKey(fixedFormat), []byte{0, 0, 0, 2}, nil),
-		b.Set(key{tableTenant}.text("default"), formerTenant(1, ""), nil),
-		b.Set(key{tableTenant}.text("factory"), formerTenant(2, "2025-12-04T00:00:00Z"), nil),
-		b.Commit(pebble.Sync), s.Close(),
-	); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 { // a second opening finds them as the first left them
-		s = memory(t, fs)
-		factory, err := s.Tenant(ctx, "factory")
-		if err != nil || factory.SilentAfter != 7_000_000 || !factory.States.Has("CALM") ||
-			factory.Floor.Readings != 1_764_806_400_000_000 {
-			t.Errorf("the tenant is %+v, %v", factory, err)
-		}
-		if d, err := s.Device(ctx, "factory", "d"); err != nil || d.State != "WARNING1" {
-			t.Errorf("its device shows %+v, %v", d, err)
-		}
-		if _, err := s.PutTenant(ctx, factory); err != nil {
-			t.Error(err)
-		}
-		for range s.rows(key{tableTenant}) {
-			t.Error("a former record is left")
-		}
-		if all, err := s.Tenants(ctx); err != nil || len(all) != 2 {
-			t.Errorf("the tenants are %+v, %v", all, err)
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// formerTenant is a value of table t, as format 2 wrote it.
-func formerTenant(number uint32, floor string) []byte {
-	const text = `{"version":4,"events":"forever","readings":"30d","max_future":"10m",` +
-		`"silent_after":"7s","states":[{"name":"CALM","severity":0,"letter":"C",` +
-		`"colour":"#2e7d32","symbol":"●"}],"floor":{"Events":null,"Readings":%s}}`
-	at := "null"
-	if floor != "" {
-		at = fmt.Sprintf("%q", floor)
-	}
-	return fmt.Appendf(binary.BigEndian.AppendUint32(nil, number), text, at)
-}
-
 // TestManyTimers: what is due is found without reading what is due later, nor what was due before
 // and was deleted.
 func TestManyTimers(t *testing.T) {
@@ -314,8 +253,8 @@ func TestManyTimers(t *testing.T) {
 				t.Fatal(err)
 			}
 			found++
-			b := s.db.NewBatch()
-			err = cmp.Or(s.deleteDocument(b, 1, &r), b.Commit(pebble.NoSync), b.Close())
+			b := s.newBatch()
+			err = errors.Join(s.deleteDocument(b, 1, &r), b.Commit(pebble.NoSync), b.Close())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -330,7 +269,7 @@ func TestManyTimers(t *testing.T) {
 // deletes as many documents by their keys. Both without waiting for the disk.
 func BenchmarkDue(b *testing.B) {
 	for _, timers := range []int{10_000, 1_000_000} {
-		for name, claim := range map[string]func(*testing.B, *Store, *pebble.Batch, int){
+		for name, claim := range map[string]func(*testing.B, *Store, *batch, int){
 			"andon": claimDue, "ceiling": claimByKey,
 		} {
 			b.Run(fmt.Sprintf("%s/of_%d", name, timers), func(b *testing.B) {
@@ -338,7 +277,7 @@ func BenchmarkDue(b *testing.B) {
 				fill(b, s, timers+b.N*dueAtOnce)
 				b.ResetTimer()
 				for n := range b.N {
-					batch := s.db.NewBatch()
+					batch := s.newBatch()
 					claim(b, s, batch, n*dueAtOnce)
 					if err := batch.Commit(pebble.NoSync); err != nil {
 						b.Fatal(err)
@@ -351,21 +290,21 @@ func BenchmarkDue(b *testing.B) {
 
 const dueAtOnce = 100
 
-func claimDue(b *testing.B, s *Store, batch *pebble.Batch, from int) {
+func claimDue(b *testing.B, s *Store, batch *batch, from int) {
 	until := andon.MinTime + andon.Time(from+dueAtOnce)
 	for r, err := range s.DueRecords(context.Background(), "timer", until, dueAtOnce) {
-		if err := cmp.Or(err, s.deleteDocument(batch, 1, &r)); err != nil {
+		if err := errors.Join(err, s.deleteDocument(batch, 1, &r)); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
-func claimByKey(b *testing.B, s *Store, batch *pebble.Batch, from int) {
+func claimByKey(b *testing.B, s *Store, batch *batch, from int) {
 	for i := from; i < from+dueAtOnce; i++ {
 		r := timer(fmt.Sprint(i), andon.MinTime+1+andon.Time(i))
 		k := documentKey(1, r.Kind, r.ID)
 		_, err := s.get(k)
-		err = cmp.Or(err, batch.Delete(k, nil), batch.Delete(dueKey(&r), nil))
+		err = errors.Join(err, batch.Delete(k, nil), batch.Delete(dueKey(&r), nil))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -375,7 +314,7 @@ func claimByKey(b *testing.B, s *Store, batch *pebble.Batch, from int) {
 // fill keeps n timers, one a µs.
 func fill(t testing.TB, s *Store, n int) {
 	t.Helper()
-	b := s.db.NewBatch()
+	b := s.newBatch()
 	for i := range n {
 		r := timer(fmt.Sprint(i), andon.MinTime+1+andon.Time(i))
 		if err := s.putDocument(b, 1, &r); err != nil {

@@ -1,7 +1,7 @@
 package pebblestore
 
 import (
-	"cmp"
+	"errors"
 	"sync"
 	"testing"
 
@@ -159,7 +159,7 @@ func TestDevicesArePutOff(t *testing.T) {
 	}
 	s := begin()
 	err := s.Append(t.Context(), andon.DefaultTenant, 1, warnings(50))
-	if err := cmp.Or(err, s.checkpoint()); err != nil {
+	if err := errors.Join(err, s.checkpoint()); err != nil {
 		t.Fatal(err)
 	}
 	lag := s.checkpoints.lag.Load()

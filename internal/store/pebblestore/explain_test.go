@@ -1,8 +1,8 @@
 package pebblestore
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -102,7 +102,7 @@ func TestExplainSupervisor(t *testing.T) {
 			}
 		}
 		err := s.Append(t.Context(), andon.DefaultTenant, 1, all)
-		if err := cmp.Or(err, s.checkpoint()); err != nil {
+		if err := errors.Join(err, s.checkpoint()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -138,7 +138,7 @@ func TestExplainRareDevice(t *testing.T) {
 		}
 	}
 	err := s.Append(t.Context(), andon.DefaultTenant, 1, andon.SortBatch(all))
-	if err := cmp.Or(err, s.checkpoint(), s.db.Flush()); err != nil {
+	if err := errors.Join(err, s.checkpoint(), s.db.Flush()); err != nil {
 		t.Fatal(err)
 	}
 	for _, limit := range []int{1, 10} {

@@ -1,8 +1,8 @@
 package pebblestore
 
 import (
-	"cmp"
 	"context"
+	"errors"
 
 	"github.com/andonhq/andon"
 )
@@ -10,7 +10,7 @@ import (
 // Checkpoint has a store write a checkpoint, merge what is loose behind it, and settle its
 // readings, now.
 func Checkpoint(s andon.Store) error {
-	return cmp.Or(s.(*Store).checkpoint(), s.(*Store).mergeAll(), s.(*Store).settleReadings())
+	return errors.Join(s.(*Store).checkpoint(), s.(*Store).mergeAll(), s.(*Store).settleReadings())
 }
 
 // PutOff has a store write devices in each round, where bytes are few, or in none. Each second

@@ -1,12 +1,10 @@
 package pebblestore
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/andonhq/andon"
@@ -242,36 +240,5 @@ func TestPositionOfAnotherCopy(t *testing.T) {
 	}
 	if n, err := readFrom(t, s, between); andon.KindOf(err) != andon.Gone || err == nil {
 		t.Errorf("behind what the copy never had are %d changes, %v", n, err)
-	}
-}
-
-// TestFeedOfAnOlderStore begins where the store is brought up to date.
-func TestFeedOfAnOlderStore(t *testing.T) {
-	fs := vfs.NewMem()
-	s := openFed(t, fs, Options{})
-	toggle(t, s, "d", 0)
-	toggle(t, s, "d", 1)
-	err := errors.Join(
-		s.db.DeleteRange(key{tableChange}, key{tableChange + 1}, pebble.Sync),
-		s.db.Delete(fixedKey(fixedFeed), pebble.Sync),
-		s.db.Set(fixedKey(fixedFormat), []byte{0, 0, 0, 2}, pebble.Sync),
-		s.Close(),
-	)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s = openFed(t, fs, Options{})
-	defer s.Close()
-	oldest, newest := keptBy(t, s)
-	if oldest != newest || oldest.Sequence == 0 {
-		t.Errorf("it keeps from %+v to %+v", oldest, newest)
-	}
-	shown, at, err := andon.Snapshot(t.Context(), s, andon.DefaultTenant)
-	if err != nil || len(shown) != 1 || shown["d"].State != "S1" {
-		t.Errorf("a snapshot of %+v, %v", shown, err)
-	}
-	toggle(t, s, "d", 2)
-	if n, err := readFrom(t, s, at); n != 1 || err != nil {
-		t.Errorf("%d changes, %v", n, err)
 	}
 }

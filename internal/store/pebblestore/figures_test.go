@@ -1,7 +1,7 @@
 package pebblestore
 
 import (
-	"cmp"
+	"errors"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -19,7 +19,7 @@ func TestWrittenBytes(t *testing.T) {
 	}
 	defer s.Close()
 	err = s.Append(t.Context(), andon.DefaultTenant, 1, warnings(1000))
-	if err := cmp.Or(err, s.checkpoint()); err != nil {
+	if err := errors.Join(err, s.checkpoint()); err != nil {
 		t.Fatal(err)
 	}
 	m := s.db.Metrics()

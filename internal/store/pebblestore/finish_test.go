@@ -1,7 +1,6 @@
 package pebblestore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +29,7 @@ func openUnfinished(t *testing.T, o Options) (*Store, []andon.Event) {
 		})
 	}
 	const id = andon.DefaultTenant
-	err = cmp.Or(s.Append(t.Context(), id, 1, parts[0]), s.checkpoint(),
+	err = errors.Join(s.Append(t.Context(), id, 1, parts[0]), s.checkpoint(),
 		s.Append(t.Context(), id, 1, parts[1]), s.Append(t.Context(), id, 1, parts[2]))
 	if err != nil || s.checkpoints.lag.Load() == 0 || s.heads.live.Entries() != 16 {
 		t.Fatal("nothing was left to finishing", err)
@@ -48,7 +47,7 @@ func TestFinishLeavesLittleToOpening(t *testing.T) {
 	if n := s.db.Metrics().WAL.Size; n > 0 {
 		t.Errorf("a log of %d bytes is to be replayed", n)
 	}
-	if err := cmp.Or(err, s.Close()); err != nil {
+	if err := errors.Join(err, s.Close()); err != nil {
 		t.Fatal(err)
 	}
 	s = openMem(t, fs)
@@ -66,7 +65,7 @@ func TestLittleIsNotFinished(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s, events := openUnfinished(t, Options{FS: fs})
 	rounds, next := s.checkpoints.marker, s.order.next
-	if err := cmp.Or(s.Finish(t.Context()), s.Close()); err != nil {
+	if err := errors.Join(s.Finish(t.Context()), s.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if s.checkpoints.marker != rounds || s.order.next != next {

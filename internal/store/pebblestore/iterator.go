@@ -10,16 +10,18 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// iterator is Pebble's, between two keys, that stops when its context has ended: a reader who has
-// left is not read for. Every loop ends as at the last row, and Error says why.
+// iterator is Pebble's, between two keys. It stops for good when its context has ended, since the
+// reader has left, and at the first row that can't be read. Every loop ends as at the last row, and
+// Error says why. Pebble's own iterator forgets its error at the next seek, so a query that goes
+// over several runs with one iterator would miss what is damaged in all but the last.
 type iterator struct {
 	*pebble.Iterator
 	ctx    context.Context
 	table  byte
 	steps  int
-	keys   int // that it was at
-	values int // that were taken
-	ended  error
+	keys   int   // that it was at
+	values int   // that were taken
+	ended  error // why it stopped
 	// forward is what Forward was asked for, empty once another one has moved the iterator than
 	// Next.
 	forward key
@@ -43,12 +45,21 @@ func (it *iterator) goesOn() bool {
 	return it.ended == nil
 }
 
-// at counts a key.
+// at counts a key, and keeps the error where there is none.
 func (it *iterator) at(ok bool) bool {
 	if ok {
 		it.keys++
+	} else {
+		it.fail(it.Iterator.Error())
 	}
 	return ok
+}
+
+// fail keeps the first error.
+func (it *iterator) fail(err error) {
+	if err != nil && it.ended == nil {
+		it.ended = fmt.Errorf("read store: %w", readError(err))
+	}
 }
 
 // First, Last, Next, Prev, SeekGE and SeekLT are Pebble's.
@@ -96,21 +107,14 @@ func (it *iterator) byTime(order andon.Order) (start, move func() bool) {
 	return it.Last, it.Prev
 }
 
-// Error returns why a loop ended, nil at the last row.
-func (it *iterator) Error() error {
-	if it.ended != nil {
-		return it.ended
-	}
-	if err := it.Iterator.Error(); err != nil {
-		return fmt.Errorf("read store: %w", readError(err))
-	}
-	return nil
-}
+// Error returns why the iterator stopped, nil where all loops ended at their last rows.
+func (it *iterator) Error() error { return it.ended }
 
 // ValueAndErr is Pebble's.
 func (it *iterator) ValueAndErr() ([]byte, error) {
 	it.values++
 	value, err := it.Iterator.ValueAndErr()
+	it.fail(err)
 	return value, readError(err)
 }
 

@@ -34,32 +34,14 @@ import (
 //	n  states seen   tenant 4 | state 0                                     -
 //	j  document      tenant 4, 0 for none | kind 0 | id 0                   document
 //	u  due           kind 0 | due 8 | tenant id 0 | id 0                    tenant 4
-//	t  tenant        id 0                                                   format 2 had them
 //	c  checkpoint    tenant 4 | number 4                                    id 0 | device
 //	h  changes       tenant 4 | sequence 8                                  changes
 //	f  fixed         name                                                   see store.go
 //
-// Up to format 4 there were these, which opening converts (convert.go):
-//
-//	e  event         tenant 4 | day 4 | device 0 | state 0 | ^time 8        event
-//	e  escalation    the key of its entry, which it follows | ^at 8 | to    escalation
-//	d  event days    tenant 4 | device 0 | ^day 4                           -
-//	o  operators     tenant 4 | operator 0 | hour 4 | device 0              -, index row
-//	l  record        sequence 8                                             record
-//
-// and up to format 6 this one (convertreadings.go):
-//
-//	r  reading       tenant 4 | day 4 | device 0 | ^time 8                  reading, merged
-//
-// and up to format 7 this one (convertblocks.go):
-//
-//	b  block         tenant 4 | day 4 | number 4 | ^newest 5 | oldest 5 |
-//	                 ^sequence 6                                            block
-//
 // number is that of the device. The newest and the oldest time of a block are from the beginning of
 // its day. A run is a sequence: of several blocks with one entry that of the highest run counts.
 //
-// The day first makes expiry a range deletion, and keeps what is written together together. o, p, s
+// The day first makes expiry a range deletion, and keeps what is written together together. p, s
 // and m are index rows: each hit is checked against the truth. x holds the escalations of a present
 // incident that are too many for memory (current.Device): they outlive the entries, as all that a
 // device shows does. j are the records of andon.Records, tenants among them; each that has a time
@@ -84,21 +66,13 @@ const (
 	tableStateSeen  = 'n'
 	tableDocument   = 'j'
 	tableDue        = 'u'
-	tableTenant     = 't'
 	tableCheckpoint = 'c'
 	tableChange     = 'h'
 	tableFixed      = 'f'
-
-	formerEvent    = 'e'
-	formerDay      = 'd'
-	formerOperator = 'o'
-	formerRecord   = 'l'
-	formerReading  = 'r'
-	formerBlock    = 'b'
 )
 
 // tablesOfATenant are those whose keys begin with the tenant's number.
-const tablesOfATenant = "BRbiypxskvrqmawzncjh"
+const tablesOfATenant = "BRiypxskvqmawzncjh"
 
 const (
 	textEnd    byte = 0
@@ -163,6 +137,11 @@ type spanned struct {
 // run continues a key of tableRun, or of tableBlock with a run of a day.
 func (k key) run(day uint32, sequence uint64) key {
 	return k.number(day).short(sequence, sequenceBytes)
+}
+
+// runKey is the key of a run in tableRun.
+func runKey(tenant, day uint32, sequence uint64) key {
+	return newKey(tableRun, tenant).run(day, sequence)
 }
 
 // times continues a key with when a block of a day begins and ends.
@@ -237,11 +216,6 @@ func splitEscalation(rest []byte) (e andon.Escalation, ok bool) {
 	e.At = w.inverted()
 	e.To = andon.PersonID(w.Rest)
 	return e, !w.Bad
-}
-
-// event continues a key of formerEvent with what identifies an entry.
-func (k key) event(device andon.DeviceID, at andon.Time, state andon.State) key {
-	return k.number(at.Day()).text(string(device)).text(string(state)).invertedTime(at)
 }
 
 // reading continues a key of tableReading.
@@ -331,21 +305,6 @@ func takeTime(b []byte) (t andon.Time, rest []byte, ok bool) {
 func takeInvertedTime(b []byte) (t andon.Time, rest []byte, ok bool) {
 	t, rest, ok = takeTime(b)
 	return andon.Time(^uint64(t)), rest, ok
-}
-
-// splitState takes apart what follows deviceDayKey: the state, the entry's time, and for an
-// escalation when it was made (0 for the entry itself).
-func splitState(rest []byte) (state []byte, at, escalated andon.Time, ok bool) {
-	i := bytes.IndexByte(rest, textEnd)
-	if i < 0 {
-		return nil, 0, 0, false
-	}
-	state, rest = rest[:i], rest[i+1:]
-	if at, rest, ok = takeInvertedTime(rest); !ok || len(rest) == 0 {
-		return state, at, 0, ok
-	}
-	escalated, _, ok = takeInvertedTime(rest) // to whom is the rest
-	return state, at, escalated, ok
 }
 
 func splitSupervisor(rest []byte) (k andon.EventKey, ok bool) {

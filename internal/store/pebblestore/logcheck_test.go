@@ -1,7 +1,7 @@
 package pebblestore
 
 import (
-	"cmp"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -77,7 +77,7 @@ func syncFile(t *testing.T, fs vfs.FS, path string) {
 	t.Helper()
 	f, err := fs.OpenReadWrite(path, vfs.WriteCategoryUnspecified)
 	if err == nil {
-		err = cmp.Or(f.Sync(), f.Close(), syncDirectory(fs, "store"))
+		err = errors.Join(f.Sync(), f.Close(), syncDirectory(fs, "store"))
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -1,10 +1,7 @@
 package pebblestore
 
 import (
-	"cmp"
 	"encoding/binary"
-
-	"github.com/cockroachdb/pebble/v2"
 )
 
 // marker is up to where rounds have come, as sequences of rows. It changes in the last batch of a
@@ -22,18 +19,18 @@ func (s *Store) readMarker() (m marker, err error) {
 		name string
 		into *uint64
 	}{{fixedCheckpoint, &m.shown}, {fixedSettled, &m.settled}} {
-		value, err2 := s.fixed(part.name)
-		if err = cmp.Or(err, err2); len(value) == 8 {
+		value, err := s.fixed(part.name)
+		if err != nil {
+			return m, err
+		}
+		if len(value) == 8 {
 			*part.into = binary.BigEndian.Uint64(value)
 		}
 	}
-	m.settled = max(m.settled, m.shown) // a program that knows no such row wrote the other alone
-	return m, err
+	return m, nil
 }
 
-func (m marker) put(batch *pebble.Batch) error {
-	return cmp.Or(
-		batch.Set(fixedKey(fixedCheckpoint), binary.BigEndian.AppendUint64(nil, m.shown), nil),
-		batch.Set(fixedKey(fixedSettled), binary.BigEndian.AppendUint64(nil, m.settled), nil),
-	)
+func (m marker) put(b *batch) {
+	b.set(fixedKey(fixedCheckpoint), binary.BigEndian.AppendUint64(nil, m.shown))
+	b.set(fixedKey(fixedSettled), binary.BigEndian.AppendUint64(nil, m.settled))
 }

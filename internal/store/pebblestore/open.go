@@ -1,7 +1,6 @@
 package pebblestore
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -26,6 +25,7 @@ func openEngine(
 	p := pebbleOptions(o)
 	o.blocks = pebble.NewCache(p.CacheSize)
 	p.Cache = o.blocks
+	p.Experimental.CompactionScheduler = newRestedCompactions(o.damages)
 	home := o.FS.PathDir(o.FS.PathJoin(dir, syncedFile))
 	// A pointer, because Pebble compares it where it takes tables in.
 	p.FS = &fatalLogs{watchedFS{
@@ -52,16 +52,23 @@ func lookBeforeOpening(dir string, o *Options) (*logs, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := cmp.Or(
-		checkEngine(desc), checkOptions(desc, dir, o), checkManifest(o.FS, desc),
-	); err != nil {
+	if err := checkEngine(desc); err != nil {
+		return nil, err
+	}
+	if err := checkOptions(desc, dir, o); err != nil {
+		return nil, err
+	}
+	if err := checkManifest(o.FS, desc); err != nil {
 		return nil, err
 	}
 	l, err := findLogs(o.FS, dir, desc)
 	if err != nil {
 		return nil, err
 	}
-	return l, cmp.Or(l.check(), l.fits())
+	if err := l.check(); err != nil {
+		return nil, err
+	}
+	return l, l.fits()
 }
 
 // openWithin opens Pebble, or leaves it to itself where the context ends, or the disk is full: what

@@ -1,7 +1,6 @@
 package pebblestore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"runtime"
@@ -128,7 +127,7 @@ func TestEngineIsPaced(t *testing.T) {
 	}
 	defer s.Close()
 	for n := range 2 {
-		err := cmp.Or(s.db.Set(key{tableFixed, byte(n)}, nil, pebble.Sync), s.db.Flush())
+		err := errors.Join(s.db.Set(key{tableFixed, byte(n)}, nil, pebble.Sync), s.db.Flush())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,7 +195,7 @@ func TestRoundBesideAFlush(t *testing.T) {
 	f.holds.Store(true)
 	err = s.db.Set(key{tableFixed}, nil, pebble.Sync)
 	first, err2 := s.db.AsyncFlush()
-	if err := cmp.Or(err, err2); err != nil {
+	if err := errors.Join(err, err2); err != nil {
 		t.Fatal(err)
 	}
 	<-f.begun
@@ -219,7 +218,7 @@ func TestRoundBesideAFlush(t *testing.T) {
 	}
 	close(f.held)
 	<-first
-	if err := cmp.Or(<-forgot, <-second); err != nil || late() {
+	if err := errors.Join(<-forgot, <-second); err != nil || late() {
 		t.Errorf("flushed: %v; writes wait still: %v", err, late())
 	}
 }

@@ -2,7 +2,6 @@ package pebblestore
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -290,7 +289,10 @@ func (s *Store) assignments(
 	} else {
 		err = oldestFirst(it, read, q.After, yield)
 	}
-	return cmp.Or(err, it.Error())
+	if err != nil {
+		return err
+	}
+	return it.Error()
 }
 
 // newestFirst joins what stands side by side with one operator: it is one assignment, from the

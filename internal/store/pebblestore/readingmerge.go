@@ -200,7 +200,10 @@ func (m *merging) merge(all []sequenced) error {
 func (m *merging) read(page *dayPage, b spanned) error {
 	m.key = m.key.begin(tableMeasured, m.of.tenant).measured(m.of.day, m.of.device, b)
 	if !m.blocks.SeekGE(m.key) || !bytes.Equal(m.blocks.Key(), m.key) {
-		return cmp.Or[error](m.blocks.Error(), errDamaged)
+		if err := m.blocks.Error(); err != nil {
+			return err
+		}
+		return errDamaged
 	}
 	value, err := m.blocks.ValueAndErr()
 	if err != nil {

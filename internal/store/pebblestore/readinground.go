@@ -1,7 +1,6 @@
 package pebblestore
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -89,10 +88,10 @@ func (s *Store) openReadings(ctx context.Context) error {
 		if it.Last() {
 			row, ok := splitReading(it.Key()[len(k):])
 			if last = max(last, row.generation); !ok {
-				err = errDamaged
+				it.fail(errDamaged)
 			}
 		}
-		err = cmp.Or(err, it.Error())
+		err = it.Error()
 		it.close()
 		if err != nil {
 			return err
@@ -104,11 +103,11 @@ func (s *Store) openReadings(ctx context.Context) error {
 		return fmt.Errorf("read store: %w", readError(err))
 	}
 	m.grown.Store(int64(bytes))
-	return s.convertReadings(ctx)
+	return nil
 }
 
 // loadSettled finds the time that no block of readings is behind. A round that was broken off may
-// have left newer blocks: what they have is in rows as well. A conversion leaves none.
+// have left newer blocks: what they have is in rows as well.
 func (s *Store) loadSettled(t *tenant) error {
 	at, err := s.get(settledKey(t.number))
 	if err != nil {
@@ -160,9 +159,11 @@ func (s *Store) settleReadings() error {
 	m.rounds++
 	const rounds = 8 // between merges
 	if m.rounds%rounds == 0 {
-		err = s.mergeReadings(context.Background())
+		if err := s.mergeReadings(context.Background()); err != nil {
+			return err
+		}
 	}
-	return cmp.Or(err, s.forgetRows(grown))
+	return s.forgetRows(grown)
 }
 
 // freeze begins the next generation, unless a former one is not settled yet.
@@ -287,20 +288,16 @@ func (x *readingRound) block(readings []andon.Reading) (n int, err error) {
 // mark ends a round: the rows are in blocks. The log is written in order, so what went into it
 // before is on the disk as well.
 func (x *readingRound) mark(tenants []*tenant) error {
-	m, batch := &x.store.measure, x.store.db.NewBatch()
-	defer batch.Close()
+	m, b := &x.store.measure, x.store.newBatch()
+	defer b.close()
 	behind := m.generation.Load()
-	err := batch.Set(fixedKey(fixedReadings), binary.BigEndian.AppendUint64(nil, behind), nil)
+	b.set(fixedKey(fixedReadings), binary.BigEndian.AppendUint64(nil, behind))
 	for _, t := range tenants {
 		from, to := x.span(t)
-		at := binary.BigEndian.AppendUint64(nil, uint64(t.settled.Load()))
-		err = cmp.Or(err, batch.DeleteRange(from, to, nil),
-			batch.Set(settledKey(t.number), at, nil))
+		b.deleteRange(from, to)
+		b.set(settledKey(t.number), binary.BigEndian.AppendUint64(nil, uint64(t.settled.Load())))
 	}
-	if err == nil {
-		err = batch.Commit(pebble.Sync)
-	}
-	if err != nil {
+	if err := b.commit(pebble.Sync); err != nil {
 		return fmt.Errorf("write the end of a round: %w", err)
 	}
 	m.settled.Store(behind)

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
@@ -421,92 +420,6 @@ func TestNothingIsLeftOfReadingsThatAreDeleted(t *testing.T) {
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
-		}
-	}
-}
-
-// formerReadings rewrites the readings of a store into the table of format 6, as a program of that
-// time wrote them.
-func formerReadings(t *testing.T, s *Store) {
-	t.Helper()
-	b := s.db.NewBatch()
-	defer b.Close()
-	for _, of := range s.tenants {
-		for _, device := range []andon.DeviceID{"d0", "d1", "d2"} {
-			all := andon.ReadingQuery{Limit: 1 << 20}
-			id := of.record.Load().ID
-			for r, err := range s.DeviceReadings(t.Context(), id, device, all) {
-				k := newKey(formerReading, of.number).
-					number(r.Time.Day()).text(string(device)).invertedTime(r.Time)
-				value := appendReading(nil, r.Metrics, r.Metadata)
-				if err := errors.Join(err, b.Merge(k, value, nil)); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-	}
-	for _, table := range []byte{tableReading, tableMeasured} {
-		if err := b.DeleteRange(key{table}, key{table + 1}, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	err := errors.Join(b.Delete(fixedKey(fixedReadings), nil),
-		b.Set(fixedKey(fixedFormat), []byte{0, 0, 0, 6}, nil), b.Commit(pebble.Sync))
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// TestReadingsOfFormat6AreConverted breaks the conversion off behind each of its parts. A store
-// answers as before, and a later delivery stands above what was converted.
-func TestReadingsOfFormat6AreConverted(t *testing.T) {
-	fs := vfs.NewCrashableMem()
-	s := openMem(t, fs)
-	rng := rand.New(rand.NewPCG(3, 3))
-	for now := range 20 {
-		err := s.AppendReadings(t.Context(), andon.DefaultTenant, 1, randomMessage(rng, now))
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	ask := func(s *Store) []any {
-		return readingAnswers(t, s, andon.DefaultTenant, rand.New(rand.NewPCG(4, 4)))
-	}
-	want := ask(s)
-	formerReadings(t, s)
-	former := fs.CrashClone(vfs.CrashCloneCfg{})
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	broken := 0
-	for looks := 0; ; looks++ {
-		fs := former.CrashClone(vfs.CrashCloneCfg{})
-		s, err := OpenContext(&leaving{t.Context(), looks}, "store", Options{FS: fs, part: 1})
-		whole := err == nil
-		if whole {
-			err = s.Close()
-		} else if broken++; !errors.Is(err, context.Canceled) {
-			t.Fatal(err)
-		}
-		if _, err := Verify(t.Context(), "store", Options{FS: fs},
-			func(_, _ string) {}, func(_, _ int64) {}); !whole &&
-			andon.KindOf(err) != andon.Conflict {
-			t.Errorf("verified, broken off after %d looks: %v", looks, err)
-		}
-		s = openMem(t, fs.CrashClone(vfs.CrashCloneCfg{
-			UnsyncedDataPercent: looks * 7 % 101, RNG: rand.New(rand.NewPCG(1, 1)),
-		}))
-		if diff := cmp.Diff(want, ask(s), noMetrics()); diff != "" {
-			t.Fatalf("broken off after %d looks at the context: %s", looks, diff)
-		}
-		for k := range s.rows(key{formerReading}) {
-			t.Fatalf("the former table still has %q", k)
-		}
-		if err := errors.Join(err, s.Close()); whole {
-			if err != nil || broken < 5 {
-				t.Errorf("%d parts only, %v", broken, err)
-			}
-			return
 		}
 	}
 }

@@ -74,7 +74,10 @@ func (w *writing) readings(readings []andon.Reading) error {
 		r := &readings[i]
 		w.value = appendReading(w.value[:0], r.Metrics, r.Metadata)
 		w.key = w.key.begin(tableReading, w.tenant.number).reading(generation, r.Device, r.Time)
-		if err := cmp.Or(w.batch.Merge(w.key, w.value, nil), w.reading(r)); err != nil {
+		if err := w.batch.Merge(w.key, w.value, nil); err != nil {
+			return err
+		}
+		if err := w.reading(r); err != nil {
 			return err
 		}
 	}

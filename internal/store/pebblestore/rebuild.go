@@ -1,8 +1,8 @@
 package pebblestore
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"runtime"
 	"sync"
 
@@ -26,8 +26,8 @@ func (s *Store) rebuild(context.Context) error {
 	return err
 }
 
-// atOnce calls functions beside each other, and returns the error of the first that has one. A row
-// that can't be read ends one of them as it ends load.
+// atOnce calls functions concurrently, and returns their errors. A row that can't be read ends one
+// of them as it ends load.
 func atOnce(steps ...func() error) error {
 	errs := make([]error, len(steps))
 	var running sync.WaitGroup
@@ -38,7 +38,7 @@ func atOnce(steps ...func() error) error {
 		})
 	}
 	running.Wait()
-	return cmp.Or(errs...)
+	return errors.Join(errs...)
 }
 
 // fillHead takes the entries of rows into the head.

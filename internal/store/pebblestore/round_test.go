@@ -1,7 +1,7 @@
 package pebblestore
 
 import (
-	"cmp"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -108,7 +108,7 @@ func TestRoundWaitsForItsRows(t *testing.T) {
 		t.Error("a round wrote blocks of rows that are not on the disk yet")
 	}
 	h.held.Unlock()
-	if err := cmp.Or(<-appended, <-round); err != nil {
+	if err := errors.Join(<-appended, <-round); err != nil {
 		t.Error(err)
 	}
 	if len(made) == 0 {
@@ -161,7 +161,7 @@ func cutEachStep(t *testing.T, table, unsyncedPercent int) {
 		certain = append(certain, events...)
 	}
 	on.On()
-	if err := cmp.Or(s.checkpoint(), s.Finish(t.Context()), s.Close()); err != nil {
+	if err := errors.Join(s.checkpoint(), s.Finish(t.Context()), s.Close()); err != nil {
 		t.Fatal(err)
 	}
 	on.Off()
@@ -234,7 +234,7 @@ func TestReadersLookAtHeadsFirst(t *testing.T) {
 			s.heads.frozen = nil // as drop does
 			close(s.heads.ended)
 			s.heads.mu.Unlock()
-			if err := cmp.Or(err, <-found); err != nil {
+			if err := errors.Join(err, <-found); err != nil {
 				t.Error(err)
 			}
 		})
@@ -336,9 +336,9 @@ func TestPendingDeviceIsWrittenAgain(t *testing.T) {
 	event.Time, event.State = event.Time+1, "WARNING1"
 	appended := pendingAppend(t, s, h, []andon.Event{event})
 	out := tables{store: s, name: entryTables}
-	err = cmp.Or(s.checkpointTenant(t.Context(), s.tenants[id], &out), out.end())
+	err = errors.Join(s.checkpointTenant(t.Context(), s.tenants[id], &out), out.end())
 	h.held.Unlock()
-	if err := cmp.Or(err, <-appended, s.checkpoint()); err != nil {
+	if err := errors.Join(err, <-appended, s.checkpoint()); err != nil {
 		t.Fatal(err)
 	}
 	s, _ = crashed(t, s, mem)

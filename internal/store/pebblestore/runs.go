@@ -18,7 +18,15 @@ type run struct {
 	sequence       uint64 // of several deliveries of an entry that of the highest stands
 	level          byte   // how often its entries were merged
 	oldest, newest andon.Time
+	entries        uint64 // that its blocks have; uncounted while a step is under way that changes it
 }
+
+// uncounted is how many entries a run has that is being written, or replaced by a merge: a crash
+// leaves it with less than all, or without blocks.
+const uncounted = 1<<(8*entriesBytes) - 1
+
+// entriesBytes is how many bytes a number of entries takes.
+const entriesBytes = 6
 
 // meets reports whether a run may have entries within a span.
 func (r *run) meets(span andon.Span) bool {
@@ -32,6 +40,7 @@ func (r *run) holds(t andon.Time) bool { return r.oldest <= t && t <= r.newest }
 func wholeDay(day uint32, sequence uint64) run {
 	return run{
 		sequence: sequence, oldest: andon.DayStart(day), newest: andon.DayStart(day+1) - 1,
+		entries: uncounted,
 	}
 }
 
@@ -96,23 +105,34 @@ func withRun(runs []run, r run) []run {
 	return slices.Insert(runs, i, r)
 }
 
-// The value of a run: level 1 byte | oldest 5 | newest 5, from the beginning of its day.
+// The value of a run: level 1 byte | oldest 5 | newest 5, from the beginning of its day | entries 6.
 func (r *run) value(day uint32) []byte {
 	start := andon.DayStart(day)
 	return key{r.level}.short(uint64(r.oldest-start), inDayBytes).
-		short(uint64(r.newest-start), inDayBytes)
+		short(uint64(r.newest-start), inDayBytes).short(r.entries, entriesBytes)
+}
+
+// lacks returns an error where a run has another number of entries than it says.
+func (r *run) lacks(entries uint64) error {
+	if r.entries == uncounted || r.entries == entries {
+		return nil
+	}
+	return andon.Errorf(andon.Damaged, "run %d of the day that begins at %s has %d entries, and "+
+		"had %d when it was written: restore the store from a backup",
+		r.sequence, andon.DayStart(r.oldest.Day()), entries, r.entries)
 }
 
 // readRun reads what follows the tenant in a key of tableRun, and its value.
 func readRun(k, value []byte) (day uint32, r run, ok bool) {
-	if len(k) != 4+sequenceBytes || len(value) != 1+2*inDayBytes {
+	if len(k) != 4+sequenceBytes || len(value) != 1+2*inDayBytes+entriesBytes {
 		return 0, r, false
 	}
 	day, k, _ = takeNumber(k)
 	start := andon.DayStart(day)
 	r.sequence, r.level = low(k), value[0]
 	r.oldest = start + andon.Time(low(value[1:1+inDayBytes]))
-	r.newest = start + andon.Time(low(value[1+inDayBytes:]))
+	r.newest = start + andon.Time(low(value[1+inDayBytes:1+2*inDayBytes]))
+	r.entries = low(value[1+2*inDayBytes:])
 	return day, r, r.oldest <= r.newest
 }
 

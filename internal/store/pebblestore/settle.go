@@ -51,7 +51,10 @@ func (s *Store) settle(ctx context.Context, tenants []*tenant, devices bool) err
 	}
 	x := s.settling(out.put, &p)
 	for _, t := range tenants {
-		if err := cmp.Or(x.devices(ctx, t), x.postings(t.number)); err != nil {
+		if err := x.devices(ctx, t); err != nil {
+			return err
+		}
+		if err := x.postings(t.number); err != nil {
 			return err
 		}
 	}
@@ -123,7 +126,7 @@ func (x *settling) devices(ctx context.Context, t *tenant) error {
 
 func (x *settling) begin(t *tenant) { x.tenant, x.runs = t, map[uint32]*run{} }
 
-// end says when the runs begin and end that got blocks.
+// end says when the runs begin and end that got blocks, and how many entries they have.
 func (x *settling) end() error {
 	for day, r := range x.runs {
 		if err := x.list(x.tenant, day, *r); err != nil {
@@ -142,7 +145,7 @@ func (x *settling) run(day uint32) (*run, error) {
 	if err := x.list(x.tenant, day, r); err != nil {
 		return nil, err
 	}
-	r.oldest, r.newest = r.newest, r.oldest
+	r.oldest, r.newest, r.entries = r.newest, r.oldest, 0
 	x.runs[day] = &r
 	return &r, nil
 }
@@ -178,6 +181,7 @@ func (x *settling) blocksOf(device, day uint32, entries []eventlog.Entry) error 
 	}
 	r.newest = max(r.newest, entries[0].Time)
 	r.oldest = min(r.oldest, entries[len(entries)-1].Time)
+	r.entries += uint64(len(entries))
 	for len(entries) > 0 {
 		n := eventlog.BlockOf(entries)
 		x.value = x.blocks.Append(x.value[:0], entries[:n])

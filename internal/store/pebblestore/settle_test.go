@@ -1,7 +1,6 @@
 package pebblestore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -283,7 +282,7 @@ func TestRoundIsDoneAgainBehindAMerge(t *testing.T) {
 	s.heads.freeze(s.order.next)
 	err := s.settle(t.Context(), s.everyTenant(), true) // and no further
 	s.checkpoints.running.Unlock()
-	if err := cmp.Or(err, s.mergeAll(), s.checkpoint()); err != nil {
+	if err := errors.Join(err, s.mergeAll(), s.checkpoint()); err != nil {
 		t.Fatal(err)
 	}
 	n, err := howMany(s.DeviceEvents(t.Context(), andon.DefaultTenant, "d",
@@ -339,7 +338,7 @@ func TestDayIsEnteredAgain(t *testing.T) {
 	id, late := andon.DefaultTenant, andon.Event{Device: "d", Time: andon.MinTime, State: "ODD"}
 	beyond := andon.Horizon{Events: andon.DayStart(late.Time.Day() + 1)}
 	for range 2 {
-		err := cmp.Or(s.Append(t.Context(), id, 1, []andon.Event{late}), s.checkpoint())
+		err := errors.Join(s.Append(t.Context(), id, 1, []andon.Event{late}), s.checkpoint())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,7 +1,6 @@
 package pebblestore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,21 +27,33 @@ func (s *Store) Snapshot(
 			"another backup is being taken: wait until it has ended")
 	}
 	defer s.snapshot.Unlock()
-	if err := cmp.Or(ctx.Err(), s.failed(), s.disk.check()); err != nil {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := s.failed(); err != nil {
+		return err
+	}
+	if err := s.disk.check(); err != nil {
 		return err
 	}
 	fs := s.options.FS
 	dir := fs.PathJoin(s.disk.dir, snapshotDir)
-	err := cmp.Or(fs.RemoveAll(dir), s.copyTo(dir))
-	var files []string
-	if err == nil {
-		files, err = fs.List(dir)
+	if err := fs.RemoveAll(dir); err != nil {
+		return err
 	}
-	if err == nil {
-		slices.Sort(files)
-		err = take(dir, files)
+	return errors.Join(s.copyAndTake(dir, take), fs.RemoveAll(dir))
+}
+
+func (s *Store) copyAndTake(dir string, take func(dir string, files []string) error) error {
+	if err := s.copyTo(dir); err != nil {
+		return err
 	}
-	return errors.Join(err, fs.RemoveAll(dir))
+	files, err := s.options.FS.List(dir)
+	if err != nil {
+		return err
+	}
+	slices.Sort(files)
+	return take(dir, files)
 }
 
 // copyTo copies the store. No round runs meanwhile: the copy would have its blocks, and its logs
@@ -78,8 +89,13 @@ func endLog(fs vfs.FS, dir string) error {
 	}
 	path := l.paths[number]
 	short := path + ".short"
-	return cmp.Or(vfs.LimitedCopy(fs, path, short, scan.end), fs.Rename(short, path),
-		syncDirectory(fs, dir))
+	if err := vfs.LimitedCopy(fs, path, short, scan.end); err != nil {
+		return err
+	}
+	if err := fs.Rename(short, path); err != nil {
+		return err
+	}
+	return syncDirectory(fs, dir)
 }
 
 // Copy has take copy the files of the store in dir, which no process may have open, and which stays

@@ -1,7 +1,7 @@
 package pebblestore
 
 import (
-	"cmp"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -128,7 +128,7 @@ func TestLeftSnapshotIsRemoved(t *testing.T) {
 	defer s.Close()
 	events := warnings(5)
 	var killed *vfs.MemFS
-	err := cmp.Or(s.Append(t.Context(), andon.DefaultTenant, 1, events), s.checkpoint(),
+	err := errors.Join(s.Append(t.Context(), andon.DefaultTenant, 1, events), s.checkpoint(),
 		s.db.Flush(), s.Snapshot(t.Context(), func(string, []string) error {
 			killed = mem.CrashClone(vfs.CrashCloneCfg{})
 			return nil

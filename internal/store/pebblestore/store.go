@@ -31,17 +31,9 @@ import (
 	"github.com/andonhq/andon/internal/cuckoo"
 )
 
-// The version of the stored format. A store of a newer one is refused, an older one is upgraded. It
-// changes whenever an old program could misread what a new one writes. Version 2 sets escalations
-// aside (keys.go), which a program of version 1 would not find, and has withdrawals, which it would
-// not heed; nothing of version 1 changes. Version 3 keeps tenants as documents. Version 4 has the
-// feed of changes, in which a program of version 3 would leave gaps. Version 5 keeps the log in
-// rows and blocks. Version 6 packs rows. Version 7 keeps readings in blocks. Version 8 keeps blocks
-// in runs.
-const formatVersion = 8
-
-// formerLog is the last version whose log is converted.
-const formerLog = 4
+// The version of the stored format. A store of another one is refused. It changes whenever another
+// program could misread what this one writes.
+const formatVersion = 1
 
 // The format of Pebble's own files. Raising it keeps older programs out.
 const engineFormat = pebble.FormatValueSeparation
@@ -55,8 +47,6 @@ const (
 	fixedSettled    = "settled"      // the first row whose entries are not in blocks, 8 bytes
 	fixedFeed       = "feed"         // which changes there are: kept, as JSON
 	fixedArrivals   = "arrivals"     // the rounds whose rows are kept: settled, as JSON
-	fixedLoose      = "loose"        // up to version 7: which days are to be merged
-	fixedConvert    = "convert"      // see convert.go
 	fixedReadings   = "readings"     // the first generation that is not in blocks, 8 bytes
 )
 
@@ -100,7 +90,6 @@ type Options struct {
 	table    int           // bytes of a table that a round makes
 	lag      int64         // see checkpoints.due
 	unread   int64         // see Finish
-	part     int           // bytes of a part of the conversion
 	readings int64         // bytes of rows of readings that make a round worth it
 	opened   *atomic.Bool  // the engine is open
 	blocks   *pebble.Cache
@@ -232,7 +221,6 @@ func (o *Options) complete() {
 	o.table = cmp.Or(o.table, defaultTable)
 	o.lag = cmp.Or(o.lag, defaultLag)
 	o.unread = cmp.Or(o.unread, defaultUnread)
-	o.part = cmp.Or(o.part, defaultPart)
 	o.memTable = cmp.Or(o.memTable, defaultMemTable)
 	o.pacing = newPacing(o.memTable)
 	o.Owner = cmp.Or(o.Owner, "a program that did not say its name")
@@ -304,7 +292,10 @@ func (s *Store) load(ctx context.Context) (err error) {
 	if err := s.checkFormat(); err != nil {
 		return err
 	}
-	if err := cmp.Or(s.loadDocuments(), s.moveTenants(), s.loadTenants()); err != nil {
+	if err := s.loadDocuments(); err != nil {
+		return err
+	}
+	if err := s.loadTenants(); err != nil {
 		return err
 	}
 	if len(s.tenants) == 0 {
@@ -314,8 +305,7 @@ func (s *Store) load(ctx context.Context) (err error) {
 		}
 	}
 	for _, step := range []func(context.Context) error{
-		s.convertDevices, s.rebuild, s.openRuns, s.convertBlocks, s.convertEntries,
-		s.openReadings, s.openArrivals, s.openFeed,
+		s.rebuild, s.openRuns, s.openReadings, s.openArrivals, s.openFeed,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -329,24 +319,16 @@ func (s *Store) checkFormat() error {
 	if err != nil {
 		return err
 	}
-	if value == nil || (len(value) == 4 && binary.BigEndian.Uint32(value) < formatVersion) {
-		b := s.db.NewBatch()
-		defer b.Close()
+	if value == nil {
 		version := binary.BigEndian.AppendUint32(nil, formatVersion)
-		err := b.Set(fixedKey(fixedFormat), version, nil)
-		if value != nil && binary.BigEndian.Uint32(value) <= formerLog {
-			step := append([]byte{convertStates}, make([]byte, 8)...)
-			err = cmp.Or(err, b.Set(fixedKey(fixedConvert), step, nil))
-		}
-		return cmp.Or(err, b.Commit(pebble.Sync))
+		return s.db.Set(fixedKey(fixedFormat), version, pebble.Sync)
 	}
 	if len(value) != 4 {
 		return errDamaged
 	}
 	if v := binary.BigEndian.Uint32(value); v != formatVersion {
 		return andon.Errorf(andon.Conflict,
-			"the store has format %d and this program reads %d: "+
-				"use the program that wrote it, or a newer one",
+			"the store has format %d and this program reads %d: use the program that wrote it",
 			v, formatVersion)
 	}
 	return nil
@@ -391,7 +373,13 @@ func (s *Store) Capabilities() andon.Capabilities {
 
 // Ready reports whether there is room to write, and whether writes get through.
 func (s *Store) Ready(context.Context) error {
-	return cmp.Or(s.failed(), s.order.ready(), s.disk.check())
+	if err := s.failed(); err != nil {
+		return err
+	}
+	if err := s.order.ready(); err != nil {
+		return err
+	}
+	return s.disk.check()
 }
 
 // Close closes the directory. What is in rows stays there: opening reads it quickly.

@@ -11,8 +11,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/cockroachdb/pebble/v2"
-
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/eventlog"
@@ -203,21 +201,17 @@ func (s *Store) writeTenant(t *tenant, is andon.Tenant) (andon.Tenant, error) {
 	if err != nil {
 		return andon.Tenant{}, err
 	}
-	err = s.changeDocument(nil, &document, func(b *pebble.Batch) error {
+	err = s.changeDocument(nil, &document, func(b *batch) error {
 		if is.Version == 0 {
-			next := binary.BigEndian.AppendUint32(nil, t.number+1)
-			if err := b.Set(fixedKey(fixedTenant), next, nil); err != nil {
-				return err
-			}
+			b.set(fixedKey(fixedTenant), binary.BigEndian.AppendUint32(nil, t.number+1))
 		}
 		if err := s.putDocument(b, everywhere, &document); err != nil || is.Version == 0 {
 			return err
 		}
 		change := append([]byte{byte(andon.OfTenant)}, encodeDocument(&document)...)
-		return cmp.Or(
-			b.Set(rowKey(s.order.next), appendRow(nil, t.number, 0, &eventlog.Names{}), nil),
-			b.Set(changeKey(t.number, s.order.next), change, nil),
-		)
+		b.set(rowKey(s.order.next), appendRow(nil, t.number, 0, &eventlog.Names{}))
+		b.set(changeKey(t.number, s.order.next), change)
+		return nil
 	})
 	if err != nil {
 		return andon.Tenant{}, err
@@ -266,7 +260,7 @@ func (s *Store) deleteTenant(ctx context.Context, id andon.TenantID) (*tenant, e
 	document := andon.Record{
 		Kind: andon.TenantKind, ID: string(id), Version: t.record.Load().Version,
 	}
-	err = s.changeDocument(nil, &document, func(b *pebble.Batch) error {
+	err = s.changeDocument(nil, &document, func(b *batch) error {
 		for _, table := range []byte(tablesOfATenant) {
 			k := newKey(table, t.number)
 			if err := b.DeleteRange(k, k.end(), nil); err != nil {
@@ -289,32 +283,6 @@ func (s *Store) deleteTenant(ctx context.Context, id andon.TenantID) (*tenant, e
 		s.reclaim.want(span{k, k.end()})
 	}
 	return t, nil
-}
-
-// moveTenants makes documents of the tenants of format 2.
-func (s *Store) moveTenants() error {
-	b := s.db.NewBatch()
-	defer b.Close()
-	for k, value := range s.rows(key{tableTenant}) {
-		id, _, ok := takeText(k)
-		number, data, whole := takeNumber(value)
-		if !ok || !whole {
-			return errDamaged
-		}
-		former, _, err := tenants.Decode(andon.Record{ID: id, Data: andon.JSON(data)})
-		if err != nil {
-			return err
-		}
-		document, err := tenants.Encode(&former, tenants.Own{Place: number})
-		if err = cmp.Or(err, s.putDocument(b, everywhere, &document),
-			b.Delete(key{tableTenant}.text(id), nil)); err != nil {
-			return err
-		}
-	}
-	if b.Empty() {
-		return nil
-	}
-	return b.Commit(pebble.Sync)
 }
 
 // loadTenants reads the records of the tenants, and the states that they have seen.
@@ -349,7 +317,10 @@ func (s *Store) loadTenants() error {
 		} else if had != nil {
 			t.hadReadings.Store(true)
 		}
-		if err := cmp.Or(s.loadSettled(t), s.loadWithdrawals(t)); err != nil {
+		if err := s.loadSettled(t); err != nil {
+			return err
+		}
+		if err := s.loadWithdrawals(t); err != nil {
 			return err
 		}
 	}

@@ -10,7 +10,6 @@ import (
 
 // Values. A count is an unsigned varint; a text is its length as a count, then its bytes.
 //
-//	event       operator text | message text | attributes, the rest
 //	escalation  by text | note, the rest
 //	withdrawal  at count | by text | note, the rest
 //	reading     metrics count | { name text | value 8 }… | metadata, the rest
@@ -93,20 +92,6 @@ func (w *wire) instant() andon.Time {
 }
 
 func (w *wire) inverted() andon.Time { return andon.Time(^uint64(w.instant())) }
-
-func appendEvent(b []byte, e *andon.Event, operator andon.PersonID) []byte {
-	b = varint.AppendText(b, operator)
-	b = varint.AppendText(b, e.Message)
-	return append(b, e.Attributes...)
-}
-
-// readEvent fills in what the value holds of an event.
-func readEvent(e *andon.Event, value []byte) error {
-	w := wireOf(value)
-	e.Operator, e.Message = andon.PersonID(w.text()), w.text()
-	e.Attributes = andon.JSON(w.Rest)
-	return w.err()
-}
 
 func appendEscalation(b []byte, e *andon.Escalation) []byte {
 	b = varint.AppendText(b, e.By)

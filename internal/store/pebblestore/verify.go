@@ -1,7 +1,6 @@
 package pebblestore
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -36,13 +35,15 @@ func Verify(
 	o.damages = newDamages(slog.New(slog.DiscardHandler))
 	o.damages.pause = 0
 	v := verification{
-		ctx: ctx, tell: tell, show: progress, rows: map[string]int64{}, options: o, dir: dir,
+		ctx: ctx, tell: tell, show: progress, options: o, dir: dir,
+		rows: map[string]int64{}, inRuns: map[runOf]uint64{},
 	}
 	return v.rows, v.all(desc)
 }
 
 // verification is a Verify under way.
 type verification struct {
+	inRuns  map[runOf]uint64 // entries of blocks that were read
 	ctx     context.Context
 	options Options
 	dir     string
@@ -67,7 +68,10 @@ const passes = 3
 func (v *verification) progress(part int64) { v.show(v.done+part, passes*v.bytes) }
 
 func (v *verification) all(desc *pebble.DBDesc) error {
-	if err := cmp.Or(v.manifest(desc), v.logs(desc)); err != nil {
+	if err := v.manifest(desc); err != nil {
+		return err
+	}
+	if err := v.logs(desc); err != nil {
 		return err
 	}
 	db, err := v.open()
@@ -232,19 +236,7 @@ func (v *verification) load(db *pebble.DB) (err error) {
 	}
 	if len(format) != 4 || binary.BigEndian.Uint32(format) != formatVersion {
 		return andon.Errorf(andon.Conflict, "the store is of another format than %d, which is "+
-			"what this program reads: use the program that wrote it, or start andon serve, which "+
-			"converts an older one", formatVersion)
-	}
-	converting, err := s.fixed(fixedConvert)
-	for _, former := range []byte{formerReading, formerBlock} {
-		for range s.rows(key{former}) {
-			converting = []byte{}
-			break
-		}
-	}
-	if err != nil || converting != nil {
-		return cmp.Or[error](err, andon.Errorf(andon.Conflict, "the store is being converted "+
-			"from an older format: start andon serve, which goes on with that"))
+			"what this program reads: use the program that wrote it", formatVersion)
 	}
 	if err := s.loadTenants(); err != nil {
 		return err
@@ -257,7 +249,8 @@ func (v *verification) load(db *pebble.DB) (err error) {
 	if err2 == nil && len(first) == 8 {
 		v.settled = binary.BigEndian.Uint64(first)
 	}
-	err = cmp.Or(err, err2, s.rebuild(v.ctx), s.openRuns(v.ctx))
+	// Rows of what can't be read are checked all the same.
+	err = errors.Join(err, err2, s.rebuild(v.ctx), s.openRuns(v.ctx))
 	v.whole = err == nil
 	return err
 }

@@ -2,7 +2,7 @@ package pebblestore
 
 import (
 	"bytes"
-	"cmp"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -73,7 +73,7 @@ func storeWithEverything(t *testing.T, fs vfs.FS) {
 		Device: "press", Time: at + 39*3_600_000_000, State: "NORMAL", At: at,
 	})
 	_, err2 := s.Assign(ctx, id, at, []andon.Assignment{{Device: "press", Operator: "Tom"}})
-	if err := cmp.Or(err, err2,
+	if err := errors.Join(err, err2,
 		s.AppendReadings(ctx, id, 1, []andon.Reading{reading}), s.settleReadings(),
 		s.checkpoint()); err != nil {
 		t.Fatal(err)
@@ -85,7 +85,7 @@ func storeWithEverything(t *testing.T, fs vfs.FS) {
 	for n := range andon.Time(5) {
 		send("late", at+n, "NORMAL")
 	}
-	if err := cmp.Or(s.db.Flush(), s.Close()); err != nil {
+	if err := errors.Join(s.db.Flush(), s.Close()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -222,7 +222,7 @@ func TestVerifyComparesDevicesWithTheirEntries(t *testing.T) {
 	d := s.tenants[andon.DefaultTenant].fleet.Shown(slot)
 	d.State = "ODD"
 	k := newKey(tableCheckpoint, s.tenants[andon.DefaultTenant].number).number(slot.Number())
-	if err := cmp.Or(s.db.Set(k, appendCheckpointed(nil, &d), pebble.Sync),
+	if err := errors.Join(s.db.Set(k, appendCheckpointed(nil, &d), pebble.Sync),
 		s.Close()); err != nil {
 		t.Fatal(err)
 	}

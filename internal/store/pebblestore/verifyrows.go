@@ -2,7 +2,6 @@ package pebblestore
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -81,15 +80,12 @@ func ofTenant(
 }
 
 // has reports whether there is a row.
-func (v *verification) has(k key) (bool, error) {
+func (v *verification) has(k key) bool {
 	_, closer, err := v.store.db.Get(k)
-	switch {
-	case errors.Is(err, pebble.ErrNotFound):
-		return false, nil
-	case err != nil:
-		return true, nil // that it can't be read is told of by itself
+	if err == nil {
+		_ = closer.Close() // nothing was taken of it
 	}
-	return true, closer.Close()
+	return !errors.Is(err, pebble.ErrNotFound) // that it can't be read is reported by itself
 }
 
 // verifyBlock checks that a block has the entries that its key says, in their order, and that all
@@ -107,6 +103,7 @@ func verifyBlock(v *verification, t *tenant, k, value []byte) error {
 			"lost", v.name(t, number), at.oldest, at.newest)
 	}
 	v.rows["entries in blocks"] += int64(len(entries))
+	v.inRuns[runOf{t.number, day, at.sequence}] += uint64(len(entries))
 	oldest := entries[len(entries)-1].Time
 	sorted := slices.IsSortedFunc(entries, compareEntries)
 	switch {
@@ -122,9 +119,9 @@ func verifyBlock(v *verification, t *tenant, k, value []byte) error {
 	if at.sequence > v.marker.settled {
 		return nil // of a round that was broken off: rows have its entries, and it is done again
 	}
-	if there, err := v.has(newKey(tableDay, t.number).number(number).inverted(day)); !there {
-		return cmp.Or(err, fmt.Errorf("nothing says that device %s has entries on the day of "+
-			"%s: they are not found", v.name(t, number), at.oldest))
+	if !v.has(newKey(tableDay, t.number).number(number).inverted(day)) {
+		return fmt.Errorf("nothing says that device %s has entries on the day of %s: they are "+
+			"not found", v.name(t, number), at.oldest)
 	}
 	runs := t.runs.Load().on(day)
 	if !slices.ContainsFunc(runs, func(r run) bool {
@@ -136,9 +133,29 @@ func verifyBlock(v *verification, t *tenant, k, value []byte) error {
 	return v.entries(t, number, entries)
 }
 
-func verifyRun(_ *verification, _ *tenant, k, value []byte) error {
-	_, _, ok := readRun(k, value)
-	return wellFormed(ok)
+// verifyRun checks that the blocks of a run have as many entries as it says. One that is newer than
+// the marker is of a round that was broken off.
+func verifyRun(v *verification, t *tenant, k, value []byte) error {
+	day, r, ok := readRun(k, value)
+	if !ok {
+		return wellFormed(ok)
+	}
+	there := v.inRuns[runOf{t.number, day, r.sequence}]
+	if r.sequence > v.marker.settled || r.entries == uncounted || r.entries == there {
+		return nil
+	}
+	if r.entries < there {
+		return fmt.Errorf("the blocks of the day that begins at %s have %d entries more than "+
+			"was written", andon.DayStart(day), there-r.entries)
+	}
+	return fmt.Errorf("%d entries of the day that begins at %s are lost, of %d that were written "+
+		"in one step", r.entries-there, andon.DayStart(day), r.entries)
+}
+
+// runOf names a run of a day of a tenant.
+type runOf struct {
+	tenant, day uint32
+	sequence    uint64
 }
 
 // verifyDay checks that a device has blocks on a day. Days before all blocks of the tenant have
@@ -194,9 +211,12 @@ func (v *verification) entries(t *tenant, number uint32, entries []eventlog.Entr
 			continue
 		}
 		found, err := v.posted(v.store, t, e.Operator, e.Time, number)
-		if err != nil || !found {
-			return cmp.Or(err, fmt.Errorf("no posting says that %s has an entry of device %s "+
-				"in the hour of %s: that list lacks it", e.Operator, v.name(t, number), e.Time))
+		if err != nil {
+			return err
+		}
+		if !found {
+			return fmt.Errorf("no posting says that %s has an entry of device %s in the hour of "+
+				"%s: that list lacks it", e.Operator, v.name(t, number), e.Time)
 		}
 	}
 	return nil
@@ -254,7 +274,10 @@ func verifyPosting(_ *verification, _ *tenant, k, value []byte) error {
 	const behind = 4 + sequenceBytes + 2
 	_, rest, ok := takeText(k)
 	numbers, err := readPosting(nil, value)
-	return cmp.Or(wellFormed(ok && len(rest) == behind && len(numbers) > 0), err)
+	if err != nil {
+		return err
+	}
+	return wellFormed(ok && len(rest) == behind && len(numbers) > 0)
 }
 
 func verifyCheckpoint(_ *verification, _ *tenant, k, value []byte) error {
@@ -266,8 +289,10 @@ func verifyCheckpoint(_ *verification, _ *tenant, k, value []byte) error {
 }
 
 func verifyChange(_ *verification, t *tenant, k, value []byte) error {
-	_, err := readChanges(t.record.Load().ID, value)
-	return cmp.Or(wellFormed(len(k) == 8), err)
+	if _, err := readChanges(t.record.Load().ID, value); err != nil {
+		return err
+	}
+	return wellFormed(len(k) == 8)
 }
 
 func verifyDocument(_ *verification, k, value []byte) error {
@@ -275,7 +300,10 @@ func verifyDocument(_ *verification, k, value []byte) error {
 	_, rest, kind := takeText(rest)
 	id, rest, named := takeText(rest)
 	r := andon.Record{ID: id}
-	return cmp.Or(wellFormed(ok && kind && named && len(rest) == 0), decodeDocument(&r, value))
+	if err := decodeDocument(&r, value); err != nil {
+		return err
+	}
+	return wellFormed(ok && kind && named && len(rest) == 0)
 }
 
 func verifyDue(_ *verification, k, value []byte) error {
@@ -285,7 +313,10 @@ func verifyDue(_ *verification, k, value []byte) error {
 
 func verifyState(_ *verification, _ *tenant, k, _ []byte) error {
 	state, rest, ok := takeText(k)
-	return cmp.Or(wellFormed(ok && len(rest) == 0), andon.State(state).Validate())
+	if err := andon.State(state).Validate(); err != nil {
+		return err
+	}
+	return wellFormed(ok && len(rest) == 0)
 }
 
 // verifyReading checks that a reading is found, by its device's day and by its metrics.
@@ -305,15 +336,15 @@ func verifyReading(v *verification, t *tenant, k, value []byte) error {
 func (v *verification) measured(
 	t *tenant, day uint32, device string, metrics andon.Metrics,
 ) error {
-	if there, err := v.has(newKey(tableReadingDay, t.number).text(device).inverted(day)); !there {
-		return cmp.Or(err, fmt.Errorf("nothing says that device %s has readings on the day of "+
-			"%s: they are not found", device, andon.DayStart(day)))
+	if !v.has(newKey(tableReadingDay, t.number).text(device).inverted(day)) {
+		return fmt.Errorf("nothing says that device %s has readings on the day of %s: they are "+
+			"not found", device, andon.DayStart(day))
 	}
 	for _, m := range metrics {
 		k := newKey(tableMetric, t.number).text(string(m.Name)).text(device)
-		if there, err := v.has(k); !there {
-			return cmp.Or(err, fmt.Errorf("nothing says that device %s has the metric %s: "+
-				"that list lacks it", device, m.Name))
+		if !v.has(k) {
+			return fmt.Errorf("nothing says that device %s has the metric %s: that list lacks it",
+				device, m.Name)
 		}
 	}
 	return nil
@@ -402,8 +433,10 @@ func verifyWithdrawal(_ *verification, _ *tenant, k, value []byte) error {
 	_, rest, timed := takeTime(rest)
 	_, rest, named := takeText(rest)
 	var w andon.Withdrawal
-	return cmp.Or(wellFormed(ok && timed && named && len(rest) == 0),
-		readWithdrawal(&w, value))
+	if err := readWithdrawal(&w, value); err != nil {
+		return err
+	}
+	return wellFormed(ok && timed && named && len(rest) == 0)
 }
 
 func verifyAside(_ *verification, _ *tenant, k, _ []byte) error {
@@ -431,9 +464,9 @@ func verifyEscalation(v *verification, t *tenant, k, value []byte) error {
 		return nil
 	}
 	entry := andon.EventKey{Time: e.Time, State: e.State, Device: e.Device}
-	if there, err := v.has(supervisorKey(t.number, e.To, entry)); !there {
-		return cmp.Or(err, fmt.Errorf("nothing says that %s was handed the entry of device %s "+
-			"at %s: that list lacks it", e.To, device, e.Time))
+	if !v.has(supervisorKey(t.number, e.To, entry)) {
+		return fmt.Errorf("nothing says that %s was handed the entry of device %s at %s: that "+
+			"list lacks it", e.To, device, e.Time)
 	}
 	return nil
 }

@@ -1,0 +1,41 @@
+package pebblestore
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"testing"
+
+	"github.com/andonhq/andon"
+)
+
+// entriesOf lists all entries of the first tenant.
+func entriesOf(t *testing.T, s *Store) (all []andon.Event) {
+	t.Helper()
+	q := andon.EventQuery{Limit: 10_000}
+	for e, err := range s.TenantEvents(t.Context(), andon.DefaultTenant, q) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// TestDamagedPackedRow: what is no row is an error, and takes no memory.
+func TestDamagedPackedRow(t *testing.T) {
+	row := bytes.Repeat([]byte("row"), 1000)
+	packed := packRow(nil, row)
+	if got, err := unpackRow(nil, packed); !bytes.Equal(got, row) || err != nil {
+		t.Fatalf("%d bytes, %v", len(got), err)
+	}
+	if 4*len(packed) > len(row) {
+		t.Errorf("%d of %d bytes", len(packed), len(row))
+	}
+	huge := binary.AppendUvarint([]byte{rowPacked}, 1<<31)
+	for _, bad := range [][]byte{packed[:1], packed[:len(packed)-1], huge} {
+		if _, err := unpackRow(nil, bad); !errors.Is(err, errDamaged) {
+			t.Errorf("%.8x…: %v", bad, err)
+		}
+	}
+}
