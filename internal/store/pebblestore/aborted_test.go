@@ -37,7 +37,7 @@ func warnings(devices int) []andon.Event {
 	return events
 }
 
-func openMem(t *testing.T, fs *vfs.MemFS) *Store {
+func openMem(t *testing.T, fs vfs.FS) *Store {
 	t.Helper()
 	s, err := Open("store", Options{FS: fs, lag: 1}) // each round writes the devices
 	if err != nil {

@@ -2,6 +2,7 @@ package pebblestore
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -18,10 +19,12 @@ import (
 // of them, and those that were never merged when rounds no longer add to the day. An entry is
 // written again once in a day of 256 rounds, and twice in one of 4,096.
 //
-// A merge runs beside rounds. It reads runs that do not change any more, writes the tables of the
-// new run beside the store, and has the engine take these in and drop the old runs in one step. The
-// new run has the highest sequence of the old ones. Until the last step a crash, or what deletes
-// rows that it has read, leaves everything as it was.
+// A merge runs concurrently with rounds. It reads runs that do not change any more, writes the
+// tables of the new run next to the store, and has the engine take them in. Then readers are told to
+// look into the new run in place of the old ones, and after that the old ones are excised. The
+// engine could take the tables in and excise the old runs in one step, but that step is not atomic
+// for its readers: an iterator that is opened during it may see neither. Until readers are told, a
+// crash, or what deletes rows that the merge has read, leaves everything as it was.
 //
 // Only runs up to the marker of the last round are merged: a round that is done again writes under
 // the same keys, and would take the place of merged blocks with its own part of them alone.
@@ -41,6 +44,8 @@ type merges struct {
 	loose map[tenantDay]bool
 	// deleted counts deletions of rows that a merge may have read.
 	deleted int
+	// dropped are the runs whose blocks are still to be excised.
+	dropped []droppedRuns
 	// settled are the sequences behind the rows of the last rounds, the newest first.
 	settled [quietAt + 1]uint64
 	rest    int // restRuns; tests have fewer
@@ -109,6 +114,9 @@ func (m *merges) hasRest(runs []run) bool {
 func (s *Store) mergeNext() (more bool, err error) {
 	s.merges.running.Lock()
 	defer s.merges.running.Unlock()
+	if err := s.excise(); err != nil {
+		return false, err
+	}
 	m := s.nextMerge()
 	if m == nil {
 		return false, nil
@@ -172,7 +180,7 @@ func (s *Store) newMerge(t *tenant, day uint32, of []run) *blockMerge {
 	}
 	last := of[len(of)-1]
 	m.into = run{
-		sequence: last.sequence, level: last.level + 1, oldest: last.oldest, newest: last.newest,
+		runID: runID{last.sequence, last.level + 1}, oldest: last.oldest, newest: last.newest,
 	}
 	for _, r := range of {
 		m.into.oldest, m.into.newest = min(m.into.oldest, r.oldest), max(m.into.newest, r.newest)
@@ -182,10 +190,7 @@ func (s *Store) newMerge(t *tenant, day uint32, of []run) *blockMerge {
 		return len(t.runs.Load().on(day)) >= len(of)+2*mergeRuns
 	})
 	m.out = tables{store: s, name: mergeTables, pace: &m.pace}
-	m.out.instead = span{
-		newKey(tableBlock, t.number).run(day, of[0].sequence),
-		newKey(tableBlock, t.number).run(day, last.sequence).end(),
-	}
+	m.out.instead = runSpan(t.number, day, m.into.runID, m.into.runID)
 	return m
 }
 
@@ -241,7 +246,7 @@ func (m *blockMerge) count() error {
 
 func (m *blockMerge) open() error {
 	for _, r := range slices.Backward(m.of) { // so that entries mostly come newest first
-		k := newKey(tableBlock, m.tenant.number).run(m.day, r.sequence)
+		k := newKey(tableBlock, m.tenant.number).run(m.day, r.runID)
 		it, err := newIterator(m.store.options.pacing.stopping, m.store.db, k, k.end())
 		if err != nil {
 			return err
@@ -325,14 +330,13 @@ func (m *blockMerge) put(device uint32, at spanned, value []byte) error {
 		return errDamaged
 	}
 	m.into.entries += uint64(n)
-	m.key = m.key.begin(tableBlock, m.tenant.number).run(m.day, m.into.sequence).number(device).
+	m.key = m.key.begin(tableBlock, m.tenant.number).run(m.day, m.into.runID).number(device).
 		times(m.day, at.newest, at.oldest)
 	return m.out.put(m.key, value)
 }
 
-// commit has the new run stand in place of the old ones. First the run whose sequence it has is
-// said to be as long as the new one, and none says how many entries it has: until the others are
-// forgotten, readers look into all, and a crash leaves runs without blocks.
+// commit has the new run take the place of the old ones. Its row is on the disk before its blocks,
+// so that what a crash leaves of them is known.
 func (m *blockMerge) commit() error {
 	s := m.store
 	s.merges.mu.Lock()
@@ -340,44 +344,108 @@ func (m *blockMerge) commit() error {
 	if s.merges.deleted != m.deleted {
 		return s.removeRound(mergeTables) // it is done again
 	}
-	uncertain := slices.Clone(m.of)
-	for i := range uncertain {
-		uncertain[i].entries = uncounted
+	if err := m.take(); err != nil {
+		s.merges.drop(m.tenant.number, m.day, m.into)
+		return err
 	}
-	wide := &uncertain[len(uncertain)-1]
-	wide.oldest, wide.newest = m.into.oldest, m.into.newest
-	if err := m.list(pebble.Sync, uncertain, nil); err != nil {
+	s.rounds.merged.Add(int64(m.blocks))
+	s.merges.drop(m.tenant.number, m.day, m.of...)
+	return s.exciseLocked()
+}
+
+// take has the engine take in the new run, and tells readers to look into it.
+func (m *blockMerge) take() error {
+	incomplete := m.into
+	incomplete.dropped = true
+	if err := m.write(incomplete); err != nil {
 		return err
 	}
 	if err := m.out.ingest(); err != nil {
 		return err
 	}
-	s.rounds.merged.Add(int64(m.blocks))
-	return m.list(pebble.NoSync, []run{m.into}, m.of[:len(m.of)-1])
-}
-
-// list enters runs of the day, and drops others.
-func (m *blockMerge) list(sync *pebble.WriteOptions, entered, gone []run) error {
-	batch := m.store.newBatch()
-	defer batch.close()
+	gone := slices.Clone(m.of)
+	for i := range gone {
+		gone[i].dropped = true
+	}
+	if err := m.write(append(gone, m.into)...); err != nil {
+		return err
+	}
 	l := *m.tenant.runs.Load()
-	runs := l.on(m.day)
-	for _, r := range entered {
-		batch.set(runKey(m.tenant.number, m.day, r.sequence), r.value(m.day))
-		runs = withRun(runs, r)
-	}
-	for _, r := range gone {
-		batch.delete(runKey(m.tenant.number, m.day, r.sequence))
-	}
-	if err := batch.commit(sync); err != nil {
-		return fmt.Errorf("write runs: %w", err)
-	}
-	runs = slices.DeleteFunc(slices.Clone(runs), func(r run) bool {
-		return slices.ContainsFunc(gone, func(g run) bool { return g.sequence == r.sequence })
+	runs := slices.DeleteFunc(slices.Clone(l.on(m.day)), func(r run) bool {
+		return slices.ContainsFunc(gone, func(g run) bool { return g.runID == r.runID })
 	})
-	l = l.with(m.day, runs)
+	l = l.with(m.day, withRun(runs, m.into))
 	m.tenant.runs.Store(&l)
 	return nil
+}
+
+// write writes the rows of runs, and waits for the disk.
+func (m *blockMerge) write(runs ...run) error {
+	batch := m.store.newBatch()
+	defer batch.close()
+	for _, r := range runs {
+		batch.set(runKey(m.tenant.number, m.day, r.runID), r.value(m.day))
+	}
+	if err := batch.commit(pebble.Sync); err != nil {
+		return fmt.Errorf("write runs: %w", err)
+	}
+	return nil
+}
+
+// droppedRuns are neighbouring runs of a day, by rising sequence, that no reader looks into.
+type droppedRuns struct {
+	tenant, day uint32
+	runs        []run
+}
+
+// drop has runs excised.
+func (m *merges) drop(tenant, day uint32, runs ...run) {
+	m.dropped = append(m.dropped, droppedRuns{tenant, day, runs})
+}
+
+// isDropped reports whether the blocks of a run are to be excised.
+func (m *merges) isDropped(tenant, day uint32, id runID) bool {
+	return slices.ContainsFunc(m.dropped, func(d droppedRuns) bool {
+		return d.tenant == tenant && d.day == day &&
+			slices.ContainsFunc(d.runs, func(r run) bool { return r.runID == id })
+	})
+}
+
+// excise gives back the space of the runs that were dropped, those that a crash left among them.
+func (s *Store) excise() error {
+	s.merges.mu.Lock()
+	defer s.merges.mu.Unlock()
+	return s.exciseLocked()
+}
+
+// exciseLocked is excise for a caller that holds merges.mu.
+func (s *Store) exciseLocked() error {
+	for m := &s.merges; len(m.dropped) > 0; m.dropped = m.dropped[1:] {
+		d := m.dropped[0]
+		blocks := runSpan(d.tenant, d.day, d.runs[0].runID, d.runs[len(d.runs)-1].runID)
+		err := s.db.Excise(context.Background(),
+			pebble.KeyRange{Start: blocks.from, End: blocks.to})
+		if err != nil {
+			return fmt.Errorf("excise runs that were merged: %w", err)
+		}
+		b := s.newBatch()
+		for _, r := range d.runs {
+			b.delete(runKey(d.tenant, d.day, r.runID))
+		}
+		err = b.commit(pebble.NoSync)
+		b.close()
+		if err != nil {
+			return fmt.Errorf("forget runs that were merged: %w", err)
+		}
+	}
+	return nil
+}
+
+// runSpan is the keys of the blocks of neighbouring runs of a day.
+func runSpan(tenant, day uint32, first, last runID) span {
+	return span{
+		newKey(tableBlock, tenant).run(day, first), newKey(tableBlock, tenant).run(day, last).end(),
+	}
 }
 
 // deliveries are the entries of a device and day, of which several may be one.

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -14,6 +15,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/storecheck"
 )
 
 const mergedDevices = 5
@@ -228,6 +230,42 @@ func TestReaderThatOpensBesideAMerge(t *testing.T) {
 	}
 }
 
+// TestReadersWhileAMergeEnds has readers open their iterators at any moment of a merge, those at
+// which the engine takes the new run in among them.
+func TestReadersWhileAMergeEnds(t *testing.T) {
+	fs := newCrashable()
+	s := openMem(t, fs)
+	inRounds(t, s, mergeRuns-1)
+	want := told(t, s)[:mergeRuns-1] // of the first device
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	const merges = 60
+	for range merges {
+		s := openMem(t, fs.crash(vfs.CrashCloneCfg{}))
+		var merged atomic.Bool
+		var readers sync.WaitGroup
+		for range 2 {
+			readers.Go(func() {
+				for more := true; more && !t.Failed(); {
+					more = !merged.Load()
+					got, err := storecheck.Collect(s.DeviceEvents(
+						t.Context(), andon.DefaultTenant, "d0", andon.EventQuery{Limit: 1000}))
+					if diff := gocmp.Diff(want, got); err != nil || diff != "" {
+						t.Errorf("%v: %s", err, diff)
+					}
+				}
+			})
+		}
+		err := s.mergeAll()
+		merged.Store(true)
+		readers.Wait()
+		if err := errors.Join(err, s.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestPowerCutInAMerge has the power fail before each step that a merge takes on the disk.
 func TestPowerCutInAMerge(t *testing.T) {
 	mem := vfs.NewCrashableMem()
@@ -272,9 +310,11 @@ func TestPowerCutInAMerge(t *testing.T) {
 		}
 		closeWhole(t, s, fs)
 	}
-	if merged != mergedDevices || len(both) != 2 || !both[merged] {
-		t.Errorf("%d blocks were left, by power cuts %v: want those of before or behind the merge",
-			merged, both)
+	const unmerged = (mergeRuns - 1) * mergedDevices
+	want3 := map[int]bool{unmerged: true, unmerged + mergedDevices: true, mergedDevices: true}
+	if merged != mergedDevices || !gocmp.Equal(both, want3) {
+		t.Errorf("%d blocks were left, by power cuts %v: want those of before the merge, of after "+
+			"it, and both", merged, both)
 	}
 }
 
@@ -332,9 +372,9 @@ func TestWhichRunsAreMerged(t *testing.T) {
 	got := map[int]map[string]merged{}
 	for n := 1; n <= 280; n++ {
 		sequence := uint64(n)
-		days["today"] = append(days["today"], run{sequence: sequence})
+		days["today"] = append(days["today"], run{runID: runID{sequence: sequence}})
 		if n <= restRuns {
-			days["before"] = append(days["before"], run{sequence: sequence})
+			days["before"] = append(days["before"], run{runID: runID{sequence: sequence}})
 		}
 		copy(m.settled[1:], m.settled[:])
 		m.settled[0] = sequence
@@ -362,7 +402,7 @@ func TestWhichRunsAreMerged(t *testing.T) {
 	if diff := gocmp.Diff(want, got, gocmp.AllowUnexported(merged{})); diff != "" {
 		t.Error(diff)
 	}
-	if some := m.due([]run{{sequence: 281}, {sequence: 282}}); some != nil {
+	if some := m.due([]run{{runID: runID{sequence: 281}}, {runID: runID{sequence: 282}}}); some != nil {
 		t.Errorf("runs of a round that has not ended are merged: %v", some)
 	}
 }

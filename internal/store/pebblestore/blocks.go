@@ -343,7 +343,7 @@ func (r *eventReader) fromBlocks(
 			continue
 		}
 		var err error
-		if hits, span, err = r.fromRun(hits, d, day, run.sequence, span, q, most); err != nil {
+		if hits, span, err = r.fromRun(hits, d, day, run.runID, span, q, most); err != nil {
 			return hits, err
 		}
 	}
@@ -352,10 +352,10 @@ func (r *eventReader) fromBlocks(
 
 // fromRun is fromBlocks of one run. It returns the span that is still wanted.
 func (r *eventReader) fromRun(
-	hits []hit, d *logged, day uint32, sequence uint64, span andon.Span, q *andon.EventQuery,
+	hits []hit, d *logged, day uint32, id runID, span andon.Span, q *andon.EventQuery,
 	most int,
 ) ([]hit, andon.Span, error) {
-	r.key = r.key.begin(tableBlock, r.tenant.number).run(day, sequence).number(d.number)
+	r.key = r.key.begin(tableBlock, r.tenant.number).run(day, id).number(d.number)
 	prefix := r.key
 	ok, move := false, r.blocks.Next
 	if q.Order == andon.Desc {
@@ -374,7 +374,7 @@ func (r *eventReader) fromRun(
 		if at.newest < span.From || span.To != 0 && at.oldest > span.To {
 			continue
 		}
-		at.sequence = sequence
+		at.sequence = id.sequence
 		var err error
 		if hits, err = r.openBlock(hits, d, at, q, most); err != nil {
 			return hits, span, err

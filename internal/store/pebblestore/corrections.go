@@ -137,6 +137,9 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 		return err
 	}
 	defer s.merges.deleting()()
+	if err := s.exciseLocked(); err != nil {
+		return err // they have blocks of the device
+	}
 	w := s.beginWrite(ctx, t, 0, 1, 4096)
 	w.alone, w.kind = true, andon.ByPurge
 	defer w.close()
@@ -262,7 +265,7 @@ func (p *purging) blocks(device uint32) (found bool, err error) {
 
 // run deletes the blocks of the device in a run of a day.
 func (p *purging) run(day uint32, r run, device uint32) error {
-	blocks := newKey(tableBlock, p.tenant.number).run(day, r.sequence).number(device)
+	blocks := newKey(tableBlock, p.tenant.number).run(day, r.runID).number(device)
 	entries, err := p.count(blocks)
 	switch {
 	case andon.KindOf(err) == andon.Damaged:
@@ -274,7 +277,7 @@ func (p *purging) run(day uint32, r run, device uint32) error {
 	}
 	p.batch.deleteBelow(blocks)
 	p.runs = p.runs.with(day, withRun(p.runs.on(day), r))
-	p.batch.set(runKey(p.tenant.number, day, r.sequence), r.value(day))
+	p.batch.set(runKey(p.tenant.number, day, r.runID), r.value(day))
 	return nil
 }
 

@@ -69,7 +69,7 @@ func (r *eventReader) entriesOfDay(all []wanted, turns []int, day uint32) error 
 				continue
 			}
 			var err error
-			if w.found, err = r.entryInRun(&w.device, run.sequence, w.event); err != nil {
+			if w.found, err = r.entryInRun(&w.device, run.runID, w.event); err != nil {
 				return err
 			}
 		}
@@ -211,7 +211,7 @@ func (r *eventReader) entryInBlocks(d *logged, e *andon.Event) (found bool, err 
 		if !run.holds(e.Time) {
 			continue
 		}
-		if found, err = r.entryInRun(d, run.sequence, e); found || err != nil {
+		if found, err = r.entryInRun(d, run.runID, e); found || err != nil {
 			return found, err
 		}
 	}
@@ -219,11 +219,11 @@ func (r *eventReader) entryInBlocks(d *logged, e *andon.Event) (found bool, err 
 }
 
 func (r *eventReader) entryInRun(
-	d *logged, sequence uint64, e *andon.Event,
+	d *logged, id runID, e *andon.Event,
 ) (found bool, err error) {
 	is := func(state andon.State) bool { return state == e.State }
 	day := e.Time.Day()
-	r.key = r.key.begin(tableBlock, r.tenant.number).run(day, sequence).number(d.number)
+	r.key = r.key.begin(tableBlock, r.tenant.number).run(day, id).number(d.number)
 	prefix := r.key
 	ok := r.blocks.Forward(prefix)
 	for ; ok && bytes.HasPrefix(r.blocks.Key(), prefix); ok = r.blocks.Next() {

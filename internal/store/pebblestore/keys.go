@@ -15,9 +15,9 @@ import (
 //
 //	   table         key                                                    value
 //	g  row           sequence 8                                             row
-//	B  block         tenant 4 | day 4 | run 6 | number 4 | ^newest 5 |
+//	B  block         tenant 4 | day 4 | run 7 | number 4 | ^newest 5 |
 //	                 oldest 5                                               block
-//	R  run           tenant 4 | day 4 | run 6                               run
+//	R  run           tenant 4 | day 4 | run 7                               run
 //	i  block days    tenant 4 | number 4 | ^day 4                           -
 //	y  escalation    tenant 4 | device 0 | ^time 8 | state 0 | ^at 8 | to   escalation
 //	p  posting       tenant 4 | operator 0 | hour 4 | sequence 6 | part 2   devices, index row
@@ -39,7 +39,8 @@ import (
 //	f  fixed         name                                                   see store.go
 //
 // number is that of the device. The newest and the oldest time of a block are from the beginning of
-// its day. A run is a sequence: of several blocks with one entry that of the highest run counts.
+// its day. A run is a sequence, 6 bytes, and how often it was merged, 1 byte: of several blocks with
+// one entry that of the highest sequence counts.
 //
 // The day first makes expiry a range deletion, and keeps what is written together together. p, s
 // and m are index rows: each hit is checked against the truth. x holds the escalations of a present
@@ -134,15 +135,28 @@ type spanned struct {
 	sequence       uint64
 }
 
+// runID names a run of a day. A merged run has the sequence of the last of those that it was made
+// of, and a higher level.
+type runID struct {
+	sequence uint64
+	level    byte // how often its entries were merged
+}
+
+// runBytes is how many bytes a runID takes.
+const runBytes = sequenceBytes + 1
+
 // run continues a key of tableRun, or of tableBlock with a run of a day.
-func (k key) run(day uint32, sequence uint64) key {
-	return k.number(day).short(sequence, sequenceBytes)
+func (k key) run(day uint32, id runID) key {
+	return append(k.number(day).short(id.sequence, sequenceBytes), id.level)
+}
+
+// takeRun takes a run off a key. The caller has looked whether it is long enough.
+func takeRun(b []byte) (id runID, rest []byte) {
+	return runID{low(b[:sequenceBytes]), b[sequenceBytes]}, b[runBytes:]
 }
 
 // runKey is the key of a run in tableRun.
-func runKey(tenant, day uint32, sequence uint64) key {
-	return newKey(tableRun, tenant).run(day, sequence)
-}
+func runKey(tenant, day uint32, id runID) key { return newKey(tableRun, tenant).run(day, id) }
 
 // times continues a key with when a block of a day begins and ends.
 func (k key) times(day uint32, newest, oldest andon.Time) key {
@@ -180,20 +194,21 @@ func splitTimes(rest []byte, day uint32) (b spanned, ok bool) {
 // placed is where a block stands.
 type placed struct {
 	day, number uint32
+	run         runID
 	spanned
 }
 
 // splitBlock takes apart what follows the tenant in a key of tableBlock.
 func splitBlock(rest []byte) (b placed, ok bool) {
-	const place = 4 + sequenceBytes + 4
+	const place = 4 + runBytes + 4
 	if len(rest) < place {
 		return b, false
 	}
 	b.day, rest, _ = takeNumber(rest)
-	sequence := low(rest[:sequenceBytes])
-	b.number, rest, _ = takeNumber(rest[sequenceBytes:])
+	b.run, rest = takeRun(rest)
+	b.number, rest, _ = takeNumber(rest)
 	b.spanned, ok = splitTimes(rest, b.day)
-	b.sequence = sequence
+	b.sequence = b.run.sequence
 	return b, ok
 }
 

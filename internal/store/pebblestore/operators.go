@@ -455,7 +455,7 @@ func (r *eventReader) ofSome(devices []logged, day uint32, q *andon.EventQuery) 
 		}
 		for i := range devices {
 			var err error
-			hits, _, err = r.fromRun(hits, &devices[i], day, run.sequence, span, q, math.MaxInt)
+			hits, _, err = r.fromRun(hits, &devices[i], day, run.runID, span, q, math.MaxInt)
 			if err != nil {
 				return nil, err
 			}

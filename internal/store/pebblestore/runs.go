@@ -15,14 +15,14 @@ import (
 // Where a device has blocks is not known, so a reader looks into each run of a day whose time it
 // wants. How many these are is what merges bound.
 type run struct {
-	sequence       uint64 // of several deliveries of an entry that of the highest stands
-	level          byte   // how often its entries were merged
+	runID          // of several deliveries of an entry that of the highest sequence stands
 	oldest, newest andon.Time
-	entries        uint64 // that its blocks have; uncounted while a step is under way that changes it
+	entries        uint64 // that its blocks have
+	dropped        bool   // no reader looks into it: it is not complete yet, or another took its place
 }
 
-// uncounted is how many entries a run has that is being written, or replaced by a merge: a crash
-// leaves it with less than all, or without blocks.
+// uncounted is how many entries a run has while a round writes it: a crash leaves it with less than
+// all. So has one of which a purge deleted a block that is damaged.
 const uncounted = 1<<(8*entriesBytes) - 1
 
 // entriesBytes is how many bytes a number of entries takes.
@@ -39,7 +39,7 @@ func (r *run) holds(t andon.Time) bool { return r.oldest <= t && t <= r.newest }
 // wholeDay is a run of which it is not known when it begins and ends.
 func wholeDay(day uint32, sequence uint64) run {
 	return run{
-		sequence: sequence, oldest: andon.DayStart(day), newest: andon.DayStart(day+1) - 1,
+		runID: runID{sequence: sequence}, oldest: andon.DayStart(day), newest: andon.DayStart(day+1) - 1,
 		entries: uncounted,
 	}
 }
@@ -105,10 +105,13 @@ func withRun(runs []run, r run) []run {
 	return slices.Insert(runs, i, r)
 }
 
-// The value of a run: level 1 byte | oldest 5 | newest 5, from the beginning of its day | entries 6.
+// The value of a run: dropped 1 byte | oldest 5 | newest 5, from the beginning of its day | entries 6.
 func (r *run) value(day uint32) []byte {
-	start := andon.DayStart(day)
-	return key{r.level}.short(uint64(r.oldest-start), inDayBytes).
+	start, dropped := andon.DayStart(day), byte(0)
+	if r.dropped {
+		dropped = 1
+	}
+	return key{dropped}.short(uint64(r.oldest-start), inDayBytes).
 		short(uint64(r.newest-start), inDayBytes).short(r.entries, entriesBytes)
 }
 
@@ -124,12 +127,13 @@ func (r *run) lacks(entries uint64) error {
 
 // readRun reads what follows the tenant in a key of tableRun, and its value.
 func readRun(k, value []byte) (day uint32, r run, ok bool) {
-	if len(k) != 4+sequenceBytes || len(value) != 1+2*inDayBytes+entriesBytes {
+	if len(k) != 4+runBytes || len(value) != 1+2*inDayBytes+entriesBytes || value[0] > 1 {
 		return 0, r, false
 	}
 	day, k, _ = takeNumber(k)
 	start := andon.DayStart(day)
-	r.sequence, r.level = low(k), value[0]
+	r.runID, _ = takeRun(k)
+	r.dropped = value[0] == 1
 	r.oldest = start + andon.Time(low(value[1:1+inDayBytes]))
 	r.newest = start + andon.Time(low(value[1+inDayBytes:1+2*inDayBytes]))
 	r.entries = low(value[1+2*inDayBytes:])
@@ -160,6 +164,10 @@ func (s *Store) openRuns(context.Context) error {
 			day, r, ok := readRun(k, value)
 			if !ok {
 				return errDamaged
+			}
+			if r.dropped {
+				s.merges.dropped = append(s.merges.dropped, droppedRuns{t.number, day, []run{r}})
+				continue
 			}
 			if n := len(l); n == 0 || l[n-1].day != day {
 				l = append(l, dayRuns{day: day})

@@ -84,7 +84,7 @@ func (s *Store) settling(put func(key, []byte) error, p *pace) settling {
 func (s *Store) listing(put func(key, []byte) error) func(*tenant, uint32, run) error {
 	return func(t *tenant, day uint32, r run) error {
 		s.addRun(t, day, r)
-		return put(newKey(tableRun, t.number).run(day, r.sequence), r.value(day))
+		return put(runKey(t.number, day, r.runID), r.value(day))
 	}
 }
 
@@ -185,7 +185,7 @@ func (x *settling) blocksOf(device, day uint32, entries []eventlog.Entry) error 
 	for len(entries) > 0 {
 		n := eventlog.BlockOf(entries)
 		x.value = x.blocks.Append(x.value[:0], entries[:n])
-		x.key = x.key.begin(tableBlock, x.tenant.number).run(day, x.sequence).number(device).
+		x.key = x.key.begin(tableBlock, x.tenant.number).run(day, r.runID).number(device).
 			times(day, entries[0].Time, entries[n-1].Time)
 		if err := x.put(x.key, x.value); err != nil {
 			return err

@@ -61,10 +61,21 @@ func (s *Store) copyAndTake(dir string, take func(dir string, files []string) er
 func (s *Store) copyTo(dir string) error {
 	s.checkpoints.running.Lock()
 	defer s.checkpoints.running.Unlock()
-	if err := s.db.Checkpoint(dir, pebble.WithFlushedWAL()); err != nil {
+	if err := s.copyEngine(dir); err != nil {
 		return fmt.Errorf("copy the store: %w", err)
 	}
 	return endLog(s.options.FS, dir)
+}
+
+// copyEngine has Pebble copy itself. Where the directory of the copy can't be synced, Pebble panics.
+// That ends the backup and not the process: the store itself is as it was.
+func (s *Store) copyEngine(dir string) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the engine could not go on: %v", r)
+		}
+	}()
+	return s.db.Checkpoint(dir, pebble.WithFlushedWAL())
 }
 
 // endLog ends the newest log of a copy where replaying it ends. It was written to while it was

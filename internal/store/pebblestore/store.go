@@ -95,6 +95,8 @@ type Options struct {
 	blocks   *pebble.Cache
 	damages  *damages
 	pacing   *pacing
+	// watch takes the place of the context of background work; tests have it end at any look.
+	watch func(context.Context) context.Context
 }
 
 // Store is an open directory.
@@ -223,6 +225,9 @@ func (o *Options) complete() {
 	o.unread = cmp.Or(o.unread, defaultUnread)
 	o.memTable = cmp.Or(o.memTable, defaultMemTable)
 	o.pacing = newPacing(o.memTable)
+	if o.watch != nil {
+		o.pacing.stopping = o.watch(o.pacing.stopping)
+	}
 	o.Owner = cmp.Or(o.Owner, "a program that did not say its name")
 }
 

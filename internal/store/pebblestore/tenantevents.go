@@ -154,7 +154,7 @@ func (w *window) addHeads() error {
 func (w *window) addBlocks(day uint32) error {
 	for run := range w.reader.runsOf(day, w.query.Order) {
 		if run.meets(w.query.Rest()) {
-			if err := w.addRun(day, run.sequence); err != nil {
+			if err := w.addRun(day, run.runID); err != nil {
 				return err
 			}
 		}
@@ -163,10 +163,10 @@ func (w *window) addBlocks(day uint32) error {
 }
 
 // addRun goes through the blocks of a run, device by device, those of each from the newest on.
-func (w *window) addRun(day uint32, sequence uint64) error {
+func (w *window) addRun(day uint32, id runID) error {
 	it := w.reader.blocks
 	const numberBytes, tenantEnd = 4, 1 + 4
-	prefix := newKey(tableBlock, w.reader.tenant.number).run(day, sequence)
+	prefix := newKey(tableBlock, w.reader.tenant.number).run(day, id)
 	end, numbered := prefix.end(), len(prefix)+numberBytes
 	var d logged
 	wanted := false
