@@ -105,6 +105,7 @@ test: check race-ready ## Check, and run all tests, with the race detector; abou
 test-long: race-ready ## Many random histories, crashes, fuzzing, a ring of three Cassandra nodes; hours
 	CGO_ENABLED=1 ANDON_ENGINES=1 go test -race -timeout 6h -count $(COUNT) -run 'Histor|Crash|Kill|Random' ./...
 	CGO_ENABLED=1 ANDON_ENGINES=1 ANDON_LONG=1 go test -race -timeout 1h -run Ring ./...
+	ANDON_LONG=1 go test -timeout 1h -run EveryStep ./internal/store/pebblestore
 	$(MAKE) build && ANDON_LONG=1 ui/e2e/run.sh --project=load
 	@for package in $$(go list ./...); do \
 		for fuzz in $$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
