@@ -67,9 +67,9 @@ func (s *Store) assign(
 	ctx context.Context, t *tenant, slots *taken, now andon.Time, assignments []andon.Assignment,
 ) ([]andon.Assignment, error) {
 	devices := map[andon.DeviceID]*current.Device{}
-	for i, k := range slots.Keys {
-		d := slots.Slots[i].View.Device(k.Device, t.Record.States)
-		devices[k.Device] = &d
+	for _, slot := range slots.Slots {
+		d := slot.View.Device(slot.Key.Device, t.Record.States)
+		devices[d.ID] = &d
 	}
 	stamp := s.stamp()
 	index := s.newIndexRows(t.Key, s.ttl(s.working.Load().Retention))

@@ -66,9 +66,9 @@ func (s *Store) views(
 		}
 	}
 	return shared.Parallel(ctx, len(stale), func(ctx context.Context, n int) error {
-		slot, k := t.Slots[stale[n]], t.Keys[stale[n]]
+		slot := t.Slots[stale[n]]
 		began := s.processes.now()
-		v, err := s.look(ctx, tenant, k.Device, false)
+		v, err := s.look(ctx, tenant, slot.Key.Device, false)
 		if err == nil {
 			slot.View, slot.Read = v, began
 		}

@@ -169,7 +169,8 @@ func (t *tenants) learnPurged(
 	added = map[andon.DeviceID]int{}
 	for device, n := range is.before {
 		if n > was.before[device] {
-			added[device] = n
+			// A copy: the name may be a part of the request that purges.
+			added[andon.DeviceID(strings.Clone(string(device)))] = n
 		}
 	}
 	if len(added) == 0 {

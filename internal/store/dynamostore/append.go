@@ -1,6 +1,7 @@
 package dynamostore
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -18,9 +19,13 @@ const eventsAtOnce = 2000
 func (s *Store) Append(
 	ctx context.Context, id andon.TenantID, received andon.Time, events []andon.Event,
 ) error {
-	if len(events) == 0 {
+	last := len(events) - 1
+	switch {
+	case last < 0:
 		_, err := s.tenant(ctx, id)
 		return err
+	case events[0].Device == events[last].Device:
+		return s.appendJoined(ctx, id, &sent[andon.Event]{received: received, all: events})
 	}
 	for len(events) > 0 {
 		n := 0
@@ -36,34 +41,109 @@ func (s *Store) Append(
 	return nil
 }
 
+// sent is what a request has of one device, which may be written together with that of others.
+type sent[T any] struct {
+	received andon.Time
+	all      []T
+	err      error // that is of this request alone
+}
+
+// together is what several requests have, in the order in which they came.
+func together[T any](some []*sent[T]) (received andon.Time, all []T) {
+	if len(some) == 1 {
+		return some[0].received, some[0].all
+	}
+	for _, r := range some {
+		received, all = max(received, r.received), append(all, r.all...)
+	}
+	return received, all
+}
+
+// joining writes what requests have of one device together: while a write of it is under way, the
+// next is gathered. What can't be written is the fault of one of them perhaps, so then each is
+// written alone.
+func joining[T any](
+	ctx context.Context, s *Store, joins *shared.Joins[sent[T]], k shared.DeviceKey, r *sent[T],
+	do func(context.Context, *tenant, *slots, andon.Time, []T) error,
+) error {
+	err := joins.Do(ctx, &s.work, k, len(r.all), r, func(
+		ctx context.Context, of *shared.Joined[sent[T]],
+	) error {
+		return s.following(ctx, andon.TenantID(of.Key.Tenant), func(t *tenant) error {
+			taken, err := s.devices.Take(ctx, t.Key, of.Key.Device)
+			if err != nil {
+				return err
+			}
+			defer taken.Give()
+			some := of.Close()
+			if len(some) == 0 {
+				return nil
+			}
+			received, all := together(some)
+			err = do(ctx, t, taken, received, all)
+			if andon.KindOf(err) != andon.Invalid || len(some) == 1 {
+				return err
+			}
+			for _, r := range some {
+				r.err = do(ctx, t, taken, r.received, r.all)
+			}
+			return nil
+		})
+	})
+	return cmp.Or(err, r.err)
+}
+
+// appendJoined appends the events of one device.
+func (s *Store) appendJoined(
+	ctx context.Context, id andon.TenantID, r *sent[andon.Event],
+) error {
+	k := shared.DeviceKey{Tenant: string(id), Device: r.all[0].Device}
+	return joining(ctx, s, &s.appends, k, r, func(
+		ctx context.Context, t *tenant, taken *slots, received andon.Time, all []andon.Event,
+	) error {
+		a := s.appending(t, received)
+		a.devices = []*deviceAppend{{events: all}}
+		return a.run(ctx, taken)
+	})
+}
+
 // appendPart appends the events of the first devices, and returns how many those are.
 func (s *Store) appendPart(
 	ctx context.Context, t *tenant, received andon.Time, events []andon.Event,
 ) (n int, err error) {
-	a := &appending{store: s, tenant: t, received: received, stamp: s.stamp()}
-	a.index.store, a.index.tenant = s, t
+	a := s.appending(t, received)
+	var ids []andon.DeviceID
 	for n < len(events) && n < eventsAtOnce {
 		end := n + 1
 		for end < len(events) && events[end].Device == events[n].Device {
 			end++
 		}
 		a.devices = append(a.devices, &deviceAppend{events: events[n:end:end]})
+		ids = append(ids, events[n].Device)
 		n = end
 	}
-	return n, a.run(ctx)
+	taken, err := s.devices.Take(ctx, t.Key, ids...)
+	if err != nil {
+		return 0, err
+	}
+	defer taken.Give()
+	return n, a.run(ctx, taken)
 }
 
-// appending is a part of one Append under way.
+func (s *Store) appending(t *tenant, received andon.Time) *appending {
+	return &appending{store: s, tenant: t, received: received, stamp: s.stamp()}
+}
+
+// appending is a part of one Append under way, or several requests for one device.
 type appending struct {
 	store    *Store
 	tenant   *tenant
 	received andon.Time
 	stamp    int64
 	devices  []*deviceAppend
-	index    indexRows
 }
 
-// deviceAppend is what it does to one device.
+// deviceAppend is what it does to one device. Of two deliveries of an entry the later stands.
 type deviceAppend struct {
 	events      []andon.Event
 	written     bool  // the events are, by the device of this version and incarnation
@@ -73,31 +153,23 @@ type deviceAppend struct {
 	shards      int // that the events are in
 }
 
-func (a *appending) run(ctx context.Context) error {
-	ids := make([]andon.DeviceID, len(a.devices))
-	for i, d := range a.devices {
-		ids[i] = d.events[0].Device
-	}
-	taken, err := a.store.devices.Take(ctx, a.tenant.Key, ids...)
-	if err != nil {
-		return err
-	}
-	defer taken.Give()
+func (a *appending) run(ctx context.Context, taken *slots) error {
 	if err := a.store.known(ctx, a.tenant, taken); err != nil {
 		return err
 	}
+	index := indexRows{}
 	var all []write
 	for i, d := range a.devices {
-		puts, err := a.rows(ctx, d, taken.Slots[i].View)
+		puts, err := a.rows(ctx, d, taken.Slots[i].View, index)
 		if err != nil {
 			return err
 		}
 		all = append(all, puts...)
 	}
-	if err := a.index.write(ctx, all...); err != nil {
+	if err := a.store.writeIndexed(ctx, index, all...); err != nil {
 		return err
 	}
-	err = shared.Parallel(ctx, len(a.devices), func(ctx context.Context, i int) error {
+	err := shared.Parallel(ctx, len(a.devices), func(ctx context.Context, i int) error {
 		return a.fold(ctx, a.devices[i], taken.Slots[i])
 	})
 	if err != nil {
@@ -106,8 +178,11 @@ func (a *appending) run(ctx context.Context) error {
 	return err
 }
 
-// rows are the items of the events of a device that are not written yet as the device has it.
-func (a *appending) rows(ctx context.Context, d *deviceAppend, is *device) ([]write, error) {
+// rows are the items of the events of a device that are not written yet as the device has it, with
+// the index rows that they need.
+func (a *appending) rows(
+	ctx context.Context, d *deviceAppend, is *device, index indexRows,
+) ([]write, error) {
 	answers, err := a.store.answering(ctx, a.tenant, is, d.events)
 	if err != nil {
 		return nil, err
@@ -122,22 +197,36 @@ func (a *appending) rows(ctx context.Context, d *deviceAppend, is *device) ([]wr
 		stamp = a.store.stamp()
 	}
 	var all []write
+	at := make(map[andon.EntryRef]int, len(d.events))
 	for i := range d.events {
 		if d.written && !purged && d.answers[i] == answers[i] {
 			continue
 		}
 		e := event{Event: d.events[i], delivery: stamp}
 		e.Operator = answers[i]
-		all = append(all, write{
+		w := write{
 			table: tableLog, put: e.item(a.tenant, is, n, expiry(a.store.options.Retention)),
-		})
-		a.index.state(e.State)
-		a.index.name(andon.OperatorNames, string(e.Operator))
-		a.index.name(andon.SupervisorNames, string(e.EscalatedTo))
+		}
+		if same, twice := at[e.ref()]; twice {
+			all[same] = w
+		} else {
+			at[e.ref()] = len(all)
+			all = append(all, w)
+		}
+		a.index(index, is, &e)
 	}
 	d.written, d.version, d.incarnation = true, is.version, is.Incarnation
 	d.answers, d.shards = answers, n
 	return all, nil
+}
+
+// index adds the index rows of an entry. The row of a state that the device names is there.
+func (a *appending) index(x indexRows, is *device, e *event) {
+	if !slices.Contains(is.States, e.State) {
+		x.state(a.tenant, e.State)
+	}
+	x.name(a.tenant, andon.OperatorNames, string(e.Operator))
+	x.name(a.tenant, andon.SupervisorNames, string(e.EscalatedTo))
 }
 
 // answering returns who answers for each of some events: whom it names, else who was assigned to
@@ -177,13 +266,13 @@ func (s *Store) answering(
 func (a *appending) fold(
 	ctx context.Context, d *deviceAppend, slot *shared.Slot[device],
 ) error {
-	id := d.events[0].Device
-	return a.store.update(ctx, a.tenant, slot, id,
+	return a.store.update(ctx, a.tenant, slot,
 		func(_ *tenant, is *device) (bool, error) {
 			if is.version != d.version {
-				again, err := a.rows(ctx, d, is)
+				index := indexRows{}
+				again, err := a.rows(ctx, d, is, index)
 				if err == nil {
-					err = a.index.write(ctx, again...)
+					err = a.store.writeIndexed(ctx, index, again...)
 				}
 				if err != nil {
 					return false, err
@@ -198,8 +287,11 @@ func (a *appending) apply(ctx context.Context, d *deviceAppend, is *device) erro
 	is.Received = max(is.Received, a.received)
 	states := a.tenant.Record.States
 	p := a.store.past(ctx, a.tenant, is)
-	hidden, err := p.withdrawn()
-	if err != nil {
+	refs := make([]andon.EntryRef, len(d.events))
+	for i := range d.events {
+		refs[i] = andon.EntryRef{Time: d.events[i].Time, State: d.events[i].State}
+	}
+	if err := p.learn(refs...); err != nil {
 		return err
 	}
 	for i := range d.events {
@@ -211,7 +303,7 @@ func (a *appending) apply(ctx context.Context, d *deviceAppend, is *device) erro
 				return err
 			}
 		}
-		if hidden[andon.EntryRef{Time: e.Time, State: e.State}] {
+		if p.hidden[refs[i]] {
 			continue
 		}
 		e.Operator = andon.PersonID(strings.Clone(string(e.Operator)))
@@ -219,7 +311,7 @@ func (a *appending) apply(ctx context.Context, d *deviceAppend, is *device) erro
 			return err
 		}
 	}
-	return a.escalations(ctx, d, is, p, hidden)
+	return a.escalations(ctx, d, is, p)
 }
 
 // keep notes that the device has entries of a state, and returns a copy of it.
@@ -234,7 +326,7 @@ func (d *device) keep(state andon.State) andon.State {
 
 // escalate writes the escalation that an event brings.
 func (a *appending) escalate(ctx context.Context, is *device, e *andon.Event) error {
-	is.HasEscalations = true
+	is.EverEscalated.add(e.Time)
 	return a.store.insert(ctx, a.tenant, is, standing{Escalation: andon.Escalation{
 		Device: e.Device, Time: e.Time, State: e.State, At: e.Time, To: e.EscalatedTo,
 	}})
@@ -243,11 +335,11 @@ func (a *appending) escalate(ctx context.Context, is *device, e *andon.Event) er
 // escalations folds those of the events that brought one, once all events are folded: by what
 // stands for each then.
 func (a *appending) escalations(
-	ctx context.Context, d *deviceAppend, is *device, p *past, hidden map[andon.EntryRef]bool,
+	ctx context.Context, d *deviceAppend, is *device, p *past,
 ) error {
 	for i := range d.events {
 		e := &d.events[i]
-		if e.EscalatedTo == "" || hidden[andon.EntryRef{Time: e.Time, State: e.State}] {
+		if e.EscalatedTo == "" || p.hidden[andon.EntryRef{Time: e.Time, State: e.State}] {
 			continue
 		}
 		if err := p.escalate(e.Time, is.keep(e.State)); err != nil {

@@ -58,15 +58,15 @@ func (s *Store) Assign(
 	kept := slices.Clone(assignments)
 	of := map[andon.DeviceID][]int{}
 	var ids []andon.DeviceID
-	index := indexRows{store: s, tenant: t}
+	index := indexRows{}
 	for n, a := range assignments {
 		if of[a.Device] == nil {
 			ids = append(ids, a.Device)
 		}
 		of[a.Device] = append(of[a.Device], n)
-		index.name(andon.OperatorNames, string(a.Operator))
+		index.name(t, andon.OperatorNames, string(a.Operator))
 	}
-	if err := index.write(ctx); err != nil {
+	if err := s.writeIndexed(ctx, index); err != nil {
 		return nil, err
 	}
 	err = shared.Parallel(ctx, len(ids), func(ctx context.Context, i int) error {
@@ -158,14 +158,14 @@ func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History)
 	if err != nil {
 		return err
 	}
-	index := indexRows{store: s, tenant: t}
+	index := indexRows{}
 	for _, a := range h.Assignments {
-		index.name(andon.OperatorNames, string(a.Operator))
+		index.name(t, andon.OperatorNames, string(a.Operator))
 	}
 	for _, e := range h.Escalations {
-		index.name(andon.SupervisorNames, string(e.To))
+		index.name(t, andon.SupervisorNames, string(e.To))
 	}
-	if err := index.write(ctx); err != nil {
+	if err := s.writeIndexed(ctx, index); err != nil {
 		return err
 	}
 	ids, of := h.ByDevice()
@@ -223,10 +223,10 @@ func (s *Store) restoreEscalation(
 	if err := s.insert(ctx, t, d, standing{Escalation: r}); err != nil {
 		return false, err
 	}
-	d.HasEscalations = true
+	d.EverEscalated.add(r.Time)
 	p := s.past(ctx, t, d)
-	hidden, err := p.withdrawn()
-	if err != nil || hidden[ref] {
+	hidden, err := p.withdrawn(ref)
+	if err != nil || hidden {
 		return true, err
 	}
 	return true, p.escalate(r.Time, d.keep(r.State))

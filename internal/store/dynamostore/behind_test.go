@@ -2,8 +2,13 @@ package dynamostore
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/andonhq/andon"
 )
@@ -169,7 +174,13 @@ func TestBehindAClientThatLeft(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()
 	batch := b.proxy.hold(t, "BatchWriteItem")
-	returned := b.sending(ctx, 9)
+	returned := make(chan error, 1)
+	go func() { // of two devices: those of one are joined with other requests
+		e := andon.Event{Device: "d", Time: b.at + 9, State: "NORMAL"}
+		beside := e
+		beside.Device = "e"
+		returned <- b.late.Append(ctx, andon.DefaultTenant, realClock(), []andon.Event{e, beside})
+	}()
 	<-batch.reached
 	leave()
 	sendAgain := func() {
@@ -188,6 +199,35 @@ func TestBehindAClientThatLeft(t *testing.T) {
 	}
 	<-batch.done
 	b.wantOne(9)
+}
+
+// TestJoinedClientsLeave: of the requests that wait for a device, those whose clients leave are not
+// written, and the others are. One that is being written is written to its end, and answered.
+func TestJoinedClientsLeave(t *testing.T) {
+	b := newBehind(t)
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	batch := b.proxy.hold(t, "BatchWriteItem")
+	first := b.sending(ctx, 9)
+	<-batch.reached
+	gone, stays := b.sending(ctx, 10), b.sending(t.Context(), 11)
+	for b.late.appends.Waiting("default", "d") < 2 {
+		runtime.Gosched()
+	}
+	leave()
+	if err := <-gone; !errors.Is(err, context.Canceled) {
+		t.Errorf("the request that waited: %v", err)
+	}
+	batch.release()
+	b.sent(<-first)
+	b.sent(<-stays)
+	var times []andon.Time
+	for _, e := range b.log() {
+		times = append(times, e.Time-b.at)
+	}
+	if !slices.Equal(times, []andon.Time{0, 9, 11}) {
+		t.Errorf("there are the entries %v", times)
+	}
 }
 
 // TestBehindAPurge: an entry is there that was sent after the purge, and an assignment is not whose
@@ -258,5 +298,98 @@ func TestBehindSeverities(t *testing.T) {
 	}
 	if got := listOf(t, b.other.Devices(ctx, id, q)); len(got) != 1 {
 		t.Errorf("in WARNING1 are %+v, want the device", got)
+	}
+}
+
+// borrowed returns a name as a request has it, a part of its body, and what becomes of that memory
+// when another request is read into it.
+func borrowed(name string) (as andon.DeviceID, reuse func()) {
+	body := []byte(name)
+	return andon.DeviceID(unsafe.String(&body[0], len(body))), func() { clear(body) }
+}
+
+// TestBehindKeepsNoRequest: what a process remembers of a device, having met another's write, is no
+// part of the request that met it.
+func TestBehindKeepsNoRequest(t *testing.T) {
+	b := newBehind(t)
+	ctx, id := t.Context(), andon.DefaultTenant
+	for n := range andon.Time(3) {
+		b.sent(b.send(ctx, b.other, 10*n+1, "NORMAL"))
+		device, reuse := borrowed("d")
+		e := andon.Event{Device: device, Time: b.at + 10*n + 2, State: "WARNING1"}
+		b.sent(b.late.Append(ctx, id, realClock(), []andon.Event{e}))
+		reuse()
+		b.append(10*n+3, "WARNING2")
+		b.sent(b.send(ctx, b.other, 10*n+4, "NORMAL"))
+		device, reuse = borrowed("d")
+		r := andon.Reading{
+			Device: device, Time: b.at + n, Metrics: andon.Metrics{{Name: "t", Value: 1}},
+		}
+		b.sent(b.late.AppendReadings(ctx, id, realClock(), []andon.Reading{r}))
+		reuse()
+		r.Device, r.Time = "d", r.Time+5
+		b.sent(b.late.AppendReadings(ctx, id, realClock(), []andon.Reading{r}))
+	}
+	const entries, readings = 1 + 3*4, 3 * 2
+	q := andon.EventQuery{Limit: 100}
+	if n := len(listOf(t, b.other.DeviceEvents(ctx, id, "d", q))); n != entries {
+		t.Errorf("the device has %d entries, want %d", n, entries)
+	}
+	all := listOf(t, b.other.DeviceReadings(ctx, id, "d", andon.ReadingQuery{Limit: 100}))
+	if len(all) != readings {
+		t.Errorf("the device has %d readings, want %d", len(all), readings)
+	}
+	devices := listOf(t, b.other.Devices(ctx, id, andon.DeviceQuery{Limit: 10}))
+	if len(devices) != 1 {
+		t.Errorf("there are the devices %+v", devices)
+	}
+}
+
+// TestBehindManyDevices: another process assigns all devices of a batch, so that each of them is
+// written again, concurrently. The race detector sees what they share.
+func TestBehindManyDevices(t *testing.T) {
+	b := newBehind(t)
+	ctx, id := t.Context(), andon.DefaultTenant
+	const devices = 30
+	send := func(s *Store, after andon.Time) {
+		var events []andon.Event
+		var readings []andon.Reading
+		for n := range devices {
+			device := andon.DeviceID(fmt.Sprintf("many%02d", n))
+			events = append(events, andon.Event{
+				Device: device, Time: b.at + after, State: andon.State(fmt.Sprint("S", n)),
+			})
+			readings = append(readings, andon.Reading{
+				Device: device, Time: b.at + after,
+				Metrics: andon.Metrics{{Name: andon.MetricName(fmt.Sprint("m", n)), Value: 1}},
+			})
+		}
+		b.sent(s.Append(ctx, id, realClock(), andon.SortBatch(events)))
+		b.sent(s.AppendReadings(ctx, id, realClock(), readings))
+	}
+	send(b.late, 1)
+	var assigned []andon.Assignment
+	for n := range devices {
+		assigned = append(assigned, andon.Assignment{
+			Device: andon.DeviceID(fmt.Sprintf("many%02d", n)), Operator: "Liz",
+		})
+	}
+	if _, err := b.other.Assign(ctx, id, b.at+2, assigned); err != nil {
+		t.Fatal(err)
+	}
+	send(b.late, 9)
+	q := andon.EventQuery{Limit: 1000}
+	if n := len(listOf(t, b.other.OperatorEvents(ctx, id, "Liz", q))); n != devices {
+		t.Errorf("Liz answers for %d entries, want %d", n, devices)
+	}
+	for n := range devices {
+		if err := b.other.Purge(ctx, id, assigned[n].Device); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send(b.late, 20) // each is another incarnation
+	metrics := listOf(t, b.other.MetricReadings(ctx, id, andon.MetricQuery{Metric: "m7", Limit: 9}))
+	if len(metrics) != 1 {
+		t.Errorf("of the metric are %+v", metrics)
 	}
 }

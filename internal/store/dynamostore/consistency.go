@@ -31,9 +31,14 @@ func (s *Store) askedReadings(ctx context.Context) context.Context {
 func (s *Store) reading(ctx context.Context, asSet bool) context.Context {
 	is := andon.ConsistencyOf(ctx)
 	if is == andon.Eventual || (is == andon.AsSet && asSet) {
-		return context.WithValue(ctx, eventualKey{}, true)
+		return weakly(ctx)
 	}
 	return ctx
+}
+
+// weakly returns a context for reads that are eventual.
+func weakly(ctx context.Context) context.Context {
+	return context.WithValue(ctx, eventualKey{}, true)
 }
 
 // strongly returns a context for reads that are strong within an answer that is not.

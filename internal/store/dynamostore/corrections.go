@@ -14,6 +14,11 @@ func withdrawalKey(t *tenant, d *device, at andon.Time, state andon.State) item 
 	return keyed(recordKeys(), "withdrawal#"+d.rows(t), stateDate(state, at))
 }
 
+// withdrawalMark names it among others.
+func withdrawalMark(t *tenant, d *device, ref andon.EntryRef) mark {
+	return mark{"withdrawal#" + d.rows(t), ref}
+}
+
 // withdrawal reads that record; nil where there is none.
 func (s *Store) withdrawal(
 	ctx context.Context, t *tenant, d *device, at andon.Time, state andon.State,
@@ -46,7 +51,7 @@ func (s *Store) Withdraw(
 				return false, err
 			}
 		}
-		d.Withdrawn = true
+		d.Withdrawn.add(w.Time)
 		return true, s.past(ctx, t, d).refold()
 	})
 	return kept, added, err

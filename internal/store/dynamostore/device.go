@@ -41,10 +41,31 @@ type also struct {
 	// rows, so what was written before is gone, and so is what another writer writes of it at that
 	// moment.
 	Incarnation int64 `json:"life,omitempty"`
-	// Withdrawn and HasEscalations say that there are such records, so that readers need not look.
-	Withdrawn      bool `json:"withdrawn,omitempty"`
-	HasEscalations bool `json:"escalated,omitempty"`
+	// Withdrawn and EverEscalated are the times between which entries ever were, so that nobody
+	// looks for such records of others.
+	Withdrawn     reach `json:"withdrawn,omitzero"`
+	EverEscalated reach `json:"escalated,omitzero"`
+	// Metrics are those of which a row says that the device may have them. It names the first ones,
+	// up to mostMetricBytes.
+	Metrics []andon.MetricName `json:"metrics,omitempty"`
 }
+
+// mostMetricBytes bounds what the names of metrics take in the item of a device, which each put
+// writes as a whole. The rows of further metrics are remembered by processes only, and written
+// again by one that does not know them.
+const mostMetricBytes = 4 << 10
+
+// reach are the first and the last time of some entries; the zero value is that of none.
+type reach struct{ From, To andon.Time }
+
+func (r *reach) add(at andon.Time) {
+	if r.To == 0 {
+		r.From = at
+	}
+	r.From, r.To = min(r.From, at), max(r.To, at)
+}
+
+func (r reach) covers(at andon.Time) bool { return r.To != 0 && r.From <= at && at <= r.To }
 
 const (
 	attrShown   = "Shown"
@@ -60,8 +81,25 @@ func (d *device) shards() int { return max(d.Shards, 1) }
 // clone is a copy that may be changed. What a device's slices hold is never changed in place.
 func (d *device) clone() *device {
 	c := *d
-	c.States = slices.Clip(c.States)
+	c.States, c.Metrics = slices.Clip(c.States), slices.Clip(c.Metrics)
 	return &c
+}
+
+// measures notes that the rows of the metrics of some messages are written.
+func (d *device) measures(all []message) {
+	bytes := 0
+	for _, name := range d.Metrics {
+		bytes += len(name)
+	}
+	for i := range all {
+		for _, m := range all[i].Metrics {
+			if bytes+len(m.Name) > mostMetricBytes || slices.Contains(d.Metrics, m.Name) {
+				continue
+			}
+			bytes += len(m.Name)
+			d.Metrics = append(d.Metrics, andon.MetricName(strings.Clone(string(m.Name))))
+		}
+	}
 }
 
 // rows is <d>: what the partitions of the device begin with.
@@ -128,10 +166,8 @@ func (s *Store) known(ctx context.Context, t *tenant, taken *slots) error {
 	at := map[andon.DeviceID]int{}
 	for i, slot := range taken.Slots {
 		if slot.View == nil {
-			id := taken.Keys[i].Device
-			id = andon.DeviceID(strings.Clone(string(id))) // it may be a part of a request
-			at[id] = i
-			missing = append(missing, id)
+			at[slot.Key.Device] = i
+			missing = append(missing, slot.Key.Device)
 		}
 	}
 	found, err := s.look(ctx, t, missing)
@@ -219,12 +255,12 @@ func (s *Store) present(ctx context.Context, t *tenant, d *device) error {
 // as it is, which it changes, and whether its rows must be written, which is so the first time and
 // where the device was purged meanwhile. It returns whether there is anything to put.
 func (s *Store) update(
-	ctx context.Context, t *tenant, slot *shared.Slot[device], id andon.DeviceID,
+	ctx context.Context, t *tenant, slot *shared.Slot[device],
 	change func(t *tenant, d *device) (put bool, err error),
 ) error {
 	for tries := 0; ; tries++ {
 		if slot.View == nil {
-			d, err := s.lookAt(ctx, t, id)
+			d, err := s.lookAt(ctx, t, slot.Key.Device)
 			if err != nil {
 				return err
 			}
@@ -312,6 +348,6 @@ func (s *Store) withDevice(
 	defer taken.Give()
 	return s.following(ctx, t.Record.ID, func(t *tenant) error {
 		taken.Forget()
-		return s.update(ctx, t, taken.Slots[0], id, change)
+		return s.update(ctx, t, taken.Slots[0], change)
 	})
 }

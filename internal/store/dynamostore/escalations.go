@@ -40,6 +40,11 @@ func standingKey(t *tenant, d *device, at andon.Time, state andon.State) item {
 	return keyed(logKeys(), join(d.rows(t), partEscalated), stateDate(state, at))
 }
 
+// standingMark names it among others.
+func standingMark(t *tenant, d *device, ref andon.EntryRef) mark {
+	return mark{join(d.rows(t), partEscalated), ref}
+}
+
 func formerKey(t *tenant, d *device, r *andon.Escalation) item {
 	return keyed(logKeys(), join(d.rows(t), partEscalations),
 		stateDate(r.State, r.Time)+"#"+timeText(r.At)+"#"+escape(string(r.To)))
@@ -78,6 +83,36 @@ func (s *Store) standing(
 		return standing{}, err
 	}
 	return readStanding(i)
+}
+
+// standings reads the newest records of those of some entries of a device that have one.
+func (s *Store) standings(
+	ctx context.Context, t *tenant, d *device, refs []andon.EntryRef,
+) (map[andon.EntryRef]standing, error) {
+	var marks []mark
+	for _, ref := range refs {
+		if d.EverEscalated.covers(ref.Time) {
+			marks = append(marks, standingMark(t, d, ref))
+		}
+	}
+	found, err := s.standingsOf(ctx, marks)
+	all := map[andon.EntryRef]standing{}
+	for m, r := range found {
+		all[m.EntryRef] = r
+	}
+	return all, err
+}
+
+// standingsOf reads those of any devices.
+func (s *Store) standingsOf(ctx context.Context, marks []mark) (map[mark]standing, error) {
+	found, err := s.beside(ctx, question{table: tableLog, key: logKeys()}, marks)
+	all := make(map[mark]standing, len(found))
+	for m, i := range found {
+		if all[m], err = readStanding(i); err != nil {
+			return nil, err
+		}
+	}
+	return all, err
 }
 
 // replaceStanding puts a newest record over the one that was read.
@@ -163,11 +198,10 @@ func (s *Store) Escalate(
 	if err != nil {
 		return r, false, err
 	}
-	index := indexRows{store: s, tenant: t}
-	if index.name(andon.SupervisorNames, string(r.To)); r.To != "" {
-		if err := index.write(ctx); err != nil {
-			return r, false, err
-		}
+	index := indexRows{}
+	index.name(t, andon.SupervisorNames, string(r.To))
+	if err := s.writeIndexed(ctx, index); err != nil {
+		return r, false, err
 	}
 	err = s.withDevice(ctx, t, r.Device, func(t *tenant, d *device) (bool, error) {
 		e, err := s.escalable(ctx, t, d, r)
@@ -185,7 +219,7 @@ func (s *Store) Escalate(
 		if len(e.Escalations) == 0 && !added {
 			return false, nil
 		}
-		d.HasEscalations = true
+		d.EverEscalated.add(r.Time)
 		return true, s.past(ctx, t, d).escalate(r.Time, d.keep(r.State))
 	})
 	return kept, added, err
@@ -268,7 +302,7 @@ func (s *Store) EscalatedEntries(
 func (s *Store) escalatedOf(
 	ctx context.Context, t *tenant, d *device, q andon.EventQuery,
 ) iter.Seq2[event, error] {
-	if !d.HasEscalations || q.Span.Empty() {
+	if d.EverEscalated.To == 0 || q.Span.Empty() {
 		return func(func(event, error) bool) {}
 	}
 	return s.escalatedIn(ctx, t, d.States, q, func(state andon.State) question {

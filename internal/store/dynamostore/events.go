@@ -27,6 +27,8 @@ func logKeys() keys { return keys{attrDevice, attrStateDate} }
 
 func (e *event) at() int64 { return int64(e.Time) }
 
+func (e *event) ref() andon.EntryRef { return andon.EntryRef{Time: e.Time, State: e.State} }
+
 // item is what is kept of an event in one of n shards.
 func (e *event) item(t *tenant, d *device, n int, expires expiry) item {
 	sort := stateDate(e.State, e.Time)
@@ -166,18 +168,25 @@ func (s *Store) DeviceEvents(
 		t *tenant, d *device, yield func(andon.Event) bool,
 	) error {
 		each := func(*andon.Event) bool { return true }
-		return s.completing(ctx, t, d).answer(ctx, q.Limit, s.entries(ctx, t, d, q), each, yield)
+		found := s.entries(ctx, t, d, q)
+		return s.completing(t, d).answer(ctx, q.Limit, found, false, each, yield)
 	})
 }
 
 // answer yields entries as they are shown: without those that are withdrawn, and with whom each is
-// escalated to. It completes them in pieces, and leaves out what is not wanted then.
+// escalated to. It completes them in pieces, and leaves out what is not wanted then. What an index
+// found is read from the table before (recheck).
 func (c *completing) answer(
-	ctx context.Context, left int, found iter.Seq2[event, error],
+	ctx context.Context, left int, found iter.Seq2[event, error], recheck bool,
 	wanted func(*andon.Event) bool, yield func(andon.Event) bool,
 ) error {
 	size := func() int { return min(left, 256) }
 	return inPieces(found, size, func(piece []event) (more bool, err error) {
+		if recheck {
+			if piece, err = c.recheck(ctx, piece); err != nil {
+				return false, err
+			}
+		}
 		all, err := c.complete(ctx, piece)
 		for i := range all {
 			if !wanted(&all[i]) {
@@ -219,62 +228,132 @@ func inPieces(
 type completing struct {
 	store   *Store
 	tenant  *tenant
-	devices map[andon.DeviceID]*past
+	devices map[andon.DeviceID]*device
 }
 
 // completing begins with devices that are known.
-func (s *Store) completing(ctx context.Context, t *tenant, known ...*device) *completing {
-	c := &completing{store: s, tenant: t, devices: map[andon.DeviceID]*past{}}
+func (s *Store) completing(t *tenant, known ...*device) *completing {
+	c := &completing{store: s, tenant: t, devices: map[andon.DeviceID]*device{}}
 	for _, d := range known {
-		c.devices[d.ID] = s.past(ctx, t, d)
+		c.devices[d.ID] = d
 	}
 	return c
 }
 
-// complete returns the entries of a piece that are shown. Where a device has several shards, what
-// an index has of it may be a former delivery: then the entry itself is read.
+// complete returns the entries of a piece that are shown.
 func (c *completing) complete(ctx context.Context, piece []event) (shown []andon.Event, err error) {
 	if err := c.learn(ctx, piece); err != nil {
 		return nil, err
 	}
-	var escalated []int // in shown
+	s, t := c.store, c.tenant
+	var withdrawn, escalated []mark
 	for i := range piece {
 		e := &piece[i]
-		p := c.devices[e.Device]
-		hidden, err := p.withdrawn()
-		if err != nil {
-			return nil, err
+		d := c.devices[e.Device]
+		if d.Withdrawn.covers(e.Time) {
+			withdrawn = append(withdrawn, withdrawalMark(t, d, e.ref()))
 		}
-		if !p.device.Known() || hidden[andon.EntryRef{Time: e.Time, State: e.State}] {
-			continue
+		if d.EverEscalated.covers(e.Time) {
+			escalated = append(escalated, standingMark(t, d, e.ref()))
 		}
-		if p.device.HasEscalations {
-			escalated = append(escalated, len(shown))
-		}
-		shown = append(shown, e.Event)
 	}
-	keys := make([]item, len(escalated))
-	for i, at := range escalated {
-		e := &shown[at]
-		keys[i] = standingKey(c.tenant, c.devices[e.Device].device, e.Time, e.State)
-	}
-	found, err := c.store.getAll(ctx, tableLog, keys)
+	hidden, err := s.beside(ctx, s.record(""), withdrawn)
 	if err != nil {
 		return nil, err
 	}
-	to := map[andon.EventKey]andon.PersonID{}
-	for _, i := range found {
-		r, err := readStanding(i)
+	records, err := s.standingsOf(ctx, escalated)
+	if err != nil {
+		return nil, err
+	}
+	for i := range piece {
+		e := &piece[i]
+		d := c.devices[e.Device]
+		if !d.Known() || len(hidden) > 0 && hidden[withdrawalMark(t, d, e.ref())] != nil {
+			continue
+		}
+		if len(records) > 0 {
+			e.EscalatedTo = records[standingMark(t, d, e.ref())].To
+		}
+		shown = append(shown, e.Event)
+	}
+	return shown, nil
+}
+
+// mark names the item that stands for an entry in a partition of the sort key <state>#<time>.
+type mark struct {
+	partition string
+	andon.EntryRef
+}
+
+// markItems is about how many such items a read unit has.
+const markItems = 32
+
+// beside reads the items of some marks, of the table and the key of a question. A mark alone in its
+// partition and state is read by its key. Several are read by a query from the first to the last,
+// unless there is so much between them that keys cost less.
+func (s *Store) beside(
+	ctx context.Context, of question, marks []mark,
+) (found map[mark]item, err error) {
+	if len(marks) == 0 {
+		return nil, nil
+	}
+	type part struct {
+		partition string
+		state     andon.State
+	}
+	parts := map[part][]mark{}
+	for _, m := range shared.Distinct(marks) {
+		p := part{m.partition, m.State}
+		parts[p] = append(parts[p], m)
+	}
+	var keys []item
+	var several [][]mark
+	for _, some := range parts {
+		if len(some) > 1 {
+			several = append(several, some)
+			continue
+		}
+		keys = append(keys, some[0].key(of))
+	}
+	pages := make([][]item, len(several))
+	err = shared.Parallel(ctx, len(several), func(ctx context.Context, i int) (err error) {
+		pages[i], err = s.markedSpan(ctx, of, several[i])
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.getAll(ctx, of.table, keys)
+	found = map[mark]item{}
+	for _, i := range append(slices.Concat(pages...), all...) {
+		ref, _, err := splitStateDate(i.text(of.key.sort))
 		if err != nil {
 			return nil, err
 		}
-		to[andon.EventKey{Device: r.Device, Time: r.Time, State: r.State}] = r.To
+		found[mark{i.text(of.key.hash), ref}] = i
 	}
-	for _, at := range escalated {
-		e := &shown[at]
-		e.EscalatedTo = to[andon.EventKey{Device: e.Device, Time: e.Time, State: e.State}]
+	return found, err
+}
+
+func (m *mark) key(of question) item {
+	return keyed(of.key, m.partition, stateDate(m.State, m.Time))
+}
+
+// markedSpan reads the items of marks of one partition and state.
+func (s *Store) markedSpan(ctx context.Context, of question, marks []mark) ([]item, error) {
+	of.partition, of.page = marks[0].partition, markItems*len(marks)
+	var span reach
+	keys := make([]item, len(marks))
+	for i, m := range marks {
+		span.add(m.Time)
+		keys[i] = m.key(of)
 	}
-	return shown, nil
+	q := of.ofState(marks[0].State, andon.Span{From: span.From, To: span.To})
+	found, next, err := s.ask(ctx, q, nil)
+	if err != nil || next == nil {
+		return found, err
+	}
+	return s.getAll(ctx, of.table, keys)
 }
 
 // learn reads the devices of a piece that are not known yet.
@@ -283,7 +362,7 @@ func (c *completing) learn(ctx context.Context, piece []event) error {
 	for i := range piece {
 		if id := piece[i].Device; c.devices[id] == nil {
 			ids = append(ids, id)
-			c.devices[id] = &past{}
+			c.devices[id] = &device{}
 		}
 	}
 	all, err := c.store.look(ctx, c.tenant, ids)
@@ -291,7 +370,7 @@ func (c *completing) learn(ctx context.Context, piece []event) error {
 		return err
 	}
 	for _, d := range all {
-		c.devices[d.ID] = c.store.past(ctx, c.tenant, d)
+		c.devices[d.ID] = d
 	}
 	return nil
 }
@@ -324,7 +403,7 @@ func (s *Store) entry(
 		return is, err
 	}
 	is.EscalatedTo = is.Standing().To
-	if d.Withdrawn {
+	if d.Withdrawn.covers(at) {
 		is.Withdrawn, err = s.withdrawal(ctx, t, d, at, state)
 	}
 	return is, err

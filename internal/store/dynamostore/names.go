@@ -2,6 +2,7 @@ package dynamostore
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"github.com/andonhq/andon"
@@ -19,40 +20,35 @@ func (s *Store) record(partition string) question {
 	return question{table: tableRecords, key: recordKeys(), partition: partition}
 }
 
-// indexRows are rows without values that say what there is, as part of one write. They are never
-// taken away, and not written again where this process knows that they are there.
-type indexRows struct {
-	store  *Store
-	tenant *tenant
-	rows   []write
-	sums   map[uint64]bool
-}
+// indexRows are rows without values that say what there is, gathered by one goroutine for one write.
+// They are never taken away, and not written again where this process knows that they are there.
+type indexRows map[indexRow]bool
 
-func (x *indexRows) add(partition, sort string) {
-	sum := x.store.written.SumText(partition + "\x00" + sort)
-	if sort == "" || x.sums[sum] || x.store.written.Holds(sum) {
-		return
+type indexRow struct{ partition, sort string }
+
+func (x indexRows) add(partition, sort string) {
+	if sort != "" {
+		x[indexRow{partition, sort}] = true
 	}
-	if x.sums == nil {
-		x.sums = map[uint64]bool{}
-	}
-	x.sums[sum] = true
-	x.rows = append(x.rows, write{table: tableRecords, put: keyed(recordKeys(), partition, sort)})
 }
 
 // state says that a state has entries.
-func (x *indexRows) state(state andon.State) { x.add("state#"+x.tenant.Key, string(state)) }
+func (x indexRows) state(t *tenant, state andon.State) { x.add("state#"+t.Key, string(state)) }
 
 // name says that a name is in use.
-func (x *indexRows) name(of andon.NameKind, name string) { x.add(namesKey(x.tenant, of), name) }
+func (x indexRows) name(t *tenant, of andon.NameKind, name string) { x.add(namesKey(t, of), name) }
 
 // kind says that there are records of a kind.
-func (x *indexRows) kind(kind andon.RecordKind) { x.add(kindsKey(x.tenant.Key), string(kind)) }
+func (x indexRows) kind(t *tenant, kind andon.RecordKind) { x.add(kindsKey(t.Key), string(kind)) }
 
-// metric says that a device may have a metric.
-func (x *indexRows) metric(name andon.MetricName, device andon.DeviceID) {
-	x.name(andon.MetricNames, string(name))
-	x.add(metricKey(x.tenant, name, bucketOf(string(device))), string(device))
+// metrics say that a device may have the metrics of a message, which the device does not name.
+func (x indexRows) metrics(t *tenant, d *device, m *message) {
+	for _, m := range m.Metrics {
+		if !slices.Contains(d.Metrics, m.Name) {
+			x.name(t, andon.MetricNames, string(m.Name))
+			x.add(metricKey(t, m.Name, bucketOf(string(d.ID))), string(d.ID))
+		}
+	}
 }
 
 func namesKey(t *tenant, of andon.NameKind) string {
@@ -65,13 +61,22 @@ func metricKey(t *tenant, name andon.MetricName, bucket string) string {
 	return join("metric#"+t.Key, string(name), bucket)
 }
 
-// write writes the rows and others.
-func (x *indexRows) write(ctx context.Context, others ...write) error {
-	if err := x.store.writeAll(ctx, append(others, x.rows...)); err != nil {
+// writeIndexed writes index rows that this process has not written yet, and others.
+func (s *Store) writeIndexed(ctx context.Context, x indexRows, others ...write) error {
+	sums := map[uint64]bool{}
+	for row := range x {
+		sum := s.written.SumText(row.partition + "\x00" + row.sort)
+		if sums[sum] || s.written.Holds(sum) {
+			continue
+		}
+		sums[sum] = true
+		put := keyed(recordKeys(), row.partition, row.sort)
+		others = append(others, write{table: tableRecords, put: put})
+	}
+	if err := s.writeAll(ctx, others); err != nil {
 		return err
 	}
-	x.store.written.Add(x.sums)
-	x.rows, x.sums = nil, nil
+	s.written.Add(sums)
 	return nil
 }
 

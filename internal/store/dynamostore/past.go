@@ -1,6 +1,7 @@
 package dynamostore
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"math"
@@ -17,46 +18,41 @@ type past struct {
 	ctx    context.Context
 	tenant *tenant
 	device *device
-	hidden map[andon.EntryRef]bool // withdrawn; nil: not read yet
+	hidden map[andon.EntryRef]bool // withdrawn or not, of the entries that were asked about
 }
 
 var _ current.History = (*past)(nil)
 
 func (s *Store) past(ctx context.Context, t *tenant, d *device) *past {
-	return &past{store: s, ctx: ctx, tenant: t, device: d}
+	return &past{store: s, ctx: ctx, tenant: t, device: d, hidden: map[andon.EntryRef]bool{}}
 }
 
-// withdrawn returns the entries that were withdrawn.
-func (p *past) withdrawn() (map[andon.EntryRef]bool, error) {
-	if p.hidden == nil {
-		p.hidden = map[andon.EntryRef]bool{}
-		if !p.device.Withdrawn {
-			return p.hidden, nil
-		}
-		q := p.store.record("withdrawal#" + p.device.rows(p.tenant))
-		for i, err := range p.store.each(p.ctx, q) {
-			if err != nil {
-				p.hidden = nil
-				return nil, err
-			}
-			ref, _, err := splitStateDate(i.text(attrSort))
-			if err != nil {
-				return nil, err
-			}
-			p.hidden[ref] = true
+// learn finds out which of some entries were withdrawn.
+func (p *past) learn(refs ...andon.EntryRef) error {
+	var marks []mark
+	for _, ref := range refs {
+		if _, known := p.hidden[ref]; !known && p.device.Withdrawn.covers(ref.Time) {
+			marks = append(marks, withdrawalMark(p.tenant, p.device, ref))
+			p.hidden[ref] = false
 		}
 	}
-	return p.hidden, nil
+	found, err := p.store.beside(p.ctx, p.store.record(""), marks)
+	for m := range found {
+		p.hidden[m.EntryRef] = true
+	}
+	return err
+}
+
+// withdrawn reports whether an entry was withdrawn.
+func (p *past) withdrawn(ref andon.EntryRef) (bool, error) {
+	err := p.learn(ref)
+	return p.hidden[ref], err
 }
 
 // Next is of current.History. The log may have entries that are not folded yet, of this write or
 // another one. So it is asked only for those that can be next: of the present run if the entry is
 // within it, else of the incident. One of them that is not folded yet is not wrong either.
 func (p *past) Next(behind andon.EventKey) (andon.Time, error) {
-	hidden, err := p.withdrawn()
-	if err != nil {
-		return 0, err
-	}
 	d, states := p.device, p.tenant.Record.States
 	first := andon.EventKey{Time: d.Since, Severity: states.Severity(d.State), State: d.State}
 	inRun := behind.Compare(first) > 0
@@ -76,8 +72,14 @@ func (p *past) Next(behind andon.EventKey) (andon.Time, error) {
 			}
 			key := found[0].Key(states)
 			key.Device = ""
-			ref := andon.EntryRef{Time: key.Time, State: key.State}
-			if key.Compare(behind) > 0 && !hidden[ref] {
+			if key.Compare(behind) <= 0 {
+				continue
+			}
+			hidden, err := p.withdrawn(found[0].ref())
+			if err != nil {
+				return 0, err
+			}
+			if !hidden {
 				next = key.Time
 				break
 			}
@@ -94,8 +96,8 @@ func (p *past) SetAside(current.Escalation) {}
 
 // AsideOf is of current.History.
 func (p *past) AsideOf(entry andon.Time, state andon.State) (current.Escalation, error) {
-	hidden, err := p.withdrawn()
-	if ref := (andon.EntryRef{Time: entry, State: state}); err != nil || hidden[ref] {
+	hidden, err := p.withdrawn(andon.EntryRef{Time: entry, State: state})
+	if err != nil || hidden {
 		return current.Escalation{}, err
 	}
 	r, err := p.store.standing(p.ctx, p.tenant, p.device, entry, state)
@@ -105,20 +107,23 @@ func (p *past) AsideOf(entry andon.Time, state andon.State) (current.Escalation,
 // Aside is of current.History.
 func (p *past) Aside(from andon.Time) iter.Seq2[current.Escalation, error] {
 	return seq.Of(func(yield func(current.Escalation) bool) error {
-		hidden, err := p.withdrawn()
-		if err != nil {
-			return err
-		}
 		for _, state := range p.device.States {
 			span := andon.Span{From: from}
 			q := p.store.stateRange(join(p.device.rows(p.tenant), partEscalated), state, span)
-			q.page = pageItems
-			for r, err := range rows(p.store, q, readEscalation).All(p.ctx) {
-				if err != nil {
-					return err
-				}
+			found, err := collect(p.ctx, p.store, q, readEscalation)
+			var refs []andon.EntryRef
+			for _, r := range found {
+				refs = append(refs, andon.EntryRef{Time: r.Time, State: r.State})
+			}
+			if err == nil {
+				err = p.learn(refs...)
+			}
+			if err != nil {
+				return err
+			}
+			for i, r := range found {
 				e := current.Escalation{Entry: r.Time, State: r.State, At: r.At, To: r.To}
-				if !hidden[andon.EntryRef{Time: r.Time, State: r.State}] && !yield(e) {
+				if !p.hidden[refs[i]] && !yield(e) {
 					return nil
 				}
 			}
@@ -128,39 +133,49 @@ func (p *past) Aside(from andon.Time) iter.Seq2[current.Escalation, error] {
 }
 
 // refold works the device out again from its log.
-func (p *past) refold() error {
-	hidden, err := p.withdrawn()
-	if err != nil {
-		return err
+func (p *past) refold() (err error) {
+	gone := func(ref andon.EntryRef) bool {
+		hidden, failed := p.withdrawn(ref)
+		err = cmp.Or(err, failed)
+		return hidden
 	}
-	gone := func(e andon.EntryRef) bool { return hidden[e] }
-	return p.device.Refold(p.logged(), p.tenant.Record.States, gone, p)
+	return cmp.Or(p.device.Refold(p.logged(), p.tenant.Record.States, gone, p), err)
 }
+
+// refolded is how many entries are looked up together while the log is read for refold.
+const refolded = 100
 
 // logged is the log, withdrawn or not, newest first.
 func (p *past) logged() iter.Seq2[current.Logged, error] {
 	return seq.Of(func(yield func(current.Logged) bool) error {
-		escalated := map[andon.EntryRef]current.Escalation{}
-		if p.device.HasEscalations {
-			for r, err := range p.Aside(0) {
-				if err != nil {
-					return err
-				}
-				escalated[andon.EntryRef{Time: r.Entry, State: r.State}] = r
-			}
-		}
 		q := andon.EventQuery{Limit: math.MaxInt}
-		for e, err := range p.store.entries(p.ctx, p.tenant, p.device, q) {
+		log := p.store.entries(p.ctx, p.tenant, p.device, q)
+		size := func() int { return refolded }
+		return inPieces(log, size, func(piece []event) (more bool, err error) {
+			refs := make([]andon.EntryRef, len(piece))
+			for i := range piece {
+				refs[i] = piece[i].ref()
+			}
+			if err := p.learn(refs...); err != nil {
+				return false, err
+			}
+			escalated, err := p.store.standings(p.ctx, p.tenant, p.device, refs)
 			if err != nil {
-				return err
+				return false, err
 			}
-			l := current.Logged{Entry: p.entry(&e.Event)}
-			l.Escalated = escalated[andon.EntryRef{Time: e.Time, State: e.State}]
-			if !yield(l) {
-				return nil
+			for i := range piece {
+				l := current.Logged{Entry: p.entry(&piece[i].Event)}
+				if r, was := escalated[refs[i]]; was && !p.hidden[refs[i]] {
+					l.Escalated = current.Escalation{
+						Entry: r.Time, State: r.State, At: r.At, To: r.To,
+					}
+				}
+				if !yield(l) {
+					return false, nil
+				}
 			}
-		}
-		return nil
+			return true, nil
+		})
 	})
 }
 

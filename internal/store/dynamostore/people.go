@@ -5,7 +5,6 @@ import (
 	"iter"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -29,41 +28,21 @@ func (s *Store) OperatorEvents(
 		}
 		found := merged(ctx, []*shared.Rows[event]{rows(s, ask, readEvent)}, t, q)
 		theirs := func(e *andon.Event) bool { return e.Operator == operator }
-		c := s.completing(ctx, t)
-		return c.answer(ctx, q.Limit, s.checked(ctx, c, q.Limit, found), theirs, yield)
+		return s.completing(t).answer(ctx, q.Limit, found, true, theirs, yield)
 	})
 }
 
-// checked holds what an index has of entries against the entries, in pieces: a device with several
-// shards may have a former delivery of one, and an index is behind.
-func (s *Store) checked(
-	ctx context.Context, c *completing, limit int, found iter.Seq2[event, error],
-) iter.Seq2[event, error] {
-	size := func() int { return min(limit, batchGets) }
-	return seq.Of(func(yield func(event) bool) error {
-		return inPieces(found, size, func(piece []event) (more bool, err error) {
-			all, err := s.recheck(ctx, c, piece)
-			for i := range all {
-				if !yield(all[i]) {
-					return false, nil
-				}
-			}
-			return true, err
-		})
-	})
-}
-
-// recheck reads entries as they are now, in the order in which they are given.
-func (s *Store) recheck(ctx context.Context, c *completing, piece []event) ([]event, error) {
+// recheck reads entries as they are now, in the order in which they are given: a device with
+// several shards may have a former delivery of one, and an index is behind.
+func (c *completing) recheck(ctx context.Context, piece []event) ([]event, error) {
 	if err := c.learn(ctx, piece); err != nil {
 		return nil, err
 	}
-	t := c.tenant
+	s, t := c.store, c.tenant
 	var places []item
 	for i := range piece {
 		e := &piece[i]
-		ref := andon.EntryRef{Time: e.Time, State: e.State}
-		places = append(places, s.places(t, c.devices[e.Device].device, ref)...)
+		places = append(places, s.places(t, c.devices[e.Device], e.ref())...)
 	}
 	found, err := s.eventsAt(ctx, t, places)
 	if err != nil {
@@ -104,8 +83,7 @@ func (s *Store) SupervisorEvents(
 			return ask.ofState(state, q.Rest())
 		})
 		theirs := func(e *andon.Event) bool { return e.EscalatedTo == supervisor }
-		c := s.completing(ctx, t)
-		return c.answer(ctx, q.Limit, s.checked(ctx, c, q.Limit, found), theirs, yield)
+		return s.completing(t).answer(ctx, q.Limit, found, true, theirs, yield)
 	})
 }
 

@@ -90,19 +90,38 @@ func readMessage(i item) (m message, ok bool, err error) {
 func (s *Store) AppendReadings(
 	ctx context.Context, id andon.TenantID, received andon.Time, readings []andon.Reading,
 ) error {
-	a := &measuring{store: s, received: received, of: map[andon.DeviceID][]message{}}
+	of := map[andon.DeviceID][]message{}
 	for i := range readings {
 		r := &readings[i]
-		a.of[r.Device] = append(a.of[r.Device], message{Reading: *r, delivery: s.stamp()})
+		of[r.Device] = append(of[r.Device], message{Reading: *r, delivery: s.stamp()})
 	}
-	a.ids = slices.Sorted(maps.Keys(a.of))
+	ids := slices.Sorted(maps.Keys(of))
+	if len(ids) == 1 {
+		k := shared.DeviceKey{Tenant: string(id), Device: ids[0]}
+		r := &sent[message]{received: received, all: of[ids[0]]}
+		return joining(ctx, s, &s.measures, k, r, s.measure)
+	}
 	return s.following(ctx, id, func(t *tenant) error {
-		a.tenant, a.index = t, indexRows{store: s, tenant: t}
-		if len(a.ids) == 0 {
-			return nil
+		taken, err := s.devices.Take(ctx, t.Key, ids...)
+		if err != nil {
+			return err
 		}
-		return a.run(ctx)
+		defer taken.Give()
+		a := &measuring{store: s, tenant: t, received: received}
+		for _, id := range ids {
+			a.devices = append(a.devices, &deviceMeasured{messages: of[id]})
+		}
+		return a.run(ctx, taken)
 	})
+}
+
+// measure writes what requests have of one device.
+func (s *Store) measure(
+	ctx context.Context, t *tenant, taken *slots, received andon.Time, all []message,
+) error {
+	a := &measuring{store: s, tenant: t, received: received}
+	a.devices = []*deviceMeasured{{messages: all}}
+	return a.run(ctx, taken)
 }
 
 // measuring is one AppendReadings under way.
@@ -110,52 +129,58 @@ type measuring struct {
 	store    *Store
 	tenant   *tenant
 	received andon.Time
-	ids      []andon.DeviceID
-	shards   []int // that the messages of each are in
-	of       map[andon.DeviceID][]message
-	index    indexRows
+	devices  []*deviceMeasured
 }
 
-func (a *measuring) run(ctx context.Context) error {
-	taken, err := a.store.devices.Take(ctx, a.tenant.Key, a.ids...)
-	if err != nil {
-		return err
-	}
-	defer taken.Give()
-	if err := a.store.known(ctx, a.tenant, taken); err != nil {
+// deviceMeasured is what it does to one device.
+type deviceMeasured struct {
+	messages    []message
+	shards      int   // that they are in
+	incarnation int64 // of the device, that they are in
+}
+
+func (a *measuring) run(ctx context.Context, taken *slots) error {
+	s := a.store
+	if err := s.known(ctx, a.tenant, taken); err != nil {
 		return err
 	}
 	var all []write
-	incarnations := make([]int64, len(a.ids))
-	a.shards = make([]int, len(a.ids))
-	for i, id := range a.ids {
+	index := indexRows{}
+	for i, m := range a.devices {
 		view := taken.Slots[i].View
-		a.shards[i] = a.store.shardsFor(a.tenant, view, unitsOfMessages(a.of[id]))
-		incarnations[i] = taken.Slots[i].View.Incarnation
-		all = append(all, a.rows(view, a.shards[i])...)
+		m.shards = s.shardsFor(a.tenant, view, unitsOfMessages(m.messages))
+		all = append(all, a.rows(m, view, index)...)
 	}
-	if err := a.index.write(ctx, all...); err != nil {
+	if err := s.writeIndexed(ctx, index, all...); err != nil {
 		return err
 	}
-	err = shared.Parallel(ctx, len(a.ids), func(ctx context.Context, i int) error {
-		return a.store.update(ctx, a.tenant, taken.Slots[i], a.ids[i],
-			func(_ *tenant, d *device) (bool, error) {
-				if d.Incarnation != incarnations[i] { // it was purged meanwhile
-					all := a.rows(d, max(a.shards[i], d.shards()))
-					if err := a.index.write(ctx, all...); err != nil {
-						return false, err
-					}
-					incarnations[i] = d.Incarnation
-				}
-				d.Received = max(d.Received, a.received)
-				d.Shards = max(d.Shards, a.shards[i])
-				return true, nil
-			})
+	err := shared.Parallel(ctx, len(a.devices), func(ctx context.Context, i int) error {
+		return a.fold(ctx, a.devices[i], taken.Slots[i])
 	})
 	if err != nil {
 		taken.Forget()
 	}
 	return err
+}
+
+// fold notes in the device that it was heard. Where it was purged meanwhile its messages are
+// written once more.
+func (a *measuring) fold(
+	ctx context.Context, m *deviceMeasured, slot *shared.Slot[device],
+) error {
+	return a.store.update(ctx, a.tenant, slot, func(_ *tenant, d *device) (bool, error) {
+		if d.Incarnation != m.incarnation {
+			index := indexRows{}
+			again := a.rows(m, d, index)
+			if err := a.store.writeIndexed(ctx, index, again...); err != nil {
+				return false, err
+			}
+		}
+		d.Received = max(d.Received, a.received)
+		d.Shards = max(d.Shards, m.shards)
+		d.measures(m.messages)
+		return true, nil
+	})
 }
 
 // unitsOfMessages is what the items of messages cost.
@@ -167,11 +192,13 @@ func unitsOfMessages(all []message) (units int64) {
 	return units
 }
 
-// rows are the items of the messages of a device: of the same message twice the later.
-func (a *measuring) rows(d *device, n int) (all []write) {
+// rows are the items of the messages of a device, of the same message twice the later, with the
+// index rows that they need.
+func (a *measuring) rows(m *deviceMeasured, d *device, index indexRows) (all []write) {
+	m.incarnation, m.shards = d.Incarnation, max(m.shards, d.shards())
 	at := map[string]int{}
-	for _, m := range a.of[d.ID] {
-		i := m.item(a.tenant, d, n, &a.store.options)
+	for _, one := range m.messages {
+		i := one.item(a.tenant, d, m.shards, &a.store.options)
 		w := write{table: tableReadings, put: i}
 		if same, ok := at[i.text(attrTimestamp)]; ok {
 			all[same] = w
@@ -179,9 +206,7 @@ func (a *measuring) rows(d *device, n int) (all []write) {
 		}
 		at[i.text(attrTimestamp)] = len(all)
 		all = append(all, w)
-		for _, x := range m.Metrics {
-			a.index.metric(x.Name, d.ID)
-		}
+		index.metrics(a.tenant, d, &one)
 	}
 	return all
 }

@@ -53,9 +53,9 @@ func (s *Store) swapRecord(
 	ctx context.Context, key string, r *andon.Record, was, is shared.Document,
 ) error {
 	if key != "" && is.Standing() != 0 {
-		x := indexRows{store: s, tenant: &tenant{Key: key}}
-		x.kind(r.Kind)
-		if err := x.write(ctx); err != nil {
+		x := indexRows{}
+		x.kind(&tenant{Key: key}, r.Kind)
+		if err := s.writeIndexed(ctx, x); err != nil {
 			return err
 		}
 	}

@@ -20,9 +20,10 @@ func (s *Store) counted(tenant string, d *device) {
 	s.counts.Raise(tenant, 0, d.ID, key, over, d.Received)
 }
 
-// countAll reads all devices.
+// countAll reads all devices, as they were a moment ago: what is missed is older than what this
+// process wrote, or is counted the next time.
 func (s *Store) countAll(ctx context.Context) error {
-	return s.scan(ctx, func(tenant string, d *device) error {
+	return s.scan(weakly(ctx), func(tenant string, d *device) error {
 		s.counted(tenant, d)
 		s.counts.Progress()
 		return nil
@@ -61,7 +62,7 @@ func (s *Store) scanPage(
 	err = s.call(ctx, "Scan", tableDevices, func(ctx context.Context) (consumption, error) {
 		out, err := s.db.Scan(ctx, &dynamodb.ScanInput{
 			TableName: s.table(tableDevices), ExclusiveStartKey: behind,
-			Limit: aws.Int32(most), ConsistentRead: aws.Bool(true),
+			Limit: aws.Int32(most), ConsistentRead: aws.Bool(!isEventual(ctx)),
 			ReturnConsumedCapacity: types.ReturnConsumedCapacityIndexes,
 		})
 		if err != nil {

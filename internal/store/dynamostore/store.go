@@ -29,7 +29,11 @@ type Store struct {
 	stamps   shared.Stamps
 
 	devices *shared.Devices[device] // what writes last saw of their devices
-	written *cuckoo.Written         // index rows that need not be written again
+	// The requests that wait for one device.
+	appends  shared.Joins[sent[andon.Event]]
+	measures shared.Joins[sent[message]]
+
+	written *cuckoo.Written // index rows that need not be written again
 	counts  *shared.Counts
 	rates   *rates
 	over    chan struct{} // a incarnation of a tenant is over

@@ -21,7 +21,8 @@ func TestStoredDevice(t *testing.T) {
 	d.Operator, d.Assignee, d.AssignedFrom, d.Retired = "Liz", "Tom", at(2), at(1)
 	d.Escalations = []current.Escalation{{Entry: at(4), State: "WARNING1", At: at(8), To: "Sara"}}
 	d.AsideAt, d.States, d.Generation, d.Shards = at(9), []andon.State{"NORMAL", "WARNING1"}, 2, 4
-	d.Withdrawn, d.HasEscalations, d.Incarnation = true, true, 36
+	d.Withdrawn, d.EverEscalated = reach{at(3), at(4)}, reach{at(4), at(5)}
+	d.Metrics, d.Incarnation = []andon.MetricName{"rpm"}, 36
 	i, err := d.item(of, d.version)
 	if err != nil {
 		t.Fatal(err)
@@ -31,7 +32,8 @@ func TestStoredDevice(t *testing.T) {
 		`"escalations":[{"Entry":"04Z","State":"WARNING1","At":"08Z","To":"Sara"}],` +
 		`"aside_at":"09Z","assignee":"Tom","assigned_from":"02Z","retired":"01Z",` +
 		`"received":"06Z","states":["NORMAL","WARNING1"],"generation":2,"shards":4,"life":36,` +
-		`"withdrawn":true,"escalated":true}`
+		`"withdrawn":{"From":"03Z","To":"04Z"},"escalated":{"From":"04Z","To":"05Z"},` +
+		`"metrics":["rpm"]}`
 	if got := strings.ReplaceAll(i.text(attrShown), "1970-01-02T00:00:", ""); got != want {
 		t.Errorf("kept as\n%s, want\n%s", got, want)
 	}

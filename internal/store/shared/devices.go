@@ -25,8 +25,17 @@ type DeviceKey struct {
 	Device andon.DeviceID
 }
 
+// own is a copy that is no part of a request.
+func (k DeviceKey) own() DeviceKey {
+	return DeviceKey{strings.Clone(k.Tenant), andon.DeviceID(strings.Clone(string(k.Device)))}
+}
+
 // Slot is the place of one device.
 type Slot[View any] struct {
+	// Key is a copy of what the slot was first taken by. Whatever is kept of the device takes its
+	// names from here: those of a request are a part of its body, which is not the store's.
+	Key DeviceKey
+
 	lock chan struct{} // holds one thing while the slot is taken
 	refs int           // how many have it or wait for it; guarded by its part
 
@@ -62,8 +71,8 @@ func (p *part[View]) slot(k DeviceKey, always bool) *Slot[View] {
 		return nil
 	}
 	if s == nil {
-		s = &Slot[View]{lock: make(chan struct{}, 1)}
-		k.Device = andon.DeviceID(strings.Clone(string(k.Device))) // it may be a part of a request
+		k = k.own()
+		s = &Slot[View]{Key: k, lock: make(chan struct{}, 1)}
 		p.slots[k] = s
 	}
 	s.refs++
@@ -124,7 +133,6 @@ func (p *part[View]) unref(s *Slot[View]) {
 
 // Taken are the slots of one request, in the order of its devices.
 type Taken[View any] struct {
-	Keys  []DeviceKey
 	Slots []*Slot[View]
 	of    *Devices[View]
 }
@@ -137,21 +145,20 @@ func (d *Devices[View]) Take(
 ) (*Taken[View], error) {
 	t := &Taken[View]{of: d}
 	for _, id := range ids {
-		k := DeviceKey{tenant, id}
-		s, err := d.take(ctx, k)
+		s, err := d.take(ctx, DeviceKey{tenant, id})
 		if err != nil {
 			t.Give()
 			return nil, err
 		}
-		t.Keys, t.Slots = append(t.Keys, k), append(t.Slots, s)
+		t.Slots = append(t.Slots, s)
 	}
 	return t, nil
 }
 
 // Give gives the slots back.
 func (t *Taken[View]) Give() {
-	for i, s := range t.Slots {
-		t.of.part(t.Keys[i]).give(s)
+	for _, s := range t.Slots {
+		t.of.part(s.Key).give(s)
 	}
 }
 

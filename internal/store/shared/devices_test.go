@@ -29,7 +29,7 @@ func TestDevicesAreACache(t *testing.T) {
 			t.Errorf("%d slots in one part, more than %d", n, slotsPerPart)
 		}
 	}
-	k := held.Keys[0]
+	k := held.Slots[0].Key
 	if d.part(k).slots[k] != held.Slots[0] {
 		t.Error("a slot that is taken was forgotten")
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"math"
+	"strings"
 	"sync"
 	"time"
 
@@ -105,6 +106,7 @@ func (t *Tenancy) AllStale() {
 
 // Stored returns what is stored of a tenant, which may have been deleted.
 func (t *Tenancy) Stored(ctx context.Context, id andon.TenantID) (*Tenant, Document, error) {
+	id = andon.TenantID(strings.Clone(string(id))) // what is read is remembered by it
 	r := andon.Record{Kind: andon.TenantKind, ID: string(id)}
 	stored, err := t.Read(ctx, "", &r)
 	if err != nil {
@@ -224,7 +226,11 @@ func (t *Tenancy) Replace(
 		t.Stale(is.Record.ID)
 		return andon.Tenant{}, err
 	}
-	is.Record.Version = r.Version
+	// What is remembered is read from the document: no part of it is a part of the request.
+	r.ID = strings.Clone(r.ID)
+	if is.Record, is.Own, err = tenants.Decode(r); err != nil {
+		return andon.Tenant{}, err
+	}
 	t.Know(is)
 	return is.Record, nil
 }
