@@ -10,13 +10,17 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/ingest"
 	"github.com/andonhq/andon/internal/live"
 	"github.com/andonhq/andon/internal/session"
 )
 
-// heartbeat is how long a stream is silent at most: proxies and clients take a connection on which
-// nothing comes for a broken one.
-const heartbeat = 15 * time.Second
+// A stream is silent for a heartbeat at most: proxies and clients take a connection on which
+// nothing comes for a broken one. A client may ask for a shorter one.
+const (
+	heartbeat      = 15 * time.Second
+	leastHeartbeat = time.Second
+)
 
 // mostStreams is how many may be open at once; each takes some 40 KB and a connection.
 const mostStreams = 20_000
@@ -26,6 +30,11 @@ var (
 		name: "after", example: "9ix4b1-sy",
 		detail: "A position of the feed (`position` of `/fleet`, `id` of a stream): what comes " +
 			"behind it. `Last-Event-ID` counts instead where it is sent; now, without both",
+	}
+	heartbeatParam = param{
+		name: "heartbeat", example: "1s", initial: "15s",
+		detail: "How long the stream is silent at most, 1s to 15s: a comment comes where nothing " +
+			"changes. A client that hears nothing for longer knows that the server is lost",
 	}
 	tenantParam = param{
 		name: "tenant", example: "plant-2",
@@ -49,8 +58,9 @@ func (a *API) streamRoute() *route {
 			"`/devices?silent=true` when its stream begins, and where `more` is true. " +
 			"`event: slow`: " +
 			"the client was too slow, the stream ends, and it may resume. Changes come " +
-			"together at most four times a second; a comment comes after 15 s without any.",
-		query:    []param{stateParam, deviceParam, afterParam, tenantParam},
+			"together at most four times a second; a comment comes after 15 s without any, " +
+			"or after `heartbeat`.",
+		query:    []param{stateParam, deviceParam, afterParam, heartbeatParam, tenantParam},
 		statuses: []int{http.StatusOK}, errors: []int{404, 429, 501}, long: true,
 		answer: &content{media: "text/event-stream", schema: textSchema()},
 		serve:  a.stream,
@@ -81,7 +91,7 @@ func (a *API) stream(c *call) error {
 	q := streamQuery{states: c.states()}
 	q.device = c.deviceOrPrefix(&q.devices)
 	q.all = c.text("state") == "" && c.text("device") == ""
-	after := c.position()
+	after, beat := c.position(), c.heartbeat()
 	if err := c.fault(); err != nil {
 		return err
 	}
@@ -115,7 +125,7 @@ func (a *API) stream(c *call) error {
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no") // else nginx keeps it
 	s := streaming{
-		x: c.x, control: http.NewResponseController(c.x.ResponseWriter), quiet: quiet,
+		x: c.x, control: http.NewResponseController(c.x.ResponseWriter), quiet: quiet, beat: beat,
 	}
 	s.text = append(s.text, "retry: 1000\n"...)
 	if reset {
@@ -140,12 +150,26 @@ func (c *call) position() *andon.Position {
 	return &at
 }
 
+// heartbeat reads how long a stream is silent at most.
+func (c *call) heartbeat() time.Duration {
+	text := c.text("heartbeat")
+	if text == "" {
+		return heartbeat
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < leastHeartbeat || d > heartbeat {
+		c.mark("query.heartbeat", "heartbeat is from 1s to 15s, not %q", ingest.Clip(text))
+	}
+	return d
+}
+
 // streaming is an answer of server-sent events.
 type streaming struct {
 	x       *exchange
 	control *http.ResponseController
 	quiet   *live.Listener
-	text    []byte // to be sent
+	beat    time.Duration // nothing is sent for so long at most
+	text    []byte        // to be sent
 }
 
 // event appends an event that is about the stream itself, and says why it comes.
@@ -176,7 +200,7 @@ func (s *streaming) follow(ctx context.Context, reader *live.Reader, q *streamQu
 		if err := s.flush(); err != nil {
 			return nil // the client is gone
 		}
-		b, err := reader.Next(ctx, heartbeat, turned)
+		b, err := reader.Next(ctx, s.beat, turned)
 		switch {
 		case errors.Is(err, live.ErrSlow):
 			s.event("slow", "changes came faster than they were taken: resume from the last id")

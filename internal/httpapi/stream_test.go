@@ -259,3 +259,17 @@ func TestFleet(t *testing.T) {
 	w.stream("?after=" + got.Position).shows("c NORMAL")
 	w.get("/fleet", "Andon-Tenant: absent").fails(http.StatusNotFound, "absent")
 }
+
+func TestStreamHeartbeat(t *testing.T) {
+	w := newWorld(t)
+	for _, wrong := range []string{"0s", "16s", "x", "-1s"} {
+		w.get("/events/stream?heartbeat="+wrong).fails(400, "heartbeat is from 1s to 15s")
+	}
+	begun := time.Now()
+	s := w.stream("?heartbeat=1s").begun()
+	s.last = ""
+	s.begun() // the second comment
+	if took := time.Since(begun); took >= 15*time.Second {
+		t.Errorf("a stream with a heartbeat of 1s was silent for %v, as one without", took)
+	}
+}

@@ -9,6 +9,13 @@ export interface Snapshot {
   silent: number[];
 }
 
+/** The newest record of an escalation: when it was escalated, by whom, and why. */
+export interface Escalation {
+  at: string;
+  by?: string;
+  note?: string;
+}
+
 /** A device as GET /devices/{device} and the stream give it. */
 export interface Device {
   device: string;
@@ -19,6 +26,7 @@ export interface Device {
   received?: string;
   operator?: string;
   escalated_to?: string;
+  escalation?: Escalation; // with escalated_to
   incident_since?: string;
   silent: boolean;
   message?: string;
@@ -36,7 +44,10 @@ export function inOrder(sort: string): (a: Device, b: Device) => number {
 export interface Detail {
   operator: string;
   escalatedTo: string;
+  escalation?: Escalation;
   message: string;
+  /** When its newest entry was, in milliseconds: later than now where the device's clock is ahead. */
+  time: number;
   /**
    * When a silent device was last heard; undefined where it has fallen silent and has not been asked
    * for. Of the others it is not known: repeats are no changes.
@@ -305,7 +316,9 @@ export function detailOf(d: Device): Detail {
   return {
     operator: d.operator ?? "",
     escalatedTo: d.escalated_to ?? "",
+    escalation: d.escalated_to ? d.escalation : undefined,
     message: d.message ?? "",
+    time: Date.parse(d.time ?? ""),
     heard: d.silent ? (d.received ?? "") : "",
   };
 }

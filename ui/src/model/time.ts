@@ -13,6 +13,11 @@ export function duration(seconds: number): string {
   return `${Math.floor(s / day)} d ${Math.floor((s % day) / hour)} h`;
 }
 
+/** A time is ahead of the clock where it is later than clocks that are set right differ. */
+const aheadFrom = 10_000; // milliseconds
+
+export const isAhead = (time: number, now: number): boolean => time - now > aheadFrom;
+
 /** A duration as ISO 8601 has it, for <time datetime>. */
 export function isoDuration(seconds: number): string {
   return `PT${Math.max(0, Math.floor(seconds))}S`;

@@ -28,6 +28,19 @@ export function usualRange(oldest: number | undefined, now: number): string {
   return fits && fits !== "30d" && fits !== "7d" ? fits : "24h";
 }
 
+/** Lists up to this length are kept up to date; the server gives no longer pages. */
+const longestPage = 1000;
+
+/**
+ * The limit with which a list that has grown to some items is read again: the number of its whole
+ * pages; undefined where it is too long for that.
+ */
+export function pageFor(items: number, perPage: number): number | undefined {
+  return items > longestPage
+    ? undefined
+    : Math.min(longestPage, Math.max(1, Math.ceil(items / perPage)) * perPage);
+}
+
 /** The part of an address that names a window. */
 export function queryOfWindow(w: Window): Query {
   const text = (t: number) => new Date(t).toISOString();

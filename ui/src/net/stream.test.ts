@@ -79,7 +79,7 @@ test("resumes behind the last event, also where only a comment has moved it on",
 test("says that it is lost, and open again", async () => {
   server.answers = [texts(), problem(503), hanging];
   start();
-  await vi.advanceTimersByTimeAsync(5000);
+  await vi.advanceTimersByTimeAsync(3000);
   expect(statuses.map((s) => s.open)).toEqual([true, false, false, true]);
 });
 
@@ -91,13 +91,28 @@ test("does not ask again for what the server can't serve", async () => {
   expect(statuses.at(-1)?.problem?.status).toBe(501);
 });
 
-test("gives up a connection on which nothing comes, and takes another", async () => {
+test("gives up a connection on which nothing comes, within four seconds, and takes another", async () => {
   server.answers = [hanging, hanging];
   start();
-  await vi.advanceTimersByTimeAsync(34_000);
-  expect(server.asked.length).toBe(1);
-  await vi.advanceTimersByTimeAsync(10_000);
+  expect(server.asked[0].url).toContain("heartbeat=1s");
+  await vi.advanceTimersByTimeAsync(3400);
+  expect(statuses.map((s) => s.open)).toEqual([true]);
+  await vi.advanceTimersByTimeAsync(200);
+  expect(statuses.map((s) => s.open)).toEqual([true, false]);
+  await vi.advanceTimersByTimeAsync(1000);
   expect(server.asked.length).toBe(2);
+});
+
+test("does not give up a connection on which a heartbeat comes every second", async () => {
+  const comment = new TextEncoder().encode(": andon\nid: f-1\n\n");
+  let beat: ReturnType<typeof setInterval> | undefined;
+  server.answers = [
+    () => new Response(new ReadableStream({ start: (c) => void (beat = setInterval(() => c.enqueue(comment), 1000)) })),
+  ];
+  start();
+  await vi.advanceTimersByTimeAsync(60_000);
+  clearInterval(beat);
+  expect(statuses.map((s) => s.open)).toEqual([true]);
 });
 
 test("asks no more once it is stopped", async () => {

@@ -18,11 +18,17 @@ export interface Follower {
   status(status: StreamStatus): void;
 }
 
-/** A heartbeat comes after 15 s; a connection that is quiet for longer than two of them is dead. */
-const quietAtMost = 35_000;
+/** The server is asked to be heard every second, so that one that hangs is told from a quiet fleet. */
+const heartbeat = "1s";
+/**
+ * A connection on which nothing comes for so many looks, one every half a second, is dead. Looks are
+ * counted, and not time: while the page itself hangs, or the machine sleeps, there are none. A
+ * server that is busy may take longer until it answers.
+ */
+const [looksEvery, quietLooks, unansweredLooks] = [500, 7, 30];
 const pauses = [250, 500, 1000, 2000, 3000];
 
-/** Errors that another attempt does not mend. */
+/** Errors that another attempt does not fix. */
 const lasting = new Set([400, 401, 403, 404, 501]);
 
 /**
@@ -65,22 +71,24 @@ async function once(
   const connection = new AbortController();
   const end = () => connection.abort();
   stop.addEventListener("abort", end);
-  let watchdog = setTimeout(end, quietAtMost);
+  let [looks, most] = [0, unansweredLooks];
+  const watchdog = setInterval(() => ++looks >= most && end(), looksEvery);
   try {
     const header: Record<string, string> = { Accept: "text/event-stream" };
     if (after) header["Last-Event-ID"] = after;
-    const query = { ...follower.query, tenant: tenant.value === "default" ? undefined : tenant.value };
+    const of = tenant.value === "default" ? undefined : tenant.value;
+    const query = { ...follower.query, heartbeat, tenant: of };
     const asked = { query, header, signal: connection.signal };
     const response = await fetched("GET", "/events/stream", asked);
     const body = response.body!.pipeThrough(new TextDecoderStream()).getReader();
     const reader = new EventReader(after);
+    [looks, most] = [0, quietLooks];
     follower.status({ open: true });
     follower.opened?.();
     for (;;) {
       const { done, value } = await body.read();
       if (done || stop.aborted) return;
-      clearTimeout(watchdog);
-      watchdog = setTimeout(end, quietAtMost);
+      looks = 0;
       const events = reader.read(value);
       if (events.length === 0) continue;
       follower.events(events.filter((e) => e.type !== ""));
@@ -90,7 +98,7 @@ async function once(
     if (isAborted(error)) throw new Problem(0, "The server is silent");
     throw error;
   } finally {
-    clearTimeout(watchdog);
+    clearInterval(watchdog);
     stop.removeEventListener("abort", end);
     connection.abort();
   }

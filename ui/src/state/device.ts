@@ -1,12 +1,12 @@
 import { signal } from "@preact/signals";
 import { answersOf, type Answer, type Assignment, type Escalated } from "../model/answered";
-import type { Device } from "../model/fleet";
+import type { Device, Escalation } from "../model/fleet";
 import type { Reading } from "../model/readings";
 import { gaps, type Run, type Window } from "../model/strip";
 import { parseDuration } from "../model/time";
 import { Problem, all, list, reason, request, tenant } from "../net/api";
 import { follow } from "../net/stream";
-import { shownOf, usualRange } from "../model/window";
+import { shownOf, usualRange, type Shown } from "../model/window";
 import type { Query } from "../model/address";
 import { now } from "./clock";
 import { pagePhase, stateByName } from "./live";
@@ -18,6 +18,7 @@ export interface Entry {
   state: string;
   operator?: string;
   escalated_to?: string;
+  escalation?: Escalation; // with escalated_to
   message?: string;
   attributes?: Record<string, unknown>;
 }
@@ -41,6 +42,8 @@ export interface Past {
   gaps: Window[];
   /** The newest entry of all, where the window has none; absent: there is none at all. */
   newest?: string;
+  /** Something is kept of this device. */
+  known: boolean;
 }
 
 const mostEntries = 5000;
@@ -77,8 +80,8 @@ export class DeviceModel {
     private query: () => Query,
   ) {}
 
-  private get window(): Window {
-    return shownOf(this.query(), now.peek(), this.usual.peek()).window;
+  private get shown(): Shown {
+    return shownOf(this.query(), now.peek(), this.usual.peek());
   }
 
   /** Opens the stream first and then asks, so that no change falls between the two. */
@@ -160,8 +163,11 @@ export class DeviceModel {
   }
 
   private async readPast(): Promise<void> {
-    const [window, turn] = [this.window, ++this.turn];
-    const span = { from: iso(window.from), to: iso(window.to) };
+    const [{ window, range }, turn] = [this.shown, ++this.turn];
+    // A window that ends now has no upper bound: what has just happened is later than the last
+    // full second, and the clock of this machine may be seconds after the server's.
+    const to = range ? undefined : iso(window.to);
+    const span = { from: iso(window.from), to };
     const some = <T>(what: string, most: number) =>
       all<T>(`${this.path}/${what}`, span, most, this.end.signal).catch(orNothing<T>);
     const [intervals, entries, readings, assignments, escalated, before] = await Promise.all([
@@ -170,7 +176,7 @@ export class DeviceModel {
       some<Reading>("readings", mostReadings),
       some<Assignment>("assignments", 1000),
       // By when they were made, which only their records say: also that of an older entry.
-      all<Escalated>(`${this.path}/escalations`, { to: span.to }, 1000, this.end.signal).catch(
+      all<Escalated>(`${this.path}/escalations`, { to }, 1000, this.end.signal).catch(
         orNothing<Escalated>,
       ),
       this.heardBefore(span.from),
@@ -184,9 +190,11 @@ export class DeviceModel {
       cut: entries.cut,
       readings: readings.items,
       readingsCut: readings.cut,
-      answers: answersOf(assignments.items, escalated.items, window),
+      answers: answersOf(assignments.items, escalated.items, range ? { ...window, to: Infinity } : window),
       gaps: this.gapsOf(window, entries, readings, before),
       newest: newest?.time,
+      known:
+        newest !== undefined || [readings, assignments, escalated].some((l) => l.items.length > 0) || before.length > 0,
     };
   }
 

@@ -114,6 +114,8 @@ function continueFrom(position: string, ended: AbortSignal): void {
     after: position,
     opened: () => void refreshSilence(ended),
     events(events) {
+      asOf.value = Date.now();
+      if (events.length === 0) return;
       if (events.some((e) => e.type === "reset" || e.type === "tenant")) return reload();
       const more = events.filter((e) => e.type === "silence").map((e) => takeSilence(e.data));
       if (more.includes(true)) void refreshSilence(ended);

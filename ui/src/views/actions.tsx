@@ -39,6 +39,7 @@ function Form(props: {
   send(data: Record<string, string>): Promise<string>;
   also?: ComponentChildren;
   danger?: boolean;
+  cautious?: boolean; // the focus begins on Cancel
   children: ComponentChildren;
 }) {
   const [problem, setProblem] = useState("");
@@ -68,13 +69,14 @@ function Form(props: {
           </p>
         )}
         <div class="buttons">
-          <button type="button" onClick={props.onClose}>
+          {/* What can't be undone is not done by Enter alone, pressed twice. */}
+          <button type="button" autofocus={props.cautious} onClick={props.onClose}>
             Cancel
           </button>
           <button class={props.danger ? "danger" : "primary"} name="do" value="yes" disabled={busy}>
             {props.submit}
           </button>
-          {/* Behind the other, for Enter presses the first button that submits. */}
+          {/* After the other, for Enter presses the first button that submits. */}
           {props.also}
         </div>
       </form>
@@ -104,12 +106,12 @@ function Person({ label, from, value = "" }: { label: string; from: string; valu
   );
 }
 
-function NoteAndName() {
+function NoteAndName({ autofocus = false }: { autofocus?: boolean }) {
   return (
     <>
       <label>
         Note
-        <input name="note" autocomplete="off" dir="auto" />
+        <input name="note" autocomplete="off" dir="auto" autofocus={autofocus} />
       </label>
       <label>
         Your name
@@ -186,7 +188,7 @@ function WithdrawEscalation({ model, onClose }: Props) {
       <p>
         <b><bdi>{to}</bdi></b> no longer has <b><bdi>{model.id}</bdi></b> on the list. The record of it stays.
       </p>
-      <NoteAndName />
+      <NoteAndName autofocus />
     </Form>
   );
 }
@@ -212,7 +214,7 @@ function Withdraw({ model, onClose, entry }: Props & { entry: Entry }) {
     return "The entry is withdrawn";
   };
   return (
-    <Form title="Withdraw an entry" submit="Withdraw" danger onClose={onClose} send={send}>
+    <Form title="Withdraw an entry" submit="Withdraw" danger cautious onClose={onClose} send={send}>
       <p>
         <b><bdi>{entry.state}</bdi></b> of {moment(new Date(entry.time), new Date(now.peek()))} no longer counts, as if
         it had never been sent. This can’t be undone; the record of it stays.

@@ -10,7 +10,7 @@ import { ActionDialog, type Action } from "./actions";
 import { ChartsPanel } from "./chartspanel";
 import { Download, entryColumns } from "./download";
 import { useViewKeys } from "./keys";
-import { Age, defOf, Notice, OperatorLink, Panel, Sign, stateColours, StateName, SupervisorLink, When } from "./parts";
+import { Age, Ahead, defOf, Escalated, Notice, OperatorLink, Panel, Sign, stateColours, StateName, SupervisorLink, When } from "./parts";
 import { StripPanel } from "./strip";
 import type { StateDef } from "../model/states";
 
@@ -23,8 +23,8 @@ export function Device({ id }: { id: string }) {
   useEffect(() => void model.refresh(), [from, to, range]);
   const keys = useMemo(
     () => [
-      { key: "a", does: "Assign an operator", run: () => setAction({ kind: "assign" }) },
-      { key: "e", does: "Escalate to a supervisor", run: () => setAction({ kind: "escalate" }) },
+      { key: "a", does: "Assign an operator", run: () => press("assign") },
+      { key: "e", does: "Escalate to a supervisor", run: () => press("escalate") },
     ],
     [],
   );
@@ -49,6 +49,9 @@ export function Device({ id }: { id: string }) {
   );
 }
 
+/** Does what a button of the page does, where it has that button. */
+const press = (act: string) => document.querySelector<HTMLButtonElement>(`[data-act="${act}"]`)?.click();
+
 /** The look of a state on this page, which does not need the fleet. */
 export function lookOf(model: DeviceModel, name: string): StateDef {
   return model.settings.value?.states.find((s) => s.name === name) ?? defOf(name);
@@ -57,6 +60,7 @@ export function lookOf(model: DeviceModel, name: string): StateDef {
 function NowPanel({ model, act }: { model: DeviceModel; act(a: Action): void }) {
   const d = model.now.value;
   const def = d?.state ? lookOf(model, d.state) : undefined;
+  const unknown = !d && model.past.value?.known === false;
   return (
     <header
       class={`now ${def && def.severity > 0 ? "bad" : ""} ${d?.silent ? "silent" : ""}`}
@@ -71,7 +75,11 @@ function NowPanel({ model, act }: { model: DeviceModel; act(a: Action): void }) 
             {d.message}
           </p>
         )}
-        {model.absent.value && <p class="message">It shows nothing now: never seen, retired, or only measuring.</p>}
+        {model.absent.value && (
+          <p class="message">
+            {unknown ? "No device of this name has reported." : "It shows nothing now: it is retired, or only measures."}
+          </p>
+        )}
       </div>
       {d && def && (
         <dl class="facts">
@@ -84,7 +92,7 @@ function NowPanel({ model, act }: { model: DeviceModel; act(a: Action): void }) 
           <div class="fact">
             <dt>{d.incident_since && d.incident_since !== d.since ? "In this state" : "For"}</dt>
             <dd>
-              <Age since={Date.parse(d.since!)} />
+              <Age since={Date.parse(d.since!)} /> <Ahead time={Date.parse(d.time ?? "")} />
             </dd>
           </div>
           {d.incident_since && d.incident_since !== d.since && (
@@ -104,7 +112,7 @@ function NowPanel({ model, act }: { model: DeviceModel; act(a: Action): void }) 
           <div class="fact">
             <dt>Escalated to</dt>
             <dd data-testid="escalated">
-              <SupervisorLink name={d.escalated_to} />
+              <Escalated to={d.escalated_to} record={d.escalation} />
             </dd>
           </div>
           <div class={`fact ${d.silent ? "warn" : ""}`}>
@@ -116,12 +124,16 @@ function NowPanel({ model, act }: { model: DeviceModel; act(a: Action): void }) 
         </dl>
       )}
       <div class="actions">
-        <button type="button" class="primary" data-act="assign" onClick={() => act({ kind: "assign" })}>
-          Assign…
-        </button>
-        <button type="button" data-act="escalate" disabled={!d} onClick={() => act({ kind: "escalate" })}>
-          Escalate…
-        </button>
+        {(d || model.past.value?.known) && (
+          <button type="button" class="primary" data-act="assign" onClick={() => act({ kind: "assign" })}>
+            Assign…
+          </button>
+        )}
+        {d && (
+          <button type="button" data-act="escalate" onClick={() => act({ kind: "escalate" })}>
+            Escalate…
+          </button>
+        )}
         {d?.escalated_to && (
           <button type="button" data-act="withdraw-escalation" onClick={() => act({ kind: "withdraw-escalation" })}>
             Withdraw escalation…
@@ -209,7 +221,7 @@ function EntryRow({ model, entry: e, act }: { model: DeviceModel; entry: Entry; 
         <OperatorLink name={e.operator} />
       </td>
       <td>
-        <SupervisorLink name={e.escalated_to} />
+        <Escalated to={e.escalated_to} record={e.escalation} />
       </td>
       <td class="text" dir="auto">
         {e.message}
@@ -251,7 +263,7 @@ function NoEntries({ past: { window, newest } }: { past: Past }) {
   const show = () => setQuery(queryOfWindow(windowTo(at, window, now.peek())));
   return (
     <>
-      No entries in this window. The newest is of <When at={newest} />:{" "}
+      No entries in this time. The newest is of <When at={newest} />:{" "}
       <button type="button" class="linkish" onClick={show}>
         Go to the newest entry
       </button>
@@ -265,7 +277,7 @@ function AnswersPanel({ model, past }: { model: DeviceModel; past: Past }) {
   return (
     <Panel title="Who answered for it">
       {past.answers.length === 0 ? (
-        <Notice kind="empty">Nobody was assigned in this window, and nothing was escalated.</Notice>
+        <Notice kind="empty">In this time nobody was assigned, and nothing was escalated.</Notice>
       ) : (
         <table aria-label="Who answered for it">
           <thead>
@@ -301,7 +313,13 @@ function AnswerText({ model, answer: a }: { model: DeviceModel; answer: Answer }
   if (a.does === "assigned") {
     return (
       <>
-        <span class="quiet">assigned to</span> <OperatorLink name={a.who} />{" "}
+        {a.who ? (
+          <>
+            <span class="quiet">assigned to</span> <OperatorLink name={a.who} />{" "}
+          </>
+        ) : (
+          <span class="quiet">unassigned </span>
+        )}
         {a.until && <span class="quiet">until <When at={a.until} /></span>}
       </>
     );
@@ -330,7 +348,7 @@ function RunsPanel({ model, past }: { model: DeviceModel; past: Past }) {
   const [shown, setShown] = useState(20);
   if (past.runs.length === 0) return null;
   return (
-    <Panel title="Runs of one state">
+    <Panel title="Earlier and present states">
       <table aria-label="Runs">
         <thead>
           <tr>

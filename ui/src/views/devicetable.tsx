@@ -1,5 +1,5 @@
 import type { Device } from "../model/fleet";
-import { Age, defOf, DeviceLink, OperatorLink, StateName, SupervisorLink, When } from "./parts";
+import { Age, Ahead, defOf, DeviceLink, Escalated, OperatorLink, StateName, When } from "./parts";
 
 /** Devices as rows: what they show now. */
 export function DeviceTable({ devices, label }: { devices: Device[]; label: string }) {
@@ -21,14 +21,15 @@ export function DeviceTable({ devices, label }: { devices: Device[]; label: stri
           <tr key={d.device} data-device={d.device} data-state={d.state} class={d.silent ? "silent" : ""}>
             <td class="c-state">{d.state ? <StateName def={defOf(d.state, d.severity)} /> : "–"}</td>
             <td class="c-device">
-              <DeviceLink id={d.device} /> {d.silent && <span class="tag">silent</span>}
+              <DeviceLink id={d.device} /> {d.silent && <span class="tag">silent</span>}{" "}
+              <Ahead time={d.time ? Date.parse(d.time) : undefined} />
             </td>
             <td class="c-age">{d.since ? <Age since={Date.parse(d.since)} /> : "–"}</td>
             <td class="c-operator" data-testid="operator">
               <OperatorLink name={d.operator} />
             </td>
             <td class="c-supervisor" data-testid="escalated">
-              <SupervisorLink name={d.escalated_to} />
+              <Escalated to={d.escalated_to} record={d.escalation} />
             </td>
             <td class="c-heard">
               <When at={d.received} />

@@ -1,19 +1,22 @@
 import { useState } from "preact/hooks";
 import type { Query } from "../model/address";
 import { csv } from "../model/csv";
+import type { Escalation } from "../model/fleet";
 import { all, reason } from "../net/api";
 import { say } from "./toast";
 
 /** A download has this many items at most: it is put together in memory. */
 const mostDownloaded = 200_000;
 
+const escalation = ["escalated_to", "escalated_at", "escalated_by", "escalation_note"];
+
 export const deviceColumns = [
-  "device", "state", "severity", "since", "time", "received", "operator", "escalated_to",
+  "device", "state", "severity", "since", "time", "received", "operator", ...escalation,
   "incident_since", "silent", "message", "attributes",
 ];
 
 export const entryColumns = [
-  "device", "time", "state", "operator", "escalated_to", "message", "attributes",
+  "device", "time", "state", "operator", ...escalation, "message", "attributes",
 ];
 
 interface Props {
@@ -30,7 +33,7 @@ export function Download({ path, query, columns, name }: Props) {
     setBusy(true);
     try {
       const { items, cut } = await all<Record<string, unknown>>(path, query, mostDownloaded);
-      const text = format === "json" ? JSON.stringify(items, null, 1) + "\n" : csv(columns, items);
+      const text = format === "json" ? JSON.stringify(items, null, 1) + "\n" : csv(columns, items.map(flat));
       offer(text, `${name}.${format}`, format === "json" ? "application/json" : "text/csv");
       say(cut ? `Saved the first ${items.length}: there are more` : `Saved ${items.length} ${name}`);
     } catch (error) {
@@ -48,6 +51,12 @@ export function Download({ path, query, columns, name }: Props) {
       </button>
     </span>
   );
+}
+
+/** A row has a cell for each part of the escalation. */
+function flat(item: Record<string, unknown>): Record<string, unknown> {
+  const { at, by, note } = (item.escalation ?? {}) as Partial<Escalation>;
+  return { ...item, escalated_at: at, escalated_by: by, escalation_note: note };
 }
 
 function offer(text: string, name: string, type: string): void {

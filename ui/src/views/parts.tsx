@@ -1,7 +1,8 @@
 import type { ComponentChildren, CSSProperties } from "preact";
 import { devicePath, operatorPath, supervisorPath } from "../model/address";
+import type { Escalation } from "../model/fleet";
 import { readable, unknownState, type StateDef } from "../model/states";
-import { duration, isoDuration, moment } from "../model/time";
+import { duration, isAhead, isoDuration, moment } from "../model/time";
 import { now } from "../state/clock";
 import { stateByName } from "../state/live";
 import { link } from "../state/route";
@@ -71,7 +72,7 @@ export function DeviceLink({ id }: { id: string }) {
 }
 
 export function OperatorLink({ name }: { name: string | null | undefined }) {
-  if (!name) return <span class="none">nobody</span>;
+  if (!name) return <Nobody />;
   return (
     <a href={link(operatorPath(name))}>
       <bdi>{name}</bdi>
@@ -80,11 +81,58 @@ export function OperatorLink({ name }: { name: string | null | undefined }) {
 }
 
 export function SupervisorLink({ name }: { name: string | null | undefined }) {
-  if (!name) return <span class="none">–</span>;
+  if (!name) return <Nobody />;
   return (
     <a href={link(supervisorPath(name))}>
       <bdi>{name}</bdi>
     </a>
+  );
+}
+
+/** Nobody is no name, and looks like none. */
+function Nobody() {
+  return (
+    <span class="none">
+      <span aria-hidden="true">–</span>
+      <span class="sr">nobody</span>
+    </span>
+  );
+}
+
+/** To whom something is escalated, with the note, who escalated it, and when. */
+export function Escalated({ to, record }: { to: string | null | undefined; record?: Escalation }) {
+  return (
+    <>
+      <SupervisorLink name={to} />
+      {to && record && <EscalationText of={record} />}
+    </>
+  );
+}
+
+/** What the newest record of an escalation says. */
+export function EscalationText({ of: { at, by, note } }: { of: Escalation }) {
+  return (
+    <span class="escalation" data-testid="escalation">
+      {note && <q dir="auto">{note}</q>}{" "}
+      <span class="quiet">
+        {by && (
+          <>
+            by <bdi>{by}</bdi>,{" "}
+          </>
+        )}
+        <When at={at} />
+      </span>
+    </span>
+  );
+}
+
+/** Marks a device whose newest entry is later than now: until then it shows that entry. */
+export function Ahead({ time }: { time: number | undefined }) {
+  if (time === undefined || !isAhead(time, now.value)) return null;
+  return (
+    <span class="tag ahead" title={`Its newest entry is of ${moment(new Date(time), new Date(now.peek()))}`}>
+      clock ahead
+    </span>
   );
 }
 

@@ -1,18 +1,19 @@
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
 import { operatorPath, supervisorPath, type Query } from "../model/address";
 import type { Device } from "../model/fleet";
 import { dayName, daySpan, toDateInput, zoneShort } from "../model/time";
-import { isAborted, list, reason, tenant } from "../net/api";
+import { tenant } from "../net/api";
 import { now } from "../state/clock";
 import type { Entry } from "../state/device";
-import { link as liveLink, startFleet, stateByName, version } from "../state/live";
+import { startFleet, stateByName } from "../state/live";
 import { query, setQuery } from "../state/route";
 import { DeviceTable } from "./devicetable";
 import { Download, entryColumns } from "./download";
-import { defOf, DeviceLink, Notice, OperatorLink, Panel, StateName, SupervisorLink, When } from "./parts";
+import { More, usePages } from "./pages";
+import { defOf, DeviceLink, Escalated, Notice, OperatorLink, Panel, StateName, When } from "./parts";
 
-/** An operator: what is theirs now, and what they had between two dates. */
+/** An operator: what is theirs now, and their entries between two dates. */
 export function OperatorView({ name }: { name: string }) {
   return (
     <Person view="operator" title="Operator" name={name} now={{ operator: name }}>
@@ -20,8 +21,7 @@ export function OperatorView({ name }: { name: string }) {
         path={`${operatorPath(name)}/events`}
         filters={<DateFilter />}
         span={spanOfDates}
-        who="supervisor"
-        title="What they had"
+        title="Past entries"
       />
     </Person>
   );
@@ -35,7 +35,6 @@ export function SupervisorView({ name }: { name: string }) {
         path={`${supervisorPath(name)}/events`}
         filters={<DayFilter />}
         span={spanOfDay}
-        who="operator"
         title="Escalated entries"
       />
     </Person>
@@ -66,53 +65,25 @@ function Person({ view, title, name, now: filter, children }: PersonProps) {
   );
 }
 
-const refreshEvery = 5000;
-/** In a storm the list is not asked for with every change. */
-const refreshAtMostEvery = 3000;
-
-/** The devices that somebody has now: asked again with what the stream says, and now and then. */
+/** The devices that somebody has now. */
 function MineNow({ filter }: { filter: Query }) {
-  const [found, setFound] = useState<{ devices: Device[]; more: boolean }>();
-  const [problem, setProblem] = useState("");
   const [shown, setShown] = useState(12); // the rest would hide the entries below
-  const asked = useRef(0);
-  const read = async () => {
-    asked.current = Date.now();
-    try {
-      const page = await list<Device>("/devices", { ...filter, sort: "severity", limit: "500" });
-      setFound({ devices: page.items, more: page.next !== undefined });
-      setProblem("");
-    } catch (error) {
-      setProblem(reason(error));
-    }
-  };
-  const changed = version.value;
-  useEffect(() => {
-    const wait = Math.max(0, refreshAtMostEvery - (Date.now() - asked.current));
-    const timer = setTimeout(() => void read(), wait);
-    return () => clearTimeout(timer);
-  }, [Math.floor(changed / 4), liveLink.value.phase]);
-  useEffect(() => {
-    void read();
-    const timer = setInterval(() => document.hidden || void read(), refreshEvery);
-    return () => clearInterval(timer);
-  }, []);
+  const asked = useMemo(() => ({ ...filter, sort: "severity", limit: "500" }), []);
+  const pages = usePages<Device>("/devices", asked);
+  const { items, more, busy, problem } = pages;
+  const waiting = busy && items.length === 0;
   return (
-    <Panel title="Mine now" aside={<span class="total">{found ? found.devices.length + (found.more ? "+" : "") : ""}</span>}>
+    <Panel title="Mine now" aside={<span class="total">{waiting ? "" : `${items.length}${more ? "+" : ""}`}</span>}>
       {problem && <Notice kind="error">{problem}</Notice>}
-      {!found ? (
-        !problem && <Notice kind="loading">Loading…</Notice>
-      ) : found.devices.length === 0 ? (
-        <Notice kind="empty">Nothing now.</Notice>
+      {waiting && <Notice kind="loading">Loading…</Notice>}
+      {!busy && !problem && items.length === 0 && <Notice kind="empty">No devices now.</Notice>}
+      {items.length > 0 && <DeviceTable label="Mine now" devices={items.slice(0, shown)} />}
+      {items.length > shown ? (
+        <button type="button" class="more" onClick={() => setShown(Infinity)}>
+          All {items.length}
+        </button>
       ) : (
-        <>
-          <DeviceTable label="Mine now" devices={found.devices.slice(0, shown)} />
-          {found.devices.length > shown && (
-            <button type="button" class="more" onClick={() => setShown(500)}>
-              All {found.devices.length}
-            </button>
-          )}
-        </>
+        <More pages={pages} />
       )}
     </Panel>
   );
@@ -123,11 +94,10 @@ interface EntriesProps {
   title: string;
   filters: ComponentChildren;
   span(q: Query, now: Date): Query;
-  who: "operator" | "supervisor"; // the other person of each entry
 }
 
 /** The entries of a person, by day, a page at a time. */
-function Entries({ path, title, filters, span, who }: EntriesProps) {
+function Entries({ path, title, filters, span }: EntriesProps) {
   const { from, to, day, state } = query.value;
   const asked = useMemo<Query>(
     () => ({ ...span({ from, to, day }, new Date(now.peek())), state, limit: "100" }),
@@ -143,44 +113,16 @@ function Entries({ path, title, filters, span, who }: EntriesProps) {
         </div>
       }>
       {pages.problem && <Notice kind="error">{pages.problem}</Notice>}
-      {pages.items.length > 0 && <EntryTable entries={pages.items} who={who} />}
+      {pages.items.length > 0 && <EntryTable entries={pages.items} />}
       {pages.items.length === 0 && !pages.problem && (
-        <Notice kind={pages.busy ? "loading" : "empty"}>{pages.busy ? "Loading…" : "No entries then."}</Notice>
+        <Notice kind={pages.busy ? "loading" : "empty"}>{pages.busy ? "Loading…" : "No entries match."}</Notice>
       )}
-      {pages.more && (
-        <button type="button" class="more" disabled={pages.busy} onClick={pages.next}>
-          More
-        </button>
-      )}
+      <More pages={pages} />
     </Panel>
   );
 }
 
-/** The pages of a list that were read so far, for a query. */
-export function usePages<T>(path: string, asked: Query) {
-  const [state, setState] = useState<{ items: T[]; next?: string; busy: boolean; problem: string }>({
-    items: [], busy: true, problem: "",
-  });
-  const abort = useRef<AbortController | undefined>(undefined);
-  const read = async (before: T[], cursor: string | undefined) => {
-    abort.current?.abort();
-    const mine = (abort.current = new AbortController());
-    setState({ items: before, next: cursor, busy: true, problem: "" });
-    try {
-      const page = await list<T>(path, { ...asked, cursor }, mine.signal);
-      setState({ items: [...before, ...page.items], next: page.next, busy: false, problem: "" });
-    } catch (error) {
-      if (!isAborted(error)) setState({ items: before, next: cursor, busy: false, problem: reason(error) });
-    }
-  };
-  useEffect(() => {
-    void read([], undefined);
-    return () => abort.current?.abort();
-  }, [path, asked]);
-  return { ...state, more: state.next !== undefined, next: () => void read(state.items, state.next) };
-}
-
-function EntryTable({ entries, who }: { entries: Entry[]; who: "operator" | "supervisor" }) {
+function EntryTable({ entries }: { entries: Entry[] }) {
   let day = "";
   return (
     <table aria-label="Entries" class="wide">
@@ -189,7 +131,8 @@ function EntryTable({ entries, who }: { entries: Entry[]; who: "operator" | "sup
           <th>Time, {zoneShort()}</th>
           <th>State</th>
           <th>Device</th>
-          <th>{who === "operator" ? "Operator" : "Escalated to"}</th>
+          <th>Operator</th>
+          <th>Escalated to</th>
           <th>Message</th>
         </tr>
       </thead>
@@ -202,7 +145,7 @@ function EntryTable({ entries, who }: { entries: Entry[]; who: "operator" | "sup
             <>
               {first && (
                 <tr class="day" key={of}>
-                  <th colSpan={5} scope="rowgroup">
+                  <th colSpan={6} scope="rowgroup">
                     {of}
                   </th>
                 </tr>
@@ -217,7 +160,12 @@ function EntryTable({ entries, who }: { entries: Entry[]; who: "operator" | "sup
                 <td>
                   <DeviceLink id={e.device} />
                 </td>
-                <td>{who === "operator" ? <OperatorLink name={e.operator} /> : <SupervisorLink name={e.escalated_to} />}</td>
+                <td>
+                  <OperatorLink name={e.operator} />
+                </td>
+                <td data-testid="escalated">
+                  <Escalated to={e.escalated_to} record={e.escalation} />
+                </td>
                 <td class="text" dir="auto">
                   {e.message}
                 </td>
@@ -233,8 +181,8 @@ function EntryTable({ entries, who }: { entries: Entry[]; who: "operator" | "sup
 /** Between two dates of the viewer's zone, both whole; the last seven days unless they are named. */
 function spanOfDates({ from, to }: Query, today: Date): Query {
   const first = daySpan(from ?? "")?.[0] ?? daysBefore(today, 6);
-  const behind = daySpan(to ?? "")?.[1];
-  return { from: first.toISOString(), to: behind && new Date(behind.getTime() - 1).toISOString() };
+  const after = daySpan(to ?? "")?.[1];
+  return { from: first.toISOString(), to: after && new Date(after.getTime() - 1).toISOString() };
 }
 
 function spanOfDay({ day }: Query): Query {

@@ -7,7 +7,7 @@ import { link, query, setQuery } from "../state/route";
 import { DeviceTable } from "./devicetable";
 import { deviceColumns, Download } from "./download";
 import { Notice, Panel } from "./parts";
-import { usePages } from "./people";
+import { More, usePages } from "./pages";
 
 export function Search() {
   useEffect(startFleet, [tenant.value]);
@@ -46,11 +46,7 @@ export function Search() {
         {pages.more && onlyById.value && (
           <p class="quiet note">The store of this server lists devices by name; each part of 200 is sorted by itself.</p>
         )}
-        {pages.more && (
-          <button type="button" class="more" disabled={pages.busy} onClick={pages.next}>
-            More
-          </button>
-        )}
+        <More pages={pages} />
       </Panel>
       <div class="columns even">
         <People title="Operators" path="/operators" address={operatorPath} />
