@@ -50,8 +50,8 @@ export class Board {
     await this.form("Assign", { Operator: operator }, refused);
   }
 
-  async escalate(supervisor: string, note: string): Promise<void> {
-    await this.form("Escalate", { Supervisor: supervisor, Note: note });
+  async escalate(supervisor: string, note: string, by = ""): Promise<void> {
+    await this.form("Escalate", { Supervisor: supervisor, Note: note, "Your name": by });
   }
 
   async withdrawEscalation(): Promise<void> {

@@ -77,6 +77,16 @@ export class Server {
     await this.end("SIGKILL");
   }
 
+  /** freeze stops the program without ending it: its connections stay open. */
+  freeze(): void {
+    this.process?.kill("SIGSTOP");
+  }
+
+  /** thaw lets a program that was frozen go on. */
+  thaw(): void {
+    this.process?.kill("SIGCONT");
+  }
+
   /** close ends the program and removes what it stored. */
   async close(): Promise<void> {
     await this.end("SIGTERM");

@@ -46,6 +46,29 @@ for (const view of ["/", "/wall"]) {
   });
 }
 
+for (const view of ["/", "/wall", "/devices/press-7"]) {
+  test(`a server that hangs is seen within seconds on ${view}`, async ({ page }) => {
+    const server = await Server.serve();
+    try {
+      const board = new Board(page, new Tenant(server, "default"));
+      await board.tenant.report({ device: "press-7", state: "WARNING2" });
+      await board.open(view);
+      server.freeze();
+      const frozen = Date.now();
+      await expect(board.lost).toBeVisible({ timeout: 12_000 });
+      // The page needs 5 s; before, it was 35.
+      expect(Date.now() - frozen).toBeLessThan(10_000);
+      server.thaw();
+      await expect(board.lost).toBeHidden();
+      await board.tenant.report({ device: "press-7", state: "WARNING3" });
+      await expect(page.locator('[data-state="WARNING3"]').last()).toBeVisible();
+    } finally {
+      server.thaw();
+      await server.close();
+    }
+  });
+}
+
 test("the picture of the wall says how old it is", async ({ page }) => {
   const server = await Server.serve();
   try {

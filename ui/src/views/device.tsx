@@ -10,7 +10,7 @@ import { ActionDialog, type Action } from "./actions";
 import { ChartsPanel } from "./chartspanel";
 import { Download, entryColumns } from "./download";
 import { useViewKeys } from "./keys";
-import { Age, Ahead, defOf, Escalated, Notice, OperatorLink, Panel, Sign, stateColours, StateName, SupervisorLink, When } from "./parts";
+import { Age, Ahead, defOf, Escalated, EscalationText, Notice, OperatorLink, Panel, Sign, stateColours, StateName, SupervisorLink, When } from "./parts";
 import { StripPanel } from "./strip";
 import type { StateDef } from "../model/states";
 
@@ -112,7 +112,7 @@ function NowPanel({ model, act }: { model: DeviceModel; act(a: Action): void }) 
           <div class="fact">
             <dt>Escalated to</dt>
             <dd data-testid="escalated">
-              <Escalated to={d.escalated_to} record={d.escalation} />
+              <SupervisorLink name={d.escalated_to} />
             </dd>
           </div>
           <div class={`fact ${d.silent ? "warn" : ""}`}>
@@ -123,6 +123,7 @@ function NowPanel({ model, act }: { model: DeviceModel; act(a: Action): void }) 
           </div>
         </dl>
       )}
+      {d?.escalation && <EscalationText of={d.escalation} />}
       <div class="actions">
         {(d || model.past.value?.known) && (
           <button type="button" class="primary" data-act="assign" onClick={() => act({ kind: "assign" })}>
@@ -366,7 +367,7 @@ function RunsPanel({ model, past }: { model: DeviceModel; past: Past }) {
               <td class="when">
                 <When at={new Date(r.from).toISOString()} />
               </td>
-              <td class="when">
+              <td class="c-age">
                 <RunLength from={r.from} to={r.to} />
               </td>
             </tr>

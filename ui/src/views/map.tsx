@@ -72,7 +72,7 @@ export function FleetMap({ tall = false }: { tall?: boolean }) {
     at.value = at.value < 0 ? 0 : to;
   };
   return (
-    <section class="map" aria-label="Map" data-testid="map">
+    <section class="map" id="map" aria-label="Map" data-testid="map">
       <h2>
         All devices <Total />
         <CellText cell={at.value} />

@@ -6,7 +6,7 @@ import { want } from "../state/details";
 import { alarms, fleet, isNew, version } from "../state/live";
 import { go, link } from "../state/route";
 import { useViewKeys, type Key } from "./keys";
-import { Age, countText, OperatorLink, Sign, stateColours, SupervisorLink } from "./parts";
+import { Age, Ahead, countText, EscalationText, OperatorLink, Sign, stateColours, SupervisorLink } from "./parts";
 import { useSeenRows } from "./rows";
 
 /** All that is not normal: severest first, then longest. */
@@ -22,6 +22,11 @@ export function TroubleList() {
     <section class="trouble" aria-label="Trouble">
       <h2>
         Not normal <span class="total">{countText(count)}</span>
+        {!fleet.partial && (
+          <a class="to-map" href="#map">
+            Map
+          </a>
+        )}
         <Fresh />
       </h2>
       {count === 0 ? (
@@ -33,11 +38,11 @@ export function TroubleList() {
             ref={ref}
             class="rows"
             role="rowgroup"
-            style={{ height: `${count * seen.height}px` }}
+            style={{ height: `${count * seen.height}px`, paddingTop: `${seen.from * seen.height}px` }}
             onKeyDown={(e) => onArrow(e, keys)}
           >
             {cells.map((cell, i) => (
-              <Row key={fleet.ids[cell]} cell={cell} row={seen.from + i} height={seen.height} />
+              <Row key={fleet.ids[cell]} cell={cell} row={seen.from + i} />
             ))}
           </div>
         </div>
@@ -50,7 +55,7 @@ export function TroubleList() {
 /** How many of the new ones are named beside the heading. */
 const mostFresh = 4;
 
-/** What is new, by name: in a long list it stands far below, behind all that is older. */
+/** What is new, by name: in a long list it stands far below, after all that is older. */
 function Fresh() {
   const fresh = alarms.value;
   if (fresh.length === 0) return null;
@@ -92,7 +97,7 @@ function Heads() {
   );
 }
 
-function Row({ cell, row, height }: { cell: number; row: number; height: number }) {
+function Row({ cell, row }: { cell: number; row: number }) {
   version.value;
   alarms.value; // what is new stops being new
   const id = fleet.ids[cell];
@@ -110,7 +115,7 @@ function Row({ cell, row, height }: { cell: number; row: number; height: number 
       data-device={id}
       data-state={def.name}
       data-row={row}
-      style={{ ...(stateColours(def) as object), transform: `translateY(${row * height}px)` }}
+      style={stateColours(def)}
       onClick={open}
     >
       <span role="cell" class="c-state">
@@ -126,6 +131,7 @@ function Row({ cell, row, height }: { cell: number; row: number; height: number 
             silent
           </span>
         )}
+        <Ahead time={detail?.time} />
       </span>
       <span role="cell" class="c-age">
         <Age since={fleet.since[cell] * 1000} />
@@ -134,19 +140,18 @@ function Row({ cell, row, height }: { cell: number; row: number; height: number 
         {detail ? <OperatorLink name={detail.operator} /> : "…"}
       </span>
       <span role="cell" class="c-supervisor" data-testid="escalated">
-        {detail?.escalatedTo ? (
-          <>
-            <span class="arrow" aria-hidden="true">
-              ↑
-            </span>
-            <SupervisorLink name={detail.escalatedTo} />
-          </>
-        ) : (
-          <span class="none">–</span>
+        {detail?.escalatedTo && (
+          <span class="arrow" aria-hidden="true">
+            ↑
+          </span>
         )}
+        <SupervisorLink name={detail?.escalatedTo} />
       </span>
-      <span role="cell" class="c-message" dir="auto" title={detail?.message}>
-        {detail?.message}
+      <span role="cell" class="c-message">
+        {detail?.escalation && <EscalationText of={detail.escalation} />}
+        <span class="message" dir="auto" title={detail?.message}>
+          {detail?.message}
+        </span>
       </span>
     </div>
   );

@@ -6,7 +6,7 @@ import { want } from "../state/details";
 import { alarms, asOf, fleet, isNew, link, startFleet, version } from "../state/live";
 import { query } from "../state/route";
 import { FleetMap } from "./map";
-import { Age, countText, Sign, stateColours } from "./parts";
+import { Age, Ahead, countText, EscalationText, Sign, stateColours } from "./parts";
 import { Tiles } from "./tiles";
 import { Announcer } from "./announcer";
 import { PictureAge } from "./banner";
@@ -122,10 +122,12 @@ function WallList({ from, to }: { from: number; to: number }) {
             style={stateColours(def)}
           >
             <Sign def={def} />
-            <bdi class="id">{id}</bdi>
+            <span class="id">
+              <bdi>{id}</bdi> <Ahead time={detail?.time} />
+            </span>
             <Age since={fleet.since[cell] * 1000} />
             <span class="has">
-              {detail && (detail.operator ? <bdi>{detail.operator}</bdi> : <span class="none">nobody</span>)}
+              {detail && (detail.operator ? <bdi>{detail.operator}</bdi> : <span class="none">no operator</span>)}
               {detail?.escalatedTo && (
                 <>
                   {" "}
@@ -133,8 +135,11 @@ function WallList({ from, to }: { from: number; to: number }) {
                 </>
               )}
             </span>
-            <span class="c-message" dir="auto">
-              {silent ? `silent${detail?.heard ? ` for ${silence(detail.heard)}` : ""}` : detail?.message}
+            <span class="c-message">
+              {detail?.escalation && <EscalationText of={detail.escalation} />}
+              <span class="message" dir="auto">
+                {silent ? `silent${detail?.heard ? ` for ${silence(detail.heard)}` : ""}` : detail?.message}
+              </span>
             </span>
           </li>
         );
