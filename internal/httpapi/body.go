@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"mime"
@@ -43,9 +44,6 @@ func (c *call) body() (string, error) {
 	if c.r.ContentLength < 0 { // else it ends there
 		raw = http.MaxBytesReader(c.x, raw, andon.MaxRequestBytes)
 	}
-	if err := sent.begin(c.r.ContentLength); err != nil {
-		return "", err
-	}
 	err = sent.readFrom(raw, c.r.ContentLength)
 	c.x.bodyBegun = len(sent.bytes) > 0
 	if err != nil {
@@ -54,7 +52,8 @@ func (c *call) body() (string, error) {
 	c.x.setReadDeadline(time.Time{})
 	c.x.bodyEnded = true
 	if open == nil {
-		return sent.text(), c.beginWith(int64(len(sent.bytes)))
+		size := int64(len(sent.bytes))
+		return sent.text(), c.beginWith(size)
 	}
 	return c.unpacked(&sent, open)
 }
@@ -67,7 +66,7 @@ func (c *call) unpacked(sent *filling, open opener) (string, error) {
 	if err := c.beginWith(size); err != nil {
 		return "", err
 	}
-	plain, done, err := open(strings.NewReader(sent.text()))
+	plain, done, err := open(bytes.NewReader(sent.bytes))
 	if err != nil {
 		return "", bodyError(err)
 	}
@@ -151,16 +150,6 @@ func (f *filling) readFrom(plain io.Reader, expected int64) error {
 	}
 }
 
-// begin begins in room that is there already, if the body fits into it.
-func (f *filling) begin(expected int64) error {
-	room := f.bodies.get(expected + 1)
-	if err := f.take(int64(cap(room))); err != nil {
-		return err
-	}
-	f.bytes = room
-	return nil
-}
-
 // grow makes room for n bytes in all. While it copies it has both the old room and the new.
 func (f *filling) grow(n int64) error {
 	if err := f.take(n); err != nil {
@@ -172,45 +161,12 @@ func (f *filling) grow(n int64) error {
 	return nil
 }
 
-// text returns the body. To copy it would take its room once more, so it must not change while
-// something points to it.
+// text returns the body, and gives up the memory that it is in: events are parts of it, a store may
+// keep it, and the garbage collector owns it. To copy it would take as much memory once more.
 func (f *filling) text() string {
-	f.call.sent = f.bytes
-	return unsafe.String(unsafe.SliceData(f.bytes), len(f.bytes))
-}
-
-// bodies has room for bodies that was used before.
-type bodies struct{ pool sync.Pool }
-
-// get returns room for at least n bytes, and not for many times as many, or nil.
-func (b *bodies) get(n int64) []byte {
-	const most = 16
-	if n <= leastBody || n > mostBody {
-		return nil
-	}
-	room, _ := b.pool.Get().(*[]byte)
-	switch {
-	case room == nil || int64(cap(*room)) < n: // the body will leave a larger one
-		return nil
-	case int64(cap(*room)) > most*n:
-		b.pool.Put(room)
-		return nil
-	}
-	return *room
-}
-
-const leastBody, mostBody = 4 << 10, 1 << 20 // less is not worth it, and more is too much to keep
-
-// reuseBody keeps the room of the body for another one. Nothing may point into it any more: what
-// of a request lives on is cloned, as the contract of a store says. It is cleared, so that what
-// points there all the same shows in every test, and never what another client sent.
-func (c *call) reuseBody() {
-	if n := cap(c.sent); n > leastBody && n <= mostBody {
-		clear(c.sent)
-		room := c.sent[:0]
-		c.bodies.pool.Put(&room)
-	}
-	c.sent = nil
+	bytes := f.bytes
+	f.bytes = nil
+	return unsafe.String(unsafe.SliceData(bytes), len(bytes))
 }
 
 // drop gives the room back before the call ends.

@@ -32,7 +32,6 @@ type call struct {
 	status  int // of the answer, if it succeeds
 	wrong   []andon.FieldError
 	undo    []func() // at the end of the call
-	sent    []byte   // the body, decompressed
 	turn
 	life *lifetime // context, unless the call may take long
 }

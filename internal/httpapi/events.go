@@ -28,8 +28,7 @@ func (a *API) eventRoutes() []*route {
 			answer: accountContent(),
 			errors: []int{413, 415, 429, 507},
 			serve: func(c *call) error {
-				return serveFeed(c, a.eventRooms.Events, c.intake.Events, a.metrics.events,
-					c.reuseEvents)
+				return serveFeed(c, jsonfeed.Events, c.intake.Events, a.metrics.events)
 			},
 		},
 		listing(route{
@@ -103,16 +102,14 @@ var (
 	}
 )
 
-// serveFeed takes a body of many entries: the hot path. It writes its answer by hand. reuse is told
-// of the items of a request that succeeded: only then is it certain that nothing works at them any
-// more.
+// serveFeed takes a body of many entries: the hot path. It writes its answer by hand.
 func serveFeed[T any](
 	c *call,
 	decode func(
 		string, jsonfeed.Format, andon.Precision, jsonfeed.Take,
 	) (ingest.Batch[T], error),
 	admit func(context.Context, andon.TenantID, ingest.Batch[T]) (intake.Result, error),
-	counters entryCounters, reuse func([]ingest.Item[T]),
+	counters entryCounters,
 ) error {
 	unit, err := andon.ParsePrecision(c.text("precision"))
 	if err != nil {
@@ -140,16 +137,7 @@ func serveFeed[T any](
 		return err
 	}
 	counters.count(result.Accepted, malformed, len(result.Rejected)-malformed)
-	if err := c.account(result); err != nil {
-		return err
-	}
-	reuse(batch.Items)
-	return nil
-}
-
-func (c *call) reuseEvents(items []ingest.Item[andon.Event]) {
-	c.eventRooms.Put(items)
-	c.reuseBody()
+	return c.account(result)
 }
 
 // feed returns a body of many entries and how they stand in it.

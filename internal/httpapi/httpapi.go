@@ -28,7 +28,6 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
-	"github.com/andonhq/andon/internal/ingest/jsonfeed"
 	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/live"
 	"github.com/andonhq/andon/internal/rwlock"
@@ -99,24 +98,22 @@ func (o Options) withDefaults() Options {
 // API serves the contract. It is an http.Handler whose methods may be called concurrently. It
 // starts goroutines only for streams, and none outlives them.
 type API struct {
-	options    Options
-	store      andon.Store
-	intake     *intake.Intake
-	guard      guard
-	mux        *http.ServeMux
-	routes     map[string]*route // by pattern
-	long       []string          // paths of routes that may take long
-	metrics    *metrics
-	unpack     unpackers
-	shapes     sync.Map // of answers, by type
-	scratch    scratch
-	bodies     bodies
-	eventRooms jsonfeed.EventRooms
-	live       *live.Hub
-	silences   *live.Silences
-	board      *ui.Board
-	draining   atomic.Bool
-	questions  rwlock.Lock // is held while connections answer some
+	options   Options
+	store     andon.Store
+	intake    *intake.Intake
+	guard     guard
+	mux       *http.ServeMux
+	routes    map[string]*route // by pattern
+	long      []string          // paths of routes that may take long
+	metrics   *metrics
+	unpack    unpackers
+	shapes    sync.Map // of answers, by type
+	scratch   scratch
+	live      *live.Hub
+	silences  *live.Silences
+	board     *ui.Board
+	draining  atomic.Bool
+	questions rwlock.Lock // is held while connections answer some
 
 	ending  context.Context // of answers that may take long
 	endLong context.CancelFunc

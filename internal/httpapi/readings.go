@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/ingest"
 	"github.com/andonhq/andon/internal/ingest/jsonfeed"
 )
 
@@ -29,8 +28,7 @@ func (a *API) readingRoutes() []*route {
 			answer: accountContent(),
 			errors: []int{413, 415, 429, 507},
 			serve: func(c *call) error {
-				return serveFeed(c, jsonfeed.Readings, a.intake.Readings, a.metrics.readings,
-					func([]ingest.Item[andon.Reading]) {})
+				return serveFeed(c, jsonfeed.Readings, a.intake.Readings, a.metrics.readings)
 			},
 		},
 		listing(route{

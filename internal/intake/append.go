@@ -37,7 +37,7 @@ func (in *Intake) Events(
 	if err != nil {
 		return a.result(), err
 	}
-	events := in.sorted(&a, good)
+	events := sorted(&a, good)
 	if len(events) == 0 {
 		return a.result(), nil
 	}
@@ -47,9 +47,8 @@ func (in *Intake) Events(
 		}
 	}
 	if err := in.store.Append(ctx, tenant, now, events); err != nil {
-		return Result{}, err // and events stay: something may be working at them yet
+		return Result{}, err
 	}
-	in.events.Put(events)
 	return a.result(), nil
 }
 
@@ -113,7 +112,7 @@ func (in *Intake) withStates(
 }
 
 // sorted returns events in the order that a store takes them in, each entry once.
-func (in *Intake) sorted(
+func sorted(
 	a *admission[andon.Event], good []*ingest.Item[andon.Event],
 ) []andon.Event {
 	slices.SortFunc(good, func(x, y *ingest.Item[andon.Event]) int {
@@ -122,10 +121,7 @@ func (in *Intake) sorted(
 		}
 		return cmp.Compare(x.Index, y.Index)
 	})
-	events := in.events.Get()
-	if cap(events) < len(good) {
-		events = make([]andon.Event, 0, len(good))
-	}
+	events := make([]andon.Event, 0, len(good))
 	for i, item := range good {
 		if i > 0 && sameEntry(&events[len(events)-1], &item.Value) {
 			a.again(item, good[i-1], events[len(events)-1] == item.Value)

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/ingest"
 )
 
 // Options are what an Intake is made with. The zero value of each but Now works.
@@ -54,7 +53,6 @@ type Intake struct {
 	options Options
 
 	lastArrival atomic.Int64
-	events      ingest.Spare[andon.Event]
 
 	wanted chan struct{} // holds one value while a sweep is wanted
 }

@@ -10,7 +10,7 @@ import (
 // unassigns; one that is missing or empty is rejected, and so is any other field, since an
 // assignment has no place to keep it. From and To are 0. The error is as for Events.
 func Assignments(body string, f Format, take Take) (ingest.Batch[andon.Assignment], error) {
-	return read(body, f, &assignmentReader{}, take, nil)
+	return read(body, f, &assignmentReader{}, take)
 }
 
 type assignmentReader struct {

@@ -17,30 +17,11 @@ import (
 func Events(
 	body string, f Format, unit andon.Precision, take Take,
 ) (ingest.Batch[andon.Event], error) {
-	return read(body, f, newEventReader(unit), take, nil)
+	return read(body, f, newEventReader(unit), take)
 }
 
 func newEventReader(unit andon.Precision) *eventReader {
 	return &eventReader{unit: unit, extra: extras{field: "attributes"}}
-}
-
-// worthRoom is how long a body is that used room is worth it for.
-const worthRoom = 4 << 10
-
-// EventRooms has such room for items. The zero value is ready.
-type EventRooms struct {
-	ingest.Spare[ingest.Item[andon.Event]]
-}
-
-// Events is Events, whose items may be in such room.
-func (r *EventRooms) Events(
-	body string, f Format, unit andon.Precision, take Take,
-) (ingest.Batch[andon.Event], error) {
-	var room []ingest.Item[andon.Event]
-	if len(body) >= worthRoom {
-		room = r.Get()
-	}
-	return read(body, f, newEventReader(unit), take, room)
 }
 
 type eventReader struct {

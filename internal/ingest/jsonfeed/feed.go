@@ -73,15 +73,13 @@ func (fd *feed[T]) account(n int64) error {
 }
 
 // read reads a body. The error is an andon.Error: the body is empty, has too many entries or none
-// that is JSON, is an array whose syntax breaks, or is one object alone, and that is refused. The
-// items are put into room as far as that goes.
+// that is JSON, is an array whose syntax breaks, or is one object alone, and that is refused.
 func read[T any](
-	body string, format Format, r reader[T], take Take, room []ingest.Item[T],
+	body string, format Format, r reader[T], take Take,
 ) (ingest.Batch[T], error) {
 	start := len(body) - len(strings.TrimPrefix(body, byteOrderMark))
 	s := &jsonscan.Scanner{Text: body, At: start}
 	fd := &feed[T]{reader: r, size: len(body), take: take}
-	fd.batch.Items = room[:0]
 	var err error
 	switch c := s.Next(); {
 	case s.At == len(body):

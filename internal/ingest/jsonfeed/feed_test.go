@@ -360,30 +360,6 @@ func TestReadEventsAreParts(t *testing.T) {
 	}
 }
 
-// TestEventsInUsedRoom: what was read into room before does not show in what is read into it next,
-// wherever entries were rejected.
-func TestEventsInUsedRoom(t *testing.T) {
-	full := fleet(100)
-	bare := make([]string, len(full)+10)
-	for i := range bare {
-		bare[i] = fmt.Sprintf(`{"device":"d%d","state":"S"}`, i) + strings.Repeat(" ", 100)
-	}
-	full[3], bare[5], bare[104] = `{"device":"d","operator":1}`, `{"device":"d"}`, "no JSON"
-	var rooms jsonfeed.EventRooms
-	for _, lines := range [][]string{full, bare, full, bare[:40], bare} {
-		body := strings.Join(lines, "\n")
-		want, err := jsonfeed.Events(body, jsonfeed.NDJSON, andon.Milliseconds, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := rooms.Events(body, jsonfeed.NDJSON, andon.Milliseconds, nil)
-		if diff := cmp.Diff(want, got, uncheckedItems); diff != "" || err != nil {
-			t.Error(err, diff)
-		}
-		rooms.Put(got.Items)
-	}
-}
-
 // TestMemoryIsAskedFor: what entries take is asked for while they are read, those that are rejected
 // included, and a refusal ends the reading at once.
 func TestMemoryIsAskedFor(t *testing.T) {

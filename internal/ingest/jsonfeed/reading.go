@@ -16,7 +16,7 @@ func Readings(
 	body string, f Format, unit andon.Precision, take Take,
 ) (ingest.Batch[andon.Reading], error) {
 	extra := extras{field: "metadata", quoted: true}
-	return read(body, f, &readingReader{unit: unit, extra: extra}, take, nil)
+	return read(body, f, &readingReader{unit: unit, extra: extra}, take)
 }
 
 type readingReader struct {
