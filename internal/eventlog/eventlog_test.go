@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -312,5 +313,71 @@ func TestRowsOneBehindTheOther(t *testing.T) {
 		if err != nil || !slices.Equal(got, states) {
 			t.Errorf("read %v, %v; want %v", got, err, states)
 		}
+	}
+}
+
+// TestHeadCountsItsBytes: what a head says that it takes is about what it takes, also where each
+// entry names another person.
+func TestHeadCountsItsBytes(t *testing.T) {
+	for name, entry := range map[string]func(n int) Entry{
+		"one person": func(n int) Entry {
+			return Entry{Time: andon.MinTime + andon.Time(n)*1e6, State: "NORMAL", Operator: "Liz"}
+		},
+		"a person each": func(n int) Entry {
+			return Entry{
+				Time: andon.MinTime + andon.Time(n)*1e6, State: "NORMAL",
+				Operator: andon.PersonID(fmt.Sprint("somebody by the name of ", n)),
+			}
+		},
+		"an hour each": func(n int) Entry {
+			return Entry{
+				Time: andon.MinTime + andon.Time(n)*3_600_000_000, State: "NORMAL", Operator: "Liz",
+			}
+		},
+		"late": func(n int) Entry {
+			return Entry{Time: andon.MinTime - andon.Time(n)*1e6, State: "NORMAL", Message: []byte("m")}
+		},
+	} {
+		const entries, devices = 200_000, 50_000
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		h := NewHead()
+		for n := range entries {
+			if err := h.Add(1, uint32(n%devices), entry(n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		took := int(after.HeapAlloc - before.HeapAlloc)
+		if said := h.Bytes(); said < took*3/4 || said > took*3/2 {
+			t.Errorf("%s: a head takes %d bytes, and says %d", name, took, said)
+		}
+		runtime.KeepAlive(h)
+	}
+}
+
+// TestFullHeadRefuses: texts that can't be pointed into are refused, and those that are there stay.
+func TestFullHeadRefuses(t *testing.T) {
+	h := NewHead()
+	h.mostSlabs = 2
+	text := bytes.Repeat([]byte("x"), 1000)
+	n := 0
+	for ; ; n++ {
+		e := Entry{Time: andon.MinTime + andon.Time(n), State: "S", Message: text}
+		if err := h.Add(1, 0, e); errors.Is(err, ErrHeadFull) {
+			break
+		}
+	}
+	there := 0
+	h.Walk(1, 0, func(e Entry) bool {
+		if there++; !bytes.Equal(e.Message, text) {
+			t.Fatalf("an entry has the text %q", e.Message)
+		}
+		return true
+	})
+	if there != n || n < 2000 {
+		t.Errorf("%d entries of %d", there, n)
 	}
 }

@@ -2,6 +2,7 @@ package eventlog
 
 import (
 	"encoding/binary"
+	"errors"
 	"maps"
 	"slices"
 
@@ -21,6 +22,8 @@ type Head struct {
 	next    uint32 // number of the next cell; 0 is none
 	texts   [][]byte
 	bytes   int
+	// mostSlabs is how many slabs texts may have: 32 bits say where a text begins.
+	mostSlabs int
 }
 
 const (
@@ -72,7 +75,11 @@ const (
 func MilliOf(t andon.Time) uint32 { return uint32((t - andon.HourStart(t.Hour())) / milli) }
 
 // NewHead makes an empty head.
-func NewHead() *Head { return &Head{tenants: map[uint32]*tenantHead{}, next: 1} }
+func NewHead() *Head {
+	return &Head{
+		tenants: map[uint32]*tenantHead{}, next: 1, mostSlabs: MostTexts / textSlab,
+	}
+}
 
 // Bytes is about how much memory the head takes.
 func (h *Head) Bytes() int { return h.bytes }
@@ -92,19 +99,31 @@ func (h *Head) tenant(number uint32) *tenantHead {
 	return t
 }
 
-// Add adds an entry. It keeps nothing of what it is passed.
-func (h *Head) Add(tenant, device uint32, e Entry) {
+// MostTexts is how many bytes of texts a head can have, which cells point into.
+const MostTexts = 1 << 32
+
+// ErrHeadFull says that an entry does not fit into a head.
+var ErrHeadFull = errors.New("eventlog: the texts of a head are 4 GiB")
+
+// Add adds an entry. It keeps nothing of what it is passed. A head whose texts are full stays as it
+// is, and returns ErrHeadFull.
+func (h *Head) Add(tenant, device uint32, e Entry) error {
+	text, ok := h.keep(&e)
+	if !ok {
+		return ErrHeadFull
+	}
 	t := h.tenant(tenant)
 	d := h.place(t, device)
 	c := cell{
-		time: e.Time, before: d.chain, text: h.keep(&e),
+		time: e.Time, before: d.chain, text: text,
 		state:    h.name(t, string(e.State), &t.last[0]),
 		operator: h.name(t, string(e.Operator), &t.last[1]),
 	}
 	var last *cell
 	if c.before != 0 {
-		if last = h.cell(c.before); c.time <= last.time {
+		if last = h.cell(c.before); c.time <= last.time && !t.unsorted[device] {
 			t.unsorted[device] = true
+			h.bytes += mapEntryBytes
 		}
 	}
 	d.chain = h.put(c)
@@ -112,6 +131,7 @@ func (h *Head) Add(tenant, device uint32, e Entry) {
 		t.days[c.time.Day()] = true
 	}
 	h.enter(t, device, d, &c, last)
+	return nil
 }
 
 // enter notes in which hours a device has entries of a person, and between which times.
@@ -130,12 +150,27 @@ func (h *Head) enter(t *tenantHead, device uint32, d *headDevice, c, last *cell)
 	if of == nil {
 		of = map[uint32][]InHour{}
 		t.hours[c.operator] = of
+		h.bytes += mapBytes + mapEntryBytes
 	}
-	const listedBytes = 12
-	d.listed = uint32(len(of[hour]))
-	of[hour] = append(of[hour], InHour{device, MilliOf(c.time), lastMilli})
-	h.bytes += listedBytes
+	list := of[hour]
+	if list == nil {
+		h.bytes += sliceBytes + mapEntryBytes
+	}
+	d.listed = uint32(len(list))
+	was := cap(list)
+	list = append(list, InHour{device, MilliOf(c.time), lastMilli})
+	h.bytes += (cap(list) - was) * listedBytes
+	of[hour] = list
 }
+
+// About what Go's maps and slices take. People's names are free text, so that each entry may have a
+// map of its own.
+const (
+	mapBytes      = 48 + 8*(4+24) + 8 // the map, and its first group of eight entries
+	mapEntryBytes = 32                // a key, a value of a word, and what is not in use yet
+	sliceBytes    = 24
+	listedBytes   = 12
+)
 
 // place returns where a device is kept, and makes the page of those that have none.
 func (h *Head) place(t *tenantHead, device uint32) *headDevice {
@@ -166,7 +201,7 @@ func (h *Head) name(t *tenantHead, name string, last *uint32) uint32 {
 	}
 	n, ok := t.number[name]
 	if !ok {
-		const mapped = 64 // about what a name takes beside its bytes
+		const mapped = 80 // about what a name takes in addition to its bytes
 		n = uint32(len(t.names))
 		name = string(append([]byte(nil), name...))
 		t.names = append(t.names, name)
@@ -177,9 +212,13 @@ func (h *Head) name(t *tenantHead, name string, last *uint32) uint32 {
 	return n
 }
 
-func (h *Head) keep(e *Entry) (at uint32) {
+// keep copies the texts of an entry, unless it is full.
+func (h *Head) keep(e *Entry) (at uint32, ok bool) {
 	n, most := len(h.texts), len(e.Message)+len(e.Attributes)+2*binary.MaxVarintLen32
 	if n == 0 || len(h.texts[n-1])+most > textSlab {
+		if n == h.mostSlabs || most > textSlab {
+			return 0, false
+		}
 		h.texts = append(h.texts, make([]byte, 0, textSlab))
 		n++
 	}
@@ -187,7 +226,7 @@ func (h *Head) keep(e *Entry) (at uint32) {
 	at = uint32(n-1)*textSlab + uint32(len(*slab))
 	*slab = varint.AppendText(varint.AppendText(*slab, e.Message), e.Attributes)
 	h.bytes += most
-	return at
+	return at, true
 }
 
 func (h *Head) put(c cell) (number uint32) {

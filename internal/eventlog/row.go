@@ -24,14 +24,19 @@ const (
 	nameFirst
 )
 
-// mostNames keeps a row's names short however many there are: the others stand where they are
-// used. A name is one byte.
-const mostNames = 0x80 - nameFirst
+// What keeps a row's names short, however many and long they are: the others stand where they are
+// used. A large request has many rows, and each of them has the names of the whole request. A name
+// that is in the list is one byte where it is used.
+const (
+	mostNames     = 0x80 - nameFirst
+	mostNameBytes = 1 << 10
+)
 
 // Names are the names of a row that is being written.
 type Names struct {
 	list   []string
 	number map[string]byte
+	bytes  int      // of all in the list
 	last   [2]named // the state and the operator that were used last: nearly always the next too
 }
 
@@ -44,7 +49,7 @@ type named struct {
 func (n *Names) Reset() {
 	clear(n.list)
 	clear(n.number)
-	n.list, n.last = n.list[:0], [2]named{}
+	n.list, n.bytes, n.last = n.list[:0], 0, [2]named{}
 }
 
 // Append encodes the names. No more may be used behind it.
@@ -65,13 +70,14 @@ func (n *Names) use(b []byte, name string, last *named) []byte {
 	}
 	number, ok := n.number[name]
 	if !ok {
-		if len(n.list) == mostNames {
+		if len(n.list) == mostNames || n.bytes+len(name) > mostNameBytes {
 			return varint.AppendText(append(b, nameText), name)
 		}
 		if n.number == nil {
 			n.number = map[string]byte{}
 		}
 		name = strings.Clone(name)
+		n.bytes += len(name)
 		number = nameFirst + byte(len(n.list))
 		n.list = append(n.list, name)
 		n.number[name] = number

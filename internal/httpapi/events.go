@@ -120,8 +120,9 @@ func serveFeed[T any](
 		counters.unread(err)
 		return err
 	}
-	// The store's batch holds the text once more, in a buffer that may be half empty.
-	if err := c.take(2 * int64(len(text))); err != nil {
+	// The store's batch holds the text up to three times: in the rows of the log, in what they
+	// change of what devices show, and in a buffer that may be half empty.
+	if err := c.take(3 * int64(len(text))); err != nil {
 		return err
 	}
 	batch, err := decode(text, format, unit, c.take)

@@ -25,7 +25,7 @@ type arrivals struct {
 	first  uint64     // sequence of the oldest row; all before it are gone
 	rounds []settled  // of the rows before the marker, the oldest first
 	until  andon.Time // arrival of the newest write before the marker, or of the first at all
-	latest andon.Time // arrival of the newest write in this process
+	latest andon.Time // arrival of the newest write behind the marker
 }
 
 // settled are the rows of one round. It is stored.
@@ -35,12 +35,13 @@ type settled struct {
 	Bytes  int64  `json:"bytes"`
 }
 
-// openArrivals finds the oldest row: a program that keeps none may have deleted some meanwhile.
+// openArrivals finds the oldest row: a program that keeps none may have deleted some meanwhile. When
+// the rows behind the marker came rebuild has found out: the next round has to know how fast.
 func (s *Store) openArrivals(context.Context) error {
 	if err := s.fixedJSON(fixedArrivals, &s.arrivals.rounds); err != nil {
 		return fmt.Errorf("read which rows are kept: %w", err)
 	}
-	if n := len(s.arrivals.rounds); n > 0 {
+	if n := len(s.arrivals.rounds); n > 0 && s.arrivals.rounds[n-1].Until != 0 {
 		s.arrivals.until = andon.Time(s.arrivals.rounds[n-1].Until)
 	}
 	s.arrivals.first = s.order.next

@@ -63,10 +63,8 @@ func (s *Store) checkpoint() error {
 // round is checkpoint for a caller that holds checkpoints.running. It writes the devices if it is
 // to, or if they are due. Where it is broken off, the next round does all of it again.
 func (s *Store) round(ctx context.Context, devices bool) error {
-	var rows int64
 	err := s.ordered(ctx, func() error {
-		s.heads.freeze(s.order.next)
-		rows = s.checkpoints.grown.Load()
+		s.heads.freeze(s.order.next, s.checkpoints.grown.Load())
 		return nil
 	})
 	if err != nil {
@@ -77,6 +75,7 @@ func (s *Store) round(ctx context.Context, devices bool) error {
 		return err
 	}
 	s.publishBefore(s.heads.behind)
+	rows := s.heads.rows
 	tenants := s.everyTenant()
 	next, lag := marker{s.checkpoints.marker.shown, s.heads.behind}, s.checkpoints.lag.Load()+rows
 	if devices || s.due(lag, tenants) {

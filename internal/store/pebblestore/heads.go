@@ -2,6 +2,7 @@ package pebblestore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -19,7 +20,8 @@ type heads struct {
 	live    *eventlog.Head
 	frozen  *eventlog.Head // nil while there is no round
 	behind  uint64         // the sequence behind the rows of frozen
-	ended   chan struct{}  // closed when frozen is dropped
+	rows    int64          // bytes of those rows, as they are unpacked
+	freed   chan struct{}  // closed when frozen is dropped
 	most    int            // bytes of both
 	settled atomic.Int64   // entries of frozen
 
@@ -36,6 +38,7 @@ type heads struct {
 const (
 	defaultHead = 128 << 20
 	leastHead   = 1 << 20
+	mostHead    = eventlog.MostTexts / 2 // half of what all of its texts can be
 )
 
 // enoughHead is the rule of the setting.
@@ -43,11 +46,15 @@ func (o *Options) enoughHead() error {
 	if o.Head < leastHead {
 		return fmt.Errorf("is less than %d bytes, or 1MiB", leastHead)
 	}
+	if o.Head > mostHead {
+		return fmt.Errorf("is more than %d bytes, or 2GiB", int64(mostHead))
+	}
 	return nil
 }
 
 func (h *heads) begin(most int, patience time.Duration) {
 	h.live, h.most, h.patience = eventlog.NewHead(), most, patience
+	h.freed = make(chan struct{})
 }
 
 // add takes in the entries of a write that has become pending. It reads them from the bytes of its
@@ -72,10 +79,13 @@ func (h *heads) addSome(w *writing, from, to int) error {
 	for i := from; i < to; i++ {
 		f, number := &w.folded[i], w.changes.Slot(i).Number()
 		encoded := w.encoded[f.encoded[0]:f.encoded[1]]
+		var full error
 		_, _, err := h.row.ReadEntries(encoded, w.received, func(e eventlog.Entry) {
-			h.live.Add(w.tenant.number, number, e)
+			if err := h.live.Add(w.tenant.number, number, e); err != nil {
+				full = err
+			}
 		})
-		if err != nil {
+		if err := errors.Join(err, full); err != nil {
 			return err
 		}
 	}
@@ -99,20 +109,20 @@ func (h *heads) full() bool {
 	return h.live.Bytes() >= h.most/2
 }
 
-// awaitRoom waits while the live head is full and a round is settling the other one. It is Busy
-// where that takes longer than its patience.
+// awaitRoom waits while the heads are full: a round is settling one of them, or can't begin because
+// something else keeps it from that. It is Busy where that takes longer than its patience.
 func (h *heads) awaitRoom(ctx context.Context, s *Store) error {
-	ended := h.crowded()
-	if ended == nil {
+	freed := h.crowded()
+	if freed == nil {
 		return nil
 	}
 	s.rounds.waits.Add(1)
 	patience := time.NewTimer(h.patience)
 	defer patience.Stop()
-	for ; ended != nil; ended = h.crowded() {
+	for ; freed != nil; freed = h.crowded() {
 		s.checkpoints.want() // the round may have failed
 		select {
-		case <-ended:
+		case <-freed:
 		case <-patience.C:
 			return andon.Errorf(andon.Busy,
 				"entries arrive faster than they are settled in blocks: try again in a second")
@@ -123,25 +133,28 @@ func (h *heads) awaitRoom(ctx context.Context, s *Store) error {
 	return nil
 }
 
-// crowded returns what ends with the round while the live head is full and the other one is being
-// settled; nil: there is room.
+// crowded returns what is closed with the end of the round while both heads together are full; nil:
+// there is memory left. While no round runs the live one may take all of it.
 func (h *heads) crowded() <-chan struct{} {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	if h.frozen == nil || h.live.Bytes() < h.most/2 {
+	bytes := h.live.Bytes()
+	if h.frozen != nil {
+		bytes += h.frozen.Bytes()
+	}
+	if bytes < h.most {
 		return nil
 	}
-	return h.ended
+	return h.freed
 }
 
 // freeze begins a round, unless one that failed is to be done again: all rows before a sequence are
-// in frozen. It belongs to the ordered section.
-func (h *heads) freeze(next uint64) {
+// in frozen, which have so many bytes. It belongs to the ordered section.
+func (h *heads) freeze(next uint64, rows int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.frozen == nil {
-		h.frozen, h.live, h.behind = h.live, eventlog.NewHead(), next
-		h.ended = make(chan struct{})
+		h.frozen, h.live, h.behind, h.rows = h.live, eventlog.NewHead(), next, rows
 		h.settled.Store(0)
 	}
 }
@@ -159,7 +172,8 @@ func (h *heads) drop() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.frozen = nil
-	close(h.ended)
+	close(h.freed)
+	h.freed = make(chan struct{})
 }
 
 // forget drops the entries of a device.

@@ -72,11 +72,11 @@ func TestLateRound(t *testing.T) {
 	h.begin(1<<20, time.Second)
 	fill := func(bytes int) {
 		for n := 0; h.live.Bytes() < bytes; n++ {
-			h.live.Add(1, 0, eventlog.Entry{Time: andon.MinTime + andon.Time(n), State: "NORMAL"})
+			_ = h.live.Add(1, 0, eventlog.Entry{Time: andon.MinTime + andon.Time(n), State: "NORMAL"})
 		}
 	}
 	fill(100 << 10)
-	h.freeze(1)
+	h.freeze(1, 0)
 	all := int64(h.frozen.Entries())
 	for _, c := range []struct {
 		settled int64

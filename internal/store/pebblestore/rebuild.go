@@ -1,6 +1,7 @@
 package pebblestore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"runtime"
@@ -47,12 +48,14 @@ func (s *Store) fillHead(m marker) error {
 	for _, t := range s.tenants {
 		tenants[t.number] = true
 	}
-	r := newRowReader(&filling{tenants: tenants, head: s.heads.live})
+	f := &filling{tenants: tenants, head: s.heads.live}
+	r := newRowReader(f)
 	err := s.readAhead(m.settled, func(sequence uint64, row []byte) error {
 		s.checkpoints.grown.Add(int64(len(row)))
 		s.order.next = sequence + 1
-		return r.read(row)
+		return errors.Join(r.read(row), f.err)
 	})
+	s.arrivals.until, s.arrivals.latest = f.first, f.latest
 	return err
 }
 
@@ -252,14 +255,22 @@ type filling struct {
 	tenants map[uint32]bool
 	head    *eventlog.Head
 	tenant  uint32
+	err     error      // of an entry that does not fit
+	first   andon.Time // when the first message of the rows came, and the last
+	latest  andon.Time
 }
 
-func (f *filling) begin(tenant uint32, _ andon.Time) bool {
+func (f *filling) begin(tenant uint32, received andon.Time) bool {
 	f.tenant = tenant
+	f.first, f.latest = cmp.Or(f.first, received), cmp.Or(received, f.latest)
 	return f.tenants[tenant]
 }
 
-func (f *filling) entry(number uint32, e eventlog.Entry) { f.head.Add(f.tenant, number, e) }
+func (f *filling) entry(number uint32, e eventlog.Entry) {
+	if err := f.head.Add(f.tenant, number, e); f.err == nil {
+		f.err = err
+	}
+}
 
 func (f *filling) change(w *wire, number uint32, base andon.Time) {
 	if w.skipChange(base) {

@@ -219,7 +219,7 @@ func TestReadersLookAtHeadsFirst(t *testing.T) {
 			if err := s.Append(t.Context(), id, 1, []andon.Event{e, later}); err != nil {
 				t.Fatal(err)
 			}
-			s.heads.freeze(s.order.next)
+			s.heads.freeze(s.order.next, s.checkpoints.grown.Load())
 			s.heads.mu.Lock()
 			found := make(chan error, 1)
 			go func() {
@@ -232,7 +232,8 @@ func TestReadersLookAtHeadsFirst(t *testing.T) {
 			awaitIn(t, "(*heads).look(", nil)
 			err := s.settle(t.Context(), s.everyTenant(), true)
 			s.heads.frozen = nil // as drop does
-			close(s.heads.ended)
+			close(s.heads.freed)
+			s.heads.freed = make(chan struct{})
 			s.heads.mu.Unlock()
 			if err := errors.Join(err, <-found); err != nil {
 				t.Error(err)
@@ -303,7 +304,7 @@ func TestLaterDeliveryStands(t *testing.T) {
 			send(4*round + n)
 			check("one head")
 		}
-		s.heads.freeze(s.order.next)
+		s.heads.freeze(s.order.next, s.checkpoints.grown.Load())
 		check("the frozen head")
 		for n := range 2 {
 			send(4*round + 2 + n)

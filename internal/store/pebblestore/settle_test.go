@@ -142,7 +142,7 @@ func TestRoundIsDoneAgain(t *testing.T) {
 	}
 	append1(first)
 	s.checkpoints.running.Lock()
-	s.heads.freeze(s.order.next)
+	s.heads.freeze(s.order.next, s.checkpoints.grown.Load())
 	if err := s.settle(t.Context(), s.everyTenant(), true); err != nil { // and no further
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestSlowRoundIsNotAwaited(t *testing.T) {
 	}
 	defer s.Close()
 	s.checkpoints.running.Lock() // no round begins, or ends
-	s.heads.freeze(s.order.next)
+	s.heads.freeze(s.order.next, s.checkpoints.grown.Load())
 	n := 0
 	write := func() error {
 		n++
@@ -279,7 +279,7 @@ func TestRoundIsDoneAgainBehindAMerge(t *testing.T) {
 	}
 	send(1, 99) // before and behind the others, so that their block has the key of the merged one
 	s.checkpoints.running.Lock()
-	s.heads.freeze(s.order.next)
+	s.heads.freeze(s.order.next, s.checkpoints.grown.Load())
 	err := s.settle(t.Context(), s.everyTenant(), true) // and no further
 	s.checkpoints.running.Unlock()
 	if err := errors.Join(err, s.mergeAll(), s.checkpoint()); err != nil {
@@ -362,7 +362,7 @@ func TestVerifyBehindABrokenRound(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.checkpoints.running.Lock()
-	s.heads.freeze(s.order.next)
+	s.heads.freeze(s.order.next, s.checkpoints.grown.Load())
 	broken, written := errors.New("broken off"), 0
 	x := s.settling(func(k key, value []byte) error {
 		if written++; written > 2 { // the run and a block
