@@ -11,6 +11,7 @@ package intake
 import (
 	"cmp"
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -53,6 +54,8 @@ type Intake struct {
 	options Options
 
 	lastArrival atomic.Int64
+	// unswept are the tenants whose last sweep failed, or is under way: the next one does it again.
+	unswept sync.Map
 
 	wanted chan struct{} // holds one value while a sweep is wanted
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/store/memstore"
+	"github.com/andonhq/andon/internal/store/wrap"
+	"github.com/andonhq/andon/storecheck"
 )
 
 // TestSweepAtOnce: where the engine deletes in its own time, a sweep deletes all that is older than
@@ -43,5 +45,37 @@ func TestSweepAtOnce(t *testing.T) {
 			t.Errorf("it swept before %+v, with the floor %+v, want %+v", at, floor, want)
 		}
 		now, at = now+3_600_000_000, andon.Horizon{}
+	}
+}
+
+// TestFailedSweepIsDoneAgain: a sweep that failed is done by the next one, also on the same day.
+func TestFailedSweepIsDoneAgain(t *testing.T) {
+	ctx := t.Context()
+	faults := &wrap.Faults{}
+	memory := memstore.New()
+	store := wrap.Around(memory, faults.Hook)
+	now := andon.TimeOf(time.Date(2026, 1, 20, 12, 0, 0, 0, time.UTC))
+	in := intake.New(store, intake.Options{Now: func() andon.Time { return now }})
+	r := andon.Reading{
+		Device: "d", Time: andon.MinTime, Metrics: andon.Metrics{{Name: "a", Value: 1}},
+	}
+	if err := store.AppendReadings(ctx, andon.DefaultTenant, now, []andon.Reading{r}); err != nil {
+		t.Fatal(err)
+	}
+	left := func() int {
+		all, err := storecheck.Collect(memory.DeviceReadings(ctx, andon.DefaultTenant, "d",
+			andon.ReadingQuery{Limit: 9}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(all)
+	}
+	faults.Set(wrap.Fail(andon.Errorf(andon.Unavailable, "not now")), "Expire")
+	if err := in.Expire(ctx); err == nil || left() != 1 {
+		t.Fatalf("the first sweep: %v, %d readings are left", err, left())
+	}
+	faults.Set(nil, "Expire")
+	if err := in.Expire(ctx); err != nil || left() != 0 {
+		t.Errorf("the second sweep: %v, %d readings are left", err, left())
 	}
 }

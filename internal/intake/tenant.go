@@ -128,10 +128,11 @@ func (in *Intake) due(ctx context.Context, t andon.Tenant) (h andon.Horizon, err
 	if err != nil {
 		return h, err
 	}
-	if is.Events.Day() > t.Floor.Events.Day() {
+	_, failed := in.unswept.Load(t.ID)
+	if failed || is.Events.Day() > t.Floor.Events.Day() {
 		h.Events = is.Events
 	}
-	if is.Readings.Day() > t.Floor.Readings.Day() {
+	if failed || is.Readings.Day() > t.Floor.Readings.Day() {
 		h.Readings = is.Readings
 	}
 	return h, nil
@@ -212,9 +213,13 @@ func (in *Intake) expireTenant(ctx context.Context, t andon.Tenant) error {
 	}
 	updated, _, err := in.changeTenant(ctx, t.ID, stillThere)
 	if err == nil {
+		in.unswept.Store(updated.ID, true) // its record says that all has gone
 		err = in.store.Expire(ctx, t.ID, updated.Floor)
 	}
-	return unlessGone(err)
+	if err = unlessGone(err); err == nil {
+		in.unswept.Delete(t.ID)
+	}
+	return err
 }
 
 // stillThere changes nothing, and keeps a tenant that was deleted meanwhile from being made again.

@@ -286,42 +286,44 @@ func (k *changesKept) grow(s *Store, received andon.Time, bytes int, sequence ui
 }
 
 // giveBack deletes the oldest segments, as many as must go, and writes down what is left. It waits
-// for no disk: what comes back after a crash is too much, not too little.
+// for no disk: what comes back after a crash is too much, not too little. An error changes nothing.
 func (k *changesKept) giveBack(s *Store) error {
-	was, bytes := k.First, int64(0)
-	for _, g := range k.Segments {
+	left, bytes := k.kept, int64(0)
+	for _, g := range left.Segments {
 		bytes += g.Bytes
 	}
-	for len(k.Segments) > 0 && (bytes > s.options.ChangesBytes ||
-		k.latest.Sub(k.Segments[0].Until) > andon.DurationOf(s.options.ChangesFor)) {
-		k.First, bytes = k.Segments[0].Behind, bytes-k.Segments[0].Bytes
-		k.Segments = k.Segments[1:]
+	for len(left.Segments) > 0 && (bytes > s.options.ChangesBytes ||
+		k.latest.Sub(left.Segments[0].Until) > andon.DurationOf(s.options.ChangesFor)) {
+		left.First, bytes = left.Segments[0].Behind, bytes-left.Segments[0].Bytes
+		left.Segments = left.Segments[1:]
 	}
-	value, err := json.Marshal(k.kept)
+	value, err := json.Marshal(left)
 	if err != nil {
 		return err
 	}
-	batch := s.db.NewBatch()
-	defer batch.Close()
+	b := s.newBatch()
+	defer b.close()
+	lost := map[*tenant]uint64{}
 	for _, t := range s.everyTenant() {
-		if k.First == was || t.bell.Next() <= was {
+		if left.First == k.First || t.bell.Next() <= k.First {
 			continue // nothing of it goes
 		}
-		lost, err := s.behindChanges(t, was, k.First)
+		behind, err := s.behindChanges(t, k.First, left.First)
 		if err != nil {
 			return err
 		}
-		if lost == 0 {
-			continue
-		}
-		t.lost = lost
-		err = batch.DeleteRange(changeKey(t.number, was), changeKey(t.number, lost), nil)
-		if err != nil {
-			return err
+		if behind > 0 {
+			lost[t] = behind
+			b.deleteRange(changeKey(t.number, k.First), changeKey(t.number, behind))
 		}
 	}
-	if err := batch.Set(fixedKey(fixedFeed), value, nil); err != nil {
+	b.set(fixedKey(fixedFeed), value)
+	if err := b.commit(pebble.NoSync); err != nil {
 		return err
 	}
-	return batch.Commit(pebble.NoSync)
+	for t, behind := range lost {
+		t.lost = behind
+	}
+	k.kept = left
+	return nil
 }
