@@ -147,13 +147,13 @@ func escalationKey(tenant uint32, e *andon.Escalation) key {
 func (w *writing) events(d *current.Device, events []andon.Event) error {
 	f := w.past.folded
 	f.entries = len(events)
-	gone := w.tenant.withdrawn.of(d.ID)
+	gone := w.tenant.withdrawn.list(d.ID)
 	for i := range events {
 		e := &events[i]
 		if err := w.escalates(e); err != nil {
 			return err
 		}
-		if slices.Contains(gone, andon.EntryRef{Time: e.Time, State: e.State}) {
+		if gone.contains(andon.EntryRef{Time: e.Time, State: e.State}) {
 			continue
 		}
 		state, err := w.state(e.State)

@@ -42,8 +42,7 @@ type merges struct {
 	mu      sync.Mutex // held by who changes which runs there are
 	// loose are the days that may have runs to merge.
 	loose map[tenantDay]bool
-	// deleted counts deletions of rows that a merge may have read.
-	deleted int
+	under *blockMerge // the merge that has begun, nil where there is none
 	// dropped are the runs whose blocks are still to be excised.
 	dropped []droppedRuns
 	// settled are the sequences behind the rows of the last rounds, the newest first.
@@ -60,11 +59,25 @@ func (m *merges) ended(behind uint64) {
 	m.want()
 }
 
-// deleting keeps merges from writing again what is deleted until its end is called.
+// deleting keeps merges from ending until its end is called. Meanwhile purged and expired say what
+// is deleted, which a merge may have read.
 func (m *merges) deleting() (end func()) {
 	m.mu.Lock()
-	m.deleted++
 	return m.mu.Unlock
+}
+
+// purged says that a device is. The caller is deleting.
+func (m *merges) purged(tenant, device uint32) {
+	if m.under != nil && m.under.tenant.number == tenant {
+		m.under.purged = append(m.under.purged, device)
+	}
+}
+
+// expired says that days of a tenant before one are. The caller is deleting.
+func (m *merges) expired(tenant, before uint32) {
+	if m.under != nil && m.under.tenant.number == tenant && m.under.day < before {
+		m.under.stale = true
+	}
 }
 
 func (m *merges) start(s *Store) {
@@ -122,10 +135,14 @@ func (s *Store) mergeNext() (more bool, err error) {
 		return false, nil
 	}
 	defer m.close()
-	if err := m.merge(); err != nil {
-		s.merges.mu.Lock()
+	err = m.merge()
+	s.merges.mu.Lock()
+	s.merges.under = nil
+	if err != nil {
 		delete(s.merges.loose, tenantDay{m.tenant.number, m.day}) // until it has another run
-		s.merges.mu.Unlock()
+	}
+	s.merges.mu.Unlock()
+	if err != nil {
 		return false, errors.Join(fmt.Errorf("merge blocks: %w", err), s.removeRound(mergeTables))
 	}
 	return true, nil
@@ -158,25 +175,28 @@ func (s *Store) nextMerge() *blockMerge {
 
 // blockMerge makes one run of several.
 type blockMerge struct {
-	store   *Store
-	tenant  *tenant
-	day     uint32
-	of      []run
-	into    run
-	deleted int // merges.deleted at its beginning
-	inputs  []*mergeInput
-	out     tables
-	pace    pace
-	blocks  int    // that were read
-	again   uint64 // entries that were read, and are left out: a later delivery of them counts
-	joined  deliveries
-	key     key
+	store  *Store
+	tenant *tenant
+	day    uint32
+	of     []run
+	into   run
+	purged []uint32 // devices that were purged since it began
+	stale  bool     // what it reads is deleted since it began
+	inputs []*mergeInput
+	opened error // of their opening
+	out    tables
+	pace   pace
+	blocks int    // that were read
+	again  uint64 // entries that were read, and are left out: a later delivery of them counts
+	joined deliveries
+	key    key
 }
 
-// newMerge begins a merge. The caller holds merges.mu.
+// newMerge begins a merge. The caller holds merges.mu: what its iterators see is what the runs say
+// that they have.
 func (s *Store) newMerge(t *tenant, day uint32, of []run) *blockMerge {
 	m := &blockMerge{
-		store: s, tenant: t, day: day, of: of, deleted: s.merges.deleted, key: newKey(0, 0),
+		store: s, tenant: t, day: day, of: of, key: newKey(0, 0),
 	}
 	last := of[len(of)-1]
 	m.into = run{
@@ -191,6 +211,8 @@ func (s *Store) newMerge(t *tenant, day uint32, of []run) *blockMerge {
 	})
 	m.out = tables{store: s, name: mergeTables, pace: &m.pace}
 	m.out.instead = runSpan(t.number, day, m.into.runID, m.into.runID)
+	m.opened = m.open()
+	s.merges.under = m
 	return m
 }
 
@@ -216,8 +238,8 @@ func (in *mergeInput) read(ok bool) error {
 
 // merge reads all runs to their ends, and has the new one take their place only then.
 func (m *blockMerge) merge() error {
-	if err := m.open(); err != nil {
-		return err
+	if m.opened != nil {
+		return m.opened
 	}
 	if err := m.devices(); err != nil {
 		return err
@@ -341,8 +363,8 @@ func (m *blockMerge) commit() error {
 	s := m.store
 	s.merges.mu.Lock()
 	defer s.merges.mu.Unlock()
-	if s.merges.deleted != m.deleted {
-		return s.removeRound(mergeTables) // it is done again
+	if m.stale {
+		return s.removeRound(mergeTables)
 	}
 	if err := m.take(); err != nil {
 		s.merges.drop(m.tenant.number, m.day, m.into)
@@ -363,6 +385,9 @@ func (m *blockMerge) take() error {
 	if err := m.out.ingest(); err != nil {
 		return err
 	}
+	if err := m.purge(); err != nil {
+		return err
+	}
 	gone := slices.Clone(m.of)
 	for i := range gone {
 		gone[i].dropped = true
@@ -376,6 +401,25 @@ func (m *blockMerge) take() error {
 	})
 	l = l.with(m.day, withRun(runs, m.into))
 	m.tenant.runs.Store(&l)
+	return nil
+}
+
+// purge deletes from the new run what it has of devices that were purged since the merge began.
+func (m *blockMerge) purge() error {
+	batch := m.store.newBatch()
+	defer batch.close()
+	for _, device := range m.purged {
+		blocks := newKey(tableBlock, m.tenant.number).run(m.day, m.into.runID).number(device)
+		entries, err := m.store.entriesBelow(m.store.options.pacing.stopping, blocks)
+		if err != nil {
+			return err
+		}
+		m.into.entries -= entries
+		batch.deleteBelow(blocks)
+	}
+	if err := batch.commit(pebble.NoSync); err != nil { // the row of the run follows, synced
+		return fmt.Errorf("purge merged blocks: %w", err)
+	}
 	return nil
 }
 

@@ -135,7 +135,7 @@ func (r *eventReader) close() {
 type logged struct {
 	id     andon.DeviceID
 	number uint32
-	gone   []andon.EntryRef
+	gone   withdrawnList
 }
 
 // logged returns a device that has a place: others have no entries.
@@ -152,7 +152,7 @@ func (r *eventReader) logged(id andon.DeviceID) (d logged, ok bool) {
 func (r *eventReader) numbered(id andon.DeviceID, number uint32) logged {
 	d := logged{id: id, number: number}
 	if !r.all {
-		d.gone = r.tenant.withdrawn.of(id)
+		d.gone = r.tenant.withdrawn.list(id)
 	}
 	return d
 }
@@ -178,7 +178,7 @@ func (r *eventReader) take(
 	}
 	from.scanned++
 	if !q.Span.Holds(e.Time) || !q.States.Match(e.State) ||
-		slices.Contains(d.gone, andon.EntryRef{Time: e.Time, State: e.State}) {
+		d.gone.contains(andon.EntryRef{Time: e.Time, State: e.State}) {
 		return hits
 	}
 	k := andon.EventKey{

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/andonhq/andon"
@@ -38,8 +37,8 @@ func (s *Store) Withdraw(
 			return w.batch.Set(k, appendWithdrawal(nil, &kept), nil)
 		}
 		w.ordered = func() {
-			if d := w.changes.Device(0); added {
-				t.withdrawn.set(d.ID, append(slices.Clip(t.withdrawn.of(d.ID)), ref))
+			if added {
+				t.withdrawn.add(w.changes.Device(0).ID, ref)
 			}
 		}
 	})
@@ -61,7 +60,7 @@ func (w *writing) withdraw(
 		return *there.Withdrawn, false, nil
 	}
 	gone := func(e andon.EntryRef) bool {
-		return e == ref || w.tenant.withdrawn.has(d.ID, e.Time, e.State)
+		return e == ref || w.tenant.withdrawn.contain(d.ID, e.Time, e.State)
 	}
 	return sent, true, w.refoldFromLog(d, gone)
 }
@@ -162,9 +161,10 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 	if err := s.commit(w); err != nil {
 		return err
 	}
-	t.withdrawn.set(device, nil)
+	t.withdrawn.forget(device)
 	s.written.Forget()
 	p.entered()
+	s.merges.purged(t.number, w.changes.Slot(0).Number())
 	s.heads.forget(t.number, w.changes.Slot(0).Number())
 	s.drop(t, w.changes.Slot(0))
 	return nil
@@ -266,7 +266,7 @@ func (p *purging) blocks(device uint32) (found bool, err error) {
 // run deletes the blocks of the device in a run of a day.
 func (p *purging) run(day uint32, r run, device uint32) error {
 	blocks := newKey(tableBlock, p.tenant.number).run(day, r.runID).number(device)
-	entries, err := p.count(blocks)
+	entries, err := p.store.entriesBelow(p.ctx, blocks)
 	switch {
 	case andon.KindOf(err) == andon.Damaged:
 		r.entries = uncounted // what is damaged goes, too
@@ -281,9 +281,9 @@ func (p *purging) run(day uint32, r run, device uint32) error {
 	return nil
 }
 
-// count returns how many entries blocks have.
-func (p *purging) count(blocks key) (entries uint64, err error) {
-	it, err := newIterator(p.ctx, p.store.db, blocks, blocks.end())
+// entriesBelow returns how many entries the blocks have whose keys begin with a prefix.
+func (s *Store) entriesBelow(ctx context.Context, blocks key) (entries uint64, err error) {
+	it, err := newIterator(ctx, s.db, blocks, blocks.end())
 	if err != nil {
 		return 0, err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -134,33 +135,41 @@ func (s *Store) DeleteRecord(ctx context.Context, r andon.Record) error {
 func (s *Store) changeDocument(
 	t *tenant, r *andon.Record, change func(*batch) error,
 ) error {
-	b := s.newBatch()
-	defer b.close()
-	err := func() error {
-		s.documents.mu.Lock()
-		defer s.documents.mu.Unlock()
-		if t != nil && t.gone {
-			return andon.NoTenant(r.Tenant)
-		}
-		if err := s.failed(); err != nil {
-			return err
-		}
-		if err := change(b); err != nil {
-			return err
-		}
-		if b.err != nil {
-			return b.err
-		}
-		if err := s.db.ApplyNoSyncWait(b.Batch, pebble.Sync); err != nil {
-			return s.fatal(fmt.Errorf("write %s: %w", r, err))
-		}
-		return nil
-	}()
+	b, err := s.logDocument(t, r, change)
 	if err != nil {
 		return err
 	}
+	return s.awaitDisk(b)
+}
+
+// logDocument is changeDocument that does not wait. The caller does, with awaitDisk.
+func (s *Store) logDocument(
+	t *tenant, r *andon.Record, change func(*batch) error,
+) (*batch, error) {
+	s.documents.mu.Lock()
+	defer s.documents.mu.Unlock()
+	if t != nil && t.gone {
+		return nil, andon.NoTenant(r.Tenant)
+	}
+	if err := s.failed(); err != nil {
+		return nil, err
+	}
+	b := s.newBatch()
+	if err := errors.Join(change(b), b.err); err != nil {
+		b.close()
+		return nil, err
+	}
+	if err := s.db.ApplyNoSyncWait(b.Batch, pebble.Sync); err != nil {
+		return nil, s.fatal(fmt.Errorf("write %s: %w", r, err))
+	}
+	return b, nil
+}
+
+// awaitDisk waits until a batch that is in the log is on the disk.
+func (s *Store) awaitDisk(b *batch) error {
+	defer b.close()
 	if err := b.SyncWait(); err != nil {
-		return s.fatal(fmt.Errorf("write %s to disk: %w", r, err))
+		return s.fatal(fmt.Errorf("write a record to disk: %w", err))
 	}
 	return nil
 }

@@ -120,7 +120,7 @@ func (r *eventReader) escalatedTo(
 		if err != nil {
 			return nil, err
 		}
-		if stands && !r.tenant.withdrawn.has(k.Device, k.Time, k.State) {
+		if stands && !r.tenant.withdrawn.contain(k.Device, k.Time, k.State) {
 			events[i] = andon.Event{
 				Device: k.Device, Time: k.Time, State: k.State, EscalatedTo: supervisor,
 			}

@@ -55,7 +55,7 @@ func (r *eventReader) whole(
 	if e.Event, err = r.entry(device, at, state); err != nil {
 		return e, err
 	}
-	if r.tenant.withdrawn.has(device, at, state) {
+	if r.tenant.withdrawn.contain(device, at, state) {
 		ref := andon.EntryRef{Time: at, State: state}
 		if e.Withdrawn, err = withdrawal(r.store.db, r.tenant, device, ref); err != nil {
 			return e, err

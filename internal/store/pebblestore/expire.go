@@ -24,6 +24,7 @@ func (s *Store) Expire(ctx context.Context, id andon.TenantID, h andon.Horizon) 
 	s.measure.running.Lock()
 	defer s.measure.running.Unlock()
 	defer s.merges.deleting()()
+	s.merges.expired(t.number, h.Events.Day())
 	e := expiry{ctx: ctx, store: s, tenant: t.number, batch: s.db.NewBatch()}
 	defer func() { _ = e.batch.Close() }()
 	if err := errors.Join(e.events(h.Events.Day()), e.readings(h.Readings.Day())); err != nil {

@@ -139,11 +139,13 @@ func (s *Store) commit(w *writing) error {
 			return err
 		})
 		if err == errOvertaken {
-			if again := w.refold(w.overtaken); again != nil {
+			if again := w.again(); again != nil {
+				w.release()
 				return again
 			}
 		}
 	}
+	w.release()
 	if err != nil {
 		return err
 	}
@@ -164,7 +166,8 @@ func (s *Store) commit(w *writing) error {
 var errOvertaken = errors.New("overtaken by other writes")
 
 // admit makes a write what it should be now. What was overtaken is folded again outside the ordered
-// section first, but not for ever. Nothing outside the write is changed.
+// section, where that takes long. Where it is overtaken again and again, it holds its devices: others
+// that change them wait for it, and only those. Nothing else outside the write is changed.
 func (s *Store) admit(w *writing, goes int) error {
 	const dear, patience = 1000, 3
 	if w.tenant.gone {
@@ -173,7 +176,14 @@ func (s *Store) admit(w *writing, goes int) error {
 	if err := s.disk.admit(w.frees); err != nil {
 		return err
 	}
-	if w.overtaken = w.old(); goes < patience && w.cost(w.overtaken) > dear {
+	w.overtaken = w.old()
+	if w.waits = w.tenant.held.by(w); w.waits != nil {
+		return errOvertaken
+	}
+	if w.cost(w.overtaken) > dear {
+		if goes >= patience {
+			w.hold()
+		}
 		return errOvertaken
 	}
 	if err := w.refold(w.overtaken); err != nil {

@@ -85,7 +85,7 @@ func (w *writing) standing(
 	if err != nil {
 		return standing, false, err
 	}
-	if w.tenant.withdrawn.has(e.Device, e.Time, e.State) {
+	if w.tenant.withdrawn.contain(e.Device, e.Time, e.State) {
 		return standing, false, andon.NoEntry(e.Device, e.Time, e.State)
 	}
 	standing, again, err = w.store.escalation(w.ctx, w.tenant, e)

@@ -30,23 +30,20 @@ func (s *Store) Reorder(ctx context.Context, id andon.TenantID) (andon.Tenant, e
 		if err := s.reorderDevices(ctx, t); err != nil {
 			return andon.Tenant{}, err
 		}
-		next := uint64(0)
-		err := s.ordered(ctx, func() (err error) {
+		_, err := s.changeTenant(ctx, func() (andon.Tenant, *batch, error) {
 			now := *t.record.Load()
-			if t.gone {
-				return andon.NoTenant(id)
+			switch {
+			case t.gone:
+				return andon.Tenant{}, nil, andon.NoTenant(id)
+			case now.States != record.States:
+				return now, nil, nil // it was changed once more
 			}
-			if now.States == record.States { // else it was changed once more
-				now.Reordering = false
-				_, err = s.writeTenant(t, now)
-				next = s.order.next
-			}
-			return err
+			now.Reordering = false
+			return s.writeTenant(t, now)
 		})
 		if err != nil {
 			return andon.Tenant{}, err
 		}
-		s.publishBefore(next)
 	}
 }
 
@@ -94,7 +91,7 @@ func (s *Store) reorderSome(ctx context.Context, t *tenant, from uint32) error {
 	s.mu.RUnlock()
 	w.fold = func(_ int, d *current.Device) error {
 		return w.refoldFromLog(d, func(e andon.EntryRef) bool {
-			return t.withdrawn.has(d.ID, e.Time, e.State)
+			return t.withdrawn.contain(d.ID, e.Time, e.State)
 		})
 	}
 	w.add(ids)

@@ -51,7 +51,7 @@ func (r *eventReader) escalated(
 		k := andon.EventKey{
 			Time: e.Time, Severity: r.states.Severity(e.State), State: e.State, Device: device,
 		}
-		if q.Admits(k) && !r.tenant.withdrawn.has(device, e.Time, e.State) {
+		if q.Admits(k) && !r.tenant.withdrawn.contain(device, e.Time, e.State) {
 			keys = append(keys, k)
 		}
 	}
@@ -117,7 +117,7 @@ func (r *restoring) device(i int, d *current.Device) error {
 		d.RestoreAssignment(retain(a.Operator, d.Assignee), a.From)
 	}
 	for _, e := range h.Escalations {
-		if r.tenant.withdrawn.has(e.Device, e.Time, e.State) {
+		if r.tenant.withdrawn.contain(e.Device, e.Time, e.State) {
 			continue
 		}
 		err := d.Escalate(current.Escalation{

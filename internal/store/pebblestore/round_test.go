@@ -339,7 +339,7 @@ func TestPendingDeviceIsWrittenAgain(t *testing.T) {
 	out := tables{store: s, name: entryTables}
 	err = errors.Join(s.checkpointTenant(t.Context(), s.tenants[id], &out), out.end())
 	h.held.Unlock()
-	if err := errors.Join(err, <-appended, s.checkpoint()); err != nil {
+	if err := errors.Join(err, <-appended, s.round(t.Context(), true)); err != nil {
 		t.Fatal(err)
 	}
 	s, _ = crashed(t, s, mem)

@@ -52,6 +52,7 @@ type tenant struct {
 	writes rwlock.Lock
 
 	withdrawn withdrawals
+	held      held
 	reorder   sync.Mutex // held by who works the devices out again
 
 	admission sync.Mutex           // guards admitted
@@ -152,12 +153,24 @@ func (s *Store) PutTenant(ctx context.Context, is andon.Tenant) (andon.Tenant, e
 		return andon.Tenant{}, err
 	}
 	is.ID = andon.TenantID(strings.Clone(string(is.ID)))
+	return s.changeTenant(ctx, func() (andon.Tenant, *batch, error) { return s.putTenant(ctx, is) })
+}
+
+// changeTenant has do put the record of a tenant into the log, and publishes it once it is on the
+// disk. Only do belongs to the ordered section: other writes do not wait for the disk.
+func (s *Store) changeTenant(
+	ctx context.Context, do func() (andon.Tenant, *batch, error),
+) (is andon.Tenant, err error) {
+	var logged *batch
 	next := uint64(0)
-	err := s.ordered(ctx, func() (err error) {
-		is, err = s.putTenant(ctx, is)
+	err = s.ordered(ctx, func() (err error) {
+		is, logged, err = do()
 		next = s.order.next
 		return err
 	})
+	if err == nil && logged != nil {
+		err = s.awaitDisk(logged)
+	}
 	if err != nil {
 		return andon.Tenant{}, err
 	}
@@ -166,7 +179,9 @@ func (s *Store) PutTenant(ctx context.Context, is andon.Tenant) (andon.Tenant, e
 }
 
 // putTenant belongs to the ordered section.
-func (s *Store) putTenant(ctx context.Context, is andon.Tenant) (andon.Tenant, error) {
+func (s *Store) putTenant(
+	ctx context.Context, is andon.Tenant,
+) (andon.Tenant, *batch, error) {
 	t, err := s.tenant(ctx, is.ID)
 	switch {
 	case err == nil:
@@ -175,33 +190,34 @@ func (s *Store) putTenant(ctx context.Context, is andon.Tenant) (andon.Tenant, e
 		is.Reordering = was.Reordering || reorders
 		return s.writeTenant(t, is)
 	case andon.KindOf(err) != andon.NotFound:
-		return andon.Tenant{}, err
+		return andon.Tenant{}, nil, err
 	}
 	number := uint32(1)
 	if next, err := s.fixed(fixedTenant); err != nil {
-		return andon.Tenant{}, err
+		return andon.Tenant{}, nil, err
 	} else if len(next) == 4 {
 		number = binary.BigEndian.Uint32(next) // it was never used
 	}
 	t = newTenant(number, is)
-	if is, err = s.writeTenant(t, is); err != nil {
-		return andon.Tenant{}, err
+	is, logged, err := s.writeTenant(t, is)
+	if err != nil {
+		return andon.Tenant{}, nil, err
 	}
 	s.mu.Lock()
 	s.tenants[is.ID] = t
 	s.find()
 	s.mu.Unlock()
-	return is, nil
+	return is, logged, nil
 }
 
 // writeTenant stores a record as the next version, and as a change of the tenant that is published
 // behind the ordered section, to which it belongs.
-func (s *Store) writeTenant(t *tenant, is andon.Tenant) (andon.Tenant, error) {
+func (s *Store) writeTenant(t *tenant, is andon.Tenant) (andon.Tenant, *batch, error) {
 	document, err := tenants.Encode(&is, tenants.Own{Place: t.number})
 	if err != nil {
-		return andon.Tenant{}, err
+		return andon.Tenant{}, nil, err
 	}
-	err = s.changeDocument(nil, &document, func(b *batch) error {
+	logged, err := s.logDocument(nil, &document, func(b *batch) error {
 		if is.Version == 0 {
 			b.set(fixedKey(fixedTenant), binary.BigEndian.AppendUint32(nil, t.number+1))
 		}
@@ -214,7 +230,7 @@ func (s *Store) writeTenant(t *tenant, is andon.Tenant) (andon.Tenant, error) {
 		return nil
 	})
 	if err != nil {
-		return andon.Tenant{}, err
+		return andon.Tenant{}, nil, err
 	}
 	if is.Version != 0 {
 		s.queue.Lock()
@@ -225,7 +241,7 @@ func (s *Store) writeTenant(t *tenant, is andon.Tenant) (andon.Tenant, error) {
 	}
 	is.Version = document.Version
 	t.record.Store(&is)
-	return is, nil
+	return is, logged, nil
 }
 
 // DeleteTenant is of andon.Tenants. Its number is not used again, so what may be left of it, such
@@ -240,11 +256,16 @@ func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 	defer s.measure.running.Unlock()
 	defer s.merges.deleting()()
 	var t *tenant
+	var logged *batch
 	err := s.ordered(ctx, func() (err error) {
-		t, err = s.deleteTenant(ctx, id)
+		t, logged, err = s.deleteTenant(ctx, id)
 		return err
 	})
 	if err == nil {
+		err = s.awaitDisk(logged)
+	}
+	if err == nil {
+		s.merges.expired(t.number, math.MaxUint32)
 		s.heads.forgetTenant(t.number)
 		t.bell.End()
 	}
@@ -252,15 +273,17 @@ func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 }
 
 // deleteTenant belongs to the ordered section.
-func (s *Store) deleteTenant(ctx context.Context, id andon.TenantID) (*tenant, error) {
+func (s *Store) deleteTenant(
+	ctx context.Context, id andon.TenantID,
+) (*tenant, *batch, error) {
 	t, err := s.tenant(ctx, id)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	document := andon.Record{
 		Kind: andon.TenantKind, ID: string(id), Version: t.record.Load().Version,
 	}
-	err = s.changeDocument(nil, &document, func(b *batch) error {
+	logged, err := s.logDocument(nil, &document, func(b *batch) error {
 		for _, table := range []byte(tablesOfATenant) {
 			k := newKey(table, t.number)
 			if err := b.DeleteRange(k, k.end(), nil); err != nil {
@@ -272,7 +295,7 @@ func (s *Store) deleteTenant(ctx context.Context, id andon.TenantID) (*tenant, e
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s.mu.Lock()
 	delete(s.tenants, id)
@@ -282,7 +305,7 @@ func (s *Store) deleteTenant(ctx context.Context, id andon.TenantID) (*tenant, e
 		k := newKey(table, t.number)
 		s.reclaim.want(span{k, k.end()})
 	}
-	return t, nil
+	return t, logged, nil
 }
 
 // loadTenants reads the records of the tenants, and the states that they have seen.

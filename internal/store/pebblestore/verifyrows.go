@@ -509,7 +509,7 @@ func (v *verification) someDevices(t *tenant, slots []*slot) error {
 		was := *d
 		w.past.begin(d, &folded{})
 		err := w.refoldFromLog(d, func(e andon.EntryRef) bool {
-			return t.withdrawn.has(d.ID, e.Time, e.State)
+			return t.withdrawn.contain(d.ID, e.Time, e.State)
 		})
 		if err != nil {
 			v.tell("device "+string(was.ID), fmt.Sprintf("its entries can't be read: %v", err))

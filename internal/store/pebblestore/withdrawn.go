@@ -1,6 +1,7 @@
 package pebblestore
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -22,8 +23,22 @@ type withdrawals struct {
 	some     atomic.Bool // there may be some: most tenants have none, and each write asks
 }
 
-// of returns the entries of a device that were withdrawn.
-func (w *withdrawals) of(device andon.DeviceID) []andon.EntryRef {
+// withdrawnList is entries of a device that were withdrawn, in their order. It does not change.
+type withdrawnList []andon.EntryRef
+
+func (l withdrawnList) find(e andon.EntryRef) (int, bool) {
+	return slices.BinarySearchFunc(l, e, func(a, b andon.EntryRef) int {
+		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.State, b.State))
+	})
+}
+
+func (l withdrawnList) contains(e andon.EntryRef) bool {
+	_, ok := l.find(e)
+	return ok
+}
+
+// list returns the entries of a device that were withdrawn.
+func (w *withdrawals) list(device andon.DeviceID) withdrawnList {
 	if !w.some.Load() {
 		return nil
 	}
@@ -31,22 +46,24 @@ func (w *withdrawals) of(device andon.DeviceID) []andon.EntryRef {
 	if !ok {
 		return nil
 	}
-	return list.([]andon.EntryRef)
+	return list.(withdrawnList)
 }
 
-func (w *withdrawals) has(device andon.DeviceID, at andon.Time, state andon.State) bool {
-	return slices.Contains(w.of(device), andon.EntryRef{Time: at, State: state})
+func (w *withdrawals) contain(device andon.DeviceID, at andon.Time, state andon.State) bool {
+	return w.list(device).contains(andon.EntryRef{Time: at, State: state})
 }
 
-// set replaces the list of a device.
-func (w *withdrawals) set(device andon.DeviceID, list []andon.EntryRef) {
-	if len(list) == 0 {
-		w.byDevice.Delete(device)
-		return
+// add adds an entry of a device.
+func (w *withdrawals) add(device andon.DeviceID, e andon.EntryRef) {
+	l := w.list(device)
+	if i, there := l.find(e); !there {
+		w.some.Store(true)
+		w.byDevice.Store(device, slices.Insert(slices.Clone(l), i, e))
 	}
-	w.some.Store(true)
-	w.byDevice.Store(device, list)
 }
+
+// forget drops those of a device.
+func (w *withdrawals) forget(device andon.DeviceID) { w.byDevice.Delete(device) }
 
 func withdrawalKey(tenant uint32, device andon.DeviceID, e andon.EntryRef) key {
 	return newKey(tableWithdrawal, tenant).text(string(device)).time(e.Time).text(string(e.State))
@@ -82,12 +99,17 @@ func withdrawal(
 
 // loadWithdrawals reads which entries of a tenant were withdrawn.
 func (s *Store) loadWithdrawals(t *tenant) error {
+	lists := map[andon.DeviceID]withdrawnList{}
 	for k := range s.rows(newKey(tableWithdrawal, t.number)) {
 		device, e, err := splitWithdrawal(k)
 		if err != nil {
 			return err
 		}
-		t.withdrawn.set(device, append(slices.Clip(t.withdrawn.of(device)), e))
+		lists[device] = append(lists[device], e) // they stand in this order
+	}
+	for device, l := range lists {
+		t.withdrawn.some.Store(true)
+		t.withdrawn.byDevice.Store(device, l)
 	}
 	return nil
 }

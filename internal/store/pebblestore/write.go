@@ -47,6 +47,8 @@ type writing struct {
 	newStates map[andon.State]andon.State
 	lastState andon.State      // one that has entries
 	overtaken []int            // devices that were changed meanwhile
+	waits     <-chan struct{}  // closed when another write gives back a device of this one
+	holds     chan struct{}    // closed when this one gives back its devices; nil: it holds none
 	indexRows map[uint64]bool  // rows that will be remembered as written
 	past      *history         // of the device that is being folded
 	operators []andon.PersonID // of the events that are being folded
