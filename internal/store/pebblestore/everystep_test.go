@@ -538,6 +538,7 @@ func (r *stepRun) broken(t *testing.T, f fault, n int64) bool {
 			r.answers(t, place+", in the same process", s, err == nil && !b.fired.Load(), false)
 		}
 	}
+	atEnd := mem.crash(vfs.CrashCloneCfg{})
 	switch {
 	case died:
 		mem = mem.crash(vfs.CrashCloneCfg{})
@@ -552,6 +553,10 @@ func (r *stepRun) broken(t *testing.T, f fault, n int64) bool {
 			mem = mem.crash(vfs.CrashCloneCfg{})
 			died = true
 		}
+	}
+	if err == nil && !died && !b.fired.Load() && !r.opens && !r.ends {
+		// It ran to its end: what it changed is on the disk, also without an orderly close.
+		r.opened(t, place+", a power cut after its end", atEnd, true)
 	}
 	acknowledged := err == nil && !died
 	r.opened(t, place, mem, acknowledged)

@@ -1,0 +1,264 @@
+package pebblestore
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/current"
+)
+
+// The tests here each keep one rule that only a rare order of things would break.
+
+// TestFailedRoundsLoseNothing: a head that a failed round froze stays until a round has settled it,
+// and what came since is not said to be settled by that one.
+func TestFailedRoundsLoseNothing(t *testing.T) {
+	mem := vfs.NewCrashableMem()
+	fails := errorfs.Toggle{Injector: errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind == errorfs.OpCreate {
+			return errorfs.ErrInjected
+		}
+		return nil
+	})}
+	s, err := Open("store", Options{FS: errorfs.Wrap(mem, &fails), table: 1, lag: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := warnings(30)
+	all := 0
+	send := func() {
+		t.Helper()
+		for i := range events {
+			events[i].Time++
+		}
+		if err := s.Append(t.Context(), andon.DefaultTenant, 1, events); err != nil {
+			t.Fatal(err)
+		}
+		all++
+	}
+	check := func(when string) {
+		t.Helper()
+		for _, e := range events {
+			n, err := howMany(s.DeviceEvents(t.Context(), andon.DefaultTenant, e.Device,
+				andon.EventQuery{Limit: 99}))
+			if n != all || err != nil {
+				t.Fatalf("%s: %s has %d entries of %d, %v", when, e.Device, n, all, err)
+			}
+		}
+	}
+	for range 3 {
+		send()
+		fails.On()
+		if s.checkpoint() == nil {
+			t.Fatal("the round did not fail")
+		}
+		fails.Off()
+		check("after a round that failed")
+	}
+	send()
+	if err := s.checkpoint(); err != nil {
+		t.Fatal(err)
+	}
+	check("after the round that was done again")
+	s, mem = crashed(t, s, mem)
+	check("after a crash")
+	if err := s.checkpoint(); err != nil {
+		t.Fatal(err)
+	}
+	check("after the next round")
+	closeWhole(t, s, mem)
+}
+
+// TestAllWithdrawalsAreLoaded: each of several withdrawals from one device outlives an opening.
+func TestAllWithdrawalsAreLoaded(t *testing.T) {
+	const id = andon.DefaultTenant
+	fs := vfs.NewCrashableMem()
+	s := openMem(t, fs)
+	events := warnings(1)
+	for n := range andon.Time(4) {
+		events[0].Time = andon.MinTime + n
+		err := s.Append(t.Context(), id, 1, events)
+		if n < 3 && err == nil {
+			_, _, err = s.Withdraw(t.Context(), id, andon.Withdrawal{
+				Device: events[0].Device, Time: events[0].Time, State: "ODD", At: 9,
+			})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, _ = crashed(t, s, fs)
+	defer s.Close()
+	n, err := howMany(s.DeviceEvents(t.Context(), id, events[0].Device,
+		andon.EventQuery{Limit: 99}))
+	if n != 1 || err != nil {
+		t.Errorf("%d entries are shown, %v, want 1", n, err)
+	}
+}
+
+// TestArrivalsWaitForTheDisk: entries that are in the log and not on the disk have not arrived.
+func TestArrivalsWaitForTheDisk(t *testing.T) {
+	h := newHeldLogs(vfs.NewMem())
+	s, err := Open("store", Options{FS: h})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	h.held.Lock()
+	appended := pendingAppend(t, s, h, warnings(1))
+	part, err := s.Arrivals(t.Context(), andon.DefaultTenant, andon.ArrivalQuery{Limit: 9})
+	if len(part.Items) != 0 || err != nil {
+		t.Errorf("%d entries have arrived, %v", len(part.Items), err)
+	}
+	h.held.Unlock()
+	if err := <-appended; err != nil {
+		t.Fatal(err)
+	}
+	part, err = s.Arrivals(t.Context(), andon.DefaultTenant, andon.ArrivalQuery{Limit: 9})
+	if len(part.Items) != 1 || err != nil {
+		t.Errorf("%d entries have arrived, %v, want 1", len(part.Items), err)
+	}
+}
+
+// meanwhile makes a write to a device of a tenant, and has something else done while it is worked
+// out for the first time. It returns how often it was worked out, and by which states at last.
+func meanwhile(
+	t *testing.T, s *Store, tenant *tenant, do func() error,
+) (times int, states *andon.StateSet, err error) {
+	t.Helper()
+	err = s.change(t.Context(), tenant, andon.ByEntry, []andon.DeviceID{"new"}, 10,
+		func(w *writing) {
+			w.fold = func(_ int, d *current.Device) error {
+				times++
+				states = w.states
+				d.Received = 5
+				if times == 1 {
+					return do()
+				}
+				return nil
+			}
+		})
+	return times, states, err
+}
+
+// TestTenantIsDeletedMeanwhile: a write that was worked out before its tenant was deleted is refused.
+func TestTenantIsDeletedMeanwhile(t *testing.T) {
+	s := openMem(t, vfs.NewMem())
+	defer s.Close()
+	if _, err := s.PutTenant(t.Context(), andon.NewTenant("gone")); err != nil {
+		t.Fatal(err)
+	}
+	tenant, next := s.tenants["gone"], uint64(0)
+	_, _, err := meanwhile(t, s, tenant, func() error {
+		err := s.DeleteTenant(t.Context(), "gone")
+		next = s.order.next
+		return err
+	})
+	if andon.KindOf(err) != andon.NotFound || s.order.next != next {
+		t.Errorf("the write: %v, and the log went on from %d to %d", err, next, s.order.next)
+	}
+}
+
+// TestNewDeviceFollowsNewSeverities: a write that makes a device is worked out again where the
+// severities changed before its turn.
+func TestNewDeviceFollowsNewSeverities(t *testing.T) {
+	s := openMem(t, vfs.NewMem())
+	defer s.Close()
+	tenant := s.tenants[andon.DefaultTenant]
+	times, states, err := meanwhile(t, s, tenant, func() error {
+		record, err := s.Tenant(t.Context(), andon.DefaultTenant)
+		if err != nil {
+			return err
+		}
+		record.States, err = andon.NewStateSet([]andon.StateDef{
+			{Name: "NORMAL"}, {Name: "ODD", Severity: 7},
+		})
+		if err == nil {
+			_, err = s.PutTenant(t.Context(), record)
+		}
+		return err
+	})
+	if err != nil || times != 2 || states.Severity("ODD") != 7 {
+		t.Errorf("it was worked out %d times, %v, at last by the severity %d of ODD",
+			times, err, states.Severity("ODD"))
+	}
+}
+
+// TestExpiryWaitsForTheRound: a round that has begun may write blocks of days that expire, so they
+// are deleted after it.
+func TestExpiryWaitsForTheRound(t *testing.T) {
+	var s *Store
+	expired, held := make(chan error, 1), false
+	fs := &roundFS{vfs.NewMem(), func() {
+		if held {
+			return
+		}
+		held = true
+		go func() {
+			expired <- s.Expire(t.Context(), andon.DefaultTenant,
+				andon.Horizon{Events: andon.MinTime.Add(9 * 86_400_000_000)})
+		}()
+		awaitIn(t, "(*Store).Expire(", nil)
+		select {
+		case <-expired:
+			t.Error("days expired while a round wrote blocks")
+			expired <- nil
+		case <-time.After(50 * time.Millisecond): // the wait only lets a defect show
+		}
+	}}
+	var err error
+	if s, err = Open("store", Options{FS: fs, table: 1}); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	err = s.Append(t.Context(), andon.DefaultTenant, 1, warnings(20))
+	if err := errors.Join(err, s.checkpoint(), <-expired); err != nil || !held {
+		t.Fatal(err, held)
+	}
+	if n := s.blocks(t); n != 0 {
+		t.Errorf("%d blocks are left of days that expired", n)
+	}
+}
+
+// TestOneDueRow: a record that becomes due at another time has one row among those that are due.
+func TestOneDueRow(t *testing.T) {
+	s := openMem(t, vfs.NewMem())
+	defer s.Close()
+	r := andon.Record{Tenant: andon.DefaultTenant, Kind: "note", ID: "n", Data: "{}"}
+	var err error
+	for n := range andon.Time(3) {
+		r.Due = 5 - n
+		if r, err = s.PutRecord(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := 0
+	for range s.rows(key{tableDue}) {
+		n++
+	}
+	if n != 1 {
+		t.Errorf("%d rows are due, want 1", n)
+	}
+}
+
+// TestArrivalsGoByBytes: as many rounds go as are too many, the oldest first, and no more.
+func TestArrivalsGoByBytes(t *testing.T) {
+	const hour = 3_600_000_000
+	s, err := Open("store", Options{FS: vfs.NewMem(), ArrivalsBytes: 3000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	at := andon.MinTime
+	for range 5 { // the first goes at once, because nothing says how long it took
+		arrive(t, s, at, 10)
+		at = at.Add(hour)
+	}
+	if n, err := arrived(t, s, nil); n != 20 || err != nil {
+		t.Errorf("%d entries are kept, %v, want those of two rounds", n, err)
+	}
+}
