@@ -248,7 +248,7 @@ func TestOneDueRow(t *testing.T) {
 // TestArrivalsGoByBytes: as many rounds go as are too many, the oldest first, and no more.
 func TestArrivalsGoByBytes(t *testing.T) {
 	const hour = 3_600_000_000
-	s, err := Open("store", Options{FS: vfs.NewMem(), ArrivalsBytes: 3000})
+	s, err := Open("store", Options{FS: vfs.NewMem(), ArrivalsBytes: 3000, lag: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
