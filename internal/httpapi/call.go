@@ -75,6 +75,10 @@ func (c *call) untilStopped() {
 	forget := context.AfterFunc(c.ending, cancel)
 	c.context = ctx
 	c.undo = append(c.undo, cancel, func() { forget() })
+	if c.bySession() { // who signs out is sent nothing more
+		name := strings.TrimPrefix(c.life.caller.who, sessionPrefix)
+		c.undo = append(c.undo, c.guard.sessions.OnEnd(name, cancel))
+	}
 }
 
 func (c *call) stop() {

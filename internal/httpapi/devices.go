@@ -215,6 +215,9 @@ func (c *call) oneOf(name string, words ...string) string {
 	return text
 }
 
+// flag reads a parameter that is true or false.
+func (c *call) flag(name string) bool { return c.oneOf(name, "true", "false") == "true" }
+
 // deviceOrPrefix reads device: a prefix goes into the query, an id is returned.
 func (c *call) deviceOrPrefix(q *andon.DeviceQuery) (exactly andon.DeviceID) {
 	text := c.text("device")
@@ -275,11 +278,11 @@ type retiredJSON struct {
 }
 
 func (a *API) retire(c *call) (retiredJSON, error) {
-	device, purge := c.device(), c.oneOf("purge", "true", "false")
+	device, purge := c.device(), c.flag("purge")
 	if err := c.fault(); err != nil {
 		return retiredJSON{}, err
 	}
-	if purge == "true" {
+	if purge {
 		return retiredJSON{Device: device, Purged: true}, c.intake.Purge(c.ctx(), c.tenant, device)
 	}
 	at, err := c.intake.Retire(c.ctx(), c.tenant, device)

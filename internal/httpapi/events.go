@@ -115,6 +115,10 @@ func serveFeed[T any](
 	if err != nil {
 		return andon.AtField("query.precision", "%s", err)
 	}
+	outcomes := c.flag("outcomes")
+	if err := c.fault(); err != nil {
+		return err
+	}
 	text, format, err := c.feed()
 	if err != nil {
 		counters.unread(err)
@@ -131,7 +135,7 @@ func serveFeed[T any](
 		return err
 	}
 	malformed := len(batch.Rejected)
-	batch.Outcomes = c.text("outcomes") == "true"
+	batch.Outcomes = outcomes
 	result, err := admit(c.ctx(), c.tenant, batch)
 	if err != nil {
 		counters.unadmitted(batch.Single, err)

@@ -43,7 +43,7 @@ func explainable(routes []*route) []*route {
 
 // explains reads whether the plan is asked for.
 func (c *call) explains() bool {
-	return c.oneOf(explainParam.name, "true", "false") == "true" && c.route.isExplained()
+	return c.flag(explainParam.name) && c.route.isExplained()
 }
 
 // serve answers the call, or a call for the plan.

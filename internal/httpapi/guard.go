@@ -25,13 +25,13 @@ type guard struct {
 	crossing *http.CrossOriginProtection
 	sessions *session.Sessions // nil as token is
 	now      func() andon.Time
-	*signIns
+	wrong    *wrongTokens
 }
 
 func newGuard(o *Options) guard {
 	g := guard{
 		loopback: o.Loopback, crossing: http.NewCrossOriginProtection(), now: o.Now,
-		signIns: newSignIns(),
+		wrong: newWrongTokens(o),
 	}
 	if o.Token != "" {
 		sum := sha256.Sum256([]byte(o.Token))
@@ -110,10 +110,14 @@ func (g guard) checkToken(r *http.Request) error {
 		challenge += `, error="invalid_token"`
 		message = "the token is not the one of this server"
 	}
-	return &httpError{
+	err := &httpError{
 		status: http.StatusUnauthorized, message: message,
 		header: http.Header{"Www-Authenticate": {challenge}},
 	}
+	if token == "" {
+		return err
+	}
+	return g.wrong.refuse(r.Context(), err)
 }
 
 func (g guard) isToken(text string) bool {
@@ -135,12 +139,15 @@ var always = [...]struct {
 }
 
 // setHeaders sets what every answer has, and the id of this one.
-func (a *API) setHeaders(x *exchange) {
+func (a *API) setHeaders(x *exchange, r *http.Request) {
 	h := x.Header()
 	for i := range always {
 		h[always[i].name] = always[i].value
 	}
 	x.set("X-Request-Id", x.id)
+	if r.TLS != nil { // a browser comes back over TLS only
+		x.set("Strict-Transport-Security", "max-age=31536000")
+	}
 	if a.ending.Err() != nil { // a client that asks on and on is told before it is cut off
 		h["Connection"] = []string{"close"}
 	}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -49,7 +50,7 @@ func newWorld(t testing.TB, change ...func(*httpapi.Options)) *world {
 	o := httpapi.Options{
 		Store: w.store, Intake: intake.New(w.store, intake.Options{Now: now}), Now: now,
 		Log:    slog.New(slog.NewTextHandler(t.Output(), nil)),
-		Backup: backUpNothing,
+		Backup: backUpNothing, WrongTokenPause: time.Microsecond,
 	}
 	for _, f := range change {
 		f(&o)

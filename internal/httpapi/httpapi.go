@@ -74,6 +74,8 @@ type Options struct {
 	Timeout time.Duration
 	// Slow is how long a request may be worked at without being logged; 0: none is logged.
 	Slow time.Duration
+	// WrongTokenPause is after how long a wrong token is refused; 1 s unless set.
+	WrongTokenPause time.Duration
 }
 
 func (o Options) withDefaults() Options {
@@ -82,6 +84,7 @@ func (o Options) withDefaults() Options {
 	}
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.Registry = cmp.Or(o.Registry, prometheus.NewRegistry())
+	o.WrongTokenPause = cmp.Or(o.WrongTokenPause, time.Second)
 	o.BodyTimeout = cmp.Or(o.BodyTimeout, 30*time.Second)
 	o.Timeout = cmp.Or(o.Timeout, 60*time.Second)
 	if o.Board == nil {
@@ -178,7 +181,7 @@ func (a *API) allRoutes() []*route {
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{ResponseWriter: w, id: requestID(r), begun: time.Now()}
 	defer a.finish(x, r)
-	a.setHeaders(x)
+	a.setHeaders(x, r)
 	path := r.URL.EscapedPath()
 	clean := isClean(path)
 	if clean {
@@ -227,7 +230,7 @@ var errNoSuchPath = andon.Errorf(
 func (a *API) unmatched(x *exchange, r *http.Request, clean bool) {
 	allow := x.Header().Get("Allow")
 	clear(x.Header())
-	a.setHeaders(x)
+	a.setHeaders(x, r)
 	page := allow == "" && asksForPage(r)
 	open := page && !strings.HasPrefix(r.URL.Path, basePath) // that page holds no data
 	_, err := a.enter(x, r, open || clean && a.isOpen(r))

@@ -1,16 +1,18 @@
 package httpapi
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
-	"net/netip"
 	"reflect"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/session"
+	"github.com/andonhq/andon/internal/sleep"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 // A browser can't add the token to an address that a person opens, nor to an EventSource, and a
@@ -123,11 +125,11 @@ func (a *API) sessionRoutes() []*route {
 		method: http.MethodPost, path: path, name: "signIn", tag: tag, open: true,
 		summary: "Sign a browser in",
 		detail: "The answer sets a cookie (`HttpOnly`, `SameSite=Strict`, over TLS `Secure`) " +
-			"that stands for the token for 30 days after its last use, also across a restart of " +
-			"the server; a new token ends it. With the cookie, changes must have `Origin` or " +
+			"that stands for the token for 30 days after its last use, and for 90 at most, also " +
+			"across a restart of the server; a new token ends it. With the cookie, changes must have `Origin` or " +
 			"`Sec-Fetch-Site` of this server, as browsers send them. Programs send the token " +
-			"with each request instead. After a wrong token the next attempt from the same " +
-			"address has to wait a second (429). Where no token is needed there is no cookie.",
+			"with each request instead. A wrong token is refused after a second. Where no " +
+			"token is needed there is no cookie.",
 		tenantless: true, readOnly: true, statuses: []int{http.StatusNoContent}, errors: []int{401},
 		body: &content{
 			kind: reflect.TypeFor[sessionBody](), example: sessionBody{Token: "3f9c0a7d51e2b846"},
@@ -161,15 +163,12 @@ func (a *API) signIn(c *call) error {
 	case a.guard.token == nil:
 		return c.done()
 	}
-	from, now := origin(c.r), a.guard.now().Std()
-	if !a.guard.mayTry(from, now) {
-		return errTooFast
-	}
+	now := a.guard.now().Std()
 	if !a.guard.isToken(sent.Token) {
-		a.guard.failed(from, now)
+		c.end()
 		a.options.Log.LogAttrs(c.ctx(), slog.LevelWarn, "sign-in refused: the token is wrong",
 			slog.String("request_id", c.x.id), slog.String("remote", c.r.RemoteAddr))
-		return errWrongToken
+		return a.guard.wrong.refuse(c.ctx(), errWrongToken)
 	}
 	s, text := a.guard.sessions.Begin(now)
 	setSession(c.x, c.r, text, session.Life)
@@ -182,8 +181,8 @@ var (
 	errWrongToken = &httpError{
 		status: http.StatusUnauthorized, message: "the token is not the one of this server",
 	}
-	errTooFast = andon.Errorf(andon.Busy, "the last token from this address was wrong: try "+
-		"again in a second")
+	errTooFast = andon.Errorf(andon.Busy, "too many wrong tokens are tried at once: try again in "+
+		"a second")
 )
 
 // signOut makes the browser forget its session, and the server refuse copies of it.
@@ -210,50 +209,36 @@ func (c *call) done() error {
 	return nil
 }
 
-// signIns slow down who tries tokens: after a wrong one, the address that it came from waits.
-type signIns struct {
-	mu    sync.Mutex
-	until map[netip.Addr]time.Time
+// wrongTokens slow down who tries tokens: a wrong one is refused after a pause. The right one is
+// never kept waiting, by whomever others are that have the same address, as behind a proxy.
+type wrongTokens struct {
+	pause   time.Duration
+	waiting chan struct{} // holds one value for each that waits
+	count   prometheus.Counter
 }
 
-const pauseAfterWrongToken = time.Second
+// mostWrong is how many requests with a wrong token wait at once. More are refused at once.
+const mostWrong = 64
 
-func newSignIns() *signIns { return &signIns{until: map[netip.Addr]time.Time{}} }
-
-// mayTry reports whether an address may try a token now. The right one has to wait as well, or
-// waiting would tell which one it is.
-func (s *signIns) mayTry(from netip.Addr, now time.Time) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return !now.Before(s.until[from])
+func newWrongTokens(o *Options) *wrongTokens {
+	return &wrongTokens{
+		pause: o.WrongTokenPause, waiting: make(chan struct{}, mostWrong),
+		count: promauto.With(o.Registry).NewCounter(prometheus.CounterOpts{
+			Name: "andon_http_wrong_tokens_total",
+			Help: "Requests and sign-ins that were refused because their token is wrong.",
+		}),
+	}
 }
 
-// failed makes an address wait, and forgets those that have waited: there are as many as tried a
-// token within a second.
-func (s *signIns) failed(from netip.Addr, now time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for other, until := range s.until {
-		if !now.Before(until) {
-			delete(s.until, other)
-		}
+// refuse returns the error of a wrong token after the pause.
+func (w *wrongTokens) refuse(ctx context.Context, err error) error {
+	w.count.Inc()
+	select {
+	case w.waiting <- struct{}{}:
+	default:
+		return errTooFast
 	}
-	s.until[from] = now.Add(pauseAfterWrongToken)
-}
-
-// origin is the address that a request came from; of IPv6 the network, since a client there has as
-// many addresses as it likes.
-func origin(r *http.Request) netip.Addr {
-	from, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
-		return netip.Addr{}
-	}
-	address := from.Addr().Unmap().WithZone("")
-	if address.Is6() {
-		const network = 64
-		if prefix, err := address.Prefix(network); err == nil {
-			return prefix.Addr()
-		}
-	}
-	return address
+	_ = sleep.For(ctx, w.pause)
+	<-w.waiting
+	return err
 }

@@ -1,7 +1,9 @@
 package httpapi_test
 
 import (
+	"context"
 	"crypto/tls"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -187,28 +189,110 @@ func TestSessionsAreRenewed(t *testing.T) {
 	w.get("/devices", "Cookie: "+renewed.Name+"="+renewed.Value).is(http.StatusOK)
 }
 
-// TestGuessing: behind a wrong token the right one has to wait as well.
+// TestGuessing: a wrong token is refused after a pause, by a header or by a sign-in, and counted.
+// The right one is never kept waiting, however many wrong ones come from the same address.
 func TestGuessing(t *testing.T) {
-	w := newWorld(t, withToken)
+	w := newWorld(t, withToken, func(o *httpapi.Options) { o.WrongTokenPause = time.Hour })
 	right := `{"token":"` + secret + `"}`
-	w.post("/session", `{"token":"guess"}`).fails(http.StatusUnauthorized, "not the one")
-	got := w.post("/session", right)
-	got.fails(http.StatusTooManyRequests, "in a second")
-	if got.header.Get("Retry-After") != "1" {
-		t.Errorf("%v", got.header)
+	guess := func(r *http.Request) {
+		ctx, leave := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer leave()
+		answered := make(chan int, 1)
+		recorder := httptest.NewRecorder()
+		go func() {
+			w.api.ServeHTTP(recorder, r.WithContext(ctx))
+			answered <- recorder.Code
+		}()
+		select {
+		case <-answered:
+			t.Errorf("%s: a wrong token is refused at once", r.URL)
+		case <-ctx.Done():
+			w.post("/session", right).is(http.StatusNoContent)
+			w.get("/devices", "Authorization: Bearer "+secret).is(http.StatusOK)
+		}
+		if code := <-answered; code != http.StatusUnauthorized {
+			t.Errorf("%s: %d", r.URL, code)
+		}
 	}
-	w.get("/devices", "Authorization: Bearer "+secret).is(http.StatusOK) // devices go on
-	far := httptest.NewRequest(http.MethodPost, base+"/session", strings.NewReader(right))
-	far.RemoteAddr = "[2001:db8::1]:1234"
-	recorder := httptest.NewRecorder()
-	w.api.ServeHTTP(recorder, far)
-	if recorder.Code != http.StatusNoContent {
-		t.Errorf("another address: %d", recorder.Code)
+	guess(httptest.NewRequest(http.MethodPost, base+"/session",
+		strings.NewReader(`{"token":"guess"}`)))
+	r := httptest.NewRequest(http.MethodGet, base+"/devices", nil)
+	r.Header.Set("Authorization", "Bearer guess")
+	guess(r)
+	if got := w.do(http.MethodGet, "/metrics", "", "Authorization: Bearer "+secret); !strings.Contains(
+		got.body, "andon_http_wrong_tokens_total 2") {
+		t.Error("wrong tokens are not counted")
 	}
-	w.at("2020-04-24T12:00:01Z")
-	w.post("/session", right).is(http.StatusNoContent)
 	for _, body := range []string{`{}`, `{"token":""}`, `{"token":7}`, `[]`, ``} {
 		w.post("/session", body).fails(http.StatusBadRequest)
+	}
+}
+
+// TestManyGuesses: more wrong tokens than may wait are refused at once.
+func TestManyGuesses(t *testing.T) {
+	w := newWorld(t, withToken, func(o *httpapi.Options) { o.WrongTokenPause = time.Hour })
+	ctx, leave := context.WithCancel(t.Context())
+	codes := make(chan int, 100)
+	for range cap(codes) {
+		go func() {
+			r := httptest.NewRequestWithContext(ctx, http.MethodGet, base+"/devices", nil)
+			r.Header.Set("Authorization", "Bearer guess")
+			recorder := httptest.NewRecorder()
+			w.api.ServeHTTP(recorder, r)
+			codes <- recorder.Code
+		}()
+	}
+	const wait = 64
+	for range cap(codes) - wait {
+		if code := <-codes; code != http.StatusTooManyRequests {
+			t.Errorf("%d, want 429", code)
+		}
+	}
+	leave()
+	for range wait {
+		if code := <-codes; code != http.StatusUnauthorized {
+			t.Errorf("%d, want 401", code)
+		}
+	}
+}
+
+// TestSignOutEndsStreams: who signs out is sent nothing more, at once, and others are.
+func TestSignOutEndsStreams(t *testing.T) {
+	w := newWorld(t, withToken)
+	open := func() (cookie string, ended chan struct{}) {
+		cookie, _ = w.signIn()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+			w.url+base+"/events/stream", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, value, _ := strings.Cut(cookie, ": ")
+		r.Header.Set(name, value)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil || answer.StatusCode != http.StatusOK {
+			t.Fatal(answer, err)
+		}
+		ended = make(chan struct{})
+		go func() {
+			_, _ = io.Copy(io.Discard, answer.Body)
+			_ = answer.Body.Close()
+			close(ended)
+		}()
+		return cookie, ended
+	}
+	cookie, ended := open()
+	_, other := open()
+	w.do(http.MethodDelete, base+"/session", "", cookie, "Sec-Fetch-Site: same-origin").
+		is(http.StatusNoContent)
+	select {
+	case <-ended:
+	case <-time.After(time.Minute):
+		t.Fatal("the stream goes on after the sign-out")
+	}
+	select {
+	case <-other:
+		t.Error("the stream of another session ended")
+	default:
 	}
 }
 

@@ -26,7 +26,11 @@ func (a *API) sweepRoute() *route {
 }
 
 func (a *API) sweep(c *call) (sweepJSON, error) {
-	all, err := a.intake.Sweep(c.ctx(), c.text("dry_run") == "true")
+	dry := c.flag("dry_run")
+	if err := c.fault(); err != nil {
+		return sweepJSON{}, err
+	}
+	all, err := a.intake.Sweep(c.ctx(), dry)
 	if err != nil {
 		return sweepJSON{}, err
 	}

@@ -1,6 +1,9 @@
 package httpapi_test
 
-import "testing"
+import (
+	"net/http"
+	"testing"
+)
 
 // TestSweep: a rehearsal says what a sweep then gives back, once.
 func TestSweep(t *testing.T) {
@@ -14,4 +17,19 @@ func TestSweep(t *testing.T) {
 	w.post("/sweep?dry_run=true", "").equals(due)
 	w.post("/sweep", "").equals(due)
 	w.post("/sweep", "").equals(none)
+}
+
+// TestFlags: a flag in a query is true, false, or refused: a sweep that was meant to be dry is not.
+func TestFlags(t *testing.T) {
+	w := newWorld(t)
+	for name, send := range map[string]func(query string) answer{
+		"dry_run":  func(q string) answer { return w.post("/sweep?"+q, "") },
+		"outcomes": func(q string) answer { return w.post("/events?"+q, oneEvent) },
+		"purge":    func(q string) answer { return w.do(http.MethodDelete, base+"/devices/d?"+q, "") },
+		"explain":  func(q string) answer { return w.get("/devices?" + q) },
+	} {
+		for _, value := range []string{"yes", "1", "TRUE", "null", "True", "on"} {
+			send(name+"="+value).fails(http.StatusBadRequest, name+" is true or false")
+		}
+	}
 }

@@ -2,7 +2,7 @@
 //
 // A session is a text of its own that the server can check without keeping anything:
 //
-//	base64url( id, 16 random bytes | issued, 8 bytes, seconds | HMAC-SHA256 of both )
+//	base64url( id, 16 random bytes | begun, 8 bytes, seconds | issued, likewise | HMAC-SHA256 )
 //
 // The key follows from the token. So a session outlives a restart of the server, every server with
 // the same token takes it, and a new token ends all sessions. From the text nothing leads back to
@@ -27,6 +27,8 @@ import (
 const (
 	// Life is how long a session holds that is not renewed.
 	Life = 30 * 24 * time.Hour
+	// Longest is how long a session holds that is renewed again and again.
+	Longest = 90 * 24 * time.Hour
 	// Fresh is the age from which on a session that is used should be renewed.
 	Fresh = 24 * time.Hour
 	// skew is how far ahead the clock may be that another server issued a session by.
@@ -35,14 +37,15 @@ const (
 
 const (
 	idBytes     = 16
-	signedBytes = idBytes + 8
+	signedBytes = idBytes + 2*8
 	allBytes    = signedBytes + sha256.Size
 )
 
 // Session is one browser that signed in.
 type Session struct {
 	id     [idBytes]byte
-	issued int64 // seconds
+	begun  int64 // seconds: when the browser signed in
+	issued int64 // seconds: when it was last renewed
 }
 
 // Name names the session in logs. It is a part of the id, which alone signs no one in.
@@ -57,6 +60,8 @@ type Sessions struct {
 
 	mu    sync.Mutex
 	ended map[[idBytes]byte]time.Time // those that were signed out, until they expire
+	// ending are what is to be called when a session is signed out, by its name.
+	ending map[string]map[*func()]bool
 }
 
 // New returns the sessions of a token.
@@ -65,12 +70,14 @@ func New(token string) *Sessions {
 	if err != nil {
 		panic("session: a key of this length can be derived: " + err.Error())
 	}
-	return &Sessions{key: key, ended: map[[idBytes]byte]time.Time{}}
+	return &Sessions{
+		key: key, ended: map[[idBytes]byte]time.Time{}, ending: map[string]map[*func()]bool{},
+	}
 }
 
 // Begin makes a session and its text.
 func (s *Sessions) Begin(now time.Time) (Session, string) {
-	made := Session{}
+	made := Session{begun: now.Unix()}
 	_, _ = rand.Read(made.id[:]) // it never fails
 	return s.Renew(made, now)
 }
@@ -85,6 +92,7 @@ func (s *Sessions) Renew(old Session, now time.Time) (Session, string) {
 func (s *Sessions) write(of Session) string {
 	text := make([]byte, 0, allBytes)
 	text = append(text, of.id[:]...)
+	text = binary.BigEndian.AppendUint64(text, uint64(of.begun))
 	text = binary.BigEndian.AppendUint64(text, uint64(of.issued))
 	return base64.RawURLEncoding.EncodeToString(s.sign(text))
 }
@@ -110,8 +118,10 @@ func (s *Sessions) Check(text string, now time.Time) (Session, error) {
 		return found, ErrEnded
 	}
 	copy(found.id[:], raw)
-	found.issued = int64(binary.BigEndian.Uint64(raw[idBytes:]))
-	if age := found.Age(now); age > Life || age < -skew || s.hasEnded(found) {
+	found.begun = int64(binary.BigEndian.Uint64(raw[idBytes:]))
+	found.issued = int64(binary.BigEndian.Uint64(raw[idBytes+8:]))
+	age, whole := found.Age(now), now.Sub(time.Unix(found.begun, 0))
+	if age > Life || age < -skew || whole > Longest || s.hasEnded(found) {
 		return Session{}, ErrEnded
 	}
 	return found, nil
@@ -135,4 +145,25 @@ func (s *Sessions) End(of Session, now time.Time) {
 		}
 	}
 	s.ended[of.id] = now.Add(Life + skew)
+	for f := range s.ending[of.Name()] {
+		(*f)()
+	}
+}
+
+// OnEnd has f called when the session of a name is signed out here, until forget is called. It must
+// return at once.
+func (s *Sessions) OnEnd(name string, f func()) (forget func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ending[name] == nil {
+		s.ending[name] = map[*func()]bool{}
+	}
+	s.ending[name][&f] = true
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if delete(s.ending[name], &f); len(s.ending[name]) == 0 {
+			delete(s.ending, name)
+		}
+	}
 }

@@ -90,3 +90,21 @@ func TestTamperedSessions(t *testing.T) {
 		}
 	}
 }
+
+// TestSessionsEndForGood: one that is renewed again and again ends, too.
+func TestSessionsEndForGood(t *testing.T) {
+	s := session.New(token)
+	made, text := s.Begin(noon)
+	const step = 20 * 24 * time.Hour
+	now := noon
+	for now.Add(step).Sub(noon) <= session.Longest {
+		now = now.Add(step)
+		made, text = s.Renew(made, now)
+	}
+	if _, err := s.Check(text, noon.Add(session.Longest)); err != nil {
+		t.Errorf("its last second: %v", err)
+	}
+	if _, err := s.Check(text, noon.Add(session.Longest+time.Second)); !errors.Is(err, session.ErrEnded) {
+		t.Errorf("after the longest time: %v", err)
+	}
+}

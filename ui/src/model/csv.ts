@@ -12,6 +12,6 @@ function field(value: unknown): string {
   if (value === undefined || value === null) return "";
   if (typeof value === "number" || typeof value === "boolean") return String(value);
   const text = typeof value === "string" ? value : JSON.stringify(value);
-  const safe = /^[=+\-@\t\r]/.test(text) ? "'" + text : text;
+  const safe = /^[=+\-@\t\r\n＝＋－＠]/.test(text) ? "'" + text : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
