@@ -301,3 +301,29 @@ func TestSlowBodies(t *testing.T) {
 		t.Errorf("status %d", response.StatusCode)
 	}
 }
+
+// TestLargeWindowsAreRefused: a zstd body can't have its decoder keep more than 8 MB.
+func TestLargeWindowsAreRefused(t *testing.T) {
+	w := newWorld(t)
+	for window, refused := range map[int]bool{8 << 20: false, 16 << 20: true} {
+		var b bytes.Buffer
+		z, err := zstd.NewWriter(&b, zstd.WithWindowSize(window), zstd.WithEncoderConcurrency(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = z.Write([]byte(oneEvent[:10]))
+		if err := z.Flush(); err != nil { // else the frame has the size of the body as its window
+			t.Fatal(err)
+		}
+		_, _ = z.Write([]byte(oneEvent[10:]))
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		got := w.post("/events", b.String(), "Content-Encoding: zstd")
+		if refused {
+			got.fails(http.StatusRequestEntityTooLarge, "window")
+		} else {
+			got.is(http.StatusOK)
+		}
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"testing"
 	"testing/synctest"
@@ -174,4 +176,29 @@ func TestADeadlineEndsAReadThatWaits(t *testing.T) {
 			t.Errorf("the read ended with %v, want a timeout", err)
 		}
 	})
+}
+
+// deadlines notes the deadlines of an answer.
+type deadlines struct {
+	http.ResponseWriter
+	set []time.Time
+}
+
+func (d *deadlines) SetWriteDeadline(t time.Time) error {
+	d.set = append(d.set, t)
+	return nil
+}
+
+// TestEachPartHasItsTime: each part of a long answer has a deadline of its own.
+func TestEachPartHasItsTime(t *testing.T) {
+	d := &deadlines{ResponseWriter: httptest.NewRecorder()}
+	x := &exchange{ResponseWriter: d, eachWrite: time.Hour}
+	for range 3 {
+		if _, err := x.Write([]byte("part")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(d.set) != 3 || time.Until(d.set[2]) < time.Hour/2 {
+		t.Errorf("the deadlines were %v", d.set)
+	}
 }

@@ -71,6 +71,9 @@ func TestToken(t *testing.T) {
 				t.Error("the token is in the answer")
 			}
 		}
+		if got := w.do(http.MethodHead, path, ""); got.status != http.StatusUnauthorized {
+			t.Errorf("HEAD %s without the token: %d", path, got.status)
+		}
 		got = w.do(http.MethodGet, path, "", "Authorization: Bearer s3cret")
 		if got.status == http.StatusUnauthorized {
 			t.Errorf("%s: the token is refused", path)

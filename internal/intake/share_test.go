@@ -212,3 +212,53 @@ func TestWaitingEndsWithItsContext(t *testing.T) {
 		}
 	})
 }
+
+// TestWhoIsLetInHasItsTurn: work that is let in just as its client leaves has its turn, and so gives
+// it back.
+func TestWhoIsLetInHasItsTurn(t *testing.T) {
+	s := newShare("reads", 10, 10, bubble())
+	ctx, leave := context.WithCancel(t.Context())
+	leave()
+	for range 50 { // select takes one of two at random
+		w := &waiter{weight: 1, admitted: make(chan struct{}), patience: time.Hour}
+		close(w.admitted)
+		if err := s.await(ctx, w); err != nil {
+			t.Fatalf("it was let in, and told %v", err)
+		}
+	}
+}
+
+// TestWhoGivesUpLetsOthersIn: work that waits for more than is left, and gives up, does not keep out
+// what stood after it and fits.
+func TestWhoGivesUpLetsOthersIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShare("imports", 10, 10, bubble())
+		turn, err := s.Enter(t.Context(), 6)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer turn.Leave()
+		ctx, leave := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		all.Go(func() {
+			if _, err := s.Enter(ctx, 8); !errors.Is(err, context.Canceled) {
+				t.Errorf("the large one: %v", err)
+			}
+		})
+		synctest.Wait()
+		entered := false
+		all.Go(func() {
+			if turn, err := s.Enter(t.Context(), 3); err == nil {
+				entered = true
+				turn.Leave()
+			}
+		})
+		synctest.Wait()
+		leave()
+		synctest.Wait()
+		if !entered {
+			t.Error("the small one still waits")
+		}
+		all.Wait()
+	})
+}
