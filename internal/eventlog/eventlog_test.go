@@ -335,7 +335,9 @@ func TestHeadCountsItsBytes(t *testing.T) {
 			}
 		},
 		"late": func(n int) Entry {
-			return Entry{Time: andon.MinTime - andon.Time(n)*1e6, State: "NORMAL", Message: []byte("m")}
+			return Entry{
+				Time: andon.MinTime - andon.Time(n)*1e6, State: "NORMAL", Message: []byte("m"),
+			}
 		},
 	} {
 		const entries, devices = 200_000, 50_000

@@ -126,7 +126,8 @@ func (a *API) sessionRoutes() []*route {
 		summary: "Sign a browser in",
 		detail: "The answer sets a cookie (`HttpOnly`, `SameSite=Strict`, over TLS `Secure`) " +
 			"that stands for the token for 30 days after its last use, and for 90 at most, also " +
-			"across a restart of the server; a new token ends it. With the cookie, changes must have `Origin` or " +
+			"across a restart of the server; a new token ends it. With the cookie, changes must " +
+			"have `Origin` or " +
 			"`Sec-Fetch-Site` of this server, as browsers send them. Programs send the token " +
 			"with each request instead. A wrong token is refused after a second. Where no " +
 			"token is needed there is no cookie.",

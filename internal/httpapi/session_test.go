@@ -219,8 +219,8 @@ func TestGuessing(t *testing.T) {
 	r := httptest.NewRequest(http.MethodGet, base+"/devices", nil)
 	r.Header.Set("Authorization", "Bearer guess")
 	guess(r)
-	if got := w.do(http.MethodGet, "/metrics", "", "Authorization: Bearer "+secret); !strings.Contains(
-		got.body, "andon_http_wrong_tokens_total 2") {
+	got := w.do(http.MethodGet, "/metrics", "", "Authorization: Bearer "+secret)
+	if !strings.Contains(got.body, "andon_http_wrong_tokens_total 2") {
 		t.Error("wrong tokens are not counted")
 	}
 	for _, body := range []string{`{}`, `{"token":""}`, `{"token":7}`, `[]`, ``} {
@@ -273,9 +273,9 @@ func TestSignOutEndsStreams(t *testing.T) {
 			t.Fatal(answer, err)
 		}
 		ended = make(chan struct{})
+		t.Cleanup(func() { _ = answer.Body.Close() })
 		go func() {
 			_, _ = io.Copy(io.Discard, answer.Body)
-			_ = answer.Body.Close()
 			close(ended)
 		}()
 		return cookie, ended

@@ -25,7 +25,9 @@ func TestFlags(t *testing.T) {
 	for name, send := range map[string]func(query string) answer{
 		"dry_run":  func(q string) answer { return w.post("/sweep?"+q, "") },
 		"outcomes": func(q string) answer { return w.post("/events?"+q, oneEvent) },
-		"purge":    func(q string) answer { return w.do(http.MethodDelete, base+"/devices/d?"+q, "") },
+		"purge": func(q string) answer {
+			return w.do(http.MethodDelete, base+"/devices/d?"+q, "")
+		},
 		"explain":  func(q string) answer { return w.get("/devices?" + q) },
 	} {
 		for _, value := range []string{"yes", "1", "TRUE", "null", "True", "on"} {

@@ -213,8 +213,8 @@ func TestWaitingEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// TestWhoIsLetInHasItsTurn: work that is let in just as its client leaves has its turn, and so gives
-// it back.
+// TestWhoIsLetInHasItsTurn: work that is let in just as its client leaves has its turn, and so
+// gives it back.
 func TestWhoIsLetInHasItsTurn(t *testing.T) {
 	s := newShare("reads", 10, 10, bubble())
 	ctx, leave := context.WithCancel(t.Context())
@@ -228,8 +228,8 @@ func TestWhoIsLetInHasItsTurn(t *testing.T) {
 	}
 }
 
-// TestWhoGivesUpLetsOthersIn: work that waits for more than is left, and gives up, does not keep out
-// what stood after it and fits.
+// TestWhoGivesUpLetsOthersIn: work that waits for more than is left, and gives up, does not keep
+// out what stood after it and fits.
 func TestWhoGivesUpLetsOthersIn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShare("imports", 10, 10, bubble())

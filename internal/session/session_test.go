@@ -104,7 +104,8 @@ func TestSessionsEndForGood(t *testing.T) {
 	if _, err := s.Check(text, noon.Add(session.Longest)); err != nil {
 		t.Errorf("its last second: %v", err)
 	}
-	if _, err := s.Check(text, noon.Add(session.Longest+time.Second)); !errors.Is(err, session.ErrEnded) {
+	_, err := s.Check(text, noon.Add(session.Longest+time.Second))
+	if !errors.Is(err, session.ErrEnded) {
 		t.Errorf("after the longest time: %v", err)
 	}
 }

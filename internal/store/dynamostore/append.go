@@ -1,7 +1,6 @@
 package dynamostore
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -90,7 +89,10 @@ func joining[T any](
 			return nil
 		})
 	})
-	return cmp.Or(err, r.err)
+	if err != nil {
+		return err
+	}
+	return r.err
 }
 
 // appendJoined appends the events of one device.

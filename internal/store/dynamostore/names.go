@@ -20,8 +20,9 @@ func (s *Store) record(partition string) question {
 	return question{table: tableRecords, key: recordKeys(), partition: partition}
 }
 
-// indexRows are rows without values that say what there is, gathered by one goroutine for one write.
-// They are never taken away, and not written again where this process knows that they are there.
+// indexRows are rows without values that say what there is, gathered by one goroutine for one
+// write. They are never taken away, and not written again where this process knows that they are
+// there.
 type indexRows map[indexRow]bool
 
 type indexRow struct{ partition, sort string }

@@ -1,7 +1,6 @@
 package dynamostore
 
 import (
-	"cmp"
 	"context"
 	"iter"
 	"math"
@@ -133,13 +132,19 @@ func (p *past) Aside(from andon.Time) iter.Seq2[current.Escalation, error] {
 }
 
 // refold works the device out again from its log.
-func (p *past) refold() (err error) {
+func (p *past) refold() error {
+	var failed error
 	gone := func(ref andon.EntryRef) bool {
-		hidden, failed := p.withdrawn(ref)
-		err = cmp.Or(err, failed)
+		hidden, err := p.withdrawn(ref)
+		if failed == nil {
+			failed = err
+		}
 		return hidden
 	}
-	return cmp.Or(p.device.Refold(p.logged(), p.tenant.Record.States, gone, p), err)
+	if err := p.device.Refold(p.logged(), p.tenant.Record.States, gone, p); err != nil {
+		return err
+	}
+	return failed
 }
 
 // refolded is how many entries are looked up together while the log is read for refold.

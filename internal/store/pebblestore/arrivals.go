@@ -35,8 +35,8 @@ type settled struct {
 	Bytes  int64  `json:"bytes"`
 }
 
-// openArrivals finds the oldest row: a program that keeps none may have deleted some meanwhile. When
-// the rows behind the marker came rebuild has found out: the next round has to know how fast.
+// openArrivals finds the oldest row: a program that keeps none may have deleted some meanwhile.
+// When the rows behind the marker came rebuild has found out: the next round has to know how fast.
 func (s *Store) openArrivals(context.Context) error {
 	if err := s.fixedJSON(fixedArrivals, &s.arrivals.rounds); err != nil {
 		return fmt.Errorf("read which rows are kept: %w", err)

@@ -11,9 +11,8 @@ type batch struct {
 
 func (s *Store) newBatch() *batch { return &batch{Batch: s.db.NewBatch()} }
 
-func (b *batch) set(k key, value []byte)   { b.keep(b.Set(k, value, nil)) }
-func (b *batch) merge(k key, value []byte) { b.keep(b.Merge(k, value, nil)) }
-func (b *batch) delete(k key)              { b.keep(b.Delete(k, nil)) }
+func (b *batch) set(k key, value []byte) { b.keep(b.Set(k, value, nil)) }
+func (b *batch) delete(k key)            { b.keep(b.Delete(k, nil)) }
 
 // deleteRange deletes the rows from a key up to another.
 func (b *batch) deleteRange(from, to key) { b.keep(b.DeleteRange(from, to, nil)) }
@@ -36,5 +35,5 @@ func (b *batch) commit(sync *pebble.WriteOptions) error {
 	return b.Commit(sync)
 }
 
-// close drops the error: what was committed is there, and what was not is wanted by nobody.
+// close drops the error: what was committed is there, and what was not is not wanted.
 func (b *batch) close() { _ = b.Close() }

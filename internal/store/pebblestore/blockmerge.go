@@ -20,8 +20,8 @@ import (
 // written again once in a day of 256 rounds, and twice in one of 4,096.
 //
 // A merge runs concurrently with rounds. It reads runs that do not change any more, writes the
-// tables of the new run next to the store, and has the engine take them in. Then readers are told to
-// look into the new run in place of the old ones, and after that the old ones are excised. The
+// tables of the new run next to the store, and has the engine take them in. Then readers are told
+// to look into the new run in place of the old ones, and after that the old ones are excised. The
 // engine could take the tables in and excise the old runs in one step, but that step is not atomic
 // for its readers: an iterator that is opened during it may see neither. Until readers are told, a
 // crash, or what deletes rows that the merge has read, leaves everything as it was.

@@ -405,7 +405,8 @@ func TestWhichRunsAreMerged(t *testing.T) {
 	if diff := gocmp.Diff(want, got, gocmp.AllowUnexported(merged{})); diff != "" {
 		t.Error(diff)
 	}
-	if some := m.due([]run{{runID: runID{sequence: 281}}, {runID: runID{sequence: 282}}}); some != nil {
+	later := []run{{runID: runID{sequence: 281}}, {runID: runID{sequence: 282}}}
+	if some := m.due(later); some != nil {
 		t.Errorf("runs of a round that has not ended are merged: %v", some)
 	}
 }

@@ -42,9 +42,9 @@ type restedCompactions struct {
 	damages *damages
 }
 
-// newRestedCompactions returns one for one database. The scheduler that it wraps has "ForTest" in its
-// name, and is what Pebble itself takes, but for a poll for a limit that rises while a compaction
-// runs. The limit here is always one.
+// newRestedCompactions returns one for one database. The scheduler that it wraps has "ForTest" in
+// its name, and is what Pebble itself takes, but for a poll for a limit that rises while a
+// compaction runs. The limit here is always one.
 func newRestedCompactions(d *damages) restedCompactions {
 	return restedCompactions{pebble.NewConcurrencyLimitSchedulerWithNoPeriodicGrantingForTest(), d}
 }

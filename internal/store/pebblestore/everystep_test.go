@@ -1,12 +1,14 @@
 package pebblestore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -452,6 +454,13 @@ func (f flippedFile) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
+// copied returns a copy with all that was written.
+func (c *crashable) copied() *crashable {
+	return c.crash(vfs.CrashCloneCfg{
+		UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1)),
+	})
+}
+
 // crashable is a file system in memory that can be copied as a power cut leaves it while it is
 // used. Pebble's own copy and its Link wait for each other.
 type crashable struct {
@@ -480,108 +489,122 @@ type stepRun struct {
 	before, after []string
 }
 
+// attempt is one run of the job that is broken.
+type attempt struct {
+	*stepRun
+	breaker *breaker
+	place   string
+	mem     *crashable
+	store   *Store        // nil while the job has not opened it
+	dead    chan struct{} // closed where the process would have ended
+}
+
 // broken runs the job and breaks it at its n-th step. It reports whether it has so many.
 func (r *stepRun) broken(t *testing.T, f fault, n int64) bool {
 	t.Helper()
-	place := fmt.Sprintf("%s, and %s at step %d", r.name, f, n)
-	mem := r.image.crash(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
-	b := &breaker{fault: f, n: n, mem: mem}
+	a := &attempt{
+		stepRun: r, place: fmt.Sprintf("%s, and %s at step %d", r.name, f, n),
+		mem: r.image.copied(), dead: make(chan struct{}),
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	b.stop = stop
-	o := stepOptions(errorfs.Wrap(flippedFS{mem, b}, b))
-	if r.table != 0 {
-		o.table = r.table
+	b := &breaker{fault: f, n: n, mem: a.mem, stop: stop, starts: r.opens}
+	b.opens = r.opens && (f == callFails || f == diskIsFull || f == blockIsBroken)
+	a.breaker = b
+	err, died := a.run(ctx, t)
+	finished := err == nil && !died
+	if !died && !r.opens && !r.ends && (f != diskIsFull || a.store.failed() == nil) {
+		r.answers(t, a.place+", in the same process", a.store, finished && !b.fired.Load())
 	}
+	if finished && !b.fired.Load() && !r.opens && !r.ends {
+		// It ran to its end: what it changed is on the disk, also without an orderly close.
+		r.opened(t, a.place+", a power cut after its end", a.mem.crash(vfs.CrashCloneCfg{}), true)
+	}
+	died = a.leave(t, died, err)
+	r.opened(t, a.place, a.mem, err == nil && !died)
+	for _, cut := range b.cuts {
+		r.opened(t, a.place, cut, false)
+	}
+	return b.fired.Load()
+}
+
+// run runs the job to its end, or to that of the process.
+func (a *attempt) run(ctx context.Context, t *testing.T) (err error, died bool) {
+	t.Helper()
+	b := a.breaker
+	o := stepOptions(errorfs.Wrap(flippedFS{a.mem, b}, b))
+	o.table = cmp.Or(a.table, o.table)
 	o.watch = func(ctx context.Context) context.Context { return watched{ctx, b} }
-	dead := make(chan struct{})
 	var once sync.Once
 	o.Fatal = func(error) {
-		once.Do(func() { close(dead) })
+		once.Do(func() { close(a.dead) })
 		select {} // the process would end here
 	}
-	var s *Store
-	if !r.opens {
-		var err error
-		if s, err = Open("store", o); err != nil {
-			t.Fatalf("%s: open: %v", place, err)
+	if !a.opens {
+		if a.store, err = Open("store", o); err != nil {
+			t.Fatalf("%s: open: %v", a.place, err)
 		}
 	}
-	b.starts = r.opens
-	b.opens = r.opens && (f == callFails || f == diskIsFull || f == blockIsBroken)
 	b.armed.Store(!b.opens)
 	done := make(chan error, 1)
 	go func() {
-		if r.opens {
-			var err error
-			if s, err = OpenContext(watched{ctx, b}, "store", o); err != nil {
-				done <- err
-				return
-			}
-			done <- s.Close()
+		if !a.opens {
+			done <- a.do(watched{ctx, b}, a.store)
 			return
 		}
-		done <- r.do(watched{ctx, b}, s)
+		s, err := OpenContext(watched{ctx, b}, "store", o)
+		if err == nil {
+			err = s.Close()
+		}
+		done <- err
 	}()
-	var err error
-	died := false
 	select {
 	case err = <-done:
-	case <-dead:
+	case <-a.dead:
 		died = true
 	}
 	b.armed.Store(false)
 	b.refuse.Store(0)
 	b.flip.Store(false)
-	if !died && !r.opens && !r.ends {
-		if f != diskIsFull || s.failed() == nil {
-			r.answers(t, place+", in the same process", s, err == nil && !b.fired.Load(), false)
-		}
+	return err, died
+}
+
+// leave closes the store, or leaves it as the end of the process does, and reports whether that was
+// it.
+func (a *attempt) leave(t *testing.T, died bool, err error) bool {
+	t.Helper()
+	if !died && (a.opens || a.ends && err == nil) {
+		awaitRelease(a.mem)
+		return false
 	}
-	atEnd := mem.crash(vfs.CrashCloneCfg{})
-	switch {
-	case died:
-		mem = mem.crash(vfs.CrashCloneCfg{})
-	case r.opens || r.ends && err == nil:
-		awaitRelease(t, mem)
-	default:
+	if !died {
 		closed := make(chan error, 1)
-		go func() { closed <- s.Close() }()
+		go func() { closed <- a.store.Close() }()
 		select {
 		case <-closed:
-		case <-dead:
-			mem = mem.crash(vfs.CrashCloneCfg{})
-			died = true
+			return false
+		case <-a.dead:
 		}
 	}
-	if err == nil && !died && !b.fired.Load() && !r.opens && !r.ends {
-		// It ran to its end: what it changed is on the disk, also without an orderly close.
-		r.opened(t, place+", a power cut after its end", atEnd, true)
-	}
-	acknowledged := err == nil && !died
-	r.opened(t, place, mem, acknowledged)
-	for _, cut := range b.cuts {
-		r.opened(t, place, cut, false)
-	}
-	return b.fired.Load()
+	a.mem = a.mem.crash(vfs.CrashCloneCfg{})
+	return true
 }
 
 // awaitRelease waits until an opening that was broken off has let the directory go.
-func awaitRelease(t *testing.T, mem *crashable) {
-	t.Helper()
+func awaitRelease(mem *crashable) {
 	for {
 		release, err := occupy(mem, "store", "test")
 		if err == nil {
 			release()
 			return
 		}
-		time.Sleep(time.Millisecond)
+		runtime.Gosched()
 	}
 }
 
 // answers compares what a store answers with what it must: as before the job or after it, and only
 // the latter once it was acknowledged.
-func (r *stepRun) answers(t *testing.T, place string, s andon.Store, acknowledged, again bool) {
+func (r *stepRun) answers(t *testing.T, place string, s andon.Store, acknowledged bool) {
 	t.Helper()
 	got := stepAnswers(context.Background(), s, r.from)
 	if slices.Equal(got, r.after) || !acknowledged && slices.Equal(got, r.before) {
@@ -591,8 +614,7 @@ func (r *stepRun) answers(t *testing.T, place string, s andon.Store, acknowledge
 	if !acknowledged {
 		want = r.before
 	}
-	t.Errorf("%s: acknowledged %v, again %v: %s", place, acknowledged, again,
-		gocmp.Diff(want, got))
+	t.Errorf("%s: acknowledged %v: %s", place, acknowledged, gocmp.Diff(want, got))
 }
 
 // opened opens what is left, compares its answers, has the job run again to its end, and verifies.
@@ -606,20 +628,16 @@ func (r *stepRun) opened(t *testing.T, place string, mem *crashable, acknowledge
 	if err != nil {
 		t.Fatalf("%s: open again: %v", place, err)
 	}
-	r.answers(t, place, s, acknowledged, false)
+	r.answers(t, place, s, acknowledged)
 	if r.do != nil {
-		err = r.do(context.Background(), s)
-		if err != nil && andon.KindOf(err) == andon.Internal {
+		if err := r.do(context.Background(), s); andon.KindOf(err) == andon.Internal && err != nil {
 			t.Errorf("%s: done again: %v", place, err)
 		}
 	}
-	if r.ends || r.do == nil {
-		if !r.ends {
-			err = s.Close()
-		}
+	if r.ends {
 		return
 	}
-	r.answers(t, place, s, true, true)
+	r.answers(t, place+", done again", s, true)
 	if err := s.Close(); err != nil {
 		t.Errorf("%s: close: %v", place, err)
 	}
@@ -636,10 +654,12 @@ func locked(lock sync.Locker, do func() error) error {
 
 // stepJobs are all jobs of a store.
 func stepJobs() []job {
+	return slices.Concat(backgroundJobs(), removingJobs(), sendingJobs(), peoplesJobs())
+}
+
+// backgroundJobs change no answer.
+func backgroundJobs() []job {
 	const id = andon.DefaultTenant
-	horizon := andon.DayStart(stepDay + 1)
-	events, readings := stepBatch(stepRounds + 1)
-	events = append(events, andon.Event{Device: stepDevice(stepDevices), Time: stepAt(1), State: "ODD"})
 	return []job{
 		{name: "flush entries", do: func(_ context.Context, s *Store) error {
 			return s.checkpoint()
@@ -665,6 +685,22 @@ func stepJobs() []job {
 		{name: "checkpoint", do: func(ctx context.Context, s *Store) error {
 			return locked(&s.checkpoints.running, func() error { return s.round(ctx, true) })
 		}},
+		{name: "open", opens: true},
+		{name: "stop", ends: true, do: func(ctx context.Context, s *Store) error {
+			if err := s.Finish(ctx); err != nil {
+				return err
+			}
+			return s.Close()
+		}},
+		{name: "back up", do: stepBackup},
+	}
+}
+
+// removingJobs remove something.
+func removingJobs() []job {
+	const id = andon.DefaultTenant
+	horizon := andon.DayStart(stepDay + 1)
+	return []job{
 		{name: "expire", from: horizon, changes: func(ctx context.Context, s andon.Store) error {
 			record, err := s.Tenant(ctx, id)
 			if err != nil {
@@ -684,24 +720,41 @@ func stepJobs() []job {
 		}},
 		{name: "withdraw", changes: func(ctx context.Context, s andon.Store) error {
 			_, _, err := s.Withdraw(ctx, id, andon.Withdrawal{
-				Device: stepDevice(1), Time: stepAt(31), State: stepBatchState(3, 1), At: stepAt(99),
+				Device: stepDevice(1), Time: stepAt(31), State: stepBatchState(3, 1),
+				At: stepAt(99),
 			})
 			return err
 		}},
-		{name: "open", opens: true},
-		{name: "stop", ends: true, do: func(ctx context.Context, s *Store) error {
-			if err := s.Finish(ctx); err != nil {
-				return err
-			}
-			return s.Close()
-		}},
-		{name: "back up", do: stepBackup},
+	}
+}
+
+// sendingJobs write what devices send, and records.
+func sendingJobs() []job {
+	const id = andon.DefaultTenant
+	events, readings := stepBatch(stepRounds + 1)
+	events = append(events, andon.Event{
+		Device: stepDevice(stepDevices), Time: stepAt(1), State: "ODD",
+	})
+	return []job{
 		{name: "append", changes: func(ctx context.Context, s andon.Store) error {
 			return s.Append(ctx, id, 1, andon.SortBatch(slices.Clone(events)))
 		}},
 		{name: "append readings", changes: func(ctx context.Context, s andon.Store) error {
 			return s.AppendReadings(ctx, id, 1, readings)
 		}},
+		{name: "put a record", changes: func(ctx context.Context, s andon.Store) error {
+			_, err := s.PutRecord(ctx, andon.Record{
+				Tenant: id, Kind: "note", ID: "m", Data: `{"b":2}`, Due: stepAt(2),
+			})
+			return err
+		}},
+	}
+}
+
+// peoplesJobs write what people do.
+func peoplesJobs() []job {
+	const id = andon.DefaultTenant
+	return []job{
 		{name: "assign", changes: func(ctx context.Context, s andon.Store) error {
 			_, err := s.Assign(ctx, id, stepAt(200), []andon.Assignment{
 				{Device: stepDevice(2), Operator: "Tom"}, {Device: stepDevice(71), Operator: "Liz"},
@@ -717,12 +770,6 @@ func stepJobs() []job {
 		}},
 		{name: "retire", changes: func(ctx context.Context, s andon.Store) error {
 			_, err := s.Retire(ctx, id, stepDevice(7), stepAt(150))
-			return err
-		}},
-		{name: "put a record", changes: func(ctx context.Context, s andon.Store) error {
-			_, err := s.PutRecord(ctx, andon.Record{
-				Tenant: id, Kind: "note", ID: "m", Data: `{"b":2}`, Due: stepAt(2),
-			})
 			return err
 		}},
 		{name: "change severities", changes: func(ctx context.Context, s andon.Store) error {
@@ -780,8 +827,8 @@ func stepBackup(ctx context.Context, s *Store) error {
 
 var errUseless = errors.New("the backup is no copy")
 
-// TestSerialEveryStep breaks every job at every step, in every way. ANDON_LONG=1 goes through all steps;
-// else those behind the first few are taken with gaps.
+// TestSerialEveryStep breaks every job at every step, in every way. ANDON_LONG=1 goes through all
+// steps; else those behind the first few are taken with gaps.
 func TestSerialEveryStep(t *testing.T) {
 	image := stepImage(t)
 	var places, jobs atomic.Int64
@@ -871,9 +918,7 @@ func damageAt(
 	t *testing.T, image *crashable, path string, offset int64, want []string,
 ) (refused int64) {
 	t.Helper()
-	mem := image.crash(vfs.CrashCloneCfg{
-		UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1)),
-	})
+	mem := image.copied()
 	flip := func() {
 		f, err := mem.OpenReadWrite(path, vfs.WriteCategoryUnspecified)
 		if err != nil {

@@ -17,8 +17,8 @@ type held struct {
 	devices map[andon.DeviceID]chan struct{} // closed when they are given back
 }
 
-// by returns what is closed once a device of a write is given back that another one holds; nil where
-// there is none.
+// by returns what is closed once a device of a write is given back that another one holds; nil
+// where there is none.
 func (h *held) by(w *writing) <-chan struct{} {
 	if h.some.Load() == 0 {
 		return nil

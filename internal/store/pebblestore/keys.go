@@ -39,8 +39,8 @@ import (
 //	f  fixed         name                                                   see store.go
 //
 // number is that of the device. The newest and the oldest time of a block are from the beginning of
-// its day. A run is a sequence, 6 bytes, and how often it was merged, 1 byte: of several blocks with
-// one entry that of the highest sequence counts.
+// its day. A run is a sequence, 6 bytes, and how often it was merged, 1 byte: of several blocks
+// with one entry that of the highest sequence counts.
 //
 // The day first makes expiry a range deletion, and keeps what is written together together. p, s
 // and m are index rows: each hit is checked against the truth. x holds the escalations of a present

@@ -166,8 +166,8 @@ func (s *Store) commit(w *writing) error {
 var errOvertaken = errors.New("overtaken by other writes")
 
 // admit makes a write what it should be now. What was overtaken is folded again outside the ordered
-// section, where that takes long. Where it is overtaken again and again, it holds its devices: others
-// that change them wait for it, and only those. Nothing else outside the write is changed.
+// section, where that takes long. Where it is overtaken again and again, it holds its devices:
+// others that change them wait for it, and only those. Nothing else outside the write is changed.
 func (s *Store) admit(w *writing, goes int) error {
 	const dear, patience = 1000, 3
 	if w.tenant.gone {

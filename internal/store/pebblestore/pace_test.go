@@ -72,7 +72,8 @@ func TestLateRound(t *testing.T) {
 	h.begin(1<<20, time.Second)
 	fill := func(bytes int) {
 		for n := 0; h.live.Bytes() < bytes; n++ {
-			_ = h.live.Add(1, 0, eventlog.Entry{Time: andon.MinTime + andon.Time(n), State: "NORMAL"})
+			e := eventlog.Entry{Time: andon.MinTime + andon.Time(n), State: "NORMAL"}
+			_ = h.live.Add(1, 0, e)
 		}
 	}
 	fill(100 << 10)

@@ -5,22 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"testing"
-
-	"github.com/andonhq/andon"
 )
-
-// entriesOf lists all entries of the first tenant.
-func entriesOf(t *testing.T, s *Store) (all []andon.Event) {
-	t.Helper()
-	q := andon.EventQuery{Limit: 10_000}
-	for e, err := range s.TenantEvents(t.Context(), andon.DefaultTenant, q) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, e)
-	}
-	return all
-}
 
 // TestDamagedPackedRow: what is no row is an error, and takes no memory.
 func TestDamagedPackedRow(t *testing.T) {

@@ -145,7 +145,8 @@ func meanwhile(
 	return times, states, err
 }
 
-// TestTenantIsDeletedMeanwhile: a write that was worked out before its tenant was deleted is refused.
+// TestTenantIsDeletedMeanwhile: a write that was worked out before its tenant was deleted is
+// refused.
 func TestTenantIsDeletedMeanwhile(t *testing.T) {
 	s := openMem(t, vfs.NewMem())
 	defer s.Close()

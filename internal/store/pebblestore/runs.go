@@ -18,7 +18,7 @@ type run struct {
 	runID          // of several deliveries of an entry that of the highest sequence stands
 	oldest, newest andon.Time
 	entries        uint64 // that its blocks have
-	dropped        bool   // no reader looks into it: it is not complete yet, or another took its place
+	dropped        bool   // no reader looks into it: it is not complete, or was merged
 }
 
 // uncounted is how many entries a run has while a round writes it: a crash leaves it with less than
@@ -39,8 +39,8 @@ func (r *run) holds(t andon.Time) bool { return r.oldest <= t && t <= r.newest }
 // wholeDay is a run of which it is not known when it begins and ends.
 func wholeDay(day uint32, sequence uint64) run {
 	return run{
-		runID: runID{sequence: sequence}, oldest: andon.DayStart(day), newest: andon.DayStart(day+1) - 1,
-		entries: uncounted,
+		runID: runID{sequence: sequence}, entries: uncounted,
+		oldest: andon.DayStart(day), newest: andon.DayStart(day+1) - 1,
 	}
 }
 
@@ -105,7 +105,8 @@ func withRun(runs []run, r run) []run {
 	return slices.Insert(runs, i, r)
 }
 
-// The value of a run: dropped 1 byte | oldest 5 | newest 5, from the beginning of its day | entries 6.
+// The value of a run: dropped 1 byte | oldest 5 | newest 5, from the beginning of its day | entries
+// 6.
 func (r *run) value(day uint32) []byte {
 	start, dropped := andon.DayStart(day), byte(0)
 	if r.dropped {

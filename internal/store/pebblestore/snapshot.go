@@ -67,8 +67,8 @@ func (s *Store) copyTo(dir string) error {
 	return endLog(s.options.FS, dir)
 }
 
-// copyEngine has Pebble copy itself. Where the directory of the copy can't be synced, Pebble panics.
-// That ends the backup and not the process: the store itself is as it was.
+// copyEngine has Pebble copy itself. Where the directory of the copy can't be synced, Pebble
+// panics. That ends the backup and not the process: the store itself is as it was.
 func (s *Store) copyEngine(dir string) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

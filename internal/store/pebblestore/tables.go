@@ -25,9 +25,9 @@ type tables struct {
 	rows  [256][]putRow // by table, where rows mostly come in their order
 	files int           // that were made
 	paths []string      // of those that the engine has not taken in
-	// instead is what the rows stand in place of. The engine excises it when it takes them in, which
-	// is all at once then. Nothing may be read of it meanwhile: an iterator that is opened then may
-	// see neither.
+	// instead is what the rows stand in place of. The engine excises it when it takes them in,
+	// which is all at once then. Nothing may be read of it meanwhile: an iterator that is opened
+	// then may see neither.
 	instead span
 }
 

@@ -27,7 +27,8 @@ func TestHeadsAreBoundedWhateverRuns(t *testing.T) {
 		for d := range 200 {
 			events = append(events, andon.Event{
 				Device: andon.DeviceID(fmt.Sprintf("d%03d", d)), State: "S",
-				Time: andon.MinTime + andon.Time(n), Operator: andon.PersonID(fmt.Sprint("p", n, d)),
+				Time:     andon.MinTime + andon.Time(n),
+				Operator: andon.PersonID(fmt.Sprint("p", n, d)),
 			})
 		}
 		n++
@@ -61,8 +62,8 @@ func TestHeadSetting(t *testing.T) {
 	}
 }
 
-// TestRepeatedRoundCountsItsRows: a round that is done again has settled the rows that it froze, and
-// not those that came since.
+// TestRepeatedRoundCountsItsRows: a round that is done again has settled the rows that it froze,
+// and not those that came since.
 func TestRepeatedRoundCountsItsRows(t *testing.T) {
 	fails := errorfs.Toggle{Injector: errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind == errorfs.OpCreate {

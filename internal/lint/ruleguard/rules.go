@@ -1,0 +1,16 @@
+//go:build ruleguard
+
+// Package gorules has rules of the linter that need types. golangci-lint reads it, and no program is
+// built of it.
+package gorules
+
+import "github.com/quasilyte/go-ruleguard/dsl"
+
+// orOfErrors forbids cmp.Or over errors. It calls all of its arguments: what follows a step that
+// failed is done all the same. A merge deleted acknowledged entries so.
+func orOfErrors(m dsl.Matcher) {
+	m.Match(`cmp.Or($first, $*rest)`).
+		Where(m["first"].Type.Is("error")).
+		Report("cmp.Or evaluates all of its arguments: check each error before the next step, " +
+			"or join them by errors.Join")
+}
