@@ -92,54 +92,6 @@ func checkKilled(t *testing.T, dir string, writers []*writer) {
 	verified(t, "--data", dir)
 }
 
-// formerProgram is the environment variable that names a program of before, whose stores are
-// converted when this one opens them.
-const formerProgram = "ANDON_FORMER"
-
-// TestSerialKillDuringConversion has a program of before write a store, and kills this one while it
-// converts that, again and again until it gets through.
-func TestSerialKillDuringConversion(t *testing.T) {
-	former := os.Getenv(formerProgram)
-	if former == "" {
-		t.Skipf("%s=/path/to/andon names a program that wrote format 4 or older", formerProgram)
-	}
-	dir := t.TempDir()
-	before := exec.Command(former, serving("--data", dir, "--log-level", "warn")...)
-	before.Env = []string{"TMPDIR=" + os.TempDir()}
-	s := startProgram(t, before)
-	c, writers := newClient(t, s), largeWriters()
-	for _, w := range writers {
-		w.send(t, c, 50)
-	}
-	s.end(syscall.SIGTERM, 0)
-	for range 5 {
-		cmd := command(t, serving("--data", dir)...)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		is := filesIn(t, dir)
-		ended := make(chan struct{})
-		go func() {
-			cmd.Wait()
-			close(ended)
-		}()
-		killOnce(t, cmd, ended, func() bool { return filesIn(t, dir) != is })
-		<-ended
-	}
-	checkKilled(t, dir, writers)
-}
-
-// filesIn is which files a directory has, and how large they are.
-func filesIn(t *testing.T, dir string) (all string) {
-	t.Helper()
-	for _, name := range namesIn(t, dir) {
-		if info, err := os.Stat(filepath.Join(dir, name)); err == nil {
-			all += fmt.Sprintln(name, info.Size())
-		}
-	}
-	return all
-}
-
 // TestSerialKillBackupCommand kills "andon backup". What it has written does not have the name of a
 // backup, the server goes on, and the next backup is whole.
 func TestSerialKillBackupCommand(t *testing.T) {

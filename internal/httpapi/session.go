@@ -211,7 +211,7 @@ func (c *call) done() error {
 }
 
 // wrongTokens slow down who tries tokens: a wrong one is refused after a pause. The right one is
-// never kept waiting, by whomever others are that have the same address, as behind a proxy.
+// never kept waiting, also where many clients have one address, as those of a proxy do.
 type wrongTokens struct {
 	pause   time.Duration
 	waiting chan struct{} // holds one value for each that waits

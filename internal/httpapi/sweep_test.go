@@ -28,7 +28,7 @@ func TestFlags(t *testing.T) {
 		"purge": func(q string) answer {
 			return w.do(http.MethodDelete, base+"/devices/d?"+q, "")
 		},
-		"explain":  func(q string) answer { return w.get("/devices?" + q) },
+		"explain": func(q string) answer { return w.get("/devices?" + q) },
 	} {
 		for _, value := range []string{"yes", "1", "TRUE", "null", "True", "on"} {
 			send(name+"="+value).fails(http.StatusBadRequest, name+" is true or false")

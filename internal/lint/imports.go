@@ -23,6 +23,7 @@ func plan() []layer {
 		{dir: "", pure: true},
 		{dir: "internal/lint", pure: true},
 		{dir: "internal/lint/licences", pure: true},
+		{dir: "internal/lint/ruleguard", pure: true},
 		{dir: "internal/tools/release", may: ". internal/lint/licences"},
 		{dir: "internal/spell", pure: true},
 		{dir: "internal/sleep", pure: true},
@@ -53,7 +54,7 @@ func plan() []layer {
 		{dir: "client", may: ". internal/sleep"},
 		{dir: "internal/config", may: ". internal/spell"},
 		// The types of answers are the client's.
-		{dir: "internal/httpapi", may: ". client internal/intake internal/live internal/spell " +
+		{dir: "internal/httpapi", may: ". client internal/intake internal/live internal/sleep internal/spell " +
 			"internal/session internal/ui internal/ingest internal/ingest/jsonfeed " +
 			"internal/ingest/jsonscan internal/rwlock"},
 
@@ -154,6 +155,7 @@ func owners() []owner {
 			"internal/enginetest"}},
 		{"github.com/aws/aws-sdk-go-v2", []string{"internal/store/dynamostore"}},
 		{"github.com/aws/smithy-go", []string{"internal/store/dynamostore"}},
+		{"github.com/quasilyte/go-ruleguard/dsl", []string{"internal/lint/ruleguard"}},
 		{"github.com/danielgtaylor/huma/v2", []string{"internal/httpapi"}},
 		{"github.com/swaggest/swgui", []string{"internal/httpapi"}},
 		{"github.com/prometheus/client_golang", []string{"internal/httpapi", "internal/app"}},

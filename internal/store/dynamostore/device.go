@@ -41,7 +41,7 @@ type also struct {
 	// rows, so what was written before is gone, and so is what another writer writes of it at that
 	// moment.
 	Incarnation int64 `json:"life,omitempty"`
-	// Withdrawn and EverEscalated are the times between which entries ever were, so that nobody
+	// Withdrawn and EverEscalated are the times between which entries ever were, so that no one
 	// looks for such records of others.
 	Withdrawn     reach `json:"withdrawn,omitzero"`
 	EverEscalated reach `json:"escalated,omitzero"`

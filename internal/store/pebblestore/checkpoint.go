@@ -75,8 +75,7 @@ func (s *Store) round(ctx context.Context, devices bool) error {
 		return err
 	}
 	s.publishBefore(s.heads.behind)
-	rows := s.heads.rows
-	tenants := s.everyTenant()
+	rows, tenants := s.heads.rows, s.everyTenant()
 	next, lag := marker{s.checkpoints.marker.shown, s.heads.behind}, s.checkpoints.lag.Load()+rows
 	if devices || s.due(lag, tenants) {
 		next.shown, lag = next.settled, 0

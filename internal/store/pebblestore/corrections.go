@@ -161,7 +161,7 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 	if err := s.commit(w); err != nil {
 		return err
 	}
-	t.withdrawn.forget(device)
+	t.withdrawn.byDevice.Delete(device)
 	s.written.Forget()
 	p.entered()
 	s.merges.purged(t.number, w.changes.Slot(0).Number())

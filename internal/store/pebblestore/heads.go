@@ -138,9 +138,9 @@ func (h *heads) awaitRoom(ctx context.Context, s *Store) error {
 func (h *heads) crowded() <-chan struct{} {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	bytes := h.live.Bytes()
-	if h.frozen != nil {
-		bytes += h.frozen.Bytes()
+	bytes := 0
+	for _, head := range h.view() {
+		bytes += head.Bytes()
 	}
 	if bytes < h.most {
 		return nil

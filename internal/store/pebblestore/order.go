@@ -202,7 +202,6 @@ func (s *Store) admit(w *writing, goes int) error {
 func (s *Store) stage(w *writing) (sequence uint64, err error) {
 	w.place()
 	p, err := w.setRows(s.order.next)
-	s.synced.crowd.joined() // before it is written out
 	if err == nil {
 		err = s.db.ApplyNoSyncWait(w.batch, pebble.Sync)
 	}

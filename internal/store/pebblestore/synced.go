@@ -6,7 +6,6 @@ import (
 	"hash/crc32"
 	"io"
 	"maps"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -38,8 +37,6 @@ type synced struct {
 	file       vfs.File
 	generation uint64
 	logs       map[uint64]int64
-
-	crowd crowd
 }
 
 // readSynced returns what syncedFile says; none where it is not there, or damaged.
@@ -97,7 +94,7 @@ func openSynced(fs vfs.FS, dir string, logs map[uint64]int64) (*synced, error) {
 		return nil, err
 	}
 	s := &synced{
-		file: f, generation: generation, logs: logs, crowd: crowd{giveWay: runtime.Gosched},
+		file: f, generation: generation, logs: logs,
 	}
 	if err := errors.Join(s.put(false), s.put(true)); err != nil { // room for both slots
 		return nil, errors.Join(err, f.Close())
@@ -228,7 +225,6 @@ type watchedLog struct {
 
 // Write is of vfs.File.
 func (l *watchedLog) Write(p []byte) (int, error) {
-	l.synced.crowd.gather()
 	n, err := l.File.Write(p)
 	l.written.Add(int64(n))
 	return n, err

@@ -62,9 +62,6 @@ func (w *withdrawals) add(device andon.DeviceID, e andon.EntryRef) {
 	}
 }
 
-// forget drops those of a device.
-func (w *withdrawals) forget(device andon.DeviceID) { w.byDevice.Delete(device) }
-
 func withdrawalKey(tenant uint32, device andon.DeviceID, e andon.EntryRef) key {
 	return newKey(tableWithdrawal, tenant).text(string(device)).time(e.Time).text(string(e.State))
 }
