@@ -68,9 +68,8 @@ type Log interface {
 
 	// Escalate stores an escalation record beside its entry; NotFound when the entry is not there.
 	// It returns the stored record: At is moved forward so that it is the newest of its entry. If
-	// the entry is escalated to that person already, or To is absent and the entry is not
-	// escalated, nothing is added. Then it returns the newest existing record, with At 0 if there
-	// never was one. The same record twice is one.
+	// it repeats the newest one (Escalation.Repeats), nothing is added. Then it returns that one,
+	// with At 0 if there never was one. The same record twice is one.
 	Escalate(
 		ctx context.Context, tenant TenantID, e Escalation,
 	) (kept Escalation, added bool, err error)

@@ -273,7 +273,7 @@ func escalateSideBySide(ctx context.Context, e *Env, id andon.TenantID) error {
 	err := sideBySide(goroutines, func(g int) error {
 		_, isNew, err := e.Store.Escalate(ctx, id, andon.Escalation{
 			Device: "d1", Time: e.Base, State: "WARNING1", To: "Sara",
-			At: e.Base + 1 + andon.Time(g), Note: fmt.Sprint(g),
+			At: e.Base + 1 + andon.Time(g), Note: "come",
 		})
 		if isNew {
 			added.Add(1)

@@ -45,9 +45,9 @@ func (a *API) peopleRoutes() []*route {
 			method: http.MethodPost, path: "/devices/{device}/escalations", name: "postEscalation",
 			tag: "people", summary: "Escalate an entry of a device to a supervisor; null withdraws",
 			detail: "The entry is the one that the device shows now, unless `time` and `state` " +
-				"name another. `Location` is that entry. Where it is escalated to that person " +
-				"already, or to nobody and `to` is null, nothing is added: 200 with the record " +
-				"that says so.",
+				"name another. `Location` is that entry. Where the newest record of the entry " +
+				"names the same person, sender and note already, or nobody and `to` is null, " +
+				"nothing is added: 200 with that record.",
 			statuses: []int{http.StatusCreated, http.StatusOK},
 			errors:   []int{404},
 		}, exampleEscalationBody(), exampleEscalation(), a.postEscalation),

@@ -53,7 +53,7 @@ func TestPeopleAgain(t *testing.T) {
 	w.post(e, `{"to":"Sara","by":"Liz"}`).is(http.StatusCreated)
 	w.put("/devices/d/operator", `{"operator":"Liz"}`).is(http.StatusOK)
 	w.at("2020-04-24T13:00:00Z")
-	got := w.post(e, `{"to":"Sara","by":"Tom","note":"again"}`)
+	got := w.post(e, `{"to":"Sara","by":"Liz"}`)
 	got.equals(`{"device":"d","time":"2020-04-24T11:00:00Z","state":"WARNING2","to":"Sara",
 		"at":"2020-04-24T12:00:00Z","by":"Liz"}`)
 	if got.header.Get("Location") == "" {
@@ -65,12 +65,14 @@ func TestPeopleAgain(t *testing.T) {
 		equals(`{"accepted":1,"rejected":[]}`)
 	w.get("/devices/d/assignments").equals(`{"items":[
 		{"device":"d","operator":"Liz","from":"2020-04-24T12:00:00Z"}]}`)
+	w.post(e, `{"to":"Sara","by":"Liz","note":"come"}`).is(http.StatusCreated) // says more
 	w.post(e, `{"to":null}`).is(http.StatusCreated)
 	w.at("2020-04-24T14:00:00Z")
 	w.post(e, `{"to":null,"time":"2020-04-24T11:00:00Z","state":"WARNING2"}`).is(http.StatusOK)
 	w.get("/devices/d/events/2020-04-24T11:00:00Z/WARNING2").equals(`{"device":"d",
 		"time":"2020-04-24T11:00:00Z","state":"WARNING2","escalations":[
-		{"to":null,"at":"2020-04-24T13:00:00Z"},
+		{"to":null,"at":"2020-04-24T13:00:00.000001Z"},
+		{"to":"Sara","at":"2020-04-24T13:00:00Z","by":"Liz","note":"come"},
 		{"to":"Sara","at":"2020-04-24T12:00:00Z","by":"Liz"}]}`)
 }
 

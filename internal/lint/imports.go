@@ -54,9 +54,9 @@ func plan() []layer {
 		{dir: "client", may: ". internal/sleep"},
 		{dir: "internal/config", may: ". internal/spell"},
 		// The types of answers are the client's.
-		{dir: "internal/httpapi", may: ". client internal/intake internal/live internal/sleep internal/spell " +
-			"internal/session internal/ui internal/ingest internal/ingest/jsonfeed " +
-			"internal/ingest/jsonscan internal/rwlock"},
+		{dir: "internal/httpapi", may: ". client internal/intake internal/live internal/sleep " +
+			"internal/spell internal/session internal/ui internal/ingest " +
+			"internal/ingest/jsonfeed internal/ingest/jsonscan internal/rwlock"},
 
 		{dir: "storecheck", pure: true, may: ". internal/ingest internal/intake " +
 			"internal/store/wrap"},

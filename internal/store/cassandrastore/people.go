@@ -196,8 +196,8 @@ func (s *Store) Escalate(
 	return e, added, err
 }
 
-// escalates makes of an escalation what is to be kept, beside those of its entry: the newest where
-// that is to the same person. none says that there is none to withdraw.
+// escalates makes of an escalation what is to be kept, next to those of its entry: the newest where
+// it repeats that. none says that there is none to withdraw.
 func escalates(e *andon.Escalation, records []andon.Escalation) (added, none bool) {
 	var newest andon.Escalation
 	if len(records) > 0 {
@@ -205,7 +205,7 @@ func escalates(e *andon.Escalation, records []andon.Escalation) (added, none boo
 	}
 	switch {
 	case slices.Contains(records, *e):
-	case newest.To != e.To:
+	case !e.Repeats(&newest):
 		if newest.At != 0 {
 			e.At = max(e.At, newest.At+1)
 		}

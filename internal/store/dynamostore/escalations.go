@@ -255,7 +255,7 @@ func (s *Store) addRecord(
 		switch {
 		case slices.Contains(records, r):
 			return r, false, nil
-		case was.To == r.To:
+		case r.Repeats(&was.Escalation):
 			kept = was.Escalation
 			kept.Device, kept.Time, kept.State = r.Device, r.Time, r.State
 			return kept, false, nil

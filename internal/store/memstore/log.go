@@ -82,7 +82,7 @@ func (s *Store) Escalate(
 		case slices.Contains(records, r):
 			kept = r
 			return nil
-		case newest.To == r.To:
+		case r.Repeats(&newest):
 			kept = newest
 			kept.Device, kept.Time, kept.State = e.Device, e.Time, e.State
 			return nil

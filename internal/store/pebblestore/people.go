@@ -57,12 +57,12 @@ func (s *Store) writable(ctx context.Context, id andon.TenantID) (*tenant, error
 	return t, err
 }
 
-// escalate folds an escalation, unless the entry is escalated to that person already.
+// escalate folds an escalation, unless it repeats the newest of the entry.
 func (w *writing) escalate(
 	d *current.Device, e andon.Escalation,
 ) (kept andon.Escalation, added bool, err error) {
 	standing, again, err := w.standing(d, &e)
-	if err != nil || again || standing.To == e.To {
+	if err != nil || again || e.Repeats(&standing) {
 		return standing, false, err
 	}
 	if standing.At != 0 {
