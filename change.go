@@ -174,7 +174,8 @@ func ShowAlike(a, b *Device) bool {
 	}
 	return a.State == b.State && a.Since == b.Since && a.IncidentSince == b.IncidentSince &&
 		a.Operator == b.Operator && a.EscalatedTo == b.EscalatedTo &&
-		a.EscalatedEntry == b.EscalatedEntry && a.LastRetired == b.LastRetired
+		a.EscalatedEntry == b.EscalatedEntry && a.EscalatedAt == b.EscalatedAt &&
+		a.LastRetired == b.LastRetired
 }
 
 // Snapshot returns what all devices of a tenant show at one position of its feed, so that the feed

@@ -18,6 +18,8 @@ type Device struct {
 	EscalatedTo PersonID
 	// EscalatedEntry is the entry whose escalation that is.
 	EscalatedEntry EntryRef
+	// EscalatedAt is when that escalation was made.
+	EscalatedAt Time
 	// IncidentSince is when the device left severity 0; 0 while no incident is open.
 	IncidentSince Time
 	Message       string // of the newest entry, absent once that has expired

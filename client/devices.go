@@ -20,12 +20,20 @@ type Device struct {
 	Received      andon.Time     `json:"received,omitempty" doc:"arrival of its newest message"`
 	Operator      andon.PersonID `json:"operator,omitempty"`
 	EscalatedTo   andon.PersonID `json:"escalated_to,omitempty"`
+	Escalation    *Escalated     `json:"escalation,omitempty" doc:"with escalated_to"`
 	IncidentSince andon.Time     `json:"incident_since,omitempty" doc:"only while one is open"`
 	Silent        bool           `json:"silent" doc:"nothing arrived for longer than silent_after"`
 	Message       string         `json:"message,omitempty"`
 	Attributes    andon.JSON     `json:"attributes,omitempty"`
 	Retired       andon.Time     `json:"retired,omitempty" doc:"when it was retired, if it is"`
 	LastRetired   andon.Time     `json:"last_retired,omitempty" doc:"when it was, if it came back"`
+}
+
+// Escalated is the newest record of an escalation: when it was made, by whom, and why.
+type Escalated struct {
+	At   andon.Time     `json:"at"`
+	By   andon.PersonID `json:"by,omitempty"`
+	Note string         `json:"note,omitempty"`
 }
 
 // DeviceQuery selects devices by what they show now. The zero value selects all, by id.

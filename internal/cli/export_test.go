@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"net/http"
@@ -274,7 +275,11 @@ func lines[T any](t *testing.T, items iter.Seq2[T, error]) (all []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, fmt.Sprintf("%+v", item))
+		text, err := json.Marshal(item)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, string(text))
 	}
 	return all
 }

@@ -226,6 +226,7 @@ func (d *Device) Show(states *andon.StateSet) andon.Device {
 		Time: d.Time, Since: d.Since, Received: d.Received, LastRetired: d.Retired,
 		Operator: operator, EscalatedTo: escalated.To,
 		EscalatedEntry: andon.EntryRef{Time: escalated.Entry, State: escalated.State},
+		EscalatedAt:    escalated.At,
 		IncidentSince:  d.Incident,
 	}
 }

@@ -29,7 +29,7 @@ type eventPage struct {
 }
 
 type eventItem struct {
-	andon.Event
+	eventJSON
 	Position andon.Position `json:"position,omitzero" doc:"only with after: behind this event"`
 }
 

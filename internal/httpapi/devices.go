@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"cmp"
+	"context"
 	"iter"
 	"net/http"
 	"slices"
@@ -106,9 +107,15 @@ var (
 	}
 )
 
-func (a *API) showDevice(t *andon.Tenant) func(*andon.Device) client.Device {
+func (a *API) showDevice(
+	ctx context.Context, t *andon.Tenant,
+) func(*andon.Device) (client.Device, error) {
 	now := a.options.Now()
-	return func(d *andon.Device) client.Device {
+	return func(d *andon.Device) (client.Device, error) {
+		escalated, err := a.escalated(ctx, t.ID, d.ID, d.EscalatedTo, d.EscalatedEntry)
+		if escalated != nil && escalated.At != d.EscalatedAt {
+			escalated = &client.Escalated{At: d.EscalatedAt} // what it shows has gone on
+		}
 		lastRetired := d.LastRetired
 		if d.Retired != 0 {
 			lastRetired = 0
@@ -117,11 +124,32 @@ func (a *API) showDevice(t *andon.Tenant) func(*andon.Device) client.Device {
 			Retired: d.Retired, LastRetired: lastRetired,
 			Device: d.ID, State: d.State, Severity: d.Severity,
 			Since: d.Since, Time: d.Time, Received: d.Received,
-			Operator: d.Operator, EscalatedTo: d.EscalatedTo, IncidentSince: d.IncidentSince,
-			Silent:  d.Silent(now, t.SilentAfter),
-			Message: d.Message, Attributes: d.Attributes,
-		}
+			Operator: d.Operator, EscalatedTo: d.EscalatedTo, Escalation: escalated,
+			IncidentSince: d.IncidentSince,
+			Silent:        d.Silent(now, t.SilentAfter),
+			Message:       d.Message, Attributes: d.Attributes,
+		}, err
 	}
+}
+
+// escalated reads the newest record of an entry that is escalated to someone; nil where it is not,
+// or where the entry has expired.
+func (a *API) escalated(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID, to andon.PersonID,
+	of andon.EntryRef,
+) (*client.Escalated, error) {
+	if to == "" || of.State == "" {
+		return nil, nil
+	}
+	e, err := a.store.Entry(ctx, id, device, of.Time, of.State)
+	if andon.KindOf(err) == andon.NotFound || err == nil && len(e.Escalations) == 0 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := e.Escalations[0]
+	return &client.Escalated{At: r.At, By: r.By, Note: r.Note}, nil
 }
 
 func (a *API) device(c *call) (client.Device, error) {
@@ -134,7 +162,7 @@ func (a *API) device(c *call) (client.Device, error) {
 	if err != nil {
 		return client.Device{}, err
 	}
-	return a.showDevice(&tenant)(&d), nil
+	return a.showDevice(c.ctx(), &tenant)(&d)
 }
 
 func (a *API) devices(c *call) (page[client.Device], error) {
@@ -168,7 +196,7 @@ func (a *API) devices(c *call) (page[client.Device], error) {
 		found = a.oneDevice(c, exactly, q)
 	}
 	position := func(d *andon.Device) any { return d.Position() }
-	return readPage(c, limit, found, a.showDevice(&tenant), position)
+	return readPage(c, limit, found, a.showDevice(c.ctx(), &tenant), position)
 }
 
 // deviceKind reads which devices a list is of. Those that show nothing have nothing that another

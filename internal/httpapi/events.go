@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/ingest"
 	"github.com/andonhq/andon/internal/ingest/jsonfeed"
 	"github.com/andonhq/andon/internal/intake"
@@ -36,13 +37,13 @@ func (a *API) eventRoutes() []*route {
 			name: "listDeviceEvents", tag: "events",
 			summary: "Events of a device, newest first across all states",
 			query:   []param{stateParam, fromParam, toParam, orderParam, limitParam, cursorParam},
-		}, exampleEvent(), a.deviceEvents),
+		}, exampleListed(), a.deviceEvents),
 		listing(route{
 			method: http.MethodGet, path: "/operators/{operator}/events",
 			name: "listOperatorEvents",
 			tag:  "events", summary: "Events of an operator, of all devices",
 			query: []param{stateParam, fromParam, toParam, orderParam, limitParam, cursorParam},
-		}, exampleEvent(), a.operatorEvents),
+		}, exampleListed(), a.operatorEvents),
 		listing(route{
 			method: http.MethodGet, path: "/supervisors/{supervisor}/events",
 			name: "listSupervisorEvents",
@@ -50,7 +51,7 @@ func (a *API) eventRoutes() []*route {
 			query: []param{
 				stateParam, dateParam, fromParam, toParam, orderParam, limitParam, cursorParam,
 			},
-		}, exampleEvent(), a.supervisorEvents),
+		}, exampleListed(), a.supervisorEvents),
 		a.tenantEventsRoute(),
 		answering(route{
 			method: http.MethodGet, path: "/devices/{device}/events/{time}/{state}",
@@ -187,21 +188,21 @@ func (c *call) account(result intake.Result) error {
 	return nil
 }
 
-func (a *API) deviceEvents(c *call) (page[andon.Event], error) {
+func (a *API) deviceEvents(c *call) (page[eventJSON], error) {
 	device := c.device()
 	return c.events(c.span(), func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
 		return a.store.DeviceEvents(c.ctx(), c.tenant, device, q)
 	})
 }
 
-func (a *API) operatorEvents(c *call) (page[andon.Event], error) {
+func (a *API) operatorEvents(c *call) (page[eventJSON], error) {
 	operator := pathID[andon.PersonID](c, "operator")
 	return c.events(c.span(), func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
 		return a.store.OperatorEvents(c.ctx(), c.tenant, operator, q)
 	})
 }
 
-func (a *API) supervisorEvents(c *call) (page[andon.Event], error) {
+func (a *API) supervisorEvents(c *call) (page[eventJSON], error) {
 	supervisor := pathID[andon.PersonID](c, "supervisor")
 	return c.events(c.daySpan(), func(q andon.EventQuery) iter.Seq2[andon.Event, error] {
 		return a.store.SupervisorEvents(c.ctx(), c.tenant, supervisor, q)
@@ -211,24 +212,24 @@ func (a *API) supervisorEvents(c *call) (page[andon.Event], error) {
 // events answers with a page of what read gives for the parameters of the call.
 func (c *call) events(
 	span andon.Span, read func(andon.EventQuery) iter.Seq2[andon.Event, error],
-) (page[andon.Event], error) {
+) (page[eventJSON], error) {
 	return c.eventsInSteps(stepItems, span, read)
 }
 
 func (c *call) eventsInSteps(
 	step int, span andon.Span, read func(andon.EventQuery) iter.Seq2[andon.Event, error],
-) (page[andon.Event], error) {
+) (page[eventJSON], error) {
 	q := andon.EventQuery{States: c.states(), Span: span, Order: c.order()}
 	limit := c.limit()
 	if after := (andon.EventKey{}); c.cursor(&after) {
 		q.After = &after
 	}
 	if err := c.fault(); err != nil {
-		return page[andon.Event]{}, err
+		return page[eventJSON]{}, err
 	}
 	tenant, err := c.record()
 	if err != nil {
-		return page[andon.Event]{}, err
+		return page[eventJSON]{}, err
 	}
 	found := inSteps(limit+1, step, func(after *andon.Event, n int) iter.Seq2[andon.Event, error] {
 		if after != nil {
@@ -238,7 +239,19 @@ func (c *call) eventsInSteps(
 		return read(q)
 	})
 	position := func(e *andon.Event) any { return e.Key(tenant.States) }
-	return readPage(c, limit, found, same, position)
+	return readPage(c, limit, found, c.showEvent, position)
+}
+
+// eventJSON is an entry in a list.
+type eventJSON struct {
+	andon.Event
+	Escalation *client.Escalated `json:"escalation,omitempty" doc:"with escalated_to"`
+}
+
+func (c *call) showEvent(e *andon.Event) (eventJSON, error) {
+	of := andon.EntryRef{Time: e.Time, State: e.State}
+	escalated, err := c.API.escalated(c.ctx(), c.tenant, e.Device, e.EscalatedTo, of)
+	return eventJSON{*e, escalated}, err
 }
 
 // entryJSON is one entry with its escalations.

@@ -21,6 +21,7 @@ func TestEventIsKeptWhole(t *testing.T) {
 	w.post("/events", sent).equals(`{"accepted":1,"rejected":[]}`)
 	w.get("/devices/d%2312345/events").equals(`{"items":[{"device":"d#12345",
 		"time":"2020-04-24T10:40:00Z","state":"WARNING1","operator":"Liz","escalated_to":"Sara",
+		"escalation":{"at":"2020-04-24T10:40:00Z"},
 		"message":"overheat <b>","attributes":{"line":"L3","extra":1}}]}`)
 	w.get("/devices/d%2312345/events/2020-04-24T10:40:00Z/WARNING1").equals(`{"device":"d#12345",
 		"time":"2020-04-24T10:40:00Z","state":"WARNING1","operator":"Liz","escalated_to":"Sara",

@@ -25,6 +25,11 @@ func exampleEvent() andon.Event {
 	return e
 }
 
+func exampleListed() eventJSON {
+	e := exampleEscalation()
+	return eventJSON{exampleEvent(), &client.Escalated{At: e.At, By: e.By, Note: e.Note}}
+}
+
 func exampleEntry() entryJSON {
 	e := exampleEscalation()
 	return entryJSON{

@@ -74,7 +74,7 @@ type Options struct {
 	Timeout time.Duration
 	// Slow is how long a request may be worked at without being logged; 0: none is logged.
 	Slow time.Duration
-	// WrongTokenPause is after how long a wrong token is refused; 1 s unless set.
+	// WrongTokenPause is after how long a wrong token is refused; half a second unless set.
 	WrongTokenPause time.Duration
 }
 
@@ -84,7 +84,7 @@ func (o Options) withDefaults() Options {
 	}
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.Registry = cmp.Or(o.Registry, prometheus.NewRegistry())
-	o.WrongTokenPause = cmp.Or(o.WrongTokenPause, time.Second)
+	o.WrongTokenPause = cmp.Or(o.WrongTokenPause, 500*time.Millisecond)
 	o.BodyTimeout = cmp.Or(o.BodyTimeout, 30*time.Second)
 	o.Timeout = cmp.Or(o.Timeout, 60*time.Second)
 	if o.Board == nil {

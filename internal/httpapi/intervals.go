@@ -19,7 +19,7 @@ func (a *API) intervals(c *call) (page[client.Interval], error) {
 	}
 	runs := andon.Intervals(c.ctx(), a.store, c.tenant, tenant.States, device, q)
 	position := func(i *andon.PositionedInterval) any { return i.Position }
-	return readPage(c, limit, runs, a.showInterval, position)
+	return readPage(c, limit, runs, plain(a.showInterval), position)
 }
 
 func (a *API) showInterval(i *andon.PositionedInterval) client.Interval {

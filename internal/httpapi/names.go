@@ -49,6 +49,7 @@ func (a *API) names(of andon.NameKind) func(*call) (page[client.Name], error) {
 			return shown
 		}
 		found := a.store.Names(c.ctx(), c.tenant, q)
-		return readPage(c, limit, found, show, func(n *andon.NameCount) any { return n.Name })
+		return readPage(c, limit, found, plain(show),
+			func(n *andon.NameCount) any { return n.Name })
 	}
 }

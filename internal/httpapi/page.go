@@ -27,7 +27,8 @@ const pageBytes = 4 << 20
 //
 // Each item is written as it comes, so that the page is in memory once and only as text.
 func readPage[S, T any](
-	c *call, limit int, items iter.Seq2[S, error], show func(*S) T, position func(*S) any,
+	c *call, limit int, items iter.Seq2[S, error], show func(*S) (T, error),
+	position func(*S) any,
 ) (page[T], error) {
 	if err := c.fault(); err != nil {
 		return page[T]{}, err
@@ -49,7 +50,9 @@ func readPage[S, T any](
 			next = andon.EncodeCursor(c.scope(), position(last))
 			break
 		}
-		shown = show(item)
+		if shown, err = show(item); err != nil {
+			return page[T]{}, err
+		}
 		if err := l.add(&shown, limit, pageBytes); err != nil {
 			return page[T]{}, err
 		}
@@ -97,7 +100,12 @@ func inSteps[S any](
 	}
 }
 
-func same[T any](item *T) T { return *item }
+// plain is show where nothing can fail.
+func plain[S, T any](show func(*S) T) func(*S) (T, error) {
+	return func(item *S) (T, error) { return show(item), nil }
+}
+
+func same[T any](item *T) (T, error) { return *item, nil }
 
 // linkNext names the next page in the header too (RFC 8288).
 func (c *call) linkNext(cursor string) {

@@ -125,7 +125,8 @@ func (a *API) assignments(c *call) (page[assignmentJSON], error) {
 	q, span := andon.PageQuery{Order: c.order()}, c.span()
 	c.cursor(&q.After)
 	kept := a.assignmentsWithin(c, device, q, span)
-	return readPage(c, limit, kept, showAssignment, func(a *andon.Assignment) any { return a.From })
+	return readPage(c, limit, kept, plain(showAssignment),
+		func(a *andon.Assignment) any { return a.From })
 }
 
 // assignmentsWithin returns the assignments that hold at an instant of a span. A store knows no

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -191,4 +192,30 @@ func TestExpiredEntryIsNone(t *testing.T) {
 	w.get("/devices/d/events/2020-04-24T10:00:00Z/A", "Andon-Tenant: none").fails(404, "tenant")
 	w.post("/devices/d/escalations", `{"to":"x","state":"A","time":"2020-04-24"}`,
 		"Andon-Tenant: none").fails(404, "tenant")
+}
+
+// TestEscalationsAreInEveryList: who looks at a list sees when something was escalated to a
+// supervisor, by whom, and why; of several records the newest.
+func TestEscalationsAreInEveryList(t *testing.T) {
+	w := newWorld(t)
+	w.event("d", "2020-04-24T11:00:00Z", "WARNING2")
+	w.put("/devices/d/operator", `{"operator":"Tom"}`).is(http.StatusOK)
+	w.event("d", "2020-04-24T12:00:00.5Z", "WARNING2")
+	for n, note := range []string{"first", "second"} {
+		sent := fmt.Sprintf(`{"to":"Sara","by":"Liz","note":%q}`, note)
+		w.post("/devices/d/escalations", sent).is(http.StatusCreated)
+		want := fmt.Sprintf(`"escalation":{"at":"2020-04-24T12:00:0%d`, n)
+		for _, path := range []string{
+			"/devices/d", "/devices", "/devices?escalated_to=Sara", "/devices/d/events",
+			"/operators/Tom/events", "/supervisors/Sara/events", "/events",
+		} {
+			got := w.get(path)
+			got.is(http.StatusOK)
+			if !strings.Contains(got.body, want) ||
+				!strings.Contains(got.body, `"by":"Liz","note":"`+note+`"}`) {
+				t.Errorf("%s: %s, want %s by Liz: %s", path, got.body, want, note)
+			}
+		}
+		w.at("2020-04-24T12:00:01Z")
+	}
 }

@@ -67,7 +67,8 @@ func (a *API) escalations(c *call) (page[entryJSON], error) {
 		return a.store.EscalatedEntries(c.ctx(), c.tenant, device, q)
 	})
 	show := func(e *andon.Entry) entryJSON { return showEntry(*e) }
-	return readPage(c, limit, kept, show, func(e *andon.Entry) any { return e.Key(t.States) })
+	return readPage(c, limit, kept, plain(show),
+		func(e *andon.Entry) any { return e.Key(t.States) })
 }
 
 type restoreBody struct {

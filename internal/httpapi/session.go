@@ -129,7 +129,7 @@ func (a *API) sessionRoutes() []*route {
 			"across a restart of the server; a new token ends it. With the cookie, changes must " +
 			"have `Origin` or " +
 			"`Sec-Fetch-Site` of this server, as browsers send them. Programs send the token " +
-			"with each request instead. A wrong token is refused after a second. Where no " +
+			"with each request instead. A wrong token is refused after half a second. Where no " +
 			"token is needed there is no cookie.",
 		tenantless: true, readOnly: true, statuses: []int{http.StatusNoContent}, errors: []int{401},
 		body: &content{

@@ -261,7 +261,7 @@ func (a *API) frames(
 	if err != nil {
 		return nil, err
 	}
-	show := a.showDevice(&tenant)
+	show := a.showDevice(ctx, &tenant)
 	frames := make([]live.Frame, len(changes))
 	for i := range changes {
 		c := &changes[i]
@@ -276,7 +276,9 @@ func (a *API) frames(
 			if err != nil {
 				return nil, err
 			}
-			data = show(&d)
+			if data, err = show(&d); err != nil {
+				return nil, err
+			}
 		}
 		text, err := frame(c.Position, name, data)
 		if err != nil {

@@ -25,9 +25,9 @@ func (a *API) tenantEventsRoute() *route {
 			stateParam, fromParam, toParam, orderParam, sinceParam, limitParam, cursorParam,
 		},
 		lines: true, errors: []int{http.StatusGone, http.StatusNotImplemented},
-	}, exampleEvent(), a.tenantEvents)
+	}, exampleListed(), a.tenantEvents)
 	r.answer.kind = reflect.TypeFor[eventPage]()
-	r.answer.example = eventPage{Items: []eventItem{{Event: exampleEvent()}}}
+	r.answer.example = eventPage{Items: []eventItem{{eventJSON: exampleListed()}}}
 	page := r.serve
 	r.serve = func(c *call) error {
 		since, lines := c.text(sinceParam.name) != "", wantsLines(c.r)
@@ -44,7 +44,7 @@ func (a *API) tenantEventsRoute() *route {
 	return r
 }
 
-func (a *API) tenantEvents(c *call) (page[andon.Event], error) {
+func (a *API) tenantEvents(c *call) (page[eventJSON], error) {
 	span := c.span()
 	// In one step: a store looks at each device for each of them.
 	return c.eventsInSteps(andon.MaxLimit+1, span, a.allEvents(c))

@@ -114,7 +114,7 @@ func (a *API) tenants(c *call) (page[client.Tenant], error) {
 		return page[client.Tenant]{}, err
 	}
 	position := func(t *andon.Tenant) any { return t.ID }
-	return readPage(c, limit, behind(all, after), showTenant, position)
+	return readPage(c, limit, behind(all, after), plain(showTenant), position)
 }
 
 func behind(tenants []andon.Tenant, id andon.TenantID) iter.Seq2[andon.Tenant, error] {

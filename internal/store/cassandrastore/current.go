@@ -50,6 +50,7 @@ func (s *Store) device(
 		}
 		d.EscalatedTo = r.To
 		d.EscalatedEntry = andon.EntryRef{Time: r.Time, State: r.State}
+		d.EscalatedAt = r.At
 	}
 	if final := v.Run.Final && (!open || v.Incident.Final); !final && s.quiet(v) {
 		s.reviews.Add(shared.DueReview{

@@ -105,6 +105,7 @@ func (d *device) show(states *andon.StateSet) *andon.Device {
 		Operator:       d.operator(newest),
 		EscalatedTo:    escalated.To,
 		EscalatedEntry: andon.EntryRef{Time: escalated.Time, State: escalated.State},
+		EscalatedAt:    escalated.At,
 		Message:        newest.Message,
 		Attributes:     newest.Attributes,
 	}

@@ -20,7 +20,7 @@ import (
 //	        operator text | escalated | incident | retired
 //	since   the same, its since from that of before; then the time of its newest entry zigzag,
 //	        from its since, and its arrival zigzag, from that time
-//	flags   1 escalated: to text | time of the entry zigzag, from since | its state text
+//	flags   1 escalated: to text | time of the entry zigzag, from since | its state text | at
 //	        2 incident: zigzag, from since        4 retired: zigzag, from since
 //	        8 the operator is that of before, and left out
 //	entry   time zigzag, from 0 | state text
@@ -108,6 +108,7 @@ func appendShown(b []byte, d, before *andon.Device) []byte {
 		b = varint.AppendText(b, d.EscalatedTo)
 		b = binary.AppendVarint(b, int64(d.EscalatedEntry.Time-d.Since))
 		b = varint.AppendText(b, d.EscalatedEntry.State)
+		b = binary.AppendVarint(b, int64(d.EscalatedAt-d.EscalatedEntry.Time))
 	}
 	if flags&shownIncident != 0 {
 		b = binary.AppendVarint(b, int64(d.IncidentSince-d.Since))
@@ -176,6 +177,7 @@ func (w *wire) shown(id andon.DeviceID, before *andon.Device) *andon.Device {
 		d.EscalatedTo = andon.PersonID(w.text())
 		d.EscalatedEntry.Time = d.Since + andon.Time(w.Signed())
 		d.EscalatedEntry.State = andon.State(w.text())
+		d.EscalatedAt = d.EscalatedEntry.Time + andon.Time(w.Signed())
 	}
 	if flags&shownIncident != 0 {
 		d.IncidentSince = d.Since + andon.Time(w.Signed())

@@ -37,9 +37,6 @@ func (h *held) by(w *writing) <-chan struct{} {
 // to the ordered section, and comes after by.
 func (w *writing) hold() {
 	h := &w.tenant.held
-	if w.holds != nil {
-		return
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.devices == nil {
@@ -72,15 +69,16 @@ func (w *writing) release() {
 
 // again folds what was overtaken, once no other write holds a device of this one.
 func (w *writing) again() error {
-	if w.waits != nil {
-		if err := w.await(); err != nil {
-			return err
-		}
+	if err := w.await(); err != nil {
+		return err
 	}
 	return w.refold(w.overtaken)
 }
 
 func (w *writing) await() error {
+	if w.waits == nil {
+		return nil
+	}
 	select {
 	case <-w.waits:
 		return nil

@@ -181,7 +181,7 @@ func (s *Store) admit(w *writing, goes int) error {
 		return errOvertaken
 	}
 	if w.cost(w.overtaken) > dear {
-		if goes >= patience {
+		if goes >= patience && w.holds == nil {
 			w.hold()
 		}
 		return errOvertaken

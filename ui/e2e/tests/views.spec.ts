@@ -104,7 +104,7 @@ const views: Record<string, View> = {
   },
   unknown: {
     path: () => deviceAt("no-such-device"),
-    shows: async (b) => expect(main(b)).toContainText("It shows nothing now"),
+    shows: async (b) => expect(main(b)).toContainText("No device of this name has reported"),
   },
 };
 
