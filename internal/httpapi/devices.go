@@ -113,7 +113,7 @@ func (a *API) showDevice(
 	now := a.options.Now()
 	return func(d *andon.Device) (client.Device, error) {
 		escalated, err := a.escalated(ctx, t.ID, d.ID, d.EscalatedTo, d.EscalatedEntry)
-		if escalated != nil && escalated.At != d.EscalatedAt {
+		if escalated != nil && d.EscalatedAt != 0 && escalated.At != d.EscalatedAt {
 			escalated = &client.Escalated{At: d.EscalatedAt} // what it shows has gone on
 		}
 		lastRetired := d.LastRetired
@@ -149,6 +149,9 @@ func (a *API) escalated(
 		return nil, err
 	}
 	r := e.Escalations[0]
+	if r.At == 0 {
+		return nil, nil // of a table that says only to whom
+	}
 	return &client.Escalated{At: r.At, By: r.By, Note: r.Note}, nil
 }
 
