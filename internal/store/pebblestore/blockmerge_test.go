@@ -310,9 +310,10 @@ func TestPowerCutInAMerge(t *testing.T) {
 		}
 		closeWhole(t, s, fs)
 	}
+	// Between the last two the engine may have deleted some of the old runs and not yet others.
 	const unmerged = (mergeRuns - 1) * mergedDevices
-	want3 := map[int]bool{unmerged: true, unmerged + mergedDevices: true, mergedDevices: true}
-	if merged != mergedDevices || !gocmp.Equal(both, want3) {
+	if merged != mergedDevices ||
+		!both[unmerged] || !both[unmerged+mergedDevices] || !both[mergedDevices] {
 		t.Errorf("%d blocks were left, by power cuts %v: want those of before the merge, of after "+
 			"it, and both", merged, both)
 	}
