@@ -107,7 +107,7 @@ func TestStateSet(t *testing.T) {
 	for _, bad := range [][]andon.StateDef{
 		nil, {{Name: "A"}, {Name: "A", Severity: 1}}, {{Name: "A,B"}}, {{Name: "A", Colour: "red"}},
 		{{Name: "A", Letter: strings.Repeat("x", 17)}}, {{Name: "A", Symbol: "\x01"}},
-		make([]andon.StateDef, 201),
+		make([]andon.StateDef, 201), {{Name: "UP", Severity: 1}, {Name: "DOWN", Severity: 9}},
 	} {
 		if _, err := andon.NewStateSet(bad); andon.KindOf(err) != andon.Invalid || err == nil {
 			t.Errorf("%v was allowed: %v", bad, err)

@@ -11,6 +11,40 @@ import (
 // UnknownSeverity is the severity of a state outside the set: kept, shown, ties broken by name.
 const UnknownSeverity uint8 = 16
 
+// UnknownStates says what becomes of an event whose state is outside the set of its tenant. The
+// zero value is of a tenant that has declared neither its states nor this: it accepts them.
+type UnknownStates string
+
+// The two rules for states outside a set.
+const (
+	AcceptUnknown UnknownStates = "accept" // the event is kept, with UnknownSeverity
+	RefuseUnknown UnknownStates = "refuse" // the event is rejected
+)
+
+// UnmarshalText reads one of the two.
+func (u *UnknownStates) UnmarshalText(text []byte) error {
+	switch read := UnknownStates(text); read {
+	case AcceptUnknown, RefuseUnknown:
+		*u = read
+		return nil
+	}
+	return Errorf(Invalid, "unknown_states is %s or %s, not %q", AcceptUnknown, RefuseUnknown, text)
+}
+
+// MarshalText writes what counts: accept where nothing was said.
+func (u UnknownStates) MarshalText() ([]byte, error) {
+	if u == "" {
+		u = AcceptUnknown
+	}
+	return []byte(u), nil
+}
+
+// String returns what MarshalText writes.
+func (u UnknownStates) String() string {
+	text, _ := u.MarshalText()
+	return string(text)
+}
+
 // StateDef is one state of a set.
 type StateDef struct {
 	Name     State  `json:"name"`
@@ -44,7 +78,8 @@ const MaxStates = 200
 
 // NewStateSet makes a set. What a definition leaves out is filled in: the letter is the first of
 // the name, or where a milder state has that one, the first in which their names differ; colour and
-// symbol follow from the severity. A name that stands twice is an error.
+// symbol follow from the severity. A name that stands twice is an error, and so is a set in which
+// no state is normal: every device would be in an incident for ever.
 func NewStateSet(defs []StateDef) (*StateSet, error) {
 	if len(defs) == 0 || len(defs) > MaxStates {
 		return nil, AtField("body.states", "a set has 1 to %d states, not %d", MaxStates, len(defs))
@@ -67,6 +102,10 @@ func NewStateSet(defs []StateDef) (*StateSet, error) {
 			return nil, AtField("body.states", "state %q stands twice", d.Name)
 		}
 		seen[d.Name] = true
+	}
+	if set.defs[0].Severity != 0 {
+		return nil, AtField("body.states", "no state of the set is normal: give severity 0 "+
+			"to one, such as NORMAL; a device in it has no incident")
 	}
 	set.fillLetters()
 	return set, nil

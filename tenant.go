@@ -8,6 +8,7 @@ type Tenant struct {
 	MaxFuture   Duration  // how far ahead of the clock an entry may be
 	SilentAfter Duration  // how long a device may send nothing
 	States      *StateSet
+	Unknown     UnknownStates // what becomes of events whose state is not in States
 	// Floor is the furthest that the horizon had moved when it was last written down: at a change
 	// of retention and before anything is deleted. Together with the present retention it makes a
 	// horizon that only moves forward. 0 while there was nothing that could have expired.

@@ -23,6 +23,10 @@ type Result struct {
 	New       int `json:"new,omitempty"`
 	Unchanged int `json:"unchanged,omitempty"`
 	Replaced  int `json:"replaced,omitempty"`
+
+	// UnknownStates are the states of accepted events that are not in the tenant's set: misspelt,
+	// it may be. A tenant can refuse them (Tenant.UnknownStates).
+	UnknownStates []andon.State `json:"unknown_states,omitempty"`
 }
 
 // WithOutcomes returns a client of the same server whose results also say which of the accepted

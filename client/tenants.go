@@ -11,11 +11,13 @@ import (
 
 // Tenant is a tenant with its settings.
 type Tenant struct {
-	Tenant      andon.TenantID   `json:"tenant"`
-	Retention   Retention        `json:"retention" doc:"how long entries are kept"`
-	MaxFuture   andon.Duration   `json:"max_future" doc:"how far ahead of the clock a time may be"`
-	SilentAfter andon.Duration   `json:"silent_after" doc:"how long a device may send nothing"`
-	States      []andon.StateDef `json:"states" doc:"by severity, then by name"`
+	Tenant      andon.TenantID `json:"tenant"`
+	Retention   Retention      `json:"retention" doc:"how long entries are kept"`
+	MaxFuture   andon.Duration `json:"max_future" doc:"how far ahead of the clock a time may be"`
+	SilentAfter andon.Duration `json:"silent_after" doc:"how long a device may send nothing"`
+	// UnknownStates says what becomes of events whose state is not in States.
+	UnknownStates andon.UnknownStates `json:"unknown_states" doc:"refuse or accept others"`
+	States        []andon.StateDef    `json:"states" doc:"by severity, then by name"`
 	// Reordering says that severities were changed, and that not all that is shown is by them yet.
 	Reordering bool `json:"reordering,omitempty" doc:"not all is by the new severities yet"`
 }
@@ -32,6 +34,9 @@ type TenantChange struct {
 	ReadingsRetention *andon.Retention
 	MaxFuture         *andon.Duration
 	SilentAfter       *andon.Duration
+	// UnknownStates says what becomes of events whose state is not in the set. Where it is nil and
+	// the tenant never said it, a tenant that declares States refuses them from then on.
+	UnknownStates *andon.UnknownStates
 	// States is the whole set. What a state leaves out follows from its severity. Where the
 	// severity of a state that has entries changes, the answer comes once all that is shown is by
 	// the new one, or Reordering where a shared store needs longer; an Error of status 409 where
@@ -46,12 +51,14 @@ func (t TenantChange) MarshalJSON() ([]byte, error) {
 		Readings *andon.Retention `json:"readings,omitempty"`
 	}
 	return json.Marshal(struct {
-		Retention   retention        `json:"retention"`
-		MaxFuture   *andon.Duration  `json:"max_future,omitempty"`
-		SilentAfter *andon.Duration  `json:"silent_after,omitempty"`
-		States      []andon.StateDef `json:"states,omitempty"`
+		Retention   retention            `json:"retention"`
+		MaxFuture   *andon.Duration      `json:"max_future,omitempty"`
+		SilentAfter *andon.Duration      `json:"silent_after,omitempty"`
+		Unknown     *andon.UnknownStates `json:"unknown_states,omitempty"`
+		States      []andon.StateDef     `json:"states,omitempty"`
 	}{
-		retention{t.EventsRetention, t.ReadingsRetention}, t.MaxFuture, t.SilentAfter, t.States,
+		retention{t.EventsRetention, t.ReadingsRetention}, t.MaxFuture, t.SilentAfter,
+		t.UnknownStates, t.States,
 	})
 }
 

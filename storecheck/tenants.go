@@ -149,6 +149,7 @@ func settingsAreKept(ctx context.Context, e *Env, id andon.TenantID) error {
 		return err
 	}
 	t.Events, t.Readings, t.MaxFuture, t.SilentAfter = 11_000_000, 12_000_000, 13, 14
+	t.Unknown = andon.RefuseUnknown
 	t.Floor = andon.Horizon{Events: e.Base - 15, Readings: e.Base - 16}
 	t.Clock = andon.ClockMark{
 		Believed: e.Base, Doubted: e.Base.Add(1), Last: e.Base.Add(2),

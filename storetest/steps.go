@@ -402,6 +402,10 @@ func (g *generator) changeStates() step {
 			defs[i].Severity = pick(g, []uint8{defs[i].Severity, 0, 20, 90})
 		}
 	}
+	normal := func(d andon.StateDef) bool { return d.Severity == 0 }
+	if !slices.ContainsFunc(defs, normal) {
+		defs = append(defs, andon.StateDef{Name: "REST"})
+	}
 	set, err := andon.NewStateSet(defs)
 	if err != nil {
 		panic("storetest: " + err.Error())

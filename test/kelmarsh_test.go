@@ -89,8 +89,8 @@ func kelmarshInOneRequest(t *testing.T, s *server) {
 		`"state":"Warning","message":"fan %d"}`
 	body := fmt.Sprintf("["+row+","+row+","+row+"]", 1, 2, 1)
 	got := s.send(t, "POST", "/api/v1/events", "application/json", body)
-	want := `{"accepted":2,"rejected":[{"index":1,"error":"the same device, time and state ` +
-		`as entry 0 of this request, with other content"}]}`
+	want := `{"accepted":2,"unknown_states":["Warning"],"rejected":[{"index":1,"error":"the same ` +
+		`device, time and state as entry 0 of this request, with other content"}]}`
 	if strings.TrimSpace(got) != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

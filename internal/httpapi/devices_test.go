@@ -90,8 +90,9 @@ func TestListOfDevices(t *testing.T) {
 
 func TestStates(t *testing.T) {
 	w := newWorld(t)
-	w.put("/tenants/default", `{"states":[{"name":"OK","severity":0},{"name":"BAD","severity":90,
-		"letter":"B","colour":"#112233","symbol":"!"}]}`).is(http.StatusOK)
+	w.put("/tenants/default", `{"unknown_states":"accept","states":[
+		{"name":"OK","severity":0},{"name":"BAD","severity":90,"letter":"B",
+		"colour":"#112233","symbol":"!"}]}`).is(http.StatusOK)
 	w.get("/states").equals(`{"total":0,"silent":0,"items":[
 		{"state":"OK","severity":0,"letter":"O","colour":"#2e7d32",
 			"symbol":"●","count":0,"silent":0},

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"net/http"
@@ -167,6 +168,13 @@ func (c *call) account(result intake.Result) error {
 	if o := result.Outcomes; o != nil {
 		text = fmt.Appendf(text, `,"new":%d,"unchanged":%d,"replaced":%d`,
 			o.New, o.Unchanged, o.Replaced)
+	}
+	if len(result.Unknown) > 0 {
+		names, err := json.Marshal(result.Unknown)
+		if err != nil {
+			return err
+		}
+		text = append(append(text, `,"unknown_states":`...), names...)
 	}
 	text = append(text, `,"rejected":[`...)
 	if len(result.Rejected) == 0 {

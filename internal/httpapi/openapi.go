@@ -306,11 +306,12 @@ func (d *documenter) loosen() {
 // accountContent is the answer to a body of many entries.
 func accountContent() *content {
 	type account struct {
-		Accepted  int               `json:"accepted"`
-		New       *int              `json:"new,omitempty" doc:"with outcomes=true"`
-		Unchanged *int              `json:"unchanged,omitempty" doc:"with outcomes=true"`
-		Replaced  *int              `json:"replaced,omitempty" doc:"with outcomes=true"`
-		Rejected  []andon.Rejection `json:"rejected"`
+		Accepted      int               `json:"accepted"`
+		New           *int              `json:"new,omitempty" doc:"with outcomes=true"`
+		Unchanged     *int              `json:"unchanged,omitempty" doc:"with outcomes=true"`
+		UnknownStates []andon.State     `json:"unknown_states,omitempty" doc:"accepted ones"`
+		Replaced      *int              `json:"replaced,omitempty" doc:"with outcomes=true"`
+		Rejected      []andon.Rejection `json:"rejected"`
 	}
 	why := "at byte 14: state is missing"
 	return &content{kind: reflect.TypeFor[account](), example: account{

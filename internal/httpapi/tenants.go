@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"iter"
 	"net/http"
 
@@ -24,7 +25,8 @@ func (a *API) tenantRoutes() []*route {
 			method: http.MethodPut, path: "/tenants/{tenant}", name: "putTenant", tag: "tenants",
 			summary: "Create a tenant (201) or change what the body names (200)", tenantless: true,
 			detail: "What is not named stays as it is. The horizon only moves forward: a longer " +
-				"retention does not bring back what has expired. A set of states may " +
+				"retention does not bring back what has expired. A tenant that declares its " +
+				"states refuses others, unless it says `unknown_states` accept. A set may " +
 				"grow, and severities may change: the answer comes once all that is shown is by " +
 				"the new ones, or 202 where a shared store needs longer: then " +
 				"`reordering` is true until it has ended. 409 where the store can't do that.",
@@ -46,17 +48,18 @@ func showTenant(t *andon.Tenant) client.Tenant {
 		Tenant:    t.ID,
 		Retention: client.Retention{Events: t.Events, Readings: t.Readings},
 		MaxFuture: t.MaxFuture, SilentAfter: t.SilentAfter,
-		States: t.States.Defs(), Reordering: t.Reordering,
+		States: t.States.Defs(), UnknownStates: t.Unknown, Reordering: t.Reordering,
 	}
 }
 
 // tenantBody is what a PUT names; what is nil stays as it is.
 type tenantBody struct {
-	Tenant      andon.TenantID  `json:"tenant,omitempty" doc:"if it is sent, that of the path"`
-	Retention   *retentionBody  `json:"retention,omitempty"`
-	MaxFuture   *andon.Duration `json:"max_future,omitempty"`
-	SilentAfter *andon.Duration `json:"silent_after,omitempty"`
-	States      []stateBody     `json:"states,omitempty"`
+	Tenant      andon.TenantID       `json:"tenant,omitempty" doc:"if it is sent, that of the path"`
+	Retention   *retentionBody       `json:"retention,omitempty"`
+	MaxFuture   *andon.Duration      `json:"max_future,omitempty"`
+	SilentAfter *andon.Duration      `json:"silent_after,omitempty"`
+	States      []stateBody          `json:"states,omitempty"`
+	Unknown     *andon.UnknownStates `json:"unknown_states,omitempty" doc:"accept or refuse others"`
 	// What was read can be sent back.
 	Reordering bool `json:"reordering,omitempty" doc:"only said by answers"`
 }
@@ -82,6 +85,7 @@ func (b *tenantBody) apply(t *andon.Tenant) error {
 	}
 	replace(&t.MaxFuture, b.MaxFuture)
 	replace(&t.SilentAfter, b.SilentAfter)
+	replace(&t.Unknown, b.Unknown)
 	if b.States == nil {
 		return nil
 	}
@@ -90,10 +94,12 @@ func (b *tenantBody) apply(t *andon.Tenant) error {
 		defs[i] = andon.StateDef(s)
 	}
 	set, err := andon.NewStateSet(defs)
-	if err == nil {
-		t.States = set
+	if err != nil {
+		return err
 	}
-	return err
+	t.States = set
+	t.Unknown = cmp.Or(t.Unknown, andon.RefuseUnknown)
+	return nil
 }
 
 func replace[T any](setting *T, with *T) {

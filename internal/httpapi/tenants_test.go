@@ -15,7 +15,7 @@ func TestTenants(t *testing.T) {
 	got := w.put("/tenants/plant%2F2", `{"retention":{"events":"90d"},"silent_after":"30m",
 		"states":[{"name":"OK","severity":0},{"name":"BAD","severity":70,"colour":"#ff0000"}]}`)
 	const plant = `{"tenant":"plant/2","retention":{"events":"90d","readings":"30d"},
-		"max_future":"10m","silent_after":"30m","states":[
+		"max_future":"10m","silent_after":"30m","unknown_states":"refuse","states":[
 		{"name":"OK","severity":0,"letter":"O","colour":"#2e7d32","symbol":"●"},
 		{"name":"BAD","severity":70,"letter":"B","colour":"#ff0000","symbol":"■"}]}`
 	got.is(http.StatusCreated).json(plant)
@@ -35,7 +35,8 @@ func TestTenants(t *testing.T) {
 			t.Errorf("%s: %s, want %s", query, got, want)
 		}
 	}
-	w.post("/events", oneEvent, "Andon-Tenant: plant/2").is(http.StatusOK)
+	const broken = `{"device":"d","state":"BAD"}`
+	w.post("/events", broken, "Andon-Tenant: plant/2").is(http.StatusOK)
 	w.get("/devices/d", "Andon-Tenant: plant/2").is(http.StatusOK)
 	w.get("/devices/d").fails(http.StatusNotFound)
 
@@ -43,6 +44,31 @@ func TestTenants(t *testing.T) {
 	w.do(http.MethodDelete, base+"/tenants/plant%2F2", "").fails(http.StatusNotFound)
 	w.do(http.MethodDelete, base+"/tenants/default", "").fails(http.StatusConflict)
 	w.get("/tenants/plant%2F2").fails(http.StatusNotFound)
+}
+
+// TestUnknownStates: a tenant refuses states outside its set or accepts them; those that it accepts
+// are named in the answer. A tenant that declares its states refuses others.
+func TestUnknownStates(t *testing.T) {
+	w := newWorld(t)
+	const misspelt = `[{"device":"d","state":"BDA"},{"device":"d","state":"bad"},
+		{"device":"d","state":"BAD"}]`
+	w.post("/events", `{"device":"d","state":"normal"}`).
+		equals(`{"accepted":1,"unknown_states":["normal"],"rejected":[]}`)
+	w.post("/events", misspelt).equals(
+		`{"accepted":3,"unknown_states":["BAD","BDA","bad"],"rejected":[]}`)
+	w.put("/tenants/default", `{"unknown_states":"refuse"}`).is(http.StatusOK)
+	w.post("/events", `{"device":"d","state":"normal"}`).fails(http.StatusBadRequest,
+		"; did you mean NORMAL?")
+
+	const set = `"states":[{"name":"OK","severity":0},{"name":"BAD","severity":70}]`
+	w.put("/tenants/plant", "{"+set+"}").is(http.StatusCreated)
+	w.post("/events", misspelt, "Andon-Tenant: plant").equals(`{"accepted":1,"rejected":[
+		{"index":0,"error":"tenant \"plant\" has no state \"BDA\"; did you mean BAD?"},
+		{"index":1,"error":"tenant \"plant\" has no state \"bad\"; did you mean BAD?"}]}`)
+	w.put("/tenants/plant", `{"unknown_states":"accept"}`).is(http.StatusOK)
+	w.put("/tenants/plant", "{"+set+"}").is(http.StatusOK)
+	w.post("/events", misspelt, "Andon-Tenant: plant").
+		equals(`{"accepted":3,"unknown_states":["BDA","bad"],"rejected":[]}`)
 }
 
 func TestWrongTenants(t *testing.T) {
@@ -56,6 +82,8 @@ func TestWrongTenants(t *testing.T) {
 		`{"max_future":"-1m"}`:                                  "body.max_future",
 		`{"silent_after":"10000000d"}`:                          "body.silent_after",
 		`{"silentafter":"1m"}`:                                  "did you mean silent_after?",
+		`{"unknown_states":"maybe"}`:                            "body.unknown_states",
+		`{"states":[{"name":"A","severity":1}]}`:                "no state of the set is normal",
 		`{"states":[]}`:                                         "body.states",
 		`{"states":[{"name":"A"}]}`:                             "body.states[0].severity",
 		`{"states":[{"name":"A","severity":256}]}`:              "body.states[0].severity",

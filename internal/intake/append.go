@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest"
+	"github.com/andonhq/andon/internal/spell"
 )
 
 // Result accounts for every entry of a request.
@@ -17,6 +19,7 @@ type Result struct {
 	Accepted int
 	Rejected []andon.Rejection // by index
 	Outcomes *Outcomes         // of the accepted ones; nil where no one asked
+	Unknown  []andon.State     // of the accepted ones, those outside the tenant's set, sorted
 }
 
 // Events admits the events of one request and keeps them. When it returns without an error, what it
@@ -95,20 +98,48 @@ func (in *Intake) withStates(
 		return items, nil
 	}
 	asked := slices.Sorted(maps.Keys(outside))
-	refused, err := in.store.AdmitStates(ctx, t.ID, asked, in.options.MaxStates)
-	if err != nil || len(refused) == 0 {
-		return items, err
+	refused, reason := asked, notInSet
+	if t.Unknown != andon.RefuseUnknown {
+		var err error
+		refused, err = in.store.AdmitStates(ctx, t.ID, asked, in.options.MaxStates)
+		if err != nil {
+			return nil, err
+		}
+		reason = in.tooManyStates
 	}
-	return slices.DeleteFunc(items, func(item *ingest.Item[andon.Event]) bool {
+	var err error
+	good := slices.DeleteFunc(items, func(item *ingest.Item[andon.Event]) bool {
 		state := item.Value.State
 		_, is := slices.BinarySearch(refused, state)
 		if is && err == nil {
-			err = a.refuse(item, andon.AtField("body.state", "state %q is not in the tenant's "+
-				"set, and %d others that are not have entries already: add it to the set, or "+
-				"mend what sends ever new ones (limits.states)", state, in.options.MaxStates))
+			err = a.refuse(item, reason(t, state))
 		}
 		return is
-	}), err
+	})
+	a.unknown = slices.DeleteFunc(asked, func(state andon.State) bool {
+		_, is := slices.BinarySearch(refused, state)
+		return is
+	})
+	return good, err
+}
+
+// notInSet says why a tenant that refuses states outside its set has refused one.
+func notInSet(t *andon.Tenant, state andon.State) error {
+	var names []string
+	for _, d := range t.States.Defs() {
+		names = append(names, string(d.Name))
+	}
+	near := spell.DidYouMean(string(state), names)
+	if near == "" {
+		near = ": it has " + strings.Join(names[:min(len(names), 10)], ", ")
+	}
+	return andon.AtField("body.state", "tenant %q has no state %q%s", t.ID, state, near)
+}
+
+func (in *Intake) tooManyStates(_ *andon.Tenant, state andon.State) error {
+	return andon.AtField("body.state", "state %q is not in the tenant's set, and %d others that "+
+		"are not have entries already: add it to the set, or fix what sends ever new ones "+
+		"(limits.states)", state, in.options.MaxStates)
 }
 
 // sorted returns events in the order that a store takes them in, each entry once.
@@ -200,6 +231,7 @@ type admission[T any] struct {
 	accepted int
 	rejected []andon.Rejection
 	outcomes *Outcomes // of the entries that go to the store; nil where no one asked
+	unknown  []andon.State
 }
 
 func admit[T any](batch *ingest.Batch[T]) admission[T] {
@@ -250,5 +282,7 @@ func (a *admission[T]) result() Result {
 	if o := a.outcomes; o != nil { // what stands in the request twice is there already
 		o.Unchanged = a.accepted - o.New - o.Replaced
 	}
-	return Result{Accepted: a.accepted, Rejected: a.rejected, Outcomes: a.outcomes}
+	return Result{
+		Accepted: a.accepted, Rejected: a.rejected, Outcomes: a.outcomes, Unknown: a.unknown,
+	}
 }

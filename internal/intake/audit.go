@@ -280,6 +280,7 @@ func settings(t *andon.Tenant) []Detail {
 		{"readings", t.Readings.String()},
 		{"max_future", t.MaxFuture.String()},
 		{"silent_after", t.SilentAfter.String()},
+		{"unknown_states", t.Unknown.String()},
 		{"states", string(states)},
 	}
 }

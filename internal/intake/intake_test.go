@@ -430,11 +430,11 @@ func TestStatesOutsideTheSetAreLimited(t *testing.T) {
 	for range 2 {
 		got := post(t, in, events...)
 		const why = ` is not in the tenant's set, and 3 others that are not have entries ` +
-			`already: add it to the set, or mend what sends ever new ones (limits.states)`
+			`already: add it to the set, or fix what sends ever new ones (limits.states)`
 		want := intake.Result{Accepted: 5, Rejected: []andon.Rejection{
 			{Index: 3, Line: 4, Error: `state "made up 3"` + why},
 			{Index: 4, Line: 5, Error: `state "made up 4"` + why},
-		}}
+		}, Unknown: []andon.State{"made up 0", "made up 1", "made up 2"}}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}

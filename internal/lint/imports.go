@@ -44,7 +44,7 @@ func plan() []layer {
 		{dir: "internal/ingest", pure: true, may: "."},
 		{dir: "internal/ingest/*", pure: true, may: ". internal/spell internal/ingest " +
 			"internal/ingest/jsonscan"},
-		{dir: "internal/intake", pure: true, may: ". internal/ingest"},
+		{dir: "internal/intake", pure: true, may: ". internal/ingest internal/spell"},
 		{dir: "internal/backup", may: "."},
 		{dir: "internal/store/wrap", pure: true, may: ". internal/seq internal/sleep"},
 		{dir: "internal/bench", pure: true, may: ". internal/sleep internal/store/wrap"},

@@ -5,7 +5,7 @@ package spell
 import "strings"
 
 // Nearest returns the candidate that takes the fewest edits to reach from name, or one that name
-// begins; "" where the edits would be more than a third of it and one.
+// begins; "" where the edits would be more than a third of it and one. Case does not count.
 func Nearest(name string, candidates []string) string {
 	const longest = 64 // more is no one's slip of the pen
 	if len(name) > longest {
@@ -13,7 +13,7 @@ func Nearest(name string, candidates []string) string {
 	}
 	best, least := "", len(name)/3+2
 	for _, c := range candidates {
-		if d := Distance(name, c); d < least {
+		if d := Distance(strings.ToLower(name), strings.ToLower(c)); d < least {
 			best, least = c, d
 		}
 	}

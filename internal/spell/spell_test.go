@@ -10,6 +10,7 @@ import (
 func TestNearest(t *testing.T) {
 	names := []string{"limit", "cursor", "operator", "escalated_to"}
 	for name, want := range map[string]string{
+		"LIMIT": "limit",
 		"limti": "limit", "cursr": "cursor", "opertor": "operator", "esc": "escalated_to",
 		"": "", "colour": "", "xyzzy": "", strings.Repeat("limit", 20): "",
 	} {

@@ -130,5 +130,10 @@ func sent(p *command.Program, s *sending, what any, result client.Result, err er
 		fmt.Fprintln(p.Stderr, draw.Legible(result.Rejected[0].Error))
 		return command.ErrRejected
 	}
+	for _, state := range result.UnknownStates {
+		fmt.Fprintf(p.Stderr, "state %s is not in the set of tenant %s: it is kept, with severity "+
+			"%d. andon tenant set --unknown-states refuse refuses such states\n",
+			draw.Legible(string(state)), s.Tenant, andon.UnknownSeverity)
+	}
 	return p.Tell(s.form, what, "sent, of %s", s.at)
 }

@@ -79,7 +79,7 @@ func tenantsNamed(
 
 func tenantColumns() []command.Column[client.Tenant] {
 	columns := command.Fields[client.Tenant]("tenant", "retention.events", "retention.readings",
-		"max_future", "silent_after", "states")
+		"max_future", "silent_after", "unknown_states", "states")
 	columns[len(columns)-1].Cell = func(_ command.Looks, t *client.Tenant) draw.Cell {
 		return draw.Cell{Text: statesShown(t.States)}
 	}

@@ -122,7 +122,7 @@ func showChange(
 		t = client.Tenant{
 			Tenant: id, MaxFuture: fresh.MaxFuture, SilentAfter: fresh.SilentAfter,
 			Retention: client.Retention{Events: fresh.Events, Readings: fresh.Readings},
-			States:    fresh.States.Defs(),
+			States:    fresh.States.Defs(), UnknownStates: fresh.Unknown,
 		}
 		fmt.Fprintf(p.Stderr, "Tenant %s would be made.\n", draw.Legible(string(id)))
 	}
@@ -130,6 +130,7 @@ func showChange(
 	set(&t.Retention.Readings, wanted.ReadingsRetention)
 	set(&t.MaxFuture, wanted.MaxFuture)
 	set(&t.SilentAfter, wanted.SilentAfter)
+	set(&t.UnknownStates, wanted.UnknownStates)
 	if wanted.States != nil {
 		t.States = wanted.States
 	}

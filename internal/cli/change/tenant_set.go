@@ -19,6 +19,7 @@ import (
 type tenantChange struct {
 	events, readings       andon.Retention
 	maxFuture, silentAfter andon.Duration
+	unknown                andon.UnknownStates
 	states                 []string
 	statesFile             string
 	dryRun, yes            bool
@@ -36,7 +37,9 @@ retention does not bring back what has expired.
 
 --state (repeated) or --states is the whole set of states: NAME=SEVERITY, where 0 is normal and
 higher, up to 255, is worse, and behind it letter, colour (#rrggbb) and symbol, each of which may
-be left out. A severity may change at any time. The file holds JSON:
+be left out. A severity may change at any time, and one state at least is normal (0). Events of
+other states are refused from then on, unless --unknown-states accept keeps them, with severity 16.
+The file holds JSON:
   [{"name": "NORMAL", "severity": 0},
    {"name": "DOWN", "severity": 80, "colour": "#b71c1c"}]`,
 		Example: `  andon tenant set metro
@@ -89,6 +92,8 @@ func (tc *tenantChange) flags(cmd *cobra.Command) {
 		"how far ahead of the clock a time may be: 10m")
 	flags.Var(&command.Unmarshaled{Into: &tc.silentAfter, Kind: "duration"}, "silent-after",
 		"how long a device may send nothing: 15m")
+	flags.Var(&command.Unmarshaled{Into: &tc.unknown, Kind: "refuse|accept"}, "unknown-states",
+		"what becomes of events of other states: refuse or accept")
 	flags.StringArrayVar(&tc.states, "state", nil,
 		"a `state` of the set: NAME=SEVERITY[,letter,colour,symbol]; once for each")
 	flags.StringVar(&tc.statesFile, "states", "", "`file` that holds the set as JSON")
@@ -112,6 +117,9 @@ func (tc *tenantChange) wanted(cmd *cobra.Command) (w client.TenantChange, err e
 	}
 	if given("silent-after") {
 		w.SilentAfter = &tc.silentAfter
+	}
+	if given("unknown-states") {
+		w.UnknownStates = &tc.unknown
 	}
 	switch {
 	case given("state"):

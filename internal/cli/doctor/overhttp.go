@@ -86,7 +86,8 @@ func (o overHTTP) Tenant(ctx context.Context, id andon.TenantID) (andon.Tenant, 
 	states, err := andon.NewStateSet(t.States)
 	return andon.Tenant{
 		ID: id, Events: t.Retention.Events, Readings: t.Retention.Readings, States: states,
-		MaxFuture: t.MaxFuture, SilentAfter: t.SilentAfter, Reordering: t.Reordering,
+		MaxFuture: t.MaxFuture, SilentAfter: t.SilentAfter, Unknown: t.UnknownStates,
+		Reordering: t.Reordering,
 	}, err
 }
 
@@ -108,6 +109,7 @@ func (o overHTTP) ChangeTenant(
 	is, err := o.client.PutTenant(ctx, id, client.TenantChange{
 		EventsRetention: &t.Events, ReadingsRetention: &t.Readings,
 		MaxFuture: &t.MaxFuture, SilentAfter: &t.SilentAfter, States: t.States.Defs(),
+		UnknownStates: &t.Unknown,
 	})
 	for err == nil && is.Reordering {
 		if err = sleep.For(ctx, 100*time.Millisecond); err == nil {

@@ -320,6 +320,7 @@ type restore struct {
 	n        archived // taken back
 	rejected int
 	ended    bool
+	unknown  andon.UnknownStates // what the settings say of states outside the set
 
 	// The lines that wait to be sent, of one kind at a time, and where they stand.
 	kind  string
@@ -385,10 +386,14 @@ func (r *restore) head(ctx context.Context, line *archiveLine) error {
 		_, err := r.PutTenant(ctx, r.tenant, client.TenantChange{
 			EventsRetention: &s.Retention.Events, ReadingsRetention: &s.Retention.Readings,
 			MaxFuture: &s.MaxFuture, SilentAfter: &s.SilentAfter, States: s.States,
+			UnknownStates: new(andon.AcceptUnknown), // until all entries are back
 		})
+		r.unknown = s.UnknownStates
 		return err
 	case line.End != nil:
 		r.ended = true
+		_, err := r.PutTenant(ctx, r.tenant, client.TenantChange{UnknownStates: &r.unknown})
+		return err
 	case line.Andon != archiveName || line.Version != archiveVersion:
 		return andon.Errorf(andon.Invalid,
 			"it is not a line of an export of version %d, which this program knows", archiveVersion)

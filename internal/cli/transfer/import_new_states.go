@@ -67,7 +67,9 @@ func decideStates(
 			def := andon.StateDef{Name: name, Severity: *severity}
 			tenant.States = append(tenant.States, def)
 		}
-		_, err = c.PutTenant(ctx, tenant.Tenant, client.TenantChange{States: tenant.States})
+		_, err = c.PutTenant(ctx, tenant.Tenant, client.TenantChange{
+			States: tenant.States, UnknownStates: &tenant.UnknownStates,
+		})
 		return err
 	})
 	return refusal, err

@@ -15,9 +15,11 @@ type document struct {
 	MaxFuture   andon.Duration   `json:"max_future"`
 	SilentAfter andon.Duration   `json:"silent_after"`
 	States      []andon.StateDef `json:"states"`
-	Floor       andon.Horizon    `json:"floor"`
-	Reordering  bool             `json:"reordering,omitempty"`
-	Clock       andon.ClockMark  `json:"clock,omitzero"`
+	// Unknown is text, since an empty one is not the same as accept.
+	Unknown    string          `json:"unknown_states,omitempty"`
+	Floor      andon.Horizon   `json:"floor"`
+	Reordering bool            `json:"reordering,omitempty"`
+	Clock      andon.ClockMark `json:"clock,omitzero"`
 	Own
 }
 
@@ -41,7 +43,8 @@ type Severities struct {
 func Encode(t *andon.Tenant, own Own) (andon.Record, error) {
 	data, err := json.Marshal(document{
 		Events: t.Events, Readings: t.Readings, MaxFuture: t.MaxFuture,
-		SilentAfter: t.SilentAfter, States: t.States.Defs(), Floor: t.Floor,
+		SilentAfter: t.SilentAfter, States: t.States.Defs(),
+		Unknown: string(t.Unknown), Floor: t.Floor,
 		Reordering: t.Reordering, Clock: t.Clock, Own: own,
 	})
 	r := andon.Record{Kind: andon.TenantKind, ID: string(t.ID), Version: t.Version}
@@ -62,7 +65,8 @@ func Decode(r andon.Record) (t andon.Tenant, own Own, err error) {
 	}
 	return andon.Tenant{
 		ID: andon.TenantID(r.ID), Version: r.Version, Events: d.Events, Readings: d.Readings,
-		MaxFuture: d.MaxFuture, SilentAfter: d.SilentAfter, States: states, Floor: d.Floor,
+		MaxFuture: d.MaxFuture, SilentAfter: d.SilentAfter, States: states,
+		Unknown: andon.UnknownStates(d.Unknown), Floor: d.Floor,
 		Reordering: d.Reordering, Clock: d.Clock,
 	}, d.Own, nil
 }
