@@ -145,8 +145,12 @@ func TestForgedRequests(t *testing.T) {
 func TestWrongSessions(t *testing.T) {
 	w := newWorld(t, withToken)
 	cookie, set := w.signIn()
+	other := "A"
+	if set.Value[0] == 'A' {
+		other = "B"
+	}
 	for name, value := range map[string]string{
-		"the token": secret, "nothing known": "x", "tampered": "A" + set.Value[1:],
+		"the token": secret, "nothing known": "x", "tampered": other + set.Value[1:],
 		"half":            set.Value[:40],
 		"another token's": otherSession(t), "half of it, quoted": `"` + set.Value + `x"`,
 	} {
