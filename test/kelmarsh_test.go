@@ -2,6 +2,8 @@ package test
 
 import (
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,12 +20,14 @@ import (
 //     file the last of them stands, and the outcome says how many were replaced. In one request of
 //     another client the first stands and each other is refused and named, because no one could
 //     say which of the messages is meant.
+//   - Several rows go on at once: the turbine is in the severest of them, as --overlap says.
 //   - With status and code joined ("Stop/111") each row is an entry of its own, nothing is lost.
 func TestSerialKelmarsh(t *testing.T) {
 	path := data(t, "kelmarsh/Status_Kelmarsh_1_sample_excerpt.csv")
 	onEachStore(t, func(t *testing.T, s *server) {
 		t.Run("status", func(t *testing.T) { kelmarshByStatus(t, s, path) })
 		t.Run("joined", func(t *testing.T) { kelmarshJoined(t, s, path) })
+		t.Run("severest", func(t *testing.T) { kelmarshSeverest(t, s, path) })
 		t.Run("request", func(t *testing.T) { kelmarshInOneRequest(t, s) })
 	})
 }
@@ -81,6 +85,79 @@ func kelmarshJoined(t *testing.T, s *server, path string) {
 	if len(stops) != 7 || stops[0].State != "Stop/710" || stops[0].Message != "Battery test" {
 		t.Errorf("%d stops, the newest is %+v", len(stops), stops[0])
 	}
+}
+
+// kelmarshSeverest imports the rows with their ends and compares the intervals that come of them
+// with the rows: between any two of their times the turbine is in the severest row that goes on.
+func kelmarshSeverest(t *testing.T, s *server, path string) {
+	c := s.tenant(t, "severest", keepsAll)
+	states := []andon.StateDef{
+		{Name: "NORMAL"}, {Name: "Informational", Severity: 20}, {Name: "Warning", Severity: 40},
+		{Name: "Stop", Severity: 80},
+	}
+	_, err := c.PutTenant(t.Context(), "severest", client.TenantChange{States: states})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, errs := s.imported(t, 0, path,
+		"--tenant", "severest", "--comments", "--device", "=Kelmarsh 1",
+		"--time", "Timestamp start", "--end", "Timestamp end", "--state", "Status", "--message", "Message")
+	if !strings.Contains(errs, " rows began while another row of the same device went on: the "+
+		"device is in the severest, ") {
+		t.Errorf("the overlaps are not told: %q", errs)
+	}
+	rows := kelmarshRows(t, path)
+	intervals := collect(t, c.Intervals(t.Context(), "Kelmarsh 1", client.Query{Order: andon.Asc}))
+	var times []andon.Time
+	for _, r := range rows {
+		times = append(times, r.from, r.to)
+	}
+	slices.Sort(times)
+	times = slices.Compact(times)
+	for i := range times[1:] {
+		middle := times[i] + (times[i+1]-times[i])/2
+		want := states[0]
+		for _, r := range rows {
+			for _, def := range states {
+				if r.from <= middle && middle < r.to && r.state == def.Name &&
+					def.Severity > want.Severity {
+					want = def
+				}
+			}
+		}
+		for _, in := range intervals {
+			if in.From <= middle && (in.To == 0 || middle < in.To) && in.State != want.Name {
+				t.Errorf("at %s the turbine is in %s, want %s", middle, in.State, want.Name)
+			}
+		}
+	}
+	if len(rows) != 31 || len(times) < 30 || intervals[0].State != "Stop" {
+		t.Errorf("%d rows, %d times, %+v", len(rows), len(times), intervals)
+	}
+}
+
+type kelmarshRow struct {
+	from, to andon.Time
+	state    andon.State
+}
+
+func kelmarshRows(t *testing.T, path string) (rows []kelmarshRow) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		cells := strings.Split(line, ",")
+		if len(cells) < 5 || strings.HasPrefix(line, "#") || cells[0] == "Timestamp start" {
+			continue
+		}
+		r := kelmarshRow{parseTime(t, cells[0]), andon.MaxTime, andon.State(cells[3])}
+		if cells[1] != "-" {
+			r.to = parseTime(t, cells[1])
+		}
+		rows = append(rows, r)
+	}
+	return rows
 }
 
 // kelmarshInOneRequest sends two of the rows over HTTP, without import's help.

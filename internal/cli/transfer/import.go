@@ -34,6 +34,7 @@ type importOptions struct {
 	precision string
 	precisely bool // precision was given, so it is not doubted
 	mapping   table.Mapping
+	overlap   *command.Choice // which of several rows that go on at once is shown
 	newStates string // refuse, allow or a severity; "" asks or refuses
 	batch     int
 	rejects   string // file for all rejected lines; "" for none
@@ -43,6 +44,12 @@ type importOptions struct {
 	// columns are the flags that were given and say what stands in which column.
 	columns []string
 }
+
+// What --overlap takes.
+const (
+	overlapSeverest = "severest"
+	overlapLast     = "last"
+)
 
 // importFiles imports files one after another, so that of two lines of one entry the later stands,
 // in whichever of them. What can't be right in one of them is refused before anything is sent.
@@ -115,7 +122,8 @@ is read with --no-header, and its columns are 1, 2, 3. --map 0=STOPPED,1=RUN ren
 without a zone is UTC, or as a clock in --zone shows it. A date such as 05/11/2026 is read as the
 file proves by one with a number above 12, or by --date-order. Where rows have a start and an end,
 --end names the column of the end: then a device is in --end-state, unless another row of it goes
-on; such rows have to stand in the order of their start.
+on; such rows have to stand in the order of their start. Of several that go on at once the severest
+is shown, or with --overlap last the one that began last.
 
 Without a flag for them, operator, message, escalated_to and attributes are taken from the columns
 of these very names, where there are any: an export of events needs no flags. An empty flag, as
@@ -176,7 +184,7 @@ func files(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCom
 // columnFlags are the flags that were given and that a file without columns can't obey.
 func columnFlags(cmd *cobra.Command) (given []string) {
 	for _, name := range []string{
-		"comments", "no-header", "device", "time", "state", "map", "end", "end-state", "operator",
+		"comments", "no-header", "device", "time", "state", "map", "end", "end-state", "overlap", "operator",
 		"message", "escalated-to", "attributes", "metrics", "metadata", "join", "precision", "zone",
 		"date-order",
 	} {
@@ -214,6 +222,9 @@ func importFlags(cmd *cobra.Command, o *importOptions) {
 		"`columns` of the time at which the state of a row is over")
 	flags.StringVar((*string)(&m.EndState), "end-state", "NORMAL",
 		"`state` that a device is in when its row is over")
+	o.overlap = command.ChoiceFlag(cmd, "overlap", overlapSeverest,
+		"with --end, which of several rows that go on at once is shown",
+		overlapSeverest, overlapLast)
 	flags.StringSliceVar(&m.Operator, "operator", nil, "`columns` of the operator")
 	flags.StringSliceVar(&m.Message, "message", nil, "`columns` of the message")
 	flags.StringSliceVar(&m.EscalatedTo, "escalated-to", nil, "`columns` of the supervisor")
@@ -268,7 +279,7 @@ func importFile(ctx context.Context, p *command.Program, o importOptions) error 
 	begun := time.Now()
 	err = o.Ask(ctx, func(c *client.Client) error { return source.send(ctx, c, r) })
 	source.progress.End()
-	io.WriteString(p.Stderr, source.ambiguous())
+	io.WriteString(p.Stderr, source.ambiguous()+source.overlapping())
 	return errors.Join(finishImport(p, o, r, time.Since(begun), err), r.close())
 }
 

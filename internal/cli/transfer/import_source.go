@@ -43,6 +43,7 @@ func openSource(p *command.Program, o importOptions) (*source, error) {
 		return nil, err
 	}
 	s := &source{options: o, mapping: o.mapping}
+	s.mapping.Overlaps = &table.Overlaps{}
 	if s.mapping.Precision, err = andon.ParsePrecision(o.precision); err != nil {
 		return nil, err
 	}
@@ -285,6 +286,9 @@ func (s *source) sendEvents(ctx context.Context, c *client.Client, r *report) er
 		return err
 	}
 	r.strange.learn(tenant.States)
+	if err := s.orderOverlaps(tenant.States); err != nil {
+		return err
+	}
 	appends := dry(s.options.dryRun, c.AppendEvents)
 	send := func(ctx context.Context, events []andon.Event) (client.Result, error) {
 		result, err := appends(ctx, events)
@@ -303,6 +307,38 @@ func (s *source) sendEvents(ctx context.Context, c *client.Client, r *report) er
 		events = r.strange.refuse(events)
 	}
 	return im.run(ctx, events)
+}
+
+// orderOverlaps says which of several rows that go on at once a device is in.
+func (s *source) orderOverlaps(defs []andon.StateDef) error {
+	if s.mapping.Overlaps == nil || s.options.overlap.Value == overlapLast {
+		return nil
+	}
+	states, err := andon.NewStateSet(defs)
+	if err == nil {
+		s.mapping.Overlaps.Severity = states.Severity
+	}
+	return err
+}
+
+// overlapping says how many rows went on at once with others; "" where none did.
+func (s *source) overlapping() string {
+	o := s.mapping.Overlaps
+	if o == nil || o.Began == 0 {
+		return ""
+	}
+	name, began := s.options.name(), draw.GroupedCount(o.Began, "row")
+	if o.Severity == nil {
+		return fmt.Sprintf("%s: %s began while another row of the same device went on: the device "+
+			"is in the one that began last. --overlap severest shows the severest\n", name, began)
+	}
+	never := ""
+	if o.Never > 0 {
+		never = fmt.Sprintf("; %s never shown", draw.GroupedCount(o.Never, "row"))
+	}
+	return fmt.Sprintf("%s: %s began while another row of the same device went on: the device is "+
+		"in the severest, of equal ones in the one that began last%s. --overlap last shows each "+
+		"when it begins\n", name, began, never)
 }
 
 // dry returns what sends entries, or, where nothing is to be sent, what takes them all for

@@ -34,6 +34,7 @@ type Mapping struct {
 	// goes on. EndState is what a device is in when none of its rows goes on.
 	End      []string
 	EndState andon.State
+	Overlaps *Overlaps              // nil: of several rows that go on, the one that began last counts
 	States   map[string]andon.State // what a state of the file is called here; others stay
 
 	// Unnamed are the fields that no column was named for: of those a column with a usual name is

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -10,18 +11,30 @@ import (
 
 // A row that has a start and an end is a run: its state begins at the one and is over at the other.
 // Andon keeps entries, so what a device is in then is an entry, too: the state of another run of
-// it that still goes on, the one that began last; else EndState. Where the next run begins at the
-// very end of the one before, its own entry says so.
+// it that still goes on, else EndState. Where several go on at once, Overlaps says which is shown.
+// Where the next run begins at the very end of the one before, its own entry says so.
+
+// Overlaps are the runs of a file of which several go on at once in one device.
+type Overlaps struct {
+	// Severity orders the states: the device is in the severest run that goes on, of equal ones in
+	// the one that began last. nil: always in the one that began last.
+	Severity func(andon.State) uint8
+
+	Began int // runs that began while another one of their device went on
+	Never int // of those, the runs that were never shown
+}
 
 // run is a row that may be going on when later rows begin.
 type run struct {
 	ingest.Item[andon.Event]
-	end andon.Time // 0: it is not over
+	end   andon.Time // 0: it is not over
+	shown bool
 }
 
 // runs are those of one file.
 type runs struct {
 	endState andon.State
+	overlaps *Overlaps
 	devices  map[andon.DeviceID]*begun
 	order    []*begun // in which the devices came
 }
@@ -30,6 +43,20 @@ type runs struct {
 type begun struct {
 	open []run
 	last andon.Time // when the last one began
+}
+
+// top returns the index of the run that a device is in, -1 where none goes on.
+func (r *runs) top(open []run) int {
+	top := len(open) - 1
+	if r.overlaps.Severity == nil {
+		return top
+	}
+	for i := top - 1; i >= 0; i-- {
+		if r.overlaps.Severity(open[i].Value.State) > r.overlaps.Severity(open[top].Value.State) {
+			top = i
+		}
+	}
+	return top
 }
 
 // begin takes the next run of a device, and passes on what became true up to then.
@@ -45,54 +72,83 @@ func (r *runs) begin(next run, yield func(ingest.Item[andon.Event]) bool) (more 
 		return true, bad("the run begins before the one above it of the same device, at %s: "+
 			"sort the rows by their start", d.last)
 	}
-	if !r.close(d, start, yield) {
+	if !r.close(d, &next, yield) {
 		return false, nil
 	}
+	if len(d.open) > 0 {
+		r.overlaps.Began++
+	}
 	d.open, d.last = append(d.open, next), start
-	return yield(next.Item), nil
+	if last := len(d.open) - 1; r.top(d.open) == last {
+		d.open[last].shown = true
+		return yield(next.Item), nil
+	}
+	return true, nil
 }
 
 // end passes on what is left at the end of the file.
 func (r *runs) end(yield func(ingest.Item[andon.Event]) bool) {
 	for _, d := range r.order {
-		if !r.close(d, andon.MaxTime, yield) {
+		if !r.close(d, nil, yield) {
 			return
+		}
+		r.forget(d.open)
+	}
+}
+
+// forget accounts for runs that are over, or that never end.
+func (r *runs) forget(over []run) {
+	for i := range over {
+		if !over[i].shown {
+			r.overlaps.Never++
 		}
 	}
 }
 
-// close takes out the runs that are over at a time, and passes on what followed each.
-func (r *runs) close(d *begun, at andon.Time, yield func(ingest.Item[andon.Event]) bool) bool {
+// close takes out the runs that are over when next begins, at each end all that end then, and
+// passes on what followed. next is nil at the end of the file.
+func (r *runs) close(d *begun, next *run, yield func(ingest.Item[andon.Event]) bool) bool {
+	until := andon.MaxTime
+	if next != nil {
+		until = next.Value.Time
+	}
 	for {
-		first := -1
+		end := andon.Time(0)
 		for i := range d.open {
-			end := d.open[i].end
-			if end != 0 && end <= at && (first < 0 || end < d.open[first].end) {
-				first = i
+			if e := d.open[i].end; e != 0 && e <= until && (end == 0 || e < end) {
+				end = e
 			}
 		}
-		if first < 0 {
+		if end == 0 {
 			return true
 		}
-		over := d.open[first]
-		d.open = slices.Delete(d.open, first, first+1)
-		goesOn := len(d.open) > first // one that began later
-		endsToo := func(o run) bool { return o.end == over.end }
-		if goesOn || over.end == at || slices.ContainsFunc(d.open, endsToo) {
+		shown := d.open[r.top(d.open)]
+		over := slices.DeleteFunc(slices.Clone(d.open), func(o run) bool { return o.end != end })
+		d.open = slices.DeleteFunc(d.open, func(o run) bool { return o.end == end })
+		r.forget(over)
+		if shown.end != end || next != nil && end == until && r.covers(next, d.open) {
 			continue
 		}
-		if !yield(r.after(&over, d.open)) {
+		if !yield(r.after(&shown, d.open)) {
 			return false
 		}
 	}
 }
 
-// after is what a device is in once a run is over, while others are open.
+// covers reports whether a device is in the next run as soon as it begins, while others are open.
+func (r *runs) covers(next *run, open []run) bool {
+	return r.top(append(slices.Clone(open), *next)) == len(open)
+}
+
+// after is what a device is in once the run that was shown is over, while others are open.
 func (r *runs) after(over *run, open []run) ingest.Item[andon.Event] {
 	item := ingest.Item[andon.Event]{Index: over.Index, Line: over.Line}
-	if len(open) > 0 {
-		item.Value = open[len(open)-1].Value
-		item.Value.EscalatedTo = "" // that was said when it began
+	if top := r.top(open); top >= 0 {
+		item.Value = open[top].Value
+		if open[top].shown {
+			item.Value.EscalatedTo = "" // that was said when it began
+		}
+		open[top].shown = true
 	} else {
 		item.Value = andon.Event{Device: over.Value.Device, State: r.endState}
 	}
@@ -102,7 +158,11 @@ func (r *runs) after(over *run, open []run) ingest.Item[andon.Event] {
 
 func (t *Table) runEntries(m *Mapping) Entries[andon.Event] {
 	return func(yield func(ingest.Item[andon.Event], error) bool) {
-		r := runs{endState: m.EndState, devices: map[andon.DeviceID]*begun{}}
+		r := runs{
+			endState: m.EndState, overlaps: cmp.Or(m.Overlaps, &Overlaps{}),
+			devices: map[andon.DeviceID]*begun{},
+		}
+		r.overlaps.Began, r.overlaps.Never = 0, 0
 		pass := func(item ingest.Item[andon.Event]) bool { return yield(item, nil) }
 		for item, err := range entries(t, m.run) {
 			next, more := item.Value, true

@@ -88,6 +88,52 @@ line 8: column end: the run ends before it begins
 `)
 }
 
+// TestSeverestRun: of several runs the severest is shown, of equal ones the one that began last. A
+// milder one is shown once the severer is over, and one that is over before is never shown.
+func TestSeverestRun(t *testing.T) {
+	severity := map[andon.State]uint8{"NORMAL": 0, "INFO": 10, "WARN": 40, "STOP": 80}
+	o := table.Overlaps{Severity: func(s andon.State) uint8 { return severity[s] }}
+	m := unnamed()
+	m.End, m.EndState, m.Overlaps = []string{"end"}, "NORMAL", &o
+	const file = `device,time,end,state,message
+a,2026-01-01T10:00,2026-01-01T14:00,STOP,emergency
+a,2026-01-01T11:00,2026-01-01T12:00,INFO,never
+a,2026-01-01T11:30,2026-01-01T16:00,WARN,later
+a,2026-01-01T13:00,2026-01-01T15:00,INFO,never
+b,2026-01-01T10:00,2026-01-01T12:00,STOP,one
+b,2026-01-01T11:00,2026-01-01T13:00,STOP,two
+b,2026-01-01T12:30,-,INFO,open
+c,2026-01-01T10:00,2026-01-01T11:00,STOP,one
+c,2026-01-01T10:30,2026-01-01T12:00,WARN,goes on
+c,2026-01-01T11:00,2026-01-01T11:30,INFO,never
+c,2026-01-01T12:00,2026-01-01T13:00,INFO,last
+d,2026-01-01T10:00,2026-01-01T12:00,WARN,mild
+d,2026-01-01T11:00,2026-01-01T12:00,STOP,both end
+`
+	same(t, imported(t, table.Options{}, m, file), `2 a 2026-01-01T10:00:00Z STOP emergency
+6 b 2026-01-01T10:00:00Z STOP one
+7 b 2026-01-01T11:00:00Z STOP two
+9 c 2026-01-01T10:00:00Z STOP one
+9 c 2026-01-01T11:00:00Z WARN goes on
+12 c 2026-01-01T12:00:00Z INFO last
+13 d 2026-01-01T10:00:00Z WARN mild
+14 d 2026-01-01T11:00:00Z STOP both end
+2 a 2026-01-01T14:00:00Z WARN later
+4 a 2026-01-01T16:00:00Z NORMAL
+7 b 2026-01-01T13:00:00Z INFO open
+12 c 2026-01-01T13:00:00Z NORMAL
+14 d 2026-01-01T12:00:00Z NORMAL
+`)
+	if o.Began != 8 || o.Never != 3 {
+		t.Errorf("%d runs began beside others, %d were never shown", o.Began, o.Never)
+	}
+	o.Severity = nil
+	imported(t, table.Options{}, m, file)
+	if o.Began != 8 || o.Never != 0 {
+		t.Errorf("the last one: %d runs began beside others, %d were never shown", o.Began, o.Never)
+	}
+}
+
 // TestClock: zones as other programs write them; a clock on a wall, where the hour is missing that
 // the clocks skip, and the earlier of two is taken.
 func TestClock(t *testing.T) {
