@@ -44,6 +44,9 @@ type DeviceQuery struct {
 	Silent      *bool          // only devices that are silent, or only the others
 	NoOperator  bool           // only devices without one
 	Device      string         // an id, or a prefix that ends in '*'
+	// Search selects devices whose id, operator, supervisor or message has this text in it, in any
+	// case.
+	Search string
 	// Of these one at most is set; then only Device selects, and devices are listed that show
 	// nothing: those that are retired, that only ever sent readings, and that were assigned and
 	// never sent an event.
@@ -55,7 +58,7 @@ type DeviceQuery struct {
 func (q DeviceQuery) values() url.Values {
 	v := valuesOf(q.Page, map[string]string{
 		"state": q.State, "operator": string(q.Operator), "escalated_to": string(q.EscalatedTo),
-		"device": q.Device, "sort": q.Sort,
+		"device": q.Device, "search": q.Search, "sort": q.Sort,
 	})
 	if q.Silent != nil {
 		v.Set("silent", strconv.FormatBool(*q.Silent))

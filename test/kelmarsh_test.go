@@ -101,7 +101,8 @@ func kelmarshSeverest(t *testing.T, s *server, path string) {
 	}
 	_, errs := s.imported(t, 0, path,
 		"--tenant", "severest", "--comments", "--device", "=Kelmarsh 1",
-		"--time", "Timestamp start", "--end", "Timestamp end", "--state", "Status", "--message", "Message")
+		"--time", "Timestamp start", "--end", "Timestamp end",
+		"--state", "Status", "--message", "Message")
 	if !strings.Contains(errs, " rows began while another row of the same device went on: the "+
 		"device is in the severest, ") {
 		t.Errorf("the overlaps are not told: %q", errs)

@@ -158,7 +158,7 @@ func badSources(t *testing.T, file string) config.Sources {
 
 func TestMissingFile(t *testing.T) {
 	_, err := load(config.Sources{File: "testdata/none.yaml"})
-	want := "testdata/none.yaml: open the configuration: no such file or directory"
+	want := "testdata/none.yaml: open the file: no such file or directory"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

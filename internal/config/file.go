@@ -20,7 +20,7 @@ import (
 func (l *loader) file(path string) {
 	f, err := os.Open(path)
 	if err != nil {
-		l.problem(path, "open the configuration: %s", reason(err))
+		l.problem(path, "open the file: %s", reason(err))
 		return
 	}
 	defer f.Close()

@@ -32,6 +32,7 @@ type call struct {
 	status  int // of the answer, if it succeeds
 	wrong   []andon.FieldError
 	undo    []func() // at the end of the call
+	stopped any      // where a search ended before it had seen all; the next page goes on there
 	turn
 	life *lifetime // context, unless the call may take long
 }

@@ -30,7 +30,7 @@ func (a *API) deviceRoutes() []*route {
 			fixedOrder: "`sort` names one of three, each in the direction in which it is of use",
 			query: []param{
 				stateParam, operatorParam, escalatedParam, silentParam, deviceParam, sortParam,
-				retiredParam, measuringParam, assignedParam, limitParam, cursorParam,
+				searchParam, retiredParam, measuringParam, assignedParam, limitParam, cursorParam,
 			},
 			errors: []int{501},
 		}, exampleDevice(), a.devices),
@@ -99,6 +99,11 @@ var (
 	deviceParam = param{
 		name: "device", example: "press*",
 		detail: "That device, or all whose id begins so where it ends in `*`",
+	}
+	searchParam = param{
+		name: "search", example: "press",
+		detail: "Only devices whose id, operator, supervisor or message has this text in it, in " +
+			"any case. A page may end before it is full: `next` goes on",
 	}
 	sortParam = param{
 		name: "sort", example: "severity", initial: "device",
@@ -195,7 +200,12 @@ func (a *API) devices(c *call) (page[client.Device], error) {
 	// In one step, unlike entries: by another order than the id a store looks at every device for
 	// each, and a device that moves meanwhile would be on one page twice.
 	found := a.store.Devices(c.ctx(), c.tenant, q)
-	if exactly != "" {
+	switch text := c.text("search"); {
+	case text != "" && q.Kind != andon.ShownDevices:
+		c.mark("query.search", "search does not go with devices that show nothing")
+	case text != "":
+		found = a.search(c, q, exactly, text)
+	case exactly != "":
 		found = a.oneDevice(c, exactly, q)
 	}
 	position := func(d *andon.Device) any { return d.Position() }

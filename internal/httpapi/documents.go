@@ -52,7 +52,7 @@ func (a *API) documentRoutes(described []*route) []*route {
 		method: http.MethodGet, path: "/docs", outside: true, name: "docs", tag: "operations",
 		summary: "A page to read this document at; needs no token", open: true,
 		statuses: []int{http.StatusOK},
-		answer:   &content{media: "text/html", schema: textSchema()}, serve: a.docs,
+		answer:   &content{media: "text/html", schema: anySchema()}, serve: a.docs,
 	}
 	asset := route{
 		method: http.MethodGet, path: "/docs/{file}", outside: true, name: "docsFile", hidden: true,

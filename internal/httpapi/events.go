@@ -26,7 +26,7 @@ func (a *API) eventRoutes() []*route {
 				"with gzip or zstd. Without a time an event gets that of its arrival, so sending " +
 				"it again doubles it.",
 			query: []param{precisionParam, outcomesParam}, statuses: []int{http.StatusOK},
-			body:   &content{feed: true, schema: eventSchema(), example: exampleSentEvent()},
+			body:   sentContent("NewEvent", eventSchema(), exampleSentEvent()),
 			answer: accountContent(),
 			errors: []int{413, 415, 429, 507},
 			serve: func(c *call) error {

@@ -15,6 +15,7 @@ package httpapi
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -31,6 +32,7 @@ import (
 	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/live"
 	"github.com/andonhq/andon/internal/rwlock"
+	"github.com/andonhq/andon/internal/spell"
 	"github.com/andonhq/andon/internal/ui"
 )
 
@@ -222,8 +224,20 @@ func (a *API) finish(x *exchange, r *http.Request) {
 	}
 }
 
-var errNoSuchPath = andon.Errorf(
-	andon.NotFound, "there is nothing at this path: /openapi.json lists all")
+var errNoSuchPath = andon.Errorf(andon.NotFound, "there is nothing at this path")
+
+// noSuchPath says which path may have been meant.
+func (a *API) noSuchPath(path string) error {
+	var known []string
+	for _, r := range a.routes {
+		if full := r.fullPath(); !strings.Contains(full, "{") && !slices.Contains(known, full) {
+			known = append(known, full)
+		}
+	}
+	slices.Sort(known)
+	return fmt.Errorf("%w%s", errNoSuchPath,
+		cmp.Or(spell.DidYouMean(path, known), ": /openapi.json lists all"))
+}
 
 // unmatched answers a request that no route was found for. That the path is known by other methods
 // is in the header that the mux left.
@@ -240,7 +254,7 @@ func (a *API) unmatched(x *exchange, r *http.Request, clean bool) {
 		sendNothingHere(x)
 		return
 	case allow == "":
-		err = errNoSuchPath
+		err = a.noSuchPath(r.URL.Path)
 	default:
 		err = &httpError{
 			status:  http.StatusMethodNotAllowed,

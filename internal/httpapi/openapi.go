@@ -69,10 +69,11 @@ func document(version string, routes []*route) (text, yaml []byte) {
 type documenter struct {
 	api     *huma.OpenAPI
 	schemas huma.Registry
+	sent    []*huma.Schema // of bodies, in which a field that is not known is refused
 }
 
 func newDocumenter(version string) *documenter {
-	schemas := huma.NewMapRegistry("#/components/schemas/", schemaName)
+	schemas := huma.NewMapRegistry(schemaPrefix, schemaName)
 	schemas.RegisterTypeAlias(reflect.TypeFor[andon.Time](), reflect.TypeFor[timeSchema]())
 	schemas.RegisterTypeAlias(reflect.TypeFor[andon.JSON](), reflect.TypeFor[objectSchema]())
 	schemas.RegisterTypeAlias(reflect.TypeFor[andon.Metrics](), reflect.TypeFor[metricsSchema]())
@@ -95,6 +96,8 @@ func newDocumenter(version string) *documenter {
 		Security: []map[string][]string{{}, {"token": {}}, {"session": {}}},
 	}}
 }
+
+const schemaPrefix = "#/components/schemas/"
 
 // schemaName names a schema by its type, without the suffix that tells deviceJSON from the domain's
 // Device.
@@ -201,16 +204,21 @@ func (d *documenter) requestBody(body *content) *huma.RequestBody {
 		return nil
 	}
 	if !body.feed {
+		if body.kind != nil {
+			d.sent = append(d.sent, d.schemas.Schema(body.kind, true, body.kind.Name()))
+		}
 		return &huma.RequestBody{Required: true, Content: d.media(body)}
 	}
-	many := &huma.Schema{Type: huma.TypeArray, Items: body.schema}
+	d.schemas.Map()[body.name] = body.schema
+	one := &huma.Schema{Ref: schemaPrefix + body.name}
+	many := &huma.Schema{Type: huma.TypeArray, Items: one}
 	line, err := json.Marshal(body.example)
 	if err != nil {
 		panic("httpapi: an example can't be written: " + err.Error())
 	}
 	return &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
 		typeJSON: {
-			Schema: &huma.Schema{OneOf: []*huma.Schema{body.schema, many}}, Example: body.example,
+			Schema: &huma.Schema{OneOf: []*huma.Schema{one, many}}, Example: body.example,
 		},
 		typeNDJSON: {Schema: textSchema(), Example: string(line) + "\n"},
 	}}
@@ -291,7 +299,8 @@ func (d *documenter) problem(status int) *huma.Response {
 	return response
 }
 
-// loosen lets answers grow: huma closes every object, and allows null for every array.
+// loosen lets answers grow: huma closes every object, and allows null for every array. Bodies stay
+// closed, with what is in them.
 func (d *documenter) loosen() {
 	for _, s := range d.schemas.Map() {
 		s.AdditionalProperties = nil
@@ -300,6 +309,26 @@ func (d *documenter) loosen() {
 				property.Nullable = false
 			}
 		}
+	}
+	for _, s := range d.sent {
+		d.close(s)
+	}
+}
+
+// close says of an object, and of those in it, that it has no other fields.
+func (d *documenter) close(s *huma.Schema) {
+	if s.Ref != "" {
+		s = d.schemas.SchemaFromRef(s.Ref)
+	}
+	if s.Items != nil {
+		d.close(s.Items)
+	}
+	if len(s.Properties) == 0 {
+		return
+	}
+	s.AdditionalProperties = false
+	for _, property := range s.Properties {
+		d.close(property)
 	}
 }
 
@@ -320,6 +349,10 @@ func accountContent() *content {
 }
 
 // The schemas of entries are those of what is sent, of which less is required than is answered.
+
+func sentContent(name string, schema *huma.Schema, example any) *content {
+	return &content{feed: true, name: name, schema: schema, example: example}
+}
 
 func eventSchema() *huma.Schema {
 	s := anySchema()

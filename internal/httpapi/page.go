@@ -58,6 +58,9 @@ func readPage[S, T any](
 		}
 		item, last = last, item
 	}
+	if next == "" && c.stopped != nil {
+		next = andon.EncodeCursor(c.scope(), c.stopped)
+	}
 	c.x.answers = l.count
 	return page[T]{l.sheet}, c.endPage(l.sheet, next)
 }

@@ -28,9 +28,7 @@ func (a *API) peopleRoutes() []*route {
 			detail: "All that can be read take effect together, or none; the others are " +
 				"rejected. Where a store can't keep them so (`andon doctor` says it), send them " +
 				"again after an error.",
-			body: &content{
-				feed: true, schema: assignmentSchema(), example: exampleSentAssignment(),
-			},
+			body:   sentContent("NewAssignment", assignmentSchema(), exampleSentAssignment()),
 			answer: accountContent(), statuses: []int{http.StatusOK},
 			errors: []int{413, 415, 429, 507},
 			serve:  a.postAssignments,

@@ -435,6 +435,23 @@ func TestWhatIsReadAheadIsAQuestion(t *testing.T) {
 	}
 }
 
+// TestAnEmptyLineEndsABody: old clients send one, and net/http passes over it before the next
+// request of the connection.
+func TestAnEmptyLineEndsABody(t *testing.T) {
+	c := dial(t, serve(t, &asked{HandlerFunc: who}, plainly))
+	a := &asker{t, c, bufio.NewReader(c)}
+	a.get("/short")
+	for _, body := range []string{"a", "b", "c"} {
+		a.send("POST /short HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n" + body)
+		want := `connection: POST /short "` + body + `" <nil>`
+		if _, got, err := a.answer(); got != want || err != nil {
+			t.Errorf("got %s, %v; want %s", got, err, want)
+		}
+		a.send("\r\n")
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
 // TestDeadlinesOfQuestions: a connection is there as long as it asks, and a client that does not
 // fetch its answer is not waited for.
 func TestDeadlinesOfQuestions(t *testing.T) {

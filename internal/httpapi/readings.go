@@ -24,7 +24,7 @@ func (a *API) readingRoutes() []*route {
 			detail: "Messages of one device and time join metric by metric, a later value " +
 				"replaces. Answers as for events.",
 			query: []param{precisionParam, outcomesParam}, statuses: []int{http.StatusOK},
-			body:   &content{feed: true, schema: readingSchema(), example: exampleSentReading()},
+			body:   sentContent("NewReading", readingSchema(), exampleSentReading()),
 			answer: accountContent(),
 			errors: []int{413, 415, 429, 507},
 			serve: func(c *call) error {

@@ -42,6 +42,7 @@ type content struct {
 	media   string       // application/json unless set
 	kind    reflect.Type // the schema is derived from it
 	schema  *huma.Schema // or else it is this one
+	name    string       // of the schema, for those who make code of the document
 	example any
 	list    bool // a page, with a Link header
 	feed    bool // one of them, an array of them, or NDJSON

@@ -163,7 +163,11 @@ func (t *Target) explainAnswer(e *client.Error, err error) error {
 }
 
 func (t *Target) notAndon() string {
-	return fmt.Sprintf("What answers at %s does not look like Andon: is --url right?", t.URL)
+	tls := ""
+	if strings.HasPrefix(t.URL, "http://") {
+		tls = " If it speaks TLS, the address begins with https://."
+	}
+	return fmt.Sprintf("What answers at %s does not look like Andon: is --url right?%s", t.URL, tls)
 }
 
 // isAboutTenant reports whether what is not there is the tenant, as the stores say it.

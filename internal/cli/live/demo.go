@@ -186,8 +186,8 @@ func (d *demo) perform(ctx context.Context, f *factory, c *client.Client, url st
 	out := d.Printer()
 	out.Line("Andon answers at %s%s", url, d.evasion(url))
 	out.Line("Open this address in a browser: it is the board.")
-	out.Line("It is sent what %s devices of a factory said in the last %d hours there:",
-		draw.Grouped(d.devices), pastHours(d.devices))
+	out.Line("It is sent what %s devices of a factory said in its last %d hours "+
+		"(%[2]d minutes here):", draw.Grouped(d.devices), pastHours(d.devices))
 	if err := d.setUp(ctx, c, f.every); err != nil {
 		return err
 	}

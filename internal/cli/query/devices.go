@@ -34,6 +34,7 @@ func queryDevices(p *command.Program) *cobra.Command {
 orders a device that moves while it is listed may be missed or come twice.`,
 		example: `  andon query devices --state 'WARNING*' --sort severity
   andon query devices --operator Liz
+  andon query devices --search 'oil is hot'
   andon query devices --silent --sort since
   andon query devices --device 'press*' --all --output csv
   andon query devices --retired`,
@@ -42,6 +43,8 @@ orders a device that moves while it is listed may be missed or come twice.`,
 	q.stateFlag(cmd)
 	command.DeviceFlags(cmd, &of)
 	hiddenFlags(cmd, &of)
+	cmd.Flags().StringVar(&of.Search, "search", "",
+		"`text` in the id, operator, supervisor or message, in any case")
 	sort := command.ChoiceFlag(cmd, "sort", "device",
 		"by id (device), longest in its state first (since), or severest first, then longest",
 		"device", "since", "severity")

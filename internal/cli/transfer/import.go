@@ -34,8 +34,9 @@ type importOptions struct {
 	precision string
 	precisely bool // precision was given, so it is not doubted
 	mapping   table.Mapping
+	decimal   *command.Choice // what stands before the decimals of a metric
 	overlap   *command.Choice // which of several rows that go on at once is shown
-	newStates string // refuse, allow or a severity; "" asks or refuses
+	newStates string          // refuse, allow or a severity; "" asks or refuses
 	batch     int
 	rejects   string // file for all rejected lines; "" for none
 	dryRun    bool   // nothing is sent
@@ -184,8 +185,9 @@ func files(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCom
 // columnFlags are the flags that were given and that a file without columns can't obey.
 func columnFlags(cmd *cobra.Command) (given []string) {
 	for _, name := range []string{
-		"comments", "no-header", "device", "time", "state", "map", "end", "end-state", "overlap", "operator",
-		"message", "escalated-to", "attributes", "metrics", "metadata", "join", "precision", "zone",
+		"comments", "no-header", "device", "time", "state", "map", "end", "end-state", "overlap",
+		"operator", "message", "escalated-to", "attributes", "metrics", "metadata", "decimal",
+		"join", "precision", "zone",
 		"date-order",
 	} {
 		if cmd.Flags().Changed(name) {
@@ -232,6 +234,8 @@ func importFlags(cmd *cobra.Command, o *importOptions) {
 		"`columns` that are kept beside the entry")
 	flags.StringSliceVar(&m.Metrics, "metrics", nil, "`columns` of the metrics of a reading")
 	flags.StringSliceVar(&m.Metadata, "metadata", nil, "`columns` that are kept beside the reading")
+	o.decimal = command.ChoiceFlag(cmd, "decimal", ".",
+		"what stands before the decimals of a metric", ".", ",")
 	flags.StringVar(&m.Join, "join", "/", "what stands between joined columns")
 	flags.StringVar(&o.precision, "precision", "ms",
 		"unit of times that are numbers: s, ms, us, ns")
@@ -354,6 +358,10 @@ func formatOf(o importOptions) (table.Format, error) {
 	if o.file == "-" {
 		return 0, andon.Errorf(andon.Invalid,
 			"standard input has no name to tell the format: say --format csv, json or ndjson")
+	}
+	switch filepath.Ext(o.file) {
+	case ".xlsx", ".xls", ".ods":
+		return 0, andon.Errorf(andon.Invalid, "%s is a spreadsheet: save its sheet as CSV", o.file)
 	}
 	return 0, andon.Errorf(andon.Invalid,
 		"the name %s does not tell the format: say --format csv, json or ndjson", o.file)

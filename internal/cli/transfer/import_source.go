@@ -44,6 +44,7 @@ func openSource(p *command.Program, o importOptions) (*source, error) {
 	}
 	s := &source{options: o, mapping: o.mapping}
 	s.mapping.Overlaps = &table.Overlaps{}
+	s.mapping.DecimalComma = o.decimal.Value == ","
 	if s.mapping.Precision, err = andon.ParsePrecision(o.precision); err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func (r *eventReader) entry(
 	if r.event.Attributes, f = r.extra.join(); f != nil {
 		return f
 	}
-	return invalid(into.Check((*andon.Event).Validate))
+	return r.extra.suggest(invalid(into.Check((*andon.Event).Validate)))
 }
 
 func (r *eventReader) beside() int64 { return int64(len(r.event.Attributes)) }

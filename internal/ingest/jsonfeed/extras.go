@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/ingest"
 	"github.com/andonhq/andon/internal/ingest/jsonscan"
 )
 
@@ -144,4 +145,27 @@ func (x *extras) inside() (all []member) {
 		_ = s.Skip(0)
 		all = append(all, member{name: name, inside: true})
 	}
+}
+
+// others are names that a field often has elsewhere.
+func others() map[string][]string {
+	return map[string][]string{
+		"device": {"deviceid", "devicename", "id", "name"}, "state": {"status"},
+	}
+}
+
+// suggest adds to the reason why a field is missing that another one may be meant: its name in
+// another case, or as it is often called.
+func (x *extras) suggest(f *jsonscan.Fault) *jsonscan.Fault {
+	if f == nil || !strings.HasSuffix(f.Reason, " is missing") {
+		return f
+	}
+	for _, m := range x.members {
+		plain := strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(m.name))
+		if plain == f.Field || slices.Contains(others()[f.Field], plain) {
+			f.Reason += fmt.Sprintf("; there is a field %s, is it that?", ingest.Clip(m.name))
+			return f
+		}
+	}
+	return f
 }

@@ -172,7 +172,8 @@ func TestBodyRefused(t *testing.T) {
 		{"\uFEFF\n", jsonfeed.NDJSON, "body", "the body is empty"},
 		{"hello", jsonfeed.JSON, "body", "at byte 0: want an object or an array, found hello"},
 		{"\x00", jsonfeed.JSON, "body", `at byte 0: want an object or an array, found '\x00'`},
-		{"\x1f\x8b", jsonfeed.JSON, "body", `at byte 0: want an object or an array, found '\x1f'`},
+		{"\x1f\x8b", jsonfeed.JSON, "body", "at byte 0: want an object or an " +
+			"array, found gzip: say so with Content-Encoding: gzip"},
 		{"null", jsonfeed.JSON, "body", "at byte 0: want an object or an array, found null"},
 		{"{}", jsonfeed.JSON, "body.device", "device is missing"},
 		{`{"device":"d"}`, jsonfeed.JSON, "body.state", "state is missing"},

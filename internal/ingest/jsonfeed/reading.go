@@ -42,7 +42,7 @@ func (r *readingReader) entry(
 	if r.reading.Metadata, f = r.extra.join(); f != nil {
 		return f
 	}
-	return invalid(into.Check((*andon.Reading).Validate))
+	return r.extra.suggest(invalid(into.Check((*andon.Reading).Validate)))
 }
 
 func (r *readingReader) beside() int64 {

@@ -85,6 +85,9 @@ func (s *Scanner) found() string {
 		}
 		return rest[:n]
 	}
+	if strings.HasPrefix(rest, "\x1f\x8b") {
+		return "gzip: say so with Content-Encoding: gzip"
+	}
 	r, n := utf8.DecodeRuneInString(rest)
 	if r == utf8.RuneError && n == 1 {
 		return fmt.Sprintf("the byte %#02x", rest[0])

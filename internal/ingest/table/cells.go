@@ -110,8 +110,8 @@ func object(row *Row, whole string, columns []string) (andon.JSON, error) {
 }
 
 // metrics makes metrics of columns: numbers, or true and false as 1 and 0.
-func metrics(row *Row, columns []string) (andon.Metrics, error) {
-	all, err := cells(row, columnMetrics, columns)
+func (m *Mapping) metrics(row *Row) (andon.Metrics, error) {
+	all, err := cells(row, columnMetrics, m.Metrics)
 	if err != nil {
 		return nil, err
 	}
@@ -124,11 +124,27 @@ func metrics(row *Row, columns []string) (andon.Metrics, error) {
 		if !ok {
 			continue
 		}
-		value, err := ingest.ParseSwitch(strings.TrimSpace(text))
+		value, err := m.number(strings.TrimSpace(text))
 		if err != nil {
 			return nil, &RowError{Column: c.column, Reason: err.Error()}
 		}
 		read = append(read, andon.Metric{Name: andon.MetricName(c.name), Value: value})
 	}
 	return read.Sorted()
+}
+
+// number reads a metric.
+func (m *Mapping) number(text string) (float64, error) {
+	whole, part, comma := strings.Cut(text, ",")
+	switch {
+	case !comma:
+		return ingest.ParseSwitch(text)
+	case m.DecimalComma && !strings.Contains(text, "."):
+		return ingest.ParseSwitch(whole + "." + part)
+	}
+	value, err := ingest.ParseSwitch(text)
+	if !m.DecimalComma {
+		err = andon.Errorf(andon.Invalid, "%w; if that is a decimal comma, say --decimal ,", err)
+	}
+	return value, err
 }

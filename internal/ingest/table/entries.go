@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"iter"
+	"strconv"
 	"strings"
 
 	"github.com/andonhq/andon"
@@ -93,7 +94,7 @@ func (m *Mapping) reading(row *Row) (r andon.Reading, err error) {
 	if r.Time, err = m.time(row); err != nil {
 		return r, err
 	}
-	if r.Metrics, err = metrics(row, m.Metrics); err != nil {
+	if r.Metrics, err = m.metrics(row); err != nil {
 		return r, err
 	}
 	if r.Metadata, err = object(row, columnMetadata, m.Metadata); err != nil {
@@ -143,7 +144,12 @@ func (m *Mapping) parseTime(text string, row *Row) (andon.Time, error) {
 	case text == "":
 		return 0, andon.Errorf(andon.Invalid, "time is missing")
 	case isNumber(text):
-		return andon.ParseEpoch(text, m.Precision)
+		at, err := andon.ParseEpoch(text, m.Precision)
+		if days, _ := strconv.ParseFloat(text, 64); days > 20_000 && days < 80_000 {
+			err = andon.Errorf(andon.Invalid, "%s looks like the number that a spreadsheet has "+
+				"for a date: give the column the form of a date before it is saved", text)
+		}
+		return at, err
 	}
 	return m.Clock.parse(text, row.Line)
 }

@@ -34,7 +34,7 @@ type Mapping struct {
 	// goes on. EndState is what a device is in when none of its rows goes on.
 	End      []string
 	EndState andon.State
-	Overlaps *Overlaps              // nil: of several rows that go on, the one that began last counts
+	Overlaps *Overlaps              // nil: where several go on, the one that began last counts
 	States   map[string]andon.State // what a state of the file is called here; others stay
 
 	// Unnamed are the fields that no column was named for: of those a column with a usual name is
@@ -44,6 +44,9 @@ type Mapping struct {
 	// Standard names optional fields of events, as a JSON event does. One that no column is named
 	// for takes the column of its very name, where the file has one that no other field uses.
 	Standard []string
+
+	// DecimalComma says that metrics are written as 21,5.
+	DecimalComma bool
 
 	Precision andon.Precision // of times that are numbers; the zero value is microseconds
 

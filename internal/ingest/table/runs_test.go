@@ -134,6 +134,44 @@ d,2026-01-01T11:00,2026-01-01T12:00,STOP,both end
 	}
 }
 
+// TestNumbersOfSpreadsheets: decimals behind a comma are read where that is said, and the number of
+// a day is none.
+func TestNumbersOfSpreadsheets(t *testing.T) {
+	const text = "device,time,heat\nd,2020-04-24,\"21,5\"\nd,45985.5,1\nd,2020-04-25,\"1.021,5\"\n"
+	for comma, want := range map[bool]string{
+		false: "line 2: column heat: \"21,5\" is not a number; if that is a decimal comma, say " +
+			"--decimal ,\nline 3: column time: 45985.5 looks like the number that a spreadsheet " +
+			"has for a date: give the column the form of a date before it is saved\n" +
+			"line 4: column heat: \"1.021,5\" is not a number; if that is a decimal comma, say " +
+			"--decimal ,\n",
+		true: "[{heat 21.5}]\n" +
+			"line 3: column time: 45985.5 looks like the number that a spreadsheet has for a " +
+			"date: give the column the form of a date before it is saved\n" +
+			"line 4: column heat: \"1.021,5\" is not a number\n",
+	} {
+		file, err := table.Open(strings.NewReader(text), table.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		readings, err := file.Readings(table.Mapping{
+			Device: []string{"device"}, Time: []string{"time"}, Metrics: []string{"heat"},
+			DecimalComma: comma, Precision: andon.Milliseconds,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got strings.Builder
+		for item, err := range readings {
+			if err != nil {
+				fmt.Fprintln(&got, err)
+			} else {
+				fmt.Fprintln(&got, item.Value.Metrics)
+			}
+		}
+		same(t, got.String(), want)
+	}
+}
+
 // TestClock: zones as other programs write them; a clock on a wall, where the hour is missing that
 // the clocks skip, and the earlier of two is taken.
 func TestClock(t *testing.T) {

@@ -100,7 +100,8 @@ func TestVerifyWhole(t *testing.T) {
 		t.Errorf("it is told to be damaged: %q", told)
 	}
 	for what, want := range map[string]int64{
-		"entries in blocks": 80, "rows of requests": 89, "devices": 3, "readings": 1,
+		"entries in blocks": 80, "rows of requests: newest entries and order of arrival": 89,
+		"devices": 3, "readings": 1,
 		"readings in blocks": 1,
 		"withdrawals":        1, "assignments": 1,
 	} {

@@ -47,7 +47,7 @@ func verified() []verifiedTable {
 		{tableStateSeen, "states with entries", ofTenant(verifyState)},
 		{tablePosting, "postings", ofTenant(verifyPosting)},
 		{tableReadingDay, "days with readings", device(bytesLeft(4))},
-		{tableRow, "rows of requests", verifyRow},
+		{tableRow, "rows of requests: newest entries and order of arrival", verifyRow},
 		{tableSupervisor, "entries of supervisors", ofTenant(verifySupervisor)},
 		{tableDue, "records that are due", verifyDue},
 		{tableMeasured, "blocks of readings", ofTenant(verifyMeasured)},

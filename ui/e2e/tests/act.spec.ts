@@ -177,9 +177,19 @@ test("a search has an address that can be shared, and can be taken along", async
     { device: "press-1", state: "WARNING2", operator: "Liz" },
     { device: "press-2", state: "NORMAL", operator: "Liz" },
     { device: "oven-1", state: "WARNING2", operator: "Tom" },
+    { device: "saw-1", state: "WARNING1", operator: "Tom", message: "stopped: the press is full" },
   );
   await board.open("/search");
-  await page.getByLabel("Device", { exact: true }).fill("press");
+  await page.getByLabel("Text", { exact: true }).fill("RESS");
+  await expect(page.getByRole("main").locator("[data-device=saw-1]")).toContainText("the press is full");
+  await page.getByLabel("WARNING1", { exact: true }).check();
+  await page.getByLabel("WARNING2", { exact: true }).check();
+  const found = page.getByRole("table", { name: "Devices" });
+  await expect(found.locator("[data-device]")).toHaveCount(2);
+  await expect(found).toContainText("press-1");
+  await page.getByLabel("WARNING1", { exact: true }).uncheck();
+  await expect(found.locator("[data-device]")).toHaveCount(1);
+  await page.getByLabel("WARNING2", { exact: true }).uncheck();
   await page.getByLabel("Operator", { exact: true }).fill("Liz");
   await page.keyboard.press("Enter");
   const main = page.getByRole("main");

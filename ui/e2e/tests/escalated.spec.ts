@@ -19,7 +19,7 @@ test("the supervisor reads the note, who escalated and when, wherever the device
     ["/", ["Not normal"]],
     ["/supervisors/Sara", ["Mine now", "Entries"]],
     ["/operators/Liz", ["Mine now", "Entries"]],
-    ["/search?device=press", ["Devices"]],
+    ["/search?search=RESS-7", ["Devices"]],
   ] as const) {
     await board.open(path);
     for (const table of tables) {

@@ -54,9 +54,8 @@ export const supervisorPath = (id: string) => `/supervisors/${segment(id)}`;
 
 /** The query of the list that an address of the search names. */
 export function devicesQuery(q: Query): Query {
-  const device = q.device?.trim();
   return {
-    device: device ? (device.endsWith("*") ? device : device + "*") : undefined,
+    search: q.search?.trim(),
     operator: q.operator?.trim(),
     escalated_to: q.escalated_to?.trim(),
     state: q.state,

@@ -27,10 +27,13 @@ describe("addresses", () => {
   });
 });
 
-test("a search is for what begins so", () => {
-  expect(devicesQuery({ device: " press ", state: "A" })).toMatchObject({ device: "press*", state: "A", sort: "severity" });
-  expect(devicesQuery({ device: "press*" }).device).toBe("press*");
-  expect(devicesQuery({}).device).toBeUndefined();
+test("a search is for a text, the severest first", () => {
+  expect(devicesQuery({ search: " press ", state: "A,B" })).toMatchObject({
+    search: "press",
+    state: "A,B",
+    sort: "severity",
+  });
+  expect(devicesQuery({}).search).toBeUndefined();
 });
 
 describe("new trouble", () => {

@@ -11,14 +11,15 @@ import { More, usePages } from "./pages";
 
 export function Search() {
   useEffect(startFleet, [tenant.value]);
-  const { device, operator, escalated_to, state, silent, sort } = query.value;
+  const { search, operator, escalated_to, state, silent, sort } = query.value;
   const filter = useMemo(
-    () => devicesQuery({ device, operator, escalated_to, state, silent, sort }),
-    [device, operator, escalated_to, state, silent, sort],
+    () => devicesQuery({ search, operator, escalated_to, state, silent, sort }),
+    [search, operator, escalated_to, state, silent, sort],
   );
   const asked = useMemo(() => ({ ...filter, limit: "200" }), [filter]);
   const byName = { ...filter, sort: "device" }; // by id each device is listed once, whatever changes
   const pages = usePages<Device>("/devices", asked);
+  const searching = pages.busy || pages.more;
   return (
     <main id="main" class="page search" data-view="search">
       <h1 class="sr" tabIndex={-1}>
@@ -39,8 +40,8 @@ export function Search() {
         {pages.problem && <Notice kind="error">{pages.problem}</Notice>}
         {pages.items.length > 0 && <DeviceTable label="Devices" devices={pages.items} />}
         {pages.items.length === 0 && !pages.problem && (
-          <Notice kind={pages.busy ? "loading" : "empty"}>
-            {pages.busy ? "Searching…" : "No device fits. Fewer filters find more."}
+          <Notice kind={searching ? "loading" : "empty"}>
+            {searching ? "Searching…" : "No device fits. Fewer filters find more."}
           </Notice>
         )}
         {pages.more && onlyById.value && (
@@ -69,22 +70,27 @@ function useTyped(name: string): { value: string; onInput(e: { currentTarget: HT
 }
 
 function SearchForm() {
-  const [device, operator, escalated] = [useTyped("device"), useTyped("operator"), useTyped("escalated_to")];
+  const [text, operator, escalated] = [useTyped("search"), useTyped("operator"), useTyped("escalated_to")];
   const set = (name: string) => (e: { currentTarget: HTMLSelectElement }) =>
     setQuery({ [name]: e.currentTarget.value || undefined });
   const q = query.value;
   useEffect(() => {
     if (q.find !== "device") return;
-    document.querySelector<HTMLInputElement>("input[name=device]")?.focus();
+    document.querySelector<HTMLInputElement>("input[name=search]")?.focus();
     setQuery({ find: undefined });
   }, [q.find]);
-  const names = [...stateByName.value.keys()];
-  if (q.state && !names.includes(q.state)) names.push(q.state);
   return (
     <form class="search-form" role="search" onSubmit={(e) => e.preventDefault()}>
       <label class="grow">
-        Device
-        <input name="device" type="search" placeholder="begins with…" autocomplete="off" dir="auto" {...device} />
+        Text
+        <input
+          name="search"
+          type="search"
+          placeholder="part of a name or message"
+          autocomplete="off"
+          dir="auto"
+          {...text}
+        />
       </label>
       <label>
         Operator
@@ -93,17 +99,6 @@ function SearchForm() {
       <label>
         Escalated to
         <input name="escalated_to" type="search" autocomplete="off" dir="auto" {...escalated} />
-      </label>
-      <label>
-        State
-        <select value={q.state ?? ""} onChange={set("state")}>
-          <option value="">any</option>
-          {names.map((n) => (
-            <option key={n} value={n}>
-              {n}
-            </option>
-          ))}
-        </select>
       </label>
       <label>
         Silence
@@ -121,7 +116,30 @@ function SearchForm() {
           <option value="device">name</option>
         </select>
       </label>
+      <States />
     </form>
+  );
+}
+
+/** The states that are searched for; none of them chosen is any. */
+function States() {
+  const chosen = query.value.state?.split(",") ?? [];
+  const known = [...stateByName.value.keys()];
+  const names = [...known, ...chosen.filter((n) => !known.includes(n))];
+  const toggle = (name: string) => {
+    const next = chosen.includes(name) ? chosen.filter((n) => n !== name) : [...chosen, name];
+    setQuery({ state: next.join(",") || undefined });
+  };
+  return (
+    <fieldset class="chosen-states">
+      <legend>States</legend>
+      {names.map((name) => (
+        <label class="check" key={name}>
+          <input type="checkbox" name="state" value={name} checked={chosen.includes(name)} onChange={() => toggle(name)} />
+          <bdi>{name}</bdi>
+        </label>
+      ))}
+    </fieldset>
   );
 }
 

@@ -1,0 +1,70 @@
+package httpapi
+
+import (
+	"iter"
+	"strings"
+
+	"github.com/andonhq/andon"
+)
+
+const (
+	// searchPart is how many devices a store is asked for at once: by another order than the id it
+	// looks at all of them each time.
+	searchPart = 2000
+	// searchMost is how many devices one request looks at. Where more are left, its page ends.
+	searchMost = 20_000
+)
+
+// search returns those of the devices that a query selects in which a text occurs. No store has an
+// index for it, so each device is looked at. The limit of the query is one of what is found.
+func (a *API) search(
+	c *call, q andon.DeviceQuery, exactly andon.DeviceID, text string,
+) iter.Seq2[andon.Device, error] {
+	text = strings.ToLower(text)
+	if exactly != "" {
+		return occursIn(text, a.oneDevice(c, exactly, q))
+	}
+	return func(yield func(andon.Device, error) bool) {
+		q.Limit = searchPart
+		for looked := 0; ; {
+			part := 0
+			for d, err := range a.store.Devices(c.ctx(), c.tenant, q) {
+				if err == nil {
+					part, q.After = part+1, new(d.Position())
+				}
+				if (err != nil || occurs(text, &d)) && !yield(d, err) {
+					return
+				}
+			}
+			if part < searchPart {
+				return
+			}
+			if looked += part; looked >= searchMost {
+				c.stopped = *q.After
+				return
+			}
+		}
+	}
+}
+
+func occursIn(text string, found iter.Seq2[andon.Device, error]) iter.Seq2[andon.Device, error] {
+	return func(yield func(andon.Device, error) bool) {
+		for d, err := range found {
+			if (err != nil || occurs(text, &d)) && !yield(d, err) {
+				return
+			}
+		}
+	}
+}
+
+// occurs reports whether a text, in lower case, is in what a person would look for a device by.
+func occurs(text string, d *andon.Device) bool {
+	for _, of := range []string{
+		string(d.ID), d.Message, string(d.Operator), string(d.EscalatedTo),
+	} {
+		if strings.Contains(strings.ToLower(of), text) {
+			return true
+		}
+	}
+	return false
+}
