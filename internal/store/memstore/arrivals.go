@@ -9,16 +9,12 @@ import (
 
 // take notes an entry of the write under way, as it came.
 func (f *following) take(e andon.Event) {
-	if f != nil {
-		f.came = append(f.came, e)
-	}
+	f.came = append(f.came, e)
 }
 
 // forget drops the entries of a device that is purged.
 func (f *following) forget(device andon.DeviceID) {
-	if f != nil {
-		f.Forget(device)
-	}
+	f.Forget(device)
 }
 
 // inOrder puts the entries of the write under way into the order of the log.

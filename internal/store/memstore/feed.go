@@ -10,12 +10,15 @@ import (
 	"github.com/andonhq/andon/internal/feed"
 )
 
-// following is the feed of a tenant, from when someone asks for it first.
+// following is the feed of a tenant: its entries from the start, its changes from when someone asks
+// for the feed first, since they cost a look at all of a device for each entry.
 type following struct {
 	*feed.Log
-	shown map[andon.DeviceID]*andon.Device // by each device before the write under way
-	by    map[andon.DeviceID]cause         // in the write under way
-	came  []andon.Event                    // in the write under way
+	since uint64 // the sequence from which on there are changes
+	// shown is by each device before the write under way; nil before since.
+	shown map[andon.DeviceID]*andon.Device
+	by    map[andon.DeviceID]cause // in the write under way
+	came  []andon.Event            // in the write under way
 }
 
 // cause is the last entry of a write that made a difference, and what the device showed behind the
@@ -41,7 +44,7 @@ func (s *Store) write(
 
 // note looks at a device behind an entry.
 func (f *following) note(d *device, e *andon.Event) {
-	if f == nil {
+	if f.shown == nil {
 		return
 	}
 	c, again := f.by[d.id]
@@ -62,7 +65,10 @@ func (t *tenant) publish(kind andon.ChangeKind) (ring func()) {
 	touched := slices.Sorted(maps.Keys(t.touched))
 	clear(t.touched)
 	f := t.feed
-	if f == nil {
+	if f.shown == nil {
+		f.inOrder(t.record.States)
+		f.Add(nil, f.came)
+		f.came = nil
 		return func() {}
 	}
 	var changes []andon.Change
@@ -102,14 +108,12 @@ func forFeed(d *andon.Device) *andon.Device {
 	return &clone
 }
 
-// follow returns the feed of a tenant, and begins it where no one asked before.
+// follow returns the feed of a tenant, and begins its changes where no one asked before.
 func (s *Store) follow(ctx context.Context, id andon.TenantID) (f *following, err error) {
 	err = s.within(ctx, id, func(t *tenant) error {
-		if t.feed == nil {
-			t.feed = &following{
-				Log: feed.NewLog(), shown: map[andon.DeviceID]*andon.Device{},
-				by: map[andon.DeviceID]cause{},
-			}
+		if t.feed.shown == nil {
+			_, newest := t.feed.Kept()
+			t.feed.since, t.feed.shown = newest.Sequence, map[andon.DeviceID]*andon.Device{}
 			for _, d := range t.devices {
 				t.feed.shown[d.id] = d.show(t.record.States)
 			}
@@ -128,6 +132,10 @@ func (s *Store) Changes(
 		f, err := s.follow(ctx, id)
 		if err != nil {
 			yield(andon.Change{}, err)
+			return
+		}
+		if after.Sequence < f.since {
+			yield(andon.Change{}, feed.Gone())
 			return
 		}
 		f.Changes(ctx, after)(yield)
@@ -157,5 +165,6 @@ func (s *Store) ChangesKept(
 		return oldest, newest, err
 	}
 	oldest, newest = f.Kept()
+	oldest.Sequence = max(oldest.Sequence, f.since)
 	return oldest, newest, nil
 }

@@ -95,3 +95,27 @@ func TestKeepsNoBuffer(t *testing.T) {
 		got[0].Metrics[0].Value = 3
 	}
 }
+
+// TestArrivalsBeforeAnyoneAsked: entries are in the order of their arrival from the first one on,
+// also where the feed is asked for later; changes begin with that.
+func TestArrivalsBeforeAnyoneAsked(t *testing.T) {
+	s, ctx, id := memstore.New(), t.Context(), andon.DefaultTenant
+	for i := range 3 {
+		e := andon.Event{Device: "d", Time: andon.MinTime + andon.Time(i), State: "NORMAL"}
+		if err := s.Append(ctx, id, e.Time, []andon.Event{e}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	came, err := s.Arrivals(ctx, id, andon.ArrivalQuery{Limit: 10})
+	if err != nil || len(came.Items) != 3 {
+		t.Fatalf("%d entries have come: %v", len(came.Items), err)
+	}
+	for _, err := range s.Changes(ctx, id, came.Items[0].Position) {
+		if andon.KindOf(err) != andon.Gone {
+			t.Errorf("changes behind the first entry: %v", err)
+		}
+	}
+	if oldest, _, err := s.ChangesKept(ctx, id); err != nil || oldest != came.Next {
+		t.Errorf("changes are kept from %s, %v, want %s", oldest, err, came.Next)
+	}
+}

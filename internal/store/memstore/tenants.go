@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/feed"
 	"github.com/andonhq/andon/internal/store/tenants"
 )
 
@@ -66,6 +67,7 @@ func (s *Store) put(record andon.Tenant) (andon.Tenant, error) {
 		t = &tenant{
 			devices: map[andon.DeviceID]*device{}, states: map[andon.State]bool{},
 			admitted: map[andon.State]bool{}, touched: map[andon.DeviceID]bool{},
+			feed: &following{Log: feed.NewLog(), by: map[andon.DeviceID]cause{}},
 		}
 		s.tenants[record.ID] = t
 	}

@@ -111,6 +111,9 @@ func (d *damages) failed(err error) {
 		d.met.Store(true)
 		return
 	}
+	if errors.Is(err, pebble.ErrCancelledCompaction) {
+		return // an excise came in between: the engine tries again at once
+	}
 	if errors.Is(err, syscall.ENOSPC) {
 		d.tired.Store(true)
 		select {
