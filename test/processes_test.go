@@ -212,8 +212,8 @@ func (r request) send(s *server) (status int, said string) {
 	return answer.StatusCode, said
 }
 
-// actor sends the history of devices that are its own. Some it shares with the others: an entry of
-// those is the same whoever sends it.
+// actor sends the history of devices that are its own. It shares some devices with the others: an
+// entry of those is the same from each sender.
 type actor struct {
 	*rand.Rand
 	t       *testing.T
