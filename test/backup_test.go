@@ -1,9 +1,11 @@
 package test
 
 import (
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -141,4 +143,41 @@ func namesIn(t *testing.T, dir string) (names []string) {
 		names = append(names, e.Name())
 	}
 	return names
+}
+
+// TestRestoreWhereFilesCannotGrow restores where no file can have more than so many blocks, until
+// there are enough: nothing is left until then. It is how a disk is full, a block later each time.
+func TestRestoreWhereFilesCannotGrow(t *testing.T) {
+	dir := t.TempDir()
+	s := serve(t, "pebble", filepath.Join(dir, "data"))
+	w := &writer{device: "d", batch: 100}
+	w.send(t, newClient(t, s), 10)
+	s.end(syscall.SIGTERM, 0)
+	file, restored := filepath.Join(dir, "backup.tar"), filepath.Join(dir, "restored")
+	if _, said, code := run(t, "backup", file, "--data", filepath.Join(dir, "data")); code != 0 {
+		t.Fatalf("backup ended with %d: %s", code, said)
+	}
+	blocks, code := 0, 1
+	for ; code != 0; blocks++ {
+		restore := command(t, "restore", file, "--data", restored)
+		limit := fmt.Sprintf(`ulimit -f %d && exec "$@"`, blocks)
+		cmd := exec.Command("sh", append([]string{"-c", limit, "sh"}, restore.Args...)...)
+		cmd.Env, cmd.Dir = restore.Env, restore.Dir
+		said, _ := cmd.CombinedOutput()
+		code = cmd.ProcessState.ExitCode()
+		if code == 0 {
+			break
+		}
+		if !strings.Contains(string(said), "file too large") || blocks > 1000 {
+			t.Fatalf("with %d blocks restore ended with %d: %s", blocks, code, said)
+		}
+		if _, err := os.Stat(restored); !os.IsNotExist(err) {
+			t.Fatalf("with %d blocks restore left something: %v", blocks, err)
+		}
+	}
+	if blocks < 5 {
+		t.Errorf("%d blocks were enough", blocks)
+	}
+	verified(t, "--data", restored)
+	w.check(t, newClient(t, serve(t, "pebble", restored)))
 }

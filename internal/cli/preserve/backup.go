@@ -227,6 +227,9 @@ func (t *target) end(err error) error {
 	if t.file != nil {
 		err = errors.Join(err, t.file.Sync(), t.file.Close())
 	}
+	if err == nil && t.isDir {
+		err = syncDirectory(t.part)
+	}
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(t.part))
 	}

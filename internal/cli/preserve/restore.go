@@ -64,6 +64,9 @@ func (r *restoring) run(ctx context.Context) error {
 	if err == nil {
 		_, err = verifyStore(ctx, r.Program, unpacked)
 	}
+	if err == nil && made {
+		err = syncDirectory(filepath.Dir(r.data))
+	}
 	if err == nil {
 		err = moveStore(unpacked, r.data)
 	}
@@ -141,8 +144,17 @@ func readBackup(
 }
 
 // moveStore makes a directory the store that was unpacked below it. The file that makes a store of
-// a directory comes last: until then it is refused as damaged.
-func moveStore(from, to string) error {
+// a directory comes last: until then it is refused as damaged. Where a file can't be moved, those
+// that were are removed.
+func moveStore(from, to string) (err error) {
+	var moved []string
+	defer func() {
+		if err != nil {
+			for _, path := range slices.Backward(moved) { // the one that makes it a store first
+				err = errors.Join(err, os.Remove(path))
+			}
+		}
+	}()
 	entries, err := os.ReadDir(from)
 	if err != nil {
 		return err
@@ -160,10 +172,11 @@ func moveStore(from, to string) error {
 				return err
 			}
 		}
-		err := os.Rename(filepath.Join(from, e.Name()), filepath.Join(to, e.Name()))
-		if err != nil {
+		path := filepath.Join(to, e.Name())
+		if err := os.Rename(filepath.Join(from, e.Name()), path); err != nil {
 			return err
 		}
+		moved = append(moved, path)
 	}
 	if err := os.Remove(from); err != nil {
 		return err

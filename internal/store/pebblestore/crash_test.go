@@ -27,7 +27,7 @@ func TestCrash(t *testing.T) {
 }
 
 func crash(t *testing.T, seed uint64) {
-	fs := vfs.NewCrashableMem()
+	fs := newCrashable()
 	s, err := Open("store", Options{ // devices in each round, or in none; no rows kept
 		FS: fs, lag: []int64{1, 1 << 40}[seed%2], table: []int{1 << 8, 0}[seed/2%2],
 		ArrivalsBytes: 1,
@@ -65,7 +65,7 @@ func crash(t *testing.T, seed uint64) {
 			certain = append(certain, e.(andon.Event))
 			return true
 		})
-		after := fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng})
+		after := fs.crash(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng})
 		checkAfterCrash(t, after, certain)
 	}
 	writers.Wait()

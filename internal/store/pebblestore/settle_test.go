@@ -93,7 +93,7 @@ func TestCrashInARound(t *testing.T) {
 
 func crashInRounds(t *testing.T, seed uint64) {
 	rng := rand.New(rand.NewPCG(seed, 8))
-	fs := vfs.NewCrashableMem()
+	fs := newCrashable()
 	var certain []andon.Event
 	for range 4 {
 		s, err := Open("store", Options{
@@ -104,7 +104,7 @@ func crashInRounds(t *testing.T, seed uint64) {
 			t.Fatal(err)
 		}
 		at := rng.IntN(60)
-		var after *vfs.MemFS
+		var after *crashable
 		var then int
 		for n := range 60 {
 			events := randomEvents(rng)
@@ -115,7 +115,7 @@ func crashInRounds(t *testing.T, seed uint64) {
 			if n == at { // a round may be under way
 				s.checkpoints.want()
 				then = len(certain)
-				after = fs.CrashClone(vfs.CrashCloneCfg{
+				after = fs.crash(vfs.CrashCloneCfg{
 					UnsyncedDataPercent: rng.IntN(101), RNG: rng,
 				})
 			}
@@ -124,7 +124,7 @@ func crashInRounds(t *testing.T, seed uint64) {
 			t.Fatal(err)
 		}
 		fs, certain = after, certain[:then]
-		checkAfterCrash(t, fs.CrashClone(vfs.CrashCloneCfg{}), certain)
+		checkAfterCrash(t, fs.crash(vfs.CrashCloneCfg{}), certain)
 	}
 }
 
