@@ -216,19 +216,90 @@ func TestCosts(t *testing.T) {
 				return s.OperatorEvents(ctx, def, "Liz", hour)
 			})},
 	} {
-		if err := s.Ready(t.Context()); err != nil { // the record of the tenant is read each second
-			t.Fatal(err)
+		ct.row(c.what, c.do)
+	}
+}
+
+// TestCostsOfMore measures what grows with what else is kept: the devices of an operator, an
+// escalation, and metrics that a process that starts has not seen.
+func TestCostsOfMore(t *testing.T) {
+	o := newTables(t)
+	o.Shards = "1"
+	ct := costTest{t, open(t, o)}
+	def, start := andon.DefaultTenant, andon.MinTime
+	var events []andon.Event
+	for n := range 100 {
+		events = append(events, andon.Event{
+			Device: andon.DeviceID(fmt.Sprintf("press-%03d", n)), Time: start + andon.Time(n),
+			State: "WARNING2", Operator: "Sue",
+			Message: "a message of some length, as machines send it",
+		}, andon.Event{
+			Device: "press-7", Time: start + andon.Time(n), State: "WARNING2",
+			Message: "a message of some length, as machines send it",
+		})
+	}
+	if err := ct.s.Append(t.Context(), def, start, andon.SortBatch(events)); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := ct.s.Escalate(t.Context(), def, andon.Escalation{
+		Device: "press-7", Time: start, State: "WARNING2", At: start + 1000, To: "Sara",
+		Note: "the spindle is hot",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(n int) []andon.Reading {
+		return []andon.Reading{reading("press-7", n, andon.Metric{Name: "humidity", Value: 40.5},
+			andon.Metric{Name: "temperature", Value: 21.25})}
+	}
+	measure(t, ct.s, read(1)...)
+	page := andon.EventQuery{Limit: 100}
+	ct.row("a page of 100 entries of an operator, of 100 devices", func(ctx context.Context) error {
+		return drain(ct.s.OperatorEvents(ctx, def, "Sue", page))
+	})
+	ct.row("the last 100 entries of a device, one of them escalated",
+		func(ctx context.Context) error {
+			return drain(ct.s.DeviceEvents(ctx, def, "press-7", page))
+		})
+	ct.row("a page of 100 entries of a supervisor", func(ctx context.Context) error {
+		return drain(ct.s.SupervisorEvents(ctx, def, "Sara", page))
+	})
+	if err := ct.s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ct.s = open(t, o)
+	if err := ct.s.counts.Await(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ct.row("a reading of two metrics, the first after a start", func(ctx context.Context) error {
+		return ct.s.AppendReadings(ctx, def, start, read(2))
+	})
+}
+
+func drain(list iter.Seq2[andon.Event, error]) error {
+	for _, err := range list {
+		if err != nil {
+			return err
 		}
-		if _, err := s.tenant(t.Context(), def); err != nil {
-			t.Fatal(err)
-		}
-		reads, writes := ct.consumed(c.do)
-		row := fmt.Sprintf("| %s | %s | %s | $%.2f |", c.what, units(reads), units(writes),
-			reads*0.25+writes*1.25)
-		t.Log(row)
-		if !strings.Contains(page(t), row) {
-			t.Errorf("docs/stores/dynamodb.md lacks the row that was measured:\n%s", row)
-		}
+	}
+	return nil
+}
+
+// row measures what something costs, which the page of the store has to have as a row.
+func (ct costTest) row(what string, do func(context.Context) error) {
+	ct.Helper()
+	if err := ct.s.Ready(ct.Context()); err != nil { // the record of the tenant is read each second
+		ct.Fatal(err)
+	}
+	if _, err := ct.s.tenant(ct.Context(), andon.DefaultTenant); err != nil {
+		ct.Fatal(err)
+	}
+	reads, writes := ct.consumed(do)
+	row := fmt.Sprintf("| %s | %s | %s | $%.2f |", what, units(reads), units(writes),
+		reads*0.25+writes*1.25)
+	ct.Log(row)
+	if !strings.Contains(page(ct.T), row) {
+		ct.Errorf("docs/stores/dynamodb.md lacks the row that was measured:\n%s", row)
 	}
 }
 
