@@ -268,16 +268,16 @@ func TestReadersWhileAMergeEnds(t *testing.T) {
 
 // TestPowerCutInAMerge has the power fail before each step that a merge takes on the disk.
 func TestPowerCutInAMerge(t *testing.T) {
-	mem := vfs.NewCrashableMem()
+	mem := newCrashable()
 	rng := rand.New(rand.NewPCG(1, 5))
 	var mu sync.Mutex
-	var cuts []*vfs.MemFS
+	var cuts []*crashable
 	on := errorfs.Toggle{Injector: errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
 			mu.Lock()
 			defer mu.Unlock()
 			for unsynced := range 2 {
-				cuts = append(cuts, mem.CrashClone(vfs.CrashCloneCfg{
+				cuts = append(cuts, mem.crash(vfs.CrashCloneCfg{
 					UnsyncedDataPercent: 100 * unsynced, RNG: rng,
 				}))
 			}
@@ -295,8 +295,10 @@ func TestPowerCutInAMerge(t *testing.T) {
 		t.Fatal(err)
 	}
 	on.Off()
-	// The last step is not synced.
-	cuts = append(cuts, mem.CrashClone(vfs.CrashCloneCfg{}))
+	// The last step is not synced. A flush may be under way.
+	mu.Lock()
+	cuts = append(cuts, mem.crash(vfs.CrashCloneCfg{}))
+	mu.Unlock()
 	merged := s.blocks(t)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)

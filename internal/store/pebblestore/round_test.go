@@ -132,15 +132,15 @@ func TestPowerCutAtEachStepOfARound(t *testing.T) {
 
 func cutEachStep(t *testing.T, table, unsyncedPercent int) {
 	t.Helper()
-	mem := vfs.NewCrashableMem()
+	mem := newCrashable()
 	rng := rand.New(rand.NewPCG(uint64(table), 5))
 	var mu sync.Mutex
-	var cuts []*vfs.MemFS
+	var cuts []*crashable
 	on := errorfs.Toggle{Injector: errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
 			mu.Lock()
 			defer mu.Unlock()
-			cuts = append(cuts, mem.CrashClone(vfs.CrashCloneCfg{
+			cuts = append(cuts, mem.crash(vfs.CrashCloneCfg{
 				UnsyncedDataPercent: unsyncedPercent, RNG: rng,
 			}))
 		}
