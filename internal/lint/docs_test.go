@@ -119,6 +119,19 @@ func commands(help string) (names []string) {
 	return names
 }
 
+// beyondChecks is what else the stores are tested with.
+const beyondChecks = `Beyond these checks:
+
+- Each job of the embedded store is broken at its first call that can fail or wait, at its second,
+  and so on: 22 jobs at 6,381 places, some 1,100 of them in each run of the tests ([what breaks, and
+  what must hold](design/pebblestore.md#checked-by)).
+- A restore is stopped and killed at each look at its context, and is given 200 damaged backups,
+  files that can't be moved, and files that can't grow.
+- Random histories go over HTTP to two processes on one engine (DynamoDB, Cassandra) and to one on
+  the embedded store, which are killed and stopped at random; their answers are compared with those
+  of the reference store.
+`
+
 // TestChecksPage: the page lists all checks, and each section is explained in docs/semantics.md.
 func TestChecksPage(t *testing.T) {
 	sections := sectionsOf(t, "semantics.md")
@@ -128,15 +141,7 @@ func TestChecksPage(t *testing.T) {
 	}
 	var b strings.Builder
 	b.WriteString("# What every store is checked for\n\n" + generated("package storecheck") +
-		"The sections are those of [semantics.md](semantics.md). Beyond these checks:\n\n"+
-		"- Each job of the embedded store is broken at its first call that can fail or wait, at\n"+
-		"  its second, and so on: 22 jobs at 6,381 places, some 1,100 of them in each run of the\n"+
-		"  tests ([what breaks, and what must hold](design/pebblestore.md#checked-by)).\n"+
-		"- A restore is stopped and killed at each look at its context, and is given 200\n"+
-		"  damaged backups, files that can't be moved, and files that can't grow.\n"+
-		"- Random histories go over HTTP to two processes on one engine (DynamoDB, Cassandra) and to\n"+
-		"  one on the embedded store, which are killed and stopped at random; their answers are\n"+
-		"  compared with those of the reference store.\n")
+		"The sections are those of [semantics.md](semantics.md).\n\n" + beyondChecks)
 	for _, s := range sections {
 		if checks := bySection[s.number]; checks != "" {
 			fmt.Fprintf(&b, "\n## %s %s\n\n%s", s.number, s.title, checks)

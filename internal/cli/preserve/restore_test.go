@@ -49,7 +49,8 @@ func newRestoreTest(t *testing.T) *restoreTest {
 		t.Fatal(err)
 	}
 	var tar bytes.Buffer
-	if err := appOf(program(), filepath.Join(r.dir, "store")).Backup(t.Context(), &tar); err != nil {
+	err = appOf(program(), filepath.Join(r.dir, "store")).Backup(t.Context(), &tar)
+	if err != nil {
 		t.Fatal(err)
 	}
 	r.tar, r.files = tar.Bytes(), map[string]string{}
@@ -67,7 +68,10 @@ func newRestoreTest(t *testing.T) *restoreTest {
 }
 
 func program() *command.Program {
-	return &command.Program{Stdout: io.Discard, Stderr: io.Discard, Now: func() andon.Time { return andon.MinTime }}
+	return &command.Program{
+		Stdout: io.Discard, Stderr: io.Discard,
+		Now: func() andon.Time { return andon.MinTime },
+	}
 }
 
 // restore restores a backup, and checks that nothing is there afterwards, or all of it.
@@ -152,7 +156,8 @@ func TestRestoreIsStoppedAtEveryStep(t *testing.T) {
 		again := &restoring{
 			Program: program(), data: left, source: filepath.Join(r.dir, "backup.tar"),
 		}
-		if err := again.run(t.Context()); err == nil || !strings.Contains(err.Error(), "broken off") {
+		err = again.run(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "broken off") {
 			t.Errorf("killed at step %d: restored again: %v", n, err)
 		}
 	}
