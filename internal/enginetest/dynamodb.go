@@ -111,7 +111,11 @@ func startDynalite() (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("install %s: %w", about, err)
 	}
-	cmd := exec.Command(node, "listen.js")
+	listen, err := dynamoFiles.ReadFile("dynamodb/listen.js")
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(node, "-e", string(listen))
 	cmd.Dir = dir
 	return startService(about, cmd)
 }
@@ -138,7 +142,7 @@ func installDynalite(ctx context.Context) (node, dir string, err error) {
 		if err != nil {
 			return err
 		}
-		if err := copyFiles(dir, "package.json", "package-lock.json", "listen.js"); err != nil {
+		if err := copyFiles(dir, "package.json", "package-lock.json"); err != nil {
 			return err
 		}
 		cmd := exec.CommandContext(ctx, npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund")

@@ -1,6 +1,9 @@
 package enginetest
 
 import (
+	"errors"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -28,6 +31,25 @@ func TestServices(t *testing.T) {
 				t.Error("the tests of a binary have two of them")
 			}
 		})
+	}
+}
+
+// TestClientsMayBeKilled: dynalite goes on where a client ends in the middle of a request.
+func TestClientsMayBeKilled(t *testing.T) {
+	t.Setenv(UserDynamoDB, "")
+	s := DynamoDB(t)
+	for range 20 {
+		c, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.WriteString(c, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{")
+		if err := errors.Join(err, c.(*net.TCPConn).SetLinger(0), c.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if got := listTables(t, s.URL); got != http.StatusOK {
+			t.Fatalf("afterwards %s answers %d", s.About, got)
+		}
 	}
 }
 
