@@ -117,7 +117,9 @@ func (s *Store) beginWrite(
 		w.past = &history{write: w}
 	}
 	w.store, w.ctx, w.tenant, w.states, w.received = s, ctx, t, t.states(), received
-	w.batch = s.db.NewBatchWithSize(bytes)
+	// Pebble panics where it closes an empty batch that is shorter than its header of 12 bytes.
+	const least = 256
+	w.batch = s.db.NewBatchWithSize(max(bytes, least))
 	w.changes.Reset(devices)
 	w.folded = slices.Grow(w.folded, devices)
 	w.encoded = slices.Grow(w.encoded, devices*deviceBytes)
