@@ -2,6 +2,7 @@ package test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -43,19 +44,23 @@ func TestSerialHistoriesOnDynamoDB(t *testing.T) {
 	if out, errs, code := run(t, "store", "init", "--config", path); code != 0 {
 		t.Fatalf("store init ended with %d:\n%s%s", code, out, errs)
 	}
-	historiesOf(t, 2, 6, func() *server { return serveQuietly(t, "--config", path) })
+	histories{processes: 2, ends: 6, serve: func() *server {
+		return serveQuietly(t, "--config", path)
+	}}.run(t)
 }
 
 func TestSerialHistoriesOnCassandra(t *testing.T) {
 	node := enginetest.Cassandra(t)
 	k := newKeyspace(t, []string{node.Addr()}, "tables", "--readings-retention", "forever")
-	historiesOf(t, 2, 6, func() *server { return k.serve(t, "--cassandra-recount", "1s") })
+	histories{processes: 2, ends: 6, serve: func() *server {
+		return k.serve(t, "--cassandra-recount", "1s")
+	}}.run(t)
 }
 
-// TestSerialHistoriesOnPebble has one process, whose head is so small that it settles and merges
-// all the time: a stop comes in the middle of one as often as not.
+// TestSerialHistoriesOnPebble has one process, whose head is so small that it flushes and merges all
+// the time. Half of the stops wait until a merge has begun.
 func TestSerialHistoriesOnPebble(t *testing.T) {
-	ends := 20
+	ends := 12
 	if os.Getenv("ANDON_LONG") != "" {
 		ends = 150
 	}
@@ -65,28 +70,50 @@ func TestSerialHistoriesOnPebble(t *testing.T) {
 	if err := os.WriteFile(path, []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	merged := historiesOf(t, 1, ends, func() *server { return serveQuietly(t, "--config", path) })
-	t.Logf("%d blocks were merged by processes that were ended", merged)
-	if merged == 0 {
-		t.Error("nothing was ever merged")
+	h := histories{processes: 1, ends: ends, serve: func() *server {
+		return serveQuietly(t, "--config", path)
+	}}
+	h.ending = func(end int) {
+		if end%4 == 0 {
+			eventually(t, patience, "a merge begins", func() error { return merging(dir) })
+		}
 	}
+	h.run(t)
 	verified(t, "--data", dir)
 }
 
-// historiesOf sends histories to processes, of which it ends one after the other, and compares what
-// they answer with a process of the reference store. It returns how many blocks those merged that
-// were ended.
-func historiesOf(t *testing.T, processes, ends int, serve func() *server) (merged int) {
+// merging returns nil while the store of a directory writes the tables of a merge. It looks for them
+// many times, since a merge of a small store is short.
+func merging(dir string) error {
+	for range 50 {
+		tables, err := filepath.Glob(filepath.Join(dir, "andon.round-merge-*"))
+		if err != nil || len(tables) > 0 {
+			return err
+		}
+		<-time.After(time.Millisecond)
+	}
+	return errors.New("there are no tables of a merge")
+}
+
+// histories sends histories to processes, of which it ends one after the other, and compares what
+// they answer with a process of the reference store.
+type histories struct {
+	processes, ends int
+	serve           func() *server
+	ending          func(end int) // called before a process is ended, nil for nothing
+}
+
+func (h histories) run(t *testing.T) {
 	t.Helper()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	p := &pair{reference: serveQuietly(t, "--store", "memory")}
-	p.running = append(p.running, serve())
+	p.running = append(p.running, h.serve())
 	const settings = `{"retention":{"events":"forever","readings":"forever"}}`
 	p.apply(t, request{"PUT", "/tenants/default", settings, false}, random)
-	for range processes - 1 { // they start with these settings: the entries are of long ago
-		p.running = append(p.running, serve())
+	for range h.processes - 1 { // they start with these settings: the entries are of long ago
+		p.running = append(p.running, h.serve())
 	}
 	var all sync.WaitGroup
 	clients := make([]*actor, 4)
@@ -94,18 +121,19 @@ func historiesOf(t *testing.T, processes, ends int, serve func() *server) (merge
 		clients[i] = newActor(t, p, seed, i)
 		all.Go(clients[i].act)
 	}
-	for end := range ends {
+	for end := range h.ends {
 		p.await(t, 5+random.Int64N(40))
 		<-time.After(time.Duration(random.Int64N(int64(30 * time.Millisecond))))
-		i := random.IntN(processes)
-		ending := p.running[i]
-		merged += ending.merged(t)
-		if signal := syscall.SIGKILL; end%2 == 0 {
-			ending.end(signal, -1)
-		} else {
-			ending.end(syscall.SIGTERM, 0)
+		if h.ending != nil {
+			h.ending(end)
 		}
-		started := serve()
+		i := random.IntN(h.processes)
+		if signal := syscall.SIGKILL; end%2 != 0 {
+			p.running[i].end(signal, -1)
+		} else {
+			p.running[i].end(syscall.SIGTERM, 0)
+		}
+		started := h.serve()
 		p.mu.Lock()
 		p.running[i] = started
 		p.mu.Unlock()
@@ -119,25 +147,6 @@ func historiesOf(t *testing.T, processes, ends int, serve func() *server) (merge
 	}
 	t.Logf("%d requests were acknowledged, %d were sent again",
 		p.acknowledged.Load(), p.again.Load())
-	return merged
-}
-
-// merged returns how many blocks a process has merged, as its metrics say.
-func (s *server) merged(t *testing.T) (n int) {
-	t.Helper()
-	answer, err := http.Get(s.url + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, after, ok := strings.Cut(string(text), "\nandon_pebble_merged_blocks_total "); ok {
-		fmt.Sscan(after, &n)
-	}
-	return n
 }
 
 // pair is processes on one store, and one that is never ended, which says what they should answer.
