@@ -18,7 +18,7 @@ import (
 // acknowledged must be there, and each device must show what its own history says.
 func TestDiskErrors(t *testing.T) {
 	failures := 0
-	for seed := range uint64(10) {
+	for seed := range uint64(5) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			if diskErrors(t, seed) {
 				failures++
