@@ -201,15 +201,16 @@ func (a *appending) rows(
 	var all []write
 	at := make(map[andon.EntryRef]int, len(d.events))
 	for i := range d.events {
-		if d.written && !purged && d.answers[i] == answers[i] {
-			continue
-		}
 		e := event{Event: d.events[i], delivery: stamp}
 		e.Operator = answers[i]
+		same, twice := at[e.ref()]
+		if d.written && !purged && !twice && d.answers[i] == answers[i] {
+			continue
+		}
 		w := write{
 			table: tableLog, put: e.item(a.tenant, is, n, expiry(a.store.options.Retention)),
 		}
-		if same, twice := at[e.ref()]; twice {
+		if twice {
 			all[same] = w
 		} else {
 			at[e.ref()] = len(all)

@@ -230,6 +230,34 @@ func TestJoinedClientsLeave(t *testing.T) {
 	}
 }
 
+// TestBehindTwoDeliveries: of two deliveries of an entry that are written together the later one
+// stands, also where someone is assigned meanwhile who answers for the earlier one.
+func TestBehindTwoDeliveries(t *testing.T) {
+	b := newBehind(t)
+	taken, err := b.late.devices.Take(t.Context(), mustTenant(t, b.late).Key, "d")
+	b.sent(err)
+	returned := make(chan error, 2)
+	for n, operator := range []andon.PersonID{"", "Sue"} {
+		sent := []andon.Event{{Device: "d", Time: b.at + 9, State: "NORMAL", Operator: operator}}
+		go func() {
+			returned <- b.late.Append(t.Context(), andon.DefaultTenant, realClock(), sent)
+		}()
+		for b.late.appends.Waiting("default", "d") <= n {
+			runtime.Gosched()
+		}
+	}
+	put := b.proxy.hold(t, "PutItem")
+	taken.Give()
+	<-put.reached
+	b.assign(b.other, "Liz")
+	put.release()
+	b.sent(<-returned)
+	b.sent(<-returned)
+	if log := b.log(); len(log) != 2 || log[1].Operator != "Sue" {
+		t.Errorf("the log is %+v, want its second entry as it was delivered last", log)
+	}
+}
+
 // TestBehindAPurge: an entry is there that was sent after the purge, and an assignment is not whose
 // row landed after it.
 func TestBehindAPurge(t *testing.T) {
