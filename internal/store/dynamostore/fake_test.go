@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -48,7 +49,7 @@ func (f *fakeService) RoundTrip(r *http.Request) (*http.Response, error) {
 		if refused := f.before(operation); refused != "" {
 			f.count(operation)
 			return answerOf(http.StatusBadRequest, map[string]string{
-				"__type": "com.amazonaws.dynamodb.v20120810#" + refused, "message": "no",
+				"__type": "com.amazonaws.dynamodb.v20120810#" + refused, "message": refused,
 			}), nil
 		}
 	}
@@ -291,5 +292,52 @@ func TestChangeGoesByTheDeviceAsItIs(t *testing.T) {
 	}
 	if want := []bool{false, false, false, true, true, false}; !slices.Equal(again, want) {
 		t.Errorf("they were assigned already: %v, want %v", again, want)
+	}
+}
+
+// TestWaitingRequests: those that wait for a device are written together, by one batch and one put.
+// Where that can't be written, each is written alone, and has an answer of its own.
+func TestWaitingRequests(t *testing.T) {
+	const requests = 20
+	f := newFake()
+	s := f.open(t)
+	send := func() (failed int) {
+		t.Helper()
+		taken, err := s.devices.Take(t.Context(), mustTenant(t, s).Key, "d")
+		if err != nil {
+			t.Fatal(err)
+		}
+		clear(f.calls)
+		returned := make(chan error, requests)
+		for n := range requests {
+			e := andon.Event{Device: "d", Time: minute(n), State: "NORMAL"}
+			go func() {
+				returned <- s.Append(t.Context(), andon.DefaultTenant, minute(0), []andon.Event{e})
+			}()
+		}
+		for s.appends.Waiting("default", "d") < requests {
+			runtime.Gosched()
+		}
+		taken.Give()
+		for range requests {
+			if <-returned != nil {
+				failed++
+			}
+		}
+		return failed
+	}
+	failed := send()
+	if n := [3]int{failed, f.calls["BatchWriteItem"], f.calls["PutItem"]}; n != [3]int{0, 1, 1} {
+		t.Errorf("failed requests, batches and puts: %v", n)
+	}
+	f.before = func(operation string) string {
+		if operation == "BatchWriteItem" && f.calls[operation] < 2 {
+			return "the item exceeds the maximum allowed size"
+		}
+		return ""
+	}
+	failed = send()
+	if puts := f.calls["PutItem"]; failed != 1 || puts != requests-1 {
+		t.Errorf("%d failed, after %d puts", failed, puts)
 	}
 }
