@@ -76,6 +76,7 @@ func (e *Engine) planOwn(s plan.Sample) (*plan.Metered, error) {
 	}
 	d := &device{}
 	d.ID = s.Events[0].Device
+	d.measures([]message{{Reading: s.Reading}})
 	shown, err := shownBy(t, d, s.Events[:])
 	if err != nil {
 		return nil, err

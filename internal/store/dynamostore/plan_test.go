@@ -80,6 +80,16 @@ func TestPlannedItems(t *testing.T) {
 	if w := writesOf(own, plan.PerReading)["Devices"]; w.Units() != 1 {
 		t.Errorf("a reading puts the item of the device, too: %+v", w)
 	}
+	sample.Reading.Metrics = nil
+	without, err := (&Engine{}).Layouts(sample)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := len(`,"metrics":["metric-0001","metric-0002","metric-0003"]`)
+	with := writesOf(own, plan.PerEvent)["Devices"].After
+	if n := with - writesOf(&without[0], plan.PerEvent)["Devices"].After; n != names {
+		t.Errorf("names of metrics take %d bytes of the item of a device, want %d", n, names)
+	}
 	changes := writesOf(own, plan.PerChange)
 	if w := changes["Devices/ByState"]; len(changes) != 1 || w.Units() != 2 || w.Keys != buckets {
 		t.Errorf("a change costs two units in ByState and nothing else: %+v", changes)
