@@ -2,6 +2,7 @@ package andon
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 )
@@ -243,4 +244,18 @@ type Rejection struct {
 	Index int    `json:"index"`          // entries are counted from 0
 	Line  int    `json:"line,omitempty"` // lines are counted from 1; 0 where the format has none
 	Error string `json:"error"`
+}
+
+type metKey struct{}
+
+// WithEscalations returns a context in which a list of entries or devices may put down the newest
+// escalations that it reads, so that who shows them need not ask for each. It is for one list.
+func WithEscalations(ctx context.Context) context.Context {
+	return context.WithValue(ctx, metKey{}, map[EventKey]Escalation{})
+}
+
+// MetEscalations are those, by their entries without a severity; nil where no one wants them.
+func MetEscalations(ctx context.Context) map[EventKey]Escalation {
+	met, _ := ctx.Value(metKey{}).(map[EventKey]Escalation)
+	return met
 }

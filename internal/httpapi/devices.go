@@ -116,8 +116,13 @@ func (a *API) showDevice(
 	ctx context.Context, t *andon.Tenant,
 ) func(*andon.Device) (client.Device, error) {
 	now := a.options.Now()
+	kept := t.Horizon(now)
 	return func(d *andon.Device) (client.Device, error) {
-		escalated, err := a.escalated(ctx, t.ID, d.ID, d.EscalatedTo, d.EscalatedEntry)
+		of := d.EscalatedEntry
+		if of.Time < kept.Events {
+			of = andon.EntryRef{}
+		}
+		escalated, err := a.escalated(ctx, t.ID, d.ID, d.EscalatedTo, of)
 		if escalated != nil && d.EscalatedAt != 0 && escalated.At != d.EscalatedAt {
 			escalated = &client.Escalated{At: d.EscalatedAt} // what it shows has gone on
 		}
@@ -146,14 +151,18 @@ func (a *API) escalated(
 	if to == "" || of.State == "" {
 		return nil, nil
 	}
-	e, err := a.store.Entry(ctx, id, device, of.Time, of.State)
-	if andon.KindOf(err) == andon.NotFound || err == nil && len(e.Escalations) == 0 {
-		return nil, nil
+	entry := andon.EventKey{Device: device, Time: of.Time, State: of.State}
+	r, met := andon.MetEscalations(ctx)[entry]
+	if !met {
+		e, err := a.store.Entry(ctx, id, device, of.Time, of.State)
+		if andon.KindOf(err) == andon.NotFound || err == nil && len(e.Escalations) == 0 {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		r = e.Escalations[0]
 	}
-	if err != nil {
-		return nil, err
-	}
-	r := e.Escalations[0]
 	if r.At == 0 {
 		return nil, nil // of a table that says only to whom
 	}
@@ -166,6 +175,7 @@ func (a *API) device(c *call) (client.Device, error) {
 	if err != nil {
 		return client.Device{}, err
 	}
+	c.context = andon.WithEscalations(c.context)
 	d, err := a.store.Device(c.ctx(), c.tenant, id)
 	if err != nil {
 		return client.Device{}, err
@@ -197,6 +207,7 @@ func (a *API) devices(c *call) (page[client.Device], error) {
 	case "false":
 		q.HeardSince = before
 	}
+	c.context = andon.WithEscalations(c.context)
 	// In one step, unlike entries: by another order than the id a store looks at every device for
 	// each, and a device that moves meanwhile would be on one page twice.
 	found := a.store.Devices(c.ctx(), c.tenant, q)

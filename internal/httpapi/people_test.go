@@ -1,11 +1,16 @@
 package httpapi_test
 
 import (
+	"context"
 	"fmt"
+	"iter"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/httpapi"
 )
 
 func TestAssignments(t *testing.T) {
@@ -217,5 +222,32 @@ func TestEscalationsAreInEveryList(t *testing.T) {
 			}
 		}
 		w.at("2020-04-24T12:00:01Z")
+	}
+}
+
+// meeting is a store whose list of a device puts down an escalation.
+type meeting struct{ andon.Store }
+
+func (m meeting) DeviceEvents(
+	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
+) iter.Seq2[andon.Event, error] {
+	return func(yield func(andon.Event, error) bool) {
+		for e, err := range m.Store.DeviceEvents(ctx, id, device, q) {
+			of := andon.EventKey{Device: device, Time: e.Time, State: e.State}
+			andon.MetEscalations(ctx)[of] = andon.Escalation{At: 1e15, To: "Sara", Note: "met"}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// TestEscalationsAreReadOnce: what a list has read of an escalation is not asked for again.
+func TestEscalationsAreReadOnce(t *testing.T) {
+	w := newWorld(t, func(o *httpapi.Options) { o.Store = meeting{o.Store} })
+	w.event("d", "2020-04-24T11:00:00Z", "WARNING2")
+	w.post("/devices/d/escalations", `{"to":"Sara","note":"kept"}`).is(http.StatusCreated)
+	if got := w.get("/devices/d/events"); !strings.Contains(got.body, `"note":"met"`) {
+		t.Errorf("the list has %s", got.body)
 	}
 }

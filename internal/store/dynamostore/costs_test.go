@@ -241,13 +241,16 @@ func TestCostsOfMore(t *testing.T) {
 	if err := ct.s.Append(t.Context(), def, start, andon.SortBatch(events)); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err := ct.s.Escalate(t.Context(), def, andon.Escalation{
-		Device: "press-7", Time: start, State: "WARNING2", At: start + 1000, To: "Sara",
-		Note: "the spindle is hot",
-	})
-	if err != nil {
-		t.Fatal(err)
+	escalate := func(device andon.DeviceID, at andon.Time) {
+		_, _, err := ct.s.Escalate(t.Context(), def, andon.Escalation{
+			Device: device, Time: at, State: "WARNING2", At: start + 1000, To: "Sara",
+			Note: "the spindle is hot",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
+	escalate("press-7", start)
 	read := func(n int) []andon.Reading {
 		return []andon.Reading{reading("press-7", n, andon.Metric{Name: "humidity", Value: 40.5},
 			andon.Metric{Name: "temperature", Value: 21.25})}
@@ -261,12 +264,17 @@ func TestCostsOfMore(t *testing.T) {
 		func(ctx context.Context) error {
 			return drain(ct.s.DeviceEvents(ctx, def, "press-7", page))
 		})
-	ct.row("a page of 100 entries of a supervisor", func(ctx context.Context) error {
-		return drain(ct.s.SupervisorEvents(ctx, def, "Sara", page))
-	})
-	if err := ct.s.Close(); err != nil {
-		t.Fatal(err)
+	for _, e := range events {
+		if e.Operator == "Sue" {
+			escalate(e.Device, e.Time)
+		}
 	}
+	ct.row("a page of 100 entries of a supervisor, of 100 devices",
+		func(ctx context.Context) error {
+			ctx = andon.WithEscalations(ctx)
+			return met(ctx, ct.s.SupervisorEvents(ctx, def, "Sara", page))
+		})
+	end(t, ct.s)
 	ct.s = open(t, o)
 	if err := ct.s.counts.Await(t.Context()); err != nil {
 		t.Fatal(err)
@@ -280,6 +288,20 @@ func drain(list iter.Seq2[andon.Event, error]) error {
 	for _, err := range list {
 		if err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// met is drain of a list that puts down the escalation of each of its entries.
+func met(ctx context.Context, list iter.Seq2[andon.Event, error]) error {
+	for e, err := range list {
+		if err != nil {
+			return err
+		}
+		of := andon.EventKey{Device: e.Device, Time: e.Time, State: e.State}
+		if r := andon.MetEscalations(ctx)[of]; r.Note == "" {
+			return fmt.Errorf("of %+v the escalation is %+v", e, r)
 		}
 	}
 	return nil

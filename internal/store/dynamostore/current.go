@@ -31,7 +31,8 @@ func (s *Store) Device(
 	return shown[0], err
 }
 
-// contents fills in what stays with the newest entries.
+// contents fills in what stays with the newest entries, and reads the escalations where they are
+// wanted.
 func (s *Store) contents(
 	ctx context.Context, t *tenant, all []*device, shown []andon.Device,
 ) error {
@@ -50,6 +51,20 @@ func (s *Store) contents(
 	for _, e := range found {
 		is := &shown[at[e.Device]]
 		is.Message, is.Attributes = e.Message, e.Attributes
+	}
+	met := andon.MetEscalations(ctx)
+	if err != nil || met == nil {
+		return err
+	}
+	var escalated []mark
+	for i, d := range all {
+		if shown[i].EscalatedTo != "" {
+			escalated = append(escalated, standingMark(t, d, shown[i].EscalatedEntry))
+		}
+	}
+	records, err := s.standingsOf(ctx, escalated)
+	for _, r := range records {
+		met[r.entry()] = r.Escalation
 	}
 	return err
 }

@@ -265,6 +265,7 @@ func (c *completing) complete(ctx context.Context, piece []event) (shown []andon
 	if err != nil {
 		return nil, err
 	}
+	met := andon.MetEscalations(ctx)
 	for i := range piece {
 		e := &piece[i]
 		d := c.devices[e.Device]
@@ -272,7 +273,10 @@ func (c *completing) complete(ctx context.Context, piece []event) (shown []andon
 			continue
 		}
 		if len(records) > 0 {
-			e.EscalatedTo = records[standingMark(t, d, e.ref())].To
+			r := records[standingMark(t, d, e.ref())]
+			if e.EscalatedTo = r.To; r.To != "" && met != nil {
+				met[r.entry()] = r.Escalation
+			}
 		}
 		shown = append(shown, e.Event)
 	}
