@@ -246,16 +246,17 @@ type Rejection struct {
 	Error string `json:"error"`
 }
 
-type metKey struct{}
+type escalationsKey struct{}
 
-// WithEscalations returns a context in which a list of entries or devices may put down the newest
-// escalations that it reads, so that who shows them need not ask for each. It is for one list.
-func WithEscalations(ctx context.Context) context.Context {
-	return context.WithValue(ctx, metKey{}, map[EventKey]Escalation{})
+// CollectEscalations returns a context in which a list of entries or devices may note the newest
+// escalations that it reads, so that the caller need not read each of them again. It is for one list.
+func CollectEscalations(ctx context.Context) context.Context {
+	return context.WithValue(ctx, escalationsKey{}, map[EventKey]Escalation{})
 }
 
-// MetEscalations are those, by their entries without a severity; nil where no one wants them.
-func MetEscalations(ctx context.Context) map[EventKey]Escalation {
-	met, _ := ctx.Value(metKey{}).(map[EventKey]Escalation)
+// CollectedEscalations returns those that were noted so far, by their entries without a severity. It
+// is nil where they are not collected.
+func CollectedEscalations(ctx context.Context) map[EventKey]Escalation {
+	met, _ := ctx.Value(escalationsKey{}).(map[EventKey]Escalation)
 	return met
 }

@@ -152,7 +152,7 @@ func (a *API) escalated(
 		return nil, nil
 	}
 	entry := andon.EventKey{Device: device, Time: of.Time, State: of.State}
-	r, met := andon.MetEscalations(ctx)[entry]
+	r, met := andon.CollectedEscalations(ctx)[entry]
 	if !met {
 		e, err := a.store.Entry(ctx, id, device, of.Time, of.State)
 		if andon.KindOf(err) == andon.NotFound || err == nil && len(e.Escalations) == 0 {
@@ -175,7 +175,7 @@ func (a *API) device(c *call) (client.Device, error) {
 	if err != nil {
 		return client.Device{}, err
 	}
-	c.context = andon.WithEscalations(c.context)
+	c.context = andon.CollectEscalations(c.context)
 	d, err := a.store.Device(c.ctx(), c.tenant, id)
 	if err != nil {
 		return client.Device{}, err
@@ -207,7 +207,7 @@ func (a *API) devices(c *call) (page[client.Device], error) {
 	case "false":
 		q.HeardSince = before
 	}
-	c.context = andon.WithEscalations(c.context)
+	c.context = andon.CollectEscalations(c.context)
 	// In one step, unlike entries: by another order than the id a store looks at every device for
 	// each, and a device that moves meanwhile would be on one page twice.
 	found := a.store.Devices(c.ctx(), c.tenant, q)

@@ -239,7 +239,7 @@ func (c *call) eventsInSteps(
 	if err != nil {
 		return page[eventJSON]{}, err
 	}
-	c.context = andon.WithEscalations(c.context)
+	c.context = andon.CollectEscalations(c.context)
 	found := inSteps(limit+1, step, func(after *andon.Event, n int) iter.Seq2[andon.Event, error] {
 		if after != nil {
 			q.After = new(after.Key(tenant.States))

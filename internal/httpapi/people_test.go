@@ -234,7 +234,7 @@ func (m meeting) DeviceEvents(
 	return func(yield func(andon.Event, error) bool) {
 		for e, err := range m.Store.DeviceEvents(ctx, id, device, q) {
 			of := andon.EventKey{Device: device, Time: e.Time, State: e.State}
-			andon.MetEscalations(ctx)[of] = andon.Escalation{At: 1e15, To: "Sara", Note: "met"}
+			andon.CollectedEscalations(ctx)[of] = andon.Escalation{At: 1e15, To: "Sara", Note: "met"}
 			if !yield(e, err) {
 				return
 			}

@@ -2,6 +2,7 @@ package dynamostore
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -85,6 +86,9 @@ func joining[T any](
 			}
 			for _, r := range some {
 				r.err = do(ctx, t, taken, r.received, r.all)
+				if errors.Is(r.err, errFormer) {
+					return r.err // all are written again
+				}
 			}
 			return nil
 		})

@@ -271,7 +271,7 @@ func TestCostsOfMore(t *testing.T) {
 	}
 	ct.row("a page of 100 entries of a supervisor, of 100 devices",
 		func(ctx context.Context) error {
-			ctx = andon.WithEscalations(ctx)
+			ctx = andon.CollectEscalations(ctx)
 			return met(ctx, ct.s.SupervisorEvents(ctx, def, "Sara", page))
 		})
 	end(t, ct.s)
@@ -300,7 +300,7 @@ func met(ctx context.Context, list iter.Seq2[andon.Event, error]) error {
 			return err
 		}
 		of := andon.EventKey{Device: e.Device, Time: e.Time, State: e.State}
-		if r := andon.MetEscalations(ctx)[of]; r.Note == "" {
+		if r := andon.CollectedEscalations(ctx)[of]; r.Note == "" {
 			return fmt.Errorf("of %+v the escalation is %+v", e, r)
 		}
 	}

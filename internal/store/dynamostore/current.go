@@ -52,7 +52,7 @@ func (s *Store) contents(
 		is := &shown[at[e.Device]]
 		is.Message, is.Attributes = e.Message, e.Attributes
 	}
-	met := andon.MetEscalations(ctx)
+	met := andon.CollectedEscalations(ctx)
 	if err != nil || met == nil {
 		return err
 	}

@@ -53,7 +53,7 @@ type also struct {
 // mostMetricBytes bounds what the names of metrics take in the item of a device, which each put
 // writes as a whole. The rows of further metrics are remembered by processes only, and written
 // again by one that does not know them.
-const mostMetricBytes = 4 << 10
+const mostMetricBytes = 512
 
 // reach are the first and the last time of some entries; the zero value is that of none.
 type reach struct{ From, To andon.Time }

@@ -265,7 +265,7 @@ func (c *completing) complete(ctx context.Context, piece []event) (shown []andon
 	if err != nil {
 		return nil, err
 	}
-	met := andon.MetEscalations(ctx)
+	met := andon.CollectedEscalations(ctx)
 	for i := range piece {
 		e := &piece[i]
 		d := c.devices[e.Device]
