@@ -79,16 +79,20 @@ func joining[T any](
 			if len(some) == 0 {
 				return nil
 			}
+			for _, r := range some {
+				r.err = nil // of a try before
+			}
 			received, all := together(some)
 			err = do(ctx, t, taken, received, all)
 			if andon.KindOf(err) != andon.Invalid || len(some) == 1 {
 				return err
 			}
 			for _, r := range some {
-				r.err = do(ctx, t, taken, r.received, r.all)
-				if errors.Is(r.err, errFormer) {
-					return r.err // all are written again
+				err := do(ctx, t, taken, r.received, r.all)
+				if errors.Is(err, errFormer) {
+					return err // all are written again
 				}
+				r.err = err
 			}
 			return nil
 		})
