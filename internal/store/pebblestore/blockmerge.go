@@ -60,7 +60,7 @@ func (m *merges) ended(behind uint64) {
 }
 
 // deleting keeps merges from ending until its end is called. Meanwhile purged and expired say what
-// is deleted, which a merge may have read.
+// is deleted, which a merge may have read, or the store is copied.
 func (m *merges) deleting() (end func()) {
 	m.mu.Lock()
 	return m.mu.Unlock

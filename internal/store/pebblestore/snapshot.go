@@ -57,10 +57,14 @@ func (s *Store) copyAndTake(dir string, take func(dir string, files []string) er
 }
 
 // copyTo copies the store. No round runs meanwhile: the copy would have its blocks, and its logs
-// might end before the rows that those come from.
+// might end before the rows that those come from. Nor does one of readings, or a merge, end: the
+// engine copies its logs last, which might say so, without the tables that it was about.
 func (s *Store) copyTo(dir string) error {
 	s.checkpoints.running.Lock()
 	defer s.checkpoints.running.Unlock()
+	s.measure.running.Lock()
+	defer s.measure.running.Unlock()
+	defer s.merges.deleting()()
 	if err := s.copyEngine(dir); err != nil {
 		return fmt.Errorf("copy the store: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -68,6 +69,39 @@ func TestSnapshotsWhileWriting(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkAfterCrash(t, mem, certain)
+}
+
+// TestSnapshotBesideOtherWork has a merge, and a round of readings, begin while the engine copies
+// itself: its tables as they were before, and then its logs as they are behind.
+func TestSnapshotBesideOtherWork(t *testing.T) {
+	image := stepImage(t)
+	for name, work := range map[string]func(*Store) error{
+		"a merge": (*Store).mergeAll, "a round of readings": (*Store).settleReadings,
+	} {
+		var s *Store
+		var begun atomic.Bool
+		ended := make(chan error, 1)
+		fs := errorfs.Wrap(image.copied(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+			copies := op.Kind == errorfs.OpCreate && strings.Contains(op.Path, snapshotDir)
+			if !copies || !begun.CompareAndSwap(false, true) {
+				return nil
+			}
+			go func() { ended <- work(s) }()
+			select {
+			case err := <-ended:
+				ended <- err
+			case <-time.After(50 * time.Millisecond): // the wait only lets a defect show
+			}
+			return nil
+		}))
+		s, err := Open("store", stepOptions(fs))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(stepBackup(t.Context(), s), <-ended, s.Close()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
 
 // TestSnapshotLeavesTheStoreAlone has a snapshot fail where it copies the log: the store goes on,
