@@ -124,6 +124,27 @@ func TestArrivalsWaitForTheDisk(t *testing.T) {
 	}
 }
 
+// TestTenantThatStaysPublishesNothing: where the record of a tenant is not changed after all, what
+// is in the log and not on the disk is not shown.
+func TestTenantThatStaysPublishesNothing(t *testing.T) {
+	h := newHeldLogs(vfs.NewMem())
+	s, err := Open("store", Options{FS: h})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	h.held.Lock()
+	appended := pendingAppend(t, s, h, warnings(1))
+	_, err = s.changeTenant(t.Context(), func() (andon.Tenant, *batch, error) {
+		return andon.Tenant{}, nil, nil
+	})
+	_, shown := s.Device(t.Context(), andon.DefaultTenant, warnings(1)[0].Device)
+	h.held.Unlock()
+	if err := errors.Join(err, <-appended); err != nil || andon.KindOf(shown) != andon.NotFound {
+		t.Errorf("the device is shown before it is on the disk: %v, %v", shown, err)
+	}
+}
+
 // meanwhile makes a write to a device of a tenant, and has something else done while it is worked
 // out for the first time. It returns how often it was worked out, and by which states at last.
 func meanwhile(

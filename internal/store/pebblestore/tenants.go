@@ -156,8 +156,9 @@ func (s *Store) PutTenant(ctx context.Context, is andon.Tenant) (andon.Tenant, e
 	return s.changeTenant(ctx, func() (andon.Tenant, *batch, error) { return s.putTenant(ctx, is) })
 }
 
-// changeTenant has do put the record of a tenant into the log, and publishes it once it is on the
-// disk. Only do belongs to the ordered section: other writes do not wait for the disk.
+// changeTenant has do put the record of a tenant into the log, if it is to change, and publishes it
+// once it is on the disk. Only do belongs to the ordered section: other writes do not wait for the
+// disk.
 func (s *Store) changeTenant(
 	ctx context.Context, do func() (andon.Tenant, *batch, error),
 ) (is andon.Tenant, err error) {
@@ -168,10 +169,10 @@ func (s *Store) changeTenant(
 		next = s.order.next
 		return err
 	})
-	if err == nil && logged != nil {
-		err = s.awaitDisk(logged)
+	if err != nil || logged == nil {
+		return is, err
 	}
-	if err != nil {
+	if err := s.awaitDisk(logged); err != nil {
 		return andon.Tenant{}, err
 	}
 	s.publishBefore(next)
