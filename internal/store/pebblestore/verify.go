@@ -43,7 +43,7 @@ func Verify(
 
 // verification is a Verify under way.
 type verification struct {
-	inRuns  map[runOf]uint64 // entries of blocks that were read
+	inRuns  map[runOf]uint64 // entries of blocks; nil where not all could be read
 	ctx     context.Context
 	options Options
 	dir     string
@@ -302,6 +302,9 @@ func (v *verification) rowsOf(table verifiedTable, before int64) error {
 	}
 	v.rows[table.what] = n
 	if err := it.Error(); err != nil {
+		if table.name == tableBlock {
+			v.inRuns = nil // these are not all
+		}
 		v.tell(table.what,
 			fmt.Sprintf("behind %d rows they can't be read on: %v", n, readError(err)))
 	}

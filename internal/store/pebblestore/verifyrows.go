@@ -144,7 +144,8 @@ func verifyRun(v *verification, t *tenant, k, value []byte) error {
 		return wellFormed(ok)
 	}
 	there := v.inRuns[runOf{t.number, day, r.runID}]
-	if r.dropped || r.sequence > v.marker.settled || r.entries == uncounted || r.entries == there {
+	counts := v.inRuns != nil && !r.dropped && r.entries != uncounted
+	if !counts || r.sequence > v.marker.settled || r.entries == there {
 		return nil
 	}
 	if r.entries < there {
