@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -367,6 +368,29 @@ func TestMergeLeavesWhatIsDeleted(t *testing.T) {
 			}
 			closeWhole(t, s, fs)
 		})
+	}
+}
+
+// TestRunThatLacksEntries: a run that has lost a block is not merged, so nothing else of the day is
+// deleted, and verification counts what is gone.
+func TestRunThatLacksEntries(t *testing.T) {
+	fs := vfs.NewMem()
+	s := openMem(t, fs)
+	inRounds(t, s, mergeRuns-1)
+	changeFrom(t, s, key{tableBlock}, "")
+	left := s.blocks(t)
+	err := s.mergeAll()
+	if n := s.blocks(t); n != left || andon.KindOf(err) != andon.Damaged {
+		t.Errorf("%d blocks of %d are left by a merge: %v", n, left, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	told, _ := verifyMem(t, fs)
+	lost := fmt.Sprintf("1 entries of the day that begins at %s are lost, of %d ",
+		andon.DayStart(andon.MinTime.Day()), mergedDevices)
+	if all := strings.Join(told, "\n"); !strings.Contains(all, lost) {
+		t.Errorf("it is told %q, want %q", all, lost)
 	}
 }
 

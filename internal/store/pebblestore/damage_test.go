@@ -93,6 +93,82 @@ func ask(t *testing.T, s *Store) (answered int, refused error) {
 	return answered, refused
 }
 
+// TestDamageIsToldAtOnce: a question that meets damage again and again does not wait, for it holds
+// the turn of a reader.
+func TestDamageIsToldAtOnce(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	storeWithHistory(t, fs, true)
+	table := largestTable(t, fs)
+	info, err := fs.Stat(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flip(t, fs, table, info.Size()/2)
+	quiet := newDamages(slog.New(slog.DiscardHandler))
+	quiet.pause = time.Minute
+	s, err := Open("store", Options{FS: fs, damages: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := make(chan error, 1)
+	go func() {
+		_, err := ask(t, s)
+		asked <- err
+	}()
+	select {
+	case err = <-asked:
+	case <-time.After(20 * time.Second):
+		t.Fatal("it waits")
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if err == nil {
+		t.Error("no question met damage")
+	}
+}
+
+// TestDamagedReadingsStay: rows of readings of which some can't be read are not settled, so none of
+// them is deleted.
+func TestDamagedReadingsStay(t *testing.T) {
+	const n, id = 200, andon.DefaultTenant
+	fs := vfs.NewCrashableMem()
+	s := openMem(t, fs)
+	rng := rand.New(rand.NewPCG(8, 8))
+	for i := range andon.Time(n) {
+		r := andon.Reading{
+			Device: "d", Time: andon.MinTime + i, Metrics: andon.Metrics{{Name: "t", Value: 1}},
+			Metadata: andon.JSON(randomText(rng)),
+		}
+		if err := s.AppendReadings(t.Context(), id, 1, []andon.Reading{r}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(s.db.Flush(), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	table := largestTable(t, fs)
+	info, err := fs.Stat(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flip(t, fs, table, info.Size()/2)
+	s = openMem(t, fs)
+	if err := s.settleReadings(); andon.KindOf(err) != andon.Damaged {
+		t.Errorf("they are settled: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	flip(t, fs, table, info.Size()/2)
+	s = openMem(t, fs)
+	defer s.Close()
+	got, err := howMany(s.DeviceReadings(t.Context(), id, "d", andon.ReadingQuery{Limit: 2 * n}))
+	if err != nil || got != n {
+		t.Errorf("%d readings of %d are left, %v", got, n, err)
+	}
+}
+
 // TestSerialDamagedTable flips bits of the largest table, one at a time. The store opens or says
 // what is damaged; no answer is wrong; what needs the damaged block is refused, the rest is
 // answered; and what is written then is there.

@@ -2,10 +2,12 @@ package pebblestore
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/andonhq/andon"
 )
@@ -107,6 +109,44 @@ func TestFeedIsKept(t *testing.T) {
 				t.Error("what is not kept is on the disk")
 			}
 		})
+	}
+}
+
+// TestGivingBackIsDoneAgain: changes that could not be given back stay, and go with the next ones.
+func TestGivingBackIsDoneAgain(t *testing.T) {
+	fails := errorfs.Toggle{Injector: errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind == errorfs.OpFileReadAt && strings.HasSuffix(op.Path, ".sst") {
+			return errorfs.ErrInjected
+		}
+		return nil
+	})}
+	s := openFed(t, errorfs.Wrap(vfs.NewMem(), &fails), Options{ChangesFor: time.Hour})
+	defer s.Close()
+	first, _ := keptBy(t, s)
+	for n := range 200 {
+		switch n {
+		case 60:
+			if err := s.db.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			fails.On()
+		case 100:
+			fails.Off()
+			if n, err := readFrom(t, s, first); n != 100 || err != nil {
+				t.Errorf("%d changes could not be given back, %v; want all 100 to stay", n, err)
+			}
+		}
+		toggle(t, s, "d", n)
+	}
+	oldest, _ := keptBy(t, s)
+	rows := 0
+	for k := range s.rows(newKey(tableChange, s.tenants[andon.DefaultTenant].number)) {
+		if rows++; sequenceOf(k) < oldest.Sequence {
+			t.Fatal("what is not kept is on the disk")
+		}
+	}
+	if rows > 75 {
+		t.Errorf("%d changes are kept", rows)
 	}
 }
 
