@@ -1,10 +1,12 @@
 package pebblestore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -71,7 +73,12 @@ func stepHistory(
 	ctx context.Context, store func() andon.Store, round func(n int) error,
 ) error {
 	const id = andon.DefaultTenant
-	if _, err := store().PutTenant(ctx, andon.NewTenant(stepTenant)); err != nil {
+	_, err := store().PutTenant(ctx, andon.NewTenant(stepTenant))
+	for _, id := range []andon.TenantID{id, stepTenant} { // the reference's changes begin with that
+		_, _, again := store().ChangesKept(ctx, id)
+		err = errors.Join(err, again)
+	}
+	if err != nil {
 		return err
 	}
 	for n := range stepRounds + 1 { // the last one stays in rows
@@ -182,13 +189,16 @@ func stepAnswers(ctx context.Context, s andon.Store, from andon.Time) (all []str
 			a.device(stepDevice(d))
 		}
 		a.lists()
+		a.feed()
 		all = append(all, a.answers...)
 	}
 	records, err := storecheck.Collect(s.DueRecords(ctx, "note", stepAt(99), 10))
 	for i := range records {
 		records[i].Version = 0
 	}
-	return append(all, fmt.Sprint("due ", records, andon.KindOf(err), err == nil))
+	tenants, again := s.Tenants(ctx)
+	err = errors.Join(err, again)
+	return append(all, fmt.Sprint("due ", records, len(tenants), andon.KindOf(err), err == nil))
 }
 
 type stepAsker struct {
@@ -256,10 +266,50 @@ func (a *stepAsker) lists() {
 		return strings.Compare(string(x.State), string(y.State))
 	})
 	addAnswer(a, "counts", counts, err)
+	metrics, err := storecheck.Collect(a.store.MetricReadings(a.ctx, a.tenant,
+		andon.MetricQuery{Metric: "t", Span: q.Span, Limit: 30}))
+	slices.SortFunc(metrics, func(x, y andon.MetricReading) int {
+		return cmp.Or(cmp.Compare(x.Device, y.Device), cmp.Compare(x.Time, y.Time))
+	})
+	addAnswer(a, "readings of all", metrics, err)
 	record, err := a.store.Tenant(a.ctx, a.tenant)
 	if record.Version = 0; err == nil {
 		addAnswer(a, "tenant", fmt.Sprint(record.Events, record.Floor, record.States.Defs()), nil)
 	} else {
 		addAnswer(a, "tenant", 0, err)
 	}
+}
+
+// feed asks for what came, in that order and each once, and for what the changes of all time lead
+// to.
+func (a *stepAsker) feed() {
+	var came []andon.Event
+	seen := map[andon.Event]bool{}
+	q := andon.ArrivalQuery{Span: andon.Span{From: a.from}, Limit: 500}
+	part, err := andon.Arrived{More: true}, error(nil)
+	for err == nil && part.More {
+		part, err = a.store.Arrivals(a.ctx, a.tenant, q)
+		for _, is := range part.Items {
+			if !seen[is.Event] { // else it was sent again
+				came = append(came, is.Event)
+			}
+			seen[is.Event] = true
+		}
+		q.After = &part.Next
+	}
+	addAnswer(a, "what came", came, err)
+	devices := map[andon.DeviceID]andon.Device{}
+	at, _, err := a.store.ChangesKept(a.ctx, a.tenant)
+	for c, err2 := range a.store.Changes(a.ctx, a.tenant, at) {
+		if err = errors.Join(err, err2); err == nil {
+			c.Fold(devices)
+		}
+	}
+	var shown []string
+	for _, id := range slices.Sorted(maps.Keys(devices)) {
+		d := devices[id]
+		shown = append(shown, fmt.Sprint(id, d.State, d.Since, d.IncidentSince, d.Operator,
+			d.EscalatedTo, d.EscalatedEntry, d.EscalatedAt, d.LastRetired))
+	}
+	addAnswer(a, "changes", shown, err)
 }

@@ -115,6 +115,17 @@ func sendingJobs() []job {
 			})
 			return err
 		}},
+		{name: "delete a record", changes: func(ctx context.Context, s andon.Store) error {
+			r, err := s.Record(ctx, id, "note", "n")
+			if err != nil {
+				return err
+			}
+			return s.DeleteRecord(ctx, r)
+		}},
+		{name: "make a tenant", changes: func(ctx context.Context, s andon.Store) error {
+			_, err := s.PutTenant(ctx, andon.NewTenant("new"))
+			return err
+		}},
 	}
 }
 
