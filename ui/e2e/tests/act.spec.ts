@@ -167,6 +167,23 @@ test("an operator sees what is his now, and what he had", async ({ board, page, 
   await expect(main).toContainText("not-3");
 });
 
+test("what a search found in a large fleet stays while the fleet changes", async ({ board, page, tenant }) => {
+  // The server looks at 20,000 devices for a page.
+  const many = Array.from({ length: 21_000 }, (_, i) => ({ device: `d${10_000 + i}`, state: "NORMAL" }));
+  for (let i = 0; i < many.length; i += 3000) await tenant.report(...many.slice(i, i + 3000));
+  await board.open("/search?search=d30999&sort=device");
+  const found = page.getByRole("table", { name: "Devices" }).locator("[data-device=d30999]");
+  await expect(found).toBeVisible();
+  await page.evaluate(() => {
+    const main = document.querySelector("main")!;
+    const look = () => main.querySelector("[data-device=d30999]") ?? (document.body.dataset.gone = "yes");
+    new MutationObserver(look).observe(main, { childList: true, subtree: true });
+  });
+  await tenant.report({ device: "d30999", state: "WARNING1" });
+  await expect(found).toHaveAttribute("data-state", "WARNING1");
+  await expect(page.locator("body")).not.toHaveAttribute("data-gone", "yes");
+});
+
 test("a search has an address that can be shared, and can be taken along", async ({
   board,
   page,

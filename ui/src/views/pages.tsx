@@ -61,8 +61,13 @@ export function usePages<T>(path: string, asked: Query, every = atMostEvery) {
     abort.current?.abort();
     const mine = (abort.current = new AbortController());
     try {
-      const page = await list<T>(path, { ...query, cursor }, mine.signal);
-      setState({ items: [...before, ...page.items], next: page.next, busy: false, problem: "" });
+      let { items, next } = await list<T>(path, { ...query, cursor }, mine.signal);
+      // A page of a search may end early. What is on the screen is read to its end before it changes.
+      while (next && query !== asked && items.length < Number(query.limit)) {
+        const more = await list<T>(path, { ...query, cursor: next }, mine.signal);
+        [items, next] = [[...items, ...more.items], more.next];
+      }
+      setState({ items: [...before, ...items], next, busy: false, problem: "" });
     } catch (error) {
       if (!isAborted(error)) setState((s) => ({ ...s, busy: false, problem: reason(error) }));
     }
