@@ -46,13 +46,21 @@ for (const view of ["/", "/wall"]) {
   });
 }
 
-for (const view of ["/", "/wall", "/devices/press-7"]) {
+const missing = { title: "Not Implemented", status: 501, detail: "this store has no feed" };
+const refuse = { status: 501, contentType: "application/problem+json", json: missing };
+const feed = /\/api\/v1\/(fleet|events\/stream)(\?|$)/;
+
+for (const view of ["/", "/wall", "/devices/press-7", "/ without a feed", "/devices/press-7 without a feed"]) {
   test(`a server that hangs is seen within seconds on ${view}`, async ({ page }) => {
+    const [path = "/", polled] = view.split(" ");
+    if (polled) await page.route(feed, (route) => route.fulfill(refuse));
     const server = await Server.serve();
     try {
       const board = new Board(page, new Tenant(server, "default"));
       await board.tenant.report({ device: "press-7", state: "WARNING2" });
-      await board.open(view);
+      if (polled) await page.goto(board.tenant.address(path));
+      else await board.open(path);
+      await expect(page.locator('[data-state="WARNING2"]').last()).toBeVisible();
       server.freeze();
       const frozen = Date.now();
       await expect(board.lost).toBeVisible({ timeout: 12_000 });
@@ -89,9 +97,7 @@ test("a server without a feed is polled, and the board says so", async ({
   page,
   tenant,
 }) => {
-  const missing = { title: "Not Implemented", status: 501, detail: "this store has no feed" };
-  const refuse = { status: 501, contentType: "application/problem+json", json: missing };
-  await page.route(/\/api\/v1\/(fleet|events\/stream)(\?|$)/, (route) => route.fulfill(refuse));
+  await page.route(feed, (route) => route.fulfill(refuse));
   // Nor do such stores list devices in another order than by id.
   await page.route(/\/devices\?.*sort=(severity|since)/, (route) => route.fulfill(refuse));
   await tenant.report(

@@ -9,6 +9,7 @@ import { follow } from "../net/stream";
 import { shownOf, usualRange, type Shown } from "../model/window";
 import type { Query } from "../model/address";
 import { now } from "./clock";
+import { watch } from "./poll";
 import { pagePhase, stateByName } from "./live";
 
 /** An entry of a device. */
@@ -98,7 +99,8 @@ export class DeviceModel {
         const polled = problem?.status === 501;
         this.lost.value = !open && !polled;
         pagePhase.value = open ? "live" : polled ? "polling" : "lost";
-        if (problem?.status === 501 || problem?.status === 404) void this.refresh();
+        if (polled || problem?.status === 404) void this.refresh();
+        if (polled) void watch(this.end.signal, (error) => this.heard(error));
       },
     });
     const timer = setInterval(() => {
@@ -113,6 +115,14 @@ export class DeviceModel {
       clearTimeout(this.due);
       this.end.abort();
     };
+  }
+
+  /** Takes whether a server without a feed has answered. */
+  private heard(error?: unknown): void {
+    const was = this.lost.peek();
+    this.lost.value = error !== undefined;
+    pagePhase.value = this.lost.value ? "lost" : "polling";
+    if (was && !this.lost.value) void this.refresh();
   }
 
   private take(type: string, data: string): void {

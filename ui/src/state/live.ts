@@ -5,7 +5,7 @@ import type { ServerEvent } from "../model/sse";
 import type { StateDef } from "../model/states";
 import { Problem, all, reason, request, signInNeeded, tenant } from "../net/api";
 import { follow } from "../net/stream";
-import { Poller } from "./poll";
+import { Poller, watch } from "./poll";
 import { now } from "./clock";
 
 /** How the picture of the fleet is. */
@@ -177,7 +177,9 @@ function poll(ended: AbortSignal): Promise<void> {
     show(rises);
     link.value = { phase: "polling" };
   };
-  return new Poller({ fleet, show: shown, lose: (error) => lose(reason(error)) }, ended).run();
+  const lost = (error: unknown) => lose(reason(error));
+  void watch(ended, (error) => error && lost(error));
+  return new Poller({ fleet, show: shown, lose: lost }, ended).run();
 }
 
 /** Up to so many silent devices are asked for by list; beyond that the snapshot is shorter. */

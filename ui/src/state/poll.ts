@@ -21,6 +21,23 @@ const stepsOfRound = 30;
 const mostSingly = 50;
 
 /**
+ * Tells once a second whether a server without a feed answers. One that hangs lets no question fail,
+ * so this one is given three seconds.
+ */
+export async function watch(ended: AbortSignal, told: (error?: unknown) => void): Promise<void> {
+  while (!ended.aborted) {
+    try {
+      const signal = AbortSignal.any([ended, AbortSignal.timeout(3000)]);
+      await request("GET", "/session", { signal, quiet: true });
+      told();
+    } catch (error) {
+      if (!ended.aborted) told(error);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+  }
+}
+
+/**
  * The picture of a server without a feed. What is not normal is asked for every few seconds, all
  * devices page by page and slowly: the map of a large fleet is minutes old where a device is well.
  */
