@@ -57,7 +57,7 @@ func (a *API) deviceRoutes() []*route {
 		listing(route{
 			method: http.MethodGet, path: "/devices/{device}/intervals",
 			name: "listIntervals", tag: "devices",
-			summary: "Runs of one state of a device",
+			summary: "Earlier and present states of a device",
 			detail: "A run that began before `from` or ends after `to` is given whole; the " +
 				"running one has no `to` and its seconds are those up to now.",
 			query: []param{stateParam, fromParam, toParam, orderParam, limitParam, cursorParam},
@@ -259,7 +259,9 @@ func (c *call) sort() andon.DeviceSort {
 
 func (c *call) oneOf(name string, words ...string) string {
 	text := c.text(name)
-	if text != "" && !slices.Contains(words, text) {
+	// A flag alone is no answer: a sweep with ?dry_run is not meant to sweep.
+	empty := text == "" && (words[0] != "true" || !c.query.Has(name))
+	if !empty && !slices.Contains(words, text) {
 		last := len(words) - 1
 		c.mark("query."+name, "%s is %s or %s, not %q", name,
 			strings.Join(words[:last], ", "), words[last], text)

@@ -30,7 +30,7 @@ func TestFlags(t *testing.T) {
 		},
 		"explain": func(q string) answer { return w.get("/devices?" + q) },
 	} {
-		for _, value := range []string{"yes", "1", "TRUE", "null", "True", "on"} {
+		for _, value := range []string{"yes", "1", "TRUE", "null", "True", "on", ""} {
 			send(name+"="+value).fails(http.StatusBadRequest, name+" is true or false")
 		}
 	}
