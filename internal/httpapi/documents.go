@@ -52,7 +52,7 @@ func (a *API) documentRoutes(described []*route) []*route {
 		method: http.MethodGet, path: "/docs", outside: true, name: "docs", tag: "operations",
 		summary: "A page to read this document at; needs no token", open: true,
 		statuses: []int{http.StatusOK},
-		answer:   &content{media: "text/html", schema: anySchema()}, serve: a.docs,
+		answer:   &content{media: "text/html", schema: textSchema()}, serve: a.docs,
 	}
 	asset := route{
 		method: http.MethodGet, path: "/docs/{file}", outside: true, name: "docsFile", hidden: true,
@@ -77,7 +77,7 @@ func (a *API) documentRoutes(described []*route) []*route {
 	inYAML := inJSON
 	inYAML.path, inYAML.name = "/openapi.yaml", "openapiYAML"
 	inYAML.summary = "This document as YAML; needs no token"
-	inYAML.answer = &content{media: "application/openapi+yaml", schema: textSchema()}
+	inYAML.answer = &content{media: "application/openapi+yaml", schema: anySchema()}
 	inYAML.serve = func(c *call) error {
 		_, yaml := document()
 		c.send("application/openapi+yaml", yaml)

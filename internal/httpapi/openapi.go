@@ -210,6 +210,9 @@ func (d *documenter) requestBody(body *content) *huma.RequestBody {
 		return &huma.RequestBody{Required: true, Content: d.media(body)}
 	}
 	d.schemas.Map()[body.name] = body.schema
+	if body.schema.AdditionalProperties == nil {
+		d.sent = append(d.sent, body.schema)
+	}
 	one := &huma.Schema{Ref: schemaPrefix + body.name}
 	many := &huma.Schema{Type: huma.TypeArray, Items: one}
 	line, err := json.Marshal(body.example)

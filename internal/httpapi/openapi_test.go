@@ -264,6 +264,29 @@ func TestExamplesAreTaken(t *testing.T) {
 	}
 }
 
+// TestDocumentSaysWhatIsTaken: bodies in which other fields are refused say so, others and answers
+// may grow; and what each document is as a whole.
+func TestDocumentSaysWhatIsTaken(t *testing.T) {
+	document := newWorld(t).document()
+	schemas := document["components"].(object)["schemas"].(object)
+	for name, want := range map[string]any{
+		"NewAssignment": false, "TenantBody": false, "RestoredEscalation": false,
+		"NewEvent": nil, "NewReading": nil, "Tenant": nil, "Device": nil,
+	} {
+		if got := schemas[name].(object)["additionalProperties"]; got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+	for path, want := range map[string]string{"/openapi.yaml": "object", "/docs": "string"} {
+		ok := operations(document)["GET "+path]["responses"].(object)["200"].(object)
+		for media, content := range ok["content"].(object) {
+			if got := content.(object)["schema"].(object)["type"]; got != want {
+				t.Errorf("%s, %s: %v, want %s", path, media, got, want)
+			}
+		}
+	}
+}
+
 func TestDocumentAsYAML(t *testing.T) {
 	got := newWorld(t).do(http.MethodGet, "/openapi.yaml", "").is(http.StatusOK)
 	for _, want := range []string{"openapi: 3.1.0", "/api/v1/events:"} {
