@@ -11,6 +11,7 @@ import (
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/cli/command"
 	"github.com/andonhq/andon/internal/cli/draw"
+	"github.com/andonhq/andon/internal/spell"
 )
 
 // What --new-states takes beside a severity.
@@ -50,15 +51,15 @@ func decideStates(
 			return err
 		}
 		if o.dryRun {
-			refusal = foretell(p, o, states)
+			refusal = foretell(p, o, &tenant, states)
 			return nil
 		}
 		if o.newStates == "" {
-			if severity, err = askAboutStates(ctx, p, o, states); err != nil {
+			if severity, err = askAboutStates(ctx, p, o, &tenant, states); err != nil {
 				return err
 			}
 		} else if o.newStates == refuseStates {
-			return refusedStates(o, states)
+			return refusedStates(o, &tenant, states)
 		}
 		if severity == nil {
 			return nil
@@ -77,15 +78,17 @@ func decideStates(
 
 // foretell says what an import would do about states that the tenant does not know, or returns the
 // error with which it would end.
-func foretell(p *command.Program, o importOptions, states []andon.State) error {
+func foretell(
+	p *command.Program, o importOptions, t *client.Tenant, states []andon.State,
+) error {
 	would := "asks for their severity before it sends anything"
 	switch {
 	case o.newStates == refuseStates, o.newStates == "" && !asks(p):
-		return refusedStates(o, states)
+		return refusedStates(o, t, states)
 	case o.newStates != "":
 		would = "adds them to the set with severity " + o.newStates
 	}
-	fmt.Fprintf(p.Stderr, "%s\nThe import %s\n", unknownStates(o, states), would)
+	fmt.Fprintf(p.Stderr, "%s\nThe import %s\n", unknownStates(o, t, states), would)
 	return nil
 }
 
@@ -135,27 +138,43 @@ func statesOf(
 	return strange.all(), ctx.Err()
 }
 
-func refusedStates(o importOptions, states []andon.State) error {
-	return andon.Errorf(andon.Invalid, "%s\nNothing was sent. Say --new-states %s to keep them "+
-		"with severity %d, --new-states SEVERITY to add them to the set,\nor name the set first: "+
-		"andon tenant set %s --state NAME=SEVERITY ...",
-		unknownStates(o, states), allowStates, andon.UnknownSeverity, o.Tenant)
+func refusedStates(o importOptions, t *client.Tenant, states []andon.State) error {
+	keep := fmt.Sprintf("--new-states %s to keep them with severity %d, ", allowStates,
+		andon.UnknownSeverity)
+	if t.UnknownStates == andon.RefuseUnknown {
+		keep = ""
+	}
+	return andon.Errorf(andon.Invalid, "%s\nNothing was sent. Say %s--new-states SEVERITY to add "+
+		"them to the set,\nor name the set first: andon tenant set %s --state NAME=SEVERITY ...",
+		unknownStates(o, t, states), keep, o.Tenant)
 }
 
-func unknownStates(o importOptions, states []andon.State) string {
+func unknownStates(o importOptions, t *client.Tenant, states []andon.State) string {
+	var known, named []string
+	for _, d := range t.States {
+		known = append(known, string(d.Name))
+	}
+	for _, state := range states {
+		named = append(named, string(state)+spell.DidYouMean(string(state), known))
+	}
 	return fmt.Sprintf("tenant %s does not know %s: %s", o.Tenant,
-		draw.GroupedCount(len(states), "state"), command.Few(states, 2*shownStrange))
+		draw.GroupedCount(len(states), "state"), command.Few(named, 2*shownStrange))
 }
 
 // askAboutStates asks a person; elsewhere it refuses.
 func askAboutStates(
-	ctx context.Context, p *command.Program, o importOptions, states []andon.State,
+	ctx context.Context, p *command.Program, o importOptions, t *client.Tenant,
+	states []andon.State,
 ) (*uint8, error) {
 	if !asks(p) {
-		return nil, refusedStates(o, states)
+		return nil, refusedStates(o, t, states)
 	}
-	fmt.Fprintf(p.Stderr, "%s\nTheir severity (0 is normal), enter for %d outside the set, or "+
-		"Ctrl-C: ", unknownStates(o, states), andon.UnknownSeverity)
+	enter := fmt.Sprintf("enter for %d outside the set", andon.UnknownSeverity)
+	if t.UnknownStates == andon.RefuseUnknown {
+		enter = "enter to have them rejected"
+	}
+	fmt.Fprintf(p.Stderr, "%s\nTheir severity (0 is normal), %s, or Ctrl-C: ",
+		unknownStates(o, t, states), enter)
 	answer, err := p.ReadLine(ctx)
 	if err != nil || answer == "" {
 		return nil, err

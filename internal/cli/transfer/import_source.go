@@ -303,8 +303,9 @@ func (s *source) sendEvents(ctx context.Context, c *client.Client, r *report) er
 		device: func(e *andon.Event) andon.DeviceID { return e.Device },
 		fold:   foldEvent, doubt: s.doubtTimes,
 	}
-	events := s.events
-	if s.options.file == "-" && s.options.newStates == refuseStates {
+	events, o := s.events, &s.options
+	if o.file == "-" && o.newStates == refuseStates || o.dryRun && o.newStates == allowStates &&
+		tenant.UnknownStates == andon.RefuseUnknown { // as the server does
 		events = r.strange.refuse(events)
 	}
 	return im.run(ctx, events)
