@@ -2,6 +2,8 @@ package transfer
 
 import (
 	"context"
+	"fmt"
+	"net/http"
 
 	"github.com/spf13/cobra"
 
@@ -91,6 +93,10 @@ func (a *assign) one(ctx context.Context, args []string) error {
 		kept, err := c.Assign(ctx, device, operator)
 		if err != nil {
 			return err
+		}
+		if _, err := c.Device(ctx, device); command.IsStatus(err, http.StatusNotFound) {
+			fmt.Fprintf(a.Stderr, "Note: %s shows nothing now: it never reported, or is retired\n",
+				draw.Legible(string(device)))
 		}
 		return a.tell(kept)
 	})
