@@ -69,4 +69,8 @@ func TestNarrow(t *testing.T) {
 	if ColumnsOf(rows[1][2].Text) != 8 {
 		t.Errorf("got %v", rows)
 	}
+	rows = [][]Cell{Texts("DEVICE", "ESCALATED TO", "MESSAGE"), Texts("B07S01ESCALATOR", "", "hot")}
+	if Narrow(rows, 30); rows[1][0].Text != "B07S01ESCALATOR" || TableWidth(rows) > 30 {
+		t.Errorf("cut beside an empty column: %v", rows)
+	}
 }

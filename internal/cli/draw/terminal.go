@@ -84,7 +84,7 @@ func (p Printer) Fitted(rows [][]Cell) {
 	rows, whole := cut(rows, most)
 	p.Table(rows)
 	if !whole {
-		p.Line("\nWhat ends in … is whole with --output json.")
+		p.Line("\nText that ends in … was cut: --output json has all of it.")
 	}
 }
 
@@ -123,9 +123,16 @@ func fit(rows [][]Cell, width int) (fitting [][]Cell, whole bool) {
 	return fitting, false
 }
 
-// Narrow cuts the widest columns of rows until they fit, as far as they can be cut.
+// Narrow cuts the widest columns of rows until they fit, as far as they can be cut. Where they don't
+// fit, a column in which only the first row says something is left empty.
 func Narrow(rows [][]Cell, width int) {
 	const least = 8
+	for i := range rows[0] {
+		said := func(row []Cell) bool { return row[i].Text != "" }
+		if TableWidth(rows) > width && !slices.ContainsFunc(rows[1:], said) {
+			rows[0][i].Text = ""
+		}
+	}
 	widths := WidthsOf(rows)
 	for over := TableWidth(rows) - width; over > 0; {
 		widest := -1
