@@ -134,7 +134,7 @@ func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND...]",
 		Short:   "Print what a command does",
-		Long:    "Print what a command does, as --help behind the command.",
+		Long:    "Print what a command does, as --help after the command.",
 		Example: `  andon help query devices`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			of, rest, err := cmd.Root().Find(args)

@@ -65,14 +65,14 @@ func (b *Bell) Wait(ctx context.Context, sequence uint64) error {
 
 // Gone is the error of a position that a feed can't resume.
 func Gone() error {
-	return andon.Errorf(andon.Gone, "the changes behind this position are no longer kept here: "+
+	return andon.Errorf(andon.Gone, "the changes after this position are no longer kept here: "+
 		"load what the devices show anew, and go on from the position of that")
 }
 
 // GoneEntries is the error of a position from which not all entries are kept in the order of their
 // arrival.
 func GoneEntries(oldest andon.Position) error {
-	return andon.Errorf(andon.Gone, "the entries behind this position are no longer kept in "+
+	return andon.Errorf(andon.Gone, "the entries after this position are no longer kept in "+
 		"the order of their arrival: the oldest position that is kept is %s. What came before it "+
 		"is in the list by time", oldest)
 }

@@ -8,7 +8,7 @@ import (
 
 var sinceParam = param{
 	name: "after", example: "9ix4b1-sy",
-	detail: "What arrived behind this position, late entries too, in the order of arrival: " +
+	detail: "What arrived after this position, late entries too, in the order of arrival: " +
 		"`position` of the page before, of an item or of `/fleet`, `id` of a stream; `oldest` is " +
 		"all that is kept so, and `newest` what comes from now on. Each delivery of an entry is " +
 		"there once. 410 where that is no longer kept; the detail names the oldest position",
@@ -30,7 +30,7 @@ type eventPage struct {
 
 type eventItem struct {
 	eventJSON
-	Position andon.Position `json:"position,omitzero" doc:"only with after: behind this event"`
+	Position andon.Position `json:"position,omitzero" doc:"only with after: after this event"`
 }
 
 // since reads which entries are asked for in the order of their arrival.

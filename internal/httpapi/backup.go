@@ -9,7 +9,7 @@ func (a *API) backupRoute() *route {
 	return &route{
 		method: http.MethodPost, path: "/backup", name: "backup", tag: "operations",
 		summary: "A backup of the whole store, all tenants, as it is at one moment",
-		detail: "A tar: the store's files, and behind them their sums, so a backup that was " +
+		detail: "A tar: the store's files, and after them their sums, so a backup that was " +
 			"broken off is known. All that was acknowledged before the request is in it. " +
 			"`andon restore` makes a store of it. One is taken at a time.",
 		tenantless: true, long: true, readOnly: true,

@@ -14,7 +14,7 @@ import (
 // fleetJSON is what all devices of a tenant show, as briefly as a picture of the fleet needs it.
 type fleetJSON struct {
 	Position andon.Position   `json:"position" doc:"where the stream goes on"`
-	States   []andon.StateDef `json:"states" doc:"those of the set by severity, others behind them"`
+	States   []andon.StateDef `json:"states" doc:"those of the set by severity, others after them"`
 	Devices  [][]any          `json:"devices" doc:"device, index into states, since in seconds"`
 	Silent   []int            `json:"silent" doc:"the silent ones, as indices into devices"`
 }

@@ -24,7 +24,7 @@ func (a *API) restoreRoutes() []*route {
 			summary: "Take back assignments, escalations and retirements that were taken out",
 			detail: "They are kept with the times that they had, and once: sending them again " +
 				"changes nothing. Retirements and assignments come before the entries of their " +
-				"devices, and a retirement counts only where there is none behind it; " +
+				"devices, and a retirement counts only where there is none after it; " +
 				"escalations come after their entries. What is wrong is rejected, by its place " +
 				"among assignments, escalations and retirements in that order.",
 			errors: []int{413},

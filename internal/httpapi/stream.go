@@ -29,7 +29,7 @@ var (
 	afterParam = param{
 		name: "after", example: "9ix4b1-sy",
 		detail: "A position of the feed (`position` of `/fleet`, `id` of a stream): what comes " +
-			"behind it. `Last-Event-ID` counts instead where it is sent; now, without both",
+			"after it. `Last-Event-ID` counts instead where it is sent; now, without both",
 	}
 	heartbeatParam = param{
 		name: "heartbeat", example: "1s", initial: "15s",
@@ -129,7 +129,7 @@ func (a *API) stream(c *call) error {
 	}
 	s.text = append(s.text, "retry: 1000\n"...)
 	if reset {
-		s.event("reset", "what came behind this position is no longer kept: load /fleet again")
+		s.event("reset", "what came after this position is no longer kept: load /fleet again")
 	}
 	s.position(reader.Position())
 	return s.follow(ctx, reader, &q)

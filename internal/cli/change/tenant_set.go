@@ -36,7 +36,7 @@ func tenantSet(p *command.Program) *cobra.Command {
 retention does not bring back what has expired.
 
 --state (repeated) or --states is the whole set of states: NAME=SEVERITY, where 0 is normal and
-higher, up to 255, is worse, and behind it letter, colour (#rrggbb) and symbol, each of which may
+higher, up to 255, is worse, and after it letter, colour (#rrggbb) and symbol, each of which may
 be left out. A severity may change at any time, and one state at least is normal (0). Events of
 other states are refused from then on, unless --unknown-states accept keeps them, with severity 16.
 The file holds JSON:

@@ -35,7 +35,7 @@ func misplacedFlag(cmd *cobra.Command, word string) error {
 	if near := NearFlag(cmd, name); near != "" {
 		return fmt.Errorf("unknown flag: %s%s", draw.Legible(word), near)
 	}
-	return fmt.Errorf("unknown flag: %s; flags of a command stand behind its name",
+	return fmt.Errorf("unknown flag: %s; flags of a command stand after its name",
 		draw.Legible(word))
 }
 

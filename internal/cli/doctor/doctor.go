@@ -33,13 +33,13 @@ func Command(p *command.Program) *cobra.Command {
 		Use:   "doctor",
 		Short: "Check the store, or a running server, and say what to do",
 		Long: `Check the store that is configured, and the machine that it is on: every check that
-the project runs on its own stores, in throwaway tenants which are deleted behind them; then the
+the project runs on its own stores, in throwaway tenants which are deleted after them; then the
 disk, the clock, limits and memory, each with the place that the figure comes from. The embedded
 store is opened for that, so stop its server first, or ask the server. On a store that others may
 use meanwhile only a few of the checks run, unless --full asks for all of them.
 
 With --url, check a running server instead, over HTTP: every one of those checks that a client can
-ask, each in a throwaway tenant which is deleted behind it, also when you break it off. That is
+ask, each in a throwaway tenant which is deleted after it, also when you break it off. That is
 about 3,500 small requests, one after the other but for a few: seconds beside the server, two
 minutes where an answer takes 30 ms. A check that needs a clock which can be set is listed as not
 asked, with the reason. Where entries may arrive in any order one order is tried, and every order

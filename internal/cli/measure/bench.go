@@ -77,7 +77,7 @@ OF CEILING is beside the second for writing, and beside the third for questions;
 the last: the median of what the server reached of it in the same turn. CPU is the server's, for an
 event or a question.
 
---loads measures only some loads, behind the filling of the fleet: to repeat one of them, with
+--loads measures only some loads, after the filling of the fleet: to repeat one of them, with
 fewer --devices, takes seconds.
 
 A shared store is the one that the settings name, and is measured in a throwaway tenant, which is
@@ -109,7 +109,7 @@ func (b *benchmark) flags(cmd *cobra.Command) {
 	flags.DurationVar(&o.Duration, "duration", 2*time.Second, "how long each load is measured")
 	flags.IntVar(&o.Writers, "writers", 64, "how `many` events are written one by one at once")
 	flags.IntVar(&o.Batch, "batch", 1000, "how `many` events a batch has")
-	flags.StringSliceVar(&o.Loads, "loads", nil, "only these `loads` behind the filling: "+
+	flags.StringSliceVar(&o.Loads, "loads", nil, "only these `loads` after the filling: "+
 		strings.Join(bench.StoreLoads()[1:], ", ")+"; with --url "+
 		strings.Join(bench.ServerLoads()[1:], ", "))
 	flags.IntVar(&o.Soak, "soak", 0, "with --url: how `many` events the soak brings "+

@@ -20,8 +20,8 @@ import (
 func Config(p *command.Program) *cobra.Command {
 	cmd := command.Group(&cobra.Command{
 		Use:   "config",
-		Short: "Check the configuration, or print the one that holds",
-		Long: `Check the configuration, or print the one that holds: what the file, the variables of
+		Short: "Check the configuration, or print the effective one",
+		Long: `Check the configuration, or print the effective one: what the file, the variables of
 the environment and the flags make together, as "andon serve" would take it.`,
 		Example: `  andon config check /etc/andon/andon.yaml
   andon config print --config /etc/andon/andon.yaml`,
@@ -72,7 +72,7 @@ func checkConfig(p *command.Program, from config.Sources, syntax bool) error {
 			return local.WrongConfig(err)
 		}
 	}
-	fmt.Fprintf(p.Stdout, "The configuration is well: %s set, the other %d at their defaults.\n",
+	fmt.Fprintf(p.Stdout, "The configuration is valid: %s set, the other %d at their defaults.\n",
 		draw.Count(changed(origins), "setting"), len(origins)-changed(origins))
 	return nil
 }

@@ -16,8 +16,8 @@ func queryEvents(p *command.Program) *cobra.Command {
 	q, cmd := newList(p, question{
 		use: "events [DEVICE]", short: "Events of a device, or of all of them",
 		long: `Events of a device, or of all devices, by time. With --after those of all devices
-come in the order of their arrival, late ones too, behind a position: each event has the position
-behind it, and standard error says where to go on, also where there was nothing. oldest is all that
+come in the order of their arrival, late ones too, after a position: each event has the position
+after it, and standard error says where to go on, also where there was nothing. oldest is all that
 the server keeps in that order, newest what arrives from now on. A sender that repeats itself is
 there twice.`,
 		example: `  andon query events press-7
@@ -30,7 +30,7 @@ there twice.`,
 	q.stateFlag(cmd)
 	q.selectFlags(cmd)
 	after := cmd.Flags().String("after", "",
-		"what arrived behind this `position` of all devices; oldest, newest")
+		"what arrived after this `position` of all devices; oldest, newest")
 	cmd.MarkFlagsMutuallyExclusive("after", "order")
 	return q.asks(cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		if *after != "" {

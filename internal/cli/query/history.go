@@ -14,9 +14,9 @@ import (
 
 func queryIntervals(p *command.Program) *cobra.Command {
 	q, cmd := newList(p, question{
-		use: "intervals DEVICE", short: "Runs of one state of a device",
-		long: `Runs of one state of a device: from when to when it was in it. A run that began
-before --from or ends after --to is given whole.`,
+		use: "intervals DEVICE", short: "Earlier and present states of a device",
+		long: `Earlier and present states of a device, each with its beginning and end. One that began before
+--from or ends after --to is given whole.`,
 		example: `  andon query intervals press-7
   andon query intervals press-7 --state 'WARNING*' --from 2020-04-24`,
 	})

@@ -65,7 +65,7 @@ is named has a column of its own. On a terminal standard error is told how much 
 
 With --file the file appears under its name only when it is whole; until then it is FILE.part. A
 file that is there already is replaced only with --force. An export that was interrupted starts
-again, or with --continue goes on behind the last device that was whole; what was written of others
+again, or with --continue goes on after the last device that was whole; what was written of others
 since then is not in it.
 
 What is exported can be imported again, CSV as well:
