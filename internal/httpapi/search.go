@@ -10,7 +10,7 @@ import (
 const (
 	// searchPart is how many devices a store is asked for at once: by another order than the id it
 	// looks at all of them each time.
-	searchPart = 2000
+	searchPart = 10_000
 	// searchMost is how many devices one request looks at. Where more are left, its page ends.
 	searchMost = 20_000
 )
