@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Limits of one event, reading or request, in bytes unless said.
@@ -246,17 +247,44 @@ type Rejection struct {
 	Error string `json:"error"`
 }
 
-type escalationsKey struct{}
-
-// CollectEscalations returns a context in which a list of entries or devices may note the newest
-// escalations that it reads, so that the caller need not read each of them again. It is for one list.
-func CollectEscalations(ctx context.Context) context.Context {
-	return context.WithValue(ctx, escalationsKey{}, map[EventKey]Escalation{})
+// collected are the newest escalations of entries, which a list has read. Their keys have no
+// severity.
+type collected struct {
+	mu sync.Mutex
+	of map[EventKey]Escalation
 }
 
-// CollectedEscalations returns those that were noted so far, by their entries without a severity. It
-// is nil where they are not collected.
-func CollectedEscalations(ctx context.Context) map[EventKey]Escalation {
-	met, _ := ctx.Value(escalationsKey{}).(map[EventKey]Escalation)
-	return met
+type collectedKey struct{}
+
+func collectedIn(ctx context.Context) *collected {
+	c, _ := ctx.Value(collectedKey{}).(*collected)
+	return c
+}
+
+// CollectEscalations returns a context in which a list of entries or devices notes the newest
+// escalations that it reads, so that its caller need not read each of them again. It is for one list.
+func CollectEscalations(ctx context.Context) context.Context {
+	return context.WithValue(ctx, collectedKey{}, &collected{of: map[EventKey]Escalation{}})
+}
+
+// CollectsEscalations reports whether the caller wants escalations to be noted.
+func CollectsEscalations(ctx context.Context) bool { return collectedIn(ctx) != nil }
+
+// NoteEscalation notes the newest escalation of an entry for a caller that collects them.
+func NoteEscalation(ctx context.Context, r Escalation) {
+	if c := collectedIn(ctx); c != nil {
+		c.mu.Lock()
+		c.of[EventKey{Device: r.Device, Time: r.Time, State: r.State}] = r
+		c.mu.Unlock()
+	}
+}
+
+// NotedEscalation returns what was noted of an entry.
+func NotedEscalation(ctx context.Context, device DeviceID, of EntryRef) (r Escalation, ok bool) {
+	if c := collectedIn(ctx); c != nil {
+		c.mu.Lock()
+		r, ok = c.of[EventKey{Device: device, Time: of.Time, State: of.State}]
+		c.mu.Unlock()
+	}
+	return r, ok
 }

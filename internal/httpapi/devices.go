@@ -151,9 +151,8 @@ func (a *API) escalated(
 	if to == "" || of.State == "" {
 		return nil, nil
 	}
-	entry := andon.EventKey{Device: device, Time: of.Time, State: of.State}
-	r, met := andon.CollectedEscalations(ctx)[entry]
-	if !met {
+	r, noted := andon.NotedEscalation(ctx, device, of)
+	if !noted {
 		e, err := a.store.Entry(ctx, id, device, of.Time, of.State)
 		if andon.KindOf(err) == andon.NotFound || err == nil && len(e.Escalations) == 0 {
 			return nil, nil

@@ -51,6 +51,15 @@ func (s *Store) device(
 		d.EscalatedTo = r.To
 		d.EscalatedEntry = andon.EntryRef{Time: r.Time, State: r.State}
 		d.EscalatedAt = r.At
+		if d.EscalatedTo != "" && andon.CollectsEscalations(ctx) { // next to other devices of a list
+			e, err := s.entry(ctx, t, device, r.Time, r.State)
+			if err != nil {
+				return nil, err
+			}
+			if e != nil {
+				note(ctx, e)
+			}
+		}
 	}
 	if final := v.Run.Final && (!open || v.Incident.Final); !final && s.quiet(v) {
 		s.reviews.Add(shared.DueReview{

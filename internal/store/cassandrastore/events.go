@@ -75,6 +75,17 @@ func entryOf(device andon.DeviceID, rows []eventRow) (e andon.Entry, ok bool) {
 	return e, ok
 }
 
+// note notes the newest escalation of an entry for a caller that collects them, and gives the entry
+// the id of its device.
+func note(ctx context.Context, e *andon.Entry) {
+	e.Device = idOf(e.Device)
+	if e.EscalatedTo != "" {
+		r := e.Escalations[0]
+		r.Device = e.Device
+		andon.NoteEscalation(ctx, r)
+	}
+}
+
 // Entry is of andon.Log.
 func (s *Store) Entry(
 	ctx context.Context, id andon.TenantID,
@@ -140,8 +151,11 @@ func (s *Store) DeviceEvents(
 		key := t.purged.in(device)
 		all := s.operators(t, key, q.Order).all
 		for e, err := range s.walk(ctx, t, key, t.inQuery(q), all) {
-			if e.Device = device; err != nil || !yield(e.Event) {
+			if err != nil {
 				return err
+			}
+			if note(ctx, &e); !yield(e.Event) {
+				return nil
 			}
 		}
 		return nil

@@ -17,7 +17,7 @@ func (s *Store) OperatorEvents(
 ) iter.Seq2[andon.Event, error] {
 	hour := func(
 		ctx context.Context, t *tenant, u unit, q andon.EventQuery,
-	) ([]andon.Event, error) {
+	) ([]andon.Entry, error) {
 		return s.operatorHour(ctx, t, operator, u.number, q)
 	}
 	return s.person(ctx, id, ofOperator, string(operator), andon.Time.Hour, q, hour)
@@ -30,7 +30,7 @@ func (s *Store) SupervisorEvents(
 ) iter.Seq2[andon.Event, error] {
 	day := func(
 		ctx context.Context, t *tenant, u unit, q andon.EventQuery,
-	) ([]andon.Event, error) {
+	) ([]andon.Entry, error) {
 		return s.supervisorDay(ctx, t, supervisor, u.number, q)
 	}
 	return s.person(ctx, id, ofSupervisor, string(supervisor), andon.Time.Day, q, day)
@@ -41,7 +41,7 @@ func (s *Store) SupervisorEvents(
 func (s *Store) person(
 	ctx context.Context, id andon.TenantID, k kind, person string,
 	number func(andon.Time) uint32, q andon.EventQuery,
-	read func(context.Context, *tenant, unit, andon.EventQuery) ([]andon.Event, error),
+	read func(context.Context, *tenant, unit, andon.EventQuery) ([]andon.Entry, error),
 ) iter.Seq2[andon.Event, error] {
 	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Event) bool) error {
 		q = t.inQuery(q)
@@ -52,7 +52,7 @@ func (s *Store) person(
 		yield = seq.UpTo(q.Limit, yield)
 		to := lastUnit(span.To, number)
 		for u, err := range s.units(ctx, t.Key, k, person, number(span.From), to, q.Order) {
-			var events []andon.Event
+			var events []andon.Entry
 			if err == nil {
 				events, err = read(ctx, t, u, q)
 			}
@@ -60,7 +60,7 @@ func (s *Store) person(
 				return err
 			}
 			for _, e := range events {
-				if e.Device = idOf(e.Device); !yield(e) {
+				if note(ctx, &e); !yield(e.Event) {
 					return nil
 				}
 			}
@@ -70,8 +70,8 @@ func (s *Store) person(
 }
 
 // sortEvents puts entries into an order.
-func sortEvents(events []andon.Event, states *andon.StateSet, o andon.Order) {
-	slices.SortFunc(events, func(a, b andon.Event) int {
+func sortEntries(entries []andon.Entry, states *andon.StateSet, o andon.Order) {
+	slices.SortFunc(entries, func(a, b andon.Entry) int {
 		if o == andon.Desc {
 			a, b = b, a
 		}
@@ -81,7 +81,7 @@ func sortEvents(events []andon.Event, states *andon.StateSet, o andon.Order) {
 
 func (s *Store) operatorHour(
 	ctx context.Context, t *tenant, operator andon.PersonID, hour uint32, q andon.EventQuery,
-) ([]andon.Event, error) {
+) ([]andon.Entry, error) {
 	var device string
 	var devices []andon.DeviceID
 	ask := question{"SELECT device FROM hints_by_operator " +
@@ -97,34 +97,34 @@ func (s *Store) operatorHour(
 	}
 	within := q
 	within.Span = q.Span.Since(andon.HourStart(hour)).Until(andon.HourStart(hour+1) - 1)
-	found := make([][]andon.Event, len(devices))
+	found := make([][]andon.Entry, len(devices))
 	err = shared.Parallel(ctx, len(devices), func(ctx context.Context, i int) error {
 		theirs := s.operators(t, devices[i], q.Order).only(operator)
 		for e, err := range s.walk(ctx, t, devices[i], within, theirs) {
 			if err != nil {
 				return err
 			}
-			found[i] = append(found[i], e.Event)
+			found[i] = append(found[i], e)
 		}
 		return nil
 	})
 	events := slices.Concat(found...)
-	sortEvents(events, t.Record.States, q.Order)
+	sortEntries(events, t.Record.States, q.Order)
 	return events, err
 }
 
 func (s *Store) supervisorDay(
 	ctx context.Context, t *tenant, supervisor andon.PersonID, day uint32, q andon.EventQuery,
-) ([]andon.Event, error) {
+) ([]andon.Entry, error) {
 	entries, err := s.escalatedOn(ctx, t, supervisor, day)
 	if err != nil {
 		return nil, err
 	}
-	entries = slices.DeleteFunc(entries, func(e andon.Event) bool {
+	entries = slices.DeleteFunc(entries, func(e andon.Entry) bool {
 		return !q.Admits(e.Key(t.Record.States))
 	})
-	sortEvents(entries, t.Record.States, q.Order)
-	var events []andon.Event
+	sortEntries(entries, t.Record.States, q.Order)
+	var events []andon.Entry
 	for len(entries) > 0 && len(events) < q.Limit {
 		n := min(len(entries), shared.SideBySide)
 		found := make([]*andon.Entry, n)
@@ -138,7 +138,7 @@ func (s *Store) supervisorDay(
 		}
 		for _, e := range found {
 			if e != nil && e.Withdrawn == nil && e.EscalatedTo == supervisor {
-				events = append(events, e.Event)
+				events = append(events, *e)
 			}
 		}
 		entries = entries[n:]
@@ -149,19 +149,18 @@ func (s *Store) supervisorDay(
 // escalatedOn returns the entries of a day that may be escalated to a supervisor, without content.
 func (s *Store) escalatedOn(
 	ctx context.Context, t *tenant, supervisor andon.PersonID, day uint32,
-) ([]andon.Event, error) {
+) ([]andon.Entry, error) {
 	var at int64
 	var state, device string
-	var entries []andon.Event
+	var entries []andon.Entry
 	ask := question{"SELECT time, state, device FROM hints_by_supervisor " +
 		"WHERE tenant = ? AND supervisor = ? AND day = ?", 3}
 	args := []any{t.Key, string(supervisor), int(day)}
 	err := s.each(ctx, ask, args, []any{&at, &state, &device}, func() {
-		e := andon.Event{
-			Device: andon.DeviceID(device), Time: andon.Time(at), State: andon.State(state),
-		}
-		if t.purged.present(e.Device) {
-			entries = append(entries, e)
+		if id := andon.DeviceID(device); t.purged.present(id) {
+			entries = append(entries, andon.Entry{Event: andon.Event{
+				Device: id, Time: andon.Time(at), State: andon.State(state),
+			}})
 		}
 	})
 	return entries, err

@@ -272,7 +272,7 @@ func TestCostsOfMore(t *testing.T) {
 	ct.row("a page of 100 entries of a supervisor, of 100 devices",
 		func(ctx context.Context) error {
 			ctx = andon.CollectEscalations(ctx)
-			return met(ctx, ct.s.SupervisorEvents(ctx, def, "Sara", page))
+			return noted(ctx, ct.s.SupervisorEvents(ctx, def, "Sara", page))
 		})
 	end(t, ct.s)
 	ct.s = open(t, o)
@@ -293,14 +293,14 @@ func drain(list iter.Seq2[andon.Event, error]) error {
 	return nil
 }
 
-// met is drain of a list that puts down the escalation of each of its entries.
-func met(ctx context.Context, list iter.Seq2[andon.Event, error]) error {
+// noted is drain of a list that notes the escalation of each of its entries.
+func noted(ctx context.Context, list iter.Seq2[andon.Event, error]) error {
 	for e, err := range list {
 		if err != nil {
 			return err
 		}
-		of := andon.EventKey{Device: e.Device, Time: e.Time, State: e.State}
-		if r := andon.CollectedEscalations(ctx)[of]; r.Note == "" {
+		of := andon.EntryRef{Time: e.Time, State: e.State}
+		if r, _ := andon.NotedEscalation(ctx, e.Device, of); r.Note == "" {
 			return fmt.Errorf("of %+v the escalation is %+v", e, r)
 		}
 	}

@@ -52,8 +52,7 @@ func (s *Store) contents(
 		is := &shown[at[e.Device]]
 		is.Message, is.Attributes = e.Message, e.Attributes
 	}
-	met := andon.CollectedEscalations(ctx)
-	if err != nil || met == nil {
+	if err != nil || !andon.CollectsEscalations(ctx) {
 		return err
 	}
 	var escalated []mark
@@ -64,7 +63,7 @@ func (s *Store) contents(
 	}
 	records, err := s.standingsOf(ctx, escalated)
 	for _, r := range records {
-		met[r.entry()] = r.Escalation
+		andon.NoteEscalation(ctx, r.Escalation)
 	}
 	return err
 }

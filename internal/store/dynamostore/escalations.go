@@ -29,11 +29,6 @@ type standing struct {
 	version int64
 }
 
-// entry is the key of its entry, without a severity.
-func (r *standing) entry() andon.EventKey {
-	return andon.EventKey{Device: r.Device, Time: r.Time, State: r.State}
-}
-
 const (
 	attrAt   = "At"
 	attrTo   = "To"

@@ -265,7 +265,6 @@ func (c *completing) complete(ctx context.Context, piece []event) (shown []andon
 	if err != nil {
 		return nil, err
 	}
-	met := andon.CollectedEscalations(ctx)
 	for i := range piece {
 		e := &piece[i]
 		d := c.devices[e.Device]
@@ -274,8 +273,8 @@ func (c *completing) complete(ctx context.Context, piece []event) (shown []andon
 		}
 		if len(records) > 0 {
 			r := records[standingMark(t, d, e.ref())]
-			if e.EscalatedTo = r.To; r.To != "" && met != nil {
-				met[r.entry()] = r.Escalation
+			if e.EscalatedTo = r.To; r.To != "" {
+				andon.NoteEscalation(ctx, r.Escalation)
 			}
 		}
 		shown = append(shown, e.Event)
