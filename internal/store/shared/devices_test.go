@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"unsafe"
 
 	"github.com/andonhq/andon"
 )
@@ -88,5 +89,29 @@ func TestStands(t *testing.T) {
 			t.Errorf("alone since %d, at %d, known %v: stands %v", c.alone, c.now, c.view != nil,
 				got)
 		}
+	}
+}
+
+// TestNamesOfRequestsAreNotKept: what is kept of a device is found by its name once the memory that
+// a request had it in is used for something else.
+func TestNamesOfRequestsAreNotKept(t *testing.T) {
+	body := []byte("t d")
+	request := unsafe.String(&body[0], len(body))
+	k := DeviceKey{request[:1], andon.DeviceID(request[2:])}
+	d, j := NewDevices[int](), Joins[int]{}
+	was, err := d.Take(t.Context(), k.Tenant, k.Device)
+	if err != nil {
+		t.Fatal(err)
+	}
+	was.Give()
+	j.join(k, 1, new(int))
+	clear(body)
+	is, err := d.Take(t.Context(), "t", "d")
+	if err != nil || is.Slots[0] != was.Slots[0] {
+		t.Errorf("the device has another slot, %v", err)
+	}
+	is.Give()
+	if n := j.Waiting("t", "d"); n != 1 {
+		t.Errorf("%d requests wait", n)
 	}
 }
