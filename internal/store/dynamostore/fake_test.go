@@ -2,6 +2,7 @@ package dynamostore
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -30,10 +31,11 @@ type fakeService struct {
 	mu    sync.Mutex
 	items map[string]map[string]fakeItem // by table and key
 	calls map[string]int
-	// before is called before a call is done; what it returns is the type of an error.
+	// before is called before a call is done; what it returns is the type of an error, perhaps with
+	// its message.
 	before func(operation string) string
-	// undone says how many of so many writes of a batch are left undone.
-	undone func(writes int) int
+	// undone says how many of so many writes of a batch are left undone, or items unread.
+	undone func(items int) int
 }
 
 type fakeItem map[string]map[string]any
@@ -48,8 +50,9 @@ func (f *fakeService) RoundTrip(r *http.Request) (*http.Response, error) {
 	if f.before != nil {
 		if refused := f.before(operation); refused != "" {
 			f.count(operation)
+			kind, message, _ := strings.Cut(refused, ": ")
 			return answerOf(http.StatusBadRequest, map[string]string{
-				"__type": "com.amazonaws.dynamodb.v20120810#" + refused, "message": refused,
+				"__type": "com.amazonaws.dynamodb.v20120810#" + kind, "message": message,
 			}), nil
 		}
 	}
@@ -108,15 +111,26 @@ func (f *fakeService) keep(table string, i fakeItem) {
 }
 
 func (f *fakeService) batchGet(asked map[string]json.RawMessage) map[string]any {
-	found := map[string][]fakeItem{}
-	for table, of := range read[map[string]struct{ Keys []fakeItem }](asked["RequestItems"]) {
-		for _, key := range of.Keys {
+	type keys struct {
+		Keys           []fakeItem
+		ConsistentRead bool
+	}
+	found, left := map[string][]fakeItem{}, map[string]keys{}
+	for table, of := range read[map[string]keys](asked["RequestItems"]) {
+		n := len(of.Keys)
+		if f.undone != nil {
+			n -= f.undone(n)
+		}
+		for _, key := range of.Keys[:n] {
 			if i := f.items[table][keyText(key)]; i != nil {
 				found[table] = append(found[table], i)
 			}
 		}
+		if n < len(of.Keys) {
+			left[table] = keys{of.Keys[n:], of.ConsistentRead}
+		}
 	}
-	return map[string]any{"Responses": found, "UnprocessedKeys": map[string]any{}}
+	return map[string]any{"Responses": found, "UnprocessedKeys": left}
 }
 
 func (f *fakeService) put(asked map[string]json.RawMessage) *http.Response {
@@ -296,48 +310,138 @@ func TestChangeGoesByTheDeviceAsItIs(t *testing.T) {
 }
 
 // TestWaitingRequests: those that wait for a device are written together, by one batch and one put.
-// Where that can't be written, each is written alone, and has an answer of its own.
 func TestWaitingRequests(t *testing.T) {
 	const requests = 20
 	f := newFake()
 	s := f.open(t)
-	send := func() (failed int) {
-		t.Helper()
-		taken, err := s.devices.Take(t.Context(), mustTenant(t, s).Key, "d")
-		if err != nil {
-			t.Fatal(err)
-		}
-		clear(f.calls)
-		returned := make(chan error, requests)
-		for n := range requests {
-			e := andon.Event{Device: "d", Time: minute(n), State: "NORMAL"}
-			go func() {
-				returned <- s.Append(t.Context(), andon.DefaultTenant, minute(0), []andon.Event{e})
-			}()
-		}
-		for s.appends.Waiting("default", "d") < requests {
-			runtime.Gosched()
-		}
-		taken.Give()
-		for range requests {
-			if <-returned != nil {
-				failed++
-			}
-		}
-		return failed
+	taken, err := s.devices.Take(t.Context(), mustTenant(t, s).Key, "d")
+	if err != nil {
+		t.Fatal(err)
 	}
-	failed := send()
-	if n := [3]int{failed, f.calls["BatchWriteItem"], f.calls["PutItem"]}; n != [3]int{0, 1, 1} {
-		t.Errorf("failed requests, batches and puts: %v", n)
+	clear(f.calls)
+	returned := make(chan error, requests)
+	for n := range andon.Time(requests) {
+		go func() { returned <- send(s, "d", n, "NORMAL") }()
+	}
+	for s.appends.Waiting("default", "d") < requests {
+		runtime.Gosched()
+	}
+	taken.Give()
+	for range requests {
+		if err := <-returned; err != nil {
+			t.Error(err)
+		}
+	}
+	if n := [2]int{f.calls["BatchWriteItem"], f.calls["PutItem"]}; n != [2]int{1, 1} {
+		t.Errorf("batches and puts: %v, want one of each", n)
+	}
+}
+
+// send appends an entry of a device, perhaps one that a request brings together with others.
+func send(s *Store, device andon.DeviceID, after andon.Time, state andon.State) error {
+	return s.Append(context.Background(), andon.DefaultTenant, realClock(), []andon.Event{
+		{Device: device, Time: andon.MinTime + after, State: state},
+	})
+}
+
+// TestUnreadKeys: what a batch leaves unread is read again, and given up where it is left unread
+// again and again.
+func TestUnreadKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		s := f.open(t)
+		var keys []item
+		for n := range 10 {
+			if err := send(s, andon.DeviceID(rune('a'+n)), 0, "NORMAL"); err != nil {
+				t.Fatal(err)
+			}
+			keys = append(keys, devicesKey(mustTenant(t, s).Key, andon.DeviceID(rune('a'+n))))
+		}
+		batches := 0
+		f.undone = func(items int) int {
+			batches++
+			return items - 1
+		}
+		all, err := s.getAll(t.Context(), tableDevices, keys)
+		if err != nil || len(all) != 10 || batches != 10 {
+			t.Errorf("%d items, %v, after %d batches", len(all), err, batches)
+		}
+		batches = 0
+		f.undone = func(items int) int {
+			batches++
+			return items
+		}
+		_, err = s.getAll(t.Context(), tableDevices, keys)
+		if andon.KindOf(err) != andon.Busy || batches > 20 {
+			t.Errorf("%v, after %d batches of which nothing was read", err, batches)
+		}
+	})
+}
+
+// TestDeviceIsChangedMeanwhile: a device that another process changes between reading and putting
+// is not put over that, but folded again.
+func TestDeviceIsChangedMeanwhile(t *testing.T) {
+	f := newFake()
+	s, other := f.open(t), f.open(t)
+	if err := send(s, "d", 0, "NORMAL"); err != nil {
+		t.Fatal(err)
 	}
 	f.before = func(operation string) string {
-		if operation == "BatchWriteItem" && f.calls[operation] < 2 {
-			return "the item exceeds the maximum allowed size"
+		if operation == "PutItem" {
+			f.before = nil
+			if err := send(other, "d", 2, "WARNING1"); err != nil {
+				t.Error(err)
+			}
 		}
 		return ""
 	}
-	failed = send()
-	if puts := f.calls["PutItem"]; failed != 1 || puts != requests-1 {
-		t.Errorf("%d failed, after %d puts", failed, puts)
+	if err := send(s, "d", 1, "NORMAL"); err != nil {
+		t.Fatal(err)
+	}
+	d, err := other.lookAt(t.Context(), mustTenant(t, other), "d")
+	if err != nil || d.State != "WARNING1" || d.Time != andon.MinTime+2 ||
+		d.PrevTime != andon.MinTime+1 {
+		t.Errorf("the device is %+v, %v", d, err)
+	}
+}
+
+// TestOneOfJoinedRequestsIsAtFault: of requests that are written together, one that can't be
+// written does not have the others refused.
+func TestOneOfJoinedRequestsIsAtFault(t *testing.T) {
+	f := newFake()
+	s := f.open(t)
+	taken, err := s.devices.Take(t.Context(), mustTenant(t, s).Key, "d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const requests = 3
+	answers := make(chan error, requests)
+	for n := range andon.Time(requests) {
+		go func() { answers <- send(s, "d", n, "NORMAL") }()
+	}
+	for s.appends.Waiting(string(andon.DefaultTenant), "d") < requests {
+		runtime.Gosched()
+	}
+	batches := 0
+	f.before = func(operation string) string {
+		if operation != "BatchWriteItem" {
+			return ""
+		}
+		if batches++; batches > 2 { // that of all of them, and that of the first
+			return ""
+		}
+		return "ValidationException: Item size has exceeded the maximum allowed size"
+	}
+	taken.Give()
+	refused := 0
+	for range requests {
+		if err := <-answers; andon.KindOf(err) == andon.Invalid && err != nil {
+			refused++
+		} else if err != nil {
+			t.Error(err)
+		}
+	}
+	if refused != 1 || batches != 1+requests {
+		t.Errorf("%d of %d requests were refused, by %d batches", refused, requests, batches)
 	}
 }
