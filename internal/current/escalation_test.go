@@ -105,3 +105,38 @@ func TestEscalationsCostTheSame(t *testing.T) {
 		t.Errorf("%d records were set aside", len(p.aside))
 	}
 }
+
+// TestEscalationsEndWithTheirIncident: behind a return to normal nothing is known of escalations,
+// nor that some were set aside. So the next incident never asks history for them.
+func TestEscalationsEndWithTheirIncident(t *testing.T) {
+	states := andon.DefaultStates()
+	d, p := Device{ID: "d"}, &past{}
+	report := func(at int) {
+		t.Helper()
+		e := entry(at, "WARNING1")
+		err := errors.Join(d.Apply(e, states, p), d.Escalate(Escalation{
+			Entry: e.Time, State: e.State, At: e.Time, To: "Sara",
+		}, states, p))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for at := 1; at <= 2*keptEscalations; at++ {
+		report(at)
+	}
+	if d.AsideAt == 0 || len(d.Escalations) == 0 {
+		t.Fatalf("nothing was set aside: %+v", d)
+	}
+	if err := d.Apply(entry(100, "NORMAL"), states, p); err != nil {
+		t.Fatal(err)
+	}
+	if d.AsideAt != 0 || d.Escalations != nil {
+		t.Errorf("behind the incident it knows %+v, and of escalations up to %d", d.Escalations,
+			d.AsideAt)
+	}
+	report(101)
+	withdrawn := Escalation{Entry: 101, State: "WARNING1", At: 102}
+	if err := d.Escalate(withdrawn, states, p); err != nil || p.asked != 0 {
+		t.Errorf("%v; history was asked %d times", err, p.asked)
+	}
+}

@@ -108,6 +108,30 @@ func TestSilentFleetIsCountedOnce(t *testing.T) {
 	}
 }
 
+// TestPurgedDevicesAreNotSilent: a silent device that is purged is no longer counted, nor once it
+// is back and heard.
+func TestPurgedDevicesAreNotSilent(t *testing.T) {
+	f := silentFleet(t, 3, 1)
+	want := func(devices, silent int) {
+		t.Helper()
+		counts := f.Counts(500_000_000, &sync.Mutex{})
+		if len(counts) != 1 || counts[0].Count != devices || counts[0].Silent != silent {
+			t.Errorf("got %+v, want %d devices, %d of them silent", counts, devices, silent)
+		}
+	}
+	want(3, 3)
+	change(f, "press-00001", func(d *Device) { *d = Device{ID: d.ID} })
+	f.Drop(f.Slot("press-00001"))
+	want(2, 2)
+	change(f, "press-00001", func(d *Device) {
+		d.Received = 600_000_000
+		if err := d.Apply(entry(1, "NORMAL"), andon.DefaultStates(), nil); err != nil {
+			t.Fatal(err)
+		}
+	})
+	want(3, 2)
+}
+
 // BenchmarkCounts counts a fleet of 100,000 of which some are silent.
 func BenchmarkCounts(b *testing.B) {
 	for _, each := range []int{100, 1} {
