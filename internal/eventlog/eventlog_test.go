@@ -316,6 +316,39 @@ func TestRowsOneBehindTheOther(t *testing.T) {
 	}
 }
 
+// TestNamesBeyondTheList: names that are more, or longer, than a row lists come back where they are
+// used, also twice in a row, and as short once the names are used for another row.
+func TestNamesBeyondTheList(t *testing.T) {
+	var names Names
+	for long, most := range map[int]int{3: 3 * mostNames, 200: 20} {
+		events, operators := make([]andon.Event, 4*most), make([]andon.PersonID, 4*most)
+		for i := range events {
+			events[i].Time, events[i].State = andon.Time(i+1), "S"
+			operators[i] = andon.PersonID(fmt.Sprintf("%0*d", long, i/2%most))
+		}
+		length := 0
+		for range 2 {
+			names.Reset()
+			entries := names.AppendEntries(nil, 0, events, operators)
+			var r Row
+			if _, err := r.ReadNames(names.Append(nil)); err != nil {
+				t.Fatal(err)
+			}
+			var got []andon.PersonID
+			_, _, err := r.ReadEntries(entries, 0, func(e Entry) { got = append(got, e.Operator) })
+			if err != nil || !slices.Equal(got, operators) {
+				t.Errorf("read %q, %v; want %q", got, err, operators)
+			}
+			if length == 0 {
+				length = len(entries)
+			}
+			if len(entries) != length {
+				t.Errorf("%d bytes, and at first %d", len(entries), length)
+			}
+		}
+	}
+}
+
 // TestHeadCountsItsBytes: what a head says that it takes is about what it takes, also where each
 // entry names another person.
 func TestHeadCountsItsBytes(t *testing.T) {
@@ -366,7 +399,7 @@ func TestFullHeadRefuses(t *testing.T) {
 	h.mostSlabs = 2
 	text := bytes.Repeat([]byte("x"), 1000)
 	n := 0
-	for ; ; n++ {
+	for ; n < 10_000; n++ {
 		e := Entry{Time: andon.MinTime + andon.Time(n), State: "S", Message: text}
 		if err := h.Add(1, 0, e); errors.Is(err, ErrHeadFull) {
 			break
@@ -379,7 +412,7 @@ func TestFullHeadRefuses(t *testing.T) {
 		}
 		return true
 	})
-	if there != n || n < 2000 {
+	if there != n || n < 2000 || n >= 10_000 {
 		t.Errorf("%d entries of %d", there, n)
 	}
 }
