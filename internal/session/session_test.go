@@ -67,6 +67,24 @@ func TestSessionsEnd(t *testing.T) {
 	}
 }
 
+// TestEndIsTold: who asked is told that a session is signed out, not of another one, and not once
+// it asks no more.
+func TestEndIsTold(t *testing.T) {
+	s := session.New(token)
+	mine, _ := s.Begin(noon)
+	other, _ := s.Begin(noon)
+	var told []string
+	tell := func(name string) func() { return func() { told = append(told, name) } }
+	forget := s.OnEnd(mine.Name(), tell("forgotten"))
+	defer s.OnEnd(mine.Name(), tell("mine"))()
+	defer s.OnEnd(other.Name(), tell("other"))()
+	forget()
+	s.End(mine, noon)
+	if len(told) != 1 || told[0] != "mine" {
+		t.Errorf("told were %q", told)
+	}
+}
+
 // Each bit of the text counts: the id, the time and the code.
 func TestTamperedSessions(t *testing.T) {
 	s := session.New(token)
