@@ -304,6 +304,7 @@ func TestPowerCutInAMerge(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
+	const unmerged = (mergeRuns - 1) * mergedDevices
 	both := map[int]bool{}
 	for _, fs := range append(cuts, mem) {
 		s := openMem(t, fs)
@@ -311,10 +312,13 @@ func TestPowerCutInAMerge(t *testing.T) {
 		if diff := gocmp.Diff(want, told(t, s)); diff != "" {
 			t.Error(diff)
 		}
+		err := s.excise() // the run that no reader looks into, or those
+		if n := s.blocks(t); err != nil || n != unmerged && n != mergedDevices {
+			t.Errorf("%v; behind that there are %d blocks", err, n)
+		}
 		closeWhole(t, s, fs)
 	}
 	// Between the last two the engine may have deleted some of the old runs and not yet others.
-	const unmerged = (mergeRuns - 1) * mergedDevices
 	if merged != mergedDevices ||
 		!both[unmerged] || !both[unmerged+mergedDevices] || !both[mergedDevices] {
 		t.Errorf("%d blocks were left, by power cuts %v: want those of before the merge, of after "+
@@ -394,6 +398,53 @@ func TestRunThatLacksEntries(t *testing.T) {
 	}
 }
 
+// TestMergeBehindAPurge: runs are merged that a purge has taken a device out of, in the same
+// process and behind an opening.
+func TestMergeBehindAPurge(t *testing.T) {
+	for _, reopened := range []bool{false, true} {
+		fs := vfs.NewMem()
+		s := openMem(t, fs)
+		inRounds(t, s, mergeRuns-1)
+		if err := s.Purge(t.Context(), andon.DefaultTenant, "d1"); err != nil {
+			t.Fatal(err)
+		}
+		want := told(t, s)
+		if reopened {
+			closeWhole(t, s, fs)
+			s = openMem(t, fs)
+		}
+		if err := s.mergeAll(); err != nil {
+			t.Errorf("reopened %v: %v", reopened, err)
+		}
+		if n := s.blocks(t); n != mergedDevices-1 {
+			t.Errorf("reopened %v: %d blocks", reopened, n)
+		}
+		if diff := gocmp.Diff(want, told(t, s)); diff != "" {
+			t.Errorf("reopened %v: %s", reopened, diff)
+		}
+		closeWhole(t, s, fs)
+	}
+}
+
+// TestPurgeTakesWhatWasMerged: blocks of runs that were merged, and are yet to be excised, do not
+// outlive the purge of their device.
+func TestPurgeTakesWhatWasMerged(t *testing.T) {
+	s := openMem(t, vfs.NewMem())
+	defer s.Close()
+	inRounds(t, s, 3)
+	tenant, day := s.tenants[andon.DefaultTenant], andon.MinTime.Day()
+	s.merges.running.Lock() // no other excises them
+	s.merges.mu.Lock()
+	s.merges.drop(tenant.number, day, tenant.runs.Load().on(day)...)
+	tenant.runs.Store(&runList{})
+	s.merges.mu.Unlock()
+	err := s.Purge(t.Context(), andon.DefaultTenant, "d1")
+	if n := s.blocks(t); n != 0 || err != nil {
+		t.Errorf("%v; %d blocks are left", err, n)
+	}
+	s.merges.running.Unlock()
+}
+
 // TestWhichRunsAreMerged goes through rounds that give two days runs.
 func TestWhichRunsAreMerged(t *testing.T) {
 	m := merges{rest: restRuns}
@@ -432,7 +483,10 @@ func TestWhichRunsAreMerged(t *testing.T) {
 	if diff := gocmp.Diff(want, got, gocmp.AllowUnexported(merged{})); diff != "" {
 		t.Error(diff)
 	}
-	later := []run{{runID: runID{sequence: 281}}, {runID: runID{sequence: 282}}}
+	var later []run
+	for n := range uint64(mergeRuns) {
+		later = append(later, run{runID: runID{sequence: 281 + n}})
+	}
 	if some := m.due(later); some != nil {
 		t.Errorf("runs of a round that has not ended are merged: %v", some)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -43,7 +44,9 @@ func TestFinishLeavesLittleToOpening(t *testing.T) {
 	if s.db.Metrics().WAL.Size == 0 {
 		t.Fatal("there was no log")
 	}
-	err := s.Finish(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // else a defect would have no end
+	defer cancel()
+	err := s.Finish(ctx)
 	if n := s.db.Metrics().WAL.Size; n > 0 {
 		t.Errorf("a log of %d bytes is to be replayed", n)
 	}

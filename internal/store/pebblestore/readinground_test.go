@@ -199,7 +199,7 @@ func TestAReadingThatIsSentAgainBehindABrokenRoundStands(t *testing.T) {
 // TestNoReaderMissesAReadingInARound reads what was acknowledged while rounds run all the time, and
 // cuts the power in between.
 func TestNoReaderMissesAReadingInARound(t *testing.T) {
-	fs := vfs.NewCrashableMem()
+	fs := newCrashable()
 	s, err := Open("store", Options{FS: fs, readings: 4 << 10, table: 8 << 10})
 	if err != nil {
 		t.Fatal(err)
@@ -227,7 +227,7 @@ func TestNoReaderMissesAReadingInARound(t *testing.T) {
 		for w := range there {
 			there[w] = acknowledged[w].Load()
 		}
-		after := fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng})
+		after := fs.crash(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng})
 		crashed := openMem(t, after)
 		for w := range there {
 			showsReadings(t, crashed, w, int(there[w]))

@@ -1,7 +1,10 @@
 package pebblestore
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -73,31 +76,44 @@ func TestFailedRoundsLoseNothing(t *testing.T) {
 	closeWhole(t, s, mem)
 }
 
-// TestAllWithdrawalsAreLoaded: each of several withdrawals from one device outlives an opening.
-func TestAllWithdrawalsAreLoaded(t *testing.T) {
+// TestAllWithdrawalsAreKnown: each of several withdrawals from one device, in any order, hides its
+// entry and no other of that instant, at once and behind an opening.
+func TestAllWithdrawalsAreKnown(t *testing.T) {
 	const id = andon.DefaultTenant
 	fs := vfs.NewCrashableMem()
 	s := openMem(t, fs)
-	events := warnings(1)
-	for n := range andon.Time(4) {
-		events[0].Time = andon.MinTime + n
-		err := s.Append(t.Context(), id, 1, events)
-		if n < 3 && err == nil {
-			_, _, err = s.Withdraw(t.Context(), id, andon.Withdrawal{
-				Device: events[0].Device, Time: events[0].Time, State: "ODD", At: 9,
+	var events []andon.Event
+	for n := range andon.Time(6) {
+		for _, state := range []andon.State{"ODD", "WARNING1"} {
+			events = append(events, andon.Event{
+				Device: "d", Time: andon.MinTime + n, State: state,
 			})
 		}
-		if err != nil {
-			t.Fatal(err)
+	}
+	if err := s.Append(t.Context(), id, 1, events); err != nil {
+		t.Fatal(err)
+	}
+	left := len(events)
+	check := func(when string) {
+		t.Helper()
+		n, err := howMany(s.DeviceEvents(t.Context(), id, "d", andon.EventQuery{Limit: 99}))
+		if n != left || err != nil {
+			t.Errorf("%s: %d entries are shown, %v, want %d", when, n, err, left)
 		}
+	}
+	for _, n := range []andon.Time{3, 1, 4, 0, 2} {
+		_, added, err := s.Withdraw(t.Context(), id, andon.Withdrawal{
+			Device: "d", Time: andon.MinTime + n, State: "ODD", At: 9,
+		})
+		if err != nil || !added {
+			t.Fatal(added, err)
+		}
+		left--
+		check("at once")
 	}
 	s, _ = crashed(t, s, fs)
 	defer s.Close()
-	n, err := howMany(s.DeviceEvents(t.Context(), id, events[0].Device,
-		andon.EventQuery{Limit: 99}))
-	if n != 1 || err != nil {
-		t.Errorf("%d entries are shown, %v, want 1", n, err)
-	}
+	check("behind an opening")
 }
 
 // TestArrivalsWaitForTheDisk: entries that are in the log and not on the disk have not arrived.
@@ -220,11 +236,13 @@ func TestExpiryWaitsForTheRound(t *testing.T) {
 			return
 		}
 		held = true
+		done := make(chan struct{})
 		go func() {
 			expired <- s.Expire(t.Context(), andon.DefaultTenant,
 				andon.Horizon{Events: andon.MinTime.Add(9 * 86_400_000_000)})
+			close(done)
 		}()
-		awaitIn(t, "(*Store).Expire(", nil)
+		awaitIn(t, "(*Store).Expire(", done)
 		select {
 		case <-expired:
 			t.Error("days expired while a round wrote blocks")
@@ -246,7 +264,8 @@ func TestExpiryWaitsForTheRound(t *testing.T) {
 	}
 }
 
-// TestOneDueRow: a record that becomes due at another time has one row among those that are due.
+// TestOneDueRow: a record that becomes due at another time has one row among those that are due,
+// and none once it is deleted.
 func TestOneDueRow(t *testing.T) {
 	s := openMem(t, vfs.NewMem())
 	defer s.Close()
@@ -258,12 +277,17 @@ func TestOneDueRow(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	n := 0
-	for range s.rows(key{tableDue}) {
-		n++
+	rows := func() (n int) {
+		for range s.rows(key{tableDue}) {
+			n++
+		}
+		return n
 	}
-	if n != 1 {
+	if n := rows(); n != 1 {
 		t.Errorf("%d rows are due, want 1", n)
+	}
+	if err := s.DeleteRecord(t.Context(), r); err != nil || rows() != 0 {
+		t.Errorf("%v; %d rows are due once the record is deleted", err, rows())
 	}
 }
 
@@ -282,5 +306,115 @@ func TestArrivalsGoByBytes(t *testing.T) {
 	}
 	if n, err := arrived(t, s, nil); n != 20 || err != nil {
 		t.Errorf("%d entries are kept, %v, want those of two rounds", n, err)
+	}
+}
+
+// TestDueAsTheRecordIs: a record that is given another time while what is due is listed is not
+// listed by the row of the former one.
+func TestDueAsTheRecordIs(t *testing.T) {
+	s := memory(t, vfs.NewMem())
+	defer s.Close()
+	var kept [3]andon.Record
+	for n := range kept {
+		var err error
+		r := timer(fmt.Sprint(n), andon.MinTime+andon.Time(n))
+		if kept[n], err = s.PutRecord(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	listed := ""
+	for r, err := range s.DueRecords(t.Context(), "timer", andon.MinTime+5, 9) {
+		if err == nil && listed == "" {
+			kept[1].Due += 3
+			_, err = s.PutRecord(t.Context(), kept[1])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		listed += r.ID
+	}
+	if listed != "02" {
+		t.Errorf("%s are due, want 0 and 2", listed)
+	}
+}
+
+// TestIndexRowsAreWrittenOnce: of readings of a device that has sent its metrics before, on the
+// same day, no index row is written again.
+func TestIndexRowsAreWrittenOnce(t *testing.T) {
+	s := openMem(t, vfs.NewMem())
+	defer s.Close()
+	name := andon.MetricName(strings.Repeat("m", andon.MaxIDBytes))
+	send := func(at andon.Time) uint64 {
+		t.Helper()
+		before := s.db.Metrics().WAL.BytesIn
+		err := s.AppendReadings(t.Context(), andon.DefaultTenant, 1, []andon.Reading{{
+			Device: "d", Time: at, Metrics: andon.Metrics{{Name: name, Value: 1}},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.db.Metrics().WAL.BytesIn - before
+	}
+	first, second := send(andon.MinTime), send(andon.MinTime+1)
+	if second+uint64(len(name)) > first {
+		t.Errorf("the first reading writes %d bytes, and the second %d", first, second)
+	}
+}
+
+// TestDamagedRunIsTold: where a block of one of several runs of a day is damaged, each list that
+// needs it says so, and none leaves its entry out.
+func TestDamagedRunIsTold(t *testing.T) {
+	const id, runs = andon.DefaultTenant, 3
+	s := openMem(t, vfs.NewMem())
+	defer s.Close()
+	for n := range andon.Time(runs) {
+		err := s.Append(t.Context(), id, 1, []andon.Event{{
+			Device: "d", Time: andon.MinTime + n, State: "ODD",
+			Operator: "Liz", EscalatedTo: "Sara",
+		}})
+		if err := errors.Join(err, s.checkpoint()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := andon.EventQuery{Limit: 9}
+	ask := map[string]func() (int, error){
+		"the device": func() (int, error) {
+			return howMany(s.DeviceEvents(t.Context(), id, "d", all))
+		},
+		"the operator": func() (int, error) {
+			return howMany(s.OperatorEvents(t.Context(), id, "Liz", all))
+		},
+		"the supervisor": func() (int, error) {
+			return howMany(s.SupervisorEvents(t.Context(), id, "Sara", all))
+		},
+		"all devices": func() (int, error) {
+			return howMany(s.TenantEvents(t.Context(), id, all))
+		},
+	}
+	blocks := map[string][]byte{}
+	for k, value := range s.rows(key{tableBlock}) {
+		blocks[string(k)] = bytes.Clone(value)
+	}
+	for k, value := range blocks {
+		k := append(key{tableBlock}, k...)
+		if err := s.db.Set(k, []byte{0xff}, nil); err != nil {
+			t.Fatal(err)
+		}
+		for of, list := range ask {
+			if n, err := list(); andon.KindOf(err) != andon.Damaged {
+				t.Errorf("of %s: %d entries, %v", of, n, err)
+			}
+		}
+		if err := s.db.Set(k, value, nil); err != nil {
+			t.Fatal(err)
+		}
+		for of, list := range ask {
+			if n, err := list(); n != runs || err != nil {
+				t.Errorf("of %s without damage: %d entries, %v", of, n, err)
+			}
+		}
+	}
+	if len(blocks) != runs {
+		t.Errorf("there are %d blocks", len(blocks))
 	}
 }

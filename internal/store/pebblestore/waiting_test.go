@@ -13,8 +13,16 @@ import (
 )
 
 // TestHeadsAreBoundedWhateverRuns: while something keeps rounds from running, as a sweep or a purge
-// does, writers wait once the heads are full, and are told to come back. Then they go on.
+// does, or a round from ending, writers wait once the heads are full, and are told to come back.
+// Then they go on.
 func TestHeadsAreBoundedWhateverRuns(t *testing.T) {
+	for _, begun := range []bool{false, true} {
+		t.Run(fmt.Sprint("a round has begun ", begun), func(t *testing.T) { fillHeads(t, begun) })
+	}
+}
+
+func fillHeads(t *testing.T, begun bool) {
+	t.Helper()
 	const most = 1 << 20
 	s, err := Open("store", Options{FS: vfs.NewMem(), Head: most, patience: 10 * time.Millisecond})
 	if err != nil {
@@ -36,6 +44,9 @@ func TestHeadsAreBoundedWhateverRuns(t *testing.T) {
 	}
 	s.checkpoints.running.Lock()
 	for err = write(); err == nil && s.heads.bytes() < 8*most; {
+		if begun && s.heads.bytes() >= most/2 {
+			s.heads.freeze(s.order.next, s.checkpoints.grown.Load())
+		}
 		err = write()
 	}
 	if bytes := s.heads.bytes(); andon.KindOf(err) != andon.Busy || bytes > most*5/4 {
