@@ -68,7 +68,7 @@ func TestEventsSince(t *testing.T) {
 	}
 	var all []string
 	var last since
-	for next := "&limit=3"; next != ""; {
+	for next := "&limit=3"; next != "" && len(all) < 9; {
 		last = w.get("/events?after=" + fleet.Position + next).since()
 		all = append(all, last.messages()...)
 		for i, item := range last.Items {
@@ -172,4 +172,44 @@ func TestStreamGoesOnFromArrivals(t *testing.T) {
 	}
 	w.stream("", "Last-Event-ID: "+first.Position).shows("a WARNING1", "b WARNING1")
 	w.stream("?after="+first.Position).shows("a WARNING1", "b WARNING1")
+}
+
+// TestLongPagesOfArrivals: a page, or a part of lines, that ends because its items are long goes on
+// with the next of them.
+func TestLongPagesOfArrivals(t *testing.T) {
+	const events = 120
+	w := newWorld(t)
+	text := strings.Repeat("x", andon.MaxJSONBytes-20)
+	for n := range events {
+		w.post("/events", fmt.Sprintf(`{"device":"d","time":"2020-04-24T11:00:00.%03dZ",`+
+			`"state":"NORMAL","message":"%d","attributes":{"a":%q}}`, n, n, text)).is(http.StatusOK)
+	}
+	var pages int
+	var got []string
+	for next := ""; pages < events; pages++ {
+		p := w.get("/events?limit=1000&after=oldest" + next).since()
+		got = append(got, p.messages()...)
+		if next = "&cursor=" + p.Next; p.Next == "" {
+			break
+		}
+	}
+	var want []string
+	for n := range events {
+		want = append(want, fmt.Sprint(n))
+	}
+	if !slices.Equal(got, want) || pages == 0 {
+		t.Errorf("behind %d pages: %q", pages, got)
+	}
+	lines := w.get("/events?after=oldest", "Accept: application/x-ndjson").is(http.StatusOK).body
+	got = nil
+	for line := range strings.Lines(lines) {
+		var e struct{ Message string }
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, e.Message)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("as lines: %q", got)
+	}
 }

@@ -208,6 +208,45 @@ func TestBodyBudget(t *testing.T) {
 	}
 }
 
+// TestLargeBodiesGiveTheirRoomBack: all of it, whether they are taken, refused or damaged.
+func TestLargeBodiesGiveTheirRoomBack(t *testing.T) {
+	var room *intake.Budget
+	w := newWorld(t, func(o *httpapi.Options) {
+		o.Intake = intake.New(o.Store, intake.Options{Now: o.Now})
+		room = o.Intake.Requests
+	})
+	long := strings.Repeat(" ", 1<<20)
+	for range 3 {
+		w.post("/events", long+oneEvent).is(http.StatusOK)
+		w.post("/events", gzipped(long+oneEvent), "Content-Encoding: gzip").is(http.StatusOK)
+		w.post("/events", long+"{").is(http.StatusBadRequest)
+	}
+	if n := room.Used(); n != 0 {
+		t.Errorf("%d bytes of the room are not given back", n)
+	}
+}
+
+// TestTooLongIsRefusedUnread: a body that says that it is too long is refused before any of it is
+// there.
+func TestTooLongIsRefusedUnread(t *testing.T) {
+	w := newWorld(t, func(o *httpapi.Options) { o.BodyTimeout = time.Second })
+	conn, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "POST /api/v1/events HTTP/1.1\r\nHost: localhost\r\n"+
+		"Content-Length: %d\r\n\r\n", andon.MaxRequestBytes+1)
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Errorf("status %d", response.StatusCode)
+	}
+}
+
 // TestClaimsTakeNoRoom: what a client says that it will send takes nothing from the others.
 func TestClaimsTakeNoRoom(t *testing.T) {
 	var room *intake.Budget

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"testing"
 	"testing/synctest"
@@ -200,5 +201,17 @@ func TestEachPartHasItsTime(t *testing.T) {
 	}
 	if len(d.set) != 3 || time.Until(d.set[2]) < time.Hour/2 {
 		t.Errorf("the deadlines were %v", d.set)
+	}
+}
+
+// TestHeartbeatUnlessAsked: a stream that asks for no heartbeat has one, too.
+func TestHeartbeatUnlessAsked(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"": 15 * time.Second, "2s": 2 * time.Second, "15s": 15 * time.Second,
+	} {
+		c := &call{query: url.Values{"heartbeat": {text}}}
+		if got := c.heartbeat(); got != want || len(c.wrong) > 0 {
+			t.Errorf("%q: %s, %v, want %s", text, got, c.wrong, want)
+		}
 	}
 }

@@ -75,7 +75,7 @@ func TestListOfDevices(t *testing.T) {
 	}
 	for _, sort := range []string{"device", "since", "severity"} {
 		path, got := "/devices?limit=2&sort="+sort, []string(nil)
-		for next := path; next != ""; {
+		for next := path; next != "" && len(got) < 50; {
 			p := w.get(next).page()
 			got = append(got, p.column("device")...)
 			if next = ""; p.Next != "" {

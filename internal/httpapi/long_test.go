@@ -90,6 +90,30 @@ func TestLongAnswer(t *testing.T) {
 	reads(t, answer, "", io.EOF)
 }
 
+// TestLongAnswerHasDeadlines: each part of it has the time of a call, and no less than that.
+func TestLongAnswerHasDeadlines(t *testing.T) {
+	store := memstore.New()
+	defer store.Close()
+	now := func() andon.Time { return andon.MinTime }
+	api := New(Options{
+		Store: store, Now: now, Intake: intake.New(store, intake.Options{Now: now}),
+		Timeout: time.Hour, Log: slog.New(slog.DiscardHandler),
+	})
+	api.add(&route{
+		method: http.MethodGet, path: "/export", outside: true, long: true,
+		statuses: []int{http.StatusOK},
+		serve: func(c *call) error {
+			_, err := io.WriteString(c.x, "a part")
+			return err
+		},
+	})
+	d := &deadlines{ResponseWriter: httptest.NewRecorder()}
+	api.ServeHTTP(d, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/export", nil))
+	if n := len(d.set); n == 0 || time.Until(d.set[n-1]) < time.Hour/2 {
+		t.Errorf("the deadlines were %v", d.set)
+	}
+}
+
 // TestLongAnswerEnds in its own order when the program stops.
 func TestLongAnswerEnds(t *testing.T) {
 	api, _, answer := export(t, nil)

@@ -426,3 +426,36 @@ func TestAnswersAreTheSame(t *testing.T) {
 		}
 	}
 }
+
+// TestPagesWithinAnInstant: pages that end between entries of one instant go on with the next of
+// them, in each list of a device, also where a store is asked in steps.
+func TestPagesWithinAnInstant(t *testing.T) {
+	const states = 150 // more than are asked for in one step
+	w := newWorld(t)
+	var events []string
+	for n := range states {
+		events = append(events, fmt.Sprintf(`{"device":"d","time":"2020-04-24T11:00:00Z",`+
+			`"state":"S%03d","escalated_to":"Sara"}`, n))
+	}
+	w.post("/events", "["+strings.Join(events, ",")+"]").is(http.StatusOK)
+	for _, list := range []string{"/devices/d/events", "/devices/d/escalations"} {
+		for _, limit := range []int{7, 140, 1000} {
+			for _, order := range []string{"asc", "desc"} {
+				path := fmt.Sprintf("%s?limit=%d&order=%s", list, limit, order)
+				seen, items, pages := map[string]bool{}, 0, 0
+				for next := path; next != "" && pages < states; pages++ {
+					p := w.get(next).is(http.StatusOK).page()
+					for _, state := range p.column("state") {
+						seen[state], items = true, items+1
+					}
+					if next = ""; p.Next != "" {
+						next = path + "&cursor=" + p.Next
+					}
+				}
+				if items != states || len(seen) != states {
+					t.Errorf("%s: %d items, %d of them different", path, items, len(seen))
+				}
+			}
+		}
+	}
+}

@@ -46,7 +46,11 @@ func (w *world) stream(query string, headers ...string) *stream {
 	}
 	s := &stream{world: w, lines: bufio.NewScanner(answer.Body)}
 	s.close = func() { answer.Body.Close() }
-	w.Cleanup(s.close)
+	patience := time.AfterFunc(time.Minute, s.close) // who waits in vain is told
+	w.Cleanup(func() {
+		patience.Stop()
+		s.close()
+	})
 	return s
 }
 
@@ -76,6 +80,9 @@ func (s *stream) begun() *stream {
 		if name, value, _ := strings.Cut(s.lines.Text(), ": "); name == "id" {
 			s.last = value
 		}
+	}
+	if s.last == "" {
+		s.Fatalf("the stream does not say where it is: %v", s.lines.Err())
 	}
 	return s
 }

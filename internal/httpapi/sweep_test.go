@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 )
 
@@ -14,8 +15,9 @@ func TestSweep(t *testing.T) {
 	w.post("/sweep", "").equals(none)
 	w.put("/tenants/default", `{"retention":{"events":"2d"}}`)
 	const due = `{"items":[{"tenant":"default","events_before":"2020-04-22T12:00:00Z"}]}`
+	w.post("/sweep?dry_run=yes", "").fails(http.StatusBadRequest) // and nothing was swept
 	w.post("/sweep?dry_run=true", "").equals(due)
-	w.post("/sweep", "").equals(due)
+	w.post("/sweep?dry_run=false", "").equals(due)
 	w.post("/sweep", "").equals(none)
 }
 
@@ -33,5 +35,18 @@ func TestFlags(t *testing.T) {
 		for _, value := range []string{"yes", "1", "TRUE", "null", "True", "on", ""} {
 			send(name+"="+value).fails(http.StatusBadRequest, name+" is true or false")
 		}
+	}
+}
+
+// TestFalseFlags: a flag that says false is as one that is absent: the device keeps its history.
+func TestFalseFlags(t *testing.T) {
+	w := newWorld(t)
+	w.event("d", "2020-04-24T10:00:00Z", "WARNING1")
+	w.do(http.MethodDelete, base+"/devices/d?purge=false", "").is(http.StatusOK)
+	if n := len(w.get("/devices/d/events").is(http.StatusOK).page().Items); n != 1 {
+		t.Errorf("%d entries are left of a device that was retired", n)
+	}
+	if got := w.post("/events?outcomes=false", oneEvent); strings.Contains(got.body, "outcomes") {
+		t.Errorf("got %s", got.body)
 	}
 }
