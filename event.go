@@ -262,7 +262,8 @@ func collectedIn(ctx context.Context) *collected {
 }
 
 // CollectEscalations returns a context in which a list of entries or devices notes the newest
-// escalations that it reads, so that its caller need not read each of them again. It is for one list.
+// escalations that it reads, so that its caller need not read each of them again. It is for one
+// list.
 func CollectEscalations(ctx context.Context) context.Context {
 	return context.WithValue(ctx, collectedKey{}, &collected{of: map[EventKey]Escalation{}})
 }

@@ -57,8 +57,8 @@ func TestSerialHistoriesOnCassandra(t *testing.T) {
 	}}.run(t)
 }
 
-// TestSerialHistoriesOnPebble has one process, whose head is so small that it flushes and merges all
-// the time. Half of the stops wait until a merge has begun.
+// TestSerialHistoriesOnPebble has one process, whose head is so small that it flushes and merges
+// all the time. Half of the stops wait until a merge has begun.
 func TestSerialHistoriesOnPebble(t *testing.T) {
 	ends := 12
 	if os.Getenv("ANDON_LONG") != "" {
@@ -82,8 +82,8 @@ func TestSerialHistoriesOnPebble(t *testing.T) {
 	verified(t, "--data", dir)
 }
 
-// merging returns nil while the store of a directory writes the tables of a merge. It looks for them
-// many times, since a merge of a small store is short.
+// merging returns nil while the store of a directory writes the tables of a merge. It looks for
+// them many times, since a merge of a small store is short.
 func merging(dir string) error {
 	for range 50 {
 		tables, err := filepath.Glob(filepath.Join(dir, "andon.round-merge-*"))

@@ -123,8 +123,8 @@ func fit(rows [][]Cell, width int) (fitting [][]Cell, whole bool) {
 	return fitting, false
 }
 
-// Narrow cuts the widest columns of rows until they fit, as far as they can be cut. Where they don't
-// fit, a column in which only the first row says something is left empty.
+// Narrow cuts the widest columns of rows until they fit, as far as they can be cut. Where they
+// don't fit, a column in which only the first row says something is left empty.
 func Narrow(rows [][]Cell, width int) {
 	const least = 8
 	for i := range rows[0] {

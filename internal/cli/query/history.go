@@ -15,8 +15,8 @@ import (
 func queryIntervals(p *command.Program) *cobra.Command {
 	q, cmd := newList(p, question{
 		use: "intervals DEVICE", short: "Earlier and present states of a device",
-		long: `Earlier and present states of a device, each with its beginning and end. One that began before
---from or ends after --to is given whole.`,
+		long: `Earlier and present states of a device, each with its beginning and end.
+One that began before --from or ends after --to is given whole.`,
 		example: `  andon query intervals press-7
   andon query intervals press-7 --state 'WARNING*' --from 2020-04-24`,
 	})

@@ -139,7 +139,7 @@ doubled, because device, time and state (of a reading: device and time) identify
 of one entry the last one stands. The outcome says how many entries are new, how many were there
 already, and how many replaced other content.
 
-A model of NoSQL Workbench is recognized: see andon import workbench --help.`,
+A model of NoSQL Workbench is recognised: see andon import workbench --help.`,
 		Example: `  andon import log.csv --device unit --time at --state status --operator who
   andon import log.csv.gz --url http://andon:8080 --tenant metro --device unit_id --time time \
       --state symptom_category --message symptom_description --attributes update_type

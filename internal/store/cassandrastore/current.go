@@ -51,7 +51,7 @@ func (s *Store) device(
 		d.EscalatedTo = r.To
 		d.EscalatedEntry = andon.EntryRef{Time: r.Time, State: r.State}
 		d.EscalatedAt = r.At
-		if d.EscalatedTo != "" && andon.CollectsEscalations(ctx) { // next to other devices of a list
+		if d.EscalatedTo != "" && andon.CollectsEscalations(ctx) { // next to other devices
 			e, err := s.entry(ctx, t, device, r.Time, r.State)
 			if err != nil {
 				return nil, err

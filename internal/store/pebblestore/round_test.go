@@ -117,9 +117,9 @@ func TestRoundWaitsForItsRows(t *testing.T) {
 }
 
 // TestSerialPowerCutAtEachStepOfARound cuts the power before each step that a round takes on the
-// disk, once with what was synced alone and once with all that was written: all rows have come back,
-// or are blocks, and nothing else has. Blocks go through tables and through the log. Finishing
-// writes the devices after it.
+// disk, once with what was synced alone and once with all that was written: all rows have come
+// back, or are blocks, and nothing else has. Blocks go through tables and through the log.
+// Finishing writes the devices after it.
 func TestSerialPowerCutAtEachStepOfARound(t *testing.T) {
 	for _, table := range []int{1 << 9, defaultTable} {
 		t.Run(fmt.Sprintf("tables of %d bytes", table), func(t *testing.T) {
