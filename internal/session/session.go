@@ -150,11 +150,16 @@ func (s *Sessions) End(of Session, now time.Time) {
 	}
 }
 
-// OnEnd has f called when the session of a name is signed out here, until forget is called. It must
-// return at once.
+// OnEnd has f called when the session of a name is signed out here, until forget is called; now,
+// where it was already. f must return at once.
 func (s *Sessions) OnEnd(name string, f func()) (forget func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for id := range s.ended {
+		if (Session{id: id}).Name() == name { // since it was checked
+			f()
+		}
+	}
 	if s.ending[name] == nil {
 		s.ending[name] = map[*func()]bool{}
 	}

@@ -83,6 +83,10 @@ func TestEndIsTold(t *testing.T) {
 	if len(told) != 1 || told[0] != "mine" {
 		t.Errorf("told were %q", told)
 	}
+	s.OnEnd(mine.Name(), tell("late"))()
+	if len(told) != 2 || told[1] != "late" {
+		t.Errorf("told were %q, want one that asks after the end, too", told)
+	}
 }
 
 // Each bit of the text counts: the id, the time and the code.
