@@ -25,7 +25,9 @@ export default defineConfig({
     timezoneId: "Europe/Berlin",
     viewport: { width: 1440, height: 900 },
     screenshot: "only-on-failure",
-    trace: "retain-on-failure",
+    // A trace films each page, which takes more time than the page. Ask for one where a test fails:
+    // ui/e2e/run.sh --trace=retain-on-failure.
+    trace: "off",
     launchOptions: {
       executablePath: chromium,
       // In a container /dev/shm is often too small for a browser; memory is told exactly.

@@ -20,7 +20,7 @@ import (
 // does a third that comes again.
 func TestTwoProcessesRandom(t *testing.T) {
 	t.Parallel()
-	for _, design := range ownDesigns() {
+	for _, design := range writtenDesigns() {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()
 			o := sharedKeyspace(t, design)

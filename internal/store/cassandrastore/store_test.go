@@ -121,6 +121,15 @@ func ownDesigns() []string {
 	})
 }
 
+// writtenDesigns are those of ownDesigns in which tests write from several processes that have the
+// race detector: one of each way to write. ANDON_LONG=1 takes all.
+func writtenDesigns() []string {
+	if os.Getenv("ANDON_LONG") != "" {
+		return ownDesigns()
+	}
+	return []string{"view", "state", "buckets"}
+}
+
 // TestSerialHistories compares each design with the reference. All histories of a design are in one
 // keyspace, so that a tenant meets what is left of its former incarnations.
 func TestSerialHistories(t *testing.T) {

@@ -244,11 +244,11 @@ func TestSerialEveryStep(t *testing.T) {
 
 // nextStep returns the step to break at behind one.
 func nextStep(n int64) int64 {
-	const first = 6
+	const first = 4
 	if os.Getenv("ANDON_LONG") != "" || n < first {
 		return n + 1
 	}
-	return n + 1 + n/2
+	return 2 * n
 }
 
 func newStepRun(t *testing.T, j job, image *crashable) *stepRun {

@@ -12,8 +12,7 @@ const around = long ? 15 : 5; // that it warms up, and that a page with a single
 const most = 20; // ms that 95 of 100 frames may take
 const crowded = 3; // who waits for each core: more is a machine that others use
 
-// A trace would film the page, which takes more time than the page itself.
-test.use({ trace: "off", screenshot: "off" });
+test.use({ screenshot: "off" });
 test.setTimeout(1000 * (600 + 4 * seconds));
 
 test("100,000 devices with 1,000 changes a second", async ({ browser, page, tenant }) => {

@@ -2,8 +2,7 @@ import type { CDPSession } from "@playwright/test";
 import type { Entry } from "../tenant.ts";
 import { expect, test } from "../test.ts";
 
-// A trace would film the page, which takes more time than the page itself.
-test.use({ trace: "off", screenshot: "off" });
+test.use({ screenshot: "off" });
 
 const second = 1000;
 /** An empty page that takes longer is one of a machine that is slow or that others use. */
