@@ -69,8 +69,8 @@ LONGEST := ./internal/store/cassandrastore ./test ./internal/store/pebblestore .
 
 # The race detector has nothing to find where nothing is concurrent. The scripts of internal/cli start
 # the program hundreds of times, which takes the detector longer than what the program does; test has
-# it do the same with the detector. PLAIN, SERIAL and RACED run concurrently: each of them waits for
-# engines at times. The rules of the house ran in check.
+# it do the same with the detector. PLAIN runs next to SERIAL, which waits for engines to start. The
+# rules of the house ran in check.
 PLAIN := ./internal/cli ./internal/cuckoo ./internal/eventlog ./internal/ingest/... ./internal/readingblock \
 	./internal/simulate ./internal/spell ./internal/tools/release ./internal/varint
 RACED = $(filter-out $(shell go list $(PLAIN) ./internal/lint/...),$(shell go list $(LONGEST) ./...))
@@ -100,11 +100,11 @@ test: check race-ready ## Check, and run all tests, with the race detector; abou
 		"which Maven fetches once (70 MB). 'go test ./...' leaves the engines out: 3 minutes."
 	@failed=0; $(MAKE) --no-print-directory test-board || failed=$$?; \
 		go test -vet=off $(PLAIN) & plain=$$!; \
-		ANDON_ENGINES=1 go test -vet=off -p 2 -parallel 4 -timeout 75m -run '$(SERIAL)' \
-			$(SERIAL_IN) & serial=$$!; \
-		CGO_ENABLED=1 ANDON_ENGINES=1 go test -vet=off -race -p 3 -parallel 4 -timeout 75m \
-			-skip '$(SERIAL)' $(RACED) || failed=$$?; \
-		wait $$plain || failed=$$?; wait $$serial || failed=$$?; exit $$failed
+		ANDON_ENGINES=1 go test -vet=off -p 3 -parallel 4 -timeout 75m -run '$(SERIAL)' \
+			$(SERIAL_IN) || failed=$$?; \
+		wait $$plain || failed=$$?; \
+		CGO_ENABLED=1 ANDON_ENGINES=1 go test -vet=off -race -p 4 -parallel 4 -timeout 75m \
+			-skip '$(SERIAL)' $(RACED) && exit $$failed
 
 .PHONY: test-long
 test-long: race-ready ## Many random histories, crashes, fuzzing, a ring of three Cassandra nodes; hours
