@@ -95,12 +95,12 @@ screenshot: build ## Take the picture of the README from the demo: docs/board.pn
 
 # The limit of a package is a backstop for CI, which ends after 90 minutes: tests wait for progress.
 .PHONY: test
-test: check race-ready ## Check, and run all tests, with the race detector; about 15 minutes
-	@echo "make test: about 15 minutes on two cores; it starts Apache Cassandra (Java 17, 1.2 GB a node)," \
+test: check race-ready ## Check, and run all tests, with the race detector; about 20 minutes
+	@echo "make test: about 20 minutes on two cores; it starts Apache Cassandra (Java 17, 1.2 GB a node)," \
 		"which Maven fetches once (70 MB). 'go test ./...' leaves the engines out: 3 minutes."
 	@failed=0; $(MAKE) --no-print-directory test-board || failed=$$?; \
 		go test -vet=off $(PLAIN) & plain=$$!; \
-		ANDON_ENGINES=1 go test -vet=off -p 3 -parallel 4 -timeout 75m -run '$(SERIAL)' \
+		ANDON_ENGINES=1 go test -vet=off -p 3 -parallel 6 -timeout 75m -run '$(SERIAL)' \
 			$(SERIAL_IN) || failed=$$?; \
 		wait $$plain || failed=$$?; \
 		CGO_ENABLED=1 ANDON_ENGINES=1 go test -vet=off -race -p 4 -parallel 4 -timeout 75m \
