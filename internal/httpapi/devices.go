@@ -190,7 +190,7 @@ func (a *API) devices(c *call) (page[client.Device], error) {
 	if q.Unassigned = q.Operator == "none"; q.Unassigned {
 		q.Operator = ""
 	}
-	silent := c.oneOf("silent", "true", "false")
+	silent := c.truth("silent")
 	limit, exactly := c.limit(), c.deviceOrPrefix(&q)
 	q.Limit = limit + 1
 	if after := (andon.DevicePosition{}); c.cursor(&after) {
@@ -258,18 +258,32 @@ func (c *call) sort() andon.DeviceSort {
 
 func (c *call) oneOf(name string, words ...string) string {
 	text := c.text(name)
-	// A flag alone is no answer: a sweep with ?dry_run is not meant to sweep.
-	empty := text == "" && (words[0] != "true" || !c.query.Has(name))
-	if !empty && !slices.Contains(words, text) {
-		last := len(words) - 1
-		c.mark("query."+name, "%s is %s or %s, not %q", name,
-			strings.Join(words[:last], ", "), words[last], text)
+	if text != "" {
+		c.among(name, text, words...)
 	}
 	return text
 }
 
-// flag reads a parameter that is true or false.
-func (c *call) flag(name string) bool { return c.oneOf(name, "true", "false") == "true" }
+// among marks a parameter that is none of some words.
+func (c *call) among(name, text string, words ...string) {
+	if !slices.Contains(words, text) {
+		last := len(words) - 1
+		c.mark("query."+name, "%s is %s or %s, not %q", name,
+			strings.Join(words[:last], ", "), words[last], text)
+	}
+}
+
+// truth reads a parameter that is true or false; empty where it is absent. Without a value it is
+// refused: a sweep with ?dry_run is not meant to sweep.
+func (c *call) truth(name string) string {
+	text := c.text(name)
+	if c.query.Has(name) {
+		c.among(name, text, "true", "false")
+	}
+	return text
+}
+
+func (c *call) flag(name string) bool { return c.truth(name) == "true" }
 
 // deviceOrPrefix reads device: a prefix goes into the query, an id is returned.
 func (c *call) deviceOrPrefix(q *andon.DeviceQuery) (exactly andon.DeviceID) {

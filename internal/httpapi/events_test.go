@@ -245,6 +245,7 @@ func TestWrongQueries(t *testing.T) {
 		"/devices?sort=size":                                    "query.sort",
 		"/devices?device=%01*":                                  "query.device",
 		"/devices?silent=maybe":                                 "query.silent",
+		"/devices?silent=":                                      "query.silent",
 		"/devices?operator=%FF":                                 "query.operator",
 		"/states?limit=1":                                       "cursor, consistency, explain",
 		"/devices/d/readings?metrics=a,,b":                      "query.metrics",

@@ -150,8 +150,8 @@ func (s *Sessions) End(of Session, now time.Time) {
 	}
 }
 
-// OnEnd has f called when the session of a name is signed out here, until forget is called; now,
-// where it was already. f must return at once.
+// OnEnd has f called when the session of a name is signed out here, until forget is called. Where
+// that has happened already, f is called before OnEnd returns. f must return at once.
 func (s *Sessions) OnEnd(name string, f func()) (forget func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

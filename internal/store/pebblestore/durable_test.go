@@ -13,11 +13,7 @@ import (
 // TestNothingIsShownBeforeTheDisk holds the disk up: what is pending by then is not shown, neither
 // by its own write nor by a checkpoint.
 func TestNothingIsShownBeforeTheDisk(t *testing.T) {
-	h := newHeldLogs(vfs.NewMem())
-	s, err := Open("store", Options{FS: h})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, h := openHeld(t)
 	defer s.Close()
 	h.held.Lock()
 	done := make(chan error, 2)

@@ -25,7 +25,7 @@ func (s *Store) Expire(ctx context.Context, id andon.TenantID, h andon.Horizon) 
 	defer s.measure.running.Unlock()
 	defer s.merges.deleting()()
 	s.merges.expired(t.number, h.Events.Day())
-	t.forgetDays(h.Events.Day()) // now: where this is broken off, no merge looks for their blocks
+	t.forgetDays(h.Events.Day()) // first: if this is interrupted, no merge reads their blocks
 	e := expiry{ctx: ctx, store: s, tenant: t.number, batch: s.db.NewBatch()}
 	defer func() { _ = e.batch.Close() }()
 	if err := errors.Join(e.events(h.Events.Day()), e.readings(h.Readings.Day())); err != nil {

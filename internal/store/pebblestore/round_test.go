@@ -25,6 +25,17 @@ type heldLogs struct {
 	held    sync.RWMutex
 }
 
+// openHeld opens a new store whose logs can be held.
+func openHeld(t *testing.T) (*Store, *heldLogs) {
+	t.Helper()
+	h := newHeldLogs(vfs.NewMem())
+	s, err := Open("store", Options{FS: h})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, h
+}
+
 func newHeldLogs(fs vfs.FS) *heldLogs {
 	h := &heldLogs{reached: make(chan struct{}, 1)}
 	h.FS = errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {

@@ -118,11 +118,7 @@ func TestAllWithdrawalsAreKnown(t *testing.T) {
 
 // TestArrivalsWaitForTheDisk: entries that are in the log and not on the disk have not arrived.
 func TestArrivalsWaitForTheDisk(t *testing.T) {
-	h := newHeldLogs(vfs.NewMem())
-	s, err := Open("store", Options{FS: h})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, h := openHeld(t)
 	defer s.Close()
 	h.held.Lock()
 	appended := pendingAppend(t, s, h, warnings(1))
@@ -143,15 +139,11 @@ func TestArrivalsWaitForTheDisk(t *testing.T) {
 // TestTenantThatStaysPublishesNothing: where the record of a tenant is not changed after all, what
 // is in the log and not on the disk is not shown.
 func TestTenantThatStaysPublishesNothing(t *testing.T) {
-	h := newHeldLogs(vfs.NewMem())
-	s, err := Open("store", Options{FS: h})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, h := openHeld(t)
 	defer s.Close()
 	h.held.Lock()
 	appended := pendingAppend(t, s, h, warnings(1))
-	_, err = s.changeTenant(t.Context(), func() (andon.Tenant, *batch, error) {
+	_, err := s.changeTenant(t.Context(), func() (andon.Tenant, *batch, error) {
 		return andon.Tenant{}, nil, nil
 	})
 	_, shown := s.Device(t.Context(), andon.DefaultTenant, warnings(1)[0].Device)

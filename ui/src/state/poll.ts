@@ -21,8 +21,8 @@ const stepsOfRound = 30;
 const mostSingly = 50;
 
 /**
- * Tells once a second whether a server without a feed answers. One that hangs lets no question fail,
- * so this one is given three seconds.
+ * Reports once a second whether a server without a feed answers. Requests to a server that hangs
+ * don't fail by themselves, so these have three seconds.
  */
 export async function watch(ended: AbortSignal, told: (error?: unknown) => void): Promise<void> {
   while (!ended.aborted) {
