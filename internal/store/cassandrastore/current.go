@@ -134,7 +134,7 @@ func (s *Store) retired(t *tenant, device andon.DeviceID, was *view, at andon.Ti
 	})
 }
 
-// Retirements is of andon.Current. A keyspace that an older program wrote has the newest one only.
+// Retirements is of andon.Current.
 func (s *Store) Retirements(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID,
 ) ([]andon.Time, error) {
@@ -149,13 +149,6 @@ func (s *Store) Retirements(
 	err = s.each(ctx, q, []any{t.Key, string(device)}, []any{&at}, func() {
 		all = append(all, andon.Time(at))
 	})
-	if err != nil || len(all) > 0 {
-		return all, err
-	}
-	v, err := s.lookOnly(ctx, t.Key, device, false)
-	if err == nil && v.Retired != 0 {
-		all = append(all, v.Retired)
-	}
 	return all, err
 }
 

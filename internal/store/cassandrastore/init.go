@@ -32,7 +32,7 @@ type setup struct {
 	text string // of the settings as they are stored; "" where there are none
 }
 
-// Init makes or upgrades the keyspace, and may be repeated, also by two processes at once: every
+// Init makes the keyspace, or what is missing of it, and may be repeated, also by two processes at once: every
 // statement is one that may be. tell is given each before it is run.
 func Init(ctx context.Context, o Options, s Setup, tell func(statement string)) error {
 	if s.RemoveIndexes {
@@ -190,13 +190,9 @@ func createKeyspace(name string, r replication, local string) string {
 // decide decides what the settings are to be.
 func (in *setup) decide() error {
 	k := &in.keep
-	if k.Schema > schemaVersion() {
-		return newer(in.options.Keyspace, k.Schema)
-	}
-	if k.Settle == 0 { // a new keyspace, or one of a schema that did not know it
-		k.Settle = andon.DurationOf(cmp.Or(in.options.Settle, defaultSettle))
-	}
 	if in.text == "" {
+		k.Schema = schemaVersion
+		k.Settle = andon.DurationOf(cmp.Or(in.options.Settle, defaultSettle))
 		k.Retention, k.Readings = andon.Forever, andon.NewTenant("t").Readings
 		k.Latest = layout{Design: in.options.Latest}
 		if k.Latest.Design == "" {
@@ -204,7 +200,6 @@ func (in *setup) decide() error {
 		}
 		k.Latest.complete(in.options.Buckets, andon.DefaultStates().Defs())
 	} else {
-		k.upgrade()
 		if err := k.agrees(in.options); err != nil {
 			return err
 		}
@@ -246,6 +241,9 @@ const defaultSettle = 30 * time.Second
 func (s *settings) agrees(o Options) error {
 	const how = "leave the setting out to take what is there, or change what is there with " +
 		"`andon store rebuild latest`"
+	if err := s.known(o.withDefaults().Keyspace); err != nil {
+		return err
+	}
 	if o.Latest != "" && o.Latest != s.Latest.Design {
 		return andon.Errorf(andon.Invalid, "cassandra.latest is %s, and keyspace %s has %s: %s",
 			o.Latest, o.withDefaults().Keyspace, s.Latest.Design, how)
@@ -264,15 +262,22 @@ func (s *settings) agrees(o Options) error {
 	}
 	if o.Settle != 0 && o.Settle != s.Settle.Std() {
 		return andon.Errorf(andon.Invalid, "cassandra.settle is %s, and keyspace %s has %s, which "+
-			"was chosen when it was made or upgraded: leave the setting out to take what is there",
+			"was chosen when it was made: leave the setting out to take what is there",
 			andon.DurationOf(o.Settle), o.withDefaults().Keyspace, s.Settle)
 	}
 	return nil
 }
 
-func newer(keyspace string, schema int) error {
-	return andon.Errorf(andon.Conflict, "keyspace %s was made by a newer Andon (schema %d, and "+
-		"this one knows %d): use that one", keyspace, schema, schemaVersion())
+// schemaVersion is the version of what is stored: the tables, and what their values mean.
+const schemaVersion = 1
+
+// known reports that a keyspace has another version than this program reads and writes.
+func (s *settings) known(keyspace string) error {
+	if s.Schema == schemaVersion {
+		return nil
+	}
+	return andon.Errorf(andon.Conflict, "keyspace %s has schema %d, and this Andon knows schema "+
+		"%d: use the Andon that made it", keyspace, s.Schema, schemaVersion)
 }
 
 func (in *setup) name(table string) string { return in.options.Keyspace + "." + table }
@@ -282,9 +287,6 @@ func (in *setup) name(table string) string { return in.options.Keyspace + "." + 
 func (in *setup) tables(ctx context.Context) error {
 	if in.text == "" {
 		return in.create(ctx, tables())
-	}
-	if err := in.upgrade(ctx); err != nil {
-		return err
 	}
 	there, err := tablesOf(ctx, in.session, in.options.Keyspace)
 	if err != nil {
@@ -305,15 +307,12 @@ func (in *setup) create(ctx context.Context, tables []table) error {
 	return nil
 }
 
-// create returns the statement that makes a table, a view, an index, a type or a column.
+// create returns the statement that makes a table, a view, an index or a type.
 func (t table) create(keyspace string, window int) string {
 	name := keyspace + "." + t.name
 	if rest, ok := strings.CutPrefix(t.cql, "MATERIALIZED VIEW AS "); ok {
 		rest = strings.Replace(rest, "FROM ", "FROM "+keyspace+".", 1)
 		return "CREATE MATERIALIZED VIEW IF NOT EXISTS " + name + " AS " + rest
-	}
-	if rest, ok := strings.CutPrefix(t.cql, "COLUMN "); ok {
-		return "ALTER TABLE " + name + " ADD IF NOT EXISTS " + rest
 	}
 	if rest, ok := strings.CutPrefix(t.cql, "TYPE "); ok {
 		return "CREATE TYPE IF NOT EXISTS " + name + " " + rest
@@ -424,9 +423,8 @@ func schemaError(statement string, err error) error {
 	return failure(strings.TrimSpace(head), err)
 }
 
-// store writes the settings down, last: a schema is that of a version once all of it is there.
+// store writes the settings last: they say that all tables are there.
 func (in *setup) store(ctx context.Context) error {
-	in.keep.Schema = schemaVersion()
 	text, err := json.Marshal(in.keep)
 	if err != nil {
 		return err

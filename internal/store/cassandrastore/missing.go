@@ -29,7 +29,7 @@ func tablesOf(ctx context.Context, s *gocql.Session, keyspace string) (map[strin
 	return there, nil
 }
 
-// holdsRows reports that it is a table or a view: not a type, an index or a column.
+// holdsRows reports that it is a table or a view: not a type or an index.
 func (t table) holdsRows() bool {
 	return strings.HasPrefix(t.cql, "(") || strings.HasPrefix(t.cql, "MATERIALIZED VIEW")
 }

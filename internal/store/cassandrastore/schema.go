@@ -14,7 +14,7 @@ type table struct {
 	cql  string
 }
 
-// tables are the schema as it is now. What changes here is an upgrade, too. The write timestamps
+// tables are the schema. The write timestamps
 // matter as much as the columns: each comment says what they are.
 func tables() []table {
 	return slices.Concat(types(), tenantTables(), recordTables(), logTables(), indexTables(),
@@ -36,19 +36,15 @@ func tenantTables() []table {
 		{"purges", "Incarnations of tenants that are over, of which rows may be left; and of " +
 			"devices, each behind the key of its tenant and a zero byte.",
 			`(part text, tenant text, PRIMARY KEY (part, tenant))`},
-		purgedDevices(),
+		{"purged_devices", "The devices that were purged, by when, and how many incarnations of " +
+			"each were over then.",
+			`(tenant text, at bigint, device text, before int, PRIMARY KEY (tenant, at, device))
+  WITH CLUSTERING ORDER BY (at DESC, device ASC)`},
 		{"states_by_tenant", "The states that have entries.",
 			`(tenant text, state text, PRIMARY KEY (tenant, state))`},
 		{"devices_by_tenant", "The devices that anything is kept of, in 16 buckets.",
 			`(tenant text, bucket int, device text, PRIMARY KEY ((tenant, bucket), device))`},
 	}
-}
-
-func purgedDevices() table {
-	return table{"purged_devices", "The devices that were purged, by when, and how many " +
-		"incarnations of each were over then.",
-		`(tenant text, at bigint, device text, before int, PRIMARY KEY (tenant, at, device))
-  WITH CLUSTERING ORDER BY (at DESC, device ASC)`}
 }
 
 // recordTables: that an index row was deleted need not be remembered for long, since one that comes
@@ -99,7 +95,11 @@ func logTables() []table {
   run blob STATIC, incident blob STATIC, shards int STATIC,
   escalated bigint STATIC, escalation blob STATIC, withdrawn bigint STATIC,
   PRIMARY KEY ((tenant, device), state))`},
-		escalationsByDay(),
+		{"escalations_by_day", "The escalations once more, by the UTC day on which they were " +
+			"made, for the present incident: they outlive the log.",
+			`(tenant text, device text, day int, at bigint, time bigint, state text, supervisor text,
+  PRIMARY KEY ((tenant, device, day), at, time, state, supervisor))
+  WITH CLUSTERING ORDER BY (at DESC, time DESC, state ASC, supervisor ASC)`},
 		{"retirements_by_device", "When a device was retired, each time.",
 			`(tenant text, device text, at bigint, PRIMARY KEY ((tenant, device), at))`},
 		{"assignments_by_device", "Who was assigned, and from when on.",
@@ -114,14 +114,6 @@ func logTables() []table {
   AND compaction = {'class': 'TimeWindowCompactionStrategy',
     'compaction_window_unit': 'DAYS', 'compaction_window_size': 1}`},
 	}
-}
-
-func escalationsByDay() table {
-	return table{"escalations_by_day", "The escalations once more, by the UTC day on which they " +
-		"were made, for the present incident: they outlive the log.",
-		`(tenant text, device text, day int, at bigint, time bigint, state text, supervisor text,
-  PRIMARY KEY ((tenant, device, day), at, time, state, supervisor))
-  WITH CLUSTERING ORDER BY (at DESC, time DESC, state ASC, supervisor ASC)`}
 }
 
 func indexTables() []table {

@@ -59,8 +59,7 @@ func TestSerialStartRefused(t *testing.T) {
 	}
 }
 
-// TestSerialOtherSchemas: a keyspace of a newer Andon is left alone, and one of an older is
-// upgraded.
+// TestSerialOtherSchemas: a keyspace of another Andon is left alone.
 func TestSerialOtherSchemas(t *testing.T) {
 	o := newKeyspace(t, "buckets")
 	s := open(t, o)
@@ -72,17 +71,14 @@ func TestSerialOtherSchemas(t *testing.T) {
 	set := func(text string) {
 		run(t, s, "UPDATE settings SET value = ? WHERE name = 'andon'", text)
 	}
-	now := fmt.Sprintf(`"schema":%d`, schemaVersion())
+	now := fmt.Sprintf(`"schema":%d`, schemaVersion)
 	set(strings.Replace(text, now, `"schema":99`, 1))
 	_, err = Open(t.Context(), o)
-	wantError(t, err, andon.Conflict, "newer Andon (schema 99, and this one knows ")
-	wantError(t, s.Ready(t.Context()), andon.Conflict, "newer Andon (schema 99")
+	wantError(t, err, andon.Conflict, "has schema 99", "knows schema 1", "use the Andon that")
+	wantError(t, s.Ready(t.Context()), andon.Conflict, "has schema 99")
 	err = Init(t.Context(), o, Setup{}, func(string) {})
-	wantError(t, err, andon.Conflict, "newer Andon")
-	set(strings.Replace(text, now, `"schema":0`, 1))
-	_, err = Open(t.Context(), o)
-	wantError(t, err, andon.Conflict, "has schema 0", "andon store init")
-	makeSchema(t, o, Setup{})
+	wantError(t, err, andon.Conflict, "has schema 99")
+	set(text)
 	o.Latest = ""
 	set(strings.Replace(scan[string](t, s, "SELECT value FROM settings")[0],
 		`"design":"buckets"`, `"design":"magic"`, 1))
@@ -139,145 +135,6 @@ func TestSerialMissingTables(t *testing.T) {
 	run(t, s, "DROP KEYSPACE "+o.Keyspace)
 	wantError(t, s.Ready(t.Context()), andon.Unavailable, "is gone", "andon store init")
 	wantError(t, f.report(t.Context()), andon.Unavailable, "run `andon store init`")
-}
-
-// TestSerialUpgrade: a keyspace of schema 1, with a device that has several partitions a day and
-// escalations in a table of their own, is upgraded and shows what it did.
-func TestSerialUpgrade(t *testing.T) {
-	o := newKeyspace(t, "state")
-	s := open(t, o)
-	at := andon.DayStart(realClock().Day())
-	first := andon.Event{Device: "press-1", State: "WARNING1", Time: at, EscalatedTo: "Sara"}
-	if err := s.Append(t.Context(), andon.DefaultTenant, at, []andon.Event{first}); err != nil {
-		t.Fatal(err)
-	}
-	const key = "'default', 'press-1', "
-	run(t, s, "DROP TABLE escalations_by_day")
-	run(t, s, "ALTER TABLE latest_by_device DROP escalation")
-	run(t, s, "ALTER TABLE latest_by_device DROP withdrawn")
-	run(t, s, "DROP TABLE purged_devices")
-	run(t, s, "DELETE FROM directory WHERE tenant = 'default' AND kind = 'escalation' "+
-		"AND id = 'press-1'")
-	run(t, s, "CREATE TABLE escalations_by_device (tenant text, device text, time bigint, "+
-		"state text, at bigint, supervisor text, "+
-		"PRIMARY KEY ((tenant, device), time, state, at, supervisor))")
-	run(t, s, fmt.Sprintf("INSERT INTO escalations_by_device (tenant, device, time, state, at, "+
-		"supervisor) VALUES (%s%d, 'WARNING1', %d, 'Sara')", key, at, at))
-	run(t, s, "UPDATE latest_by_device SET shards = 4 WHERE tenant = 'default' AND "+
-		"device = 'press-1'")
-	for shard := range 4 {
-		run(t, s, fmt.Sprintf("INSERT INTO directory (tenant, kind, id, unit, shard, label) "+
-			"VALUES ('default', 'device', 'press-1', %d, %d, 'WARNING1')", at.Day(), shard))
-		run(t, s, fmt.Sprintf("INSERT INTO events_by_device (tenant, device, day, shard, time, "+
-			"state, at, supervisor, entry) VALUES (%s%d, %d, %d, 'WARNING1', 0, '', {delivery: 1})",
-			key, at.Day(), shard, int(at)+10+shard))
-	}
-	formerTenants(t, s)
-	text := scan[string](t, s, "SELECT value FROM settings")[0]
-	former := strings.Replace(text, fmt.Sprintf(`"schema":%d`, schemaVersion()), `"schema":1`, 1)
-	former = strings.Replace(former, `"settle":"30s",`, "", 1)
-	run(t, s, "UPDATE settings SET value = ? WHERE name = 'andon'", former)
-	end(t, s)
-
-	_, err := Open(t.Context(), o)
-	wantError(t, err, andon.Conflict, "has schema 1", "andon store init")
-	err = Init(t.Context(), o, Setup{DryRun: true}, func(string) {})
-	wantError(t, err, andon.Conflict, "has schema 1", "without --dry-run")
-	makeSchema(t, o, Setup{})
-	s = open(t, o)
-	shows, err := s.Device(t.Context(), andon.DefaultTenant, "press-1")
-	if err != nil || shows.EscalatedTo != "Sara" || s.options.Settle != defaultSettle {
-		t.Errorf("the device shows %+v, %v; settles after %s", shows, err, s.options.Settle)
-	}
-	second := andon.Event{Device: "press-1", State: "WARNING2", Time: at + 20}
-	err = s.Append(t.Context(), andon.DefaultTenant, at, []andon.Event{second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	q := andon.EventQuery{Limit: 10}
-	for _, err := range s.DeviceEvents(t.Context(), andon.DefaultTenant, "press-1", q) {
-		if n++; err != nil {
-			t.Fatal(err)
-		}
-	}
-	if n != 6 {
-		t.Errorf("%d of 6 entries are found", n)
-	}
-	w := andon.Withdrawal{Device: "press-1", Time: at + 20, State: "WARNING2", At: at + 30}
-	if _, added, err := s.Withdraw(t.Context(), andon.DefaultTenant, w); err != nil || !added {
-		t.Errorf("a withdrawal: %v, %v", added, err)
-	}
-	if err := s.Purge(t.Context(), andon.DefaultTenant, "press-1"); err != nil {
-		t.Error(err)
-	}
-	there, _ := tablesOf(t.Context(), s.session, o.Keyspace)
-	if there["escalations_by_device"] || there["tenants"] {
-		t.Error("a former table is still there")
-	}
-	checkFormerTenants(t, s)
-}
-
-// TestUpgradeBesideAProcess: while a process writes, nothing is moved under it.
-func TestUpgradeBesideAProcess(t *testing.T) {
-	o := sharedKeyspace(t, "state")
-	s := open(t, o)
-	e := andon.Event{Device: "press-1", State: "NORMAL", Time: realClock()}
-	if err := s.Append(t.Context(), andon.DefaultTenant, e.Time, []andon.Event{e}); err != nil {
-		t.Fatal(err)
-	}
-	in := &setup{
-		cluster: &cluster{options: s.options, session: s.session},
-		keep:    settings{Schema: 2}, text: "{}",
-	}
-	wantError(t, in.idle(t.Context()), andon.Conflict, "a process of Andon writes")
-}
-
-// formerTenants writes tenants as schema 2 had them, one of which was deleted.
-func formerTenants(t *testing.T, s *Store) {
-	t.Helper()
-	for _, table := range recordTables() {
-		run(t, s, "DROP TABLE "+table.name)
-	}
-	run(t, s, "CREATE TABLE tenants (part text, id text, record text, version bigint, life int, "+
-		"PRIMARY KEY (part, id))")
-	const record = `{"events":"forever","readings":"30d","max_future":"10m","silent_after":"7s",` +
-		`"states":[{"name":"CALM","severity":0,"letter":"C","colour":"#2e7d32","symbol":"●"}],` +
-		`"floor":[0,1764806400000000]}`
-	for id, row := range map[string]struct {
-		record        string
-		version, life int
-	}{"default": {record, 1, 0}, "factory": {record, 3, 2}, "gone": {"", 4, 1}} {
-		run(t, s, "INSERT INTO tenants (part, id, record, version, life) "+
-			"VALUES ('tenants', ?, ?, ?, ?)", id, row.record, row.version, row.life)
-	}
-}
-
-func checkFormerTenants(t *testing.T, s *Store) {
-	t.Helper()
-	factory, err := s.tenant(t.Context(), "factory")
-	if err != nil {
-		t.Fatal(err)
-	}
-	is := factory.Record
-	if factory.Key != "factory\t2" || is.Version != 3 || is.SilentAfter != 7_000_000 ||
-		is.Floor.Readings != 1_764_806_400_000_000 || !is.States.Has("CALM") {
-		t.Errorf("the tenant is %+v, in keys %q", is, factory.Key)
-	}
-	is.MaxFuture++
-	if is, err = s.PutTenant(t.Context(), is); err != nil || is.Version <= 3 {
-		t.Errorf("a change of it: version %d, %v", is.Version, err)
-	}
-	all, err := s.Tenants(t.Context())
-	if err != nil || len(all) != 2 || all[0].ID != "default" || all[1].Version != is.Version {
-		t.Errorf("the tenants are %+v, %v", all, err)
-	}
-	if _, err := s.PutTenant(t.Context(), andon.NewTenant("gone")); err != nil {
-		t.Fatal(err)
-	}
-	if gone, err := s.tenant(t.Context(), "gone"); err != nil || gone.Key != "gone\t1" {
-		t.Errorf("the next incarnation of a tenant is %+v, %v", gone, err)
-	}
 }
 
 // TestSerialInitRefuses what can't be, before anything is made.

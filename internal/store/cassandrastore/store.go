@@ -137,12 +137,6 @@ func (c *cluster) ready(ctx context.Context) (settings, string, error) {
 		return stored, text, err
 	case text == "":
 		return stored, text, c.missing()
-	case stored.Schema > schemaVersion():
-		return stored, text, newer(o.Keyspace, stored.Schema)
-	case stored.Schema < schemaVersion():
-		return stored, text, andon.Errorf(andon.Conflict, "keyspace %s has schema %d, and this "+
-			"Andon needs %d: run `andon store init`, which upgrades it",
-			o.Keyspace, stored.Schema, schemaVersion())
 	}
 	if err := stored.agrees(o); err != nil {
 		return stored, text, err
@@ -225,8 +219,9 @@ func (s *Store) Ready(ctx context.Context) error {
 	case text == "":
 		return andon.Errorf(andon.Unavailable, "keyspace %s is gone, or empty: run `andon store "+
 			"init`", s.options.Keyspace)
-	case stored.Schema > schemaVersion():
-		return newer(s.options.Keyspace, stored.Schema)
+	}
+	if err := stored.known(s.options.Keyspace); err != nil {
+		return err
 	}
 	return s.working.Load().whole(ctx, s.session, s.options.Keyspace)
 }

@@ -210,19 +210,6 @@ func TestBucketsRefused(t *testing.T) {
 	}
 }
 
-// TestFormerBuckets: what schema 1 has is meant as it was.
-func TestFormerBuckets(t *testing.T) {
-	for was, want := range map[string]string{
-		"16": "16", "16, WARNING4=4": "16,WARNING4=4", "a=b=2": "a=b=2",
-		"metro/NORMAL=64": `"metro/NORMAL"=64,metro/NORMAL=64`, "metro/=5": `"metro/"=5`, "": "",
-	} {
-		got := formerBuckets(was)
-		if _, err := parseBuckets(got); got != want || err != nil {
-			t.Errorf("%q became %q, want %q: %v", was, got, want, err)
-		}
-	}
-}
-
 // TestOwnTables: each state has a table of its own that CQL can name, or goes to the rest.
 func TestOwnTables(t *testing.T) {
 	states := []andon.State{"NORMAL", "normal", "Wärme", "a b", "x", "STATE_1", "İ",
