@@ -1,9 +1,6 @@
 package plan
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // Piece is how large the partitions of a table become.
 type Piece struct {
@@ -12,17 +9,6 @@ type Piece struct {
 	Rows  float64 `json:"rows"`
 	Bytes float64 `json:"bytes"`
 	Fits  bool    `json:"fits"`
-}
-
-// Common reports whether all layouts of the store have the table.
-func (r *Result) Common(table string, all []Result) bool {
-	for i := range all {
-		same := func(p Piece) bool { return p.Table == table }
-		if all[i].Store == r.Store && !slices.ContainsFunc(all[i].Pieces, same) {
-			return false
-		}
-	}
-	return true
 }
 
 // cluster works out a store on nodes of its own.

@@ -211,19 +211,13 @@ const mostDevices = 1_000_000_000
 // most returns how many devices hold at most, and what is in the way of more; 0 where not even one
 // does.
 func (in *Input) most(l *Layout) (devices int, beyond string) {
-	with := func(devices int) Result {
-		other := *in
-		other.Traffic.Devices = devices
-		return other.result(l)
-	}
-	holds := func(devices int) bool {
-		r := with(devices)
-		return r.Holds
-	}
+	one := *in
+	one.Layouts = []Layout{*l}
+	holds := func(devices int) bool { return one.with(devices)[0].Holds }
 	if holds(1) {
 		devices = last(1, mostDevices, holds)
 	}
-	if r := with(devices + 1); len(r.Why) > 0 {
+	if r := one.with(devices + 1)[0]; len(r.Why) > 0 {
 		beyond = r.Why[0]
 	}
 	return devices, beyond

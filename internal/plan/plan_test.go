@@ -168,8 +168,12 @@ func TestMeasured(t *testing.T) {
 func TestSweep(t *testing.T) {
 	in := input(t)
 	w := MakeSweep(in, 100, 100_000_000)
-	if w.Devices[0] != 100 || w.Devices[len(w.Devices)-1] != 100_000_000 || len(w.Devices) < 25 {
-		t.Errorf("the sizes are %v", w.Devices)
+	first, end := w.Sizes[0], w.Sizes[len(w.Sizes)-1]
+	if len(w.Sizes) != 19 || first.Devices != 100 || end.Devices != 100_000_000 {
+		t.Errorf("the sizes are %v", w.Sizes)
+	}
+	if len(w.Stores) != 3 || len(first.Cost) != 3 || first.Cost["pebble"] <= 0 {
+		t.Errorf("the costs of the first size are %v", first.Cost)
 	}
 	if len(w.Crossings) == 0 {
 		t.Fatal("no crossing")
@@ -184,31 +188,8 @@ func TestSweep(t *testing.T) {
 	if last.To != "" || last.Why == "" {
 		t.Errorf("at last no store holds, and it is said why: %+v", last)
 	}
-	chart := w.Chart(72, 16)
-	for _, want := range []string{"$100 |", "100M", "p", "m", "c"} {
-		if !strings.Contains(chart, want) {
-			t.Errorf("the chart lacks %q:\n%s", want, chart)
-		}
-	}
-	for line := range strings.SplitSeq(chart, "\n") {
-		if len(line) > 90 {
-			t.Errorf("a line of the chart has %d columns", len(line))
-		}
-	}
-	svg := w.SVG("a < b")
-	if !strings.HasSuffix(svg, "</svg>\n") || !strings.Contains(svg, "a &lt; b") ||
-		strings.Contains(svg, "NaN") || strings.Count(svg, "<polyline") < 3 {
-		t.Errorf("the picture is\n%s", svg)
-	}
-}
-
-// TestNothingToDraw: without prices there is no chart.
-func TestNothingToDraw(t *testing.T) {
-	in := input(t)
-	in.Region = Region{Name: "none"}
-	w := MakeSweep(in, 100, 10_000)
-	if w.Chart(72, 10) != "" || w.SVG("x") != "" {
-		t.Error("there is a chart of nothing")
+	if end.Cost["pebble"] != 0 {
+		t.Errorf("a store has a cost where it does not hold: %v", end.Cost)
 	}
 }
 

@@ -1,22 +1,20 @@
 package plan
 
-import (
-	"math"
-	"slices"
-)
+import "slices"
 
-// Sweep is what each store costs for fleets of different size.
+// Sweep is what each store costs for fleets of different sizes.
 type Sweep struct {
-	Devices []int    `json:"devices"`
-	Series  []Series `json:"series"`
+	Stores []string `json:"stores"`
+	Sizes  []Size   `json:"sizes"`
 	// Crossings are the sizes of the fleet at which another store becomes the cheapest.
 	Crossings []Crossing `json:"crossings"`
 }
 
-// Series is what the cheapest layout of a store that holds costs a month; -1 where none holds.
-type Series struct {
-	Store string    `json:"store"`
-	Cost  []float64 `json:"cost_month"`
+// Size is what each store costs a month for one size of the fleet, in its cheapest layout that
+// holds. A store of which no layout holds is missing.
+type Size struct {
+	Devices int                `json:"devices"`
+	Cost    map[string]float64 `json:"cost_month"`
 }
 
 // Crossing is where the cheapest store changes. From or To is "" where none holds.
@@ -24,58 +22,34 @@ type Crossing struct {
 	Devices int    `json:"devices"` // the first with To
 	From    string `json:"from"`
 	To      string `json:"to"`
-	// Why says what is in the way of the former one from there on; "" where it only costs more.
+	// Why says what makes the former one fail from there on; "" where it only costs more.
 	Why string `json:"why,omitempty"`
 }
 
-// stepsOfDecade is how many sizes there are from one power of ten to the next.
-const stepsOfDecade = 4
-
-// MakeSweep works out a sweep over a number of devices, from one power of ten to another.
+// MakeSweep works out a sweep from one power of ten of devices to another: 1, 2 and 5 times each.
 func MakeSweep(in Input, from, to int) Sweep {
 	var w Sweep
-	for step := 0; ; step++ {
-		devices := int(math.Round(float64(from) * math.Pow(10, float64(step)/stepsOfDecade)))
-		if devices > to {
-			break
+	for _, l := range in.Layouts {
+		if !slices.Contains(w.Stores, l.Store) {
+			w.Stores = append(w.Stores, l.Store)
 		}
-		w.Devices = append(w.Devices, devices)
 	}
-	for i := 1; i < len(w.Devices); i++ {
-		w.Crossings = in.cross(w.Crossings, w.Devices[i-1], w.Devices[i])
-	}
-	for _, c := range w.Crossings { // so that a line ends where its store does
-		w.Devices = append(w.Devices, c.Devices-1)
-	}
-	slices.Sort(w.Devices)
-	w.Devices = slices.Compact(w.Devices)
-	for _, store := range stores(in.Layouts) {
-		w.Series = append(w.Series, Series{Store: store})
-	}
-	for _, devices := range w.Devices {
-		costs := in.costs(devices)
-		for i := range w.Series {
-			cost, ok := costs[w.Series[i].Store]
-			if !ok {
-				cost = -1
+	last := from
+	for power := from; power <= to; power *= 10 {
+		for _, times := range []int{1, 2, 5} {
+			devices := times * power
+			if devices > to {
+				break
 			}
-			w.Series[i].Cost = append(w.Series[i].Cost, cost)
+			w.Crossings = in.cross(w.Crossings, last, devices)
+			w.Sizes = append(w.Sizes, Size{devices, in.costs(devices)})
+			last = devices
 		}
 	}
 	return w
 }
 
-// stores are the names of the stores of layouts, each once.
-func stores(all []Layout) (names []string) {
-	for _, l := range all {
-		if !slices.Contains(names, l.Store) {
-			names = append(names, l.Store)
-		}
-	}
-	return names
-}
-
-// costs is what the cheapest layout of each store costs that holds, for so many devices.
+// costs returns what the cheapest layout of each store that holds costs, for a number of devices.
 func (in *Input) costs(devices int) map[string]float64 {
 	costs := map[string]float64{}
 	for _, r := range in.with(devices) {
@@ -86,7 +60,7 @@ func (in *Input) costs(devices int) map[string]float64 {
 	return costs
 }
 
-// with are the results for so many devices.
+// with returns the results for a number of devices.
 func (in *Input) with(devices int) []Result {
 	other := *in
 	other.Traffic.Devices = devices
@@ -97,7 +71,7 @@ func (in *Input) with(devices int) []Result {
 	return all
 }
 
-// best is the cheapest store for so many devices; "" where none holds.
+// best returns the cheapest store for a number of devices; "" where none holds.
 func (in *Input) best(devices int) string {
 	all := in.with(devices)
 	if i := cheapest(all, func(*Result) bool { return true }); i >= 0 {
@@ -109,22 +83,22 @@ func (in *Input) best(devices int) string {
 // cross adds the crossings between two sizes, of which there may be several.
 func (in *Input) cross(all []Crossing, low, high int) []Crossing {
 	for {
-		was := in.best(low)
-		if was == in.best(high) {
+		former := in.best(low)
+		if former == in.best(high) {
 			return all
 		}
-		at := last(low, high, func(devices int) bool { return in.best(devices) == was })
-		c := Crossing{Devices: at + 1, From: was, To: in.best(at + 1)}
-		if _, holds := in.costs(at + 1)[was]; !holds && was != "" {
-			c.Why = in.obstacle(was, at)
+		end := last(low, high, func(devices int) bool { return in.best(devices) == former })
+		c := Crossing{Devices: end + 1, From: former, To: in.best(end + 1)}
+		if _, holds := in.costs(end + 1)[former]; !holds && former != "" {
+			c.Why = in.obstacle(former, end)
 		}
 		all = append(all, c)
-		low = at + 1
+		low = end + 1
 	}
 }
 
-// obstacle says what is in the way of a store with one device more, in the layout that is the
-// cheapest until then.
+// obstacle says why a store fails with one device more, in the layout that is the cheapest until
+// then.
 func (in *Input) obstacle(store string, devices int) string {
 	i := cheapest(in.with(devices), func(r *Result) bool { return r.Store == store })
 	return in.with(devices + 1)[i].Why[0]

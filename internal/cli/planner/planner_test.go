@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/cli/clitest"
 	"github.com/andonhq/andon/internal/cli/command"
 	"github.com/andonhq/andon/internal/plan"
 )
@@ -191,102 +190,16 @@ func TestOldPrices(t *testing.T) {
 
 // TestJSON: it has every figure, each kind of traffic, and nothing that JSON can't hold.
 func TestJSON(t *testing.T) {
-	r := planOf(t, "--readings-interval", "10s", "--sweep", "--guide")
+	r := planOf(t, "--readings-interval", "10s", "--sweep")
 	if len(r.Rates) != 8 || r.Rates[2].Day != 86_400_000 {
 		t.Errorf("the traffic is %+v", r.Rates)
 	}
-	if r.Sweep == nil || len(r.Sweep.Series) != 3 || r.Guide == nil || len(r.Guide.Options) != 3 {
-		t.Errorf("the sweep is %+v, the guide %+v", r.Sweep, r.Guide)
+	if r.Sweep == nil || len(r.Sweep.Stores) != 3 || len(r.Sweep.Sizes) != 19 {
+		t.Errorf("the sweep is %+v", r.Sweep)
 	}
 	for _, of := range r.Results {
 		if len(of.Figures) < 10 {
 			t.Errorf("%s has %d figures", of.Name(), len(of.Figures))
 		}
-	}
-}
-
-// TestGuide: what the issue of the guide is about.
-func TestGuide(t *testing.T) {
-	r := planOf(t, "--guide")
-	var said []string
-	for _, c := range r.Guide.Claims {
-		said = append(said, c.Guide+" is "+c.Is)
-	}
-	all := strings.Join(said, "\n")
-	for _, want := range []string{"26 million is 864 million", "$0.65 is $0.00065",
-		"$12,500 is $32,850", "$2,300 is $2,373", "5,000 is 14,286"} {
-		if !strings.Contains(all, want) {
-			t.Errorf("there is no %q in\n%s", want, all)
-		}
-	}
-	// 10,000 units x 2,628,000 s x $0.625 a million, and 14,286 x 730 h x $0.00065.
-	for i, want := range []float64{16425, 6778.71, 6778.71} {
-		if got := r.Guide.Options[i]; math.Abs(got.Writing-want) > 0.01 ||
-			math.Abs(got.Total-got.Writing-got.Storage) > 0.01 {
-			t.Errorf("%+v, want $%.2f for writing", got, want)
-		}
-	}
-}
-
-// TestLive measures a server while devices report to it: 20 of them twice a second.
-func TestLive(t *testing.T) {
-	server := clitest.NewServer(t)
-	send := func(n int) {
-		var body strings.Builder
-		at := server.Clock().Add(andon.Duration(n) * 1000)
-		for device := range 20 {
-			state := "NORMAL"
-			if (device+n)%2 == 0 && device < 10 {
-				state = "WARNING1"
-			}
-			fmt.Fprintf(&body, `{"device":"d%02d","time":"%s","state":"%s","message":"%s"}`+"\n",
-				device, at, state, strings.Repeat("m", 100))
-		}
-		server.Sends("/events", body.String())
-	}
-	send(0)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for n := 1; n <= 5; n++ {
-			<-time.After(500 * time.Millisecond)
-			send(n)
-		}
-	}()
-	out, err := run(t, today(), "--from-live", server.URL, "--measure", "2s", "--interval", "7m",
-		"--store", "pebble", "-o", "json")
-	<-done
-	var r report
-	if err != nil || json.Unmarshal([]byte(out), &r) != nil {
-		t.Fatal(err, out)
-	}
-	m := r.Live
-	if m == nil || m.Devices != 20 || m.Events < 10 || m.Events > 60 || m.Entries < 40 {
-		t.Errorf("measured %+v", m)
-	}
-	if r.Traffic.Devices != 20 || r.Traffic.Changes < 0.4 || r.Traffic.Changes > 0.6 ||
-		r.Traffic.EventBytes < 160 || r.Traffic.EventBytes > 180 {
-		t.Errorf("the traffic is %+v", r.Traffic)
-	}
-	if r.Traffic.Interval != 7*time.Minute || slices.Contains(m.Taken, "interval") {
-		t.Errorf("a flag was not taken before what was measured: %s, %v", r.Traffic.Interval,
-			m.Taken)
-	}
-	if r.Traffic.Questions[plan.AskLog] != 0 || !slices.Contains(m.Taken, "ask_log") {
-		t.Errorf("no one asked, and the plan has %v", r.Traffic.Questions)
-	}
-}
-
-func TestCounters(t *testing.T) {
-	all := readCounters(`# HELP x y
-andon_events_accepted_total 1.5e+03
-andon_http_requests_total{method="GET",route="/api/v1/devices/{device}",status="2xx"} 3
-andon_http_requests_total{method="GET",route="/api/v1/devices/{device}",status="4xx"} 2
-andon_http_requests_total{method="POST",route="/api/v1/events",status="2xx"} 9
-andon_x{a="b c"} NaNy
-`)
-	if all["andon_events_accepted_total"] != 1500 || all["GET /devices/{device}"] != 5 ||
-		len(all) != 2 {
-		t.Errorf("read %v", all)
 	}
 }

@@ -3,6 +3,7 @@ package planner
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/andonhq/andon"
@@ -10,51 +11,38 @@ import (
 	"github.com/andonhq/andon/internal/plan"
 )
 
-// print prints a report for a person: of a sweep, and of the guide, that alone.
+// print prints a report for a person. A sweep is printed without the plan of one size.
 func (r *planner) print(out *report) {
 	p := r.Printer()
-	if out.Guide == nil {
-		r.printTraffic(p, out)
-	}
-	if out.Guide == nil && out.Sweep == nil {
+	printTraffic(p, out)
+	if out.Sweep != nil {
+		printSweep(p, out.Sweep)
+	} else {
 		printRates(p, out)
 		printResults(p, out)
 		printConclusion(p, out)
-		printParts(p, out)
 	}
 	if r.explain {
 		printFigures(p, out)
 	}
-	if out.Sweep != nil {
-		printSweep(p, out.Sweep)
-	}
-	if out.Guide != nil {
-		printGuide(p, out.Guide)
-	}
 	r.printPrices(p, out)
 }
 
-func (r *planner) printTraffic(p draw.Printer, out *report) {
+func printTraffic(p draw.Printer, out *report) {
 	t := &out.Traffic
 	line := fmt.Sprintf("%s devices, an event of %d bytes every %s",
 		draw.Grouped(t.Devices), t.EventBytes, andon.DurationOf(t.Interval))
+	kept := fmt.Sprintf("Events are kept for %s", andon.DurationOf(t.Retention))
 	if t.ReadingsEvery > 0 {
 		line += fmt.Sprintf(", %s every %s", draw.Count(t.Metrics, "metric"),
 			andon.DurationOf(t.ReadingsEvery))
-	}
-	p.Line("%s", line)
-	kept := fmt.Sprintf("Events are kept for %s", andon.DurationOf(t.Retention))
-	if t.ReadingsEvery > 0 {
 		kept += fmt.Sprintf(", readings for %s", andon.DurationOf(t.ReadingsRetention))
 	}
+	p.Line("%s", line)
 	p.Line("%s. Prices of %s; a month has 730 hours.", kept, out.Region)
-	if m := out.Live; m != nil {
-		p.Line("Measured on %s for %.0f s: %s.", m.URL, m.Seconds, strings.Join(m.Taken, ", "))
-	}
 }
 
 func printRates(p draw.Printer, out *report) {
-	p.Line("")
 	rows := [][]draw.Cell{draw.Texts("TRAFFIC", "A SECOND", "AT THE PEAK", "A DAY", "A MONTH")}
 	for _, rate := range out.Rates {
 		if rate.Second > 0 {
@@ -66,44 +54,43 @@ func printRates(p draw.Printer, out *report) {
 	table(p, rows, 1)
 }
 
-// table prints rows whose cells from a column on are numbers.
+// table prints rows after an empty line. Their cells from a column on are numbers.
 func table(p draw.Printer, rows [][]draw.Cell, numbers int) {
 	for _, row := range rows {
 		for i := numbers; i < len(row); i++ {
 			row[i].Right = true
 		}
 	}
+	p.Line("")
 	p.Table(rows)
 }
 
 func printResults(p draw.Printer, out *report) {
-	p.Line("")
 	rows := [][]draw.Cell{draw.Texts("STORE", "HOLDS", "PAID FOR", "A MONTH", "ON DISKS",
 		"HOLDS UNTIL")}
+	var notes []string
 	for i := range out.Results {
 		r := &out.Results[i]
 		holds := "yes"
 		if !r.Holds {
 			holds = "no"
 		}
-		if len(r.Ways) == 0 {
-			rows = append(rows, draw.Texts(r.Name(), holds, "no price", "", size(r.Disk),
-				until(r.Most)))
-		}
+		first := draw.Texts(r.Name(), holds, "no price", "", draw.Bytes(uint64(r.Disk)),
+			until(r.Most))
 		for n, w := range r.Ways {
-			name, disk, most := r.Name(), size(r.Disk), until(r.Most)
 			if n > 0 {
-				name, holds, disk, most = "", "", "", ""
+				rows, first = append(rows, first), draw.Texts("", "", "", "", "", "")
 			}
-			rows = append(rows, draw.Texts(name, holds, w.Name, "$"+dollars(w.Cost), disk, most))
+			first[2].Text, first[3].Text = w.Name, "$"+dollars(w.Cost)
+		}
+		rows = append(rows, first)
+		for _, why := range r.Why {
+			notes = append(notes, fmt.Sprintf("  %s: %s.", r.Name(), why))
 		}
 	}
 	table(p, rows, 3)
-	for i := range out.Results {
-		r := &out.Results[i]
-		for _, why := range r.Why {
-			p.Line("  %s: %s.", r.Name(), why)
-		}
+	for _, note := range notes {
+		p.Line("%s", note)
 	}
 }
 
@@ -117,19 +104,16 @@ func until(devices int) string {
 	return draw.Grouped(devices)
 }
 
-func size(bytes float64) string { return draw.Bytes(uint64(bytes)) }
-
 func dollars(x float64) string {
-	text := fmt.Sprintf("%.2f", x)
-	whole, cents, _ := strings.Cut(text, ".")
-	n := 0
-	if _, err := fmt.Sscan(whole, &n); err != nil {
-		return text
+	whole, cents, _ := strings.Cut(fmt.Sprintf("%.2f", x), ".")
+	n, err := strconv.Atoi(whole)
+	if err != nil { // too large to group
+		return whole + "." + cents
 	}
 	return draw.Grouped(n) + "." + cents
 }
 
-// printConclusion says which is the cheapest, by how much, and where one machine is outgrown.
+// printConclusion says which is the cheapest, and at what size one machine is too small.
 func printConclusion(p draw.Printer, out *report) {
 	p.Line("")
 	if out.Cheapest < 0 {
@@ -139,95 +123,18 @@ func printConclusion(p draw.Printer, out *report) {
 		p.Line("The cheapest that holds is %s, %s: $%s a month.", r.Name(), r.Way, dollars(r.Cost))
 		if out.Next >= 0 {
 			n := &out.Results[out.Next]
-			p.Line("The next store is %s, %s: $%s, %s.", n.Name(), n.Way, dollars(n.Cost),
-				margin(n.Cost/r.Cost))
-		}
-		if r.Most > out.Traffic.Devices && r.Most < 1_000_000_000 {
-			p.Line("%s holds until the fleet is %.1f times as large.", r.Name(),
-				float64(r.Most)/float64(out.Traffic.Devices))
-		}
-	}
-	for i := range out.Results {
-		if r := &out.Results[i]; !r.Survives && r.Beyond != "" {
-			p.Line("You outgrow one machine at %s devices: %s.", until(r.Most), r.Beyond)
+			p.Line("The next store is %s, %s: $%s a month.", n.Name(), n.Way, dollars(n.Cost))
 		}
 	}
 	for i := range out.Results {
 		r := &out.Results[i]
+		if !r.Survives && r.Beyond != "" {
+			p.Line("You outgrow one machine at %s devices: %s.", until(r.Most), r.Beyond)
+		}
 		for _, note := range r.Notes {
 			p.Line("%s: %s.", r.Name(), note)
 		}
 	}
-}
-
-// margin says how much more something costs.
-func margin(times float64) string {
-	if times < 2 {
-		return fmt.Sprintf("%.0f %% more", 100*(times-1))
-	}
-	return fmt.Sprintf("%.1f times as much", times)
-}
-
-// printParts shows the units of each table, and the partitions.
-func printParts(p draw.Printer, out *report) {
-	for i := range out.Results {
-		r := &out.Results[i]
-		if len(r.Parts) == 0 || !r.Holds {
-			continue
-		}
-		p.Heading("%s", r.Name())
-		printOperations(p, r)
-		rows := [][]draw.Cell{draw.Texts("TABLE OR INDEX", "WRITE UNITS/S", "READ UNITS/S",
-			"PROVISIONED", "STORED")}
-		for _, part := range r.Parts {
-			rows = append(rows, draw.Texts(part.Name, plan.Show(part.Writes),
-				plan.Show(part.Reads), plan.Show(part.ScaledWrites)+" and "+
-					plan.Show(part.ScaledReads), size(part.Bytes)))
-		}
-		table(p, rows, 1)
-	}
-	printPieces(p, out)
-}
-
-// printPieces shows the partitions, once those that all layouts of a store have.
-func printPieces(p draw.Printer, out *report) {
-	var pieces [][]draw.Cell
-	shown := map[string]bool{}
-	for i := range out.Results {
-		r := &out.Results[i]
-		for _, piece := range r.Pieces {
-			name := r.Store
-			if shown[name+piece.Table] {
-				continue
-			}
-			shown[name+piece.Table] = true
-			if !r.Common(piece.Table, out.Results) {
-				name = r.Name()
-			}
-			fits := "yes"
-			if !piece.Fits {
-				fits = "no"
-			}
-			pieces = append(pieces, draw.Texts(name, piece.Table, piece.Of, fits,
-				plan.Show(math.Round(piece.Rows)), size(piece.Bytes)))
-		}
-	}
-	if len(pieces) > 0 {
-		p.Heading("Partitions: at most 100,000 rows and 100 MB")
-		table(p, append([][]draw.Cell{draw.Texts("STORE", "TABLE", "BY", "FITS", "ROWS",
-			"SIZE")}, pieces...), 4)
-	}
-}
-
-// printOperations shows what one of each kind costs.
-func printOperations(p draw.Printer, r *plan.Result) {
-	rows := [][]draw.Cell{draw.Texts("EACH", "WRITE UNITS", "READ UNITS", "A MILLION")}
-	for _, o := range r.Operations {
-		rows = append(rows, draw.Texts(o.Name, plan.Show(o.Writes), plan.Show(o.Reads),
-			"$"+dollars(o.Million)))
-	}
-	table(p, rows, 1)
-	p.Line("")
 }
 
 func printFigures(p draw.Printer, out *report) {
@@ -249,15 +156,20 @@ func printFigures(p draw.Printer, out *report) {
 }
 
 func printSweep(p draw.Printer, w *plan.Sweep) {
-	p.Heading("Cost a month by the number of devices")
-	wide := 80
-	if draw.IsTerminal(p.W) {
-		wide, _ = draw.SizeOf(p.W)
+	rows := [][]draw.Cell{append(draw.Texts("DEVICES"), draw.Texts(w.Stores...)...)}
+	for _, size := range w.Sizes {
+		row := draw.Texts(draw.Grouped(size.Devices))
+		for _, store := range w.Stores {
+			text := "-"
+			if cost, holds := size.Cost[store]; holds {
+				text = "$" + dollars(cost)
+			}
+			row = append(row, draw.Texts(text)...)
+		}
+		rows = append(rows, row)
 	}
-	fmt.Fprint(p.W, w.Chart(min(wide, 120)-8, 20))
-	for _, s := range w.Series {
-		p.Line("  %s is %s", s.Store[:1], s.Store)
-	}
+	table(p, rows, 0)
+	p.Line("")
 	for _, c := range w.Crossings {
 		to := c.To
 		if to == "" {
@@ -274,28 +186,8 @@ func printSweep(p draw.Printer, w *plan.Sweep) {
 	}
 }
 
-func printGuide(p draw.Printer, g *plan.Guide) {
-	p.Heading("The guide to time series: its figures, and what they are")
-	rows := [][]draw.Cell{draw.Texts("WHAT", "THE GUIDE", "IT IS", "HOW")}
-	for _, c := range g.Claims {
-		rows = append(rows, draw.Texts(c.What, c.Guide, c.Is, c.How))
-	}
-	p.Table(rows)
-	p.Heading("Its three options, for 10,000 readings a second")
-	rows = [][]draw.Cell{draw.Texts("OPTION", "WRITING", "STORAGE", "A MONTH", "")}
-	for _, o := range g.Options {
-		row := draw.Texts(o.Name, "$"+dollars(o.Writing), "$"+dollars(o.Storage),
-			"$"+dollars(o.Total), o.Note)
-		for i := 1; i < 4; i++ {
-			row[i].Right = true
-		}
-		rows = append(rows, row)
-	}
-	p.Table(rows)
-}
-
-// printPrices says of when the prices are. Those that are old are marked; all are named beside the
-// arithmetic.
+// printPrices says of when the prices are, and marks those that are old. With the arithmetic it
+// names the source of each.
 func (r *planner) printPrices(p draw.Printer, out *report) {
 	if len(out.Prices) == 0 {
 		return
