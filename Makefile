@@ -55,7 +55,7 @@ ui/node_modules/.installed: ui/package.json ui/package-lock.json
 	@touch $@
 
 .PHONY: demo
-demo: build ## A living factory: the server, what it is sent, a live table, until Ctrl-C
+demo: build ## Start a server with a simulated factory, and open its board, until Ctrl-C
 	./bin/andon demo
 
 .PHONY: cassandra

@@ -17,7 +17,7 @@ var withoutAnswer = map[string]string{
 	"andon bench peer":           "it is hidden, and run by andon bench alone",
 	"andon completion":           "prints a script",
 	"andon config check":         "its exit code is the answer",
-	"andon demo":                 "a picture that moves",
+	"andon demo":                 "a server, and lines about it",
 	"andon export workbench":     "a model, in the form of another program",
 	"andon help":                 "prints help",
 	"andon import":               "reports on a file as it is read",
@@ -29,7 +29,7 @@ var withoutAnswer = map[string]string{
 	"andon store rebuild latest": "a sentence, once it is done",
 	"andon store repair":         "reports to a person who decides",
 	"andon verify":               "its exit code is the answer",
-	"andon watch":                "a picture that moves, or lines",
+	"andon watch":                "a line for each change",
 	"andon store template":       "prints a template, in the form of another program",
 }
 

@@ -169,7 +169,6 @@ func owners() []owner {
 		{"github.com/vbauerster/mpb/v8", []string{"internal/cli/draw"}},
 		{"github.com/vbauerster/cupwriter", []string{"internal/cli/draw"}},
 		{"github.com/mattn/go-runewidth", []string{"internal/cli/draw"}},
-		{"golang.org/x/term", []string{"internal/cli/draw"}},
 		{"github.com/hashicorp/hcl/v2", nil},
 		{"github.com/google/go-cmp", []string{"storetest", "internal/golden"}},
 		{"github.com/rogpeppe/go-internal/testscript", nil},

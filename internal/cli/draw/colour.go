@@ -47,16 +47,6 @@ func (c rgb) linear() (light rgb) {
 	return light
 }
 
-// fromLinear is the colour of amounts of light.
-func fromLinear(light rgb) (c rgb) {
-	for i, x := range light {
-		if c[i] = x * 12.92; x > 0.0031308 {
-			c[i] = 1.055*math.Pow(x, 1/2.4) - 0.055
-		}
-	}
-	return c
-}
-
 // luminance is how bright a colour is to the eye, and contrast how well two are told apart: as WCAG
 // 2.2 has both.
 func (c rgb) luminance() float64 {
@@ -67,21 +57,6 @@ func (c rgb) luminance() float64 {
 func (c rgb) contrast(other rgb) float64 {
 	a, b := c.luminance()+0.05, other.luminance()+0.05
 	return max(a/b, b/a)
-}
-
-// amid returns the colour as bright as stands out equally from black and from white, since what is
-// behind it is not known.
-func (c rgb) amid() rgb {
-	const middle = 0.179
-	light, now := c.linear(), c.luminance()
-	for i, x := range light {
-		if now > middle {
-			light[i] = x * middle / now
-		} else {
-			light[i] = x + (1-x)*(middle-now)/(1-now)
-		}
-	}
-	return fromLinear(light)
 }
 
 // Paint puts a text on its colour, in black or white, whichever is read better there: so it can be
@@ -120,23 +95,6 @@ func (p Printer) ground(c rgb) string {
 		front = 30
 	}
 	return fmt.Sprintf("\x1b[%d;%dm", 40+place, front)
-}
-
-// Ink colours what is drawn, as a bar, so that it is seen on black and on white.
-func (p Printer) Ink(colour, text string) string {
-	c, ok := parseRGB(colour)
-	if !ok || p.Depth == NoColours || strings.Trim(text, " ") == "" {
-		return text
-	}
-	switch p.Depth {
-	case AllColours:
-		r, g, b := c.amid().bytes()
-		return fmt.Sprintf("\x1b[38;2;%d;%d;%dm%s\x1b[0m", r, g, b, text)
-	case SomeColours:
-		place, _ := near256(c.amid())
-		return fmt.Sprintf("\x1b[38;5;%dm%s\x1b[0m", place, text)
-	}
-	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", 30+near16(c), text)
 }
 
 // near256 returns the place of the nearest colour of the cube that terminals of 256 colours have,

@@ -1,5 +1,5 @@
-// Package draw shows text on a terminal and elsewhere: tables, colours, numbers, keys, and what is
-// legible. It knows nothing of commands.
+// Package draw formats text for people, on a terminal and elsewhere: tables, colours, numbers,
+// progress bars. It knows nothing of commands.
 package draw
 
 import (
@@ -16,9 +16,8 @@ func IsTerminal(w io.Writer) bool { return cupwriter.New(w, false).IsTerminal() 
 
 // Printer is output for a person: headings, tables, colours where they can be seen.
 type Printer struct {
-	W      io.Writer
-	Depth  Depth
-	Styled bool // it is a terminal, which may be told to show text inverted or dim
+	W     io.Writer
+	Depth Depth
 }
 
 // Line prints a line.
@@ -38,7 +37,6 @@ type Cell struct {
 	Text   string
 	Colour string // "#rrggbb", or none
 	Right  bool   // aligned at its right end
-	Drawn  bool   // it is no text but a picture
 	Whole  bool   // half of it says nothing
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,62 +19,54 @@ import (
 	"github.com/andonhq/andon/internal/sleep"
 )
 
-// demo is what the flags of the command ask for, and what a test puts in the place of waiting.
+// demo has the flags of the command.
 type demo struct {
 	*command.Program
-	seed    uint64
-	devices int
-	speed   float64
-	listen  string
-	keep    string
-	length  time.Duration // 0: until it is ended
-	pause   pause
-	// terminal takes the terminal, if there is one.
-	terminal func(end func()) *screen
-	// hear listens to the server's stream. It is nil where the clock is a test's: news come by the
-	// real one, and the table asks each time instead.
-	hear func(context.Context, *client.Client) (*news, error)
-	// beside takes the same messages as the server; nil but in tests.
-	beside receiver
+	seed      uint64
+	devices   int
+	speed     float64
+	listen    string
+	keep      string
+	length    time.Duration // 0: until the user ends it
+	noBrowser bool
 
-	screen atomic.Pointer[screen] // nil while there is none
-	stderr *held                  // of the server's log, which must not be written over the table
+	sleep  sleeper
+	mirror receiver // takes the same messages as the server; nil but in tests
 }
 
 // Demo is "andon demo".
 func Demo(p *command.Program) *cobra.Command {
-	d := &demo{Program: p, pause: sleep.For, hear: listen}
-	d.terminal = func(end func()) *screen { return newScreen(p, end) }
+	d := &demo{Program: p, sleep: sleep.For}
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Show a living factory: a server, its devices and people, a live table",
-		Long: `Show a living factory. It starts the server on the embedded store in a temporary
-directory and sends it, over HTTP, what a simulated factory says: devices on eight lines that report
-their state and readings, that go wrong together, flap, fall silent, and whose messages come late or
-twice; operators who take devices over and escalate to supervisors.
+		Short: "Start a server with a simulated factory, and open its board",
+		Long: `Start a server with a simulated factory, and open its board in the browser.
 
-The factory lives faster than the clock: with --speed 60 its devices report every 5 seconds and not
-every 5 minutes, and its shifts last 8 minutes. First it sends its last hours at once, then it goes
-on live. All times are those of the real clock.
+The server has an embedded store in a temporary directory. Over HTTP it is sent what the factory
+reports: devices on eight lines with their states and readings. They fail together, flap and fall
+silent; messages come late or twice; operators take devices over and escalate to supervisors.
 
-It prints the address of the board, to be opened in a browser. On a terminal a live table then shows
-the counts and the worst devices, from the stream that the board draws from; elsewhere it prints a
-line every few seconds. Ctrl-C ends it. It needs nothing but this program, and leaves nothing
-behind unless --keep names a directory.`,
+The factory is faster than the clock: with --speed 60 its devices report every 5 seconds instead of
+every 5 minutes, and its shifts last 8 minutes. Its last hours are sent at once at the start. All
+times are those of the real clock.
+
+Every five seconds it prints a line with the number of devices in each state. Ctrl-C ends it. It
+needs nothing but this program, and leaves nothing behind unless --keep names a directory. Without
+a terminal or a display, over SSH, or with --no-browser it only prints the address of the board.`,
 		Example: `  andon demo
   andon demo --devices 2000 --speed 200 --seed 7
   andon demo --for 1m --keep ./factory && andon serve --data ./factory/store`,
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&d.devices, "devices", simulate.DefaultDevices,
-		"`number` of devices that the factory has")
+	flags.IntVar(&d.devices, "devices", simulate.DefaultDevices, "`number` of devices of the factory")
 	flags.Float64Var(&d.speed, "speed", 60,
-		"`number` of times that the factory lives as fast as the clock")
+		"`number` of times that the factory is faster than the clock")
 	flags.Uint64Var(&d.seed, "seed", 1, "another `number` makes another factory")
-	flags.DurationVar(&d.length, "for", 0, "end after so long (default: at Ctrl-C)")
+	flags.DurationVar(&d.length, "for", 0, "end after this time (default: at Ctrl-C)")
 	flags.StringVar(&d.listen, "listen", "", "`address` to listen on (default 127.0.0.1:8080, or "+
-		"a free port when that is taken)")
+		"a free port if that is taken)")
 	flags.StringVar(&d.keep, "keep", "", "keep the store in this `directory`")
+	flags.BoolVar(&d.noBrowser, "no-browser", false, "do not open the board in the browser")
 	cmd.RunE = p.Does(func(ctx context.Context, _ []string) error { return d.run(ctx) })
 	return cmd
 }
@@ -89,7 +80,7 @@ func (d *demo) check() error {
 	if d.devices < 1 || d.devices > mostDevices {
 		return andon.Errorf(andon.Invalid, "--devices %d is not within 1 to 10,000", d.devices)
 	}
-	if !(d.speed >= leastSpeed && d.speed <= mostSpeed) { // so NaN is refused, too
+	if !(d.speed >= leastSpeed && d.speed <= mostSpeed) { // also refuses NaN
 		return andon.Errorf(andon.Invalid, "--speed %g is not within 1 to 1000", d.speed)
 	}
 	if d.length < 0 {
@@ -109,21 +100,20 @@ func (d *demo) run(ctx context.Context) (err error) {
 	defer remove()
 	ctx, stop := command.UntilHangup(ctx)
 	defer stop()
-	d.stderr = &held{to: d.Program.Stderr}
 	a, err := d.start(ctx, filepath.Join(dir, "store"))
 	if err != nil {
 		return err
 	}
-	sent, err := d.live(ctx, a)
+	sent, err := d.serve(ctx, a)
 	err = errors.Join(err, a.Stop(context.WithoutCancel(ctx)))
 	if err == nil {
-		d.goodbye(sent)
+		d.printEnd(sent)
 	}
 	return err
 }
 
-// start starts the server. Where no address is asked for and the usual one is taken, a free port
-// does.
+// start starts the server. It takes a free port if the default one is taken and the user asked for
+// none.
 func (d *demo) start(ctx context.Context, dir string) (*app.App, error) {
 	c := app.DefaultConfig()
 	c.Data, c.Log.Level, c.Log.Audit = dir, "warn", false // its people are made up
@@ -140,115 +130,110 @@ func (d *demo) start(ctx context.Context, dir string) (*app.App, error) {
 	return a, err
 }
 
-// newServer makes a server that gives the terminal back before its disk's failure ends the process.
 func (d *demo) newServer(c app.Config) *app.App {
-	a := local.NewApp(d.Program, c, local.NewLog(d.stderr, c.Log))
-	fatal := a.Fatal
-	a.Fatal = func(err error) {
-		if s := d.screen.Load(); s != nil {
-			s.Close()
-		}
-		d.stderr.release()
-		fatal(err)
-	}
-	return a
+	return local.NewApp(d.Program, c, local.NewLog(d.Stderr, c.Log))
 }
 
-// live lets the factory live in front of the server until it is ended, and returns what was sent.
-func (d *demo) live(ctx context.Context, a *app.App) (tally, error) {
+// serve runs the factory until the user or the server ends it, and returns what was sent.
+func (d *demo) serve(ctx context.Context, a *app.App) (tally, error) {
 	ctx, fail := context.WithCancelCause(ctx)
-	watched := make(chan struct{})
+	ended := make(chan struct{})
 	go func() {
-		defer close(watched)
+		defer close(ended)
 		if err := a.Wait(ctx); err != nil {
 			fail(err)
 		}
 	}()
-	defer func() { fail(nil); <-watched }()
+	defer func() { fail(nil); <-ended }()
 	c, err := client.New(client.Options{URL: a.URL()})
 	if err != nil {
 		return tally{}, err
 	}
 	defer c.Close()
 	f := d.newFactory(c)
-	if err = d.perform(ctx, f, c, a.URL()); ended(ctx, err) {
-		err = nil
-	}
+	err = unlessEnded(ctx, d.play(ctx, f, c, a.URL()))
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 		err = cause // the server ended by itself
 	}
 	return f.sent, err
 }
 
-// perform sends the past, then goes on live.
-func (d *demo) perform(ctx context.Context, f *factory, c *client.Client, url string) error {
+// play sends the past of the factory, opens the board, and goes on live.
+func (d *demo) play(ctx context.Context, f *factory, c *client.Client, url string) error {
 	begun := d.Now()
 	out := d.Printer()
-	out.Line("Andon answers at %s%s", url, d.evasion(url))
-	out.Line("Open this address in a browser: it is the board.")
-	out.Line("It is sent what %s devices of a factory said in its last %d hours "+
+	out.Line("Andon answers at %s%s", url, d.whyThisPort(url))
+	out.Line("It is sent what %s devices of a factory reported in its last %d hours "+
 		"(%[2]d minutes here):", draw.Grouped(d.devices), pastHours(d.devices))
-	if err := d.setUp(ctx, c, f.every); err != nil {
+	if err := d.setSilentAfter(ctx, c, f.every); err != nil {
 		return err
 	}
-	if err := f.catchUp(ctx, begun); err != nil {
+	if err := f.sendPast(ctx, begun); err != nil {
 		return err
 	}
 	out.Line("%s events and %s readings, in %.1fs",
 		draw.Grouped(f.sent.events), draw.Grouped(f.sent.readings), d.Now().Sub(begun).Seconds())
-	shown, end := context.WithCancel(ctx)
-	defer end()
-	s := d.newStage(c, url, end)
-	defer s.close()
-	if err := s.listen(shown); err != nil {
-		return err
-	}
-	err := d.goOn(shown, f, s, begun)
-	if shown.Err() != nil && ctx.Err() == nil { // a key ended it
-		return nil
-	}
-	return err
+	d.openBoard(out, url)
+	return d.goOn(ctx, f, &summary{client: c, demo: d}, begun)
 }
 
-// evasion says why the address is another than the usual one.
-func (d *demo) evasion(url string) string {
+// whyThisPort explains why the address is not the default one.
+func (d *demo) whyThisPort(url string) string {
 	if usual := app.DefaultConfig().Listen; d.listen == "" && !strings.HasSuffix(url, usual) {
 		return ", since another program listens on " + usual
 	}
 	return ""
 }
 
-// setUp lets the server call a device silent after three rounds in which it said nothing.
-func (d *demo) setUp(ctx context.Context, c *client.Client, every andon.Duration) error {
+// openBoard opens the board in the browser of a user at a terminal, and prints the addresses.
+func (d *demo) openBoard(out draw.Printer, url string) {
+	opened := !d.noBrowser && draw.IsTerminal(d.Stdout) && hasDisplay(d.Program) &&
+		openBrowser(url) == nil
+	if opened {
+		out.Heading("The board opens in the browser: %s", url)
+	} else {
+		out.Heading("Open the board in a browser: %s", url)
+	}
+	out.Table([][]draw.Cell{
+		draw.Texts(url+"/docs", "the API, to read and try"),
+		draw.Texts(url+"/api/v1/devices?sort=severity", "devices, the worst first"),
+		draw.Texts(url+"/api/v1/states", "the number of devices in each state"),
+		draw.Texts(url+"/metrics", "metrics of the server"),
+	})
+	out.Line("")
+}
+
+// setSilentAfter makes the server call a device silent when three of its reports did not come.
+func (d *demo) setSilentAfter(
+	ctx context.Context, c *client.Client, every andon.Duration,
+) error {
 	after := max(3*every, 1_000_000)
 	_, err := c.PutTenant(ctx, andon.DefaultTenant, client.TenantChange{SilentAfter: &after})
 	return err
 }
 
-// beat is how long the factory lives between two requests: short, so that the board moves all the
-// time and not at every round.
-const beat = 250 * time.Millisecond
+// tick is the time between two requests: short, so that the board changes all the time.
+const tick = 250 * time.Millisecond
 
-func (d *demo) goOn(ctx context.Context, f *factory, s *stage, begun andon.Time) error {
+func (d *demo) goOn(ctx context.Context, f *factory, s *summary, begun andon.Time) error {
 	for {
 		now := d.Now()
-		if err := f.goOn(ctx, now); err != nil {
+		if err := f.sendUntil(ctx, now); err != nil {
 			return err
 		}
-		if err := s.show(ctx, now, f.sent); err != nil {
+		if err := s.print(ctx, now, f.sent); err != nil {
 			return err
 		}
 		if d.length > 0 && now.Sub(begun).Std() >= d.length {
 			return nil
 		}
-		if err := s.pause(ctx, beat); err != nil {
+		if err := d.sleep(ctx, tick); err != nil {
 			return err
 		}
 	}
 }
 
-// goodbye says what was done.
-func (d *demo) goodbye(sent tally) {
+func (d *demo) printEnd(sent tally) {
 	out := d.Printer()
 	out.Line("Andon has stopped. It was sent %s.", sent)
 	if sent.refused > 0 {

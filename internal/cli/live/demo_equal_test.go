@@ -112,7 +112,7 @@ func TestDemoEqualsMemstore(t *testing.T) {
 		d.devices, d.length = 100, 10*time.Second
 	}
 	want := newReference(c)
-	d.beside = want
+	d.mirror = want
 	if err := d.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/andonhq/andon/internal/golden"
 )
 
-// clockwork is a clock that moves only while somebody pauses.
+// clockwork is a clock that moves only while the command sleeps.
 type clockwork struct{ time atomic.Int64 }
 
 func newClockwork(t *testing.T) *clockwork {
@@ -35,7 +35,7 @@ func newClockwork(t *testing.T) *clockwork {
 
 func (c *clockwork) now() andon.Time { return andon.Time(c.time.Load()) }
 
-func (c *clockwork) pause(ctx context.Context, d time.Duration) error {
+func (c *clockwork) sleep(ctx context.Context, d time.Duration) error {
 	c.time.Add(d.Microseconds())
 	return ctx.Err()
 }
@@ -43,14 +43,13 @@ func (c *clockwork) pause(ctx context.Context, d time.Duration) error {
 // newDemo makes a demo that lives by a clockwork, on a free port.
 func newDemo(c *clockwork, out io.Writer, length time.Duration) *demo {
 	return &demo{
-		Program: &command.Program{Stdout: out, Stderr: io.Discard, Now: c.now}, pause: c.pause,
-		terminal: func(func()) *screen { return nil },
-		seed:     1, devices: 60, speed: 60, listen: "127.0.0.1:0", length: length,
+		Program: &command.Program{Stdout: out, Stderr: io.Discard, Now: c.now}, sleep: c.sleep,
+		seed: 1, devices: 60, speed: 60, listen: "127.0.0.1:0", length: length,
 	}
 }
 
-// TestDemoGolden: where there is no terminal the demo prints lines, the address first; with its own
-// clock the same ones on every machine, but for the port.
+// TestDemoGolden: the demo prints lines, the address first; with its own clock the same ones on
+// every machine, but for the port.
 func TestDemoGolden(t *testing.T) {
 	var out bytes.Buffer
 	if err := newDemo(newClockwork(t), &out, 20*time.Second).run(t.Context()); err != nil {
@@ -91,11 +90,11 @@ func TestDemoIsInterrupted(t *testing.T) {
 		c, out, dir := newClockwork(t), new(bytes.Buffer), t.TempDir()
 		d := newDemo(c, out, 0)
 		d.keep = filepath.Join(dir, "kept")
-		d.pause = func(ctx context.Context, length time.Duration) error {
+		d.sleep = func(ctx context.Context, length time.Duration) error {
 			if after--; after < 0 {
 				interrupt()
 			}
-			return c.pause(ctx, length)
+			return c.sleep(ctx, length)
 		}
 		if err := d.run(ctx); err != nil {
 			t.Error(err)
@@ -172,11 +171,11 @@ func TestDemoSlept(t *testing.T) {
 	to := &batches{reference: newReference(c)}
 	d := newDemo(c, io.Discard, 0)
 	f := d.newFactory(nil)
-	f.to, f.reached = []receiver{to}, f.past
-	if err := c.pause(t.Context(), time.Hour); err != nil {
+	f.to, f.until = []receiver{to}, f.past
+	if err := c.sleep(t.Context(), time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.goOn(t.Context(), c.now()); err != nil {
+	if err := f.sendUntil(t.Context(), c.now()); err != nil {
 		t.Fatal(err)
 	}
 	if to.events < 40_000 || to.most > 3*d.devices || f.sent.refused > 0 {

@@ -20,7 +20,6 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/cli/command"
-	"github.com/andonhq/andon/internal/cli/draw"
 	"github.com/andonhq/andon/internal/golden"
 )
 
@@ -76,9 +75,9 @@ func follow(t *testing.T, change func(*watch), scenes ...func(*script)) (string,
 	p := &command.Program{Stdout: out, Stderr: io.Discard, Now: c.now}
 	w := &watch{
 		Program: p, Target: p.NewTarget(), every: 2 * time.Second,
-		pause: func(ctx context.Context, d time.Duration) error {
+		sleep: func(ctx context.Context, d time.Duration) error {
 			play()
-			return c.pause(ctx, d)
+			return c.sleep(ctx, d)
 		},
 	}
 	w.URL, w.Tenant = server.URL, string(andon.DefaultTenant)
@@ -122,7 +121,7 @@ func TestWatchPrintsChanges(t *testing.T) {
 
 func TestWatchAsksForWhatIsSelected(t *testing.T) {
 	_, s, err := follow(t, func(w *watch) {
-		w.selected = client.DeviceQuery{
+		w.query = client.DeviceQuery{
 			State: "WARNING*", Operator: "Liz", EscalatedTo: "Sara", Device: "press*",
 		}
 	}, fleet())
@@ -171,57 +170,8 @@ func TestWatchRefuses(t *testing.T) {
 	}
 }
 
-// TestWatchTable: the table keeps showing what it knows when there is no answer, and says so.
-func TestWatchTable(t *testing.T) {
-	s := &script{fleet: []client.Device{
-		{Device: "a", State: "WARNING1", Severity: 32}, {Device: "b", State: "NORMAL"},
-	}}
-	server := httptest.NewServer(s)
-	defer server.Close()
-	c, err := client.New(client.Options{URL: server.URL, Attempts: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	var out bytes.Buffer
-	v := &tableView{
-		watch: &watch{every: time.Second}, client: c, board: board{title: "here", none: "none"},
-		screen: &screen{&draw.Screen{Out: &out, Size: func() (int, int) { return 60, 20 }}},
-	}
-	now := newClockwork(t).now()
-	if err := v.show(t.Context(), now); err != nil {
-		t.Fatal(err)
-	}
-	const worse = " a      WARNING1"
-	if text := out.String(); !strings.Contains(text, worse) || strings.Contains(text, " b ") {
-		t.Errorf("it shows %q", text)
-	}
-	out.Reset()
-	s.status = 503
-	failed := v.show(t.Context(), now)
-	if failed == nil || !passes(t.Context(), failed) {
-		t.Errorf("without an answer: %v", failed)
-	}
-	if err := v.stale(now.Add(5_000_000), failed); err != nil {
-		t.Fatal(err)
-	}
-	if text := out.String(); !strings.Contains(text, worse) ||
-		!strings.Contains(text, "NO ANSWER FOR 5s, since 13:00:00 UTC: the store is [2J") {
-		t.Errorf("it shows %q", text)
-	}
-	out.Reset()
-	v.selected.State, s.status = "NORMAL", 0
-	err = v.show(t.Context(), now)
-	if text := out.String(); err != nil || !strings.Contains(text, " b      ● NORMAL") {
-		t.Errorf("of the selected, those that are normal count, too: %q, %v", text, err)
-	}
-	if v.end(); !strings.HasSuffix(out.String(), "\x1b[?7h\x1b[?25h\x1b[?1049l") {
-		t.Errorf("it leaves %q", out.String())
-	}
-}
-
 func TestChangesAreInOrder(t *testing.T) {
-	was, is := map[andon.DeviceID]client.Device{}, map[andon.DeviceID]client.Device{}
+	was, is := devices{}, devices{}
 	var want []string
 	for i := range 20 {
 		id := andon.DeviceID(fmt.Sprintf("d%02d", i))
@@ -233,7 +183,7 @@ func TestChangesAreInOrder(t *testing.T) {
 			want = append(want, string(id)+" is new here: Y for 5s")
 		}
 	}
-	if diff := cmp.Diff(want, changes(was, is, 5_000_000)); diff != "" {
+	if diff := cmp.Diff(want, describer{}.changes(was, is, 5_000_000)); diff != "" {
 		t.Error(diff)
 	}
 }

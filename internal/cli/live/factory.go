@@ -13,8 +13,8 @@ import (
 	"github.com/andonhq/andon/internal/simulate"
 )
 
-// receiver takes what the factory says. It is the client of the server; in tests also a second
-// store beside it.
+// receiver takes what the factory reports: the client of the server, and in tests also a second
+// store.
 type receiver interface {
 	AppendEvents(context.Context, []andon.Event) (client.Result, error)
 	AppendReadings(context.Context, []andon.Reading) (client.Result, error)
@@ -23,39 +23,39 @@ type receiver interface {
 }
 
 const (
-	roundsOfHour = 12
-	feedBatch    = 5000 // entries of a request, about 1 MB
+	reportsAnHour = 12
+	batchSize     = 5000 // entries of a request, about 1 MB
 
-	// The past is as long as fits into so many entries of all devices, within bounds.
+	// The past is as long as pastEntries of all devices allow, within bounds.
 	pastEntries           = 120_000
 	shortPast, longerPast = 2, 10 // hours of the factory
 )
 
-// pastHours returns how long the factory has lived before the demo begins.
+// pastHours returns how long the factory has run before the demo begins.
 func pastHours(devices int) int {
-	return max(shortPast, min(longerPast, pastEntries/roundsOfHour/devices))
+	return max(shortPast, min(longerPast, pastEntries/reportsAnHour/devices))
 }
 
-// factory feeds receivers with what a simulated fleet says.
+// factory sends receivers what a simulated fleet reports.
 type factory struct {
-	fleet   *simulate.Fleet
-	every   andon.Duration // a round
-	to      []receiver
-	past    andon.Time // when its past begins
-	reached andon.Time // what was before is sent
-	sent    tally
+	fleet *simulate.Fleet
+	every andon.Duration // between two reports of a device
+	to    []receiver
+	past  andon.Time // when its past begins
+	until andon.Time // everything before this was sent
+	sent  tally
 }
 
 // newFactory makes a factory whose past ends now.
 func (d *demo) newFactory(c *client.Client) *factory {
 	every := andon.Duration(float64(simulate.DefaultEvery) / d.speed)
-	rounds := andon.Duration(pastHours(d.devices) * roundsOfHour)
-	f := &factory{every: every, past: d.Now().Add(-rounds * every), to: []receiver{c}}
+	reports := andon.Duration(pastHours(d.devices) * reportsAnHour)
+	f := &factory{every: every, past: d.Now().Add(-reports * every), to: []receiver{c}}
 	f.fleet = simulate.New(simulate.Options{
 		Seed: d.seed, Devices: d.devices, Start: f.past, Every: every,
 	})
-	if d.beside != nil {
-		f.to = append(f.to, d.beside)
+	if d.mirror != nil {
+		f.to = append(f.to, d.mirror)
 	}
 	return f
 }
@@ -68,7 +68,6 @@ type tally struct {
 	reason  string // of the first that was refused
 }
 
-// String says it in words.
 func (t tally) String() string {
 	return fmt.Sprintf("%s events, %s readings, %s assignments and %s escalations",
 		draw.Grouped(t.events), draw.Grouped(t.readings), draw.Grouped(t.assignments),
@@ -80,23 +79,23 @@ func (t *tally) refuse(n int, reason string) {
 	t.reason = cmp.Or(t.reason, reason)
 }
 
-// catchUp sends the past of the factory, up to now, as the log that somebody kept of it.
-func (f *factory) catchUp(ctx context.Context, now andon.Time) error {
+// sendPast sends the past of the factory up to now, in the order of a log that was kept of it.
+func (f *factory) sendPast(ctx context.Context, now andon.Time) error {
 	var past simulate.Past
 	for at := f.past; at < now && ctx.Err() == nil; {
 		at = min(at.Add(f.every), now)
 		past.Add(f.fleet.Advance(at))
 	}
-	f.reached = now
+	f.until = now
 	return f.send(ctx, past.Messages())
 }
 
-// goOn sends what the factory says up to now: a round at a time, since a machine that was asleep
-// has many rounds to make up for.
-func (f *factory) goOn(ctx context.Context, now andon.Time) error {
-	for f.reached < now {
-		f.reached = min(f.reached.Add(f.every), now)
-		if err := f.send(ctx, f.fleet.Advance(f.reached)); err != nil {
+// sendUntil sends what the factory reported until now, in steps of one report of each device: a
+// computer that was asleep has many reports to send.
+func (f *factory) sendUntil(ctx context.Context, now andon.Time) error {
+	for f.until < now {
+		f.until = min(f.until.Add(f.every), now)
+		if err := f.send(ctx, f.fleet.Advance(f.until)); err != nil {
 			return err
 		}
 	}
@@ -117,8 +116,7 @@ func (f *factory) send(ctx context.Context, m simulate.Messages) error {
 	return nil
 }
 
-// deliver sends in an order in which nothing comes before what it needs: an escalation needs its
-// entry.
+// deliver sends messages. Escalations come last, since each needs its entry.
 func deliver(ctx context.Context, m simulate.Messages, count *tally, to receiver) error {
 	err := inBatches(ctx, m.Events, &count.events, count, to.AppendEvents)
 	if err == nil {
@@ -146,7 +144,7 @@ func inBatches[T any](
 	ctx context.Context, all []T, n *int, count *tally,
 	send func(context.Context, []T) (client.Result, error),
 ) error {
-	for part := range slices.Chunk(all, feedBatch) {
+	for part := range slices.Chunk(all, batchSize) {
 		result, err := send(ctx, part)
 		if err != nil {
 			return err
@@ -159,8 +157,8 @@ func inBatches[T any](
 	return nil
 }
 
-// escalate sends escalations one by one. Who looks around in the demo may have taken away what one
-// is about; that is no reason to end.
+// escalate sends escalations one by one. The user of the demo may have deleted what one is about;
+// that does not end the demo.
 func escalate(ctx context.Context, all []andon.Escalation, count *tally, to receiver) error {
 	for _, e := range all {
 		_, err := to.Escalate(ctx, client.Escalation{

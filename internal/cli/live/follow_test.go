@@ -17,7 +17,6 @@ import (
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/cli/clitest"
 	"github.com/andonhq/andon/internal/cli/command"
-	"github.com/andonhq/andon/internal/cli/draw"
 )
 
 // printed is standard output that a test waits for.
@@ -77,12 +76,12 @@ func TestWatchFollowsTheStream(t *testing.T) {
 	}
 }
 
-// told runs what a stream tells through a view of lines.
-func told(v *lineView, now andon.Time, all ...client.Told) string {
+// taken returns what a follower prints for messages of the stream.
+func taken(v *follower, now andon.Time, all ...client.Told) string {
 	out := new(bytes.Buffer)
 	v.watch.Program = &command.Program{Stdout: out, Stderr: io.Discard}
 	for i := range all {
-		if err := v.hear(now, &all[i]); err != nil {
+		if err := v.take(now, &all[i]); err != nil {
 			return err.Error()
 		}
 	}
@@ -97,14 +96,14 @@ func TestWatchTakesInWhatIsTold(t *testing.T) {
 			Operator: andon.PersonID(operator), Attributes: `{"long":1}`,
 		}}
 	}
-	v := &lineView{
-		watch: &watch{selected: client.DeviceQuery{State: "WARNING*", Device: "press*"}},
-		devices: map[andon.DeviceID]client.Device{
+	v := &follower{
+		watch: &watch{query: client.DeviceQuery{State: "WARNING*", Device: "press*"}},
+		devices: devices{
 			"press-1": {Device: "press-1", State: "WARNING1", Received: now, Since: now},
 		},
 	}
 	lost := client.Told{Kind: client.Lost, Err: errors.New("it\nis away")}
-	got := told(v, now,
+	got := taken(v, now,
 		shows("press-1", "WARNING3", "", now-1), // before the list was read
 		shows("press-1", "WARNING1", "Liz", now), shows("oven-1", "WARNING1", "", now),
 		shows("press-2", "NORMAL", "", now), shows("press-2", "WARNING1", "", now),
@@ -120,17 +119,17 @@ the server answers again
 press-2 is not listed any more, was WARNING1
 press-1 is not listed any more, was WARNING1
 `
-	if diff := cmp.Diff(want, got); diff != "" || len(v.devices) != 0 || v.missed {
+	if diff := cmp.Diff(want, got); diff != "" || len(v.devices) != 0 || v.stale {
 		t.Errorf("%s%v", diff, v.devices)
 	}
 	for _, kind := range []client.ToldKind{client.Reset, client.Settings} {
-		if v.missed = false; told(v, now, client.Told{Kind: kind}) != "" || !v.missed {
+		if v.stale = false; taken(v, now, client.Told{Kind: kind}) != "" || !v.stale {
 			t.Errorf("%d does not make it ask for all again", kind)
 		}
 	}
 }
 
-func TestWatchAdmits(t *testing.T) {
+func TestWatchSelects(t *testing.T) {
 	d := client.Device{Device: "press-1", State: "WARNING1", Operator: "Liz", EscalatedTo: "Sara"}
 	for q, want := range map[client.DeviceQuery]bool{
 		{}: true, {State: "NORMAL"}: false, {State: "WARNING*"}: true, {Device: "press"}: false,
@@ -138,7 +137,7 @@ func TestWatchAdmits(t *testing.T) {
 		{Operator: "Sue"}: false, {NoOperator: true}: false, {EscalatedTo: "Sara"}: true,
 		{EscalatedTo: "Omar"}: false, {State: "a*b"}: false,
 	} {
-		if w := (&watch{selected: q}); w.admits(&d) != want {
+		if w := (&watch{query: q}); w.selects(&d) != want {
 			t.Errorf("%+v: %v", q, !want)
 		}
 	}
@@ -155,21 +154,21 @@ func TestWatchLooksForSilence(t *testing.T) {
 	}
 	defer c.Close()
 	out, now := new(bytes.Buffer), newClockwork(t).now()
-	v := &lineView{
+	v := &follower{
 		watch:  &watch{Program: &command.Program{Stdout: out}, Target: command.Target{URL: "here"}},
-		client: c, news: &news{},
+		client: c, stream: &stream{},
 	}
 	show := func(after andon.Duration) {
 		t.Helper()
 		now = now.Add(after)
-		if err := v.show(t.Context(), now); err != nil {
+		if err := v.update(t.Context(), now); err != nil {
 			t.Fatal(err)
 		}
 	}
 	show(0)
 	s.fleet = []client.Device{{Device: "b", Silent: true, Received: now}}
 	out.Reset()
-	show(lookAnyway - 1)
+	show(silenceEvery - 1)
 	if out.Len() > 0 || len(s.asked) != 1 {
 		t.Errorf("it asked %q and printed %s", s.asked, out)
 	}
@@ -178,7 +177,7 @@ func TestWatchLooksForSilence(t *testing.T) {
 		t.Errorf("it asked %s", last)
 	}
 	s.fleet = nil
-	show(lookAnyway)
+	show(silenceEvery)
 	want := "b silent for 10s\nb heard again\n"
 	text := ""
 	for line := range strings.Lines(out.String()) {
@@ -186,64 +185,5 @@ func TestWatchLooksForSilence(t *testing.T) {
 	}
 	if text != want {
 		t.Errorf("it printed %q, want %q", text, want)
-	}
-}
-
-// TestTableAsksWhenItIsTold: while nothing is told it draws what it knows, and asks for nothing but
-// now and then.
-func TestTableAsksWhenItIsTold(t *testing.T) {
-	s := &script{fleet: []client.Device{{Device: "a", State: "WARNING1", Severity: 32}}}
-	server := httptest.NewServer(s)
-	defer server.Close()
-	c, err := client.New(client.Options{URL: server.URL, Attempts: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	var out bytes.Buffer
-	n := &news{told: make(chan client.Told, 1)}
-	v := &tableView{
-		watch: &watch{every: time.Second}, client: c, board: board{title: "here", news: n},
-		screen: &screen{&draw.Screen{
-			Out: &out, Size: func() (int, int) { return 60, 20 }, Keys: make(chan draw.Key),
-		}},
-	}
-	now := newClockwork(t).now()
-	asks := func(want int, after andon.Duration) {
-		t.Helper()
-		now = now.Add(after)
-		before := len(s.asked)
-		if err := v.show(t.Context(), now); err != nil {
-			t.Fatal(err)
-		}
-		if got := len(s.asked) - before; got != want {
-			t.Errorf("it asked %d times, want %d", got, want)
-		}
-	}
-	tell := func(told client.Told, d time.Duration) {
-		t.Helper()
-		for n.told <- told; len(n.told) > 0; { // a pause may end before it is taken in
-			if err := v.pause(t.Context(), d); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	const once = 2 // for the counts, and for the devices
-	asks(once, 0)
-	asks(0, 1_000_000)
-	tell(client.Told{Kind: client.Shows}, time.Hour) // ends behind a beat
-	asks(once, 1)
-	tell(client.Told{Kind: client.Connected}, time.Millisecond)
-	asks(0, 1)
-	asks(once, lookAnyway)
-	tell(client.Told{Kind: client.Lost, Err: errors.New("away")}, time.Millisecond)
-	if v.board.trouble != "away" {
-		t.Errorf("trouble is %q", v.board.trouble)
-	}
-	asks(once, 1)
-	close(n.told)
-	n.err = errors.New("in vain")
-	if err := v.pause(t.Context(), time.Hour); err != n.err {
-		t.Errorf("the stream ended: %v", err)
 	}
 }

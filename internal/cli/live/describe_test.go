@@ -1,0 +1,22 @@
+package live
+
+import (
+	"testing"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/cli/draw"
+)
+
+// TestColours: states have their colours on a terminal.
+func TestColours(t *testing.T) {
+	d := describer{
+		Printer: draw.Printer{Depth: draw.FewColours},
+		colours: coloursOf([]client.StateCount{{State: "NORMAL", Colour: "#2e7d32"}}),
+	}
+	was, is := client.Device{State: "NORMAL"}, client.Device{State: "ODD", Since: 1}
+	want := "\x1b[42;30mNORMAL\x1b[0m → ODD"
+	if got := d.change(&was, &is, andon.Time(0)); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
