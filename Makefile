@@ -71,8 +71,8 @@ LONGEST := ./internal/store/cassandrastore ./test ./internal/store/pebblestore .
 # the program hundreds of times, which takes the detector longer than what the program does; test has
 # it do the same with the detector. PLAIN runs next to SERIAL, which waits for engines to start. The
 # rules of the house ran in check.
-PLAIN := ./internal/cli ./internal/cuckoo ./internal/eventlog ./internal/ingest/... ./internal/readingblock \
-	./internal/simulate ./internal/spell ./internal/tools/release ./internal/varint
+PLAIN := ./internal/cli ./internal/cuckoo ./internal/ingest/... ./internal/simulate \
+	./internal/spell ./internal/store/pebblestore/layout/... ./internal/tools/release
 RACED = $(filter-out $(shell go list $(PLAIN) ./internal/lint/...),$(shell go list $(LONGEST) ./...))
 
 # A test that asks one thing after another is called TestSerial…, and runs without the detector, which

@@ -31,9 +31,6 @@ func plan() []layer {
 		{dir: "internal/golden"},
 		{dir: "internal/current", pure: true, may: "."},
 		{dir: "internal/feed", pure: true, may: "."},
-		{dir: "internal/varint", pure: true},
-		{dir: "internal/eventlog", pure: true, may: ". internal/varint"},
-		{dir: "internal/readingblock", pure: true, may: ". internal/varint"},
 		{dir: "internal/live", pure: true, may: "."},
 		{dir: "internal/session", pure: true},
 		{dir: "internal/ui"},
@@ -108,11 +105,20 @@ func planOfStores() []layer {
 		{dir: "internal/store/tenants", pure: true, may: "."},
 		{dir: "internal/store/memstore", pure: true, may: ". internal/config internal/feed " +
 			"internal/seq internal/store/adapter internal/store/tenants"},
+		{dir: "internal/store/pebblestore/layout/varint", pure: true},
+		{dir: "internal/store/pebblestore/layout/eventlog", pure: true,
+			may: ". internal/store/pebblestore/layout/varint"},
+		{dir: "internal/store/pebblestore/layout/readingblock", pure: true,
+			may: ". internal/store/pebblestore/layout/varint"},
+		{dir: "internal/store/pebblestore/layout", pure: true, may: ". internal/current " +
+			"internal/store/pebblestore/layout/eventlog " +
+			"internal/store/pebblestore/layout/varint"},
 		{dir: "internal/store/pebblestore", may: ". internal/config internal/cuckoo " +
-			"internal/plan " +
-			"internal/current internal/eventlog internal/feed internal/readingblock " +
+			"internal/plan internal/current internal/feed " +
 			"internal/rwlock internal/seq internal/sleep internal/store/adapter " +
-			"internal/store/tenants internal/varint"},
+			"internal/store/pebblestore/layout internal/store/pebblestore/layout/eventlog " +
+			"internal/store/pebblestore/layout/readingblock " +
+			"internal/store/pebblestore/layout/varint internal/store/tenants"},
 		{dir: "internal/store/cassandrastore", may: ". internal/config internal/cuckoo " +
 			"internal/plan " +
 			"internal/current internal/rwlock internal/seq internal/sleep internal/store/adapter " +

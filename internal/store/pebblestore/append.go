@@ -9,6 +9,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // Append is of andon.Log.
@@ -130,17 +131,12 @@ func (w *writing) resolveEarlier(events []andon.Event) error {
 
 // setEscalation writes an escalation beside its entry, and the index row for its supervisor.
 func setEscalation(batch *pebble.Batch, tenant uint32, e *andon.Escalation) error {
-	err := batch.Set(escalationKey(tenant, e), appendEscalation(nil, e), nil)
+	err := batch.Set(layout.EscalationKey(tenant, e), layout.AppendEscalation(nil, e), nil)
 	if err != nil || e.To == "" {
 		return err
 	}
 	entry := andon.EventKey{Time: e.Time, State: e.State, Device: e.Device}
-	return batch.Set(supervisorKey(tenant, e.To, entry), nil, nil)
-}
-
-func escalationKey(tenant uint32, e *andon.Escalation) key {
-	k := newKey(tableEscalation, tenant).escalated(e.Device, e.Time, e.State)
-	return append(k.invertedTime(e.At), e.To...)
+	return batch.Set(layout.SupervisorKey(tenant, e.To, entry), nil, nil)
 }
 
 // events folds the events of one device, oldest first, with w.operators.
@@ -231,6 +227,6 @@ func (w *writing) state(name andon.State) (andon.State, error) {
 	}
 	kept := andon.State(strings.Clone(string(name)))
 	w.newStates[kept] = kept
-	w.key = w.key.begin(tableStateSeen, w.tenant.number).text(string(kept))
+	w.key = w.key.Begin(layout.TableStateSeen, w.tenant.number).Text(string(kept))
 	return kept, w.batch.Set(w.key, nil, nil)
 }

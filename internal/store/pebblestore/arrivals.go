@@ -10,8 +10,9 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/eventlog"
 	"github.com/andonhq/andon/internal/feed"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
 
 // The entries in the order of their arrival are the rows of requests, which have it. No one else
@@ -45,8 +46,8 @@ func (s *Store) openArrivals(context.Context) error {
 		s.arrivals.until = andon.Time(s.arrivals.rounds[n-1].Until)
 	}
 	s.arrivals.first = s.order.next
-	for k := range s.rows(key{tableRow}) {
-		s.arrivals.first = sequenceOf(k)
+	for k := range s.rows(layout.Key{layout.TableRow}) {
+		s.arrivals.first = layout.SequenceOf(k)
 		break
 	}
 	return nil
@@ -92,8 +93,8 @@ func (a *arrivals) settle(
 	}
 	value, err := json.Marshal(rounds)
 	b.keep(err)
-	b.set(fixedKey(fixedArrivals), value)
-	b.deleteRange(rowKey(0), rowKey(first))
+	b.set(layout.FixedKey(fixedArrivals), value)
+	b.deleteRange(layout.RowKey(0), layout.RowKey(first))
 	return deleted, func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -152,7 +153,7 @@ func (s *Store) Arrivals(
 	if q.After != nil {
 		from = q.After.Sequence
 	}
-	it, err := newIterator(ctx, s.db, rowKey(from), rowKey(end))
+	it, err := newIterator(ctx, s.db, layout.RowKey(from), layout.RowKey(end))
 	if err != nil {
 		return part, err
 	}
@@ -185,7 +186,7 @@ type arrivalReader struct {
 
 func (r *arrivalReader) read(it *iterator, end uint64, skip int) (andon.Arrived, error) {
 	for ok := it.First(); ok && !r.part.More; ok = it.Next() {
-		sequence := sequenceOf(it.Key())
+		sequence := layout.SequenceOf(it.Key())
 		if sequence < r.at.Sequence {
 			continue // it was deleted just behind the iterator
 		}
@@ -246,13 +247,13 @@ func (r *arrivalReader) add(row []byte, skip int) error {
 // entries reads the entries of a row, and the number of the device of each; none of a row of
 // another tenant.
 func (r *arrivalReader) entries(value []byte) (c arrivalRow, err error) {
-	row, err := unpackRow(nil, value)
+	row, err := layout.UnpackRow(nil, value)
 	if err != nil {
 		return c, err
 	}
 	r.bytes += len(row)
 	c.tenant = r.tenant.number
-	return c, newRowReader(&c).read(row)
+	return c, layout.NewRowReader(&c).Read(row)
 }
 
 // arrivalRow is the entries of a row of a tenant.
@@ -262,13 +263,13 @@ type arrivalRow struct {
 	numbers []uint32
 }
 
-func (c *arrivalRow) begin(tenant uint32, _ andon.Time) bool { return tenant == c.tenant }
+func (c *arrivalRow) Begin(tenant uint32, _ andon.Time) bool { return tenant == c.tenant }
 
-func (c *arrivalRow) entry(number uint32, e eventlog.Entry) {
+func (c *arrivalRow) Entry(number uint32, e eventlog.Entry) {
 	c.entries, c.numbers = append(c.entries, e), append(c.numbers, number)
 }
 
-func (*arrivalRow) change(w *wire, _ uint32, base andon.Time) { w.skipChange(base) }
+func (*arrivalRow) Change(w *layout.Reader, _ uint32, base andon.Time) { w.SkipDeviceChange(base) }
 
 // hit returns the entry as one hit, unless it is left out. A device without a place was purged.
 func (r *arrivalReader) hit(e *eventlog.Entry, number uint32) (one []hit, ok bool) {
@@ -288,24 +289,20 @@ func (r *arrivalReader) hit(e *eventlog.Entry, number uint32) (one []hit, ok boo
 	return one, len(one) > 0
 }
 
-// numbersKey says how many numbers the devices of a tenant were given when one of them was purged.
-// Its rows may still be kept: its number must not become another device's.
-func numbersKey(tenant uint32) key { return fixedKey("numbers ").number(tenant) }
-
 // keepNumbers puts into the batch of a purge that no number is given again.
 func keepNumbers(b *batch, t *tenant) {
-	b.set(numbersKey(t.number), key(nil).number(t.fleet.Numbers()))
+	b.set(layout.NumbersKey(t.number), layout.Key(nil).Number(t.fleet.Numbers()))
 }
 
 // reserveNumbers leaves out the numbers of devices that were purged.
 func (s *Store) reserveNumbers(t *tenant) error {
-	value, err := s.get(numbersKey(t.number))
+	value, err := s.get(layout.NumbersKey(t.number))
 	if err != nil || value == nil {
 		return err
 	}
-	count, _, ok := takeNumber(value)
-	if !ok || count > mostDevices {
-		return errDamaged
+	count, _, ok := layout.TakeNumber(value)
+	if !ok || count > layout.MostDevices {
+		return layout.ErrDamaged
 	}
 	t.fleet.Reserve(count)
 	return nil

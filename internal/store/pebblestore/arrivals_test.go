@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // arrive sends some requests that arrive at a time, and has them settled in a round.
@@ -112,7 +113,8 @@ func TestRowsOfAProgramThatKeepsNone(t *testing.T) {
 	arrive(t, s, andon.MinTime, 10)
 	arrive(t, s, andon.MinTime, 10)
 	gone := s.arrivals.first + 15
-	if err := errors.Join(s.db.DeleteRange(rowKey(0), rowKey(gone), nil), s.Close()); err != nil {
+	if err := errors.Join(s.db.DeleteRange(layout.RowKey(0), layout.RowKey(gone), nil),
+		s.Close()); err != nil {
 		t.Fatal(err)
 	}
 	s = openMem(t, fs)

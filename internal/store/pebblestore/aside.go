@@ -7,6 +7,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // history is what a device that is folded asks of its past: the store as it was when the write
@@ -84,7 +85,7 @@ func (h *history) AsideOf(
 	if r, ok := h.put[entryID{entry, state}]; ok {
 		return r, nil
 	}
-	prefix := asideKey(h.write.tenant.number, h.device.ID, entry, state)
+	prefix := layout.OverflowKey(h.write.tenant.number, h.device.ID, entry, state)
 	for r, err := range h.rows(prefix) {
 		return r, err
 	}
@@ -100,8 +101,8 @@ func (h *history) Aside(from andon.Time) iter.Seq2[current.Escalation, error] {
 			}
 		}
 		var last entryID
-		for r, err := range h.rows(newKey(tableAside, h.write.tenant.number).
-			text(string(h.device.ID))) {
+		for r, err := range h.rows(layout.NewKey(layout.TableOverflow, h.write.tenant.number).
+			Text(string(h.device.ID))) {
 			if err != nil || r.Entry < from {
 				return err // all behind it are earlier, too
 			}
@@ -119,26 +120,26 @@ func (h *history) Aside(from andon.Time) iter.Seq2[current.Escalation, error] {
 
 // rows reads the rows of the device that begin with a prefix: the entries newest first, and of each
 // the newest record first.
-func (h *history) rows(prefix key) iter.Seq2[current.Escalation, error] {
+func (h *history) rows(prefix layout.Key) iter.Seq2[current.Escalation, error] {
 	return seq.Of(func(yield func(current.Escalation) bool) error {
 		if h.anew {
 			return nil
 		}
 		h.folded.looks++
 		if h.aside == nil {
-			k := newKey(tableAside, h.write.tenant.number)
-			it, err := newIterator(h.write.ctx, h.write.store.db, k, k.end())
+			k := layout.NewKey(layout.TableOverflow, h.write.tenant.number)
+			it, err := newIterator(h.write.ctx, h.write.store.db, k, k.End())
 			if err != nil {
 				return err
 			}
 			h.aside = it
 		}
-		device := len(newKey(tableAside, 0).text(string(h.device.ID)))
+		device := len(layout.NewKey(layout.TableOverflow, 0).Text(string(h.device.ID)))
 		ok := h.aside.SeekGE(prefix)
 		for ; ok && bytes.HasPrefix(h.aside.Key(), prefix); ok = h.aside.Next() {
-			r, ok := splitAside(h.aside.Key()[device:])
+			r, ok := layout.SplitOverflow(h.aside.Key()[device:])
 			if !ok {
-				return errDamaged
+				return layout.ErrDamaged
 			}
 			if !yield(r) {
 				return nil
@@ -155,8 +156,8 @@ func (w *writing) setAside() error {
 	for i := range w.folded {
 		f, d := &w.folded[i], w.changes.Device(i)
 		if f.emptied {
-			k := newKey(tableAside, w.tenant.number).text(string(d.ID))
-			if err := w.batch.DeleteRange(k, k.end(), nil); err != nil {
+			k := layout.NewKey(layout.TableOverflow, w.tenant.number).Text(string(d.ID))
+			if err := w.batch.DeleteRange(k, k.End(), nil); err != nil {
 				return err
 			}
 		}
@@ -164,25 +165,11 @@ func (w *writing) setAside() error {
 			continue
 		}
 		for _, r := range f.aside {
-			k := asideKey(w.tenant.number, d.ID, r.Entry, r.State).invertedTime(r.At)
+			k := layout.OverflowKey(w.tenant.number, d.ID, r.Entry, r.State).InvertedTime(r.At)
 			if err := w.batch.Set(append(k, r.To...), nil, nil); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
-}
-
-func asideKey(tenant uint32, device andon.DeviceID, entry andon.Time, state andon.State) key {
-	return newKey(tableAside, tenant).text(string(device)).
-		invertedTime(entry).text(string(state))
-}
-
-// splitAside takes apart what follows the device.
-func splitAside(rest []byte) (r current.Escalation, ok bool) {
-	w := wireOf(rest)
-	r.Entry, r.State = w.inverted(), andon.State(w.name())
-	r.At = w.inverted()
-	r.To = andon.PersonID(w.Rest)
-	return r, !w.Bad
 }

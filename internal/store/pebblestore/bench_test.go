@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // The benchmarks write what a fleet of 100,000 devices sends: each reports in turn, every five
@@ -379,14 +380,14 @@ func BenchmarkRecord(b *testing.B) {
 		s := benchStore(b)
 		events := benchEvents(0, benchBatch)
 		must(b, s.Append(context.Background(), andon.DefaultTenant, benchBase, events))
-		record, err := s.get(rowKey(s.order.next - 1))
+		record, err := s.get(layout.RowKey(s.order.next - 1))
 		must(b, err)
 		t := s.tenants[andon.DefaultTenant]
 		b.SetBytes(int64(len(record)))
 		for b.Loop() {
 			r := newRebuilding(newTenant(t.number, andon.Tenant{}))
-			rows := newRowReader(&folding{tenants: map[uint32]*rebuilding{t.number: r}})
-			err := rows.unpack(record)
+			rows := layout.NewRowReader(&folding{tenants: map[uint32]*rebuilding{t.number: r}})
+			err := unpackInto(rows, record)
 			must(b, err)
 		}
 	})

@@ -11,7 +11,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
-	"github.com/andonhq/andon/internal/eventlog"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
 
 // Each round adds a run to a day, in which a device that sends little has a small block. So runs of
@@ -100,14 +101,14 @@ func (s *Store) mergeBlocks() error {
 }
 
 // due returns which of the runs of a day are to be merged: neighbours of one level.
-func (m *merges) due(runs []run) []run {
-	for len(runs) > 0 && runs[len(runs)-1].sequence > m.settled[0] {
+func (m *merges) due(runs []layout.Run) []layout.Run {
+	for len(runs) > 0 && runs[len(runs)-1].Sequence > m.settled[0] {
 		runs = runs[:len(runs)-1]
 	}
 	rest := m.hasRest(runs)
 	for to := len(runs); to > 0; {
-		from, level := to-1, runs[to-1].level
-		for from > 0 && runs[from-1].level == level && to-from < mostRuns {
+		from, level := to-1, runs[to-1].Level
+		for from > 0 && runs[from-1].Level == level && to-from < mostRuns {
 			from--
 		}
 		if n := to - from; n >= mergeRuns || rest && level == 0 && n >= m.rest {
@@ -119,8 +120,8 @@ func (m *merges) due(runs []run) []run {
 }
 
 // hasRest reports whether the last rounds gave a day no run.
-func (m *merges) hasRest(runs []run) bool {
-	return len(runs) > 0 && runs[len(runs)-1].sequence <= m.settled[quietAt]
+func (m *merges) hasRest(runs []layout.Run) bool {
+	return len(runs) > 0 && runs[len(runs)-1].Sequence <= m.settled[quietAt]
 }
 
 // mergeNext merges the runs of a day that is due, and reports whether there may be more.
@@ -178,8 +179,8 @@ type blockMerge struct {
 	store  *Store
 	tenant *tenant
 	day    uint32
-	of     []run
-	into   run
+	of     []layout.Run
+	into   layout.Run
 	purged []uint32 // devices that were purged since it began
 	stale  bool     // what it reads is deleted since it began
 	inputs []*mergeInput
@@ -189,28 +190,29 @@ type blockMerge struct {
 	blocks int    // that were read
 	again  uint64 // entries that were read, and are left out: a later delivery of them counts
 	joined deliveries
-	key    key
+	key    layout.Key
 }
 
 // newMerge begins a merge. The caller holds merges.mu: what its iterators see is what the runs say
 // that they have.
-func (s *Store) newMerge(t *tenant, day uint32, of []run) *blockMerge {
+func (s *Store) newMerge(t *tenant, day uint32, of []layout.Run) *blockMerge {
 	m := &blockMerge{
-		store: s, tenant: t, day: day, of: of, key: newKey(0, 0),
+		store: s, tenant: t, day: day, of: of, key: layout.NewKey(0, 0),
 	}
 	last := of[len(of)-1]
-	m.into = run{
-		runID: runID{last.sequence, last.level + 1}, oldest: last.oldest, newest: last.newest,
+	m.into = layout.Run{
+		RunID: layout.RunID{Sequence: last.Sequence, Level: last.Level + 1}, Oldest: last.Oldest,
+		Newest: last.Newest,
 	}
 	for _, r := range of {
-		m.into.oldest, m.into.newest = min(m.into.oldest, r.oldest), max(m.into.newest, r.newest)
+		m.into.Oldest, m.into.Newest = min(m.into.Oldest, r.Oldest), max(m.into.Newest, r.Newest)
 	}
 	// It is late when the day has as many runs again.
 	m.pace = s.options.pacing.begin(func() bool {
 		return len(t.runs.Load().on(day)) >= len(of)+2*mergeRuns
 	})
 	m.out = tables{store: s, name: mergeTables, pace: &m.pace}
-	m.out.instead = runSpan(t.number, day, m.into.runID, m.into.runID)
+	m.out.instead = runSpan(t.number, day, m.into.RunID, m.into.RunID)
 	m.opened = m.open()
 	s.merges.under = m
 	return m
@@ -219,8 +221,8 @@ func (s *Store) newMerge(t *tenant, day uint32, of []run) *blockMerge {
 // mergeInput reads the blocks of a run.
 type mergeInput struct {
 	it *iterator
-	of run
-	placed
+	of layout.Run
+	layout.BlockKey
 	left    bool   // it is at a block
 	entries uint64 // of the blocks that were read
 }
@@ -230,8 +232,8 @@ func (in *mergeInput) read(ok bool) error {
 	if in.left = ok; !ok {
 		return in.it.Error()
 	}
-	if in.placed, ok = splitBlock(in.it.Key()[prefix:]); !ok {
-		return errDamaged
+	if in.BlockKey, ok = layout.SplitBlock(in.it.Key()[prefix:]); !ok {
+		return layout.ErrDamaged
 	}
 	return nil
 }
@@ -254,22 +256,22 @@ func (m *blockMerge) merge() error {
 func (m *blockMerge) count() error {
 	read := uint64(0)
 	for _, in := range m.inputs {
-		if err := in.of.lacks(in.entries); err != nil {
+		if err := in.of.CheckCount(in.entries); err != nil {
 			return err
 		}
 		read += in.entries
 	}
-	if read != m.into.entries+m.again {
+	if read != m.into.Entries+m.again {
 		return fmt.Errorf("%d entries were read, %d written, and %d left out that came again",
-			read, m.into.entries, m.again)
+			read, m.into.Entries, m.again)
 	}
 	return nil
 }
 
 func (m *blockMerge) open() error {
 	for _, r := range slices.Backward(m.of) { // so that entries mostly come newest first
-		k := newKey(tableBlock, m.tenant.number).run(m.day, r.runID)
-		it, err := newIterator(m.store.options.pacing.stopping, m.store.db, k, k.end())
+		k := layout.NewKey(layout.TableBlock, m.tenant.number).Run(m.day, r.RunID)
+		it, err := newIterator(m.store.options.pacing.stopping, m.store.db, k, k.End())
 		if err != nil {
 			return err
 		}
@@ -293,9 +295,9 @@ func (m *blockMerge) devices() error {
 	for {
 		device, left := uint32(math.MaxUint32), 0
 		for _, in := range m.inputs {
-			if in.left && in.number <= device {
-				if in.number < device {
-					device, left = in.number, 0
+			if in.left && in.Number <= device {
+				if in.Number < device {
+					device, left = in.Number, 0
 				}
 				left++
 			}
@@ -313,7 +315,7 @@ func (m *blockMerge) devices() error {
 func (m *blockMerge) device(device uint32, alone bool) error {
 	m.joined.begin()
 	for _, in := range m.inputs {
-		for in.left && in.number == device {
+		for in.left && in.Number == device {
 			value, err := in.it.ValueAndErr()
 			if err != nil {
 				return fmt.Errorf("read block: %w", err)
@@ -321,13 +323,13 @@ func (m *blockMerge) device(device uint32, alone bool) error {
 			m.blocks++
 			n, ok := eventlog.BlockEntries(value)
 			if !ok {
-				return errDamaged
+				return layout.ErrDamaged
 			}
 			in.entries += uint64(n)
 			if alone {
-				err = m.put(device, in.spanned, value)
+				err = m.put(device, in.BlockSpan, value)
 			} else {
-				err = m.joined.take(value, in.spanned)
+				err = m.joined.take(value, in.BlockSpan)
 			}
 			if err != nil {
 				return err
@@ -338,7 +340,7 @@ func (m *blockMerge) device(device uint32, alone bool) error {
 		}
 	}
 	m.pace.did(len(m.joined.entries) * entryWork)
-	again, err := m.joined.blocks(func(at spanned, value []byte) error {
+	again, err := m.joined.blocks(func(at layout.BlockSpan, value []byte) error {
 		return m.put(device, at, value)
 	})
 	m.again += uint64(again)
@@ -346,14 +348,14 @@ func (m *blockMerge) device(device uint32, alone bool) error {
 }
 
 // put writes a block into the new run, and counts its entries.
-func (m *blockMerge) put(device uint32, at spanned, value []byte) error {
+func (m *blockMerge) put(device uint32, at layout.BlockSpan, value []byte) error {
 	n, ok := eventlog.BlockEntries(value)
 	if !ok {
-		return errDamaged
+		return layout.ErrDamaged
 	}
-	m.into.entries += uint64(n)
-	m.key = m.key.begin(tableBlock, m.tenant.number).run(m.day, m.into.runID).number(device).
-		times(m.day, at.newest, at.oldest)
+	m.into.Entries += uint64(n)
+	m.key = m.key.Begin(layout.TableBlock, m.tenant.number).Run(m.day, m.into.RunID).Number(device).
+		Times(m.day, at.Newest, at.Oldest)
 	return m.out.put(m.key, value)
 }
 
@@ -378,7 +380,7 @@ func (m *blockMerge) commit() error {
 // take has the engine take in the new run, and tells readers to look into it.
 func (m *blockMerge) take() error {
 	incomplete := m.into
-	incomplete.dropped = true
+	incomplete.Dropped = true
 	if err := m.write(incomplete); err != nil {
 		return err
 	}
@@ -390,14 +392,14 @@ func (m *blockMerge) take() error {
 	}
 	gone := slices.Clone(m.of)
 	for i := range gone {
-		gone[i].dropped = true
+		gone[i].Dropped = true
 	}
 	if err := m.write(append(gone, m.into)...); err != nil {
 		return err
 	}
 	l := *m.tenant.runs.Load()
-	runs := slices.DeleteFunc(slices.Clone(l.on(m.day)), func(r run) bool {
-		return slices.ContainsFunc(gone, func(g run) bool { return g.runID == r.runID })
+	runs := slices.DeleteFunc(slices.Clone(l.on(m.day)), func(r layout.Run) bool {
+		return slices.ContainsFunc(gone, func(g layout.Run) bool { return g.RunID == r.RunID })
 	})
 	l = l.with(m.day, withRun(runs, m.into))
 	m.tenant.runs.Store(&l)
@@ -409,12 +411,13 @@ func (m *blockMerge) purge() error {
 	batch := m.store.newBatch()
 	defer batch.close()
 	for _, device := range m.purged {
-		blocks := newKey(tableBlock, m.tenant.number).run(m.day, m.into.runID).number(device)
+		blocks := layout.NewKey(layout.TableBlock, m.tenant.number).Run(m.day, m.into.RunID).
+			Number(device)
 		entries, err := m.store.entriesBelow(m.store.options.pacing.stopping, blocks)
 		if err != nil {
 			return err
 		}
-		m.into.entries -= entries
+		m.into.Entries -= entries
 		batch.deleteBelow(blocks)
 	}
 	if err := batch.commit(pebble.NoSync); err != nil { // the row of the run follows, synced
@@ -424,11 +427,11 @@ func (m *blockMerge) purge() error {
 }
 
 // write writes the rows of runs, and waits for the disk.
-func (m *blockMerge) write(runs ...run) error {
+func (m *blockMerge) write(runs ...layout.Run) error {
 	batch := m.store.newBatch()
 	defer batch.close()
 	for _, r := range runs {
-		batch.set(runKey(m.tenant.number, m.day, r.runID), r.value(m.day))
+		batch.set(layout.RunKey(m.tenant.number, m.day, r.RunID), r.Value(m.day))
 	}
 	if err := batch.commit(pebble.Sync); err != nil {
 		return fmt.Errorf("write runs: %w", err)
@@ -439,19 +442,19 @@ func (m *blockMerge) write(runs ...run) error {
 // droppedRuns are neighbouring runs of a day, by rising sequence, that no reader looks into.
 type droppedRuns struct {
 	tenant, day uint32
-	runs        []run
+	runs        []layout.Run
 }
 
 // drop has runs excised.
-func (m *merges) drop(tenant, day uint32, runs ...run) {
+func (m *merges) drop(tenant, day uint32, runs ...layout.Run) {
 	m.dropped = append(m.dropped, droppedRuns{tenant, day, runs})
 }
 
 // isDropped reports whether the blocks of a run are to be excised.
-func (m *merges) isDropped(tenant, day uint32, id runID) bool {
+func (m *merges) isDropped(tenant, day uint32, id layout.RunID) bool {
 	return slices.ContainsFunc(m.dropped, func(d droppedRuns) bool {
 		return d.tenant == tenant && d.day == day &&
-			slices.ContainsFunc(d.runs, func(r run) bool { return r.runID == id })
+			slices.ContainsFunc(d.runs, func(r layout.Run) bool { return r.RunID == id })
 	})
 }
 
@@ -466,7 +469,7 @@ func (s *Store) excise() error {
 func (s *Store) exciseLocked() error {
 	for m := &s.merges; len(m.dropped) > 0; m.dropped = m.dropped[1:] {
 		d := m.dropped[0]
-		blocks := runSpan(d.tenant, d.day, d.runs[0].runID, d.runs[len(d.runs)-1].runID)
+		blocks := runSpan(d.tenant, d.day, d.runs[0].RunID, d.runs[len(d.runs)-1].RunID)
 		err := s.db.Excise(context.Background(),
 			pebble.KeyRange{Start: blocks.from, End: blocks.to})
 		if err != nil {
@@ -474,7 +477,7 @@ func (s *Store) exciseLocked() error {
 		}
 		b := s.newBatch()
 		for _, r := range d.runs {
-			b.delete(runKey(d.tenant, d.day, r.runID))
+			b.delete(layout.RunKey(d.tenant, d.day, r.RunID))
 		}
 		err = b.commit(pebble.NoSync)
 		b.close()
@@ -486,9 +489,10 @@ func (s *Store) exciseLocked() error {
 }
 
 // runSpan is the keys of the blocks of neighbouring runs of a day.
-func runSpan(tenant, day uint32, first, last runID) span {
+func runSpan(tenant, day uint32, first, last layout.RunID) span {
 	return span{
-		newKey(tableBlock, tenant).run(day, first), newKey(tableBlock, tenant).run(day, last).end(),
+		layout.NewKey(layout.TableBlock, tenant).Run(day, first),
+		layout.NewKey(layout.TableBlock, tenant).Run(day, last).End(),
 	}
 }
 
@@ -511,14 +515,14 @@ type delivered struct {
 func (d *deliveries) begin() { d.entries, d.texts = d.entries[:0], d.texts[:0] }
 
 // take decodes a block. Its texts are copied, for the decoder uses their room again.
-func (d *deliveries) take(value []byte, at spanned) error {
-	all, err := d.decoder.Entries(value, at.newest)
+func (d *deliveries) take(value []byte, at layout.BlockSpan) error {
+	all, err := d.decoder.Entries(value, at.Newest)
 	if err != nil {
-		return errDamaged
+		return layout.ErrDamaged
 	}
 	for _, e := range all {
 		e.Message, e.Attributes = d.keep(e.Message), d.keep(e.Attributes)
-		d.entries = append(d.entries, delivered{e, at.sequence})
+		d.entries = append(d.entries, delivered{e, at.Sequence})
 	}
 	return nil
 }
@@ -531,13 +535,14 @@ func (d *deliveries) keep(text []byte) []byte {
 
 // blocks makes as few blocks of the entries as they fit into, of each the delivery that counts. It
 // returns how many others it left out.
-func (d *deliveries) blocks(put func(at spanned, value []byte) error) (again int, err error) {
+func (d *deliveries) blocks(put func(at layout.BlockSpan, value []byte) error) (again int,
+	err error) {
 	rest := d.standing()
 	again = len(d.entries) - len(rest)
 	for len(rest) > 0 {
 		n := eventlog.BlockOf(rest)
 		d.value = d.encoder.Append(d.value[:0], rest[:n])
-		at := spanned{newest: rest[0].Time, oldest: rest[n-1].Time}
+		at := layout.BlockSpan{Newest: rest[0].Time, Oldest: rest[n-1].Time}
 		if err := put(at, d.value); err != nil {
 			return again, err
 		}

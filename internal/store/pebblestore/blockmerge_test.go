@@ -16,6 +16,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/storecheck"
 )
 
@@ -50,7 +51,7 @@ func inRounds(t *testing.T, s *Store, rounds int) {
 // blocks counts the blocks that there are.
 func (s *Store) blocks(t *testing.T) (n int) {
 	t.Helper()
-	for range s.rows(key{tableBlock}) {
+	for range s.rows(layout.Key{layout.TableBlock}) {
 		n++
 	}
 	return n
@@ -105,8 +106,8 @@ func TestBlocksAreMerged(t *testing.T) {
 	}
 	day := andon.MinTime.Day()
 	runs := s.tenants[andon.DefaultTenant].runs.Load().on(day)
-	if len(runs) != 1 || runs[0].level != 1 ||
-		runs[0].oldest != andon.MinTime || runs[0].newest != later.Time {
+	if len(runs) != 1 || runs[0].Level != 1 ||
+		runs[0].Oldest != andon.MinTime || runs[0].Newest != later.Time {
 		t.Errorf("there are the runs %+v", runs)
 	}
 	if diff := gocmp.Diff(want, told(t, s)); diff != "" {
@@ -117,7 +118,8 @@ func TestBlocksAreMerged(t *testing.T) {
 			andon.EventQuery{Limit: rounds}))
 	}, rounds)
 	atMost(t, steps, "table B", 2, 1)
-	if err := s.db.Compact(t.Context(), key{tableBlock}, key{tableBlock}.end(), false); err != nil {
+	if err := s.db.Compact(t.Context(), layout.Key{layout.TableBlock},
+		layout.Key{layout.TableBlock}.End(), false); err != nil {
 		t.Fatal(err)
 	}
 	if diff := gocmp.Diff(want, told(t, s)); diff != "" {
@@ -202,8 +204,8 @@ func TestReaderThatOpensBesideAMerge(t *testing.T) {
 				}
 			}
 			merge(before)
-			k := newKey(tableBlock, r.tenant.number)
-			it, err := newIterator(r.ctx, s.db, k, k.end())
+			k := layout.NewKey(layout.TableBlock, r.tenant.number)
+			it, err := newIterator(r.ctx, s.db, k, k.End())
 			merge(!before)
 			times++
 			return it, err
@@ -211,7 +213,7 @@ func TestReaderThatOpensBesideAMerge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.directory, err = newDirectory(r.ctx, s.db, r.tenant, tableDay); err != nil {
+		if r.directory, err = newDirectory(r.ctx, s.db, r.tenant, layout.TableDay); err != nil {
 			t.Fatal(err)
 		}
 		var got []andon.Event
@@ -381,7 +383,7 @@ func TestRunThatLacksEntries(t *testing.T) {
 	fs := vfs.NewMem()
 	s := openMem(t, fs)
 	inRounds(t, s, mergeRuns-1)
-	changeFrom(t, s, key{tableBlock}, "")
+	changeFrom(t, s, layout.Key{layout.TableBlock}, "")
 	left := s.blocks(t)
 	err := s.mergeAll()
 	if n := s.blocks(t); n != left || andon.KindOf(err) != andon.Damaged {
@@ -448,14 +450,15 @@ func TestPurgeTakesWhatWasMerged(t *testing.T) {
 // TestWhichRunsAreMerged goes through rounds that give two days runs.
 func TestWhichRunsAreMerged(t *testing.T) {
 	m := merges{rest: restRuns}
-	days := map[string][]run{}
+	days := map[string][]layout.Run{}
 	type merged struct{ runs, level int }
 	got := map[int]map[string]merged{}
 	for n := 1; n <= 280; n++ {
 		sequence := uint64(n)
-		days["today"] = append(days["today"], run{runID: runID{sequence: sequence}})
+		days["today"] = append(days["today"], layout.Run{RunID: layout.RunID{Sequence: sequence}})
 		if n <= restRuns {
-			days["before"] = append(days["before"], run{runID: runID{sequence: sequence}})
+			days["before"] = append(days["before"],
+				layout.Run{RunID: layout.RunID{Sequence: sequence}})
 		}
 		copy(m.settled[1:], m.settled[:])
 		m.settled[0] = sequence
@@ -466,9 +469,10 @@ func TestWhichRunsAreMerged(t *testing.T) {
 				continue
 			}
 			last := some[len(some)-1]
-			last.level++
-			got[n][name] = merged{len(some), int(last.level)}
-			i := slices.IndexFunc(runs, func(r run) bool { return r.sequence == some[0].sequence })
+			last.Level++
+			got[n][name] = merged{len(some), int(last.Level)}
+			i := slices.IndexFunc(runs,
+				func(r layout.Run) bool { return r.Sequence == some[0].Sequence })
 			days[name] = slices.Replace(slices.Clone(runs), i, i+len(some), last)
 		}
 		if len(got[n]) == 0 {
@@ -483,9 +487,9 @@ func TestWhichRunsAreMerged(t *testing.T) {
 	if diff := gocmp.Diff(want, got, gocmp.AllowUnexported(merged{})); diff != "" {
 		t.Error(diff)
 	}
-	var later []run
+	var later []layout.Run
 	for n := range uint64(mergeRuns) {
-		later = append(later, run{runID: runID{sequence: 281 + n}})
+		later = append(later, layout.Run{RunID: layout.RunID{Sequence: 281 + n}})
 	}
 	if some := m.due(later); some != nil {
 		t.Errorf("runs of a round that has not ended are merged: %v", some)

@@ -11,7 +11,8 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/eventlog"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
 
 // eventReader reads the entries of any number of devices of a tenant, from the heads and from
@@ -38,18 +39,18 @@ type eventReader struct {
 type room struct {
 	decoder eventlog.Decoder
 	hits    []hit
-	picked  []int    // of the rows of a block
-	devices []inHour // of heads
-	some    []inHour // that are read
+	picked  []int           // of the rows of a block
+	devices []layout.InHour // of heads
+	some    []layout.InHour // that are read
 	seen    map[uint32]bool
 	all     []hit // of an operator
 	placed  []logged
 	newest  []andon.Event // of devices
 	wanted  []wanted
 	text    []byte
-	key     key // of blocks
+	key     layout.Key // of blocks
 
-	of, at, behind key // of escalations: of a device, from one place to another
+	of, at, behind layout.Key // of escalations: of a device, from one place to another
 }
 
 func newEventReader(ctx context.Context, s *Store, t *tenant) *eventReader {
@@ -67,15 +68,15 @@ func (r *eventReader) open() (err error) {
 		return nil
 	}
 	return r.openBlocks(func() (*iterator, error) {
-		k := newKey(tableBlock, r.tenant.number)
-		return newIterator(r.ctx, r.store.db, k, k.end())
+		k := layout.NewKey(layout.TableBlock, r.tenant.number)
+		return newIterator(r.ctx, r.store.db, k, k.End())
 	})
 }
 
 // openDirectory is for who does not know the day.
 func (r *eventReader) openDirectory() (err error) {
 	if r.directory == nil {
-		r.directory, err = newDirectory(r.ctx, r.store.db, r.tenant, tableDay)
+		r.directory, err = newDirectory(r.ctx, r.store.db, r.tenant, layout.TableDay)
 	}
 	return err
 }
@@ -103,9 +104,9 @@ func (r *eventReader) openBlocks(open func() (*iterator, error)) (err error) {
 }
 
 // runsOf returns the runs of a day in an order: that in which entries mostly arrive.
-func (r *eventReader) runsOf(day uint32, order andon.Order) iter.Seq[run] {
+func (r *eventReader) runsOf(day uint32, order andon.Order) iter.Seq[layout.Run] {
 	runs := r.runs.on(day)
-	return func(yield func(run) bool) {
+	return func(yield func(layout.Run) bool) {
 		for i := range runs {
 			if order == andon.Desc {
 				i = len(runs) - 1 - i
@@ -300,7 +301,7 @@ func (r *eventReader) days(
 			yield(0, err)
 			return
 		}
-		prefix := newKey(tableDay, r.tenant.number).number(d.number)
+		prefix := layout.NewKey(layout.TableDay, r.tenant.number).Number(d.number)
 		for day, err := range r.directory.days(prefix, q.Rest(), q.Order) {
 			if err == nil && !yieldHead(func(is uint32) bool { return before(is, day) }) {
 				return
@@ -339,11 +340,11 @@ func (r *eventReader) fromBlocks(
 	}
 	span := q.Rest()
 	for run := range r.runsOf(day, q.Order) {
-		if !run.meets(span) {
+		if !run.Meets(span) {
 			continue
 		}
 		var err error
-		if hits, span, err = r.fromRun(hits, d, day, run.runID, span, q, most); err != nil {
+		if hits, span, err = r.fromRun(hits, d, day, run.RunID, span, q, most); err != nil {
 			return hits, err
 		}
 	}
@@ -352,34 +353,34 @@ func (r *eventReader) fromBlocks(
 
 // fromRun is fromBlocks of one run. It returns the span that is still wanted.
 func (r *eventReader) fromRun(
-	hits []hit, d *logged, day uint32, id runID, span andon.Span, q *andon.EventQuery,
+	hits []hit, d *logged, day uint32, id layout.RunID, span andon.Span, q *andon.EventQuery,
 	most int,
 ) ([]hit, andon.Span, error) {
-	r.key = r.key.begin(tableBlock, r.tenant.number).run(day, id).number(d.number)
+	r.key = r.key.Begin(layout.TableBlock, r.tenant.number).Run(day, id).Number(d.number)
 	prefix := r.key
 	ok, move := false, r.blocks.Next
 	if q.Order == andon.Desc {
 		ok = r.blocks.Forward(prefix)
 	} else {
-		ok, move = r.blocks.SeekLT(prefix.end()), r.blocks.Prev
+		ok, move = r.blocks.SeekLT(prefix.End()), r.blocks.Prev
 	}
 	for ; ok && bytes.HasPrefix(r.blocks.Key(), prefix); ok = move() {
-		at, whole := splitTimes(r.blocks.Key()[len(prefix):], day)
+		at, whole := layout.SplitTimes(r.blocks.Key()[len(prefix):], day)
 		if !whole {
-			return hits, span, errDamaged
+			return hits, span, layout.ErrDamaged
 		}
-		if q.Order == andon.Desc && at.newest < span.From {
+		if q.Order == andon.Desc && at.Newest < span.From {
 			break // as are all behind it
 		}
-		if at.newest < span.From || span.To != 0 && at.oldest > span.To {
+		if at.Newest < span.From || span.To != 0 && at.Oldest > span.To {
 			continue
 		}
-		at.sequence = id.sequence
+		at.Sequence = id.Sequence
 		var err error
 		if hits, err = r.openBlock(hits, d, at, q, most); err != nil {
 			return hits, span, err
 		}
-		if at.reaches(span, q.Order) {
+		if at.Reaches(span, q.Order) {
 			break // no two blocks of a run have entries of one instant
 		}
 		if len(hits) >= most {
@@ -391,18 +392,10 @@ func (r *eventReader) fromRun(
 	return hits, span, nil
 }
 
-// reaches reports whether a block goes up to the end of a span in an order, or beyond it.
-func (b *spanned) reaches(span andon.Span, order andon.Order) bool {
-	if order == andon.Desc {
-		return b.oldest <= span.From
-	}
-	return span.To != 0 && b.newest >= span.To
-}
-
 // openBlock appends what the query admits of the block that the iterator is at, of a list that
 // begins with the newest at most most and what is of one instant with the last.
 func (r *eventReader) openBlock(
-	hits []hit, d *logged, at spanned, q *andon.EventQuery, most int,
+	hits []hit, d *logged, at layout.BlockSpan, q *andon.EventQuery, most int,
 ) ([]hit, error) {
 	rows, err := r.rows(at, q.States.Match)
 	if err != nil {
@@ -416,7 +409,7 @@ func (r *eventReader) openBlock(
 		if enough && rows[i].Time < hits[before-1].key.Time {
 			break
 		}
-		if hits = r.take(hits, d, &rows[i], at.sequence, q); len(hits) > before {
+		if hits = r.take(hits, d, &rows[i], at.Sequence, q); len(hits) > before {
 			r.picked = append(r.picked, i)
 		}
 	}
@@ -425,15 +418,15 @@ func (r *eventReader) openBlock(
 
 // rows decodes the block that the iterator is at, without texts.
 func (r *eventReader) rows(
-	at spanned, want func(andon.State) bool,
+	at layout.BlockSpan, want func(andon.State) bool,
 ) ([]eventlog.Entry, error) {
 	value, err := r.blocks.ValueAndErr()
 	if err != nil {
 		return nil, fmt.Errorf("read block: %w", err)
 	}
-	rows, err := r.decoder.Rows(value, at.newest, want)
+	rows, err := r.decoder.Rows(value, at.Newest, want)
 	if err != nil {
-		return nil, errDamaged
+		return nil, layout.ErrDamaged
 	}
 	return rows, nil
 }
@@ -444,7 +437,7 @@ func (r *eventReader) texts(rows []eventlog.Entry, hits []hit) error {
 		return nil
 	}
 	if r.decoder.Texts(r.picked[len(hits)-1]+1) != nil {
-		return errDamaged
+		return layout.ErrDamaged
 	}
 	r.text = r.text[:0]
 	for _, i := range r.picked {

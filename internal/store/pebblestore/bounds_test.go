@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // manyDevices returns as many devices as fill several records, each with an entry.
@@ -34,7 +35,7 @@ func TestLargeWriteHasSmallRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	records := 0
-	for _, value := range s.rows(key{tableRow}) {
+	for _, value := range s.rows(layout.Key{layout.TableRow}) {
 		if records++; len(value) > 32<<10 {
 			t.Errorf("a record has %d bytes", len(value))
 		}
@@ -73,8 +74,8 @@ func TestReaderWhoLeftIsNotReadFor(t *testing.T) {
 	}
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()
-	k := newKey(tableBlock, 1)
-	it, err := newIterator(ctx, s.db, k, k.end())
+	k := layout.NewKey(layout.TableBlock, 1)
+	it, err := newIterator(ctx, s.db, k, k.End())
 	if err != nil {
 		t.Fatal(err)
 	}

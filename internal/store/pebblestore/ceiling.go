@@ -8,7 +8,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/varint"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/varint"
 )
 
 // Baseline is of wrap.Baseline: raw Pebble with the store's own options, one key an event with as
@@ -32,7 +33,7 @@ func (s *Store) Baseline(context.Context, andon.TenantID) (
 
 // keepAlone writes the rows of events, and nothing that follows from them.
 func keepAlone(db *pebble.DB, events []andon.Event) error {
-	x := encoder{batch: db.NewBatch(), key: newKey(0, 0)}
+	x := encoder{batch: db.NewBatch(), key: layout.NewKey(0, 0)}
 	defer x.batch.Close()
 	for i := range events {
 		e := &events[i]
@@ -46,9 +47,9 @@ func keepAlone(db *pebble.DB, events []andon.Event) error {
 }
 
 // aloneKey is the key of an event that is kept alone: day 4 | device 0 | state 0 | ^time 8.
-func aloneKey(k key, e *andon.Event) key {
-	return k.begin('e', 1).number(e.Time.Day()).text(string(e.Device)).text(string(e.State)).
-		invertedTime(e.Time)
+func aloneKey(k layout.Key, e *andon.Event) layout.Key {
+	return k.Begin('e', 1).Number(e.Time.Day()).Text(string(e.Device)).Text(string(e.State)).
+		InvertedTime(e.Time)
 }
 
 // appendEvent appends operator text | message text | attributes, the rest.

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // A checkpoint is all devices as they are shown, so that opening replays only the rows since. It is
@@ -159,8 +161,8 @@ func (s *Store) checkpointTenant(ctx context.Context, t *tenant, out *tables) er
 	if !s.mostChanged(t) {
 		return s.checkpointDevices(ctx, t, out, false)
 	}
-	k := newKey(tableCheckpoint, t.number)
-	whole := tables{store: s, name: deviceTables, pace: out.pace, instead: span{k, k.end()}}
+	k := layout.NewKey(layout.TableCheckpoint, t.number)
+	whole := tables{store: s, name: deviceTables, pace: out.pace, instead: span{k, k.End()}}
 	if err := s.checkpointDevices(ctx, t, &whole, true); err != nil {
 		return errors.Join(err, s.removeRound(deviceTables))
 	}
@@ -224,7 +226,7 @@ func (t *tenant) slots(from, most uint32) []*slot {
 // checkpointSome writes a part of the devices, by number from one on. What is shown of them is on
 // the disk already, in rows.
 func (s *Store) checkpointSome(t *tenant, from uint32, out *tables, all bool) {
-	k := newKey(tableCheckpoint, t.number)
+	k := layout.NewKey(layout.TableCheckpoint, t.number)
 	var value []byte
 	begun := len(out.bytes)
 	s.mu.RLock()
@@ -237,8 +239,8 @@ func (s *Store) checkpointSome(t *tenant, from uint32, out *tables, all bool) {
 			slot.Note = changes
 		}
 		shown := t.fleet.Shown(slot)
-		value = appendCheckpointed(value[:0], &shown)
-		k = k.begin(tableCheckpoint, t.number).number(slot.Number())
+		value = layout.AppendCheckpoint(value[:0], &shown)
+		k = k.Begin(layout.TableCheckpoint, t.number).Number(slot.Number())
 		out.add(k, value)
 	}
 	s.mu.RUnlock()

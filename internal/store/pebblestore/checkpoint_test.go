@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // TestDevicesTakeThePlaceOfTheFormer has most devices change, one be purged and some stay as they
@@ -38,8 +39,8 @@ func TestDevicesTakeThePlaceOfTheFormer(t *testing.T) {
 	if err := errors.Join(err, s.Purge(t.Context(), id, name(purged)), s.checkpoint()); err != nil {
 		t.Fatal(err)
 	}
-	prefix := newKey(tableCheckpoint, s.tenants[id].number)
-	levels, err := s.db.SSTables(pebble.WithKeyRangeFilter(prefix, prefix.end()))
+	prefix := layout.NewKey(layout.TableCheckpoint, s.tenants[id].number)
+	levels, err := s.db.SSTables(pebble.WithKeyRangeFilter(prefix, prefix.End()))
 	if err != nil {
 		t.Fatal(err)
 	}

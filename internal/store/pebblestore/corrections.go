@@ -9,8 +9,9 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
-	"github.com/andonhq/andon/internal/eventlog"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
 
 // Withdraw is of andon.Corrections. The record of the withdrawal and what the device shows without
@@ -33,8 +34,8 @@ func (s *Store) Withdraw(
 			if !added {
 				return nil // that it is durable is known once this write is, which holds nothing
 			}
-			k := withdrawalKey(t.number, sent.Device, ref)
-			return w.batch.Set(k, appendWithdrawal(nil, &kept), nil)
+			k := layout.WithdrawalKey(t.number, sent.Device, ref)
+			return w.batch.Set(k, layout.AppendWithdrawal(nil, &kept), nil)
 		}
 		w.ordered = func() {
 			if added {
@@ -208,21 +209,22 @@ func (p *purging) rows() (found bool, err error) {
 	}
 	keepNumbers(&p.batch, p.tenant)
 	for _, table := range []byte{
-		tableReadingDay, tableEscalation, tableAside, tableAssignment, tableWithdrawal,
-		tableRetirement,
+		layout.TableReadingDay, layout.TableEscalation, layout.TableOverflow,
+		layout.TableAssignment, layout.TableWithdrawal,
+		layout.TableRetirement,
 	} {
-		p.batch.deleteBelow(newKey(table, number).text(string(p.device)))
+		p.batch.deleteBelow(layout.NewKey(table, number).Text(string(p.device)))
 	}
 	e := expiry{ctx: p.ctx, store: p.store, tenant: number}
-	err = e.owners(tableMetric, func(_ *iterator, owner key) error {
-		p.batch.delete(owner.text(string(p.device)))
+	err = e.owners(layout.TableMetric, func(_ *iterator, owner layout.Key) error {
+		p.batch.delete(owner.Text(string(p.device)))
 		return nil
 	})
 	if err != nil {
 		return false, err
 	}
 	if p.tenant.hadReadings.Load() {
-		p.batch.set(hadReadingsKey(number), []byte{1})
+		p.batch.set(layout.HadReadingsKey(number), []byte{1})
 	}
 	return found, p.batch.err
 }
@@ -230,12 +232,13 @@ func (p *purging) rows() (found bool, err error) {
 // readings deletes the readings of the device.
 func (p *purging) readings() (found bool, err error) {
 	number := p.tenant.number
-	directory := newKey(tableReadingDay, number).text(string(p.device))
+	directory := layout.NewKey(layout.TableReadingDay, number).Text(string(p.device))
 	return p.days(directory, func(day uint32) error {
-		p.batch.deleteBelow(newKey(tableMeasured, number).number(day).text(string(p.device)))
+		p.batch.deleteBelow(layout.NewKey(layout.TableReadingBlock, number).Number(day).
+			Text(string(p.device)))
 		for generation := range p.store.measure.kept() {
-			k := newKey(tableReading, number).short(generation, sequenceBytes)
-			p.batch.deleteBelow(k.number(day).text(string(p.device)))
+			k := layout.NewKey(layout.TableReading, number).Uint(generation, layout.SequenceBytes)
+			p.batch.deleteBelow(k.Number(day).Text(string(p.device)))
 		}
 		return nil
 	})
@@ -245,7 +248,7 @@ func (p *purging) readings() (found bool, err error) {
 // it is left with.
 func (p *purging) blocks(device uint32) (found bool, err error) {
 	number := p.tenant.number
-	days := newKey(tableDay, number).number(device)
+	days := layout.NewKey(layout.TableDay, number).Number(device)
 	p.runs = *p.tenant.runs.Load()
 	found, err = p.days(days, func(day uint32) error {
 		for _, r := range p.runs.on(day) {
@@ -259,31 +262,31 @@ func (p *purging) blocks(device uint32) (found bool, err error) {
 		return false, err
 	}
 	p.batch.deleteBelow(days)
-	p.batch.delete(newKey(tableCheckpoint, number).number(device))
+	p.batch.delete(layout.NewKey(layout.TableCheckpoint, number).Number(device))
 	return found, nil
 }
 
 // run deletes the blocks of the device in a run of a day.
-func (p *purging) run(day uint32, r run, device uint32) error {
-	blocks := newKey(tableBlock, p.tenant.number).run(day, r.runID).number(device)
+func (p *purging) run(day uint32, r layout.Run, device uint32) error {
+	blocks := layout.NewKey(layout.TableBlock, p.tenant.number).Run(day, r.RunID).Number(device)
 	entries, err := p.store.entriesBelow(p.ctx, blocks)
 	switch {
 	case andon.KindOf(err) == andon.Damaged:
-		r.entries = uncounted // what is damaged goes, too
+		r.Entries = layout.Uncounted // what is damaged goes, too
 	case err != nil || entries == 0:
 		return err
-	case r.entries != uncounted:
-		r.entries -= min(r.entries, entries)
+	case r.Entries != layout.Uncounted:
+		r.Entries -= min(r.Entries, entries)
 	}
 	p.batch.deleteBelow(blocks)
 	p.runs = p.runs.with(day, withRun(p.runs.on(day), r))
-	p.batch.set(runKey(p.tenant.number, day, r.runID), r.value(day))
+	p.batch.set(layout.RunKey(p.tenant.number, day, r.RunID), r.Value(day))
 	return nil
 }
 
 // entriesBelow returns how many entries the blocks have whose keys begin with a prefix.
-func (s *Store) entriesBelow(ctx context.Context, blocks key) (entries uint64, err error) {
-	it, err := newIterator(ctx, s.db, blocks, blocks.end())
+func (s *Store) entriesBelow(ctx context.Context, blocks layout.Key) (entries uint64, err error) {
+	it, err := newIterator(ctx, s.db, blocks, blocks.End())
 	if err != nil {
 		return 0, err
 	}
@@ -295,7 +298,7 @@ func (s *Store) entriesBelow(ctx context.Context, blocks key) (entries uint64, e
 		}
 		n, ok := eventlog.BlockEntries(value)
 		if !ok {
-			return 0, errDamaged
+			return 0, layout.ErrDamaged
 		}
 		entries += uint64(n)
 	}
@@ -311,7 +314,7 @@ func (p *purging) entered() {
 }
 
 // days goes over the days of the device in a directory.
-func (p *purging) days(prefix key, visit func(day uint32) error) (found bool, err error) {
+func (p *purging) days(prefix layout.Key, visit func(day uint32) error) (found bool, err error) {
 	d, err := newDirectory(p.ctx, p.store.db, p.tenant, prefix[0])
 	if err != nil {
 		return false, err
@@ -331,19 +334,19 @@ func (p *purging) days(prefix key, visit func(day uint32) error) (found bool, er
 
 // supervisors deletes the index rows of the device's escalations.
 func (p *purging) supervisors() error {
-	prefix := newKey(tableEscalation, p.tenant.number).text(string(p.device))
-	it, err := newIterator(p.ctx, p.store.db, prefix, prefix.end())
+	prefix := layout.NewKey(layout.TableEscalation, p.tenant.number).Text(string(p.device))
+	it, err := newIterator(p.ctx, p.store.db, prefix, prefix.End())
 	if err != nil {
 		return err
 	}
 	defer it.close()
 	for ok := it.First(); ok; ok = it.Next() {
-		e, ok := splitEscalation(it.Key()[len(prefix):])
+		e, ok := layout.SplitEscalation(it.Key()[len(prefix):])
 		if !ok {
-			return errDamaged
+			return layout.ErrDamaged
 		}
 		entry := andon.EventKey{Time: e.Time, State: e.State, Device: p.device}
-		p.batch.delete(supervisorKey(p.tenant.number, e.To, entry))
+		p.batch.delete(layout.SupervisorKey(p.tenant.number, e.To, entry))
 	}
 	return it.Error()
 }

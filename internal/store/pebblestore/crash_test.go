@@ -15,6 +15,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/memstore"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // TestCrash cuts the power while four writers append, and opens what the disk then holds: all that
@@ -147,7 +148,8 @@ func TestNewerFormatIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.db.Set(fixedKey(fixedFormat), []byte{0, 0, 0, formatVersion + 1}, nil); err != nil {
+	if err := s.db.Set(layout.FixedKey(fixedFormat), []byte{0, 0, 0, formatVersion + 1},
+		nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -226,12 +228,13 @@ func TestExpireGivesSpaceBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	for table, want := range map[byte]int{
-		tableBlock: 3, tableRun: 3, tableDay: 3, tablePosting: 3, tableSupervisor: 3,
-		tableEscalation: 3,
-		tableReading:    3, tableMeasured: 3, tableReadingDay: 3,
+		layout.TableBlock: 3, layout.TableRun: 3, layout.TableDay: 3, layout.TablePosting: 3,
+		layout.TableSupervisor: 3,
+		layout.TableEscalation: 3,
+		layout.TableReading:    3, layout.TableReadingBlock: 3, layout.TableReadingDay: 3,
 	} {
 		n := 0
-		for range s.rows(newKey(table, s.tenants[id].number)) {
+		for range s.rows(layout.NewKey(table, s.tenants[id].number)) {
 			n++
 		}
 		if n != want {

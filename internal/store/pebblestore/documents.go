@@ -14,6 +14,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // documents are the records of andon.Records; record.go has those of current states. Their writes
@@ -23,32 +24,16 @@ type documents struct {
 	mu      sync.Mutex
 	version uint64 // the last that was given; to no record of the store twice
 	// put is, by kind, the first key that was put since what is due was last looked for.
-	put map[andon.RecordKind]key
+	put map[andon.RecordKind]layout.Key
 
 	seeking sync.Mutex // held by who looks for the first that is due; guards from
 	// from is, by kind, in front of which key nothing was due then. So that what is due is not
 	// looked for behind the deletions of all that ever was, which stay for a while.
-	from map[andon.RecordKind]key
+	from map[andon.RecordKind]layout.Key
 }
 
 // everywhere is the number in the keys of records that belong to no tenant.
 const everywhere uint32 = 0
-
-// A document is [version 8][due 8][data].
-func encodeDocument(r *andon.Record) []byte {
-	b := binary.BigEndian.AppendUint64(make([]byte, 0, 16+len(r.Data)), r.Version)
-	return append(key(b).time(r.Due), r.Data...)
-}
-
-func decodeDocument(r *andon.Record, value []byte) error {
-	if len(value) < 16 {
-		return errDamaged
-	}
-	r.Version = binary.BigEndian.Uint64(value)
-	r.Due = andon.Time(binary.BigEndian.Uint64(value[8:]))
-	r.Data = andon.JSON(value[16:])
-	return nil
-}
 
 // owner returns the tenant of a record, nil where it belongs to none.
 func (s *Store) owner(ctx context.Context, id andon.TenantID) (*tenant, error) {
@@ -68,11 +53,11 @@ func numberOf(t *tenant) uint32 {
 
 // fill reads into a record what is stored of it; its version is 0 where it is not there.
 func (s *Store) fill(number uint32, r *andon.Record) error {
-	value, err := s.get(documentKey(number, r.Kind, r.ID))
+	value, err := s.get(layout.DocumentKey(number, r.Kind, r.ID))
 	if r.Version = 0; err != nil || value == nil {
 		return err
 	}
-	return decodeDocument(r, value)
+	return layout.DecodeDocument(r, value)
 }
 
 // Record is of andon.Records.
@@ -187,15 +172,15 @@ func (s *Store) putDocument(b *batch, number uint32, r *andon.Record) error {
 	d := &s.documents
 	d.version++
 	r.Version = d.version
-	b.set(fixedKey(fixedVersion), binary.BigEndian.AppendUint64(nil, d.version))
-	b.set(documentKey(number, r.Kind, r.ID), encodeDocument(r))
+	b.set(layout.FixedKey(fixedVersion), binary.BigEndian.AppendUint64(nil, d.version))
+	b.set(layout.DocumentKey(number, r.Kind, r.ID), layout.EncodeDocument(r))
 	if was.Version != 0 && was.Due != 0 && was.Due != r.Due {
-		b.delete(dueKey(&was))
+		b.delete(layout.DueKey(&was))
 	}
 	if r.Due == 0 {
 		return nil
 	}
-	k := dueKey(r)
+	k := layout.DueKey(r)
 	if first, ok := d.put[r.Kind]; !ok || bytes.Compare(k, first) < 0 {
 		d.put[r.Kind] = k
 	}
@@ -212,9 +197,9 @@ func (s *Store) deleteDocument(b *batch, number uint32, r *andon.Record) error {
 	if err := r.CheckDelete(was.Version); err != nil {
 		return err
 	}
-	b.delete(documentKey(number, r.Kind, r.ID))
+	b.delete(layout.DocumentKey(number, r.Kind, r.ID))
 	if was.Due != 0 {
-		b.delete(dueKey(&was))
+		b.delete(layout.DueKey(&was))
 	}
 	return nil
 }
@@ -228,9 +213,9 @@ func (s *Store) Records(
 		if err != nil {
 			return err
 		}
-		all := newKey(tableDocument, numberOf(t)).text(string(kind))
+		all := layout.NewKey(layout.TableDocument, numberOf(t)).Text(string(kind))
 		first := append(bytes.Clone(all), max(q.Prefix, q.After)...)
-		it, err := newIterator(ctx, s.db, first, all.end())
+		it, err := newIterator(ctx, s.db, first, all.End())
 		if err != nil {
 			return err
 		}
@@ -256,12 +241,12 @@ func readDocument(it *iterator, id []byte, r *andon.Record) error {
 	if err != nil {
 		return err
 	}
-	name, _, ok := takeText(id)
+	name, _, ok := layout.TakeText(id)
 	if !ok {
-		return errDamaged
+		return layout.ErrDamaged
 	}
 	r.ID = name
-	return decodeDocument(r, value)
+	return layout.DecodeDocument(r, value)
 }
 
 // DueRecords is of andon.Records.
@@ -306,7 +291,7 @@ func (s *Store) firstDue(ctx context.Context, kind andon.RecordKind) (*iterator,
 		it.close()
 		return nil, err
 	} else {
-		d.from[kind] = key{tableDue}.text(string(kind)).end()
+		d.from[kind] = layout.Key{layout.TableDue}.Text(string(kind)).End()
 	}
 	return it, nil
 }
@@ -317,14 +302,14 @@ func (s *Store) dueFrom(ctx context.Context, kind andon.RecordKind) (*iterator, 
 	d := &s.documents
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	all := key{tableDue}.text(string(kind))
+	all := layout.Key{layout.TableDue}.Text(string(kind))
 	if from, ok := d.from[kind]; !ok {
 		d.from[kind] = all
 	} else if put, ok := d.put[kind]; ok && bytes.Compare(put, from) < 0 {
 		d.from[kind] = put
 	}
 	delete(d.put, kind)
-	return newIterator(ctx, s.db, d.from[kind], all.end())
+	return newIterator(ctx, s.db, d.from[kind], all.End())
 }
 
 // dueRecord reads the record that a row of tableDue is of. It is not there where it was changed
@@ -334,10 +319,10 @@ func (s *Store) dueRecord(it *iterator) (andon.Record, bool, error) {
 	if err != nil {
 		return andon.Record{}, false, err
 	}
-	r, ok := splitDue(it.Key())
-	number, _, whole := takeNumber(value)
+	r, ok := layout.SplitDue(it.Key())
+	number, _, whole := layout.TakeNumber(value)
 	if !ok || !whole {
-		return andon.Record{}, false, errDamaged
+		return andon.Record{}, false, layout.ErrDamaged
 	}
 	if !s.stands(r.Tenant, number) {
 		return r, false, nil
@@ -356,12 +341,12 @@ func (s *Store) stands(id andon.TenantID, number uint32) bool {
 
 // forgetDue removes a row of tableDue that is left of a tenant that was deleted, unless it was
 // changed meanwhile. Where it comes back after a crash it is removed the next time.
-func (s *Store) forgetDue(k key) {
+func (s *Store) forgetDue(k layout.Key) {
 	s.documents.mu.Lock()
 	defer s.documents.mu.Unlock()
 	value, err := s.get(k)
-	number, _, ok := takeNumber(value)
-	r, whole := splitDue(k)
+	number, _, ok := layout.TakeNumber(value)
+	r, whole := layout.SplitDue(k)
 	if err != nil || !ok || !whole || s.stands(r.Tenant, number) || s.failed() != nil {
 		return
 	}
@@ -377,8 +362,8 @@ const unseen = 1 << 20
 // loadDocuments reads the last version. The one from which it goes on is stored, so that another
 // opening does not begin there again; openFeed waits for the disk, before one can be read.
 func (s *Store) loadDocuments() error {
-	s.documents.put = map[andon.RecordKind]key{}
-	s.documents.from = map[andon.RecordKind]key{}
+	s.documents.put = map[andon.RecordKind]layout.Key{}
+	s.documents.from = map[andon.RecordKind]layout.Key{}
 	last, err := s.fixed(fixedVersion)
 	switch {
 	case err != nil:
@@ -386,9 +371,9 @@ func (s *Store) loadDocuments() error {
 	case last == nil:
 		return nil
 	case len(last) != 8:
-		return errDamaged
+		return layout.ErrDamaged
 	}
 	s.documents.version = binary.BigEndian.Uint64(last) + unseen
 	version := binary.BigEndian.AppendUint64(nil, s.documents.version)
-	return s.db.Set(fixedKey(fixedVersion), version, pebble.NoSync)
+	return s.db.Set(layout.FixedKey(fixedVersion), version, pebble.NoSync)
 }

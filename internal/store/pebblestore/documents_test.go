@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 func memory(t testing.TB, fs vfs.FS) *Store {
@@ -150,7 +151,7 @@ func TestDueOfADeletedTenant(t *testing.T) {
 	s := memory(t, vfs.NewMem())
 	defer s.Close()
 	ctx, rows := t.Context(), func() (n int) {
-		for range s.rows(key{tableDue}) {
+		for range s.rows(layout.Key{layout.TableDue}) {
 			n++
 		}
 		return n
@@ -168,7 +169,7 @@ func TestDueOfADeletedTenant(t *testing.T) {
 	if err := s.DeleteTenant(ctx, "other"); err != nil {
 		t.Fatal(err)
 	}
-	for range s.rows(newKey(tableDocument, 2)) {
+	for range s.rows(layout.NewKey(layout.TableDocument, 2)) {
 		t.Error("a deleted tenant has a document")
 	}
 	if ids := due(t, s, andon.MinTime+2, 9); len(ids) > 0 || rows() != 2 {
@@ -203,10 +204,12 @@ func TestDueIsSoughtBesideWrites(t *testing.T) {
 	})))
 	defer s.Close()
 	early, late := timer("0", andon.MinTime), timer("0", andon.MinTime+timers/2)
-	if _, err := s.get(dueKey(&early)); err != nil { // the index of blocks is in memory behind this
+	// the index of blocks is in memory behind this
+	if _, err := s.get(layout.DueKey(&early)); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.db.DeleteRange(dueKey(&early), dueKey(&late), pebble.NoSync); err != nil {
+	if err := s.db.DeleteRange(layout.DueKey(&early), layout.DueKey(&late),
+		pebble.NoSync); err != nil {
 		t.Fatal(err) // the first block was read; the next must be sought
 	}
 	puts := 0
@@ -302,9 +305,9 @@ func claimDue(b *testing.B, s *Store, batch *batch, from int) {
 func claimByKey(b *testing.B, s *Store, batch *batch, from int) {
 	for i := from; i < from+dueAtOnce; i++ {
 		r := timer(fmt.Sprint(i), andon.MinTime+1+andon.Time(i))
-		k := documentKey(1, r.Kind, r.ID)
+		k := layout.DocumentKey(1, r.Kind, r.ID)
 		_, err := s.get(k)
-		err = errors.Join(err, batch.Delete(k, nil), batch.Delete(dueKey(&r), nil))
+		err = errors.Join(err, batch.Delete(k, nil), batch.Delete(layout.DueKey(&r), nil))
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // TestNothingIsShownBeforeTheDisk holds the disk up: what is pending by then is not shown, neither
@@ -75,11 +76,12 @@ func TestCheckpointDeletesNoRecordTooMany(t *testing.T) {
 		}
 		err := s.ordered(t.Context(), func() error {
 			first, err := s.fixed(fixedCheckpoint)
-			if err != nil || first == nil || string(rowKey(s.order.next)[1:]) == string(first) {
+			if err != nil || first == nil ||
+				string(layout.RowKey(s.order.next)[1:]) == string(first) {
 				return err
 			}
 			beside++
-			record, err := s.get(append(key{tableRow}, first...))
+			record, err := s.get(append(layout.Key{layout.TableRow}, first...))
 			if record == nil {
 				t.Errorf("the record that replay begins at is not there, %v", err)
 			}
@@ -176,7 +178,7 @@ func TestDevicesArePutOff(t *testing.T) {
 	if err := s.checkpoint(); err != nil {
 		t.Fatal(err)
 	}
-	for range s.rows(key{tableRow}) {
+	for range s.rows(layout.Key{layout.TableRow}) {
 		t.Fatal("rows are left")
 	}
 	if lag := s.checkpoints.lag.Load(); lag != 0 {

@@ -7,7 +7,8 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/eventlog"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
 
 // entriesStep is how many entries are looked for at once, so that writers are not held up.
@@ -65,11 +66,11 @@ func (r *eventReader) entriesOfDay(all []wanted, turns []int, day uint32) error 
 	for run := range r.runsOf(day, andon.Desc) {
 		for _, i := range turns {
 			w := &all[i]
-			if !left(i) || !run.holds(w.event.Time) {
+			if !left(i) || !run.Holds(w.event.Time) {
 				continue
 			}
 			var err error
-			if w.found, err = r.entryInRun(&w.device, run.runID, w.event); err != nil {
+			if w.found, err = r.entryInRun(&w.device, run.RunID, w.event); err != nil {
 				return err
 			}
 		}
@@ -143,13 +144,13 @@ func (r *eventReader) standsWith(supervisor andon.PersonID, k *andon.EventKey) (
 	if err := r.openEscalations(); err != nil {
 		return false, err
 	}
-	r.of = r.of.begin(tableEscalation, r.tenant.number).escalated(k.Device, k.Time, k.State)
+	r.of = r.of.Begin(layout.TableEscalation, r.tenant.number).Entry(k.Device, k.Time, k.State)
 	if !r.escalations.SeekGE(r.of) || !bytes.HasPrefix(r.escalations.Key(), r.of) {
 		return false, r.escalations.Error()
 	}
-	_, to, ok := takeInvertedTime(r.escalations.Key()[len(r.of):])
+	_, to, ok := layout.TakeInvertedTime(r.escalations.Key()[len(r.of):])
 	if !ok {
-		return false, errDamaged
+		return false, layout.ErrDamaged
 	}
 	return string(to) == string(supervisor), nil
 }
@@ -208,10 +209,10 @@ func (r *eventReader) entryInBlocks(d *logged, e *andon.Event) (found bool, err 
 		return false, err
 	}
 	for run := range r.runsOf(e.Time.Day(), andon.Desc) {
-		if !run.holds(e.Time) {
+		if !run.Holds(e.Time) {
 			continue
 		}
-		if found, err = r.entryInRun(d, run.runID, e); found || err != nil {
+		if found, err = r.entryInRun(d, run.RunID, e); found || err != nil {
 			return found, err
 		}
 	}
@@ -219,22 +220,22 @@ func (r *eventReader) entryInBlocks(d *logged, e *andon.Event) (found bool, err 
 }
 
 func (r *eventReader) entryInRun(
-	d *logged, id runID, e *andon.Event,
+	d *logged, id layout.RunID, e *andon.Event,
 ) (found bool, err error) {
 	is := func(state andon.State) bool { return state == e.State }
 	day := e.Time.Day()
-	r.key = r.key.begin(tableBlock, r.tenant.number).run(day, id).number(d.number)
+	r.key = r.key.Begin(layout.TableBlock, r.tenant.number).Run(day, id).Number(d.number)
 	prefix := r.key
 	ok := r.blocks.Forward(prefix)
 	for ; ok && bytes.HasPrefix(r.blocks.Key(), prefix); ok = r.blocks.Next() {
-		at, whole := splitTimes(r.blocks.Key()[len(prefix):], day)
+		at, whole := layout.SplitTimes(r.blocks.Key()[len(prefix):], day)
 		if !whole {
-			return false, errDamaged
+			return false, layout.ErrDamaged
 		}
-		if at.newest < e.Time {
+		if at.Newest < e.Time {
 			break
 		}
-		if at.oldest > e.Time {
+		if at.Oldest > e.Time {
 			continue
 		}
 		rows, err := r.rows(at, is)
@@ -246,7 +247,7 @@ func (r *eventReader) entryInRun(
 				continue
 			}
 			if r.decoder.Texts(i+1) != nil {
-				return false, errDamaged
+				return false, layout.ErrDamaged
 			}
 			r.inBlocks.scanned += i + 1
 			r.inBlocks.rows++

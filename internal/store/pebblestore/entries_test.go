@@ -8,7 +8,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/eventlog"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
 
 // TestASupervisorsEntriesInSteps: a supervisor has more entries than are looked for at once, some
@@ -100,9 +101,10 @@ func TestEntriesShareTexts(t *testing.T) {
 func TestAPostingOfAPartOfItsHour(t *testing.T) {
 	const hour = 490_000
 	start := andon.HourStart(hour)
-	var devices []inHour
+	var devices []layout.InHour
 	for i, of := range [][2]uint32{{0, 0}, {5, 9}, {9, 3_000_000}, {3_599_999, 3_599_999}} {
-		devices = append(devices, inHour{Device: uint32(i * 300), Oldest: of[0], Newest: of[1]})
+		devices = append(devices,
+			layout.InHour{Device: uint32(i * 300), Oldest: of[0], Newest: of[1]})
 	}
 	bounds := []andon.Time{0, start - 1, start, start + 1, start + 9*milli, start + 10*milli - 1,
 		start + 10*milli, andon.HourStart(hour+1) - 1, andon.HourStart(hour + 1)}
@@ -113,10 +115,10 @@ func TestAPostingOfAPartOfItsHour(t *testing.T) {
 				continue // the hour is not read
 			}
 			slices.SortFunc(devices, inOrder(andon.Desc))
-			h := hourOf{hour: hour, postings: [][]inHour{devices}}
+			h := hourOf{hour: hour, postings: [][]layout.InHour{devices}}
 			got := givenOut(h, &andon.EventQuery{Span: span})
-			slices.SortFunc(devices, byDevice)
-			var want []inHour
+			slices.SortFunc(devices, layout.ByDevice)
+			var want []layout.InHour
 			for _, d := range devices {
 				oldest := start + andon.Time(d.Oldest)*milli
 				behind := start + andon.Time(d.Newest+1)*milli
@@ -124,14 +126,14 @@ func TestAPostingOfAPartOfItsHour(t *testing.T) {
 					want = append(want, d)
 				}
 			}
-			slices.SortFunc(got, byDevice)
+			slices.SortFunc(got, layout.ByDevice)
 			if !slices.Equal(got, want) {
 				t.Errorf("from %d to %d: %v, want %v", from-start, to-start, got, want)
 			}
 		}
 	}
-	value := appendPosting(nil, devices)
-	if _, err := readPosting(nil, value[:len(value)-1]); err == nil {
+	value := layout.AppendPosting(nil, devices)
+	if _, err := layout.ReadPosting(nil, value[:len(value)-1]); err == nil {
 		t.Error("a posting that was cut is read")
 	}
 }

@@ -5,12 +5,13 @@ import (
 	"iter"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 func (r *eventReader) openEscalations() (err error) {
 	if r.escalations == nil {
-		k := newKey(tableEscalation, r.tenant.number)
-		r.escalations, err = newIterator(r.ctx, r.store.db, k, k.end())
+		k := layout.NewKey(layout.TableEscalation, r.tenant.number)
+		r.escalations, err = newIterator(r.ctx, r.store.db, k, k.End())
 	}
 	return err
 }
@@ -47,23 +48,23 @@ func (r *eventReader) escalatedIn(
 			yield(andon.Escalation{}, err)
 			return
 		}
-		r.of = r.of.begin(tableEscalation, r.tenant.number).text(string(device))
-		r.behind = append(r.behind[:0], r.of...).invertedTime(max(within.From, 1) - 1)
-		r.at = append(r.at[:0], r.of...).invertedTime(andon.Earlier(within.To, andon.MaxTime))
+		r.of = r.of.Begin(layout.TableEscalation, r.tenant.number).Text(string(device))
+		r.behind = append(r.behind[:0], r.of...).InvertedTime(max(within.From, 1) - 1)
+		r.at = append(r.at[:0], r.of...).InvertedTime(andon.Earlier(within.To, andon.MaxTime))
 		for at := r.at; !r.none.holds(span{at, r.behind}); {
 			found := r.escalations.Forward(at)
 			r.none.from = append(r.none.from[:0], at...)
 			if !found {
-				r.none.to = newKey(tableEscalation, r.tenant.number).end()
+				r.none.to = layout.NewKey(layout.TableEscalation, r.tenant.number).End()
 				break
 			}
 			r.none.to = append(r.none.to[:0], r.escalations.Key()...)
 			if !bytes.HasPrefix(r.none.to, r.of) {
 				return
 			}
-			e, ok := splitEscalation(r.none.to[len(r.of):])
+			e, ok := layout.SplitEscalation(r.none.to[len(r.of):])
 			if !ok {
-				yield(e, errDamaged)
+				yield(e, layout.ErrDamaged)
 				return
 			}
 			if e.Time < within.From {
@@ -72,7 +73,8 @@ func (r *eventReader) escalatedIn(
 			if e.Device = device; !yield(e, nil) {
 				return
 			}
-			at = newKey(tableEscalation, r.tenant.number).escalated(device, e.Time, e.State).end()
+			at = layout.NewKey(layout.TableEscalation, r.tenant.number).
+				Entry(device, e.Time, e.State).End()
 		}
 		if err := r.escalations.Error(); err != nil {
 			yield(andon.Escalation{}, err)

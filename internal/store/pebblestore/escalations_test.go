@@ -7,6 +7,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // escalatedEvents returns reports of one device and incident, each of which says to whom.
@@ -89,7 +90,7 @@ func TestEscalationsSetAsideComeBack(t *testing.T) {
 	if d, err := s.Device(ctx, id, "press-7"); err != nil || d.EscalatedTo != "" {
 		t.Errorf("escalated to %q, %v; want nobody", d.EscalatedTo, err)
 	}
-	aside := newKey(tableAside, s.tenants[id].number)
+	aside := layout.NewKey(layout.TableOverflow, s.tenants[id].number)
 	rows := func() (n int) {
 		for range s.rows(aside) {
 			n++

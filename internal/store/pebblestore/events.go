@@ -9,6 +9,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // listIn is what walk yields of a tenant.
@@ -61,8 +62,8 @@ func (r *eventReader) whole(
 			return e, err
 		}
 	}
-	k := newKey(tableEscalation, r.tenant.number).escalated(device, at, state)
-	it, err := newIterator(r.ctx, r.store.db, k, k.end())
+	k := layout.NewKey(layout.TableEscalation, r.tenant.number).Entry(device, at, state)
+	it, err := newIterator(r.ctx, r.store.db, k, k.End())
 	if err != nil {
 		return e, err
 	}
@@ -84,16 +85,16 @@ func (r *eventReader) whole(
 // escalationAt reads the escalation that an iterator is at; what its key has of the entry is n
 // bytes long.
 func escalationAt(it *iterator, n int) (e andon.Escalation, err error) {
-	at, to, ok := takeInvertedTime(it.Key()[n:])
+	at, to, ok := layout.TakeInvertedTime(it.Key()[n:])
 	if !ok {
-		return e, errDamaged
+		return e, layout.ErrDamaged
 	}
 	value, err := it.ValueAndErr()
 	if err != nil {
 		return e, fmt.Errorf("read escalation: %w", err)
 	}
 	e.At, e.To = at, andon.PersonID(to)
-	return e, readEscalation(&e, value)
+	return e, layout.ReadEscalation(&e, value)
 }
 
 // OperatorEvents is of andon.Log. The index rows say in which hours which devices may have entries
@@ -173,11 +174,11 @@ func (s *Store) SupervisorEvents(
 func (s *Store) supervisorKeys(
 	ctx context.Context, t *tenant, supervisor andon.PersonID, q *andon.EventQuery,
 ) iter.Seq2[andon.EventKey, error] {
-	prefix := newKey(tableSupervisor, t.number).text(string(supervisor))
+	prefix := layout.NewKey(layout.TableSupervisor, t.number).Text(string(supervisor))
 	span := q.Rest()
-	from, behind := bytes.Clone(prefix.time(span.From)), prefix.end()
+	from, behind := bytes.Clone(prefix.Time(span.From)), prefix.End()
 	if span.To != 0 {
-		behind = prefix.time(span.To + 1)
+		behind = prefix.Time(span.To + 1)
 	}
 	return seq.Of(func(yield func(andon.EventKey) bool) error {
 		it, err := newIterator(ctx, s.db, from, behind)
@@ -198,9 +199,9 @@ func (s *Store) supervisorKeys(
 			return true
 		}
 		for ok := start(); ok; ok = move() {
-			k, ok := splitSupervisor(it.Key()[len(prefix):])
+			k, ok := layout.SplitSupervisor(it.Key()[len(prefix):])
 			if !ok {
-				return errDamaged
+				return layout.ErrDamaged
 			}
 			k.Severity = t.states().Severity(k.State)
 			if len(instant) > 0 && instant[0].Time != k.Time && !flush() {

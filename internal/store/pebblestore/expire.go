@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // Expire is of andon.Tenants. Events and readings go by the day, each with one range deletion.
@@ -39,9 +40,10 @@ func (s *Store) Expire(ctx context.Context, id andon.TenantID, h andon.Horizon) 
 	}
 	t.entered = nil
 	for table, before := range map[byte]uint32{
-		tableBlock: h.Events.Day(), tableMeasured: h.Readings.Day(),
+		layout.TableBlock: h.Events.Day(), layout.TableReadingBlock: h.Readings.Day(),
 	} {
-		s.reclaim.want(span{newKey(table, t.number), newKey(table, t.number).number(before)})
+		s.reclaim.want(
+			span{layout.NewKey(table, t.number), layout.NewKey(table, t.number).Number(before)})
 	}
 	return nil
 }
@@ -58,13 +60,14 @@ func (e *expiry) events(before uint32) error {
 	if before == 0 {
 		return nil
 	}
-	hour := func(k key) key { return k.number(before * 24) }
-	instant := func(k key) key { return k.time(andon.DayStart(before)) }
+	hour := func(k layout.Key) layout.Key { return k.Number(before * 24) }
+	instant := func(k layout.Key) layout.Key { return k.Time(andon.DayStart(before)) }
 	return errors.Join(
-		e.wholeDays(tableBlock, before), e.wholeDays(tableRun, before), e.blockDays(before),
+		e.wholeDays(layout.TableBlock, before), e.wholeDays(layout.TableRun, before),
+		e.blockDays(before),
 		e.escalations(before),
-		e.indexRows(tablePosting, hour), e.indexRows(tableSupervisor, instant),
-		e.indexRows(tableWithdrawal, instant),
+		e.indexRows(layout.TablePosting, hour), e.indexRows(layout.TableSupervisor, instant),
+		e.indexRows(layout.TableWithdrawal, instant),
 	)
 }
 
@@ -72,29 +75,31 @@ func (e *expiry) readings(before uint32) error {
 	if before == 0 {
 		return nil
 	}
-	err := errors.Join(e.wholeDays(tableMeasured, before), e.directory(tableReadingDay, before))
+	err := errors.Join(e.wholeDays(layout.TableReadingBlock, before),
+		e.directory(layout.TableReadingDay, before))
 	for generation := range e.store.measure.kept() {
-		k := newKey(tableReading, e.tenant).short(generation, sequenceBytes)
-		behind := key(bytes.Clone(k)).number(before)
-		err = errors.Join(err, e.batch.DeleteRange(k.number(0), behind, nil))
+		k := layout.NewKey(layout.TableReading, e.tenant).Uint(generation, layout.SequenceBytes)
+		behind := layout.Key(bytes.Clone(k)).Number(before)
+		err = errors.Join(err, e.batch.DeleteRange(k.Number(0), behind, nil))
 	}
 	return err
 }
 
 func (e *expiry) wholeDays(table byte, before uint32) error {
-	k := newKey(table, e.tenant)
-	return e.batch.DeleteRange(k.number(0), newKey(table, e.tenant).number(before), nil)
+	k := layout.NewKey(table, e.tenant)
+	return e.batch.DeleteRange(k.Number(0), layout.NewKey(table, e.tenant).Number(before), nil)
 }
 
 // directory deletes the rows of days before one, device by device. Inverted days stand newest
 // first, so those to go are the last of each device.
 func (e *expiry) directory(table byte, before uint32) error {
-	return e.owners(table, func(it *iterator, owner key) error { return e.days(it, owner, before) })
+	return e.owners(table,
+		func(it *iterator, owner layout.Key) error { return e.days(it, owner, before) })
 }
 
-func (e *expiry) days(it *iterator, owner key, before uint32) error {
+func (e *expiry) days(it *iterator, owner layout.Key, before uint32) error {
 	owner = slices.Clip(owner)
-	ok := it.SeekGE(owner.inverted(before - 1))
+	ok := it.SeekGE(owner.Inverted(before - 1))
 	for ; ok && bytes.HasPrefix(it.Key(), owner); ok = it.Next() {
 		if err := e.batch.Delete(it.Key(), nil); err != nil {
 			return err
@@ -105,59 +110,59 @@ func (e *expiry) days(it *iterator, owner key, before uint32) error {
 
 // blockDays is directory of tableDay, which stands by number.
 func (e *expiry) blockDays(before uint32) error {
-	prefix := newKey(tableDay, e.tenant)
-	it, err := newIterator(e.ctx, e.store.db, prefix, prefix.end())
+	prefix := layout.NewKey(layout.TableDay, e.tenant)
+	it, err := newIterator(e.ctx, e.store.db, prefix, prefix.End())
 	if err != nil {
 		return err
 	}
 	defer it.close()
 	for ok := it.First(); ok; {
-		number, _, whole := takeNumber(it.Key()[len(prefix):])
+		number, _, whole := layout.TakeNumber(it.Key()[len(prefix):])
 		if !whole {
-			return errDamaged
+			return layout.ErrDamaged
 		}
-		owner := newKey(tableDay, e.tenant).number(number)
+		owner := layout.NewKey(layout.TableDay, e.tenant).Number(number)
 		if err := e.days(it, owner, before); err != nil {
 			return err
 		}
-		ok = it.SeekGE(owner.end())
+		ok = it.SeekGE(owner.End())
 	}
 	return it.Error()
 }
 
 // escalations deletes those of entries before a day. They stand newest first.
 func (e *expiry) escalations(before uint32) error {
-	return e.owners(tableEscalation, func(_ *iterator, owner key) error {
-		from := key(bytes.Clone(owner)).invertedTime(andon.DayStart(before) - 1)
-		return e.batch.DeleteRange(from, owner.end(), nil)
+	return e.owners(layout.TableEscalation, func(_ *iterator, owner layout.Key) error {
+		from := layout.Key(bytes.Clone(owner)).InvertedTime(andon.DayStart(before) - 1)
+		return e.batch.DeleteRange(from, owner.End(), nil)
 	})
 }
 
 // indexRows deletes the rows of each person, or device, up to a key that stands where the time
 // begins.
-func (e *expiry) indexRows(table byte, until func(key) key) error {
-	return e.owners(table, func(_ *iterator, owner key) error {
+func (e *expiry) indexRows(table byte, until func(layout.Key) layout.Key) error {
+	return e.owners(table, func(_ *iterator, owner layout.Key) error {
 		return e.batch.DeleteRange(owner, until(bytes.Clone(owner)), nil)
 	})
 }
 
 // owners calls visit for each text that the keys of a table have behind the tenant.
-func (e *expiry) owners(table byte, visit func(*iterator, key) error) error {
-	prefix := newKey(table, e.tenant)
-	it, err := newIterator(e.ctx, e.store.db, prefix, prefix.end())
+func (e *expiry) owners(table byte, visit func(*iterator, layout.Key) error) error {
+	prefix := layout.NewKey(table, e.tenant)
+	it, err := newIterator(e.ctx, e.store.db, prefix, prefix.End())
 	if err != nil {
 		return err
 	}
 	defer it.close()
 	for ok := it.First(); ok; {
-		owner, _, found := takeText(it.Key()[len(prefix):])
+		owner, _, found := layout.TakeText(it.Key()[len(prefix):])
 		if !found {
-			return errDamaged
+			return layout.ErrDamaged
 		}
-		if err := visit(it, newKey(table, e.tenant).text(owner)); err != nil {
+		if err := visit(it, layout.NewKey(table, e.tenant).Text(owner)); err != nil {
 			return err
 		}
-		ok = it.SeekGE(append(bytes.Clone(prefix), owner+string(behindText)...))
+		ok = it.SeekGE(append(bytes.Clone(prefix), owner+string(layout.AfterText)...))
 	}
 	return it.Error()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // Checkpoint has a store write a checkpoint, merge what is loose behind it, and settle its
@@ -38,11 +39,11 @@ func (s *Store) mergeAll() error {
 	return s.mergeBlocks()
 }
 
-// unpack reads a row as it is stored.
-func (r *rowReader) unpack(value []byte) error {
-	row, err := unpackRow(nil, value)
+// unpackInto reads a row as it is stored.
+func unpackInto(r *layout.RowReader, value []byte) error {
+	row, err := layout.UnpackRow(nil, value)
 	if err != nil {
 		return err
 	}
-	return r.read(row)
+	return r.Read(row)
 }

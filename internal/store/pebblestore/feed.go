@@ -3,7 +3,6 @@ package pebblestore
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/feed"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // The feed of changes is the rows of changes in the order of their records, as far as those are
@@ -95,29 +95,23 @@ func (s *Store) openFeed(context.Context) error {
 		}
 		t.bell.Ring(next)
 	}
-	return s.db.Set(fixedKey(fixedFeed), value, pebble.Sync)
+	return s.db.Set(layout.FixedKey(fixedFeed), value, pebble.Sync)
 }
 
 // behindChanges returns the sequence behind the newest change of a tenant that is between two
 // sequences, 0 where there is none.
 func (s *Store) behindChanges(t *tenant, from, before uint64) (next uint64, err error) {
 	it, err := newIterator(context.Background(), s.db,
-		changeKey(t.number, from), changeKey(t.number, before))
+		layout.ChangeKey(t.number, from), layout.ChangeKey(t.number, before))
 	if err != nil {
 		return 0, err
 	}
 	defer it.close()
 	if it.Last() {
-		next = sequenceOf(it.Key()) + 1
+		next = layout.SequenceOf(it.Key()) + 1
 	}
 	return next, it.Error()
 }
-
-func changeKey(tenant uint32, sequence uint64) key {
-	return binary.BigEndian.AppendUint64(newKey(tableChange, tenant), sequence)
-}
-
-func sequenceOf(k []byte) uint64 { return binary.BigEndian.Uint64(k[len(k)-8:]) }
 
 // feedID names the feed of a tenant: one of the same name that is made later has another number.
 func (o opening) feedID(t *tenant) uint64 {
@@ -223,7 +217,7 @@ func (s *Store) changes(
 ) (part []andon.Change, err error) {
 	const enough = 256
 	it, err := newIterator(ctx, s.db,
-		changeKey(t.number, after.Sequence), changeKey(t.number, end))
+		layout.ChangeKey(t.number, after.Sequence), layout.ChangeKey(t.number, end))
 	if err != nil {
 		return nil, err
 	}
@@ -244,7 +238,7 @@ func (s *Store) changes(
 		if err != nil {
 			return nil, fmt.Errorf("read changes: %w", err)
 		}
-		at.Sequence = sequenceOf(it.Key())
+		at.Sequence = layout.SequenceOf(it.Key())
 		for i := range row {
 			at.Index++
 			row[i].Position = at
@@ -314,10 +308,10 @@ func (k *changesKept) giveBack(s *Store) error {
 		}
 		if behind > 0 {
 			lost[t] = behind
-			b.deleteRange(changeKey(t.number, k.First), changeKey(t.number, behind))
+			b.deleteRange(layout.ChangeKey(t.number, k.First), layout.ChangeKey(t.number, behind))
 		}
 	}
-	b.set(fixedKey(fixedFeed), value)
+	b.set(layout.FixedKey(fixedFeed), value)
 	if err := b.commit(pebble.NoSync); err != nil {
 		return err
 	}

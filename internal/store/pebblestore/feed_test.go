@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 const feedMinute = andon.Duration(60_000_000)
@@ -100,12 +101,13 @@ func TestFeedIsKept(t *testing.T) {
 					t.Errorf("behind change %d are %d, %v; gone should be %t", i, n, err, want)
 				}
 			}
-			it, err := newIterator(t.Context(), s.db, key{tableChange}, key{tableChange + 1})
+			it, err := newIterator(t.Context(), s.db, layout.Key{layout.TableChange},
+				layout.Key{layout.TableChange + 1})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer it.close()
-			if !it.First() || sequenceOf(it.Key()) < oldest.Sequence {
+			if !it.First() || layout.SequenceOf(it.Key()) < oldest.Sequence {
 				t.Error("what is not kept is on the disk")
 			}
 		})
@@ -140,8 +142,9 @@ func TestGivingBackIsDoneAgain(t *testing.T) {
 	}
 	oldest, _ := keptBy(t, s)
 	rows := 0
-	for k := range s.rows(newKey(tableChange, s.tenants[andon.DefaultTenant].number)) {
-		if rows++; sequenceOf(k) < oldest.Sequence {
+	for k := range s.rows(
+		layout.NewKey(layout.TableChange, s.tenants[andon.DefaultTenant].number)) {
+		if rows++; layout.SequenceOf(k) < oldest.Sequence {
 			t.Fatal("what is not kept is on the disk")
 		}
 	}

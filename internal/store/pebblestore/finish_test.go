@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // openUnfinished opens a store with 8 devices that were put off, and 16 entries in the head that
@@ -54,7 +55,7 @@ func TestFinishLeavesLittleToOpening(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = openMem(t, fs)
-	for range s.rows(key{tableRow}) {
+	for range s.rows(layout.Key{layout.TableRow}) {
 		t.Error("there is a row to be read")
 	}
 	if err := s.Close(); err != nil {

@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/eventlog"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
 
 // heads are the entries of all rows: those that a round is settling, and those behind it. Entries
@@ -286,8 +287,8 @@ func (v headView) hours(tenant uint32, operator andon.PersonID) []uint32 {
 
 // appendHour appends the devices of an operator in an hour, some more than once.
 func (v headView) appendHour(
-	devices []inHour, tenant uint32, operator andon.PersonID, hour uint32,
-) []inHour {
+	devices []layout.InHour, tenant uint32, operator andon.PersonID, hour uint32,
+) []layout.InHour {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
 	for _, h := range v.heads {

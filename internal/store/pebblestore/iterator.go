@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // iterator is Pebble's, between two keys. It stops for good when its context has ended, since the
@@ -24,7 +25,7 @@ type iterator struct {
 	ended  error // why it stopped
 	// forward is what Forward was asked for, empty once another one has moved the iterator than
 	// Next.
-	forward key
+	forward layout.Key
 	far     int // times in a row that steps did not lead there
 }
 
@@ -79,7 +80,7 @@ func (it *iterator) jumps() bool {
 // Forward is SeekGE for who reads rows with one prefix after the other, and at most one row behind
 // each. Of rising prefixes the rows often stand beside each other, where a few steps cost less.
 // Where they did not, it takes fewer steps.
-func (it *iterator) Forward(prefix key) bool {
+func (it *iterator) Forward(prefix layout.Key) bool {
 	const steps = 4
 	rising := len(it.forward) > 0 && bytes.Compare(it.forward, prefix) < 0
 	it.forward = append(it.forward[:0], prefix...)

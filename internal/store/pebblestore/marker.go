@@ -2,6 +2,8 @@ package pebblestore
 
 import (
 	"encoding/binary"
+
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // marker is up to where rounds have come, as sequences of rows. It changes in the last batch of a
@@ -31,6 +33,6 @@ func (s *Store) readMarker() (m marker, err error) {
 }
 
 func (m marker) put(b *batch) {
-	b.set(fixedKey(fixedCheckpoint), binary.BigEndian.AppendUint64(nil, m.shown))
-	b.set(fixedKey(fixedSettled), binary.BigEndian.AppendUint64(nil, m.settled))
+	b.set(layout.FixedKey(fixedCheckpoint), binary.BigEndian.AppendUint64(nil, m.shown))
+	b.set(layout.FixedKey(fixedSettled), binary.BigEndian.AppendUint64(nil, m.settled))
 }

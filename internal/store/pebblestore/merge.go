@@ -6,6 +6,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // readingMerger joins the messages of one device and time: metric by metric the later value
@@ -27,7 +28,7 @@ type joining struct {
 
 // MergeNewer joins an operand that is newer than all so far.
 func (j *joining) MergeNewer(value []byte) error {
-	metrics, metadata, err := readReading(value)
+	metrics, metadata, err := layout.ReadReading(value)
 	if err != nil {
 		return err
 	}
@@ -40,7 +41,7 @@ func (j *joining) MergeNewer(value []byte) error {
 
 // MergeOlder joins an operand that is older than all so far.
 func (j *joining) MergeOlder(value []byte) error {
-	metrics, metadata, err := readReading(value)
+	metrics, metadata, err := layout.ReadReading(value)
 	if err != nil {
 		return err
 	}
@@ -53,5 +54,5 @@ func (j *joining) MergeOlder(value []byte) error {
 
 // Finish returns the joined reading.
 func (j *joining) Finish(bool) ([]byte, io.Closer, error) {
-	return appendReading(nil, j.metrics, j.metadata), nil, nil
+	return layout.AppendReading(nil, j.metrics, j.metadata), nil, nil
 }

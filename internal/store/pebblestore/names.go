@@ -11,6 +11,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // texts returns each text that the keys of a table have behind the tenant, from one on, and how
@@ -18,20 +19,20 @@ import (
 func (s *Store) texts(
 	ctx context.Context, t *tenant, table byte, from string, counted bool,
 ) iter.Seq2[andon.NameCount, error] {
-	prefix := newKey(table, t.number)
+	prefix := layout.NewKey(table, t.number)
 	return seq.Of(func(yield func(andon.NameCount) bool) error {
-		it, err := newIterator(ctx, s.db, prefix, prefix.end())
+		it, err := newIterator(ctx, s.db, prefix, prefix.End())
 		if err != nil {
 			return err
 		}
 		defer it.close()
 		ok := it.SeekGE(append(bytes.Clone(prefix), from...))
 		for ok {
-			text, _, found := takeText(it.Key()[len(prefix):])
+			text, _, found := layout.TakeText(it.Key()[len(prefix):])
 			if !found {
-				return errDamaged
+				return layout.ErrDamaged
 			}
-			owner := newKey(table, t.number).text(text)
+			owner := layout.NewKey(table, t.number).Text(text)
 			name := andon.NameCount{Name: text}
 			for ; counted && ok && bytes.HasPrefix(it.Key(), owner); ok = it.Next() {
 				name.Devices++
@@ -40,7 +41,7 @@ func (s *Store) texts(
 				return nil
 			}
 			if !counted {
-				ok = it.SeekGE(append(append(bytes.Clone(prefix), text...), behindText))
+				ok = it.SeekGE(append(append(bytes.Clone(prefix), text...), layout.AfterText))
 			}
 		}
 		return it.Error()
@@ -61,7 +62,7 @@ func (s *Store) measuring(
 	}
 	defer scan.close()
 	yield = seq.UpTo(q.Limit, yield)
-	for name, err := range s.texts(ctx, t, tableReadingDay, from, false) {
+	for name, err := range s.texts(ctx, t, layout.TableReadingDay, from, false) {
 		if err != nil || !strings.HasPrefix(name.Name, q.Prefix) {
 			return err
 		}
@@ -113,12 +114,12 @@ func (s *Store) names(
 ) ([]andon.NameCount, error) {
 	from := q.After
 	if from != "" {
-		from += string(behindText)
+		from += string(layout.AfterText)
 	}
 	now := map[string]int{}
 	table := map[andon.NameKind]byte{
-		andon.OperatorNames: tablePosting, andon.SupervisorNames: tableSupervisor,
-		andon.MetricNames: tableMetric,
+		andon.OperatorNames: layout.TablePosting, andon.SupervisorNames: layout.TableSupervisor,
+		andon.MetricNames: layout.TableMetric,
 	}[q.Of]
 	switch q.Of {
 	case andon.OperatorNames:

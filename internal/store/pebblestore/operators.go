@@ -9,8 +9,9 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/eventlog"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
 
 const milli = andon.Time(time.Millisecond / time.Microsecond)
@@ -30,14 +31,14 @@ func milliSpanOf(hour uint32, span andon.Span) milliSpan {
 	return part
 }
 
-func (s milliSpan) meets(d inHour) bool { return d.Newest >= s.from && d.Oldest <= s.to }
+func (s milliSpan) meets(d layout.InHour) bool { return d.Newest >= s.from && d.Oldest <= s.to }
 
 // hourOf is an hour, and the devices that an operator may have entries of in it: those of heads, in
 // no order, and those of each posting, in that of the query. A device may be in more than one.
 type hourOf struct {
 	hour     uint32
-	inHeads  []inHour
-	postings [][]inHour
+	inHeads  []layout.InHour
+	postings [][]layout.InHour
 }
 
 // operatorHours returns the hours of an operator within a query's span, in its order: those of
@@ -86,7 +87,7 @@ func (r *eventReader) ofHour(operator andon.PersonID, h hourOf, span andon.Span)
 	all := r.heads.appendHour(r.room.devices[:0], r.tenant.number, operator, h.hour)
 	r.room.devices = all
 	within := milliSpanOf(h.hour, span)
-	h.inHeads = slices.DeleteFunc(all, func(d inHour) bool { return !within.meets(d) })
+	h.inHeads = slices.DeleteFunc(all, func(d layout.InHour) bool { return !within.meets(d) })
 	return h
 }
 
@@ -100,10 +101,10 @@ func (r *eventReader) postings(
 	operator andon.PersonID, span andon.Span, order andon.Order,
 ) iter.Seq2[hourOf, error] {
 	first, last := span.From.Hour(), andon.Earlier(span.To, andon.MaxTime).Hour()
-	prefix := newKey(tablePosting, r.tenant.number).text(string(operator))
-	from := bytes.Clone(prefix.number(first))
+	prefix := layout.NewKey(layout.TablePosting, r.tenant.number).Text(string(operator))
+	from := bytes.Clone(prefix.Number(first))
 	return seq.Of(func(yield func(hourOf) bool) error {
-		it, err := newIterator(r.ctx, r.store.db, from, prefix.number(last).end())
+		it, err := newIterator(r.ctx, r.store.db, from, prefix.Number(last).End())
 		if err != nil {
 			return err
 		}
@@ -111,9 +112,9 @@ func (r *eventReader) postings(
 		start, move := it.byTime(order)
 		var p hourOf
 		for ok := start(); ok; ok = move() {
-			hour, _, whole := takeNumber(it.Key()[len(prefix):])
+			hour, _, whole := layout.TakeNumber(it.Key()[len(prefix):])
 			if !whole {
-				return errDamaged
+				return layout.ErrDamaged
 			}
 			if hour != p.hour {
 				if len(p.postings) > 0 && !yield(p) {
@@ -122,7 +123,7 @@ func (r *eventReader) postings(
 				p = hourOf{hour: hour}
 			}
 			value, err := it.ValueAndErr()
-			var devices []inHour
+			var devices []layout.InHour
 			if err == nil {
 				devices, err = r.store.postings.read(it.Key(), value, order)
 			}
@@ -154,7 +155,7 @@ func (r *eventReader) hour(
 	within.Span = q.Span.Since(first).Until(last)
 	rest := newByBound(h, &within, r.room)
 	some, until := rest.first(most)
-	slices.SortFunc(some, byDevice)
+	slices.SortFunc(some, layout.ByDevice)
 	narrow := within
 	narrow.Span = upTo(within.Span, until, q.Order)
 	all, err = r.ofDevices(inTurn(some), operator, first.Day(), narrow, most)
@@ -181,10 +182,10 @@ func (r *eventReader) escalateEach(hits []hit) error {
 }
 
 // nextInHour returns the next device to read while a span of the hour is still wanted.
-type nextInHour func(wanted andon.Span) (d inHour, ok bool)
+type nextInHour func(wanted andon.Span) (d layout.InHour, ok bool)
 
-func inTurn(devices []inHour) nextInHour {
-	return func(andon.Span) (d inHour, ok bool) {
+func inTurn(devices []layout.InHour) nextInHour {
+	return func(andon.Span) (d layout.InHour, ok bool) {
 		if ok = len(devices) > 0; ok {
 			d, devices = devices[0], devices[1:]
 		}
@@ -231,12 +232,12 @@ type byBound struct {
 	within  milliSpan  // the part of the hour that is in the span
 	sources []source   // a heap by their first devices, which are to be given out
 	seen    map[uint32]bool
-	some    *[]inHour // room for first
+	some    *[]layout.InHour // room for first
 }
 
 // source is devices of an hour, the first one first. The others are in order, or a heap.
 type source struct {
-	devices []inHour
+	devices []layout.InHour
 	heap    bool
 }
 
@@ -264,8 +265,8 @@ func newByBound(h hourOf, q *andon.EventQuery, room *room) *byBound {
 	return b
 }
 
-func (b *byBound) before(x, y *inHour) bool       { return inOrder(b.order)(*x, *y) < 0 }
-func (b *byBound) beginsBefore(x, y *source) bool { return b.before(&x.devices[0], &y.devices[0]) }
+func (b *byBound) before(x, y *layout.InHour) bool { return inOrder(b.order)(*x, *y) < 0 }
+func (b *byBound) beginsBefore(x, y *source) bool  { return b.before(&x.devices[0], &y.devices[0]) }
 
 // heapify makes a heap: no element is before the one at half of its place.
 func heapify[T any](heap []T, before func(x, y *T) bool) {
@@ -336,14 +337,14 @@ func (b *byBound) pass() {
 }
 
 // wants reports whether a device may have something in the span, and was not given out.
-func (b *byBound) wants(d inHour) bool { return b.within.meets(d) && !b.seen[d.Device] }
+func (b *byBound) wants(d layout.InHour) bool { return b.within.meets(d) && !b.seen[d.Device] }
 
 // peek returns the next device, where there is one.
-func (b *byBound) peek() inHour { return b.sources[0].devices[0] }
+func (b *byBound) peek() layout.InHour { return b.sources[0].devices[0] }
 
 // first takes the first devices, so many of which begin within the span, and returns the span's end
 // up to which no other device has entries.
-func (b *byBound) first(n int) (some []inHour, until andon.Time) {
+func (b *byBound) first(n int) (some []layout.InHour, until andon.Time) {
 	whole := b.at(0)
 	if b.order == andon.Asc {
 		whole = andon.HourStart(b.hour+1) - 1
@@ -367,7 +368,7 @@ func (b *byBound) first(n int) (some []inHour, until andon.Time) {
 }
 
 // bound returns up to when a device has its first entry in the order.
-func (b *byBound) bound(d inHour) andon.Time {
+func (b *byBound) bound(d layout.InHour) andon.Time {
 	if b.order == andon.Desc {
 		return b.at(d.Newest)
 	}
@@ -376,7 +377,7 @@ func (b *byBound) bound(d inHour) andon.Time {
 
 // begins reports whether a device has its first entry in the order within the span: of one that
 // goes beyond it is not known when its first is.
-func (b *byBound) begins(d inHour) bool {
+func (b *byBound) begins(d layout.InHour) bool {
 	if b.order == andon.Desc {
 		return b.span.To == 0 || b.at(d.Newest+1) <= b.span.To
 	}
@@ -385,9 +386,9 @@ func (b *byBound) begins(d inHour) bool {
 
 // behind returns devices, and then the others as long as they may have what is wanted: so work
 // follows the answer, not the number of devices.
-func (b *byBound) behind(devices []inHour) nextInHour {
+func (b *byBound) behind(devices []layout.InHour) nextInHour {
 	first := inTurn(devices)
-	return func(wanted andon.Span) (d inHour, ok bool) {
+	return func(wanted andon.Span) (d layout.InHour, ok bool) {
 		if d, ok = first(wanted); ok || len(b.sources) == 0 {
 			return d, ok
 		}
@@ -397,7 +398,7 @@ func (b *byBound) behind(devices []inHour) nextInHour {
 }
 
 // next takes the first device out.
-func (b *byBound) next() inHour {
+func (b *byBound) next() layout.InHour {
 	d := b.peek()
 	if b.seen != nil {
 		b.seen[d.Device] = true
@@ -408,7 +409,7 @@ func (b *byBound) next() inHour {
 }
 
 // beyond reports whether neither a device nor those behind it have entries within a span.
-func (b *byBound) beyond(d inHour, span andon.Span) bool {
+func (b *byBound) beyond(d layout.InHour, span andon.Span) bool {
 	if b.order == andon.Desc {
 		return b.at(d.Newest+1) <= span.From
 	}
@@ -450,12 +451,12 @@ func (r *eventReader) ofSome(devices []logged, day uint32, q *andon.EventQuery) 
 	}
 	span := q.Rest()
 	for run := range r.runsOf(day, q.Order) {
-		if !run.meets(span) {
+		if !run.Meets(span) {
 			continue
 		}
 		for i := range devices {
 			var err error
-			hits, _, err = r.fromRun(hits, &devices[i], day, run.runID, span, q, math.MaxInt)
+			hits, _, err = r.fromRun(hits, &devices[i], day, run.RunID, span, q, math.MaxInt)
 			if err != nil {
 				return nil, err
 			}

@@ -13,7 +13,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/eventlog"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
 
 // TestPace works for a millisecond at a time, and looks at how long that takes with its rests.
@@ -128,13 +129,14 @@ func TestEngineIsPaced(t *testing.T) {
 	}
 	defer s.Close()
 	for n := range 2 {
-		err := errors.Join(s.db.Set(key{tableFixed, byte(n)}, nil, pebble.Sync), s.db.Flush())
+		err := errors.Join(s.db.Set(layout.Key{layout.TableFixed, byte(n)}, nil, pebble.Sync),
+			s.db.Flush())
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	from := key{tableFixed}
-	if err := s.db.Compact(context.Background(), from, from.end(), false); err != nil {
+	from := layout.Key{layout.TableFixed}
+	if err := s.db.Compact(context.Background(), from, from.End(), false); err != nil {
 		t.Fatal(err)
 	}
 	seen := map[vfs.DiskWriteCategory]bool{}
@@ -194,7 +196,7 @@ func TestRoundBesideAFlush(t *testing.T) {
 	}
 	defer s.Close()
 	f.holds.Store(true)
-	err = s.db.Set(key{tableFixed}, nil, pebble.Sync)
+	err = s.db.Set(layout.Key{layout.TableFixed}, nil, pebble.Sync)
 	first, err2 := s.db.AsyncFlush()
 	if err := errors.Join(err, err2); err != nil {
 		t.Fatal(err)

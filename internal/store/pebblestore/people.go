@@ -13,6 +13,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // Escalate is of andon.Log. An escalation that exists already may still be pending. It is durable
@@ -116,8 +117,8 @@ func (s *Store) escalation(
 	if _, err := r.entry(e.Device, e.Time, e.State); err != nil {
 		return newest, false, err
 	}
-	k := newKey(tableEscalation, t.number).escalated(e.Device, e.Time, e.State)
-	it, err := newIterator(ctx, s.db, k, k.end())
+	k := layout.NewKey(layout.TableEscalation, t.number).Entry(e.Device, e.Time, e.State)
+	it, err := newIterator(ctx, s.db, k, k.End())
 	if err != nil {
 		return newest, false, err
 	}
@@ -128,8 +129,8 @@ func (s *Store) escalation(
 	if newest, err = escalationAt(it, len(k)); err != nil {
 		return newest, false, err
 	}
-	there, err := s.get(escalationKey(t.number, e))
-	return newest, there != nil && bytes.Equal(there, appendEscalation(nil, e)), err
+	there, err := s.get(layout.EscalationKey(t.number, e))
+	return newest, there != nil && bytes.Equal(there, layout.AppendEscalation(nil, e)), err
 }
 
 // Retire is of andon.Current.
@@ -151,7 +152,7 @@ func (s *Store) Retire(
 			return nil
 		}
 		w.rows = func() error {
-			k := newKey(tableRetirement, t.number).text(string(device)).time(retired)
+			k := layout.NewKey(layout.TableRetirement, t.number).Text(string(device)).Time(retired)
 			return w.batch.Set(k, nil, nil)
 		}
 	})
@@ -166,17 +167,17 @@ func (s *Store) Retirements(
 	if err != nil {
 		return nil, err
 	}
-	prefix := newKey(tableRetirement, t.number).text(string(device))
-	it, err := newIterator(ctx, s.db, prefix, prefix.end())
+	prefix := layout.NewKey(layout.TableRetirement, t.number).Text(string(device))
+	it, err := newIterator(ctx, s.db, prefix, prefix.End())
 	if err != nil {
 		return nil, err
 	}
 	defer it.close()
 	var all []andon.Time
 	for ok := it.First(); ok; ok = it.Next() {
-		at, _, ok := takeTime(it.Key()[len(prefix):])
+		at, _, ok := layout.TakeTime(it.Key()[len(prefix):])
 		if !ok {
-			return nil, errDamaged
+			return nil, layout.ErrDamaged
 		}
 		all = append(all, at)
 	}
@@ -237,8 +238,8 @@ func (w *writing) assignments(kept []andon.Assignment) error {
 		if a.Again {
 			continue
 		}
-		w.key = w.key.begin(tableAssignment, w.tenant.number).
-			text(string(a.Device)).invertedTime(a.From)
+		w.key = w.key.Begin(layout.TableAssignment, w.tenant.number).
+			Text(string(a.Device)).InvertedTime(a.From)
 		if err := w.batch.Set(w.key, []byte(a.Operator), nil); err != nil {
 			return err
 		}
@@ -261,14 +262,14 @@ func (s *Store) assignments(
 	ctx context.Context, t *tenant, device andon.DeviceID, q andon.PageQuery,
 	yield func(andon.Assignment) bool,
 ) error {
-	prefix := newKey(tableAssignment, t.number).text(string(device))
-	from, behind := []byte(prefix), []byte(prefix.end())
+	prefix := layout.NewKey(layout.TableAssignment, t.number).Text(string(device))
+	from, behind := []byte(prefix), []byte(prefix.End())
 	switch {
 	case q.After == 0:
 	case q.Order == andon.Desc:
-		from = prefix.invertedTime(q.After - 1)
+		from = prefix.InvertedTime(q.After - 1)
 	default: // with the one at that time
-		behind = prefix.invertedTime(q.After - 1)
+		behind = prefix.InvertedTime(q.After - 1)
 	}
 	it, err := newIterator(ctx, s.db, from, behind)
 	if err != nil {
@@ -276,9 +277,9 @@ func (s *Store) assignments(
 	}
 	defer it.close()
 	read := func() (a andon.Assignment, err error) {
-		from, rest, ok := takeInvertedTime(it.Key()[len(prefix):])
+		from, rest, ok := layout.TakeInvertedTime(it.Key()[len(prefix):])
 		if !ok || len(rest) != 0 {
-			return a, errDamaged
+			return a, layout.ErrDamaged
 		}
 		value, err := it.ValueAndErr()
 		operator := andon.PersonID(value)

@@ -8,10 +8,11 @@ import (
 	"testing"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // givenOut returns the devices of an hour in the order in which a page is looked for in them.
-func givenOut(h hourOf, q *andon.EventQuery) (all []inHour) {
+func givenOut(h hourOf, q *andon.EventQuery) (all []layout.InHour) {
 	for b := newByBound(h, q, &room{}); len(b.sources) > 0; {
 		all = append(all, b.next())
 	}
@@ -22,10 +23,10 @@ func givenOut(h hourOf, q *andon.EventQuery) (all []inHour) {
 // been joined and sorted, each once and with the bound that comes first.
 func TestDevicesOfAnHourAreGivenOutInOrder(t *testing.T) {
 	dice := rand.New(rand.NewPCG(1, 2))
-	some := func() (devices []inHour) {
+	some := func() (devices []layout.InHour) {
 		for range dice.IntN(20) {
 			oldest := dice.Uint32N(100)
-			devices = append(devices, inHour{
+			devices = append(devices, layout.InHour{
 				Device: dice.Uint32N(15), Oldest: oldest, Newest: oldest + dice.Uint32N(50),
 			})
 		}
@@ -36,14 +37,14 @@ func TestDevicesOfAnHourAreGivenOutInOrder(t *testing.T) {
 		h := hourOf{hour: 490_000, inHeads: some()}
 		all := slices.Clone(h.inHeads)
 		for range dice.IntN(4) {
-			devices := joined(some())
+			devices := layout.JoinDevices(some())
 			all = append(all, devices...)
 			slices.SortFunc(devices, inOrder(q.Order))
 			if len(devices) > 0 {
 				h.postings = append(h.postings, devices)
 			}
 		}
-		bound := func(d inHour) uint32 {
+		bound := func(d layout.InHour) uint32 {
 			if q.Order == andon.Asc {
 				return d.Oldest
 			}
@@ -56,7 +57,7 @@ func TestDevicesOfAnHourAreGivenOutInOrder(t *testing.T) {
 			}
 		}
 		got := givenOut(h, q)
-		byBound := func(a, b inHour) int { return cmp.Compare(bound(a), bound(b)) }
+		byBound := func(a, b layout.InHour) int { return cmp.Compare(bound(a), bound(b)) }
 		if !slices.IsSortedFunc(got, byBound) {
 			t.Fatalf("%d: not in order: %v", i, got)
 		}
@@ -76,18 +77,18 @@ func TestDevicesOfAnHourAreGivenOutInOrder(t *testing.T) {
 func TestAPostingIsReadOnce(t *testing.T) {
 	const most = 100_000
 	known := readPostings{most: most}
-	devices := []inHour{
+	devices := []layout.InHour{
 		{Device: 1, Oldest: 5, Newest: 9}, {Device: 2, Oldest: 3, Newest: 20},
 		{Device: 7, Oldest: 4, Newest: 4},
 	}
-	value := appendPosting(nil, devices)
-	read := func(key string, value []byte, order andon.Order) []inHour {
+	value := layout.AppendPosting(nil, devices)
+	read := func(key string, value []byte, order andon.Order) []layout.InHour {
 		t.Helper()
 		devices, err := known.read([]byte(key), value, order)
 		must(t, err)
 		return devices
 	}
-	for order, want := range [][]inHour{
+	for order, want := range [][]layout.InHour{
 		andon.Desc: {devices[1], devices[0], devices[2]},
 		andon.Asc:  {devices[1], devices[2], devices[0]},
 	} {
@@ -99,7 +100,7 @@ func TestAPostingIsReadOnce(t *testing.T) {
 			t.Errorf("order %d: it was read again", order)
 		}
 	}
-	if got := read("key", appendPosting(nil, devices[:1]), andon.Desc); len(got) != 1 {
+	if got := read("key", layout.AppendPosting(nil, devices[:1]), andon.Desc); len(got) != 1 {
 		t.Errorf("a posting with other bytes: %v", got)
 	}
 	if _, err := known.read([]byte("key"), value[:len(value)-1], andon.Desc); err == nil {

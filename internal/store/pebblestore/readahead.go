@@ -1,6 +1,10 @@
 package pebblestore
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
+)
 
 // Opening reads many rows, and what it makes of them takes longer than finding and unpacking them.
 // So the next rows are unpacked meanwhile, some at a time.
@@ -17,7 +21,7 @@ type unpackedRow struct {
 }
 
 func (u *unpacked) add(sequence uint64, value []byte) (err error) {
-	u.bytes, err = appendUnpacked(u.bytes, value)
+	u.bytes, err = layout.AppendUnpacked(u.bytes, value)
 	u.rows = append(u.rows, unpackedRow{sequence, len(u.bytes)})
 	return err
 }
@@ -60,7 +64,7 @@ func (s *Store) readAhead(from uint64, visit func(sequence uint64, row []byte) e
 func (s *Store) unpackInto(full chan<- *unpacked, free <-chan *unpacked, from uint64) error {
 	const enough = 64 << 10 // bytes
 	some := <-free
-	for k, value := range s.rowsOf(rowKey(from), key{tableRow}.end(), 1) {
+	for k, value := range s.rowsOf(layout.RowKey(from), layout.Key{layout.TableRow}.End(), 1) {
 		if err := some.add(binary.BigEndian.Uint64(k), value); err != nil {
 			return err
 		}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // rowsOf200 opens a store with 200 rows of 5,000 bytes, some of them packed: many more than are
@@ -19,9 +21,9 @@ func rowsOf200(t *testing.T) *Store {
 	for n := range uint64(200) {
 		row := slices.Repeat([]byte{byte(n) + 1}, 5000)
 		if n%3 > 0 {
-			row = packRow(nil, row)
+			row = layout.PackRow(nil, row)
 		}
-		if err := batch.Set(rowKey(100+n), row, nil); err != nil {
+		if err := batch.Set(layout.RowKey(100+n), row, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -59,8 +61,8 @@ func TestReadingAheadEnds(t *testing.T) {
 	if !errors.Is(err, enough) || visited != 21 {
 		t.Errorf("%d rows were visited: %v", visited, err)
 	}
-	damaged := binary.AppendUvarint([]byte{rowPacked}, 1<<40)
-	if err := s.db.Set(rowKey(150), damaged, nil); err != nil {
+	damaged := binary.AppendUvarint([]byte{layout.RowPacked}, 1<<40)
+	if err := s.db.Set(layout.RowKey(150), damaged, nil); err != nil {
 		t.Fatal(err)
 	}
 	newest := uint64(0)
@@ -68,7 +70,7 @@ func TestReadingAheadEnds(t *testing.T) {
 		newest = sequence
 		return nil
 	})
-	if !errors.Is(err, errDamaged) || newest >= 150 {
+	if !errors.Is(err, layout.ErrDamaged) || newest >= 150 {
 		t.Errorf("row %d is the last that was visited: %v", newest, err)
 	}
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/readingblock"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/readingblock"
 )
 
 // A device that sends little in the time of a round gets a small block in each. Blocks of one
@@ -47,26 +48,26 @@ func (s *Store) mergeReadings(ctx context.Context) error {
 }
 
 func (s *Store) mergeDay(ctx context.Context, of tenantDay) error {
-	prefix := newKey(tableMeasured, of.tenant).number(of.day)
-	it, err := newIterator(ctx, s.db, prefix, prefix.end())
+	prefix := layout.NewKey(layout.TableReadingBlock, of.tenant).Number(of.day)
+	it, err := newIterator(ctx, s.db, prefix, prefix.End())
 	if err != nil {
 		return err
 	}
 	defer it.close()
 	m := merging{batch: s.db.NewBatch()}
 	m.readingRound = readingRound{
-		store: s, key: newKey(0, 0), of: readingDay{tenant: of.tenant, day: of.day},
-		put: func(k key, value []byte) error { return m.batch.Set(k, value, nil) },
+		store: s, key: layout.NewKey(0, 0), of: readingDay{tenant: of.tenant, day: of.day},
+		put: func(k layout.Key, value []byte) error { return m.batch.Set(k, value, nil) },
 	}
 	defer func() { _ = m.batch.Close() }()
-	if m.blocks, err = newIterator(ctx, s.db, prefix, prefix.end()); err != nil {
+	if m.blocks, err = newIterator(ctx, s.db, prefix, prefix.End()); err != nil {
 		return err
 	}
 	defer m.blocks.close()
 	for ok := it.First(); ok; {
-		device, _, found := takeText(it.Key()[len(prefix):])
+		device, _, found := layout.TakeText(it.Key()[len(prefix):])
 		if !found {
-			return errDamaged
+			return layout.ErrDamaged
 		}
 		m.of.device = andon.DeviceID(device)
 		var all []sequenced
@@ -86,7 +87,7 @@ func (s *Store) mergeDay(ctx context.Context, of tenantDay) error {
 // sequenced is the blocks of one device, day and sequence.
 type sequenced struct {
 	sequence uint64
-	blocks   []spanned
+	blocks   []layout.BlockSpan
 	largest  int // readings of its largest block
 }
 
@@ -102,23 +103,23 @@ func (s *sequenced) tier() (tier int) {
 func blocksOf(
 	it *iterator, of tenantDay, device andon.DeviceID,
 ) (all []sequenced, more bool, err error) {
-	prefix := newKey(tableMeasured, of.tenant).number(of.day).text(string(device))
+	prefix := layout.NewKey(layout.TableReadingBlock, of.tenant).Number(of.day).Text(string(device))
 	at := map[uint64]int{}
 	for more = true; more && bytes.HasPrefix(it.Key(), prefix); more = it.Next() {
-		b, ok := splitMeasured(it.Key()[len(prefix):], of.day)
+		b, ok := layout.SplitReadingBlock(it.Key()[len(prefix):], of.day)
 		value, err := it.ValueAndErr()
 		if err != nil {
 			return nil, false, err
 		}
 		n, err := readingblock.Count(value)
 		if err != nil || !ok {
-			return nil, false, errDamaged
+			return nil, false, layout.ErrDamaged
 		}
-		i, known := at[b.sequence]
+		i, known := at[b.Sequence]
 		if !known {
 			i = len(all)
-			at[b.sequence] = i
-			all = append(all, sequenced{sequence: b.sequence})
+			at[b.Sequence] = i
+			all = append(all, sequenced{sequence: b.Sequence})
 		}
 		s := &all[i]
 		s.blocks = append(s.blocks, b)
@@ -197,24 +198,25 @@ func (m *merging) merge(all []sequenced) error {
 }
 
 // read reads a block, and deletes it.
-func (m *merging) read(page *dayPage, b spanned) error {
-	m.key = m.key.begin(tableMeasured, m.of.tenant).measured(m.of.day, m.of.device, b)
+func (m *merging) read(page *dayPage, b layout.BlockSpan) error {
+	m.key = m.key.Begin(layout.TableReadingBlock, m.of.tenant).
+		ReadingBlock(m.of.day, m.of.device, b)
 	if !m.blocks.SeekGE(m.key) || !bytes.Equal(m.blocks.Key(), m.key) {
 		if err := m.blocks.Error(); err != nil {
 			return err
 		}
-		return errDamaged
+		return layout.ErrDamaged
 	}
 	value, err := m.blocks.ValueAndErr()
 	if err != nil {
 		return err
 	}
-	readings, err := m.decoder.Readings(value, b.newest, readingblock.Wanted{})
+	readings, err := m.decoder.Readings(value, b.Newest, readingblock.Wanted{})
 	if err != nil {
-		return errDamaged
+		return layout.ErrDamaged
 	}
 	for i := range readings {
-		page.take(readings[i], b.sequence)
+		page.take(readings[i], b.Sequence)
 	}
 	return m.batch.Delete(m.key, nil)
 }

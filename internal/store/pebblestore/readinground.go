@@ -11,8 +11,9 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/readingblock"
 	"github.com/andonhq/andon/internal/rwlock"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/readingblock"
 )
 
 // A reading is first a row of its own, in the generation of now. When there are many, a round
@@ -80,15 +81,15 @@ func (s *Store) openReadings(ctx context.Context) error {
 	}
 	last := m.settled.Load() - 1
 	for _, t := range s.tenants {
-		k := newKey(tableReading, t.number)
-		it, err := newIterator(ctx, s.db, k, k.end())
+		k := layout.NewKey(layout.TableReading, t.number)
+		it, err := newIterator(ctx, s.db, k, k.End())
 		if err != nil {
 			return err
 		}
 		if it.Last() {
-			row, ok := splitReading(it.Key()[len(k):])
-			if last = max(last, row.generation); !ok {
-				it.fail(errDamaged)
+			row, ok := layout.SplitReading(it.Key()[len(k):])
+			if last = max(last, row.Generation); !ok {
+				it.fail(layout.ErrDamaged)
 			}
 		}
 		err = it.Error()
@@ -98,7 +99,8 @@ func (s *Store) openReadings(ctx context.Context) error {
 		}
 	}
 	m.generation.Store(last + 1)
-	bytes, err := s.db.EstimateDiskUsage(key{tableReading}, key{tableReading}.end())
+	bytes, err := s.db.EstimateDiskUsage(layout.Key{layout.TableReading},
+		layout.Key{layout.TableReading}.End())
 	if err != nil {
 		return fmt.Errorf("read store: %w", readError(err))
 	}
@@ -109,7 +111,7 @@ func (s *Store) openReadings(ctx context.Context) error {
 // loadSettled finds the time that no block of readings is behind. A round that was broken off may
 // have left newer blocks: what they have is in rows as well.
 func (s *Store) loadSettled(t *tenant) error {
-	at, err := s.get(settledKey(t.number))
+	at, err := s.get(layout.FlushedReadingsKey(t.number))
 	if err != nil {
 		return err
 	}
@@ -117,14 +119,14 @@ func (s *Store) loadSettled(t *tenant) error {
 		t.settled.Store(int64(binary.BigEndian.Uint64(at)))
 		return nil
 	}
-	k := newKey(tableMeasured, t.number)
-	it, err := newIterator(context.Background(), s.db, k, k.end())
+	k := layout.NewKey(layout.TableReadingBlock, t.number)
+	it, err := newIterator(context.Background(), s.db, k, k.End())
 	if err != nil {
 		return err
 	}
 	defer it.close()
 	if it.Last() {
-		day, _, _ := takeNumber(it.Key()[len(k):])
+		day, _, _ := layout.TakeNumber(it.Key()[len(k):])
 		t.settled.Store(int64(andon.DayStart(day+1) - 1))
 	}
 	return it.Error()
@@ -143,7 +145,7 @@ func (s *Store) settleReadings() error {
 	grown, tenants := m.grown.Load(), s.everyTenant()
 	pace := s.options.pacing.begin(func() bool { return m.grown.Load() > 2*s.options.readings })
 	out := tables{store: s, name: readTables, pace: &pace}
-	x := readingRound{store: s, put: out.put, key: newKey(0, 0), pace: &pace}
+	x := readingRound{store: s, put: out.put, key: layout.NewKey(0, 0), pace: &pace}
 	for _, t := range tenants {
 		if err := x.tenant(t); err != nil {
 			return err
@@ -182,12 +184,12 @@ func (m *readingRows) freeze() error {
 // readingRound writes the rows of the generations that are no longer written as blocks.
 type readingRound struct {
 	store    *Store
-	put      func(k key, value []byte) error
+	put      func(k layout.Key, value []byte) error
 	blocks   readingblock.Encoder
 	from     *tenant
 	of       readingDay
 	readings []andon.Reading // of it, newest first
-	key      key
+	key      layout.Key
 	value    []byte
 	pace     *pace
 }
@@ -200,10 +202,11 @@ type readingDay struct {
 	device   andon.DeviceID
 }
 
-func (x *readingRound) span(t *tenant) (from, behind key) {
+func (x *readingRound) span(t *tenant) (from, behind layout.Key) {
 	m := &x.store.measure
-	return newKey(tableReading, t.number).short(m.settled.Load(), sequenceBytes),
-		newKey(tableReading, t.number).short(m.generation.Load(), sequenceBytes)
+	return layout.NewKey(layout.TableReading, t.number).
+			Uint(m.settled.Load(), layout.SequenceBytes),
+		layout.NewKey(layout.TableReading, t.number).Uint(m.generation.Load(), layout.SequenceBytes)
 }
 
 func (x *readingRound) tenant(t *tenant) error {
@@ -215,22 +218,22 @@ func (x *readingRound) tenant(t *tenant) error {
 	defer it.close()
 	x.from, x.of = t, readingDay{}
 	for ok := it.First(); ok; ok = it.Next() {
-		row, whole := splitReading(it.Key()[1+4:])
+		row, whole := layout.SplitReading(it.Key()[1+4:])
 		if !whole {
-			return errDamaged
+			return layout.ErrDamaged
 		}
-		if row.generation != x.of.sequence || row.day != x.of.day ||
-			string(row.device) != string(x.of.device) {
+		if row.Generation != x.of.sequence || row.Day != x.of.day ||
+			string(row.Device) != string(x.of.device) {
 			if err := x.flush(); err != nil {
 				return err
 			}
-			x.of = readingDay{t.number, row.generation, row.day, andon.DeviceID(row.device)}
+			x.of = readingDay{t.number, row.Generation, row.Day, andon.DeviceID(row.Device)}
 		}
 		value, err := it.ValueAndErr()
 		if err != nil {
 			return fmt.Errorf("read reading: %w", err)
 		}
-		if err := x.add(row.at, value); err != nil {
+		if err := x.add(row.At, value); err != nil {
 			return err
 		}
 	}
@@ -243,7 +246,7 @@ func (x *readingRound) tenant(t *tenant) error {
 // add adds a reading, and writes the first block where there is enough for one.
 func (x *readingRound) add(at andon.Time, value []byte) error {
 	x.pace.did(len(value))
-	metrics, metadata, err := readReading(value)
+	metrics, metadata, err := layout.ReadReading(value)
 	if err != nil {
 		return err
 	}
@@ -279,9 +282,10 @@ func (x *readingRound) flush() error {
 func (x *readingRound) block(readings []andon.Reading) (n int, err error) {
 	n = readingblock.BlockOf(readings)
 	x.value = x.blocks.Append(x.value[:0], readings[:n])
-	x.key = x.key.begin(tableMeasured, x.of.tenant).measured(x.of.day, x.of.device, spanned{
-		newest: readings[0].Time, oldest: readings[n-1].Time, sequence: x.of.sequence,
-	})
+	x.key = x.key.Begin(layout.TableReadingBlock, x.of.tenant).
+		ReadingBlock(x.of.day, x.of.device, layout.BlockSpan{
+			Newest: readings[0].Time, Oldest: readings[n-1].Time, Sequence: x.of.sequence,
+		})
 	return n, x.put(x.key, x.value)
 }
 
@@ -291,11 +295,12 @@ func (x *readingRound) mark(tenants []*tenant) error {
 	m, b := &x.store.measure, x.store.newBatch()
 	defer b.close()
 	behind := m.generation.Load()
-	b.set(fixedKey(fixedReadings), binary.BigEndian.AppendUint64(nil, behind))
+	b.set(layout.FixedKey(fixedReadings), binary.BigEndian.AppendUint64(nil, behind))
 	for _, t := range tenants {
 		from, to := x.span(t)
 		b.deleteRange(from, to)
-		b.set(settledKey(t.number), binary.BigEndian.AppendUint64(nil, uint64(t.settled.Load())))
+		b.set(layout.FlushedReadingsKey(t.number),
+			binary.BigEndian.AppendUint64(nil, uint64(t.settled.Load())))
 	}
 	if err := b.commit(pebble.Sync); err != nil {
 		return fmt.Errorf("write the end of a round: %w", err)

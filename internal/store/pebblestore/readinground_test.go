@@ -15,6 +15,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/memstore"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 const otherTenant = andon.TenantID("other")
@@ -154,7 +155,7 @@ func breakOff(s *Store) error {
 	defer s.measure.running.Unlock()
 	err := s.measure.freeze()
 	out := tables{store: s, name: readTables}
-	x := readingRound{store: s, put: out.put, key: newKey(0, 0)}
+	x := readingRound{store: s, put: out.put, key: layout.NewKey(0, 0)}
 	for _, t := range s.everyTenant() {
 		err = errors.Join(err, x.tenant(t))
 	}
@@ -290,7 +291,8 @@ func TestSmallBlocksAreMerged(t *testing.T) {
 			}
 		}
 		blocks := 0
-		for range s.rows(newKey(tableMeasured, s.tenants[andon.DefaultTenant].number)) {
+		for range s.rows(
+			layout.NewKey(layout.TableReadingBlock, s.tenants[andon.DefaultTenant].number)) {
 			blocks++
 		}
 		// Readings are 1,000 s apart, so 86 a day; and rounds that no merge has looked at.
@@ -309,15 +311,15 @@ func TestWhichBlocksAreMerged(t *testing.T) {
 	// blocks of a size and a time, from the earliest delivery to the latest
 	of := func(sizes ...int) (all []sequenced) {
 		for i, size := range sizes {
-			b := spanned{newest: andon.Time(10*i + 5), oldest: andon.Time(10 * i)}
+			b := layout.BlockSpan{Newest: andon.Time(10*i + 5), Oldest: andon.Time(10 * i)}
 			all = append(all, sequenced{
-				sequence: uint64(i + 1), largest: size, blocks: []spanned{b},
+				sequence: uint64(i + 1), largest: size, blocks: []layout.BlockSpan{b},
 			})
 		}
 		return all
 	}
 	large := of(512, 512, 1, 1, 1, 1, 1, 1, 1, 1)
-	large[2].blocks = make([]spanned, mergeMost+1)
+	large[2].blocks = make([]layout.BlockSpan, mergeMost+1)
 	for name, test := range map[string]struct {
 		all  []sequenced
 		want []uint64
@@ -413,8 +415,9 @@ func TestNothingIsLeftOfReadingsThatAreDeleted(t *testing.T) {
 		if err := errors.Join(err, s.settleReadings(), s.settleReadings()); err != nil {
 			t.Fatal(err)
 		}
-		for _, table := range []byte{tableReading, tableMeasured, tableReadingDay, tableMetric} {
-			for k := range s.rows(newKey(table, number)) {
+		for _, table := range []byte{layout.TableReading, layout.TableReadingBlock,
+			layout.TableReadingDay, layout.TableMetric} {
+			for k := range s.rows(layout.NewKey(table, number)) {
 				t.Errorf("purge %t: table %c still has %q", purge, table, k)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // AppendReadings is of andon.Readings.
@@ -72,8 +73,9 @@ func (w *writing) readings(readings []andon.Reading) error {
 	generation := w.store.measure.generation.Load()
 	for i := range readings {
 		r := &readings[i]
-		w.value = appendReading(w.value[:0], r.Metrics, r.Metadata)
-		w.key = w.key.begin(tableReading, w.tenant.number).reading(generation, r.Device, r.Time)
+		w.value = layout.AppendReading(w.value[:0], r.Metrics, r.Metadata)
+		w.key = w.key.Begin(layout.TableReading, w.tenant.number).
+			Reading(generation, r.Device, r.Time)
 		if err := w.batch.Merge(w.key, w.value, nil); err != nil {
 			return err
 		}
@@ -86,14 +88,14 @@ func (w *writing) readings(readings []andon.Reading) error {
 
 // reading enters a reading's day and metrics in their tables, unless that was done before.
 func (w *writing) reading(r *andon.Reading) error {
-	w.key = w.key.begin(tableReadingDay, w.tenant.number).
-		text(string(r.Device)).inverted(r.Time.Day())
+	w.key = w.key.Begin(layout.TableReadingDay, w.tenant.number).
+		Text(string(r.Device)).Inverted(r.Time.Day())
 	if err := w.once(); err != nil {
 		return err
 	}
 	for _, metric := range r.Metrics {
-		w.key = w.key.begin(tableMetric, w.tenant.number).
-			text(string(metric.Name)).text(string(r.Device))
+		w.key = w.key.Begin(layout.TableMetric, w.tenant.number).
+			Text(string(metric.Name)).Text(string(r.Device))
 		if err := w.once(); err != nil {
 			return err
 		}
@@ -191,10 +193,10 @@ func (s *Store) MetricReadings(
 // metricDevices returns the devices that ever had a metric, from the query's position on.
 func (s *Store) metricDevices(
 	ctx context.Context, t *tenant, q andon.MetricQuery) iter.Seq2[andon.DeviceID, error] {
-	prefix := newKey(tableMetric, t.number).text(string(q.Metric))
-	from, behind := []byte(prefix), prefix.end()
+	prefix := layout.NewKey(layout.TableMetric, t.number).Text(string(q.Metric))
+	from, behind := []byte(prefix), prefix.End()
 	if q.After != nil {
-		from = prefix.text(string(q.After.Device))
+		from = prefix.Text(string(q.After.Device))
 	}
 	return seq.Of(func(yield func(andon.DeviceID) bool) error {
 		it, err := newIterator(ctx, s.db, from, behind)
@@ -203,9 +205,9 @@ func (s *Store) metricDevices(
 		}
 		defer it.close()
 		for ok := it.First(); ok; ok = it.Next() {
-			device, _, ok := takeText(it.Key()[len(prefix):])
+			device, _, ok := layout.TakeText(it.Key()[len(prefix):])
 			if !ok {
-				return errDamaged
+				return layout.ErrDamaged
 			}
 			if !yield(andon.DeviceID(device)) {
 				return nil

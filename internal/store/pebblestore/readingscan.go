@@ -11,8 +11,9 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/readingblock"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/readingblock"
 )
 
 // readingScan reads the readings of any number of devices of a tenant, from rows and from blocks,
@@ -35,8 +36,8 @@ type readingRoom struct {
 	decoder         readingblock.Decoder
 	parts           []part
 	readings        []andon.Reading
-	days, ofBlocks  key // while a device is read
-	ofRows, farther key
+	days, ofBlocks  layout.Key // while a device is read
+	ofRows, farther layout.Key
 }
 
 func (s *Store) newReadingScan(ctx context.Context, t *tenant) (*readingScan, error) {
@@ -60,15 +61,15 @@ func (s *Store) newReadingScan(ctx context.Context, t *tenant) (*readingScan, er
 }
 
 func (s *readingScan) open(ctx context.Context, t *tenant) (err error) {
-	if s.directory, err = newDirectory(ctx, s.snapshot, t, tableReadingDay); err != nil {
+	if s.directory, err = newDirectory(ctx, s.snapshot, t, layout.TableReadingDay); err != nil {
 		return err
 	}
-	k := newKey(tableReading, t.number)
-	if s.rows, err = newIterator(ctx, s.snapshot, k, k.end()); err != nil {
+	k := layout.NewKey(layout.TableReading, t.number)
+	if s.rows, err = newIterator(ctx, s.snapshot, k, k.End()); err != nil {
 		return err
 	}
-	k = newKey(tableMeasured, t.number)
-	s.blocks, err = newIterator(ctx, s.snapshot, k, k.end())
+	k = layout.NewKey(layout.TableReadingBlock, t.number)
+	s.blocks, err = newIterator(ctx, s.snapshot, k, k.End())
 	return err
 }
 
@@ -96,7 +97,7 @@ func (s *readingScan) device(
 			return nil
 		}
 		yield = seq.UpTo(q.Limit, yield)
-		s.days = s.days.begin(tableReadingDay, s.tenant).text(string(device))
+		s.days = s.days.Begin(layout.TableReadingDay, s.tenant).Text(string(device))
 		for day, err := range s.directory.days(s.days, span, q.Order) {
 			if err != nil {
 				return err
@@ -221,22 +222,22 @@ func (p *dayPage) fromRows() error {
 }
 
 func (p *dayPage) fromGeneration(generation uint64) error {
-	prefix := p.ofRows.begin(tableReading, p.tenant).short(generation, sequenceBytes).
-		number(p.day).text(string(p.device))
+	prefix := p.ofRows.Begin(layout.TableReading, p.tenant).Uint(generation, layout.SequenceBytes).
+		Number(p.day).Text(string(p.device))
 	p.ofRows = prefix
 	ok, move := false, p.rows.Next
 	if p.query.Order == andon.Desc {
-		ok = p.seekRows(prefix.invertedTime(p.span.To), prefix)
+		ok = p.seekRows(prefix.InvertedTime(p.span.To), prefix)
 	} else {
 		// Without the bounds it would go on through the rows of generations that are settled.
 		move = p.rows.Prev
-		p.rows.SetBounds(prefix, prefix.end())
-		ok = p.rows.SeekLT(prefix.invertedTime(max(p.span.From, 1) - 1))
+		p.rows.SetBounds(prefix, prefix.End())
+		ok = p.rows.SeekLT(prefix.InvertedTime(max(p.span.From, 1) - 1))
 	}
 	for left := p.most; ok && bytes.HasPrefix(p.rows.Key(), prefix); ok = move() {
-		at, rest, whole := takeInvertedTime(p.rows.Key()[len(prefix):])
+		at, rest, whole := layout.TakeInvertedTime(p.rows.Key()[len(prefix):])
 		if !whole || len(rest) != 0 {
-			return errDamaged
+			return layout.ErrDamaged
 		}
 		if !p.span.Holds(at) {
 			return nil
@@ -256,9 +257,9 @@ func (p *dayPage) fromGeneration(generation uint64) error {
 
 // seekRows goes to the first row from a key on, and remembers where there are none: so devices
 // without rows cost one seek together.
-func (s *readingScan) seekRows(from, prefix key) bool {
+func (s *readingScan) seekRows(from, prefix layout.Key) bool {
 	end := append(s.farther[:0], prefix...)
-	end[len(end)-1] = behindText
+	end[len(end)-1] = layout.AfterText
 	if s.farther = end; s.none.holds(span{from, end}) {
 		return false
 	}
@@ -268,7 +269,7 @@ func (s *readingScan) seekRows(from, prefix key) bool {
 		}
 		end = s.rows.Key()
 	} else if s.rows.Error() == nil {
-		end = newKey(tableReading, s.tenant).end()
+		end = layout.NewKey(layout.TableReading, s.tenant).End()
 	}
 	s.none.from, s.none.to = append(s.none.from[:0], from...), append(s.none.to[:0], end...)
 	return false
@@ -280,7 +281,7 @@ func (p *dayPage) row(at andon.Time) (r andon.Reading, err error) {
 		return r, fmt.Errorf("read reading: %w", err)
 	}
 	r.Time = at
-	r.Metrics, r.Metadata, err = readReading(value)
+	r.Metrics, r.Metadata, err = layout.ReadReading(value)
 	r.Metrics = r.Metrics.Only(p.query.Metrics)
 	return r, err
 }
@@ -291,24 +292,25 @@ func (p *dayPage) fromBlocks() error {
 	if p.span.From > p.settled {
 		return nil
 	}
-	prefix := p.ofBlocks.begin(tableMeasured, p.tenant).number(p.day).text(string(p.device))
+	prefix := p.ofBlocks.Begin(layout.TableReadingBlock, p.tenant).Number(p.day).
+		Text(string(p.device))
 	p.ofBlocks = prefix
 	ok, move, desc := false, p.blocks.Next, p.query.Order == andon.Desc
 	if desc {
 		ok = p.blocks.Forward(prefix)
 	} else {
-		p.blocks.SetBounds(prefix, prefix.end())
-		ok, move = p.blocks.SeekLT(prefix.end()), p.blocks.Prev
+		p.blocks.SetBounds(prefix, prefix.End())
+		ok, move = p.blocks.SeekLT(prefix.End()), p.blocks.Prev
 	}
 	for ; ok && bytes.HasPrefix(p.blocks.Key(), prefix); ok = move() {
-		at, whole := splitMeasured(p.blocks.Key()[len(prefix):], p.day)
+		at, whole := layout.SplitReadingBlock(p.blocks.Key()[len(prefix):], p.day)
 		if !whole {
-			return errDamaged
+			return layout.ErrDamaged
 		}
-		if desc && at.newest < p.span.From {
+		if desc && at.Newest < p.span.From {
 			break // as are all behind it
 		}
-		if at.newest < p.span.From || at.oldest > p.span.To {
+		if at.Newest < p.span.From || at.Oldest > p.span.To {
 			continue
 		}
 		if err := p.openBlock(at, desc); err != nil {
@@ -319,7 +321,7 @@ func (p *dayPage) fromBlocks() error {
 	return p.blocks.Error()
 }
 
-func (p *dayPage) openBlock(at spanned, desc bool) error {
+func (p *dayPage) openBlock(at layout.BlockSpan, desc bool) error {
 	value, err := p.blocks.ValueAndErr()
 	if err != nil {
 		return fmt.Errorf("read block of readings: %w", err)
@@ -329,15 +331,15 @@ func (p *dayPage) openBlock(at spanned, desc bool) error {
 		want.Most = p.most
 	}
 	p.opened++
-	readings, err := p.decoder.Readings(value, at.newest, want)
+	readings, err := p.decoder.Readings(value, at.Newest, want)
 	if err != nil {
-		return errDamaged
+		return layout.ErrDamaged
 	}
 	if !desc {
 		slices.Reverse(readings)
 	}
 	for i := range readings {
-		p.take(readings[i], at.sequence)
+		p.take(readings[i], at.Sequence)
 	}
 	return nil
 }

@@ -11,7 +11,8 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
-	"github.com/andonhq/andon/internal/eventlog"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
 
 // rebuild makes what is shown from the checkpoint and the rows behind it, and beside that the head
@@ -49,11 +50,11 @@ func (s *Store) fillHead(m marker) error {
 		tenants[t.number] = true
 	}
 	f := &filling{tenants: tenants, head: s.heads.live}
-	r := newRowReader(f)
+	r := layout.NewRowReader(f)
 	err := s.readAhead(m.settled, func(sequence uint64, row []byte) error {
 		s.checkpoints.grown.Add(int64(len(row)))
 		s.order.next = sequence + 1
-		return errors.Join(r.read(row), f.err)
+		return errors.Join(r.Read(row), f.err)
 	})
 	s.arrivals.until, s.arrivals.latest = f.first, f.latest
 	return err
@@ -68,12 +69,12 @@ func (s *Store) loadFleets(m marker) error {
 			return err
 		}
 	}
-	r := newRowReader(&folding{tenants: byNumber})
+	r := layout.NewRowReader(&folding{tenants: byNumber})
 	err := s.readAhead(m.shown, func(sequence uint64, row []byte) error {
 		if sequence < m.settled {
 			s.checkpoints.lag.Add(int64(len(row)))
 		}
-		return r.read(row)
+		return r.Read(row)
 	})
 	if err != nil {
 		return err
@@ -109,8 +110,8 @@ func (s *Store) loadCheckpoint(t *tenant) error {
 
 // behindCheckpoint returns the number behind the last device of the checkpoint.
 func (s *Store) behindCheckpoint(tenant uint32) (uint32, error) {
-	prefix := newKey(tableCheckpoint, tenant)
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: prefix.end()})
+	prefix := layout.NewKey(layout.TableCheckpoint, tenant)
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: prefix.End()})
 	if err != nil {
 		return 0, err
 	}
@@ -118,9 +119,9 @@ func (s *Store) behindCheckpoint(tenant uint32) (uint32, error) {
 	if !it.Last() {
 		return 0, it.Error()
 	}
-	number, _, ok := takeNumber(it.Key()[len(prefix):])
-	if !ok || number > mostDevices {
-		return 0, errDamaged
+	number, _, ok := layout.TakeNumber(it.Key()[len(prefix):])
+	if !ok || number > layout.MostDevices {
+		return 0, layout.ErrDamaged
 	}
 	return number + 1, nil
 }
@@ -139,10 +140,10 @@ func (s *Store) loadPart(t *tenant, from, to uint32, loading *sync.Mutex) error 
 		}
 		n = 0
 	}
-	names := newMetNames()
+	names := layout.NewInterner()
 	err := s.checkpointed(t.number, from, to, func(number uint32, value []byte) error {
 		numbers[n] = number
-		err := readCheckpointed(&devices[n], value, names)
+		err := layout.ReadCheckpoint(&devices[n], value, names)
 		if n++; n == some {
 			load()
 		}
@@ -157,12 +158,15 @@ func (s *Store) loadPart(t *tenant, from, to uint32, loading *sync.Mutex) error 
 func (s *Store) checkpointed(
 	tenant, from, to uint32, visit func(number uint32, value []byte) error,
 ) error {
-	at := func(number uint32) key { return newKey(tableCheckpoint, tenant).number(number) }
-	prefix := len(newKey(tableCheckpoint, tenant))
+	at := func(number uint32) layout.Key {
+		return layout.NewKey(layout.TableCheckpoint, tenant).
+			Number(number)
+	}
+	prefix := len(layout.NewKey(layout.TableCheckpoint, tenant))
 	for k, value := range s.rowsOf(at(from), at(to), prefix) {
-		number, _, ok := takeNumber(k)
-		if !ok || number > mostDevices {
-			return errDamaged
+		number, _, ok := layout.TakeNumber(k)
+		if !ok || number > layout.MostDevices {
+			return layout.ErrDamaged
 		}
 		if err := visit(number, value); err != nil {
 			return err
@@ -175,7 +179,7 @@ func (s *Store) checkpointed(
 // named.
 type rebuilding struct {
 	tenant *tenant
-	names  *metNames
+	names  *layout.Interner
 	// take copies the device of a number, and put takes in how it was changed.
 	take   func(number uint32, d *current.Device)
 	put    func(number uint32, d *current.Device)
@@ -183,7 +187,7 @@ type rebuilding struct {
 }
 
 func newRebuilding(t *tenant) *rebuilding {
-	r := &rebuilding{tenant: t, names: newMetNames()}
+	r := &rebuilding{tenant: t, names: layout.NewInterner()}
 	r.take = func(number uint32, d *current.Device) {
 		if slot := t.fleet.At(number); slot != nil {
 			*d = t.fleet.Shown(slot)
@@ -205,13 +209,10 @@ func (f loose) put(number uint32, d *current.Device) { f[number] = *d }
 
 func (f loose) rebuilding(t *tenant) *rebuilding {
 	return &rebuilding{
-		tenant: t, names: newMetNames(), put: f.put,
+		tenant: t, names: layout.NewInterner(), put: f.put,
 		take: func(number uint32, d *current.Device) { *d = f[number] },
 	}
 }
-
-// mostDevices bounds what a number that is damaged makes the store reserve.
-const mostDevices = 1 << 28
 
 // folding folds rows in. A row of a tenant that was deleted belongs to no one.
 type folding struct {
@@ -220,30 +221,30 @@ type folding struct {
 	received andon.Time
 }
 
-func (f *folding) begin(tenant uint32, received andon.Time) bool {
+func (f *folding) Begin(tenant uint32, received andon.Time) bool {
 	f.into, f.received = f.tenants[tenant], received
 	return f.into != nil
 }
 
-func (*folding) entry(uint32, eventlog.Entry) {}
+func (*folding) Entry(uint32, eventlog.Entry) {}
 
-func (f *folding) change(w *wire, number uint32, base andon.Time) {
+func (f *folding) Change(w *layout.Reader, number uint32, base andon.Time) {
 	f.into.change(w, number, base, f.received)
 }
 
 // change folds in how a row says that a device changed.
-func (r *rebuilding) change(w *wire, number uint32, base, received andon.Time) {
+func (r *rebuilding) change(w *layout.Reader, number uint32, base, received andon.Time) {
 	d := &r.device
 	*d = current.Device{}
 	r.take(number, d)
 	parts := w.Byte()
-	if parts&partNamed != 0 {
-		if d.ID = andon.DeviceID(w.text()); d.ID == "" { // it was purged
+	if parts&layout.PartNamed != 0 {
+		if d.ID = andon.DeviceID(w.Str()); d.ID == "" { // it was purged
 			*d = current.Device{}
 		}
 	}
-	w.names = r.names
-	w.parts(parts, d, base)
+	w.Names = r.names
+	w.Parts(parts, d, base)
 	if !w.Bad {
 		d.Received = max(d.Received, received)
 		r.put(number, d)
@@ -260,20 +261,20 @@ type filling struct {
 	latest  andon.Time
 }
 
-func (f *filling) begin(tenant uint32, received andon.Time) bool {
+func (f *filling) Begin(tenant uint32, received andon.Time) bool {
 	f.tenant = tenant
 	f.first, f.latest = cmp.Or(f.first, received), cmp.Or(received, f.latest)
 	return f.tenants[tenant]
 }
 
-func (f *filling) entry(number uint32, e eventlog.Entry) {
+func (f *filling) Entry(number uint32, e eventlog.Entry) {
 	if err := f.head.Add(f.tenant, number, e); f.err == nil {
 		f.err = err
 	}
 }
 
-func (f *filling) change(w *wire, number uint32, base andon.Time) {
-	if w.skipChange(base) {
+func (f *filling) Change(w *layout.Reader, number uint32, base andon.Time) {
+	if w.SkipDeviceChange(base) {
 		f.head.Forget(f.tenant, number)
 	}
 }

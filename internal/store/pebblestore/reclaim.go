@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"sync"
+
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // reclaim gives the space of what was deleted back to the disk. Pebble does by itself what costs it
@@ -16,7 +18,7 @@ type reclaim struct {
 }
 
 // span is the keys from one to another, which is not in it.
-type span struct{ from, to key }
+type span struct{ from, to layout.Key }
 
 func (s span) holds(part span) bool {
 	return bytes.Compare(s.from, part.from) <= 0 && bytes.Compare(part.to, s.to) <= 0

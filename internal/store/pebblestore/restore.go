@@ -9,6 +9,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // EscalatedEntries is of andon.Log.
@@ -150,7 +151,7 @@ func (r *restoring) write() error {
 			if !r.counts[x] {
 				continue
 			}
-			k := newKey(tableRetirement, r.tenant.number).text(string(id)).time(x.At)
+			k := layout.NewKey(layout.TableRetirement, r.tenant.number).Text(string(id)).Time(x.At)
 			if err := r.batch.Set(k, nil, nil); err != nil {
 				return err
 			}

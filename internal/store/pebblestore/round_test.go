@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // The tests here stop a store at one step of a round, and look.
@@ -387,8 +388,9 @@ func TestPurgeLeavesNothingInTheHead(t *testing.T) {
 			if err := s.checkpoint(); err != nil {
 				t.Fatal(err)
 			}
-			for _, table := range []byte{tableBlock, tableDay, tableCheckpoint} {
-				for k := range s.rows(newKey(table, s.tenants[id].number)) {
+			for _, table := range []byte{layout.TableBlock, layout.TableDay,
+				layout.TableCheckpoint} {
+				for k := range s.rows(layout.NewKey(table, s.tenants[id].number)) {
 					t.Errorf("table %c has a row %x of the device", table, k)
 				}
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // The tests here each keep one rule that only a rare order of things would break.
@@ -270,7 +271,7 @@ func TestOneDueRow(t *testing.T) {
 		}
 	}
 	rows := func() (n int) {
-		for range s.rows(key{tableDue}) {
+		for range s.rows(layout.Key{layout.TableDue}) {
 			n++
 		}
 		return n
@@ -384,11 +385,11 @@ func TestDamagedRunIsTold(t *testing.T) {
 		},
 	}
 	blocks := map[string][]byte{}
-	for k, value := range s.rows(key{tableBlock}) {
+	for k, value := range s.rows(layout.Key{layout.TableBlock}) {
 		blocks[string(k)] = bytes.Clone(value)
 	}
 	for k, value := range blocks {
-		k := append(key{tableBlock}, k...)
+		k := append(layout.Key{layout.TableBlock}, k...)
 		if err := s.db.Set(k, []byte{0xff}, nil); err != nil {
 			t.Fatal(err)
 		}

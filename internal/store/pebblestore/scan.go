@@ -9,17 +9,18 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // rows returns the rows whose keys begin with a prefix, in ascending order: the rest of the key,
 // and the value. Both are valid until the next one. It is for load, which the panic of a row that
 // can't be read ends.
-func (s *Store) rows(prefix key) iter.Seq2[[]byte, []byte] {
-	return s.rowsOf(prefix, prefix.end(), len(prefix))
+func (s *Store) rows(prefix layout.Key) iter.Seq2[[]byte, []byte] {
+	return s.rowsOf(prefix, prefix.End(), len(prefix))
 }
 
 // rowsOf is rows between two keys, of which n bytes are left out.
-func (s *Store) rowsOf(from, behind key, n int) iter.Seq2[[]byte, []byte] {
+func (s *Store) rowsOf(from, behind layout.Key, n int) iter.Seq2[[]byte, []byte] {
 	return func(yield func([]byte, []byte) bool) {
 		it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: behind})
 		if err != nil {
@@ -47,8 +48,8 @@ type directory struct{ it *iterator }
 func newDirectory(
 	ctx context.Context, r pebble.Reader, t *tenant, table byte,
 ) (*directory, error) {
-	k := newKey(table, t.number)
-	it, err := newIterator(ctx, r, k, k.end())
+	k := layout.NewKey(table, t.number)
+	it, err := newIterator(ctx, r, k, k.End())
 	if err != nil {
 		return nil, err
 	}
@@ -60,21 +61,21 @@ func (d *directory) close() { d.it.close() }
 // days returns the days of a device, whose keys have a prefix, that a span and an order allow, in
 // that order. It reads no more of them than are asked for.
 func (d *directory) days(
-	prefix key, span andon.Span, order andon.Order,
+	prefix layout.Key, span andon.Span, order andon.Order,
 ) iter.Seq2[uint32, error] {
 	first, last := span.From.Day(), andon.Earlier(span.To, andon.MaxTime).Day()
 	return func(yield func(uint32, error) bool) {
 		ok, move := false, d.it.Next
 		if order == andon.Desc {
-			ok = d.it.SeekGE(prefix.inverted(last))
+			ok = d.it.SeekGE(prefix.Inverted(last))
 		} else {
 			move = d.it.Prev
-			ok = d.it.SeekLT(append(prefix.inverted(first), behindText))
+			ok = d.it.SeekLT(append(prefix.Inverted(first), layout.AfterText))
 		}
 		for ; ok && bytes.HasPrefix(d.it.Key(), prefix); ok = move() {
-			n, _, ok := takeNumber(d.it.Key()[len(prefix):])
+			n, _, ok := layout.TakeNumber(d.it.Key()[len(prefix):])
 			if !ok {
-				yield(0, errDamaged)
+				yield(0, layout.ErrDamaged)
 				return
 			}
 			if day := ^n; day < first || day > last || !yield(day, nil) {

@@ -7,7 +7,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/eventlog"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
 
 // TestPageOfManyStates: the page of a device opens the blocks that it needs, and holds what it

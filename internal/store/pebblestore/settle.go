@@ -7,7 +7,8 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/eventlog"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
 
 // settling writes the frozen head as blocks, days and postings. The head does not change meanwhile,
@@ -15,17 +16,17 @@ import (
 type settling struct {
 	head     *eventlog.Head
 	sequence uint64 // behind the rows
-	put      func(k key, value []byte) error
+	put      func(k layout.Key, value []byte) error
 	blocks   eventlog.Encoder
 	entries  []eventlog.Entry
 	hours    map[personHour]*posted // of the tenant
 	last     *posted
-	key      key
+	key      layout.Key
 	value    []byte
 	did      func(entries int)
 	tenant   *tenant
-	runs     map[uint32]*run                  // by day: those that got blocks
-	list     func(*tenant, uint32, run) error // enters a run of a day
+	runs     map[uint32]*layout.Run                  // by day: those that got blocks
+	list     func(*tenant, uint32, layout.Run) error // enters a run of a day
 }
 
 // personHour is an hour of an operator.
@@ -37,7 +38,7 @@ type personHour struct {
 // posted are the devices with entries of an operator in an hour.
 type posted struct {
 	personHour
-	devices []inHour
+	devices []layout.InHour
 }
 
 // settle settles the frozen head, and writes the devices that have changed if it is to. The caller
@@ -69,9 +70,9 @@ func (s *Store) settle(ctx context.Context, tenants []*tenant, devices bool) err
 	return out.end()
 }
 
-func (s *Store) settling(put func(key, []byte) error, p *pace) settling {
+func (s *Store) settling(put func(layout.Key, []byte) error, p *pace) settling {
 	return settling{
-		head: s.heads.frozen, sequence: s.heads.behind, put: put, key: newKey(0, 0),
+		head: s.heads.frozen, sequence: s.heads.behind, put: put, key: layout.NewKey(0, 0),
 		did: func(entries int) {
 			s.heads.settled.Add(int64(entries))
 			p.did(entries * entryWork)
@@ -81,10 +82,11 @@ func (s *Store) settling(put func(key, []byte) error, p *pace) settling {
 }
 
 // listing returns what enters a run of a day: with its rows on the disk, and for readers.
-func (s *Store) listing(put func(key, []byte) error) func(*tenant, uint32, run) error {
-	return func(t *tenant, day uint32, r run) error {
+func (s *Store) listing(put func(layout.Key, []byte) error) func(*tenant, uint32,
+	layout.Run) error {
+	return func(t *tenant, day uint32, r layout.Run) error {
 		s.addRun(t, day, r)
-		return put(runKey(t.number, day, r.runID), r.value(day))
+		return put(layout.RunKey(t.number, day, r.RunID), r.Value(day))
 	}
 }
 
@@ -124,7 +126,7 @@ func (x *settling) devices(ctx context.Context, t *tenant) error {
 	return x.end()
 }
 
-func (x *settling) begin(t *tenant) { x.tenant, x.runs = t, map[uint32]*run{} }
+func (x *settling) begin(t *tenant) { x.tenant, x.runs = t, map[uint32]*layout.Run{} }
 
 // end says when the runs begin and end that got blocks, and how many entries they have.
 func (x *settling) end() error {
@@ -137,15 +139,15 @@ func (x *settling) end() error {
 }
 
 // run returns the run of a day. It is entered before it has blocks, and as of the whole day.
-func (x *settling) run(day uint32) (*run, error) {
+func (x *settling) run(day uint32) (*layout.Run, error) {
 	if r := x.runs[day]; r != nil {
 		return r, nil
 	}
-	r := wholeDay(day, x.sequence)
+	r := layout.NewRun(day, x.sequence)
 	if err := x.list(x.tenant, day, r); err != nil {
 		return nil, err
 	}
-	r.oldest, r.newest, r.entries = r.newest, r.oldest, 0
+	r.Oldest, r.Newest, r.Entries = r.Newest, r.Oldest, 0
 	x.runs[day] = &r
 	return &r, nil
 }
@@ -179,14 +181,14 @@ func (x *settling) blocksOf(device, day uint32, entries []eventlog.Entry) error 
 	if err != nil {
 		return err
 	}
-	r.newest = max(r.newest, entries[0].Time)
-	r.oldest = min(r.oldest, entries[len(entries)-1].Time)
-	r.entries += uint64(len(entries))
+	r.Newest = max(r.Newest, entries[0].Time)
+	r.Oldest = min(r.Oldest, entries[len(entries)-1].Time)
+	r.Entries += uint64(len(entries))
 	for len(entries) > 0 {
 		n := eventlog.BlockOf(entries)
 		x.value = x.blocks.Append(x.value[:0], entries[:n])
-		x.key = x.key.begin(tableBlock, x.tenant.number).run(day, r.runID).number(device).
-			times(day, entries[0].Time, entries[n-1].Time)
+		x.key = x.key.Begin(layout.TableBlock, x.tenant.number).Run(day, r.RunID).Number(device).
+			Times(day, entries[0].Time, entries[n-1].Time)
 		if err := x.put(x.key, x.value); err != nil {
 			return err
 		}
@@ -195,7 +197,7 @@ func (x *settling) blocksOf(device, day uint32, entries []eventlog.Entry) error 
 	if !x.tenant.entered.add(day, device) {
 		return nil
 	}
-	x.key = x.key.begin(tableDay, x.tenant.number).number(device).inverted(day)
+	x.key = x.key.Begin(layout.TableDay, x.tenant.number).Number(device).Inverted(day)
 	return x.put(x.key, nil)
 }
 
@@ -212,7 +214,7 @@ func (x *settling) note(device uint32, entries []eventlog.Entry) {
 			list[n].Oldest, list[n].Newest = min(list[n].Oldest, at), max(list[n].Newest, at)
 			continue
 		}
-		x.last.devices = append(list, inHour{Device: device, Oldest: at, Newest: at})
+		x.last.devices = append(list, layout.InHour{Device: device, Oldest: at, Newest: at})
 	}
 }
 
@@ -236,7 +238,7 @@ func (x *settling) postings(tenant uint32) error {
 		return cmp.Or(cmp.Compare(a.operator, b.operator), cmp.Compare(a.hour, b.hour))
 	}
 	for _, of := range slices.SortedFunc(maps.Values(x.hours), byName) {
-		if err := x.posting(tenant, of.personHour, joined(of.devices)); err != nil {
+		if err := x.posting(tenant, of.personHour, layout.JoinDevices(of.devices)); err != nil {
 			return err
 		}
 	}
@@ -246,12 +248,12 @@ func (x *settling) postings(tenant uint32) error {
 }
 
 // posting writes the devices of an operator in an hour.
-func (x *settling) posting(tenant uint32, of personHour, devices []inHour) error {
+func (x *settling) posting(tenant uint32, of personHour, devices []layout.InHour) error {
 	part := uint64(0)
-	for some := range slices.Chunk(devices, postingDevices) {
-		x.value = appendPosting(x.value[:0], some)
-		x.key = x.key.begin(tablePosting, tenant).text(string(of.operator)).number(of.hour).
-			short(x.sequence, sequenceBytes).short(part, 2)
+	for some := range slices.Chunk(devices, layout.PostingDevices) {
+		x.value = layout.AppendPosting(x.value[:0], some)
+		x.key = x.key.Begin(layout.TablePosting, tenant).Text(string(of.operator)).Number(of.hour).
+			Uint(x.sequence, layout.SequenceBytes).Uint(part, 2)
 		if err := x.put(x.key, x.value); err != nil {
 			return err
 		}

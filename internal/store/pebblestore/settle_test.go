@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // TestNoReaderMissesAnEntryInARound reads what was acknowledged while small heads are frozen,
@@ -365,7 +366,7 @@ func TestVerifyBehindABrokenRound(t *testing.T) {
 	s.checkpoints.running.Lock()
 	s.heads.freeze(s.order.next, s.checkpoints.grown.Load())
 	broken, written := errors.New("broken off"), 0
-	x := s.settling(func(k key, value []byte) error {
+	x := s.settling(func(k layout.Key, value []byte) error {
 		if written++; written > 2 { // the run and a block
 			return broken
 		}

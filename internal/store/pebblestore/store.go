@@ -29,6 +29,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/cuckoo"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // The version of the stored format. A store of another one is refused. It changes whenever another
@@ -326,10 +327,10 @@ func (s *Store) checkFormat() error {
 	}
 	if value == nil {
 		version := binary.BigEndian.AppendUint32(nil, formatVersion)
-		return s.db.Set(fixedKey(fixedFormat), version, pebble.Sync)
+		return s.db.Set(layout.FixedKey(fixedFormat), version, pebble.Sync)
 	}
 	if len(value) != 4 {
-		return errDamaged
+		return layout.ErrDamaged
 	}
 	if v := binary.BigEndian.Uint32(value); v != formatVersion {
 		return andon.Errorf(andon.Conflict,
@@ -340,7 +341,7 @@ func (s *Store) checkFormat() error {
 }
 
 // fixed returns the value of a fixed key, nil when it is not there.
-func (s *Store) fixed(name string) ([]byte, error) { return s.get(fixedKey(name)) }
+func (s *Store) fixed(name string) ([]byte, error) { return s.get(layout.FixedKey(name)) }
 
 // fixedJSON decodes the value of a fixed key, if it is there.
 func (s *Store) fixedJSON(name string, into any) error {
@@ -352,7 +353,7 @@ func (s *Store) fixedJSON(name string, into any) error {
 }
 
 // get returns a copy of a value, nil when it is not there.
-func (s *Store) get(k key) ([]byte, error) {
+func (s *Store) get(k layout.Key) ([]byte, error) {
 	value, closer, err := s.db.Get(k)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return nil, nil

@@ -12,6 +12,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // tables writes the rows of a round beside the log and the memtable: it sorts them, makes tables of
@@ -45,7 +47,7 @@ const (
 	little = 16 // parts of a table: less than one of them goes through the log
 )
 
-func (w *tables) put(k key, value []byte) error {
+func (w *tables) put(k layout.Key, value []byte) error {
 	w.add(k, value)
 	return w.settleSome()
 }
@@ -62,7 +64,7 @@ func (w *tables) settleSome() error {
 }
 
 // add is put of one of several rows that settleSome is called behind.
-func (w *tables) add(k key, value []byte) {
+func (w *tables) add(k layout.Key, value []byte) {
 	from := uint32(len(w.bytes))
 	w.bytes = append(append(w.bytes, k...), value...)
 	row := putRow{from, from + uint32(len(k)), uint32(len(w.bytes))}
@@ -70,7 +72,7 @@ func (w *tables) add(k key, value []byte) {
 	*rows = append(*rows, row)
 }
 
-func (w *tables) key(r putRow) key { return w.bytes[r.key:r.value] }
+func (w *tables) key(r putRow) layout.Key { return w.bytes[r.key:r.value] }
 
 // end writes what is left, without waiting for the disk where it goes through the log.
 func (w *tables) end() error {
@@ -141,7 +143,7 @@ func (w *tables) part(rows []putRow) (n int) {
 		some = 64        // parts of a table
 	)
 	first := rows[0]
-	if w.bytes[first.key] != tableBlock {
+	if w.bytes[first.key] != layout.TableBlock {
 		return len(rows)
 	}
 	size := uint32(0)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // The entries of all devices have no order of their own on the disk: blocks stand by day and
@@ -153,8 +154,8 @@ func (w *window) addHeads() error {
 // addBlocks goes through the runs of a day.
 func (w *window) addBlocks(day uint32) error {
 	for run := range w.reader.runsOf(day, w.query.Order) {
-		if run.meets(w.query.Rest()) {
-			if err := w.addRun(day, run.runID); err != nil {
+		if run.Meets(w.query.Rest()) {
+			if err := w.addRun(day, run.RunID); err != nil {
 				return err
 			}
 		}
@@ -163,30 +164,30 @@ func (w *window) addBlocks(day uint32) error {
 }
 
 // addRun goes through the blocks of a run, device by device, those of each from the newest on.
-func (w *window) addRun(day uint32, id runID) error {
+func (w *window) addRun(day uint32, id layout.RunID) error {
 	it := w.reader.blocks
 	const numberBytes, tenantEnd = 4, 1 + 4
-	prefix := newKey(tableBlock, w.reader.tenant.number).run(day, id)
-	end, numbered := prefix.end(), len(prefix)+numberBytes
+	prefix := layout.NewKey(layout.TableBlock, w.reader.tenant.number).Run(day, id)
+	end, numbered := prefix.End(), len(prefix)+numberBytes
 	var d logged
 	wanted := false
 	last := uint32(math.MaxUint32)
 	for ok := it.SeekGE(prefix); ok && string(it.Key()) < string(end); {
-		at, whole := splitBlock(it.Key()[tenantEnd:])
+		at, whole := layout.SplitBlock(it.Key()[tenantEnd:])
 		if !whole {
-			return errDamaged
+			return layout.ErrDamaged
 		}
-		if at.number != last {
-			last = at.number
-			d, wanted = w.device(at.number)
+		if at.Number != last {
+			last = at.Number
+			d, wanted = w.device(at.Number)
 		}
 		span := w.query.Rest()
-		if !wanted || at.newest < span.From { // as are all behind it
-			ok = it.SeekGE(key(it.Key()[:numbered]).end())
+		if !wanted || at.Newest < span.From { // as are all behind it
+			ok = it.SeekGE(layout.Key(it.Key()[:numbered]).End())
 			continue
 		}
-		if span.To == 0 || at.oldest <= span.To {
-			hits, err := w.reader.openBlock(nil, &d, at.spanned, &w.query, w.most)
+		if span.To == 0 || at.Oldest <= span.To {
+			hits, err := w.reader.openBlock(nil, &d, at.BlockSpan, &w.query, w.most)
 			if err != nil {
 				return err
 			}

@@ -13,9 +13,10 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
-	"github.com/andonhq/andon/internal/eventlog"
 	"github.com/andonhq/andon/internal/feed"
 	"github.com/andonhq/andon/internal/rwlock"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 	"github.com/andonhq/andon/internal/store/tenants"
 )
 
@@ -220,14 +221,14 @@ func (s *Store) writeTenant(t *tenant, is andon.Tenant) (andon.Tenant, *batch, e
 	}
 	logged, err := s.logDocument(nil, &document, func(b *batch) error {
 		if is.Version == 0 {
-			b.set(fixedKey(fixedTenant), binary.BigEndian.AppendUint32(nil, t.number+1))
+			b.set(layout.FixedKey(fixedTenant), binary.BigEndian.AppendUint32(nil, t.number+1))
 		}
 		if err := s.putDocument(b, everywhere, &document); err != nil || is.Version == 0 {
 			return err
 		}
-		change := append([]byte{byte(andon.OfTenant)}, encodeDocument(&document)...)
-		b.set(rowKey(s.order.next), appendRow(nil, t.number, 0, &eventlog.Names{}))
-		b.set(changeKey(t.number, s.order.next), change)
+		change := append([]byte{byte(andon.OfTenant)}, layout.EncodeDocument(&document)...)
+		b.set(layout.RowKey(s.order.next), layout.AppendRow(nil, t.number, 0, &eventlog.Names{}))
+		b.set(layout.ChangeKey(t.number, s.order.next), change)
 		return nil
 	})
 	if err != nil {
@@ -285,9 +286,9 @@ func (s *Store) deleteTenant(
 		Kind: andon.TenantKind, ID: string(id), Version: t.record.Load().Version,
 	}
 	logged, err := s.logDocument(nil, &document, func(b *batch) error {
-		for _, table := range []byte(tablesOfATenant) {
-			k := newKey(table, t.number)
-			if err := b.DeleteRange(k, k.end(), nil); err != nil {
+		for _, table := range []byte(layout.TenantTables) {
+			k := layout.NewKey(table, t.number)
+			if err := b.DeleteRange(k, k.End(), nil); err != nil {
 				return err
 			}
 		}
@@ -302,9 +303,9 @@ func (s *Store) deleteTenant(
 	delete(s.tenants, id)
 	s.find()
 	s.mu.Unlock()
-	for _, table := range []byte{tableBlock, tableMeasured} {
-		k := newKey(table, t.number)
-		s.reclaim.want(span{k, k.end()})
+	for _, table := range []byte{layout.TableBlock, layout.TableReadingBlock} {
+		k := layout.NewKey(table, t.number)
+		s.reclaim.want(span{k, k.End()})
 	}
 	return t, logged, nil
 }
@@ -324,19 +325,19 @@ func (s *Store) loadTenants() error {
 		t := newTenant(number, record)
 		s.tenants[record.ID] = t
 		seen := map[andon.State]andon.State{}
-		for k := range s.rows(newKey(tableStateSeen, number)) {
-			state, _, ok := takeText(k)
+		for k := range s.rows(layout.NewKey(layout.TableStateSeen, number)) {
+			state, _, ok := layout.TakeText(k)
 			if !ok {
-				return errDamaged
+				return layout.ErrDamaged
 			}
 			seen[andon.State(state)] = andon.State(state)
 		}
 		t.sawStates(seen)
-		for range s.rows(newKey(tableMetric, number)) {
+		for range s.rows(layout.NewKey(layout.TableMetric, number)) {
 			t.hadReadings.Store(true)
 			break
 		}
-		if had, err := s.get(hadReadingsKey(number)); err != nil {
+		if had, err := s.get(layout.HadReadingsKey(number)); err != nil {
 			return err
 		} else if had != nil {
 			t.hadReadings.Store(true)

@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/sstable"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // Verify reads all of the store in dir, which no process may have open and which stays as it is:
@@ -265,8 +266,8 @@ func (v *verification) everyRow() error {
 		if err := v.rowsOf(table, before); err != nil {
 			return err
 		}
-		prefix := key{table.name}
-		if size, err := v.store.db.EstimateDiskUsage(prefix, prefix.end()); err == nil {
+		prefix := layout.Key{table.name}
+		if size, err := v.store.db.EstimateDiskUsage(prefix, prefix.End()); err == nil {
 			before += int64(size)
 		}
 	}
@@ -274,9 +275,9 @@ func (v *verification) everyRow() error {
 }
 
 func (v *verification) rowsOf(table verifiedTable, before int64) error {
-	prefix := key{table.name}
+	prefix := layout.Key{table.name}
 	it, err := v.store.db.NewIter(&pebble.IterOptions{
-		LowerBound: prefix, UpperBound: prefix.end(),
+		LowerBound: prefix, UpperBound: prefix.End(),
 	})
 	if err != nil {
 		return err
@@ -302,7 +303,7 @@ func (v *verification) rowsOf(table verifiedTable, before int64) error {
 	}
 	v.rows[table.what] = n
 	if err := it.Error(); err != nil {
-		if table.name == tableBlock {
+		if table.name == layout.TableBlock {
 			v.inRuns = nil // these are not all
 		}
 		v.tell(table.what,

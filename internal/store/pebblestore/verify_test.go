@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // verifyMem verifies the store of a file system, and returns what it tells.
@@ -147,25 +148,26 @@ func TestVerifyFindsWhatIsLeftOut(t *testing.T) {
 		value string // in place of the row's; absent: the row is deleted
 		told  string
 	}{
-		{tableBlock, "", "has no block of the day"},
-		{tableBlock, "\x07", "can't be decoded: up to all entries of device press"},
-		{tableDay, "", "are not found"},
-		{tablePosting, "", "no posting says that Liz has an entry of device press"},
-		{tablePosting, "\xff", "is not of its form"},
-		{tableStateSeen, "", "is not among those that have entries"},
-		{tableSupervisor, "", "nothing says that Sara was handed the entry of device press"},
-		{tableCheckpoint, "", "device number 0, which there is not"},
-		{tableCheckpoint, "press\x00\x01", "can't be decoded"},
-		{tableRow, "", "the row before it is missing: what a request brought is lost"},
-		{tableRow, "\x01", "can't be decoded: what a request brought is lost"},
-		{tableReadingDay, "", "has readings on the day"},
-		{tableMetric, "", "has the metric t"},
-		{tableReading, "\x05", "the reading of device press"},
-		{tableMeasured, "\x05", "can't be decoded: up to all readings of device press"},
-		{tableFixed, "\x00\x00\x00\x00\x00\x00\x00\x01", "a question for the latest may miss them"},
-		{tableEscalation, "\x05", "the escalation of device press"},
-		{tableWithdrawal, "\x80", "key 77"},
-		{tableDocument, "\x80", "can't be read"},
+		{layout.TableBlock, "", "has no block of the day"},
+		{layout.TableBlock, "\x07", "can't be decoded: up to all entries of device press"},
+		{layout.TableDay, "", "are not found"},
+		{layout.TablePosting, "", "no posting says that Liz has an entry of device press"},
+		{layout.TablePosting, "\xff", "is not of its form"},
+		{layout.TableStateSeen, "", "is not among those that have entries"},
+		{layout.TableSupervisor, "", "nothing says that Sara was handed the entry of device press"},
+		{layout.TableCheckpoint, "", "device number 0, which there is not"},
+		{layout.TableCheckpoint, "press\x00\x01", "can't be decoded"},
+		{layout.TableRow, "", "the row before it is missing: what a request brought is lost"},
+		{layout.TableRow, "\x01", "can't be decoded: what a request brought is lost"},
+		{layout.TableReadingDay, "", "has readings on the day"},
+		{layout.TableMetric, "", "has the metric t"},
+		{layout.TableReading, "\x05", "the reading of device press"},
+		{layout.TableReadingBlock, "\x05", "can't be decoded: up to all readings of device press"},
+		{layout.TableFixed, "\x00\x00\x00\x00\x00\x00\x00\x01",
+			"a question for the latest may miss them"},
+		{layout.TableEscalation, "\x05", "the escalation of device press"},
+		{layout.TableWithdrawal, "\x80", "key 77"},
+		{layout.TableDocument, "\x80", "can't be read"},
 	} {
 		fs := again(whole)
 		s, err := Open("store", Options{FS: fs})
@@ -186,21 +188,21 @@ func TestVerifyFindsWhatIsLeftOut(t *testing.T) {
 // change deletes the first row of a table, or gives it another value.
 func change(t *testing.T, s *Store, table byte, value string) {
 	t.Helper()
-	from := key{table}
-	if table == tableRow { // those before are kept for their order alone
+	from := layout.Key{table}
+	if table == layout.TableRow { // those before are kept for their order alone
 		marker, _ := s.fixed(fixedCheckpoint)
 		from = append(from, marker...)
 	}
-	if table == tableFixed {
-		from = settledKey(s.tenants[andon.DefaultTenant].number)
+	if table == layout.TableFixed {
+		from = layout.FlushedReadingsKey(s.tenants[andon.DefaultTenant].number)
 	}
 	changeFrom(t, s, from, value)
 }
 
 // changeFrom changes the first row of a table that is not before a key.
-func changeFrom(t *testing.T, s *Store, from key, value string) {
+func changeFrom(t *testing.T, s *Store, from layout.Key, value string) {
 	t.Helper()
-	for k := range s.rowsOf(from, from[:1].end(), 0) {
+	for k := range s.rowsOf(from, from[:1].End(), 0) {
 		k := bytes.Clone(k)
 		err := s.db.Delete(k, pebble.Sync)
 		if value != "" {
@@ -222,7 +224,7 @@ func TestVerifyKeptRows(t *testing.T) {
 		fs := vfs.NewMem()
 		storeWithEverything(t, fs)
 		s := openMem(t, fs)
-		changeFrom(t, s, rowKey(s.arrivals.first+2), value)
+		changeFrom(t, s, layout.RowKey(s.arrivals.first+2), value)
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -245,8 +247,9 @@ func TestVerifyComparesDevicesWithTheirEntries(t *testing.T) {
 	slot := s.tenants[andon.DefaultTenant].fleet.Slot("robot")
 	d := s.tenants[andon.DefaultTenant].fleet.Shown(slot)
 	d.State = "ODD"
-	k := newKey(tableCheckpoint, s.tenants[andon.DefaultTenant].number).number(slot.Number())
-	if err := errors.Join(s.db.Set(k, appendCheckpointed(nil, &d), pebble.Sync),
+	k := layout.NewKey(layout.TableCheckpoint, s.tenants[andon.DefaultTenant].number).
+		Number(slot.Number())
+	if err := errors.Join(s.db.Set(k, layout.AppendCheckpoint(nil, &d), pebble.Sync),
 		s.Close()); err != nil {
 		t.Fatal(err)
 	}

@@ -13,8 +13,9 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
-	"github.com/andonhq/andon/internal/eventlog"
-	"github.com/andonhq/andon/internal/readingblock"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/readingblock"
 )
 
 // verifiedTable says how the rows of a table are checked.
@@ -28,33 +29,33 @@ type verifiedTable struct {
 func verified() []verifiedTable {
 	device := func(rest func(k []byte) bool) func(*verification, []byte, []byte) error {
 		return ofTenant(func(_ *verification, _ *tenant, k, _ []byte) error {
-			_, k, ok := takeText(k)
+			_, k, ok := layout.TakeText(k)
 			return wellFormed(ok && rest(k))
 		})
 	}
 	bytesLeft := func(n int) func([]byte) bool { return func(k []byte) bool { return len(k) == n } }
-	text := func(k []byte) bool { _, rest, ok := takeText(k); return ok && len(rest) == 0 }
+	text := func(k []byte) bool { _, rest, ok := layout.TakeText(k); return ok && len(rest) == 0 }
 	return []verifiedTable{
-		{tableBlock, "blocks", ofTenant(verifyBlock)},
-		{tableRun, "runs of days", ofTenant(verifyRun)},
-		{tableAssignment, "assignments", device(bytesLeft(timeBytes))},
-		{tableCheckpoint, "checkpoints of devices", ofTenant(verifyCheckpoint)},
-		{tableChange, "changes", ofTenant(verifyChange)},
-		{tableDay, "days of devices", ofTenant(verifyDay)},
-		{tableDocument, "records", verifyDocument},
-		{tableReading, "readings", ofTenant(verifyReading)},
-		{tableMetric, "metrics of devices", device(text)},
-		{tableStateSeen, "states with entries", ofTenant(verifyState)},
-		{tablePosting, "postings", ofTenant(verifyPosting)},
-		{tableReadingDay, "days with readings", device(bytesLeft(4))},
-		{tableRow, "rows of requests: newest entries and order of arrival", verifyRow},
-		{tableSupervisor, "entries of supervisors", ofTenant(verifySupervisor)},
-		{tableDue, "records that are due", verifyDue},
-		{tableMeasured, "blocks of readings", ofTenant(verifyMeasured)},
-		{tableWithdrawal, "withdrawals", ofTenant(verifyWithdrawal)},
-		{tableAside, "escalations set aside", ofTenant(verifyAside)},
-		{tableEscalation, "escalations", ofTenant(verifyEscalation)},
-		{tableRetirement, "retirements", device(bytesLeft(timeBytes))},
+		{layout.TableBlock, "blocks", ofTenant(verifyBlock)},
+		{layout.TableRun, "runs of days", ofTenant(verifyRun)},
+		{layout.TableAssignment, "assignments", device(bytesLeft(layout.TimeBytes))},
+		{layout.TableCheckpoint, "checkpoints of devices", ofTenant(verifyCheckpoint)},
+		{layout.TableChange, "changes", ofTenant(verifyChange)},
+		{layout.TableDay, "days of devices", ofTenant(verifyDay)},
+		{layout.TableDocument, "records", verifyDocument},
+		{layout.TableReading, "readings", ofTenant(verifyReading)},
+		{layout.TableMetric, "metrics of devices", device(text)},
+		{layout.TableStateSeen, "states with entries", ofTenant(verifyState)},
+		{layout.TablePosting, "postings", ofTenant(verifyPosting)},
+		{layout.TableReadingDay, "days with readings", device(bytesLeft(4))},
+		{layout.TableRow, "rows of requests: newest entries and order of arrival", verifyRow},
+		{layout.TableSupervisor, "entries of supervisors", ofTenant(verifySupervisor)},
+		{layout.TableDue, "records that are due", verifyDue},
+		{layout.TableReadingBlock, "blocks of readings", ofTenant(verifyMeasured)},
+		{layout.TableWithdrawal, "withdrawals", ofTenant(verifyWithdrawal)},
+		{layout.TableOverflow, "escalations set aside", ofTenant(verifyAside)},
+		{layout.TableEscalation, "escalations", ofTenant(verifyEscalation)},
+		{layout.TableRetirement, "retirements", device(bytesLeft(layout.TimeBytes))},
 	}
 }
 
@@ -71,7 +72,7 @@ func ofTenant(
 	check func(v *verification, t *tenant, k, value []byte) error,
 ) func(*verification, []byte, []byte) error {
 	return func(v *verification, k, value []byte) error {
-		number, rest, ok := takeNumber(k)
+		number, rest, ok := layout.TakeNumber(k)
 		if t := v.tenants[number]; ok && t != nil {
 			return check(v, t, rest, value)
 		}
@@ -80,7 +81,7 @@ func ofTenant(
 }
 
 // has reports whether there is a row.
-func (v *verification) has(k key) bool {
+func (v *verification) has(k layout.Key) bool {
 	_, closer, err := v.store.db.Get(k)
 	if err == nil {
 		_ = closer.Close() // nothing was taken of it
@@ -91,47 +92,47 @@ func (v *verification) has(k key) bool {
 // verifyBlock checks that a block has the entries that its key says, in their order, and that all
 // that leads to them is there.
 func verifyBlock(v *verification, t *tenant, k, value []byte) error {
-	at, ok := splitBlock(k)
+	at, ok := layout.SplitBlock(k)
 	if !ok {
 		return errors.New("its key is not of its form")
 	}
-	day, number := at.day, at.number
+	day, number := at.Day, at.Number
 	var d eventlog.Decoder
-	entries, err := d.Entries(value, at.newest)
+	entries, err := d.Entries(value, at.Newest)
 	if err != nil {
 		return fmt.Errorf("it can't be decoded: up to all entries of device %s from %s to %s are "+
-			"lost", v.name(t, number), at.oldest, at.newest)
+			"lost", v.name(t, number), at.Oldest, at.Newest)
 	}
 	v.rows["entries in blocks"] += int64(len(entries))
-	v.inRuns[runOf{t.number, day, at.run}] += uint64(len(entries))
+	v.inRuns[runOf{t.number, day, at.Run}] += uint64(len(entries))
 	oldest := entries[len(entries)-1].Time
 	sorted := slices.IsSortedFunc(entries, compareEntries)
 	switch {
 	case !sorted:
 		return fmt.Errorf("its entries of device %s are not in their order", v.name(t, number))
-	case oldest != at.oldest || oldest.Day() != day || at.newest.Day() != day:
+	case oldest != at.Oldest || oldest.Day() != day || at.Newest.Day() != day:
 		return fmt.Errorf("its oldest entry is of %s, and its key says %s, on day %d",
-			oldest, at.oldest, day)
+			oldest, at.Oldest, day)
 	}
 	if v.whole && t.fleet.At(number) == nil {
 		return fmt.Errorf("its entries are of device number %d, which there is not", number)
 	}
-	if at.sequence > v.marker.settled {
+	if at.Sequence > v.marker.settled {
 		return nil // of a round that was broken off: rows have its entries, and it is done again
 	}
-	if v.store.merges.isDropped(t.number, day, at.run) {
+	if v.store.merges.isDropped(t.number, day, at.Run) {
 		return nil // of a merge that was broken off: other runs have its entries
 	}
-	if !v.has(newKey(tableDay, t.number).number(number).inverted(day)) {
+	if !v.has(layout.NewKey(layout.TableDay, t.number).Number(number).Inverted(day)) {
 		return fmt.Errorf("nothing says that device %s has entries on the day of %s: they are "+
-			"not found", v.name(t, number), at.oldest)
+			"not found", v.name(t, number), at.Oldest)
 	}
 	runs := t.runs.Load().on(day)
-	if !slices.ContainsFunc(runs, func(r run) bool {
-		return r.runID == at.run && r.oldest <= oldest && at.newest <= r.newest
+	if !slices.ContainsFunc(runs, func(r layout.Run) bool {
+		return r.RunID == at.Run && r.Oldest <= oldest && at.Newest <= r.Newest
 	}) {
 		return fmt.Errorf("no run of the day has its entries of device %s from %s to %s: they "+
-			"are not found", v.name(t, number), oldest, at.newest)
+			"are not found", v.name(t, number), oldest, at.Newest)
 	}
 	return v.entries(t, number, entries)
 }
@@ -139,34 +140,34 @@ func verifyBlock(v *verification, t *tenant, k, value []byte) error {
 // verifyRun checks that the blocks of a run have as many entries as it says. One that is newer than
 // the marker is of a round that was broken off.
 func verifyRun(v *verification, t *tenant, k, value []byte) error {
-	day, r, ok := readRun(k, value)
+	day, r, ok := layout.ReadRun(k, value)
 	if !ok {
 		return wellFormed(ok)
 	}
-	there := v.inRuns[runOf{t.number, day, r.runID}]
-	counts := v.inRuns != nil && !r.dropped && r.entries != uncounted
-	if !counts || r.sequence > v.marker.settled || r.entries == there {
+	there := v.inRuns[runOf{t.number, day, r.RunID}]
+	counts := v.inRuns != nil && !r.Dropped && r.Entries != layout.Uncounted
+	if !counts || r.Sequence > v.marker.settled || r.Entries == there {
 		return nil
 	}
-	if r.entries < there {
+	if r.Entries < there {
 		return fmt.Errorf("the blocks of the day that begins at %s have %d entries more than "+
-			"was written", andon.DayStart(day), there-r.entries)
+			"was written", andon.DayStart(day), there-r.Entries)
 	}
 	return fmt.Errorf("%d entries of the day that begins at %s are lost, of %d that were written "+
-		"in one step", r.entries-there, andon.DayStart(day), r.entries)
+		"in one step", r.Entries-there, andon.DayStart(day), r.Entries)
 }
 
 // runOf names a run of a day of a tenant.
 type runOf struct {
 	tenant, day uint32
-	id          runID
+	id          layout.RunID
 }
 
 // verifyDay checks that a device has blocks on a day. Days before all blocks of the tenant have
 // expired: their blocks are deleted before their days.
 func verifyDay(v *verification, t *tenant, k, _ []byte) error {
-	number, rest, ok := takeNumber(k)
-	inverted, rest, whole := takeNumber(rest)
+	number, rest, ok := layout.TakeNumber(k)
+	inverted, rest, whole := layout.TakeNumber(rest)
 	if !ok || !whole || len(rest) > 0 {
 		return errors.New("it is not of its form")
 	}
@@ -175,7 +176,7 @@ func verifyDay(v *verification, t *tenant, k, _ []byte) error {
 		return nil
 	}
 	for _, r := range t.runs.Load().on(day) {
-		k := newKey(tableBlock, t.number).run(day, r.runID).number(number)
+		k := layout.NewKey(layout.TableBlock, t.number).Run(day, r.RunID).Number(number)
 		if there, err := v.begins(k); err != nil || there {
 			return err
 		}
@@ -185,9 +186,9 @@ func verifyDay(v *verification, t *tenant, k, _ []byte) error {
 }
 
 // begins reports whether there is a row whose key begins with a prefix.
-func (v *verification) begins(prefix key) (bool, error) {
+func (v *verification) begins(prefix layout.Key) (bool, error) {
 	it, err := v.store.db.NewIter(&pebble.IterOptions{
-		LowerBound: prefix, UpperBound: prefix.end(),
+		LowerBound: prefix, UpperBound: prefix.End(),
 	})
 	if err != nil {
 		return false, err
@@ -228,7 +229,7 @@ func (v *verification) entries(t *tenant, number uint32, entries []eventlog.Entr
 
 // postings are those of some operators and hours: blocks come by the day, so few are in use.
 type postings struct {
-	of map[postedHour]map[uint32][]inHour
+	of map[postedHour]map[uint32][]layout.InHour
 }
 
 type postedHour struct {
@@ -243,7 +244,7 @@ func (p *postings) posted(
 ) (bool, error) {
 	at := postedHour{t.number, operator, when.Hour()}
 	of := eventlog.MilliOf(when)
-	leads := func(d inHour) bool {
+	leads := func(d layout.InHour) bool {
 		return d.Device == number && d.Oldest <= of && of <= d.Newest
 	}
 	if devices, read := p.of[at]; read {
@@ -251,10 +252,10 @@ func (p *postings) posted(
 	}
 	const most = 10_000
 	if len(p.of) >= most || p.of == nil {
-		p.of = map[postedHour]map[uint32][]inHour{}
+		p.of = map[postedHour]map[uint32][]layout.InHour{}
 	}
-	devices := map[uint32][]inHour{}
-	prefix := newKey(tablePosting, t.number).text(string(operator)).number(at.hour)
+	devices := map[uint32][]layout.InHour{}
+	prefix := layout.NewKey(layout.TablePosting, t.number).Text(string(operator)).Number(at.hour)
 	it, err := s.db.NewIter(nil)
 	if err != nil {
 		return false, err
@@ -265,7 +266,7 @@ func (p *postings) posted(
 		if err != nil {
 			return true, nil // it is told of by itself
 		}
-		list, _ := readPosting(nil, value) // likewise
+		list, _ := layout.ReadPosting(nil, value) // likewise
 		for _, d := range list {
 			devices[d.Device] = append(devices[d.Device], d)
 		}
@@ -275,9 +276,9 @@ func (p *postings) posted(
 }
 
 func verifyPosting(_ *verification, _ *tenant, k, value []byte) error {
-	const behind = 4 + sequenceBytes + 2
-	_, rest, ok := takeText(k)
-	numbers, err := readPosting(nil, value)
+	const behind = 4 + layout.SequenceBytes + 2
+	_, rest, ok := layout.TakeText(k)
+	numbers, err := layout.ReadPosting(nil, value)
 	if err != nil {
 		return err
 	}
@@ -286,7 +287,7 @@ func verifyPosting(_ *verification, _ *tenant, k, value []byte) error {
 
 func verifyCheckpoint(_ *verification, _ *tenant, k, value []byte) error {
 	var d current.Device
-	if readCheckpointed(&d, value, nil) != nil {
+	if layout.ReadCheckpoint(&d, value, nil) != nil {
 		return fmt.Errorf("what device number %x shows can't be decoded", k)
 	}
 	return wellFormed(len(k) == 4 && d.ID != "")
@@ -300,23 +301,23 @@ func verifyChange(_ *verification, t *tenant, k, value []byte) error {
 }
 
 func verifyDocument(_ *verification, k, value []byte) error {
-	_, rest, ok := takeNumber(k)
-	_, rest, kind := takeText(rest)
-	id, rest, named := takeText(rest)
+	_, rest, ok := layout.TakeNumber(k)
+	_, rest, kind := layout.TakeText(rest)
+	id, rest, named := layout.TakeText(rest)
 	r := andon.Record{ID: id}
-	if err := decodeDocument(&r, value); err != nil {
+	if err := layout.DecodeDocument(&r, value); err != nil {
 		return err
 	}
 	return wellFormed(ok && kind && named && len(rest) == 0)
 }
 
 func verifyDue(_ *verification, k, value []byte) error {
-	_, ok := splitDue(append(key{tableDue}, k...))
+	_, ok := layout.SplitDue(append(layout.Key{layout.TableDue}, k...))
 	return wellFormed(ok && len(value) == 4)
 }
 
 func verifyState(_ *verification, _ *tenant, k, _ []byte) error {
-	state, rest, ok := takeText(k)
+	state, rest, ok := layout.TakeText(k)
 	if err := andon.State(state).Validate(); err != nil {
 		return err
 	}
@@ -325,27 +326,27 @@ func verifyState(_ *verification, _ *tenant, k, _ []byte) error {
 
 // verifyReading checks that a reading is found, by its device's day and by its metrics.
 func verifyReading(v *verification, t *tenant, k, value []byte) error {
-	row, ok := splitReading(k)
+	row, ok := layout.SplitReading(k)
 	if !ok {
 		return errors.New("its key is not of its form")
 	}
-	metrics, _, err := readReading(value)
+	metrics, _, err := layout.ReadReading(value)
 	if err != nil {
-		return fmt.Errorf("the reading of device %s at %s can't be decoded", row.device, row.at)
+		return fmt.Errorf("the reading of device %s at %s can't be decoded", row.Device, row.At)
 	}
-	return v.measured(t, row.day, string(row.device), metrics)
+	return v.measured(t, row.Day, string(row.Device), metrics)
 }
 
 // measured checks that what leads to readings is there.
 func (v *verification) measured(
 	t *tenant, day uint32, device string, metrics andon.Metrics,
 ) error {
-	if !v.has(newKey(tableReadingDay, t.number).text(device).inverted(day)) {
+	if !v.has(layout.NewKey(layout.TableReadingDay, t.number).Text(device).Inverted(day)) {
 		return fmt.Errorf("nothing says that device %s has readings on the day of %s: they are "+
 			"not found", device, andon.DayStart(day))
 	}
 	for _, m := range metrics {
-		k := newKey(tableMetric, t.number).text(string(m.Name)).text(device)
+		k := layout.NewKey(layout.TableMetric, t.number).Text(string(m.Name)).Text(device)
 		if !v.has(k) {
 			return fmt.Errorf("nothing says that device %s has the metric %s: that list lacks it",
 				device, m.Name)
@@ -357,17 +358,17 @@ func (v *verification) measured(
 // verifyMeasured checks that a block has the readings that its key says, and that all that leads to
 // them is there.
 func verifyMeasured(v *verification, t *tenant, k, value []byte) error {
-	day, rest, ok := takeNumber(k)
-	device, rest, named := takeText(rest)
-	at, whole := splitMeasured(rest, day)
+	day, rest, ok := layout.TakeNumber(k)
+	device, rest, named := layout.TakeText(rest)
+	at, whole := layout.SplitReadingBlock(rest, day)
 	if !ok || !named || !whole {
 		return errors.New("its key is not of its form")
 	}
 	var d readingblock.Decoder
-	readings, err := d.Readings(value, at.newest, readingblock.Wanted{})
+	readings, err := d.Readings(value, at.Newest, readingblock.Wanted{})
 	if err != nil {
 		return fmt.Errorf("it can't be decoded: up to all readings of device %s from %s to %s are "+
-			"lost", device, at.oldest, at.newest)
+			"lost", device, at.Oldest, at.Newest)
 	}
 	v.rows["readings in blocks"] += int64(len(readings))
 	var all andon.Metrics
@@ -378,22 +379,22 @@ func verifyMeasured(v *verification, t *tenant, k, value []byte) error {
 			}
 		}
 	}
-	if oldest := readings[len(readings)-1].Time; oldest != at.oldest || at.newest.Day() != day {
+	if oldest := readings[len(readings)-1].Time; oldest != at.Oldest || at.Newest.Day() != day {
 		return fmt.Errorf("its readings of device %s are not those from %s to %s that its key says",
-			device, at.oldest, at.newest)
+			device, at.Oldest, at.Newest)
 	}
 	// A round that has not ended has its readings in rows as well.
-	if ended := at.sequence < v.settled; ended && at.newest > andon.Time(t.settled.Load()) {
+	if ended := at.Sequence < v.settled; ended && at.Newest > andon.Time(t.settled.Load()) {
 		return fmt.Errorf("its readings of device %s are up to %s, and blocks are said to end "+
-			"before: a question for the latest may miss them", device, at.newest)
+			"before: a question for the latest may miss them", device, at.Newest)
 	}
 	return v.measured(t, day, device, all)
 }
 
 // verifyRow reads a row as opening does.
 func verifyRow(v *verification, k, value []byte) error {
-	row, err := unpackRow(nil, value)
-	w := wireOf(row)
+	row, err := layout.UnpackRow(nil, value)
+	w := layout.NewReader(row)
 	number := w.Count()
 	if err != nil || len(k) != 8 || w.Bad || number > math.MaxUint32 {
 		return errors.New("it is not of its form")
@@ -415,7 +416,7 @@ func verifyRow(v *verification, k, value []byte) error {
 	if t := v.tenants[uint32(number)]; t != nil {
 		into[t.number] = loose{}.rebuilding(t)
 	}
-	if err := newRowReader(&folding{tenants: into}).read(row); err != nil {
+	if err := layout.NewRowReader(&folding{tenants: into}).Read(row); err != nil {
 		return errors.New("it can't be decoded: " + lost)
 	}
 	if gap {
@@ -425,50 +426,50 @@ func verifyRow(v *verification, k, value []byte) error {
 }
 
 func verifySupervisor(_ *verification, _ *tenant, k, _ []byte) error {
-	_, rest, ok := takeText(k)
+	_, rest, ok := layout.TakeText(k)
 	if ok {
-		_, ok = splitSupervisor(rest)
+		_, ok = layout.SplitSupervisor(rest)
 	}
 	return wellFormed(ok)
 }
 
 func verifyWithdrawal(_ *verification, _ *tenant, k, value []byte) error {
-	_, rest, ok := takeText(k)
-	_, rest, timed := takeTime(rest)
-	_, rest, named := takeText(rest)
+	_, rest, ok := layout.TakeText(k)
+	_, rest, timed := layout.TakeTime(rest)
+	_, rest, named := layout.TakeText(rest)
 	var w andon.Withdrawal
-	if err := readWithdrawal(&w, value); err != nil {
+	if err := layout.ReadWithdrawal(&w, value); err != nil {
 		return err
 	}
 	return wellFormed(ok && timed && named && len(rest) == 0)
 }
 
 func verifyAside(_ *verification, _ *tenant, k, _ []byte) error {
-	_, rest, ok := takeText(k)
+	_, rest, ok := layout.TakeText(k)
 	if ok {
-		_, ok = splitEscalation(rest)
+		_, ok = layout.SplitEscalation(rest)
 	}
 	return wellFormed(ok)
 }
 
 // verifyEscalation checks that an escalation is found by its supervisor.
 func verifyEscalation(v *verification, t *tenant, k, value []byte) error {
-	device, rest, ok := takeText(k)
+	device, rest, ok := layout.TakeText(k)
 	if !ok {
 		return errors.New("its key is not of its form")
 	}
-	e, ok := splitEscalation(rest)
+	e, ok := layout.SplitEscalation(rest)
 	if e.Device = andon.DeviceID(device); !ok {
 		return errors.New("its key is not of its form")
 	}
-	if err := readEscalation(&e, value); err != nil {
+	if err := layout.ReadEscalation(&e, value); err != nil {
 		return fmt.Errorf("the escalation of device %s at %s can't be decoded", device, e.Time)
 	}
 	if e.To == "" {
 		return nil
 	}
 	entry := andon.EventKey{Time: e.Time, State: e.State, Device: e.Device}
-	if !v.has(supervisorKey(t.number, e.To, entry)) {
+	if !v.has(layout.SupervisorKey(t.number, e.To, entry)) {
 		return fmt.Errorf("nothing says that %s was handed the entry of device %s at %s: that "+
 			"list lacks it", e.To, device, e.Time)
 	}
@@ -516,7 +517,8 @@ func (v *verification) someDevices(t *tenant, slots []*slot) error {
 			v.tell("device "+string(was.ID), fmt.Sprintf("its entries can't be read: %v", err))
 			continue
 		}
-		parts := changedParts(&was, d) & (partNewest | partRun | partIncident | partOperator)
+		parts := layout.ChangedParts(&was, d) & (layout.PartNewest | layout.PartRun |
+			layout.PartIncident | layout.PartOperator)
 		if parts != 0 && was.Alive() { // of a retired one nothing is shown
 			v.tell("device "+string(was.ID), fmt.Sprintf("it shows %s since %s, newest entry %s, "+
 				"operator %q; its entries say %s since %s, newest %s, operator %q",

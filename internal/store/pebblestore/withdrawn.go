@@ -2,7 +2,6 @@ package pebblestore
 
 import (
 	"cmp"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,7 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/varint"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 // withdrawals knows which entries of a tenant were withdrawn, by device. There are few: people make
@@ -62,27 +61,11 @@ func (w *withdrawals) add(device andon.DeviceID, e andon.EntryRef) {
 	}
 }
 
-func withdrawalKey(tenant uint32, device andon.DeviceID, e andon.EntryRef) key {
-	return newKey(tableWithdrawal, tenant).text(string(device)).time(e.Time).text(string(e.State))
-}
-
-func appendWithdrawal(b []byte, w *andon.Withdrawal) []byte {
-	b = varint.AppendText(binary.AppendUvarint(b, uint64(w.At)), w.By)
-	return append(b, w.Note...)
-}
-
-func readWithdrawal(is *andon.Withdrawal, value []byte) error {
-	w := wireOf(value)
-	is.At, is.By = w.time(), andon.PersonID(w.text())
-	is.Note = string(w.Rest)
-	return w.err()
-}
-
 // withdrawal returns the record of an entry that was withdrawn; nil while that is not durable.
 func withdrawal(
 	r pebble.Reader, t *tenant, device andon.DeviceID, e andon.EntryRef,
 ) (*andon.Withdrawal, error) {
-	value, closer, err := r.Get(withdrawalKey(t.number, device, e))
+	value, closer, err := r.Get(layout.WithdrawalKey(t.number, device, e))
 	if errors.Is(err, pebble.ErrNotFound) {
 		return nil, nil
 	}
@@ -91,14 +74,14 @@ func withdrawal(
 	}
 	defer closer.Close()
 	w := &andon.Withdrawal{Device: device, Time: e.Time, State: e.State}
-	return w, readWithdrawal(w, value)
+	return w, layout.ReadWithdrawal(w, value)
 }
 
 // loadWithdrawals reads which entries of a tenant were withdrawn.
 func (s *Store) loadWithdrawals(t *tenant) error {
 	lists := map[andon.DeviceID]withdrawnList{}
-	for k := range s.rows(newKey(tableWithdrawal, t.number)) {
-		device, e, err := splitWithdrawal(k)
+	for k := range s.rows(layout.NewKey(layout.TableWithdrawal, t.number)) {
+		device, e, err := layout.SplitWithdrawal(k)
 		if err != nil {
 			return err
 		}
@@ -109,11 +92,4 @@ func (s *Store) loadWithdrawals(t *tenant) error {
 		t.withdrawn.byDevice.Store(device, l)
 	}
 	return nil
-}
-
-func splitWithdrawal(rest []byte) (device andon.DeviceID, e andon.EntryRef, err error) {
-	w := wireOf(rest)
-	device = andon.DeviceID(w.name())
-	e.Time, e.State = w.instant(), andon.State(w.name())
-	return device, e, w.err()
 }

@@ -8,7 +8,8 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
-	"github.com/andonhq/andon/internal/eventlog"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
 
 // writing is one request on its way into the log. As much as possible is computed beside other
@@ -59,7 +60,7 @@ type writing struct {
 // encoder puts rows into a batch. Its key and value are room for the next one.
 type encoder struct {
 	batch *pebble.Batch
-	key   key
+	key   layout.Key
 	value []byte
 }
 
@@ -215,10 +216,10 @@ func (w *writing) encode(f *folded, named bool, was, is *current.Device) {
 	if w.kind == andon.ByPurge {
 		named, is = true, &current.Device{}
 	}
-	parts := changedParts(was, is)
+	parts := layout.ChangedParts(was, is)
 	f.feed[0] = len(w.feed)
-	w.encoded = appendChange(w.encoded, parts, named, is, w.base)
-	if parts&^partNewest != 0 { // else the state repeats
+	w.encoded = layout.AppendDeviceChange(w.encoded, parts, named, is, w.base)
+	if parts&^layout.PartNewest != 0 { // else the state repeats
 		w.change(f, was, is)
 	}
 	f.encoded[1], f.feed[1] = len(w.encoded), len(w.feed)
@@ -315,28 +316,28 @@ func (w *writing) setRows(next uint64) (pending, error) {
 		}
 		f := &w.folded[i]
 		number := w.changes.Slot(i).Number()
-		w.row = appendNumbered(w.row, number, w.encoded[f.encoded[0]:f.encoded[1]])
+		w.row = layout.AppendNumbered(w.row, number, w.encoded[f.encoded[0]:f.encoded[1]])
 		w.changed = append(w.changed, w.feed[f.feed[0]:f.feed[1]]...)
 	}
 	return p, w.setRow(&p)
 }
 
 func (w *writing) beginRow() {
-	w.row = appendRow(w.row[:0], w.tenant.number, w.received, &w.names)
+	w.row = layout.AppendRow(w.row[:0], w.tenant.number, w.received, &w.names)
 	w.changed = w.changed[:0]
 }
 
 // setRow puts a row into the batch, and what it changes of what devices show.
 func (w *writing) setRow(p *pending) error {
 	w.recorded += len(w.row)
-	w.value = packRow(w.value, w.row)
-	w.key = w.key.row(p.sequence)
+	w.value = layout.PackRow(w.value, w.row)
+	w.key = w.key.Row(p.sequence)
 	err := w.batch.Set(w.key, w.value, nil)
 	if err != nil || len(w.changed) == 0 {
 		return err
 	}
 	p.fed = p.sequence + 1
-	return w.batch.Set(changeKey(w.tenant.number, p.sequence), w.changed, nil)
+	return w.batch.Set(layout.ChangeKey(w.tenant.number, p.sequence), w.changed, nil)
 }
 
 // remember notes what need not be written again, now that it is on the disk.

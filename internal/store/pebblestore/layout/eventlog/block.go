@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/varint"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/varint"
 )
 
 // A block is entries of one device and day, newest first. What repeats is said once:

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/varint"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/varint"
 )
 
 // ErrDamaged says that bytes are not of their form.

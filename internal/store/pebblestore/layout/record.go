@@ -1,4 +1,4 @@
-package pebblestore
+package layout
 
 import (
 	"encoding/binary"
@@ -8,8 +8,8 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
-	"github.com/andonhq/andon/internal/eventlog"
-	"github.com/andonhq/andon/internal/varint"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/varint"
 )
 
 // A row is what one write brings, and how it leaves the devices it touches; a large write has
@@ -20,7 +20,7 @@ import (
 //	row     tenant count | arrival count, 0 where it was no message | names | { device }…
 //	device  number count | entries | parts 1 byte | the parts that are there, in this order:
 //	  1 named      id text                            the first row of the device; no id: it was
-//	                                                  purged, and what stands before is over
+//	                                                  purged, and what earlier rows say of it is void
 //	  2 newest     time zigzag, from the last of the entries, without them from the arrival
 //	  4 run        state text | since | before count | before's state text
 //	  8 incident   since count | normal count
@@ -30,78 +30,81 @@ import (
 //	 64 assigned   operator text | from count
 //	128 retired    count
 //
-// eventlog.Names and eventlog.Row have names and entries. Up to format 4 a record was the same
-// without both. A device of a checkpoint has all parts but the first, behind its id and its
-// arrival.
+// eventlog.Names and eventlog.Row have names and entries. A device of a checkpoint is its id, its
+// arrival, and all parts but the first.
 //
 // A row that is worth it is packed: rowPacked, which is no tenant's number, and the row as S2 has
 // it. Devices of one request say much the same, so it takes about half the bytes in the log.
 const (
-	partNamed = 1 << iota
-	partNewest
-	partRun
-	partIncident
-	partOperator
+	PartNamed = 1 << iota
+	PartNewest
+	PartRun
+	PartIncident
+	PartOperator
 	partEscalated
 	partAssigned
 	partRetired
 )
 
-const rowPacked = 0
+// RowPacked is the first byte of a row that is packed.
+const RowPacked = 0
 
-// packRow returns the row as it is stored, in room if that is large enough.
-func packRow(room, row []byte) []byte {
+// PackRow returns a row as it is stored, in buf if that is large enough.
+func PackRow(buf, row []byte) []byte {
 	const worth = 512 // bytes
 	if len(row) < worth {
-		return append(room[:0], row...)
+		return append(buf[:0], row...)
 	}
-	room = slices.Grow(room[:0], 1+s2.MaxEncodedLen(len(row)))
-	room = append(room, rowPacked)
-	return room[:1+len(s2.Encode(room[1:cap(room)], row))]
+	buf = slices.Grow(buf[:0], 1+s2.MaxEncodedLen(len(row)))
+	buf = append(buf, RowPacked)
+	return buf[:1+len(s2.Encode(buf[1:cap(buf)], row))]
 }
 
-// unpackRow returns the row that is stored as value: value itself, or in room if that is enough.
-func unpackRow(room, value []byte) (row []byte, err error) {
-	if len(value) == 0 || value[0] != rowPacked {
+// UnpackRow returns the row of a stored value: the value itself, or a copy, in buf if that is large
+// enough.
+func UnpackRow(buf, value []byte) (row []byte, err error) {
+	if len(value) == 0 || value[0] != RowPacked {
 		return value, nil
 	}
-	return appendUnpacked(room[:0], value)
+	return AppendUnpacked(buf[:0], value)
 }
 
-// appendUnpacked appends the row that is stored as value.
-func appendUnpacked(b, value []byte) ([]byte, error) {
-	if len(value) == 0 || value[0] != rowPacked {
+// AppendUnpacked appends the row of a stored value.
+func AppendUnpacked(b, value []byte) ([]byte, error) {
+	if len(value) == 0 || value[0] != RowPacked {
 		return append(b, value...), nil
 	}
 	const most = 1 << 28 // so that damage does not take all memory
 	n, err := s2.DecodedLen(value[1:])
 	if err != nil || n > most {
-		return nil, errDamaged
+		return nil, ErrDamaged
 	}
 	b = slices.Grow(b, n)
 	if _, err := s2.Decode(b[len(b):len(b)+n], value[1:]); err != nil {
-		return nil, errDamaged
+		return nil, ErrDamaged
 	}
 	return b[:len(b)+n], nil
 }
 
-func appendRow(b []byte, tenant uint32, received andon.Time, names *eventlog.Names) []byte {
+// AppendRow begins a row.
+func AppendRow(b []byte, tenant uint32, received andon.Time, names *eventlog.Names) []byte {
 	b = binary.AppendUvarint(b, uint64(tenant))
 	return names.Append(binary.AppendUvarint(b, uint64(received)))
 }
 
-// appendNumbered writes how a device changed, as appendChange encoded it.
-func appendNumbered(b []byte, number uint32, change []byte) []byte {
+// AppendNumbered writes how a device changed, as AppendDeviceChange encoded it.
+func AppendNumbered(b []byte, number uint32, change []byte) []byte {
 	return append(binary.AppendUvarint(b, uint64(number)), change...)
 }
 
-// appendChange encodes how a device changed, without its number, which it may not have yet. base is
+// AppendDeviceChange encodes how a device changed, without its number, which it may not have yet.
+// base is
 // the time that its newest is said from, and parts are those that did (changedParts).
-func appendChange(
+func AppendDeviceChange(
 	b []byte, parts byte, named bool, is *current.Device, base andon.Time,
 ) []byte {
 	if named {
-		parts |= partNamed
+		parts |= PartNamed
 	}
 	b = append(b, parts)
 	if named {
@@ -110,17 +113,18 @@ func appendChange(
 	return appendParts(b, parts, is, base)
 }
 
-func changedParts(was, is *current.Device) (parts byte) {
+// ChangedParts returns the parts in which a device changed.
+func ChangedParts(was, is *current.Device) (parts byte) {
 	set := func(changed bool, part byte) {
 		if changed {
 			parts |= part
 		}
 	}
-	set(was.Time != is.Time, partNewest)
+	set(was.Time != is.Time, PartNewest)
 	set(was.State != is.State || was.Since != is.Since ||
-		was.PrevTime != is.PrevTime || was.PrevState != is.PrevState, partRun)
-	set(was.Incident != is.Incident || was.LastNormal != is.LastNormal, partIncident)
-	set(was.Operator != is.Operator, partOperator)
+		was.PrevTime != is.PrevTime || was.PrevState != is.PrevState, PartRun)
+	set(was.Incident != is.Incident || was.LastNormal != is.LastNormal, PartIncident)
+	set(was.Operator != is.Operator, PartOperator)
 	set(was.AsideAt != is.AsideAt || !slices.Equal(was.Escalations, is.Escalations),
 		partEscalated)
 	set(was.Assignee != is.Assignee || was.AssignedFrom != is.AssignedFrom, partAssigned)
@@ -129,17 +133,17 @@ func changedParts(was, is *current.Device) (parts byte) {
 }
 
 func appendParts(b []byte, parts byte, d *current.Device, base andon.Time) []byte {
-	if parts&partNewest != 0 {
+	if parts&PartNewest != 0 {
 		b = binary.AppendVarint(b, int64(d.Time-base))
 	}
-	if parts&partRun != 0 {
+	if parts&PartRun != 0 {
 		b = binary.AppendUvarint(varint.AppendText(b, d.State), uint64(d.Since))
 		b = varint.AppendText(binary.AppendUvarint(b, uint64(d.PrevTime)), d.PrevState)
 	}
-	if parts&partIncident != 0 {
+	if parts&PartIncident != 0 {
 		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(d.Incident)), uint64(d.LastNormal))
 	}
-	if parts&partOperator != 0 {
+	if parts&PartOperator != 0 {
 		b = varint.AppendText(b, d.Operator)
 	}
 	if parts&partEscalated != 0 {
@@ -167,37 +171,37 @@ func appendEscalations(b []byte, d *current.Device) []byte {
 	return b
 }
 
-// parts reads into d what appendParts wrote.
-func (w *wire) parts(parts byte, d *current.Device, base andon.Time) {
-	if parts&partNewest != 0 {
+// Parts reads into d what appendParts wrote.
+func (w *Reader) Parts(parts byte, d *current.Device, base andon.Time) {
+	if parts&PartNewest != 0 {
 		d.Time = base + andon.Time(w.Signed())
 	}
-	if parts&partRun != 0 {
-		d.State, d.Since = andon.State(w.called()), w.time()
-		d.PrevTime, d.PrevState = w.time(), andon.State(w.called())
+	if parts&PartRun != 0 {
+		d.State, d.Since = andon.State(w.Interned()), w.Time()
+		d.PrevTime, d.PrevState = w.Time(), andon.State(w.Interned())
 	}
-	if parts&partIncident != 0 {
-		d.Incident, d.LastNormal = w.time(), w.time()
+	if parts&PartIncident != 0 {
+		d.Incident, d.LastNormal = w.Time(), w.Time()
 	}
-	if parts&partOperator != 0 {
-		d.Operator = andon.PersonID(w.called())
+	if parts&PartOperator != 0 {
+		d.Operator = andon.PersonID(w.Interned())
 	}
 	if parts&partEscalated != 0 {
 		w.escalations(d)
 	}
 	if parts&partAssigned != 0 {
-		d.Assignee, d.AssignedFrom = andon.PersonID(w.called()), w.time()
+		d.Assignee, d.AssignedFrom = andon.PersonID(w.Interned()), w.Time()
 	}
 	if parts&partRetired != 0 {
-		d.Retired = w.time()
+		d.Retired = w.Time()
 	}
 }
 
-func (w *wire) escalations(d *current.Device) {
+func (w *Reader) escalations(d *current.Device) {
 	d.Escalations, d.AsideAt = nil, 0
 	for n := w.Count(); n > 0 && !w.Bad; n-- {
-		e := current.Escalation{Entry: w.time(), State: andon.State(w.called())}
-		e.At, e.To = w.time(), andon.PersonID(w.called())
+		e := current.Escalation{Entry: w.Time(), State: andon.State(w.Interned())}
+		e.At, e.To = w.Time(), andon.PersonID(w.Interned())
 		if e.Entry == 0 && e.State == "" {
 			d.AsideAt = e.At
 		} else {
@@ -206,29 +210,29 @@ func (w *wire) escalations(d *current.Device) {
 	}
 }
 
-const allParts = partNewest | partRun | partIncident | partOperator |
+const allParts = PartNewest | PartRun | PartIncident | PartOperator |
 	partEscalated | partAssigned | partRetired
 
-// appendCheckpointed writes a whole device.
-func appendCheckpointed(b []byte, d *current.Device) []byte {
-	b = append(append(b, d.ID...), textEnd)
+// AppendCheckpoint writes a whole device.
+func AppendCheckpoint(b []byte, d *current.Device) []byte {
+	b = append(append(b, d.ID...), EndOfText)
 	b = binary.AppendUvarint(b, uint64(d.Received))
 	return appendParts(b, allParts, d, 0)
 }
 
-// readCheckpointed reads into d what appendCheckpointed wrote. names are those that were met
+// ReadCheckpoint reads into d what AppendCheckpoint wrote. names are those that were met
 // before.
-func readCheckpointed(d *current.Device, value []byte, names *metNames) error {
-	id, rest, ok := takeText(value)
+func ReadCheckpoint(d *current.Device, value []byte, names *Interner) error {
+	id, rest, ok := TakeText(value)
 	if !ok {
-		return errDamaged
+		return ErrDamaged
 	}
-	w := wire{Reader: varint.Reader{Rest: rest}, names: names}
+	w := Reader{Reader: varint.Reader{Rest: rest}, Names: names}
 	*d = current.Device{}
-	d.ID, d.Received = andon.DeviceID(id), w.time()
-	w.parts(allParts, d, 0)
+	d.ID, d.Received = andon.DeviceID(id), w.Time()
+	w.Parts(allParts, d, 0)
 	if w.Bad || len(w.Rest) != 0 {
-		return errDamaged
+		return ErrDamaged
 	}
 	return nil
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/varint"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/varint"
 )
 
 // Count returns how many readings a block has.

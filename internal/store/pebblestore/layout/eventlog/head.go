@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/varint"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/varint"
 )
 
 // Head is the newest part of the log in memory, of all tenants: the entries of rows that are not

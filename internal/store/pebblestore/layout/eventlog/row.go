@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/varint"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/varint"
 )
 
 // The entries of one device in the row of a request. The names of states and people stand once, at

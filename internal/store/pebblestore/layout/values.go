@@ -1,0 +1,206 @@
+package layout
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/varint"
+)
+
+// Values. A count is an unsigned varint; a text is its length as a count, then its bytes.
+//
+//	escalation  by text | note, the rest
+//	withdrawal  at count | by text | note, the rest
+//	reading     metrics count | { name text | value 8 }… | metadata, the rest
+//	operator    the person, the rest; nothing: no one
+//
+// The value of a metric is IEEE 754, big-endian.
+
+// ErrDamaged says that bytes are not of their form.
+var ErrDamaged = andon.Errorf(andon.Damaged,
+	"the store is damaged: a stored value is not of its form")
+
+// Reader reads values and keys.
+type Reader struct {
+	varint.Reader
+	Names *Interner // of Interned; nil: each name is a string of its own
+}
+
+// NewReader returns a reader of bytes.
+func NewReader(b []byte) Reader { return Reader{Reader: varint.Reader{Rest: b}} }
+
+// Err returns ErrDamaged once the reader is bad.
+func (w *Reader) Err() error {
+	if w.Bad {
+		return ErrDamaged
+	}
+	return nil
+}
+
+// The parts of values.
+
+// Time reads a time that was written as a count.
+func (w *Reader) Time() andon.Time { return andon.Time(w.Count()) }
+
+// Str reads a text into a string.
+func (w *Reader) Str() string { return string(w.Text()) }
+
+// Interned reads a name that is likely to come again. Equal names are one string.
+func (w *Reader) Interned() string {
+	if text := w.Text(); len(text) > 0 {
+		return w.Names.Intern(text)
+	}
+	return ""
+}
+
+// Interner keeps one string of each name. Nearly all names were used recently, and need no lookup
+// in the map, which would be a third of the time that a device takes to decode.
+type Interner struct {
+	all    map[string]string
+	recent [256]string // by the last bytes and the length
+}
+
+// NewInterner returns an empty Interner.
+func NewInterner() *Interner { return &Interner{all: map[string]string{}} }
+
+// Intern returns the string of a name, which has at least a byte.
+func (m *Interner) Intern(text []byte) string {
+	if m == nil {
+		return string(text)
+	}
+	n := len(text)
+	recent := &m.recent[(n+int(text[n-1])+7*int(text[max(n-2, 0)]))%len(m.recent)]
+	if *recent == string(text) {
+		return *recent
+	}
+	name, met := m.all[string(text)]
+	if !met {
+		name = string(text)
+		m.all[name] = name
+	}
+	*recent = name
+	return name
+}
+
+// The parts of keys.
+
+// Name reads a text.
+func (w *Reader) Name() string {
+	s, rest, ok := TakeText(w.Rest)
+	w.Rest, w.Bad = rest, w.Bad || !ok
+	return s
+}
+
+// Instant reads a time.
+func (w *Reader) Instant() andon.Time {
+	t, rest, ok := TakeTime(w.Rest)
+	w.Rest, w.Bad = rest, w.Bad || !ok
+	return t
+}
+
+// InvertedInstant reads what Key.InvertedTime appended.
+func (w *Reader) InvertedInstant() andon.Time { return andon.Time(^uint64(w.Instant())) }
+
+// AppendEscalation encodes what of an escalation is not in its key.
+func AppendEscalation(b []byte, e *andon.Escalation) []byte {
+	b = varint.AppendText(b, e.By)
+	return append(b, e.Note...)
+}
+
+// ReadEscalation reads what AppendEscalation wrote.
+func ReadEscalation(e *andon.Escalation, value []byte) error {
+	w := NewReader(value)
+	e.By = andon.PersonID(w.Str())
+	e.Note = string(w.Rest)
+	return w.Err()
+}
+
+// AppendReading encodes a reading.
+func AppendReading(b []byte, metrics andon.Metrics, metadata andon.JSON) []byte {
+	b = binary.AppendUvarint(b, uint64(len(metrics)))
+	for _, m := range metrics {
+		b = varint.AppendText(b, m.Name)
+		b = binary.BigEndian.AppendUint64(b, math.Float64bits(m.Value))
+	}
+	return append(b, metadata...)
+}
+
+// ReadReading reads what AppendReading wrote.
+func ReadReading(value []byte) (metrics andon.Metrics, metadata andon.JSON, err error) {
+	w := NewReader(value)
+	n := w.Count()
+	if n > uint64(len(w.Rest)) {
+		return nil, "", ErrDamaged
+	}
+	metrics = make(andon.Metrics, n)
+	for i := range metrics {
+		metrics[i].Name = andon.MetricName(w.Str())
+		if len(w.Rest) < 8 {
+			return nil, "", ErrDamaged
+		}
+		metrics[i].Value = math.Float64frombits(binary.BigEndian.Uint64(w.Rest))
+		w.Rest = w.Rest[8:]
+	}
+	return metrics, andon.JSON(w.Rest), w.Err()
+}
+
+// WithdrawalKey is the key of the withdrawal of an entry.
+func WithdrawalKey(tenant uint32, device andon.DeviceID, e andon.EntryRef) Key {
+	return NewKey(TableWithdrawal, tenant).Text(string(device)).Time(e.Time).Text(string(e.State))
+}
+
+// AppendWithdrawal encodes what of a withdrawal is not in its key.
+func AppendWithdrawal(b []byte, w *andon.Withdrawal) []byte {
+	b = varint.AppendText(binary.AppendUvarint(b, uint64(w.At)), w.By)
+	return append(b, w.Note...)
+}
+
+// ReadWithdrawal reads what AppendWithdrawal wrote.
+func ReadWithdrawal(is *andon.Withdrawal, value []byte) error {
+	w := NewReader(value)
+	is.At, is.By = w.Time(), andon.PersonID(w.Str())
+	is.Note = string(w.Rest)
+	return w.Err()
+}
+
+// SplitWithdrawal takes apart what follows the tenant.
+func SplitWithdrawal(rest []byte) (device andon.DeviceID, e andon.EntryRef, err error) {
+	w := NewReader(rest)
+	device = andon.DeviceID(w.Name())
+	e.Time, e.State = w.Instant(), andon.State(w.Name())
+	return device, e, w.Err()
+}
+
+// OverflowKey begins the keys of the escalations of an entry in TableOverflow.
+func OverflowKey(tenant uint32, device andon.DeviceID, entry andon.Time, state andon.State) Key {
+	return NewKey(TableOverflow, tenant).Text(string(device)).
+		InvertedTime(entry).Text(string(state))
+}
+
+// SplitOverflow takes apart what follows the device.
+func SplitOverflow(rest []byte) (r current.Escalation, ok bool) {
+	w := NewReader(rest)
+	r.Entry, r.State = w.InvertedInstant(), andon.State(w.Name())
+	r.At = w.InvertedInstant()
+	r.To = andon.PersonID(w.Rest)
+	return r, !w.Bad
+}
+
+// EncodeDocument encodes a record: version 8 | due 8 | data.
+func EncodeDocument(r *andon.Record) []byte {
+	b := binary.BigEndian.AppendUint64(make([]byte, 0, 16+len(r.Data)), r.Version)
+	return append(Key(b).Time(r.Due), r.Data...)
+}
+
+// DecodeDocument reads what EncodeDocument wrote.
+func DecodeDocument(r *andon.Record, value []byte) error {
+	if len(value) < 16 {
+		return ErrDamaged
+	}
+	r.Version = binary.BigEndian.Uint64(value)
+	r.Due = andon.Time(binary.BigEndian.Uint64(value[8:]))
+	r.Data = andon.JSON(value[16:])
+	return nil
+}

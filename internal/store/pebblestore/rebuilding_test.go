@@ -1,0 +1,145 @@
+package pebblestore
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
+)
+
+// FuzzRecord proves that a change replayed onto what was before gives what is after, onto what is
+// after changes nothing, and that a checkpoint gives back a whole device.
+func FuzzRecord(f *testing.F) {
+	f.Add("press-7", "NORMAL", "WARNING1", "Liz", "Sara",
+		uint64(1), uint64(2), uint64(3), byte(0xff))
+	f.Add("d", "A", "B", "", "", uint64(9), uint64(0), uint64(1)<<60, byte(0))
+	f.Fuzz(func(t *testing.T, device, s1, s2, p1, p2 string, t1, t2, t3 uint64, parts byte) {
+		was := current.Device{
+			ID: andon.DeviceID(id(device)), State: andon.State(id(s1)),
+			Time: instant(t1), Since: instant(t2),
+		}
+		is := was
+		changed := current.Device{
+			ID: was.ID, Time: instant(t2), State: andon.State(id(s2)), Since: instant(t3),
+			PrevTime: instant(t1), PrevState: was.State,
+			Incident: instant(t3), LastNormal: instant(t2),
+			Operator: andon.PersonID(p1),
+			Escalations: []current.Escalation{
+				{Entry: instant(t2), State: was.State, At: instant(t1), To: andon.PersonID(p2)},
+				{Entry: instant(t1), State: was.State, At: instant(t3)},
+			},
+			AsideAt:  instant(t2),
+			Assignee: andon.PersonID(p2), AssignedFrom: instant(t3), Retired: instant(t1),
+		}
+		if parts != 0 {
+			is = changed
+		}
+		is.Received = instant(t3)
+		var names eventlog.Names
+		change := names.AppendEntries(nil, 0, nil, nil)
+		change = layout.AppendDeviceChange(change, layout.ChangedParts(&was, &is), parts&1 == 1,
+			&is, is.Received)
+		record := layout.AppendNumbered(layout.AppendRow(nil, 1, is.Received, &names), 3, change)
+		r := newRebuilding(newTenant(1, andon.Tenant{}))
+		fleet := r.tenant.fleet
+		fleet.Load(3, &was)
+		for range 2 {
+			rows := layout.NewRowReader(&folding{tenants: map[uint32]*rebuilding{1: r}})
+			if err := unpackInto(rows, record); err != nil {
+				t.Fatal(err)
+			}
+			if diff := gocmp.Diff(is, fleet.Shown(fleet.At(3))); diff != "" {
+				t.Fatal(diff)
+			}
+		}
+		var got current.Device
+		err := layout.ReadCheckpoint(&got, layout.AppendCheckpoint(nil, &is), r.names)
+		if diff := gocmp.Diff(is, got); diff != "" || err != nil {
+			t.Fatal(err, diff)
+		}
+	})
+}
+
+// FuzzReadingMerge proves that messages of one time join to the same reading however the engine
+// groups them.
+func FuzzReadingMerge(f *testing.F) {
+	f.Add("a", "b", "c", 1.0, 2.0, `{"x":1}`, "")
+	f.Add("a", "a", "a", math.MaxFloat64, -0.5, "", `{}`)
+	f.Fuzz(func(t *testing.T, m1, m2, m3 string, v1, v2 float64, j1, j2 string) {
+		message := func(metric string, value float64, metadata string) []byte {
+			metrics := andon.Metrics{{Name: andon.MetricName(metric), Value: value}}
+			return layout.AppendReading(nil, metrics, andon.JSON(metadata))
+		}
+		messages := [][]byte{message(m1, v1, j1), message(m2, v2, j2), message(m3, v1, "")}
+		join := func(older bool, values ...[]byte) []byte {
+			first, rest := values[0], values[1:]
+			if older {
+				first, rest = values[len(values)-1], values[:len(values)-1]
+			}
+			m, err := readingMerger.Merge(nil, first)
+			for i := range rest {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if older {
+					err = m.MergeOlder(rest[len(rest)-1-i])
+				} else {
+					err = m.MergeNewer(rest[i])
+				}
+			}
+			joined, _, finish := m.Finish(true)
+			if err != nil || finish != nil {
+				t.Fatal(err, finish)
+			}
+			return joined
+		}
+		want := join(false, messages...)
+		for _, got := range [][]byte{
+			join(true, messages...),
+			join(false, join(false, messages[:2]...), messages[2]),
+			join(true, messages[0], join(true, messages[1:]...)),
+		} {
+			if !bytes.Equal(got, want) {
+				t.Errorf("joined %x, want %x", got, want)
+			}
+		}
+	})
+}
+
+// FuzzDamagedRowsInMemory proves that no row makes opening panic, whatever is on the disk.
+func FuzzDamagedRowsInMemory(f *testing.F) {
+	f.Add([]byte{})
+	f.Add(layout.AppendRow(nil, 1, 5, &eventlog.Names{}))
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r := newRebuilding(newTenant(1, andon.Tenant{}))
+		_ = unpackInto(layout.NewRowReader(&folding{tenants: map[uint32]*rebuilding{1: r}}), b)
+		filled := filling{tenants: map[uint32]bool{1: true}, head: eventlog.NewHead()}
+		_ = unpackInto(layout.NewRowReader(&filled), b)
+	})
+}
+
+// id makes an identifier out of anything, so that fuzzing wastes no input.
+func id(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || (r >= 0x7f && r < 0xa0) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, ""))
+	if s == "" || s == "." || s == ".." {
+		return "x"
+	}
+	return s
+}
+
+func instant(n uint64) andon.Time {
+	return andon.MinTime + andon.Time(n%uint64(andon.MaxTime-andon.MinTime))
+}
