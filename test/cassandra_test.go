@@ -18,7 +18,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/enginetest"
-	"github.com/andonhq/andon/internal/store/cassandrastore"
+	cassandra "github.com/andonhq/andon/internal/store/cassandrastore/designs"
 )
 
 // keyspace is a keyspace of a test's own.
@@ -100,7 +100,7 @@ func TestSerialCassandraAnswers(t *testing.T) {
 	node := enginetest.Cassandra(t)
 	stateLog, metro := stateLogLines(t), metroLog(t)
 	names := []string{"shuffled", "reversed", "twice", "file"}
-	designs := slices.DeleteFunc(cassandrastore.Designs(), func(design string) bool {
+	designs := slices.DeleteFunc(cassandra.Names(), func(design string) bool {
 		return strings.HasSuffix(design, "-by-device")
 	})
 	for i, design := range designs {

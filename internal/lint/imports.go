@@ -122,7 +122,14 @@ func planOfStores() []layer {
 		{dir: "internal/store/cassandrastore", may: ". internal/config internal/cuckoo " +
 			"internal/plan " +
 			"internal/current internal/rwlock internal/seq internal/sleep internal/store/adapter " +
+			"internal/store/cassandrastore/cql internal/store/cassandrastore/designs " +
+			"internal/store/cassandrastore/provision " +
 			"internal/store/shared internal/store/tenants internal/store/wrap"},
+		{dir: "internal/store/cassandrastore/cql", may: ". internal/sleep internal/store/shared"},
+		{dir: "internal/store/cassandrastore/designs", may: ". " +
+			"internal/store/cassandrastore/cql internal/store/shared"},
+		{dir: "internal/store/cassandrastore/provision", may: ". internal/store/adapter " +
+			"internal/store/cassandrastore/cql internal/store/cassandrastore/designs"},
 		{dir: "internal/store/dynamostore", may: ". internal/config internal/cuckoo " +
 			"internal/plan " +
 			"internal/current internal/seq internal/sleep internal/store/adapter " +
@@ -157,8 +164,9 @@ func owners() []owner {
 	return []owner{
 		{"github.com/cockroachdb/pebble/v2", []string{"internal/store/pebblestore",
 			"internal/bench/peer"}},
-		{"github.com/apache/cassandra-gocql-driver/v2", []string{"internal/store/cassandrastore",
-			"internal/enginetest"}},
+		{"github.com/apache/cassandra-gocql-driver/v2", []string{
+			"internal/store/cassandrastore/cql", "internal/enginetest",
+		}},
 		{"github.com/aws/aws-sdk-go-v2", []string{"internal/store/dynamostore"}},
 		{"github.com/aws/smithy-go", []string{"internal/store/dynamostore"}},
 		{"github.com/quasilyte/go-ruleguard/dsl", []string{"internal/lint/ruleguard"}},

@@ -15,7 +15,7 @@ func TestAlone(t *testing.T) {
 	t.Parallel()
 	o := newKeyspace(t, "buckets")
 	heard, observed := &sent{statements: map[string]int{}}, o
-	observed.observe = heard
+	observed.Observe = heard
 	one := open(t, observed)
 	if err := one.counts.Await(t.Context()); err != nil { // it has read all devices once
 		t.Fatal(err)

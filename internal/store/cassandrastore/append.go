@@ -7,19 +7,21 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/provision"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // appending is one Append under way.
 type appending struct {
 	store    *Store
-	working  *working
+	working  *provision.Working
 	tenant   *tenant
 	received andon.Time
 	stamp    int64
 	index    *indexRows
 	devices  []*deviceAppend
-	log      []mutation         // the entries and what each device shows
+	log      []cql.Mutation     // the entries and what each device shows
 	unsure   []shared.Partition // to be counted
 }
 
@@ -65,18 +67,18 @@ func (s *Store) appendPart(
 	ctx, end := s.within(ctx)
 	defer end()
 	if _, err := s.tenant(ctx, id); err != nil {
-		return failure("append", err)
+		return cql.Failure("append", err)
 	}
 	appends := s.tenants.appendsOf(id)
 	if err := appends.RLock(ctx); err != nil {
-		return failure("append", err)
+		return cql.Failure("append", err)
 	}
 	defer appends.RUnlock()
 	t, err := s.tenant(ctx, id) // waiting may have taken long
 	if err == nil {
 		err = s.append(ctx, t, received, inAll(t.purged, events, deviceOfEvent))
 	}
-	return failure("append", err)
+	return cql.Failure("append", err)
 }
 
 // eventsAtOnce is how many events of a request are under way at once, and those of the last device
@@ -210,9 +212,9 @@ func (a *appending) prepare(d *deviceAppend) {
 		a.store.listedDevices.Add(a.tenant.Key, d.events[0].Device)
 	}
 	newer := d.is.NewestKey(states).Compare(known) > 0
-	for _, design := range a.working.writes {
-		if d.changed || (newer && design.rowADevice()) {
-			a.log = append(a.log, design.add(placeOf(a.tenant, d.events[0].Device, d.is)))
+	for _, design := range a.working.Writes {
+		if d.changed || (newer && design.OneRow()) {
+			a.log = append(a.log, design.Add(placeOf(a.tenant, d.events[0].Device, d.is)))
 		}
 	}
 }
@@ -290,7 +292,7 @@ func (a *appending) entries(d *deviceAppend) {
 		shard int
 	}
 	open := map[piece]int{} // where in parts
-	var parts []mutation
+	var parts []cql.Mutation
 	var sizes []int
 	for i := range d.events {
 		e := &d.events[i]
@@ -330,34 +332,31 @@ const (
 // entrySize is about what an entry takes in its partition.
 func entrySize(e *andon.Event) int { return 64 + len(e.Message) + len(e.Attributes) }
 
-func (a *appending) entry(e *andon.Event, shard int) statement {
-	return statement{
-		"INSERT INTO events_by_device (tenant, device, day, shard, time, state, at, supervisor, " +
+func (a *appending) entry(e *andon.Event, shard int) cql.Statement {
+	return cql.Do(
+		"INSERT INTO events_by_device (tenant, device, day, shard, time, state, at, supervisor, "+
 			"entry) VALUES (?, ?, ?, ?, ?, ?, 0, '', ?) USING TIMESTAMP ? AND TTL ?",
-		[]any{a.tenant.Key, string(e.Device), int(e.Time.Day()), shard, int64(e.Time),
-			string(e.State), packEntry(a.stamp, e), a.stamp, a.index.ttl.seconds(e.Time)},
-	}
+		a.tenant.Key, string(e.Device), int(e.Time.Day()), shard, int64(e.Time),
+		string(e.State), packEntry(a.stamp, e), a.stamp, a.index.ttl.seconds(e.Time))
 }
 
 // escalation is an escalation beside its entry.
-func (a *appending) escalation(r andon.Escalation, shard int) statement {
-	return statement{
-		"INSERT INTO events_by_device (tenant, device, day, shard, time, state, at, supervisor, " +
+func (a *appending) escalation(r andon.Escalation, shard int) cql.Statement {
+	return cql.Do(
+		"INSERT INTO events_by_device (tenant, device, day, shard, time, state, at, supervisor, "+
 			"record) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?",
-		[]any{a.tenant.Key, string(r.Device), int(r.Time.Day()), shard, int64(r.Time),
-			string(r.State), int64(r.At), string(r.To), packRecord(&r),
-			a.stamp, a.index.ttl.seconds(r.Time)},
-	}
+		a.tenant.Key, string(r.Device), int(r.Time.Day()), shard, int64(r.Time),
+		string(r.State), int64(r.At), string(r.To), packRecord(&r),
+		a.stamp, a.index.ttl.seconds(r.Time))
 }
 
 // shown writes the newest entry of each state, and that the device was heard. What is known to be
 // older than what is there is left out; what only may be loses by its timestamp.
 func (a *appending) shown(d *deviceAppend) {
 	key, device := a.tenant.Key, string(d.events[0].Device)
-	m := mutation{{
+	m := cql.One(
 		"UPDATE latest_by_device USING TIMESTAMP ? SET heard = ? WHERE tenant = ? AND device = ?",
-		[]any{int64(a.received), int64(a.received), key, device},
-	}}
+		int64(a.received), int64(a.received), key, device)
 	for _, e := range d.newest() {
 		if !slices.ContainsFunc(d.is.States, func(l shared.Newest) bool {
 			return l.State == e.State && l.Time == e.Time
@@ -382,7 +381,7 @@ func (a *appending) writeStarts(ctx context.Context) error {
 			changed = append(changed, d)
 		}
 	}
-	starts := make([]mutation, len(changed))
+	starts := make([]cql.Mutation, len(changed))
 	err := shared.Parallel(ctx, len(changed), func(ctx context.Context, i int) error {
 		d := changed[i]
 		device := d.events[0].Device
@@ -403,39 +402,36 @@ func (a *appending) writeStarts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	empty := func(m mutation) bool { return len(m) == 0 }
-	return a.store.write(ctx, slices.DeleteFunc(starts, empty))
+	empty := func(m cql.Mutation) bool { return len(m) == 0 }
+	return a.store.db.Write(ctx, slices.DeleteFunc(starts, empty))
 }
 
 // startsToWrite writes those that are to be written.
 func startsToWrite(
 	tenant string, device andon.DeviceID, run, incident shared.NewStart,
-) (m mutation) {
+) (m cql.Mutation) {
 	if run.Write {
-		m = append(m, statement{
+		m = append(m, cql.Do(
 			"UPDATE latest_by_device USING TIMESTAMP ? SET run = ? WHERE tenant = ? AND device = ?",
-			[]any{startStamp(run.Start), packStart(run.Start), tenant, string(device)},
-		})
+			startStamp(run.Start), packStart(run.Start), tenant, string(device)))
 	}
 	if incident.Write {
-		m = append(m, statement{
-			"UPDATE latest_by_device USING TIMESTAMP ? SET incident = ? " +
+		m = append(m, cql.Do(
+			"UPDATE latest_by_device USING TIMESTAMP ? SET incident = ? "+
 				"WHERE tenant = ? AND device = ?",
-			[]any{startStamp(incident.Start), packStart(incident.Start), tenant, string(device)},
-		})
+			startStamp(incident.Start), packStart(incident.Start), tenant, string(device)))
 	}
 	return m
 }
 
 // newestStatement writes the newest entry of a state, unless a newer is there.
 func newestStatement(
-	tenant, device, row string, at andon.Time, content packed,
-) statement {
-	return statement{
-		"INSERT INTO latest_by_device (tenant, device, state, time, entry) " +
+	tenant, device, row string, at andon.Time, content cql.Packed,
+) cql.Statement {
+	return cql.Do(
+		"INSERT INTO latest_by_device (tenant, device, state, time, entry) "+
 			"VALUES (?, ?, ?, ?, ?) USING TIMESTAMP ?",
-		[]any{tenant, device, row, int64(at), content, int64(at)},
-	}
+		tenant, device, row, int64(at), content, int64(at))
 }
 
 // statesRemembered bounds the memory that a device with ever new states can take.

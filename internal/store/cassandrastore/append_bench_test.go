@@ -15,6 +15,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/enginetest"
+	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -34,7 +35,7 @@ type appendLoad struct {
 //	ANDON_ENGINES=1 go test -run '^$' -bench Append/buckets -benchtime 4s \
 //		./internal/store/cassandrastore
 func BenchmarkAppend(b *testing.B) {
-	for _, design := range Designs() {
+	for _, design := range designs.Names() {
 		b.Run(design, func(b *testing.B) {
 			for _, l := range []appendLoad{
 				{"1 event by 64", 64, 1, 1},
@@ -50,7 +51,7 @@ func BenchmarkAppend(b *testing.B) {
 func (l appendLoad) compare(b *testing.B, design string) {
 	sent := &sent{statements: map[string]int{}}
 	o := newKeyspace(b, design)
-	o.pace, o.observe = shared.UsualPace(), sent
+	o.pace, o.Observe = shared.UsualPace(), sent
 	s, beside := open(b, o), newBaseline(b, design)
 	for _, w := range []*way{
 		{name: "andon", sent: sent, write: func(ctx context.Context, e []andon.Event) error {

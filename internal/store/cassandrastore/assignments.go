@@ -7,6 +7,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -14,8 +15,8 @@ const assignmentColumns = "SELECT since, operator FROM assignments_by_device " +
 	"WHERE tenant = ? AND device = ? AND since >= ? AND since <= ?"
 
 var (
-	assignmentsDown = question{assignmentColumns, 2}
-	assignmentsUp   = question{assignmentColumns + " ORDER BY since ASC", 2}
+	assignmentsDown = cql.Ask(assignmentColumns, 2)
+	assignmentsUp   = cql.Ask(assignmentColumns+" ORDER BY since ASC", 2)
 )
 
 // statementsInBatch keeps a logged batch below the 50 KiB that Cassandra refuses, with the longest
@@ -74,7 +75,7 @@ func (s *Store) assign(
 	stamp := s.stamp()
 	index := s.newIndexRows(t.Key, s.ttl(s.working.Load().Retention))
 	var kept []andon.Assignment
-	var statements []statement
+	var statements []cql.Statement
 	for _, a := range assignments {
 		d := devices[a.Device]
 		if a.Again = d.AssignedFrom != 0 && d.Assignee == a.Operator; a.Again {
@@ -94,7 +95,7 @@ func (s *Store) assign(
 		return nil, err
 	}
 	for part := range slices.Chunk(statements, statementsInBatch) {
-		if err := s.writeLogged(ctx, part); err != nil {
+		if err := s.db.WriteLogged(ctx, part); err != nil {
 			return nil, err
 		}
 	}
@@ -103,17 +104,15 @@ func (s *Store) assign(
 
 // assignStatements write an assignment into the list, and as the newest one unless a newer is
 // there.
-func (s *Store) assignStatements(t *tenant, a andon.Assignment, stamp int64) []statement {
+func (s *Store) assignStatements(t *tenant, a andon.Assignment, stamp int64) []cql.Statement {
 	device := string(a.Device)
-	return []statement{{
-		"INSERT INTO assignments_by_device (tenant, device, since, operator) " +
+	return []cql.Statement{cql.Do(
+		"INSERT INTO assignments_by_device (tenant, device, since, operator) "+
 			"VALUES (?, ?, ?, ?) USING TIMESTAMP ?",
-		[]any{t.Key, device, int64(a.From), string(a.Operator), stamp},
-	}, {
-		"UPDATE latest_by_device USING TIMESTAMP ? SET assigned = ? " +
+		t.Key, device, int64(a.From), string(a.Operator), stamp), cql.Do(
+		"UPDATE latest_by_device USING TIMESTAMP ? SET assigned = ? "+
 			"WHERE tenant = ? AND device = ?",
-		[]any{int64(a.From), packAssigned(stamp, a), t.Key, device},
-	}}
+		int64(a.From), packAssigned(stamp, a), t.Key, device)}
 }
 
 // Assignments is of andon.Assignments.
@@ -153,7 +152,7 @@ func (s *Store) assignments(
 		to, ends = int64(q.After)-1, q.After
 	}
 	args := []any{t.Key, string(t.purged.in(device)), from, to}
-	rows := newPages(s, ask, args, q.Limit+2, (*assignmentRow).into)
+	rows := cql.Pages(s.db, ask, args, q.Limit+2, (*assignmentRow).into)
 	for len(page) < q.Limit {
 		first, last, err := sameOperator(ctx, rows)
 		if first == nil || err != nil {
@@ -258,7 +257,7 @@ func (o *operators) at(ctx context.Context, at andon.Time) (andon.PersonID, erro
 
 func (o *operators) begin(ctx context.Context, at andon.Time) error {
 	key := []any{o.tenant.Key, string(o.device)}
-	down := newPages(o.store, assignmentsDown, append(key, int64(0), int64(at)),
+	down := cql.Pages(o.store.db, assignmentsDown, append(key, int64(0), int64(at)),
 		assignmentsAtOnce, (*assignmentRow).into)
 	if o.rows = down; o.order == andon.Desc {
 		return nil
@@ -269,7 +268,7 @@ func (o *operators) begin(ctx context.Context, at andon.Time) error {
 	} else if r != nil {
 		o.since = *r
 	}
-	o.rows = newPages(o.store, assignmentsUp, append(key, int64(at)+1, int64(1<<62)),
+	o.rows = cql.Pages(o.store.db, assignmentsUp, append(key, int64(at)+1, int64(1<<62)),
 		assignmentsAtOnce, (*assignmentRow).into)
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -80,7 +81,7 @@ func (b *baseline) keep(ctx context.Context, received andon.Time, events []andon
 		index: s.newIndexRows(b.tenant.Key, s.ttl(w.Retention)),
 	}
 	var stale []andon.DeviceID
-	var marks []mutation
+	var marks []cql.Mutation
 	for len(events) > 0 {
 		n := 1
 		for n < len(events) && events[n].Device == events[0].Device {
@@ -102,14 +103,14 @@ func (b *baseline) keep(ctx context.Context, received andon.Time, events []andon
 		err = b.send(ctx, append(a.log, a.index.all...))
 	}
 	if err != nil {
-		return failure("write", err)
+		return cql.Failure("write", err)
 	}
 	s.written.Add(a.index.sums)
-	return failure("write", b.send(ctx, marks))
+	return cql.Failure("write", b.send(ctx, marks))
 }
 
 // prepare gathers what is sent for a device, and returns its marks.
-func (b *baseline) prepare(a *appending, d *baselineDevice, events []andon.Event) mutation {
+func (b *baseline) prepare(a *appending, d *baselineDevice, events []andon.Event) cql.Mutation {
 	states, is := a.tenant.Record.States, &view{}
 	former, run, open := d.newest.State, d.run, d.open
 	for i := range events {
@@ -119,9 +120,9 @@ func (b *baseline) prepare(a *appending, d *baselineDevice, events []andon.Event
 	at := &deviceAppend{events: events, is: is, answers: named(events)}
 	a.entries(at)
 	a.shown(at)
-	var m mutation
-	if d.run != run || a.working.reads.rowADevice() {
-		a.log = append(a.log, a.working.reads.add(placeOf(a.tenant, events[0].Device, is)))
+	var m cql.Mutation
+	if d.run != run || a.working.Reads.OneRow() {
+		a.log = append(a.log, a.working.Reads.Add(placeOf(a.tenant, events[0].Device, is)))
 	}
 	if d.run != run {
 		m = startsToWrite(a.tenant.Key, events[0].Device,
@@ -154,8 +155,8 @@ func (d *baselineDevice) take(e *andon.Event, states *andon.StateSet) {
 
 func (b *baseline) look(ctx context.Context, device andon.DeviceID) error {
 	var r viewRow
-	it := b.store.session.Query(viewColumns+fromLatest, b.tenant.Key, string(device)).
-		Consistency(b.store.options.read()).PageSize(pageRows).IterContext(ctx)
+	it := b.store.db.Driver().Query(viewColumns+fromLatest, b.tenant.Key, string(device)).
+		Consistency(gocql.LocalQuorum).PageSize(cql.PageRows).IterContext(ctx)
 	for into := r.into(); it.Scan(into...); {
 		continue
 	}
@@ -163,17 +164,16 @@ func (b *baseline) look(ctx context.Context, device andon.DeviceID) error {
 }
 
 // send sends mutations side by side.
-func (b *baseline) send(ctx context.Context, all []mutation) error {
-	level := b.store.options.write()
+func (b *baseline) send(ctx context.Context, all []cql.Mutation) error {
+	level, driver := gocql.LocalQuorum, b.store.db.Driver()
 	return shared.Parallel(ctx, len(all), func(ctx context.Context, i int) error {
 		m := all[i]
 		if len(m) == 1 {
-			return b.store.session.Query(m[0].text, m[0].args...).Consistency(level).
-				ExecContext(ctx)
+			return driver.Query(m[0].Text, m[0].Args...).Consistency(level).ExecContext(ctx)
 		}
-		batch := b.store.session.Batch(gocql.UnloggedBatch).Consistency(level)
+		batch := driver.Batch(gocql.UnloggedBatch).Consistency(level)
 		for _, o := range m {
-			batch.Query(o.text, o.args...)
+			batch.Query(o.Text, o.Args...)
 		}
 		return batch.ExecContext(ctx)
 	})
@@ -196,7 +196,7 @@ func (s *Store) insert(ctx context.Context, events []andon.Event) error {
 		a.entries(d)
 		events = events[n:]
 	}
-	return failure("write", (&baseline{store: s}).send(ctx, a.log))
+	return cql.Failure("write", (&baseline{store: s}).send(ctx, a.log))
 }
 
 // size is what the tables of the keyspace have on the disks of all nodes, each
@@ -224,20 +224,20 @@ func (s *Store) size(ctx context.Context) (int64, error) {
 
 // flush writes out what is in memory of the tables that an event is written to.
 func (s *Store) flush(ctx context.Context) error {
-	written := []table{
-		{name: "events_by_device"}, {name: "latest_by_device"}, {name: "directory"},
-		{name: "devices_by_tenant"}, {name: "hints_by_operator"}, {name: "devices_by_operator"},
+	written := []cql.Table{
+		{Name: "events_by_device"}, {Name: "latest_by_device"}, {Name: "directory"},
+		{Name: "devices_by_tenant"}, {Name: "hints_by_operator"}, {Name: "devices_by_operator"},
 	}
 	for _, period := range []string{"500", "0"} {
-		for _, t := range append(written, s.working.Load().reads.tables()...) {
+		for _, t := range append(written, s.working.Load().Reads.Tables()...) {
 			what := "TABLE "
-			if strings.HasPrefix(t.cql, "INDEX") {
+			if strings.HasPrefix(t.CQL, "INDEX") {
 				continue // it goes with its table
 			}
-			if strings.HasPrefix(t.cql, "MATERIALIZED VIEW") {
+			if strings.HasPrefix(t.CQL, "MATERIALIZED VIEW") {
 				what = "MATERIALIZED VIEW "
 			}
-			_, err := s.query(ctx, "ALTER "+what+s.options.Keyspace+"."+t.name+
+			_, err := s.query(ctx, "ALTER "+what+s.options.Keyspace+"."+t.Name+
 				" WITH memtable_flush_period_in_ms = "+period, "")
 			if err != nil {
 				return err
@@ -301,7 +301,7 @@ func (s *Store) eachNode(ctx context.Context, do func(node string) error) error 
 
 // query asks a node, or any with "", and returns all rows.
 func (s *Store) query(ctx context.Context, text, node string) ([]map[string]any, error) {
-	it := s.session.Query(text).Consistency(gocql.LocalOne).SetHostID(node).IterContext(ctx)
+	it := s.db.Driver().Query(text).Consistency(gocql.LocalOne).SetHostID(node).IterContext(ctx)
 	rows, err := it.SliceMap()
-	return rows, failure("look at the cluster", errors.Join(err, it.Close()))
+	return rows, cql.Failure("look at the cluster", errors.Join(err, it.Close()))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -31,7 +32,7 @@ func (s *Store) countAll(ctx context.Context) error {
 	for i := range uint64(scanRanges) {
 		from := int64(i*step) + math.MinInt64
 		args := []any{from, from + int64(step-1)}
-		rows := newPages(s, countRange, args, pageRows, (*scanRow).into)
+		rows := cql.Pages(s.db, countRange, args, cql.PageRows, (*scanRow).into)
 		for r, err := range rows.All(ctx) {
 			if err == nil {
 				err = scan.take(ctx, r)
@@ -50,8 +51,8 @@ func (s *Store) countAll(ctx context.Context) error {
 // scanRanges is how many parts the ring is read in, one after the other.
 const scanRanges = 64
 
-var countRange = question{"SELECT tenant, device, state, time, retired, heard " +
-	"FROM latest_by_device WHERE token(tenant, device) >= ? AND token(tenant, device) <= ?", 0}
+var countRange = cql.Ask("SELECT tenant, device, state, time, retired, heard "+
+	"FROM latest_by_device WHERE token(tenant, device) >= ? AND token(tenant, device) <= ?", 0)
 
 // deviceScan joins the rows of each device.
 type deviceScan struct {

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -112,7 +114,7 @@ func (s *Store) Retire(
 		// Its index rows stay until it is looked at again: an append that has not seen the
 		// retirement may bring it back and take them for kept. Those of a retired device are never
 		// shown.
-		err := s.write(ctx, s.retireStatements(t, device, at))
+		err := s.db.Write(ctx, s.retireStatements(t, device, at))
 		if err == nil {
 			s.retired(t, device, was, at)
 		}
@@ -145,26 +147,21 @@ func (s *Store) Retirements(
 	device = t.purged.in(device)
 	var at int64
 	var all []andon.Time
-	q := question{"SELECT at FROM retirements_by_device WHERE tenant = ? AND device = ?", 2}
-	err = s.each(ctx, q, []any{t.Key, string(device)}, []any{&at}, func() {
+	q := cql.Ask("SELECT at FROM retirements_by_device WHERE tenant = ? AND device = ?", 2)
+	err = s.db.Each(ctx, q, []any{t.Key, string(device)}, []any{&at}, func() {
 		all = append(all, andon.Time(at))
 	})
 	return all, err
 }
 
 // retireStatements write a retirement, the newest of which counts.
-func (s *Store) retireStatements(t *tenant, device andon.DeviceID, at andon.Time) []mutation {
-	return []mutation{{{
+func (s *Store) retireStatements(t *tenant, device andon.DeviceID, at andon.Time) []cql.Mutation {
+	return []cql.Mutation{cql.One(
 		"INSERT INTO retirements_by_device (tenant, device, at) VALUES (?, ?, ?) USING TIMESTAMP ?",
-		[]any{t.Key, string(device), int64(at), s.stamp()},
-	}}, {{
+		t.Key, string(device), int64(at), s.stamp()), cql.One(
 		"UPDATE latest_by_device USING TIMESTAMP ? SET retired = ? WHERE tenant = ? AND device = ?",
-		[]any{int64(at), int64(at), t.Key, string(device)},
-	}}}
+		int64(at), int64(at), t.Key, string(device))}
 }
-
-// stateOf returns the state of a key; "" where there is none.
-func stateOf(key string) andon.State { return andon.State(key[min(3, len(key)):]) }
 
 // candidates are the devices that a query may select, in order, each once.
 type candidates = shared.Merge[andon.DeviceID]
@@ -175,7 +172,7 @@ func (s *Store) candidates(
 ) (*candidates, error) {
 	from := q.Prefix
 	if q.After != nil && string(q.After.Device) >= from {
-		from = behind(t.purged.in(q.After.Device))
+		from = designs.After(t.purged.in(q.After.Device))
 	}
 	switch {
 	case q.Kind != andon.ShownDevices:
@@ -183,16 +180,16 @@ func (s *Store) candidates(
 	case q.EscalatedTo != "":
 		return s.escalatedDevices(ctx, t, q.EscalatedTo, from)
 	case q.Operator != "":
-		theirs := idsFrom("devices_by_operator", 2, "tenant", "operator")
+		theirs := designs.IDsFrom("devices_by_operator", 2, "tenant", "operator")
 		args := []any{t.Key, string(q.Operator), from}
-		return s.streams([]finding{{theirs, args, idsOnly}}, q), nil
+		return s.streams([]designs.Finding{{Query: theirs, Args: args}}, q), nil
 	case q.States.All():
 		return s.streams(allDevices(t.Key, from), q), nil
 	}
-	var all []finding
-	reads := s.working.Load().reads
-	if d, ok := reads.(wholeDesign); ok && len(q.States.Names()) != 1 {
-		all = d.findAll(place{tenant: t.Key, device: from})
+	var all []designs.Finding
+	reads := s.working.Load().Reads
+	if d, ok := reads.(designs.WholeDesign); ok && len(q.States.Names()) != 1 {
+		all = d.FindAll(designs.Place{Tenant: t.Key, Device: from})
 		return s.found(all, t, from, q), nil
 	}
 	seen, err := s.seenStates(ctx, t.Key)
@@ -204,10 +201,10 @@ func (s *Store) candidates(
 			continue
 		}
 		for _, severity := range t.severitiesOf(state) {
-			all = append(all, reads.find(place{
-				tenant: t.Key, device: from, state: state, severity: severity,
+			all = append(all, reads.Find(designs.Place{
+				Tenant: t.Key, Device: from, State: state, Severity: severity,
 			})...)
-			if !reads.rowADevice() {
+			if !reads.OneRow() {
 				break // it does not look at severities
 			}
 		}
@@ -217,9 +214,9 @@ func (s *Store) candidates(
 
 // found makes candidates of what a design finds.
 func (s *Store) found(
-	all []finding, t *tenant, from string, q andon.DeviceQuery,
+	all []designs.Finding, t *tenant, from string, q andon.DeviceQuery,
 ) *candidates {
-	if len(all) == 0 || all[0].rows < scattered {
+	if len(all) == 0 || all[0].Rows < designs.Scattered {
 		return s.streams(all, q)
 	}
 	return shared.NewMerge(shared.NewRows(
@@ -230,21 +227,18 @@ func (s *Store) found(
 }
 
 // allDevices finds all devices that anything is kept of.
-func allDevices(tenant, from string) []finding {
-	all := make([]finding, deviceBuckets)
+func allDevices(tenant, from string) []designs.Finding {
+	all := make([]designs.Finding, deviceBuckets)
 	for bucket := range deviceBuckets {
-		ask := idsFrom("devices_by_tenant", 2, "tenant", "bucket")
-		all[bucket] = finding{ask, []any{tenant, bucket, from}, idsOnly}
+		ask := designs.IDsFrom("devices_by_tenant", 2, "tenant", "bucket")
+		all[bucket] = designs.Finding{Query: ask, Args: []any{tenant, bucket, from}}
 	}
 	return all
 }
 
-// oneText is for rows of one text.
-func oneText(id *string) []any { return []any{id} }
-
 // streams are the devices of findings that are in order.
-func (s *Store) streams(all []finding, q andon.DeviceQuery) *candidates {
-	size := min(max(2*q.Limit/max(len(all), 1), 16), pageRows)
+func (s *Store) streams(all []designs.Finding, q andon.DeviceQuery) *candidates {
+	size := min(max(2*q.Limit/max(len(all), 1), 16), cql.PageRows)
 	streams := make([]*shared.Rows[andon.DeviceID], len(all))
 	for i, f := range all {
 		streams[i] = s.stream(f, size, q.States)
@@ -254,11 +248,11 @@ func (s *Store) streams(all []finding, q andon.DeviceQuery) *candidates {
 
 // stream is ids of devices in order, of one question.
 func (s *Store) stream(
-	f finding, size int, states andon.StateFilter,
+	f designs.Finding, size int, states andon.StateFilter,
 ) *shared.Rows[andon.DeviceID] {
-	keyed := f.rows == withKey
+	keyed := f.Rows == designs.WithKey
 	if keyed {
-		size = pageRows
+		size = cql.PageRows
 	}
 	return shared.NewRows(func(ctx context.Context, state []byte) (
 		ids []andon.DeviceID, next []byte, err error,
@@ -268,9 +262,9 @@ func (s *Store) stream(
 		if !keyed {
 			into = into[:1]
 		}
-		next, err = s.readPage(ctx, f.question, size, state, f.args, into, func() {
-			if !keyed || states.Match(stateOf(key)) {
-				ids = append(ids, andon.DeviceID(deviceOf(device)))
+		next, err = s.db.Page(ctx, f.Query, size, state, f.Args, into, func() {
+			if !keyed || states.Match(designs.StateOf(key)) {
+				ids = append(ids, andon.DeviceID(designs.DeviceOf(device)))
 			}
 		})
 		return ids, next, err

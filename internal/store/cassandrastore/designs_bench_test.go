@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -20,7 +22,7 @@ var benchDevices = flag.Int("devices", 10_000, "how many devices BenchmarkDesign
 //
 //	go test -run '^$' -bench Designs -benchtime 5x ./internal/store/cassandrastore -devices 100000
 func BenchmarkDesigns(b *testing.B) {
-	for _, design := range Designs() {
+	for _, design := range designs.Names() {
 		b.Run(design, func(b *testing.B) {
 			o := newKeyspace(b, design)
 			o.pace = shared.UsualPace()
@@ -79,30 +81,29 @@ func crowdState(b *testing.B, s *Store, in, left int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	design := s.working.Load().reads
-	var entered, changed []mutation
+	design := s.working.Load().Reads
+	var entered, changed []cql.Mutation
 	for i := range in + left {
 		id := fmt.Sprintf("device-%07d", i)
-		p := place{tenant: t.Key, device: id, state: "WARNING2", severity: 48, at: at}
-		entered = append(entered, design.add(p))
+		p := designs.Place{Tenant: t.Key, Device: id, State: "WARNING2", Severity: 48, At: at}
+		entered = append(entered, design.Add(p))
 		if i%6 == 5 { // one of six, which are left of in+left
-			p.at += 1_000_000
-			p.state, p.severity = "NORMAL", 0
-			changed = append(changed, design.add(p))
-			p.at--
-			p.state = "WARNING2"
-			changed = append(changed, design.remove(p)...)
+			p.At += 1_000_000
+			p.State, p.Severity = "NORMAL", 0
+			changed = append(changed, design.Add(p))
+			p.At--
+			p.State = "WARNING2"
+			changed = append(changed, design.Remove(p)...)
 		}
 	}
-	states := []mutation{{{
-		"INSERT INTO states_by_tenant (tenant, state) VALUES (?, 'WARNING2')", []any{t.Key},
-	}}}
-	for _, all := range [][]mutation{states, entered, changed} {
-		var pieces []mutation
+	states := []cql.Mutation{cql.One(
+		"INSERT INTO states_by_tenant (tenant, state) VALUES (?, 'WARNING2')", t.Key)}
+	for _, all := range [][]cql.Mutation{states, entered, changed} {
+		var pieces []cql.Mutation
 		for part := range slices.Chunk(all, 50) {
 			pieces = append(pieces, slices.Concat(part...))
 		}
-		if err := s.write(ctx, pieces); err != nil {
+		if err := s.db.Write(ctx, pieces); err != nil {
 			b.Fatal(err)
 		}
 	}

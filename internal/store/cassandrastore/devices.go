@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -18,7 +19,7 @@ func (s *Store) take(
 	ctx context.Context, tenant string, ids ...andon.DeviceID,
 ) (*taken, error) {
 	t, err := s.devices.Take(ctx, tenant, ids...)
-	return t, failure("wait for the device", err)
+	return t, cql.Failure("wait for the device", err)
 }
 
 // onDevice does something to the present incarnation of a device, which no other write of this

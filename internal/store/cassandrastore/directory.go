@@ -9,6 +9,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -34,7 +35,7 @@ type indexRows struct {
 	store  *Store
 	tenant string
 	ttl    lifetime
-	all    []mutation
+	all    []cql.Mutation
 	sums   map[uint64]bool // what they are remembered by
 }
 
@@ -52,12 +53,12 @@ func (x *indexRows) add(text string, args []any, key ...string) {
 		return
 	}
 	x.sums[sum] = true
-	x.all = append(x.all, mutation{{text, args}})
+	x.all = append(x.all, cql.One(text, args...))
 }
 
 // write writes them side by side with what they lead to, and remembers them.
-func (x *indexRows) write(ctx context.Context, with ...mutation) error {
-	err := x.store.write(ctx, append(with, x.all...))
+func (x *indexRows) write(ctx context.Context, with ...cql.Mutation) error {
+	err := x.store.db.Write(ctx, append(with, x.all...))
 	if err == nil {
 		x.store.written.Add(x.sums)
 	}
@@ -183,7 +184,7 @@ func (s *Store) units(
 		text += " ORDER BY unit ASC, shard DESC, label DESC"
 	}
 	args := []any{tenant, string(k), id, int(from), int(min(to, 1<<31-1))}
-	all := newPages(s, question{text, 3}, args, 64, (*unitRow).into)
+	all := cql.Pages(s.db, cql.Ask(text, 3), args, 64, (*unitRow).into)
 	same := func(a, b *unitRow) bool { return a.unit == b.unit }
 	return seq.Map(all.Groups(ctx, same), newUnit)
 }

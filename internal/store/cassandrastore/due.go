@@ -6,6 +6,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -28,30 +29,29 @@ func dueOf(key, id string, due int64) (slot, shard int) {
 }
 
 // dueRows find a record when it is due.
-func dueRows(key string, r *andon.Record, is shared.Document) []mutation {
+func dueRows(key string, r *andon.Record, is shared.Document) []cql.Mutation {
 	if is.Due == 0 {
 		return nil
 	}
 	slot, shard := dueOf(key, r.ID, int64(is.Due))
-	return []mutation{
-		{{"INSERT INTO due_slots (kind, slot, shard, version) VALUES (?, ?, ?, ?) " +
-			"USING TIMESTAMP ?", []any{string(r.Kind), slot, shard, is.Version, is.Version}}},
-		{{"INSERT INTO due_by_slot (kind, slot, shard, due, tenant, id, version) " +
-			"VALUES (?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ?", []any{
-			string(r.Kind), slot, shard, int64(is.Due), key, r.ID, is.Version, is.Version,
-		}}},
+	return []cql.Mutation{
+		cql.One("INSERT INTO due_slots (kind, slot, shard, version) VALUES (?, ?, ?, ?) "+
+			"USING TIMESTAMP ?", string(r.Kind), slot, shard, is.Version, is.Version),
+		cql.One("INSERT INTO due_by_slot (kind, slot, shard, due, tenant, id, version) "+
+			"VALUES (?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ?",
+			string(r.Kind), slot, shard, int64(is.Due), key, r.ID, is.Version, is.Version),
 	}
 }
 
 // noLongerDue takes away what finds a version when it is due.
-func noLongerDue(key string, r *andon.Record, was shared.Document) []mutation {
+func noLongerDue(key string, r *andon.Record, was shared.Document) []cql.Mutation {
 	if was.Due == 0 {
 		return nil
 	}
 	slot, shard := dueOf(key, r.ID, int64(was.Due))
-	return []mutation{{{"DELETE FROM due_by_slot USING TIMESTAMP ? WHERE kind = ? AND " +
+	return []cql.Mutation{cql.One("DELETE FROM due_by_slot USING TIMESTAMP ? WHERE kind = ? AND "+
 		"slot = ? AND shard = ? AND due = ? AND tenant = ? AND id = ?",
-		[]any{was.Version, string(r.Kind), slot, shard, int64(was.Due), key, r.ID}}}}
+		was.Version, string(r.Kind), slot, shard, int64(was.Due), key, r.ID)}
 }
 
 // slotRow is a shard of a slot that may have rows.
@@ -88,7 +88,7 @@ type dueList struct {
 	until andon.Time
 	left  int
 	yield func(andon.Record) bool
-	stale []mutation
+	stale []cql.Mutation
 }
 
 // DueRecords is of andon.Records.
@@ -96,9 +96,8 @@ func (s *Store) DueRecords(
 	ctx context.Context, kind andon.RecordKind, until andon.Time, limit int,
 ) iter.Seq2[andon.Record, error] {
 	return seq.Of(func(yield func(andon.Record) bool) error {
-		slots := newPages(s, question{
-			"SELECT slot, shard, version FROM due_slots WHERE kind = ? AND slot <= ?", 1,
-		}, []any{string(kind), int(min(until, andon.MaxTime) / dueSlot)}, pageRows, (*slotRow).into)
+		slots := cql.Pages(s.db, cql.Ask(
+			"SELECT slot, shard, version FROM due_slots WHERE kind = ? AND slot <= ?", 1), []any{string(kind), int(min(until, andon.MaxTime) / dueSlot)}, cql.PageRows, (*slotRow).into)
 		d := &dueList{Store: s, kind: kind, until: until, left: limit, yield: yield}
 		defer func() { s.forget(ctx, d.stale) }()
 		same := func(a, b *slotRow) bool { return a.slot == b.slot }
@@ -119,10 +118,10 @@ func (d *dueList) slot(ctx context.Context, shards []slotRow) error {
 	all := make([]*shared.Rows[dueRow], len(shards))
 	empty := make([]bool, len(shards))
 	err := shared.Parallel(ctx, len(shards), func(ctx context.Context, i int) error {
-		all[i] = newPages(d.Store, question{"SELECT due, tenant, id, version FROM due_by_slot " +
-			"WHERE kind = ? AND slot = ? AND shard = ? AND due <= ?", 3},
+		all[i] = cql.Pages(d.db, cql.Ask("SELECT due, tenant, id, version FROM due_by_slot "+
+			"WHERE kind = ? AND slot = ? AND shard = ? AND due <= ?", 3),
 			[]any{string(d.kind), shards[i].slot, shards[i].shard, int64(d.until)},
-			min(d.left, pageRows), (*dueRow).into)
+			min(d.left, cql.PageRows), (*dueRow).into)
 		first, err := all[i].Head(ctx)
 		empty[i] = first == nil
 		return err
@@ -133,9 +132,9 @@ func (d *dueList) slot(ctx context.Context, shards []slotRow) error {
 	for i, r := range shards {
 		over := int64(d.until) >= int64(r.slot+1)*dueSlot && d.old(r.version)
 		if empty[i] && over {
-			d.stale = append(d.stale, mutation{{"DELETE FROM due_slots USING TIMESTAMP ? WHERE " +
+			d.stale = append(d.stale, cql.One("DELETE FROM due_slots USING TIMESTAMP ? WHERE "+
 				"kind = ? AND slot = ? AND shard = ?",
-				[]any{r.version, string(d.kind), r.slot, r.shard}}})
+				r.version, string(d.kind), r.slot, r.shard))
 		}
 	}
 	for d.left > 0 {

@@ -8,6 +8,8 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/config"
 	"github.com/andonhq/andon/internal/store/adapter"
+	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
+	"github.com/andonhq/andon/internal/store/cassandrastore/provision"
 )
 
 // Engine is the store as a program chooses and sets it.
@@ -31,8 +33,8 @@ func (*Engine) Name() string { return "cassandra" }
 // Place is of adapter.Engine.
 func (*Engine) Place() adapter.Place { return adapter.Elsewhere }
 
-// Designs is of adapter.Designer.
-func (*Engine) Designs() []string { return Designs() }
+// Designs implements adapter.Designer.
+func (*Engine) Designs() []string { return designs.Names() }
 
 // Settings is of adapter.Engine.
 func (e *Engine) Settings() config.Group {
@@ -49,9 +51,9 @@ func (e *Engine) ofCluster() []config.Setting {
 	words := []string{"LOCAL_QUORUM", "QUORUM", "ALL", "ONE", "TWO", "THREE", "LOCAL_ONE"}
 	ofWrites := append(words[:len(words):len(words)], "EACH_QUORUM")
 	return []config.Setting{
-		{Key: "hosts", Value: config.List(&e.Hosts).That(e.checkHosts),
+		{Key: "hosts", Value: config.List(&e.Hosts).That(e.CheckHosts),
 			Help: "contact points, host or host:port, joined by commas; in YAML a list, too"},
-		{Key: "keyspace", Value: config.Given(&e.Keyspace).That(e.checkKeyspace),
+		{Key: "keyspace", Value: config.Given(&e.Keyspace).That(e.CheckKeyspace),
 			Help: "the keyspace"},
 		{Key: "datacenter", Value: config.Text(&e.Datacenter),
 			Help: "the local datacenter; that of the first contact point that answers unless set"},
@@ -100,7 +102,7 @@ func (e *Engine) ofWork() []config.Setting {
 			Help: "connections to each node"},
 		{Key: "in_flight", Value: config.Count(&e.InFlight),
 			Help: "most statements under way at once"},
-		{Key: "latest", Value: config.Choice(&e.Latest, Designs()...).OrNone(),
+		{Key: "latest", Value: config.Choice(&e.Latest, designs.Names()...).OrNone(),
 			Help: "design that devices are found by state with; the keyspace's own unless set"},
 		{Key: "buckets", Value: config.Text(&e.Buckets).That(e.checkBuckets),
 			Help: "partitions of a state under the design buckets: 16, or " +
@@ -136,10 +138,10 @@ func (e *Engine) Open(ctx context.Context, env adapter.Env) (andon.Store, error)
 
 // Init is of adapter.Initer.
 func (e *Engine) Init(
-	ctx context.Context, env adapter.Env, s Setup, tell func(statement string),
+	ctx context.Context, env adapter.Env, s adapter.Setup, report func(statement string),
 ) error {
 	s.Replication = cmp.Or(s.Replication, e.replication)
-	return Init(ctx, e.in(env), s, tell)
+	return provision.Init(ctx, e.in(env).Options, s, report)
 }
 
 func (e *Engine) in(env adapter.Env) Options {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -29,7 +30,7 @@ type newestEscalation struct {
 	gen shared.Generation
 }
 
-func packEscalation(r *andon.Escalation, t *tenant) packed {
+func packEscalation(r *andon.Escalation, t *tenant) cql.Packed {
 	var b []byte
 	if t.Generation > 0 {
 		b = binary.BigEndian.AppendUint32([]byte{255}, uint32(t.Generation))
@@ -69,20 +70,18 @@ func unpackEscalation(b []byte, stamp int64) (e newestEscalation) {
 
 // escalated is what else is kept of an escalation: with the device, for the present incident, and
 // for its supervisor.
-func (a *appending) escalated(r andon.Escalation) []mutation {
+func (a *appending) escalated(r andon.Escalation) []cql.Mutation {
 	key, device := a.tenant.Key, string(r.Device)
-	all := []mutation{
-		{{
-			"INSERT INTO escalations_by_day (tenant, device, day, at, time, state, supervisor) " +
+	all := []cql.Mutation{
+		cql.One(
+			"INSERT INTO escalations_by_day (tenant, device, day, at, time, state, supervisor) "+
 				"VALUES (?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ?",
-			[]any{key, device, int(r.At.Day()), int64(r.At), int64(r.Time), string(r.State),
-				string(r.To), a.stamp},
-		}},
-		{{
-			"UPDATE latest_by_device USING TIMESTAMP ? SET escalated = ? " +
+			key, device, int(r.At.Day()), int64(r.At), int64(r.Time), string(r.State),
+			string(r.To), a.stamp),
+		cql.Mutation{cql.Do(
+			"UPDATE latest_by_device USING TIMESTAMP ? SET escalated = ? "+
 				"WHERE tenant = ? AND device = ?",
-			[]any{int64(r.Time), int64(r.Time), key, device},
-		}, noteNewest(a.tenant, &r)},
+			int64(r.Time), int64(r.Time), key, device), noteNewest(a.tenant, &r)},
 	}
 	a.index.exists(ofEscalations, device, r.At.Day(), 0, "", r.At)
 	if r.To == "" {
@@ -91,20 +90,18 @@ func (a *appending) escalated(r andon.Escalation) []mutation {
 	day := r.Time.Day()
 	a.index.exists(ofSupervisor, string(r.To), day, 0, "", r.Time)
 	a.index.name(string(ofSupervisor), string(r.To))
-	return append(all, mutation{{
-		"INSERT INTO hints_by_supervisor (tenant, supervisor, day, time, state, device) " +
+	return append(all, cql.One(
+		"INSERT INTO hints_by_supervisor (tenant, supervisor, day, time, state, device) "+
 			"VALUES (?, ?, ?, ?, ?, ?) USING TIMESTAMP ?",
-		[]any{key, string(r.To), int(day), int64(r.Time), string(r.State), device, a.stamp},
-	}})
+		key, string(r.To), int(day), int64(r.Time), string(r.State), device, a.stamp))
 }
 
 // noteNewest notes an escalation with its device, as the newest unless a newer is there.
-func noteNewest(t *tenant, r *andon.Escalation) statement {
-	return statement{
-		"UPDATE latest_by_device USING TIMESTAMP ? SET escalation = ? " +
+func noteNewest(t *tenant, r *andon.Escalation) cql.Statement {
+	return cql.Do(
+		"UPDATE latest_by_device USING TIMESTAMP ? SET escalation = ? "+
 			"WHERE tenant = ? AND device = ?",
-		[]any{max(1, int64(r.At)), packEscalation(r, t), t.Key, string(r.Device)},
-	}
+		max(1, int64(r.At)), packEscalation(r, t), t.Key, string(r.Device))
 }
 
 // escalatedNow returns the newest escalation that stands for any entry of the present incident of a
@@ -189,8 +186,8 @@ type escalationRow struct {
 
 func (r *escalationRow) into() []any { return []any{&r.at, &r.time, &r.state, &r.to} }
 
-var escalationsDown = question{"SELECT at, time, state, supervisor FROM escalations_by_day " +
-	"WHERE tenant = ? AND device = ? AND day = ?", 3}
+var escalationsDown = cql.Ask("SELECT at, time, state, supervisor FROM escalations_by_day "+
+	"WHERE tenant = ? AND device = ? AND day = ?", 3)
 
 // escalations returns the escalations of a device that may be of an entry from a time on, without
 // by and note: newest first, those that were made at one time together. An entry is escalated at
@@ -208,7 +205,7 @@ func (s *Store) escalations(
 			}
 			args := []any{t.Key, string(device), int(u.number)}
 			one := []*shared.Rows[escalationRow]{
-				newPages(s, escalationsDown, args, 16, (*escalationRow).into),
+				cql.Pages(s.db, escalationsDown, args, 16, (*escalationRow).into),
 			}
 			for rows, err := range shared.Instants(ctx, one, at, andon.Desc) {
 				if err != nil || !yield(escalationsOf(device, rows)) {

@@ -31,7 +31,7 @@ func TestSerialEscalationsCostTheSame(t *testing.T) {
 			t.Errorf("the device shows %q of %s, %v", d.EscalatedTo, d.EscalatedEntry.Time, err)
 		}
 		for _, step := range plan.Steps() {
-			if step.Statement == escalationsDown.text {
+			if step.Statement == escalationsDown.Text {
 				rows += step.Rows
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -33,9 +34,9 @@ const eventColumns = "SELECT time, state, at, supervisor, entry, record FROM eve
 const eventsOrder = "ORDER BY time ASC, state DESC, at ASC, supervisor DESC"
 
 var (
-	eventsDown  = question{eventColumns + "AND time >= ? AND time <= ?", 4}
-	eventsUp    = question{eventsDown.text + " " + eventsOrder, 4}
-	eventsEntry = question{eventColumns + "AND time = ? AND state = ?", 4}
+	eventsDown  = cql.Ask(eventColumns+"AND time >= ? AND time <= ?", 4)
+	eventsUp    = cql.Ask(eventsDown.Text+" "+eventsOrder, 4)
+	eventsEntry = cql.Ask(eventColumns+"AND time = ? AND state = ?", 4)
 )
 
 // entryOf joins the rows of one entry, in whatever order they are: of two deliveries in two shards
@@ -134,7 +135,7 @@ func (s *Store) entryRows(
 		for _, shard := range u.shardsOf(at, state) {
 			var r eventRow
 			args := []any{t.Key, string(device), int(day), shard, int64(at), string(state)}
-			err := s.each(ctx, eventsEntry, args, r.into(), func() { rows = append(rows, r) })
+			err := s.db.Each(ctx, eventsEntry, args, r.into(), func() { rows = append(rows, r) })
 			if err != nil {
 				return nil, err
 			}
@@ -238,7 +239,7 @@ func (s *Store) day(
 	var shards []*shared.Rows[eventRow]
 	for _, shard := range u.shards {
 		args := []any{t.Key, string(device), int(u.number), shard, int64(span.From), int64(to)}
-		shards = append(shards, newPages(s, ask, args, size, (*eventRow).into))
+		shards = append(shards, cql.Pages(s.db, ask, args, size, (*eventRow).into))
 	}
 	at := func(r *eventRow) int64 { return r.time }
 	return seq.Of(func(yield func(andon.Entry) bool) error {

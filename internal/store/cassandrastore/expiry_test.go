@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
+	"github.com/andonhq/andon/internal/store/cassandrastore/provision"
 )
 
 // useEverything writes to every table of a tenant.
@@ -74,7 +76,7 @@ func tenantTablesOf(t *testing.T, s *Store) []string {
 // TestSerialPurge: of a deleted tenant no table has a row left, and its next incarnation has its
 // own.
 func TestSerialPurge(t *testing.T) {
-	for _, design := range Designs() {
+	for _, design := range designs.Names() {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()
 			s := open(t, sharedKeyspace(t, design))
@@ -151,7 +153,7 @@ func TestSerialRetention(t *testing.T) {
 	const day = andon.Retention(86_400_000_000)
 	events, readings := 7*day, 3*day
 	o := engine(t, "buckets")
-	makeSchema(t, o, Setup{Retention: &events, ReadingsRetention: &readings})
+	makeSchema(t, o, provision.Setup{Retention: &events, ReadingsRetention: &readings})
 	s := open(t, o)
 	now := realClock()
 	useEverything(t, s, andon.DefaultTenant, now.Add(-andon.Duration(2*day)))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/sleep"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 )
 
 // What a purged device sends again must not meet what is left of it. As with tenants (tenantKey),
@@ -117,8 +118,8 @@ func (s *Store) readPurged(ctx context.Context, key string) (*purged, error) {
 	var device string
 	var before int
 	is := &purged{before: map[andon.DeviceID]int{}}
-	q := question{"SELECT at, device, before FROM purged_devices WHERE tenant = ? AND at >= ?", 1}
-	err := s.each(ctx, q, []any{key, from}, []any{&at, &device, &before}, func() {
+	q := cql.Ask("SELECT at, device, before FROM purged_devices WHERE tenant = ? AND at >= ?", 1)
+	err := s.db.Each(ctx, q, []any{key, from}, []any{&at, &device, &before}, func() {
 		id := andon.DeviceID(device)
 		is.newest, is.before[id] = max(is.newest, at), max(is.before[id], before)
 	})
@@ -197,11 +198,11 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 		t *tenant, former andon.DeviceID, _ *taken,
 	) error {
 		known := false
-		q := question{"SELECT device FROM devices_by_tenant WHERE tenant = ? AND bucket = ? " +
-			"AND device = ?", 2}
+		q := cql.Ask("SELECT device FROM devices_by_tenant WHERE tenant = ? AND bucket = ? "+
+			"AND device = ?", 2)
 		args := []any{t.Key, bucketOf(string(former)), string(former)}
 		var row string
-		err := s.each(ctx, q, args, []any{&row}, func() { known = true })
+		err := s.db.Each(ctx, q, args, []any{&row}, func() { known = true })
 		if err == nil && !known {
 			err = andon.Errorf(andon.NotFound, "nothing is kept of device %q", device)
 		}
@@ -223,10 +224,9 @@ func (s *Store) beginIncarnation(ctx context.Context, t *tenant, device andon.De
 	if t.purged != nil {
 		before += t.purged.before[device]
 	}
-	err := s.write(ctx, []mutation{{{
-		"INSERT INTO purged_devices (tenant, at, device, before) VALUES (?, ?, ?, ?) " +
-			"USING TIMESTAMP ?", []any{t.Key, at, string(device), before, at},
-	}}})
+	err := s.db.Write(ctx, []cql.Mutation{cql.One(
+		"INSERT INTO purged_devices (tenant, at, device, before) VALUES (?, ?, ?, ?) "+
+			"USING TIMESTAMP ?", t.Key, at, string(device), before, at)})
 	if err == nil {
 		err = s.markOver(ctx, over)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -184,7 +185,7 @@ func (p *purgeTest) noRows(device string) error {
 		if table == "hints_by_supervisor" {
 			columns = "tenant, device, state"
 		}
-		it := s.session.Query("SELECT " + columns + " FROM " + table).IterContext(p.Context())
+		it := s.db.Driver().Query("SELECT " + columns + " FROM " + table).IterContext(p.Context())
 		var tenant, row, state string
 		for it.Scan(&tenant, &row, &state) {
 			over := row == device || row == string(incarnationOf(andon.DeviceID(device), 1))
@@ -204,7 +205,7 @@ func (p *purgeTest) noRows(device string) error {
 func TestIncarnationsOfADevice(t *testing.T) {
 	rows := []string{"d", "d\x000000000100000000", "d\t1", "d\t1\x000000000100000000", "d\t12"}
 	for _, row := range rows {
-		id := andon.DeviceID(deviceOf(row))
+		id := andon.DeviceID(designs.DeviceOf(row))
 		want := shared.Spread(shared.Hash("d"), deviceBuckets)
 		if idOf(id) != "d" || bucketOf(string(id)) != want {
 			t.Errorf("%q is of device %q, in bucket %d", row, idOf(id), bucketOf(string(id)))

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/memstore"
 )
 
@@ -90,7 +91,7 @@ type delivery struct {
 	name   string
 	store  *Store
 	append *appending
-	rest   []mutation
+	rest   []cql.Mutation
 	dies   bool // before it writes the marks
 	step   int
 }
@@ -216,8 +217,8 @@ func (m *melee) advance(d *delivery) (done bool) {
 		d.rest = m.statements(a)
 		m.told = append(m.told, fmt.Sprintf("%s sees %v", d.name, v.States))
 	case len(d.rest) > 0:
-		m.told = append(m.told, fmt.Sprintf("%s: %s", d.name, d.rest[0][0].text[:30]))
-		if err := d.store.write(m.Context(), d.rest[:1]); err != nil {
+		m.told = append(m.told, fmt.Sprintf("%s: %s", d.name, d.rest[0][0].Text[:30]))
+		if err := d.store.db.Write(m.Context(), d.rest[:1]); err != nil {
 			m.Fatal(err)
 		}
 		d.rest = d.rest[1:]
@@ -236,10 +237,10 @@ func (m *melee) advance(d *delivery) (done bool) {
 }
 
 // statements are those of an Append before its marks, each alone and some twice, in any order.
-func (m *melee) statements(a *appending) (all []mutation) {
+func (m *melee) statements(a *appending) (all []cql.Mutation) {
 	for _, whole := range append(a.log, a.index.all...) {
 		for _, one := range whole {
-			all = append(all, mutation{one})
+			all = append(all, cql.Mutation{one})
 		}
 	}
 	all = append(all, all[m.IntN(len(all))])

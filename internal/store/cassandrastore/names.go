@@ -7,6 +7,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 )
 
 // listed returns a device as a list of a kind shows it; nil where it is not in it.
@@ -65,11 +66,11 @@ func (s *Store) Names(
 		andon.MetricNames: ofMetric,
 	}[q.Of]
 	return listIn(ctx, s, id, func(t *tenant, yield func(andon.NameCount) bool) error {
-		ask := question{"SELECT label FROM directory WHERE tenant = ? AND kind = ? AND id = ? " +
-			"AND unit = 0 AND shard = 0 AND label > ?", 3}
+		ask := cql.Ask("SELECT label FROM directory WHERE tenant = ? AND kind = ? AND id = ? "+
+			"AND unit = 0 AND shard = 0 AND label > ?", 3)
 		args := []any{t.Key, string(ofNames), of, q.After}
 		yield = seq.UpTo(q.Limit, yield)
-		for name, err := range newPages(s, ask, args, q.Limit, oneText).All(ctx) {
+		for name, err := range cql.Pages(s.db, ask, args, q.Limit, cql.Text).All(ctx) {
 			if err != nil || !yield(andon.NameCount{Name: name}) {
 				return err
 			}
@@ -144,7 +145,7 @@ func (s *Store) restoreAssignment(ctx context.Context, t *tenant, a andon.Assign
 	if err := index.write(ctx); err != nil {
 		return err
 	}
-	return s.writeLogged(ctx, s.assignStatements(t, a, s.stamp()))
+	return s.db.WriteLogged(ctx, s.assignStatements(t, a, s.stamp()))
 }
 
 func (s *Store) restoreEscalation(ctx context.Context, t *tenant, e andon.Escalation) error {

@@ -2,154 +2,40 @@ package cassandrastore
 
 import (
 	"cmp"
-	"fmt"
-	"log/slog"
-	"net"
-	"regexp"
-	"strconv"
 	"time"
 
-	gocql "github.com/apache/cassandra-gocql-driver/v2"
-
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
+	"github.com/andonhq/andon/internal/store/cassandrastore/provision"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
 // Options are what a store is opened with. Now and Hosts must be given; the zero value of the rest
 // works.
 type Options struct {
-	Now        func() andon.Time // the clock; must be given
-	Log        *slog.Logger
-	Hosts      []string // contact points, host or host:port; the port is 9042 unless given
-	Keyspace   string   // "andon" unless set
-	Datacenter string   // the local one; that of the first contact point that answers unless set
-
-	Consistency      string // of reads and of writes; "LOCAL_QUORUM" unless set
-	ReadConsistency  string // Consistency unless set
-	WriteConsistency string // Consistency unless set
-
-	User         string // absent: no authentication
-	Password     string // never logged
-	PasswordFile string // holds the password, instead of Password
-	TLS          TLS
-
-	Timeout     time.Duration // of a statement, and of a request of few; 12 seconds unless set
-	Speculate   time.Duration // a read is sent to a second node after so long; 0: never
-	Connections int           // to each node; 2 unless set
-	InFlight    int           // statements under way at once; 512 unless set
-
-	// Latest is the design that devices are found by state with; the keyspace's own unless set.
-	Latest string
-	// Buckets are how many partitions a state has under the design "buckets"; the keyspace's own
-	// unless set.
-	Buckets string
+	provision.Options
+	Now func() andon.Time // the clock; must be given
 	// Recount is how often the devices of each state are counted again; 10 minutes unless set.
 	Recount time.Duration
 
-	// Settle is how long after a change a device is looked at again, when everything that was under
-	// way at once with the change has landed; the keyspace's own unless set, and 30 seconds when
-	// one is made. Half of it is how long an append to a device may take before it is given up. All
-	// processes must have the same: index rows are deleted once no process can have missed the
-	// change.
-	Settle time.Duration
-
-	pace    shared.Pace // of what processes tell each other; the usual one unless set
-	observe observer    // hears of each request; nil: none does
-}
-
-// observer counts requests, where that is measured.
-type observer interface {
-	gocql.QueryObserver
-	gocql.BatchObserver
-}
-
-// TLS is how the nodes are spoken to. The zero value is without TLS.
-type TLS struct {
-	On   bool
-	CA   string // file with the authorities (PEM); the system's unless set
-	Cert string // file with the client's certificate (PEM), with Key; none unless set
-	Key  string
-	// SkipName leaves out the comparison of a node's name with its certificate: nodes are known
-	// by their addresses, which certificates often don't have.
-	SkipName bool
+	pace shared.Pace // of what processes tell each other; the usual one unless set
 }
 
 // defaults are what holds where nothing is set.
 func defaults() Options {
-	return Options{
-		Log: slog.New(slog.DiscardHandler), Keyspace: "andon", Consistency: "LOCAL_QUORUM",
-		Timeout: 12 * time.Second, Connections: 2, InFlight: 512, Recount: 10 * time.Minute,
-	}
-}
-
-func (o Options) withDefaults() Options {
-	d := defaults()
-	o.Log = cmp.Or(o.Log, d.Log)
-	o.Keyspace = cmp.Or(o.Keyspace, d.Keyspace)
-	o.Consistency = cmp.Or(o.Consistency, d.Consistency)
-	o.ReadConsistency = cmp.Or(o.ReadConsistency, o.Consistency)
-	o.WriteConsistency = cmp.Or(o.WriteConsistency, o.Consistency)
-	o.Timeout = cmp.Or(o.Timeout, d.Timeout)
-	o.Connections = cmp.Or(o.Connections, d.Connections)
-	o.InFlight = cmp.Or(o.InFlight, d.InFlight)
-	o.Recount = cmp.Or(o.Recount, d.Recount)
+	var o Options
+	o.Options.Options, o.Recount = cql.Defaults(), 10*time.Minute
 	return o
 }
 
-// keyspaceName is what needs no quotes in CQL.
-var keyspaceName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}$`)
-
-// levels are the consistencies that may be chosen. ANY would acknowledge what no node has yet.
-var levels = map[string]gocql.Consistency{
-	"ONE": gocql.One, "TWO": gocql.Two, "THREE": gocql.Three, "QUORUM": gocql.Quorum,
-	"ALL": gocql.All, "LOCAL_QUORUM": gocql.LocalQuorum, "EACH_QUORUM": gocql.EachQuorum,
-	"LOCAL_ONE": gocql.LocalOne,
-}
-
-// Check is of adapter.Checker. Each setting by itself was checked when it was set.
-func (o Options) Check() error {
-	if len(o.Hosts) == 0 {
-		return andon.Errorf(andon.Invalid, "cassandra.hosts is empty: name at least one node, "+
-			"such as 10.0.0.1 or cassandra-1:9042")
-	}
-	return nil
-}
-
-func (o *Options) checkKeyspace() error {
-	if !keyspaceName.MatchString(o.Keyspace) {
-		return fmt.Errorf("%q is not of small letters, digits and _, at most 48 of them, "+
-			"a letter first", o.Keyspace)
-	}
-	return nil
-}
-
-func (o *Options) checkHosts() error {
-	for _, host := range o.Hosts {
-		if _, _, err := splitHost(host); err != nil {
-			return err
-		}
-	}
-	return nil
+func (o Options) withDefaults() Options {
+	o.Options.Options = o.WithDefaults()
+	o.Recount = cmp.Or(o.Recount, defaults().Recount)
+	return o
 }
 
 func (o *Options) checkBuckets() error {
-	_, err := parseBuckets(o.Buckets)
+	_, err := designs.ParseBuckets(o.Buckets)
 	return err
 }
-
-// splitHost splits a contact point into its host and port.
-func splitHost(text string) (host string, port int, err error) {
-	host, digits, err := net.SplitHostPort(text)
-	if err != nil {
-		return text, 9042, nil
-	}
-	port, err = strconv.Atoi(digits)
-	if err != nil || port < 1 || port > 65535 || host == "" {
-		return "", 0, andon.Errorf(andon.Invalid, "%q is no host:port", text)
-	}
-	return host, port, nil
-}
-
-// read and write are the consistencies as the driver has them.
-func (o Options) read() gocql.Consistency  { return levels[o.ReadConsistency] }
-func (o Options) write() gocql.Consistency { return levels[o.WriteConsistency] }

@@ -3,6 +3,7 @@ package cassandrastore
 import (
 	"context"
 
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -22,23 +23,22 @@ func (a *appending) grow(d *deviceAppend) {
 		return
 	}
 	d.is.shards = n
-	a.log = append(a.log, mutation{{
+	a.log = append(a.log, cql.One(
 		"UPDATE latest_by_device USING TIMESTAMP ? SET shards = ? WHERE tenant = ? AND device = ?",
-		[]any{int64(n), n, a.tenant.Key, string(device)},
-	}})
+		int64(n), n, a.tenant.Key, string(device)))
 }
 
 // countRows counts the rows of partitions that others may have written to, too. All shards of a
 // number fill alike, so that one speaks for all. What can't be counted now is when more is written.
 func (s *Store) countRows(ctx context.Context, unsure []shared.Partition) {
-	ask := question{"SELECT COUNT(*) FROM events_by_device " +
-		"WHERE tenant = ? AND device = ? AND day = ? AND shard = ?", 4}
+	ask := cql.Ask("SELECT COUNT(*) FROM events_by_device "+
+		"WHERE tenant = ? AND device = ? AND day = ? AND shard = ?", 4)
 	err := shared.Parallel(ctx, len(unsure), func(ctx context.Context, i int) error {
 		p := unsure[i]
 		var rows int64
 		shard := shared.Expand(shared.ShardsOf(p.Shards))[0]
 		args := []any{p.Tenant, string(p.Device), int(p.Day), shard}
-		err := s.each(ctx, ask, args, []any{&rows}, func() {})
+		err := s.db.Each(ctx, ask, args, []any{&rows}, func() {})
 		if err == nil {
 			s.fullness.Counted(p, rows*int64(p.Shards))
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -84,10 +85,10 @@ func (s *Store) operatorHour(
 ) ([]andon.Entry, error) {
 	var device string
 	var devices []andon.DeviceID
-	ask := question{"SELECT device FROM hints_by_operator " +
-		"WHERE tenant = ? AND operator = ? AND hour = ?", 3}
+	ask := cql.Ask("SELECT device FROM hints_by_operator "+
+		"WHERE tenant = ? AND operator = ? AND hour = ?", 3)
 	args := []any{t.Key, string(operator), int(hour)}
-	err := s.each(ctx, ask, args, []any{&device}, func() {
+	err := s.db.Each(ctx, ask, args, []any{&device}, func() {
 		if id := andon.DeviceID(device); t.purged.present(id) {
 			devices = append(devices, id)
 		}
@@ -153,10 +154,10 @@ func (s *Store) escalatedOn(
 	var at int64
 	var state, device string
 	var entries []andon.Entry
-	ask := question{"SELECT time, state, device FROM hints_by_supervisor " +
-		"WHERE tenant = ? AND supervisor = ? AND day = ?", 3}
+	ask := cql.Ask("SELECT time, state, device FROM hints_by_supervisor "+
+		"WHERE tenant = ? AND supervisor = ? AND day = ?", 3)
 	args := []any{t.Key, string(supervisor), int(day)}
-	err := s.each(ctx, ask, args, []any{&at, &state, &device}, func() {
+	err := s.db.Each(ctx, ask, args, []any{&at, &state, &device}, func() {
 		if id := andon.DeviceID(device); t.purged.present(id) {
 			entries = append(entries, andon.Entry{Event: andon.Event{
 				Device: id, Time: andon.Time(at), State: andon.State(state),
@@ -230,7 +231,7 @@ func (s *Store) escalate(
 	shard := shared.ShardOf(e.Time, e.State, shards)
 	a.index.exists(ofEvents, string(e.Device), e.Time.Day(), shared.ShardsOf(shards),
 		string(e.State), e.Time)
-	a.log = append(a.escalated(e), mutation{a.escalation(e, shard)})
+	a.log = append(a.escalated(e), cql.Mutation{a.escalation(e, shard)})
 	return a.index.write(ctx, a.log...)
 }
 

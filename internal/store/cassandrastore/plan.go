@@ -7,6 +7,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/plan"
 	"github.com/andonhq/andon/internal/store/adapter"
+	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -23,18 +24,18 @@ var _ adapter.Planned = (*Engine)(nil)
 
 // Layouts is of adapter.Planned: a layout for each design.
 func (e *Engine) Layouts(s plan.Sample) ([]plan.Layout, error) {
-	rules := cmp.Or(e.Buckets, strconv.Itoa(defaultBuckets))
-	counts, err := parseBuckets(rules)
+	rules := cmp.Or(e.Buckets, strconv.Itoa(designs.DefaultBuckets))
+	counts, err := designs.ParseBuckets(rules)
 	if err != nil {
 		return nil, err
 	}
 	var all []plan.Layout
-	for _, name := range Designs() {
-		l := layout{Design: name, Buckets: rules}
+	for _, name := range designs.Names() {
+		l := designs.Layout{Design: name, Buckets: rules}
 		for _, state := range andon.DefaultStates().Defs() {
 			l.Tables = append(l.Tables, state.Name)
 		}
-		d, err := newDesign(l)
+		d, err := designs.New(l)
 		if err != nil {
 			return nil, err
 		}
@@ -57,10 +58,10 @@ func planNotes(design string) []string {
 }
 
 // planCluster is what the store writes, whichever the design, and what that adds.
-func planCluster(s plan.Sample, name string, d design, counts bucketCounts) *plan.Cluster {
+func planCluster(s plan.Sample, name string, d designs.Design, counts designs.BucketCounts) *plan.Cluster {
 	e, r := &s.Events[0], &s.Reading
-	p := place{tenant: string(andon.DefaultTenant), device: string(e.Device), state: e.State,
-		at: e.Time}
+	p := designs.Place{Tenant: string(andon.DefaultTenant), Device: string(e.Device), State: e.State,
+		At: e.Time}
 	c := &plan.Cluster{
 		MostRows: mostPartitionRows, MostBytes: mostPartitionBytes,
 		Writes: append([]plan.RowWrite{
@@ -81,7 +82,7 @@ func planCluster(s plan.Sample, name string, d design, counts bucketCounts) *pla
 		},
 		ReadRequests: map[string]float64{
 			plan.AskDevice: 1, plan.AskLog: 2, plan.AskOperator: 102, plan.AskReading: 3,
-			plan.AskList: float64(len(d.find(p))) + 100, // each hit is held against its device
+			plan.AskList: float64(len(d.Find(p))) + 100, // each hit is held against its device
 		},
 	}
 	if len(r.Metrics) > 0 {
@@ -98,39 +99,39 @@ func planCluster(s plan.Sample, name string, d design, counts bucketCounts) *pla
 
 // designWrites are the rows of a design: with each event where a device has one row, and else with
 // each change, which also deletes one later.
-func designWrites(name string, d design, p place) []plan.RowWrite {
-	table := d.tables()[0].name
-	if !d.rowADevice() {
+func designWrites(name string, d designs.Design, p designs.Place) []plan.RowWrite {
+	table := d.Tables()[0].Name
+	if !d.OneRow() {
 		return []plan.RowWrite{{Table: table, Per: plan.PerChange,
-			Requests: float64(len(d.add(p)) + len(d.remove(p)))}}
+			Requests: float64(len(d.Add(p)) + len(d.Remove(p)))}}
 	}
 	beside := 1.0 // the index, on each replica
 	if name == "view" {
 		beside = 3 // a read, and two writes
 	}
 	return []plan.RowWrite{{Table: table, Per: plan.PerEvent,
-		Requests: float64(len(d.add(p))) + beside}}
+		Requests: float64(len(d.Add(p))) + beside}}
 }
 
 // designPartition is the partition of a design that grows with the fleet.
-func designPartition(name string, d design, p place, counts bucketCounts) plan.Partition {
+func designPartition(name string, d designs.Design, p designs.Place, counts designs.BucketCounts) plan.Partition {
 	size := besideRow
-	for _, arg := range d.add(p)[0].args {
+	for _, arg := range d.Add(p)[0].Args {
 		text, ok := arg.(string)
-		if ok && text != p.tenant && (text != string(p.state) || d.rowADevice()) {
+		if ok && text != p.Tenant && (text != string(p.State) || d.OneRow()) {
 			size += len(text)
 		}
 	}
-	part := plan.Partition{Table: d.tables()[0].name, Sharing: plan.ByState, Rows: 1, Bytes: size}
-	if own, ok := d.(interface{ of(andon.State) string }); ok {
-		part.Table = own.of(p.state)
+	part := plan.Partition{Table: d.Tables()[0].Name, Sharing: plan.ByState, Rows: 1, Bytes: size}
+	if own, ok := d.(interface{ Of(andon.State) string }); ok {
+		part.Table = own.Of(p.State)
 	}
 	switch name {
 	case "buckets":
-		part.Keys, part.MostKeys = counts.of(p.tenant, p.state), maxBuckets
+		part.Keys, part.MostKeys = counts.Of(p.Tenant, p.State), designs.MaxBuckets
 		part.Setting = "cassandra.buckets"
 	case "view":
-		part.Table = d.tables()[1].name
+		part.Table = d.Tables()[1].Name
 	case "index", "sai":
 		part.Sharing = plan.ByTenant
 	case "index-by-device", "tables-by-device":

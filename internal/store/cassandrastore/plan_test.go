@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon/internal/plan"
+	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
 )
 
 // layoutsOf are the layouts for events of 300 bytes and readings of three metrics, by design.
@@ -32,8 +33,8 @@ func layoutsOf(t *testing.T, e *Engine) map[string]plan.Layout {
 // TestPlannedDesigns: what each design adds to an event or a change, and what shares a partition.
 func TestPlannedDesigns(t *testing.T) {
 	all := layoutsOf(t, &Engine{})
-	if len(all) != len(Designs()) {
-		t.Errorf("%d layouts, want %d", len(all), len(Designs()))
+	if len(all) != len(designs.Names()) {
+		t.Errorf("%d layouts, want %d", len(all), len(designs.Names()))
 	}
 	for name, want := range map[string]struct {
 		table    string
@@ -89,9 +90,10 @@ func TestPlannedSizes(t *testing.T) {
 	if want := reading + 8 + 8 + besideRow; c.ReadingBytes != want {
 		t.Errorf("a reading has %d bytes, want %d", c.ReadingBytes, want)
 	}
-	e := &Engine{Options: Options{Buckets: "64,WARNING4=4"}}
+	e := &Engine{}
+	e.Buckets = "64,WARNING4=4"
 	for _, p := range layoutsOf(t, e)["buckets"].Cluster.Partitions {
-		if p.Table == "latest_by_bucket" && (p.Keys != 64 || p.MostKeys != maxBuckets) {
+		if p.Table == "latest_by_bucket" && (p.Keys != 64 || p.MostKeys != designs.MaxBuckets) {
 			t.Errorf("with 64 buckets: %+v", p)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/golden"
+	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
+	"github.com/andonhq/andon/internal/store/cassandrastore/provision"
 )
 
 // TestSerialInitPrints all statements, and with DryRun runs none of them. The statements that all
@@ -17,17 +19,17 @@ import (
 func TestSerialInitPrints(t *testing.T) {
 	var text strings.Builder
 	var common []string
-	for i, design := range Designs() {
+	for i, design := range designs.Names() {
 		o := engine(t, design)
-		dry := makeSchema(t, o, Setup{DryRun: true})
+		dry := makeSchema(t, o, provision.Setup{DryRun: true})
 		if _, err := Open(t.Context(), o); andon.KindOf(err) != andon.Invalid {
 			t.Errorf("a dry run makes something: %v", err)
 		}
 		if design == "tables" { // making one takes seconds
-			if done := makeSchema(t, o, Setup{}); done != dry {
+			if done := makeSchema(t, o, provision.Setup{}); done != dry {
 				t.Errorf("a dry run prints other statements (-dry +done):\n%s", diff(dry, done))
 			}
-			if again := makeSchema(t, o, Setup{DryRun: true}); !onlyDesign(again) {
+			if again := makeSchema(t, o, provision.Setup{DryRun: true}); !onlyDesign(again) {
 				t.Errorf("once it is there, these statements are printed:\n%s", again)
 			}
 		}
@@ -56,7 +58,7 @@ func onlyDesign(statements string) bool {
 
 // TestSerialPlans writes down what each question sends under each design.
 func TestSerialPlans(t *testing.T) {
-	for _, design := range Designs() {
+	for _, design := range designs.Names() {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()
 			o := newKeyspace(t, design)

@@ -6,10 +6,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	gocql "github.com/apache/cassandra-gocql-driver/v2"
-
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/sleep"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -17,12 +16,12 @@ import (
 // concern to the others.
 type attendance struct {
 	*shared.Membership
-	pace    shared.Pace
-	clock   *shared.Clock
-	session *gocql.Session
-	stamp   func() int64
-	failed  atomic.Pointer[error] // why the last beat or look was not answered
-	met     chan struct{}         // the last one ended
+	pace   shared.Pace
+	clock  *shared.Clock
+	db     *cql.Session
+	stamp  func() int64
+	failed atomic.Pointer[error] // why the last beat or look was not answered
+	met    chan struct{}         // the last one ended
 	// bound is false where replicas in several data centres, or consistencies that do not meet,
 	// leave no way to be sure of others: then no process takes itself to be alone, and none waits.
 	bound func(context.Context) (bool, error)
@@ -36,7 +35,7 @@ func (s *Store) newAttendance() *attendance {
 	}
 	return &attendance{
 		Membership: shared.NewMembership(rand.Text(), p), pace: p,
-		clock: shared.NewClock(time.Now()), session: s.session,
+		clock: shared.NewClock(time.Now()), db: s.db,
 		stamp: s.stamp, met: make(chan struct{}, 1), bound: s.boundToOthers,
 	}
 }
@@ -44,8 +43,8 @@ func (s *Store) newAttendance() *attendance {
 // boundToOthers reports whether a majority of all replicas is what every process of the keyspace
 // needs for its writes anyway.
 func (s *Store) boundToOthers(ctx context.Context) (bool, error) {
-	c := &cluster{options: s.options, session: s.session}
-	r, err := c.replicationOf(ctx, s.options.Keyspace)
+	c := &cql.Cluster{Session: s.db}
+	r, err := c.ReplicationOf(ctx, s.options.Keyspace)
 	return s.immediate && len(r) == 1, err
 }
 
@@ -71,7 +70,7 @@ func (s *Store) mayWrite(ctx context.Context) error {
 			return nil
 		}
 		if err := a.failed.Load(); err != nil && waited {
-			return failure("tell the other processes of this one", *err)
+			return cql.Failure("tell the other processes of this one", *err)
 		}
 		wait := max(time.Duration(at-a.now()), time.Millisecond)
 		if at == 0 {
@@ -79,7 +78,7 @@ func (s *Store) mayWrite(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return failure("wait until the other processes know of this one", ctx.Err())
+			return cql.Failure("wait until the other processes know of this one", ctx.Err())
 		case <-time.After(wait):
 		case <-a.met:
 		}
@@ -140,24 +139,22 @@ func (a *attendance) meet(ctx context.Context) (again bool, err error) {
 		return false, nil
 	}
 	row, stamp, began := a.Next(), a.stamp(), a.now()
-	err = a.session.Query(beatRow, stamp, row.Beat, row.Trust, row.ID).
-		Consistency(gocql.Quorum).ExecContext(ctx)
+	err = a.db.ExecAt(ctx, cql.Quorum, beatRow, stamp, row.Beat, row.Trust, row.ID)
 	if err != nil {
 		return false, err
 	}
 	a.Kept(row, began, a.now())
 	var rows []shared.MemberRow
 	began = a.now()
-	it := a.session.Query(lookRows).Consistency(gocql.Quorum).IterContext(ctx)
-	for r := (shared.MemberRow{}); it.Scan(&r.ID, &r.Beat, &r.Trust, &r.Version); {
-		rows = append(rows, r)
-	}
-	if err := it.Close(); err != nil {
+	var r shared.MemberRow
+	err = a.db.EachAt(ctx, cql.Quorum, lookRows, nil,
+		[]any{&r.ID, &r.Beat, &r.Trust, &r.Version}, func() { rows = append(rows, r) })
+	if err != nil {
 		return false, err
 	}
 	for _, r := range a.Look(rows, began, a.now()) {
 		// As of what was seen: a later beat stands. What is not removed now is so at the next look.
-		_ = a.session.Query(goneRow, r.Version, r.ID).Consistency(gocql.Quorum).ExecContext(ctx)
+		_ = a.db.ExecAt(ctx, cql.Quorum, goneRow, r.Version, r.ID)
 	}
 	return row.Trust == 0 && a.FoundNoOther(), nil
 }
@@ -166,5 +163,5 @@ func (a *attendance) meet(ctx context.Context) (again bool, err error) {
 func (a *attendance) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, a.pace.MemberFor/3)
 	defer cancel()
-	_ = a.session.Query(goneRow, a.stamp(), a.ID).Consistency(gocql.Quorum).ExecContext(ctx)
+	_ = a.db.ExecAt(ctx, cql.Quorum, goneRow, a.stamp(), a.ID)
 }

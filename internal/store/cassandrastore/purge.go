@@ -7,6 +7,8 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/sleep"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -37,7 +39,7 @@ func (s *Store) purge(ctx context.Context) {
 func (s *Store) purgeAll(ctx context.Context) error {
 	var key string
 	var keys []string
-	err := s.each(ctx, question{"SELECT tenant FROM purges WHERE part = 'purges'", 0}, nil,
+	err := s.db.Each(ctx, cql.Ask("SELECT tenant FROM purges WHERE part = 'purges'", 0), nil,
 		[]any{&key}, func() { keys = append(keys, key) })
 	for _, key := range keys {
 		if err != nil {
@@ -68,20 +70,18 @@ func (s *Store) purgeIncarnation(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
-	return s.write(ctx, []mutation{{{
+	return s.db.Write(ctx, []cql.Mutation{cql.One(
 		"DELETE FROM purges USING TIMESTAMP ? WHERE part = 'purges' AND tenant = ?",
-		[]any{s.stamp(), key},
-	}}})
+		s.stamp(), key)})
 }
 
 // gone deletes, of an incarnation that is over, whatever was written at whatever time in a part of
 // a table: where columns, which stand with spaces between, have values.
-func gone(table, columns string, values ...any) mutation {
+func gone(table, columns string, values ...any) cql.Mutation {
 	where := strings.ReplaceAll(columns, " ", " = ? AND ") + " = ?"
-	return mutation{{
-		"DELETE FROM " + table + " USING TIMESTAMP ? WHERE " + where,
-		append([]any{int64(2 * aboveTimes)}, values...),
-	}}
+	return cql.One(
+		"DELETE FROM "+table+" USING TIMESTAMP ? WHERE "+where,
+		append([]any{int64(2 * aboveTimes)}, values...)...)
 }
 
 func (s *Store) purgeRows(ctx context.Context, key string) error {
@@ -103,7 +103,7 @@ func (s *Store) purgeRows(ctx context.Context, key string) error {
 				return err
 			}
 		}
-		err := s.write(ctx, []mutation{gone("devices_by_tenant", "tenant bucket", key, bucket)})
+		err := s.db.Write(ctx, []cql.Mutation{gone("devices_by_tenant", "tenant bucket", key, bucket)})
 		if err != nil {
 			return err
 		}
@@ -111,7 +111,7 @@ func (s *Store) purgeRows(ctx context.Context, key string) error {
 	if err := s.purgeNames(ctx, key); err != nil {
 		return err
 	}
-	return s.write(ctx, []mutation{
+	return s.db.Write(ctx, []cql.Mutation{
 		gone("states_by_tenant", "tenant", key),
 		gone("purged_devices", "tenant", key),
 	})
@@ -125,7 +125,7 @@ func (s *Store) purgeDevice(ctx context.Context, key string, device andon.Device
 	if err != nil {
 		return err
 	}
-	var all []mutation
+	var all []cql.Mutation
 	t := &tenant{Tenant: &shared.Tenant{Key: key}}
 	for rows, err := range s.escalations(ctx, t, device, 0) {
 		if err != nil {
@@ -156,13 +156,13 @@ func (s *Store) purgeDevice(ctx context.Context, key string, device andon.Device
 			}
 		}
 	}
-	if err := s.write(ctx, all); err != nil {
+	if err := s.db.Write(ctx, all); err != nil {
 		return err
 	}
 	if err := s.purgeDevices(ctx, key, []andon.DeviceID{device}, states); err != nil {
 		return err
 	}
-	return s.write(ctx, []mutation{gone("devices_by_tenant", "tenant bucket device",
+	return s.db.Write(ctx, []cql.Mutation{gone("devices_by_tenant", "tenant bucket device",
 		key, bucket, string(device))})
 }
 
@@ -172,7 +172,7 @@ func (s *Store) purgeDevices(
 	w := s.working.Load()
 	return shared.Parallel(ctx, len(ids), func(ctx context.Context, i int) error {
 		device := string(ids[i])
-		var all []mutation
+		var all []cql.Mutation
 		for k, table := range map[kind]string{
 			ofEvents: "events_by_device", ofReadings: "readings_by_device",
 		} {
@@ -199,15 +199,15 @@ func (s *Store) purgeDevices(
 		if err != nil {
 			return err
 		}
-		p := place{tenant: key, device: device, at: andon.MaxTime}
-		for _, d := range w.writes {
-			for _, p.gen = range []shared.Generation{
+		p := designs.Place{Tenant: key, Device: device, At: andon.MaxTime}
+		for _, d := range w.Writes {
+			for _, p.Gen = range []shared.Generation{
 				0, v.Run.Gen, v.Generation(v.Run.Gen - v.Run.Gen.OfDevice()),
 			} {
-				all = append(all, d.retire(p, states)...)
+				all = append(all, d.Retire(p, states)...)
 			}
 		}
-		if err := s.write(ctx, all); err != nil {
+		if err := s.db.Write(ctx, all); err != nil {
 			return err
 		}
 		for i, table := range []string{
@@ -215,12 +215,12 @@ func (s *Store) purgeDevices(
 		} {
 			all[i] = gone(table, "tenant device", key, device)
 		}
-		return s.write(ctx, all[:3])
+		return s.db.Write(ctx, all[:3])
 	})
 }
 
 // goneFrom deletes a part of the directory.
-func goneFrom(key string, k kind, id string) mutation {
+func goneFrom(key string, k kind, id string) cql.Mutation {
 	return gone("directory", "tenant kind id", key, string(k), id)
 }
 
@@ -238,7 +238,7 @@ func (s *Store) purgeNames(ctx context.Context, key string) error {
 				return err
 			}
 		}
-		if err := s.write(ctx, []mutation{goneFrom(key, ofNames, of)}); err != nil {
+		if err := s.db.Write(ctx, []cql.Mutation{goneFrom(key, ofNames, of)}); err != nil {
 			return err
 		}
 	}
@@ -250,17 +250,17 @@ func (s *Store) purgeName(ctx context.Context, key, of, name string) error {
 		return s.purgeRecords(ctx, key, name)
 	}
 	if of == ofMetric {
-		var all []mutation
+		var all []cql.Mutation
 		for bucket := range deviceBuckets {
 			all = append(all, gone("devices_by_metric", "tenant metric bucket", key, name, bucket))
 		}
-		return s.write(ctx, all)
+		return s.db.Write(ctx, all)
 	}
 	table, columns := "hints_by_supervisor", "tenant supervisor day"
 	if kind(of) == ofOperator {
 		table, columns = "hints_by_operator", "tenant operator hour"
 	}
-	var all []mutation
+	var all []cql.Mutation
 	for u, err := range s.units(ctx, key, kind(of), name, 0, 1<<31-1, andon.Desc) {
 		if err != nil {
 			return err
@@ -270,5 +270,5 @@ func (s *Store) purgeName(ctx context.Context, key, of, name string) error {
 	if kind(of) == ofOperator {
 		all = append(all, gone("devices_by_operator", "tenant operator", key, name))
 	}
-	return s.write(ctx, append(all, goneFrom(key, kind(of), name)))
+	return s.db.Write(ctx, append(all, goneFrom(key, kind(of), name)))
 }

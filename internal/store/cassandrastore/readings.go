@@ -8,23 +8,22 @@ import (
 	"math"
 	"slices"
 
-	gocql "github.com/apache/cassandra-gocql-driver/v2"
-
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-func packReading(stamp int64, r *andon.Reading) packed {
+func packReading(stamp int64, r *andon.Reading) cql.Packed {
 	metrics := binary.BigEndian.AppendUint32(nil, uint32(len(r.Metrics)))
 	for _, m := range r.Metrics {
-		metrics = appendText(metrics, string(m.Name))
+		metrics = cql.AppendText(metrics, string(m.Name))
 		metrics = binary.BigEndian.AppendUint32(metrics, 8)
 		metrics = binary.BigEndian.AppendUint64(metrics, math.Float64bits(m.Value))
 	}
-	b := appendBigint(nil, stamp)
+	b := cql.AppendBigint(nil, stamp)
 	b = append(binary.BigEndian.AppendUint32(b, uint32(len(metrics))), metrics...)
-	return appendText(b, string(r.Metadata))
+	return cql.AppendText(b, string(r.Metadata))
 }
 
 // reading (delivery bigint, metrics frozen<map<text, double>>, metadata text) is a message.
@@ -34,27 +33,27 @@ type reading struct {
 	metadata string
 }
 
-// UnmarshalCQL is of gocql.Unmarshaler.
-func (r *reading) UnmarshalCQL(_ gocql.TypeInfo, b []byte) error {
-	f := fields{rest: b}
-	*r = reading{delivery: f.bigint()}
-	inner := fields{rest: f.next()}
-	r.metadata = f.text()
-	if len(inner.rest) < 4 {
-		return f.err
+// UnmarshalCQL implements gocql.Unmarshaler.
+func (r *reading) UnmarshalCQL(_ cql.TypeInfo, b []byte) error {
+	f := cql.Fields{Rest: b}
+	*r = reading{delivery: f.Bigint()}
+	inner := cql.Fields{Rest: f.Next()}
+	r.metadata = f.Text()
+	if len(inner.Rest) < 4 {
+		return f.Err
 	}
-	n := binary.BigEndian.Uint32(inner.rest)
-	inner.rest = inner.rest[4:]
+	n := binary.BigEndian.Uint32(inner.Rest)
+	inner.Rest = inner.Rest[4:]
 	for range n {
-		m := andon.Metric{Name: andon.MetricName(inner.text())}
-		m.Value = math.Float64frombits(uint64(inner.bigint()))
-		if inner.err != nil || m.Name == "" {
-			return errDamaged
+		m := andon.Metric{Name: andon.MetricName(inner.Text())}
+		m.Value = math.Float64frombits(uint64(inner.Bigint()))
+		if inner.Err != nil || m.Name == "" {
+			return cql.ErrDamaged
 		}
 		r.metrics = append(r.metrics, m)
 	}
 	slices.SortFunc(r.metrics, func(a, b andon.Metric) int { return cmp.Compare(a.Name, b.Name) })
-	return f.err
+	return f.Err
 }
 
 // messageID tells the messages of one device and time apart.
@@ -83,18 +82,17 @@ func (s *Store) AppendReadings(
 	}
 	defer slots.Give()
 	stamp, index := s.stamp(), s.newIndexRows(t.Key, s.ttl(w.Readings))
-	var all []mutation
+	var all []cql.Mutation
 	for len(messages) > 0 {
 		n := 1
 		for n < len(messages) && messages[n].Device == messages[0].Device {
 			n++
 		}
 		all = append(all, measure(t.Key, stamp, index, messages[:n])...)
-		all = append(all, mutation{{
-			"UPDATE latest_by_device USING TIMESTAMP ? SET heard = ? " +
+		all = append(all, cql.One(
+			"UPDATE latest_by_device USING TIMESTAMP ? SET heard = ? "+
 				"WHERE tenant = ? AND device = ?",
-			[]any{int64(received), int64(received), t.Key, string(messages[0].Device)},
-		}})
+			int64(received), int64(received), t.Key, string(messages[0].Device)))
 		messages = messages[n:]
 	}
 	err = index.write(ctx, all...)
@@ -154,7 +152,7 @@ func joinByTime(readings []andon.Reading) []andon.Reading {
 // measure writes the readings of one device: those of one day and shard in one piece.
 func measure(
 	tenant string, stamp int64, index *indexRows, readings []andon.Reading,
-) (all []mutation) {
+) (all []cql.Mutation) {
 	type partition struct {
 		day   uint32
 		shard int
@@ -169,12 +167,11 @@ func measure(
 			at = len(all)
 			open[p], all, sizes = at, append(all, nil), append(sizes, 0)
 		}
-		all[at] = append(all[at], statement{
-			"INSERT INTO readings_by_device (tenant, device, day, shard, time, message, reading) " +
+		all[at] = append(all[at], cql.Do(
+			"INSERT INTO readings_by_device (tenant, device, day, shard, time, message, reading) "+
 				"VALUES (?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?",
-			[]any{tenant, string(r.Device), int(p.day), p.shard, int64(r.Time), messageID(r),
-				packReading(stamp, r), stamp, index.ttl.seconds(r.Time)},
-		})
+			tenant, string(r.Device), int(p.day), p.shard, int64(r.Time), messageID(r),
+			packReading(stamp, r), stamp, index.ttl.seconds(r.Time)))
 		sizes[at] += 64 + 32*len(r.Metrics) + len(r.Metadata)
 		index.exists(ofReadings, string(r.Device), p.day, p.shard, "", r.Time)
 		for _, m := range r.Metrics {
@@ -200,8 +197,8 @@ const readingColumns = "SELECT time, reading FROM readings_by_device " +
 	"WHERE tenant = ? AND device = ? AND day = ? AND shard = ? AND time >= ? AND time <= ?"
 
 var (
-	readingsDown = question{readingColumns, 4}
-	readingsUp   = question{readingColumns + " ORDER BY time ASC, message DESC", 4}
+	readingsDown = cql.Ask(readingColumns, 4)
+	readingsUp   = cql.Ask(readingColumns+" ORDER BY time ASC, message DESC", 4)
 )
 
 // join joins the messages of one time, the latest delivery last.
@@ -268,7 +265,7 @@ func (s *Store) measuredOn(
 			args := []any{t.Key, string(device), int(u.number), shard,
 				int64(span.From), int64(span.To)}
 			size := min(max(q.Limit+1, 10), 500)
-			one := []*shared.Rows[readingRow]{newPages(s, ask, args, size, (*readingRow).into)}
+			one := []*shared.Rows[readingRow]{cql.Pages(s.db, ask, args, size, (*readingRow).into)}
 			for rows, err := range shared.Instants(ctx, one, at, q.Order) {
 				if err != nil || !yield(join(device, rows)) {
 					return err
@@ -339,11 +336,11 @@ func (s *Store) MetricReadings(
 func (s *Store) metricBucket(
 	ctx context.Context, t *tenant, q andon.MetricQuery, bucket int, from string,
 ) iter.Seq2[andon.MetricReading, error] {
-	ask := question{"SELECT device FROM devices_by_metric " +
-		"WHERE tenant = ? AND metric = ? AND bucket = ? AND device >= ?", 3}
+	ask := cql.Ask("SELECT device FROM devices_by_metric "+
+		"WHERE tenant = ? AND metric = ? AND bucket = ? AND device >= ?", 3)
 	args := []any{t.Key, string(q.Metric), bucket, from}
 	return seq.Of(func(yield func(andon.MetricReading) bool) error {
-		for name, err := range newPages(s, ask, args, 100, oneText).All(ctx) {
+		for name, err := range cql.Pages(s.db, ask, args, 100, cql.Text).All(ctx) {
 			if err != nil {
 				return err
 			}

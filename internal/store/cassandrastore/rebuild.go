@@ -9,6 +9,9 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/sleep"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
+	"github.com/andonhq/andon/internal/store/cassandrastore/provision"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -48,7 +51,7 @@ func (s *Store) RebuildLatest(
 type rebuild struct {
 	store    *Store
 	progress func(done, total int64)
-	from, to layout
+	from, to designs.Layout
 	changes  bool
 	text     string // of the settings as this rebuild last knew them
 	tenants  []andon.Tenant
@@ -57,11 +60,11 @@ type rebuild struct {
 // plan decides on the new layout and makes its tables.
 func (r *rebuild) plan(ctx context.Context, to, buckets string) (err error) {
 	s := r.store
-	if to != "" && !slices.Contains(Designs(), to) {
+	if to != "" && !slices.Contains(designs.Names(), to) {
 		return andon.Errorf(andon.Invalid, "design %q is unknown: use %s",
-			to, strings.Join(Designs(), ", "))
+			to, strings.Join(designs.Names(), ", "))
 	}
-	if _, err := parseBuckets(buckets); err != nil {
+	if _, err := designs.ParseBuckets(buckets); err != nil {
 		return err
 	}
 	if err := s.refresh(ctx); err != nil {
@@ -71,7 +74,7 @@ func (r *rebuild) plan(ctx context.Context, to, buckets string) (err error) {
 		return err
 	}
 	r.from = s.working.Load().Latest
-	r.to = layout{Design: cmp.Or(to, r.from.Design)}
+	r.to = designs.Layout{Design: cmp.Or(to, r.from.Design)}
 	if buckets != "" && r.to.Design != "buckets" {
 		return andon.Errorf(andon.Invalid, "the design %s has no buckets", r.to.Design)
 	}
@@ -79,33 +82,29 @@ func (r *rebuild) plan(ctx context.Context, to, buckets string) (err error) {
 	for _, t := range r.tenants {
 		declared = append(declared, t.States.Defs()...)
 	}
-	r.to.complete(cmp.Or(buckets, r.from.Buckets), declared)
-	r.text = s.working.Load().text
-	if next := s.working.Load().Next; next != nil && r.from.equal(r.to) {
+	r.to.Complete(cmp.Or(buckets, r.from.Buckets), declared)
+	r.text = s.working.Load().Text
+	if next := s.working.Load().Next; next != nil && r.from.Equal(r.to) {
 		r.from = *next // broken off when readers had gone over
 	}
-	r.changes = !r.from.equal(r.to)
-	d, err := newDesign(r.to)
+	r.changes = !r.from.Equal(r.to)
+	d, err := designs.New(r.to)
 	if err != nil {
 		return err
 	}
-	for _, t := range d.tables() {
-		if err := define(ctx, s.session, t.create(s.options.Keyspace, 1)); err != nil {
+	for _, t := range d.Tables() {
+		if err := s.db.Define(ctx, t.Create(s.options.Keyspace, 1)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (l layout) equal(o layout) bool {
-	return l.Design == o.Design && l.Buckets == o.Buckets && slices.Equal(l.Tables, o.Tables)
-}
-
 // follow changes the settings, and waits until every process follows them and what was under way
 // when it began to has landed.
-func (r *rebuild) follow(ctx context.Context, reads layout, also *layout) error {
+func (r *rebuild) follow(ctx context.Context, reads designs.Layout, also *designs.Layout) error {
 	s := r.store
-	stored, text, err := readSettings(ctx, s.session, s.options)
+	stored, text, err := provision.ReadSettings(ctx, s.db, s.options.Keyspace)
 	if err != nil {
 		return err
 	}
@@ -119,7 +118,7 @@ func (r *rebuild) follow(ctx context.Context, reads layout, also *layout) error 
 		return err
 	}
 	if string(next) != text {
-		err = swapSettings(ctx, s.session, s.options, text, string(next))
+		err = provision.SwapSettings(ctx, s.db, s.options.Keyspace, text, string(next))
 	}
 	if err != nil {
 		return err
@@ -158,7 +157,7 @@ func (s *Store) eachDevice(
 	ctx context.Context, t *tenant, do func(context.Context, *tenant, andon.DeviceID) error,
 	did func(n int),
 ) error {
-	all := s.streams(allDevices(t.Key, ""), andon.DeviceQuery{Limit: pageRows})
+	all := s.streams(allDevices(t.Key, ""), andon.DeviceQuery{Limit: cql.PageRows})
 	for {
 		ids, err := all.Next(ctx, "", 256)
 		if err == nil {
@@ -217,23 +216,23 @@ func (s *Store) putRight(
 	}
 	index := restoredRows(t, device, v)
 	if !v.Alive(states) {
-		return run, incident, s.write(ctx, append(index, s.unlist(t, device, v)...))
+		return run, incident, s.db.Write(ctx, append(index, s.unlist(t, device, v)...))
 	}
 	p := placeOf(t, device, v)
 	left := p
-	left.at--
-	for _, d := range s.working.Load().writes {
-		index = append(index, d.add(p))
+	left.At--
+	for _, d := range s.working.Load().Writes {
+		index = append(index, d.Add(p))
 		if s.quiet(v) { // else a process may just take the index row of another state for kept
-			index = append(index, removeAll(d, left, v.Others(p.state))...)
+			index = append(index, designs.RemoveAll(d, left, v.Others(p.State))...)
 		}
 	}
-	if err := s.write(ctx, index); err != nil {
+	if err := s.db.Write(ctx, index); err != nil {
 		return run, incident, err
 	}
 	run, incident, err = s.resolve(ctx, t, device, v, review)
 	if m := startsToWrite(t.Key, device, run, incident); err == nil && len(m) > 0 {
-		err = s.write(ctx, []mutation{m})
+		err = s.db.Write(ctx, []cql.Mutation{m})
 	}
 	return run, incident, err
 }
@@ -255,7 +254,7 @@ func (s *Store) raiseFromLog(
 		d := &deviceAppend{events: []andon.Event{e.Event}, is: v}
 		v.Raise(shared.Newest{State: e.State, Time: e.Time})
 		a.shown(d)
-		return s.write(ctx, a.log)
+		return s.db.Write(ctx, a.log)
 	}
 	return nil
 }
@@ -266,22 +265,22 @@ func (s *Store) raiseFromLog(
 // the times of entries, and stale index rows are harmless.
 func (r *rebuild) drop(ctx context.Context) error {
 	s := r.store
-	now, err := newDesign(r.to)
+	now, err := designs.New(r.to)
 	if err != nil {
 		return err
 	}
 	kept := []string{"latest_by_device"}
-	for _, t := range now.tables() {
-		kept = append(kept, t.name)
+	for _, t := range now.Tables() {
+		kept = append(kept, t.Name)
 	}
 	for _, of := range []struct{ what, list, column string }{
 		{"MATERIALIZED VIEW", "views", "view_name"}, {"TABLE", "tables", "table_name"},
 	} {
 		var name string
-		ask := question{"SELECT " + of.column + " FROM system_schema." + of.list +
-			" WHERE keyspace_name = ?", 1}
+		ask := cql.Ask("SELECT "+of.column+" FROM system_schema."+of.list+
+			" WHERE keyspace_name = ?", 1)
 		var gone []string
-		err := s.each(ctx, ask, []any{s.options.Keyspace}, []any{&name}, func() {
+		err := s.db.Each(ctx, ask, []any{s.options.Keyspace}, []any{&name}, func() {
 			if strings.HasPrefix(name, "latest_") && !slices.Contains(kept, name) {
 				gone = append(gone, name)
 			}
@@ -291,7 +290,7 @@ func (r *rebuild) drop(ctx context.Context) error {
 		}
 		for _, name := range gone {
 			text := "DROP " + of.what + " IF EXISTS " + s.options.Keyspace + "." + name
-			if err := define(ctx, s.session, text); err != nil {
+			if err := s.db.Define(ctx, text); err != nil {
 				return err
 			}
 		}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
 	"github.com/andonhq/andon/internal/store/memstore"
 )
 
@@ -131,7 +133,7 @@ func (f *fleet) rebuilt(design string, stores ...*Store) {
 	f.Helper()
 	for n, s := range stores {
 		if got := s.working.Load(); got.Latest.Design != design || got.Next != nil {
-			f.Errorf("process %d is at %+v, want %s", n+1, got.settings, design)
+			f.Errorf("process %d is at %+v, want %s", n+1, got.Settings, design)
 		}
 		f.compare(s, fmt.Sprintf("process %d after the rebuild to %s", n+1, design))
 	}
@@ -161,7 +163,7 @@ func breakOff(t *testing.T, s *Store, design, buckets string, early bool) {
 		t.Errorf("a rebuild that was broken off returns %v", err)
 	}
 	if w := s.working.Load(); w.Next == nil || w.Next.Design != design {
-		t.Errorf("a rebuild that was broken off leaves %+v", w.settings)
+		t.Errorf("a rebuild that was broken off leaves %+v", w.Settings)
 	}
 }
 
@@ -169,9 +171,9 @@ func breakOff(t *testing.T, s *Store, design, buckets string, early bool) {
 func onlyTables(t *testing.T, s *Store) {
 	t.Helper()
 	var want []string
-	for _, table := range s.working.Load().reads.tables() {
-		if !strings.HasPrefix(table.cql, "INDEX") && !strings.HasPrefix(table.cql, "MATERIALIZED") {
-			want = append(want, table.name)
+	for _, table := range s.working.Load().Reads.Tables() {
+		if !strings.HasPrefix(table.CQL, "INDEX") && !strings.HasPrefix(table.CQL, "MATERIALIZED") {
+			want = append(want, table.Name)
 		}
 	}
 	got := scan[string](t, s, "SELECT table_name FROM system_schema.tables "+
@@ -205,7 +207,7 @@ func TestSerialRebuildRefuses(t *testing.T) {
 // TestSerialRebuildMends: index rows that are gone, index rows of states that a device is not in,
 // and a newest entry that only the log has are put right in place.
 func TestSerialRebuildMends(t *testing.T) {
-	for _, design := range Designs() {
+	for _, design := range designs.Names() {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()
 			s := open(t, newKeyspace(t, design))
@@ -215,11 +217,11 @@ func TestSerialRebuildMends(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			for _, table := range s.working.Load().reads.tables() {
-				if !strings.HasPrefix(table.cql, "(") {
+			for _, table := range s.working.Load().Reads.Tables() {
+				if !strings.HasPrefix(table.CQL, "(") {
 					continue // what is made of a table goes with its rows
 				}
-				run(t, s, "TRUNCATE "+table.name)
+				run(t, s, "TRUNCATE "+table.Name)
 			}
 			f.strayIndexRows()
 			f.onlyInLog(crowdDevice(3))
@@ -237,13 +239,13 @@ func (f *fleet) strayIndexRows() {
 	if err != nil {
 		f.Fatal(err)
 	}
-	var stray []mutation
+	var stray []cql.Mutation
 	for i := range 3 {
-		stray = append(stray, f.store.working.Load().reads.add(place{
-			tenant: t.Key, device: string(crowdDevice(i)), state: "WARNING4", severity: 80, at: 1,
+		stray = append(stray, f.store.working.Load().Reads.Add(designs.Place{
+			Tenant: t.Key, Device: string(crowdDevice(i)), State: "WARNING4", Severity: 80, At: 1,
 		}))
 	}
-	if err := f.store.write(f.Context(), stray); err != nil {
+	if err := f.store.db.Write(f.Context(), stray); err != nil {
 		f.Fatal(err)
 	}
 }
@@ -260,7 +262,7 @@ func (f *fleet) onlyInLog(device andon.DeviceID) {
 		stamp: f.store.stamp(), index: f.store.newIndexRows(t.Key, f.store.ttl(andon.Forever)),
 	}
 	a.entries(&deviceAppend{events: events, is: &view{}, answers: named(events)})
-	if err := f.store.write(f.Context(), append(a.log, a.index.all...)); err != nil {
+	if err := f.store.db.Write(f.Context(), append(a.log, a.index.all...)); err != nil {
 		f.Fatal(err)
 	}
 	// No one knows when it arrived: at its own time, then.

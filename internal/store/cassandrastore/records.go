@@ -7,6 +7,8 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -26,12 +28,11 @@ const recordTombstone = 24 * 3600
 func (s *Store) readDocument(
 	ctx context.Context, key string, r *andon.Record,
 ) (is shared.Document, err error) {
-	q := question{
-		"SELECT version, due, data FROM records WHERE tenant = ? AND kind = ? AND id = ?", 3,
-	}
+	q := cql.Ask(
+		"SELECT version, due, data FROM records WHERE tenant = ? AND kind = ? AND id = ?", 3)
 	var due int64
 	args := []any{key, string(r.Kind), r.ID}
-	err = s.each(ctx, q, args, []any{&is.Version, &due, &is.Data}, func() {})
+	err = s.db.Each(ctx, q, args, []any{&is.Version, &due, &is.Data}, func() {})
 	if is.Due = andon.Time(due); is.Standing() == 0 {
 		is.Incarnations, is.Due = int(due), 0
 	}
@@ -63,9 +64,9 @@ func (s *Store) writeDocument(
 	index.name(ofRecord, string(r.Kind))
 	all := dueRows(key, r, is)
 	if was.Standing() == 0 {
-		all = append(all, mutation{{"INSERT INTO records_by_kind (tenant, kind, bucket, id) " +
+		all = append(all, cql.One("INSERT INTO records_by_kind (tenant, kind, bucket, id) "+
 			"VALUES (?, ?, ?, ?) USING TIMESTAMP ?",
-			[]any{key, string(r.Kind), bucketOf(r.ID), r.ID, is.Version}}})
+			key, string(r.Kind), bucketOf(r.ID), r.ID, is.Version))
 	}
 	if err := index.write(ctx, all...); err != nil {
 		return err
@@ -80,16 +81,16 @@ func (s *Store) writeDocument(
 }
 
 // unlisted takes away what lists a record of a version.
-func unlisted(key string, kind andon.RecordKind, id string, version int64) mutation {
-	return mutation{{"DELETE FROM records_by_kind USING TIMESTAMP ? WHERE tenant = ? AND " +
+func unlisted(key string, kind andon.RecordKind, id string, version int64) cql.Mutation {
+	return cql.One("DELETE FROM records_by_kind USING TIMESTAMP ? WHERE tenant = ? AND "+
 		"kind = ? AND bucket = ? AND id = ?",
-		[]any{version, key, string(kind), bucketOf(id), id}}}
+		version, key, string(kind), bucketOf(id), id)
 }
 
 // forget takes index rows away that lead to nothing any more. Where that fails they are met, and
 // left out, until a reader takes them away.
-func (s *Store) forget(ctx context.Context, rows []mutation) {
-	if err := s.write(ctx, rows); err != nil {
+func (s *Store) forget(ctx context.Context, rows []cql.Mutation) {
+	if err := s.db.Write(ctx, rows); err != nil {
 		s.options.Log.Debug("index rows of records can't be taken away yet", "error", err)
 	}
 }
@@ -99,11 +100,6 @@ func (s *Store) forget(ctx context.Context, rows []mutation) {
 func (s *Store) swapRecord(
 	ctx context.Context, key string, r *andon.Record, was, is shared.Document,
 ) error {
-	ctx, release, err := s.acquire(ctx)
-	if err != nil {
-		return failure("write "+r.String(), err)
-	}
-	defer release()
 	var version any // nil: there is no row
 	if was.Version != 0 {
 		version = was.Version
@@ -116,12 +112,10 @@ func (s *Store) swapRecord(
 	}
 	const text = "UPDATE records USING TTL ? SET version = ?, due = ?, data = ? " +
 		"WHERE tenant = ? AND kind = ? AND id = ? IF version = ?"
-	// Not to be repeated by the driver: the first time may have happened, and the second would not.
-	applied, err := s.session.Query(text, ttl, is.Version, due, is.Data,
-		key, string(r.Kind), r.ID, version).
-		Consistency(s.options.write()).Idempotent(false).MapScanCASContext(ctx, map[string]any{})
+	applied, _, err := s.db.Swap(ctx, text, ttl, is.Version, due, is.Data,
+		key, string(r.Kind), r.ID, version)
 	if err != nil {
-		return failure("write "+r.String(), err)
+		return cql.Failure("write "+r.String(), err)
 	}
 	if !applied {
 		return andon.Errorf(andon.Conflict, "%s was changed meanwhile: read it again and repeat", r)
@@ -170,21 +164,19 @@ func (s *Store) Records(
 
 // recordIDs finds the records of a kind, from an id on.
 func (s *Store) recordIDs(key string, kind andon.RecordKind, from string, limit int) *candidates {
-	all := make([]finding, deviceBuckets)
+	all := make([]designs.Finding, deviceBuckets)
 	for bucket := range deviceBuckets {
-		all[bucket] = finding{
-			question{"SELECT id FROM records_by_kind " +
-				"WHERE tenant = ? AND kind = ? AND bucket = ? AND id >= ?", 3},
-			[]any{key, string(kind), bucket, from}, idsOnly,
-		}
+		ask := cql.Ask("SELECT id FROM records_by_kind "+
+			"WHERE tenant = ? AND kind = ? AND bucket = ? AND id >= ?", 3)
+		all[bucket] = designs.Finding{Query: ask, Args: []any{key, string(kind), bucket, from}}
 	}
-	return s.streams(all, andon.DeviceQuery{Limit: min(limit, pageRows)})
+	return s.streams(all, andon.DeviceQuery{Limit: min(limit, cql.PageRows)})
 }
 
 // purgeRecords deletes the records of an incarnation that is over, with what finds them.
 func (s *Store) purgeRecords(ctx context.Context, key string, name string) error {
 	kind := andon.RecordKind(name)
-	found := s.recordIDs(key, kind, "", pageRows)
+	found := s.recordIDs(key, kind, "", cql.PageRows)
 	for {
 		ids, err := found.Next(ctx, "", 256)
 		if err != nil {
@@ -199,18 +191,18 @@ func (s *Store) purgeRecords(ctx context.Context, key string, name string) error
 			if err != nil {
 				return err
 			}
-			return s.write(ctx, append(noLongerDue(key, &r, row),
+			return s.db.Write(ctx, append(noLongerDue(key, &r, row),
 				gone("records", "tenant kind id", key, name, r.ID)))
 		})
 		if err != nil {
 			return err
 		}
 	}
-	var all []mutation
+	var all []cql.Mutation
 	for bucket := range deviceBuckets {
 		all = append(all, gone("records_by_kind", "tenant kind bucket", key, name, bucket))
 	}
-	return s.write(ctx, all)
+	return s.db.Write(ctx, all)
 }
 
 // tenantOf is the tenant of a key, whichever incarnation it is of.

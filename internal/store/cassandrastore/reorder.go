@@ -8,6 +8,8 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/sleep"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
 	"github.com/andonhq/andon/internal/store/shared"
 	doc "github.com/andonhq/andon/internal/store/tenants"
 )
@@ -187,7 +189,7 @@ func (s *Store) noteEscalation(
 			return err
 		}
 		each := newestOfEach(rows, t.Record.States, map[andon.EventKey]bool{})
-		return s.write(ctx, []mutation{{noteNewest(t, &each[len(each)-1])}})
+		return s.db.Write(ctx, []cql.Mutation{cql.Mutation{noteNewest(t, &each[len(each)-1])}})
 	}
 	return nil
 }
@@ -198,16 +200,16 @@ func (s *Store) dropFormer(ctx context.Context, t *tenant, device andon.DeviceID
 	if err != nil {
 		return err
 	}
-	var all []mutation
-	p := place{tenant: t.Key, device: string(device), at: andon.MaxTime}
-	for _, d := range s.working.Load().writes {
+	var all []cql.Mutation
+	p := designs.Place{Tenant: t.Key, Device: string(device), At: andon.MaxTime}
+	for _, d := range s.working.Load().Writes {
 		for _, f := range t.Former {
-			if p.gen = v.Generation(shared.Generation(f.Generation)); d.rowADevice() {
-				all = append(all, d.retire(p, nil)...)
+			if p.Gen = v.Generation(shared.Generation(f.Generation)); d.OneRow() {
+				all = append(all, d.Retire(p, nil)...)
 			}
 		}
 	}
-	return s.write(ctx, all)
+	return s.db.Write(ctx, all)
 }
 
 // endReorder writes down that a change is over, unless there was another one meanwhile.

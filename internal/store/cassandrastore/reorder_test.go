@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
 )
 
 // TestReorder changes severities while another process writes entries of which two are often of one
@@ -148,14 +149,14 @@ func (f *fleet) compareAll(when string, stores ...*Store) {
 // oneRowEach checks that no rows of former generations are left.
 func oneRowEach(t *testing.T, s *Store) {
 	t.Helper()
-	reads := s.working.Load().reads
-	if !reads.rowADevice() {
+	reads := s.working.Load().Reads
+	if !reads.OneRow() {
 		return
 	}
-	rows := scan[string](t, s, "SELECT device FROM "+reads.tables()[0].name)
+	rows := scan[string](t, s, "SELECT device FROM "+reads.Tables()[0].Name)
 	devices := map[string]bool{}
 	for _, row := range rows {
-		devices[deviceOf(row)] = true
+		devices[designs.DeviceOf(row)] = true
 	}
 	if len(rows) != fleetDevices || len(devices) != fleetDevices {
 		t.Errorf("%d devices have the rows %q", fleetDevices, rows)

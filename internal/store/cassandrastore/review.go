@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -72,7 +74,7 @@ func (s *Store) reviewDevice(ctx context.Context, at shared.DueReview) error {
 		index = append(index, s.formerRows(t, at.Device, v)...)
 	}
 	if !v.Alive(t.Record.States) {
-		return s.write(ctx, append(index, s.unlist(t, at.Device, v)...))
+		return s.db.Write(ctx, append(index, s.unlist(t, at.Device, v)...))
 	}
 	at.Quiet = at.Quiet && s.quiet(v) // it may have been heard while this waited
 	changed := !v.Run.Begins(v.Generation(t.generation()), v.RunBase(t.Record.States))
@@ -84,45 +86,45 @@ func (s *Store) reviewDevice(ctx context.Context, at shared.DueReview) error {
 		s.listedDevices.Add(t.Key, at.Device)
 	}
 	p := placeOf(t, at.Device, v)
-	for _, d := range s.working.Load().writes {
+	for _, d := range s.working.Load().Writes {
 		if changed {
-			index = append(index, d.add(p))
+			index = append(index, d.Add(p))
 		}
-		if at.Former != "" && at.Former != p.state {
+		if at.Former != "" && at.Former != p.State {
 			left := p
-			left.state, left.severity, left.at = at.Former, 0, p.at-1
-			index = append(index, d.remove(left)...)
+			left.State, left.Severity, left.At = at.Former, 0, p.At-1
+			index = append(index, d.Remove(left)...)
 		}
 	}
-	if err := s.write(ctx, index); err != nil {
+	if err := s.db.Write(ctx, index); err != nil {
 		return err
 	}
 	if m := startsToWrite(t.Key, at.Device, run, incident); len(m) > 0 {
-		err = s.write(ctx, []mutation{m})
+		err = s.db.Write(ctx, []cql.Mutation{m})
 	}
 	slots.Slots[0].View, slots.Slots[0].Read = v, began
 	return err
 }
 
 // unlist takes away the index rows of a retired device.
-func (s *Store) unlist(t *tenant, device andon.DeviceID, v *view) (index []mutation) {
+func (s *Store) unlist(t *tenant, device andon.DeviceID, v *view) (index []cql.Mutation) {
 	if v.Newest(t.Record.States) == nil {
 		return nil // nothing leads to it, or everything was withdrawn
 	}
 	p := placeOf(t, device, v)
-	p.at = v.Retired - 1
-	for _, d := range s.working.Load().writes {
-		index = append(index, d.retire(p, v.Others(""))...)
+	p.At = v.Retired - 1
+	for _, d := range s.working.Load().Writes {
+		index = append(index, d.Retire(p, v.Others(""))...)
 	}
 	return index
 }
 
-func placeOf(t *tenant, device andon.DeviceID, v *view) place {
+func placeOf(t *tenant, device andon.DeviceID, v *view) designs.Place {
 	n := v.Newest(t.Record.States)
-	return place{
-		tenant: t.Key, device: string(device), state: n.State,
-		severity: t.Record.States.Severity(n.State), at: n.Time,
-		gen: v.Generation(t.generation()),
+	return designs.Place{
+		Tenant: t.Key, Device: string(device), State: n.State,
+		Severity: t.Record.States.Severity(n.State), At: n.Time,
+		Gen: v.Generation(t.generation()),
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/enginetest"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/provision"
 )
 
 // TestSerialStartRefused: whatever is wrong at the start has one message of its own that says what
@@ -41,7 +43,7 @@ func TestSerialStartRefused(t *testing.T) {
 		{"TLS to a node without", func(o *Options) { o.TLS.On = true },
 			andon.Invalid, []string{"TLS with Cassandra fails"}},
 		{"no such file of authorities",
-			func(o *Options) { o.TLS = TLS{On: true, CA: "/nowhere/ca.pem"} },
+			func(o *Options) { o.TLS = cql.TLS{On: true, CA: "/nowhere/ca.pem"} },
 			andon.Invalid, []string{"cassandra.tls_ca", "/nowhere/ca.pem"}},
 		{"no such file of the password",
 			func(o *Options) { o.User, o.PasswordFile = "andon", "/nowhere/password" },
@@ -67,16 +69,16 @@ func TestSerialOtherSchemas(t *testing.T) {
 	_, err := Open(t.Context(), o)
 	wantError(t, err, andon.Invalid, "cassandra.buckets is 4", "has 16", "rebuild latest")
 	o.Buckets = ""
-	text := s.working.Load().text
+	text := s.working.Load().Text
 	set := func(text string) {
 		run(t, s, "UPDATE settings SET value = ? WHERE name = 'andon'", text)
 	}
-	now := fmt.Sprintf(`"schema":%d`, schemaVersion)
+	now := fmt.Sprintf(`"schema":%d`, provision.SchemaVersion)
 	set(strings.Replace(text, now, `"schema":99`, 1))
 	_, err = Open(t.Context(), o)
 	wantError(t, err, andon.Conflict, "has schema 99", "knows schema 1", "use the Andon that")
 	wantError(t, s.Ready(t.Context()), andon.Conflict, "has schema 99")
-	err = Init(t.Context(), o, Setup{}, func(string) {})
+	err = provision.Init(t.Context(), o.Options, provision.Setup{}, func(string) {})
 	wantError(t, err, andon.Conflict, "has schema 99")
 	set(text)
 	o.Latest = ""
@@ -100,7 +102,7 @@ func TestSerialSettleIsTheKeyspaces(t *testing.T) {
 	o.Settle = 30 * time.Second
 	_, err := Open(t.Context(), o)
 	wantError(t, err, andon.Invalid, "cassandra.settle is 30s", "has 7s", "leave the setting out")
-	err = Init(t.Context(), o, Setup{}, func(string) {})
+	err = provision.Init(t.Context(), o.Options, provision.Setup{}, func(string) {})
 	wantError(t, err, andon.Invalid, "cassandra.settle is 30s", "has 7s")
 }
 
@@ -123,7 +125,7 @@ func TestSerialMissingTables(t *testing.T) {
 	wantError(t, s.Append(t.Context(), andon.DefaultTenant, f.at, []andon.Event{
 		{Device: "new", State: "NORMAL", Time: f.at},
 	}), andon.Unavailable, "run `andon store init`", "latest_by_state")
-	if made := makeSchema(t, o, Setup{}); strings.Count(made, "CREATE TABLE") != 3 {
+	if made := makeSchema(t, o, provision.Setup{}); strings.Count(made, "CREATE TABLE") != 3 {
 		t.Errorf("init makes again what is there:\n%s", made)
 	}
 	if err := s.Ready(t.Context()); err != nil {
@@ -142,21 +144,21 @@ func TestSerialInitRefuses(t *testing.T) {
 	o := engine(t, "buckets")
 	old := andon.Retention(21 * 365 * 24 * 3_600_000_000)
 	for _, test := range []struct {
-		setup Setup
+		setup provision.Setup
 		want  string
 	}{
-		{Setup{Replication: "3"}, "LOCAL_QUORUM needs 2 replicas in data centre datacenter1"},
-		{Setup{Replication: "west:3"}, `"west:3" is no data centre of the cluster`},
-		{Setup{Replication: "datacenter1:x"}, "is no data centre of the cluster with a number"},
-		{Setup{Replication: "0"}, "with a number of replicas"},
-		{Setup{Retention: &old}, "more than 20 years"},
+		{provision.Setup{Replication: "3"}, "LOCAL_QUORUM needs 2 replicas in data centre datacenter1"},
+		{provision.Setup{Replication: "west:3"}, `"west:3" is no data centre of the cluster`},
+		{provision.Setup{Replication: "datacenter1:x"}, "is no data centre of the cluster with a number"},
+		{provision.Setup{Replication: "0"}, "with a number of replicas"},
+		{provision.Setup{Retention: &old}, "more than 20 years"},
 	} {
 		test.setup.DryRun = true
-		err := Init(t.Context(), o, test.setup, func(string) {})
+		err := provision.Init(t.Context(), o.Options, test.setup, func(string) {})
 		wantError(t, err, andon.Invalid, test.want)
 	}
-	makeSchema(t, o, Setup{})
-	err := Init(t.Context(), o, Setup{Replication: "2"}, func(string) {})
+	makeSchema(t, o, provision.Setup{})
+	err := provision.Init(t.Context(), o.Options, provision.Setup{Replication: "2"}, func(string) {})
 	wantError(t, err, andon.Conflict, "has replication datacenter1:1, and datacenter1:2 was asked",
 		"ALTER KEYSPACE")
 }
@@ -168,14 +170,14 @@ func TestTwoInits(t *testing.T) {
 		var both sync.WaitGroup
 		for range 2 {
 			both.Go(func() {
-				if err := Init(t.Context(), o, Setup{}, func(string) {}); err != nil {
+				if err := provision.Init(t.Context(), o.Options, provision.Setup{}, func(string) {}); err != nil {
 					t.Error(err)
 				}
 			})
 		}
 		both.Wait()
 		open(t, o)
-		if again := makeSchema(t, o, Setup{}); strings.Contains(again, "INSERT") {
+		if again := makeSchema(t, o, provision.Setup{}); strings.Contains(again, "INSERT") {
 			t.Errorf("a third Init writes settings:\n%s", again)
 		}
 	}
@@ -185,11 +187,11 @@ func TestTwoInits(t *testing.T) {
 func TestSerialViewsDisabled(t *testing.T) {
 	n := enginetest.OwnCassandra(t, enginetest.Options{WithoutViews: true, ForgetfulSchema: true})
 	o := on(n, "view")
-	err := Init(t.Context(), o, Setup{}, func(string) {})
+	err := provision.Init(t.Context(), o.Options, provision.Setup{}, func(string) {})
 	wantError(t, err, andon.Invalid, "materialized views are disabled",
 		"materialized_views_enabled: true")
 	o = on(n, "sai")
-	makeSchema(t, o, Setup{})
+	makeSchema(t, o, provision.Setup{})
 	s := open(t, o)
 	err = s.RebuildLatest(t.Context(), "view", "", func(int64, int64) {})
 	wantError(t, err, andon.Invalid, "materialized views are disabled")
@@ -208,7 +210,7 @@ func TestSerialUsers(t *testing.T) {
 		t.Helper()
 		o := o
 		o.User, o.Password = user, password
-		err := Init(t.Context(), o, Setup{}, func(string) {})
+		err := provision.Init(t.Context(), o.Options, provision.Setup{}, func(string) {})
 		wantError(t, err, andon.Invalid, want)
 		if password != "" && err != nil && strings.Contains(err.Error(), password) {
 			t.Errorf("the password is in the error: %v", err)
@@ -221,7 +223,7 @@ func TestSerialUsers(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.User, o.PasswordFile = enginetest.User, file
-	makeSchema(t, o, Setup{})
+	makeSchema(t, o, provision.Setup{})
 	s := open(t, o)
 	const password = "reads-and-writes"
 	run(t, s, "CREATE ROLE reader WITH PASSWORD = '"+password+"' AND LOGIN = true")
@@ -229,7 +231,7 @@ func TestSerialUsers(t *testing.T) {
 	refusedReader.User, refusedReader.Password, refusedReader.PasswordFile = "reader", password, ""
 	_, err := Open(t.Context(), refusedReader)
 	wantError(t, err, andon.Unavailable, "the user lacks a right", "SELECT")
-	err = Init(t.Context(), on(n, "state").as(refusedReader), Setup{}, func(string) {})
+	err = provision.Init(t.Context(), on(n, "state").as(refusedReader).Options, provision.Setup{}, func(string) {})
 	wantError(t, err, andon.Invalid, "lacks a right that `andon store init` needs", "CREATE",
 		"--dry-run")
 	run(t, s, "GRANT SELECT ON KEYSPACE "+o.Keyspace+" TO reader")
@@ -255,20 +257,21 @@ func TestSerialTLS(t *testing.T) {
 	authority, certificate, key := n.TLSFiles()
 	for _, test := range []struct {
 		name string
-		tls  TLS
+		tls  cql.TLS
 		want string
 	}{
-		{"plain", TLS{}, "cassandra.tls"},
-		{"an unknown authority", TLS{On: true, Cert: certificate, Key: key},
+		{"plain", cql.TLS{}, "cassandra.tls"},
+		{"an unknown authority", cql.TLS{On: true, Cert: certificate, Key: key},
 			"TLS with Cassandra fails"},
-		{"no certificate", TLS{On: true, CA: authority}, "TLS with Cassandra fails"},
-		{"all of it", TLS{On: true, CA: authority, Cert: certificate, Key: key}, ""},
-		{"another name", TLS{On: true, CA: authority, Cert: certificate, Key: key,
+		{"no certificate", cql.TLS{On: true, CA: authority}, "TLS with Cassandra fails"},
+		{"all of it", cql.TLS{On: true, CA: authority, Cert: certificate, Key: key}, ""},
+		{"another name", cql.TLS{On: true, CA: authority, Cert: certificate, Key: key,
 			SkipName: true}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			o := Options{Now: realClock, Hosts: []string{n.Addr()}, TLS: test.tls}
-			err := Init(t.Context(), o, Setup{}, func(string) {})
+			o := Options{Now: realClock}
+			o.Hosts, o.TLS = []string{n.Addr()}, test.tls
+			err := provision.Init(t.Context(), o.Options, provision.Setup{}, func(string) {})
 			if test.want == "" {
 				if err != nil {
 					t.Fatal(err)

@@ -3,16 +3,16 @@ package cassandrastore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	gocql "github.com/apache/cassandra-gocql-driver/v2"
-
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/cuckoo"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/provision"
 	"github.com/andonhq/andon/internal/store/shared"
+	"github.com/andonhq/andon/internal/store/wrap"
 )
 
 // Store is an andon.Store on one keyspace.
@@ -22,17 +22,14 @@ type Store struct {
 	*shared.Tenancy
 	shared.NoTenantEvents
 
-	options     Options
-	session     *gocql.Session
-	version     string // of Cassandra
-	datacenter  string
-	immediate   bool // what a write acknowledged is what a read sees
-	alone       bool // the cluster is one node
-	speculation gocql.SpeculativeExecutionPolicy
-	inFlight    chan struct{}
-	stamps      shared.Stamps
+	options   Options
+	db        *cql.Session
+	version   string // of Cassandra
+	immediate bool   // a read sees what a write acknowledged
+	alone     bool   // the cluster is one node
+	stamps    shared.Stamps
 
-	working       atomic.Pointer[working]
+	working       atomic.Pointer[provision.Working]
 	tenants       *tenants
 	devices       *shared.Devices[view] // what appends last saw of their devices
 	written       *cuckoo.Written       // index rows that need not be written again
@@ -51,129 +48,58 @@ type Store struct {
 	quit context.CancelFunc
 }
 
-var _ andon.Store = (*Store)(nil)
+var (
+	_ andon.Store      = (*Store)(nil)
+	_ wrap.StoreDoctor = (*Store)(nil)
+)
 
-// Open opens a keyspace that Init made. What is wrong with the settings, or is not as it must be,
-// is Invalid or Conflict; what can't be reached is Unavailable.
+// Open opens a keyspace that Init made. Settings that are wrong are Invalid, a keyspace that is not
+// as it must be is Conflict, and a cluster that can't be reached is Unavailable.
 func Open(ctx context.Context, o Options) (*Store, error) {
-	c, err := reach(ctx, o)
+	o = o.withDefaults()
+	c, err := cql.Reach(ctx, o.Options.Options)
 	if err != nil {
 		return nil, err
 	}
-	defer c.session.Close()
-	c.options.Datacenter = c.datacenter // so that LOCAL_QUORUM is that of one
-	stored, text, err := c.ready(ctx)
+	defer c.Close()
+	c.Options.Datacenter = c.Datacenter // so that LOCAL_QUORUM is that of one
+	o.Datacenter = c.Datacenter
+	w, err := provision.Load(ctx, c, o.Options)
 	if err != nil {
 		return nil, err
 	}
-	c.options.Settle = stored.Settle.Std()
-	o = c.options
-	w, err := newWorking(stored, text)
+	o.Settle = w.Settle.Std()
+	r, err := c.ReplicationOf(ctx, o.Keyspace)
 	if err != nil {
 		return nil, err
 	}
-	if err := w.whole(ctx, c.session, o.Keyspace); err != nil {
-		return nil, err
-	}
-	config, err := o.config(o.Keyspace)
+	db, err := c.Connect()
 	if err != nil {
 		return nil, err
 	}
-	session, err := config.CreateSession()
-	if err != nil {
-		return nil, unreached(o, err)
-	}
-	r, err := c.replicationOf(ctx, o.Keyspace)
-	if err != nil {
-		session.Close()
-		return nil, err
-	}
-	s := newStore(c, session, w)
-	s.immediate = o.overlap(r, c.datacenter)
-	s.alone = len(c.datacenters) == 1 && c.datacenters[c.datacenter] == 1
+	s := newStore(o, db, w)
+	s.version = c.Version
+	s.immediate = o.Overlap(r, c.Datacenter)
+	s.alone = len(c.Datacenters) == 1 && c.Datacenters[c.Datacenter] == 1
 	if err := s.begin(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
-func newStore(c *cluster, session *gocql.Session, w *working) *Store {
+func newStore(o Options, db *cql.Session, w *provision.Working) *Store {
 	s := &Store{
-		options: c.options, session: session, version: c.version, datacenter: c.datacenter,
-		speculation: gocql.NonSpeculativeExecution{},
-		inFlight:    make(chan struct{}, c.options.InFlight),
-		tenants:     newTenants(), devices: shared.NewDevices[view](),
+		options: o, db: db, tenants: newTenants(), devices: shared.NewDevices[view](),
 		written:  cuckoo.NewWritten(writtenRows),
 		fullness: shared.NewFullness(shared.PartitionUnits),
 		counts:   shared.NewCounts(),
 		reviews:  shared.NewReviews(), over: make(chan struct{}, 1),
 		reordered: make(chan struct{}, 1),
 	}
-	if d := c.options.Speculate; d > 0 && c.datacenters[c.datacenter] > 1 {
-		s.speculation = &gocql.SimpleSpeculativeExecution{NumAttempts: 1, TimeoutDelay: d}
-	}
 	s.working.Store(w)
 	s.processes = s.newAttendance()
 	s.serveRecords()
 	return s
-}
-
-// ready checks that the keyspace is one that this process may work on.
-func (c *cluster) ready(ctx context.Context) (settings, string, error) {
-	o := c.options
-	r, err := c.replicationOf(ctx, o.Keyspace)
-	if err != nil {
-		return settings{}, "", err
-	}
-	if r == nil {
-		return settings{}, "", c.missing()
-	}
-	if err := c.meets(r); err != nil {
-		return settings{}, "", err
-	}
-	stored, text, err := readSettings(ctx, c.session, o)
-	switch {
-	case err != nil:
-		return stored, text, err
-	case text == "":
-		return stored, text, c.missing()
-	}
-	if err := stored.agrees(o); err != nil {
-		return stored, text, err
-	}
-	return stored, text, c.viewsEnabled(ctx, stored)
-}
-
-// viewsEnabled refuses views where the cluster has them disabled: what is there would still be
-// served, but could not be made again.
-func (c *cluster) viewsEnabled(ctx context.Context, s settings) error {
-	if s.Latest.Design != "view" {
-		return nil
-	}
-	var enabled string
-	err := c.session.Query(
-		"SELECT value FROM system_views.settings WHERE name = 'materialized_views_enabled'").
-		Consistency(gocql.LocalOne).ScanContext(ctx, &enabled)
-	if err == nil && enabled == "false" {
-		return viewsDisabled()
-	}
-	return nil // a user without the right to look is told at the first statement that fails
-}
-
-func (c *cluster) missing() error {
-	how := "`andon store init`"
-	if c.nodes() > 1 {
-		how = fmt.Sprintf("`andon store init --replication %d`", min(c.nodes(), 3))
-	}
-	return andon.Errorf(andon.Invalid, "there is no keyspace %s of Andon on this cluster: make it "+
-		"with %s (look at it first with --dry-run)", c.options.Keyspace, how)
-}
-
-func (c *cluster) nodes() (n int) {
-	for _, in := range c.datacenters {
-		n += in
-	}
-	return n
 }
 
 // begin makes the default tenant and starts what works beside the calls.
@@ -212,18 +138,18 @@ func (s *Store) Capabilities() andon.Capabilities {
 func (s *Store) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	stored, text, err := readSettings(ctx, s.session, s.options)
-	switch {
-	case err != nil:
+	stored, text, err := provision.ReadSettings(ctx, s.db, s.options.Keyspace)
+	if err != nil {
 		return err
-	case text == "":
+	}
+	if text == "" {
 		return andon.Errorf(andon.Unavailable, "keyspace %s is gone, or empty: run `andon store "+
 			"init`", s.options.Keyspace)
 	}
-	if err := stored.known(s.options.Keyspace); err != nil {
+	if err := stored.Known(s.options.Keyspace); err != nil {
 		return err
 	}
-	return s.working.Load().whole(ctx, s.session, s.options.Keyspace)
+	return s.working.Load().Complete(ctx, s.db, s.options.Keyspace)
 }
 
 // Close is of andon.Store. What it leaves unfinished is only what any reader mends by the way.
@@ -232,7 +158,7 @@ func (s *Store) Close() error {
 		s.quit()
 	}
 	s.work.Wait()
-	s.session.Close()
+	s.db.Close()
 	return nil
 }
 
@@ -259,13 +185,34 @@ func (s *Store) follow(ctx context.Context) {
 }
 
 func (s *Store) refresh(ctx context.Context) error {
-	stored, text, err := readSettings(ctx, s.session, s.options)
-	if err != nil || text == "" || text == s.working.Load().text {
+	stored, text, err := provision.ReadSettings(ctx, s.db, s.options.Keyspace)
+	if err != nil || text == "" || text == s.working.Load().Text {
 		return err
 	}
-	w, err := newWorking(stored, text)
+	w, err := provision.NewWorking(stored, text)
 	if err == nil {
 		s.working.Store(w)
 	}
 	return err
+}
+
+// within gives all statements together the time of one. It is for what is done in a few steps;
+// where there may be many, each has its own, and the first that fails ends it.
+func (s *Store) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, s.options.Timeout)
+}
+
+// stamp returns the write timestamp of a delivery: µs on this process's clock, strictly rising. A
+// statement that is sent again keeps its stamp, so what a timeout left can't undo what came later.
+func (s *Store) stamp() int64 { return s.stamps.Next(s.options.Now()) }
+
+// Diagnose implements wrap.StoreDoctor.
+func (s *Store) Diagnose(
+	ctx context.Context, report func(name, value, source string, advice ...string),
+) error {
+	d := &provision.Diagnosis{
+		Session: s.db, Options: s.options.Options, Working: s.working.Load(), Now: s.now,
+		Waiting: s.reviews.Len(), Report: report,
+	}
+	return d.Run(ctx)
 }

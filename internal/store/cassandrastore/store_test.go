@@ -1,6 +1,7 @@
 package cassandrastore
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -10,11 +11,13 @@ import (
 	"testing"
 	"time"
 
-	gocql "github.com/apache/cassandra-gocql-driver/v2"
 	"go.uber.org/goleak"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/enginetest"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
+	"github.com/andonhq/andon/internal/store/cassandrastore/provision"
 	"github.com/andonhq/andon/internal/store/shared"
 	"github.com/andonhq/andon/storecheck"
 	"github.com/andonhq/andon/storetest"
@@ -50,7 +53,7 @@ func sharedKeyspace(t *testing.T, design string) Options {
 	if shared.Keyspace == "" {
 		o := on(n, design)
 		o.Settle = 4 * time.Second // a purge waits for it
-		makeSchema(t, o, Setup{ReadingsRetention: new(andon.Forever)})
+		makeSchema(t, o, provision.Setup{ReadingsRetention: new(andon.Forever)})
 		shared.Options = o
 	}
 	return shared.Options
@@ -83,7 +86,7 @@ func ownTenant(t *testing.T, s *Store) andon.TenantID {
 // which of those of one instant is the newest is decided before, and in histories of each design
 // anyway.
 func TestSerialStore(t *testing.T) {
-	for _, design := range Designs() {
+	for _, design := range designs.Names() {
 		t.Run(design, func(t *testing.T) {
 			t.Parallel()
 			o := sharedKeyspace(t, design)
@@ -116,7 +119,7 @@ const longCheck = "since survives states in between"
 // ownDesigns are the designs that write in a way of their own. The others write as these do, and
 // are tried by the checks of every store, by rebuilds and by their plans.
 func ownDesigns() []string {
-	return slices.DeleteFunc(Designs(), func(d string) bool {
+	return slices.DeleteFunc(designs.Names(), func(d string) bool {
 		return strings.HasSuffix(d, "-by-device")
 	})
 }
@@ -168,12 +171,11 @@ func engine(t testing.TB, design string) Options {
 
 // on returns the options for a keyspace on a node.
 func on(n *enginetest.Node, design string) Options {
-	return Options{
-		Now: realClock, Hosts: []string{n.Addr()}, Latest: design,
-		Timeout:  time.Minute, // a machine that is held up is no failure
-		Keyspace: fmt.Sprintf("test_%s_%08x", strings.ReplaceAll(design, "-", "_"), rand.Uint32()),
-		pace:     quickPace,
-	}
+	o := Options{Now: realClock, pace: quickPace}
+	o.Hosts, o.Latest = []string{n.Addr()}, design
+	o.Timeout = time.Minute // a machine that is held up is no failure
+	o.Keyspace = fmt.Sprintf("test_%s_%08x", strings.ReplaceAll(design, "-", "_"), rand.Uint32())
+	return o
 }
 
 // quickPace lets no one wait for long, and beats no faster: many stores are open side by side.
@@ -194,17 +196,13 @@ func drop(t testing.TB, o Options) {
 }
 
 func dropKeyspace(o Options) error {
-	config, err := o.withDefaults().config("")
-	if err != nil {
-		return err
-	}
-	config.Timeout = time.Minute
-	session, err := config.CreateSession()
+	c, err := cql.Reach(context.Background(), o.Options.Options)
 	if err != nil {
 		return fmt.Errorf("drop keyspace %s: %w", o.Keyspace, err)
 	}
-	defer session.Close()
-	if err := session.Query("DROP KEYSPACE IF EXISTS " + o.Keyspace).Exec(); err != nil {
+	defer c.Close()
+	err = c.ExecAt(context.Background(), cql.Quorum, "DROP KEYSPACE IF EXISTS "+o.Keyspace)
+	if err != nil {
 		return fmt.Errorf("drop keyspace %s: %w", o.Keyspace, err)
 	}
 	return nil
@@ -221,15 +219,15 @@ func newSettling(t testing.TB, design string, settle time.Duration) Options {
 	t.Helper()
 	o := engine(t, design)
 	o.Settle = settle
-	makeSchema(t, o, Setup{ReadingsRetention: new(andon.Forever)})
+	makeSchema(t, o, provision.Setup{ReadingsRetention: new(andon.Forever)})
 	return o
 }
 
 // makeSchema makes the schema and returns the statements.
-func makeSchema(t testing.TB, o Options, setup Setup) string {
+func makeSchema(t testing.TB, o Options, setup provision.Setup) string {
 	t.Helper()
 	var told strings.Builder
-	err := Init(t.Context(), o, setup, func(statement string) {
+	err := provision.Init(t.Context(), o.Options, setup, func(statement string) {
 		told.WriteString(statement + ";\n")
 	})
 	if err != nil {
@@ -266,7 +264,7 @@ func end(t testing.TB, s *Store) {
 // run runs one statement on the keyspace of a store, as somebody with cqlsh would.
 func run(t testing.TB, s *Store, text string, args ...any) {
 	t.Helper()
-	err := s.session.Query(text, args...).Consistency(gocql.LocalQuorum).ExecContext(t.Context())
+	err := s.db.ExecAt(t.Context(), cql.Quorum, text, args...)
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
@@ -275,11 +273,11 @@ func run(t testing.TB, s *Store, text string, args ...any) {
 // scan returns the rows of one column.
 func scan[T any](t *testing.T, s *Store, text string, args ...any) (all []T) {
 	t.Helper()
-	it := s.session.Query(text, args...).Consistency(gocql.LocalQuorum).IterContext(t.Context())
-	for value := *new(T); it.Scan(&value); {
+	var value T
+	err := s.db.EachAt(t.Context(), cql.Quorum, text, args, []any{&value}, func() {
 		all = append(all, value)
-	}
-	if err := it.Close(); err != nil {
+	})
+	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
 	return all

@@ -12,6 +12,7 @@ import (
 	"github.com/andonhq/andon/internal/rwlock"
 	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/sleep"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/shared"
 	doc "github.com/andonhq/andon/internal/store/tenants"
 )
@@ -134,8 +135,8 @@ func (s *Store) changeStates(
 // seenStates returns the states that have entries, in order.
 func (s *Store) seenStates(ctx context.Context, key string) (seen []andon.State, err error) {
 	var state string
-	q := question{"SELECT state FROM states_by_tenant WHERE tenant = ?", 1}
-	err = s.each(ctx, q, []any{key}, []any{&state}, func() {
+	q := cql.Ask("SELECT state FROM states_by_tenant WHERE tenant = ?", 1)
+	err = s.db.Each(ctx, q, []any{key}, []any{&state}, func() {
 		seen = append(seen, andon.State(state))
 	})
 	return seen, err
@@ -153,9 +154,9 @@ func (s *Store) Had(
 	if err != nil {
 		return false, false, err
 	}
-	q := question{"SELECT label FROM directory WHERE tenant = ? AND kind = ? AND id = ? LIMIT 1", 3}
+	q := cql.Ask("SELECT label FROM directory WHERE tenant = ? AND kind = ? AND id = ? LIMIT 1", 3)
 	var name string
-	err = s.each(ctx, q, []any{t.Key, string(ofNames), ofMetric}, []any{&name}, func() {
+	err = s.db.Each(ctx, q, []any{t.Key, string(ofNames), ofMetric}, []any{&name}, func() {
 		readings = true
 	})
 	return len(seen) > 0, readings, err
@@ -171,8 +172,7 @@ func (s *Store) ended(ctx context.Context, key string) error {
 
 // markOver notes that an incarnation is over and its rows are to be given back.
 func (s *Store) markOver(ctx context.Context, key string) error {
-	return s.write(ctx, []mutation{{{
+	return s.db.Write(ctx, []cql.Mutation{cql.One(
 		"INSERT INTO purges (part, tenant) VALUES ('purges', ?) USING TIMESTAMP ?",
-		[]any{key, s.stamp()},
-	}}})
+		key, s.stamp())})
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -56,8 +57,8 @@ func (s *Store) lookOnly(
 		into = append(into, &e)
 	}
 	v := &view{}
-	q := question{text + fromLatest, 2}
-	err := s.each(ctx, q, []any{tenant, string(device)}, into, func() {
+	q := cql.Ask(text+fromLatest, 2)
+	err := s.db.Each(ctx, q, []any{tenant, string(device)}, into, func() {
 		r.fill(v)
 		v.take(r.state, r.time, content, shared.Content(e))
 	})

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -87,19 +89,17 @@ func (s *Store) withdraw(ctx context.Context, t *tenant, w *andon.Withdrawal) er
 // withdrawalRows are the two rows of a withdrawal.
 func withdrawalRows(
 	tenant string, w *andon.Withdrawal, shard int, stamp int64, ttl lifetime,
-) []mutation {
+) []cql.Mutation {
 	device, beside := string(w.Device), &andon.Escalation{By: w.By, Note: w.Note}
 	row := withdrawnRow(andon.EntryRef{Time: w.Time, State: w.State})
-	return []mutation{{{
-		"INSERT INTO events_by_device (tenant, device, day, shard, time, state, at, supervisor, " +
+	return []cql.Mutation{cql.One(
+		"INSERT INTO events_by_device (tenant, device, day, shard, time, state, at, supervisor, "+
 			"record) VALUES (?, ?, ?, ?, ?, ?, ?, '', ?) USING TIMESTAMP ? AND TTL ?",
-		[]any{tenant, device, int(w.Time.Day()), shard, int64(w.Time), string(w.State),
-			-int64(w.At), packRecord(beside), stamp, ttl.seconds(w.Time)},
-	}}, {{
-		"INSERT INTO latest_by_device (tenant, device, state, withdrawn) VALUES (?, ?, ?, ?) " +
+		tenant, device, int(w.Time.Day()), shard, int64(w.Time), string(w.State),
+		-int64(w.At), packRecord(beside), stamp, ttl.seconds(w.Time)), cql.One(
+		"INSERT INTO latest_by_device (tenant, device, state, withdrawn) VALUES (?, ?, ?, ?) "+
 			"USING TIMESTAMP ?",
-		[]any{tenant, device, row, stamp, stamp},
-	}}}
+		tenant, device, row, stamp, stamp)}
 }
 
 // withdrawalOf returns the withdrawal of an entry from its rows, the first where two processes kept
@@ -231,21 +231,21 @@ func (v *view) recalled(state andon.State, states *andon.StateSet) *shared.Newes
 }
 
 // restoredRows keep what was found in the log.
-func restoredRows(t *tenant, device andon.DeviceID, v *view) (all []mutation) {
+func restoredRows(t *tenant, device andon.DeviceID, v *view) (all []cql.Mutation) {
 	for i := range v.restored {
 		n := &v.restored[i]
 		content := packEntry(n.Delivery, &andon.Event{
 			Operator: n.Operator, Message: n.Message, Attributes: n.Attributes,
 		})
 		row := v.rowOf(n.State, n.Time)
-		all = append(all, mutation{newestStatement(t.Key, string(device), row, n.Time, content)})
+		all = append(all, cql.Mutation{newestStatement(t.Key, string(device), row, n.Time, content)})
 	}
 	return all
 }
 
 // formerRows takes away the index rows of former generations of a device. No process writes them
 // any more.
-func (s *Store) formerRows(t *tenant, device andon.DeviceID, v *view) (index []mutation) {
+func (s *Store) formerRows(t *tenant, device andon.DeviceID, v *view) (index []cql.Mutation) {
 	states := v.Others("")
 	for _, w := range v.Withdrawn {
 		states = append(states, w.State)
@@ -256,9 +256,9 @@ func (s *Store) formerRows(t *tenant, device andon.DeviceID, v *view) (index []m
 		if !ok {
 			break
 		}
-		p := place{tenant: t.Key, device: string(device), at: andon.MaxTime, gen: gen}
-		for _, d := range s.working.Load().writes {
-			index = append(index, d.retire(p, states)...)
+		p := designs.Place{Tenant: t.Key, Device: string(device), At: andon.MaxTime, Gen: gen}
+		for _, d := range s.working.Load().Writes {
+			index = append(index, d.Retire(p, states)...)
 		}
 	}
 	return index

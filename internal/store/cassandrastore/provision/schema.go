@@ -1,29 +1,26 @@
-package cassandrastore
+package provision
 
 import (
 	"slices"
-	"strings"
 
-	"github.com/andonhq/andon/internal/store/shared"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 )
 
-// table is one table: what it is for, and its definition behind its name.
-type table struct {
-	name string
-	what string
-	cql  string
+// Tables is the schema. The write timestamps matter as much as the columns: each comment says what
+// they are.
+func Tables() (all []cql.Table) {
+	for _, d := range slices.Concat(types(), tenantTables(), recordTables(), logTables(),
+		indexTables(), processTables()) {
+		all = append(all, cql.NewTable(d.name, d.what, d.cql))
+	}
+	return all
 }
 
-// tables are the schema. The write timestamps
-// matter as much as the columns: each comment says what they are.
-func tables() []table {
-	return slices.Concat(types(), tenantTables(), recordTables(), logTables(), indexTables(),
-		processTables())
-}
+type def struct{ name, what, cql string }
 
 // types are what keeps a value of several parts whole.
-func types() []table {
-	return []table{
+func types() []def {
+	return []def{
 		{"entry", "", "TYPE (delivery bigint, operator text, message text, attributes text)"},
 		{"record", "", "TYPE (escalated_by text, note text)"},
 		{"assigned", "", "TYPE (delivery bigint, since bigint, operator text)"},
@@ -31,8 +28,8 @@ func types() []table {
 	}
 }
 
-func tenantTables() []table {
-	return []table{
+func tenantTables() []def {
+	return []def{
 		{"purges", "Incarnations of tenants that are over, of which rows may be left; and of " +
 			"devices, each behind the key of its tenant and a zero byte.",
 			`(part text, tenant text, PRIMARY KEY (part, tenant))`},
@@ -49,8 +46,8 @@ func tenantTables() []table {
 
 // recordTables: that an index row was deleted need not be remembered for long, since one that comes
 // back leads to nothing.
-func recordTables() []table {
-	return []table{
+func recordTables() []def {
+	return []def{
 		{"records", "Versioned JSON documents, each a partition, written by compare-and-swap; " +
 			"tenants are those of kind tenant that belong to none. A deleted one keeps its " +
 			"version for a day. A deleted tenant keeps its row for ever, with the number of its " +
@@ -73,8 +70,8 @@ func recordTables() []table {
 }
 
 // logTables are the truth, and the readings.
-func logTables() []table {
-	return []table{
+func logTables() []def {
+	return []def{
 		{"events_by_device", "The log: a row for each entry (at is 0), and beside it one for " +
 			"each of its escalations and for its withdrawal (at is negative). Written at " +
 			"the time of the delivery, kept until the " +
@@ -116,8 +113,8 @@ func logTables() []table {
 	}
 }
 
-func indexTables() []table {
-	return []table{
+func indexTables() []def {
+	return []def{
 		{"directory", "Which partitions exist. Of kind device and reading, by id the device: " +
 			"unit is the UTC day, and label for entries the state. Of kind operator, " +
 			"supervisor and escalation: unit is the UTC hour, or the UTC day.",
@@ -139,22 +136,11 @@ func indexTables() []table {
 	}
 }
 
-func processTables() []table {
-	return []table{{"processes", "The processes that write. Each counts up its beat, and says " +
+func processTables() []def {
+	return []def{{"processes", "The processes that write. Each counts up its beat, and says " +
 		"how many µs it may hold itself for the only one.",
 		`(part text, id text, beat bigint, trust bigint, PRIMARY KEY (part, id))`}}
 }
 
 // settingsTable comes before all steps: it says which of them were taken.
 const settingsTable = `(name text PRIMARY KEY, value text)`
-
-// deviceBuckets is how many partitions the devices of a tenant and those of a metric have. It is
-// part of what is stored.
-const deviceBuckets = 16
-
-// bucketOf is the bucket of an id. All incarnations of a device are in one, so that a list that
-// goes on bucket by bucket finds the next device where one was purged meanwhile.
-func bucketOf(id string) int {
-	id, _, _ = strings.Cut(id, "\t")
-	return shared.Spread(shared.Hash(id), deviceBuckets)
-}

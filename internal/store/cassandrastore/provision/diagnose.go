@@ -1,4 +1,4 @@
-package cassandrastore
+package provision
 
 import (
 	"context"
@@ -7,34 +7,38 @@ import (
 	"strings"
 	"time"
 
-	gocql "github.com/apache/cassandra-gocql-driver/v2"
-
-	"github.com/andonhq/andon/internal/store/wrap"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 )
 
-var _ wrap.StoreDoctor = (*Store)(nil)
+// Report is called with a fact: its name, its value, where it was read, and advice.
+type Report func(name, value, source string, advice ...string)
 
-// diagnosis tells facts about the cluster and the keyspace. What system views say is of the node
+// Diagnosis reports facts about the cluster and the keyspace. What system views say is of the node
 // that answered.
-type diagnosis struct {
-	*Store
-	ctx  context.Context
-	tell func(name, value, source string, advice ...string)
+type Diagnosis struct {
+	Session *cql.Session
+	Options Options
+	Working *Working
+	Now     func() time.Time
+	Waiting int // devices that are to be reviewed
+	Report  Report
+
+	ctx        context.Context
+	datacenter string
 }
 
-// Diagnose is of wrap.StoreDoctor. What a user may not look at is left out, and said so.
-func (s *Store) Diagnose(
-	ctx context.Context, tell func(name, value, source string, advice ...string),
-) error {
-	d := &diagnosis{s, ctx, tell}
-	c := &cluster{options: s.options, session: s.session, datacenters: map[string]int{}}
-	if err := c.look(ctx); err != nil {
-		return err
-	}
-	r, err := c.replicationOf(ctx, s.options.Keyspace)
+// Run reports all facts. What the user may not read is left out, or reported as such.
+func (d *Diagnosis) Run(ctx context.Context) error {
+	d.ctx = ctx
+	c, err := cql.Look(ctx, d.Session, d.Options.Options)
 	if err != nil {
 		return err
 	}
+	r, err := c.ReplicationOf(ctx, d.Options.Keyspace)
+	if err != nil {
+		return err
+	}
+	d.datacenter = c.Datacenter
 	d.cluster(c, r)
 	d.keyspace()
 	d.clock()
@@ -45,16 +49,16 @@ func (s *Store) Diagnose(
 	return nil
 }
 
-func (d *diagnosis) cluster(c *cluster, r replication) {
+func (d *Diagnosis) cluster(c *cql.Cluster, r cql.Replication) {
 	nodes := 0
 	var centres []string
-	for _, name := range sorted(c.datacenters) {
-		nodes += c.datacenters[name]
-		centres = append(centres, fmt.Sprintf("%s with %d", name, c.datacenters[name]))
+	for _, name := range cql.Sorted(c.Datacenters) {
+		nodes += c.Datacenters[name]
+		centres = append(centres, fmt.Sprintf("%s with %d", name, c.Datacenters[name]))
 	}
-	d.tell("nodes", fmt.Sprintf("%d (%s), local data centre %s",
+	d.Report("nodes", fmt.Sprintf("%d (%s), local data centre %s",
 		nodes, strings.Join(centres, ", "), d.datacenter), "system.local, system.peers_v2")
-	o := d.options
+	o := d.Options
 	value := fmt.Sprintf("replication %s, writes at %s, reads at %s", r,
 		o.WriteConsistency, o.ReadConsistency)
 	copies := 0
@@ -62,7 +66,7 @@ func (d *diagnosis) cluster(c *cluster, r replication) {
 		copies += n
 	}
 	var advice []string
-	if !o.overlap(r, d.datacenter) {
+	if !o.Overlap(r, d.datacenter) {
 		advice = append(advice, "A read may miss what was acknowledged a moment ago: use "+
 			"LOCAL_QUORUM for both.")
 	}
@@ -74,89 +78,84 @@ func (d *diagnosis) cluster(c *cluster, r replication) {
 		advice = append(advice, "A quorum of 2 replicas is 2, so one node that is away stops "+
 			"everything: use 3.")
 	}
-	d.tell("consistency", value, "system_schema.keyspaces, cassandra.*_consistency", advice...)
+	d.Report("consistency", value, "system_schema.keyspaces, cassandra.*_consistency", advice...)
 }
 
-func (d *diagnosis) keyspace() {
-	w := d.working.Load()
-	d.tell("devices by state", w.Latest.String(), "the settings table of the keyspace")
+func (d *Diagnosis) keyspace() {
+	w := d.Working
+	d.Report("devices by state", w.Latest.String(), "the settings table of the keyspace")
 	if w.Next != nil {
-		d.tell("rebuild under way", "to "+w.Next.String(), "the settings table",
+		d.Report("rebuild under way", "to "+w.Next.String(), "the settings table",
 			"If nobody runs it any more, run `andon store rebuild latest --to "+w.Next.Design+
 				"` again.")
 	}
 	value := "events " + w.Retention.String() + ", readings " + w.Readings.String()
-	d.tell("retention of the keyspace", value, "the settings table of the keyspace")
-	d.tell("looked at again after a change", "after "+w.Settle.String(),
+	d.Report("retention of the keyspace", value, "the settings table of the keyspace")
+	d.Report("looked at again after a change", "after "+w.Settle.String(),
 		"the settings table of the keyspace")
 	d.windows(w)
-	if waiting := d.reviews.Len(); waiting > 0 {
-		d.tell("devices to be looked at again", strconv.Itoa(waiting), "this process")
+	if d.Waiting > 0 {
+		d.Report("devices to be looked at again", strconv.Itoa(d.Waiting), "this process")
 	}
 }
 
 // windows holds the time windows of the log against the retention: some thirty windows let whole
 // SSTables go when they expire; many more are as many files to look into.
-func (d *diagnosis) windows(w *working) {
+func (d *Diagnosis) windows(w *Working) {
 	text := "SELECT compaction FROM system_schema.tables WHERE keyspace_name = '" +
-		d.options.Keyspace + "' AND table_name = 'events_by_device'"
+		d.Options.Keyspace + "' AND table_name = 'events_by_device'"
 	options := map[string]string{}
 	if !d.one(text, &options) {
 		return
 	}
 	size := options["compaction_window_size"]
 	var advice []string
-	if want := strconv.Itoa(w.window()); size != want {
+	if want := strconv.Itoa(w.Window()); size != want {
 		advice = append(advice, fmt.Sprintf("The retention wants windows of %s days: ALTER TABLE "+
 			"%s.events_by_device WITH compaction = {'class': 'TimeWindowCompactionStrategy', "+
 			"'compaction_window_unit': 'DAYS', 'compaction_window_size': %s}.",
-			want, d.options.Keyspace, want))
+			want, d.Options.Keyspace, want))
 	}
-	d.tell("time windows of the log", size+" "+strings.ToLower(options["compaction_window_unit"]),
+	d.Report("time windows of the log", size+" "+strings.ToLower(options["compaction_window_unit"]),
 		text, advice...)
 }
 
-// String spells a layout for people.
-func (l layout) String() string {
-	switch l.Design {
-	case "buckets":
-		return "buckets, " + l.Buckets + " of them"
-	case "tables", "tables-by-device":
-		return fmt.Sprintf("%s, %d of them and one for the rest", l.Design, len(l.Tables))
-	}
-	return l.Design
+// one reads one value; false where the user may not, or there is none.
+func (d *Diagnosis) one(text string, into any) bool {
+	found, err := d.Session.OneAt(d.ctx, cql.LocalOne, text, nil, into)
+	return found && err == nil
 }
 
-// one asks for one value; false where the user may not, or there is none.
-func (d *diagnosis) one(text string, into any) bool {
-	err := d.session.Query(text).Consistency(gocql.LocalOne).ScanContext(d.ctx, into)
-	return err == nil
+// each reads the rows of a system view of this keyspace; false where the user may not.
+func (d *Diagnosis) each(text string, into []any, row func()) bool {
+	text += " WHERE keyspace_name = '" + d.Options.Keyspace + "' ALLOW FILTERING"
+	return d.Session.EachAt(d.ctx, cql.LocalOne, text, nil, into, row) == nil
 }
 
 // clock compares this machine's clock with a node's: entries too far ahead are refused by one and
 // timestamps of deliveries are the other's.
-func (d *diagnosis) clock() {
+func (d *Diagnosis) clock() {
 	const text = "SELECT toUnixTimestamp(now()) FROM system.local"
-	before := d.now()
+	before := d.Now()
 	var ms int64
 	if !d.one(text, &ms) {
 		return
 	}
-	here := before.Add(d.now().Sub(before) / 2)
+	here := before.Add(d.Now().Sub(before) / 2)
 	apart := here.Sub(time.UnixMilli(ms)).Abs().Round(time.Millisecond)
 	var advice []string
 	if apart > time.Second {
 		advice = append(advice, "Let all machines keep time by NTP: with two processes of Andon, "+
 			"the delivery of the one whose clock is ahead stands.")
 	}
-	d.tell("clock difference to a node", apart.String(), text, advice...)
+	d.Report("clock difference to a node", apart.String(), text, advice...)
 }
 
-func (d *diagnosis) commitLog(r replication) {
+func (d *Diagnosis) commitLog(r cql.Replication) {
 	const text = "SELECT value FROM system_views.settings WHERE name = 'commitlog_sync'"
 	var value string
 	if !d.one(text, &value) {
-		d.tell("settings of the nodes", "can't be seen: the user may not read system_views", text)
+		d.Report("settings of the nodes", "can't be seen: the user may not read system_views", text)
 		return
 	}
 	copies := 0
@@ -169,10 +168,10 @@ func (d *diagnosis) commitLog(r replication) {
 			"of what was acknowledged: set commitlog_sync: batch or group in cassandra.yaml, or "+
 			"replicate.")
 	}
-	d.tell("commit log", value, text, advice...)
+	d.Report("commit log", value, text, advice...)
 }
 
-func (d *diagnosis) views() {
+func (d *Diagnosis) views() {
 	const text = "SELECT value FROM system_views.settings WHERE name = 'materialized_views_enabled'"
 	var value string
 	if !d.one(text, &value) {
@@ -182,39 +181,37 @@ func (d *diagnosis) views() {
 	var advice []string
 	if value == "true" {
 		enabled = "enabled"
-	} else if d.working.Load().Latest.Design == "view" {
+	} else if d.Working.Latest.Design == "view" {
 		advice = append(advice, "The design view needs them: enable them, or rebuild to another "+
 			"design.")
 	}
-	d.tell("materialized views", enabled, text, advice...)
+	d.Report("materialized views", enabled, text, advice...)
 }
 
 // largePartition is the reference's limit.
 const largePartition = 100 // MiB
 
 // partitions tells of the largest partition, and of each that is too large.
-func (d *diagnosis) partitions() {
+func (d *Diagnosis) partitions() {
 	const text = "SELECT table_name, mebibytes FROM system_views.max_partition_size"
 	most, of := int64(-1), ""
 	var advice []string
 	var table string
 	var size int64
-	it := d.session.Query(text + " WHERE keyspace_name = '" + d.options.Keyspace +
-		"' ALLOW FILTERING").Consistency(gocql.LocalOne).IterContext(d.ctx)
-	for it.Scan(&table, &size) {
+	ok := d.each(text, []any{&table, &size}, func() {
 		if size > most {
 			most, of = size, table
 		}
 		if size >= largePartition {
 			advice = append(advice, fmt.Sprintf("%s is too large: %s.", table, d.remedy(table)))
 		}
-	}
-	if it.Close() == nil && most >= 0 {
-		d.tell("largest partition", fmt.Sprintf("%d MiB, of %s", most, of), text, advice...)
+	})
+	if ok && most >= 0 {
+		d.Report("largest partition", fmt.Sprintf("%d MiB, of %s", most, of), text, advice...)
 	}
 }
 
-func (d *diagnosis) remedy(table string) string {
+func (d *Diagnosis) remedy(table string) string {
 	if strings.HasPrefix(table, "latest_") {
 		return "a state has too many devices for the design; rebuild to buckets, or to more of them"
 	}
@@ -223,19 +220,17 @@ func (d *diagnosis) remedy(table string) string {
 }
 
 // tombstones tells which table reads past most of them.
-func (d *diagnosis) tombstones() {
+func (d *Diagnosis) tombstones() {
 	const text = "SELECT table_name, p99th, max FROM system_views.tombstones_per_read"
 	most, of := -1.0, ""
 	var table string
 	var p99, top, worst float64
-	it := d.session.Query(text + " WHERE keyspace_name = '" + d.options.Keyspace +
-		"' ALLOW FILTERING").Consistency(gocql.LocalOne).IterContext(d.ctx)
-	for it.Scan(&table, &p99, &top) {
+	ok := d.each(text, []any{&table, &p99, &top}, func() {
 		if p99 > most {
 			most, of, worst = p99, table, top
 		}
-	}
-	if it.Close() != nil || most < 0 {
+	})
+	if !ok || most < 0 {
 		return
 	}
 	value := fmt.Sprintf("%.0f at the 99th percentile, %.0f at most, of %s", most, worst, of)
@@ -244,5 +239,5 @@ func (d *diagnosis) tombstones() {
 		advice = append(advice, "A read fails at 100,000: use more buckets, or a lower "+
 			"gc_grace_seconds with regular repairs.")
 	}
-	d.tell("tombstones a read passes", value, text, advice...)
+	d.Report("tombstones a read passes", value, text, advice...)
 }

@@ -1,4 +1,4 @@
-package cassandrastore
+package designs
 
 import (
 	"maps"
@@ -17,7 +17,7 @@ import (
 //	"a/b"/NORMAL=8      a name with a slash, a comma, or a space at an end is quoted
 //
 // The rule that says most decides: that of a tenant's state, of a tenant, of a state, of all.
-type bucketCounts struct {
+type BucketCounts struct {
 	all   int
 	rules map[bucketRule]int
 }
@@ -29,11 +29,11 @@ type bucketRule struct {
 }
 
 const (
-	defaultBuckets = 16
-	maxBuckets     = 1024
+	DefaultBuckets = 16
+	MaxBuckets     = 1024
 )
 
-func (c bucketCounts) of(tenant string, state andon.State) int {
+func (c BucketCounts) Of(tenant string, state andon.State) int {
 	id, _, _ := strings.Cut(tenant, "\t")
 	for _, r := range []bucketRule{
 		{andon.TenantID(id), state}, {andon.TenantID(id), ""}, {"", state},
@@ -45,7 +45,7 @@ func (c bucketCounts) of(tenant string, state andon.State) int {
 	return c.all
 }
 
-func (c bucketCounts) equal(o bucketCounts) bool {
+func (c BucketCounts) Equal(o BucketCounts) bool {
 	return c.all == o.all && maps.Equal(c.rules, o.rules)
 }
 
@@ -67,20 +67,20 @@ func quoteName(name string) string {
 	return name
 }
 
-func parseBuckets(text string) (bucketCounts, error) {
-	c := bucketCounts{rules: map[bucketRule]int{}}
+func ParseBuckets(text string) (BucketCounts, error) {
+	c := BucketCounts{rules: map[bucketRule]int{}}
 	for _, part := range splitOutside(text, ',') {
 		if part = strings.TrimSpace(part); part == "" {
 			continue
 		}
-		fail := func(reason string) (bucketCounts, error) {
+		fail := func(reason string) (BucketCounts, error) {
 			return c, andon.Errorf(andon.Invalid, "%q %s: rules of buckets are of the forms 16, "+
 				"WARNING4=4, metro/*=32, metro/NORMAL=64 and \"a/b\"=8, with numbers from 1 to %d",
-				part, reason, maxBuckets)
+				part, reason, MaxBuckets)
 		}
 		words := splitOutside(part, '=')
 		n, err := strconv.Atoi(words[len(words)-1])
-		if err != nil || n < 1 || n > maxBuckets {
+		if err != nil || n < 1 || n > MaxBuckets {
 			return fail("ends in no such number")
 		}
 		if len(words) == 1 {
@@ -100,7 +100,7 @@ func parseBuckets(text string) (bucketCounts, error) {
 		c.rules[r] = n
 	}
 	if c.all == 0 {
-		c.all = defaultBuckets
+		c.all = DefaultBuckets
 	}
 	return c, nil
 }

@@ -1,4 +1,6 @@
-package cassandrastore
+package designs
+
+import "github.com/andonhq/andon/internal/store/cassandrastore/cql"
 
 // stateDesign is the reference's third: a partition for each state.
 //
@@ -10,13 +12,14 @@ type stateDesign struct{ inStates }
 
 func newStateDesign() stateDesign {
 	rows := newStateRows("latest_by_state", 2, "tenant", "state")
-	return stateDesign{inStates{func(p place) (*stateRows, []any) {
-		return rows, []any{p.tenant, string(p.state)}
+	return stateDesign{inStates{func(p Place) (*stateRows, []any) {
+		return rows, []any{p.Tenant, string(p.State)}
 	}}}
 }
 
-func (stateDesign) tables() []table {
-	return []table{{"latest_by_state", "Devices that may be in a state, written at the time of " +
-		"their entry.",
-		`(tenant text, state text, device text, PRIMARY KEY ((tenant, state), device))`}}
+func (stateDesign) Tables() []cql.Table {
+	return []cql.Table{cql.NewTable(
+		"latest_by_state", "Devices that may be in a state, written at the time of "+
+			"their entry.",
+		`(tenant text, state text, device text, PRIMARY KEY ((tenant, state), device))`)}
 }

@@ -1,4 +1,4 @@
-package cassandrastore
+package cql
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// failure turns an error of the driver into one of Andon: what a caller can do about it. Errors of
+// Failure turns an error of the driver into one of Andon: what a caller can do about it. Errors of
 // Andon and of the context pass through.
-func failure(doing string, err error) error {
+func Failure(doing string, err error) error {
 	var own *andon.Error
 	switch {
 	case err == nil:
@@ -24,7 +24,7 @@ func failure(doing string, err error) error {
 		return andon.Errorf(andon.Unavailable,
 			"%s: Cassandra did not answer in time: %w", doing, err)
 	}
-	if isMissing(err) {
+	if IsMissing(err) {
 		return andon.Errorf(andon.Unavailable, "%s: something is missing in the keyspace: run "+
 			"`andon store init`%w", doing, driverError{err})
 	}
@@ -100,4 +100,11 @@ func wordsOf(request gocql.RequestError) string {
 		return "the user lacks a right"
 	}
 	return "Cassandra refuses"
+}
+
+// IsMissing reports whether a keyspace, a table or a column is not there.
+func IsMissing(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "unconfigured table") ||
+		strings.Contains(text, "does not exist") || strings.Contains(text, "Undefined column")
 }

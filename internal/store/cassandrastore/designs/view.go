@@ -1,4 +1,6 @@
-package cassandrastore
+package designs
+
+import "github.com/andonhq/andon/internal/store/cassandrastore/cql"
 
 // viewDesign is the reference's first: a table with one row a device, and a materialized view of it
 // by state.
@@ -13,18 +15,18 @@ type viewDesign struct{ oneRow }
 
 func newViewDesign() viewDesign { return viewDesign{oneRow{"latest_state", placeKey}} }
 
-func (viewDesign) tables() []table {
-	return []table{
-		{"latest_state", "The state that a device is in, written at the time of its entry.",
-			`(tenant text, device text, key text, PRIMARY KEY ((tenant, device)))`},
-		{"latest_state_view", "The devices by state.",
+func (viewDesign) Tables() []cql.Table {
+	return []cql.Table{
+		cql.NewTable("latest_state", "The state that a device is in, written at the time of its entry.",
+			`(tenant text, device text, key text, PRIMARY KEY ((tenant, device)))`),
+		cql.NewTable("latest_state_view", "The devices by state.",
 			`MATERIALIZED VIEW AS SELECT tenant, key, device FROM latest_state
   WHERE tenant IS NOT NULL AND key IS NOT NULL AND device IS NOT NULL
-  PRIMARY KEY ((tenant, key), device)`},
+  PRIMARY KEY ((tenant, key), device)`),
 	}
 }
 
-func (viewDesign) find(p place) []finding {
-	args := []any{p.tenant, placeKey(p), p.device}
-	return []finding{{idsFrom("latest_state_view", 2, "tenant", "key"), args, idsOnly}}
+func (viewDesign) Find(p Place) []Finding {
+	args := []any{p.Tenant, placeKey(p), p.Device}
+	return []Finding{{IDsFrom("latest_state_view", 2, "tenant", "key"), args, IDsOnly}}
 }

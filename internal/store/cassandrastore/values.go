@@ -3,14 +3,13 @@ package cassandrastore
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
-
-	gocql "github.com/apache/cassandra-gocql-driver/v2"
+	"strings"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -29,12 +28,6 @@ func tenantKey(id andon.TenantID, incarnation int) string {
 // Times are µs since 1970, as CQL bigint; its timestamp has milliseconds only. They are the write
 // timestamps too, which must be above 0.
 
-// packed is a value whose CQL bytes are known.
-type packed []byte
-
-// MarshalCQL is of gocql.Marshaler.
-func (p packed) MarshalCQL(gocql.TypeInfo) ([]byte, error) { return p, nil }
-
 // An entry's content is one frozen value of a type, so that it stays whole at equal write
 // timestamps:
 //
@@ -44,85 +37,37 @@ func (p packed) MarshalCQL(gocql.TypeInfo) ([]byte, error) { return p, nil }
 // one's bytes are greater.
 type entry shared.Content
 
-func packEntry(stamp int64, e *andon.Event) packed {
+func packEntry(stamp int64, e *andon.Event) cql.Packed {
 	size := 4*4 + 8 + len(e.Operator) + len(e.Message) + len(e.Attributes)
 	b := make([]byte, 0, size)
-	b = appendBigint(b, stamp)
-	b = appendText(b, string(e.Operator))
-	b = appendText(b, e.Message)
-	return appendText(b, string(e.Attributes))
+	b = cql.AppendBigint(b, stamp)
+	b = cql.AppendText(b, string(e.Operator))
+	b = cql.AppendText(b, e.Message)
+	return cql.AppendText(b, string(e.Attributes))
 }
 
-// UnmarshalCQL is of gocql.Unmarshaler.
-func (e *entry) UnmarshalCQL(_ gocql.TypeInfo, b []byte) error {
-	f := fields{rest: b}
+// UnmarshalCQL implements gocql.Unmarshaler.
+func (e *entry) UnmarshalCQL(_ cql.TypeInfo, b []byte) error {
+	f := cql.Fields{Rest: b}
 	*e = entry{
-		Delivery: f.bigint(), Operator: andon.PersonID(f.text()), Message: f.text(),
-		Attributes: andon.JSON(f.text()),
+		Delivery: f.Bigint(), Operator: andon.PersonID(f.Text()), Message: f.Text(),
+		Attributes: andon.JSON(f.Text()),
 	}
-	return f.err
-}
-
-// A field of a value is its length in 4 bytes, -1 for none, and its bytes.
-func appendText(b []byte, text string) []byte {
-	return append(binary.BigEndian.AppendUint32(b, uint32(len(text))), text...)
-}
-
-func appendBigint(b []byte, n int64) []byte {
-	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(b, 8), uint64(n))
-}
-
-// fields takes fields from the front of a value. Those behind its end are absent.
-type fields struct {
-	rest []byte
-	err  error
-}
-
-var errDamaged = errors.New("a value is damaged")
-
-func (f *fields) next() []byte {
-	if len(f.rest) < 4 {
-		return nil
-	}
-	n := int32(binary.BigEndian.Uint32(f.rest))
-	f.rest = f.rest[4:]
-	if n < 0 {
-		return nil
-	}
-	if int(n) > len(f.rest) {
-		f.rest, f.err = nil, errDamaged
-		return nil
-	}
-	value := f.rest[:n]
-	f.rest = f.rest[n:]
-	return value
-}
-
-func (f *fields) text() string { return string(f.next()) }
-
-func (f *fields) bigint() int64 {
-	b := f.next()
-	if len(b) != 8 {
-		if len(b) != 0 {
-			f.err = errDamaged
-		}
-		return 0
-	}
-	return int64(binary.BigEndian.Uint64(b))
+	return f.Err
 }
 
 // record (escalated_by text, note text) is what else is kept of an escalation.
 type record struct{ by, note string }
 
-func packRecord(r *andon.Escalation) packed {
-	return appendText(appendText(nil, string(r.By)), r.Note)
+func packRecord(r *andon.Escalation) cql.Packed {
+	return cql.AppendText(cql.AppendText(nil, string(r.By)), r.Note)
 }
 
-// UnmarshalCQL is of gocql.Unmarshaler.
-func (r *record) UnmarshalCQL(_ gocql.TypeInfo, b []byte) error {
-	f := fields{rest: b}
-	*r = record{f.text(), f.text()}
-	return f.err
+// UnmarshalCQL implements gocql.Unmarshaler.
+func (r *record) UnmarshalCQL(_ cql.TypeInfo, b []byte) error {
+	f := cql.Fields{Rest: b}
+	*r = record{f.Text(), f.Text()}
+	return f.Err
 }
 
 // assigned (delivery bigint, since bigint, operator text) is the newest assignment of a device. Of
@@ -132,16 +77,16 @@ type assigned struct {
 	operator        string
 }
 
-func packAssigned(stamp int64, a andon.Assignment) packed {
-	b := appendBigint(appendBigint(nil, stamp), int64(a.From))
-	return appendText(b, string(a.Operator))
+func packAssigned(stamp int64, a andon.Assignment) cql.Packed {
+	b := cql.AppendBigint(cql.AppendBigint(nil, stamp), int64(a.From))
+	return cql.AppendText(b, string(a.Operator))
 }
 
-// UnmarshalCQL is of gocql.Unmarshaler.
-func (a *assigned) UnmarshalCQL(_ gocql.TypeInfo, b []byte) error {
-	f := fields{rest: b}
-	*a = assigned{f.bigint(), f.bigint(), f.text()}
-	return f.err
+// UnmarshalCQL implements gocql.Unmarshaler.
+func (a *assigned) UnmarshalCQL(_ cql.TypeInfo, b []byte) error {
+	f := cql.Fields{Rest: b}
+	*a = assigned{f.Bigint(), f.Bigint(), f.Text()}
+	return f.Err
 }
 
 // A row of latest_by_device is named by a state, or by an entry of a state that was withdrawn:
@@ -162,12 +107,6 @@ func withdrawnIn(row string) (w andon.EntryRef, ok bool) {
 	}
 	at, err := strconv.ParseInt(row[1:state], 16, 64)
 	return andon.EntryRef{Time: andon.Time(at), State: andon.State(row[state:])}, err == nil
-}
-
-// A state in a key of the designs is its severity in three digits and its name, "048WARNING2", so
-// that of two states at one instant the one that comes later in the log has the greater bytes.
-func stateKey(severity uint8, state andon.State) string {
-	return fmt.Sprintf("%03d%s", severity, state)
 }
 
 // A start (of the present run or incident) is kept as
@@ -227,4 +166,15 @@ func unpackStart(b []byte, stamp int64) (shared.Start, bool) {
 		m.Base = andon.EventKey{}
 	}
 	return m, true
+}
+
+// deviceBuckets is how many partitions the devices of a tenant and those of a metric have. It is
+// part of what is stored.
+const deviceBuckets = 16
+
+// bucketOf is the bucket of an id. All incarnations of a device are in one, so that a list that
+// goes on bucket by bucket finds the next device where one was purged meanwhile.
+func bucketOf(id string) int {
+	id, _, _ = strings.Cut(id, "\t")
+	return shared.Spread(shared.Hash(id), deviceBuckets)
 }

@@ -1,4 +1,4 @@
-package cassandrastore
+package cql
 
 import (
 	"context"
@@ -17,19 +17,19 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// cluster is what was found out of a cluster before anything is done with it.
-type cluster struct {
-	options     Options
-	version     string // of the node that answered
-	datacenter  string // the local one
-	datacenters map[string]int
-	session     *gocql.Session // with no keyspace
+// Cluster is what is known of a cluster, with a session on it that has no keyspace.
+type Cluster struct {
+	*Session
+	Options     Options
+	Version     string // of the node that answered
+	Datacenter  string // the local one
+	Datacenters map[string]int
 }
 
-// reach connects to a cluster, without a keyspace, and checks what can be checked before one is
-// looked at. Each thing that is wrong has a message of its own.
-func reach(ctx context.Context, o Options) (*cluster, error) {
-	o = o.withDefaults()
+// Reach connects to a cluster, without a keyspace, and checks what can be checked before the
+// keyspace is read. Each problem has an error of its own.
+func Reach(ctx context.Context, o Options) (*Cluster, error) {
+	o = o.WithDefaults()
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
@@ -37,21 +37,23 @@ func reach(ctx context.Context, o Options) (*cluster, error) {
 		return nil, err
 	}
 	anywhere := o
-	anywhere.Datacenter = "" // or a wrong one would filter all nodes out
-	config, err := anywhere.config("")
+	anywhere.Datacenter = "" // a wrong one would filter all nodes out
+	session, err := connect(anywhere, "", nil)
 	if err != nil {
 		return nil, err
 	}
-	session, err := config.CreateSession()
-	if err != nil {
-		return nil, unreached(o, err)
-	}
-	c := &cluster{options: o, session: session, datacenters: map[string]int{}}
-	if err := errors.Join(ctx.Err(), c.look(ctx)); err != nil {
+	c, err := Look(ctx, session, o)
+	if err = errors.Join(ctx.Err(), err); err != nil {
 		session.Close()
 		return nil, err
 	}
 	return c, nil
+}
+
+// Look reads what the cluster of a session is.
+func Look(ctx context.Context, s *Session, o Options) (*Cluster, error) {
+	c := &Cluster{Session: s, Options: o, Datacenters: map[string]int{}}
+	return c, c.look(ctx)
 }
 
 // answers dials the contact points, because the driver's own message about hosts names none.
@@ -129,8 +131,8 @@ func (o Options) config(keyspace string) (*gocql.ClusterConfig, error) {
 	c.ReconnectInterval = time.Second
 	c.ReconnectionPolicy = &gocql.ConstantReconnectionPolicy{MaxRetries: 3, Interval: time.Second}
 	c.Logger = driverLog{o.Log}
-	if o.observe != nil {
-		c.QueryObserver, c.BatchObserver = o.observe, o.observe
+	if o.Observe != nil {
+		c.QueryObserver, c.BatchObserver = o.Observe, o.Observe
 	}
 	// Nothing of the schema but the replication is needed, and it would be read again at each
 	// change.
@@ -209,37 +211,35 @@ func (a *again) GetRetryType(err error) gocql.RetryType {
 }
 
 // look reads what the cluster is: its version and its data centres.
-func (c *cluster) look(ctx context.Context) error {
+func (c *Cluster) look(ctx context.Context) error {
 	var here string
-	err := c.session.Query("SELECT release_version, data_center FROM system.local").
-		Consistency(gocql.LocalOne).ScanContext(ctx, &c.version, &here)
+	_, err := c.OneAt(ctx, LocalOne, "SELECT release_version, data_center FROM system.local", nil,
+		&c.Version, &here)
 	if err != nil {
-		return failure("look at the cluster", err)
+		return Failure("look at the cluster", err)
 	}
-	if err := checkVersion(c.version); err != nil {
+	if err := checkVersion(c.Version); err != nil {
 		return err
 	}
-	c.datacenters[here]++
-	it := c.session.Query("SELECT data_center FROM system.peers_v2").
-		Consistency(gocql.LocalOne).IterContext(ctx)
-	for other := ""; it.Scan(&other); {
-		c.datacenters[other]++
+	c.Datacenters[here]++
+	var other string
+	err = c.EachAt(ctx, LocalOne, "SELECT data_center FROM system.peers_v2", nil, []any{&other},
+		func() { c.Datacenters[other]++ })
+	if err != nil {
+		return Failure("look at the cluster", err)
 	}
-	if err := it.Close(); err != nil {
-		return failure("look at the cluster", err)
-	}
-	c.datacenter = here
-	if c.options.Datacenter == "" && len(c.datacenters) > 1 {
+	c.Datacenter = here
+	if c.Options.Datacenter == "" && len(c.Datacenters) > 1 {
 		return andon.Errorf(andon.Invalid, "the cluster has data centres %s: say which one is "+
-			"local with cassandra.datacenter", list(c.datacenters))
+			"local with cassandra.datacenter", List(c.Datacenters))
 	}
-	if want := c.options.Datacenter; want != "" {
-		if c.datacenters[want] == 0 {
+	if want := c.Options.Datacenter; want != "" {
+		if c.Datacenters[want] == 0 {
 			return andon.Errorf(andon.Invalid,
 				"cassandra.datacenter %q is none of the cluster's: it has %s",
-				want, list(c.datacenters))
+				want, List(c.Datacenters))
 		}
-		c.datacenter = want
+		c.Datacenter = want
 	}
 	return nil
 }
@@ -254,27 +254,24 @@ func checkVersion(version string) error {
 	return nil
 }
 
-// list spells the names of a map in order: "dc1, dc2".
-func list(names map[string]int) string {
-	return strings.Join(sorted(names), ", ")
+// List spells the names of a map in order: "dc1, dc2".
+func List(names map[string]int) string {
+	return strings.Join(Sorted(names), ", ")
 }
 
-// replication is how many replicas a keyspace has in each data centre; "" for all of the cluster.
-type replication map[string]int
+// Replication is how many replicas a keyspace has in each data centre; "" for all of the cluster.
+type Replication map[string]int
 
-// replicationOf reads the replication of a keyspace; nil where there is no such keyspace.
-func (c *cluster) replicationOf(ctx context.Context, keyspace string) (replication, error) {
+// ReplicationOf reads the replication of a keyspace; nil where there is no such keyspace.
+func (c *Cluster) ReplicationOf(ctx context.Context, keyspace string) (Replication, error) {
 	var stored map[string]string
-	err := c.session.Query(
-		"SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = ?", keyspace).
-		Consistency(gocql.LocalOne).ScanContext(ctx, &stored)
-	if errors.Is(err, gocql.ErrNotFound) {
-		return nil, nil
+	found, err := c.OneAt(ctx, LocalOne,
+		"SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = ?",
+		[]any{keyspace}, &stored)
+	if err != nil || !found {
+		return nil, Failure("look at the keyspace", err)
 	}
-	if err != nil {
-		return nil, failure("look at the keyspace", err)
-	}
-	r := replication{}
+	r := Replication{}
 	simple := strings.HasSuffix(stored["class"], "SimpleStrategy")
 	for name, text := range stored {
 		text, _, _ = strings.Cut(text, "/")
@@ -290,13 +287,30 @@ func (c *cluster) replicationOf(ctx context.Context, keyspace string) (replicati
 	return r, nil
 }
 
+// Nodes returns how many nodes the cluster has.
+func (c *Cluster) Nodes() (n int) {
+	for _, in := range c.Datacenters {
+		n += in
+	}
+	return n
+}
+
+// Meets reports whether the consistencies of the options can be met by a replication.
+func (c *Cluster) Meets(r Replication) error {
+	err := c.check(r, "cassandra.read_consistency", c.Options.ReadConsistency)
+	if err != nil {
+		return err
+	}
+	return c.check(r, "cassandra.write_consistency", c.Options.WriteConsistency)
+}
+
 // check reports whether a consistency can be met by a keyspace that is replicated so.
-func (c *cluster) check(r replication, what, level string) error {
-	local, all, nodes := r[c.datacenter], 0, c.nodes()
+func (c *Cluster) check(r Replication, what, level string) error {
+	local, all, nodes := r[c.Datacenter], 0, c.Nodes()
 	for _, n := range r {
 		all += n
 	}
-	here := c.datacenters[c.datacenter]
+	here := c.Datacenters[c.Datacenter]
 	if r[""] > 0 { // without data centres
 		local, here = r[""], nodes
 	}
@@ -311,7 +325,7 @@ func (c *cluster) check(r replication, what, level string) error {
 	case "ALL":
 		need = all
 	case "LOCAL_ONE", "LOCAL_QUORUM", "EACH_QUORUM":
-		have, of = min(local, here), "data centre "+c.datacenter
+		have, of = min(local, here), "data centre "+c.Datacenter
 		if level != "LOCAL_ONE" {
 			need = local/2 + 1
 		}
@@ -321,13 +335,13 @@ func (c *cluster) check(r replication, what, level string) error {
 	}
 	return andon.Errorf(andon.Invalid, "%s %s needs %d replicas in %s, and keyspace %s has %d "+
 		"there (replication %s, nodes %d): change the replication or the consistency",
-		what, level, max(need, 1), of, c.options.Keyspace, have, r, nodes)
+		what, level, max(need, 1), of, c.Options.Keyspace, have, r, nodes)
 }
 
 // String spells a replication as `andon store init` takes it.
-func (r replication) String() string {
+func (r Replication) String() string {
 	var parts []string
-	for _, name := range sorted(r) {
+	for _, name := range Sorted(r) {
 		if name == "" {
 			return strconv.Itoa(r[name])
 		}
@@ -336,9 +350,9 @@ func (r replication) String() string {
 	return strings.Join(parts, ",")
 }
 
-// overlap reports whether what a write acknowledged is what a read sees: whether the replicas that
+// Overlap reports whether what a write acknowledged is what a read sees: whether the replicas that
 // answered the one and those that are asked for the other must have one in common.
-func (o Options) overlap(r replication, datacenter string) bool {
+func (o Options) Overlap(r Replication, datacenter string) bool {
 	local, all := r[datacenter]+r[""], 0
 	for _, n := range r {
 		all += n

@@ -1,4 +1,4 @@
-package cassandrastore
+package cql
 
 import (
 	"cmp"
@@ -44,4 +44,5 @@ func (d driverLog) Debug(text string, fields ...gocql.LogField) {
 	d.say(slog.LevelDebug-1, text, fields)
 }
 
-func sorted[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
+// Sorted returns the keys of a map in order.
+func Sorted[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,134 @@
+package cql
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"net"
+	"regexp"
+	"strconv"
+	"time"
+
+	gocql "github.com/apache/cassandra-gocql-driver/v2"
+
+	"github.com/andonhq/andon"
+)
+
+// Options say which cluster and keyspace it is, and how they are spoken to. Hosts must be given;
+// the zero value of the rest works.
+type Options struct {
+	Log        *slog.Logger
+	Hosts      []string // contact points, host or host:port; the port is 9042 unless given
+	Keyspace   string   // "andon" unless set
+	Datacenter string   // the local one; that of the first contact point that answers unless set
+
+	Consistency      string // of reads and of writes; "LOCAL_QUORUM" unless set
+	ReadConsistency  string // Consistency unless set
+	WriteConsistency string // Consistency unless set
+
+	User         string // absent: no authentication
+	Password     string // never logged
+	PasswordFile string // holds the password, instead of Password
+	TLS          TLS
+
+	Timeout     time.Duration // of a statement, and of a request of few; 12 seconds unless set
+	Speculate   time.Duration // a read is sent to a second node after so long; 0: never
+	Connections int           // to each node; 2 unless set
+	InFlight    int           // statements that are sent at once; 512 unless set
+
+	Observe Observer // is called for each request, where that is measured; nil: none is
+}
+
+// Observer counts requests.
+type Observer interface {
+	gocql.QueryObserver
+	gocql.BatchObserver
+}
+
+// TLS is how the connections are encrypted. The zero value is without TLS.
+type TLS struct {
+	On   bool
+	CA   string // file with the authorities (PEM); the system's unless set
+	Cert string // file with the client's certificate (PEM), with Key; none unless set
+	Key  string
+	// SkipName leaves out the comparison of a node's name with its certificate: nodes are known
+	// by their addresses, which certificates often don't have.
+	SkipName bool
+}
+
+// Defaults are what holds where nothing is set.
+func Defaults() Options {
+	return Options{
+		Log: slog.New(slog.DiscardHandler), Keyspace: "andon", Consistency: "LOCAL_QUORUM",
+		Timeout: 12 * time.Second, Connections: 2, InFlight: 512,
+	}
+}
+
+// WithDefaults returns the options with the defaults of what is not set.
+func (o Options) WithDefaults() Options {
+	d := Defaults()
+	o.Log = cmp.Or(o.Log, d.Log)
+	o.Keyspace = cmp.Or(o.Keyspace, d.Keyspace)
+	o.Consistency = cmp.Or(o.Consistency, d.Consistency)
+	o.ReadConsistency = cmp.Or(o.ReadConsistency, o.Consistency)
+	o.WriteConsistency = cmp.Or(o.WriteConsistency, o.Consistency)
+	o.Timeout = cmp.Or(o.Timeout, d.Timeout)
+	o.Connections = cmp.Or(o.Connections, d.Connections)
+	o.InFlight = cmp.Or(o.InFlight, d.InFlight)
+	return o
+}
+
+// keyspaceName is what needs no quotes in CQL.
+var keyspaceName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}$`)
+
+// levels are the consistencies that may be chosen. ANY would acknowledge what no node has yet.
+var levels = map[string]gocql.Consistency{
+	"ONE": gocql.One, "TWO": gocql.Two, "THREE": gocql.Three, "QUORUM": gocql.Quorum,
+	"ALL": gocql.All, "LOCAL_QUORUM": gocql.LocalQuorum, "EACH_QUORUM": gocql.EachQuorum,
+	"LOCAL_ONE": gocql.LocalOne,
+}
+
+// Check implements adapter.Checker. Each setting by itself was checked when it was set.
+func (o Options) Check() error {
+	if len(o.Hosts) == 0 {
+		return andon.Errorf(andon.Invalid, "cassandra.hosts is empty: name at least one node, "+
+			"such as 10.0.0.1 or cassandra-1:9042")
+	}
+	return nil
+}
+
+// CheckKeyspace reports a name that would need quotes in CQL.
+func (o *Options) CheckKeyspace() error {
+	if !keyspaceName.MatchString(o.Keyspace) {
+		return fmt.Errorf("%q is not of small letters, digits and _, at most 48 of them, "+
+			"a letter first", o.Keyspace)
+	}
+	return nil
+}
+
+// CheckHosts reports a contact point that is no host or host:port.
+func (o *Options) CheckHosts() error {
+	for _, host := range o.Hosts {
+		if _, _, err := splitHost(host); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// splitHost splits a contact point into its host and port.
+func splitHost(text string) (host string, port int, err error) {
+	host, digits, err := net.SplitHostPort(text)
+	if err != nil {
+		return text, 9042, nil
+	}
+	port, err = strconv.Atoi(digits)
+	if err != nil || port < 1 || port > 65535 || host == "" {
+		return "", 0, andon.Errorf(andon.Invalid, "%q is no host:port", text)
+	}
+	return host, port, nil
+}
+
+// read and write are the consistencies as the driver has them.
+func (o Options) read() gocql.Consistency  { return levels[o.ReadConsistency] }
+func (o Options) write() gocql.Consistency { return levels[o.WriteConsistency] }

@@ -1,0 +1,261 @@
+package cql
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	gocql "github.com/apache/cassandra-gocql-driver/v2"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/shared"
+)
+
+// Session sends statements. Its methods may be called concurrently.
+type Session struct {
+	driver      *gocql.Session
+	options     Options
+	speculation gocql.SpeculativeExecutionPolicy
+	inFlight    chan struct{}
+}
+
+// Connect returns a session on the keyspace of the options.
+func (c *Cluster) Connect() (*Session, error) { return connect(c.Options, c.Options.Keyspace, c) }
+
+func connect(o Options, keyspace string, c *Cluster) (*Session, error) {
+	config, err := o.config(keyspace)
+	if err != nil {
+		return nil, err
+	}
+	driver, err := config.CreateSession()
+	if err != nil {
+		return nil, unreached(o, err)
+	}
+	s := &Session{
+		driver: driver, options: o, speculation: gocql.NonSpeculativeExecution{},
+		inFlight: make(chan struct{}, o.InFlight),
+	}
+	if c != nil && o.Speculate > 0 && c.Datacenters[c.Datacenter] > 1 {
+		s.speculation = &gocql.SimpleSpeculativeExecution{
+			NumAttempts: 1, TimeoutDelay: o.Speculate,
+		}
+	}
+	return s, nil
+}
+
+// Driver returns the session of the driver, for measurements of the driver itself.
+func (s *Session) Driver() *gocql.Session { return s.driver }
+
+// Close ends the connections.
+func (s *Session) Close() { s.driver.Close() }
+
+// Query is a statement that reads. Its first Partition values are the partition key.
+type Query struct {
+	Text      string
+	Partition int
+}
+
+// Ask returns the query of a text.
+func Ask(text string, partition int) Query { return Query{text, partition} }
+
+// PageRows is how many rows are read at a time unless the caller needs fewer.
+const PageRows = 1000
+
+// Page reads one page of a query from state on, and calls row for each row of it, after the columns
+// of the row are in into. It returns the state of the next page; nil after the last one.
+func (s *Session) Page(
+	ctx context.Context, q Query, size int, state []byte, args, into []any, row func(),
+) (next []byte, err error) {
+	ctx, release, err := s.acquire(ctx)
+	if err != nil {
+		return nil, Failure("read", err)
+	}
+	defer release()
+	began, rows := time.Now(), 0
+	it := s.driver.Query(q.Text, args...).Consistency(s.options.read()).Idempotent(true).
+		PageSize(size).PageState(state).SetSpeculativeExecutionPolicy(s.speculation).
+		IterContext(ctx)
+	next = append(next, it.PageState()...)
+	for it.Scan(into...) {
+		rows++
+		row()
+	}
+	err = it.Close()
+	if plan := andon.PlanOf(ctx); plan != nil {
+		plan.Add(andon.PlanStep{
+			Statement: q.Text, Partition: partitionOf(args[:q.Partition]),
+			Consistency: s.options.ReadConsistency, Rows: rows,
+			Took: andon.Took(time.Since(began)),
+		})
+	}
+	return next, Failure("read", err)
+}
+
+func partitionOf(args []any) []string {
+	var values []string
+	for _, a := range args {
+		if b, ok := a.([]byte); ok {
+			a = fmt.Sprintf("0x%x", b)
+		}
+		values = append(values, fmt.Sprint(a))
+	}
+	return values
+}
+
+// Each reads a query page by page to its end, and calls row for each row.
+func (s *Session) Each(ctx context.Context, q Query, args, into []any, row func()) error {
+	for state := []byte(nil); ; {
+		next, err := s.Page(ctx, q, PageRows, state, args, into, row)
+		if err != nil || len(next) == 0 {
+			return err
+		}
+		state = next
+	}
+}
+
+// Pages are the rows of a query, of which each page has size.
+func Pages[R any](
+	s *Session, q Query, args []any, size int, into func(*R) []any,
+) *shared.Rows[R] {
+	return shared.NewRows(func(ctx context.Context, state []byte) ([]R, []byte, error) {
+		var r R
+		var rows []R
+		next, err := s.Page(ctx, q, size, state, args, into(&r), func() {
+			rows = append(rows, r)
+		})
+		return rows, next, err
+	})
+}
+
+// Text is the column of rows that have one text, for Pages.
+func Text(value *string) []any { return []any{value} }
+
+// A Statement writes.
+type Statement struct {
+	Text string
+	Args []any
+}
+
+// Mutation is what is written to one partition as one atomic batch.
+type Mutation []Statement
+
+// Do returns a statement.
+func Do(text string, args ...any) Statement { return Statement{text, args} }
+
+// One returns the mutation of one statement.
+func One(text string, args ...any) Mutation { return Mutation{{text, args}} }
+
+// Write writes mutations concurrently, and returns when all of them are acknowledged, or the first
+// error. After an error any of them may have been written.
+func (s *Session) Write(ctx context.Context, mutations []Mutation) error {
+	err := shared.Parallel(ctx, len(mutations), func(ctx context.Context, i int) error {
+		return s.mutate(ctx, mutations[i])
+	})
+	return Failure("write", err)
+}
+
+func (s *Session) mutate(ctx context.Context, m Mutation) error {
+	if len(m) > 1 {
+		return s.batch(ctx, gocql.UnloggedBatch, m)
+	}
+	ctx, release, err := s.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return s.driver.Query(m[0].Text, m[0].Args...).Consistency(s.options.write()).
+		Idempotent(true).ExecContext(ctx)
+}
+
+// WriteLogged writes what belongs together but is in several partitions: once Cassandra has it, all
+// of it is written.
+func (s *Session) WriteLogged(ctx context.Context, statements []Statement) error {
+	return Failure("write", s.batch(ctx, gocql.LoggedBatch, statements))
+}
+
+func (s *Session) batch(ctx context.Context, kind gocql.BatchType, all []Statement) error {
+	ctx, release, err := s.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	batch := s.driver.Batch(kind).Consistency(s.options.write())
+	for _, w := range all {
+		batch.Entries = append(batch.Entries, gocql.BatchEntry{
+			Stmt: w.Text, Args: w.Args, Idempotent: true,
+		})
+	}
+	return batch.ExecContext(ctx)
+}
+
+// acquire waits until fewer than Options.InFlight statements are sent, until release is called. The
+// statement may take Options.Timeout, all of its attempts together.
+func (s *Session) acquire(
+	ctx context.Context,
+) (within context.Context, release func(), err error) {
+	select {
+	case s.inFlight <- struct{}{}:
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+	within, cancel := context.WithTimeout(ctx, s.options.Timeout)
+	return within, func() {
+		cancel()
+		<-s.inFlight
+	}, nil
+}
+
+// Swap runs a lightweight transaction, and returns the columns of its condition where it was not
+// applied. The driver does not repeat it: the first attempt may have been applied, and the second
+// would then not be.
+func (s *Session) Swap(
+	ctx context.Context, text string, args ...any,
+) (applied bool, found map[string]any, err error) {
+	ctx, release, err := s.acquire(ctx)
+	if err != nil {
+		return false, nil, err
+	}
+	defer release()
+	found = map[string]any{}
+	applied, err = s.driver.Query(text, args...).Consistency(s.options.write()).
+		Idempotent(false).MapScanCASContext(ctx, found)
+	return applied, found, err
+}
+
+// Consistency is how many replicas answer a statement.
+type Consistency = gocql.Consistency
+
+// The consistencies of statements that do not follow the options: of system tables, which each node
+// has of its own, and of what all processes of a keyspace agree on.
+const (
+	LocalOne = gocql.LocalOne
+	Quorum   = gocql.Quorum
+)
+
+// ExecAt runs one statement at a consistency.
+func (s *Session) ExecAt(ctx context.Context, c Consistency, text string, args ...any) error {
+	return s.driver.Query(text, args...).Consistency(c).ExecContext(ctx)
+}
+
+// EachAt reads a query at a consistency, and calls row for each row.
+func (s *Session) EachAt(
+	ctx context.Context, c Consistency, q string, args, into []any, row func(),
+) error {
+	it := s.driver.Query(q, args...).Consistency(c).IterContext(ctx)
+	for it.Scan(into...) {
+		row()
+	}
+	return it.Close()
+}
+
+// OneAt reads the first row of a query at a consistency; found is false where there is none.
+func (s *Session) OneAt(
+	ctx context.Context, c Consistency, q string, args []any, into ...any,
+) (found bool, err error) {
+	err = s.driver.Query(q, args...).Consistency(c).ScanContext(ctx, into...)
+	if errors.Is(err, gocql.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}

@@ -1,0 +1,118 @@
+package designs
+
+import (
+	"encoding/hex"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+)
+
+// tablesDesign is the reference's fourth: a table for each state that was declared when the design
+// was chosen, and one for the rest.
+//
+// Partition: one a tenant in each table, so at most 100,000 devices (of some 40 bytes) in a state.
+// Write: one row at a change, and one deleted later. Read: one partition, and a tombstone for each
+// device that left the state within gc_grace. What breaks it: what breaks "state"; and a table is
+// memory on every node, so states must be few. States that are declared later are in the table of
+// the rest until the design is rebuilt.
+type tablesDesign struct{ stateTables }
+
+func newTablesDesign(states []andon.State) tablesDesign {
+	return tablesDesign{newStateTables("latest_in_", states)}
+}
+
+// stateTables are index rows in a table for each state, and in one for the rest.
+type stateTables struct {
+	inStates
+	prefix string // of the names of the tables
+	states []andon.State
+}
+
+func newStateTables(prefix string, states []andon.State) stateTables {
+	t := stateTables{prefix: prefix, states: states}
+	own := map[andon.State]*stateRows{}
+	for _, state := range states {
+		own[state] = newStateRows(t.Of(state), 1, "tenant")
+	}
+	rest := newStateRows(t.rest(), 1, "tenant", "state")
+	t.at = func(p Place) (*stateRows, []any) {
+		if rows := own[p.State]; rows != nil {
+			return rows, []any{p.Tenant}
+		}
+		return rest, []any{p.Tenant, string(p.State)}
+	}
+	return t
+}
+
+// Of names the table of a state that has one of its own.
+func (t stateTables) Of(state andon.State) string { return t.prefix + plain(state) }
+
+func (t stateTables) rest() string { return t.prefix + "other_states" }
+
+var plainName = regexp.MustCompile(`^[a-z0-9]{1,20}$`)
+
+// plain is a part of a name for a state.
+func plain(state andon.State) string {
+	name := strings.ToLower(string(state))
+	if !plainName.MatchString(name) || name != strings.ToLower(strings.ToUpper(name)) {
+		name = "x" + hex.EncodeToString([]byte(state))
+		name = name[:min(len(name), 34)] // a name of a table has 48 letters
+	}
+	return name
+}
+
+// ownTables leaves out states whose tables would have one name; they go to the rest.
+func ownTables(states []andon.State) (own []andon.State) {
+	names := []string{}
+	for _, state := range states {
+		if name := plain(state); !slices.Contains(names, name) {
+			own, names = append(own, state), append(names, name)
+		}
+	}
+	return own
+}
+
+func (d tablesDesign) Tables() []cql.Table {
+	all := []cql.Table{cql.NewTable(
+		d.rest(), "Devices that may be in a state without a table of its own.",
+		`(tenant text, state text, device text, PRIMARY KEY (tenant, state, device))`)}
+	for _, state := range d.states {
+		all = append(all, cql.NewTable(d.Of(state), "Devices that may be in that state.",
+			`(tenant text, device text, PRIMARY KEY (tenant, device))`))
+	}
+	return all
+}
+
+// scatteredTablesDesign is the reference's fourth with PRIMARY KEY ((tenant, device)): a table for
+// each state that was declared when the design was chosen, and one for the rest.
+//
+// Partition: one a device in each table. Write: one row at a change, and one deleted later. Read:
+// the whole table, of all tenants, whichever page is asked for, and a tombstone for each device
+// that left the state within gc_grace. What breaks it: lists that are asked often, many tenants;
+// and as with tablesDesign, many states.
+type scatteredTablesDesign struct{ stateTables }
+
+func newScatteredTablesDesign(states []andon.State) scatteredTablesDesign {
+	return scatteredTablesDesign{newStateTables("latest_of_", states)}
+}
+
+func (d scatteredTablesDesign) Tables() []cql.Table {
+	all := []cql.Table{cql.NewTable(
+		d.rest(), "Devices that may be in a state without a table of its own.",
+		`(tenant text, state text, device text, PRIMARY KEY ((tenant, device), state))`)}
+	for _, state := range d.states {
+		all = append(all, cql.NewTable(d.Of(state), "Devices that may be in that state.",
+			`(tenant text, device text, PRIMARY KEY ((tenant, device)))`))
+	}
+	return all
+}
+
+func (d scatteredTablesDesign) Find(p Place) []Finding {
+	if slices.Contains(d.states, p.State) {
+		return wholeTable("SELECT device, tenant FROM "+d.Of(p.State), Scattered)
+	}
+	return wholeTable("SELECT device, tenant, state FROM "+d.rest(), ScatteredStates)
+}

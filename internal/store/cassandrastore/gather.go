@@ -1,0 +1,69 @@
+package cassandrastore
+
+import (
+	"context"
+	"slices"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
+	"github.com/andonhq/andon/internal/store/shared"
+)
+
+// scatteredPage is how many rows are asked for at a time: all of them are wanted.
+const scatteredPage = 5000
+
+// gather returns all that scattered findings give of a tenant from a device on, in order. The pages
+// behind the first one of a list go by what was read for a first one, where no other process can
+// have written since.
+func (s *Store) gather(
+	ctx context.Context, all []designs.Finding, t *tenant, from andon.DeviceID, q andon.DeviceQuery,
+) ([]andon.DeviceID, error) {
+	key := t.Key + "\x00" + q.States.String()
+	now := s.processes.now()
+	if alone := s.processes.Alone(now); q.After != nil && alone != 0 {
+		if ids, ok := s.listedDevices.From(key, alone, from); ok {
+			andon.PlanOf(ctx).Add(andon.PlanStep{Statement: gatheredBefore, Rows: len(ids)})
+			return ids, nil
+		}
+	}
+	reading := s.listedDevices.Begin(t.Key)
+	ids, err := s.gatherAll(ctx, all, t, q)
+	if err != nil {
+		return nil, err
+	}
+	s.listedDevices.Keep(reading, key, now, ids)
+	at, _ := slices.BinarySearch(ids, from)
+	return ids[at:], nil
+}
+
+const gatheredBefore = "-- the devices that were found for the first page, from memory: no other " +
+	"process writes to this keyspace"
+
+func (s *Store) gatherAll(
+	ctx context.Context, all []designs.Finding, t *tenant, q andon.DeviceQuery,
+) ([]andon.DeviceID, error) {
+	found := make([][]andon.DeviceID, len(all))
+	err := shared.Parallel(ctx, len(all), func(ctx context.Context, i int) error {
+		f := &all[i]
+		var r designs.Row
+		into := []any{&r.Device, &r.Tenant, &r.Key}
+		if f.Rows == designs.Scattered {
+			into = into[:2]
+		}
+		take := func() {
+			if r.Tenant == t.Key && (f.Rows == designs.Scattered || q.States.Match(r.State(f.Rows))) {
+				found[i] = append(found[i], andon.DeviceID(designs.DeviceOf(r.Device)))
+			}
+		}
+		for state := []byte(nil); ; {
+			next, err := s.db.Page(ctx, f.Query, scatteredPage, state, f.Args, into, take)
+			if err != nil || len(next) == 0 {
+				return err
+			}
+			state = next
+		}
+	})
+	sorted := slices.Concat(found...)
+	slices.Sort(sorted)
+	return slices.Compact(sorted), err
+}
