@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -11,19 +13,24 @@ import (
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/cli/command"
 	"github.com/andonhq/andon/internal/cli/draw"
+	"github.com/andonhq/andon/internal/ingest/table"
 )
+
+const assignBatch = 10_000 // assignments of one request
 
 type assign struct {
 	*command.Program
 	command.Target
 	none bool
 	form *command.Choice
-	from importOptions // of the file: its name, its format, what it rejects
+	file string
+	from importOptions // the file, its format, where rejected lines go
 }
 
 // Assign is "andon assign".
 func Assign(p *command.Program) *cobra.Command {
 	a := &assign{Program: p, Target: p.NewTarget()}
+	a.from = importOptions{assigns: true, batch: assignBatch}
 	cmd := &cobra.Command{
 		Use:   "assign DEVICE (OPERATOR | --none) | assign --from FILE",
 		Short: "Assign an operator to a device, or operators to many",
@@ -33,9 +40,9 @@ entry.
 
 With --from a file says who is assigned to which device: CSV with a header, JSON or NDJSON, with
 the columns device and operator; an operator that is empty or null unassigns. Lines that have a
-"to" are over and are passed over, so that what andon export --kind assignments writes can be read
-here. Lines that are wrong are reported as FILE:LINE: reason, the others take effect, and the exit
-code is 3.`,
+"to" are over and are passed over, so the output of andon export --kind assignments can be read
+here. Wrong lines are reported as FILE:LINE: reason, the others take effect, and the exit code is
+3.`,
 		Example: `  andon assign press-7 Liz
   andon assign press-7 --none
   andon assign --from shift.csv --tenant metro`,
@@ -43,8 +50,10 @@ code is 3.`,
 	a.flags(cmd)
 	cmd.Args = a.args
 	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
-		if a.from.file != "" {
-			return a.many(ctx)
+		if a.file != "" {
+			a.from.Target, a.from.form = a.Target, a.form
+			a.from.Attempts = command.AttemptsRunning
+			return a.from.importFiles(ctx, p, []string{a.file})
 		}
 		return a.one(ctx, args)
 	})
@@ -56,21 +65,18 @@ func (a *assign) flags(cmd *cobra.Command) {
 	a.Flags(cmd)
 	flags.BoolVar(&a.none, "none", false, "no one")
 	a.form = command.SentenceFlag(cmd, command.FormatText)
-	a.form.OnceJSON(cmd)
-	flags.StringVar(&a.from.file, "from", "", "`file` that says who is assigned; - is stdin")
-	flags.StringVar(&a.from.format, "format", "",
+	flags.StringVar(&a.file, "from", "", "`file` that says who is assigned; - is stdin")
+	flags.StringVar(&a.from.formatName, "format", "",
 		"`form` of the file: csv, json or ndjson (default: by its name)")
 	flags.StringVar(&a.from.rejects, "rejects", "", "`file` to write all rejected lines to")
 	cmd.MarkFlagsMutuallyExclusive("from", "none")
-	cmd.MarkFlagsMutuallyExclusive("from", "output")
-	cmd.MarkFlagsMutuallyExclusive("from", "json")
 }
 
 // args checks that the arguments are those of one of the forms.
 func (a *assign) args(cmd *cobra.Command, args []string) error {
 	form := command.Arguments{Words: []string{"DEVICE", "OPERATOR"}}
 	switch {
-	case a.from.file != "":
+	case a.file != "":
 		form = command.Arguments{With: "--from"}
 	case a.none:
 		form = command.Arguments{Words: []string{"DEVICE"}, With: "--none"}
@@ -109,4 +115,58 @@ func (a *assign) tell(kept client.Assignment) error {
 	}
 	return a.Tell(a.form, kept, "%s is assigned %s from %s on",
 		draw.Legible(string(kept.Device)), to, kept.From)
+}
+
+// readAssignments makes entries of the rows of a file that says who is assigned to which device.
+func (s *source) readAssignments(t *table.Table, format table.Format) error {
+	columns := t.Columns()
+	for _, need := range []string{"device", "operator"} {
+		if len(columns) > 0 && !slices.Contains(columns, need) {
+			return andon.Errorf(andon.Invalid, "there is no column %s; there are %s",
+				need, strings.Join(columns, ", "))
+		}
+	}
+	s.entries = func(yield func(placed, error) bool) {
+		for row, err := range t.Rows() {
+			e := placed{Index: row.Index, Line: row.Line}
+			if err == nil {
+				if _, over := row.Value("to"); over {
+					s.ended++
+					continue
+				}
+				e.Value.Assign, err = assignmentOf(&row, format)
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+	return nil
+}
+
+// assignmentOf reads a row. It checks what the server would refuse: that answers a request in which
+// nothing is right with an error, which would end the import.
+func assignmentOf(row *table.Row, format table.Format) (*client.Assignment, error) {
+	device, _ := row.Value("device")
+	operator, there := row.Value("operator")
+	a := &client.Assignment{Device: andon.DeviceID(device), Operator: andon.PersonID(operator)}
+	bad := func(column, reason string) error {
+		return &table.RowError{Index: row.Index, Line: row.Line, Column: column, Reason: reason}
+	}
+	if err := a.Device.Validate(); err != nil {
+		return nil, bad("device", err.Error())
+	}
+	cell, _ := row.JSON("operator")
+	switch {
+	case cell == "null" || format == table.CSV && operator == "":
+		return a, nil
+	case !there:
+		return nil, bad("operator", "operator is missing; null unassigns")
+	case operator == "":
+		return nil, bad("operator", "operator is empty: a name assigns, null unassigns")
+	}
+	if err := a.Operator.ValidateAs("operator"); err != nil {
+		return nil, bad("operator", err.Error())
+	}
+	return a, nil
 }

@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"os"
-	"strings"
-	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,15 +16,7 @@ import (
 	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/cli/command"
 	"github.com/andonhq/andon/internal/cli/draw"
-)
-
-// The kinds of what can be exported.
-const (
-	kindEvents      = "events"
-	kindReadings    = "readings"
-	kindAssignments = "assignments"
-	kindEscalations = "escalations"
-	kindAll         = "all"
+	"github.com/andonhq/andon/internal/ingest/workbench"
 )
 
 type export struct {
@@ -38,7 +28,8 @@ type export struct {
 	from, to     andon.Time
 	file         string // "" is standard output
 	goOn         bool
-	force        bool // a file that is there is replaced
+	force        bool              // a file that is there is replaced
+	model        *workbench.Writer // takes the events of a model; nil for any other export
 }
 
 // Export is "andon export".
@@ -49,24 +40,24 @@ func Export(p *command.Program) *cobra.Command {
 		Use:   "export",
 		Short: "Export all that a tenant has, or its events, readings, assignments, escalations",
 		Long: `Export the events of a tenant, or its readings, assignments or escalations: NDJSON,
-an entry a line, or CSV, device by device and the oldest first. Retired devices are among them, and
+an entry a line, or CSV, device by device and the oldest first. Retired devices are included, and
 those that only ever sent readings, or were assigned and never seen.
 
---kind all is all of that in one file, with the tenant's settings and when devices were retired;
-andon import takes it back, into a fresh server or once more into the same one. What has expired is
-not in it. If what a device shows is left out for that reason, that is told and the exit code is 1.
+--kind all is an archive: all of that in one file, with the tenant's settings and when devices were
+retired. andon import takes it back, into a fresh server or once more into the same one. What has
+expired is not in it. If that includes all entries of a device that is shown, the export says so and
+the exit code is 1.
 
-Of an entry's escalations --kind events has the one that counts, as of the entry's own time and
-without its note; --kind escalations has all of them. A device or a prefix that is named and has
-nothing, ever, is told on standard error; if none has anything, the exit code is 1.
+Of an entry's escalations --kind events has the newest, as of the entry's own time and without its
+note; --kind escalations has all of them. A device or a prefix that is named and never had anything
+is reported on standard error; if none has anything, the exit code is 1.
 
 In CSV a cell of attributes, metadata or metrics is a JSON object; with --metrics each metric that
-is named has a column of its own. On a terminal standard error is told how much it was, too.
+is named has a column of its own. On a terminal standard error also says how much was exported.
 
-With --file the file appears under its name only when it is whole; until then it is FILE.part. A
-file that is there already is replaced only with --force. An export that was interrupted starts
-again, or with --continue goes on after the last device that was whole; what was written of others
-since then is not in it.
+With --file the file gets its name only when it is whole; until then it is FILE.part. An existing
+file is replaced only with --force. An export that was interrupted starts again, or with --continue
+goes on after the last device that was whole; what was written of others since then is not in it.
 
 What is exported can be imported again, CSV as well:
   andon import events.ndjson
@@ -86,13 +77,7 @@ andon export workbench writes a model for NoSQL Workbench.`,
 		if err := e.check(); err != nil {
 			return err
 		}
-		if e.kind.Value == kindAll {
-			return e.archive(ctx)
-		}
-		if e.file == "" {
-			return e.toStdout(ctx)
-		}
-		return e.toFile(ctx)
+		return e.run(ctx)
 	})
 	cmd.AddCommand(exportWorkbench(p))
 	return cmd
@@ -111,8 +96,6 @@ func (e *export) flags(cmd *cobra.Command) {
 	e.format = command.OutputFlag(cmd, command.FormatNDJSON,
 		"form of the entries; in CSV attributes and metadata are JSON in one cell",
 		command.FormatNDJSON, command.FormatCSV)
-	e.format.Once(cmd, "format")
-	flags.Lookup("output").Value = formOrFile{e.format, &e.file}
 	flags.BoolVar(&e.goOn, "continue", false,
 		"go on with an export to --file that was interrupted")
 }
@@ -121,25 +104,6 @@ func (e *export) fileFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&e.file, "file", "", "`file` to write to (default standard output)")
 	flags.BoolVar(&e.force, "force", false, "replace --file if it is there already")
-}
-
-// formOrFile is --output, which in former versions named the file: what has a dot or a slash still
-// does.
-type formOrFile struct {
-	*command.Choice
-	file *string
-}
-
-func (f formOrFile) Set(text string) error {
-	err := f.Choice.Set(text)
-	if err != nil && strings.ContainsAny(text, "./") {
-		*f.file = text
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("%w; the file of an export is --file", err)
-	}
-	return nil
 }
 
 // check refuses what can't be right before anything is asked for.
@@ -194,119 +158,54 @@ func (e *export) checkFile() error {
 	return nil
 }
 
-func isPrefix(text string) bool { return text != "" && text[len(text)-1] == '*' }
+// run exports to the file, or to standard output.
+func (e *export) run(ctx context.Context) error {
+	begun := time.Now()
+	r := exportRun{export: e, header: true}
+	if e.file == "" {
+		return e.finish(&r, r.copyTo(ctx, bufio.NewWriter(e.Stdout)))
+	}
+	part, err := e.openPart()
+	if err != nil {
+		return err
+	}
+	defer part.Close()
+	r.header, r.after, r.entries, r.whole = part.Size == 0, part.After, part.Entries, part.Devices
+	if e.kind.Value != kindAll && e.model == nil { // what --continue can go on with
+		r.done = func(at place) error { return part.note(at, &r) }
+	}
+	if err = r.copyTo(ctx, part.w); err == nil {
+		err = part.finish()
+	}
+	if err != nil {
+		return part.abandon(&r, err)
+	}
+	io.WriteString(e.Stderr, r.unknown.note())
+	_, err = fmt.Fprintf(e.Stdout, "%s to %s in %.1fs\n",
+		r.outcome(), e.file, time.Since(begun).Seconds())
+	return errors.Join(err, r.leftOut())
+}
 
-func (e *export) toStdout(ctx context.Context) error {
-	w := bufio.NewWriter(e.Stdout)
-	run := exportRun{export: e, header: true}
-	err := e.Ask(ctx, func(c *client.Client) error { return run.all(ctx, c, w) })
-	err = errors.Join(err, w.Flush())
+// finish ends an export to standard output. Where nobody looks, silence says that all went well.
+func (e *export) finish(r *exportRun, err error) error {
 	switch {
 	case errors.Is(err, syscall.EPIPE): // the reader has seen enough ("| head")
 		return nil
 	case err != nil:
-		return conclude(e.Program, run.outcome(), run.entries > 0, 0, err)
+		return endedBy(err, r.outcome(), r.entries > 0)
 	}
-	io.WriteString(e.Stderr, run.unknown.note())
-	if draw.IsTerminal(e.Stderr) { // where no one looks, silence says that all went well
-		fmt.Fprintln(e.Stderr, run.outcome())
+	io.WriteString(e.Stderr, r.unknown.note())
+	if draw.IsTerminal(e.Stderr) {
+		fmt.Fprintln(e.Stderr, r.outcome())
 	}
-	return nil
+	return r.leftOut()
 }
 
-type exportRun struct {
-	*export
-	header bool   // CSV still wants the names of its columns
-	behind *place // where to go on; nil: from the start
-	// done is called behind each device that is whole; it may be nil.
-	done func(place) error
-
-	// model takes the events instead of a sink of the format.
-	model   command.Sink[andon.Event]
-	bar     *draw.Bar
-	shown   atomic.Int64 // entries, read by the bar
-	entries int
-	whole   int // devices
-	unknown unknowns
-}
-
-// place is how far an export is: which of --device, and which device of that was the last.
-type place struct {
-	Selector int            `json:"selector"`
-	Device   andon.DeviceID `json:"device"`
-}
-
-func (r *exportRun) outcome() string {
-	return exportedCounts(r.entries, r.kind.Value, r.whole)
-}
-
-// exportedCounts says how much was exported of a kind, whose name is a plural.
-func exportedCounts(entries int, kind string, devices int) string {
-	return "exported " + draw.Count(entries, strings.TrimSuffix(kind, "s")) + " of " +
-		draw.Count(devices, "device")
-}
-
-// places returns the devices to export, each once: in the order of --device, and those of a prefix
-// by id.
-func (r *exportRun) places(ctx context.Context, c *client.Client) iter.Seq2[place, error] {
-	return func(yield func(place, error) bool) {
-		for i, text := range r.export.devices {
-			found := false
-			for id, err := range r.selected(ctx, c, text) {
-				at := place{Selector: i, Device: id}
-				found = true
-				if err == nil && (r.isBehind(at) || r.isElsewhere(at)) {
-					continue
-				}
-				if !yield(at, err) || err != nil {
-					return
-				}
-			}
-			if !found && text != "*" { // a tenant without devices is no slip of the pen
-				r.unknown.add(
-					"no device that is listed begins with " + draw.Legible(text[:len(text)-1]))
-			}
-		}
-	}
-}
-
-func (r *exportRun) selected(
-	ctx context.Context, c *client.Client, text string,
-) iter.Seq2[andon.DeviceID, error] {
-	if !isPrefix(text) { // it need not be listed
-		return command.Each([]andon.DeviceID{andon.DeviceID(text)})
-	}
-	return func(yield func(andon.DeviceID, error) bool) {
-		for d, err := range devicesWith(ctx, c, r.kind.Value, text) {
-			if !yield(d.Device, err) {
-				return
-			}
-		}
-	}
-}
-
-// isBehind reports whether an earlier run has exported a device.
-func (r *exportRun) isBehind(at place) bool {
-	if r.behind == nil || at.Selector != r.behind.Selector {
-		return r.behind != nil && at.Selector < r.behind.Selector
-	}
-	return at.Device <= r.behind.Device
-}
-
-// isElsewhere reports whether a device that --device selects is exported for another one: a device
-// that is named where its name stands, since a prefix finds it only if it is listed, and the others
-// where the first prefix finds them.
-func (r *exportRun) isElsewhere(at place) bool {
-	here := r.export.devices[at.Selector]
-	for i, text := range r.export.devices {
-		switch named := text == string(at.Device); {
-		case isPrefix(here) && named, i < at.Selector && named:
-			return true
-		case isPrefix(here) && isPrefix(text) && i < at.Selector:
-			if strings.HasPrefix(string(at.Device), text[:len(text)-1]) {
-				return true
-			}
-		}
-	}
-	return false
+// copyTo exports to a writer.
+func (r *exportRun) copyTo(ctx context.Context, w *bufio.Writer) error {
+	err := r.Ask(ctx, func(c *client.Client) error {
+		r.Client = c
+		return r.all(ctx, w)
+	})
+	return errors.Join(err, w.Flush())
 }

@@ -2,96 +2,49 @@ package transfer
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
-	"time"
+	"strings"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/client"
 )
 
-// toFile exports to a file. Until it is whole it is FILE.part, and FILE.part.json beside it says
-// how far it is.
-func (e *export) toFile(ctx context.Context) error {
-	part, err := e.openPart()
-	if err != nil {
-		return err
-	}
-	defer part.Close()
-	begun := time.Now()
-	run := exportRun{
-		export: e, header: part.Size == 0, behind: part.Behind,
-		entries: part.Entries, whole: part.Devices,
-	}
-	run.done = func(at place) error { return part.note(at, &run) }
-	err = e.Ask(ctx, func(c *client.Client) error { return run.all(ctx, c, part.w) })
-	if err == nil {
-		err = part.finish()
-	}
-	if err != nil {
-		return part.abandon(&run, err)
-	}
-	io.WriteString(e.Stderr, run.unknown.note())
-	_, err = fmt.Fprintf(e.Stdout, "%s to %s in %.1fs\n",
-		run.outcome(), e.file, time.Since(begun).Seconds())
-	return err
-}
-
-// progressOf is how far an export to a file is: it is whole up to Size, which is behind the device
-// Behind. It is written only after the file is on the disk so far.
-type progressOf struct {
-	Query   exported `json:"query"`
-	Behind  *place   `json:"behind"`
+// progress is how far an export to a file is: it is whole up to Size, with the device After as the
+// last. It is written, to FILE.part.json, only after the file is on the disk so far.
+type progress struct {
+	Query   []string `json:"query"` // tells one export from another
+	After   *place   `json:"after"`
 	Size    int64    `json:"size"`
 	Entries int      `json:"entries"`
 	Devices int      `json:"devices"`
 }
 
-// exported tells one export from another.
-type exported struct {
-	URL     string     `json:"url"`
-	Tenant  string     `json:"tenant"`
-	Kind    string     `json:"kind"`
-	Format  string     `json:"format"`
-	Device  []string   `json:"device"`
-	Metrics []string   `json:"metrics"`
-	From    andon.Time `json:"from"`
-	To      andon.Time `json:"to"`
-}
-
-func (q exported) equal(o exported) bool {
-	return q.URL == o.URL && q.Tenant == o.Tenant && q.Kind == o.Kind && q.Format == o.Format &&
-		slices.Equal(q.Device, o.Device) && slices.Equal(q.Metrics, o.Metrics) &&
-		q.From == o.From && q.To == o.To
-}
-
 // partFile is an export that is not whole yet.
 type partFile struct {
 	*os.File
-	progressOf
+	progress
 	target string // the name that it gets when it is whole
 	w      *bufio.Writer
 	noted  int64 // size when its progress was last written down
 }
 
-const notedEvery = 4 << 20 // bytes: what a kill costs at most, beside the last device
+const notedEvery = 4 << 20 // bytes that a kill costs at most, next to the last device
 
 func (e *export) openPart() (*partFile, error) {
-	p := &partFile{target: e.file, progressOf: progressOf{Query: exported{
-		URL: e.URL, Tenant: e.Tenant, Kind: e.kind.Value, Format: e.format.Value,
-		Device: e.devices, Metrics: e.metrics, From: e.from, To: e.to,
-	}}}
+	p := &partFile{target: e.file, progress: progress{Query: slices.Concat([]string{
+		e.URL, e.Tenant, e.kind.Value, e.format.Value, e.from.String(), e.to.String(),
+		strings.Join(e.metrics, ","),
+	}, e.devices)}}
 	if e.goOn {
 		if err := p.resume(); err != nil {
 			return nil, err
 		}
 	}
-	file, err := os.OpenFile(p.target+".part", os.O_RDWR|os.O_CREATE, 0o640)
+	file, err := os.OpenFile(p.target+".part", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, andon.Errorf(andon.Invalid, "open --file: %w", err)
 	}
@@ -112,19 +65,19 @@ func (p *partFile) resume() error {
 	if err != nil {
 		return err
 	}
-	var was progressOf
+	var was progress
 	if err := json.Unmarshal(text, &was); err != nil {
 		return nil // cut off while it was written: the beginning is always safe
 	}
-	if !was.Query.equal(p.Query) {
+	if !slices.Equal(was.Query, p.Query) {
 		return andon.Errorf(andon.Invalid, "%s.part is of an export with other flags: "+
 			"give the same, or leave out --continue", p.target)
 	}
-	p.progressOf = was
+	p.progress = was
 	return nil
 }
 
-// rewind cuts off what is behind the last device that is whole. A file that is shorter than its
+// rewind cuts off what follows the last device that is whole. A file that is shorter than its
 // progress says is not the one that was written.
 func (p *partFile) rewind() error {
 	info, err := p.Stat()
@@ -132,7 +85,7 @@ func (p *partFile) rewind() error {
 		return err
 	}
 	if info.Size() < p.Size {
-		p.progressOf = progressOf{Query: p.Query}
+		p.progress = progress{Query: p.Query}
 	}
 	if p.Size == 0 { // an old progress must not outlive what it is of
 		if err := os.Remove(p.progressFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -155,7 +108,7 @@ func (p *partFile) note(at place, run *exportRun) error {
 	if err != nil {
 		return err
 	}
-	p.Behind, p.Size = &at, written+int64(p.w.Buffered())
+	p.After, p.Size = &at, written+int64(p.w.Buffered())
 	p.Entries, p.Devices = run.entries, run.whole
 	if p.Size-p.noted < notedEvery {
 		return nil
@@ -168,12 +121,12 @@ func (p *partFile) writeDown() error {
 	if err := errors.Join(p.w.Flush(), p.Sync()); err != nil {
 		return err
 	}
-	text, err := json.Marshal(p.progressOf)
+	text, err := json.Marshal(p.progress)
 	if err != nil {
 		return err
 	}
 	next := p.progressFile() + ".next"
-	if err := os.WriteFile(next, text, 0o640); err != nil {
+	if err := os.WriteFile(next, text, 0o600); err != nil {
 		return err
 	}
 	p.noted = p.Size
@@ -195,8 +148,8 @@ func (p *partFile) finish() error {
 }
 
 // abandon ends an export that is not whole, so that it can go on. The error says what there is.
-func (p *partFile) abandon(run *exportRun, err error) error {
-	if run.whole == 0 {
+func (p *partFile) abandon(r *exportRun, err error) error {
+	if r.whole == 0 || r.done == nil {
 		return errors.Join(err, os.Remove(p.Name()))
 	}
 	if failed := p.writeDown(); failed != nil {
@@ -205,8 +158,7 @@ func (p *partFile) abandon(run *exportRun, err error) error {
 		}
 		return errors.Join(err, failed)
 	}
-	// %s: what went well so far is no wrong use any more
-	return fmt.Errorf("%s to %s, then it ended: %s\n"+
-		"The same command with --continue goes on from there, without it begins anew",
-		exportedCounts(p.Entries, run.kind.Value, p.Devices), p.Name(), err)
+	r.entries, r.whole = p.Entries, p.Devices
+	return endedBy(fmt.Errorf("%w\nThe same command with --continue goes on from there, without "+
+		"it starts anew", err), r.outcome()+" to "+p.Name(), true)
 }

@@ -1,13 +1,13 @@
 package transfer
 
 import (
-	"bufio"
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
 	"strings"
+	"sync/atomic"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
@@ -15,28 +15,70 @@ import (
 	"github.com/andonhq/andon/internal/cli/draw"
 )
 
+// exportRun is an export under way.
+type exportRun struct {
+	*export
+	*client.Client
+	header bool   // CSV still needs the names of its columns
+	after  *place // where to go on; nil: from the start
+	// done is called after each device that is whole; it may be nil.
+	done func(place) error
+
+	bar     *draw.Bar
+	shown   atomic.Int64 // entries, read by the bar
+	entries int
+	whole   int // devices
+	unknown unknowns
+
+	// Of an archive:
+	lines   *json.Encoder // nil: it is none
+	counts  counts
+	expired []andon.DeviceID // shown, and none of their entries is kept any more
+}
+
+// place is how far an export is: which of --device, and which device of that was the last.
+type place struct {
+	Selector int            `json:"selector"`
+	Device   andon.DeviceID `json:"device"`
+}
+
+func (r *exportRun) outcome() string {
+	if r.counts != nil {
+		return "exported " + r.counts.String()
+	}
+	return "exported " + draw.Count(r.entries, strings.TrimSuffix(r.kind.Value, "s")) + " of " +
+		draw.Count(r.whole, "device")
+}
+
 // all exports to w what was asked for. Where nothing of that is known, that is an error.
-func (r *exportRun) all(ctx context.Context, c *client.Client, w *bufio.Writer) error {
-	r.bar = r.newBar(ctx, c)
+func (r *exportRun) all(ctx context.Context, w io.Writer) error {
+	if r.kind.Value == kindAll {
+		r.bar = draw.NewBar(io.Discard, "", 0, nil)
+		return r.archive(ctx, w)
+	}
+	r.bar = r.newBar(ctx)
 	defer r.bar.End()
-	if err := r.allOfKind(ctx, c, w); err != nil {
+	if err := r.copyKind(ctx, r.kind.Value, w); err != nil {
 		return err
 	}
 	if r.whole == 0 && len(r.unknown) > 0 {
 		return andon.Errorf(andon.NotFound, "%s", strings.TrimSuffix(r.unknown.note(), "\n"))
 	}
+	if r.model != nil {
+		return r.model.Write(w)
+	}
 	return nil
 }
 
 // newBar shows how far the export is, unless the entries themselves go to a terminal.
-func (r *exportRun) newBar(ctx context.Context, c *client.Client) *draw.Bar {
+func (r *exportRun) newBar(ctx context.Context) *draw.Bar {
 	w := r.Stderr
 	if r.file == "" && draw.IsTerminal(r.Stdout) {
 		w = io.Discard
 	}
-	expected := int64(len(r.export.devices))
-	if r.export.devices[0] == "*" && draw.IsTerminal(w) {
-		if _, total, err := c.States(ctx); err == nil {
+	expected := int64(len(r.devices))
+	if r.devices[0] == "*" && draw.IsTerminal(w) {
+		if _, total, err := r.States(ctx); err == nil {
 			expected = int64(total)
 		}
 	}
@@ -45,88 +87,107 @@ func (r *exportRun) newBar(ctx context.Context, c *client.Client) *draw.Bar {
 	})
 }
 
-func (r *exportRun) allOfKind(ctx context.Context, c *client.Client, w io.Writer) error {
-	switch r.kind.Value {
+// copyKind exports what the devices have of a kind, oldest first.
+func (r *exportRun) copyKind(ctx context.Context, kind string, w io.Writer) error {
+	switch kind {
 	case kindReadings:
 		metrics, err := command.MetricArgs(r.metrics)
 		if err != nil {
 			return err
 		}
-		ask := func(id andon.DeviceID, q client.Query) iter.Seq2[andon.Reading, error] {
-			if q == anyOne() {
-				return c.DeviceReadings(ctx, id, q)
-			}
-			return c.DeviceReadings(ctx, id, q, metrics...)
-		}
-		return copyAll(ctx, r, c, w, command.ReadingColumns(metrics), ask)
+		s := newSink(r, w, command.ReadingColumns(metrics),
+			func(x *andon.Reading) entry { return entry{Reading: x} })
+		return copyAll(ctx, r, kind, s,
+			func(d client.Device, q client.Query) iter.Seq2[andon.Reading, error] {
+				if q == anyOne() {
+					return r.DeviceReadings(ctx, d.Device, q)
+				}
+				return r.DeviceReadings(ctx, d.Device, q, metrics...)
+			})
 	case kindAssignments:
-		ask := func(id andon.DeviceID, q client.Query) iter.Seq2[client.Assignment, error] {
-			return c.Assignments(ctx, id, q)
-		}
-		return copyAll(ctx, r, c, w, command.AssignmentColumns(), ask)
+		s := newSink(r, w, command.AssignmentColumns(), func(x *client.Assignment) entry {
+			x.To = 0 // the next one says it
+			return entry{Assignment: x}
+		})
+		return copyAll(ctx, r, kind, s,
+			func(d client.Device, q client.Query) iter.Seq2[client.Assignment, error] {
+				return r.Assignments(ctx, d.Device, q)
+			})
 	case kindEscalations:
-		ask := func(id andon.DeviceID, q client.Query) iter.Seq2[client.Escalation, error] {
-			return command.Records(c.Escalations(ctx, id, q), andon.Asc)
-		}
 		columns := command.Fields[client.Escalation]("device", "time", "state", "to", "at", "by",
 			"note")
-		return copyAll(ctx, r, c, w, columns, ask)
+		s := newSink(r, w, columns,
+			func(x *client.Escalation) entry { return entry{Escalation: x} })
+		return copyAll(ctx, r, kind, s,
+			func(d client.Device, q client.Query) iter.Seq2[client.Escalation, error] {
+				return command.Records(r.Escalations(ctx, d.Device, q), andon.Asc)
+			})
+	case kindRetired:
+		s := newSink(r, w, nil, func(x *client.Retirement) entry { return entry{Retired: x} })
+		return copyAll(ctx, r, kind, s,
+			func(d client.Device, _ client.Query) iter.Seq2[client.Retirement, error] {
+				return r.retirements(ctx, d)
+			})
 	}
-	ask := func(id andon.DeviceID, q client.Query) iter.Seq2[andon.Event, error] {
-		return c.DeviceEvents(ctx, id, q)
-	}
+	return r.copyEvents(ctx, w)
+}
+
+func (r *exportRun) copyEvents(ctx context.Context, w io.Writer) error {
+	s := newSink(r, w, command.EventColumns(), func(e *andon.Event) entry {
+		e.EscalatedTo = "" // the escalations say it
+		return entry{Event: e}
+	})
 	if r.model != nil {
-		return copyTo(ctx, r, c, r.model, ask)
+		s = modelSink{r.model}
 	}
-	return copyAll(ctx, r, c, w, command.EventColumns(), ask)
+	return copyAll(ctx, r, kindEvents, s,
+		func(d client.Device, q client.Query) iter.Seq2[andon.Event, error] {
+			return r.DeviceEvents(ctx, d.Device, q)
+		})
 }
 
-func (r *exportRun) wanted() client.Query {
-	return client.Query{From: r.from, To: r.to, Order: andon.Asc}
+// newSink returns the sink of the format, or that of an archive.
+func newSink[T any](
+	r *exportRun, w io.Writer, columns []command.Column[T], line func(*T) entry,
+) command.Sink[T] {
+	if r.lines != nil {
+		return lineSink[T]{r.lines, line}
+	}
+	return command.NewSink(r.format.Value, w, columns, draw.Printer{}, command.Looks{}, r.header)
 }
 
-// anyOne is asked where nothing is wanted, to tell a device that has nothing from one that has
+// anyOne is asked where nothing was found, to tell a device that has nothing from one that has
 // nothing of those times and metrics.
 func anyOne() client.Query { return client.Query{Page: 1} }
 
-func copyAll[T any](
-	ctx context.Context, r *exportRun, c *client.Client, w io.Writer, columns []command.Column[T],
-	ask func(andon.DeviceID, client.Query) iter.Seq2[T, error],
-) error {
-	s := command.NewSink(r.format.Value, w, columns, draw.Printer{}, command.Looks{}, r.header)
-	return copyTo(ctx, r, c, s, ask)
-}
+// ask asks for what a device has of a kind.
+type ask[T any] func(client.Device, client.Query) iter.Seq2[T, error]
 
-// copyTo puts the items of each device into a sink.
-func copyTo[T any](
-	ctx context.Context, r *exportRun, c *client.Client, s command.Sink[T],
-	ask func(andon.DeviceID, client.Query) iter.Seq2[T, error],
+// copyAll puts what each device has of a kind into a sink.
+func copyAll[T any](
+	ctx context.Context, r *exportRun, kind string, s command.Sink[T], ask ask[T],
 ) error {
-	for at, err := range r.places(ctx, c) {
+	for at, err := range r.places(ctx, kind) {
 		if err == nil {
-			err = copyDevice(r, s, ask, at)
+			err = copyDevice(r, kind, s, ask, at)
 		}
 		if err == nil {
 			err = s.End() // so that a device is whole in the file when it is done
 		}
 		if err == nil && r.done != nil {
-			err = r.done(at)
+			err = r.done(at.place)
 		}
 		if err != nil {
-			return errors.Join(err, s.End())
+			return err
 		}
 	}
 	return s.End()
 }
 
-// copyDevice writes the items of one device. A device that was named and is not known does not
-// count.
-func copyDevice[T any](
-	r *exportRun, s command.Sink[T], ask func(andon.DeviceID, client.Query) iter.Seq2[T, error],
-	at place,
-) error {
+// copyDevice writes what one device has. A device that was named and is not known does not count.
+func copyDevice[T any](r *exportRun, kind string, s command.Sink[T], ask ask[T], at spot) error {
 	before := r.entries
-	for item, err := range ask(at.Device, r.wanted()) {
+	for item, err := range ask(at.shown, client.Query{From: r.from, To: r.to, Order: andon.Asc}) {
 		if err != nil {
 			return err
 		}
@@ -136,30 +197,98 @@ func copyDevice[T any](
 		r.entries++
 		r.shown.Add(1)
 	}
-	if r.entries == before && !isPrefix(r.export.devices[at.Selector]) {
-		known, err := isAny(ask(at.Device, anyOne()))
-		if err != nil {
-			return err
+	isNone := r.entries == before
+	if isNone && !isPrefix(r.devices[at.Selector]) {
+		known := false
+		for _, err := range ask(at.shown, anyOne()) {
+			if err != nil {
+				return err
+			}
+			known = true
+			break
 		}
 		if !known {
-			r.unknown.add("no " + r.kind.Value + " of " + draw.Legible(string(at.Device)))
+			r.unknown.add("no " + kind + " of " + draw.Legible(string(at.Device)))
 			return nil
 		}
+	}
+	if d := at.shown; isNone && r.lines != nil && kind == kindEvents && d.State != "" &&
+		d.Retired == 0 {
+		r.expired = append(r.expired, d.Device)
 	}
 	r.whole++
 	r.bar.Add(1)
 	return nil
 }
 
-func isAny[T any](items iter.Seq2[T, error]) (bool, error) {
-	for _, err := range items {
-		return err == nil, err
-	}
-	return false, nil
+// spot is a device to export.
+type spot struct {
+	place
+	shown client.Device // only its id where the device was named
 }
 
-// unknowns are what was asked for by name and is not there, rather a slip of the pen than an
-// answer.
+// places returns the devices to export, each once: in the order of --device, and those of a prefix
+// by id.
+func (r *exportRun) places(ctx context.Context, kind string) iter.Seq2[spot, error] {
+	return func(yield func(spot, error) bool) {
+		for i, text := range r.devices {
+			found := false
+			for d, err := range r.selected(ctx, kind, text) {
+				at := spot{place{i, d.Device}, d}
+				found = true
+				if err == nil && (r.isDone(at.place) || r.isElsewhere(at.place)) {
+					continue
+				}
+				if !yield(at, err) || err != nil {
+					return
+				}
+			}
+			if !found && text != "*" { // a tenant without devices is no typing error
+				r.unknown.add(
+					"no device that is listed begins with " + draw.Legible(text[:len(text)-1]))
+			}
+		}
+	}
+}
+
+func isPrefix(text string) bool { return text != "" && text[len(text)-1] == '*' }
+
+func (r *exportRun) selected(
+	ctx context.Context, kind, text string,
+) iter.Seq2[client.Device, error] {
+	if isPrefix(text) {
+		return devicesWith(ctx, r.Client, kind, text)
+	}
+	return command.Each([]client.Device{{Device: andon.DeviceID(text)}}) // it need not be listed
+}
+
+// isDone reports whether an earlier run has exported a device.
+func (r *exportRun) isDone(at place) bool {
+	if r.after == nil || at.Selector != r.after.Selector {
+		return r.after != nil && at.Selector < r.after.Selector
+	}
+	return at.Device <= r.after.Device
+}
+
+// isElsewhere reports whether a device that --device selects is exported for another one: a device
+// that is named where its name is, since a prefix finds it only if it is listed, and the others
+// where the first prefix finds them.
+func (r *exportRun) isElsewhere(at place) bool {
+	here := r.devices[at.Selector]
+	for i, text := range r.devices {
+		switch named := text == string(at.Device); {
+		case isPrefix(here) && named, i < at.Selector && named:
+			return true
+		case isPrefix(here) && isPrefix(text) && i < at.Selector:
+			if strings.HasPrefix(string(at.Device), text[:len(text)-1]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// unknowns are what was named and is not there, more likely a typing error than an answer.
 type unknowns []string
 
 func (u *unknowns) add(what string) { *u = append(*u, what) }

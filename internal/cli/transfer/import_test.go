@@ -2,90 +2,99 @@ package transfer
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/client"
-	"github.com/andonhq/andon/internal/ingest"
 )
 
-// TestFoldKeepsEscalations: lines of one entry are sent as one, unless that would lose whom the
-// earlier one was escalated to.
-func TestFoldKeepsEscalations(t *testing.T) {
-	var p parcel[andon.Event]
-	put := func(line int, message, to string, want folding) {
+// linesOf returns the lines of a group's requests.
+func (g *group) linesOf() (all []line) {
+	for i := range g.requests {
+		all = append(all, g.requests[i].lines...)
+	}
+	return all
+}
+
+// TestLaterLineKeepsEscalations: lines of one entry are sent as one, unless that would lose whom
+// the earlier one was escalated to.
+func TestLaterLineKeepsEscalations(t *testing.T) {
+	var g group
+	put := func(n int, message, to string, want bool) {
 		t.Helper()
-		item := ingest.Item[andon.Event]{Index: line - 2, Line: line, Value: andon.Event{
+		e := placed{Index: n - 2, Line: n, Value: entry{Event: &andon.Event{
 			Device: "d", Time: andon.MinTime, State: "NORMAL", Message: message,
 			EscalatedTo: andon.PersonID(to),
-		}}
-		got := foldEvent(&p, &item)
-		if got != want {
-			t.Errorf("line %d: %d, want %d", line, got, want)
-		}
-		if got == another {
-			p.items = append(p.items, item)
+		}}}
+		if got := g.add(e, defaultBatch); got != want {
+			t.Errorf("line %d: %t, want %t", n, got, want)
 		}
 	}
-	put(2, "one", "", another)
-	put(3, "one", "", folded)
-	put(4, "two", "Sara", folded)
-	put(5, "three", "Sara", folded)
-	put(6, "three", "Tom", ofAnotherRequest)
-	put(7, "three", "", ofAnotherRequest)
-	got := p.counted(client.Result{Accepted: 1, New: 1})
-	want := outcomes{accepted: 4, fresh: 1, unchanged: 1, replaced: 2, twin: twin{3, 4}}
-	if got != want {
-		t.Errorf("counted %+v", got)
+	put(2, "one", "", true)
+	put(3, "one", "", true)
+	put(4, "two", "Sara", true)
+	put(5, "three", "Sara", true)
+	put(6, "three", "Tom", false)
+	put(7, "three", "", false)
+	lines := g.linesOf()
+	if len(lines) != 1 || lines[0].Line != 5 {
+		t.Fatalf("%d lines are sent: %+v", len(lines), lines)
 	}
-	rejected := p.reject(andon.Rejection{Index: 0, Error: "no"})
-	if len(rejected) != 4 || rejected[0].Line != 5 || rejected[3].Line != 4 {
-		t.Errorf("rejected %+v", rejected)
+	r := newReport("log.csv", nil, nil)
+	r.count(kindEvents, lines, client.Result{Accepted: 1, New: 1})
+	got := []int{r.accepted(), r.New, r.Same, r.Replaced, r.differ.earlier, r.differ.later}
+	if diff := cmp.Diff([]int{4, 1, 1, 2, 3, 4}, got); diff != "" {
+		t.Error(diff)
 	}
-	got = p.counted(client.Result{})
-	if got.accepted+got.replaced+got.unchanged != 0 {
-		t.Errorf("of rejected lines counted %+v", got)
+
+	var out bytes.Buffer
+	r = newReport("log.csv", &out, nil)
+	r.count(kindEvents, lines,
+		client.Result{Rejected: []andon.Rejection{{Index: 0, Error: "no"}}})
+	r.show()
+	want := "log.csv:2: no\nlog.csv:3: no\nlog.csv:4: no\nlog.csv:5: no\n"
+	if out.String() != want || r.accepted()+r.Replaced+r.Same != 0 || r.Rejected != 4 {
+		t.Errorf("of rejected lines counted %+v, shown %q", r, out.String())
 	}
 }
 
-// TestRejectsStandInOrder: parcels end in any order, and their lines are shown in that of the file.
+// TestRejectsStandInOrder: the requests of a group are sent concurrently, and what was rejected in
+// them and before them is shown in the order of the file, whichever of them fails.
 func TestRejectsStandInOrder(t *testing.T) {
+	var g group
+	for n := 1; n <= 12; n++ {
+		e := &andon.Event{Device: andon.DeviceID(fmt.Sprint(n)), Time: andon.MinTime, State: "X"}
+		if n%5 == 0 {
+			g.bad = append(g.bad, andon.Rejection{Index: n, Line: n, Error: "bad"})
+		} else if !g.add(placed{Index: n, Line: n, Value: entry{Event: e}}, defaultBatch) {
+			t.Fatalf("line %d is of another group", n)
+		}
+	}
 	var out bytes.Buffer
-	r, err := newReport(importOptions{file: "log.csv"}, &out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := func(all ...int) (rejected []andon.Rejection) {
-		for _, n := range all {
-			rejected = append(rejected, andon.Rejection{Index: n, Line: n, Error: "no"})
+	r := newReport("log.csv", &out, nil)
+	for i := range g.requests {
+		var result client.Result
+		for n := range g.requests[i].lines {
+			result.Rejected = append(result.Rejected, andon.Rejection{Index: n, Error: "no"})
 		}
-		return rejected
+		r.count(kindEvents, g.requests[i].lines, result)
 	}
-	shows := func(want string) {
-		t.Helper()
-		got := strings.ReplaceAll(strings.ReplaceAll(out.String(), "log.csv:", ""), ": no\n", " ")
-		if got != want {
-			t.Errorf("it shows %q, want %q", got, want)
-		}
+	r.reject(g.bad)
+	r.show()
+	var want strings.Builder
+	for n := 1; n <= 12; n++ {
+		fmt.Fprintf(&want, "log.csv:%d: %s\n", n, map[bool]string{true: "bad", false: "no"}[n%5 == 0])
 	}
-	five := outcomes{accepted: 5}
-	for number, first := range []int{1, 6, 10, 11, 12} {
-		r.begin(number, first)
+	if diff := cmp.Diff(want.String(), out.String()); diff != "" {
+		t.Error(diff)
 	}
-	r.end(1, five, lines(7, 6))
-	r.refuse(lines(8))
-	shows("")
-	r.end(0, five, lines(3, 1, 2))
-	shows("1 2 3 6 7 8 ")
-	r.end(4, five, lines(12))
-	r.end(3, five, lines(11))
-	shows("1 2 3 6 7 8 ")
-	r.showRest() // parcel 2 was lost
-	shows("1 2 3 6 7 8 11 12 ")
-	if accepted, rejected := r.counts(); accepted != 20 || rejected != 8 {
-		t.Errorf("accepted %d, rejected %d", accepted, rejected)
+	if r.accepted() != 0 || r.Rejected != 12 {
+		t.Errorf("accepted %d, rejected %d", r.accepted(), r.Rejected)
 	}
 }
 
@@ -93,32 +102,54 @@ func TestRejectsStandInOrder(t *testing.T) {
 // terminal.
 func TestRejectsAreLegible(t *testing.T) {
 	var out bytes.Buffer
-	r, err := newReport(importOptions{file: "log.csv"}, &out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.refuse([]andon.Rejection{{Line: 2, Error: "not \x1b[31mred\n"}})
+	r := newReport("log.csv", &out, nil)
+	r.reject([]andon.Rejection{{Line: 2, Error: "not \x1b[31mred\n"}})
+	r.show()
 	if want := "log.csv:2: not  [31mred \n"; out.String() != want {
 		t.Errorf("it shows %q, want %q", out.String(), want)
 	}
 }
 
+// TestKindsAreSentInTurn: entries of two kinds are never in one group, and an error of the file
+// ends it after what was read before.
+func TestKindsAreSentInTurn(t *testing.T) {
+	broken := errors.New("broken")
+	file := func(yield func(placed, error) bool) {
+		_ = yield(placed{Value: entry{Assign: &client.Assignment{Device: "a"}}}, nil) &&
+			yield(placed{Value: entry{Event: &andon.Event{Device: "a"}}}, nil) &&
+			yield(placed{}, broken)
+	}
+	s := sender{report: newReport("log", nil, nil), batch: defaultBatch}
+	groups := make(chan *group, 3)
+	if err := s.read(t.Context(), file, groups); !errors.Is(err, broken) {
+		t.Errorf("it ended with %v", err)
+	}
+	close(groups)
+	var kinds []string
+	for g := range groups {
+		kinds = append(kinds, g.kind)
+	}
+	if diff := cmp.Diff([]string{kindAssign, kindEvents}, kinds); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestStrangeStatesAreFew: of states that are none no more is kept and shown than a person reads.
 func TestStrangeStatesAreFew(t *testing.T) {
-	var s strangeStates
-	s.learn(andon.DefaultStates().Defs())
-	s.addAll([]andon.Event{{State: "NORMAL"}, {State: "ODD"}, {State: "BAD"}},
-		client.Result{Rejected: []andon.Rejection{{Index: 2}}})
-	want := "1 state is not in tenant metro's set and has severity 16: ODD; " +
+	s := strangeTo(andon.DefaultStates().Defs())
+	for _, name := range []andon.State{"NORMAL", "ODD"} {
+		s.add(name)
+	}
+	want := "1 state not in the set of tenant metro, kept with severity 16: ODD; " +
 		"see andon tenant set --help\n"
 	if got := s.note("metro"); got != want {
 		t.Errorf("got %s", got)
 	}
 	for i := range 2 * keptStrange {
-		s.addAll([]andon.Event{{State: andon.State(fmt.Sprintf("%04d", i))}}, client.Result{})
+		s.add(andon.State(fmt.Sprintf("%04d", i)))
 	}
-	want = "1000 states or more are not in tenant metro's set and have severity 16: " +
-		"0000, 0001, 0002, 0003, 0004, …; see andon tenant set --help\n"
+	want = "1000 states or more not in the set of tenant metro, kept with severity 16: 0000, " +
+		"0001, 0002, 0003, 0004, 0005, 0006, 0007, 0008, 0009, …; see andon tenant set --help\n"
 	if got := s.note("metro"); got != want || len(s.names) != keptStrange {
 		t.Errorf("got %s", got)
 	}

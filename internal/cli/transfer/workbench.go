@@ -1,22 +1,15 @@
 package transfer
 
 import (
+	"bufio"
 	"context"
-	"errors"
-	"fmt"
 	"io"
-	"os"
-	"slices"
 	"strings"
-	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/client"
 	"github.com/andonhq/andon/internal/cli/command"
-	"github.com/andonhq/andon/internal/cli/draw"
 	"github.com/andonhq/andon/internal/ingest"
 	"github.com/andonhq/andon/internal/ingest/table"
 	"github.com/andonhq/andon/internal/ingest/workbench"
@@ -35,7 +28,7 @@ it: the names of its columns are those of the attributes, and its values are tex
 
 An item becomes an entry by the attributes that the DynamoDB guide to device states has: DeviceID,
 State#Date, or State and Date instead of it, Operator, EscalatedTo, and Message. All others are kept
-beside the entry. A date without a zone is UTC. A facet may say by its aliases which key is the
+with the entry. A date without a zone is UTC. A facet may say by its aliases which key is the
 DeviceID and which is State#Date.
 
 It says what a table lacks, and which parts of the model have no place in a log. An item that is no
@@ -48,71 +41,16 @@ fault; the rest is imported, and the exit code is 3. A model may have up to 64 M
 	}
 	o.Flags(cmd)
 	cmd.Flags().StringVar(&o.delimiter, "delimiter", "",
-		"what stands between the cells of CSV, or tab (default , and of a .tsv tab)")
+		"character between the cells of CSV, or tab (default , and of a .tsv tab)")
 	sendFlags(cmd, &o)
 	cmd.RunE = p.Does(func(ctx context.Context, args []string) error {
-		return importFiles(ctx, p, o, args)
+		return o.importFiles(ctx, p, args)
 	})
 	return cmd
 }
 
-// isModel reports whether a file is a model, by how it begins. Standard input is not decompressed
-// for that.
-func isModel(p *command.Program, name string) bool {
-	if name == "-" {
-		return workbench.Begins(beginning(p, name))
-	}
-	file, err := os.Open(name)
-	if err != nil {
-		return false // opening it again says why
-	}
-	defer file.Close()
-	plain, err := table.PlainText(file)
-	if err != nil {
-		return false
-	}
-	begins, _ := plain.Peek(fileBegins)
-	return workbench.Begins(begins)
-}
-
-// openWorkbench opens a model, or a file of sample data for one.
-func openWorkbench(p *command.Program, o importOptions) (*source, error) {
-	if len(o.columns) > 0 {
-		return nil, andon.Errorf(andon.Invalid, "%s is a model of NoSQL Workbench, and has no "+
-			"columns for %s: leave it out", o.name(), strings.Join(o.columns, ", "))
-	}
-	file, size, err := openFile(p, o.file)
-	if err != nil {
-		return nil, err
-	}
-	s := &source{options: o, Closer: file, progress: draw.NewFileBar(p.Stderr, o.name(), size)}
-	read := s.readModel
-	if slices.Contains([]string{".csv", ".tsv"}, o.extension()) {
-		read = s.readSample
-	}
-	if err := read(s.progress.Reader(file)); err != nil {
-		s.progress.End()
-		file.Close()
-		return nil, andon.Errorf(andon.KindOf(err), "%s: %w", o.name(), err)
-	}
-	return s, nil
-}
-
-// readModel reads a model, which is held in memory.
-func (s *source) readModel(in io.Reader) error {
-	model, err := parseModel(in)
-	if err != nil {
-		return err
-	}
-	s.notes, s.events = model.Notes, entriesOf(model.Batch)
-	return nil
-}
-
-func parseModel(in io.Reader) (*workbench.Model, error) {
-	plain, err := table.PlainText(in)
-	if err != nil {
-		return nil, err
-	}
+// parseModel reads a model, which is held in memory.
+func parseModel(plain io.Reader) (*workbench.Model, error) {
 	var text strings.Builder
 	n, err := io.Copy(&text, io.LimitReader(plain, workbench.MaxBytes+1))
 	if err != nil {
@@ -126,55 +64,50 @@ func parseModel(in io.Reader) (*workbench.Model, error) {
 	return workbench.Parse(text.String())
 }
 
-// entriesOf returns what could not be read, and then what could: the report puts both in order.
-func entriesOf(b ingest.Batch[andon.Event]) table.Entries[andon.Event] {
-	return func(yield func(ingest.Item[andon.Event], error) bool) {
-		for _, why := range b.Rejected {
+// modelEntries returns what could not be read, and then what could. All of it is in memory.
+func modelEntries(m *workbench.Model) placedEntries {
+	return wrapEvents(func(yield func(ingest.Item[andon.Event], error) bool) {
+		for _, why := range m.Rejected {
 			at := ingest.Item[andon.Event]{Index: why.Index, Line: why.Line}
-			if !yield(at, rowError(at, why.Error)) {
+			if !yield(at, &table.RowError{Index: at.Index, Line: at.Line, Reason: why.Error}) {
 				return
 			}
 		}
-		for _, item := range b.Items {
+		for _, item := range m.Items {
 			if !yield(item, nil) {
 				return
 			}
 		}
-	}
+	})
 }
 
-func rowError(at ingest.Item[andon.Event], reason string) error {
-	return &table.RowError{Index: at.Index, Line: at.Line, Reason: reason}
-}
-
-// readSample reads a file of sample data, row by row.
-func (s *source) readSample(in io.Reader) error {
-	comma, err := s.options.comma()
+// sampleEntries reads a file of sample data, row by row.
+func sampleEntries(o *importOptions, in *bufio.Reader) (placedEntries, error) {
+	comma, err := o.comma()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	rows, err := table.Open(in, table.Options{Format: table.CSV, Comma: comma})
+	rows, err := table.New(in, table.Options{Format: table.CSV, Comma: comma})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	columns := rows.Columns()
 	if err := workbench.CheckColumns(columns); err != nil {
-		return err
+		return nil, err
 	}
-	s.events = func(yield func(ingest.Item[andon.Event], error) bool) {
+	return wrapEvents(func(yield func(ingest.Item[andon.Event], error) bool) {
 		for row, err := range rows.Rows() {
 			item := ingest.Item[andon.Event]{Index: row.Index, Line: row.Line}
 			if err == nil {
 				if item.Value, err = sampleEvent(&row, columns); err != nil {
-					err = rowError(item, err.Error())
+					err = &table.RowError{Index: row.Index, Line: row.Line, Reason: err.Error()}
 				}
 			}
 			if !yield(item, err) {
 				return
 			}
 		}
-	}
-	return nil
+	}), nil
 }
 
 func sampleEvent(row *table.Row, columns []string) (andon.Event, error) {
@@ -203,9 +136,9 @@ are its keys, GSI1 finds by Operator and Date, and GSI2 by EscalatedTo and State
 an item of it, device by device. An item has EscalatedTo only if its entry was escalated, so GSI2 is
 sparse.
 
-What is kept beside an event becomes attributes of its item. Workbench wants one type for each
-attribute, and a name that no field has. Where that does not hold, all that is beside the event
-stands in the attribute Attributes, as the text of a JSON object.
+The attributes of an event become attributes of its item. Workbench wants one type for each
+attribute, and a name that no field has. Where that does not hold, all attributes of the event are
+in the attribute Attributes, as the text of a JSON object.
 
 With --model all of the design is that of a model that you have, and so are its other tables: only
 the items of its log are replaced, and what attributes they need are declared.
@@ -234,14 +167,14 @@ for samples, so take few devices, or a short time.`,
 			return err
 		}
 		design.Now = p.Now()
-		w := workbench.NewWriter(design)
+		e.model = workbench.NewWriter(design)
 		if model != "" {
 			var err error
-			if w, err = refill(p, model, design.Now); err != nil {
+			if e.model, err = refill(p, model, design.Now); err != nil {
 				return err
 			}
 		}
-		return e.toModel(ctx, w)
+		return e.run(ctx)
 	})
 	for _, name := range []string{"name", "table", "author", "description"} {
 		cmd.MarkFlagsMutuallyExclusive("model", name)
@@ -257,9 +190,12 @@ func refill(p *command.Program, name string, now andon.Time) (*workbench.Writer,
 	}
 	defer file.Close()
 	var w *workbench.Writer
-	model, err := parseModel(file)
+	plain, err := table.PlainText(file)
 	if err == nil {
-		w, err = model.Refill(now)
+		var model *workbench.Model
+		if model, err = parseModel(plain); err == nil {
+			w, err = model.Refill(now)
+		}
 	}
 	if err != nil {
 		return nil, andon.Errorf(andon.KindOf(err), "%s: %w", name, err)
@@ -267,35 +203,11 @@ func refill(p *command.Program, name string, now andon.Time) (*workbench.Writer,
 	return w, nil
 }
 
-// modelSink puts events into a model.
-type modelSink struct{ w *workbench.Writer }
+// modelSink puts events into a model, which is written at the end of the export.
+type modelSink struct{ *workbench.Writer }
 
-// Put is of command.Sink.
-func (s modelSink) Put(e *andon.Event) error { return s.w.Add(e) }
+// Put implements command.Sink.
+func (s modelSink) Put(e *andon.Event) error { return s.Add(e) }
 
-// End is of command.Sink. It is called behind each device; a model is written at its end.
+// End implements command.Sink.
 func (modelSink) End() error { return nil }
-
-// toModel exports events as a model.
-func (e *export) toModel(ctx context.Context, w *workbench.Writer) error {
-	out, finish, err := e.wholeTarget()
-	if err != nil {
-		return err
-	}
-	begun := time.Now()
-	run := exportRun{export: e, model: modelSink{w}}
-	err = e.Ask(ctx, func(c *client.Client) error { return run.all(ctx, c, nil) })
-	if err == nil {
-		err = w.Write(out)
-	}
-	if err = finish(err); err != nil && !errors.Is(err, syscall.EPIPE) {
-		return err
-	}
-	io.WriteString(e.Stderr, run.unknown.note())
-	if e.file == "" {
-		return nil
-	}
-	_, err = fmt.Fprintf(e.Stdout, "%s to %s in %.1fs\n",
-		run.outcome(), e.file, time.Since(begun).Seconds())
-	return err
-}

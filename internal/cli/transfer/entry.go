@@ -1,0 +1,133 @@
+package transfer
+
+import (
+	"iter"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/ingest"
+)
+
+// The kinds of entries. Those up to kindAll can be exported by themselves.
+const (
+	kindEvents      = "events"
+	kindReadings    = "readings"
+	kindAssignments = "assignments"
+	kindEscalations = "escalations"
+	kindAll         = "all" // an archive
+	kindRetired     = "retired"
+	kindSettings    = "settings"
+	kindEnd         = "end"
+	kindAssign      = "assign"
+)
+
+// entry is one entry of a file: one of its members is set. It is also a line of an archive.
+type entry struct {
+	Andon      string             `json:"andon,omitempty"` // "export", on the first line
+	Version    int                `json:"version,omitempty"`
+	Tenant     andon.TenantID     `json:"tenant,omitempty"`
+	Settings   *client.Tenant     `json:"settings,omitempty"`
+	Assignment *client.Assignment `json:"assignment,omitempty"`
+	Retired    *client.Retirement `json:"retired,omitempty"`
+	Event      *andon.Event       `json:"event,omitempty"`
+	Escalation *client.Escalation `json:"escalation,omitempty"`
+	Reading    *andon.Reading     `json:"reading,omitempty"`
+	// End is on the last line: how many lines of each kind there were.
+	End counts `json:"end,omitempty"`
+
+	// Assign is an assignment from now on, which no archive has.
+	Assign *client.Assignment `json:"-"`
+}
+
+// kind returns "" for the first line of an archive, and for what is no entry.
+func (e *entry) kind() string {
+	switch {
+	case e.Event != nil:
+		return kindEvents
+	case e.Reading != nil:
+		return kindReadings
+	case e.Assignment != nil:
+		return kindAssignments
+	case e.Escalation != nil:
+		return kindEscalations
+	case e.Retired != nil:
+		return kindRetired
+	case e.Assign != nil:
+		return kindAssign
+	case e.Settings != nil:
+		return kindSettings
+	case e.End != nil:
+		return kindEnd
+	}
+	return ""
+}
+
+func (e *entry) device() andon.DeviceID {
+	switch {
+	case e.Event != nil:
+		return e.Event.Device
+	case e.Reading != nil:
+		return e.Reading.Device
+	case e.Assignment != nil:
+		return e.Assignment.Device
+	case e.Escalation != nil:
+		return e.Escalation.Device
+	case e.Retired != nil:
+		return e.Retired.Device
+	case e.Assign != nil:
+		return e.Assign.Device
+	}
+	return ""
+}
+
+// size is roughly the number of bytes of an entry in a request.
+func (e *entry) size() int {
+	const fields, metric = 160, 64 // names, quotes, time
+	switch {
+	case e.Event != nil:
+		return fields + len(e.Event.Device) + len(e.Event.State) + len(e.Event.Operator) +
+			len(e.Event.EscalatedTo) + 2*len(e.Event.Message) + // a message may need escapes
+			len(e.Event.Attributes)
+	case e.Reading != nil:
+		return fields + len(e.Reading.Device) + metric*len(e.Reading.Metrics) +
+			len(e.Reading.Metadata)
+	case e.Escalation != nil:
+		return 2*fields + 2*len(e.Escalation.Note)
+	}
+	return fields + len(e.device())
+}
+
+// placed is an entry of a file and its place.
+type placed = ingest.Item[entry]
+
+// placedEntries are the entries of a file in its order. An error of type *table.RowError is about
+// one entry, and any other error ends the sequence.
+type placedEntries = iter.Seq2[placed, error]
+
+func wrapAll[T any](items iter.Seq2[ingest.Item[T], error], wrap func(*T) entry) placedEntries {
+	return func(yield func(placed, error) bool) {
+		for item, err := range items {
+			one := placed{Index: item.Index, Line: item.Line}
+			if err == nil {
+				one.Value = wrap(&item.Value)
+			}
+			if !yield(one, err) {
+				return
+			}
+		}
+	}
+}
+
+func wrapEvents(items iter.Seq2[ingest.Item[andon.Event], error]) placedEntries {
+	return wrapAll(items, func(e *andon.Event) entry { return entry{Event: e} })
+}
+
+// pick returns a member of the entries that have it.
+func pick[T any](lines []line, member func(*entry) *T) (picked []T) {
+	for i := range lines {
+		if one := member(&lines[i].Value); one != nil {
+			picked = append(picked, *one)
+		}
+	}
+	return picked
+}

@@ -1,0 +1,186 @@
+package transfer
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/client"
+	"github.com/andonhq/andon/internal/cli/command"
+	"github.com/andonhq/andon/internal/cli/draw"
+)
+
+// shownRejects is how many rejected lines are shown; more would hide what matters.
+const shownRejects = 20
+
+// counts are numbers of entries by kind.
+type counts map[string]int
+
+// String names all kinds of an archive.
+func (n counts) String() string {
+	return fmt.Sprintf("%s, %s, %s, %s, %s", draw.Count(n[kindEvents], "event"),
+		draw.Count(n[kindReadings], "reading"), draw.Count(n[kindAssignments], "assignment"),
+		draw.Count(n[kindEscalations], "escalation"), draw.Count(n[kindRetired], "retirement"))
+}
+
+// report accounts for the lines of a file.
+type report struct {
+	File     string  `json:"file"`
+	Accepted counts  `json:"accepted"`
+	Rejected int     `json:"rejected"`
+	New      int     `json:"new"`
+	Same     int     `json:"unchanged"`
+	Replaced int     `json:"replaced"`
+	Ended    int     `json:"ended,omitempty"` // assignments that were over, and passed over
+	DryRun   bool    `json:"dry_run,omitempty"`
+	Seconds  float64 `json:"seconds"`
+
+	done      string // verb of the outcome: "imported"
+	isArchive bool
+	first     io.Writer         // gets the first rejected lines
+	every     io.Writer         // gets all rejected lines; nil where nobody asked for them
+	waiting   []andon.Rejection // of the present group
+	expired   int               // of the rejected lines, how many are older than the tenant keeps
+	strange   strangeStates     // of the accepted events
+	differ    pair              // an example of what is replaced
+	err       error             // the first of writing to every
+}
+
+func newReport(file string, first, every io.Writer) *report {
+	return &report{File: file, Accepted: counts{}, done: "imported", first: first, every: every}
+}
+
+// count accounts for a request that was answered. A server counts the entries of a request from 0;
+// people look for lines of the file.
+func (r *report) count(kind string, lines []line, result client.Result) {
+	rejected := make([]bool, len(lines))
+	for _, why := range result.Rejected {
+		if why.Index >= 0 && why.Index < len(lines) {
+			l := &lines[why.Index]
+			rejected[why.Index] = true
+			why.Index, why.Line = l.Index, l.Line
+			for _, place := range l.earlier {
+				place.Error = why.Error
+				r.waiting = append(r.waiting, place)
+			}
+		}
+		r.waiting = append(r.waiting, why)
+	}
+	r.Accepted[kind] += max(result.Accepted, 0)
+	r.New, r.Same, r.Replaced = r.New+result.New, r.Same+result.Unchanged,
+		r.Replaced+result.Replaced
+	for i := range lines {
+		if !rejected[i] {
+			r.accept(kind, &lines[i])
+		}
+	}
+}
+
+// accept notes an accepted entry and counts the lines that it replaced in its request.
+func (r *report) accept(kind string, l *line) {
+	if n := len(l.earlier); n > 0 {
+		r.Accepted[kind] += n
+		r.Same += l.unchanged
+		r.Replaced += n - l.unchanged
+		if d := l.differ; d.later > 0 && (r.differ.later == 0 || d.later < r.differ.later) {
+			r.differ = d
+		}
+	}
+	if l.Value.Event != nil {
+		r.strange.add(l.Value.Event.State)
+	}
+}
+
+// reject accounts for lines that could not be read.
+func (r *report) reject(bad []andon.Rejection) { r.waiting = append(r.waiting, bad...) }
+
+// show shows the rejected lines of a group, in the order of the file.
+func (r *report) show() {
+	slices.SortStableFunc(r.waiting, func(a, b andon.Rejection) int { return a.Index - b.Index })
+	for _, why := range r.waiting {
+		if strings.Contains(why.Error, " has expired: ") {
+			r.expired++
+		}
+		place := fmt.Sprintf("%s:%d", r.File, why.Line)
+		if why.Line == 0 { // a format without lines
+			place = fmt.Sprintf("%s: entry %d", r.File, why.Index)
+		}
+		// The reason may quote the file, whose control characters must not reach a terminal.
+		text := place + ": " + draw.Legible(why.Error) + "\n"
+		if r.Rejected++; r.Rejected <= shownRejects {
+			io.WriteString(r.first, text)
+		}
+		if r.every != nil && r.err == nil {
+			_, r.err = io.WriteString(r.every, text)
+		}
+	}
+	r.waiting = nil
+}
+
+// accepted is the number of entries of all kinds.
+func (r *report) accepted() (n int) {
+	for _, of := range r.Accepted {
+		n += of
+	}
+	return n
+}
+
+// outcome says in a sentence what was done.
+func (r *report) outcome() string {
+	done, accepted := r.done, fmt.Sprint(r.accepted())
+	if r.DryRun {
+		done = "nothing was sent; would import"
+	}
+	if r.isArchive {
+		accepted = r.Accepted.String()
+	}
+	return fmt.Sprintf("%s %s, rejected %d of %s in %.1fs",
+		done, accepted, r.Rejected, r.File, r.Seconds)
+}
+
+// detail says in the same sentence what became of the entries.
+func (r *report) detail() string {
+	switch {
+	case r.accepted()+r.Rejected+r.Ended == 0:
+		return "; there are no rows in it"
+	case r.Ended > 0:
+		return fmt.Sprintf(", passed over %d that are over", r.Ended)
+	case r.New+r.Same+r.Replaced > 0 && !r.DryRun:
+		return fmt.Sprintf(": %d new, %d there already, %d replaced", r.New, r.Same, r.Replaced)
+	}
+	return ""
+}
+
+// finish prints the report, or returns what was done before an error ended it.
+func (r *report) finish(p *command.Program, form *command.Choice, err error) error {
+	if more := r.Rejected - shownRejects; more > 0 && r.every == nil {
+		fmt.Fprintf(p.Stderr, "… and %d more; --rejects FILE writes all of them to a file\n", more)
+	} else if more > 0 {
+		fmt.Fprintf(p.Stderr, "… and %d more\n", more)
+	}
+	if errors.Is(err, command.ErrInterrupted) && r.done == "imported" {
+		err = fmt.Errorf("%w\nRun it again to go on: nothing is doubled", err)
+	}
+	if err != nil {
+		return errors.Join(endedBy(err, r.outcome(), r.accepted() > 0), r.err)
+	}
+	if err := p.Tell(form, r, "%s", r.outcome()+r.detail()); err != nil {
+		return err
+	}
+	if r.Rejected > 0 {
+		err = command.ErrRejected
+	}
+	return errors.Join(err, r.err)
+}
+
+// endedBy is an error after which part of the work is done.
+func endedBy(err error, outcome string, some bool) error {
+	if !some {
+		return err
+	}
+	// %s: the command line was right, whatever kind of error it is
+	return fmt.Errorf("%s, then it ended: %s", outcome, err)
+}
