@@ -154,4 +154,3 @@ func (o *importOptions) comma() (rune, error) {
 	}
 	return comma, nil
 }
-

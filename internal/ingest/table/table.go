@@ -7,6 +7,7 @@
 package table
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -70,15 +71,19 @@ type result struct {
 	err error
 }
 
-// Open begins to read a file: it looks at its first bytes to tell what is compressed from plain
-// text, passes over a byte order mark, and learns the columns: of CSV from the header, of JSON from
-// its first rows.
+// Open is New for what PlainText makes of a file.
 func Open(r io.Reader, o Options) (*Table, error) {
 	plain, err := PlainText(r)
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{digits: digits{counts: map[int]int{}}}
+	return New(plain, o)
+}
+
+// New begins to read plain text. It learns the columns: of CSV from the header, of JSON from the
+// first rows.
+func New(plain *bufio.Reader, o Options) (t *Table, err error) {
+	t = &Table{digits: digits{counts: map[int]int{}}}
 	switch o.Format {
 	case CSV:
 		t.source, err = newCSV(plain, o)
@@ -126,11 +131,14 @@ func (t *Table) readAhead() error {
 	return nil
 }
 
-// fatal reports whether nothing can be read after an error.
-func fatal(err error) bool {
+// IsOfRow reports whether an error is about one row, and others follow.
+func IsOfRow(err error) bool {
 	_, one := errors.AsType[*RowError](err)
-	return err != nil && !one
+	return one
 }
+
+// fatal reports whether nothing can be read after an error.
+func fatal(err error) bool { return err != nil && !IsOfRow(err) }
 
 // Columns lists the names of the columns: of CSV the header, of JSON all names in its first rows,
 // with those in nested objects behind a dot.
