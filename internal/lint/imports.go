@@ -113,12 +113,14 @@ func planOfStores() []layer {
 		{dir: "internal/store/pebblestore/layout", pure: true, may: ". internal/current " +
 			"internal/store/pebblestore/layout/eventlog " +
 			"internal/store/pebblestore/layout/varint"},
+		{dir: "internal/store/pebblestore/walcheck", may: "."},
 		{dir: "internal/store/pebblestore", may: ". internal/config internal/cuckoo " +
 			"internal/plan internal/current internal/feed " +
 			"internal/rwlock internal/seq internal/sleep internal/store/adapter " +
 			"internal/store/pebblestore/layout internal/store/pebblestore/layout/eventlog " +
 			"internal/store/pebblestore/layout/readingblock " +
-			"internal/store/pebblestore/layout/varint internal/store/tenants"},
+			"internal/store/pebblestore/layout/varint " +
+			"internal/store/pebblestore/walcheck internal/store/tenants"},
 		{dir: "internal/store/cassandrastore", may: ". internal/config internal/cuckoo " +
 			"internal/plan " +
 			"internal/current internal/rwlock internal/seq internal/sleep internal/store/adapter " +
@@ -163,7 +165,7 @@ type owner struct {
 func owners() []owner {
 	return []owner{
 		{"github.com/cockroachdb/pebble/v2", []string{"internal/store/pebblestore",
-			"internal/bench/peer"}},
+			"internal/store/pebblestore/*", "internal/bench/peer"}},
 		{"github.com/apache/cassandra-gocql-driver/v2", []string{
 			"internal/store/cassandrastore/cql", "internal/enginetest",
 		}},

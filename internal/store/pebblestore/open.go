@@ -4,19 +4,21 @@ import (
 	"context"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/walcheck"
 )
 
 // openEngine opens Pebble, where the directory is as it was left. One that a newer Pebble wrote is
 // left as it is. With an error it releases the directory, as soon as nothing uses it.
 func openEngine(
 	ctx context.Context, dir string, o *Options, release func(),
-) (*pebble.DB, *synced, error) {
+) (*pebble.DB, *walcheck.FS, error) {
 	l, err := lookBeforeOpening(dir, o)
-	var s *synced
+	var watched *walcheck.FS
 	if err == nil {
-		s, err = openSynced(o.FS, dir, l.kept())
+		watched, err = l.Watch(pacedFS{o.FS, o.damages, o.pacing})
 	}
 	if err != nil {
 		release()
@@ -26,25 +28,23 @@ func openEngine(
 	o.blocks = pebble.NewCache(p.CacheSize)
 	p.Cache = o.blocks
 	p.Experimental.CompactionScheduler = newRestedCompactions(o.damages)
-	home := o.FS.PathDir(o.FS.PathJoin(dir, syncedFile))
+	home := o.FS.PathDir(o.FS.PathJoin(dir, ownerFile))
 	// A pointer, because Pebble compares it where it takes tables in.
-	p.FS = &fatalLogs{watchedFS{
-		FS: o.FS, synced: s, home: home, pace: o.damages.pace, pacing: o.pacing,
-	}, home, o}
+	p.FS = &fatalLogs{watched, home, o}
 	end := func(db *pebble.DB) {
 		if db != nil {
 			_ = db.Close() // it was not waited for
 		}
-		_ = s.close()
+		_ = watched.Close()
 		o.blocks.Unref()
 		release()
 	}
 	db, err := openWithin(ctx, dir, p, o, end)
-	return db, s, err
+	return db, watched, err
 }
 
 // lookBeforeOpening refuses what Pebble would spoil, or could not open.
-func lookBeforeOpening(dir string, o *Options) (*logs, error) {
+func lookBeforeOpening(dir string, o *Options) (*walcheck.Logs, error) {
 	if err := checkMarker(o.FS, dir); err != nil {
 		return nil, err
 	}
@@ -58,17 +58,17 @@ func lookBeforeOpening(dir string, o *Options) (*logs, error) {
 	if err := checkOptions(desc, dir, o); err != nil {
 		return nil, err
 	}
-	if err := checkManifest(o.FS, desc); err != nil {
+	if err := walcheck.CheckManifest(o.FS, desc); err != nil {
 		return nil, err
 	}
-	l, err := findLogs(o.FS, dir, desc)
+	l, err := walcheck.Find(o.FS, dir, desc)
 	if err != nil {
 		return nil, err
 	}
-	if err := l.check(); err != nil {
+	if err := l.Check(); err != nil {
 		return nil, err
 	}
-	return l, l.fits()
+	return l, fits(o.FS, dir, l.Replayed())
 }
 
 // openWithin opens Pebble, or leaves it to itself where the context ends, or the disk is full: what
@@ -105,10 +105,10 @@ func openWithin(
 
 // fits refuses to open where the tables that Pebble makes of the logs may not fit on the disk. They
 // are smaller than the logs, mostly by half.
-func (l *logs) fits() error {
+func fits(fs vfs.FS, dir string, logs int64) error {
 	const others = 8 << 20 // manifest, options, the first writes to a new log
-	need := l.replayed + others
-	usage, err := l.fs.GetDiskUsage(l.dir)
+	need := logs + others
+	usage, err := fs.GetDiskUsage(dir)
 	if err != nil || usage.AvailBytes >= uint64(need) {
 		return nil // a file system that can't say has no limit that we know of
 	}

@@ -105,3 +105,26 @@ func (f *pacedFile) Write(b []byte) (int, error) {
 func (p *pacing) paced(f vfs.File) vfs.File {
 	return &pacedFile{File: f, pace: p.begin(p.engineLate)}
 }
+
+// pacedFS is a file system whose tables are written in the pace of background work. Making any file
+// but a log waits where the disk was full just now.
+type pacedFS struct {
+	vfs.FS
+	damages *damages
+	pacing  *pacing
+}
+
+// Unwrap implements vfs.FS.
+func (p pacedFS) Unwrap() vfs.FS { return p.FS }
+
+// Create implements vfs.FS.
+func (p pacedFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if c != "pebble-wal" {
+		p.damages.pace()
+	}
+	f, err := p.FS.Create(name, c)
+	if err != nil || !isPaced(c) {
+		return f, err
+	}
+	return p.pacing.paced(f), nil
+}

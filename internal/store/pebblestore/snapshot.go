@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/walcheck"
 )
 
 // snapshotDir holds the copy that a backup reads, below the directory of the store. What a process
@@ -68,7 +68,7 @@ func (s *Store) copyTo(dir string) error {
 	if err := s.copyEngine(dir); err != nil {
 		return fmt.Errorf("copy the store: %w", err)
 	}
-	return endLog(s.options.FS, dir)
+	return walcheck.EndCopy(s.options.FS, dir)
 }
 
 // copyEngine has Pebble copy itself. Where the directory of the copy can't be synced, Pebble
@@ -80,37 +80,6 @@ func (s *Store) copyEngine(dir string) (err error) {
 		}
 	}()
 	return s.db.Checkpoint(dir, pebble.WithFlushedWAL())
-}
-
-// endLog ends the newest log of a copy where replaying it ends. It was written to while it was
-// copied, so there may be a gap and valid bytes behind it, which look like damage. All that was
-// acknowledged before the copy began stands before the gap.
-func endLog(fs vfs.FS, dir string) error {
-	desc, err := pebble.Peek(dir, fs)
-	if err != nil {
-		return err
-	}
-	l, err := findLogs(fs, dir, desc)
-	if err != nil {
-		return err
-	}
-	number := newest(l.paths)
-	if number < l.first || number == 0 {
-		return nil
-	}
-	scan, err := l.scan(number)
-	if err != nil || scan.end == scan.size {
-		return err
-	}
-	path := l.paths[number]
-	short := path + ".short"
-	if err := vfs.LimitedCopy(fs, path, short, scan.end); err != nil {
-		return err
-	}
-	if err := fs.Rename(short, path); err != nil {
-		return err
-	}
-	return syncDirectory(fs, dir)
 }
 
 // Copy has take copy the files of the store in dir, which no process may have open, and which stays

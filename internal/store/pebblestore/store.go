@@ -30,6 +30,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/cuckoo"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
+	"github.com/andonhq/andon/internal/store/pebblestore/walcheck"
 )
 
 // The version of the stored format. A store of another one is refused. It changes whenever another
@@ -106,7 +107,7 @@ type Store struct {
 	options Options
 	name    string // with the version of the engine
 	release func() // gives the directory back
-	synced  *synced
+	watched *walcheck.FS
 	damages *damages
 	disk    disk
 
@@ -161,13 +162,13 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, synced, err := openEngine(ctx, dir, &o, release)
+	db, watched, err := openEngine(ctx, dir, &o, release)
 	if err != nil {
 		return nil, fmt.Errorf("open store in %s: %w", dir, err)
 	}
 	s := &Store{
 		db: db, options: o, name: "pebble " + engineVersion(),
-		release: release, synced: synced, damages: o.damages,
+		release: release, watched: watched, damages: o.damages,
 		disk:    disk{fs: o.FS, dir: dir, reserve: o.Reserve},
 		tenants: map[andon.TenantID]*tenant{},
 		written: cuckoo.NewWritten(writtenRows),
@@ -400,7 +401,7 @@ func (s *Store) Close() error {
 
 // abandon closes the directory as it is.
 func (s *Store) abandon() error {
-	err := errors.Join(s.db.Close(), s.synced.close())
+	err := errors.Join(s.db.Close(), s.watched.Close())
 	s.options.blocks.Unref()
 	s.release()
 	return err

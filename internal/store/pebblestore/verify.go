@@ -15,6 +15,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
+	"github.com/andonhq/andon/internal/store/pebblestore/walcheck"
 )
 
 // Verify reads all of the store in dir, which no process may have open and which stays as it is:
@@ -103,27 +104,24 @@ func (v *verification) all(desc *pebble.DBDesc) error {
 // manifest reads the list of tables. The engine takes it up to the first record that it can't read
 // and says nothing: the end may be torn, which a crash leaves.
 func (v *verification) manifest(desc *pebble.DBDesc) error {
-	content, err := readFile(v.options.FS, desc.ManifestFilename)
-	if err != nil {
-		return err
-	}
-	if at, likely, _ := manifestDamage(content); likely {
+	d, err := walcheck.ScanManifest(v.options.FS, desc)
+	if d != nil {
 		v.tell(v.options.FS.PathBase(desc.ManifestFilename), fmt.Sprintf("it is damaged at byte "+
-			"%d of %d: the tables that it lists behind that place are not part of the store any "+
-			"more", at, len(content)))
+			"%d of %d: the tables that it lists after that byte are not part of the store any "+
+			"more", d.Offset, d.Size))
 	}
-	return nil
+	return err
 }
 
 // logs looks at the write-ahead logs.
 func (v *verification) logs(desc *pebble.DBDesc) error {
-	l, err := findLogs(v.options.FS, v.dir, desc)
+	l, err := walcheck.Find(v.options.FS, v.dir, desc)
 	if err != nil {
 		return err
 	}
-	found, err := l.damage()
+	found, err := l.Damage()
 	for _, d := range found {
-		v.tell(d.file, d.String()+". What was acknowledged behind that place can't be replayed: "+
+		v.tell(d.File, d.String()+". What was acknowledged after that can't be replayed: "+
 			"andon store repair says what giving it up costs")
 	}
 	return err

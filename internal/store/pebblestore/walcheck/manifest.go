@@ -1,0 +1,111 @@
+package walcheck
+
+import (
+	"encoding/binary"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/andonhq/andon"
+)
+
+// The manifest lists the tables of the store. It has chunks as a log has (scan.go), in their oldest
+// form: types 1 to 4, of which 1 and 2 begin a record. Pebble reads it up to the first chunk that
+// it can't read, reports nothing, and deletes the tables that it has not met by then.
+
+// ManifestDamage is where a manifest can't be read any further.
+type ManifestDamage struct {
+	Offset, Size int
+	Proven       bool // it is certainly not the end that a crash tore
+}
+
+// CheckManifest refuses a store whose manifest is damaged. Each record is on the disk before the
+// next one is written, so a power cut leaves at most one record that can't be read, the last.
+func CheckManifest(fs vfs.FS, desc *pebble.DBDesc) error {
+	if !desc.Exists {
+		return nil
+	}
+	d, err := ScanManifest(fs, desc)
+	if err != nil || d == nil || !d.Proven {
+		return err
+	}
+	return andon.Errorf(andon.Damaged, "%s is damaged at byte %d of %d. Starting would delete "+
+		"the tables that it lists after that byte. Restore the store from a backup. Nothing was "+
+		"changed", desc.ManifestFilename, d.Offset, d.Size)
+}
+
+// ScanManifest returns where the manifest is damaged, nil where it is not or where a crash is the
+// likely reason.
+func ScanManifest(fs vfs.FS, desc *pebble.DBDesc) (*ManifestDamage, error) {
+	content, err := readFile(fs, desc.ManifestFilename)
+	if err != nil {
+		return nil, err
+	}
+	for offset := 0; offset < len(content); {
+		if left := blockSize - offset%blockSize; left < headerSize {
+			offset += left
+			continue
+		}
+		length, complete := oldChunk(content[offset:])
+		if length == 0 {
+			d := &ManifestDamage{offset, len(content), recordFollows(content[offset:])}
+			if complete || d.Proven {
+				return d, nil
+			}
+			return nil, nil
+		}
+		offset += length
+	}
+	return nil, nil
+}
+
+// oldChunk returns the length of a valid chunk. Of another one it returns 0, and whether all of its
+// bytes are there.
+func oldChunk(b []byte) (length int, complete bool) {
+	if len(b) < headerSize || b[6] == 0 || b[6] >= typeLog {
+		return 0, false
+	}
+	length = headerSize + int(binary.LittleEndian.Uint16(b[4:]))
+	if length > len(b) {
+		return 0, false
+	}
+	if checksum(b[6:length]) != binary.LittleEndian.Uint32(b) {
+		return 0, true
+	}
+	return length, true
+}
+
+// recordFollows reports whether a valid record begins after a chunk that is not valid.
+func recordFollows(b []byte) bool {
+	const first = 2
+	for i := 1; i < min(len(b), blockSize); i++ {
+		if length, _ := oldChunk(b[i:]); length > 0 && b[i+6] <= first {
+			return true
+		}
+	}
+	return false
+}
+
+// editedLog returns the log number that an edit in the manifest sets, 0 where it sets none. It is
+// one of the fields with a number, which come first in an edit.
+func editedLog(edit []byte) uint64 {
+	const comparer, logNumber, nextFile, lastSequence, formerLog = 1, 2, 3, 4, 9
+	uvarint := func() uint64 {
+		v, n := binary.Uvarint(edit)
+		edit = edit[max(n, 0):]
+		return v
+	}
+	for len(edit) > 0 {
+		switch uvarint() {
+		case comparer:
+			edit = edit[min(uvarint(), uint64(len(edit))):]
+		case logNumber:
+			return uvarint()
+		case nextFile, lastSequence, formerLog:
+			uvarint()
+		default:
+			return 0
+		}
+	}
+	return 0
+}
