@@ -125,11 +125,17 @@ func planOfStores() []layer {
 			"internal/plan " +
 			"internal/current internal/rwlock internal/seq internal/sleep internal/store/adapter " +
 			"internal/store/cassandrastore/cql internal/store/cassandrastore/designs " +
-			"internal/store/cassandrastore/provision " +
+			"internal/store/cassandrastore/provision internal/store/cassandrastore/records " +
+			"internal/store/cassandrastore/rows " +
 			"internal/store/shared internal/store/tenants internal/store/wrap"},
 		{dir: "internal/store/cassandrastore/cql", may: ". internal/sleep internal/store/shared"},
 		{dir: "internal/store/cassandrastore/designs", may: ". " +
 			"internal/store/cassandrastore/cql internal/store/shared"},
+		{dir: "internal/store/cassandrastore/rows", may: ". internal/cuckoo internal/seq " +
+			"internal/store/cassandrastore/cql internal/store/shared"},
+		{dir: "internal/store/cassandrastore/records", may: ". internal/seq " +
+			"internal/store/cassandrastore/cql internal/store/cassandrastore/rows " +
+			"internal/store/shared"},
 		{dir: "internal/store/cassandrastore/provision", may: ". internal/store/adapter " +
 			"internal/store/cassandrastore/cql internal/store/cassandrastore/designs"},
 		{dir: "internal/store/dynamostore", may: ". internal/config internal/cuckoo " +

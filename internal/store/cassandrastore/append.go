@@ -9,6 +9,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/provision"
+	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -16,10 +17,10 @@ import (
 type appending struct {
 	store    *Store
 	working  *provision.Working
-	tenant   *tenant
+	tenant   *rows.Tenant
 	received andon.Time
 	stamp    int64
-	index    *indexRows
+	index    *rows.Index
 	devices  []*deviceAppend
 	log      []cql.Mutation     // the entries and what each device shows
 	unsure   []shared.Partition // to be counted
@@ -76,7 +77,7 @@ func (s *Store) appendPart(
 	defer appends.RUnlock()
 	t, err := s.tenant(ctx, id) // waiting may have taken long
 	if err == nil {
-		err = s.append(ctx, t, received, inAll(t.purged, events, deviceOfEvent))
+		err = s.append(ctx, t, received, rows.WithKeys(t.Purged, events, deviceOfEvent))
 	}
 	return cql.Failure("append", err)
 }
@@ -88,7 +89,7 @@ const eventsAtOnce = 2000
 // append keeps events of whole devices. What takes too long is given up: others might conclude from
 // not seeing it.
 func (s *Store) append(
-	ctx context.Context, t *tenant, received andon.Time, events []andon.Event,
+	ctx context.Context, t *rows.Tenant, received andon.Time, events []andon.Event,
 ) error {
 	w := s.working.Load()
 	a := &appending{
@@ -129,21 +130,21 @@ func (s *Store) append(
 // again returns a tenant as it is after waiting, unless an incarnation of it, or of one of its
 // devices, ended meanwhile.
 func (s *Store) again(
-	ctx context.Context, t *tenant, ids []andon.DeviceID,
-) (*tenant, error) {
+	ctx context.Context, t *rows.Tenant, ids []andon.DeviceID,
+) (*rows.Tenant, error) {
 	now, err := s.tenant(ctx, t.Record.ID)
 	switch {
 	case err != nil:
 		return nil, err
 	case now.Key != t.Key:
 		return nil, andon.NoTenant(t.Record.ID)
-	case now.purged == t.purged:
+	case now.Purged == t.Purged:
 		return now, nil
 	}
 	for _, id := range ids {
-		if !now.purged.present(id) {
+		if !now.Purged.Present(id) {
 			return nil, andon.Errorf(andon.Unavailable,
-				"device %q was purged meanwhile: send it again", idOf(id))
+				"device %q was purged meanwhile: send it again", rows.IDOf(id))
 		}
 	}
 	return now, nil
@@ -174,7 +175,7 @@ func (a *appending) run(ctx context.Context, slots *taken) error {
 		a.prepare(d)
 	}
 	// Index rows before starts: a start says that the index rows of the run were kept.
-	if err := a.index.write(ctx, a.log...); err != nil {
+	if err := a.index.Write(ctx, a.log...); err != nil {
 		return err
 	}
 	if err := a.writeStarts(ctx); err != nil {
@@ -205,7 +206,7 @@ func (a *appending) prepare(d *deviceAppend) {
 		return
 	}
 	known := d.was.NewestKey(states)
-	severities := a.tenant.generation()
+	severities := a.tenant.Gen()
 	d.run, d.incident = d.is.Starts(&d.was.Latest, severities, states, d.firstBehind(states))
 	d.changed = !d.was.Run.Begins(d.is.Generation(severities), d.run.Base)
 	if d.changed {
@@ -298,56 +299,30 @@ func (a *appending) entries(d *deviceAppend) {
 		e := &d.events[i]
 		p := piece{e.Time.Day(), shared.ShardOf(e.Time, e.State, d.is.shards)}
 		at, ok := open[p]
-		if !ok || sizes[at] > pieceBytes || len(parts[at]) >= pieceRows {
+		if !ok || sizes[at] > rows.BatchBytes || len(parts[at]) >= rows.BatchRows {
 			at = len(parts)
 			open[p], parts, sizes = at, append(parts, nil), append(sizes, 0)
 		}
-		parts[at] = append(parts[at], a.entry(e, p.shard))
-		sizes[at] += entrySize(e)
-		a.index.exists(ofEvents, string(e.Device), p.day, shared.ShardsOf(d.is.shards),
+		parts[at] = append(parts[at], rows.InsertEntry(a.tenant.Key, a.stamp, a.index.Ttl, e, p.shard))
+		sizes[at] += rows.EntrySize(e)
+		a.index.Partition(rows.OfEvents, string(e.Device), p.day, shared.ShardsOf(d.is.shards),
 			d.is.labelOf(e.State), e.Time)
-		a.index.state(string(e.State))
+		a.index.State(string(e.State))
 		if d.answers[i] != "" {
-			a.index.operator(string(d.answers[i]), string(e.Device), e.Time)
+			a.index.Operator(string(d.answers[i]), string(e.Device), e.Time)
 		}
 		if e.EscalatedTo != "" {
 			d.escalates = true
 			record := andon.Escalation{
 				Device: e.Device, Time: e.Time, State: e.State, At: e.Time, To: e.EscalatedTo,
 			}
-			parts[at] = append(parts[at], a.escalation(record, p.shard))
+			parts[at] = append(parts[at], rows.InsertEscalation(
+				a.tenant.Key, a.stamp, a.index.Ttl, record, p.shard))
 			a.log = append(a.log, a.escalated(record)...)
 		}
 	}
 	a.log = append(a.log, parts...)
-	a.index.device(string(d.events[0].Device))
-}
-
-// One piece has at most so many rows, and its bytes are not many more than these.
-const (
-	pieceRows  = 200
-	pieceBytes = 24 << 10
-)
-
-// entrySize is about what an entry takes in its partition.
-func entrySize(e *andon.Event) int { return 64 + len(e.Message) + len(e.Attributes) }
-
-func (a *appending) entry(e *andon.Event, shard int) cql.Statement {
-	return cql.Do(
-		"INSERT INTO events_by_device (tenant, device, day, shard, time, state, at, supervisor, "+
-			"entry) VALUES (?, ?, ?, ?, ?, ?, 0, '', ?) USING TIMESTAMP ? AND TTL ?",
-		a.tenant.Key, string(e.Device), int(e.Time.Day()), shard, int64(e.Time),
-		string(e.State), packEntry(a.stamp, e), a.stamp, a.index.ttl.seconds(e.Time))
-}
-
-// escalation is an escalation beside its entry.
-func (a *appending) escalation(r andon.Escalation, shard int) cql.Statement {
-	return cql.Do(
-		"INSERT INTO events_by_device (tenant, device, day, shard, time, state, at, supervisor, "+
-			"record) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?",
-		a.tenant.Key, string(r.Device), int(r.Time.Day()), shard, int64(r.Time),
-		string(r.State), int64(r.At), string(r.To), packRecord(&r),
-		a.stamp, a.index.ttl.seconds(r.Time))
+	a.index.Device(string(d.events[0].Device))
 }
 
 // shown writes the newest entry of each state, and that the device was heard. What is known to be
@@ -363,11 +338,11 @@ func (a *appending) shown(d *deviceAppend) {
 		}) {
 			continue
 		}
-		if len(m) >= pieceRows {
+		if len(m) >= rows.BatchRows {
 			a.log, m = append(a.log, m), nil
 		}
-		m = append(m, newestStatement(key, device, d.is.rowOf(e.State, e.Time), e.Time,
-			packEntry(a.stamp, e)))
+		m = append(m, rows.InsertNewest(key, device, d.is.rowOf(e.State, e.Time), e.Time,
+			rows.PackEntry(a.stamp, e)))
 	}
 	a.log = append(a.log, m)
 }
@@ -389,7 +364,7 @@ func (a *appending) writeStarts(ctx context.Context) error {
 			if !m.Seek {
 				continue
 			}
-			first, err := a.store.first(ctx, a.tenant, device, m.Base)
+			first, err := a.store.rows.First(ctx, a.tenant, device, m.Base)
 			if err != nil {
 				return err
 			}
@@ -413,25 +388,15 @@ func startsToWrite(
 	if run.Write {
 		m = append(m, cql.Do(
 			"UPDATE latest_by_device USING TIMESTAMP ? SET run = ? WHERE tenant = ? AND device = ?",
-			startStamp(run.Start), packStart(run.Start), tenant, string(device)))
+			rows.StartStamp(run.Start), rows.PackStart(run.Start), tenant, string(device)))
 	}
 	if incident.Write {
 		m = append(m, cql.Do(
 			"UPDATE latest_by_device USING TIMESTAMP ? SET incident = ? "+
 				"WHERE tenant = ? AND device = ?",
-			startStamp(incident.Start), packStart(incident.Start), tenant, string(device)))
+			rows.StartStamp(incident.Start), rows.PackStart(incident.Start), tenant, string(device)))
 	}
 	return m
-}
-
-// newestStatement writes the newest entry of a state, unless a newer is there.
-func newestStatement(
-	tenant, device, row string, at andon.Time, content cql.Packed,
-) cql.Statement {
-	return cql.Do(
-		"INSERT INTO latest_by_device (tenant, device, state, time, entry) "+
-			"VALUES (?, ?, ?, ?, ?) USING TIMESTAMP ?",
-		tenant, device, row, int64(at), content, int64(at))
 }
 
 // statesRemembered bounds the memory that a device with ever new states can take.
@@ -454,7 +419,7 @@ func (a *appending) finish(d *deviceAppend) {
 		d.slot.View = nil
 	}
 	device := d.events[0].Device
-	gen := d.is.Generation(a.tenant.generation())
+	gen := d.is.Generation(a.tenant.Gen())
 	a.store.counts.Raise(a.tenant.Key, gen, device, d.is.NewestKey(states), d.is.Retired,
 		a.received)
 	if !d.changed && !d.run.Write && !d.incident.Write {

@@ -11,10 +11,9 @@ import (
 	"testing"
 	"time"
 
-	gocql "github.com/apache/cassandra-gocql-driver/v2"
-
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/enginetest"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
 	"github.com/andonhq/andon/internal/store/shared"
 )
@@ -159,11 +158,11 @@ type sent struct {
 	statements map[string]int
 }
 
-// ObserveQuery is of gocql.QueryObserver.
-func (s *sent) ObserveQuery(_ context.Context, q gocql.ObservedQuery) { s.add(q.Statement) }
+// ObserveQuery implements cql.Observer.
+func (s *sent) ObserveQuery(_ context.Context, q cql.ObservedQuery) { s.add(q.Statement) }
 
-// ObserveBatch is of gocql.BatchObserver.
-func (s *sent) ObserveBatch(_ context.Context, b gocql.ObservedBatch) { s.add(b.Statements...) }
+// ObserveBatch implements cql.Observer.
+func (s *sent) ObserveBatch(_ context.Context, b cql.ObservedBatch) { s.add(b.Statements...) }
 
 func (s *sent) add(texts ...string) {
 	s.mu.Lock()

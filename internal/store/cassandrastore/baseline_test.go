@@ -3,15 +3,15 @@ package cassandrastore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	gocql "github.com/apache/cassandra-gocql-driver/v2"
-
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -46,7 +46,7 @@ func newBaseline(b *testing.B, design string) *baseline {
 // baseline is the driver with as much memory as it needs to send what Andon sends.
 type baseline struct {
 	store  *Store // its session, its background, and the texts of its statements
-	tenant *tenant
+	tenant *rows.Tenant
 
 	mu      sync.Mutex
 	devices map[andon.DeviceID]*baselineDevice
@@ -100,12 +100,12 @@ func (b *baseline) keep(ctx context.Context, received andon.Time, events []andon
 		return b.look(ctx, stale[i])
 	})
 	if err == nil {
-		err = b.send(ctx, append(a.log, a.index.all...))
+		err = b.send(ctx, append(a.log, a.index.Rows...))
 	}
 	if err != nil {
 		return cql.Failure("write", err)
 	}
-	s.written.Add(a.index.sums)
+	s.written.Add(a.index.Sums)
 	return cql.Failure("write", b.send(ctx, marks))
 }
 
@@ -117,7 +117,7 @@ func (b *baseline) prepare(a *appending, d *baselineDevice, events []andon.Event
 		is.Raise(shared.Newest{State: events[i].State, Time: events[i].Time})
 		d.take(&events[i], states)
 	}
-	at := &deviceAppend{events: events, is: is, answers: named(events)}
+	at := &deviceAppend{events: events, is: is, answers: rows.Named(events)}
 	a.entries(at)
 	a.shown(at)
 	var m cql.Mutation
@@ -156,22 +156,25 @@ func (d *baselineDevice) take(e *andon.Event, states *andon.StateSet) {
 func (b *baseline) look(ctx context.Context, device andon.DeviceID) error {
 	var r viewRow
 	it := b.store.db.Driver().Query(viewColumns+fromLatest, b.tenant.Key, string(device)).
-		Consistency(gocql.LocalQuorum).PageSize(cql.PageRows).IterContext(ctx)
+		Consistency(cql.Quorum).PageSize(cql.PageRows).IterContext(ctx)
 	for into := r.into(); it.Scan(into...); {
 		continue
 	}
 	return it.Close()
 }
 
-// send sends mutations side by side.
+// unlogged is the driver's number of such batches.
+const unlogged = 1
+
+// send sends mutations concurrently.
 func (b *baseline) send(ctx context.Context, all []cql.Mutation) error {
-	level, driver := gocql.LocalQuorum, b.store.db.Driver()
+	level, driver := cql.Quorum, b.store.db.Driver()
 	return shared.Parallel(ctx, len(all), func(ctx context.Context, i int) error {
 		m := all[i]
 		if len(m) == 1 {
 			return driver.Query(m[0].Text, m[0].Args...).Consistency(level).ExecContext(ctx)
 		}
-		batch := driver.Batch(gocql.UnloggedBatch).Consistency(level)
+		batch := driver.Batch(unlogged).Consistency(level)
 		for _, o := range m {
 			batch.Query(o.Text, o.Args...)
 		}
@@ -184,7 +187,7 @@ func (b *baseline) send(ctx context.Context, all []cql.Mutation) error {
 func (s *Store) insert(ctx context.Context, events []andon.Event) error {
 	const key = "inserted"
 	a := &appending{
-		store: s, tenant: &tenant{Tenant: &shared.Tenant{Key: key}}, stamp: s.stamp(),
+		store: s, tenant: &rows.Tenant{Tenant: &shared.Tenant{Key: key}}, stamp: s.stamp(),
 		index: s.newIndexRows(key, s.ttl(andon.Forever)),
 	}
 	for len(events) > 0 {
@@ -192,7 +195,7 @@ func (s *Store) insert(ctx context.Context, events []andon.Event) error {
 		for n < len(events) && events[n].Device == events[0].Device {
 			n++
 		}
-		d := &deviceAppend{events: events[:n], is: &view{}, answers: named(events[:n])}
+		d := &deviceAppend{events: events[:n], is: &view{}, answers: rows.Named(events[:n])}
 		a.entries(d)
 		events = events[n:]
 	}
@@ -289,7 +292,7 @@ func (s *Store) eachNode(ctx context.Context, do func(node string) error) error 
 	for _, from := range []string{"system.local", "system.peers_v2"} {
 		rows, err := s.query(ctx, "SELECT host_id FROM "+from, "")
 		for _, r := range rows {
-			id, _ := r["host_id"].(gocql.UUID)
+			id, _ := r["host_id"].(fmt.Stringer)
 			err = errors.Join(err, do(id.String()))
 		}
 		if err != nil {
@@ -301,7 +304,7 @@ func (s *Store) eachNode(ctx context.Context, do func(node string) error) error 
 
 // query asks a node, or any with "", and returns all rows.
 func (s *Store) query(ctx context.Context, text, node string) ([]map[string]any, error) {
-	it := s.db.Driver().Query(text).Consistency(gocql.LocalOne).SetHostID(node).IterContext(ctx)
+	it := s.db.Driver().Query(text).Consistency(cql.LocalOne).SetHostID(node).IterContext(ctx)
 	rows, err := it.SliceMap()
 	return rows, cql.Failure("look at the cluster", errors.Join(err, it.Close()))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -27,7 +28,7 @@ func (s *Store) Counts(
 // countAll reads the newest entries of all devices in the order of their tokens, in which the
 // states of a device stand together: gently, one page at a time.
 func (s *Store) countAll(ctx context.Context) error {
-	scan := &deviceScan{store: s, tenants: map[string]*tenant{}}
+	scan := &deviceScan{store: s, tenants: map[string]*rows.Tenant{}}
 	const step = math.MaxUint64/scanRanges + 1
 	for i := range uint64(scanRanges) {
 		from := int64(i*step) + math.MinInt64
@@ -57,7 +58,7 @@ var countRange = cql.Ask("SELECT tenant, device, state, time, retired, heard "+
 // deviceScan joins the rows of each device.
 type deviceScan struct {
 	store   *Store
-	tenants map[string]*tenant // by key; nil: that incarnation is over
+	tenants map[string]*rows.Tenant // by key; nil: that incarnation is over
 
 	tenant, device string
 	view           view
@@ -93,8 +94,8 @@ func (d *deviceScan) flush(ctx context.Context) error {
 		return nil
 	}
 	t, err := d.incarnation(ctx, d.tenant)
-	if t != nil && d.store.tenants.purgedOf(t.Key).present(andon.DeviceID(d.device)) {
-		gen := d.view.Generation(t.generation())
+	if t != nil && d.store.tenants.purgedOf(t.Key).Present(andon.DeviceID(d.device)) {
+		gen := d.view.Generation(t.Gen())
 		d.store.counts.Raise(t.Key, gen, andon.DeviceID(d.device),
 			d.view.NewestKey(t.Record.States), d.view.Retired, d.view.Received)
 		d.store.counts.Progress()
@@ -113,7 +114,7 @@ func (d *deviceScan) prune(ctx context.Context) error {
 		if t == nil {
 			d.store.counts.Forget(key)
 		} else if p := d.store.tenants.purgedOf(key); p != nil { // others may have counted them
-			for device, before := range p.before {
+			for device, before := range p.Before {
 				d.store.dropCounts(key, device, before)
 			}
 		}
@@ -122,7 +123,7 @@ func (d *deviceScan) prune(ctx context.Context) error {
 }
 
 // incarnation returns the tenant of a key, nil where that incarnation is over.
-func (d *deviceScan) incarnation(ctx context.Context, key string) (*tenant, error) {
+func (d *deviceScan) incarnation(ctx context.Context, key string) (*rows.Tenant, error) {
 	if t, known := d.tenants[key]; known {
 		return t, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
+	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -21,7 +22,7 @@ func (s *Store) Device(
 	if err != nil {
 		return andon.Device{}, err
 	}
-	d, err := s.device(ctx, t, t.purged.in(device))
+	d, err := s.device(ctx, t, t.Purged.Key(device))
 	if err == nil && d == nil {
 		err = andon.NoDevice(device)
 	}
@@ -34,7 +35,7 @@ func (s *Store) Device(
 
 // device returns what a device shows; nil where it was never seen or is retired.
 func (s *Store) device(
-	ctx context.Context, t *tenant, device andon.DeviceID,
+	ctx context.Context, t *rows.Tenant, device andon.DeviceID,
 ) (*andon.Device, error) {
 	v, err := s.shown(ctx, t, device)
 	if err != nil || !v.Alive(t.Record.States) {
@@ -54,7 +55,7 @@ func (s *Store) device(
 		d.EscalatedEntry = andon.EntryRef{Time: r.Time, State: r.State}
 		d.EscalatedAt = r.At
 		if d.EscalatedTo != "" && andon.CollectsEscalations(ctx) { // next to other devices
-			e, err := s.entry(ctx, t, device, r.Time, r.State)
+			e, err := s.rows.Entry(ctx, t, device, r.Time, r.State)
 			if err != nil {
 				return nil, err
 			}
@@ -76,7 +77,7 @@ func (s *Store) device(
 func (s *Store) Devices(
 	ctx context.Context, id andon.TenantID, q andon.DeviceQuery,
 ) iter.Seq2[andon.Device, error] {
-	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Device) bool) error {
+	return listIn(ctx, s, id, func(t *rows.Tenant, yield func(andon.Device) bool) error {
 		if err := shared.OnlyByDevice("cassandra", &q); err != nil {
 			return err
 		}
@@ -101,14 +102,14 @@ func (s *Store) Retire(
 	ctx, end := s.within(ctx)
 	defer end()
 	err := s.onDevice(ctx, id, device, func(
-		t *tenant, device andon.DeviceID, slots *taken,
+		t *rows.Tenant, device andon.DeviceID, slots *taken,
 	) error {
 		if err := s.views(ctx, t, slots, 0); err != nil {
 			return err
 		}
 		was := slots.Slots[0].View
 		if !was.Alive(t.Record.States) {
-			return andon.NoDevice(idOf(device))
+			return andon.NoDevice(rows.IDOf(device))
 		}
 		at = max(at, was.NewestKey(t.Record.States).Time+1)
 		// Its index rows stay until it is looked at again: an append that has not seen the
@@ -127,9 +128,9 @@ func (s *Store) Retire(
 }
 
 // retired takes note of a retirement of a device that showed something.
-func (s *Store) retired(t *tenant, device andon.DeviceID, was *view, at andon.Time) {
+func (s *Store) retired(t *rows.Tenant, device andon.DeviceID, was *view, at andon.Time) {
 	newest := was.NewestKey(t.Record.States)
-	s.counts.Raise(t.Key, was.Generation(t.generation()), device, newest, at, was.Received)
+	s.counts.Raise(t.Key, was.Generation(t.Gen()), device, newest, at, was.Received)
 	s.reviews.Add(shared.DueReview{
 		Tenant: t.Record.ID, Device: device, Due: s.now().Add(s.options.Settle),
 		Former: newest.State,
@@ -144,7 +145,7 @@ func (s *Store) Retirements(
 	if err != nil {
 		return nil, err
 	}
-	device = t.purged.in(device)
+	device = t.Purged.Key(device)
 	var at int64
 	var all []andon.Time
 	q := cql.Ask("SELECT at FROM retirements_by_device WHERE tenant = ? AND device = ?", 2)
@@ -155,7 +156,7 @@ func (s *Store) Retirements(
 }
 
 // retireStatements write a retirement, the newest of which counts.
-func (s *Store) retireStatements(t *tenant, device andon.DeviceID, at andon.Time) []cql.Mutation {
+func (s *Store) retireStatements(t *rows.Tenant, device andon.DeviceID, at andon.Time) []cql.Mutation {
 	return []cql.Mutation{cql.One(
 		"INSERT INTO retirements_by_device (tenant, device, at) VALUES (?, ?, ?) USING TIMESTAMP ?",
 		t.Key, string(device), int64(at), s.stamp()), cql.One(
@@ -168,11 +169,11 @@ type candidates = shared.Merge[andon.DeviceID]
 
 // candidates chooses the index rows to go by: those with the fewest devices.
 func (s *Store) candidates(
-	ctx context.Context, t *tenant, q andon.DeviceQuery,
+	ctx context.Context, t *rows.Tenant, q andon.DeviceQuery,
 ) (*candidates, error) {
 	from := q.Prefix
 	if q.After != nil && string(q.After.Device) >= from {
-		from = designs.After(t.purged.in(q.After.Device))
+		from = designs.After(t.Purged.Key(q.After.Device))
 	}
 	switch {
 	case q.Kind != andon.ShownDevices:
@@ -192,7 +193,7 @@ func (s *Store) candidates(
 		all = d.FindAll(designs.Place{Tenant: t.Key, Device: from})
 		return s.found(all, t, from, q), nil
 	}
-	seen, err := s.seenStates(ctx, t.Key)
+	seen, err := s.rows.States(ctx, t.Key)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +201,7 @@ func (s *Store) candidates(
 		if !q.States.Match(state) {
 			continue
 		}
-		for _, severity := range t.severitiesOf(state) {
+		for _, severity := range t.Severities(state) {
 			all = append(all, reads.Find(designs.Place{
 				Tenant: t.Key, Device: from, State: state, Severity: severity,
 			})...)
@@ -214,7 +215,7 @@ func (s *Store) candidates(
 
 // found makes candidates of what a design finds.
 func (s *Store) found(
-	all []designs.Finding, t *tenant, from string, q andon.DeviceQuery,
+	all []designs.Finding, t *rows.Tenant, from string, q andon.DeviceQuery,
 ) *candidates {
 	if len(all) == 0 || all[0].Rows < designs.Scattered {
 		return s.streams(all, q)
@@ -228,8 +229,8 @@ func (s *Store) found(
 
 // allDevices finds all devices that anything is kept of.
 func allDevices(tenant, from string) []designs.Finding {
-	all := make([]designs.Finding, deviceBuckets)
-	for bucket := range deviceBuckets {
+	all := make([]designs.Finding, rows.Buckets)
+	for bucket := range rows.Buckets {
 		ask := designs.IDsFrom("devices_by_tenant", 2, "tenant", "bucket")
 		all[bucket] = designs.Finding{Query: ask, Args: []any{tenant, bucket, from}}
 	}
@@ -273,15 +274,15 @@ func (s *Store) stream(
 
 // escalatedDevices gathers the devices that ever were escalated to a supervisor.
 func (s *Store) escalatedDevices(
-	ctx context.Context, t *tenant, supervisor andon.PersonID, from string,
+	ctx context.Context, t *rows.Tenant, supervisor andon.PersonID, from string,
 ) (*candidates, error) {
 	var ids []andon.DeviceID
-	days := s.units(ctx, t.Key, ofSupervisor, string(supervisor), 0, 1<<31-1, andon.Desc)
+	days := s.rows.Units(ctx, t.Key, rows.OfSupervisor, string(supervisor), 0, 1<<31-1, andon.Desc)
 	for u, err := range days {
 		if err != nil {
 			return nil, err
 		}
-		entries, err := s.escalatedOn(ctx, t, supervisor, u.number)
+		entries, err := s.rows.EscalatedOn(ctx, t, supervisor, u.Number)
 		if err != nil {
 			return nil, err
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
+	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -111,7 +112,7 @@ func crowdState(b *testing.B, s *Store, in, left int) {
 }
 
 // remember has a store know what devices show, once it is alone.
-func remember(b *testing.B, s *Store, t *tenant, devices int, at andon.Time) {
+func remember(b *testing.B, s *Store, t *rows.Tenant, devices int, at andon.Time) {
 	b.Helper()
 	ctx := b.Context()
 	if err := s.mayWrite(ctx); err != nil {

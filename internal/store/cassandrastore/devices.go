@@ -6,6 +6,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -27,7 +28,7 @@ func (s *Store) take(
 // concluded something from not seeing it.
 func (s *Store) onDevice(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID,
-	do func(t *tenant, device andon.DeviceID, slots *taken) error,
+	do func(t *rows.Tenant, device andon.DeviceID, slots *taken) error,
 ) error {
 	if err := s.mayWrite(ctx); err != nil {
 		return err
@@ -36,7 +37,7 @@ func (s *Store) onDevice(
 	if err != nil {
 		return err
 	}
-	device = t.purged.in(device)
+	device = t.Purged.Key(device)
 	slots, err := s.take(ctx, t.Key, device)
 	if err != nil {
 		return err
@@ -53,7 +54,7 @@ func (s *Store) onDevice(
 // views reads the views that are older than age where other processes may write, all of them where
 // it is 0. It waits until this process may write: every write comes here before.
 func (s *Store) views(
-	ctx context.Context, tenant *tenant, t *taken, age time.Duration,
+	ctx context.Context, tenant *rows.Tenant, t *taken, age time.Duration,
 ) error {
 	if err := s.mayWrite(ctx); err != nil {
 		return err
@@ -82,7 +83,7 @@ const fromMemory = "-- latest_by_device from memory: no other process writes to 
 
 // shown returns what latest_by_device has of a device, with the content of the newest entry: from
 // memory where no other process can have written it. It is the caller's own.
-func (s *Store) shown(ctx context.Context, t *tenant, device andon.DeviceID) (*view, error) {
+func (s *Store) shown(ctx context.Context, t *rows.Tenant, device andon.DeviceID) (*view, error) {
 	now := s.processes.now()
 	alone := s.processes.Alone(now)
 	if alone == 0 {

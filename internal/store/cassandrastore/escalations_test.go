@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 )
 
 // TestSerialEscalationsCostTheSame: what a device shows costs the same after hundreds of
@@ -23,7 +24,7 @@ func TestSerialEscalationsCostTheSame(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	cost := func(entry int) (rows int) {
+	cost := func(entry int) (read int) {
 		t.Helper()
 		asking, plan := andon.WithPlan(ctx)
 		d, err := s.Device(asking, andon.DefaultTenant, "press-1")
@@ -31,11 +32,11 @@ func TestSerialEscalationsCostTheSame(t *testing.T) {
 			t.Errorf("the device shows %q of %s, %v", d.EscalatedTo, d.EscalatedEntry.Time, err)
 		}
 		for _, step := range plan.Steps() {
-			if step.Statement == escalationsDown.Text {
-				rows += step.Rows
+			if step.Statement == rows.EscalationsDown.Text {
+				read += step.Rows
 			}
 		}
-		return rows
+		return read
 	}
 	send(0, 1)
 	if rows := cost(0); rows > 0 {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
+	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -16,7 +17,7 @@ const scatteredPage = 5000
 // behind the first one of a list go by what was read for a first one, where no other process can
 // have written since.
 func (s *Store) gather(
-	ctx context.Context, all []designs.Finding, t *tenant, from andon.DeviceID, q andon.DeviceQuery,
+	ctx context.Context, all []designs.Finding, t *rows.Tenant, from andon.DeviceID, q andon.DeviceQuery,
 ) ([]andon.DeviceID, error) {
 	key := t.Key + "\x00" + q.States.String()
 	now := s.processes.now()
@@ -40,7 +41,7 @@ const gatheredBefore = "-- the devices that were found for the first page, from 
 	"process writes to this keyspace"
 
 func (s *Store) gatherAll(
-	ctx context.Context, all []designs.Finding, t *tenant, q andon.DeviceQuery,
+	ctx context.Context, all []designs.Finding, t *rows.Tenant, q andon.DeviceQuery,
 ) ([]andon.DeviceID, error) {
 	found := make([][]andon.DeviceID, len(all))
 	err := shared.Parallel(ctx, len(all), func(ctx context.Context, i int) error {

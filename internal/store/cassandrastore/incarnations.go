@@ -3,96 +3,22 @@ package cassandrastore
 import (
 	"context"
 	"maps"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 )
 
-// What a purged device sends again must not meet what is left of it. As with tenants (tenantKey),
-// each incarnation of a device has a name of its own: the id, and from the second incarnation on a
-// tab, which no id holds, and the number of incarnations before it. Inside the store a device is
-// called by that name, in keys and in memory; the methods of andon.Store translate. Every process
-// reads the list of purged devices again once a second, with the record of the tenant.
-
-// purged are the devices of a tenant that were purged; nil where none was. It is never changed in
-// place.
-type purged struct {
-	before map[andon.DeviceID]int // incarnations that are over
-	newest int64                  // write timestamp of the newest row
-}
-
-func incarnationOf(device andon.DeviceID, before int) andon.DeviceID {
-	if before == 0 {
-		return device
-	}
-	return device + "\t" + andon.DeviceID(strconv.Itoa(before))
-}
-
-// idOf is the id of a device, whichever incarnation is named.
-func idOf(device andon.DeviceID) andon.DeviceID {
-	id, _, _ := strings.Cut(string(device), "\t")
-	return andon.DeviceID(id)
-}
-
-// in names the present incarnation of a device.
-func (p *purged) in(device andon.DeviceID) andon.DeviceID {
-	if p == nil {
-		return device
-	}
-	return incarnationOf(device, p.before[device])
-}
-
-// present reports whether an incarnation is not over.
-func (p *purged) present(device andon.DeviceID) bool { return p.in(idOf(device)) == device }
-
-// inAll names the present incarnations of the devices of items, which are left as they are.
-func inAll[T any](p *purged, items []T, device func(*T) *andon.DeviceID) []T {
-	again := func(item T) bool { return !p.present(*device(&item)) }
-	if p == nil || !slices.ContainsFunc(items, again) {
-		return items
-	}
-	items = slices.Clone(items)
-	for i := range items {
-		id := device(&items[i])
-		*id = p.in(*id)
-	}
-	return items
-}
-
 func deviceOfEvent(e *andon.Event) *andon.DeviceID { return &e.Device }
-
-// inQuery is a query whose cursor names the present incarnation.
-func (t *tenant) inQuery(q andon.EventQuery) andon.EventQuery {
-	if q.After != nil {
-		after := *q.After
-		after.Device = t.purged.in(after.Device)
-		q.After = &after
-	}
-	return q
-}
-
-// outside is an entry under the id of its device.
-func outside(e andon.Entry) andon.Entry {
-	e.Device = idOf(e.Device)
-	for i := range e.Escalations {
-		e.Escalations[i].Device = e.Device
-	}
-	if e.Withdrawn != nil {
-		e.Withdrawn.Device = e.Device
-	}
-	return e
-}
 
 // clockSkew is how far apart the clocks of processes may be, in µs, so that none misses a row.
 const clockSkew = 10 * 60 * 1_000_000
 
 // purgedNow returns the purged devices of a tenant, as its documents are: at most a second old.
-func (s *Store) purgedNow(ctx context.Context, key string) (*purged, error) {
+func (s *Store) purgedNow(ctx context.Context, key string) (*rows.Purged, error) {
 	began := s.now()
 	s.tenants.mu.Lock()
 	known, listed := s.tenants.purged[key], s.tenants.listed[key]
@@ -108,20 +34,20 @@ func (s *Store) purgedNow(ctx context.Context, key string) (*purged, error) {
 }
 
 // readPurged reads what is new in the list of purged devices.
-func (s *Store) readPurged(ctx context.Context, key string) (*purged, error) {
+func (s *Store) readPurged(ctx context.Context, key string) (*rows.Purged, error) {
 	was := s.tenants.purgedOf(key)
 	from := int64(0)
 	if was != nil {
-		from = was.newest - clockSkew
+		from = was.Newest - clockSkew
 	}
 	var at int64
 	var device string
 	var before int
-	is := &purged{before: map[andon.DeviceID]int{}}
+	is := &rows.Purged{Before: map[andon.DeviceID]int{}}
 	q := cql.Ask("SELECT at, device, before FROM purged_devices WHERE tenant = ? AND at >= ?", 1)
 	err := s.db.Each(ctx, q, []any{key, from}, []any{&at, &device, &before}, func() {
 		id := andon.DeviceID(device)
-		is.newest, is.before[id] = max(is.newest, at), max(is.before[id], before)
+		is.Newest, is.Before[id] = max(is.Newest, at), max(is.Before[id], before)
 	})
 	if err != nil {
 		return nil, err
@@ -130,7 +56,7 @@ func (s *Store) readPurged(ctx context.Context, key string) (*purged, error) {
 }
 
 // learnPurged joins what was read with what is known.
-func (s *Store) learnPurged(key string, is *purged) *purged {
+func (s *Store) learnPurged(key string, is *rows.Purged) *rows.Purged {
 	all, added := s.tenants.learnPurged(key, is)
 	for device, before := range added {
 		s.dropCounts(key, device, before)
@@ -141,11 +67,11 @@ func (s *Store) learnPurged(key string, is *purged) *purged {
 // dropCounts forgets what was counted of incarnations that are over.
 func (s *Store) dropCounts(key string, device andon.DeviceID, before int) {
 	for n := range before {
-		s.counts.Drop(key, incarnationOf(device, n))
+		s.counts.Drop(key, rows.DeviceKey(device, n))
 	}
 }
 
-func (t *tenants) purgedOf(key string) *purged {
+func (t *tenants) purgedOf(key string) *rows.Purged {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.purged[key]
@@ -159,17 +85,17 @@ func (t *tenants) wasListed(key string, at time.Time) {
 }
 
 func (t *tenants) learnPurged(
-	key string, is *purged,
-) (all *purged, added map[andon.DeviceID]int) {
+	key string, is *rows.Purged,
+) (all *rows.Purged, added map[andon.DeviceID]int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	was := t.purged[key]
 	if was == nil {
-		was = &purged{}
+		was = &rows.Purged{}
 	}
 	added = map[andon.DeviceID]int{}
-	for device, n := range is.before {
-		if n > was.before[device] {
+	for device, n := range is.Before {
+		if n > was.Before[device] {
 			// A copy: the name may be a part of the request that purges.
 			added[andon.DeviceID(strings.Clone(string(device)))] = n
 		}
@@ -177,9 +103,9 @@ func (t *tenants) learnPurged(
 	if len(added) == 0 {
 		return t.purged[key], nil
 	}
-	all = &purged{before: map[andon.DeviceID]int{}, newest: max(was.newest, is.newest)}
-	maps.Copy(all.before, was.before)
-	maps.Copy(all.before, added)
+	all = &rows.Purged{Before: map[andon.DeviceID]int{}, Newest: max(was.Newest, is.Newest)}
+	maps.Copy(all.Before, was.Before)
+	maps.Copy(all.Before, added)
 	t.purged[key] = all
 	return all, added
 }
@@ -195,12 +121,12 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 	}
 	s.staleTenants() // another process may have purged it
 	return s.onDevice(ctx, id, device, func(
-		t *tenant, former andon.DeviceID, _ *taken,
+		t *rows.Tenant, former andon.DeviceID, _ *taken,
 	) error {
 		known := false
 		q := cql.Ask("SELECT device FROM devices_by_tenant WHERE tenant = ? AND bucket = ? "+
 			"AND device = ?", 2)
-		args := []any{t.Key, bucketOf(string(former)), string(former)}
+		args := []any{t.Key, rows.Bucket(string(former)), string(former)}
 		var row string
 		err := s.db.Each(ctx, q, args, []any{&row}, func() { known = true })
 		if err == nil && !known {
@@ -214,15 +140,15 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 }
 
 // beginIncarnation ends the present incarnation of a device.
-func (s *Store) beginIncarnation(ctx context.Context, t *tenant, device andon.DeviceID) error {
+func (s *Store) beginIncarnation(ctx context.Context, t *rows.Tenant, device andon.DeviceID) error {
 	// Before, so that it is not forgotten; and after, since a purge may have found it too early.
-	over := t.Key + "\x00" + string(t.purged.in(device))
+	over := t.Key + "\x00" + string(t.Purged.Key(device))
 	if err := s.markOver(ctx, over); err != nil {
 		return err
 	}
 	at, before := s.stamp(), 1
-	if t.purged != nil {
-		before += t.purged.before[device]
+	if t.Purged != nil {
+		before += t.Purged.Before[device]
 	}
 	err := s.db.Write(ctx, []cql.Mutation{cql.One(
 		"INSERT INTO purged_devices (tenant, at, device, before) VALUES (?, ?, ?, ?) "+
@@ -233,7 +159,7 @@ func (s *Store) beginIncarnation(ctx context.Context, t *tenant, device andon.De
 	if err != nil {
 		return err
 	}
-	s.learnPurged(t.Key, &purged{before: map[andon.DeviceID]int{device: before}, newest: at})
+	s.learnPurged(t.Key, &rows.Purged{Before: map[andon.DeviceID]int{device: before}, Newest: at})
 	sleep.Wake(s.over)
 	if s.processes.Alone(s.processes.now()) != 0 {
 		return nil

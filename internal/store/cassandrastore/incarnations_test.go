@@ -7,6 +7,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
+	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -80,7 +81,7 @@ func (p *purgeTest) purge() {
 const lateState = "WARNING4"
 
 // late appends from what a process knew before.
-func (p *purgeTest) late(former *tenant, device andon.DeviceID) {
+func (p *purgeTest) late(former *rows.Tenant, device andon.DeviceID) {
 	p.Helper()
 	two := p.stores[1]
 	slots, err := two.take(p.Context(), former.Key, device)
@@ -188,7 +189,7 @@ func (p *purgeTest) noRows(device string) error {
 		it := s.db.Driver().Query("SELECT " + columns + " FROM " + table).IterContext(p.Context())
 		var tenant, row, state string
 		for it.Scan(&tenant, &row, &state) {
-			over := row == device || row == string(incarnationOf(andon.DeviceID(device), 1))
+			over := row == device || row == string(rows.DeviceKey(andon.DeviceID(device), 1))
 			if tenant == string(p.tenant) && over && state != lateState {
 				_ = it.Close()
 				return fmt.Errorf("table %s has a row of %q", table, row)
@@ -203,12 +204,12 @@ func (p *purgeTest) noRows(device string) error {
 
 // TestIncarnationsOfADevice: the names of all of them stand side by side, before the next device.
 func TestIncarnationsOfADevice(t *testing.T) {
-	rows := []string{"d", "d\x000000000100000000", "d\t1", "d\t1\x000000000100000000", "d\t12"}
-	for _, row := range rows {
+	names := []string{"d", "d\x000000000100000000", "d\t1", "d\t1\x000000000100000000", "d\t12"}
+	for _, row := range names {
 		id := andon.DeviceID(designs.DeviceOf(row))
-		want := shared.Spread(shared.Hash("d"), deviceBuckets)
-		if idOf(id) != "d" || bucketOf(string(id)) != want {
-			t.Errorf("%q is of device %q, in bucket %d", row, idOf(id), bucketOf(string(id)))
+		want := shared.Spread(shared.Hash("d"), rows.Buckets)
+		if rows.IDOf(id) != "d" || rows.Bucket(string(id)) != want {
+			t.Errorf("%q is of device %q, in bucket %d", row, rows.IDOf(id), rows.Bucket(string(id)))
 		}
 		if row >= "d " {
 			t.Errorf("%q comes after another device", row)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/memstore"
 )
 
@@ -212,7 +213,7 @@ func (m *melee) advance(d *delivery) (done bool) {
 		if err != nil {
 			m.Fatal(err)
 		}
-		one.was, one.answers = v, named(one.events)
+		one.was, one.answers = v, rows.Named(one.events)
 		a.prepare(one)
 		d.rest = m.statements(a)
 		m.told = append(m.told, fmt.Sprintf("%s sees %v", d.name, v.States))
@@ -224,7 +225,7 @@ func (m *melee) advance(d *delivery) (done bool) {
 		d.rest = d.rest[1:]
 		return len(d.rest) == 0 && d.dies
 	default:
-		d.store.written.Add(a.index.sums)
+		d.store.written.Add(a.index.Sums)
 		if err := a.writeStarts(m.Context()); err != nil {
 			m.Fatal(err)
 		}
@@ -238,7 +239,7 @@ func (m *melee) advance(d *delivery) (done bool) {
 
 // statements are those of an Append before its marks, each alone and some twice, in any order.
 func (m *melee) statements(a *appending) (all []cql.Mutation) {
-	for _, whole := range append(a.log, a.index.all...) {
+	for _, whole := range append(a.log, a.index.Rows...) {
 		for _, one := range whole {
 			all = append(all, cql.Mutation{one})
 		}

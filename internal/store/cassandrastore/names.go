@@ -8,14 +8,15 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 )
 
 // listed returns a device as a list of a kind shows it; nil where it is not in it.
 func (s *Store) listed(
-	ctx context.Context, t *tenant, device andon.DeviceID, q *andon.DeviceQuery,
+	ctx context.Context, t *rows.Tenant, device andon.DeviceID, q *andon.DeviceQuery,
 ) (d *andon.Device, err error) {
 	switch {
-	case !t.purged.present(device):
+	case !t.Purged.Present(device):
 	case q.Kind == andon.ShownDevices:
 		d, err = s.device(ctx, t, device)
 	default:
@@ -24,7 +25,7 @@ func (s *Store) listed(
 	if err != nil || d == nil {
 		return nil, err
 	}
-	if d.ID = idOf(d.ID); !q.Admits(d) {
+	if d.ID = rows.IDOf(d.ID); !q.Admits(d) {
 		return nil, nil
 	}
 	return d, nil
@@ -32,7 +33,7 @@ func (s *Store) listed(
 
 // listedOnly is listed of a kind of list that shows less of a device.
 func (s *Store) listedOnly(
-	ctx context.Context, t *tenant, device andon.DeviceID, q *andon.DeviceQuery,
+	ctx context.Context, t *rows.Tenant, device andon.DeviceID, q *andon.DeviceQuery,
 ) (*andon.Device, error) {
 	v, err := s.look(ctx, t, device, false)
 	if err != nil {
@@ -62,13 +63,13 @@ func (s *Store) Names(
 	ctx context.Context, id andon.TenantID, q andon.NameQuery,
 ) iter.Seq2[andon.NameCount, error] {
 	of := map[andon.NameKind]string{
-		andon.OperatorNames: string(ofOperator), andon.SupervisorNames: string(ofSupervisor),
-		andon.MetricNames: ofMetric,
+		andon.OperatorNames: string(rows.OfOperator), andon.SupervisorNames: string(rows.OfSupervisor),
+		andon.MetricNames: rows.OfMetric,
 	}[q.Of]
-	return listIn(ctx, s, id, func(t *tenant, yield func(andon.NameCount) bool) error {
+	return listIn(ctx, s, id, func(t *rows.Tenant, yield func(andon.NameCount) bool) error {
 		ask := cql.Ask("SELECT label FROM directory WHERE tenant = ? AND kind = ? AND id = ? "+
 			"AND unit = 0 AND shard = 0 AND label > ?", 3)
-		args := []any{t.Key, string(ofNames), of, q.After}
+		args := []any{t.Key, string(rows.OfNames), of, q.After}
 		yield = seq.UpTo(q.Limit, yield)
 		for name, err := range cql.Pages(s.db, ask, args, q.Limit, cql.Text).All(ctx) {
 			if err != nil || !yield(andon.NameCount{Name: name}) {
@@ -83,17 +84,17 @@ func (s *Store) Names(
 func (s *Store) EscalatedEntries(
 	ctx context.Context, id andon.TenantID, device andon.DeviceID, q andon.EventQuery,
 ) iter.Seq2[andon.Entry, error] {
-	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Entry) bool) error {
-		key := t.purged.in(device)
-		operators := s.operators(t, key, q.Order)
+	return listIn(ctx, s, id, func(t *rows.Tenant, yield func(andon.Entry) bool) error {
+		key := t.Purged.Key(device)
+		operators := s.rows.Operators(t, key, q.Order)
 		ever := func(ctx context.Context, e *andon.Entry) (bool, error) {
 			if len(e.Escalations) == 0 {
 				return false, nil
 			}
-			return operators.all(ctx, e)
+			return operators.Every(ctx, e)
 		}
-		for e, err := range s.walk(ctx, t, key, t.inQuery(q), ever) {
-			if err != nil || !yield(outside(e)) {
+		for e, err := range s.rows.Walk(ctx, t, key, t.Query(q), ever) {
+			if err != nil || !yield(rows.WithID(e)) {
 				return err
 			}
 		}
@@ -107,7 +108,7 @@ func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History)
 		return err
 	}
 	for _, a := range h.Assignments {
-		restore := func(t *tenant, device andon.DeviceID, _ *taken) error {
+		restore := func(t *rows.Tenant, device andon.DeviceID, _ *taken) error {
 			a.Device = device
 			return s.restoreAssignment(ctx, t, a)
 		}
@@ -116,7 +117,7 @@ func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History)
 		}
 	}
 	for _, e := range h.Escalations {
-		restore := func(t *tenant, device andon.DeviceID, _ *taken) error {
+		restore := func(t *rows.Tenant, device andon.DeviceID, _ *taken) error {
 			e.Device = device
 			return s.restoreEscalation(ctx, t, e)
 		}
@@ -125,7 +126,7 @@ func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History)
 		}
 	}
 	for _, r := range h.Retirements {
-		restore := func(t *tenant, device andon.DeviceID, slots *taken) error {
+		restore := func(t *rows.Tenant, device andon.DeviceID, slots *taken) error {
 			r.Device = device
 			return s.restoreRetirement(ctx, t, r, slots)
 		}
@@ -136,20 +137,20 @@ func (s *Store) Restore(ctx context.Context, id andon.TenantID, h andon.History)
 	return nil
 }
 
-func (s *Store) restoreAssignment(ctx context.Context, t *tenant, a andon.Assignment) error {
+func (s *Store) restoreAssignment(ctx context.Context, t *rows.Tenant, a andon.Assignment) error {
 	index := s.newIndexRows(t.Key, s.ttl(s.working.Load().Retention))
-	index.device(string(a.Device))
+	index.Device(string(a.Device))
 	if a.Operator != "" {
 		s.foresee(index, t, a.From, a)
 	}
-	if err := index.write(ctx); err != nil {
+	if err := index.Write(ctx); err != nil {
 		return err
 	}
 	return s.db.WriteLogged(ctx, s.assignStatements(t, a, s.stamp()))
 }
 
-func (s *Store) restoreEscalation(ctx context.Context, t *tenant, e andon.Escalation) error {
-	entry, shards, err := s.records(ctx, t, &e)
+func (s *Store) restoreEscalation(ctx context.Context, t *rows.Tenant, e andon.Escalation) error {
+	entry, shards, err := s.withEscalations(ctx, t, &e)
 	switch {
 	case andon.KindOf(err) == andon.NotFound:
 		return nil
@@ -160,7 +161,7 @@ func (s *Store) restoreEscalation(ctx context.Context, t *tenant, e andon.Escala
 }
 
 func (s *Store) restoreRetirement(
-	ctx context.Context, t *tenant, r andon.Retirement, slots *taken,
+	ctx context.Context, t *rows.Tenant, r andon.Retirement, slots *taken,
 ) error {
 	if err := s.views(ctx, t, slots, 0); err != nil {
 		return err
@@ -170,8 +171,8 @@ func (s *Store) restoreRetirement(
 		return nil
 	}
 	index := s.newIndexRows(t.Key, s.ttl(andon.Forever))
-	index.device(string(r.Device))
-	if err := index.write(ctx, s.retireStatements(t, r.Device, r.At)...); err != nil {
+	index.Device(string(r.Device))
+	if err := index.Write(ctx, s.retireStatements(t, r.Device, r.At)...); err != nil {
 		return err
 	}
 	if was.Alive(t.Record.States) {

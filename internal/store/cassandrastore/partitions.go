@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -14,7 +15,7 @@ func (a *appending) grow(d *deviceAppend) {
 	for i := range d.events {
 		e := &d.events[i]
 		l := days[e.Time.Day()]
-		l.Add(entrySize(e))
+		l.Add(rows.EntrySize(e))
 		days[e.Time.Day()] = l
 	}
 	n, unsure := a.store.fullness.Grow(a.tenant.Key, device, d.is.shards, days)

@@ -8,6 +8,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -17,11 +18,11 @@ func (s *Store) OperatorEvents(
 	ctx context.Context, id andon.TenantID, operator andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
 	hour := func(
-		ctx context.Context, t *tenant, u unit, q andon.EventQuery,
+		ctx context.Context, t *rows.Tenant, u rows.Unit, q andon.EventQuery,
 	) ([]andon.Entry, error) {
-		return s.operatorHour(ctx, t, operator, u.number, q)
+		return s.rows.OperatorHour(ctx, t, operator, u.Number, q)
 	}
-	return s.person(ctx, id, ofOperator, string(operator), andon.Time.Hour, q, hour)
+	return s.person(ctx, id, rows.OfOperator, string(operator), andon.Time.Hour, q, hour)
 }
 
 // SupervisorEvents is of andon.Log. It goes day by day over the entries that were ever escalated to
@@ -30,29 +31,29 @@ func (s *Store) SupervisorEvents(
 	ctx context.Context, id andon.TenantID, supervisor andon.PersonID, q andon.EventQuery,
 ) iter.Seq2[andon.Event, error] {
 	day := func(
-		ctx context.Context, t *tenant, u unit, q andon.EventQuery,
+		ctx context.Context, t *rows.Tenant, u rows.Unit, q andon.EventQuery,
 	) ([]andon.Entry, error) {
-		return s.supervisorDay(ctx, t, supervisor, u.number, q)
+		return s.rows.SupervisorDay(ctx, t, supervisor, u.Number, q)
 	}
-	return s.person(ctx, id, ofSupervisor, string(supervisor), andon.Time.Day, q, day)
+	return s.person(ctx, id, rows.OfSupervisor, string(supervisor), andon.Time.Day, q, day)
 }
 
 // person returns what read gives for each unit of a person's directory, in order. read gives the
 // entries of a unit in the order of the query, the first Limit of them at least.
 func (s *Store) person(
-	ctx context.Context, id andon.TenantID, k kind, person string,
+	ctx context.Context, id andon.TenantID, k rows.Kind, person string,
 	number func(andon.Time) uint32, q andon.EventQuery,
-	read func(context.Context, *tenant, unit, andon.EventQuery) ([]andon.Entry, error),
+	read func(context.Context, *rows.Tenant, rows.Unit, andon.EventQuery) ([]andon.Entry, error),
 ) iter.Seq2[andon.Event, error] {
-	return listIn(ctx, s, id, func(t *tenant, yield func(andon.Event) bool) error {
-		q = t.inQuery(q)
+	return listIn(ctx, s, id, func(t *rows.Tenant, yield func(andon.Event) bool) error {
+		q = t.Query(q)
 		span := q.Rest()
 		if span.Empty() {
 			return nil
 		}
 		yield = seq.UpTo(q.Limit, yield)
-		to := lastUnit(span.To, number)
-		for u, err := range s.units(ctx, t.Key, k, person, number(span.From), to, q.Order) {
+		to := rows.LastUnit(span.To, number)
+		for u, err := range s.rows.Units(ctx, t.Key, k, person, number(span.From), to, q.Order) {
 			var events []andon.Entry
 			if err == nil {
 				events, err = read(ctx, t, u, q)
@@ -70,103 +71,6 @@ func (s *Store) person(
 	})
 }
 
-// sortEvents puts entries into an order.
-func sortEntries(entries []andon.Entry, states *andon.StateSet, o andon.Order) {
-	slices.SortFunc(entries, func(a, b andon.Entry) int {
-		if o == andon.Desc {
-			a, b = b, a
-		}
-		return a.Key(states).Compare(b.Key(states))
-	})
-}
-
-func (s *Store) operatorHour(
-	ctx context.Context, t *tenant, operator andon.PersonID, hour uint32, q andon.EventQuery,
-) ([]andon.Entry, error) {
-	var device string
-	var devices []andon.DeviceID
-	ask := cql.Ask("SELECT device FROM hints_by_operator "+
-		"WHERE tenant = ? AND operator = ? AND hour = ?", 3)
-	args := []any{t.Key, string(operator), int(hour)}
-	err := s.db.Each(ctx, ask, args, []any{&device}, func() {
-		if id := andon.DeviceID(device); t.purged.present(id) {
-			devices = append(devices, id)
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	within := q
-	within.Span = q.Span.Since(andon.HourStart(hour)).Until(andon.HourStart(hour+1) - 1)
-	found := make([][]andon.Entry, len(devices))
-	err = shared.Parallel(ctx, len(devices), func(ctx context.Context, i int) error {
-		theirs := s.operators(t, devices[i], q.Order).only(operator)
-		for e, err := range s.walk(ctx, t, devices[i], within, theirs) {
-			if err != nil {
-				return err
-			}
-			found[i] = append(found[i], e)
-		}
-		return nil
-	})
-	events := slices.Concat(found...)
-	sortEntries(events, t.Record.States, q.Order)
-	return events, err
-}
-
-func (s *Store) supervisorDay(
-	ctx context.Context, t *tenant, supervisor andon.PersonID, day uint32, q andon.EventQuery,
-) ([]andon.Entry, error) {
-	entries, err := s.escalatedOn(ctx, t, supervisor, day)
-	if err != nil {
-		return nil, err
-	}
-	entries = slices.DeleteFunc(entries, func(e andon.Entry) bool {
-		return !q.Admits(e.Key(t.Record.States))
-	})
-	sortEntries(entries, t.Record.States, q.Order)
-	var events []andon.Entry
-	for len(entries) > 0 && len(events) < q.Limit {
-		n := min(len(entries), shared.SideBySide)
-		found := make([]*andon.Entry, n)
-		err := shared.Parallel(ctx, n, func(ctx context.Context, i int) (err error) {
-			e := &entries[i]
-			found[i], err = s.entry(ctx, t, e.Device, e.Time, e.State)
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range found {
-			if e != nil && e.Withdrawn == nil && e.EscalatedTo == supervisor {
-				events = append(events, *e)
-			}
-		}
-		entries = entries[n:]
-	}
-	return events, nil
-}
-
-// escalatedOn returns the entries of a day that may be escalated to a supervisor, without content.
-func (s *Store) escalatedOn(
-	ctx context.Context, t *tenant, supervisor andon.PersonID, day uint32,
-) ([]andon.Entry, error) {
-	var at int64
-	var state, device string
-	var entries []andon.Entry
-	ask := cql.Ask("SELECT time, state, device FROM hints_by_supervisor "+
-		"WHERE tenant = ? AND supervisor = ? AND day = ?", 3)
-	args := []any{t.Key, string(supervisor), int(day)}
-	err := s.db.Each(ctx, ask, args, []any{&at, &state, &device}, func() {
-		if id := andon.DeviceID(device); t.purged.present(id) {
-			entries = append(entries, andon.Entry{Event: andon.Event{
-				Device: id, Time: andon.Time(at), State: andon.State(state),
-			}})
-		}
-	})
-	return entries, err
-}
-
 // Escalate is of andon.Log.
 func (s *Store) Escalate(
 	ctx context.Context, id andon.TenantID, e andon.Escalation,
@@ -175,10 +79,10 @@ func (s *Store) Escalate(
 	defer end()
 	kept = e
 	err = s.onDevice(ctx, id, e.Device, func(
-		t *tenant, device andon.DeviceID, _ *taken,
+		t *rows.Tenant, device andon.DeviceID, _ *taken,
 	) error {
 		e.Device = device
-		entry, shards, err := s.records(ctx, t, &e)
+		entry, shards, err := s.withEscalations(ctx, t, &e)
 		if err == nil && entry.Withdrawn != nil {
 			err = andon.NoEntry(kept.Device, e.Time, e.State)
 		}
@@ -201,7 +105,7 @@ func (s *Store) Escalate(
 func escalates(e *andon.Escalation, records []andon.Escalation) (added, none bool) {
 	var newest andon.Escalation
 	if len(records) > 0 {
-		newest = standing(records)
+		newest = rows.NewestOf(records)
 	}
 	switch {
 	case slices.Contains(records, *e):
@@ -221,7 +125,7 @@ func escalates(e *andon.Escalation, records []andon.Escalation) (added, none boo
 
 // escalate writes a record, and what leads to it.
 func (s *Store) escalate(
-	ctx context.Context, t *tenant, e andon.Escalation, shards int,
+	ctx context.Context, t *rows.Tenant, e andon.Escalation, shards int,
 ) error {
 	w := s.working.Load()
 	a := &appending{
@@ -229,18 +133,19 @@ func (s *Store) escalate(
 		index: s.newIndexRows(t.Key, s.ttl(w.Retention)),
 	}
 	shard := shared.ShardOf(e.Time, e.State, shards)
-	a.index.exists(ofEvents, string(e.Device), e.Time.Day(), shared.ShardsOf(shards),
+	a.index.Partition(rows.OfEvents, string(e.Device), e.Time.Day(), shared.ShardsOf(shards),
 		string(e.State), e.Time)
-	a.log = append(a.escalated(e), cql.Mutation{a.escalation(e, shard)})
-	return a.index.write(ctx, a.log...)
+	a.log = append(a.escalated(e), cql.Mutation{rows.InsertEscalation(
+		t.Key, a.stamp, a.index.Ttl, e, shard)})
+	return a.index.Write(ctx, a.log...)
 }
 
-// records returns an entry with its escalations, and how many shards its device has; NotFound where
+// withEscalations returns an entry with its escalations, and how many shards its device has; NotFound where
 // neither the entry is there nor the device shows it. In the latter case it has nothing else.
-func (s *Store) records(
-	ctx context.Context, t *tenant, e *andon.Escalation,
+func (s *Store) withEscalations(
+	ctx context.Context, t *rows.Tenant, e *andon.Escalation,
 ) (*andon.Entry, int, error) {
-	entry, err := s.entry(ctx, t, e.Device, e.Time, e.State)
+	entry, err := s.rows.Entry(ctx, t, e.Device, e.Time, e.State)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -251,14 +156,14 @@ func (s *Store) records(
 	if entry != nil {
 		return entry, v.shards, nil
 	}
-	kept, err := s.keptEscalations(ctx, t, e)
+	kept, err := s.rows.EscalationsOf(ctx, t, e)
 	if err != nil {
 		return nil, 0, err
 	}
 	n := v.Newest(t.Record.States)
 	shown := v.Alive(t.Record.States) && n.Time == e.Time && n.State == e.State
 	if !shown && (len(kept) == 0 || !v.Alive(t.Record.States)) {
-		return nil, 0, andon.NoEntry(idOf(e.Device), e.Time, e.State)
+		return nil, 0, andon.NoEntry(rows.IDOf(e.Device), e.Time, e.State)
 	}
 	entry = &andon.Entry{Escalations: kept}
 	if v.IsWithdrawn(e.State, e.Time) {

@@ -8,6 +8,7 @@ import (
 	"github.com/andonhq/andon/internal/plan"
 	"github.com/andonhq/andon/internal/store/adapter"
 	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
+	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -75,7 +76,7 @@ func planCluster(s plan.Sample, name string, d designs.Design, counts designs.Bu
 		}, designWrites(name, d, p)...),
 		Partitions: []plan.Partition{
 			{Table: "events_by_device", Rows: 1, Hours: 24, Most: shared.PartitionUnits,
-				Bytes: len(packEntry(1, e)) + len(e.State) + 16 + besideRow},
+				Bytes: len(rows.PackEntry(1, e)) + len(e.State) + 16 + besideRow},
 			{Table: "hints_by_operator", Sharing: plan.ByOperator, Rows: 1,
 				Bytes: len(e.Device) + besideRow},
 			designPartition(name, d, p, counts),
@@ -86,7 +87,7 @@ func planCluster(s plan.Sample, name string, d designs.Design, counts designs.Bu
 		},
 	}
 	if len(r.Metrics) > 0 {
-		c.ReadingBytes = len(packReading(1, r)) + len(messageID(r)) + 8 + besideRow
+		c.ReadingBytes = len(rows.PackReading(1, r)) + len(rows.MessageID(r)) + 8 + besideRow
 		c.Writes = append(c.Writes,
 			plan.RowWrite{Table: "readings_by_device", Per: plan.PerReading, Requests: 1},
 			plan.RowWrite{Table: "latest_by_device", Per: plan.PerReading, Requests: 1})

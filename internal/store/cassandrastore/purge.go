@@ -9,6 +9,7 @@ import (
 	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
+	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -52,7 +53,7 @@ func (s *Store) purgeAll(ctx context.Context) error {
 
 func (s *Store) purgeIncarnation(ctx context.Context, key string) error {
 	tenant, device, ofDevice := strings.Cut(key, "\x00")
-	id := tenantOf(tenant)
+	id := rows.TenantOf(tenant)
 	s.staleTenants()
 	t, err := s.tenant(ctx, id)
 	if err != nil && andon.KindOf(err) != andon.NotFound {
@@ -62,7 +63,7 @@ func (s *Store) purgeIncarnation(ctx context.Context, key string) error {
 	switch {
 	case over && !ofDevice:
 		err = s.purgeRows(ctx, tenant)
-	case !over && ofDevice && !t.purged.present(andon.DeviceID(device)):
+	case !over && ofDevice && !t.Purged.Present(andon.DeviceID(device)):
 		err = s.purgeDevice(ctx, tenant, andon.DeviceID(device))
 	default: // the deletion did not come about, or takes the device along
 		err = nil
@@ -75,21 +76,12 @@ func (s *Store) purgeIncarnation(ctx context.Context, key string) error {
 		s.stamp(), key)})
 }
 
-// gone deletes, of an incarnation that is over, whatever was written at whatever time in a part of
-// a table: where columns, which stand with spaces between, have values.
-func gone(table, columns string, values ...any) cql.Mutation {
-	where := strings.ReplaceAll(columns, " ", " = ? AND ") + " = ?"
-	return cql.One(
-		"DELETE FROM "+table+" USING TIMESTAMP ? WHERE "+where,
-		append([]any{int64(2 * aboveTimes)}, values...)...)
-}
-
 func (s *Store) purgeRows(ctx context.Context, key string) error {
-	states, err := s.seenStates(ctx, key)
+	states, err := s.rows.States(ctx, key)
 	if err != nil {
 		return err
 	}
-	for bucket := range deviceBuckets {
+	for bucket := range rows.Buckets {
 		all := s.streams(allDevices(key, "")[bucket:bucket+1], andon.DeviceQuery{Limit: 256})
 		for {
 			ids, err := all.Next(ctx, "", 64)
@@ -103,7 +95,7 @@ func (s *Store) purgeRows(ctx context.Context, key string) error {
 				return err
 			}
 		}
-		err := s.db.Write(ctx, []cql.Mutation{gone("devices_by_tenant", "tenant bucket", key, bucket)})
+		err := s.db.Write(ctx, []cql.Mutation{rows.Gone("devices_by_tenant", "tenant bucket", key, bucket)})
 		if err != nil {
 			return err
 		}
@@ -112,8 +104,8 @@ func (s *Store) purgeRows(ctx context.Context, key string) error {
 		return err
 	}
 	return s.db.Write(ctx, []cql.Mutation{
-		gone("states_by_tenant", "tenant", key),
-		gone("purged_devices", "tenant", key),
+		rows.Gone("states_by_tenant", "tenant", key),
+		rows.Gone("purged_devices", "tenant", key),
 	})
 }
 
@@ -121,35 +113,35 @@ func (s *Store) purgeRows(ctx context.Context, key string) error {
 // had entries in, and the supervisor's row of an entry that a process writes later still: they lead
 // to nothing, and nothing leads to them.
 func (s *Store) purgeDevice(ctx context.Context, key string, device andon.DeviceID) error {
-	states, err := s.seenStates(ctx, key)
+	states, err := s.rows.States(ctx, key)
 	if err != nil {
 		return err
 	}
 	var all []cql.Mutation
-	t := &tenant{Tenant: &shared.Tenant{Key: key}}
-	for rows, err := range s.escalations(ctx, t, device, 0) {
+	t := &rows.Tenant{Tenant: &shared.Tenant{Key: key}}
+	for made, err := range s.rows.Escalations(ctx, t, device, 0) {
 		if err != nil {
 			return err
 		}
-		for _, r := range rows {
+		for _, r := range made {
 			if r.To != "" {
-				all = append(all, gone("hints_by_supervisor",
+				all = append(all, rows.Gone("hints_by_supervisor",
 					"tenant supervisor day time state device", key, string(r.To),
 					int(r.Time.Day()), int64(r.Time), string(r.State), string(device)))
 			}
 		}
 	}
-	bucket := bucketOf(string(device))
-	for _, of := range []string{ofMetric, string(ofOperator)} {
-		for u, err := range s.units(ctx, key, ofNames, of, 0, 0, andon.Desc) {
+	bucket := rows.Bucket(string(device))
+	for _, of := range []string{rows.OfMetric, string(rows.OfOperator)} {
+		for u, err := range s.rows.Units(ctx, key, rows.OfNames, of, 0, 0, andon.Desc) {
 			if err != nil {
 				return err
 			}
-			for _, name := range u.labels {
-				row := gone("devices_by_operator", "tenant operator device",
+			for _, name := range u.Labels {
+				row := rows.Gone("devices_by_operator", "tenant operator device",
 					key, name, string(device))
-				if of == ofMetric {
-					row = gone("devices_by_metric", "tenant metric bucket device",
+				if of == rows.OfMetric {
+					row = rows.Gone("devices_by_metric", "tenant metric bucket device",
 						key, name, bucket, string(device))
 				}
 				all = append(all, row)
@@ -162,7 +154,7 @@ func (s *Store) purgeDevice(ctx context.Context, key string, device andon.Device
 	if err := s.purgeDevices(ctx, key, []andon.DeviceID{device}, states); err != nil {
 		return err
 	}
-	return s.db.Write(ctx, []cql.Mutation{gone("devices_by_tenant", "tenant bucket device",
+	return s.db.Write(ctx, []cql.Mutation{rows.Gone("devices_by_tenant", "tenant bucket device",
 		key, bucket, string(device))})
 }
 
@@ -173,28 +165,28 @@ func (s *Store) purgeDevices(
 	return shared.Parallel(ctx, len(ids), func(ctx context.Context, i int) error {
 		device := string(ids[i])
 		var all []cql.Mutation
-		for k, table := range map[kind]string{
-			ofEvents: "events_by_device", ofReadings: "readings_by_device",
+		for k, table := range map[rows.Kind]string{
+			rows.OfEvents: "events_by_device", rows.OfReadings: "readings_by_device",
 		} {
-			for u, err := range s.units(ctx, key, k, device, 0, 1<<31-1, andon.Desc) {
+			for u, err := range s.rows.Units(ctx, key, k, device, 0, 1<<31-1, andon.Desc) {
 				if err != nil {
 					return err
 				}
-				for _, shard := range u.shards {
-					all = append(all, gone(table, "tenant device day shard",
-						key, device, int(u.number), shard))
+				for _, shard := range u.Shards {
+					all = append(all, rows.Gone(table, "tenant device day shard",
+						key, device, int(u.Number), shard))
 				}
 			}
-			all = append(all, goneFrom(key, k, device))
+			all = append(all, rows.GoneFrom(key, k, device))
 		}
-		for u, err := range s.units(ctx, key, ofEscalations, device, 0, lastDay, andon.Desc) {
+		for u, err := range s.rows.Units(ctx, key, rows.OfEscalations, device, 0, rows.LastDay, andon.Desc) {
 			if err != nil {
 				return err
 			}
-			all = append(all, gone("escalations_by_day", "tenant device day",
-				key, device, int(u.number)))
+			all = append(all, rows.Gone("escalations_by_day", "tenant device day",
+				key, device, int(u.Number)))
 		}
-		all = append(all, goneFrom(key, ofEscalations, device))
+		all = append(all, rows.GoneFrom(key, rows.OfEscalations, device))
 		v, err := s.lookOnly(ctx, key, ids[i], false)
 		if err != nil {
 			return err
@@ -213,32 +205,27 @@ func (s *Store) purgeDevices(
 		for i, table := range []string{
 			"latest_by_device", "assignments_by_device", "retirements_by_device",
 		} {
-			all[i] = gone(table, "tenant device", key, device)
+			all[i] = rows.Gone(table, "tenant device", key, device)
 		}
 		return s.db.Write(ctx, all[:3])
 	})
 }
 
-// goneFrom deletes a part of the directory.
-func goneFrom(key string, k kind, id string) cql.Mutation {
-	return gone("directory", "tenant kind id", key, string(k), id)
-}
-
 // purgeNames deletes what is kept by operator, supervisor, metric and kind of record.
 func (s *Store) purgeNames(ctx context.Context, key string) error {
-	for _, of := range []string{string(ofOperator), string(ofSupervisor), ofMetric, ofRecord} {
-		for u, err := range s.units(ctx, key, ofNames, of, 0, 0, andon.Desc) {
+	for _, of := range []string{string(rows.OfOperator), string(rows.OfSupervisor), rows.OfMetric, rows.OfRecord} {
+		for u, err := range s.rows.Units(ctx, key, rows.OfNames, of, 0, 0, andon.Desc) {
 			if err != nil {
 				return err
 			}
-			err = shared.Parallel(ctx, len(u.labels), func(ctx context.Context, i int) error {
-				return s.purgeName(ctx, key, of, u.labels[i])
+			err = shared.Parallel(ctx, len(u.Labels), func(ctx context.Context, i int) error {
+				return s.purgeName(ctx, key, of, u.Labels[i])
 			})
 			if err != nil {
 				return err
 			}
 		}
-		if err := s.db.Write(ctx, []cql.Mutation{goneFrom(key, ofNames, of)}); err != nil {
+		if err := s.db.Write(ctx, []cql.Mutation{rows.GoneFrom(key, rows.OfNames, of)}); err != nil {
 			return err
 		}
 	}
@@ -246,29 +233,29 @@ func (s *Store) purgeNames(ctx context.Context, key string) error {
 }
 
 func (s *Store) purgeName(ctx context.Context, key, of, name string) error {
-	if of == ofRecord {
-		return s.purgeRecords(ctx, key, name)
+	if of == rows.OfRecord {
+		return s.records.Purge(ctx, key, name)
 	}
-	if of == ofMetric {
+	if of == rows.OfMetric {
 		var all []cql.Mutation
-		for bucket := range deviceBuckets {
-			all = append(all, gone("devices_by_metric", "tenant metric bucket", key, name, bucket))
+		for bucket := range rows.Buckets {
+			all = append(all, rows.Gone("devices_by_metric", "tenant metric bucket", key, name, bucket))
 		}
 		return s.db.Write(ctx, all)
 	}
 	table, columns := "hints_by_supervisor", "tenant supervisor day"
-	if kind(of) == ofOperator {
+	if rows.Kind(of) == rows.OfOperator {
 		table, columns = "hints_by_operator", "tenant operator hour"
 	}
 	var all []cql.Mutation
-	for u, err := range s.units(ctx, key, kind(of), name, 0, 1<<31-1, andon.Desc) {
+	for u, err := range s.rows.Units(ctx, key, rows.Kind(of), name, 0, 1<<31-1, andon.Desc) {
 		if err != nil {
 			return err
 		}
-		all = append(all, gone(table, columns, key, name, int(u.number)))
+		all = append(all, rows.Gone(table, columns, key, name, int(u.Number)))
 	}
-	if kind(of) == ofOperator {
-		all = append(all, gone("devices_by_operator", "tenant operator", key, name))
+	if rows.Kind(of) == rows.OfOperator {
+		all = append(all, rows.Gone("devices_by_operator", "tenant operator", key, name))
 	}
-	return s.db.Write(ctx, append(all, goneFrom(key, kind(of), name)))
+	return s.db.Write(ctx, append(all, rows.GoneFrom(key, rows.Kind(of), name)))
 }

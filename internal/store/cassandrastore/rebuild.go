@@ -12,6 +12,7 @@ import (
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
 	"github.com/andonhq/andon/internal/store/cassandrastore/provision"
+	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -154,7 +155,7 @@ func (r *rebuild) repair(ctx context.Context) error {
 
 // eachDevice does something to all devices of a tenant, many at once, and says how many it did.
 func (s *Store) eachDevice(
-	ctx context.Context, t *tenant, do func(context.Context, *tenant, andon.DeviceID) error,
+	ctx context.Context, t *rows.Tenant, do func(context.Context, *rows.Tenant, andon.DeviceID) error,
 	did func(n int),
 ) error {
 	all := s.streams(allDevices(t.Key, ""), andon.DeviceQuery{Limit: cql.PageRows})
@@ -162,7 +163,7 @@ func (s *Store) eachDevice(
 		ids, err := all.Next(ctx, "", 256)
 		if err == nil {
 			err = shared.Parallel(ctx, len(ids), func(ctx context.Context, i int) error {
-				if !t.purged.present(ids[i]) {
+				if !t.Purged.Present(ids[i]) {
 					return nil
 				}
 				return do(ctx, t, ids[i])
@@ -176,7 +177,7 @@ func (s *Store) eachDevice(
 }
 
 // repair holds what is kept of a device against its log, and puts its index rows right.
-func (s *Store) repair(ctx context.Context, t *tenant, device andon.DeviceID) error {
+func (s *Store) repair(ctx context.Context, t *rows.Tenant, device andon.DeviceID) error {
 	return s.withDevice(ctx, t, device, func(v *view) error {
 		if err := s.raiseFromLog(ctx, t, device, v); err != nil {
 			return err
@@ -188,7 +189,7 @@ func (s *Store) repair(ctx context.Context, t *tenant, device andon.DeviceID) er
 
 // withDevice does something to a device that no append of this process writes to meanwhile.
 func (s *Store) withDevice(
-	ctx context.Context, t *tenant, device andon.DeviceID, do func(v *view) error,
+	ctx context.Context, t *rows.Tenant, device andon.DeviceID, do func(v *view) error,
 ) error {
 	if err := s.mayWrite(ctx); err != nil {
 		return err
@@ -208,7 +209,7 @@ func (s *Store) withDevice(
 
 // putRight puts the index rows and the starts of a device right, by what it shows.
 func (s *Store) putRight(
-	ctx context.Context, t *tenant, device andon.DeviceID, v *view, review *shared.Review,
+	ctx context.Context, t *rows.Tenant, device andon.DeviceID, v *view, review *shared.Review,
 ) (run, incident shared.NewStart, err error) {
 	states := t.Record.States
 	if v.Newest(states) == nil {
@@ -240,9 +241,9 @@ func (s *Store) putRight(
 // raiseFromLog writes the newest entry of the log where what the device shows is older: then it was
 // lost.
 func (s *Store) raiseFromLog(
-	ctx context.Context, t *tenant, device andon.DeviceID, v *view,
+	ctx context.Context, t *rows.Tenant, device andon.DeviceID, v *view,
 ) error {
-	for e, err := range s.walk(ctx, t, device, andon.EventQuery{Limit: 1}, nil) {
+	for e, err := range s.rows.Walk(ctx, t, device, andon.EventQuery{Limit: 1}, nil) {
 		key := e.Key(t.Record.States)
 		key.Device = ""
 		if err != nil || key.Compare(v.NewestKey(t.Record.States)) <= 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
+	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/memstore"
 )
 
@@ -261,8 +262,8 @@ func (f *fleet) onlyInLog(device andon.DeviceID) {
 		store: f.store, working: f.store.working.Load(), tenant: t, received: f.at,
 		stamp: f.store.stamp(), index: f.store.newIndexRows(t.Key, f.store.ttl(andon.Forever)),
 	}
-	a.entries(&deviceAppend{events: events, is: &view{}, answers: named(events)})
-	if err := f.store.db.Write(f.Context(), append(a.log, a.index.all...)); err != nil {
+	a.entries(&deviceAppend{events: events, is: &view{}, answers: rows.Named(events)})
+	if err := f.store.db.Write(f.Context(), append(a.log, a.index.Rows...)); err != nil {
 		f.Fatal(err)
 	}
 	// No one knows when it arrived: at its own time, then.

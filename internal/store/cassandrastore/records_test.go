@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/cassandrastore/records"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -92,14 +93,14 @@ func dueIsForgotten(t *recordTest) {
 	}
 	first := t.put(s, t.timer("a", at))
 	want("put", "1 1 1", "a")
-	first.Due += 3 * dueSlot
+	first.Due += 3 * records.DueSlot
 	first = t.put(s, first)
 	want("moved", "1 2 1")
 	if err := s.DeleteRecord(t.Context(), first); err != nil {
 		t.Fatal(err)
 	}
 	want("deleted", "0 2 0")
-	t.ahead.Add(3*dueSlot + dueMargin)
+	t.ahead.Add(3*records.DueSlot + records.DueMargin)
 	t.due(s, t.options.Now())
 	want("once it is over", "0 0 0")
 	t.put(s, t.timer("b", at))
@@ -113,12 +114,12 @@ func staleDue(t *recordTest) {
 	at := t.options.Now()
 	stray := t.timer("stray", at)
 	row := shared.Document{Version: int64(at), Due: at, Data: "{}"}
-	if err := s.db.Write(t.Context(), dueRows("default", &stray, row)); err != nil {
+	if err := s.db.Write(t.Context(), records.DueRows("default", &stray, row)); err != nil {
 		t.Fatal(err)
 	}
 	there := t.put(s, t.timer("there", at))
 	overtaken := shared.Document{Version: int64(there.Version) - 1, Due: at - 1, Data: "{}"}
-	if err := s.db.Write(t.Context(), dueRows("default", &there, overtaken)); err != nil {
+	if err := s.db.Write(t.Context(), records.DueRows("default", &there, overtaken)); err != nil {
 		t.Fatal(err)
 	}
 	rows := func(want int) {
@@ -131,7 +132,7 @@ func staleDue(t *recordTest) {
 		}
 	}
 	rows(2)
-	t.ahead.Add(dueMargin + 1_000_000)
+	t.ahead.Add(records.DueMargin + 1_000_000)
 	rows(1)
 }
 
@@ -173,7 +174,7 @@ func twoProcessesClaim(t *recordTest) {
 // the former incarnation left can't take its index rows away.
 func nextIncarnation(t *recordTest) {
 	s := open(t, t.options)
-	t.ahead.Store(2 * dueMargin)
+	t.ahead.Store(2 * records.DueMargin)
 	at := realClock()
 	first := t.put(s, t.timer("a", at))
 	if err := s.DeleteRecord(t.Context(), first); err != nil {

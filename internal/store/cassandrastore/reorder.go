@@ -10,25 +10,10 @@ import (
 	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
+	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared"
 	doc "github.com/andonhq/andon/internal/store/tenants"
 )
-
-// The severity of a state that has entries may change. The log and the newest entry of each state
-// know no severity; what follows from severities is
-//
-//   - where the present run and incident begin, and the newest escalation: values of which a later
-//     generation stands;
-//   - the rows of designs with one row a device, which each generation has of its own (place.row);
-//   - which of two states at one instant is noted for lists by state, and counted.
-//
-// A change begins the next generation. From then on every append writes by it, and what is of a
-// former one is worked out at reading. Once all processes follow, and what was under way has
-// landed, one of them goes over all devices and writes down what is so; then the change is over.
-// Two that do so at once do the same.
-
-// generation is that of a tenant's severities.
-func (t *tenant) generation() shared.Generation { return shared.Generation(t.Generation) }
 
 // follow begins the next generation where the states that a tenant is to have change the severity
 // of one that was seen.
@@ -38,23 +23,6 @@ func follow(was, is *shared.Tenant, seen []andon.State) {
 		is.Generation, is.Former = was.Generation+1, append(slices.Clip(was.Former), former)
 	}
 	is.Record.Reordering = len(is.Former) > 0
-}
-
-// severitiesOf returns what severities a state had that devices may be found by, the present first.
-func (t *tenant) severitiesOf(state andon.State) []uint8 {
-	all := []uint8{t.Record.States.Severity(state)}
-	for _, f := range t.Former {
-		severity := andon.UnknownSeverity
-		for _, d := range f.States {
-			if d.Name == state {
-				severity = d.Severity
-			}
-		}
-		if !slices.Contains(all, severity) {
-			all = append(all, severity)
-		}
-	}
-	return all
 }
 
 // Reorder is of andon.Tenants. The work is done in the background, and goes on where it takes
@@ -135,7 +103,7 @@ func (s *Store) reorderTenant(ctx context.Context, id andon.TenantID) error {
 }
 
 // allFollow waits until every process goes by a generation, and what was under way has landed.
-func (s *Store) allFollow(ctx context.Context, t *tenant) error {
+func (s *Store) allFollow(ctx context.Context, t *rows.Tenant) error {
 	if err := s.mayWrite(ctx); err != nil {
 		return err
 	}
@@ -151,13 +119,13 @@ func (s *Store) allFollow(ctx context.Context, t *tenant) error {
 }
 
 // reorderDevice writes down what a device shows.
-func (s *Store) reorderDevice(ctx context.Context, t *tenant, device andon.DeviceID) error {
+func (s *Store) reorderDevice(ctx context.Context, t *rows.Tenant, device andon.DeviceID) error {
 	return s.withDevice(ctx, t, device, func(v *view) error {
 		n := v.Newest(t.Record.States)
 		if n == nil {
 			return nil
 		}
-		s.counts.Raise(t.Key, v.Generation(t.generation()), device, n.Key(t.Record.States),
+		s.counts.Raise(t.Key, v.Generation(t.Gen()), device, n.Key(t.Record.States),
 			v.Retired, v.Received)
 		s.listedDevices.Add(t.Key, device)
 		if err := s.noteEscalation(ctx, t, device, v); err != nil {
@@ -179,23 +147,23 @@ func (s *Store) reorderDevice(ctx context.Context, t *tenant, device andon.Devic
 
 // noteEscalation writes down which escalation is the newest of those that were made at one time.
 func (s *Store) noteEscalation(
-	ctx context.Context, t *tenant, device andon.DeviceID, v *view,
+	ctx context.Context, t *rows.Tenant, device andon.DeviceID, v *view,
 ) error {
 	if v.escalated == 0 {
 		return nil
 	}
-	for rows, err := range s.escalations(ctx, t, device, 0) {
+	for made, err := range s.rows.Escalations(ctx, t, device, 0) {
 		if err != nil {
 			return err
 		}
-		each := newestOfEach(rows, t.Record.States, map[andon.EventKey]bool{})
-		return s.db.Write(ctx, []cql.Mutation{cql.Mutation{noteNewest(t, &each[len(each)-1])}})
+		each := rows.NewestOfEach(made, t.Record.States, map[andon.EventKey]bool{})
+		return s.db.Write(ctx, []cql.Mutation{cql.Mutation{rows.UpdateEscalation(t, &each[len(each)-1])}})
 	}
 	return nil
 }
 
 // dropFormer takes the rows of former generations away. No process writes to them any more.
-func (s *Store) dropFormer(ctx context.Context, t *tenant, device andon.DeviceID) error {
+func (s *Store) dropFormer(ctx context.Context, t *rows.Tenant, device andon.DeviceID) error {
 	v, err := s.lookOnly(ctx, t.Key, device, false)
 	if err != nil {
 		return err
@@ -213,7 +181,7 @@ func (s *Store) dropFormer(ctx context.Context, t *tenant, device andon.DeviceID
 }
 
 // endReorder writes down that a change is over, unless there was another one meanwhile.
-func (s *Store) endReorder(ctx context.Context, t *tenant) error {
+func (s *Store) endReorder(ctx context.Context, t *rows.Tenant) error {
 	for {
 		now, stored, err := s.Stored(ctx, t.Record.ID)
 		if err != nil || len(now.Former) == 0 {

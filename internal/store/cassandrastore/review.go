@@ -7,6 +7,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
+	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -53,7 +54,7 @@ func (s *Store) reviewDevice(ctx context.Context, at shared.DueReview) error {
 	if err != nil {
 		return err
 	}
-	if !t.purged.present(at.Device) {
+	if !t.Purged.Present(at.Device) {
 		return nil
 	}
 	slots, err := s.take(ctx, t.Key, at.Device)
@@ -77,7 +78,7 @@ func (s *Store) reviewDevice(ctx context.Context, at shared.DueReview) error {
 		return s.db.Write(ctx, append(index, s.unlist(t, at.Device, v)...))
 	}
 	at.Quiet = at.Quiet && s.quiet(v) // it may have been heard while this waited
-	changed := !v.Run.Begins(v.Generation(t.generation()), v.RunBase(t.Record.States))
+	changed := !v.Run.Begins(v.Generation(t.Gen()), v.RunBase(t.Record.States))
 	run, incident, err := s.resolve(ctx, t, at.Device, v, &at.Review)
 	if err != nil {
 		return err
@@ -107,7 +108,7 @@ func (s *Store) reviewDevice(ctx context.Context, at shared.DueReview) error {
 }
 
 // unlist takes away the index rows of a retired device.
-func (s *Store) unlist(t *tenant, device andon.DeviceID, v *view) (index []cql.Mutation) {
+func (s *Store) unlist(t *rows.Tenant, device andon.DeviceID, v *view) (index []cql.Mutation) {
 	if v.Newest(t.Record.States) == nil {
 		return nil // nothing leads to it, or everything was withdrawn
 	}
@@ -119,22 +120,22 @@ func (s *Store) unlist(t *tenant, device andon.DeviceID, v *view) (index []cql.M
 	return index
 }
 
-func placeOf(t *tenant, device andon.DeviceID, v *view) designs.Place {
+func placeOf(t *rows.Tenant, device andon.DeviceID, v *view) designs.Place {
 	n := v.Newest(t.Record.States)
 	return designs.Place{
 		Tenant: t.Key, Device: string(device), State: n.State,
 		Severity: t.Record.States.Severity(n.State), At: n.Time,
-		Gen: v.Generation(t.generation()),
+		Gen: v.Generation(t.Gen()),
 	}
 }
 
 // resolve works out where the run and the incident of a device begin, and puts that into its view.
 // It returns what is to be written; for a reader, which is no review, that is nothing.
 func (s *Store) resolve(
-	ctx context.Context, t *tenant, device andon.DeviceID, v *view, review *shared.Review,
+	ctx context.Context, t *rows.Tenant, device andon.DeviceID, v *view, review *shared.Review,
 ) (run, incident shared.NewStart, err error) {
-	return v.Resolve(t.generation(), t.Record.States, review,
-		func(base andon.EventKey) (andon.Time, error) { return s.first(ctx, t, device, base) })
+	return v.Resolve(t.Gen(), t.Record.States, review,
+		func(base andon.EventKey) (andon.Time, error) { return s.rows.First(ctx, t, device, base) })
 }
 
 // quiet reports whether nothing of a device can still be under way. When it was heard is when the

@@ -11,6 +11,8 @@ import (
 	"github.com/andonhq/andon/internal/cuckoo"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/provision"
+	"github.com/andonhq/andon/internal/store/cassandrastore/records"
+	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared"
 	"github.com/andonhq/andon/internal/store/wrap"
 )
@@ -24,6 +26,8 @@ type Store struct {
 
 	options   Options
 	db        *cql.Session
+	rows      rows.Reader // on db
+	records   *records.Records
 	version   string // of Cassandra
 	immediate bool   // a read sees what a write acknowledged
 	alone     bool   // the cluster is one node
@@ -89,8 +93,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 
 func newStore(o Options, db *cql.Session, w *provision.Working) *Store {
 	s := &Store{
-		options: o, db: db, tenants: newTenants(), devices: shared.NewDevices[view](),
-		written:  cuckoo.NewWritten(writtenRows),
+		options: o, db: db, rows: rows.Reader{DB: db},
+		tenants: newTenants(), devices: shared.NewDevices[view](),
+		written:  cuckoo.NewWritten(rows.WrittenRows),
 		fullness: shared.NewFullness(shared.PartitionUnits),
 		counts:   shared.NewCounts(),
 		reviews:  shared.NewReviews(), over: make(chan struct{}, 1),
@@ -215,4 +220,12 @@ func (s *Store) Diagnose(
 		Waiting: s.reviews.Len(), Report: report,
 	}
 	return d.Run(ctx)
+}
+
+func (s *Store) ttl(r andon.Retention) rows.Lifetime {
+	return rows.Lifetime{Retention: r, Now: s.options.Now()}
+}
+
+func (s *Store) newIndexRows(tenant string, ttl rows.Lifetime) *rows.Index {
+	return rows.NewIndex(s.db, s.written, tenant, ttl)
 }

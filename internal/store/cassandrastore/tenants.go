@@ -13,28 +13,24 @@ import (
 	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/sleep"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/records"
+	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared"
 	doc "github.com/andonhq/andon/internal/store/tenants"
 )
-
-// tenant is what is known of one tenant.
-type tenant struct {
-	*shared.Tenant
-	purged *purged // nil: none was
-}
 
 // tenants is what is known of tenants beside their documents.
 type tenants struct {
 	mu      sync.Mutex
 	appends map[andon.TenantID]*rwlock.Lock
-	purged  map[string]*purged   // by key
-	listed  map[string]time.Time // when those were read
+	purged  map[string]*rows.Purged // by key
+	listed  map[string]time.Time    // when those were read
 }
 
 func newTenants() *tenants {
 	return &tenants{
 		appends: map[andon.TenantID]*rwlock.Lock{},
-		purged:  map[string]*purged{}, listed: map[string]time.Time{},
+		purged:  map[string]*rows.Purged{}, listed: map[string]time.Time{},
 	}
 }
 
@@ -54,19 +50,51 @@ func (t *tenants) appendsOf(id andon.TenantID) *rwlock.Lock {
 // serveRecords has the records and the tenants served by their documents. A tenant's place is the
 // incarnation that it is in.
 func (s *Store) serveRecords() {
+	s.records = &records.Records{
+		DB: s.db, Now: s.options.Now, Log: s.options.Log, KeyOf: s.keyOf,
+		Index: func(key string) *rows.Index { return s.newIndexRows(key, s.ttl(andon.Forever)) },
+	}
 	s.Documents = &shared.Documents{
-		Read: s.readDocument, Write: s.writeDocument, Stamp: s.stamp,
+		Read: s.records.Read, Write: s.records.Write, Stamp: s.stamp,
 	}
 	s.Tenancy = &shared.Tenancy{
-		Documents: s.Documents, Now: s.now, Limits: s.limits, Key: tenantKey,
-		List: s.Records, Seen: s.seenStates, Change: s.changeStates,
+		Documents: s.Documents, Now: s.now, Limits: s.limits, Key: rows.TenantKey,
+		List: s.Records, Seen: s.rows.States, Change: s.changeStates,
 		Over: s.markOver, Ended: s.ended,
 	}
 	s.Owner = s.KeyOf
 }
 
+// keyOf is KeyOf of the tenancy, which is not there yet when the records are made.
+func (s *Store) keyOf(ctx context.Context, id andon.TenantID) (string, error) {
+	return s.KeyOf(ctx, id)
+}
+
+// Record implements andon.Records.
+func (s *Store) Record(
+	ctx context.Context, tenant andon.TenantID, kind andon.RecordKind, id string,
+) (andon.Record, error) {
+	ctx, end := s.within(ctx)
+	defer end()
+	return s.Documents.Record(ctx, tenant, kind, id)
+}
+
+// Records implements andon.Records.
+func (s *Store) Records(
+	ctx context.Context, tenant andon.TenantID, kind andon.RecordKind, q andon.RecordQuery,
+) iter.Seq2[andon.Record, error] {
+	return s.records.List(ctx, tenant, kind, q)
+}
+
+// DueRecords implements andon.Records.
+func (s *Store) DueRecords(
+	ctx context.Context, kind andon.RecordKind, until andon.Time, limit int,
+) iter.Seq2[andon.Record, error] {
+	return s.records.Due(ctx, kind, until, limit)
+}
+
 // tenant returns a tenant that is there.
-func (s *Store) tenant(ctx context.Context, id andon.TenantID) (*tenant, error) {
+func (s *Store) tenant(ctx context.Context, id andon.TenantID) (*rows.Tenant, error) {
 	t, err := s.Known(ctx, id)
 	if err != nil {
 		return nil, err
@@ -75,7 +103,7 @@ func (s *Store) tenant(ctx context.Context, id andon.TenantID) (*tenant, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &tenant{t, p}, nil
+	return &rows.Tenant{Tenant: t, Purged: p}, nil
 }
 
 // staleTenants has all tenants read again, and which of their devices were purged: another process
@@ -90,9 +118,9 @@ func (s *Store) staleTenants() {
 // listIn is what walk yields of a tenant.
 func listIn[T any](
 	ctx context.Context, s *Store, id andon.TenantID,
-	walk func(t *tenant, yield func(T) bool) error,
+	walk func(t *rows.Tenant, yield func(T) bool) error,
 ) iter.Seq2[T, error] {
-	return seq.Behind(func() (*tenant, error) { return s.tenant(ctx, id) }, walk)
+	return seq.Behind(func() (*rows.Tenant, error) { return s.tenant(ctx, id) }, walk)
 }
 
 // limits are those of the keyspace, by which Cassandra lets rows expire. They may have been
@@ -123,23 +151,13 @@ func (s *Store) changeStates(
 	if err := appends.Lock(ctx); err != nil {
 		return nil, err
 	}
-	seen, err := s.seenStates(ctx, was.Key)
+	seen, err := s.rows.States(ctx, was.Key)
 	if err != nil {
 		appends.Unlock()
 		return nil, err
 	}
 	follow(was, is, seen)
 	return appends.Unlock, nil
-}
-
-// seenStates returns the states that have entries, in order.
-func (s *Store) seenStates(ctx context.Context, key string) (seen []andon.State, err error) {
-	var state string
-	q := cql.Ask("SELECT state FROM states_by_tenant WHERE tenant = ?", 1)
-	err = s.db.Each(ctx, q, []any{key}, []any{&state}, func() {
-		seen = append(seen, andon.State(state))
-	})
-	return seen, err
 }
 
 // Had is of andon.Tenants. The names of states and metrics do not expire.
@@ -150,13 +168,13 @@ func (s *Store) Had(
 	if err != nil {
 		return false, false, err
 	}
-	seen, err := s.seenStates(ctx, t.Key)
+	seen, err := s.rows.States(ctx, t.Key)
 	if err != nil {
 		return false, false, err
 	}
 	q := cql.Ask("SELECT label FROM directory WHERE tenant = ? AND kind = ? AND id = ? LIMIT 1", 3)
 	var name string
-	err = s.db.Each(ctx, q, []any{t.Key, string(ofNames), ofMetric}, []any{&name}, func() {
+	err = s.db.Each(ctx, q, []any{t.Key, string(rows.OfNames), rows.OfMetric}, []any{&name}, func() {
 		readings = true
 	})
 	return len(seen) > 0, readings, err

@@ -1,17 +1,13 @@
 package cassandrastore
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	gocql "github.com/apache/cassandra-gocql-driver/v2"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
@@ -22,130 +18,6 @@ import (
 	"github.com/andonhq/andon/internal/store/cassandrastore/provision"
 	"github.com/andonhq/andon/internal/store/shared"
 )
-
-// drawStart draws starts that are often of one base, or of bases at one instant.
-func drawStart(r *rand.Rand) shared.Start {
-	m := shared.Start{
-		Gen: shared.Generation(r.IntN(3)) << (20 * r.IntN(2)),
-		Base: andon.EventKey{
-			Time:     andon.MinTime + andon.Time(r.IntN(3)),
-			Severity: pickOne[uint8](r, 0, 16, 32, 48),
-			State:    pickOne[andon.State](r, "NORMAL", "WARNING1", "WARNING10", "W", "日本"),
-		},
-		Final: r.IntN(2) == 0,
-	}
-	switch r.IntN(6) {
-	case 0:
-		m.Base = andon.EventKey{}
-	case 1:
-		m.Base.Severity, m.Base.State = shared.Retirement, ""
-	}
-	m.First = m.Base.Time + 1 + andon.Time(r.IntN(3))
-	return m
-}
-
-// stands reports whether a is the start that is to stand of two: that of the later generation, of
-// one generation that of the later base, of one base
-// that of the earlier entry, and of one entry the final one.
-func stands(m, o shared.Start) bool {
-	switch c := m.Base.Compare(o.Base); {
-	case m.Gen != o.Gen:
-		return m.Gen > o.Gen
-	case c != 0:
-		return c > 0
-	case m.First != o.First:
-		return m.First < o.First
-	}
-	return m.Final || !o.Final
-}
-
-// many calls check with one random source after another, and names that of a failure.
-func many(t *testing.T, check func(t *testing.T, r *rand.Rand)) {
-	t.Helper()
-	for range 5000 {
-		seed := rand.Uint64()
-		check(t, rand.New(rand.NewPCG(seed, 0)))
-		if t.Failed() {
-			t.Fatalf("seed %d", seed)
-		}
-	}
-}
-
-// TestRandomStartsMerge: what Cassandra keeps of two starts, by write timestamp and then by bytes,
-// is the one that is to stand, and it is read back as it was.
-func TestRandomStartsMerge(t *testing.T) {
-	many(t, func(t *testing.T, r *rand.Rand) {
-		a, b := drawStart(r), drawStart(r)
-		kept := a
-		if startStamp(b) > startStamp(a) ||
-			(startStamp(b) == startStamp(a) && bytes.Compare(packStart(b), packStart(a)) > 0) {
-			kept = b
-		}
-		if !stands(kept, a) || !stands(kept, b) {
-			t.Errorf("of %+v and %+v %+v is kept", a, b, kept)
-		}
-		got, ok := unpackStart(packStart(kept), startStamp(kept))
-		if !ok || got != kept {
-			t.Errorf("%+v is read as %+v, %v", kept, got, ok)
-		}
-	})
-}
-
-// TestDamagedStarts: what no start is, is none, and no one panics.
-func TestDamagedStarts(t *testing.T) {
-	whole := packStart(shared.Start{Base: andon.EventKey{Time: 7, State: "W"}, First: 9})
-	for n := range whole {
-		if m, ok := unpackStart(whole[:n], 7); ok {
-			t.Errorf("the first %d of %d bytes are read as %+v", n, len(whole), m)
-		}
-	}
-	many(t, func(t *testing.T, r *rand.Rand) {
-		unpackStart(drawBytes(r), r.Int64())
-	})
-}
-
-func drawBytes(r *rand.Rand) []byte {
-	b := make([]byte, r.IntN(40))
-	for i := range b {
-		b[i] = byte(r.IntN(256) * r.IntN(2))
-	}
-	return b
-}
-
-// TestRandomValues: values come back as they were; cut and damaged ones make no one panic.
-func TestRandomValues(t *testing.T) {
-	many(t, func(t *testing.T, r *rand.Rand) {
-		e := andon.Event{
-			Operator: andon.PersonID(drawBytes(r)), Message: string(drawBytes(r)),
-			Attributes: andon.JSON(drawBytes(r)),
-		}
-		stamp := 1 + r.Int64N(1<<60)
-		whole := packEntry(stamp, &e)
-		var got entry
-		want := entry{stamp, e.Operator, e.Message, e.Attributes}
-		if err := got.UnmarshalCQL(nil, whole); err != nil || got != want {
-			t.Errorf("got %+v, %v, want %+v", got, err, want)
-		}
-		if later := packEntry(stamp+1, &andon.Event{}); bytes.Compare(later, whole) <= 0 {
-			t.Error("a later delivery has smaller bytes")
-		}
-		for _, into := range []gocql.Unmarshaler{&entry{}, &record{}, &assigned{}} {
-			_ = into.UnmarshalCQL(nil, whole[:r.IntN(len(whole))])
-			_ = into.UnmarshalCQL(nil, drawBytes(r))
-		}
-	})
-}
-
-// TestDamagedReadings: a number of metrics that can't be is an error, and takes no room.
-func TestDamagedReadings(t *testing.T) {
-	value := cql.AppendBigint(nil, 1)
-	value = cql.AppendText(value, "\x00\x01\x00\x00") // 65,536 metrics, of which none follows
-	var r reading
-	err := r.UnmarshalCQL(nil, cql.AppendText(value, ""))
-	if !errors.Is(err, cql.ErrDamaged) || len(r.metrics) > 0 {
-		t.Errorf("read as %d metrics, error %v", len(r.metrics), err)
-	}
-}
 
 // TestSettings: each setting reaches the options that a store is opened with, and what makes no
 // sense is refused with its place.
@@ -216,11 +88,11 @@ func TestTTL(t *testing.T) {
 		now: 9 * day, now - 3*day*1_000_000: 6 * day, now - 20*day*1_000_000: 1,
 		now + 600*1_000_000: 9*day + 600,
 	} {
-		if got := ttl.seconds(at); got != want {
+		if got := ttl.Seconds(at); got != want {
 			t.Errorf("%s is kept for %d s, want %d", at, got, want)
 		}
 	}
-	if s.ttl(andon.Forever).seconds(now) != 0 {
+	if s.ttl(andon.Forever).Seconds(now) != 0 {
 		t.Error("what is kept for ever has an end")
 	}
 }

@@ -1,13 +1,12 @@
 package cassandrastore
 
 import (
-	"cmp"
 	"context"
-	"slices"
 	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -17,7 +16,7 @@ type view struct {
 	shared.Latest
 	// escalated is the newest time of an entry that was ever escalated; 0 where none was.
 	escalated  andon.Time
-	escalation newestEscalation
+	escalation rows.NewestEscalation
 	shards     int // partitions a day; 0 is 1
 
 	withdrew time.Time       // when an entry was withdrawn last
@@ -35,10 +34,10 @@ const (
 // look reads the view of a device, with the content of its entries where that is wanted. Until a
 // withdrawal is settled it asks the log for what may have lost to the withdrawn entry.
 func (s *Store) look(
-	ctx context.Context, t *tenant, device andon.DeviceID, content bool,
+	ctx context.Context, t *rows.Tenant, device andon.DeviceID, content bool,
 ) (*view, error) {
 	v, err := s.lookOnly(ctx, t.Key, device, content)
-	gen := v.Generation(t.generation())
+	gen := v.Generation(t.Gen())
 	if settled := v.Run.Gen == gen && v.Run.Final; err != nil || len(v.hidden) == 0 || settled {
 		return v, err
 	}
@@ -51,7 +50,7 @@ func (s *Store) lookOnly(
 ) (*view, error) {
 	var r viewRow
 	into, text := r.into(), viewColumns
-	var e entry
+	var e rows.EntryValue
 	if content {
 		text += ", entry"
 		into = append(into, &e)
@@ -68,7 +67,7 @@ func (s *Store) lookOnly(
 // take takes a row in. Those of entries that were withdrawn come first, by time.
 func (v *view) take(name string, at int64, known bool, content shared.Content) {
 	state := andon.State(name)
-	if w, ok := withdrawnIn(name); ok {
+	if w, ok := rows.WithdrawnIn(name); ok {
 		v.Withdrawn, state = append(v.Withdrawn, w), w.State
 	}
 	if at == 0 {
@@ -87,7 +86,7 @@ type viewRow struct {
 	state               string
 	time                int64 // 0: there is no row, only what is static
 	heard, retired      int64
-	assigned            assigned
+	assigned            rows.AssignedValue
 	run, incident       []byte
 	runStamp, incidents int64
 	escalated           int64
@@ -106,12 +105,12 @@ func (r *viewRow) into() []any {
 func (r *viewRow) fill(v *view) {
 	v.Retired, v.Received, v.shards = andon.Time(r.retired), andon.Time(r.heard), r.shards
 	v.escalated, v.withdrew = andon.Time(r.escalated), andon.Time(r.withdrawn).Std()
-	v.escalation = unpackEscalation(r.escalation, r.escalationStamp)
+	v.escalation = rows.UnpackEscalation(r.escalation, r.escalationStamp)
 	v.Assigned = andon.Assignment{
-		Operator: andon.PersonID(r.assigned.operator), From: andon.Time(r.assigned.since),
+		Operator: andon.PersonID(r.assigned.Operator), From: andon.Time(r.assigned.Since),
 	}
-	v.Run, _ = unpackStart(r.run, r.runStamp)
-	v.Incident, _ = unpackStart(r.incident, r.incidents)
+	v.Run, _ = rows.UnpackStart(r.run, r.runStamp)
+	v.Incident, _ = rows.UnpackStart(r.incident, r.incidents)
 }
 
 // clone is a copy that may be changed while others read v.
@@ -129,10 +128,13 @@ func (v *view) shown(device andon.DeviceID, states *andon.StateSet) andon.Device
 	return d
 }
 
-// standing is the newest of escalation records of one entry: by when, and of two at one time the
-// one whose supervisor comes first.
-func standing(records []andon.Escalation) andon.Escalation {
-	return slices.MinFunc(records, func(a, b andon.Escalation) int {
-		return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.To, b.To))
-	})
+// statesListed is how many states of a device its days name.
+const statesListed = 16
+
+// labelOf is what the directory says of an entry's state.
+func (v *view) labelOf(state andon.State) string {
+	if len(v.States) > statesListed {
+		return rows.AnyLabel
+	}
+	return string(state)
 }

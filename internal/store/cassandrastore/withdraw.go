@@ -7,6 +7,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
+	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -29,9 +30,9 @@ func (s *Store) Withdraw(
 	defer end()
 	kept = w
 	err = s.onDevice(ctx, id, w.Device, func(
-		t *tenant, device andon.DeviceID, _ *taken,
+		t *rows.Tenant, device andon.DeviceID, _ *taken,
 	) error {
-		e, err := s.entry(ctx, t, device, w.Time, w.State)
+		e, err := s.rows.Entry(ctx, t, device, w.Time, w.State)
 		if err == nil && e == nil {
 			err = andon.NoEntry(w.Device, w.Time, w.State)
 		}
@@ -50,16 +51,16 @@ func (s *Store) Withdraw(
 }
 
 // withdraw writes a withdrawal, and then what the device shows without the entry.
-func (s *Store) withdraw(ctx context.Context, t *tenant, w *andon.Withdrawal) error {
+func (s *Store) withdraw(ctx context.Context, t *rows.Tenant, w *andon.Withdrawal) error {
 	was, err := s.look(ctx, t, w.Device, false)
 	if err != nil {
 		return err
 	}
 	index := s.newIndexRows(t.Key, s.ttl(s.working.Load().Retention))
 	shard := shared.ShardOf(w.Time, w.State, was.shards)
-	index.exists(ofEvents, string(w.Device), w.Time.Day(), shared.ShardsOf(was.shards),
+	index.Partition(rows.OfEvents, string(w.Device), w.Time.Day(), shared.ShardsOf(was.shards),
 		was.labelOf(w.State), w.Time)
-	err = index.write(ctx, withdrawalRows(t.Key, w, shard, s.stamp(), index.ttl)...)
+	err = index.Write(ctx, rows.InsertWithdrawal(t.Key, w, shard, s.stamp(), index.Ttl)...)
 	if err != nil {
 		return err
 	}
@@ -67,7 +68,7 @@ func (s *Store) withdraw(ctx context.Context, t *tenant, w *andon.Withdrawal) er
 	if err != nil {
 		return err
 	}
-	states, gen := t.Record.States, v.Generation(t.generation())
+	states, gen := t.Record.States, v.Generation(t.Gen())
 	alone := s.processes.Alone(s.processes.now()) != 0
 	run, incident, err := s.putRight(ctx, t, w.Device, v, &shared.Review{Quiet: alone})
 	if err != nil {
@@ -86,47 +87,17 @@ func (s *Store) withdraw(ctx context.Context, t *tenant, w *andon.Withdrawal) er
 	return nil
 }
 
-// withdrawalRows are the two rows of a withdrawal.
-func withdrawalRows(
-	tenant string, w *andon.Withdrawal, shard int, stamp int64, ttl lifetime,
-) []cql.Mutation {
-	device, beside := string(w.Device), &andon.Escalation{By: w.By, Note: w.Note}
-	row := withdrawnRow(andon.EntryRef{Time: w.Time, State: w.State})
-	return []cql.Mutation{cql.One(
-		"INSERT INTO events_by_device (tenant, device, day, shard, time, state, at, supervisor, "+
-			"record) VALUES (?, ?, ?, ?, ?, ?, ?, '', ?) USING TIMESTAMP ? AND TTL ?",
-		tenant, device, int(w.Time.Day()), shard, int64(w.Time), string(w.State),
-		-int64(w.At), packRecord(beside), stamp, ttl.seconds(w.Time)), cql.One(
-		"INSERT INTO latest_by_device (tenant, device, state, withdrawn) VALUES (?, ?, ?, ?) "+
-			"USING TIMESTAMP ?",
-		tenant, device, row, stamp, stamp)}
-}
-
-// withdrawalOf returns the withdrawal of an entry from its rows, the first where two processes kept
-// one at once; nil where there is none.
-func withdrawalOf(device andon.DeviceID, rows []eventRow) (w *andon.Withdrawal) {
-	for i := range rows {
-		if r := &rows[i]; r.at < 0 && (w == nil || andon.Time(-r.at) < w.At) {
-			w = &andon.Withdrawal{
-				Device: device, Time: andon.Time(r.time), State: andon.State(r.state),
-				At: andon.Time(-r.at), By: andon.PersonID(r.by), Note: r.note,
-			}
-		}
-	}
-	return w
-}
-
 // rowOf names the row in which an entry is that may be the newest of its state.
 func (v *view) rowOf(state andon.State, at andon.Time) string {
 	if w, ok := v.WithdrawnBehind(state, at); ok {
-		return withdrawnRow(w)
+		return rows.WithdrawnRow(w)
 	}
 	return string(state)
 }
 
 // findHidden takes in what the log has of the states of which the newest entry was withdrawn.
 func (s *Store) findHidden(
-	ctx context.Context, t *tenant, device andon.DeviceID, v *view,
+	ctx context.Context, t *rows.Tenant, device andon.DeviceID, v *view,
 ) error {
 	for _, hidden := range v.hidden {
 		span := andon.Span{To: hidden.Time}
@@ -138,7 +109,7 @@ func (s *Store) findHidden(
 		if span.From > span.To {
 			continue
 		}
-		n, err := s.newestOf(ctx, t, device, hidden.State, span)
+		n, err := s.rows.Newest(ctx, t, device, hidden.State, span)
 		if err != nil {
 			return err
 		}
@@ -153,43 +124,10 @@ func (s *Store) findHidden(
 	return nil
 }
 
-// newestOf returns the newest entry of a state in the log; nil where there is none.
-func (s *Store) newestOf(
-	ctx context.Context, t *tenant, device andon.DeviceID, state andon.State, span andon.Span,
-) (*shared.Newest, error) {
-	only, err := andon.ParseStateFilter(string(state))
-	if err != nil {
-		return nil, err
-	}
-	q := andon.EventQuery{Span: span, States: only, Limit: 1}
-	for e, err := range s.walk(ctx, t, device, q, nil) {
-		if err != nil {
-			return nil, err
-		}
-		content, err := s.contentOf(ctx, t, device, e.Time, state)
-		return &shared.Newest{State: state, Time: e.Time, Known: true, Content: content}, err
-	}
-	return nil, nil
-}
-
-// contentOf returns what the last delivery of an entry in the log has; the zero value where the log
-// has expired.
-func (s *Store) contentOf(
-	ctx context.Context, t *tenant, device andon.DeviceID, at andon.Time, state andon.State,
-) (last shared.Content, err error) {
-	rows, err := s.entryRows(ctx, t, device, at, state)
-	for i := range rows {
-		if r := &rows[i]; r.at == 0 && r.Delivery > last.Delivery {
-			last = shared.Content(r.entry)
-		}
-	}
-	return last, err
-}
-
 // rereadNewest takes in what the log has of the newest entry, if a newer one of its state was
 // withdrawn: a later delivery, which knew of the newer one alone, may have left out to show it.
 func (s *Store) rereadNewest(
-	ctx context.Context, t *tenant, device andon.DeviceID, v *view,
+	ctx context.Context, t *rows.Tenant, device andon.DeviceID, v *view,
 ) error {
 	n := v.Newest(t.Record.States)
 	if n == nil {
@@ -198,7 +136,7 @@ func (s *Store) rereadNewest(
 	if _, behind := v.WithdrawnBehind(n.State, n.Time); !behind {
 		return nil
 	}
-	last, err := s.contentOf(ctx, t, device, n.Time, n.State)
+	last, err := s.rows.Content(ctx, t, device, n.Time, n.State)
 	if err == nil && last.Delivery > n.Delivery {
 		n.Known, n.Content = true, last
 		v.restored = append(v.restored, *n)
@@ -231,28 +169,28 @@ func (v *view) recalled(state andon.State, states *andon.StateSet) *shared.Newes
 }
 
 // restoredRows keep what was found in the log.
-func restoredRows(t *tenant, device andon.DeviceID, v *view) (all []cql.Mutation) {
+func restoredRows(t *rows.Tenant, device andon.DeviceID, v *view) (all []cql.Mutation) {
 	for i := range v.restored {
 		n := &v.restored[i]
-		content := packEntry(n.Delivery, &andon.Event{
+		content := rows.PackEntry(n.Delivery, &andon.Event{
 			Operator: n.Operator, Message: n.Message, Attributes: n.Attributes,
 		})
 		row := v.rowOf(n.State, n.Time)
-		all = append(all, cql.Mutation{newestStatement(t.Key, string(device), row, n.Time, content)})
+		all = append(all, cql.Mutation{rows.InsertNewest(t.Key, string(device), row, n.Time, content)})
 	}
 	return all
 }
 
 // formerRows takes away the index rows of former generations of a device. No process writes them
 // any more.
-func (s *Store) formerRows(t *tenant, device andon.DeviceID, v *view) (index []cql.Mutation) {
+func (s *Store) formerRows(t *rows.Tenant, device andon.DeviceID, v *view) (index []cql.Mutation) {
 	states := v.Others("")
 	for _, w := range v.Withdrawn {
 		states = append(states, w.State)
 	}
 	const most = 4 // withdrawals may follow each other
 	for n := 1; n <= most; n++ {
-		gen, ok := v.Generation(t.generation()).Before(n)
+		gen, ok := v.Generation(t.Gen()).Before(n)
 		if !ok {
 			break
 		}

@@ -39,6 +39,12 @@ type Options struct {
 	Observe Observer // is called for each request, where that is measured; nil: none is
 }
 
+// ObservedQuery and ObservedBatch are what an Observer is called with.
+type (
+	ObservedQuery = gocql.ObservedQuery
+	ObservedBatch = gocql.ObservedBatch
+)
+
 // Observer counts requests.
 type Observer interface {
 	gocql.QueryObserver

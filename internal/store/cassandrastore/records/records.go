@@ -1,77 +1,71 @@
-package cassandrastore
+package records
 
 import (
 	"context"
 	"iter"
-	"strings"
+	"log/slog"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
-	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
+	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
-// Records are the only rows that are written by compare-and-swap (a lightweight transaction): each
-// is a partition of its own, so that writers of different records never meet. What lists them, and
-// what finds those that are due (due.go), are index rows, each checked against the record: written
-// before it, and taken away behind it. A version is a time in µs, or more, and only ever rises; it
-// is the write timestamp of the index rows of that version, so that taking away those of one
-// version never takes away those of a later one, whatever the clocks say.
+// Records are those of a keyspace.
+type Records struct {
+	DB    *cql.Session
+	Index func(tenant string) *rows.Index // of rows that do not expire
+	Now   func() andon.Time
+	Log   *slog.Logger
+	// KeyOf returns the key of a tenant, and NotFound where there is none.
+	KeyOf func(context.Context, andon.TenantID) (string, error)
+}
 
 // recordTombstone is for how many seconds a deleted record keeps its version, so that its next
 // incarnation has greater ones although another process, whose clock is behind, may begin it.
 const recordTombstone = 24 * 3600
 
-// readDocument reads one row. That of a tenant that was deleted has in due how many of its
+// Read reads one row. That of a tenant that was deleted has in due how many of its
 // incarnations are over.
-func (s *Store) readDocument(
+func (s *Records) Read(
 	ctx context.Context, key string, r *andon.Record,
 ) (is shared.Document, err error) {
 	q := cql.Ask(
 		"SELECT version, due, data FROM records WHERE tenant = ? AND kind = ? AND id = ?", 3)
 	var due int64
 	args := []any{key, string(r.Kind), r.ID}
-	err = s.db.Each(ctx, q, args, []any{&is.Version, &due, &is.Data}, func() {})
+	err = s.DB.Each(ctx, q, args, []any{&is.Version, &due, &is.Data}, func() {})
 	if is.Due = andon.Time(due); is.Standing() == 0 {
 		is.Incarnations, is.Due = int(due), 0
 	}
 	return is, err
 }
 
-// Record is of andon.Records.
-func (s *Store) Record(
-	ctx context.Context, tenant andon.TenantID, kind andon.RecordKind, id string,
-) (andon.Record, error) {
-	ctx, end := s.within(ctx)
-	defer end()
-	return s.Documents.Record(ctx, tenant, kind, id)
-}
-
-// writeDocument writes a row over the one that was read, and what finds it.
-func (s *Store) writeDocument(
+// Write writes a row over the one that was read, and what finds it.
+func (s *Records) Write(
 	ctx context.Context, key string, r *andon.Record, was, is shared.Document,
 ) error {
 	if is.Standing() == 0 {
-		err := s.swapRecord(ctx, key, r, was, is)
+		err := s.swap(ctx, key, r, was, is)
 		if err == nil {
 			s.forget(ctx, append(noLongerDue(key, r, was),
 				unlisted(key, r.Kind, r.ID, was.Version)))
 		}
 		return err
 	}
-	index := s.newIndexRows(key, s.ttl(andon.Forever))
-	index.name(ofRecord, string(r.Kind))
-	all := dueRows(key, r, is)
+	index := s.Index(key)
+	index.Name(rows.OfRecord, string(r.Kind))
+	all := DueRows(key, r, is)
 	if was.Standing() == 0 {
 		all = append(all, cql.One("INSERT INTO records_by_kind (tenant, kind, bucket, id) "+
 			"VALUES (?, ?, ?, ?) USING TIMESTAMP ?",
-			key, string(r.Kind), bucketOf(r.ID), r.ID, is.Version))
+			key, string(r.Kind), rows.Bucket(r.ID), r.ID, is.Version))
 	}
-	if err := index.write(ctx, all...); err != nil {
+	if err := index.Write(ctx, all...); err != nil {
 		return err
 	}
-	if err := s.swapRecord(ctx, key, r, was, is); err != nil {
+	if err := s.swap(ctx, key, r, was, is); err != nil {
 		return err
 	}
 	if was.Standing() != 0 && was.Due != is.Due {
@@ -84,20 +78,20 @@ func (s *Store) writeDocument(
 func unlisted(key string, kind andon.RecordKind, id string, version int64) cql.Mutation {
 	return cql.One("DELETE FROM records_by_kind USING TIMESTAMP ? WHERE tenant = ? AND "+
 		"kind = ? AND bucket = ? AND id = ?",
-		version, key, string(kind), bucketOf(id), id)
+		version, key, string(kind), rows.Bucket(id), id)
 }
 
 // forget takes index rows away that lead to nothing any more. Where that fails they are met, and
 // left out, until a reader takes them away.
-func (s *Store) forget(ctx context.Context, rows []cql.Mutation) {
-	if err := s.db.Write(ctx, rows); err != nil {
-		s.options.Log.Debug("index rows of records can't be taken away yet", "error", err)
+func (s *Records) forget(ctx context.Context, rows []cql.Mutation) {
+	if err := s.DB.Write(ctx, rows); err != nil {
+		s.Log.Debug("index rows of records can't be taken away yet", "error", err)
 	}
 }
 
-// swapRecord writes a row over the version that was read. It is written by UPDATE alone, so that
+// swap writes a row over the version that was read. It is written by UPDATE alone, so that
 // with a TTL nothing of the row is left.
-func (s *Store) swapRecord(
+func (s *Records) swap(
 	ctx context.Context, key string, r *andon.Record, was, is shared.Document,
 ) error {
 	var version any // nil: there is no row
@@ -112,7 +106,7 @@ func (s *Store) swapRecord(
 	}
 	const text = "UPDATE records USING TTL ? SET version = ?, due = ?, data = ? " +
 		"WHERE tenant = ? AND kind = ? AND id = ? IF version = ?"
-	applied, _, err := s.db.Swap(ctx, text, ttl, is.Version, due, is.Data,
+	applied, _, err := s.DB.Swap(ctx, text, ttl, is.Version, due, is.Data,
 		key, string(r.Kind), r.ID, version)
 	if err != nil {
 		return cql.Failure("write "+r.String(), err)
@@ -123,8 +117,8 @@ func (s *Store) swapRecord(
 	return nil
 }
 
-// Records is of andon.Records. They are found as devices are, by id through index rows.
-func (s *Store) Records(
+// List implements andon.Records.Records. They are found as devices are, by id through index rows.
+func (s *Records) List(
 	ctx context.Context, tenant andon.TenantID, kind andon.RecordKind, q andon.RecordQuery,
 ) iter.Seq2[andon.Record, error] {
 	return seq.Of(func(yield func(andon.Record) bool) error {
@@ -133,7 +127,7 @@ func (s *Store) Records(
 			return err
 		}
 		left := q.Limit
-		found := s.recordIDs(key, kind, max(q.Prefix, q.After), q.Limit)
+		found := s.ids(key, kind, max(q.Prefix, q.After), q.Limit)
 		for left > 0 {
 			ids, err := found.Next(ctx, q.Prefix, min(left, 255)+1)
 			if err != nil || len(ids) == 0 {
@@ -142,7 +136,7 @@ func (s *Store) Records(
 			records, err := shared.Found(ctx, ids,
 				func(ctx context.Context, id andon.DeviceID) (*andon.Record, error) {
 					r := andon.Record{Tenant: tenant, Kind: kind, ID: string(id)}
-					is, err := s.readDocument(ctx, key, &r)
+					is, err := s.Read(ctx, key, &r)
 					if err != nil || is.Standing() == 0 || !q.Admits(r.ID) {
 						return nil, err
 					}
@@ -162,21 +156,25 @@ func (s *Store) Records(
 	})
 }
 
-// recordIDs finds the records of a kind, from an id on.
-func (s *Store) recordIDs(key string, kind andon.RecordKind, from string, limit int) *candidates {
-	all := make([]designs.Finding, deviceBuckets)
-	for bucket := range deviceBuckets {
-		ask := cql.Ask("SELECT id FROM records_by_kind "+
-			"WHERE tenant = ? AND kind = ? AND bucket = ? AND id >= ?", 3)
-		all[bucket] = designs.Finding{Query: ask, Args: []any{key, string(kind), bucket, from}}
+// ids finds the records of a kind, from an id on.
+func (s *Records) ids(
+	key string, kind andon.RecordKind, from string, limit int,
+) *shared.Merge[andon.DeviceID] {
+	ask := cql.Ask("SELECT id FROM records_by_kind "+
+		"WHERE tenant = ? AND kind = ? AND bucket = ? AND id >= ?", 3)
+	size := min(max(2*limit/rows.Buckets, 16), cql.PageRows)
+	all := make([]*shared.Rows[andon.DeviceID], rows.Buckets)
+	for bucket := range all {
+		all[bucket] = cql.Pages(s.DB, ask, []any{key, string(kind), bucket, from}, size,
+			func(id *andon.DeviceID) []any { return []any{(*string)(id)} })
 	}
-	return s.streams(all, andon.DeviceQuery{Limit: min(limit, cql.PageRows)})
+	return shared.NewMerge(all...)
 }
 
-// purgeRecords deletes the records of an incarnation that is over, with what finds them.
-func (s *Store) purgeRecords(ctx context.Context, key string, name string) error {
+// Purge deletes the records of an incarnation that is over, with what finds them.
+func (s *Records) Purge(ctx context.Context, key, name string) error {
 	kind := andon.RecordKind(name)
-	found := s.recordIDs(key, kind, "", cql.PageRows)
+	found := s.ids(key, kind, "", cql.PageRows)
 	for {
 		ids, err := found.Next(ctx, "", 256)
 		if err != nil {
@@ -187,26 +185,20 @@ func (s *Store) purgeRecords(ctx context.Context, key string, name string) error
 		}
 		err = shared.Parallel(ctx, len(ids), func(ctx context.Context, i int) error {
 			r := andon.Record{Kind: kind, ID: string(ids[i])}
-			row, err := s.readDocument(ctx, key, &r)
+			row, err := s.Read(ctx, key, &r)
 			if err != nil {
 				return err
 			}
-			return s.db.Write(ctx, append(noLongerDue(key, &r, row),
-				gone("records", "tenant kind id", key, name, r.ID)))
+			return s.DB.Write(ctx, append(noLongerDue(key, &r, row),
+				rows.Gone("records", "tenant kind id", key, name, r.ID)))
 		})
 		if err != nil {
 			return err
 		}
 	}
 	var all []cql.Mutation
-	for bucket := range deviceBuckets {
-		all = append(all, gone("records_by_kind", "tenant kind bucket", key, name, bucket))
+	for bucket := range rows.Buckets {
+		all = append(all, rows.Gone("records_by_kind", "tenant kind bucket", key, name, bucket))
 	}
-	return s.db.Write(ctx, all)
-}
-
-// tenantOf is the tenant of a key, whichever incarnation it is of.
-func tenantOf(key string) andon.TenantID {
-	id, _, _ := strings.Cut(key, "\t")
-	return andon.TenantID(id)
+	return s.DB.Write(ctx, all)
 }

@@ -1,4 +1,4 @@
-package cassandrastore
+package rows
 
 import (
 	"time"
@@ -6,13 +6,11 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// lifetime is how long Cassandra keeps rows that a retention is over for.
-type lifetime struct {
-	retention andon.Retention
-	now       andon.Time
+// Lifetime is how long Cassandra keeps rows that a retention is over for.
+type Lifetime struct {
+	Retention andon.Retention
+	Now       andon.Time
 }
-
-func (s *Store) ttl(r andon.Retention) lifetime { return lifetime{r, s.options.Now()} }
 
 // slack is how much longer than the retention rows are kept, so that neither the clocks of the
 // nodes matter nor where in a day a row of the directory was written: what is returned is decided
@@ -23,13 +21,13 @@ const slack = 2 * 24 * 3600
 // former version is left (storage_compatibility_mode). What would expire later does not.
 var endOfTimes = time.Date(2038, 1, 18, 0, 0, 0, 0, time.UTC)
 
-// seconds returns the TTL of what is of a time; 0 is for ever.
-func (l lifetime) seconds(at andon.Time) int {
-	if l.retention == andon.Forever {
+// Seconds returns the TTL of what is of a time; 0 is for ever.
+func (l Lifetime) Seconds(at andon.Time) int {
+	if l.Retention == andon.Forever {
 		return 0
 	}
-	left := max((int64(at)+int64(l.retention)-int64(l.now))/1_000_000+slack, 1)
-	if l.now.Std().Add(time.Duration(left) * time.Second).After(endOfTimes) {
+	left := max((int64(at)+int64(l.Retention)-int64(l.Now))/1_000_000+slack, 1)
+	if l.Now.Std().Add(time.Duration(left) * time.Second).After(endOfTimes) {
 		return 0
 	}
 	return int(left)
@@ -37,9 +35,9 @@ func (l lifetime) seconds(at andon.Time) int {
 
 // stamp is the write timestamp of an index row that expires: of several for one thing, the one that
 // lives longest stands, whatever the order and whatever the retention was meanwhile.
-func (l lifetime) stamp(at andon.Time) int64 {
-	if l.retention == andon.Forever {
+func (l Lifetime) stamp(at andon.Time) int64 {
+	if l.Retention == andon.Forever {
 		return int64(andon.MaxTime) - 1
 	}
-	return min(int64(at)+int64(l.retention), int64(andon.MaxTime)-2)
+	return min(int64(at)+int64(l.Retention), int64(andon.MaxTime)-2)
 }

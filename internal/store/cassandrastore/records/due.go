@@ -1,4 +1,4 @@
-package cassandrastore
+package records
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared"
 )
 
@@ -16,20 +17,20 @@ import (
 // due before. Both are index rows.
 
 const (
-	dueSlot   = 5 * 60 * 1_000_000 // µs
+	DueSlot   = 5 * 60 * 1_000_000 // µs
 	dueShards = 16
-	// dueMargin is for how long what looks stale is left alone: its record may be about to be
+	// DueMargin is for how long what looks stale is left alone: its record may be about to be
 	// written, and clocks of processes differ. In µs.
-	dueMargin = 10 * 60 * 1_000_000
+	DueMargin = 10 * 60 * 1_000_000
 )
 
 // dueOf is where a record stands among what is due.
 func dueOf(key, id string, due int64) (slot, shard int) {
-	return int(due / dueSlot), shared.Spread(shared.Hash(key+"\x00"+id), dueShards)
+	return int(due / DueSlot), shared.Spread(shared.Hash(key+"\x00"+id), dueShards)
 }
 
-// dueRows find a record when it is due.
-func dueRows(key string, r *andon.Record, is shared.Document) []cql.Mutation {
+// DueRows find a record when it is due.
+func DueRows(key string, r *andon.Record, is shared.Document) []cql.Mutation {
 	if is.Due == 0 {
 		return nil
 	}
@@ -77,13 +78,13 @@ func (r *dueRow) document() shared.Document {
 
 func (r *dueRow) record(kind andon.RecordKind) *andon.Record {
 	return &andon.Record{
-		Tenant: tenantOf(r.tenant), Kind: kind, ID: r.id, Due: andon.Time(r.due),
+		Tenant: rows.TenantOf(r.tenant), Kind: kind, ID: r.id, Due: andon.Time(r.due),
 	}
 }
 
 // dueList is a list of what is due, under way.
 type dueList struct {
-	*Store
+	*Records
 	kind  andon.RecordKind
 	until andon.Time
 	left  int
@@ -91,14 +92,14 @@ type dueList struct {
 	stale []cql.Mutation
 }
 
-// DueRecords is of andon.Records.
-func (s *Store) DueRecords(
+// Due implements andon.Records.DueRecords.
+func (s *Records) Due(
 	ctx context.Context, kind andon.RecordKind, until andon.Time, limit int,
 ) iter.Seq2[andon.Record, error] {
 	return seq.Of(func(yield func(andon.Record) bool) error {
-		slots := cql.Pages(s.db, cql.Ask(
-			"SELECT slot, shard, version FROM due_slots WHERE kind = ? AND slot <= ?", 1), []any{string(kind), int(min(until, andon.MaxTime) / dueSlot)}, cql.PageRows, (*slotRow).into)
-		d := &dueList{Store: s, kind: kind, until: until, left: limit, yield: yield}
+		slots := cql.Pages(s.DB, cql.Ask(
+			"SELECT slot, shard, version FROM due_slots WHERE kind = ? AND slot <= ?", 1), []any{string(kind), int(min(until, andon.MaxTime) / DueSlot)}, cql.PageRows, (*slotRow).into)
+		d := &dueList{Records: s, kind: kind, until: until, left: limit, yield: yield}
 		defer func() { s.forget(ctx, d.stale) }()
 		same := func(a, b *slotRow) bool { return a.slot == b.slot }
 		for shards, err := range slots.Groups(ctx, same) {
@@ -118,7 +119,7 @@ func (d *dueList) slot(ctx context.Context, shards []slotRow) error {
 	all := make([]*shared.Rows[dueRow], len(shards))
 	empty := make([]bool, len(shards))
 	err := shared.Parallel(ctx, len(shards), func(ctx context.Context, i int) error {
-		all[i] = cql.Pages(d.db, cql.Ask("SELECT due, tenant, id, version FROM due_by_slot "+
+		all[i] = cql.Pages(d.DB, cql.Ask("SELECT due, tenant, id, version FROM due_by_slot "+
 			"WHERE kind = ? AND slot = ? AND shard = ? AND due <= ?", 3),
 			[]any{string(d.kind), shards[i].slot, shards[i].shard, int64(d.until)},
 			min(d.left, cql.PageRows), (*dueRow).into)
@@ -130,7 +131,7 @@ func (d *dueList) slot(ctx context.Context, shards []slotRow) error {
 		return err
 	}
 	for i, r := range shards {
-		over := int64(d.until) >= int64(r.slot+1)*dueSlot && d.old(r.version)
+		over := int64(d.until) >= int64(r.slot+1)*DueSlot && d.old(r.version)
 		if empty[i] && over {
 			d.stale = append(d.stale, cql.One("DELETE FROM due_slots USING TIMESTAMP ? WHERE "+
 				"kind = ? AND slot = ? AND shard = ?",
@@ -211,7 +212,7 @@ func (d *dueList) look(ctx context.Context, h *dueRow) (*andon.Record, bool, err
 	if err != nil {
 		return nil, false, err
 	}
-	is, err := d.readDocument(ctx, key, r)
+	is, err := d.Read(ctx, key, r)
 	switch {
 	case err != nil:
 		return nil, false, err
@@ -223,4 +224,4 @@ func (d *dueList) look(ctx context.Context, h *dueRow) (*andon.Record, bool, err
 }
 
 // old reports whether what was put with a version is done or given up for certain.
-func (s *Store) old(version int64) bool { return int64(s.options.Now())-version > dueMargin }
+func (s *Records) old(version int64) bool { return int64(s.Now())-version > DueMargin }

@@ -1,4 +1,4 @@
-package cassandrastore
+package rows
 
 import (
 	"bytes"
@@ -6,24 +6,11 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
 	"github.com/andonhq/andon/internal/store/shared"
 )
-
-// A tenant's name in keys. A tenant that was deleted and made again must not meet what is left of
-// its former incarnation, and deleting by tombstones would shadow entries whose time, which is
-// their write timestamp, is older. So each incarnation has a name of its own in keys: the id, and
-// from the second incarnation on a tab, which no id holds, and the number of incarnations before
-// it.
-func tenantKey(id andon.TenantID, incarnation int) string {
-	if incarnation == 0 {
-		return string(id)
-	}
-	return string(id) + "\t" + strconv.Itoa(incarnation)
-}
 
 // Times are µs since 1970, as CQL bigint; its timestamp has milliseconds only. They are the write
 // timestamps too, which must be above 0.
@@ -35,9 +22,9 @@ func tenantKey(id andon.TenantID, incarnation int) string {
 //
 // The delivery, µs on the writer's clock, comes first: of two deliveries of one entry the later
 // one's bytes are greater.
-type entry shared.Content
+type EntryValue shared.Content
 
-func packEntry(stamp int64, e *andon.Event) cql.Packed {
+func PackEntry(stamp int64, e *andon.Event) cql.Packed {
 	size := 4*4 + 8 + len(e.Operator) + len(e.Message) + len(e.Attributes)
 	b := make([]byte, 0, size)
 	b = cql.AppendBigint(b, stamp)
@@ -47,45 +34,45 @@ func packEntry(stamp int64, e *andon.Event) cql.Packed {
 }
 
 // UnmarshalCQL implements gocql.Unmarshaler.
-func (e *entry) UnmarshalCQL(_ cql.TypeInfo, b []byte) error {
+func (e *EntryValue) UnmarshalCQL(_ cql.TypeInfo, b []byte) error {
 	f := cql.Fields{Rest: b}
-	*e = entry{
+	*e = EntryValue{
 		Delivery: f.Bigint(), Operator: andon.PersonID(f.Text()), Message: f.Text(),
 		Attributes: andon.JSON(f.Text()),
 	}
 	return f.Err
 }
 
-// record (escalated_by text, note text) is what else is kept of an escalation.
-type record struct{ by, note string }
+// recordValue (escalated_by text, note text) is what else is kept of an escalation.
+type recordValue struct{ by, note string }
 
 func packRecord(r *andon.Escalation) cql.Packed {
 	return cql.AppendText(cql.AppendText(nil, string(r.By)), r.Note)
 }
 
 // UnmarshalCQL implements gocql.Unmarshaler.
-func (r *record) UnmarshalCQL(_ cql.TypeInfo, b []byte) error {
+func (r *recordValue) UnmarshalCQL(_ cql.TypeInfo, b []byte) error {
 	f := cql.Fields{Rest: b}
-	*r = record{f.Text(), f.Text()}
+	*r = recordValue{f.Text(), f.Text()}
 	return f.Err
 }
 
-// assigned (delivery bigint, since bigint, operator text) is the newest assignment of a device. Of
+// AssignedValue (delivery bigint, since bigint, operator text) is the newest assignment of a device. Of
 // two for one instant the later delivery stands, here as in the list of assignments.
-type assigned struct {
-	delivery, since int64
-	operator        string
+type AssignedValue struct {
+	delivery, Since int64
+	Operator        string
 }
 
-func packAssigned(stamp int64, a andon.Assignment) cql.Packed {
+func PackAssigned(stamp int64, a andon.Assignment) cql.Packed {
 	b := cql.AppendBigint(cql.AppendBigint(nil, stamp), int64(a.From))
 	return cql.AppendText(b, string(a.Operator))
 }
 
 // UnmarshalCQL implements gocql.Unmarshaler.
-func (a *assigned) UnmarshalCQL(_ cql.TypeInfo, b []byte) error {
+func (a *AssignedValue) UnmarshalCQL(_ cql.TypeInfo, b []byte) error {
 	f := cql.Fields{Rest: b}
-	*a = assigned{f.Bigint(), f.Bigint(), f.Text()}
+	*a = AssignedValue{f.Bigint(), f.Bigint(), f.Text()}
 	return f.Err
 }
 
@@ -96,11 +83,11 @@ func (a *assigned) UnmarshalCQL(_ cql.TypeInfo, b []byte) error {
 // The latter says that the entry was withdrawn. In its columns is the newest entry of the state
 // that is older and was not withdrawn, if there is one, since in the row of the state the one that
 // was withdrawn stands. No state begins with a zero byte, so these rows come first, by time.
-func withdrawnRow(w andon.EntryRef) string {
+func WithdrawnRow(w andon.EntryRef) string {
 	return fmt.Sprintf("\x00%016x%s", int64(w.Time), w.State)
 }
 
-func withdrawnIn(row string) (w andon.EntryRef, ok bool) {
+func WithdrawnIn(row string) (w andon.EntryRef, ok bool) {
 	const state = 1 + 16
 	if len(row) < state || row[0] != 0 {
 		return w, false
@@ -118,7 +105,7 @@ func withdrawnIn(row string) (w andon.EntryRef, ok bool) {
 // written. From the second generation on the time of the base comes first, in 8 bytes, and the
 // write timestamp is that of the generation, which is above all times: so a later generation
 // stands.
-func packStart(m shared.Start) []byte {
+func PackStart(m shared.Start) []byte {
 	var b []byte
 	if m.Gen > 0 {
 		b = binary.BigEndian.AppendUint64(b, uint64(m.Base.Time))
@@ -132,21 +119,21 @@ func packStart(m shared.Start) []byte {
 	return append(b, 0)
 }
 
-func startStamp(m shared.Start) int64 {
+func StartStamp(m shared.Start) int64 {
 	if m.Gen > 0 {
-		return aboveTimes + int64(m.Gen)
+		return AboveTimes + int64(m.Gen)
 	}
 	return max(1, int64(m.Base.Time))
 }
 
-// aboveTimes is a write timestamp above all that are times.
-const aboveTimes = 1 << 61
+// AboveTimes is a write timestamp above all that are times.
+const AboveTimes = 1 << 61
 
-// unpackStart reads what packStart wrote. The time of the base is the value's write timestamp.
-func unpackStart(b []byte, stamp int64) (shared.Start, bool) {
+// UnpackStart reads what packStart wrote. The time of the base is the value's write timestamp.
+func UnpackStart(b []byte, stamp int64) (shared.Start, bool) {
 	gen := shared.Generation(0)
-	if stamp > aboveTimes && len(b) >= 8 {
-		gen = shared.Generation(stamp - aboveTimes)
+	if stamp > AboveTimes && len(b) >= 8 {
+		gen = shared.Generation(stamp - AboveTimes)
 		stamp = max(1, int64(binary.BigEndian.Uint64(b)))
 		b = b[8:]
 	}
@@ -166,15 +153,4 @@ func unpackStart(b []byte, stamp int64) (shared.Start, bool) {
 		m.Base = andon.EventKey{}
 	}
 	return m, true
-}
-
-// deviceBuckets is how many partitions the devices of a tenant and those of a metric have. It is
-// part of what is stored.
-const deviceBuckets = 16
-
-// bucketOf is the bucket of an id. All incarnations of a device are in one, so that a list that
-// goes on bucket by bucket finds the next device where one was purged meanwhile.
-func bucketOf(id string) int {
-	id, _, _ = strings.Cut(id, "\t")
-	return shared.Spread(shared.Hash(id), deviceBuckets)
 }

@@ -1,0 +1,169 @@
+package rows
+
+import (
+	"context"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/shared"
+)
+
+const assignmentColumns = "SELECT since, operator FROM assignments_by_device " +
+	"WHERE tenant = ? AND device = ? AND since >= ? AND since <= ?"
+
+var (
+	assignmentsDown = cql.Ask(assignmentColumns, 2)
+	assignmentsUp   = cql.Ask(assignmentColumns+" ORDER BY since ASC", 2)
+)
+
+type assignmentRow struct {
+	since    int64
+	operator string
+}
+
+func (r *assignmentRow) into() []any { return []any{&r.since, &r.operator} }
+
+// Assignments reads one page, and the one next to it that says when the first or last one ended.
+// Two processes that assign one operator at once may both keep it: of a row of the same operator
+// only the first is an assignment.
+func (s Reader) Assignments(
+	ctx context.Context, t *Tenant, device andon.DeviceID, q andon.PageQuery,
+) (page []andon.Assignment, err error) {
+	ask, from, to := assignmentsDown, int64(0), int64(1<<62)
+	// To of a newer page's last one is the From that this page begins behind.
+	ends := andon.Time(0)
+	if q.Order == andon.Asc {
+		ask, from = assignmentsUp, int64(q.After)
+	} else if q.After != 0 {
+		to, ends = int64(q.After)-1, q.After
+	}
+	args := []any{t.Key, string(t.Purged.Key(device)), from, to}
+	rows := cql.Pages(s.DB, ask, args, q.Limit+2, (*assignmentRow).into)
+	for len(page) < q.Limit {
+		first, last, err := sameOperator(ctx, rows)
+		if first == nil || err != nil {
+			return page, err
+		}
+		a := andon.Assignment{
+			Device: device, From: andon.Time(first.since), Operator: andon.PersonID(first.operator),
+		}
+		if q.Order == andon.Desc {
+			a.From = andon.Time(last.since)
+			a.To, ends = ends, a.From
+		} else if next, err := rows.Head(ctx); err != nil {
+			return page, err
+		} else if next != nil {
+			a.To = andon.Time(next.since)
+		}
+		if q.Order == andon.Desc || a.From > q.After {
+			page = append(page, a)
+		}
+	}
+	return page, nil
+}
+
+// sameOperator takes the rows of one operator that stand side by side, and returns the first and
+// the last of them; nil at the end.
+func sameOperator(
+	ctx context.Context, rows *shared.Rows[assignmentRow],
+) (first, last *assignmentRow, err error) {
+	for {
+		r, err := rows.Head(ctx)
+		if err != nil || r == nil || (last != nil && r.operator != last.operator) {
+			return first, last, err
+		}
+		taken := rows.Take()
+		if last = &taken; first == nil {
+			first = last
+		}
+	}
+}
+
+// operators tells who was assigned to a device, at times that only rise or only fall, as an order
+// has them.
+type operators struct {
+	Reader
+	tenant *Tenant
+	device andon.DeviceID
+	order  andon.Order
+
+	rows  *shared.Rows[assignmentRow] // nil: not asked yet
+	since assignmentRow               // in force, where times rise
+}
+
+func (s Reader) Operators(t *Tenant, device andon.DeviceID, o andon.Order) *operators {
+	return &operators{Reader: s, tenant: t, device: device, order: o}
+}
+
+// fill gives an entry that names no operator the one who was assigned.
+func (o *operators) fill(ctx context.Context, e *andon.Event) (err error) {
+	if e.Operator == "" {
+		e.Operator, err = o.InForce(ctx, e.Time)
+	}
+	return err
+}
+
+// Every wants every entry, with its operator.
+func (o *operators) Every(ctx context.Context, e *andon.Entry) (bool, error) {
+	return true, o.fill(ctx, &e.Event)
+}
+
+// only wants the entries of one operator.
+func (o *operators) only(operator andon.PersonID) Wanted {
+	return func(ctx context.Context, e *andon.Entry) (bool, error) {
+		err := o.fill(ctx, &e.Event)
+		return e.Operator == operator, err
+	}
+}
+
+// assignmentsAtOnce is a page of them: few pages of entries go beyond that.
+const assignmentsAtOnce = 10
+
+func (o *operators) InForce(ctx context.Context, at andon.Time) (andon.PersonID, error) {
+	if o.rows == nil {
+		if err := o.begin(ctx, at); err != nil {
+			return "", err
+		}
+	}
+	for {
+		r, err := o.rows.Head(ctx)
+		switch {
+		case err != nil:
+			return "", err
+		case o.order == andon.Asc && (r == nil || r.since > int64(at)):
+			return andon.PersonID(o.since.operator), nil
+		case r == nil:
+			return "", nil
+		case o.order == andon.Desc && r.since <= int64(at):
+			return andon.PersonID(r.operator), nil
+		}
+		o.since = o.rows.Take()
+	}
+}
+
+func (o *operators) begin(ctx context.Context, at andon.Time) error {
+	key := []any{o.tenant.Key, string(o.device)}
+	down := cql.Pages(o.DB, assignmentsDown, append(key, int64(0), int64(at)),
+		assignmentsAtOnce, (*assignmentRow).into)
+	if o.rows = down; o.order == andon.Desc {
+		return nil
+	}
+	if r, err := down.Head(ctx); err != nil {
+		o.rows = nil
+		return err
+	} else if r != nil {
+		o.since = *r
+	}
+	o.rows = cql.Pages(o.DB, assignmentsUp, append(key, int64(at)+1, int64(1<<62)),
+		assignmentsAtOnce, (*assignmentRow).into)
+	return nil
+}
+
+// Named returns whom each entry names.
+func Named(events []andon.Event) []andon.PersonID {
+	all := make([]andon.PersonID, len(events))
+	for i := range events {
+		all[i] = events[i].Operator
+	}
+	return all
+}

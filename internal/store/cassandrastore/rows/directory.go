@@ -1,0 +1,226 @@
+package rows
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/cuckoo"
+	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/shared"
+)
+
+// Kind is what a part of the directory is about.
+type Kind string
+
+// The kinds.
+const (
+	OfEvents     Kind = "device"     // by UTC day; the label is the state
+	OfReadings   Kind = "reading"    // by UTC day
+	OfOperator   Kind = "operator"   // by UTC hour
+	OfSupervisor Kind = "supervisor" // by UTC day
+	// by UTC day on which an escalation of a device was made
+	OfEscalations Kind = "escalation"
+	// OfNames lists operators, supervisors, metrics and kinds of records: the id says which, the
+	// label is a name.
+	OfNames Kind = "names"
+)
+
+// Reader reads what is stored.
+type Reader struct{ DB *cql.Session }
+
+// Index gathers the index rows that a request needs and that this process has not written yet.
+// One that expires is written at the time that it expires by, so that the longest stands.
+type Index struct {
+	db      *cql.Session
+	written *cuckoo.Written
+	tenant  string
+	Ttl     Lifetime
+	Rows    []cql.Mutation
+	Sums    map[uint64]bool // what they are remembered by
+}
+
+// WrittenRows is how many rows are remembered, so that they are not written again.
+const WrittenRows = 1 << 21 // 16 MiB
+
+func (x *Index) add(text string, args []any, key ...string) {
+	key = append(key, x.tenant, x.Ttl.Retention.String())
+	sum := x.written.SumText(strings.Join(key, "\x00"))
+	if x.Sums[sum] || x.written.Holds(sum) {
+		return
+	}
+	x.Sums[sum] = true
+	x.Rows = append(x.Rows, cql.One(text, args...))
+}
+
+func NewIndex(
+	db *cql.Session, written *cuckoo.Written, tenant string, ttl Lifetime,
+) *Index {
+	return &Index{db: db, written: written, tenant: tenant, Ttl: ttl, Sums: map[uint64]bool{}}
+}
+
+// Write writes them side by side with what they lead to, and remembers them.
+func (x *Index) Write(ctx context.Context, with ...cql.Mutation) error {
+	err := x.db.Write(ctx, append(with, x.Rows...))
+	if err == nil {
+		x.written.Add(x.Sums)
+	}
+	return err
+}
+
+// Partition notes that a partition exists. at is a time within it.
+func (x *Index) Partition(k Kind, id string, unit uint32, shard int, label string, at andon.Time) {
+	ttl := x.Ttl
+	if k == OfSupervisor || k == OfEscalations {
+		ttl.Retention = andon.Forever // a device may be escalated for longer than its log is kept
+	}
+	x.add("INSERT INTO directory (tenant, kind, id, unit, shard, label) VALUES (?, ?, ?, ?, ?, ?) "+
+		"USING TIMESTAMP ? AND TTL ?",
+		[]any{x.tenant, string(k), id, int(unit), shard, label, ttl.stamp(at), ttl.Seconds(at)},
+		"directory", string(k), id, strconv.Itoa(int(unit)), strconv.Itoa(shard), label)
+}
+
+// Device notes that something is kept of a device.
+func (x *Index) Device(device string) {
+	x.add("INSERT INTO devices_by_tenant (tenant, bucket, device) VALUES (?, ?, ?)",
+		[]any{x.tenant, Bucket(device), device}, "devices_by_tenant", device)
+}
+
+// State notes that a state has entries.
+func (x *Index) State(state string) {
+	x.add("INSERT INTO states_by_tenant (tenant, state) VALUES (?, ?)",
+		[]any{x.tenant, state}, "states_by_tenant", state)
+}
+
+// Operator notes that an operator has an entry.
+func (x *Index) Operator(operator, device string, at andon.Time) {
+	hour := at.Hour()
+	x.add("INSERT INTO hints_by_operator (tenant, operator, hour, device) VALUES (?, ?, ?, ?) "+
+		"USING TIMESTAMP ? AND TTL ?",
+		[]any{x.tenant, operator, int(hour), device, x.Ttl.stamp(at), x.Ttl.Seconds(at)},
+		"hints_by_operator", operator, strconv.Itoa(int(hour)), device)
+	x.Partition(OfOperator, operator, hour, 0, "", at)
+	x.answers(operator, device)
+}
+
+// Name notes a name for lists of all of them.
+func (x *Index) Name(of, name string) {
+	x.add("INSERT INTO directory (tenant, kind, id, unit, shard, label) VALUES (?, ?, ?, 0, 0, ?)",
+		[]any{x.tenant, string(OfNames), of, name}, "names", of, name)
+}
+
+// answers notes that an operator may answer for a device now.
+func (x *Index) answers(operator, device string) {
+	x.add("INSERT INTO devices_by_operator (tenant, operator, device) VALUES (?, ?, ?)",
+		[]any{x.tenant, operator, device}, "devices_by_operator", operator, device)
+	x.Name(string(OfOperator), operator)
+}
+
+// metric notes that a device has a metric. It is noted again each day, because it expires.
+func (x *Index) metric(metric, device string, at andon.Time) {
+	x.add("INSERT INTO devices_by_metric (tenant, metric, bucket, device) VALUES (?, ?, ?, ?) "+
+		"USING TIMESTAMP ? AND TTL ?",
+		[]any{x.tenant, metric, Bucket(device), device, x.Ttl.stamp(at), x.Ttl.Seconds(at)},
+		"devices_by_metric", metric, device, strconv.Itoa(int(at.Day())))
+	x.Name(OfMetric, metric)
+}
+
+// The ids of the names of metrics, and of the kinds of records.
+const (
+	OfMetric = "metric"
+	OfRecord = "record"
+)
+
+// LastDay is behind all days and hours.
+const LastDay = 1<<31 - 1
+
+// Unit is a day or an hour of which there are partitions.
+type Unit struct {
+	Number uint32
+	stored []int    // of shards, as the directory has them
+	Shards []int    // that may exist, ascending
+	Labels []string // of any shard
+}
+
+// shardsOf returns the shards that an entry may be in.
+func (u *Unit) shardsOf(at andon.Time, state andon.State) (all []int) {
+	for _, n := range u.stored {
+		if n < 0 {
+			n = shared.ShardOf(at, state, -n)
+		}
+		if !slices.Contains(all, n) {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+// AnyLabel is in place of the states of a device that has many: else a day would take a row for
+// each. No state is named so.
+const AnyLabel = "*"
+
+// mayHave reports whether entries of a state that is wanted may be there.
+func (u *Unit) mayHave(states andon.StateFilter) bool {
+	return slices.ContainsFunc(u.Labels, func(l string) bool {
+		return l == AnyLabel || states.Match(andon.State(l))
+	})
+}
+
+// Units reads which units from one to another exist, in an order.
+func (s Reader) Units(
+	ctx context.Context, tenant string, k Kind, id string, from, to uint32, o andon.Order,
+) iter.Seq2[Unit, error] {
+	text := "SELECT unit, shard, label FROM directory " +
+		"WHERE tenant = ? AND kind = ? AND id = ? AND unit >= ? AND unit <= ?"
+	if o == andon.Asc {
+		text += " ORDER BY unit ASC, shard DESC, label DESC"
+	}
+	args := []any{tenant, string(k), id, int(from), int(min(to, 1<<31-1))}
+	all := cql.Pages(s.DB, cql.Ask(text, 3), args, 64, (*unitRow).into)
+	same := func(a, b *unitRow) bool { return a.unit == b.unit }
+	return seq.Map(all.Groups(ctx, same), newUnit)
+}
+
+// newUnit is the unit that rows are of.
+func newUnit(rows []unitRow) Unit {
+	u := Unit{Number: uint32(rows[0].unit)}
+	for _, r := range rows {
+		u.add(r)
+	}
+	for _, n := range u.stored {
+		u.Shards = append(u.Shards, shared.Expand(n)...)
+	}
+	slices.Sort(u.Shards)
+	u.Shards = slices.Compact(u.Shards)
+	return u
+}
+
+type unitRow struct {
+	unit, shard int
+	label       string
+}
+
+func (r *unitRow) into() []any { return []any{&r.unit, &r.shard, &r.label} }
+
+func (u *Unit) add(r unitRow) {
+	if !slices.Contains(u.stored, r.shard) {
+		u.stored = append(u.stored, r.shard)
+	}
+	if !slices.Contains(u.Labels, r.label) {
+		u.Labels = append(u.Labels, r.label)
+	}
+}
+
+// States returns the states that have entries, in order.
+func (s Reader) States(ctx context.Context, key string) (seen []andon.State, err error) {
+	var state string
+	q := cql.Ask("SELECT state FROM states_by_tenant WHERE tenant = ?", 1)
+	err = s.DB.Each(ctx, q, []any{key}, []any{&state}, func() {
+		seen = append(seen, andon.State(state))
+	})
+	return seen, err
+}

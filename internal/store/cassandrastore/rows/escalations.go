@@ -1,0 +1,178 @@
+package rows
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"iter"
+	"slices"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/shared"
+)
+
+// NewestEscalation is the escalation of a device that was made last, of any of its entries; To is
+// absent where it withdrew one. It is kept as
+//
+//	[time of the entry, 8][its severity][its state][0][supervisor, inverted][255]
+//
+// with the time at which it was made as write timestamp. So of several the newest stands, of one
+// time that of the newest entry, and of one entry that of the supervisor who comes first: as
+// standing has it. From the second generation of the severities on it begins with
+//
+//	[255][generation, 4]
+//
+// so that of those that were made at one time the one that a later generation knows stands.
+type NewestEscalation struct {
+	andon.Escalation
+	Gen shared.Generation
+}
+
+func packEscalation(r *andon.Escalation, t *Tenant) cql.Packed {
+	var b []byte
+	if t.Generation > 0 {
+		b = binary.BigEndian.AppendUint32([]byte{255}, uint32(t.Generation))
+	}
+	b = binary.BigEndian.AppendUint64(b, uint64(r.Time))
+	b = append(b, t.Record.States.Severity(r.State))
+	b = append(append(b, r.State...), 0)
+	for _, c := range []byte(r.To) {
+		b = append(b, ^c)
+	}
+	return append(b, 255)
+}
+
+// UnpackEscalation reads what packEscalation wrote; the zero value where there is none.
+func UnpackEscalation(b []byte, stamp int64) (e NewestEscalation) {
+	const state = 8 + 1
+	if len(b) > 5 && b[0] == 255 {
+		e.Gen = shared.Generation(binary.BigEndian.Uint32(b[1:]))
+		b = b[5:]
+	}
+	if len(b) < state+2 {
+		return e
+	}
+	end := bytes.IndexByte(b[state:], 0) + state
+	if end < state {
+		return e
+	}
+	e.Time, e.At = andon.Time(binary.BigEndian.Uint64(b)), andon.Time(stamp)
+	e.State = andon.State(b[state:end])
+	to := bytes.Clone(b[end+1 : len(b)-1])
+	for i := range to {
+		to[i] = ^to[i]
+	}
+	e.To = andon.PersonID(to)
+	return e
+}
+
+// UpdateEscalation notes an escalation with its device, as the newest unless a newer is there.
+func UpdateEscalation(t *Tenant, r *andon.Escalation) cql.Statement {
+	return cql.Do(
+		"UPDATE latest_by_device USING TIMESTAMP ? SET escalation = ? "+
+			"WHERE tenant = ? AND device = ?",
+		max(1, int64(r.At)), packEscalation(r, t), t.Key, string(r.Device))
+}
+
+func entryKey(r *andon.Escalation, states *andon.StateSet) andon.EventKey {
+	return andon.EventKey{Time: r.Time, Severity: states.Severity(r.State), State: r.State}
+}
+
+// NewestOfEach returns, of escalations that were made at one time, the one that stands of each
+// entry that was not seen before, in the order of the entries.
+func NewestOfEach(
+	rows []andon.Escalation, states *andon.StateSet, seen map[andon.EventKey]bool,
+) (each []andon.Escalation) {
+	slices.SortFunc(rows, func(a, b andon.Escalation) int {
+		return entryKey(&a, states).Compare(entryKey(&b, states))
+	})
+	for len(rows) > 0 {
+		key, n := entryKey(&rows[0], states), 1
+		for n < len(rows) && entryKey(&rows[n], states) == key {
+			n++
+		}
+		if !seen[key] {
+			seen[key] = true
+			each = append(each, NewestOf(rows[:n]))
+		}
+		rows = rows[n:]
+	}
+	return each
+}
+
+// EscalationsOf returns those of one entry, also where the log has lost it to its retention.
+func (s Reader) EscalationsOf(
+	ctx context.Context, t *Tenant, e *andon.Escalation,
+) (kept []andon.Escalation, err error) {
+	for rows, err := range s.Escalations(ctx, t, e.Device, e.Time) {
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			if r.Time == e.Time && r.State == e.State {
+				kept = append(kept, r)
+			}
+		}
+	}
+	return kept, nil
+}
+
+type escalationRow struct {
+	at, time  int64
+	state, to string
+}
+
+func (r *escalationRow) into() []any { return []any{&r.at, &r.time, &r.state, &r.to} }
+
+var EscalationsDown = cql.Ask("SELECT at, time, state, supervisor FROM escalations_by_day "+
+	"WHERE tenant = ? AND device = ? AND day = ?", 3)
+
+// Escalations returns the escalations of a device that may be of an entry from a time on, without
+// by and note: newest first, those that were made at one time together. An entry is escalated at
+// its time, or once it was admitted, which may be as long before.
+func (s Reader) Escalations(
+	ctx context.Context, t *Tenant, device andon.DeviceID, from andon.Time,
+) iter.Seq2[[]andon.Escalation, error] {
+	first := max(0, from-andon.Time(t.Record.MaxFuture)).Day()
+	days := s.Units(ctx, t.Key, OfEscalations, string(device), first, LastDay, andon.Desc)
+	at := func(r *escalationRow) int64 { return r.at }
+	return seq.Of(func(yield func([]andon.Escalation) bool) error {
+		for u, err := range days {
+			if err != nil {
+				return err
+			}
+			args := []any{t.Key, string(device), int(u.Number)}
+			one := []*shared.Rows[escalationRow]{
+				cql.Pages(s.DB, EscalationsDown, args, 16, (*escalationRow).into),
+			}
+			for rows, err := range shared.Instants(ctx, one, at, andon.Desc) {
+				if err != nil || !yield(escalationsOf(device, rows)) {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+func escalationsOf(device andon.DeviceID, rows []escalationRow) []andon.Escalation {
+	all := make([]andon.Escalation, len(rows))
+	for i, r := range rows {
+		all[i] = andon.Escalation{
+			Device: device, Time: andon.Time(r.time), State: andon.State(r.state),
+			At: andon.Time(r.at), To: andon.PersonID(r.to),
+		}
+	}
+	return all
+}
+
+// NewestOf is the newest of escalation records of one entry: by when, and of two at one time the
+// one whose supervisor comes first.
+func NewestOf(records []andon.Escalation) andon.Escalation {
+	return slices.MinFunc(records, func(a, b andon.Escalation) int {
+		return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.To, b.To))
+	})
+}

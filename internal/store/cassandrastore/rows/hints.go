@@ -1,0 +1,107 @@
+package rows
+
+import (
+	"context"
+	"slices"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/shared"
+)
+
+// sortEvents puts entries into an order.
+func sortEntries(entries []andon.Entry, states *andon.StateSet, o andon.Order) {
+	slices.SortFunc(entries, func(a, b andon.Entry) int {
+		if o == andon.Desc {
+			a, b = b, a
+		}
+		return a.Key(states).Compare(b.Key(states))
+	})
+}
+
+func (s Reader) OperatorHour(
+	ctx context.Context, t *Tenant, operator andon.PersonID, hour uint32, q andon.EventQuery,
+) ([]andon.Entry, error) {
+	var device string
+	var devices []andon.DeviceID
+	ask := cql.Ask("SELECT device FROM hints_by_operator "+
+		"WHERE tenant = ? AND operator = ? AND hour = ?", 3)
+	args := []any{t.Key, string(operator), int(hour)}
+	err := s.DB.Each(ctx, ask, args, []any{&device}, func() {
+		if id := andon.DeviceID(device); t.Purged.Present(id) {
+			devices = append(devices, id)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	within := q
+	within.Span = q.Span.Since(andon.HourStart(hour)).Until(andon.HourStart(hour+1) - 1)
+	found := make([][]andon.Entry, len(devices))
+	err = shared.Parallel(ctx, len(devices), func(ctx context.Context, i int) error {
+		theirs := s.Operators(t, devices[i], q.Order).only(operator)
+		for e, err := range s.Walk(ctx, t, devices[i], within, theirs) {
+			if err != nil {
+				return err
+			}
+			found[i] = append(found[i], e)
+		}
+		return nil
+	})
+	events := slices.Concat(found...)
+	sortEntries(events, t.Record.States, q.Order)
+	return events, err
+}
+
+func (s Reader) SupervisorDay(
+	ctx context.Context, t *Tenant, supervisor andon.PersonID, day uint32, q andon.EventQuery,
+) ([]andon.Entry, error) {
+	entries, err := s.EscalatedOn(ctx, t, supervisor, day)
+	if err != nil {
+		return nil, err
+	}
+	entries = slices.DeleteFunc(entries, func(e andon.Entry) bool {
+		return !q.Admits(e.Key(t.Record.States))
+	})
+	sortEntries(entries, t.Record.States, q.Order)
+	var events []andon.Entry
+	for len(entries) > 0 && len(events) < q.Limit {
+		n := min(len(entries), shared.SideBySide)
+		found := make([]*andon.Entry, n)
+		err := shared.Parallel(ctx, n, func(ctx context.Context, i int) (err error) {
+			e := &entries[i]
+			found[i], err = s.Entry(ctx, t, e.Device, e.Time, e.State)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range found {
+			if e != nil && e.Withdrawn == nil && e.EscalatedTo == supervisor {
+				events = append(events, *e)
+			}
+		}
+		entries = entries[n:]
+	}
+	return events, nil
+}
+
+// EscalatedOn returns the entries of a day that may be escalated to a supervisor, without content.
+func (s Reader) EscalatedOn(
+	ctx context.Context, t *Tenant, supervisor andon.PersonID, day uint32,
+) ([]andon.Entry, error) {
+	var at int64
+	var state, device string
+	var entries []andon.Entry
+	ask := cql.Ask("SELECT time, state, device FROM hints_by_supervisor "+
+		"WHERE tenant = ? AND supervisor = ? AND day = ?", 3)
+	args := []any{t.Key, string(supervisor), int(day)}
+	err := s.DB.Each(ctx, ask, args, []any{&at, &state, &device}, func() {
+		if id := andon.DeviceID(device); t.Purged.Present(id) {
+			entries = append(entries, andon.Entry{Event: andon.Event{
+				Device: id, Time: andon.Time(at), State: andon.State(state),
+			}})
+		}
+	})
+	return entries, err
+}

@@ -1,0 +1,337 @@
+package rows
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/shared"
+)
+
+// eventRow is a row of the log: an entry, or beside it an escalation or its withdrawal.
+type eventRow struct {
+	time       int64
+	state      string
+	at         int64 // 0: an entry; below: when it was withdrawn, negative
+	supervisor string
+
+	EntryValue  // of an entry
+	recordValue // of an escalation or a withdrawal
+}
+
+func (r *eventRow) into() []any {
+	return []any{&r.time, &r.state, &r.at, &r.supervisor, &r.EntryValue, &r.recordValue}
+}
+
+const eventColumns = "SELECT time, state, at, supervisor, entry, record FROM events_by_device " +
+	"WHERE tenant = ? AND device = ? AND day = ? AND shard = ? "
+
+// eventsOrder is oldest first: the clustering the other way round.
+const eventsOrder = "ORDER BY time ASC, state DESC, at ASC, supervisor DESC"
+
+var (
+	eventsDown  = cql.Ask(eventColumns+"AND time >= ? AND time <= ?", 4)
+	eventsUp    = cql.Ask(eventsDown.Text+" "+eventsOrder, 4)
+	eventsEntry = cql.Ask(eventColumns+"AND time = ? AND state = ?", 4)
+)
+
+// entryOf joins the rows of one entry, in whatever order they are: of two deliveries in two shards
+// the later stands. There may be none, where only escalations are left of an expired entry.
+func entryOf(device andon.DeviceID, rows []eventRow) (e andon.Entry, ok bool) {
+	var stamp int64
+	for i := range rows {
+		r := &rows[i]
+		if r.at == 0 && (!ok || r.Delivery > stamp) {
+			ok, stamp = true, r.Delivery
+			e.Event = andon.Event{
+				Device: device, Time: andon.Time(r.time), State: andon.State(r.state),
+				Operator: r.Operator, Message: r.Message,
+				Attributes: r.Attributes,
+			}
+		}
+	}
+	for i := range rows {
+		if r := &rows[i]; r.at > 0 {
+			e.Escalations = append(e.Escalations, andon.Escalation{
+				Device: device, Time: andon.Time(r.time), State: andon.State(r.state),
+				At: andon.Time(r.at), To: andon.PersonID(r.supervisor),
+				By: andon.PersonID(r.by), Note: r.note,
+			})
+		}
+	}
+	e.Withdrawn = withdrawalOf(device, rows)
+	slices.SortFunc(e.Escalations, func(a, b andon.Escalation) int {
+		return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.To, b.To))
+	})
+	e.Escalations = slices.CompactFunc(e.Escalations, func(a, b andon.Escalation) bool {
+		return a.At == b.At && a.To == b.To // in two shards
+	})
+	if len(e.Escalations) > 0 {
+		e.EscalatedTo = e.Escalations[0].To
+	}
+	return e, ok
+}
+
+// Entry returns nil where there is none.
+func (s Reader) Entry(
+	ctx context.Context, t *Tenant, device andon.DeviceID, at andon.Time, state andon.State,
+) (*andon.Entry, error) {
+	rows, err := s.entryRows(ctx, t, device, at, state)
+	if err != nil {
+		return nil, err
+	}
+	e, ok := entryOf(device, rows)
+	if !ok {
+		return nil, nil
+	}
+	return &e, s.Operators(t, device, andon.Desc).fill(ctx, &e.Event)
+}
+
+// entryRows returns the rows of an entry.
+func (s Reader) entryRows(
+	ctx context.Context, t *Tenant, device andon.DeviceID, at andon.Time, state andon.State,
+) (rows []eventRow, err error) {
+	day := at.Day()
+	for u, err := range s.Units(ctx, t.Key, OfEvents, string(device), day, day, andon.Desc) {
+		if err != nil {
+			return nil, err
+		}
+		for _, shard := range u.shardsOf(at, state) {
+			var r eventRow
+			args := []any{t.Key, string(device), int(day), shard, int64(at), string(state)}
+			err := s.DB.Each(ctx, eventsEntry, args, r.into(), func() { rows = append(rows, r) })
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	return rows, nil
+}
+
+// First returns the time of a device's first entry strictly behind a base; 0 where there is none.
+func (s Reader) First(
+	ctx context.Context, t *Tenant, device andon.DeviceID, base andon.EventKey,
+) (andon.Time, error) {
+	base.Device = device
+	q := andon.EventQuery{
+		Order: andon.Asc, Span: andon.Span{From: base.Time}, After: &base, Limit: 1,
+	}
+	for e, err := range s.Walk(ctx, t, device, q, nil) {
+		return e.Time, err
+	}
+	return 0, nil
+}
+
+func LastUnit(to andon.Time, of func(andon.Time) uint32) uint32 {
+	if to == 0 {
+		return 1<<31 - 1
+	}
+	return of(to)
+}
+
+// Wanted reports whether an entry is wanted. It may fill it in.
+type Wanted func(ctx context.Context, e *andon.Entry) (bool, error)
+
+// Walk returns the entries of a device that a query selects, that are wanted and were not
+// withdrawn; nil wants all, as they stand in the log: the operator is whom an entry names.
+func (s Reader) Walk(
+	ctx context.Context, t *Tenant, device andon.DeviceID, q andon.EventQuery,
+	want Wanted,
+) iter.Seq2[andon.Entry, error] {
+	return seq.Of(func(yield func(andon.Entry) bool) error {
+		span := q.Rest()
+		if span.Empty() {
+			return nil
+		}
+		yield = seq.UpTo(q.Limit, yield)
+		to := LastUnit(span.To, andon.Time.Day)
+		days := s.Units(ctx, t.Key, OfEvents, string(device), span.From.Day(), to, q.Order)
+		for u, err := range days {
+			if err != nil {
+				return err
+			}
+			if !u.mayHave(q.States) {
+				continue
+			}
+			for e, err := range s.day(ctx, t, device, u, span, q) {
+				take := err == nil && e.Withdrawn == nil && q.Admits(e.Key(t.Record.States))
+				if take && want != nil {
+					take, err = want(ctx, &e)
+				}
+				if err != nil || take && !yield(e) {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// day returns the entries of one day of a device in the order of the log.
+func (s Reader) day(
+	ctx context.Context, t *Tenant, device andon.DeviceID, u Unit, span andon.Span,
+	q andon.EventQuery,
+) iter.Seq2[andon.Entry, error] {
+	to := span.To
+	if to == 0 {
+		to = andon.MaxTime
+	}
+	ask := eventsDown
+	if q.Order == andon.Asc {
+		ask = eventsUp
+	}
+	size := min(max(q.Limit+2, 10), 500)
+	var shards []*shared.Rows[eventRow]
+	for _, shard := range u.Shards {
+		args := []any{t.Key, string(device), int(u.Number), shard, int64(span.From), int64(to)}
+		shards = append(shards, cql.Pages(s.DB, ask, args, size, (*eventRow).into))
+	}
+	at := func(r *eventRow) int64 { return r.time }
+	return seq.Of(func(yield func(andon.Entry) bool) error {
+		for rows, err := range shared.Instants(ctx, shards, at, q.Order) {
+			if err != nil {
+				return err
+			}
+			for _, e := range entriesOf(device, rows, t.Record.States, q.Order) {
+				if !yield(e) {
+					return nil
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// entriesOf joins the rows of one instant into its entries, in an order.
+func entriesOf(
+	device andon.DeviceID, rows []eventRow, states *andon.StateSet, o andon.Order,
+) (entries []andon.Entry) {
+	slices.SortStableFunc(rows, func(a, b eventRow) int { return cmp.Compare(a.state, b.state) })
+	for len(rows) > 0 {
+		n := 1
+		for n < len(rows) && rows[n].state == rows[0].state {
+			n++
+		}
+		if e, ok := entryOf(device, rows[:n]); ok {
+			entries = append(entries, e)
+		}
+		rows = rows[n:]
+	}
+	slices.SortFunc(entries, func(a, b andon.Entry) int {
+		c := a.Key(states).Compare(b.Key(states))
+		if o == andon.Desc {
+			return -c
+		}
+		return c
+	})
+	return entries
+}
+
+// InsertWithdrawal are the two rows of a withdrawal.
+func InsertWithdrawal(
+	tenant string, w *andon.Withdrawal, shard int, stamp int64, ttl Lifetime,
+) []cql.Mutation {
+	device, beside := string(w.Device), &andon.Escalation{By: w.By, Note: w.Note}
+	row := WithdrawnRow(andon.EntryRef{Time: w.Time, State: w.State})
+	return []cql.Mutation{cql.One(
+		"INSERT INTO events_by_device (tenant, device, day, shard, time, state, at, supervisor, "+
+			"record) VALUES (?, ?, ?, ?, ?, ?, ?, '', ?) USING TIMESTAMP ? AND TTL ?",
+		tenant, device, int(w.Time.Day()), shard, int64(w.Time), string(w.State),
+		-int64(w.At), packRecord(beside), stamp, ttl.Seconds(w.Time)), cql.One(
+		"INSERT INTO latest_by_device (tenant, device, state, withdrawn) VALUES (?, ?, ?, ?) "+
+			"USING TIMESTAMP ?",
+		tenant, device, row, stamp, stamp)}
+}
+
+// withdrawalOf returns the withdrawal of an entry from its rows, the first where two processes kept
+// one at once; nil where there is none.
+func withdrawalOf(device andon.DeviceID, rows []eventRow) (w *andon.Withdrawal) {
+	for i := range rows {
+		if r := &rows[i]; r.at < 0 && (w == nil || andon.Time(-r.at) < w.At) {
+			w = &andon.Withdrawal{
+				Device: device, Time: andon.Time(r.time), State: andon.State(r.state),
+				At: andon.Time(-r.at), By: andon.PersonID(r.by), Note: r.note,
+			}
+		}
+	}
+	return w
+}
+
+// Newest returns the newest entry of a state in the log; nil where there is none.
+func (s Reader) Newest(
+	ctx context.Context, t *Tenant, device andon.DeviceID, state andon.State, span andon.Span,
+) (*shared.Newest, error) {
+	only, err := andon.ParseStateFilter(string(state))
+	if err != nil {
+		return nil, err
+	}
+	q := andon.EventQuery{Span: span, States: only, Limit: 1}
+	for e, err := range s.Walk(ctx, t, device, q, nil) {
+		if err != nil {
+			return nil, err
+		}
+		content, err := s.Content(ctx, t, device, e.Time, state)
+		return &shared.Newest{State: state, Time: e.Time, Known: true, Content: content}, err
+	}
+	return nil, nil
+}
+
+// Content returns what the last delivery of an entry in the log has; the zero value where the log
+// has expired.
+func (s Reader) Content(
+	ctx context.Context, t *Tenant, device andon.DeviceID, at andon.Time, state andon.State,
+) (last shared.Content, err error) {
+	rows, err := s.entryRows(ctx, t, device, at, state)
+	for i := range rows {
+		if r := &rows[i]; r.at == 0 && r.Delivery > last.Delivery {
+			last = shared.Content(r.EntryValue)
+		}
+	}
+	return last, err
+}
+
+// One piece has at most so many rows, and its bytes are not many more than these.
+const (
+	BatchRows  = 200
+	BatchBytes = 24 << 10
+)
+
+// EntrySize is about what an entry takes in its partition.
+func EntrySize(e *andon.Event) int { return 64 + len(e.Message) + len(e.Attributes) }
+
+// InsertEntry writes an entry into the log.
+func InsertEntry(
+	tenant string, stamp int64, ttl Lifetime, e *andon.Event, shard int,
+) cql.Statement {
+	return cql.Do(
+		"INSERT INTO events_by_device (tenant, device, day, shard, time, state, at, supervisor, "+
+			"entry) VALUES (?, ?, ?, ?, ?, ?, 0, '', ?) USING TIMESTAMP ? AND TTL ?",
+		tenant, string(e.Device), int(e.Time.Day()), shard, int64(e.Time),
+		string(e.State), PackEntry(stamp, e), stamp, ttl.Seconds(e.Time))
+}
+
+// InsertEscalation writes an escalation next to its entry.
+func InsertEscalation(
+	tenant string, stamp int64, ttl Lifetime, r andon.Escalation, shard int,
+) cql.Statement {
+	return cql.Do(
+		"INSERT INTO events_by_device (tenant, device, day, shard, time, state, at, supervisor, "+
+			"record) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?",
+		tenant, string(r.Device), int(r.Time.Day()), shard, int64(r.Time),
+		string(r.State), int64(r.At), string(r.To), packRecord(&r),
+		stamp, ttl.Seconds(r.Time))
+}
+
+// InsertNewest writes the newest entry of a state, unless a newer is there.
+func InsertNewest(
+	tenant, device, row string, at andon.Time, content cql.Packed,
+) cql.Statement {
+	return cql.Do(
+		"INSERT INTO latest_by_device (tenant, device, state, time, entry) "+
+			"VALUES (?, ?, ?, ?, ?) USING TIMESTAMP ?",
+		tenant, device, row, int64(at), content, int64(at))
+}

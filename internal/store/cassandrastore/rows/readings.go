@@ -1,0 +1,189 @@
+package rows
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"iter"
+	"math"
+	"slices"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/cassandrastore/cql"
+	"github.com/andonhq/andon/internal/store/shared"
+)
+
+func PackReading(stamp int64, r *andon.Reading) cql.Packed {
+	metrics := binary.BigEndian.AppendUint32(nil, uint32(len(r.Metrics)))
+	for _, m := range r.Metrics {
+		metrics = cql.AppendText(metrics, string(m.Name))
+		metrics = binary.BigEndian.AppendUint32(metrics, 8)
+		metrics = binary.BigEndian.AppendUint64(metrics, math.Float64bits(m.Value))
+	}
+	b := cql.AppendBigint(nil, stamp)
+	b = append(binary.BigEndian.AppendUint32(b, uint32(len(metrics))), metrics...)
+	return cql.AppendText(b, string(r.Metadata))
+}
+
+// readingValue (delivery bigint, metrics frozen<map<text, double>>, metadata text) is a message.
+type readingValue struct {
+	delivery int64
+	metrics  andon.Metrics
+	metadata string
+}
+
+// UnmarshalCQL implements gocql.Unmarshaler.
+func (r *readingValue) UnmarshalCQL(_ cql.TypeInfo, b []byte) error {
+	f := cql.Fields{Rest: b}
+	*r = readingValue{delivery: f.Bigint()}
+	inner := cql.Fields{Rest: f.Next()}
+	r.metadata = f.Text()
+	if len(inner.Rest) < 4 {
+		return f.Err
+	}
+	n := binary.BigEndian.Uint32(inner.Rest)
+	inner.Rest = inner.Rest[4:]
+	for range n {
+		m := andon.Metric{Name: andon.MetricName(inner.Text())}
+		m.Value = math.Float64frombits(uint64(inner.Bigint()))
+		if inner.Err != nil || m.Name == "" {
+			return cql.ErrDamaged
+		}
+		r.metrics = append(r.metrics, m)
+	}
+	slices.SortFunc(r.metrics, func(a, b andon.Metric) int { return cmp.Compare(a.Name, b.Name) })
+	return f.Err
+}
+
+// MessageID tells the messages of one device and time apart.
+func MessageID(r *andon.Reading) []byte {
+	return binary.BigEndian.AppendUint64(nil, shared.MessageHash(r))
+}
+
+// InsertReadings writes the readings of one device: those of one day and shard in one piece.
+func InsertReadings(
+	tenant string, stamp int64, index *Index, readings []andon.Reading,
+) (all []cql.Mutation) {
+	type partition struct {
+		day   uint32
+		shard int
+	}
+	open := map[partition]int{}
+	sizes := []int{}
+	for i := range readings {
+		r := &readings[i]
+		p := partition{r.Time.Day(), readingShard(r.Time)}
+		at, ok := open[p]
+		if !ok || sizes[at] > BatchBytes || len(all[at]) >= BatchRows {
+			at = len(all)
+			open[p], all, sizes = at, append(all, nil), append(sizes, 0)
+		}
+		all[at] = append(all[at], cql.Do(
+			"INSERT INTO readings_by_device (tenant, device, day, shard, time, message, reading) "+
+				"VALUES (?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?",
+			tenant, string(r.Device), int(p.day), p.shard, int64(r.Time), MessageID(r),
+			PackReading(stamp, r), stamp, index.Ttl.Seconds(r.Time)))
+		sizes[at] += 64 + 32*len(r.Metrics) + len(r.Metadata)
+		index.Partition(OfReadings, string(r.Device), p.day, p.shard, "", r.Time)
+		for _, m := range r.Metrics {
+			index.metric(string(m.Name), string(r.Device), r.Time)
+		}
+	}
+	index.Device(string(readings[0].Device))
+	return all
+}
+
+// readingShard is the shard of a reading: the quarter of its day, so that a device may have four
+// readings a second before a partition has 100,000 rows.
+func readingShard(at andon.Time) int { return int(at.Hour() % 24 / 6) }
+
+type readingRow struct {
+	time int64
+	readingValue
+}
+
+func (r *readingRow) into() []any { return []any{&r.time, &r.readingValue} }
+
+const readingColumns = "SELECT time, reading FROM readings_by_device " +
+	"WHERE tenant = ? AND device = ? AND day = ? AND shard = ? AND time >= ? AND time <= ?"
+
+var (
+	readingsDown = cql.Ask(readingColumns, 4)
+	readingsUp   = cql.Ask(readingColumns+" ORDER BY time ASC, message DESC", 4)
+)
+
+// join joins the messages of one time, the latest delivery last.
+func join(device andon.DeviceID, rows []readingRow) andon.Reading {
+	slices.SortStableFunc(rows, func(a, b readingRow) int {
+		return cmp.Compare(a.delivery, b.delivery)
+	})
+	r := andon.Reading{Device: device, Time: andon.Time(rows[0].time)}
+	for _, row := range rows {
+		r.Metrics = r.Metrics.Join(row.metrics)
+		r.Metadata = cmp.Or(andon.JSON(row.metadata), r.Metadata)
+	}
+	return r
+}
+
+// Readings returns the readings of a device that a query selects.
+func (s Reader) Readings(
+	ctx context.Context, t *Tenant, device andon.DeviceID, q andon.ReadingQuery,
+) iter.Seq2[andon.Reading, error] {
+	return seq.Of(func(yield func(andon.Reading) bool) error {
+		span := q.Rest()
+		if span.Empty() {
+			return nil
+		}
+		yield = seq.UpTo(q.Limit, yield)
+		to := LastUnit(span.To, andon.Time.Day)
+		days := s.Units(ctx, t.Key, OfReadings, string(device), span.From.Day(), to, q.Order)
+		for u, err := range days {
+			if err != nil {
+				return err
+			}
+			for r, err := range s.readingsOn(ctx, t, device, u, span, q) {
+				if err != nil {
+					return err
+				}
+				r.Metrics = r.Metrics.Only(q.Metrics)
+				if (len(q.Metrics) == 0 || len(r.Metrics) > 0) && !yield(r) {
+					return nil
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// readingsOn returns the readings of one day, quarter by quarter.
+func (s Reader) readingsOn(
+	ctx context.Context, t *Tenant, device andon.DeviceID, u Unit, span andon.Span,
+	q andon.ReadingQuery,
+) iter.Seq2[andon.Reading, error] {
+	ask := readingsDown
+	shards := slices.Clone(u.Shards)
+	if q.Order == andon.Asc {
+		ask = readingsUp
+	} else {
+		slices.Reverse(shards)
+	}
+	if span.To == 0 {
+		span.To = andon.MaxTime
+	}
+	at := func(r *readingRow) int64 { return r.time }
+	return seq.Of(func(yield func(andon.Reading) bool) error {
+		for _, shard := range shards {
+			args := []any{t.Key, string(device), int(u.Number), shard,
+				int64(span.From), int64(span.To)}
+			size := min(max(q.Limit+1, 10), 500)
+			one := []*shared.Rows[readingRow]{cql.Pages(s.DB, ask, args, size, (*readingRow).into)}
+			for rows, err := range shared.Instants(ctx, one, at, q.Order) {
+				if err != nil || !yield(join(device, rows)) {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
