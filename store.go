@@ -228,6 +228,7 @@ type Store interface {
 	Tenants
 	Records
 	Feed
+	Maintenance
 
 	// Capabilities says what the store can serve. It does not change while the store is open, and
 	// takes next to no time: it is asked in each request.
@@ -269,6 +270,9 @@ type Capabilities struct {
 	Changes        bool // the feed of changes is served
 	ChangesDurable bool // positions in the feed outlive the process
 	Arrivals       bool // entries are served in the order of their arrival
+	// SlowExpiry says that the engine deletes what has expired in its own time, within days
+	// perhaps. Sweep deletes it at once.
+	SlowExpiry bool
 	// ChangesShared says that the feed has the changes of other processes on the same store.
 	ChangesShared bool
 	// CountsBehind is how late Counts may include writes of other processes to the same store; 0:

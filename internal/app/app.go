@@ -24,7 +24,6 @@ import (
 	"github.com/andonhq/andon/internal/httpapi"
 	"github.com/andonhq/andon/internal/intake"
 	"github.com/andonhq/andon/internal/sleep"
-	"github.com/andonhq/andon/internal/store/wrap"
 )
 
 // Options are what an App is made with. All but Fatal must be given.
@@ -101,11 +100,11 @@ func (a *App) wire(token string, loopback bool) {
 	a.intake = intake.New(a.store, intake.Options{
 		Now: a.Now, Clock: a.clock, MaxBytes: limits.Memory, MaxRequests: limits.Requests,
 		MaxReads: limits.Reads, Patience: limits.Wait, MaxStates: limits.States,
-		Audit: a.audit(), Sweep: wrap.SweepOf(a.store),
+		Audit: a.audit(),
 	})
 	t := a.Config.Timeouts
 	a.api = httpapi.New(httpapi.Options{
-		Store: a.store, Damage: func() []string { return wrap.Damage(a.store) },
+		Store: a.store, Damage: a.store.Damage,
 		Intake: a.intake, Now: a.Now, Log: a.Log, Registry: registry,
 		Version: a.Version, Token: token, Loopback: loopback,
 		BodyTimeout: t.Body, Timeout: t.Request,
@@ -182,7 +181,7 @@ func (a *App) Stop(ctx context.Context) error {
 	a.tasks.stop()
 	cut := errors.Join(a.endRequests(ctx), a.profiles.stop(ctx))
 	a.tasks.wait()
-	if err := wrap.Finish(ctx, a.store); err != nil {
+	if err := a.store.Finish(ctx); err != nil {
 		a.Log.Info("the store could not finish: the next start takes longer", "error", err)
 	}
 	err := errors.Join(cut, a.store.Close()) // it waits for requests that were cut off

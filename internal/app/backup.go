@@ -7,14 +7,13 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/backup"
 	"github.com/andonhq/andon/internal/store/adapter"
-	"github.com/andonhq/andon/internal/store/wrap"
 )
 
 // backup writes a backup of the open store, and goes on serving.
 func (a *App) backup(ctx context.Context, w io.Writer) error {
 	about := a.about()
 	about.Store = a.store.Capabilities().Name
-	return wrap.Snapshot(ctx, a.store, func(dir string, files []string) error {
+	return a.store.Snapshot(ctx, func(dir string, files []string) error {
 		return backup.Write(ctx, w, about, dir, files)
 	})
 }
@@ -30,30 +29,30 @@ func (a *App) Backup(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	c, ok := e.(adapter.Copier)
-	if !ok {
-		return andon.Errorf(andon.Unsupported,
-			"the store %s has no files of its own that could be copied", e.Name())
-	}
 	env := a.env(adapter.Env{Owner: "andon backup"})
-	return c.Copy(env, func(dir string, files []string) error {
+	return e.Copy(env, func(dir string, files []string) error {
 		return backup.Write(ctx, w, a.about(), dir, files)
 	})
 }
 
-// VerifyStore checks all of the store of a configuration, as adapter.Verifier has it. Unsupported
-// where the store has no files of its own.
+// Ceiling opens the engine of the store of a configuration alone, as adapter.Files has it.
+func (a *App) Ceiling() (
+	keep func(context.Context, []andon.Event) error, end func() error, err error,
+) {
+	e, err := a.Config.Engine()
+	if err != nil {
+		return nil, nil, err
+	}
+	return e.Ceiling(a.env(adapter.Env{}))
+}
+
+// VerifyStore checks all of the store of a configuration, as adapter.Files has it.
 func (a *App) VerifyStore(
-	ctx context.Context, tell func(place, what string), progress func(done, total int64),
+	ctx context.Context, report func(place, what string), progress func(done, total int64),
 ) (rows map[string]int64, err error) {
 	e, err := a.Config.Engine()
 	if err != nil {
 		return nil, err
 	}
-	v, ok := e.(adapter.Verifier)
-	if !ok {
-		return nil, andon.Errorf(andon.Unsupported,
-			"the store %s has no files of its own that could be verified", e.Name())
-	}
-	return v.Verify(ctx, a.env(adapter.Env{Owner: "andon verify"}), tell, progress)
+	return e.Verify(ctx, a.env(adapter.Env{Owner: "andon verify"}), report, progress)
 }

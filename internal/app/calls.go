@@ -11,7 +11,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/store/wrap"
 )
 
 // calls measures the calls of the store, below what Andon does around them.
@@ -19,7 +18,7 @@ type calls struct {
 	store    string
 	duration *prometheus.HistogramVec
 	errors   *prometheus.CounterVec
-	// methods has the series of each method that was called, since a look-up by labels is slow. The
+	// methods has the series of each method that was called, since a lookup by labels is slow. The
 	// map is replaced and never changed.
 	methods atomic.Pointer[map[string]prometheus.Observer]
 }
@@ -43,7 +42,7 @@ func newCalls(store string) *calls {
 	return c
 }
 
-// hook is a wrap.Hook.
+// hook measures one call; it is a wrap.Hook.
 func (c *calls) hook(_ context.Context, method string) (end func(error), err error) {
 	took := (*c.methods.Load())[method]
 	if took == nil {
@@ -77,22 +76,18 @@ func kindLabel(err error) string {
 // none, nor does one that is closed.
 func engine(name string, store andon.Store) looked {
 	return func(to chan<- prometheus.Metric) {
-		tell := func(figure, help string, value float64, labels ...string) {
+		report := func(figure, help string, value float64, labels ...string) {
 			kind := prometheus.GaugeValue
 			if strings.HasSuffix(figure, "_total") {
 				kind = prometheus.CounterValue
 			}
-			of := prometheus.Labels{}
+			series := prometheus.Labels{}
 			for i := 0; i < len(labels); i += 2 {
-				of[labels[i]] = labels[i+1]
+				series[labels[i]] = labels[i+1]
 			}
-			desc := prometheus.NewDesc("andon_"+name+"_"+figure, help, nil, of)
+			desc := prometheus.NewDesc("andon_"+name+"_"+figure, help, nil, series)
 			to <- prometheus.MustNewConstMetric(desc, kind, value)
 		}
-		ask := func(f wrap.Figured) error {
-			f.Figures(tell)
-			return nil
-		}
-		_ = wrap.Ask(context.Background(), store, "Figures", "has no figures", ask)
+		store.Figures(report)
 	}
 }

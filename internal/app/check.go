@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/store/adapter"
 )
 
 // unreadToken stands for a token that is there but can't be read.
@@ -36,8 +35,8 @@ func Check(c Config) error {
 
 func checkStore(c Config) error {
 	e, err := c.Engine()
-	if checker, ok := e.(adapter.Checker); ok {
-		return checker.Check()
+	if err != nil {
+		return err
 	}
-	return err
+	return e.Check()
 }

@@ -103,11 +103,11 @@ func (c *Config) Place() adapter.Place {
 
 // Takes is what the store that is chosen takes of this machine by its settings.
 func (c *Config) Takes() adapter.Takes {
-	e, _ := c.Engine()
-	if f, ok := e.(adapter.Frugal); ok {
-		return f.Takes()
+	e, err := c.Engine()
+	if err != nil {
+		return adapter.Takes{}
 	}
-	return adapter.Takes{}
+	return e.Takes()
 }
 
 // Groups lists all settings, bound to c.

@@ -17,9 +17,12 @@ import (
 
 // ring is an engine that the program has never heard of: what a new store has to bring.
 type ring struct {
-	Region    string
-	Endpoints []*endpoint
-	opened    adapter.Env
+	adapter.NoFiles
+	adapter.NoPlan
+	adapter.NoSchema // but for Init
+	Region           string
+	Endpoints        []*endpoint
+	opened           adapter.Env
 }
 
 type endpoint struct{ Host string }
@@ -52,9 +55,9 @@ func (r *ring) Open(_ context.Context, e adapter.Env) (andon.Store, error) {
 }
 
 func (r *ring) Init(
-	_ context.Context, _ adapter.Env, s adapter.Setup, tell func(statement string),
+	_ context.Context, _ adapter.Env, s adapter.Setup, report func(statement string),
 ) error {
-	tell("CREATE " + r.Region + " TIMES " + s.Replication)
+	report("CREATE " + r.Region + " TIMES " + s.Replication)
 	return nil
 }
 

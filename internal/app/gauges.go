@@ -9,7 +9,6 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/store/adapter"
-	"github.com/andonhq/andon/internal/store/wrap"
 )
 
 // registerGauges adds what only the whole program knows to /metrics: which build it is, whether it
@@ -33,7 +32,7 @@ func (a *App) registerGauges(registry *prometheus.Registry) {
 	auto.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "andon_store_damaged_files",
 		Help: "Files of the store of which something could not be read since it was opened.",
-	}, func() float64 { return float64(len(wrap.Damage(a.store))) })
+	}, func() float64 { return float64(len(a.store.Damage())) })
 	auto.NewGauge(prometheus.GaugeOpts{
 		Name: "andon_plain_http",
 		Help: "1 where HTTP is served beyond loopback without TLS, so that the token passes in " +

@@ -9,7 +9,7 @@ import (
 	"github.com/andonhq/andon/internal/store/wrap"
 )
 
-// openStore comes behind listening, so that the store can say whose it is by the address.
+// openStore comes after listening, so that the store can say whose it is by the address.
 func (a *App) openStore(ctx context.Context) error {
 	store, err := a.OpenStore(ctx, "andon at "+a.URL())
 	if err != nil {
@@ -44,31 +44,22 @@ func (a *App) env(e adapter.Env) adapter.Env {
 	return e
 }
 
-// InitStore makes the schema of the store of a configuration, as adapter.Initer has it. Unsupported
-// where the store has none.
-func (a *App) InitStore(ctx context.Context, s adapter.Setup, tell func(statement string)) error {
+// InitStore makes the schema of the store of a configuration, as adapter.Schema has it.
+func (a *App) InitStore(
+	ctx context.Context, s adapter.Setup, report func(statement string),
+) error {
 	e, err := a.Config.Engine()
 	if err != nil {
 		return err
 	}
-	i, ok := e.(adapter.Initer)
-	if !ok {
-		return andon.Errorf(andon.Unsupported, "store %q has no schema to make", e.Name())
-	}
-	return i.Init(ctx, a.env(adapter.Env{}), s, tell)
+	return e.Init(ctx, a.env(adapter.Env{}), s, report)
 }
 
-// RepairStore looks for damage of the store of a configuration, as adapter.Repairer has it.
-// Unsupported where there is nothing that Andon could repair.
-func (a *App) RepairStore(giveUp bool, tell func(line string)) error {
+// RepairStore looks for damage of the store of a configuration, as adapter.Files has it.
+func (a *App) RepairStore(giveUp bool, report func(line string)) error {
 	e, err := a.Config.Engine()
 	if err != nil {
 		return err
 	}
-	r, ok := e.(adapter.Repairer)
-	if !ok {
-		return andon.Errorf(andon.Unsupported,
-			"the store %s has no files of its own that could be repaired", e.Name())
-	}
-	return r.Repair(a.env(adapter.Env{Owner: "andon store repair"}), giveUp, tell)
+	return e.Repair(a.env(adapter.Env{Owner: "andon store repair"}), giveUp, report)
 }

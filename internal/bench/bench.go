@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/store/wrap"
 )
 
 // Options are what is measured. Now must be given, and so must each number but Seed.
@@ -51,18 +50,12 @@ type Step struct {
 // Subject is an open store that is measured. What it can do beyond the contract is nil where it
 // can't.
 type Subject struct {
-	Name     string
-	Store    andon.Store
-	Baseline wrap.Baseline
-	Sized    wrap.Sized
-}
-
-// SubjectOf makes a subject of a store with all that the store can do.
-func SubjectOf(name string, store andon.Store) Subject {
-	s := Subject{Name: name, Store: store}
-	s.Baseline, _ = wrap.As[wrap.Baseline](store)
-	s.Sized, _ = wrap.As[wrap.Sized](store)
-	return s
+	Name  string
+	Store andon.Store
+	// Ceiling opens the engine alone, as adapter.Files has it; nil where there is none.
+	Ceiling func() (
+		keep func(context.Context, []andon.Event) error, end func() error, err error,
+	)
 }
 
 // Row is what one load came to. What is nil was not measured.
@@ -113,7 +106,7 @@ func Measure(ctx context.Context, s Subject, o Options) (rows []Row, err error) 
 		return nil, fmt.Errorf("make the tenant of the run: %w", err)
 	}
 	defer func() { err = errors.Join(err, r.tidy(ctx)) }()
-	end, err := r.openBaseline(ctx)
+	end, err := r.openBaseline()
 	if err != nil {
 		return nil, err
 	}
@@ -195,13 +188,19 @@ func (r *run) tell(done float64) {
 	}
 }
 
-func (r *run) openBaseline(ctx context.Context) (end func() error, err error) {
-	if r.subject.Baseline == nil {
+func (r *run) openBaseline() (func() error, error) {
+	if r.subject.Ceiling == nil {
 		return func() error { return nil }, nil
 	}
-	r.baseline, end, err = r.subject.Baseline.Baseline(ctx, r.Tenant)
+	keep, end, err := r.subject.Ceiling()
+	if andon.KindOf(err) == andon.Unsupported {
+		return func() error { return nil }, nil
+	}
 	if err != nil {
-		return nil, fmt.Errorf("open the baseline: %w", err)
+		return nil, fmt.Errorf("open the ceiling: %w", err)
+	}
+	r.baseline = func(ctx context.Context, _ andon.Time, events []andon.Event) error {
+		return keep(ctx, events)
 	}
 	return end, nil
 }
@@ -218,10 +217,10 @@ func (r *run) tidy(ctx context.Context) error {
 
 // size returns how many bytes the store has on its disk; not known where it can't say.
 func (r *run) size(ctx context.Context) (bytes int64, known bool, err error) {
-	if r.subject.Sized == nil {
+	bytes, err = r.subject.Store.Size(ctx)
+	if andon.KindOf(err) == andon.Unsupported {
 		return 0, false, nil
 	}
-	bytes, err = r.subject.Sized.Size(ctx)
 	return bytes, err == nil, err
 }
 

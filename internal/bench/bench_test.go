@@ -39,11 +39,11 @@ func (a *able) Append(
 	return a.Store.Append(ctx, id, received, events)
 }
 
-func (a *able) Baseline(context.Context, andon.TenantID) (
-	keep func(context.Context, andon.Time, []andon.Event) error, end func() error, err error,
+func (a *able) ceiling() (
+	keep func(context.Context, []andon.Event) error, end func() error, err error,
 ) {
 	a.open.Add(1)
-	keep = func(_ context.Context, _ andon.Time, events []andon.Event) error {
+	keep = func(_ context.Context, events []andon.Event) error {
 		a.baseline.Add(int64(len(events)))
 		return nil
 	}
@@ -52,12 +52,21 @@ func (a *able) Baseline(context.Context, andon.TenantID) (
 
 func (a *able) Size(context.Context) (int64, error) { return 10 * a.appended.Load(), nil }
 
+// subject makes a subject of a store.
+func subject(name string, s andon.Store) bench.Subject {
+	subject := bench.Subject{Name: name, Store: s}
+	if a, ok := s.(*able); ok {
+		subject.Ceiling = a.ceiling
+	}
+	return subject
+}
+
 func TestMeasureAble(t *testing.T) {
 	s := &able{Store: memstore.New()}
 	var steps atomic.Int64
 	o := options()
 	o.Told = func(bench.Step) { steps.Add(1) }
-	rows, err := bench.Measure(t.Context(), bench.SubjectOf("able", s), o)
+	rows, err := bench.Measure(t.Context(), subject("able", s), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +109,7 @@ func TestMeasureAble(t *testing.T) {
 func TestMeasurePlain(t *testing.T) {
 	s, o := memstore.New(), options()
 	o.Devices, o.Events, o.Batch, o.Writers = bench.MinDevices, bench.MinDevices, 1, 1
-	rows, err := bench.Measure(t.Context(), bench.SubjectOf("memory", s), o)
+	rows, err := bench.Measure(t.Context(), subject("memory", s), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +129,7 @@ func TestMeasureInterrupted(t *testing.T) {
 			cancel()
 		}
 	}
-	rows, err := bench.Measure(ctx, bench.SubjectOf("able", s), o)
+	rows, err := bench.Measure(ctx, subject("able", s), o)
 	if !errors.Is(err, context.Canceled) || len(rows) != 7 {
 		t.Errorf("%d rows, %v", len(rows), err)
 	}
@@ -144,7 +153,7 @@ func (f forgetful) Append(
 
 func TestMeasureWrongStore(t *testing.T) {
 	s := forgetful{memstore.New()}
-	_, err := bench.Measure(t.Context(), bench.SubjectOf("forgetful", s), options())
+	_, err := bench.Measure(t.Context(), subject("forgetful", s), options())
 	if err == nil || !strings.Contains(err.Error(), "the store is wrong") {
 		t.Errorf("got %v", err)
 	}
@@ -154,13 +163,13 @@ func TestMeasureWrongStore(t *testing.T) {
 func TestMeasureKeep(t *testing.T) {
 	s, o := memstore.New(), options()
 	o.Keep = true
-	if _, err := bench.Measure(t.Context(), bench.SubjectOf("memory", s), o); err != nil {
+	if _, err := bench.Measure(t.Context(), subject("memory", s), o); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Tenant(t.Context(), o.Tenant); err != nil {
 		t.Error(err)
 	}
-	if _, err := bench.Measure(t.Context(), bench.SubjectOf("memory", s), o); err == nil {
+	if _, err := bench.Measure(t.Context(), subject("memory", s), o); err == nil {
 		t.Error("measured in a tenant that was there")
 	}
 }

@@ -36,9 +36,6 @@ type Options struct {
 	MaxStates int
 	// Patience is how long a request may wait for its turn; 1 s unless set.
 	Patience time.Duration
-	// Sweep deletes at once what a tenant has before a horizon, and returns how much that was,
-	// where the store's engine deletes in its own time; nil: Expire of the store deletes.
-	Sweep func(context.Context, andon.TenantID, andon.Horizon) (deleted int64, err error)
 	// Audit is told of each change for which a person answers; nil: no one is. It must return at
 	// once.
 	Audit func(context.Context, Change)

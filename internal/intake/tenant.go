@@ -107,7 +107,7 @@ func (in *Intake) Due(ctx context.Context) (all []Due, err error) {
 		return nil, err
 	}
 	of := in.due
-	if in.options.Sweep != nil {
+	if in.store.Capabilities().SlowExpiry {
 		of = in.floor
 	}
 	for _, t := range tenants {
@@ -155,7 +155,7 @@ func (in *Intake) Sweep(ctx context.Context, dryRun bool) ([]Due, error) {
 	if err != nil || dryRun {
 		return all, err
 	}
-	if err := in.Expire(ctx); err != nil || in.options.Sweep == nil {
+	if err := in.Expire(ctx); err != nil || !in.store.Capabilities().SlowExpiry {
 		return all, err
 	}
 	for i := range all {
@@ -173,7 +173,7 @@ func (in *Intake) sweep(ctx context.Context, d *Due) error {
 		return err
 	}
 	d.Horizon = updated.Floor
-	d.Deleted, err = in.options.Sweep(ctx, d.Tenant, d.Horizon)
+	d.Deleted, err = in.store.Sweep(ctx, d.Tenant, d.Horizon)
 	return err
 }
 

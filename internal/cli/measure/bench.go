@@ -238,7 +238,9 @@ func (b *benchmark) measure(ctx context.Context, name, dir string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	rows, err := bench.Measure(ctx, bench.SubjectOf(name, store), b.options)
+	rows, err := bench.Measure(ctx, bench.Subject{
+		Name: name, Store: store, Ceiling: b.ceiling(name, dir),
+	}, b.options)
 	b.report.Rows = append(b.report.Rows, rows...)
 	b.report.Engines = append(b.report.Engines, benchEngine{name, store.Capabilities().Name})
 	return err

@@ -28,14 +28,24 @@ func (b *benchmark) checkStores() (err error) {
 		if slices.Contains(b.stores[:i], name) {
 			return andon.Errorf(andon.Invalid, "--store %s is named twice", name)
 		}
-		e, _ := b.config.Engines.Find(name)
-		if c, ok := e.(adapter.Checker); ok {
-			if err := c.Check(); err != nil {
-				return err
-			}
+		e, err := b.config.Engines.Find(name)
+		if err != nil {
+			return err
+		}
+		if err := e.Check(); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// ceiling opens the engine alone, next to the store that open has opened.
+func (b *benchmark) ceiling(name, dir string) func() (
+	keep func(context.Context, []andon.Event) error, end func() error, err error,
+) {
+	c := b.config
+	c.Store, c.Data = name, filepath.Join(dir, name)
+	return local.NewQuietApp(b.Program, c).Ceiling
 }
 
 // open opens a store: a new one in a directory of its name, or the shared one of the settings.

@@ -13,9 +13,7 @@ import (
 	"github.com/andonhq/andon/internal/cli/command"
 	"github.com/andonhq/andon/internal/cli/draw"
 	"github.com/andonhq/andon/internal/cli/local"
-	"github.com/andonhq/andon/internal/store/adapter"
 	"github.com/andonhq/andon/internal/store/all"
-	"github.com/andonhq/andon/internal/store/wrap"
 )
 
 func storeRebuildCommand(p *command.Program) *cobra.Command {
@@ -66,9 +64,7 @@ If it is interrupted, no answer changes: run the command again.`,
 
 func designs() (words []string) {
 	for _, e := range all.New() {
-		if d, ok := e.(adapter.Designer); ok {
-			words = append(words, d.Designs()...)
-		}
+		words = append(words, e.Designs()...)
 	}
 	return words
 }
@@ -78,7 +74,7 @@ func (r *rebuild) run(ctx context.Context, c app.Config) error {
 	if err != nil {
 		return err
 	}
-	if _, ok := e.(adapter.Designer); !ok {
+	if len(e.Designs()) == 0 {
 		return r.nothing(c.Store)
 	}
 	// The settings may name the design that is there, or already the one that is to be.
@@ -89,7 +85,7 @@ func (r *rebuild) run(ctx context.Context, c app.Config) error {
 	}
 	bar := draw.NewBar(r.Stderr, "devices", 0, awaited)
 	var rebuilt atomic.Int64
-	err = wrap.RebuildLatest(ctx, store, r.to.Value, r.buckets, func(done, total int64) {
+	err = store.RebuildLatest(ctx, r.to.Value, r.buckets, func(done, total int64) {
 		rebuilt.Store(done)
 		bar.Show(done, total)
 	})

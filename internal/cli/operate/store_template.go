@@ -11,7 +11,6 @@ import (
 	"github.com/andonhq/andon/internal/app"
 	"github.com/andonhq/andon/internal/cli/command"
 	"github.com/andonhq/andon/internal/cli/local"
-	"github.com/andonhq/andon/internal/store/adapter"
 	"github.com/andonhq/andon/internal/store/all"
 )
 
@@ -43,10 +42,8 @@ makes, and the alarms besides. Nothing is asked of the store. Only DynamoDB has 
 // templateWords are the formats and the capacities of all stores.
 func templateWords() (formats, capacities []string) {
 	for _, e := range all.New() {
-		if t, ok := e.(adapter.Templater); ok {
-			formats = append(formats, t.Formats()...)
-			capacities = append(capacities, t.Capacities()...)
-		}
+		formats = append(formats, e.Formats()...)
+		capacities = append(capacities, e.Capacities()...)
 	}
 	return formats, capacities
 }
@@ -56,15 +53,14 @@ func storeTemplate(p *command.Program, c app.Config, format, capacity string) er
 	if err != nil {
 		return err
 	}
-	t, ok := e.(adapter.Templater)
-	if !ok {
+	if len(e.Formats()) == 0 {
 		return andon.Errorf(andon.Invalid, "the store %s has no templates", e.Name())
 	}
 	if format == "" {
 		return andon.Errorf(andon.Invalid, "name the tool by --format: %s",
-			strings.Join(t.Formats(), " or "))
+			strings.Join(e.Formats(), " or "))
 	}
-	text, err := t.Template(format, capacity)
+	text, err := e.Template(format, capacity)
 	if err == nil {
 		fmt.Fprint(p.Stdout, text)
 	}

@@ -138,11 +138,11 @@ func (r *planner) layouts(t *plan.Traffic) (layouts []plan.Layout, err error) {
 	if err != nil {
 		return nil, andon.Errorf(andon.Invalid, "event_bytes %w", err)
 	}
-	planned := map[string]adapter.Planned{}
+	planned := map[string]adapter.Engine{}
 	var names []string
 	for _, e := range all.New() {
-		if p, ok := e.(adapter.Planned); ok {
-			planned[e.Name()], names = p, append(names, e.Name())
+		if e.Place() != adapter.Memory {
+			planned[e.Name()], names = e, append(names, e.Name())
 		}
 	}
 	wanted := r.fleet.stores

@@ -1,6 +1,7 @@
 // Package adapter is the contract between the adapters of stores and the program: what an adapter
-// says about itself, which settings it has, and how its store is opened. An ability that only some
-// adapters have is a separate interface. The package must not know an engine.
+// says about itself, which settings it has, how its store is opened, and what can be done to a store
+// that is not open. What an open store can do next to its data is andon.Maintenance. The package
+// must not know an engine.
 package adapter
 
 import (
@@ -13,7 +14,8 @@ import (
 	"github.com/andonhq/andon/internal/plan"
 )
 
-// Engine is one kind of store, with settings that it is opened as.
+// Engine is one kind of store, with settings that it is opened as. It has all methods: it embeds
+// NoSchema, NoFiles and NoPlan where it has nothing to say to theirs.
 type Engine interface {
 	// Name is what the setting "store" chooses it by, and the name of its group of settings.
 	Name() string
@@ -21,9 +23,16 @@ type Engine interface {
 	Place() Place
 	// Settings are bound to the Engine, which holds their defaults until they are set.
 	Settings() config.Group
+	// Check reports as Invalid what Open would refuse without asking another machine: settings that
+	// are valid each by itself, but not together.
+	Check() error
 	// Open opens a store. What is wrong with the settings is Invalid, a store that can't be reached
 	// is Unavailable.
 	Open(ctx context.Context, e Env) (andon.Store, error)
+
+	Schema
+	Files
+	Planning
 }
 
 // Place says where a store keeps what it has, and so who shares it.
@@ -47,26 +56,31 @@ type Env struct {
 	Now   func() andon.Time // the clock
 	Dir   string            // directory of an embedded store
 	Owner string            // what this process says of itself to another one that opens Dir
-	// Fatal is told that the disk failed; it must end the process.
+	// Fatal is called when the disk failed; it must end the process.
 	Fatal func(error)
-	// Ordered is told how long each write waited for its turn, where writes go one by one, and how
-	// long it took. It must return at once.
+	// Ordered is called, where writes are ordered one by one, with how long each waited for that
+	// and how long it took. It must return at once.
 	Ordered func(waited, took time.Duration)
 	// AnyDesign opens the store in the design that it has, whichever the settings name.
 	AnyDesign bool
 }
 
-// Checker is an engine that can't be opened with all settings that are well each by itself.
-type Checker interface {
-	// Check reports as Invalid what Open would refuse without asking another machine.
-	Check() error
-}
-
-// Initer is an engine whose stores have a schema, which is made before they are opened.
-type Initer interface {
-	// Init makes the schema, or what is missing of it, and may be repeated. tell is given each
-	// statement before it is run; with DryRun each that would be run.
-	Init(ctx context.Context, e Env, s Setup, tell func(statement string)) error
+// Schema is the part of an Engine whose stores are made before they are opened.
+type Schema interface {
+	// Init makes the schema, or what is missing of it, and may be repeated. report is called with
+	// each statement before it is run; with DryRun with each that would be run. Unsupported where
+	// there is no schema to make.
+	Init(ctx context.Context, e Env, s Setup, report func(statement string)) error
+	// Designs are the ways to find devices by state among which the settings choose; none where
+	// there is one way.
+	Designs() []string
+	// Formats are the names of the tools that describe infrastructure for which there are
+	// templates, and Capacities the ways to pay for a store.
+	Formats() []string
+	Capacities() []string
+	// Template returns the schema for one of the tools, with what watches over it. A capacity that
+	// is "" is as the settings have it. It asks no other machine. Unsupported without Formats.
+	Template(format, capacity string) (string, error)
 }
 
 // Setup is what a schema is made with.
@@ -75,61 +89,100 @@ type Setup struct {
 	// Retention and ReadingsRetention are the longest that any tenant may keep events and readings;
 	// nil: what the schema has stays, and a new one has the engine's own default.
 	Retention, ReadingsRetention *andon.Retention
-	DryRun                       bool // tell what would be done, and do nothing
+	DryRun                       bool // report what would be done, and do nothing
 	RemoveIndexes                bool // delete optional indexes that the settings do not name
 }
 
-// Templater is an engine whose schema can be made by a tool that describes infrastructure.
-type Templater interface {
-	// Formats are the names of the tools, and Capacities the ways to pay for a store.
-	Formats() []string
-	Capacities() []string
-	// Template prints the schema for one of the tools, with what watches over it. A capacity that
-	// is "" is as the settings have it. It asks no other machine.
-	Template(format, capacity string) (string, error)
+// NoSchema is the Schema of an engine whose stores need none.
+type NoSchema struct{}
+
+// Init is Unsupported.
+func (NoSchema) Init(context.Context, Env, Setup, func(statement string)) error {
+	return andon.Errorf(andon.Unsupported, "the store has no schema to make")
 }
 
-// Repairer is an engine that can give up what is damaged of a store in Env.Dir.
-type Repairer interface {
-	// Repair tells what is damaged and what giving it up costs, and with giveUp does it. No process
-	// may have the store open.
-	Repair(e Env, giveUp bool, tell func(line string)) error
+// Designs returns none.
+func (NoSchema) Designs() []string { return nil }
+
+// Formats returns none.
+func (NoSchema) Formats() []string { return nil }
+
+// Capacities returns none.
+func (NoSchema) Capacities() []string { return nil }
+
+// Template is Unsupported.
+func (NoSchema) Template(format, capacity string) (string, error) {
+	return "", andon.Errorf(andon.Unsupported, "the store has no templates")
 }
 
-// Copier is an engine whose store in Env.Dir is files that can be copied.
-type Copier interface {
-	// Copy has take copy the files of the store, by their names in dir. No process may have the
-	// store open, and none opens it meanwhile. Nothing is changed.
+// Files is the part of an Engine that works on the files of a store in Env.Dir which no process has
+// open. All of it is Unsupported where a store has no files.
+type Files interface {
+	// Repair reports what is damaged and what giving it up costs, and with giveUp does it.
+	Repair(e Env, giveUp bool, report func(line string)) error
+	// Copy has take copy the files of the store, by their names in dir. No process opens the store
+	// meanwhile. Nothing is changed.
 	Copy(e Env, take func(dir string, files []string) error) error
-}
-
-// Verifier is an engine that can check all that a store in Env.Dir has.
-type Verifier interface {
-	// Verify reads all of the store, tells what is damaged, where and what that means, and returns
-	// how many rows it has read, by what they are. No process may have the store open, and none
-	// opens it meanwhile. Nothing is changed. An error is that it could not go on.
+	// Verify reads all of the store, reports what is damaged, where and what that means, and
+	// returns how many rows it has read, by what they are. No process opens the store meanwhile.
+	// Nothing is changed. An error is that it could not go on.
 	Verify(
-		ctx context.Context, e Env, tell func(place, what string),
+		ctx context.Context, e Env, report func(place, what string),
 		progress func(done, total int64),
 	) (rows map[string]int64, err error)
+	// Ceiling opens the engine alone in a directory below Env.Dir, which no other process may use.
+	// keep takes the events of one request as the engine would without a store around it, as
+	// durable as Log.Append, and may be called concurrently. end removes what was kept; it is
+	// called once, after the last keep.
+	Ceiling(e Env) (
+		keep func(ctx context.Context, events []andon.Event) error, end func() error, err error,
+	)
 }
 
-// Designer is an engine that can find devices by state in several ways.
-type Designer interface {
-	Designs() []string
+// NoFiles is the Files of an engine that has none.
+type NoFiles struct{}
+
+func noFiles(what string) error {
+	return andon.Errorf(andon.Unsupported, "the store has no files of its own that could be %s", what)
 }
 
-// Planned is an engine that can say what its store makes of the traffic of a fleet, in each of its
-// layouts.
-type Planned interface {
-	// Layouts asks no other machine. It is told what one device sends.
+// Repair is Unsupported.
+func (NoFiles) Repair(Env, bool, func(line string)) error { return noFiles("repaired") }
+
+// Copy is Unsupported.
+func (NoFiles) Copy(Env, func(dir string, files []string) error) error { return noFiles("copied") }
+
+// Verify is Unsupported.
+func (NoFiles) Verify(
+	context.Context, Env, func(place, what string), func(done, total int64),
+) (map[string]int64, error) {
+	return nil, noFiles("verified")
+}
+
+// Ceiling is Unsupported.
+func (NoFiles) Ceiling(Env) (
+	func(ctx context.Context, events []andon.Event) error, func() error, error,
+) {
+	return nil, nil, noFiles("compared with")
+}
+
+// Planning is the part of an Engine that says what its stores need.
+type Planning interface {
+	// Layouts says what a store makes of the traffic of a fleet, in each of its layouts. It asks no
+	// other machine. The sample is what one device sends.
 	Layouts(plan.Sample) ([]plan.Layout, error)
-}
-
-// Frugal is an engine whose settings say what its store takes of this machine.
-type Frugal interface {
+	// Takes says what a store takes of this machine.
 	Takes() Takes
 }
+
+// NoPlan is the Planning of an engine that can't be planned and takes nothing that is set.
+type NoPlan struct{}
+
+// Layouts returns none.
+func (NoPlan) Layouts(plan.Sample) ([]plan.Layout, error) { return nil, nil }
+
+// Takes returns nothing.
+func (NoPlan) Takes() Takes { return Takes{} }
 
 // Takes is what a store takes of this machine.
 type Takes struct {

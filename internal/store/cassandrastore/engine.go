@@ -14,29 +14,38 @@ import (
 
 // Engine is the store as a program chooses and sets it.
 type Engine struct {
+	adapter.NoFiles
 	Options
 	replication string // of a keyspace that is made: "3", "dc1:3,dc2:2"; "" where none is named
 }
 
-var (
-	_ adapter.Checker  = (*Engine)(nil)
-	_ adapter.Initer   = (*Engine)(nil)
-	_ adapter.Designer = (*Engine)(nil)
-)
-
 // NewEngine returns an Engine with the defaults of its settings.
 func NewEngine() adapter.Engine { return &Engine{Options: defaults()} }
 
-// Name is of adapter.Engine.
+// Name implements adapter.Engine.
 func (*Engine) Name() string { return "cassandra" }
 
-// Place is of adapter.Engine.
+// Place implements adapter.Engine.
 func (*Engine) Place() adapter.Place { return adapter.Elsewhere }
 
-// Designs implements adapter.Designer.
+// Designs implements adapter.Schema.
 func (*Engine) Designs() []string { return designs.Names() }
 
-// Settings is of adapter.Engine.
+// Formats implements adapter.Schema: there are no templates.
+func (*Engine) Formats() []string { return nil }
+
+// Capacities implements adapter.Schema.
+func (*Engine) Capacities() []string { return nil }
+
+// Template implements adapter.Schema.
+func (*Engine) Template(format, capacity string) (string, error) {
+	return adapter.NoSchema{}.Template(format, capacity)
+}
+
+// Takes implements adapter.Planning.
+func (*Engine) Takes() adapter.Takes { return adapter.Takes{} }
+
+// Settings implements adapter.Engine.
 func (e *Engine) Settings() config.Group {
 	g := config.Group{Name: e.Name(), Check: checkSettings}
 	for _, part := range [][]config.Setting{e.ofCluster(), e.ofAccess(), e.ofWork()} {
@@ -127,7 +136,7 @@ func checkSettings(c *config.Check) {
 	}
 }
 
-// Open is of adapter.Engine.
+// Open implements adapter.Engine.
 func (e *Engine) Open(ctx context.Context, env adapter.Env) (andon.Store, error) {
 	s, err := Open(ctx, e.in(env))
 	if err != nil {
@@ -136,7 +145,7 @@ func (e *Engine) Open(ctx context.Context, env adapter.Env) (andon.Store, error)
 	return s, nil
 }
 
-// Init is of adapter.Initer.
+// Init implements adapter.Schema.
 func (e *Engine) Init(
 	ctx context.Context, env adapter.Env, s adapter.Setup, report func(statement string),
 ) error {

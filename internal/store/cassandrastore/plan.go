@@ -6,7 +6,6 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/plan"
-	"github.com/andonhq/andon/internal/store/adapter"
 	"github.com/andonhq/andon/internal/store/cassandrastore/designs"
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared"
@@ -21,9 +20,7 @@ const (
 // besideRow is about what a row takes beside its values: flags, lengths and its timestamp.
 const besideRow = 24
 
-var _ adapter.Planned = (*Engine)(nil)
-
-// Layouts is of adapter.Planned: a layout for each design.
+// Layouts implements adapter.Planning: a layout for each design.
 func (e *Engine) Layouts(s plan.Sample) ([]plan.Layout, error) {
 	rules := cmp.Or(e.Buckets, strconv.Itoa(designs.DefaultBuckets))
 	counts, err := designs.ParseBuckets(rules)

@@ -14,12 +14,12 @@ import (
 	"github.com/andonhq/andon/internal/store/cassandrastore/records"
 	"github.com/andonhq/andon/internal/store/cassandrastore/rows"
 	"github.com/andonhq/andon/internal/store/shared"
-	"github.com/andonhq/andon/internal/store/wrap"
 )
 
 // Store is an andon.Store on one keyspace.
 type Store struct {
 	shared.NoFeed
+	andon.NoMaintenance
 	*shared.Documents
 	*shared.Tenancy
 	shared.NoTenantEvents
@@ -54,7 +54,6 @@ type Store struct {
 
 var (
 	_ andon.Store      = (*Store)(nil)
-	_ wrap.StoreDoctor = (*Store)(nil)
 )
 
 // Open opens a keyspace that Init made. Settings that are wrong are Invalid, a keyspace that is not
@@ -211,7 +210,7 @@ func (s *Store) within(ctx context.Context) (context.Context, context.CancelFunc
 // statement that is sent again keeps its stamp, so what a timeout left can't undo what came later.
 func (s *Store) stamp() int64 { return s.stamps.Next(s.options.Now()) }
 
-// Diagnose implements wrap.StoreDoctor.
+// Diagnose implements andon.Maintenance.
 func (s *Store) Diagnose(
 	ctx context.Context, report func(name, value, source string, advice ...string),
 ) error {

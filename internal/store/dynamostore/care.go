@@ -67,7 +67,7 @@ func Init(ctx context.Context, o Options, s adapter.Setup, tell func(statement s
 	return c.spare(ctx, o, s.RemoveIndexes)
 }
 
-// Init is of adapter.Initer.
+// Init implements adapter.Schema.
 func (e *Engine) Init(
 	ctx context.Context, env adapter.Env, s adapter.Setup, tell func(statement string),
 ) error {

@@ -9,12 +9,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/andonhq/andon"
-	"github.com/andonhq/andon/internal/store/wrap"
 )
 
-var _ wrap.StoreDoctor = (*Store)(nil)
-
-// Diagnose is of wrap.StoreDoctor.
+// Diagnose implements andon.Maintenance.
 func (s *Store) Diagnose(
 	ctx context.Context, tell func(name, value, source string, advice ...string),
 ) error {

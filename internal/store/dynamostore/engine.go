@@ -11,28 +11,34 @@ import (
 
 // Engine is the store as a program chooses and sets it.
 type Engine struct {
+	adapter.NoFiles
 	Options
 	retention, readings string // as they are set
 }
 
-var (
-	_ adapter.Initer    = (*Engine)(nil)
-	_ adapter.Templater = (*Engine)(nil)
-)
-
 // NewEngine returns an Engine with the defaults of its settings.
 func NewEngine() adapter.Engine {
 	o := defaults()
-	return &Engine{o, o.Retention.String(), o.ReadingsRetention.String()}
+	return &Engine{Options: o, retention: o.Retention.String(),
+		readings: o.ReadingsRetention.String()}
 }
 
-// Name is of adapter.Engine.
+// Name implements adapter.Engine.
 func (*Engine) Name() string { return "dynamodb" }
 
-// Place is of adapter.Engine.
+// Place implements adapter.Engine.
 func (*Engine) Place() adapter.Place { return adapter.Elsewhere }
 
-// Settings is of adapter.Engine.
+// Designs implements adapter.Schema: there is one.
+func (*Engine) Designs() []string { return nil }
+
+// Check implements adapter.Engine: each setting is checked by itself.
+func (*Engine) Check() error { return nil }
+
+// Takes implements adapter.Planning.
+func (*Engine) Takes() adapter.Takes { return adapter.Takes{} }
+
+// Settings implements adapter.Engine.
 func (e *Engine) Settings() config.Group {
 	g := config.Group{Name: e.Name(), Check: func(c *config.Check) { c.Pair("key", "secret") }}
 	for _, part := range [][]config.Setting{
@@ -95,7 +101,7 @@ func (e *Engine) checkRetention() error {
 	return e.ReadingsRetention.UnmarshalText([]byte(e.readings))
 }
 
-// Open is of adapter.Engine.
+// Open implements adapter.Engine.
 func (e *Engine) Open(ctx context.Context, env adapter.Env) (andon.Store, error) {
 	if e.Layout == layoutReference {
 		r, err := openReference(ctx, e.in(env))

@@ -9,8 +9,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
-
-	"github.com/andonhq/andon/internal/store/wrap"
 )
 
 // meter counts what calls consume, as the service says, and how they fail.
@@ -83,9 +81,7 @@ func failing(err error) string {
 	return ""
 }
 
-var _ wrap.Figured = (*Store)(nil)
-
-// Figures is of wrap.Figured.
+// Figures implements andon.Maintenance.
 func (s *Store) Figures(tell func(name, help string, value float64, labels ...string)) {
 	m := &s.meter
 	tell("unprocessed_total", "Answers of DynamoDB that left a part of a batch undone.",

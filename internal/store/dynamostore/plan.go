@@ -9,7 +9,6 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/plan"
-	"github.com/andonhq/andon/internal/store/adapter"
 )
 
 // What the service takes of one partition key, and of a table unless more was asked for; and how
@@ -20,9 +19,7 @@ const (
 	deletedAfter  = 2
 )
 
-var _ adapter.Planned = (*Engine)(nil)
-
-// Layouts is of adapter.Planned: the items are made by the code that writes them.
+// Layouts implements adapter.Planning: the items are made by the code that writes them.
 func (e *Engine) Layouts(s plan.Sample) ([]plan.Layout, error) {
 	own, err := e.planOwn(s)
 	if err != nil {

@@ -55,7 +55,7 @@ func openReference(ctx context.Context, o Options) (*reference, error) {
 		return nil, err
 	}
 	r := &reference{
-		Store: unserved(), s: s, table: o.Table,
+		Store: unserved(s), s: s, table: o.Table,
 		tenant: &tenant{Record: andon.NewTenant(andon.DefaultTenant)},
 	}
 	r.s.options.Prefix = ""
@@ -82,18 +82,6 @@ func (r *reference) Ready(ctx context.Context) error {
 func (r *reference) Close() error {
 	r.s.idle()
 	return nil
-}
-
-// Diagnose is of wrap.StoreDoctor.
-func (r *reference) Diagnose(
-	ctx context.Context, tell func(name, value, source string, advice ...string),
-) error {
-	return r.s.Diagnose(ctx, tell)
-}
-
-// Figures is of wrap.Figured.
-func (r *reference) Figures(tell func(name, help string, value float64, labels ...string)) {
-	r.s.Figures(tell)
 }
 
 // in reports that there is no other tenant than the default one.

@@ -18,6 +18,7 @@ import (
 // Store is an andon.Store on tables of DynamoDB.
 type Store struct {
 	shared.NoFeed
+	andon.NoMaintenance
 	*shared.Documents
 	*shared.Tenancy
 	shared.NoTenantEvents
@@ -108,7 +109,7 @@ func (s *Store) Capabilities() andon.Capabilities {
 	return andon.Capabilities{
 		Name: "dynamodb, layout andon", Durable: true, MetricReadings: true, Withdraw: true,
 		Purge: true, Reorder: true, Explain: true, Consistency: true,
-		SortDevices: true, Whole: true,
+		SortDevices: true, Whole: true, SlowExpiry: true,
 		CountsBehind: andon.DurationOf(s.options.Recount),
 	}
 }

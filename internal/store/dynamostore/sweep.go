@@ -8,14 +8,11 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/sleep"
-	"github.com/andonhq/andon/internal/store/wrap"
 )
 
 // The service deletes what has expired for nothing, within days. A sweep is for those who must not
 // keep it so long, and for tenants that keep less than the tables do. It goes through the devices
 // in the order in which the service keeps them, and writes down behind each page where it is.
-
-var _ wrap.Sweeper = (*Store)(nil)
 
 // sweeping is a sweep of one tenant under way.
 type sweeping struct {
@@ -34,7 +31,7 @@ type swept struct {
 // sweptKey is the key of that item.
 func sweptKey(t *tenant) item { return keyed(recordKeys(), "sweep", t.Key) }
 
-// Sweep is of wrap.Sweeper. One that was broken off is ended first, by the horizon that it had.
+// Sweep implements andon.Maintenance. One that was broken off is ended first, by the horizon that it had.
 func (s *Store) Sweep(
 	ctx context.Context, id andon.TenantID, h andon.Horizon,
 ) (deleted int64, err error) {

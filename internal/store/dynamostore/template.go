@@ -19,13 +19,13 @@ func formats() map[string]string {
 	return map[string]string{"cloudformation": "cloudformation.yaml", "terraform": "terraform.tf"}
 }
 
-// Formats is of adapter.Templater.
+// Formats implements adapter.Schema.
 func (*Engine) Formats() []string { return slices.Sorted(maps.Keys(formats())) }
 
-// Capacities is of adapter.Templater.
+// Capacities implements adapter.Schema.
 func (*Engine) Capacities() []string { return []string{onDemand, provisioned} }
 
-// Template is of adapter.Templater: the tables with indexes, expiry, auto scaling and alarms.
+// Template implements adapter.Schema: the tables with indexes, expiry, auto scaling and alarms.
 func (e *Engine) Template(format, capacity string) (string, error) {
 	o := e.Options
 	o.Capacity.Mode = cmp.Or(capacity, o.Capacity.Mode)

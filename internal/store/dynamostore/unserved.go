@@ -8,11 +8,13 @@ import (
 	"github.com/andonhq/andon/internal/store/wrap"
 )
 
-// unserved refuses every call, as what the layout reference can't serve: it would need a scan of
+// unserved refuses every call of s but its maintenance, as what the layout reference can't serve: it would need a scan of
 // the table, or items that the reference's model does not have.
-func unserved() andon.Store {
-	return wrap.Around(nil, func(_ context.Context, method string) (end func(error), err error) {
+func unserved(s *Store) andon.Store {
+	return wrap.Around(s, func(_ context.Context, method string) (end func(error), err error) {
 		switch method {
+		case "Diagnose", "Figures", "Finish", "Snapshot", "RebuildLatest", "Size":
+			return nil, nil // as the other layout
 		case "Changes", "AwaitChange", "ChangesKept":
 			return nil, shared.ErrNoFeed
 		case "Arrivals":
@@ -37,6 +39,8 @@ func wordsOf(method string) string {
 		return "counts of devices"
 	case "Names":
 		return "lists of names"
+	case "Sweep":
+		return "sweeping what has expired"
 	case "Retire":
 		return "retiring a device"
 	case "Withdraw":

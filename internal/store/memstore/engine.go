@@ -9,18 +9,25 @@ import (
 )
 
 // Engine is the store as a program chooses it.
-type Engine struct{}
+type Engine struct {
+	adapter.NoSchema
+	adapter.NoFiles
+	adapter.NoPlan
+}
 
 var _ adapter.Engine = Engine{}
 
-// Name is of adapter.Engine.
+// Name implements adapter.Engine.
 func (Engine) Name() string { return "memory" }
 
-// Place is of adapter.Engine.
+// Place implements adapter.Engine.
 func (Engine) Place() adapter.Place { return adapter.Memory }
 
-// Settings is of adapter.Engine: there are none.
+// Settings implements adapter.Engine: there are none.
 func (e Engine) Settings() config.Group { return config.Group{Name: e.Name()} }
 
-// Open is of adapter.Engine.
+// Check implements adapter.Engine.
+func (Engine) Check() error { return nil }
+
+// Open implements adapter.Engine.
 func (Engine) Open(context.Context, adapter.Env) (andon.Store, error) { return New(), nil }

@@ -19,6 +19,8 @@ import (
 
 // Store is an andon.Store that lasts as long as the process.
 type Store struct {
+	andon.NoMaintenance
+
 	mu      sync.Mutex
 	tenants map[andon.TenantID]*tenant
 	records map[recordKey]andon.Record

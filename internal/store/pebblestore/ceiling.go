@@ -12,23 +12,21 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/varint"
 )
 
-// Baseline is of wrap.Baseline: raw Pebble with the store's own options, one key an event with as
-// many bytes, fsynced. It lives in a directory inside the store's, on the same disk, until end.
-func (s *Store) Baseline(context.Context, andon.TenantID) (
-	keep func(ctx context.Context, received andon.Time, events []andon.Event) error,
-	end func() error,
-	err error,
+// Ceiling opens raw Pebble with the options of a store: one key an event with as many bytes, fsynced.
+// It lives in a directory below that of the store, on the same disk, until end.
+func Ceiling(store string, o Options) (
+	keep func(ctx context.Context, events []andon.Event) error, end func() error, err error,
 ) {
-	fs := s.options.FS
-	dir := fs.PathJoin(s.disk.dir, "bare")
-	db, err := pebble.Open(dir, pebbleOptions(&s.options))
+	o.complete()
+	dir := o.FS.PathJoin(store, "bare")
+	db, err := pebble.Open(dir, pebbleOptions(&o))
 	if err != nil {
 		return nil, nil, fmt.Errorf("open Pebble alone in %s: %w", dir, err)
 	}
-	keep = func(_ context.Context, _ andon.Time, events []andon.Event) error {
+	keep = func(_ context.Context, events []andon.Event) error {
 		return keepAlone(db, events)
 	}
-	return keep, func() error { return errors.Join(db.Close(), fs.RemoveAll(dir)) }, nil
+	return keep, func() error { return errors.Join(db.Close(), o.FS.RemoveAll(dir)) }, nil
 }
 
 // keepAlone writes the rows of events, and nothing that follows from them.
@@ -59,7 +57,7 @@ func appendEvent(b []byte, e *andon.Event, operator andon.PersonID) []byte {
 	return append(b, e.Attributes...)
 }
 
-// Size is of wrap.Sized: the bytes of the tables that are in use. Those that a compaction has made
+// Size implements andon.Maintenance: the bytes of the tables that are in use. Those that a compaction has made
 // superfluous are not counted, removed or not.
 func (s *Store) Size(context.Context) (int64, error) {
 	if err := s.db.Flush(); err != nil {

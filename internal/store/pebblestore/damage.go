@@ -147,7 +147,7 @@ func (d *damages) list() []string {
 	return slices.Clone(d.files)
 }
 
-// Damage is of wrap.Damageable.
+// Damage implements andon.Maintenance.
 func (s *Store) Damage() []string { return s.damages.list() }
 
 // stuck returns an error while a damaged table in level 0 keeps that level from being compacted.

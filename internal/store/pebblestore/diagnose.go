@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Diagnose is of wrap.StoreDoctor: how the engine is set up, and how it is.
+// Diagnose implements andon.Maintenance: how the engine is set up, and how it is.
 func (s *Store) Diagnose(
 	_ context.Context, tell func(name, value, source string, advice ...string),
 ) error {

@@ -11,32 +11,27 @@ import (
 )
 
 // Engine is the store as a program chooses and sets it.
-type Engine struct{ options Options }
-
-var (
-	_ adapter.Repairer = (*Engine)(nil)
-	_ adapter.Frugal   = (*Engine)(nil)
-	_ adapter.Copier   = (*Engine)(nil)
-	_ adapter.Verifier = (*Engine)(nil)
-	_ adapter.Planned  = (*Engine)(nil)
-)
+type Engine struct {
+	adapter.NoSchema
+	options Options
+}
 
 // NewEngine returns an Engine with the defaults of its settings.
 func NewEngine() adapter.Engine {
-	return &Engine{Options{
+	return &Engine{options: Options{
 		Cache: defaultCache, Head: defaultHead, Reserve: defaultReserve,
 		ChangesFor: defaultChangesFor, ChangesBytes: defaultChangesBytes,
 		ArrivalsFor: defaultArrivalsFor, ArrivalsBytes: defaultArrivalsBytes,
 	}}
 }
 
-// Name is of adapter.Engine.
+// Name implements adapter.Engine.
 func (*Engine) Name() string { return "pebble" }
 
-// Place is of adapter.Engine.
+// Place implements adapter.Engine.
 func (*Engine) Place() adapter.Place { return adapter.Directory }
 
-// Settings is of adapter.Engine.
+// Settings implements adapter.Engine.
 func (e *Engine) Settings() config.Group {
 	return config.Group{Name: e.Name(), Settings: []config.Setting{
 		{Key: "cache", Value: config.Size(&e.options.Cache),
@@ -60,7 +55,7 @@ func (e *Engine) Settings() config.Group {
 	}}
 }
 
-// Takes is of adapter.Frugal.
+// Takes implements adapter.Planning.
 func (e *Engine) Takes() adapter.Takes {
 	return adapter.Takes{
 		Cache:   adapter.Amount{Bytes: e.options.Cache, Key: "pebble.cache"},
@@ -69,7 +64,7 @@ func (e *Engine) Takes() adapter.Takes {
 	}
 }
 
-// Layouts is of adapter.Planned.
+// Layouts implements adapter.Planning.
 func (e *Engine) Layouts(plan.Sample) ([]plan.Layout, error) {
 	return []plan.Layout{{
 		Store:   e.Name(),
@@ -77,7 +72,17 @@ func (e *Engine) Layouts(plan.Sample) ([]plan.Layout, error) {
 	}}, nil
 }
 
-// Open is of adapter.Engine.
+// Check implements adapter.Engine: each setting is checked by itself.
+func (*Engine) Check() error { return nil }
+
+// Ceiling implements adapter.Files.
+func (e *Engine) Ceiling(env adapter.Env) (
+	keep func(ctx context.Context, events []andon.Event) error, end func() error, err error,
+) {
+	return Ceiling(env.Dir, e.in(env))
+}
+
+// Open implements adapter.Engine.
 func (e *Engine) Open(ctx context.Context, env adapter.Env) (andon.Store, error) {
 	s, err := OpenContext(ctx, env.Dir, e.in(env))
 	if err != nil {
@@ -86,17 +91,17 @@ func (e *Engine) Open(ctx context.Context, env adapter.Env) (andon.Store, error)
 	return s, nil
 }
 
-// Repair is of adapter.Repairer.
+// Repair implements adapter.Files.
 func (e *Engine) Repair(env adapter.Env, giveUp bool, tell func(line string)) error {
 	return Repair(env.Dir, e.in(env), giveUp, tell)
 }
 
-// Copy is of adapter.Copier.
+// Copy implements adapter.Files.
 func (e *Engine) Copy(env adapter.Env, take func(dir string, files []string) error) error {
 	return Copy(env.Dir, e.in(env), take)
 }
 
-// Verify is of adapter.Verifier.
+// Verify implements adapter.Files.
 func (e *Engine) Verify(
 	ctx context.Context, env adapter.Env, tell func(place, what string),
 	progress func(done, total int64),

@@ -13,7 +13,7 @@ type roundCounts struct {
 	took                                 atomic.Int64 // nanoseconds
 }
 
-// Figures is of wrap.Figured.
+// Figures implements andon.Maintenance.
 func (s *Store) Figures(tell func(name, help string, value float64, labels ...string)) {
 	s.roundFigures(tell)
 	s.engineFigures(tell)

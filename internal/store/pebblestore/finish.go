@@ -7,7 +7,7 @@ import "context"
 // of them only where rounds put devices off, or cannot follow.
 const defaultUnread = checkpointBytes
 
-// Finish is of wrap.Finisher. Its round writes the devices, too, and it leaves no log to replay.
+// Finish implements andon.Maintenance. Its round writes the devices, too, and it leaves no log to replay.
 func (s *Store) Finish(ctx context.Context) error {
 	s.options.pacing.stop()
 	s.checkpoints.running.Lock()

@@ -103,6 +103,8 @@ type Options struct {
 
 // Store is an open directory.
 type Store struct {
+	andon.NoMaintenance // but for what it declares itself
+
 	db      *pebble.DB
 	options Options
 	name    string // with the version of the engine

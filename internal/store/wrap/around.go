@@ -7,15 +7,14 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// Hook stands around each call of a store: method is its name in andon.Store, or that of what is
-// asked with Ask. An error is returned in place of the call, which is not made. end, unless it is
-// nil, is told how the call ended; a list ends when its reader has read it or left. A Hook may be
-// called concurrently.
+// Hook runs around each call of a store: method is its name in andon.Store. An error is returned in
+// place of the call, which is not made. end, unless it is nil, is called with how the call ended; a
+// list ends when its reader has read it or left. A Hook may be called concurrently.
 type Hook func(ctx context.Context, method string) (end func(error), err error)
 
-// Around returns s with a hook around each method but Capabilities and Close, which no call of the
-// engine is behind. All methods stand here by name: one that is added to andon.Store does not
-// compile until it does, too.
+// Around returns s with a hook around each method but Capabilities, Damage and Close, which do not
+// call the engine. All methods are written out here: one that is added to andon.Store does not
+// compile until it is here, too.
 func Around(s andon.Store, hook Hook) andon.Store { return &around{next: s, hook: hook} }
 
 type around struct {
@@ -26,9 +25,6 @@ type around struct {
 }
 
 var _ andon.Store = (*around)(nil)
-
-// Unwrap is of As.
-func (a *around) Unwrap() andon.Store { return a.next }
 
 // do makes one call.
 func (a *around) do(ctx context.Context, method string, call func() error) error {
@@ -347,10 +343,10 @@ func (a *around) Ready(ctx context.Context) error {
 	return a.do(ctx, "Ready", func() error { return a.next.Ready(ctx) })
 }
 
-// Capabilities is of andon.Store.
+// Capabilities implements andon.Store.
 func (a *around) Capabilities() andon.Capabilities { return a.next.Capabilities() }
 
-// Close is of andon.Store.
+// Close implements andon.Store.
 func (a *around) Close() error {
 	if a.shut != nil {
 		return a.shut()
@@ -403,4 +399,50 @@ func (a *around) ChangesKept(
 		return err
 	})
 	return oldest, newest, err
+}
+
+func (a *around) Diagnose(
+	ctx context.Context, report func(name, value, source string, advice ...string),
+) error {
+	return a.do(ctx, "Diagnose", func() error { return a.next.Diagnose(ctx, report) })
+}
+
+func (a *around) Figures(
+	report func(name, help string, value float64, labels ...string),
+) {
+	_ = a.do(context.Background(), "Figures", func() error { // a store that is closed has none
+		a.next.Figures(report)
+		return nil
+	})
+}
+
+// Damage implements andon.Maintenance.
+func (a *around) Damage() []string { return a.next.Damage() }
+
+func (a *around) Finish(ctx context.Context) error {
+	return a.do(ctx, "Finish", func() error { return a.next.Finish(ctx) })
+}
+
+func (a *around) Snapshot(
+	ctx context.Context, take func(dir string, files []string) error,
+) error {
+	return a.do(ctx, "Snapshot", func() error { return a.next.Snapshot(ctx, take) })
+}
+
+func (a *around) Sweep(
+	ctx context.Context, id andon.TenantID, h andon.Horizon,
+) (int64, error) {
+	return get(ctx, a, "Sweep", func() (int64, error) { return a.next.Sweep(ctx, id, h) })
+}
+
+func (a *around) RebuildLatest(
+	ctx context.Context, design, buckets string, progress func(done, total int64),
+) error {
+	return a.do(ctx, "RebuildLatest", func() error {
+		return a.next.RebuildLatest(ctx, design, buckets, progress)
+	})
+}
+
+func (a *around) Size(ctx context.Context) (int64, error) {
+	return get(ctx, a, "Size", func() (int64, error) { return a.next.Size(ctx) })
 }

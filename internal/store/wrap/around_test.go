@@ -29,11 +29,12 @@ func refusing(called *[]string) andon.Store {
 	})
 }
 
-// methods are those of a store that a hook stands around.
+// methods are those of a store that a hook runs around and that return its error.
 func methods() (all []reflect.Method) {
-	of := reflect.TypeFor[andon.Store]()
-	for i := range of.NumMethod() {
-		if m := of.Method(i); m.Name != "Capabilities" && m.Name != "Close" {
+	store := reflect.TypeFor[andon.Store]()
+	for i := range store.NumMethod() {
+		m := store.Method(i)
+		if !slices.Contains([]string{"Capabilities", "Close", "Damage", "Figures"}, m.Name) {
 			all = append(all, m)
 		}
 	}
@@ -93,8 +94,9 @@ func TestEachMethodReachesItsOwn(t *testing.T) {
 // passing are the methods that retention passes through: their answers do not expire. The others
 // narrow their question, or leave out what has expired.
 const passing = "AdmitStates Append AppendReadings Assign Assignments AwaitChange Capabilities " +
-	"ChangesKept Close Counts DeleteRecord DeleteTenant DueRecords Expire Had Names Purge " +
-	"PutRecord PutTenant Ready Record Records Reorder Retire Retirements Tenant Tenants"
+	"ChangesKept Close Counts Damage DeleteRecord DeleteTenant Diagnose DueRecords Expire " +
+	"Figures Finish Had Names Purge PutRecord PutTenant Ready RebuildLatest Record Records " +
+	"Reorder Retire Retirements Size Snapshot Sweep Tenant Tenants"
 
 // TestNothingIsEmbedded: what is embedded would forward a method that no one has thought about. The
 // methods that pass through retention are named above.
@@ -136,31 +138,25 @@ func TestHookIsToldTheEnd(t *testing.T) {
 	}
 }
 
-// TestAsk: what a store can do beside the contract is reached through whatever is around it, and
-// each hook stands around that, too.
-func TestAsk(t *testing.T) {
-	var asked []string
+// TestFigures: a store reports its figures through whatever is around it, and none once it is
+// closed.
+func TestFigures(t *testing.T) {
+	var called []string
 	seen := func(_ context.Context, method string) (func(error), error) {
-		asked = append(asked, method)
+		called = append(called, method)
 		return nil, nil
 	}
 	now := func() andon.Time { return andon.MinTime }
-	guarded := wrap.Guard(&talkative{Store: memstore.New()})
-	s := wrap.Retain(wrap.Around(guarded, seen), now)
-	facts, err := wrap.Facts(t.Context(), s)
-	if err != nil || facts[len(facts)-1].Name != "replication" {
-		t.Errorf("got %v, %v", facts, err)
-	}
-	if !slices.Contains(asked, "Diagnose") {
-		t.Errorf("the hook was told %v", asked)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	ask := func(d wrap.StoreDoctor) error { return d.Diagnose(t.Context(), nil) }
-	if err := wrap.Ask(t.Context(), s, "Diagnose", "", ask); andon.KindOf(err) !=
-		andon.Unavailable {
-		t.Errorf("once closed: %v", err)
+	s := wrap.Retain(wrap.Around(wrap.Guard(&talkative{Store: memstore.New()}), seen), now)
+	for _, want := range []float64{5, 0} {
+		var got float64
+		s.Figures(func(_, _ string, value float64, _ ...string) { got = value })
+		if got != want || !slices.Contains(called, "Figures") {
+			t.Errorf("reported %v, want %v; called %v", got, want, called)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

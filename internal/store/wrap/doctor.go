@@ -10,15 +10,6 @@ import (
 	"github.com/andonhq/andon"
 )
 
-// StoreDoctor is a store that can say how its engine is set up, beyond what the contract of a store
-// asks for: the replication of a keyspace, the capacity of a table. A store need not be one.
-type StoreDoctor interface {
-	// Diagnose tells one thing after the other, where each comes from (the statement or the call
-	// that a person can repeat), and what to do about it where it is not as it should be. Nothing
-	// that it tells is a secret.
-	Diagnose(ctx context.Context, tell func(name, value, source string, advice ...string)) error
-}
-
 // Fact is one thing about a store, in words, and where it comes from.
 type Fact struct {
 	Name   string `json:"name"`
@@ -28,9 +19,8 @@ type Fact struct {
 	Advice string `json:"advice,omitempty"`
 }
 
-// Facts returns what a store says of itself: what it declares, what its tenants are set to, and
-// what it has to add where it is a StoreDoctor. An error is that of the first question which has
-// none; what was answered before it is returned with it.
+// Facts returns what a store says of itself: what it declares, what its tenants are set to, and what
+// it diagnoses. With an error the facts before it are returned.
 func Facts(ctx context.Context, s andon.Store) ([]Fact, error) {
 	facts := declared(s.Capabilities())
 	tenants, err := s.Tenants(ctx)
@@ -38,14 +28,10 @@ func Facts(ctx context.Context, s andon.Store) ([]Fact, error) {
 		return facts, err
 	}
 	facts = append(facts, ofTenants(tenants)...)
-	tell := func(name, value, source string, advice ...string) {
+	report := func(name, value, source string, advice ...string) {
 		facts = append(facts, Fact{name, value, source, strings.Join(advice, " ")})
 	}
-	if _, ok := As[StoreDoctor](s); ok {
-		ask := func(d StoreDoctor) error { return d.Diagnose(ctx, tell) }
-		err = Ask(ctx, s, "Diagnose", "has nothing to add", ask)
-	}
-	return facts, err
+	return facts, s.Diagnose(ctx, report)
 }
 
 func declared(c andon.Capabilities) (facts []Fact) {

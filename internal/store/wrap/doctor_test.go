@@ -23,10 +23,14 @@ func (t *talkative) Capabilities() andon.Capabilities {
 }
 
 func (t *talkative) Diagnose(
-	_ context.Context, tell func(name, value, source string, advice ...string),
+	_ context.Context, report func(name, value, source string, advice ...string),
 ) error {
-	tell("replication", "1 in eu-1", "DESCRIBE KEYSPACE andon", "use 3")
+	report("replication", "1 in eu-1", "DESCRIBE KEYSPACE andon", "use 3")
 	return t.err
+}
+
+func (t *talkative) Figures(report func(name, help string, value float64, labels ...string)) {
+	report("nodes", "Nodes of the ring.", 5)
 }
 
 func TestFacts(t *testing.T) {

@@ -35,9 +35,6 @@ type retained struct {
 
 var _ andon.Store = (*retained)(nil)
 
-// Unwrap is of As.
-func (r *retained) Unwrap() andon.Store { return r.next }
-
 // now is the clock, which does not go back behind what was believed: nor does the horizon.
 func (r *retained) now() andon.Time {
 	believed := int64(r.believed())

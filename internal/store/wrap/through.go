@@ -8,13 +8,14 @@ import (
 )
 
 // unexpiring is what passes through retention as it is: what is written, and what answers nothing
-// that expires. Its methods stand here by name, and whole contracts where no answer expires: so a
-// question that is added to one of the others does not compile before somebody has decided whether
-// its answers expire.
+// that expires. Its methods are written out here, and whole contracts where no answer expires: so a
+// query that is added to one of the others does not compile until it is decided whether its
+// answers expire.
 type unexpiring interface {
 	andon.Assignments
 	andon.Tenants
 	andon.Records
+	andon.Maintenance
 
 	unexpiringWrites
 	unexpiringAnswers

@@ -94,7 +94,7 @@ var levels = map[string]gocql.Consistency{
 	"LOCAL_ONE": gocql.LocalOne,
 }
 
-// Check implements adapter.Checker. Each setting by itself was checked when it was set.
+// Check implements adapter.Engine. Each setting by itself was checked when it was set.
 func (o Options) Check() error {
 	if len(o.Hosts) == 0 {
 		return andon.Errorf(andon.Invalid, "cassandra.hosts is empty: name at least one node, "+
