@@ -17,11 +17,7 @@ import (
 func Events(
 	body string, f Format, unit andon.Precision, take Take,
 ) (ingest.Batch[andon.Event], error) {
-	return read(body, f, newEventReader(unit), take)
-}
-
-func newEventReader(unit andon.Precision) *eventReader {
-	return &eventReader{unit: unit, extra: extras{field: "attributes"}}
+	return read(body, f, &eventReader{unit: unit}, take)
 }
 
 type eventReader struct {
@@ -34,7 +30,7 @@ func (r *eventReader) entry(
 	s *jsonscan.Scanner, into *ingest.Item[andon.Event],
 ) (f *jsonscan.Fault) {
 	r.event = &into.Value
-	r.extra.reset()
+	r.extra = extras{field: "attributes"}
 	if f = fields(s, r); f != nil {
 		return f
 	}

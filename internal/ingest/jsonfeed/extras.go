@@ -27,8 +27,6 @@ type member struct {
 	inside bool // it stands in the field's own object
 }
 
-func (x *extras) reset() { x.own, x.members, x.size = "", x.members[:0], 0 }
-
 // object reads the field's own object; null is absent.
 func (x *extras) object(s *jsonscan.Scanner) *jsonscan.Fault {
 	switch {
@@ -133,18 +131,10 @@ func (x *extras) clash() *jsonscan.Fault {
 
 // inside lists the members of the field's own object, which has been read before.
 func (x *extras) inside() (all []member) {
-	if x.own == "" {
-		return nil
-	}
-	s := jsonscan.Scanner{Text: x.own, At: 1}
-	for first := true; ; first = false {
-		name, more, f := s.Member(first)
-		if f != nil || !more {
-			return all
-		}
-		_ = s.Skip(0)
+	for name := range jsonscan.Members(x.own) {
 		all = append(all, member{name: name, inside: true})
 	}
+	return all
 }
 
 // others are names that a field often has elsewhere.

@@ -1,7 +1,6 @@
 package jsonfeed
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/andonhq/andon"
@@ -15,30 +14,31 @@ import (
 func Readings(
 	body string, f Format, unit andon.Precision, take Take,
 ) (ingest.Batch[andon.Reading], error) {
-	extra := extras{field: "metadata", quoted: true}
-	return read(body, f, &readingReader{unit: unit, extra: extra}, take)
+	return read(body, f, &readingReader{unit: unit}, take)
 }
 
 type readingReader struct {
 	unit    andon.Precision
 	reading *andon.Reading // the one being read
-	metrics andon.Metrics  // room for its metrics, used again for the next
+	metrics andon.Metrics  // of that
 	extra   extras
 }
 
 func (r *readingReader) entry(
 	s *jsonscan.Scanner, into *ingest.Item[andon.Reading],
 ) (f *jsonscan.Fault) {
-	r.reading, r.metrics = &into.Value, r.metrics[:0]
-	r.extra.reset()
+	r.reading = &into.Value
+	r.metrics = make(andon.Metrics, 0, len(r.metrics)) // most have as many as the one before
+	r.extra = extras{field: "metadata", quoted: true}
 	if f = fields(s, r); f != nil {
 		return f
 	}
-	sorted, err := r.metrics.Sorted()
-	if err != nil {
-		return invalid(err)
+	if len(r.metrics) > 0 {
+		var err error
+		if r.reading.Metrics, err = r.metrics.Sorted(); err != nil {
+			return invalid(err)
+		}
 	}
-	r.reading.Metrics = slices.Clone(sorted)
 	if r.reading.Metadata, f = r.extra.join(); f != nil {
 		return f
 	}

@@ -116,6 +116,9 @@ func validPrefix(text string) int {
 // unescape returns raw with its escapes, all well-formed, replaced. lone is where half of a
 // surrogate pair stands, -1 if there is none.
 func unescape(raw string) (text string, lone int) {
+	if strings.IndexByte(raw, '\\') < 0 {
+		return raw, -1
+	}
 	b := make([]byte, 0, len(raw))
 	for i := 0; i < len(raw); {
 		n := strings.IndexByte(raw[i:], '\\')

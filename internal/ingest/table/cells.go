@@ -5,6 +5,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest"
+	"github.com/andonhq/andon/internal/ingest/jsonscan"
 )
 
 // cell is one member of an object that columns make.
@@ -67,7 +68,7 @@ func (r *Row) memberName(column string) string {
 
 // expand appends the members of an object in a column.
 func expand(all []cell, column, object string) []cell {
-	for name, value := range members(object) {
+	for name, value := range jsonscan.Members(object) {
 		all = append(all, cell{name, column + "." + name, value, true})
 	}
 	return all

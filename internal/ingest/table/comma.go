@@ -8,15 +8,15 @@ import (
 	"github.com/andonhq/andon/internal/ingest"
 )
 
-// CommaError says that another character than Options.Comma seems to stand between the cells.
+// CommaError says that another character than Options.Comma seems to be between the cells.
 type CommaError struct {
-	Comma  rune   // what seems to stand between them
+	Comma  rune   // what seems to be between them
 	header string // line of it
 }
 
 // Error returns what is seen in the header.
 func (e *CommaError) Error() string {
-	return fmt.Sprintf("the header is %s: between its cells seems to stand %q",
+	return fmt.Sprintf("the header is %s: the character between its cells seems to be %q",
 		ingest.Clip(e.header), e.Comma)
 }
 
@@ -25,7 +25,7 @@ func (s *csvSource) misread(err error) error {
 	if strings.HasPrefix(s.first, "{") || strings.HasPrefix(s.first, "[") {
 		return andon.Errorf(andon.Invalid, "the file looks like JSON, not like CSV: %w", err)
 	}
-	if comma := otherComma(s.first, s.split.comma); comma != 0 {
+	if comma := otherComma(s.first, s.comma); comma != 0 {
 		return andon.Errorf(andon.Invalid, "%w", &CommaError{comma, s.first})
 	}
 	return err

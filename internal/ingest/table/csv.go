@@ -12,15 +12,15 @@ import (
 	"github.com/andonhq/andon/internal/ingest"
 )
 
-// csvSource reads CSV as encoding/csv does: RFC 4180, empty lines passed over, strict about quotes.
-// Import needs two things beyond it: a row that is wrong costs its first line only, and a quote
-// that is never closed swallows no more than maxRow.
+// csvSource reads CSV as encoding/csv does: RFC 4180, empty lines skipped, strict about quotes.
+// Import needs two things that encoding/csv does not do: a row that is wrong costs its first line
+// only, and a quote that is never closed swallows no more than maxRow. It also keeps a carriage
+// return within a cell where lines end in "\n" alone.
 type csvSource struct {
 	lines  lines
-	split  splitter
+	comma  string
 	header *columns
 	first  string // line of the header
-	begun  []line // the lines of the header, until it is known whether it is one
 	begins string // what the file begins with, as messages call it
 	crlf   bool   // lines end in "\r\n", so within a cell, too, that is a line break and no more
 	index  int    // of the next row
@@ -29,48 +29,42 @@ type csvSource struct {
 func newCSV(r *bufio.Reader, o Options) (*csvSource, error) {
 	o.Comma = cmp.Or(o.Comma, ',')
 	if strings.ContainsRune("\"\r\n\uFFFD", o.Comma) {
-		return nil, andon.Errorf(andon.Invalid, "%q can't stand between cells", o.Comma)
+		return nil, andon.Errorf(andon.Invalid, "%q can't be between cells", o.Comma)
 	}
-	s := &csvSource{lines: lines{r: r}, split: splitter{comma: string(o.Comma)}}
-	names, err := s.readHeader(o.Comments)
+	s := &csvSource{lines: lines{r: r}, comma: string(o.Comma), begins: "header"}
+	names, read, err := s.readHeader(o.Comments)
 	if err != nil {
 		return nil, err
 	}
-	s.begins = "header"
 	if o.NoHeader {
 		s.begins = "first row"
 		for i := range names {
 			names[i] = strconv.Itoa(i + 1)
 		}
-		s.lines.back(s.begun)
+		s.lines.back(read)
 	}
-	s.begun = nil
 	s.header, err = newHeader(names)
 	return s, err
 }
 
-// readHeader returns the cells of the first line that is neither empty nor a comment.
-func (s *csvSource) readHeader(comments bool) ([]string, error) {
-	for {
-		l := s.lines.next()
-		if l.err == io.EOF && s.lines.n == 0 {
-			return nil, andon.Errorf(andon.Invalid, "the file is empty: CSV begins with a header")
-		}
-		if l.err == io.EOF {
-			return nil, andon.Errorf(andon.Invalid, "the file has no header")
-		}
-		if l.err == nil && (l.text == "" || comments && l.text[0] == '#') {
-			continue
-		}
-		s.first, s.crlf = l.text, l.cr
-		s.begun = []line{l}
-		cells, err := s.record(l)
-		if err == nil || fatal(err) {
-			return cells, err
-		}
-		err = at(Row{Line: s.lines.n}, err)
-		return nil, s.misread(andon.Errorf(andon.Invalid, "the header can't be read: %w", err))
+// readHeader returns the cells of the first row that is neither empty nor a comment, and its lines.
+func (s *csvSource) readHeader(comments bool) (cells []string, read []line, err error) {
+	l := s.lines.next()
+	for l.err == nil && (l.text == "" || comments && l.text[0] == '#') {
+		l = s.lines.next()
 	}
+	switch {
+	case l.err == io.EOF && s.lines.n == 0:
+		return nil, nil, andon.Errorf(andon.Invalid, "the file is empty: CSV begins with a header")
+	case l.err == io.EOF:
+		return nil, nil, andon.Errorf(andon.Invalid, "the file has no header")
+	}
+	s.first, s.crlf = l.text, l.cr
+	if cells, read, err = s.record(l); err != nil && !fatal(err) {
+		err = at(Row{Line: s.lines.n}, err)
+		err = s.misread(andon.Errorf(andon.Invalid, "the header can't be read: %w", err))
+	}
+	return cells, read, err
 }
 
 func newHeader(names []string) (*columns, error) {
@@ -103,7 +97,7 @@ func (s *csvSource) next() (Row, error) {
 	}
 	row := Row{Index: s.index, Line: s.lines.n, header: s.header}
 	s.index++
-	cells, err := s.record(l)
+	cells, _, err := s.record(l)
 	if err == nil && len(cells) != len(s.header.names) {
 		err = bad("the row has %d cells, the %s %d", len(cells), s.begins, len(s.header.names))
 	}
@@ -111,110 +105,86 @@ func (s *csvSource) next() (Row, error) {
 	return row, at(row, err)
 }
 
-// record returns the cells of the row that begins with a line. After an error about that row,
-// reading goes on in the line behind its first.
-func (s *csvSource) record(first line) ([]string, error) {
-	s.split.reset()
-	var more []line
-	size := 0
-	for l := first; ; {
-		if l.err != nil {
-			return nil, s.giveUp(more, l.err)
-		}
-		open, err := s.split.feed(l.text)
-		if err != nil {
-			return nil, s.giveUp(more, err)
-		}
-		if !open {
-			return s.split.cells, s.split.valid()
-		}
-		if l.cr && !s.crlf {
-			s.split.keepCR()
-		}
-		size += len(l.text) + 1
-		if l = s.lines.next(); l.err != io.EOF {
-			more = append(more, l)
-		}
-		if s.begun != nil {
-			s.begun = append(s.begun, l)
-		}
-		if l.err == io.EOF || size > maxRow {
-			return nil, s.giveUp(more, bad("a quote is not closed"))
+// record returns the cells of the row that begins with a line, and its lines. After an error about
+// that row, reading goes on in the line after its first.
+func (s *csvSource) record(first line) (cells []string, read []line, err error) {
+	if first.err != nil {
+		return nil, nil, first.err
+	}
+	read = []line{first}
+	cells, open, err := split(first.text, s.comma)
+	if open {
+		var text string
+		text, read = s.quoted(first)
+		if cells, open, err = split(text, s.comma); open {
+			err = bad("a quote is not closed")
 		}
 	}
-}
-
-// giveUp returns the lines behind the first of a bad row, so that they are read as rows.
-func (s *csvSource) giveUp(more []line, err error) error {
-	s.lines.back(more)
-	return err
-}
-
-// splitter splits the lines of one row into cells.
-type splitter struct {
-	comma string
-	cells []string
-	open  bool   // the last cell is quoted and goes on in the next line
-	cell  []byte // what there is of a quoted cell
-}
-
-func (p *splitter) reset() { p.cells, p.open = p.cells[:0], false }
-
-// feed takes the next line of the row; open says that the row goes on in one more.
-func (p *splitter) feed(text string) (open bool, err error) {
-	for rest, more := text, true; more; {
-		var cell string
-		if p.open || strings.HasPrefix(rest, `"`) {
-			if cell, rest, more, err = p.quoted(rest); p.open || err != nil {
-				return p.open, err
-			}
-		} else {
-			cell, rest, more = strings.Cut(rest, p.comma)
-			if strings.Contains(cell, `"`) {
-				return false, bad("cell %d has a quote but does not begin with one", len(p.cells)+1)
-			}
-		}
-		p.cells = append(p.cells, cell)
-	}
-	return false, nil
-}
-
-// quoted reads a quoted cell, or as much of it as stands in this line; more says that another cell
-// follows in rest.
-func (p *splitter) quoted(text string) (cell, rest string, more bool, err error) {
-	if !p.open {
-		p.cell, p.open, text = p.cell[:0], true, text[1:]
-	}
-	for {
-		before, after, found := strings.Cut(text, `"`)
-		p.cell = append(p.cell, before...)
-		if !found {
-			p.cell = append(p.cell, '\n')
-			return "", "", false, nil
-		}
-		if !strings.HasPrefix(after, `"`) {
-			rest = after
+	for i, cell := range cells {
+		if !utf8.ValidString(cell) { // no store could keep it
+			err = bad("cell %d is not valid UTF-8: save the file as UTF-8", i+1)
 			break
 		}
-		p.cell, text = append(p.cell, '"'), after[1:]
 	}
-	p.open = false
-	if rest, more = strings.CutPrefix(rest, p.comma); !more && rest != "" {
-		err = bad("cell %d goes on behind its closing quote", len(p.cells)+1)
+	if err != nil {
+		s.lines.back(read[1:])
 	}
-	return string(p.cell), rest, more, err
+	return cells, read, err
 }
 
-// keepCR puts a carriage return before the line break that the open cell ends in: where lines end
-// in "\n" alone, it is part of the cell.
-func (p *splitter) keepCR() { p.cell = append(p.cell[:len(p.cell)-1], "\r\n"...) }
-
-// valid reports a row that no store could keep.
-func (p *splitter) valid() error {
-	for i, cell := range p.cells {
-		if !utf8.ValidString(cell) {
-			return bad("cell %d is not valid UTF-8: save the file as UTF-8", i+1)
+// quoted returns the text of a row that has a cell of several lines, and its lines: up to the line
+// that has the last of an even number of quotes, or as far as a row can go.
+func (s *csvSource) quoted(first line) (text string, read []line) {
+	var b strings.Builder
+	quotes := 0
+	for l := first; ; {
+		read = append(read, l)
+		b.WriteString(l.text)
+		quotes += strings.Count(l.text, `"`)
+		if quotes%2 == 0 || b.Len() > maxRow || l.err != nil {
+			return b.String(), read
+		}
+		if l.cr && !s.crlf {
+			b.WriteByte('\r')
+		}
+		b.WriteByte('\n')
+		if l = s.lines.next(); l.err == io.EOF {
+			return b.String(), read
 		}
 	}
-	return nil
+}
+
+// split splits the text of a row into cells; open says that it ends within a quoted one.
+func split(text, comma string) (cells []string, open bool, err error) {
+	cells = make([]string, 0, strings.Count(text, comma)+1)
+	for more := true; more; {
+		var cell string
+		if quoted, ok := strings.CutPrefix(text, `"`); ok {
+			if cell, text, open = unquote(quoted); open {
+				return nil, true, nil
+			}
+			if text, more = strings.CutPrefix(text, comma); !more && text != "" {
+				return nil, false, bad("cell %d goes on after its closing quote", len(cells)+1)
+			}
+		} else if cell, text, more = strings.Cut(text, comma); strings.Contains(cell, `"`) {
+			return nil, false,
+				bad("cell %d has a quote but does not begin with one", len(cells)+1)
+		}
+		cells = append(cells, cell)
+	}
+	return cells, false, nil
+}
+
+// unquote returns a quoted cell, whose opening quote was passed, and what follows its closing one.
+func unquote(text string) (cell, rest string, open bool) {
+	for end := 0; ; end++ {
+		i := strings.IndexByte(text[end:], '"')
+		if i < 0 {
+			return "", "", true
+		}
+		end += i + 1
+		if !strings.HasPrefix(text[end:], `"`) {
+			return strings.ReplaceAll(text[:end-1], `""`, `"`), text[end:], false
+		}
+	}
 }

@@ -83,7 +83,6 @@ func opening(r *bufio.Reader) byte {
 // array reads the objects of one array. It keeps one element at a time.
 type array struct {
 	decoder  *json.Decoder
-	element  json.RawMessage
 	index    int // of the next row
 	begun    bool
 	sequence bool // it is no array: objects follow each other
@@ -100,7 +99,8 @@ func (s *array) next() (Row, error) {
 	if !s.sequence && !s.decoder.More() {
 		return Row{}, s.end()
 	}
-	err := s.decoder.Decode(&s.element)
+	var element json.RawMessage
+	err := s.decoder.Decode(&element)
 	if s.sequence && err == io.EOF {
 		return Row{}, io.EOF
 	}
@@ -108,9 +108,9 @@ func (s *array) next() (Row, error) {
 		return Row{}, andon.Errorf(andon.Invalid, "the file ends within entry %d", s.index)
 	}
 	if err != nil {
-		return Row{}, s.broken("entry %d: %w; nothing behind it can be read", s.index, err)
+		return Row{}, s.broken("entry %d: %w; nothing after it can be read", s.index, err)
 	}
-	row := Row{Index: s.index, object: string(s.element)}
+	row := Row{Index: s.index, object: string(element)}
 	s.index++
 	return row, at(row, checkObject(row.object))
 }
@@ -133,7 +133,7 @@ func (s *array) begin() error {
 // end returns io.EOF where the array is closed and nothing follows.
 func (s *array) end() error {
 	if _, err := s.decoder.Token(); err != nil {
-		return s.broken("the array is not closed behind %d entries", s.index)
+		return s.broken("the array is not closed after %d entries", s.index)
 	}
 	if _, err := s.decoder.Token(); err != io.EOF {
 		return s.broken("something follows the array")
@@ -162,7 +162,7 @@ func checkObject(text string) error {
 		return bad("%s", f)
 	}
 	seen := map[string]bool{}
-	for name := range members(text[object:]) {
+	for name := range jsonscan.Members(text[object:]) {
 		if seen[name] {
 			return bad("the field %s stands twice", ingest.Clip(name))
 		}
@@ -171,7 +171,7 @@ func checkObject(text string) error {
 	return nil
 }
 
-// sampled lists the names in the first rows, those in nested objects behind a dot.
+// sampled lists the names in the first rows, those of inner objects after a dot.
 func sampled(sample []result) *columns {
 	c := &columns{places: map[string]int{}, sample: true}
 	for _, r := range sample {
@@ -183,7 +183,7 @@ func sampled(sample []result) *columns {
 }
 
 func (c *columns) addMembers(prefix, object string) {
-	for name, value := range members(object) {
+	for name, value := range jsonscan.Members(object) {
 		c.add(prefix + name)
 		if value[0] == '{' {
 			c.addMembers(prefix+name+".", value)

@@ -10,7 +10,6 @@ type lines struct {
 	r     *bufio.Reader
 	n     int // the number of the line that was returned last, counted from 1
 	again []line
-	long  []byte // room for a line that is longer than the reader's buffer
 }
 
 // line is one line without its end, or why it could not be read.
@@ -20,7 +19,7 @@ type line struct {
 	err  error
 }
 
-// next returns the next line, or io.EOF behind the last. A RowError is about that line only.
+// next returns the next line, or io.EOF after the last. A RowError is about that line only.
 func (l *lines) next() line {
 	if len(l.again) > 0 {
 		first := l.again[0]
@@ -48,18 +47,18 @@ func (l *lines) read() (string, error) {
 	if err != bufio.ErrBufferFull {
 		return ended(string(part), err)
 	}
-	l.long = l.long[:0]
+	var long []byte // than the reader's buffer
 	size := 0
 	for ; err == bufio.ErrBufferFull; part, err = l.r.ReadSlice('\n') {
 		size += len(part)
 		if size <= maxRow {
-			l.long = append(l.long, part...)
+			long = append(long, part...)
 		}
 	}
 	if size += len(part); size > maxRow && (err == nil || err == io.EOF) {
 		return "", bad("longer than %d bytes", maxRow)
 	}
-	return ended(string(append(l.long, part...)), err)
+	return ended(string(append(long, part...)), err)
 }
 
 // ended returns a line with its end. The last one may have none.

@@ -2,8 +2,6 @@ package table
 
 import (
 	"encoding/json"
-	"iter"
-	"slices"
 	"strings"
 
 	"github.com/andonhq/andon/internal/ingest/jsonscan"
@@ -35,13 +33,6 @@ func (c *columns) add(name string) {
 		c.places[name] = len(c.names)
 		c.names = append(c.names, name)
 	}
-}
-
-// Clone returns the row in memory of its own, so that it outlives the next.
-func (r *Row) Clone() Row {
-	clone := *r
-	clone.cells = slices.Clone(r.cells)
-	return clone
 }
 
 // Value returns the value of a column as text: a string without its quotes, all else of JSON as it
@@ -111,7 +102,7 @@ func quoted(text string) string {
 // find returns the value of a member by its name, or by names joined with dots.
 func find(object, name string) (value string, ok bool) {
 	inner, at := "", 0
-	for member, text := range members(object) {
+	for member, text := range jsonscan.Members(object) {
 		if member == name {
 			return text, true
 		}
@@ -124,21 +115,4 @@ func find(object, name string) (value string, ok bool) {
 		return "", false
 	}
 	return find(inner, name[at:])
-}
-
-// members returns the names and the values of an object that is known to be JSON.
-func members(object string) iter.Seq2[string, string] {
-	return func(yield func(name, value string) bool) {
-		s := jsonscan.Scanner{Text: object, At: 1}
-		for first := true; ; first = false {
-			name, more, f := s.Member(first)
-			if f != nil || !more {
-				return
-			}
-			from := s.At
-			if s.Skip(0) != nil || !yield(name, object[from:s.At]) {
-				return
-			}
-		}
-	}
 }

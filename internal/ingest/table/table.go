@@ -60,7 +60,7 @@ type Table struct {
 }
 
 type source interface {
-	// next returns the next row, or io.EOF behind the last. A RowError is about one row only; after
+	// next returns the next row, or io.EOF after the last. A RowError is about one row only; after
 	// any other error nothing more can be read.
 	next() (Row, error)
 	columns(sample []result) *columns
@@ -141,13 +141,13 @@ func IsOfRow(err error) bool {
 func fatal(err error) bool { return err != nil && !IsOfRow(err) }
 
 // Columns lists the names of the columns: of CSV the header, of JSON all names in its first rows,
-// with those in nested objects behind a dot.
+// with those of inner objects after a dot.
 func (t *Table) Columns() []string { return t.source.columns(t.sample).names }
 
 // Guesses returns the columns that were taken because of their names.
 func (t *Table) Guesses() []Guess { return t.guesses }
 
-// Rows returns the rows. It can be ranged over once, and a row is valid until the next. An error of
+// Rows returns the rows. It can be ranged over once. An error of
 // type *RowError stands for one row, and the sequence goes on; any other error ends it.
 func (t *Table) Rows() iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {

@@ -87,8 +87,8 @@ func TestCSVGoesOnBehindBadRows(t *testing.T) {
 		`line 7: column time: time "yesterday" is not RFC 3339, such as 2026-11-20T06:00:00Z`,
 		`line 8: column device: device is missing`,
 		`line 9: cell 3 has a quote but does not begin with one`,
-		`line 10: cell 3 goes on behind its closing quote`,
-		`line 11: cell 3 goes on behind its closing quote`,
+		`line 10: cell 3 goes on after its closing quote`,
+		`line 11: cell 3 goes on after its closing quote`,
 		`line 12: column time: time is missing`,
 		`line 13: cell 3 is not valid UTF-8: save the file as UTF-8`,
 		`line 14: column state: state holds ',', `+
@@ -167,10 +167,10 @@ func TestJSONRows(t *testing.T) {
 
 func TestJSONArrayBreaks(t *testing.T) {
 	const row = `{"device":"a","time":"2020-04-24","state":"ON"}`
-	const lost = "; nothing behind it can be read, at byte 49"
+	const lost = "; nothing after it can be read, at byte 49"
 	for text, want := range map[string]string{
 		"[" + row + ",":   "the file ends within entry 1",
-		"[" + row:         "the array is not closed behind 1 entries, at byte 48",
+		"[" + row:         "the array is not closed after 1 entries, at byte 48",
 		"[" + row + "] x": "something follows the array, at byte 50",
 		"[" + row + ",]":  "entry 1: invalid character ']' looking for beginning of value" + lost,
 	} {
@@ -316,7 +316,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"# a\n", table.Options{Comments: true}, "the file has no header"},
 		{"a,b,a\n", table.Options{}, `the header has column "a" twice`},
 		{"\na,\"b\n", table.Options{}, "the header can't be read: line 2: a quote is not closed"},
-		{"a", table.Options{Comma: '"'}, `'"' can't stand between cells`},
+		{"a", table.Options{Comma: '"'}, `'"' can't be between cells`},
 		{"", table.Options{Format: table.JSON}, "the file is empty"},
 		{"7", table.Options{Format: table.JSON},
 			"the file does not begin with an array or an object, at byte 1"},

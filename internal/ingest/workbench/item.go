@@ -63,7 +63,7 @@ func readItem(text string, alias map[string]string) (Item, error) {
 		return i, &wrong{reason: s.Want("an object").Reason}
 	}
 	seen := map[string]bool{}
-	for name, value := range members(compact.String()) {
+	for name, value := range jsonscan.Members(compact.String()) {
 		if other := alias[name]; other != "" {
 			name = other
 		}
@@ -210,7 +210,7 @@ func (i *Item) beside(e *andon.Event) (err error) {
 		e.Attributes = andon.JSON(own)
 		return nil
 	}
-	for name, value := range members(own) {
+	for name, value := range jsonscan.Members(own) {
 		if seen[name] {
 			return &wrong{name, "it stands twice, in the item or within Attributes"}
 		}

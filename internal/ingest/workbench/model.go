@@ -134,15 +134,15 @@ func (r *reader) note(format string, args ...any) {
 // read reads the whole document.
 func (r *reader) read() (tables []*table, f *jsonscan.Fault) {
 	found := false
-	f = object(&r.s, func(name string) *jsonscan.Fault {
+	f = r.s.Object(func(name string) *jsonscan.Fault {
 		switch name {
 		case "ModelMetadata":
-			return object(&r.s, func(name string) *jsonscan.Fault {
+			return r.s.Object(func(name string) *jsonscan.Fault {
 				return r.pass(&r.unkept, name)
 			})
 		case "DataModel":
 			found = true
-			return array(&r.s, func(int) *jsonscan.Fault {
+			return r.s.Array(func(int) *jsonscan.Fault {
 				t, f := r.table()
 				tables = append(tables, t)
 				return f
@@ -159,40 +159,6 @@ func (r *reader) read() (tables []*table, f *jsonscan.Fault) {
 	return tables, f
 }
 
-// object calls visit for each member of the object that stands here. visit passes over its value.
-func object(s *jsonscan.Scanner, visit func(name string) *jsonscan.Fault) *jsonscan.Fault {
-	if s.Next() != '{' {
-		return s.Want("an object")
-	}
-	s.At++
-	for first := true; ; first = false {
-		name, more, f := s.Member(first)
-		if f != nil || !more {
-			return f
-		}
-		if f := visit(name); f != nil {
-			return f
-		}
-	}
-}
-
-// array calls visit for each element of the array that stands here. visit passes over it.
-func array(s *jsonscan.Scanner, visit func(n int) *jsonscan.Fault) *jsonscan.Fault {
-	if s.Next() != '[' {
-		return s.Want("an array")
-	}
-	s.At++
-	for n := 0; ; n++ {
-		more, f := s.Element(n == 0)
-		if f != nil || !more {
-			return f
-		}
-		if f := visit(n); f != nil {
-			return f
-		}
-	}
-}
-
 // pass passes over a part that is not kept.
 func (r *reader) pass(unkept *[]string, name string) *jsonscan.Fault {
 	*unkept = append(*unkept, name)
@@ -204,7 +170,7 @@ func (r *reader) table() (*table, *jsonscan.Fault) {
 	t := &table{}
 	r.s.Next()
 	begin := r.s.At
-	f := object(&r.s, func(name string) *jsonscan.Fault {
+	f := r.s.Object(func(name string) *jsonscan.Fault {
 		switch name {
 		case "TableName":
 			return r.decode(name, &t.name)
@@ -218,7 +184,7 @@ func (r *reader) table() (*table, *jsonscan.Fault) {
 			t.data = append(t.data, items{at: r.s.At})
 			return r.s.Skip(0)
 		case "TableFacets":
-			return array(&r.s, func(int) *jsonscan.Fault { return r.facet(t) })
+			return r.s.Array(func(int) *jsonscan.Fault { return r.facet(t) })
 		}
 		return r.pass(&t.unkept, name)
 	})
@@ -242,7 +208,7 @@ func (r *reader) table() (*table, *jsonscan.Fault) {
 // facet notes where the items of a facet stand.
 func (r *reader) facet(t *table) *jsonscan.Fault {
 	data := items{at: -1}
-	f := object(&r.s, func(name string) *jsonscan.Fault {
+	f := r.s.Object(func(name string) *jsonscan.Fault {
 		switch name {
 		case "FacetName":
 			return r.decode(name, &data.facet)
@@ -263,7 +229,7 @@ func (r *reader) facet(t *table) *jsonscan.Fault {
 // decode reads a part of the design.
 func (r *reader) decode(name string, into any) *jsonscan.Fault {
 	at := r.s.At
-	text, f := skipped(&r.s)
+	text, f := r.s.Value()
 	if f != nil {
 		return f
 	}
@@ -285,10 +251,10 @@ func (r *reader) items(t *table, data items) *jsonscan.Fault {
 	}
 	alias := data.aliases(t)
 	r.s.At = data.at
-	return array(&r.s, func(n int) *jsonscan.Fault {
+	return r.s.Array(func(n int) *jsonscan.Fault {
 		index := len(r.model.Items) + len(r.model.Rejected)
 		line := r.lineOf(r.s.At)
-		text, f := skipped(&r.s)
+		text, f := r.s.Value()
 		if f != nil {
 			return f
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/ingest"
+	"github.com/andonhq/andon/internal/ingest/jsonscan"
 )
 
 // Refill returns a Writer of the same model with other entries: all of its design stays, also what
@@ -44,7 +45,7 @@ func (w *Writer) refilled() string {
 	model := w.base.text
 	var tables []byte
 	n := 0
-	for table := range elements(valueOf(model, "DataModel")) {
+	for table := range jsonscan.Elements(valueOf(model, "DataModel")) {
 		if n == w.base.log() {
 			table = w.refilledTable(table)
 		}
@@ -59,7 +60,7 @@ func (w *Writer) refilled() string {
 
 func (w *Writer) refilledTable(table string) string {
 	declared := []byte{'['}
-	for a := range elements(valueOf(table, "NonKeyAttributes")) {
+	for a := range jsonscan.Elements(valueOf(table, "NonKeyAttributes")) {
 		declared = append(comma(declared), a...)
 	}
 	for _, a := range w.declared[len(w.base.tables[w.base.log()].others):] {
@@ -79,7 +80,7 @@ type part struct{ name, value string }
 
 // valueOf returns a member of an object that is known to be JSON; "" where it has none.
 func valueOf(object, name string) string {
-	for member, value := range members(object) {
+	for member, value := range jsonscan.Members(object) {
 		if member == name {
 			return value
 		}
@@ -90,7 +91,7 @@ func valueOf(object, name string) string {
 // with returns an object with other values of some members, which come last where it had none.
 func with(object string, parts ...part) string {
 	b := []byte{'{'}
-	for name, value := range members(object) {
+	for name, value := range jsonscan.Members(object) {
 		for i, p := range parts {
 			if p.name == name {
 				value = p.value

@@ -2,7 +2,6 @@ package workbench
 
 import (
 	"encoding/base64"
-	"iter"
 	"strings"
 
 	"github.com/andonhq/andon/internal/ingest"
@@ -40,58 +39,10 @@ const (
 // two levels of JSON here, and what is read has at most andon.MaxJSONDepth.
 const maxDepth = 31
 
-// members returns the names and values of an object that is known to be JSON, and nothing of
-// anything else.
-func members(text string) iter.Seq2[string, string] {
-	return func(yield func(name, value string) bool) {
-		s := jsonscan.Scanner{Text: text, Tolerant: true}
-		if s.Next() != '{' {
-			return
-		}
-		s.At++
-		for first := true; ; first = false {
-			name, more, f := s.Member(first)
-			if f != nil || !more {
-				return
-			}
-			if value, f := skipped(&s); f != nil || !yield(name, value) {
-				return
-			}
-		}
-	}
-}
-
-// elements returns the elements of an array that is known to be JSON, and nothing of anything else.
-func elements(text string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		s := jsonscan.Scanner{Text: text, Tolerant: true}
-		if s.Next() != '[' {
-			return
-		}
-		s.At++
-		for first := true; ; first = false {
-			if more, f := s.Element(first); f != nil || !more {
-				return
-			}
-			if element, f := skipped(&s); f != nil || !yield(element) {
-				return
-			}
-		}
-	}
-}
-
-// skipped passes over a value and returns its text.
-func skipped(s *jsonscan.Scanner) (string, *jsonscan.Fault) {
-	s.Next()
-	from := s.At
-	f := s.Skip(0)
-	return s.Text[from:s.At], f
-}
-
 // split takes a value apart. ok is false where it is not one type with its content.
 func split(value string) (kind, content string, ok bool) {
 	n := 0
-	for kind, content = range members(value) {
+	for kind, content = range jsonscan.Members(value) {
 		n++
 	}
 	return kind, content, n == 1
@@ -172,7 +123,7 @@ func unless(ok bool, text string) string {
 // isSet reports whether content is an array with elements that are all good.
 func isSet(content string, good func(string) bool) bool {
 	some := false
-	for element := range elements(content) {
+	for element := range jsonscan.Elements(content) {
 		if !good(element) {
 			return false
 		}
@@ -224,7 +175,7 @@ func appendMap(b []byte, value, content, path string) (_ []byte, err error) {
 	}
 	from := len(b)
 	b = append(b, '{')
-	for name, member := range members(content) {
+	for name, member := range jsonscan.Members(content) {
 		b = append(appendName(b, name), ':')
 		if b, err = appendPlain(b, member, path+"."+name); err != nil {
 			return b, err
@@ -241,7 +192,7 @@ func appendList(b []byte, content, path string) (_ []byte, err error) {
 		return b, &wrong{path, "L is an array, found " + ingest.Clip(content)}
 	}
 	b = append(b, '[')
-	for element := range elements(content) {
+	for element := range jsonscan.Elements(content) {
 		if b, err = appendPlain(comma(b), element, path); err != nil {
 			return b, err
 		}
@@ -312,7 +263,7 @@ func wrap(b []byte, kind, content string) []byte {
 
 func typedMap(b []byte, plain string, depth int) (_ []byte, ok bool) {
 	ok = depth <= maxDepth
-	for name, member := range members(plain) {
+	for name, member := range jsonscan.Members(plain) {
 		if !ok || name == "" {
 			return b, false
 		}
@@ -323,7 +274,7 @@ func typedMap(b []byte, plain string, depth int) (_ []byte, ok bool) {
 
 func typedList(b []byte, plain string, depth int) (_ []byte, ok bool) {
 	ok = depth <= maxDepth
-	for element := range elements(plain) {
+	for element := range jsonscan.Elements(plain) {
 		if !ok {
 			return b, false
 		}

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/ingest/jsonscan"
 )
 
 // Design is what a model has beside its items.
@@ -110,7 +111,7 @@ func (w *Writer) members(attributes string) (all []member, ok bool) {
 		return nil, false
 	}
 	seen := map[string]bool{}
-	for name, plain := range members(compact.String()) {
+	for name, plain := range jsonscan.Members(compact.String()) {
 		value, kind, fits := appendTyped(nil, plain, 0)
 		taken := seen[name] || isField(name) || w.types[name] != "" && w.types[name] != kind
 		if !fits || name == "" || taken || kind == kindNull {
