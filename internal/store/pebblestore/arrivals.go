@@ -11,6 +11,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/feed"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
@@ -73,7 +74,7 @@ const leastKept = 10 * time.Minute
 // the others. It returns how many bytes of those that it has settled it deletes. done is told once
 // the batch is on the disk.
 func (a *arrivals) settle(
-	b *batch, o *Options, m marker, bytes int64,
+	b *engine.Batch, o *Options, m marker, bytes int64,
 ) (deleted int64, done func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -92,9 +93,9 @@ func (a *arrivals) settle(
 		deleted = bytes
 	}
 	value, err := json.Marshal(rounds)
-	b.keep(err)
-	b.set(layout.FixedKey(fixedArrivals), value)
-	b.deleteRange(layout.RowKey(0), layout.RowKey(first))
+	b.Keep(err)
+	b.Put(layout.FixedKey(fixedArrivals), value)
+	b.RemoveRange(layout.RowKey(0), layout.RowKey(first))
 	return deleted, func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -153,11 +154,11 @@ func (s *Store) Arrivals(
 	if q.After != nil {
 		from = q.After.Sequence
 	}
-	it, err := newIterator(ctx, s.db, layout.RowKey(from), layout.RowKey(end))
+	it, err := engine.NewIterator(ctx, s.db, layout.RowKey(from), layout.RowKey(end))
 	if err != nil {
 		return part, err
 	}
-	defer it.close()
+	defer it.Release()
 	from, skip, err := s.keptFrom(t, q.After)
 	if err != nil {
 		return part, err
@@ -184,7 +185,7 @@ type arrivalReader struct {
 	bytes int // of rows, as they are unpacked
 }
 
-func (r *arrivalReader) read(it *iterator, end uint64, skip int) (andon.Arrived, error) {
+func (r *arrivalReader) read(it *engine.Iterator, end uint64, skip int) (andon.Arrived, error) {
 	for ok := it.First(); ok && !r.part.More; ok = it.Next() {
 		sequence := layout.SequenceOf(it.Key())
 		if sequence < r.at.Sequence {
@@ -290,8 +291,8 @@ func (r *arrivalReader) hit(e *eventlog.Entry, number uint32) (one []hit, ok boo
 }
 
 // keepNumbers puts into the batch of a purge that no number is given again.
-func keepNumbers(b *batch, t *tenant) {
-	b.set(layout.NumbersKey(t.number), layout.Key(nil).Number(t.fleet.Numbers()))
+func keepNumbers(b *engine.Batch, t *tenant) {
+	b.Put(layout.NumbersKey(t.number), layout.Key(nil).Number(t.fleet.Numbers()))
 }
 
 // reserveNumbers leaves out the numbers of devices that were purged.

@@ -7,6 +7,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -19,8 +20,8 @@ type history struct {
 	put    map[entryID]current.Escalation // what was set aside while the device is folded
 	anew   bool                           // what was set aside before does not count any more
 
-	log   *eventReader // made at the first look
-	aside *iterator    // likewise
+	log   *eventReader     // made at the first look
+	aside *engine.Iterator // likewise
 }
 
 // entryID is an entry of one device.
@@ -43,7 +44,7 @@ func (h *history) close() {
 		h.log = nil
 	}
 	if h.aside != nil {
-		h.aside.close()
+		h.aside.Release()
 		h.aside = nil
 	}
 }
@@ -128,7 +129,7 @@ func (h *history) rows(prefix layout.Key) iter.Seq2[current.Escalation, error] {
 		h.folded.looks++
 		if h.aside == nil {
 			k := layout.NewKey(layout.TableOverflow, h.write.tenant.number)
-			it, err := newIterator(h.write.ctx, h.write.store.db, k, k.End())
+			it, err := engine.NewIterator(h.write.ctx, h.write.store.db, k, k.End())
 			if err != nil {
 				return err
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
@@ -38,11 +39,11 @@ const (
 
 // merges is what is merged when.
 type merges struct {
-	errand
+	engine.Job
 	running sync.Mutex // held by a merge
 	mu      sync.Mutex // held by who changes which runs there are
 	// loose are the days that may have runs to merge.
-	loose map[tenantDay]bool
+	loose map[engine.TenantDay]bool
 	under *blockMerge // the merge that has begun, nil where there is none
 	// dropped are the runs whose blocks are still to be excised.
 	dropped []droppedRuns
@@ -57,7 +58,7 @@ func (m *merges) ended(behind uint64) {
 	copy(m.settled[1:], m.settled[:])
 	m.settled[0] = behind
 	m.mu.Unlock()
-	m.want()
+	m.Want()
 }
 
 // deleting keeps merges from ending until its end is called. Meanwhile purged and expired say what
@@ -82,8 +83,8 @@ func (m *merges) expired(tenant, before uint32) {
 }
 
 func (m *merges) start(s *Store) {
-	m.errand.start(func() {
-		if err := s.mergeBlocks(); err != nil && s.options.pacing.stopping.Err() == nil {
+	m.Job.Start(func() {
+		if err := s.mergeBlocks(); err != nil && s.options.pacing.Stopping.Err() == nil {
 			s.options.Log.Error("blocks were not merged; all of them are there", "error", err)
 		}
 	})
@@ -91,7 +92,7 @@ func (m *merges) start(s *Store) {
 
 // mergeBlocks merges until nothing is due.
 func (s *Store) mergeBlocks() error {
-	for more := true; more && s.options.pacing.stopping.Err() == nil && s.disk.check() == nil; {
+	for more := true; more && s.options.pacing.Stopping.Err() == nil && s.disk.check() == nil; {
 		var err error
 		if more, err = s.mergeNext(); err != nil {
 			return err
@@ -140,7 +141,7 @@ func (s *Store) mergeNext() (more bool, err error) {
 	s.merges.mu.Lock()
 	s.merges.under = nil
 	if err != nil {
-		delete(s.merges.loose, tenantDay{m.tenant.number, m.day}) // until it has another run
+		delete(s.merges.loose, engine.TenantDay{m.tenant.number, m.day}) // until it has another run
 	}
 	s.merges.mu.Unlock()
 	if err != nil {
@@ -158,14 +159,14 @@ func (s *Store) nextMerge() *blockMerge {
 	s.merges.mu.Lock()
 	defer s.merges.mu.Unlock()
 	for of := range s.merges.loose {
-		t := tenants[of.tenant]
+		t := tenants[of.Tenant]
 		if t == nil {
 			delete(s.merges.loose, of)
 			continue
 		}
-		runs := t.runs.Load().on(of.day)
+		runs := t.runs.Load().on(of.Day)
 		if some := s.merges.due(runs); some != nil {
-			return s.newMerge(t, of.day, some)
+			return s.newMerge(t, of.Day, some)
 		}
 		if len(runs) == 0 || s.merges.hasRest(runs) {
 			delete(s.merges.loose, of) // nothing will be due, until it has another run
@@ -186,7 +187,7 @@ type blockMerge struct {
 	inputs []*mergeInput
 	opened error // of their opening
 	out    tables
-	pace   pace
+	pace   engine.Pace
 	blocks int    // that were read
 	again  uint64 // entries that were read, and are left out: a later delivery of them counts
 	joined deliveries
@@ -208,7 +209,7 @@ func (s *Store) newMerge(t *tenant, day uint32, of []layout.Run) *blockMerge {
 		m.into.Oldest, m.into.Newest = min(m.into.Oldest, r.Oldest), max(m.into.Newest, r.Newest)
 	}
 	// It is late when the day has as many runs again.
-	m.pace = s.options.pacing.begin(func() bool {
+	m.pace = s.options.pacing.Begin(func() bool {
 		return len(t.runs.Load().on(day)) >= len(of)+2*mergeRuns
 	})
 	m.out = tables{store: s, name: mergeTables, pace: &m.pace}
@@ -220,7 +221,7 @@ func (s *Store) newMerge(t *tenant, day uint32, of []layout.Run) *blockMerge {
 
 // mergeInput reads the blocks of a run.
 type mergeInput struct {
-	it *iterator
+	it *engine.Iterator
 	of layout.Run
 	layout.BlockKey
 	left    bool   // it is at a block
@@ -271,7 +272,7 @@ func (m *blockMerge) count() error {
 func (m *blockMerge) open() error {
 	for _, r := range slices.Backward(m.of) { // so that entries mostly come newest first
 		k := layout.NewKey(layout.TableBlock, m.tenant.number).Run(m.day, r.RunID)
-		it, err := newIterator(m.store.options.pacing.stopping, m.store.db, k, k.End())
+		it, err := engine.NewIterator(m.store.options.pacing.Stopping, m.store.db, k, k.End())
 		if err != nil {
 			return err
 		}
@@ -286,7 +287,7 @@ func (m *blockMerge) open() error {
 
 func (m *blockMerge) close() {
 	for _, in := range m.inputs {
-		in.it.close()
+		in.it.Release()
 	}
 }
 
@@ -339,7 +340,7 @@ func (m *blockMerge) device(device uint32, alone bool) error {
 			}
 		}
 	}
-	m.pace.did(len(m.joined.entries) * entryWork)
+	m.pace.Did(len(m.joined.entries) * entryWork)
 	again, err := m.joined.blocks(func(at layout.BlockSpan, value []byte) error {
 		return m.put(device, at, value)
 	})
@@ -409,18 +410,18 @@ func (m *blockMerge) take() error {
 // purge deletes from the new run what it has of devices that were purged since the merge began.
 func (m *blockMerge) purge() error {
 	batch := m.store.newBatch()
-	defer batch.close()
+	defer batch.Release()
 	for _, device := range m.purged {
 		blocks := layout.NewKey(layout.TableBlock, m.tenant.number).Run(m.day, m.into.RunID).
 			Number(device)
-		entries, err := m.store.entriesBelow(m.store.options.pacing.stopping, blocks)
+		entries, err := m.store.entriesBelow(m.store.options.pacing.Stopping, blocks)
 		if err != nil {
 			return err
 		}
 		m.into.Entries -= entries
-		batch.deleteBelow(blocks)
+		batch.RemovePrefix(blocks)
 	}
-	if err := batch.commit(pebble.NoSync); err != nil { // the row of the run follows, synced
+	if err := batch.Write(pebble.NoSync); err != nil { // the row of the run follows, synced
 		return fmt.Errorf("purge merged blocks: %w", err)
 	}
 	return nil
@@ -429,11 +430,11 @@ func (m *blockMerge) purge() error {
 // write writes the rows of runs, and waits for the disk.
 func (m *blockMerge) write(runs ...layout.Run) error {
 	batch := m.store.newBatch()
-	defer batch.close()
+	defer batch.Release()
 	for _, r := range runs {
-		batch.set(layout.RunKey(m.tenant.number, m.day, r.RunID), r.Value(m.day))
+		batch.Put(layout.RunKey(m.tenant.number, m.day, r.RunID), r.Value(m.day))
 	}
-	if err := batch.commit(pebble.Sync); err != nil {
+	if err := batch.Write(pebble.Sync); err != nil {
 		return fmt.Errorf("write runs: %w", err)
 	}
 	return nil
@@ -471,16 +472,16 @@ func (s *Store) exciseLocked() error {
 		d := m.dropped[0]
 		blocks := runSpan(d.tenant, d.day, d.runs[0].RunID, d.runs[len(d.runs)-1].RunID)
 		err := s.db.Excise(context.Background(),
-			pebble.KeyRange{Start: blocks.from, End: blocks.to})
+			pebble.KeyRange{Start: blocks.From, End: blocks.To})
 		if err != nil {
 			return fmt.Errorf("excise runs that were merged: %w", err)
 		}
 		b := s.newBatch()
 		for _, r := range d.runs {
-			b.delete(layout.RunKey(d.tenant, d.day, r.RunID))
+			b.Remove(layout.RunKey(d.tenant, d.day, r.RunID))
 		}
-		err = b.commit(pebble.NoSync)
-		b.close()
+		err = b.Write(pebble.NoSync)
+		b.Release()
 		if err != nil {
 			return fmt.Errorf("forget runs that were merged: %w", err)
 		}
@@ -489,8 +490,8 @@ func (s *Store) exciseLocked() error {
 }
 
 // runSpan is the keys of the blocks of neighbouring runs of a day.
-func runSpan(tenant, day uint32, first, last layout.RunID) span {
-	return span{
+func runSpan(tenant, day uint32, first, last layout.RunID) engine.Span {
+	return engine.Span{
 		layout.NewKey(layout.TableBlock, tenant).Run(day, first),
 		layout.NewKey(layout.TableBlock, tenant).Run(day, last).End(),
 	}

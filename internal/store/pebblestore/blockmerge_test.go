@@ -16,6 +16,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/storecheck"
 )
@@ -195,7 +196,7 @@ func TestReaderThatOpensBesideAMerge(t *testing.T) {
 		want := told(t, s)[:mergeRuns-1] // of the first device
 		r := newEventReader(t.Context(), s, s.tenants[andon.DefaultTenant])
 		times := 0
-		err := r.openBlocks(func() (*iterator, error) {
+		err := r.openBlocks(func() (*engine.Iterator, error) {
 			merge := func(now bool) {
 				if times == 0 && now {
 					if err := s.mergeAll(); err != nil {
@@ -205,7 +206,7 @@ func TestReaderThatOpensBesideAMerge(t *testing.T) {
 			}
 			merge(before)
 			k := layout.NewKey(layout.TableBlock, r.tenant.number)
-			it, err := newIterator(r.ctx, s.db, k, k.End())
+			it, err := engine.NewIterator(r.ctx, s.db, k, k.End())
 			merge(!before)
 			times++
 			return it, err
@@ -213,7 +214,8 @@ func TestReaderThatOpensBesideAMerge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.directory, err = newDirectory(r.ctx, s.db, r.tenant, layout.TableDay); err != nil {
+		if r.directory,
+			err = engine.NewDays(r.ctx, s.db, layout.TableDay, r.tenant.number); err != nil {
 			t.Fatal(err)
 		}
 		var got []andon.Event

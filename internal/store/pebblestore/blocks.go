@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
@@ -25,10 +26,10 @@ type eventReader struct {
 	all    bool // withdrawn entries, too
 	heads  headView
 
-	blocks, escalations *iterator
+	blocks, escalations *engine.Iterator
 	runs                *runList // that blocks has
-	directory           *directory
-	none                span // of escalations: there are none in it
+	directory           *engine.Days
+	none                engine.Span // of escalations: there are none in it
 	kept                strings.Builder
 	asked               int // devices of operators whose entries were read
 	inHeads, inBlocks   looked
@@ -67,16 +68,16 @@ func (r *eventReader) open() (err error) {
 	if r.blocks != nil {
 		return nil
 	}
-	return r.openBlocks(func() (*iterator, error) {
+	return r.openBlocks(func() (*engine.Iterator, error) {
 		k := layout.NewKey(layout.TableBlock, r.tenant.number)
-		return newIterator(r.ctx, r.store.db, k, k.End())
+		return engine.NewIterator(r.ctx, r.store.db, k, k.End())
 	})
 }
 
 // openDirectory is for who does not know the day.
 func (r *eventReader) openDirectory() (err error) {
 	if r.directory == nil {
-		r.directory, err = newDirectory(r.ctx, r.store.db, r.tenant, layout.TableDay)
+		r.directory, err = engine.NewDays(r.ctx, r.store.db, layout.TableDay, r.tenant.number)
 	}
 	return err
 }
@@ -90,7 +91,7 @@ func (r *eventReader) openBoth() error {
 
 // openBlocks opens the iterator, and finds which runs it has: those that were there before and
 // behind it. A merge says what is right before and behind its last step.
-func (r *eventReader) openBlocks(open func() (*iterator, error)) (err error) {
+func (r *eventReader) openBlocks(open func() (*engine.Iterator, error)) (err error) {
 	for {
 		r.runs = r.tenant.runs.Load()
 		if r.blocks, err = open(); err != nil {
@@ -99,7 +100,7 @@ func (r *eventReader) openBlocks(open func() (*iterator, error)) (err error) {
 		if r.runs == r.tenant.runs.Load() {
 			return nil
 		}
-		r.blocks.close()
+		r.blocks.Release()
 	}
 }
 
@@ -120,11 +121,11 @@ func (r *eventReader) runsOf(day uint32, order andon.Order) iter.Seq[layout.Run]
 
 func (r *eventReader) close() {
 	if r.directory != nil {
-		r.directory.close()
+		r.directory.Close()
 	}
-	for _, it := range []*iterator{r.blocks, r.escalations} {
+	for _, it := range []*engine.Iterator{r.blocks, r.escalations} {
 		if it != nil {
-			it.close()
+			it.Release()
 		}
 	}
 	r.explain()
@@ -302,7 +303,7 @@ func (r *eventReader) days(
 			return
 		}
 		prefix := layout.NewKey(layout.TableDay, r.tenant.number).Number(d.number)
-		for day, err := range r.directory.days(prefix, q.Rest(), q.Order) {
+		for day, err := range r.directory.Of(prefix, q.Rest(), q.Order) {
 			if err == nil && !yieldHead(func(is uint32) bool { return before(is, day) }) {
 				return
 			}

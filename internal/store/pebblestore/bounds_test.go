@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -75,11 +76,11 @@ func TestReaderWhoLeftIsNotReadFor(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()
 	k := layout.NewKey(layout.TableBlock, 1)
-	it, err := newIterator(ctx, s.db, k, k.End())
+	it, err := engine.NewIterator(ctx, s.db, k, k.End())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer it.close()
+	defer it.Release()
 	steps := 0
 	for ok := it.First(); ok; ok = it.Next() {
 		if steps++; steps == 100 {

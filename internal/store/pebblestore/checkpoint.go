@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -23,7 +24,7 @@ import (
 const checkpointBytes = 64 << 20
 
 type checkpoints struct {
-	errand
+	engine.Job
 	grown atomic.Int64 // bytes of rows since the last round, as they are unpacked
 	// lag is how many bytes of rows rounds have settled since the last that wrote the devices.
 	lag    atomic.Int64
@@ -34,10 +35,10 @@ type checkpoints struct {
 }
 
 func (c *checkpoints) start(s *Store) {
-	c.errand.start(func() {
-		begun := sinceStart()
+	c.Job.Start(func() {
+		begun := engine.SinceStart()
 		err := s.checkpoint()
-		s.rounds.took.Add(int64(sinceStart() - begun))
+		s.rounds.took.Add(int64(engine.SinceStart() - begun))
 		if err != nil {
 			s.rounds.failed.Add(1)
 			s.options.Log.Error("entries were not settled in blocks; they stay in rows",
@@ -51,7 +52,7 @@ func (c *checkpoints) start(s *Store) {
 // grow counts rows that were written, and asks for a round when there are enough.
 func (c *checkpoints) grow(s *Store, bytes int) {
 	if c.grown.Add(int64(bytes)) >= checkpointBytes || s.heads.full() {
-		c.want()
+		c.Want()
 	}
 }
 
@@ -117,10 +118,10 @@ func (s *Store) due(lag int64, tenants []*tenant) bool {
 // settled ends a round that has settled so many bytes of rows.
 func (s *Store) settled(next marker, rows int64) error {
 	b := s.newBatch()
-	defer b.close()
+	defer b.Release()
 	deleted, done := s.arrivals.settle(b, &s.options, next, rows)
 	next.put(b)
-	if err := b.commit(pebble.Sync); err != nil {
+	if err := b.Write(pebble.Sync); err != nil {
 		return fmt.Errorf("write checkpoint: %w", err)
 	}
 	done()
@@ -162,7 +163,8 @@ func (s *Store) checkpointTenant(ctx context.Context, t *tenant, out *tables) er
 		return s.checkpointDevices(ctx, t, out, false)
 	}
 	k := layout.NewKey(layout.TableCheckpoint, t.number)
-	whole := tables{store: s, name: deviceTables, pace: out.pace, instead: span{k, k.End()}}
+	whole := tables{store: s, name: deviceTables, pace: out.pace,
+		instead: engine.Span{From: k, To: k.End()}}
 	if err := s.checkpointDevices(ctx, t, &whole, true); err != nil {
 		return errors.Join(err, s.removeRound(deviceTables))
 	}
@@ -244,7 +246,7 @@ func (s *Store) checkpointSome(t *tenant, from uint32, out *tables, all bool) {
 		out.add(k, value)
 	}
 	s.mu.RUnlock()
-	out.pace.did(len(out.bytes) - begun)
+	out.pace.Did(len(out.bytes) - begun)
 }
 
 // unwritten has all devices and their days written again, for a round failed, and which it wrote is

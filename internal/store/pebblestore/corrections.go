@@ -10,6 +10,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
@@ -143,7 +144,7 @@ func (s *Store) Purge(ctx context.Context, id andon.TenantID, device andon.Devic
 	w := s.beginWrite(ctx, t, 0, 1, 4096)
 	w.alone, w.kind = true, andon.ByPurge
 	defer w.close()
-	p := purging{store: s, ctx: ctx, tenant: t, device: device, batch: batch{Batch: w.batch}}
+	p := purging{store: s, ctx: ctx, tenant: t, device: device, batch: engine.Batch{Batch: w.batch}}
 	found, err := p.rows()
 	switch {
 	case err != nil:
@@ -184,7 +185,7 @@ type purging struct {
 	ctx    context.Context
 	tenant *tenant
 	device andon.DeviceID
-	batch  batch
+	batch  engine.Batch
 	runs   runList // of the tenant, with the entries that each is left with
 }
 
@@ -213,20 +214,20 @@ func (p *purging) rows() (found bool, err error) {
 		layout.TableAssignment, layout.TableWithdrawal,
 		layout.TableRetirement,
 	} {
-		p.batch.deleteBelow(layout.NewKey(table, number).Text(string(p.device)))
+		p.batch.RemovePrefix(layout.NewKey(table, number).Text(string(p.device)))
 	}
 	e := expiry{ctx: p.ctx, store: p.store, tenant: number}
-	err = e.owners(layout.TableMetric, func(_ *iterator, owner layout.Key) error {
-		p.batch.delete(owner.Text(string(p.device)))
+	err = e.owners(layout.TableMetric, func(_ *engine.Iterator, owner layout.Key) error {
+		p.batch.Remove(owner.Text(string(p.device)))
 		return nil
 	})
 	if err != nil {
 		return false, err
 	}
 	if p.tenant.hadReadings.Load() {
-		p.batch.set(layout.HadReadingsKey(number), []byte{1})
+		p.batch.Put(layout.HadReadingsKey(number), []byte{1})
 	}
-	return found, p.batch.err
+	return found, p.batch.Err
 }
 
 // readings deletes the readings of the device.
@@ -234,11 +235,11 @@ func (p *purging) readings() (found bool, err error) {
 	number := p.tenant.number
 	directory := layout.NewKey(layout.TableReadingDay, number).Text(string(p.device))
 	return p.days(directory, func(day uint32) error {
-		p.batch.deleteBelow(layout.NewKey(layout.TableReadingBlock, number).Number(day).
+		p.batch.RemovePrefix(layout.NewKey(layout.TableReadingBlock, number).Number(day).
 			Text(string(p.device)))
 		for generation := range p.store.measure.kept() {
 			k := layout.NewKey(layout.TableReading, number).Uint(generation, layout.SequenceBytes)
-			p.batch.deleteBelow(k.Number(day).Text(string(p.device)))
+			p.batch.RemovePrefix(k.Number(day).Text(string(p.device)))
 		}
 		return nil
 	})
@@ -261,8 +262,8 @@ func (p *purging) blocks(device uint32) (found bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	p.batch.deleteBelow(days)
-	p.batch.delete(layout.NewKey(layout.TableCheckpoint, number).Number(device))
+	p.batch.RemovePrefix(days)
+	p.batch.Remove(layout.NewKey(layout.TableCheckpoint, number).Number(device))
 	return found, nil
 }
 
@@ -278,19 +279,19 @@ func (p *purging) run(day uint32, r layout.Run, device uint32) error {
 	case r.Entries != layout.Uncounted:
 		r.Entries -= min(r.Entries, entries)
 	}
-	p.batch.deleteBelow(blocks)
+	p.batch.RemovePrefix(blocks)
 	p.runs = p.runs.with(day, withRun(p.runs.on(day), r))
-	p.batch.set(layout.RunKey(p.tenant.number, day, r.RunID), r.Value(day))
+	p.batch.Put(layout.RunKey(p.tenant.number, day, r.RunID), r.Value(day))
 	return nil
 }
 
 // entriesBelow returns how many entries the blocks have whose keys begin with a prefix.
 func (s *Store) entriesBelow(ctx context.Context, blocks layout.Key) (entries uint64, err error) {
-	it, err := newIterator(ctx, s.db, blocks, blocks.End())
+	it, err := engine.NewIterator(ctx, s.db, blocks, blocks.End())
 	if err != nil {
 		return 0, err
 	}
-	defer it.close()
+	defer it.Release()
 	for ok := it.First(); ok; ok = it.Next() {
 		value, err := it.ValueAndErr()
 		if err != nil {
@@ -315,12 +316,12 @@ func (p *purging) entered() {
 
 // days goes over the days of the device in a directory.
 func (p *purging) days(prefix layout.Key, visit func(day uint32) error) (found bool, err error) {
-	d, err := newDirectory(p.ctx, p.store.db, p.tenant, prefix[0])
+	d, err := engine.NewDays(p.ctx, p.store.db, prefix[0], p.tenant.number)
 	if err != nil {
 		return false, err
 	}
-	defer d.close()
-	for day, err := range d.days(prefix, andon.Span{}, andon.Desc) {
+	defer d.Close()
+	for day, err := range d.Of(prefix, andon.Span{}, andon.Desc) {
 		if err != nil {
 			return false, err
 		}
@@ -335,18 +336,18 @@ func (p *purging) days(prefix layout.Key, visit func(day uint32) error) (found b
 // supervisors deletes the index rows of the device's escalations.
 func (p *purging) supervisors() error {
 	prefix := layout.NewKey(layout.TableEscalation, p.tenant.number).Text(string(p.device))
-	it, err := newIterator(p.ctx, p.store.db, prefix, prefix.End())
+	it, err := engine.NewIterator(p.ctx, p.store.db, prefix, prefix.End())
 	if err != nil {
 		return err
 	}
-	defer it.close()
+	defer it.Release()
 	for ok := it.First(); ok; ok = it.Next() {
 		e, ok := layout.SplitEscalation(it.Key()[len(prefix):])
 		if !ok {
 			return layout.ErrDamaged
 		}
 		entry := andon.EventKey{Time: e.Time, State: e.State, Device: p.device}
-		p.batch.delete(layout.SupervisorKey(p.tenant.number, e.To, entry))
+		p.batch.Remove(layout.SupervisorKey(p.tenant.number, e.To, entry))
 	}
 	return it.Error()
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 )
 
 // Device is of andon.Current.
@@ -26,7 +27,7 @@ func (s *Store) Device(
 	if !shown.Alive() {
 		return andon.Device{}, andon.NoDevice(device)
 	}
-	explainMemory(andon.PlanOf(ctx), 1, 1, sinceStart())
+	explainMemory(andon.PlanOf(ctx), 1, 1, engine.SinceStart())
 	d := shown.Show(t.states())
 	r := newEventReader(ctx, s, t)
 	defer r.close()
@@ -73,7 +74,7 @@ func (s *Store) Devices(
 		if q.Kind == andon.MeasuringDevices {
 			return s.measuring(ctx, t, q, yield)
 		}
-		begun, page := sinceStart(), s.newPage(q)
+		begun, page := engine.SinceStart(), s.newPage(q)
 		defer s.keepPage(page)
 		for !page.Done {
 			if err := ctx.Err(); err != nil {

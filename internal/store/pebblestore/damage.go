@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 )
 
 // damages are the tables of which something could not be read. A question that needs it has no
@@ -122,7 +123,7 @@ func (d *damages) failed(err error) {
 		}
 	}
 	d.mu.Lock()
-	now := sinceStart()
+	now := engine.SinceStart()
 	due := d.told == 0 || now-d.told > 10*time.Second
 	if due {
 		d.told = now
@@ -154,7 +155,7 @@ func (s *Store) Damage() []string { return s.damages.list() }
 // Pebble would take some more, and then let all writing wait without end. Below, it goes round it.
 func (s *Store) stuck() error {
 	files := s.damages.list()
-	if len(files) == 0 || s.db.Metrics().Levels[0].Sublevels < l0StopWrites/2 {
+	if len(files) == 0 || s.db.Metrics().Levels[0].Sublevels < engine.L0StopWrites/2 {
 		return nil
 	}
 	levels, err := s.db.SSTables()
@@ -172,20 +173,6 @@ func (s *Store) stuck() error {
 	return nil
 }
 
-// readError is the error of a question. Where something is damaged it names the file.
-func readError(err error) error {
-	if err == nil || !pebble.IsCorruptionError(err) {
-		return err
-	}
-	file := "a file of the store"
-	if info := pebble.ExtractDataCorruptionInfo(err); info != nil {
-		file = path.Base(info.Path)
-	}
-	return andon.Errorf(andon.Damaged,
-		"%s is damaged, and the answer needs what can't be read of it; other questions have "+
-			"theirs. Restore the store from a backup", file)
-}
-
 // openError is the error of opening the engine.
 func openError(dir string, err error) error {
 	if err = lostFormat(dir, err); pebble.IsCorruptionError(err) {
@@ -193,21 +180,4 @@ func openError(dir string, err error) error {
 			"the store is damaged where it can't do without: %w. Restore it from a backup", err)
 	}
 	return err
-}
-
-// unreadable is what rows panics with: what the store can't do without can't be read.
-type unreadable struct{ err error }
-
-// recoverUnreadable makes it the error of the function that defers this.
-func recoverUnreadable(to *error) {
-	r := recover()
-	if u, ok := r.(unreadable); ok {
-		err := u.err
-		if e, ok := errors.AsType[*andon.Error](readError(err)); ok {
-			err = fmt.Errorf("the store can't be opened without it: %w", e)
-		}
-		*to = err
-	} else if r != nil {
-		panic(r)
-	}
 }

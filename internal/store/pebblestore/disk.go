@@ -7,6 +7,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 )
 
 // disk watches how much of the disk is free. A full disk makes Pebble end the process, so writing
@@ -25,11 +26,6 @@ type disk struct {
 // How old a look at the disk may be. What the reserve is for comes later: tables that Pebble makes
 // of what is in its log already.
 const lookEvery = 50 * time.Millisecond
-
-var processStart = time.Now()
-
-// sinceStart is what time it is by the process's own clock. It is never 0.
-func sinceStart() time.Duration { return time.Since(processStart) + 1 }
 
 // scant is what is left of the reserve to what gives space back: Pebble must be able to write what
 // it has in memory, or nothing is given back.
@@ -58,7 +54,7 @@ func (d *disk) admit(frees bool) error {
 
 // look looks at the disk again where the last look is old.
 func (d *disk) look() {
-	now := int64(sinceStart())
+	now := int64(engine.SinceStart())
 	if looked := d.looked.Load(); looked != 0 && now-looked <= int64(lookEvery) {
 		return
 	}

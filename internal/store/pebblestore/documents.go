@@ -14,6 +14,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -88,7 +89,7 @@ func (s *Store) PutRecord(ctx context.Context, r andon.Record) (andon.Record, er
 	}
 	t, err := s.owner(ctx, r.Tenant)
 	if err == nil {
-		err = s.changeDocument(t, &r, func(b *batch) error {
+		err = s.changeDocument(t, &r, func(b *engine.Batch) error {
 			return s.putDocument(b, numberOf(t), &r)
 		})
 	}
@@ -110,7 +111,7 @@ func (s *Store) DeleteRecord(ctx context.Context, r andon.Record) error {
 	if err := s.disk.admit(true); err != nil {
 		return err
 	}
-	return s.changeDocument(t, &r, func(b *batch) error {
+	return s.changeDocument(t, &r, func(b *engine.Batch) error {
 		return s.deleteDocument(b, numberOf(t), &r)
 	})
 }
@@ -118,7 +119,7 @@ func (s *Store) DeleteRecord(ctx context.Context, r andon.Record) error {
 // changeDocument writes what change puts into a batch, before the next change looks at what is
 // there, and waits until it is on the disk.
 func (s *Store) changeDocument(
-	t *tenant, r *andon.Record, change func(*batch) error,
+	t *tenant, r *andon.Record, change func(*engine.Batch) error,
 ) error {
 	b, err := s.logDocument(t, r, change)
 	if err != nil {
@@ -129,8 +130,8 @@ func (s *Store) changeDocument(
 
 // logDocument is changeDocument that does not wait. The caller does, with awaitDisk.
 func (s *Store) logDocument(
-	t *tenant, r *andon.Record, change func(*batch) error,
-) (*batch, error) {
+	t *tenant, r *andon.Record, change func(*engine.Batch) error,
+) (*engine.Batch, error) {
 	s.documents.mu.Lock()
 	defer s.documents.mu.Unlock()
 	if t != nil && t.gone {
@@ -140,8 +141,8 @@ func (s *Store) logDocument(
 		return nil, err
 	}
 	b := s.newBatch()
-	if err := errors.Join(change(b), b.err); err != nil {
-		b.close()
+	if err := errors.Join(change(b), b.Err); err != nil {
+		b.Release()
 		return nil, err
 	}
 	if err := s.db.ApplyNoSyncWait(b.Batch, pebble.Sync); err != nil {
@@ -151,8 +152,8 @@ func (s *Store) logDocument(
 }
 
 // awaitDisk waits until a batch that is in the log is on the disk.
-func (s *Store) awaitDisk(b *batch) error {
-	defer b.close()
+func (s *Store) awaitDisk(b *engine.Batch) error {
+	defer b.Release()
 	if err := b.SyncWait(); err != nil {
 		return s.fatal(fmt.Errorf("write a record to disk: %w", err))
 	}
@@ -161,7 +162,7 @@ func (s *Store) awaitDisk(b *batch) error {
 
 // putDocument puts a record into a batch, with its next version. The caller holds documents.mu
 // until the batch is in the log.
-func (s *Store) putDocument(b *batch, number uint32, r *andon.Record) error {
+func (s *Store) putDocument(b *engine.Batch, number uint32, r *andon.Record) error {
 	was := *r
 	if err := s.fill(number, &was); err != nil {
 		return err
@@ -172,10 +173,10 @@ func (s *Store) putDocument(b *batch, number uint32, r *andon.Record) error {
 	d := &s.documents
 	d.version++
 	r.Version = d.version
-	b.set(layout.FixedKey(fixedVersion), binary.BigEndian.AppendUint64(nil, d.version))
-	b.set(layout.DocumentKey(number, r.Kind, r.ID), layout.EncodeDocument(r))
+	b.Put(layout.FixedKey(fixedVersion), binary.BigEndian.AppendUint64(nil, d.version))
+	b.Put(layout.DocumentKey(number, r.Kind, r.ID), layout.EncodeDocument(r))
 	if was.Version != 0 && was.Due != 0 && was.Due != r.Due {
-		b.delete(layout.DueKey(&was))
+		b.Remove(layout.DueKey(&was))
 	}
 	if r.Due == 0 {
 		return nil
@@ -184,12 +185,12 @@ func (s *Store) putDocument(b *batch, number uint32, r *andon.Record) error {
 	if first, ok := d.put[r.Kind]; !ok || bytes.Compare(k, first) < 0 {
 		d.put[r.Kind] = k
 	}
-	b.set(k, binary.BigEndian.AppendUint32(nil, number))
+	b.Put(k, binary.BigEndian.AppendUint32(nil, number))
 	return nil
 }
 
 // deleteDocument puts the deletion of a record into a batch, as putDocument does.
-func (s *Store) deleteDocument(b *batch, number uint32, r *andon.Record) error {
+func (s *Store) deleteDocument(b *engine.Batch, number uint32, r *andon.Record) error {
 	was := *r
 	if err := s.fill(number, &was); err != nil {
 		return err
@@ -197,9 +198,9 @@ func (s *Store) deleteDocument(b *batch, number uint32, r *andon.Record) error {
 	if err := r.CheckDelete(was.Version); err != nil {
 		return err
 	}
-	b.delete(layout.DocumentKey(number, r.Kind, r.ID))
+	b.Remove(layout.DocumentKey(number, r.Kind, r.ID))
 	if was.Due != 0 {
-		b.delete(layout.DueKey(&was))
+		b.Remove(layout.DueKey(&was))
 	}
 	return nil
 }
@@ -215,11 +216,11 @@ func (s *Store) Records(
 		}
 		all := layout.NewKey(layout.TableDocument, numberOf(t)).Text(string(kind))
 		first := append(bytes.Clone(all), max(q.Prefix, q.After)...)
-		it, err := newIterator(ctx, s.db, first, all.End())
+		it, err := engine.NewIterator(ctx, s.db, first, all.End())
 		if err != nil {
 			return err
 		}
-		defer it.close()
+		defer it.Release()
 		yield = seq.UpTo(q.Limit, yield)
 		for ok := it.First(); ok; ok = it.Next() {
 			r := andon.Record{Tenant: tenant, Kind: kind}
@@ -236,7 +237,7 @@ func (s *Store) Records(
 }
 
 // readDocument reads a row, of whose key id is the end.
-func readDocument(it *iterator, id []byte, r *andon.Record) error {
+func readDocument(it *engine.Iterator, id []byte, r *andon.Record) error {
 	value, err := it.ValueAndErr()
 	if err != nil {
 		return err
@@ -258,7 +259,7 @@ func (s *Store) DueRecords(
 		if err != nil {
 			return err
 		}
-		defer it.close()
+		defer it.Release()
 		yield = seq.UpTo(limit, yield)
 		for ok := it.Valid(); ok; ok = it.Next() {
 			r, there, err := s.dueRecord(it)
@@ -277,7 +278,7 @@ func (s *Store) DueRecords(
 
 // firstDue returns an iterator at the first record of a kind that is ever due, and remembers it.
 // Writes do not wait while it seeks.
-func (s *Store) firstDue(ctx context.Context, kind andon.RecordKind) (*iterator, error) {
+func (s *Store) firstDue(ctx context.Context, kind andon.RecordKind) (*engine.Iterator, error) {
 	d := &s.documents
 	d.seeking.Lock()
 	defer d.seeking.Unlock()
@@ -288,7 +289,7 @@ func (s *Store) firstDue(ctx context.Context, kind andon.RecordKind) (*iterator,
 	if it.First() {
 		d.from[kind] = bytes.Clone(it.Key())
 	} else if err := it.Error(); err != nil {
-		it.close()
+		it.Release()
 		return nil, err
 	} else {
 		d.from[kind] = layout.Key{layout.TableDue}.Text(string(kind)).End()
@@ -298,7 +299,7 @@ func (s *Store) firstDue(ctx context.Context, kind andon.RecordKind) (*iterator,
 
 // dueFrom returns an iterator over all of a kind that may be due. From then on it is noted what is
 // put.
-func (s *Store) dueFrom(ctx context.Context, kind andon.RecordKind) (*iterator, error) {
+func (s *Store) dueFrom(ctx context.Context, kind andon.RecordKind) (*engine.Iterator, error) {
 	d := &s.documents
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -309,12 +310,12 @@ func (s *Store) dueFrom(ctx context.Context, kind andon.RecordKind) (*iterator, 
 		d.from[kind] = put
 	}
 	delete(d.put, kind)
-	return newIterator(ctx, s.db, d.from[kind], all.End())
+	return engine.NewIterator(ctx, s.db, d.from[kind], all.End())
 }
 
 // dueRecord reads the record that a row of tableDue is of. It is not there where it was changed
 // meanwhile, or where the row is left of a tenant that was deleted.
-func (s *Store) dueRecord(it *iterator) (andon.Record, bool, error) {
+func (s *Store) dueRecord(it *engine.Iterator) (andon.Record, bool, error) {
 	value, err := it.ValueAndErr()
 	if err != nil {
 		return andon.Record{}, false, err

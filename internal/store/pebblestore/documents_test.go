@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -249,7 +250,7 @@ func TestManyTimers(t *testing.T) {
 		if read := it.Stats().InternalStats.PointCount; read > 3*each {
 			t.Fatalf("%d rows are read to find what is due, behind %d that were", read, n-each)
 		}
-		it.close()
+		it.Release()
 		found := 0
 		for r, err := range s.DueRecords(t.Context(), "timer", andon.MinTime+andon.Time(n), 1000) {
 			if err != nil {
@@ -272,7 +273,7 @@ func TestManyTimers(t *testing.T) {
 // deletes as many documents by their keys. Both without waiting for the disk.
 func BenchmarkDue(b *testing.B) {
 	for _, timers := range []int{10_000, 1_000_000} {
-		for name, claim := range map[string]func(*testing.B, *Store, *batch, int){
+		for name, claim := range map[string]func(*testing.B, *Store, *engine.Batch, int){
 			"andon": claimDue, "ceiling": claimByKey,
 		} {
 			b.Run(fmt.Sprintf("%s/of_%d", name, timers), func(b *testing.B) {
@@ -293,7 +294,7 @@ func BenchmarkDue(b *testing.B) {
 
 const dueAtOnce = 100
 
-func claimDue(b *testing.B, s *Store, batch *batch, from int) {
+func claimDue(b *testing.B, s *Store, batch *engine.Batch, from int) {
 	until := andon.MinTime + andon.Time(from+dueAtOnce)
 	for r, err := range s.DueRecords(context.Background(), "timer", until, dueAtOnce) {
 		if err := errors.Join(err, s.deleteDocument(batch, 1, &r)); err != nil {
@@ -302,7 +303,7 @@ func claimDue(b *testing.B, s *Store, batch *batch, from int) {
 	}
 }
 
-func claimByKey(b *testing.B, s *Store, batch *batch, from int) {
+func claimByKey(b *testing.B, s *Store, batch *engine.Batch, from int) {
 	for i := from; i < from+dueAtOnce; i++ {
 		r := timer(fmt.Sprint(i), andon.MinTime+1+andon.Time(i))
 		k := layout.DocumentKey(1, r.Kind, r.ID)

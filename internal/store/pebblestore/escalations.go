@@ -5,13 +5,14 @@ import (
 	"iter"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
 func (r *eventReader) openEscalations() (err error) {
 	if r.escalations == nil {
 		k := layout.NewKey(layout.TableEscalation, r.tenant.number)
-		r.escalations, err = newIterator(r.ctx, r.store.db, k, k.End())
+		r.escalations, err = engine.NewIterator(r.ctx, r.store.db, k, k.End())
 	}
 	return err
 }
@@ -51,18 +52,18 @@ func (r *eventReader) escalatedIn(
 		r.of = r.of.Begin(layout.TableEscalation, r.tenant.number).Text(string(device))
 		r.behind = append(r.behind[:0], r.of...).InvertedTime(max(within.From, 1) - 1)
 		r.at = append(r.at[:0], r.of...).InvertedTime(andon.Earlier(within.To, andon.MaxTime))
-		for at := r.at; !r.none.holds(span{at, r.behind}); {
+		for at := r.at; !r.none.Holds(engine.Span{From: at, To: r.behind}); {
 			found := r.escalations.Forward(at)
-			r.none.from = append(r.none.from[:0], at...)
+			r.none.From = append(r.none.From[:0], at...)
 			if !found {
-				r.none.to = layout.NewKey(layout.TableEscalation, r.tenant.number).End()
+				r.none.To = layout.NewKey(layout.TableEscalation, r.tenant.number).End()
 				break
 			}
-			r.none.to = append(r.none.to[:0], r.escalations.Key()...)
-			if !bytes.HasPrefix(r.none.to, r.of) {
+			r.none.To = append(r.none.To[:0], r.escalations.Key()...)
+			if !bytes.HasPrefix(r.none.To, r.of) {
 				return
 			}
-			e, ok := layout.SplitEscalation(r.none.to[len(r.of):])
+			e, ok := layout.SplitEscalation(r.none.To[len(r.of):])
 			if !ok {
 				yield(e, layout.ErrDamaged)
 				return

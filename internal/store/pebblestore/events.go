@@ -9,6 +9,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -63,11 +64,11 @@ func (r *eventReader) whole(
 		}
 	}
 	k := layout.NewKey(layout.TableEscalation, r.tenant.number).Entry(device, at, state)
-	it, err := newIterator(r.ctx, r.store.db, k, k.End())
+	it, err := engine.NewIterator(r.ctx, r.store.db, k, k.End())
 	if err != nil {
 		return e, err
 	}
-	defer it.close()
+	defer it.Release()
 	for ok := it.First(); ok; ok = it.Next() {
 		escalation, err := escalationAt(it, len(k))
 		if err != nil {
@@ -84,7 +85,7 @@ func (r *eventReader) whole(
 
 // escalationAt reads the escalation that an iterator is at; what its key has of the entry is n
 // bytes long.
-func escalationAt(it *iterator, n int) (e andon.Escalation, err error) {
+func escalationAt(it *engine.Iterator, n int) (e andon.Escalation, err error) {
 	at, to, ok := layout.TakeInvertedTime(it.Key()[n:])
 	if !ok {
 		return e, layout.ErrDamaged
@@ -181,12 +182,12 @@ func (s *Store) supervisorKeys(
 		behind = prefix.Time(span.To + 1)
 	}
 	return seq.Of(func(yield func(andon.EventKey) bool) error {
-		it, err := newIterator(ctx, s.db, from, behind)
+		it, err := engine.NewIterator(ctx, s.db, from, behind)
 		if err != nil {
 			return err
 		}
-		defer it.close()
-		start, move := it.byTime(q.Order)
+		defer it.Release()
+		start, move := it.ByTime(q.Order)
 		var instant []andon.EventKey
 		flush := func() bool {
 			slices.SortFunc(instant, compareKeys(q.Order))

@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -43,7 +44,8 @@ func (s *Store) Expire(ctx context.Context, id andon.TenantID, h andon.Horizon) 
 		layout.TableBlock: h.Events.Day(), layout.TableReadingBlock: h.Readings.Day(),
 	} {
 		s.reclaim.want(
-			span{layout.NewKey(table, t.number), layout.NewKey(table, t.number).Number(before)})
+			engine.Span{From: layout.NewKey(table, t.number),
+				To: layout.NewKey(table, t.number).Number(before)})
 	}
 	return nil
 }
@@ -94,10 +96,10 @@ func (e *expiry) wholeDays(table byte, before uint32) error {
 // first, so those to go are the last of each device.
 func (e *expiry) directory(table byte, before uint32) error {
 	return e.owners(table,
-		func(it *iterator, owner layout.Key) error { return e.days(it, owner, before) })
+		func(it *engine.Iterator, owner layout.Key) error { return e.days(it, owner, before) })
 }
 
-func (e *expiry) days(it *iterator, owner layout.Key, before uint32) error {
+func (e *expiry) days(it *engine.Iterator, owner layout.Key, before uint32) error {
 	owner = slices.Clip(owner)
 	ok := it.SeekGE(owner.Inverted(before - 1))
 	for ; ok && bytes.HasPrefix(it.Key(), owner); ok = it.Next() {
@@ -111,11 +113,11 @@ func (e *expiry) days(it *iterator, owner layout.Key, before uint32) error {
 // blockDays is directory of tableDay, which stands by number.
 func (e *expiry) blockDays(before uint32) error {
 	prefix := layout.NewKey(layout.TableDay, e.tenant)
-	it, err := newIterator(e.ctx, e.store.db, prefix, prefix.End())
+	it, err := engine.NewIterator(e.ctx, e.store.db, prefix, prefix.End())
 	if err != nil {
 		return err
 	}
-	defer it.close()
+	defer it.Release()
 	for ok := it.First(); ok; {
 		number, _, whole := layout.TakeNumber(it.Key()[len(prefix):])
 		if !whole {
@@ -132,7 +134,7 @@ func (e *expiry) blockDays(before uint32) error {
 
 // escalations deletes those of entries before a day. They stand newest first.
 func (e *expiry) escalations(before uint32) error {
-	return e.owners(layout.TableEscalation, func(_ *iterator, owner layout.Key) error {
+	return e.owners(layout.TableEscalation, func(_ *engine.Iterator, owner layout.Key) error {
 		from := layout.Key(bytes.Clone(owner)).InvertedTime(andon.DayStart(before) - 1)
 		return e.batch.DeleteRange(from, owner.End(), nil)
 	})
@@ -141,19 +143,19 @@ func (e *expiry) escalations(before uint32) error {
 // indexRows deletes the rows of each person, or device, up to a key that stands where the time
 // begins.
 func (e *expiry) indexRows(table byte, until func(layout.Key) layout.Key) error {
-	return e.owners(table, func(_ *iterator, owner layout.Key) error {
+	return e.owners(table, func(_ *engine.Iterator, owner layout.Key) error {
 		return e.batch.DeleteRange(owner, until(bytes.Clone(owner)), nil)
 	})
 }
 
 // owners calls visit for each text that the keys of a table have behind the tenant.
-func (e *expiry) owners(table byte, visit func(*iterator, layout.Key) error) error {
+func (e *expiry) owners(table byte, visit func(*engine.Iterator, layout.Key) error) error {
 	prefix := layout.NewKey(table, e.tenant)
-	it, err := newIterator(e.ctx, e.store.db, prefix, prefix.End())
+	it, err := engine.NewIterator(e.ctx, e.store.db, prefix, prefix.End())
 	if err != nil {
 		return err
 	}
-	defer it.close()
+	defer it.Release()
 	for ok := it.First(); ok; {
 		owner, _, found := layout.TakeText(it.Key()[len(prefix):])
 		if !found {

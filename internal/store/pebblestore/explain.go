@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 )
 
 // What a question costs is told where its context asks for that (andon.WithPlan): each table that
@@ -13,29 +14,6 @@ import (
 
 // looked is how much was looked at, and how much of that was wanted.
 type looked struct{ scanned, rows int }
-
-// inTable is the statement of a table.
-func inTable(table byte) string {
-	for _, t := range verified() {
-		if t.name == table {
-			return "table " + string(rune(table)) + ": " + t.what
-		}
-	}
-	return "table " + string(rune(table))
-}
-
-// explain tells the plan what an iterator read.
-func (it *iterator) explain() {
-	p := andon.PlanOf(it.ctx)
-	if p == nil {
-		return
-	}
-	stats := it.Stats().InternalStats
-	p.Add(andon.PlanStep{
-		Statement: inTable(it.table), Scanned: it.keys, Rows: it.values,
-		Bytes: int(stats.BlockBytes), Took: andon.Took(stats.BlockReadDuration),
-	})
-}
 
 // explain tells the plan which entries a reader looked at.
 func (r *eventReader) explain() {
@@ -60,6 +38,6 @@ func (r *eventReader) explain() {
 func explainMemory(p *andon.Plan, scanned, rows int, begun time.Duration) {
 	p.Add(andon.PlanStep{
 		Statement: "memory: what devices show", Scanned: scanned, Rows: rows,
-		Took: andon.Took(sinceStart() - begun),
+		Took: andon.Took(engine.SinceStart() - begun),
 	})
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/feed"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -101,12 +102,12 @@ func (s *Store) openFeed(context.Context) error {
 // behindChanges returns the sequence behind the newest change of a tenant that is between two
 // sequences, 0 where there is none.
 func (s *Store) behindChanges(t *tenant, from, before uint64) (next uint64, err error) {
-	it, err := newIterator(context.Background(), s.db,
+	it, err := engine.NewIterator(context.Background(), s.db,
 		layout.ChangeKey(t.number, from), layout.ChangeKey(t.number, before))
 	if err != nil {
 		return 0, err
 	}
-	defer it.close()
+	defer it.Release()
 	if it.Last() {
 		next = layout.SequenceOf(it.Key()) + 1
 	}
@@ -216,12 +217,12 @@ func (s *Store) changes(
 	ctx context.Context, t *tenant, after andon.Position, end uint64,
 ) (part []andon.Change, err error) {
 	const enough = 256
-	it, err := newIterator(ctx, s.db,
+	it, err := engine.NewIterator(ctx, s.db,
 		layout.ChangeKey(t.number, after.Sequence), layout.ChangeKey(t.number, end))
 	if err != nil {
 		return nil, err
 	}
-	defer it.close()
+	defer it.Release()
 	// Behind the iterator, which sees what is given back from now on.
 	if err := s.resumes(t, after); err != nil {
 		return nil, err
@@ -296,7 +297,7 @@ func (k *changesKept) giveBack(s *Store) error {
 		return err
 	}
 	b := s.newBatch()
-	defer b.close()
+	defer b.Release()
 	lost := map[*tenant]uint64{}
 	for _, t := range s.everyTenant() {
 		if left.First == k.First || t.bell.Next() <= k.First {
@@ -308,11 +309,11 @@ func (k *changesKept) giveBack(s *Store) error {
 		}
 		if behind > 0 {
 			lost[t] = behind
-			b.deleteRange(layout.ChangeKey(t.number, k.First), layout.ChangeKey(t.number, behind))
+			b.RemoveRange(layout.ChangeKey(t.number, k.First), layout.ChangeKey(t.number, behind))
 		}
 	}
-	b.set(layout.FixedKey(fixedFeed), value)
-	if err := b.commit(pebble.NoSync); err != nil {
+	b.Put(layout.FixedKey(fixedFeed), value)
+	if err := b.Write(pebble.NoSync); err != nil {
 		return err
 	}
 	for t, behind := range lost {

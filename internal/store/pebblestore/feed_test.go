@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -101,12 +102,12 @@ func TestFeedIsKept(t *testing.T) {
 					t.Errorf("behind change %d are %d, %v; gone should be %t", i, n, err, want)
 				}
 			}
-			it, err := newIterator(t.Context(), s.db, layout.Key{layout.TableChange},
+			it, err := engine.NewIterator(t.Context(), s.db, layout.Key{layout.TableChange},
 				layout.Key{layout.TableChange + 1})
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer it.close()
+			defer it.Release()
 			if !it.First() || layout.SequenceOf(it.Key()) < oldest.Sequence {
 				t.Error("what is not kept is on the disk")
 			}

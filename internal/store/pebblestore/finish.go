@@ -9,7 +9,7 @@ const defaultUnread = checkpointBytes
 
 // Finish implements andon.Maintenance. Its round writes the devices, too, and it leaves no log to replay.
 func (s *Store) Finish(ctx context.Context) error {
-	s.options.pacing.stop()
+	s.options.pacing.Stop()
 	s.checkpoints.running.Lock()
 	defer s.checkpoints.running.Unlock()
 	if s.unread() <= s.options.unread {

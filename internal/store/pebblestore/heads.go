@@ -121,7 +121,7 @@ func (h *heads) awaitRoom(ctx context.Context, s *Store) error {
 	patience := time.NewTimer(h.patience)
 	defer patience.Stop()
 	for ; freed != nil; freed = h.crowded() {
-		s.checkpoints.want() // the round may have failed
+		s.checkpoints.Want() // the round may have failed
 		select {
 		case <-freed:
 		case <-patience.C:

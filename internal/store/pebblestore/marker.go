@@ -3,6 +3,7 @@ package pebblestore
 import (
 	"encoding/binary"
 
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -32,7 +33,7 @@ func (s *Store) readMarker() (m marker, err error) {
 	return m, nil
 }
 
-func (m marker) put(b *batch) {
-	b.set(layout.FixedKey(fixedCheckpoint), binary.BigEndian.AppendUint64(nil, m.shown))
-	b.set(layout.FixedKey(fixedSettled), binary.BigEndian.AppendUint64(nil, m.settled))
+func (m marker) put(b *engine.Batch) {
+	b.Put(layout.FixedKey(fixedCheckpoint), binary.BigEndian.AppendUint64(nil, m.shown))
+	b.Put(layout.FixedKey(fixedSettled), binary.BigEndian.AppendUint64(nil, m.settled))
 }

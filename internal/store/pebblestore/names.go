@@ -11,6 +11,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -21,11 +22,11 @@ func (s *Store) texts(
 ) iter.Seq2[andon.NameCount, error] {
 	prefix := layout.NewKey(table, t.number)
 	return seq.Of(func(yield func(andon.NameCount) bool) error {
-		it, err := newIterator(ctx, s.db, prefix, prefix.End())
+		it, err := engine.NewIterator(ctx, s.db, prefix, prefix.End())
 		if err != nil {
 			return err
 		}
-		defer it.close()
+		defer it.Release()
 		ok := it.SeekGE(append(bytes.Clone(prefix), from...))
 		for ok {
 			text, _, found := layout.TakeText(it.Key()[len(prefix):])

@@ -10,6 +10,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
@@ -104,12 +105,12 @@ func (r *eventReader) postings(
 	prefix := layout.NewKey(layout.TablePosting, r.tenant.number).Text(string(operator))
 	from := bytes.Clone(prefix.Number(first))
 	return seq.Of(func(yield func(hourOf) bool) error {
-		it, err := newIterator(r.ctx, r.store.db, from, prefix.Number(last).End())
+		it, err := engine.NewIterator(r.ctx, r.store.db, from, prefix.Number(last).End())
 		if err != nil {
 			return err
 		}
-		defer it.close()
-		start, move := it.byTime(order)
+		defer it.Release()
+		start, move := it.ByTime(order)
 		var p hourOf
 		for ok := start(); ok; ok = move() {
 			hour, _, whole := layout.TakeNumber(it.Key()[len(prefix):])

@@ -131,7 +131,7 @@ func TestAPagePassesOverWhatIsBetweenItsDevices(t *testing.T) {
 		r := newEventReader(t.Context(), s, tenant)
 		hits := firstPage(t, r, &andon.EventQuery{Order: order, Limit: limit})
 		// A step or more to find out that the next device is far, and a seek.
-		if keys := r.blocks.keys; len(hits) != limit || keys > 2*limit+4 {
+		if keys := r.blocks.Keys; len(hits) != limit || keys > 2*limit+4 {
 			t.Errorf("order %d: %d entries by %d keys", order, len(hits), keys)
 		}
 		r.close()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 )
 
 // A slot's note is what Slot.Changes was when it was written into a checkpoint. It belongs to the
@@ -48,7 +49,7 @@ func (s *Store) ordered(ctx context.Context, do func() error) error {
 // inTurn is ordered. Of the large writes one at a time waits for its turn, so that others wait for
 // no more than one of them, however many there are.
 func (s *Store) inTurn(ctx context.Context, large bool, do func() error) (err error) {
-	waiting := sinceStart()
+	waiting := engine.SinceStart()
 	if large {
 		if err := acquire(ctx, s.order.large); err != nil {
 			return err
@@ -58,7 +59,7 @@ func (s *Store) inTurn(ctx context.Context, large bool, do func() error) (err er
 	if err := acquire(ctx, s.order.turn); err != nil {
 		return err
 	}
-	entered := sinceStart()
+	entered := engine.SinceStart()
 	s.order.entered.Store(int64(entered))
 	completed := false
 	defer func() {
@@ -68,7 +69,7 @@ func (s *Store) inTurn(ctx context.Context, large bool, do func() error) (err er
 		s.order.entered.Store(0)
 		<-s.order.turn
 		if s.options.Ordered != nil {
-			s.options.Ordered(entered-waiting, sinceStart()-entered)
+			s.options.Ordered(entered-waiting, engine.SinceStart()-entered)
 		}
 	}()
 	if err = ctx.Err(); err == nil { // waiting may have taken long
@@ -104,7 +105,7 @@ func acquire(ctx context.Context, slot chan struct{}) error {
 // ready reports whether writes get through the ordered section.
 func (o *order) ready() error {
 	entered := o.entered.Load()
-	if in := sinceStart() - time.Duration(entered); entered != 0 && in > stuckAfter {
+	if in := engine.SinceStart() - time.Duration(entered); entered != 0 && in > stuckAfter {
 		return andon.Errorf(andon.Unavailable, "one write has kept all others waiting for %s: "+
 			"the disk does not follow, or the program must be restarted", in.Round(time.Second))
 	}

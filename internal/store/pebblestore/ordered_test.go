@@ -16,6 +16,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 )
 
 // TestPanicEndsTheProcess: what came of a panic in the ordered section is not known, so the process
@@ -52,7 +53,7 @@ func TestStuckWriteIsNoticed(t *testing.T) {
 		if err := s.Ready(ctx); err != nil {
 			t.Errorf("not ready a moment after a write began: %v", err)
 		}
-		s.order.entered.Store(int64(sinceStart() - stuckAfter - time.Second))
+		s.order.entered.Store(int64(engine.SinceStart() - stuckAfter - time.Second))
 		if err := s.Ready(ctx); andon.KindOf(err) != andon.Unavailable {
 			t.Errorf("ready while one write keeps all others waiting: %v", err)
 		}

@@ -13,59 +13,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
-
-// TestPace works for a millisecond at a time, and looks at how long that takes with its rests.
-func TestPace(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		bytes  int // of ten pieces of work
-		late   bool
-		closes bool
-		took   time.Duration
-	}{
-		{name: "in no hurry", bytes: paceBytes, took: 30 * time.Millisecond},
-		{name: "small pieces", bytes: paceBytes / 2, took: 30 * time.Millisecond},
-		{name: "late", bytes: paceBytes, late: true, took: 10 * time.Millisecond},
-		{name: "closing", bytes: paceBytes, closes: true, took: 10 * time.Millisecond},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				all := newPacing(1)
-				defer all.stop()
-				p := all.begin(func() bool { return c.late })
-				if c.closes {
-					all.stop()
-				}
-				begun := time.Now()
-				for range 10 {
-					<-time.After(time.Millisecond)
-					p.did(c.bytes)
-				}
-				if took := time.Since(begun); took != c.took {
-					t.Errorf("took %s, want %s", took, c.took)
-				}
-			})
-		})
-	}
-}
-
-// TestLongWorkIsNoReasonForALongRest is of a process that was stopped in the middle of its work.
-func TestLongWorkIsNoReasonForALongRest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		all := newPacing(1)
-		defer all.stop()
-		p := all.begin(func() bool { return false })
-		<-time.After(time.Hour)
-		begun := time.Now()
-		p.did(paceBytes)
-		if rest := time.Since(begun); rest != longestRest {
-			t.Errorf("rested %s, want %s", rest, longestRest)
-		}
-	})
-}
 
 // TestLateRound fills the live head while a round is at work.
 func TestLateRound(t *testing.T) {
@@ -107,7 +58,7 @@ type restingFS struct {
 
 // Create is of vfs.FS.
 func (f *restingFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	if isPaced(c) {
+	if engine.IsPaced(c) {
 		select {
 		case f.tables <- c:
 		default:
@@ -149,15 +100,15 @@ func TestEngineIsPaced(t *testing.T) {
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {
-		all := newPacing(1)
-		all.db.Store(s.db)
-		all.looked.Store(int64(sinceStart())) // the engine is not asked from here
-		defer all.stop()
+		all := engine.NewPacing(1)
+		all.DB.Store(s.db)
+		all.Looked.Store(int64(engine.SinceStart())) // the engine is not asked from here
+		defer all.Stop()
 		file, err := vfs.NewMem().Create("table", vfs.WriteCategoryUnspecified)
-		paced, begun := all.paced(file), time.Now()
+		paced, begun := all.Paced(file), time.Now()
 		for range 3 {
 			<-time.After(time.Millisecond)
-			_, failed := paced.Write(make([]byte, paceBytes/2))
+			_, failed := paced.Write(make([]byte, engine.PaceBytes/2))
 			err = errors.Join(err, failed)
 		}
 		if took := time.Since(begun); took != 9*time.Millisecond || err != nil {
@@ -202,7 +153,7 @@ func TestRoundBesideAFlush(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-f.begun
-	late := func() bool { return s.options.pacing.stalled.Load() }
+	late := func() bool { return s.options.pacing.Stalled.Load() }
 	forgot := make(chan error, 1)
 	go func() { forgot <- s.forgetRows(int64(s.options.memTable)) }()
 	for len(forgot) == 0 && !late() {
@@ -216,7 +167,7 @@ func TestRoundBesideAFlush(t *testing.T) {
 	for !late() {
 		runtime.Gosched()
 	}
-	if !s.options.pacing.engineLate() {
+	if !s.options.pacing.EngineLate() {
 		t.Error("the engine rests while writes wait for it")
 	}
 	close(f.held)

@@ -13,6 +13,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -118,11 +119,11 @@ func (s *Store) escalation(
 		return newest, false, err
 	}
 	k := layout.NewKey(layout.TableEscalation, t.number).Entry(e.Device, e.Time, e.State)
-	it, err := newIterator(ctx, s.db, k, k.End())
+	it, err := engine.NewIterator(ctx, s.db, k, k.End())
 	if err != nil {
 		return newest, false, err
 	}
-	defer it.close()
+	defer it.Release()
 	if !it.First() {
 		return newest, false, it.Error()
 	}
@@ -168,11 +169,11 @@ func (s *Store) Retirements(
 		return nil, err
 	}
 	prefix := layout.NewKey(layout.TableRetirement, t.number).Text(string(device))
-	it, err := newIterator(ctx, s.db, prefix, prefix.End())
+	it, err := engine.NewIterator(ctx, s.db, prefix, prefix.End())
 	if err != nil {
 		return nil, err
 	}
-	defer it.close()
+	defer it.Release()
 	var all []andon.Time
 	for ok := it.First(); ok; ok = it.Next() {
 		at, _, ok := layout.TakeTime(it.Key()[len(prefix):])
@@ -271,11 +272,11 @@ func (s *Store) assignments(
 	default: // with the one at that time
 		behind = prefix.InvertedTime(q.After - 1)
 	}
-	it, err := newIterator(ctx, s.db, from, behind)
+	it, err := engine.NewIterator(ctx, s.db, from, behind)
 	if err != nil {
 		return err
 	}
-	defer it.close()
+	defer it.Release()
 	read := func() (a andon.Assignment, err error) {
 		from, rest, ok := layout.TakeInvertedTime(it.Key()[len(prefix):])
 		if !ok || len(rest) != 0 {
@@ -299,7 +300,7 @@ func (s *Store) assignments(
 // newestFirst joins what stands side by side with one operator: it is one assignment, from the
 // oldest on.
 func newestFirst(
-	it *iterator, read func() (andon.Assignment, error), to andon.Time,
+	it *engine.Iterator, read func() (andon.Assignment, error), to andon.Time,
 	yield func(andon.Assignment) bool,
 ) error {
 	var held *andon.Assignment // waits for the one before it
@@ -326,7 +327,7 @@ func newestFirst(
 // oldestFirst does the same from the other end. The first may be that of a page before, which says
 // who was assigned there.
 func oldestFirst(
-	it *iterator, read func() (andon.Assignment, error), after andon.Time,
+	it *engine.Iterator, read func() (andon.Assignment, error), after andon.Time,
 	yield func(andon.Assignment) bool,
 ) error {
 	var held *andon.Assignment // waits for the one behind it

@@ -3,6 +3,7 @@ package pebblestore
 import (
 	"encoding/binary"
 
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -46,7 +47,7 @@ func (s *Store) readAhead(from uint64, visit func(sequence uint64, row []byte) e
 	for range parts {
 		free <- new(unpacked)
 	}
-	return atOnce(func() error {
+	return engine.Together(func() error {
 		defer close(full)
 		return s.unpackInto(full, free, from)
 	}, func() error {
@@ -64,7 +65,8 @@ func (s *Store) readAhead(from uint64, visit func(sequence uint64, row []byte) e
 func (s *Store) unpackInto(full chan<- *unpacked, free <-chan *unpacked, from uint64) error {
 	const enough = 64 << 10 // bytes
 	some := <-free
-	for k, value := range s.rowsOf(layout.RowKey(from), layout.Key{layout.TableRow}.End(), 1) {
+	for k, value := range engine.RowsBetween(s.db, layout.RowKey(from),
+		layout.Key{layout.TableRow}.End(), 1) {
 		if err := some.add(binary.BigEndian.Uint64(k), value); err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/readingblock"
 )
@@ -31,7 +32,7 @@ const (
 type merging struct {
 	readingRound
 	batch   *pebble.Batch
-	blocks  *iterator
+	blocks  *engine.Iterator
 	decoder readingblock.Decoder
 }
 
@@ -47,23 +48,23 @@ func (s *Store) mergeReadings(ctx context.Context) error {
 	return nil
 }
 
-func (s *Store) mergeDay(ctx context.Context, of tenantDay) error {
-	prefix := layout.NewKey(layout.TableReadingBlock, of.tenant).Number(of.day)
-	it, err := newIterator(ctx, s.db, prefix, prefix.End())
+func (s *Store) mergeDay(ctx context.Context, of engine.TenantDay) error {
+	prefix := layout.NewKey(layout.TableReadingBlock, of.Tenant).Number(of.Day)
+	it, err := engine.NewIterator(ctx, s.db, prefix, prefix.End())
 	if err != nil {
 		return err
 	}
-	defer it.close()
+	defer it.Release()
 	m := merging{batch: s.db.NewBatch()}
 	m.readingRound = readingRound{
-		store: s, key: layout.NewKey(0, 0), of: readingDay{tenant: of.tenant, day: of.day},
+		store: s, key: layout.NewKey(0, 0), of: readingDay{tenant: of.Tenant, day: of.Day},
 		put: func(k layout.Key, value []byte) error { return m.batch.Set(k, value, nil) },
 	}
 	defer func() { _ = m.batch.Close() }()
-	if m.blocks, err = newIterator(ctx, s.db, prefix, prefix.End()); err != nil {
+	if m.blocks, err = engine.NewIterator(ctx, s.db, prefix, prefix.End()); err != nil {
 		return err
 	}
-	defer m.blocks.close()
+	defer m.blocks.Release()
 	for ok := it.First(); ok; {
 		device, _, found := layout.TakeText(it.Key()[len(prefix):])
 		if !found {
@@ -101,12 +102,12 @@ func (s *sequenced) tier() (tier int) {
 
 // blocksOf returns the blocks of a device and day, which the iterator is at, by their sequence.
 func blocksOf(
-	it *iterator, of tenantDay, device andon.DeviceID,
+	it *engine.Iterator, of engine.TenantDay, device andon.DeviceID,
 ) (all []sequenced, more bool, err error) {
-	prefix := layout.NewKey(layout.TableReadingBlock, of.tenant).Number(of.day).Text(string(device))
+	prefix := layout.NewKey(layout.TableReadingBlock, of.Tenant).Number(of.Day).Text(string(device))
 	at := map[uint64]int{}
 	for more = true; more && bytes.HasPrefix(it.Key(), prefix); more = it.Next() {
-		b, ok := layout.SplitReadingBlock(it.Key()[len(prefix):], of.day)
+		b, ok := layout.SplitReadingBlock(it.Key()[len(prefix):], of.Day)
 		value, err := it.ValueAndErr()
 		if err != nil {
 			return nil, false, err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/rwlock"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/readingblock"
 )
@@ -27,34 +28,29 @@ type readingRows struct {
 	generation atomic.Uint64 // of the rows that are written now
 	settled    atomic.Uint64 // the rows of the generations before it are in blocks
 	grown      atomic.Int64  // bytes of rows since the last round
-	errand
+	engine.Job
 	// running is held by a round, and by who must not come between, as in checkpoints.
 	running sync.Mutex
-	loose   map[tenantDay]bool // days with blocks that were not looked at for merging
+	loose   map[engine.TenantDay]bool // days with blocks that were not looked at for merging
 	rounds  int
 }
 
-type tenantDay struct {
-	tenant uint32
-	day    uint32
-}
-
 func (m *readingRows) start(s *Store) {
-	m.errand.start(func() {
+	m.Job.Start(func() {
 		if err := s.settleReadings(); err != nil {
 			s.options.Log.Error("readings were not settled in blocks; they stay in rows",
 				"error", err)
 		}
 	})
 	if m.grown.Load() >= s.options.readings || m.settled.Load()+1 < m.generation.Load() {
-		m.want() // with each generation a reader has more to look at
+		m.Want() // with each generation a reader has more to look at
 	}
 }
 
 // grow counts rows that were written, and asks for a round when there are enough.
 func (m *readingRows) grow(s *Store, bytes int) {
 	if m.grown.Add(int64(bytes)) >= s.options.readings {
-		m.want()
+		m.Want()
 	}
 }
 
@@ -70,7 +66,7 @@ func (m *readingRows) kept() iter.Seq[uint64] {
 // openReadings finds the generations. The next one begins: a round may have been at the last.
 func (s *Store) openReadings(ctx context.Context) error {
 	m := &s.measure
-	m.loose = map[tenantDay]bool{}
+	m.loose = map[engine.TenantDay]bool{}
 	first, err := s.fixed(fixedReadings)
 	if err != nil {
 		return err
@@ -82,18 +78,18 @@ func (s *Store) openReadings(ctx context.Context) error {
 	last := m.settled.Load() - 1
 	for _, t := range s.tenants {
 		k := layout.NewKey(layout.TableReading, t.number)
-		it, err := newIterator(ctx, s.db, k, k.End())
+		it, err := engine.NewIterator(ctx, s.db, k, k.End())
 		if err != nil {
 			return err
 		}
 		if it.Last() {
 			row, ok := layout.SplitReading(it.Key()[len(k):])
 			if last = max(last, row.Generation); !ok {
-				it.fail(layout.ErrDamaged)
+				it.Fail(layout.ErrDamaged)
 			}
 		}
 		err = it.Error()
-		it.close()
+		it.Release()
 		if err != nil {
 			return err
 		}
@@ -102,7 +98,7 @@ func (s *Store) openReadings(ctx context.Context) error {
 	bytes, err := s.db.EstimateDiskUsage(layout.Key{layout.TableReading},
 		layout.Key{layout.TableReading}.End())
 	if err != nil {
-		return fmt.Errorf("read store: %w", readError(err))
+		return fmt.Errorf("read store: %w", engine.ReadError(err))
 	}
 	m.grown.Store(int64(bytes))
 	return nil
@@ -120,11 +116,11 @@ func (s *Store) loadSettled(t *tenant) error {
 		return nil
 	}
 	k := layout.NewKey(layout.TableReadingBlock, t.number)
-	it, err := newIterator(context.Background(), s.db, k, k.End())
+	it, err := engine.NewIterator(context.Background(), s.db, k, k.End())
 	if err != nil {
 		return err
 	}
-	defer it.close()
+	defer it.Release()
 	if it.Last() {
 		day, _, _ := layout.TakeNumber(it.Key()[len(k):])
 		t.settled.Store(int64(andon.DayStart(day+1) - 1))
@@ -143,7 +139,7 @@ func (s *Store) settleReadings() error {
 		return err
 	}
 	grown, tenants := m.grown.Load(), s.everyTenant()
-	pace := s.options.pacing.begin(func() bool { return m.grown.Load() > 2*s.options.readings })
+	pace := s.options.pacing.Begin(func() bool { return m.grown.Load() > 2*s.options.readings })
 	out := tables{store: s, name: readTables, pace: &pace}
 	x := readingRound{store: s, put: out.put, key: layout.NewKey(0, 0), pace: &pace}
 	for _, t := range tenants {
@@ -191,7 +187,7 @@ type readingRound struct {
 	readings []andon.Reading // of it, newest first
 	key      layout.Key
 	value    []byte
-	pace     *pace
+	pace     *engine.Pace
 }
 
 // readingDay is where a block stands.
@@ -211,11 +207,11 @@ func (x *readingRound) span(t *tenant) (from, behind layout.Key) {
 
 func (x *readingRound) tenant(t *tenant) error {
 	from, behind := x.span(t)
-	it, err := newIterator(context.Background(), x.store.db, from, behind)
+	it, err := engine.NewIterator(context.Background(), x.store.db, from, behind)
 	if err != nil {
 		return err
 	}
-	defer it.close()
+	defer it.Release()
 	x.from, x.of = t, readingDay{}
 	for ok := it.First(); ok; ok = it.Next() {
 		row, whole := layout.SplitReading(it.Key()[1+4:])
@@ -245,7 +241,7 @@ func (x *readingRound) tenant(t *tenant) error {
 
 // add adds a reading, and writes the first block where there is enough for one.
 func (x *readingRound) add(at andon.Time, value []byte) error {
-	x.pace.did(len(value))
+	x.pace.Did(len(value))
 	metrics, metadata, err := layout.ReadReading(value)
 	if err != nil {
 		return err
@@ -264,7 +260,7 @@ func (x *readingRound) add(at andon.Time, value []byte) error {
 // flush writes what is left of a device and day.
 func (x *readingRound) flush() error {
 	if len(x.readings) > 0 {
-		x.store.measure.loose[tenantDay{x.of.tenant, x.of.day}] = true
+		x.store.measure.loose[engine.TenantDay{x.of.tenant, x.of.day}] = true
 	}
 	for rest := x.readings; len(rest) > 0; {
 		n, err := x.block(rest)
@@ -293,16 +289,16 @@ func (x *readingRound) block(readings []andon.Reading) (n int, err error) {
 // before is on the disk as well.
 func (x *readingRound) mark(tenants []*tenant) error {
 	m, b := &x.store.measure, x.store.newBatch()
-	defer b.close()
+	defer b.Release()
 	behind := m.generation.Load()
-	b.set(layout.FixedKey(fixedReadings), binary.BigEndian.AppendUint64(nil, behind))
+	b.Put(layout.FixedKey(fixedReadings), binary.BigEndian.AppendUint64(nil, behind))
 	for _, t := range tenants {
 		from, to := x.span(t)
-		b.deleteRange(from, to)
-		b.set(layout.FlushedReadingsKey(t.number),
+		b.RemoveRange(from, to)
+		b.Put(layout.FlushedReadingsKey(t.number),
 			binary.BigEndian.AppendUint64(nil, uint64(t.settled.Load())))
 	}
-	if err := b.commit(pebble.Sync); err != nil {
+	if err := b.Write(pebble.Sync); err != nil {
 		return fmt.Errorf("write the end of a round: %w", err)
 	}
 	m.settled.Store(behind)

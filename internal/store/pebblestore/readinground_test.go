@@ -378,7 +378,7 @@ func TestTheLatestReadingOpensOneBlock(t *testing.T) {
 		if scan.opened > test.most {
 			t.Errorf("%+v: %d blocks were opened, want %d", test.q, scan.opened, test.most)
 		}
-		if keys := scan.rows.keys + scan.blocks.keys; test.most == 0 && keys > test.q.Limit {
+		if keys := scan.rows.Keys + scan.blocks.Keys; test.most == 0 && keys > test.q.Limit {
 			t.Errorf("%+v: %d keys were looked at", test.q, keys)
 		}
 		scan.close()

@@ -9,6 +9,7 @@ import (
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -199,11 +200,11 @@ func (s *Store) metricDevices(
 		from = prefix.Text(string(q.After.Device))
 	}
 	return seq.Of(func(yield func(andon.DeviceID) bool) error {
-		it, err := newIterator(ctx, s.db, from, behind)
+		it, err := engine.NewIterator(ctx, s.db, from, behind)
 		if err != nil {
 			return err
 		}
-		defer it.close()
+		defer it.Release()
 		for ok := it.First(); ok; ok = it.Next() {
 			device, _, ok := layout.TakeText(it.Key()[len(prefix):])
 			if !ok {

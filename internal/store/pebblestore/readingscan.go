@@ -12,6 +12,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/seq"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/readingblock"
 )
@@ -24,10 +25,10 @@ type readingScan struct {
 	tenant       uint32
 	first, last  uint64     // generations that may have rows
 	settled      andon.Time // no block has a newer reading
-	directory    *directory
-	rows, blocks *iterator
-	none         span // of rows: there are none in it
-	opened       int  // blocks that were decoded
+	directory    *engine.Days
+	rows, blocks *engine.Iterator
+	none         engine.Span // of rows: there are none in it
+	opened       int         // blocks that were decoded
 	*readingRoom
 }
 
@@ -61,25 +62,26 @@ func (s *Store) newReadingScan(ctx context.Context, t *tenant) (*readingScan, er
 }
 
 func (s *readingScan) open(ctx context.Context, t *tenant) (err error) {
-	if s.directory, err = newDirectory(ctx, s.snapshot, t, layout.TableReadingDay); err != nil {
+	if s.directory,
+		err = engine.NewDays(ctx, s.snapshot, layout.TableReadingDay, t.number); err != nil {
 		return err
 	}
 	k := layout.NewKey(layout.TableReading, t.number)
-	if s.rows, err = newIterator(ctx, s.snapshot, k, k.End()); err != nil {
+	if s.rows, err = engine.NewIterator(ctx, s.snapshot, k, k.End()); err != nil {
 		return err
 	}
 	k = layout.NewKey(layout.TableReadingBlock, t.number)
-	s.blocks, err = newIterator(ctx, s.snapshot, k, k.End())
+	s.blocks, err = engine.NewIterator(ctx, s.snapshot, k, k.End())
 	return err
 }
 
 func (s *readingScan) close() {
 	if s.directory != nil {
-		s.directory.close()
+		s.directory.Close()
 	}
-	for _, it := range []*iterator{s.rows, s.blocks} {
+	for _, it := range []*engine.Iterator{s.rows, s.blocks} {
 		if it != nil {
-			it.close()
+			it.Release()
 		}
 	}
 	_ = s.snapshot.Close()
@@ -98,7 +100,7 @@ func (s *readingScan) device(
 		}
 		yield = seq.UpTo(q.Limit, yield)
 		s.days = s.days.Begin(layout.TableReadingDay, s.tenant).Text(string(device))
-		for day, err := range s.directory.days(s.days, span, q.Order) {
+		for day, err := range s.directory.Of(s.days, span, q.Order) {
 			if err != nil {
 				return err
 			}
@@ -260,7 +262,7 @@ func (p *dayPage) fromGeneration(generation uint64) error {
 func (s *readingScan) seekRows(from, prefix layout.Key) bool {
 	end := append(s.farther[:0], prefix...)
 	end[len(end)-1] = layout.AfterText
-	if s.farther = end; s.none.holds(span{from, end}) {
+	if s.farther = end; s.none.Holds(engine.Span{From: from, To: end}) {
 		return false
 	}
 	if s.rows.SeekGE(from) {
@@ -271,7 +273,7 @@ func (s *readingScan) seekRows(from, prefix layout.Key) bool {
 	} else if s.rows.Error() == nil {
 		end = layout.NewKey(layout.TableReading, s.tenant).End()
 	}
-	s.none.from, s.none.to = append(s.none.from[:0], from...), append(s.none.to[:0], end...)
+	s.none.From, s.none.To = append(s.none.From[:0], from...), append(s.none.To[:0], end...)
 	return false
 }
 

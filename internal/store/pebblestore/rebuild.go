@@ -11,6 +11,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
@@ -23,24 +24,10 @@ func (s *Store) rebuild(context.Context) error {
 		return err
 	}
 	s.checkpoints.marker, s.order.next = m, m.settled
-	err = atOnce(func() error { return s.fillHead(m) }, func() error { return s.loadFleets(m) })
+	err = engine.Together(func() error { return s.fillHead(m) },
+		func() error { return s.loadFleets(m) })
 	s.queue.published = s.order.next
 	return err
-}
-
-// atOnce calls functions concurrently, and returns their errors. A row that can't be read ends one
-// of them as it ends load.
-func atOnce(steps ...func() error) error {
-	errs := make([]error, len(steps))
-	var running sync.WaitGroup
-	for i, step := range steps {
-		running.Go(func() {
-			defer recoverUnreadable(&errs[i])
-			errs[i] = step()
-		})
-	}
-	running.Wait()
-	return errors.Join(errs...)
 }
 
 // fillHead takes the entries of rows into the head.
@@ -105,7 +92,7 @@ func (s *Store) loadCheckpoint(t *tenant) error {
 		}
 		steps[i] = func() error { return s.loadPart(t, from, to, &loading) }
 	}
-	return atOnce(steps...)
+	return engine.Together(steps...)
 }
 
 // behindCheckpoint returns the number behind the last device of the checkpoint.
@@ -163,7 +150,7 @@ func (s *Store) checkpointed(
 			Number(number)
 	}
 	prefix := len(layout.NewKey(layout.TableCheckpoint, tenant))
-	for k, value := range s.rowsOf(at(from), at(to), prefix) {
+	for k, value := range engine.RowsBetween(s.db, at(from), at(to), prefix) {
 		number, _, ok := layout.TakeNumber(k)
 		if !ok || number > layout.MostDevices {
 			return layout.ErrDamaged

@@ -5,6 +5,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 )
 
 // reorderStep is how many devices are worked out again in one write.
@@ -30,7 +31,7 @@ func (s *Store) Reorder(ctx context.Context, id andon.TenantID) (andon.Tenant, e
 		if err := s.reorderDevices(ctx, t); err != nil {
 			return andon.Tenant{}, err
 		}
-		_, err := s.changeTenant(ctx, func() (andon.Tenant, *batch, error) {
+		_, err := s.changeTenant(ctx, func() (andon.Tenant, *engine.Batch, error) {
 			now := *t.record.Load()
 			switch {
 			case t.gone:

@@ -13,6 +13,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/current"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -144,7 +145,7 @@ func TestTenantThatStaysPublishesNothing(t *testing.T) {
 	defer s.Close()
 	h.held.Lock()
 	appended := pendingAppend(t, s, h, warnings(1))
-	_, err := s.changeTenant(t.Context(), func() (andon.Tenant, *batch, error) {
+	_, err := s.changeTenant(t.Context(), func() (andon.Tenant, *engine.Batch, error) {
 		return andon.Tenant{}, nil, nil
 	})
 	_, shown := s.Device(t.Context(), andon.DefaultTenant, warnings(1)[0].Device)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -76,12 +77,12 @@ func (s *Store) addRun(t *tenant, day uint32, r layout.Run) {
 	l := *t.runs.Load()
 	l = l.with(day, withRun(l.on(day), r))
 	t.runs.Store(&l)
-	s.merges.loose[tenantDay{t.number, day}] = true
+	s.merges.loose[engine.TenantDay{t.number, day}] = true
 }
 
 // openRuns reads which runs there are.
 func (s *Store) openRuns(context.Context) error {
-	s.merges.loose, s.merges.rest = map[tenantDay]bool{}, restRuns
+	s.merges.loose, s.merges.rest = map[engine.TenantDay]bool{}, restRuns
 	m, err := s.readMarker()
 	if err != nil {
 		return err
@@ -104,7 +105,7 @@ func (s *Store) openRuns(context.Context) error {
 			}
 			of := &l[len(l)-1]
 			if of.runs = append(of.runs, r); len(of.runs) >= restRuns {
-				s.merges.loose[tenantDay{t.number, day}] = true
+				s.merges.loose[engine.TenantDay{t.number, day}] = true
 			}
 		}
 		t.runs.Store(&l)

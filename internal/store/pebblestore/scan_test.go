@@ -47,7 +47,7 @@ func TestPageOfManyStates(t *testing.T) {
 		if n != limit {
 			t.Errorf("limit %d, order %v: %d items", limit, order, n)
 		}
-		return r.blocks.steps
+		return r.blocks.Steps
 	}
 	for _, settled := range []bool{false, true} {
 		for _, limit := range []int{1, 20, 100, 1000} {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 )
@@ -44,7 +45,7 @@ type posted struct {
 // settle settles the frozen head, and writes the devices that have changed if it is to. The caller
 // holds checkpoints.running, so no tenant is deleted and no device purged meanwhile.
 func (s *Store) settle(ctx context.Context, tenants []*tenant, devices bool) error {
-	p := s.options.pacing.begin(s.heads.late)
+	p := s.options.pacing.Begin(s.heads.late)
 	most := s.options.table + s.options.table/16 // where one more row fills it
 	out := tables{
 		store: s, name: entryTables, pace: &p,
@@ -70,12 +71,12 @@ func (s *Store) settle(ctx context.Context, tenants []*tenant, devices bool) err
 	return out.end()
 }
 
-func (s *Store) settling(put func(layout.Key, []byte) error, p *pace) settling {
+func (s *Store) settling(put func(layout.Key, []byte) error, p *engine.Pace) settling {
 	return settling{
 		head: s.heads.frozen, sequence: s.heads.behind, put: put, key: layout.NewKey(0, 0),
 		did: func(entries int) {
 			s.heads.settled.Add(int64(entries))
-			p.did(entries * entryWork)
+			p.Did(entries * entryWork)
 		},
 		list: s.listing(put),
 	}

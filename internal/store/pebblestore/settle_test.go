@@ -114,7 +114,7 @@ func crashInRounds(t *testing.T, seed uint64) {
 			}
 			certain = append(certain, events...)
 			if n == at { // a round may be under way
-				s.checkpoints.want()
+				s.checkpoints.Want()
 				then = len(certain)
 				after = fs.crash(vfs.CrashCloneCfg{
 					UnsyncedDataPercent: rng.IntN(101), RNG: rng,

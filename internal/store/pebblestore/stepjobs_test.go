@@ -11,6 +11,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 )
 
 func locked(lock sync.Locker, do func() error) error {
@@ -44,7 +45,7 @@ func backgroundJobs() []job {
 		{name: "merge readings", do: func(ctx context.Context, s *Store) error {
 			return locked(&s.measure.running, func() error {
 				for _, day := range []uint32{stepDay, stepDay + 3} {
-					s.measure.loose[tenantDay{s.tenants[id].number, day}] = true
+					s.measure.loose[engine.TenantDay{s.tenants[id].number, day}] = true
 				}
 				return s.mergeReadings(ctx)
 			})

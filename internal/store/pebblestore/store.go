@@ -18,6 +18,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"os"
 	"sync"
@@ -29,6 +30,7 @@ import (
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/cuckoo"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/walcheck"
 )
@@ -96,7 +98,7 @@ type Options struct {
 	opened   *atomic.Bool  // the engine is open
 	blocks   *pebble.Cache
 	damages  *damages
-	pacing   *pacing
+	pacing   *engine.Pacing
 	// watch takes the place of the context of background work; tests have it end at any look.
 	watch func(context.Context) context.Context
 }
@@ -176,7 +178,7 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Store, error) {
 		written: cuckoo.NewWritten(writtenRows),
 	}
 	o.opened.Store(true)
-	o.pacing.db.Store(db)
+	o.pacing.DB.Store(db)
 	s.order.turn, s.order.large = make(chan struct{}, 1), make(chan struct{}, 1)
 	s.disk.stuck = s.stuck
 	s.heads.begin(int(o.Head), o.patience)
@@ -191,7 +193,7 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Store, error) {
 	s.measure.start(s)
 	s.reclaim.start(s)
 	s.merges.start(s)
-	s.merges.want()
+	s.merges.Want()
 	return s, nil
 }
 
@@ -228,9 +230,9 @@ func (o *Options) complete() {
 	o.lag = cmp.Or(o.lag, defaultLag)
 	o.unread = cmp.Or(o.unread, defaultUnread)
 	o.memTable = cmp.Or(o.memTable, defaultMemTable)
-	o.pacing = newPacing(o.memTable)
+	o.pacing = engine.NewPacing(o.memTable)
 	if o.watch != nil {
-		o.pacing.stopping = o.watch(o.pacing.stopping)
+		o.pacing.Stopping = o.watch(o.pacing.Stopping)
 	}
 	o.Owner = cmp.Or(o.Owner, "a program that did not say its name")
 }
@@ -242,9 +244,6 @@ const loadCache = 8 << 20
 // memTables is how many memtables Pebble has at once: one is written into while another is written
 // out, and the last one that was written out is kept to be used again.
 const memTables = 2
-
-// l0StopWrites is how many tables may lie above each other in level 0 before writing waits.
-const l0StopWrites = 64
 
 // defaultMemTable is half of what is fastest in a burst: twice as much puts off work for two
 // seconds, and takes 64 bytes more for each of a million devices (docs/benchmarks.md).
@@ -258,15 +257,15 @@ func pebbleOptions(o *Options) *pebble.Options {
 		FS: o.FS,
 		EventListener: &pebble.EventListener{
 			DataCorruption: o.damages.found, BackgroundError: o.damages.failed,
-			WriteStallBegin: func(pebble.WriteStallBeginInfo) { o.pacing.stalled.Store(true) },
-			WriteStallEnd:   func() { o.pacing.stalled.Store(false) },
+			WriteStallBegin: func(pebble.WriteStallBeginInfo) { o.pacing.Stalled.Store(true) },
+			WriteStallEnd:   func() { o.pacing.Stalled.Store(false) },
 		},
 		Logger:                engineLog{o},
 		Merger:                readingMerger,
 		FormatMajorVersion:    engineFormat,
 		MemTableSize:          o.memTable,
 		L0CompactionThreshold: 12,
-		L0StopWritesThreshold: l0StopWrites,
+		L0StopWritesThreshold: engine.L0StopWrites,
 		CacheSize:             o.Cache + memTables*int64(o.memTable),
 		MaxOpenFiles:          1000,
 		BytesPerSync:          1 << 20,
@@ -297,7 +296,7 @@ func (l engineLog) Fatalf(format string, args ...any) {
 
 // load reads what is in memory while the store is open.
 func (s *Store) load(ctx context.Context) (err error) {
-	defer recoverUnreadable(&err)
+	defer engine.RecoverUnreadable(&err)
 	if err := s.checkFormat(); err != nil {
 		return err
 	}
@@ -362,7 +361,7 @@ func (s *Store) get(k layout.Key) ([]byte, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read store: %w", readError(err))
+		return nil, fmt.Errorf("read store: %w", engine.ReadError(err))
 	}
 	defer closer.Close()
 	return append(make([]byte, 0, len(value)), value...), nil
@@ -393,11 +392,11 @@ func (s *Store) Ready(context.Context) error {
 
 // Close closes the directory. What is in rows stays there: opening reads it quickly.
 func (s *Store) Close() error {
-	s.options.pacing.stop()
+	s.options.pacing.Stop()
 	s.reclaim.stop()
-	s.checkpoints.stop()
-	s.merges.stop()
-	s.measure.stop()
+	s.checkpoints.Stop()
+	s.merges.Stop()
+	s.measure.Stop()
 	return s.abandon()
 }
 
@@ -417,3 +416,11 @@ func hostname() string {
 	}
 	return name
 }
+
+// rows is rowsBelow of the store.
+func (s *Store) rows(prefix layout.Key) iter.Seq2[[]byte,
+	[]byte] {
+	return engine.Rows(s.db, prefix)
+}
+
+func (s *Store) newBatch() *engine.Batch { return engine.NewBatch(s.db) }

@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -22,7 +23,7 @@ import (
 type tables struct {
 	store *Store
 	name  string // of the files that are being made
-	pace  *pace
+	pace  *engine.Pace
 	bytes []byte
 	rows  [256][]putRow // by table, where rows mostly come in their order
 	files int           // that were made
@@ -30,7 +31,7 @@ type tables struct {
 	// instead is what the rows stand in place of. The engine excises it when it takes them in,
 	// which is all at once then. Nothing may be read of it meanwhile: an iterator that is opened
 	// then may see neither.
-	instead span
+	instead engine.Span
 }
 
 // putRow is where in tables.bytes a row has its key and its value.
@@ -57,7 +58,7 @@ func (w *tables) settleSome() error {
 	switch {
 	case len(w.bytes) < w.store.options.table:
 		return nil
-	case w.instead.from != nil:
+	case w.instead.From != nil:
 		return w.flush()
 	}
 	return w.ingest()
@@ -97,9 +98,9 @@ func (w *tables) ingest() error {
 	switch {
 	case err != nil:
 		return err
-	case w.instead.from != nil:
+	case w.instead.From != nil:
 		_, err = w.store.db.IngestAndExcise(context.Background(), w.paths, nil, nil,
-			pebble.KeyRange{Start: w.instead.from, End: w.instead.to})
+			pebble.KeyRange{Start: w.instead.From, End: w.instead.To})
 	default:
 		err = w.store.db.Ingest(context.Background(), w.paths)
 	}
@@ -179,7 +180,7 @@ func (w *tables) write(rows []putRow) error {
 		if i+1 < len(rows) && bytes.Equal(w.key(r), w.key(rows[i+1])) {
 			continue // it was put again
 		}
-		w.pace.did(int(r.end - r.key))
+		w.pace.Did(int(r.end - r.key))
 		if err := table.Set(w.key(r), w.bytes[r.value:r.end]); err != nil {
 			return errors.Join(err, table.Close())
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/andonhq/andon/internal/current"
 	"github.com/andonhq/andon/internal/feed"
 	"github.com/andonhq/andon/internal/rwlock"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout/eventlog"
 	"github.com/andonhq/andon/internal/store/tenants"
@@ -154,16 +155,17 @@ func (s *Store) PutTenant(ctx context.Context, is andon.Tenant) (andon.Tenant, e
 		return andon.Tenant{}, err
 	}
 	is.ID = andon.TenantID(strings.Clone(string(is.ID)))
-	return s.changeTenant(ctx, func() (andon.Tenant, *batch, error) { return s.putTenant(ctx, is) })
+	return s.changeTenant(ctx,
+		func() (andon.Tenant, *engine.Batch, error) { return s.putTenant(ctx, is) })
 }
 
 // changeTenant has do put the record of a tenant into the log, if it is to change, and publishes it
 // once it is on the disk. Only do belongs to the ordered section: other writes do not wait for the
 // disk.
 func (s *Store) changeTenant(
-	ctx context.Context, do func() (andon.Tenant, *batch, error),
+	ctx context.Context, do func() (andon.Tenant, *engine.Batch, error),
 ) (is andon.Tenant, err error) {
-	var logged *batch
+	var logged *engine.Batch
 	next := uint64(0)
 	err = s.ordered(ctx, func() (err error) {
 		is, logged, err = do()
@@ -183,7 +185,7 @@ func (s *Store) changeTenant(
 // putTenant belongs to the ordered section.
 func (s *Store) putTenant(
 	ctx context.Context, is andon.Tenant,
-) (andon.Tenant, *batch, error) {
+) (andon.Tenant, *engine.Batch, error) {
 	t, err := s.tenant(ctx, is.ID)
 	switch {
 	case err == nil:
@@ -214,21 +216,21 @@ func (s *Store) putTenant(
 
 // writeTenant stores a record as the next version, and as a change of the tenant that is published
 // behind the ordered section, to which it belongs.
-func (s *Store) writeTenant(t *tenant, is andon.Tenant) (andon.Tenant, *batch, error) {
+func (s *Store) writeTenant(t *tenant, is andon.Tenant) (andon.Tenant, *engine.Batch, error) {
 	document, err := tenants.Encode(&is, tenants.Own{Place: t.number})
 	if err != nil {
 		return andon.Tenant{}, nil, err
 	}
-	logged, err := s.logDocument(nil, &document, func(b *batch) error {
+	logged, err := s.logDocument(nil, &document, func(b *engine.Batch) error {
 		if is.Version == 0 {
-			b.set(layout.FixedKey(fixedTenant), binary.BigEndian.AppendUint32(nil, t.number+1))
+			b.Put(layout.FixedKey(fixedTenant), binary.BigEndian.AppendUint32(nil, t.number+1))
 		}
 		if err := s.putDocument(b, everywhere, &document); err != nil || is.Version == 0 {
 			return err
 		}
 		change := append([]byte{byte(andon.OfTenant)}, layout.EncodeDocument(&document)...)
-		b.set(layout.RowKey(s.order.next), layout.AppendRow(nil, t.number, 0, &eventlog.Names{}))
-		b.set(layout.ChangeKey(t.number, s.order.next), change)
+		b.Put(layout.RowKey(s.order.next), layout.AppendRow(nil, t.number, 0, &eventlog.Names{}))
+		b.Put(layout.ChangeKey(t.number, s.order.next), change)
 		return nil
 	})
 	if err != nil {
@@ -258,7 +260,7 @@ func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 	defer s.measure.running.Unlock()
 	defer s.merges.deleting()()
 	var t *tenant
-	var logged *batch
+	var logged *engine.Batch
 	err := s.ordered(ctx, func() (err error) {
 		t, logged, err = s.deleteTenant(ctx, id)
 		return err
@@ -277,7 +279,7 @@ func (s *Store) DeleteTenant(ctx context.Context, id andon.TenantID) error {
 // deleteTenant belongs to the ordered section.
 func (s *Store) deleteTenant(
 	ctx context.Context, id andon.TenantID,
-) (*tenant, *batch, error) {
+) (*tenant, *engine.Batch, error) {
 	t, err := s.tenant(ctx, id)
 	if err != nil {
 		return nil, nil, err
@@ -285,7 +287,7 @@ func (s *Store) deleteTenant(
 	document := andon.Record{
 		Kind: andon.TenantKind, ID: string(id), Version: t.record.Load().Version,
 	}
-	logged, err := s.logDocument(nil, &document, func(b *batch) error {
+	logged, err := s.logDocument(nil, &document, func(b *engine.Batch) error {
 		for _, table := range []byte(layout.TenantTables) {
 			k := layout.NewKey(table, t.number)
 			if err := b.DeleteRange(k, k.End(), nil); err != nil {
@@ -305,7 +307,7 @@ func (s *Store) deleteTenant(
 	s.mu.Unlock()
 	for _, table := range []byte{layout.TableBlock, layout.TableReadingBlock} {
 		k := layout.NewKey(table, t.number)
-		s.reclaim.want(span{k, k.End()})
+		s.reclaim.want(engine.Span{From: k, To: k.End()})
 	}
 	return t, logged, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/sstable"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 	"github.com/andonhq/andon/internal/store/pebblestore/walcheck"
 )
@@ -220,7 +221,7 @@ func (v *verification) table(path string) error {
 
 // load reads what opening keeps in memory, without what opening writes.
 func (v *verification) load(db *pebble.DB) (err error) {
-	defer recoverUnreadable(&err)
+	defer engine.RecoverUnreadable(&err)
 	o := v.options
 	s := &Store{
 		db: db, options: o, damages: o.damages, disk: disk{fs: o.FS, dir: v.dir},
@@ -305,7 +306,7 @@ func (v *verification) rowsOf(table verifiedTable, before int64) error {
 			v.inRuns = nil // these are not all
 		}
 		v.tell(table.what,
-			fmt.Sprintf("behind %d rows they can't be read on: %v", n, readError(err)))
+			fmt.Sprintf("behind %d rows they can't be read on: %v", n, engine.ReadError(err)))
 	}
 	return nil
 }

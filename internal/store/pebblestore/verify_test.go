@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/engine"
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
@@ -202,7 +203,7 @@ func change(t *testing.T, s *Store, table byte, value string) {
 // changeFrom changes the first row of a table that is not before a key.
 func changeFrom(t *testing.T, s *Store, from layout.Key, value string) {
 	t.Helper()
-	for k := range s.rowsOf(from, from[:1].End(), 0) {
+	for k := range engine.RowsBetween(s.db, from, from[:1].End(), 0) {
 		k := bytes.Clone(k)
 		err := s.db.Delete(k, pebble.Sync)
 		if value != "" {

@@ -1,4 +1,4 @@
-package pebblestore
+package engine
 
 import (
 	"bytes"
@@ -12,17 +12,17 @@ import (
 	"github.com/andonhq/andon/internal/store/pebblestore/layout"
 )
 
-// rows returns the rows whose keys begin with a prefix, in ascending order: the rest of the key,
-// and the value. Both are valid until the next one. It is for load, which the panic of a row that
-// can't be read ends.
-func (s *Store) rows(prefix layout.Key) iter.Seq2[[]byte, []byte] {
-	return s.rowsOf(prefix, prefix.End(), len(prefix))
+// Rows returns the rows whose keys begin with a prefix, in ascending order: the rest of the
+// key, and the value. Both are valid until the next one. It is for opening: where a row can't be
+// read it panics, which RecoverUnreadable turns into an error.
+func Rows(r pebble.Reader, prefix layout.Key) iter.Seq2[[]byte, []byte] {
+	return RowsBetween(r, prefix, prefix.End(), len(prefix))
 }
 
-// rowsOf is rows between two keys, of which n bytes are left out.
-func (s *Store) rowsOf(from, behind layout.Key, n int) iter.Seq2[[]byte, []byte] {
+// RowsBetween is Rows between two keys, whose first n bytes are left out.
+func RowsBetween(r pebble.Reader, from, to layout.Key, n int) iter.Seq2[[]byte, []byte] {
 	return func(yield func([]byte, []byte) bool) {
-		it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: behind})
+		it, err := r.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
 		if err != nil {
 			panic(unreadable{fmt.Errorf("read store: %w", err)})
 		}
@@ -42,25 +42,27 @@ func (s *Store) rowsOf(from, behind layout.Key, n int) iter.Seq2[[]byte, []byte]
 	}
 }
 
-// directory reads on which days devices have rows.
-type directory struct{ it *iterator }
+// Days reads on which days devices have rows.
+type Days struct{ it *Iterator }
 
-func newDirectory(
-	ctx context.Context, r pebble.Reader, t *tenant, table byte,
-) (*directory, error) {
-	k := layout.NewKey(table, t.number)
-	it, err := newIterator(ctx, r, k, k.End())
+// NewDays returns a reader of a directory of a tenant.
+func NewDays(
+	ctx context.Context, r pebble.Reader, table byte, tenant uint32,
+) (*Days, error) {
+	k := layout.NewKey(table, tenant)
+	it, err := NewIterator(ctx, r, k, k.End())
 	if err != nil {
 		return nil, err
 	}
-	return &directory{it}, nil
+	return &Days{it}, nil
 }
 
-func (d *directory) close() { d.it.close() }
+// Close ends the reader.
+func (d *Days) Close() { d.it.Release() }
 
-// days returns the days of a device, whose keys have a prefix, that a span and an order allow, in
+// Of returns the days of a device, whose keys have a prefix, that a span and an order allow, in
 // that order. It reads no more of them than are asked for.
-func (d *directory) days(
+func (d *Days) Of(
 	prefix layout.Key, span andon.Span, order andon.Order,
 ) iter.Seq2[uint32, error] {
 	first, last := span.From.Day(), andon.Earlier(span.To, andon.MaxTime).Day()

@@ -1,0 +1,157 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/andonhq/andon"
+	"github.com/andonhq/andon/internal/store/pebblestore/layout"
+)
+
+// Iterator is Pebble's, between two keys. It stops for good when its context has ended, since the
+// reader has left, and at the first row that can't be read. Every loop ends as at the last row, and
+// Error says why. Pebble's own iterator forgets its error at the next seek, so a query that goes
+// over several runs with one iterator would miss what is damaged in all but the last.
+type Iterator struct {
+	*pebble.Iterator
+	ctx    context.Context
+	table  byte
+	Steps  int
+	Keys   int   // that it was at
+	values int   // that were taken
+	ended  error // why it stopped
+	// forward is the prefix of the last Forward, empty once anything but Next moved the iterator.
+	forward layout.Key
+	far     int // times in a row that steps did not lead there
+}
+
+// NewIterator returns an iterator over the rows from a key up to another.
+func NewIterator(ctx context.Context, r pebble.Reader, from, to []byte) (*Iterator, error) {
+	it, err := r.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
+	if err != nil {
+		return nil, fmt.Errorf("read store: %w", ReadError(err))
+	}
+	return &Iterator{Iterator: it, ctx: ctx, table: from[0]}, nil
+}
+
+// goesOn checks the context now and then: that costs more than a step.
+func (it *Iterator) goesOn() bool {
+	const now = 64
+	if it.Steps++; it.Steps%now == 0 && it.ended == nil {
+		it.ended = it.ctx.Err()
+	}
+	return it.ended == nil
+}
+
+// at counts a key, and keeps the error where there is none.
+func (it *Iterator) at(ok bool) bool {
+	if ok {
+		it.Keys++
+	} else {
+		it.Fail(it.Iterator.Error())
+	}
+	return ok
+}
+
+// Fail keeps the first error.
+func (it *Iterator) Fail(err error) {
+	if err != nil && it.ended == nil {
+		it.ended = fmt.Errorf("read store: %w", ReadError(err))
+	}
+}
+
+// First moves to the first row.
+func (it *Iterator) First() bool { return it.jumps() && it.at(it.Iterator.First()) }
+
+// Last moves to the last row.
+func (it *Iterator) Last() bool { return it.jumps() && it.at(it.Iterator.Last()) }
+
+// Next moves to the next row.
+func (it *Iterator) Next() bool { return it.goesOn() && it.at(it.Iterator.Next()) }
+
+// Prev moves to the row before.
+func (it *Iterator) Prev() bool { return it.jumps() && it.at(it.Iterator.Prev()) }
+
+// SeekGE moves to the first row from a key on.
+func (it *Iterator) SeekGE(k []byte) bool { return it.jumps() && it.at(it.Iterator.SeekGE(k)) }
+
+// SeekLT moves to the last row before a key.
+func (it *Iterator) SeekLT(k []byte) bool { return it.jumps() && it.at(it.Iterator.SeekLT(k)) }
+
+func (it *Iterator) jumps() bool {
+	it.forward = it.forward[:0]
+	return it.goesOn()
+}
+
+// Forward is SeekGE for a caller that reads the rows of one prefix after the other, and at most one
+// row after each. Of rising prefixes the rows are often neighbours, where a few steps cost less
+// than
+// a seek. Where they were not, it tries fewer steps.
+func (it *Iterator) Forward(prefix layout.Key) bool {
+	const steps = 4
+	rising := len(it.forward) > 0 && bytes.Compare(it.forward, prefix) < 0
+	it.forward = append(it.forward[:0], prefix...)
+	if !rising || !it.Valid() {
+		return it.goesOn() && it.at(it.Iterator.SeekGE(prefix))
+	}
+	for range steps >> it.far {
+		if bytes.Compare(it.Key(), prefix) >= 0 {
+			it.far = 0
+			return it.ended == nil
+		}
+		if !it.Next() {
+			return false
+		}
+	}
+	it.far = min(it.far+1, 2)
+	return it.goesOn() && it.at(it.Iterator.SeekGE(prefix))
+}
+
+// ByTime returns how rows with rising times are read in an order.
+func (it *Iterator) ByTime(order andon.Order) (start, move func() bool) {
+	if order == andon.Asc {
+		return it.First, it.Next
+	}
+	return it.Last, it.Prev
+}
+
+// Error returns why the iterator stopped, nil where all loops ended at their last rows.
+func (it *Iterator) Error() error { return it.ended }
+
+// ValueAndErr is Pebble's.
+func (it *Iterator) ValueAndErr() ([]byte, error) {
+	it.values++
+	value, err := it.Iterator.ValueAndErr()
+	it.Fail(err)
+	return value, ReadError(err)
+}
+
+// Release drops the error: it is that of the last step, which was checked.
+func (it *Iterator) Release() {
+	it.explain()
+	_ = it.Close()
+}
+
+// explain adds what the iterator read to the plan.
+func (it *Iterator) explain() {
+	p := andon.PlanOf(it.ctx)
+	if p == nil {
+		return
+	}
+	stats := it.Stats().InternalStats
+	p.Add(andon.PlanStep{
+		Statement: statement(it.table), Scanned: it.Keys, Rows: it.values,
+		Bytes: int(stats.BlockBytes), Took: andon.Took(stats.BlockReadDuration),
+	})
+}
+
+// statement names a table in a plan.
+func statement(table byte) string {
+	if what := layout.Describe(table); what != "" {
+		return "table " + string(rune(table)) + ": " + what
+	}
+	return "table " + string(rune(table))
+}
